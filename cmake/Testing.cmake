@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How the tests of tests/ and examples/ are run.
+
+# Open MPI: containers run as root and have fewer cores than ranks; ranks that wait must give way to those that work.
+set(POISE_TEST_ENVIRONMENT
+    OMP_NUM_THREADS=2
+    POISE_SOURCE_DIR=${PROJECT_SOURCE_DIR}
+    OMPI_ALLOW_RUN_AS_ROOT=1
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1
+    OMPI_MCA_hwloc_base_binding_policy=none
+    OMPI_MCA_mpi_yield_when_idle=1
+    OMPI_MCA_btl_vader_single_copy_mechanism=none
+    ASAN_OPTIONS=allocator_may_return_null=1:fast_unwind_on_malloc=0 # whole stacks, to know the leaks that are Open MPI's
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0
+    UBSAN_OPTIONS=print_stacktrace=1
+    TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1)
+set(POISE_TEST_TIMEOUT 300)
+if(POISE_SANITIZE)
+  set(POISE_TEST_TIMEOUT 900)
+endif()
+
+# A test that runs a program of the build; 77 is a skip.
+function(poise_test name)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${POISE_TEST_ENVIRONMENT}" TIMEOUT ${POISE_TEST_TIMEOUT}
+                                          SKIP_RETURN_CODE 77 PROCESSORS 2)
+endfunction()
+
+# The same on ranks that are processes.
+function(poise_test_mpi name ranks)
+  poise_test(${name} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS} ${ARGN})
+endfunction()

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Krylov solvers of A x = b. All functions are collective unless said otherwise.
+
+  Convergence (PETSc's meaning): with r_k the residual in the chosen norm and r_0 the initial one (the norm of b when a
+  nonzero guess is given), stop when |r_k| <= max(rtol |r_0|, atol), or as diverged when |r_k| >= dtol |r_0|.
+  Divergence and breakdown are reasons, not errors, unless PoiseKSPSetErrorIfNotConverged asks for that.
+*/
+#ifndef POISE_KSP_H
+#define POISE_KSP_H
+
+#include "pc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct PoiseKSP_s *PoiseKSP;
+
+/* Reasons and their words: X(name, value). Values and words follow PETSc. */
+#define POISE_REASON_LIST(X)      \
+  X(ITERATING, 0)                 \
+  X(CONVERGED_RTOL, 2)            \
+  X(CONVERGED_ATOL, 3)            \
+  X(CONVERGED_ITS, 4)             \
+  X(CONVERGED_HAPPY_BREAKDOWN, 5) \
+  X(CONVERGED_USER, 6)            \
+  X(DIVERGED_NULL, -2)            \
+  X(DIVERGED_ITS, -3)             \
+  X(DIVERGED_DTOL, -4)            \
+  X(DIVERGED_BREAKDOWN, -5)       \
+  X(DIVERGED_INDEFINITE_PC, -8)   \
+  X(DIVERGED_NANORINF, -9)        \
+  X(DIVERGED_INDEFINITE_MAT, -10) \
+  X(DIVERGED_USER, -12)           \
+  X(DIVERGED_ERROR, -13)
+
+typedef enum PoiseKSPReason {
+#define POISE_REASON_VALUE(name, value) POISE_##name = value,
+  POISE_REASON_LIST(POISE_REASON_VALUE)
+#undef POISE_REASON_VALUE
+} PoiseKSPReason;
+
+typedef enum PoiseNormType {
+  POISE_KSP_NORM_DEFAULT,          /* the method's own */
+  POISE_KSP_NORM_NONE,             /* no norm: maxits iterations, reason CONVERGED_ITS */
+  POISE_KSP_NORM_PRECONDITIONED,   /* |M^-1 (b - A x)| */
+  POISE_KSP_NORM_UNPRECONDITIONED, /* |b - A x| */
+  POISE_KSP_NORM_NATURAL           /* sqrt(r, M^-1 r), r = b - A x */
+} PoiseNormType;
+
+typedef enum PoisePCSide { POISE_PC_LEFT, POISE_PC_RIGHT } PoisePCSide;
+
+POISE_API PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp);
+POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
+/* "cg", "bicgstab" (also "bcgs"), "gmres". Default: gmres, as in PETSc. -ksp_type */
+POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
+POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
+/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. */
+POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
+POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
+/* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present value. */
+POISE_API PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dtol, PoiseInt maxits);
+POISE_API PoiseErr PoiseKSPSetNormType(PoiseKSP ksp, PoiseNormType norm);
+POISE_API PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side);
+/* Nonzero: x holds a guess on entry of PoiseKSPSolve; default 0: the guess is zero. */
+POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);
+/* Nonzero: a solve that did not converge returns POISE_ERR_NOT_CONVERGED. */
+POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
+POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart);
+/* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
+POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
+POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp); /* also the PC's */
+
+/* Allocate work and build the preconditioner; PoiseKSPSolve does it when needed. */
+POISE_API PoiseErr PoiseKSPSetUp(PoiseKSP ksp);
+/* x = A^-1 b. b and x may not be the same vector. A solve after the first allocates nothing. */
+POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+
+/* Of the latest solve; not collective. */
+POISE_API PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp);
+POISE_API const char *PoiseKSPReasonString(PoiseKSPReason reason); /* "CONVERGED_RTOL" */
+POISE_API PoiseInt PoiseKSPIterations(PoiseKSP ksp);
+POISE_API double PoiseKSPResidualNorm(PoiseKSP ksp);          /* the last one, in the norm of PoiseKSPNormUsed */
+POISE_API PoiseNormType PoiseKSPNormUsed(PoiseKSP ksp);       /* never DEFAULT after a set-up */
+POISE_API const char *PoiseKSPNormString(PoiseNormType norm); /* "preconditioned" */
+/* Norms of iterations 0, 1, ... count - 1 of the latest solve, when kept (PoiseKSPKeepHistory); lent until the next solve. */
+POISE_API PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on);
+POISE_API PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double **norms);
+/* |b - A x| in the 2-norm, computed now. */
+POISE_API PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm);
+
+/* Called with each iteration's norm, in order, possibly a few iterations late. Up to 8 monitors. */
+typedef PoiseErr (*PoiseMonitor)(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg);
+POISE_API PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg);
+/* Replaces the convergence test: set *reason to stop; called in step with the iteration (the loop is then not replayed). */
+typedef PoiseErr (*PoiseConvergenceTest)(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg);
+POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg);
+
+POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
+/* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a solve. */
+POISE_API PoiseErr PoiseKSPView(PoiseKSP ksp);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Sparse matrices A of M x N, distributed by contiguous ranges of rows. On each rank: m local rows; x of y = A x has n
+  local entries of N. The assembled matrix is one plain CSR per rank whatever its type. All functions are collective
+  unless said otherwise.
+*/
+#ifndef POISE_MAT_H
+#define POISE_MAT_H
+
+#include "vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct PoiseMat_s *PoiseMat;
+
+/* The user's CSR arrays of m local rows: row i holds entries [ptr[i], ptr[i+1]) - base of col and val. Columns are global
+   and need not be sorted for products; a column twice in a row is POISE_ERR_ARG naming the row. Give ptr and col each in
+   one width, the other NULL. */
+typedef struct PoiseCSR {
+  const int32_t *ptr32, *col32;
+  const int64_t *ptr64, *col64;
+  const double *val;
+  int base; /* 0 or 1 */
+} PoiseCSR;
+
+/*
+  A from CSR arrays (host memory). m, n: local sizes or POISE_DECIDE (then PoiseSplit's); M, N: global or POISE_DECIDE.
+  POISE_ADOPT/BORROW use the arrays in place: always the values; offsets and columns when they are 0-based, columns int32,
+  sorted in each row, and the context has one rank. Otherwise offsets and columns are converted once into arrays of the
+  library's own (PoiseMatView says so). Rows whose columns are not sorted are sorted once, columns and values, in arrays of
+  the library's own: POISE_BORROW of such arrays is POISE_ERR_ARG naming the first row.
+*/
+POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
+                                     PoiseOwn own, PoiseMat *A);
+/* An empty A to be filled by PoiseMatAddBlock. Sizes as above. */
+POISE_API PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A);
+/* A += the nr x nc row-major block v at global rows and cols (of any rank); negative indices are ignored. After the first
+   Assemble entries of the pattern are added in place. Not collective; POISE_ERR_ARG names an index out of range. */
+POISE_API PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                                    const double *v);
+/* Exchange and sum what was added. Must be called before A is used. Sums are in a fixed order: repeatable. */
+POISE_API PoiseErr PoiseMatAssemble(PoiseMat A);
+/* Set all values to 0; the pattern stays. */
+POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
+
+/* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
+   it may itself call collective functions. mult_transpose and diagonal may be NULL. */
+typedef struct PoiseShell {
+  PoiseErr (*mult)(void *arg, PoiseVec x, PoiseVec y);
+  PoiseErr (*mult_transpose)(void *arg, PoiseVec x, PoiseVec y);
+  PoiseErr (*diagonal)(void *arg, PoiseVec d);
+} PoiseShell;
+POISE_API PoiseErr PoiseMatCreateShell(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                       const PoiseShell *functions, void *arg, PoiseMat *A);
+POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
+
+/* Type by name ("csr"); the matrix stays the same CSR. Options: -mat_type. */
+POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
+POISE_API const char *PoiseMatType(PoiseMat A); /* lent; not collective */
+/* Prefix of A's options: "-<prefix>mat_type". Copied. */
+POISE_API PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix);
+/* Take -mat_type, -mat_block_size, ... */
+POISE_API PoiseErr PoiseMatSetFromOptions(PoiseMat A);
+/* Unknowns per node: local sizes must be multiples of it (1 to 32). */
+POISE_API PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b);
+POISE_API int PoiseMatBlockSize(PoiseMat A); /* not collective */
+
+POISE_API PoiseErr PoiseMatMult(PoiseMat A, PoiseVec x, PoiseVec y);                        /* y = A x */
+POISE_API PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y); /* y = a A x + b y */
+POISE_API PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);               /* y = A^T x */
+/* y = A x and *dot = (u, y) in one pass over A where the type can. */
+POISE_API PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double *dot);
+/* r = b - A x */
+POISE_API PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r);
+/* d_i = A_ii, 0 where the entry is not stored. A square with equal row and column layout. */
+POISE_API PoiseErr PoiseMatGetDiagonal(PoiseMat A, PoiseVec d);
+
+POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);      /* not collective; each may be NULL */
+POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n); /* not collective */
+POISE_API PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz);           /* global stored entries */
+/* Vectors that fit y = A x; either may be NULL. */
+POISE_API PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y);
+/* This rank's rows as 0-based CSR with global columns, sorted, freshly allocated with malloc; free() each (ptr64, col64,
+   val). Not collective. */
+POISE_API PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val);
+POISE_API PoiseContext PoiseMatContext(PoiseMat A);
+/* Print type, sizes, row statistics, device, bytes held and beyond plain CSR. */
+POISE_API PoiseErr PoiseMatView(PoiseMat A);
+
+/* Matrix Market: coordinate real, integer, pattern; general, symmetric, skew-symmetric; array. Plain or gzip, recognised
+   by content. A coordinate file's zeros are entries, an array's are not. An entry given twice is POISE_ERR_FORMAT. Errors
+   name file and line. Rows and columns are laid out by PoiseSplit. Only rank 0 opens the file, also when saving. */
+POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
+/* Coordinate real general (up to 17 digits: reading gives the same bits), gzip when the name ends in ".gz". The file
+   appears whole or not at all. A value that is not finite is POISE_ERR_NUMERIC. */
+POISE_API PoiseErr PoiseMatSave(PoiseMat A, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

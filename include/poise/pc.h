@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Preconditioners: z = M^-1 r, built from a matrix P. All functions are collective unless said otherwise. */
+#ifndef POISE_PC_H
+#define POISE_PC_H
+
+#include "mat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct PoisePC_s *PoisePC;
+
+POISE_API PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc);
+POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
+/* "none", "jacobi" (inverse diagonal), "pbjacobi" (inverse diagonal blocks of the matrix's block size). -pc_type */
+POISE_API PoiseErr PoisePCSetType(PoisePC pc, const char *type);
+POISE_API const char *PoisePCType(PoisePC pc); /* lent; not collective */
+/* The matrix the preconditioner is built from. A reference is taken. */
+POISE_API PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P);
+/* Prefix of the options: "-<prefix>pc_type". Copied. */
+POISE_API PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix);
+POISE_API PoiseErr PoisePCSetFromOptions(PoisePC pc);
+/* Build M from P's present values; called by PoiseKSPSetUp. Does nothing when P did not change. A zero or missing diagonal
+   entry, or a singular block, is POISE_ERR_NUMERIC naming the row. */
+POISE_API PoiseErr PoisePCSetUp(PoisePC pc);
+POISE_API PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z); /* z = M^-1 r */
+POISE_API PoiseErr PoisePCView(PoisePC pc);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Vectors of doubles, distributed by contiguous ranges of rows over the ranks, living on the context's device.
+  x, y, w: vectors of the same sizes on every rank (else POISE_ERR_SIZE with both sizes). Norms and dots are global sums
+  whose bits do not depend on threads. All functions are collective unless said otherwise.
+*/
+#ifndef POISE_VEC_H
+#define POISE_VEC_H
+
+#include "sys.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct PoiseVec_s *PoiseVec;
+
+typedef enum PoiseNorm { POISE_NORM_1, POISE_NORM_2, POISE_NORM_INF } PoiseNorm;
+
+#define POISE_DECIDE ((PoiseInt)(-1)) /* a local size that the library chooses */
+
+/* n local entries of N global ones; one of them may be POISE_DECIDE. Entries are 0. */
+POISE_API PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x);
+/* The same over the user's array of n doubles (host memory), copied, adopted or borrowed. */
+POISE_API PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x);
+/* A vector of x's sizes; its entries are 0. */
+POISE_API PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y);
+POISE_API PoiseErr PoiseVecDestroy(PoiseVec *x);
+
+POISE_API PoiseInt PoiseVecSize(PoiseVec x);                              /* global entries; not collective */
+POISE_API PoiseInt PoiseVecLocalSize(PoiseVec x);                         /* this rank's entries; not collective */
+POISE_API void PoiseVecRange(PoiseVec x, PoiseInt *begin, PoiseInt *end); /* this rank's rows; not collective */
+POISE_API PoiseContext PoiseVecContext(PoiseVec x);
+
+/* Local entries on the host, n = PoiseVecLocalSize; not collective. Give each back with the matching Restore before the
+   next library call on x. Read: old content. Write: every entry will be written (old content undefined). Update: both. */
+POISE_API PoiseErr PoiseVecGetRead(PoiseVec x, const double **array);
+POISE_API PoiseErr PoiseVecGetWrite(PoiseVec x, double **array);
+POISE_API PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array);
+POISE_API PoiseErr PoiseVecRestore(PoiseVec x, const double **array);
+
+/* x_i += v_k (or = v_k) for i = rows[k], global rows of any rank; negative rows are ignored. Values of other ranks' rows
+   travel at PoiseVecAssemble. Not collective. Mixing Set and Add before an Assemble is POISE_ERR_STATE. */
+POISE_API PoiseErr PoiseVecAddValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v);
+POISE_API PoiseErr PoiseVecSetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v);
+POISE_API PoiseErr PoiseVecAssemble(PoiseVec x);
+
+POISE_API PoiseErr PoiseVecSet(PoiseVec x, double a);                                    /* x = a */
+POISE_API PoiseErr PoiseVecSetRandom(PoiseVec x, uint64_t seed);                         /* [-1, 1), by global row */
+POISE_API PoiseErr PoiseVecCopy(PoiseVec x, PoiseVec y);                                 /* y = x */
+POISE_API PoiseErr PoiseVecScale(PoiseVec x, double a);                                  /* x = a x (a = 0: 0) */
+POISE_API PoiseErr PoiseVecAXPY(PoiseVec y, double a, PoiseVec x);                       /* y = a x + y */
+POISE_API PoiseErr PoiseVecAYPX(PoiseVec y, double a, PoiseVec x);                       /* y = x + a y */
+POISE_API PoiseErr PoiseVecAXPBY(PoiseVec y, double a, double b, PoiseVec x);            /* y = a x + b y (b = 0: a x) */
+POISE_API PoiseErr PoiseVecWAXPY(PoiseVec w, double a, PoiseVec x, PoiseVec y);          /* w = a x + y */
+POISE_API PoiseErr PoiseVecMAXPY(PoiseVec y, int k, const double *a, const PoiseVec *x); /* y += sum_j a_j x_j */
+POISE_API PoiseErr PoiseVecPointwiseMult(PoiseVec w, PoiseVec x, PoiseVec y);            /* w_i = x_i y_i */
+POISE_API PoiseErr PoiseVecPointwiseDivide(PoiseVec w, PoiseVec x, PoiseVec y);          /* w_i = x_i / y_i */
+POISE_API PoiseErr PoiseVecReciprocal(PoiseVec x);                                       /* x_i = 1 / x_i */
+
+POISE_API PoiseErr PoiseVecDot(PoiseVec x, PoiseVec y, double *dot);                 /* (x, y) */
+POISE_API PoiseErr PoiseVecMDot(PoiseVec y, int k, const PoiseVec *x, double *dots); /* (x_j, y), one pass over y */
+POISE_API PoiseErr PoiseVecNorm(PoiseVec x, PoiseNorm type, double *norm);
+POISE_API PoiseErr PoiseVecSumEntries(PoiseVec x, double *sum);
+/* y += a x and (y, y) in one pass. */
+POISE_API PoiseErr PoiseVecAXPYDot(PoiseVec y, double a, PoiseVec x, double *yy);
+/* (x, y) and (y, y) in one pass. */
+POISE_API PoiseErr PoiseVecDotNorm2(PoiseVec x, PoiseVec y, double *xy, double *yy);
+
+/* Print size, layout, device, bytes. */
+POISE_API PoiseErr PoiseVecView(PoiseVec x);
+/* Matrix Market array file (n x 1), plain or gzip by the name's ending ".gz". The file appears whole or not at all. */
+POISE_API PoiseErr PoiseVecSave(PoiseVec x, const char *path);
+/* The one column of a Matrix Market file (see PoiseMatLoad; entries that it does not give are 0). n, N: as for
+   PoiseVecCreate; both may be POISE_DECIDE. POISE_ERR_SIZE when the file has other sizes. */
+POISE_API PoiseErr PoiseVecLoad(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# Sourced by the other scripts: what they need on Debian 12 and Ubuntu 24.04, installed only where it is missing.
+
+# Does the C preprocessor find a header?
+have_header()
+{
+  echo "#include <$1>" | cc -E -x c - > /dev/null 2>&1
+}
+
+have()
+{
+  command -v "$1" > /dev/null
+}
+
+# What building the library and the examples needs.
+build_packages()
+{
+  { have cc && have c++ && have make; } || echo build-essential
+  have cmake || echo cmake
+  have pkg-config || echo pkg-config
+  have mpicc || echo libopenmpi-dev
+  have mpiexec || echo openmpi-bin
+  have_header zlib.h || echo zlib1g-dev
+}
+
+# And the tests.
+test_packages()
+{
+  build_packages
+  have_header CUnit/CUnit.h || echo libcunit1-dev
+  have clang-format-14 || echo clang-format-14
+}
+
+# install_packages <name>...: quiet and without touching the network when there is none to install.
+install_packages()
+{
+  [ $# -gt 0 ] || return 0
+  local as_root=() log
+  echo "Installing $*"
+  if ! have apt-get; then
+    echo "This system has no apt-get: please install what these packages of Debian hold, and try again." >&2
+    return 1
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! have sudo; then
+      echo "That needs root, and there is no sudo. As root: apt-get install $*" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } > "$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+}

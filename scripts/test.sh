@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Install what is missing, build in every way that matters, and run all tests. Stops at the first failure.
+#   scripts/test.sh          what every change has to pass
+#   scripts/test.sh --all    also more numbers of MPI ranks, and clang
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/setup.sh
+. scripts/setup.sh
+
+ranks="1;3"
+case "$#:${1-}" in
+  0:) ;;
+  1:--all) ranks="1;2;3;4;7" ;;
+  *)
+    echo "usage: scripts/test.sh [--all]" >&2
+    exit 2
+    ;;
+esac
+
+stage()
+{
+  printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60))
+}
+
+# quietly <command>...: its output is shown only when it fails
+quietly()
+{
+  local output
+  output=$("$@" 2>&1) || {
+    printf '%s\n' "$output"
+    echo "Failed: $*"
+    exit 1
+  }
+}
+
+# build <preset> <cmake arguments>...
+build()
+{
+  local preset=$1
+  shift
+  quietly cmake --preset "$preset" -D POISE_WERROR=ON -D POISE_TEST_RANKS="$ranks" "$@"
+  quietly cmake --build --preset "$preset" -j "$(nproc)"
+}
+
+# run <preset> <command that runs ctest>...
+run()
+{
+  local preset=$1
+  shift
+  "$@" ctest --preset "$preset" -j "$(nproc)" --progress
+}
+
+mapfile -t missing < <(test_packages)
+install_packages "${missing[@]}"
+
+stage "Format"
+find include src tests examples bench -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' | sort | xargs clang-format-14 --dry-run -Werror
+
+stage "Optimised, with MPI and OpenMP: all tests"
+build release
+run release
+
+stage "Without MPI, as a static library: all tests"
+build serial -D BUILD_SHARED_LIBS=OFF
+run serial
+
+PATH=$PATH:/usr/local/cuda/bin
+if have nvcc; then
+  stage "CUDA: the code compiles"
+  build cuda -D CMAKE_CUDA_ARCHITECTURES=80
+else
+  stage "CUDA: skipped, there is no nvcc"
+fi
+
+stage "Address and undefined behaviour sanitizers: all tests"
+build asan
+run asan
+
+stage "Thread sanitizer: ranks that are threads"
+build tsan
+fixed_addresses=() # the sanitizer of older compilers does not start under strong address randomisation
+if setarch --addr-no-randomize true 2> /dev/null; then fixed_addresses=(setarch --addr-no-randomize); fi
+run tsan "${fixed_addresses[@]}"
+
+if [ $# -eq 1 ] && have clang; then
+  stage "clang: all tests"
+  build clang
+  run clang
+fi
+
+stage "All tests passed"

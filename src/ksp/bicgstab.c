@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. K = M^-1 A (left: preconditioned norm) or A M^-1
+  (right: unpreconditioned norm; then the iteration is on u with x = x0 + M^-1 u).
+
+  Vectors read and written per iteration beside two matrices and two preconditioners: v, r, r (s); p, t, r^, r, x, x, r
+  (update); r, v, p, p (direction): 14, and those of the products.
+*/
+#include "ksp.h"
+#include "bicgstab_phases.h"
+
+enum { X, R, RHAT, P, V, T, W, U };
+
+static int Vectors_BiCGSTAB(PoiseKSP ksp)
+{
+  return ksp->side == POISE_PC_RIGHT ? U + 1 : W + 1;
+}
+
+/* The solution the iteration works on: a correction in u when preconditioned from the right. */
+static int Unknown(PoiseKSP ksp)
+{
+  return ksp->side == POISE_PC_RIGHT ? U : X;
+}
+
+static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
+{
+  double **v = ksp->v;
+  bool left = ksp->side == POISE_PC_LEFT;
+  Fuse f = {0};
+  int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[W], BI_ALPHA);
+  poiseKSPResidual(ksp, b, ksp->work[left ? W : R]);
+  poiseKSPAddDot(ksp, &f, NULL, BI_RHO);
+  if (left)
+    poiseKSPPrecondition(ksp, ksp->work[W], ksp->work[R], &f);
+  else
+    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &f);
+  poiseKSPPhase(ksp, PHASE_bicgstab_start, (PhaseArgs){.in = {v[R]}, .out = {v[P], v[RHAT]}, .k = relative_to_b}, NO_SLOT,
+                NO_SLOT);
+  if (!left) poiseKSPZero(ksp, ksp->work[U]);
+}
+
+static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
+{
+  double **v = ksp->v, *x = v[Unknown(ksp)];
+  int odd = !ksp->parity;
+  Fuse vr = {0}, st = {0};
+  (void)j;
+  poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
+  poiseKSPOperator(ksp, ksp->work[P], ksp->work[W], ksp->work[V], &vr); /* v = K p, (r^, v) */
+  poiseKSPPhase(ksp, PHASE_bicgstab_s,                                  /* alpha = rho / (r^, v); s = r - alpha v */
+                (PhaseArgs){.in = {v[V]}, .out = {v[R]}}, BI_SS, NO_SLOT);
+  poiseKSPAddDot(ksp, &st, v[R], BI_ST);
+  poiseKSPAddDot(ksp, &st, NULL, BI_TT);
+  poiseKSPOperator(ksp, ksp->work[R], ksp->work[W], ksp->work[T], &st); /* t = K s, (s, t), (t, t) */
+  poiseKSPPhase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
+                (PhaseArgs){.in = {v[P], v[T], v[RHAT]}, .out = {x, v[R]}}, BI_RHO + odd, BI_RR);
+  poiseKSPPhase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
+                (PhaseArgs){.in = {v[R], v[V]}, .out = {v[P]}}, NO_SLOT, NO_SLOT);
+}
+
+static void Finish_BiCGSTAB(PoiseKSP ksp)
+{
+  if (ksp->side == POISE_PC_RIGHT) poiseKSPUnwind(ksp, ksp->work[U], ksp->work[W]); /* x += M^-1 u */
+}
+
+#define NORM(n) (1u << POISE_KSP_NORM_##n)
+
+const KSPType poiseKSPType_bicgstab = {
+    .name = "bicgstab",
+    .alias = "bcgs",
+    .left = NORM(PRECONDITIONED) | NORM(NONE),
+    .right = NORM(UNPRECONDITIONED) | NORM(NONE),
+    .vectors = Vectors_BiCGSTAB,
+    .start = Start_BiCGSTAB,
+    .iterate = Iterate_BiCGSTAB,
+    .finish = Finish_BiCGSTAB,
+};

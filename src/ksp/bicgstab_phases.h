@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The vector phases of BiCGSTAB (van der Vorst 1992; see bicgstab.c for the whole iteration). */
+#ifndef POISE_BICGSTAB_PHASES_H
+#define POISE_BICGSTAB_PHASES_H
+
+#include "ksp_phases.h"
+
+enum { BI_RHO = SLOT_FIRST_OWN, BI_RHO_ODD, BI_VR, BI_SS, BI_ST, BI_TT, BI_RR, BI_ALPHA, BI_OMEGA };
+
+/* bicgstab_start: the first norm; p = r. RHO = (r, r) is summed by the caller. in: r; out: p, r^. k: rtol relative to |b|. */
+POISE_INLINE int bicgstab_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double rr = in[BI_RHO];
+  (void)c;
+  if (!poiseDecideFirst(in, out, a, sqrt(rr), (int)a->k) && rr == 0) poiseFinish(out, REASON_ATOL, 0);
+  return 1;
+}
+
+POISE_INLINE Dots bicgstab_start_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  (void)c;
+  a->out[0][i] = a->out[1][i] = a->in[0][i];
+  return poiseDots(0, 0, 0);
+}
+
+/* bicgstab_s: alpha = rho / (r^, v); s = r - alpha v, in place of r; dot (s, s). in: v; out: r. */
+POISE_INLINE int bicgstab_s_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double vr = in[BI_VR];
+  if (!poiseFinite(vr)) return poiseStop(in, out, a, REASON_NANORINF);
+  if (vr == 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
+  c[0] = in[BI_RHO + a->parity] / vr;
+  out[BI_ALPHA] = c[0];
+  return 1;
+}
+
+POISE_INLINE Dots bicgstab_s_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  double s = a->out[0][i] -= c[0] * a->in[0][i];
+  return poiseDots(s * s, 0, 0);
+}
+
+/* bicgstab_update: omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; dots (r, r^), (r, r). in: p, t, r^;
+   out: x, r (holding s). When t = 0 and s = 0, alpha p was the solution: omega = 0. */
+POISE_INLINE int bicgstab_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double tt = in[BI_TT];
+  if (!poiseFinite(tt)) return poiseStop(in, out, a, REASON_NANORINF);
+  if (tt == 0 && in[BI_SS] != 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
+  c[0] = in[BI_ALPHA];
+  c[1] = tt == 0 ? 0 : in[BI_ST] / tt;
+  out[BI_OMEGA] = c[1];
+  return 1;
+}
+
+POISE_INLINE Dots bicgstab_update_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  double *x = a->out[0], *r = a->out[1];
+  double s = r[i], ri = s - c[1] * a->in[1][i];
+  x[i] += c[0] * a->in[0][i] + c[1] * s;
+  r[i] = ri;
+  return poiseDots(ri * a->in[2][i], ri * ri, 0);
+}
+
+/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). in: r, v; out: p. Without a
+   norm r = 0 ends the solve here. */
+POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double rho = in[BI_RHO + !a->parity], omega = in[BI_OMEGA], its = in[SLOT_ITS + a->parity] + 1;
+  c[0] = (rho / in[BI_RHO + a->parity]) * (in[BI_ALPHA] / omega);
+  c[1] = omega;
+  if (poiseDecide(in, out, a, sqrt(in[BI_RR]))) return 0;
+  if (rho == 0 || omega == 0) poiseFinish(out, in[BI_RR] == 0 ? REASON_ATOL : REASON_BREAKDOWN, its);
+  return 1;
+}
+
+POISE_INLINE Dots bicgstab_direction_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  double *p = a->out[0];
+  p[i] = a->in[0][i] + c[0] * (p[i] - c[1] * a->in[1][i]);
+  return poiseDots(0, 0, 0);
+}
+
+#endif

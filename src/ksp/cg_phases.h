@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The vector phases of preconditioned conjugate gradients (Hestenes & Stiefel; see cg.c for the whole iteration). */
+#ifndef POISE_CG_PHASES_H
+#define POISE_CG_PHASES_H
+
+#include "ksp_phases.h"
+
+enum { CG_RZ = SLOT_FIRST_OWN, CG_RZ_ODD, CG_PQ, CG_PQ_ODD, CG_NN, CG_ALPHA };
+
+/* The norm asked for, from (r, z) and the other dot: |z|^2 or |r|^2. */
+POISE_INLINE double poiseCGNorm(const PhaseArgs *a, double rz, double nn)
+{
+  return sqrt(a->flags == NORM_NATURAL ? fabs(rz) : nn);
+}
+
+/* (r, z) = 0 solves the problem, < 0 shows an indefinite preconditioner. */
+POISE_INLINE void poiseCGCheckRZ(double *out, double rz, double its)
+{
+  if (rz == 0) poiseFinish(out, REASON_ATOL, its);
+  if (rz < 0) poiseFinish(out, REASON_INDEFINITE_PC, its);
+}
+
+/* cg_start: the first norm; p = z = M r. in: r, d, z (NULL: z = d r); out: p. k: rtol is relative to |b|. */
+POISE_INLINE int cg_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double rz = in[CG_RZ];
+  (void)c;
+  if (!poiseDecideFirst(in, out, a, poiseCGNorm(a, rz, in[CG_NN]), (int)a->k)) poiseCGCheckRZ(out, rz, 0);
+  return 1;
+}
+
+POISE_INLINE Dots cg_start_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  const double *z = a->in[2];
+  (void)c;
+  a->out[0][i] = z ? z[i] : poisePoint(a->in[1], a->in[0], i);
+  return poiseDots(0, 0, 0);
+}
+
+/* cg_update: alpha = rz / pq; r -= alpha q; dots (r, z) and |z|^2 or |r|^2 with z = d r. in: q, d; out: r. */
+POISE_INLINE int cg_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double pq = in[CG_PQ + a->parity], old = in[CG_PQ + !a->parity];
+  if (!poiseFinite(pq)) return poiseStop(in, out, a, REASON_NANORINF);
+  if (pq == 0 || (in[SLOT_ITS + a->parity] > 0 && (pq < 0) != (old < 0)))
+    return poiseStop(in, out, a, REASON_INDEFINITE_MAT);
+  c[0] = in[CG_RZ + a->parity] / pq;
+  out[CG_ALPHA] = c[0];
+  return 1;
+}
+
+POISE_INLINE Dots cg_update_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  double *r = a->out[0];
+  double ri = r[i] -= c[0] * a->in[0][i];
+  double z = poisePoint(a->in[1], r, i);
+  return poiseDots(ri * z, a->flags == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
+}
+
+/* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. in: r, d, z (NULL: z = d r); out: x, p. */
+POISE_INLINE int cg_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double rz = in[CG_RZ + !a->parity];
+  c[0] = in[CG_ALPHA];
+  c[1] = rz / in[CG_RZ + a->parity];
+  if (!poiseDecide(in, out, a, poiseCGNorm(a, rz, in[CG_NN]))) poiseCGCheckRZ(out, rz, in[SLOT_ITS + a->parity] + 1);
+  return 1;
+}
+
+POISE_INLINE Dots cg_direction_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  const double *z = a->in[2];
+  double *x = a->out[0], *p = a->out[1];
+  double zi = z ? z[i] : poisePoint(a->in[1], a->in[0], i), pi = p[i];
+  x[i] += c[0] * pi;
+  p[i] = zi + c[1] * pi;
+  return poiseDots(0, 0, 0);
+}
+
+#endif

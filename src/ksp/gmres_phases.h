@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The scalar and vector phases of GMRES(m) (Saad & Schultz 1986; see gmres.c for the whole iteration).
+
+  The small array holds, with ld = m + 1: H (m columns as orthogonalised), R (the same after the rotations), cos, sin,
+  gamma (gamma_0 = |r|, gamma_j+1 = -sin_j gamma_j: the residual norm is |gamma|), y, and h2 (a second pass's column).
+  A prologue never reads an entry that it writes, so all blocks of a GPU may run it.
+*/
+#ifndef POISE_GMRES_PHASES_H
+#define POISE_GMRES_PHASES_H
+
+#include "ksp_phases.h"
+
+/* GM_REFINED and GM_SKIP say the same of a second pass, one for the prologue that ends the iteration, the other, which that
+   prologue sets at the end of the solve, for the kernels. */
+enum { GM_WW = SLOT_FIRST_OWN, GM_WW2, GM_RR, GM_SKIP, GM_REFINED, GM_COLUMNS };
+
+POISE_INLINE double *poiseGMRESColumn(double *array, int64_t m, int64_t j)
+{
+  return array + j * (m + 1);
+}
+POISE_INLINE double *poiseGMRESRotated(double *array, int64_t m, int64_t j)
+{
+  return array + (m + j) * (m + 1);
+}
+POISE_INLINE double *poiseGMRESCos(double *array, int64_t m)
+{
+  return array + 2 * m * (m + 1);
+}
+POISE_INLINE double *poiseGMRESSin(double *array, int64_t m)
+{
+  return poiseGMRESCos(array, m) + m;
+}
+POISE_INLINE double *poiseGMRESGamma(double *array, int64_t m)
+{
+  return poiseGMRESSin(array, m) + m;
+}
+POISE_INLINE double *poiseGMRESSolution(double *array, int64_t m)
+{
+  return poiseGMRESGamma(array, m) + m + 1;
+}
+POISE_INLINE double *poiseGMRESSecond(double *array, int64_t m)
+{
+  return poiseGMRESSolution(array, m) + m;
+}
+
+/* v_0 = r / |r|: c[0] = 1 / |r|. in: r; out: v_0. */
+POISE_INLINE Dots poiseScaleElement(const double *c, const PhaseArgs *a, int64_t i)
+{
+  a->out[0][i] = c[0] * a->in[0][i];
+  return poiseDots(0, 0, 0);
+}
+
+/* gmres_start: the first norm. flags: m; k: rtol relative to |b|. */
+POISE_INLINE int gmres_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double norm = sqrt(in[GM_RR]);
+  out[GM_COLUMNS] = 0;
+  poiseGMRESGamma(a->array, a->flags)[0] = norm;
+  c[0] = 1 / norm;
+  if (poiseDecideFirst(in, out, a, norm, (int)a->k)) return 0;
+  if (norm == 0) poiseFinish(out, REASON_ATOL, 0);
+  return norm != 0;
+}
+
+POISE_INLINE Dots gmres_start_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  return poiseScaleElement(c, a, i);
+}
+
+/* gmres_refine: orthogonalise again when little of w is left (|w| < |h|, PETSc's test) or always. k: column j; c[0] != 0:
+   always. */
+POISE_INLINE int gmres_refine_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  const double *h = poiseGMRESColumn(a->array, a->flags, a->k);
+  double hh = 0;
+  (void)c;
+  for (int64_t i = 0; i <= a->k; i++) hh += h[i] * h[i];
+  out[GM_REFINED] = a->c[0].value != 0 || in[GM_WW] < hh;
+  out[GM_SKIP] = !(a->c[0].value != 0 || in[GM_WW] < hh);
+  return 0;
+}
+
+POISE_INLINE Dots gmres_refine_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  (void)c, (void)a, (void)i;
+  return poiseDots(0, 0, 0);
+}
+
+/* gmres_givens: h_j+1,j = |w|; rotate column j; the new residual norm; decides; v_j+1 = w / h_j+1,j. k: j; in, out: w.
+   c[0] != 0: a second pass may have been made. */
+POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  int64_t m = a->flags, j = a->k;
+  const double *h = poiseGMRESColumn(a->array, m, j);
+  double *r = poiseGMRESRotated(a->array, m, j), *cs = poiseGMRESCos(a->array, m), *sn = poiseGMRESSin(a->array, m);
+  double *gamma = poiseGMRESGamma(a->array, m);
+  int refined = a->c[0].value != 0 && in[GM_REFINED] != 0;
+  double below = sqrt(refined ? in[GM_WW2] : in[GM_WW]), top = h[0], its = in[SLOT_ITS + a->parity] + 1;
+  for (int64_t i = 0; i < j; i++) {
+    double next = h[i + 1];
+    r[i] = cs[i] * top + sn[i] * next;
+    top = -sn[i] * top + cs[i] * next;
+  }
+  double length = sqrt(top * top + below * below);
+  double cosine = length == 0 ? 0 : top / length, sine = length == 0 ? 1 : below / length; /* zero column: no progress */
+  cs[j] = cosine;
+  sn[j] = sine;
+  r[j] = length;
+  gamma[j + 1] = -sine * gamma[j];
+  c[0] = 1 / below;
+  out[GM_COLUMNS] = length == 0 || !poiseFinite(length) ? (double)j : (double)(j + 1);
+  if (!poiseDecide(in, out, a, fabs(gamma[j + 1]))) {
+    if (below != 0) return 1; /* else K v_j lies in the space: its solution is exact unless the column is zero */
+    poiseFinish(out, length == 0 ? REASON_BREAKDOWN : REASON_HAPPY, its);
+  }
+  out[GM_SKIP] = 1;
+  return 0;
+}
+
+POISE_INLINE Dots gmres_givens_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  return poiseScaleElement(c, a, i);
+}
+
+/* gmres_solve: R y = (cos_i gamma_i) by back substitution, k columns. */
+POISE_INLINE int gmres_solve_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  int64_t m = a->flags;
+  const double *cs = poiseGMRESCos(a->array, m), *gamma = poiseGMRESGamma(a->array, m);
+  double *y = poiseGMRESSolution(a->array, m);
+  (void)in, (void)out, (void)c;
+  for (int64_t i = a->k - 1; i >= 0; i--) {
+    double s = cs[i] * gamma[i];
+    for (int64_t j = i + 1; j < a->k; j++) s -= poiseGMRESRotated(a->array, m, j)[i] * y[j];
+    y[i] = s / poiseGMRESRotated(a->array, m, i)[i];
+  }
+  return 0;
+}
+
+POISE_INLINE Dots gmres_solve_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  (void)c, (void)a, (void)i;
+  return poiseDots(0, 0, 0);
+}
+
+/* gmres_restart: x holds all columns; the norm computed from b - A x replaces the recurrence's; decides; v_0 = r / |r|. */
+POISE_INLINE int gmres_restart_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double its = in[SLOT_ITS + a->parity], norm = sqrt(in[GM_RR]);
+  int reason = poiseTest(in, &a->conv, norm, in[SLOT_NORM0], its);
+  out[GM_COLUMNS] = 0;
+  out[SLOT_NORM] = norm;
+  a->conv.history[(int64_t)its & a->conv.mask] = norm;
+  poiseGMRESGamma(a->array, a->flags)[0] = norm;
+  c[0] = 1 / norm;
+  if (!reason && norm == 0) reason = REASON_ATOL;
+  if (reason) poiseFinish(out, reason, its);
+  return !reason;
+}
+
+POISE_INLINE Dots gmres_restart_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  return poiseScaleElement(c, a, i);
+}
+
+#endif

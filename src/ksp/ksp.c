@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The solver interface: settings, set-up, solve, view. The loop is in solve.c, what it prints in monitor.c. */
+#include "ksp.h"
+
+#define KSP_TYPE(name) extern const KSPType poiseKSPType_##name;
+#include "types.def"
+#undef KSP_TYPE
+
+static const KSPType *const types[] = {
+#define KSP_TYPE(name) &poiseKSPType_##name,
+#include "types.def"
+#undef KSP_TYPE
+};
+enum { NTYPES = sizeof types / sizeof *types };
+
+/* The phases name reasons and norms themselves, being no part of the interface; the values must agree. */
+#define SAME(name, value) _Static_assert((int)(name) == (int)(value), #name " differs from " #value)
+SAME(REASON_RTOL, POISE_CONVERGED_RTOL);
+SAME(REASON_ATOL, POISE_CONVERGED_ATOL);
+SAME(REASON_ITS, POISE_CONVERGED_ITS);
+SAME(REASON_HAPPY, POISE_CONVERGED_HAPPY_BREAKDOWN);
+SAME(REASON_MAXITS, POISE_DIVERGED_ITS);
+SAME(REASON_DTOL, POISE_DIVERGED_DTOL);
+SAME(REASON_BREAKDOWN, POISE_DIVERGED_BREAKDOWN);
+SAME(REASON_INDEFINITE_PC, POISE_DIVERGED_INDEFINITE_PC);
+SAME(REASON_NANORINF, POISE_DIVERGED_NANORINF);
+SAME(REASON_INDEFINITE_MAT, POISE_DIVERGED_INDEFINITE_MAT);
+SAME(NORM_NONE, POISE_KSP_NORM_NONE);
+SAME(NORM_PRECONDITIONED, POISE_KSP_NORM_PRECONDITIONED);
+SAME(NORM_UNPRECONDITIONED, POISE_KSP_NORM_UNPRECONDITIONED);
+SAME(NORM_NATURAL, POISE_KSP_NORM_NATURAL);
+
+static const PoiseOption options[] = {
+    {"ksp_type", POISE_OPTION_STRING, offsetof(KSPOptions, type), "gmres", 0, 0, NULL,
+     "method: cg, bicgstab (also bcgs), gmres"},
+    {"ksp_rtol", POISE_OPTION_REAL, offsetof(KSPOptions, rtol), "1e-5", 0, 1, NULL, "relative tolerance"},
+    {"ksp_atol", POISE_OPTION_REAL, offsetof(KSPOptions, atol), "1e-50", 0, 1e300, NULL, "absolute tolerance"},
+    {"ksp_divtol", POISE_OPTION_REAL, offsetof(KSPOptions, dtol), "1e4", 0, 1e300, NULL, "growth taken for divergence"},
+    {"ksp_max_it", POISE_OPTION_INT, offsetof(KSPOptions, maxits), "10000", 0, 1e15, NULL, "most iterations"},
+    {"ksp_norm_type", POISE_OPTION_CHOICE, offsetof(KSPOptions, norm), "default", 0, 0,
+     "default|none|preconditioned|unpreconditioned|natural", "norm that convergence is measured in"},
+    {"ksp_pc_side", POISE_OPTION_CHOICE, offsetof(KSPOptions, side), "default", 0, 0, "default|left|right",
+     "side of the preconditioner"},
+    {"ksp_initial_guess_nonzero", POISE_OPTION_BOOL, offsetof(KSPOptions, guess_nonzero), "no", 0, 0, NULL,
+     "x holds a guess on entry"},
+    {"ksp_error_if_not_converged", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_not_converged), "no", 0, 0, NULL,
+     "a solve that did not converge is an error"},
+    {"ksp_monitor", POISE_OPTION_BOOL, offsetof(KSPOptions, monitor), "no", 0, 0, NULL,
+     "print the norm of every iteration"},
+    {"ksp_converged_reason", POISE_OPTION_BOOL, offsetof(KSPOptions, converged_reason), "no", 0, 0, NULL,
+     "print why the solve ended"},
+    {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL, "print the solver after a solve"},
+    {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "8", 0, 10000, NULL,
+     "iterations of a replayed device graph; 0: enqueue every iteration"},
+    {0},
+};
+
+PoiseErr poiseRegister_ksp(PoiseContext ctx)
+{
+  TRY(poiseOptionsRegister(ctx, "KSP", options));
+  for (int i = 0; i < NTYPES; i++)
+    if (types[i]->options) TRY(poiseOptionsRegister(ctx, types[i]->name, types[i]->options));
+  return POISE_OK;
+}
+
+/* ---- creation ------------------------------------------------------------------------------------------------------- */
+
+/* Collective. After a failure all ranks have the old type. */
+static PoiseErr SetType(PoiseKSP ksp, const KSPType *type)
+{
+  void *data = NULL;
+  if (ksp->type == type) return POISE_OK;
+  PoiseErr e = PoiseAgree(ksp->ctx, poiseAlloc(ksp->ctx, type->size, type->name, &data));
+  if (e) {
+    poiseFree(ksp->ctx, &data);
+    return e;
+  }
+  poiseKSPRelease(ksp);
+  poiseFree(ksp->ctx, &ksp->data);
+  ksp->type = type;
+  ksp->data = data;
+  return type->options ? PoiseOptionsDefaults(type->options, ksp->data) : POISE_OK;
+}
+
+static PoiseErr Create(PoiseContext ctx, PoiseKSP *ksp)
+{
+  TRY(poiseAlloc(ctx, sizeof **ksp, "solver", ksp));
+  (*ksp)->ctx = ctx;
+  ctx->objects++;
+  return PoiseOptionsDefaults(options, &(*ksp)->options);
+}
+
+PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp)
+{
+  *ksp = NULL;
+  PoiseErr e = PoiseAgree(ctx, Create(ctx, ksp));
+  if (!e) e = SetType(*ksp, &poiseKSPType_gmres);
+  if (!e) e = PoisePCCreate(ctx, &(*ksp)->pc);
+  if (e) PoiseKSPDestroy(ksp);
+  return e;
+}
+
+PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
+{
+  PoiseKSP k = *ksp;
+  if (!k) return POISE_OK;
+  PoiseContext ctx = k->ctx;
+  poiseKSPRelease(k);
+  poiseFree(ctx, &k->data);
+  poiseFree(ctx, &k->prefix);
+  poiseFree(ctx, &k->history);
+  PoiseMatDestroy(&k->A);
+  PoisePCDestroy(&k->pc);
+  poiseFree(ctx, ksp);
+  ctx->objects--;
+  return POISE_OK;
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------------------- */
+
+PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type)
+{
+  const char *names[2 * NTYPES];
+  int n = 0;
+  for (int i = 0; i < NTYPES; i++) {
+    names[n++] = types[i]->name;
+    if (types[i]->alias) names[n++] = types[i]->alias;
+    if (!strcmp(type, types[i]->name) || (types[i]->alias && !strcmp(type, types[i]->alias))) return SetType(ksp, types[i]);
+  }
+  const char *near = poiseClosest(type, n, names);
+  FAIL(POISE_ERR_OPTION, "there is no method '%s'%s%s%s", type, near ? "; did you mean '" : "", near ? near : "",
+       near ? "'?" : "");
+}
+
+const char *PoiseKSPType(PoiseKSP ksp)
+{
+  return ksp->type->name;
+}
+
+PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
+{
+  PoiseMat keep;
+  if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
+  TRY(PoisePCSetOperator(ksp->pc, P ? P : A));
+  TRY(poiseMatShare(A, &keep));
+  if (!ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows)) poiseKSPRelease(ksp);
+  if (A != ksp->A) poiseKSPForget(ksp); /* now: another matrix may come to lie where this one was */
+  PoiseMatDestroy(&ksp->A);
+  ksp->A = keep;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc)
+{
+  *pc = ksp->pc;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dtol, PoiseInt maxits)
+{
+  if (rtol >= 1) FAIL(POISE_ERR_ARG, "a relative tolerance of %g is not below 1", rtol);
+  if (isnan(rtol) || isnan(atol) || isnan(dtol)) FAIL(POISE_ERR_ARG, "a tolerance is NaN (%g, %g, %g)", rtol, atol, dtol);
+  if (rtol >= 0) ksp->options.rtol = rtol;
+  if (atol >= 0) ksp->options.atol = atol;
+  if (dtol >= 0) ksp->options.dtol = dtol;
+  if (maxits >= 0) ksp->options.maxits = maxits;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetNormType(PoiseKSP ksp, PoiseNormType norm)
+{
+  if ((int)norm < 0 || norm > POISE_KSP_NORM_NATURAL) FAIL(POISE_ERR_ARG, "there is no norm %d", (int)norm);
+  ksp->options.norm = (int)norm;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side)
+{
+  if (side != POISE_PC_LEFT && side != POISE_PC_RIGHT) FAIL(POISE_ERR_ARG, "there is no side %d", (int)side);
+  ksp->options.side = side == POISE_PC_LEFT ? 1 : 2;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero)
+{
+  ksp->options.guess_nonzero = nonzero;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on)
+{
+  ksp->options.error_if_not_converged = on;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)
+{
+  char *copy = NULL;
+  PoiseErr e = PoiseAgree(ksp->ctx, poiseStringCopy(ksp->ctx, prefix, &copy));
+  poiseFree(ksp->ctx, e ? &copy : &ksp->prefix);
+  if (e) return e;
+  ksp->prefix = copy;
+  return PoisePCSetOptionsPrefix(ksp->pc, prefix);
+}
+
+PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
+{
+  ksp->options.type[0] = 0;
+  TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
+  if (ksp->options.type[0]) TRY(PoiseKSPSetType(ksp, ksp->options.type));
+  if (ksp->type->options) {
+    poiseKSPRelease(ksp); /* the method's own options may change its sizes */
+    TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
+  }
+  return PoisePCSetFromOptions(ksp->pc);
+}
+
+PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg)
+{
+  if (ksp->nmonitors == MAX_MONITORS) FAIL(POISE_ERR_ARG, "there are %d monitors already", MAX_MONITORS);
+  ksp->monitor[ksp->nmonitors] = monitor;
+  ksp->monitor_arg[ksp->nmonitors++] = arg;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg)
+{
+  ksp->test = test;
+  ksp->test_arg = arg;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on)
+{
+  ksp->keep_history = on != 0;
+  return POISE_OK;
+}
+
+/* ---- set-up --------------------------------------------------------------------------------------------------------- */
+
+void poiseKSPForget(PoiseKSP ksp)
+{
+  Device *dev = ksp->ctx->device;
+  if (ksp->graph) dev->ops->graph_free(dev, &ksp->graph);
+}
+
+void poiseKSPRelease(PoiseKSP ksp)
+{
+  PoiseContext ctx = ksp->ctx;
+  Device *dev = ctx->device;
+  poiseKSPForget(ksp);
+  for (int k = 0; ksp->work && k < ksp->nwork; k++) PoiseVecDestroy(&ksp->work[k]);
+  poiseFree(ctx, &ksp->work);
+  poiseFree(ctx, &ksp->v);
+  poiseBufferDestroy(&ksp->slot_buffer);
+  poiseBufferDestroy(&ksp->array_buffer);
+  poiseBufferDestroy(&ksp->partial_buffer);
+  poiseBufferDestroy(&ksp->stage_buffer);
+  if (ksp->pinned) dev->ops->free_pinned(dev, ksp->pinned);
+  ksp->pinned = NULL;
+  poiseLayoutDestroy(&ksp->layout);
+}
+
+static PoiseErr AllocateBuffers(PoiseKSP ksp)
+{
+  PoiseContext ctx = ksp->ctx;
+  Device *dev = ctx->device;
+  int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
+  int arrays = PARTIALS + (ksp->type->array ? POISE_MAX_BATCH : 0);
+  void *pinned = NULL;
+  ksp->layout = poiseLayoutShare(ksp->A->rows);
+  ksp->nblock = POISE_NBLOCKS(ksp->layout->n);
+  ksp->array_size = ksp->type->array ? ksp->type->array(ksp) : 0;
+  for (ksp->ring = 64; ksp->ring < 4 * most;) ksp->ring *= 2;
+  TRY(poiseBufferCreate(dev, POISE_SLOTS * sizeof(double), "solver scalars", &ksp->slot_buffer));
+  TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)ksp->array_size * sizeof(double), "solver array", &ksp->array_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)(arrays * ksp->nblock) * sizeof(double), "solver partial sums", &ksp->partial_buffer));
+  TRY(dev->ops->alloc_pinned(dev, (size_t)(2 * (POISE_SLOTS + POISE_COMM_WIDTH) + ksp->ring) * sizeof(double),
+                             "residual norms", &pinned));
+  ksp->pinned = pinned;
+  ksp->status[0] = ksp->pinned;
+  ksp->status[1] = ksp->pinned + POISE_SLOTS;
+  ksp->staged = ksp->pinned + 2 * POISE_SLOTS;
+  ksp->summed = ksp->staged + POISE_COMM_WIDTH;
+  ksp->norms = ksp->summed + POISE_COMM_WIDTH;
+  ksp->nwork = ksp->type->vectors(ksp);
+  TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
+  return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
+}
+
+PoiseErr poiseKSPAllocate(PoiseKSP ksp)
+{
+  double *p;
+  PoiseErr e = PoiseAgree(ksp->ctx, AllocateBuffers(ksp));
+  for (int k = 0; !e && k < ksp->nwork; k++) {
+    e = poiseVecCreateLayout(ksp->layout, &ksp->work[k]);
+    if (!e) e = PoiseAgree(ksp->ctx, poiseVecWrite(ksp->work[k], &p));
+  }
+  if (e) poiseKSPRelease(ksp);
+  return e;
+}
+
+/* The side and the norm: what was asked for, or what goes with it, or the method's first. */
+static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
+{
+  const unsigned offer[] = {ksp->type->left, ksp->type->right};
+  static const PoiseNormType usual[] = {POISE_KSP_NORM_PRECONDITIONED, POISE_KSP_NORM_UNPRECONDITIONED};
+  int wanted = ksp->options.norm;
+  *side = ksp->options.side == 2 ? POISE_PC_RIGHT : POISE_PC_LEFT;
+  if (ksp->options.side == 0 && wanted && !(offer[0] >> wanted & 1)) *side = POISE_PC_RIGHT;
+  *norm = wanted ? (PoiseNormType)wanted : usual[*side];
+  if (!(offer[*side] >> *norm & 1))
+    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s does not offer the %s norm", ksp->type->name,
+         *side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(*norm));
+  return POISE_OK;
+}
+
+static const char *WhyEager(PoiseKSP ksp)
+{
+  if (!ksp->ctx->device->ops->replay) return "the host runs at once";
+  if (PoiseSize(ksp->ctx) > 1) return "ranks exchange through the host";
+  if (ksp->A->type->eager) return "the matrix calls back to the host";
+  if (ksp->pc->type->eager) return "the preconditioner calls back to the host";
+  if (ksp->test) return "the convergence test is a user's";
+  if (ksp->options.replay == 0) return "-ksp_replay 0";
+  return NULL;
+}
+
+static PoiseErr Check(PoiseKSP ksp)
+{
+  if (!ksp->A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(poiseMatCheckUsable(ksp->A));
+  TRY(poiseMatCheckSquare(ksp->A));
+  if (!poiseLayoutSame(ksp->A->rows, ksp->pc->P->rows))
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, the matrix of the preconditioner %lld", (long long)ksp->A->rows->N,
+         (long long)ksp->pc->P->rows->N);
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
+{
+  PoisePCSide side;
+  PoiseNormType norm;
+  TRY(PoiseAgree(ksp->ctx, Check(ksp)));
+  TRY(ChooseNorm(ksp, &side, &norm));
+  poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
+  if (side != ksp->side || ksp->options.replay > ksp->ring / 4) poiseKSPRelease(ksp);
+  ksp->side = side;
+  ksp->norm = norm;
+  ksp->eager = WhyEager(ksp);
+  PoiseErr e = ksp->layout ? POISE_OK : poiseKSPAllocate(ksp);
+  if (!e) e = PoisePCSetUp(ksp->pc);
+  poiseLogEnd(ksp->ctx, EVENT_KSPSetUp, 0, 0);
+  return e;
+}
+
+/* ---- solve ---------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  if (b == x) FAIL(POISE_ERR_ARG, "b and x are the same vector");
+  TRY(poiseVecCheckSame(b, "b", x, "x"));
+  if (b->ctx != ksp->ctx) FAIL(POISE_ERR_ARG, "the vectors belong to another context than the solver");
+  if (!poiseLayoutSame(ksp->A->rows, b->layout))
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)ksp->A->rows->N, (long long)b->layout->N);
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
+  TRY(PoiseKSPSetUp(ksp));
+  TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
+  poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
+  PoiseErr e = poiseKSPRun(ksp, b, x);
+  poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
+  if (e) ksp->reason = POISE_DIVERGED_ERROR;
+  TRY(e);
+  TRY(poiseBufferSettle(&x->data));
+  if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
+  if (ksp->options.view) TRY(PoiseKSPView(ksp));
+  if (ksp->options.error_if_not_converged && ksp->reason < 0)
+    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g", PoiseKSPReasonString(ksp->reason),
+         (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm);
+  return POISE_OK;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------------------ */
+
+PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp)
+{
+  return ksp->reason;
+}
+
+PoiseInt PoiseKSPIterations(PoiseKSP ksp)
+{
+  return ksp->its;
+}
+
+double PoiseKSPResidualNorm(PoiseKSP ksp)
+{
+  return ksp->rnorm;
+}
+
+PoiseNormType PoiseKSPNormUsed(PoiseKSP ksp)
+{
+  return ksp->norm;
+}
+
+PoiseContext PoiseKSPContext(PoiseKSP ksp)
+{
+  return ksp->ctx;
+}
+
+PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double **norms)
+{
+  *count = ksp->history_size;
+  *norms = ksp->history;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm)
+{
+  PoiseVec r;
+  if (!ksp->A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(PoiseVecDuplicate(b, &r));
+  PoiseErr e = PoiseMatResidual(ksp->A, b, x, r);
+  if (!e) e = PoiseVecNorm(r, POISE_NORM_2, norm);
+  PoiseVecDestroy(&r);
+  return e;
+}
+
+PoiseErr PoiseKSPView(PoiseKSP ksp)
+{
+  TRY(PoisePrintf(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "", ksp->type->name));
+  TRY(PoisePrintf(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
+                  ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
+  if (ksp->type->view) TRY(ksp->type->view(ksp));
+  if (ksp->layout) {
+    TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors\n",
+                    ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm), ksp->nwork));
+    TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->eager ? "every iteration enqueued: " : "replayed",
+                    ksp->eager ? ksp->eager : ""));
+  }
+  TRY(PoisePCView(ksp->pc));
+  if (ksp->A) TRY(PoiseMatView(ksp->A));
+  return ksp->pc->P && ksp->pc->P != ksp->A ? PoiseMatView(ksp->pc->P) : POISE_OK;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Krylov solvers as their methods see them.
+
+  A method enqueues phases, products and preconditioner applications; it takes no decision on the host. The functions it calls
+  return nothing: a failure is kept in ksp->failed, the work goes on, and the failure travels to all ranks with the next global
+  sum, so that nobody waits for a rank that gave up.
+*/
+#ifndef POISE_KSP_IMPL_H
+#define POISE_KSP_IMPL_H
+
+#include "../pc/pc.h"
+#include "ksp_phases.h"
+#include "poise/ksp.h"
+
+enum {
+  MAX_MONITORS = 8,
+  MAX_PENDING = POISE_MAX_SUMS,
+  PARTIALS = 2 * MAX_PENDING, /* arrays of partial sums in turn: those being summed and those being written differ */
+  NO_SLOT = -1
+};
+
+typedef struct KSPType {
+  const char *name, *alias;   /* alias may be NULL */
+  size_t size;                /* of ksp->data */
+  const PoiseOption *options; /* of ksp->data */
+  unsigned left, right;       /* norms it offers per side, 1 << PoiseNormType; 0: the side is not supported */
+  int (*vectors)(PoiseKSP);   /* work vectors, the first being x */
+  int64_t (*array)(PoiseKSP); /* doubles of its small device array; may be NULL */
+  int (*cycle)(PoiseKSP);     /* iterations before the enqueued work repeats; may be NULL: 1 */
+  void (*start)(PoiseKSP, PoiseVec b);
+  void (*iterate)(PoiseKSP, int j); /* iteration j of a cycle */
+  void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */
+  void (*finish)(PoiseKSP);         /* x; may be NULL when the iteration keeps x */
+  PoiseErr (*view)(PoiseKSP);       /* may be NULL */
+} KSPType;
+
+typedef struct KSPOptions { /* what -ksp_... sets, apart from the method's own */
+  char type[POISE_OPTION_LENGTH];
+  double rtol, atol, dtol;
+  PoiseInt maxits, replay;
+  int norm, side; /* 0: default; side 1 left, 2 right */
+  int guess_nonzero, error_if_not_converged;
+  int monitor, converged_reason, view;
+} KSPOptions;
+
+typedef struct Captured { /* what a captured loop depends on */
+  const KSPType *type;
+  PoiseMat A;
+  PoisePC pc;
+  int64_t pattern, generation;
+  Convergence conv;
+  int norm, side, cycle;
+} Captured;
+
+struct PoiseKSP_s {
+  PoiseContext ctx;
+  const KSPType *type;
+  void *data; /* the method's */
+  char *prefix;
+  KSPOptions options;
+  PoiseMat A;
+  PoisePC pc;
+  PoiseMonitor monitor[MAX_MONITORS];
+  void *monitor_arg[MAX_MONITORS];
+  int nmonitors;
+  PoiseConvergenceTest test;
+  void *test_arg;
+  const char *eager; /* why the loop is not replayed; NULL: it is */
+
+  /* set up for these sizes */
+  Layout *layout;
+  PoiseNormType norm; /* in use, and the side */
+  PoisePCSide side;
+  int nwork;
+  PoiseVec *work;
+  double **v; /* device pointers of work */
+  Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
+  double *slots, *array, *partials, *stage; /* device pointers */
+  int64_t array_size, nblock;
+  /* host-visible: two copies of the slots, what sums over ranks receive and send, the ring of norms */
+  double *pinned, *status[2], *staged, *summed, *norms;
+  Convergence conv;
+  Graph *graph;
+  Captured captured;
+  int64_t ring; /* length of the ring of norms, a power of 2 */
+
+  /* of the running solve */
+  int parity;          /* of the iteration */
+  int cycle_at;        /* iteration of the cycle */
+  const double *point; /* device pointer: pointwise preconditioner (NULL: identity), valid if pointwise */
+  bool pointwise;
+  Sum pending[MAX_PENDING]; /* dots waiting for the next phase */
+  int npending, next_partial;
+  bool finishing;  /* the method's finish is running: SLOT_DONE, which is set, skips nothing */
+  PoiseErr failed; /* this rank's first failure, and its words: a user's function called later may set others */
+  ErrorState error;
+  bool stop; /* some rank failed: seen by all in the same global sum */
+
+  /* of the latest solve */
+  double final[POISE_SLOTS]; /* the slots as they were at the end */
+  PoiseKSPReason reason;
+  PoiseInt its, reported, tested; /* the latest given to the monitors, and to the user's test */
+  double rnorm;
+  double *history;
+  int64_t history_size, history_capacity;
+  bool keep_history;
+};
+
+/* slots[k] on the device */
+static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
+{
+  return ksp->slots + k;
+}
+
+/* ---- what methods call (solve.c) ------------------------------------------------------------------------------------- */
+
+/* y = A x, dots as added to f (may be NULL). */
+void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f);
+/* z = M^-1 r */
+void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
+/* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch */
+void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
+/* r = b - A x0, or b when the guess is zero */
+void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r);
+/* SLOT_NORM0 = |b| in the norm in use; t: scratch; nothing when the guess is zero. Returns whether rtol is relative to it. */
+int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot);
+/* Add the dot (u, result) to f, or (result, result) when u is NULL; it is in slots[slot] from the next phase on. */
+void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot);
+/* Run phase `id` on all rows (rows = 0: scalars only); its dots go to slots dot0, dot1 (NO_SLOT: not wanted). */
+void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1);
+void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a);
+/* dst[0..k) = (x_j, y), all ranks, k any number, and added to sum[0..k) (may be NULL); *skip != 0: not done. */
+void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip);
+/* y += sign sum_j c_j x_j, dots to f. c: on the device; NULL: ones. */
+void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
+                   const Fuse *f);
+void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y = x */
+void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
+void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y -= A x */
+void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);          /* the solution += M^-1 u; t: scratch */
+/* Keep a failure of this rank. */
+void poiseKSPFailed(PoiseKSP ksp, PoiseErr e);
+
+/* ---- between ksp.c, solve.c and monitor.c ----------------------------------------------------------------------------- */
+
+void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
+void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */
+PoiseErr poiseKSPAllocate(PoiseKSP ksp);
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+/* Give the norms up to iteration `last` to history and monitors. */
+PoiseErr poiseKSPReport(PoiseKSP ksp, PoiseInt last);
+PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
+
+extern const KSPType poiseKSPType_gmres;
+
+#endif

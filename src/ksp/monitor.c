@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a solve tells: norms to history and monitors, and the lines that scripts written for PETSc read. */
+#include "ksp.h"
+
+const char *PoiseKSPReasonString(PoiseKSPReason reason)
+{
+  switch (reason) {
+#define REASON_WORD(name, value) \
+  case POISE_##name:             \
+    return #name;
+    POISE_REASON_LIST(REASON_WORD)
+#undef REASON_WORD
+  }
+  return "UNKNOWN";
+}
+
+const char *PoiseKSPNormString(PoiseNormType norm)
+{
+  static const char *const words[] = {"default", "none", "preconditioned", "unpreconditioned", "natural"};
+  return norm <= POISE_KSP_NORM_NATURAL ? words[norm] : "unknown";
+}
+
+static PoiseErr Keep(PoiseKSP ksp, PoiseInt it, double norm)
+{
+  if (it >= ksp->history_capacity) {
+    int64_t capacity = 2 * (it + 1) + 64;
+    TRY(poiseRealloc(ksp->ctx, (size_t)capacity * sizeof(double), (size_t)ksp->history_size * sizeof(double),
+                     "residual history", &ksp->history));
+    ksp->history_capacity = capacity;
+  }
+  ksp->history[it] = norm;
+  ksp->history_size = it + 1;
+  return POISE_OK;
+}
+
+static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
+{
+  if (it == 0 && ksp->prefix) TRY(PoisePrintf(ksp->ctx, "  Residual norms for %s solve.\n", ksp->prefix));
+  return PoisePrintf(ksp->ctx, "%3lld KSP Residual norm %14.12e\n", (long long)it, norm);
+}
+
+PoiseErr poiseKSPReport(PoiseKSP ksp, PoiseInt last)
+{
+  if (ksp->norm == POISE_KSP_NORM_NONE) return POISE_OK;
+  while (ksp->reported < last) {
+    PoiseInt it = ++ksp->reported;
+    double norm = ksp->norms[it & (ksp->ring - 1)];
+    ksp->rnorm = norm;
+    if (ksp->keep_history) TRY(Keep(ksp, it, norm));
+    if (ksp->options.monitor) TRY(Print(ksp, it, norm));
+    for (int k = 0; k < ksp->nmonitors; k++) {
+      PoiseErrorClear();
+      TRY(poiseErrorOfUser(ksp->monitor[k](ksp, it, norm, ksp->monitor_arg[k]), "a monitor"));
+    }
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseKSPPrintReason(PoiseKSP ksp)
+{
+  const char *prefix = ksp->prefix ? ksp->prefix : "", *space = ksp->prefix ? " " : "";
+  return PoisePrintf(ksp->ctx, "Linear %s%ssolve %s due to %s iterations %lld\n", prefix, space,
+                     ksp->reason > 0 ? "converged" : "did not converge", PoiseKSPReasonString(ksp->reason),
+                     (long long)ksp->its);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The host driver of phases: sums, prologue, elements in blocks with one partial of each dot per block. */
+#include "../vec/vec_host.h"
+#include "../vec/vec_phases.h"
+#include "cg_phases.h"
+#include "bicgstab_phases.h"
+#include "gmres_phases.h"
+
+typedef struct Phase {
+  const char *name;
+  int (*begin)(const double *in, double *out, const PhaseArgs *a, double *c);
+  void (*block)(const double *c, const PhaseArgs *a, int64_t begin, int64_t end);
+  bool decides;
+} Phase;
+
+enum { SUM, MAX };
+enum { PLAIN, DECIDES };
+
+typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
+
+POISE_INLINE double Join(double s, double t, int combine)
+{
+  return combine == MAX ? poiseLarger(s, t) : s + t;
+}
+
+/* Elements [begin, end) of one block. `element`, ndot and combine are constants where this is inlined. */
+POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double *c, const PhaseArgs *args, int64_t begin,
+                           int64_t end)
+{
+  const PhaseArgs local = *args, *a = &local; /* so that stores to vectors cannot change it */
+  double s[POISE_MAX_DOTS][HOST_LANES] = {{0}};
+  int64_t i = begin;
+  for (; i + HOST_LANES <= end; i += HOST_LANES) {
+    HOST_SIMD
+    for (int l = 0; l < HOST_LANES; l++) {
+      Dots t = element(c, a, i + l);
+      for (int k = 0; k < ndot; k++) s[k][l] = Join(s[k][l], t.d[k], combine);
+    }
+  }
+  for (int l = 0; i + l < end; l++) {
+    Dots t = element(c, a, i + l);
+    for (int k = 0; k < ndot; k++) s[k][l] = Join(s[k][l], t.d[k], combine);
+  }
+  for (int k = 0; k < ndot; k++) {
+    double total = poiseHostAddLanes(s[k]);
+    if (combine == MAX)
+      for (int l = total = 0; l < HOST_LANES; l++) total = poiseLarger(total, s[k][l]);
+    if (a->partial[k]) a->partial[k][begin / POISE_BLOCK] = total;
+  }
+}
+
+#define PHASE(name, ndot, combine, kind)                                                    \
+  static void name##_block(const double *c, const PhaseArgs *a, int64_t begin, int64_t end) \
+  {                                                                                         \
+    RunBlock(name##_element, ndot, combine, c, a, begin, end);                              \
+  }
+#include "../sys/phases.def"
+#undef PHASE
+
+static const Phase phases[] = {
+#define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, kind == DECIDES},
+#include "../sys/phases.def"
+#undef PHASE
+};
+
+/* On a GPU every block runs the prologue while others may already have published its results; so a prologue must give the
+   same coefficients once its results are in place. Checked where the device checks anything (mock). */
+static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
+{
+  double in[POISE_SLOTS], out[POISE_SLOTS], again[POISE_MAX_COEFS] = {0};
+  memcpy(in, a->slots, sizeof in);
+  memcpy(out, a->slots, sizeof out);
+  bool same = phases[a->id].begin(in, out, a, again) == go && !memcmp(c, again, sizeof again);
+  if (!same || memcmp(out, a->slots, sizeof out))
+    FAIL(POISE_ERR_INTERNAL, "the prologue of phase %s reads a slot that it writes", phases[a->id].name);
+  return POISE_OK;
+}
+
+static void TakeSums(const PhaseArgs *a)
+{
+  for (int k = 0; k < a->nsum; k++) {
+    double s = 0;
+    for (int64_t b = 0; b < a->sum[k].count; b++) s += a->sum[k].partial[b];
+    *a->sum[k].dst = s;
+  }
+}
+
+PoiseErr poiseHost_phase(Device *dev, const void *args)
+{
+  const PhaseArgs *a = args;
+  const Phase *p = &phases[a->id];
+  double c[POISE_MAX_COEFS] = {0}, in[POISE_SLOTS];
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  int go;
+  if (a->slots) {
+    bool skip = a->slots[p->decides ? SLOT_SEEN : SLOT_DONE] != 0;
+    if (!p->decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];
+    if (skip) return POISE_OK;
+    TakeSums(a);
+    memcpy(in, a->slots, sizeof in);
+    go = p->begin(in, a->slots, a, c);
+    if (dev->ops->poison) TRY(CheckRepeatable(a, c, go));
+  } else {
+    TakeSums(a);
+    go = p->begin(NULL, NULL, a, c);
+  }
+  if (!go) return POISE_OK;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t begin = b * POISE_BLOCK;
+    p->block(c, a, begin, begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n);
+  }
+  return POISE_OK;
+}

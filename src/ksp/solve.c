@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The running solve: what methods enqueue, global sums, and the loop, plain or replayed.
+
+  Dots are left as partials and taken in by the next phase. On several ranks they are first summed over the ranks, together with
+  a word that says whether this rank has failed: all ranks learn of a failure in the same place and stop in the same iteration.
+*/
+#include "ksp.h"
+
+static const ScalarRef one = {NULL, 1}, minus_one = {NULL, -1}, zero = {NULL, 0};
+
+void poiseKSPFailed(PoiseKSP ksp, PoiseErr e)
+{
+  if (!e || ksp->failed) return;
+  ksp->failed = e;
+  poiseErrorSave(&ksp->error);
+}
+
+static PoiseErr AgreeOnResult(PoiseKSP ksp)
+{
+  if (ksp->failed) poiseErrorRestore(&ksp->error);
+  return PoiseAgree(ksp->ctx, ksp->failed);
+}
+
+static Device *Dev(PoiseKSP ksp)
+{
+  return ksp->ctx->device;
+}
+
+static const double *Done(PoiseKSP ksp)
+{
+  return ksp->finishing ? NULL : ksp->slots + SLOT_DONE;
+}
+
+/* ---- products and preconditioner ------------------------------------------------------------------------------------ */
+
+/* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on the host. So x's
+   copy there is stale, and y is fetched from there. */
+static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
+{
+  double *p;
+  poiseKSPFailed(ksp, poiseVecUpdate(x, &p));
+  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, a, x, b, y, Done(ksp), f));
+  poiseKSPFailed(ksp, poiseVecUpdate(y, &p));
+}
+
+void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
+{
+  Product(ksp, one, x, zero, y, f);
+}
+
+void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y)
+{
+  Product(ksp, minus_one, x, one, y, NULL);
+}
+
+void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
+{
+  poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), f));
+}
+
+void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f)
+{
+  if (ksp->pointwise && !ksp->point) { /* M = I */
+    poiseKSPMult(ksp, x, y, f);
+  } else if (ksp->side == POISE_PC_LEFT) {
+    poiseKSPMult(ksp, x, t, NULL);
+    poiseKSPPrecondition(ksp, t, y, f);
+  } else {
+    poiseKSPPrecondition(ksp, x, t, NULL);
+    poiseKSPMult(ksp, t, y, f);
+  }
+}
+
+void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r)
+{
+  poiseKSPCopy(ksp, b, r);
+  if (ksp->options.guess_nonzero) poiseKSPSubtractProduct(ksp, ksp->work[0], r);
+}
+
+int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
+{
+  const double *p = NULL;
+  double *q = NULL;
+  Fuse f = {0};
+  if (!ksp->options.guess_nonzero || ksp->norm == POISE_KSP_NORM_NONE) return 0;
+  poiseKSPFailed(ksp, poiseVecRead(b, &p));
+  poiseKSPAddDot(ksp, &f, ksp->norm == POISE_KSP_NORM_NATURAL ? p : NULL, slot);
+  if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED) {
+    poiseKSPCopy(ksp, b, t);
+    poiseKSPFailed(ksp, poiseVecUpdate(t, &q));
+    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, q, NULL, &f);
+  } else {
+    poiseKSPPrecondition(ksp, b, t, &f);
+  }
+  poiseKSPScalars(ksp, PHASE_ksp_norm0, (PhaseArgs){.k = slot});
+  return 1;
+}
+
+void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t)
+{
+  bool identity = ksp->pointwise && !ksp->point;
+  double *p = NULL;
+  if (!identity) poiseKSPPrecondition(ksp, u, t, NULL);
+  poiseKSPFailed(ksp, poiseVecUpdate(identity ? u : t, &p));
+  poiseKSPMaxpy(ksp, 1, &p, 1, NULL, ksp->v[0], Done(ksp), NULL);
+}
+
+void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y)
+{
+  poiseKSPFailed(ksp, PoiseVecCopy(x, y));
+}
+
+void poiseKSPZero(PoiseKSP ksp, PoiseVec x)
+{
+  poiseKSPFailed(ksp, PoiseVecSet(x, 0));
+}
+
+/* ---- dots ----------------------------------------------------------------------------------------------------------- */
+
+static double *Pend(PoiseKSP ksp, int slot)
+{
+  double *partial = ksp->partials + ksp->next_partial * ksp->nblock;
+  ksp->next_partial = (ksp->next_partial + 1) % PARTIALS;
+  ksp->pending[ksp->npending++] = (Sum){partial, ksp->nblock, ksp->slots + slot};
+  return partial;
+}
+
+void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot)
+{
+  f->u[f->ndot] = u;
+  f->partial[f->ndot++] = Pend(ksp, slot);
+}
+
+static PoiseErr FetchStage(PoiseKSP ksp, int n, double *v)
+{
+  size_t bytes = (size_t)n * sizeof(double);
+  TRY(poiseDeviceCopy(Dev(ksp), ksp->staged, ksp->stage, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceSync(Dev(ksp)));
+  memcpy(v, ksp->staged, bytes);
+  return POISE_OK;
+}
+
+/* stage[0..n) = sums over all ranks, and with them the news of a failure. */
+static void SumStage(PoiseKSP ksp, int n)
+{
+  double v[POISE_COMM_WIDTH] = {0};
+  poiseKSPFailed(ksp, FetchStage(ksp, n, v));
+  v[n] = ksp->failed != POISE_OK;
+  PoiseErr e = poiseCommSum(ksp->ctx->comm, v, n + 1);
+  poiseKSPFailed(ksp, e);
+  ksp->stop = ksp->stop || e || v[n] > 0;
+  memcpy(ksp->summed, v, (size_t)n * sizeof(double)); /* the last one has left it: Fetch has waited */
+  poiseKSPFailed(ksp, poiseDeviceCopy(Dev(ksp), ksp->stage, ksp->summed, (size_t)n * sizeof(double), COPY_TO_DEVICE));
+}
+
+static void Reduce(PoiseKSP ksp, ReduceArgs r)
+{
+  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_reduce, &r, sizeof r));
+}
+
+/* Pending dots become sums of one global term each. */
+static void SumPending(PoiseKSP ksp)
+{
+  if (PoiseSize(ksp->ctx) == 1 || !ksp->npending) return;
+  for (int k = 0; k < ksp->npending; k++)
+    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = ksp->nblock, .partial = ksp->pending[k].partial, .dst = ksp->stage + k});
+  SumStage(ksp, ksp->npending);
+  for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
+}
+
+static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, int dot0, int dot1)
+{
+  int dot[] = {dot0, dot1};
+  SumPending(ksp);
+  a.id = id;
+  a.n = rows;
+  a.parity = ksp->parity;
+  a.slots = ksp->finishing ? NULL : ksp->slots;
+  a.array = ksp->array;
+  a.conv = ksp->conv;
+  a.nsum = ksp->npending;
+  memcpy(a.sum, ksp->pending, sizeof a.sum);
+  ksp->npending = 0;
+  for (int k = 0; k < 2; k++)
+    if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k]);
+  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_phase, &a, sizeof a));
+}
+
+void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
+{
+  LaunchPhase(ksp, id, a, ksp->layout->n, dot0, dot1);
+}
+
+void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
+{
+  LaunchPhase(ksp, id, a, 0, NO_SLOT, NO_SLOT);
+}
+
+void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip)
+{
+  double *partial = ksp->partials + PARTIALS * ksp->nblock;
+  bool several = PoiseSize(ksp->ctx) > 1;
+  for (int first = 0; first < k; first += POISE_MAX_BATCH) {
+    int batch = k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
+    MdotArgs m = {.n = ksp->layout->n, .stride = ksp->nblock, .k = batch, .y = y, .skip = skip, .partial = partial};
+    ReduceArgs r = {.nsum = batch, .stride = ksp->nblock, .count = ksp->nblock, .partial = partial, .dst = dst + first};
+    for (int j = 0; j < batch; j++) m.x[j] = x[first + j];
+    poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_mdot, &m, sizeof m));
+    if (several) {
+      r.dst = ksp->stage;
+      Reduce(ksp, r);
+      SumStage(ksp, batch);
+      r = (ReduceArgs){.nsum = batch, .stride = 1, .count = 1, .partial = ksp->stage, .dst = dst + first};
+    }
+    r.skip = skip;
+    Reduce(ksp, r);
+    if (!sum) continue;
+    r.dst = sum + first;
+    r.add = true;
+    Reduce(ksp, r);
+  }
+}
+
+void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
+                   const Fuse *f)
+{
+  int first = 0;
+  do {
+    int batch = k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
+    MaxpyArgs m = {.n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
+    for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
+    first += batch;
+    if (f && first == k) m.fuse = *f;
+    poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_maxpy, &m, sizeof m));
+  } while (first < k);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------------- */
+
+static int Cycle(PoiseKSP ksp)
+{
+  return ksp->type->cycle ? ksp->type->cycle(ksp) : 1;
+}
+
+static void Step(PoiseKSP ksp)
+{
+  ksp->type->iterate(ksp, ksp->cycle_at);
+  ksp->parity = !ksp->parity;
+  if (++ksp->cycle_at < Cycle(ksp)) return;
+  ksp->cycle_at = 0;
+  if (ksp->type->restart) ksp->type->restart(ksp);
+}
+
+static PoiseErr CopySlots(PoiseKSP ksp, double *status)
+{
+  return poiseDeviceCopy(Dev(ksp), status, ksp->slots, POISE_SLOTS * sizeof(double), COPY_TO_HOST);
+}
+
+/* Take over the slots that the host has received. Returns whether the solve is over as far as the device knows. */
+static bool Look(PoiseKSP ksp, const double *status)
+{
+  memcpy(ksp->final, status, sizeof ksp->final);
+  bool done = status[SLOT_DONE] != 0;
+  ksp->its = (PoiseInt)(done ? status[SLOT_ITS_FINAL] : fmax(status[SLOT_ITS], status[SLOT_ITS_ODD]));
+  ksp->reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
+  poiseKSPFailed(ksp, poiseKSPReport(ksp, ksp->its));
+  return done;
+}
+
+/* What the user's convergence test says, asked once in each iteration. */
+static PoiseKSPReason HostTest(PoiseKSP ksp)
+{
+  PoiseKSPReason reason = POISE_ITERATING;
+  if (!ksp->test || ksp->reason == POISE_DIVERGED_NANORINF || ksp->its == ksp->tested) return POISE_ITERATING;
+  ksp->tested = ksp->its;
+  PoiseErrorClear();
+  poiseKSPFailed(ksp,
+                 poiseErrorOfUser(ksp->test(ksp, ksp->its, ksp->rnorm, &reason, ksp->test_arg), "the convergence test"));
+  return reason;
+}
+
+/* Whether to stop for a reason of the host's. Other ranks do not know before their next sum that work queued on a device or a
+   user's function failed, nor what the user's test said there (it may look at a clock): ask, where that can happen. */
+static bool HostStops(PoiseKSP ksp)
+{
+  enum { SAID = 100 }; /* any reason is a positive number */
+  bool several = PoiseSize(ksp->ctx) > 1, ask = !Dev(ksp)->ops->is_host || ksp->test || ksp->nmonitors;
+  PoiseKSPReason reason = HostTest(ksp);
+  int64_t word[2] = {ksp->failed != POISE_OK, reason == POISE_ITERATING ? 0 : SAID + (int)reason};
+  if (several && ask) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, word, 2));
+  if (!several || ask) ksp->stop = ksp->stop || word[0];
+  if (word[1]) ksp->reason = (PoiseKSPReason)(word[1] - SAID);
+  return ksp->stop || word[1];
+}
+
+static void Eager(PoiseKSP ksp)
+{
+  for (bool over = false; !over;) {
+    PoiseErr e = CopySlots(ksp, ksp->status[0]);
+    if (!e) e = poiseDeviceSync(Dev(ksp));
+    poiseKSPFailed(ksp, e);
+    over = !e && Look(ksp, ksp->status[0]);
+    over = HostStops(ksp) || over;
+    if (!over) Step(ksp);
+  }
+}
+
+/* Iterations of a captured loop: whole cycles, an even number so that the parity comes out even. */
+static int CapturedIterations(PoiseKSP ksp)
+{
+  int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle, wanted = (int)ksp->options.replay;
+  return wanted <= unit ? unit : (wanted + unit - 1) / unit * unit;
+}
+
+static void Capture(PoiseKSP ksp)
+{
+  Device *dev = Dev(ksp);
+  Captured now;
+  memset(&now, 0, sizeof now); /* compared as bytes */
+  now.type = ksp->type, now.A = ksp->A, now.pc = ksp->pc;
+  now.pattern = ksp->A->pattern, now.generation = ksp->pc->generation;
+  now.conv = ksp->conv, now.norm = (int)ksp->norm, now.side = (int)ksp->side, now.cycle = CapturedIterations(ksp);
+  if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return;
+  poiseKSPForget(ksp);
+  PoiseErr e = dev->ops->capture_begin(dev);
+  poiseKSPFailed(ksp, e);
+  if (e) return;
+  for (int k = 0; k < now.cycle; k++) Step(ksp);
+  poiseKSPFailed(ksp, dev->ops->capture_end(dev, &ksp->graph));
+  if (ksp->failed) poiseKSPForget(ksp);
+  ksp->captured = now;
+}
+
+static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
+{
+  Device *dev = Dev(ksp);
+  poiseKSPFailed(ksp, dev->ops->replay(dev, ksp->graph));
+  poiseKSPFailed(ksp, CopySlots(ksp, ksp->status[k]));
+  poiseKSPFailed(ksp, dev->ops->record(dev, event));
+}
+
+/* The host stays one replay behind: it looks at one while the next is under way, which changes nothing once DONE is set. */
+static void Replay(PoiseKSP ksp)
+{
+  Device *dev = Dev(ksp);
+  int64_t event[2] = {0, 0};
+  poiseKSPFailed(ksp, CopySlots(ksp, ksp->status[0]));
+  poiseKSPFailed(ksp, poiseDeviceSync(dev));
+  if (ksp->failed || Look(ksp, ksp->status[0])) return;
+  Capture(ksp);
+  if (ksp->failed) return;
+  EnqueueReplay(ksp, 0, &event[0]);
+  for (int k = 0; !ksp->failed; k = !k) {
+    EnqueueReplay(ksp, !k, &event[!k]);
+    poiseKSPFailed(ksp, dev->ops->wait(dev, event[k]));
+    poiseKSPFailed(ksp, dev->failed);
+    if (!ksp->failed && Look(ksp, ksp->status[k])) break;
+  }
+  poiseKSPFailed(ksp, poiseDeviceSync(dev));
+}
+
+/* ---- one solve ------------------------------------------------------------------------------------------------------ */
+
+static PoiseErr Prepare(PoiseKSP ksp)
+{
+  double *slots;
+  TRY(poiseMatReady(ksp->A));
+  TRY(poiseBufferWrite(&ksp->slot_buffer, HOST, &slots));
+  memset(slots, 0, POISE_SLOTS * sizeof(double));
+  slots[SLOT_RTOL] = ksp->options.rtol;
+  slots[SLOT_ATOL] = ksp->options.atol;
+  slots[SLOT_DTOL] = ksp->options.dtol;
+  slots[SLOT_MAXITS] = (double)ksp->options.maxits;
+  TRY(poiseBufferUpdate(&ksp->slot_buffer, DEVICE, &ksp->slots));
+  TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
+  TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
+  if (ksp->array_size) TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array));
+  for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
+  ksp->pointwise = ksp->pc->type->pointwise != NULL;
+  ksp->point = NULL;
+  if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
+  ksp->parity = ksp->cycle_at = ksp->npending = ksp->next_partial = 0;
+  ksp->conv = (Convergence){.history = ksp->norms,
+                            .mask = ksp->ring - 1,
+                            .test = !ksp->test,
+                            .none = ksp->norm == POISE_KSP_NORM_NONE && !ksp->test};
+  return POISE_OK;
+}
+
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  ksp->failed = POISE_OK;
+  ksp->stop = ksp->finishing = false;
+  ksp->reason = POISE_ITERATING;
+  ksp->its = ksp->history_size = 0;
+  ksp->reported = ksp->tested = -1;
+  ksp->rnorm = 0;
+  TRY(PoiseAgree(ksp->ctx, Prepare(ksp)));
+  if (ksp->options.guess_nonzero)
+    poiseKSPCopy(ksp, x, ksp->work[0]);
+  else
+    poiseKSPZero(ksp, ksp->work[0]);
+  ksp->type->start(ksp, b);
+  if (ksp->eager)
+    Eager(ksp);
+  else
+    Replay(ksp);
+  TRY(AgreeOnResult(ksp));
+  ksp->finishing = true;
+  if (ksp->type->finish) ksp->type->finish(ksp);
+  poiseKSPCopy(ksp, ksp->work[0], x);
+  poiseKSPFailed(ksp, poiseDeviceSync(Dev(ksp)));
+  return AgreeOnResult(ksp);
+}

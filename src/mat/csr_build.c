@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a user's CSR arrays to the local CSR: checks, conversion where it is needed, ghosts, halo, interior blocks first. */
+#include "mat.h"
+
+void poiseCsrDestroy(PoiseContext ctx, Csr *c)
+{
+  poiseBufferDestroy(&c->ptr);
+  poiseBufferDestroy(&c->col);
+  poiseBufferDestroy(&c->val);
+  poiseBufferDestroy(&c->order);
+  poiseHaloDestroy(&c->halo);
+  poiseFree(ctx, &c->ghost);
+  *c = (Csr){0};
+}
+
+PoiseErr poiseCsrView(Csr *c, CsrView *v)
+{
+  *v = (CsrView){.m = c->m, .nloc = c->nloc, .nz = c->nz};
+  if (c->wide)
+    TRY(poiseBufferRead(&c->ptr, DEVICE, &v->ptr64));
+  else
+    TRY(poiseBufferRead(&c->ptr, DEVICE, &v->ptr32));
+  TRY(poiseBufferRead(&c->col, DEVICE, &v->col));
+  return poiseBufferRead(&c->val, DEVICE, &v->val);
+}
+
+int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column)
+{
+  int64_t low = poiseCsrPtr(&A->csr, ptr, row), high = poiseCsrPtr(&A->csr, ptr, row + 1);
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    PoiseInt g = poiseCsrGlobal(A, col[mid]);
+    if (g == column) return mid;
+    if (g < column)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return -1;
+}
+
+/* ---- the user's arrays ---------------------------------------------------------------------------------------------- */
+
+static int64_t InPtr(const PoiseCSR *in, int64_t i)
+{
+  return (in->ptr32 ? in->ptr32[i] : in->ptr64[i]) - in->base;
+}
+
+static PoiseInt InCol(const PoiseCSR *in, int64_t k)
+{
+  return (in->col32 ? in->col32[k] : in->col64[k]) - in->base;
+}
+
+static PoiseErr CheckPointers(const PoiseMat A, const PoiseCSR *in)
+{
+  int64_t m = A->rows->n;
+  if (!in) FAIL(POISE_ERR_ARG, "the CSR arrays are NULL");
+  if (in->base != 0 && in->base != 1) FAIL(POISE_ERR_ARG, "base %d of the indices is neither 0 nor 1", in->base);
+  if (!in->ptr32 == !in->ptr64) FAIL(POISE_ERR_ARG, "give exactly one of ptr32 and ptr64");
+  if (InPtr(in, 0) != 0)
+    FAIL(POISE_ERR_ARG, "the first row offset is %lld, not the base %d", (long long)InPtr(in, 0) + in->base, in->base);
+  for (int64_t i = 0; i < m; i++)
+    if (InPtr(in, i + 1) < InPtr(in, i))
+      FAIL(POISE_ERR_ARG, "row offsets decrease at row %lld: %lld, then %lld", (long long)(A->rows->begin + i) + in->base,
+           (long long)InPtr(in, i) + in->base, (long long)InPtr(in, i + 1) + in->base);
+  if (InPtr(in, m) == 0) return POISE_OK;
+  if (!in->col32 == !in->col64) FAIL(POISE_ERR_ARG, "give exactly one of col32 and col64");
+  if (!in->val) FAIL(POISE_ERR_ARG, "val is NULL and there are %lld entries", (long long)InPtr(in, m));
+  return POISE_OK;
+}
+
+/* *sorted: the columns of every row ascend. A column twice in sorted rows is found here, else after sorting. */
+static PoiseErr CheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sorted, int64_t *unsorted_row)
+{
+  PoiseInt N = A->cols->N;
+  *sorted = true;
+  for (int64_t i = 0; i < A->rows->n; i++) {
+    PoiseInt last = -1;
+    bool ascending = true;
+    for (int64_t k = InPtr(in, i); k < InPtr(in, i + 1); k++) {
+      PoiseInt c = InCol(in, k);
+      if (c < 0 || c >= N)
+        FAIL(POISE_ERR_ARG, "row %lld has column %lld, legal are %d to %lld", (long long)(A->rows->begin + i) + in->base,
+             (long long)c + in->base, in->base, (long long)N - 1 + in->base);
+      if (ascending && c == last)
+        FAIL(POISE_ERR_ARG, "row %lld has column %lld twice", (long long)(A->rows->begin + i) + in->base,
+             (long long)c + in->base);
+      ascending = ascending && c > last;
+      last = c;
+    }
+    if (!ascending && *sorted) *sorted = false, *unsorted_row = i;
+  }
+  return POISE_OK;
+}
+
+typedef struct Pair {
+  PoiseInt col;
+  double val;
+} Pair;
+
+static int ComparePairs(const void *a, const void *b)
+{
+  PoiseInt x = ((const Pair *)a)->col, y = ((const Pair *)b)->col;
+  return (x > y) - (x < y);
+}
+
+/* Global columns and values of the rows, each row sorted. */
+static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, double *val)
+{
+  PoiseContext ctx = A->ctx;
+  int64_t longest = 0;
+  Pair *row;
+  for (int64_t i = 0; i < A->rows->n; i++)
+    if (InPtr(in, i + 1) - InPtr(in, i) > longest) longest = InPtr(in, i + 1) - InPtr(in, i);
+  TRY(poiseAllocArray(ctx, longest, sizeof(Pair), "a row to sort", &row));
+  PoiseErr e = POISE_OK;
+  for (int64_t i = 0; !e && i < A->rows->n; i++) {
+    int64_t begin = InPtr(in, i), n = InPtr(in, i + 1) - begin;
+    for (int64_t k = 0; k < n; k++) row[k] = (Pair){InCol(in, begin + k), in->val[begin + k]};
+    if (n) qsort(row, (size_t)n, sizeof *row, ComparePairs);
+    for (int64_t k = 0; k < n; k++) {
+      if (!e && k && row[k].col == row[k - 1].col)
+        e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "row %lld has column %lld twice",
+                          (long long)(A->rows->begin + i) + in->base, (long long)row[k].col + in->base);
+      col[begin + k] = row[k].col;
+      val[begin + k] = row[k].val;
+    }
+  }
+  poiseFree(ctx, &row);
+  return e;
+}
+
+/* ---- local numbering ------------------------------------------------------------------------------------------------ */
+
+static int CompareInts(const void *a, const void *b)
+{
+  PoiseInt x = *(const PoiseInt *)a, y = *(const PoiseInt *)b;
+  return (x > y) - (x < y);
+}
+
+/* c->ghost: the columns of other ranks, each once, ascending. */
+static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in)
+{
+  Csr *c = &A->csr;
+  PoiseInt begin = A->cols->begin, end = begin + A->cols->n;
+  int64_t n = 0;
+  for (int64_t k = 0; k < c->nz; k++) n += InCol(in, k) < begin || InCol(in, k) >= end;
+  TRY(poiseAllocArray(A->ctx, n, sizeof(PoiseInt), "ghost columns", &c->ghost));
+  n = 0;
+  for (int64_t k = 0; k < c->nz; k++)
+    if (InCol(in, k) < begin || InCol(in, k) >= end) c->ghost[n++] = InCol(in, k);
+  if (n) qsort(c->ghost, (size_t)n, sizeof(PoiseInt), CompareInts);
+  for (int64_t k = 0; k < n; k++)
+    if (!k || c->ghost[k] != c->ghost[k - 1]) c->ghost[c->nghost++] = c->ghost[k];
+  size_t bytes = (size_t)c->nghost * sizeof(PoiseInt);
+  if (c->nghost < n)
+    TRY(poiseRealloc(A->ctx, bytes, bytes, "ghost columns", &c->ghost)); /* there may be far fewer of them */
+  if (c->nloc + c->nghost > INT32_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED, "rank %d refers to %lld columns, more than fit in 32 bits", PoiseRank(A->ctx),
+         (long long)(c->nloc + c->nghost));
+  return POISE_OK;
+}
+
+static int32_t LocalColumn(const PoiseMat A, PoiseInt g)
+{
+  PoiseInt i = g - A->cols->begin;
+  if (i >= 0 && i < A->cols->n) return (int32_t)i;
+  const PoiseInt *p = bsearch(&g, A->csr.ghost, (size_t)A->csr.nghost, sizeof g, CompareInts);
+  return (int32_t)(A->csr.nloc + (p - A->csr.ghost));
+}
+
+static PoiseErr ConvertPointers(PoiseMat A, const PoiseCSR *in)
+{
+  Csr *c = &A->csr;
+  void *p;
+  c->wide = c->nz > INT32_MAX;
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &c->ptr));
+  TRY(poiseBufferWrite(&c->ptr, HOST, &p));
+  for (int64_t i = 0; i <= c->m; i++) {
+    if (c->wide)
+      ((int64_t *)p)[i] = InPtr(in, i);
+    else
+      ((int32_t *)p)[i] = (int32_t)InPtr(in, i);
+  }
+  return POISE_OK;
+}
+
+static PoiseErr ConvertColumns(PoiseMat A, const PoiseCSR *in)
+{
+  Csr *c = &A->csr;
+  int32_t *col;
+  TRY(CollectGhosts(A, in));
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(int32_t), "columns", &c->col));
+  TRY(poiseBufferWrite(&c->col, HOST, &col));
+  for (int64_t k = 0; k < c->nz; k++) col[k] = LocalColumn(A, InCol(in, k));
+  return POISE_OK;
+}
+
+/* Adopt or borrow the arrays as they are. */
+static PoiseErr WrapIndices(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+{
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  c->wide = in->ptr64 != NULL;
+  void *ptr = c->wide ? (void *)(uintptr_t)in->ptr64 : (void *)(uintptr_t)in->ptr32;
+  TRY(poiseBufferWrap(dev, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", ptr, own, &c->ptr));
+  return poiseBufferWrap(dev, (size_t)c->nz * sizeof(int32_t), "columns", (void *)(uintptr_t)in->col32, own, &c->col);
+}
+
+static PoiseErr WrapValues(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+{
+  return poiseBufferWrap(A->ctx->device, (size_t)A->csr.nz * sizeof(double), "values", (void *)(uintptr_t)in->val, own,
+                         &A->csr.val);
+}
+
+/* Unsorted rows: sort into arrays of our own, then go on as with arrays to copy. */
+static PoiseErr BuildSorted(PoiseMat A, const PoiseCSR *in)
+{
+  PoiseContext ctx = A->ctx;
+  Csr *c = &A->csr;
+  PoiseInt *col;
+  double *val;
+  PoiseCSR sorted = *in;
+  TRY(poiseBufferCreate(ctx->device, (size_t)c->nz * sizeof(double), "values", &c->val));
+  TRY(poiseBufferWrite(&c->val, HOST, &val));
+  TRY(poiseAllocArray(ctx, c->nz, sizeof(PoiseInt), "sorted columns", &col));
+  PoiseErr e = CopySorted(A, in, col, val);
+  for (int64_t k = 0; k < c->nz; k++) col[k] += in->base;
+  sorted.col32 = NULL;
+  sorted.col64 = col;
+  if (!e) e = ConvertColumns(A, &sorted);
+  poiseFree(ctx, &col);
+  return e;
+}
+
+static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+{
+  Csr *c = &A->csr;
+  bool sorted;
+  int64_t row = 0;
+  TRY(CheckPointers(A, in));
+  TRY(CheckColumns(A, in, &sorted, &row));
+  c->m = A->rows->n;
+  c->nloc = A->cols->n;
+  c->nz = InPtr(in, c->m);
+  if (!sorted && own == POISE_BORROW)
+    FAIL(POISE_ERR_ARG, "the columns of row %lld are not sorted, so the arrays cannot be borrowed",
+         (long long)(A->rows->begin + row) + in->base);
+  if (!sorted) {
+    c->converted = "offsets, columns and values (rows sorted)";
+    TRY(ConvertPointers(A, in));
+    return BuildSorted(A, in);
+  }
+  TRY(WrapValues(A, in, own));
+  if (own != POISE_COPY && in->base == 0 && !in->col64 && PoiseSize(A->ctx) == 1) return WrapIndices(A, in, own);
+  if (own != POISE_COPY) c->converted = "offsets and columns";
+  TRY(ConvertPointers(A, in));
+  return ConvertColumns(A, in);
+}
+
+/* ---- several ranks: interior blocks first --------------------------------------------------------------------------- */
+
+static PoiseErr OrderBlocks(PoiseMat A)
+{
+  Csr *c = &A->csr;
+  const void *ptr;
+  const int32_t *col;
+  int32_t *order;
+  int64_t boundary = 0;
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nblock * sizeof(int32_t), "block order", &c->order));
+  TRY(poiseBufferWrite(&c->order, HOST, &order));
+  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+  TRY(poiseBufferRead(&c->col, HOST, &col));
+  for (int64_t b = 0; b < c->nblock; b++) {
+    int64_t last = (b + 1) * POISE_BLOCK < c->m ? (b + 1) * POISE_BLOCK : c->m;
+    bool inside = true;
+    for (int64_t k = poiseCsrPtr(c, ptr, b * POISE_BLOCK); inside && k < poiseCsrPtr(c, ptr, last); k++)
+      inside = col[k] < c->nloc;
+    if (inside)
+      order[c->ninterior++] = (int32_t)b;
+    else
+      order[c->nblock - ++boundary] = (int32_t)b;
+  }
+  return POISE_OK;
+}
+
+static void ReleaseAdopted(const PoiseMat A, const PoiseCSR *in)
+{
+  const Csr *c = &A->csr;
+  if (c->ptr.own != POISE_ADOPT) free((void *)(uintptr_t)(in->ptr32 ? (const void *)in->ptr32 : (const void *)in->ptr64));
+  if (c->col.own != POISE_ADOPT) free((void *)(uintptr_t)(in->col32 ? (const void *)in->col32 : (const void *)in->col64));
+  if (c->val.own != POISE_ADOPT) free((void *)(uintptr_t)in->val);
+}
+
+PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+{
+  PoiseContext ctx = A->ctx;
+  Csr *c = &A->csr;
+  PoiseErr e = PoiseAgree(ctx, BuildLocal(A, in, own));
+  c->nblock = POISE_NBLOCKS(c->m);
+  if (!e && PoiseSize(ctx) > 1) {
+    e = poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
+    if (!e) e = PoiseAgree(ctx, OrderBlocks(A));
+  }
+  if (e) { /* the arrays stay the user's */
+    if (c->ptr.own == POISE_ADOPT) c->ptr.own = POISE_BORROW;
+    if (c->col.own == POISE_ADOPT) c->col.own = POISE_BORROW;
+    if (c->val.own == POISE_ADOPT) c->val.own = POISE_BORROW;
+    poiseCsrDestroy(ctx, c);
+    return e;
+  }
+  if (own == POISE_ADOPT) ReleaseAdopted(A, in);
+  A->pattern++;
+  A->state++;
+  return POISE_OK;
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The matrix interface: creation, types, products; checks and logs, then dispatch. */
+#include "mat.h"
+
+#define MAT_TYPE(name) extern const MatType poiseMatType_##name;
+#include "types.def"
+#undef MAT_TYPE
+
+static const MatType *const types[] = {
+#define MAT_TYPE(name) &poiseMatType_##name,
+#include "types.def"
+#undef MAT_TYPE
+};
+enum { NTYPES = sizeof types / sizeof *types };
+
+typedef struct MatOptions {
+  char type[POISE_OPTION_LENGTH];
+  PoiseInt block_size;
+} MatOptions;
+
+static const PoiseOption options[] = {
+    {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, "storage format of the product"},
+    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, 32, NULL, "unknowns per node"},
+    {0},
+};
+
+PoiseErr poiseRegister_mat(PoiseContext ctx)
+{
+  TRY(poiseOptionsRegister(ctx, "Mat", options));
+  for (int i = 0; i < NTYPES; i++)
+    if (types[i]->options) TRY(poiseOptionsRegister(ctx, types[i]->name, types[i]->options));
+  return POISE_OK;
+}
+
+/* ---- creation and destruction --------------------------------------------------------------------------------------- */
+
+static PoiseErr SetType(PoiseMat A, const MatType *type)
+{
+  PoiseContext ctx = A->ctx;
+  void *data;
+  if (A->type == type) return POISE_OK;
+  TRY(poiseAlloc(ctx, type->size, type->name, &data)); /* on failure the old type stays */
+  if (A->type && A->type->destroy) A->type->destroy(A);
+  poiseFree(ctx, &A->data);
+  A->data = data;
+  A->type = type;
+  A->pattern++; /* what was captured with the old type's pointers is void */
+  return A->assembled && type->setup ? type->setup(A) : POISE_OK;
+}
+
+static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
+{
+  TRY(poiseAlloc(ctx, sizeof **A, "matrix", A));
+  (*A)->ctx = ctx;
+  (*A)->refs = 1;
+  (*A)->block_size = 1;
+  (*A)->pattern = (*A)->state = 1;
+  ctx->objects++;
+  return SetType(*A, type);
+}
+
+PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                             PoiseMat *A)
+{
+  *A = NULL;
+  PoiseErr e = PoiseAgree(ctx, Allocate(ctx, type, A));
+  if (!e) e = poiseLayoutCreate(ctx, m, M, "rows of the matrix", &(*A)->rows);
+  if (!e) e = poiseLayoutCreate(ctx, n, N, "columns of the matrix", &(*A)->cols);
+  if (e) PoiseMatDestroy(A);
+  return e;
+}
+
+PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A)
+{
+  return poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A);
+}
+
+PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
+                           PoiseOwn own, PoiseMat *A)
+{
+  TRY(poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A));
+  poiseLogBegin(ctx, EVENT_MatAssemble);
+  PoiseErr e = poiseCsrBuild(*A, csr, own);
+  poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
+  if (e)
+    PoiseMatDestroy(A);
+  else
+    (*A)->assembled = true;
+  return e;
+}
+
+PoiseErr PoiseMatDestroy(PoiseMat *A)
+{
+  PoiseMat mat = *A;
+  *A = NULL;
+  if (!mat || --mat->refs) return POISE_OK;
+  PoiseContext ctx = mat->ctx;
+  if (mat->type && mat->type->destroy) mat->type->destroy(mat);
+  poiseFree(ctx, &mat->data);
+  poiseCsrDestroy(ctx, &mat->csr);
+  poiseStashDestroy(ctx, &mat->stash);
+  PoiseVecDestroy(&mat->work);
+  poiseLayoutDestroy(&mat->rows);
+  poiseLayoutDestroy(&mat->cols);
+  poiseFree(ctx, &mat->prefix);
+  poiseFree(ctx, &mat);
+  ctx->objects--;
+  return POISE_OK;
+}
+
+PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
+{
+  A->refs++;
+  *B = A;
+  return POISE_OK;
+}
+
+/* ---- type and options ----------------------------------------------------------------------------------------------- */
+
+PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
+{
+  const char *names[NTYPES];
+  for (int i = 0; i < NTYPES; i++) {
+    names[i] = types[i]->name;
+    if (strcmp(type, types[i]->name)) continue;
+    if (types[i]->stored != A->type->stored)
+      FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", A->type->name, type);
+    return PoiseAgree(A->ctx, SetType(A, types[i]));
+  }
+  const char *near = poiseClosest(type, NTYPES, names);
+  FAIL(POISE_ERR_OPTION, "there is no matrix type '%s'%s%s%s", type, near ? "; did you mean '" : "", near ? near : "",
+       near ? "'?" : "");
+}
+
+const char *PoiseMatType(PoiseMat A)
+{
+  return A->type->name;
+}
+
+PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
+{
+  char *copy;
+  PoiseErr e = PoiseAgree(A->ctx, poiseStringCopy(A->ctx, prefix, &copy));
+  poiseFree(A->ctx, e ? &copy : &A->prefix);
+  if (!e) A->prefix = copy;
+  return e;
+}
+
+PoiseErr PoiseMatSetFromOptions(PoiseMat A)
+{
+  MatOptions o = {.block_size = A->block_size};
+  TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
+  if (o.type[0] && A->type->stored) TRY(PoiseMatSetType(A, o.type));
+  return PoiseMatSetBlockSize(A, (int)o.block_size);
+}
+
+PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
+{
+  PoiseErr e = POISE_OK;
+  if (b < 1 || b > 32)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "block size %d is not between 1 and 32", b);
+  else if (A->rows->n % b || A->cols->n % b)
+    e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
+                      "block size %d does not divide the %lld x %lld local rows and columns of rank %d", b,
+                      (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx));
+  TRY(PoiseAgree(A->ctx, e));
+  if (b != A->block_size) A->state++; /* what was built from the old blocks is void */
+  A->block_size = b;
+  return POISE_OK;
+}
+
+int PoiseMatBlockSize(PoiseMat A)
+{
+  return A->block_size;
+}
+
+/* ---- checks --------------------------------------------------------------------------------------------------------- */
+
+PoiseErr poiseMatCheckUsable(PoiseMat A)
+{
+  if (A->type->stored && (!A->assembled || A->changed))
+    FAIL(POISE_ERR_STATE, "the matrix has %s: call PoiseMatAssemble",
+         A->assembled ? "entries added since it was assembled" : "not been assembled");
+  return POISE_OK;
+}
+
+PoiseErr poiseMatCheckSquare(PoiseMat A)
+{
+  if (!poiseLayoutSame(A->rows, A->cols))
+    FAIL(POISE_ERR_SIZE,
+         "the matrix is %lld x %lld (%lld x %lld on rank %d), not square with rows and columns laid out alike",
+         (long long)A->rows->N, (long long)A->cols->N, (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx));
+  return POISE_OK;
+}
+
+/* out = op(A) in, where op(A) has rows `rows` and columns `cols`. */
+static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols, PoiseVec in, PoiseVec out)
+{
+  TRY(poiseMatCheckUsable(A));
+  if (in == out) FAIL(POISE_ERR_ARG, "x and y of a product are the same vector");
+  if (in->ctx != A->ctx || out->ctx != A->ctx) FAIL(POISE_ERR_ARG, "A, x and y belong to different contexts");
+  if (!poiseLayoutSame(cols, in->layout))
+    FAIL(POISE_ERR_SIZE, "A is %lld x %lld (%lld x %lld on rank %d), x has %lld entries (%lld)", (long long)rows->N,
+         (long long)cols->N, (long long)rows->n, (long long)cols->n, PoiseRank(A->ctx), (long long)in->layout->N,
+         (long long)in->layout->n);
+  if (!poiseLayoutSame(rows, out->layout))
+    FAIL(POISE_ERR_SIZE, "A is %lld x %lld (%lld x %lld on rank %d), y has %lld entries (%lld)", (long long)rows->N,
+         (long long)cols->N, (long long)rows->n, (long long)cols->n, PoiseRank(A->ctx), (long long)out->layout->N,
+         (long long)out->layout->n);
+  return POISE_OK;
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------- */
+
+double poiseMatBytes(PoiseMat A)
+{
+  const Csr *c = &A->csr;
+  if (!A->type->stored) return 0;
+  return 12.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) + 8.0 * (double)(c->m + c->nloc + c->nghost);
+}
+
+/* A type without Fuse: t = A x, y = a t + b y by a phase, dots by a pass over y. */
+static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
+{
+  const ScalarRef one = {NULL, 1}, zero = {NULL, 0};
+  Device *dev = A->ctx->device;
+  bool plain = !a.slot && a.value == 1 && !b.slot && b.value == 0;
+  PhaseArgs p = {.id = PHASE_vec_axpby, .n = A->rows->n, .c = {a, b}};
+  TRY(A->type->mult(A, one, x, zero, plain ? y : A->work, skip, NULL));
+  if (!plain) {
+    TRY(poiseVecRead(A->work, &p.in[0]));
+    TRY(poiseVecUpdate(y, &p.out[0]));
+    p.in[1] = p.out[0];
+    TRY(poiseLaunch(dev, KERNEL_phase, &p, sizeof p));
+  }
+  if (!fuse || !fuse->ndot) return POISE_OK;
+  MaxpyArgs m = {.n = A->rows->n, .fuse = *fuse, .skip = skip};
+  TRY(poiseVecUpdate(y, &m.y));
+  return poiseLaunch(dev, KERNEL_maxpy, &m, sizeof m);
+}
+
+PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
+                          const Fuse *fuse)
+{
+  poiseLogBegin(A->ctx, EVENT_MatMult);
+  PoiseErr e = A->type->fuse ? A->type->mult(A, a, x, b, y, skip, fuse) : Compose(A, a, x, b, y, skip, fuse);
+  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)A->csr.nz, poiseMatBytes(A));
+  return e;
+}
+
+PoiseErr poiseMatReady(PoiseMat A)
+{
+  CsrView v;
+  const int32_t *order;
+  TRY(poiseMatCheckUsable(A));
+  if (!A->type->stored) return A->work ? POISE_OK : poiseVecCreateLayout(A->rows, &A->work);
+  TRY(poiseCsrView(&A->csr, &v));
+  return A->csr.halo ? poiseBufferRead(&A->csr.order, DEVICE, &order) : POISE_OK;
+}
+
+/* What a rank that cannot multiply owes the others. */
+static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
+{
+  const double *ghost;
+  if (A->csr.halo && !poiseHaloBegin(A->csr.halo, mine, NULL)) (void)poiseHaloEnd(A->csr.halo, &ghost);
+  return mine;
+}
+
+/* y = a A x + b y, then the dots of y; mine: this rank's error so far. Whatever fails, this rank's part in the communication
+   takes place, and the caller agrees afterwards. */
+static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, PoiseVec y, const Fuse *fuse)
+{
+  if (!A->type->fuse) { /* a user's function may be collective: all call it or none does */
+    TRY(PoiseAgree(A->ctx, mine));
+    if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
+  }
+  if (mine) return ExchangeOnly(A, mine);
+  TRY(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, fuse));
+  return poiseBufferSettle(&y->data);
+}
+
+PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y)
+{
+  PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
+  return PoiseAgree(A->ctx, Product(A, e, a, x, b, y, NULL));
+}
+
+PoiseErr PoiseMatMult(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  return PoiseMatMultAdd(A, 1, x, 0, y);
+}
+
+PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r)
+{
+  PoiseErr e = CheckProduct(A, A->rows, A->cols, x, r);
+  if (!e) e = poiseVecCheckSame(b, "b", r, "r");
+  if (!e) e = PoiseVecCopy(b, r);
+  return PoiseAgree(A->ctx, Product(A, e, -1, x, 1, r, NULL));
+}
+
+PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double *dot)
+{
+  Fuse f = {.ndot = 1};
+  if (!A->type->fuse) { /* a user's function may itself use the context's scratch */
+    TRY(PoiseMatMult(A, x, y));
+    return PoiseVecDot(u, y, dot);
+  }
+  PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
+  if (!e) e = poiseVecCheckSame(u, "u", y, "y");
+  if (!e && u != y) e = poiseVecRead(u, &f.u[0]); /* NULL: (y, y) */
+  if (!e) e = poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &f.partial[0]);
+  e = Product(A, e, 1, x, 0, y, &f);
+  return poiseReduceFinish(A->ctx, e, 1, POISE_NBLOCKS(A->rows->n), false, dot);
+}
+
+PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  PoiseErr e = CheckProduct(A, A->cols, A->rows, x, y);
+  if (!e && !A->type->mult_transpose)
+    e = PoiseErrorSet(POISE_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__, "matrix type %s has no transpose product",
+                      A->type->name);
+  TRY(PoiseAgree(A->ctx, e));
+  poiseLogBegin(A->ctx, EVENT_MatMultTranspose);
+  e = A->type->mult_transpose(A, x, y);
+  poiseLogEnd(A->ctx, EVENT_MatMultTranspose, 2.0 * (double)A->csr.nz, poiseMatBytes(A));
+  if (!e) e = poiseBufferSettle(&y->data);
+  return PoiseAgree(A->ctx, e);
+}
+
+/* ---- diagonal ------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr CheckDiagonal(PoiseMat A)
+{
+  TRY(poiseMatCheckUsable(A));
+  TRY(poiseMatCheckSquare(A));
+  if (!A->type->diagonal) FAIL(POISE_ERR_UNSUPPORTED, "matrix type %s cannot give its diagonal", A->type->name);
+  return POISE_OK;
+}
+
+PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d)
+{
+  if (!mine) mine = CheckDiagonal(A);
+  TRY(PoiseAgree(A->ctx, mine)); /* a user's function may be collective */
+  return A->type->diagonal(A, b, d);
+}
+
+static PoiseErr OpenDiagonal(PoiseMat A, PoiseVec d, double **p)
+{
+  if (d->ctx != A->ctx || !poiseLayoutSame(A->rows, d->layout))
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, the vector for its diagonal %lld", (long long)A->rows->N,
+         (long long)d->layout->N);
+  return poiseVecWrite(d, p);
+}
+
+PoiseErr PoiseMatGetDiagonal(PoiseMat A, PoiseVec d)
+{
+  double *p = NULL;
+  PoiseErr e = OpenDiagonal(A, d, &p);
+  e = poiseMatDiagonalBlocks(A, e, 1, p);
+  if (!e) e = poiseBufferSettle(&d->data);
+  return PoiseAgree(A->ctx, e);
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------------------ */
+
+void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N)
+{
+  if (M) *M = A->rows->N;
+  if (N) *N = A->cols->N;
+}
+
+void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n)
+{
+  if (m) *m = A->rows->n;
+  if (n) *n = A->cols->n;
+}
+
+PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz)
+{
+  int64_t before;
+  return poiseCommScan(A->ctx->comm, A->csr.nz, &before, nz);
+}
+
+PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y)
+{
+  if (y) *y = NULL;
+  if (x) TRY(poiseVecCreateLayout(A->cols, x));
+  if (!y) return POISE_OK;
+  PoiseErr e = poiseVecCreateLayout(A->rows, y);
+  if (e && x) PoiseVecDestroy(x);
+  return e;
+}
+
+PoiseContext PoiseMatContext(PoiseMat A)
+{
+  return A->ctx;
+}
+
+PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
+{
+  Csr *c = &A->csr;
+  const void *p;
+  const int32_t *j;
+  const double *v;
+  *ptr = *col = NULL, *val = NULL;
+  TRY(poiseMatCheckUsable(A));
+  if (!A->type->stored) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries to copy", A->type->name);
+  TRY(poiseBufferRead(&c->ptr, HOST, &p));
+  TRY(poiseBufferRead(&c->col, HOST, &j));
+  TRY(poiseBufferRead(&c->val, HOST, &v));
+  size_t nz = (size_t)c->nz;
+  *ptr = malloc((size_t)(c->m + 1) * sizeof **ptr);
+  *col = malloc(nz ? nz * sizeof **col : 1);
+  *val = malloc(nz ? nz * sizeof **val : 1);
+  if (!*ptr || !*col || !*val) {
+    free(*ptr), free(*col), free(*val);
+    *ptr = *col = NULL, *val = NULL;
+    FAIL(POISE_ERR_MEMORY, "a copy of %lld rows and %lld entries", (long long)c->m, (long long)c->nz);
+  }
+  for (int64_t i = 0; i <= c->m; i++) (*ptr)[i] = poiseCsrPtr(c, p, i);
+  for (int64_t k = 0; k < c->nz; k++) (*col)[k] = poiseCsrGlobal(A, j[k]), (*val)[k] = v[k];
+  return POISE_OK;
+}
+
+/* ---- view ----------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr ViewStored(PoiseMat A)
+{
+  Csr *c = &A->csr;
+  const Buffer *all[] = {&c->ptr, &c->col, &c->val, &c->order};
+  const void *ptr;
+  double sum[4] = {(double)c->nz, 0, 0, (double)c->nghost}, longest = 0;
+  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+  for (int64_t i = 0; i < c->m; i++) {
+    double k = (double)(poiseCsrPtr(c, ptr, i + 1) - poiseCsrPtr(c, ptr, i));
+    sum[1] += k * k;
+    longest = k > longest ? k : longest;
+  }
+  for (int i = 0; i < 4; i++) sum[2] += (double)(poiseBufferBytes(all[i], HOST) + poiseBufferBytes(all[i], DEVICE));
+  TRY(PoiseSum(A->ctx, 4, sum));
+  TRY(PoiseMax(A->ctx, 1, &longest));
+  double M = (double)A->rows->N, mean = M > 0 ? sum[0] / M : 0;
+  double deviation = M > 0 ? sqrt(fmax(0, sum[1] / M - mean * mean)) : 0;
+  double plain = 12 * sum[0] + 4 * (M + PoiseSize(A->ctx));
+  TRY(PoisePrintf(A->ctx, "  %.0f nonzeros, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], mean, deviation,
+                  longest));
+  TRY(PoisePrintf(A->ctx, "  %.0f bytes held, plain CSR is %.0f; %.0f ghost columns over all ranks\n", sum[2], plain,
+                  sum[3]));
+  if (c->converted) TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
+  return POISE_OK;
+}
+
+PoiseErr PoiseMatView(PoiseMat A)
+{
+  TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d ranks\n", A->prefix ? " " : "",
+                  A->prefix ? A->prefix : "", A->type->name, (long long)A->rows->N, (long long)A->cols->N, A->block_size,
+                  A->ctx->device->ops->name, PoiseSize(A->ctx)));
+  if (A->type->stored && A->assembled) TRY(ViewStored(A));
+  return A->type->view ? A->type->view(A) : POISE_OK;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices as their types and the upper layers see them. */
+#ifndef POISE_MAT_IMPL_H
+#define POISE_MAT_IMPL_H
+
+#include "../vec/vec.h"
+#include "poise/mat.h"
+
+/* One rank's rows as plain CSR. Columns are numbered [owned | ghosts]; within a row entries stay in the order of their global
+   columns, so that values are never permuted and a row's sum does not depend on the number of ranks. */
+typedef struct Csr {
+  int64_t m, nloc, nghost, nz;
+  bool wide;            /* ptr holds int64, else int32 */
+  Buffer ptr, col, val; /* col: int32 */
+  PoiseInt *ghost;      /* global columns of the ghosts, ascending */
+  Halo *halo;           /* NULL on one rank */
+  Buffer order;         /* int32: blocks of POISE_BLOCK rows, those without ghosts first; unused on one rank */
+  int64_t nblock, ninterior;
+  const char *converted; /* what had to be converted, for the view; NULL: nothing */
+} Csr;
+
+typedef struct MatType {
+  const char *name;
+  bool stored; /* works on A->csr; else on functions of the user's */
+  bool fuse;   /* mult takes any a, b and Fuse; else mat.c composes them from y = A x */
+  bool eager;  /* calls back to the host: a solver's loop cannot be replayed */
+  size_t size; /* of A->data */
+  const PoiseOption *options;
+  PoiseErr (*setup)(PoiseMat); /* metadata beside the CSR; local */
+  PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
+  PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y);
+  PoiseErr (*diagonal)(PoiseMat, int b, double *d); /* d: device pointer to b x b blocks */
+  PoiseErr (*view)(PoiseMat);
+  void (*destroy)(PoiseMat); /* of A->data's contents */
+} MatType;
+
+struct PoiseMat_s {
+  PoiseContext ctx;
+  int refs;
+  const MatType *type;
+  void *data;
+  Layout *rows, *cols;
+  Csr csr;
+  bool assembled, changed; /* changed: entries were added since */
+  int64_t state, pattern;  /* count changes of values and of pattern or pointers */
+  Stash stash;
+  PoiseVec work; /* of y's layout, for composing; made on first need */
+  char *prefix;
+  int block_size;
+};
+
+PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                             PoiseMat *A);
+/* y = a A x + b y, then the dots of y (fuse may be NULL). *skip != 0 (may be NULL): nothing need be done. The halo exchange takes
+   place whatever fails on this rank. */
+PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
+                          const Fuse *fuse);
+/* Bring everything a product needs to the device; called before a captured loop is replayed. Collective; the caller agrees. */
+PoiseErr poiseMatReady(PoiseMat A);
+PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B); /* *B = A with one more reference */
+PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out alike */
+/* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
+PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
+double poiseMatBytes(PoiseMat A); /* compulsory traffic of one product on this rank */
+PoiseErr poiseMatCheckUsable(PoiseMat A);
+
+/* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */
+
+PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
+void poiseCsrDestroy(PoiseContext ctx, Csr *c);
+PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
+/* Where entry (local row, global column) is stored, or -1. Host pointers of the CSR. */
+int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
+static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)
+{
+  return c->wide ? ((const int64_t *)ptr)[i] : ((const int32_t *)ptr)[i];
+}
+static inline PoiseInt poiseCsrGlobal(const PoiseMat A, int32_t col)
+{
+  return col < A->csr.nloc ? A->cols->begin + col : A->csr.ghost[col - A->csr.nloc];
+}
+
+#endif

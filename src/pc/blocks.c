@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inverse diagonal blocks: set-up, application, and the host's kernels for both. */
+#include "../vec/vec_host.h"
+#include "pc.h"
+
+void poiseBlocksDestroy(Blocks *k)
+{
+  poiseBufferDestroy(&k->inverse);
+  poiseBufferDestroy(&k->bad);
+}
+
+static PoiseErr Allocate(PoisePC pc, Blocks *k, int b)
+{
+  Device *dev = pc->ctx->device;
+  int64_t n = pc->P->rows->n;
+  if (k->bad.dev && k->b == b && k->n == n) return POISE_OK;
+  poiseBlocksDestroy(k);
+  pc->generation++;
+  k->b = b;
+  k->n = n;
+  TRY(poiseBufferCreate(dev, (size_t)n * (size_t)b * sizeof(double), "inverse diagonal blocks", &k->inverse));
+  return poiseBufferCreate(dev, sizeof(double), "first singular block", &k->bad);
+}
+
+static PoiseErr Open(PoisePC pc, Blocks *k, int b, double **d)
+{
+  TRY(poiseMatCheckSquare(pc->P));
+  TRY(Allocate(pc, k, b));
+  return poiseBufferWrite(&k->inverse, DEVICE, d);
+}
+
+PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *k, int b, bool fix)
+{
+  double *d = NULL, *out;
+  const double *bad;
+  PoiseErr e = Open(pc, k, b, &d);
+  TRY(poiseMatDiagonalBlocks(pc->P, e, b, d));
+  TRY(poiseBufferWrite(&k->bad, DEVICE, &out));
+  TRY(LAUNCH(pc->ctx->device, invert_blocks, InvertBlocksArgs, .nblock = k->n / b, .b = b, .fix = fix, .d = d, .bad = out));
+  TRY(poiseBufferRead(&k->bad, HOST, &bad));
+  if (*bad < 0) return POISE_OK;
+  long long row = (long long)pc->P->rows->begin + (long long)*bad * b;
+  if (b == 1) FAIL(POISE_ERR_NUMERIC, "the diagonal entry of row %lld is zero, missing or not finite", row);
+  FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", row, row + b - 1);
+}
+
+PoiseErr poiseBlocksApply(PoisePC pc, Blocks *k, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  BlockApplyArgs a = {.n = r->layout->n, .b = k ? k->b : 1, .skip = skip};
+  if (fuse) a.fuse = *fuse;
+  if (k) TRY(poiseBufferRead(&k->inverse, DEVICE, &a.d));
+  TRY(poiseVecRead(r, &a.x));
+  TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y)); /* skipped, z keeps its content */
+  return poiseLaunch(pc->ctx->device, KERNEL_block_apply, &a, sizeof a);
+}
+
+/* ---- host kernels --------------------------------------------------------------------------------------------------- */
+
+/* Gauss-Jordan with row pivoting, in place, column-major. False when singular or not finite. */
+static bool Invert(double *a, int b)
+{
+  int pivot[32];
+  for (int k = 0; k < b; k++) {
+    int p = k;
+    for (int i = k + 1; i < b; i++)
+      if (fabs(a[k * b + i]) > fabs(a[k * b + p])) p = i;
+    pivot[k] = p;
+    double d = 1 / a[k * b + p];
+    if (!(fabs(d) <= 1.7976931348623157e308) || d == 0) return false;
+    for (int j = 0; p != k && j < b; j++) {
+      double t = a[j * b + k];
+      a[j * b + k] = a[j * b + p];
+      a[j * b + p] = t;
+    }
+    a[k * b + k] = 1;
+    for (int j = 0; j < b; j++) a[j * b + k] *= d;
+    for (int i = 0; i < b; i++) {
+      double f = a[k * b + i];
+      if (i == k) continue;
+      a[k * b + i] = 0;
+      for (int j = 0; j < b; j++) a[j * b + i] -= f * a[j * b + k];
+    }
+  }
+  for (int k = b - 1; k >= 0; k--) /* row exchanges of A are column exchanges of its inverse */
+    for (int i = 0; pivot[k] != k && i < b; i++) {
+      double t = a[k * b + i];
+      a[k * b + i] = a[pivot[k] * b + i];
+      a[pivot[k] * b + i] = t;
+    }
+  return true;
+}
+
+PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)
+{
+  const InvertBlocksArgs *a = args;
+  int b = a->b;
+  (void)dev;
+  *a->bad = -1;
+  for (int64_t k = 0; k < a->nblock; k++) {
+    double *d = a->d + k * b * b;
+    if (b == 1 && a->fix && *d == 0) *d = 1;
+    if (!Invert(d, b) && *a->bad < 0) *a->bad = (double)k;
+  }
+  return POISE_OK;
+}
+
+static void ApplyRows(const BlockApplyArgs *a, int64_t begin, int64_t end)
+{
+  int b = a->b;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t block = i / b, r = i % b;
+    const double *d = a->d + block * b * b + r, *x = a->x + block * b;
+    double s = 0;
+    for (int j = 0; j < b; j++) s += d[j * b] * x[j];
+    a->y[i] = s;
+  }
+}
+
+PoiseErr poiseHost_block_apply(Device *dev, const void *args)
+{
+  const BlockApplyArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  if (a->skip && *a->skip != 0) return POISE_OK;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t k = 0; k < nblock; k++) {
+    int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+    if (!a->d)
+      memcpy(a->y + begin, a->x + begin, (size_t)(end - begin) * sizeof(double));
+    else if (a->b == 1)
+      for (int64_t i = begin; i < end; i++) a->y[i] = a->d[i] * a->x[i];
+    else
+      ApplyRows(a, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end);
+  }
+  return POISE_OK;
+}

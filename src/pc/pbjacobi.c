@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PC pbjacobi: M = the diagonal blocks of P, of the matrix's block size (point-block Jacobi). */
+#include "pc.h"
+
+static PoiseErr SetUp_PBJacobi(PoisePC pc)
+{
+  return poiseBlocksSetup(pc, pc->data, pc->P->block_size, false);
+}
+
+static PoiseErr Apply_PBJacobi(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  return poiseBlocksApply(pc, pc->data, r, z, skip, fuse);
+}
+
+static PoiseErr View_PBJacobi(PoisePC pc)
+{
+  const Blocks *k = pc->data;
+  return PoisePrintf(pc->ctx, "  blocks of %d x %d\n", k->b, k->b);
+}
+
+static void Destroy_PBJacobi(PoisePC pc)
+{
+  poiseBlocksDestroy(pc->data);
+}
+
+const PCType poisePCType_pbjacobi = {
+    .name = "pbjacobi",
+    .size = sizeof(Blocks),
+    .setup = SetUp_PBJacobi,
+    .apply = Apply_PBJacobi,
+    .view = View_PBJacobi,
+    .destroy = Destroy_PBJacobi,
+};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The preconditioner interface. */
+#include "pc.h"
+
+#define PC_TYPE(name) extern const PCType poisePCType_##name;
+#include "types.def"
+#undef PC_TYPE
+
+static const PCType *const types[] = {
+#define PC_TYPE(name) &poisePCType_##name,
+#include "types.def"
+#undef PC_TYPE
+};
+enum { NTYPES = sizeof types / sizeof *types };
+
+typedef struct PCOptions {
+  char type[POISE_OPTION_LENGTH];
+} PCOptions;
+
+static const PoiseOption options[] = {
+    {"pc_type", POISE_OPTION_STRING, offsetof(PCOptions, type), "none", 0, 0, NULL,
+     "preconditioner: none, jacobi, pbjacobi"},
+    {0},
+};
+
+PoiseErr poiseRegister_pc(PoiseContext ctx)
+{
+  TRY(poiseOptionsRegister(ctx, "PC", options));
+  for (int i = 0; i < NTYPES; i++)
+    if (types[i]->options) TRY(poiseOptionsRegister(ctx, types[i]->name, types[i]->options));
+  return POISE_OK;
+}
+
+/* Collective. After a failure all ranks have the old type. */
+static PoiseErr SetType(PoisePC pc, const PCType *type)
+{
+  void *data = NULL;
+  if (pc->type == type) return POISE_OK;
+  PoiseErr e = PoiseAgree(pc->ctx, poiseAlloc(pc->ctx, type->size, type->name, &data));
+  if (e) {
+    poiseFree(pc->ctx, &data);
+    return e;
+  }
+  if (pc->type && pc->type->destroy) pc->type->destroy(pc);
+  poiseFree(pc->ctx, &pc->data);
+  pc->type = type;
+  pc->data = data;
+  pc->state = 0;
+  pc->generation++;
+  return type->options ? PoiseOptionsDefaults(type->options, pc->data) : POISE_OK;
+}
+
+static PoiseErr Create(PoiseContext ctx, PoisePC *pc)
+{
+  TRY(poiseAlloc(ctx, sizeof **pc, "preconditioner", pc));
+  (*pc)->ctx = ctx;
+  ctx->objects++;
+  return POISE_OK;
+}
+
+PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc)
+{
+  *pc = NULL;
+  PoiseErr e = PoiseAgree(ctx, Create(ctx, pc));
+  if (!e) e = SetType(*pc, types[0]);
+  if (e) PoisePCDestroy(pc);
+  return e;
+}
+
+PoiseErr PoisePCDestroy(PoisePC *pc)
+{
+  if (!*pc) return POISE_OK;
+  PoiseContext ctx = (*pc)->ctx;
+  if ((*pc)->type && (*pc)->type->destroy) (*pc)->type->destroy(*pc);
+  poiseFree(ctx, &(*pc)->data);
+  poiseFree(ctx, &(*pc)->prefix);
+  PoiseMatDestroy(&(*pc)->P);
+  poiseFree(ctx, pc);
+  ctx->objects--;
+  return POISE_OK;
+}
+
+PoiseErr PoisePCSetType(PoisePC pc, const char *type)
+{
+  const char *names[NTYPES];
+  for (int i = 0; i < NTYPES; i++) {
+    names[i] = types[i]->name;
+    if (!strcmp(type, types[i]->name)) return SetType(pc, types[i]);
+  }
+  const char *near = poiseClosest(type, NTYPES, names);
+  FAIL(POISE_ERR_OPTION, "there is no preconditioner '%s'%s%s%s", type, near ? "; did you mean '" : "", near ? near : "",
+       near ? "'?" : "");
+}
+
+const char *PoisePCType(PoisePC pc)
+{
+  return pc->type->name;
+}
+
+PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
+{
+  PoiseMat keep;
+  if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
+  TRY(poiseMatShare(P, &keep));
+  PoiseMatDestroy(&pc->P);
+  pc->P = keep;
+  pc->state = 0;
+  return POISE_OK;
+}
+
+PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix)
+{
+  char *copy = NULL;
+  PoiseErr e = PoiseAgree(pc->ctx, poiseStringCopy(pc->ctx, prefix, &copy));
+  poiseFree(pc->ctx, e ? &copy : &pc->prefix);
+  if (!e) pc->prefix = copy;
+  return e;
+}
+
+PoiseErr PoisePCSetFromOptions(PoisePC pc)
+{
+  PCOptions o = {{0}};
+  TRY(PoiseOptionsRead(pc->ctx, pc->prefix, options, &o));
+  if (o.type[0]) TRY(PoisePCSetType(pc, o.type));
+  if (pc->type->options) {
+    TRY(PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
+    pc->state = 0;
+  }
+  return POISE_OK;
+}
+
+PoiseErr PoisePCSetUp(PoisePC pc)
+{
+  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
+  TRY(PoiseAgree(pc->ctx, poiseMatCheckUsable(pc->P)));
+  if (pc->state == pc->P->state && pc->pattern == pc->P->pattern) return POISE_OK;
+  poiseLogBegin(pc->ctx, EVENT_PCSetUp);
+  PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
+  poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);
+  pc->state = e ? 0 : pc->P->state;
+  pc->pattern = pc->P->pattern;
+  return e;
+}
+
+PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  poiseLogBegin(pc->ctx, EVENT_PCApply);
+  PoiseErr e = pc->type->apply(pc, r, z, skip, fuse);
+  poiseLogEnd(pc->ctx, EVENT_PCApply, (double)r->layout->n, 24.0 * (double)r->layout->n);
+  return e;
+}
+
+PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
+{
+  PoiseErr e = PoisePCSetUp(pc);
+  if (!e && r == z) e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "r and z are the same vector");
+  if (!e) e = poiseVecCheckSame(r, "r", z, "z");
+  if (!e && !poiseLayoutSame(pc->P->rows, r->layout))
+    e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__, "P has %lld rows, r has %lld entries",
+                      (long long)pc->P->rows->N, (long long)r->layout->N);
+  TRY(PoiseAgree(pc->ctx, e));
+  TRY(poisePCApplyFuse(pc, r, z, NULL, NULL));
+  return poiseBufferSettle(&z->data);
+}
+
+PoiseErr PoisePCView(PoisePC pc)
+{
+  TRY(PoisePrintf(pc->ctx, "PC: type %s\n", pc->type->name));
+  return pc->type->view ? pc->type->view(pc) : POISE_OK;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  An array with a copy on the host and one on the device. Only this file knows which of them is valid. Sides are allocated on
+  first need. On a device that checks (mock), a side that becomes stale is poisoned in stream order, so that using it shows,
+  and copies that are said to be equal are compared. A user's own array is never poisoned.
+*/
+#include "sys.h"
+
+static PoiseErr AllocHost(Buffer *b)
+{
+  if (b->host || !b->bytes) return POISE_OK;
+  return poiseAlloc(b->dev->ctx, b->bytes, b->what, &b->host);
+}
+
+static PoiseErr AllocDevice(Buffer *b)
+{
+  if (b->device || !b->bytes) return POISE_OK;
+  return b->dev->ops->alloc(b->dev, b->bytes, b->what, &b->device);
+}
+
+PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b)
+{
+  *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own = POISE_COPY};
+  return dev->ops->is_host ? AllocHost(b) : POISE_OK; /* elsewhere zeros appear when they are first read */
+}
+
+PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b)
+{
+  if (own == POISE_COPY) {
+    void *p = NULL;
+    TRY(poiseBufferCreate(dev, bytes, what, b));
+    TRY(poiseBufferWrite(b, HOST, &p));
+    if (bytes) memcpy(p, array, bytes);
+    return POISE_OK;
+  }
+  *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own = own, .host = array, .host_valid = true};
+  return POISE_OK;
+}
+
+void poiseBufferDestroy(Buffer *b)
+{
+  if (!b->dev) return;
+  if (b->device) b->dev->ops->free(b->dev, b->device);
+  if (b->own == POISE_COPY) poiseFree(b->dev->ctx, &b->host);
+  if (b->own == POISE_ADOPT) free(b->host);
+  *b = (Buffer){0};
+}
+
+static PoiseErr CheckEqual(const Buffer *b)
+{
+  const unsigned char *h = b->host, *d = b->device;
+  if (!b->dev->ops->poison || !b->host_valid || !b->device_valid || !b->bytes || !memcmp(h, d, b->bytes)) return POISE_OK;
+  size_t i = 0;
+  while (h[i] == d[i]) i++;
+  FAIL(POISE_ERR_INTERNAL, "the host and device copies of %s (%zu bytes), said to be equal, differ at byte %zu", b->what,
+       b->bytes, i);
+}
+
+/* The other side no longer holds the truth. */
+static PoiseErr PoisonStale(Buffer *b, Side side)
+{
+  void *stale = side == DEVICE ? b->host : b->device;
+  if (!b->dev->ops->poison || !stale || (side == DEVICE && b->own != POISE_COPY)) return POISE_OK;
+  return b->dev->ops->poison(b->dev, stale, b->bytes);
+}
+
+static PoiseErr ReadHost(Buffer *b)
+{
+  TRY(AllocHost(b));
+  if (b->dev->ops->is_host) return POISE_OK;
+  TRY(poiseDeviceSync(b->dev));
+  TRY(CheckEqual(b));
+  if (!b->host_valid && b->device_valid) {
+    TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
+    TRY(poiseDeviceSync(b->dev));
+  } else if (!b->host_valid && b->bytes) {
+    memset(b->host, 0, b->bytes);
+  }
+  b->host_valid = true;
+  return POISE_OK;
+}
+
+static PoiseErr ReadDevice(Buffer *b)
+{
+  TRY(AllocDevice(b));
+  if (b->device_valid) return POISE_OK;
+  if (!b->host_valid) TRY(ReadHost(b));
+  TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
+  b->device_valid = true;
+  return POISE_OK;
+}
+
+static void Point(void *out, void *value)
+{
+  memcpy(out, &value, sizeof value); /* out is the address of any kind of pointer */
+}
+
+PoiseErr poiseBufferRead(Buffer *b, Side side, void *p)
+{
+  if (side == HOST || b->dev->ops->is_host) {
+    TRY(ReadHost(b));
+    Point(p, b->host);
+  } else {
+    TRY(ReadDevice(b));
+    Point(p, b->device);
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p)
+{
+  TRY(poiseBufferRead(b, side, p));
+  if (b->dev->ops->is_host) return POISE_OK;
+  b->host_valid = side == HOST;
+  b->device_valid = side == DEVICE;
+  return PoisonStale(b, side);
+}
+
+PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
+{
+  if (b->dev->ops->is_host) side = HOST;
+  TRY(side == HOST ? AllocHost(b) : AllocDevice(b));
+  Point(p, side == HOST ? b->host : b->device);
+  if (b->dev->ops->is_host) return POISE_OK;
+  if (side == HOST) TRY(poiseDeviceSync(b->dev)); /* a copy from this side may still be queued */
+  b->host_valid = side == HOST;
+  b->device_valid = side == DEVICE;
+  TRY(PoisonStale(b, side));
+  if (b->dev->ops->poison && b->bytes && (side == DEVICE || b->own == POISE_COPY)) /* "every entry will be written" */
+    TRY(b->dev->ops->poison(b->dev, side == HOST ? b->host : b->device, b->bytes));
+  return side == HOST ? poiseDeviceSync(b->dev) : POISE_OK;
+}
+
+PoiseErr poiseBufferSettle(Buffer *b)
+{
+  if (b->own == POISE_COPY || b->host_valid || b->dev->ops->is_host) return POISE_OK;
+  return ReadHost(b);
+}
+
+int64_t poiseBufferBytes(const Buffer *b, Side side)
+{
+  return (side == HOST ? b->host : b->device) ? (int64_t)b->bytes : 0;
+}

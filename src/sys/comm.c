@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all communicators share: sums in rank order and the agreement on errors, both made of allgather. */
+#include <stdio.h>
+
+#include "sys.h"
+
+PoiseErr poiseCommAlloc(PoiseContext ctx, const CommOps *ops, int rank, int size, Comm **comm)
+{
+  *comm = NULL;
+  TRY(poiseAlloc(ctx, sizeof **comm, "communicator", comm));
+  **comm = (Comm){.ops = ops, .ctx = ctx, .rank = rank, .size = size};
+  PoiseErr e =
+      poiseAllocArray(ctx, (int64_t)size * POISE_COMM_WIDTH, sizeof(double), "communicator scratch", &(*comm)->scratch);
+  if (e) poiseCommDestroy(comm);
+  return e;
+}
+
+void poiseCommDestroy(Comm **comm)
+{
+  if (!*comm) return;
+  PoiseContext ctx = (*comm)->ctx;
+  if ((*comm)->ops->destroy) (*comm)->ops->destroy(*comm);
+  poiseFree(ctx, &(*comm)->scratch);
+  poiseFree(ctx, comm);
+}
+
+static int Piece(int n)
+{
+  return n < POISE_COMM_WIDTH ? n : POISE_COMM_WIDTH;
+}
+
+PoiseErr poiseCommSum(Comm *comm, double *v, int n)
+{
+  for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
+    piece = Piece(n);
+    TRY(comm->ops->allgather(comm, v, (size_t)piece * sizeof *v, comm->scratch));
+    for (int i = 0; i < piece; i++) {
+      v[i] = comm->scratch[i];
+      for (int r = 1; r < comm->size; r++) v[i] += comm->scratch[r * piece + i];
+    }
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseCommMax(Comm *comm, double *v, int n)
+{
+  for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
+    piece = Piece(n);
+    TRY(comm->ops->allgather(comm, v, (size_t)piece * sizeof *v, comm->scratch));
+    for (int i = 0; i < piece; i++) {
+      v[i] = comm->scratch[i];
+      for (int r = 1; r < comm->size; r++) {
+        double w = comm->scratch[r * piece + i];
+        if (w > v[i] || w != w) v[i] = w; /* a NaN stays: nothing is larger than it */
+      }
+    }
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseCommMaxInt(Comm *comm, int64_t *v, int n)
+{
+  for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
+    const int64_t *all = (const void *)comm->scratch;
+    piece = Piece(n);
+    TRY(comm->ops->allgather(comm, v, (size_t)piece * sizeof *v, comm->scratch));
+    for (int i = 0; i < piece; i++)
+      for (int r = 0; r < comm->size; r++)
+        if (all[r * piece + i] > v[i]) v[i] = all[r * piece + i];
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total)
+{
+  const int64_t *all = (const void *)comm->scratch;
+  *before = *total = 0;
+  TRY(comm->ops->allgather(comm, &v, sizeof v, comm->scratch));
+  for (int r = 0; r < comm->size; r++) {
+    if (r == comm->rank) *before = *total;
+    *total += all[r];
+  }
+  return POISE_OK;
+}
+
+/* ---- agreement ---------------------------------------------------------------------------------------------------- */
+
+/* The first rank with an error of its own; else the first with any; else -1. */
+static int FirstFailing(const int64_t *code, int size)
+{
+  int first = -1;
+  for (int r = size - 1; r >= 0; r--)
+    if (code[r] && (code[r] != POISE_ERR_REMOTE || first < 0 || code[first] == POISE_ERR_REMOTE)) first = r;
+  return first;
+}
+
+PoiseErr PoiseAgree(PoiseContext ctx, PoiseErr mine)
+{
+  Comm *comm = ctx->comm;
+  char words[512];
+  int64_t code = mine;
+  if (comm->size == 1) return mine;
+  PoiseErr e = comm->ops->allgather(comm, &code, sizeof code, comm->scratch);
+  if (e) return mine ? mine : e;
+  int first = FirstFailing((const void *)comm->scratch, comm->size);
+  if (first < 0) return POISE_OK;
+  snprintf(words, sizeof words, "%s: %s", PoiseErrorString(mine), PoiseErrorMessage());
+  e = comm->ops->bcast(comm, words, sizeof words, first);
+  if (mine) return mine;
+  TRY(e);
+  FAIL(POISE_ERR_REMOTE, "rank %d: %s", first, words);
+}

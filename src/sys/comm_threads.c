@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Ranks that are threads of one process. A rank publishes where its data are and the others copy from there.
+
+  Everything waits for counters that only grow: a waiter spins briefly (if there is a core for every rank), then sleeps. A
+  rank that leaves with an error ends all waits that it would never satisfy.
+*/
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "sys.h"
+
+enum {
+  INLINE_BYTES = POISE_COMM_WIDTH * sizeof(double),
+  SPINS = 2000,
+  LANES = 8 /* exchanges that may be under way at once */
+};
+
+typedef atomic_int_fast64_t Counter;
+
+typedef struct Slot { /* what a rank shows the others */
+  _Alignas(64) unsigned char small[2][INLINE_BYTES];
+  const void *data;
+  const int64_t *bytes;
+  _Alignas(64) Counter begun; /* exchanges; all ranks begin the same ones in the same order, so that the number names one */
+  Counter
+      copied[LANES]; /* the latest exchange, of those that are this modulo LANES, of which this rank has copied its part */
+} Slot;
+
+struct Team {
+  PoiseContext ctx; /* of the thread that started the ranks */
+  int size, spins;
+  _Alignas(64) Counter arrivals; /* at barriers, ever */
+  _Alignas(64) Counter sleepers;
+  Counter stopped;    /* ranks that left, or will not wait again because one left */
+  atomic_int aborted; /* 1 + the rank that left first */
+  pthread_mutex_t lock;
+  pthread_cond_t wake;
+  bool lock_made, wake_made;
+  Slot *slot;
+  Comm **comm;
+};
+
+typedef struct Seat { /* a rank's private part: Comm.data */
+  Team *team;
+  int parity; /* half of the slot that the next small call uses */
+  bool stopped;
+} Seat;
+
+typedef struct Plan {  /* Exchange.priv */
+  const Exchange *ex;  /* read by others during set-up only */
+  const double **from; /* nrecv: where the senders have what this rank receives */
+  int64_t number;      /* of the exchange under way */
+  int64_t messages;
+} Plan;
+
+/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+
+static void Wake(Team *team)
+{
+  if (!atomic_load(&team->sleepers)) return;
+  pthread_mutex_lock(&team->lock);
+  pthread_cond_broadcast(&team->wake);
+  pthread_mutex_unlock(&team->lock);
+}
+
+static bool Over(Team *team, Counter *counter, int64_t target, bool even_aborted)
+{
+  return atomic_load(counter) >= target || (!even_aborted && atomic_load(&team->aborted));
+}
+
+static void Await(Team *team, Counter *counter, int64_t target, bool even_aborted)
+{
+  for (int i = 0; i < team->spins; i++)
+    if (Over(team, counter, target, even_aborted)) return;
+  pthread_mutex_lock(&team->lock);
+  atomic_fetch_add(&team->sleepers, 1); /* before the test below: whoever moves the counter after it sees a sleeper */
+  while (!Over(team, counter, target, even_aborted)) pthread_cond_wait(&team->wake, &team->lock);
+  atomic_fetch_sub(&team->sleepers, 1);
+  pthread_mutex_unlock(&team->lock);
+}
+
+static void Stop(Team *team, int rank)
+{
+  Seat *seat = team->comm[rank]->data;
+  if (seat->stopped) return;
+  seat->stopped = true;
+  atomic_fetch_add(&team->stopped, 1);
+  Wake(team);
+}
+
+void poiseTeamAbort(Team *team, int rank)
+{
+  int none = 0;
+  atomic_compare_exchange_strong(&team->aborted, &none, rank + 1);
+  Stop(team, rank);
+  Wake(team);
+}
+
+/* After an abort no rank unwinds, and so frees what others may be copying from, before all have stopped. */
+static PoiseErr WaitFor(Comm *comm, Counter *counter, int64_t target)
+{
+  Seat *seat = comm->data;
+  Team *team = seat->team;
+  if (!seat->stopped) {
+    Await(team, counter, target, false);
+    if (atomic_load(counter) >= target) return POISE_OK; /* what was reached is good even if a rank has left since */
+    Stop(team, comm->rank);
+    Await(team, &team->stopped, team->size, true);
+  }
+  FAIL(POISE_ERR_REMOTE, "rank %d left with an error", atomic_load(&team->aborted) - 1);
+}
+
+static PoiseErr Barrier(Comm *comm)
+{
+  Team *team = ((Seat *)comm->data)->team;
+  int64_t ticket = atomic_fetch_add(&team->arrivals, 1);
+  int64_t target = (ticket / team->size + 1) * team->size;
+  if (ticket + 1 == target) Wake(team);
+  return WaitFor(comm, &team->arrivals, target);
+}
+
+/* ---- collectives -------------------------------------------------------------------------------------------------- */
+
+static void Copy(void *to, const void *from, size_t bytes)
+{
+  if (bytes) memmove(to, from, bytes);
+}
+
+static void Count(Comm *comm, size_t bytes)
+{
+  comm->messages++;
+  comm->message_bytes += (int64_t)bytes;
+}
+
+/* Show `bytes` bytes (NULL: nothing) and wait until all have. Small data are copied, into the other half of the slot than
+   last time: when it is overwritten, two calls on, everybody has passed the barrier in between and so has read it. */
+static PoiseErr Show(Comm *comm, const void *data, size_t bytes)
+{
+  Seat *seat = comm->data;
+  Slot *mine = &seat->team->slot[comm->rank];
+  if (bytes > INLINE_BYTES)
+    mine->data = data;
+  else if (data)
+    Copy(mine->small[seat->parity], data, bytes);
+  return Barrier(comm);
+}
+
+static const void *Shown(Comm *comm, int rank, size_t bytes)
+{
+  Seat *seat = comm->data;
+  const Slot *slot = &seat->team->slot[rank];
+  return bytes > INLINE_BYTES ? slot->data : slot->small[seat->parity];
+}
+
+/* What this rank showed may be overwritten. */
+static PoiseErr Hide(Comm *comm, size_t bytes)
+{
+  Seat *seat = comm->data;
+  if (bytes > INLINE_BYTES) return Barrier(comm);
+  seat->parity = !seat->parity;
+  return POISE_OK;
+}
+
+static PoiseErr Allgather(Comm *comm, const void *in, size_t bytes, void *out)
+{
+  TRY(Show(comm, in, bytes));
+  for (int r = 0; r < comm->size; r++) Copy((char *)out + (size_t)r * bytes, Shown(comm, r, bytes), bytes);
+  Count(comm, bytes);
+  return Hide(comm, bytes);
+}
+
+static PoiseErr Bcast(Comm *comm, void *data, size_t bytes, int root)
+{
+  bool sends = comm->rank == root;
+  TRY(Show(comm, sends ? data : NULL, bytes));
+  if (sends)
+    Count(comm, bytes);
+  else
+    Copy(data, Shown(comm, root, bytes), bytes);
+  return Hide(comm, bytes);
+}
+
+static int64_t Before(const int64_t *bytes, int rank)
+{
+  int64_t sum = 0;
+  for (int r = 0; r < rank; r++) sum += bytes[r];
+  return sum;
+}
+
+static PoiseErr Collect(Comm *comm, char *recv, const int64_t *recv_bytes)
+{
+  const Slot *slot = ((Seat *)comm->data)->team->slot;
+  for (int r = 0; r < comm->size; r++) {
+    int64_t sent = slot[r].bytes[comm->rank];
+    if (sent != recv_bytes[r])
+      FAIL(POISE_ERR_COMM, "rank %d sends %lld bytes to rank %d, which expects %lld", r, (long long)sent, comm->rank,
+           (long long)recv_bytes[r]);
+    if (!sent) continue; /* a pointer to nothing may be NULL */
+    memcpy(recv, (const char *)slot[r].data + Before(slot[r].bytes, comm->rank), (size_t)sent);
+    recv += sent;
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_bytes, void *recv, const int64_t *recv_bytes)
+{
+  Slot *mine = &((Seat *)comm->data)->team->slot[comm->rank];
+  mine->data = send;
+  mine->bytes = send_bytes;
+  for (int r = 0; r < comm->size; r++)
+    if (send_bytes[r] && r != comm->rank) Count(comm, (size_t)send_bytes[r]);
+  TRY(Barrier(comm));
+  PoiseErr e = Collect(comm, recv, recv_bytes);
+  PoiseErr hidden = Barrier(comm);
+  return e ? e : hidden;
+}
+
+/* ---- neighbour exchange ------------------------------------------------------------------------------------------- */
+
+static void ExchangeFree(Comm *comm, Exchange *ex)
+{
+  Plan *plan = ex->priv;
+  if (!plan) return;
+  poiseFree(comm->ctx, &plan->from);
+  poiseFree(comm->ctx, &ex->priv);
+}
+
+static PoiseErr CreatePlan(Comm *comm, Exchange *ex, Plan ***plans)
+{
+  Plan *plan;
+  TRY(poiseAllocArray(comm->ctx, comm->size, sizeof **plans, "exchange set-up", plans));
+  TRY(poiseAlloc(comm->ctx, sizeof *plan, "exchange", &ex->priv));
+  plan = ex->priv;
+  plan->ex = ex;
+  return poiseAllocArray(comm->ctx, ex->nrecv, sizeof *plan->from, "exchange segments", &plan->from);
+}
+
+/* Doubles that a side (ranks and offsets) of an exchange has for `rank`. */
+static int64_t Segment(int count, const int *ranks, const int64_t *start, int rank, int64_t *offset)
+{
+  for (int k = 0; k < count; k++) {
+    *offset = start[k];
+    if (ranks[k] == rank) return start[k + 1] - start[k];
+  }
+  return 0;
+}
+
+static PoiseErr Matching(int from, int64_t sent, int to, int64_t expected)
+{
+  if (sent == expected) return POISE_OK;
+  FAIL(POISE_ERR_COMM, "rank %d sends %lld doubles to rank %d, which expects %lld", from, (long long)sent, to,
+       (long long)expected);
+}
+
+/* Find this rank's segments in its senders' buffers, and whether its receivers expect what it has for them. */
+static PoiseErr Connect(Comm *comm, Exchange *ex, Plan **plans)
+{
+  Plan *plan = ex->priv;
+  int64_t offset = 0;
+  for (int k = 0; k < ex->nrecv; k++) {
+    const Exchange *their = plans[ex->recv_rank[k]]->ex;
+    int64_t sent = Segment(their->nsend, their->send_rank, their->send_start, comm->rank, &offset);
+    TRY(Matching(ex->recv_rank[k], sent, comm->rank, ex->recv_start[k + 1] - ex->recv_start[k]));
+    if (sent) plan->from[k] = their->send + offset;
+  }
+  for (int k = 0; k < ex->nsend; k++) {
+    const Exchange *their = plans[ex->send_rank[k]]->ex;
+    int64_t expected = Segment(their->nrecv, their->recv_rank, their->recv_start, comm->rank, &offset);
+    int64_t sends = ex->send_start[k + 1] - ex->send_start[k];
+    TRY(Matching(comm->rank, sends, ex->send_rank[k], expected));
+    plan->messages += sends > 0;
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Setup(Comm *comm, Exchange *ex, Plan ***plans)
+{
+  TRY(PoiseAgree(comm->ctx, CreatePlan(comm, ex, plans)));
+  TRY(Allgather(comm, &ex->priv, sizeof ex->priv, *plans));
+  return PoiseAgree(comm->ctx, Connect(comm, ex, *plans));
+}
+
+static PoiseErr ExchangeSetup(Comm *comm, Exchange *ex)
+{
+  Plan **plans = NULL;
+  ex->priv = NULL;
+  PoiseErr e = Setup(comm, ex, &plans);
+  poiseFree(comm->ctx, &plans);
+  if (e) ExchangeFree(comm, ex);
+  return e;
+}
+
+static PoiseErr ExchangeBegin(Comm *comm, Exchange *ex)
+{
+  Plan *plan = ex->priv;
+  Team *team = ((Seat *)comm->data)->team;
+  plan->number = atomic_fetch_add(&team->slot[comm->rank].begun, 1) + 1;
+  Wake(team);
+  comm->messages += plan->messages;
+  comm->message_bytes += ex->send_start[ex->nsend] * (int64_t)sizeof(double);
+  return POISE_OK;
+}
+
+/* Waits for the neighbours only: until those that send here have begun, and those that receive from here have copied. The
+   counters are the team's, so that waiting for a rank that left touches nothing that it freed. */
+static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
+{
+  Plan *plan = ex->priv;
+  Team *team = ((Seat *)comm->data)->team;
+  int lane = (int)(plan->number % LANES);
+  for (int k = 0; k < ex->nrecv; k++) {
+    size_t n = (size_t)(ex->recv_start[k + 1] - ex->recv_start[k]);
+    if (!n) continue;
+    TRY(WaitFor(comm, &team->slot[ex->recv_rank[k]].begun, plan->number));
+    memcpy(ex->recv + ex->recv_start[k], plan->from[k], n * sizeof(double));
+  }
+  atomic_store(&team->slot[comm->rank].copied[lane], plan->number);
+  Wake(team);
+  for (int k = 0; k < ex->nsend; k++)
+    if (ex->send_start[k + 1] > ex->send_start[k])
+      TRY(WaitFor(comm, &team->slot[ex->send_rank[k]].copied[lane], plan->number));
+  return POISE_OK;
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------- */
+
+static void Destroy(Comm *comm)
+{
+  poiseFree(comm->ctx, &comm->data);
+}
+
+static const CommOps ops = {
+    .name = "threads",
+    .allgather = Allgather,
+    .bcast = Bcast,
+    .alltoallv = Alltoallv,
+    .exchange_setup = ExchangeSetup,
+    .exchange_free = ExchangeFree,
+    .exchange_begin = ExchangeBegin,
+    .exchange_end = ExchangeEnd,
+    .destroy = Destroy,
+};
+
+static PoiseErr FillTeam(Team *team)
+{
+  PoiseContext ctx = team->ctx;
+  team->spins = sysconf(_SC_NPROCESSORS_ONLN) >= team->size ? SPINS : 0;
+  team->lock_made = !pthread_mutex_init(&team->lock, NULL);
+  team->wake_made = !pthread_cond_init(&team->wake, NULL);
+  if (!team->lock_made || !team->wake_made) FAIL(POISE_ERR_MEMORY, "no lock for %d thread ranks", team->size);
+  TRY(poiseAllocArray(ctx, team->size, sizeof *team->slot, "thread ranks", &team->slot));
+  TRY(poiseAllocArray(ctx, team->size, sizeof *team->comm, "thread ranks", &team->comm));
+  for (int r = 0; r < team->size; r++) {
+    TRY(poiseCommAlloc(ctx, &ops, r, team->size, &team->comm[r]));
+    TRY(poiseAlloc(ctx, sizeof(Seat), "thread rank", &team->comm[r]->data));
+    ((Seat *)team->comm[r]->data)->team = team;
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseTeamCreate(PoiseContext ctx, int size, Team **team)
+{
+  *team = NULL;
+  TRY(poiseAlloc(ctx, sizeof **team, "team of thread ranks", team));
+  (*team)->ctx = ctx;
+  (*team)->size = size;
+  PoiseErr e = FillTeam(*team);
+  if (e) poiseTeamDestroy(team);
+  return e;
+}
+
+void poiseTeamDestroy(Team **team)
+{
+  Team *t = *team;
+  if (!t) return;
+  PoiseContext ctx = t->ctx;
+  for (int r = 0; r < t->size && t->comm; r++) {
+    if (t->comm[r]) t->comm[r]->ctx = ctx; /* whose memory it is */
+    poiseCommDestroy(&t->comm[r]);
+  }
+  if (t->wake_made) pthread_cond_destroy(&t->wake);
+  if (t->lock_made) pthread_mutex_destroy(&t->lock);
+  poiseFree(ctx, &t->slot);
+  poiseFree(ctx, &t->comm);
+  poiseFree(ctx, team);
+}
+
+Comm *poiseTeamComm(Team *team, int rank, PoiseContext rank_ctx)
+{
+  team->comm[rank]->ctx = rank_ctx;
+  return team->comm[rank];
+}

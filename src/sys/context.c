@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The context: a rank's communicator, options, log and device, from PoiseInitialize to PoiseFinalize; ranks as threads. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "sys.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#define OPENMP_WORD "with OpenMP"
+#else
+#define OPENMP_WORD "without OpenMP"
+static int omp_get_max_threads(void)
+{
+  return 1;
+}
+#endif
+
+#ifdef POISE_HAVE_MPI
+#define MPI_WORD "with MPI"
+static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
+{
+  if (init && init->serial) return poiseCommCreateSelf(ctx, &ctx->comm);
+  return poiseCommCreateMPI(ctx, init ? init->mpi_comm : NULL, &ctx->comm);
+}
+#else
+#define MPI_WORD "without MPI"
+static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
+{
+  if (init && init->mpi_comm && !init->serial)
+    FAIL(POISE_ERR_UNSUPPORTED, "this build of Poise has no MPI: it cannot use PoiseInit.mpi_comm");
+  return poiseCommCreateSelf(ctx, &ctx->comm);
+}
+#endif
+
+/* ---- options of the system layer ---------------------------------------------------------------------------------- */
+
+typedef struct System {
+  int help, options_left, view, device;
+  PoiseInt ranks, host_threads;
+  char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
+} System;
+
+#define DEVICE(name) "|" #name
+static const char device_words[] =
+#include "devices.def"
+    ;
+#undef DEVICE
+
+#define FIELD(type, field) POISE_OPTION_##type, offsetof(System, field)
+static const PoiseOption table[] = {
+    {"help", FIELD(BOOL, help), "no", 0, 0, NULL, "print all options"},
+    {"options_file", FIELD(STRING, options_file), "", 0, 0, NULL, "read more options from this file"},
+    {"options_left", FIELD(BOOL, options_left), "yes", 0, 0, NULL, "name unused options at the end"},
+    {"log_view", FIELD(STRING, log_view), "", 0, 0, NULL,
+     "print the table of events at the end; :file or :file:text|csv|json"},
+    {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
+    {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
+    {"device", FIELD(CHOICE, device), "host", 0, 0, device_words + 1, "where arrays live"},
+    {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
+     "threads of host kernels per rank; 0: share out the cores"},
+    {0}};
+
+static PoiseErr ReadSystem(PoiseContext ctx, System *system)
+{
+  TRY(PoiseOptionsDefaults(table, system));
+  return PoiseOptionsRead(ctx, NULL, table, system);
+}
+
+static PoiseErr Register(PoiseContext ctx)
+{
+  TRY(poiseOptionsRegister(ctx, "Poise", table));
+  TRY(poiseRegister_vec(ctx));
+  TRY(poiseRegister_mat(ctx));
+  TRY(poiseRegister_pc(ctx));
+  return poiseRegister_ksp(ctx);
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------- */
+
+/* What each rank has of its own, once it has a communicator and options. */
+static PoiseErr FillRank(PoiseContext ctx)
+{
+  System system;
+  TRY(ReadSystem(ctx, &system));
+  int threads = ctx->parent ? ctx->parent->device->threads / ctx->comm->size : omp_get_max_threads();
+  if (system.host_threads) threads = (int)system.host_threads;
+  TRY(poiseLogCreate(ctx, &ctx->log));
+  TRY(poiseDeviceCreate(ctx, poiseOptionsChoice(table, "device", system.device), &ctx->device));
+  ctx->device->threads = threads > 1 ? threads : 1;
+  return poiseReduceCreate(ctx);
+}
+
+static void EmptyRank(PoiseContext ctx)
+{
+  poiseReduceDestroy(ctx);
+  if (ctx->device) poiseDeviceDestroy(&ctx->device);
+  if (ctx->log) poiseLogDestroy(&ctx->log);
+}
+
+static void Empty(PoiseContext ctx)
+{
+  EmptyRank(ctx);
+  if (ctx->options) poiseOptionsDestroy(&ctx->options);
+  poiseCommDestroy(&ctx->comm);
+}
+
+static PoiseErr Greet(PoiseContext ctx)
+{
+  System system;
+  TRY(ReadSystem(ctx, &system));
+  if (system.help) TRY(PoiseOptionsHelp(ctx));
+  return system.view ? PoiseView(ctx) : POISE_OK;
+}
+
+PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init)
+{
+  ctx->out = stdout;
+  TRY(CreateComm(ctx, init));
+  PoiseErr e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
+  if (!e) e = PoiseAgree(ctx, Register(ctx));
+  if (!e) e = PoiseAgree(ctx, FillRank(ctx));
+  if (!e) e = PoiseAgree(ctx, Greet(ctx));
+  if (e) Empty(ctx);
+  return e;
+}
+
+PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx)
+{
+  if (!ctx) FAIL(POISE_ERR_ARG, "the context's address is NULL");
+  *ctx = NULL;
+  PoiseContext c = calloc(1, sizeof *c); /* not counted: it is where allocations are counted */
+  if (!c) FAIL(POISE_ERR_MEMORY, "no memory for a context");
+  PoiseErr e = poiseContextFill(c, argc && argv ? *argc : 0, argc && argv ? *argv : NULL, init);
+  if (e)
+    free(c);
+  else
+    *ctx = c;
+  TRY(e);
+  return POISE_OK;
+}
+
+static PoiseErr NoObjects(PoiseContext ctx, const char *when)
+{
+  if (ctx->objects)
+    FAIL(POISE_ERR_STATE, "%lld objects of the context are not destroyed %s", (long long)ctx->objects, when);
+  return POISE_OK;
+}
+
+static PoiseErr NoMemory(int64_t live)
+{
+  if (live) FAIL(POISE_ERR_INTERNAL, "%lld blocks of memory were not released with their context", (long long)live);
+  return POISE_OK;
+}
+
+static PoiseErr ViewLog(PoiseContext ctx)
+{
+  const char *value;
+  return PoiseOptionsHas(ctx, NULL, "log_view", &value) ? poiseLogViewOption(ctx, value) : POISE_OK;
+}
+
+static PoiseErr Report(PoiseContext ctx)
+{
+  System system;
+  if (!ctx->log_viewed) TRY(ViewLog(ctx));
+  TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
+  return PoiseAgree(ctx, system.options_left ? PoiseOptionsUnused(ctx, ctx->out, NULL) : POISE_OK);
+}
+
+PoiseErr PoiseFinalize(PoiseContext *ctx)
+{
+  if (!ctx) FAIL(POISE_ERR_ARG, "the context's address is NULL");
+  PoiseContext c = *ctx;
+  if (!c) return POISE_OK;
+  if (c->parent) FAIL(POISE_ERR_STATE, "PoiseRun finalises the contexts that it makes");
+  TRY(PoiseAgree(c, NoObjects(c, "at PoiseFinalize")));
+  PoiseErr e = Report(c);
+  Empty(c);
+  int64_t live = c->memory.live;
+  free(c);
+  *ctx = NULL;
+  TRY(e);
+  return NoMemory(live);
+}
+
+/* ---- ranks as threads --------------------------------------------------------------------------------------------- */
+
+typedef struct Rank {
+  _Alignas(64) struct PoiseContext_s ctx; /* alignment: ranks count their allocations without sharing a cache line */
+  Team *team;
+  PoiseErr (*body)(PoiseContext, void *);
+  void *arg;
+  pthread_t thread;
+  PoiseErr code;
+  ErrorState error; /* of the thread that ended */
+} Rank;
+
+static PoiseErr Work(Rank *r)
+{
+  PoiseContext ctx = &r->ctx;
+  TRY(PoiseAgree(ctx, FillRank(ctx)));
+  TRY(r->body(ctx, r->arg));
+  TRY(PoiseAgree(ctx, NoObjects(ctx, "at the end of PoiseRun's body")));
+  return ViewLog(ctx);
+}
+
+static void *RunRank(void *rank)
+{
+  Rank *r = rank;
+  PoiseErr e = Work(r);
+  if (e) poiseTeamAbort(r->team, r->ctx.comm->rank);
+  poiseOptionsLeave(&r->ctx);
+  EmptyRank(&r->ctx);
+  poiseOptionsLeave(&r->ctx);
+  r->code = e ? e : NoMemory(r->ctx.memory.live);
+  poiseErrorSave(&r->error);
+  return NULL;
+}
+
+static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
+{
+  r->ctx = (struct PoiseContext_s){.comm = poiseTeamComm(r->team, rank, &r->ctx),
+                                   .options = ctx->options,
+                                   .out = ctx->out,
+                                   .parent = ctx,
+                                   .memory.fail_at = r->ctx.memory.fail_at};
+  int failed = pthread_create(&r->thread, NULL, RunRank, r);
+  if (failed) FAIL(POISE_ERR_MEMORY, "PoiseRun cannot start thread rank %d: %s", rank, strerror(failed));
+  return POISE_OK;
+}
+
+/* The first rank that failed by itself speaks for all. */
+static PoiseErr FirstError(const Rank *rank, int n)
+{
+  char name[32];
+  int first = -1;
+  for (int r = n - 1; r >= 0; r--)
+    if (rank[r].code && (rank[r].code != POISE_ERR_REMOTE || first < 0)) first = r;
+  if (first < 0) return POISE_OK;
+  poiseErrorRestore(&rank[first].error);
+  snprintf(name, sizeof name, "thread rank %d", first);
+  return PoiseErrorTrace(rank[first].code, name, __FILE__, __LINE__);
+}
+
+static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team)
+{
+  PoiseErr e = POISE_OK;
+  int started = 0;
+  while (started < n && !e) {
+    e = StartRank(ctx, started, &rank[started]);
+    if (!e) started++;
+  }
+  for (int r = started; r < n; r++) poiseTeamAbort(team, r);
+  for (int r = 0; r < started; r++) pthread_join(rank[r].thread, NULL);
+  return e ? e : FirstError(rank, n);
+}
+
+static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team **team, PoiseErr (*body)(PoiseContext, void *),
+                           void *arg)
+{
+  TRY(poiseAllocArray(ctx, n, sizeof **rank, "thread ranks", rank));
+  TRY(poiseTeamCreate(ctx, n, team));
+  for (int r = 0; r < n; r++) (*rank)[r] = (Rank){.team = *team, .body = body, .arg = arg};
+  /* an allocation that a test makes fail may be one of the last rank's */
+  Memory *last = &(*rank)[n - 1].ctx.memory;
+  last->fail_at = ctx->memory.fail_at;
+  ctx->memory.fail_at = 0;
+  PoiseErr e = RunRanks(ctx, *rank, n, *team);
+  ctx->memory.fail_at = last->fail_at;
+  return e;
+}
+
+PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void *arg)
+{
+  System system;
+  Rank *rank = NULL;
+  Team *team = NULL;
+  if (!ctx || !body) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "body" : "context");
+  TRY(ReadSystem(ctx, &system));
+  if (system.ranks == 1 || ctx->parent) return body(ctx, arg);
+  if (ctx->comm->size > 1)
+    FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) inside %d MPI ranks", (int)system.ranks, ctx->comm->size);
+  PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, &team, body, arg);
+  poiseTeamDestroy(&team);
+  poiseFree(ctx, &rank);
+  ctx->log_viewed = true;
+  TRY(e);
+  return POISE_OK;
+}
+
+/* ---- ranks -------------------------------------------------------------------------------------------------------- */
+
+int PoiseRank(PoiseContext ctx)
+{
+  return ctx->comm->rank;
+}
+
+int PoiseSize(PoiseContext ctx)
+{
+  return ctx->comm->size;
+}
+
+PoiseErr PoiseBarrier(PoiseContext ctx)
+{
+  double nothing = 0;
+  return poiseCommSum(ctx->comm, &nothing, 1);
+}
+
+PoiseErr PoiseSum(PoiseContext ctx, int n, double *v)
+{
+  if (n < 0 || (n && !v)) FAIL(POISE_ERR_ARG, "PoiseSum of %d values at %p", n, (void *)v);
+  return poiseCommSum(ctx->comm, v, n);
+}
+
+PoiseErr PoiseMax(PoiseContext ctx, int n, double *v)
+{
+  if (n < 0 || (n && !v)) FAIL(POISE_ERR_ARG, "PoiseMax of %d values at %p", n, (void *)v);
+  return poiseCommMax(ctx->comm, v, n);
+}
+
+void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseInt *n)
+{
+  PoiseInt size = PoiseSize(ctx), rank = PoiseRank(ctx), more = N % size;
+  *n = N / size + (rank < more);
+  *begin = N / size * rank + (rank < more ? rank : more);
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------- */
+
+void PoiseSetOutput(PoiseContext ctx, FILE *out)
+{
+  ctx->out = out ? out : stdout;
+}
+
+PoiseErr PoisePrintf(PoiseContext ctx, const char *format, ...)
+{
+  va_list args;
+  if (ctx->comm->rank) return POISE_OK;
+  va_start(args, format);
+  int n = vfprintf(ctx->out, format, args);
+  va_end(args);
+  if (n < 0) FAIL(POISE_ERR_FILE, "the context's output cannot be written");
+  return POISE_OK;
+}
+
+double PoiseTime(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+PoiseErr PoiseView(PoiseContext ctx)
+{
+  System system;
+  TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
+  PoiseErr e = PoisePrintf(ctx,
+                           "Poise %d.%d.%d\n"
+                           "  build: " MPI_WORD ", " OPENMP_WORD ", compiler " __VERSION__ "\n"
+                           "  device: %s\n"
+                           "  ranks: %d (%s)\n"
+                           "  host threads per rank: %d\n",
+                           POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name,
+                           ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
+  if (!e && !ctx->parent && system.ranks > 1) e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
+  return PoiseAgree(ctx, e);
+}

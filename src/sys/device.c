@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The device registry, and the one door through which every kernel and copy passes. */
+#include "sys.h"
+
+#define DEVICE(name) extern const DeviceOps poiseDevice_##name;
+#include "devices.def"
+#undef DEVICE
+
+static const DeviceOps *const devices[] = {
+#define DEVICE(name) &poiseDevice_##name,
+#include "devices.def"
+#undef DEVICE
+};
+
+static const char *const kernel_names[] = {
+#define KERNEL(name, Args) #name,
+#include "kernels.def"
+#undef KERNEL
+};
+
+const char *poiseKernelName(int kernel)
+{
+  return kernel_names[kernel];
+}
+
+PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev)
+{
+  const DeviceOps *ops = NULL;
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    if (!strcmp(devices[i]->name, name)) ops = devices[i];
+  *dev = NULL;
+  if (!ops) FAIL(POISE_ERR_OPTION, "there is no device '%s' in this build", name);
+  TRY(poiseAlloc(ctx, sizeof **dev, "device", dev));
+  (*dev)->ops = ops;
+  (*dev)->ctx = ctx;
+  (*dev)->threads = 1;
+  PoiseErr e = ops->create ? ops->create(*dev) : POISE_OK;
+  if (e) poiseDeviceDestroy(dev);
+  TRY(e);
+  return POISE_OK;
+}
+
+void poiseDeviceDestroy(Device **dev)
+{
+  if (!*dev) return;
+  PoiseContext ctx = (*dev)->ctx;
+  if ((*dev)->ops->destroy) (*dev)->ops->destroy(*dev);
+  poiseFree(ctx, dev);
+}
+
+PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes)
+{
+  if (!dev->ops->kernel[kernel])
+    FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel %s", dev->ops->name, kernel_names[kernel]);
+  dev->launches++;
+  return dev->ops->launch(dev, kernel, args, bytes);
+}
+
+PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind)
+{
+  if (!bytes) return POISE_OK;
+  if (kind != COPY_ON_DEVICE && !dev->ops->is_host) {
+    dev->copies++;
+    dev->copy_bytes += (int64_t)bytes;
+  }
+  return dev->ops->copy(dev, dst, src, bytes, kind);
+}
+
+PoiseErr poiseDeviceSync(Device *dev)
+{
+  dev->syncs++;
+  TRY(dev->ops->sync(dev));
+  PoiseErr e = dev->failed;
+  dev->failed = POISE_OK;
+  return e;
+}
+
+/* ---- scratch of eager reductions ------------------------------------------------------------------------------------ */
+
+PoiseErr poiseReduceCreate(PoiseContext ctx)
+{
+  void *pinned = NULL, *slots;
+  TRY(poiseBufferCreate(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction slots", &ctx->reduce_slots));
+  TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
+  TRY(ctx->device->ops->alloc_pinned(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction results", &pinned));
+  ctx->reduce_pinned = pinned;
+  return POISE_OK;
+}
+
+PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials)
+{
+  Buffer larger = {0};
+  size_t bytes = (size_t)partials * sizeof(double);
+  void *p;
+  if (ctx->reduce_partial.dev && bytes <= ctx->reduce_partial.bytes) return POISE_OK;
+  PoiseErr e = poiseBufferCreate(ctx->device, bytes, "partial sums", &larger);
+  if (!e) e = poiseBufferWrite(&larger, DEVICE, &p);
+  poiseBufferDestroy(e ? &larger : &ctx->reduce_partial); /* on failure the old one stays: shorter vectors use it */
+  if (!e) ctx->reduce_partial = larger;
+  return e;
+}
+
+void poiseReduceDestroy(PoiseContext ctx)
+{
+  poiseBufferDestroy(&ctx->reduce_partial);
+  poiseBufferDestroy(&ctx->reduce_slots);
+  if (ctx->reduce_pinned) ctx->device->ops->free_pinned(ctx->device, ctx->reduce_pinned);
+  ctx->reduce_pinned = NULL;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The mock device: an accelerator without one, to test the offload design. Its memory is separate heap blocks filled with NaN;
+  its stream runs late, only when somebody waits; its graphs record and replay the queue. It finds
+  - pointers into freed blocks in the arguments of a kernel or copy when it runs (so also in a replay),
+  - reads without a wait (the target of a copy to the host is poisoned until the copy has run),
+  - waits, allocations, captures and replays inside a capture, where a real device would refuse them.
+  Kernels are the host's, so host and mock give the same bits.
+*/
+#include "sys.h"
+
+extern const KernelFn poiseHostKernels[];
+
+enum { QUARANTINE = 64 }; /* freed blocks that are remembered */
+enum { OP_COPY = -1, OP_POISON = -2 };
+
+typedef struct Block {
+  char *p;
+  size_t bytes;
+  const char *what;
+} Block;
+
+typedef struct Op { /* followed by its arguments */
+  int kernel;       /* KERNEL_... or OP_... */
+  size_t bytes;     /* of the arguments, rounded up to 8 */
+} Op;
+
+typedef struct CopyArgs {
+  void *dst;
+  const void *src;
+  size_t bytes;
+  CopyKind kind;
+} CopyArgs;
+
+typedef struct Queue { /* ops between head and tail of a growing piece of memory */
+  char *data;
+  size_t head, tail, capacity;
+} Queue;
+
+struct Graph {
+  Queue work;
+};
+
+typedef struct Mock {
+  Queue queue;
+  int64_t enqueued, executed; /* ops so far: an event is a value of `enqueued` */
+  Graph *capturing;
+  Block *block; /* live device blocks */
+  int64_t nblock, block_capacity;
+  Block freed[QUARANTINE];
+  int next_freed;
+} Mock;
+
+static void Poison(void *p, size_t bytes)
+{
+  memset(p, 0xff, bytes); /* NaN as doubles, -1 as integers */
+}
+
+/* ---- the queue ------------------------------------------------------------------------------------------------------ */
+
+static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
+{
+  if (q->head && q->head == q->tail) q->head = q->tail = 0;
+  if (q->tail + bytes <= q->capacity) return POISE_OK;
+  if (q->head) memmove(q->data, q->data + q->head, q->tail - q->head);
+  q->tail -= q->head;
+  q->head = 0;
+  if (q->tail + bytes <= q->capacity) return POISE_OK;
+  size_t capacity = 2 * (q->tail + bytes) + 4096;
+  TRY(poiseRealloc(dev->ctx, capacity, q->tail, "mock queue", &q->data));
+  q->capacity = capacity;
+  return POISE_OK;
+}
+
+/* Any word of the arguments that points into a freed block is taken for a pointer: data there would have to look like one. */
+static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
+{
+  const char *name = op->kernel >= 0 ? poiseKernelName(op->kernel) : op->kernel == OP_COPY ? "copy" : "poison";
+  for (size_t i = 0; i + sizeof(char *) <= op->bytes; i += sizeof(char *)) {
+    uintptr_t word;
+    memcpy(&word, args + i, sizeof word);
+    for (int k = 0; k < QUARANTINE; k++) {
+      const Block *b = &mock->freed[k];
+      if (word >= (uintptr_t)b->p && word < (uintptr_t)b->p + b->bytes)
+        FAIL(POISE_ERR_INTERNAL, "kernel %s was given a pointer into block '%s' of %zu bytes, which has been freed", name,
+             b->what, b->bytes);
+    }
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Execute(Device *dev, const Op *op, const char *args)
+{
+  TRY(CheckPointers(dev->data, op, args));
+  if (op->kernel >= 0) return poiseHostKernels[op->kernel](dev, args);
+  CopyArgs c;
+  memcpy(&c, args, sizeof c);
+  if (op->kernel == OP_POISON)
+    Poison(c.dst, c.bytes);
+  else
+    memcpy(c.dst, c.src, c.bytes);
+  return POISE_OK;
+}
+
+/* Run the queue up to an event. A failure is kept for the next sync, as on a real device; work behind it still runs. */
+static void Run(Device *dev, int64_t event)
+{
+  Mock *mock = dev->data;
+  Queue *q = &mock->queue;
+  while (mock->executed < event) {
+    Op op;
+    memcpy(&op, q->data + q->head, sizeof op);
+    PoiseErr e = Execute(dev, &op, q->data + q->head + sizeof op);
+    if (e && !dev->failed) dev->failed = e;
+    q->head += sizeof op + op.bytes;
+    mock->executed++;
+  }
+}
+
+static bool ReadsTarget(const CopyArgs *c, const CopyArgs *to_host)
+{
+  const char *dst = to_host->dst, *src = c->src;
+  return src < dst + to_host->bytes && dst < src + c->bytes;
+}
+
+/* The target of a copy to the host holds nothing until the copy has run. Copies queued before it that read there go first. */
+static void PoisonTarget(Device *dev, const CopyArgs *to_host)
+{
+  Mock *mock = dev->data;
+  const Queue *q = &mock->queue;
+  int64_t number = mock->executed, reader = 0;
+  if (to_host->kind != COPY_TO_HOST) return;
+  for (size_t at = q->head; at < q->tail;) {
+    Op op;
+    CopyArgs c;
+    memcpy(&op, q->data + at, sizeof op);
+    memcpy(&c, q->data + at + sizeof op, op.kernel == OP_COPY ? sizeof c : 0);
+    at += sizeof op + op.bytes;
+    number++;
+    if (op.kernel == OP_COPY && ReadsTarget(&c, to_host)) reader = number;
+  }
+  Run(dev, reader);
+  Poison(to_host->dst, to_host->bytes);
+}
+
+static PoiseErr Enqueue(Device *dev, int kernel, const void *args, size_t bytes)
+{
+  Mock *mock = dev->data;
+  Queue *q = mock->capturing ? &mock->capturing->work : &mock->queue;
+  Op op = {kernel, (bytes + 7) & ~(size_t)7};
+  TRY(Reserve(dev, q, sizeof op + op.bytes));
+  memcpy(q->data + q->tail, &op, sizeof op);
+  memcpy(q->data + q->tail + sizeof op, args, bytes);
+  q->tail += sizeof op + op.bytes;
+  if (mock->capturing) return POISE_OK;
+  mock->enqueued++;
+  if (kernel == OP_COPY) PoisonTarget(dev, args);
+  return POISE_OK;
+}
+
+static PoiseErr Wait(Device *dev, int64_t event)
+{
+  if (((Mock *)dev->data)->capturing) FAIL(POISE_ERR_INTERNAL, "a wait inside the capture of a graph");
+  Run(dev, event);
+  return POISE_OK;
+}
+
+static PoiseErr Sync(Device *dev)
+{
+  return Wait(dev, ((Mock *)dev->data)->enqueued);
+}
+
+static PoiseErr Record(Device *dev, int64_t *event)
+{
+  *event = ((Mock *)dev->data)->enqueued;
+  return POISE_OK;
+}
+
+static PoiseErr EnqueueCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind)
+{
+  CopyArgs c = {dst, src, bytes, kind};
+  return Enqueue(dev, OP_COPY, &c, sizeof c);
+}
+
+static PoiseErr EnqueuePoison(Device *dev, void *p, size_t bytes)
+{
+  CopyArgs c = {p, NULL, bytes, COPY_ON_DEVICE};
+  return Enqueue(dev, OP_POISON, &c, sizeof c);
+}
+
+/* ---- graphs --------------------------------------------------------------------------------------------------------- */
+
+static void GraphFree(Device *dev, Graph **graph)
+{
+  if (!*graph) return;
+  poiseFree(dev->ctx, &(*graph)->work.data);
+  poiseFree(dev->ctx, graph);
+}
+
+static PoiseErr CaptureBegin(Device *dev)
+{
+  Mock *mock = dev->data;
+  if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "a capture inside a capture");
+  return poiseAlloc(dev->ctx, sizeof *mock->capturing, "graph", &mock->capturing);
+}
+
+static PoiseErr CaptureEnd(Device *dev, Graph **graph)
+{
+  Mock *mock = dev->data;
+  *graph = mock->capturing;
+  mock->capturing = NULL;
+  return POISE_OK;
+}
+
+static PoiseErr Replay(Device *dev, Graph *graph)
+{
+  Mock *mock = dev->data;
+  const Queue *w = &graph->work;
+  if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "a replay inside the capture of a graph");
+  TRY(Reserve(dev, &mock->queue, w->tail)); /* all of it or nothing */
+  for (size_t at = 0; at < w->tail;) {
+    Op op;
+    memcpy(&op, w->data + at, sizeof op);
+    TRY(Enqueue(dev, op.kernel, w->data + at + sizeof op, op.bytes));
+    at += sizeof op + op.bytes;
+  }
+  return POISE_OK;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
+{
+  Mock *mock = dev->data;
+  *p = NULL;
+  if (!bytes) return POISE_OK;
+  if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "an allocation (%s) inside the capture of a graph", what);
+  if (mock->nblock == mock->block_capacity) {
+    int64_t capacity = 2 * mock->block_capacity + 64;
+    TRY(poiseRealloc(dev->ctx, (size_t)capacity * sizeof(Block), (size_t)mock->nblock * sizeof(Block), "mock blocks",
+                     &mock->block));
+    mock->block_capacity = capacity;
+  }
+  TRY(poiseAllocCount(dev->ctx, bytes, what));
+  size_t rounded = (bytes + 63) & ~(size_t)63;
+  void *q = aligned_alloc(64, rounded);
+  if (!q) {
+    poiseFreeCount(dev->ctx);
+    FAIL(POISE_ERR_MEMORY, "%zu bytes of mock device memory for %s", bytes, what);
+  }
+  Poison(q, rounded);
+  mock->block[mock->nblock++] = (Block){q, bytes, what};
+  *p = q;
+  return POISE_OK;
+}
+
+/* The block is kept, poisoned and out of use, so that whoever still points to it is found. Work that was queued before the
+   free may still use it: a real device's stream-ordered free allows that. */
+static void Free(Device *dev, void *p)
+{
+  Mock *mock = dev->data;
+  int64_t k = 0;
+  if (!p) return;
+  Run(dev, mock->enqueued);
+  while (k < mock->nblock && mock->block[k].p != p) k++;
+  if (k == mock->nblock) return;
+  Block *old = &mock->freed[mock->next_freed];
+  free(old->p);
+  *old = mock->block[k];
+  Poison(old->p, old->bytes);
+  mock->next_freed = (mock->next_freed + 1) % QUARANTINE;
+  mock->block[k] = mock->block[--mock->nblock];
+  poiseFreeCount(dev->ctx);
+}
+
+static PoiseErr AllocPinned(Device *dev, size_t bytes, const char *what, void **p)
+{
+  return poiseAlloc(dev->ctx, bytes, what, p);
+}
+
+static void FreePinned(Device *dev, void *p)
+{
+  poiseFree(dev->ctx, &p);
+}
+
+static PoiseErr Create(Device *dev)
+{
+  return poiseAlloc(dev->ctx, sizeof(Mock), "mock device", &dev->data);
+}
+
+static void Destroy(Device *dev)
+{
+  Mock *mock = dev->data;
+  if (!mock) return;
+  if (mock->capturing) GraphFree(dev, &mock->capturing);
+  for (int k = 0; k < QUARANTINE; k++) free(mock->freed[k].p);
+  poiseFree(dev->ctx, &mock->queue.data);
+  poiseFree(dev->ctx, &mock->block);
+  poiseFree(dev->ctx, &dev->data);
+}
+
+const DeviceOps poiseDevice_mock = {
+    .name = "mock",
+    .kernel = poiseHostKernels,
+    .create = Create,
+    .destroy = Destroy,
+    .alloc = Alloc,
+    .free = Free,
+    .alloc_pinned = AllocPinned,
+    .free_pinned = FreePinned,
+    .copy = EnqueueCopy,
+    .launch = Enqueue,
+    .sync = Sync,
+    .poison = EnqueuePoison,
+    .record = Record,
+    .wait = Wait,
+    .capture_begin = CaptureBegin,
+    .capture_end = CaptureEnd,
+    .replay = Replay,
+    .graph_free = GraphFree,
+};

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files written whole or not at all, and numbers in them that do not depend on the locale. */
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE   700 /* realpath */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <locale.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys.h"
+
+enum { NAMES = 1000 }; /* temporary names to try */
+
+/* A link keeps pointing to the file that is replaced. */
+static PoiseErr Resolve(PoiseContext ctx, const char *path, OutFile *f)
+{
+  char real[PATH_MAX];
+  return poiseStringCopy(ctx, realpath(path, real) ? real : path, &f->path);
+}
+
+static PoiseErr OpenTemporary(PoiseContext ctx, OutFile *f, int *fd)
+{
+  size_t bytes = strlen(f->path) + 32;
+  TRY(poiseAlloc(ctx, bytes, "name of a temporary file", &f->temp));
+  for (int i = 0; i < NAMES; i++) {
+    snprintf(f->temp, bytes, "%s.%ld.%d.tmp", f->path, (long)getpid(), i);
+    *fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (*fd >= 0) return POISE_OK;
+    if (errno != EEXIST) break;
+  }
+  int error = errno;
+  poiseFree(ctx, &f->temp); /* not ours to remove */
+  FAIL(POISE_ERR_FILE, "cannot create a file beside '%s': %s", f->path, strerror(error));
+}
+
+static PoiseErr Open(PoiseContext ctx, const char *path, OutFile *f)
+{
+  struct stat old;
+  int fd = -1;
+  TRY(Resolve(ctx, path, f));
+  bool exists = !stat(f->path, &old);
+  if (exists && S_ISDIR(old.st_mode)) FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(EISDIR));
+  if (exists && !S_ISREG(old.st_mode)) {
+    fd = open(f->path, O_WRONLY);
+  } else {
+    if (exists && access(f->path, W_OK)) FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
+    TRY(OpenTemporary(ctx, f, &fd));
+    if (exists) (void)fchmod(fd, old.st_mode & 0777); /* as good as the file system allows */
+  }
+  f->stream = fd < 0 ? NULL : fdopen(fd, "w");
+  if (f->stream) return POISE_OK;
+  int error = errno;
+  if (fd >= 0) close(fd);
+  FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(error));
+}
+
+PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f)
+{
+  *f = (OutFile){0};
+  PoiseErr e = Open(ctx, path, f);
+  if (e) poiseFileAbort(ctx, f);
+  return e;
+}
+
+/* Everything is on the disk, or errno says why not. */
+static int Close(OutFile *f)
+{
+  errno = 0;
+  int error = fflush(f->stream) || ferror(f->stream) ? (errno ? errno : EIO) : 0;
+  if (!error && f->temp && fsync(fileno(f->stream))) error = errno;
+  if (fclose(f->stream) && !error) error = errno;
+  f->stream = NULL;
+  return error;
+}
+
+PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f)
+{
+  PoiseErr e = POISE_OK;
+  int error = Close(f);
+  if (!error && f->temp && rename(f->temp, f->path)) error = errno;
+  if (error)
+    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", f->path, strerror(error));
+  else
+    poiseFree(ctx, &f->temp); /* nothing to remove */
+  poiseFileAbort(ctx, f);
+  return e;
+}
+
+void poiseFileAbort(PoiseContext ctx, OutFile *f)
+{
+  if (f->stream) fclose(f->stream);
+  if (f->temp) unlink(f->temp);
+  poiseFree(ctx, &f->temp);
+  poiseFree(ctx, &f->path);
+  f->stream = NULL;
+}
+
+NumberLocale poiseNumbersBegin(void)
+{
+  NumberLocale numbers = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+  if (numbers.plain) numbers.old = uselocale(numbers.plain);
+  return numbers;
+}
+
+void poiseNumbersEnd(NumberLocale numbers)
+{
+  if (!numbers.plain) return;
+  uselocale(numbers.old);
+  freelocale(numbers.plain);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The kernel contract: what a device provides. Plain C without objects, valid as CUDA C++ too.
+
+  A kernel takes one argument struct of sizes, plain device arrays and slots, which a queue may copy. Inputs are const;
+  b = 0 overwrites whatever y held (NaN too); n = 0 is legal; no allocation, no synchronisation.
+  Every kernel is launched by poiseLaunch (device.c), which names a missing one.
+
+  Dots leave one partial per block in a fixed place (blocks of POISE_BLOCK rows, whoever computes them) and are combined in
+  block order: the same bits in every run, on any number of threads.
+*/
+#ifndef POISE_KERNELS_H
+#define POISE_KERNELS_H
+
+#include <math.h>
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define POISE_INLINE static __host__ __device__ __forceinline__
+#else
+#define POISE_INLINE static inline __attribute__((always_inline))
+#endif
+
+enum {
+  POISE_BLOCK = 1024, /* rows per partial sum */
+  POISE_MAX_DOTS = 4, /* of one phase or Fuse */
+  POISE_MAX_VECS = 8, /* of one phase */
+  POISE_MAX_COEFS = 4,
+  POISE_MAX_SUMS = 8,   /* pending sums one phase may take in */
+  POISE_MAX_BATCH = 32, /* vectors of one mdot or maxpy */
+  POISE_SLOTS = 32      /* scalars of a solver */
+};
+
+#define POISE_NBLOCKS(n) (((n) + POISE_BLOCK - 1) / POISE_BLOCK)
+
+typedef struct {      /* a scalar known when the kernel is launched, or one that an earlier kernel leaves in a slot */
+  const double *slot; /* not NULL: read on the device */
+  double value;
+} ScalarRef;
+
+/* The larger, NaN if either is. */
+POISE_INLINE double poiseLarger(double a, double b)
+{
+  return a > b || a != a ? a : b;
+}
+
+POISE_INLINE double poiseScalar(ScalarRef s)
+{
+  return s.slot ? *s.slot : s.value;
+}
+
+typedef struct { /* dots of the rows y just finished: (u_k, y), or (y, D y) when u_k is NULL (D = 1 when d_k is NULL too) */
+  int ndot;
+  const double *u[POISE_MAX_DOTS], *d[POISE_MAX_DOTS];
+  double *partial[POISE_MAX_DOTS]; /* block b of POISE_BLOCK rows writes partial[k][b] */
+} Fuse;
+
+typedef struct { /* dst = sum of count partials, in order */
+  const double *partial;
+  int64_t count;
+  double *dst;
+} Sum;
+
+/* ---- phases: one pass over vectors, with a scalar prologue -------------------------------------------------------- */
+
+enum {
+#define PHASE(name, ndot, combine, kind) PHASE_##name,
+#include "phases.def"
+#undef PHASE
+  PHASE_COUNT
+};
+
+/* Slots that every solver has; a method's own start at SLOT_FIRST_OWN. Those written by a phase that other blocks of the same
+   phase read are kept twice and alternate with the parity of the iteration (SLOT_ITS + parity). */
+enum {
+  SLOT_DONE, /* nonzero once the reason is known: later phases change nothing */
+  SLOT_SEEN, /* DONE as of the previous phase: what a deciding phase tests, so that all its blocks agree */
+  SLOT_REASON,
+  SLOT_ITS, /* iterations finished; two, by parity */
+  SLOT_ITS_ODD,
+  SLOT_ITS_FINAL, /* at the time of DONE */
+  SLOT_NORM,      /* the latest residual norm */
+  SLOT_NORM0,     /* what rtol and dtol are relative to */
+  SLOT_RTOL,      /* the tolerances and the most iterations: set by the host, so that a replay takes new ones */
+  SLOT_ATOL,
+  SLOT_DTOL,
+  SLOT_MAXITS,
+  SLOT_FIRST_OWN
+};
+
+typedef struct {   /* how convergence is decided, beside the tolerances in their slots */
+  double *history; /* ring of 2^k norms that the host can read; never NULL */
+  int64_t mask;    /* 2^k - 1 */
+  int test;        /* 0: the host decides (only NaN, breakdown and maxits end the loop here) */
+  int none;        /* 1: no norm, run maxits iterations */
+} Convergence;
+
+typedef struct {
+  int id;     /* PHASE_... */
+  int parity; /* of the iteration; 0 outside solvers */
+  int nsum;   /* sums to take before the prologue, results published for later phases */
+  int flags;  /* meaning is the phase's own, e.g. the norm */
+  int64_t n;  /* rows; 0 for scalar work only */
+  const double *in[POISE_MAX_VECS];
+  double *out[POISE_MAX_VECS]; /* may be among in: element i reads and writes entry i only */
+  ScalarRef c[POISE_MAX_COEFS];
+  double *slots; /* POISE_SLOTS of them; NULL outside solvers */
+  double *array; /* a solver's small array (GMRES: H, rotations, ...); may be NULL */
+  int64_t k;     /* a small integer for the prologue (GMRES: the column) */
+  Sum sum[POISE_MAX_SUMS];
+  double *partial[POISE_MAX_DOTS];
+  Convergence conv;
+} PhaseArgs;
+
+typedef struct {
+  double d[POISE_MAX_DOTS];
+} Dots; /* what an element adds to the dots */
+
+/*
+  A phase `name` is a pair of inline functions, found in <stem>_phases.h:
+    int  name_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+         the prologue: reads slots in[], may set slots out[] (never one that it reads: other blocks may be reading), sets the
+         element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. in and out are NULL outside solvers.
+    Dots name_element(const double *c, const PhaseArgs *a, int64_t i)
+  and a line in phases.def. In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
+  its own prologue and still run its elements (the update of x that goes with the decision): it is skipped by SLOT_SEEN
+  instead, which every plain phase sets to SLOT_DONE; so a plain phase lies between two that decide.
+*/
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+
+typedef struct { /* partial sums of (x_j, y), j < k <= POISE_MAX_BATCH: partial[j * stride + block] */
+  int64_t n, stride;
+  int k;
+  const double *x[POISE_MAX_BATCH], *y, *skip; /* *skip != 0: do nothing (skip may be NULL) */
+  double *partial;
+} MdotArgs;
+
+typedef struct { /* y += sign * sum_j a_j x_j, j < k; then dots of y */
+  int64_t n;
+  int k;
+  double sign;
+  const double *x[POISE_MAX_BATCH], *a, *skip; /* a: k device scalars, or NULL: value */
+  double value[POISE_MAX_BATCH];
+  double *y;
+  Fuse fuse;
+} MaxpyArgs;
+
+typedef struct { /* nsum sums (maxima): dst[j] (+)= sum of partial[j * stride + 0 .. count) */
+  int nsum, add, max;
+  int64_t stride, count;
+  const double *partial, *skip;
+  double *dst;
+} ReduceArgs;
+
+typedef struct { /* out_i = x[idx_i] */
+  int64_t n;
+  const int32_t *idx;
+  const double *x;
+  double *out;
+} GatherArgs;
+
+typedef struct { /* y[idx_i] += in_i, in the order of i */
+  int64_t n;
+  const int32_t *idx;
+  const double *in;
+  double *y;
+} ScatterAddArgs;
+
+typedef struct { /* local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL */
+  int64_t m, nloc, nz;
+  const int64_t *ptr64;
+  const int32_t *ptr32, *col;
+  const double *val;
+} CsrView;
+
+/* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of POISE_BLOCK rows (order NULL: 0, 1, ...), dots of those rows. */
+typedef struct {
+  CsrView A;
+  int64_t nblock;
+  const int32_t *order;
+  ScalarRef a, b;
+  const double *x, *ghost, *skip;
+  double *y;
+  Fuse fuse;
+} CsrMultArgs;
+
+/* y = A^T x for owned columns, ghost = the same for ghost columns, through the entries sorted by column: column j holds
+   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...]; summed in row order. */
+typedef struct {
+  int64_t ncol, nloc;
+  const int64_t *tptr, *perm;
+  const int32_t *row;
+  const double *val, *x;
+  double *y, *ghost;
+} CsrMultTransposeArgs;
+
+/* The b x b diagonal blocks of local rows, column-major, absent entries 0: block k at d + k b b. */
+typedef struct {
+  CsrView A;
+  int b;
+  double *d;
+} CsrDiagonalArgs;
+
+/* Invert nblock b x b blocks in place; *bad = the first block that is singular or not finite, or -1. fix: a zero 1 x 1 block
+   counts as 1. */
+typedef struct {
+  int64_t nblock;
+  int b, fix;
+  double *d;
+  double *bad;
+} InvertBlocksArgs;
+
+typedef struct { /* y_block = D_block x_block for n = rows, b x b column-major blocks (d = NULL: y = x), then dots of y */
+  int64_t n;
+  int b;
+  const double *d, *x, *skip;
+  double *y;
+  Fuse fuse;
+} BlockApplyArgs;
+
+enum {
+#define KERNEL(name, Args) KERNEL_##name,
+#include "kernels.def"
+#undef KERNEL
+  KERNEL_COUNT
+};
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The log: what events and the application's sections have cost on this rank, and the table of it over all ranks.
+
+  Begin notes the counters, End adds their growth; so an event includes what is nested in it. An event inside itself is
+  counted once: what an inner call has added is taken off the outer one. A Begin whose End was skipped by an error does no
+  harm: the End of an event around it closes it, and a full stack forgets its oldest entry.
+*/
+#include "sys.h"
+
+enum { TIME, FLOPS, BYTES, MESSAGES, MESSAGE_BYTES, ALLOCATIONS, LAUNCHES, COPIES, COUNTERS };
+enum { DEPTH = 64, NAME_LENGTH = 64 };
+
+typedef struct Event {
+  char name[NAME_LENGTH]; /* of a section */
+  double calls, total[COUNTERS];
+} Event;
+
+typedef struct Frame { /* an event that has begun */
+  int event;
+  double at[COUNTERS], inner[COUNTERS]; /* inner: already added by calls of the same event in between */
+} Frame;
+
+struct Log {
+  PoiseContext ctx;
+  double begin[COUNTERS]; /* when the log was made */
+  double flops, bytes;    /* of all events so far */
+  Event event[EVENT_COUNT];
+  Event *section; /* of the application */
+  int nsection, sections;
+  Frame frame[DEPTH];
+  int depth;
+};
+
+static void Now(const Log *log, double now[COUNTERS])
+{
+  const Comm *comm = log->ctx->comm;
+  const Device *device = log->ctx->device;
+  now[TIME] = PoiseTime();
+  now[FLOPS] = log->flops;
+  now[BYTES] = log->bytes;
+  now[MESSAGES] = comm ? (double)comm->messages : 0;
+  now[MESSAGE_BYTES] = comm ? (double)comm->message_bytes : 0;
+  now[ALLOCATIONS] = (double)log->ctx->memory.calls;
+  now[LAUNCHES] = device ? (double)device->launches : 0;
+  now[COPIES] = device ? (double)device->copies : 0;
+}
+
+PoiseErr poiseLogCreate(PoiseContext ctx, Log **log)
+{
+  TRY(poiseAlloc(ctx, sizeof **log, "log", log));
+  (*log)->ctx = ctx;
+  Now(*log, (*log)->begin);
+  return POISE_OK;
+}
+
+void poiseLogDestroy(Log **log)
+{
+  if (!*log) return;
+  PoiseContext ctx = (*log)->ctx;
+  poiseFree(ctx, &(*log)->section);
+  poiseFree(ctx, log);
+}
+
+/* ---- events: numbers below EVENT_COUNT are the library's, then come the sections ---------------------------------------- */
+
+void poiseLogBegin(PoiseContext ctx, int event)
+{
+  Log *log = ctx->log;
+  if (log->depth == DEPTH) memmove(log->frame, log->frame + 1, (size_t)--log->depth * sizeof *log->frame);
+  Frame *f = &log->frame[log->depth++];
+  f->event = event;
+  memset(f->inner, 0, sizeof f->inner);
+  Now(log, f->at);
+}
+
+/* The innermost frame of an event among the lowest `depth`; -1 when it has not begun. */
+static int FindFrame(const Log *log, int event, int depth)
+{
+  while (--depth >= 0 && log->frame[depth].event != event) continue;
+  return depth;
+}
+
+void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes)
+{
+  Log *log = ctx->log;
+  log->flops += flops;
+  log->bytes += bytes;
+  int depth = FindFrame(log, event, log->depth);
+  if (depth < 0) return;
+  int outer = FindFrame(log, event, depth);
+  const Frame *f = &log->frame[depth];
+  Event *e = event < EVENT_COUNT ? &log->event[event] : &log->section[event - EVENT_COUNT];
+  double now[COUNTERS];
+  Now(log, now);
+  e->calls++;
+  for (int c = 0; c < COUNTERS; c++) {
+    double spent = now[c] - f->at[c];
+    e->total[c] += spent - f->inner[c];
+    if (outer >= 0) log->frame[outer].inner[c] += spent;
+  }
+  log->depth = depth;
+}
+
+static int FindSection(const Log *log, const char *name)
+{
+  for (int i = 0; i < log->nsection; i++)
+    if (!strcmp(log->section[i].name, name)) return i;
+  return -1;
+}
+
+static PoiseErr CheckName(PoiseContext ctx, const char *name)
+{
+  if (!ctx || !name) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "section's name" : "context");
+  size_t n = strlen(name);
+  if (!n || n >= NAME_LENGTH)
+    FAIL(POISE_ERR_ARG, "the name of a section has %zu characters, not 1 .. %d", n, NAME_LENGTH - 1);
+  for (const char *c = name; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 127) FAIL(POISE_ERR_ARG, "the name of a section has a control character");
+  return POISE_OK;
+}
+
+static PoiseErr AddSection(Log *log, const char *name, int *section)
+{
+  if (log->nsection == log->sections) {
+    int more = log->sections ? 2 * log->sections : 8;
+    TRY(poiseRealloc(log->ctx, (size_t)more * sizeof(Event), (size_t)log->nsection * sizeof(Event), "sections of the log",
+                     &log->section));
+    log->sections = more;
+  }
+  *section = log->nsection++;
+  log->section[*section] = (Event){.calls = 0};
+  memcpy(log->section[*section].name, name, strlen(name));
+  return POISE_OK;
+}
+
+PoiseErr PoiseLogBegin(PoiseContext ctx, const char *name)
+{
+  TRY(CheckName(ctx, name));
+  int section = FindSection(ctx->log, name);
+  if (section < 0) TRY(AddSection(ctx->log, name, &section));
+  poiseLogBegin(ctx, EVENT_COUNT + section);
+  return POISE_OK;
+}
+
+PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name)
+{
+  TRY(CheckName(ctx, name));
+  int section = FindSection(ctx->log, name);
+  if (section < 0 || FindFrame(ctx->log, EVENT_COUNT + section, ctx->log->depth) < 0)
+    FAIL(POISE_ERR_STATE, "PoiseLogEnd(\"%s\") without PoiseLogBegin", name);
+  poiseLogEnd(ctx, EVENT_COUNT + section, 0, 0);
+  return POISE_OK;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------------------- */
+
+enum { CALLS, SECONDS, FLOP, BYTE, GB_PER_SECOND, MESSAGE, MESSAGE_BYTE, ALLOCATION, LAUNCH, COPY, COLUMNS };
+
+static const struct {
+  const char *title, *key;
+  int width;
+  const char *format; /* of the text */
+} columns[COLUMNS] = {[CALLS] = {"calls", "calls", 9, " %*.0f"},
+                      [SECONDS] = {"seconds", "seconds", 10, " %*.3e"},
+                      [FLOP] = {"flops", "flops", 10, " %*.3e"},
+                      [BYTE] = {"bytes", "bytes", 10, " %*.3e"},
+                      [GB_PER_SECOND] = {"GB/s", "gb_per_second", 8, " %*.2f"},
+                      [MESSAGE] = {"messages", "messages", 9, " %*.0f"},
+                      [MESSAGE_BYTE] = {"msg bytes", "message_bytes", 10, " %*.3e"},
+                      [ALLOCATION] = {"allocs", "allocations", 8, " %*.0f"},
+                      [LAUNCH] = {"launches", "launches", 9, " %*.0f"},
+                      [COPY] = {"copies", "copies", 8, " %*.0f"}};
+
+typedef struct Row {
+  const char *name;
+  double min[COLUMNS], max[COLUMNS]; /* over ranks */
+} Row;
+
+typedef struct Writer {
+  void (*head)(PoiseContext, FILE *);
+  void (*row)(const Row *, FILE *, bool several, bool first); /* several ranks; the first row of all */
+  void (*tail)(FILE *);
+} Writer;
+
+static void HeadText(PoiseContext ctx, FILE *out)
+{
+  bool several = ctx->comm->size > 1;
+  fprintf(out, "Poise log: device %s, ranks %d (%s)%s. Events include what is nested in them.\n", ctx->device->ops->name,
+          ctx->comm->size, ctx->comm->ops->name, several ? ", maximum and minimum over ranks" : "");
+  fprintf(out, "%-20s%s", "event", several ? "    " : "");
+  for (int c = 0; c < COLUMNS; c++) fprintf(out, " %*s", columns[c].width, columns[c].title);
+  fprintf(out, "\n");
+}
+
+static void LineText(const char *name, const char *which, const double *v, FILE *out)
+{
+  fprintf(out, "%-20s%s", name, which);
+  for (int c = 0; c < COLUMNS; c++) fprintf(out, columns[c].format, columns[c].width, v[c]);
+  fprintf(out, "\n");
+}
+
+static void RowText(const Row *row, FILE *out, bool several, bool first)
+{
+  (void)first;
+  LineText(row->name, several ? " max" : "", row->max, out);
+  if (several) LineText("", " min", row->min, out);
+}
+
+static void TailText(FILE *out)
+{
+  (void)out;
+}
+
+/* A text in double quotes, in which `escape` stands before quotes (and before itself). */
+static void Quoted(const char *text, char escape, FILE *out)
+{
+  fputc('"', out);
+  for (; *text; text++) {
+    if (*text == '"' || *text == escape) fputc(escape, out);
+    fputc(*text, out);
+  }
+  fputc('"', out);
+}
+
+static void HeadCsv(PoiseContext ctx, FILE *out)
+{
+  (void)ctx;
+  fprintf(out, "event");
+  for (int c = 0; c < COLUMNS; c++) fprintf(out, ",%s_min,%s_max", columns[c].key, columns[c].key);
+  fprintf(out, "\n");
+}
+
+static void RowCsv(const Row *row, FILE *out, bool several, bool first)
+{
+  (void)several, (void)first;
+  Quoted(row->name, '"', out);
+  for (int c = 0; c < COLUMNS; c++) fprintf(out, ",%.15g,%.15g", row->min[c], row->max[c]);
+  fprintf(out, "\n");
+}
+
+static void HeadJson(PoiseContext ctx, FILE *out)
+{
+  fprintf(out, "{\"poise\": \"%d.%d.%d\", \"device\": \"%s\", \"ranks\": %d, \"comm\": \"%s\", \"events\": [",
+          POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, ctx->comm->size,
+          ctx->comm->ops->name);
+}
+
+static void RowJson(const Row *row, FILE *out, bool several, bool first)
+{
+  (void)several;
+  fprintf(out, "%s\n  {\"name\": ", first ? "" : ",");
+  Quoted(row->name, '\\', out);
+  for (int c = 0; c < COLUMNS; c++)
+    fprintf(out, ", \"%s\": {\"min\": %.15g, \"max\": %.15g}", columns[c].key, row->min[c], row->max[c]);
+  fprintf(out, "}");
+}
+
+static void TailJson(FILE *out)
+{
+  fprintf(out, "\n]}\n");
+}
+
+static const Writer writers[] = {[POISE_LOG_TEXT] = {HeadText, RowText, TailText},
+                                 [POISE_LOG_CSV] = {HeadCsv, RowCsv, TailText},
+                                 [POISE_LOG_JSON] = {HeadJson, RowJson, TailJson}};
+
+/* Minimum and maximum over ranks of one event. */
+static PoiseErr Gather(PoiseContext ctx, const Event *e, Row *row)
+{
+  const double *t = e->total;
+  double v[2 * COLUMNS] = {[CALLS] = e->calls,
+                           [SECONDS] = t[TIME],
+                           [FLOP] = t[FLOPS],
+                           [BYTE] = t[BYTES],
+                           [GB_PER_SECOND] = t[TIME] > 0 ? 1e-9 * t[BYTES] / t[TIME] : 0,
+                           [MESSAGE] = t[MESSAGES],
+                           [MESSAGE_BYTE] = t[MESSAGE_BYTES],
+                           [ALLOCATION] = t[ALLOCATIONS],
+                           [LAUNCH] = t[LAUNCHES],
+                           [COPY] = t[COPIES]};
+  for (int c = 0; c < COLUMNS; c++) v[COLUMNS + c] = -v[c];
+  TRY(poiseCommMax(ctx->comm, v, 2 * COLUMNS));
+  for (int c = 0; c < COLUMNS; c++) {
+    row->max[c] = v[c];
+    row->min[c] = 0 - v[COLUMNS + c]; /* not -0 */
+  }
+  return POISE_OK;
+}
+
+typedef struct View {
+  PoiseContext ctx;
+  FILE *out; /* NULL on other ranks than 0 */
+  const Writer *writer;
+  bool first;
+} View;
+
+static PoiseErr ViewEvent(View *v, const char *name, const Event *e)
+{
+  Row row = {.name = name};
+  TRY(Gather(v->ctx, e, &row));
+  if (!v->out || row.max[CALLS] == 0) return POISE_OK;
+  v->writer->row(&row, v->out, v->ctx->comm->size > 1, v->first);
+  v->first = false;
+  return POISE_OK;
+}
+
+static PoiseErr ViewTotal(View *v, const Log *log)
+{
+  Event total = {.calls = 1};
+  Now(log, total.total);
+  for (int c = 0; c < COUNTERS; c++) total.total[c] -= log->begin[c];
+  return ViewEvent(v, "Total", &total);
+}
+
+/* Sections in the order of rank 0; what another rank has under a name of its own is left out. */
+static PoiseErr ViewSections(View *v, const Log *log)
+{
+  static const Event none;
+  Comm *comm = v->ctx->comm;
+  char name[NAME_LENGTH];
+  int n = log->nsection;
+  TRY(comm->ops->bcast(comm, &n, sizeof n, 0));
+  for (int i = 0; i < n; i++) {
+    if (!comm->rank) memcpy(name, log->section[i].name, NAME_LENGTH);
+    TRY(comm->ops->bcast(comm, name, NAME_LENGTH, 0));
+    int section = FindSection(log, name);
+    TRY(ViewEvent(v, name, section < 0 ? &none : &log->section[section]));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr ViewAll(View *v)
+{
+#define EVENT(name) #name,
+  static const char *const names[] = {
+#include "events.def"
+  };
+#undef EVENT
+  const Log *log = v->ctx->log;
+  if (v->out) v->writer->head(v->ctx, v->out);
+  TRY(ViewTotal(v, log));
+  for (int i = 0; i < EVENT_COUNT; i++) TRY(ViewEvent(v, names[i], &log->event[i]));
+  TRY(ViewSections(v, log));
+  if (v->out) v->writer->tail(v->out);
+  return POISE_OK;
+}
+
+PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
+{
+  if (!ctx) FAIL(POISE_ERR_ARG, "the context is NULL");
+  PoiseErr e = POISE_OK;
+  if (format < POISE_LOG_TEXT || format > POISE_LOG_JSON)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "%d is no format of the log", (int)format);
+  else if (!ctx->comm->rank && !out)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "no file to write the log to");
+  TRY(PoiseAgree(ctx, e));
+  NumberLocale numbers = poiseNumbersBegin();
+  e = ViewAll(&(View){.ctx = ctx, .out = ctx->comm->rank ? NULL : out, .writer = &writers[format], .first = true});
+  poiseNumbersEnd(numbers);
+  if (!e && !ctx->comm->rank && (fflush(out) || ferror(out)))
+    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "the log cannot be written");
+  TRY(PoiseAgree(ctx, e));
+  return POISE_OK;
+}
+
+/* ---- -log_view ---------------------------------------------------------------------------------------------------------- */
+
+/* ":path:format" into its parts; path is empty for the context's output. */
+static PoiseErr ParseView(const char *value, char path[POISE_OPTION_LENGTH], PoiseLogFormat *format)
+{
+  static const char *const words[] = {[POISE_LOG_TEXT] = "text", [POISE_LOG_CSV] = "csv", [POISE_LOG_JSON] = "json"};
+  path[0] = 0;
+  *format = POISE_LOG_TEXT;
+  if (!*value) return POISE_OK;
+  if (*value != ':' || strlen(value) > POISE_OPTION_LENGTH)
+    FAIL(POISE_ERR_OPTION, "-log_view %.80s: expected :file or :file:text|csv|json", value);
+  strcpy(path, value + 1);
+  char *word = strrchr(path, ':');
+  if (!word) return POISE_OK;
+  *word++ = 0;
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(word, words[i])) continue;
+    *format = (PoiseLogFormat)i;
+    return POISE_OK;
+  }
+  const char *closest = poiseClosest(word, 3, words);
+  FAIL(POISE_ERR_OPTION, "-log_view %.80s: '%.80s' is not a format (text, csv, json)%s%s%s", value, word,
+       closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
+}
+
+static PoiseErr ViewToFile(PoiseContext ctx, const char *path, PoiseLogFormat format)
+{
+  OutFile f = {0};
+  bool writes = !ctx->comm->rank;
+  TRY(PoiseAgree(ctx, writes ? poiseFileBegin(ctx, path, &f) : POISE_OK));
+  PoiseErr e = PoiseLogView(ctx, f.stream, format);
+  if (writes && !e) e = poiseFileCommit(ctx, &f);
+  poiseFileAbort(ctx, &f);
+  TRY(PoiseAgree(ctx, e));
+  return POISE_OK;
+}
+
+PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value)
+{
+  char path[POISE_OPTION_LENGTH];
+  PoiseLogFormat format;
+  TRY(ParseView(value ? value : "", path, &format));
+  return *path ? ViewToFile(ctx, path, format) : PoiseLogView(ctx, ctx->out, format);
+}

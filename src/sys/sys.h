@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The system layer as the rest of the library sees it. Internal functions are named poiseVerb, so that nothing unprefixed
+  stands in a static library either.
+*/
+#ifndef POISE_SYS_IMPL_H
+#define POISE_SYS_IMPL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "poise/sys.h"
+
+#define TRY  POISE_TRY
+#define FAIL POISE_FAIL
+
+/* ---- errors (error.c): a thread's, which may be handed to the thread that waits for it ------------------------------ */
+
+enum { POISE_ERROR_MESSAGE = 1024, POISE_ERROR_TRACE = 6144, POISE_ERROR_DROPPED = 64 };
+
+typedef struct ErrorState {
+  PoiseErr code;
+  char message[POISE_ERROR_MESSAGE];
+  char text[POISE_ERROR_TRACE + POISE_ERROR_DROPPED]; /* the last bytes are kept for the count of dropped frames */
+  size_t used;                                        /* of text */
+  int frames, dropped;
+} ErrorState;
+
+void poiseErrorSave(ErrorState *state);
+void poiseErrorRestore(const ErrorState *state);
+/* What a user's function returned, called after PoiseErrorClear: its own error, or when it set none POISE_ERR_USER naming it. */
+PoiseErr poiseErrorOfUser(PoiseErr e, const char *function);
+
+/* ---- memory (memory.c): counted, and made to fail by tests --------------------------------------------------------- */
+
+typedef struct Memory {
+  int64_t live, calls; /* blocks now allocated; allocations ever made, on host and devices */
+  int64_t fail_at;     /* > 0: that many allocations from now, one fails; 0: never */
+} Memory;
+
+/* *p = bytes of zeroed memory aligned to 64; NULL and success for 0 bytes. POISE_ERR_MEMORY names bytes and purpose. */
+PoiseErr poiseAlloc(PoiseContext ctx, size_t bytes, const char *what, void *p);
+/* n items of size, the product checked. */
+PoiseErr poiseAllocArray(PoiseContext ctx, int64_t n, size_t size, const char *what, void *p);
+/* *p grows to bytes, the first `used` bytes kept, the rest undefined. */
+PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *what, void *p);
+PoiseErr poiseStringCopy(PoiseContext ctx, const char *s, char **copy); /* NULL gives NULL */
+void poiseFree(PoiseContext ctx, void *p);                              /* p: address of the pointer, which is nulled */
+/* Count one allocation made elsewhere (a device's); the test hook may refuse it. */
+PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what);
+void poiseFreeCount(PoiseContext ctx);
+/* The n-th allocation from now fails (once); 0: none. For tests. */
+void poiseAllocFailAt(PoiseContext ctx, int64_t n);
+
+/* ---- communicators (comm.c, comm_self.c, comm_threads.c, comm_mpi.c) ----------------------------------------------- */
+
+typedef struct Comm Comm;
+
+typedef struct Exchange { /* a neighbour exchange: segments of doubles, fixed at set-up. Ranks ascending, never self */
+  int nsend, nrecv;
+  int *send_rank, *recv_rank;
+  int64_t *send_start, *recv_start; /* nsend + 1 and nrecv + 1 offsets into the buffers */
+  double *send, *recv;              /* host buffers, owned by whoever owns the exchange */
+  void *priv;                       /* the communicator's */
+} Exchange;
+
+typedef struct CommOps {
+  const char *name;
+  /* out = every rank's `bytes` bytes in rank order: what sums and agreements are made of */
+  PoiseErr (*allgather)(Comm *, const void *in, size_t bytes, void *out);
+  PoiseErr (*bcast)(Comm *, void *data, size_t bytes, int root);
+  /* counts in bytes, per rank; send and recv are packed in rank order; any count may be 0 and exceed 2^31 */
+  PoiseErr (*alltoallv)(Comm *, const void *send, const int64_t *send_bytes, void *recv, const int64_t *recv_bytes);
+  PoiseErr (*exchange_setup)(Comm *, Exchange *); /* fills priv; collective */
+  void (*exchange_free)(Comm *, Exchange *);
+  PoiseErr (*exchange_begin)(Comm *, Exchange *); /* send[] is full; returns without waiting for others if it can */
+  PoiseErr (*exchange_end)(Comm *, Exchange *);   /* recv[] is full, send[] may be written again */
+  void (*destroy)(Comm *);
+} CommOps;
+
+struct Comm {
+  const CommOps *ops;
+  PoiseContext ctx;
+  int rank, size;
+  void *data;
+  int64_t messages, message_bytes; /* sent so far, for the log */
+  double *scratch;                 /* size * POISE_COMM_WIDTH doubles: sums allocate nothing */
+};
+enum { POISE_COMM_WIDTH = 64 };
+
+PoiseErr poiseCommCreateSelf(PoiseContext ctx, Comm **comm);
+#ifdef POISE_HAVE_MPI
+PoiseErr poiseCommCreateMPI(PoiseContext ctx, const void *mpi_comm, Comm **comm);
+#endif
+void poiseCommDestroy(Comm **comm);
+/* An empty communicator of these sizes, for the files that implement one. */
+PoiseErr poiseCommAlloc(PoiseContext ctx, const CommOps *ops, int rank, int size, Comm **comm);
+
+/* Ranks that are threads of one process. Whoever starts them makes the team, with all that it needs, in its own ctx. */
+typedef struct Team Team;
+PoiseErr poiseTeamCreate(PoiseContext ctx, int size, Team **team);
+void poiseTeamDestroy(Team **team);                               /* after all threads have ended */
+Comm *poiseTeamComm(Team *team, int rank, PoiseContext rank_ctx); /* lent to one rank's context */
+/* This rank leaves with an error: ranks that wait for it, now or later, get POISE_ERR_REMOTE instead of hanging. */
+void poiseTeamAbort(Team *team, int rank);
+
+/* v[0..n) = sums over ranks in rank order: same bits everywhere. Any n; never allocates. */
+PoiseErr poiseCommSum(Comm *comm, double *v, int n);
+PoiseErr poiseCommMax(Comm *comm, double *v, int n);
+PoiseErr poiseCommMaxInt(Comm *comm, int64_t *v, int n);
+/* *before = sum of v over lower ranks, *total = over all. */
+PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total);
+
+/* ---- devices (device.c, device_host.c, device_mock.c) --------------------------------------------------------------- */
+
+typedef struct Device Device;
+typedef struct Graph Graph;
+typedef PoiseErr (*KernelFn)(Device *, const void *args);
+typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
+
+typedef struct DeviceOps {
+  const char *name;
+  bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
+  const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
+  PoiseErr (*create)(Device *);
+  void (*destroy)(Device *);
+  PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
+  void (*free)(Device *, void *p);
+  PoiseErr (*alloc_pinned)(Device *, size_t bytes, const char *what, void **p); /* seen by host and device */
+  void (*free_pinned)(Device *, void *p);
+  PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */
+  PoiseErr (*launch)(Device *, int kernel, const void *args, size_t bytes);       /* enqueued */
+  PoiseErr (*sync)(Device *);                                                     /* all that was enqueued is done */
+  PoiseErr (*poison)(Device *, void *p, size_t bytes); /* enqueued: fill with NaN; NULL where nothing is checked */
+  /* events and graphs; NULL where work runs at once */
+  PoiseErr (*record)(Device *, int64_t *event);
+  PoiseErr (*wait)(Device *, int64_t event);
+  PoiseErr (*capture_begin)(Device *);
+  PoiseErr (*capture_end)(Device *, Graph **graph); /* *graph is NULL on failure; capture is over either way */
+  PoiseErr (*replay)(Device *, Graph *graph);
+  void (*graph_free)(Device *, Graph **graph);
+} DeviceOps;
+
+struct Device { /* one stream of work, of one rank */
+  const DeviceOps *ops;
+  PoiseContext ctx;
+  int threads; /* of host kernels */
+  void *data;
+  PoiseErr failed; /* first failure of queued work, reported by the next sync */
+  int64_t launches, copies, copy_bytes, syncs;
+};
+
+PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);
+void poiseDeviceDestroy(Device **dev);
+PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
+/* Launch a kernel by name with a compound literal of its argument type: LAUNCH(dev, gather, GatherArgs, .n = n, ...) */
+#define LAUNCH(dev, name, Args, ...) poiseLaunch(dev, KERNEL_##name, &(Args){__VA_ARGS__}, sizeof(Args))
+PoiseErr poiseDeviceSync(Device *dev);
+PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind); /* enqueued, counted */
+/* Scratch for eager reductions: made with the device, grown by whoever makes longer vectors. */
+PoiseErr poiseReduceCreate(PoiseContext ctx);
+PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials);
+void poiseReduceDestroy(PoiseContext ctx);
+const char *poiseKernelName(int kernel);
+
+#define KERNEL(name, Args) PoiseErr poiseHost_##name(Device *, const void *args);
+#include "kernels.def"
+#undef KERNEL
+
+/* ---- buffers (buffer.c): the only file that knows which copy of an array is valid ----------------------------------- */
+
+typedef enum { HOST, DEVICE } Side;
+
+typedef struct Buffer {
+  Device *dev;
+  const char *what; /* static text, for messages */
+  size_t bytes;
+  void *host, *device; /* the same address on a host device; device is allocated on first need */
+  bool host_valid, device_valid;
+  PoiseOwn own; /* of host: POISE_COPY means the library's own block */
+} Buffer;
+
+/* A buffer of zeroed bytes (both sides valid when there is one copy, else the host side). */
+PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b);
+/* Over the user's host array. */
+PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
+void poiseBufferDestroy(Buffer *b);
+PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
+PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not needed */
+PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
+/* Make a borrowed array current on the host; does nothing for others. */
+PoiseErr poiseBufferSettle(Buffer *b);
+int64_t poiseBufferBytes(const Buffer *b, Side side); /* held on that side */
+
+/* ---- files (file.c) ---------------------------------------------------------------------------------------------------- */
+
+typedef struct OutFile { /* zero-initialise it */
+  FILE *stream;          /* to write to */
+  char *path, *temp;     /* temp is NULL when path is a device or a pipe, which is written directly */
+} OutFile;
+
+/* A file that appears under its path whole or not at all: it is written under another name beside it. Not collective.
+   POISE_ERR_FILE names the path and the system's reason; f is empty after a failure, of Commit too. */
+PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);
+PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f); /* the old file stays when anything could not be written */
+void poiseFileAbort(PoiseContext ctx, OutFile *f);      /* nothing has happened; an empty f is legal */
+
+typedef struct NumberLocale {
+  void *old, *plain;
+} NumberLocale;
+
+/* Between the two, this thread reads and writes numbers with a decimal point, whatever the application's locale. */
+NumberLocale poiseNumbersBegin(void);
+void poiseNumbersEnd(NumberLocale numbers);
+
+/* ---- options (options.c) --------------------------------------------------------------------------------------------- */
+
+typedef struct Options Options;
+
+PoiseErr poiseOptionsCreate(PoiseContext ctx, const PoiseInit *init, int argc, char **argv, Options **options);
+void poiseOptionsDestroy(Options **options);
+/* Tables that -help lists and unknown keys are compared with; `heading` e.g. "KSP: gmres". Static storage. */
+PoiseErr poiseOptionsRegister(PoiseContext ctx, const char *heading, const PoiseOption *table);
+/* The word of a CHOICE value ("preconditioned"). */
+const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int value);
+/* The reference of all registered options, as Markdown. Rank 0 writes. */
+PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out);
+/* A thread rank ends: forget what it set from code. */
+void poiseOptionsLeave(PoiseContext ctx);
+/* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
+const char *poiseClosest(const char *s, int count, const char *const *words);
+
+/* ---- log (log.c) ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Log Log;
+
+enum {
+#define EVENT(name) EVENT_##name,
+#include "events.def"
+#undef EVENT
+  EVENT_COUNT
+};
+
+PoiseErr poiseLogCreate(PoiseContext ctx, Log **log);
+void poiseLogDestroy(Log **log);
+/* Add a threads-rank's log to its parent's is not done: each rank's log is viewed by PoiseLogView of that rank's context. */
+void poiseLogBegin(PoiseContext ctx, int event);
+/* flops and bytes: what this call did on this rank (compulsory traffic, see docs) that no event nested in it has counted:
+   the table adds those, as it does with time. */
+void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes);
+/* PoiseLogView as -log_view says: "" for text to the context's output, or ":file", ":file:format", "::format". A file is
+   written whole or not at all. Collective. */
+PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value);
+
+/* ---- context (context.c) ----------------------------------------------------------------------------------------------- */
+
+struct PoiseContext_s {
+  Memory memory;
+  Comm *comm;
+  Options *options; /* shared by the ranks of PoiseRun (locked inside) */
+  Log *log;
+  Device *device;
+  FILE *out;
+  int64_t objects;               /* Vec, Mat, PC, KSP that live */
+  struct PoiseContext_s *parent; /* of a thread rank; NULL else */
+  bool log_viewed;               /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */
+  /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */
+  Buffer reduce_partial, reduce_slots;
+  double *reduce_pinned;
+};
+
+/* PoiseInitialize for a zeroed context (whose memory may be set to fail); releases everything when it fails. */
+PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init);
+/* The option tables of the upper layers, each defined in its layer. */
+PoiseErr poiseRegister_vec(PoiseContext ctx);
+PoiseErr poiseRegister_mat(PoiseContext ctx);
+PoiseErr poiseRegister_pc(PoiseContext ctx);
+PoiseErr poiseRegister_ksp(PoiseContext ctx);
+
+/* PoiseAgree for a constructor or set-up. */
+#define poiseAgree PoiseAgree
+
+#endif

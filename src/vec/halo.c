@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The halo: entries of a vector that other ranks own and this rank's rows read. */
+#include "vec.h"
+
+static void FreeExchange(PoiseContext ctx, Exchange *ex, bool buffers)
+{
+  if (ex->priv) ctx->comm->ops->exchange_free(ctx->comm, ex);
+  if (buffers) {
+    poiseFree(ctx, &ex->send_rank);
+    poiseFree(ctx, &ex->recv_rank);
+    poiseFree(ctx, &ex->send_start);
+    poiseFree(ctx, &ex->recv_start);
+    poiseFree(ctx, &ex->send);
+    poiseFree(ctx, &ex->recv);
+  }
+}
+
+void poiseHaloDestroy(Halo **halo)
+{
+  Halo *h = *halo;
+  if (!h) return;
+  PoiseContext ctx = h->ctx;
+  FreeExchange(ctx, &h->back, false);
+  FreeExchange(ctx, &h->ex, true);
+  poiseBufferDestroy(&h->index);
+  poiseBufferDestroy(&h->send);
+  poiseBufferDestroy(&h->ghost);
+  poiseFree(ctx, halo);
+}
+
+typedef struct Plan {                /* entries wanted from and by every rank, as counts; lists in rank order */
+  int64_t *want, *wanted, *gathered; /* bytes per rank */
+  PoiseInt *list;                    /* global rows that others want from this rank */
+} Plan;
+
+static void FreePlan(PoiseContext ctx, Plan *p)
+{
+  poiseFree(ctx, &p->want);
+  poiseFree(ctx, &p->wanted);
+  poiseFree(ctx, &p->gathered);
+  poiseFree(ctx, &p->list);
+}
+
+static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Plan *p)
+{
+  PoiseContext ctx = layout->ctx;
+  int size = PoiseSize(ctx);
+  TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "halo counts", &p->want));
+  TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "halo counts", &p->wanted));
+  TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "halo counts", &p->gathered));
+  for (int64_t i = 0; i < nghost; i++) p->want[poiseLayoutOwner(layout, ghost[i])] += (int64_t)sizeof(PoiseInt);
+  return POISE_OK;
+}
+
+/* One side of the exchange from bytes per rank. */
+static PoiseErr Neighbours(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start, double **buffer)
+{
+  int size = PoiseSize(ctx);
+  for (int r = 0; r < size; r++) *count += bytes[r] > 0;
+  TRY(poiseAllocArray(ctx, *count, sizeof(int), "halo ranks", rank));
+  TRY(poiseAllocArray(ctx, *count + 1, sizeof(int64_t), "halo offsets", start));
+  for (int r = 0, k = 0; r < size; r++) {
+    if (!bytes[r]) continue;
+    (*rank)[k] = r;
+    (*start)[k + 1] = (*start)[k] + bytes[r] / (int64_t)sizeof(PoiseInt);
+    k++;
+  }
+  return poiseAllocArray(ctx, (*start)[*count], sizeof(double), "halo buffer", buffer);
+}
+
+static PoiseErr Fill(Halo *h, const Layout *layout, const Plan *p)
+{
+  PoiseContext ctx = h->ctx;
+  Exchange *ex = &h->ex;
+  int32_t *index;
+  double *device;
+  TRY(Neighbours(ctx, p->wanted, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
+  TRY(Neighbours(ctx, p->want, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
+  h->nsend = ex->send_start[ex->nsend];
+  TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(int32_t), "halo index", &h->index));
+  TRY(poiseBufferWrite(&h->index, HOST, &index));
+  for (int64_t i = 0; i < h->nsend; i++) index[i] = (int32_t)(p->list[i] - layout->begin);
+  TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(double), "halo send", &h->send));
+  TRY(poiseBufferCreate(ctx->device, (size_t)h->nghost * sizeof(double), "halo ghosts", &h->ghost));
+  TRY(poiseBufferWrite(&h->send, DEVICE, &device)); /* so that an exchange allocates nothing */
+  TRY(poiseBufferWrite(&h->ghost, DEVICE, &device));
+  h->back = (Exchange){.nsend = ex->nrecv,
+                       .nrecv = ex->nsend,
+                       .send_rank = ex->recv_rank,
+                       .recv_rank = ex->send_rank,
+                       .send_start = ex->recv_start,
+                       .recv_start = ex->send_start,
+                       .send = ex->recv,
+                       .recv = ex->send};
+  return POISE_OK;
+}
+
+static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo, Plan *p)
+{
+  PoiseContext ctx = layout->ctx;
+  Comm *comm = ctx->comm;
+  int size = PoiseSize(ctx), rank = PoiseRank(ctx);
+  int64_t total = 0;
+  PoiseErr e = poiseAlloc(ctx, sizeof **halo, "halo", halo);
+  if (!e) {
+    (*halo)->ctx = ctx;
+    (*halo)->nghost = nghost;
+    e = CountWants(layout, nghost, ghost, p);
+  }
+  TRY(PoiseAgree(ctx, e));
+  TRY(comm->ops->allgather(comm, p->want, (size_t)size * sizeof(int64_t), p->gathered));
+  for (int r = 0; r < size; r++) total += p->wanted[r] = p->gathered[(int64_t)r * size + rank];
+  TRY(PoiseAgree(ctx, poiseAlloc(ctx, (size_t)total, "halo list", &p->list)));
+  TRY(comm->ops->alltoallv(comm, ghost, p->want, p->list, p->wanted));
+  TRY(PoiseAgree(ctx, Fill(*halo, layout, p)));
+  TRY(comm->ops->exchange_setup(comm, &(*halo)->ex));
+  TRY(comm->ops->exchange_setup(comm, &(*halo)->back));
+  return POISE_OK;
+}
+
+PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo)
+{
+  Plan p = {0};
+  *halo = NULL;
+  PoiseErr e = Create(layout, nghost, ghost, halo, &p);
+  FreePlan(layout->ctx, &p);
+  if (e) poiseHaloDestroy(halo);
+  return e;
+}
+
+/* Pack the entries that others want into the exchange's host buffer. The wait at the end also makes sure that the ghosts of
+   the last exchange have left their host buffer. */
+static PoiseErr Pack(Halo *h, const double *x)
+{
+  Device *dev = h->ctx->device;
+  const int32_t *index;
+  double *send = h->ex.send;
+  if (!h->nsend) return poiseDeviceSync(dev);
+  TRY(poiseBufferRead(&h->index, DEVICE, &index));
+  if (!dev->ops->is_host) TRY(poiseBufferWrite(&h->send, DEVICE, &send));
+  TRY(LAUNCH(dev, gather, GatherArgs, .n = h->nsend, .idx = index, .x = x, .out = send));
+  if (dev->ops->is_host) return POISE_OK;
+  TRY(poiseDeviceCopy(dev, h->ex.send, send, (size_t)h->nsend * sizeof(double), COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
+{
+  Comm *comm = h->ctx->comm;
+  poiseLogBegin(h->ctx, EVENT_HaloBegin);
+  h->pending = mine ? mine : Pack(h, x);
+  PoiseErr e = comm->ops->exchange_begin(comm, &h->ex);
+  poiseLogEnd(h->ctx, EVENT_HaloBegin, 0, 16.0 * (double)h->nsend);
+  return e;
+}
+
+static PoiseErr Receive(Halo *h, const double **ghost)
+{
+  Comm *comm = h->ctx->comm;
+  Device *dev = h->ctx->device;
+  double *device;
+  *ghost = h->ex.recv;
+  TRY(comm->ops->exchange_end(comm, &h->ex));
+  TRY(h->pending);
+  if (dev->ops->is_host) return POISE_OK;
+  TRY(poiseBufferWrite(&h->ghost, DEVICE, &device));
+  *ghost = device;
+  return poiseDeviceCopy(dev, device, h->ex.recv, (size_t)h->nghost * sizeof(double), COPY_TO_DEVICE);
+}
+
+PoiseErr poiseHaloEnd(Halo *h, const double **ghost)
+{
+  poiseLogBegin(h->ctx, EVENT_HaloEnd);
+  PoiseErr e = Receive(h, ghost);
+  poiseLogEnd(h->ctx, EVENT_HaloEnd, 0, 8.0 * (double)h->nghost);
+  return e;
+}
+
+PoiseErr poiseHaloGhostWrite(Halo *h, double **ghost)
+{
+  *ghost = h->ex.recv;
+  return h->ctx->device->ops->is_host ? POISE_OK : poiseBufferWrite(&h->ghost, DEVICE, ghost);
+}
+
+static PoiseErr FetchGhosts(Halo *h)
+{
+  Device *dev = h->ctx->device;
+  const double *ghost;
+  if (dev->ops->is_host) return POISE_OK;
+  TRY(poiseBufferRead(&h->ghost, DEVICE, &ghost));
+  TRY(poiseDeviceCopy(dev, h->back.send, ghost, (size_t)h->nghost * sizeof(double), COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+static PoiseErr AddReceived(Halo *h, double *y)
+{
+  Device *dev = h->ctx->device;
+  const int32_t *index;
+  double *in = h->back.recv;
+  if (!h->nsend) return POISE_OK;
+  TRY(poiseBufferRead(&h->index, DEVICE, &index));
+  if (!dev->ops->is_host) {
+    TRY(poiseBufferWrite(&h->send, DEVICE, &in));
+    TRY(poiseDeviceCopy(dev, in, h->back.recv, (size_t)h->nsend * sizeof(double), COPY_TO_DEVICE));
+  }
+  TRY(LAUNCH(dev, scatter_add, ScatterAddArgs, .n = h->nsend, .idx = index, .in = in, .y = y));
+  return poiseDeviceSync(dev); /* the host buffer may be filled again */
+}
+
+PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
+{
+  Comm *comm = h->ctx->comm;
+  if (!mine) mine = FetchGhosts(h);
+  TRY(comm->ops->exchange_begin(comm, &h->back));
+  TRY(comm->ops->exchange_end(comm, &h->back));
+  TRY(mine);
+  return AddReceived(h, y);
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Vectors: creation, access, assembly, BLAS-1. Every element-wise operation is a phase (vec_phases.h). */
+#include "vec.h"
+
+PoiseErr poiseRegister_vec(PoiseContext ctx)
+{
+  (void)ctx; /* vectors have no options */
+  return POISE_OK;
+}
+
+/* ---- creation ------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Create(Layout *layout, double *array, PoiseOwn own, PoiseVec *x)
+{
+  PoiseContext ctx = layout->ctx;
+  size_t bytes = (size_t)layout->n * sizeof(double);
+  TRY(poiseAlloc(ctx, sizeof **x, "vector", x));
+  (*x)->ctx = ctx;
+  (*x)->layout = poiseLayoutShare(layout);
+  ctx->objects++;
+  TRY(array ? poiseBufferWrap(ctx->device, bytes, "vector", array, own, &(*x)->data)
+            : poiseBufferCreate(ctx->device, bytes, "vector", &(*x)->data));
+  return poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(layout->n));
+}
+
+/* The layout is consumed. */
+static PoiseErr CreateOn(Layout *layout, double *array, PoiseOwn own, PoiseVec *x)
+{
+  PoiseContext ctx = layout->ctx;
+  *x = NULL;
+  PoiseErr e = PoiseAgree(ctx, Create(layout, array, own, x));
+  if (e && *x) {
+    if (own != POISE_COPY) (*x)->data.own = POISE_BORROW; /* a failed call adopts nothing */
+    PoiseVecDestroy(x);
+  }
+  poiseLayoutDestroy(&layout);
+  return e;
+}
+
+PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x)
+{
+  return CreateOn(poiseLayoutShare(layout), NULL, POISE_COPY, x);
+}
+
+PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x)
+{
+  Layout *layout;
+  *x = NULL;
+  TRY(poiseLayoutCreate(ctx, n, N, "vector", &layout));
+  return CreateOn(layout, NULL, POISE_COPY, x);
+}
+
+PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
+{
+  Layout *layout;
+  *x = NULL;
+  TRY(poiseLayoutCreate(ctx, n, N, "vector", &layout));
+  PoiseErr e = POISE_OK;
+  if (!array && layout->n > 0)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "the array of %lld entries is NULL",
+                      (long long)layout->n);
+  e = PoiseAgree(ctx, e);
+  if (e) {
+    poiseLayoutDestroy(&layout);
+    return e;
+  }
+  return CreateOn(layout, array, own, x);
+}
+
+PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y)
+{
+  return poiseVecCreateLayout(x->layout, y);
+}
+
+PoiseErr PoiseVecDestroy(PoiseVec *x)
+{
+  if (!*x) return POISE_OK;
+  PoiseContext ctx = (*x)->ctx;
+  poiseBufferDestroy(&(*x)->data);
+  poiseStashDestroy(ctx, &(*x)->stash);
+  poiseLayoutDestroy(&(*x)->layout);
+  poiseFree(ctx, x);
+  ctx->objects--;
+  return POISE_OK;
+}
+
+PoiseInt PoiseVecSize(PoiseVec x)
+{
+  return x->layout->N;
+}
+
+PoiseInt PoiseVecLocalSize(PoiseVec x)
+{
+  return x->layout->n;
+}
+
+void PoiseVecRange(PoiseVec x, PoiseInt *begin, PoiseInt *end)
+{
+  *begin = x->layout->begin;
+  *end = x->layout->begin + x->layout->n;
+}
+
+PoiseContext PoiseVecContext(PoiseVec x)
+{
+  return x->ctx;
+}
+
+PoiseErr PoiseVecView(PoiseVec x)
+{
+  return PoisePrintf(x->ctx,
+                     "Vec: %lld entries on %d ranks, device %s, %lld bytes on the host and %lld on the device of rank 0\n",
+                     (long long)x->layout->N, PoiseSize(x->ctx), x->ctx->device->ops->name,
+                     (long long)poiseBufferBytes(&x->data, HOST), (long long)poiseBufferBytes(&x->data, DEVICE));
+}
+
+/* ---- access --------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr CheckAssembled(PoiseVec x)
+{
+  if (x->adding) FAIL(POISE_ERR_STATE, "the vector has values added or set but not assembled: call PoiseVecAssemble");
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecGetRead(PoiseVec x, const double **array)
+{
+  TRY(CheckAssembled(x));
+  TRY(poiseBufferRead(&x->data, HOST, array));
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecGetWrite(PoiseVec x, double **array)
+{
+  TRY(CheckAssembled(x));
+  TRY(poiseBufferWrite(&x->data, HOST, array));
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array)
+{
+  TRY(CheckAssembled(x));
+  TRY(poiseBufferUpdate(&x->data, HOST, array));
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecRestore(PoiseVec x, const double **array)
+{
+  (void)x;
+  *array = NULL;
+  return POISE_OK;
+}
+
+PoiseErr poiseVecRead(PoiseVec x, const double **p)
+{
+  TRY(CheckAssembled(x));
+  return poiseBufferRead(&x->data, DEVICE, p);
+}
+
+PoiseErr poiseVecWrite(PoiseVec x, double **p)
+{
+  TRY(CheckAssembled(x));
+  return poiseBufferWrite(&x->data, DEVICE, p);
+}
+
+PoiseErr poiseVecUpdate(PoiseVec x, double **p)
+{
+  TRY(CheckAssembled(x));
+  return poiseBufferUpdate(&x->data, DEVICE, p);
+}
+
+PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname)
+{
+  if (x->ctx != y->ctx) FAIL(POISE_ERR_ARG, "%s and %s belong to different contexts", xname, yname);
+  if (!poiseLayoutSame(x->layout, y->layout))
+    FAIL(POISE_ERR_SIZE, "%s has %lld entries (%lld on rank %d), %s has %lld (%lld)", xname, (long long)x->layout->N,
+         (long long)x->layout->n, PoiseRank(x->ctx), yname, (long long)y->layout->N, (long long)y->layout->n);
+  return POISE_OK;
+}
+
+/* ---- assembly ------------------------------------------------------------------------------------------------------- */
+
+enum { ADD = 1, SET = 2 };
+
+static PoiseErr Insert(PoiseVec x, int mode, PoiseInt n, const PoiseInt *rows, const double *v)
+{
+  double *array;
+  if (x->adding && x->adding != mode) FAIL(POISE_ERR_STATE, "values added and set without PoiseVecAssemble between");
+  for (PoiseInt k = 0; k < n; k++)
+    if (rows[k] >= x->layout->N)
+      FAIL(POISE_ERR_ARG, "row %lld of a vector of %lld entries", (long long)rows[k], (long long)x->layout->N);
+  TRY(poiseBufferUpdate(&x->data, HOST, &array));
+  x->adding = mode;
+  for (PoiseInt k = 0; k < n; k++) {
+    PoiseInt i = rows[k] - x->layout->begin;
+    if (rows[k] < 0) continue;
+    if (i < 0 || i >= x->layout->n)
+      TRY(poiseStashAdd(x->ctx, &x->stash, rows[k], 0, v[k]));
+    else
+      array[i] = mode == ADD ? array[i] + v[k] : v[k];
+  }
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecAddValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
+{
+  return Insert(x, ADD, n, rows, v);
+}
+
+PoiseErr PoiseVecSetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
+{
+  return Insert(x, SET, n, rows, v);
+}
+
+/* Ranks may have called neither or only one of Add and Set: all learn which it was. */
+static PoiseErr AgreeMode(PoiseVec x, int *mode)
+{
+  int64_t used[2] = {x->adding == ADD, x->adding == SET};
+  TRY(poiseCommMaxInt(x->ctx->comm, used, 2));
+  if (used[0] && used[1])
+    FAIL(POISE_ERR_STATE, "values added on one rank and set on another without PoiseVecAssemble between");
+  *mode = used[1] ? SET : ADD;
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecAssemble(PoiseVec x)
+{
+  PoiseContext ctx = x->ctx;
+  double *array;
+  int mode = ADD;
+  poiseLogBegin(ctx, EVENT_VecAssemble);
+  PoiseErr e = AgreeMode(x, &mode);
+  x->adding = 0;
+  if (!e) e = poiseStashExchange(ctx, &x->stash, x->layout);
+  if (!e && x->stash.n) {
+    e = poiseBufferUpdate(&x->data, HOST, &array);
+    for (int64_t k = 0; !e && k < x->stash.n; k++) {
+      const Entry *t = &x->stash.entry[k];
+      PoiseInt i = t->row - x->layout->begin;
+      array[i] = mode == ADD ? array[i] + t->value : t->value;
+    }
+  }
+  poiseStashDestroy(ctx, &x->stash);
+  poiseLogEnd(ctx, EVENT_VecAssemble, 0, 0);
+  return PoiseAgree(ctx, e);
+}
+
+/* ---- element-wise operations ---------------------------------------------------------------------------------------- */
+
+/* Whether w reads or replaces its old content decides between Update and Write: an operand that is w itself is read. */
+static PoiseErr LaunchPhase(PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs *a)
+{
+  if (x) TRY(poiseVecCheckSame(w, "w", x, "x"));
+  if (y) TRY(poiseVecCheckSame(w, "w", y, "y"));
+  if (x) TRY(poiseVecRead(x, &a->in[0]));
+  if (y) TRY(poiseVecRead(y, &a->in[1]));
+  TRY(x == w || y == w ? poiseVecUpdate(w, &a->out[0]) : poiseVecWrite(w, &a->out[0]));
+  TRY(poiseLaunch(w->ctx->device, KERNEL_phase, a, sizeof *a));
+  return poiseBufferSettle(&w->data);
+}
+
+static PoiseErr Phase(int id, PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs a, double flops)
+{
+  double streams = 1 + (x != NULL) + (y != NULL);
+  a.id = id;
+  a.n = w->layout->n;
+  poiseLogBegin(w->ctx, EVENT_VecUpdate);
+  PoiseErr e = LaunchPhase(w, x, y, &a);
+  poiseLogEnd(w->ctx, EVENT_VecUpdate, flops * (double)a.n, 8 * streams * (double)a.n);
+  return e;
+}
+
+PoiseErr PoiseVecSet(PoiseVec x, double a)
+{
+  return Phase(PHASE_vec_set, x, NULL, NULL, (PhaseArgs){.c[0].value = a}, 0);
+}
+
+PoiseErr PoiseVecSetRandom(PoiseVec x, uint64_t seed)
+{
+  uint64_t k = (uint64_t)x->layout->begin + seed * 0xd1342543de82ef95u;
+  return Phase(PHASE_vec_random, x, NULL, NULL, (PhaseArgs){.k = (int64_t)k}, 0);
+}
+
+static PoiseErr Axpby(PoiseVec w, double a, PoiseVec x, double b, PoiseVec y)
+{
+  return Phase(PHASE_vec_axpby, w, x, y, (PhaseArgs){.c = {{.value = a}, {.value = b}}}, 3);
+}
+
+PoiseErr PoiseVecCopy(PoiseVec x, PoiseVec y)
+{
+  return x == y ? POISE_OK : Axpby(y, 1, x, 0, NULL);
+}
+
+PoiseErr PoiseVecScale(PoiseVec x, double a)
+{
+  return Axpby(x, a, x, 0, NULL);
+}
+
+PoiseErr PoiseVecAXPY(PoiseVec y, double a, PoiseVec x)
+{
+  return Axpby(y, a, x, 1, y);
+}
+
+PoiseErr PoiseVecAYPX(PoiseVec y, double a, PoiseVec x)
+{
+  return Axpby(y, 1, x, a, y);
+}
+
+PoiseErr PoiseVecAXPBY(PoiseVec y, double a, double b, PoiseVec x)
+{
+  return b == 0 ? Axpby(y, a, x, 0, NULL) : Axpby(y, a, x, b, y);
+}
+
+PoiseErr PoiseVecWAXPY(PoiseVec w, double a, PoiseVec x, PoiseVec y)
+{
+  return Axpby(w, a, x, 1, y);
+}
+
+PoiseErr PoiseVecPointwiseMult(PoiseVec w, PoiseVec x, PoiseVec y)
+{
+  return Phase(PHASE_vec_mult, w, x, y, (PhaseArgs){0}, 1);
+}
+
+PoiseErr PoiseVecPointwiseDivide(PoiseVec w, PoiseVec x, PoiseVec y)
+{
+  return Phase(PHASE_vec_divide, w, x, y, (PhaseArgs){0}, 1);
+}
+
+PoiseErr PoiseVecReciprocal(PoiseVec x)
+{
+  return Phase(PHASE_vec_reciprocal, x, x, NULL, (PhaseArgs){0}, 1);
+}
+
+static PoiseErr CheckMaxpy(PoiseVec y, int k, const PoiseVec *x)
+{
+  for (int j = 0; j < k; j++) {
+    if (x[j] == y) FAIL(POISE_ERR_ARG, "x[%d] and y are the same vector", j);
+    TRY(poiseVecCheckSame(x[j], "x", y, "y"));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr MaxpyBatch(PoiseVec y, int k, const double *a, const PoiseVec *x)
+{
+  MaxpyArgs m = {.n = y->layout->n, .k = k, .sign = 1};
+  for (int j = 0; j < k; j++) {
+    TRY(poiseVecRead(x[j], &m.x[j]));
+    m.value[j] = a[j];
+  }
+  TRY(poiseVecUpdate(y, &m.y));
+  return poiseLaunch(y->ctx->device, KERNEL_maxpy, &m, sizeof m);
+}
+
+static int Batch(int k)
+{
+  return k < POISE_MAX_BATCH ? k : POISE_MAX_BATCH;
+}
+
+PoiseErr PoiseVecMAXPY(PoiseVec y, int k, const double *a, const PoiseVec *x)
+{
+  double n = (double)y->layout->n;
+  poiseLogBegin(y->ctx, EVENT_VecUpdate);
+  PoiseErr e = CheckMaxpy(y, k, x);
+  for (int done = 0; !e && done < k; done += POISE_MAX_BATCH) e = MaxpyBatch(y, Batch(k - done), a + done, x + done);
+  if (!e) e = poiseBufferSettle(&y->data);
+  poiseLogEnd(y->ctx, EVENT_VecUpdate, 2.0 * k * n, 8.0 * (k + 2) * n);
+  return e;
+}
+
+/* ---- reductions ----------------------------------------------------------------------------------------------------- */
+
+/* The sums of this rank, on the host. */
+static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, double *result)
+{
+  const double *partial;
+  double *slots;
+  TRY(poiseBufferRead(&ctx->reduce_partial, DEVICE, &partial));
+  TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
+  ReduceArgs r = {.nsum = k, .max = max, .stride = nblock, .count = nblock, .partial = partial, .dst = slots};
+  TRY(poiseLaunch(ctx->device, KERNEL_reduce, &r, sizeof r));
+  TRY(poiseDeviceCopy(ctx->device, ctx->reduce_pinned, slots, (size_t)k * sizeof(double), COPY_TO_HOST));
+  TRY(poiseDeviceSync(ctx->device));
+  memcpy(result, ctx->reduce_pinned, (size_t)k * sizeof(double));
+  return POISE_OK;
+}
+
+PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result)
+{
+  double v[POISE_MAX_BATCH + 1] = {0}; /* the last one carries the errors */
+  if (!mine) mine = FetchSums(ctx, k, nblock, max, v);
+  v[k] = mine != POISE_OK;
+  TRY(max ? poiseCommMax(ctx->comm, v, k + 1) : poiseCommSum(ctx->comm, v, k + 1));
+  if (v[k] != 0) return PoiseAgree(ctx, mine);
+  memcpy(result, v, (size_t)k * sizeof(double));
+  return POISE_OK;
+}
+
+/* Launch a phase whose k dots go to the scratch. w (may be NULL) is updated. */
+static PoiseErr DotPhase(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs a)
+{
+  PoiseContext ctx = x->ctx;
+  double *partial;
+  a.id = id;
+  a.n = x->layout->n;
+  if (y) TRY(poiseVecCheckSame(x, "x", y, "y"));
+  TRY(poiseVecRead(x, &a.in[0]));
+  if (y) TRY(poiseVecRead(y, &a.in[1]));
+  if (w) TRY(poiseVecUpdate(w, &a.out[0]));
+  TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &partial));
+  for (int j = 0; j < k; j++) a.partial[j] = partial + j * POISE_NBLOCKS(a.n);
+  return poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a);
+}
+
+static PoiseErr Reduce(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs a, double *result)
+{
+  PoiseContext ctx = x->ctx;
+  int event = y && y != x ? EVENT_VecDot : EVENT_VecNorm;
+  double n = (double)x->layout->n;
+  poiseLogBegin(ctx, event);
+  PoiseErr e = DotPhase(id, k, w, x, y, a);
+  e = poiseReduceFinish(ctx, e, k, POISE_NBLOCKS(x->layout->n), id == PHASE_vec_norm_inf, result);
+  if (!e && w) e = poiseBufferSettle(&w->data);
+  poiseLogEnd(ctx, event, 2 * k * n, 8 * (1 + (y && y != x) + (w != NULL)) * n);
+  return e;
+}
+
+PoiseErr PoiseVecDot(PoiseVec x, PoiseVec y, double *dot)
+{
+  return Reduce(PHASE_vec_dot, 1, NULL, x, y, (PhaseArgs){0}, dot);
+}
+
+PoiseErr PoiseVecDotNorm2(PoiseVec x, PoiseVec y, double *xy, double *yy)
+{
+  double r[2];
+  TRY(Reduce(PHASE_vec_dot2, 2, NULL, x, y, (PhaseArgs){0}, r));
+  *xy = r[0], *yy = r[1];
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecAXPYDot(PoiseVec y, double a, PoiseVec x, double *yy)
+{
+  return Reduce(PHASE_vec_axpby_dot, 1, y, x, y, (PhaseArgs){.c = {{.value = a}, {.value = 1}}}, yy);
+}
+
+PoiseErr PoiseVecSumEntries(PoiseVec x, double *sum)
+{
+  return Reduce(PHASE_vec_sum, 1, NULL, x, NULL, (PhaseArgs){0}, sum);
+}
+
+PoiseErr PoiseVecNorm(PoiseVec x, PoiseNorm type, double *norm)
+{
+  static const int phase[] = {
+      [POISE_NORM_1] = PHASE_vec_norm1, [POISE_NORM_2] = PHASE_vec_dot, [POISE_NORM_INF] = PHASE_vec_norm_inf};
+  if ((unsigned)type > POISE_NORM_INF) FAIL(POISE_ERR_ARG, "there is no norm %d", (int)type);
+  TRY(Reduce(phase[type], 1, NULL, x, type == POISE_NORM_2 ? x : NULL, (PhaseArgs){0}, norm));
+  if (type == POISE_NORM_2) *norm = sqrt(*norm);
+  return POISE_OK;
+}
+
+static PoiseErr MdotBatch(PoiseVec y, int k, const PoiseVec *x)
+{
+  PoiseContext ctx = y->ctx;
+  MdotArgs m = {.n = y->layout->n, .k = k, .stride = POISE_NBLOCKS(y->layout->n)};
+  for (int j = 0; j < k; j++) {
+    TRY(poiseVecCheckSame(x[j], "x", y, "y"));
+    TRY(poiseVecRead(x[j], &m.x[j]));
+  }
+  TRY(poiseVecRead(y, &m.y));
+  TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &m.partial));
+  return poiseLaunch(ctx->device, KERNEL_mdot, &m, sizeof m);
+}
+
+PoiseErr PoiseVecMDot(PoiseVec y, int k, const PoiseVec *x, double *dots)
+{
+  PoiseContext ctx = y->ctx;
+  PoiseErr e = POISE_OK;
+  double n = (double)y->layout->n;
+  poiseLogBegin(ctx, EVENT_VecDot);
+  for (int done = 0; !e && done < k; done += POISE_MAX_BATCH) {
+    e = MdotBatch(y, Batch(k - done), x + done);
+    e = poiseReduceFinish(ctx, e, Batch(k - done), POISE_NBLOCKS(y->layout->n), false, dots + done);
+  }
+  poiseLogEnd(ctx, EVENT_VecDot, 2.0 * k * n, 8.0 * (k + 1) * n);
+  return e;
+}

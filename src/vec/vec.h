@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Vectors as the upper layers see them: layout, buffer, halo. */
+#ifndef POISE_VEC_IMPL_H
+#define POISE_VEC_IMPL_H
+
+#include "../sys/sys.h"
+#include "poise/vec.h"
+
+/* ---- layout (layout.c): which rank owns which rows; shared by reference -------------------------------------------- */
+
+typedef struct Layout {
+  PoiseContext ctx;
+  int refs;
+  PoiseInt N, begin, n;
+  PoiseInt *start; /* size + 1 */
+} Layout;
+
+/* n or N may be POISE_DECIDE. Collective; agrees. `what` names the object in messages. */
+PoiseErr poiseLayoutCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *what, Layout **layout);
+Layout *poiseLayoutShare(Layout *layout);
+void poiseLayoutDestroy(Layout **layout);
+int poiseLayoutOwner(const Layout *layout, PoiseInt row);
+bool poiseLayoutSame(const Layout *a, const Layout *b); /* on this rank and in total: equal on all when all say so */
+
+/* ---- stash (stash.c): entries added for rows of any rank, sent to their owners -------------------------------------- */
+
+typedef struct Entry {
+  PoiseInt row, col;
+  double value;
+} Entry;
+
+typedef struct Stash {
+  Entry *entry;
+  int64_t n, capacity;
+} Stash;
+
+PoiseErr poiseStashAdd(PoiseContext ctx, Stash *s, PoiseInt row, PoiseInt col, double value);
+/* Replace the contents by the entries of rows that this rank owns, its own first, then in order of sending rank; those of one
+   rank in the order of adding. So sums have the same order as when own entries are added in place. Collective; agrees. */
+PoiseErr poiseStashExchange(PoiseContext ctx, Stash *s, const Layout *rows);
+void poiseStashDestroy(PoiseContext ctx, Stash *s);
+
+/* ---- vector (vec.c) ------------------------------------------------------------------------------------------------- */
+
+struct PoiseVec_s {
+  PoiseContext ctx;
+  Layout *layout;
+  Buffer data;
+  Stash stash;
+  int adding; /* 0: nothing pending; 1: AddValues; 2: SetValues */
+};
+
+PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x); /* shares the layout; agrees */
+/* Device pointers to the local entries, as Read, Write, Update of buffer.c. */
+PoiseErr poiseVecRead(PoiseVec x, const double **p);
+PoiseErr poiseVecWrite(PoiseVec x, double **p);
+PoiseErr poiseVecUpdate(PoiseVec x, double **p);
+PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname);
+/* Finish an eager reduction: k sums (maxima) of nblock partials each in the context's scratch, over all ranks. `mine` is this
+   rank's error so far: whoever failed, all fail. */
+PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result);
+
+/* ---- halo (halo.c): remote entries of a vector ------------------------------------------------------------------------ */
+
+typedef struct Halo {
+  PoiseContext ctx;
+  int64_t nghost, nsend;
+  Exchange ex;        /* owned entries out, ghosts in; also used backwards */
+  Exchange back;      /* ghosts out, owned entries in */
+  Buffer index;       /* int32 [nsend]: the owned entries to send */
+  Buffer send, ghost; /* device sides of the exchanged entries */
+  PoiseErr pending;   /* this rank's failure between Begin and End */
+} Halo;
+
+/* ghost: ascending global indices that other ranks own. Collective; agrees. */
+PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo);
+void poiseHaloDestroy(Halo **halo);
+/* Start to fetch the ghosts of x (device pointer); End gives them (device pointer; valid until the next Begin). The exchange
+   takes place even if this rank fails (mine: it has already, x is not read), so that nobody waits for it in vain; End says so. */
+PoiseErr poiseHaloBegin(Halo *halo, PoiseErr mine, const double *x);
+PoiseErr poiseHaloEnd(Halo *halo, const double **ghost);
+/* y[owner's entry] += ghost entries of all ranks, in rank order. ghost: device pointer. */
+PoiseErr poiseHaloReverse(Halo *halo, PoiseErr mine, double *y);
+PoiseErr poiseHaloGhostWrite(Halo *halo, double **ghost); /* where to put what Reverse sends */
+
+#endif

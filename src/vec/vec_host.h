@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What host kernels share: threads over blocks of rows, and sums whose order is fixed. */
+#ifndef POISE_VEC_HOST_H
+#define POISE_VEC_HOST_H
+
+#include "vec.h"
+
+/* Blocks over the device's threads; few blocks are not worth waking threads up for. */
+#define HOST_PRAGMA(x) _Pragma(#x)
+#ifdef POISE_HAVE_OPENMP
+#define HOST_PARALLEL_FOR(dev, nblock) \
+  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
+#else
+#define HOST_PARALLEL_FOR(dev, nblock)
+#endif
+#define HOST_SIMD HOST_PRAGMA(omp simd)
+
+enum { HOST_LANES = 8 }; /* independent sums of a block: one vector register, or two */
+
+POISE_INLINE double poiseHostAddLanes(const double *s)
+{
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+/* sum of x_i y_i, i in [begin, end) */
+static inline double poiseHostDot(const double *x, const double *y, int64_t begin, int64_t end)
+{
+  double s[HOST_LANES] = {0};
+  int64_t i = begin;
+  for (; i + HOST_LANES <= end; i += HOST_LANES) {
+    HOST_SIMD
+    for (int l = 0; l < HOST_LANES; l++) s[l] += x[i + l] * y[i + l];
+  }
+  for (int l = 0; i + l < end; l++) s[l] += x[i + l] * y[i + l];
+  return poiseHostAddLanes(s);
+}
+
+/* sum of d_i y_i^2 */
+static inline double poiseHostWeightedDot(const double *d, const double *y, int64_t begin, int64_t end)
+{
+  double s[HOST_LANES] = {0};
+  int64_t i = begin;
+  for (; i + HOST_LANES <= end; i += HOST_LANES) {
+    HOST_SIMD
+    for (int l = 0; l < HOST_LANES; l++) s[l] += d[i + l] * y[i + l] * y[i + l];
+  }
+  for (int l = 0; i + l < end; l++) s[l] += d[i + l] * y[i + l] * y[i + l];
+  return poiseHostAddLanes(s);
+}
+
+/* The dots of rows [begin, end) of one block, while they are in cache. */
+static inline void poiseHostFuse(const Fuse *f, const double *y, int64_t begin, int64_t end)
+{
+  for (int k = 0; k < f->ndot; k++)
+    f->partial[k][begin / POISE_BLOCK] = f->u[k]   ? poiseHostDot(f->u[k], y, begin, end)
+                                         : f->d[k] ? poiseHostWeightedDot(f->d[k], y, begin, end)
+                                                   : poiseHostDot(y, y, begin, end);
+}
+
+#endif

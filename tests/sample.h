@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the suites of vectors and matrices share: layouts, data that are a function of the global row, and digests. */
+#ifndef POISE_TEST_SAMPLE_H
+#define POISE_TEST_SAMPLE_H
+
+#include <float.h>
+#include <math.h>
+
+#include "harness.h"
+#include "sys/sys.h"
+
+enum { EVEN, LAST, UNEVEN, NLAYOUTS }; /* the default; all on the last rank; all but the first in turns of more and fewer */
+
+/* Local size of N in a layout. */
+static inline PoiseInt SampleLocal(PoiseContext ctx, int layout, PoiseInt N)
+{
+  int rank = PoiseRank(ctx), size = PoiseSize(ctx);
+  PoiseInt share = size > 1 ? N / (2 * (size - 1)) : 0;
+  if (layout == EVEN) return POISE_DECIDE;
+  if (layout == LAST) return rank == size - 1 ? N : 0;
+  if (rank == size - 1) return N - (size > 1 ? share * (size - 2) : 0);
+  return rank ? share : 0;
+}
+
+static inline PoiseErr SampleVec(PoiseContext ctx, int layout, PoiseInt N, PoiseVec *x)
+{
+  return PoiseVecCreate(ctx, SampleLocal(ctx, layout, N), N, x);
+}
+
+static inline PoiseErr SampleRestore(PoiseVec x, double **p)
+{
+  const double *q = *p;
+  *p = NULL;
+  return PoiseVecRestore(x, &q);
+}
+
+/* x_i = TestRandom(seed, i) */
+static inline void SampleFill(PoiseVec x, uint64_t seed)
+{
+  double *p;
+  PoiseInt begin, end;
+  PoiseVecRange(x, &begin, &end);
+  if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return;
+  for (PoiseInt i = begin; i < end; i++) p[i - begin] = TestRandom(seed, (uint64_t)i);
+  CHECK_OK(SampleRestore(x, &p));
+}
+
+/* x_i = value; NaN too, without the library's help */
+static inline void SampleConstant(PoiseVec x, double value)
+{
+  double *p;
+  if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return;
+  for (PoiseInt i = 0; i < PoiseVecLocalSize(x); i++) p[i] = value;
+  CHECK_OK(SampleRestore(x, &p));
+}
+
+/* Bits of all entries, whoever owns them: the same on every rank, for every layout and number of ranks. */
+static inline uint64_t SampleDigest(PoiseVec x)
+{
+  const double *p;
+  PoiseInt begin, end;
+  uint64_t sum = 0;
+  PoiseVecRange(x, &begin, &end);
+  if (!CHECK_OK(PoiseVecGetRead(x, &p))) return 0;
+  for (PoiseInt i = begin; i < end; i++) {
+    uint64_t z;
+    memcpy(&z, &p[i - begin], sizeof z);
+    z = (z ^ (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
+    sum += z ^ (z >> 29);
+  }
+  CHECK_OK(PoiseVecRestore(x, &p));
+  double half[2] = {(double)(sum & UINT32_MAX), (double)(sum >> 32)}; /* sums of these are exact */
+  if (!CHECK_OK(PoiseSum(PoiseVecContext(x), 2, half))) return 0;
+  return (uint64_t)half[0] + ((uint64_t)half[1] << 32);
+}
+
+static inline uint64_t SampleBits(double v)
+{
+  uint64_t z;
+  memcpy(&z, &v, sizeof z);
+  return z;
+}
+
+/* A collective call that one rank makes fail: it has its own code, the others POISE_ERR_REMOTE with its words. */
+#define CHECK_ERR_OF(call, mine, code, words) CHECK_ERR(call, (mine) ? (code) : POISE_ERR_REMOTE, words)
+
+typedef struct SampleRun { /* what a body leaves to be compared; only rank 0 writes */
+  uint64_t result[64];
+  int n;
+} SampleRun;
+
+static inline void SampleKeep(PoiseContext ctx, SampleRun *run, uint64_t bits)
+{
+  if (PoiseRank(ctx) == 0 && CHECK(run->n < 64)) run->result[run->n++] = bits;
+}
+
+/* body on `ranks` thread ranks of a context of its own */
+static inline void SampleRunOn(const char *device, int ranks, int threads, PoiseErr (*body)(PoiseContext, void *),
+                               SampleRun *run)
+{
+  PoiseContext own;
+  char r[16], t[16], *argv[] = {"test", "-device", (char *)device, "-ranks", r, "-host_threads", t}, **list = argv;
+  int argc = 7;
+  snprintf(r, sizeof r, "%d", ranks);
+  snprintf(t, sizeof t, "%d", threads);
+  *run = (SampleRun){.n = 0};
+  if (!CHECK_OK(PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1}, &own))) return;
+  CHECK_OK(PoiseRun(own, body, run));
+  CHECK_OK(PoiseFinalize(&own));
+}
+
+static inline int SampleSame(const SampleRun *a, const SampleRun *b)
+{
+  return a->n > 0 && a->n == b->n && !memcmp(a->result, b->result, sizeof a->result);
+}
+
+#endif
