@@ -127,9 +127,7 @@ PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type)
     if (types[i]->alias) names[n++] = types[i]->alias;
     if (!strcmp(type, types[i]->name) || (types[i]->alias && !strcmp(type, types[i]->alias))) return SetType(ksp, types[i]);
   }
-  const char *near = poiseClosest(type, n, names);
-  FAIL(POISE_ERR_OPTION, "there is no method '%s'%s%s%s", type, near ? "; did you mean '" : "", near ? near : "",
-       near ? "'?" : "");
+  return poiseUnknownWord("method", type, n, names);
 }
 
 const char *PoiseKSPType(PoiseKSP ksp)

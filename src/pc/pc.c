@@ -87,9 +87,7 @@ PoiseErr PoisePCSetType(PoisePC pc, const char *type)
     names[i] = types[i]->name;
     if (!strcmp(type, types[i]->name)) return SetType(pc, types[i]);
   }
-  const char *near = poiseClosest(type, NTYPES, names);
-  FAIL(POISE_ERR_OPTION, "there is no preconditioner '%s'%s%s%s", type, near ? "; did you mean '" : "", near ? near : "",
-       near ? "'?" : "");
+  return poiseUnknownWord("preconditioner", type, NTYPES, names);
 }
 
 const char *PoisePCType(PoisePC pc)
