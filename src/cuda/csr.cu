@@ -8,8 +8,7 @@ __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 }
 
 /* L neighbouring lanes per row, POISE_BLOCK rows per block; 12 bytes per nonzero, 4 per offset, x and y once. */
-template <int L>
-__global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
+template <int L> __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
   __shared__ double sum[POISE_BLOCK];
   if (a.skip && *a.skip != 0) return;
@@ -63,8 +62,7 @@ __global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
   }
 }
 
-template <int L>
-static void Launch(Device *dev, const CsrMultArgs *a)
+template <int L> static void Launch(Device *dev, const CsrMultArgs *a)
 {
   CsrMult<L><<<(unsigned)a->nblock, THREADS, 0, poiseCudaStream(dev)>>>(*a);
 }
@@ -74,7 +72,8 @@ extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
   static const struct {
     double most; /* mean row length */
     void (*launch)(Device *, const CsrMultArgs *);
-  } table[] = {{4, Launch<1>}, {10, Launch<2>}, {20, Launch<4>}, {48, Launch<8>}, {128, Launch<16>}, {HUGE_VAL, Launch<32>}};
+  } table[] = {{4, Launch<1>},  {10, Launch<2>},   {20, Launch<4>},
+               {48, Launch<8>}, {128, Launch<16>}, {HUGE_VAL, Launch<32>}};
   const CsrMultArgs *a = (const CsrMultArgs *)args;
   double mean = a->A.m ? (double)a->A.nz / (double)a->A.m : 0;
   int k = 0;

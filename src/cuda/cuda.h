@@ -29,22 +29,19 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE wi
 
 enum { COMBINE_SUM, COMBINE_MAX };
 
-template <int COMBINE>
-__device__ __forceinline__ double Join(double s, double t)
+template <int COMBINE> __device__ __forceinline__ double Join(double s, double t)
 {
   return COMBINE == COMBINE_MAX ? poiseLarger(s, t) : s + t;
 }
 
-template <int COMBINE>
-__device__ __forceinline__ double WarpReduce(double v)
+template <int COMBINE> __device__ __forceinline__ double WarpReduce(double v)
 {
   for (int step = 16; step; step /= 2) v = Join<COMBINE>(v, __shfl_xor_sync(0xffffffff, v, step));
   return v;
 }
 
 /* N sums over the block at once, in a fixed order; the results are valid in thread 0. */
-template <int N, int COMBINE>
-__device__ __forceinline__ void BlockReduce(double (&v)[N])
+template <int N, int COMBINE> __device__ __forceinline__ void BlockReduce(double (&v)[N])
 {
   __shared__ double part[N][WARPS];
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

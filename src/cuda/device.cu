@@ -134,7 +134,8 @@ static PoiseErr Wait(Device *dev, int64_t event)
 
 static PoiseErr CaptureBegin(Device *dev)
 {
-  return poiseCudaCheck(cudaStreamBeginCapture(poiseCudaStream(dev), cudaStreamCaptureModeThreadLocal), "beginning a capture");
+  return poiseCudaCheck(cudaStreamBeginCapture(poiseCudaStream(dev), cudaStreamCaptureModeThreadLocal),
+                        "beginning a capture");
 }
 
 static PoiseErr CaptureEnd(Device *dev, Graph **graph)
@@ -164,7 +165,7 @@ static void GraphFree(Device *dev, Graph **graph)
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda", false,  kernels, Create, Destroy, Alloc,        Free,       AllocPinned, FreePinned,
-    Copy,   Launch, Sync,    NULL,   Record,  Wait,         CaptureBegin, CaptureEnd, Replay, GraphFree,
+    "cuda", false, kernels, Create, Destroy, Alloc,        Free,       AllocPinned, FreePinned, Copy,
+    Launch, Sync,  NULL,    Record, Wait,    CaptureBegin, CaptureEnd, Replay,      GraphFree,
 };
 }

@@ -23,7 +23,8 @@ __global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
   if (k >= a.nblock) return;
   double *d = a.d + k * a.b * a.b;
   if (a.b == 1 && a.fix && *d == 0) *d = 1;
-  if (!poiseInvertBlock(d, a.b)) atomicMin((unsigned long long *)a.bad, (unsigned long long)__double_as_longlong((double)k));
+  if (!poiseInvertBlock(d, a.b))
+    atomicMin((unsigned long long *)a.bad, (unsigned long long)__double_as_longlong((double)k));
 }
 
 /* y = D x by rows: 8 b bytes per row, x and y once. */
