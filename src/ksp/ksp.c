@@ -302,16 +302,21 @@ static PoiseErr ClearPartials(PoiseKSP ksp)
   return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
 }
 
+static PoiseErr AllocateVectors(PoiseKSP ksp)
+{
+  for (int k = 0; k < ksp->nwork; k++) {
+    TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
+    TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
+  }
+  return POISE_OK;
+}
+
 PoiseErr poiseKSPAllocate(PoiseKSP ksp)
 {
-  double *p;
   PoiseErr e = AllocateBuffers(ksp);
   if (!e) e = ClearPartials(ksp);
+  if (!e) e = AllocateVectors(ksp);
   e = PoiseAgree(ksp->ctx, e);
-  for (int k = 0; !e && k < ksp->nwork; k++) {
-    e = poiseVecCreateLayout(ksp->layout, &ksp->work[k]);
-    if (!e) e = PoiseAgree(ksp->ctx, poiseVecWrite(ksp->work[k], &p));
-  }
   if (e) poiseKSPRelease(ksp);
   return e;
 }
