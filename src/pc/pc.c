@@ -46,6 +46,7 @@ static PoiseErr SetType(PoisePC pc, const PCType *type)
   pc->type = type;
   pc->data = data;
   pc->state = 0;
+  pc->built = false;
   pc->generation++;
   return type->options ? PoiseOptionsDefaults(type->options, pc->data) : POISE_OK;
 }
@@ -102,6 +103,7 @@ PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
   PoiseMat keep;
   if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
   TRY(poiseMatShare(P, &keep));
+  pc->built = pc->built && poiseLayoutSame(pc->P->rows, P->rows);
   PoiseMatDestroy(&pc->P);
   pc->P = keep;
   pc->state = 0;
@@ -138,6 +140,8 @@ PoiseErr PoisePCSetUp(PoisePC pc)
   PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
   poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);
   pc->state = e ? 0 : pc->P->state;
+  pc->built = !e;
+  pc->builds++;
   pc->pattern = pc->P->pattern;
   return e;
 }
