@@ -47,7 +47,8 @@ static PoiseErr Check(PoiseVec x)
   return POISE_OK;
 }
 
-/* Called on every rank. An error returns at once and leaves the objects to the end of the program; 02 shows the tidy way. */
+/* Called on every rank. An error returns at once and leaves its objects to the end of the program; 02 shows the tidy
+   way. */
 static PoiseErr Solve(PoiseContext ctx, void *arg)
 {
   (void)arg;

@@ -145,7 +145,7 @@ static PoiseErr ErrorNorm(PoiseInt n, Problem *p, double *norm)
     NodePosition(n, node, x);
     e[node - begin] -= Exact(x);
   }
-  POISE_TRY(PoiseVecRestore(p->error, (const double **)&e));
+  POISE_TRY(PoiseVecRestore(p->error, &e));
   POISE_TRY(PoiseVecPointwiseMult(p->work, p->area, p->error));
   POISE_TRY(PoiseVecDot(p->work, p->error, &square));
   *norm = sqrt(square);

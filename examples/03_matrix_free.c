@@ -114,7 +114,7 @@ static PoiseErr SetRightHandSide(PoiseVec b)
   PoiseVecRange(b, &begin, &end);
   POISE_TRY(PoiseVecGetWrite(b, &v));
   for (PoiseInt i = begin; i < end; i++) v[i - begin] = (double)i - 0.5 * (double)(PoiseVecSize(b) - 1);
-  return PoiseVecRestore(b, (const double **)&v);
+  return PoiseVecRestore(b, &v);
 }
 
 static PoiseErr Compare(PoiseContext ctx, PoiseInt n, Objects *o)

@@ -72,7 +72,7 @@ static PoiseErr Create(PoiseContext ctx, PoiseInt n, Problem *p)
   POISE_TRY(PoiseVecGetWrite(p->v, &v));
   PoiseVecRange(p->v, &begin, &end);
   for (PoiseInt i = begin; i < end; i++) v[i - begin] = sin(pi * (double)(i + 1) / (double)n);
-  POISE_TRY(PoiseVecRestore(p->v, (const double **)&v));
+  POISE_TRY(PoiseVecRestore(p->v, &v));
 
   POISE_TRY(PoiseKSPCreate(ctx, &p->ksp));
   POISE_TRY(PoiseKSPSetOperators(p->ksp, p->A, NULL));

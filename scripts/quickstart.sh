@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build=build/quickstart
 log=$build/log.txt
+poisson=$build/examples/02_poisson
 
 # quietly <command>...: its output goes to the log, the end of which is shown when it fails
 quietly()
@@ -24,7 +25,7 @@ install_packages "${missing[@]}"
 
 mkdir -p "$build"
 : > "$log"
-echo "Building the library and the examples in $build (a minute or two the first time)."
+echo "Building the library and the examples in $build (about a minute the first time)."
 quietly cmake -S . -B "$build" -D CMAKE_BUILD_TYPE=Release -D POISE_TESTS=OFF -D POISE_BENCH=OFF
 quietly cmake --build "$build" -j "$(nproc)"
 
@@ -35,7 +36,7 @@ half as wide as the one before. One row is one mesh: the matrix is assembled fro
 conjugate gradients with a Jacobi preconditioner, and the result is compared with the exact solution.
 
 TEXT
-"$build/examples/02_poisson" -refinements 3
+"$poisson" -refinements 3
 cat <<TEXT
 
 That worked: each halving of the mesh divides the error by about four (order 2), which is what theory demands of these
@@ -47,14 +48,12 @@ fi
 
 mpirun="mpirun -n 2"
 [ "$(id -u)" -ne 0 ] || mpirun="mpirun --allow-run-as-root -n 2"
-cat <<TEXT
-
-What to try next:
-  $build/examples/02_poisson -ksp_monitor                      the residual of each iteration
-  $build/examples/02_poisson -ksp_type gmres -pc_type none     another method
-  $build/examples/02_poisson -ranks 2                          two ranks, as threads
-  $mpirun $build/examples/02_poisson $(printf '%*s' $((31 - ${#mpirun})) '')two ranks, as processes
-  $build/examples/02_poisson -help                             all options
-  examples/01_solve.c                                                the shortest program to start from
-  scripts/test.sh                                                    all tests
-TEXT
+printf '\nWhat to try next, in %s:\n' "$PWD"
+printf '  %-72s %s\n' \
+  "$poisson -ksp_monitor" "the residual of each iteration" \
+  "$poisson -ksp_type gmres -pc_type none" "another method" \
+  "$poisson -ranks 2" "two ranks, as threads" \
+  "$mpirun $poisson" "two ranks, as processes" \
+  "$poisson -help" "all options" \
+  examples/01_solve.c "the shortest program, to start from" \
+  scripts/test.sh "all tests"

@@ -7,9 +7,9 @@
 
 b = A times ones, Jacobi, relative tolerance 1e-8 in the norm of b - A x. The folder's README.md says in its tables which
 matrices are symmetric positive definite: those are solved by CG, the others by BiCGSTAB and GMRES(30); other symmetric
-matrices are given to CG as well, so that the table shows what it says of them. Each claim of convergence is checked against the
-residual computed from x. Exit code: 0, or 1 when a claim was false or a run ended in a way that has no row. Words after
--- are passed on to every solve.
+matrices are given to CG as well, so that the table shows what it says of them. Each claim of convergence is checked
+against the residual computed from x: false above 10 times the tolerance, remarked upon above the tolerance itself. Exit
+code: 0, or 1 when a claim was false or a run failed. Words after -- are passed on to every solve.
 """
 import argparse
 import fnmatch
@@ -51,7 +51,7 @@ def read_index(path):
 
 
 def run(program, path, options, timeout):
-    """The "name  value" lines of one solve, with "error" instead when there is no solution."""
+    """The "name  value" lines of one solve; only "failed", the message, when it ended with an error."""
     command = [program, "-A", path, "-pc_type", "jacobi", "-ksp_rtol", str(RTOL)] + options
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
@@ -59,18 +59,18 @@ def run(program, path, options, timeout):
         raise Unexpected(f"stopped after {timeout} s")
     fields = dict(re.findall(r"^(\S+(?: \S+)*) {2,}(\S.*)$", done.stdout, re.M))
     if done.returncode == 1 and done.stderr:
-        fields["error"] = done.stderr.splitlines()[0]
-    elif done.returncode not in (0, 3) or "reason" not in fields:
+        return {"failed": done.stderr.splitlines()[0]}
+    if done.returncode not in (0, 3) or "reason" not in fields:
         raise Unexpected(f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[:200]}")
-    elif (done.returncode == 0) != fields["reason"].startswith("CONVERGED"):
+    if (done.returncode == 0) != fields["reason"].startswith("CONVERGED"):
         raise Unexpected(f"exit code {done.returncode} does not fit {fields['reason']}")
     return fields
 
 
 def judge(fields):
-    """(remark, whether the claim is true)"""
-    if "error" in fields:
-        return fields["error"], True
+    """(remark, whether this may stand in the table as it is)"""
+    if "failed" in fields:
+        return f"**{fields['failed']}**", False
     reason, words = fields["reason"].split(": ", 1)
     if "WARNING" in fields:
         return fields["WARNING"], not reason.startswith("CONVERGED")
@@ -84,22 +84,56 @@ def judge(fields):
     return "", True
 
 
-def solve(args, name, method):
+def textbook(args, path, method):
+    """Iterations over the five orders of summation; None where one did not converge."""
+    limit = METHODS[method][1][METHODS[method][1].index("-ksp_max_it") + 1]
+    command = [args.spread, "-A", path, "-method", method, "-rtol", str(RTOL), "-maxits", limit]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=args.timeout, check=True)
+    return [None if word == "no" else int(word) for word in done.stdout.split()]
+
+
+def counts(iterations):
+    return " ".join("-" if k is None else str(k) for k in iterations)
+
+
+def compare(iterations, orders):
+    """A remark and whether the counts fit what rounding does to the method."""
+    reached = [k for k in orders if k is not None]
+    if None in iterations and len(reached) == len(orders):
+        return "**a rank count did not converge, all textbook orders did**", False
+    if reached and max([k for k in iterations if k is not None], default=0) > 1.1 * max(reached) and None not in orders:
+        return "**more than 1.1 times the textbook's iterations**", False
+    return "", True
+
+
+def solve(args, name, method, spd):
     """One table row and whether it is as it should be. A matrix without a full diagonal gets ones there, and a mark."""
     title, options = METHODS[method]
     path = os.path.join(args.matrices, name + ".mtx.gz")
     mark = ""
     try:
         fields = run(args.solve, path, options + args.options, args.timeout)
-        if "diagonal" in fields.get("error", ""):
-            mark = re.search(r"row \d+|$", fields["error"]).group() or "diagonal"
+        if "diagonal" in fields.get("failed", ""):
+            mark = re.search(r"row \d+|$", fields["failed"]).group() or "diagonal"
             fields = run(args.solve, path, options + ["-pc_jacobi_fixdiagonal"] + args.options, args.timeout)
         remark, good = judge(fields)
+        fixed = ["-pc_jacobi_fixdiagonal"] if mark else []
+        runs = [fields] + [run(args.solve, path, options + fixed + ["-ranks", n] + args.options, args.timeout)
+                           for n in args.ranks.split(",")]
+        for other in runs[1:]:
+            other_remark, other_good = judge(other)
+            if not other_good:
+                remark, good = f"on several ranks: {other_remark}", False
+        iterations = [int(r["iterations"]) if r.get("reason", "").startswith("CONVERGED") else None for r in runs]
+        orders = textbook(args, path, method)
+        if method != "cg" or spd:
+            spread_remark, spread_good = compare(iterations, orders)
+            remark, good = "; ".join(filter(None, [remark, spread_remark])), good and spread_good
     except Unexpected as unexpected:
-        fields, remark, good = {}, f"**{unexpected}**", False
+        fields, remark, good, iterations, orders = {}, f"**{unexpected}**", False, [], []
     if mark:
         remark = f"† ({mark})" + ("; " if remark else "") + remark
-    cells = [name, fields.get("rows", ""), fields.get("nonzeros", ""), title, fields.get("iterations", ""),
+    cells = [name, fields.get("rows", ""), fields.get("nonzeros", ""), title, counts(iterations), counts(orders),
              fields.get("reason", "error").split(":")[0], fields.get("true residual", "").split(" ")[0], remark]
     return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |", good
 
@@ -107,6 +141,8 @@ def solve(args, name, method):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--solve", default=os.path.join(ROOT, "build", "examples", "solve"), help="the solve program")
+    parser.add_argument("--spread", default=os.path.join(ROOT, "build", "bench", "spread"), help="the textbook program")
+    parser.add_argument("--ranks", default="2,4,7", help="numbers of thread ranks to solve on beside one")
     parser.add_argument("--matrices", default=os.path.join(ROOT, "..", "shared", "matrices"), help="folder with README.md")
     parser.add_argument("--only", default="*", help="names to take, with * and ?")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one solve")
@@ -119,22 +155,25 @@ def main():
     if not names or missing:
         sys.exit(f"{args.matrices}: " + (f"no file for {', '.join(missing)}" if missing else "no matrix of that name"))
 
-    counts = {"runs": 0, "converged": 0, "bad": 0}
-    print("| matrix | rows | nonzeros | method | iterations | reason | true residual | remark |")
-    print("|---|--:|--:|---|--:|---|--:|---|")
+    totals = {"runs": 0, "converged": 0, "bad": 0}
+    print(f"| matrix | rows | nonzeros | method | iterations on 1,{args.ranks} ranks | textbook, 5 orders | reason | "
+          "true residual | remark |")
+    print("|---|--:|--:|---|---|---|---|--:|---|")
     for name in names:
         symmetric, spd = index[name]
         for method in ["cg"] if spd else ["bicgstab", "gmres"] + ["cg"] * symmetric:
-            row, good = solve(args, name, method)
+            row, good = solve(args, name, method, spd)
             print(row, flush=True)
-            counts["runs"] += 1
-            counts["converged"] += "| CONVERGED" in row and good
-            counts["bad"] += not good
-    print(f"\n{counts['runs']} solves, {counts['converged']} converged and confirmed, {counts['bad']} to look at. "
-          f"True residual: \\|b - A x\\| / \\|b\\|, computed from x; b = A times ones; tolerance {RTOL:g}.\n\n"
+            totals["runs"] += 1
+            totals["converged"] += "| CONVERGED" in row and good
+            totals["bad"] += not good
+    print(f"\n{totals['runs']} solves, {totals['converged']} converged and confirmed within {SLACK} times the tolerance, "
+          f"{totals['bad']} to look at. "
+          f"True residual: \\|b - A x\\| / \\|b\\|, computed from x, on one rank; b = A times ones; tolerance {RTOL:g}; "
+          "a dash: not converged.\n\n"
           "† The diagonal has a zero or missing entry, which Jacobi refuses, naming the row; solved with "
           "`-pc_jacobi_fixdiagonal`, which takes 1 instead.")
-    return 1 if counts["bad"] else 0
+    return 1 if totals["bad"] else 0
 
 
 if __name__ == "__main__":

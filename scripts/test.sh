@@ -48,7 +48,7 @@ run()
 {
   local preset=$1
   shift
-  "$@" ctest --preset "$preset" -j "$(nproc)" --progress
+  "$@" ctest --preset "$preset" -j "$(nproc)"
 }
 
 mapfile -t missing < <(test_packages)

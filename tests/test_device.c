@@ -112,7 +112,8 @@ static void TestWriteThroughReadOnHost(PoiseContext ctx)
     CHECK_OK(poiseBufferRead(&b, HOST, &p)); /* a read */
     if (plant) p[2] = 9;
     if (plant)
-      CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL, "copies of planted array (40 bytes), said to be equal");
+      CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL,
+                "copies of planted array (40 bytes), said to be equal");
     else
       CHECK_OK(poiseBufferRead(&b, HOST, &read));
     poiseBufferDestroy(&b);
@@ -209,7 +210,8 @@ static void TestPointerThatMoved(PoiseContext ctx)
     }
     CHECK_OK(dev->ops->replay(dev, graph));
     if (plant)
-      CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "kernel phase was given a pointer into block 'moved array' of 40");
+      CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL,
+                "kernel phase was given a pointer into block 'moved array' of 40");
     else
       CHECK_OK(poiseDeviceSync(dev));
     dev->ops->graph_free(dev, &graph);
@@ -239,6 +241,23 @@ static void TestFreedWhileQueued(PoiseContext ctx)
   CHECK_OK(Fetch(dev, N, host, x));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "copy was given a pointer into block 'array'");
   dev->ops->free(dev, y);
+  poiseDeviceDestroy(&dev);
+}
+
+/* The same for memory that host and device share. */
+static void TestPinnedFreed(PoiseContext ctx)
+{
+  Device *dev = Open(ctx, "mock");
+  double *x = DeviceArray(dev, N, "x"), *pinned = Pinned(dev, N);
+  CHECK(All(pinned, N, NAN));
+  Fill(pinned, N, 3);
+  CHECK_OK(Send(dev, N, x, pinned));
+  dev->ops->free_pinned(dev, pinned);
+  CHECK_OK(poiseDeviceSync(dev));
+  CHECK(All(x, N, 3));
+  CHECK_OK(Set(dev, N, pinned, 1));
+  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "kernel phase was given a pointer into block 'test results'");
+  dev->ops->free(dev, x);
   poiseDeviceDestroy(&dev);
 }
 
@@ -436,8 +455,10 @@ static void TestSettle(PoiseContext ctx)
   int64_t copies = dev->copies;
   CHECK_OK(poiseBufferSettle(&b));
   CHECK(All(user, N, 3));
+  int64_t syncs = dev->syncs;
   CHECK_OK(poiseBufferSettle(&b));
   CHECK_INT(dev->copies, copies + 1);
+  CHECK_INT(dev->syncs, syncs);
   CHECK_INT(dev->copy_bytes, 2 * sizeof user);
   CHECK_OK(poiseBufferRead(&b, DEVICE, &read)); /* still there */
   CHECK_INT(dev->copies, copies + 1);
@@ -664,15 +685,10 @@ static void TestLongQueue(PoiseContext ctx)
   enum { MANY = 20000, ROUNDS = 4000 };
   int32_t next[N];
   Wheel w = {.dev = Open(ctx, "mock"), .next = next};
-  int64_t event, old = 0, old_turns = 0;
+  int64_t event, old = 0, old_turns = 0, calls = 0;
   for (int k = 0; k < 2; k++) w.array[k] = DeviceArray(w.dev, N, "wheel");
   for (int i = 0; i < N; i++) w.array[0][i] = i, next[i] = (i + 1) % N;
-  Roll(&w, MANY / 2 - 1);
-  CHECK_OK(w.dev->ops->record(w.dev, &event));
-  Roll(&w, MANY / 2);
-  CHECK_OK(w.dev->ops->wait(w.dev, event));
-  CHECK(Rolled(&w, MANY / 2 - 1));
-  for (int k = 0; k < ROUNDS; k++) { /* the head follows the tail, a few thousand ops behind */
+  for (int k = 0; k < ROUNDS; k++) { /* the head follows the tail, a few ops behind */
     Roll(&w, 1 + k % 5);
     CHECK_OK(w.dev->ops->record(w.dev, &event));
     if (k) {
@@ -680,7 +696,16 @@ static void TestLongQueue(PoiseContext ctx)
       CHECK(Rolled(&w, old_turns));
     }
     old = event, old_turns = w.turns;
+    if (k == ROUNDS / 2) calls = ctx->memory.calls;
   }
+  CHECK_INT(ctx->memory.calls, calls); /* the queue has found its length */
+  CHECK_OK(poiseDeviceSync(w.dev));
+  old_turns = w.turns;
+  Roll(&w, MANY / 2 - 1);
+  CHECK_OK(w.dev->ops->record(w.dev, &event));
+  Roll(&w, MANY / 2);
+  CHECK_OK(w.dev->ops->wait(w.dev, event));
+  CHECK(Rolled(&w, old_turns + MANY / 2 - 1));
   CHECK_OK(poiseDeviceSync(w.dev));
   CHECK(Rolled(&w, w.turns));
   for (int k = 0; k < 2; k++) w.dev->ops->free(w.dev, w.array[k]);
@@ -747,29 +772,29 @@ static void TestUnknownDevice(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
-#define ONCE(name, run) {name, run, TEST_HOST_ONLY}
 static const Test tests[] = {
-    ONCE("stale_copy", TestStaleCopy),
-    ONCE("write_through_read_host", TestWriteThroughReadOnHost),
-    ONCE("write_through_read_device", TestWriteThroughReadOnDevice),
-    ONCE("read_without_wait", TestReadWithoutWait),
-    ONCE("write_for_update", TestWriteForUpdate),
-    ONCE("pointer_that_moved", TestPointerThatMoved),
-    ONCE("freed_while_queued", TestFreedWhileQueued),
-    ONCE("forbidden_in_capture", TestForbiddenInCapture),
-    ONCE("prologue_reads_what_it_writes", TestPrologueReadsWhatItWrites),
-    ONCE("sequences", TestSequences),
-    ONCE("empty_buffers", TestEmptyBuffers),
-    ONCE("settle", TestSettle),
-    ONCE("allocations", TestAllocations),
-    ONCE("failed_access", TestFailedAccess),
-    ONCE("late", TestLate),
-    ONCE("copy_order", TestCopyOrder),
-    ONCE("replay", TestReplay),
-    ONCE("long_queue", TestLongQueue),
-    ONCE("queued_failure", TestQueuedFailure),
-    ONCE("missing_kernel", TestMissingKernel),
-    ONCE("unknown_device", TestUnknownDevice),
+    {"stale_copy", TestStaleCopy, TEST_HOST_ONLY},
+    {"write_through_read_host", TestWriteThroughReadOnHost, TEST_HOST_ONLY},
+    {"write_through_read_device", TestWriteThroughReadOnDevice, TEST_HOST_ONLY},
+    {"read_without_wait", TestReadWithoutWait, TEST_HOST_ONLY},
+    {"write_for_update", TestWriteForUpdate, TEST_HOST_ONLY},
+    {"pointer_that_moved", TestPointerThatMoved, TEST_HOST_ONLY},
+    {"freed_while_queued", TestFreedWhileQueued, TEST_HOST_ONLY},
+    {"pinned_freed", TestPinnedFreed, TEST_HOST_ONLY},
+    {"forbidden_in_capture", TestForbiddenInCapture, TEST_HOST_ONLY},
+    {"prologue_reads_what_it_writes", TestPrologueReadsWhatItWrites, TEST_HOST_ONLY},
+    {"sequences", TestSequences, TEST_HOST_ONLY},
+    {"empty_buffers", TestEmptyBuffers, TEST_HOST_ONLY},
+    {"settle", TestSettle, TEST_HOST_ONLY},
+    {"allocations", TestAllocations, TEST_HOST_ONLY},
+    {"failed_access", TestFailedAccess, TEST_HOST_ONLY},
+    {"late", TestLate, TEST_HOST_ONLY},
+    {"copy_order", TestCopyOrder, TEST_HOST_ONLY},
+    {"replay", TestReplay, TEST_HOST_ONLY},
+    {"long_queue", TestLongQueue, TEST_HOST_ONLY},
+    {"queued_failure", TestQueuedFailure, TEST_HOST_ONLY},
+    {"missing_kernel", TestMissingKernel, TEST_HOST_ONLY},
+    {"unknown_device", TestUnknownDevice, TEST_HOST_ONLY},
     {NULL, NULL, 0},
 };
 

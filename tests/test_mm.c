@@ -577,7 +577,7 @@ static PoiseErr CreateVector(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec 
   PoiseVecRange(*x, &begin, &end);
   POISE_TRY(PoiseVecGetWrite(*x, &v));
   for (PoiseInt i = begin; i < end; i++) v[i - begin] = VectorEntry(i);
-  return PoiseVecRestore(*x, (const double **)&v);
+  return PoiseVecRestore(*x, &v);
 }
 
 static void CheckVector(PoiseVec x, PoiseInt n, PoiseInt N)

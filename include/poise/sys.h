@@ -99,14 +99,17 @@ typedef struct PoiseInit {
   const void *mpi_comm;              /* address of an MPI_Comm, which is duplicated; NULL: MPI_COMM_WORLD */
   int serial;                        /* nonzero: one rank, MPI is neither initialised nor used */
   const char *help;                  /* what the program does; heads the text of -help */
-  const struct PoiseOption *options; /* the application's own options (ends with a NULL key); may be NULL */
+  const struct PoiseOption *options; /* the application's own options (ends with a NULL key), listed by -help and never
+                                        reported as unused; may be NULL */
 } PoiseInit;
 
 /*
   Create a context. Collective over the communicator. Before or after the application's MPI_Init: if MPI is not
   initialised, Poise initialises it (MPI_THREAD_FUNNELED) and finalises it at process exit once all contexts are finalised;
   so initialise and finalise may be repeated in one process. argc and argv may be NULL; they are not modified.
-  Options: code (PoiseOptionsSet) < environment POISE_OPTIONS < -options_file < command line.
+  Options: code (PoiseOptionsSet) < environment POISE_OPTIONS < -options_file < command line; those of rank 0, on all ranks.
+  In the environment and in files, which are Poise's alone, an option prefix may be left out. On the command line words that
+  are no option or its value, words with two dashes, and all behind "--" are left alone. "-1" is a value, not an option.
   init may be NULL. *ctx is NULL after a failure.
 */
 POISE_API PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx);
@@ -173,30 +176,35 @@ typedef struct PoiseOption {
 } PoiseOption;
 
 /* Give an option a value from code, which every other source overrides. key with or without '-'; value may be NULL. Not
-   collective, but all ranks must do the same. */
+   collective, but all ranks must do the same. In the body of PoiseRun it holds for this thread rank and ends with it. */
 POISE_API PoiseErr PoiseOptionsSet(PoiseContext ctx, const char *key, const char *value);
-/* Read "-key value" pairs of one text, e.g. "-ksp_type cg -ksp_rtol 1e-8 # comment", as from code. */
+/* Read "-key value" pairs of one text, e.g. "-ksp_type cg -ksp_rtol 1e-8 # comment", as from code. A value stands on the
+   line of its key; '...' or "..." protects blanks. POISE_OPTIONS and options files are read the same way. */
 POISE_API PoiseErr PoiseOptionsSetString(PoiseContext ctx, const char *text);
 /* Set every field of `fields` to its table's default. */
 POISE_API PoiseErr PoiseOptionsDefaults(const PoiseOption *table, void *fields);
 /* Set those fields whose option was given: "-<prefix><key>". Leaves the others. prefix may be NULL. A malformed or
    out-of-range value is POISE_ERR_OPTION naming key, value, range, and where it was given. */
 POISE_API PoiseErr PoiseOptionsRead(PoiseContext ctx, const char *prefix, const PoiseOption *table, void *fields);
-/* Was "-<prefix><key>" given? *value (may be NULL) is lent; "" when it has none. Marks the option as used. */
+/* Was "-<prefix><key>" given? *value (may be NULL) is lent until the option is set again; "" when it has none. Marks the
+   option as used. */
 POISE_API int PoiseOptionsHas(PoiseContext ctx, const char *prefix, const char *key, const char **value);
 /* Print -help: every option of the library and of the application. Rank 0 writes. */
 POISE_API PoiseErr PoiseOptionsHelp(PoiseContext ctx);
-/* Write to out, rank 0, the options that nobody asked for, each with the closest known key; *count of them (may be NULL). */
+/* Write to out (may be NULL), rank 0, the options that nobody asked for, each with the closest known key; *count of them
+   (may be NULL). */
 POISE_API PoiseErr PoiseOptionsUnused(PoiseContext ctx, FILE *out, int *count);
 
 /* ---- log ---------------------------------------------------------------------------------------------------------- */
 
 typedef enum PoiseLogFormat { POISE_LOG_TEXT, POISE_LOG_CSV, POISE_LOG_JSON } PoiseLogFormat;
 
-/* Time an application's own section: Begin/End pairs of the same name, nested as wanted. */
+/* Time an application's own section: Begin/End pairs of the same name (at most 63 printable characters), nested as wanted.
+   All ranks should use the same names: one that rank 0 does not have is missing in the table. */
 POISE_API PoiseErr PoiseLogBegin(PoiseContext ctx, const char *name);
 POISE_API PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name);
-/* Write the table of events; rank 0 writes. Collective. Option: -log_view [:file[:text|csv|json]] at PoiseFinalize. */
+/* Write the table of events that happened; rank 0 writes. Collective. Option: -log_view [:file[:text|csv|json]] at
+   PoiseFinalize. */
 POISE_API PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format);
 
 #ifdef __cplusplus

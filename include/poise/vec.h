@@ -37,7 +37,7 @@ POISE_API PoiseContext PoiseVecContext(PoiseVec x);
 POISE_API PoiseErr PoiseVecGetRead(PoiseVec x, const double **array);
 POISE_API PoiseErr PoiseVecGetWrite(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array);
-POISE_API PoiseErr PoiseVecRestore(PoiseVec x, const double **array);
+POISE_API PoiseErr PoiseVecRestore(PoiseVec x, void *array); /* address of the pointer, which is nulled */
 
 /* x_i += v_k (or = v_k) for i = rows[k], global rows of any rank; negative rows are ignored. Values of other ranks' rows
    travel at PoiseVecAssemble. Not collective. Mixing Set and Add before an Assemble is POISE_ERR_STATE. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. K = M^-1 A (left: preconditioned norm) or A M^-1
-  (right: unpreconditioned norm; then the iteration is on u with x = x0 + M^-1 u).
+  (right: unpreconditioned norm; then the iteration is on u with x = x0 + M^-1 u). Unlike PETSc, which gives up, the method
+  starts afresh from the residual when (r, r^) vanishes.
 
   Vectors read and written per iteration beside two matrices and two preconditioners: v, r, r (s); p, t, r^, r, x, x, r
   (update); r, v, p, p (direction): 14, and those of the products.
@@ -42,7 +43,6 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
 static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
 {
   double **v = ksp->v, *x = v[Unknown(ksp)];
-  int odd = !ksp->parity;
   Fuse vr = {0}, st = {0};
   (void)j;
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
@@ -53,9 +53,9 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
   poiseKSPOperator(ksp, ksp->work[R], ksp->work[W], ksp->work[T], &st); /* t = K s, (s, t), (t, t) */
   poiseKSPPhase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
-                (PhaseArgs){.in = {v[P], v[T], v[RHAT]}, .out = {x, v[R]}}, BI_RHO + odd, BI_RR);
+                (PhaseArgs){.in = {v[P], v[T], v[RHAT]}, .out = {x, v[R]}}, BI_RHO, BI_RR);
   poiseKSPPhase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
-                (PhaseArgs){.in = {v[R], v[V]}, .out = {v[P]}}, NO_SLOT, NO_SLOT);
+                (PhaseArgs){.in = {v[R], v[V]}, .out = {v[P], v[RHAT]}}, NO_SLOT, NO_SLOT);
 }
 
 static void Finish_BiCGSTAB(PoiseKSP ksp)

@@ -5,13 +5,15 @@
 
 #include "ksp_phases.h"
 
-enum { BI_RHO = SLOT_FIRST_OWN, BI_RHO_ODD, BI_VR, BI_SS, BI_ST, BI_TT, BI_RR, BI_ALPHA, BI_OMEGA };
+/* BI_RHO is (r, r^) as summed; BI_USED, by parity, the rho that an iteration works with. */
+enum { BI_RHO = SLOT_FIRST_OWN, BI_USED, BI_USED_ODD, BI_VR, BI_SS, BI_ST, BI_TT, BI_RR, BI_ALPHA, BI_OMEGA };
 
 /* bicgstab_start: the first norm; p = r. RHO = (r, r) is summed by the caller. in: r; out: p, r^. k: rtol relative to |b|. */
 POISE_INLINE int bicgstab_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rr = in[BI_RHO];
   (void)c;
+  out[BI_USED] = rr;
   if (!poiseDecideFirst(in, out, a, sqrt(rr), (int)a->k) && rr == 0) poiseFinish(out, REASON_ATOL, 0);
   return 1;
 }
@@ -29,7 +31,7 @@ POISE_INLINE int bicgstab_s_begin(const double *in, double *out, const PhaseArgs
   double vr = in[BI_VR];
   if (!poiseFinite(vr)) return poiseStop(in, out, a, REASON_NANORINF);
   if (vr == 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
-  c[0] = in[BI_RHO + a->parity] / vr;
+  c[0] = in[BI_USED + a->parity] / vr;
   out[BI_ALPHA] = c[0];
   return 1;
 }
@@ -62,22 +64,26 @@ POISE_INLINE Dots bicgstab_update_element(const double *c, const PhaseArgs *a, i
   return poiseDots(ri * a->in[2][i], ri * ri, 0);
 }
 
-/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). in: r, v; out: p. Without a
-   norm r = 0 ends the solve here. */
+/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0 the method starts
+   afresh from r: r^ = p = r, rho' = (r, r). in: r, v; out: p, r^. */
 POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
-  double rho = in[BI_RHO + !a->parity], omega = in[BI_OMEGA], its = in[SLOT_ITS + a->parity] + 1;
-  c[0] = (rho / in[BI_RHO + a->parity]) * (in[BI_ALPHA] / omega);
+  double rho = in[BI_RHO], rr = in[BI_RR], omega = in[BI_OMEGA], its = in[SLOT_ITS + a->parity] + 1;
+  int afresh = rho == 0;
+  c[0] = afresh ? 0 : (rho / in[BI_USED + a->parity]) * (in[BI_ALPHA] / omega);
   c[1] = omega;
-  if (poiseDecide(in, out, a, sqrt(in[BI_RR]))) return 0;
-  if (rho == 0 || omega == 0) poiseFinish(out, in[BI_RR] == 0 ? REASON_ATOL : REASON_BREAKDOWN, its);
+  c[2] = afresh;
+  out[BI_USED + !a->parity] = afresh ? rr : rho;
+  if (poiseDecide(in, out, a, sqrt(rr))) return 0;
+  if (rr == 0 || omega == 0) poiseFinish(out, rr == 0 ? REASON_ATOL : REASON_BREAKDOWN, its); /* 0: solved, without a norm */
   return 1;
 }
 
 POISE_INLINE Dots bicgstab_direction_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double *p = a->out[0];
-  p[i] = a->in[0][i] + c[0] * (p[i] - c[1] * a->in[1][i]);
+  double *p = a->out[0], ri = a->in[0][i];
+  p[i] = ri + c[0] * (p[i] - c[1] * a->in[1][i]);
+  if (c[2] != 0) a->out[1][i] = ri;
   return poiseDots(0, 0, 0);
 }
 

@@ -127,9 +127,7 @@ PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type)
     if (types[i]->alias) names[n++] = types[i]->alias;
     if (!strcmp(type, types[i]->name) || (types[i]->alias && !strcmp(type, types[i]->alias))) return SetType(ksp, types[i]);
   }
-  const char *near = poiseClosest(type, n, names);
-  FAIL(POISE_ERR_OPTION, "there is no method '%s'%s%s%s", type, near ? "; did you mean '" : "", near ? near : "",
-       near ? "'?" : "");
+  return poiseUnknownWord("method", type, n, names);
 }
 
 const char *PoiseKSPType(PoiseKSP ksp)
@@ -140,10 +138,12 @@ const char *PoiseKSPType(PoiseKSP ksp)
 PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep;
+  int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
   if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(PoisePCSetOperator(ksp->pc, P ? P : A));
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
-  if (!ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows)) poiseKSPRelease(ksp);
+  if (differs) poiseKSPRelease(ksp);
   if (A != ksp->A) { /* now: another matrix may come to lie where this one was */
     poiseKSPForget(ksp);
     ksp->operators++;

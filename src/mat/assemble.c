@@ -122,7 +122,7 @@ static PoiseErr SortEntries(PoiseMat A, const Stash *s, Rows *r)
   TRY(poiseAllocArray(ctx, s->n, sizeof(double), "values", &r->val));
   for (int64_t i = 0; i < m; i++) {
     int64_t first = r->ptr[i], last = r->ptr[i + 1];
-    SortRow(r->entry + first, last - first);
+    if (last > first) SortRow(r->entry + first, last - first);
     r->ptr[i] = out;
     for (int64_t k = first; k < last; k++) {
       const Entry *t = &r->entry[k];

@@ -127,9 +127,7 @@ PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
       FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", A->type->name, type);
     return PoiseAgree(A->ctx, SetType(A, types[i]));
   }
-  const char *near = poiseClosest(type, NTYPES, names);
-  FAIL(POISE_ERR_OPTION, "there is no matrix type '%s'%s%s%s", type, near ? "; did you mean '" : "", near ? near : "",
-       near ? "'?" : "");
+  return poiseUnknownWord("matrix type", type, NTYPES, names);
 }
 
 const char *PoiseMatType(PoiseMat A)

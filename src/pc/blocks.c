@@ -87,7 +87,9 @@ static bool Invert(double *a, int b)
       a[k * b + i] = a[pivot[k] * b + i];
       a[pivot[k] * b + i] = t;
     }
-  return true;
+  bool finite = true;
+  for (int i = 0; i < b * b; i++) finite = finite && a[i] - a[i] == 0;
+  return finite;
 }
 
 PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)

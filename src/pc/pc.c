@@ -88,9 +88,7 @@ PoiseErr PoisePCSetType(PoisePC pc, const char *type)
     names[i] = types[i]->name;
     if (!strcmp(type, types[i]->name)) return SetType(pc, types[i]);
   }
-  const char *near = poiseClosest(type, NTYPES, names);
-  FAIL(POISE_ERR_OPTION, "there is no preconditioner '%s'%s%s%s", type, near ? "; did you mean '" : "", near ? near : "",
-       near ? "'?" : "");
+  return poiseUnknownWord("preconditioner", type, NTYPES, names);
 }
 
 const char *PoisePCType(PoisePC pc)
@@ -101,9 +99,11 @@ const char *PoisePCType(PoisePC pc)
 PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
 {
   PoiseMat keep;
+  int64_t differs = pc->built && !poiseLayoutSame(pc->P->rows, P->rows);
   if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
+  if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1)); /* on any rank: to build is collective */
   TRY(poiseMatShare(P, &keep));
-  pc->built = pc->built && poiseLayoutSame(pc->P->rows, P->rows);
+  pc->built = pc->built && !differs;
   PoiseMatDestroy(&pc->P);
   pc->P = keep;
   pc->state = 0;

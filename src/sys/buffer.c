@@ -73,9 +73,7 @@ static PoiseErr ReadHost(Buffer *b)
   if (!b->host_valid && b->device_valid) {
     TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
     TRY(poiseDeviceSync(b->dev));
-  } else if (!b->host_valid && b->bytes) {
-    memset(b->host, 0, b->bytes);
-  }
+  } /* else it is new, and zero */
   b->host_valid = true;
   return POISE_OK;
 }
@@ -122,13 +120,12 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
   TRY(side == HOST ? AllocHost(b) : AllocDevice(b));
   Point(p, side == HOST ? b->host : b->device);
   if (b->dev->ops->is_host) return POISE_OK;
-  if (side == HOST) TRY(poiseDeviceSync(b->dev)); /* a copy from this side may still be queued */
   b->host_valid = side == HOST;
   b->device_valid = side == DEVICE;
   TRY(PoisonStale(b, side));
   if (b->dev->ops->poison && b->bytes && (side == DEVICE || b->own == POISE_COPY)) /* "every entry will be written" */
     TRY(b->dev->ops->poison(b->dev, side == HOST ? b->host : b->device, b->bytes));
-  return side == HOST ? poiseDeviceSync(b->dev) : POISE_OK;
+  return side == HOST ? poiseDeviceSync(b->dev) : POISE_OK; /* a copy from this side may still be queued */
 }
 
 PoiseErr poiseBufferSettle(Buffer *b)

@@ -84,7 +84,7 @@ PoiseErr poiseReduceCreate(PoiseContext ctx)
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
   TRY(ctx->device->ops->alloc_pinned(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction results", &pinned));
   ctx->reduce_pinned = pinned;
-  return POISE_OK;
+  return poiseReduceReserve(ctx, POISE_MAX_BATCH); /* vectors without entries have sums too */
 }
 
 PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials)
@@ -92,7 +92,7 @@ PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials)
   Buffer larger = {0};
   size_t bytes = (size_t)partials * sizeof(double);
   void *p;
-  if (ctx->reduce_partial.dev && bytes <= ctx->reduce_partial.bytes) return POISE_OK;
+  if (bytes <= ctx->reduce_partial.bytes) return POISE_OK;
   PoiseErr e = poiseBufferCreate(ctx->device, bytes, "partial sums", &larger);
   if (!e) e = poiseBufferWrite(&larger, DEVICE, &p);
   poiseBufferDestroy(e ? &larger : &ctx->reduce_partial); /* on failure the old one stays: shorter vectors use it */

@@ -39,6 +39,7 @@ static PoiseErr Open(PoiseContext ctx, const char *path, OutFile *f)
 {
   struct stat old;
   int fd = -1;
+  if (!path || !*path) FAIL(POISE_ERR_FILE, "cannot write '': %s", strerror(ENOENT));
   TRY(Resolve(ctx, path, f));
   bool exists = !stat(f->path, &old);
   if (exists && S_ISDIR(old.st_mode)) FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(EISDIR));

@@ -62,7 +62,7 @@ void poiseLogDestroy(Log **log)
   poiseFree(ctx, log);
 }
 
-/* ---- events: numbers below EVENT_COUNT are the library's, then come the sections ---------------------------------------- */
+/* ---- events: numbers below EVENT_COUNT are the library's, then come the sections -------------------------------- */
 
 void poiseLogBegin(PoiseContext ctx, int event)
 {
@@ -153,7 +153,7 @@ PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name)
   return POISE_OK;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------------- */
+/* ---- the table -------------------------------------------------------------------------------------------------- */
 
 enum { CALLS, SECONDS, FLOP, BYTE, GB_PER_SECOND, MESSAGE, MESSAGE_BYTE, ALLOCATION, LAUNCH, COPY, COLUMNS };
 
@@ -165,7 +165,7 @@ static const struct {
                       [SECONDS] = {"seconds", "seconds", 10, " %*.3e"},
                       [FLOP] = {"flops", "flops", 10, " %*.3e"},
                       [BYTE] = {"bytes", "bytes", 10, " %*.3e"},
-                      [GB_PER_SECOND] = {"GB/s", "gb_per_second", 8, " %*.2f"},
+                      [GB_PER_SECOND] = {"GB/s", "gb_per_second", 9, " %*.4g"},
                       [MESSAGE] = {"messages", "messages", 9, " %*.0f"},
                       [MESSAGE_BYTE] = {"msg bytes", "message_bytes", 10, " %*.3e"},
                       [ALLOCATION] = {"allocs", "allocations", 8, " %*.0f"},
@@ -364,7 +364,7 @@ PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
   return POISE_OK;
 }
 
-/* ---- -log_view ---------------------------------------------------------------------------------------------------------- */
+/* ---- -log_view -------------------------------------------------------------------------------------------------- */
 
 /* ":path:format" into its parts; path is empty for the context's output. */
 static PoiseErr ParseView(const char *value, char path[POISE_OPTION_LENGTH], PoiseLogFormat *format)

@@ -27,7 +27,7 @@ void poiseAllocFailAt(PoiseContext ctx, int64_t n)
 static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void **block)
 {
   *block = NULL;
-  if (bytes > SIZE_MAX - ALIGNMENT) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
+  if (bytes > PTRDIFF_MAX) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
   *block = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   if (*block) return POISE_OK;

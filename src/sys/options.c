@@ -4,7 +4,8 @@
 
   The list is shared by ranks that are threads and therefore locked, and owned by the context that made it, whose memory it
   counts in. What a thread rank sets from code is its own: ranks reach the same statement at different times.
-  Among MPI ranks the environment, files and command line of rank 0 are everybody's: launchers do not promise them to others.
+  Among MPI ranks the environment, files and command line of rank 0 are everybody's: launchers do not promise them to
+  others.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
@@ -51,7 +52,7 @@ static int RankOf(PoiseContext ctx)
   return ctx->parent ? ctx->comm->rank : EVERY_RANK;
 }
 
-/* ---- closest words ----------------------------------------------------------------------------------------------------- */
+/* ---- closest words ---------------------------------------------------------------------------------------------- */
 
 static int Min(int a, int b)
 {
@@ -94,7 +95,17 @@ const char *poiseClosest(const char *s, int count, const char *const *words)
   return closest;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------ */
+PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const char *const *words)
+{
+  char all[512] = "";
+  const char *closest = poiseClosest(word, count, words);
+  if (closest) FAIL(POISE_ERR_OPTION, "there is no %s '%s'; did you mean '%s'?", what, word, closest);
+  for (int k = 0, n = 0; k < count && n < (int)sizeof all; k++)
+    n += snprintf(all + n, sizeof all - (size_t)n, "%s%s", k ? ", " : "", words[k]);
+  FAIL(POISE_ERR_OPTION, "there is no %s '%s'; there are %s", what, word, all);
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Word {        /* of a list of choices */
   const char *name, *target; /* target: the word that an alias stands for, else NULL */
@@ -272,7 +283,7 @@ static bool Parse(const PoiseOption *row, const char *text, void *fields, char r
   return good;
 }
 
-/* ---- the list ---------------------------------------------------------------------------------------------------------- */
+/* ---- the list --------------------------------------------------------------------------------------------------- */
 
 static bool SameText(const char *a, const char *b)
 {
@@ -360,7 +371,7 @@ static PoiseErr Insert(Options *o, const Entry *given)
   return Store(o, at, given);
 }
 
-/* ---- texts and the command line ---------------------------------------------------------------------------------------- */
+/* ---- texts and the command line --------------------------------------------------------------------------------- */
 
 typedef struct Text { /* read word by word, which are cut out in place */
   const char *name;   /* of the file, or NULL */
@@ -388,8 +399,7 @@ static void Where(const Text *t, Source source, char where[REASON])
 /* Cut out one word; quotes protect what stands between them. */
 static PoiseErr ReadWord(Text *t, const char *where)
 {
-  char quote = 0, *to = t->at;
-  t->kind = IsKey(t->at) ? KEY : VALUE;
+  char quote = 0, first = *t->at, *to = t->at;
   t->word = to;
   for (; *t->at && *t->at != '\n' && (quote || !isspace((unsigned char)*t->at)); t->at++) {
     if (quote ? *t->at == quote : *t->at == '"' || *t->at == '\'')
@@ -401,6 +411,7 @@ static PoiseErr ReadWord(Text *t, const char *where)
   t->newline = *t->at == '\n';
   if (*t->at) t->at++;
   *to = 0;
+  t->kind = first == '-' && IsKey(t->word) ? KEY : VALUE;
   return POISE_OK;
 }
 
@@ -521,7 +532,7 @@ static PoiseErr ReadFile(Options *o, const char *path)
   return e;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------------------------- */
 
 static PoiseErr Collect(Options *o, int argc, char **argv)
 {
@@ -671,7 +682,7 @@ PoiseErr poiseOptionsRegister(PoiseContext ctx, const char *heading, const Poise
   return e;
 }
 
-/* ---- set and read ------------------------------------------------------------------------------------------------------ */
+/* ---- set and read ----------------------------------------------------------------------------------------------- */
 
 PoiseErr PoiseOptionsSet(PoiseContext ctx, const char *key, const char *value)
 {
@@ -683,7 +694,8 @@ PoiseErr PoiseOptionsSet(PoiseContext ctx, const char *key, const char *value)
   pthread_mutex_lock(&o->lock);
   PoiseErr e = AddPair(o, RankOf(ctx), CODE, bare, (char *)value, where);
   pthread_mutex_unlock(&o->lock);
-  return e;
+  TRY(e);
+  return POISE_OK;
 }
 
 PoiseErr PoiseOptionsSetString(PoiseContext ctx, const char *text)
@@ -693,7 +705,8 @@ PoiseErr PoiseOptionsSetString(PoiseContext ctx, const char *text)
   pthread_mutex_lock(&o->lock);
   PoiseErr e = ReadTextCopy(o, RankOf(ctx), CODE, text);
   pthread_mutex_unlock(&o->lock);
-  return e;
+  TRY(e);
+  return POISE_OK;
 }
 
 PoiseErr PoiseOptionsDefaults(const PoiseOption *table, void *fields)
@@ -727,7 +740,8 @@ PoiseErr PoiseOptionsRead(PoiseContext ctx, const char *prefix, const PoiseOptio
   pthread_mutex_lock(&o->lock);
   PoiseErr e = ReadTable(o, RankOf(ctx), prefix ? prefix : "", table, fields);
   pthread_mutex_unlock(&o->lock);
-  return e;
+  TRY(e);
+  return POISE_OK;
 }
 
 int PoiseOptionsHas(PoiseContext ctx, const char *prefix, const char *key, const char **value)
@@ -760,7 +774,7 @@ const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int va
   return "unknown";
 }
 
-/* ---- what there is ----------------------------------------------------------------------------------------------------- */
+/* ---- what there is ---------------------------------------------------------------------------------------------- */
 
 static const char *TypeName(PoiseOptionType type)
 {
@@ -821,18 +835,23 @@ PoiseErr PoiseOptionsHelp(PoiseContext ctx)
 /* A cell of a table, whose columns '|' separates. */
 static void Cell(FILE *out, const char *text)
 {
-  for (; text && *text; text++) fprintf(out, *text == '|' ? "\\|" : "%c", *text);
-  fprintf(out, " | ");
+  fputc(' ', out);
+  for (; text && *text; text++) {
+    if (*text == '|') fputc('\\', out);
+    fputc(*text, out);
+  }
+  fprintf(out, " |");
 }
 
 static void MarkdownRow(const PoiseOption *row, FILE *out)
 {
   char range[WORD_LENGTH];
-  fprintf(out, "| `-%s` | ", row->key);
+  fprintf(out, "| `-%s` |", row->key);
   Cell(out, TypeName(row->type));
   Cell(out, row->initial);
   Cell(out, row->choices ? row->choices : RangeText(row, range));
-  fprintf(out, "%s |\n", row->help ? row->help : "");
+  Cell(out, row->help);
+  fprintf(out, "\n");
 }
 
 static PoiseErr WriteMarkdown(const Options *o, FILE *out)
@@ -857,7 +876,7 @@ PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out)
   return e;
 }
 
-/* ---- unused options ---------------------------------------------------------------------------------------------------- */
+/* ---- unused options --------------------------------------------------------------------------------------------- */
 
 typedef struct Guess {
   const char *key; /* of a table; NULL when none is near */

@@ -232,6 +232,8 @@ PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out);
 void poiseOptionsLeave(PoiseContext ctx);
 /* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
 const char *poiseClosest(const char *s, int count, const char *const *words);
+/* POISE_ERR_OPTION: "there is no <what> '<word>'", with the closest of the words that exist, or all of them. */
+PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const char *const *words);
 
 /* ---- log (log.c) ------------------------------------------------------------------------------------------------------ */
 

@@ -142,10 +142,11 @@ PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array)
   return POISE_OK;
 }
 
-PoiseErr PoiseVecRestore(PoiseVec x, const double **array)
+PoiseErr PoiseVecRestore(PoiseVec x, void *array)
 {
+  const double *none = NULL;
   (void)x;
-  *array = NULL;
+  memcpy(array, &none, sizeof none);
   return POISE_OK;
 }
 

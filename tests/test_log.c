@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The log: what is counted, and the table in its three forms. */
+#define _POSIX_C_SOURCE 200809L
+#include <ctype.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "sys/sys.h"
+
+enum { TEXT = 1 << 16 };
+
+static const char *View(PoiseContext ctx, PoiseLogFormat format, char text[TEXT])
+{
+  FILE *f = tmpfile();
+  text[0] = 0;
+  CHECK_OK(PoiseLogView(ctx, f, format));
+  rewind(f);
+  text[fread(text, 1, TEXT - 1, f)] = 0;
+  CHECK(!text[0] == (PoiseRank(ctx) > 0)); /* rank 0 writes */
+  fclose(f);
+  return text;
+}
+
+/* The line of a CSV table that begins with "event", quotes included. */
+static const char *Line(const char *csv, const char *event)
+{
+  char start[80];
+  snprintf(start, sizeof start, "\n\"%s\",", event);
+  const char *line = strstr(csv, start);
+  return line ? line + strlen(start) : NULL;
+}
+
+/* A number of the table, on rank 0; NaN when it is not there. */
+static double Value(const char *csv, const char *event, const char *column)
+{
+  const char *line = Line(csv, event), *head = strchr(csv, ',');
+  size_t n = strlen(column);
+  if (!line || !head) return NAN;
+  for (head++; strncmp(head, column, n) || !strchr(",\n", head[n]); head++) {
+    head += strcspn(head, ",\n");
+    line += strcspn(line, ",\n") + 1;
+    if (*head != ',') return NAN;
+  }
+  return strtod(line, NULL);
+}
+
+static bool Is(PoiseContext ctx, const char *csv, const char *event, const char *column, double min, double max)
+{
+  char name[64];
+  if (PoiseRank(ctx)) return true;
+  snprintf(name, sizeof name, "%s_min", column);
+  double least = Value(csv, event, name);
+  snprintf(name, sizeof name, "%s_max", column);
+  return least == min && Value(csv, event, name) == max;
+}
+
+static void Wait(double seconds)
+{
+  double end = PoiseTime() + seconds;
+  while (PoiseTime() < end) continue;
+}
+
+static void TestTime(PoiseContext ctx)
+{
+  char csv[TEXT];
+  CHECK_OK(PoiseLogBegin(ctx, "outer"));
+  for (int i = 0; i < 3; i++) {
+    CHECK_OK(PoiseLogBegin(ctx, "inner"));
+    Wait(1e-3);
+    CHECK_OK(PoiseLogEnd(ctx, "inner"));
+  }
+  Wait(2e-3);
+  CHECK_OK(PoiseLogEnd(ctx, "outer"));
+  View(ctx, POISE_LOG_CSV, csv);
+  CHECK(Is(ctx, csv, "outer", "calls", 1, 1));
+  CHECK(Is(ctx, csv, "inner", "calls", 3, 3));
+  if (PoiseRank(ctx)) return;
+  double inner = Value(csv, "inner", "seconds_min"), outer = Value(csv, "outer", "seconds_min");
+  CHECK(inner >= 3e-3);
+  CHECK(outer >= 5e-3);
+  CHECK(Value(csv, "inner", "seconds_max") >= inner);
+  CHECK(Value(csv, "outer", "seconds_max") <= Value(csv, "Total", "seconds_max"));
+}
+
+/* Flops, bytes and calls that differ by rank; events around include them. */
+static void TestCounts(PoiseContext ctx)
+{
+  char csv[TEXT];
+  double r = PoiseRank(ctx), size = PoiseSize(ctx);
+  CHECK_OK(PoiseLogBegin(ctx, "section"));
+  for (int i = 0; i <= PoiseRank(ctx); i++) {
+    poiseLogBegin(ctx, EVENT_KSPSolve);
+    poiseLogBegin(ctx, EVENT_MatMult);
+    Wait(1e-5);
+    poiseLogEnd(ctx, EVENT_MatMult, 100, 800);
+    poiseLogEnd(ctx, EVENT_KSPSolve, 1, 8);
+  }
+  CHECK_OK(PoiseLogEnd(ctx, "section"));
+  poiseLogBegin(ctx, EVENT_MatMult);
+  poiseLogEnd(ctx, EVENT_MatMult, 1000 - 100 * (r + 1), 0);
+  View(ctx, POISE_LOG_CSV, csv);
+  CHECK(Is(ctx, csv, "MatMult", "calls", 2, size + 1));
+  CHECK(Is(ctx, csv, "KSPSolve", "calls", 1, size));
+  CHECK(Is(ctx, csv, "section", "calls", 1, 1));
+  CHECK(Is(ctx, csv, "MatMult", "flops", 1000, 1000));
+  CHECK(Is(ctx, csv, "MatMult", "bytes", 800, 800 * size));
+  CHECK(Is(ctx, csv, "KSPSolve", "flops", 101, 101 * size));
+  CHECK(Is(ctx, csv, "section", "flops", 101, 101 * size));
+  CHECK(Is(ctx, csv, "section", "bytes", 808, 808 * size));
+  CHECK(Is(ctx, csv, "Total", "flops", 1001, 1000 + size));
+  if (PoiseRank(ctx)) return;
+  CHECK(!Line(csv, "MatLoad")); /* did not happen */
+  if (size > 1) return;
+  double rate = 1e-9 * Value(csv, "MatMult", "bytes_max") / Value(csv, "MatMult", "seconds_max");
+  CHECK_NEAR(Value(csv, "MatMult", "gb_per_second_max"), rate, 1e-6 * rate);
+}
+
+static void Recurse(PoiseContext ctx, int levels)
+{
+  CHECK_OK(PoiseLogBegin(ctx, "recursion"));
+  poiseLogBegin(ctx, EVENT_VecDot);
+  poiseLogEnd(ctx, EVENT_VecDot, 7, 0);
+  if (levels) Recurse(ctx, levels - 1);
+  Wait(2e-4);
+  CHECK_OK(PoiseLogEnd(ctx, "recursion"));
+}
+
+/* An event inside itself counts what it includes once. */
+static void TestRecursion(PoiseContext ctx)
+{
+  char csv[TEXT];
+  double begin = PoiseTime();
+  Recurse(ctx, 9);
+  double took = PoiseTime() - begin;
+  CHECK_OK(PoiseMax(ctx, 1, &took));
+  View(ctx, POISE_LOG_CSV, csv);
+  CHECK(Is(ctx, csv, "recursion", "calls", 10, 10));
+  CHECK(Is(ctx, csv, "recursion", "flops", 70, 70));
+  if (PoiseRank(ctx)) return;
+  CHECK(Value(csv, "recursion", "seconds_min") >= 2e-3);
+  CHECK(Value(csv, "recursion", "seconds_max") <= took);
+}
+
+/* Errors skip ends: later events are counted as before. */
+static void TestAbandoned(PoiseContext ctx)
+{
+  char csv[TEXT];
+  CHECK_OK(PoiseLogBegin(ctx, "around"));
+  poiseLogBegin(ctx, EVENT_PCApply);
+  poiseLogBegin(ctx, EVENT_PCApply);
+  CHECK_OK(PoiseLogEnd(ctx, "around"));
+  for (int i = 0; i < 300; i++) poiseLogBegin(ctx, i % 2 ? EVENT_MatMult : EVENT_VecNorm);
+  for (int i = 0; i < 5; i++) {
+    poiseLogBegin(ctx, EVENT_MatMult);
+    Wait(1e-4);
+    poiseLogEnd(ctx, EVENT_MatMult, 3, 0);
+  }
+  View(ctx, POISE_LOG_CSV, csv);
+  CHECK(Is(ctx, csv, "around", "calls", 1, 1));
+  CHECK(Is(ctx, csv, "MatMult", "calls", 5, 5));
+  CHECK(Is(ctx, csv, "MatMult", "flops", 15, 15));
+  CHECK(PoiseRank(ctx) || Value(csv, "MatMult", "seconds_min") >= 5e-4);
+  CHECK(PoiseRank(ctx) || !Line(csv, "PCApply"));
+}
+
+/* Deeper than is kept. */
+static void TestDeep(PoiseContext ctx)
+{
+  char name[16], csv[TEXT];
+  for (int i = 0; i < 200; i++) {
+    snprintf(name, sizeof name, "s%d", i);
+    CHECK_OK(PoiseLogBegin(ctx, name));
+  }
+  int ended = 0;
+  for (int i = 199; i >= 0; i--) {
+    snprintf(name, sizeof name, "s%d", i);
+    PoiseErr e = PoiseLogEnd(ctx, name);
+    CHECK(e == POISE_OK || e == POISE_ERR_STATE);
+    CHECK(e || ended == 199 - i); /* the innermost ones are kept */
+    ended += !e;
+  }
+  PoiseErrorClear();
+  CHECK(ended >= 32 && ended < 200);
+  View(ctx, POISE_LOG_CSV, csv);
+  CHECK(Is(ctx, csv, "s199", "calls", 1, 1));
+}
+
+static void TestResources(PoiseContext ctx)
+{
+  char csv[TEXT];
+  double v[4] = {0}, before[4], after[4];
+  double *p[3] = {NULL, NULL, NULL};
+  Buffer buffer = {0};
+  CHECK_OK(PoiseLogBegin(ctx, "work")); /* allocates the list of sections */
+  CHECK_OK(PoiseLogEnd(ctx, "work"));
+  double *now[2] = {before, after};
+  for (int i = 0; i < 2; i++) {
+    if (i) {
+      CHECK_OK(PoiseLogBegin(ctx, "work"));
+      for (int k = 0; k < 3; k++) CHECK_OK(poiseAlloc(ctx, 64, "block", &p[k]));
+      double *host;
+      const double *device;
+      CHECK_OK(poiseBufferCreate(ctx->device, 64, "buffer", &buffer));
+      CHECK_OK(poiseBufferUpdate(&buffer, HOST, &host));
+      CHECK_OK(poiseBufferRead(&buffer, DEVICE, &device));
+      CHECK_OK(LAUNCH(ctx->device, gather, GatherArgs, .n = 0));
+      CHECK_OK(LAUNCH(ctx->device, gather, GatherArgs, .n = 0));
+      CHECK_OK(poiseDeviceSync(ctx->device));
+      CHECK_OK(PoiseSum(ctx, 4, v));
+      CHECK_OK(PoiseLogEnd(ctx, "work"));
+    }
+    now[i][0] = (double)ctx->memory.calls;
+    now[i][1] = (double)ctx->comm->messages;
+    now[i][2] = (double)ctx->comm->message_bytes;
+    now[i][3] = (double)ctx->device->copies;
+  }
+  for (int k = 0; k < 3; k++) poiseFree(ctx, &p[k]);
+  poiseBufferDestroy(&buffer);
+  static const char *const columns[] = {"allocations", "messages", "message_bytes", "copies"};
+  for (int c = 0; c < 4; c++) v[c] = after[c] - before[c];
+  CHECK(v[0] >= 4 && v[3] == !ctx->device->ops->is_host);
+  CHECK((PoiseSize(ctx) > 1) == (v[1] > 0) && (PoiseSize(ctx) > 1) == (v[2] > 0));
+  double most[4], least[4];
+  for (int c = 0; c < 4; c++) most[c] = v[c], least[c] = -v[c];
+  CHECK_OK(PoiseMax(ctx, 4, most));
+  CHECK_OK(PoiseMax(ctx, 4, least));
+  View(ctx, POISE_LOG_CSV, csv);
+  for (int c = 0; c < 4; c++) CHECK(Is(ctx, csv, "work", columns[c], -least[c], most[c]));
+  CHECK(Is(ctx, csv, "work", "launches", 2, 2));
+}
+
+/* An event allocates nothing. */
+static void TestCheap(PoiseContext ctx)
+{
+  int64_t calls;
+  CHECK_OK(PoiseLogBegin(ctx, "first"));
+  CHECK_OK(PoiseLogEnd(ctx, "first"));
+  calls = ctx->memory.calls;
+  for (int i = 0; i < 1000; i++) {
+    poiseLogBegin(ctx, EVENT_MatMult);
+    CHECK_OK(PoiseLogBegin(ctx, "first"));
+    CHECK_OK(PoiseLogEnd(ctx, "first"));
+    poiseLogEnd(ctx, EVENT_MatMult, 1, 1);
+  }
+  CHECK_INT(ctx->memory.calls, calls);
+}
+
+/* Sections in rank 0's order; names that rank 0 lacks are left out. */
+static void TestMerge(PoiseContext ctx)
+{
+  static const char *const zero[] = {"b", "a", "zero", NULL}, *const others[] = {"a", "other", "b", NULL};
+  char csv[TEXT];
+  double several = PoiseSize(ctx) > 1;
+  for (const char *const *name = PoiseRank(ctx) ? others : zero; *name; name++) {
+    CHECK_OK(PoiseLogBegin(ctx, *name));
+    poiseLogBegin(ctx, EVENT_VecDot);
+    poiseLogEnd(ctx, EVENT_VecDot, **name, 0);
+    CHECK_OK(PoiseLogEnd(ctx, *name));
+  }
+  View(ctx, POISE_LOG_CSV, csv);
+  CHECK(Is(ctx, csv, "a", "flops", 'a', 'a'));
+  CHECK(Is(ctx, csv, "b", "flops", 'b', 'b'));
+  CHECK(Is(ctx, csv, "zero", "calls", several ? 0 : 1, 1));
+  CHECK(PoiseRank(ctx) || (!Line(csv, "other") && Line(csv, "b") < Line(csv, "a")));
+}
+
+static void TestNames(PoiseContext ctx)
+{
+  char name[100];
+  memset(name, 'n', sizeof name);
+  name[64] = 0;
+  CHECK_ERR(PoiseLogBegin(ctx, name), POISE_ERR_ARG, "64 characters");
+  name[63] = 0;
+  CHECK_OK(PoiseLogBegin(ctx, name));
+  CHECK_OK(PoiseLogEnd(ctx, name));
+  CHECK_ERR(PoiseLogEnd(ctx, name), POISE_ERR_STATE, name);
+  CHECK_ERR(PoiseLogEnd(ctx, "never"), POISE_ERR_STATE, "\"never\"");
+  CHECK_ERR(PoiseLogBegin(ctx, ""), POISE_ERR_ARG, "0 characters");
+  CHECK_ERR(PoiseLogBegin(ctx, "a\nb"), POISE_ERR_ARG, "control character");
+  CHECK_ERR(PoiseLogBegin(ctx, NULL), POISE_ERR_ARG, "NULL");
+  CHECK_ERR(PoiseLogBegin(NULL, "a"), POISE_ERR_ARG, "NULL");
+  CHECK_ERR(PoiseLogEnd(ctx, NULL), POISE_ERR_ARG, "NULL");
+}
+
+/* ---- the forms -------------------------------------------------------------------------------------------------- */
+
+/* The end of a JSON value at s, or NULL when there is none. */
+static const char *Json(const char *s);
+
+static const char *Space(const char *s)
+{
+  while (*s == ' ' || *s == '\n') s++;
+  return s;
+}
+
+static const char *JsonString(const char *s)
+{
+  if (*s++ != '"') return NULL;
+  for (; *s && *s != '"'; s++) {
+    if ((unsigned char)*s < ' ') return NULL;
+    if (*s == '\\' && !strchr("\"\\", *++s)) return NULL;
+  }
+  return *s ? s + 1 : NULL;
+}
+
+static const char *JsonList(const char *s, char close, bool keys)
+{
+  s = Space(s + 1);
+  if (*s == close) return s + 1;
+  for (;;) {
+    if (keys) {
+      s = JsonString(Space(s));
+      if (!s || *Space(s) != ':') return NULL;
+      s = Space(s) + 1;
+    }
+    s = Json(Space(s));
+    if (!s) return NULL;
+    s = Space(s);
+    if (*s == close) return s + 1;
+    if (*s++ != ',') return NULL;
+  }
+}
+
+static const char *Json(const char *s)
+{
+  char *end;
+  if (*s == '{') return JsonList(s, '}', true);
+  if (*s == '[') return JsonList(s, ']', false);
+  if (*s == '"') return JsonString(s);
+  if (*s != '-' && !isdigit((unsigned char)*s)) return NULL;
+  (void)strtod(s, &end);
+  return end;
+}
+
+static void Fill(PoiseContext ctx)
+{
+  static const char *const names[] = {"plain", "with space", "q\"uo\"te", "back\\slash", "comma, and 'more'"};
+  for (int i = 0; i < 5; i++) {
+    CHECK_OK(PoiseLogBegin(ctx, names[i]));
+    poiseLogBegin(ctx, EVENT_MatMult);
+    poiseLogEnd(ctx, EVENT_MatMult, 1e12 / 7, 1e15 / 9);
+    CHECK_OK(PoiseLogEnd(ctx, names[i]));
+  }
+}
+
+static void TestJson(PoiseContext ctx)
+{
+  char text[TEXT], words[64];
+  View(ctx, POISE_LOG_JSON, text);
+  CHECK(PoiseRank(ctx) || (Json(text) && !*Space(Json(text))));
+  Fill(ctx);
+  View(ctx, POISE_LOG_JSON, text);
+  if (PoiseRank(ctx)) return;
+  const char *end = Json(text);
+  CHECK(end && !*Space(end));
+  CHECK(strstr(text, "\"q\\\"uo\\\"te\"") && strstr(text, "\"back\\\\slash\""));
+  CHECK(strstr(text, "{\"name\": \"MatMult\", \"calls\": {\"min\": 5, \"max\": 5}, \"seconds\": {\"min\": ") != NULL);
+  snprintf(words, sizeof words, "\"ranks\": %d", PoiseSize(ctx));
+  CHECK(strstr(text, words) != NULL);
+}
+
+static void TestCsv(PoiseContext ctx)
+{
+  char text[TEXT];
+  Fill(ctx);
+  View(ctx, POISE_LOG_CSV, text);
+  if (PoiseRank(ctx)) return;
+  CHECK(strstr(text, "\n\"q\"\"uo\"\"te\",") && strstr(text, "\n\"back\\slash\","));
+  int commas = 0, rows = 0;
+  for (const char *s = text; *s; s++) { /* as many fields in each row */
+    bool quoted = false;
+    int count = 0;
+    for (; quoted || *s != '\n'; s++) {
+      if (!CHECK(*s)) return;
+      if (*s == '"') quoted = !quoted;
+      count += *s == ',' && !quoted;
+    }
+    if (rows++) CHECK_INT(count, commas);
+    commas = count;
+  }
+  CHECK_INT(commas, 20);
+  CHECK_INT(rows, 1 + 1 + 1 + 5);
+}
+
+static void TestTable(PoiseContext ctx)
+{
+  char text[TEXT];
+  Fill(ctx);
+  View(ctx, POISE_LOG_TEXT, text);
+  if (PoiseRank(ctx)) return;
+  int rows = 0;
+  size_t width = 0;
+  for (const char *s = strchr(text, '\n') + 1; *s; s += strcspn(s, "\n") + 1, rows++) { /* aligned */
+    size_t n = strcspn(s, "\n");
+    if (rows) CHECK_INT(n, width);
+    width = n;
+  }
+  CHECK_INT(rows, 1 + 7 * (PoiseSize(ctx) > 1 ? 2 : 1));
+  CHECK(strstr(text, ctx->device->ops->name) && strstr(text, "MatMult") && !strstr(text, "MatLoad"));
+}
+
+/* ---- where it goes ---------------------------------------------------------------------------------------------- */
+
+static void TestViewErrors(PoiseContext ctx)
+{
+  PoiseErr mine = PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE;
+  CHECK_ERR(PoiseLogView(ctx, stdout, (PoiseLogFormat)7), POISE_ERR_ARG, "7 is no format");
+  CHECK_ERR(PoiseLogView(NULL, stdout, POISE_LOG_TEXT), POISE_ERR_ARG, "NULL");
+  CHECK_ERR(PoiseLogView(ctx, NULL, POISE_LOG_TEXT), PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_ARG, "no file");
+  FILE *full = fopen("/dev/full", "w");
+  if (!full) return;
+  CHECK_ERR(PoiseLogView(ctx, full, POISE_LOG_TEXT), mine, "cannot be written");
+  fclose(full);
+}
+
+static void Name(PoiseContext ctx, char path[32], const char *format, char option[64])
+{
+  strcpy(path, "test_log_XXXXXX");
+  int fd = mkstemp(path); /* only rank 0's is written */
+  CHECK(fd >= 0);
+  close(fd);
+  if (PoiseRank(ctx)) remove(path);
+  snprintf(option, 64, ":%s%s", path, format);
+}
+
+static const char *Content(const char *path, char text[TEXT])
+{
+  FILE *f = fopen(path, "r");
+  text[0] = 0;
+  if (!CHECK(f)) return text;
+  text[fread(text, 1, TEXT - 1, f)] = 0;
+  fclose(f);
+  return text;
+}
+
+static void TestOption(PoiseContext ctx)
+{
+  static const char *const formats[][2] = {{"", "Poise log"}, {":text", "Poise log"}, {":csv", "event,"}, {":json", "{\""}};
+  char path[32], option[64], text[TEXT];
+  for (int i = 0; i < 4; i++) {
+    Name(ctx, path, formats[i][0], option);
+    CHECK_OK(poiseLogViewOption(ctx, option));
+    if (PoiseRank(ctx)) {
+      CHECK(access(path, F_OK)); /* rank 0 writes */
+      continue;
+    }
+    CHECK(!strncmp(Content(path, text), formats[i][1], strlen(formats[i][1])));
+    remove(path);
+  }
+}
+
+static void TestOptionOutput(PoiseContext ctx)
+{
+  static const char *const cases[][2] = {
+      {NULL, "Poise log"}, {"", "Poise log"}, {":", "Poise log"}, {"::csv", "event,"}, {"::json", "{\""}};
+  FILE *old = ctx->out;
+  char text[TEXT];
+  for (int i = 0; i < 5; i++) {
+    FILE *f = tmpfile();
+    PoiseSetOutput(ctx, f);
+    CHECK_OK(poiseLogViewOption(ctx, cases[i][0]));
+    rewind(f);
+    text[fread(text, 1, TEXT - 1, f)] = 0;
+    CHECK(!strncmp(text, cases[i][1], PoiseRank(ctx) ? 0 : strlen(cases[i][1])));
+    fclose(f);
+  }
+  PoiseSetOutput(ctx, old);
+}
+
+static void TestOptionErrors(PoiseContext ctx)
+{
+  char text[POISE_OPTION_LENGTH + 10] = ":";
+  memset(text + 1, 'a', POISE_OPTION_LENGTH);
+  CHECK_ERR(poiseLogViewOption(ctx, "elsewhere"), POISE_ERR_OPTION, "-log_view elsewhere: expected :file");
+  CHECK_ERR(poiseLogViewOption(ctx, ":f:jsn"), POISE_ERR_OPTION, "did you mean 'json'?");
+  CHECK_ERR(poiseLogViewOption(ctx, ":f:"), POISE_ERR_OPTION, "text, csv, json");
+  CHECK_ERR(poiseLogViewOption(ctx, text), POISE_ERR_OPTION, "expected");
+  CHECK_ERR(poiseLogViewOption(ctx, ":no/such/folder/f:csv"), PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE,
+            "no/such/folder/f");
+}
+
+/* A limit on the size of files, which is the process's, stands in for a full disk. */
+static void TestFull(PoiseContext ctx)
+{
+  char path[32], option[64], text[TEXT], again[TEXT];
+  struct rlimit old, small;
+  Name(ctx, path, ":json", option);
+  CHECK_OK(poiseLogViewOption(ctx, option));
+  Content(path, text);
+  CHECK(!getrlimit(RLIMIT_FSIZE, &old));
+  small = (struct rlimit){50, old.rlim_max};
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  CHECK(!setrlimit(RLIMIT_FSIZE, &small));
+  PoiseErr e = poiseLogViewOption(ctx, option);
+  setrlimit(RLIMIT_FSIZE, &old);
+  signal(SIGXFSZ, handler);
+  CHECK_ERR(e, POISE_ERR_FILE, "");
+  CHECK(*text && !strcmp(Content(path, again), text)); /* the old file stays */
+  remove(path);
+}
+
+static PoiseErr BeginNew(PoiseContext ctx, void *arg)
+{
+  char name[32];
+  snprintf(name, sizeof name, "section %d", ++*(int *)arg);
+  PoiseErr e = PoiseLogBegin(ctx, name);
+  if (!e) e = PoiseLogEnd(ctx, name);
+  return PoiseAgree(ctx, e);
+}
+
+static PoiseErr ToFile(PoiseContext ctx, void *option)
+{
+  return poiseLogViewOption(ctx, option);
+}
+
+static void TestMemory(PoiseContext ctx)
+{
+  char path[32], option[64], text[TEXT];
+  int sections = 0;
+  TestAllocationFailures(ctx, BeginNew, &sections);
+  CHECK(sections > 1);
+  Name(ctx, path, ":csv", option);
+  TestAllocationFailures(ctx, ToFile, option);
+  if (PoiseRank(ctx)) return;
+  CHECK(Line(Content(path, text), "section 1") != NULL);
+  remove(path);
+}
+
+static const Test tests[] = {{"time", TestTime, TEST_HOST_ONLY},
+                             {"counts", TestCounts, TEST_HOST_ONLY},
+                             {"recursion", TestRecursion, TEST_HOST_ONLY},
+                             {"abandoned", TestAbandoned, TEST_HOST_ONLY},
+                             {"deep", TestDeep, TEST_HOST_ONLY},
+                             {"resources", TestResources, 0},
+                             {"cheap", TestCheap, TEST_HOST_ONLY},
+                             {"merge", TestMerge, TEST_HOST_ONLY},
+                             {"names", TestNames, TEST_HOST_ONLY},
+                             {"json", TestJson, 0},
+                             {"csv", TestCsv, 0},
+                             {"table", TestTable, 0},
+                             {"view_errors", TestViewErrors, TEST_HOST_ONLY},
+                             {"option", TestOption, TEST_HOST_ONLY},
+                             {"option_output", TestOptionOutput, TEST_HOST_ONLY},
+                             {"option_errors", TestOptionErrors, TEST_HOST_ONLY},
+                             {"full", TestFull, TEST_HOST_ONLY | TEST_SERIAL},
+                             {"memory", TestMemory, TEST_HOST_ONLY},
+                             {NULL, NULL, 0}};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "log", tests);
+}
