@@ -54,20 +54,25 @@ static void Close(Problem *p)
   PoiseMatDestroy(&p->A);
 }
 
-static PoiseErr Build(PoiseContext ctx, Kind kind, Kind pc, const char *options, Problem *p)
+static PoiseErr FillB(PoiseVec b)
 {
   double *v;
   PoiseInt begin, end;
+  PoiseVecRange(b, &begin, &end);
+  TRY(PoiseVecGetWrite(b, &v));
+  for (PoiseInt i = begin; i < end; i++) v[i - begin] = RightHandSide((int)i);
+  return SampleRestore(b, &v);
+}
+
+static PoiseErr Build(PoiseContext ctx, Kind kind, Kind pc, const char *options, Problem *p)
+{
   TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &p->A));
   TRY(Fill(p->A, kind, 1));
   TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &p->P));
   TRY(Fill(p->P, pc, 1));
   TRY(PoiseMatCreateVecs(p->A, &p->x, &p->b));
-  PoiseVecRange(p->b, &begin, &end);
-  TRY(PoiseVecGetWrite(p->b, &v));
-  for (PoiseInt i = begin; i < end; i++) v[i - begin] = RightHandSide((int)i);
-  TRY(SampleRestore(p->b, &v));
-  TRY(PoiseOptionsSetString(ctx, options));
+  TRY(PoiseAgree(ctx, FillB(p->b)));
+  TRY(PoiseAgree(ctx, PoiseOptionsSetString(ctx, options)));
   TRY(PoiseKSPCreate(ctx, &p->ksp));
   TRY(PoiseKSPSetOperators(p->ksp, p->A, p->P));
   TRY(PoiseKSPKeepHistory(p->ksp, 1));
@@ -641,7 +646,8 @@ static void TestWrongOptions(PoiseContext ctx)
   CHECK_ERR(Open(ctx, SPD, SPD, "-ksp_type richardson -ksp_richardson_scale fast", &p), POISE_ERR_OPTION, "fast");
   CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_richardson_scale 1"));
   if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_type fgmres -ksp_pc_side left", &p))) return;
-  CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "fgmres does not offer preconditioning from the left");
+  CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED,
+            "fgmres with preconditioning from the left is not offered");
   CHECK_OK(PoiseKSPSetType(p.ksp, "minres"));
   CHECK_OK(PoiseKSPSetNormType(p.ksp, POISE_KSP_NORM_UNPRECONDITIONED));
   CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "minres");

@@ -336,7 +336,7 @@ static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
   *side = ksp->options.side == 2 ? POISE_PC_RIGHT : POISE_PC_LEFT;
   if (ksp->options.side == 0 && !(wanted ? offer[0] >> wanted & 1 : offer[0])) *side = POISE_PC_RIGHT;
   if (!offer[*side])
-    FAIL(POISE_ERR_UNSUPPORTED, "method %s does not offer preconditioning from the %s", ksp->type->name,
+    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s is not offered", ksp->type->name,
          *side == POISE_PC_LEFT ? "left" : "right");
   *norm = wanted ? (PoiseNormType)wanted : offer[*side] >> usual[*side] & 1 ? usual[*side] : POISE_KSP_NORM_NONE;
   if (!(offer[*side] >> *norm & 1))
