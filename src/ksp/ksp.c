@@ -281,16 +281,18 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
   int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
-  int arrays = PARTIALS + (ksp->type->array ? POISE_MAX_BATCH : 0);
   void *pinned = NULL;
   ksp->layout = poiseLayoutShare(ksp->A->rows);
   ksp->nblock = POISE_NBLOCKS(ksp->layout->n);
+  ksp->stride = poiseMatPartials(ksp->A) > ksp->nblock ? poiseMatPartials(ksp->A) : ksp->nblock;
   ksp->array_size = ksp->type->array ? ksp->type->array(ksp) : 0;
+  int64_t batch = ksp->type->array ? POISE_MAX_BATCH * ksp->nblock : 0;
   for (ksp->ring = 64; ksp->ring < 4 * most;) ksp->ring *= 2;
   TRY(poiseBufferCreate(dev, POISE_SLOTS * sizeof(double), "solver scalars", &ksp->slot_buffer));
   TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
   TRY(poiseBufferCreate(dev, (size_t)ksp->array_size * sizeof(double), "solver array", &ksp->array_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)(arrays * ksp->nblock) * sizeof(double), "solver partial sums", &ksp->partial_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)(PARTIALS * ksp->stride + batch) * sizeof(double), "solver partial sums",
+                        &ksp->partial_buffer));
   TRY(dev->ops->alloc_pinned(dev, (size_t)(2 * (POISE_SLOTS + POISE_COMM_WIDTH) + ksp->ring) * sizeof(double),
                              "residual norms", &pinned));
   ksp->pinned = pinned;
@@ -312,17 +314,21 @@ static PoiseErr ClearPartials(PoiseKSP ksp)
   return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
 }
 
+static PoiseErr AllocateVectors(PoiseKSP ksp)
+{
+  for (int k = 0; k < ksp->nwork; k++) {
+    TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
+    TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
+  }
+  return ksp->options.true_residual ? poiseVecCreateLocal(ksp->layout, &ksp->residual) : POISE_OK;
+}
+
 PoiseErr poiseKSPAllocate(PoiseKSP ksp)
 {
-  double *p;
   PoiseErr e = AllocateBuffers(ksp);
   if (!e) e = ClearPartials(ksp);
+  if (!e) e = AllocateVectors(ksp);
   e = PoiseAgree(ksp->ctx, e);
-  for (int k = 0; !e && k < ksp->nwork; k++) {
-    e = poiseVecCreateLayout(ksp->layout, &ksp->work[k]);
-    if (!e) e = PoiseAgree(ksp->ctx, poiseVecWrite(ksp->work[k], &p));
-  }
-  if (!e && ksp->options.true_residual) e = poiseVecCreateLayout(ksp->layout, &ksp->residual);
   if (e) poiseKSPRelease(ksp);
   return e;
 }
@@ -374,9 +380,11 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
   TRY(PoiseAgree(ksp->ctx, Check(ksp)));
   TRY(ChooseNorm(ksp, &side, &norm));
+  int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
   bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual);
-  if (side != ksp->side || more) poiseKSPRelease(ksp);
+  if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
   ksp->eager = WhyEager(ksp);

@@ -81,7 +81,8 @@ struct PoiseKSP_s {
   PoiseVec residual; /* b - A x, where it is monitored */
   Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
   double *slots, *array, *partials, *stage; /* device pointers */
-  int64_t array_size, nblock;
+  int64_t array_size, nblock;               /* partials of a phase */
+  int64_t stride;                           /* room for those of whatever leaves most */
   /* host-visible: two copies of the slots, what sums over ranks receive and send, the ring of norms */
   double *pinned, *status[2], *staged, *summed, *norms;
   Convergence conv;

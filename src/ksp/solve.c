@@ -34,11 +34,20 @@ static const double *Done(PoiseKSP ksp)
 
 /* ---- products and preconditioner ------------------------------------------------------------------------------------ */
 
+/* A product leaves as many partials of its dots as it has blocks. */
+static void CountPartials(PoiseKSP ksp, const Fuse *f)
+{
+  for (int k = 0; k < f->ndot; k++)
+    for (int p = 0; p < ksp->npending; p++)
+      if (ksp->pending[p].partial == f->partial[k]) ksp->pending[p].count = poiseMatPartials(ksp->A);
+}
+
 /* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on the host. So x's
    copy there is stale, and y is fetched from there. */
 static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
 {
   double *p;
+  if (f) CountPartials(ksp, f);
   poiseKSPFailed(ksp, poiseVecUpdate(x, &p));
   poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, a, x, b, y, Done(ksp), f));
   poiseKSPFailed(ksp, poiseVecUpdate(y, &p));
@@ -129,7 +138,7 @@ void poiseKSPZero(PoiseKSP ksp, PoiseVec x)
 
 static double *Pend(PoiseKSP ksp, int slot)
 {
-  double *partial = ksp->partials + ksp->next_partial * ksp->nblock;
+  double *partial = ksp->partials + ksp->next_partial * ksp->stride;
   ksp->next_partial = (ksp->next_partial + 1) % PARTIALS;
   ksp->pending[ksp->npending++] = (Sum){partial, ksp->nblock, ksp->slots + slot};
   return partial;
@@ -173,7 +182,8 @@ static void SumPending(PoiseKSP ksp)
 {
   if (PoiseSize(ksp->ctx) == 1 || !ksp->npending) return;
   for (int k = 0; k < ksp->npending; k++)
-    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = ksp->nblock, .partial = ksp->pending[k].partial, .dst = ksp->stage + k});
+    Reduce(ksp, (ReduceArgs){
+                    .nsum = 1, .count = ksp->pending[k].count, .partial = ksp->pending[k].partial, .dst = ksp->stage + k});
   SumStage(ksp, ksp->npending);
   for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
 }
@@ -218,7 +228,7 @@ void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
 
 void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip)
 {
-  double *partial = ksp->partials + PARTIALS * ksp->nblock;
+  double *partial = ksp->partials + PARTIALS * ksp->stride;
   bool several = PoiseSize(ksp->ctx) > 1;
   for (int first = 0; first < k; first += POISE_MAX_BATCH) {
     int batch = k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
