@@ -19,7 +19,7 @@ typedef struct PCOptions {
 
 static const PoiseOption options[] = {
     {"pc_type", POISE_OPTION_STRING, offsetof(PCOptions, type), "none", 0, 0, NULL,
-     "preconditioner: none, jacobi, pbjacobi"},
+     "preconditioner: none, jacobi, pbjacobi, ilu, icc, sor"},
     {0},
 };
 
@@ -100,6 +100,7 @@ PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
   PoiseMat keep;
   if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
   TRY(poiseMatShare(P, &keep));
+  pc->given += P != pc->P; /* their patterns are counted from the same number */
   PoiseMatDestroy(&pc->P);
   pc->P = keep;
   pc->state = 0;
@@ -123,6 +124,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   if (pc->type->options) {
     TRY(PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
     pc->state = 0;
+    pc->generation++;
   }
   return POISE_OK;
 }
@@ -142,9 +144,11 @@ PoiseErr PoisePCSetUp(PoisePC pc)
 
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
+  double flops = (double)r->layout->n, bytes = 24 * flops;
+  if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
   poiseLogBegin(pc->ctx, EVENT_PCApply);
   PoiseErr e = pc->type->apply(pc, r, z, skip, fuse);
-  poiseLogEnd(pc->ctx, EVENT_PCApply, (double)r->layout->n, 24.0 * (double)r->layout->n);
+  poiseLogEnd(pc->ctx, EVENT_PCApply, flops, bytes);
   return e;
 }
 
@@ -157,8 +161,9 @@ PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__, "P has %lld rows, r has %lld entries",
                       (long long)pc->P->rows->N, (long long)r->layout->N);
   TRY(PoiseAgree(pc->ctx, e));
-  TRY(poisePCApplyFuse(pc, r, z, NULL, NULL));
-  return poiseBufferSettle(&z->data);
+  e = poisePCApplyFuse(pc, r, z, NULL, NULL);
+  if (!e) e = poiseBufferSettle(&z->data);
+  return PoiseAgree(pc->ctx, e);
 }
 
 PoiseErr PoisePCView(PoisePC pc)
