@@ -72,6 +72,9 @@ static void TestCreateErrors(PoiseContext ctx)
   CHECK(!x);
   snprintf(words, sizeof words, "add up to %d, the global size is %d", 3 * size, 3 * size + 1);
   CHECK_ERR(PoiseVecCreate(ctx, 3, 3 * size + 1, &x), POISE_ERR_SIZE, words);
+  snprintf(words, sizeof words, "add up to %d, the global size is 99", 3 * size);
+  CHECK_ERR_OF(PoiseVecCreate(ctx, 3, last ? 99 : 3 * size, &x), last, POISE_ERR_SIZE, words);
+  CHECK(!x);
   double v[3] = {1, 2, 3};
   CHECK_ERR_OF(PoiseVecCreateArray(ctx, 3, POISE_DECIDE, last ? NULL : v, POISE_BORROW, &x), last, POISE_ERR_ARG,
                "array of 3 entries is NULL");
@@ -768,7 +771,7 @@ static void TestSizeErrors(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&y));
 }
 
-/* As many entries in all, but the first two ranks share them differently: only these can see it, and all must learn of it. */
+/* As many entries in all, but the first two ranks share them differently: these can see it, and all must learn of it. */
 static void TestLayoutErrors(PoiseContext ctx)
 {
   int rank = PoiseRank(ctx), size = PoiseSize(ctx), sees = rank < 2;
@@ -777,10 +780,10 @@ static void TestLayoutErrors(PoiseContext ctx)
   if (size == 1) TEST_SKIP("one rank has one layout");
   if (!CHECK_OK(PoiseVecCreate(ctx, 10, POISE_DECIDE, &x))) return;
   CHECK_OK(PoiseVecCreate(ctx, rank == 0 ? 11 : rank == 1 ? 9 : 10, POISE_DECIDE, &y));
-  CHECK_ERR_OF(PoiseVecDot(x, y, &v), sees, POISE_ERR_SIZE, "on rank");
-  CHECK_ERR_OF(PoiseVecMDot(x, 1, &y, &v), sees, POISE_ERR_SIZE, "on rank");
-  CHECK_ERR_OF(PoiseVecAXPYDot(x, 1, y, &v), sees, POISE_ERR_SIZE, "on rank");
-  CHECK_ERR_OF(PoiseAgree(ctx, PoiseVecAXPY(x, 1, y)), sees, POISE_ERR_SIZE, "on rank");
+  SampleMismatch(PoiseVecDot(x, y, &v), sees, POISE_ERR_SIZE, "on rank");
+  SampleMismatch(PoiseVecMDot(x, 1, &y, &v), sees, POISE_ERR_SIZE, "on rank");
+  SampleMismatch(PoiseVecAXPYDot(x, 1, y, &v), sees, POISE_ERR_SIZE, "on rank");
+  SampleMismatch(PoiseAgree(ctx, PoiseVecAXPY(x, 1, y)), sees, POISE_ERR_SIZE, "on rank");
   CHECK_OK(PoiseVecDestroy(&x));
   CHECK_OK(PoiseVecDestroy(&y));
 }

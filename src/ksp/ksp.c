@@ -30,9 +30,14 @@ SAME(NORM_PRECONDITIONED, POISE_KSP_NORM_PRECONDITIONED);
 SAME(NORM_UNPRECONDITIONED, POISE_KSP_NORM_UNPRECONDITIONED);
 SAME(NORM_NATURAL, POISE_KSP_NORM_NATURAL);
 
+#define KSP_TYPE(name) " " #name
+static const char type_help[] = "method:"
+#include "types.def"
+    ;
+#undef KSP_TYPE
+
 static const PoiseOption options[] = {
-    {"ksp_type", POISE_OPTION_STRING, offsetof(KSPOptions, type), "gmres", 0, 0, NULL,
-     "method: cg, bicgstab (also bcgs), gmres"},
+    {"ksp_type", POISE_OPTION_STRING, offsetof(KSPOptions, type), "gmres", 0, 0, NULL, type_help},
     {"ksp_rtol", POISE_OPTION_REAL, offsetof(KSPOptions, rtol), "1e-5", 0, 1, NULL, "relative tolerance"},
     {"ksp_atol", POISE_OPTION_REAL, offsetof(KSPOptions, atol), "1e-50", 0, 1e300, NULL, "absolute tolerance"},
     {"ksp_divtol", POISE_OPTION_REAL, offsetof(KSPOptions, dtol), "1e4", 0, 1e300, NULL, "growth taken for divergence"},
@@ -138,10 +143,12 @@ const char *PoiseKSPType(PoiseKSP ksp)
 PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep;
+  int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
   if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(PoisePCSetOperator(ksp->pc, P ? P : A));
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
-  if (!ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows)) poiseKSPRelease(ksp);
+  if (differs) poiseKSPRelease(ksp);
   if (A != ksp->A) poiseKSPForget(ksp); /* now: another matrix may come to lie where this one was */
   PoiseMatDestroy(&ksp->A);
   ksp->A = keep;
@@ -264,16 +271,18 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
   int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
-  int arrays = PARTIALS + (ksp->type->array ? POISE_MAX_BATCH : 0);
   void *pinned = NULL;
   ksp->layout = poiseLayoutShare(ksp->A->rows);
   ksp->nblock = POISE_NBLOCKS(ksp->layout->n);
+  ksp->stride = poiseMatPartials(ksp->A) > ksp->nblock ? poiseMatPartials(ksp->A) : ksp->nblock;
   ksp->array_size = ksp->type->array ? ksp->type->array(ksp) : 0;
+  int64_t batch = ksp->type->array ? POISE_MAX_BATCH * ksp->nblock : 0;
   for (ksp->ring = 64; ksp->ring < 4 * most;) ksp->ring *= 2;
   TRY(poiseBufferCreate(dev, POISE_SLOTS * sizeof(double), "solver scalars", &ksp->slot_buffer));
   TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
   TRY(poiseBufferCreate(dev, (size_t)ksp->array_size * sizeof(double), "solver array", &ksp->array_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)(arrays * ksp->nblock) * sizeof(double), "solver partial sums", &ksp->partial_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)(PARTIALS * ksp->stride + batch) * sizeof(double), "solver partial sums",
+                        &ksp->partial_buffer));
   TRY(dev->ops->alloc_pinned(dev, (size_t)(2 * (POISE_SLOTS + POISE_COMM_WIDTH) + ksp->ring) * sizeof(double),
                              "residual norms", &pinned));
   ksp->pinned = pinned;
@@ -287,14 +296,29 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
 }
 
+/* Partials that a skipped kernel never wrote are summed all the same, to no effect: they shall be numbers. */
+static PoiseErr ClearPartials(PoiseKSP ksp)
+{
+  PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->partial_buffer.bytes / sizeof(double))};
+  TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &a.out[0]));
+  return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
+}
+
+static PoiseErr AllocateVectors(PoiseKSP ksp)
+{
+  for (int k = 0; k < ksp->nwork; k++) {
+    TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
+    TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
+  }
+  return POISE_OK;
+}
+
 PoiseErr poiseKSPAllocate(PoiseKSP ksp)
 {
-  double *p;
-  PoiseErr e = PoiseAgree(ksp->ctx, AllocateBuffers(ksp));
-  for (int k = 0; !e && k < ksp->nwork; k++) {
-    e = poiseVecCreateLayout(ksp->layout, &ksp->work[k]);
-    if (!e) e = PoiseAgree(ksp->ctx, poiseVecWrite(ksp->work[k], &p));
-  }
+  PoiseErr e = AllocateBuffers(ksp);
+  if (!e) e = ClearPartials(ksp);
+  if (!e) e = AllocateVectors(ksp);
+  e = PoiseAgree(ksp->ctx, e);
   if (e) poiseKSPRelease(ksp);
   return e;
 }
@@ -342,8 +366,10 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   PoiseNormType norm;
   TRY(PoiseAgree(ksp->ctx, Check(ksp)));
   TRY(ChooseNorm(ksp, &side, &norm));
+  int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
-  if (side != ksp->side || ksp->options.replay > ksp->ring / 4) poiseKSPRelease(ksp);
+  if (larger || side != ksp->side || ksp->options.replay > ksp->ring / 4) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
   ksp->eager = WhyEager(ksp);

@@ -77,7 +77,8 @@ struct PoiseKSP_s {
   double **v; /* device pointers of work */
   Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
   double *slots, *array, *partials, *stage; /* device pointers */
-  int64_t array_size, nblock;
+  int64_t array_size, nblock; /* partials of a phase */
+  int64_t stride;             /* room for those of whatever leaves most */
   /* host-visible: two copies of the slots, what sums over ranks receive and send, the ring of norms */
   double *pinned, *status[2], *staged, *summed, *norms;
   Convergence conv;
@@ -149,7 +150,7 @@ void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */
 PoiseErr poiseKSPAllocate(PoiseKSP ksp);
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 /* Give the norms up to iteration `last` to history and monitors. */
-PoiseErr poiseKSPReport(PoiseKSP ksp, PoiseInt last);
+void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
 
 extern const KSPType poiseKSPType_gmres;

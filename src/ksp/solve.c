@@ -44,8 +44,17 @@ static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec
   poiseKSPFailed(ksp, poiseVecUpdate(y, &p));
 }
 
+/* A product leaves as many partials of its dots as it has blocks. */
+static void CountPartials(PoiseKSP ksp, const Fuse *f)
+{
+  for (int k = 0; k < f->ndot; k++)
+    for (int p = 0; p < ksp->npending; p++)
+      if (ksp->pending[p].partial == f->partial[k]) ksp->pending[p].count = poiseMatPartials(ksp->A);
+}
+
 void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
+  if (f) CountPartials(ksp, f);
   Product(ksp, one, x, zero, y, f);
 }
 
@@ -120,7 +129,7 @@ void poiseKSPZero(PoiseKSP ksp, PoiseVec x)
 
 static double *Pend(PoiseKSP ksp, int slot)
 {
-  double *partial = ksp->partials + ksp->next_partial * ksp->nblock;
+  double *partial = ksp->partials + ksp->next_partial * ksp->stride;
   ksp->next_partial = (ksp->next_partial + 1) % PARTIALS;
   ksp->pending[ksp->npending++] = (Sum){partial, ksp->nblock, ksp->slots + slot};
   return partial;
@@ -164,15 +173,25 @@ static void SumPending(PoiseKSP ksp)
 {
   if (PoiseSize(ksp->ctx) == 1 || !ksp->npending) return;
   for (int k = 0; k < ksp->npending; k++)
-    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = ksp->nblock, .partial = ksp->pending[k].partial, .dst = ksp->stage + k});
+    Reduce(ksp, (ReduceArgs){
+                    .nsum = 1, .count = ksp->pending[k].count, .partial = ksp->pending[k].partial, .dst = ksp->stage + k});
   SumStage(ksp, ksp->npending);
   for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
+}
+
+/* Vectors that a phase moves; one that is read and written stands in in[] and out[]. */
+static double Streams(const PhaseArgs *a)
+{
+  double streams = 0;
+  for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
+  return streams;
 }
 
 static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, int dot0, int dot1)
 {
   int dot[] = {dot0, dot1};
   SumPending(ksp);
+  poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
   a.id = id;
   a.n = rows;
   a.parity = ksp->parity;
@@ -180,11 +199,12 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, int dot
   a.array = ksp->array;
   a.conv = ksp->conv;
   a.nsum = ksp->npending;
-  memcpy(a.sum, ksp->pending, sizeof a.sum);
+  memcpy(a.sum, ksp->pending, (size_t)ksp->npending * sizeof *a.sum);
   ksp->npending = 0;
   for (int k = 0; k < 2; k++)
     if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k]);
   poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_phase, &a, sizeof a));
+  poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
 }
 
 void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
@@ -199,14 +219,16 @@ void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
 
 void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip)
 {
-  double *partial = ksp->partials + PARTIALS * ksp->nblock;
+  double *partial = ksp->partials + PARTIALS * ksp->stride;
   bool several = PoiseSize(ksp->ctx) > 1;
   for (int first = 0; first < k; first += POISE_MAX_BATCH) {
     int batch = k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
     MdotArgs m = {.n = ksp->layout->n, .stride = ksp->nblock, .k = batch, .y = y, .skip = skip, .partial = partial};
     ReduceArgs r = {.nsum = batch, .stride = ksp->nblock, .count = ksp->nblock, .partial = partial, .dst = dst + first};
     for (int j = 0; j < batch; j++) m.x[j] = x[first + j];
+    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
     poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_mdot, &m, sizeof m));
+    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * batch * (double)m.n, 8.0 * (batch + 1) * (double)m.n);
     if (several) {
       r.dst = ksp->stage;
       Reduce(ksp, r);
@@ -232,7 +254,9 @@ void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const dou
     for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
     first += batch;
     if (f && first == k) m.fuse = *f;
+    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
     poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_maxpy, &m, sizeof m));
+    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * batch * (double)m.n, 8.0 * (batch + 2) * (double)m.n);
   } while (first < k);
 }
 
@@ -264,7 +288,7 @@ static bool Look(PoiseKSP ksp, const double *status)
   bool done = status[SLOT_DONE] != 0;
   ksp->its = (PoiseInt)(done ? status[SLOT_ITS_FINAL] : fmax(status[SLOT_ITS], status[SLOT_ITS_ODD]));
   ksp->reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
-  poiseKSPFailed(ksp, poiseKSPReport(ksp, ksp->its));
+  poiseKSPReport(ksp, ksp->its);
   return done;
 }
 
@@ -280,18 +304,26 @@ static PoiseKSPReason HostTest(PoiseKSP ksp)
   return reason;
 }
 
-/* Whether to stop for a reason of the host's. Other ranks do not know before their next sum that work queued on a device or a
-   user's function failed, nor what the user's test said there (it may look at a clock): ask, where that can happen. */
+/* Whether some rank has failed. Others do not know before their next sum that work queued on a device or a user's function
+   failed: ask, where that can happen, before users' functions are called, as these may be collective. */
+static bool Failed(PoiseKSP ksp)
+{
+  bool several = PoiseSize(ksp->ctx) > 1, ask = !Dev(ksp)->ops->is_host || ksp->test || ksp->nmonitors;
+  int64_t failed = ksp->failed != POISE_OK;
+  if (several && ask) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, &failed, 1));
+  if (!several || ask) ksp->stop = ksp->stop || failed;
+  return ksp->stop;
+}
+
+/* Whether the user's test stops the solve, on any rank (it may look at a clock). */
 static bool HostStops(PoiseKSP ksp)
 {
   enum { SAID = 100 }; /* any reason is a positive number */
-  bool several = PoiseSize(ksp->ctx) > 1, ask = !Dev(ksp)->ops->is_host || ksp->test || ksp->nmonitors;
   PoiseKSPReason reason = HostTest(ksp);
-  int64_t word[2] = {ksp->failed != POISE_OK, reason == POISE_ITERATING ? 0 : SAID + (int)reason};
-  if (several && ask) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, word, 2));
-  if (!several || ask) ksp->stop = ksp->stop || word[0];
-  if (word[1]) ksp->reason = (PoiseKSPReason)(word[1] - SAID);
-  return ksp->stop || word[1];
+  int64_t word = reason == POISE_ITERATING ? 0 : SAID + (int)reason;
+  if (ksp->test) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, &word, 1));
+  if (word) ksp->reason = (PoiseKSPReason)(word - SAID);
+  return word;
 }
 
 static void Eager(PoiseKSP ksp)
@@ -300,7 +332,8 @@ static void Eager(PoiseKSP ksp)
     PoiseErr e = CopySlots(ksp, ksp->status[0]);
     if (!e) e = poiseDeviceSync(Dev(ksp));
     poiseKSPFailed(ksp, e);
-    over = !e && Look(ksp, ksp->status[0]);
+    if (Failed(ksp)) return;
+    over = Look(ksp, ksp->status[0]);
     over = HostStops(ksp) || over;
     if (!over) Step(ksp);
   }
@@ -375,7 +408,7 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(poiseBufferUpdate(&ksp->slot_buffer, DEVICE, &ksp->slots));
   TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
-  if (ksp->array_size) TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array));
+  TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array)); /* NULL when it has no entries */
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   ksp->pointwise = ksp->pc->type->pointwise != NULL;
   ksp->point = NULL;

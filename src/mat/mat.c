@@ -18,8 +18,14 @@ typedef struct MatOptions {
   PoiseInt block_size;
 } MatOptions;
 
+#define MAT_TYPE(name) " " #name
+static const char type_help[] = "storage format of the product:"
+#include "types.def"
+    ;
+#undef MAT_TYPE
+
 static const PoiseOption options[] = {
-    {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, "storage format of the product"},
+    {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, type_help},
     {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, 32, NULL, "unknowns per node"},
     {0},
 };
@@ -208,6 +214,11 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
   return POISE_OK;
 }
 
+int64_t poiseMatPartials(PoiseMat A)
+{
+  return A->type->fuse ? A->csr.nblock : POISE_NBLOCKS(A->rows->n);
+}
+
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
 double poiseMatBytes(PoiseMat A)
@@ -308,7 +319,7 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
   if (!e && u != y) e = poiseVecRead(u, &f.u[0]); /* NULL: (y, y) */
   if (!e) e = poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &f.partial[0]);
   e = Product(A, e, 1, x, 0, y, &f);
-  return poiseReduceFinish(A->ctx, e, 1, POISE_NBLOCKS(A->rows->n), false, dot);
+  return poiseReduceFinish(A->ctx, e, 1, poiseMatPartials(A), false, dot);
 }
 
 PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)

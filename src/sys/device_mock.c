@@ -3,6 +3,7 @@
   The mock device: an accelerator without one, to test the offload design. Its memory is separate heap blocks filled with NaN;
   its stream runs late, only when somebody waits; its graphs record and replay the queue. It finds
   - pointers into freed blocks in the arguments of a kernel or copy when it runs (so also in a replay),
+  - blocks freed twice,
   - reads without a wait (the target of a copy to the host is poisoned until the copy has run),
   - waits, allocations, captures and replays inside a capture, where a real device would refuse them.
   Kernels are the host's, so host and mock give the same bits.
@@ -45,7 +46,7 @@ typedef struct Mock {
   Queue queue;
   int64_t enqueued, executed; /* ops so far: an event is a value of `enqueued` */
   Graph *capturing;
-  Block *block; /* live device blocks */
+  Block *block; /* live blocks, of the device and pinned ones */
   int64_t nblock, block_capacity;
   Block freed[QUARANTINE];
   int next_freed;
@@ -66,7 +67,7 @@ static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
   q->tail -= q->head;
   q->head = 0;
   if (q->tail + bytes <= q->capacity) return POISE_OK;
-  size_t capacity = 2 * (q->tail + bytes) + 4096;
+  size_t capacity = 2 * (q->tail + bytes) + 65536; /* so that a solve like the one before seldom grows it */
   TRY(poiseRealloc(dev->ctx, capacity, q->tail, "mock queue", &q->data));
   q->capacity = capacity;
   return POISE_OK;
@@ -267,7 +268,11 @@ static void Free(Device *dev, void *p)
   if (!p) return;
   Run(dev, mock->enqueued);
   while (k < mock->nblock && mock->block[k].p != p) k++;
-  if (k == mock->nblock) return;
+  if (k == mock->nblock) {
+    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__, "a free of %p, where no block starts", p);
+    if (!dev->failed) dev->failed = e;
+    return;
+  }
   Block *old = &mock->freed[mock->next_freed];
   free(old->p);
   *old = mock->block[k];
@@ -275,16 +280,6 @@ static void Free(Device *dev, void *p)
   mock->next_freed = (mock->next_freed + 1) % QUARANTINE;
   mock->block[k] = mock->block[--mock->nblock];
   poiseFreeCount(dev->ctx);
-}
-
-static PoiseErr AllocPinned(Device *dev, size_t bytes, const char *what, void **p)
-{
-  return poiseAlloc(dev->ctx, bytes, what, p);
-}
-
-static void FreePinned(Device *dev, void *p)
-{
-  poiseFree(dev->ctx, &p);
 }
 
 static PoiseErr Create(Device *dev)
@@ -310,8 +305,8 @@ const DeviceOps poiseDevice_mock = {
     .destroy = Destroy,
     .alloc = Alloc,
     .free = Free,
-    .alloc_pinned = AllocPinned,
-    .free_pinned = FreePinned,
+    .alloc_pinned = Alloc,
+    .free_pinned = Free,
     .copy = EnqueueCopy,
     .launch = Enqueue,
     .sync = Sync,

@@ -123,12 +123,13 @@ typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
 typedef struct DeviceOps {
   const char *name;
-  bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
-  const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
+  bool is_host;                                     /* device memory is host memory: a Buffer keeps one copy */
+  const KernelFn *kernel;                           /* by KERNEL_...; NULL entries are missing */
+  int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 8 .. 256, or POISE_BLOCK; NULL: that */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
-  void (*free)(Device *, void *p);
+  void (*free)(Device *, void *p); /* once all that was enqueued is done: also the host memory it copies from may go then */
   PoiseErr (*alloc_pinned)(Device *, size_t bytes, const char *what, void **p); /* seen by host and device */
   void (*free_pinned)(Device *, void *p);
   PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */
