@@ -162,7 +162,7 @@ static void Orthonormalise(double q[][N], int k, double *w)
 }
 
 /* What the changing preconditioner of the tests multiplies M^-1 by in its k-th application. */
-static double Factor(int k)
+static double DenseFactor(int k)
 {
   return 1 + 0.5 * (k % 3);
 }
@@ -178,7 +178,7 @@ static void MinimalResidual(const Dense *d, bool symmetric, bool changing, int r
     norms[k] = Norm(r);
     if (j % restart == 0) j = 0;
     if (j == 0) memcpy(v[0], r, sizeof r), Orthonormalise(v, 0, v[0]);
-    for (int i = 0; i < N; i++) u[i] = v[j][i] * (symmetric ? sqrt(d->m[i]) : d->m[i] * (changing ? Factor(k) : 1));
+    for (int i = 0; i < N; i++) u[i] = v[j][i] * (symmetric ? sqrt(d->m[i]) : d->m[i] * (changing ? DenseFactor(k) : 1));
     for (int i = 0; i < N; i++) q[j % STEPS][i] = (symmetric ? sqrt(d->m[i]) : 1) * Dot(d->a[i], u);
     if (k == STEPS) return;
     memcpy(v[j + 1], q[j], sizeof r);
@@ -335,7 +335,7 @@ static PoiseErr ApplyChanging(PoisePC pc, PoiseVec r, PoiseVec z, const double *
   Changing *c = pc->data;
   (void)skip, (void)fuse;
   TRY(PoiseVecPointwiseMult(z, c->m, r));
-  return PoiseVecScale(z, Factor(c->applied++));
+  return PoiseVecScale(z, DenseFactor(c->applied++));
 }
 
 static PoiseErr SetUpChanging(PoisePC pc)

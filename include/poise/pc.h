@@ -13,7 +13,13 @@ typedef struct PoisePC_s *PoisePC;
 
 POISE_API PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc);
 POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
-/* "none", "jacobi" (inverse diagonal), "pbjacobi" (inverse diagonal blocks of the matrix's block size). -pc_type */
+/*
+  "none", "jacobi" (inverse diagonal), "pbjacobi" (inverse diagonal blocks of the matrix's block size); and, each on the block
+  that a rank owns (on several ranks this is block Jacobi with one block per rank):
+  "ilu", "icc"  incomplete LU and Cholesky factors without fill (level 0); icc reads the upper triangle of a symmetric pattern
+  "sor"         sweeps of successive over-relaxation, by default one forward and one backward (SSOR)
+  -pc_type
+*/
 POISE_API PoiseErr PoisePCSetType(PoisePC pc, const char *type);
 POISE_API const char *PoisePCType(PoisePC pc); /* lent; not collective */
 /* The matrix the preconditioner is built from. A reference is taken. */
@@ -22,7 +28,7 @@ POISE_API PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P);
 POISE_API PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix);
 POISE_API PoiseErr PoisePCSetFromOptions(PoisePC pc);
 /* Build M from P's present values; called by PoiseKSPSetUp. Does nothing when P did not change. A zero or missing diagonal
-   entry, or a singular block, is POISE_ERR_NUMERIC naming the row. */
+   entry, a singular block, or a zero pivot, is POISE_ERR_NUMERIC naming the row. */
 POISE_API PoiseErr PoisePCSetUp(PoisePC pc);
 POISE_API PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z); /* z = M^-1 r */
 POISE_API PoiseErr PoisePCView(PoisePC pc);

@@ -109,6 +109,7 @@ PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
   if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1)); /* on any rank: to build is collective */
   TRY(poiseMatShare(P, &keep));
   pc->built = pc->built && !differs;
+  pc->given += P != pc->P; /* their patterns are counted from the same number */
   PoiseMatDestroy(&pc->P);
   pc->P = keep;
   pc->state = 0;
@@ -132,6 +133,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   if (pc->type->options) {
     TRY(PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
     pc->state = 0;
+    pc->generation++;
   }
   return POISE_OK;
 }
@@ -153,9 +155,11 @@ PoiseErr PoisePCSetUp(PoisePC pc)
 
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
+  double flops = (double)r->layout->n, bytes = 24 * flops;
+  if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
   poiseLogBegin(pc->ctx, EVENT_PCApply);
   PoiseErr e = pc->type->apply(pc, r, z, skip, fuse);
-  poiseLogEnd(pc->ctx, EVENT_PCApply, (double)r->layout->n, 24.0 * (double)r->layout->n);
+  poiseLogEnd(pc->ctx, EVENT_PCApply, flops, bytes);
   return e;
 }
 
@@ -168,8 +172,9 @@ PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__, "P has %lld rows, r has %lld entries",
                       (long long)pc->P->rows->N, (long long)r->layout->N);
   TRY(PoiseAgree(pc->ctx, e));
-  TRY(poisePCApplyFuse(pc, r, z, NULL, NULL));
-  return poiseBufferSettle(&z->data);
+  e = poisePCApplyFuse(pc, r, z, NULL, NULL);
+  if (!e) e = poiseBufferSettle(&z->data);
+  return PoiseAgree(pc->ctx, e);
 }
 
 PoiseErr PoisePCView(PoisePC pc)

@@ -17,6 +17,8 @@ typedef struct PCType {
   /* M^-1 as a diagonal, on the device (NULL: the identity), for solvers that apply it inside their vector phases; NULL here
      when M is none. */
   PoiseErr (*pointwise)(PoisePC, const double **d);
+  /* Of one application, beside what nested events count; NULL: one flop and 24 bytes per row. */
+  void (*cost)(PoisePC, double *flops, double *bytes);
   PoiseErr (*view)(PoisePC);
   void (*destroy)(PoisePC); /* of pc->data's contents */
 } PCType;
@@ -28,7 +30,8 @@ struct PoisePC_s {
   PoiseMat P;
   int64_t state, pattern; /* of P when M was built; 0: not built */
   bool built;             /* there is an M of P's layout, be it an old one */
-  int64_t generation;     /* counts rebuilds that move arrays */
+  int64_t given;          /* counts the matrices that were P */
+  int64_t generation;     /* counts rebuilds that move arrays or change what is enqueued */
   int64_t builds;         /* counts all */
   char *prefix;
 };
@@ -47,5 +50,67 @@ typedef struct Blocks {
 PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *blocks, int b, bool fix);
 PoiseErr poiseBlocksApply(PoisePC pc, Blocks *blocks, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 void poiseBlocksDestroy(Blocks *blocks);
+
+/* ---- triangles.c: sweeps over the triangles of the block that a rank owns, for ilu, icc and sor ------------------------ */
+
+typedef struct Triangular {
+  int64_t given, pattern;             /* of the matrix it was built for; 0: not built */
+  int64_t built;                      /* counts how often */
+  Buffer begin, diag, end;            /* begin and end are used only when rows have ghosts: else they are P's offsets */
+  Buffer start[2], first[2], last[2]; /* levels of forward and backward sweeps */
+  int64_t count[2], groups, nz;       /* nz: entries of the block */
+} Triangular;
+
+/* Find the triangles and the levels, when the pattern is new; local. guess: sweeps will start from a guess, so that a row must
+   not be changed before those that read its old value. POISE_ERR_NUMERIC names a row without a diagonal entry. */
+PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool guess);
+/* The kernels' view of them on a side. */
+PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
+PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
+/* Launch a sweep from what the caller has set in a: all but t and levels. */
+PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
+PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
+double poiseTriangularBytes(PoisePC pc, const Triangular *t);   /* read by one sweep over both triangles, without vectors */
+void poiseTriangularDestroy(Triangular *t);
+
+/* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is a Factor ---------------------------------- */
+
+typedef struct Factor {
+  int shift_type; /* POISE_FACTOR_SHIFT's index */
+  double shift_amount, zero_pivot;
+  Triangular triangular;
+  int64_t built, checked; /* triangular.built when memory was allocated; when the pattern was found to be symmetric (icc) */
+  Buffer lu, d, result;
+  double shift; /* that was needed */
+  int tries;    /* shifts tried */
+} Factor;
+
+#define POISE_FACTOR_OPTIONS(shift)                                                                                     \
+  {"pc_factor_shift_type",                                                                                              \
+   POISE_OPTION_CHOICE,                                                                                                 \
+   offsetof(Factor, shift_type),                                                                                        \
+   shift,                                                                                                               \
+   0,                                                                                                                   \
+   0,                                                                                                                   \
+   "none|nonzero|positive_definite|inblocks",                                                                           \
+   "what is done about pivots that are zero, or not positive"},                                                         \
+      {"pc_factor_shift_amount",                                                                                        \
+       POISE_OPTION_REAL,                                                                                               \
+       offsetof(Factor, shift_amount),                                                                                  \
+       "2.220446049250313e-14",                                                                                         \
+       0,                                                                                                               \
+       INFINITY,                                                                                                        \
+       NULL,                                                                                                            \
+       "first shift of the diagonal (nonzero), or what is added to a zero pivot (inblocks)"},                           \
+  {                                                                                                                     \
+    "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Factor, zero_pivot), "2.220446049250313e-14", 0, INFINITY, NULL, \
+        "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"                        \
+  }
+
+PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
+PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
+PoiseErr poiseFactorView(PoisePC pc);
+void poiseFactorDestroy(PoisePC pc);
 
 #endif

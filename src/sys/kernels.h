@@ -231,6 +231,64 @@ typedef struct { /* y_block = D_block x_block for n = rows, b x b column-major b
   Fuse fuse;
 } BlockApplyArgs;
 
+/* The strict triangles of the square block of owned columns inside a rank's CSR: entries [begin_i, diag_i) and (diag_i, end_i) of
+   row i, columns ascending. Offsets are int64 if wide, else int32. */
+typedef struct {
+  int64_t n;
+  int wide;
+  const void *begin, *diag, *end;
+  const int32_t *col;
+} Triangles;
+
+POISE_INLINE int64_t poiseOffset(const Triangles *t, const void *offsets, int64_t i)
+{
+  return t->wide ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
+}
+
+/* An order of rows that depend on each other: groups g of consecutive rows [first[g], last[g]), to be done one by one; the groups
+   of one level, start[l] <= g < start[l + 1], do not depend on each other. */
+typedef struct {
+  int64_t count, groups; /* count: levels */
+  const int32_t *start, *first, *last;
+} Levels;
+
+enum { SWEEP_LOWER = 1, SWEEP_UPPER = 2 };
+
+/* y_i = keep y_i + scale d_i (x_i - sum of val_ij y_j over the triangles in parts), row after row, backward or forward, so that y_j
+   is new for the rows passed; then dots of y. d NULL: ones; x NULL: zeros; x may be y. keep = 0 overwrites whatever y_i held. */
+typedef struct {
+  Triangles t;
+  Levels levels; /* an order with the same result */
+  int parts, backward;
+  double keep, scale;
+  const double *val, *d, *x, *skip;
+  double *y;
+  Fuse fuse;
+} SweepArgs;
+
+/*
+  A + shift I = L U on the pattern of A, that is without fill: L, whose diagonal is 1, and U without its diagonal go where A's
+  entries are, the inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L = (D^-1 U)^T.
+  A pivot is refused, and its d is 0, when it is not finite or |pivot| (pivot, if positive) is at most zero, or zero times the
+  sum of the |entries| beside it if relative; replace != 0 is added to such pivots instead.
+*/
+typedef struct {
+  Triangles t;
+  Levels levels; /* of the lower triangle */
+  int symmetric, positive, relative;
+  double shift, zero, replace;
+  const double *a;
+  double *lu, *d;
+  double *refused; /* the first row whose pivot was refused, or -1; and that pivot */
+} FactorArgs;
+
+typedef struct { /* *lack = the largest of floor and sum of |a_ij|, j != i, - a_ii over the rows: what dominance lacks */
+  Triangles t;
+  double floor;
+  const double *a;
+  double *lack;
+} DominanceArgs;
+
 enum {
 #define KERNEL(name, Args) KERNEL_##name,
 #include "kernels.def"

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Incomplete factors without fill, on the pattern of the rank's own block: set-up with shifts, application, and the host's
+  kernels. The factors' entries stand where P's are, so that P's columns serve both and new values need no allocation.
+
+  Shifts are PETSc's: nonzero adds shift_amount to the whole diagonal, twice as much at each further try; positive_definite looks,
+  by bisection in at most 5 steps, for a small part of the shift that would make the block diagonally dominant; inblocks
+  adds shift_amount to each zero pivot.
+*/
+#include "triangles_host.h"
+
+enum { NONE, NONZERO, POSITIVE_DEFINITE, INBLOCKS }; /* in the order of POISE_FACTOR_OPTIONS */
+enum { BISECTIONS = 5, REFUSED_ROW = 0, REFUSED_PIVOT = 1, LACK = 0, RESULTS = 2 };
+
+typedef struct Search { /* for a shift */
+  double shift, top, low, high, fraction;
+  int tries;
+} Search;
+
+/* ---- set-up --------------------------------------------------------------------------------------------------------------- */
+
+/* Is there an entry (j, i) for each entry (i, j)? Where a symmetric matrix is stored so, its lower triangle is not needed. */
+static PoiseErr CheckSymmetric(PoisePC pc, Factor *f)
+{
+  Triangles t;
+  if (f->checked == f->triangular.built) return POISE_OK;
+  TRY(poiseTriangularView(pc, &f->triangular, HOST, &t));
+  for (int64_t i = 0; i < t.n; i++)
+    for (int64_t k = poiseOffset(&t, t.begin, i); k < poiseOffset(&t, t.end, i); k++) {
+      int64_t j = t.col[k], end = poiseOffset(&t, t.end, j),
+              at = poiseSeek(t.col, poiseOffset(&t, t.begin, j), end, (int32_t)i);
+      long long first = (long long)pc->P->rows->begin;
+      if (at == end || t.col[at] != i)
+        FAIL(POISE_ERR_NUMERIC,
+             "entry (%lld, %lld) is stored and (%lld, %lld) is not: icc needs a symmetric pattern, ilu does not", first + i,
+             first + j, first + j, first + i);
+    }
+  f->checked = f->triangular.built;
+  return POISE_OK;
+}
+
+static void Release(Factor *f)
+{
+  poiseBufferDestroy(&f->lu);
+  poiseBufferDestroy(&f->d);
+  poiseBufferDestroy(&f->result);
+}
+
+static PoiseErr Allocate(PoisePC pc, Factor *f)
+{
+  Device *dev = pc->ctx->device;
+  if (f->built == f->triangular.built) return POISE_OK;
+  Release(f);
+  TRY(poiseBufferCreate(dev, (size_t)pc->P->csr.nz * sizeof(double), "incomplete factors", &f->lu));
+  TRY(poiseBufferCreate(dev, (size_t)pc->P->csr.m * sizeof(double), "inverse pivots", &f->d));
+  TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &f->result));
+  f->built = f->triangular.built;
+  return POISE_OK;
+}
+
+/* result[REFUSED_...]: of a factorisation with this shift. */
+static PoiseErr Try(PoisePC pc, Factor *f, bool symmetric, double shift, const double **result)
+{
+  FactorArgs a = {.symmetric = symmetric,
+                  .positive = f->shift_type == POSITIVE_DEFINITE,
+                  .relative = f->shift_type == POSITIVE_DEFINITE || f->shift_type == NONZERO,
+                  .shift = shift,
+                  .zero = f->zero_pivot,
+                  .replace = f->shift_type == INBLOCKS ? f->shift_amount : 0};
+  TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
+  TRY(poiseTriangularLevels(&f->triangular, 0, &a.levels));
+  TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
+  TRY(poiseBufferWrite(&f->lu, DEVICE, &a.lu));
+  TRY(poiseBufferWrite(&f->d, DEVICE, &a.d));
+  TRY(poiseBufferWrite(&f->result, DEVICE, &a.refused));
+  TRY(poiseLaunch(pc->ctx->device, KERNEL_factor, &a, sizeof a));
+  return poiseBufferRead(&f->result, HOST, result);
+}
+
+/* What the diagonal lacks for dominance, and a tenth more. */
+static PoiseErr FindTop(PoisePC pc, Factor *f, double *top)
+{
+  DominanceArgs a = {.floor = f->zero_pivot};
+  const double *result;
+  TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
+  TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
+  TRY(poiseBufferWrite(&f->result, DEVICE, &a.lack));
+  TRY(poiseLaunch(pc->ctx->device, KERNEL_dominance, &a, sizeof a));
+  TRY(poiseBufferRead(&f->result, HOST, &result));
+  *top = 1.1 * result[LACK];
+  return POISE_OK;
+}
+
+static PoiseErr NoPivot(PoisePC pc, const Factor *f, const Search *s, double row, double pivot)
+{
+  const char *prefix = pc->prefix ? pc->prefix : "";
+  long long global = (long long)pc->P->rows->begin + (long long)row;
+  if (pivot - pivot != 0)
+    FAIL(POISE_ERR_NUMERIC,
+         "%s: the pivot of row %lld is %g: an entry of that row or of one that it depends on is not finite", pc->type->name,
+         global, pivot);
+  if (s->tries)
+    FAIL(POISE_ERR_NUMERIC, "%s: the pivot of row %lld is %g after %d shifts of the diagonal, the last by %g",
+         pc->type->name, global, pivot, s->tries, s->shift);
+  FAIL(POISE_ERR_NUMERIC,
+       "%s: the pivot of row %lld is %g, and %g counts as zero (-%spc_factor_zeropivot): try -%spc_factor_shift_type "
+       "nonzero or "
+       "positive_definite, or another preconditioner",
+       pc->type->name, global, pivot, f->zero_pivot, prefix, prefix);
+}
+
+/* After a refused pivot: the next shift to try; *more is false when there is none. */
+static PoiseErr NextShift(PoisePC pc, Factor *f, Search *s, bool *more)
+{
+  *more = f->shift_type == NONZERO || (f->shift_type == POSITIVE_DEFINITE && s->tries <= BISECTIONS);
+  if (f->shift_type == NONZERO) {
+    s->shift = s->tries ? 2 * s->shift : f->shift_amount;
+    *more = s->shift > 0 && s->shift - s->shift == 0;
+  } else if (*more) {
+    if (!s->tries) TRY(FindTop(pc, f, &s->top));
+    if (s->tries < BISECTIONS) s->low = s->fraction;
+    s->fraction = s->tries < BISECTIONS ? (s->low + s->high) / 2 : s->high;
+    s->shift = s->fraction * s->top;
+  }
+  s->tries += *more;
+  return POISE_OK;
+}
+
+/* After a success: perhaps less will do. */
+static bool SmallerShift(const Factor *f, Search *s)
+{
+  if (f->shift_type != POSITIVE_DEFINITE || s->fraction == 0 || s->tries >= BISECTIONS) return false;
+  s->high = s->fraction;
+  s->fraction = (s->low + s->high) / 2;
+  s->shift = s->fraction * s->top;
+  s->tries++;
+  return true;
+}
+
+static PoiseErr Factorise(PoisePC pc, Factor *f, bool symmetric)
+{
+  Search s = {.high = 1};
+  bool more = true;
+  while (more) {
+    const double *result;
+    TRY(Try(pc, f, symmetric, s.shift, &result));
+    double row = result[REFUSED_ROW], pivot = result[REFUSED_PIVOT];
+    if (row < 0) {
+      f->shift = s.shift;
+      f->tries = s.tries;
+      more = SmallerShift(f, &s);
+      continue;
+    }
+    more = pivot - pivot == 0;
+    if (more) TRY(NextShift(pc, f, &s, &more));
+    if (!more) return NoPivot(pc, f, &s, row, pivot);
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
+{
+  Factor *f = pc->data;
+  TRY(poiseTriangularSetup(pc, &f->triangular, false));
+  if (symmetric) TRY(CheckSymmetric(pc, f));
+  TRY(Allocate(pc, f));
+  return Factorise(pc, f, symmetric);
+}
+
+/* ---- application ---------------------------------------------------------------------------------------------------------- */
+
+PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  Factor *f = pc->data;
+  SweepArgs lower = {.parts = SWEEP_LOWER, .scale = 1, .skip = skip};
+  TRY(poiseBufferRead(&f->lu, DEVICE, &lower.val));
+  TRY(poiseVecRead(r, &lower.x));
+  TRY(skip ? poiseVecUpdate(z, &lower.y) : poiseVecWrite(z, &lower.y)); /* skipped, z keeps its content */
+  SweepArgs upper = lower;
+  upper.parts = SWEEP_UPPER;
+  upper.backward = 1;
+  upper.x = upper.y;
+  if (fuse) upper.fuse = *fuse;
+  TRY(poiseBufferRead(&f->d, DEVICE, &upper.d));
+  TRY(poiseTriangularSweep(pc, &f->triangular, &lower));
+  return poiseTriangularSweep(pc, &f->triangular, &upper);
+}
+
+void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
+{
+  const Factor *f = pc->data;
+  double n = (double)pc->P->csr.m;
+  *flops = 2 * (double)f->triangular.nz - n;
+  *bytes =
+      poiseTriangularBytes(pc, &f->triangular) + 40 * n; /* r and the pivots are read, z is written, read and written */
+}
+
+PoiseErr poiseFactorView(PoisePC pc)
+{
+  static const char *const names[] = {"none", "nonzero", "positive_definite", "inblocks"};
+  const Factor *f = pc->data;
+  double most[] = {f->shift, f->tries};
+  TRY(PoiseMax(pc->ctx, 2, most));
+  TRY(PoisePrintf(pc->ctx, "  level 0, shift %s", names[f->shift_type]));
+  if (most[1] > 0) TRY(PoisePrintf(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
+  TRY(PoisePrintf(pc->ctx, "\n"));
+  return poiseTriangularPrint(pc, &f->triangular);
+}
+
+void poiseFactorDestroy(PoisePC pc)
+{
+  Factor *f = pc->data;
+  poiseTriangularDestroy(&f->triangular);
+  Release(f);
+}
+
+/* ---- host kernels --------------------------------------------------------------------------------------------------------- */
+
+/* Row i -= m times the upper triangle of row c, at the entries [k, end) of row i. */
+static void SubtractRow(const FactorArgs *a, double m, int64_t c, int64_t k, int64_t end)
+{
+  const int32_t *col = a->t.col;
+  int64_t u = poiseOffset(&a->t, a->t.diag, c) + 1, last = poiseOffset(&a->t, a->t.end, c);
+  while (k < end && u < last) {
+    if (col[k] == col[u])
+      a->lu[k++] -= m * a->lu[u++];
+    else if (col[k] < col[u])
+      k = poiseSeek(col, k + 1, end, col[u]);
+    else
+      u = poiseSeek(col, u + 1, last, col[k]);
+  }
+}
+
+static double SumOfSizes(const double *v, int64_t k, int64_t end, double sum)
+{
+  for (; k < end; k++) sum += fabs(v[k]);
+  return sum;
+}
+
+/* The inverse of a pivot, 0 if it is refused; rest: the sum of the entries beside it. */
+static double InvertPivot(const FactorArgs *a, double pivot, double rest)
+{
+  double zero = a->relative ? a->zero * rest : a->zero;
+  if (pivot - pivot != 0 || rest - rest != 0) return 0;
+  if ((a->positive ? pivot : fabs(pivot)) <= zero) pivot = a->replace == 0 ? 0 : pivot + a->replace;
+  return pivot == 0 ? 0 : 1 / pivot;
+}
+
+/* The entries of row i go to where their mirrors are, the later rows' L. */
+static void Mirror(const FactorArgs *a, int64_t i, int64_t k, int64_t end)
+{
+  const Triangles *t = &a->t;
+  for (; k < end; k++) {
+    int64_t j = t->col[k];
+    a->lu[poiseSeek(t->col, poiseOffset(t, t->begin, j), poiseOffset(t, t->diag, j), (int32_t)i)] = a->lu[k];
+  }
+}
+
+static void FactorRow(const FactorArgs *a, int64_t i)
+{
+  const Triangles *t = &a->t;
+  int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i), end = poiseOffset(t, t->end, i);
+  int64_t own = a->symmetric ? diag : begin; /* what is left of it has been mirrored from the rows above */
+  memcpy(a->lu + own, a->a + own, (size_t)(end - own) * sizeof(double));
+  a->lu[diag] += a->shift;
+  for (int64_t k = begin; k < diag; k++) {
+    a->lu[k] *= a->d[t->col[k]];
+    if (a->lu[k] != 0) SubtractRow(a, a->lu[k], t->col[k], a->symmetric ? diag : k + 1, end);
+  }
+  a->d[i] = InvertPivot(a, a->lu[diag], SumOfSizes(a->lu, diag + 1, end, SumOfSizes(a->lu, own, diag, 0)));
+  if (a->symmetric) Mirror(a, i, diag + 1, end);
+}
+
+static void FactorRows(const void *args, int64_t begin, int64_t end)
+{
+  for (int64_t i = begin; i < end; i++) FactorRow(args, i);
+}
+
+/* Rows behind a refused pivot are worked on too, with its d = 0: whatever comes of them, the first such row is the one that is
+   first in the rows' order, by levels or not. */
+PoiseErr poiseHost_factor(Device *dev, const void *args)
+{
+  const FactorArgs *a = args;
+  int64_t first = 0;
+  if (poiseHostWide(dev, &a->levels, a->t.n))
+    poiseHostByLevels(dev, &a->levels, FactorRows, a);
+  else
+    FactorRows(a, 0, a->t.n);
+  while (first < a->t.n && a->d[first] != 0) first++;
+  a->refused[REFUSED_ROW] = first < a->t.n ? (double)first : -1;
+  a->refused[REFUSED_PIVOT] = first < a->t.n ? a->lu[poiseOffset(&a->t, a->t.diag, first)] : 0;
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_dominance(Device *dev, const void *args)
+{
+  const DominanceArgs *a = args;
+  const Triangles *t = &a->t;
+  (void)dev;
+  *a->lack = a->floor;
+  for (int64_t i = 0; i < t->n; i++) {
+    int64_t diag = poiseOffset(t, t->diag, i);
+    double sum = SumOfSizes(a->a, poiseOffset(t, t->begin, i), diag, -a->a[diag]);
+    *a->lack = poiseLarger(*a->lack, SumOfSizes(a->a, diag + 1, poiseOffset(t, t->end, i), sum));
+  }
+  return POISE_OK;
+}

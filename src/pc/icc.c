@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PC icc: M = U^T D U, ilu's counterpart for symmetric matrices: half the work of ilu, and M is symmetric. */
+#include "pc.h"
+
+static const PoiseOption options[] = {POISE_FACTOR_OPTIONS("positive_definite"), {0}};
+
+static PoiseErr SetUp_ICC(PoisePC pc)
+{
+  return poiseFactorSetup(pc, true);
+}
+
+const PCType poisePCType_icc = {
+    .name = "icc",
+    .size = sizeof(Factor),
+    .options = options,
+    .setup = SetUp_ICC,
+    .apply = poiseFactorApply,
+    .cost = poiseFactorCost,
+    .view = poiseFactorView,
+    .destroy = poiseFactorDestroy,
+};

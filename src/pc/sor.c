@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  PC sor: sweeps of successive over-relaxation on P x = r from x = 0, forward, backward or both,
+    x_i = (1 - omega) x_i + omega / p_ii (r_i - sum of p_ij x_j, j != i),
+  on the block that a rank owns. On several ranks its > 1 is its corrections by the residual of the whole matrix, of lits
+  sweeps each; on one rank that is the same as its * lits sweeps.
+*/
+#include "pc.h"
+
+typedef struct SOR {
+  double omega;
+  PoiseInt its, lits;
+  int symmetric, forward, backward;
+  Blocks diagonal;
+  Triangular triangular;
+  PoiseVec residual, correction; /* its > 1 on several ranks */
+} SOR;
+
+static const PoiseOption options[] = {
+    {"pc_sor_omega", POISE_OPTION_REAL, offsetof(SOR, omega), "1", 0, 2, NULL, "relaxation factor, between 0 and 2"},
+    {"pc_sor_its", POISE_OPTION_INT, offsetof(SOR, its), "1", 1, 1e9, NULL,
+     "sweeps with values of other ranks between them"},
+    {"pc_sor_lits", POISE_OPTION_INT, offsetof(SOR, lits), "1", 1, 1e9, NULL, "sweeps on a rank's own block, each time"},
+    {"pc_sor_symmetric", POISE_OPTION_BOOL, offsetof(SOR, symmetric), "no", 0, 0, NULL,
+     "sweep forward and backward (the default)"},
+    {"pc_sor_forward", POISE_OPTION_BOOL, offsetof(SOR, forward), "no", 0, 0, NULL, "sweep forward only"},
+    {"pc_sor_backward", POISE_OPTION_BOOL, offsetof(SOR, backward), "no", 0, 0, NULL, "sweep backward only"},
+    {"pc_sor_local_symmetric", POISE_OPTION_BOOL, offsetof(SOR, symmetric), "no", 0, 0, NULL,
+     "the same as pc_sor_symmetric"},
+    {"pc_sor_local_forward", POISE_OPTION_BOOL, offsetof(SOR, forward), "no", 0, 0, NULL, "the same as pc_sor_forward"},
+    {"pc_sor_local_backward", POISE_OPTION_BOOL, offsetof(SOR, backward), "no", 0, 0, NULL, "the same as pc_sor_backward"},
+    {0},
+};
+
+/* ---- set-up --------------------------------------------------------------------------------------------------------------- */
+
+static bool Corrects(PoisePC pc)
+{
+  return ((SOR *)pc->data)->its > 1 && PoiseSize(pc->ctx) > 1;
+}
+
+static PoiseErr CheckOptions(const SOR *s)
+{
+  if (!(s->omega > 0 && s->omega < 2)) FAIL(POISE_ERR_OPTION, "pc_sor_omega is %g, not between 0 and 2", s->omega);
+  if (s->symmetric + s->forward + s->backward > 1)
+    FAIL(POISE_ERR_OPTION, "pc_sor: give one of symmetric, forward and backward");
+  return POISE_OK;
+}
+
+static PoiseErr CreateVectors(PoisePC pc)
+{
+  SOR *s = pc->data;
+  if (!Corrects(pc)) return POISE_OK;
+  if (s->residual && !poiseLayoutSame(s->residual->layout, pc->P->rows)) {
+    PoiseVecDestroy(&s->residual);
+    PoiseVecDestroy(&s->correction);
+  }
+  if (!s->residual) TRY(poiseVecCreateLayout(pc->P->rows, &s->residual));
+  return s->correction ? POISE_OK : poiseVecCreateLayout(pc->P->rows, &s->correction);
+}
+
+static PoiseErr SetUp_SOR(PoisePC pc)
+{
+  SOR *s = pc->data;
+  const double *val;
+  TRY(CheckOptions(s)); /* all ranks have the same */
+  TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, 1, false)));
+  TRY(CreateVectors(pc));
+  TRY(poiseTriangularSetup(pc, &s->triangular, true));
+  return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* a captured loop must find them there */
+}
+
+/* ---- application ---------------------------------------------------------------------------------------------------------- */
+
+/* One direction. fresh: y holds nothing yet. The backward sweep after a fresh forward one knows the sum over the lower triangle
+   from it: r_i - sum = p_ii y_i / omega. */
+static PoiseErr Half(PoisePC pc, SweepArgs a, int backward, bool fresh, bool first)
+{
+  SOR *s = pc->data;
+  a.backward = backward;
+  a.parts = fresh ? backward ? SWEEP_UPPER : SWEEP_LOWER : SWEEP_LOWER | SWEEP_UPPER;
+  a.keep = fresh && first ? 0 : 1 - s->omega;
+  if (fresh && !first) {
+    a.keep = 2 - s->omega;
+    a.x = NULL;
+  }
+  return poiseTriangularSweep(pc, &s->triangular, &a);
+}
+
+/* y = `count` sweeps on P's block from 0. */
+static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const double *skip, const Fuse *fuse)
+{
+  SOR *s = pc->data;
+  SweepArgs a = {.scale = s->omega, .skip = skip};
+  TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.val));
+  TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &a.d));
+  TRY(poiseVecRead(x, &a.x));
+  TRY(skip ? poiseVecUpdate(y, &a.y) : poiseVecWrite(y, &a.y)); /* skipped, y keeps its content */
+  for (int64_t k = 0; k < count; k++) {
+    if (fuse && k == count - 1 && s->forward) a.fuse = *fuse;
+    if (!s->backward) TRY(Half(pc, a, 0, k == 0, true));
+    if (fuse && k == count - 1) a.fuse = *fuse;
+    if (!s->forward) TRY(Half(pc, a, 1, k == 0, s->backward));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr AddCorrection(PoisePC pc, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  SOR *s = pc->data;
+  MaxpyArgs a = {.n = z->layout->n, .k = 1, .sign = 1, .value = {1}, .skip = skip};
+  if (fuse) a.fuse = *fuse;
+  TRY(Sweeps(pc, s->residual, s->correction, s->lits, skip, NULL));
+  TRY(poiseVecRead(s->correction, &a.x[0]));
+  TRY(poiseVecUpdate(z, &a.y));
+  return poiseLaunch(pc->ctx->device, KERNEL_maxpy, &a, sizeof a);
+}
+
+static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  SOR *s = pc->data;
+  const ScalarRef minus = {NULL, -1}, one = {NULL, 1};
+  if (!Corrects(pc)) return Sweeps(pc, r, z, s->its * s->lits, skip, fuse);
+  PoiseErr e = Sweeps(pc, r, z, s->lits, skip, NULL);
+  for (PoiseInt k = 1; k < s->its; k++) { /* the products take place whatever fails: others wait for this rank's part */
+    if (!e) e = poiseBlocksApply(pc, NULL, r, s->residual, skip, NULL);
+    PoiseErr ex = poiseMatMultFuse(pc->P, minus, z, one, s->residual, skip, NULL);
+    if (!e) e = ex;
+    if (!e) e = AddCorrection(pc, z, skip, k == s->its - 1 ? fuse : NULL);
+  }
+  return e;
+}
+
+static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
+{
+  const SOR *s = pc->data;
+  double n = (double)pc->P->csr.m, halves = 2 * (double)(s->its * s->lits) - 1;
+  if (s->forward || s->backward) halves = (double)(s->its * s->lits) - 0.5; /* the first sweep reads one triangle */
+  *flops = 2 * halves * (double)s->triangular.nz;
+  *bytes = halves * (poiseTriangularBytes(pc, &s->triangular) + 40 * n);
+}
+
+static PoiseErr View_SOR(PoisePC pc)
+{
+  const SOR *s = pc->data;
+  TRY(PoisePrintf(pc->ctx, "  %s sweeps, omega %g, its %lld, lits %lld\n",
+                  s->forward    ? "forward"
+                  : s->backward ? "backward"
+                                : "symmetric",
+                  s->omega, (long long)s->its, (long long)s->lits));
+  return poiseTriangularPrint(pc, &s->triangular);
+}
+
+static void Destroy_SOR(PoisePC pc)
+{
+  SOR *s = pc->data;
+  poiseBlocksDestroy(&s->diagonal);
+  poiseTriangularDestroy(&s->triangular);
+  PoiseVecDestroy(&s->residual);
+  PoiseVecDestroy(&s->correction);
+}
+
+const PCType poisePCType_sor = {
+    .name = "sor",
+    .size = sizeof(SOR),
+    .options = options,
+    .setup = SetUp_SOR,
+    .apply = Apply_SOR,
+    .cost = Cost_SOR,
+    .view = View_SOR,
+    .destroy = Destroy_SOR,
+};

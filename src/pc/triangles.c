@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The triangles of the square block that a rank owns, where they are inside P's CSR, and the levels in which their rows can be
+  worked on side by side; sweeps over them. Entries of a row ascend by global column, so the block's are next to each other.
+*/
+#include "triangles_host.h"
+
+void poiseTriangularDestroy(Triangular *t)
+{
+  poiseBufferDestroy(&t->begin);
+  poiseBufferDestroy(&t->diag);
+  poiseBufferDestroy(&t->end);
+  for (int k = 0; k < 2; k++) {
+    poiseBufferDestroy(&t->start[k]);
+    poiseBufferDestroy(&t->first[k]);
+    poiseBufferDestroy(&t->last[k]);
+  }
+  *t = (Triangular){.built = t->built};
+}
+
+/* ---- where the triangles are ---------------------------------------------------------------------------------------------- */
+
+static PoiseErr AllocateOffsets(PoisePC pc, Triangular *t)
+{
+  const Csr *c = &pc->P->csr;
+  Device *dev = pc->ctx->device;
+  size_t bytes = (size_t)c->m * (c->wide ? sizeof(int64_t) : sizeof(int32_t));
+  TRY(poiseBufferCreate(dev, bytes, "offsets of the diagonal", &t->diag));
+  if (!c->nghost) return POISE_OK;
+  TRY(poiseBufferCreate(dev, bytes, "offsets of the owned block", &t->begin));
+  return poiseBufferCreate(dev, bytes, "ends of the owned block", &t->end);
+}
+
+static void SetOffset(const Csr *c, void *offsets, int64_t i, int64_t k)
+{
+  if (c->wide)
+    ((int64_t *)offsets)[i] = k;
+  else
+    ((int32_t *)offsets)[i] = (int32_t)k;
+}
+
+static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
+{
+  Csr *c = &pc->P->csr;
+  const void *ptr;
+  const int32_t *col;
+  void *begin = NULL, *diag, *end = NULL;
+  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+  TRY(poiseBufferRead(&c->col, HOST, &col));
+  TRY(poiseBufferWrite(&t->diag, HOST, &diag));
+  if (c->nghost) {
+    TRY(poiseBufferWrite(&t->begin, HOST, &begin));
+    TRY(poiseBufferWrite(&t->end, HOST, &end));
+  }
+  for (int64_t i = 0; i < c->m; i++) {
+    int64_t k = poiseCsrPtr(c, ptr, i), last = poiseCsrPtr(c, ptr, i + 1), first;
+    while (k < last && col[k] >= c->nloc) k++;
+    first = k;
+    while (k < last && col[k] < i) k++;
+    if (k == last || col[k] != i)
+      FAIL(POISE_ERR_NUMERIC, "row %lld has no diagonal entry, which preconditioner %s needs: store it, if need be as 0",
+           (long long)(pc->P->rows->begin + i), pc->type->name);
+    SetOffset(c, diag, i, k);
+    while (k < last && col[k] < c->nloc) k++;
+    t->nz += k - first;
+    if (!c->nghost) continue;
+    SetOffset(c, begin, i, first);
+    SetOffset(c, end, i, k);
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view)
+{
+  Csr *c = &pc->P->csr;
+  *view = (Triangles){.n = c->m, .wide = c->wide};
+  TRY(poiseBufferRead(&c->col, side, &view->col));
+  TRY(poiseBufferRead(&t->diag, side, &view->diag));
+  TRY(poiseBufferRead(c->nghost ? &t->begin : &c->ptr, side, &view->begin));
+  if (c->nghost) return poiseBufferRead(&t->end, side, &view->end);
+  view->end =
+      (const char *)view->begin + (c->wide ? sizeof(int64_t) : sizeof(int32_t)); /* a row ends where the next begins */
+  return POISE_OK;
+}
+
+/* ---- levels ----------------------------------------------------------------------------------------------------------------- */
+
+enum {
+  LONGEST = 128
+}; /* rows of a group: short enough that the lines of a plane grid make several, to be worked on diagonally */
+
+typedef struct Plan { /* while levels are found */
+  Triangles t;
+  bool guess;
+  int32_t *group; /* groups + 1 first rows, ascending */
+  int32_t *level; /* of rows */
+  int64_t groups;
+} Plan;
+
+static int32_t Larger(int32_t a, int32_t b)
+{
+  return a > b ? a : b;
+}
+
+/* Does row i read row i - 1, or the other way round? Such rows must be done one by one anyway. */
+static bool Chained(const Triangles *t, int64_t i)
+{
+  int64_t diag = poiseOffset(t, t->diag, i), above = poiseOffset(t, t->diag, i - 1);
+  if (diag > poiseOffset(t, t->begin, i) && t->col[diag - 1] == i - 1) return true;
+  return above + 1 < poiseOffset(t, t->end, i - 1) && t->col[above + 1] == i;
+}
+
+static void FindGroups(Plan *p)
+{
+  p->groups = 0;
+  for (int64_t i = 0; i < p->t.n; i++)
+    if (i == 0 || i - p->group[p->groups - 1] == LONGEST || !Chained(&p->t, i)) p->group[p->groups++] = (int32_t)i;
+  p->group[p->groups] = (int32_t)p->t.n;
+}
+
+/* The level after those of rows [begin, end) elsewhere that row i reads. */
+static int32_t Behind(const Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
+{
+  const Triangles *t = &p->t;
+  int64_t diag = poiseOffset(t, t->diag, i), last = backward ? poiseOffset(t, t->end, i) : diag;
+  int32_t level = p->level[i];
+  for (int64_t k = backward ? diag + 1 : poiseOffset(t, t->begin, i); k < last; k++)
+    if (t->col[k] < begin || t->col[k] >= end) level = Larger(level, p->level[t->col[k]] + 1);
+  return level;
+}
+
+/* Rows elsewhere whose old values row i reads wait for it. */
+static void Hold(Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
+{
+  const Triangles *t = &p->t;
+  int64_t diag = poiseOffset(t, t->diag, i), last = backward ? diag : poiseOffset(t, t->end, i);
+  for (int64_t k = backward ? poiseOffset(t, t->begin, i) : diag + 1; k < last; k++)
+    if (t->col[k] < begin || t->col[k] >= end) p->level[t->col[k]] = Larger(p->level[t->col[k]], p->level[i] + 1);
+}
+
+/* The rows of a group get the same level. Returns the number of levels. */
+static int32_t FindLevels(Plan *p, bool backward)
+{
+  int32_t count = 0;
+  for (int64_t i = 0; i < p->t.n; i++) p->level[i] = 0;
+  for (int64_t q = 0; q < p->groups; q++) {
+    int64_t g = backward ? p->groups - 1 - q : q, begin = p->group[g], end = p->group[g + 1];
+    int32_t level = 0;
+    for (int64_t i = begin; i < end; i++) level = Larger(level, Behind(p, i, backward, begin, end));
+    for (int64_t i = begin; i < end; i++) p->level[i] = level;
+    for (int64_t i = begin; p->guess && i < end; i++) Hold(p, i, backward, begin, end);
+    count = Larger(count, level + 1);
+  }
+  return count;
+}
+
+/* Groups by level: a counting sort. */
+static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, int32_t count)
+{
+  Device *dev = pc->ctx->device;
+  int32_t *start, *first, *last;
+  TRY(poiseBufferCreate(dev, ((size_t)count + 1) * sizeof(int32_t), "levels", &t->start[which]));
+  TRY(poiseBufferCreate(dev, (size_t)p->groups * sizeof(int32_t), "first rows of groups", &t->first[which]));
+  TRY(poiseBufferCreate(dev, (size_t)p->groups * sizeof(int32_t), "ends of groups", &t->last[which]));
+  TRY(poiseBufferWrite(&t->start[which], HOST, &start));
+  TRY(poiseBufferWrite(&t->first[which], HOST, &first));
+  TRY(poiseBufferWrite(&t->last[which], HOST, &last));
+  memset(start, 0, ((size_t)count + 1) * sizeof(int32_t));
+  for (int64_t g = 0; g < p->groups; g++) start[p->level[p->group[g]] + 1]++;
+  for (int32_t l = 0; l < count; l++) start[l + 1] += start[l];
+  for (int64_t g = 0; g < p->groups; g++) {
+    int32_t at = start[p->level[p->group[g]]]++;
+    first[at] = p->group[g];
+    last[at] = p->group[g + 1];
+  }
+  for (int32_t l = count; l > 0; l--) start[l] = start[l - 1]; /* the cursors have moved on by one level */
+  start[0] = 0;
+  t->count[which] = count;
+  t->groups = p->groups;
+  return POISE_OK;
+}
+
+static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess)
+{
+  Plan p = {.guess = guess};
+  TRY(poiseTriangularView(pc, t, HOST, &p.t));
+  TRY(poiseAllocArray(pc->ctx, p.t.n + 1, sizeof(int32_t), "groups of rows", &p.group));
+  PoiseErr e = poiseAllocArray(pc->ctx, p.t.n, sizeof(int32_t), "levels of rows", &p.level);
+  if (!e) FindGroups(&p);
+  for (int backward = 0; !e && backward < 2; backward++) e = SortGroups(pc, t, &p, backward, FindLevels(&p, backward));
+  poiseFree(pc->ctx, &p.group);
+  poiseFree(pc->ctx, &p.level);
+  return e;
+}
+
+PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool guess)
+{
+  Triangles view;
+  Levels levels;
+  if (t->pattern == pc->P->pattern && t->given == pc->given) return POISE_OK;
+  if (!pc->P->type->stored)
+    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
+         pc->type->name, pc->P->type->name);
+  TRY(poiseMatCheckSquare(pc->P));
+  poiseTriangularDestroy(t);
+  pc->generation++;
+  TRY(AllocateOffsets(pc, t));
+  TRY(FindOffsets(pc, t));
+  TRY(BuildLevels(pc, t, guess));
+  TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
+  for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
+  t->pattern = pc->P->pattern;
+  t->given = pc->given;
+  t->built++;
+  return POISE_OK;
+}
+
+PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels)
+{
+  *levels = (Levels){.count = t->count[backward], .groups = t->groups};
+  TRY(poiseBufferRead(&t->start[backward], DEVICE, &levels->start));
+  TRY(poiseBufferRead(&t->first[backward], DEVICE, &levels->first));
+  return poiseBufferRead(&t->last[backward], DEVICE, &levels->last);
+}
+
+PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
+{
+  int64_t most[] = {t->count[0], t->count[1], t->groups};
+  TRY(poiseCommMaxInt(pc->ctx->comm, most, 3));
+  if (PoiseSize(pc->ctx) > 1) TRY(PoisePrintf(pc->ctx, "  one block per rank (block Jacobi)\n"));
+  if (!most[0]) return POISE_OK; /* not set up, or no rows */
+  return PoisePrintf(pc->ctx, "  at most %lld groups of rows in %lld levels forward, %lld backward, on a rank\n",
+                     (long long)most[2], (long long)most[0], (long long)most[1]);
+}
+
+double poiseTriangularBytes(PoisePC pc, const Triangular *t)
+{
+  double n = (double)pc->P->csr.m;
+  return 12 * ((double)t->nz - n) + 4 * (pc->P->csr.wide ? 8 : 4) * n; /* two offsets per row and triangle */
+}
+
+/* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
+
+PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a)
+{
+  TRY(poiseTriangularView(pc, t, DEVICE, &a->t));
+  TRY(poiseTriangularLevels(t, a->backward, &a->levels));
+  return poiseLaunch(pc->ctx->device, KERNEL_sweep, a, sizeof *a);
+}
+
+static double Subtract(const SweepArgs *a, int64_t k, int64_t end, double sum)
+{
+  for (; k < end; k++) sum -= a->val[k] * a->y[a->t.col[k]];
+  return sum;
+}
+
+static void SweepRow(const SweepArgs *a, int64_t i)
+{
+  const Triangles *t = &a->t;
+  double sum = a->x ? a->x[i] : 0;
+  int64_t diag = poiseOffset(t, t->diag, i);
+  if (a->parts & SWEEP_LOWER) sum = Subtract(a, poiseOffset(t, t->begin, i), diag, sum);
+  if (a->parts & SWEEP_UPPER) sum = Subtract(a, diag + 1, poiseOffset(t, t->end, i), sum);
+  sum *= a->d ? a->scale * a->d[i] : a->scale;
+  a->y[i] = a->keep == 0 ? sum : a->keep * a->y[i] + sum;
+}
+
+static void SweepRows(const void *args, int64_t begin, int64_t end)
+{
+  const SweepArgs *a = args;
+  if (a->backward)
+    for (int64_t i = end - 1; i >= begin; i--) SweepRow(a, i);
+  else
+    for (int64_t i = begin; i < end; i++) SweepRow(a, i);
+}
+
+/* The rows as they come: the dots of a block of rows are taken while it is in cache. */
+static void SweepInOrder(const SweepArgs *a)
+{
+  int64_t nblock = POISE_NBLOCKS(a->t.n);
+  for (int64_t q = 0; q < nblock; q++) {
+    int64_t block = a->backward ? nblock - 1 - q : q;
+    int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < a->t.n ? begin + POISE_BLOCK : a->t.n;
+    SweepRows(a, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end);
+  }
+}
+
+PoiseErr poiseHost_sweep(Device *dev, const void *args)
+{
+  const SweepArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->t.n);
+  if (a->skip && *a->skip != 0) return POISE_OK;
+  if (!poiseHostWide(dev, &a->levels, a->t.n)) {
+    SweepInOrder(a);
+    return POISE_OK;
+  }
+  poiseHostByLevels(dev, &a->levels, SweepRows, a);
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t k = 0; k < nblock; k++)
+    poiseHostFuse(&a->fuse, a->y, k * POISE_BLOCK, (k + 1) * POISE_BLOCK < a->t.n ? (k + 1) * POISE_BLOCK : a->t.n);
+  return POISE_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the host's kernels walk through rows that depend on each other. */
+#ifndef POISE_TRIANGLES_HOST_H
+#define POISE_TRIANGLES_HOST_H
+
+#include "../vec/vec_host.h"
+#include "pc.h"
+
+/* Is it worth going by levels? Not when threads would have little to share in most of them, or when groups are so short that the
+   rows are jumped at: as they come, they stream through memory, several times as fast. The result is the same. */
+static inline bool poiseHostWide(const Device *dev, const Levels *levels, int64_t n)
+{
+  return dev->threads > 1 && levels->groups >= 10 * levels->count && n >= 16 * levels->groups;
+}
+
+/* rows(args, first, last) on each group, level after level. */
+static inline void poiseHostByLevels(Device *dev, const Levels *levels, void (*rows)(const void *, int64_t, int64_t),
+                                     const void *args)
+{
+  (void)dev;
+  for (int64_t l = 0; l < levels->count; l++) {
+    int64_t begin = levels->start[l], end = levels->start[l + 1];
+    HOST_PARALLEL_FOR(dev, end - begin)
+    for (int64_t g = begin; g < end; g++) rows(args, levels->first[g], levels->last[g]);
+  }
+}
+
+/* The first of the ascending columns [k, end) that is at least c, near k in few steps. */
+static inline int64_t poiseSeek(const int32_t *col, int64_t k, int64_t end, int32_t c)
+{
+  int64_t step = 1, low = k;
+  while (low + step < end && col[low + step] < c) low += step, step *= 2;
+  int64_t high = low + step < end ? low + step : end;
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    if (col[mid] < c)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
+#endif

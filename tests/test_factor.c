@@ -1,0 +1,936 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Preconditioners ilu, icc and sor: textbook loops on dense arrays, restricted to the pattern of the block that a rank owns,
+  say what z has to be.
+*/
+#include "pc/pc.h"
+#include "sample.h"
+
+/* ---- matrices that are a function of (i, j) ------------------------------------------------------------------------------- */
+
+enum { ANY, SYMMETRIC, TRIDIAGONAL, ARROW, FULL, NKINDS };
+
+typedef struct Shape {
+  int kind, layout;
+  PoiseInt n, begin, end;
+  uint64_t seed;
+  double diagonal; /* of most rows */
+  PoiseInt weak;   /* the row whose diagonal entry is `value`; INFINITY: not stored */
+  double value;
+} Shape;
+
+static Shape ShapeOf(PoiseContext ctx, int kind, int layout, PoiseInt n)
+{
+  Shape s = {.kind = kind, .layout = layout, .n = n, .seed = 1, .diagonal = 4, .weak = -1};
+  PoiseVec x;
+  if (CHECK_OK(SampleVec(ctx, layout, n, &x))) PoiseVecRange(x, &s.begin, &s.end);
+  PoiseVecDestroy(&x);
+  return s;
+}
+
+static bool Stored(const Shape *s, PoiseInt i, PoiseInt j)
+{
+  PoiseInt a = s->kind == SYMMETRIC && i > j ? j : i, b = s->kind == SYMMETRIC && i > j ? i : j;
+  if (i == j) return i != s->weak || !isinf(s->value);
+  if (s->kind == TRIDIAGONAL) return i - j == 1 || j - i == 1;
+  if (s->kind == ARROW) return i == s->n - 1 || j == s->n - 1;
+  return s->kind == FULL || TestRandom(s->seed, (uint64_t)(a * s->n + b)) > 0.4;
+}
+
+static double Value(const Shape *s, PoiseInt i, PoiseInt j)
+{
+  bool mirrored = (s->kind == SYMMETRIC || s->kind == TRIDIAGONAL) && i > j;
+  if (i == j) return i == s->weak ? s->value : s->diagonal + TestRandom(s->seed + 1, (uint64_t)i);
+  return (s->kind == FULL ? 1 : 0.5) * TestRandom(s->seed + 2, (uint64_t)(mirrored ? j * s->n + i : i * s->n + j));
+}
+
+static int AddRows(PoiseMat A, const Shape *s)
+{
+  for (PoiseInt i = s->begin; i < s->end; i++)
+    for (PoiseInt j = 0; j < s->n; j++) {
+      double v = Value(s, i, j);
+      if (Stored(s, i, j) && !CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &v))) return 0;
+    }
+  return CHECK_OK(PoiseMatAssemble(A));
+}
+
+static PoiseMat Matrix(PoiseContext ctx, const Shape *s)
+{
+  PoiseMat A;
+  PoiseInt m = s->end - s->begin;
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, s->n, s->n, &A)) || !AddRows(A, s)) return NULL;
+  return A;
+}
+
+/* options: "-x_pc_factor_..." for prefix x_, or NULL */
+static PoisePC Make(PoiseContext ctx, const char *type, PoiseMat P, const char *options)
+{
+  PoisePC pc;
+  if (!CHECK_OK(PoisePCCreate(ctx, &pc))) return NULL;
+  CHECK_OK(PoisePCSetType(pc, type));
+  CHECK_OK(PoisePCSetOperator(pc, P));
+  if (!options) return pc;
+  CHECK_OK(PoiseOptionsSetString(ctx, options));
+  CHECK_OK(PoiseBarrier(ctx));
+  CHECK_OK(PoisePCSetOptionsPrefix(pc, "x_"));
+  CHECK_OK(PoisePCSetFromOptions(pc));
+  return pc;
+}
+
+/* ---- dense references ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Dense { /* the block that this rank owns */
+  int m;
+  double *a;
+  bool *stored;
+} Dense;
+
+static Dense DenseOf(const Shape *s, double shift)
+{
+  Dense d = {.m = (int)(s->end - s->begin)};
+  d.a = calloc((size_t)(d.m * d.m) + 1, sizeof *d.a);
+  d.stored = calloc((size_t)(d.m * d.m) + 1, sizeof *d.stored);
+  for (int i = 0; i < d.m; i++)
+    for (int j = 0; j < d.m; j++) {
+      d.stored[i * d.m + j] = Stored(s, s->begin + i, s->begin + j);
+      if (d.stored[i * d.m + j]) d.a[i * d.m + j] = Value(s, s->begin + i, s->begin + j) + (i == j ? shift : 0);
+    }
+  return d;
+}
+
+static void DenseFree(Dense *d)
+{
+  free(d->a);
+  free(d->stored);
+}
+
+/* Gaussian elimination that drops what falls outside the pattern; zero pivots become `replace`. */
+static void Eliminate(Dense *d, double replace)
+{
+  int m = d->m;
+  for (int k = 0; k < m; k++) {
+    if (d->a[k * m + k] == 0) d->a[k * m + k] = replace;
+    for (int i = k + 1; i < m; i++) {
+      if (!d->stored[i * m + k]) continue;
+      d->a[i * m + k] /= d->a[k * m + k];
+      for (int j = k + 1; j < m; j++)
+        if (d->stored[i * m + j]) d->a[i * m + j] -= d->a[i * m + k] * d->a[k * m + j];
+    }
+  }
+}
+
+/* x = U^-1 L^-1 b */
+static void SolveFactors(const Dense *d, const double *b, double *x)
+{
+  int m = d->m;
+  for (int i = 0; i < m; i++) {
+    x[i] = b[i];
+    for (int j = 0; j < i; j++) x[i] -= d->a[i * m + j] * x[j];
+  }
+  for (int i = m - 1; i >= 0; i--) {
+    for (int j = i + 1; j < m; j++) x[i] -= d->a[i * m + j] * x[j];
+    x[i] /= d->a[i * m + i];
+  }
+}
+
+/* Largest |z - x| relative to the largest |x|, z = M^-1 r where z held NaN, x from the factors. */
+static double Difference(PoisePC pc, const Dense *factors)
+{
+  PoiseVec r = NULL, z = NULL;
+  const double *b, *y;
+  double worst = 0, scale = 1, *x = malloc((size_t)(factors->m + 1) * sizeof *x);
+  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &r, &z))) return INFINITY;
+  SampleFill(r, 5);
+  SampleConstant(z, NAN);
+  if (!CHECK_OK(PoisePCApply(pc, r, z))) worst = INFINITY;
+  CHECK_OK(PoiseVecGetRead(r, &b));
+  CHECK_OK(PoiseVecGetRead(z, &y));
+  SolveFactors(factors, b, x);
+  for (int i = 0; i < factors->m; i++) scale = poiseLarger(scale, fabs(x[i]));
+  for (int i = 0; i < factors->m; i++) worst = poiseLarger(worst, fabs(x[i] - y[i]) / scale);
+  PoiseVecRestore(r, &b);
+  PoiseVecRestore(z, &y);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  free(x);
+  return worst;
+}
+
+static double FactorDefect(PoisePC pc, const Shape *s, double shift, double replace)
+{
+  Dense d = DenseOf(s, shift);
+  Eliminate(&d, replace);
+  double worst = Difference(pc, &d);
+  DenseFree(&d);
+  return worst;
+}
+
+/* ---- factors --------------------------------------------------------------------------------------------------------------- */
+
+static void TestILU(PoiseContext ctx)
+{
+  static const PoiseInt sizes[] = {0, 1, 2, 29, 64};
+  for (int k = 0; k < 5; k++)
+    for (int kind = 0; kind < NKINDS; kind++)
+      for (int layout = 0; layout < NLAYOUTS; layout += kind ? 2 : 1) {
+        Shape s = ShapeOf(ctx, kind, layout, sizes[k]);
+        if (kind == FULL) s.diagonal = 40;
+        PoiseMat A = Matrix(ctx, &s);
+        PoisePC pc = Make(ctx, "ilu", A, NULL);
+        CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, 1e-14);
+        PoisePCDestroy(&pc);
+        PoiseMatDestroy(&A);
+      }
+}
+
+/* icc reads the upper triangle only: the lower one is spoilt. */
+static void TestICC(PoiseContext ctx)
+{
+  static const PoiseInt sizes[] = {0, 1, 2, 29, 64};
+  for (int k = 0; k < 5; k++)
+    for (int layout = 0; layout < NLAYOUTS; layout++) {
+      Shape s = ShapeOf(ctx, SYMMETRIC, layout, sizes[k]);
+      PoiseMat A = Matrix(ctx, &s);
+      for (PoiseInt i = s.begin; i < s.end; i++)
+        for (PoiseInt j = s.begin; j < i; j++) {
+          double more = 3;
+          if (Stored(&s, i, j)) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &more));
+        }
+      CHECK_OK(PoiseMatAssemble(A));
+      PoisePC pc = Make(ctx, "icc", A, NULL);
+      CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, 1e-14);
+      CHECK_INT(((Factor *)pc->data)->tries, 0);
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+    }
+}
+
+/* Where elimination makes no entries the factors are exact: one application solves with the rank's own block. The dense row and
+   column of the arrow are long: neither may cost its square. */
+static void TestNoFill(PoiseContext ctx)
+{
+  for (int k = 0; k < 4; k++) {
+    bool arrow = k % 2;
+    PoiseInt n = arrow ? 30000 : 500, begin, m;
+    PoiseMat A;
+    PoiseVec x, b, z;
+    double error;
+    PoiseSplit(ctx, n, &begin, &m);
+    if (!CHECK_OK(PoiseMatCreate(ctx, m, m, n, n, &A))) return;
+    for (PoiseInt i = 0; i < m; i++) {
+      PoiseInt row = begin + i, col = k == 3 ? begin : arrow ? begin + m - 1 : row + 1;
+      double two = arrow ? 3 : 2, minus = arrow ? -1 / (double)m : -1;
+      if (arrow ? col != row : i + 1 < m) {
+        CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &col, &minus));
+        CHECK_OK(PoiseMatAddBlock(A, 1, &col, 1, &row, &minus));
+      }
+      CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &row, &two));
+    }
+    CHECK_OK(PoiseMatAssemble(A));
+    if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseVecDuplicate(x, &z))) return;
+    SampleFill(x, 3);
+    CHECK_OK(PoiseMatMult(A, x, b));
+    for (int t = 0; t < 2 && k < 3; t++) { /* k = 3: dense first row, which does fill */
+      PoisePC pc = Make(ctx, t ? "icc" : "ilu", A, NULL);
+      CHECK_OK(PoisePCApply(pc, b, z));
+      CHECK_OK(PoiseVecAXPY(z, -1, x));
+      CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &error));
+      CHECK_NEAR(error, 0, 1e-11);
+      PoisePCDestroy(&pc);
+    }
+    if (k == 3) {
+      PoisePC pc = Make(ctx, "ilu", A, NULL);
+      double start = PoiseTime();
+      CHECK_OK(PoisePCSetUp(pc));
+      CHECK(PoiseTime() - start < 20);
+      PoisePCDestroy(&pc);
+    }
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&b);
+    PoiseVecDestroy(&z);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* ---- a grid ------------------------------------------------------------------------------------------------------------------ */
+
+/* Minus the Laplacian on nx x ny x nz points, 7-point; slope: convection, which makes it unsymmetric. */
+static PoiseMat Grid(PoiseContext ctx, PoiseInt nx, PoiseInt ny, PoiseInt nz, double slope)
+{
+  const PoiseInt step[] = {1, nx, nx * ny}, N = nx * ny * nz;
+  PoiseInt begin, m;
+  PoiseMat A;
+  PoiseSplit(ctx, N, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, N, N, &A))) return NULL;
+  for (PoiseInt i = begin; i < begin + m; i++) {
+    const PoiseInt at[] = {i % nx, i / nx % ny, i / nx / ny}, size[] = {nx, ny, nz};
+    PoiseInt col[7] = {i};
+    double v[7] = {6};
+    int n = 1;
+    for (int k = 0; k < 3; k++) {
+      if (at[k] > 0) col[n] = i - step[k], v[n++] = -1 - slope;
+      if (at[k] + 1 < size[k]) col[n] = i + step[k], v[n++] = -1 + slope;
+    }
+    if (!CHECK_OK(PoiseMatAddBlock(A, 1, &i, n, col, v))) return NULL;
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+static void TestSymmetric(PoiseContext ctx)
+{
+  static const char *const types[] = {"icc", "sor"};
+  PoiseMat A = Grid(ctx, 7, 6, 5, 0);
+  PoiseVec u, v, w;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &u, &v)) || !CHECK_OK(PoiseVecDuplicate(u, &w))) return;
+  for (int k = 0; k < 2; k++) {
+    PoisePC pc = Make(ctx, types[k], A, NULL);
+    double uMv, vMu, vMv;
+    SampleFill(u, 1);
+    SampleFill(v, 2);
+    CHECK_OK(PoisePCApply(pc, v, w));
+    CHECK_OK(PoiseVecDot(u, w, &uMv));
+    CHECK_OK(PoiseVecDot(v, w, &vMv));
+    CHECK_OK(PoisePCApply(pc, u, w));
+    CHECK_OK(PoiseVecDot(v, w, &vMu));
+    CHECK_NEAR(uMv, vMu, 1e-13);
+    CHECK(vMv > 0);
+    PoisePCDestroy(&pc);
+  }
+  PoiseVecDestroy(&u);
+  PoiseVecDestroy(&v);
+  PoiseVecDestroy(&w);
+  PoiseMatDestroy(&A);
+}
+
+/* Iterations to 1e-10, or INT_MAX; *digest of the solution. */
+static PoiseInt Solve(PoiseMat A, const char *ksp_type, const char *pc_type, int replay, uint64_t *digest)
+{
+  PoiseContext ctx = PoiseMatContext(A);
+  PoiseKSP ksp;
+  PoiseVec x, b, r;
+  char text[200];
+  double norm, norm0;
+  snprintf(text, sizeof text, "-s_ksp_type %s\n-s_pc_type %s\n-s_ksp_rtol 1e-10\n-s_ksp_replay %d", ksp_type, pc_type,
+           replay);
+  CHECK_OK(PoiseOptionsSetString(ctx, text));
+  CHECK_OK(PoiseBarrier(ctx));
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseVecDuplicate(b, &r))) return INT32_MAX;
+  if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return INT32_MAX;
+  SampleFill(b, 9);
+  CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+  CHECK_OK(PoiseKSPSetFromOptions(ksp));
+  CHECK_OK(PoiseKSPSolve(ksp, b, x));
+  PoiseInt its = PoiseKSPConvergedReason(ksp) > 0 ? PoiseKSPIterations(ksp) : INT32_MAX;
+  CHECK_OK(PoiseMatResidual(A, b, x, r));
+  CHECK_OK(PoiseVecNorm(r, POISE_NORM_2, &norm));
+  CHECK_OK(PoiseVecNorm(b, POISE_NORM_2, &norm0));
+  CHECK(norm <= 1e-8 * norm0);
+  if (digest) *digest = SampleDigest(x);
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+  PoiseVecDestroy(&r);
+  return its;
+}
+
+static void TestSolve(PoiseContext ctx)
+{
+  PoiseMat A = Grid(ctx, 12, 12, 12, 0), B = Grid(ctx, 12, 12, 12, 0.5);
+  PoiseInt jacobi = Solve(A, "cg", "jacobi", 1, NULL), icc = Solve(A, "cg", "icc", 1, NULL);
+  PoiseInt sor = Solve(A, "cg", "sor", 1, NULL);
+  CHECK(icc < jacobi && sor < jacobi);
+  CHECK_INT(Solve(A, "cg", "ilu", 1, NULL), icc);
+  CHECK(Solve(B, "bicgstab", "ilu", 1, NULL) < Solve(B, "bicgstab", "jacobi", 1, NULL));
+  CHECK(Solve(B, "gmres", "ilu", 1, NULL) < Solve(B, "gmres", "jacobi", 1, NULL));
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
+static void TestReplay(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc", "sor"};
+  PoiseMat A = Grid(ctx, 11, 10, 9, 0);
+  for (int k = 0; k < 3; k++) {
+    uint64_t eager, replayed;
+    CHECK_INT(Solve(A, "cg", types[k], 0, &eager), Solve(A, "cg", types[k], 1, &replayed));
+    CHECK(eager == replayed);
+  }
+  PoiseMatDestroy(&A);
+}
+
+/* ---- pivots and shifts -------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Mine(const Shape *s, PoiseInt row, PoiseErr code)
+{
+  return row >= s->begin && row < s->end ? code : POISE_ERR_REMOTE;
+}
+
+/* Row 0 has diagonal entry 0. */
+static Shape ZeroPivot(PoiseContext ctx)
+{
+  Shape s = ShapeOf(ctx, TRIDIAGONAL, EVEN, 24);
+  s.weak = 0;
+  s.value = 0;
+  return s;
+}
+
+static void TestZeroPivot(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc"};
+  for (int k = 0; k < 2; k++) {
+    Shape s = ZeroPivot(ctx);
+    PoiseMat A = Matrix(ctx, &s);
+    PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type none");
+    char words[200];
+    snprintf(words, sizeof words,
+             "%s: the pivot of row 0 is 0, and 2.22045e-14 counts as zero (-x_pc_factor_zeropivot): "
+             "try -x_pc_factor_shift_type nonzero or positive_definite",
+             types[k]);
+    CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 0, POISE_ERR_NUMERIC), words);
+    PoiseInt row = 0;
+    double v = PoiseRank(ctx) ? 0 : 5;
+    CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &row, &v)); /* a matrix that was put right is accepted */
+    CHECK_OK(PoiseMatAssemble(A));
+    s.value = 5;
+    CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, k ? INFINITY : 1e-14);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* Not the first pivot that elimination by levels meets, but the first row's. Its row is global. */
+static void TestLaterPivot(PoiseContext ctx)
+{
+  PoiseInt n = 24, begin, m, bad = n - 3;
+  PoiseMat A;
+  PoiseSplit(ctx, n, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, n, n, &A))) return;
+  for (PoiseInt i = begin; i < begin + m; i++) {
+    double v = i == bad ? 1e-15 : i == n - 1 ? 0 : 1;
+    CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &i, &v));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  PoisePC pc = Make(ctx, "ilu", A, "-x_pc_factor_shift_type none");
+  bool mine = bad >= begin && bad < begin + m, last = n - 1 >= begin && n - 1 < begin + m;
+  PoiseErr e = PoisePCSetUp(pc);
+  CHECK_INT(e, mine || last ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE);
+  if (mine || !last) CHECK(strstr(PoiseErrorMessage(), "the pivot of row 21 is 1e-15") != NULL);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-x_pc_factor_zeropivot 1e-20")); /* then 1e-15 will do, 0 will not */
+  CHECK_OK(PoiseBarrier(ctx));
+  CHECK_OK(PoisePCSetFromOptions(pc));
+  CHECK_ERR(PoisePCSetUp(pc), last ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE, "the pivot of row 23 is 0");
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+static void TestShiftNonzero(PoiseContext ctx)
+{
+  Shape s = ZeroPivot(ctx);
+  PoiseMat A = Matrix(ctx, &s);
+  PoisePC pc =
+      Make(ctx, "ilu", A, "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25\n-x_pc_factor_zeropivot 1");
+  CHECK_OK(PoisePCSetUp(pc));
+  const Factor *f = pc->data;
+  if (s.begin == 0 && s.end > 0) { /* 0.25, 0.5, ... until the pivot is larger than what is beside it */
+    CHECK(f->tries > 0 && f->shift == ldexp(0.25, f->tries - 1));
+    CHECK(f->shift > fabs(Value(&s, 0, 1)) || s.end == 1);
+    CHECK(f->tries == 1 || f->shift / 2 <= fabs(Value(&s, 0, 1)));
+  }
+  CHECK_NEAR(FactorDefect(pc, &s, f->shift, 0), 0, 1e-13);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+static void TestShiftInBlocks(PoiseContext ctx)
+{
+  Shape s = ZeroPivot(ctx);
+  PoiseMat A = Matrix(ctx, &s);
+  PoisePC pc = Make(ctx, "ilu", A, "-x_pc_factor_shift_type inblocks\n-x_pc_factor_shift_amount 0.5");
+  CHECK_NEAR(FactorDefect(pc, &s, 0, 0.5), 0, 1e-13);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* An indefinite matrix: the default shift of icc makes M positive definite, by no more than dominance needs. */
+static void TestShiftPositive(PoiseContext ctx)
+{
+  static const char *const types[] = {"icc", "ilu"};
+  for (int k = 0; k < 2; k++)
+    for (int deep = 0; deep < 2; deep++) {
+      Shape s = ShapeOf(ctx, SYMMETRIC, UNEVEN, 40);
+      s.diagonal = deep ? -3 : 0.7;
+      PoiseMat A = Matrix(ctx, &s);
+      PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type positive_definite");
+      Dense d = DenseOf(&s, 0);
+      double lack = 0, least = INFINITY;
+      CHECK_OK(PoisePCSetUp(pc));
+      const Factor *f = pc->data;
+      for (int i = 0; i < d.m; i++) {
+        double sum = -2 * poiseLarger(d.a[i * d.m + i], 0);
+        for (int j = 0; j < d.m; j++) sum += j == i && d.a[i * d.m + i] < 0 ? -d.a[i * d.m + i] : fabs(d.a[i * d.m + j]);
+        lack = poiseLarger(lack, sum);
+      }
+      DenseFree(&d);
+      CHECK(f->shift <= 1.1 * lack + 1e-12);
+      d = DenseOf(&s, f->shift);
+      Eliminate(&d, 0);
+      for (int i = 0; i < d.m; i++) least = fmin(least, d.a[i * d.m + i]);
+      CHECK(least > 0);
+      CHECK_NEAR(Difference(pc, &d), 0, 1e-11);
+      DenseFree(&d);
+      d = DenseOf(&s, f->shift - lack * 1.1 / 8); /* the bisection stopped near the least shift: with less it fails */
+      Eliminate(&d, 0);
+      least = INFINITY;
+      for (int i = 0; i < d.m; i++) least = fmin(least, d.a[i * d.m + i]);
+      CHECK(!f->tries || least <= 0);
+      DenseFree(&d);
+      CHECK(!deep || d.m < 3 || f->tries > 0);
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+    }
+}
+
+static void TestBadMatrix(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc", "sor"};
+  for (int k = 0; k < 3; k++) {
+    Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 24);
+    s.weak = 13;
+    s.value = INFINITY; /* not stored */
+    PoiseMat A = Matrix(ctx, &s), R;
+    PoisePC pc = Make(ctx, types[k], A, NULL);
+    CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 13, POISE_ERR_NUMERIC),
+              k < 2 ? "row 13 has no diagonal entry" : "the diagonal entry of row 13 is zero, missing");
+    double v = 9;
+    PoiseInt row = 13;
+    if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &row, &v));
+    CHECK_OK(PoiseMatAssemble(A));
+    s.value = 9;
+    CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, k < 2 ? 1e-14 : INFINITY);
+    v = NAN;
+    if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &row, &v));
+    CHECK_OK(PoiseMatAssemble(A));
+    CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 13, POISE_ERR_NUMERIC), "not finite");
+    if (CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 5, 6, &R)) && CHECK_OK(PoiseMatAssemble(R))) {
+      CHECK_OK(PoisePCSetOperator(pc, R));
+      PoiseErr e = PoisePCSetUp(pc);
+      CHECK(e == POISE_ERR_SIZE || e == POISE_ERR_REMOTE);
+      CHECK(strstr(PoiseErrorMessage(), "the matrix is 5 x 6") != NULL);
+    }
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&R);
+  }
+}
+
+static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
+{
+  (void)arg;
+  POISE_TRY(PoiseVecCopy(x, y));
+  return PoiseVecScale(y, 2);
+}
+
+static PoiseErr ItsDiagonal(void *arg, PoiseVec d)
+{
+  (void)arg;
+  return PoiseVecSet(d, 2);
+}
+
+static void TestShell(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc", "sor"};
+  PoiseShell shell = {.mult = Twice, .diagonal = ItsDiagonal};
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 20, 20, &shell, NULL, &A))) return;
+  for (int k = 0; k < 3; k++) {
+    PoisePC pc = Make(ctx, types[k], A, NULL);
+    CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "needs the entries of the matrix, and one of type shell has none");
+    PoisePCDestroy(&pc);
+  }
+  PoiseMatDestroy(&A);
+}
+
+static void TestPattern(PoiseContext ctx)
+{
+  Shape s = ShapeOf(ctx, TRIDIAGONAL, EVEN, 24);
+  PoiseMat A = Matrix(ctx, &s);
+  PoiseInt row = 0, col = 2;
+  double v = 1;
+  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &col, &v));
+  CHECK_OK(PoiseMatAssemble(A));
+  PoisePC pc = Make(ctx, "icc", A, NULL);
+  if (SampleLocal(ctx, EVEN, 24) == POISE_DECIDE && PoiseSize(ctx) < 8)
+    CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 0, POISE_ERR_NUMERIC), "entry (0, 2) is stored and (2, 0) is not");
+  CHECK_OK(PoisePCSetType(pc, "ilu"));
+  CHECK_OK(PoisePCSetUp(pc));
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- sor ------------------------------------------------------------------------------------------------------------------- */
+
+enum { FORWARD = 1, BACKWARD = 2 };
+
+typedef struct Relaxation {
+  double omega;
+  int directions;
+  PoiseInt its, lits;
+} Relaxation;
+
+/* One direction over rows [begin, end) of the whole matrix; columns elsewhere count with x's present values. */
+static void Relax(const Shape *s, PoiseInt begin, PoiseInt end, double omega, bool backward, const double *b,
+                  const double *old, double *x)
+{
+  for (PoiseInt q = 0; q < end - begin; q++) {
+    PoiseInt i = backward ? end - 1 - q : begin + q;
+    double sum = b[i];
+    for (PoiseInt j = 0; j < s->n; j++)
+      if (j != i && Stored(s, i, j)) sum -= Value(s, i, j) * (j >= begin && j < end ? x[j] : old[j]);
+    x[i] = (1 - omega) * x[i] + omega * sum / Value(s, i, i);
+  }
+}
+
+/* Every rank computes all blocks. */
+static void Textbook(const Shape *s, const PoiseInt *start, int ranks, const Relaxation *w, const double *b, double *x)
+{
+  double *old = calloc((size_t)s->n + 1, sizeof *old);
+  for (PoiseInt i = 0; i < s->n; i++) x[i] = 0;
+  for (PoiseInt k = 0; k < w->its; k++) {
+    memcpy(old, x, (size_t)s->n * sizeof *x);
+    for (int r = 0; r < ranks; r++)
+      for (PoiseInt l = 0; l < w->lits; l++) {
+        if (w->directions & FORWARD) Relax(s, start[r], start[r + 1], w->omega, false, b, old, x);
+        if (w->directions & BACKWARD) Relax(s, start[r], start[r + 1], w->omega, true, b, old, x);
+      }
+  }
+  free(old);
+}
+
+static const char *const directions[] = {"", "forward", "backward", "symmetric"};
+
+static double SORDefect(PoisePC pc, const Shape *s, const Relaxation *w)
+{
+  PoiseVec r, z;
+  const double *y;
+  double worst = 0, *b = malloc((size_t)(s->n + 1) * sizeof *b), *x = malloc((size_t)(s->n + 1) * sizeof *x);
+  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &r, &z))) return INFINITY;
+  SampleFill(r, 5);
+  SampleConstant(z, NAN);
+  CHECK_OK(PoisePCApply(pc, r, z));
+  for (PoiseInt i = 0; i < s->n; i++) b[i] = TestRandom(5, (uint64_t)i);
+  Textbook(s, r->layout->start, PoiseSize(pc->ctx), w, b, x);
+  CHECK_OK(PoiseVecGetRead(z, &y));
+  for (PoiseInt i = s->begin; i < s->end; i++) worst = poiseLarger(worst, fabs(x[i] - y[i - s->begin]));
+  PoiseVecRestore(z, &y);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  free(b);
+  free(x);
+  return worst;
+}
+
+static void TestSOR(PoiseContext ctx)
+{
+  static const Relaxation cases[] = {{1, 3, 1, 1},   {1.5, 3, 1, 1}, {0.7, 1, 1, 1}, {1.2, 2, 1, 1}, {1.2, 3, 1, 3},
+                                     {0.9, 1, 1, 2}, {1.1, 2, 1, 2}, {1, 3, 3, 1},   {1.2, 1, 2, 2}, {0.8, 2, 2, 1}};
+  static const PoiseInt sizes[] = {0, 1, 33};
+  for (int q = 0; q < 3; q++)
+    for (int layout = 0; layout < NLAYOUTS; layout++) {
+      Shape s = ShapeOf(ctx, ANY, layout, sizes[q]);
+      PoiseMat A = Matrix(ctx, &s);
+      PoisePC pc = Make(ctx, "sor", A, NULL);
+      CHECK_NEAR(SORDefect(pc, &s, &cases[0]), 0, 1e-13); /* the default */
+      for (int k = 0; k < 10; k++) {                      /* one preconditioner through all of them */
+        const Relaxation *w = &cases[k];
+        const char *names = k % 2 ? "local_" : "", *prefix = k % 2 ? "l" : "g";
+        char text[300];
+        int used = snprintf(text, sizeof text, "-%s_pc_sor_omega %g\n-%s_pc_sor_its %d\n-%s_pc_sor_lits %d", prefix,
+                            w->omega, prefix, (int)w->its, prefix, (int)w->lits);
+        for (int d = 1; d <= 3; d++)
+          used += snprintf(text + used, sizeof text - (size_t)used, "\n-%s_pc_sor_%s%s %s", prefix, names, directions[d],
+                           d == w->directions ? "yes" : "no");
+        CHECK_OK(PoiseOptionsSetString(ctx, text));
+        CHECK_OK(PoiseBarrier(ctx));
+        CHECK_OK(PoisePCSetOptionsPrefix(pc, k % 2 ? "l_" : "g_"));
+        CHECK_OK(PoisePCSetFromOptions(pc));
+        CHECK_NEAR(SORDefect(pc, &s, w), 0, 1e-13);
+      }
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+    }
+}
+
+static void TestSOROptions(PoiseContext ctx)
+{
+  Shape s = ShapeOf(ctx, ANY, EVEN, 12);
+  PoiseMat A = Matrix(ctx, &s);
+  PoisePC pc = Make(ctx, "sor", A, "-x_pc_sor_omega 2");
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_OPTION, "pc_sor_omega is 2, not between 0 and 2");
+  CHECK_OK(PoiseOptionsSetString(ctx, "-x_pc_sor_omega 1\n-x_pc_sor_forward\n-x_pc_sor_backward"));
+  CHECK_OK(PoisePCSetFromOptions(pc));
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_OPTION, "one of symmetric, forward and backward");
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- changes ----------------------------------------------------------------------------------------------------------------- */
+
+static void TestRefresh(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc", "sor"};
+  const Relaxation ssor = {1, 3, 1, 1};
+  for (int k = 0; k < 3; k++) {
+    Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 33), t = s, u = ShapeOf(ctx, TRIDIAGONAL, EVEN, 33);
+    PoiseMat A = Matrix(ctx, &s);
+    PoisePC pc = Make(ctx, types[k], A, NULL);
+    for (int round = 0; round < 4; round++) {
+      const Shape *now = round == 1 ? &t : round == 3 ? &u : &s;
+      CHECK_NEAR(k < 2 ? FactorDefect(pc, now, 0, 0) : SORDefect(pc, now, &ssor), 0, 1e-13);
+      if (round == 0) { /* other values on the same pattern */
+        t.diagonal = 7;
+        CHECK_OK(PoiseMatZeroEntries(A));
+        AddRows(A, &t);
+        int64_t calls = ctx->memory.calls, generation = pc->generation;
+        CHECK_OK(PoisePCSetUp(pc));
+        CHECK_INT(ctx->memory.calls, calls);
+        CHECK_INT(pc->generation, generation);
+        int64_t launches = ctx->device->launches;
+        CHECK_OK(PoisePCSetUp(pc));
+        CHECK_INT(ctx->device->launches, launches); /* nothing has changed */
+      } else if (round < 3) {                       /* other matrices, whose patterns have the same number */
+        PoiseMatDestroy(&A);
+        A = Matrix(ctx, round == 1 ? &s : &u);
+        CHECK_OK(PoisePCSetOperator(pc, A));
+      }
+    }
+    PoiseInt i = 0, j = 20; /* a wider pattern of the same matrix */
+    double zero = 0;
+    if (PoiseRank(ctx) == 0) {
+      CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &zero));
+      CHECK_OK(PoiseMatAddBlock(A, 1, &j, 1, &i, &zero));
+    }
+    CHECK_OK(PoiseMatAssemble(A));
+    if (k == 2) CHECK_NEAR(SORDefect(pc, &u, &ssor), 0, 1e-13);
+    if (k < 2 && PoiseSize(ctx) > 1) CHECK_NEAR(FactorDefect(pc, &u, 0, 0), 0, 1e-13); /* one of the two is elsewhere */
+    CHECK_OK(PoisePCSetUp(pc));
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* ---- devices, threads, dots, skipping ---------------------------------------------------------------------------------- */
+
+/* Lines of x: 40 x 33 groups in 72 levels, so that threads share them. */
+static PoiseErr ApplyAll(PoiseContext ctx, void *arg)
+{
+  static const char *const types[] = {"ilu", "icc", "sor"};
+  PoiseMat A = Grid(ctx, 30, 40, 33, 0), B = Grid(ctx, 30, 40, 33, 0.25);
+  PoiseVec r, z;
+  POISE_TRY(PoiseMatCreateVecs(A, &r, &z));
+  SampleFill(r, 4);
+  for (int k = 0; k < 6; k++) {
+    PoisePC pc = Make(ctx, types[k % 3], k < 3 ? A : B, "-x_pc_sor_lits 2");
+    POISE_TRY(PoisePCApply(pc, r, z));
+    SampleKeep(ctx, arg, SampleDigest(z));
+    PoisePCDestroy(&pc);
+  }
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+  return POISE_OK;
+}
+
+static void TestSameBits(PoiseContext ctx)
+{
+  (void)ctx;
+  for (int ranks = 1; ranks <= 2; ranks++) {
+    SampleRun one, other;
+    SampleRunOn("host", ranks, 1, ApplyAll, &one);
+    for (int threads = 2; threads <= 3; threads++) {
+      SampleRunOn("host", ranks, threads, ApplyAll, &other);
+      CHECK(SampleSame(&one, &other));
+    }
+    SampleRunOn("mock", ranks, 2, ApplyAll, &other);
+    CHECK(SampleSame(&one, &other));
+  }
+}
+
+static void CheckDots(const Fuse *f, PoiseVec u, PoiseVec z, const double *partial)
+{
+  const double *x, *y;
+  CHECK_OK(PoiseVecGetRead(u, &x));
+  CHECK_OK(PoiseVecGetRead(z, &y));
+  for (PoiseInt b = 0; b < POISE_NBLOCKS(PoiseVecLocalSize(z)); b++)
+    for (int k = 0; k < f->ndot; k++) {
+      double sum = 0, scale = 0;
+      for (PoiseInt i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < PoiseVecLocalSize(z); i++) {
+        sum += (k ? y[i] : x[i]) * y[i];
+        scale += fabs((k ? y[i] : x[i]) * y[i]);
+      }
+      CHECK_NEAR(partial[k * POISE_NBLOCKS(PoiseVecLocalSize(z)) + b], sum, 1e-13 * scale);
+    }
+  PoiseVecRestore(u, &x);
+  PoiseVecRestore(z, &y);
+}
+
+/* z = M^-1 r with dots of z, then skipped: z and the dots stay. */
+static void TestFuseAndSkip(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc", "sor", "sor", "sor"};
+  static const char *const options[] = {"", "", "", "-x_pc_sor_forward\n-x_pc_sor_lits 2",
+                                        "-x_pc_sor_its 3\n-x_pc_sor_forward no"};
+  PoiseMat A = Grid(ctx, 30, 40, 33, 0);
+  PoiseVec r, z, u;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(r, &u))) return;
+  int64_t nblock = POISE_NBLOCKS(PoiseVecLocalSize(z));
+  SampleFill(r, 1);
+  SampleFill(u, 2);
+  ctx->device->threads = 2;
+  for (int k = 0; k < 5; k++) {
+    Buffer partial, skip;
+    Fuse f = {.ndot = 2};
+    double *p;
+    const double *word;
+    PoisePC pc = Make(ctx, types[k], A, options[k]);
+    CHECK_OK(PoisePCSetUp(pc));
+    CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(2 * nblock) * sizeof(double), "dots", &partial));
+    CHECK_OK(poiseBufferCreate(ctx->device, sizeof(double), "skip", &skip));
+    for (int skipped = 0; skipped < 2; skipped++) {
+      CHECK_OK(poiseBufferWrite(&skip, HOST, &p));
+      *p = skipped;
+      CHECK_OK(poiseBufferRead(&skip, DEVICE, &word));
+      CHECK_OK(poiseBufferUpdate(&partial, DEVICE, &p));
+      f.partial[0] = p, f.partial[1] = p + nblock;
+      CHECK_OK(poiseVecRead(u, &f.u[0]));
+      if (skipped) SampleFill(r, 77);
+      uint64_t before = skipped ? SampleDigest(z) : 0;
+      CHECK_OK(poisePCApplyFuse(pc, r, z, word, &f));
+      if (skipped) CHECK(SampleDigest(z) == before);
+      CHECK_OK(poiseBufferRead(&partial, HOST, &word));
+      CheckDots(&f, u, z, word);
+    }
+    SampleFill(r, 1);
+    poiseBufferDestroy(&partial);
+    poiseBufferDestroy(&skip);
+    PoisePCDestroy(&pc);
+  }
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoiseVecDestroy(&u);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- views, memory -------------------------------------------------------------------------------------------------------- */
+
+static void TestView(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc", "sor"};
+  static const char *const words[] = {"level 0, shift none\n", "level 0, shift positive_definite\n",
+                                      "symmetric sweeps, omega 1, its 1, lits 1\n"};
+  Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 33);
+  PoiseMat A = Matrix(ctx, &s);
+  for (int k = 0; k < 3; k++) {
+    PoisePC pc = Make(ctx, types[k], A, NULL);
+    char text[400];
+    FILE *out = tmpfile(), *old = ctx->out;
+    if (!CHECK(out != NULL)) return;
+    PoiseSetOutput(ctx, out);
+    CHECK_OK(PoisePCView(pc)); /* before it is set up */
+    CHECK_OK(PoisePCSetUp(pc));
+    CHECK_OK(PoisePCView(pc));
+    PoiseSetOutput(ctx, old);
+    rewind(out);
+    text[fread(text, 1, sizeof text - 1, out)] = 0;
+    fclose(out);
+    CHECK((strstr(text, words[k]) != NULL) == (PoiseRank(ctx) == 0));
+    CHECK((strstr(text, "groups of rows in") != NULL) == (PoiseRank(ctx) == 0));
+    CHECK((strstr(text, "block Jacobi") != NULL) == (PoiseRank(ctx) == 0 && PoiseSize(ctx) > 1));
+    PoisePCDestroy(&pc);
+  }
+  PoiseMatDestroy(&A);
+}
+
+typedef struct Given {
+  PoiseMat A;
+  PoiseVec r, z;
+} Given;
+
+static PoiseErr UseAll(PoisePC pc, Given *g)
+{
+  static const char *const types[] = {"ilu", "icc", "sor"};
+  POISE_TRY(PoisePCSetOptionsPrefix(pc, "memory_"));
+  POISE_TRY(PoisePCSetOperator(pc, g->A));
+  for (int k = 0; k < 3; k++) {
+    POISE_TRY(PoisePCSetType(pc, types[k]));
+    POISE_TRY(PoisePCSetFromOptions(pc));
+    POISE_TRY(PoisePCApply(pc, g->r, g->z));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr CreateAndUse(PoiseContext ctx, void *arg)
+{
+  PoisePC pc;
+  POISE_TRY(PoisePCCreate(ctx, &pc));
+  PoiseErr e = UseAll(pc, arg);
+  PoisePCDestroy(&pc);
+  return e;
+}
+
+static void TestMemory(PoiseContext ctx)
+{
+  const Relaxation twice = {1, 3, 2, 1};
+  Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 33);
+  Given g = {.A = Matrix(ctx, &s)};
+  CHECK_OK(PoiseOptionsSet(ctx, "memory_pc_sor_its", "2"));
+  if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
+  TestAllocationFailures(ctx, CreateAndUse, &g);
+  for (int n = 1; n < 24; n++) { /* what is left after a failure is good for another attempt */
+    PoisePC pc = Make(ctx, "none", g.A, NULL);
+    if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
+    PoiseErr e = UseAll(pc, &g);
+    CHECK(!e || e == POISE_ERR_MEMORY || e == POISE_ERR_REMOTE);
+    poiseAllocFailAt(ctx, 0);
+    if (!strcmp(PoisePCType(pc), "ilu") || !strcmp(PoisePCType(pc), "icc"))
+      CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, 1e-13);
+    CHECK_OK(UseAll(pc, &g));
+    CHECK_NEAR(SORDefect(pc, &s, &twice), 0, 1e-13);
+    PoisePCDestroy(&pc);
+  }
+  PoiseVecDestroy(&g.r);
+  PoiseVecDestroy(&g.z);
+  PoiseMatDestroy(&g.A);
+}
+
+static const Test tests[] = {
+    {"ilu", TestILU, TEST_HOST_KERNELS},
+    {"icc", TestICC, TEST_HOST_KERNELS},
+    {"no_fill", TestNoFill, TEST_HOST_KERNELS},
+    {"symmetric", TestSymmetric, TEST_HOST_KERNELS},
+    {"solve", TestSolve, TEST_HOST_KERNELS},
+    {"replay", TestReplay, TEST_HOST_KERNELS},
+    {"zero_pivot", TestZeroPivot, TEST_HOST_KERNELS},
+    {"later_pivot", TestLaterPivot, TEST_HOST_KERNELS},
+    {"shift_nonzero", TestShiftNonzero, TEST_HOST_KERNELS},
+    {"shift_inblocks", TestShiftInBlocks, TEST_HOST_KERNELS},
+    {"shift_positive", TestShiftPositive, TEST_HOST_KERNELS},
+    {"bad_matrix", TestBadMatrix, TEST_HOST_KERNELS},
+    {"shell", TestShell, TEST_HOST_KERNELS},
+    {"pattern", TestPattern, TEST_HOST_KERNELS},
+    {"sor", TestSOR, TEST_HOST_KERNELS},
+    {"sor_options", TestSOROptions, TEST_HOST_KERNELS},
+    {"refresh", TestRefresh, TEST_HOST_KERNELS},
+    {"same_bits", TestSameBits, TEST_SERIAL | TEST_HOST_ONLY},
+    {"fuse_and_skip", TestFuseAndSkip, TEST_HOST_KERNELS},
+    {"view", TestView, TEST_HOST_KERNELS},
+    {"memory", TestMemory, TEST_HOST_KERNELS},
+    {NULL, NULL, 0},
+};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "factor", tests);
+}
