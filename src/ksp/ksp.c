@@ -360,6 +360,7 @@ static const char *WhyEager(PoiseKSP ksp)
   if (ksp->test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
   if (ksp->options.replay == 0) return "-ksp_replay 0";
+  if (ksp->type->cycle && ksp->type->cycle(ksp) > MAX_CYCLE) return "the method's cycle is too long to capture";
   return NULL;
 }
 
