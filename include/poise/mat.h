@@ -34,15 +34,37 @@ typedef struct PoiseCSR {
 */
 POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                                      PoiseOwn own, PoiseMat *A);
-/* An empty A to be filled by PoiseMatAddBlock. Sizes as above. */
+/* An empty A to be filled by PoiseMatAddBlock and its kin, or PoiseMatSetPatternCOO. Sizes as above. */
 POISE_API PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A);
-/* A += the nr x nc row-major block v at global rows and cols (of any rank); negative indices are ignored. After the first
-   Assemble entries of the pattern are added in place. Not collective; POISE_ERR_ARG names an index out of range. */
+/*
+  Add to entries, or set them: a dense nr x nc row-major block v at global rows and cols (a row is a block with nr = 1), or n
+  single entries. Rows of any rank, in any order, nothing need be said before; negative indices are ignored. Entries in the
+  assembled pattern change in place; others of this rank's rows and those of other ranks' rows join it at PoiseMatAssemble.
+  Entries added several times are summed in a fixed order, so that results repeat; of values that several ranks set, one
+  remains, the same in every run.
+  Not collective. Mixing Set and Add before an Assemble is POISE_ERR_STATE; an index out of range is POISE_ERR_ARG naming
+  it, and nothing of that call is taken. What such a call returns is kept: the next Assemble fails with it on all ranks, so that
+  ranks need not agree before they meet there; the one after it goes on without what that call was to give.
+*/
 POISE_API PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
                                     const double *v);
-/* Exchange and sum what was added. Must be called before A is used. Sums are in a fixed order: repeatable. */
+POISE_API PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                                    const double *v);
+POISE_API PoiseErr PoiseMatAddValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v);
+POISE_API PoiseErr PoiseMatSetValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v);
+/* This rank's own numbers 0 .. nr - 1 stand for these global rows, 0 .. nc - 1 for these columns (of any rank; negative:
+   ignored). Copied. */
+POISE_API PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows, PoiseInt nc,
+                                            const PoiseInt *cols);
+/* The same with rows and columns numbered by the map. Not collective. */
+POISE_API PoiseErr PoiseMatAddBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                                         const double *v);
+POISE_API PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                                         const double *v);
+/* Exchange what was added or set, and make it part of A. Must be called before A is used. One that ran out of memory may be
+   repeated and loses nothing. POISE_ERR_STATE when one rank added and another set, whose pending entries are dropped. */
 POISE_API PoiseErr PoiseMatAssemble(PoiseMat A);
-/* Set all values to 0; the pattern stays. */
+/* Set all values to 0; the pattern stays. What was added or set and not yet assembled is dropped. */
 POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
 
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;

@@ -99,6 +99,9 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseFree(ctx, &mat->data);
   poiseCsrDestroy(ctx, &mat->csr);
   poiseStashDestroy(ctx, &mat->stash);
+  poiseRowsDestroy(ctx, &mat->added);
+  poiseMapDestroy(ctx, &mat->row_map);
+  poiseMapDestroy(ctx, &mat->col_map);
   PoiseVecDestroy(&mat->work);
   poiseLayoutDestroy(&mat->rows);
   poiseLayoutDestroy(&mat->cols);

@@ -19,6 +19,34 @@ typedef struct Csr {
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
 } Csr;
 
+/* ---- rows.c: rows that grow entry by entry --------------------------------------------------------------------------- */
+
+typedef struct Term { /* an entry of a row */
+  PoiseInt col;
+  union {
+    double value;
+    int64_t from;      /* where its value is to come from */
+    struct Term *next; /* of an unused block */
+  };
+} Term;
+
+enum { TERM_LEVELS = 48 };
+
+typedef struct TermRows {
+  struct TermRow *row; /* of every local row; NULL: nothing was added */
+  struct TermChunk *chunks;
+  Term *fresh, *spare[TERM_LEVELS]; /* the rest of the latest chunk; unused blocks by length */
+  int64_t left, chunk_size;
+} TermRows;
+
+/* Append to local row i of m; entries of equal columns are added, or the latest stays (mode: SETTING). */
+PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, PoiseInt col, double value);
+PoiseErr poiseRowsSort(PoiseContext ctx, TermRows *r, int64_t m, int mode);
+int64_t poiseRowsGet(const TermRows *r, int64_t i, const Term **terms); /* row i when sorted: columns ascend */
+void poiseRowsDestroy(PoiseContext ctx, TermRows *r);
+/* By columns, equal ones in their order. */
+PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
+
 typedef struct MatType {
   const char *name;
   bool stored; /* works on A->csr; else on functions of the user's */
@@ -43,7 +71,10 @@ struct PoiseMat_s {
   Csr csr;
   bool assembled, changed; /* changed: entries were added since */
   int64_t state, pattern;  /* count changes of values and of pattern or pointers */
-  Stash stash;
+  Stash stash;             /* entries of other ranks' rows */
+  TermRows added;          /* entries of own rows that the pattern lacks */
+  Pending pending;
+  Map row_map, col_map;
   PoiseVec work; /* of y's layout, for composing; made on first need */
   char *prefix;
   int block_size;
@@ -69,6 +100,29 @@ PoiseErr poiseMatCheckUsable(PoiseMat A);
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
 PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
+
+typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
+  int64_t *ptr;
+  PoiseInt *col;
+  double *val;
+} RowArrays;
+
+PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
+void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
+PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
+/* The arrays become A's content and pattern, its values without a copy; they are released whatever happens, and A stays as it
+   was on failure. mine: this rank's error so far. Collective; agrees. */
+PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
+
+typedef struct HostCsr { /* host pointers to A's arrays */
+  const void *ptr;
+  const int32_t *col;
+  double *val;
+} HostCsr;
+
+PoiseErr poiseMatCheckStored(PoiseMat A);        /* has entries, as a shell has not */
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);   /* of a usable stored matrix; val must not be written */
+PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h); /* val may be changed; the caller counts A->state */
 /* Where entry (local row, global column) is stored, or -1. Host pointers of the CSR. */
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
 static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)

@@ -216,3 +216,42 @@ PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
   TRY(mine);
   return AddReceived(h, y);
 }
+
+/* ---- on the host ---------------------------------------------------------------------------------------------------- */
+
+static PoiseErr PackHost(Halo *h, const double *x)
+{
+  const int32_t *index;
+  TRY(poiseBufferRead(&h->index, HOST, &index));
+  TRY(poiseDeviceSync(h->ctx->device)); /* copies from and to the exchange's buffers */
+  for (int64_t i = 0; i < h->nsend; i++) h->ex.send[i] = x[index[i]];
+  return POISE_OK;
+}
+
+PoiseErr poiseHaloHost(Halo *h, PoiseErr mine, const double *x, const double **ghost)
+{
+  Comm *comm = h->ctx->comm;
+  if (!mine) mine = PackHost(h, x);
+  *ghost = h->ex.recv;
+  TRY(comm->ops->exchange_begin(comm, &h->ex));
+  TRY(comm->ops->exchange_end(comm, &h->ex));
+  return mine;
+}
+
+PoiseErr poiseHaloHostGhosts(Halo *h, double **ghost)
+{
+  *ghost = h->back.send;
+  return poiseDeviceSync(h->ctx->device);
+}
+
+PoiseErr poiseHaloHostReverse(Halo *h, PoiseErr mine, double *y)
+{
+  Comm *comm = h->ctx->comm;
+  const int32_t *index;
+  TRY(comm->ops->exchange_begin(comm, &h->back));
+  TRY(comm->ops->exchange_end(comm, &h->back));
+  TRY(mine);
+  TRY(poiseBufferRead(&h->index, HOST, &index));
+  for (int64_t i = 0; i < h->nsend; i++) y[index[i]] += h->back.recv[i];
+  return POISE_OK;
+}
