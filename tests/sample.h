@@ -84,6 +84,12 @@ static inline uint64_t SampleBits(double v)
 /* A collective call that one rank makes fail: it has its own code, the others POISE_ERR_REMOTE with its words. */
 #define CHECK_ERR_OF(call, mine, code, words) CHECK_ERR(call, (mine) ? (code) : POISE_ERR_REMOTE, words)
 
+/* A mismatch that some ranks are sure to see: they name it, and no rank gets away. */
+static inline int SampleMismatch(PoiseErr e, int sees, PoiseErr code, const char *words)
+{
+  return CHECK_ERR(e, !sees && e == POISE_ERR_REMOTE ? POISE_ERR_REMOTE : code, words);
+}
+
 typedef struct SampleRun { /* what a body leaves to be compared; only rank 0 writes */
   uint64_t result[64];
   int n;

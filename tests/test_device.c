@@ -244,6 +244,23 @@ static void TestFreedWhileQueued(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
+/* The same for memory that host and device share. */
+static void TestPinnedFreed(PoiseContext ctx)
+{
+  Device *dev = Open(ctx, "mock");
+  double *x = DeviceArray(dev, N, "x"), *pinned = Pinned(dev, N);
+  CHECK(All(pinned, N, NAN));
+  Fill(pinned, N, 3);
+  CHECK_OK(Send(dev, N, x, pinned));
+  dev->ops->free_pinned(dev, pinned);
+  CHECK_OK(poiseDeviceSync(dev));
+  CHECK(All(x, N, 3));
+  CHECK_OK(Set(dev, N, pinned, 1));
+  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "kernel phase was given a pointer into block 'test results'");
+  dev->ops->free(dev, x);
+  poiseDeviceDestroy(&dev);
+}
+
 /* What a real device refuses while a graph is captured; the capture goes on. */
 static void TestForbiddenInCapture(PoiseContext ctx)
 {
@@ -763,6 +780,7 @@ static const Test tests[] = {
     {"write_for_update", TestWriteForUpdate, TEST_HOST_ONLY},
     {"pointer_that_moved", TestPointerThatMoved, TEST_HOST_ONLY},
     {"freed_while_queued", TestFreedWhileQueued, TEST_HOST_ONLY},
+    {"pinned_freed", TestPinnedFreed, TEST_HOST_ONLY},
     {"forbidden_in_capture", TestForbiddenInCapture, TEST_HOST_ONLY},
     {"prologue_reads_what_it_writes", TestPrologueReadsWhatItWrites, TEST_HOST_ONLY},
     {"sequences", TestSequences, TEST_HOST_ONLY},

@@ -35,7 +35,7 @@ static void TestAlloc(PoiseContext ctx)
 
 static void TestTooMuch(PoiseContext ctx)
 {
-  static const int64_t counts[] = {-1, INT64_MIN, INT64_MAX, INT64_MAX / 8 + 1};
+  static const int64_t counts[] = {-1, INT64_MIN, INT64_MAX, INT64_MAX / 8 + 1, (INT64_C(1) << 61) + 1};
   int64_t live = ctx->memory.live;
   double *p = &(double){0};
   CHECK_ERR(poiseAlloc(ctx, SIZE_MAX, "too much", &p), POISE_ERR_MEMORY, "too much: 18446744073709551615 bytes");

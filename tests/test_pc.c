@@ -190,8 +190,7 @@ static void TestFixDiagonal(PoiseContext ctx)
     if (isnan(values[k])) {
       CHECK_ERR(PoisePCApply(pc, r, z), bad >= s.begin && bad < s.end ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE, "row 9");
     } else if (CHECK_OK(PoisePCApply(pc, r, z)) && CHECK_OK(PoiseVecGetRead(z, &y))) {
-      for (PoiseInt i = s.begin; i < s.end; i++)
-        CHECK_NEAR(y[i - s.begin], i == bad ? 3 : 3 / (2.0 + (double)i), 1e-15);
+      for (PoiseInt i = s.begin; i < s.end; i++) CHECK_NEAR(y[i - s.begin], i == bad ? 3 : 3 / (2.0 + (double)i), 1e-15);
       PoiseVecRestore(z, &y);
     }
     PoiseVecDestroy(&r);
@@ -213,9 +212,9 @@ static void TestBadBlock(PoiseContext ctx)
     if (!CHECK_OK(PoiseMatCreate(ctx, m, m, s.n, s.n, &A))) return;
     for (PoiseInt node = s.begin / 3; node < s.end / 3; node++) {
       PoiseInt rows[] = {3 * node, 3 * node + 1, 3 * node + 2};
-      double good[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, one[] = {1, 2, 4, 2, 4, 8, 4, 8, 16}, nan[] = {2, NAN, 0, 0, 3, 1, 0, 1, 4};
-      if (node != 7 || kind != 1)
-        CHECK_OK(PoiseMatAddBlock(A, 3, rows, 3, rows, node != 7 ? good : kind == 0 ? one : nan));
+      double good[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, one[] = {1, 2, 4, 2, 4, 8, 4, 8, 16},
+             nan[] = {2, NAN, 0, 0, 3, 1, 0, 1, 4};
+      if (node != 7 || kind != 1) CHECK_OK(PoiseMatAddBlock(A, 3, rows, 3, rows, node != 7 ? good : kind == 0 ? one : nan));
     }
     CHECK_OK(PoiseMatAssemble(A));
     CHECK_OK(PoiseMatSetBlockSize(A, 3));
@@ -346,8 +345,8 @@ static void TestShell(PoiseContext ctx)
     PoiseMat A;
     PoiseVec r, z;
     double sum;
-    if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 20, 20, k == 1 ? &poor : &whole, k == 2 ? &fails : NULL,
-                                      &A)))
+    if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 20, 20, k == 1 ? &poor : &whole,
+                                      k == 2 ? &fails : NULL, &A)))
       return;
     PoisePC pc = Make(ctx, "jacobi", A);
     if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecSet(r, 3))) return;

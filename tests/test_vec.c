@@ -771,7 +771,7 @@ static void TestSizeErrors(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&y));
 }
 
-/* As many entries in all, but the first two ranks share them differently: only these can see it, and all must learn of it. */
+/* As many entries in all, but the first two ranks share them differently: these can see it, and all must learn of it. */
 static void TestLayoutErrors(PoiseContext ctx)
 {
   int rank = PoiseRank(ctx), size = PoiseSize(ctx), sees = rank < 2;
@@ -780,10 +780,10 @@ static void TestLayoutErrors(PoiseContext ctx)
   if (size == 1) TEST_SKIP("one rank has one layout");
   if (!CHECK_OK(PoiseVecCreate(ctx, 10, POISE_DECIDE, &x))) return;
   CHECK_OK(PoiseVecCreate(ctx, rank == 0 ? 11 : rank == 1 ? 9 : 10, POISE_DECIDE, &y));
-  CHECK_ERR_OF(PoiseVecDot(x, y, &v), sees, POISE_ERR_SIZE, "on rank");
-  CHECK_ERR_OF(PoiseVecMDot(x, 1, &y, &v), sees, POISE_ERR_SIZE, "on rank");
-  CHECK_ERR_OF(PoiseVecAXPYDot(x, 1, y, &v), sees, POISE_ERR_SIZE, "on rank");
-  CHECK_ERR_OF(PoiseAgree(ctx, PoiseVecAXPY(x, 1, y)), sees, POISE_ERR_SIZE, "on rank");
+  SampleMismatch(PoiseVecDot(x, y, &v), sees, POISE_ERR_SIZE, "on rank");
+  SampleMismatch(PoiseVecMDot(x, 1, &y, &v), sees, POISE_ERR_SIZE, "on rank");
+  SampleMismatch(PoiseVecAXPYDot(x, 1, y, &v), sees, POISE_ERR_SIZE, "on rank");
+  SampleMismatch(PoiseAgree(ctx, PoiseVecAXPY(x, 1, y)), sees, POISE_ERR_SIZE, "on rank");
   CHECK_OK(PoiseVecDestroy(&x));
   CHECK_OK(PoiseVecDestroy(&y));
 }

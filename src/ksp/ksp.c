@@ -138,10 +138,12 @@ const char *PoiseKSPType(PoiseKSP ksp)
 PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep;
+  int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
   if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(PoisePCSetOperator(ksp->pc, P ? P : A));
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
-  if (!ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows)) poiseKSPRelease(ksp);
+  if (differs) poiseKSPRelease(ksp);
   if (A != ksp->A) poiseKSPForget(ksp); /* now: another matrix may come to lie where this one was */
   PoiseMatDestroy(&ksp->A);
   ksp->A = keep;

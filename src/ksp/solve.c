@@ -180,7 +180,7 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, int dot
   a.array = ksp->array;
   a.conv = ksp->conv;
   a.nsum = ksp->npending;
-  memcpy(a.sum, ksp->pending, sizeof a.sum);
+  memcpy(a.sum, ksp->pending, (size_t)ksp->npending * sizeof *a.sum);
   ksp->npending = 0;
   for (int k = 0; k < 2; k++)
     if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k]);
@@ -375,7 +375,7 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(poiseBufferUpdate(&ksp->slot_buffer, DEVICE, &ksp->slots));
   TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
-  if (ksp->array_size) TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array));
+  TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array)); /* NULL when it has no entries */
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   ksp->pointwise = ksp->pc->type->pointwise != NULL;
   ksp->point = NULL;

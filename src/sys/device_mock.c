@@ -45,7 +45,7 @@ typedef struct Mock {
   Queue queue;
   int64_t enqueued, executed; /* ops so far: an event is a value of `enqueued` */
   Graph *capturing;
-  Block *block; /* live device blocks */
+  Block *block; /* live blocks, of the device and pinned ones */
   int64_t nblock, block_capacity;
   Block freed[QUARANTINE];
   int next_freed;
@@ -66,7 +66,7 @@ static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
   q->tail -= q->head;
   q->head = 0;
   if (q->tail + bytes <= q->capacity) return POISE_OK;
-  size_t capacity = 2 * (q->tail + bytes) + 4096;
+  size_t capacity = 2 * (q->tail + bytes) + 65536; /* so that a solve like the one before seldom grows it */
   TRY(poiseRealloc(dev->ctx, capacity, q->tail, "mock queue", &q->data));
   q->capacity = capacity;
   return POISE_OK;
@@ -277,16 +277,6 @@ static void Free(Device *dev, void *p)
   poiseFreeCount(dev->ctx);
 }
 
-static PoiseErr AllocPinned(Device *dev, size_t bytes, const char *what, void **p)
-{
-  return poiseAlloc(dev->ctx, bytes, what, p);
-}
-
-static void FreePinned(Device *dev, void *p)
-{
-  poiseFree(dev->ctx, &p);
-}
-
 static PoiseErr Create(Device *dev)
 {
   return poiseAlloc(dev->ctx, sizeof(Mock), "mock device", &dev->data);
@@ -310,8 +300,8 @@ const DeviceOps poiseDevice_mock = {
     .destroy = Destroy,
     .alloc = Alloc,
     .free = Free,
-    .alloc_pinned = AllocPinned,
-    .free_pinned = FreePinned,
+    .alloc_pinned = Alloc,
+    .free_pinned = Free,
     .copy = EnqueueCopy,
     .launch = Enqueue,
     .sync = Sync,

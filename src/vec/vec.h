@@ -20,7 +20,7 @@ PoiseErr poiseLayoutCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, const char 
 Layout *poiseLayoutShare(Layout *layout);
 void poiseLayoutDestroy(Layout **layout);
 int poiseLayoutOwner(const Layout *layout, PoiseInt row);
-bool poiseLayoutSame(const Layout *a, const Layout *b); /* on all ranks: they all say the same */
+bool poiseLayoutSame(const Layout *a, const Layout *b); /* on this rank and in total: equal on all when all say so */
 
 /* ---- stash (stash.c): entries added for rows of any rank, sent to their owners -------------------------------------- */
 
