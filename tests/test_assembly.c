@@ -384,6 +384,154 @@ static void TestMixed(PoiseContext ctx)
   free(d);
 }
 
+/* ---- triplets ------------------------------------------------------------------------------------------------------- */
+
+typedef struct List { /* the triplets that rank r gives */
+  PoiseInt n, *rows, *cols;
+  double *v;
+} List;
+
+enum { BACKWARDS = 1, SORTED_ONCE = 2 };
+
+static List MakeList(int r, PoiseInt M, PoiseInt N, int kind, int round)
+{
+  PoiseInt n = r % 3 == 1 ? 0 : kind == SORTED_ONCE ? (r ? 0 : M * N) : M && N ? 700 : 3;
+  List l = {n, malloc((size_t)n * 8 + 1), malloc((size_t)n * 8 + 1), malloc((size_t)n * 8 + 1)};
+  for (PoiseInt k = 0; k < n; k++) {
+    PoiseInt at = kind == BACKWARDS ? n - 1 - k : k;
+    l.rows[k] = kind == SORTED_ONCE ? k / N : k % 17 == 3 || !M ? -3 : Below(M, 80, (uint64_t)(at + 10000 * r));
+    l.cols[k] = kind == SORTED_ONCE ? k % N : k % 19 == 4 || !N ? -1 : Below(N, 81, (uint64_t)(at + 10000 * r));
+    l.v[k] = Eighths(82 + (uint64_t)round, (uint64_t)(at + 10000 * r));
+  }
+  return l;
+}
+
+static void FreeList(List *l)
+{
+  free(l->rows), free(l->cols), free(l->v);
+}
+
+static void ApplyList(Dense *d, const List *l)
+{
+  for (PoiseInt k = 0; k < l->n; k++) {
+    if (l->rows[k] < 0 || l->cols[k] < 0) continue;
+    d->v[l->rows[k]][l->cols[k]] += l->v[k];
+    d->has[l->rows[k]][l->cols[k]] = 1;
+  }
+}
+
+static void ApplyLists(PoiseContext ctx, Dense *d, int kind, int round)
+{
+  for (int r = 0; r < PoiseSize(ctx); r++) {
+    List l = MakeList(r, d->M, d->N, kind, round);
+    ApplyList(d, &l);
+    FreeList(&l);
+  }
+}
+
+static void Listed(PoiseContext ctx, PoiseMat A, PoiseInt M, PoiseInt N, int kind)
+{
+  Dense *d = MakeDense(M, N), *zero;
+  List l = MakeList(PoiseRank(ctx), M, N, kind, 0);
+  int64_t pattern = A->pattern;
+  CHECK_OK(PoiseMatSetPatternCOO(A, l.n, l.rows, l.cols));
+  CHECK(A->pattern > pattern);
+  pattern = A->pattern;
+  ApplyLists(ctx, d, kind, 0);
+  zero = MakeDense(M, N);
+  memcpy(zero->has, d->has, sizeof d->has);
+  Same(A, zero);
+  CHECK_OK(PoiseMatSetValuesCOO(A, l.v));
+  Same(A, d);
+  int64_t state = A->state, calls = ctx->memory.calls;
+  CHECK_OK(PoiseMatSetValuesCOO(A, l.v)); /* replaces, and allocates nothing */
+  CHECK(A->state > state && ctx->memory.calls == calls);
+  Same(A, d);
+  FreeList(&l);
+  l = MakeList(PoiseRank(ctx), M, N, kind, 1);
+  CHECK_OK(PoiseMatAddValuesCOO(A, l.v));
+  ApplyLists(ctx, d, kind, 1);
+  Same(A, d);
+  CHECK(A->pattern == pattern);
+  FreeList(&l);
+  free(d), free(zero);
+}
+
+static void Triplets(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
+{
+  PoiseMat A;
+  PoiseInt i = 0;
+  if (!CHECK_OK(Empty(ctx, layout, M, N, &A))) return;
+  for (int kind = 0; kind < 3; kind++) { /* each replaces the one before */
+    Listed(ctx, A, M, N, kind);
+    if (M && N) CHECK_OK(PoiseMatAddValues(A, 1, &i, &i, (double[]){5})); /* pending: dropped by the next one */
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+static void TestTriplets(PoiseContext ctx)
+{
+  ForAll(ctx, Triplets);
+}
+
+/* Triplets that together are longer than blocks of the refresh, on several threads and one, have the same sums. */
+static void TestManyTriplets(PoiseContext ctx)
+{
+  enum { N = 6000, EACH = 9 };
+  PoiseInt *rows = malloc(N * EACH * sizeof *rows), *cols = malloc(N * EACH * sizeof *cols), m;
+  double *v = malloc(N * EACH * sizeof *v), *val;
+  int64_t *ptr, *col, wrong = 0;
+  PoiseMat A;
+  for (int k = 0; k < N * EACH; k++) { /* the three of a row come from far apart, each three times */
+    rows[k] = k % N, cols[k] = (k % N + k / N % 3) % N, v[k] = k % 3;
+  }
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A))) return;
+  ctx->device->threads = 3;
+  CHECK_OK(PoiseMatSetPatternCOO(A, N * EACH, rows, cols));
+  CHECK_OK(PoiseMatSetValuesCOO(A, v));
+  PoiseMatLocalSizes(A, &m, NULL);
+  if (CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) {
+    for (PoiseInt i = 0; i < m; i++)
+      for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) {
+        PoiseInt g = A->rows->begin + i, which = (col[k] - g + N) % N;
+        double s = 0;
+        for (int e = (int)which; e < EACH; e += 3) s += v[e * N + g];
+        wrong += val[k] != s * PoiseSize(ctx);
+      }
+    CHECK_INT(ptr[m], 3 * m);
+    CHECK_INT(wrong, 0);
+    free(ptr), free(col), free(val);
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+  free(rows), free(cols), free(v);
+}
+
+static void TestTripletErrors(PoiseContext ctx)
+{
+  int last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  PoiseInt rows[3] = {0, 9, last ? 10 : 1}, cols[3] = {3, 4, 5};
+  double v[3] = {1, 2, 3};
+  PoiseMat A;
+  if (!CHECK_OK(EmptySquare(ctx, EVEN, 10, &A))) return;
+  CHECK_ERR(PoiseMatSetValuesCOO(A, v), POISE_ERR_STATE, "call PoiseMatSetPatternCOO");
+  CHECK_ERR_OF(PoiseMatSetPatternCOO(A, 3, rows, cols), last, POISE_ERR_ARG, "row 10 of a matrix of 10 rows");
+  CHECK_ERR_OF(PoiseMatSetPatternCOO(A, last ? -1 : 2, rows, cols), last, POISE_ERR_ARG, "-1 rows");
+  rows[2] = 2, cols[2] = 11;
+  CHECK_ERR(PoiseMatSetPatternCOO(A, 3, rows, cols), POISE_ERR_ARG, "column 11 of a matrix of 10 columns");
+  CHECK_ERR(PoiseMatSetValuesCOO(A, v), POISE_ERR_STATE, "call PoiseMatSetPatternCOO");
+  CHECK_OK(PoiseMatSetPatternCOO(A, 2, rows, cols));
+  CHECK_ERR_OF(PoiseMatSetValuesCOO(A, last ? NULL : v), last, POISE_ERR_ARG, "values of 2 triplets are NULL");
+  CHECK_OK(PoiseMatSetValuesCOO(A, v));
+  if (last) CHECK_OK(PoiseMatAddValues(A, 1, rows, cols, v));
+  CHECK_ERR_OF(PoiseMatSetValuesCOO(A, v), last, POISE_ERR_STATE, "call PoiseMatAssemble");
+  CHECK_OK(PoiseMatAssemble(A)); /* within the pattern */
+  CHECK_OK(PoiseMatSetValuesCOO(A, v));
+  CHECK_OK(PoiseMatAddValues(A, 1, rows, rows, v));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_ERR(PoiseMatAddValuesCOO(A, v), POISE_ERR_STATE, "pattern has changed since PoiseMatSetPatternCOO");
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
 /* ---- entries of vectors --------------------------------------------------------------------------------------------- */
 
 static void Reading(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
@@ -451,15 +599,40 @@ static PoiseErr AssembleAll(PoiseContext ctx, void *arg)
   return e;
 }
 
+static PoiseErr ListAll(PoiseContext ctx, void *arg)
+{
+  List l = MakeList(PoiseRank(ctx), MOST, MOST, 0, 0);
+  PoiseMat A = NULL;
+  (void)arg;
+  PoiseErr e = EmptySquare(ctx, EVEN, MOST, &A);
+  if (!e) e = PoiseMatSetPatternCOO(A, l.n, l.rows, l.cols);
+  if (!e) e = PoiseMatSetValuesCOO(A, l.v);
+  if (!e) e = PoiseMatSetPatternCOO(A, l.n / 2, l.rows, l.cols);
+  if (!e) e = PoiseMatSetValuesCOO(A, l.v);
+  PoiseMatDestroy(&A);
+  FreeList(&l);
+  return e;
+}
+
 static void TestMemory(PoiseContext ctx)
 {
+  TestAllocationFailures(ctx, ListAll, NULL);
   TestAllocationFailures(ctx, AssembleAll, NULL);
 }
 
 static const Test tests[] = {
-    {"rounds", TestRounds, 0}, {"last_stays", TestLastStays, 0},     {"long_row", TestLongRow, 0},
-    {"local", TestLocal, 0},   {"local_errors", TestLocalErrors, 0}, {"kept", TestKept, 0},
-    {"mixed", TestMixed, 0},   {"reading", TestReading, 0},          {"memory", TestMemory, 0},
+    {"rounds", TestRounds, 0},
+    {"last_stays", TestLastStays, 0},
+    {"long_row", TestLongRow, 0},
+    {"local", TestLocal, 0},
+    {"local_errors", TestLocalErrors, 0},
+    {"kept", TestKept, 0},
+    {"mixed", TestMixed, 0},
+    {"reading", TestReading, 0},
+    {"triplets", TestTriplets, 0},
+    {"many_triplets", TestManyTriplets, 0},
+    {"triplet_errors", TestTripletErrors, 0},
+    {"memory", TestMemory, 0},
     {NULL, NULL, 0},
 };
 

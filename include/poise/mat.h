@@ -67,6 +67,18 @@ POISE_API PoiseErr PoiseMatAssemble(PoiseMat A);
 /* Set all values to 0; the pattern stays. What was added or set and not yet assembled is dropped. */
 POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
 
+/*
+  Triplets: the pattern once, then values as often as wanted. n entries at global rows and cols, of any rank and in any order,
+  each as often as wanted; one with a negative index is ignored. A's pattern becomes exactly these entries, with zeros; what A
+  held is dropped. The arrays are not needed afterwards. Takes longer than SetValuesCOO, which only follows the plan made here.
+*/
+POISE_API PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
+/* An entry becomes the sum of the n values v[k] that belong to it, in a fixed order (this rank's first, then those of other ranks
+   in their order); or that sum is added to it. One pass, and no search; values for other ranks' rows travel. POISE_ERR_STATE
+   when the pattern has changed since. No PoiseMatAssemble is needed. */
+POISE_API PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v);
+POISE_API PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v);
+
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
    it may itself call collective functions. mult_transpose and diagonal may be NULL. */
 typedef struct PoiseShell {

@@ -120,7 +120,7 @@ PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc,
   return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, r, c, v));
 }
 
-static void DropPending(PoiseMat A)
+void poiseMatDropPending(PoiseMat A)
 {
   poiseStashDestroy(A->ctx, &A->stash);
   poiseRowsDestroy(A->ctx, &A->added);
@@ -132,7 +132,7 @@ static PoiseErr ZeroEntries(PoiseMat A)
 {
   double *val;
   TRY(poiseMatCheckStored(A));
-  DropPending(A);
+  poiseMatDropPending(A);
   A->state++;
   if (!A->assembled) return POISE_OK;
   TRY(poiseBufferWrite(&A->csr.val, HOST, &val));
@@ -244,14 +244,14 @@ static PoiseErr Assemble(PoiseMat A)
   RowArrays r = {0};
   int mode = ADDING;
   PoiseErr e = poisePendingAgree(ctx, &A->pending, "PoiseMatAssemble", &mode);
-  if (!mode) DropPending(A);
+  if (!mode) poiseMatDropPending(A);
   TRY(e);
   TRY(poiseStashExchange(ctx, &A->stash, A->rows));
   TRY(PoiseAgree(ctx, TakeReceived(A, mode)));
   int64_t fresh = A->added.row || !A->assembled;
   TRY(poiseCommMaxInt(ctx->comm, &fresh, 1));
   if (fresh) TRY(poiseMatReplace(A, MergeRows(A, mode, &r), &r));
-  DropPending(A);
+  poiseMatDropPending(A);
   A->state++;
   return POISE_OK;
 }

@@ -100,6 +100,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseCsrDestroy(ctx, &mat->csr);
   poiseStashDestroy(ctx, &mat->stash);
   poiseRowsDestroy(ctx, &mat->added);
+  poiseTripletsDestroy(ctx, &mat->triplets);
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);
   PoiseVecDestroy(&mat->work);

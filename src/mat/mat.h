@@ -75,7 +75,8 @@ struct PoiseMat_s {
   TermRows added;          /* entries of own rows that the pattern lacks */
   Pending pending;
   Map row_map, col_map;
-  PoiseVec work; /* of y's layout, for composing; made on first need */
+  struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
+  PoiseVec work;             /* of y's layout, for composing; made on first need */
   char *prefix;
   int block_size;
 };
@@ -94,6 +95,8 @@ PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out al
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
 double poiseMatBytes(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
+
+void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
 /* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */
 
@@ -120,6 +123,7 @@ typedef struct HostCsr { /* host pointers to A's arrays */
   double *val;
 } HostCsr;
 
+void poiseMatDropPending(PoiseMat A);            /* what was added or set and not assembled */
 PoiseErr poiseMatCheckStored(PoiseMat A);        /* has entries, as a shell has not */
 PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);   /* of a usable stored matrix; val must not be written */
 PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h); /* val may be changed; the caller counts A->state */

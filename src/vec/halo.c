@@ -2,7 +2,7 @@
 /* The halo: entries of a vector that other ranks own and this rank's rows read. */
 #include "vec.h"
 
-static void FreeExchange(PoiseContext ctx, Exchange *ex, bool buffers)
+void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers)
 {
   if (ex->priv) ctx->comm->ops->exchange_free(ctx->comm, ex);
   if (buffers) {
@@ -20,8 +20,8 @@ void poiseHaloDestroy(Halo **halo)
   Halo *h = *halo;
   if (!h) return;
   PoiseContext ctx = h->ctx;
-  FreeExchange(ctx, &h->back, false);
-  FreeExchange(ctx, &h->ex, true);
+  poiseExchangeDestroy(ctx, &h->back, false);
+  poiseExchangeDestroy(ctx, &h->ex, true);
   poiseBufferDestroy(&h->index);
   poiseBufferDestroy(&h->send);
   poiseBufferDestroy(&h->ghost);
@@ -52,8 +52,7 @@ static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt 
   return POISE_OK;
 }
 
-/* One side of the exchange from bytes per rank. */
-static PoiseErr Neighbours(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start, double **buffer)
+PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start, double **buffer)
 {
   int size = PoiseSize(ctx);
   for (int r = 0; r < size; r++) *count += bytes[r] > 0;
@@ -74,8 +73,8 @@ static PoiseErr Fill(Halo *h, const Layout *layout, const Plan *p)
   Exchange *ex = &h->ex;
   int32_t *index;
   double *device;
-  TRY(Neighbours(ctx, p->wanted, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
-  TRY(Neighbours(ctx, p->want, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
+  TRY(poiseExchangeSide(ctx, p->wanted, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
+  TRY(poiseExchangeSide(ctx, p->want, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
   h->nsend = ex->send_start[ex->nsend];
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(int32_t), "halo index", &h->index));
   TRY(poiseBufferWrite(&h->index, HOST, &index));

@@ -114,6 +114,10 @@ typedef struct Halo {
   PoiseErr pending;   /* this rank's failure between Begin and End */
 } Halo;
 
+/* One side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank; *count is 0 on entry. */
+PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start,
+                           double **buffer);
+void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers);
 /* ghost: ascending global indices that other ranks own. Collective; agrees. */
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo);
 void poiseHaloDestroy(Halo **halo);
