@@ -532,6 +532,423 @@ static void TestTripletErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
+/* ---- changes of an assembled matrix --------------------------------------------------------------------------------- */
+
+/* A third of the entries, and the diagonal if so asked. */
+static Dense *Fill(PoiseInt M, PoiseInt N, int diagonal, uint64_t seed)
+{
+  Dense *d = MakeDense(M, N);
+  for (PoiseInt i = 0; i < M; i++)
+    for (PoiseInt j = 0; j < N; j++) {
+      uint64_t at = (uint64_t)(i * MOST + j);
+      if (TestRandom(seed, at) > -0.33 && !(diagonal && i == j)) continue;
+      d->v[i][j] = Eighths(seed + 1, at), d->has[i][j] = 1;
+    }
+  return d;
+}
+
+static PoiseErr ToMat(PoiseContext ctx, const Dense *d, int rows, int cols, PoiseMat *A)
+{
+  PoiseErr e = PoiseMatCreate(ctx, SampleLocal(ctx, rows, d->M), SampleLocal(ctx, cols, d->N), d->M, d->N, A);
+  for (PoiseInt i = 0; !e && i < d->M; i++)
+    for (PoiseInt j = 0; !e && j < d->N; j++)
+      if (d->has[i][j] && i % PoiseSize(ctx) == PoiseRank(ctx)) e = PoiseMatSetValues(*A, 1, &i, &j, &d->v[i][j]);
+  if (!e || e == POISE_ERR_MEMORY) e = *A ? PoiseMatAssemble(*A) : e;
+  return e;
+}
+
+static int Rows(PoiseContext ctx, PoiseInt N, PoiseInt *rows, int *zero)
+{
+  int n = 0;
+  for (PoiseInt k = 0; k < N; k++) {
+    zero[k] = k % 5 == 2 || k == N - 1;
+    if (zero[k] && (k % PoiseSize(ctx) == PoiseRank(ctx) || k % 3 == 0)) rows[n++] = k; /* some are given by all ranks */
+  }
+  rows[n++] = -7;
+  return n;
+}
+
+static void ToVec(PoiseVec x, const double *v)
+{
+  double *p;
+  PoiseInt begin, end;
+  PoiseVecRange(x, &begin, &end);
+  if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return;
+  for (PoiseInt i = begin; i < end; i++) p[i - begin] = v[i];
+  CHECK_OK(SampleRestore(x, &p));
+}
+
+static void Zeroing(PoiseContext ctx, int layout, PoiseInt N, int columns, int with_b, double diagonal)
+{
+  Dense *d = Fill(N, N, 1, 90);
+  PoiseInt rows[MOST + 1];
+  int zero[MOST], n = Rows(ctx, N, rows, zero);
+  double x[MOST] = {0}, b[MOST] = {0};
+  PoiseMat A;
+  PoiseVec vx, vb;
+  if (!CHECK_OK(ToMat(ctx, d, layout, layout, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &vx, &vb))) return;
+  for (PoiseInt i = 0; i < N; i++) x[i] = Eighths(92, (uint64_t)i), b[i] = Eighths(93, (uint64_t)i);
+  ToVec(vx, x), ToVec(vb, b);
+  int64_t pattern = A->pattern, state = A->state;
+  PoiseVec gx = with_b ? vx : NULL, gb = with_b ? vb : NULL;
+  CHECK_OK(columns ? PoiseMatZeroRowsColumns(A, n, rows, diagonal, gx, gb)
+                   : PoiseMatZeroRows(A, n, rows, diagonal, gx, gb));
+  for (PoiseInt i = 0; i < N; i++) {
+    if (zero[i] && with_b) b[i] = diagonal * x[i];
+    for (PoiseInt j = 0; j < N; j++) {
+      if (!zero[i] && !(columns && zero[j])) continue;
+      if (!zero[i] && with_b) b[i] -= d->v[i][j] * x[j];
+      d->v[i][j] = i == j ? diagonal : 0;
+    }
+  }
+  CHECK(A->pattern == pattern && A->state > state);
+  Same(A, d);
+  SameVec(vb, b);
+  SameVec(vx, x);
+  CHECK_OK(PoiseVecDestroy(&vx));
+  CHECK_OK(PoiseVecDestroy(&vb));
+  CHECK_OK(PoiseMatDestroy(&A));
+  free(d);
+}
+
+static void TestZeroRows(PoiseContext ctx)
+{
+  for (int layout = 0; layout < NLAYOUTS; layout++)
+    for (int columns = 0; columns < 2; columns++) {
+      Zeroing(ctx, layout, MOST, columns, 1, 2);
+      Zeroing(ctx, layout, MOST, columns, 0, 1);
+      Zeroing(ctx, layout, 1, columns, 1, 0);
+    }
+}
+
+static void TestZeroRowsErrors(PoiseContext ctx)
+{
+  int last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  Dense *d = Fill(10, 10, 1, 90), *wide = Fill(10, 12, 1, 95);
+  PoiseInt row = 3, bad = 10;
+  PoiseMat A, W;
+  PoiseVec x, b, s;
+  d->has[3][3] = 0, d->v[3][3] = 0;
+  if (!CHECK_OK(ToMat(ctx, d, EVEN, EVEN, &A)) || !CHECK_OK(ToMat(ctx, wide, EVEN, EVEN, &W))) return;
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
+  CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 11, &s));
+  if (PoiseSize(ctx) == 1)
+    CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 1, x, b), POISE_ERR_ARG, "row 3 has no diagonal entry in the pattern");
+  else /* its owner says so, whichever rank that is */
+    CHECK(PoiseMatZeroRows(A, 1, &row, 1, x, b) != POISE_OK && strstr(PoiseErrorMessage(), "row 3 has no diagonal entry"));
+  Same(A, d);
+  CHECK_ERR_OF(PoiseMatZeroRows(A, last, &bad, 1, x, b), last, POISE_ERR_ARG, "row 10 of a matrix of 10 rows");
+  CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 0, x, NULL), POISE_ERR_ARG, "give both or neither");
+  CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 0, x, x), POISE_ERR_ARG, "same vector");
+  CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 0, s, b), POISE_ERR_SIZE, "11");
+  CHECK_ERR(PoiseMatZeroRowsColumns(W, 1, &row, 1, NULL, NULL), POISE_ERR_SIZE, "not square");
+  CHECK_OK(PoiseMatZeroRows(W, 1, &row, 3, NULL, NULL));
+  memset(wide->v[3], 0, sizeof wide->v[3]);
+  wide->v[3][3] = 3;
+  Same(W, wide);
+  CHECK_OK(PoiseMatZeroRows(A, 1, &row, 0, NULL, NULL));
+  memset(d->v[3], 0, sizeof d->v[3]);
+  Same(A, d);
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&b));
+  CHECK_OK(PoiseVecDestroy(&s));
+  CHECK_OK(PoiseMatDestroy(&A));
+  CHECK_OK(PoiseMatDestroy(&W));
+  free(d), free(wide);
+}
+
+static void CheckNorms(PoiseMat A, const Dense *d)
+{
+  double rows = 0, cols = 0, squares = 0, got;
+  for (PoiseInt i = 0; i < d->M; i++) {
+    double s = 0;
+    for (PoiseInt j = 0; j < d->N; j++) s += fabs(d->v[i][j]), squares += d->v[i][j] * d->v[i][j];
+    rows = fmax(rows, s);
+  }
+  for (PoiseInt j = 0; j < d->N; j++) {
+    double s = 0;
+    for (PoiseInt i = 0; i < d->M; i++) s += fabs(d->v[i][j]);
+    cols = fmax(cols, s);
+  }
+  CHECK_OK(PoiseMatNorm(A, POISE_NORM_1, &got));
+  CHECK(got == cols);
+  CHECK_OK(PoiseMatNorm(A, POISE_NORM_INF, &got));
+  CHECK(got == rows);
+  CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &got));
+  CHECK_NEAR(got, sqrt(squares), 1e-14 * got);
+}
+
+static void CheckRows(PoiseMat A, const Dense *d)
+{
+  PoiseInt wrong = 0, n;
+  const PoiseInt *cols;
+  const double *v;
+  for (PoiseInt i = A->rows->begin; i < A->rows->begin + A->rows->n; i++) {
+    PoiseInt k = 0;
+    if (!CHECK_OK(PoiseMatGetRow(A, i, &n, &cols, &v))) return;
+    for (PoiseInt j = 0; j < d->N; j++) {
+      if (!d->has[i][j]) continue;
+      wrong += k >= n || cols[k] != j || v[k] != d->v[i][j];
+      k++;
+    }
+    wrong += k != n;
+  }
+  CHECK_INT(wrong, 0);
+}
+
+static void Arithmetic(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
+{
+  Dense *d = Fill(M, N, 0, 100);
+  PoiseMat A;
+  PoiseVec l, r;
+  double left[MOST] = {0}, right[MOST] = {0};
+  if (!CHECK_OK(ToMat(ctx, d, layout, (layout + 1) % NLAYOUTS, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &r, &l))) return;
+  int64_t pattern = A->pattern, state = A->state;
+  CHECK_OK(PoiseMatScale(A, -2));
+  CHECK(A->state > state);
+  state = A->state;
+  for (PoiseInt i = 0; i < M; i++) left[i] = 1 << i % 4;
+  for (PoiseInt j = 0; j < N; j++) right[j] = 3 - (double)(j % 7);
+  ToVec(l, left), ToVec(r, right);
+  for (PoiseInt i = 0; i < M; i++)
+    for (PoiseInt j = 0; j < N; j++) d->v[i][j] *= -2 * left[i] * right[j];
+  CHECK_OK(PoiseMatDiagonalScale(A, l, NULL));
+  CHECK_OK(PoiseMatDiagonalScale(A, NULL, r));
+  CHECK(A->state > state && A->pattern == pattern);
+  Same(A, d);
+  CheckNorms(A, d);
+  CheckRows(A, d);
+  CHECK_OK(PoiseMatDiagonalScale(A, l, r));
+  CHECK_OK(PoiseMatScale(A, 0.5));
+  for (PoiseInt i = 0; i < M; i++)
+    for (PoiseInt j = 0; j < N; j++) d->v[i][j] *= 0.5 * left[i] * right[j];
+  Same(A, d);
+  CHECK_OK(PoiseVecDestroy(&l));
+  CHECK_OK(PoiseVecDestroy(&r));
+  CHECK_OK(PoiseMatDestroy(&A));
+  free(d);
+}
+
+static void TestArithmetic(PoiseContext ctx)
+{
+  ForAll(ctx, Arithmetic);
+}
+
+/* Pointers of the user's stay current, also where the device works on the values. */
+static void TestBorrowed(PoiseContext ctx)
+{
+  PoiseInt n = 3, begin = 3 * PoiseRank(ctx);
+  int64_t ptr[4] = {0, 1, 2, 3}, col[3] = {begin, begin + 1, begin + 2};
+  double val[3] = {1, 2, 3}, *p;
+  PoiseMat A;
+  PoiseVec d;
+  if (!CHECK_OK(PoiseMatCreateCSR(ctx, n, n, POISE_DECIDE, POISE_DECIDE,
+                                  &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_BORROW, &A)))
+    return;
+  CHECK_OK(PoiseMatScale(A, 3));
+  CHECK(val[0] == 3 && val[2] == 9);
+  CHECK_OK(PoiseMatShift(A, 1));
+  CHECK(val[0] == 4 && val[2] == 10);
+  CHECK_OK(PoiseMatCreateVecs(A, NULL, &d));
+  CHECK_OK(PoiseMatGetDiagonal(A, d));
+  CHECK_OK(PoiseVecGetUpdate(d, &p));
+  CHECK(p[0] == 4 && p[1] == 7 && p[2] == 10);
+  CHECK_OK(SampleRestore(d, &p));
+  CHECK_OK(PoiseVecDestroy(&d));
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+static void Diagonals(PoiseContext ctx, int layout, int whole)
+{
+  Dense *d = Fill(MOST, MOST, whole, 110);
+  PoiseMat A;
+  PoiseVec v;
+  double diagonal[MOST] = {0};
+  if (!CHECK_OK(ToMat(ctx, d, layout, layout, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, NULL, &v))) return;
+  int64_t pattern = A->pattern;
+  for (int i = 0; i < MOST; i++) diagonal[i] = 100 + i;
+  ToVec(v, diagonal);
+  CHECK_OK(PoiseMatShift(A, 0.5));
+  for (int i = 0; i < MOST; i++) d->v[i][i] += 0.5, d->has[i][i] = 1;
+  CHECK((A->pattern == pattern) == whole);
+  Same(A, d);
+  CHECK_OK(PoiseMatAddDiagonal(A, v));
+  for (int i = 0; i < MOST; i++) d->v[i][i] += diagonal[i];
+  Same(A, d);
+  CHECK_OK(PoiseMatSetDiagonal(A, v));
+  for (int i = 0; i < MOST; i++) d->v[i][i] = diagonal[i];
+  Same(A, d);
+  CHECK_OK(PoiseVecDestroy(&v));
+  CHECK_OK(PoiseMatDestroy(&A));
+  free(d);
+}
+
+static void TestDiagonals(PoiseContext ctx)
+{
+  for (int layout = 0; layout < NLAYOUTS; layout++)
+    for (int whole = 0; whole < 2; whole++) Diagonals(ctx, layout, whole);
+}
+
+/* Y += a X where X has more, fewer, the same and other entries. */
+static void Adding(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
+{
+  enum { OTHER, SUBSET, EQUAL, SUPERSET, KINDS };
+  for (int kind = 0; kind < KINDS; kind++) {
+    Dense *y = Fill(M, N, 0, 120), *x = Fill(M, N, 0, kind == OTHER ? 125 : 120);
+    int cols = (layout + 2) % NLAYOUTS, grows = 0;
+    PoiseMat Y, X;
+    for (PoiseInt i = 0; i < M; i++)
+      for (PoiseInt j = 0; j < N; j++) {
+        if (kind == SUBSET && (i + j) % 2) x->v[i][j] = 0, x->has[i][j] = 0;
+        if (kind == SUPERSET && (i + j) % 5 == 0) x->v[i][j] = 4, x->has[i][j] = 1;
+        if (kind == EQUAL) x->v[i][j] *= 8;
+        grows += x->has[i][j] && !y->has[i][j];
+      }
+    if (!CHECK_OK(ToMat(ctx, y, layout, cols, &Y)) || !CHECK_OK(ToMat(ctx, x, layout, cols, &X))) return;
+    int64_t pattern = Y->pattern, state = Y->state;
+    CHECK_OK(PoiseMatAXPY(Y, -3, X));
+    for (PoiseInt i = 0; i < M; i++)
+      for (PoiseInt j = 0; j < N; j++) y->v[i][j] -= 3 * x->v[i][j], y->has[i][j] |= x->has[i][j];
+    CHECK((Y->pattern == pattern) == !grows && Y->state > state);
+    Same(Y, y);
+    Same(X, x);
+    CHECK_OK(PoiseMatAXPY(Y, 1, Y));
+    for (PoiseInt i = 0; i < M; i++)
+      for (PoiseInt j = 0; j < N; j++) y->v[i][j] *= 2;
+    Same(Y, y);
+    CHECK_OK(PoiseMatDestroy(&Y));
+    CHECK_OK(PoiseMatDestroy(&X));
+    free(y), free(x);
+  }
+}
+
+static void TestAdding(PoiseContext ctx)
+{
+  ForAll(ctx, Adding);
+}
+
+static void Copies(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
+{
+  Dense *d = Fill(M, N, 0, 130), *t = MakeDense(N, M);
+  PoiseMat A, B, T;
+  PoiseInt row = M / 2, col = N / 3, i;
+  int is;
+  for (i = 0; i < M; i++)
+    for (PoiseInt j = 0; j < N; j++) t->v[j][i] = d->v[i][j], t->has[j][i] = d->has[i][j];
+  if (!CHECK_OK(ToMat(ctx, d, layout, (layout + 1) % NLAYOUTS, &A))) return;
+  CHECK_OK(PoiseMatTranspose(A, &T));
+  Same(T, t);
+  CHECK_OK(PoiseMatIsTranspose(A, T, 0, &is));
+  CHECK(is);
+  CHECK_OK(PoiseMatDuplicate(A, 1, &B));
+  Same(B, d);
+  CHECK_OK(PoiseMatScale(B, 2)); /* of its own */
+  Same(A, d);
+  CHECK_OK(PoiseMatDestroy(&B));
+  CHECK_OK(PoiseMatDuplicate(A, 0, &B));
+  memset(d->v, 0, sizeof d->v);
+  Same(B, d);
+  CHECK_OK(PoiseMatDestroy(&B));
+  if (M && N) { /* one entry differs a little, stored or not */
+    double little = 1e-3;
+    CHECK_OK(PoiseMatAddValues(T, PoiseRank(ctx) == 0, &col, &row, &little));
+    CHECK_OK(PoiseMatAssemble(T));
+    CHECK_OK(PoiseMatIsTranspose(A, T, 2e-3, &is));
+    CHECK(is);
+    CHECK_OK(PoiseMatIsTranspose(A, T, 5e-4, &is));
+    CHECK(!is);
+    CHECK_OK(PoiseMatIsTranspose(T, A, 5e-4, &is));
+    CHECK(!is);
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+  CHECK_OK(PoiseMatDestroy(&T));
+  free(d), free(t);
+}
+
+static void TestCopies(PoiseContext ctx)
+{
+  ForAll(ctx, Copies);
+}
+
+static void TestSymmetric(PoiseContext ctx)
+{
+  Dense *d = Fill(MOST, MOST, 0, 140);
+  PoiseMat A;
+  PoiseInt i = 1, j = 30;
+  double v = 1e-6;
+  int is = 1;
+  for (int k = 0; k < MOST; k++)
+    for (int l = 0; l < k; l++)
+      d->v[k][l] = d->v[l][k], d->has[k][l] = d->has[l][k] || l == 3; /* zeros count for nothing */
+  if (!CHECK_OK(ToMat(ctx, d, UNEVEN, UNEVEN, &A))) return;
+  CHECK_OK(PoiseMatIsSymmetric(A, 0, &is));
+  CHECK(is);
+  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &v));
+  CHECK_ERR_OF(PoiseMatIsSymmetric(A, 0, &is), PoiseRank(ctx) == 0, POISE_ERR_STATE, "call PoiseMatAssemble");
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatIsSymmetric(A, 0, &is));
+  CHECK(!is);
+  CHECK_OK(PoiseMatIsSymmetric(A, 2e-6, &is));
+  CHECK(is);
+  v = NAN;
+  CHECK_OK(PoiseMatSetValues(A, PoiseRank(ctx) == 0, &i, &i, &v));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatIsSymmetric(A, 1e300, &is));
+  CHECK(!is);
+  CHECK_OK(PoiseMatDestroy(&A));
+  free(d);
+}
+
+static PoiseErr Nothing(void *arg, PoiseVec x, PoiseVec y)
+{
+  (void)arg, (void)x, (void)y;
+  return POISE_OK;
+}
+
+static void TestChangeErrors(PoiseContext ctx)
+{
+  int last = PoiseRank(ctx) == PoiseSize(ctx) - 1, is;
+  Dense *d = Fill(10, 10, 1, 150), *wide = Fill(10, 12, 0, 150);
+  PoiseMat A, W, S, B;
+  PoiseVec s, r;
+  double norm;
+  PoiseInt n, zero = 0;
+  if (!CHECK_OK(ToMat(ctx, d, EVEN, EVEN, &A)) || !CHECK_OK(ToMat(ctx, wide, EVEN, EVEN, &W))) return;
+  CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 10, 10, &(PoiseShell){.mult = Nothing}, NULL, &S));
+  CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 11, &s));
+  CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 12, &r));
+  CHECK_ERR(PoiseMatAXPY(A, 1, W), POISE_ERR_SIZE, "X is 10 x 12, Y is 10 x 10");
+  CHECK_ERR(PoiseMatShift(W, 1), POISE_ERR_SIZE, "not square");
+  CHECK_ERR(PoiseMatIsSymmetric(W, 1, &is), POISE_ERR_SIZE, "not square");
+  CHECK_ERR(PoiseMatIsTranspose(W, A, 1, &is), POISE_ERR_SIZE, "X is 10 x 10, Y is 12 x 10");
+  CHECK_ERR(PoiseMatSetDiagonal(A, s), POISE_ERR_SIZE, "diagonal 11");
+  CHECK_ERR(PoiseMatDiagonalScale(W, s, NULL), POISE_ERR_SIZE, "l has 11");
+  CHECK_ERR(PoiseMatDiagonalScale(W, NULL, s), POISE_ERR_SIZE, "12 columns, r has 11");
+  CHECK_OK(PoiseMatDiagonalScale(W, NULL, r));
+  CHECK_ERR(PoiseMatNorm(A, POISE_NORM_2, &norm), POISE_ERR_UNSUPPORTED, "1, infinity and Frobenius");
+  CHECK_ERR(PoiseVecNorm(s, POISE_NORM_FROBENIUS, &norm), POISE_ERR_ARG, "no norm 3");
+  CHECK_ERR(PoiseMatGetRow(A, 10, &n, NULL, NULL), POISE_ERR_ARG, "row 10 is not one of rank");
+  CHECK_ERR(PoiseMatScale(S, 2), POISE_ERR_UNSUPPORTED, "type shell has no entries");
+  CHECK_ERR(PoiseMatNorm(S, POISE_NORM_1, &norm), POISE_ERR_UNSUPPORTED, "shell");
+  CHECK_ERR(PoiseMatDuplicate(S, 1, &B), POISE_ERR_UNSUPPORTED, "shell");
+  CHECK_ERR(PoiseMatZeroRows(S, 1, &zero, 1, NULL, NULL), POISE_ERR_UNSUPPORTED, "shell");
+  CHECK_ERR(PoiseMatSetPatternCOO(S, 1, &zero, &zero), POISE_ERR_UNSUPPORTED, "shell");
+  CHECK_ERR(PoiseMatAXPY(A, 1, S), POISE_ERR_UNSUPPORTED, "shell");
+  if (last) CHECK_OK(PoiseMatAddValues(A, 1, &zero, &zero, &(double){0}));
+  CHECK_ERR_OF(PoiseMatScale(A, 2), last, POISE_ERR_STATE, "call PoiseMatAssemble");
+  CHECK_ERR_OF(PoiseMatNorm(A, POISE_NORM_1, &norm), last, POISE_ERR_STATE, "call PoiseMatAssemble");
+  CHECK_ERR_OF(PoiseMatTranspose(A, &B), last, POISE_ERR_STATE, "call PoiseMatAssemble");
+  CHECK_ERR_OF(PoiseMatDiagonalScale(A, NULL, NULL), last, POISE_ERR_STATE, "call PoiseMatAssemble");
+  CHECK_OK(PoiseMatAssemble(A));
+  Same(A, d);
+  CHECK_OK(PoiseVecDestroy(&s));
+  CHECK_OK(PoiseVecDestroy(&r));
+  CHECK_OK(PoiseMatDestroy(&S));
+  CHECK_OK(PoiseMatDestroy(&A));
+  CHECK_OK(PoiseMatDestroy(&W));
+  free(d), free(wide);
+}
+
 /* ---- entries of vectors --------------------------------------------------------------------------------------------- */
 
 static void Reading(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
@@ -574,7 +991,7 @@ static void TestReading(PoiseContext ctx)
 
 static PoiseErr AssembleAll(PoiseContext ctx, void *arg)
 {
-  Dense d = {.M = MOST, .N = MOST};
+  static const Dense d = {.M = MOST, .N = MOST};
   PoiseInt rows[2] = {0, MOST - 1};
   double v[4] = {1, 2, 3, 4};
   PoiseMat A = NULL;
@@ -614,8 +1031,42 @@ static PoiseErr ListAll(PoiseContext ctx, void *arg)
   return e;
 }
 
+static PoiseErr ChangeAll(PoiseContext ctx, void *arg)
+{
+  enum { N = 15 };
+  Dense *d = Fill(N, N, 0, 160), *other = Fill(N, N, 0, 165);
+  PoiseMat A = NULL, B = NULL, C = NULL;
+  PoiseVec x = NULL, b = NULL;
+  double norm;
+  int is;
+  PoiseInt n, rows[2] = {1, N - 1};
+  (void)arg;
+  PoiseErr e = ToMat(ctx, d, EVEN, EVEN, &A);
+  if (!e) e = ToMat(ctx, other, EVEN, EVEN, &B);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &b);
+  if (!e) e = PoiseMatAXPY(A, 2, B);
+  if (!e) e = PoiseMatScale(A, 2);
+  if (!e) e = PoiseMatShift(A, 1);
+  if (!e) e = PoiseMatDiagonalScale(A, b, x);
+  if (!e) e = PoiseMatNorm(A, POISE_NORM_1, &norm);
+  if (!e) e = PoiseMatZeroRowsColumns(A, 2, rows, 1, x, b);
+  if (!e) e = PoiseMatDuplicate(A, 1, &C);
+  if (!e) e = PoiseMatIsSymmetric(A, 0, &is);
+  PoiseErr mine = POISE_OK;
+  for (PoiseInt i = 0; !e && !mine && i < A->rows->n; i++) mine = PoiseMatGetRow(A, A->rows->begin + i, &n, NULL, NULL);
+  if (!e) e = PoiseAgree(ctx, mine);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+  PoiseMatDestroy(&C);
+  free(d), free(other);
+  return e;
+}
+
 static void TestMemory(PoiseContext ctx)
 {
+  TestAllocationFailures(ctx, ChangeAll, NULL);
   TestAllocationFailures(ctx, ListAll, NULL);
   TestAllocationFailures(ctx, AssembleAll, NULL);
 }
@@ -629,6 +1080,15 @@ static const Test tests[] = {
     {"kept", TestKept, 0},
     {"mixed", TestMixed, 0},
     {"reading", TestReading, 0},
+    {"zero_rows", TestZeroRows, 0},
+    {"zero_rows_errors", TestZeroRowsErrors, 0},
+    {"arithmetic", TestArithmetic, 0},
+    {"borrowed", TestBorrowed, 0},
+    {"diagonals", TestDiagonals, 0},
+    {"adding", TestAdding, 0},
+    {"copies", TestCopies, 0},
+    {"symmetric", TestSymmetric, 0},
+    {"change_errors", TestChangeErrors, 0},
     {"triplets", TestTriplets, 0},
     {"many_triplets", TestManyTriplets, 0},
     {"triplet_errors", TestTripletErrors, 0},

@@ -111,6 +111,39 @@ POISE_API PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec
 /* d_i = A_ii, 0 where the entry is not stored. A square with equal row and column layout. */
 POISE_API PoiseErr PoiseMatGetDiagonal(PoiseMat A, PoiseVec d);
 
+/*
+  Prescribed unknowns: the rows (of any rank, given by any rank, negative: ignored) become zero but for the diagonal, which
+  becomes `diagonal`; ZeroRowsColumns zeroes the columns too, of a square matrix, so that symmetry stays. With x and b (both
+  or neither) b_i = diagonal x_i in these rows, and with columns the known terms A_ij x_j of the other rows leave b: A x = b then
+  gives these unknowns the values they have in x. The pattern stays: a row without a diagonal entry is POISE_ERR_ARG
+  unless the diagonal is 0.
+*/
+POISE_API PoiseErr PoiseMatZeroRows(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x, PoiseVec b);
+POISE_API PoiseErr PoiseMatZeroRowsColumns(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x,
+                                           PoiseVec b);
+
+POISE_API PoiseErr PoiseMatScale(PoiseMat A, double a); /* A = a A */
+/* A = diag(l) A diag(r); l, r: of y's and x's layout in y = A x, or NULL for ones. */
+POISE_API PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r);
+/* A_ii += a, A_ii += d_i, A_ii = d_i of a square matrix; an entry that is not stored joins the pattern. */
+POISE_API PoiseErr PoiseMatShift(PoiseMat A, double a);
+POISE_API PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d);
+POISE_API PoiseErr PoiseMatSetDiagonal(PoiseMat A, PoiseVec d);
+/* Y += a X. Entries of X that Y lacks join its pattern, which else stays. X may be Y. */
+POISE_API PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X);
+/* POISE_NORM_1 (largest sum of a column), POISE_NORM_INF (of a row) or POISE_NORM_FROBENIUS. */
+POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);
+
+/* One of this rank's rows: n entries, global columns ascending; lent until the next call on A. cols, v may be NULL. Not
+   collective. */
+POISE_API PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v);
+/* B = A, or with values = 0 zeros in A's pattern; of A's type and block size. */
+POISE_API PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B);
+POISE_API PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T); /* T = A^T, of A's type and block size */
+/* *is: |A^T_ij - B_ij| <= tol for all entries (those not stored are 0); B = A. Makes a transpose to look at. */
+POISE_API PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is);
+POISE_API PoiseErr PoiseMatIsSymmetric(PoiseMat A, double tol, int *is);
+
 POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);      /* not collective; each may be NULL */
 POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n); /* not collective */
 POISE_API PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz);           /* global stored entries */

@@ -15,7 +15,12 @@ extern "C" {
 
 typedef struct PoiseVec_s *PoiseVec;
 
-typedef enum PoiseNorm { POISE_NORM_1, POISE_NORM_2, POISE_NORM_INF } PoiseNorm;
+typedef enum PoiseNorm {
+  POISE_NORM_1,
+  POISE_NORM_2,
+  POISE_NORM_INF,
+  POISE_NORM_FROBENIUS
+} PoiseNorm; /* the last: matrices */
 
 #define POISE_DECIDE ((PoiseInt)(-1)) /* a local size that the library chooses */
 

@@ -76,7 +76,9 @@ struct PoiseMat_s {
   Pending pending;
   Map row_map, col_map;
   struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
-  PoiseVec work;             /* of y's layout, for composing; made on first need */
+  PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
+  int64_t row_room;
+  PoiseVec work; /* of y's layout, for composing; made on first need */
   char *prefix;
   int block_size;
 };
@@ -95,6 +97,14 @@ PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out al
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
 double poiseMatBytes(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
+
+/* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
+
+PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
+/* From the owned ones to the ghosts of all ranks; or add the ghosts to their owners. Collective; mine: this rank's error so far
+   (column is then not touched); the caller agrees. */
+PoiseErr poiseColumnsSpread(PoiseMat A, PoiseErr mine, double *column);
+PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column);
 
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
