@@ -15,9 +15,9 @@ set(POISE_TEST_ENVIRONMENT
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0
     UBSAN_OPTIONS=print_stacktrace=1
     TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1)
-set(POISE_TEST_TIMEOUT 120)
+set(POISE_TEST_TIMEOUT 300)
 if(POISE_SANITIZE)
-  set(POISE_TEST_TIMEOUT 600)
+  set(POISE_TEST_TIMEOUT 900)
 endif()
 
 # A test that runs a program of the build; 77 is a skip.

@@ -26,7 +26,16 @@ install_packages "${missing[@]}"
 mkdir -p "$build"
 : > "$log"
 echo "Building the library and the examples in $build (about a minute the first time)."
-quietly cmake -S . -B "$build" -D CMAKE_BUILD_TYPE=Release -D POISE_TESTS=OFF -D POISE_BENCH=OFF
+PATH=$PATH:/usr/local/cuda/bin
+gpu=OFF
+if have nvidia-smi && nvidia-smi -L > /dev/null 2>&1; then
+  if have nvcc; then
+    gpu=ON
+  else
+    echo "There is a GPU in this machine, but no CUDA toolkit (nvcc) to build for it: all will run on the CPU."
+  fi
+fi
+quietly cmake -S . -B "$build" -D CMAKE_BUILD_TYPE=Release -D POISE_TESTS=OFF -D POISE_BENCH=OFF -D POISE_CUDA="$gpu"
 quietly cmake --build "$build" -j "$(nproc)"
 
 cat <<TEXT
@@ -42,8 +51,8 @@ cat <<TEXT
 That worked: each halving of the mesh divides the error by about four (order 2), which is what theory demands of these
 elements. The program checks that itself; its text is examples/02_poisson.c.
 TEXT
-if have nvidia-smi && nvidia-smi -L > /dev/null 2>&1; then
-  echo "There is a GPU in this machine, but this version of Poise does not use GPUs yet: all ran on the CPU."
+if [ "$gpu" = ON ]; then
+  echo "There is a GPU in this machine, and this build can use it: add  -device cuda  to any of these commands."
 fi
 
 mpirun="mpirun -n 2"

@@ -55,7 +55,7 @@ mapfile -t missing < <(test_packages)
 install_packages "${missing[@]}"
 
 stage "Format"
-find include src tests examples bench -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' | sort | xargs clang-format-14 --dry-run -Werror
+find include src tests examples bench docs -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' | sort | xargs clang-format-14 --dry-run -Werror
 
 stage "Optimised, with MPI and OpenMP: all tests"
 build release

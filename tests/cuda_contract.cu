@@ -24,7 +24,8 @@ __global__ void RunPhase(PhaseArgs a, const double *in)
   }
 }
 
-#define PHASE(name, ndot, combine, kind) template __global__ void RunPhase<name##_begin, name##_element>(PhaseArgs, const double *);
+#define PHASE(name, ndot, combine, kind) \
+  template __global__ void RunPhase<name##_begin, name##_element>(PhaseArgs, const double *);
 #include "sys/phases.def"
 #undef PHASE
 

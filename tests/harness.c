@@ -263,10 +263,26 @@ static bool Parse(int argc, char **argv, Selection *s)
   return true;
 }
 
+/* Can the device be had on this machine? */
+static bool Present(const char *device)
+{
+  PoiseContext ctx;
+  const char *argv[] = {"test", "-device", device, NULL}, **words = argv;
+  int argc = 3;
+  PoiseErr e = PoiseInitialize(&argc, (char ***)&words, &(PoiseInit){.serial = 1}, &ctx);
+  if (!e) e = PoiseFinalize(&ctx);
+  if (e == POISE_ERR_DEVICE && PoiseRank(state.control) == 0)
+    printf("device %s: skipped: %s\n", device, PoiseErrorMessage());
+  PoiseErrorClear();
+  return e != POISE_ERR_DEVICE;
+}
+
+/* A device that was asked for by name has to be there. */
 static void Defaults(Selection *s)
 {
   if (!s->ndevice)
-    for (int i = 0; i < LENGTH(devices); i++) s->device[s->ndevice++] = devices[i];
+    for (int i = 0; i < LENGTH(devices); i++)
+      if (Present(devices[i])) s->device[s->ndevice++] = devices[i];
   if (state.mpi)
     s->ranks[0] = PoiseSize(state.control), s->nranks = 1;
   else if (!s->nranks)

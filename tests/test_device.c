@@ -261,6 +261,21 @@ static void TestPinnedFreed(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
+static void TestFreedTwice(PoiseContext ctx)
+{
+  Device *dev = Open(ctx, "mock");
+  for (int plant = 0; plant < 2; plant++) {
+    double *x = DeviceArray(dev, N, "x");
+    dev->ops->free(dev, x);
+    if (plant) dev->ops->free(dev, x);
+    if (plant)
+      CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "where no block starts");
+    else
+      CHECK_OK(poiseDeviceSync(dev));
+  }
+  poiseDeviceDestroy(&dev);
+}
+
 /* What a real device refuses while a graph is captured; the capture goes on. */
 static void TestForbiddenInCapture(PoiseContext ctx)
 {
@@ -781,6 +796,7 @@ static const Test tests[] = {
     {"pointer_that_moved", TestPointerThatMoved, TEST_HOST_ONLY},
     {"freed_while_queued", TestFreedWhileQueued, TEST_HOST_ONLY},
     {"pinned_freed", TestPinnedFreed, TEST_HOST_ONLY},
+    {"freed_twice", TestFreedTwice, TEST_HOST_ONLY},
     {"forbidden_in_capture", TestForbiddenInCapture, TEST_HOST_ONLY},
     {"prologue_reads_what_it_writes", TestPrologueReadsWhatItWrites, TEST_HOST_ONLY},
     {"sequences", TestSequences, TEST_HOST_ONLY},

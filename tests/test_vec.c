@@ -72,6 +72,9 @@ static void TestCreateErrors(PoiseContext ctx)
   CHECK(!x);
   snprintf(words, sizeof words, "add up to %d, the global size is %d", 3 * size, 3 * size + 1);
   CHECK_ERR(PoiseVecCreate(ctx, 3, 3 * size + 1, &x), POISE_ERR_SIZE, words);
+  snprintf(words, sizeof words, "add up to %d, the global size is 99", 3 * size);
+  CHECK_ERR_OF(PoiseVecCreate(ctx, 3, last ? 99 : 3 * size, &x), last, POISE_ERR_SIZE, words);
+  CHECK(!x);
   double v[3] = {1, 2, 3};
   CHECK_ERR_OF(PoiseVecCreateArray(ctx, 3, POISE_DECIDE, last ? NULL : v, POISE_BORROW, &x), last, POISE_ERR_ARG,
                "array of 3 entries is NULL");

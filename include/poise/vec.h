@@ -2,7 +2,8 @@
 /*
   Vectors of doubles, distributed by contiguous ranges of rows over the ranks, living on the context's device.
   x, y, w: vectors of the same sizes on every rank (else POISE_ERR_SIZE with both sizes). Norms and dots are global sums
-  whose bits do not depend on threads. All functions are collective unless said otherwise.
+  whose bits do not depend on threads. All functions are collective unless said otherwise; those without a global result
+  (PoiseVecSet to PoiseVecReciprocal) do not communicate, so that an error in them is returned by the ranks that have it.
 */
 #ifndef POISE_VEC_H
 #define POISE_VEC_H

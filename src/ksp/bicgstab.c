@@ -48,14 +48,14 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
   poiseKSPOperator(ksp, ksp->work[P], ksp->work[W], ksp->work[V], &vr); /* v = K p, (r^, v) */
   poiseKSPPhase(ksp, PHASE_bicgstab_s,                                  /* alpha = rho / (r^, v); s = r - alpha v */
-                (PhaseArgs){.in = {v[V]}, .out = {v[R]}}, BI_SS, NO_SLOT);
+                (PhaseArgs){.in = {v[V], v[R]}, .out = {v[R]}}, BI_SS, NO_SLOT);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
   poiseKSPOperator(ksp, ksp->work[R], ksp->work[W], ksp->work[T], &st); /* t = K s, (s, t), (t, t) */
   poiseKSPPhase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
-                (PhaseArgs){.in = {v[P], v[T], v[RHAT]}, .out = {x, v[R]}}, BI_RHO, BI_RR);
+                (PhaseArgs){.in = {v[P], v[T], v[RHAT], x, v[R]}, .out = {x, v[R]}}, BI_RHO, BI_RR);
   poiseKSPPhase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
-                (PhaseArgs){.in = {v[R], v[V]}, .out = {v[P], v[RHAT]}}, NO_SLOT, NO_SLOT);
+                (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT]}}, NO_SLOT, NO_SLOT);
 }
 
 static void Finish_BiCGSTAB(PoiseKSP ksp)

@@ -25,7 +25,7 @@ POISE_INLINE Dots bicgstab_start_element(const double *c, const PhaseArgs *a, in
   return poiseDots(0, 0, 0);
 }
 
-/* bicgstab_s: alpha = rho / (r^, v); s = r - alpha v, in place of r; dot (s, s). in: v; out: r. */
+/* bicgstab_s: alpha = rho / (r^, v); s = r - alpha v, in place of r; dot (s, s). in: v, r; out: r. */
 POISE_INLINE int bicgstab_s_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double vr = in[BI_VR];
@@ -42,7 +42,7 @@ POISE_INLINE Dots bicgstab_s_element(const double *c, const PhaseArgs *a, int64_
   return poiseDots(s * s, 0, 0);
 }
 
-/* bicgstab_update: omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; dots (r, r^), (r, r). in: p, t, r^;
+/* bicgstab_update: omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; dots (r, r^), (r, r). in: p, t, r^, x, r;
    out: x, r (holding s). When t = 0 and s = 0, alpha p was the solution: omega = 0. */
 POISE_INLINE int bicgstab_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
@@ -65,7 +65,7 @@ POISE_INLINE Dots bicgstab_update_element(const double *c, const PhaseArgs *a, i
 }
 
 /* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0 the method starts
-   afresh from r: r^ = p = r, rho' = (r, r). in: r, v; out: p, r^. */
+   afresh from r: r^ = p = r, rho' = (r, r). in: r, v, p; out: p, r^. */
 POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rho = in[BI_RHO], rr = in[BI_RR], omega = in[BI_OMEGA], its = in[SLOT_ITS + a->parity] + 1;
@@ -75,7 +75,8 @@ POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const P
   c[2] = afresh;
   out[BI_USED + !a->parity] = afresh ? rr : rho;
   if (poiseDecide(in, out, a, sqrt(rr))) return 0;
-  if (rr == 0 || omega == 0) poiseFinish(out, rr == 0 ? REASON_ATOL : REASON_BREAKDOWN, its); /* 0: solved, without a norm */
+  if (rr == 0 || omega == 0)
+    poiseFinish(out, rr == 0 ? REASON_ATOL : REASON_BREAKDOWN, its); /* 0: solved, without a norm */
   return 1;
 }
 

@@ -56,11 +56,11 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   poiseKSPAddDot(ksp, &pq, v[P], CG_PQ + even);
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &pq); /* q = A p, pq = (p, q) */
   poiseKSPPhase(ksp, PHASE_cg_update,                 /* alpha = rz / pq; r -= alpha q; rz' = (r, z), |z| or |r| */
-                (PhaseArgs){.in = {v[Q], d}, .out = {v[R]}, .flags = ksp->pointwise ? norm : NORM_UNPRECONDITIONED},
+                (PhaseArgs){.in = {v[Q], d, v[R]}, .out = {v[R]}, .flags = ksp->pointwise ? norm : NORM_UNPRECONDITIONED},
                 ksp->pointwise ? CG_RZ + odd : NO_SLOT, rr ? CG_NN : NO_SLOT);
   ApplyPC(ksp, CG_RZ + odd);             /* z = M r, rz' = (r, z), |z| */
   poiseKSPPhase(ksp, PHASE_cg_direction, /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
-                (PhaseArgs){.in = {v[R], d, z}, .out = {v[X], v[P]}, .flags = norm}, NO_SLOT, NO_SLOT);
+                (PhaseArgs){.in = {v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = norm}, NO_SLOT, NO_SLOT);
 }
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n)

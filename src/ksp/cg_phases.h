@@ -37,7 +37,7 @@ POISE_INLINE Dots cg_start_element(const double *c, const PhaseArgs *a, int64_t 
   return poiseDots(0, 0, 0);
 }
 
-/* cg_update: alpha = rz / pq; r -= alpha q; dots (r, z) and |z|^2 or |r|^2 with z = d r. in: q, d; out: r. */
+/* cg_update: alpha = rz / pq; r -= alpha q; dots (r, z) and |z|^2 or |r|^2 with z = d r. in: q, d, r; out: r. */
 POISE_INLINE int cg_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double pq = in[CG_PQ + a->parity], old = in[CG_PQ + !a->parity];
@@ -57,7 +57,7 @@ POISE_INLINE Dots cg_update_element(const double *c, const PhaseArgs *a, int64_t
   return poiseDots(ri * z, a->flags == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
 }
 
-/* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. in: r, d, z (NULL: z = d r); out: x, p. */
+/* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. in: r, d, z (NULL: z = d r), x, p; out: x, p. */
 POISE_INLINE int cg_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rz = in[CG_RZ + !a->parity];

@@ -30,9 +30,14 @@ SAME(NORM_PRECONDITIONED, POISE_KSP_NORM_PRECONDITIONED);
 SAME(NORM_UNPRECONDITIONED, POISE_KSP_NORM_UNPRECONDITIONED);
 SAME(NORM_NATURAL, POISE_KSP_NORM_NATURAL);
 
+#define KSP_TYPE(name) " " #name
+static const char type_help[] = "method:"
+#include "types.def"
+    ;
+#undef KSP_TYPE
+
 static const PoiseOption options[] = {
-    {"ksp_type", POISE_OPTION_STRING, offsetof(KSPOptions, type), "gmres", 0, 0, NULL,
-     "method: cg, bicgstab (also bcgs), gmres"},
+    {"ksp_type", POISE_OPTION_STRING, offsetof(KSPOptions, type), "gmres", 0, 0, NULL, type_help},
     {"ksp_rtol", POISE_OPTION_REAL, offsetof(KSPOptions, rtol), "1e-5", 0, 1, NULL, "relative tolerance"},
     {"ksp_atol", POISE_OPTION_REAL, offsetof(KSPOptions, atol), "1e-50", 0, 1e300, NULL, "absolute tolerance"},
     {"ksp_divtol", POISE_OPTION_REAL, offsetof(KSPOptions, dtol), "1e4", 0, 1e300, NULL, "growth taken for divergence"},
@@ -289,10 +294,20 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
 }
 
+/* Partials that a skipped kernel never wrote are summed all the same, to no effect: they shall be numbers. */
+static PoiseErr ClearPartials(PoiseKSP ksp)
+{
+  PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->partial_buffer.bytes / sizeof(double))};
+  TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &a.out[0]));
+  return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
+}
+
 PoiseErr poiseKSPAllocate(PoiseKSP ksp)
 {
   double *p;
-  PoiseErr e = PoiseAgree(ksp->ctx, AllocateBuffers(ksp));
+  PoiseErr e = AllocateBuffers(ksp);
+  if (!e) e = ClearPartials(ksp);
+  e = PoiseAgree(ksp->ctx, e);
   for (int k = 0; !e && k < ksp->nwork; k++) {
     e = poiseVecCreateLayout(ksp->layout, &ksp->work[k]);
     if (!e) e = PoiseAgree(ksp->ctx, poiseVecWrite(ksp->work[k], &p));

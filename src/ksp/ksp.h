@@ -149,7 +149,7 @@ void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */
 PoiseErr poiseKSPAllocate(PoiseKSP ksp);
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 /* Give the norms up to iteration `last` to history and monitors. */
-PoiseErr poiseKSPReport(PoiseKSP ksp, PoiseInt last);
+void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
 
 extern const KSPType poiseKSPType_gmres;

@@ -39,21 +39,25 @@ static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
   return PoisePrintf(ksp->ctx, "%3lld KSP Residual norm %14.12e\n", (long long)it, norm);
 }
 
-PoiseErr poiseKSPReport(PoiseKSP ksp, PoiseInt last)
+/* Monitors may be collective: whatever fails, every rank calls all of them for this iteration. */
+static void Tell(PoiseKSP ksp, PoiseInt it, double norm)
 {
-  if (ksp->norm == POISE_KSP_NORM_NONE) return POISE_OK;
-  while (ksp->reported < last) {
-    PoiseInt it = ++ksp->reported;
-    double norm = ksp->norms[it & (ksp->ring - 1)];
-    ksp->rnorm = norm;
-    if (ksp->keep_history) TRY(Keep(ksp, it, norm));
-    if (ksp->options.monitor) TRY(Print(ksp, it, norm));
-    for (int k = 0; k < ksp->nmonitors; k++) {
-      PoiseErrorClear();
-      TRY(poiseErrorOfUser(ksp->monitor[k](ksp, it, norm, ksp->monitor_arg[k]), "a monitor"));
-    }
+  if (ksp->keep_history) poiseKSPFailed(ksp, Keep(ksp, it, norm));
+  if (ksp->options.monitor) poiseKSPFailed(ksp, Print(ksp, it, norm));
+  for (int k = 0; k < ksp->nmonitors; k++) {
+    PoiseErrorClear();
+    poiseKSPFailed(ksp, poiseErrorOfUser(ksp->monitor[k](ksp, it, norm, ksp->monitor_arg[k]), "a monitor"));
   }
-  return POISE_OK;
+}
+
+void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
+{
+  if (ksp->norm == POISE_KSP_NORM_NONE) return;
+  while (ksp->reported < last && !ksp->failed) {
+    PoiseInt it = ++ksp->reported;
+    ksp->rnorm = ksp->norms[it & (ksp->ring - 1)];
+    Tell(ksp, it, ksp->rnorm);
+  }
 }
 
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp)

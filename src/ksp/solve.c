@@ -169,10 +169,19 @@ static void SumPending(PoiseKSP ksp)
   for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
 }
 
+/* Vectors that a phase moves; one that is read and written stands in in[] and out[]. */
+static double Streams(const PhaseArgs *a)
+{
+  double streams = 0;
+  for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
+  return streams;
+}
+
 static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, int dot0, int dot1)
 {
   int dot[] = {dot0, dot1};
   SumPending(ksp);
+  poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
   a.id = id;
   a.n = rows;
   a.parity = ksp->parity;
@@ -185,6 +194,7 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, int dot
   for (int k = 0; k < 2; k++)
     if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k]);
   poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_phase, &a, sizeof a));
+  poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
 }
 
 void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
@@ -206,7 +216,9 @@ void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double
     MdotArgs m = {.n = ksp->layout->n, .stride = ksp->nblock, .k = batch, .y = y, .skip = skip, .partial = partial};
     ReduceArgs r = {.nsum = batch, .stride = ksp->nblock, .count = ksp->nblock, .partial = partial, .dst = dst + first};
     for (int j = 0; j < batch; j++) m.x[j] = x[first + j];
+    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
     poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_mdot, &m, sizeof m));
+    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * batch * (double)m.n, 8.0 * (batch + 1) * (double)m.n);
     if (several) {
       r.dst = ksp->stage;
       Reduce(ksp, r);
@@ -232,7 +244,9 @@ void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const dou
     for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
     first += batch;
     if (f && first == k) m.fuse = *f;
+    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
     poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_maxpy, &m, sizeof m));
+    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * batch * (double)m.n, 8.0 * (batch + 2) * (double)m.n);
   } while (first < k);
 }
 
@@ -264,7 +278,7 @@ static bool Look(PoiseKSP ksp, const double *status)
   bool done = status[SLOT_DONE] != 0;
   ksp->its = (PoiseInt)(done ? status[SLOT_ITS_FINAL] : fmax(status[SLOT_ITS], status[SLOT_ITS_ODD]));
   ksp->reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
-  poiseKSPFailed(ksp, poiseKSPReport(ksp, ksp->its));
+  poiseKSPReport(ksp, ksp->its);
   return done;
 }
 
@@ -280,18 +294,26 @@ static PoiseKSPReason HostTest(PoiseKSP ksp)
   return reason;
 }
 
-/* Whether to stop for a reason of the host's. Other ranks do not know before their next sum that work queued on a device or a
-   user's function failed, nor what the user's test said there (it may look at a clock): ask, where that can happen. */
+/* Whether some rank has failed. Others do not know before their next sum that work queued on a device or a user's function
+   failed: ask, where that can happen, before users' functions are called, as these may be collective. */
+static bool Failed(PoiseKSP ksp)
+{
+  bool several = PoiseSize(ksp->ctx) > 1, ask = !Dev(ksp)->ops->is_host || ksp->test || ksp->nmonitors;
+  int64_t failed = ksp->failed != POISE_OK;
+  if (several && ask) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, &failed, 1));
+  if (!several || ask) ksp->stop = ksp->stop || failed;
+  return ksp->stop;
+}
+
+/* Whether the user's test stops the solve, on any rank (it may look at a clock). */
 static bool HostStops(PoiseKSP ksp)
 {
   enum { SAID = 100 }; /* any reason is a positive number */
-  bool several = PoiseSize(ksp->ctx) > 1, ask = !Dev(ksp)->ops->is_host || ksp->test || ksp->nmonitors;
   PoiseKSPReason reason = HostTest(ksp);
-  int64_t word[2] = {ksp->failed != POISE_OK, reason == POISE_ITERATING ? 0 : SAID + (int)reason};
-  if (several && ask) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, word, 2));
-  if (!several || ask) ksp->stop = ksp->stop || word[0];
-  if (word[1]) ksp->reason = (PoiseKSPReason)(word[1] - SAID);
-  return ksp->stop || word[1];
+  int64_t word = reason == POISE_ITERATING ? 0 : SAID + (int)reason;
+  if (ksp->test) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, &word, 1));
+  if (word) ksp->reason = (PoiseKSPReason)(word - SAID);
+  return word;
 }
 
 static void Eager(PoiseKSP ksp)
@@ -300,7 +322,8 @@ static void Eager(PoiseKSP ksp)
     PoiseErr e = CopySlots(ksp, ksp->status[0]);
     if (!e) e = poiseDeviceSync(Dev(ksp));
     poiseKSPFailed(ksp, e);
-    over = !e && Look(ksp, ksp->status[0]);
+    if (Failed(ksp)) return;
+    over = Look(ksp, ksp->status[0]);
     over = HostStops(ksp) || over;
     if (!over) Step(ksp);
   }

@@ -18,8 +18,14 @@ typedef struct MatOptions {
   PoiseInt block_size;
 } MatOptions;
 
+#define MAT_TYPE(name) " " #name
+static const char type_help[] = "storage format of the product:"
+#include "types.def"
+    ;
+#undef MAT_TYPE
+
 static const PoiseOption options[] = {
-    {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, "storage format of the product"},
+    {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, type_help},
     {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, 32, NULL, "unknowns per node"},
     {0},
 };

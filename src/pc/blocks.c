@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inverse diagonal blocks: set-up, application, and the host's kernels for both. */
 #include "../vec/vec_host.h"
+#include "block_inverse.h"
 #include "pc.h"
 
 void poiseBlocksDestroy(Blocks *k)
@@ -56,42 +57,6 @@ PoiseErr poiseBlocksApply(PoisePC pc, Blocks *k, PoiseVec r, PoiseVec z, const d
 
 /* ---- host kernels --------------------------------------------------------------------------------------------------- */
 
-/* Gauss-Jordan with row pivoting, in place, column-major. False when singular or not finite. */
-static bool Invert(double *a, int b)
-{
-  int pivot[32];
-  for (int k = 0; k < b; k++) {
-    int p = k;
-    for (int i = k + 1; i < b; i++)
-      if (fabs(a[k * b + i]) > fabs(a[k * b + p])) p = i;
-    pivot[k] = p;
-    double d = 1 / a[k * b + p];
-    if (!(fabs(d) <= 1.7976931348623157e308) || d == 0) return false;
-    for (int j = 0; p != k && j < b; j++) {
-      double t = a[j * b + k];
-      a[j * b + k] = a[j * b + p];
-      a[j * b + p] = t;
-    }
-    a[k * b + k] = 1;
-    for (int j = 0; j < b; j++) a[j * b + k] *= d;
-    for (int i = 0; i < b; i++) {
-      double f = a[k * b + i];
-      if (i == k) continue;
-      a[k * b + i] = 0;
-      for (int j = 0; j < b; j++) a[j * b + i] -= f * a[j * b + k];
-    }
-  }
-  for (int k = b - 1; k >= 0; k--) /* row exchanges of A are column exchanges of its inverse */
-    for (int i = 0; pivot[k] != k && i < b; i++) {
-      double t = a[k * b + i];
-      a[k * b + i] = a[pivot[k] * b + i];
-      a[pivot[k] * b + i] = t;
-    }
-  bool finite = true;
-  for (int i = 0; i < b * b; i++) finite = finite && a[i] - a[i] == 0;
-  return finite;
-}
-
 PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)
 {
   const InvertBlocksArgs *a = args;
@@ -101,7 +66,7 @@ PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)
   for (int64_t k = 0; k < a->nblock; k++) {
     double *d = a->d + k * b * b;
     if (b == 1 && a->fix && *d == 0) *d = 1;
-    if (!Invert(d, b) && *a->bad < 0) *a->bad = (double)k;
+    if (!poiseInvertBlock(d, b) && *a->bad < 0) *a->bad = (double)k;
   }
   return POISE_OK;
 }

@@ -17,9 +17,14 @@ typedef struct PCOptions {
   char type[POISE_OPTION_LENGTH];
 } PCOptions;
 
+#define PC_TYPE(name) " " #name
+static const char type_help[] = "preconditioner:"
+#include "types.def"
+    ;
+#undef PC_TYPE
+
 static const PoiseOption options[] = {
-    {"pc_type", POISE_OPTION_STRING, offsetof(PCOptions, type), "none", 0, 0, NULL,
-     "preconditioner: none, jacobi, pbjacobi"},
+    {"pc_type", POISE_OPTION_STRING, offsetof(PCOptions, type), "none", 0, 0, NULL, type_help},
     {0},
 };
 

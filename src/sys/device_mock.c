@@ -3,6 +3,7 @@
   The mock device: an accelerator without one, to test the offload design. Its memory is separate heap blocks filled with NaN;
   its stream runs late, only when somebody waits; its graphs record and replay the queue. It finds
   - pointers into freed blocks in the arguments of a kernel or copy when it runs (so also in a replay),
+  - blocks freed twice,
   - reads without a wait (the target of a copy to the host is poisoned until the copy has run),
   - waits, allocations, captures and replays inside a capture, where a real device would refuse them.
   Kernels are the host's, so host and mock give the same bits.
@@ -267,7 +268,11 @@ static void Free(Device *dev, void *p)
   if (!p) return;
   Run(dev, mock->enqueued);
   while (k < mock->nblock && mock->block[k].p != p) k++;
-  if (k == mock->nblock) return;
+  if (k == mock->nblock) {
+    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__, "a free of %p, where no block starts", p);
+    if (!dev->failed) dev->failed = e;
+    return;
+  }
   Block *old = &mock->freed[mock->next_freed];
   free(old->p);
   *old = mock->block[k];

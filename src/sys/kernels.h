@@ -102,7 +102,7 @@ typedef struct {
   int flags;  /* meaning is the phase's own, e.g. the norm */
   int64_t n;  /* rows; 0 for scalar work only */
   const double *in[POISE_MAX_VECS];
-  double *out[POISE_MAX_VECS]; /* may be among in: element i reads and writes entry i only */
+  double *out[POISE_MAX_VECS]; /* among in too when read: element i reads and writes entry i only */
   ScalarRef c[POISE_MAX_COEFS];
   double *slots; /* POISE_SLOTS of them; NULL outside solvers */
   double *array; /* a solver's small array (GMRES: H, rotations, ...); may be NULL */

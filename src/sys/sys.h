@@ -128,7 +128,7 @@ typedef struct DeviceOps {
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
-  void (*free)(Device *, void *p);
+  void (*free)(Device *, void *p); /* once all that was enqueued is done: also the host memory it copies from may go then */
   PoiseErr (*alloc_pinned)(Device *, size_t bytes, const char *what, void **p); /* seen by host and device */
   void (*free_pinned)(Device *, void *p);
   PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */

@@ -13,9 +13,18 @@ public:
   Owned() = default;
   Owned(const Owned &) = delete;
   Owned &operator=(const Owned &) = delete;
-  ~Owned() { Destroy(&object); }
-  operator Object() const { return object; }
-  Object *operator&() { return &object; }
+  ~Owned()
+  {
+    Destroy(&object);
+  }
+  operator Object() const
+  {
+    return object;
+  }
+  Object *operator&()
+  {
+    return &object;
+  }
 
 private:
   Object object = nullptr;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this folder share: the contract and the system layer as C++ sees them, and block-wide sums. */
+#ifndef POISE_CUDA_H
+#define POISE_CUDA_H
+
+#include <cuda_runtime.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../sys/kernels.h"
+extern "C" {
+#include "../sys/sys.h"
+}
+
+enum {
+  THREADS = 256, /* of a block, which has POISE_BLOCK rows */
+  WARPS = THREADS / 32,
+  ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
+};
+
+cudaStream_t poiseCudaStream(Device *dev);
+PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
+
+#define KERNEL(name, Args) extern "C" PoiseErr poiseCuda_##name(Device *, const void *args);
+#include "../sys/kernels.def"
+#undef KERNEL
+
+enum { COMBINE_SUM, COMBINE_MAX };
+
+template <int COMBINE> __device__ __forceinline__ double Join(double s, double t)
+{
+  return COMBINE == COMBINE_MAX ? poiseLarger(s, t) : s + t;
+}
+
+template <int COMBINE> __device__ __forceinline__ double WarpReduce(double v)
+{
+  for (int step = 16; step; step /= 2) v = Join<COMBINE>(v, __shfl_xor_sync(0xffffffff, v, step));
+  return v;
+}
+
+/* N sums over the block at once, in a fixed order; the results are valid in thread 0. */
+template <int N, int COMBINE> __device__ __forceinline__ void BlockReduce(double (&v)[N])
+{
+  __shared__ double part[N][WARPS];
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    v[k] = WarpReduce<COMBINE>(v[k]);
+    if (lane == 0) part[k][warp] = v[k];
+  }
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (int k = 0; k < N; k++) {
+      v[k] = part[k][0];
+      for (int w = 1; w < WARPS; w++) v[k] = Join<COMBINE>(v[k], part[k][w]);
+    }
+  __syncthreads();
+}
+
+/* The dots of a block's finished rows y[], which this thread holds ROWS of. */
+__device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS], int64_t first, int64_t n, int64_t block)
+{
+  for (int k = 0; k < f.ndot; k++) {
+    double s[1] = {0};
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      int64_t i = first + r * THREADS;
+      if (i < n) s[0] += (f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y[r] : y[r]) * y[r];
+    }
+    BlockReduce<1, COMBINE_SUM>(s);
+    if (threadIdx.x == 0) f.partial[k][block] = s[0];
+  }
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels of block preconditioners. */
+#include "cuda.h"
+
+#include "../pc/block_inverse.h"
+
+static const double none = 1e300; /* no bad block yet */
+
+__global__ void StartBad(double *bad, double value)
+{
+  *bad = value;
+}
+
+__global__ void EndBad(double *bad, double value)
+{
+  if (*bad == value) *bad = -1;
+}
+
+/* One thread per block. Doubles that are not negative are ordered as their bits are. */
+__global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
+{
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (k >= a.nblock) return;
+  double *d = a.d + k * a.b * a.b;
+  if (a.b == 1 && a.fix && *d == 0) *d = 1;
+  if (!poiseInvertBlock(d, a.b))
+    atomicMin((unsigned long long *)a.bad, (unsigned long long)__double_as_longlong((double)k));
+}
+
+/* y = D x by rows: 8 b bytes per row, x and y once. */
+__global__ void __launch_bounds__(THREADS) BlockApply(const __grid_constant__ BlockApplyArgs a)
+{
+  if (a.skip && *a.skip != 0) return;
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
+  double y[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    int64_t i = first + r * THREADS;
+    y[r] = 0;
+    if (i >= a.n) continue;
+    if (!a.d) {
+      y[r] = a.x[i];
+    } else {
+      int64_t block = i / a.b, row = i % a.b;
+      for (int j = 0; j < a.b; j++) y[r] += a.d[block * a.b * a.b + j * a.b + row] * a.x[block * a.b + j];
+    }
+    a.y[i] = y[r];
+  }
+  FuseDots(a.fuse, y, first, a.n, blockIdx.x);
+}
+
+extern "C" PoiseErr poiseCuda_invert_blocks(Device *dev, const void *args)
+{
+  const InvertBlocksArgs *a = (const InvertBlocksArgs *)args;
+  cudaStream_t stream = poiseCudaStream(dev);
+  StartBad<<<1, 1, 0, stream>>>(a->bad, none);
+  if (a->nblock) InvertBlocks<<<(unsigned)((a->nblock + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*a);
+  EndBad<<<1, 1, 0, stream>>>(a->bad, none);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_block_apply(Device *dev, const void *args)
+{
+  const BlockApplyArgs *a = (const BlockApplyArgs *)args;
+  if (a->n) BlockApply<<<(unsigned)POISE_NBLOCKS(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels on vectors other than phases. */
+#include "cuda.h"
+
+static unsigned Grid(int64_t n)
+{
+  return (unsigned)((n + THREADS - 1) / THREADS);
+}
+
+/* Reads y once and each x_j once: 8 (k + 1) bytes per row. */
+__global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
+{
+  __shared__ double part[POISE_MAX_BATCH][WARPS];
+  if (a.skip && *a.skip != 0) return;
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
+  double y[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) y[r] = first + r * THREADS < a.n ? a.y[first + r * THREADS] : 0;
+  for (int j = 0; j < a.k; j++) {
+    const double *x = a.x[j];
+    double s = 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+      if (first + r * THREADS < a.n) s += x[first + r * THREADS] * y[r];
+    s = WarpReduce<COMBINE_SUM>(s);
+    if (threadIdx.x % 32 == 0) part[j][threadIdx.x / 32] = s;
+  }
+  __syncthreads();
+  if ((int)threadIdx.x >= a.k) return;
+  double s = part[threadIdx.x][0];
+  for (int w = 1; w < WARPS; w++) s += part[threadIdx.x][w];
+  a.partial[threadIdx.x * a.stride + blockIdx.x] = s;
+}
+
+/* Reads each x_j once, y read and written once: 8 (k + 2) bytes per row. */
+__global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyArgs a)
+{
+  __shared__ double c[POISE_MAX_BATCH];
+  if (a.skip && *a.skip != 0) return;
+  if ((int)threadIdx.x < a.k) c[threadIdx.x] = a.sign * (a.a ? a.a[threadIdx.x] : a.value[threadIdx.x]);
+  __syncthreads();
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
+  double y[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) y[r] = first + r * THREADS < a.n ? a.y[first + r * THREADS] : 0;
+  for (int j = 0; j < a.k; j++) {
+    const double *x = a.x[j];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+      if (first + r * THREADS < a.n) y[r] += c[j] * x[first + r * THREADS];
+  }
+#pragma unroll
+  for (int r = 0; r < ROWS; r++)
+    if (a.k && first + r * THREADS < a.n) a.y[first + r * THREADS] = y[r];
+  FuseDots(a.fuse, y, first, a.n, blockIdx.x);
+}
+
+__global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__ ReduceArgs a)
+{
+  if (a.skip && *a.skip != 0) return;
+  const double *p = a.partial + blockIdx.x * a.stride;
+  double s[1] = {0};
+  for (int64_t b = threadIdx.x; b < a.count; b += THREADS) s[0] = a.max ? poiseLarger(s[0], p[b]) : s[0] + p[b];
+  if (a.max)
+    BlockReduce<1, COMBINE_MAX>(s);
+  else
+    BlockReduce<1, COMBINE_SUM>(s);
+  if (threadIdx.x != 0) return;
+  double old = a.add ? a.dst[blockIdx.x] : 0;
+  a.dst[blockIdx.x] = a.max ? poiseLarger(old, s[0]) : old + s[0];
+}
+
+__global__ void Gather(const __grid_constant__ GatherArgs a)
+{
+  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (i < a.n) a.out[i] = a.x[a.idx[i]];
+}
+
+/* One thread, so that entries wanted by several ranks are added in their order. */
+__global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
+{
+  for (int64_t i = 0; i < a.n; i++) a.y[a.idx[i]] += a.in[i];
+}
+
+extern "C" PoiseErr poiseCuda_mdot(Device *dev, const void *args)
+{
+  const MdotArgs *a = (const MdotArgs *)args;
+  if (a->n && a->k) Mdot<<<(unsigned)POISE_NBLOCKS(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
+{
+  const MaxpyArgs *a = (const MaxpyArgs *)args;
+  if (a->n) Maxpy<<<(unsigned)POISE_NBLOCKS(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_reduce(Device *dev, const void *args)
+{
+  const ReduceArgs *a = (const ReduceArgs *)args;
+  if (a->nsum) Reduce<<<(unsigned)a->nsum, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_gather(Device *dev, const void *args)
+{
+  const GatherArgs *a = (const GatherArgs *)args;
+  if (a->n) Gather<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_scatter_add(Device *dev, const void *args)
+{
+  const ScatterAddArgs *a = (const ScatterAddArgs *)args;
+  if (a->n) ScatterAdd<<<1, 1, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}

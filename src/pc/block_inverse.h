@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inverse of a small dense block: host and GPU compile the same text. */
+#ifndef POISE_BLOCK_INVERSE_H
+#define POISE_BLOCK_INVERSE_H
+
+#include "../sys/kernels.h"
+
+/* Gauss-Jordan with row pivoting, in place, column-major. 0 when singular or not finite. */
+POISE_INLINE int poiseInvertBlock(double *a, int b)
+{
+  int pivot[32];
+  for (int k = 0; k < b; k++) {
+    int p = k;
+    for (int i = k + 1; i < b; i++)
+      if (fabs(a[k * b + i]) > fabs(a[k * b + p])) p = i;
+    pivot[k] = p;
+    double d = 1 / a[k * b + p];
+    if (!(fabs(d) <= 1.7976931348623157e308) || d == 0) return 0;
+    for (int j = 0; p != k && j < b; j++) {
+      double t = a[j * b + k];
+      a[j * b + k] = a[j * b + p];
+      a[j * b + p] = t;
+    }
+    a[k * b + k] = 1;
+    for (int j = 0; j < b; j++) a[j * b + k] *= d;
+    for (int i = 0; i < b; i++) {
+      double f = a[k * b + i];
+      if (i == k) continue;
+      a[k * b + i] = 0;
+      for (int j = 0; j < b; j++) a[j * b + i] -= f * a[j * b + k];
+    }
+  }
+  for (int k = b - 1; k >= 0; k--) /* row exchanges of A are column exchanges of its inverse */
+    for (int i = 0; pivot[k] != k && i < b; i++) {
+      double t = a[k * b + i];
+      a[k * b + i] = a[pivot[k] * b + i];
+      a[pivot[k] * b + i] = t;
+    }
+  int finite = 1;
+  for (int i = 0; i < b * b; i++) finite = finite && a[i] - a[i] == 0;
+  return finite;
+}
+
+#endif
