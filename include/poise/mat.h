@@ -144,6 +144,13 @@ POISE_API PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T); /* T = A^T, of A'
 POISE_API PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is);
 POISE_API PoiseErr PoiseMatIsSymmetric(PoiseMat A, double tol, int *is);
 
+/*
+  A v = 0 for these n orthonormal vectors (checked to 1e-8, copied; as x in y = A x) and, with constant != 0, for the constant
+  one, to which they must be orthogonal; at most 32 in all, 0 takes back what was given. Solvers keep their iterates out of
+  the null space (see PoiseKSPInconsistency). Nothing is multiplied to see whether A v = 0.
+*/
+POISE_API PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
+
 POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);      /* not collective; each may be NULL */
 POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n); /* not collective */
 POISE_API PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz);           /* global stored entries */

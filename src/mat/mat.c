@@ -107,6 +107,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseStashDestroy(ctx, &mat->stash);
   poiseRowsDestroy(ctx, &mat->added);
   poiseTripletsDestroy(ctx, &mat->triplets);
+  poiseNullSpaceDestroy(mat);
   poiseFree(ctx, &mat->row_cols);
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);

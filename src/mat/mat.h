@@ -10,6 +10,7 @@
    columns, so that values are never permuted and a row's sum does not depend on the number of ranks. */
 typedef struct Csr {
   int64_t m, nloc, nghost, nz;
+  int64_t built;        /* A->pattern when this was built */
   bool wide;            /* ptr holds int64, else int32 */
   Buffer ptr, col, val; /* col: int32 */
   PoiseInt *ghost;      /* global columns of the ghosts, ascending */
@@ -75,6 +76,8 @@ struct PoiseMat_s {
   TermRows added;          /* entries of own rows that the pattern lacks */
   Pending pending;
   Map row_map, col_map;
+  int nnull; /* an orthonormal basis of the null space; vectors of the columns' layout */
+  PoiseVec null[POISE_MAX_BATCH];
   struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
   PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
   int64_t row_room;
@@ -106,6 +109,7 @@ PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
 PoiseErr poiseColumnsSpread(PoiseMat A, PoiseErr mine, double *column);
 PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column);
 
+void poiseNullSpaceDestroy(PoiseMat A);                                  /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
 /* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */

@@ -8,12 +8,12 @@
 #include "mat.h"
 
 typedef struct Triplets {
-  int64_t ngiven;  /* how many values the user gives */
-  int64_t pattern; /* of the matrix that this was made for */
-  bool wide;       /* from holds int64, else int32 */
-  void *from;      /* place of a value, complemented where an entry begins */
-  int64_t *begin;  /* in from: of every block of POISE_BLOCK entries */
-  int64_t *send;   /* places of the values for other ranks, in the order of the ranks */
+  int64_t ngiven; /* how many values the user gives */
+  int64_t built;  /* of the CSR that this was made for */
+  bool wide;      /* from holds int64, else int32 */
+  void *from;     /* place of a value, complemented where an entry begins */
+  int64_t *begin; /* in from: of every block of POISE_BLOCK entries */
+  int64_t *send;  /* places of the values for other ranks, in the order of the ranks */
   Exchange ex;
 } Triplets;
 
@@ -193,7 +193,7 @@ PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, con
     poiseMatDropPending(A);
     poiseTripletsDestroy(ctx, &A->triplets);
     t->ngiven = n;
-    t->pattern = A->pattern;
+    t->built = A->csr.built;
     A->triplets = t;
     t = NULL;
   }
@@ -210,7 +210,7 @@ static PoiseErr Check(PoiseMat A, const double *v)
   TRY(poiseMatCheckStored(A));
   if (!t) FAIL(POISE_ERR_STATE, "the matrix has no triplets: call PoiseMatSetPatternCOO");
   TRY(poiseMatCheckUsable(A));
-  if (t->pattern != A->pattern) FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");
+  if (t->built != A->csr.built) FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");
   if (!v && t->ngiven) FAIL(POISE_ERR_ARG, "the values of %lld triplets are NULL", (long long)t->ngiven);
   return POISE_OK;
 }
