@@ -136,11 +136,6 @@ static void PutFrom(Triplets *t, int64_t k, int64_t from)
     ((int32_t *)t->from)[k] = (int32_t)from;
 }
 
-static inline int64_t From(const Triplets *t, int64_t k)
-{
-  return t->wide ? ((const int64_t *)t->from)[k] : ((const int32_t *)t->from)[k];
-}
-
 /* The sorted terms as rows and as a list. */
 static PoiseErr Number(PoiseMat A, Triplets *t, Plan *p, const int64_t *start)
 {
@@ -225,28 +220,38 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, const double *v)
   return comm->ops->exchange_end(comm, ex);
 }
 
-static inline double Value(const Triplets *t, const double *v, int64_t from)
+/* Inlined for each constant wide, add and far (some values were received), which keeps the tests out of the loop. */
+POISE_INLINE void SumBlock(const Triplets *t, int64_t block, const double *v, bool wide, bool add, bool far, double *val)
 {
-  return from < t->ngiven ? v[from] : t->ex.recv[from - t->ngiven];
+  const int64_t last = t->begin[block + 1], ngiven = t->ngiven;
+  const double *received = t->ex.recv;
+  const int64_t *from64 = t->from;
+  const int32_t *from32 = t->from;
+  double *out = val + block * POISE_BLOCK - 1, sum = 0;
+  for (int64_t k = t->begin[block]; k < last; k++) {
+    int64_t from = wide ? from64[k] : from32[k];
+    if (from < 0) {
+      out++;
+      sum = add ? *out : 0;
+      from = ~from;
+    }
+    sum += far && from >= ngiven ? received[from - ngiven] : v[from];
+    *out = sum;
+  }
 }
 
 static void SumValues(PoiseContext ctx, const Triplets *t, int64_t nz, const double *v, bool add, double *val)
 {
   Device *dev = ctx->device;
   int64_t nblock = POISE_NBLOCKS(nz);
+  bool plain = !t->wide && !t->ex.nrecv;
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
-    double *out = val + b * POISE_BLOCK - 1, s = 0;
-    for (int64_t k = t->begin[b]; k < t->begin[b + 1]; k++) {
-      int64_t from = From(t, k);
-      bool begins = from < 0;
-      double old = begins ? 0 : s;
-      out += begins;
-      if (add && begins) old = *out;
-      s = old + Value(t, v, begins ? ~from : from);
-      *out = s;
-    }
+    if (plain && !add)
+      SumBlock(t, b, v, false, false, false, val);
+    else
+      SumBlock(t, b, v, t->wide, add, true, val);
   }
 }
 
