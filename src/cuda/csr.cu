@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of plain CSR. */
+#include "bulk.h"
 #include "cuda.h"
+
+enum { ROUND = 8, MOST_TILE = 64 * 1024 }; /* nonzeros a thread has under way; bytes of shared memory for a tile */
 
 __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 {
@@ -62,24 +65,117 @@ __global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
   }
 }
 
-template <int L> static void Launch(Device *dev, const CsrMultArgs *a)
+/* Nonzeros of a tile in shared memory: widened at both ends to multiples of 4, so that both arrays can be copied in 16 bytes. */
+__host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile)
+{
+  return (tile + 6) / 4 * 4;
+}
+
+/*
+  The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per nonzero, 4 per offset,
+  x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
+  threads own neighbouring rows, so a stencil's gather of x is coalesced.
+*/
+template <int L> __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant__ CsrMultArgs a)
+{
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ uint64_t barrier;
+  constexpr int R = THREADS / L;
+  if (a.skip && *a.skip != 0) return;
+  int64_t block = a.order ? a.order[blockIdx.x] : blockIdx.x, first = block * R,
+          last = first + R < a.A.m ? first + R : a.A.m;
+  int64_t start = Offset(a.A, first) & ~(int64_t)3, end = Offset(a.A, last), stop = (end + 3) & ~(int64_t)3;
+  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)3; /* a copy must not read behind the arrays */
+  int bulk = stop > start ? (int)(stop - start) : 0;
+  double *val = (double *)memory;
+  int32_t *col = (int32_t *)(val + TileRoom(a.tile));
+  if (threadIdx.x == 0 && bulk) {
+    BulkStart(&barrier, (uint32_t)bulk * 12);
+    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, &barrier);
+    BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
+  }
+  for (int64_t k = start + bulk + threadIdx.x; k < end; k += THREADS)
+    val[k - start] = a.A.val[k], col[k - start] = a.A.col[k];
+  int64_t i = first + threadIdx.x / L;
+  int lane = threadIdx.x % L, k = 0, kend = 0;
+  if (i < last) k = (int)(Offset(a.A, i) - start) + lane, kend = (int)(Offset(a.A, i + 1) - start);
+  __syncthreads();
+  if (bulk) BulkWait(&barrier);
+  double s = 0;
+  for (; k < kend; k += ROUND * L) {
+    double x[ROUND];
+#pragma unroll
+    for (int r = 0; r < ROUND; r++) {
+      int32_t c = k + r * L < kend ? col[k + r * L] : -1;
+      x[r] = c < 0 ? 0 : c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc];
+    }
+#pragma unroll
+    for (int r = 0; r < ROUND; r++)
+      if (k + r * L < kend) s += val[k + r * L] * x[r];
+  }
+  for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
+  double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y = 0;
+  bool mine = i < last && lane == 0;
+  if (mine) {
+    y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
+    a.y[i] = y;
+  }
+  for (int f = 0; f < a.fuse.ndot; f++) {
+    double d[1] = {0};
+    if (mine) d[0] = (a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f] ? a.fuse.d[f][i] * y : y) * y;
+    BlockReduce<1, COMBINE_SUM>(d);
+    if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
+  }
+}
+
+/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+
+/* Threads per row so that each has about 10 nonzeros at most; blocks of as many rows as there are threads for, if their
+   nonzeros fit into shared memory and no block has far more of them than the mean. */
+int poiseCudaCsrRows(Device *dev, const CsrStatistics *s)
+{
+  double mean = s->m ? (double)s->nz / (double)s->m : 0;
+  int k = 0;
+  while (k < POISE_TILES - 1 && mean / (1 << k) > 10) k++;
+  int rows = THREADS >> k;
+  bool even = (double)s->tile[k] <= 1.5 * mean * rows + 64;
+  return poiseCudaHasBulk(dev) && even && TileRoom(s->tile[k]) * 12 <= MOST_TILE ? rows : POISE_BLOCK;
+}
+
+template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
 {
   CsrMult<L><<<(unsigned)a->nblock, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+template <int L> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
+{
+  size_t bytes = (size_t)TileRoom(a->tile) * 12;
+  if (bytes > 48 * 1024)
+    TRY(poiseCudaCheck(cudaFuncSetAttribute(CsrTile<L>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
+                       "shared memory of csr_mult"));
+  CsrTile<L><<<(unsigned)a->nblock, THREADS, bytes, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
 {
+  typedef PoiseErr (*Run)(Device *, const CsrMultArgs *);
+  static const Run tiles[POISE_TILES] = {Tiles<1>, Tiles<2>, Tiles<4>, Tiles<8>, Tiles<16>, Tiles<32>};
   static const struct {
     double most; /* mean row length */
-    void (*launch)(Device *, const CsrMultArgs *);
-  } table[] = {{4, Launch<1>},  {10, Launch<2>},   {20, Launch<4>},
-               {48, Launch<8>}, {128, Launch<16>}, {HUGE_VAL, Launch<32>}};
+    Run run;
+  } rows[] = {{4, Rows<1>}, {10, Rows<2>}, {20, Rows<4>}, {48, Rows<8>}, {128, Rows<16>}, {HUGE_VAL, Rows<32>}};
   const CsrMultArgs *a = (const CsrMultArgs *)args;
   double mean = a->A.m ? (double)a->A.nz / (double)a->A.m : 0;
   int k = 0;
-  while (mean > table[k].most) k++;
-  if (a->nblock) table[k].launch(dev, a);
-  return POISE_OK;
+  if (!a->nblock) return POISE_OK;
+  if (a->rows < POISE_BLOCK) {
+    while (THREADS >> k > a->rows) k++;
+    return tiles[k](dev, a);
+  }
+  while (mean > rows[k].most) k++;
+  return rows[k].run(dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)

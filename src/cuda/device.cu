@@ -12,11 +12,23 @@ typedef struct Cuda {
   cudaStream_t stream;
   cudaEvent_t event[EVENTS];
   int64_t recorded;
+  int capability; /* major */
+  double *pieces;
 } Cuda;
 
 cudaStream_t poiseCudaStream(Device *dev)
 {
   return ((Cuda *)dev->data)->stream;
+}
+
+double *poiseCudaPieces(Device *dev)
+{
+  return ((Cuda *)dev->data)->pieces;
+}
+
+bool poiseCudaHasBulk(Device *dev)
+{
+  return ((Cuda *)dev->data)->capability >= 9;
 }
 
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
@@ -34,11 +46,14 @@ static PoiseErr Create(Device *dev)
   if (count == 0) FAIL(POISE_ERR_DEVICE, "there is no GPU in this machine");
   TRY(poiseAlloc(dev->ctx, sizeof *cuda, "CUDA device", &dev->data));
   cuda = (Cuda *)dev->data;
-  TRY(poiseCudaCheck(cudaSetDevice(PoiseRank(dev->ctx) % count), "choosing the GPU"));
+  int gpu = PoiseRank(dev->ctx) % count;
+  TRY(poiseCudaCheck(cudaSetDevice(gpu), "choosing the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->capability, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
   TRY(poiseCudaCheck(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "creating a stream"));
   for (int k = 0; k < EVENTS; k++)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming), "creating an event"));
-  return POISE_OK;
+  return poiseCudaCheck(cudaMalloc((void **)&cuda->pieces, POISE_MAX_SUMS * PIECES * sizeof(double)),
+                        "scratch of the device");
 }
 
 static void Destroy(Device *dev)
@@ -47,6 +62,7 @@ static void Destroy(Device *dev)
   if (!cuda) return;
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
+  if (cuda->pieces) cudaFree(cuda->pieces);
   if (cuda->stream) cudaStreamDestroy(cuda->stream);
   poiseFree(dev->ctx, &dev->data);
 }
@@ -162,10 +178,11 @@ static void GraphFree(Device *dev, Graph **graph)
   poiseFree(dev->ctx, graph);
 }
 
+/* In the order of DeviceOps: C++17 has no designated initialisers. */
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda", false, kernels, Create, Destroy, Alloc,        Free,       AllocPinned, FreePinned, Copy,
-    Launch, Sync,  NULL,    Record, Wait,    CaptureBegin, CaptureEnd, Replay,      GraphFree,
+    "cuda", false, kernels, poiseCudaCsrRows, Create, Destroy,      Alloc,      Free,   AllocPinned, FreePinned, Copy,
+    Launch, Sync,  NULL,    Record,           Wait,   CaptureBegin, CaptureEnd, Replay, GraphFree,
 };
 }

@@ -6,8 +6,11 @@
 #include "../ksp/cg_phases.h"
 #include "../ksp/bicgstab_phases.h"
 #include "../ksp/gmres_phases.h"
+#include "../ksp/minres_phases.h"
+#include "../ksp/preonly_phases.h"
+#include "../ksp/stationary_phases.h"
 
-enum { FEW = 512 }; /* partials that every block may sum for itself; of more, a kernel before makes one */
+enum { FEW = 512 }; /* partials that every block may sum for itself; of more, a kernel before makes PIECES */
 
 typedef int (*Begin)(const double *in, double *out, const PhaseArgs *a, double *c);
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
@@ -74,19 +77,14 @@ __global__ void __launch_bounds__(THREADS) RunPhase(const __grid_constant__ Phas
       if (a.partial[k]) a.partial[k][blockIdx.x] = s[k];
 }
 
-/* dst_k = sum of its partials, one block each. */
-__global__ void __launch_bounds__(1024) SumPartials(const __grid_constant__ PhaseArgs a)
+/* Sum k becomes PIECES partials: piece[k][p] = the sum of every PIECES * THREADS-th, one block each. */
+__global__ void __launch_bounds__(THREADS) SumPieces(const __grid_constant__ PhaseArgs a, double *piece)
 {
-  __shared__ double part[32];
-  const Sum &sum = a.sum[blockIdx.x];
-  double s = 0;
-  for (int64_t b = threadIdx.x; b < sum.count; b += 1024) s += sum.partial[b];
-  s = WarpReduce<COMBINE_SUM>(s);
-  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = s;
-  __syncthreads();
-  if (threadIdx.x >= 32) return;
-  s = WarpReduce<COMBINE_SUM>(part[threadIdx.x]);
-  if (threadIdx.x == 0) *sum.dst = s;
+  const Sum &sum = a.sum[blockIdx.y];
+  double s[1] = {0};
+  for (int64_t b = blockIdx.x * THREADS + threadIdx.x; b < sum.count; b += PIECES * THREADS) s[0] += sum.partial[b];
+  BlockReduce<1, COMBINE_SUM>(s);
+  if (threadIdx.x == 0) piece[blockIdx.y * PIECES + blockIdx.x] = s[0];
 }
 
 enum { SUM = COMBINE_SUM, MAX = COMBINE_MAX };
@@ -107,8 +105,9 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
   int64_t nblock = POISE_NBLOCKS(a.n), most = 0;
   for (int k = 0; k < a.nsum; k++) most = a.sum[k].count > most ? a.sum[k].count : most;
   if (most > FEW) {
-    SumPartials<<<(unsigned)a.nsum, 1024, 0, stream>>>(a);
-    a.nsum = 0;
+    double *piece = poiseCudaPieces(dev);
+    SumPieces<<<dim3(PIECES, (unsigned)a.nsum), THREADS, 0, stream>>>(a, piece);
+    for (int k = 0; k < a.nsum; k++) a.sum[k].partial = piece + k * PIECES, a.sum[k].count = PIECES;
   }
   phases[a.id]<<<(unsigned)(nblock ? nblock : 1), THREADS, 0, stream>>>(a);
   return POISE_OK;

@@ -18,6 +18,8 @@ static PoiseErr Launch(PoiseMat A, CsrMultArgs *m, int64_t first, int64_t last)
     m->order = order ? order + first : NULL;
   }
   m->nblock = last - first;
+  m->rows = A->csr.rows;
+  m->tile = A->csr.tile;
   return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
 }
 
@@ -175,7 +177,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   if (a->skip && *a->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, a->nblock)
   for (int64_t k = 0; k < a->nblock; k++) {
-    int64_t begin = (a->order ? a->order[k] : k) * POISE_BLOCK;
+    int64_t begin = (a->order ? a->order[k] : k) * POISE_BLOCK; /* the host asks for no other number of rows */
     int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
     if (a->ghost)
       RowsWithGhosts(a, alpha, beta, begin, end);

@@ -258,6 +258,31 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   return ConvertColumns(A, in);
 }
 
+/* ---- blocks of rows, as the device wants them -------------------------------------------------------------------------- */
+
+static PoiseErr ChooseRows(PoiseMat A)
+{
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  CsrStatistics s = {.m = c->m, .nz = c->nz};
+  const void *ptr;
+  c->rows = POISE_BLOCK;
+  c->tile = 0;
+  if (dev->ops->csr_rows && c->m) {
+    TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+    for (int k = 0; k < POISE_TILES; k++)
+      for (int64_t rows = 256 >> k, i = 0; i < c->m; i += rows) {
+        int64_t tile = poiseCsrPtr(c, ptr, i + rows < c->m ? i + rows : c->m) - poiseCsrPtr(c, ptr, i);
+        if (tile > s.tile[k]) s.tile[k] = tile;
+      }
+    c->rows = dev->ops->csr_rows(dev, &s);
+    for (int k = 0; k < POISE_TILES; k++)
+      if (c->rows == 256 >> k) c->tile = s.tile[k];
+  }
+  c->nblock = (c->m + c->rows - 1) / c->rows;
+  return POISE_OK;
+}
+
 /* ---- several ranks: interior blocks first --------------------------------------------------------------------------- */
 
 static PoiseErr OrderBlocks(PoiseMat A)
@@ -272,9 +297,9 @@ static PoiseErr OrderBlocks(PoiseMat A)
   TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
   TRY(poiseBufferRead(&c->col, HOST, &col));
   for (int64_t b = 0; b < c->nblock; b++) {
-    int64_t last = (b + 1) * POISE_BLOCK < c->m ? (b + 1) * POISE_BLOCK : c->m;
+    int64_t last = (b + 1) * c->rows < c->m ? (b + 1) * c->rows : c->m;
     bool inside = true;
-    for (int64_t k = poiseCsrPtr(c, ptr, b * POISE_BLOCK); inside && k < poiseCsrPtr(c, ptr, last); k++)
+    for (int64_t k = poiseCsrPtr(c, ptr, b * c->rows); inside && k < poiseCsrPtr(c, ptr, last); k++)
       inside = col[k] < c->nloc;
     if (inside)
       order[c->ninterior++] = (int32_t)b;
@@ -296,8 +321,9 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 {
   PoiseContext ctx = A->ctx;
   Csr *c = &A->csr;
-  PoiseErr e = PoiseAgree(ctx, BuildLocal(A, in, own));
-  c->nblock = POISE_NBLOCKS(c->m);
+  PoiseErr e = BuildLocal(A, in, own);
+  if (!e) e = ChooseRows(A);
+  e = PoiseAgree(ctx, e);
   if (!e && PoiseSize(ctx) > 1) {
     e = poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
     if (!e) e = PoiseAgree(ctx, OrderBlocks(A));

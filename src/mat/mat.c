@@ -220,6 +220,11 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
   return POISE_OK;
 }
 
+int64_t poiseMatPartials(PoiseMat A)
+{
+  return A->type->fuse ? A->csr.nblock : POISE_NBLOCKS(A->rows->n);
+}
+
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
 double poiseMatBytes(PoiseMat A)
@@ -320,7 +325,7 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
   if (!e && u != y) e = poiseVecRead(u, &f.u[0]); /* NULL: (y, y) */
   if (!e) e = poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &f.partial[0]);
   e = Product(A, e, 1, x, 0, y, &f);
-  return poiseReduceFinish(A->ctx, e, 1, POISE_NBLOCKS(A->rows->n), false, dot);
+  return poiseReduceFinish(A->ctx, e, 1, poiseMatPartials(A), false, dot);
 }
 
 PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)

@@ -15,8 +15,10 @@ typedef struct Csr {
   Buffer ptr, col, val; /* col: int32 */
   PoiseInt *ghost;      /* global columns of the ghosts, ascending */
   Halo *halo;           /* NULL on one rank */
-  Buffer order;         /* int32: blocks of POISE_BLOCK rows, those without ghosts first; unused on one rank */
-  int64_t nblock, ninterior;
+  int rows;             /* of a block, as the device chose */
+  int64_t nblock, tile; /* number of blocks, nonzeros of the largest (0: not asked for) */
+  Buffer order;         /* int32: the blocks, those without ghosts first; unused on one rank */
+  int64_t ninterior;
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
 } Csr;
 
@@ -98,7 +100,8 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B); /* *B = A with one more referen
 PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out alike */
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
-double poiseMatBytes(PoiseMat A); /* compulsory traffic of one product on this rank */
+int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product leaves */
+double poiseMatBytes(PoiseMat A);     /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */

@@ -49,10 +49,12 @@ POISE_INLINE double poiseScalar(ScalarRef s)
   return s.slot ? *s.slot : s.value;
 }
 
-typedef struct { /* dots of the rows y just finished: (u_k, y), or (y, D y) when u_k is NULL (D = 1 when d_k is NULL too) */
+/* Dots of the rows y just finished: (u_k, y), or (y, D y) when u_k is NULL (D = 1 when d_k is NULL too). */
+typedef struct {
   int ndot;
   const double *u[POISE_MAX_DOTS], *d[POISE_MAX_DOTS];
-  double *partial[POISE_MAX_DOTS]; /* block b of POISE_BLOCK rows writes partial[k][b] */
+  double *partial
+      [POISE_MAX_DOTS]; /* block b of the kernel's rows (POISE_BLOCK unless it says otherwise) writes partial[k][b] */
 } Fuse;
 
 typedef struct { /* dst = sum of count partials, in order */
@@ -85,6 +87,7 @@ enum {
   SLOT_ATOL,
   SLOT_DTOL,
   SLOT_MAXITS,
+  SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored */
   SLOT_FIRST_OWN
 };
 
@@ -174,10 +177,19 @@ typedef struct { /* local CSR: m rows, nloc owned columns, then ghosts; one of p
   const double *val;
 } CsrView;
 
-/* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of POISE_BLOCK rows (order NULL: 0, 1, ...), dots of those rows. */
+enum { POISE_TILES = 6 };
+
+typedef struct { /* what a device chooses the rows of a block by */
+  int64_t m, nz;
+  int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
+} CsrStatistics;
+
+/* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
+   device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK). */
 typedef struct {
   CsrView A;
-  int64_t nblock;
+  int rows;
+  int64_t nblock, tile;
   const int32_t *order;
   ScalarRef a, b;
   const double *x, *ghost, *skip;

@@ -123,8 +123,9 @@ typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
 typedef struct DeviceOps {
   const char *name;
-  bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
-  const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
+  bool is_host;                                     /* device memory is host memory: a Buffer keeps one copy */
+  const KernelFn *kernel;                           /* by KERNEL_...; NULL entries are missing */
+  int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 8 .. 256, or POISE_BLOCK; NULL: that */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */

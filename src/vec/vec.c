@@ -37,6 +37,12 @@ static PoiseErr CreateOn(Layout *layout, double *array, PoiseOwn own, PoiseVec *
   return e;
 }
 
+PoiseErr poiseVecCreateLocal(Layout *layout, PoiseVec *x)
+{
+  *x = NULL;
+  return Create(layout, NULL, POISE_COPY, x);
+}
+
 PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x)
 {
   return CreateOn(poiseLayoutShare(layout), NULL, POISE_COPY, x);

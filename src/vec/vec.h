@@ -93,6 +93,8 @@ struct PoiseVec_s {
 };
 
 PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x); /* shares the layout; agrees */
+/* The same, but the caller agrees, and destroys after a failure. */
+PoiseErr poiseVecCreateLocal(Layout *layout, PoiseVec *x);
 /* Device pointers to the local entries, as Read, Write, Update of buffer.c. */
 PoiseErr poiseVecRead(PoiseVec x, const double **p);
 PoiseErr poiseVecWrite(PoiseVec x, double **p);
