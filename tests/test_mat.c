@@ -914,11 +914,12 @@ static void TestAssemblyErrors(PoiseContext ctx)
   CHECK_ERR(PoiseMatGetDiagonal(A, x), POISE_ERR_STATE, "not been assembled");
   CHECK_ERR(PoiseMatCopyCSR(A, &ptr, &col, &val), POISE_ERR_STATE, "not been assembled");
   CHECK_ERR(PoiseMatAddBlock(A, 2, (PoiseInt[]){0, NODES}, 2, (PoiseInt[]){0, 1}, v), POISE_ERR_ARG,
-            "row 61 of a matrix with 61 rows");
+            "row 61 of a matrix of 61 rows");
   CHECK_ERR(PoiseMatAddBlock(A, 2, (PoiseInt[]){0, 1}, 2, (PoiseInt[]){1000, 1}, v), POISE_ERR_ARG,
-            "column 1000 of a matrix with 61 columns");
+            "column 1000 of a matrix of 61 columns");
   CHECK_OK(PoiseMatAddBlock(A, 0, NULL, 0, NULL, NULL));
-  CHECK_OK(PoiseMatAssemble(A)); /* nothing at all */
+  CHECK_ERR(PoiseMatAssemble(A), POISE_ERR_ARG, "row 61 of a matrix of 61 rows"); /* the first of the two */
+  CHECK_OK(PoiseMatAssemble(A));                                                  /* nothing at all */
   CHECK_OK(PoiseVecSet(x, 1));
   SampleConstant(y, NAN);
   CHECK_OK(PoiseMatMult(A, x, y));

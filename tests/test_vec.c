@@ -632,7 +632,8 @@ static void TestAssemblyErrors(PoiseContext ctx)
   double v[3] = {1, 2, 3}, sum;
   if (!CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 10, &x))) return;
   CHECK_OK(PoiseVecSet(x, 1));
-  CHECK_ERR(PoiseVecAddValues(x, 3, (PoiseInt[]){0, 10, 1}, v), POISE_ERR_ARG, "row 10 of a vector of 10 entries");
+  CHECK_ERR(PoiseVecAddValues(x, 3, (PoiseInt[]){0, 10, 1}, v), POISE_ERR_ARG, "row 10 of a vector of 10 rows");
+  CHECK_ERR(PoiseVecAssemble(x), POISE_ERR_ARG, "row 10 of a vector of 10 rows");
   CHECK_OK(PoiseVecSumEntries(x, &sum)); /* nothing was added, so nothing is pending */
   CHECK(sum == 10);
   CHECK_OK(PoiseVecAddValues(x, 1, (PoiseInt[]){3}, v));
@@ -642,6 +643,8 @@ static void TestAssemblyErrors(PoiseContext ctx)
   CHECK_ERR(PoiseVecGetRead(x, &(const double *){NULL}), POISE_ERR_STATE, "PoiseVecAssemble");
   CHECK_ERR(PoiseVecGetWrite(x, &(double *){NULL}), POISE_ERR_STATE, "PoiseVecAssemble");
   CHECK_ERR(PoiseVecGetUpdate(x, &(double *){NULL}), POISE_ERR_STATE, "PoiseVecAssemble");
+  CHECK_ERR(PoiseVecAssemble(x), POISE_ERR_STATE, "without PoiseVecAssemble between");
+  CHECK_ERR(PoiseVecSumEntries(x, &sum), POISE_ERR_STATE, "PoiseVecAssemble"); /* what was added rightly is pending still */
   CHECK_OK(PoiseVecAssemble(x));
   CHECK_OK(PoiseVecSumEntries(x, &sum));
   CHECK(sum == 10 + size);

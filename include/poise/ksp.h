@@ -106,6 +106,15 @@ POISE_API PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double *
 /* |b - A x| in the 2-norm, computed now. */
 POISE_API PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm);
 
+/*
+  A matrix with a null space (PoiseMatSetNullSpace): as in PETSc, its part is removed after each application of a
+  preconditioner from the left, and from the solution. b is not changed. When the null space is also that of A^T, as for a
+  symmetric A, a solution exists only if b has no part in it: this is that part's norm over |b|, of the latest solve; 0 without
+  null space. Where it exceeds rtol, which no iteration can then reach in the unpreconditioned norm, -ksp_converged_reason,
+  -ksp_view and the error of a solve that did not converge say so. Not collective.
+*/
+POISE_API double PoiseKSPInconsistency(PoiseKSP ksp);
+
 /* Called with each iteration's norm, in order, possibly a few iterations late. Up to 8 monitors. */
 typedef PoiseErr (*PoiseMonitor)(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg);
 POISE_API PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg);

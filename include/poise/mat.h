@@ -34,16 +34,50 @@ typedef struct PoiseCSR {
 */
 POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                                      PoiseOwn own, PoiseMat *A);
-/* An empty A to be filled by PoiseMatAddBlock. Sizes as above. */
+/* An empty A to be filled by PoiseMatAddBlock and its kin, or PoiseMatSetPatternCOO. Sizes as above. */
 POISE_API PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A);
-/* A += the nr x nc row-major block v at global rows and cols (of any rank); negative indices are ignored. After the first
-   Assemble entries of the pattern are added in place. Not collective; POISE_ERR_ARG names an index out of range. */
+/*
+  Add to entries, or set them: a dense nr x nc row-major block v at global rows and cols (a row is a block with nr = 1), or n
+  single entries. Rows of any rank, in any order, nothing need be said before; negative indices are ignored. Entries in the
+  assembled pattern change in place; others of this rank's rows and those of other ranks' rows join it at PoiseMatAssemble.
+  Entries added several times are summed in a fixed order, so that results repeat; of values that several ranks set, one
+  remains, the same in every run.
+  Not collective. Mixing Set and Add before an Assemble is POISE_ERR_STATE; an index out of range is POISE_ERR_ARG naming
+  it, and nothing of that call is taken. What such a call returns is kept: the next Assemble fails with it on all ranks, so that
+  ranks need not agree before they meet there; the one after it goes on without what that call was to give.
+*/
 POISE_API PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
                                     const double *v);
-/* Exchange and sum what was added. Must be called before A is used. Sums are in a fixed order: repeatable. */
+POISE_API PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                                    const double *v);
+POISE_API PoiseErr PoiseMatAddValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v);
+POISE_API PoiseErr PoiseMatSetValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v);
+/* This rank's own numbers 0 .. nr - 1 stand for these global rows, 0 .. nc - 1 for these columns (of any rank; negative:
+   ignored). Copied. */
+POISE_API PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows, PoiseInt nc,
+                                            const PoiseInt *cols);
+/* The same with rows and columns numbered by the map. Not collective. */
+POISE_API PoiseErr PoiseMatAddBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                                         const double *v);
+POISE_API PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                                         const double *v);
+/* Exchange what was added or set, and make it part of A. Must be called before A is used. One that ran out of memory may be
+   repeated and loses nothing. POISE_ERR_STATE when one rank added and another set, whose pending entries are dropped. */
 POISE_API PoiseErr PoiseMatAssemble(PoiseMat A);
-/* Set all values to 0; the pattern stays. */
+/* Set all values to 0; the pattern stays. What was added or set and not yet assembled is dropped. */
 POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
+
+/*
+  Triplets: the pattern once, then values as often as wanted. n entries at global rows and cols, of any rank and in any order,
+  each as often as wanted; one with a negative index is ignored. A's pattern becomes exactly these entries, with zeros; what A
+  held is dropped. The arrays are not needed afterwards. Takes longer than SetValuesCOO, which only follows the plan made here.
+*/
+POISE_API PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
+/* An entry becomes the sum of the n values v[k] that belong to it, in a fixed order (this rank's first, then those of other ranks
+   in their order); or that sum is added to it. One pass, and no search; values for other ranks' rows travel. POISE_ERR_STATE
+   when the pattern has changed since. No PoiseMatAssemble is needed. */
+POISE_API PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v);
+POISE_API PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v);
 
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
    it may itself call collective functions. mult_transpose and diagonal may be NULL. */
@@ -76,6 +110,46 @@ POISE_API PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec 
 POISE_API PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r);
 /* d_i = A_ii, 0 where the entry is not stored. A square with equal row and column layout. */
 POISE_API PoiseErr PoiseMatGetDiagonal(PoiseMat A, PoiseVec d);
+
+/*
+  Prescribed unknowns: the rows (of any rank, given by any rank, negative: ignored) become zero but for the diagonal, which
+  becomes `diagonal`; ZeroRowsColumns zeroes the columns too, of a square matrix, so that symmetry stays. With x and b (both
+  or neither) b_i = diagonal x_i in these rows, and with columns the known terms A_ij x_j of the other rows leave b: A x = b then
+  gives these unknowns the values they have in x. The pattern stays: a row without a diagonal entry is POISE_ERR_ARG
+  unless the diagonal is 0.
+*/
+POISE_API PoiseErr PoiseMatZeroRows(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x, PoiseVec b);
+POISE_API PoiseErr PoiseMatZeroRowsColumns(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x,
+                                           PoiseVec b);
+
+POISE_API PoiseErr PoiseMatScale(PoiseMat A, double a); /* A = a A */
+/* A = diag(l) A diag(r); l, r: of y's and x's layout in y = A x, or NULL for ones. */
+POISE_API PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r);
+/* A_ii += a, A_ii += d_i, A_ii = d_i of a square matrix; an entry that is not stored joins the pattern. */
+POISE_API PoiseErr PoiseMatShift(PoiseMat A, double a);
+POISE_API PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d);
+POISE_API PoiseErr PoiseMatSetDiagonal(PoiseMat A, PoiseVec d);
+/* Y += a X. Entries of X that Y lacks join its pattern, which else stays. X may be Y. */
+POISE_API PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X);
+/* POISE_NORM_1 (largest sum of a column), POISE_NORM_INF (of a row) or POISE_NORM_FROBENIUS. */
+POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);
+
+/* One of this rank's rows: n entries, global columns ascending; lent until the next call on A. cols, v may be NULL. Not
+   collective. */
+POISE_API PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v);
+/* B = A, or with values = 0 zeros in A's pattern; of A's type and block size. */
+POISE_API PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B);
+POISE_API PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T); /* T = A^T, of A's type and block size */
+/* *is: |A^T_ij - B_ij| <= tol for all entries (those not stored are 0); B = A. Makes a transpose to look at. */
+POISE_API PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is);
+POISE_API PoiseErr PoiseMatIsSymmetric(PoiseMat A, double tol, int *is);
+
+/*
+  A v = 0 for these n orthonormal vectors (checked to 1e-8, copied; as x in y = A x) and, with constant != 0, for the constant
+  one, to which they must be orthogonal; at most 32 in all, 0 takes back what was given. Solvers keep their iterates out of
+  the null space (see PoiseKSPInconsistency). Nothing is multiplied to see whether A v = 0.
+*/
+POISE_API PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
 
 POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);      /* not collective; each may be NULL */
 POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n); /* not collective */

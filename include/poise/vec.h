@@ -16,7 +16,12 @@ extern "C" {
 
 typedef struct PoiseVec_s *PoiseVec;
 
-typedef enum PoiseNorm { POISE_NORM_1, POISE_NORM_2, POISE_NORM_INF } PoiseNorm;
+typedef enum PoiseNorm {
+  POISE_NORM_1,
+  POISE_NORM_2,
+  POISE_NORM_INF,
+  POISE_NORM_FROBENIUS
+} PoiseNorm; /* the last: matrices */
 
 #define POISE_DECIDE ((PoiseInt)(-1)) /* a local size that the library chooses */
 
@@ -40,11 +45,24 @@ POISE_API PoiseErr PoiseVecGetWrite(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecRestore(PoiseVec x, void *array); /* address of the pointer, which is nulled */
 
-/* x_i += v_k (or = v_k) for i = rows[k], global rows of any rank; negative rows are ignored. Values of other ranks' rows
-   travel at PoiseVecAssemble. Not collective. Mixing Set and Add before an Assemble is POISE_ERR_STATE. */
+/*
+  x_i += v_k (or = v_k) for i = rows[k], global rows of any rank; negative rows are ignored. Values of other ranks' rows
+  travel at PoiseVecAssemble; of values that several ranks set, one remains, the same in every run. Not collective. Mixing Set
+  and Add before an Assemble is POISE_ERR_STATE; a row out of range is POISE_ERR_ARG and nothing is taken. What such a call
+  returns is kept: the next Assemble fails with it on all ranks, so that ranks need not agree before they meet there; the
+  one after it goes on without what that call was to give.
+*/
 POISE_API PoiseErr PoiseVecAddValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v);
 POISE_API PoiseErr PoiseVecSetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v);
 POISE_API PoiseErr PoiseVecAssemble(PoiseVec x);
+/* This rank's own numbers 0 .. n - 1 stand for these global rows (of any rank; negative: ignored). Copied. */
+POISE_API PoiseErr PoiseVecSetLocalToGlobal(PoiseVec x, PoiseInt n, const PoiseInt *rows);
+/* As above, with rows numbered by the map. Not collective. */
+POISE_API PoiseErr PoiseVecAddValuesLocal(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v);
+POISE_API PoiseErr PoiseVecSetValuesLocal(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v);
+/* v[k] = x_i for i = rows[k], global rows of any rank, each as often as wanted; v[k] is left alone where rows[k] < 0. Each
+   rank asks for rows of its own choice, e.g. those of the nodes of its elements. */
+POISE_API PoiseErr PoiseVecGetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, double *v);
 
 POISE_API PoiseErr PoiseVecSet(PoiseVec x, double a);                                    /* x = a */
 POISE_API PoiseErr PoiseVecSetRandom(PoiseVec x, uint64_t seed);                         /* [-1, 1), by global row */

@@ -286,13 +286,13 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   ksp->nblock = POISE_NBLOCKS(ksp->layout->n);
   ksp->stride = poiseMatPartials(ksp->A) > ksp->nblock ? poiseMatPartials(ksp->A) : ksp->nblock;
   ksp->array_size = ksp->type->array ? ksp->type->array(ksp) : 0;
-  int64_t batch = ksp->type->array ? POISE_MAX_BATCH * ksp->nblock : 0;
   for (ksp->ring = 64; ksp->ring < 4 * most;) ksp->ring *= 2;
   TRY(poiseBufferCreate(dev, POISE_SLOTS * sizeof(double), "solver scalars", &ksp->slot_buffer));
   TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)ksp->array_size * sizeof(double), "solver array", &ksp->array_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)(PARTIALS * ksp->stride + batch) * sizeof(double), "solver partial sums",
-                        &ksp->partial_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)(ksp->array_size + POISE_MAX_BATCH) * sizeof(double), "solver array",
+                        &ksp->array_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)(PARTIALS * ksp->stride + POISE_MAX_BATCH * ksp->nblock) * sizeof(double),
+                        "solver partial sums", &ksp->partial_buffer));
   TRY(dev->ops->alloc_pinned(dev, (size_t)(2 * (POISE_SLOTS + POISE_COMM_WIDTH) + ksp->ring) * sizeof(double),
                              "residual norms", &pinned));
   ksp->pinned = pinned;
@@ -410,6 +410,7 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
+  char complaint[128];
   ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
   TRY(PoiseKSPSetUp(ksp));
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
@@ -422,8 +423,9 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
   if (ksp->options.error_if_not_converged && ksp->reason < 0)
-    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g", PoiseKSPReasonString(ksp->reason),
-         (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm);
+    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s", PoiseKSPReasonString(ksp->reason),
+         (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm,
+         poiseKSPComplaint(ksp, complaint, sizeof complaint));
   return POISE_OK;
 }
 
@@ -437,6 +439,11 @@ PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp)
 PoiseInt PoiseKSPIterations(PoiseKSP ksp)
 {
   return ksp->its;
+}
+
+double PoiseKSPInconsistency(PoiseKSP ksp)
+{
+  return ksp->inconsistency;
 }
 
 double PoiseKSPResidualNorm(PoiseKSP ksp)
@@ -474,6 +481,7 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
 
 PoiseErr PoiseKSPView(PoiseKSP ksp)
 {
+  char complaint[128];
   TRY(PoisePrintf(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "", ksp->type->name));
   TRY(PoisePrintf(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
                   ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
@@ -484,6 +492,9 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->eager ? "every iteration enqueued: " : "replayed",
                     ksp->eager ? ksp->eager : ""));
   }
+  if (ksp->A && ksp->A->nnull)
+    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors%s\n", ksp->A->nnull,
+                    poiseKSPComplaint(ksp, complaint, sizeof complaint)));
   TRY(PoisePCView(ksp->pc));
   if (ksp->A) TRY(PoiseMatView(ksp->A));
   return ksp->pc->P && ksp->pc->P != ksp->A ? PoiseMatView(ksp->pc->P) : POISE_OK;

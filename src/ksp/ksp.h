@@ -82,7 +82,8 @@ struct PoiseKSP_s {
   PoiseVec residual; /* b - A x, where it is monitored */
   Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
   double *slots, *array, *partials, *stage; /* device pointers */
-  int64_t array_size, nblock;               /* partials of a phase */
+  int64_t array_size;                       /* behind the method's array: the null space's coefficients */
+  int64_t nblock;                           /* partials of a phase */
   int64_t stride;                           /* room for those of whatever leaves most */
   /* host-visible: two copies of the slots, what sums over ranks receive and send, the ring of norms */
   double *pinned, *status[2], *staged, *summed, *norms;
@@ -98,7 +99,8 @@ struct PoiseKSP_s {
   int cycle_at;        /* iteration of the cycle */
   const double *point; /* device pointer: pointwise preconditioner (NULL: identity), valid if pointwise */
   bool pointwise;
-  Sum pending[MAX_PENDING]; /* dots waiting for the next phase */
+  double *null[POISE_MAX_BATCH]; /* device pointers: the null space of A */
+  Sum pending[MAX_PENDING];      /* dots waiting for the next phase */
   int npending, next_partial;
   bool finishing;  /* the method's finish is running: SLOT_DONE, which is set, skips nothing */
   PoiseErr failed; /* this rank's first failure, and its words: a user's function called later may set others */
@@ -109,7 +111,7 @@ struct PoiseKSP_s {
   double final[POISE_SLOTS]; /* the slots as they were at the end */
   PoiseKSPReason reason;
   PoiseInt its, reported, tested; /* the latest given to the monitors, and to the user's test */
-  double rnorm;
+  double rnorm, inconsistency;
   double *history;
   int64_t history_size, history_capacity;
   bool keep_history;
@@ -160,6 +162,8 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 /* Give the norms up to iteration `last` to history and monitors. */
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
+/* What to say of a b that no x can match; "" when there is nothing to say. */
+const char *poiseKSPComplaint(PoiseKSP ksp, char *text, size_t size);
 /* Is the true residual to be computed in every iteration? */
 bool poiseKSPMonitorsTrueResidual(PoiseKSP ksp);
 

@@ -70,10 +70,19 @@ void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
   }
 }
 
+const char *poiseKSPComplaint(PoiseKSP ksp, char *text, size_t size)
+{
+  text[0] = 0;
+  if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* and not by rounding only */
+    snprintf(text, size, "; b is inconsistent: %.3g of its norm lies in the null space", ksp->inconsistency);
+  return text;
+}
+
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp)
 {
+  char complaint[128];
   const char *prefix = ksp->prefix ? ksp->prefix : "", *space = ksp->prefix ? " " : "";
-  return PoisePrintf(ksp->ctx, "Linear %s%ssolve %s due to %s iterations %lld\n", prefix, space,
+  return PoisePrintf(ksp->ctx, "Linear %s%ssolve %s due to %s iterations %lld%s\n", prefix, space,
                      ksp->reason > 0 ? "converged" : "did not converge", PoiseKSPReasonString(ksp->reason),
-                     (long long)ksp->its);
+                     (long long)ksp->its, poiseKSPComplaint(ksp, complaint, sizeof complaint));
 }

@@ -63,9 +63,25 @@ void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y)
   Product(ksp, minus_one, x, one, y, NULL);
 }
 
+/* z -= N N' z for the null space N of A, then the dots of z */
+static void RemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f)
+{
+  double *p = NULL, *c = ksp->array + ksp->array_size;
+  poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
+  poiseKSPMdot(ksp, ksp->A->nnull, ksp->null, p, c, NULL, Done(ksp));
+  poiseKSPMaxpy(ksp, ksp->A->nnull, ksp->null, -1, c, p, Done(ksp), f);
+}
+
+static bool LeftNullSpace(PoiseKSP ksp)
+{
+  return ksp->A->nnull && ksp->side == POISE_PC_LEFT;
+}
+
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
-  poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), f));
+  bool remove = LeftNullSpace(ksp);
+  poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));
+  if (remove) RemoveNullSpace(ksp, z, f);
 }
 
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f)
@@ -449,7 +465,8 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
   TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array)); /* NULL when it has no entries */
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
-  ksp->pointwise = ksp->pc->type->pointwise != NULL;
+  for (int k = 0; k < ksp->A->nnull; k++) TRY(poiseVecUpdate(ksp->A->null[k], &ksp->null[k]));
+  ksp->pointwise = ksp->pc->type->pointwise && !LeftNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
   ksp->parity = ksp->cycle_at = ksp->npending = ksp->next_partial = 0;
@@ -457,6 +474,20 @@ static PoiseErr Prepare(PoiseKSP ksp)
                             .mask = ksp->ring - 1,
                             .test = !ksp->test,
                             .none = ksp->norm == POISE_KSP_NORM_NONE && !ksp->test};
+  return POISE_OK;
+}
+
+/* How much of b lies in the null space. */
+static PoiseErr Inconsistency(PoiseKSP ksp, PoiseVec b)
+{
+  double c[POISE_MAX_BATCH], norm, sum = 0;
+  int n = ksp->A->nnull;
+  ksp->inconsistency = 0;
+  if (!n) return POISE_OK;
+  TRY(PoiseVecMDot(b, n, ksp->A->null, c));
+  TRY(PoiseVecNorm(b, POISE_NORM_2, &norm));
+  for (int k = 0; k < n; k++) sum += c[k] * c[k];
+  if (norm > 0) ksp->inconsistency = sqrt(sum) / norm;
   return POISE_OK;
 }
 
@@ -470,6 +501,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->rnorm = 0;
   ksp->b = b;
   memset(ksp->final, 0, sizeof ksp->final);
+  TRY(Inconsistency(ksp, b));
   TRY(PoiseAgree(ksp->ctx, Prepare(ksp)));
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->norm_b));
   if (ksp->options.guess_nonzero)
@@ -484,6 +516,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(AgreeOnResult(ksp));
   ksp->finishing = true;
   if (ksp->type->finish) ksp->type->finish(ksp);
+  if (ksp->A->nnull) RemoveNullSpace(ksp, ksp->work[0], NULL);
   poiseKSPCopy(ksp, ksp->work[0], x);
   poiseKSPFailed(ksp, poiseDeviceSync(Dev(ksp)));
   return AgreeOnResult(ksp);

@@ -1,193 +1,257 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assembly by dense element blocks: entries are collected, sent to their owners, sorted and summed in a fixed order. */
+/*
+  Assembly: entries added or set one by one or as dense blocks. One that the pattern has changes in place; others of this
+  rank's rows are collected by row (rows.c), those of other ranks' rows in a stash that travels to them. All on the host, as the
+  values come from there.
+*/
 #include "mat.h"
 
-static PoiseErr CheckIndices(const char *what, int n, const PoiseInt *index, PoiseInt N)
+PoiseErr poiseMatCheckStored(PoiseMat A)
 {
-  for (int i = 0; i < n; i++)
-    if (index[i] >= N)
-      FAIL(POISE_ERR_ARG, "%s %lld of a matrix with %lld %ss", what, (long long)index[i], (long long)N, what);
+  if (!A->type->stored) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
   return POISE_OK;
 }
 
-typedef struct Values { /* an assembled pattern, open for adding */
-  const void *ptr;
-  const int32_t *col;
-  double *val;
-} Values;
-
-static PoiseErr OpenValues(PoiseMat A, Values *v)
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
 {
-  *v = (Values){0};
-  if (!A->assembled) return POISE_OK;
-  TRY(poiseBufferRead(&A->csr.ptr, HOST, &v->ptr));
-  TRY(poiseBufferRead(&A->csr.col, HOST, &v->col));
-  return poiseBufferUpdate(&A->csr.val, HOST, &v->val);
+  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckUsable(A));
+  TRY(poiseBufferRead(&A->csr.ptr, HOST, &h->ptr));
+  TRY(poiseBufferRead(&A->csr.col, HOST, &h->col));
+  return poiseBufferRead(&A->csr.val, HOST, &h->val);
 }
 
-/* Add in place where the pattern has the entry; false if it has not. */
-static bool AddInPlace(const PoiseMat A, const Values *v, PoiseInt row, PoiseInt col, double value)
+PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h)
+{
+  TRY(poiseMatRead(A, h));
+  return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
+}
+
+/* ---- adding and setting --------------------------------------------------------------------------------------------- */
+
+/* The assembled arrays, open for changing values also while entries are pending; none before the first Assemble. */
+static PoiseErr Open(PoiseMat A, HostCsr *h)
+{
+  *h = (HostCsr){0};
+  if (!A->assembled) return POISE_OK;
+  TRY(poiseBufferRead(&A->csr.ptr, HOST, &h->ptr));
+  TRY(poiseBufferRead(&A->csr.col, HOST, &h->col));
+  return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
+}
+
+static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *cols, HostCsr *h)
+{
+  TRY(poiseMatCheckStored(A));
+  TRY(poisePendingMode(&A->pending, mode, "PoiseMatAssemble"));
+  TRY(poiseIndicesCheck(rows, A->rows->N, "row", "matrix"));
+  TRY(poiseIndicesCheck(cols, A->cols->N, "column", "matrix"));
+  TRY(Open(A, h));
+  A->pending.mode = mode;
+  A->changed = true;
+  return POISE_OK;
+}
+
+static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, PoiseInt col, double v)
 {
   PoiseInt i = row - A->rows->begin;
-  if (!v->val || i < 0 || i >= A->rows->n) return false;
-  int64_t k = poiseCsrFind(A, v->ptr, v->col, i, col);
-  if (k >= 0) v->val[k] += value;
-  return k >= 0;
+  if (row < 0 || col < 0) return POISE_OK;
+  if (i < 0 || i >= A->rows->n) return poiseStashAdd(A->ctx, &A->stash, row, col, v);
+  int64_t k = h->val ? poiseCsrFind(A, h->ptr, h->col, i, col) : -1;
+  if (k < 0) return poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, col, v);
+  h->val[k] = mode == ADDING ? h->val[k] + v : v;
+  return POISE_OK;
+}
+
+static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
+{
+  HostCsr h;
+  TRY(Begin(A, mode, &rows, &cols, &h));
+  for (PoiseInt i = 0; i < rows.n; i++) {
+    PoiseInt row = poiseIndex(&rows, i);
+    for (PoiseInt j = 0; j < cols.n; j++) TRY(InsertEntry(A, &h, mode, row, poiseIndex(&cols, j), v[i * cols.n + j]));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr InsertEntries(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
+{
+  HostCsr h;
+  TRY(Begin(A, mode, &rows, &cols, &h));
+  for (PoiseInt k = 0; k < rows.n; k++) TRY(InsertEntry(A, &h, mode, rows.index[k], cols.index[k], v[k]));
+  return POISE_OK;
 }
 
 PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
 {
-  Values open;
-  if (!A->type->stored) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries to add to", A->type->name);
-  TRY(CheckIndices("row", nr, rows, A->rows->N));
-  TRY(CheckIndices("column", nc, cols, A->cols->N));
-  TRY(OpenValues(A, &open));
-  A->changed = true;
-  for (int i = 0; i < nr; i++)
-    for (int j = 0; j < nc; j++)
-      if (rows[i] >= 0 && cols[j] >= 0 && !AddInPlace(A, &open, rows[i], cols[j], v[(size_t)i * (size_t)nc + (size_t)j]))
-        TRY(poiseStashAdd(A->ctx, &A->stash, rows[i], cols[j], v[(size_t)i * (size_t)nc + (size_t)j]));
+  return poisePendingKeep(&A->pending, InsertBlock(A, ADDING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
+}
+
+PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
+{
+  return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
+}
+
+PoiseErr PoiseMatAddValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
+{
+  return poisePendingKeep(&A->pending, InsertEntries(A, ADDING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
+}
+
+PoiseErr PoiseMatSetValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
+{
+  return poisePendingKeep(&A->pending, InsertEntries(A, SETTING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
+}
+
+PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows, PoiseInt nc, const PoiseInt *cols)
+{
+  PoiseErr e = poiseMapSet(A->ctx, nr, rows, A->rows->N, "row", &A->row_map);
+  if (!e) e = poiseMapSet(A->ctx, nc, cols, A->cols->N, "column", &A->col_map);
+  return PoiseAgree(A->ctx, e);
+}
+
+PoiseErr PoiseMatAddBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
+{
+  Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
+  return poisePendingKeep(&A->pending, InsertBlock(A, ADDING, r, c, v));
+}
+
+PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
+{
+  Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
+  return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, r, c, v));
+}
+
+void poiseMatDropPending(PoiseMat A)
+{
+  poiseStashDestroy(A->ctx, &A->stash);
+  poiseRowsDestroy(A->ctx, &A->added);
+  A->pending.mode = 0;
+  A->changed = false;
+}
+
+static PoiseErr ZeroEntries(PoiseMat A)
+{
+  double *val;
+  TRY(poiseMatCheckStored(A));
+  poiseMatDropPending(A);
+  A->state++;
+  if (!A->assembled) return POISE_OK;
+  TRY(poiseBufferWrite(&A->csr.val, HOST, &val));
+  if (A->csr.nz) memset(val, 0, (size_t)A->csr.nz * sizeof(double));
   return POISE_OK;
 }
 
 PoiseErr PoiseMatZeroEntries(PoiseMat A)
 {
-  double *val;
-  PoiseErr e = POISE_OK;
-  if (!A->type->stored)
-    e = PoiseErrorSet(POISE_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__, "a matrix of type %s has no entries",
-                      A->type->name);
-  A->stash.n = 0;
-  if (!e && A->assembled) e = poiseBufferWrite(&A->csr.val, HOST, &val);
-  if (!e && A->csr.nz) memset(val, 0, (size_t)A->csr.nz * sizeof(double));
-  A->state++;
-  return PoiseAgree(A->ctx, e);
+  return PoiseAgree(A->ctx, ZeroEntries(A));
 }
 
 /* ---- a new pattern -------------------------------------------------------------------------------------------------- */
 
-/* Entries of one row in the order of their columns, equal columns in the order they came. */
-static int CompareEntries(const void *a, const void *b)
+PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
 {
-  const Entry *x = a, *y = b;
-  if (x->col != y->col) return x->col < y->col ? -1 : 1;
-  return (x->row > y->row) - (x->row < y->row); /* row holds the order while sorting */
+  *r = (RowArrays){0};
+  TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int64_t), "row offsets", &r->ptr));
+  TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col)); /* not NULL when there are none */
+  return poiseAllocArray(A->ctx, nz, sizeof(double), "values", &r->val);
 }
 
-static void SortRow(Entry *entry, int64_t n)
+void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
 {
-  for (int64_t k = 0; k < n; k++) entry[k].row = k;
-  if (n > 24) {
-    qsort(entry, (size_t)n, sizeof *entry, CompareEntries);
-    return;
-  }
-  for (int64_t k = 1; k < n; k++) { /* stable by construction */
-    Entry t = entry[k];
-    int64_t j = k;
-    for (; j > 0 && entry[j - 1].col > t.col; j--) entry[j] = entry[j - 1];
-    entry[j] = t;
-  }
+  poiseFree(ctx, &r->ptr);
+  poiseFree(ctx, &r->col);
+  poiseFree(ctx, &r->val);
 }
 
-/* Put what is stored so far before what was added, so that sums keep their order. */
-static PoiseErr StoredToStash(PoiseMat A, const Stash *added, Stash *all)
+PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r)
 {
-  PoiseContext ctx = A->ctx;
-  Values v;
-  TRY(OpenValues(A, &v));
-  for (int64_t i = 0; A->assembled && i < A->csr.m; i++)
-    for (int64_t k = poiseCsrPtr(&A->csr, v.ptr, i); k < poiseCsrPtr(&A->csr, v.ptr, i + 1); k++)
-      TRY(poiseStashAdd(ctx, all, A->rows->begin + i, poiseCsrGlobal(A, v.col[k]), v.val[k]));
-  for (int64_t k = 0; k < added->n; k++)
-    TRY(poiseStashAdd(ctx, all, added->entry[k].row, added->entry[k].col, added->entry[k].value));
+  const Csr *c = &A->csr;
+  HostCsr h;
+  TRY(poiseMatRead(A, &h));
+  TRY(poiseRowArraysCreate(A, c->nz, r));
+  for (int64_t i = 0; i <= c->m; i++) r->ptr[i] = poiseCsrPtr(c, h.ptr, i);
+  for (int64_t k = 0; k < c->nz; k++) r->col[k] = poiseCsrGlobal(A, h.col[k]), r->val[k] = h.val[k];
   return POISE_OK;
 }
 
-typedef struct Rows { /* entries by row, then as CSR with global columns */
-  Entry *entry;
-  int64_t *ptr, *col;
-  double *val;
-} Rows;
-
-static PoiseErr SortEntries(PoiseMat A, const Stash *s, Rows *r)
+PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n, begin = A->rows->begin, out = 0;
-  TRY(poiseAllocArray(ctx, s->n, sizeof(Entry), "sorted entries", &r->entry));
-  TRY(poiseAllocArray(ctx, m + 2, sizeof(int64_t), "row offsets", &r->ptr));
-  for (int64_t k = 0; k < s->n; k++) r->ptr[s->entry[k].row - begin + 2]++;
-  for (int64_t i = 2; i <= m + 1; i++) r->ptr[i] += r->ptr[i - 1];
-  for (int64_t k = 0; k < s->n; k++) r->entry[r->ptr[s->entry[k].row - begin + 1]++] = s->entry[k];
-  TRY(poiseAllocArray(ctx, s->n, sizeof(int64_t), "columns", &r->col));
-  TRY(poiseAllocArray(ctx, s->n, sizeof(double), "values", &r->val));
-  for (int64_t i = 0; i < m; i++) {
-    int64_t first = r->ptr[i], last = r->ptr[i + 1];
-    if (last > first) SortRow(r->entry + first, last - first);
-    r->ptr[i] = out;
-    for (int64_t k = first; k < last; k++) {
-      const Entry *t = &r->entry[k];
-      if (k > first && t->col == t[-1].col)
-        r->val[out - 1] += t->value;
-      else
-        r->col[out] = t->col, r->val[out] = t->value, out++;
-    }
-  }
-  r->ptr[m] = out;
-  return POISE_OK;
-}
-
-static PoiseErr Rebuild(PoiseMat A)
-{
-  PoiseContext ctx = A->ctx;
-  Stash all = {0};
-  Rows r = {0};
   Csr old = A->csr;
-  PoiseErr e = A->assembled ? StoredToStash(A, &A->stash, &all) : POISE_OK;
-  if (!e) e = SortEntries(A, A->assembled ? &all : &A->stash, &r);
-  poiseFree(ctx, &r.entry);
-  poiseStashDestroy(ctx, &all);
-  e = PoiseAgree(ctx, e);
+  PoiseErr e = PoiseAgree(ctx, mine);
   if (!e) {
     A->csr = (Csr){0};
-    e = poiseCsrBuild(A, &(PoiseCSR){.ptr64 = r.ptr, .col64 = r.col, .val = r.val}, POISE_COPY);
-    if (e)
+    e = poiseCsrBuild(A, &(PoiseCSR){.ptr64 = r->ptr, .col64 = r->col, .val = r->val}, POISE_BORROW);
+    if (e) {
       A->csr = old;
-    else
-      poiseStashDestroy(ctx, &A->stash), poiseCsrDestroy(ctx, &old); /* not before: a failed call may be repeated */
+    } else { /* the library's own memory, so it need not stay borrowed */
+      A->csr.val.own = POISE_COPY;
+      A->csr.converted = NULL;
+      r->val = NULL;
+      poiseCsrDestroy(ctx, &old);
+      A->assembled = true;
+    }
   }
-  poiseFree(ctx, &r.ptr);
-  poiseFree(ctx, &r.col);
-  poiseFree(ctx, &r.val);
+  poiseRowArraysDestroy(ctx, r);
   if (!e && A->type->setup) e = PoiseAgree(ctx, A->type->setup(A));
   return e;
 }
 
-/* What fits the pattern is added; *left: entries that do not. */
-static PoiseErr AddReceived(PoiseMat A, int64_t *left)
+/* The stored row and the added one, which have no column in common, by columns. */
+static int64_t MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
 {
-  Values v;
-  *left = 0;
-  TRY(OpenValues(A, &v));
-  for (int64_t k = 0; k < A->stash.n; k++) {
-    Entry t = A->stash.entry[k];
-    if (!AddInPlace(A, &v, t.row, t.col, t.value)) A->stash.entry[(*left)++] = t;
+  const Term *t;
+  int64_t n = poiseRowsGet(&A->added, i, &t), j = 0;
+  int64_t k = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i) : 0, last = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i + 1) : 0;
+  while (j < n || k < last) {
+    PoiseInt stored = k < last ? poiseCsrGlobal(A, h->col[k]) : INT64_MAX;
+    bool added = j < n && t[j].col < stored;
+    r->col[out] = added ? t[j].col : stored;
+    r->val[out++] = added ? t[j++].value : h->val[k++];
   }
-  A->stash.n = *left;
+  return out;
+}
+
+static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
+{
+  HostCsr h;
+  const Term *t;
+  int64_t m = A->rows->n, nz = A->csr.nz, out = 0;
+  TRY(poiseRowsSort(A->ctx, &A->added, m, mode));
+  TRY(Open(A, &h));
+  for (int64_t i = 0; i < m; i++) nz += poiseRowsGet(&A->added, i, &t);
+  TRY(poiseRowArraysCreate(A, nz, r));
+  for (int64_t i = 0; i < m; i++) r->ptr[i + 1] = out = MergeRow(A, &h, i, r, out);
   return POISE_OK;
+}
+
+/* What arrived is taken in the order of the sending ranks. What could not be taken stays. */
+static PoiseErr TakeReceived(PoiseMat A, int mode)
+{
+  Stash *s = &A->stash;
+  HostCsr h;
+  PoiseErr e = Open(A, &h);
+  int64_t k = 0;
+  for (; !e && k < s->n; k++) e = InsertEntry(A, &h, mode, s->entry[k].row, s->entry[k].col, s->entry[k].value);
+  if (e && k) k--;
+  s->n -= k;
+  if (s->n) memmove(s->entry, s->entry + k, (size_t)s->n * sizeof *s->entry);
+  return e;
 }
 
 static PoiseErr Assemble(PoiseMat A)
 {
   PoiseContext ctx = A->ctx;
-  int64_t left = 0, fresh;
+  RowArrays r = {0};
+  int mode = ADDING;
+  PoiseErr e = poisePendingAgree(ctx, &A->pending, "PoiseMatAssemble", &mode);
+  if (!mode) poiseMatDropPending(A);
+  TRY(e);
   TRY(poiseStashExchange(ctx, &A->stash, A->rows));
-  TRY(PoiseAgree(ctx, AddReceived(A, &left)));
-  fresh = left > 0 || !A->assembled;
+  TRY(PoiseAgree(ctx, TakeReceived(A, mode)));
+  int64_t fresh = A->added.row || !A->assembled;
   TRY(poiseCommMaxInt(ctx->comm, &fresh, 1));
-  if (fresh) TRY(Rebuild(A));
-  poiseStashDestroy(ctx, &A->stash);
-  A->assembled = true;
-  A->changed = false;
+  if (fresh) TRY(poiseMatReplace(A, MergeRows(A, mode, &r), &r));
+  poiseMatDropPending(A);
   A->state++;
   return POISE_OK;
 }

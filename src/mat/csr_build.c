@@ -336,7 +336,7 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
     return e;
   }
   if (own == POISE_ADOPT) ReleaseAdopted(A, in);
-  A->pattern++;
+  c->built = ++A->pattern;
   A->state++;
   return POISE_OK;
 }

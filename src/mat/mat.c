@@ -105,6 +105,12 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseFree(ctx, &mat->data);
   poiseCsrDestroy(ctx, &mat->csr);
   poiseStashDestroy(ctx, &mat->stash);
+  poiseRowsDestroy(ctx, &mat->added);
+  poiseTripletsDestroy(ctx, &mat->triplets);
+  poiseNullSpaceDestroy(mat);
+  poiseFree(ctx, &mat->row_cols);
+  poiseMapDestroy(ctx, &mat->row_map);
+  poiseMapDestroy(ctx, &mat->col_map);
   PoiseVecDestroy(&mat->work);
   poiseLayoutDestroy(&mat->rows);
   poiseLayoutDestroy(&mat->cols);

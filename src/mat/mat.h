@@ -10,6 +10,7 @@
    columns, so that values are never permuted and a row's sum does not depend on the number of ranks. */
 typedef struct Csr {
   int64_t m, nloc, nghost, nz;
+  int64_t built;        /* A->pattern when this was built */
   bool wide;            /* ptr holds int64, else int32 */
   Buffer ptr, col, val; /* col: int32 */
   PoiseInt *ghost;      /* global columns of the ghosts, ascending */
@@ -20,6 +21,34 @@ typedef struct Csr {
   int64_t ninterior;
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
 } Csr;
+
+/* ---- rows.c: rows that grow entry by entry --------------------------------------------------------------------------- */
+
+typedef struct Term { /* an entry of a row */
+  PoiseInt col;
+  union {
+    double value;
+    int64_t from;      /* where its value is to come from */
+    struct Term *next; /* of an unused block */
+  };
+} Term;
+
+enum { TERM_LEVELS = 48 };
+
+typedef struct TermRows {
+  struct TermRow *row; /* of every local row; NULL: nothing was added */
+  struct TermChunk *chunks;
+  Term *fresh, *spare[TERM_LEVELS]; /* the rest of the latest chunk; unused blocks by length */
+  int64_t left, chunk_size;
+} TermRows;
+
+/* Append to local row i of m; entries of equal columns are added, or the latest stays (mode: SETTING). */
+PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, PoiseInt col, double value);
+PoiseErr poiseRowsSort(PoiseContext ctx, TermRows *r, int64_t m, int mode);
+int64_t poiseRowsGet(const TermRows *r, int64_t i, const Term **terms); /* row i when sorted: columns ascend */
+void poiseRowsDestroy(PoiseContext ctx, TermRows *r);
+/* By columns, equal ones in their order. */
+PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
 
 typedef struct MatType {
   const char *name;
@@ -45,7 +74,15 @@ struct PoiseMat_s {
   Csr csr;
   bool assembled, changed; /* changed: entries were added since */
   int64_t state, pattern;  /* count changes of values and of pattern or pointers */
-  Stash stash;
+  Stash stash;             /* entries of other ranks' rows */
+  TermRows added;          /* entries of own rows that the pattern lacks */
+  Pending pending;
+  Map row_map, col_map;
+  int nnull; /* an orthonormal basis of the null space; vectors of the columns' layout */
+  PoiseVec null[POISE_MAX_BATCH];
+  struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
+  PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
+  int64_t row_room;
   PoiseVec work; /* of y's layout, for composing; made on first need */
   char *prefix;
   int block_size;
@@ -67,11 +104,46 @@ int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product
 double poiseMatBytes(PoiseMat A);     /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 
+/* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
+
+PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
+/* From the owned ones to the ghosts of all ranks; or add the ghosts to their owners. Collective; mine: this rank's error so far
+   (column is then not touched); the caller agrees. */
+PoiseErr poiseColumnsSpread(PoiseMat A, PoiseErr mine, double *column);
+PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column);
+
+void poiseNullSpaceDestroy(PoiseMat A);                                  /* nullspace.c */
+void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
+
 /* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */
 
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
 PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
+
+typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
+  int64_t *ptr;
+  PoiseInt *col;
+  double *val;
+} RowArrays;
+
+PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
+void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
+PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
+/* The arrays become A's content and pattern, its values without a copy; they are released whatever happens, and A stays as it
+   was on failure. mine: this rank's error so far. Collective; agrees. */
+PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
+
+typedef struct HostCsr { /* host pointers to A's arrays */
+  const void *ptr;
+  const int32_t *col;
+  double *val;
+} HostCsr;
+
+void poiseMatDropPending(PoiseMat A);            /* what was added or set and not assembled */
+PoiseErr poiseMatCheckStored(PoiseMat A);        /* has entries, as a shell has not */
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);   /* of a usable stored matrix; val must not be written */
+PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h); /* val may be changed; the caller counts A->state */
 /* Where entry (local row, global column) is stored, or -1. Host pointers of the CSR. */
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
 static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)

@@ -2,7 +2,7 @@
 /* The halo: entries of a vector that other ranks own and this rank's rows read. */
 #include "vec.h"
 
-static void FreeExchange(PoiseContext ctx, Exchange *ex, bool buffers)
+void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers)
 {
   if (ex->priv) ctx->comm->ops->exchange_free(ctx->comm, ex);
   if (buffers) {
@@ -20,8 +20,8 @@ void poiseHaloDestroy(Halo **halo)
   Halo *h = *halo;
   if (!h) return;
   PoiseContext ctx = h->ctx;
-  FreeExchange(ctx, &h->back, false);
-  FreeExchange(ctx, &h->ex, true);
+  poiseExchangeDestroy(ctx, &h->back, false);
+  poiseExchangeDestroy(ctx, &h->ex, true);
   poiseBufferDestroy(&h->index);
   poiseBufferDestroy(&h->send);
   poiseBufferDestroy(&h->ghost);
@@ -52,8 +52,7 @@ static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt 
   return POISE_OK;
 }
 
-/* One side of the exchange from bytes per rank. */
-static PoiseErr Neighbours(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start, double **buffer)
+PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start, double **buffer)
 {
   int size = PoiseSize(ctx);
   for (int r = 0; r < size; r++) *count += bytes[r] > 0;
@@ -74,8 +73,8 @@ static PoiseErr Fill(Halo *h, const Layout *layout, const Plan *p)
   Exchange *ex = &h->ex;
   int32_t *index;
   double *device;
-  TRY(Neighbours(ctx, p->wanted, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
-  TRY(Neighbours(ctx, p->want, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
+  TRY(poiseExchangeSide(ctx, p->wanted, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
+  TRY(poiseExchangeSide(ctx, p->want, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
   h->nsend = ex->send_start[ex->nsend];
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(int32_t), "halo index", &h->index));
   TRY(poiseBufferWrite(&h->index, HOST, &index));
@@ -215,4 +214,43 @@ PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
   TRY(comm->ops->exchange_end(comm, &h->back));
   TRY(mine);
   return AddReceived(h, y);
+}
+
+/* ---- on the host ---------------------------------------------------------------------------------------------------- */
+
+static PoiseErr PackHost(Halo *h, const double *x)
+{
+  const int32_t *index;
+  TRY(poiseBufferRead(&h->index, HOST, &index));
+  TRY(poiseDeviceSync(h->ctx->device)); /* copies from and to the exchange's buffers */
+  for (int64_t i = 0; i < h->nsend; i++) h->ex.send[i] = x[index[i]];
+  return POISE_OK;
+}
+
+PoiseErr poiseHaloHost(Halo *h, PoiseErr mine, const double *x, const double **ghost)
+{
+  Comm *comm = h->ctx->comm;
+  if (!mine) mine = PackHost(h, x);
+  *ghost = h->ex.recv;
+  TRY(comm->ops->exchange_begin(comm, &h->ex));
+  TRY(comm->ops->exchange_end(comm, &h->ex));
+  return mine;
+}
+
+PoiseErr poiseHaloHostGhosts(Halo *h, double **ghost)
+{
+  *ghost = h->back.send;
+  return poiseDeviceSync(h->ctx->device);
+}
+
+PoiseErr poiseHaloHostReverse(Halo *h, PoiseErr mine, double *y)
+{
+  Comm *comm = h->ctx->comm;
+  const int32_t *index;
+  TRY(comm->ops->exchange_begin(comm, &h->back));
+  TRY(comm->ops->exchange_end(comm, &h->back));
+  TRY(mine);
+  TRY(poiseBufferRead(&h->index, HOST, &index));
+  for (int64_t i = 0; i < h->nsend; i++) y[index[i]] += h->back.recv[i];
+  return POISE_OK;
 }

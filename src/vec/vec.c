@@ -84,6 +84,7 @@ PoiseErr PoiseVecDestroy(PoiseVec *x)
   PoiseContext ctx = (*x)->ctx;
   poiseBufferDestroy(&(*x)->data);
   poiseStashDestroy(ctx, &(*x)->stash);
+  poiseMapDestroy(ctx, &(*x)->map);
   poiseLayoutDestroy(&(*x)->layout);
   poiseFree(ctx, x);
   ctx->objects--;
@@ -123,7 +124,7 @@ PoiseErr PoiseVecView(PoiseVec x)
 
 static PoiseErr CheckAssembled(PoiseVec x)
 {
-  if (x->adding) FAIL(POISE_ERR_STATE, "the vector has values added or set but not assembled: call PoiseVecAssemble");
+  if (x->pending.mode) FAIL(POISE_ERR_STATE, "the vector has values added or set but not assembled: call PoiseVecAssemble");
   return POISE_OK;
 }
 
@@ -185,69 +186,76 @@ PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char
 
 /* ---- assembly ------------------------------------------------------------------------------------------------------- */
 
-enum { ADD = 1, SET = 2 };
-
-static PoiseErr Insert(PoiseVec x, int mode, PoiseInt n, const PoiseInt *rows, const double *v)
+static PoiseErr Insert(PoiseVec x, int mode, Indices rows, const double *v)
 {
   double *array;
-  if (x->adding && x->adding != mode) FAIL(POISE_ERR_STATE, "values added and set without PoiseVecAssemble between");
-  for (PoiseInt k = 0; k < n; k++)
-    if (rows[k] >= x->layout->N)
-      FAIL(POISE_ERR_ARG, "row %lld of a vector of %lld entries", (long long)rows[k], (long long)x->layout->N);
+  TRY(poisePendingMode(&x->pending, mode, "PoiseVecAssemble"));
+  TRY(poiseIndicesCheck(&rows, x->layout->N, "row", "vector"));
   TRY(poiseBufferUpdate(&x->data, HOST, &array));
-  x->adding = mode;
-  for (PoiseInt k = 0; k < n; k++) {
-    PoiseInt i = rows[k] - x->layout->begin;
-    if (rows[k] < 0) continue;
+  x->pending.mode = mode;
+  for (PoiseInt k = 0; k < rows.n; k++) {
+    PoiseInt row = poiseIndex(&rows, k), i = row - x->layout->begin;
+    if (row < 0) continue;
     if (i < 0 || i >= x->layout->n)
-      TRY(poiseStashAdd(x->ctx, &x->stash, rows[k], 0, v[k]));
+      TRY(poiseStashAdd(x->ctx, &x->stash, row, 0, v[k]));
     else
-      array[i] = mode == ADD ? array[i] + v[k] : v[k];
+      array[i] = mode == ADDING ? array[i] + v[k] : v[k];
   }
   return POISE_OK;
 }
 
 PoiseErr PoiseVecAddValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
 {
-  return Insert(x, ADD, n, rows, v);
+  return poisePendingKeep(&x->pending, Insert(x, ADDING, (Indices){n, rows, NULL}, v));
 }
 
 PoiseErr PoiseVecSetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
 {
-  return Insert(x, SET, n, rows, v);
+  return poisePendingKeep(&x->pending, Insert(x, SETTING, (Indices){n, rows, NULL}, v));
 }
 
-/* Ranks may have called neither or only one of Add and Set: all learn which it was. */
-static PoiseErr AgreeMode(PoiseVec x, int *mode)
+PoiseErr PoiseVecSetLocalToGlobal(PoiseVec x, PoiseInt n, const PoiseInt *rows)
 {
-  int64_t used[2] = {x->adding == ADD, x->adding == SET};
-  TRY(poiseCommMaxInt(x->ctx->comm, used, 2));
-  if (used[0] && used[1])
-    FAIL(POISE_ERR_STATE, "values added on one rank and set on another without PoiseVecAssemble between");
-  *mode = used[1] ? SET : ADD;
+  return PoiseAgree(x->ctx, poiseMapSet(x->ctx, n, rows, x->layout->N, "row", &x->map));
+}
+
+PoiseErr PoiseVecAddValuesLocal(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
+{
+  return poisePendingKeep(&x->pending, Insert(x, ADDING, (Indices){n, rows, &x->map}, v));
+}
+
+PoiseErr PoiseVecSetValuesLocal(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
+{
+  return poisePendingKeep(&x->pending, Insert(x, SETTING, (Indices){n, rows, &x->map}, v));
+}
+
+static PoiseErr TakeReceived(PoiseVec x, int mode)
+{
+  double *array;
+  TRY(poiseStashExchange(x->ctx, &x->stash, x->layout));
+  if (!x->stash.n) return POISE_OK;
+  TRY(poiseBufferUpdate(&x->data, HOST, &array));
+  for (int64_t k = 0; k < x->stash.n; k++) {
+    const Entry *t = &x->stash.entry[k];
+    PoiseInt i = t->row - x->layout->begin;
+    array[i] = mode == ADDING ? array[i] + t->value : t->value;
+  }
   return POISE_OK;
 }
 
 PoiseErr PoiseVecAssemble(PoiseVec x)
 {
   PoiseContext ctx = x->ctx;
-  double *array;
-  int mode = ADD;
+  int mode = ADDING;
   poiseLogBegin(ctx, EVENT_VecAssemble);
-  PoiseErr e = AgreeMode(x, &mode);
-  x->adding = 0;
-  if (!e) e = poiseStashExchange(ctx, &x->stash, x->layout);
-  if (!e && x->stash.n) {
-    e = poiseBufferUpdate(&x->data, HOST, &array);
-    for (int64_t k = 0; !e && k < x->stash.n; k++) {
-      const Entry *t = &x->stash.entry[k];
-      PoiseInt i = t->row - x->layout->begin;
-      array[i] = mode == ADD ? array[i] + t->value : t->value;
-    }
+  PoiseErr e = poisePendingAgree(ctx, &x->pending, "PoiseVecAssemble", &mode);
+  if (!e || !mode) {
+    x->pending.mode = 0;
+    if (!e) e = PoiseAgree(ctx, TakeReceived(x, mode));
+    poiseStashDestroy(ctx, &x->stash);
   }
-  poiseStashDestroy(ctx, &x->stash);
   poiseLogEnd(ctx, EVENT_VecAssemble, 0, 0);
-  return PoiseAgree(ctx, e);
+  return e;
 }
 
 /* ---- element-wise operations ---------------------------------------------------------------------------------------- */

@@ -40,6 +40,47 @@ PoiseErr poiseStashAdd(PoiseContext ctx, Stash *s, PoiseInt row, PoiseInt col, d
 PoiseErr poiseStashExchange(PoiseContext ctx, Stash *s, const Layout *rows);
 void poiseStashDestroy(PoiseContext ctx, Stash *s);
 
+/* ---- values added or set and not yet assembled (pending.c) ------------------------------------------------------------ */
+
+enum { ADDING = 1, SETTING = 2 };
+
+typedef struct Pending {
+  int mode;        /* ADDING or SETTING; 0: nothing */
+  PoiseErr failed; /* the first call that failed, and its words */
+  char words[256];
+} Pending;
+
+/* Adding and setting do not mix; `assemble` names what must come between. */
+PoiseErr poisePendingMode(const Pending *p, int mode, const char *assemble);
+/* Keep a failure of a call that adds or sets. Returns e. */
+PoiseErr poisePendingKeep(Pending *p, PoiseErr e);
+/* What all ranks did (*mode: one of the two; 0 and an error if both). A kept failure is reported, and forgotten. Collective. */
+PoiseErr poisePendingAgree(PoiseContext ctx, Pending *p, const char *assemble, int *mode);
+
+/* ---- local-to-global maps (map.c) ---------------------------------------------------------------------------------- */
+
+typedef struct Map {
+  PoiseInt n, *global; /* NULL: none was given */
+} Map;
+
+PoiseErr poiseMapSet(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what, Map *map);
+void poiseMapDestroy(PoiseContext ctx, Map *map);
+
+typedef struct Indices { /* rows or columns that a user gives: global, or numbers in a map */
+  PoiseInt n;
+  const PoiseInt *index;
+  const Map *map; /* may be NULL */
+} Indices;
+
+/* Are all below N, or in the map? `what` ("row") and `object` ("vector") are for the message. */
+PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const char *object);
+/* The k-th global index, negative if it is to be ignored. */
+static inline PoiseInt poiseIndex(const Indices *x, PoiseInt k)
+{
+  PoiseInt i = x->index[k];
+  return i >= 0 && x->map ? x->map->global[i] : i;
+}
+
 /* ---- vector (vec.c) ------------------------------------------------------------------------------------------------- */
 
 struct PoiseVec_s {
@@ -47,7 +88,8 @@ struct PoiseVec_s {
   Layout *layout;
   Buffer data;
   Stash stash;
-  int adding; /* 0: nothing pending; 1: AddValues; 2: SetValues */
+  Pending pending;
+  Map map;
 };
 
 PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x); /* shares the layout; agrees */
@@ -74,6 +116,10 @@ typedef struct Halo {
   PoiseErr pending;   /* this rank's failure between Begin and End */
 } Halo;
 
+/* One side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank; *count is 0 on entry. */
+PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start,
+                           double **buffer);
+void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers);
 /* ghost: ascending global indices that other ranks own. Collective; agrees. */
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo);
 void poiseHaloDestroy(Halo **halo);
@@ -84,5 +130,10 @@ PoiseErr poiseHaloEnd(Halo *halo, const double **ghost);
 /* y[owner's entry] += ghost entries of all ranks, in rank order. ghost: device pointer. */
 PoiseErr poiseHaloReverse(Halo *halo, PoiseErr mine, double *y);
 PoiseErr poiseHaloGhostWrite(Halo *halo, double **ghost); /* where to put what Reverse sends */
+/* The same two for host arrays, at once. ghost and what poiseHaloHostGhosts gives: host pointers, valid until the next exchange.
+   Collective; the exchange takes place whatever mine is. */
+PoiseErr poiseHaloHost(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
+PoiseErr poiseHaloHostReverse(Halo *halo, PoiseErr mine, double *y);
+PoiseErr poiseHaloHostGhosts(Halo *halo, double **ghost); /* where to put what HostReverse sends */
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Local-to-global maps: an application's own numbers of a rank's rows, for adding and setting values. */
+#include "vec.h"
+
+static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what, Map *map)
+{
+  if (n < 0) FAIL(POISE_ERR_ARG, "a local-to-global map of %lld %ss", (long long)n, what);
+  for (PoiseInt k = 0; k < n; k++)
+    if (global[k] >= N)
+      FAIL(POISE_ERR_ARG, "the local-to-global map's %s %lld is %lld, there are %lld", what, (long long)k,
+           (long long)global[k], (long long)N);
+  TRY(poiseAllocArray(ctx, n + 1, sizeof *global, "local-to-global map", &map->global)); /* none of 0: nobody gave one */
+  map->n = n;
+  if (n) memcpy(map->global, global, (size_t)n * sizeof *global);
+  return POISE_OK;
+}
+
+PoiseErr poiseMapSet(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what, Map *map)
+{
+  Map fresh = {0};
+  TRY(Set(ctx, n, global, N, what, &fresh));
+  poiseMapDestroy(ctx, map);
+  *map = fresh;
+  return POISE_OK;
+}
+
+void poiseMapDestroy(PoiseContext ctx, Map *map)
+{
+  poiseFree(ctx, &map->global);
+  map->n = 0;
+}
+
+PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const char *object)
+{
+  const Map *map = x->map;
+  if (map && !map->global) FAIL(POISE_ERR_STATE, "the %s has no local-to-global map of %ss", object, what);
+  if (x->n < 0) FAIL(POISE_ERR_ARG, "%lld %ss", (long long)x->n, what);
+  for (PoiseInt k = 0; k < x->n; k++) {
+    PoiseInt i = x->index[k];
+    if (map && i >= map->n)
+      FAIL(POISE_ERR_ARG, "local %s %lld, the local-to-global map has %lld", what, (long long)i, (long long)map->n);
+    if (!map && i >= N) FAIL(POISE_ERR_ARG, "%s %lld of a %s of %lld %ss", what, (long long)i, object, (long long)N, what);
+  }
+  return POISE_OK;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Singular systems whose null space is known: two rings of N/2 nodes with springs between neighbours (or one ring of N). */
+#include "ksp/ksp.h"
+#include "sample.h"
+
+enum { N = 72 };
+
+static double Spring(PoiseInt i, PoiseInt rings)
+{
+  return 1.5 + TestRandom(1, (uint64_t)(i + 1000 * rings));
+}
+
+/* Every spring adds [s -s; -s s]: a symmetric matrix with constants per ring as null space. */
+static PoiseMat Rings(PoiseContext ctx, PoiseInt rings)
+{
+  PoiseMat A;
+  PoiseInt each = N / rings;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A))) return NULL;
+  for (PoiseInt i = PoiseRank(ctx); i < N; i += PoiseSize(ctx)) {
+    PoiseInt ends[2] = {i, i / each * each + (i % each + 1) % each};
+    double s = Spring(i, rings), v[4] = {s, -s, -s, s};
+    CHECK_OK(PoiseMatAddBlock(A, 2, ends, 2, ends, v));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+/* +1 on the first half, -1 on the second, of length 1; or on one half only. */
+static PoiseVec Halves(PoiseMat A, double first, double second)
+{
+  PoiseVec v;
+  double *p;
+  PoiseInt begin, end;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &v, NULL)) || !CHECK_OK(PoiseVecGetWrite(v, &p))) return NULL;
+  PoiseVecRange(v, &begin, &end);
+  for (PoiseInt i = begin; i < end; i++) p[i - begin] = i < N / 2 ? first : second;
+  CHECK_OK(SampleRestore(v, &p));
+  return v;
+}
+
+typedef struct System {
+  PoiseMat A;
+  PoiseVec b, x, exact, r;
+  PoiseKSP ksp;
+} System;
+
+/* exact has no part in the null space of two rings, so in none of one. */
+static int Open(PoiseContext ctx, PoiseInt rings, System *s)
+{
+  *s = (System){.A = Rings(ctx, rings)};
+  PoiseVec plus = Halves(s->A, 1, 0), minus = Halves(s->A, 0, 1);
+  double dot;
+  CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b));
+  CHECK_OK(PoiseVecDuplicate(s->x, &s->exact));
+  CHECK_OK(PoiseVecDuplicate(s->x, &s->r));
+  CHECK_OK(PoiseVecSetRandom(s->exact, 3));
+  CHECK_OK(PoiseVecDot(s->exact, plus, &dot));
+  CHECK_OK(PoiseVecAXPY(s->exact, -2 * dot / N, plus));
+  CHECK_OK(PoiseVecDot(s->exact, minus, &dot));
+  CHECK_OK(PoiseVecAXPY(s->exact, -2 * dot / N, minus));
+  CHECK_OK(PoiseMatMult(s->A, s->exact, s->b));
+  CHECK_OK(PoiseVecDestroy(&plus));
+  CHECK_OK(PoiseVecDestroy(&minus));
+  CHECK_OK(PoiseKSPCreate(ctx, &s->ksp));
+  CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL));
+  return CHECK_OK(PoiseKSPSetTolerances(s->ksp, 1e-10, 1e-14, -1, 400));
+}
+
+static void Close(System *s)
+{
+  CHECK_OK(PoiseKSPDestroy(&s->ksp));
+  CHECK_OK(PoiseVecDestroy(&s->b));
+  CHECK_OK(PoiseVecDestroy(&s->x));
+  CHECK_OK(PoiseVecDestroy(&s->r));
+  CHECK_OK(PoiseVecDestroy(&s->exact));
+  CHECK_OK(PoiseMatDestroy(&s->A));
+}
+
+/* The null space of one ring by its flag, of two by the flag and a vector or by two vectors. */
+static void Attach(PoiseMat A, PoiseInt rings, int flag)
+{
+  double s = 1 / sqrt(N);
+  PoiseVec v[2] = {Halves(A, s, -s), Halves(A, s, s)};
+  CHECK_OK(PoiseMatSetNullSpace(A, flag, (rings == 2) + !flag, rings == 2 ? v : v + 1));
+  CHECK_OK(PoiseVecDestroy(&v[0]));
+  CHECK_OK(PoiseVecDestroy(&v[1]));
+}
+
+static void Near(System *s, double tol)
+{
+  double error, size;
+  CHECK_OK(PoiseVecWAXPY(s->r, -1, s->exact, s->x));
+  CHECK_OK(PoiseVecNorm(s->r, POISE_NORM_2, &error));
+  CHECK_OK(PoiseVecNorm(s->exact, POISE_NORM_2, &size));
+  CHECK_NEAR(error, 0, tol * size);
+}
+
+/* b lies in the range: x is the solution without a part in the null space, also from a guess that has one. */
+static void Solving(PoiseContext ctx, PoiseInt rings, int flag, const char *type, const char *pc, PoiseNormType norm,
+                    PoisePCSide side)
+{
+  System s;
+  PoisePC p;
+  if (!Open(ctx, rings, &s)) return;
+  Attach(s.A, rings, flag);
+  CHECK_OK(PoiseKSPSetType(s.ksp, type));
+  CHECK_OK(PoiseKSPGetPC(s.ksp, &p));
+  CHECK_OK(PoisePCSetType(p, pc));
+  CHECK_OK(PoiseKSPSetNormType(s.ksp, norm));
+  CHECK_OK(PoiseKSPSetPCSide(s.ksp, side));
+  for (int guess = 0; guess < 2; guess++) {
+    CHECK_OK(PoiseVecSet(s.x, guess ? 3 : NAN));
+    CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, guess));
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    CHECK(PoiseKSPConvergedReason(s.ksp) > 0);
+    CHECK(PoiseKSPInconsistency(s.ksp) < 1e-14);
+    Near(&s, 1e-7);
+  }
+  int64_t calls = ctx->memory.calls;
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_INT(ctx->memory.calls, calls);
+  Close(&s);
+}
+
+static void TestSolving(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"none", "jacobi"};
+  for (int k = 0; k < 2; k++) {
+    Solving(ctx, 1, 1, "cg", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 2, 1, "cg", pcs[k], POISE_KSP_NORM_NATURAL, POISE_PC_LEFT);
+    Solving(ctx, 2, 0, "cg", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 2, 1, "gmres", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 1, 0, "gmres", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
+    Solving(ctx, 2, 1, "bicgstab", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 2, 1, "minres", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 2, 1, "fgmres", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
+    Solving(ctx, 1, 1, "bicgstab", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
+  }
+}
+
+/* What the context prints during a call, on rank 0. */
+static void ReasonText(System *s, char *text, size_t size)
+{
+  FILE *f = tmpfile();
+  PoiseContext ctx = PoiseMatContext(s->A);
+  PoiseSetOutput(ctx, f);
+  CHECK_OK(poiseKSPPrintReason(s->ksp));
+  CHECK_OK(PoiseKSPView(s->ksp));
+  PoiseSetOutput(ctx, NULL);
+  rewind(f);
+  text[fread(text, 1, size - 1, f)] = 0;
+  fclose(f);
+}
+
+static int Count(const char *text, const char *word)
+{
+  int n = 0;
+  for (const char *p = text; (p = strstr(p, word)); p++) n++;
+  return n;
+}
+
+/* b has a part in the null space: the solve gives the solution of the rest and says so; where the norm can see that part,
+   it does not converge. */
+static void TestInconsistent(PoiseContext ctx)
+{
+  System s;
+  char text[8192];
+  double norm;
+  PoiseVec ones;
+  if (!Open(ctx, 1, &s)) return;
+  Attach(s.A, 1, 1);
+  CHECK_OK(PoiseKSPSetType(s.ksp, "cg"));
+  CHECK_OK(
+      PoiseKSPSetTolerances(s.ksp, 1e-6, -1, -1, -1)); /* (r, z) sees the part that stays in r: no further, as in PETSc */
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  ReasonText(&s, text, sizeof text);
+  CHECK_INT(Count(text, "inconsistent"), 0);
+  CHECK_OK(PoiseVecNorm(s.b, POISE_NORM_2, &norm));
+  CHECK_OK(PoiseVecDuplicate(s.b, &ones));
+  CHECK_OK(PoiseVecSet(ones, 0.5 * norm / sqrt(N)));
+  CHECK_OK(PoiseVecAXPY(s.b, 1, ones));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK(PoiseKSPConvergedReason(s.ksp) == POISE_CONVERGED_RTOL);
+  CHECK_NEAR(PoiseKSPInconsistency(s.ksp), 0.5 / sqrt(1.25), 1e-12);
+  Near(&s, 1e-3); /* 1e-6 and the condition */
+  ReasonText(&s, text, sizeof text);
+  CHECK_INT(Count(text, "b is inconsistent: 0.447 of its norm lies in the null space"), PoiseRank(ctx) == 0 ? 2 : 0);
+  CHECK_OK(PoiseKSPSetNormType(s.ksp, POISE_KSP_NORM_UNPRECONDITIONED));
+  CHECK_OK(PoiseKSPSetErrorIfNotConverged(s.ksp, 1));
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_NOT_CONVERGED, "b is inconsistent: 0.447 of its norm");
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
+  CHECK_OK(PoiseKSPSetErrorIfNotConverged(s.ksp, 0));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK(PoiseKSPInconsistency(s.ksp) == 0);
+  CHECK_OK(PoiseVecDestroy(&ones));
+  Close(&s);
+}
+
+/* Replayed or not, the same iterations and bits; a captured loop learns of another null space. */
+static void TestReplayed(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "gmres", "bicgstab"};
+  for (int t = 0; t < 3; t++) {
+    uint64_t bits[2] = {0};
+    PoiseInt its[2] = {0};
+    for (int eager = 0; eager < 2; eager++) {
+      System s;
+      if (!Open(ctx, 2, &s)) return;
+      Attach(s.A, 1, 1);
+      CHECK_OK(PoiseOptionsSet(ctx, "ksp_replay", eager ? "0" : "4"));
+      CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
+      CHECK_OK(PoiseKSPSetType(s.ksp, types[t]));
+      CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+      CHECK(!s.ksp->eager == (!eager && PoiseSize(ctx) == 1 && !ctx->device->ops->is_host));
+      Attach(s.A, 2, 1);
+      CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+      Near(&s, 1e-7);
+      bits[eager] = SampleDigest(s.x);
+      its[eager] = PoiseKSPIterations(s.ksp);
+      Close(&s);
+    }
+    CHECK(bits[0] == bits[1]);
+    CHECK_INT(its[0], its[1]);
+  }
+}
+
+static void TestErrors(PoiseContext ctx)
+{
+  System s;
+  double v = 1 / sqrt(N);
+  PoiseVec many[POISE_MAX_BATCH], other;
+  if (!Open(ctx, 1, &s)) return;
+  PoiseVec plus = Halves(s.A, v, v), minus = Halves(s.A, v, -v);
+  for (int k = 0; k < POISE_MAX_BATCH; k++) many[k] = plus;
+  CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, N + 1, &other));
+  CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, 1, &plus), POISE_ERR_ARG, "not orthonormal: the product of numbers 0 and 1 is 1");
+  CHECK_ERR(PoiseMatSetNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG, "the product of numbers 0 and 0 is");
+  CHECK_ERR(PoiseMatSetNullSpace(s.A, 0, 1, &other), POISE_ERR_SIZE, "vector 0 of its null space 73");
+  CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, POISE_MAX_BATCH, many), POISE_ERR_ARG, "33 vectors, there can be 32");
+  CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, -1, many), POISE_ERR_ARG, "null space of");
+  CHECK_INT(s.A->nnull, 0);
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 1, &minus));
+  CHECK_INT(s.A->nnull, 2);
+  CHECK_OK(PoiseVecDestroy(&plus));
+  CHECK_OK(PoiseVecDestroy(&minus));
+  CHECK_OK(PoiseVecDestroy(&other));
+  Close(&s);
+}
+
+static PoiseErr AttachAndSolve(PoiseContext ctx, void *arg)
+{
+  PoiseMat A = arg;
+  PoiseVec x = NULL, b = NULL;
+  PoiseKSP ksp = NULL;
+  PoiseErr e = PoiseMatSetNullSpace(A, 0, 0, NULL);
+  if (!e) e = PoiseMatSetNullSpace(A, 1, 0, NULL);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &b);
+  if (!e) e = PoiseAgree(ctx, PoiseVecSetRandom(b, 1));
+  if (!e) e = PoiseKSPCreate(ctx, &ksp);
+  if (!e) e = PoiseKSPSetOperators(ksp, A, NULL);
+  if (!e) e = PoiseKSPSetTolerances(ksp, -1, -1, -1, 2);
+  if (!e) e = PoiseKSPSolve(ksp, b, x);
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+  PoiseErr last = PoiseMatSetNullSpace(A, 0, 0, NULL);
+  return e ? e : last;
+}
+
+static void TestMemory(PoiseContext ctx)
+{
+  PoiseMat A = Rings(ctx, 1);
+  TestAllocationFailures(ctx, AttachAndSolve, A);
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+static const Test tests[] = {
+    {"solving", TestSolving, 0},   {"inconsistent", TestInconsistent, 0},
+    {"replayed", TestReplayed, 0}, {"errors", TestErrors, 0},
+    {"memory", TestMemory, 0},     {NULL, NULL, 0},
+};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "nullspace", tests);
+}
