@@ -10,6 +10,9 @@
 #include "ksp/cg_phases.h"
 #include "ksp/bicgstab_phases.h"
 #include "ksp/gmres_phases.h"
+#include "ksp/minres_phases.h"
+#include "ksp/preonly_phases.h"
+#include "ksp/stationary_phases.h"
 
 template <int (*Begin)(const double *, double *, const PhaseArgs *, double *),
           Dots (*Element)(const double *, const PhaseArgs *, int64_t)>

@@ -53,7 +53,16 @@ typedef enum PoisePCSide { POISE_PC_LEFT, POISE_PC_RIGHT } PoisePCSide;
 
 POISE_API PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp);
 POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
-/* "cg", "bicgstab" (also "bcgs"), "gmres". Default: gmres, as in PETSc. -ksp_type */
+/*
+  "cg"          A and M symmetric positive definite
+  "bicgstab"    (also "bcgs") any A
+  "gmres"       any A; "fgmres": M may change from one application to the next, preconditioned from the right
+  "minres"      A symmetric, M symmetric positive definite
+  "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
+  "richardson"  x += scale M^-1 (b - A x)
+  "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS; a nonzero guess is POISE_ERR_ARG
+  Default: gmres, as in PETSc. -ksp_type
+*/
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
 /* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. */
@@ -67,7 +76,14 @@ POISE_API PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side);
 POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);
 /* Nonzero: a solve that did not converge returns POISE_ERR_NOT_CONVERGED. */
 POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
-POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart);
+/* Settings of one method, without effect on others, as in PETSc. */
+POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* also fgmres's */
+POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
+/* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
+POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
+/* Nonzero: once built, the preconditioner stays as it is when its matrix changes or another one is set, until this is
+   switched off or the type of the PC changes. -ksp_reuse_preconditioner */
+POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 /* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
 POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp); /* also the PC's */

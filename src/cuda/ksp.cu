@@ -6,6 +6,9 @@
 #include "../ksp/cg_phases.h"
 #include "../ksp/bicgstab_phases.h"
 #include "../ksp/gmres_phases.h"
+#include "../ksp/minres_phases.h"
+#include "../ksp/preonly_phases.h"
+#include "../ksp/stationary_phases.h"
 
 enum { FEW = 512 }; /* partials that every block may sum for itself; of more, a kernel before makes PIECES */
 

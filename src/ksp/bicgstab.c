@@ -63,6 +63,12 @@ static void Finish_BiCGSTAB(PoiseKSP ksp)
   if (ksp->side == POISE_PC_RIGHT) poiseKSPUnwind(ksp, ksp->work[U], ksp->work[W]); /* x += M^-1 u */
 }
 
+static PoiseVec Solution_BiCGSTAB(PoiseKSP ksp)
+{
+  bool left = ksp->side == POISE_PC_LEFT;
+  return left ? ksp->work[X] : poiseKSPUnwound(ksp, ksp->work[U], ksp->work[W]);
+}
+
 #define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_bicgstab = {
@@ -74,4 +80,5 @@ const KSPType poiseKSPType_bicgstab = {
     .start = Start_BiCGSTAB,
     .iterate = Iterate_BiCGSTAB,
     .finish = Finish_BiCGSTAB,
+    .solution = Solution_BiCGSTAB,
 };

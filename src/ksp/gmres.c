@@ -6,47 +6,38 @@
   Vectors read and written in iteration j beside the product and the preconditioner: j + 2 for the projections, j + 4 for the
   update, 2 to scale; a second pass adds 2 j + 6.
 */
-#include "ksp.h"
-#include "gmres_phases.h"
+#include "gmres.h"
 
-enum { X, B, T, W, V0 };
 enum { NEVER, IF_NEEDED, ALWAYS };
 
-typedef struct GMRES {
-  PoiseInt restart;
-  int refine;
-} GMRES;
-
-static const PoiseOption options[] = {
-    {"ksp_gmres_restart", POISE_OPTION_INT, offsetof(GMRES, restart), "30", 1, 10000, NULL, "iterations between restarts"},
+const PoiseOption poiseGMRESOptions[] = {
+    {"ksp_gmres_restart", POISE_OPTION_INT, offsetof(GMRES, restart), "30", 1, 10000, NULL,
+     "iterations between restarts of gmres and fgmres"},
     {"ksp_gmres_cgs_refinement_type", POISE_OPTION_CHOICE, offsetof(GMRES, refine), "refine_never", 0, 0,
-     "refine_never|refine_ifneeded|refine_always", "when to orthogonalise a second time"},
+     "refine_never|refine_ifneeded|refine_always", "when gmres and fgmres orthogonalise a second time"},
     {0},
 };
 
 PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
 {
   GMRES *g = ksp->data;
-  if (ksp->type != &poiseKSPType_gmres) return POISE_OK; /* as PETSc: no effect on other methods */
+  if (ksp->type->options != poiseGMRESOptions) return POISE_OK; /* as PETSc: no effect on other methods */
   if (restart < 1 || restart > 10000) FAIL(POISE_ERR_ARG, "a restart of %d is not between 1 and 10000", restart);
   if (g->restart != restart) poiseKSPRelease(ksp);
   g->restart = restart;
   return POISE_OK;
 }
 
-static int Restart(PoiseKSP ksp)
+/* ---- shared with fgmres --------------------------------------------------------------------------------------------- */
+
+int poiseGMRESRestart(PoiseKSP ksp)
 {
   return (int)((GMRES *)ksp->data)->restart;
 }
 
-static int Vectors_GMRES(PoiseKSP ksp)
+int64_t poiseGMRESArray(PoiseKSP ksp)
 {
-  return V0 + Restart(ksp) + 1;
-}
-
-static int64_t Array_GMRES(PoiseKSP ksp)
-{
-  int64_t m = Restart(ksp);
+  int64_t m = poiseGMRESRestart(ksp);
   return 2 * m * (m + 1) + 3 * m + (m + 1) + (m + 1);
 }
 
@@ -56,42 +47,42 @@ static void PreconditionResidual(PoiseKSP ksp)
   Fuse f = {0};
   poiseKSPAddDot(ksp, &f, NULL, GM_RR);
   if (ksp->side == POISE_PC_LEFT) {
-    poiseKSPPrecondition(ksp, ksp->work[T], ksp->work[W], &f);
+    poiseKSPPrecondition(ksp, ksp->work[GM_T], ksp->work[GM_W], &f);
   } else {
-    poiseKSPCopy(ksp, ksp->work[T], ksp->work[W]);
-    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, ksp->v[W], poiseKSPSlot(ksp, SLOT_DONE), &f);
+    poiseKSPCopy(ksp, ksp->work[GM_T], ksp->work[GM_W]);
+    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, ksp->v[GM_W], poiseKSPSlot(ksp, SLOT_DONE), &f);
   }
 }
 
-static void Start_GMRES(PoiseKSP ksp, PoiseVec b)
+void poiseGMRESStart(PoiseKSP ksp, PoiseVec b)
 {
-  int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[W], GM_WW);
-  poiseKSPCopy(ksp, b, ksp->work[B]);
-  poiseKSPResidual(ksp, b, ksp->work[T]);
+  int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[GM_W], GM_WW);
+  poiseKSPCopy(ksp, b, ksp->work[GM_B]);
+  poiseKSPResidual(ksp, b, ksp->work[GM_T]);
   PreconditionResidual(ksp);
-  poiseKSPPhase(ksp, PHASE_gmres_start,
-                (PhaseArgs){.in = {ksp->v[W]}, .out = {ksp->v[V0]}, .flags = Restart(ksp), .k = relative_to_b}, NO_SLOT,
-                NO_SLOT);
+  poiseKSPPhase(
+      ksp, PHASE_gmres_start,
+      (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp), .k = relative_to_b},
+      NO_SLOT, NO_SLOT);
 }
 
 /* w -= V h, h = V' w, and (w, w) into slot; a second pass adds its h to the first one's (sum; else NULL). */
 static void Project(PoiseKSP ksp, int j, double *h, double *sum, const double *skip, int slot)
 {
-  double **basis = ksp->v + V0, *w = basis[j + 1];
+  double **basis = ksp->v + GM_V, *w = basis[j + 1];
   Fuse f = {0};
   poiseKSPMdot(ksp, j + 1, basis, w, h, sum, skip);
   poiseKSPAddDot(ksp, &f, NULL, slot);
   poiseKSPMaxpy(ksp, j + 1, basis, -1, h, w, skip, &f);
 }
 
-static void Iterate_GMRES(PoiseKSP ksp, int j)
+void poiseGMRESExtend(PoiseKSP ksp, int j)
 {
   GMRES *g = ksp->data;
-  int m = Restart(ksp);
-  double *w = ksp->v[V0 + j + 1], *h = poiseGMRESColumn(ksp->array, m, j);
+  int m = poiseGMRESRestart(ksp);
+  double *w = ksp->v[GM_V + j + 1], *h = poiseGMRESColumn(ksp->array, m, j);
   PhaseArgs column = {.in = {w}, .out = {w}, .flags = m, .k = j};
-  poiseKSPOperator(ksp, ksp->work[V0 + j], ksp->work[T], ksp->work[V0 + j + 1], NULL); /* w = K v_j */
-  Project(ksp, j, h, NULL, poiseKSPSlot(ksp, SLOT_DONE), GM_WW);                       /* h = V' w; w -= V h */
+  Project(ksp, j, h, NULL, poiseKSPSlot(ksp, SLOT_DONE), GM_WW); /* h = V' w; w -= V h */
   if (g->refine != NEVER) {
     column.c[0].value = g->refine == ALWAYS;
     poiseKSPScalars(ksp, PHASE_gmres_refine, column);
@@ -101,41 +92,81 @@ static void Iterate_GMRES(PoiseKSP ksp, int j)
   poiseKSPPhase(ksp, PHASE_gmres_givens, column, NO_SLOT, NO_SLOT); /* rotate; converged? v_j+1 = w / |w| */
 }
 
+double *poiseGMRESCoefficients(PoiseKSP ksp, int k)
+{
+  int m = poiseGMRESRestart(ksp);
+  poiseKSPScalars(ksp, PHASE_gmres_solve, (PhaseArgs){.flags = m, .k = k});
+  return poiseGMRESSolution(ksp->array, m);
+}
+
+void poiseGMRESContinue(PoiseKSP ksp)
+{
+  poiseKSPCopy(ksp, ksp->work[GM_B], ksp->work[GM_T]);
+  poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T]); /* t = b - A x */
+  PreconditionResidual(ksp);
+  poiseKSPPhase(ksp, PHASE_gmres_restart,
+                (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp)}, NO_SLOT,
+                NO_SLOT);
+}
+
+PoiseErr poiseGMRESView(PoiseKSP ksp)
+{
+  GMRES *g = ksp->data;
+  return PoisePrintf(ksp->ctx, "  restart %lld, classical Gram-Schmidt, %s\n", (long long)g->restart,
+                     poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_cgs_refinement_type", g->refine));
+}
+
+/* ---- gmres ---------------------------------------------------------------------------------------------------------- */
+
+static int Vectors_GMRES(PoiseKSP ksp)
+{
+  return GM_V + poiseGMRESRestart(ksp) + 1;
+}
+
+static void Iterate_GMRES(PoiseKSP ksp, int j)
+{
+  poiseKSPOperator(ksp, ksp->work[GM_V + j], ksp->work[GM_T], ksp->work[GM_V + j + 1], NULL); /* w = K v_j */
+  poiseGMRESExtend(ksp, j);
+}
+
+/* t = V y, k columns. */
+static void Combine(PoiseKSP ksp, int k, const double *skip)
+{
+  double *y = poiseGMRESCoefficients(ksp, k);
+  poiseKSPZero(ksp, ksp->work[GM_T]);
+  poiseKSPMaxpy(ksp, k, ksp->v + GM_V, 1, y, ksp->v[GM_T], skip, NULL);
+}
+
 /* x += V y, or M^-1 V y, for k columns. */
 static void AddCorrection(PoiseKSP ksp, int k, const double *skip)
 {
-  double *y = poiseGMRESSolution(ksp->array, Restart(ksp));
-  poiseKSPScalars(ksp, PHASE_gmres_solve, (PhaseArgs){.flags = Restart(ksp), .k = k});
   if (ksp->side == POISE_PC_LEFT) {
-    poiseKSPMaxpy(ksp, k, ksp->v + V0, 1, y, ksp->v[X], skip, NULL);
+    double *y = poiseGMRESCoefficients(ksp, k);
+    poiseKSPMaxpy(ksp, k, ksp->v + GM_V, 1, y, ksp->v[GM_X], skip, NULL);
   } else {
-    poiseKSPZero(ksp, ksp->work[T]);
-    poiseKSPMaxpy(ksp, k, ksp->v + V0, 1, y, ksp->v[T], skip, NULL);
-    poiseKSPUnwind(ksp, ksp->work[T], ksp->work[W]);
+    Combine(ksp, k, skip);
+    poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W]);
   }
 }
 
 static void Restart_GMRES(PoiseKSP ksp)
 {
-  AddCorrection(ksp, Restart(ksp), poiseKSPSlot(ksp, SLOT_DONE));
-  poiseKSPCopy(ksp, ksp->work[B], ksp->work[T]);
-  poiseKSPSubtractProduct(ksp, ksp->work[X], ksp->work[T]); /* t = b - A x */
-  PreconditionResidual(ksp);
-  poiseKSPPhase(ksp, PHASE_gmres_restart, (PhaseArgs){.in = {ksp->v[W]}, .out = {ksp->v[V0]}, .flags = Restart(ksp)},
-                NO_SLOT, NO_SLOT);
+  AddCorrection(ksp, poiseGMRESRestart(ksp), poiseKSPSlot(ksp, SLOT_DONE));
+  poiseGMRESContinue(ksp);
 }
 
 static void Finish_GMRES(PoiseKSP ksp)
 {
-  int k = (int)ksp->final[GM_COLUMNS];
+  int k = poiseGMRESColumns(ksp);
   if (k > 0) AddCorrection(ksp, k, NULL);
 }
 
-static PoiseErr View_GMRES(PoiseKSP ksp)
+static PoiseVec Solution_GMRES(PoiseKSP ksp)
 {
-  GMRES *g = ksp->data;
-  return PoisePrintf(ksp->ctx, "  restart %lld, classical Gram-Schmidt, %s\n", (long long)g->restart,
-                     poiseOptionsChoice(options, "ksp_gmres_cgs_refinement_type", g->refine));
+  Combine(ksp, poiseGMRESColumns(ksp), NULL);
+  if (ksp->side == POISE_PC_RIGHT) return poiseKSPUnwound(ksp, ksp->work[GM_T], ksp->work[GM_W]);
+  poiseKSPMaxpy(ksp, 1, &ksp->v[GM_X], 1, NULL, ksp->v[GM_T], NULL, NULL);
+  return ksp->work[GM_T];
 }
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n)
@@ -143,15 +174,16 @@ static PoiseErr View_GMRES(PoiseKSP ksp)
 const KSPType poiseKSPType_gmres = {
     .name = "gmres",
     .size = sizeof(GMRES),
-    .options = options,
+    .options = poiseGMRESOptions,
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = Vectors_GMRES,
-    .array = Array_GMRES,
-    .cycle = Restart,
-    .start = Start_GMRES,
+    .array = poiseGMRESArray,
+    .cycle = poiseGMRESRestart,
+    .start = poiseGMRESStart,
     .iterate = Iterate_GMRES,
     .restart = Restart_GMRES,
     .finish = Finish_GMRES,
-    .view = View_GMRES,
+    .solution = Solution_GMRES,
+    .view = poiseGMRESView,
 };

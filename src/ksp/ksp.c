@@ -2,10 +2,6 @@
 /* The solver interface: settings, set-up, solve, view. The loop is in solve.c, what it prints in monitor.c. */
 #include "ksp.h"
 
-#define KSP_TYPE(name) extern const KSPType poiseKSPType_##name;
-#include "types.def"
-#undef KSP_TYPE
-
 static const KSPType *const types[] = {
 #define KSP_TYPE(name) &poiseKSPType_##name,
 #include "types.def"
@@ -50,8 +46,12 @@ static const PoiseOption options[] = {
      "x holds a guess on entry"},
     {"ksp_error_if_not_converged", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_not_converged), "no", 0, 0, NULL,
      "a solve that did not converge is an error"},
+    {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
+     "keep the preconditioner that was built, whatever becomes of its matrix"},
     {"ksp_monitor", POISE_OPTION_BOOL, offsetof(KSPOptions, monitor), "no", 0, 0, NULL,
      "print the norm of every iteration"},
+    {"ksp_monitor_true_residual", POISE_OPTION_BOOL, offsetof(KSPOptions, true_residual), "no", 0, 0, NULL,
+     "print the norm of every iteration and that of b - A x"},
     {"ksp_converged_reason", POISE_OPTION_BOOL, offsetof(KSPOptions, converged_reason), "no", 0, 0, NULL,
      "print why the solve ended"},
     {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL, "print the solver after a solve"},
@@ -149,7 +149,10 @@ PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
-  if (A != ksp->A) poiseKSPForget(ksp); /* now: another matrix may come to lie where this one was */
+  if (A != ksp->A) { /* now: another matrix may come to lie where this one was */
+    poiseKSPForget(ksp);
+    ksp->operators++;
+  }
   PoiseMatDestroy(&ksp->A);
   ksp->A = keep;
   return POISE_OK;
@@ -195,6 +198,12 @@ PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero)
 PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on)
 {
   ksp->options.error_if_not_converged = on;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on)
+{
+  ksp->options.reuse = on != 0;
   return POISE_OK;
 }
 
@@ -257,6 +266,7 @@ void poiseKSPRelease(PoiseKSP ksp)
   for (int k = 0; ksp->work && k < ksp->nwork; k++) PoiseVecDestroy(&ksp->work[k]);
   poiseFree(ctx, &ksp->work);
   poiseFree(ctx, &ksp->v);
+  PoiseVecDestroy(&ksp->residual);
   poiseBufferDestroy(&ksp->slot_buffer);
   poiseBufferDestroy(&ksp->array_buffer);
   poiseBufferDestroy(&ksp->partial_buffer);
@@ -310,7 +320,7 @@ static PoiseErr AllocateVectors(PoiseKSP ksp)
     TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
     TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   }
-  return POISE_OK;
+  return ksp->options.true_residual ? poiseVecCreateLocal(ksp->layout, &ksp->residual) : POISE_OK;
 }
 
 PoiseErr poiseKSPAllocate(PoiseKSP ksp)
@@ -323,15 +333,18 @@ PoiseErr poiseKSPAllocate(PoiseKSP ksp)
   return e;
 }
 
-/* The side and the norm: what was asked for, or what goes with it, or the method's first. */
+/* The side and the norm: what was asked for, or what goes with it, or what is usual on that side, or all that there is. */
 static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 {
   const unsigned offer[] = {ksp->type->left, ksp->type->right};
   static const PoiseNormType usual[] = {POISE_KSP_NORM_PRECONDITIONED, POISE_KSP_NORM_UNPRECONDITIONED};
   int wanted = ksp->options.norm;
   *side = ksp->options.side == 2 ? POISE_PC_RIGHT : POISE_PC_LEFT;
-  if (ksp->options.side == 0 && wanted && !(offer[0] >> wanted & 1)) *side = POISE_PC_RIGHT;
-  *norm = wanted ? (PoiseNormType)wanted : usual[*side];
+  if (ksp->options.side == 0 && !(wanted ? offer[0] >> wanted & 1 : offer[0])) *side = POISE_PC_RIGHT;
+  if (!offer[*side])
+    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s is not offered", ksp->type->name,
+         *side == POISE_PC_LEFT ? "left" : "right");
+  *norm = wanted ? (PoiseNormType)wanted : offer[*side] >> usual[*side] & 1 ? usual[*side] : POISE_KSP_NORM_NONE;
   if (!(offer[*side] >> *norm & 1))
     FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s does not offer the %s norm", ksp->type->name,
          *side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(*norm));
@@ -345,6 +358,7 @@ static const char *WhyEager(PoiseKSP ksp)
   if (ksp->A->type->eager) return "the matrix calls back to the host";
   if (ksp->pc->type->eager) return "the preconditioner calls back to the host";
   if (ksp->test) return "the convergence test is a user's";
+  if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
   if (ksp->options.replay == 0) return "-ksp_replay 0";
   return NULL;
 }
@@ -362,19 +376,21 @@ static PoiseErr Check(PoiseKSP ksp)
 
 PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
 {
-  PoisePCSide side;
-  PoiseNormType norm;
+  PoisePCSide side = POISE_PC_LEFT;
+  PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
   TRY(PoiseAgree(ksp->ctx, Check(ksp)));
   TRY(ChooseNorm(ksp, &side, &norm));
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
   TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
-  if (larger || side != ksp->side || ksp->options.replay > ksp->ring / 4) poiseKSPRelease(ksp);
+  bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual);
+  if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
   ksp->eager = WhyEager(ksp);
   PoiseErr e = ksp->layout ? POISE_OK : poiseKSPAllocate(ksp);
-  if (!e) e = PoisePCSetUp(ksp->pc);
+  if (!e && !(ksp->options.reuse && ksp->pc->built)) e = PoisePCSetUp(ksp->pc);
+  if (!e && ksp->type->setup) e = ksp->type->setup(ksp);
   poiseLogEnd(ksp->ctx, EVENT_KSPSetUp, 0, 0);
   return e;
 }

@@ -21,18 +21,20 @@ enum {
 };
 
 typedef struct KSPType {
-  const char *name, *alias;   /* alias may be NULL */
-  size_t size;                /* of ksp->data */
-  const PoiseOption *options; /* of ksp->data */
-  unsigned left, right;       /* norms it offers per side, 1 << PoiseNormType; 0: the side is not supported */
-  int (*vectors)(PoiseKSP);   /* work vectors, the first being x */
-  int64_t (*array)(PoiseKSP); /* doubles of its small device array; may be NULL */
-  int (*cycle)(PoiseKSP);     /* iterations before the enqueued work repeats; may be NULL: 1 */
+  const char *name, *alias;    /* alias may be NULL */
+  size_t size;                 /* of ksp->data */
+  const PoiseOption *options;  /* of ksp->data */
+  unsigned left, right;        /* norms it offers per side, 1 << PoiseNormType; 0: the side is not supported */
+  int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
+  int64_t (*array)(PoiseKSP);  /* doubles of its small device array; may be NULL */
+  PoiseErr (*setup)(PoiseKSP); /* what needs the operator and the preconditioner, which are ready; agrees; may be NULL */
+  int (*cycle)(PoiseKSP);      /* iterations before the enqueued work repeats; may be NULL: 1 */
   void (*start)(PoiseKSP, PoiseVec b);
   void (*iterate)(PoiseKSP, int j); /* iteration j of a cycle */
   void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */
   void (*finish)(PoiseKSP);         /* x; may be NULL when the iteration keeps x */
-  PoiseErr (*view)(PoiseKSP);       /* may be NULL */
+  PoiseVec (*solution)(PoiseKSP); /* the iterate, made in a work vector; ksp->final holds the slots; may be NULL likewise */
+  PoiseErr (*view)(PoiseKSP);     /* may be NULL */
 } KSPType;
 
 typedef struct KSPOptions { /* what -ksp_... sets, apart from the method's own */
@@ -40,8 +42,8 @@ typedef struct KSPOptions { /* what -ksp_... sets, apart from the method's own *
   double rtol, atol, dtol;
   PoiseInt maxits, replay;
   int norm, side; /* 0: default; side 1 left, 2 right */
-  int guess_nonzero, error_if_not_converged;
-  int monitor, converged_reason, view;
+  int guess_nonzero, error_if_not_converged, reuse;
+  int monitor, true_residual, converged_reason, view;
 } KSPOptions;
 
 typedef struct Captured { /* what a captured loop depends on */
@@ -61,6 +63,7 @@ struct PoiseKSP_s {
   KSPOptions options;
   PoiseMat A;
   PoisePC pc;
+  int64_t operators; /* counts the matrices set as A */
   PoiseMonitor monitor[MAX_MONITORS];
   void *monitor_arg[MAX_MONITORS];
   int nmonitors;
@@ -74,11 +77,12 @@ struct PoiseKSP_s {
   PoisePCSide side;
   int nwork;
   PoiseVec *work;
-  double **v; /* device pointers of work */
+  double **v;        /* device pointers of work */
+  PoiseVec residual; /* b - A x, where it is monitored */
   Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
   double *slots, *array, *partials, *stage; /* device pointers */
-  int64_t array_size, nblock; /* partials of a phase */
-  int64_t stride;             /* room for those of whatever leaves most */
+  int64_t array_size, nblock;               /* partials of a phase */
+  int64_t stride;                           /* room for those of whatever leaves most */
   /* host-visible: two copies of the slots, what sums over ranks receive and send, the ring of norms */
   double *pinned, *status[2], *staged, *summed, *norms;
   Convergence conv;
@@ -87,6 +91,8 @@ struct PoiseKSP_s {
   int64_t ring; /* length of the ring of norms, a power of 2 */
 
   /* of the running solve */
+  PoiseVec b; /* lent; only the true residual needs it once the method has started */
+  double norm_b;
   int parity;          /* of the iteration */
   int cycle_at;        /* iteration of the cycle */
   const double *point; /* device pointer: pointwise preconditioner (NULL: identity), valid if pointwise */
@@ -140,6 +146,7 @@ void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
 void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y -= A x */
 void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);          /* the solution += M^-1 u; t: scratch */
+PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t);     /* t = the solution + M^-1 u */
 /* Keep a failure of this rank. */
 void poiseKSPFailed(PoiseKSP ksp, PoiseErr e);
 
@@ -152,7 +159,11 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 /* Give the norms up to iteration `last` to history and monitors. */
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
+/* Is the true residual to be computed in every iteration? */
+bool poiseKSPMonitorsTrueResidual(PoiseKSP ksp);
 
-extern const KSPType poiseKSPType_gmres;
+#define KSP_TYPE(name) extern const KSPType poiseKSPType_##name;
+#include "types.def"
+#undef KSP_TYPE
 
 #endif

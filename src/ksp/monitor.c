@@ -33,17 +33,27 @@ static PoiseErr Keep(PoiseKSP ksp, PoiseInt it, double norm)
   return POISE_OK;
 }
 
+bool poiseKSPMonitorsTrueResidual(PoiseKSP ksp)
+{
+  return ksp->options.true_residual && ksp->norm != POISE_KSP_NORM_NONE;
+}
+
 static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
 {
-  if (it == 0 && ksp->prefix) TRY(PoisePrintf(ksp->ctx, "  Residual norms for %s solve.\n", ksp->prefix));
-  return PoisePrintf(ksp->ctx, "%3lld KSP Residual norm %14.12e\n", (long long)it, norm);
+  double t = sqrt(ksp->final[SLOT_TRUE_RESIDUAL]);
+  if (it == 0 && ksp->prefix && (ksp->options.monitor || ksp->options.true_residual))
+    TRY(PoisePrintf(ksp->ctx, "  Residual norms for %s solve.\n", ksp->prefix));
+  if (ksp->options.monitor) TRY(PoisePrintf(ksp->ctx, "%3lld KSP Residual norm %14.12e\n", (long long)it, norm));
+  if (!ksp->options.true_residual) return POISE_OK;
+  return PoisePrintf(ksp->ctx, "%3lld KSP %s resid norm %14.12e true resid norm %14.12e ||r(i)||/||b|| %14.12e\n",
+                     (long long)it, PoiseKSPNormString(ksp->norm), norm, t, t / ksp->norm_b);
 }
 
 /* Monitors may be collective: whatever fails, every rank calls all of them for this iteration. */
 static void Tell(PoiseKSP ksp, PoiseInt it, double norm)
 {
   if (ksp->keep_history) poiseKSPFailed(ksp, Keep(ksp, it, norm));
-  if (ksp->options.monitor) poiseKSPFailed(ksp, Print(ksp, it, norm));
+  poiseKSPFailed(ksp, Print(ksp, it, norm));
   for (int k = 0; k < ksp->nmonitors; k++) {
     PoiseErrorClear();
     poiseKSPFailed(ksp, poiseErrorOfUser(ksp->monitor[k](ksp, it, norm, ksp->monitor_arg[k]), "a monitor"));

@@ -5,6 +5,9 @@
 #include "cg_phases.h"
 #include "bicgstab_phases.h"
 #include "gmres_phases.h"
+#include "minres_phases.h"
+#include "preonly_phases.h"
+#include "stationary_phases.h"
 
 typedef struct Phase {
   const char *name;

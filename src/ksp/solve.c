@@ -34,16 +34,6 @@ static const double *Done(PoiseKSP ksp)
 
 /* ---- products and preconditioner ------------------------------------------------------------------------------------ */
 
-/* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on the host. So x's
-   copy there is stale, and y is fetched from there. */
-static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
-{
-  double *p;
-  poiseKSPFailed(ksp, poiseVecUpdate(x, &p));
-  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, a, x, b, y, Done(ksp), f));
-  poiseKSPFailed(ksp, poiseVecUpdate(y, &p));
-}
-
 /* A product leaves as many partials of its dots as it has blocks. */
 static void CountPartials(PoiseKSP ksp, const Fuse *f)
 {
@@ -52,9 +42,19 @@ static void CountPartials(PoiseKSP ksp, const Fuse *f)
       if (ksp->pending[p].partial == f->partial[k]) ksp->pending[p].count = poiseMatPartials(ksp->A);
 }
 
+/* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on the host. So x's
+   copy there is stale, and y is fetched from there. */
+static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
+{
+  double *p;
+  if (f) CountPartials(ksp, f);
+  poiseKSPFailed(ksp, poiseVecUpdate(x, &p));
+  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, a, x, b, y, Done(ksp), f));
+  poiseKSPFailed(ksp, poiseVecUpdate(y, &p));
+}
+
 void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  if (f) CountPartials(ksp, f);
   Product(ksp, one, x, zero, y, f);
 }
 
@@ -113,6 +113,15 @@ void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t)
   if (!identity) poiseKSPPrecondition(ksp, u, t, NULL);
   poiseKSPFailed(ksp, poiseVecUpdate(identity ? u : t, &p));
   poiseKSPMaxpy(ksp, 1, &p, 1, NULL, ksp->v[0], Done(ksp), NULL);
+}
+
+PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t)
+{
+  double *p = NULL;
+  poiseKSPPrecondition(ksp, u, t, NULL);
+  poiseKSPFailed(ksp, poiseVecUpdate(t, &p));
+  poiseKSPMaxpy(ksp, 1, &ksp->v[0], 1, NULL, p, NULL, NULL);
+  return t;
 }
 
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y)
@@ -281,6 +290,38 @@ static PoiseErr CopySlots(PoiseKSP ksp, double *status)
   return poiseDeviceCopy(Dev(ksp), status, ksp->slots, POISE_SLOTS * sizeof(double), COPY_TO_HOST);
 }
 
+static PoiseErr FetchSlots(PoiseKSP ksp)
+{
+  TRY(CopySlots(ksp, ksp->status[0]));
+  return poiseDeviceSync(Dev(ksp));
+}
+
+/* The residual of the iterate as it is, whether or not the solve is over. All ranks take part, whatever failed. */
+static void TrueResidual(PoiseKSP ksp)
+{
+  Fuse f = {0};
+  ksp->finishing = true; /* nothing is skipped */
+  PoiseVec x = ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0];
+  poiseKSPCopy(ksp, ksp->b, ksp->residual);
+  poiseKSPAddDot(ksp, &f, NULL, SLOT_TRUE_RESIDUAL);
+  Product(ksp, minus_one, x, one, ksp->residual, &f);
+  SumPending(ksp);
+  for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
+    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
+  ksp->npending = 0;
+  ksp->finishing = false;
+}
+
+/* The slots of the iteration just enqueued, with its true residual where that is monitored. */
+static PoiseErr FetchIteration(PoiseKSP ksp)
+{
+  PoiseErr e = FetchSlots(ksp);
+  if (!poiseKSPMonitorsTrueResidual(ksp)) return e;
+  if (!e) memcpy(ksp->final, ksp->status[0], sizeof ksp->final);
+  TrueResidual(ksp);
+  return e ? e : FetchSlots(ksp);
+}
+
 /* Take over the slots that the host has received. Returns whether the solve is over as far as the device knows. */
 static bool Look(PoiseKSP ksp, const double *status)
 {
@@ -329,8 +370,7 @@ static bool HostStops(PoiseKSP ksp)
 static void Eager(PoiseKSP ksp)
 {
   for (bool over = false; !over;) {
-    PoiseErr e = CopySlots(ksp, ksp->status[0]);
-    if (!e) e = poiseDeviceSync(Dev(ksp));
+    PoiseErr e = FetchIteration(ksp);
     poiseKSPFailed(ksp, e);
     if (Failed(ksp)) return;
     over = Look(ksp, ksp->status[0]);
@@ -378,8 +418,7 @@ static void Replay(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   int64_t event[2] = {0, 0};
-  poiseKSPFailed(ksp, CopySlots(ksp, ksp->status[0]));
-  poiseKSPFailed(ksp, poiseDeviceSync(dev));
+  poiseKSPFailed(ksp, FetchSlots(ksp));
   if (ksp->failed || Look(ksp, ksp->status[0])) return;
   Capture(ksp);
   if (ksp->failed) return;
@@ -429,7 +468,10 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->its = ksp->history_size = 0;
   ksp->reported = ksp->tested = -1;
   ksp->rnorm = 0;
+  ksp->b = b;
+  memset(ksp->final, 0, sizeof ksp->final);
   TRY(PoiseAgree(ksp->ctx, Prepare(ksp)));
+  if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->norm_b));
   if (ksp->options.guess_nonzero)
     poiseKSPCopy(ksp, x, ksp->work[0]);
   else

@@ -51,6 +51,7 @@ static PoiseErr SetType(PoisePC pc, const PCType *type)
   pc->type = type;
   pc->data = data;
   pc->state = 0;
+  pc->built = false;
   pc->generation++;
   return type->options ? PoiseOptionsDefaults(type->options, pc->data) : POISE_OK;
 }
@@ -103,9 +104,15 @@ const char *PoisePCType(PoisePC pc)
 PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
 {
   PoiseMat keep;
+  int64_t differs = pc->built && !poiseLayoutSame(pc->P->rows, P->rows);
   if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
+  if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1)); /* on any rank: to build is collective */
   TRY(poiseMatShare(P, &keep));
+<<<<<<< HEAD
   pc->given += P != pc->P; /* their patterns are counted from the same number */
+=======
+  pc->built = pc->built && !differs;
+>>>>>>> main
   PoiseMatDestroy(&pc->P);
   pc->P = keep;
   pc->state = 0;
@@ -143,6 +150,8 @@ PoiseErr PoisePCSetUp(PoisePC pc)
   PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
   poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);
   pc->state = e ? 0 : pc->P->state;
+  pc->built = !e;
+  pc->builds++;
   pc->pattern = pc->P->pattern;
   return e;
 }

@@ -29,8 +29,14 @@ struct PoisePC_s {
   void *data;
   PoiseMat P;
   int64_t state, pattern; /* of P when M was built; 0: not built */
+<<<<<<< HEAD
   int64_t given;          /* counts the matrices that were P */
   int64_t generation;     /* counts rebuilds that move arrays or change what is enqueued */
+=======
+  bool built;             /* there is an M of P's layout, be it an old one */
+  int64_t generation;     /* counts rebuilds that move arrays */
+  int64_t builds;         /* counts all */
+>>>>>>> main
   char *prefix;
 };
 

@@ -87,6 +87,7 @@ enum {
   SLOT_ATOL,
   SLOT_DTOL,
   SLOT_MAXITS,
+  SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored */
   SLOT_FIRST_OWN
 };
 

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Chebyshev's semi-iteration (Golub & Varga 1961), as PETSc's KSPCHEBYSHEV, for a spectrum of M^-1 A in [emin, emax]: no dots but
+  those of the norm. With scale = 2 / (emin + emax) and alpha = (emax - emin) / (emax + emin) the correction p is
+  (omega - 1) p + omega scale z, omega = 1 / (1 - alpha^2 omega / 4). For its traffic see stationary.c.
+
+  Bounds that are not given are estimated like PETSc's: steps of GMRES on a random right-hand side, whose Hessenberg matrix has
+  the eigenvalues min..max, then emin = a min + b max, emax = c min + d max. By default that is the upper part of the spectrum,
+  0.1 max to 1.1 max, as for a smoother. An estimate is kept until the operator or the preconditioner changes.
+*/
+#include <complex.h>
+#include <float.h>
+
+#include "gmres.h"
+#include "stationary.h"
+
+enum { P = ST_OWN };
+
+typedef struct Chebyshev {
+  char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* as the options give them; bounds "": not given */
+  PoiseInt steps;
+  double emin, emax; /* in use */
+  bool given;
+  double least, largest;                     /* eigenvalues as estimated */
+  int64_t operators, state, pattern, builds; /* for which A and M */
+} Chebyshev;
+
+static const char bounds_key[] = "ksp_chebyshev_eigenvalues", transform_key[] = "ksp_chebyshev_esteig";
+
+static const PoiseOption options[] = {
+    {bounds_key, POISE_OPTION_STRING, offsetof(Chebyshev, bounds), "", 0, 0, NULL,
+     "emin,emax: bounds of the eigenvalues, which are then not estimated"},
+    {transform_key, POISE_OPTION_STRING, offsetof(Chebyshev, transform), "0,0.1,0,1.1", 0, 0, NULL,
+     "a,b,c,d: bounds a min + b max and c min + d max from the estimate; also b,d"},
+    {"ksp_chebyshev_esteig_steps", POISE_OPTION_INT, offsetof(Chebyshev, steps), "10", 1, 1000, NULL,
+     "iterations of GMRES that the estimate takes"},
+    {0},
+};
+
+/* ---- bounds --------------------------------------------------------------------------------------------------------- */
+
+/* Numbers separated by commas into v[0..most); the count, or -1. */
+static int ReadList(const char *text, int most, double *v)
+{
+  NumberLocale numbers = poiseNumbersBegin();
+  int n = 0;
+  for (bool more = true; more && n >= 0;) {
+    char *end;
+    double x = n < most ? strtod(text, &end) : NAN;
+    if (!isfinite(x) || end == text || (*end && *end != ',')) {
+      n = -1;
+    } else {
+      v[n++] = x;
+      more = *end == ',';
+      text = end + 1;
+    }
+  }
+  poiseNumbersEnd(numbers);
+  return n;
+}
+
+PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin)
+{
+  Chebyshev *c = ksp->data;
+  if (ksp->type != &poiseKSPType_chebyshev) return POISE_OK; /* as PETSc: no effect on other methods */
+  if (!isfinite(emin) || !isfinite(emax) || emin >= emax)
+    FAIL(POISE_ERR_ARG, "the bounds of the eigenvalues, %g and %g, are not two ascending numbers", emin, emax);
+  if (emin <= 0 && emax >= 0)
+    FAIL(POISE_ERR_ARG, "there is a zero between the bounds of the eigenvalues, %g and %g", emin, emax);
+  c->emin = emin;
+  c->emax = emax;
+  c->given = true;
+  return POISE_OK;
+}
+
+/* What the options say. */
+static PoiseErr ReadBounds(PoiseKSP ksp, double transform[4])
+{
+  Chebyshev *c = ksp->data;
+  double v[2];
+  if (c->bounds[0]) {
+    if (ReadList(c->bounds, 2, v) != 2)
+      FAIL(POISE_ERR_OPTION, "-%s%s '%s' are not two numbers emin,emax", ksp->prefix ? ksp->prefix : "", bounds_key,
+           c->bounds);
+    c->bounds[0] = 0;
+    TRY(PoiseKSPChebyshevSetEigenvalues(ksp, v[1], v[0]));
+  }
+  int n = ReadList(c->transform, 4, transform);
+  if (n == 2) transform[3] = transform[1], transform[1] = transform[0], transform[0] = transform[2] = 0;
+  if (n != 2 && n != 4)
+    FAIL(POISE_ERR_OPTION, "-%s%s '%s' are not four numbers a,b,c,d, nor two b,d", ksp->prefix ? ksp->prefix : "",
+         transform_key, c->transform);
+  return POISE_OK;
+}
+
+/* The eigenvalue of the 2 x 2 matrix (a b; c d) that is nearer to d. */
+static double complex Shift(double complex a, double complex b, double complex c, double complex d)
+{
+  double complex half = (a - d) / 2, root = csqrt(half * half + b * c);
+  double complex far = cabs(half + root) > cabs(half - root) ? half + root : half - root;
+  return far == 0 ? d : d - b * c / far;
+}
+
+/* One step of QR with a shift on rows and columns [low, high] of the Hessenberg matrix h, stored by columns of ld. */
+static void Rotate(double complex *h, int ld, int low, int high, double complex shift)
+{
+  for (int i = low; i <= high; i++) h[i + i * ld] -= shift;
+  double complex c = 1, s = 0;
+  for (int k = low; k < high; k++) { /* rotate rows k, k + 1; columns k - 1, k by the rotation before */
+    double complex a = h[k + k * ld], b = h[k + 1 + k * ld], cold = c, sold = s;
+    double length = hypot(cabs(a), cabs(b));
+    c = length == 0 ? 1 : a / length, s = length == 0 ? 0 : b / length;
+    for (int j = k; j <= high; j++) {
+      double complex t = h[k + j * ld], u = h[k + 1 + j * ld];
+      h[k + j * ld] = conj(c) * t + conj(s) * u;
+      h[k + 1 + j * ld] = c * u - s * t;
+    }
+    if (k > low)
+      for (int i = low; i <= k; i++) {
+        double complex t = h[i + (k - 1) * ld], u = h[i + k * ld];
+        h[i + (k - 1) * ld] = cold * t + sold * u;
+        h[i + k * ld] = conj(cold) * u - conj(sold) * t;
+      }
+  }
+  for (int i = low; i <= high; i++) {
+    double complex t = h[i + (high - 1) * ld], u = h[i + high * ld];
+    h[i + (high - 1) * ld] = c * t + s * u;
+    h[i + high * ld] = conj(c) * u - conj(s) * t;
+  }
+  for (int i = low; i <= high; i++) h[i + i * ld] += shift;
+}
+
+/* Least and largest real part of the eigenvalues of the n x n Hessenberg matrix h, which is lost. */
+static void Extremes(double complex *h, int n, double *least, double *largest)
+{
+  enum { MOST = 60 }; /* iterations for one eigenvalue; two or three are usual */
+  *least = INFINITY, *largest = -INFINITY;
+  for (int high = n - 1, its = 0; high >= 0; its++) {
+    int low = high;
+    while (low > 0 &&
+           cabs(h[low + (low - 1) * n]) > DBL_EPSILON * (cabs(h[low + low * n]) + cabs(h[low - 1 + (low - 1) * n])))
+      low--;
+    if (low < high && its < MOST) {
+      double complex *e = h + high - 1 + (high - 1) * n;
+      Rotate(h, n, low, high, its % 10 == 9 ? e[n + 1] + cabs(e[1]) : Shift(e[0], e[n], e[1], e[n + 1]));
+      continue;
+    }
+    double value = creal(h[high + high * n]);
+    *least = value < *least || isnan(value) ? value : *least;
+    *largest = value > *largest || isnan(value) ? value : *largest;
+    high--;
+    its = -1;
+  }
+}
+
+/* The Hessenberg matrix of g's latest cycle: its columns as orthogonalised; below them what the rotations took away. */
+static PoiseErr Hessenberg(PoiseKSP g, int n, double complex *h)
+{
+  double *array;
+  int64_t m = poiseGMRESRestart(g);
+  TRY(poiseBufferUpdate(&g->array_buffer, HOST, &array));
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i <= j; i++) h[i + j * n] = poiseGMRESColumn(array, m, j)[i];
+    if (j + 1 < n) h[j + 1 + j * n] = poiseGMRESSin(array, m)[j] * poiseGMRESRotated(array, m, j)[j];
+  }
+  return POISE_OK;
+}
+
+static PoiseErr ReadEigenvalues(PoiseKSP ksp, PoiseKSP g)
+{
+  Chebyshev *c = ksp->data;
+  double complex *h = NULL;
+  int n = poiseGMRESColumns(g);
+  c->least = c->largest = n || g->reason == POISE_DIVERGED_NANORINF ? NAN : 1; /* 1: the matrix has no rows */
+  if (!n || g->reason == POISE_DIVERGED_NANORINF) return POISE_OK;
+  TRY(poiseAllocArray(ksp->ctx, n * n, sizeof *h, "estimate of eigenvalues", &h));
+  PoiseErr e = Hessenberg(g, n, h);
+  if (!e) Extremes(h, n, &c->least, &c->largest);
+  poiseFree(ksp->ctx, &h);
+  return e;
+}
+
+/* Run g, which borrows the preconditioner; the work vectors are free between solves. */
+static PoiseErr RunEstimate(PoiseKSP ksp, PoiseKSP g)
+{
+  Chebyshev *c = ksp->data;
+  TRY(poiseMatShare(ksp->A, &g->A));
+  g->options.reuse = 1; /* whether to rebuild has been decided */
+  g->options.side = 1;
+  g->options.replay = ksp->options.replay;
+  TRY(PoiseKSPSetTolerances(g, 1e-12, -1, -1, c->steps));
+  TRY(PoiseKSPGMRESSetRestart(g, (int)c->steps));
+  TRY(PoiseVecSetRandom(ksp->work[ST_R], 1));
+  TRY(PoiseKSPSolve(g, ksp->work[ST_R], ksp->work[ST_Z]));
+  return PoiseAgree(ksp->ctx, ReadEigenvalues(ksp, g));
+}
+
+static PoiseErr Estimate(PoiseKSP ksp)
+{
+  PoiseKSP g;
+  TRY(PoiseKSPCreate(ksp->ctx, &g));
+  PoisePCDestroy(&g->pc);
+  g->pc = ksp->pc;
+  PoiseErr e = RunEstimate(ksp, g);
+  g->pc = NULL;
+  PoiseKSPDestroy(&g);
+  return e;
+}
+
+static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
+{
+  Chebyshev *c = ksp->data;
+  double t[4];
+  TRY(ReadBounds(ksp, t));
+  if (c->given) return POISE_OK;
+  if (c->operators != ksp->operators || c->state != ksp->A->state || c->pattern != ksp->A->pattern ||
+      c->builds != ksp->pc->builds) {
+    c->operators = 0; /* no A has this number: a failure leaves no estimate */
+    TRY(Estimate(ksp));
+    c->operators = ksp->operators, c->state = ksp->A->state, c->pattern = ksp->A->pattern, c->builds = ksp->pc->builds;
+  }
+  c->emin = t[0] * c->least + t[1] * c->largest;
+  c->emax = t[2] * c->least + t[3] * c->largest;
+  return POISE_OK;
+}
+
+/* ---- the method ----------------------------------------------------------------------------------------------------- */
+
+static int Vectors_Chebyshev(PoiseKSP ksp)
+{
+  (void)ksp;
+  return P + 1;
+}
+
+static void Start_Chebyshev(PoiseKSP ksp, PoiseVec b)
+{
+  const Chebyshev *c = ksp->data;
+  double scale = 2 / (c->emax + c->emin), alpha = 1 - scale * c->emin;
+  bool indefinite = !c->given && c->emax <= 0; /* not NaN, which the iteration finds */
+  poiseStationaryStart(ksp, b, scale, alpha, indefinite ? REASON_INDEFINITE_MAT : 0);
+}
+
+static void Iterate_Chebyshev(PoiseKSP ksp, int j)
+{
+  (void)j;
+  poiseKSPPhase(ksp, PHASE_chebyshev_step, /* p = (omega - 1) p + omega scale z; x += p */
+                poiseStationaryStep(ksp, ksp->v[P]), NO_SLOT, NO_SLOT);
+  poiseStationaryEnd(ksp); /* r = b - A x; z = M r; converged? */
+}
+
+static PoiseErr View_Chebyshev(PoiseKSP ksp)
+{
+  const Chebyshev *c = ksp->data;
+  if (!c->given && !c->operators)
+    return PoisePrintf(ksp->ctx, "  bounds of the eigenvalues to be estimated by %lld steps of gmres\n",
+                       (long long)c->steps);
+  TRY(PoisePrintf(ksp->ctx, "  bounds of the eigenvalues %g and %g", c->emin, c->emax));
+  if (!c->given)
+    TRY(PoisePrintf(ksp->ctx, ", by %s from %g to %g estimated by %lld steps of gmres", c->transform, c->least, c->largest,
+                    (long long)c->steps));
+  return PoisePrintf(ksp->ctx, "\n");
+}
+
+const KSPType poiseKSPType_chebyshev = {
+    .name = "chebyshev",
+    .size = sizeof(Chebyshev),
+    .options = options,
+    .left = STATIONARY_NORMS,
+    .vectors = Vectors_Chebyshev,
+    .setup = SetUp_Chebyshev,
+    .start = Start_Chebyshev,
+    .iterate = Iterate_Chebyshev,
+    .view = View_Chebyshev,
+};

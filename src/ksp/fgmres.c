@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Flexible GMRES(m) (Saad 1993), as in PETSc's KSPFGMRES: preconditioned from the right by an M that may differ from one
+  application to the next, so that every z_j = M_j^-1 v_j is kept and the correction is x0 + Z y. The traffic is that of gmres
+  beside the preconditioner; m vectors more are held.
+*/
+#include "gmres.h"
+
+/* The first z. */
+static int Z(PoiseKSP ksp)
+{
+  return GM_V + poiseGMRESRestart(ksp) + 1;
+}
+
+static int Vectors_FGMRES(PoiseKSP ksp)
+{
+  return Z(ksp) + poiseGMRESRestart(ksp);
+}
+
+static void Iterate_FGMRES(PoiseKSP ksp, int j)
+{
+  PoiseVec z = ksp->work[Z(ksp) + j];
+  poiseKSPPrecondition(ksp, ksp->work[GM_V + j], z, NULL); /* z_j = M^-1 v_j */
+  poiseKSPMult(ksp, z, ksp->work[GM_V + j + 1], NULL);     /* w = A z_j */
+  poiseGMRESExtend(ksp, j);
+}
+
+/* to += Z y, k columns. */
+static void AddCorrection(PoiseKSP ksp, int k, double *to, const double *skip)
+{
+  double *y = poiseGMRESCoefficients(ksp, k);
+  poiseKSPMaxpy(ksp, k, ksp->v + Z(ksp), 1, y, to, skip, NULL);
+}
+
+static void Restart_FGMRES(PoiseKSP ksp)
+{
+  AddCorrection(ksp, poiseGMRESRestart(ksp), ksp->v[GM_X], poiseKSPSlot(ksp, SLOT_DONE));
+  poiseGMRESContinue(ksp);
+}
+
+static void Finish_FGMRES(PoiseKSP ksp)
+{
+  int k = poiseGMRESColumns(ksp);
+  if (k > 0) AddCorrection(ksp, k, ksp->v[GM_X], NULL);
+}
+
+static PoiseVec Solution_FGMRES(PoiseKSP ksp)
+{
+  poiseKSPCopy(ksp, ksp->work[GM_X], ksp->work[GM_T]);
+  AddCorrection(ksp, poiseGMRESColumns(ksp), ksp->v[GM_T], NULL);
+  return ksp->work[GM_T];
+}
+
+const KSPType poiseKSPType_fgmres = {
+    .name = "fgmres",
+    .size = sizeof(GMRES),
+    .options = poiseGMRESOptions,
+    .right = 1u << POISE_KSP_NORM_UNPRECONDITIONED | 1u << POISE_KSP_NORM_NONE,
+    .vectors = Vectors_FGMRES,
+    .array = poiseGMRESArray,
+    .cycle = poiseGMRESRestart,
+    .start = poiseGMRESStart,
+    .iterate = Iterate_FGMRES,
+    .restart = Restart_FGMRES,
+    .finish = Finish_FGMRES,
+    .solution = Solution_FGMRES,
+    .view = poiseGMRESView,
+};

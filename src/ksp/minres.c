@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  MINRES (Paige & Saunders 1975), as PETSc's KSPMINRES, for symmetric A, indefinite or singular too, and symmetric positive
+  definite M. It minimises |r| in the norm sqrt(r, M^-1 r), which is what the natural norm shows, and PETSc from 3.19 on under
+  the name of the preconditioned one. The preconditioned norm is that of PETSc before: |M^-1 r_0| times the decrease of the
+  other. Both are the same without a preconditioner, and always stop a relative test in the same iteration.
+
+  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: z, q (product); q, r, r_old, d,
+  r, z (lanczos); z, w, w_old, x, w, x (update): 14. A preconditioner of another kind adds its own.
+*/
+#include "ksp.h"
+#include "minres_phases.h"
+
+enum { X, Q, R, R_ODD, Z, Z_ODD, W, W_ODD };
+
+static int Vectors_MINRES(PoiseKSP ksp)
+{
+  (void)ksp;
+  return W_ODD + 1;
+}
+
+static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
+{
+  Fuse f = {0};
+  int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[Z_ODD], MR_ZQ);
+  poiseKSPResidual(ksp, b, ksp->work[R]);
+  poiseKSPAddDot(ksp, &f, ksp->v[R], MR_RZ);
+  if (ksp->norm == POISE_KSP_NORM_PRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, MR_NN);
+  poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
+  poiseKSPScalars(ksp, PHASE_minres_start, (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b});
+  poiseKSPZero(ksp, ksp->work[R_ODD]);
+  poiseKSPZero(ksp, ksp->work[W]);
+  poiseKSPZero(ksp, ksp->work[W_ODD]);
+}
+
+static void Iterate_MINRES(PoiseKSP ksp, int j)
+{
+  double **v = ksp->v;
+  int now = ksp->parity, next = !now, z = ksp->pointwise && !ksp->point ? R : Z; /* M = I: z is r */
+  Fuse zq = {0}, rz = {0};
+  (void)j;
+  poiseKSPAddDot(ksp, &zq, v[z + now], MR_ZQ);
+  poiseKSPMult(ksp, ksp->work[z + now], ksp->work[Q], &zq); /* q = A z, (z, q) */
+  poiseKSPPhase(ksp, PHASE_minres_lanczos,                  /* alpha = (z, q) / beta^2; r', z', beta'^2 = (r', z') */
+                (PhaseArgs){.in = {v[Q], v[R + now], ksp->point}, .out = {v[R + next], ksp->point ? v[Z + next] : NULL}},
+                ksp->pointwise ? MR_RZ + next : NO_SLOT, NO_SLOT);
+  if (!ksp->pointwise) {
+    poiseKSPAddDot(ksp, &rz, v[R + next], MR_RZ + next);
+    poiseKSPPrecondition(ksp, ksp->work[R + next], ksp->work[Z + next], &rz);
+  }
+  poiseKSPPhase(ksp, PHASE_minres_update, /* rotate; w = ...; x += tau w; converged? */
+                (PhaseArgs){.in = {v[z + now], v[W + next]}, .out = {v[X], v[W + now]}}, NO_SLOT, NO_SLOT);
+}
+
+#define NORM(n) (1u << POISE_KSP_NORM_##n)
+
+const KSPType poiseKSPType_minres = {
+    .name = "minres",
+    .left = NORM(PRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
+    .vectors = Vectors_MINRES,
+    .start = Start_MINRES,
+    .iterate = Iterate_MINRES,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The vector phases of MINRES (Paige & Saunders 1975; see minres.c for the whole iteration).
+
+  r_k = beta_k v_k are the Lanczos vectors, z_k = M r_k. The rotation of iteration k leaves for the next one its cosine and
+  sine, what it makes of the next column (dbar, epsilon) and the rest of the right-hand side (phi); |phi| is the norm of the
+  residual in M. Each is kept twice, by parity.
+*/
+#ifndef POISE_MINRES_PHASES_H
+#define POISE_MINRES_PHASES_H
+
+#include "ksp_phases.h"
+
+enum {
+  MR_RZ = SLOT_FIRST_OWN, /* beta^2 = (r, z) */
+  MR_RZ_ODD,
+  MR_ZQ,
+  MR_NN,
+  MR_FACTOR, /* from |phi| to the norm asked for */
+  MR_COS,
+  MR_COS_ODD,
+  MR_SIN,
+  MR_SIN_ODD,
+  MR_DBAR,
+  MR_DBAR_ODD,
+  MR_EPSILON,
+  MR_EPSILON_ODD,
+  MR_PHI,
+  MR_PHI_ODD
+};
+
+/* minres_start: the first norm; flags: the norm asked for. k: rtol is relative to |b|. */
+POISE_INLINE int minres_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double rz = in[MR_RZ], beta = sqrt(fabs(rz));
+  double factor = a->flags == NORM_PRECONDITIONED && beta > 0 ? sqrt(in[MR_NN]) / beta : 1;
+  (void)c;
+  out[MR_FACTOR] = factor;
+  out[MR_COS] = -1;
+  out[MR_PHI] = beta;
+  if (poiseDecideFirst(in, out, a, factor * beta, (int)a->k)) return 0;
+  if (rz == 0) poiseFinish(out, REASON_ATOL, 0);
+  if (rz < 0) poiseFinish(out, REASON_INDEFINITE_PC, 0);
+  return 0;
+}
+
+POISE_INLINE Dots minres_start_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  (void)c, (void)a, (void)i;
+  return poiseDots(0, 0, 0);
+}
+
+/* minres_lanczos: r' = q / beta - (alpha / beta) r - (beta / beta_old) r_old with alpha = (z, q) / beta^2, in place of r_old;
+   z' = d r'; dot (r', z'). in: q, r, d; out: r_old, z (NULL: not stored). */
+POISE_INLINE int minres_lanczos_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  double rz = in[MR_RZ + a->parity], beta = sqrt(rz);
+  if (!poiseFinite(in[MR_ZQ])) return poiseStop(in, out, a, REASON_NANORINF);
+  c[0] = 1 / beta;
+  c[1] = in[MR_ZQ] / rz / beta;
+  c[2] = in[SLOT_ITS + a->parity] > 0 ? beta / sqrt(in[MR_RZ + !a->parity]) : 0;
+  return 1;
+}
+
+POISE_INLINE Dots minres_lanczos_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  double *r = a->out[0];
+  double ri = c[0] * a->in[0][i] - c[1] * a->in[1][i] - c[2] * r[i];
+  r[i] = ri;
+  double z = poisePoint(a->in[2], r, i);
+  if (a->out[1]) a->out[1][i] = z;
+  return poiseDots(ri * z, 0, 0);
+}
+
+/* minres_update: rotate the new column; w = (z / beta - delta w_1 - epsilon w_2) / gamma in place of w_2; x += tau w; decides.
+   in: z, w_1; out: x, w_2. A column of zeros (gamma = 0) shows a singular matrix: x stays, the least squares solution. */
+POISE_INLINE int minres_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  int now = a->parity, next = !now;
+  double rz = in[MR_RZ + next], beta = sqrt(in[MR_RZ + now]), alpha = in[MR_ZQ] / in[MR_RZ + now], below = sqrt(fabs(rz));
+  double cosine = in[MR_COS + now], sine = in[MR_SIN + now], dbar = in[MR_DBAR + now], phi = in[MR_PHI + now];
+  double delta = cosine * dbar + sine * alpha, gbar = sine * dbar - cosine * alpha;
+  double gamma = sqrt(gbar * gbar + below * below), its = in[SLOT_ITS + now];
+  if (rz < 0 || gamma == 0) {
+    poiseFinish(out, rz < 0 ? REASON_INDEFINITE_PC : REASON_BREAKDOWN, its);
+    return 0;
+  }
+  out[MR_COS + next] = gbar / gamma;
+  out[MR_SIN + next] = below / gamma;
+  out[MR_DBAR + next] = -cosine * below;
+  out[MR_EPSILON + next] = sine * below;
+  out[MR_PHI + next] = phi * (below / gamma);
+  c[0] = 1 / (beta * gamma);
+  c[1] = delta / gamma;
+  c[2] = in[MR_EPSILON + now] / gamma;
+  c[3] = phi * (gbar / gamma);
+  if (!poiseDecide(in, out, a, in[MR_FACTOR] * fabs(phi * (below / gamma))) && rz == 0)
+    poiseFinish(out, REASON_HAPPY, its + 1);
+  return poiseFinite(gamma);
+}
+
+POISE_INLINE Dots minres_update_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  double *w = a->out[1];
+  double wi = c[0] * a->in[0][i] - c[1] * a->in[1][i] - c[2] * w[i];
+  w[i] = wi;
+  a->out[0][i] += c[3] * wi;
+  return poiseDots(0, 0, 0);
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One application of the preconditioner, x = M^-1 b, as PETSc's KSPPREONLY: one iteration, CONVERGED_ITS, no norm. */
+#include "ksp.h"
+#include "preonly_phases.h"
+
+static int Vectors_PreOnly(PoiseKSP ksp)
+{
+  (void)ksp;
+  return 1;
+}
+
+static PoiseErr SetUp_PreOnly(PoiseKSP ksp)
+{
+  if (ksp->options.guess_nonzero)
+    FAIL(POISE_ERR_ARG, "method preonly does not use a guess; richardson with 1 iteration improves one");
+  return POISE_OK;
+}
+
+/* The whole solve: the loop finds it over. */
+static void Start_PreOnly(PoiseKSP ksp, PoiseVec b)
+{
+  poiseKSPPrecondition(ksp, b, ksp->work[0], NULL);
+  poiseKSPScalars(ksp, PHASE_preonly_end, (PhaseArgs){0});
+}
+
+static void Iterate_PreOnly(PoiseKSP ksp, int j)
+{
+  (void)ksp, (void)j; /* called only when the solve is to end for a failure */
+}
+
+const KSPType poiseKSPType_preonly = {
+    .name = "preonly",
+    .left = 1u << POISE_KSP_NORM_NONE,
+    .right = 1u << POISE_KSP_NORM_NONE,
+    .vectors = Vectors_PreOnly,
+    .setup = SetUp_PreOnly,
+    .start = Start_PreOnly,
+    .iterate = Iterate_PreOnly,
+};

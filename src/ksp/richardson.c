@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Richardson's iteration (1911), as PETSc's KSPRICHARDSON: x += scale M^-1 (b - A x). For its traffic see stationary.c. */
+#include "stationary.h"
+
+typedef struct Richardson {
+  double scale;
+} Richardson;
+
+static const PoiseOption options[] = {
+    {"ksp_richardson_scale", POISE_OPTION_REAL, offsetof(Richardson, scale), "1", -1e300, 1e300, NULL,
+     "factor of every correction"},
+    {0},
+};
+
+PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale)
+{
+  if (ksp->type != &poiseKSPType_richardson) return POISE_OK; /* as PETSc: no effect on other methods */
+  if (!isfinite(scale)) FAIL(POISE_ERR_ARG, "a scale of %g is not finite", scale);
+  ((Richardson *)ksp->data)->scale = scale;
+  return POISE_OK;
+}
+
+static int Vectors_Richardson(PoiseKSP ksp)
+{
+  (void)ksp;
+  return ST_OWN;
+}
+
+static void Start_Richardson(PoiseKSP ksp, PoiseVec b)
+{
+  poiseStationaryStart(ksp, b, ((Richardson *)ksp->data)->scale, 0, 0);
+}
+
+static void Iterate_Richardson(PoiseKSP ksp, int j)
+{
+  (void)j;
+  poiseKSPPhase(ksp, PHASE_richardson_step, poiseStationaryStep(ksp, NULL), NO_SLOT, NO_SLOT); /* x += scale z */
+  poiseStationaryEnd(ksp); /* r = b - A x; z = M r; converged? */
+}
+
+static PoiseErr View_Richardson(PoiseKSP ksp)
+{
+  return PoisePrintf(ksp->ctx, "  scale %g\n", ((Richardson *)ksp->data)->scale);
+}
+
+const KSPType poiseKSPType_richardson = {
+    .name = "richardson",
+    .size = sizeof(Richardson),
+    .options = options,
+    .left = STATIONARY_NORMS,
+    .vectors = Vectors_Richardson,
+    .start = Start_Richardson,
+    .iterate = Iterate_Richardson,
+    .view = View_Richardson,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The residual side of richardson and chebyshev. Vectors read and written per iteration beside the matrix, with a pointwise
+  preconditioner d: x, r (product); b, r, d, r (residual); and the step's: r, d, x, x (richardson), or p, p more (chebyshev).
+*/
+#include "stationary.h"
+
+/* r = b - A x (A x = 0 for a zero guess), z = M r and its norm or r's, as far as they are wanted. */
+static void Residual(PoiseKSP ksp, bool zero)
+{
+  double **v = ksp->v;
+  bool preconditioned = ksp->norm == POISE_KSP_NORM_PRECONDITIONED;
+  bool by_phase = ksp->norm != POISE_KSP_NORM_NONE && (ksp->pointwise || !preconditioned);
+  Fuse f = {0};
+  if (zero)
+    poiseKSPZero(ksp, ksp->work[ST_R]);
+  else
+    poiseKSPMult(ksp, ksp->work[ST_X], ksp->work[ST_R], NULL);
+  poiseKSPPhase(ksp, PHASE_stationary_residual,
+                (PhaseArgs){.in = {v[ST_B], ksp->point}, .out = {v[ST_R]}, .flags = (int)ksp->norm},
+                by_phase ? ST_NN : NO_SLOT, NO_SLOT);
+  if (ksp->pointwise) return;
+  if (preconditioned) poiseKSPAddDot(ksp, &f, NULL, ST_NN);
+  poiseKSPPrecondition(ksp, ksp->work[ST_R], ksp->work[ST_Z], &f);
+}
+
+void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, int reason)
+{
+  int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[ST_Z], ST_NN);
+  poiseKSPCopy(ksp, b, ksp->work[ST_B]);
+  Residual(ksp, !ksp->options.guess_nonzero);
+  poiseKSPScalars(ksp, PHASE_stationary_start,
+                  (PhaseArgs){.c = {{.value = scale}, {.value = alpha}, {.value = reason}}, .k = relative_to_b});
+}
+
+void poiseStationaryEnd(PoiseKSP ksp)
+{
+  Residual(ksp, false);
+  poiseKSPScalars(ksp, PHASE_stationary_decide, (PhaseArgs){0});
+}
+
+PhaseArgs poiseStationaryStep(PoiseKSP ksp, double *p)
+{
+  double **v = ksp->v;
+  return (PhaseArgs){.in = {v[ST_R], ksp->point, ksp->pointwise ? NULL : v[ST_Z]}, .out = {v[ST_X], p}};
+}
