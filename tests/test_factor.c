@@ -199,7 +199,7 @@ static void TestICC(PoiseContext ctx)
       CHECK_OK(PoiseMatAssemble(A));
       PoisePC pc = Make(ctx, "icc", A, NULL);
       CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, 1e-14);
-      CHECK_INT(((Factor *)pc->data)->tries, 0);
+      CHECK_INT(((Incomplete *)pc->data)->tries, 0);
       PoisePCDestroy(&pc);
       PoiseMatDestroy(&A);
     }
@@ -467,7 +467,7 @@ static void TestShiftNonzero(PoiseContext ctx)
   PoisePC pc =
       Make(ctx, "ilu", A, "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25\n-x_pc_factor_zeropivot 1");
   CHECK_OK(PoisePCSetUp(pc));
-  const Factor *f = pc->data;
+  const Incomplete *f = pc->data;
   if (s.begin == 0 && s.end > 0) { /* 0.25, 0.5, ... until the pivot is larger than what is beside it */
     CHECK(f->tries > 0 && f->shift == ldexp(0.25, f->tries - 1));
     CHECK(f->shift > fabs(Value(&s, 0, 1)) || s.end == 1);
@@ -501,7 +501,7 @@ static void TestShiftPositive(PoiseContext ctx)
       Dense d = DenseOf(&s, 0);
       double lack = 0, least = INFINITY;
       CHECK_OK(PoisePCSetUp(pc));
-      const Factor *f = pc->data;
+      const Incomplete *f = pc->data;
       for (int i = 0; i < d.m; i++) {
         double sum = -2 * poiseLarger(d.a[i * d.m + i], 0);
         for (int j = 0; j < d.m; j++) sum += j == i && d.a[i * d.m + i] < 0 ? -d.a[i * d.m + i] : fabs(d.a[i * d.m + j]);
@@ -755,6 +755,37 @@ static void TestRefresh(PoiseContext ctx)
   }
 }
 
+/* Factors outlive the pattern and the matrix that they were made of; sor, which is the matrix, cannot be kept. */
+static void TestKeep(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc", "sor"};
+  for (int k = 0; k < 3; k++) {
+    Shape s = ShapeOf(ctx, TRIDIAGONAL, EVEN, 33), t = ShapeOf(ctx, FULL, EVEN, 33);
+    PoiseMat A = Matrix(ctx, &s), B = Matrix(ctx, &t);
+    PoisePC pc = Make(ctx, types[k], A, NULL);
+    PoiseVec r, z;
+    if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z))) return;
+    SampleFill(r, 4);
+    CHECK_OK(PoisePCApply(pc, r, z));
+    CHECK(pc->built == (k < 2));
+    uint64_t before = SampleDigest(z);
+    for (int change = 0; k < 2 && change < 2; change++) {
+      if (change)
+        CHECK_OK(PoisePCSetOperator(pc, B));
+      else
+        CHECK(AddRows(A, &t)); /* a full pattern, in new arrays */
+      SampleConstant(z, NAN);
+      CHECK_OK(poisePCApplyFuse(pc, r, z, NULL, NULL));
+      CHECK(SampleDigest(z) == before);
+    }
+    PoiseVecDestroy(&r);
+    PoiseVecDestroy(&z);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+  }
+}
+
 /* ---- devices, threads, dots, skipping ---------------------------------------------------------------------------------- */
 
 /* Lines of x: 40 x 33 groups in 72 levels, so that threads share them. */
@@ -996,6 +1027,7 @@ static const Test tests[] = {
     {"sor", TestSOR, TEST_HOST_KERNELS},
     {"sor_options", TestSOROptions, TEST_HOST_KERNELS},
     {"refresh", TestRefresh, TEST_HOST_KERNELS},
+    {"keep", TestKeep, TEST_HOST_KERNELS},
     {"same_bits", TestSameBits, TEST_SERIAL | TEST_HOST_ONLY},
     {"wide", TestWide, TEST_SERIAL | TEST_HOST_KERNELS},
     {"fuse_and_skip", TestFuseAndSkip, TEST_HOST_KERNELS},

@@ -82,7 +82,7 @@ POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
 /* Nonzero: once built, the preconditioner stays as it is when its matrix changes or another one is set, until this is
-   switched off or the type of the PC changes. -ksp_reuse_preconditioner */
+   switched off or the type of the PC changes; but sor, which is the matrix itself, follows it. -ksp_reuse_preconditioner */
 POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 /* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);

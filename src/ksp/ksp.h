@@ -17,7 +17,7 @@ enum {
   MAX_MONITORS = 8,
   MAX_PENDING = POISE_MAX_SUMS,
   PARTIALS = 2 * MAX_PENDING, /* arrays of partial sums in turn: those being summed and those being written differ */
-  MAX_CYCLE = 256, /* iterations of a cycle that are captured as one graph */
+  MAX_CYCLE = 256,            /* iterations of a cycle that are captured as one graph */
   NO_SLOT = -1
 };
 

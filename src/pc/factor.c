@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Incomplete factors without fill, on the pattern of the rank's own block: set-up with shifts, application, and the host's
-  kernels. The factors' entries stand where P's are, so that P's columns serve both and new values need no allocation.
+  kernels. The factors' entries stand where P's are, so that new values need no allocation, with columns of their
+  own, so that they outlive P's pattern.
 
   Shifts are PETSc's: nonzero adds shift_amount to the whole diagonal, twice as much at each further try; positive_definite looks,
   by bisection in at most 5 steps, for a small part of the shift that would make the block diagonally dominant; inblocks
@@ -9,7 +10,7 @@
 */
 #include "triangles_host.h"
 
-enum { NONE, NONZERO, POSITIVE_DEFINITE, INBLOCKS }; /* in the order of POISE_FACTOR_OPTIONS */
+enum { NONE, NONZERO, POSITIVE_DEFINITE, INBLOCKS }; /* in the order of FACTOR_SHIFT_TYPE */
 enum { BISECTIONS = 5, REFUSED_ROW = 0, REFUSED_PIVOT = 1, LACK = 0, RESULTS = 2 };
 
 typedef struct Search { /* for a shift */
@@ -20,7 +21,7 @@ typedef struct Search { /* for a shift */
 /* ---- set-up --------------------------------------------------------------------------------------------------------------- */
 
 /* Is there an entry (j, i) for each entry (i, j)? Where a symmetric matrix is stored so, its lower triangle is not needed. */
-static PoiseErr CheckSymmetric(PoisePC pc, Factor *f)
+static PoiseErr CheckSymmetric(PoisePC pc, Incomplete *f)
 {
   Triangles t;
   if (f->checked == f->triangular.built) return POISE_OK;
@@ -39,14 +40,14 @@ static PoiseErr CheckSymmetric(PoisePC pc, Factor *f)
   return POISE_OK;
 }
 
-static void Release(Factor *f)
+static void Release(Incomplete *f)
 {
   poiseBufferDestroy(&f->lu);
   poiseBufferDestroy(&f->d);
   poiseBufferDestroy(&f->result);
 }
 
-static PoiseErr Allocate(PoisePC pc, Factor *f)
+static PoiseErr Allocate(PoisePC pc, Incomplete *f)
 {
   Device *dev = pc->ctx->device;
   if (f->built == f->triangular.built) return POISE_OK;
@@ -59,7 +60,7 @@ static PoiseErr Allocate(PoisePC pc, Factor *f)
 }
 
 /* result[REFUSED_...]: of a factorisation with this shift. */
-static PoiseErr Try(PoisePC pc, Factor *f, bool symmetric, double shift, const double **result)
+static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, const double **result)
 {
   FactorArgs a = {.symmetric = symmetric,
                   .positive = f->shift_type == POSITIVE_DEFINITE,
@@ -78,7 +79,7 @@ static PoiseErr Try(PoisePC pc, Factor *f, bool symmetric, double shift, const d
 }
 
 /* What the diagonal lacks for dominance, and a tenth more. */
-static PoiseErr FindTop(PoisePC pc, Factor *f, double *top)
+static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
 {
   DominanceArgs a = {.floor = f->zero_pivot};
   const double *result;
@@ -91,7 +92,7 @@ static PoiseErr FindTop(PoisePC pc, Factor *f, double *top)
   return POISE_OK;
 }
 
-static PoiseErr NoPivot(PoisePC pc, const Factor *f, const Search *s, double row, double pivot)
+static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double row, double pivot)
 {
   const char *prefix = pc->prefix ? pc->prefix : "";
   long long global = (long long)pc->P->rows->begin + (long long)row;
@@ -110,7 +111,7 @@ static PoiseErr NoPivot(PoisePC pc, const Factor *f, const Search *s, double row
 }
 
 /* After a refused pivot: the next shift to try; *more is false when there is none. */
-static PoiseErr NextShift(PoisePC pc, Factor *f, Search *s, bool *more)
+static PoiseErr NextShift(PoisePC pc, Incomplete *f, Search *s, bool *more)
 {
   *more = f->shift_type == NONZERO || (f->shift_type == POSITIVE_DEFINITE && s->tries <= BISECTIONS);
   if (f->shift_type == NONZERO) {
@@ -127,7 +128,7 @@ static PoiseErr NextShift(PoisePC pc, Factor *f, Search *s, bool *more)
 }
 
 /* After a success: perhaps less will do. */
-static bool SmallerShift(const Factor *f, Search *s)
+static bool SmallerShift(const Incomplete *f, Search *s)
 {
   if (f->shift_type != POSITIVE_DEFINITE || s->fraction == 0 || s->tries >= BISECTIONS) return false;
   s->high = s->fraction;
@@ -137,7 +138,7 @@ static bool SmallerShift(const Factor *f, Search *s)
   return true;
 }
 
-static PoiseErr Factorise(PoisePC pc, Factor *f, bool symmetric)
+static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric)
 {
   Search s = {.high = 1};
   bool more = true;
@@ -160,8 +161,8 @@ static PoiseErr Factorise(PoisePC pc, Factor *f, bool symmetric)
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 {
-  Factor *f = pc->data;
-  TRY(poiseTriangularSetup(pc, &f->triangular, false));
+  Incomplete *f = pc->data;
+  TRY(poiseTriangularSetup(pc, &f->triangular, true, false));
   if (symmetric) TRY(CheckSymmetric(pc, f));
   TRY(Allocate(pc, f));
   return Factorise(pc, f, symmetric);
@@ -171,7 +172,7 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
-  Factor *f = pc->data;
+  Incomplete *f = pc->data;
   SweepArgs lower = {.parts = SWEEP_LOWER, .scale = 1, .skip = skip};
   TRY(poiseBufferRead(&f->lu, DEVICE, &lower.val));
   TRY(poiseVecRead(r, &lower.x));
@@ -188,17 +189,16 @@ PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
 {
-  const Factor *f = pc->data;
-  double n = (double)pc->P->csr.m;
+  const Incomplete *f = pc->data;
+  double n = (double)f->triangular.n;
   *flops = 2 * (double)f->triangular.nz - n;
-  *bytes =
-      poiseTriangularBytes(pc, &f->triangular) + 40 * n; /* r and the pivots are read, z is written, read and written */
+  *bytes = poiseTriangularBytes(&f->triangular) + 40 * n; /* r and the pivots are read, z is written, read and written */
 }
 
 PoiseErr poiseFactorView(PoisePC pc)
 {
   static const char *const names[] = {"none", "nonzero", "positive_definite", "inblocks"};
-  const Factor *f = pc->data;
+  const Incomplete *f = pc->data;
   double most[] = {f->shift, f->tries};
   TRY(PoiseMax(pc->ctx, 2, most));
   TRY(PoisePrintf(pc->ctx, "  level 0, shift %s", names[f->shift_type]));
@@ -209,7 +209,7 @@ PoiseErr poiseFactorView(PoisePC pc)
 
 void poiseFactorDestroy(PoisePC pc)
 {
-  Factor *f = pc->data;
+  Incomplete *f = pc->data;
   poiseTriangularDestroy(&f->triangular);
   Release(f);
 }

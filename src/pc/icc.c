@@ -2,7 +2,7 @@
 /* PC icc: M = U^T D U, ilu's counterpart for symmetric matrices: half the work of ilu, and M is symmetric. */
 #include "pc.h"
 
-static const PoiseOption options[] = {POISE_FACTOR_OPTIONS("positive_definite"), {0}};
+static const PoiseOption options[] = {FACTOR_SHIFT_TYPE("positive_definite"), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, {0}};
 
 static PoiseErr SetUp_ICC(PoisePC pc)
 {
@@ -11,7 +11,7 @@ static PoiseErr SetUp_ICC(PoisePC pc)
 
 const PCType poisePCType_icc = {
     .name = "icc",
-    .size = sizeof(Factor),
+    .size = sizeof(Incomplete),
     .options = options,
     .setup = SetUp_ICC,
     .apply = poiseFactorApply,

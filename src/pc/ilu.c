@@ -2,7 +2,7 @@
 /* PC ilu: M = L U, incomplete factors without fill of the block that a rank owns. */
 #include "pc.h"
 
-static const PoiseOption options[] = {POISE_FACTOR_OPTIONS("none"), {0}};
+static const PoiseOption options[] = {FACTOR_SHIFT_TYPE("none"), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, {0}};
 
 static PoiseErr SetUp_ILU(PoisePC pc)
 {
@@ -11,7 +11,7 @@ static PoiseErr SetUp_ILU(PoisePC pc)
 
 const PCType poisePCType_ilu = {
     .name = "ilu",
-    .size = sizeof(Factor),
+    .size = sizeof(Incomplete),
     .options = options,
     .setup = SetUp_ILU,
     .apply = poiseFactorApply,

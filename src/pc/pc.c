@@ -108,8 +108,8 @@ PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
   if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
   if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1)); /* on any rank: to build is collective */
   TRY(poiseMatShare(P, &keep));
-  pc->built = pc->built && !differs;
   pc->given += P != pc->P; /* their patterns are counted from the same number */
+  pc->built = pc->built && !differs;
   PoiseMatDestroy(&pc->P);
   pc->P = keep;
   pc->state = 0;
@@ -147,7 +147,7 @@ PoiseErr PoisePCSetUp(PoisePC pc)
   PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
   poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);
   pc->state = e ? 0 : pc->P->state;
-  pc->built = !e;
+  pc->built = !e && !pc->type->live;
   pc->builds++;
   pc->pattern = pc->P->pattern;
   return e;

@@ -10,6 +10,7 @@ typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
+  bool live;                  /* M is P as it is now: an old M cannot be kept */
   bool eager;                 /* calls back to the host: a solver's loop cannot be replayed */
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
   /* z = M^-1 r and dots of z; enqueued. */
@@ -29,8 +30,8 @@ struct PoisePC_s {
   void *data;
   PoiseMat P;
   int64_t state, pattern; /* of P when M was built; 0: not built */
-  bool built;             /* there is an M of P's layout, be it an old one */
   int64_t given;          /* counts the matrices that were P */
+  bool built;             /* there is an M of P's layout, be it an old one */
   int64_t generation;     /* counts rebuilds that move arrays or change what is enqueued */
   int64_t builds;         /* counts all */
   char *prefix;
@@ -54,57 +55,55 @@ void poiseBlocksDestroy(Blocks *blocks);
 /* ---- triangles.c: sweeps over the triangles of the block that a rank owns, for ilu, icc and sor ------------------------ */
 
 typedef struct Triangular {
-  int64_t given, pattern;             /* of the matrix it was built for; 0: not built */
-  int64_t built;                      /* counts how often */
-  Buffer begin, diag, end;            /* begin and end are used only when rows have ghosts: else they are P's offsets */
+  int64_t given, pattern; /* of the matrix it was built for; 0: not built */
+  int64_t built;          /* counts how often */
+  bool own,
+      wide; /* own: begin, end and col are copies, which outlive P's pattern; else P's, but begin and end of rows with ghosts */
+  int64_t n;
+  Buffer begin, diag, end, col;
   Buffer start[2], first[2], last[2]; /* levels of forward and backward sweeps */
   int64_t count[2], groups, nz;       /* nz: entries of the block */
 } Triangular;
 
-/* Find the triangles and the levels, when the pattern is new; local. guess: sweeps will start from a guess, so that a row must
-   not be changed before those that read its old value. POISE_ERR_NUMERIC names a row without a diagonal entry. */
-PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool guess);
+/* Find the triangles and the levels, when the pattern is new; local. own: see above. guess: sweeps will start from a guess, so
+   that a row must not be changed before those that read its old value. POISE_ERR_NUMERIC names a row without a diagonal entry. */
+PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess);
 /* The kernels' view of them on a side. */
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
 /* Launch a sweep from what the caller has set in a: all but t and levels. */
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
-double poiseTriangularBytes(PoisePC pc, const Triangular *t);   /* read by one sweep over both triangles, without vectors */
+double poiseTriangularBytes(const Triangular *t);               /* read by one sweep over both triangles, without vectors */
 void poiseTriangularDestroy(Triangular *t);
 
-/* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is a Factor ---------------------------------- */
+/* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is an Incomplete ---------------------------------- */
 
-typedef struct Factor {
-  int shift_type; /* POISE_FACTOR_SHIFT's index */
+typedef struct Incomplete {
+  int shift_type; /* index in FACTOR_SHIFT_TYPE's words */
   double shift_amount, zero_pivot;
   Triangular triangular;
   int64_t built, checked; /* triangular.built when memory was allocated; when the pattern was found to be symmetric (icc) */
   Buffer lu, d, result;
   double shift; /* that was needed */
   int tries;    /* shifts tried */
-} Factor;
+} Incomplete;
 
-#define POISE_FACTOR_OPTIONS(shift)                                                                                     \
-  {"pc_factor_shift_type",                                                                                              \
-   POISE_OPTION_CHOICE,                                                                                                 \
-   offsetof(Factor, shift_type),                                                                                        \
-   shift,                                                                                                               \
-   0,                                                                                                                   \
-   0,                                                                                                                   \
-   "none|nonzero|positive_definite|inblocks",                                                                           \
-   "what is done about pivots that are zero, or not positive"},                                                         \
-      {"pc_factor_shift_amount",                                                                                        \
-       POISE_OPTION_REAL,                                                                                               \
-       offsetof(Factor, shift_amount),                                                                                  \
-       "2.220446049250313e-14",                                                                                         \
-       0,                                                                                                               \
-       INFINITY,                                                                                                        \
-       NULL,                                                                                                            \
-       "first shift of the diagonal (nonzero), or what is added to a zero pivot (inblocks)"},                           \
+/* Rows of ilu's and icc's option tables, which differ in the default shift only. */
+#define FACTOR_SHIFT_TYPE(shift)                                                                              \
+  {                                                                                                           \
+    "pc_factor_shift_type", POISE_OPTION_CHOICE, offsetof(Incomplete, shift_type), shift, 0, 0,               \
+        "none|nonzero|positive_definite|inblocks", "what is done about pivots that are zero, or not positive" \
+  }
+#define FACTOR_SHIFT_AMOUNT                                                                                             \
   {                                                                                                                     \
-    "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Factor, zero_pivot), "2.220446049250313e-14", 0, INFINITY, NULL, \
-        "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"                        \
+    "pc_factor_shift_amount", POISE_OPTION_REAL, offsetof(Incomplete, shift_amount), "2.220446049250313e-14", 0, 1e300, \
+        NULL, "first shift of the diagonal (nonzero), or what is added to a zero pivot (inblocks)"                      \
+  }
+#define FACTOR_ZERO_PIVOT                                                                                                \
+  {                                                                                                                      \
+    "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Incomplete, zero_pivot), "2.220446049250313e-14", 0, 1e300, NULL, \
+        "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"                         \
   }
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);

@@ -66,7 +66,7 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   TRY(CheckOptions(s)); /* all ranks have the same */
   TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, 1, false)));
   TRY(CreateVectors(pc));
-  TRY(poiseTriangularSetup(pc, &s->triangular, true));
+  TRY(poiseTriangularSetup(pc, &s->triangular, false, true));
   return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* a captured loop must find them there */
 }
 
@@ -134,10 +134,10 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
 {
   const SOR *s = pc->data;
-  double n = (double)pc->P->csr.m, halves = 2 * (double)(s->its * s->lits) - 1;
+  double n = (double)s->triangular.n, halves = 2 * (double)(s->its * s->lits) - 1;
   if (s->forward || s->backward) halves = (double)(s->its * s->lits) - 0.5; /* the first sweep reads one triangle */
   *flops = 2 * halves * (double)s->triangular.nz;
-  *bytes = halves * (poiseTriangularBytes(pc, &s->triangular) + 40 * n);
+  *bytes = halves * (poiseTriangularBytes(&s->triangular) + 40 * n);
 }
 
 static PoiseErr View_SOR(PoisePC pc)
@@ -164,6 +164,7 @@ const PCType poisePCType_sor = {
     .name = "sor",
     .size = sizeof(SOR),
     .options = options,
+    .live = true,
     .setup = SetUp_SOR,
     .apply = Apply_SOR,
     .cost = Cost_SOR,

@@ -10,6 +10,7 @@ void poiseTriangularDestroy(Triangular *t)
   poiseBufferDestroy(&t->begin);
   poiseBufferDestroy(&t->diag);
   poiseBufferDestroy(&t->end);
+  poiseBufferDestroy(&t->col);
   for (int k = 0; k < 2; k++) {
     poiseBufferDestroy(&t->start[k]);
     poiseBufferDestroy(&t->first[k]);
@@ -20,15 +21,19 @@ void poiseTriangularDestroy(Triangular *t)
 
 /* ---- where the triangles are ---------------------------------------------------------------------------------------------- */
 
-static PoiseErr AllocateOffsets(PoisePC pc, Triangular *t)
+static PoiseErr Allocate(PoisePC pc, Triangular *t, bool own)
 {
   const Csr *c = &pc->P->csr;
   Device *dev = pc->ctx->device;
   size_t bytes = (size_t)c->m * (c->wide ? sizeof(int64_t) : sizeof(int32_t));
+  t->own = own;
+  t->wide = c->wide;
+  t->n = c->m;
   TRY(poiseBufferCreate(dev, bytes, "offsets of the diagonal", &t->diag));
-  if (!c->nghost) return POISE_OK;
+  if (!own && !c->nghost) return POISE_OK;
   TRY(poiseBufferCreate(dev, bytes, "offsets of the owned block", &t->begin));
-  return poiseBufferCreate(dev, bytes, "ends of the owned block", &t->end);
+  TRY(poiseBufferCreate(dev, bytes, "ends of the owned block", &t->end));
+  return own ? poiseBufferCreate(dev, (size_t)c->nz * sizeof(int32_t), "columns of the owned block", &t->col) : POISE_OK;
 }
 
 static void SetOffset(const Csr *c, void *offsets, int64_t i, int64_t k)
@@ -45,12 +50,17 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
   const void *ptr;
   const int32_t *col;
   void *begin = NULL, *diag, *end = NULL;
+  int32_t *copy;
   TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
   TRY(poiseBufferRead(&c->col, HOST, &col));
   TRY(poiseBufferWrite(&t->diag, HOST, &diag));
-  if (c->nghost) {
+  if (t->begin.dev) {
     TRY(poiseBufferWrite(&t->begin, HOST, &begin));
     TRY(poiseBufferWrite(&t->end, HOST, &end));
+  }
+  if (t->own) {
+    TRY(poiseBufferWrite(&t->col, HOST, &copy));
+    if (c->nz) memcpy(copy, col, (size_t)c->nz * sizeof *col);
   }
   for (int64_t i = 0; i < c->m; i++) {
     int64_t k = poiseCsrPtr(c, ptr, i), last = poiseCsrPtr(c, ptr, i + 1), first;
@@ -63,7 +73,7 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
     SetOffset(c, diag, i, k);
     while (k < last && col[k] < c->nloc) k++;
     t->nz += k - first;
-    if (!c->nghost) continue;
+    if (!t->begin.dev) continue;
     SetOffset(c, begin, i, first);
     SetOffset(c, end, i, k);
   }
@@ -73,13 +83,13 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view)
 {
   Csr *c = &pc->P->csr;
-  *view = (Triangles){.n = c->m, .wide = c->wide};
-  TRY(poiseBufferRead(&c->col, side, &view->col));
+  *view = (Triangles){.n = t->n, .wide = t->wide};
+  TRY(poiseBufferRead(t->own ? &t->col : &c->col, side, &view->col));
   TRY(poiseBufferRead(&t->diag, side, &view->diag));
-  TRY(poiseBufferRead(c->nghost ? &t->begin : &c->ptr, side, &view->begin));
-  if (c->nghost) return poiseBufferRead(&t->end, side, &view->end);
+  TRY(poiseBufferRead(t->begin.dev ? &t->begin : &c->ptr, side, &view->begin));
+  if (t->begin.dev) return poiseBufferRead(&t->end, side, &view->end);
   view->end =
-      (const char *)view->begin + (c->wide ? sizeof(int64_t) : sizeof(int32_t)); /* a row ends where the next begins */
+      (const char *)view->begin + (t->wide ? sizeof(int64_t) : sizeof(int32_t)); /* a row ends where the next begins */
   return POISE_OK;
 }
 
@@ -193,7 +203,7 @@ static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess)
   return e;
 }
 
-PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool guess)
+PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
 {
   Triangles view;
   Levels levels;
@@ -204,7 +214,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool guess)
   TRY(poiseMatCheckSquare(pc->P));
   poiseTriangularDestroy(t);
   pc->generation++;
-  TRY(AllocateOffsets(pc, t));
+  TRY(Allocate(pc, t, own));
   TRY(FindOffsets(pc, t));
   TRY(BuildLevels(pc, t, guess));
   TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
@@ -233,10 +243,9 @@ PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
                      (long long)most[2], (long long)most[0], (long long)most[1]);
 }
 
-double poiseTriangularBytes(PoisePC pc, const Triangular *t)
+double poiseTriangularBytes(const Triangular *t)
 {
-  double n = (double)pc->P->csr.m;
-  return 12 * ((double)t->nz - n) + 4 * (pc->P->csr.wide ? 8 : 4) * n; /* two offsets per row and triangle */
+  return 12 * (double)(t->nz - t->n) + 4 * (t->wide ? 8 : 4) * (double)t->n; /* two offsets per row and triangle */
 }
 
 /* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
