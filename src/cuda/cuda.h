@@ -27,9 +27,7 @@ bool poiseCudaHasBulk(Device *dev);   /* bulk copies to shared memory: compute c
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
 
-/* Weak: one that this folder lacks is NULL in the table, and missing by name. */
-#define KERNEL(name, Args) \
-  extern "C" __attribute__((weak, visibility("hidden"))) PoiseErr poiseCuda_##name(Device *, const void *args);
+#define KERNEL(name, Args) extern "C" PoiseErr poiseCuda_##name(Device *, const void *args);
 #include "../sys/kernels.def"
 #undef KERNEL
 

@@ -115,6 +115,11 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
   return poiseCudaCheck(cudaMemcpyAsync(dst, src, bytes, kinds[kind], poiseCudaStream(dev)), "copying");
 }
 
+/* What this device lacks: poiseLaunch names it. */
+#define poiseCuda_sweep     NULL
+#define poiseCuda_factor    NULL
+#define poiseCuda_dominance NULL
+
 static const KernelFn kernels[KERNEL_COUNT] = {
 #define KERNEL(name, Args) poiseCuda_##name,
 #include "../sys/kernels.def"
