@@ -11,7 +11,7 @@ __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 }
 
 /* L neighbouring lanes per row, POISE_BLOCK rows per block; 12 bytes per nonzero, 4 per offset, x and y once. */
-template <int L> __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
+template <int L> static __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
   __shared__ double sum[POISE_BLOCK];
   if (a.skip && *a.skip != 0) return;
@@ -41,7 +41,7 @@ template <int L> __global__ void __launch_bounds__(THREADS) CsrMult(const __grid
   FuseDots(a.fuse, y, first + threadIdx.x, a.A.m, block);
 }
 
-__global__ void CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
+static __global__ void CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
 {
   int64_t j = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (j >= a.ncol) return;
@@ -54,7 +54,7 @@ __global__ void CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
 }
 
 /* One thread per row; d has been set to zero. */
-__global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
+static __global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (i >= a.A.m) return;
@@ -76,7 +76,7 @@ __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile)
   x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
   threads own neighbouring rows, so a stencil's gather of x is coalesced.
 */
-template <int L> __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant__ CsrMultArgs a)
+template <int L> static __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint64_t barrier;

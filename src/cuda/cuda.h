@@ -21,11 +21,13 @@ enum {
   ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
 };
 
+extern "C" { /* so that the names keep their prefix in an archive; kernels are static */
 cudaStream_t poiseCudaStream(Device *dev);
 double *poiseCudaPieces(Device *dev); /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
 bool poiseCudaHasBulk(Device *dev);   /* bulk copies to shared memory: compute capability 9.0 */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
+}
 
 #define KERNEL(name, Args) extern "C" PoiseErr poiseCuda_##name(Device *, const void *args);
 #include "../sys/kernels.def"

@@ -37,7 +37,7 @@ __device__ __forceinline__ void TakeSums(const PhaseArgs &a, Prologue &p)
 }
 
 template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, bool DECIDES>
-__global__ void __launch_bounds__(THREADS) RunPhase(const __grid_constant__ PhaseArgs a)
+static __global__ void __launch_bounds__(THREADS) RunPhase(const __grid_constant__ PhaseArgs a)
 {
   __shared__ Prologue p;
   if (threadIdx.x == 0) {
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(THREADS) RunPhase(const __grid_constant__ Phas
 }
 
 /* Sum k becomes PIECES partials: piece[k][p] = the sum of every PIECES * THREADS-th, one block each. */
-__global__ void __launch_bounds__(THREADS) SumPieces(const __grid_constant__ PhaseArgs a, double *piece)
+static __global__ void __launch_bounds__(THREADS) SumPieces(const __grid_constant__ PhaseArgs a, double *piece)
 {
   const Sum &sum = a.sum[blockIdx.y];
   double s[1] = {0};

@@ -6,18 +6,18 @@
 
 static const double none = 1e300; /* no bad block yet */
 
-__global__ void StartBad(double *bad, double value)
+static __global__ void StartBad(double *bad, double value)
 {
   *bad = value;
 }
 
-__global__ void EndBad(double *bad, double value)
+static __global__ void EndBad(double *bad, double value)
 {
   if (*bad == value) *bad = -1;
 }
 
 /* One thread per block. Doubles that are not negative are ordered as their bits are. */
-__global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
+static __global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (k >= a.nblock) return;
@@ -28,7 +28,7 @@ __global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
 }
 
 /* y = D x by rows: 8 b bytes per row, x and y once. */
-__global__ void __launch_bounds__(THREADS) BlockApply(const __grid_constant__ BlockApplyArgs a)
+static __global__ void __launch_bounds__(THREADS) BlockApply(const __grid_constant__ BlockApplyArgs a)
 {
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;

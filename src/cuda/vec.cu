@@ -8,7 +8,7 @@ static unsigned Grid(int64_t n)
 }
 
 /* Reads y once and each x_j once: 8 (k + 1) bytes per row. */
-__global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
+static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
 {
   __shared__ double part[POISE_MAX_BATCH][WARPS];
   if (a.skip && *a.skip != 0) return;
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs
 }
 
 /* Reads each x_j once, y read and written once: 8 (k + 2) bytes per row. */
-__global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyArgs a)
+static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyArgs a)
 {
   __shared__ double c[POISE_MAX_BATCH];
   if (a.skip && *a.skip != 0) return;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyAr
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
 
-__global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__ ReduceArgs a)
+static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__ ReduceArgs a)
 {
   if (a.skip && *a.skip != 0) return;
   const double *p = a.partial + blockIdx.x * a.stride;
@@ -70,14 +70,14 @@ __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__ Reduce
   a.dst[blockIdx.x] = a.max ? poiseLarger(old, s[0]) : old + s[0];
 }
 
-__global__ void Gather(const __grid_constant__ GatherArgs a)
+static __global__ void Gather(const __grid_constant__ GatherArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (i < a.n) a.out[i] = a.x[a.idx[i]];
 }
 
 /* One thread, so that entries wanted by several ranks are added in their order. */
-__global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
+static __global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
 {
   for (int64_t i = 0; i < a.n; i++) a.y[a.idx[i]] += a.in[i];
 }
