@@ -154,7 +154,8 @@ static bool FailOne(PoiseContext ctx, int rank, int n, PoiseErr (*body)(PoiseCon
     CHECK_ERR(e, fails ? POISE_ERR_MEMORY : POISE_ERR_REMOTE, fails ? "" : PoiseErrorString(POISE_ERR_MEMORY));
   }
   if (!CHECK_OK(PoiseMax(ctx, 1, &fired))) return false;
-  bool good = CHECK(!fired || e) && CHECK_INT(live, ctx->memory.live) && CHECK_INT(objects, ctx->objects);
+  bool good = CHECK(!fired || e) && CHECK_INT(live, ctx->memory.live) && CHECK_INT(objects, ctx->objects) &&
+              CHECK_INT(0, ctx->self ? ctx->self->objects : 0);
   double bad = !good;
   if (!good) Record(__FILE__, __LINE__, "when allocation %d of rank %d failed", n, rank);
   return CHECK_OK(PoiseMax(ctx, 1, &bad)) && fired && !bad;

@@ -116,9 +116,13 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
 }
 
 /* What this device lacks: poiseLaunch names it. */
-#define poiseCuda_sweep     NULL
-#define poiseCuda_factor    NULL
-#define poiseCuda_dominance NULL
+#define poiseCuda_sweep                 NULL
+#define poiseCuda_factor                NULL
+#define poiseCuda_dominance             NULL
+#define poiseCuda_invert_supervariables NULL
+#define poiseCuda_apply_supervariables  NULL
+#define poiseCuda_lu_factor             NULL
+#define poiseCuda_lu_solve              NULL
 
 static const KernelFn kernels[KERNEL_COUNT] = {
 #define KERNEL(name, Args) poiseCuda_##name,
