@@ -109,7 +109,7 @@ static PoiseErr CreateSolver(PoisePC pc, PoiseKSP *ksp)
   return PoiseKSPSetOptionsPrefix(*ksp, prefix);
 }
 
-static PoiseErr CreateBlocks(PoisePC pc, PoiseInt count)
+static PoiseErr CreateSolvers(PoisePC pc, PoiseInt count)
 {
   BJacobi *j = pc->data;
   ReleaseBlocks(pc);
@@ -117,29 +117,31 @@ static PoiseErr CreateBlocks(PoisePC pc, PoiseInt count)
   TRY(poiseAllocArray(pc->ctx, count, sizeof *j->block, "blocks", &j->block));
   TRY(poiseAllocArray(pc->ctx, count, sizeof *j->ksp, "solvers of blocks", &j->ksp));
   j->count = count;
-  j->block_size = pc->P->block_size;
   for (PoiseInt k = 0; k < count; k++) TRY(CreateSolver(pc, &j->ksp[k]));
-  return Split(pc, count);
+  return POISE_OK;
 }
 
 /* Have the blocks other rows than they should? */
-static bool Moved(PoisePC pc, PoiseInt count)
+static bool Moved(PoisePC pc)
 {
   const BJacobi *j = pc->data;
-  const Block *last = &j->block[count - 1];
+  const Block *last = &j->block[j->count - 1];
   return last->first + last->n != pc->P->rows->n || j->block_size != pc->P->block_size;
 }
 
-/* Blocks with solvers in them, as P's rows and the settings say; local. */
+/* Blocks with solvers in them, as P's rows and the settings say; local. Solvers stay as long as their number does. */
 static PoiseErr MakeBlocks(PoisePC pc)
 {
   BJacobi *j = pc->data;
   PoiseInt count;
   TRY(poiseMatCheckSquare(pc->P));
   TRY(Count(pc, &count));
-  if (j->count == count && !Moved(pc, count)) return POISE_OK;
-  PoiseErr e = CreateBlocks(pc, count);
+  if (j->count == count && !Moved(pc)) return POISE_OK;
+  PoiseErr e = j->count == count ? POISE_OK : CreateSolvers(pc, count);
+  if (!e) e = Split(pc, count);
   if (e) ReleaseBlocks(pc);
+  j->block_size = pc->P->block_size;
+  j->pattern = 0; /* their matrices are not those of these blocks */
   return e;
 }
 

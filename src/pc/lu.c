@@ -59,12 +59,14 @@ static PoiseErr Allocate(PoisePC pc)
   LU *lu = pc->data;
   Device *dev = pc->ctx->device;
   size_t n = (size_t)pc->P->rows->N;
+  double *work;
   pc->generation++;
   lu->n = pc->P->rows->N;
   lu->layout = poiseLayoutShare(pc->P->rows);
   TRY(poiseBufferCreate(dev, n * n * sizeof(double), "dense factors", &lu->factors));
   TRY(poiseBufferCreate(dev, n * sizeof(int32_t), "row exchanges", &lu->pivot));
   TRY(poiseBufferCreate(dev, n * sizeof(double), "solution of dense factors", &lu->work));
+  TRY(poiseBufferWrite(&lu->work, DEVICE, &work)); /* a captured loop must find it there */
   TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &lu->result));
   return PoiseSize(pc->ctx) > 1 ? poiseBufferCreate(dev, n * sizeof(double), "right-hand side of all ranks", &lu->full)
                                 : POISE_OK;
