@@ -280,7 +280,7 @@ typedef struct System { /* a grid, and a solver with prefix x_ */
 
 static int Open(PoiseContext ctx, const char *options, System *s)
 {
-  *s = (System){.A = Grid(ctx, 9, 8, 7, 0.3)};
+  *s = (System){.A = Grid(ctx, 8, 6, 5, 0.3)};
   Set(ctx, "-x_ksp_rtol 1e-10\n-x_ksp_type bicgstab");
   Set(ctx, options);
   if (!CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->r))) return 0;
@@ -560,7 +560,7 @@ static void TestSameBits(PoiseContext ctx)
 /* z = M^-1 r with dots of z; then skipped, what does not call back leaves z and the dots. */
 static void TestFuseAndSkip(PoiseContext ctx)
 {
-  PoiseMat A = Grid(ctx, 12, 11, 12, 0);
+  PoiseMat A = Grid(ctx, 12, 11, 8, 0);
   PoiseVec r, z, u;
   if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(r, &u))) return;
   int64_t nblock = POISE_NBLOCKS(PoiseVecLocalSize(z));
@@ -712,18 +712,18 @@ static void CloseUser(User *u)
   PoiseVecDestroy(&u->m);
 }
 
-/* The user's diagonal is jacobi, bit by bit; a nested solve is exact. */
+/* The user's diagonal is jacobi, wherever he works; a nested solve is exact. */
 static void TestShell(PoiseContext ctx)
 {
-  static const char *const methods[] = {"bicgstab", "gmres", "cg", "fgmres", "richardson"};
+  static const char *const methods[] = {"bicgstab", "fgmres", "cg"};
   const PoiseShellPC functions[] = {{UserApply, UserSetUp}, {UserOnHost, NULL}, {UserApply, UserSetUp}};
-  for (int k = 0; k < 5; k++) {
+  for (int k = 0; k < 3; k++) {
     System s;
     char options[100];
     snprintf(options, sizeof options, "-x_ksp_type %s\n-x_pc_type jacobi\n-x_ksp_max_it 200", methods[k]);
     if (!Open(ctx, options, &s)) return;
     PoiseInt its = Solve(s.ksp, s.b, s.x);
-    uint64_t jacobi = SampleDigest(s.x);
+    uint64_t digest = 0;
     for (int way = 0; way < 3; way++) {
       User u;
       PoisePC pc;
@@ -733,9 +733,10 @@ static void TestShell(PoiseContext ctx)
       for (int round = 0; round < 2; round++) {
         PoiseInt now = Solve(s.ksp, s.b, s.x);
         if (way < 2) CHECK_INT(now, its);
-        if (way < 2 && strcmp(methods[k], "richardson") && strcmp(methods[k], "cg")) CHECK(TrueResidual(&s) < 1e-8);
+        if (way < 2 && k < 2) CHECK(TrueResidual(&s) < 1e-8);
         if (way == 2) CHECK(now <= 2 && TrueResidual(&s) < 1e-8);
-        if (way == 1) CHECK(SampleDigest(s.x) == jacobi || TrueResidual(&s) < 1e-8);
+        if (way == 0) digest = SampleDigest(s.x);
+        if (way == 1) CHECK(SampleDigest(s.x) == digest);
         if (way != 1) CHECK_INT(u.setups, 1);
       }
       CloseUser(&u);
