@@ -115,11 +115,6 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
   return poiseCudaCheck(cudaMemcpyAsync(dst, src, bytes, kinds[kind], poiseCudaStream(dev)), "copying");
 }
 
-/* What this device lacks: poiseLaunch names it. */
-#define poiseCuda_sweep     NULL
-#define poiseCuda_factor    NULL
-#define poiseCuda_dominance NULL
-
 static const KernelFn kernels[KERNEL_COUNT] = {
 #define KERNEL(name, Args) poiseCuda_##name,
 #include "../sys/kernels.def"
@@ -187,7 +182,7 @@ static void GraphFree(Device *dev, Graph **graph)
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda", false, kernels, poiseCudaCsrRows, Create, Destroy,      Alloc,      Free,   AllocPinned, FreePinned, Copy,
+    "cuda", false, kernels, poiseCudaCsrRows, true, Create, Destroy,      Alloc,      Free,   AllocPinned, FreePinned, Copy,
     Launch, Sync,  NULL,    Record,           Wait,   CaptureBegin, CaptureEnd, Replay, GraphFree,
 };
 }

@@ -234,7 +234,7 @@ typedef struct { /* y_block = D_block x_block for n = rows, b x b column-major b
 /* The strict triangles of the square block of owned columns inside a rank's CSR: entries [begin_i, diag_i) and (diag_i, end_i) of
    row i, columns ascending. Offsets are int64 if wide, else int32. */
 typedef struct {
-  int64_t n;
+  int64_t n, nz; /* nz: entries of the block */
   int wide;
   const void *begin, *diag, *end;
   const int32_t *col;
@@ -262,7 +262,7 @@ typedef struct {
   int parts, backward;
   double keep, scale;
   const double *val, *d, *x, *skip;
-  double *y;
+  double *y, *work; /* work: n + 1 doubles, where the device asks for single_rows */
   Fuse fuse;
 } SweepArgs;
 
@@ -278,7 +278,7 @@ typedef struct {
   int symmetric, positive, relative;
   double shift, zero, replace;
   const double *a;
-  double *lu, *d;
+  double *lu, *d, *work; /* work: as for a sweep */
   double *refused; /* the first row whose pivot was refused, or -1; and that pivot */
 } FactorArgs;
 
