@@ -37,8 +37,18 @@ __device__ __forceinline__ int64_t Turn(double *ticket)
 
 /* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
 
+enum { CHUNK = 4 }; /* entries that a lane has under way */
+
+__device__ __forceinline__ double Products(const double (&val)[CHUNK], const double (&v)[CHUNK])
+{
+  double sum = 0;
+#pragma unroll
+  for (int q = 0; q < CHUNK; q++) sum += val[q] * v[q];
+  return sum;
+}
+
 /* L neighbouring lanes per row. New values go to work; y keeps the old ones until FinishSweep. 12 bytes per nonzero, 8 per row for
-   each of work and x, and offsets. */
+   each of work and x, and offsets. All but the numbers waited for is fetched before the wait, which is what takes the time. */
 template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const __grid_constant__ SweepArgs a)
 {
   const Triangles &t = a.t;
@@ -46,30 +56,46 @@ template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const _
   int64_t place = Turn(a.work + t.n) * (THREADS / L) + threadIdx.x / L, i = -1, k = 0, end = 0;
   int lane = threadIdx.x % 32;
   const unsigned mine = (L == 32 ? 0xffffffffu : (1u << L) - 1) << (lane / L * L);
-  double sum = 0;
+  double sum = 0, x = 0, scale = a.scale, kept = 0, val[CHUNK], v[CHUNK];
+  const double *wanted[CHUNK];
+  unsigned missing = 0; /* bits of wanted */
   if (place < t.n) {
     i = a.levels.first[place];
     k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : poiseOffset(&t, t.diag, i) + 1) + lane % L;
     end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : poiseOffset(&t, t.diag, i);
+    if (a.x) x = a.x[i];
+    if (a.d) scale *= a.d[i];
+    if (a.keep != 0) kept = a.keep * a.y[i];
   }
+#pragma unroll
+  for (int q = 0; q < CHUNK; q++) val[q] = v[q] = 0;
   for (bool over = i < 0; !__all_sync(0xffffffff, over);) {
-    if (k < end) {
-      int64_t j = t.col[k];
-      double v = 0;
-      bool there = true;
-      if (j != i) there = (a.backward ? j > i : j < i) ? Look(a.work + j, &v) : (v = a.y[j], true);
-      if (there) {
-        sum += a.val[k] * (j == i ? 0 : v);
-        k += L;
+    if (!missing && k < end) {
+#pragma unroll
+      for (int q = 0; q < CHUNK; q++, k += L) {
+        int64_t j = k < end ? t.col[k] : i;
+        val[q] = j == i ? 0 : a.val[k];
+        v[q] = 0;
+        wanted[q] = a.work + j;
+        if (a.backward ? j > i : j < i)
+          missing |= 1u << q;
+        else if (j != i)
+          v[q] = a.y[j];
       }
+      if (!missing) sum += Products(val, v);
     }
-    unsigned left = __ballot_sync(0xffffffff, k < end);
+    if (missing) {
+#pragma unroll
+      for (int q = 0; q < CHUNK; q++)
+        if ((missing >> q & 1) && Look(wanted[q], &v[q])) missing &= ~(1u << q);
+      if (!missing) sum += Products(val, v);
+    }
+    unsigned left = __ballot_sync(0xffffffff, missing || k < end);
     if (over || (left & mine)) continue;
     for (int step = L / 2; step; step /= 2) sum += __shfl_xor_sync(mine, sum, step);
     if (lane % L == 0) {
-      sum = (a.x ? a.x[i] : 0) - sum;
-      sum *= a.d ? a.scale * a.d[i] : a.scale;
-      Leave(a.work + i, a.keep == 0 ? sum : a.keep * a.y[i] + sum);
+      sum = scale * (x - sum);
+      Leave(a.work + i, a.keep == 0 ? sum : kept + sum);
     }
     over = true;
   }
@@ -243,8 +269,7 @@ static __global__ void __launch_bounds__(THREADS) Dominance(const __grid_constan
     lack[0] = poiseLarger(0, SumOfSizes(a.a, diag + 1, poiseOffset(&t, t.end, i), sum));
   }
   BlockReduce<1, COMBINE_MAX>(lack);
-  if (threadIdx.x == 0)
-    atomicMax((unsigned long long *)a.lack, (unsigned long long)__double_as_longlong(fabs(lack[0])));
+  if (threadIdx.x == 0) atomicMax((unsigned long long *)a.lack, (unsigned long long)__double_as_longlong(fabs(lack[0])));
 }
 
 extern "C" PoiseErr poiseCuda_dominance(Device *dev, const void *args)

@@ -210,6 +210,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
 {
   Triangles view;
   Levels levels;
+  double *work;
   if (t->pattern == pc->P->pattern && t->given == pc->given) return POISE_OK;
   if (!pc->P->type->stored)
     FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
@@ -222,8 +223,11 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
   TRY(BuildLevels(pc, t, guess));
   TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
   for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
-  if (pc->ctx->device->ops->single_rows)
-    TRY(poiseBufferCreate(pc->ctx->device, ((size_t)t->n + 1) * sizeof(double), "new values of a sweep", &t->work));
+  if (pc->ctx->device->ops->single_rows) {
+    size_t bytes = ((size_t)t->n + 1) * sizeof(double);
+    TRY(poiseBufferCreate(pc->ctx->device, bytes, "new values of a sweep", &t->work));
+    TRY(poiseTriangularWork(t, &work));
+  }
   t->pattern = pc->P->pattern;
   t->given = pc->given;
   t->built++;

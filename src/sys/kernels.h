@@ -92,7 +92,7 @@ enum {
 };
 
 typedef struct {   /* how convergence is decided, beside the tolerances in their slots */
-  double *history; /* ring of 2^k norms that the host can read; never NULL */
+  double *history; /* ring of 2^k norms; never NULL */
   int64_t mask;    /* 2^k - 1 */
   int test;        /* 0: the host decides (only NaN, breakdown and maxits end the loop here) */
   int none;        /* 1: no norm, run maxits iterations */
@@ -279,7 +279,7 @@ typedef struct {
   double shift, zero, replace;
   const double *a;
   double *lu, *d, *work; /* work: as for a sweep */
-  double *refused; /* the first row whose pivot was refused, or -1; and that pivot */
+  double *refused;       /* the first row whose pivot was refused, or -1; and that pivot */
 } FactorArgs;
 
 typedef struct { /* *lack = the largest of floor and sum of |a_ij|, j != i, - a_ii over the rows: what dominance lacks */
