@@ -26,18 +26,21 @@ __device__ __forceinline__ void Leave(double *p, double v)
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(bits) : "memory");
 }
 
-/* Blocks take their turns in the order in which they start, so that those that wait have all they wait for before them. */
+/* Warps take their turns in the order in which they ask, so that those that wait have all they wait for before them. */
 __device__ __forceinline__ int64_t Turn(double *ticket)
 {
-  __shared__ unsigned turn;
-  if (threadIdx.x == 0) turn = atomicAdd((unsigned *)ticket, 1u) + 1u; /* it starts as MISSING */
-  __syncthreads();
-  return turn;
+  unsigned turn = 0;
+  if (threadIdx.x % 32 == 0) turn = atomicAdd((unsigned *)ticket, 1u) + 1u; /* it starts as MISSING */
+  return __shfl_sync(0xffffffff, turn, 0);
 }
 
 /* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
 
-enum { CHUNK = 4 }; /* entries that a lane has under way */
+enum {
+  CHUNK = 4,  /* entries that a lane has under way */
+  AHEAD = 4,  /* levels that are under way: more of them wait, and looking keeps others from memory */
+  LEAST = 132 /* warps: a few levels' rows fetch theirs before it is their turn */
+};
 
 __device__ __forceinline__ double Products(const double (&val)[CHUNK], const double (&v)[CHUNK])
 {
@@ -47,13 +50,13 @@ __device__ __forceinline__ double Products(const double (&val)[CHUNK], const dou
   return sum;
 }
 
-/* L neighbouring lanes per row. New values go to work; y keeps the old ones until FinishSweep. 12 bytes per nonzero, 8 per row for
-   each of work and x, and offsets. All but the numbers waited for is fetched before the wait, which is what takes the time. */
-template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const __grid_constant__ SweepArgs a)
+/* The rows at this place of the order and the next ones, L neighbouring lanes each. New values go to work; y keeps the old ones
+   until FinishSweep. All but the numbers waited for is fetched before the wait, which is what takes the time. 12 bytes per
+   nonzero, 8 per row for each of work and x, and offsets; in the order of levels each row is a place of its own in memory. */
+template <int L> __device__ __forceinline__ void SweepRows(const SweepArgs &a, int64_t place)
 {
   const Triangles &t = a.t;
-  if (a.skip && *a.skip != 0) return;
-  int64_t place = Turn(a.work + t.n) * (THREADS / L) + threadIdx.x / L, i = -1, k = 0, end = 0;
+  int64_t i = -1, k = 0, end = 0;
   int lane = threadIdx.x % 32;
   const unsigned mine = (L == 32 ? 0xffffffffu : (1u << L) - 1) << (lane / L * L);
   double sum = 0, x = 0, scale = a.scale, kept = 0, val[CHUNK], v[CHUNK];
@@ -68,7 +71,7 @@ template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const _
     if (a.keep != 0) kept = a.keep * a.y[i];
   }
 #pragma unroll
-  for (int q = 0; q < CHUNK; q++) val[q] = v[q] = 0;
+  for (int q = 0; q < CHUNK; q++) val[q] = v[q] = 0, wanted[q] = a.work;
   for (bool over = i < 0; !__all_sync(0xffffffff, over);) {
     if (!missing && k < end) {
 #pragma unroll
@@ -101,6 +104,17 @@ template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const _
   }
 }
 
+template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const __grid_constant__ SweepArgs a)
+{
+  const Triangles &t = a.t;
+  if (a.skip && *a.skip != 0) return;
+  for (;;) {
+    int64_t first = Turn(a.work + t.n) * (32 / L);
+    if (first >= t.n) return;
+    SweepRows<L>(a, first + threadIdx.x % 32 / L);
+  }
+}
+
 /* y = work, and its dots. */
 static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_constant__ SweepArgs a)
 {
@@ -118,7 +132,11 @@ static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_const
 
 template <int L> static void Run(const SweepArgs *a, cudaStream_t stream)
 {
-  Sweep<L><<<(unsigned)((a->t.n * L + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*a);
+  enum { BLOCK = 128 };
+  int64_t all = a->t.n * L, some = AHEAD * (a->t.n / a->levels.count + 1) * L, least = LEAST * 32;
+  if (some < least) some = least;
+  if (some > all) some = all;
+  Sweep<L><<<(unsigned)((some + BLOCK - 1) / BLOCK), BLOCK, 0, stream>>>(*a);
 }
 
 extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
@@ -197,7 +215,7 @@ __device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_
 static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__ FactorArgs a)
 {
   const Triangles &t = a.t;
-  int64_t place = Turn(a.work) * THREADS + threadIdx.x, i = -1, k = 0, own = 0, diag = 0, end = 0;
+  int64_t place = Turn(a.work) * 32 + threadIdx.x % 32, i = -1, k = 0, own = 0, diag = 0, end = 0;
   if (place < t.n) {
     i = a.levels.first[place];
     k = poiseOffset(&t, t.begin, i), diag = poiseOffset(&t, t.diag, i), end = poiseOffset(&t, t.end, i);
