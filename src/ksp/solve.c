@@ -464,7 +464,7 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(poiseBufferUpdate(&ksp->slot_buffer, DEVICE, &ksp->slots));
   TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
-  TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array)); /* NULL when it has no entries */
+  TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array)); /* zeros at first, as methods may fetch all of it */
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   for (int k = 0; k < ksp->A->nnull; k++) TRY(poiseVecUpdate(ksp->A->null[k], &ksp->null[k]));
   ksp->pointwise = ksp->pc->type->pointwise && !LeftNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
