@@ -71,6 +71,43 @@ static Shape Dominant(PoiseContext ctx, int kind, int layout, PoiseInt n)
   return s;
 }
 
+/* ---- the context of one rank ---------------------------------------------------------------------------------------------- */
+
+static void TestSelf(PoiseContext ctx)
+{
+  PoiseContext self = poiseContextSelf(ctx), copy = self;
+  PoiseVec x;
+  int64_t live = ctx->memory.live;
+  double norm = 0;
+  char text[100];
+  CHECK_INT(PoiseSize(self), 1);
+  CHECK_INT(PoiseRank(self), 0);
+  CHECK((self == ctx) == (PoiseSize(ctx) == 1) && poiseContextHome(self) == ctx);
+  CHECK(self->device == ctx->device && self->log == ctx->log && self->options == ctx->options);
+  if (!CHECK_OK(PoiseVecCreate(self, 3 + PoiseRank(ctx), POISE_DECIDE, &x))) return; /* no other rank takes part */
+  CHECK(ctx->memory.live > live);
+  CHECK_INT(self->objects, 1);
+  CHECK_OK(PoiseVecSet(x, 2));
+  CHECK_OK(PoiseVecNorm(x, POISE_NORM_1, &norm));
+  CHECK_NEAR(norm, 2 * (3 + PoiseRank(ctx)), 0);
+  PoiseVecDestroy(&x);
+  poiseAllocFailAt(ctx, 1);
+  CHECK_ERR(PoiseVecCreate(self, 1, 1, &x), POISE_ERR_MEMORY, "on request");
+  CHECK_INT(ctx->memory.live, live);
+  CHECK_OK(PoiseOptionsSet(self, "own", "5"));
+  const char *value = "";
+  CHECK(PoiseOptionsHas(ctx, NULL, "own", &value) && !strcmp(value, "5"));
+  FILE *out = tmpfile(), *old = ctx->out;
+  if (!CHECK(out != NULL)) return;
+  PoiseSetOutput(ctx, out);
+  CHECK_OK(PoisePrintf(self, "words"));
+  PoiseSetOutput(ctx, old);
+  rewind(out);
+  CHECK((fread(text, 1, sizeof text, out) > 0) == (PoiseRank(ctx) == 0)); /* of all these ranks 0, the first one's only */
+  fclose(out);
+  if (self != ctx) CHECK_ERR(PoiseFinalize(&copy), POISE_ERR_STATE, "the one that it belongs to");
+}
+
 /* ---- blocks with solvers -------------------------------------------------------------------------------------------------- */
 
 /* One block per rank: the bits of the same preconditioner without a solver around it. */
@@ -965,6 +1002,7 @@ static void TestSteadyMemory(PoiseContext ctx)
 }
 
 static const Test tests[] = {
+    {"self", TestSelf, 0},
     {"one_block", TestOneBlock, TEST_HOST_KERNELS},
     {"blocks", TestBlocks, TEST_HOST_KERNELS},
     {"local_blocks", TestLocalBlocks, TEST_HOST_KERNELS},
