@@ -408,6 +408,11 @@ static void TestChangeInside(PoiseContext ctx)
       }
       CHECK(its[0] > its[1] && its[0] > its[2]);
       CHECK_INT(its[3], its[0]);
+      CHECK_OK(PoisePCBJacobiSetLocalBlocks(pc, 2, NULL)); /* what is kept cannot have other blocks */
+      CHECK_OK(PoisePCBJacobiGetSubKSP(pc, &count, NULL, &ksp));
+      CHECK_INT(count, 2);
+      CHECK(Solve(s.ksp, s.b, s.x) < 60);
+      CHECK(TrueResidual(&s) < 1e-8);
       Close(&s);
     }
 }

@@ -142,6 +142,8 @@ static PoiseErr MakeBlocks(PoisePC pc)
   if (e) ReleaseBlocks(pc);
   j->block_size = pc->P->block_size;
   j->pattern = 0; /* their matrices are not those of these blocks */
+  pc->state = 0;
+  pc->built = false;
   return e;
 }
 
@@ -164,11 +166,14 @@ static void Entries(const Csr *c, const HostCsr *h, const Block *b, int64_t i, i
   *end = k;
 }
 
-/* The end of the rows from `row` on whose entries in P can be told apart by 32 bits. */
+enum { PIECE = INT32_MAX }; /* entries of P that can be told apart by 32 bits */
+
+/* The end of the rows from `row` on that are not more. */
 static int64_t EndOfPiece(const Csr *c, const void *ptr, const Block *b, int64_t row)
 {
   int64_t end = row + 1, base = poiseCsrPtr(c, ptr, row);
-  while (end < b->first + b->n && poiseCsrPtr(c, ptr, end + 1) - base <= INT32_MAX) end++;
+  if (c->nz <= PIECE) return b->first + b->n;
+  while (end < b->first + b->n && poiseCsrPtr(c, ptr, end + 1) - base <= PIECE) end++;
   return end;
 }
 
