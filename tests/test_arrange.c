@@ -716,15 +716,6 @@ static PoiseErr ArrangeAndSolve(PoiseContext ctx, void *arg)
   return e;
 }
 
-static PoiseErr Rearrange(PoiseContext ctx, void *arg)
-{
-  PoiseMat B, P;
-  (void)ctx;
-  POISE_TRY(PoiseMatRearrange(((System *)arg)->A, &B, &P));
-  PoiseMatDestroy(&B);
-  return PoiseMatDestroy(&P);
-}
-
 static void TestMemory(PoiseContext ctx)
 {
   System s;
@@ -732,8 +723,6 @@ static void TestMemory(PoiseContext ctx)
   CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL));
   Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
   TestAllocationFailures(ctx, ArrangeAndSolve, &s);
-  Ask(s.A, POISE_PARTITION_NONZEROS, POISE_ORDER_NATURAL);
-  TestAllocationFailures(ctx, Rearrange, &s);
   Close(&s);
 }
 
