@@ -295,6 +295,19 @@ static void TestPath(PoiseContext ctx)
   }
 }
 
+/* A star is walked leaf, centre, other leaves; and the reverse of that is wanted, which fills in nothing when factored. */
+static void TestStar(PoiseContext ctx)
+{
+  enum { LEAVES = 6, CENTRE = 2 };
+  Adjacency g = {.n = LEAVES + 1};
+  int32_t order[LEAVES + 1];
+  if (!CHECK_OK(poiseAllocArray(ctx, LEAVES + 2, sizeof(int64_t), "test", &g.start)) ||
+      !CHECK_OK(poiseAllocArray(ctx, LEAVES + 1, sizeof(int32_t), "test", &g.adj)))
+    return;
+  for (int i = 0; i <= LEAVES; i++) g.start[i + 1] = i + 1, g.adj[i] = CENTRE;
+  if (CHECK_OK(poiseReverseCuthillMcKee(ctx, &g, order))) CHECK_INT(order[LEAVES - 1], CENTRE);
+}
+
 /* ---- solves -------------------------------------------------------------------------------------------------------------- */
 
 typedef struct System {
@@ -369,8 +382,11 @@ static void Solving(PoiseContext ctx, int kind, int b, const char *type, const c
   CHECK_OK(PoiseKSPHistory(s.ksp, &count, &norms));
   for (int k = 0; strcmp(pc, "jacobi") == 0 && k < 4 && k < count; k++) CHECK_NEAR(norms[k], first[k], 1e-8 * first[0]);
   CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
-  Solve(&s, 1);
+  CHECK_OK(PoiseVecScale(s.b, 2));
+  CHECK_OK(PoiseVecAXPBY(s.x, 2, 0, s.exact));
+  Solve(&s, 2);
   CHECK_INT(PoiseKSPIterations(s.ksp), 0); /* the guess was moved */
+  CHECK_OK(PoiseVecScale(s.b, 0.5));
   CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 0));
   int64_t calls = Allocations(ctx);
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
@@ -731,6 +747,7 @@ static const Test tests[] = {
     {"shares", TestShares, 0},
     {"bandwidth", TestBandwidth, 0},
     {"path", TestPath, TEST_SERIAL},
+    {"star", TestStar, TEST_SERIAL},
     {"solves", TestSolves, 0},
     {"replay", TestReplay, TEST_SERIAL},
     {"values", TestValues, 0},

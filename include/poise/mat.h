@@ -104,8 +104,9 @@ POISE_API int PoiseMatBlockSize(PoiseMat A); /* not collective */
 /*
   Which rank works on which rows, and in what order, while a PoiseKSP solves with a square A. The application sees nothing of it:
   A and its vectors keep layout and numbering, the solver works on a rearranged copy and moves b and x once each. The copy
-  takes A's memory again and 4 bytes per nonzero for taking over A's later values in one pass; a new pattern is arranged anew.
-  Nothing is copied where A is so already. The rows of a node (block size) stay together.
+  takes A's memory again, and 4 bytes per nonzero (24 more for one that changes its rank) and 40 per row, so that A's later
+  values are taken over in one pass; a new pattern is arranged anew. Zeros may lose their sign. Nothing is copied where A is
+  so already. The rows of a node (block size) stay together.
   Partition, -mat_partition:
     ROWS      as the application laid them out (default)
     NONZEROS  contiguous cuts of the rows, each rank within one node's nonzeros of an equal share of them

@@ -144,14 +144,16 @@ static PoiseErr TakeOrder(PoiseMat A, PoiseMat B, PoiseInt *number)
   return e;
 }
 
+static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B);
+
 static PoiseErr NumberByOrder(PoiseMat A, PoiseInt m, PoiseInt *number)
 {
   Permutation p = {0};
-  PoiseMat B;
+  PoiseMat B = NULL;
   if (A->order == POISE_ORDER_NATURAL) return POISE_OK;
   if (A->partition == POISE_PARTITION_ROWS) return TakeOrder(A, A, number);
   TRY(Permute(A, m, number, &p));
-  PoiseErr e = poiseMatMoved(A, &p, &B);
+  PoiseErr e = Move(A, &p, &B);
   if (!e) e = TakeOrder(A, B, number);
   PoiseMatDestroy(&B);
   poisePermutationDestroy(&p);
@@ -190,7 +192,10 @@ static PoiseErr CreatePermutation(PoiseMat A, bool always, Permutation *p)
 
 PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p)
 {
-  return CreatePermutation(A, false, p);
+  poiseLogBegin(A->ctx, EVENT_MatRearrange);
+  PoiseErr e = CreatePermutation(A, false, p);
+  poiseLogEnd(A->ctx, EVENT_MatRearrange, 0, 0);
+  return e;
 }
 
 /* ---- rearranged matrices ----------------------------------------------------------------------------------------------- */
@@ -302,10 +307,15 @@ PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
   Permutation p;
   *B = NULL;
   if (P) *P = NULL;
-  TRY(CreatePermutation(A, true, &p));
-  PoiseErr e = poiseMatMoved(A, &p, B);
-  if (!e) poiseTripletsDestroy(A->ctx, &(*B)->triplets);
-  if (!e && P) TRY(poiseMatShare(p.to, P));
+  poiseLogBegin(A->ctx, EVENT_MatRearrange);
+  PoiseErr e = CreatePermutation(A, true, &p);
+  if (!e) e = Move(A, &p, B);
+  poiseLogEnd(A->ctx, EVENT_MatRearrange, 0, 0);
+  if (e)
+    PoiseMatDestroy(B);
+  else
+    poiseTripletsDestroy(A->ctx, &(*B)->triplets);
+  if (!e && P) e = poiseMatShare(p.to, P);
   poisePermutationDestroy(&p);
   return e;
 }
