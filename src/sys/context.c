@@ -18,6 +18,12 @@ static int omp_get_max_threads(void)
 }
 #endif
 
+#ifdef POISE_HAVE_METIS
+#define METIS_WORD "with METIS"
+#else
+#define METIS_WORD "without METIS"
+#endif
+
 #ifdef POISE_HAVE_MPI
 #define MPI_WORD "with MPI"
 static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
@@ -381,7 +387,7 @@ PoiseErr PoiseView(PoiseContext ctx)
   TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
   PoiseErr e = PoisePrintf(ctx,
                            "Poise %d.%d.%d\n"
-                           "  build: " MPI_WORD ", " OPENMP_WORD ", compiler " __VERSION__ "\n"
+                           "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", compiler " __VERSION__ "\n"
                            "  device: %s\n"
                            "  ranks: %d (%s)\n"
                            "  host threads per rank: %d\n",
