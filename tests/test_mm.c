@@ -288,7 +288,11 @@ static void TestLongLines(PoiseContext ctx)
       CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, ", line 3: longer than");
       memset(text, 'x', LONG);
       text[LONG] = 0;
-      CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, "is not a Matrix Market file");
+      CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, ", line 1: longer than");
+      n = sprintf(text, "%s2 2 0", REAL);
+      memset(text + n, ' ', LONG);
+      strcpy(text + n + LONG, "1\n");
+      CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, ", line 2: longer than");
 #undef LOAD
     }
   Remove(ctx, path);
@@ -587,7 +591,7 @@ static void CheckScatter(PoiseMat A, const Scatter *s)
   free(ptr), free(col), free(val);
 }
 
-/* The same bits for any blocks, threads and ranks; more ranks than lines. A product shows that ghosts are right. */
+/* The same bits for any blocks, threads and ranks; more ranks than lines. */
 static void TestScatter(PoiseContext ctx)
 {
   static const int64_t blocks[] = {0, 10000, 40970};

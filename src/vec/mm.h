@@ -35,7 +35,7 @@ typedef struct MMPlace { /* for messages: a file, and a line of it */
   int64_t line;
 } MMPlace;
 
-/* next gives lines, each with its newline, of comments at least the beginning; *line = NULL at the end. `at` is the place of the
+/* next gives lines, each with a newline, cut to MM_LONGEST + 1 characters; *line = NULL at the end. `at` is the place of the
    latest one. */
 PoiseErr poiseMMHeader(PoiseErr (*next)(void *from, const char **line), void *from, MMPlace *at, MMHeader *h);
 

@@ -117,14 +117,18 @@ typedef struct Lines {
   MMPlace *at;
 } Lines;
 
-/* The first word of the next line that has one; NULL at the end. */
+/* The first word of the next line that has one; NULL at the end. Of a comment behind the first line the beginning will do. */
 static PoiseErr NextLine(const Lines *l, const char **word)
 {
+  const char *line;
   do {
-    TRY(l->next(l->from, word));
-    if (!*word) return POISE_OK;
+    TRY(l->next(l->from, &line));
+    *word = line;
+    if (!line) return POISE_OK;
     l->at->line++;
-    *word = SkipBlanks(*word);
+    *word = SkipBlanks(line);
+    if ((**word != '%' || l->at->line == 1) && !memchr(line, '\n', MM_LONGEST + 1))
+      FAIL_AT(l->at, POISE_ERR_FORMAT, "longer than %d characters", MM_LONGEST);
   } while (**word == '\n');
   return POISE_OK;
 }
