@@ -7,7 +7,7 @@ bin=${1:-build/release/bench}
 n=${2:-156}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
 run() { mpirun --oversubscribe --bind-to none -n "$@"; }
 
 echo "# $(nproc) cores, $(sed -n 's/^model name.*: //p;' /proc/cpuinfo | head -1); load average $(cut -d' ' -f1 /proc/loadavg)"
