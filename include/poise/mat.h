@@ -195,7 +195,11 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
 
 /* Matrix Market: coordinate real, integer, pattern; general, symmetric, skew-symmetric; array. Plain or gzip, recognised
    by content. A coordinate file's zeros are entries, an array's are not. An entry given twice is POISE_ERR_FORMAT. Errors
-   name file and line. Rows and columns are laid out by PoiseSplit. Only rank 0 opens the file, also when saving. */
+   name file and line. Rows and columns are laid out by PoiseSplit.
+   A plain file that all ranks see is read by all, in parts; what is compressed, a pipe, or seen by rank 0 alone, rank 0 reads and
+   deals out, so a file need only be where rank 0 runs. All ranks and their threads parse; none holds more than its rows: 16
+   bytes per entry while loading, 12 afterwards, beside some MB of text. A pipe is read once, so that of an entry given twice the
+   lines are not known. A line may have 65536 characters, a comment any number. When saving only rank 0 opens the file. */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /* Coordinate real general (up to 17 digits: reading gives the same bits), gzip when the name ends in ".gz". The file
    appears whole or not at all. A value that is not finite is POISE_ERR_NUMERIC. */

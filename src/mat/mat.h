@@ -158,12 +158,21 @@ typedef struct RowArrays { /* this rank's rows with global columns, sorted; allo
   double *val;
 } RowArrays;
 
+PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
 PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
-/* The arrays become A's content and pattern, its values without a copy; they are released whatever happens, and A stays as it
-   was on failure. mine: this rank's error so far. Collective; agrees. */
+/* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
+   failure. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
+
+/* ---- mm_mat.c: Matrix Market; collective, agree -------------------------------------------------------------------------- */
+
+struct MMSource;
+PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
+/* For tests: with as many bytes of text per rank and round (0: as suits), and from rank 0's source. */
+PoiseErr poiseMatLoadMMBlocks(PoiseContext ctx, const char *path, int64_t block, PoiseMat *A);
+PoiseErr poiseMatLoadMMSource(PoiseContext ctx, const struct MMSource *source, int64_t block, PoiseMat *A);
 
 typedef struct HostCsr { /* host pointers to A's arrays */
   const void *ptr;
