@@ -28,8 +28,9 @@ typedef struct PoiseCSR {
 /*
   A from CSR arrays (host memory). m, n: local sizes or POISE_DECIDE (then PoiseSplit's); M, N: global or POISE_DECIDE.
   POISE_ADOPT/BORROW use the arrays in place: always the values; offsets and columns when they are 0-based, columns int32,
-  sorted in each row, and the context has one rank. Otherwise offsets and columns are converted once into arrays of the
-  library's own (PoiseMatView says so). Rows whose columns are not sorted are sorted once, columns and values, in arrays of
+  sorted in each row, and either adopted (on several ranks the columns then become numbers of the library's own) or on one
+  rank. Otherwise offsets and columns are converted once into arrays of the library's own (PoiseMatView says so). After a failure
+  the arrays are the caller's and as they were. Rows whose columns are not sorted are sorted once, columns and values, in arrays of
   the library's own: POISE_BORROW of such arrays is POISE_ERR_ARG naming the first row.
 */
 POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
