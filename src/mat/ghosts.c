@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The columns of other ranks that a rank's rows refer to: a set of bits, in pages that exist where there is one, so that it takes
-  a fraction of the memory of the entries, however often and in whatever order they refer to a column. Numbering them is one walk
-  through the pages, finding a number again counts the bits before it.
+  The columns of other ranks that a rank's rows refer to: a set of bits, in pages that exist where there is one, so that it
+  takes a fraction of the memory of the entries, however often and in whatever order they refer to a column. Numbering them
+  is one walk through the pages, finding a number again counts the bits before it.
 */
 #include "mat.h"
 

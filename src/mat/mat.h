@@ -112,6 +112,9 @@ PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
 PoiseErr poiseColumnsSpread(PoiseMat A, PoiseErr mine, double *column);
 PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column);
 
+void poiseNullSpaceDestroy(PoiseMat A);                                  /* nullspace.c */
+void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
+
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
@@ -119,9 +122,6 @@ PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
 /* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */
 PoiseErr poisePetscLoadMat(PoiseContext ctx, PoiseErr mine, const ByteSource *s, PoiseMat *A);
 PoiseErr poisePetscSaveMat(PoiseMat A, const char *path);
-
-void poiseNullSpaceDestroy(PoiseMat A);                                  /* nullspace.c */
-void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
 /* ---- ghosts.c: the set of the columns of other ranks that this rank's rows refer to ----------------------------------- */
 
