@@ -228,6 +228,9 @@ static PoiseErr CheckLength(const ByteSource *s, PetscItem *item)
 
 PoiseErr poisePetscClose(const ByteSource *s, PetscItem *item, int64_t nz)
 {
+  if (nz > LARGEST)
+    FAIL(POISE_ERR_FORMAT, "%s, byte %lld: the lengths of the rows add up to %lld", s->name, (long long)item->data,
+         (long long)nz);
   item->nz = nz;
   return CheckLength(s, item);
 }
