@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, counted in the context: a test makes any allocation fail, and sees what was not released. */
+#define _DEFAULT_SOURCE /* madvise */
+#include <sys/mman.h>
+
 #include "sys.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, LARGE_PAGE = 1 << 21, LARGE = 2 * LARGE_PAGE, PIECE = POISE_BLOCK * sizeof(double) };
+
+#ifdef MADV_HUGEPAGE
+static void AskForLargePages(void *block, size_t bytes)
+{
+  (void)madvise(block, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* the rest of the last page is not wasted */
+}
+#else
+static void AskForLargePages(void *block, size_t bytes)
+{
+  (void)block, (void)bytes;
+}
+#endif
 
 PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what)
 {
@@ -29,7 +44,9 @@ static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void 
   *block = NULL;
   if (bytes > PTRDIFF_MAX) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
-  *block = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  size_t alignment = bytes < LARGE ? ALIGNMENT : LARGE_PAGE;
+  *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (*block && bytes >= LARGE) AskForLargePages(*block, bytes);
   if (*block) return POISE_OK;
   poiseFreeCount(ctx);
   FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
@@ -41,13 +58,31 @@ static void Store(void *p, void *block)
   memcpy(p, &block, sizeof block);
 }
 
+/* By the threads that will work on it, as host kernels share out vectors: on most systems a page comes to lie near the core that
+   first writes it. */
+static void Zero(PoiseContext ctx, void *block, size_t bytes)
+{
+  Device *dev = ctx->device;
+  int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
+  if (!dev || bytes < LARGE) {
+    memset(block, 0, bytes);
+    return;
+  }
+  HOST_PARALLEL_FOR(dev, pieces)
+  for (int64_t k = 0; k < pieces; k++) {
+    size_t begin = (size_t)k * PIECE;
+    memset((char *)block + begin, 0, bytes - begin < PIECE ? bytes - begin : PIECE);
+  }
+}
+
 PoiseErr poiseAlloc(PoiseContext ctx, size_t bytes, const char *what, void *p)
 {
   void *block = NULL;
   Store(p, NULL);
   if (!bytes) return POISE_OK;
   TRY(Allocate(ctx, bytes, what, &block));
-  Store(p, memset(block, 0, bytes));
+  Zero(ctx, block, bytes);
+  Store(p, block);
   return POISE_OK;
 }
 

@@ -154,6 +154,15 @@ struct Device { /* one stream of work, of one rank */
   int64_t launches, copies, copy_bytes, syncs;
 };
 
+/* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
+#define HOST_PRAGMA(x) _Pragma(#x)
+#ifdef POISE_HAVE_OPENMP
+#define HOST_PARALLEL_FOR(dev, nblock) \
+  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
+#else
+#define HOST_PARALLEL_FOR(dev, nblock)
+#endif
+
 PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);
 void poiseDeviceDestroy(Device **dev);
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
