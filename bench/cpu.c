@@ -419,8 +419,8 @@ static PoiseErr AddElements(const Mesh *m, PoiseMat A)
   return POISE_OK;
 }
 
-/* Entries of each row in and outside the diagonal block, known beforehand. */
-static PoiseErr TheirReserve(const Mesh *m)
+/* Entries of each row in and outside the diagonal block are known before the time begins. */
+static PoiseErr TheirReserve(Run *run, const Mesh *m)
 {
   int64_t n = m->n * m->dofs, begin = m->begin * m->dofs;
   int32_t *inside = calloc((size_t)n, sizeof *inside), *outside = calloc((size_t)n, sizeof *outside), col[27 * 3];
@@ -434,6 +434,7 @@ static PoiseErr TheirReserve(const Mesh *m)
         outside[i]++;
     }
   }
+  POISE_TRY(Begin(run));
   theirs->reserve(n, m->nodes * m->dofs, inside, outside);
   free(inside);
   free(outside);
@@ -470,8 +471,7 @@ static PoiseErr OurAssembly(Run *run, const Mesh *m, PoiseMat *A, Times *first, 
 
 static PoiseErr TheirAssembly(Run *run, const Mesh *m, Times *first, Times *again)
 {
-  POISE_TRY(Begin(run));
-  POISE_TRY(TheirReserve(m));
+  POISE_TRY(TheirReserve(run, m));
   POISE_TRY(AddElements(m, NULL));
   theirs->assemble();
   POISE_TRY(End(run, first));

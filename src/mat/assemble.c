@@ -51,24 +51,71 @@ static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *
   return POISE_OK;
 }
 
-static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, PoiseInt col, double v)
+/* Up to PIECE columns of a block from the first on, sorted; those to be ignored are left out. */
+static void TakePiece(const Indices *cols, PoiseInt first, Piece *p)
+{
+  PoiseInt last = cols->n - first < PIECE ? cols->n : first + PIECE;
+  p->n = 0;
+  for (PoiseInt place = first; place < last; place++) {
+    PoiseInt col = poiseIndex(cols, place);
+    if (col < 0) continue;
+    int j = p->n++;
+    for (; j > 0 && p->col[j - 1] > col; j--) p->col[j] = p->col[j - 1], p->place[j] = p->place[j - 1];
+    p->col[j] = col;
+    p->place[j] = place;
+  }
+}
+
+/* Change the stored entries of local row i; *rest: those that are not stored. */
+static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const Piece *p, const double *v, Piece *rest)
+{
+  const Csr c = A->csr;
+  int64_t k = poiseCsrPtr(&c, h->ptr, i), last = poiseCsrPtr(&c, h->ptr, i + 1);
+  rest->n = 0;
+  for (int j = 0; j < p->n; j++) {
+    PoiseInt col = p->col[j];
+    int64_t step = 1; /* as the columns ascend, the next is looked for near the last */
+    while (k + step <= last && poiseCsrGlobal(A, h->col[k + step - 1]) < col) k += step, step *= 2;
+    for (; step > 0; step /= 2)
+      if (k + step <= last && poiseCsrGlobal(A, h->col[k + step - 1]) < col) k += step;
+    if (k < last && poiseCsrGlobal(A, h->col[k]) == col)
+      h->val[k] = mode == ADDING ? h->val[k] + v[p->place[j]] : v[p->place[j]];
+    else
+      rest->col[rest->n] = col, rest->place[rest->n++] = p->place[j];
+  }
+}
+
+static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const Piece *p, const double *v)
 {
   PoiseInt i = row - A->rows->begin;
-  if (row < 0 || col < 0) return POISE_OK;
-  if (i < 0 || i >= A->rows->n) return poiseStashAdd(A->ctx, &A->stash, row, col, v);
-  int64_t k = h->val ? poiseCsrFind(A, h->ptr, h->col, i, col) : -1;
-  if (k < 0) return poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, col, v);
-  h->val[k] = mode == ADDING ? h->val[k] + v : v;
-  return POISE_OK;
+  Piece rest;
+  if (row < 0) return POISE_OK;
+  if (i < 0 || i >= A->rows->n) {
+    for (int j = 0; j < p->n; j++) TRY(poiseStashAdd(A->ctx, &A->stash, row, p->col[j], v[p->place[j]]));
+    return POISE_OK;
+  }
+  if (!h->val) return poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, p, v);
+  ChangeStored(A, h, mode, i, p, v, &rest);
+  return rest.n ? poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, &rest, v) : POISE_OK;
+}
+
+static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, PoiseInt col, double v)
+{
+  Piece p;
+  p.n = col >= 0;
+  p.col[0] = col;
+  p.place[0] = 0;
+  return InsertRow(A, h, mode, row, &p, &v);
 }
 
 static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
 {
   HostCsr h;
+  Piece p;
   TRY(Begin(A, mode, &rows, &cols, &h));
-  for (PoiseInt i = 0; i < rows.n; i++) {
-    PoiseInt row = poiseIndex(&rows, i);
-    for (PoiseInt j = 0; j < cols.n; j++) TRY(InsertEntry(A, &h, mode, row, poiseIndex(&cols, j), v[i * cols.n + j]));
+  for (PoiseInt first = 0; first < cols.n; first += PIECE) {
+    TakePiece(&cols, first, &p);
+    for (PoiseInt i = 0; i < rows.n; i++) TRY(InsertRow(A, &h, mode, poiseIndex(&rows, i), &p, v + i * cols.n));
   }
   return POISE_OK;
 }

@@ -42,8 +42,17 @@ typedef struct TermRows {
   int64_t left, chunk_size;
 } TermRows;
 
-/* Append to local row i of m; entries of equal columns are added, or the latest stays (mode: SETTING). */
-PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, PoiseInt col, double value);
+enum { PIECE = 64 };
+
+typedef struct Piece { /* of a block's columns: ascending, equal ones in their order, and their places in the block's rows */
+  int n;
+  PoiseInt col[PIECE];
+  PoiseInt place[PIECE];
+} Piece;
+
+/* Entries (i, p->col[j]) = v[p->place[j]] of local row i of m; those of equal columns are added, or the latest stays (mode:
+   SETTING). */
+PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, const Piece *p, const double *v);
 PoiseErr poiseRowsSort(PoiseContext ctx, TermRows *r, int64_t m, int mode);
 int64_t poiseRowsGet(const TermRows *r, int64_t i, const Term **terms); /* row i when sorted: columns ascend */
 void poiseRowsDestroy(PoiseContext ctx, TermRows *r);
