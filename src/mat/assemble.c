@@ -66,23 +66,50 @@ static void TakePiece(const Indices *cols, PoiseInt first, Piece *p)
   }
 }
 
-/* Change the stored entries of local row i; *rest: those that are not stored. */
+typedef struct StoredRow {
+  const int32_t *col;
+  int64_t nloc;
+  PoiseInt begin;
+  const PoiseInt *ghost;
+} StoredRow;
+
+POISE_INLINE PoiseInt OwnedColumn(const void *row, int64_t k)
+{
+  const StoredRow *r = row;
+  return r->begin + r->col[k];
+}
+
+POISE_INLINE PoiseInt AnyColumn(const void *row, int64_t k)
+{
+  const StoredRow *r = row;
+  return r->col[k] < r->nloc ? r->begin + r->col[k] : r->ghost[r->col[k] - r->nloc];
+}
+
+/* Change the stored entries of a row, val[0 .. n); *rest: those that are not stored. */
+POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow r, int64_t n, double *val, int mode,
+                         const Piece *p, const double *v, Piece *rest)
+{
+  int64_t k = 0;
+  for (int j = 0; j < p->n; j++) {
+    PoiseInt col = p->col[j], place = p->place[j];
+    k = poiseSeekColumn(column, &r, k, n, col);
+    if (k < n && column(&r, k) == col)
+      val[k] = mode == ADDING ? val[k] + v[place] : v[place];
+    else
+      rest->col[rest->n] = col, rest->place[rest->n++] = place;
+  }
+}
+
 static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const Piece *p, const double *v, Piece *rest)
 {
-  const Csr c = A->csr;
-  int64_t k = poiseCsrPtr(&c, h->ptr, i), last = poiseCsrPtr(&c, h->ptr, i + 1);
+  const Csr *c = &A->csr;
+  int64_t first = poiseCsrPtr(c, h->ptr, i), n = poiseCsrPtr(c, h->ptr, i + 1) - first;
+  StoredRow r = {h->col + first, c->nloc, A->cols->begin, c->ghost};
   rest->n = 0;
-  for (int j = 0; j < p->n; j++) {
-    PoiseInt col = p->col[j];
-    int64_t step = 1; /* as the columns ascend, the next is looked for near the last */
-    while (k + step <= last && poiseCsrGlobal(A, h->col[k + step - 1]) < col) k += step, step *= 2;
-    for (; step > 0; step /= 2)
-      if (k + step <= last && poiseCsrGlobal(A, h->col[k + step - 1]) < col) k += step;
-    if (k < last && poiseCsrGlobal(A, h->col[k]) == col)
-      h->val[k] = mode == ADDING ? h->val[k] + v[p->place[j]] : v[p->place[j]];
-    else
-      rest->col[rest->n] = col, rest->place[rest->n++] = p->place[j];
-  }
+  if (c->nghost)
+    Change(AnyColumn, r, n, h->val + first, mode, p, v, rest);
+  else
+    Change(OwnedColumn, r, n, h->val + first, mode, p, v, rest);
 }
 
 static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const Piece *p, const double *v)

@@ -42,9 +42,25 @@ typedef struct TermRows {
   int64_t left, chunk_size;
 } TermRows;
 
+/* The first place in [k, n) of a row, whose columns ascend, with a column that is not below col. It is found soonest near k: those
+   of a block of an element come in runs. `column` is a constant where this is inlined. */
+POISE_INLINE int64_t poiseSeekColumn(PoiseInt (*column)(const void *row, int64_t k), const void *row, int64_t k, int64_t n,
+                                     PoiseInt col)
+{
+  enum { NEAR = 16 };
+  int64_t near = n - k < NEAR ? n : k + NEAR, step = NEAR;
+  for (; k < near; k++)
+    if (column(row, k) >= col) return k;
+  for (; n - k >= step && column(row, k + step - 1) < col; step *= 2) k += step;
+  for (; step > 0; step /= 2)
+    if (n - k >= step && column(row, k + step - 1) < col) k += step;
+  return k;
+}
+
 enum { PIECE = 64 };
 
-typedef struct Piece { /* of a block's columns: ascending, equal ones in their order, and their places in the block's rows */
+typedef struct
+    Piece { /* of a block's columns: ascending, equal ones in their order, and their places in the block's rows */
   int n;
   PoiseInt col[PIECE];
   PoiseInt place[PIECE];

@@ -12,7 +12,8 @@ enum { SMALLEST = 4, INSERTION = 32, TAIL = 16, FIRST_CHUNK = 256, LARGEST_CHUNK
 
 struct TermRow { /* block of SMALLEST << level terms; NULL: none yet */
   Term *term;
-  int64_t n, sorted; /* the terms behind the sorted ones are in their order of coming; none has the column of a sorted one */
+  int64_t n,
+      sorted; /* the terms behind the sorted ones are in their order of coming; none has the column of a sorted one */
   int level;
 };
 
@@ -141,14 +142,9 @@ static PoiseErr MakeRoom(PoiseContext ctx, TermRows *r, struct TermRow *row, int
   return POISE_OK;
 }
 
-/* The first of term[k .. n), whose columns ascend, with a column that is not below col; near k it is found soonest. */
-static int64_t Seek(const Term *term, int64_t k, int64_t n, PoiseInt col)
+POISE_INLINE PoiseInt Column(const void *term, int64_t k)
 {
-  int64_t step = 1;
-  while (k + step <= n && term[k + step - 1].col < col) k += step, step *= 2;
-  for (; step > 0; step /= 2)
-    if (k + step <= n && term[k + step - 1].col < col) k += step;
-  return k;
+  return ((const Term *)term)[k].col;
 }
 
 PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, const Piece *p, const double *v)
@@ -157,7 +153,7 @@ PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_
   struct TermRow *row = &r->row[i];
   int64_t k = 0;
   for (int j = 0; j < p->n;) {
-    k = Seek(row->term, k, row->sorted, p->col[j]);
+    k = poiseSeekColumn(Column, row->term, k, row->sorted, p->col[j]);
     if (k < row->sorted && row->term[k].col == p->col[j]) {
       Join(&row->term[k], v[p->place[j++]], mode);
     } else if (!row->term || row->n == (int64_t)SMALLEST << row->level) {
