@@ -225,7 +225,10 @@ PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
 {
   *r = (RowArrays){0};
   TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int64_t), "row offsets", &r->ptr));
-  TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col)); /* not NULL when there are none */
+  if (PoiseSize(A->ctx) > 1)
+    TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col)); /* not NULL when there are none */
+  else
+    TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(int32_t), "columns", &r->col32));
   return poiseAllocArray(A->ctx, nz, sizeof(double), "values", &r->val);
 }
 
@@ -233,6 +236,7 @@ void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
 {
   poiseFree(ctx, &r->ptr);
   poiseFree(ctx, &r->col);
+  poiseFree(ctx, &r->col32);
   poiseFree(ctx, &r->val);
 }
 
@@ -243,35 +247,61 @@ PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r)
   TRY(poiseMatRead(A, &h));
   TRY(poiseRowArraysCreate(A, c->nz, r));
   for (int64_t i = 0; i <= c->m; i++) r->ptr[i] = poiseCsrPtr(c, h.ptr, i);
-  for (int64_t k = 0; k < c->nz; k++) r->col[k] = poiseCsrGlobal(A, h.col[k]), r->val[k] = h.val[k];
+  for (int64_t k = 0; k < c->nz; k++) poiseRowArraysPut(r, k, poiseCsrGlobal(A, h.col[k]), h.val[k]);
   return POISE_OK;
+}
+
+/* The offsets in the width in which they are kept. */
+static PoiseErr Narrow(PoiseMat A, const RowArrays *r, int32_t **ptr32)
+{
+  *ptr32 = NULL;
+  if (r->col || r->ptr[A->rows->n] > INT32_MAX) return POISE_OK;
+  TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int32_t), "row offsets", ptr32));
+  for (int64_t i = 0; i <= A->rows->n; i++) (*ptr32)[i] = (int32_t)r->ptr[i];
+  return POISE_OK;
+}
+
+/* If b borrows this array of the library's own (array: address of a pointer to it), it takes it. */
+static void Keep(Buffer *b, void *array)
+{
+  void *block, *none = NULL;
+  memcpy(&block, array, sizeof block);
+  if (!block || b->host != block) return;
+  b->own = POISE_COPY;
+  memcpy(array, &none, sizeof none);
 }
 
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
 {
   PoiseContext ctx = A->ctx;
   Csr old = A->csr;
-  PoiseErr e = PoiseAgree(ctx, mine);
+  int32_t *ptr32 = NULL;
+  PoiseErr e = PoiseAgree(ctx, mine ? mine : Narrow(A, r, &ptr32));
   if (!e) {
+    const PoiseCSR csr = {
+        .ptr32 = ptr32, .ptr64 = ptr32 ? NULL : r->ptr, .col32 = r->col32, .col64 = r->col, .val = r->val};
     A->csr = (Csr){0};
-    e = poiseCsrBuild(A, &(PoiseCSR){.ptr64 = r->ptr, .col64 = r->col, .val = r->val}, POISE_BORROW);
+    e = poiseCsrBuild(A, &csr, POISE_BORROW);
     if (e) {
       A->csr = old;
-    } else { /* the library's own memory, so it need not stay borrowed */
-      A->csr.val.own = POISE_COPY;
+    } else {
+      Keep(&A->csr.ptr, &ptr32);
+      Keep(&A->csr.ptr, &r->ptr);
+      Keep(&A->csr.col, &r->col32);
+      Keep(&A->csr.val, &r->val);
       A->csr.converted = NULL;
-      r->val = NULL;
       poiseCsrDestroy(ctx, &old);
       A->assembled = true;
     }
   }
+  poiseFree(ctx, &ptr32);
   poiseRowArraysDestroy(ctx, r);
   if (!e && A->type->setup) e = PoiseAgree(ctx, A->type->setup(A));
   return e;
 }
 
-/* The stored row and the added one, which have no column in common, by columns. */
-static int64_t MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
+/* The stored row and the added one, which have no column in common, by columns, from place `out` on. */
+static void MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
 {
   const Term *t;
   int64_t n = poiseRowsGet(&A->added, i, &t), j = 0;
@@ -279,22 +309,30 @@ static int64_t MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, i
   while (j < n || k < last) {
     PoiseInt stored = k < last ? poiseCsrGlobal(A, h->col[k]) : INT64_MAX;
     bool added = j < n && t[j].col < stored;
-    r->col[out] = added ? t[j].col : stored;
-    r->val[out++] = added ? t[j++].value : h->val[k++];
+    poiseRowArraysPut(r, out++, added ? t[j].col : stored, added ? t[j].value : h->val[k]);
+    j += added;
+    k += !added;
   }
-  return out;
 }
 
 static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
 {
+  Device *dev = A->ctx->device;
   HostCsr h;
   const Term *t;
-  int64_t m = A->rows->n, nz = A->csr.nz, out = 0;
+  int64_t m = A->rows->n, nz = A->csr.nz, nblock = POISE_NBLOCKS(m);
+  (void)dev;
   TRY(poiseRowsSort(A->ctx, &A->added, m, mode));
   TRY(Open(A, &h));
   for (int64_t i = 0; i < m; i++) nz += poiseRowsGet(&A->added, i, &t);
   TRY(poiseRowArraysCreate(A, nz, r));
-  for (int64_t i = 0; i < m; i++) r->ptr[i + 1] = out = MergeRow(A, &h, i, r, out);
+  for (int64_t i = 0; i < m; i++) {
+    int64_t stored = h.ptr ? poiseCsrPtr(&A->csr, h.ptr, i + 1) - poiseCsrPtr(&A->csr, h.ptr, i) : 0;
+    r->ptr[i + 1] = r->ptr[i] + stored + poiseRowsGet(&A->added, i, &t);
+  }
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < m; i++) MergeRow(A, &h, i, r, r->ptr[i]);
   return POISE_OK;
 }
 

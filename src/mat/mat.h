@@ -148,14 +148,24 @@ PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int64_t *ptr;
-  PoiseInt *col;
+  PoiseInt *col;  /* on several ranks, */
+  int32_t *col32; /* or on one, where these are the local columns; the other is NULL */
   double *val;
 } RowArrays;
+
+static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, double val)
+{
+  if (r->col32)
+    r->col32[k] = (int32_t)col;
+  else
+    r->col[k] = col;
+  r->val[k] = val;
+}
 
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
 PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
-/* The arrays become A's content and pattern, its values without a copy; they are released whatever happens, and A stays as it
+/* The arrays become A's content and pattern, its values and on one rank its columns without a copy; they are released whatever happens, and A stays as it
    was on failure. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
 

@@ -8,7 +8,7 @@
 */
 #include "mat.h"
 
-enum { SMALLEST = 4, INSERTION = 32, TAIL = 16, FIRST_CHUNK = 256, LARGEST_CHUNK = 65536 };
+enum { SMALLEST = 4, INSERTION = 32, TAIL = 16, FIRST_CHUNK = 256, LARGEST_CHUNK = 262144 };
 
 struct TermRow { /* block of SMALLEST << level terms; NULL: none yet */
   Term *term;
@@ -67,12 +67,12 @@ PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n)
 
 static PoiseErr AddChunk(PoiseContext ctx, TermRows *r, int64_t least)
 {
-  struct TermChunk *chunk;
+  struct TermChunk *chunk = NULL;
   int64_t n = r->chunk_size ? 2 * r->chunk_size : FIRST_CHUNK;
   if (n > LARGEST_CHUNK) n = LARGEST_CHUNK;
   r->chunk_size = n;
   if (n < least) n = least;
-  TRY(poiseAlloc(ctx, sizeof *chunk + (size_t)n * sizeof(Term), "added entries", &chunk));
+  TRY(poiseRealloc(ctx, sizeof *chunk + (size_t)n * sizeof(Term), 0, "added entries", &chunk)); /* not zeroed */
   chunk->next = r->chunks;
   r->chunks = chunk;
   r->fresh = chunk->term;

@@ -155,7 +155,7 @@ static PoiseErr Number(PoiseMat A, Triplets *t, Plan *p, const int64_t *start)
       PutFrom(t, k, begins ? ~p->term[k].from : p->term[k].from);
       if (!begins) continue;
       if (out % POISE_BLOCK == 0) t->begin[out / POISE_BLOCK] = k;
-      p->arrays.col[out++] = p->term[k].col;
+      poiseRowArraysPut(&p->arrays, out++, p->term[k].col, 0);
     }
     p->arrays.ptr[i + 1] = out;
   }
