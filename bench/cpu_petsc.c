@@ -6,12 +6,12 @@
 
 #include "cpu_theirs.h"
 
-#define CHECK(call)                                                                                    \
-  do {                                                                                                 \
-    if ((call) != 0) {                                                                                 \
-      fprintf(stderr, "%s:%d: PETSc failed: %s\n", __FILE__, __LINE__, #call);                         \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                                    \
-    }                                                                                                  \
+#define CHECK(call)                                                            \
+  do {                                                                         \
+    if ((call) != 0) {                                                         \
+      fprintf(stderr, "%s:%d: PETSc failed: %s\n", __FILE__, __LINE__, #call); \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                            \
+    }                                                                          \
   } while (0)
 
 static struct {
