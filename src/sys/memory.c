@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory, counted in the context: a test makes any allocation fail, and sees what was not released. */
-#define _DEFAULT_SOURCE /* madvise */
+/*
+  Memory, counted in the context: a test makes any allocation fail, and sees what was not released. Large blocks are mapped from
+  the system and go back to it when they are released, in large pages where it has them; as it hands out zeros, nobody writes
+  such a block before the threads that work on it, and its pages come to lie near them.
+*/
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise */
 #include <sys/mman.h>
 
 #include "sys.h"
 
-enum { ALIGNMENT = 64, LARGE_PAGE = 1 << 21, LARGE = 2 * LARGE_PAGE, PIECE = POISE_BLOCK * sizeof(double) };
+enum { ALIGNMENT = 64, LARGE_PAGE = 1 << 21, LARGE = 2 * LARGE_PAGE };
+
+typedef struct Header { /* in the ALIGNMENT bytes before every block */
+  void *base;
+  size_t mapped; /* bytes; 0: base is for free() */
+} Header;
 
 #ifdef MADV_HUGEPAGE
 static void AskForLargePages(void *block, size_t bytes)
 {
-  (void)madvise(block, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* the rest of the last page is not wasted */
+  (void)madvise(block, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* of the last page only what is used */
 }
 #else
 static void AskForLargePages(void *block, size_t bytes)
@@ -18,6 +27,41 @@ static void AskForLargePages(void *block, size_t bytes)
   (void)block, (void)bytes;
 }
 #endif
+
+static Header *HeaderOf(void *block)
+{
+  return (Header *)((char *)block - ALIGNMENT);
+}
+
+/* A block that lies at the start of a large page; NULL: there is no memory. */
+static void *Map(size_t bytes)
+{
+  size_t mapped = bytes + ALIGNMENT + LARGE_PAGE;
+  char *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return NULL;
+  char *block = base + ALIGNMENT;
+  block += (LARGE_PAGE - (uintptr_t)block % LARGE_PAGE) % LARGE_PAGE;
+  *HeaderOf(block) = (Header){base, mapped};
+  AskForLargePages(block, bytes);
+  return block;
+}
+
+static void *Heap(size_t bytes)
+{
+  char *base = aligned_alloc(ALIGNMENT, ALIGNMENT + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  if (!base) return NULL;
+  *HeaderOf(base + ALIGNMENT) = (Header){base, 0};
+  return base + ALIGNMENT;
+}
+
+static void Release(void *block)
+{
+  Header h = *HeaderOf(block);
+  if (h.mapped)
+    (void)munmap(h.base, h.mapped);
+  else
+    free(h.base);
+}
 
 PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what)
 {
@@ -42,11 +86,9 @@ void poiseAllocFailAt(PoiseContext ctx, int64_t n)
 static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void **block)
 {
   *block = NULL;
-  if (bytes > PTRDIFF_MAX) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
+  if (bytes > PTRDIFF_MAX - LARGE) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
-  size_t alignment = bytes < LARGE ? ALIGNMENT : LARGE_PAGE;
-  *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (*block && bytes >= LARGE) AskForLargePages(*block, bytes);
+  *block = bytes < LARGE ? Heap(bytes) : Map(bytes);
   if (*block) return POISE_OK;
   poiseFreeCount(ctx);
   FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
@@ -58,30 +100,13 @@ static void Store(void *p, void *block)
   memcpy(p, &block, sizeof block);
 }
 
-/* By the threads that will work on it, as host kernels share out vectors: on most systems a page comes to lie near the core that
-   first writes it. */
-static void Zero(PoiseContext ctx, void *block, size_t bytes)
-{
-  Device *dev = ctx->device;
-  int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
-  if (!dev || bytes < LARGE) {
-    memset(block, 0, bytes);
-    return;
-  }
-  HOST_PARALLEL_FOR(dev, pieces)
-  for (int64_t k = 0; k < pieces; k++) {
-    size_t begin = (size_t)k * PIECE;
-    memset((char *)block + begin, 0, bytes - begin < PIECE ? bytes - begin : PIECE);
-  }
-}
-
 PoiseErr poiseAlloc(PoiseContext ctx, size_t bytes, const char *what, void *p)
 {
   void *block = NULL;
   Store(p, NULL);
   if (!bytes) return POISE_OK;
   TRY(Allocate(ctx, bytes, what, &block));
-  Zero(ctx, block, bytes);
+  if (bytes < LARGE) memset(block, 0, bytes); /* larger ones come as zeros */
   Store(p, block);
   return POISE_OK;
 }
@@ -120,7 +145,7 @@ void poiseFree(PoiseContext ctx, void *p)
   void *block;
   memcpy(&block, p, sizeof block);
   if (!block) return;
-  free(block);
+  Release(block);
   poiseFreeCount(ctx);
   Store(p, NULL);
 }
