@@ -2,7 +2,7 @@
 /*
   Speed on CPUs, each figure beside a limit measured in the same run, in turns with it: products and CG beside the bandwidth of
   reading and of the triad, taking new values of triplets beside that of copying, and everything beside PETSc where this was
-  built with it (POISE_BENCH_PETSC). One line per case:
+  built with it (POISE_PETSC). One line per case:
 
     cpu -case mult|cg|assemble|coo -problem 5|7|27|elasticity -bytes 1e9 [-repeats 9 -iterations 20 -host_threads 2]
 
@@ -18,7 +18,7 @@
 
 #include "cpu_theirs.h"
 
-#ifdef POISE_BENCH_PETSC
+#ifdef POISE_PETSC
 static const Theirs *const theirs = &theirs_petsc;
 #else
 static const Theirs *const theirs = NULL;

@@ -5,7 +5,7 @@ and writes everything it printed, with the machine it ran on, to a file; behind 
 
     bench/cpu.py [--build build/release] [--threads 2] [--bytes 1e9] [--assembly-bytes 2.5e8] [--out bench/results/cpu.txt]
 
-PETSc takes part where the build has it (cmake -D POISE_BENCH_PETSC=ON). Needs about 3 times --bytes of memory."""
+PETSc takes part where the build has it (cmake -D POISE_PETSC=ON). Needs about 3 times --bytes of memory."""
 import argparse
 import os
 import re
@@ -26,7 +26,7 @@ def machine():
 
     model = re.search(r"Model name:\s*(.*)", output("lscpu"))
     return "\n".join([f"# {model.group(1) if model else 'unknown CPU'}, {os.cpu_count()} CPUs, {output('uname', '-sr')}",
-                      f"# {output('cc', '--version').splitlines()[0]}", f"# load {os.getloadavg()}"])
+                      f"# cc: {output('cc', '--version').partition(chr(10))[0]}", f"# load {os.getloadavg()}"])
 
 
 def run(arguments, ranks, threads, log):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The same work done by PETSc, in the same process on the same ranks (cpu_petsc.c, built with POISE_BENCH_PETSC). */
+/* The same work done by PETSc, in the same process on the same ranks (cpu_petsc.c, built with POISE_PETSC). */
 #ifndef CPU_THEIRS_H
 #define CPU_THEIRS_H
 
