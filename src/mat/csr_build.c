@@ -307,9 +307,15 @@ static PoiseErr HandOver(PoiseMat A, size_t bytes, const char *what, void *array
   return POISE_OK;
 }
 
+static void RenumberColumns(const PoiseMat A, const Ghosts *ghosts, int32_t *col, int64_t n)
+{
+  if (PoiseSize(A->ctx) == 1) return;
+  for (int64_t k = 0; k < n; k++) col[k] = LocalColumn(A, ghosts, col[k]);
+}
+
 static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
 {
-  const PoiseCSR in = {.ptr64 = r->ptr, .col64 = r->col, .val = r->val};
+  const PoiseCSR in = {.ptr64 = r->ptr, .col32 = r->col32, .col64 = r->col, .val = r->val};
   Csr *c = &A->csr;
   bool sorted;
   int64_t row = 0;
@@ -322,9 +328,12 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
   c->wide = c->nz > INT32_MAX;
   TRY(CollectGhosts(A, &in, ghosts));
   if (!c->wide) NarrowOffsets((char *)r->ptr, c->m + 1);
-  NarrowColumns(A, ghosts, (char *)r->col, c->nz);
+  if (r->col32)
+    RenumberColumns(A, ghosts, r->col32, c->nz);
+  else
+    NarrowColumns(A, ghosts, (char *)r->col, c->nz);
   TRY(HandOver(A, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &r->ptr, &c->ptr));
-  TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", &r->col, &c->col));
+  TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", r->col32 ? (void *)&r->col32 : (void *)&r->col, &c->col));
   return HandOver(A, (size_t)c->nz * sizeof(double), "values", &r->val, &c->val);
 }
 
@@ -424,26 +433,4 @@ PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r)
   PoiseErr e = TakeLocal(A, &ghosts, r);
   poiseGhostsDestroy(&ghosts);
   return Complete(A, e);
-}
-
-/* The buffer has the array, or ReleaseAdopted released it. */
-static void Take(PoiseContext ctx, const void *array, Buffer *b)
-{
-  if (b->own == POISE_ADOPT)
-    b->own = POISE_COPY; /* the library's own block */
-  else if (array)
-    poiseFreeCount(ctx);
-}
-
-PoiseErr poiseMatCreateOwnCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, OwnCSR *own, PoiseMat *A)
-{
-  PoiseCSR in = {own->ptr32, own->col32, own->ptr64, own->col64, own->val, 0};
-  TRY(PoiseMatCreateCSR(ctx, m, n, M, N, &in, POISE_ADOPT, A));
-  Csr *c = &(*A)->csr;
-  Take(ctx, own->ptr32 ? (void *)own->ptr32 : (void *)own->ptr64, &c->ptr);
-  Take(ctx, own->col32 ? (void *)own->col32 : (void *)own->col64, &c->col);
-  Take(ctx, own->val, &c->val);
-  c->converted = NULL; /* nothing of a user's */
-  *own = (OwnCSR){0};
-  return POISE_OK;
 }

@@ -16,17 +16,17 @@ typedef struct Reader {
   PetscItem item;
   Layout *rows;
   int64_t before; /* entries of lower ranks */
-  OwnCSR csr;
+  RowArrays csr;
 } Reader;
 
 static int64_t Ptr(const Reader *r, int64_t i)
 {
-  return r->csr.ptr32 ? r->csr.ptr32[i] : r->csr.ptr64[i];
+  return r->csr.ptr[i];
 }
 
 static PoiseInt Col(const Reader *r, int64_t k)
 {
-  return r->csr.col32 ? r->csr.col32[k] : r->csr.col64[k];
+  return r->csr.col32 ? r->csr.col32[k] : r->csr.col[k];
 }
 
 static void PutCol(Reader *r, int64_t k, PoiseInt col)
@@ -34,7 +34,7 @@ static void PutCol(Reader *r, int64_t k, PoiseInt col)
   if (r->csr.col32)
     r->csr.col32[k] = (int32_t)col;
   else
-    r->csr.col64[k] = col;
+    r->csr.col[k] = col;
 }
 
 /* Where this rank's k-th column stands. */
@@ -46,7 +46,7 @@ static int64_t ColumnByte(const Reader *r, int64_t k)
 static PoiseErr ReadLengths(Reader *r)
 {
   const PetscItem *item = &r->item;
-  int64_t m = r->rows->n, at = item->data + item->width * r->rows->begin, *ptr = r->csr.ptr64;
+  int64_t m = r->rows->n, at = item->data + item->width * r->rows->begin, *ptr = r->csr.ptr;
   int64_t most = item->open ? INT64_MAX / 64 : item->nz;
   TRY(poisePetscInts(r->s, item->width, at, m, "lengths of rows", ptr + 1));
   for (int64_t i = 0; i < m; at += item->width, i++) {
@@ -76,7 +76,7 @@ static PoiseErr ScanDense(Reader *r, double *piece, bool fill)
         k++;
       }
       if (++j == N) j = 0, i++;
-      if (!j && !fill) r->csr.ptr64[i] = k;
+      if (!j && !fill) r->csr.ptr[i] = k;
     }
   }
   return POISE_OK;
@@ -91,18 +91,10 @@ static PoiseErr ReadDense(Reader *r, bool fill)
   return e;
 }
 
-/* Row offsets, in the width that they need. */
 static PoiseErr ReadOffsets(Reader *r)
 {
-  int64_t m = r->rows->n;
-  OwnCSR *csr = &r->csr;
-  TRY(poiseAllocArray(r->ctx, m + 1, sizeof(int64_t), "row offsets", &csr->ptr64));
-  TRY(r->item.nz < 0 ? ReadDense(r, false) : ReadLengths(r));
-  if (csr->ptr64[m] > INT32_MAX) return POISE_OK;
-  TRY(poiseAllocArray(r->ctx, m + 1, sizeof(int32_t), "row offsets", &csr->ptr32));
-  for (int64_t i = 0; i <= m; i++) csr->ptr32[i] = (int32_t)csr->ptr64[i];
-  poiseFree(r->ctx, &csr->ptr64);
-  return POISE_OK;
+  TRY(poiseAllocArray(r->ctx, r->rows->n + 1, sizeof(int64_t), "row offsets", &r->csr.ptr));
+  return r->item.nz < 0 ? ReadDense(r, false) : ReadLengths(r);
 }
 
 static PoiseErr CheckTotal(Reader *r, int64_t total)
@@ -197,18 +189,18 @@ static PoiseErr Reserve(PoiseContext ctx, int64_t n, size_t size, const char *wh
 static PoiseErr ReadEntries(Reader *r)
 {
   const PetscItem *item = &r->item;
-  OwnCSR *csr = &r->csr;
+  RowArrays *csr = &r->csr;
   int64_t nz = Ptr(r, r->rows->n), longest;
   if (item->N <= INT32_MAX)
     TRY(Reserve(r->ctx, nz, sizeof(int32_t), "columns", &csr->col32));
   else
-    TRY(Reserve(r->ctx, nz, sizeof(int64_t), "columns", &csr->col64));
+    TRY(Reserve(r->ctx, nz, sizeof(int64_t), "columns", &csr->col));
   TRY(Reserve(r->ctx, nz, sizeof(double), "values", &csr->val));
   if (item->nz < 0) return ReadDense(r, true);
   if (csr->col32)
     TRY(poisePetscInts32(r->s, item->width, ColumnByte(r, 0), nz, "columns", csr->col32));
   else
-    TRY(poisePetscInts(r->s, item->width, ColumnByte(r, 0), nz, "columns", csr->col64));
+    TRY(poisePetscInts(r->s, item->width, ColumnByte(r, 0), nz, "columns", csr->col));
   TRY(CheckColumns(r, &longest));
   TRY(poisePetscDoubles(r->s, item->end - 8 * (item->nz - r->before), nz, "values", csr->val));
   return SortRows(r, longest);
@@ -224,7 +216,8 @@ static PoiseErr Load(Reader *r, PoiseErr mine, PoiseMat *A)
   TRY(poiseCommScan(ctx->comm, Ptr(r, r->rows->n), &r->before, &total));
   TRY(PoiseAgree(ctx, CheckTotal(r, total)));
   TRY(PoiseAgree(ctx, ReadEntries(r)));
-  return poiseMatCreateOwnCSR(ctx, r->rows->n, POISE_DECIDE, r->item.M, r->item.N, &r->csr, A);
+  TRY(PoiseMatCreate(ctx, r->rows->n, POISE_DECIDE, r->item.M, r->item.N, A));
+  return poiseMatReplace(*A, POISE_OK, &r->csr);
 }
 
 PoiseErr poisePetscLoadMat(PoiseContext ctx, PoiseErr mine, const ByteSource *s, PoiseMat *A)
@@ -233,11 +226,8 @@ PoiseErr poisePetscLoadMat(PoiseContext ctx, PoiseErr mine, const ByteSource *s,
   *A = NULL;
   PoiseErr e = Load(&r, mine, A);
   poiseLayoutDestroy(&r.rows);
-  poiseFree(ctx, &r.csr.ptr32);
-  poiseFree(ctx, &r.csr.ptr64);
-  poiseFree(ctx, &r.csr.col32);
-  poiseFree(ctx, &r.csr.col64);
-  poiseFree(ctx, &r.csr.val);
+  poiseRowArraysDestroy(ctx, &r.csr);
+  if (e) PoiseMatDestroy(A);
   return e;
 }
 

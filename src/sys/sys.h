@@ -48,7 +48,7 @@ PoiseErr poiseAllocArray(PoiseContext ctx, int64_t n, size_t size, const char *w
 /* *p grows to bytes, the first `used` bytes kept, the rest undefined. */
 PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *what, void *p);
 /* *p grows or shrinks to bytes and keeps what it held; added bytes are undefined. Large blocks keep their pages, so that there are
-   never two of them; small ones may lose their alignment. */
+   never two of them. */
 PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p);
 PoiseErr poiseStringCopy(PoiseContext ctx, const char *s, char **copy); /* NULL gives NULL */
 void poiseFree(PoiseContext ctx, void *p);                              /* p: address of the pointer, which is nulled */
@@ -157,6 +157,18 @@ struct Device { /* one stream of work, of one rank */
   PoiseErr failed; /* first failure of queued work, reported by the next sync */
   int64_t launches, copies, copy_bytes, syncs;
 };
+
+/* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
+#define HOST_PRAGMA(x) _Pragma(#x)
+#ifdef POISE_HAVE_OPENMP
+#define HOST_PARALLEL_FOR(dev, nblock) \
+  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
+/* Few items of uneven work. */
+#define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
+#else
+#define HOST_PARALLEL_FOR(dev, nblock)
+#define HOST_PARALLEL_ITEMS(threads, worth)
+#endif
 
 PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);
 void poiseDeviceDestroy(Device **dev);
