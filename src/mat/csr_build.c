@@ -173,7 +173,7 @@ static PoiseErr ConvertPointers(PoiseMat A, const PoiseCSR *in)
 {
   Csr *c = &A->csr;
   void *p;
-  c->wide = c->nz > INT32_MAX;
+  c->wide = c->nz > A->ctx->most_narrow;
   TRY(poiseBufferCreate(A->ctx->device, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &c->ptr));
   TRY(poiseBufferWrite(&c->ptr, HOST, &p));
   for (int64_t i = 0; i <= c->m; i++) {

@@ -145,7 +145,7 @@ static PoiseErr Number(PoiseMat A, Triplets *t, Plan *p, const int64_t *start)
     TRY(poiseTermsSort(ctx, p->term + start[i], start[i + 1] - start[i]));
     for (int64_t k = start[i]; k < start[i + 1]; k++) nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
-  t->wide = p->rows.n + p->stash.n > INT32_MAX;
+  t->wide = p->rows.n + p->stash.n > ctx->most_narrow;
   TRY(poiseAllocArray(ctx, total, t->wide ? 8 : 4, "places of values", &t->from));
   TRY(poiseAllocArray(ctx, POISE_NBLOCKS(nz) + 1, sizeof(int64_t), "places of values", &t->begin));
   TRY(poiseRowArraysCreate(A, nz, &p->arrays));

@@ -268,6 +268,7 @@ struct PoiseContext_s {
   Device *device;
   FILE *out;
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
+  int64_t most_narrow;           /* offsets up to this are int32, beyond it int64: INT32_MAX, or less in tests */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
   bool log_viewed;               /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */
   /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */

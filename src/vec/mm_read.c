@@ -501,7 +501,7 @@ static PoiseErr FillRows(PoiseContext ctx, const char *name, const MMFile *f, MM
 {
   PoiseInt twice;
   TRY(SortByRows(ctx, f, rows));
-  for (PoiseInt i = 0; i < f->M; i++) {
+  for (PoiseInt i = 0; f->entries.n && i < f->M; i++) {
     TRY(FindTwice(ctx, rows->col + rows->ptr[i], rows->ptr[i + 1] - rows->ptr[i], &twice));
     if (twice >= 0) return FailTwice(name, f, i, twice);
   }

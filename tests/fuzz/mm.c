@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Matrix Market files. However the bytes arrive, they mean the same; what was accepted makes rows of consistent sizes; and a matrix
+  or vector that was loaded, saved and loaded again has the same bits.
+*/
+#include "fuzz.h"
+
+#include "mat/mat.h"
+#include "vec/mm.h"
+
+enum { ROWS = 1 << 14 }; /* a file may announce more rows than there is memory for: those are only parsed */
+
+typedef struct Bytes {
+  const uint8_t *at;
+  size_t left, piece; /* piece: most that one read gives */
+} Bytes;
+
+static PoiseErr Read(void *from, char *buffer, size_t size, size_t *n)
+{
+  Bytes *b = from;
+  *n = b->left < b->piece ? b->left : b->piece;
+  if (*n > size) *n = size;
+  if (*n) memcpy(buffer, b->at, *n);
+  b->at += *n;
+  b->left -= *n;
+  return POISE_OK;
+}
+
+static PoiseErr Parse(const uint8_t *data, size_t size, size_t piece, MMFile *f)
+{
+  Bytes bytes = {data, size, piece};
+  return poiseMMParse(FuzzContext(), &(MMSource){Read, &bytes, "input"}, f);
+}
+
+static bool Same(const void *a, const void *b, int64_t n, size_t item)
+{
+  return !n || !memcmp(a, b, (size_t)n * item);
+}
+
+static void CheckFile(const MMFile *f)
+{
+  DEMAND(f->M >= 0 && f->N >= 0);
+  DEMAND(f->symmetry == MM_GENERAL || f->M == f->N);
+  for (int64_t k = 0; k < f->entries.n; k++) {
+    const Entry *t = &f->entries.entry[k];
+    DEMAND(t->row >= 0 && t->row < f->M && t->col >= 0 && t->col < f->N && isfinite(t->value));
+    DEMAND(f->symmetry == MM_GENERAL || t->row > t->col ||
+           (t->row == t->col && (f->symmetry == MM_SYMMETRIC || t->value == 0)));
+  }
+}
+
+static void CheckRows(const MMFile *f)
+{
+  MMRows rows;
+  if (poiseMMRows(FuzzContext(), "input", f, &rows)) return;
+  int64_t nz = f->entries.n;
+  for (int64_t k = 0; k < f->entries.n; k++)
+    nz += f->symmetry != MM_GENERAL && f->entries.entry[k].row != f->entries.entry[k].col;
+  DEMAND(rows.M == f->M && rows.N == f->N);
+  DEMAND(rows.ptr[0] == 0 && rows.ptr[rows.M] == nz);
+  for (PoiseInt i = 0; i < rows.M; i++) DEMAND(rows.ptr[i] <= rows.ptr[i + 1]);
+  for (int64_t k = 0; k < nz; k++) DEMAND(rows.col[k] >= 0 && rows.col[k] < rows.N);
+  poiseMMRowsDestroy(FuzzContext(), &rows);
+}
+
+/* Whether the bytes are a file that can be accepted, of a size that may be loaded. */
+static bool Acceptable(const uint8_t *data, size_t size)
+{
+  MMFile f, g;
+  PoiseErr e = Parse(data, size, size + 1, &f);
+  DEMAND(Parse(data, size, 1 + size % 7, &g) == e);
+  if (e) return false;
+  CheckFile(&f);
+  DEMAND(f.M == g.M && f.N == g.N && f.array == g.array && f.symmetry == g.symmetry && f.entries.n == g.entries.n);
+  for (int64_t k = 0; k < f.entries.n; k++) DEMAND(Same(&f.entries.entry[k], &g.entries.entry[k], 1, sizeof(Entry)));
+  bool small = f.M <= ROWS;
+  if (small) CheckRows(&f);
+  poiseMMFileDestroy(FuzzContext(), &f);
+  poiseMMFileDestroy(FuzzContext(), &g);
+  return small;
+}
+
+static void MatrixStays(const char *path, const char *copy)
+{
+  PoiseMat A, B;
+  PoiseInt M, N, P, Q;
+  int64_t *ptr[2], *col[2];
+  double *val[2];
+  if (PoiseMatLoad(FuzzContext(), path, &A)) return;
+  DEMAND(!PoiseMatSave(A, copy));
+  DEMAND(!PoiseMatLoad(FuzzContext(), copy, &B));
+  PoiseMatSizes(A, &M, &N);
+  PoiseMatSizes(B, &P, &Q);
+  DEMAND(M == P && N == Q);
+  DEMAND(!PoiseMatCopyCSR(A, &ptr[0], &col[0], &val[0]));
+  DEMAND(!PoiseMatCopyCSR(B, &ptr[1], &col[1], &val[1]));
+  DEMAND(Same(ptr[0], ptr[1], M + 1, sizeof(int64_t)));
+  DEMAND(Same(col[0], col[1], ptr[0][M], sizeof(int64_t)));
+  DEMAND(Same(val[0], val[1], ptr[0][M], sizeof(double)));
+  for (int k = 0; k < 2; k++) free(ptr[k]), free(col[k]), free(val[k]);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
+static void VectorStays(const char *path, const char *copy)
+{
+  PoiseVec x, y;
+  const double *p, *q;
+  if (PoiseVecLoad(FuzzContext(), POISE_DECIDE, POISE_DECIDE, path, &x)) return;
+  DEMAND(!PoiseVecSave(x, copy));
+  DEMAND(!PoiseVecLoad(FuzzContext(), POISE_DECIDE, POISE_DECIDE, copy, &y));
+  DEMAND(PoiseVecSize(x) == PoiseVecSize(y));
+  DEMAND(!PoiseVecGetRead(x, &p) && !PoiseVecGetRead(y, &q));
+  DEMAND(Same(p, q, PoiseVecSize(x), sizeof(double)));
+  DEMAND(!PoiseVecRestore(x, &p) && !PoiseVecRestore(y, &q));
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+/* The same of a compressed file. */
+static bool AcceptableFile(const char *path)
+{
+  MMFile f;
+  if (poiseMMRead(FuzzContext(), path, &f)) return false;
+  bool small = f.M <= ROWS;
+  poiseMMFileDestroy(FuzzContext(), &f);
+  return small;
+}
+
+int FuzzOne(const uint8_t *data, size_t size)
+{
+  const char *path = FuzzFile("input"), *copy = FuzzFile(size % 2 ? "copy.mtx" : "copy.mtx.gz");
+  bool gzip = size > 1 && data[0] == 0x1f && data[1] == 0x8b;
+  FuzzContext();
+  if (gzip || Acceptable(data, size)) {
+    FuzzWrite(path, data, size);
+    if (!gzip || AcceptableFile(path)) {
+      MatrixStays(path, copy);
+      VectorStays(path, copy);
+    }
+  }
+  FuzzNothingLeft();
+  return 0;
+}
