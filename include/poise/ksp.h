@@ -108,10 +108,12 @@ POISE_API PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, do
 
 /*
   A matrix with a null space (PoiseMatSetNullSpace): as in PETSc, its part is removed after each application of a
-  preconditioner from the left, and from the solution. b is not changed. When the null space is also that of A^T, as for a
-  symmetric A, a solution exists only if b has no part in it: this is that part's norm over |b|, of the latest solve; 0 without
-  null space. Where it exceeds rtol, which no iteration can then reach in the unpreconditioned norm, -ksp_converged_reason,
-  -ksp_view and the error of a solve that did not converge say so. Not collective.
+  preconditioner from the left, and from the solution. A solution exists only if b has no part in the null space of A^T: this is
+  that part's norm over |b|, of the latest solve; 0 without null space. When PoiseMatSetTransposeNullSpace has said what it is, the
+  solve leaves that part out, and norms and residuals are those of the b that remains; b itself never changes. Else it is taken to
+  be that of A, as for a symmetric A, and b is left as it is. A part larger than rtol is what no iteration can then get rid of in
+  the unpreconditioned norm: -ksp_converged_reason, -ksp_view and the error of a solve that did not converge speak of it.
+  Not collective.
 */
 POISE_API double PoiseKSPInconsistency(PoiseKSP ksp);
 

@@ -150,6 +150,9 @@ POISE_API PoiseErr PoiseMatIsSymmetric(PoiseMat A, double tol, int *is);
   the null space (see PoiseKSPInconsistency). Nothing is multiplied to see whether A v = 0.
 */
 POISE_API PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
+/* The same of A^T (vectors as y in y = A x): A x = b has solutions only if b has no part in it. A solve leaves that part of b out,
+   and so finds a solution of the least-squares problem; b itself is not changed. */
+POISE_API PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
 
 POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);      /* not collective; each may be NULL */
 POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n); /* not collective */

@@ -267,6 +267,7 @@ void poiseKSPRelease(PoiseKSP ksp)
   poiseFree(ctx, &ksp->work);
   poiseFree(ctx, &ksp->v);
   PoiseVecDestroy(&ksp->residual);
+  PoiseVecDestroy(&ksp->rhs);
   poiseBufferDestroy(&ksp->slot_buffer);
   poiseBufferDestroy(&ksp->array_buffer);
   poiseBufferDestroy(&ksp->partial_buffer);
@@ -320,7 +321,8 @@ static PoiseErr AllocateVectors(PoiseKSP ksp)
     TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
     TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   }
-  return ksp->options.true_residual ? poiseVecCreateLocal(ksp->layout, &ksp->residual) : POISE_OK;
+  if (ksp->options.true_residual) TRY(poiseVecCreateLocal(ksp->layout, &ksp->residual));
+  return ksp->A->left.n ? poiseVecCreateLocal(ksp->layout, &ksp->rhs) : POISE_OK;
 }
 
 PoiseErr poiseKSPAllocate(PoiseKSP ksp)
@@ -384,7 +386,8 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
   TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
-  bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual);
+  bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
+              (ksp->A->left.n && !ksp->rhs);
   if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
@@ -492,8 +495,8 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->eager ? "every iteration enqueued: " : "replayed",
                     ksp->eager ? ksp->eager : ""));
   }
-  if (ksp->A && ksp->A->nnull)
-    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors%s\n", ksp->A->nnull,
+  if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
+    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d%s\n", ksp->A->null.n, ksp->A->left.n,
                     poiseKSPComplaint(ksp, complaint, sizeof complaint)));
   TRY(PoisePCView(ksp->pc));
   if (ksp->A) TRY(PoiseMatView(ksp->A));

@@ -80,6 +80,7 @@ struct PoiseKSP_s {
   PoiseVec *work;
   double **v;        /* device pointers of work */
   PoiseVec residual; /* b - A x, where it is monitored */
+  PoiseVec rhs;      /* b without its part in the null space of A^T, where that is known */
   Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
   double *slots, *array, *partials, *stage; /* device pointers */
   int64_t array_size;                       /* behind the method's array: the null space's coefficients */

@@ -68,18 +68,19 @@ static void RemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f)
 {
   double *p = NULL, *c = ksp->array + ksp->array_size;
   poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
-  poiseKSPMdot(ksp, ksp->A->nnull, ksp->null, p, c, NULL, Done(ksp));
-  poiseKSPMaxpy(ksp, ksp->A->nnull, ksp->null, -1, c, p, Done(ksp), f);
+  poiseKSPMdot(ksp, ksp->A->null.n, ksp->null, p, c, NULL, Done(ksp));
+  poiseKSPMaxpy(ksp, ksp->A->null.n, ksp->null, -1, c, p, Done(ksp), f);
 }
 
-static bool LeftNullSpace(PoiseKSP ksp)
+/* Is the null space removed after the preconditioner? */
+static bool RemovesNullSpace(PoiseKSP ksp)
 {
-  return ksp->A->nnull && ksp->side == POISE_PC_LEFT;
+  return ksp->A->null.n && ksp->side == POISE_PC_LEFT;
 }
 
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
-  bool remove = LeftNullSpace(ksp);
+  bool remove = RemovesNullSpace(ksp);
   poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));
   if (remove) RemoveNullSpace(ksp, z, f);
 }
@@ -465,8 +466,8 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
   TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array)); /* NULL when it has no entries */
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
-  for (int k = 0; k < ksp->A->nnull; k++) TRY(poiseVecUpdate(ksp->A->null[k], &ksp->null[k]));
-  ksp->pointwise = ksp->pc->type->pointwise && !LeftNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
+  for (int k = 0; k < ksp->A->null.n; k++) TRY(poiseVecUpdate(ksp->A->null.v[k], &ksp->null[k]));
+  ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
   ksp->parity = ksp->cycle_at = ksp->npending = ksp->next_partial = 0;
@@ -477,18 +478,23 @@ static PoiseErr Prepare(PoiseKSP ksp)
   return POISE_OK;
 }
 
-/* How much of b lies in the null space. */
-static PoiseErr Inconsistency(PoiseKSP ksp, PoiseVec b)
+/* How much of *b lies in the null space of A^T, for which that of A stands in where it is all that is known, as it is the same for a
+   symmetric A. Where the former is known, *b becomes b without that part. */
+static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 {
+  const NullSpace *left = &ksp->A->left, *space = left->n ? left : &ksp->A->null;
   double c[POISE_MAX_BATCH], norm, sum = 0;
-  int n = ksp->A->nnull;
   ksp->inconsistency = 0;
-  if (!n) return POISE_OK;
-  TRY(PoiseVecMDot(b, n, ksp->A->null, c));
-  TRY(PoiseVecNorm(b, POISE_NORM_2, &norm));
-  for (int k = 0; k < n; k++) sum += c[k] * c[k];
+  if (!space->n) return POISE_OK;
+  TRY(PoiseVecMDot(*b, space->n, space->v, c));
+  TRY(PoiseVecNorm(*b, POISE_NORM_2, &norm));
+  for (int k = 0; k < space->n; k++) sum += c[k] * c[k], c[k] = -c[k];
   if (norm > 0) ksp->inconsistency = sqrt(sum) / norm;
-  return POISE_OK;
+  if (!left->n) return POISE_OK;
+  PoiseErr e = PoiseVecCopy(*b, ksp->rhs);
+  if (!e) e = PoiseVecMAXPY(ksp->rhs, left->n, c, left->v);
+  *b = ksp->rhs;
+  return PoiseAgree(ksp->ctx, e);
 }
 
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
@@ -499,9 +505,9 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->its = ksp->history_size = 0;
   ksp->reported = ksp->tested = -1;
   ksp->rnorm = 0;
-  ksp->b = b;
   memset(ksp->final, 0, sizeof ksp->final);
-  TRY(Inconsistency(ksp, b));
+  TRY(LeaveOut(ksp, &b));
+  ksp->b = b;
   TRY(PoiseAgree(ksp->ctx, Prepare(ksp)));
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->norm_b));
   if (ksp->options.guess_nonzero)
@@ -516,7 +522,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(AgreeOnResult(ksp));
   ksp->finishing = true;
   if (ksp->type->finish) ksp->type->finish(ksp);
-  if (ksp->A->nnull) RemoveNullSpace(ksp, ksp->work[0], NULL);
+  if (ksp->A->null.n) RemoveNullSpace(ksp, ksp->work[0], NULL);
   poiseKSPCopy(ksp, ksp->work[0], x);
   poiseKSPFailed(ksp, poiseDeviceSync(Dev(ksp)));
   return AgreeOnResult(ksp);

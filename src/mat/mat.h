@@ -65,6 +65,11 @@ typedef struct MatType {
   void (*destroy)(PoiseMat); /* of A->data's contents */
 } MatType;
 
+typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
+  int n;
+  PoiseVec v[POISE_MAX_BATCH];
+} NullSpace;
+
 struct PoiseMat_s {
   PoiseContext ctx;
   int refs;
@@ -78,8 +83,7 @@ struct PoiseMat_s {
   TermRows added;          /* entries of own rows that the pattern lacks */
   Pending pending;
   Map row_map, col_map;
-  int nnull; /* an orthonormal basis of the null space; vectors of the columns' layout */
-  PoiseVec null[POISE_MAX_BATCH];
+  NullSpace null, left;      /* of A; of A^T */
   struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
   PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
   int64_t row_room;
@@ -112,7 +116,7 @@ PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
 PoiseErr poiseColumnsSpread(PoiseMat A, PoiseErr mine, double *column);
 PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column);
 
-void poiseNullSpaceDestroy(PoiseMat A);                                  /* nullspace.c */
+void poiseNullSpaceDestroy(NullSpace *space);                            /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
 /* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */
