@@ -122,7 +122,13 @@ typedef PoiseErr (*PoiseMonitor)(PoiseKSP ksp, PoiseInt iteration, double norm, 
 POISE_API PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg);
 /* Replaces the convergence test: set *reason to stop; called in step with the iteration (the loop is then not replayed). */
 typedef PoiseErr (*PoiseConvergenceTest)(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg);
+/* Monitors and tests, like functions of shells, may be collective, call the library and solve with other solvers; their own
+   solver is in the middle of its work, which Solve, SetUp and whatever else would change it answer with POISE_ERR_STATE. */
 POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg);
+
+/* x = the present iterate, in a convergence test or in a monitor, the latter where the loop is not replayed (PoiseKSPView says);
+   else POISE_ERR_STATE. x is not the vector that is being solved for: that is written at the end of the solve. */
+POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
 /* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a solve. */

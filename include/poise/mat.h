@@ -80,7 +80,8 @@ POISE_API PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v);
 POISE_API PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v);
 
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
-   it may itself call collective functions. mult_transpose and diagonal may be NULL. */
+   it may itself call collective functions, products of other shells among them; a failure of its own it must then agree upon
+   (PoiseAgree) before it leaves the others alone with them. mult_transpose and diagonal may be NULL. */
 typedef struct PoiseShell {
   PoiseErr (*mult)(void *arg, PoiseVec x, PoiseVec y);
   PoiseErr (*mult_transpose)(void *arg, PoiseVec x, PoiseVec y);

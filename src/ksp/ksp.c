@@ -68,6 +68,14 @@ PoiseErr poiseRegister_ksp(PoiseContext ctx)
   return POISE_OK;
 }
 
+PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what)
+{
+  if (ksp->running)
+    FAIL(POISE_ERR_STATE, "%s of a solver in the middle of its solve: a function called from there must leave it as it is",
+         what);
+  return POISE_OK;
+}
+
 /* ---- creation ------------------------------------------------------------------------------------------------------- */
 
 /* Collective. After a failure all ranks have the old type. */
@@ -75,6 +83,7 @@ static PoiseErr SetType(PoiseKSP ksp, const KSPType *type)
 {
   void *data = NULL;
   if (ksp->type == type) return POISE_OK;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetType"));
   PoiseErr e = PoiseAgree(ksp->ctx, poiseAlloc(ksp->ctx, type->size, type->name, &data));
   if (e) {
     poiseFree(ksp->ctx, &data);
@@ -109,6 +118,7 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
 {
   PoiseKSP k = *ksp;
   if (!k) return POISE_OK;
+  TRY(poiseKSPCheckIdle(k, "PoiseKSPDestroy"));
   PoiseContext ctx = k->ctx;
   poiseKSPRelease(k);
   poiseFree(ctx, &k->data);
@@ -143,6 +153,7 @@ const char *PoiseKSPType(PoiseKSP ksp)
 PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetOperators"));
   int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
   if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(PoisePCSetOperator(ksp->pc, P ? P : A));
@@ -219,6 +230,7 @@ PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)
 
 PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
 {
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetFromOptions"));
   ksp->options.type[0] = 0;
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
   if (ksp->options.type[0]) TRY(PoiseKSPSetType(ksp, ksp->options.type));
@@ -381,6 +393,7 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
 {
   PoisePCSide side = POISE_PC_LEFT;
   PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetUp"));
   TRY(PoiseAgree(ksp->ctx, Check(ksp)));
   TRY(ChooseNorm(ksp, &side, &norm));
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
@@ -414,11 +427,14 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   char complaint[128];
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
   ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
   TRY(PoiseKSPSetUp(ksp));
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
+  ksp->running = true;
   PoiseErr e = poiseKSPRun(ksp, b, x);
+  ksp->running = false;
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->reason = POISE_DIVERGED_ERROR;
   TRY(e);

@@ -329,6 +329,23 @@ static void TrueResidual(PoiseKSP ksp)
   ksp->finishing = false;
 }
 
+PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
+{
+  if (!ksp->running) FAIL(POISE_ERR_STATE, "there is no solve under way whose iterate could be built");
+  if (!ksp->eager)
+    FAIL(POISE_ERR_STATE,
+         "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
+         "-ksp_replay 0");
+  if (x->ctx != ksp->ctx || !poiseLayoutSame(ksp->layout, x->layout))
+    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)ksp->layout->N, (long long)x->layout->N);
+  ksp->finishing = true; /* nothing is skipped */
+  poiseKSPCopy(ksp, ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0], x);
+  if (ksp->A->null.n) RemoveNullSpace(ksp, x, NULL);
+  ksp->finishing = false;
+  if (!ksp->failed) poiseKSPFailed(ksp, poiseBufferSettle(&x->data));
+  return AgreeOnResult(ksp);
+}
+
 /* The slots of the iteration just enqueued, with its true residual where that is monitored. */
 static PoiseErr FetchIteration(PoiseKSP ksp)
 {

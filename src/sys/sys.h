@@ -31,7 +31,8 @@ typedef struct ErrorState {
 
 void poiseErrorSave(ErrorState *state);
 void poiseErrorRestore(const ErrorState *state);
-/* What a user's function returned, called after PoiseErrorClear: its own error, or when it set none POISE_ERR_USER naming it. */
+/* What a user's function ("a monitor") returned, called after PoiseErrorClear: its own error with the function in the trace, or
+   when that has not been set (another may have been, and been dealt with) POISE_ERR_USER naming the function. */
 PoiseErr poiseErrorOfUser(PoiseErr e, const char *function);
 
 /* ---- memory (memory.c): counted, and made to fail by tests --------------------------------------------------------- */
