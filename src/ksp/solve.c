@@ -313,6 +313,15 @@ static PoiseErr FetchSlots(PoiseKSP ksp)
   return poiseDeviceSync(Dev(ksp));
 }
 
+/* Pending dots, to their slots, without a phase that takes them in. */
+static void PublishPending(PoiseKSP ksp)
+{
+  SumPending(ksp);
+  for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
+    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
+  ksp->npending = 0;
+}
+
 /* The residual of the iterate as it is, whether or not the solve is over. All ranks take part, whatever failed. */
 static void TrueResidual(PoiseKSP ksp)
 {
@@ -322,10 +331,7 @@ static void TrueResidual(PoiseKSP ksp)
   poiseKSPCopy(ksp, ksp->b, ksp->residual);
   poiseKSPAddDot(ksp, &f, NULL, SLOT_TRUE_RESIDUAL);
   Product(ksp, minus_one, x, one, ksp->residual, &f);
-  SumPending(ksp);
-  for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
-    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
-  ksp->npending = 0;
+  PublishPending(ksp);
   ksp->finishing = false;
 }
 
@@ -514,6 +520,19 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
   return PoiseAgree(ksp->ctx, e);
 }
 
+/* The solution to the user's vector. Where scales are absurd it may overflow while residuals vanish: that is no convergence. Seen in
+   the pass that copies it, it costs nothing but the sum. */
+static void Deliver(PoiseKSP ksp, PoiseVec x)
+{
+  double *p;
+  PoiseErr e = poiseVecWrite(x, &p);
+  poiseKSPFailed(ksp, e);
+  poiseKSPPhase(ksp, PHASE_ksp_deliver, (PhaseArgs){.in = {ksp->v[0]}, .out = {e ? ksp->v[0] : p}}, SLOT_RESULT, NO_SLOT);
+  PublishPending(ksp);
+  poiseKSPFailed(ksp, FetchSlots(ksp));
+  if (ksp->reason > 0 && ksp->status[0][SLOT_RESULT] != 0) ksp->reason = POISE_DIVERGED_NANORINF;
+}
+
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   ksp->failed = POISE_OK;
@@ -540,7 +559,6 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->finishing = true;
   if (ksp->type->finish) ksp->type->finish(ksp);
   if (ksp->A->null.n) RemoveNullSpace(ksp, ksp->work[0], NULL);
-  poiseKSPCopy(ksp, ksp->work[0], x);
-  poiseKSPFailed(ksp, poiseDeviceSync(Dev(ksp)));
+  Deliver(ksp, x);
   return AgreeOnResult(ksp);
 }
