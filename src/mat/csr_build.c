@@ -132,41 +132,26 @@ static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, 
 
 /* ---- local numbering ------------------------------------------------------------------------------------------------ */
 
-static int CompareInts(const void *a, const void *b)
+static bool IsOwned(const PoiseMat A, PoiseInt g)
 {
-  PoiseInt x = *(const PoiseInt *)a, y = *(const PoiseInt *)b;
-  return (x > y) - (x < y);
+  return g >= A->cols->begin && g < A->cols->begin + A->cols->n;
 }
 
 /* c->ghost: the columns of other ranks, each once, ascending. */
-static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in)
+static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 {
   Csr *c = &A->csr;
-  PoiseInt begin = A->cols->begin, end = begin + A->cols->n;
-  int64_t n = 0;
-  for (int64_t k = 0; k < c->nz; k++) n += InCol(in, k) < begin || InCol(in, k) >= end;
-  TRY(poiseAllocArray(A->ctx, n, sizeof(PoiseInt), "ghost columns", &c->ghost));
-  n = 0;
+  if (PoiseSize(A->ctx) == 1) return POISE_OK;
+  TRY(poiseGhostsCreate(A->ctx, A->cols->N, ghosts));
   for (int64_t k = 0; k < c->nz; k++)
-    if (InCol(in, k) < begin || InCol(in, k) >= end) c->ghost[n++] = InCol(in, k);
-  if (n) qsort(c->ghost, (size_t)n, sizeof(PoiseInt), CompareInts);
-  for (int64_t k = 0; k < n; k++)
-    if (!k || c->ghost[k] != c->ghost[k - 1]) c->ghost[c->nghost++] = c->ghost[k];
-  size_t bytes = (size_t)c->nghost * sizeof(PoiseInt);
-  if (c->nghost < n)
-    TRY(poiseRealloc(A->ctx, bytes, bytes, "ghost columns", &c->ghost)); /* there may be far fewer of them */
-  if (c->nloc + c->nghost > INT32_MAX)
-    FAIL(POISE_ERR_UNSUPPORTED, "rank %d refers to %lld columns, more than fit in 32 bits", PoiseRank(A->ctx),
-         (long long)(c->nloc + c->nghost));
-  return POISE_OK;
+    if (!IsOwned(A, InCol(in, k))) TRY(poiseGhostsAdd(ghosts, InCol(in, k)));
+  return poiseGhostsNumber(ghosts, INT32_MAX - c->nloc, &c->nghost, &c->ghost);
 }
 
-static int32_t LocalColumn(const PoiseMat A, PoiseInt g)
+static int32_t LocalColumn(const PoiseMat A, const Ghosts *ghosts, PoiseInt g)
 {
-  PoiseInt i = g - A->cols->begin;
-  if (i >= 0 && i < A->cols->n) return (int32_t)i;
-  const PoiseInt *p = bsearch(&g, A->csr.ghost, (size_t)A->csr.nghost, sizeof g, CompareInts);
-  return (int32_t)(A->csr.nloc + (p - A->csr.ghost));
+  if (IsOwned(A, g)) return (int32_t)(g - A->cols->begin);
+  return (int32_t)A->csr.nloc + poiseGhostsFind(ghosts, g);
 }
 
 static PoiseErr ConvertPointers(PoiseMat A, const PoiseCSR *in)
@@ -185,15 +170,27 @@ static PoiseErr ConvertPointers(PoiseMat A, const PoiseCSR *in)
   return POISE_OK;
 }
 
-static PoiseErr ConvertColumns(PoiseMat A, const PoiseCSR *in)
+static PoiseErr NumberColumns(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 {
   Csr *c = &A->csr;
   int32_t *col;
-  TRY(CollectGhosts(A, in));
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(int32_t), "columns", &c->col));
-  TRY(poiseBufferWrite(&c->col, HOST, &col));
-  for (int64_t k = 0; k < c->nz; k++) col[k] = LocalColumn(A, InCol(in, k));
+  TRY(CollectGhosts(A, in, ghosts));
+  if (c->col.dev) { /* adopted: in place */
+    TRY(poiseBufferUpdate(&c->col, HOST, &col));
+  } else {
+    TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(int32_t), "columns", &c->col));
+    TRY(poiseBufferWrite(&c->col, HOST, &col));
+  }
+  for (int64_t k = 0; k < c->nz; k++) col[k] = LocalColumn(A, ghosts, InCol(in, k));
   return POISE_OK;
+}
+
+static PoiseErr ConvertColumns(PoiseMat A, const PoiseCSR *in)
+{
+  Ghosts ghosts = {0};
+  PoiseErr e = NumberColumns(A, in, &ghosts);
+  poiseGhostsDestroy(&ghosts);
+  return e;
 }
 
 /* Adopt or borrow the arrays as they are. */
@@ -205,6 +202,23 @@ static PoiseErr WrapIndices(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   void *ptr = c->wide ? (void *)(uintptr_t)in->ptr64 : (void *)(uintptr_t)in->ptr32;
   TRY(poiseBufferWrap(dev, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", ptr, own, &c->ptr));
   return poiseBufferWrap(dev, (size_t)c->nz * sizeof(int32_t), "columns", (void *)(uintptr_t)in->col32, own, &c->col);
+}
+
+/* Several ranks: adopted columns take their local numbers in place. */
+static const char renumbered[] = "columns (in place)";
+
+static PoiseErr Renumber(PoiseMat A, const PoiseCSR *in)
+{
+  TRY(WrapIndices(A, in, POISE_ADOPT));
+  TRY(ConvertColumns(A, in));
+  A->csr.converted = renumbered;
+  return POISE_OK;
+}
+
+static void UndoRenumber(PoiseMat A)
+{
+  int32_t *col = A->csr.col.host;
+  for (int64_t k = 0; k < A->csr.nz; k++) col[k] = (int32_t)poiseCsrGlobal(A, col[k]);
 }
 
 static PoiseErr WrapValues(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
@@ -252,7 +266,9 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
     return BuildSorted(A, in);
   }
   TRY(WrapValues(A, in, own));
-  if (own != POISE_COPY && in->base == 0 && !in->col64 && PoiseSize(A->ctx) == 1) return WrapIndices(A, in, own);
+  bool fits = own != POISE_COPY && in->base == 0 && !in->col64;
+  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, in, own);
+  if (fits && own == POISE_ADOPT) return Renumber(A, in);
   if (own != POISE_COPY) c->converted = "offsets and columns";
   TRY(ConvertPointers(A, in));
   return ConvertColumns(A, in);
@@ -329,6 +345,7 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
     if (!e) e = PoiseAgree(ctx, OrderBlocks(A));
   }
   if (e) { /* the arrays stay the user's */
+    if (c->converted == renumbered) UndoRenumber(A);
     if (c->ptr.own == POISE_ADOPT) c->ptr.own = POISE_BORROW;
     if (c->col.own == POISE_ADOPT) c->col.own = POISE_BORROW;
     if (c->val.own == POISE_ADOPT) c->val.own = POISE_BORROW;
@@ -338,5 +355,26 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   if (own == POISE_ADOPT) ReleaseAdopted(A, in);
   c->built = ++A->pattern;
   A->state++;
+  return POISE_OK;
+}
+
+/* The buffer has the array, or ReleaseAdopted released it. */
+static void Take(PoiseContext ctx, const void *array, Buffer *b)
+{
+  if (b->own == POISE_ADOPT)
+    b->own = POISE_COPY; /* the library's own block */
+  else if (array)
+    poiseFreeCount(ctx);
+}
+
+PoiseErr poiseMatCreateOwnCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, OwnCSR *own, PoiseMat *A)
+{
+  PoiseCSR in = {own->ptr32, own->col32, own->ptr64, own->col64, own->val, 0};
+  TRY(PoiseMatCreateCSR(ctx, m, n, M, N, &in, POISE_ADOPT, A));
+  Csr *c = &(*A)->csr;
+  Take(ctx, own->ptr32 ? (void *)own->ptr32 : (void *)own->ptr64, &c->ptr);
+  Take(ctx, own->col32 ? (void *)own->col32 : (void *)own->col64, &c->col);
+  Take(ctx, own->val, &c->val);
+  *own = (OwnCSR){0};
   return POISE_OK;
 }

@@ -119,9 +119,41 @@ PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column);
 void poiseNullSpaceDestroy(NullSpace *space);                            /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
+/* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
+
+PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
+PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
+/* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */
+PoiseErr poisePetscLoadMat(PoiseContext ctx, PoiseErr mine, const ByteSource *s, PoiseMat *A);
+PoiseErr poisePetscSaveMat(PoiseMat A, const char *path);
+
+/* ---- ghosts.c: the set of the columns of other ranks that this rank's rows refer to ----------------------------------- */
+
+typedef struct Ghosts { /* zero-initialise it */
+  PoiseContext ctx;
+  PoiseInt N;
+  int32_t *page; /* of so many columns each: its number, from 1; 0: none */
+  struct GhostPage *pages;
+  int64_t npage, capacity;
+} Ghosts;
+
+PoiseErr poiseGhostsCreate(PoiseContext ctx, PoiseInt N, Ghosts *g); /* columns 0 .. N - 1 */
+PoiseErr poiseGhostsAdd(Ghosts *g, PoiseInt col);
+/* All were added: *col = the *n columns, ascending, which the caller frees. More than limit: POISE_ERR_UNSUPPORTED. */
+PoiseErr poiseGhostsNumber(Ghosts *g, int64_t limit, int64_t *n, PoiseInt **col);
+int32_t poiseGhostsFind(const Ghosts *g, PoiseInt col); /* the place among them of one that was added */
+void poiseGhostsDestroy(Ghosts *g);
+
 /* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */
 
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
+/* PoiseMatCreateCSR of arrays that poiseAlloc gave, adopted and nulled; after a failure they are as they were. */
+typedef struct OwnCSR {
+  int32_t *ptr32, *col32; /* each in one width, the other NULL, as in PoiseCSR */
+  int64_t *ptr64, *col64;
+  double *val;
+} OwnCSR;
+PoiseErr poiseMatCreateOwnCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, OwnCSR *own, PoiseMat *A);
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
 PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
 

@@ -63,12 +63,11 @@ static PoiseErr Load(PoiseContext ctx, const char *path, Deal *d, PoiseInt sizes
   return DealRows(ctx, d);
 }
 
-PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A)
+PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A)
 {
   Deal d = {0};
   PoiseInt sizes[2];
   *A = NULL;
-  poiseLogBegin(ctx, EVENT_MatLoad);
   PoiseErr e = Load(ctx, path, &d, sizes);
   poiseMMFileDestroy(ctx, &d.file);
   poiseMMRowsDestroy(ctx, &d.all);
@@ -79,7 +78,6 @@ PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A)
     e = PoiseMatCreateCSR(ctx, POISE_DECIDE, POISE_DECIDE, sizes[0], sizes[1], &csr, POISE_COPY, A);
   }
   poiseMMRowsDestroy(ctx, &d.mine);
-  poiseLogEnd(ctx, EVENT_MatLoad, 0, 0);
   return e;
 }
 
@@ -117,17 +115,15 @@ static PoiseErr NextEntry(void *from, char *text, int *length)
   return POISE_OK;
 }
 
-PoiseErr PoiseMatSave(PoiseMat A, const char *path)
+PoiseErr poiseMatSaveMM(PoiseMat A, const char *path)
 {
   char header[128];
   Cursor cursor;
   PoiseInt nz = 0;
-  poiseLogBegin(A->ctx, EVENT_MatSave);
   PoiseErr e = PoiseAgree(A->ctx, Open(A, &cursor));
   if (!e) e = PoiseMatNonzeros(A, &nz);
   snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
            (long long)A->rows->N, (long long)A->cols->N, (long long)nz);
   if (!e) e = poiseMMWrite(A->ctx, POISE_OK, path, header, &(MMLines){A->csr.nz, NextEntry, &cursor});
-  poiseLogEnd(A->ctx, EVENT_MatSave, 0, 0);
   return e;
 }

@@ -211,6 +211,45 @@ PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);
 PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f); /* the old file stays when anything could not be written */
 void poiseFileAbort(PoiseContext ctx, OutFile *f);      /* nothing has happened; an empty f is legal */
 
+/* ---- all ranks' bytes to one file (sections.c) ------------------------------------------------------------------------ */
+
+enum { POISE_PIECE = 1 << 19 }; /* bytes that travel at once */
+
+typedef struct Section { /* what this rank has to say in one part of a file, a piece at a time */
+  /* Puts at most POISE_PIECE bytes; *more: there are more to come. Called at least once. */
+  PoiseErr (*next)(void *from, char *piece, int64_t *bytes, bool *more);
+  void *from;
+} Section;
+
+/* Rank 0's header, then section by section what the ranks have to say, in their order; gzip when the name ends in ".gz".
+   Rank 0 alone opens the file, which appears whole or not at all. mine: this rank's error so far. Collective; agrees. */
+PoiseErr poiseFileSections(PoiseContext ctx, PoiseErr mine, const char *path, const void *header, size_t bytes, int n,
+                           const Section *section);
+
+/* ---- bytes that can be read at any place (source.c) -------------------------------------------------------------------- */
+
+typedef struct ByteSource { /* zero-initialise it */
+  PoiseErr (*read)(const struct ByteSource *, int64_t at, void *p, size_t bytes, size_t *got);
+  const char *name; /* for messages; borrowed */
+  int64_t size;     /* bytes there are; when compressed: more are impossible */
+  bool compressed;
+  int rank; /* which reads, for messages */
+  int fd;
+  void *gz;
+  const unsigned char *memory;
+} ByteSource;
+
+/* A file, plain or gzip (which is known by its content, and fast only when it is read forwards). Local, as all of these:
+   each rank has a source of its own. POISE_ERR_FILE names path, reason and any rank but 0. */
+PoiseErr poiseSourceOpen(PoiseContext ctx, const char *path, ByteSource *s);
+/* Bytes in memory, which are borrowed. */
+void poiseSourceMemory(const void *bytes, size_t n, const char *name, ByteSource *s);
+/* *got: fewer than asked for only at the end. */
+PoiseErr poiseSourceTry(const ByteSource *s, int64_t at, void *p, size_t bytes, size_t *got);
+/* All of them, or POISE_ERR_FORMAT: the file ends inside `what`. */
+PoiseErr poiseSourceRead(const ByteSource *s, int64_t at, void *p, size_t bytes, const char *what);
+void poiseSourceClose(ByteSource *s);
+
 typedef struct NumberLocale {
   void *old, *plain;
 } NumberLocale;

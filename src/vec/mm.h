@@ -58,6 +58,10 @@ void poiseMMRowsDestroy(PoiseContext ctx, MMRows *rows);
 /* Rank 0's items [start[r], start[r + 1]) of all go to `mine` of rank r, which expects n of them. Collective; agrees. */
 PoiseErr poiseMMDeal(PoiseContext ctx, const void *all, const int64_t *start, size_t item, void *mine, int64_t n);
 
+/* PoiseVecLoad and PoiseVecSave of this format. */
+PoiseErr poiseVecLoadMM(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x);
+PoiseErr poiseVecSaveMM(PoiseVec x, const char *path);
+
 /* ---- writing (mm_write.c) ------------------------------------------------------------------------------------------- */
 
 enum { MM_LINE = 2 * 21 + POISE_REAL_LENGTH };

@@ -64,7 +64,7 @@ static PoiseErr Load(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path,
   return DealVector(*x, *all);
 }
 
-PoiseErr PoiseVecLoad(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x)
+PoiseErr poiseVecLoadMM(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x)
 {
   double *all = NULL; /* on rank 0 */
   *x = NULL;
@@ -94,7 +94,7 @@ static PoiseErr NextEntry(void *from, char *text, int *length)
   return POISE_OK;
 }
 
-PoiseErr PoiseVecSave(PoiseVec x, const char *path)
+PoiseErr poiseVecSaveMM(PoiseVec x, const char *path)
 {
   char header[80];
   Cursor cursor = {.layout = x->layout};
