@@ -9,7 +9,7 @@
 enum { FILES = 8, PATH = 256 };
 
 static PoiseContext context;
-static Memory memory;
+static int64_t live; /* blocks of memory */
 static char folder[PATH], paths[FILES][2 * PATH];
 static int used;
 
@@ -27,14 +27,18 @@ PoiseContext FuzzContext(void)
   FILE *nowhere = fopen("/dev/null", "w");
   DEMAND(nowhere);
   PoiseSetOutput(context, nowhere);
-  memory = context->memory;
   return context;
+}
+
+void FuzzBegin(void)
+{
+  live = FuzzContext()->memory.live;
 }
 
 void FuzzNothingLeft(void)
 {
   DEMAND(context->objects == 0);
-  DEMAND(context->memory.live == memory.live);
+  DEMAND(context->memory.live == live);
 }
 
 static void RemoveFiles(void)
@@ -69,4 +73,44 @@ void FuzzWrite(const char *path, const void *data, size_t size)
   DEMAND(f);
   DEMAND(fwrite(data, 1, size, f) == size);
   DEMAND(!fclose(f));
+}
+
+static bool Same(const void *a, const void *b, int64_t n, size_t item)
+{
+  return !n || !memcmp(a, b, (size_t)n * item);
+}
+
+void FuzzMatrixStays(PoiseMat *A, const char *path)
+{
+  PoiseMat B;
+  PoiseInt M, N, P, Q;
+  int64_t *ptr[2], *col[2];
+  double *val[2];
+  DEMAND(!PoiseMatSave(*A, path));
+  DEMAND(!PoiseMatLoad(context, path, &B));
+  PoiseMatSizes(*A, &M, &N);
+  PoiseMatSizes(B, &P, &Q);
+  DEMAND(M == P && N == Q);
+  DEMAND(!PoiseMatCopyCSR(*A, &ptr[0], &col[0], &val[0]));
+  DEMAND(!PoiseMatCopyCSR(B, &ptr[1], &col[1], &val[1]));
+  DEMAND(Same(ptr[0], ptr[1], M + 1, sizeof(int64_t)));
+  DEMAND(Same(col[0], col[1], ptr[0][M], sizeof(int64_t)));
+  DEMAND(Same(val[0], val[1], ptr[0][M], sizeof(double)));
+  for (int k = 0; k < 2; k++) free(ptr[k]), free(col[k]), free(val[k]);
+  PoiseMatDestroy(A);
+  PoiseMatDestroy(&B);
+}
+
+void FuzzVectorStays(PoiseVec *x, const char *path)
+{
+  PoiseVec y;
+  const double *p, *q;
+  DEMAND(!PoiseVecSave(*x, path));
+  DEMAND(!PoiseVecLoad(context, POISE_DECIDE, POISE_DECIDE, path, &y));
+  DEMAND(PoiseVecSize(*x) == PoiseVecSize(y));
+  DEMAND(!PoiseVecGetRead(*x, &p) && !PoiseVecGetRead(y, &q));
+  DEMAND(Same(p, q, PoiseVecSize(y), sizeof(double)));
+  DEMAND(!PoiseVecRestore(*x, &p) && !PoiseVecRestore(y, &q));
+  PoiseVecDestroy(x);
+  PoiseVecDestroy(&y);
 }

@@ -7,7 +7,7 @@
 #ifndef POISE_FUZZ_H
 #define POISE_FUZZ_H
 
-#include "sys/sys.h"
+#include "mat/mat.h"
 
 #define FuzzOne LLVMFuzzerTestOneInput /* as libFuzzer calls it */
 int FuzzOne(const uint8_t *data, size_t size);
@@ -21,10 +21,15 @@ _Noreturn void FuzzBroken(const char *promise, const char *file, int line);
 
 /* One rank on the host; the same in every call. Nothing goes to a terminal. */
 PoiseContext FuzzContext(void);
-/* At the end of FuzzOne: the context holds what it held after FuzzContext. */
+/* Around what an input causes: in the end the context holds what it held. */
+void FuzzBegin(void);
 void FuzzNothingLeft(void);
 /* The path of a file of this process for scratch, kept until the process ends. */
 const char *FuzzFile(const char *name);
 void FuzzWrite(const char *path, const void *data, size_t size);
+
+/* Saved there and loaded again, it has the same sizes and bits. Destroys it. */
+void FuzzMatrixStays(PoiseMat *A, const char *path);
+void FuzzVectorStays(PoiseVec *x, const char *path);
 
 #endif

@@ -208,6 +208,7 @@ int FuzzOne(const uint8_t *data, size_t size)
   char *copy = calloc(size + 1, 1);
   Input in = {.init = {.prefix = "p_"}};
   DEMAND(copy);
+  FuzzBegin();
   if (size) memcpy(copy, data, size);
   Split(copy, &in);
   bool alike = !strstr(copy, "options_file") &&
