@@ -98,7 +98,7 @@ static PoiseErr ReadOffsets(Reader *r)
   OwnCSR *csr = &r->csr;
   TRY(poiseAllocArray(r->ctx, m + 1, sizeof(int64_t), "row offsets", &csr->ptr64));
   TRY(r->item.nz < 0 ? ReadDense(r, false) : ReadLengths(r));
-  if (csr->ptr64[m] > INT32_MAX) return POISE_OK;
+  if (csr->ptr64[m] > r->ctx->most_narrow) return POISE_OK;
   TRY(poiseAllocArray(r->ctx, m + 1, sizeof(int32_t), "row offsets", &csr->ptr32));
   for (int64_t i = 0; i <= m; i++) csr->ptr32[i] = (int32_t)csr->ptr64[i];
   poiseFree(r->ctx, &csr->ptr64);
