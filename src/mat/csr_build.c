@@ -375,6 +375,7 @@ PoiseErr poiseMatCreateOwnCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt
   Take(ctx, own->ptr32 ? (void *)own->ptr32 : (void *)own->ptr64, &c->ptr);
   Take(ctx, own->col32 ? (void *)own->col32 : (void *)own->col64, &c->col);
   Take(ctx, own->val, &c->val);
+  c->converted = NULL; /* nothing of a user's */
   *own = (OwnCSR){0};
   return POISE_OK;
 }

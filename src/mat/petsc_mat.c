@@ -188,16 +188,22 @@ static PoiseErr SortRows(Reader *r, int64_t longest)
   return e;
 }
 
+/* Memory that is filled at once need not be zeroed before, which takes longer than filling it. */
+static PoiseErr Reserve(PoiseContext ctx, int64_t n, size_t size, const char *what, void *p)
+{
+  return n ? poiseRealloc(ctx, (size_t)n * size, 0, what, p) : POISE_OK;
+}
+
 static PoiseErr ReadEntries(Reader *r)
 {
   const PetscItem *item = &r->item;
   OwnCSR *csr = &r->csr;
   int64_t nz = Ptr(r, r->rows->n), longest;
   if (item->N <= INT32_MAX)
-    TRY(poiseAllocArray(r->ctx, nz, sizeof(int32_t), "columns", &csr->col32));
+    TRY(Reserve(r->ctx, nz, sizeof(int32_t), "columns", &csr->col32));
   else
-    TRY(poiseAllocArray(r->ctx, nz, sizeof(int64_t), "columns", &csr->col64));
-  TRY(poiseAllocArray(r->ctx, nz, sizeof(double), "values", &csr->val));
+    TRY(Reserve(r->ctx, nz, sizeof(int64_t), "columns", &csr->col64));
+  TRY(Reserve(r->ctx, nz, sizeof(double), "values", &csr->val));
   if (item->nz < 0) return ReadDense(r, true);
   if (csr->col32)
     TRY(poisePetscInts32(r->s, item->width, ColumnByte(r, 0), nz, "columns", csr->col32));

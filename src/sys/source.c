@@ -80,6 +80,7 @@ static PoiseErr Inflate(ByteSource *s)
   s->fd = -1;
   s->read = Read_gzip;
   s->compressed = true;
+  s->threads = 1;
   s->size = s->size < INT64_MAX / DEFLATE ? s->size * DEFLATE : INT64_MAX;
   return POISE_OK;
 }
@@ -101,7 +102,7 @@ static PoiseErr Open(ByteSource *s)
 
 PoiseErr poiseSourceOpen(PoiseContext ctx, const char *path, ByteSource *s)
 {
-  *s = (ByteSource){.name = path, .rank = PoiseRank(ctx), .fd = -1};
+  *s = (ByteSource){.name = path, .rank = PoiseRank(ctx), .threads = ctx->device->threads, .fd = -1};
   PoiseErr e = Open(s);
   if (e) poiseSourceClose(s);
   return e;

@@ -213,7 +213,7 @@ void poiseFileAbort(PoiseContext ctx, OutFile *f);      /* nothing has happened;
 
 /* ---- all ranks' bytes to one file (sections.c) ------------------------------------------------------------------------ */
 
-enum { POISE_PIECE = 1 << 19 }; /* bytes that travel at once */
+enum { POISE_PIECE = 1 << 20 }; /* bytes that travel at once */
 
 typedef struct Section { /* what this rank has to say in one part of a file, a piece at a time */
   /* Puts at most POISE_PIECE bytes; *more: there are more to come. Called at least once. */
@@ -233,7 +233,8 @@ typedef struct ByteSource { /* zero-initialise it */
   const char *name; /* for messages; borrowed */
   int64_t size;     /* bytes there are; when compressed: more are impossible */
   bool compressed;
-  int rank; /* which reads, for messages */
+  int rank;    /* which reads, for messages */
+  int threads; /* that may read at once; 0: one */
   int fd;
   void *gz;
   const unsigned char *memory;

@@ -2,10 +2,12 @@
 /* PETSc's binary files: what objects there are, integers and doubles. Nothing in a file is believed before it is checked. */
 #include "petsc.h"
 
+#include "vec_host.h"
+
 enum {
   FIRST_KIND = 1211200, /* PETSc's class numbers of files lie in this range */
   LAST_KIND = 1211299,
-  READ_PIECE = 1 << 20, /* bytes that are swapped while they are in cache */
+  READ_PIECE = 1 << 20, /* bytes */
   STACK_PIECE = 4096    /* integers */
 };
 
@@ -57,17 +59,6 @@ char *poisePetscPutDoubles(char *p, const double *v, int64_t n)
   return p + 8 * n;
 }
 
-PoiseErr poisePetscDoubles(const ByteSource *s, int64_t at, int64_t n, const char *what, double *v)
-{
-  enum { PIECE = READ_PIECE / 8 };
-  for (int64_t k = 0; k < n; k += PIECE) {
-    int64_t count = n - k < PIECE ? n - k : PIECE;
-    TRY(poiseSourceRead(s, at + 8 * k, v + k, (size_t)count * 8, what));
-    SwapDoubles((char *)(v + k), (const char *)(v + k), count);
-  }
-  return POISE_OK;
-}
-
 PoiseErr poisePetscInts(const ByteSource *s, int width, int64_t at, int64_t n, const char *what, int64_t *v)
 {
   char piece[STACK_PIECE * 8];
@@ -79,29 +70,71 @@ PoiseErr poisePetscInts(const ByteSource *s, int width, int64_t at, int64_t n, c
   return POISE_OK;
 }
 
-static void Swap32(int32_t *v, int64_t n)
+/* ---- arrays, in pieces that are swapped while they are in cache, by as many threads as the source bears -------------- */
+
+typedef struct Array {
+  const ByteSource *s;
+  int64_t at, n, piece; /* piece: items */
+  const char *what;
+  int width;
+  void *v;
+} Array;
+
+static PoiseErr ReadDoubles(const Array *a, int64_t k, int64_t n)
 {
+  char *v = (char *)a->v + 8 * k;
+  TRY(poiseSourceRead(a->s, a->at + 8 * k, v, (size_t)n * 8, a->what));
+  SwapDoubles(v, v, n);
+  return POISE_OK;
+}
+
+static PoiseErr ReadInts32(const Array *a, int64_t k, int64_t n)
+{
+  int32_t *v = (int32_t *)a->v + k;
+  TRY(poiseSourceRead(a->s, a->at + 4 * k, v, (size_t)n * 4, a->what));
   for (int64_t i = 0; i < n; i++) {
     int32_t t = (int32_t)SWAP32((uint32_t)v[i]);
     v[i] = t < 0 ? -1 : t;
   }
+  return POISE_OK;
+}
+
+static PoiseErr NarrowInts(const Array *a, int64_t k, int64_t n)
+{
+  int64_t wide[STACK_PIECE];
+  int32_t *v = (int32_t *)a->v + k;
+  TRY(poisePetscInts(a->s, a->width, a->at + a->width * k, n, a->what, wide));
+  for (int64_t i = 0; i < n; i++) v[i] = wide[i] >= 0 && wide[i] <= INT32_MAX ? (int32_t)wide[i] : -1;
+  return POISE_OK;
+}
+
+static PoiseErr ReadArray(const Array *a, PoiseErr (*read)(const Array *, int64_t k, int64_t n))
+{
+  int64_t pieces = (a->n + a->piece - 1) / a->piece;
+  _Atomic int failed = 0;
+  const struct {
+    int threads;
+  } by = {a->s->threads > 1 ? a->s->threads : 1};
+  HOST_PARALLEL_FOR(&by, pieces)
+  for (int64_t p = 0; p < pieces; p++) {
+    int64_t k = p * a->piece, n = a->n - k < a->piece ? a->n - k : a->piece;
+    if (!failed && read(a, k, n)) failed = 1;
+  }
+  if (!failed) return POISE_OK;
+  for (int64_t k = 0; k < a->n; k += a->piece) /* again, to have the error in this thread */
+    TRY(read(a, k, a->n - k < a->piece ? a->n - k : a->piece));
+  return POISE_OK;
+}
+
+PoiseErr poisePetscDoubles(const ByteSource *s, int64_t at, int64_t n, const char *what, double *v)
+{
+  return ReadArray(&(Array){s, at, n, READ_PIECE / 8, what, 8, v}, ReadDoubles);
 }
 
 PoiseErr poisePetscInts32(const ByteSource *s, int width, int64_t at, int64_t n, const char *what, int32_t *v)
 {
-  enum { PIECE = READ_PIECE / 4 };
-  int64_t wide[STACK_PIECE], piece = width == 4 ? PIECE : STACK_PIECE;
-  for (int64_t k = 0; k < n; k += piece) {
-    int64_t count = n - k < piece ? n - k : piece;
-    if (width == 4) {
-      TRY(poiseSourceRead(s, at + 4 * k, v + k, (size_t)count * 4, what));
-      Swap32(v + k, count);
-    } else {
-      TRY(poisePetscInts(s, width, at + width * k, count, what, wide));
-      for (int64_t i = 0; i < count; i++) v[k + i] = wide[i] >= 0 && wide[i] <= INT32_MAX ? (int32_t)wide[i] : -1;
-    }
-  }
-  return POISE_OK;
+  if (width == 4) return ReadArray(&(Array){s, at, n, READ_PIECE / 4, what, 4, v}, ReadInts32);
+  return ReadArray(&(Array){s, at, n, STACK_PIECE, what, width, v}, NarrowInts);
 }
 
 /* ---- objects -------------------------------------------------------------------------------------------------------- */
