@@ -177,7 +177,7 @@ static void Seconds(PoiseContext ctx, double *start, double *seconds)
 static PoiseErr SolvePoise(Problem *p, const char *prefix, PoiseKSP ksp, Result *r)
 {
   const double *norms;
-  POISE_TRY(PoiseKSPSetOptionsPrefix(ksp, prefix));
+  POISE_TRY(PoiseKSPSetOptionsPrefix(ksp, *prefix ? prefix : NULL));
   POISE_TRY(PoiseKSPSetOperators(ksp, p->A, NULL));
   POISE_TRY(PoiseKSPKeepHistory(ksp, 1));
   POISE_TRY(PoiseKSPSetFromOptions(ksp));
@@ -211,7 +211,7 @@ static PoiseErr SolvePETSc(Problem *p, const char *prefix, KSP ksp, Result *r)
   KSPConvergedReason reason;
   KSPNormType norm;
   PetscInt its, count;
-  PETSC(KSPSetOptionsPrefix(ksp, prefix));
+  PETSC(KSPSetOptionsPrefix(ksp, *prefix ? prefix : NULL));
   PETSC(KSPSetOperators(ksp, p->petsc_A, p->petsc_A));
   PETSC(KSPSetFromOptions(ksp));
   PETSC(KSPSetResidualHistory(ksp, r->norms, (PetscInt)r->count, PETSC_TRUE));

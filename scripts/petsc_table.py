@@ -10,11 +10,12 @@ the folder where it has one, else A times ones. Rows are split alike. CG is for 
 
 What is compared: the norms of iterations 0 to 10, to 6 digits; who converges; the counts. Where something differs, an experiment
 tells rounding from error: textbook versions of the methods, which use neither library's solvers, are run with 10 orders of
-summation (bench/spread.c). A difference is due to rounding when these differ among themselves as much. For the rule for
-counts see judge_counts. Exit code 1 when a difference was not explained so, or a run failed.
+summation, and 100 if need be (bench/spread.c). A difference is due to rounding when these differ among themselves as much. For
+the rule for counts see judge_counts. Exit code 1 when a difference was not explained so, or a run failed.
 """
 import argparse
 import fnmatch
+import functools
 import os
 import platform
 import re
@@ -28,7 +29,7 @@ from solve_table import ROOT, Unexpected, read_index
 RTOL = 1e-8
 DIGITS = 1e-6    # two norms are equal when they differ by no more, relatively
 FIRST = 10       # iterations whose norms are compared
-ORDERS = 10      # of summation, in experiments
+ORDERS = [10, 100]  # of summation, in experiments; the latter when the former did not explain
 METHODS = {"cg": "CG", "bcgs": "BiCGSTAB", "gmres": "GMRES(30)"}
 LIMIT = {"cg": 2000, "bcgs": 1000, "gmres": 1000}
 PCS = {
@@ -37,6 +38,28 @@ PCS = {
     "ilu": ["-pc_type bjacobi", "-sub_pc_type ilu"],
     "icc": ["-pc_type bjacobi", "-sub_pc_type icc"],
 }
+EXPERIMENTS = {"icc-unshifted": PCS["icc"] + ["-sub_pc_factor_shift_type none"]}
+HEADER = """\
+# Beside PETSc
+
+Made by `scripts/compare_petsc.sh`: {versions} (as the system packages it); {machine}. Matrices as in `solve_table.md`.
+
+Both libraries solve the same systems in one process (`bench/petsc_solve.c`), with the same options: relative tolerance 1e-8 in the
+preconditioned norm, preconditioned from the left, x0 = 0; at most 2000 iterations of CG, 1000 of the others; b as the
+collection has it, else A times ones; `jacobi` with `-pc_jacobi_fixdiagonal` (PETSc's default); `ilu` and `icc` are
+`-pc_type bjacobi -sub_pc_type ilu` and `icc`, one block per rank. CG is run on symmetric matrices, also indefinite ones.
+
+Poise, PETSc: iterations, or why there are none (`refused`: no preconditioner, for want of a diagonal entry or of a pivot); two values
+are those of 1 and 4 ranks. Norms are equal when they agree to 6 digits, and compared up to iteration 10. Remarks begin
+with the number of ranks and tell what an experiment said of a difference; "textbook" is `bench/spread.c`, which
+sums in other orders: what its orders do not agree on is rounding. Poise's count is remarked on when it is above 1.1 times PETSc's, and
+in bold (to look at) when also above 1.1 times the textbook's largest, all of whose orders converge.
+
+`icc` shifts the diagonal where a pivot is not positive. PETSc takes the first shift of its bisection that works; Poise goes
+on, as PETSc does for `ilu`, to a smaller one. The norms then differ from the start, mostly to Poise's advantage; the experiment
+is to run both with `-sub_pc_factor_shift_type none`.
+
+"""
 MPI = {  # containers run as root and have fewer cores than ranks
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_mpi_yield_when_idle": "1",
@@ -45,7 +68,7 @@ MPI = {  # containers run as root and have fewer cores than ranks
 
 
 def solver_options(method, pc):
-    return [f"-ksp_type {method}", f"-ksp_max_it {LIMIT[method]}", f"-ksp_rtol {RTOL}"] + PCS[pc]
+    return [f"-ksp_type {method}", f"-ksp_max_it {LIMIT[method]}", f"-ksp_rtol {RTOL}"] + {**PCS, **EXPERIMENTS}[pc]
 
 
 def run(command, timeout):
@@ -104,38 +127,53 @@ def solves(args, files, ranks, cases):
 
 
 class Textbook:
-    """The same solve over orders of summation, made when first asked for."""
+    """The same solve over orders of summation, made when asked for."""
 
     def __init__(self, args, files, ranks, method, pc):
         options = " ".join(PCS[pc]).split() + (["-pc_bjacobi_blocks", str(ranks)] if pc in ("ilu", "icc") else [])
         self.command = [args.spread] + files + ["-method", method.replace("bcgs", "bicgstab"), "-norm", "preconditioned",
-                                                "-maxits", str(LIMIT[method]), "-rtol", str(RTOL), "-norms", str(FIRST),
-                                                "-orders", str(ORDERS)] + options
+                                                "-maxits", str(LIMIT[method]), "-rtol", str(RTOL)] + options
         self.timeout = args.timeout
-        self.lines = None
+        self.lines = {}
 
-    def read(self):
-        if self.lines is None:
-            self.lines = run(self.command, self.timeout).splitlines()
+    def read(self, orders):
+        if orders not in self.lines:
+            more = ["-orders", str(orders), "-norms", str(FIRST)]
+            self.lines[orders] = run(self.command + more, self.timeout).splitlines()
+        return self.lines[orders]
 
-    def counts(self):
+    def counts(self, orders):
         """Those of the orders that converged, sorted."""
-        self.read()
-        return sorted(int(word) for word in self.lines[0].split() if word != "no")
+        return sorted(int(word) for word in self.read(orders)[0].split() if word != "no")
 
     def differences(self):
+        """Of the norms of each iteration, over the orders: (largest - smallest) / largest."""
+        return [float(word) for word in self.read(ORDERS[0])[1].split()]
+
+
+def differences(self):
         """Of the norms of each iteration, over the orders: (largest - smallest) / largest."""
         self.read()
         return [float(word) for word in self.lines[1].split()]
 
 
-def judge_norms(poise, petsc, textbook):
-    """(iterations whose norms agree to 6 digits, all of the compared?, remark, explained)"""
-    compared = min(len(poise.norms), len(petsc.norms))
-    off = [abs(a - b) / max(abs(b), 1e-300) for a, b in zip(poise.norms, petsc.norms)]
+def differences(poise, petsc):
+    """Relative ones of the norms of each iteration."""
+    return [abs(a - b) / max(abs(b), 1e-300) for a, b in zip(poise.norms, petsc.norms)]
+
+
+def judge_norms(poise, petsc, textbook, unshifted):
+    """(iteration up to which norms agree to 6 digits, all of the compared?, remark, explained)"""
+    off = differences(poise, petsc)
+    compared = len(off)
     first = next((k for k in range(compared) if not off[k] <= DIGITS), None)
     if first is None:
         return compared - 1, True, "", True
+    if unshifted:  # icc, whose diagonals the two shift by different amounts
+        without = differences(*unshifted())
+        good = max(without, default=0) <= DIGITS
+        remark = "the shifts differ" + (f"; without, norms are equal up to {len(without) - 1}" if good else ", and more")
+        return first - 1, False, remark if good else f"**{remark}**", good
     own = textbook.differences()
     own += [1.0] * (compared - len(own))  # an order ended before
     worst = max(range(first, compared), key=lambda k: off[k] / max(own[k], 1e-300))
@@ -146,7 +184,7 @@ def judge_norms(poise, petsc, textbook):
 
 def judge_counts(poise, petsc, textbook):
     """Poise's count may be at most 1.1 times the largest of those of PETSc, which is one order of summation, and of the textbook's
-    orders; where PETSc converges, Poise has to, unless orders of the textbook fail as well."""
+    orders, and where PETSc converges, Poise has to; unless orders of the textbook fail as well."""
     if poise.refused() and petsc.refused():
         return "", True
     if poise.refused() or petsc.refused():
@@ -154,25 +192,27 @@ def judge_counts(poise, petsc, textbook):
         return f"**only {who} refuses: {(poise if poise.refused() else petsc).reason}**", False
     if poise.converged == petsc.converged and (not poise.converged or poise.its <= 1.1 * petsc.its):
         return "", True
-    counts = textbook.counts()
-    span = f"textbook {counts[0]}..{counts[-1]}" if counts else "textbook never"
-    if len(counts) < ORDERS and counts:
-        span += f", in {len(counts)} of {ORDERS} orders"
-    if poise.converged:
-        if not petsc.converged:
-            return f"only Poise converges (true residual {poise.true_residual}); {span}", True
-        good = poise.its <= 1.1 * max(counts, default=0)
+    for orders in ORDERS:
+        counts = textbook.counts(orders)
+        span = f"textbook {counts[0]} to {counts[-1]}" if counts else "textbook never"
+        span += f" in {len(counts)} of {orders} orders" if 0 < len(counts) < orders or orders != ORDERS[0] else ""
+        good = len(counts) < orders or (poise.converged and poise.its <= 1.1 * counts[-1])
+        if good or (poise.converged and not petsc.converged):
+            break
+    if poise.converged and petsc.converged:
         return (span if good else f"**more than 1.1 times; {span}**"), good
-    good = len(counts) < ORDERS
-    return (f"only PETSc converges (true residual {petsc.true_residual}); {span}"), good
+    if poise.converged:
+        return f"only Poise converges (true residual {poise.true_residual}); {span}", True
+    remark = f"only PETSc converges (true residual {petsc.true_residual}); {span}"
+    return (remark if good else f"**{remark}**"), good
 
 
 class Comparison:
     """One solve by both, judged."""
 
-    def __init__(self, case, ranks, poise, petsc, textbook):
+    def __init__(self, case, ranks, poise, petsc, textbook, unshifted):
         self.case, self.ranks, self.poise, self.petsc = case, ranks, poise, petsc
-        same, self.equal, remark, good = judge_norms(poise, petsc, textbook)
+        same, self.equal, remark, good = judge_norms(poise, petsc, textbook, unshifted)
         remark_counts, good_counts = judge_counts(poise, petsc, textbook)
         if poise.norms and petsc.norms and poise.norm_type != petsc.norm_type:
             remark_counts, good_counts = f"**{poise.norm_type} and {petsc.norm_type} norm**", False
@@ -214,7 +254,11 @@ def compare(args, name, symmetric):
     for ranks in args.ranks:
         results = solves(args, files, ranks, cases)
         for case in cases:
-            found.append(Comparison(case, ranks, *results[case], Textbook(args, files, ranks, *case)))
+            unshifted = None
+            if case[1] == "icc":
+                again = (case[0], "icc-unshifted")
+                unshifted = functools.partial(lambda n, c: solves(args, files, n, [c])[c], ranks, again)
+            found.append(Comparison(case, ranks, *results[case], Textbook(args, files, ranks, *case), unshifted))
     return found
 
 
@@ -292,8 +336,8 @@ def main():
                 bad += not comparison.good
             print(f"{name}: {sum(not c.good for c in found)} of {len(found)} to look at", file=sys.stderr)
     head = "| matrix | method | preconditioner | Poise | PETSc | norms equal up to iteration | remark |\n|---|---|---|---|---|---|---|"
-    write_whole(args.out, "\n".join([f"{versions()}; {machine()}.", "", *summary(totals), "", head, *lines, "",
-                                     f"{bad} differences to look at.", ""]))
+    write_whole(args.out, "\n".join([HEADER.format(versions=versions(), machine=machine()), *summary(totals), "",
+                                     f"{bad} differences to look at.", "", head, *lines, ""]))
     return 1 if bad else 0
 
 

@@ -32,6 +32,13 @@ test_packages()
   have clang-format-14 || echo clang-format-14
 }
 
+# And the comparison with PETSc.
+petsc_packages()
+{
+  have python3 || echo python3
+  { have pkg-config && pkg-config --exists PETSc; } || echo petsc-dev
+}
+
 # install_packages <name>...: quiet and without touching the network when there is none to install.
 install_packages()
 {
