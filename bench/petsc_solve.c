@@ -193,7 +193,7 @@ static PoiseErr SolvePoise(Problem *p, const char *prefix, PoiseKSP ksp, Result 
   PoiseInt count;
   POISE_TRY(PoiseKSPHistory(ksp, &count, &norms));
   if (count < r->count) r->count = count;
-  memcpy(r->norms, norms, (size_t)r->count * sizeof *norms);
+  for (PoiseInt k = 0; k < r->count; k++) r->norms[k] = norms[k];
   return POISE_OK;
 }
 
@@ -266,7 +266,7 @@ static PoiseErr PrintNumber(PoiseContext ctx, const char *name, const char *form
 static PoiseErr Print(PoiseContext ctx, const char *prefix, const Result *a, const Result *b)
 {
   char name[32];
-  int ok_a = a->count > 0, ok_b = b->count > 0;
+  int ok_a = a->norm[0] != 0, ok_b = b->norm[0] != 0; /* there was a solve */
   POISE_TRY(PoisePrintf(ctx, "solve %s\n%-14s | %-26s | PETSc\n", prefix, "", "Poise"));
   for (PoiseInt k = 0; k < a->count || k < b->count; k++) {
     snprintf(name, sizeof name, "norm %" PRId64, k);
@@ -334,19 +334,23 @@ static PoiseErr Run(PoiseContext ctx)
 }
 
 /* Poise starts MPI, and ends it at the exit of the process; PETSc leaves an MPI alone that it did not start. */
+static PoiseErr RunBoth(PoiseContext ctx, int *argc, char ***argv)
+{
+  PETSC(PetscInitialize(argc, argv, NULL, NULL));
+  PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  PoiseErr e = Run(ctx);
+  PetscFinalize();
+  return e;
+}
+
 int main(int argc, char **argv)
 {
   const PoiseInit init = {.help = "The same systems solved by Poise and by PETSc.", .options = options};
   PoiseContext ctx;
   PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (!err && PetscInitialize(&argc, &argv, NULL, NULL)) err = POISE_ERR_USER;
-  if (!err) {
-    PetscPushErrorHandler(PetscReturnErrorHandler, NULL);
-    err = Run(ctx);
-    if (err) fputs(PoiseErrorText(), stderr);
-    PetscFinalize();
-  }
+  if (err == POISE_OK) err = RunBoth(ctx, &argc, &argv);
+  if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
   PoiseErr end = PoiseFinalize(&ctx);
-  if (end) fputs(PoiseErrorText(), stderr);
-  return err || end;
+  if (end != POISE_OK) fputs(PoiseErrorText(), stderr);
+  return err != POISE_OK || end != POISE_OK;
 }
