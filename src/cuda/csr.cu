@@ -3,7 +3,11 @@
 #include "bulk.h"
 #include "cuda.h"
 
-enum { ROUND = 8, MOST_TILE = 64 * 1024 }; /* nonzeros a thread has under way; bytes of shared memory for a tile */
+enum {
+  ROUND = 8,
+  MOST_TILE = 64 * 1024,
+  RESIDENT = 1056
+}; /* nonzeros a thread has under way; bytes of shared memory for a tile; blocks on a GPU at once */
 
 __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 {
@@ -14,6 +18,8 @@ __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 template <int L> static __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
   __shared__ double sum[POISE_BLOCK];
+  LetFollow();
+  Ready();
   if (a.skip && *a.skip != 0) return;
   int64_t block = a.order ? a.order[blockIdx.x] : blockIdx.x, first = block * POISE_BLOCK;
   int lane = threadIdx.x % L;
@@ -72,16 +78,20 @@ __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile)
 }
 
 /*
+  early: the matrix does not change before this product, so it may be fetched before the kernel ahead has ended.
   The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per nonzero, 4 per offset,
   x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
   threads own neighbouring rows, so a stencil's gather of x is coalesced.
 */
-template <int L> static __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant__ CsrMultArgs a)
+template <int L>
+static __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant__ CsrMultArgs a, bool early)
 {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint64_t barrier;
   constexpr int R = THREADS / L;
-  if (a.skip && *a.skip != 0) return;
+  LetFollow();
+  if (!early) Ready();
+  if (!early && a.skip && *a.skip != 0) return;
   int64_t block = a.order ? a.order[blockIdx.x] : blockIdx.x, first = block * R,
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t start = Offset(a.A, first) & ~(int64_t)3, end = Offset(a.A, last), stop = (end + 3) & ~(int64_t)3;
@@ -99,8 +109,10 @@ template <int L> static __global__ void __launch_bounds__(THREADS) CsrTile(const
   int64_t i = first + threadIdx.x / L;
   int lane = threadIdx.x % L, k = 0, kend = 0;
   if (i < last) k = (int)(Offset(a.A, i) - start) + lane, kend = (int)(Offset(a.A, i + 1) - start);
+  if (early) Ready();
   __syncthreads();
   if (bulk) BulkWait(&barrier);
+  if (early && a.skip && *a.skip != 0) return;
   double s = 0;
   for (; k < kend; k += ROUND * L) {
     double x[ROUND];
@@ -144,8 +156,7 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s)
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
 {
-  CsrMult<L><<<(unsigned)a->nblock, THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  return Follow(dev, CsrMult<L>, (unsigned)a->nblock, THREADS, 0, *a);
 }
 
 template <int L> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
@@ -154,8 +165,9 @@ template <int L> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
   if (bytes > 48 * 1024)
     TRY(poiseCudaCheck(cudaFuncSetAttribute(CsrTile<L>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
                        "shared memory of csr_mult"));
-  CsrTile<L><<<(unsigned)a->nblock, THREADS, bytes, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  bool early =
+      poiseCudaCaptures(dev) && a->nblock <= RESIDENT; /* more of them hide it, and skipped ones would fetch in vain */
+  return Follow(dev, CsrTile<L>, (unsigned)a->nblock, THREADS, bytes, *a, early);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)

@@ -25,6 +25,7 @@ extern "C" { /* so that the names keep their prefix in an archive; kernels are s
 cudaStream_t poiseCudaStream(Device *dev);
 double *poiseCudaPieces(Device *dev); /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
 bool poiseCudaHasBulk(Device *dev);   /* bulk copies to shared memory: compute capability 9.0 */
+bool poiseCudaCaptures(Device *dev);  /* the loop of a solver is being captured: matrices stay as they are */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
 }
@@ -46,10 +47,10 @@ template <int COMBINE> __device__ __forceinline__ double WarpReduce(double v)
   return v;
 }
 
-/* N sums over the block at once, in a fixed order; the results are valid in thread 0. */
-template <int N, int COMBINE> __device__ __forceinline__ void BlockReduce(double (&v)[N])
+/* N sums over the block of T threads at once, in a fixed order; the results are valid in the first warp. 0 is neutral. */
+template <int N, int COMBINE, int T = THREADS> __device__ __forceinline__ void BlockReduce(double (&v)[N])
 {
-  __shared__ double part[N][WARPS];
+  __shared__ double part[N][T / 32];
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
   for (int k = 0; k < N; k++) {
@@ -57,12 +58,43 @@ template <int N, int COMBINE> __device__ __forceinline__ void BlockReduce(double
     if (lane == 0) part[k][warp] = v[k];
   }
   __syncthreads();
-  if (threadIdx.x == 0)
-    for (int k = 0; k < N; k++) {
-      v[k] = part[k][0];
-      for (int w = 1; w < WARPS; w++) v[k] = Join<COMBINE>(v[k], part[k][w]);
-    }
+  if (warp == 0)
+    for (int k = 0; k < N; k++) v[k] = WarpReduce<COMBINE>(lane < T / 32 ? part[k][lane] : 0);
   __syncthreads();
+}
+
+/* ---- kernels that follow each other without a gap --------------------------------------------------------------------------- */
+
+/* A kernel launched by Follow may start before the one before it has ended: first of all it lets its own follower start, and it
+   reads nothing that changes until Ready, which all its threads call. (Nothing to do before compute capability 9.0.) */
+__device__ __forceinline__ void Ready()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void LetFollow()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+template <typename... Args>
+static PoiseErr Follow(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared, Args... args)
+{
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute follow = {};
+  follow.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  follow.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = grid;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared;
+  config.stream = poiseCudaStream(dev);
+  config.attrs = &follow;
+  config.numAttrs = poiseCudaHasBulk(dev);
+  return poiseCudaCheck(cudaLaunchKernelEx(&config, kernel, args...), "launching a kernel");
 }
 
 /* The dots of a block's finished rows y[], which this thread holds ROWS of. */

@@ -14,6 +14,7 @@ typedef struct Cuda {
   int64_t recorded;
   int capability; /* major */
   double *pieces;
+  bool captures;
 } Cuda;
 
 cudaStream_t poiseCudaStream(Device *dev)
@@ -29,6 +30,11 @@ double *poiseCudaPieces(Device *dev)
 bool poiseCudaHasBulk(Device *dev)
 {
   return ((Cuda *)dev->data)->capability >= 9;
+}
+
+bool poiseCudaCaptures(Device *dev)
+{
+  return ((Cuda *)dev->data)->captures;
 }
 
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
@@ -115,11 +121,6 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
   return poiseCudaCheck(cudaMemcpyAsync(dst, src, bytes, kinds[kind], poiseCudaStream(dev)), "copying");
 }
 
-/* What this device lacks: poiseLaunch names it. */
-#define poiseCuda_sweep     NULL
-#define poiseCuda_factor    NULL
-#define poiseCuda_dominance NULL
-
 static const KernelFn kernels[KERNEL_COUNT] = {
 #define KERNEL(name, Args) poiseCuda_##name,
 #include "../sys/kernels.def"
@@ -155,13 +156,16 @@ static PoiseErr Wait(Device *dev, int64_t event)
 
 static PoiseErr CaptureBegin(Device *dev)
 {
-  return poiseCudaCheck(cudaStreamBeginCapture(poiseCudaStream(dev), cudaStreamCaptureModeThreadLocal),
-                        "beginning a capture");
+  TRY(poiseCudaCheck(cudaStreamBeginCapture(poiseCudaStream(dev), cudaStreamCaptureModeThreadLocal),
+                     "beginning a capture"));
+  ((Cuda *)dev->data)->captures = true;
+  return POISE_OK;
 }
 
 static PoiseErr CaptureEnd(Device *dev, Graph **graph)
 {
   cudaGraph_t captured = NULL;
+  ((Cuda *)dev->data)->captures = false;
   *graph = NULL;
   TRY(poiseCudaCheck(cudaStreamEndCapture(poiseCudaStream(dev), &captured), "ending a capture"));
   PoiseErr e = poiseAlloc(dev->ctx, sizeof **graph, "graph", graph);
@@ -187,7 +191,8 @@ static void GraphFree(Device *dev, Graph **graph)
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda", false, kernels, poiseCudaCsrRows, Create, Destroy,      Alloc,      Free,   AllocPinned, FreePinned, Copy,
-    Launch, Sync,  NULL,    Record,           Wait,   CaptureBegin, CaptureEnd, Replay, GraphFree,
+    "cuda", false,  kernels,     poiseCudaCsrRows, true,       Create, Destroy,
+    Alloc,  Free,   AllocPinned, FreePinned,       Copy,       Launch, Sync,
+    NULL,   Record, Wait,        CaptureBegin,     CaptureEnd, Replay, GraphFree,
 };
 }

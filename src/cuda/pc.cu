@@ -30,6 +30,8 @@ static __global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
 /* y = D x by rows: 8 b bytes per row, x and y once. */
 static __global__ void __launch_bounds__(THREADS) BlockApply(const __grid_constant__ BlockApplyArgs a)
 {
+  LetFollow();
+  Ready();
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
   double y[ROWS];
@@ -62,6 +64,5 @@ extern "C" PoiseErr poiseCuda_invert_blocks(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_block_apply(Device *dev, const void *args)
 {
   const BlockApplyArgs *a = (const BlockApplyArgs *)args;
-  if (a->n) BlockApply<<<(unsigned)POISE_NBLOCKS(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  return a->n ? Follow(dev, BlockApply, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }

@@ -11,6 +11,8 @@ static unsigned Grid(int64_t n)
 static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
 {
   __shared__ double part[POISE_MAX_BATCH][WARPS];
+  LetFollow();
+  Ready();
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
   double y[ROWS];
@@ -36,6 +38,8 @@ static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ M
 static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyArgs a)
 {
   __shared__ double c[POISE_MAX_BATCH];
+  LetFollow();
+  Ready();
   if (a.skip && *a.skip != 0) return;
   if ((int)threadIdx.x < a.k) c[threadIdx.x] = a.sign * (a.a ? a.a[threadIdx.x] : a.value[threadIdx.x]);
   __syncthreads();
@@ -57,6 +61,8 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
 
 static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__ ReduceArgs a)
 {
+  LetFollow();
+  Ready();
   if (a.skip && *a.skip != 0) return;
   const double *p = a.partial + blockIdx.x * a.stride;
   double s[1] = {0};
@@ -85,22 +91,19 @@ static __global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
 extern "C" PoiseErr poiseCuda_mdot(Device *dev, const void *args)
 {
   const MdotArgs *a = (const MdotArgs *)args;
-  if (a->n && a->k) Mdot<<<(unsigned)POISE_NBLOCKS(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  return a->n && a->k ? Follow(dev, Mdot, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
 {
   const MaxpyArgs *a = (const MaxpyArgs *)args;
-  if (a->n) Maxpy<<<(unsigned)POISE_NBLOCKS(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  return a->n ? Follow(dev, Maxpy, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_reduce(Device *dev, const void *args)
 {
   const ReduceArgs *a = (const ReduceArgs *)args;
-  if (a->nsum) Reduce<<<(unsigned)a->nsum, THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  return a->nsum ? Follow(dev, Reduce, (unsigned)a->nsum, THREADS, 0, *a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_gather(Device *dev, const void *args)

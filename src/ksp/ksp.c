@@ -287,20 +287,19 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   ksp->stride = poiseMatPartials(ksp->A) > ksp->nblock ? poiseMatPartials(ksp->A) : ksp->nblock;
   ksp->array_size = ksp->type->array ? ksp->type->array(ksp) : 0;
   for (ksp->ring = 64; ksp->ring < 4 * most;) ksp->ring *= 2;
-  TRY(poiseBufferCreate(dev, POISE_SLOTS * sizeof(double), "solver scalars", &ksp->slot_buffer));
+  size_t status = (size_t)(POISE_SLOTS + ksp->ring);
+  TRY(poiseBufferCreate(dev, status * sizeof(double), "solver scalars", &ksp->slot_buffer));
   TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
   TRY(poiseBufferCreate(dev, (size_t)(ksp->array_size + POISE_MAX_BATCH) * sizeof(double), "solver array",
                         &ksp->array_buffer));
   TRY(poiseBufferCreate(dev, (size_t)(PARTIALS * ksp->stride + POISE_MAX_BATCH * ksp->nblock) * sizeof(double),
                         "solver partial sums", &ksp->partial_buffer));
-  TRY(dev->ops->alloc_pinned(dev, (size_t)(2 * (POISE_SLOTS + POISE_COMM_WIDTH) + ksp->ring) * sizeof(double),
-                             "residual norms", &pinned));
+  TRY(dev->ops->alloc_pinned(dev, 2 * (status + POISE_COMM_WIDTH) * sizeof(double), "residual norms", &pinned));
   ksp->pinned = pinned;
   ksp->status[0] = ksp->pinned;
-  ksp->status[1] = ksp->pinned + POISE_SLOTS;
-  ksp->staged = ksp->pinned + 2 * POISE_SLOTS;
+  ksp->status[1] = ksp->pinned + status;
+  ksp->staged = ksp->pinned + 2 * status;
   ksp->summed = ksp->staged + POISE_COMM_WIDTH;
-  ksp->norms = ksp->summed + POISE_COMM_WIDTH;
   ksp->nwork = ksp->type->vectors(ksp);
   TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
   return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);

@@ -81,12 +81,13 @@ struct PoiseKSP_s {
   double **v;        /* device pointers of work */
   PoiseVec residual; /* b - A x, where it is monitored */
   Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
-  double *slots, *array, *partials, *stage; /* device pointers */
+  double *slots, *array, *partials, *stage; /* device pointers; behind the slots the ring of norms */
   int64_t array_size;                       /* behind the method's array: the null space's coefficients */
   int64_t nblock;                           /* partials of a phase */
   int64_t stride;                           /* room for those of whatever leaves most */
-  /* host-visible: two copies of the slots, what sums over ranks receive and send, the ring of norms */
-  double *pinned, *status[2], *staged, *summed, *norms;
+  /* host-visible: two copies of the slots and the ring of norms behind them, what sums over ranks receive and send */
+  double *pinned, *status[2], *staged, *summed;
+  const double *norms; /* the ring in the latest copy */
   Convergence conv;
   Graph *graph;
   Captured captured;

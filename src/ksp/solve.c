@@ -303,7 +303,7 @@ static void Step(PoiseKSP ksp)
 
 static PoiseErr CopySlots(PoiseKSP ksp, double *status)
 {
-  return poiseDeviceCopy(Dev(ksp), status, ksp->slots, POISE_SLOTS * sizeof(double), COPY_TO_HOST);
+  return poiseDeviceCopy(Dev(ksp), status, ksp->slots, ksp->slot_buffer.bytes, COPY_TO_HOST);
 }
 
 static PoiseErr FetchSlots(PoiseKSP ksp)
@@ -342,6 +342,7 @@ static PoiseErr FetchIteration(PoiseKSP ksp)
 static bool Look(PoiseKSP ksp, const double *status)
 {
   memcpy(ksp->final, status, sizeof ksp->final);
+  ksp->norms = status + POISE_SLOTS;
   bool done = status[SLOT_DONE] != 0;
   ksp->its = (PoiseInt)(done ? status[SLOT_ITS_FINAL] : fmax(status[SLOT_ITS], status[SLOT_ITS_ODD]));
   ksp->reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
@@ -455,7 +456,7 @@ static PoiseErr Prepare(PoiseKSP ksp)
   double *slots;
   TRY(poiseMatReady(ksp->A));
   TRY(poiseBufferWrite(&ksp->slot_buffer, HOST, &slots));
-  memset(slots, 0, POISE_SLOTS * sizeof(double));
+  memset(slots, 0, ksp->slot_buffer.bytes);
   slots[SLOT_RTOL] = ksp->options.rtol;
   slots[SLOT_ATOL] = ksp->options.atol;
   slots[SLOT_DTOL] = ksp->options.dtol;
@@ -463,14 +464,14 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(poiseBufferUpdate(&ksp->slot_buffer, DEVICE, &ksp->slots));
   TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
-  TRY(poiseBufferWrite(&ksp->array_buffer, DEVICE, &ksp->array)); /* NULL when it has no entries */
+  TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array)); /* zeros at first, as methods may fetch all of it */
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   for (int k = 0; k < ksp->A->nnull; k++) TRY(poiseVecUpdate(ksp->A->null[k], &ksp->null[k]));
   ksp->pointwise = ksp->pc->type->pointwise && !LeftNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
   ksp->parity = ksp->cycle_at = ksp->npending = ksp->next_partial = 0;
-  ksp->conv = (Convergence){.history = ksp->norms,
+  ksp->conv = (Convergence){.history = ksp->slots + POISE_SLOTS,
                             .mask = ksp->ring - 1,
                             .test = !ksp->test,
                             .none = ksp->norm == POISE_KSP_NORM_NONE && !ksp->test};

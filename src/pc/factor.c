@@ -71,6 +71,7 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
                   .replace = f->shift_type == INBLOCKS ? f->shift_amount : 0};
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
   TRY(poiseTriangularLevels(&f->triangular, 0, &a.levels));
+  TRY(poiseTriangularWork(&f->triangular, &a.work));
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
   TRY(poiseBufferWrite(&f->lu, DEVICE, &a.lu));
   TRY(poiseBufferWrite(&f->d, DEVICE, &a.d));

@@ -62,6 +62,7 @@ typedef struct Triangular {
   int64_t n;
   Buffer begin, diag, end, col;
   Buffer start[2], first[2], last[2]; /* levels of forward and backward sweeps */
+  Buffer work;                        /* where the device asks for it */
   int64_t count[2], groups, nz;       /* nz: entries of the block */
 } Triangular;
 
@@ -71,6 +72,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess);
 /* The kernels' view of them on a side. */
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
+PoiseErr poiseTriangularWork(Triangular *t, double **work);
 /* Launch a sweep from what the caller has set in a: all but t and levels. */
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */

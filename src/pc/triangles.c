@@ -11,6 +11,7 @@ void poiseTriangularDestroy(Triangular *t)
   poiseBufferDestroy(&t->diag);
   poiseBufferDestroy(&t->end);
   poiseBufferDestroy(&t->col);
+  poiseBufferDestroy(&t->work);
   for (int k = 0; k < 2; k++) {
     poiseBufferDestroy(&t->start[k]);
     poiseBufferDestroy(&t->first[k]);
@@ -83,7 +84,7 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view)
 {
   Csr *c = &pc->P->csr;
-  *view = (Triangles){.n = t->n, .wide = t->wide};
+  *view = (Triangles){.n = t->n, .nz = t->nz, .wide = t->wide};
   TRY(poiseBufferRead(t->own ? &t->col : &c->col, side, &view->col));
   TRY(poiseBufferRead(&t->diag, side, &view->diag));
   TRY(poiseBufferRead(t->begin.dev ? &t->begin : &c->ptr, side, &view->begin));
@@ -102,6 +103,7 @@ enum {
 typedef struct Plan { /* while levels are found */
   Triangles t;
   bool guess;
+  int longest;    /* most rows of a group */
   int32_t *group; /* groups + 1 first rows, ascending */
   int32_t *level; /* of rows */
   int64_t groups;
@@ -124,7 +126,7 @@ static void FindGroups(Plan *p)
 {
   p->groups = 0;
   for (int64_t i = 0; i < p->t.n; i++)
-    if (i == 0 || i - p->group[p->groups - 1] == LONGEST || !Chained(&p->t, i)) p->group[p->groups++] = (int32_t)i;
+    if (i == 0 || i - p->group[p->groups - 1] == p->longest || !Chained(&p->t, i)) p->group[p->groups++] = (int32_t)i;
   p->group[p->groups] = (int32_t)p->t.n;
 }
 
@@ -192,7 +194,8 @@ static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, 
 
 static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess)
 {
-  Plan p = {.guess = guess};
+  bool single = pc->ctx->device->ops->single_rows; /* which keep old values until all are done: nothing to hold back */
+  Plan p = {.guess = guess && !single, .longest = single ? 1 : LONGEST};
   TRY(poiseTriangularView(pc, t, HOST, &p.t));
   TRY(poiseAllocArray(pc->ctx, p.t.n + 1, sizeof(int32_t), "groups of rows", &p.group));
   PoiseErr e = poiseAllocArray(pc->ctx, p.t.n, sizeof(int32_t), "levels of rows", &p.level);
@@ -207,6 +210,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
 {
   Triangles view;
   Levels levels;
+  double *work;
   if (t->pattern == pc->P->pattern && t->given == pc->given) return POISE_OK;
   if (!pc->P->type->stored)
     FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
@@ -219,6 +223,11 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
   TRY(BuildLevels(pc, t, guess));
   TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
   for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
+  if (pc->ctx->device->ops->single_rows) {
+    size_t bytes = ((size_t)t->n + 1) * sizeof(double);
+    TRY(poiseBufferCreate(pc->ctx->device, bytes, "new values of a sweep", &t->work));
+    TRY(poiseTriangularWork(t, &work));
+  }
   t->pattern = pc->P->pattern;
   t->given = pc->given;
   t->built++;
@@ -231,6 +240,11 @@ PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels)
   TRY(poiseBufferRead(&t->start[backward], DEVICE, &levels->start));
   TRY(poiseBufferRead(&t->first[backward], DEVICE, &levels->first));
   return poiseBufferRead(&t->last[backward], DEVICE, &levels->last);
+}
+
+PoiseErr poiseTriangularWork(Triangular *t, double **work)
+{
+  return t->work.dev ? poiseBufferWrite(&t->work, DEVICE, work) : POISE_OK;
 }
 
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
@@ -253,6 +267,7 @@ double poiseTriangularBytes(const Triangular *t)
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a)
 {
   TRY(poiseTriangularView(pc, t, DEVICE, &a->t));
+  TRY(poiseTriangularWork(t, &a->work));
   TRY(poiseTriangularLevels(t, a->backward, &a->levels));
   return poiseLaunch(pc->ctx->device, KERNEL_sweep, a, sizeof *a);
 }

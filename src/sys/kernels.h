@@ -92,7 +92,7 @@ enum {
 };
 
 typedef struct {   /* how convergence is decided, beside the tolerances in their slots */
-  double *history; /* ring of 2^k norms that the host can read; never NULL */
+  double *history; /* ring of 2^k norms; never NULL */
   int64_t mask;    /* 2^k - 1 */
   int test;        /* 0: the host decides (only NaN, breakdown and maxits end the loop here) */
   int none;        /* 1: no norm, run maxits iterations */
@@ -234,7 +234,7 @@ typedef struct { /* y_block = D_block x_block for n = rows, b x b column-major b
 /* The strict triangles of the square block of owned columns inside a rank's CSR: entries [begin_i, diag_i) and (diag_i, end_i) of
    row i, columns ascending. Offsets are int64 if wide, else int32. */
 typedef struct {
-  int64_t n;
+  int64_t n, nz; /* nz: entries of the block */
   int wide;
   const void *begin, *diag, *end;
   const int32_t *col;
@@ -262,7 +262,7 @@ typedef struct {
   int parts, backward;
   double keep, scale;
   const double *val, *d, *x, *skip;
-  double *y;
+  double *y, *work; /* work: n + 1 doubles, where the device asks for single_rows */
   Fuse fuse;
 } SweepArgs;
 
@@ -278,8 +278,8 @@ typedef struct {
   int symmetric, positive, relative;
   double shift, zero, replace;
   const double *a;
-  double *lu, *d;
-  double *refused; /* the first row whose pivot was refused, or -1; and that pivot */
+  double *lu, *d, *work; /* work: as for a sweep */
+  double *refused;       /* the first row whose pivot was refused, or -1; and that pivot */
 } FactorArgs;
 
 typedef struct { /* *lack = the largest of floor and sum of |a_ij|, j != i, - a_ii over the rows: what dominance lacks */
