@@ -158,8 +158,8 @@ def differences(self):
 
 
 def differences(poise, petsc):
-    """Relative ones of the norms of each iteration."""
-    return [abs(a - b) / max(abs(b), 1e-300) for a, b in zip(poise.norms, petsc.norms)]
+    """Of the norms of each iteration, measured as Textbook.differences."""
+    return [abs(a - b) / max(a, b, 1e-300) for a, b in zip(poise.norms, petsc.norms)]
 
 
 def judge_norms(poise, petsc, textbook, unshifted):
