@@ -166,7 +166,7 @@ static int64_t CG(System *a, double *r, const Options *o)
     Precondition(a, r, z);
     double next = Dot(a, r, z), norm = Note(a, k, sqrt(a->left ? Dot(a, z, z) : Dot(a, r, r)));
     if (!k) norm0 = norm;
-    if (!(norm - norm == 0) || next < 0) break;
+    if (!(norm - norm == 0) || (k && (next < 0) != (rz < 0))) break;
     if (norm <= o->rtol * norm0) {
       its = k;
       break;

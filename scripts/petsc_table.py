@@ -202,7 +202,7 @@ def judge_counts(poise, petsc, textbook):
         counts = textbook.counts(orders)
         span = f"textbook {counts[0]} to {counts[-1]}" if counts else "textbook never"
         span += f" in {len(counts)} of {orders} orders" if 0 < len(counts) < orders or orders != ORDERS[0] else ""
-        good = len(counts) < orders or (poise.converged and poise.its <= 1.1 * counts[-1])
+        good = 0 < len(counts) < orders or (poise.converged and counts and poise.its <= 1.1 * counts[-1])
         if good or (poise.converged and not petsc.converged):
             break
     if poise.converged and petsc.converged:
