@@ -11,6 +11,7 @@
 #include "ksp/bicgstab_phases.h"
 #include "ksp/gmres_phases.h"
 #include "ksp/minres_phases.h"
+#include "ksp/prcg_phases.h"
 #include "ksp/preonly_phases.h"
 #include "ksp/stationary_phases.h"
 

@@ -147,6 +147,9 @@ static const Case cases[] = {
     {"cg", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED, 0},
     {"cg", POISE_PC_LEFT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
     {"cg", POISE_PC_LEFT, POISE_KSP_NORM_NATURAL, 0},
+    {"prcg", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED, 0},
+    {"prcg", POISE_PC_LEFT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
+    {"prcg", POISE_PC_LEFT, POISE_KSP_NORM_NATURAL, 0},
     {"bicgstab", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED, 0},
     {"bcgs", POISE_PC_RIGHT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
     {"gmres", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED, 30},
@@ -160,6 +163,17 @@ static const Case cases[] = {
 enum { CASES = sizeof cases / sizeof *cases, CASES_WITH_NORM = CASES - 3 };
 static const char *const pcs[] = {"none", "jacobi", "pbjacobi"};
 
+static bool IsCG(const char *type)
+{
+  return !strcmp(type, "cg") || !strcmp(type, "prcg");
+}
+
+/* prcg takes diagonal preconditioners only. */
+static const char *Fitting(const char *type, const char *pc)
+{
+  return !strcmp(type, "prcg") && !strcmp(pc, "pbjacobi") ? "jacobi" : pc;
+}
+
 static PoiseErr Configure(PoiseKSP ksp, const Case *c, const char *pc_type)
 {
   PoisePC pc;
@@ -168,18 +182,19 @@ static PoiseErr Configure(PoiseKSP ksp, const Case *c, const char *pc_type)
   POISE_TRY(PoiseKSPSetNormType(ksp, c->norm));
   if (c->restart) POISE_TRY(PoiseKSPGMRESSetRestart(ksp, c->restart));
   POISE_TRY(PoiseKSPGetPC(ksp, &pc));
-  return PoisePCSetType(pc, pc_type);
+  return PoisePCSetType(pc, Fitting(c->type, pc_type));
 }
 
 /* Many ranks on few cores are slow: on several each case, and on many every other one, goes with one preconditioner. */
 static bool Chosen(PoiseContext ctx, int i, int j)
 {
+  if (Fitting(cases[i].type, pcs[j]) != pcs[j]) return false;
   return PoiseSize(ctx) == 1 || (j == i % 3 && (PoiseSize(ctx) <= 4 || i % 2 == 0));
 }
 
 static const Grid *GridFor(const Case *c)
 {
-  return strcmp(c->type, "cg") ? &small_convection : &small_spd;
+  return IsCG(c->type) ? &small_spd : &small_convection;
 }
 
 /* ---- the textbook ------------------------------------------------------------------------------------------------- */
@@ -352,7 +367,7 @@ static double BookHistory(const Book *k, const Case *c, const double *b, const d
   Multiply(k->M, r0, f);
   if (c->norm == POISE_KSP_NORM_UNPRECONDITIONED) memcpy(fb, b, sizeof fb);
   if (!k->left) memcpy(f, r0, sizeof f);
-  if (!strcmp(c->type, "cg"))
+  if (IsCG(c->type))
     BookCG(k, r0, c->norm, norm, its);
   else if (!strcmp(c->type, "gmres"))
     BookGMRES(k, f, c->restart, norm, its);
@@ -413,7 +428,7 @@ static void TestTextbook(PoiseContext ctx)
     for (int j = 0; j < 3; j++) {
       if (!Chosen(ctx, i, j)) continue;
       CompareCase(ctx, GridFor(&cases[i]), NULL, &cases[i], pcs[j]);
-      if (strcmp(cases[i].type, "cg")) CompareCase(ctx, &small_spd, NULL, &cases[i], pcs[j]);
+      if (!IsCG(cases[i].type)) CompareCase(ctx, &small_spd, NULL, &cases[i], pcs[j]);
     }
 }
 
@@ -484,7 +499,7 @@ static PoiseErr Sweep(PoiseContext ctx, void *arg)
       System s;
       if (!Chosen(ctx, i, j)) continue;
       Watch w = {.write = PoiseRank(ctx) == 0};
-      if (!OpenSystem(ctx, GridMatrix(ctx, &grids[strcmp(cases[i].type, "cg") != 0]), &s)) return POISE_ERR_USER;
+      if (!OpenSystem(ctx, GridMatrix(ctx, &grids[!IsCG(cases[i].type)]), &s)) return POISE_ERR_USER;
       POISE_TRY(PoiseKSPSetFromOptions(s.ksp));
       POISE_TRY(Configure(s.ksp, &cases[i], pcs[j]));
       for (int k = 0; k < MAX_MAXITS; k++) {
@@ -1663,7 +1678,26 @@ static void TestMemoryAgain(PoiseContext ctx)
   CloseSystem(&s);
 }
 
+/* prcg says what it does not take. */
+static void TestRefused(PoiseContext ctx)
+{
+  System s;
+  PoisePC pc;
+  if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+  CHECK_OK(PoiseKSPSetType(s.ksp, "prcg"));
+  CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+  CHECK_OK(PoisePCSetType(pc, "pbjacobi"));
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, "not pbjacobi");
+  CHECK_OK(PoisePCSetType(pc, "jacobi"));
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL));
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, "null space");
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CloseSystem(&s);
+}
+
 static const Test tests[] = {
+    {"refused", TestRefused, 0},
     {"textbook", TestTextbook, 0},
     {"two_matrices", TestTwoMatrices, 0},
     {"bits", TestBits, TEST_SERIAL | TEST_HOST_ONLY}, /* starts the ranks and devices that it compares */

@@ -55,6 +55,8 @@ POISE_API PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp);
 POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 /*
   "cg"          A and M symmetric positive definite
+  "prcg"        the same in one pass over the vectors, for a diagonal M (Chen & Carson 2020): faster where vectors or
+                latency count; on hard problems it may take some per cent more iterations
   "bicgstab"    (also "bcgs") any A
   "gmres"       any A; "fgmres": M may change from one application to the next, preconditioned from the right
   "minres"      A symmetric, M symmetric positive definite

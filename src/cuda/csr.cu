@@ -3,7 +3,11 @@
 #include "bulk.h"
 #include "cuda.h"
 
-enum { ROUND = 8, MOST_TILE = 64 * 1024 }; /* nonzeros a thread has under way; bytes of shared memory for a tile */
+enum {
+  ROUND = 8,
+  MOST_TILE = 64 * 1024,
+  RESIDENT = 1056
+}; /* nonzeros a thread has under way; bytes of shared memory for a tile; blocks on a GPU at once */
 
 __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 {
@@ -161,7 +165,9 @@ template <int L> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
   if (bytes > 48 * 1024)
     TRY(poiseCudaCheck(cudaFuncSetAttribute(CsrTile<L>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
                        "shared memory of csr_mult"));
-  return Follow(dev, CsrTile<L>, (unsigned)a->nblock, THREADS, bytes, *a, poiseCudaCaptures(dev));
+  bool early =
+      poiseCudaCaptures(dev) && a->nblock <= RESIDENT; /* more of them hide it, and skipped ones would fetch in vain */
+  return Follow(dev, CsrTile<L>, (unsigned)a->nblock, THREADS, bytes, *a, early);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)

@@ -7,6 +7,7 @@
 #include "../ksp/bicgstab_phases.h"
 #include "../ksp/gmres_phases.h"
 #include "../ksp/minres_phases.h"
+#include "../ksp/prcg_phases.h"
 #include "../ksp/preonly_phases.h"
 #include "../ksp/stationary_phases.h"
 
@@ -44,14 +45,6 @@ template <int T> __device__ __forceinline__ void Load(const PhaseArgs &a, Prolog
   __syncthreads();
 }
 
-/* Bring what element i will read near, while the prologue runs. */
-__device__ __forceinline__ void Touch(const PhaseArgs &a, int64_t i)
-{
-#pragma unroll
-  for (int k = 0; k < POISE_MAX_VECS; k++)
-    if (a.in[k] && i < a.n) asm volatile("{\n .reg .f64 v;\n ld.global.f64 v, [%0];\n}" ::"l"(a.in[k] + i) : "memory");
-}
-
 /* The first warp: put the sums into the slots (the first block publishes them) and run the prologue. */
 template <Begin BEGIN, bool DECIDES> __device__ __forceinline__ void Prepare(const PhaseArgs &a, Prologue &p)
 {
@@ -81,7 +74,6 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   __shared__ Prologue p;
   LetFollow();
   Load<T>(a, p);
-  if (T == MANY) Touch(a, (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x);
   if (threadIdx.x < 32) Prepare<BEGIN, DECIDES>(a, p);
   __syncthreads();
   if (!p.go || a.n == 0) return;

@@ -5,12 +5,9 @@
   Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: q, r, d, r (update);
   r, d, p, x, x, p (direction); p, q (product): 12. A preconditioner of another kind adds z and its own.
 */
-#include "ksp.h"
-#include "cg_phases.h"
+#include "cg.h"
 
-enum { X, R, P, Q, Z };
-
-static int Vectors_CG(PoiseKSP ksp)
+int poiseCGVectors(PoiseKSP ksp)
 {
   (void)ksp;
   return 5;
@@ -26,7 +23,7 @@ static void ApplyPC(PoiseKSP ksp, int rz)
   poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
 }
 
-static void Start_CG(PoiseKSP ksp, PoiseVec b)
+void poiseCGStart(PoiseKSP ksp, PoiseVec b)
 {
   double **v = ksp->v;
   Fuse f = {0};
@@ -68,7 +65,7 @@ static void Iterate_CG(PoiseKSP ksp, int j)
 const KSPType poiseKSPType_cg = {
     .name = "cg",
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
-    .vectors = Vectors_CG,
-    .start = Start_CG,
+    .vectors = poiseCGVectors,
+    .start = poiseCGStart,
     .iterate = Iterate_CG,
 };

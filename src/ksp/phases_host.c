@@ -6,6 +6,7 @@
 #include "bicgstab_phases.h"
 #include "gmres_phases.h"
 #include "minres_phases.h"
+#include "prcg_phases.h"
 #include "preonly_phases.h"
 #include "stationary_phases.h"
 
