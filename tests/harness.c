@@ -154,7 +154,8 @@ static bool FailOne(PoiseContext ctx, int rank, int n, PoiseErr (*body)(PoiseCon
     CHECK_ERR(e, fails ? POISE_ERR_MEMORY : POISE_ERR_REMOTE, fails ? "" : PoiseErrorString(POISE_ERR_MEMORY));
   }
   if (!CHECK_OK(PoiseMax(ctx, 1, &fired))) return false;
-  bool good = CHECK(!fired || e) && CHECK_INT(live, ctx->memory.live) && CHECK_INT(objects, ctx->objects);
+  bool good = CHECK(!fired || e) && CHECK_INT(live, ctx->memory.live) && CHECK_INT(objects, ctx->objects) &&
+              CHECK_INT(0, ctx->self ? ctx->self->objects : 0);
   double bad = !good;
   if (!good) Record(__FILE__, __LINE__, "when allocation %d of rank %d failed", n, rank);
   return CHECK_OK(PoiseMax(ctx, 1, &bad)) && fired && !bad;
@@ -293,6 +294,7 @@ static bool Wanted(const Test *t, const Selection *s, const char *device, int ra
 {
   if (s->test && strcmp(s->test, t->name)) return false;
   if ((t->flags & TEST_SERIAL) && ranks > 1) return false;
+  if ((t->flags & TEST_HOST_KERNELS) && !strcmp(device, "cuda")) return false;
   return !(t->flags & TEST_HOST_ONLY) || !strcmp(device, "host");
 }
 

@@ -18,8 +18,9 @@
 typedef void (*TestFn)(PoiseContext ctx);
 
 enum {
-  TEST_SERIAL = 1,   /* only on one rank */
-  TEST_HOST_ONLY = 2 /* only on device host */
+  TEST_SERIAL = 1,      /* only on one rank */
+  TEST_HOST_ONLY = 2,   /* only on device host */
+  TEST_HOST_KERNELS = 4 /* only on devices that run the host's kernels: cuda lacks some that the test needs */
 };
 
 typedef struct {

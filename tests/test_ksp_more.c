@@ -324,27 +324,18 @@ static void TestMinres(PoiseContext ctx)
   }
 }
 
-/* A preconditioner that differs from step to step, in place of a user's. */
+/* A preconditioner that differs from step to step. */
 typedef struct Changing {
   int applied;
   PoiseVec m;
 } Changing;
 
-static PoiseErr ApplyChanging(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+static PoiseErr ApplyChanging(void *arg, PoiseVec r, PoiseVec z)
 {
-  Changing *c = pc->data;
-  (void)skip, (void)fuse;
+  Changing *c = arg;
   TRY(PoiseVecPointwiseMult(z, c->m, r));
   return PoiseVecScale(z, DenseFactor(c->applied++));
 }
-
-static PoiseErr SetUpChanging(PoisePC pc)
-{
-  ((Changing *)pc->data)->applied = 0;
-  return POISE_OK;
-}
-
-static const PCType changing_type = {.name = "changing", .eager = true, .setup = SetUpChanging, .apply = ApplyChanging};
 
 static void TestFgmresChanging(PoiseContext ctx)
 {
@@ -362,12 +353,9 @@ static void TestFgmresChanging(PoiseContext ctx)
     CHECK_OK(PoiseMatGetDiagonal(p.P, c.m));
     CHECK_OK(PoiseVecReciprocal(c.m));
     CHECK_OK(PoiseKSPGetPC(p.ksp, &pc));
-    const PCType *none = pc->type;
-    pc->type = &changing_type;
-    pc->data = &c;
+    c.applied = 0;
+    CHECK_OK(PoisePCSetShell(pc, &(PoiseShellPC){.apply = ApplyChanging}, &c));
     CheckHistory(&p, norms, "fgmres and a changing preconditioner");
-    pc->type = none;
-    pc->data = NULL;
     PoiseVecDestroy(&c.m);
     Close(&p);
   }

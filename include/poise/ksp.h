@@ -124,6 +124,24 @@ POISE_API PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *
 typedef PoiseErr (*PoiseConvergenceTest)(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg);
 POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg);
 
+/*
+  Solvers inside preconditioners. What they do not converge to is used as far as it goes; a method outside that is not flexible
+  (fgmres is) wants preonly inside. They are set up with the preconditioner and again when they have been changed.
+
+  "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the prefix of the PC and
+  "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes
+  of the matrix's block size) on a rank, if more than 1, are POISE_ERR_SIZE.
+*/
+/* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. -pc_bjacobi_blocks */
+POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
+/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. -pc_bjacobi_local_blocks */
+POISE_API PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths);
+/* This rank's solvers, lent until the blocks, the type or the rows of the matrix change; how many, and how many there are on lower
+   ranks (each may be NULL). The matrix must be set. */
+POISE_API PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, PoiseKSP **ksp);
+/* "ksp": one solver on all ranks; options have the prefix of the PC and "ksp_". Lent. Default: gmres. */
+POISE_API PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp);
+
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
 /* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a solve. */
 POISE_API PoiseErr PoiseKSPView(PoiseKSP ksp);

@@ -18,6 +18,11 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
   that a rank owns (on several ranks this is block Jacobi with one block per rank):
   "ilu", "icc"  incomplete LU and Cholesky factors without fill (level 0); icc reads the upper triangle of a symmetric pattern
   "sor"         sweeps of successive over-relaxation, by default one forward and one backward (SSOR)
+and, for the whole matrix,
+  "lu"          dense factors with partial pivoting, for small systems (-pc_lu_max_size)
+  "shell"       the user's own, see PoisePCSetShell
+  "bjacobi"     a solver in each of any number of blocks; or small dense blocks. See ksp.h
+  "ksp"         a solver on all ranks, see ksp.h
   -pc_type
 */
 POISE_API PoiseErr PoisePCSetType(PoisePC pc, const char *type);
@@ -31,6 +36,18 @@ POISE_API PoiseErr PoisePCSetFromOptions(PoisePC pc);
    entry, a singular block, or a zero pivot, is POISE_ERR_NUMERIC naming the row. */
 POISE_API PoiseErr PoisePCSetUp(PoisePC pc);
 POISE_API PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z); /* z = M^-1 r */
+
+/*
+  z = M^-1 r by a user's function, with vectors of P's rows; setup, which may be NULL, is called when P is new or has changed
+  and M is to be built. arg is borrowed. Each is called on all ranks, and may itself call collective functions, solves too; an
+  error on one rank ends the call or the solve on all, but must not keep that rank from what is collective in the function.
+  Makes pc one of type shell.
+*/
+typedef struct PoiseShellPC {
+  PoiseErr (*apply)(void *arg, PoiseVec r, PoiseVec z);
+  PoiseErr (*setup)(void *arg, PoiseMat P);
+} PoiseShellPC;
+POISE_API PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg);
 POISE_API PoiseErr PoisePCView(PoisePC pc);
 
 #ifdef __cplusplus

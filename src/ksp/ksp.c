@@ -355,7 +355,7 @@ static const char *WhyEager(PoiseKSP ksp)
   if (!ksp->ctx->device->ops->replay) return "the host runs at once";
   if (PoiseSize(ksp->ctx) > 1) return "ranks exchange through the host";
   if (ksp->A->type->eager) return "the matrix calls back to the host";
-  if (ksp->pc->type->eager) return "the preconditioner calls back to the host";
+  if (poisePCEager(ksp->pc)) return "the preconditioner calls back to the host";
   if (ksp->test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
   if (ksp->options.replay == 0) return "-ksp_replay 0";
@@ -374,25 +374,71 @@ static PoiseErr Check(PoiseKSP ksp)
   return POISE_OK;
 }
 
-PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
+/* What can be found wrong without work. */
+static PoiseErr Choose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 {
-  PoisePCSide side = POISE_PC_LEFT;
-  PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
   TRY(PoiseAgree(ksp->ctx, Check(ksp)));
-  TRY(ChooseNorm(ksp, &side, &norm));
+  return ChooseNorm(ksp, side, norm);
+}
+
+static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
+{
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
   TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
-  poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
   bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual);
   if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
+  if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
+  TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || ksp->held));
   ksp->eager = WhyEager(ksp);
-  PoiseErr e = ksp->layout ? POISE_OK : poiseKSPAllocate(ksp);
-  if (!e && !(ksp->options.reuse && ksp->pc->built)) e = PoisePCSetUp(ksp->pc);
-  if (!e && ksp->type->setup) e = ksp->type->setup(ksp);
+  return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
+}
+
+PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
+{
+  PoisePCSide side = POISE_PC_LEFT;
+  PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
+  TRY(Choose(ksp, &side, &norm));
+  poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
+  PoiseErr e = SetUp(ksp, side, norm);
   poiseLogEnd(ksp->ctx, EVENT_KSPSetUp, 0, 0);
   return e;
+}
+
+/* ---- inside a preconditioner ---------------------------------------------------------------------------------------- */
+
+/* Is z = M^-1 r all that a solve amounts to? */
+static bool IsDirect(PoiseKSP ksp)
+{
+  const KSPOptions *o = &ksp->options;
+  return ksp->type == &poiseKSPType_preonly && !ksp->test && !o->converged_reason && !o->view;
+}
+
+PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep)
+{
+  PoisePCSide side;
+  ksp->held = keep;
+  if (ksp->options.guess_nonzero)
+    FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
+  if (!IsDirect(ksp)) return PoiseKSPSetUp(ksp);
+  if (!keep) TRY(Choose(ksp, &side, &ksp->norm));
+  TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || keep));
+  ksp->reason = POISE_CONVERGED_ITS; /* the answer of every solve */
+  ksp->its = 1;
+  return POISE_OK;
+}
+
+bool poiseKSPAppliesEagerly(PoiseKSP ksp)
+{
+  return !IsDirect(ksp) || poisePCEager(ksp->pc);
+}
+
+PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  if (IsDirect(ksp)) return poisePCApplyFuse(ksp->pc, r, z, skip, fuse);
+  TRY(PoiseKSPSolve(ksp, r, z));
+  return poiseVecFuse(z, skip, fuse);
 }
 
 /* ---- solve ---------------------------------------------------------------------------------------------------------- */

@@ -71,6 +71,7 @@ struct PoiseKSP_s {
   PoiseConvergenceTest test;
   void *test_arg;
   const char *eager; /* why the loop is not replayed; NULL: it is */
+  bool held;         /* by a preconditioner that this solver is inside of and that is kept: so is this one's */
 
   /* set up for these sizes */
   Layout *layout;
@@ -153,6 +154,17 @@ void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);          /* the solut
 PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t);     /* t = the solution + M^-1 u */
 /* Keep a failure of this rank. */
 void poiseKSPFailed(PoiseKSP ksp, PoiseErr e);
+
+/* ---- solvers inside preconditioners (ksp.c) -------------------------------------------------------------------------- */
+
+/* Set up what poiseKSPApply needs, which is no more than the preconditioner when the method is preonly; keep: as of
+   poisePCPrepare. */
+PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep);
+/* z = what the solver makes of A z = r from a zero guess, then the dots of z; with preonly an application of the preconditioner,
+   else a solve. One that does not converge is no error (but see PoiseKSPSetErrorIfNotConverged): z is what it has. All
+   ranks must call, whatever failed on some. */
+PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+bool poiseKSPAppliesEagerly(PoiseKSP ksp); /* so that a loop around it cannot be replayed? */
 
 /* ---- between ksp.c, solve.c and monitor.c ----------------------------------------------------------------------------- */
 

@@ -77,10 +77,14 @@ static bool LeftNullSpace(PoiseKSP ksp)
   return ksp->A->nnull && ksp->side == POISE_PC_LEFT;
 }
 
+/* As with a product, when the preconditioner may work on the host. b is no work vector: nobody writes it behind its back. */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
-  bool remove = LeftNullSpace(ksp);
+  bool remove = LeftNullSpace(ksp), eager = poisePCEager(ksp->pc);
+  double *p;
+  if (eager && r != ksp->b) poiseKSPFailed(ksp, poiseVecUpdate(r, &p));
   poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));
+  if (eager) poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
   if (remove) RemoveNullSpace(ksp, z, f);
 }
 

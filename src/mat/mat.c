@@ -248,10 +248,7 @@ static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseV
     p.in[1] = p.out[0];
     TRY(poiseLaunch(dev, KERNEL_phase, &p, sizeof p));
   }
-  if (!fuse || !fuse->ndot) return POISE_OK;
-  MaxpyArgs m = {.n = A->rows->n, .fuse = *fuse, .skip = skip};
-  TRY(poiseVecUpdate(y, &m.y));
-  return poiseLaunch(dev, KERNEL_maxpy, &m, sizeof m);
+  return poiseVecFuse(y, skip, fuse);
 }
 
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,

@@ -86,7 +86,14 @@ struct PoiseMat_s {
   PoiseVec work; /* of y's layout, for composing; made on first need */
   char *prefix;
   int block_size;
+  PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
 };
+
+/* The number that a message gives to local row i. */
+static inline long long poiseMatRow(const PoiseMat A, int64_t i)
+{
+  return (long long)(A->origin + A->rows->begin + i);
+}
 
 PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                              PoiseMat *A);

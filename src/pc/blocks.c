@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inverse diagonal blocks: set-up, application, and the host's kernels for both. */
-#include "../vec/vec_host.h"
-#include "block_inverse.h"
+#include "blocks_host.h"
 #include "pc.h"
 
 void poiseBlocksDestroy(Blocks *k)
@@ -40,7 +39,7 @@ PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *k, int b, bool fix)
   TRY(LAUNCH(pc->ctx->device, invert_blocks, InvertBlocksArgs, .nblock = k->n / b, .b = b, .fix = fix, .d = d, .bad = out));
   TRY(poiseBufferRead(&k->bad, HOST, &bad));
   if (*bad < 0) return POISE_OK;
-  long long row = (long long)pc->P->rows->begin + (long long)*bad * b;
+  long long row = poiseMatRow(pc->P, (int64_t)*bad * b);
   if (b == 1) FAIL(POISE_ERR_NUMERIC, "the diagonal entry of row %lld is zero, missing or not finite", row);
   FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", row, row + b - 1);
 }
@@ -73,13 +72,11 @@ PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)
 
 static void ApplyRows(const BlockApplyArgs *a, int64_t begin, int64_t end)
 {
-  int b = a->b;
-  for (int64_t i = begin; i < end; i++) {
-    int64_t block = i / b, r = i % b;
-    const double *d = a->d + block * b * b + r, *x = a->x + block * b;
-    double s = 0;
-    for (int j = 0; j < b; j++) s += d[j * b] * x[j];
-    a->y[i] = s;
+  int64_t b = a->b;
+  for (int64_t i = begin, first = begin - begin % b; i < end; first += b) {
+    int64_t last = first + b < end ? first + b : end;
+    poiseHostBlockRows(a->d + first * b, b, a->x + first, a->y + first, i - first, last - first);
+    i = last;
   }
 }
 

@@ -130,6 +130,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   PCOptions o = {{0}};
   TRY(PoiseOptionsRead(pc->ctx, pc->prefix, options, &o));
   if (o.type[0]) TRY(PoisePCSetType(pc, o.type));
+  pc->configured++;
   if (pc->type->options) {
     TRY(PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
     pc->state = 0;
@@ -138,19 +139,65 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   return POISE_OK;
 }
 
-PoiseErr PoisePCSetUp(PoisePC pc)
+PoiseErr poisePCCheckStored(PoisePC pc)
 {
-  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
-  TRY(PoiseAgree(pc->ctx, poiseMatCheckUsable(pc->P)));
-  if (pc->state == pc->P->state && pc->pattern == pc->P->pattern) return POISE_OK;
-  poiseLogBegin(pc->ctx, EVENT_PCSetUp);
+  if (!pc->P->type->stored)
+    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
+         pc->type->name, pc->P->type->name);
+  return POISE_OK;
+}
+
+bool poisePCEager(PoisePC pc)
+{
+  return pc->type->eager && pc->type->eager(pc);
+}
+
+PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH])
+{
+  int n = snprintf(prefix, POISE_OPTION_LENGTH, "%s%s", pc->prefix ? pc->prefix : "", inner);
+  if (n >= POISE_OPTION_LENGTH) FAIL(POISE_ERR_ARG, "an option prefix of %d characters is too long", n);
+  return POISE_OK;
+}
+
+void poisePCInside(PoisePC pc, int64_t inside)
+{
+  if (inside == pc->inside) return;
+  pc->inside = inside;
+  pc->generation++;
+  pc->builds++;
+}
+
+static PoiseErr Ready(PoisePC pc, bool keep)
+{
+  return pc->type->ready ? PoiseAgree(pc->ctx, pc->type->ready(pc, keep)) : POISE_OK;
+}
+
+static PoiseErr Build(PoisePC pc)
+{
   PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
-  poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);
+  if (!e) e = Ready(pc, false);
   pc->state = e ? 0 : pc->P->state;
   pc->built = !e && !pc->type->live;
   pc->builds++;
   pc->pattern = pc->P->pattern;
   return e;
+}
+
+PoiseErr poisePCPrepare(PoisePC pc, bool keep)
+{
+  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
+  keep = keep && pc->built;
+  if (!keep) TRY(PoiseAgree(pc->ctx, poiseMatCheckUsable(pc->P)));
+  if (keep || (pc->state == pc->P->state && pc->pattern == pc->P->pattern)) return Ready(pc, keep);
+  poiseLogBegin(pc->ctx, EVENT_PCSetUp);
+  PoiseErr e = Build(pc);
+  poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);
+  return e;
+}
+
+PoiseErr PoisePCSetUp(PoisePC pc)
+{
+  return poisePCPrepare(pc, false);
 }
 
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)

@@ -11,8 +11,11 @@ typedef struct PCType {
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
-  bool eager;                 /* calls back to the host: a solver's loop cannot be replayed */
+  bool (*eager)(PoisePC);     /* does it call back to the host, so that a solver's loop cannot be replayed? NULL: never */
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
+  /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep: theirs are kept too,
+     see poisePCPrepare. Local failures are agreed upon by pc.c. NULL: none. */
+  PoiseErr (*ready)(PoisePC, bool keep);
   /* z = M^-1 r and dots of z; enqueued. */
   PoiseErr (*apply)(PoisePC, PoiseVec r, PoiseVec z, const double *skip, const Fuse *);
   /* M^-1 as a diagonal, on the device (NULL: the identity), for solvers that apply it inside their vector phases; NULL here
@@ -34,10 +37,21 @@ struct PoisePC_s {
   bool built;             /* there is an M of P's layout, be it an old one */
   int64_t generation;     /* counts rebuilds that move arrays or change what is enqueued */
   int64_t builds;         /* counts all */
+  int64_t inside;         /* the generations of the preconditioners inside */
+  int64_t configured;     /* counts calls of SetFromOptions */
   char *prefix;
 };
 
+/* PoisePCSetUp; keep: an M that has been built stays, whatever became of P. */
+PoiseErr poisePCPrepare(PoisePC pc, bool keep);
+/* For ready: the sum of the generations of what is inside; when it changes, so does pc's. */
+void poisePCInside(PoisePC pc, int64_t inside);
+bool poisePCEager(PoisePC pc);
+/* The prefix of the options of what is inside. */
+PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+
+PoiseErr poisePCCheckStored(PoisePC pc); /* has P entries, as a shell has not? */
 
 /* ---- blocks.c: inverse diagonal blocks, shared by jacobi (b = 1) and pbjacobi ----------------------------------------- */
 
@@ -51,6 +65,21 @@ typedef struct Blocks {
 PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *blocks, int b, bool fix);
 PoiseErr poiseBlocksApply(PoisePC pc, Blocks *blocks, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 void poiseBlocksDestroy(Blocks *blocks);
+
+/* ---- supervariables.c: inverse diagonal blocks of the sizes that the pattern suggests, for bjacobi --------------------- */
+
+typedef struct Supervariables {
+  int64_t given, pattern; /* of the matrix it was found for; 0: none */
+  int most;               /* rows of a block that were allowed */
+  int64_t n, count, largest, entries;
+  Buffer start, at, inverse, bad;
+} Supervariables;
+
+PoiseErr poiseSupervariablesSetup(PoisePC pc, Supervariables *s, int most); /* local; most <= 32 */
+PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, PoiseVec z, const double *skip,
+                                  const Fuse *fuse);
+PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s); /* collective */
+void poiseSupervariablesDestroy(Supervariables *s);
 
 /* ---- triangles.c: sweeps over the triangles of the block that a rank owns, for ilu, icc and sor ------------------------ */
 

@@ -70,7 +70,7 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
     while (k < last && col[k] < i) k++;
     if (k == last || col[k] != i)
       FAIL(POISE_ERR_NUMERIC, "row %lld has no diagonal entry, which preconditioner %s needs: store it, if need be as 0",
-           (long long)(pc->P->rows->begin + i), pc->type->name);
+           poiseMatRow(pc->P, i), pc->type->name);
     SetOffset(c, diag, i, k);
     while (k < last && col[k] < c->nloc) k++;
     t->nz += k - first;
@@ -212,9 +212,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
   Levels levels;
   double *work;
   if (t->pattern == pc->P->pattern && t->given == pc->given) return POISE_OK;
-  if (!pc->P->type->stored)
-    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
-         pc->type->name, pc->P->type->name);
+  TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
   poiseTriangularDestroy(t);
   pc->generation++;

@@ -37,10 +37,24 @@ PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *arra
   return POISE_OK;
 }
 
+void poiseBufferWindow(Device *dev, size_t bytes, const char *what, Buffer *b)
+{
+  PoiseOwn own = dev->ops->is_host ? POISE_BORROW : POISE_COPY;
+  *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own = own, .window = true};
+}
+
+void poiseBufferPoint(Buffer *b, void *device)
+{
+  bool is_host = b->dev->ops->is_host;
+  *(is_host ? &b->host : &b->device) = device;
+  b->host_valid = is_host;
+  b->device_valid = !is_host;
+}
+
 void poiseBufferDestroy(Buffer *b)
 {
   if (!b->dev) return;
-  if (b->device) b->dev->ops->free(b->dev, b->device);
+  if (b->device && !b->window) b->dev->ops->free(b->dev, b->device);
   if (b->own == POISE_COPY) poiseFree(b->dev->ctx, &b->host);
   if (b->own == POISE_ADOPT) free(b->host);
   *b = (Buffer){0};

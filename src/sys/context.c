@@ -80,6 +80,25 @@ static PoiseErr Register(PoiseContext ctx)
 
 /* ---- life --------------------------------------------------------------------------------------------------------- */
 
+static void DestroySelf(PoiseContext ctx)
+{
+  if (!ctx->self) return;
+  poiseReduceDestroy(ctx->self);
+  poiseCommDestroy(&ctx->self->comm);
+  poiseFree(ctx, &ctx->self);
+}
+
+/* Made with the context and not on first need, so that asking for it cannot fail, on some ranks only. */
+static PoiseErr CreateSelf(PoiseContext ctx)
+{
+  if (ctx->comm->size == 1) return POISE_OK;
+  TRY(poiseAlloc(ctx, sizeof *ctx->self, "context of one rank", &ctx->self));
+  *ctx->self = (struct PoiseContext_s){
+      .options = ctx->options, .log = ctx->log, .device = ctx->device, .out = ctx->out, .home = ctx};
+  TRY(poiseCommCreateSelf(ctx->self, &ctx->self->comm));
+  return poiseReduceCreate(ctx->self);
+}
+
 /* What each rank has of its own, once it has a communicator and options. */
 static PoiseErr FillRank(PoiseContext ctx)
 {
@@ -90,11 +109,13 @@ static PoiseErr FillRank(PoiseContext ctx)
   TRY(poiseLogCreate(ctx, &ctx->log));
   TRY(poiseDeviceCreate(ctx, poiseOptionsChoice(table, "device", system.device), &ctx->device));
   ctx->device->threads = threads > 1 ? threads : 1;
-  return poiseReduceCreate(ctx);
+  TRY(poiseReduceCreate(ctx));
+  return CreateSelf(ctx);
 }
 
 static void EmptyRank(PoiseContext ctx)
 {
+  DestroySelf(ctx);
   poiseReduceDestroy(ctx);
   if (ctx->device) poiseDeviceDestroy(&ctx->device);
   if (ctx->log) poiseLogDestroy(&ctx->log);
@@ -144,8 +165,8 @@ PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseCo
 
 static PoiseErr NoObjects(PoiseContext ctx, const char *when)
 {
-  if (ctx->objects)
-    FAIL(POISE_ERR_STATE, "%lld objects of the context are not destroyed %s", (long long)ctx->objects, when);
+  int64_t objects = ctx->objects + (ctx->self ? ctx->self->objects : 0);
+  if (objects) FAIL(POISE_ERR_STATE, "%lld objects of the context are not destroyed %s", (long long)objects, when);
   return POISE_OK;
 }
 
@@ -175,6 +196,7 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   PoiseContext c = *ctx;
   if (!c) return POISE_OK;
   if (c->parent) FAIL(POISE_ERR_STATE, "PoiseRun finalises the contexts that it makes");
+  if (c->home) FAIL(POISE_ERR_STATE, "the context of one rank goes with the one that it belongs to");
   TRY(PoiseAgree(c, NoObjects(c, "at PoiseFinalize")));
   PoiseErr e = Report(c);
   Empty(c);
@@ -279,7 +301,7 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   Team *team = NULL;
   if (!ctx || !body) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "body" : "context");
   TRY(ReadSystem(ctx, &system));
-  if (system.ranks == 1 || ctx->parent) return body(ctx, arg);
+  if (system.ranks == 1 || ctx->parent || ctx->home) return body(ctx, arg);
   if (ctx->comm->size > 1)
     FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) inside %d MPI ranks", (int)system.ranks, ctx->comm->size);
   PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, &team, body, arg);
@@ -336,10 +358,11 @@ void PoiseSetOutput(PoiseContext ctx, FILE *out)
 
 PoiseErr PoisePrintf(PoiseContext ctx, const char *format, ...)
 {
+  PoiseContext home = poiseContextHome(ctx);
   va_list args;
-  if (ctx->comm->rank) return POISE_OK;
+  if (home->comm->rank) return POISE_OK;
   va_start(args, format);
-  int n = vfprintf(ctx->out, format, args);
+  int n = vfprintf(home->out, format, args);
   va_end(args);
   if (n < 0) FAIL(POISE_ERR_FILE, "the context's output cannot be written");
   return POISE_OK;

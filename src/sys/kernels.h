@@ -231,6 +231,42 @@ typedef struct { /* y_block = D_block x_block for n = rows, b x b column-major b
   Fuse fuse;
 } BlockApplyArgs;
 
+/* The diagonal blocks of rows start[k] .. start[k + 1), at most 32, inverted: block k < nblock, column-major, at d + at[k]. *bad =
+   the first block that is singular or not finite, or -1. */
+typedef struct {
+  CsrView A;
+  int64_t nblock;
+  const int32_t *start;
+  const int64_t *at;
+  double *d, *bad;
+} InvertSupervariablesArgs;
+
+typedef struct { /* y_block = D_block x_block for these n = start[nblock] rows, then dots of y */
+  int64_t n, nblock;
+  const int32_t *start;
+  const int64_t *at;
+  const double *d, *x, *skip;
+  double *y;
+  Fuse fuse;
+} ApplySupervariablesArgs;
+
+/* P A = L U in place, A n x n, dense, row-major: rows k and pivot[k] >= k were exchanged in step k, L's diagonal is 1. refused: the
+   first step whose largest pivot was at most zero or not finite, or -1; and that pivot. */
+typedef struct {
+  int64_t n;
+  double zero, *a;
+  int32_t *pivot;
+  double *refused;
+} LuFactorArgs;
+
+typedef struct { /* y = rows [begin, begin + m) of A^-1 x by these factors, then dots of y; work: n numbers; x: not work */
+  int64_t n, begin, m;
+  const double *lu, *x, *skip;
+  const int32_t *pivot;
+  double *work, *y;
+  Fuse fuse;
+} LuSolveArgs;
+
 /* The strict triangles of the square block of owned columns inside a rank's CSR: entries [begin_i, diag_i) and (diag_i, end_i) of
    row i, columns ascending. Offsets are int64 if wide, else int32. */
 typedef struct {

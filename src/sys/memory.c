@@ -6,7 +6,7 @@ enum { ALIGNMENT = 64 };
 
 PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what)
 {
-  Memory *m = &ctx->memory;
+  Memory *m = &poiseContextHome(ctx)->memory;
   if (m->fail_at > 0 && --m->fail_at == 0)
     FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes (refused on request of a test)", what, bytes);
   m->live++;
@@ -16,12 +16,12 @@ PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what)
 
 void poiseFreeCount(PoiseContext ctx)
 {
-  ctx->memory.live--;
+  poiseContextHome(ctx)->memory.live--;
 }
 
 void poiseAllocFailAt(PoiseContext ctx, int64_t n)
 {
-  ctx->memory.fail_at = n;
+  poiseContextHome(ctx)->memory.fail_at = n;
 }
 
 static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void **block)

@@ -49,7 +49,8 @@ static const char *Prefix(const Options *o)
 
 static int RankOf(PoiseContext ctx)
 {
-  return ctx->parent ? ctx->comm->rank : EVERY_RANK;
+  PoiseContext home = poiseContextHome(ctx);
+  return home->parent ? home->comm->rank : EVERY_RANK;
 }
 
 /* ---- closest words ---------------------------------------------------------------------------------------------- */

@@ -183,12 +183,17 @@ typedef struct Buffer {
   void *host, *device; /* the same address on a host device; device is allocated on first need */
   bool host_valid, device_valid;
   PoiseOwn own; /* of host: POISE_COPY means the library's own block */
+  bool window;  /* device is a part of another buffer's */
 } Buffer;
 
 /* A buffer of zeroed bytes (both sides valid when there is one copy, else the host side). */
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b);
 /* Over the user's host array. */
 PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
+/* A window on device memory that somebody else holds, of which a host copy is made where one is asked for. To be pointed at
+   memory that is current there, before anything else; what was written on the host is there after a poiseBufferRead of DEVICE. */
+void poiseBufferWindow(Device *dev, size_t bytes, const char *what, Buffer *b);
+void poiseBufferPoint(Buffer *b, void *device);
 void poiseBufferDestroy(Buffer *b);
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not needed */
@@ -270,11 +275,26 @@ struct PoiseContext_s {
   FILE *out;
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
+  struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
+  struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
   bool log_viewed;               /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */
   /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */
   Buffer reduce_partial, reduce_slots;
   double *reduce_pinned;
 };
+
+/* The context of this rank alone, for what is inside one rank, as the solvers of blocks. It shares device, options, log, output
+   and the count of memory with ctx, which owns it, and has a communicator of one rank, objects and scratch of its own. */
+static inline PoiseContext poiseContextSelf(PoiseContext ctx)
+{
+  return ctx->self ? ctx->self : ctx;
+}
+
+/* The context that ctx belongs to: where memory is counted, and whose rank 0 prints. */
+static inline PoiseContext poiseContextHome(PoiseContext ctx)
+{
+  return ctx->home ? ctx->home : ctx;
+}
 
 /* PoiseInitialize for a zeroed context (whose memory may be set to fail); releases everything when it fails. */
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init);

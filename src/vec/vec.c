@@ -48,6 +48,22 @@ PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x)
   return CreateOn(poiseLayoutShare(layout), NULL, POISE_COPY, x);
 }
 
+PoiseErr poiseVecCreateWindow(Layout *layout, PoiseVec *x)
+{
+  PoiseContext ctx = layout->ctx;
+  TRY(poiseAlloc(ctx, sizeof **x, "vector", x));
+  (*x)->ctx = ctx;
+  (*x)->layout = poiseLayoutShare(layout);
+  ctx->objects++;
+  poiseBufferWindow(ctx->device, (size_t)layout->n * sizeof(double), "part of a vector", &(*x)->data);
+  return poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(layout->n));
+}
+
+void poiseVecPoint(PoiseVec x, const double *part)
+{
+  poiseBufferPoint(&x->data, (void *)(uintptr_t)part);
+}
+
 PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x)
 {
   Layout *layout;
@@ -342,6 +358,15 @@ PoiseErr PoiseVecPointwiseDivide(PoiseVec w, PoiseVec x, PoiseVec y)
 PoiseErr PoiseVecReciprocal(PoiseVec x)
 {
   return Phase(PHASE_vec_reciprocal, x, x, NULL, (PhaseArgs){0}, 1);
+}
+
+PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse)
+{
+  MaxpyArgs m = {.n = y->layout->n, .skip = skip};
+  if (!fuse || !fuse->ndot) return POISE_OK;
+  m.fuse = *fuse;
+  TRY(poiseVecUpdate(y, &m.y));
+  return poiseLaunch(y->ctx->device, KERNEL_maxpy, &m, sizeof m);
 }
 
 static PoiseErr CheckMaxpy(PoiseVec y, int k, const PoiseVec *x)

@@ -95,11 +95,17 @@ struct PoiseVec_s {
 PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x); /* shares the layout; agrees */
 /* The same, but the caller agrees, and destroys after a failure. */
 PoiseErr poiseVecCreateLocal(Layout *layout, PoiseVec *x);
+/* A vector that lies in others, one after the other: pointed at a part of the device memory of one before each use. What is
+   written to it on the host is in that memory after the next poiseVecRead. The caller agrees, and destroys after a failure. */
+PoiseErr poiseVecCreateWindow(Layout *layout, PoiseVec *x);
+void poiseVecPoint(PoiseVec x, const double *part);
 /* Device pointers to the local entries, as Read, Write, Update of buffer.c. */
 PoiseErr poiseVecRead(PoiseVec x, const double **p);
 PoiseErr poiseVecWrite(PoiseVec x, double **p);
 PoiseErr poiseVecUpdate(PoiseVec x, double **p);
 PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname);
+/* The dots of y in a pass of their own, for whoever cannot take them while finishing rows. */
+PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse);
 /* Finish an eager reduction: k sums (maxima) of nblock partials each in the context's scratch, over all ranks. `mine` is this
    rank's error so far: whoever failed, all fail. */
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result);

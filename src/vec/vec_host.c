@@ -66,8 +66,11 @@ PoiseErr poiseHost_reduce(Device *dev, const void *args)
 PoiseErr poiseHost_gather(Device *dev, const void *args)
 {
   const GatherArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
   (void)dev;
-  for (int64_t i = 0; i < a->n; i++) a->out[i] = a->x[a->idx[i]];
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) a->out[i] = a->x[a->idx[i]];
   return POISE_OK;
 }
 

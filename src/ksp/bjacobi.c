@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  PC bjacobi: M = the diagonal blocks of P, each with a solver of its own (options -sub_ksp_..., -sub_pc_...), as PETSc's
+  PCBJACOBI; by default one block per rank with preonly and ilu, also for a symmetric P: where icc exists, ilu is the same
+  M = L D L^T but for rounding. Or, with -pc_bjacobi_supervariables, small dense blocks that are inverted.
+
+  A solver works in the context of its rank alone. Its matrix is a copy of the block, whose values are gathered from P's in one
+  pass when these change; on one rank with one block it is P itself. Vectors are windows on r and z. With preonly inside,
+  nothing is copied and the solver's loop may be replayed.
+*/
+#include "ksp.h"
+
+typedef struct Block {
+  PoiseInt first, n; /* local rows */
+  PoiseMat A;        /* NULL where it is P */
+  Buffer from;       /* int32: where a piece's entries stand in P, from the first of its first row on */
+  PoiseVec r, z;
+} Block;
+
+typedef struct BJacobi {
+  PoiseInt total, local, most; /* blocks on all ranks, on this one (0: not given); rows of a supervariable block */
+  PoiseInt *length, lengths;   /* rows of so many blocks on this rank, as given; NULL: nearly equal */
+  int64_t count;
+  Block *block;
+  PoiseKSP *ksp;          /* of each block */
+  int64_t given, pattern; /* of the matrix that was copied */
+  int block_size;         /* of the matrix whose rows were split */
+  int64_t configured;
+  Supervariables small;
+} BJacobi;
+
+static const PoiseOption options[] = {
+    {"pc_bjacobi_blocks", POISE_OPTION_INT, offsetof(BJacobi, total), "0", 0, 2147483647, NULL,
+     "blocks on all ranks together; 0: one per rank"},
+    {"pc_bjacobi_local_blocks", POISE_OPTION_INT, offsetof(BJacobi, local), "0", 0, 2147483647, NULL,
+     "blocks on each rank"},
+    {"pc_bjacobi_supervariables", POISE_OPTION_INT, offsetof(BJacobi, most), "0", 0, 32, NULL,
+     "most rows of dense blocks found from the pattern, which are inverted; 0: solvers in blocks"},
+    {0},
+};
+
+/* ---- the blocks ----------------------------------------------------------------------------------------------------------- */
+
+static void ReleaseMatrix(Block *b)
+{
+  PoiseMatDestroy(&b->A);
+  PoiseVecDestroy(&b->r);
+  PoiseVecDestroy(&b->z);
+  poiseBufferDestroy(&b->from);
+}
+
+static void ReleaseBlocks(PoisePC pc)
+{
+  BJacobi *j = pc->data;
+  for (int64_t k = 0; k < j->count; k++) {
+    PoiseKSPDestroy(&j->ksp[k]);
+    ReleaseMatrix(&j->block[k]);
+  }
+  poiseFree(pc->ctx, &j->block);
+  poiseFree(pc->ctx, &j->ksp);
+  j->count = j->pattern = j->given = j->configured = 0;
+}
+
+/* How many blocks this rank has: PETSc's rules. A block does not span ranks. */
+static PoiseErr Count(PoisePC pc, PoiseInt *count)
+{
+  const BJacobi *j = pc->data;
+  int size = PoiseSize(pc->ctx), rank = PoiseRank(pc->ctx);
+  PoiseInt nodes = pc->P->rows->n / pc->P->block_size;
+  *count = j->total ? j->total / size + (j->total % size > rank) : j->local ? j->local : 1;
+  if (j->total && j->local)
+    FAIL(POISE_ERR_OPTION, "pc_bjacobi: give a number of blocks in total (%lld) or on each rank (%lld), not both",
+         (long long)j->total, (long long)j->local);
+  if (*count == 0)
+    FAIL(POISE_ERR_SIZE, "pc_bjacobi_blocks: %lld blocks on %d ranks: a block does not span ranks, give at least %d",
+         (long long)j->total, size, size);
+  if (*count > 1 && *count > nodes)
+    FAIL(POISE_ERR_SIZE, "pc_bjacobi: %lld blocks for the %lld rows of rank %d, whose block size is %d", (long long)*count,
+         (long long)pc->P->rows->n, rank, pc->P->block_size);
+  return POISE_OK;
+}
+
+/* Rows of the blocks: as given, or nearly equal whole nodes, those that are larger first. */
+static PoiseErr Split(PoisePC pc, PoiseInt count)
+{
+  BJacobi *j = pc->data;
+  const PoiseInt *length = j->lengths == count ? j->length : NULL;
+  PoiseInt b = pc->P->block_size, nodes = pc->P->rows->n / b, first = 0;
+  for (PoiseInt k = 0; k < count; k++) {
+    PoiseInt n = length ? length[k] : (nodes / count + (nodes % count > k)) * b;
+    if (n % b) FAIL(POISE_ERR_SIZE, "pc_bjacobi: a block of %lld rows, and a block size of %d", (long long)n, (int)b);
+    j->block[k].first = first;
+    j->block[k].n = n;
+    first += n;
+  }
+  if (first != pc->P->rows->n)
+    FAIL(POISE_ERR_SIZE, "pc_bjacobi: the blocks of rank %d have %lld rows in all, the rank has %lld", PoiseRank(pc->ctx),
+         (long long)first, (long long)pc->P->rows->n);
+  return POISE_OK;
+}
+
+static PoiseErr CreateSolver(PoisePC pc, PoiseKSP *ksp)
+{
+  char prefix[POISE_OPTION_LENGTH];
+  TRY(poisePCInnerPrefix(pc, "sub_", prefix));
+  TRY(PoiseKSPCreate(poiseContextSelf(pc->ctx), ksp));
+  TRY(PoiseKSPSetType(*ksp, "preonly"));
+  TRY(PoisePCSetType((*ksp)->pc, "ilu"));
+  return PoiseKSPSetOptionsPrefix(*ksp, prefix);
+}
+
+static PoiseErr CreateSolvers(PoisePC pc, PoiseInt count)
+{
+  BJacobi *j = pc->data;
+  ReleaseBlocks(pc);
+  pc->generation++;
+  TRY(poiseAllocArray(pc->ctx, count, sizeof *j->block, "blocks", &j->block));
+  TRY(poiseAllocArray(pc->ctx, count, sizeof *j->ksp, "solvers of blocks", &j->ksp));
+  j->count = count;
+  for (PoiseInt k = 0; k < count; k++) TRY(CreateSolver(pc, &j->ksp[k]));
+  return POISE_OK;
+}
+
+/* Have the blocks other rows than they should? */
+static bool Moved(PoisePC pc)
+{
+  const BJacobi *j = pc->data;
+  const Block *last = &j->block[j->count - 1];
+  return last->first + last->n != pc->P->rows->n || j->block_size != pc->P->block_size;
+}
+
+/* Blocks with solvers in them, as P's rows and the settings say; local. Solvers stay as long as their number does. */
+static PoiseErr MakeBlocks(PoisePC pc)
+{
+  BJacobi *j = pc->data;
+  PoiseInt count;
+  TRY(poiseMatCheckSquare(pc->P));
+  TRY(Count(pc, &count));
+  if (j->count == count && !Moved(pc)) return POISE_OK;
+  PoiseErr e = j->count == count ? POISE_OK : CreateSolvers(pc, count);
+  if (!e) e = Split(pc, count);
+  if (e) ReleaseBlocks(pc);
+  j->block_size = pc->P->block_size;
+  j->pattern = 0; /* their matrices are not those of these blocks */
+  pc->state = 0;
+  pc->built = false;
+  return e;
+}
+
+/* ---- their matrices ------------------------------------------------------------------------------------------------------- */
+
+/* One rank, one block: the solver has P itself, and r and z. */
+static bool IsWhole(PoisePC pc)
+{
+  const BJacobi *j = pc->data;
+  return j->count == 1 && PoiseSize(pc->ctx) == 1;
+}
+
+/* The entries [begin, end) of local row i that are in the block, which are one after the other. */
+static void Entries(const Csr *c, const HostCsr *h, const Block *b, int64_t i, int64_t *begin, int64_t *end)
+{
+  int64_t k = poiseCsrPtr(c, h->ptr, i), last = poiseCsrPtr(c, h->ptr, i + 1);
+  while (k < last && (h->col[k] < b->first || h->col[k] >= b->first + b->n)) k++;
+  *begin = k;
+  while (k < last && h->col[k] >= b->first && h->col[k] < b->first + b->n) k++;
+  *end = k;
+}
+
+enum { PIECE = INT32_MAX }; /* entries of P that can be told apart by 32 bits */
+
+/* The end of the rows from `row` on that are not more. */
+static int64_t EndOfPiece(const Csr *c, const void *ptr, const Block *b, int64_t row)
+{
+  int64_t end = row + 1, base = poiseCsrPtr(c, ptr, row);
+  if (c->nz <= PIECE) return b->first + b->n;
+  while (end < b->first + b->n && poiseCsrPtr(c, ptr, end + 1) - base <= PIECE) end++;
+  return end;
+}
+
+/* The block's pattern, and where its values come from. */
+static PoiseErr CopyPattern(PoisePC pc, Block *b, RowArrays *r)
+{
+  Csr *c = &pc->P->csr;
+  HostCsr h;
+  int32_t *from;
+  int64_t nz = 0, begin, end;
+  TRY(poiseMatRead(pc->P, &h));
+  for (int64_t i = b->first; i < b->first + b->n; i++) {
+    Entries(c, &h, b, i, &begin, &end);
+    nz += end - begin;
+  }
+  TRY(poiseRowArraysCreate(b->A, nz, r));
+  TRY(poiseBufferCreate(pc->ctx->device, (size_t)nz * sizeof *from, "places of a block's entries", &b->from));
+  TRY(poiseBufferWrite(&b->from, HOST, &from));
+  nz = 0;
+  for (int64_t row = b->first, last; row < b->first + b->n; row = last) {
+    int64_t base = poiseCsrPtr(c, h.ptr, row);
+    last = EndOfPiece(c, h.ptr, b, row);
+    for (int64_t i = row; i < last; i++) {
+      Entries(c, &h, b, i, &begin, &end);
+      for (int64_t k = begin; k < end; k++, nz++) {
+        r->col[nz] = h.col[k] - b->first;
+        from[nz] = (int32_t)(k - base);
+      }
+      r->ptr[i - b->first + 1] = nz;
+    }
+  }
+  return POISE_OK;
+}
+
+static PoiseErr CopyValues(PoisePC pc, Block *b)
+{
+  Csr *c = &pc->P->csr;
+  const void *ptr, *own;
+  const double *in;
+  const int32_t *from;
+  double *out;
+  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+  TRY(poiseBufferRead(&b->A->csr.ptr, HOST, &own));
+  TRY(poiseBufferRead(&c->val, DEVICE, &in));
+  TRY(poiseBufferRead(&b->from, DEVICE, &from));
+  TRY(poiseBufferWrite(&b->A->csr.val, DEVICE, &out));
+  for (int64_t row = b->first, last; row < b->first + b->n; row = last) {
+    last = EndOfPiece(c, ptr, b, row);
+    int64_t k = poiseCsrPtr(&b->A->csr, own, row - b->first), end = poiseCsrPtr(&b->A->csr, own, last - b->first);
+    TRY(LAUNCH(pc->ctx->device, gather, GatherArgs, .n = end - k, .idx = from + k, .x = in + poiseCsrPtr(c, ptr, row),
+               .out = out + k));
+  }
+  b->A->state++;
+  return POISE_OK;
+}
+
+static PoiseErr CreateMatrix(PoisePC pc, Block *b)
+{
+  PoiseMat P = pc->P;
+  RowArrays r = {0};
+  ReleaseMatrix(b);
+  TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), P->type, b->n, b->n, b->n, b->n, &b->A));
+  b->A->block_size = P->block_size;
+  b->A->origin = P->origin + P->rows->begin + b->first;
+  TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));
+  TRY(poiseVecCreateWindow(b->A->rows, &b->r));
+  return poiseVecCreateWindow(b->A->rows, &b->z);
+}
+
+static PoiseErr MakeMatrices(PoisePC pc)
+{
+  BJacobi *j = pc->data;
+  bool same = j->pattern == pc->P->pattern && j->given == pc->given;
+  if (IsWhole(pc)) return PoiseKSPSetOperators(j->ksp[0], pc->P, NULL);
+  TRY(poisePCCheckStored(pc));
+  j->pattern = 0; /* until all have succeeded */
+  for (int64_t k = 0; k < j->count; k++) {
+    if (!same) TRY(CreateMatrix(pc, &j->block[k]));
+    if (!same) TRY(PoiseKSPSetOperators(j->ksp[k], j->block[k].A, NULL));
+    TRY(CopyValues(pc, &j->block[k]));
+  }
+  pc->generation += !same;
+  j->pattern = pc->P->pattern;
+  j->given = pc->given;
+  return POISE_OK;
+}
+
+/* ---- set-up --------------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr SetUp_BJacobi(PoisePC pc)
+{
+  BJacobi *j = pc->data;
+  if (!j->most) {
+    poiseSupervariablesDestroy(&j->small);
+    TRY(MakeBlocks(pc));
+    return MakeMatrices(pc);
+  }
+  if (j->total || j->local)
+    FAIL(POISE_ERR_OPTION, "pc_bjacobi_supervariables finds the blocks: give no number of blocks with it");
+  ReleaseBlocks(pc);
+  return poiseSupervariablesSetup(pc, &j->small, (int)j->most);
+}
+
+static PoiseErr Configure(PoisePC pc)
+{
+  BJacobi *j = pc->data;
+  if (j->configured == pc->configured) return POISE_OK;
+  for (int64_t k = 0; k < j->count; k++) TRY(PoiseKSPSetFromOptions(j->ksp[k]));
+  j->configured = pc->configured;
+  return POISE_OK;
+}
+
+static PoiseErr Ready_BJacobi(PoisePC pc, bool keep)
+{
+  BJacobi *j = pc->data;
+  int64_t inside = 0;
+  TRY(Configure(pc));
+  for (int64_t k = 0; k < j->count; k++) {
+    TRY(poiseKSPReady(j->ksp[k], keep));
+    inside += j->ksp[k]->pc->generation;
+  }
+  poisePCInside(pc, inside);
+  return POISE_OK;
+}
+
+static bool Eager_BJacobi(PoisePC pc)
+{
+  BJacobi *j = pc->data;
+  for (int64_t k = 0; k < j->count; k++)
+    if (poiseKSPAppliesEagerly(j->ksp[k])) return true;
+  return false;
+}
+
+/* ---- application ---------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr ApplyBlocks(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  BJacobi *j = pc->data;
+  const double *in, *written;
+  double *out;
+  TRY(poiseVecRead(r, &in));
+  TRY(skip ? poiseVecUpdate(z, &out) : poiseVecWrite(z, &out)); /* skipped, z keeps its content */
+  for (int64_t k = 0; k < j->count; k++) {
+    Block *b = &j->block[k];
+    poiseVecPoint(b->r, in + b->first);
+    poiseVecPoint(b->z, out + b->first);
+    TRY(poiseKSPApply(j->ksp[k], b->r, b->z, skip, j->count == 1 ? fuse : NULL));
+    TRY(poiseVecRead(b->z, &written)); /* from the host, if there it was */
+  }
+  return j->count == 1 ? POISE_OK : poiseVecFuse(z, skip, fuse);
+}
+
+static PoiseErr Apply_BJacobi(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  BJacobi *j = pc->data;
+  if (j->small.most) return poiseSupervariablesApply(pc, &j->small, r, z, skip, fuse);
+  return IsWhole(pc) ? poiseKSPApply(j->ksp[0], r, z, skip, fuse) : ApplyBlocks(pc, r, z, skip, fuse);
+}
+
+static void Cost_BJacobi(PoisePC pc, double *flops, double *bytes)
+{
+  const Supervariables *s = &((BJacobi *)pc->data)->small;
+  *flops = 2 * (double)s->entries; /* what solvers do, nested events count */
+  *bytes = 8 * (double)s->entries + 16 * (double)s->n;
+}
+
+/* ---- the interface -------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr View_BJacobi(PoisePC pc)
+{
+  const BJacobi *j = pc->data;
+  double total = (double)j->count;
+  if (j->small.most) return poiseSupervariablesView(pc, &j->small);
+  TRY(PoiseSum(pc->ctx, 1, &total));
+  if (total == 0) return POISE_OK;
+  TRY(PoisePrintf(pc->ctx, "  %.0f blocks; the solver of the first:\n", total));
+  return PoiseAgree(pc->ctx, j->count ? PoiseKSPView(j->ksp[0]) : POISE_OK); /* other ranks print nothing */
+}
+
+static void Destroy_BJacobi(PoisePC pc)
+{
+  BJacobi *j = pc->data;
+  ReleaseBlocks(pc);
+  poiseSupervariablesDestroy(&j->small);
+  poiseFree(pc->ctx, &j->length);
+}
+
+const PCType poisePCType_bjacobi = {
+    .name = "bjacobi",
+    .size = sizeof(BJacobi),
+    .options = options,
+    .eager = Eager_BJacobi,
+    .setup = SetUp_BJacobi,
+    .ready = Ready_BJacobi,
+    .apply = Apply_BJacobi,
+    .cost = Cost_BJacobi,
+    .view = View_BJacobi,
+    .destroy = Destroy_BJacobi,
+};
+
+static PoiseErr CheckType(PoisePC pc)
+{
+  if (pc->type != &poisePCType_bjacobi)
+    FAIL(POISE_ERR_STATE, "the preconditioner is of type %s, not bjacobi", pc->type->name);
+  return POISE_OK;
+}
+
+static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const PoiseInt *lengths)
+{
+  BJacobi *j = pc->data;
+  PoiseInt *copy = NULL;
+  if (lengths) TRY(poiseAllocArray(pc->ctx, local, sizeof *copy, "lengths of blocks", &copy));
+  for (PoiseInt k = 0; lengths && k < local; k++) copy[k] = lengths[k];
+  poiseFree(pc->ctx, &j->length);
+  j->length = copy;
+  j->lengths = copy ? local : 0;
+  j->total = total;
+  j->local = local;
+  ReleaseBlocks(pc);
+  pc->state = 0;
+  pc->built = false;
+  return POISE_OK;
+}
+
+PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks)
+{
+  TRY(CheckType(pc));
+  if (blocks < 0) FAIL(POISE_ERR_ARG, "%lld blocks", (long long)blocks);
+  return SetBlocks(pc, blocks, 0, NULL);
+}
+
+static PoiseErr CheckLengths(PoiseInt blocks, const PoiseInt *lengths)
+{
+  if (blocks < 1) FAIL(POISE_ERR_ARG, "%lld blocks on a rank", (long long)blocks);
+  for (PoiseInt k = 0; lengths && k < blocks; k++)
+    if (lengths[k] < 0) FAIL(POISE_ERR_ARG, "block %lld has %lld rows", (long long)k, (long long)lengths[k]);
+  return POISE_OK;
+}
+
+PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths)
+{
+  TRY(CheckType(pc));
+  PoiseErr e = CheckLengths(blocks, lengths);
+  return PoiseAgree(pc->ctx, e ? e : SetBlocks(pc, 0, blocks, lengths));
+}
+
+PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, PoiseKSP **ksp)
+{
+  BJacobi *j = pc->data;
+  PoiseInt all, before;
+  TRY(CheckType(pc));
+  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix, whose rows say how many blocks there are");
+  PoiseErr e = j->most ? PoiseErrorSet(POISE_ERR_STATE, __func__, __FILE__, __LINE__,
+                                       "supervariable blocks are inverted, there are no solvers in them")
+                       : MakeBlocks(pc);
+  if (!e) e = Configure(pc);
+  TRY(PoiseAgree(pc->ctx, e));
+  TRY(poiseCommScan(pc->ctx->comm, j->count, &before, &all));
+  if (count) *count = j->count;
+  if (first) *first = before;
+  if (ksp) *ksp = j->ksp;
+  return POISE_OK;
+}

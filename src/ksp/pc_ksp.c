@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  PC ksp: z = what a solver on all ranks makes of P z = r, from a zero guess (options -ksp_ksp_..., -ksp_pc_...), as PETSc's PCKSP.
+  It is no linear operator unless it runs a fixed number of linear iterations: the method outside should be a flexible one.
+*/
+#include "ksp.h"
+
+typedef struct Inner {
+  PoiseKSP ksp;
+  int64_t configured;
+} Inner;
+
+/* Collective; agrees. */
+static PoiseErr Make(PoisePC pc)
+{
+  Inner *inner = pc->data;
+  char prefix[POISE_OPTION_LENGTH];
+  if (!inner->ksp) {
+    TRY(poisePCInnerPrefix(pc, "ksp_", prefix)); /* of the same length on all ranks */
+    TRY(PoiseKSPCreate(pc->ctx, &inner->ksp));
+    PoiseErr e = PoiseKSPSetOptionsPrefix(inner->ksp, prefix);
+    if (e) PoiseKSPDestroy(&inner->ksp);
+    TRY(e);
+  }
+  if (inner->configured == pc->configured) return POISE_OK;
+  TRY(PoiseKSPSetFromOptions(inner->ksp));
+  inner->configured = pc->configured;
+  return POISE_OK;
+}
+
+static PoiseErr SetUp_KSP(PoisePC pc)
+{
+  Inner *inner = pc->data;
+  TRY(Make(pc));
+  return PoiseKSPSetOperators(inner->ksp, pc->P, NULL);
+}
+
+static PoiseErr Ready_KSP(PoisePC pc, bool keep)
+{
+  Inner *inner = pc->data;
+  TRY(Make(pc));
+  TRY(poiseKSPReady(inner->ksp, keep));
+  poisePCInside(pc, inner->ksp->pc->generation);
+  return POISE_OK;
+}
+
+static PoiseErr Apply_KSP(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  const Inner *inner = pc->data;
+  return poiseKSPApply(inner->ksp, r, z, skip, fuse);
+}
+
+static bool Eager_KSP(PoisePC pc)
+{
+  const Inner *inner = pc->data;
+  return inner->ksp && poiseKSPAppliesEagerly(inner->ksp);
+}
+
+static void Cost_KSP(PoisePC pc, double *flops, double *bytes)
+{
+  (void)pc;
+  *flops = *bytes = 0; /* nested events count */
+}
+
+static PoiseErr View_KSP(PoisePC pc)
+{
+  const Inner *inner = pc->data;
+  return inner->ksp ? PoiseKSPView(inner->ksp) : POISE_OK;
+}
+
+static void Destroy_KSP(PoisePC pc)
+{
+  Inner *inner = pc->data;
+  PoiseKSPDestroy(&inner->ksp);
+}
+
+const PCType poisePCType_ksp = {
+    .name = "ksp",
+    .size = sizeof(Inner),
+    .eager = Eager_KSP,
+    .setup = SetUp_KSP,
+    .ready = Ready_KSP,
+    .apply = Apply_KSP,
+    .cost = Cost_KSP,
+    .view = View_KSP,
+    .destroy = Destroy_KSP,
+};
+
+PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp)
+{
+  if (pc->type != &poisePCType_ksp) FAIL(POISE_ERR_STATE, "the preconditioner is of type %s, not ksp", pc->type->name);
+  TRY(Make(pc));
+  *ksp = ((Inner *)pc->data)->ksp;
+  return POISE_OK;
+}
