@@ -50,6 +50,6 @@ for page in "${pages[@]}"; do
     file=$(dirname "$page")/$link
     [ -e "$file" ] || complain "$page: there is no $link"
     [ -z "$heading" ] || headings "$file" | grep -qxF -- "$heading" || complain "$page: $link has no heading #$heading"
-  done < <(grep -oE '\]\([^)#:]+(#[^)]*)?\)' "$page" | sed 's/^](//; s/)$//' | sort -u)
+  done < <(sed '/^```/,/^```/d' "$page" | grep -oE '\]\([^)#:]+(#[^)]*)?\)' | sed 's/^](//; s/)$//' | sort -u)
 done
 exit $bad
