@@ -10,6 +10,9 @@ endif()
 if(POISE_OPENMP)
   list(APPEND libraries ${OpenMP_C_FLAGS})
 endif()
+if(Poise_METIS)
+  list(APPEND libraries ${METIS_LIBRARY})
+endif()
 list(JOIN libraries " " libraries)
 
 # A program linked with a shared libpoise names only that; with a static one, also all that it needs.

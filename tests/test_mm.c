@@ -3,7 +3,9 @@
 #define _XOPEN_SOURCE 700
 #include <dirent.h>
 #include <locale.h>
+#include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include <zlib.h>
 
 #include "harness.h"
+#include "mat/mat.h"
 #include "vec/mm.h"
 
 #define LENGTH(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -155,7 +158,51 @@ static void TestFormat(PoiseContext ctx)
   }
 }
 
-/* ---- the stream ----------------------------------------------------------------------------------------------------- */
+/* ---- sorting -------------------------------------------------------------------------------------------------------- */
+
+static int CompareInts(const void *a, const void *b)
+{
+  PoiseInt x = *(const PoiseInt *)a, y = *(const PoiseInt *)b;
+  return (x > y) - (x < y);
+}
+
+/* Keys of some bits, few of them different or all; the values tell where each was. */
+static void TestSort(PoiseContext ctx)
+{
+  enum { MOST = 100000 };
+  static const int sizes[] = {0, 1, 2, 31, 33, 1000, 40000, MOST}, bits[] = {1, 5, 20, 63};
+  PoiseInt *key = malloc(MOST * sizeof *key), *sorted = malloc(MOST * sizeof *key), *first = malloc(MOST * sizeof *key);
+  double *val = malloc(MOST * sizeof *val);
+  (void)ctx;
+  for (int s = 0; s < LENGTH(sizes); s++)
+    for (int b = 0; b < LENGTH(bits); b++)
+      for (int threads = 1; threads < 4; threads += 2) {
+        int n = sizes[s], good = 1;
+        for (int k = 0; k < n; k++) {
+          first[k] = (PoiseInt)(RandomBits((uint64_t)k) >> (64 - bits[b]));
+          if (b == 2 && k > n / 2) first[k] = k; /* half sorted */
+          key[k] = sorted[k] = first[k], val[k] = k;
+        }
+        qsort(sorted, (size_t)n, sizeof *sorted, CompareInts);
+        poiseMMSort(key, val, n, threads);
+        for (int k = 0; k < n; k++) good = good && key[k] == sorted[k] && first[(int)val[k]] == key[k];
+        for (int k = 0; k < n; k++) first[(int)val[k]] = -1; /* each once */
+        for (int k = 0; k < n; k++) good = good && first[k] == -1;
+        CHECK(good);
+      }
+  free(key), free(sorted), free(first), free(val);
+}
+
+/* ---- sources -------------------------------------------------------------------------------------------------------- */
+
+/* A call that all ranks make fails with these words; one rank has the code at least, the others learn it. */
+static void CheckFails(PoiseContext ctx, PoiseErr e, PoiseErr code, const char *words)
+{
+  double mine = e == code;
+  CHECK_ERR(e, mine > 0 ? code : POISE_ERR_REMOTE, words);
+  CHECK_OK(PoiseMax(ctx, 1, &mine));
+  CHECK(mine > 0);
+}
 
 typedef struct Pieces {
   const char *text;
@@ -173,68 +220,109 @@ static PoiseErr ReadPiece(void *from, char *buffer, size_t size, size_t *n)
   return POISE_OK;
 }
 
-static PoiseErr ParseText(PoiseContext ctx, const char *text, size_t step, MMFile *f)
+static PoiseErr ParseText(PoiseContext ctx, const char *text, size_t step, int64_t block, PoiseMat *A)
 {
   Pieces p = {text, strlen(text), 0, step};
-  return poiseMMParse(ctx, &(MMSource){ReadPiece, &p, "text"}, f);
+  return poiseMatLoadMMSource(ctx, &(MMSource){ReadPiece, &p, "text", NULL}, block, A);
 }
 
-/* However the bytes come, and wherever the buffer ends: 300 kB of lines, then the same entries. */
+/* However the bytes come, and wherever the buffer and the ranks' blocks end: 900 kB of lines, then the same entries. */
 static void TestPieces(PoiseContext ctx)
 {
   enum { ENTRIES = 30000, ROOM = 40 * ENTRIES };
   static const size_t steps[] = {1, 7, 4096, ROOM};
+  static const int64_t blocks[] = {0, 30000, 70000, ROOM};
   char *text = malloc(ROOM);
   int n = snprintf(text, ROOM, "%s%d 2 %d\n", REAL, ENTRIES, ENTRIES);
   for (int k = 0; k < ENTRIES; k++)
     n += snprintf(text + n, (size_t)(ROOM - n), "%d %d %.17g\n", k + 1, k % 2 + 1, TestRandom(5, (uint64_t)k));
   for (int s = 0; s < LENGTH(steps); s++) {
-    MMFile f;
+    PoiseMat A;
+    PoiseInt begin, m;
+    int64_t *ptr, *col;
+    double *val;
     text[n - 1] = s % 2 ? '\n' : 0; /* the last newline may be missing */
-    if (!CHECK_OK(ParseText(ctx, text, steps[s], &f))) continue;
-    CHECK_INT(f.entries.n, ENTRIES);
-    for (int64_t k = 0; k < f.entries.n; k++) {
-      const Entry *t = &f.entries.entry[k];
-      CHECK(t->row == k && t->col == k % 2 && SameBits(t->value, TestRandom(5, (uint64_t)k)));
+    if (!CHECK_OK(ParseText(ctx, text, steps[s], blocks[s], &A))) continue;
+    PoiseSplit(ctx, ENTRIES, &begin, &m);
+    if (CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) {
+      for (PoiseInt i = 0; i < m; i++)
+        CHECK(ptr[i] == i && col[i] == (begin + i) % 2 && SameBits(val[i], TestRandom(5, (uint64_t)(begin + i))));
+      CHECK_INT(ptr[m], m);
+      free(ptr), free(col), free(val);
     }
-    poiseMMFileDestroy(ctx, &f);
+    CHECK_OK(PoiseMatDestroy(&A));
   }
   free(text);
 }
 
-/* A comment may have any length, no other line may exceed the buffer. */
+/* A comment may have any length, no other line more than 2^16 characters. */
 static void TestLongLines(PoiseContext ctx)
 {
   enum { LONG = 1 << 19 };
-  char *text = malloc(3 * LONG);
-  for (size_t step = 1000; step < 2 * LONG; step += LONG) {
-    MMFile f;
-    int n = sprintf(text, "%s%%", REAL);
-    memset(text + n, 'x', LONG);
-    strcpy(text + n + LONG, "\n2 2 1\n2 1 5\n");
-    if (CHECK_OK(ParseText(ctx, text, step, &f))) CHECK(f.entries.n == 1 && f.entries.entry[0].value == 5);
-    poiseMMFileDestroy(ctx, &f);
-    n = sprintf(text, "%s2 2 1\n2 1 ", REAL);
-    memset(text + n, '7', LONG);
-    strcpy(text + n + LONG, "\n");
-    CHECK_ERR(ParseText(ctx, text, step, &f), POISE_ERR_FORMAT, "text, line 3: longer than");
-    memset(text, 'x', LONG);
-    text[LONG] = 0;
-    CHECK_ERR(ParseText(ctx, text, step, &f), POISE_ERR_FORMAT, "text, line 1: longer than");
-  }
+  char *text = malloc(3 * LONG), path[PATH];
+  TempName(path, "long.mtx");
+  for (int file = 0; file < 2; file++)
+    for (size_t step = 1000; step < 2 * LONG; step += LONG) {
+      PoiseMat A;
+      double norm;
+      int n = sprintf(text, "%s%%", REAL);
+#define LOAD()                               \
+  (WriteFile(ctx, path, text, strlen(text)), \
+   file ? poiseMatLoadMMBlocks(ctx, path, (int64_t)step, &A) : ParseText(ctx, text, step, (int64_t)step, &A))
+      memset(text + n, 'x', LONG);
+      strcpy(text + n + LONG, "\n2 2 1\n2 1 5\n");
+      if (CHECK_OK(LOAD()) && CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &norm))) CHECK(norm == 5);
+      CHECK_OK(PoiseMatDestroy(&A));
+      n = sprintf(text, "%s2 2 1\n2 1 ", REAL);
+      memset(text + n, '7', LONG);
+      strcpy(text + n + LONG, "\n1 1 1\n1 1 1\n");
+      CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, ", line 3: longer than");
+      memset(text + n, ' ', LONG);
+      CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, ", line 3: longer than");
+      n = sprintf(text, "%s2 2 1\n2 1 ", REAL);
+      memset(text + n, ' ', MM_LONGEST);
+      strcpy(text + n + MM_LONGEST - 5, "5\n"); /* just not too long */
+      if (CHECK_OK(LOAD()) && CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &norm))) CHECK(norm == 5);
+      CHECK_OK(PoiseMatDestroy(&A));
+      strcpy(text + n + MM_LONGEST - 4, "5\n");
+      CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, ", line 3: longer than");
+      memset(text, 'x', LONG);
+      text[LONG] = 0;
+      CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, ", line 1: longer than");
+      n = sprintf(text, "%s2 2 0", REAL);
+      memset(text + n, ' ', LONG);
+      strcpy(text + n + LONG, "1\n");
+      CheckFails(ctx, LOAD(), POISE_ERR_FORMAT, ", line 2: longer than");
+#undef LOAD
+    }
+  Remove(ctx, path);
   free(text);
 }
 
 /* ---- what can be read ----------------------------------------------------------------------------------------------- */
 
-static PoiseErr LoadText(PoiseContext ctx, const char *text, size_t n, PoiseMat *A)
+/* Plain or compressed, with blocks of this size. */
+static PoiseErr LoadBlocks(PoiseContext ctx, const char *text, size_t n, int gzip, int64_t block, PoiseMat *A)
 {
   char path[PATH];
   TempName(path, "text.mtx");
-  WriteFile(ctx, path, text, n);
-  PoiseErr e = PoiseMatLoad(ctx, path, A);
+  if (gzip && PoiseRank(ctx) == 0) {
+    gzFile gz = gzopen(path, "wb1");
+    CHECK(gzwrite(gz, text, (unsigned)n) == (int)n);
+    gzclose(gz);
+  }
+  if (gzip)
+    CHECK_OK(PoiseBarrier(ctx));
+  else
+    WriteFile(ctx, path, text, n);
+  PoiseErr e = poiseMatLoadMMBlocks(ctx, path, block, A);
   Remove(ctx, path);
   return e;
+}
+
+static PoiseErr LoadText(PoiseContext ctx, const char *text, size_t n, PoiseMat *A)
+{
+  return LoadBlocks(ctx, text, n, 0, 0, A);
 }
 
 /* Stored entries have the value of the dense row-major reference, and there are nz of them. */
@@ -293,12 +381,13 @@ static const Good good[] = {
 
 static void TestGood(PoiseContext ctx)
 {
-  for (int i = 0; i < LENGTH(good); i++) {
-    PoiseMat A;
-    if (!CHECK_OK(LoadText(ctx, good[i].text, strlen(good[i].text), &A))) continue;
-    CheckDense(A, good[i].M, good[i].N, good[i].dense, good[i].nz);
-    CHECK_OK(PoiseMatDestroy(&A));
-  }
+  for (int i = 0; i < LENGTH(good); i++)
+    for (int b = 0; b < 4; b++) {
+      PoiseMat A;
+      if (!CHECK_OK(LoadBlocks(ctx, good[i].text, strlen(good[i].text), b % 2, b / 2 * (3 + i % 13), &A))) continue;
+      CheckDense(A, good[i].M, good[i].N, good[i].dense, good[i].nz);
+      CHECK_OK(PoiseMatDestroy(&A));
+    }
 }
 
 /* ---- what cannot be read -------------------------------------------------------------------------------------------- */
@@ -392,15 +481,16 @@ static void TestBad(PoiseContext ctx)
   static const char binary[] = "\x7f"
                                "ELF\0\0\0\x01\x02\n\0\xff",
                     zero_in_entry[] = REAL "2 2 1\n1 1 \0\n";
+  static const int64_t blocks[] = {0, 9};
   PoiseMat A;
-  for (int i = 0; i < LENGTH(bad); i++) {
-    PoiseErr code = bad[i].code == POISE_ERR_ARG ? POISE_ERR_ARG : Code(ctx, bad[i].code); /* all ranks know the sizes */
-    CHECK_ERR(LoadText(ctx, bad[i].text, strlen(bad[i].text), &A), code, bad[i].words);
-    CHECK(!A);
-  }
-  CHECK_ERR(LoadText(ctx, binary, sizeof binary, &A), Code(ctx, POISE_ERR_FORMAT), "is not a Matrix Market file");
-  CHECK_ERR(LoadText(ctx, zero_in_entry, sizeof zero_in_entry - 1, &A), Code(ctx, POISE_ERR_FORMAT),
-            "value '?' is not a number");
+  for (int i = 0; i < LENGTH(bad); i++)
+    for (int b = 0; b < LENGTH(blocks); b++) {
+      CheckFails(ctx, LoadBlocks(ctx, bad[i].text, strlen(bad[i].text), i % 2, blocks[b], &A), bad[i].code, bad[i].words);
+      CHECK(!A);
+    }
+  CheckFails(ctx, LoadText(ctx, binary, sizeof binary, &A), POISE_ERR_FORMAT, "is not a Matrix Market file");
+  CheckFails(ctx, LoadText(ctx, zero_in_entry, sizeof zero_in_entry - 1, &A), POISE_ERR_FORMAT,
+             "value '?' is not a number");
 }
 
 /* Cut anywhere, a file is refused; only the last number may lose digits unnoticed. */
@@ -409,10 +499,222 @@ static void TestTruncated(PoiseContext ctx)
   static const char text[] = SYMMETRIC "% comment\n3 3 2\n2 1 -1.5\n3 3 2";
   PoiseMat A;
   for (size_t n = 0; n < sizeof text - 1; n++)
-    CHECK_ERR(LoadText(ctx, text, n, &A), Code(ctx, POISE_ERR_FORMAT), "text.mtx");
+    CheckFails(ctx, LoadBlocks(ctx, text, n, 0, (int64_t)(n % 4), &A), POISE_ERR_FORMAT, "text.mtx");
   CHECK_OK(LoadText(ctx, text, sizeof text - 1, &A));
   CHECK_OK(PoiseMatDestroy(&A));
 }
+
+enum { ENTRIES = 40, LINES_ROOM = 64 * ENTRIES };
+
+/* A file of one entry in each row, with blank lines: line[k] is that of entry k. Row 0 stands in entry `wrong` and in the last;
+   entry `twice` is given again in the last. */
+static size_t MakeLines(char text[LINES_ROOM], int announced, int wrong, int twice, int line[ENTRIES + 1])
+{
+  int n = sprintf(text, "%s%% c\n\n%d 2 %d\n", REAL, ENTRIES, announced), at = 4;
+  for (int k = 1; k <= ENTRIES; k++) {
+    int last = k == ENTRIES, row = k == wrong || (last && wrong) ? 0 : last && twice ? twice : k;
+    if (k % 7 == 3) n += sprintf(text + n, " \r\n\n"), at += 2;
+    line[k] = ++at;
+    n += sprintf(text + n, k % 2 ? "%d 1 %d.5\n" : "\t%d   1  %d\r\n", row, k);
+  }
+  return (size_t)n;
+}
+
+/* Line numbers are right however the text is cut; of two wrong lines the first is named, whoever reads it. */
+static void TestLines(PoiseContext ctx)
+{
+  static const int64_t blocks[] = {15, 30, 150, 0};
+  char text[LINES_ROOM], words[80];
+  int line[ENTRIES + 1];
+  PoiseMat A;
+  for (int b = 0; b < 2 * LENGTH(blocks); b++)
+    for (int k = 1 + b; k < ENTRIES; k += 18) {
+      size_t n = MakeLines(text, ENTRIES, k, 0, line);
+      snprintf(words, sizeof words, ", line %d: row 0 is outside", line[k]);
+      CheckFails(ctx, LoadBlocks(ctx, text, n, b % 2, blocks[b / 2], &A), POISE_ERR_FORMAT, words);
+      n = MakeLines(text, k - 1, b % 4 ? ENTRIES : k, 0, line);
+      snprintf(words, sizeof words, ", line %d: more than the %d entries announced in line 4", line[k], k - 1);
+      CheckFails(ctx, LoadBlocks(ctx, text, n, b % 2, blocks[b / 2], &A), POISE_ERR_FORMAT, words);
+      n = MakeLines(text, ENTRIES, 0, k, line);
+      snprintf(words, sizeof words, ", line %d: entry (%d, 1) is given again, first in line %d", line[ENTRIES], k, line[k]);
+      CheckFails(ctx, LoadBlocks(ctx, text, n, b % 2, blocks[b / 2], &A), POISE_ERR_FORMAT, words);
+      n = MakeLines(text, ENTRIES + k, 0, 0, line);
+      snprintf(words, sizeof words, "ends at line %d after %d of the %d entries announced in line 4", line[ENTRIES],
+               ENTRIES, ENTRIES + k);
+      CheckFails(ctx, LoadBlocks(ctx, text, n, b % 2, blocks[b / 2], &A), POISE_ERR_FORMAT, words);
+    }
+}
+
+/* ---- scattered entries ---------------------------------------------------------------------------------------------- */
+
+typedef struct Scatter { /* about a tenth of all entries, in an order that is neither by rows nor by columns */
+  int M, N, step;        /* step and M N have no common divisor */
+  char *text;
+  size_t n;
+} Scatter;
+
+static int Given(int64_t at)
+{
+  return TestRandom(11, (uint64_t)at) > 0.8;
+}
+
+static void MakeScatter(Scatter *s)
+{
+  int64_t all = (int64_t)s->M * s->N, given = 0;
+  for (int64_t at = 0; at < all; at++) given += Given(at);
+  s->text = malloc(200 + 48 * (size_t)given);
+  s->n = (size_t)sprintf(s->text, "%s%%\r\n%d %d %lld\r\n", REAL, s->M, s->N, (long long)given);
+  for (int64_t k = 0, at = 0; k < all; k++, at = (at + s->step) % all)
+    if (Given(at))
+      s->n += (size_t)sprintf(s->text + s->n, k % 5 ? "%lld %lld %.17g\n" : "%lld\t%lld %.17g \r\n",
+                              (long long)(at / s->N) + 1, (long long)(at % s->N) + 1, TestRandom(12, (uint64_t)at));
+  s->n--; /* the last newline */
+}
+
+static void CheckScatter(PoiseMat A, const Scatter *s)
+{
+  PoiseInt begin, m;
+  int64_t *ptr, *col, k = 0;
+  double *val;
+  int same = 1;
+  PoiseSplit(PoiseMatContext(A), s->M, &begin, &m);
+  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
+  for (PoiseInt i = 0; i < m; i++)
+    for (int64_t j = 0; j < s->N; j++) {
+      int64_t at = (begin + i) * s->N + j;
+      if (!Given(at)) continue;
+      same = same && k < ptr[i + 1] && col[k] == j && SameBits(val[k], TestRandom(12, (uint64_t)at));
+      k++;
+    }
+  CHECK(same);
+  CHECK_INT(ptr[m], k);
+  free(ptr), free(col), free(val);
+}
+
+/* The same bits for any blocks, threads and ranks; more ranks than lines. */
+static void TestScatter(PoiseContext ctx)
+{
+  static const int64_t blocks[] = {0, 10000, 40970};
+  Scatter shapes[] = {{.M = 300, .N = 700, .step = 100003}, {.M = 700, .N = 300, .step = 1}, {.M = 2, .N = 9, .step = 5}};
+  int threads = ctx->device->threads;
+  for (int s = 0; s < LENGTH(shapes); s++) {
+    MakeScatter(&shapes[s]);
+    for (int b = 0; b < 2 * LENGTH(blocks); b++) {
+      PoiseMat A;
+      ctx->device->threads = 1 + b % 4;
+      if (CHECK_OK(LoadBlocks(ctx, shapes[s].text, shapes[s].n, b % 2, blocks[b / 2], &A))) CheckScatter(A, &shapes[s]);
+      CHECK_OK(PoiseMatDestroy(&A));
+    }
+    free(shapes[s].text);
+  }
+  ctx->device->threads = threads;
+}
+
+/* ---- pipes, and files that not all ranks see ------------------------------------------------------------------------ */
+
+typedef struct Feed {
+  const char *path, *text;
+  size_t n;
+} Feed;
+
+static void *WriteFeed(void *arg)
+{
+  const Feed *feed = arg;
+  FILE *f = fopen(feed->path, "w");
+  if (f) fwrite(feed->text, 1, feed->n, f), fclose(f);
+  return NULL;
+}
+
+/* A pipe is opened by rank 0 alone, and read once. */
+static PoiseErr LoadPipe(PoiseContext ctx, const char *text, size_t n, PoiseMat *A)
+{
+  char path[PATH];
+  pthread_t writer;
+  Feed feed = {path, text, n};
+  TempName(path, "pipe.mtx");
+  if (PoiseRank(ctx) == 0) CHECK(!mkfifo(path, 0600) && !pthread_create(&writer, NULL, WriteFeed, &feed));
+  CHECK_OK(PoiseBarrier(ctx));
+  PoiseErr e = PoiseMatLoad(ctx, path, A);
+  if (PoiseRank(ctx) == 0) pthread_join(writer, NULL);
+  Remove(ctx, path);
+  return e;
+}
+
+static void TestPipe(PoiseContext ctx)
+{
+  static const char wrong[] = REAL "3 3 2\n\n2 1 1\n3 y 1\n", twice[] = SYMMETRIC "3 3 2\n2 1 1\n2 1 3\n";
+  Scatter s = {.M = 200, .N = 100, .step = 10007};
+  PoiseMat A;
+  MakeScatter(&s);
+  if (CHECK_OK(LoadPipe(ctx, s.text, s.n, &A))) CheckScatter(A, &s);
+  CHECK_OK(PoiseMatDestroy(&A));
+  free(s.text);
+  CheckFails(ctx, LoadPipe(ctx, wrong, strlen(wrong), &A), POISE_ERR_FORMAT, "pipe.mtx, line 5: column 'y'");
+  CheckFails(ctx, LoadPipe(ctx, twice, strlen(twice), &A), POISE_ERR_FORMAT, "pipe.mtx: entry (1, 2) is given twice");
+}
+
+/* In its own folder, each rank sees another file, of the same length, or none: rank 0's is the one that is loaded. */
+static void TestElsewhere(PoiseContext ctx)
+{
+  Scatter s = {.M = 200, .N = 100, .step = 10007};
+  char folder[PATH], old[PATH];
+  PoiseMat A;
+  if (strcmp(ctx->comm->ops->name, "mpi")) TEST_SKIP("ranks that are threads share their working directory");
+  MakeScatter(&s);
+  TempName(folder, "folder");
+  if (!CHECK(getcwd(old, sizeof old) && !mkdir(folder, 0700) && !chdir(folder))) return;
+  for (int kind = 0; kind < 2; kind++) {
+    if (PoiseRank(ctx) != 1 || kind) {
+      FILE *f = fopen("mine.mtx", "w");
+      if (PoiseRank(ctx) == 1) s.text[s.n / 2] = 'x';
+      CHECK(f && fwrite(s.text, 1, s.n, f) == s.n && !fclose(f));
+    }
+    CHECK_OK(PoiseBarrier(ctx));
+    if (CHECK_OK(poiseMatLoadMMBlocks(ctx, "mine.mtx", 5000, &A))) CheckScatter(A, &s);
+    CHECK_OK(PoiseMatDestroy(&A));
+  }
+  CHECK(!remove("mine.mtx") && !chdir(old) && !rmdir(folder));
+  free(s.text);
+}
+
+/* ---- progress ------------------------------------------------------------------------------------------------------- */
+
+/* What rank 0 writes to its standard error, a terminal or not, when it is patient no longer. */
+static void WatchProgress(PoiseContext ctx, int terminal, char seen[400])
+{
+  int saved = dup(2), master = posix_openpt(O_RDWR | O_NOCTTY), ends[2] = {-1, -1};
+  Progress p;
+  memset(seen, 0, 400);
+  if (!CHECK(saved >= 0 && master >= 0 && !grantpt(master) && !unlockpt(master) && !pipe(ends))) return;
+  int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+  CHECK(dup2(terminal ? slave : ends[1], 2) == 2);
+  poiseProgressBegin(ctx, "some.mtx", &p);
+  poiseProgressStep(&p, 1000000, 8000000); /* too early */
+  p.begun -= 2;
+  poiseProgressStep(&p, 4000000, 8000000);
+  poiseProgressStep(&p, 5000000, 8000000); /* too soon again */
+  poiseProgressEnd(&p);
+  dup2(saved, 2);
+  CHECK(write(terminal ? slave : ends[1], "!", 1) == 1);
+  for (size_t n = 0; n < 399 && !strchr(seen, '!'); n += strlen(seen + n))
+    if (!CHECK(read(terminal ? master : ends[0], seen + n, 399 - n) > 0)) break;
+  close(saved), close(master), close(slave), close(ends[0]), close(ends[1]);
+}
+
+static void TestProgress(PoiseContext ctx)
+{
+  char seen[400];
+  WatchProgress(ctx, 1, seen);
+  CHECK(strstr(seen, "some.mtx: 4 of 8 MB, 2 MB/s") && !strstr(seen, "1 of 8") && !strstr(seen, "5 of 8"));
+  CHECK(!strcmp(seen + strlen(seen) - 5, "\r\033[K!")); /* erased */
+  WatchProgress(ctx, 0, seen);
+  CHECK(!strcmp(seen, "!"));
+  ctx->load_progress = false;
+  WatchProgress(ctx, 1, seen);
+  CHECK(!strcmp(seen, "!"));
+}
+
+/* ---- files that are wrong ------------------------------------------------------------------------------------------- */
 
 static void TestNoFile(PoiseContext ctx)
 {
@@ -448,12 +750,12 @@ static void TestDamagedGzip(PoiseContext ctx)
   CHECK_OK(PoiseBarrier(ctx));
   if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) CHECK_OK(PoiseMatDestroy(&A));
   WriteFile(ctx, path, bytes, n / 2);
-  CHECK_ERR(PoiseMatLoad(ctx, path, &A), Code(ctx, POISE_ERR_FORMAT), "damaged.mtx: the compressed file is truncated");
+  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT, "damaged.mtx: the compressed file is truncated");
   WriteFile(ctx, path, bytes, n ? n - 4 : 0); /* all the text, without its length */
-  CHECK_ERR(PoiseMatLoad(ctx, path, &A), Code(ctx, POISE_ERR_FORMAT), "damaged.mtx: the compressed file is truncated");
+  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT, "damaged.mtx: the compressed file is truncated");
   bytes[n ? n - 6 : 0] ^= 1; /* the check sum */
   WriteFile(ctx, path, bytes, n);
-  CHECK_ERR(PoiseMatLoad(ctx, path, &A), Code(ctx, POISE_ERR_FORMAT), "damaged.mtx: the compressed file is damaged");
+  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT, "damaged.mtx: the compressed file is damaged");
   Remove(ctx, path);
 }
 
@@ -633,8 +935,7 @@ static void TestVectorKinds(PoiseContext ctx)
   }
   CHECK_OK(PoiseVecDestroy(&x));
   WriteFile(ctx, path, wide, strlen(wide));
-  CHECK_ERR(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, path, &x), Code(ctx, POISE_ERR_SIZE),
-            "kind.mtx holds a 1 x 2 matrix");
+  CHECK_ERR(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, path, &x), POISE_ERR_SIZE, "kind.mtx holds a 1 x 2 matrix");
   Remove(ctx, path);
 }
 
@@ -760,7 +1061,7 @@ static void TestNotStored(PoiseContext ctx)
 /* ---- memory fails --------------------------------------------------------------------------------------------------- */
 
 typedef struct Names {
-  char matrix[PATH], vector[PATH];
+  char matrix[PATH], vector[PATH], plain[PATH];
 } Names;
 
 static PoiseErr CopyFiles(PoiseContext ctx, void *arg)
@@ -768,6 +1069,8 @@ static PoiseErr CopyFiles(PoiseContext ctx, void *arg)
   const Names *names = arg;
   PoiseMat A;
   PoiseVec x;
+  POISE_TRY(poiseMatLoadMMBlocks(ctx, names->plain, 4, &A));
+  PoiseMatDestroy(&A);
   POISE_TRY(PoiseMatLoad(ctx, names->matrix, &A));
   PoiseErr e = PoiseMatSave(A, names->matrix);
   PoiseMatDestroy(&A);
@@ -785,10 +1088,13 @@ static void TestMemory(PoiseContext ctx)
   Names names;
   TempName(names.matrix, "memory.mtx.gz");
   TempName(names.vector, "memory_b.mtx");
+  TempName(names.plain, "memory_p.mtx");
   WriteFile(ctx, names.matrix, matrix, strlen(matrix));
+  WriteFile(ctx, names.plain, matrix, strlen(matrix));
   WriteFile(ctx, names.vector, vector, strlen(vector));
   TestAllocationFailures(ctx, CopyFiles, &names);
   Remove(ctx, names.matrix);
+  Remove(ctx, names.plain);
   Remove(ctx, names.vector);
 }
 
@@ -854,12 +1160,18 @@ static void TestMatrices(PoiseContext ctx)
 static const Test tests[] = {
     {"real", TestReal, TEST_SERIAL | TEST_HOST_ONLY},
     {"format", TestFormat, TEST_SERIAL | TEST_HOST_ONLY},
-    {"pieces", TestPieces, TEST_SERIAL | TEST_HOST_ONLY},
-    {"long_lines", TestLongLines, TEST_SERIAL | TEST_HOST_ONLY},
+    {"sort", TestSort, TEST_SERIAL | TEST_HOST_ONLY},
+    {"pieces", TestPieces, TEST_HOST_ONLY},
+    {"long_lines", TestLongLines, TEST_HOST_ONLY},
+    {"progress", TestProgress, TEST_SERIAL | TEST_HOST_ONLY},
     {"locale", TestLocale, TEST_SERIAL | TEST_HOST_ONLY},
     {"good", TestGood, 0},
     {"bad", TestBad, 0},
     {"truncated", TestTruncated, 0},
+    {"lines", TestLines, TEST_HOST_ONLY},
+    {"scatter", TestScatter, 0},
+    {"pipe", TestPipe, TEST_HOST_ONLY},
+    {"elsewhere", TestElsewhere, TEST_HOST_ONLY},
     {"no_file", TestNoFile, 0},
     {"damaged_gzip", TestDamagedGzip, 0},
     {"matrix", TestMatrix, 0},

@@ -67,7 +67,8 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 */
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
-/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. */
+/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Where A asks for another
+   arrangement (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of both, arranged alike. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
 /* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present value. */

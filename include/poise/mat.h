@@ -98,11 +98,41 @@ POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
 POISE_API const char *PoiseMatType(PoiseMat A); /* lent; not collective */
 /* Prefix of A's options: "-<prefix>mat_type". Copied. */
 POISE_API PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix);
-/* Take -mat_type, -mat_block_size, ... */
+/* Take -mat_type, -mat_block_size, -mat_partition, ... */
 POISE_API PoiseErr PoiseMatSetFromOptions(PoiseMat A);
 /* Unknowns per node: local sizes must be multiples of it (1 to 32). */
 POISE_API PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b);
 POISE_API int PoiseMatBlockSize(PoiseMat A); /* not collective */
+
+/*
+  Which rank works on which rows, and in what order, while a PoiseKSP solves with a square A. The application sees nothing of it:
+  A and its vectors keep layout and numbering, the solver works on a rearranged copy and moves b and x once each. The copy
+  takes A's memory again, and 4 bytes per nonzero (24 more for one that changes its rank) and 40 per row, so that A's later
+  values are taken over in one pass; a new pattern is arranged anew. Zeros may lose their sign. Nothing is copied where A is
+  so already. The rows of a node (block size) stay together.
+  Partition, -mat_partition:
+    ROWS      as the application laid them out (default)
+    NONZEROS  contiguous cuts of the rows, each rank within one node's nonzeros of an equal share of them
+    BYTES     the same with the bytes that a product moves, 12 per nonzero and 20 per row
+    GRAPH     parts of the pattern's graph, about equal in bytes, with few entries between them, by METIS; rank 0 makes them and holds
+              16 bytes per nonzero of all meanwhile (and what METIS takes). POISE_ERR_UNSUPPORTED in a library without METIS
+  Order of the rows on a rank, -mat_order:
+    NATURAL   as they were (default)
+    RCM       reverse Cuthill-McKee on the block of columns that the rank owns
+*/
+typedef enum PoisePartition {
+  POISE_PARTITION_ROWS,
+  POISE_PARTITION_NONZEROS,
+  POISE_PARTITION_BYTES,
+  POISE_PARTITION_GRAPH
+} PoisePartition;
+typedef enum PoiseOrder { POISE_ORDER_NATURAL, POISE_ORDER_RCM } PoiseOrder;
+POISE_API PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition);
+POISE_API PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order);
+/* B = P A P^T, arranged as A asks, for products and files: a matrix of its own, of A's type, block size and null space, which
+   does not follow A's later changes. P (may be NULL) is a permutation matrix: P x moves x into B's layout, P^T x back into A's,
+   and the one column of its row i (PoiseMatGetRow) is the number that B's row i has in A. */
+POISE_API PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P);
 
 POISE_API PoiseErr PoiseMatMult(PoiseMat A, PoiseVec x, PoiseVec y);                        /* y = A x */
 POISE_API PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y); /* y = a A x + b y */
@@ -168,7 +198,11 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
 
 /* Matrix Market: coordinate real, integer, pattern; general, symmetric, skew-symmetric; array. Plain or gzip, recognised
    by content. A coordinate file's zeros are entries, an array's are not. An entry given twice is POISE_ERR_FORMAT. Errors
-   name file and line. Rows and columns are laid out by PoiseSplit. Only rank 0 opens the file, also when saving. */
+   name file and line. Rows and columns are laid out by PoiseSplit.
+   A plain file that all ranks see is read by all, in parts; what is compressed, a pipe, or seen by rank 0 alone, rank 0 reads and
+   deals out, so a file need only be where rank 0 runs. All ranks and their threads parse; none holds more than its rows: 16
+   bytes per entry while loading, 12 afterwards, beside some MB of text. A pipe is read once, so that of an entry given twice the
+   lines are not known. A line may have 65536 characters, a comment any number. When saving only rank 0 opens the file. */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /* Coordinate real general (up to 17 digits: reading gives the same bits), gzip when the name ends in ".gz". The file
    appears whole or not at all. A value that is not finite is POISE_ERR_NUMERIC. */

@@ -104,6 +104,7 @@ static PoiseErr CreateSolver(PoisePC pc, PoiseKSP *ksp)
   char prefix[POISE_OPTION_LENGTH];
   TRY(poisePCInnerPrefix(pc, "sub_", prefix));
   TRY(PoiseKSPCreate(poiseContextSelf(pc->ctx), ksp));
+  (*ksp)->inside = true;
   TRY(PoiseKSPSetType(*ksp, "preonly"));
   TRY(PoisePCSetType((*ksp)->pc, "ilu"));
   return PoiseKSPSetOptionsPrefix(*ksp, prefix);
@@ -122,7 +123,7 @@ static PoiseErr CreateSolvers(PoisePC pc, PoiseInt count)
 }
 
 /* Have the blocks other rows than they should? */
-static bool Moved(PoisePC pc)
+static bool OtherRows(PoisePC pc)
 {
   const BJacobi *j = pc->data;
   const Block *last = &j->block[j->count - 1];
@@ -136,7 +137,7 @@ static PoiseErr MakeBlocks(PoisePC pc)
   PoiseInt count;
   TRY(poiseMatCheckSquare(pc->P));
   TRY(Count(pc, &count));
-  if (j->count == count && !Moved(pc)) return POISE_OK;
+  if (j->count == count && !OtherRows(pc)) return POISE_OK;
   PoiseErr e = j->count == count ? POISE_OK : CreateSolvers(pc, count);
   if (!e) e = Split(pc, count);
   if (e) ReleaseBlocks(pc);
@@ -238,6 +239,7 @@ static PoiseErr CreateMatrix(PoisePC pc, Block *b)
   TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), P->type, b->n, b->n, b->n, b->n, &b->A));
   b->A->block_size = P->block_size;
   b->A->origin = P->origin + P->rows->begin + b->first;
+  if (P->permutation) TRY(poiseMatShare(P->permutation, &b->A->permutation));
   TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));
   TRY(poiseVecCreateWindow(b->A->rows, &b->r));
   return poiseVecCreateWindow(b->A->rows, &b->z);

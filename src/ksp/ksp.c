@@ -114,7 +114,10 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
   poiseFree(ctx, &k->data);
   poiseFree(ctx, &k->prefix);
   poiseFree(ctx, &k->history);
+  poiseKSPDropArranged(k);
   PoiseMatDestroy(&k->A);
+  PoiseMatDestroy(&k->given_A);
+  PoiseMatDestroy(&k->given_P);
   PoisePCDestroy(&k->pc);
   poiseFree(ctx, ksp);
   ctx->objects--;
@@ -140,12 +143,11 @@ const char *PoiseKSPType(PoiseKSP ksp)
   return ksp->type->name;
 }
 
-PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
+PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep;
   int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
-  if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
-  TRY(PoisePCSetOperator(ksp->pc, P ? P : A));
+  TRY(PoisePCSetOperator(ksp->pc, P));
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
@@ -156,6 +158,21 @@ PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   PoiseMatDestroy(&ksp->A);
   ksp->A = keep;
   return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
+{
+  PoiseMat keep_A, keep_P;
+  if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
+  TRY(poiseMatShare(A, &keep_A));
+  TRY(poiseMatShare(P ? P : A, &keep_P));
+  if (ksp->arranged && A != ksp->given_A) ksp->arranged->A.of = NULL;
+  if (ksp->arranged && keep_P != ksp->given_P) ksp->arranged->P.of = NULL;
+  PoiseMatDestroy(&ksp->given_A);
+  PoiseMatDestroy(&ksp->given_P);
+  ksp->given_A = keep_A;
+  ksp->given_P = keep_P;
+  return poiseKSPArranges(ksp) ? POISE_OK : poiseKSPUse(ksp, keep_A, keep_P); /* else when it is set up */
 }
 
 PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc)
@@ -363,14 +380,21 @@ static const char *WhyEager(PoiseKSP ksp)
   return NULL;
 }
 
+/* The application's matrix; a solver inside another has only what that one works with. */
+static PoiseMat Given(PoiseKSP ksp)
+{
+  return ksp->given_A ? ksp->given_A : ksp->A;
+}
+
 static PoiseErr Check(PoiseKSP ksp)
 {
-  if (!ksp->A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
-  TRY(poiseMatCheckUsable(ksp->A));
-  TRY(poiseMatCheckSquare(ksp->A));
-  if (!poiseLayoutSame(ksp->A->rows, ksp->pc->P->rows))
-    FAIL(POISE_ERR_SIZE, "A has %lld rows, the matrix of the preconditioner %lld", (long long)ksp->A->rows->N,
-         (long long)ksp->pc->P->rows->N);
+  PoiseMat A = Given(ksp), P = poiseKSPArranges(ksp) ? ksp->given_P : ksp->pc->P;
+  if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(poiseMatCheckUsable(A));
+  TRY(poiseMatCheckSquare(A));
+  if (!poiseLayoutSame(A->rows, P->rows))
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, the matrix of the preconditioner %lld", (long long)A->rows->N,
+         (long long)P->rows->N);
   return POISE_OK;
 }
 
@@ -383,6 +407,7 @@ static PoiseErr Choose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
+  if (poiseKSPArranges(ksp)) TRY(poiseKSPArrange(ksp));
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
   TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
   bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual);
@@ -448,8 +473,8 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (b == x) FAIL(POISE_ERR_ARG, "b and x are the same vector");
   TRY(poiseVecCheckSame(b, "b", x, "x"));
   if (b->ctx != ksp->ctx) FAIL(POISE_ERR_ARG, "the vectors belong to another context than the solver");
-  if (!poiseLayoutSame(ksp->A->rows, b->layout))
-    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)ksp->A->rows->N, (long long)b->layout->N);
+  if (!poiseLayoutSame(Given(ksp)->rows, b->layout))
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)Given(ksp)->rows->N, (long long)b->layout->N);
   return POISE_OK;
 }
 
@@ -460,7 +485,7 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(PoiseKSPSetUp(ksp));
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
-  PoiseErr e = poiseKSPRun(ksp, b, x);
+  PoiseErr e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->reason = POISE_DIVERGED_ERROR;
   TRY(e);
@@ -516,9 +541,9 @@ PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double **norms)
 PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm)
 {
   PoiseVec r;
-  if (!ksp->A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  if (!Given(ksp)) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(PoiseVecDuplicate(b, &r));
-  PoiseErr e = PoiseMatResidual(ksp->A, b, x, r);
+  PoiseErr e = PoiseMatResidual(Given(ksp), b, x, r);
   if (!e) e = PoiseVecNorm(r, POISE_NORM_2, norm);
   PoiseVecDestroy(&r);
   return e;
@@ -541,6 +566,8 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors%s\n", ksp->A->nnull,
                     poiseKSPComplaint(ksp, complaint, sizeof complaint)));
   TRY(PoisePCView(ksp->pc));
-  if (ksp->A) TRY(PoiseMatView(ksp->A));
-  return ksp->pc->P && ksp->pc->P != ksp->A ? PoiseMatView(ksp->pc->P) : POISE_OK;
+  if (ksp->arranged) TRY(poiseKSPViewArranged(ksp));
+  PoiseMat A = Given(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;
+  if (A) TRY(PoiseMatView(A));
+  return P && P != A ? PoiseMatView(P) : POISE_OK;
 }

@@ -47,6 +47,22 @@ typedef struct KSPOptions { /* what -ksp_... sets, apart from the method's own *
   int monitor, true_residual, converged_reason, view;
 } KSPOptions;
 
+typedef struct Moved { /* a rearranged copy, and what of the original it was made from */
+  PoiseMat of, mat;    /* of: not referenced; NULL: to be made anew */
+  int64_t built, pattern, state;
+  int block_size;
+} Moved;
+
+typedef struct Arranged { /* a solve in another layout or numbering than the application's */
+  PoisePartition partition;
+  PoiseOrder order;
+  Layout *rows; /* the application's; NULL: nothing is arranged yet */
+  Permutation moves;
+  Moved A, P; /* the solver's operator and what the preconditioner is built from; P is empty when they are one */
+  PoiseVec b, x;
+  MatShape before, after; /* of A */
+} Arranged;
+
 typedef struct Captured { /* what a captured loop depends on */
   const KSPType *type;
   PoiseMat A;
@@ -62,7 +78,9 @@ struct PoiseKSP_s {
   void *data; /* the method's */
   char *prefix;
   KSPOptions options;
-  PoiseMat A;
+  PoiseMat given_A, given_P; /* the application's matrices */
+  Arranged *arranged;        /* NULL: they are worked with as they are */
+  PoiseMat A;                /* what is worked with, as is pc->P */
   PoisePC pc;
   int64_t operators; /* counts the matrices set as A */
   PoiseMonitor monitor[MAX_MONITORS];
@@ -71,6 +89,7 @@ struct PoiseKSP_s {
   PoiseConvergenceTest test;
   void *test_arg;
   const char *eager; /* why the loop is not replayed; NULL: it is */
+  bool inside;       /* of a preconditioner, which hands over vectors of its matrix's layout: nothing is rearranged */
   bool held;         /* by a preconditioner that this solver is inside of and that is kept: so is this one's */
 
   /* set up for these sizes */
@@ -166,7 +185,17 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep);
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 bool poiseKSPAppliesEagerly(PoiseKSP ksp); /* so that a loop around it cannot be replayed? */
 
-/* ---- between ksp.c, solve.c and monitor.c ----------------------------------------------------------------------------- */
+/* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */
+
+bool poiseKSPArranges(PoiseKSP ksp); /* its matrices are rearranged, or were and no longer are to be */
+/* Work with these matrices, of the same layout, from now on. Collective; agrees. */
+PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
+/* Bring what is worked with up to date with the application's matrices; after which poiseKSPRun takes vectors of ksp->A's layout.
+   Collective; agrees. */
+PoiseErr poiseKSPArrange(PoiseKSP ksp);
+PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun with the application's vectors */
+PoiseErr poiseKSPViewArranged(PoiseKSP ksp);
+void poiseKSPDropArranged(PoiseKSP ksp);
 
 void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
 void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */

@@ -198,13 +198,10 @@ PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
   PoiseErr e = PoiseAgree(ctx, mine);
   if (!e) {
     A->csr = (Csr){0};
-    e = poiseCsrBuild(A, &(PoiseCSR){.ptr64 = r->ptr, .col64 = r->col, .val = r->val}, POISE_BORROW);
+    e = poiseCsrTake(A, r);
     if (e) {
       A->csr = old;
-    } else { /* the library's own memory, so it need not stay borrowed */
-      A->csr.val.own = POISE_COPY;
-      A->csr.converted = NULL;
-      r->val = NULL;
+    } else {
       poiseCsrDestroy(ctx, &old);
       A->assembled = true;
     }

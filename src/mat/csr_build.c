@@ -138,23 +138,40 @@ static int CompareInts(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* c->ghost: the columns of other ranks, each once, ascending. */
+/* Sorted, each once; gives how many they are. */
+static int64_t SortOnce(PoiseInt *v, int64_t n)
+{
+  int64_t out = 0;
+  if (n) qsort(v, (size_t)n, sizeof *v, CompareInts);
+  for (int64_t k = 0; k < n; k++)
+    if (!k || v[k] != v[k - 1]) v[out++] = v[k];
+  return out;
+}
+
+static PoiseErr ResizeGhosts(PoiseMat A, int64_t n, int64_t room)
+{
+  return poiseRealloc(A->ctx, (size_t)room * sizeof(PoiseInt), (size_t)n * sizeof(PoiseInt), "ghost columns",
+                      &A->csr.ghost);
+}
+
+/* c->ghost: the columns of other ranks, each once, ascending. There may be far fewer of them than entries that refer to them: the
+   room, when it is full, is sorted, and grows only if it stays more than half full. */
 static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in)
 {
   Csr *c = &A->csr;
-  PoiseInt begin = A->cols->begin, end = begin + A->cols->n;
-  int64_t n = 0;
-  for (int64_t k = 0; k < c->nz; k++) n += InCol(in, k) < begin || InCol(in, k) >= end;
-  TRY(poiseAllocArray(A->ctx, n, sizeof(PoiseInt), "ghost columns", &c->ghost));
-  n = 0;
-  for (int64_t k = 0; k < c->nz; k++)
-    if (InCol(in, k) < begin || InCol(in, k) >= end) c->ghost[n++] = InCol(in, k);
-  if (n) qsort(c->ghost, (size_t)n, sizeof(PoiseInt), CompareInts);
-  for (int64_t k = 0; k < n; k++)
-    if (!k || c->ghost[k] != c->ghost[k - 1]) c->ghost[c->nghost++] = c->ghost[k];
-  size_t bytes = (size_t)c->nghost * sizeof(PoiseInt);
-  if (c->nghost < n)
-    TRY(poiseRealloc(A->ctx, bytes, bytes, "ghost columns", &c->ghost)); /* there may be far fewer of them */
+  PoiseInt begin = A->cols->begin, end = begin + A->cols->n, latest = -1;
+  int64_t n = 0, room = 0;
+  for (int64_t k = 0; k < c->nz; k++) {
+    PoiseInt g = InCol(in, k);
+    if ((g >= begin && g < end) || g == latest) continue;
+    if (n == room) {
+      n = SortOnce(c->ghost, n);
+      if (2 * n >= room) TRY(ResizeGhosts(A, n, room = 2 * room + 1024));
+    }
+    c->ghost[n++] = latest = g;
+  }
+  c->nghost = SortOnce(c->ghost, n);
+  if (c->nghost < room) TRY(ResizeGhosts(A, c->nghost, c->nghost));
   if (c->nloc + c->nghost > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "rank %d refers to %lld columns, more than fit in 32 bits", PoiseRank(A->ctx),
          (long long)(c->nloc + c->nghost));
@@ -258,6 +275,60 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   return ConvertColumns(A, in);
 }
 
+/* ---- the library's own arrays --------------------------------------------------------------------------------------- */
+
+/* Integers of 8 bytes become 4 bytes, where they are; memcpy, because the same bytes are first one, then the other. */
+static void NarrowOffsets(char *v, int64_t n)
+{
+  for (int64_t k = 0; k < n; k++) {
+    int64_t offset;
+    memcpy(&offset, v + 8 * k, sizeof offset);
+    memcpy(v + 4 * k, &(int32_t){(int32_t)offset}, sizeof(int32_t));
+  }
+}
+
+static void NarrowColumns(const PoiseMat A, char *v, int64_t n)
+{
+  for (int64_t k = 0; k < n; k++) {
+    PoiseInt g;
+    memcpy(&g, v + 8 * k, sizeof g);
+    memcpy(v + 4 * k, &(int32_t){LocalColumn(A, g)}, sizeof(int32_t));
+  }
+}
+
+/* The first bytes of *array go to the buffer, the rest is released. */
+static PoiseErr HandOver(PoiseMat A, size_t bytes, const char *what, void *array, Buffer *b)
+{
+  void *p;
+  TRY(poiseResize(A->ctx, bytes, what, array));
+  memcpy(&p, array, sizeof p);
+  memset(array, 0, sizeof p);
+  TRY(poiseBufferWrap(A->ctx->device, bytes, what, p, POISE_BORROW, b));
+  b->own = POISE_COPY; /* the library's own memory, so it need not stay borrowed */
+  return POISE_OK;
+}
+
+static PoiseErr TakeLocal(PoiseMat A, RowArrays *r)
+{
+  const PoiseCSR in = {.ptr64 = r->ptr, .col64 = r->col, .val = r->val};
+  Csr *c = &A->csr;
+  bool sorted;
+  int64_t row = 0;
+  TRY(CheckPointers(A, &in));
+  TRY(CheckColumns(A, &in, &sorted, &row));
+  if (!sorted) FAIL(POISE_ERR_INTERNAL, "the columns of row %lld are not sorted", (long long)(A->rows->begin + row));
+  c->m = A->rows->n;
+  c->nloc = A->cols->n;
+  c->nz = r->ptr[c->m];
+  c->wide = c->nz > INT32_MAX;
+  TRY(CollectGhosts(A, &in));
+  if (!c->wide) NarrowOffsets((char *)r->ptr, c->m + 1);
+  NarrowColumns(A, (char *)r->col, c->nz);
+  TRY(HandOver(A, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &r->ptr, &c->ptr));
+  TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", &r->col, &c->col));
+  return HandOver(A, (size_t)c->nz * sizeof(double), "values", &r->val, &c->val);
+}
+
 /* ---- blocks of rows, as the device wants them -------------------------------------------------------------------------- */
 
 static PoiseErr ChooseRows(PoiseMat A)
@@ -317,11 +388,11 @@ static void ReleaseAdopted(const PoiseMat A, const PoiseCSR *in)
   if (c->val.own != POISE_ADOPT) free((void *)(uintptr_t)in->val);
 }
 
-PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+/* What all ranks do together, once each has its arrays (e: or not). */
+static PoiseErr Complete(PoiseMat A, PoiseErr e)
 {
   PoiseContext ctx = A->ctx;
   Csr *c = &A->csr;
-  PoiseErr e = BuildLocal(A, in, own);
   if (!e) e = ChooseRows(A);
   e = PoiseAgree(ctx, e);
   if (!e && PoiseSize(ctx) > 1) {
@@ -335,8 +406,19 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
     poiseCsrDestroy(ctx, c);
     return e;
   }
-  if (own == POISE_ADOPT) ReleaseAdopted(A, in);
   c->built = ++A->pattern;
   A->state++;
   return POISE_OK;
+}
+
+PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+{
+  PoiseErr e = Complete(A, BuildLocal(A, in, own));
+  if (!e && own == POISE_ADOPT) ReleaseAdopted(A, in);
+  return e;
+}
+
+PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r)
+{
+  return Complete(A, TakeLocal(A, r));
 }

@@ -16,6 +16,7 @@ enum { NTYPES = sizeof types / sizeof *types };
 typedef struct MatOptions {
   char type[POISE_OPTION_LENGTH];
   PoiseInt block_size;
+  int partition, order;
 } MatOptions;
 
 #define MAT_TYPE(name) " " #name
@@ -27,6 +28,10 @@ static const char type_help[] = "storage format of the product:"
 static const PoiseOption options[] = {
     {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, type_help},
     {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, 32, NULL, "unknowns per node"},
+    {"mat_partition", POISE_OPTION_CHOICE, offsetof(MatOptions, partition), "rows", 0, 0, "rows|nonzeros|bytes|graph",
+     "how a solver shares out the rows over ranks: as they are, by equal nonzeros or bytes, by METIS"},
+    {"mat_order", POISE_OPTION_CHOICE, offsetof(MatOptions, order), "natural", 0, 0, "natural|rcm",
+     "order in which a solver works on the rows of a rank: as they are, or by reverse Cuthill-McKee"},
     {0},
 };
 
@@ -112,6 +117,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);
   PoiseVecDestroy(&mat->work);
+  PoiseMatDestroy(&mat->permutation);
   poiseLayoutDestroy(&mat->rows);
   poiseLayoutDestroy(&mat->cols);
   poiseFree(ctx, &mat->prefix);
@@ -158,9 +164,11 @@ PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
 
 PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 {
-  MatOptions o = {.block_size = A->block_size};
+  MatOptions o = {.block_size = A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   if (o.type[0] && A->type->stored) TRY(PoiseMatSetType(A, o.type));
+  TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
+  TRY(PoiseMatSetOrder(A, (PoiseOrder)o.order));
   return PoiseMatSetBlockSize(A, (int)o.block_size);
 }
 
@@ -182,6 +190,15 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 int PoiseMatBlockSize(PoiseMat A)
 {
   return A->block_size;
+}
+
+const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size)
+{
+  const char *prefix = A->prefix ? A->prefix : "";
+  snprintf(text, size, "-%smat_partition %s -%smat_order %s", prefix,
+           poiseOptionsChoice(options, "mat_partition", (int)A->partition), prefix,
+           poiseOptionsChoice(options, "mat_order", (int)A->order));
+  return text;
 }
 
 /* ---- checks --------------------------------------------------------------------------------------------------------- */

@@ -86,14 +86,12 @@ struct PoiseMat_s {
   PoiseVec work; /* of y's layout, for composing; made on first need */
   char *prefix;
   int block_size;
-  PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
+  PoiseInt origin;          /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
+  PoisePartition partition; /* how a solver is to arrange it, and in what order */
+  PoiseOrder order;
+  PoiseMat permutation; /* of a copy that a solver rearranged, or a block of it: row i's column is its number in the
+                           application; else NULL */
 };
-
-/* The number that a message gives to local row i. */
-static inline long long poiseMatRow(const PoiseMat A, int64_t i)
-{
-  return (long long)(A->origin + A->rows->begin + i);
-}
 
 PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                              PoiseMat *A);
@@ -119,6 +117,32 @@ PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
 PoiseErr poiseColumnsSpread(PoiseMat A, PoiseErr mine, double *column);
 PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column);
 
+/* ---- arrange.c: matrices in another layout and numbering ---------------------------------------------------------------- */
+
+typedef struct Permutation { /* x = from x', x' = to x; from: of the old rows and the new columns */
+  PoiseMat from, to;
+} Permutation;
+
+typedef struct MatShape {                   /* over all ranks */
+  double nonzeros, most, ghosts, bandwidth; /* most: of a rank; bandwidth: the largest of the blocks of owned columns */
+} MatShape;
+
+bool poiseMatArranges(PoiseMat A);                                         /* not as it is */
+const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size); /* the options that say so (mat.c) */
+PoiseErr poiseMatCheckArrange(PoiseMat A, PoiseMat asked);                 /* can A be arranged as that matrix asks? */
+/* p stays empty when A is so already. Collective; agrees. */
+PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p);
+void poisePermutationDestroy(Permutation *p);
+/* B = A rearranged, then what has changed since in A's values, or in its type and null space. Collective; agrees. */
+PoiseErr poiseMatMoved(PoiseMat A, const Permutation *p, PoiseMat *B);
+PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B);
+PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B);
+/* y = P x for one of the two. Collective; agrees. */
+PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y);
+PoiseErr poiseMatShape(PoiseMat A, MatShape *shape); /* collective; agrees */
+/* The number that local row i has in the application, for messages. */
+long long poiseMatRowName(PoiseMat A, int64_t i);
+
 void poiseNullSpaceDestroy(PoiseMat A);                                  /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
@@ -134,12 +158,21 @@ typedef struct RowArrays { /* this rank's rows with global columns, sorted; allo
   double *val;
 } RowArrays;
 
+PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
 PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
-/* The arrays become A's content and pattern, its values without a copy; they are released whatever happens, and A stays as it
-   was on failure. mine: this rank's error so far. Collective; agrees. */
+/* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
+   failure. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
+
+/* ---- mm_mat.c: Matrix Market; collective, agree -------------------------------------------------------------------------- */
+
+struct MMSource;
+PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
+/* For tests: with as many bytes of text per rank and round (0: as suits), and from rank 0's source. */
+PoiseErr poiseMatLoadMMBlocks(PoiseContext ctx, const char *path, int64_t block, PoiseMat *A);
+PoiseErr poiseMatLoadMMSource(PoiseContext ctx, const struct MMSource *source, int64_t block, PoiseMat *A);
 
 typedef struct HostCsr { /* host pointers to A's arrays */
   const void *ptr;

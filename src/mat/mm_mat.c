@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices in Matrix Market files: rank 0 reads and sorts the entries by rows, and deals the rows out. */
+/* Matrices in Matrix Market files. */
 #include <stdio.h>
 
 #include "../vec/mm.h"
@@ -7,78 +7,73 @@
 
 /* ---- reading -------------------------------------------------------------------------------------------------------- */
 
-/* An array gives every entry; a sparse matrix stores those that are not zero. */
-static void DropZeros(Stash *s)
+/* The keys become columns where they are. */
+static PoiseErr TakeRows(PoiseContext ctx, MMRows *rows, int64_t m, RowArrays *r)
 {
-  int64_t n = 0;
-  for (int64_t k = 0; k < s->n; k++)
-    if (s->entry[k].value != 0) s->entry[n++] = s->entry[k];
-  s->n = n;
-}
-
-typedef struct Deal {
-  MMFile file;          /* on rank 0 */
-  MMRows all, mine;     /* all: on rank 0 */
-  int64_t *first_entry; /* on rank 0: of each rank */
-  Layout *layout;
-} Deal;
-
-/* The rows of all ranks, with their lengths instead of offsets. */
-static PoiseErr Prepare(PoiseContext ctx, const char *path, Deal *d)
-{
-  int size = PoiseSize(ctx);
-  if (d->file.array) DropZeros(&d->file.entries);
-  TRY(poiseMMRows(ctx, path, &d->file, &d->all));
-  poiseMMFileDestroy(ctx, &d->file);
-  TRY(poiseAllocArray(ctx, size + 1, sizeof(int64_t), "first entries", &d->first_entry));
-  for (int r = 0; r <= size; r++) d->first_entry[r] = d->all.ptr[d->layout->start[r]];
-  for (PoiseInt i = 0; i < d->all.M; i++) d->all.ptr[i] = d->all.ptr[i + 1] - d->all.ptr[i];
+  const PoiseInt mask = ((PoiseInt)1 << rows->bits) - 1;
+  int64_t k = 0;
+  *r = (RowArrays){.col = rows->key, .val = rows->val};
+  rows->key = NULL;
+  rows->val = NULL;
+  TRY(poiseAllocArray(ctx, m + 1, sizeof(int64_t), "row offsets", &r->ptr));
+  for (int64_t i = 0; i < m; i++) {
+    for (; k < rows->n && r->col[k] >> rows->bits == i; k++) r->col[k] &= mask;
+    r->ptr[i + 1] = k;
+  }
   return POISE_OK;
 }
 
-static PoiseErr DealRows(PoiseContext ctx, Deal *d)
+static PoiseErr LoadRows(MMReader *reader, Layout *layout, PoiseMat *A)
 {
-  const Layout *layout = d->layout;
-  MMRows *mine = &d->mine;
-  PoiseInt m = layout->n;
-  TRY(PoiseAgree(ctx, poiseAllocArray(ctx, m + 1, sizeof(int64_t), "row offsets", &mine->ptr)));
-  TRY(poiseMMDeal(ctx, d->all.ptr, layout->start, sizeof(int64_t), mine->ptr + 1, m));
-  for (PoiseInt i = 0; i < m; i++) mine->ptr[i + 1] += mine->ptr[i];
-  PoiseErr e = poiseAllocArray(ctx, mine->ptr[m], sizeof(PoiseInt), "columns", &mine->col);
-  if (!e) e = poiseAllocArray(ctx, mine->ptr[m], sizeof(double), "values", &mine->val);
-  TRY(PoiseAgree(ctx, e));
-  TRY(poiseMMDeal(ctx, d->all.col, d->first_entry, sizeof(PoiseInt), mine->col, mine->ptr[m]));
-  return poiseMMDeal(ctx, d->all.val, d->first_entry, sizeof(double), mine->val, mine->ptr[m]);
+  PoiseContext ctx = reader->ctx;
+  PoiseInt N = reader->header.N;
+  MMRows rows;
+  RowArrays r;
+  TRY(poiseMMRows(reader, layout, false, &rows));
+  poiseMMClose(reader);
+  PoiseErr e = PoiseMatCreate(ctx, layout->n, POISE_DECIDE, layout->N, N, A);
+  if (!e) e = poiseMatReplace(*A, TakeRows(ctx, &rows, layout->n, &r), &r);
+  poiseMMRowsDestroy(ctx, &rows);
+  return e;
 }
 
-static PoiseErr Load(PoiseContext ctx, const char *path, Deal *d, PoiseInt sizes[2])
+/* e: of opening the reader, which is closed. */
+static PoiseErr LoadReader(PoiseErr e, MMReader *reader, PoiseMat *A)
 {
-  bool reads = PoiseRank(ctx) == 0;
-  TRY(PoiseAgree(ctx, reads ? poiseMMRead(ctx, path, &d->file) : POISE_OK));
-  sizes[0] = d->file.M, sizes[1] = d->file.N;
-  PoiseErr e = ctx->comm->ops->bcast(ctx->comm, sizes, 2 * sizeof *sizes, 0);
-  TRY(PoiseAgree(ctx, e));
-  TRY(poiseLayoutCreate(ctx, POISE_DECIDE, sizes[0], path, &d->layout)); /* refuses more rows than a matrix may have */
-  TRY(PoiseAgree(ctx, reads ? Prepare(ctx, path, d) : POISE_OK));
-  return DealRows(ctx, d);
+  Layout *layout = NULL;
+  *A = NULL;
+  if (!e) /* refuses more rows than a matrix may have */
+    e = poiseLayoutCreate(reader->ctx, POISE_DECIDE, reader->header.M, reader->source.name, &layout);
+  if (!e) e = LoadRows(reader, layout, A);
+  poiseMMClose(reader);
+  poiseLayoutDestroy(&layout);
+  if (e) PoiseMatDestroy(A);
+  return e;
+}
+
+PoiseErr poiseMatLoadMMBlocks(PoiseContext ctx, const char *path, int64_t block, PoiseMat *A)
+{
+  MMReader reader;
+  PoiseErr e = poiseMMOpen(ctx, path, block, &reader);
+  return LoadReader(e, &reader, A);
+}
+
+PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A)
+{
+  return poiseMatLoadMMBlocks(ctx, path, 0, A);
+}
+
+PoiseErr poiseMatLoadMMSource(PoiseContext ctx, const struct MMSource *source, int64_t block, PoiseMat *A)
+{
+  MMReader reader;
+  PoiseErr e = poiseMMOpenSource(ctx, source, block, &reader);
+  return LoadReader(e, &reader, A);
 }
 
 PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A)
 {
-  Deal d = {0};
-  PoiseInt sizes[2];
-  *A = NULL;
   poiseLogBegin(ctx, EVENT_MatLoad);
-  PoiseErr e = Load(ctx, path, &d, sizes);
-  poiseMMFileDestroy(ctx, &d.file);
-  poiseMMRowsDestroy(ctx, &d.all);
-  poiseFree(ctx, &d.first_entry);
-  poiseLayoutDestroy(&d.layout);
-  if (!e) {
-    PoiseCSR csr = {.ptr64 = d.mine.ptr, .col64 = d.mine.col, .val = d.mine.val};
-    e = PoiseMatCreateCSR(ctx, POISE_DECIDE, POISE_DECIDE, sizes[0], sizes[1], &csr, POISE_COPY, A);
-  }
-  poiseMMRowsDestroy(ctx, &d.mine);
+  PoiseErr e = poiseMatLoadMM(ctx, path, A);
   poiseLogEnd(ctx, EVENT_MatLoad, 0, 0);
   return e;
 }

@@ -39,7 +39,7 @@ PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *k, int b, bool fix)
   TRY(LAUNCH(pc->ctx->device, invert_blocks, InvertBlocksArgs, .nblock = k->n / b, .b = b, .fix = fix, .d = d, .bad = out));
   TRY(poiseBufferRead(&k->bad, HOST, &bad));
   if (*bad < 0) return POISE_OK;
-  long long row = poiseMatRow(pc->P, (int64_t)*bad * b);
+  long long row = poiseMatRowName(pc->P, (int64_t)*bad * b);
   if (b == 1) FAIL(POISE_ERR_NUMERIC, "the diagonal entry of row %lld is zero, missing or not finite", row);
   FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", row, row + b - 1);
 }

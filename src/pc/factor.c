@@ -30,11 +30,11 @@ static PoiseErr CheckSymmetric(PoisePC pc, Incomplete *f)
     for (int64_t k = poiseOffset(&t, t.begin, i); k < poiseOffset(&t, t.end, i); k++) {
       int64_t j = t.col[k], end = poiseOffset(&t, t.end, j),
               at = poiseSeek(t.col, poiseOffset(&t, t.begin, j), end, (int32_t)i);
-      long long first = poiseMatRow(pc->P, 0);
-      if (at == end || t.col[at] != i)
-        FAIL(POISE_ERR_NUMERIC,
-             "entry (%lld, %lld) is stored and (%lld, %lld) is not: icc needs a symmetric pattern, ilu does not", first + i,
-             first + j, first + j, first + i);
+      if (at < end && t.col[at] == i) continue;
+      long long row = poiseMatRowName(pc->P, i), col = poiseMatRowName(pc->P, j);
+      FAIL(POISE_ERR_NUMERIC,
+           "entry (%lld, %lld) is stored and (%lld, %lld) is not: icc needs a symmetric pattern, ilu does not", row, col,
+           col, row);
     }
   f->checked = f->triangular.built;
   return POISE_OK;
@@ -96,7 +96,7 @@ static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
 static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double row, double pivot)
 {
   const char *prefix = pc->prefix ? pc->prefix : "";
-  long long global = poiseMatRow(pc->P, (int64_t)row);
+  long long global = poiseMatRowName(pc->P, (int64_t)row);
   if (pivot - pivot != 0)
     FAIL(POISE_ERR_NUMERIC,
          "%s: the pivot of row %lld is %g: an entry of that row or of one that it depends on is not finite", pc->type->name,

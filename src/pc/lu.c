@@ -139,8 +139,8 @@ static PoiseErr Factorise(PoisePC pc)
   FAIL(POISE_ERR_NUMERIC,
        "lu: the largest pivot that is left for row %lld is %g: the matrix is singular, or not finite "
        "(-%spc_factor_zeropivot %g)",
-       (long long)(pc->P->origin + (PoiseInt)result[REFUSED_ROW]), result[REFUSED_PIVOT], pc->prefix ? pc->prefix : "",
-       lu->zero_pivot);
+       poiseMatRowName(pc->P, (int64_t)result[REFUSED_ROW] - pc->P->rows->begin), result[REFUSED_PIVOT],
+       pc->prefix ? pc->prefix : "", lu->zero_pivot);
 }
 
 static PoiseErr SetUp_LU(PoisePC pc)

@@ -116,8 +116,8 @@ PoiseErr poiseSupervariablesSetup(PoisePC pc, Supervariables *s, int most)
   if (bad < 0) return POISE_OK;
   TRY(poiseBufferRead(&s->start, HOST, &start));
   int64_t k = (int64_t)bad;
-  FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", poiseMatRow(pc->P, start[k]),
-       poiseMatRow(pc->P, start[k + 1] - 1));
+  FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite",
+       poiseMatRowName(pc->P, start[k]), poiseMatRowName(pc->P, start[k + 1] - 1));
 }
 
 PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, PoiseVec z, const double *skip,

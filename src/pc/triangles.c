@@ -70,7 +70,7 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
     while (k < last && col[k] < i) k++;
     if (k == last || col[k] != i)
       FAIL(POISE_ERR_NUMERIC, "row %lld has no diagonal entry, which preconditioner %s needs: store it, if need be as 0",
-           poiseMatRow(pc->P, i), pc->type->name);
+           poiseMatRowName(pc->P, i), pc->type->name);
     SetOffset(c, diag, i, k);
     while (k < last && col[k] < c->nloc) k++;
     t->nz += k - first;

@@ -18,6 +18,12 @@ static int omp_get_max_threads(void)
 }
 #endif
 
+#ifdef POISE_HAVE_METIS
+#define METIS_WORD "with METIS"
+#else
+#define METIS_WORD "without METIS"
+#endif
+
 #ifdef POISE_HAVE_MPI
 #define MPI_WORD "with MPI"
 static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
@@ -38,7 +44,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ---------------------------------------------------------------------------------- */
 
 typedef struct System {
-  int help, options_left, view, device;
+  int help, options_left, view, device, load_progress;
   PoiseInt ranks, host_threads;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
@@ -61,6 +67,8 @@ static const PoiseOption table[] = {
     {"device", FIELD(CHOICE, device), "host", 0, 0, device_words + 1, "where arrays live"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
      "threads of host kernels per rank; 0: share out the cores"},
+    {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
+     "while a file is read for long, a line on standard error, if that is a terminal"},
     {0}};
 
 static PoiseErr ReadSystem(PoiseContext ctx, System *system)
@@ -106,6 +114,7 @@ static PoiseErr FillRank(PoiseContext ctx)
   TRY(ReadSystem(ctx, &system));
   int threads = ctx->parent ? ctx->parent->device->threads / ctx->comm->size : omp_get_max_threads();
   if (system.host_threads) threads = (int)system.host_threads;
+  ctx->load_progress = system.load_progress;
   TRY(poiseLogCreate(ctx, &ctx->log));
   TRY(poiseDeviceCreate(ctx, poiseOptionsChoice(table, "device", system.device), &ctx->device));
   ctx->device->threads = threads > 1 ? threads : 1;
@@ -381,7 +390,7 @@ PoiseErr PoiseView(PoiseContext ctx)
   TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
   PoiseErr e = PoisePrintf(ctx,
                            "Poise %d.%d.%d\n"
-                           "  build: " MPI_WORD ", " OPENMP_WORD ", compiler " __VERSION__ "\n"
+                           "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", compiler " __VERSION__ "\n"
                            "  device: %s\n"
                            "  ranks: %d (%s)\n"
                            "  host threads per rank: %d\n",

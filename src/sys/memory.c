@@ -70,6 +70,23 @@ PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *w
   return POISE_OK;
 }
 
+PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p)
+{
+  void *old, *block;
+  memcpy(&old, p, sizeof old);
+  if (!old) return poiseRealloc(ctx, bytes, 0, what, p);
+  if (!bytes) {
+    poiseFree(ctx, p);
+    return POISE_OK;
+  }
+  TRY(poiseAllocCount(ctx, bytes, what));
+  poiseFreeCount(ctx);
+  block = realloc(old, bytes);
+  if (!block) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
+  Store(p, block);
+  return POISE_OK;
+}
+
 PoiseErr poiseStringCopy(PoiseContext ctx, const char *s, char **copy)
 {
   *copy = NULL;

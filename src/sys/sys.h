@@ -47,6 +47,9 @@ PoiseErr poiseAlloc(PoiseContext ctx, size_t bytes, const char *what, void *p);
 PoiseErr poiseAllocArray(PoiseContext ctx, int64_t n, size_t size, const char *what, void *p);
 /* *p grows to bytes, the first `used` bytes kept, the rest undefined. */
 PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *what, void *p);
+/* *p grows or shrinks to bytes and keeps what it held; added bytes are undefined. Large blocks keep their pages, so that there are
+   never two of them; small ones may lose their alignment. */
+PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p);
 PoiseErr poiseStringCopy(PoiseContext ctx, const char *s, char **copy); /* NULL gives NULL */
 void poiseFree(PoiseContext ctx, void *p);                              /* p: address of the pointer, which is nulled */
 /* Count one allocation made elsewhere (a device's); the test hook may refuse it. */
@@ -215,6 +218,20 @@ PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);
 PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f); /* the old file stays when anything could not be written */
 void poiseFileAbort(PoiseContext ctx, OutFile *f);      /* nothing has happened; an empty f is legal */
 
+/* ---- progress (progress.c) --------------------------------------------------------------------------------------------- */
+
+typedef struct Progress {
+  const char *what; /* borrowed */
+  bool on;
+  double begun, shown; /* when; shown = 0: never */
+} Progress;
+
+/* A line "what: 120 of 1800 MB, 240 MB/s" on rank 0's standard error, when that is a terminal and the task takes long; option
+   -load_progress. Rewritten in each step, erased at the end. Not collective. */
+void poiseProgressBegin(PoiseContext ctx, const char *what, Progress *p);
+void poiseProgressStep(Progress *p, int64_t done, int64_t total); /* bytes; total = 0: unknown */
+void poiseProgressEnd(Progress *p);
+
 typedef struct NumberLocale {
   void *old, *plain;
 } NumberLocale;
@@ -275,6 +292,7 @@ struct PoiseContext_s {
   FILE *out;
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
+  bool load_progress;            /* option */
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
   struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
   bool log_viewed;               /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */

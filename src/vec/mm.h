@@ -15,48 +15,115 @@ enum { POISE_REAL_LENGTH = 32 };
    poiseNumbersEnd. v is finite. */
 int poiseFormatReal(double v, char text[POISE_REAL_LENGTH]);
 
-/* ---- reading (mm_read.c) -------------------------------------------------------------------------------------------- */
+/* ---- text (mm_text.c): local ------------------------------------------------------------------------------------------ */
+
+typedef enum MMField { MM_REAL, MM_INTEGER, MM_PATTERN } MMField;
+typedef enum MMSymmetry { MM_GENERAL, MM_SYMMETRIC, MM_SKEW } MMSymmetry;
+
+typedef struct MMHeader {
+  PoiseInt M, N;
+  int64_t stored, line; /* entries announced, and in which line */
+  bool array;
+  MMField field;
+  MMSymmetry symmetry;
+} MMHeader;
+
+enum { MM_LONGEST = 1 << 16 }; /* characters of a line, if it is no comment */
+
+typedef struct MMPlace { /* for messages: a file, and a line of it */
+  const char *name;
+  int64_t line;
+} MMPlace;
+
+/* next gives lines, each with a newline, cut to MM_LONGEST + 1 characters; *line = NULL at the end. `at` is the place of the
+   latest one. */
+PoiseErr poiseMMHeader(PoiseErr (*next)(void *from, const char **line), void *from, MMPlace *at, MMHeader *h);
+
+typedef struct MMPiece { /* whole lines behind the header; the last character is a newline */
+  const char *text, *end;
+  int64_t n, lines; /* entries found, lines they were in */
+  Entry *entry;     /* 0-based, in the file's order, of one triangle if not MM_GENERAL; of an array the values only */
+} MMPiece;
+
+/* The fewest characters of a line with an entry, which bounds the room for entries. */
+int poiseMMShortest(const MMHeader *h);
+/* at: the line before the piece. Of text that is wrong the entries before it are kept. */
+PoiseErr poiseMMEntries(const MMHeader *h, MMPlace at, MMPiece *p);
+int64_t poiseMMLineOf(const MMPiece *p, int64_t k); /* which line of the piece, from 1, entry k stands in */
+/* Rows and columns of n entries of an array, of which the first is number `first` in the file. */
+void poiseMMPlaceArray(const MMHeader *h, int64_t first, Entry *entry, int64_t n);
+
+/* ---- where the text comes from (mm_source.c) -------------------------------------------------------------------------- */
 
 typedef struct MMSource {                                             /* bytes, from wherever */
   PoiseErr (*read)(void *from, char *buffer, size_t size, size_t *n); /* *n = 0 only at the end */
   void *from;
-  const char *name; /* for messages */
+  const char *name;               /* for messages */
+  PoiseErr (*rewind)(void *from); /* to the first byte; NULL: cannot */
 } MMSource;
 
-typedef enum MMSymmetry { MM_GENERAL, MM_SYMMETRIC, MM_SKEW } MMSymmetry;
+typedef struct MMStream { /* on one rank */
+  const MMSource *source;
+  char *buffer;
+  size_t capacity, begin, end; /* of the buffer; [begin, end) was read and not yet taken */
+  bool at_end;
+  int64_t taken; /* bytes before `begin` */
+  char line[MM_LONGEST + 2];
+} MMStream;
 
-typedef struct MMGap { /* entries from this one on stand in consecutive lines */
-  int64_t entry, line;
-} MMGap;
+/*
+  Text for all ranks, in rounds: in each, every rank gets some whole lines, in the order of ranks. A plain file is read by all ranks
+  if they see the same one. What is compressed, a pipe, or seen by rank 0 alone, rank 0 reads and deals out, and while others parse
+  it reads on.
+*/
+typedef struct MMReader {
+  PoiseContext ctx;
+  MMHeader header;
+  int64_t block;       /* bytes of text that a rank gets in a round, or a line more */
+  int64_t body;        /* lines before the entries */
+  struct MMFile *file; /* NULL: the source is the caller's */
+  MMSource source;
+  MMStream *stream;           /* on rank 0 */
+  PoiseErr failed;            /* of rank 0, reading on */
+  bool dealt;                 /* else all ranks read */
+  int64_t round, first, size; /* the entries' bytes in a file that all read */
+  char *text;
+  int64_t *bytes; /* dealt to each rank; and whether there is more */
+} MMReader;
 
-typedef struct MMFile { /* what a file says, checked except for entries given twice */
-  PoiseInt M, N;
-  bool array;
-  MMSymmetry symmetry;
-  Stash entries; /* 0-based, in the file's order; of one triangle if not MM_GENERAL */
-  MMGap *gap;
-  int64_t ngap, gap_capacity;
-} MMFile;
+/* Open a file, read its header; block: see above, 0 as suits. Collective; agrees. Close r also after a failure. */
+PoiseErr poiseMMOpen(PoiseContext ctx, const char *path, int64_t block, MMReader *r);
+/* The same of rank 0's source. */
+PoiseErr poiseMMOpenSource(PoiseContext ctx, const MMSource *source, int64_t block, MMReader *r);
+void poiseMMClose(MMReader *r);
+/* The bytes of text that poiseMMNext may give. */
+int64_t poiseMMRoom(const MMReader *r);
+/* This rank's lines of the next round; *more: there is another round. Collective, but what is returned is this rank's. */
+PoiseErr poiseMMNext(MMReader *r, MMPiece *text, bool *more);
+/* Rank 0 goes over the whole text once more, if it can: lines from the first entry on. Local. */
+PoiseErr poiseMMAgain(MMReader *r, bool *can);
+PoiseErr poiseMMNextAgain(MMReader *r, MMPiece *text);
+/* For a progress line, on rank 0: bytes of the file read so far, and of it all (0: unknown). */
+void poiseMMProgress(const MMReader *r, int64_t *done, int64_t *total);
 
-typedef struct MMRows { /* all entries, those of the other triangle too, by rows; within a row in the file's order */
-  PoiseInt M, N;
-  int64_t *ptr;
-  PoiseInt *col;
+/* ---- reading (mm_read.c) -------------------------------------------------------------------------------------------- */
+
+typedef struct MMRows { /* the entries of a rank's rows, those of the other triangle too, sorted by rows and columns */
+  int64_t n, capacity;
+  int bits;      /* key = local row << bits | column */
+  PoiseInt *key; /* so no two are equal */
   double *val;
 } MMRows;
 
-/* Nothing in the text is believed before it is checked: memory grows with what was read. Local, as all of these. */
-PoiseErr poiseMMParse(PoiseContext ctx, const MMSource *source, MMFile *file);
-PoiseErr poiseMMRead(PoiseContext ctx, const char *path, MMFile *file); /* plain or gzip */
-void poiseMMFileDestroy(PoiseContext ctx, MMFile *file);
-/* POISE_ERR_FORMAT names the lines of an entry that is given twice. */
-PoiseErr poiseMMRows(PoiseContext ctx, const char *name, const MMFile *file, MMRows *rows);
+/*
+  All entries, but of an array's zeros only if they are wanted. Holds 16 bytes for each of this rank's entries, an eighth more of
+  address space, and text and entries of a round. Nothing in the text is believed before it is checked: memory grows with what was
+  read. Collective; agrees. Errors name the first line of the file that is wrong; one rank has it, the others POISE_ERR_REMOTE.
+*/
+PoiseErr poiseMMRows(MMReader *r, const Layout *layout, bool zeros, MMRows *rows);
 void poiseMMRowsDestroy(PoiseContext ctx, MMRows *rows);
-
-/* ---- between the ranks (mm_vec.c) ----------------------------------------------------------------------------------- */
-
-/* Rank 0's items [start[r], start[r + 1]) of all go to `mine` of rank r, which expects n of them. Collective; agrees. */
-PoiseErr poiseMMDeal(PoiseContext ctx, const void *all, const int64_t *start, size_t item, void *mine, int64_t n);
+/* Both ascending by key, in place (mm_sort.c). */
+void poiseMMSort(PoiseInt *key, double *val, int64_t n, int threads);
 
 /* ---- writing (mm_write.c) ------------------------------------------------------------------------------------------- */
 

@@ -1,525 +1,390 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrix Market text to entries. The text is read through one buffer whose part up to the last newline is parsed in
-  place: every scan ends at a newline at the latest.
+  Matrix Market entries to the ranks that own their rows, in rounds: every rank parses some lines, on all its threads; then all learn
+  how many lines and entries there were, and the entries travel. Rounds go through the file from its beginning to its end, so that the
+  number of any line is known, and the first error of the file is found first, whoever parses it.
 */
-#include <errno.h>
-#include <stdio.h>
-#include <zlib.h>
-
 #include "mm.h"
+#include "vec_host.h"
 
-enum {
-  CAPACITY = 1 << 18, /* of the buffer; no line but a comment may be longer */
-  SHOWN = 40          /* characters of a file that a message quotes */
-};
+enum { MUCH = 1 << 14 }; /* bytes of text that are worth waking threads up for */
 
-typedef struct Reader {
+typedef struct Record { /* an entry on its way */
+  PoiseInt key;
+  double value;
+} Record;
+
+typedef struct Tally { /* of a round's lines on one rank */
+  int64_t lines, entries, failed;
+} Tally;
+
+typedef struct Reading {
   PoiseContext ctx;
-  const MMSource *source;
-  int64_t line;                   /* number of the present line */
-  char *buffer, *end, *lines_end; /* [buffer, end) was read; [lines_end, end) is a part of a line */
-  const char *next;               /* the present line, or what follows once that is left */
-  bool at_end, dropping;          /* dropping: the rest of a line longer than the buffer */
-} Reader;
+  MMReader *in;
+  const Layout *layout;
+  bool zeros;
+  MMRows *out;
+  int threads;
+  MMPiece *piece; /* of each thread */
+  Entry *entry;
+  Tally *tally;            /* of all ranks */
+  Tally before;            /* of earlier rounds */
+  int64_t *send, *receive; /* records per rank, later bytes */
+  int64_t *next;
+  Record *record; /* to send, then received */
+  int64_t capacity;
+  Progress progress;
+} Reading;
 
-#define LARGEST (INT64_MAX / 2) /* size; a few more do not overflow */
+/* ---- parsing -------------------------------------------------------------------------------------------------------- */
 
-#define FAIL_HERE(r, code, format, ...) \
-  FAIL(code, "%s, line %lld: " format, (r)->source->name, (long long)(r)->line, __VA_ARGS__)
-
-/* ---- lines ---------------------------------------------------------------------------------------------------------- */
-
-static PoiseErr Fill(Reader *r)
+/* Lines for each thread. Its entries have room where, if all lines were the shortest, they would be. */
+static void Split(Reading *r, const MMPiece *text)
 {
-  size_t n;
-  while (!r->at_end && r->end < r->buffer + CAPACITY) {
-    TRY(r->source->read(r->source->from, r->end, (size_t)(r->buffer + CAPACITY - r->end), &n));
-    r->end += n;
-    r->at_end = n == 0;
-    char *newline = r->dropping ? memchr(r->buffer, '\n', (size_t)(r->end - r->buffer)) : NULL;
-    if (newline) {
-      memmove(r->buffer, newline + 1, (size_t)(r->end - newline - 1));
-      r->end -= newline + 1 - r->buffer;
-      r->dropping = false;
-    } else if (r->dropping) {
-      r->end = r->buffer;
+  int shortest = poiseMMShortest(&r->in->header);
+  const char *begin = text->text;
+  for (int t = 0; t < r->threads; t++) {
+    const char *end = text->text + (text->end - text->text) / r->threads * (t + 1);
+    if (t == r->threads - 1) end = text->end;
+    if (end < begin) end = begin;
+    if (end > begin) end = (const char *)memchr(end - 1, '\n', (size_t)(text->end - end + 1)) + 1;
+    r->piece[t] = (MMPiece){.text = begin, .end = end, .entry = r->entry + (begin - text->text) / shortest};
+    begin = end;
+  }
+}
+
+/* What is wrong is said later, by Explain: nobody knows yet which lines these are. */
+static void ParsePieces(Reading *r, const MMPiece *text, Tally *mine)
+{
+  int failed = 0;
+  bool much = r->threads > 1 && text->end - text->text > MUCH;
+  HOST_PARALLEL_ITEMS(r->threads, much)
+  for (int t = 0; t < r->threads; t++)
+    if (poiseMMEntries(&r->in->header, (MMPlace){.name = r->in->source.name}, &r->piece[t])) {
+      PoiseErrorClear();
+      r->piece[t].lines = -1;
     }
+  for (int t = 0; t < r->threads && !failed; t++) {
+    failed = r->piece[t].lines < 0;
+    mine->entries += r->piece[t].n;
+    mine->lines += r->piece[t].lines;
+  }
+  mine->failed = failed;
+}
+
+/* The first error in this rank's lines; before: what earlier lines had. */
+static PoiseErr Explain(Reading *r, Tally before)
+{
+  const MMHeader *h = &r->in->header;
+  MMPlace at = {r->in->source.name, r->in->body + before.lines};
+  for (int t = 0; t < r->threads; t++) {
+    MMPiece *piece = &r->piece[t];
+    int64_t left = h->stored - before.entries;
+    PoiseErr e = poiseMMEntries(h, at, piece);
+    if (piece->n > left || (e && piece->n == left))
+      FAIL(POISE_ERR_FORMAT, "%s, line %lld: more than the %lld entries announced in line %lld", at.name,
+           (long long)(at.line + poiseMMLineOf(piece, left)), (long long)h->stored, (long long)h->line);
+    TRY(e);
+    at.line += piece->lines;
+    before.entries += piece->n;
   }
   return POISE_OK;
 }
 
-/* Read on behind the lines in the buffer, which are done with. */
-static PoiseErr Refill(Reader *r)
+/* Count the lines and entries of all ranks, and of those before this one; say what is first wrong. mine: as far as it is known. */
+static PoiseErr Count(Reading *r, PoiseErr e, Tally mine, Tally *before)
 {
-  size_t part = (size_t)(r->end - r->lines_end);
-  memmove(r->buffer, r->lines_end, part);
-  r->next = r->buffer;
-  r->end = r->buffer + part;
-  TRY(Fill(r));
-  if (r->at_end && r->end > r->buffer && r->end[-1] != '\n') *r->end++ = '\n';
-  r->lines_end = r->end;
-  while (!r->at_end && r->lines_end > r->buffer && r->lines_end[-1] != '\n') r->lines_end--;
-  if (r->at_end || r->lines_end > r->buffer) return POISE_OK;
-  if (*r->buffer != '%') /* of a comment the first part will do */
-    FAIL(POISE_ERR_FORMAT, "%s, line %lld: longer than %d characters", r->source->name, (long long)r->line + 1, CAPACITY);
-  r->dropping = true;
-  *r->end++ = '\n';
-  r->lines_end = r->end;
-  return POISE_OK;
-}
-
-static bool IsBlank(char c)
-{
-  return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n');
-}
-
-static const char *SkipBlanks(const char *p)
-{
-  while (IsBlank(*p)) p++;
-  return p;
-}
-
-/* The first word of the next line that has one; NULL at the end. */
-static PoiseErr NextLine(Reader *r, const char **word)
-{
-  for (;;) {
-    if (r->next == r->lines_end) TRY(Refill(r));
-    if (r->next == r->lines_end) break;
-    r->line++;
-    *word = SkipBlanks(r->next);
-    if (**word != '\n') return POISE_OK;
-    r->next = *word + 1;
+  PoiseContext ctx = r->ctx;
+  bool good = true;
+  mine.failed = mine.failed || e;
+  TRY(ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, r->tally));
+  *before = r->before;
+  for (int q = 0; q < PoiseSize(ctx) && good; q++) {
+    if (q == PoiseRank(ctx)) *before = r->before;
+    good = !r->tally[q].failed && r->before.entries + r->tally[q].entries <= r->in->header.stored;
+    if (!good && q == PoiseRank(ctx) && !e) e = Explain(r, *before);
+    r->before.lines += r->tally[q].lines;
+    r->before.entries += r->tally[q].entries;
   }
-  *word = NULL;
+  return good ? POISE_OK : PoiseAgree(ctx, e);
+}
+
+/* ---- to the owners -------------------------------------------------------------------------------------------------- */
+
+/* What an entry of the file stands for: itself, and its mirror image; nothing, if it is a zero of an array. */
+static inline int Expand(const Reading *r, const Entry *t, Entry both[2])
+{
+  MMSymmetry symmetry = r->in->header.symmetry;
+  if (!r->zeros && t->value == 0) return 0;
+  both[0] = *t;
+  if (symmetry == MM_GENERAL || t->row == t->col) return 1;
+  both[1] = (Entry){t->col, t->row, symmetry == MM_SKEW ? -t->value : t->value};
+  return 2;
+}
+
+static PoiseErr Reserve(PoiseContext ctx, MMRows *rows, int64_t more)
+{
+  int64_t capacity = rows->n + more;
+  if (capacity <= rows->capacity) return POISE_OK;
+  if (capacity < rows->capacity + rows->capacity / 8) capacity = rows->capacity + rows->capacity / 8;
+  capacity += 1024;
+  TRY(poiseResize(ctx, (size_t)capacity * sizeof *rows->key, "rows and columns of a file", &rows->key));
+  TRY(poiseResize(ctx, (size_t)capacity * sizeof *rows->val, "values of a file", &rows->val));
+  rows->capacity = capacity;
   return POISE_OK;
 }
 
-static bool IsWordEnd(char c)
+/* One rank: no entry travels. */
+static PoiseErr Keep(Reading *r, const MMPiece *piece)
 {
-  return IsBlank(c) || c == '\n';
-}
-
-static int WordLength(const char *p)
-{
-  int n = 0;
-  while (!IsWordEnd(p[n])) n++;
-  return n;
-}
-
-/* The word at p, fit for a message. */
-static const char *Show(const char *p, char shown[SHOWN + 4])
-{
-  int n = WordLength(p);
-  for (int i = 0; i < n && i < SHOWN; i++) shown[i] = p[i] < ' ' || p[i] > '~' ? '?' : p[i];
-  strcpy(shown + (n < SHOWN ? n : SHOWN), n > SHOWN ? "..." : "");
-  return shown;
-}
-
-/* Nothing but blanks may follow p in its line, which is left. */
-static PoiseErr EndLine(Reader *r, const char *p)
-{
-  char shown[SHOWN + 4];
-  p = SkipBlanks(p);
-  if (*p != '\n') FAIL_HERE(r, POISE_ERR_FORMAT, "unexpected '%s' at the end of the line", Show(p, shown));
-  r->next = p + 1;
+  MMRows *out = r->out;
+  Entry both[2];
+  TRY(Reserve(r->ctx, out, 2 * piece->n));
+  for (int64_t k = 0; k < piece->n; k++)
+    for (int i = 0, n = Expand(r, &piece->entry[k], both); i < n; i++) {
+      out->key[out->n] = both[i].row << out->bits | both[i].col;
+      out->val[out->n++] = both[i].value;
+    }
   return POISE_OK;
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------- */
-
-/* A whole number in [low, high] that ends its word; *v = -1 if there is none. Gives the character after it. */
-static const char *ScanInt(const char *p, PoiseInt low, PoiseInt high, PoiseInt *v)
+static bool Owns(const Layout *layout, int rank, PoiseInt row)
 {
-  const uint64_t limit = (UINT64_MAX - 9) / 10; /* one more digit fits */
-  uint64_t n = 0;
-  *v = -1;
-  if (*p == '+') p++;
-  const char *first = p;
-  for (; *p >= '0' && *p <= '9'; p++) n = n > limit ? UINT64_MAX : n * 10 + (uint64_t)(*p - '0');
-  if (p > first && IsWordEnd(*p) && n >= (uint64_t)low && n <= (uint64_t)high) *v = (PoiseInt)n;
-  return p;
+  return row >= layout->start[rank] && row < layout->start[rank + 1];
 }
 
-/* Say what is wrong with the whole number at p. */
-static PoiseErr BadInt(const Reader *r, const char *p, PoiseInt low, PoiseInt high, const char *what)
+static void CountRecords(Reading *r, const MMPiece *piece)
 {
-  char shown[SHOWN + 4];
-  int n = WordLength(p), i = *p == '-' || *p == '+';
-  bool digits = n > i;
-  for (; i < n; i++) digits = digits && p[i] >= '0' && p[i] <= '9';
-  if (!n) FAIL_HERE(r, POISE_ERR_FORMAT, "the %s is missing", what);
-  if (!digits) FAIL_HERE(r, POISE_ERR_FORMAT, "%s '%s' is not a whole number", what, Show(p, shown));
-  FAIL_HERE(r, POISE_ERR_FORMAT, "%s %s is outside %lld to %lld", what, Show(p, shown), (long long)low, (long long)high);
+  int owner = PoiseRank(r->ctx);
+  Entry both[2];
+  for (int64_t k = 0; k < piece->n; k++)
+    for (int i = 0, n = Expand(r, &piece->entry[k], both); i < n; i++) {
+      if (!Owns(r->layout, owner, both[i].row)) owner = poiseLayoutOwner(r->layout, both[i].row);
+      r->send[owner]++;
+    }
 }
 
-static PoiseErr ParseInt(const Reader *r, const char **p, PoiseInt low, PoiseInt high, const char *what, PoiseInt *v)
+static void PackRecords(Reading *r, const MMPiece *piece)
 {
-  const char *word = SkipBlanks(*p);
-  *p = ScanInt(word, low, high, v);
-  return *v < 0 ? BadInt(r, word, low, high, what) : POISE_OK;
+  int owner = PoiseRank(r->ctx);
+  Entry both[2];
+  for (int64_t k = 0; k < piece->n; k++)
+    for (int i = 0, n = Expand(r, &piece->entry[k], both); i < n; i++) {
+      if (!Owns(r->layout, owner, both[i].row)) owner = poiseLayoutOwner(r->layout, both[i].row);
+      PoiseInt row = both[i].row - r->layout->start[owner];
+      r->record[r->next[owner]++] = (Record){row << r->out->bits | both[i].col, both[i].value};
+    }
 }
 
-static PoiseErr BadReal(const Reader *r, const char *p, bool number)
+static PoiseErr MakeRoom(Reading *r, int64_t sent, int64_t received)
 {
-  char shown[SHOWN + 4];
-  const char *unsigned_p = p + (*p == '-' || *p == '+');
-  char letter = (char)(*unsigned_p | 0x20); /* of nan, inf and infinity */
-  if (IsWordEnd(*p)) FAIL_HERE(r, POISE_ERR_FORMAT, "%s", "the value is missing");
-  if (number || letter == 'n' || letter == 'i')
-    FAIL_HERE(r, POISE_ERR_FORMAT, "value '%s' is not a finite number", Show(p, shown));
-  FAIL_HERE(r, POISE_ERR_FORMAT, "value '%s' is not a number", Show(p, shown));
-}
-
-static PoiseErr ParseValue(const Reader *r, const char **p, bool whole, double *v)
-{
-  char shown[SHOWN + 4];
-  const char *word = SkipBlanks(*p), *end = poiseParseReal(word, v);
-  bool number = end && IsWordEnd(*end);
-  if (!number || !isfinite(*v)) return BadReal(r, word, number);
-  if (whole && *v != rint(*v))
-    FAIL_HERE(r, POISE_ERR_FORMAT, "value %s of an integer file is not whole", Show(word, shown));
-  *p = end;
+  TRY(Reserve(r->ctx, r->out, received));
+  if (sent + received <= r->capacity) return POISE_OK;
+  TRY(poiseResize(r->ctx, (size_t)(sent + received) * sizeof(Record), "entries of a file", &r->record));
+  r->capacity = sent + received;
   return POISE_OK;
 }
 
-/* ---- header --------------------------------------------------------------------------------------------------------- */
-
-typedef enum Field { REAL, INTEGER, PATTERN } Field;
-
-typedef struct Header {
-  Field field;
-  int64_t stored, line; /* entries announced, and where */
-} Header;
-
-/* Is the word at p, in any case, this one? */
-static bool WordIs(const char *p, const char *word)
+/* Records to send, made room for; and how many come. */
+static PoiseErr Announce(Reading *r, int64_t *sent, int64_t *received)
 {
-  int n = WordLength(p);
-  for (int i = 0; i < n; i++) {
-    char c = p[i] >= 'A' && p[i] <= 'Z' ? (char)(p[i] + 32) : p[i];
-    if (!word[i] || c != word[i]) return false;
-  }
-  return !word[n];
+  Comm *comm = r->ctx->comm;
+  const int64_t *sizes = r->next;
+  memset(r->send, 0, (size_t)comm->size * sizeof *r->send);
+  for (int t = 0; t < r->threads; t++) CountRecords(r, &r->piece[t]);
+  for (int q = 0; q < comm->size; q++) r->next[q] = sizeof *r->send;
+  TRY(comm->ops->alltoallv(comm, r->send, sizes, r->receive, sizes));
+  for (int q = 0; q < comm->size; q++) *sent += r->send[q], *received += r->receive[q];
+  return PoiseAgree(r->ctx, MakeRoom(r, *sent, *received));
 }
 
-typedef struct Choice {
-  const char *what, *read; /* what can be read, for messages */
-  int supported;           /* the words from here on are known, but cannot be read */
-  const char *words[5];
-} Choice;
-
-/* *chosen = the place among the words of the next word of the line. */
-static PoiseErr ParseChoice(const Reader *r, const char **p, const Choice *c, int *chosen)
+static PoiseErr Send(Reading *r)
 {
-  char shown[SHOWN + 4];
-  const char *word = SkipBlanks(*p);
-  int i = 0;
-  while (c->words[i] && !WordIs(word, c->words[i])) i++;
-  if (*word == '\n') FAIL_HERE(r, POISE_ERR_FORMAT, "the %s is missing (%s)", c->what, c->read);
-  if (!c->words[i])
-    FAIL_HERE(r, POISE_ERR_FORMAT, "unknown %s '%s' (can be read: %s)", c->what, Show(word, shown), c->read);
-  if (i >= c->supported)
-    FAIL_HERE(r, POISE_ERR_UNSUPPORTED, "%s '%s' is not supported (can be read: %s)", c->what, c->words[i], c->read);
-  *chosen = i;
-  *p = word + WordLength(word);
+  Comm *comm = r->ctx->comm;
+  MMRows *out = r->out;
+  int64_t sent = 0, received = 0;
+  TRY(Announce(r, &sent, &received));
+  r->next[0] = 0;
+  for (int q = 1; q < comm->size; q++) r->next[q] = r->next[q - 1] + r->send[q - 1];
+  for (int t = 0; t < r->threads; t++) PackRecords(r, &r->piece[t]);
+  for (int q = 0; q < comm->size; q++) r->send[q] *= (int64_t)sizeof(Record), r->receive[q] *= (int64_t)sizeof(Record);
+  Record *in = r->record ? r->record + sent : NULL;
+  TRY(PoiseAgree(r->ctx, comm->ops->alltoallv(comm, r->record, r->send, in, r->receive)));
+  for (int64_t k = 0; k < received; k++, out->n++) out->key[out->n] = in[k].key, out->val[out->n] = in[k].value;
   return POISE_OK;
 }
 
-static PoiseErr ParseBanner(Reader *r, MMFile *f, Header *h)
-{
-  static const Choice objects = {"object", "matrix", 1, {"matrix", "vector"}},
-                      formats = {"format", "coordinate, array", 2, {"coordinate", "array"}},
-                      fields = {"kind of values", "real, integer, pattern", 3, {"real", "integer", "pattern", "complex"}},
-                      symmetries = {"symmetry",
-                                    "general, symmetric, skew-symmetric",
-                                    3,
-                                    {"general", "symmetric", "skew-symmetric", "hermitian"}};
-  const char *p;
-  int object, format, field, symmetry;
-  TRY(NextLine(r, &p));
-  if (!p) FAIL(POISE_ERR_FORMAT, "%s: the file is empty", r->source->name);
-  if (r->line > 1 || !WordIs(p, "%%matrixmarket"))
-    FAIL(POISE_ERR_FORMAT, "%s is not a Matrix Market file: line 1 does not begin with %%%%MatrixMarket", r->source->name);
-  p += WordLength(p);
-  TRY(ParseChoice(r, &p, &objects, &object));
-  TRY(ParseChoice(r, &p, &formats, &format));
-  TRY(ParseChoice(r, &p, &fields, &field));
-  TRY(ParseChoice(r, &p, &symmetries, &symmetry));
-  f->array = format == 1;
-  f->symmetry = (MMSymmetry)symmetry;
-  h->field = (Field)field;
-  if (h->field == PATTERN && (f->array || f->symmetry == MM_SKEW))
-    FAIL_HERE(r, POISE_ERR_FORMAT, "%s has values: its kind cannot be pattern",
-              f->array ? "an array" : "a skew-symmetric matrix");
-  return EndLine(r, p);
-}
+/* ---- entries given twice -------------------------------------------------------------------------------------------- */
 
-/* Entries of an array. */
-static PoiseErr CountArray(const Reader *r, const MMFile *f, int64_t *stored)
+/* The lines of the two, in what rank 0 reads again; 0 where it cannot. */
+static PoiseErr FindLines(Reading *r, PoiseInt i, PoiseInt j, int64_t line[2], Entry *given)
 {
-  if (f->N && f->M > INT64_MAX / f->N)
-    FAIL_HERE(r, POISE_ERR_FORMAT, "an array of %lld x %lld entries is too large", (long long)f->M, (long long)f->N);
-  *stored = f->M * f->N;
-  if (f->symmetry != MM_GENERAL) *stored = (*stored - f->N) / 2 + (f->symmetry == MM_SYMMETRIC ? f->N : 0);
-  return POISE_OK;
-}
-
-static PoiseErr ParseSizes(Reader *r, MMFile *f, Header *h)
-{
-  const char *p;
-  do {
-    TRY(NextLine(r, &p));
-    if (!p)
-      FAIL(POISE_ERR_FORMAT, "%s: the file ends after line %lld, before the sizes", r->source->name, (long long)r->line);
-    if (*p == '%') r->next = (const char *)memchr(p, '\n', (size_t)(r->lines_end - p)) + 1;
-  } while (*p == '%');
-  TRY(ParseInt(r, &p, 0, LARGEST, "number of rows", &f->M));
-  TRY(ParseInt(r, &p, 0, LARGEST, "number of columns", &f->N));
-  if (f->symmetry != MM_GENERAL && f->M != f->N)
-    FAIL_HERE(r, POISE_ERR_FORMAT, "a symmetric or skew-symmetric matrix cannot be %lld x %lld", (long long)f->M,
-              (long long)f->N);
-  if (f->array)
-    TRY(CountArray(r, f, &h->stored));
-  else
-    TRY(ParseInt(r, &p, 0, LARGEST, "number of entries", &h->stored));
-  h->line = r->line;
-  return EndLine(r, p);
-}
-
-/* ---- entries -------------------------------------------------------------------------------------------------------- */
-
-/* Lines follow each other almost always; where they do not, remember. */
-static PoiseErr NoteLine(PoiseContext ctx, MMFile *f, int64_t entry, int64_t line)
-{
-  if (f->ngap && f->gap[f->ngap - 1].line + entry - f->gap[f->ngap - 1].entry == line) return POISE_OK;
-  if (f->ngap == f->gap_capacity) {
-    int64_t capacity = 2 * f->gap_capacity + 16;
-    TRY(poiseRealloc(ctx, (size_t)capacity * sizeof(MMGap), (size_t)f->ngap * sizeof(MMGap), "lines of a file", &f->gap));
-    f->gap_capacity = capacity;
-  }
-  f->gap[f->ngap++] = (MMGap){entry, line};
-  return POISE_OK;
-}
-
-static int64_t LineOf(const MMFile *f, int64_t entry)
-{
-  int64_t g = f->ngap - 1;
-  while (f->gap[g].entry > entry) g--;
-  return f->gap[g].line + entry - f->gap[g].entry;
-}
-
-/* Only the lower triangle is stored when the other follows from it. */
-static PoiseErr CheckTriangle(const Reader *r, const MMFile *f, const Entry *t)
-{
-  bool skew = f->symmetry == MM_SKEW;
-  if (t->row > t->col || (t->row == t->col && (!skew || t->value == 0))) return POISE_OK;
-  if (t->row == t->col)
-    FAIL_HERE(r, POISE_ERR_FORMAT, "diagonal entry (%lld, %lld) = %g of a skew-symmetric matrix is not zero",
-              (long long)t->row + 1, (long long)t->col + 1, t->value);
-  FAIL_HERE(r, POISE_ERR_FORMAT, "entry (%lld, %lld) lies above the diagonal, which a %s file does not store",
-            (long long)t->row + 1, (long long)t->col + 1, skew ? "skew-symmetric" : "symmetric");
-}
-
-static PoiseErr StartEntry(Reader *r, const Header *h, int64_t entry, const char **p)
-{
-  TRY(NextLine(r, p));
-  if (*p) return POISE_OK;
-  FAIL(POISE_ERR_FORMAT, "%s: the file ends at line %lld after %lld of the %lld entries announced in line %lld",
-       r->source->name, (long long)r->line, (long long)entry, (long long)h->stored, (long long)h->line);
-}
-
-static PoiseErr ParseCoordinates(Reader *r, const Header *h, MMFile *f)
-{
-  const char *p;
-  for (int64_t k = 0; k < h->stored; k++) {
-    Entry t = {.value = 1};
-    TRY(StartEntry(r, h, k, &p));
-    TRY(ParseInt(r, &p, 1, f->M, "row", &t.row));
-    TRY(ParseInt(r, &p, 1, f->N, "column", &t.col));
-    if (h->field != PATTERN) TRY(ParseValue(r, &p, h->field == INTEGER, &t.value));
-    t.row--, t.col--;
-    if (f->symmetry != MM_GENERAL) TRY(CheckTriangle(r, f, &t));
-    TRY(EndLine(r, p));
-    TRY(NoteLine(r->ctx, f, k, r->line));
-    TRY(poiseStashAdd(r->ctx, &f->entries, t.row, t.col, t.value));
+  MMReader *in = r->in;
+  MMPiece text;
+  Entry both[2];
+  int64_t lines = in->body;
+  bool can;
+  int found = 0;
+  line[0] = line[1] = 0;
+  TRY(poiseMMAgain(in, &can));
+  while (can && found < 2) {
+    TRY(poiseMMNextAgain(in, &text));
+    if (text.text == text.end) break;
+    text.entry = r->entry;
+    TRY(poiseMMEntries(&in->header, (MMPlace){in->source.name, lines}, &text));
+    for (int64_t k = 0; k < text.n && found < 2; k++)
+      for (int b = 0, n = Expand(r, &text.entry[k], both); b < n; b++)
+        if (both[b].row == i && both[b].col == j) {
+          if (!found) *given = text.entry[k];
+          line[found++] = lines + poiseMMLineOf(&text, k);
+        }
+    lines += text.lines;
   }
   return POISE_OK;
 }
 
-static PoiseErr ParseArray(Reader *r, const Header *h, MMFile *f)
+static PoiseErr FailTwice(Reading *r, PoiseInt i, PoiseInt j)
 {
-  const char *p;
-  for (int64_t k = 0, j = 0, i = f->symmetry == MM_SKEW; k < h->stored; k++, i++) {
-    double v;
-    if (i == f->M) j++, i = f->symmetry == MM_GENERAL ? 0 : f->symmetry == MM_SYMMETRIC ? j : j + 1;
-    TRY(StartEntry(r, h, k, &p));
-    TRY(ParseValue(r, &p, h->field == INTEGER, &v));
-    TRY(EndLine(r, p));
-    TRY(poiseStashAdd(r->ctx, &f->entries, i, j, v));
-  }
-  return POISE_OK;
+  int64_t line[2];
+  Entry given = {.row = i, .col = j};
+  TRY(FindLines(r, i, j, line, &given));
+  if (line[1])
+    FAIL(POISE_ERR_FORMAT, "%s, line %lld: entry (%lld, %lld) is given again, first in line %lld", r->in->source.name,
+         (long long)line[1], (long long)given.row + 1, (long long)given.col + 1, (long long)line[0]);
+  FAIL(POISE_ERR_FORMAT, "%s: entry (%lld, %lld) is given twice", r->in->source.name, (long long)i + 1, (long long)j + 1);
 }
 
-static PoiseErr ParseAll(Reader *r, MMFile *f)
+/* Of sorted entries: the first of all ranks that is there twice is an error. */
+static PoiseErr CheckTwice(Reading *r)
 {
-  Header h;
-  const char *p;
-  TRY(ParseBanner(r, f, &h));
-  TRY(ParseSizes(r, f, &h));
-  TRY(f->array ? ParseArray(r, &h, f) : ParseCoordinates(r, &h, f));
-  TRY(NextLine(r, &p));
-  if (!p) return POISE_OK;
-  FAIL_HERE(r, POISE_ERR_FORMAT, "more than the %lld entries announced in line %lld", (long long)h.stored,
-            (long long)h.line);
-}
-
-PoiseErr poiseMMParse(PoiseContext ctx, const MMSource *source, MMFile *f)
-{
-  Reader r = {.ctx = ctx, .source = source};
-  *f = (MMFile){0};
-  TRY(poiseAlloc(ctx, CAPACITY + 1, "buffer of a file", &r.buffer));
-  r.next = r.lines_end = r.end = r.buffer;
-  PoiseErr e = ParseAll(&r, f);
-  poiseFree(ctx, &r.buffer);
-  if (e) poiseMMFileDestroy(ctx, f);
-  return e;
-}
-
-void poiseMMFileDestroy(PoiseContext ctx, MMFile *f)
-{
-  poiseStashDestroy(ctx, &f->entries);
-  poiseFree(ctx, &f->gap);
-  *f = (MMFile){0};
-}
-
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
-
-typedef struct Input {
-  gzFile gz;
-  const char *path;
-} Input;
-
-static PoiseErr ReadInput(void *from, char *buffer, size_t size, size_t *n)
-{
-  Input *in = from;
-  int error = Z_OK, got = gzread(in->gz, buffer, (unsigned)size);
-  const char *words = gzerror(in->gz, &error);
-  *n = got > 0 ? (size_t)got : 0;
-  if (error == Z_ERRNO) FAIL(POISE_ERR_FILE, "cannot read '%s': %s", in->path, strerror(errno));
-  if (error == Z_MEM_ERROR) FAIL(POISE_ERR_MEMORY, "no memory to decompress '%s'", in->path);
-  if (error == Z_BUF_ERROR) FAIL(POISE_ERR_FORMAT, "%s: the compressed file is truncated", in->path);
-  if (got < 0 || error < 0) FAIL(POISE_ERR_FORMAT, "%s: the compressed file is damaged (%s)", in->path, words);
-  return POISE_OK;
-}
-
-PoiseErr poiseMMRead(PoiseContext ctx, const char *path, MMFile *f)
-{
-  Input in = {.path = path};
-  *f = (MMFile){0};
-  errno = 0;
-  in.gz = gzopen(path, "rbe");
-  if (!in.gz && !errno) FAIL(POISE_ERR_MEMORY, "no memory to open '%s'", path);
-  if (!in.gz) FAIL(POISE_ERR_FILE, "cannot open '%s': %s", path, strerror(errno));
-  (void)gzbuffer(in.gz, CAPACITY / 2); /* only for speed */
-  PoiseErr e = poiseMMParse(ctx, &(MMSource){ReadInput, &in, path}, f);
-  (void)gzclose_r(in.gz);
-  return e;
-}
-
-/* ---- rows ----------------------------------------------------------------------------------------------------------- */
-
-static bool Mirrored(const MMFile *f, const Entry *t)
-{
-  return f->symmetry != MM_GENERAL && t->row != t->col;
-}
-
-static void Put(MMRows *rows, PoiseInt i, PoiseInt j, double v)
-{
-  int64_t k = rows->ptr[i + 1]++;
-  rows->col[k] = j;
-  rows->val[k] = v;
-}
-
-/* Counting sort: ptr[i + 1] is first where row i starts, and where it ends when all are placed. */
-static PoiseErr SortByRows(PoiseContext ctx, const MMFile *f, MMRows *rows)
-{
-  int64_t nz = f->entries.n;
-  TRY(poiseAllocArray(ctx, f->M + 2, sizeof(int64_t), "row offsets", &rows->ptr));
-  for (int64_t k = 0; k < f->entries.n; k++) {
-    const Entry *t = &f->entries.entry[k];
-    rows->ptr[t->row + 2]++;
-    if (Mirrored(f, t)) rows->ptr[t->col + 2]++, nz++;
-  }
-  for (PoiseInt i = 0; i < f->M; i++) rows->ptr[i + 2] += rows->ptr[i + 1];
-  TRY(poiseAllocArray(ctx, nz, sizeof(PoiseInt), "columns", &rows->col));
-  TRY(poiseAllocArray(ctx, nz, sizeof(double), "values", &rows->val));
-  for (int64_t k = 0; k < f->entries.n; k++) {
-    const Entry *t = &f->entries.entry[k];
-    Put(rows, t->row, t->col, t->value);
-    if (Mirrored(f, t)) Put(rows, t->col, t->row, f->symmetry == MM_SKEW ? -t->value : t->value);
-  }
-  return POISE_OK;
-}
-
-static PoiseErr FailTwice(const char *name, const MMFile *f, PoiseInt i, PoiseInt j)
-{
-  int64_t found[2], n = 0;
-  for (int64_t k = 0; n < 2; k++) {
-    const Entry *t = &f->entries.entry[k];
-    if ((t->row == i && t->col == j) || (Mirrored(f, t) && t->row == j && t->col == i)) found[n++] = k;
-  }
-  const Entry *t = &f->entries.entry[found[0]];
-  FAIL(POISE_ERR_FORMAT, "%s, line %lld: entry (%lld, %lld) is given again, first in line %lld", name,
-       (long long)LineOf(f, found[1]), (long long)t->row + 1, (long long)t->col + 1, (long long)LineOf(f, found[0]));
-}
-
-static int CompareInts(const void *a, const void *b)
-{
-  PoiseInt x = *(const PoiseInt *)a, y = *(const PoiseInt *)b;
-  return (x > y) - (x < y);
-}
-
-/* *twice = a column that stands twice among the n of a row, or -1. */
-static PoiseErr FindTwice(PoiseContext ctx, const PoiseInt *col, int64_t n, PoiseInt *twice)
-{
-  PoiseInt *sorted;
+  PoiseContext ctx = r->ctx;
+  const MMRows *out = r->out;
+  PoiseInt twice[2] = {-1, -1};
   int64_t k = 1;
-  *twice = -1;
-  while (k < n && col[k] > col[k - 1]) k++;
-  if (k >= n) return POISE_OK; /* as in most files */
-  TRY(poiseAllocArray(ctx, n, sizeof *col, "columns of a row", &sorted));
-  memcpy(sorted, col, (size_t)n * sizeof *col);
-  qsort(sorted, (size_t)n, sizeof *col, CompareInts);
-  for (k = 1; k < n && *twice < 0; k++)
-    if (sorted[k] == sorted[k - 1]) *twice = sorted[k];
-  poiseFree(ctx, &sorted);
-  return POISE_OK;
-}
-
-static PoiseErr FillRows(PoiseContext ctx, const char *name, const MMFile *f, MMRows *rows)
-{
-  PoiseInt twice;
-  TRY(SortByRows(ctx, f, rows));
-  for (PoiseInt i = 0; i < f->M; i++) {
-    TRY(FindTwice(ctx, rows->col + rows->ptr[i], rows->ptr[i + 1] - rows->ptr[i], &twice));
-    if (twice >= 0) return FailTwice(name, f, i, twice);
+  int first = 0;
+  while (k < out->n && out->key[k] != out->key[k - 1]) k++;
+  if (k < out->n) {
+    twice[0] = r->layout->begin + (out->key[k] >> out->bits);
+    twice[1] = out->key[k] & (((PoiseInt)1 << out->bits) - 1);
   }
+  TRY(ctx->comm->ops->allgather(ctx->comm, &twice[0], sizeof *twice, r->receive));
+  while (first < PoiseSize(ctx) && r->receive[first] < 0) first++;
+  if (first == PoiseSize(ctx)) return POISE_OK;
+  TRY(ctx->comm->ops->bcast(ctx->comm, twice, sizeof twice, first));
+  return PoiseAgree(ctx, PoiseRank(ctx) == 0 ? FailTwice(r, twice[0], twice[1]) : POISE_OK);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+
+static PoiseErr Round(Reading *r, bool *more)
+{
+  const MMHeader *h = &r->in->header;
+  MMPiece text;
+  Tally mine = {0}, before = {0};
+  PoiseErr e = poiseMMNext(r->in, &text, more);
+  if (e) text = (MMPiece){0};
+  Split(r, &text);
+  ParsePieces(r, &text, &mine);
+  int64_t entries = r->before.entries;
+  TRY(Count(r, e, mine, &before));
+  if (r->before.entries == entries) return POISE_OK; /* none of any rank */
+  for (int t = 0; t < r->threads && h->array; t++) {
+    poiseMMPlaceArray(h, before.entries, r->piece[t].entry, r->piece[t].n);
+    before.entries += r->piece[t].n;
+  }
+  if (PoiseSize(r->ctx) > 1) return Send(r);
+  for (int t = 0; t < r->threads; t++) TRY(Keep(r, &r->piece[t]));
   return POISE_OK;
 }
 
-PoiseErr poiseMMRows(PoiseContext ctx, const char *name, const MMFile *f, MMRows *rows)
+static PoiseErr ReadAll(Reading *r)
 {
-  *rows = (MMRows){.M = f->M, .N = f->N};
-  PoiseErr e = FillRows(ctx, name, f, rows);
+  const MMHeader *h = &r->in->header;
+  for (bool more = true; more;) {
+    int64_t done, total;
+    TRY(Round(r, &more));
+    poiseMMProgress(r->in, &done, &total);
+    poiseProgressStep(&r->progress, done, total);
+  }
+  PoiseErr e = POISE_OK;
+  if (PoiseRank(r->ctx) == 0 && r->before.entries < h->stored)
+    e = PoiseErrorSet(POISE_ERR_FORMAT, __func__, __FILE__, __LINE__,
+                      "%s: the file ends at line %lld after %lld of the %lld entries announced in line %lld",
+                      r->in->source.name, (long long)(r->in->body + r->before.lines), (long long)r->before.entries,
+                      (long long)h->stored, (long long)h->line);
+  return PoiseAgree(r->ctx, e);
+}
+
+static int BitsFor(PoiseInt n)
+{
+  int bits = 0;
+  while (bits < 62 && (PoiseInt)1 << bits < n) bits++;
+  return bits;
+}
+
+static PoiseErr Prepare(Reading *r)
+{
+  PoiseContext ctx = r->ctx;
+  const MMHeader *h = &r->in->header;
+  PoiseInt most = 0;
+  int size = PoiseSize(ctx);
+  for (int q = 0; q < size; q++)
+    if (r->layout->start[q + 1] - r->layout->start[q] > most) most = r->layout->start[q + 1] - r->layout->start[q];
+  r->out->bits = BitsFor(h->N);
+  if (BitsFor(most) + r->out->bits > 63)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s: %lld rows on a rank and %lld columns are too many", r->in->source.name,
+         (long long)most, (long long)h->N);
+  TRY(poiseAllocArray(ctx, r->threads, sizeof *r->piece, "pieces of a file", &r->piece));
+  TRY(poiseAllocArray(ctx, size, sizeof *r->tally, "counts", &r->tally));
+  TRY(poiseAllocArray(ctx, size, sizeof *r->send, "counts", &r->send));
+  TRY(poiseAllocArray(ctx, size, sizeof *r->receive, "counts", &r->receive));
+  TRY(poiseAllocArray(ctx, size, sizeof *r->next, "counts", &r->next));
+  int64_t entries = poiseMMRoom(r->in) / poiseMMShortest(h) + 1;
+  return poiseRealloc(ctx, (size_t)entries * sizeof(Entry), 0, "entries of a file", &r->entry);
+}
+
+static void Release(Reading *r)
+{
+  poiseFree(r->ctx, &r->piece);
+  poiseFree(r->ctx, &r->entry);
+  poiseFree(r->ctx, &r->tally);
+  poiseFree(r->ctx, &r->send);
+  poiseFree(r->ctx, &r->receive);
+  poiseFree(r->ctx, &r->next);
+  poiseFree(r->ctx, &r->record);
+}
+
+static PoiseErr Trim(PoiseContext ctx, MMRows *rows)
+{
+  if (rows->n == rows->capacity) return POISE_OK;
+  rows->capacity = rows->n;
+  TRY(poiseResize(ctx, (size_t)rows->n * sizeof *rows->key, "rows and columns of a file", &rows->key));
+  return poiseResize(ctx, (size_t)rows->n * sizeof *rows->val, "values of a file", &rows->val);
+}
+
+PoiseErr poiseMMRows(MMReader *in, const Layout *layout, bool zeros, MMRows *rows)
+{
+  PoiseContext ctx = in->ctx;
+  Reading r = {.ctx = ctx, .in = in, .layout = layout, .zeros = zeros || !in->header.array, .out = rows};
+  r.threads = ctx->device->threads;
+  *rows = (MMRows){0};
+  poiseProgressBegin(ctx, in->source.name, &r.progress);
+  PoiseErr e = PoiseAgree(ctx, Prepare(&r));
+  if (!e) e = ReadAll(&r);
+  poiseProgressEnd(&r.progress);
+  if (!e) {
+    poiseMMSort(rows->key, rows->val, rows->n, r.threads);
+    e = CheckTwice(&r);
+  }
+  if (!e) e = PoiseAgree(ctx, Trim(ctx, rows));
+  Release(&r);
   if (e) poiseMMRowsDestroy(ctx, rows);
   return e;
 }
 
 void poiseMMRowsDestroy(PoiseContext ctx, MMRows *rows)
 {
-  poiseFree(ctx, &rows->ptr);
-  poiseFree(ctx, &rows->col);
+  poiseFree(ctx, &rows->key);
   poiseFree(ctx, &rows->val);
   *rows = (MMRows){0};
 }

@@ -4,72 +4,45 @@
 
 #include "mm.h"
 
-PoiseErr poiseMMDeal(PoiseContext ctx, const void *all, const int64_t *start, size_t item, void *mine, int64_t n)
-{
-  int size = PoiseSize(ctx);
-  int64_t *bytes; /* sent to each rank, then received from each */
-  PoiseErr e = PoiseAgree(ctx, poiseAllocArray(ctx, 2 * (int64_t)size, sizeof *bytes, "counts", &bytes));
-  if (!e) {
-    for (int r = 0; PoiseRank(ctx) == 0 && r < size; r++) bytes[r] = (start[r + 1] - start[r]) * (int64_t)item;
-    bytes[size] = n * (int64_t)item;
-    e = ctx->comm->ops->alltoallv(ctx->comm, all, bytes, mine, bytes + size);
-  }
-  poiseFree(ctx, &bytes);
-  return PoiseAgree(ctx, e);
-}
-
 /* ---- reading -------------------------------------------------------------------------------------------------------- */
 
-/* *all = the entries of the one column. */
-static PoiseErr ReadColumn(PoiseContext ctx, const char *path, const MMFile *f, double **all)
+static PoiseErr CheckSizes(const MMReader *r, PoiseInt N)
+{
+  const MMHeader *h = &r->header;
+  if (h->N != 1)
+    FAIL(POISE_ERR_SIZE, "%s holds a %lld x %lld matrix; a vector has one column", r->source.name, (long long)h->M,
+         (long long)h->N);
+  if (N != POISE_DECIDE && N != h->M)
+    FAIL(POISE_ERR_SIZE, "%s holds %lld entries, %lld are expected", r->source.name, (long long)h->M, (long long)N);
+  return POISE_OK;
+}
+
+static PoiseErr Place(PoiseVec x, const MMRows *rows)
+{
+  double *v;
+  TRY(poiseBufferUpdate(&x->data, HOST, &v));
+  for (int64_t k = 0; k < rows->n; k++) v[rows->key[k]] = rows->val[k]; /* a key is a row: there is one column */
+  return POISE_OK;
+}
+
+static PoiseErr Load(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, MMReader *r, PoiseVec *x)
 {
   MMRows rows;
-  if (f->N != 1)
-    FAIL(POISE_ERR_SIZE, "%s holds a %lld x %lld matrix; a vector has one column", path, (long long)f->M, (long long)f->N);
-  TRY(poiseMMRows(ctx, path, f, &rows));
-  PoiseErr e = poiseAllocArray(ctx, f->M, sizeof(double), "vector of a file", all);
-  for (PoiseInt i = 0; !e && i < f->M; i++)
-    if (rows.ptr[i + 1] > rows.ptr[i]) (*all)[i] = rows.val[rows.ptr[i]];
+  TRY(poiseMMOpen(ctx, path, 0, r));
+  TRY(PoiseAgree(ctx, CheckSizes(r, N)));
+  TRY(PoiseVecCreate(ctx, n, r->header.M, x));
+  TRY(poiseMMRows(r, (*x)->layout, true, &rows));
+  PoiseErr e = PoiseAgree(ctx, Place(*x, &rows));
   poiseMMRowsDestroy(ctx, &rows);
   return e;
 }
 
-static PoiseErr ReadVector(PoiseContext ctx, const char *path, PoiseInt *M, double **all)
-{
-  MMFile f;
-  TRY(poiseMMRead(ctx, path, &f));
-  PoiseErr e = ReadColumn(ctx, path, &f, all);
-  *M = f.M;
-  poiseMMFileDestroy(ctx, &f);
-  return e;
-}
-
-static PoiseErr DealVector(PoiseVec x, const double *all)
-{
-  double *mine;
-  TRY(PoiseAgree(x->ctx, poiseBufferWrite(&x->data, HOST, &mine)));
-  return poiseMMDeal(x->ctx, all, x->layout->start, sizeof(double), mine, x->layout->n);
-}
-
-static PoiseErr Load(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, double **all, PoiseVec *x)
-{
-  PoiseInt M = 0;
-  PoiseErr e = PoiseAgree(ctx, PoiseRank(ctx) == 0 ? ReadVector(ctx, path, &M, all) : POISE_OK);
-  if (!e) e = ctx->comm->ops->bcast(ctx->comm, &M, sizeof M, 0);
-  if (!e && N != POISE_DECIDE && N != M)
-    e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__, "%s holds %lld entries, %lld are expected", path,
-                      (long long)M, (long long)N);
-  TRY(PoiseAgree(ctx, e));
-  TRY(PoiseVecCreate(ctx, n, M, x));
-  return DealVector(*x, *all);
-}
-
 PoiseErr PoiseVecLoad(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x)
 {
-  double *all = NULL; /* on rank 0 */
+  MMReader r;
   *x = NULL;
-  PoiseErr e = Load(ctx, n, N, path, &all, x);
-  poiseFree(ctx, &all);
+  PoiseErr e = Load(ctx, n, N, path, &r, x);
+  poiseMMClose(&r);
   if (e) PoiseVecDestroy(x);
   return e;
 }

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  A solver whose matrix asks for another layout or numbering (-mat_partition, -mat_order) works with rearranged copies of its
+  matrices, which follow the application's: new values in one pass, a new pattern with a new permutation.
+*/
+#include "ksp.h"
+
+bool poiseKSPArranges(PoiseKSP ksp)
+{
+  return ksp->arranged || (!ksp->inside && ksp->given_A && poiseMatArranges(ksp->given_A));
+}
+
+/* A rearranged matrix, or A itself where it is so already. */
+static PoiseErr MakeMoved(PoiseMat A, const Permutation *p, PoiseMat *mat)
+{
+  if (!p->from) return poiseMatShare(A, mat);
+  TRY(poiseMatMoved(A, p, mat));
+  return poiseMatShare(p->to, &(*mat)->permutation);
+}
+
+enum { CURRENT, VALUES, PATTERN };
+
+static int64_t Stale(const Moved *m, PoiseMat A)
+{
+  if (m->of != A || m->built != A->csr.built || m->block_size != A->block_size) return PATTERN;
+  return m->pattern != A->pattern || m->state != A->state ? VALUES : CURRENT;
+}
+
+/* stale: on any rank. */
+static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale)
+{
+  Moved now = {A, m->mat, A->csr.built, A->pattern, A->state, A->block_size};
+  if (stale == CURRENT) return POISE_OK;
+  m->of = NULL; /* until all is done */
+  if (stale == PATTERN) {
+    PoiseMatDestroy(&m->mat);
+    TRY(MakeMoved(A, p, &now.mat));
+  } else if (m->mat != A) {
+    if (m->pattern != A->pattern) TRY(poiseMatMoveRest(A, p, m->mat));
+    if (m->state != A->state) TRY(poiseMatMoveValues(A, m->mat));
+  }
+  *m = now;
+  return POISE_OK;
+}
+
+static void Clear(Arranged *a)
+{
+  PoiseMatDestroy(&a->A.mat);
+  PoiseMatDestroy(&a->P.mat);
+  a->A.of = a->P.of = NULL;
+  PoiseVecDestroy(&a->b);
+  PoiseVecDestroy(&a->x);
+  poisePermutationDestroy(&a->moves);
+  poiseLayoutDestroy(&a->rows);
+}
+
+void poiseKSPDropArranged(PoiseKSP ksp)
+{
+  if (ksp->arranged) Clear(ksp->arranged);
+  poiseFree(ksp->ctx, &ksp->arranged);
+}
+
+static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
+{
+  PoiseMat A = ksp->given_A;
+  bool moved = a->moves.from;
+  Clear(a);
+  TRY(poisePermutationCreate(A, &a->moves));
+  if (moved || a->moves.from) ksp->pc->built = false; /* one that is kept knows the old numbers */
+  if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->b));
+  if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->x));
+  a->partition = A->partition;
+  a->order = A->order;
+  a->rows = poiseLayoutShare(A->rows);
+  return POISE_OK;
+}
+
+/* What must be done, on any rank: for A, for P, and whether there must be new numbers. A preconditioner that is kept needs the old
+   ones. */
+static PoiseErr Compare(PoiseKSP ksp, const Arranged *a, int64_t stale[3])
+{
+  PoiseMat A = ksp->given_A;
+  bool kept = ksp->options.reuse && ksp->pc->built;
+  stale[0] = Stale(&a->A, A);
+  stale[1] = ksp->given_P == A ? CURRENT : Stale(&a->P, ksp->given_P);
+  stale[2] = !a->rows || a->partition != A->partition || a->order != A->order || !poiseLayoutSame(a->rows, A->rows) ||
+             (stale[0] == PATTERN && !kept);
+  TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
+  if (stale[2]) stale[0] = PATTERN;
+  if (stale[2] && ksp->given_P != A) stale[1] = PATTERN;
+  return POISE_OK;
+}
+
+static PoiseErr Update(PoiseKSP ksp, Arranged *a)
+{
+  PoiseMat A = ksp->given_A, P = ksp->given_P;
+  int64_t stale[3];
+  TRY(Compare(ksp, a, stale));
+  if (stale[2]) TRY(Renumber(ksp, a));
+  TRY(Follow(&a->A, A, &a->moves, stale[0]));
+  if (P == A)
+    PoiseMatDestroy(&a->P.mat);
+  else
+    TRY(Follow(&a->P, P, &a->moves, stale[1]));
+  if (stale[0] != PATTERN) return POISE_OK;
+  TRY(poiseMatShape(A, &a->before));
+  return poiseMatShape(a->A.mat, &a->after);
+}
+
+static PoiseErr UseIfOther(PoiseKSP ksp, PoiseMat A, PoiseMat P)
+{
+  return ksp->A == A && ksp->pc->P == P ? POISE_OK : poiseKSPUse(ksp, A, P);
+}
+
+PoiseErr poiseKSPArrange(PoiseKSP ksp)
+{
+  PoiseContext ctx = ksp->ctx;
+  PoiseMat A = ksp->given_A, P = ksp->given_P;
+  if (!poiseMatArranges(A)) { /* no longer */
+    if (ksp->arranged->moves.from) ksp->pc->built = false;
+    poiseKSPDropArranged(ksp);
+    return UseIfOther(ksp, A, P);
+  }
+  PoiseErr e = poiseMatCheckArrange(A, A);
+  if (!e) e = poiseMatCheckArrange(P, A);
+  if (!e && !ksp->arranged) e = poiseAlloc(ctx, sizeof *ksp->arranged, "arrangement", &ksp->arranged);
+  TRY(PoiseAgree(ctx, e));
+  TRY(Update(ksp, ksp->arranged));
+  return UseIfOther(ksp, ksp->arranged->A.mat, P == A ? ksp->arranged->A.mat : ksp->arranged->P.mat);
+}
+
+PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  const Arranged *a = ksp->arranged;
+  if (!a->moves.from) return poiseKSPRun(ksp, b, x);
+  TRY(poiseVecMove(a->moves.to, b, a->b));
+  if (ksp->options.guess_nonzero) TRY(poiseVecMove(a->moves.to, x, a->x));
+  TRY(poiseKSPRun(ksp, a->b, a->x));
+  return poiseVecMove(a->moves.from, a->x, x);
+}
+
+PoiseErr poiseKSPViewArranged(PoiseKSP ksp)
+{
+  PoiseContext ctx = ksp->ctx;
+  const Arranged *a = ksp->arranged;
+  const MatShape *old = &a->before, *now = &a->after;
+  double share = old->nonzeros > 0 ? old->nonzeros / PoiseSize(ctx) : 1;
+  char words[POISE_OPTION_LENGTH];
+  TRY(PoisePrintf(ctx, "  %s: %s\n", poiseMatArrangementWords(ksp->given_A, words, sizeof words),
+                  a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
+  TRY(PoisePrintf(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n", old->most / share,
+                  now->most / share));
+  return PoisePrintf(
+      ctx, "    ghost columns over all ranks: %.0f before, %.0f now; bandwidth on a rank: %.0f before, %.0f now\n",
+      old->ghosts, now->ghosts, old->bandwidth, now->bandwidth);
+}

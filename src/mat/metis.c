@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts of a graph by METIS: G. Karypis and V. Kumar, Multilevel k-way partitioning scheme for irregular graphs, 1998. */
+#include <metis.h>
+
+#include "graph.h"
+
+/* METIS draws numbers from the process' generator: ranks that are threads of one process take turns. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+typedef struct Arrays { /* the graph in METIS' integers */
+  idx_t *start, *adj, *weight, *part;
+} Arrays;
+
+PoiseErr poiseMetisCheck(void)
+{
+  return POISE_OK;
+}
+
+static PoiseErr Convert(PoiseContext ctx, const Adjacency *g, const int64_t *weight, Arrays *a)
+{
+  int64_t edges = g->start[g->n], total = 0;
+  if (g->n >= IDX_MAX || edges >= IDX_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "a graph of %lld nodes and %lld neighbours is too large for this METIS, which counts in %d bits", (long long)g->n,
+         (long long)edges, IDXTYPEWIDTH);
+  TRY(poiseAllocArray(ctx, g->n + 1, sizeof(idx_t), "graph for METIS", &a->start));
+  TRY(poiseAllocArray(ctx, edges, sizeof(idx_t), "graph for METIS", &a->adj));
+  TRY(poiseAllocArray(ctx, g->n, sizeof(idx_t), "weights for METIS", &a->weight));
+  TRY(poiseAllocArray(ctx, g->n, sizeof(idx_t), "parts by METIS", &a->part));
+  for (int64_t i = 0; i < g->n; i++) total += weight[i];
+  int64_t unit = total / (IDX_MAX / 2) + 1; /* their sum has to fit, too */
+  for (int64_t i = 0; i < g->n; i++) a->weight[i] = (idx_t)(weight[i] / unit + 1);
+  for (int64_t i = 0; i <= g->n; i++) a->start[i] = (idx_t)g->start[i];
+  for (int64_t e = 0; e < edges; e++) a->adj[e] = g->adj[e];
+  return POISE_OK;
+}
+
+static PoiseErr Partition(int64_t n, int parts, Arrays *a)
+{
+  idx_t nodes = (idx_t)n, constraints = 1, count = parts, cut, options[METIS_NOPTIONS];
+  METIS_SetDefaultOptions(options);
+  options[METIS_OPTION_NUMBERING] = 0;
+  options[METIS_OPTION_SEED] = 1; /* the same parts in every run */
+  pthread_mutex_lock(&turn);
+  int status = METIS_PartGraphKway(&nodes, &constraints, a->start, a->adj, a->weight, NULL, NULL, &count, NULL, NULL,
+                                   options, &cut, a->part);
+  pthread_mutex_unlock(&turn);
+  if (status == METIS_ERROR_MEMORY) FAIL(POISE_ERR_MEMORY, "METIS, for a graph of %lld nodes", (long long)n);
+  if (status != METIS_OK) FAIL(POISE_ERR_INTERNAL, "METIS failed with status %d", status);
+  return POISE_OK;
+}
+
+PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight, int parts, int32_t *part)
+{
+  Arrays a = {0};
+  PoiseErr e = Convert(ctx, g, weight, &a);
+  if (!e) e = Partition(g->n, parts, &a);
+  for (int64_t i = 0; !e && i < g->n; i++) part[i] = (int32_t)a.part[i];
+  poiseFree(ctx, &a.start);
+  poiseFree(ctx, &a.adj);
+  poiseFree(ctx, &a.weight);
+  poiseFree(ctx, &a.part);
+  return e;
+}

@@ -1,0 +1,808 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices in another layout and numbering: against the entries they came from, and solves against solves without. */
+#include <stdio.h>
+
+#include "ksp/ksp.h"
+#include "mat/graph.h"
+#include "sample.h"
+
+/* ---- matrices that are functions of the global row and column ----------------------------------------------------------- */
+
+enum { BAND, LATTICE, ARROW, PARTS, ONE_SIDED, DIAGONAL, EMPTY, NKINDS };
+enum { N = 78 }; /* a multiple of 2, 3 and 6 */
+
+#ifdef POISE_HAVE_METIS
+enum { NPARTITIONS = POISE_PARTITION_GRAPH + 1 };
+#else
+enum { NPARTITIONS = POISE_PARTITION_GRAPH };
+#endif
+
+/* Where row i of a well-ordered matrix stands in a shuffled one: prime to 78 and 80. */
+static PoiseInt Shuffled(PoiseInt i, PoiseInt n)
+{
+  return (37 * i + 11) % n;
+}
+
+static PoiseInt Unshuffled(PoiseInt i, PoiseInt n)
+{
+  PoiseInt k = 0;
+  while (Shuffled(k, n) != i) k++;
+  return k;
+}
+
+static bool Stored(int kind, PoiseInt n, PoiseInt i, PoiseInt j)
+{
+  PoiseInt p, q, wide = 13;
+  switch (kind) {
+  case BAND: /* of half width 2, shuffled */
+    return llabs((long long)(Unshuffled(i, n) - Unshuffled(j, n))) <= 2;
+  case LATTICE: /* 13 wide, five points, shuffled */
+    p = Unshuffled(i, n), q = Unshuffled(j, n);
+    if (p > q) return Stored(kind, n, j, i);
+    return p == q || q == p + wide || (q == p + 1 && q % wide);
+  case ARROW: /* a dense row and column, larger than any share */
+    return i == j || i == 40 || j == 40;
+  case PARTS: /* rings of 6, but the last 18 nodes stand alone */
+    return i == j || (i / 6 == j / 6 && i < n - 18 && ((i + 1) % 6 == j % 6 || (j + 1) % 6 == i % 6));
+  case ONE_SIDED:
+    return i == j || TestRandom(3, (uint64_t)(i * n + j)) > 0.85;
+  case DIAGONAL:
+    return i == j;
+  default:
+    return false;
+  }
+}
+
+static double Value(int kind, PoiseInt n, PoiseInt i, PoiseInt j)
+{
+  double v = TestRandom(5, (uint64_t)(i < j ? i * n + j : j * n + i)); /* symmetric where the pattern is */
+  if (kind == ONE_SIDED) v = TestRandom(6, (uint64_t)(i * n + j));
+  return i == j ? 8 + v : kind == ARROW ? 0.05 * v : v;
+}
+
+static PoiseInt Local(PoiseContext ctx, int layout, PoiseInt nodes)
+{
+  PoiseInt begin, n = SampleLocal(ctx, layout, nodes);
+  if (n == POISE_DECIDE) PoiseSplit(ctx, nodes, &begin, &n);
+  return n;
+}
+
+static void Fill(PoiseMat A, int kind)
+{
+  PoiseInt n, begin = A->rows->begin, end = begin + A->rows->n;
+  PoiseMatSizes(A, &n, NULL);
+  for (PoiseInt i = begin; i < end; i++)
+    for (PoiseInt j = 0; j < n; j++) {
+      double v = Value(kind, n, i, j);
+      if (Stored(kind, n, i, j)) CHECK_OK(PoiseMatSetValues(A, 1, &i, &j, &v));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+}
+
+static PoiseMat Matrix(PoiseContext ctx, int kind, PoiseInt n, int layout, int b)
+{
+  PoiseMat A;
+  PoiseInt m = Local(ctx, layout, n / b) * b;
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, n, n, &A))) return NULL;
+  CHECK_OK(PoiseMatSetBlockSize(A, b));
+  Fill(A, kind);
+  return A;
+}
+
+static void Ask(PoiseMat A, int partition, int order)
+{
+  CHECK_OK(PoiseMatSetPartition(A, (PoisePartition)partition));
+  CHECK_OK(PoiseMatSetOrder(A, (PoiseOrder)order));
+}
+
+/* ---- rearranged matrices ------------------------------------------------------------------------------------------------- */
+
+/* old[k]: the number that row k of B had, as P says, on all ranks: each once. */
+static int Numbers(PoiseMat P, PoiseInt *old, PoiseInt n)
+{
+  double v[N + 2] = {0}, times[N + 2] = {0};
+  const PoiseInt *cols;
+  const double *ones;
+  PoiseInt count;
+  for (PoiseInt i = P->rows->begin; i < P->rows->begin + P->rows->n; i++) {
+    if (!CHECK_OK(PoiseMatGetRow(P, i, &count, &cols, &ones)) || !CHECK_INT(count, 1)) return 0;
+    CHECK(ones[0] == 1);
+    v[i] = (double)cols[0];
+    times[cols[0]]++;
+  }
+  CHECK_OK(PoiseSum(P->ctx, (int)n, v));
+  CHECK_OK(PoiseSum(P->ctx, (int)n, times));
+  for (PoiseInt i = 0; i < n; i++) {
+    old[i] = (PoiseInt)v[i];
+    if (!CHECK(times[i] == 1)) return 0;
+  }
+  return 1;
+}
+
+/* B's entries are those of the kind, and no others, bit for bit. */
+static void CheckEntries(PoiseMat B, int kind, PoiseInt n, const PoiseInt *old)
+{
+  const PoiseInt *cols;
+  const double *v;
+  PoiseInt count;
+  for (PoiseInt i = B->rows->begin; i < B->rows->begin + B->rows->n; i++) {
+    PoiseInt expected = 0;
+    if (!CHECK_OK(PoiseMatGetRow(B, i, &count, &cols, &v))) return;
+    for (PoiseInt j = 0; j < n; j++) expected += Stored(kind, n, old[i], old[j]);
+    CHECK_INT(count, expected);
+    for (PoiseInt k = 0; k < count; k++)
+      if (!CHECK(Stored(kind, n, old[i], old[cols[k]])) ||
+          !CHECK(SampleBits(v[k]) == SampleBits(Value(kind, n, old[i], old[cols[k]]))))
+        return;
+  }
+}
+
+/* Each rank is within the heaviest node of an equal share. */
+static void CheckShares(PoiseMat A, PoiseMat B, int bytes)
+{
+  double nonzero = bytes ? 12 : 1, row = bytes ? 20 : 0, heaviest = 0, total, mine;
+  const PoiseInt *cols;
+  PoiseInt count, begin = A->rows->begin;
+  int b = PoiseMatBlockSize(A);
+  for (PoiseInt i = 0; i < A->rows->n; i += b) {
+    double w = 0;
+    for (PoiseInt k = i; k < i + b; k++) {
+      CHECK_OK(PoiseMatGetRow(A, begin + k, &count, &cols, NULL));
+      w += nonzero * (double)count + row;
+    }
+    heaviest = fmax(heaviest, w);
+  }
+  CHECK_OK(PoiseMax(A->ctx, 1, &heaviest));
+  total = mine = nonzero * (double)B->csr.nz + row * (double)B->csr.m;
+  CHECK_OK(PoiseSum(A->ctx, 1, &total));
+  CHECK(fabs(mine - total / PoiseSize(A->ctx)) <= heaviest);
+}
+
+static void CheckVectorsMove(PoiseMat A, PoiseMat P, PoiseMat B, const PoiseInt *old)
+{
+  PoiseVec x, y, back;
+  const double *p;
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &back));
+  CHECK_OK(PoiseMatCreateVecs(B, &y, NULL));
+  SampleFill(x, 9);
+  CHECK_OK(PoiseMatMult(P, x, y));
+  CHECK_OK(PoiseVecGetRead(y, &p));
+  for (PoiseInt i = 0; i < PoiseVecLocalSize(y); i++)
+    CHECK(SampleBits(p[i]) == SampleBits(TestRandom(9, (uint64_t)old[B->rows->begin + i])));
+  CHECK_OK(PoiseVecRestore(y, &p));
+  CHECK_OK(PoiseMatMultTranspose(P, y, back));
+  CHECK(SampleDigest(x) == SampleDigest(back));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseVecDestroy(&back));
+}
+
+static void Rearranging(PoiseContext ctx, int kind, PoiseInt n, int layout, int b, int partition, int order)
+{
+  PoiseMat A = Matrix(ctx, kind, n, layout, b), B, P;
+  PoiseInt old[N + 2];
+  if (!A) return;
+  Ask(A, partition, order);
+  if (CHECK_OK(PoiseMatRearrange(A, &B, &P)) && Numbers(P, old, n)) {
+    CheckEntries(B, kind, n, old);
+    CHECK_INT(PoiseMatBlockSize(B), b);
+    for (PoiseInt i = 0; i < n; i++) CHECK_INT(old[i], old[i - i % b] + i % b);
+    for (PoiseInt i = B->rows->begin; order == POISE_ORDER_NATURAL && i < B->rows->begin + B->rows->n; i++) {
+      if (partition != POISE_PARTITION_GRAPH) CHECK_INT(old[i], i);
+      CHECK(i == B->rows->begin || old[i] > old[i - 1]);
+    }
+    if (partition == POISE_PARTITION_ROWS) CHECK(poiseLayoutSame(A->rows, B->rows));
+    if (partition == POISE_PARTITION_NONZEROS || partition == POISE_PARTITION_BYTES)
+      CheckShares(A, B, partition == POISE_PARTITION_BYTES);
+    CheckVectorsMove(A, P, B, old);
+  }
+  CHECK_OK(PoiseMatDestroy(&B));
+  CHECK_OK(PoiseMatDestroy(&P));
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+static void TestEntries(PoiseContext ctx)
+{
+  for (int kind = 0; kind < NKINDS; kind++)
+    for (int partition = 0; partition < NPARTITIONS; partition++)
+      for (int order = 0; order < 2; order++) {
+        Rearranging(ctx, kind, N, (kind + partition) % NLAYOUTS, 1, partition, order);
+        Rearranging(ctx, kind, N, (kind + order) % NLAYOUTS, kind % 2 ? 3 : 2, partition, order);
+        if (kind < 2) Rearranging(ctx, kind, kind, UNEVEN, 1, partition, order); /* 0 x 0 and 1 x 1 */
+        if (kind < 2) Rearranging(ctx, kind, 4, EVEN, 1, partition, order);      /* fewer rows than ranks */
+      }
+}
+
+/* A matrix of nothing but empty rows, and one whose only row takes more than any share. */
+static void TestShares(PoiseContext ctx)
+{
+  int size = PoiseSize(ctx);
+  PoiseMat A = Matrix(ctx, EMPTY, N, LAST, 1), B;
+  PoiseInt most, n;
+  Ask(A, POISE_PARTITION_NONZEROS, 0);
+  if (CHECK_OK(PoiseMatRearrange(A, &B, NULL))) {
+    PoiseMatLocalSizes(B, &n, NULL);
+    most = N / size + 1;
+    CHECK(n >= N / size - 1 && n <= most + 1);
+    CHECK_OK(PoiseMatDestroy(&B));
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+  A = Matrix(ctx, ARROW, N, UNEVEN, 1); /* 3 N - 2 nonzeros, N of them in row 40 */
+  Ask(A, POISE_PARTITION_NONZEROS, 0);
+  if (CHECK_OK(PoiseMatRearrange(A, &B, NULL))) {
+    double nz = (double)B->csr.nz;
+    CHECK_OK(PoiseMax(ctx, 1, &nz));
+    CHECK(nz <= (3.0 * N - 2) / size + N);
+    CHECK_OK(PoiseMatDestroy(&B));
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+/* ---- order --------------------------------------------------------------------------------------------------------------- */
+
+static double WidthInOrder(PoiseContext ctx, int kind, PoiseInt n, double *before)
+{
+  PoiseMat A = Matrix(ctx, kind, n, EVEN, 1), B;
+  MatShape shape = {0};
+  Ask(A, POISE_PARTITION_ROWS, POISE_ORDER_RCM);
+  CHECK_OK(poiseMatShape(A, &shape));
+  *before = shape.bandwidth;
+  if (CHECK_OK(PoiseMatRearrange(A, &B, NULL))) {
+    CHECK_OK(poiseMatShape(B, &shape));
+    CHECK_OK(PoiseMatDestroy(&B));
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+  return shape.bandwidth;
+}
+
+static void TestBandwidth(PoiseContext ctx)
+{
+  double before, width = WidthInOrder(ctx, BAND, N, &before);
+  CHECK(width <= before);
+  if (PoiseSize(ctx) == 1) {
+    CHECK(before > 30);
+    CHECK(width <= 4);                              /* levels of two nodes each */
+    width = WidthInOrder(ctx, LATTICE, N, &before); /* 13 x 6 */
+    CHECK(before > 30);
+    CHECK(width <= 7);
+    CHECK(WidthInOrder(ctx, PARTS, N, &before) <= 2); /* a ring folds */
+  }
+  CHECK(WidthInOrder(ctx, DIAGONAL, N, &before) == 0);
+  CHECK(WidthInOrder(ctx, EMPTY, N, &before) == 0);
+  CHECK(WidthInOrder(ctx, ONE_SIDED, N, &before) <= before);
+}
+
+/* A shuffled path becomes a path; the pattern has each edge on one side only. */
+static void TestPath(PoiseContext ctx)
+{
+  enum { NODES = 1001 };
+  Adjacency g = {.n = NODES};
+  int32_t order[NODES], at[NODES];
+  if (!CHECK_OK(poiseAllocArray(ctx, NODES + 1, sizeof(int64_t), "test", &g.start)) ||
+      !CHECK_OK(poiseAllocArray(ctx, NODES, sizeof(int32_t), "test", &g.adj)))
+    return;
+  for (int i = 0; i < NODES; i++) { /* node 10 k follows node 10 (k - 1), all mod 1001, from 0 on */
+    g.start[i + 1] = g.start[i] + 1;
+    g.adj[i] = (i + 10) % NODES == 0 ? i : (i + 10) % NODES; /* the last has a loop */
+  }
+  if (!CHECK_OK(poiseReverseCuthillMcKee(ctx, &g, order))) return;
+  CHECK(!g.start && !g.adj);
+  for (int k = 0; k < NODES; k++) at[k] = -1;
+  for (int k = 0; k < NODES; k++) at[order[k]] = k;
+  for (int i = 0; i < NODES; i++) {
+    CHECK(at[i] >= 0);
+    if ((i + 10) % NODES) CHECK_INT(abs(at[i] - at[(i + 10) % NODES]), 1);
+  }
+}
+
+/* A star is walked leaf, centre, other leaves; and the reverse of that is wanted, which fills in nothing when factored. */
+static void TestStar(PoiseContext ctx)
+{
+  enum { LEAVES = 6, CENTRE = 2 };
+  Adjacency g = {.n = LEAVES + 1};
+  int32_t order[LEAVES + 1];
+  if (!CHECK_OK(poiseAllocArray(ctx, LEAVES + 2, sizeof(int64_t), "test", &g.start)) ||
+      !CHECK_OK(poiseAllocArray(ctx, LEAVES + 1, sizeof(int32_t), "test", &g.adj)))
+    return;
+  for (int i = 0; i <= LEAVES; i++) g.start[i + 1] = i + 1, g.adj[i] = CENTRE;
+  if (CHECK_OK(poiseReverseCuthillMcKee(ctx, &g, order))) CHECK_INT(order[LEAVES - 1], CENTRE);
+}
+
+/* ---- solves -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct System {
+  PoiseMat A;
+  PoiseVec b, x, exact;
+  PoiseKSP ksp;
+  PoisePC pc;
+} System;
+
+static int Open(PoiseContext ctx, int kind, int b, const char *type, const char *pc, System *s)
+{
+  *s = (System){.A = Matrix(ctx, kind, N, UNEVEN, b)};
+  if (!s->A || !CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b))) return 0;
+  CHECK_OK(PoiseVecDuplicate(s->x, &s->exact));
+  SampleFill(s->exact, 2);
+  CHECK_OK(PoiseMatMult(s->A, s->exact, s->b));
+  CHECK_OK(PoiseKSPCreate(ctx, &s->ksp));
+  CHECK_OK(PoiseKSPSetType(s->ksp, type));
+  CHECK_OK(PoiseKSPGetPC(s->ksp, &s->pc));
+  CHECK_OK(PoisePCSetType(s->pc, pc));
+  CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL));
+  CHECK_OK(PoiseKSPKeepHistory(s->ksp, 1));
+  return CHECK_OK(PoiseKSPSetTolerances(s->ksp, 1e-11, -1, -1, 500));
+}
+
+static void Close(System *s)
+{
+  CHECK_OK(PoiseKSPDestroy(&s->ksp));
+  CHECK_OK(PoiseVecDestroy(&s->b));
+  CHECK_OK(PoiseVecDestroy(&s->x));
+  CHECK_OK(PoiseVecDestroy(&s->exact));
+  CHECK_OK(PoiseMatDestroy(&s->A));
+}
+
+/* x = factor times what it was made from */
+static void Solve(System *s, double factor)
+{
+  PoiseVec r;
+  double norm, size;
+  if (!CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x))) return;
+  CHECK(PoiseKSPConvergedReason(s->ksp) > 0);
+  CHECK_OK(PoiseVecDuplicate(s->x, &r));
+  CHECK_OK(PoiseVecWAXPY(r, -factor, s->exact, s->x));
+  CHECK_OK(PoiseVecNorm(r, POISE_NORM_2, &norm));
+  CHECK_OK(PoiseVecNorm(s->exact, POISE_NORM_2, &size));
+  CHECK_NEAR(norm, 0, 1e-8 * size);
+  CHECK_OK(PoiseKSPTrueResidual(s->ksp, s->b, s->x, &norm));
+  CHECK_OK(PoiseVecNorm(s->b, POISE_NORM_2, &size));
+  CHECK_NEAR(norm, 0, 1e-9 * size);
+  CHECK_OK(PoiseVecDestroy(&r));
+}
+
+static int64_t Allocations(PoiseContext ctx)
+{
+  return ctx->memory.calls;
+}
+
+/* A preconditioner of points makes the same iteration in any arrangement, so the same history to rounding. */
+static void Solving(PoiseContext ctx, int kind, int b, const char *type, const char *pc, int partition, int order)
+{
+  System s;
+  double first[4] = {0};
+  const double *norms;
+  PoiseInt count;
+  if (!Open(ctx, kind, b, type, pc, &s)) return;
+  Solve(&s, 1);
+  CHECK_OK(PoiseKSPHistory(s.ksp, &count, &norms));
+  for (int k = 0; k < 4 && k < count; k++) first[k] = norms[k];
+  Ask(s.A, partition, order);
+  SampleConstant(s.x, NAN);
+  Solve(&s, 1);
+  CHECK_OK(PoiseKSPHistory(s.ksp, &count, &norms));
+  for (int k = 0; strcmp(pc, "jacobi") == 0 && k < 4 && k < count; k++) CHECK_NEAR(norms[k], first[k], 1e-8 * first[0]);
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
+  CHECK_OK(PoiseVecScale(s.b, 2));
+  CHECK_OK(PoiseVecAXPBY(s.x, 2, 0, s.exact));
+  Solve(&s, 2);
+  CHECK_INT(PoiseKSPIterations(s.ksp), 0); /* the guess was moved */
+  CHECK_OK(PoiseVecScale(s.b, 0.5));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 0));
+  int64_t calls = Allocations(ctx);
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_INT(Allocations(ctx), calls);
+  Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_NATURAL);
+  Solve(&s, 1);
+  CHECK(s.ksp->A == s.A && !s.ksp->arranged);
+  Close(&s);
+}
+
+static void TestSolves(PoiseContext ctx)
+{
+  for (int partition = 0; partition < NPARTITIONS; partition++)
+    for (int order = 0; order < 2; order++) {
+      Solving(ctx, LATTICE, 1, "cg", "jacobi", partition, order);
+      Solving(ctx, BAND, 3, "cg", "pbjacobi", partition, order);
+      Solving(ctx, LATTICE, 1, "cg", "icc", partition, order);
+      Solving(ctx, ONE_SIDED, 1, "gmres", "ilu", partition, order);
+      Solving(ctx, ARROW, 1, "bicgstab", "jacobi", partition, order);
+      Solving(ctx, PARTS, 1, "minres", "jacobi", partition, order);
+      Solving(ctx, BAND, 1, "chebyshev", "sor", partition, order);
+    }
+}
+
+/* On a device that replays, one rank's loop is captured once, and kept when only values change. */
+static void TestReplay(PoiseContext ctx)
+{
+  System s;
+  if (!Open(ctx, BAND, 1, "cg", "jacobi", &s)) return;
+  Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_RCM);
+  Solve(&s, 1);
+  CHECK(s.ksp->A != s.A);
+  CHECK(!ctx->device->ops->replay || !s.ksp->eager);
+  Graph *graph = s.ksp->graph;
+  CHECK(!ctx->device->ops->replay || graph);
+  CHECK_OK(PoiseMatScale(s.A, 2));
+  int64_t calls = Allocations(ctx);
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_INT(Allocations(ctx), calls);
+  CHECK(s.ksp->graph == graph);
+  Solve(&s, 0.5);
+  Close(&s);
+}
+
+/* ---- changes of the matrix ----------------------------------------------------------------------------------------------- */
+
+static void TestValues(PoiseContext ctx)
+{
+  System s;
+  if (!Open(ctx, LATTICE, 3, "gmres", "ilu", &s)) return;
+  Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
+  Solve(&s, 1);
+  PoiseMat from = s.ksp->arranged->moves.from, B = s.ksp->A;
+  CHECK_OK(PoiseMatScale(s.A, 4));
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, s.A)); /* as every time step does */
+  Solve(&s, 0.25);
+  CHECK(s.ksp->arranged->moves.from == from && s.ksp->A == B);
+  PoiseInt row = 0, col = N / 2;
+  double v = 0.5;
+  CHECK_OK(PoiseMatAddValues(s.A, 1, &row, &col, PoiseRank(ctx) ? &(double){0} : &v));
+  CHECK_OK(PoiseMatAddValues(s.A, 1, &col, &row, PoiseRank(ctx) ? &(double){0} : &v));
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_STATE, "PoiseMatAssemble");
+  CHECK_OK(PoiseMatAssemble(s.A));
+  CHECK_OK(PoiseMatMult(s.A, s.exact, s.b));
+  Solve(&s, 1);
+  CHECK_INT(s.ksp->arranged->A.built, s.A->csr.built);
+  CHECK_OK(PoiseMatSetBlockSize(s.A, 1)); /* other nodes */
+  Solve(&s, 1);
+  CHECK_INT(PoiseMatBlockSize(s.ksp->A), 1);
+  Close(&s);
+}
+
+/* A matrix set later has its own options; the kept preconditioner keeps the numbers that it knows. */
+static void TestOtherMatrices(PoiseContext ctx)
+{
+  System s;
+  if (!Open(ctx, LATTICE, 1, "cg", "icc", &s)) return;
+  PoiseMat other = Matrix(ctx, BAND, N, EVEN, 1), like;
+  PoiseVec b, x;
+  Ask(s.A, POISE_PARTITION_BYTES, POISE_ORDER_RCM);
+  Ask(other, POISE_PARTITION_NONZEROS, POISE_ORDER_RCM);
+  Solve(&s, 1);
+  CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 1));
+  CHECK_OK(PoiseMatDuplicate(s.A, 1, &like));
+  Ask(like, POISE_PARTITION_BYTES, POISE_ORDER_RCM);
+  CHECK_OK(PoiseMatShift(like, 0.25));
+  CHECK_OK(PoiseMatMult(like, s.exact, s.b));
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, like, NULL));
+  int64_t builds = s.pc->builds;
+  PoiseMat from = s.ksp->arranged->moves.from;
+  Solve(&s, 1);
+  CHECK_INT(s.pc->builds, builds);
+  CHECK(s.ksp->arranged->moves.from == from);
+  CHECK_OK(PoiseMatCreateVecs(other, &x, &b));
+  CHECK_OK(PoiseVecSet(b, 1));
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, other, NULL));
+  CHECK_OK(PoiseKSPSolve(s.ksp, b, x));
+  CHECK(PoiseKSPConvergedReason(s.ksp) > 0);
+  CHECK(s.pc->builds > builds || poiseLayoutSame(other->rows, s.A->rows));
+  CHECK_OK(PoiseVecDestroy(&b));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseMatDestroy(&other));
+  CHECK_OK(PoiseMatDestroy(&like));
+  Close(&s);
+}
+
+/* Another matrix for the preconditioner is rearranged alike, and followed. */
+static void TestPreconditionerMatrix(PoiseContext ctx)
+{
+  System s;
+  double norm;
+  if (!Open(ctx, ONE_SIDED, 1, "gmres", "ilu", &s)) return;
+  PoiseMat P = Matrix(ctx, DIAGONAL, N, UNEVEN, 1);
+  Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, P));
+  Solve(&s, 1);
+  CHECK_INT(s.ksp->pc->P->rows->n, s.ksp->A->rows->n);
+  CHECK(s.ksp->pc->P->csr.nz == s.ksp->pc->P->csr.m); /* P's entries, in A's arrangement */
+  CHECK_OK(PoiseMatZeroEntries(P));
+  CHECK_OK(PoiseMatShift(P, 11));
+  Solve(&s, 1);
+  CHECK_OK(PoiseMatNorm(s.ksp->pc->P, POISE_NORM_INF, &norm));
+  CHECK_NEAR(norm, 11, 0);
+  CHECK_OK(PoiseMatDestroy(&P));
+  Close(&s);
+}
+
+/* A solver inside a preconditioner gets vectors of its matrix's layout: it arranges nothing, though that matrix asks for it. */
+static void TestInside(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "bjacobi", "ksp"};
+  System s;
+  PoisePC pc;
+  PoiseVec z[3];
+  double norm;
+  if (!Open(ctx, LATTICE, 1, "cg", "none", &s)) return;
+  Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_ksp_type preonly -ksp_pc_type ilu"));
+  for (int k = 0; k < 3; k++) {
+    if (!CHECK_OK(PoiseVecDuplicate(s.b, &z[k])) || !CHECK_OK(PoisePCCreate(ctx, &pc))) return;
+    CHECK_OK(PoisePCSetType(pc, types[k]));
+    CHECK_OK(PoisePCSetOperator(pc, s.A));
+    CHECK_OK(PoisePCSetFromOptions(pc));
+    CHECK_OK(PoisePCApply(pc, s.b, z[k]));
+    CHECK_OK(PoisePCDestroy(&pc));
+  }
+  for (int k = 1; k < 3; k++) {
+    CHECK_OK(PoiseVecAXPY(z[k], -1, z[0]));
+    CHECK_OK(PoiseVecNorm(z[k], POISE_NORM_INF, &norm));
+    CHECK_NEAR(norm, 0, 0);
+  }
+  for (int k = 0; k < 3; k++) CHECK_OK(PoiseVecDestroy(&z[k]));
+  Close(&s);
+}
+
+/* Nothing is copied where the matrix is so already. */
+static void TestAlready(PoiseContext ctx)
+{
+  System s;
+  if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
+  Ask(s.A, POISE_PARTITION_NONZEROS, POISE_ORDER_NATURAL);
+  Solve(&s, 1);
+  CHECK(s.ksp->arranged != NULL);
+  CHECK((s.ksp->A == s.A) == (PoiseSize(ctx) == 1));
+  CHECK_OK(PoiseMatScale(s.A, 2));
+  Solve(&s, 0.5);
+  Close(&s);
+}
+
+/* ---- null spaces --------------------------------------------------------------------------------------------------------- */
+
+static void TestNullSpace(PoiseContext ctx)
+{
+  for (int partition = 0; partition < NPARTITIONS; partition++) {
+    System s;
+    PoiseVec v;
+    double *p, dot;
+    if (!Open(ctx, BAND, 1, "cg", "jacobi", &s)) return;
+    CHECK_OK(
+        PoiseVecDuplicate(s.x, &v)); /* A = the lattice's graph with weights s_i s_j: v_i = 1 / s_i is its null space */
+    CHECK_OK(PoiseVecGetWrite(v, &p));
+    for (PoiseInt i = 0; i < PoiseVecLocalSize(v); i++) p[i] = 1 / (1.5 + TestRandom(8, (uint64_t)(s.A->rows->begin + i)));
+    CHECK_OK(SampleRestore(v, &p));
+    for (PoiseInt i = s.A->rows->begin; i < s.A->rows->begin + s.A->rows->n; i++) {
+      double degree = 0, si = 1.5 + TestRandom(8, (uint64_t)i);
+      for (PoiseInt j = 0; j < N; j++) {
+        double w = i == j || !Stored(BAND, N, i, j) ? 0 : -si * (1.5 + TestRandom(8, (uint64_t)j));
+        degree += w != 0;
+        if (w != 0) CHECK_OK(PoiseMatSetValues(s.A, 1, &i, &j, &w));
+      }
+      CHECK_OK(PoiseMatSetValues(s.A, 1, &i, &i, &(double){degree * si * si}));
+    }
+    CHECK_OK(PoiseMatAssemble(s.A));
+    CHECK_OK(PoiseVecNorm(v, POISE_NORM_2, &dot));
+    CHECK_OK(PoiseVecScale(v, 1 / dot));
+    CHECK_OK(PoiseVecDot(s.exact, v, &dot));
+    CHECK_OK(PoiseVecAXPY(s.exact, -dot, v));
+    CHECK_OK(PoiseMatMult(s.A, s.exact, s.b));
+    CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 1, &v));
+    Ask(s.A, partition, POISE_ORDER_RCM);
+    Solve(&s, 1);
+    CHECK(PoiseKSPInconsistency(s.ksp) < 1e-12);
+    CHECK_OK(PoiseVecAXPY(s.b, 1, v));
+    CHECK_OK(PoiseVecNorm(s.b, POISE_NORM_2, &dot));
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    CHECK_NEAR(PoiseKSPInconsistency(s.ksp), 1 / dot, 1e-10);
+    CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL)); /* taken back: the copy follows */
+    CHECK_OK(PoiseKSPSetUp(s.ksp));
+    CHECK_INT(s.ksp->A->nnull, 0);
+    CHECK_OK(PoiseVecDestroy(&v));
+    Close(&s);
+  }
+}
+
+/* ---- what a solve tells -------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Count(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
+{
+  (void)ksp, (void)iteration, (void)norm;
+  ++*(int *)arg;
+  return POISE_OK;
+}
+
+static PoiseErr StopAt3(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg)
+{
+  (void)ksp, (void)norm, (void)arg;
+  if (iteration == 3) *reason = POISE_CONVERGED_USER;
+  return POISE_OK;
+}
+
+/* Text that rank 0 printed, to all of which checks are made there. */
+static void CheckPrinted(PoiseContext ctx, FILE *out, const char *words)
+{
+  static _Thread_local char text[20000];
+  if (PoiseRank(ctx)) return;
+  fseek(out, 0, SEEK_SET);
+  text[fread(text, 1, sizeof text - 1, out)] = 0;
+  CHECK(strstr(text, words) != NULL);
+}
+
+static void TestReports(PoiseContext ctx)
+{
+  System s;
+  FILE *out = tmpfile();
+  int told = 0;
+  if (!CHECK(out != NULL) || !Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
+  PoiseSetOutput(ctx, out);
+  CHECK_OK(
+      PoiseOptionsSetString(ctx, "-q_ksp_monitor_true_residual -q_ksp_view -q_mat_partition nonzeros -q_mat_order rcm"));
+  CHECK_OK(PoiseMatSetOptionsPrefix(s.A, "q_"));
+  CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, "q_"));
+  CHECK_OK(PoiseMatSetFromOptions(s.A));
+  CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
+  CHECK_OK(PoiseKSPAddMonitor(s.ksp, Count, &told));
+  Solve(&s, 1);
+  CHECK_INT(told, PoiseKSPIterations(s.ksp) + 1);
+  CheckPrinted(ctx, out, "-q_mat_partition nonzeros -q_mat_order rcm: works with a rearranged copy");
+  CheckPrinted(ctx, out, "ghost columns over all ranks:");
+  CheckPrinted(ctx, out, "true resid norm");
+  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, StopAt3, NULL));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK(PoiseKSPConvergedReason(s.ksp) == POISE_CONVERGED_USER);
+  CHECK_INT(PoiseKSPIterations(s.ksp), 3);
+  PoiseSetOutput(ctx, NULL);
+  Close(&s);
+  fclose(out);
+}
+
+/* Rows are named by the application's numbers. */
+static void TestRowNames(PoiseContext ctx)
+{
+  PoiseInt row = 5;
+  double zero = 0;
+  char words[64];
+  System s;
+  if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
+  Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
+  CHECK_OK(PoiseMatSetValues(s.A, 1, &row, &row, &zero));
+  CHECK_OK(PoiseMatAssemble(s.A));
+  snprintf(words, sizeof words, "of row %d is zero", (int)row);
+  PoiseErr e = PoiseKSPSetUp(s.ksp);
+  CHECK_ERR(e, e == POISE_ERR_REMOTE ? e : POISE_ERR_NUMERIC, words);
+  Close(&s);
+}
+
+/* ---- bad input ----------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
+{
+  (void)arg;
+  return PoiseVecAXPBY(y, 2, 0, x);
+}
+
+static void TestErrors(PoiseContext ctx)
+{
+  PoiseMat A, B, P;
+  PoiseKSP ksp;
+  PoiseShell shell = {.mult = Twice};
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 6, 8, &A))) return;
+  CHECK_ERR(PoiseMatSetPartition(A, (PoisePartition)4), POISE_ERR_ARG, "no partition 4");
+  CHECK_ERR(PoiseMatSetOrder(A, (PoiseOrder)2), POISE_ERR_ARG, "no order 2");
+#ifndef POISE_HAVE_METIS
+  CHECK_ERR(PoiseMatSetPartition(A, POISE_PARTITION_GRAPH), POISE_ERR_UNSUPPORTED, "POISE_METIS");
+#endif
+  CHECK_OK(PoiseOptionsSetString(ctx, "-w_mat_partition nonzero"));
+  CHECK_OK(PoiseMatSetOptionsPrefix(A, "w_"));
+  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "nonzero");
+  Ask(A, POISE_PARTITION_NONZEROS, POISE_ORDER_RCM);
+  CHECK_ERR(PoiseMatRearrange(A, &B, &P), POISE_ERR_STATE, "PoiseMatAssemble");
+  CHECK(!B && !P);
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_ERR(PoiseMatRearrange(A, &B, &P), POISE_ERR_SIZE, "6 x 8");
+  CHECK_OK(PoiseMatDestroy(&A));
+
+  CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &shell, NULL, &A));
+  CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+  CHECK_OK(PoiseMatSetOrder(A, POISE_ORDER_RCM));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+  CHECK_ERR(PoiseKSPSetUp(ksp), POISE_ERR_UNSUPPORTED,
+            "type shell cannot be rearranged (-mat_partition rows -mat_order rcm)");
+  P = Matrix(ctx, LATTICE, N, EVEN, 1);
+  CHECK_OK(PoiseKSPSetOperators(ksp, P, A)); /* P's options count: it is the operator now */
+  CHECK_OK(PoiseKSPSetUp(ksp));
+  CHECK_OK(PoiseMatSetPartition(P, POISE_PARTITION_BYTES));
+  CHECK_ERR(PoiseKSPSetUp(ksp), POISE_ERR_UNSUPPORTED, "type shell cannot be rearranged (-mat_partition bytes");
+  CHECK_OK(PoiseMatSetPartition(P, POISE_PARTITION_ROWS));
+  CHECK_OK(PoiseKSPSetUp(ksp));
+  CHECK_OK(PoiseKSPDestroy(&ksp));
+  CHECK_OK(PoiseMatDestroy(&A));
+  CHECK_OK(PoiseMatDestroy(&P));
+}
+
+/* ---- the same in every run, and without memory --------------------------------------------------------------------------- */
+
+static PoiseErr Run(PoiseContext ctx, void *arg)
+{
+  for (int partition = 0; partition < NPARTITIONS; partition++) {
+    System s;
+    if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return POISE_OK;
+    Ask(s.A, partition, POISE_ORDER_RCM);
+    Solve(&s, 1);
+    SampleKeep(ctx, arg, SampleDigest(s.x));
+    Close(&s);
+  }
+  return POISE_OK;
+}
+
+static void TestRepeats(PoiseContext ctx)
+{
+  SampleRun first, again, threads, mock;
+  (void)ctx;
+  SampleRunOn("host", 3, 1, Run, &first);
+  SampleRunOn("host", 3, 1, Run, &again);
+  SampleRunOn("host", 3, 2, Run, &threads);
+  SampleRunOn("mock", 3, 1, Run, &mock);
+  CHECK(SampleSame(&first, &again));
+  CHECK(SampleSame(&first, &threads));
+  CHECK(SampleSame(&first, &mock));
+}
+
+static PoiseErr ArrangeAndSolve(PoiseContext ctx, void *arg)
+{
+  System *s = arg;
+  PoiseKSP ksp = NULL;
+  POISE_TRY(PoiseKSPCreate(ctx, &ksp));
+  PoiseErr e = PoiseKSPSetType(ksp, "preonly");
+  if (!e) e = PoiseKSPSetOperators(ksp, s->A, NULL);
+  if (!e) e = PoiseKSPSolve(ksp, s->b, s->x);
+  PoiseKSPDestroy(&ksp);
+  return e;
+}
+
+static PoiseErr Rearrange(PoiseContext ctx, void *arg)
+{
+  PoiseMat B, P;
+  (void)ctx;
+  POISE_TRY(PoiseMatRearrange(((System *)arg)->A, &B, &P));
+  PoiseMatDestroy(&B);
+  return PoiseMatDestroy(&P);
+}
+
+static void TestMemory(PoiseContext ctx)
+{
+  System s;
+  if (!Open(ctx, BAND, 3, "cg", "none", &s)) return;
+  Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
+  TestAllocationFailures(ctx, Rearrange, &s);
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL));
+  Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_RCM);
+  TestAllocationFailures(ctx, ArrangeAndSolve, &s);
+  Close(&s);
+}
+
+static const Test tests[] = {
+    {"entries", TestEntries, 0},
+    {"shares", TestShares, 0},
+    {"bandwidth", TestBandwidth, 0},
+    {"path", TestPath, TEST_SERIAL},
+    {"star", TestStar, TEST_SERIAL},
+    {"solves", TestSolves, 0},
+    {"replay", TestReplay, TEST_SERIAL},
+    {"values", TestValues, 0},
+    {"other_matrices", TestOtherMatrices, 0},
+    {"preconditioner_matrix", TestPreconditionerMatrix, 0},
+    {"inside", TestInside, 0},
+    {"already", TestAlready, 0},
+    {"null_space", TestNullSpace, 0},
+    {"reports", TestReports, 0},
+    {"row_names", TestRowNames, 0},
+    {"errors", TestErrors, 0},
+    {"repeats", TestRepeats, TEST_SERIAL | TEST_HOST_ONLY},
+    {"memory", TestMemory, 0},
+    {NULL, NULL, 0},
+};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "arrange", tests);
+}
