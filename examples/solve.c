@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Solve A x = b from Matrix Market files, by any method.
+  Solve A x = b from files, Matrix Market or PETSc binary, by any method.
 
     solve -A matrix.mtx.gz -ksp_type cg -pc_type jacobi -ksp_rtol 1e-8
     solve -A matrix.mtx -b rhs.mtx -x solution.mtx -ksp_type gmres -ksp_gmres_restart 50 -ksp_monitor
     mpirun -n 4 solve -A matrix.mtx -repeat 10 -log_view
+    solve -A system.petsc -b system.petsc -x solution.petsc
 
-  Without -b the right-hand side is A times ones, and the error against ones is printed as well. One "name  value" line
-  each on standard output; errors go to standard error. Exit code: 0 converged, 3 not converged (the reason is printed, x is
-  written all the same), 1 error.
+  Files are recognised by their content, that of x is written as its name says (see PoiseMatLoad, PoiseMatSave); a PETSc
+  file may hold A and behind it b. Without -b the right-hand side is A times ones, and the error against ones is printed as
+  well. One "name  value" line each on standard output; errors go to standard error. Exit code: 0 converged, 3 not converged
+  (the reason is printed, x is written all the same), 1 error.
 */
 #include <inttypes.h>
 #include <math.h>
@@ -20,9 +22,12 @@ typedef struct Settings {
 } Settings;
 
 static const PoiseOption options[] = {
-    {"A", POISE_OPTION_STRING, offsetof(Settings, A), "", 0, 0, NULL, "Matrix Market file of A, plain or gzip (required)"},
-    {"b", POISE_OPTION_STRING, offsetof(Settings, b), "", 0, 0, NULL, "Matrix Market file of b; default: b = A times ones"},
-    {"x", POISE_OPTION_STRING, offsetof(Settings, x), "", 0, 0, NULL, "write x to this file (gzip when it ends in .gz)"},
+    {"A", POISE_OPTION_STRING, offsetof(Settings, A), "", 0, 0, NULL,
+     "file of A: Matrix Market or PETSc binary, plain or gzip (required)"},
+    {"b", POISE_OPTION_STRING, offsetof(Settings, b), "", 0, 0, NULL,
+     "file of b, may be that of A (PETSc); default: b = A times ones"},
+    {"x", POISE_OPTION_STRING, offsetof(Settings, x), "", 0, 0, NULL,
+     "write x to this file: PETSc binary if it ends in .petsc, else Matrix Market; .gz"},
     {"repeat", POISE_OPTION_INT, offsetof(Settings, repeat), "1", 1, 1000000, NULL, "solve that often with one set-up"},
     {0}};
 
@@ -186,7 +191,8 @@ static PoiseErr Judge(PoiseContext ctx, Problem *p)
 
 static PoiseErr LoadSolveReport(PoiseContext ctx, const Settings *set, Problem *p)
 {
-  if (set->A[0] == '\0') POISE_FAIL(POISE_ERR_OPTION, "no matrix: give -A file.mtx[.gz] (-help tells all options)");
+  if (set->A[0] == '\0')
+    POISE_FAIL(POISE_ERR_OPTION, "no matrix: give -A file.mtx or -A file.petsc (-help tells all options)");
   POISE_TRY(Load(ctx, set, p));
   POISE_TRY(Solve(ctx, set, p));
   POISE_TRY(Report(ctx, set, p));
@@ -213,7 +219,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
 
 int main(int argc, char **argv)
 {
-  const PoiseInit init = {.help = "Solve A x = b from Matrix Market files.", .options = options};
+  const PoiseInit init = {.help = "Solve A x = b from Matrix Market or PETSc binary files.", .options = options};
   PoiseContext ctx;
   PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, Run, NULL);

@@ -178,6 +178,49 @@ static void TestLastStays(PoiseContext ctx)
 }
 
 /* A row that is long, added to backwards and over and over. */
+/* Blocks with more columns than are taken at once: in any order, some twice, some to be ignored. */
+static void WideBlock(PoiseContext ctx, int how)
+{
+  enum { M = 3, N = 300, WIDE = 200, TIMES = 12 };
+  int last = PoiseSize(ctx) - 1; /* whose rows are mostly others' */
+  double *dense = calloc(M * N, sizeof *dense), *v = calloc(M * WIDE, sizeof *v), *val;
+  int *has = calloc(M * N, sizeof *has);
+  PoiseInt rows[M] = {2, 0, 1}, cols[WIDE];
+  int64_t *ptr, *col, wrong = 0;
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, M, N, &A))) return;
+  for (int t = 0; t < TIMES; t++) {
+    for (int j = 0; j < WIDE; j++) cols[j] = j % 17 == 3 ? -1 : Below(t % 2 ? N : 25, 300 + (uint64_t)t, (uint64_t)j);
+    for (int k = 0; k < M * WIDE; k++) {
+      int64_t at = rows[k / WIDE] * N + cols[k % WIDE];
+      v[k] = Eighths(400 + (uint64_t)t, (uint64_t)k);
+      if (cols[k % WIDE] < 0) continue;
+      dense[at] = how == ADDS ? dense[at] + v[k] : v[k];
+      has[at] = 1;
+    }
+    if (PoiseRank(ctx) == last)
+      CHECK_OK(how == ADDS ? PoiseMatAddBlock(A, M, rows, WIDE, cols, v) : PoiseMatSetBlock(A, M, rows, WIDE, cols, v));
+    if (t % 5 == 4) CHECK_OK(PoiseMatAssemble(A));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
+  for (int64_t i = 0; i < A->rows->n; i++) {
+    int64_t stored = 0, first = (A->rows->begin + i) * N;
+    for (int j = 0; j < N; j++) stored += has[first + j];
+    wrong += stored != ptr[i + 1] - ptr[i];
+    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) wrong += !has[first + col[k]] || val[k] != dense[first + col[k]];
+  }
+  CHECK_INT(wrong, 0);
+  free(ptr), free(col), free(val), free(dense), free(v), free(has);
+  PoiseMatDestroy(&A);
+}
+
+static void TestWideBlock(PoiseContext ctx)
+{
+  WideBlock(ctx, ADDS);
+  WideBlock(ctx, SETS);
+}
+
 static void TestLongRow(PoiseContext ctx)
 {
   enum { N = 3000, TIMES = 5 };
@@ -503,6 +546,32 @@ static void TestManyTriplets(PoiseContext ctx)
     free(ptr), free(col), free(val);
   }
   CHECK_OK(PoiseMatDestroy(&A));
+  free(rows), free(cols), free(v);
+}
+
+/* Values of one entry that lie side by side, more of them than a run of the plan holds, then some of the next; and back to front. */
+static void TestLongRuns(PoiseContext ctx)
+{
+  enum { ENTRIES = 3, EACH = 70000, COUNT = ENTRIES * EACH };
+  PoiseInt *rows = calloc(COUNT, sizeof *rows), *cols = calloc(COUNT, sizeof *cols);
+  double *v = calloc(COUNT, sizeof *v);
+  const double *val;
+  PoiseMat A;
+  for (int reversed = 0; reversed < 2; reversed++) {
+    double sum[ENTRIES] = {0};
+    for (int k = 0; k < COUNT; k++) {
+      cols[k] = reversed ? ENTRIES - 1 - k / EACH : k / EACH;
+      v[k] = k % 1000;
+      sum[cols[k]] += v[k] * PoiseSize(ctx);
+    }
+    if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 1, ENTRIES, &A))) return;
+    CHECK_OK(PoiseMatSetPatternCOO(A, COUNT, rows, cols));
+    CHECK_OK(PoiseMatSetValuesCOO(A, v));
+    CHECK_INT(A->csr.nz, A->rows->n ? ENTRIES : 0);
+    if (CHECK_OK(poiseBufferRead(&A->csr.val, HOST, &val)))
+      for (int64_t k = 0; k < A->csr.nz; k++) CHECK(val[k] == sum[k]);
+    PoiseMatDestroy(&A);
+  }
   free(rows), free(cols), free(v);
 }
 
@@ -1074,6 +1143,7 @@ static void TestMemory(PoiseContext ctx)
 static const Test tests[] = {
     {"rounds", TestRounds, 0},
     {"last_stays", TestLastStays, 0},
+    {"wide_block", TestWideBlock, 0},
     {"long_row", TestLongRow, 0},
     {"local", TestLocal, 0},
     {"local_errors", TestLocalErrors, 0},
@@ -1091,6 +1161,7 @@ static const Test tests[] = {
     {"change_errors", TestChangeErrors, 0},
     {"triplets", TestTriplets, 0},
     {"many_triplets", TestManyTriplets, 0},
+    {"long_runs", TestLongRuns, 0},
     {"triplet_errors", TestTripletErrors, 0},
     {"memory", TestMemory, 0},
     {NULL, NULL, 0},

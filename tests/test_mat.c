@@ -352,7 +352,7 @@ static void Accept(PoiseContext ctx, const Whole *w, int layout, int kind, Poise
   PoiseMat A;
   Arrays a;
   Part p = MakePart(ctx, layout, layout, w->M, w->N);
-  int in_place = own != POISE_COPY && PoiseSize(ctx) == 1 && !(kind & (WIDE_COL | BASE_1));
+  int in_place = (own == POISE_ADOPT || (own == POISE_BORROW && PoiseSize(ctx) == 1)) && !(kind & (WIDE_COL | BASE_1));
   MakeArrays(w, p.begin, p.m, kind, &a);
   if (!CHECK_OK(PoiseMatCreateCSR(ctx, p.m, p.n, w->M, w->N, &a.csr, own, &A))) {
     FreeArrays(&a);
@@ -1156,6 +1156,19 @@ typedef struct How {
   int kind, unsorted;
 } How;
 
+/* What could not be taken is as it was. */
+static void CheckReturned(const Whole *w, Part p, const How *how, const Arrays *a)
+{
+  Arrays fresh;
+  int64_t nz = w->ptr[p.begin + p.m] - w->ptr[p.begin];
+  if (how->unsorted) return; /* by the test */
+  MakeArrays(w, p.begin, p.m, how->kind, &fresh);
+  CHECK(!memcmp(a->ptr, fresh.ptr, (size_t)(p.m + 1) * (how->kind & WIDE_PTR ? 8 : 4)));
+  CHECK(!memcmp(a->col, fresh.col, (size_t)nz * (how->kind & WIDE_COL ? 8 : 4)));
+  CHECK(!memcmp(a->val, fresh.val, (size_t)nz * sizeof(double)));
+  FreeArrays(&fresh);
+}
+
 static PoiseErr CreateAndMultiply(PoiseContext ctx, void *arg)
 {
   const How *how = arg;
@@ -1172,6 +1185,7 @@ static PoiseErr CreateAndMultiply(PoiseContext ctx, void *arg)
       Reverse(&a, w.ptr[i] - w.ptr[p.begin], w.ptr[i + 1] - w.ptr[p.begin], how->kind & WIDE_COL);
   PoiseErr e = PoiseMatCreateCSR(ctx, p.m, p.n, 50, 50, &a.csr, how->own, &A);
   int mine = how->own != POISE_ADOPT || e;
+  if (e) CheckReturned(&w, p, how, &a);
   if (!e) e = PoiseMatSetOptionsPrefix(A, "flow_");
   if (!e) e = PoiseMatCreateVecs(A, &x, &y);
   if (!e) e = PoiseMatMult(A, x, y);
@@ -1234,7 +1248,7 @@ static PoiseErr UseShell(PoiseContext ctx, void *arg)
 
 static void TestMemory(PoiseContext ctx)
 {
-  static How hows[] = {{POISE_COPY, 0, 0}, {POISE_ADOPT, BASE_1 | WIDE_COL, 1}, {POISE_BORROW, 0, 0}};
+  static How hows[] = {{POISE_COPY, 0, 0}, {POISE_ADOPT, 0, 0}, {POISE_ADOPT, BASE_1 | WIDE_COL, 1}, {POISE_BORROW, 0, 0}};
   for (size_t k = 0; k < sizeof hows / sizeof *hows; k++) TestAllocationFailures(ctx, CreateAndMultiply, &hows[k]);
   TestAllocationFailures(ctx, AssembleTwice, NULL);
   TestAllocationFailures(ctx, UseShell, NULL);

@@ -28,9 +28,10 @@ typedef struct PoiseCSR {
 /*
   A from CSR arrays (host memory). m, n: local sizes or POISE_DECIDE (then PoiseSplit's); M, N: global or POISE_DECIDE.
   POISE_ADOPT/BORROW use the arrays in place: always the values; offsets and columns when they are 0-based, columns int32,
-  sorted in each row, and the context has one rank. Otherwise offsets and columns are converted once into arrays of the
-  library's own (PoiseMatView says so). Rows whose columns are not sorted are sorted once, columns and values, in arrays of
-  the library's own: POISE_BORROW of such arrays is POISE_ERR_ARG naming the first row.
+  sorted in each row, and either adopted (on several ranks their columns then become numbers of the library's own) or on one
+  rank. Otherwise offsets and columns are converted once into arrays of the library's own (PoiseMatView says so). After a
+  failure the arrays are the caller's and as they were. Rows whose columns are not sorted are sorted once, columns and
+  values, in arrays of the library's own: POISE_BORROW of such arrays is POISE_ERR_ARG naming the first row.
 */
 POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                                      PoiseOwn own, PoiseMat *A);
@@ -196,16 +197,26 @@ POISE_API PoiseContext PoiseMatContext(PoiseMat A);
 /* Print type, sizes, row statistics, device, bytes held and beyond plain CSR. */
 POISE_API PoiseErr PoiseMatView(PoiseMat A);
 
-/* Matrix Market: coordinate real, integer, pattern; general, symmetric, skew-symmetric; array. Plain or gzip, recognised
-   by content. A coordinate file's zeros are entries, an array's are not. An entry given twice is POISE_ERR_FORMAT. Errors
-   name file and line. Rows and columns are laid out by PoiseSplit.
-   A plain file that all ranks see is read by all, in parts; what is compressed, a pipe, or seen by rank 0 alone, rank 0 reads and
-   deals out, so a file need only be where rank 0 runs. All ranks and their threads parse; none holds more than its rows: 16
-   bytes per entry while loading, 12 afterwards, beside some MB of text. A pipe is read once, so that of an entry given twice the
-   lines are not known. A line may have 65536 characters, a comment any number. When saving only rank 0 opens the file. */
+/*
+  A from a file, which is recognised by its content, also when it is compressed by gzip. Rows and columns are laid out by
+  PoiseSplit. No rank holds more than its rows and some MB. Errors name the file and the line or byte; POISE_ERR_FORMAT shows how
+  a file begins that is neither of:
+  - Matrix Market: coordinate real, integer, pattern; general, symmetric, skew-symmetric; array. A coordinate file's zeros
+    are entries, an array's are not. An entry given twice is POISE_ERR_FORMAT. A plain file that all ranks see is read by all, in
+    parts; what is compressed, a pipe, or seen by rank 0 alone, rank 0 reads and deals out, so a file need only be where rank 0
+    runs. All ranks and their threads parse: 16 bytes per entry while loading, 12 afterwards. A pipe is read once, so that of
+    an entry given twice the lines are not known. A line may have 65536 characters, a comment any number.
+  - PETSc binary (MatView, MatLoad): the first matrix of the file, sparse, or dense, whose zeros are not entries; 32- or
+    64-bit integers; real double numbers, NaN too. A column twice in a row is POISE_ERR_FORMAT. Every rank reads its own
+    rows, so all must be able to open the file; of a gzip file each rank inflates as much as it needs.
+*/
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
-/* Coordinate real general (up to 17 digits: reading gives the same bits), gzip when the name ends in ".gz". The file
-   appears whole or not at all. A value that is not finite is POISE_ERR_NUMERIC. */
+/*
+  The name's ending says how: ".petsc" and ".bin" give a PETSc binary file, with 32-bit integers where they do (option
+  -petsc_index_bits; PETSc reads only those of its own width); all others Matrix Market, coordinate real general (up to 17
+  digits: reading gives the same bits), where a value that is not finite is POISE_ERR_NUMERIC. ".gz" behind either: by gzip.
+  The file appears whole or not at all; only rank 0 opens it.
+*/
 POISE_API PoiseErr PoiseMatSave(PoiseMat A, const char *path);
 
 #ifdef __cplusplus

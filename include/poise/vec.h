@@ -88,10 +88,12 @@ POISE_API PoiseErr PoiseVecDotNorm2(PoiseVec x, PoiseVec y, double *xy, double *
 
 /* Print size, layout, device, bytes. */
 POISE_API PoiseErr PoiseVecView(PoiseVec x);
-/* Matrix Market array file (n x 1), plain or gzip by the name's ending ".gz". The file appears whole or not at all. */
+/* PETSc binary when the name ends in ".petsc" or ".bin", else a Matrix Market array (n x 1); by gzip with ".gz" behind it.
+   The file appears whole or not at all. See PoiseMatSave. */
 POISE_API PoiseErr PoiseVecSave(PoiseVec x, const char *path);
-/* The one column of a Matrix Market file (see PoiseMatLoad; entries that it does not give are 0). n, N: as for
-   PoiseVecCreate; both may be POISE_DECIDE. POISE_ERR_SIZE when the file has other sizes. */
+/* The one column of a Matrix Market file (entries that it does not give are 0), or the first vector of a PETSc binary file,
+   also behind a matrix; see PoiseMatLoad. n, N: as for PoiseVecCreate; both may be POISE_DECIDE. POISE_ERR_SIZE when the
+   file has other sizes. */
 POISE_API PoiseErr PoiseVecLoad(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x);
 
 #ifdef __cplusplus

@@ -167,14 +167,14 @@ static void Entries(const Csr *c, const HostCsr *h, const Block *b, int64_t i, i
   *end = k;
 }
 
-enum { PIECE = INT32_MAX }; /* entries of P that can be told apart by 32 bits */
+enum { REACH = INT32_MAX }; /* entries of P that can be told apart by 32 bits */
 
 /* The end of the rows from `row` on that are not more. */
 static int64_t EndOfPiece(const Csr *c, const void *ptr, const Block *b, int64_t row)
 {
   int64_t end = row + 1, base = poiseCsrPtr(c, ptr, row);
-  if (c->nz <= PIECE) return b->first + b->n;
-  while (end < b->first + b->n && poiseCsrPtr(c, ptr, end + 1) - base <= PIECE) end++;
+  if (c->nz <= REACH) return b->first + b->n;
+  while (end < b->first + b->n && poiseCsrPtr(c, ptr, end + 1) - base <= REACH) end++;
   return end;
 }
 
@@ -200,7 +200,7 @@ static PoiseErr CopyPattern(PoisePC pc, Block *b, RowArrays *r)
     for (int64_t i = row; i < last; i++) {
       Entries(c, &h, b, i, &begin, &end);
       for (int64_t k = begin; k < end; k++, nz++) {
-        r->col[nz] = h.col[k] - b->first;
+        r->col32[nz] = (int32_t)(h.col[k] - b->first);
         from[nz] = (int32_t)(k - base);
       }
       r->ptr[i - b->first + 1] = nz;

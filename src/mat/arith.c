@@ -228,10 +228,8 @@ static PoiseErr AddRows(Walk *w, double a, int64_t missing, RowArrays *r)
   int64_t ky, kx, out = 0;
   TRY(poiseRowArraysCreate(w->Y, w->Y->csr.nz + missing, r));
   for (int64_t i = 0; i < w->Y->rows->n; i++) {
-    for (StartRow(w, i); Next(w, &col, &ky, &kx); out++) {
-      r->col[out] = col;
-      r->val[out] = ky < 0 ? a * w->x.val[kx] : kx < 0 ? w->y.val[ky] : w->y.val[ky] + a * w->x.val[kx];
-    }
+    for (StartRow(w, i); Next(w, &col, &ky, &kx); out++)
+      poiseRowArraysPut(r, out, col, ky < 0 ? a * w->x.val[kx] : kx < 0 ? w->y.val[ky] : w->y.val[ky] + a * w->x.val[kx]);
     r->ptr[i + 1] = out;
   }
   return POISE_OK;

@@ -51,24 +51,98 @@ static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *
   return POISE_OK;
 }
 
-static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, PoiseInt col, double v)
+/* Up to PIECE columns of a block from the first on, sorted; those to be ignored are left out. */
+static void TakePiece(const Indices *cols, PoiseInt first, Piece *p)
+{
+  PoiseInt last = cols->n - first < PIECE ? cols->n : first + PIECE;
+  p->n = 0;
+  for (PoiseInt place = first; place < last; place++) {
+    PoiseInt col = poiseIndex(cols, place);
+    if (col < 0) continue;
+    int j = p->n++;
+    for (; j > 0 && p->col[j - 1] > col; j--) p->col[j] = p->col[j - 1], p->place[j] = p->place[j - 1];
+    p->col[j] = col;
+    p->place[j] = place;
+  }
+}
+
+typedef struct StoredRow {
+  const int32_t *col;
+  int64_t nloc;
+  PoiseInt begin;
+  const PoiseInt *ghost;
+} StoredRow;
+
+POISE_INLINE PoiseInt OwnedColumn(const void *row, int64_t k)
+{
+  const StoredRow *r = row;
+  return r->begin + r->col[k];
+}
+
+POISE_INLINE PoiseInt AnyColumn(const void *row, int64_t k)
+{
+  const StoredRow *r = row;
+  return r->col[k] < r->nloc ? r->begin + r->col[k] : r->ghost[r->col[k] - r->nloc];
+}
+
+/* Change the stored entries of a row, val[0 .. n); *rest: those that are not stored. */
+POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow r, int64_t n, double *val, int mode,
+                         const Piece *p, const double *v, Piece *rest)
+{
+  int64_t k = 0;
+  for (int j = 0; j < p->n; j++) {
+    PoiseInt col = p->col[j], place = p->place[j];
+    k = poiseSeekColumn(column, &r, k, n, col);
+    if (k < n && column(&r, k) == col)
+      val[k] = mode == ADDING ? val[k] + v[place] : v[place];
+    else
+      rest->col[rest->n] = col, rest->place[rest->n++] = place;
+  }
+}
+
+static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const Piece *p, const double *v, Piece *rest)
+{
+  const Csr *c = &A->csr;
+  int64_t first = poiseCsrPtr(c, h->ptr, i), n = poiseCsrPtr(c, h->ptr, i + 1) - first;
+  StoredRow r = {h->col + first, c->nloc, A->cols->begin, c->ghost};
+  rest->n = 0;
+  if (c->nghost)
+    Change(AnyColumn, r, n, h->val + first, mode, p, v, rest);
+  else
+    Change(OwnedColumn, r, n, h->val + first, mode, p, v, rest);
+}
+
+static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const Piece *p, const double *v)
 {
   PoiseInt i = row - A->rows->begin;
-  if (row < 0 || col < 0) return POISE_OK;
-  if (i < 0 || i >= A->rows->n) return poiseStashAdd(A->ctx, &A->stash, row, col, v);
-  int64_t k = h->val ? poiseCsrFind(A, h->ptr, h->col, i, col) : -1;
-  if (k < 0) return poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, col, v);
-  h->val[k] = mode == ADDING ? h->val[k] + v : v;
-  return POISE_OK;
+  Piece rest;
+  if (row < 0) return POISE_OK;
+  if (i < 0 || i >= A->rows->n) {
+    for (int j = 0; j < p->n; j++) TRY(poiseStashAdd(A->ctx, &A->stash, row, p->col[j], v[p->place[j]]));
+    return POISE_OK;
+  }
+  if (!h->val) return poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, p, v);
+  ChangeStored(A, h, mode, i, p, v, &rest);
+  return rest.n ? poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, &rest, v) : POISE_OK;
+}
+
+static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, PoiseInt col, double v)
+{
+  Piece p;
+  p.n = col >= 0;
+  p.col[0] = col;
+  p.place[0] = 0;
+  return InsertRow(A, h, mode, row, &p, &v);
 }
 
 static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
 {
   HostCsr h;
+  Piece p;
   TRY(Begin(A, mode, &rows, &cols, &h));
-  for (PoiseInt i = 0; i < rows.n; i++) {
-    PoiseInt row = poiseIndex(&rows, i);
-    for (PoiseInt j = 0; j < cols.n; j++) TRY(InsertEntry(A, &h, mode, row, poiseIndex(&cols, j), v[i * cols.n + j]));
+  for (PoiseInt first = 0; first < cols.n; first += PIECE) {
+    TakePiece(&cols, first, &p);
+    for (PoiseInt i = 0; i < rows.n; i++) TRY(InsertRow(A, &h, mode, poiseIndex(&rows, i), &p, v + i * cols.n));
   }
   return POISE_OK;
 }
@@ -169,7 +243,10 @@ PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
 {
   *r = (RowArrays){0};
   TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int64_t), "row offsets", &r->ptr));
-  TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col)); /* not NULL when there are none */
+  if (A->cols->N > INT32_MAX) /* not NULL when there are none */
+    TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col));
+  else
+    TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(int32_t), "columns", &r->col32));
   return poiseAllocArray(A->ctx, nz, sizeof(double), "values", &r->val);
 }
 
@@ -177,6 +254,7 @@ void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
 {
   poiseFree(ctx, &r->ptr);
   poiseFree(ctx, &r->col);
+  poiseFree(ctx, &r->col32);
   poiseFree(ctx, &r->val);
 }
 
@@ -187,7 +265,7 @@ PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r)
   TRY(poiseMatRead(A, &h));
   TRY(poiseRowArraysCreate(A, c->nz, r));
   for (int64_t i = 0; i <= c->m; i++) r->ptr[i] = poiseCsrPtr(c, h.ptr, i);
-  for (int64_t k = 0; k < c->nz; k++) r->col[k] = poiseCsrGlobal(A, h.col[k]), r->val[k] = h.val[k];
+  for (int64_t k = 0; k < c->nz; k++) poiseRowArraysPut(r, k, poiseCsrGlobal(A, h.col[k]), h.val[k]);
   return POISE_OK;
 }
 
@@ -211,8 +289,8 @@ PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
   return e;
 }
 
-/* The stored row and the added one, which have no column in common, by columns. */
-static int64_t MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
+/* The stored row and the added one, which have no column in common, by columns, from place `out` on. */
+static void MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
 {
   const Term *t;
   int64_t n = poiseRowsGet(&A->added, i, &t), j = 0;
@@ -220,22 +298,30 @@ static int64_t MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, i
   while (j < n || k < last) {
     PoiseInt stored = k < last ? poiseCsrGlobal(A, h->col[k]) : INT64_MAX;
     bool added = j < n && t[j].col < stored;
-    r->col[out] = added ? t[j].col : stored;
-    r->val[out++] = added ? t[j++].value : h->val[k++];
+    poiseRowArraysPut(r, out++, added ? t[j].col : stored, added ? t[j].value : h->val[k]);
+    j += added;
+    k += !added;
   }
-  return out;
 }
 
 static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
 {
+  Device *dev = A->ctx->device;
   HostCsr h;
   const Term *t;
-  int64_t m = A->rows->n, nz = A->csr.nz, out = 0;
+  int64_t m = A->rows->n, nz = A->csr.nz, nblock = POISE_NBLOCKS(m);
+  (void)dev;
   TRY(poiseRowsSort(A->ctx, &A->added, m, mode));
   TRY(Open(A, &h));
   for (int64_t i = 0; i < m; i++) nz += poiseRowsGet(&A->added, i, &t);
   TRY(poiseRowArraysCreate(A, nz, r));
-  for (int64_t i = 0; i < m; i++) r->ptr[i + 1] = out = MergeRow(A, &h, i, r, out);
+  for (int64_t i = 0; i < m; i++) {
+    int64_t stored = h.ptr ? poiseCsrPtr(&A->csr, h.ptr, i + 1) - poiseCsrPtr(&A->csr, h.ptr, i) : 0;
+    r->ptr[i + 1] = r->ptr[i] + stored + poiseRowsGet(&A->added, i, &t);
+  }
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < m; i++) MergeRow(A, &h, i, r, r->ptr[i]);
   return POISE_OK;
 }
 

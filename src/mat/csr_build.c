@@ -132,58 +132,26 @@ static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, 
 
 /* ---- local numbering ------------------------------------------------------------------------------------------------ */
 
-static int CompareInts(const void *a, const void *b)
+static bool IsOwned(const PoiseMat A, PoiseInt g)
 {
-  PoiseInt x = *(const PoiseInt *)a, y = *(const PoiseInt *)b;
-  return (x > y) - (x < y);
+  return g >= A->cols->begin && g < A->cols->begin + A->cols->n;
 }
 
-/* Sorted, each once; gives how many they are. */
-static int64_t SortOnce(PoiseInt *v, int64_t n)
-{
-  int64_t out = 0;
-  if (n) qsort(v, (size_t)n, sizeof *v, CompareInts);
-  for (int64_t k = 0; k < n; k++)
-    if (!k || v[k] != v[k - 1]) v[out++] = v[k];
-  return out;
-}
-
-static PoiseErr ResizeGhosts(PoiseMat A, int64_t n, int64_t room)
-{
-  return poiseRealloc(A->ctx, (size_t)room * sizeof(PoiseInt), (size_t)n * sizeof(PoiseInt), "ghost columns",
-                      &A->csr.ghost);
-}
-
-/* c->ghost: the columns of other ranks, each once, ascending. There may be far fewer of them than entries that refer to them: the
-   room, when it is full, is sorted, and grows only if it stays more than half full. */
-static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in)
+/* c->ghost: the columns of other ranks, each once, ascending. */
+static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 {
   Csr *c = &A->csr;
-  PoiseInt begin = A->cols->begin, end = begin + A->cols->n, latest = -1;
-  int64_t n = 0, room = 0;
-  for (int64_t k = 0; k < c->nz; k++) {
-    PoiseInt g = InCol(in, k);
-    if ((g >= begin && g < end) || g == latest) continue;
-    if (n == room) {
-      n = SortOnce(c->ghost, n);
-      if (2 * n >= room) TRY(ResizeGhosts(A, n, room = 2 * room + 1024));
-    }
-    c->ghost[n++] = latest = g;
-  }
-  c->nghost = SortOnce(c->ghost, n);
-  if (c->nghost < room) TRY(ResizeGhosts(A, c->nghost, c->nghost));
-  if (c->nloc + c->nghost > INT32_MAX)
-    FAIL(POISE_ERR_UNSUPPORTED, "rank %d refers to %lld columns, more than fit in 32 bits", PoiseRank(A->ctx),
-         (long long)(c->nloc + c->nghost));
-  return POISE_OK;
+  if (PoiseSize(A->ctx) == 1) return POISE_OK;
+  TRY(poiseGhostsCreate(A->ctx, A->cols->N, ghosts));
+  for (int64_t k = 0; k < c->nz; k++)
+    if (!IsOwned(A, InCol(in, k))) TRY(poiseGhostsAdd(ghosts, InCol(in, k)));
+  return poiseGhostsNumber(ghosts, INT32_MAX - c->nloc, &c->nghost, &c->ghost);
 }
 
-static int32_t LocalColumn(const PoiseMat A, PoiseInt g)
+static int32_t LocalColumn(const PoiseMat A, const Ghosts *ghosts, PoiseInt g)
 {
-  PoiseInt i = g - A->cols->begin;
-  if (i >= 0 && i < A->cols->n) return (int32_t)i;
-  const PoiseInt *p = bsearch(&g, A->csr.ghost, (size_t)A->csr.nghost, sizeof g, CompareInts);
-  return (int32_t)(A->csr.nloc + (p - A->csr.ghost));
+  if (IsOwned(A, g)) return (int32_t)(g - A->cols->begin);
+  return (int32_t)A->csr.nloc + poiseGhostsFind(ghosts, g);
 }
 
 static PoiseErr ConvertPointers(PoiseMat A, const PoiseCSR *in)
@@ -202,15 +170,27 @@ static PoiseErr ConvertPointers(PoiseMat A, const PoiseCSR *in)
   return POISE_OK;
 }
 
-static PoiseErr ConvertColumns(PoiseMat A, const PoiseCSR *in)
+static PoiseErr NumberColumns(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 {
   Csr *c = &A->csr;
   int32_t *col;
-  TRY(CollectGhosts(A, in));
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(int32_t), "columns", &c->col));
-  TRY(poiseBufferWrite(&c->col, HOST, &col));
-  for (int64_t k = 0; k < c->nz; k++) col[k] = LocalColumn(A, InCol(in, k));
+  TRY(CollectGhosts(A, in, ghosts));
+  if (c->col.dev) { /* adopted: in place */
+    TRY(poiseBufferUpdate(&c->col, HOST, &col));
+  } else {
+    TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(int32_t), "columns", &c->col));
+    TRY(poiseBufferWrite(&c->col, HOST, &col));
+  }
+  for (int64_t k = 0; k < c->nz; k++) col[k] = LocalColumn(A, ghosts, InCol(in, k));
   return POISE_OK;
+}
+
+static PoiseErr ConvertColumns(PoiseMat A, const PoiseCSR *in)
+{
+  Ghosts ghosts = {0};
+  PoiseErr e = NumberColumns(A, in, &ghosts);
+  poiseGhostsDestroy(&ghosts);
+  return e;
 }
 
 /* Adopt or borrow the arrays as they are. */
@@ -222,6 +202,23 @@ static PoiseErr WrapIndices(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   void *ptr = c->wide ? (void *)(uintptr_t)in->ptr64 : (void *)(uintptr_t)in->ptr32;
   TRY(poiseBufferWrap(dev, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", ptr, own, &c->ptr));
   return poiseBufferWrap(dev, (size_t)c->nz * sizeof(int32_t), "columns", (void *)(uintptr_t)in->col32, own, &c->col);
+}
+
+/* Several ranks: adopted columns take their local numbers in place. */
+static const char renumbered[] = "columns (in place)";
+
+static PoiseErr Renumber(PoiseMat A, const PoiseCSR *in)
+{
+  TRY(WrapIndices(A, in, POISE_ADOPT));
+  TRY(ConvertColumns(A, in));
+  A->csr.converted = renumbered;
+  return POISE_OK;
+}
+
+static void UndoRenumber(PoiseMat A)
+{
+  int32_t *col = A->csr.col.host;
+  for (int64_t k = 0; k < A->csr.nz; k++) col[k] = (int32_t)poiseCsrGlobal(A, col[k]);
 }
 
 static PoiseErr WrapValues(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
@@ -269,7 +266,9 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
     return BuildSorted(A, in);
   }
   TRY(WrapValues(A, in, own));
-  if (own != POISE_COPY && in->base == 0 && !in->col64 && PoiseSize(A->ctx) == 1) return WrapIndices(A, in, own);
+  bool fits = own != POISE_COPY && in->base == 0 && !in->col64;
+  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, in, own);
+  if (fits && own == POISE_ADOPT) return Renumber(A, in);
   if (own != POISE_COPY) c->converted = "offsets and columns";
   TRY(ConvertPointers(A, in));
   return ConvertColumns(A, in);
@@ -287,12 +286,12 @@ static void NarrowOffsets(char *v, int64_t n)
   }
 }
 
-static void NarrowColumns(const PoiseMat A, char *v, int64_t n)
+static void NarrowColumns(const PoiseMat A, const Ghosts *ghosts, char *v, int64_t n)
 {
   for (int64_t k = 0; k < n; k++) {
     PoiseInt g;
     memcpy(&g, v + 8 * k, sizeof g);
-    memcpy(v + 4 * k, &(int32_t){LocalColumn(A, g)}, sizeof(int32_t));
+    memcpy(v + 4 * k, &(int32_t){LocalColumn(A, ghosts, g)}, sizeof(int32_t));
   }
 }
 
@@ -308,9 +307,15 @@ static PoiseErr HandOver(PoiseMat A, size_t bytes, const char *what, void *array
   return POISE_OK;
 }
 
-static PoiseErr TakeLocal(PoiseMat A, RowArrays *r)
+static void RenumberColumns(const PoiseMat A, const Ghosts *ghosts, int32_t *col, int64_t n)
 {
-  const PoiseCSR in = {.ptr64 = r->ptr, .col64 = r->col, .val = r->val};
+  if (PoiseSize(A->ctx) == 1) return;
+  for (int64_t k = 0; k < n; k++) col[k] = LocalColumn(A, ghosts, col[k]);
+}
+
+static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
+{
+  const PoiseCSR in = {.ptr64 = r->ptr, .col32 = r->col32, .col64 = r->col, .val = r->val};
   Csr *c = &A->csr;
   bool sorted;
   int64_t row = 0;
@@ -321,11 +326,14 @@ static PoiseErr TakeLocal(PoiseMat A, RowArrays *r)
   c->nloc = A->cols->n;
   c->nz = r->ptr[c->m];
   c->wide = c->nz > INT32_MAX;
-  TRY(CollectGhosts(A, &in));
+  TRY(CollectGhosts(A, &in, ghosts));
   if (!c->wide) NarrowOffsets((char *)r->ptr, c->m + 1);
-  NarrowColumns(A, (char *)r->col, c->nz);
+  if (r->col32)
+    RenumberColumns(A, ghosts, r->col32, c->nz);
+  else
+    NarrowColumns(A, ghosts, (char *)r->col, c->nz);
   TRY(HandOver(A, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &r->ptr, &c->ptr));
-  TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", &r->col, &c->col));
+  TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", r->col32 ? (void *)&r->col32 : (void *)&r->col, &c->col));
   return HandOver(A, (size_t)c->nz * sizeof(double), "values", &r->val, &c->val);
 }
 
@@ -400,6 +408,7 @@ static PoiseErr Complete(PoiseMat A, PoiseErr e)
     if (!e) e = PoiseAgree(ctx, OrderBlocks(A));
   }
   if (e) { /* the arrays stay the user's */
+    if (c->converted == renumbered) UndoRenumber(A);
     if (c->ptr.own == POISE_ADOPT) c->ptr.own = POISE_BORROW;
     if (c->col.own == POISE_ADOPT) c->col.own = POISE_BORROW;
     if (c->val.own == POISE_ADOPT) c->val.own = POISE_BORROW;
@@ -420,5 +429,8 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r)
 {
-  return Complete(A, TakeLocal(A, r));
+  Ghosts ghosts = {0};
+  PoiseErr e = TakeLocal(A, &ghosts, r);
+  poiseGhostsDestroy(&ghosts);
+  return Complete(A, e);
 }

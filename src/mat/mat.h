@@ -42,8 +42,33 @@ typedef struct TermRows {
   int64_t left, chunk_size;
 } TermRows;
 
-/* Append to local row i of m; entries of equal columns are added, or the latest stays (mode: SETTING). */
-PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, PoiseInt col, double value);
+/* The first place in [k, n) of a row, whose columns ascend, with a column that is not below col. It is found soonest near k: those
+   of a block of an element come in runs. `column` is a constant where this is inlined. */
+POISE_INLINE int64_t poiseSeekColumn(PoiseInt (*column)(const void *row, int64_t k), const void *row, int64_t k, int64_t n,
+                                     PoiseInt col)
+{
+  enum { NEAR = 16 };
+  int64_t near = n - k < NEAR ? n : k + NEAR, step = NEAR;
+  for (; k < near; k++)
+    if (column(row, k) >= col) return k;
+  for (; n - k >= step && column(row, k + step - 1) < col; step *= 2) k += step;
+  for (; step > 0; step /= 2)
+    if (n - k >= step && column(row, k + step - 1) < col) k += step;
+  return k;
+}
+
+enum { PIECE = 64 };
+
+typedef struct
+    Piece { /* of a block's columns: ascending, equal ones in their order, and their places in the block's rows */
+  int n;
+  PoiseInt col[PIECE];
+  PoiseInt place[PIECE];
+} Piece;
+
+/* Entries (i, p->col[j]) = v[p->place[j]] of local row i of m; those of equal columns are added, or the latest stays (mode:
+   SETTING). */
+PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, const Piece *p, const double *v);
 PoiseErr poiseRowsSort(PoiseContext ctx, TermRows *r, int64_t m, int mode);
 int64_t poiseRowsGet(const TermRows *r, int64_t i, const Term **terms); /* row i when sorted: columns ascend */
 void poiseRowsDestroy(PoiseContext ctx, TermRows *r);
@@ -146,6 +171,31 @@ long long poiseMatRowName(PoiseMat A, int64_t i);
 void poiseNullSpaceDestroy(PoiseMat A);                                  /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
+/* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
+
+PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
+PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
+/* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */
+PoiseErr poisePetscLoadMat(PoiseContext ctx, PoiseErr mine, const ByteSource *s, PoiseMat *A);
+PoiseErr poisePetscSaveMat(PoiseMat A, const char *path);
+
+/* ---- ghosts.c: the set of the columns of other ranks that this rank's rows refer to ----------------------------------- */
+
+typedef struct Ghosts { /* zero-initialise it */
+  PoiseContext ctx;
+  PoiseInt N;
+  int32_t *page; /* of so many columns each: its number, from 1; 0: none */
+  struct GhostPage *pages;
+  int64_t npage, capacity;
+} Ghosts;
+
+PoiseErr poiseGhostsCreate(PoiseContext ctx, PoiseInt N, Ghosts *g); /* columns 0 .. N - 1 */
+PoiseErr poiseGhostsAdd(Ghosts *g, PoiseInt col);
+/* All were added: *col = the *n columns, ascending, which the caller frees. More than limit: POISE_ERR_UNSUPPORTED. */
+PoiseErr poiseGhostsNumber(Ghosts *g, int64_t limit, int64_t *n, PoiseInt **col);
+int32_t poiseGhostsFind(const Ghosts *g, PoiseInt col); /* the place among them of one that was added */
+void poiseGhostsDestroy(Ghosts *g);
+
 /* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */
 
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
@@ -154,9 +204,19 @@ PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int64_t *ptr;
-  PoiseInt *col;
+  PoiseInt *col;  /* in one width, the other is NULL: */
+  int32_t *col32; /* for matrices of at most INT32_MAX columns */
   double *val;
 } RowArrays;
+
+static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, double val)
+{
+  if (r->col32)
+    r->col32[k] = (int32_t)col;
+  else
+    r->col[k] = col;
+  r->val[k] = val;
+}
 
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);

@@ -70,14 +70,6 @@ PoiseErr poiseMatLoadMMSource(PoiseContext ctx, const struct MMSource *source, i
   return LoadReader(e, &reader, A);
 }
 
-PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A)
-{
-  poiseLogBegin(ctx, EVENT_MatLoad);
-  PoiseErr e = poiseMatLoadMM(ctx, path, A);
-  poiseLogEnd(ctx, EVENT_MatLoad, 0, 0);
-  return e;
-}
-
 /* ---- writing -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Cursor {
@@ -112,17 +104,15 @@ static PoiseErr NextEntry(void *from, char *text, int *length)
   return POISE_OK;
 }
 
-PoiseErr PoiseMatSave(PoiseMat A, const char *path)
+PoiseErr poiseMatSaveMM(PoiseMat A, const char *path)
 {
   char header[128];
   Cursor cursor;
   PoiseInt nz = 0;
-  poiseLogBegin(A->ctx, EVENT_MatSave);
   PoiseErr e = PoiseAgree(A->ctx, Open(A, &cursor));
   if (!e) e = PoiseMatNonzeros(A, &nz);
   snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
            (long long)A->rows->N, (long long)A->cols->N, (long long)nz);
   if (!e) e = poiseMMWrite(A->ctx, POISE_OK, path, header, &(MMLines){A->csr.nz, NextEntry, &cursor});
-  poiseLogEnd(A->ctx, EVENT_MatSave, 0, 0);
   return e;
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows that grow entry by entry. An entry is appended to its row's block; a full block is sorted and its equal columns are
-  combined in the order in which they came, and only if that leaves little room the row moves to a block of twice the length.
-  So nothing is searched for, and what is held is near to what remains, however often an entry is added to. Blocks come from
-  chunks; a block that a row has left serves the next row that needs one of its length.
+  Rows that grow. Entries come in pieces of ascending columns; those that a row has are changed in place, others are appended,
+  and once they are more than a small part of the row they are merged with the sorted ones before them. So short rows are
+  always sorted, long ones are merged seldom, and what is held is near to what remains, however often an entry is added to.
+  A row that is full moves to a block of twice the length. Blocks come from chunks; a block that a row has left serves the next
+  row that needs one of its length.
 */
 #include "mat.h"
 
-enum { SMALLEST = 4, INSERTION = 32, FIRST_CHUNK = 256, LARGEST_CHUNK = 65536 };
+enum { SMALLEST = 4, INSERTION = 32, TAIL = 16, FIRST_CHUNK = 256, LARGEST_CHUNK = 262144 };
 
 struct TermRow { /* block of SMALLEST << level terms; NULL: none yet */
   Term *term;
-  int64_t n;
+  int64_t n,
+      sorted; /* the terms behind the sorted ones are in their order of coming; none has the column of a sorted one */
   int level;
 };
 
@@ -32,13 +34,13 @@ static void Insertion(Term *term, int64_t n)
   }
 }
 
-/* Merge term[0 .. mid) and term[mid .. n), the first ones before the second where columns are equal. */
+/* Merge term[0 .. mid) and term[mid .. n), the first ones before the second where columns are equal. scratch: n - mid terms. */
 static void Merge(Term *term, int64_t mid, int64_t n, Term *scratch)
 {
-  int64_t i = 0, j = mid, k = 0;
+  int64_t i = mid - 1, j = n - mid - 1, k = n - 1;
   if (term[mid - 1].col <= term[mid].col) return;
-  memcpy(scratch, term, (size_t)mid * sizeof *term);
-  while (i < mid) term[k++] = j < n && term[j].col < scratch[i].col ? term[j++] : scratch[i++];
+  memcpy(scratch, term + mid, (size_t)(n - mid) * sizeof *term);
+  while (j >= 0) term[k--] = i >= 0 && term[i].col > scratch[j].col ? term[i--] : scratch[j--];
 }
 
 static void MergeSort(Term *term, int64_t n, Term *scratch)
@@ -55,7 +57,7 @@ static void MergeSort(Term *term, int64_t n, Term *scratch)
 PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n)
 {
   Term *scratch = NULL;
-  if (n > INSERTION) TRY(poiseAllocArray(ctx, n / 2, sizeof(Term), "a row to sort", &scratch));
+  if (n > INSERTION) TRY(poiseAllocArray(ctx, n - n / 2, sizeof(Term), "a row to sort", &scratch));
   MergeSort(term, n, scratch);
   poiseFree(ctx, &scratch);
   return POISE_OK;
@@ -65,12 +67,12 @@ PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n)
 
 static PoiseErr AddChunk(PoiseContext ctx, TermRows *r, int64_t least)
 {
-  struct TermChunk *chunk;
+  struct TermChunk *chunk = NULL;
   int64_t n = r->chunk_size ? 2 * r->chunk_size : FIRST_CHUNK;
   if (n > LARGEST_CHUNK) n = LARGEST_CHUNK;
   r->chunk_size = n;
   if (n < least) n = least;
-  TRY(poiseAlloc(ctx, sizeof *chunk + (size_t)n * sizeof(Term), "added entries", &chunk));
+  TRY(poiseRealloc(ctx, sizeof *chunk + (size_t)n * sizeof(Term), 0, "added entries", &chunk)); /* not zeroed */
   chunk->next = r->chunks;
   r->chunks = chunk;
   r->fresh = chunk->term;
@@ -95,26 +97,41 @@ static PoiseErr TakeBlock(PoiseContext ctx, TermRows *r, int level, Term **block
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------- */
 
+static void Join(Term *t, double value, int mode)
+{
+  t->value = mode == ADDING ? t->value + value : value;
+}
+
+/* Sort the terms behind the sorted ones, each column once, and merge them with those. */
 static PoiseErr Combine(PoiseContext ctx, struct TermRow *row, int mode)
 {
-  Term *t = row->term;
-  int64_t out = 0;
-  TRY(poiseTermsSort(ctx, t, row->n));
-  for (int64_t k = 1; k < row->n; k++) {
+  Term few[INSERTION], *scratch = few, *t = row->term + row->sorted;
+  int64_t n = row->n - row->sorted, out = 0;
+  if (!n) return POISE_OK;
+  if (n > INSERTION) TRY(poiseAllocArray(ctx, n, sizeof(Term), "a row to sort", &scratch));
+  MergeSort(t, n, scratch);
+  for (int64_t k = 1; k < n; k++) {
     if (t[k].col != t[out].col)
       t[++out] = t[k];
     else
-      t[out].value = mode == ADDING ? t[out].value + t[k].value : t[k].value;
+      Join(&t[out], t[k].value, mode);
   }
-  if (row->n) row->n = out + 1;
+  row->n = row->sorted + out + 1;
+  if (row->sorted) Merge(row->term, row->sorted, row->n, scratch);
+  row->sorted = row->n;
+  if (scratch != few) poiseFree(ctx, &scratch);
   return POISE_OK;
 }
 
-static PoiseErr MakeRoom(PoiseContext ctx, TermRows *r, struct TermRow *row, int mode)
+/* Room for one more term, all of them sorted; at first for `expected` of them. */
+static PoiseErr MakeRoom(PoiseContext ctx, TermRows *r, struct TermRow *row, int mode, int64_t expected)
 {
   int64_t size = (int64_t)SMALLEST << row->level;
   Term *block;
-  if (!row->term) return TakeBlock(ctx, r, 0, &row->term);
+  if (!row->term) {
+    while ((int64_t)SMALLEST << row->level < expected) row->level++;
+    return TakeBlock(ctx, r, row->level, &row->term);
+  }
   TRY(Combine(ctx, row, mode));
   if (8 * row->n <= 7 * size) return POISE_OK;
   TRY(TakeBlock(ctx, r, row->level + 1, &block));
@@ -125,14 +142,30 @@ static PoiseErr MakeRoom(PoiseContext ctx, TermRows *r, struct TermRow *row, int
   return POISE_OK;
 }
 
-PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, PoiseInt col, double value)
+POISE_INLINE PoiseInt Column(const void *term, int64_t k)
+{
+  return ((const Term *)term)[k].col;
+}
+
+PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, const Piece *p, const double *v)
 {
   if (!r->row) TRY(poiseAllocArray(ctx, m, sizeof *r->row, "added rows", &r->row));
   struct TermRow *row = &r->row[i];
-  if (!row->term || row->n == (int64_t)SMALLEST << row->level) TRY(MakeRoom(ctx, r, row, mode));
-  row->term[row->n].col = col;
-  row->term[row->n++].value = value;
-  return POISE_OK;
+  int64_t k = 0;
+  for (int j = 0; j < p->n;) {
+    k = poiseSeekColumn(Column, row->term, k, row->sorted, p->col[j]);
+    if (k < row->sorted && row->term[k].col == p->col[j]) {
+      Join(&row->term[k], v[p->place[j++]], mode);
+    } else if (!row->term || row->n == (int64_t)SMALLEST << row->level) {
+      TRY(MakeRoom(ctx, r, row, mode, p->n));
+      k = 0; /* and look again: the column may have been sorted in */
+    } else {
+      row->sorted += k == row->n; /* it is behind all others */
+      row->term[row->n].col = p->col[j];
+      row->term[row->n++].value = v[p->place[j++]];
+    }
+  }
+  return TAIL * (row->n - row->sorted) > row->n ? Combine(ctx, row, mode) : POISE_OK;
 }
 
 PoiseErr poiseRowsSort(PoiseContext ctx, TermRows *r, int64_t m, int mode)

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices from triplets (row, column, value). Sorting them once gives the pattern and a list: for each entry in turn, the places
-  of its values among those given, then those received. Taking new values is one pass over that list, on the host, where they
-  are given: it reads 12 bytes per triplet and writes 8 per entry. (The list takes 4 bytes per triplet, 8 beyond 2^31 of them.)
+  Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan: for each block of entries in turn,
+  the values that go there as runs that lie side by side in their array, in its order, and for each of them the entry's place in
+  the block. Taking new values is one pass over that plan, on the host, where they are given: a block's entries stay in cache
+  while values are streamed and added. It reads 8 bytes per value, 2 for its place and 8 per run (elements give runs of one or
+  several of their rows), and writes 8 per entry.
 */
 #include "../vec/vec_host.h"
 #include "mat.h"
 
+enum { LONGEST_RUN = 65535, RUNS_AHEAD = 16 };
+
+typedef struct Run { /* values given, then those received */
+  int64_t start : 48;
+  uint64_t count : 16;
+} Run;
+
 typedef struct Triplets {
   int64_t ngiven; /* how many values the user gives */
   int64_t built;  /* of the CSR that this was made for */
-  bool wide;      /* from holds int64, else int32 */
-  void *from;     /* place of a value, complemented where an entry begins */
-  int64_t *begin; /* in from: of every block of POISE_BLOCK entries */
-  int64_t *send;  /* places of the values for other ranks, in the order of the ranks */
+  uint16_t *to;   /* of each value: the entry's place in its block of POISE_BLOCK entries */
+  Run *run;
+  int64_t *first_to, *first_run; /* of every block */
+  int64_t *send;                 /* places of the values for other ranks, in the order of the ranks */
   Exchange ex;
 } Triplets;
 
@@ -22,8 +31,10 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
   Triplets *t = *triplets;
   if (!t) return;
   poiseExchangeDestroy(ctx, &t->ex, true);
-  poiseFree(ctx, &t->from);
-  poiseFree(ctx, &t->begin);
+  poiseFree(ctx, &t->to);
+  poiseFree(ctx, &t->run);
+  poiseFree(ctx, &t->first_to);
+  poiseFree(ctx, &t->first_run);
   poiseFree(ctx, &t->send);
   poiseFree(ctx, triplets);
 }
@@ -128,38 +139,77 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
   return POISE_OK;
 }
 
-static void PutFrom(Triplets *t, int64_t k, int64_t from)
+/* Does the value behind term k of a block begin a run? Given and received values are different arrays. */
+static bool BeginsRun(const Plan *p, const Term *term, int64_t k, int64_t length)
 {
-  if (t->wide)
-    ((int64_t *)t->from)[k] = from;
-  else
-    ((int32_t *)t->from)[k] = (int32_t)from;
+  return !k || length == LONGEST_RUN || term[k].col != term[k - 1].col + 1 || term[k].col == p->rows.n;
 }
 
-/* The sorted terms as rows and as a list. */
+/* The terms of a block, whose col is now the place of the value, and from that of the entry: in the order of the values. */
+static PoiseErr SortBlock(PoiseContext ctx, Triplets *t, const Plan *p, int64_t block)
+{
+  Term *term = p->term + t->first_to[block];
+  int64_t n = t->first_to[block + 1] - t->first_to[block], length = 0, runs = 0;
+  TRY(poiseTermsSort(ctx, term, n));
+  for (int64_t k = 0; k < n; k++) {
+    bool begins = BeginsRun(p, term, k, length);
+    length = begins ? 1 : length + 1;
+    runs += begins;
+    t->to[t->first_to[block] + k] = (uint16_t)term[k].from;
+  }
+  t->first_run[block + 1] = t->first_run[block] + runs;
+  return POISE_OK;
+}
+
+static void MakeRuns(Triplets *t, const Plan *p, int64_t block)
+{
+  const Term *term = p->term + t->first_to[block];
+  int64_t n = t->first_to[block + 1] - t->first_to[block];
+  Run *run = t->run + t->first_run[block] - 1;
+  for (int64_t k = 0; k < n; k++) {
+    if (BeginsRun(p, term, k, k ? run->count : 0)) *++run = (Run){term[k].col, 0};
+    run->count++;
+  }
+}
+
+/* The terms, sorted by row and column, become rows, and terms by entry. */
+static void NumberEntries(int64_t m, Triplets *t, Plan *p, const int64_t *start)
+{
+  int64_t out = 0;
+  for (int64_t i = 0; i < m; i++) {
+    PoiseInt last = -1;
+    for (int64_t k = start[i]; k < start[i + 1]; k++) {
+      Term *term = &p->term[k];
+      if (term->col != last) {
+        if (out % POISE_BLOCK == 0) t->first_to[out / POISE_BLOCK] = k;
+        last = term->col;
+        poiseRowArraysPut(&p->arrays, out++, last, 0);
+      }
+      term->col = term->from;
+      term->from = (out - 1) % POISE_BLOCK;
+    }
+    p->arrays.ptr[i + 1] = out;
+  }
+}
+
 static PoiseErr Number(PoiseMat A, Triplets *t, Plan *p, const int64_t *start)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n, nz = 0, out = 0, total = start[m];
+  int64_t m = A->rows->n, nz = 0, total = start[m];
   for (int64_t i = 0; i < m; i++) {
     TRY(poiseTermsSort(ctx, p->term + start[i], start[i + 1] - start[i]));
     for (int64_t k = start[i]; k < start[i + 1]; k++) nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
-  t->wide = p->rows.n + p->stash.n > INT32_MAX;
-  TRY(poiseAllocArray(ctx, total, t->wide ? 8 : 4, "places of values", &t->from));
-  TRY(poiseAllocArray(ctx, POISE_NBLOCKS(nz) + 1, sizeof(int64_t), "places of values", &t->begin));
+  int64_t nblock = POISE_NBLOCKS(nz);
+  TRY(poiseAllocArray(ctx, total, sizeof *t->to, "places of values", &t->to));
+  TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
+  TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
   TRY(poiseRowArraysCreate(A, nz, &p->arrays));
-  for (int64_t i = 0; i < m; i++) {
-    for (int64_t k = start[i]; k < start[i + 1]; k++) {
-      bool begins = k == start[i] || p->term[k].col != p->term[k - 1].col;
-      PutFrom(t, k, begins ? ~p->term[k].from : p->term[k].from);
-      if (!begins) continue;
-      if (out % POISE_BLOCK == 0) t->begin[out / POISE_BLOCK] = k;
-      p->arrays.col[out++] = p->term[k].col;
-    }
-    p->arrays.ptr[i + 1] = out;
-  }
-  t->begin[POISE_NBLOCKS(nz)] = total;
+  NumberEntries(m, t, p, start);
+  t->first_to[nblock] = total;
+  for (int64_t b = 0; b < nblock; b++) TRY(SortBlock(ctx, t, p, b));
+  TRY(poiseAllocArray(ctx, t->first_run[nblock], sizeof *t->run, "runs of values", &t->run));
+  for (int64_t b = 0; b < nblock; b++) MakeRuns(t, p, b);
   return POISE_OK;
 }
 
@@ -220,23 +270,25 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, const double *v)
   return comm->ops->exchange_end(comm, ex);
 }
 
-/* Inlined for each constant wide, add and far (some values were received), which keeps the tests out of the loop. */
-POISE_INLINE void SumBlock(const Triplets *t, int64_t block, const double *v, bool wide, bool add, bool far, double *val)
+/* Ask for the values of a run that comes later, as runs lie apart, which hardware does not foresee; it does the rest of long ones. */
+static inline void Ahead(const Run *run, const double *v)
 {
-  const int64_t last = t->begin[block + 1], ngiven = t->ngiven;
+  enum { LINE = 8, LONG = 16 * LINE };
+  int64_t last = run->start + (run->count < LONG ? run->count : LONG) + LINE - 1; /* the array may begin inside a line */
+  for (int64_t k = run->start; k < last; k += LINE)
+    __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)k * sizeof *v));
+}
+
+static void SumBlock(const Triplets *t, int64_t block, int64_t last_run, const double *v, double *restrict out)
+{
+  const uint16_t *restrict to = t->to + t->first_to[block];
   const double *received = t->ex.recv;
-  const int64_t *from64 = t->from;
-  const int32_t *from32 = t->from;
-  double *out = val + block * POISE_BLOCK - 1, sum = 0;
-  for (int64_t k = t->begin[block]; k < last; k++) {
-    int64_t from = wide ? from64[k] : from32[k];
-    if (from < 0) {
-      out++;
-      sum = add ? *out : 0;
-      from = ~from;
-    }
-    sum += far && from >= ngiven ? received[from - ngiven] : v[from];
-    *out = sum;
+  for (int64_t r = t->first_run[block]; r < t->first_run[block + 1]; r++) {
+    const int64_t start = t->run[r].start, count = t->run[r].count;
+    const double *restrict from = start < t->ngiven ? v + start : received + (start - t->ngiven);
+    Ahead(&t->run[r + RUNS_AHEAD < last_run ? r + RUNS_AHEAD : r], v);
+    for (int64_t k = 0; k < count; k++) out[to[k]] += from[k];
+    to += count;
   }
 }
 
@@ -244,14 +296,12 @@ static void SumValues(PoiseContext ctx, const Triplets *t, int64_t nz, const dou
 {
   Device *dev = ctx->device;
   int64_t nblock = POISE_NBLOCKS(nz);
-  bool plain = !t->wide && !t->ex.nrecv;
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
-    if (plain && !add)
-      SumBlock(t, b, v, false, false, false, val);
-    else
-      SumBlock(t, b, v, t->wide, add, true, val);
+    int64_t begin = b * POISE_BLOCK, n = nz - begin < POISE_BLOCK ? nz - begin : POISE_BLOCK;
+    if (!add) memset(val + begin, 0, (size_t)n * sizeof *val);
+    SumBlock(t, b, t->first_run[nblock], v, val + begin);
   }
 }
 

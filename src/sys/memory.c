@@ -1,8 +1,83 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory, counted in the context: a test makes any allocation fail, and sees what was not released. */
+/*
+  Memory, counted in the context: a test makes any allocation fail, and sees what was not released. Large blocks are mapped from
+  the system and go back to it when they are released, in large pages where it has them; as it hands out zeros, nobody writes
+  such a block before the threads that work on it, and its pages come to lie near them.
+*/
+#define _GNU_SOURCE /* MAP_ANONYMOUS, madvise, mremap */
+#include <sys/mman.h>
+
 #include "sys.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, LARGE_PAGE = 1 << 21, LARGE = 2 * LARGE_PAGE };
+
+typedef struct Header { /* in the ALIGNMENT bytes before every block */
+  void *base;
+  size_t bytes, mapped; /* asked for; mapped from base on, 0: base is for free() */
+} Header;
+
+#ifdef MADV_HUGEPAGE
+static void AskForLargePages(void *block, size_t bytes)
+{
+  (void)madvise(block, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* of the last page only what is used */
+}
+#else
+static void AskForLargePages(void *block, size_t bytes)
+{
+  (void)block, (void)bytes;
+}
+#endif
+
+static Header *HeaderOf(void *block)
+{
+  return (Header *)((char *)block - ALIGNMENT);
+}
+
+/* A block that lies at the start of a large page; NULL: there is no memory. */
+static void *Map(size_t bytes)
+{
+  size_t mapped = bytes + ALIGNMENT + LARGE_PAGE;
+  char *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return NULL;
+  char *block = base + ALIGNMENT;
+  block += (LARGE_PAGE - (uintptr_t)block % LARGE_PAGE) % LARGE_PAGE;
+  *HeaderOf(block) = (Header){base, bytes, mapped};
+  AskForLargePages(block, bytes);
+  return block;
+}
+
+/* A mapped block of another length, moved by the system if it must be; NULL: it stays as it is. */
+static void *Remap(void *old, size_t bytes)
+{
+#ifdef MREMAP_MAYMOVE
+  Header h = *HeaderOf(old);
+  size_t before = (size_t)((char *)old - (char *)h.base), mapped = before + bytes;
+  char *base = mremap(h.base, h.mapped, mapped, MREMAP_MAYMOVE);
+  if (base == MAP_FAILED) return NULL;
+  *HeaderOf(base + before) = (Header){base, bytes, mapped};
+  return base + before;
+#else
+  (void)old, (void)bytes;
+  return NULL;
+#endif
+}
+
+static void *Heap(size_t bytes)
+{
+  char *base = aligned_alloc(ALIGNMENT, ALIGNMENT + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  if (!base) return NULL;
+  *HeaderOf(base + ALIGNMENT) = (Header){base, bytes, 0};
+  return base + ALIGNMENT;
+}
+
+static void Release(void *block)
+{
+  Header h = *HeaderOf(block);
+  if (h.mapped)
+    (void)munmap(h.base, h.mapped);
+  else
+    free(h.base);
+}
 
 PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what)
 {
@@ -27,9 +102,9 @@ void poiseAllocFailAt(PoiseContext ctx, int64_t n)
 static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void **block)
 {
   *block = NULL;
-  if (bytes > PTRDIFF_MAX) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
+  if (bytes > PTRDIFF_MAX - LARGE) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
-  *block = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  *block = bytes < LARGE ? Heap(bytes) : Map(bytes);
   if (*block) return POISE_OK;
   poiseFreeCount(ctx);
   FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
@@ -47,7 +122,8 @@ PoiseErr poiseAlloc(PoiseContext ctx, size_t bytes, const char *what, void *p)
   Store(p, NULL);
   if (!bytes) return POISE_OK;
   TRY(Allocate(ctx, bytes, what, &block));
-  Store(p, memset(block, 0, bytes));
+  if (bytes < LARGE) memset(block, 0, bytes); /* larger ones come as zeros */
+  Store(p, block);
   return POISE_OK;
 }
 
@@ -72,17 +148,19 @@ PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *w
 
 PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p)
 {
-  void *old, *block;
+  void *old, *block = NULL;
   memcpy(&old, p, sizeof old);
-  if (!old) return poiseRealloc(ctx, bytes, 0, what, p);
   if (!bytes) {
     poiseFree(ctx, p);
     return POISE_OK;
   }
+  if (!old) return poiseRealloc(ctx, bytes, 0, what, p);
+  Header h = *HeaderOf(old);
+  if (!h.mapped || bytes > PTRDIFF_MAX - LARGE) return poiseRealloc(ctx, bytes, h.bytes < bytes ? h.bytes : bytes, what, p);
   TRY(poiseAllocCount(ctx, bytes, what));
   poiseFreeCount(ctx);
-  block = realloc(old, bytes);
-  if (!block) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
+  block = Remap(old, bytes);
+  if (!block) return poiseRealloc(ctx, bytes, h.bytes < bytes ? h.bytes : bytes, what, p);
   Store(p, block);
   return POISE_OK;
 }
@@ -102,7 +180,7 @@ void poiseFree(PoiseContext ctx, void *p)
   void *block;
   memcpy(&block, p, sizeof block);
   if (!block) return;
-  free(block);
+  Release(block);
   poiseFreeCount(ctx);
   Store(p, NULL);
 }

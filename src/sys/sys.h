@@ -48,7 +48,7 @@ PoiseErr poiseAllocArray(PoiseContext ctx, int64_t n, size_t size, const char *w
 /* *p grows to bytes, the first `used` bytes kept, the rest undefined. */
 PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *what, void *p);
 /* *p grows or shrinks to bytes and keeps what it held; added bytes are undefined. Large blocks keep their pages, so that there are
-   never two of them; small ones may lose their alignment. */
+   never two of them. */
 PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p);
 PoiseErr poiseStringCopy(PoiseContext ctx, const char *s, char **copy); /* NULL gives NULL */
 void poiseFree(PoiseContext ctx, void *p);                              /* p: address of the pointer, which is nulled */
@@ -158,6 +158,18 @@ struct Device { /* one stream of work, of one rank */
   int64_t launches, copies, copy_bytes, syncs;
 };
 
+/* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
+#define HOST_PRAGMA(x) _Pragma(#x)
+#ifdef POISE_HAVE_OPENMP
+#define HOST_PARALLEL_FOR(dev, nblock) \
+  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
+/* Few items of uneven work. */
+#define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
+#else
+#define HOST_PARALLEL_FOR(dev, nblock)
+#define HOST_PARALLEL_ITEMS(threads, worth)
+#endif
+
 PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);
 void poiseDeviceDestroy(Device **dev);
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
@@ -231,6 +243,46 @@ typedef struct Progress {
 void poiseProgressBegin(PoiseContext ctx, const char *what, Progress *p);
 void poiseProgressStep(Progress *p, int64_t done, int64_t total); /* bytes; total = 0: unknown */
 void poiseProgressEnd(Progress *p);
+
+/* ---- all ranks' bytes to one file (sections.c) ------------------------------------------------------------------------ */
+
+enum { POISE_PIECE = 1 << 20 }; /* bytes that travel at once */
+
+typedef struct Section { /* what this rank has to say in one part of a file, a piece at a time */
+  /* Puts at most POISE_PIECE bytes; *more: there are more to come. Called at least once. */
+  PoiseErr (*next)(void *from, char *piece, int64_t *bytes, bool *more);
+  void *from;
+} Section;
+
+/* Rank 0's header, then section by section what the ranks have to say, in their order; gzip when the name ends in ".gz".
+   Rank 0 alone opens the file, which appears whole or not at all. mine: this rank's error so far. Collective; agrees. */
+PoiseErr poiseFileSections(PoiseContext ctx, PoiseErr mine, const char *path, const void *header, size_t bytes, int n,
+                           const Section *section);
+
+/* ---- bytes that can be read at any place (source.c) -------------------------------------------------------------------- */
+
+typedef struct ByteSource { /* zero-initialise it */
+  PoiseErr (*read)(const struct ByteSource *, int64_t at, void *p, size_t bytes, size_t *got);
+  const char *name; /* for messages; borrowed */
+  int64_t size;     /* bytes there are; when compressed: more are impossible */
+  bool compressed;
+  int rank;    /* which reads, for messages */
+  int threads; /* that may read at once; 0: one */
+  int fd;
+  void *gz;
+  const unsigned char *memory;
+} ByteSource;
+
+/* A file, plain or gzip (which is known by its content, and fast only when it is read forwards). Local, as all of these:
+   each rank has a source of its own. POISE_ERR_FILE names path, reason and any rank but 0. */
+PoiseErr poiseSourceOpen(PoiseContext ctx, const char *path, ByteSource *s);
+/* Bytes in memory, which are borrowed. */
+void poiseSourceMemory(const void *bytes, size_t n, const char *name, ByteSource *s);
+/* *got: fewer than asked for only at the end. */
+PoiseErr poiseSourceTry(const ByteSource *s, int64_t at, void *p, size_t bytes, size_t *got);
+/* All of them, or POISE_ERR_FORMAT: the file ends inside `what`. */
+PoiseErr poiseSourceRead(const ByteSource *s, int64_t at, void *p, size_t bytes, const char *what);
+void poiseSourceClose(ByteSource *s);
 
 typedef struct NumberLocale {
   void *old, *plain;

@@ -125,6 +125,10 @@ void poiseMMRowsDestroy(PoiseContext ctx, MMRows *rows);
 /* Both ascending by key, in place (mm_sort.c). */
 void poiseMMSort(PoiseInt *key, double *val, int64_t n, int threads);
 
+/* PoiseVecLoad and PoiseVecSave of this format. */
+PoiseErr poiseVecLoadMM(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x);
+PoiseErr poiseVecSaveMM(PoiseVec x, const char *path);
+
 /* ---- writing (mm_write.c) ------------------------------------------------------------------------------------------- */
 
 enum { MM_LINE = 2 * 21 + POISE_REAL_LENGTH };

@@ -37,7 +37,7 @@ static PoiseErr Load(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path,
   return e;
 }
 
-PoiseErr PoiseVecLoad(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x)
+PoiseErr poiseVecLoadMM(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x)
 {
   MMReader r;
   *x = NULL;
@@ -67,7 +67,7 @@ static PoiseErr NextEntry(void *from, char *text, int *length)
   return POISE_OK;
 }
 
-PoiseErr PoiseVecSave(PoiseVec x, const char *path)
+PoiseErr poiseVecSaveMM(PoiseVec x, const char *path)
 {
   char header[80];
   Cursor cursor = {.layout = x->layout};

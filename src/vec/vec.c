@@ -2,12 +2,6 @@
 /* Vectors: creation, access, assembly, BLAS-1. Every element-wise operation is a phase (vec_phases.h). */
 #include "vec.h"
 
-PoiseErr poiseRegister_vec(PoiseContext ctx)
-{
-  (void)ctx; /* vectors have no options */
-  return POISE_OK;
-}
-
 /* ---- creation ------------------------------------------------------------------------------------------------------- */
 
 static PoiseErr Create(Layout *layout, double *array, PoiseOwn own, PoiseVec *x)

@@ -110,6 +110,14 @@ PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse);
    rank's error so far: whoever failed, all fail. */
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result);
 
+/* ---- files (load.c) -------------------------------------------------------------------------------------------------- */
+
+typedef enum FileKind { FILE_MATRIX_MARKET, FILE_PETSC } FileKind;
+
+/* What a file holds, by its first bytes, which rank 0 looks at; POISE_ERR_FORMAT shows them when it is something else.
+   Collective; agrees. */
+PoiseErr poiseFileKind(PoiseContext ctx, const char *path, FileKind *kind);
+
 /* ---- halo (halo.c): remote entries of a vector ------------------------------------------------------------------------ */
 
 typedef struct Halo {

@@ -5,17 +5,6 @@
 
 #include "vec.h"
 
-/* Blocks over the device's threads; few blocks are not worth waking threads up for. */
-#define HOST_PRAGMA(x) _Pragma(#x)
-#ifdef POISE_HAVE_OPENMP
-#define HOST_PARALLEL_FOR(dev, nblock) \
-  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
-/* Few items of uneven work. */
-#define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
-#else
-#define HOST_PARALLEL_FOR(dev, nblock)
-#define HOST_PARALLEL_ITEMS(threads, worth)
-#endif
 #define HOST_SIMD HOST_PRAGMA(omp simd)
 
 enum { HOST_LANES = 8 }; /* independent sums of a block: one vector register, or two */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices from and to files of any kind. */
+#include "../vec/petsc.h"
+#include "mat.h"
+
+static PoiseErr Load(PoiseContext ctx, const char *path, PoiseMat *A)
+{
+  FileKind kind;
+  ByteSource s;
+  TRY(poiseFileKind(ctx, path, &kind));
+  if (kind == FILE_MATRIX_MARKET) return poiseMatLoadMM(ctx, path, A);
+  PoiseErr e = poiseSourceOpen(ctx, path, &s);
+  e = poisePetscLoadMat(ctx, e, &s, A);
+  poiseSourceClose(&s);
+  return e;
+}
+
+PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A)
+{
+  *A = NULL;
+  poiseLogBegin(ctx, EVENT_MatLoad);
+  PoiseErr e = Load(ctx, path, A);
+  poiseLogEnd(ctx, EVENT_MatLoad, 0, 0);
+  return e;
+}
+
+PoiseErr PoiseMatSave(PoiseMat A, const char *path)
+{
+  poiseLogBegin(A->ctx, EVENT_MatSave);
+  PoiseErr e = poisePetscNamed(path) ? poisePetscSaveMat(A, path) : poiseMatSaveMM(A, path);
+  poiseLogEnd(A->ctx, EVENT_MatSave, 0, 0);
+  return e;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Matrices in PETSc's binary files. Every rank reads its own rows: their lengths, then columns and values straight to where
+  they stay, a piece at a time. Beyond the matrix itself little is held: the longest of the rows that must be sorted.
+*/
+#include "../vec/petsc.h"
+#include "mat.h"
+
+enum { DENSE_PIECE = 1 << 15 }; /* values */
+
+/* ---- reading -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Reader {
+  PoiseContext ctx;
+  const ByteSource *s;
+  PetscItem item;
+  Layout *rows;
+  int64_t before; /* entries of lower ranks */
+  RowArrays csr;
+} Reader;
+
+static int64_t Ptr(const Reader *r, int64_t i)
+{
+  return r->csr.ptr[i];
+}
+
+static PoiseInt Col(const Reader *r, int64_t k)
+{
+  return r->csr.col32 ? r->csr.col32[k] : r->csr.col[k];
+}
+
+static void PutCol(Reader *r, int64_t k, PoiseInt col)
+{
+  if (r->csr.col32)
+    r->csr.col32[k] = (int32_t)col;
+  else
+    r->csr.col[k] = col;
+}
+
+/* Where this rank's k-th column stands. */
+static int64_t ColumnByte(const Reader *r, int64_t k)
+{
+  return r->item.data + r->item.width * (r->item.M + r->before + k);
+}
+
+static PoiseErr ReadLengths(Reader *r)
+{
+  const PetscItem *item = &r->item;
+  int64_t m = r->rows->n, at = item->data + item->width * r->rows->begin, *ptr = r->csr.ptr;
+  int64_t most = item->open ? INT64_MAX / 64 : item->nz;
+  TRY(poisePetscInts(r->s, item->width, at, m, "lengths of rows", ptr + 1));
+  for (int64_t i = 0; i < m; at += item->width, i++) {
+    if (ptr[i + 1] < 0 || ptr[i + 1] > item->N)
+      FAIL(POISE_ERR_FORMAT, "%s, byte %lld: row %lld has %lld entries, legal are 0 to %lld", r->s->name, (long long)at,
+           (long long)(r->rows->begin + i), (long long)ptr[i + 1], (long long)item->N);
+    ptr[i + 1] += ptr[i];
+    if (ptr[i + 1] > most)
+      FAIL(POISE_ERR_FORMAT, "%s, byte %lld: up to row %lld there are more than the %lld entries announced at byte %lld",
+           r->s->name, (long long)at, (long long)(r->rows->begin + i), (long long)most,
+           (long long)(item->at + 3 * item->width));
+  }
+  return POISE_OK;
+}
+
+/* The values of dense rows that are not zero; the first time they are only counted. */
+static PoiseErr ScanDense(Reader *r, double *piece, bool fill)
+{
+  PoiseInt N = r->item.N, j = 0;
+  int64_t total = r->rows->n * N, at = r->item.data + 8 * r->rows->begin * N, i = 0, k = 0;
+  for (int64_t e = 0; e < total; e += DENSE_PIECE) {
+    int64_t n = total - e < DENSE_PIECE ? total - e : DENSE_PIECE;
+    TRY(poisePetscDoubles(r->s, at + 8 * e, n, "values of a dense matrix", piece));
+    for (int64_t l = 0; l < n; l++) {
+      if (piece[l] != 0) {
+        if (fill) PutCol(r, k, j), r->csr.val[k] = piece[l];
+        k++;
+      }
+      if (++j == N) j = 0, i++;
+      if (!j && !fill) r->csr.ptr[i] = k;
+    }
+  }
+  return POISE_OK;
+}
+
+static PoiseErr ReadDense(Reader *r, bool fill)
+{
+  double *piece;
+  TRY(poiseAllocArray(r->ctx, DENSE_PIECE, sizeof *piece, "piece of a dense matrix", &piece));
+  PoiseErr e = ScanDense(r, piece, fill);
+  poiseFree(r->ctx, &piece);
+  return e;
+}
+
+static PoiseErr ReadOffsets(Reader *r)
+{
+  TRY(poiseAllocArray(r->ctx, r->rows->n + 1, sizeof(int64_t), "row offsets", &r->csr.ptr));
+  return r->item.nz < 0 ? ReadDense(r, false) : ReadLengths(r);
+}
+
+static PoiseErr CheckTotal(Reader *r, int64_t total)
+{
+  const PetscItem *item = &r->item;
+  if (item->nz < 0) return POISE_OK;
+  if (item->open ? total < item->nz : total != item->nz)
+    FAIL(POISE_ERR_FORMAT,
+         "%s, byte %lld: the lengths of the rows add up to %lld, but %lld entries are announced at byte %lld", r->s->name,
+         (long long)item->data, (long long)total, (long long)item->nz, (long long)(item->at + 3 * item->width));
+  return item->open ? poisePetscClose(r->s, &r->item, total) : POISE_OK;
+}
+
+static PoiseErr FailColumn(const Reader *r, int64_t i, int64_t k)
+{
+  int64_t column = -1;
+  TRY(poisePetscInts(r->s, r->item.width, ColumnByte(r, k), 1, "columns", &column)); /* as it stands in the file */
+  FAIL(POISE_ERR_FORMAT, "%s, byte %lld: row %lld has column %lld, legal are 0 to %lld", r->s->name,
+       (long long)ColumnByte(r, k), (long long)(r->rows->begin + i), (long long)column, (long long)r->item.N - 1);
+}
+
+typedef struct Pair {
+  PoiseInt col;
+  double val;
+} Pair;
+
+static int ComparePairs(const void *a, const void *b)
+{
+  PoiseInt x = ((const Pair *)a)->col, y = ((const Pair *)b)->col;
+  return (x > y) - (x < y);
+}
+
+static PoiseErr SortRow(Reader *r, int64_t i, Pair *row)
+{
+  int64_t first = Ptr(r, i), n = Ptr(r, i + 1) - first;
+  for (int64_t k = 0; k < n; k++) row[k] = (Pair){Col(r, first + k), r->csr.val[first + k]};
+  qsort(row, (size_t)n, sizeof *row, ComparePairs);
+  for (int64_t k = 0; k < n; k++) {
+    if (k && row[k].col == row[k - 1].col)
+      FAIL(POISE_ERR_FORMAT, "%s: row %lld, whose columns begin at byte %lld, has column %lld twice", r->s->name,
+           (long long)(r->rows->begin + i), (long long)ColumnByte(r, first), (long long)row[k].col);
+    PutCol(r, first + k, row[k].col);
+    r->csr.val[first + k] = row[k].val;
+  }
+  return POISE_OK;
+}
+
+/* Columns in range? *longest: of the rows whose columns do not ascend. */
+static PoiseErr CheckColumns(const Reader *r, int64_t *longest)
+{
+  *longest = 0;
+  for (int64_t i = 0; i < r->rows->n; i++) {
+    PoiseInt last = -1;
+    bool ascending = true;
+    int64_t first = Ptr(r, i), end = Ptr(r, i + 1);
+    for (int64_t k = first; k < end; k++) {
+      PoiseInt c = Col(r, k);
+      if (c < 0 || c >= r->item.N) return FailColumn(r, i, k);
+      ascending = ascending && c > last;
+      last = c;
+    }
+    if (!ascending && end - first > *longest) *longest = end - first;
+  }
+  return POISE_OK;
+}
+
+static bool Ascends(const Reader *r, int64_t i)
+{
+  for (int64_t k = Ptr(r, i) + 1; k < Ptr(r, i + 1); k++)
+    if (Col(r, k) <= Col(r, k - 1)) return false;
+  return true;
+}
+
+static PoiseErr SortRows(Reader *r, int64_t longest)
+{
+  Pair *row;
+  PoiseErr e = POISE_OK;
+  if (!longest) return POISE_OK; /* as in most files */
+  TRY(poiseAllocArray(r->ctx, longest, sizeof *row, "a row to sort", &row));
+  for (int64_t i = 0; !e && i < r->rows->n; i++)
+    if (!Ascends(r, i)) e = SortRow(r, i, row);
+  poiseFree(r->ctx, &row);
+  return e;
+}
+
+/* Memory that is filled at once need not be zeroed before, which takes longer than filling it. */
+static PoiseErr Reserve(PoiseContext ctx, int64_t n, size_t size, const char *what, void *p)
+{
+  return n ? poiseRealloc(ctx, (size_t)n * size, 0, what, p) : POISE_OK;
+}
+
+static PoiseErr ReadEntries(Reader *r)
+{
+  const PetscItem *item = &r->item;
+  RowArrays *csr = &r->csr;
+  int64_t nz = Ptr(r, r->rows->n), longest;
+  if (item->N <= INT32_MAX)
+    TRY(Reserve(r->ctx, nz, sizeof(int32_t), "columns", &csr->col32));
+  else
+    TRY(Reserve(r->ctx, nz, sizeof(int64_t), "columns", &csr->col));
+  TRY(Reserve(r->ctx, nz, sizeof(double), "values", &csr->val));
+  if (item->nz < 0) return ReadDense(r, true);
+  if (csr->col32)
+    TRY(poisePetscInts32(r->s, item->width, ColumnByte(r, 0), nz, "columns", csr->col32));
+  else
+    TRY(poisePetscInts(r->s, item->width, ColumnByte(r, 0), nz, "columns", csr->col));
+  TRY(CheckColumns(r, &longest));
+  TRY(poisePetscDoubles(r->s, item->end - 8 * (item->nz - r->before), nz, "values", csr->val));
+  return SortRows(r, longest);
+}
+
+static PoiseErr Load(Reader *r, PoiseErr mine, PoiseMat *A)
+{
+  PoiseContext ctx = r->ctx;
+  int64_t total;
+  TRY(poisePetscShare(ctx, mine, r->s, PETSC_MAT, &r->item));
+  TRY(poiseLayoutCreate(ctx, POISE_DECIDE, r->item.M, r->s->name, &r->rows)); /* refuses more rows than a matrix may have */
+  TRY(PoiseAgree(ctx, ReadOffsets(r)));
+  TRY(poiseCommScan(ctx->comm, Ptr(r, r->rows->n), &r->before, &total));
+  TRY(PoiseAgree(ctx, CheckTotal(r, total)));
+  TRY(PoiseAgree(ctx, ReadEntries(r)));
+  TRY(PoiseMatCreate(ctx, r->rows->n, POISE_DECIDE, r->item.M, r->item.N, A));
+  return poiseMatReplace(*A, POISE_OK, &r->csr);
+}
+
+PoiseErr poisePetscLoadMat(PoiseContext ctx, PoiseErr mine, const ByteSource *s, PoiseMat *A)
+{
+  Reader r = {.ctx = ctx, .s = s};
+  *A = NULL;
+  PoiseErr e = Load(&r, mine, A);
+  poiseLayoutDestroy(&r.rows);
+  poiseRowArraysDestroy(ctx, &r.csr);
+  if (e) PoiseMatDestroy(A);
+  return e;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Writer {
+  PoiseMat A;
+  HostCsr h;
+  int width;
+  int64_t row, column, value; /* to be written next */
+} Writer;
+
+/* Of m - *next things, those that fit into a piece. */
+static int64_t Count(int64_t next, int64_t m, int width)
+{
+  return m - next < POISE_PIECE / width ? m - next : POISE_PIECE / width;
+}
+
+static PoiseErr NextLengths(void *from, char *piece, int64_t *bytes, bool *more)
+{
+  Writer *w = from;
+  const Csr *c = &w->A->csr;
+  char *p = piece;
+  for (int64_t n = Count(w->row, c->m, w->width); n > 0; n--, w->row++)
+    p = poisePetscPutInt(p, w->width, poiseCsrPtr(c, w->h.ptr, w->row + 1) - poiseCsrPtr(c, w->h.ptr, w->row));
+  *bytes = p - piece;
+  *more = w->row < c->m;
+  return POISE_OK;
+}
+
+static PoiseErr NextColumns(void *from, char *piece, int64_t *bytes, bool *more)
+{
+  Writer *w = from;
+  char *p = piece;
+  for (int64_t n = Count(w->column, w->A->csr.nz, w->width); n > 0; n--, w->column++)
+    p = poisePetscPutInt(p, w->width, poiseCsrGlobal(w->A, w->h.col[w->column]));
+  *bytes = p - piece;
+  *more = w->column < w->A->csr.nz;
+  return POISE_OK;
+}
+
+static PoiseErr NextValues(void *from, char *piece, int64_t *bytes, bool *more)
+{
+  Writer *w = from;
+  int64_t n = Count(w->value, w->A->csr.nz, 8);
+  *bytes = poisePetscPutDoubles(piece, w->h.val + w->value, n) - piece;
+  w->value += n;
+  *more = w->value < w->A->csr.nz;
+  return POISE_OK;
+}
+
+PoiseErr poisePetscSaveMat(PoiseMat A, const char *path)
+{
+  Writer w = {.A = A, .width = 4};
+  const Section sections[] = {{NextLengths, &w}, {NextColumns, &w}, {NextValues, &w}};
+  char header[32], *p = header;
+  PoiseInt nz = 0, M = A->rows->N, N = A->cols->N;
+  TRY(PoiseAgree(A->ctx, poiseMatRead(A, &w.h)));
+  TRY(PoiseMatNonzeros(A, &nz));
+  PoiseErr e = poisePetscWidth(A->ctx, M, N, nz, &w.width);
+  p = poisePetscPutInt(p, w.width, PETSC_MAT);
+  p = poisePetscPutInt(p, w.width, M);
+  p = poisePetscPutInt(p, w.width, N);
+  p = poisePetscPutInt(p, w.width, w.width == 4 && nz > INT32_MAX ? INT32_MAX : nz);
+  return poiseFileSections(A->ctx, e, path, header, (size_t)(p - header), 3, sections);
+}
