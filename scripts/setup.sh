@@ -33,6 +33,24 @@ test_packages()
   have clang-format-14 || echo clang-format-14
 }
 
+# Can clang link a fuzzer?
+have_fuzzer()
+{
+  local program found=1
+  have clang-14 || return 1
+  program=$(mktemp)
+  echo 'int LLVMFuzzerTestOneInput(const char *data, long size) { return !data && size; }' |
+    clang-14 -fsanitize=fuzzer,address -x c - -o "$program" 2> /dev/null && found=0
+  rm -f "$program"
+  return "$found"
+}
+
+# And the fuzzers.
+fuzz_packages()
+{
+  have_fuzzer || echo clang-14 libclang-rt-14-dev | tr ' ' '\n'
+}
+
 # install_packages <name>...: quiet and without touching the network when there is none to install.
 install_packages()
 {

@@ -53,6 +53,8 @@ run()
 
 mapfile -t missing < <(test_packages)
 install_packages "${missing[@]}"
+mapfile -t missing < <(fuzz_packages)
+install_packages "${missing[@]}" || true # the stage says when it is skipped
 
 stage "Format"
 find include src tests examples bench docs -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' | sort | xargs clang-format-14 --dry-run -Werror
@@ -82,6 +84,13 @@ build tsan
 fixed_addresses=() # the sanitizer of older compilers does not start under strong address randomisation
 if setarch --addr-no-randomize true 2> /dev/null; then fixed_addresses=(setarch --addr-no-randomize); fi
 run tsan "${fixed_addresses[@]}"
+
+if have_fuzzer; then
+  stage "Fuzzers: 30 seconds each"
+  quietly scripts/fuzz.sh 30
+else
+  stage "Fuzzers: skipped, there is no clang-14 with libFuzzer"
+fi
 
 if [ $# -eq 1 ] && have clang; then
   stage "clang: all tests"

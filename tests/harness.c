@@ -42,6 +42,7 @@ typedef struct Failure {
 typedef struct Config {
   const char *device;
   int ranks;
+  bool wide; /* row offsets are int64 */
   char name[96];
 } Config;
 
@@ -191,6 +192,7 @@ static void RunTest(const Test *test, const Config *config)
   char **argv = (char **)options;
   snprintf(ranks, sizeof ranks, "%d", config->ranks);
   if (!CHECK_OK(PoiseInitialize(&argc, &argv, &(PoiseInit){.serial = !state.mpi}, &ctx))) return;
+  if (config->wide) ctx->most_narrow = -1;
   CHECK_OK(PoiseRun(ctx, Body, (void *)test));
   CHECK_OK(PoiseFinalize(&ctx));
 }
@@ -298,11 +300,17 @@ static bool Wanted(const Test *t, const Selection *s, const char *device, int ra
   return !(t->flags & TEST_HOST_ONLY) || !strcmp(device, "host");
 }
 
+/* Offsets as those of parts with more than 2^31 entries: in half of the configurations, of each device and each number of ranks. */
+static bool Wide(const char *device, int ranks)
+{
+  return (ranks / 2 + !strcmp(device, "mock")) % 2;
+}
+
 static int AddSuite(const char *suite, const Selection *s, const char *device, int ranks)
 {
   Config *c = &state.config[state.nconfig];
   int added = 0;
-  *c = (Config){.device = device, .ranks = ranks};
+  *c = (Config){.device = device, .ranks = ranks, .wide = Wide(device, ranks)};
   snprintf(c->name, sizeof c->name, "%s.%s.%s%d", suite, device, state.mpi ? "np" : "t", ranks);
   CU_pSuite cu = NULL;
   for (const Test *t = state.tests; t->name; t++) {

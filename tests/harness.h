@@ -2,7 +2,8 @@
 /*
   A test is written once and called on every rank of every configuration: devices {host, mock} x thread ranks {1, 2, 4, 7},
   or the MPI ranks when started by mpiexec. Each call gets a context of its own, which must be left without objects and
-  without memory. Suites are named "<suite>.<device>.t<ranks>" (threads) or "<suite>.<device>.np<ranks>" (MPI).
+  without memory. Suites are named "<suite>.<device>.t<ranks>" (threads) or "<suite>.<device>.np<ranks>" (MPI). In half of them,
+  every device and every number of ranks among them, row offsets are int64, as in parts of more than 2^31 nonzeros.
 
     static void TestDot(PoiseContext ctx) { ... if (!CHECK_OK(PoiseVecCreate(ctx, ...))) return; ... }
     static const Test tests[] = {{"dot", TestDot, 0}, {NULL, NULL, 0}};

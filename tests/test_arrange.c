@@ -595,7 +595,7 @@ static void TestNullSpace(PoiseContext ctx)
     CHECK_NEAR(PoiseKSPInconsistency(s.ksp), 1 / dot, 1e-10);
     CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL)); /* taken back: the copy follows */
     CHECK_OK(PoiseKSPSetUp(s.ksp));
-    CHECK_INT(s.ksp->A->nnull, 0);
+    CHECK_INT(s.ksp->A->null.n, 0);
     CHECK_OK(PoiseVecDestroy(&v));
     Close(&s);
   }

@@ -633,6 +633,25 @@ static void TestNaN(PoiseContext ctx)
   CHECK_INT(Solve(ctx, 3, good, large, "gmres", "none", POISE_KSP_NORM_DEFAULT, &its, x), POISE_DIVERGED_NANORINF);
 }
 
+/* x = b / a has no number, though residuals and norms may have one: no method may call that converged. Most break down, as squares
+   vanish; but to cg and preonly all seems well until x is looked at. */
+static void TestOverflow(PoiseContext ctx)
+{
+  static const char *const all[] = {"cg", "preonly", "richardson", "bicgstab", "gmres", "fgmres", "minres"};
+  double a[] = {1e-200, 0, 0, 0, 1e-200, 0, 0, 0, 1e-200}, b[] = {1e150, 1e150, 1e150}, small[] = {1e80, 1e80, 1e80}, x[3];
+  PoiseInt its;
+  for (int t = 0; t < 7; t++) {
+    const char *pc = t && t < 3 ? "jacobi" : "none";
+    PoiseKSPReason reason = Solve(ctx, 3, a, b, all[t], pc, POISE_KSP_NORM_DEFAULT, &its, x);
+    CHECK(reason < 0);
+    if (t > 1) continue;
+    CHECK_INT(reason, POISE_DIVERGED_NANORINF);
+    CHECK_INT(its, 1);
+    CHECK(Solve(ctx, 3, a, small, all[t], pc, POISE_KSP_NORM_DEFAULT, &its, x) > 0);
+    CHECK_NEAR(x[2], 1e280, 1e268);
+  }
+}
+
 static void TestIndefinite(PoiseContext ctx)
 {
   double plus_minus[] = {1, 0, 0, -1}, minus[] = {-2, 1, 1, -3}, mixed[] = {2, 0.5, 0.5, -1};
@@ -1703,6 +1722,7 @@ static const Test tests[] = {
     {"bits", TestBits, TEST_SERIAL | TEST_HOST_ONLY}, /* starts the ranks and devices that it compares */
     {"zero_right_hand_side", TestZeroRightHandSide, 0},
     {"nan", TestNaN, 0},
+    {"overflow", TestOverflow, 0},
     {"indefinite", TestIndefinite, 0},
     {"scale", TestScale, 0},
     {"tiny", TestTiny, 0},

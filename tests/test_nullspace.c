@@ -196,6 +196,113 @@ static void TestInconsistent(PoiseContext ctx)
   Close(&s);
 }
 
+/* A = L S R for the ring S and diagonal L, R: A (1 / r) = 0 and A^T (1 / l) = 0, two different vectors of length 1. */
+static void Skew(System *s, PoiseVec *null, PoiseVec *left)
+{
+  double norm, dot;
+  PoiseVec *v[2] = {left, null}, d[2];
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(PoiseVecDuplicate(s->x, v[k]));
+    CHECK_OK(PoiseVecDuplicate(s->x, &d[k]));
+    CHECK_OK(PoiseVecSetRandom(d[k], 7 + (uint64_t)k));
+    CHECK_OK(PoiseVecSet(*v[k], 1.5));
+    CHECK_OK(PoiseVecAXPY(d[k], 1, *v[k]));
+    CHECK_OK(PoiseVecCopy(d[k], *v[k]));
+    CHECK_OK(PoiseVecReciprocal(*v[k]));
+    CHECK_OK(PoiseVecNorm(*v[k], POISE_NORM_2, &norm));
+    CHECK_OK(PoiseVecScale(*v[k], 1 / norm));
+  }
+  CHECK_OK(PoiseMatDiagonalScale(s->A, d[0], d[1]));
+  CHECK_OK(PoiseVecDot(s->exact, *null, &dot));
+  CHECK_OK(PoiseVecAXPY(s->exact, -dot, *null));
+  CHECK_OK(PoiseMatMult(s->A, s->exact, s->b));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecDestroy(&d[k]));
+}
+
+/* b beyond the range by `part` of its norm: what remains of b - A x, and nothing else, is that part. */
+static void LeastSquares(PoiseContext ctx, const char *type, const char *pc, PoisePCSide side)
+{
+  System s;
+  PoisePC p;
+  PoiseVec null, left, rest;
+  double norm;
+  uint64_t b;
+  char text[8192];
+  if (!Open(ctx, 1, &s)) return;
+  Skew(&s, &null, &left);
+  CHECK_OK(PoiseVecNorm(s.b, POISE_NORM_2, &norm));
+  CHECK_OK(PoiseVecAXPY(s.b, 0.75 * norm, left)); /* (3, 4, 5): 0.6 of the norm */
+  CHECK_OK(PoiseVecDuplicate(s.b, &rest));
+  CHECK_OK(PoiseKSPSetType(s.ksp, type));
+  CHECK_OK(PoiseKSPGetPC(s.ksp, &p));
+  CHECK_OK(PoisePCSetType(p, pc));
+  CHECK_OK(PoiseKSPSetPCSide(s.ksp, side));
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 1, &null));
+  CHECK_OK(PoiseKSPGMRESSetRestart(s.ksp, N));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_OK(PoiseVecWAXPY(s.r, -1, s.exact, s.x));
+  CHECK_OK(PoiseVecNorm(s.r, POISE_NORM_INF, &norm));
+  CHECK(PoiseKSPConvergedReason(s.ksp) < 0 || norm > 1e-2); /* without help there is no such solution */
+  CHECK_OK(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &left));
+  b = SampleDigest(s.b);
+  for (int guess = 0; guess < 2; guess++) {
+    CHECK_OK(PoiseVecSet(s.x, guess ? 3 : NAN));
+    CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, guess));
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    CHECK(PoiseKSPConvergedReason(s.ksp) > 0);
+    CHECK_NEAR(PoiseKSPInconsistency(s.ksp), 0.6, 1e-12);
+    Near(&s, 1e-6);
+    CHECK(SampleDigest(s.b) == b);
+    CHECK_OK(PoiseMatResidual(s.A, s.b, s.x, s.r));
+    CHECK_OK(PoiseVecDot(s.r, left, &norm));
+    CHECK_OK(PoiseVecWAXPY(rest, -norm, left, s.r));
+    CHECK_OK(PoiseVecNorm(rest, POISE_NORM_2, &norm));
+    CHECK_NEAR(norm, 0, 1e-6);
+  }
+  ReasonText(&s, text, sizeof text);
+  CHECK_INT(Count(text, "0.6 of its norm lies in the null space of the transpose, and was left out"),
+            PoiseRank(ctx) == 0 ? 2 : 0);
+  int64_t calls = ctx->memory.calls;
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_INT(ctx->memory.calls, calls);
+  CHECK_OK(PoiseVecDestroy(&null));
+  CHECK_OK(PoiseVecDestroy(&left));
+  CHECK_OK(PoiseVecDestroy(&rest));
+  Close(&s);
+}
+
+static void TestLeastSquares(PoiseContext ctx)
+{
+  LeastSquares(ctx, "gmres", "none", POISE_PC_LEFT);
+  LeastSquares(ctx, "gmres", "jacobi", POISE_PC_LEFT);
+  LeastSquares(ctx, "gmres", "jacobi", POISE_PC_RIGHT);
+  LeastSquares(ctx, "fgmres", "none", POISE_PC_RIGHT);
+  LeastSquares(ctx, "bicgstab", "jacobi", POISE_PC_LEFT);
+}
+
+/* The norm that cannot be reached with all of b can with what is left; and with all of b again. */
+static void TestSymmetric(PoiseContext ctx)
+{
+  System s;
+  PoiseVec ones;
+  if (!Open(ctx, 1, &s)) return;
+  Attach(s.A, 1, 1);
+  CHECK_OK(PoiseMatSetTransposeNullSpace(s.A, 1, 0, NULL));
+  CHECK_OK(PoiseVecDuplicate(s.b, &ones));
+  CHECK_OK(PoiseVecSet(ones, 1));
+  CHECK_OK(PoiseVecAXPY(s.b, 1, ones));
+  CHECK_OK(PoiseKSPSetType(s.ksp, "cg"));
+  CHECK_OK(PoiseKSPSetNormType(s.ksp, POISE_KSP_NORM_UNPRECONDITIONED));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK(PoiseKSPConvergedReason(s.ksp) == POISE_CONVERGED_RTOL);
+  Near(&s, 1e-7);
+  CHECK_OK(PoiseMatSetTransposeNullSpace(s.A, 0, 0, NULL));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK(PoiseKSPConvergedReason(s.ksp) < 0);
+  CHECK_OK(PoiseVecDestroy(&ones));
+  Close(&s);
+}
+
 /* Replayed or not, the same iterations and bits; a captured loop learns of another null space. */
 static void TestReplayed(PoiseContext ctx)
 {
@@ -238,9 +345,13 @@ static void TestErrors(PoiseContext ctx)
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 0, 1, &other), POISE_ERR_SIZE, "vector 0 of its null space 73");
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, POISE_MAX_BATCH, many), POISE_ERR_ARG, "33 vectors, there can be 32");
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, -1, many), POISE_ERR_ARG, "null space of");
-  CHECK_INT(s.A->nnull, 0);
+  CHECK_INT(s.A->null.n, 0);
+  CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &other), POISE_ERR_SIZE,
+            "A has 72 rows, vector 0 of its null space 73");
+  CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG, "the product of numbers 0 and 0 is");
+  CHECK_INT(s.A->left.n, 0);
   CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 1, &minus));
-  CHECK_INT(s.A->nnull, 2);
+  CHECK_INT(s.A->null.n, 2);
   CHECK_OK(PoiseVecDestroy(&plus));
   CHECK_OK(PoiseVecDestroy(&minus));
   CHECK_OK(PoiseVecDestroy(&other));
@@ -254,6 +365,7 @@ static PoiseErr AttachAndSolve(PoiseContext ctx, void *arg)
   PoiseKSP ksp = NULL;
   PoiseErr e = PoiseMatSetNullSpace(A, 0, 0, NULL);
   if (!e) e = PoiseMatSetNullSpace(A, 1, 0, NULL);
+  if (!e) e = PoiseMatSetTransposeNullSpace(A, 1, 0, NULL);
   if (!e) e = PoiseMatCreateVecs(A, &x, &b);
   if (!e) e = PoiseAgree(ctx, PoiseVecSetRandom(b, 1));
   if (!e) e = PoiseKSPCreate(ctx, &ksp);
@@ -264,6 +376,7 @@ static PoiseErr AttachAndSolve(PoiseContext ctx, void *arg)
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&b);
   PoiseErr last = PoiseMatSetNullSpace(A, 0, 0, NULL);
+  if (!last) last = PoiseMatSetTransposeNullSpace(A, 0, 0, NULL);
   return e ? e : last;
 }
 
@@ -275,9 +388,14 @@ static void TestMemory(PoiseContext ctx)
 }
 
 static const Test tests[] = {
-    {"solving", TestSolving, 0},   {"inconsistent", TestInconsistent, 0},
-    {"replayed", TestReplayed, 0}, {"errors", TestErrors, 0},
-    {"memory", TestMemory, 0},     {NULL, NULL, 0},
+    {"solving", TestSolving, 0},
+    {"inconsistent", TestInconsistent, 0},
+    {"least_squares", TestLeastSquares, 0},
+    {"symmetric", TestSymmetric, 0},
+    {"replayed", TestReplayed, 0},
+    {"errors", TestErrors, 0},
+    {"memory", TestMemory, 0},
+    {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)

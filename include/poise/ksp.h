@@ -111,10 +111,12 @@ POISE_API PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, do
 
 /*
   A matrix with a null space (PoiseMatSetNullSpace): as in PETSc, its part is removed after each application of a
-  preconditioner from the left, and from the solution. b is not changed. When the null space is also that of A^T, as for a
-  symmetric A, a solution exists only if b has no part in it: this is that part's norm over |b|, of the latest solve; 0 without
-  null space. Where it exceeds rtol, which no iteration can then reach in the unpreconditioned norm, -ksp_converged_reason,
-  -ksp_view and the error of a solve that did not converge say so. Not collective.
+  preconditioner from the left, and from the solution. A solution exists only if b has no part in the null space of A^T: this is
+  that part's norm over |b|, of the latest solve; 0 without null space. When PoiseMatSetTransposeNullSpace has said what it is, the
+  solve leaves that part out, and norms and residuals are those of the b that remains; b itself never changes. Else it is taken to
+  be that of A, as for a symmetric A, and b is left as it is. A part larger than rtol is what no iteration can then get rid of in
+  the unpreconditioned norm: -ksp_converged_reason, -ksp_view and the error of a solve that did not converge speak of it.
+  Not collective.
 */
 POISE_API double PoiseKSPInconsistency(PoiseKSP ksp);
 
@@ -123,7 +125,13 @@ typedef PoiseErr (*PoiseMonitor)(PoiseKSP ksp, PoiseInt iteration, double norm, 
 POISE_API PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg);
 /* Replaces the convergence test: set *reason to stop; called in step with the iteration (the loop is then not replayed). */
 typedef PoiseErr (*PoiseConvergenceTest)(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg);
+/* Monitors and tests, like functions of shells, may be collective, call the library and solve with other solvers; their own
+   solver is in the middle of its work, which Solve, SetUp and whatever else would change it answer with POISE_ERR_STATE. */
 POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg);
+
+/* x = the present iterate, in a convergence test or in a monitor, the latter where the loop is not replayed (PoiseKSPView says);
+   else POISE_ERR_STATE. x is not the vector that is being solved for: that is written at the end of the solve. */
+POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
 /*
   Solvers inside preconditioners. What they do not converge to is used as far as it goes; a method outside that is not flexible

@@ -84,7 +84,8 @@ POISE_API PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v);
 POISE_API PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v);
 
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
-   it may itself call collective functions. mult_transpose and diagonal may be NULL. */
+   it may itself call collective functions, products of other shells among them; a failure of its own it must then agree upon
+   (PoiseAgree) before it leaves the others alone with them. mult_transpose and diagonal may be NULL. */
 typedef struct PoiseShell {
   PoiseErr (*mult)(void *arg, PoiseVec x, PoiseVec y);
   PoiseErr (*mult_transpose)(void *arg, PoiseVec x, PoiseVec y);
@@ -184,6 +185,9 @@ POISE_API PoiseErr PoiseMatIsSymmetric(PoiseMat A, double tol, int *is);
   the null space (see PoiseKSPInconsistency). Nothing is multiplied to see whether A v = 0.
 */
 POISE_API PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
+/* The same of A^T (vectors as y in y = A x): A x = b has solutions only if b has no part in it. A solve leaves that part of b out,
+   and so finds a solution of the least-squares problem; b itself is not changed. */
+POISE_API PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
 
 POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);      /* not collective; each may be NULL */
 POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n); /* not collective */

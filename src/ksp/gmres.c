@@ -22,6 +22,7 @@ PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
 {
   GMRES *g = ksp->data;
   if (ksp->type->options != poiseGMRESOptions) return POISE_OK; /* as PETSc: no effect on other methods */
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESSetRestart"));
   if (restart < 1 || restart > 10000) FAIL(POISE_ERR_ARG, "a restart of %d is not between 1 and 10000", restart);
   if (g->restart != restart) poiseKSPRelease(ksp);
   g->restart = restart;

@@ -68,6 +68,14 @@ PoiseErr poiseRegister_ksp(PoiseContext ctx)
   return POISE_OK;
 }
 
+PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what)
+{
+  if (ksp->running)
+    FAIL(POISE_ERR_STATE, "%s of a solver in the middle of its solve: a function called from there must leave it as it is",
+         what);
+  return POISE_OK;
+}
+
 /* ---- creation ------------------------------------------------------------------------------------------------------- */
 
 /* Collective. After a failure all ranks have the old type. */
@@ -75,6 +83,7 @@ static PoiseErr SetType(PoiseKSP ksp, const KSPType *type)
 {
   void *data = NULL;
   if (ksp->type == type) return POISE_OK;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetType"));
   PoiseErr e = PoiseAgree(ksp->ctx, poiseAlloc(ksp->ctx, type->size, type->name, &data));
   if (e) {
     poiseFree(ksp->ctx, &data);
@@ -109,6 +118,7 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
 {
   PoiseKSP k = *ksp;
   if (!k) return POISE_OK;
+  TRY(poiseKSPCheckIdle(k, "PoiseKSPDestroy"));
   PoiseContext ctx = k->ctx;
   poiseKSPRelease(k);
   poiseFree(ctx, &k->data);
@@ -163,6 +173,7 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep_A, keep_P;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetOperators"));
   if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(poiseMatShare(A, &keep_A));
   TRY(poiseMatShare(P ? P : A, &keep_P));
@@ -236,6 +247,7 @@ PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)
 
 PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
 {
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetFromOptions"));
   ksp->options.type[0] = 0;
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
   if (ksp->options.type[0]) TRY(PoiseKSPSetType(ksp, ksp->options.type));
@@ -284,6 +296,7 @@ void poiseKSPRelease(PoiseKSP ksp)
   poiseFree(ctx, &ksp->work);
   poiseFree(ctx, &ksp->v);
   PoiseVecDestroy(&ksp->residual);
+  PoiseVecDestroy(&ksp->rhs);
   poiseBufferDestroy(&ksp->slot_buffer);
   poiseBufferDestroy(&ksp->array_buffer);
   poiseBufferDestroy(&ksp->partial_buffer);
@@ -336,7 +349,8 @@ static PoiseErr AllocateVectors(PoiseKSP ksp)
     TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
     TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   }
-  return ksp->options.true_residual ? poiseVecCreateLocal(ksp->layout, &ksp->residual) : POISE_OK;
+  if (ksp->options.true_residual) TRY(poiseVecCreateLocal(ksp->layout, &ksp->residual));
+  return ksp->A->left.n ? poiseVecCreateLocal(ksp->layout, &ksp->rhs) : POISE_OK;
 }
 
 PoiseErr poiseKSPAllocate(PoiseKSP ksp)
@@ -410,7 +424,8 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   if (poiseKSPArranges(ksp)) TRY(poiseKSPArrange(ksp));
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
   TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
-  bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual);
+  bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
+              (ksp->A->left.n && !ksp->rhs);
   if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
@@ -424,6 +439,7 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
 {
   PoisePCSide side = POISE_PC_LEFT;
   PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetUp"));
   TRY(Choose(ksp, &side, &norm));
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
   PoiseErr e = SetUp(ksp, side, norm);
@@ -481,11 +497,14 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   char complaint[128];
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
   ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
   TRY(PoiseKSPSetUp(ksp));
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
+  ksp->running = true;
   PoiseErr e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  ksp->running = false;
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->reason = POISE_DIVERGED_ERROR;
   TRY(e);
@@ -562,8 +581,8 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->eager ? "every iteration enqueued: " : "replayed",
                     ksp->eager ? ksp->eager : ""));
   }
-  if (ksp->A && ksp->A->nnull)
-    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors%s\n", ksp->A->nnull,
+  if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
+    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d%s\n", ksp->A->null.n, ksp->A->left.n,
                     poiseKSPComplaint(ksp, complaint, sizeof complaint)));
   TRY(PoisePCView(ksp->pc));
   if (ksp->arranged) TRY(poiseKSPViewArranged(ksp));

@@ -100,6 +100,7 @@ struct PoiseKSP_s {
   PoiseVec *work;
   double **v;        /* device pointers of work */
   PoiseVec residual; /* b - A x, where it is monitored */
+  PoiseVec rhs;      /* b without its part in the null space of A^T, where that is known */
   Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
   double *slots, *array, *partials, *stage; /* device pointers; behind the slots the ring of norms */
   int64_t array_size;                       /* behind the method's array: the null space's coefficients */
@@ -114,6 +115,7 @@ struct PoiseKSP_s {
   int64_t ring; /* length of the ring of norms, a power of 2 */
 
   /* of the running solve */
+  bool running;
   PoiseVec b; /* lent; only the true residual needs it once the method has started */
   double norm_b;
   int parity;          /* of the iteration */
@@ -201,6 +203,8 @@ void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
 void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */
 PoiseErr poiseKSPAllocate(PoiseKSP ksp);
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+/* POISE_ERR_STATE in the middle of a solve: `what` names the call that a user's function makes then. Not collective. */
+PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what);
 /* Give the norms up to iteration `last` to history and monitors. */
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);

@@ -74,7 +74,8 @@ const char *poiseKSPComplaint(PoiseKSP ksp, char *text, size_t size)
 {
   text[0] = 0;
   if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* and not by rounding only */
-    snprintf(text, size, "; b is inconsistent: %.3g of its norm lies in the null space", ksp->inconsistency);
+    snprintf(text, size, "; b is inconsistent: %.3g of its norm lies in the null space%s", ksp->inconsistency,
+             ksp->A->left.n ? " of the transpose, and was left out" : "");
   return text;
 }
 

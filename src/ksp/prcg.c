@@ -13,7 +13,7 @@
 
 static PoiseErr SetUp_PRCG(PoiseKSP ksp)
 {
-  if (ksp->A->nnull) FAIL(POISE_ERR_UNSUPPORTED, "method prcg does not take a matrix with a null space: use cg");
+  if (ksp->A->null.n) FAIL(POISE_ERR_UNSUPPORTED, "method prcg does not take a matrix with a null space: use cg");
   if (!ksp->pc->type->pointwise)
     FAIL(POISE_ERR_UNSUPPORTED, "method prcg needs a diagonal preconditioner (none, jacobi), not %s: use cg",
          ksp->pc->type->name);

@@ -68,19 +68,20 @@ static void RemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f)
 {
   double *p = NULL, *c = ksp->array + ksp->array_size;
   poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
-  poiseKSPMdot(ksp, ksp->A->nnull, ksp->null, p, c, NULL, Done(ksp));
-  poiseKSPMaxpy(ksp, ksp->A->nnull, ksp->null, -1, c, p, Done(ksp), f);
+  poiseKSPMdot(ksp, ksp->A->null.n, ksp->null, p, c, NULL, Done(ksp));
+  poiseKSPMaxpy(ksp, ksp->A->null.n, ksp->null, -1, c, p, Done(ksp), f);
 }
 
-static bool LeftNullSpace(PoiseKSP ksp)
+/* Is the null space removed after the preconditioner? */
+static bool RemovesNullSpace(PoiseKSP ksp)
 {
-  return ksp->A->nnull && ksp->side == POISE_PC_LEFT;
+  return ksp->A->null.n && ksp->side == POISE_PC_LEFT;
 }
 
 /* As with a product, when the preconditioner may work on the host. b is no work vector: nobody writes it behind its back. */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
-  bool remove = LeftNullSpace(ksp), eager = poisePCEager(ksp->pc);
+  bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc);
   double *p;
   if (eager && r != ksp->b) poiseKSPFailed(ksp, poiseVecUpdate(r, &p));
   poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));
@@ -316,6 +317,15 @@ static PoiseErr FetchSlots(PoiseKSP ksp)
   return poiseDeviceSync(Dev(ksp));
 }
 
+/* Pending dots, to their slots, without a phase that takes them in. */
+static void PublishPending(PoiseKSP ksp)
+{
+  SumPending(ksp);
+  for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
+    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
+  ksp->npending = 0;
+}
+
 /* The residual of the iterate as it is, whether or not the solve is over. All ranks take part, whatever failed. */
 static void TrueResidual(PoiseKSP ksp)
 {
@@ -325,11 +335,25 @@ static void TrueResidual(PoiseKSP ksp)
   poiseKSPCopy(ksp, ksp->b, ksp->residual);
   poiseKSPAddDot(ksp, &f, NULL, SLOT_TRUE_RESIDUAL);
   Product(ksp, minus_one, x, one, ksp->residual, &f);
-  SumPending(ksp);
-  for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
-    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
-  ksp->npending = 0;
+  PublishPending(ksp);
   ksp->finishing = false;
+}
+
+PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
+{
+  if (!ksp->running) FAIL(POISE_ERR_STATE, "there is no solve under way whose iterate could be built");
+  if (!ksp->eager)
+    FAIL(POISE_ERR_STATE,
+         "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
+         "-ksp_replay 0");
+  if (x->ctx != ksp->ctx || !poiseLayoutSame(ksp->layout, x->layout))
+    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)ksp->layout->N, (long long)x->layout->N);
+  ksp->finishing = true; /* nothing is skipped */
+  poiseKSPCopy(ksp, ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0], x);
+  if (ksp->A->null.n) RemoveNullSpace(ksp, x, NULL);
+  ksp->finishing = false;
+  if (!ksp->failed) poiseKSPFailed(ksp, poiseBufferSettle(&x->data));
+  return AgreeOnResult(ksp);
 }
 
 /* The slots of the iteration just enqueued, with its true residual where that is monitored. */
@@ -470,8 +494,8 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
   TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array)); /* zeros at first, as methods may fetch all of it */
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
-  for (int k = 0; k < ksp->A->nnull; k++) TRY(poiseVecUpdate(ksp->A->null[k], &ksp->null[k]));
-  ksp->pointwise = ksp->pc->type->pointwise && !LeftNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
+  for (int k = 0; k < ksp->A->null.n; k++) TRY(poiseVecUpdate(ksp->A->null.v[k], &ksp->null[k]));
+  ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
   ksp->parity = ksp->cycle_at = ksp->npending = ksp->next_partial = 0;
@@ -482,18 +506,36 @@ static PoiseErr Prepare(PoiseKSP ksp)
   return POISE_OK;
 }
 
-/* How much of b lies in the null space. */
-static PoiseErr Inconsistency(PoiseKSP ksp, PoiseVec b)
+/* How much of *b lies in the null space of A^T, for which that of A stands in where it is all that is known, as it is the same for a
+   symmetric A. Where the former is known, *b becomes b without that part. */
+static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 {
+  const NullSpace *left = &ksp->A->left, *space = left->n ? left : &ksp->A->null;
   double c[POISE_MAX_BATCH], norm, sum = 0;
-  int n = ksp->A->nnull;
   ksp->inconsistency = 0;
-  if (!n) return POISE_OK;
-  TRY(PoiseVecMDot(b, n, ksp->A->null, c));
-  TRY(PoiseVecNorm(b, POISE_NORM_2, &norm));
-  for (int k = 0; k < n; k++) sum += c[k] * c[k];
+  if (!space->n) return POISE_OK;
+  TRY(PoiseVecMDot(*b, space->n, space->v, c));
+  TRY(PoiseVecNorm(*b, POISE_NORM_2, &norm));
+  for (int k = 0; k < space->n; k++) sum += c[k] * c[k], c[k] = -c[k];
   if (norm > 0) ksp->inconsistency = sqrt(sum) / norm;
-  return POISE_OK;
+  if (!left->n) return POISE_OK;
+  PoiseErr e = PoiseVecCopy(*b, ksp->rhs);
+  if (!e) e = PoiseVecMAXPY(ksp->rhs, left->n, c, left->v);
+  *b = ksp->rhs;
+  return PoiseAgree(ksp->ctx, e);
+}
+
+/* The solution to the user's vector. Where scales are absurd it may overflow while residuals vanish: that is no convergence. Seen in
+   the pass that copies it, it costs nothing but the sum. */
+static void Deliver(PoiseKSP ksp, PoiseVec x)
+{
+  double *p;
+  PoiseErr e = poiseVecWrite(x, &p);
+  poiseKSPFailed(ksp, e);
+  poiseKSPPhase(ksp, PHASE_ksp_deliver, (PhaseArgs){.in = {ksp->v[0]}, .out = {e ? ksp->v[0] : p}}, SLOT_RESULT, NO_SLOT);
+  PublishPending(ksp);
+  poiseKSPFailed(ksp, FetchSlots(ksp));
+  if (ksp->reason > 0 && ksp->status[0][SLOT_RESULT] != 0) ksp->reason = POISE_DIVERGED_NANORINF;
 }
 
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
@@ -504,9 +546,9 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->its = ksp->history_size = 0;
   ksp->reported = ksp->tested = -1;
   ksp->rnorm = 0;
-  ksp->b = b;
   memset(ksp->final, 0, sizeof ksp->final);
-  TRY(Inconsistency(ksp, b));
+  TRY(LeaveOut(ksp, &b));
+  ksp->b = b;
   TRY(PoiseAgree(ksp->ctx, Prepare(ksp)));
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->norm_b));
   if (ksp->options.guess_nonzero)
@@ -521,8 +563,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(AgreeOnResult(ksp));
   ksp->finishing = true;
   if (ksp->type->finish) ksp->type->finish(ksp);
-  if (ksp->A->nnull) RemoveNullSpace(ksp, ksp->work[0], NULL);
-  poiseKSPCopy(ksp, ksp->work[0], x);
-  poiseKSPFailed(ksp, poiseDeviceSync(Dev(ksp)));
+  if (ksp->A->null.n) RemoveNullSpace(ksp, ksp->work[0], NULL);
+  Deliver(ksp, x);
   return AgreeOnResult(ksp);
 }

@@ -255,23 +255,26 @@ PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B)
   return e;
 }
 
-static PoiseErr MoveNullSpace(PoiseMat A, const Permutation *p, PoiseMat B)
+typedef PoiseErr (*SetSpace)(PoiseMat, int constant, int n, const PoiseVec *);
+
+static PoiseErr MoveSpace(const NullSpace *space, const Permutation *p, PoiseMat B, SetSpace set)
 {
   PoiseVec moved[POISE_MAX_BATCH] = {NULL};
   PoiseErr e = POISE_OK;
-  for (int k = 0; !e && k < A->nnull; k++) {
+  for (int k = 0; !e && k < space->n; k++) {
     e = PoiseMatCreateVecs(B, &moved[k], NULL);
-    if (!e) e = poiseVecMove(p->to, A->null[k], moved[k]);
+    if (!e) e = poiseVecMove(p->to, space->v[k], moved[k]);
   }
-  if (!e) e = PoiseMatSetNullSpace(B, 0, A->nnull, moved);
-  for (int k = 0; k < A->nnull; k++) PoiseVecDestroy(&moved[k]);
+  if (!e) e = set(B, 0, space->n, moved);
+  for (int k = 0; k < space->n; k++) PoiseVecDestroy(&moved[k]);
   return e;
 }
 
 PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
 {
   if (B->type != A->type) TRY(PoiseMatSetType(B, A->type->name));
-  return A->nnull || B->nnull ? MoveNullSpace(A, p, B) : POISE_OK;
+  if (A->null.n || B->null.n) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
+  return A->left.n || B->left.n ? MoveSpace(&A->left, p, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
 }
 
 static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)

@@ -112,7 +112,8 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseStashDestroy(ctx, &mat->stash);
   poiseRowsDestroy(ctx, &mat->added);
   poiseTripletsDestroy(ctx, &mat->triplets);
-  poiseNullSpaceDestroy(mat);
+  poiseNullSpaceDestroy(&mat->null);
+  poiseNullSpaceDestroy(&mat->left);
   poiseFree(ctx, &mat->row_cols);
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);

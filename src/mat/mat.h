@@ -90,6 +90,11 @@ typedef struct MatType {
   void (*destroy)(PoiseMat); /* of A->data's contents */
 } MatType;
 
+typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
+  int n;
+  PoiseVec v[POISE_MAX_BATCH];
+} NullSpace;
+
 struct PoiseMat_s {
   PoiseContext ctx;
   int refs;
@@ -103,8 +108,7 @@ struct PoiseMat_s {
   TermRows added;          /* entries of own rows that the pattern lacks */
   Pending pending;
   Map row_map, col_map;
-  int nnull; /* an orthonormal basis of the null space; vectors of the columns' layout */
-  PoiseVec null[POISE_MAX_BATCH];
+  NullSpace null, left;      /* of A; of A^T */
   struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
   PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
   int64_t row_room;
@@ -168,7 +172,7 @@ PoiseErr poiseMatShape(PoiseMat A, MatShape *shape); /* collective; agrees */
 /* The number that local row i has in the application, for messages. */
 long long poiseMatRowName(PoiseMat A, int64_t i);
 
-void poiseNullSpaceDestroy(PoiseMat A);                                  /* nullspace.c */
+void poiseNullSpaceDestroy(NullSpace *space);                            /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */

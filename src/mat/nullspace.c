@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The null space that a user knows of: an orthonormal basis kept with the matrix, for solvers to keep out of. */
+/* The null spaces of A and A^T that a user knows of: orthonormal bases kept with the matrix, for solvers to keep out of. */
 #include "mat.h"
 
-void poiseNullSpaceDestroy(PoiseMat A)
+void poiseNullSpaceDestroy(NullSpace *space)
 {
-  for (int k = 0; k < A->nnull; k++) PoiseVecDestroy(&A->null[k]);
-  A->nnull = 0;
+  for (int k = 0; k < space->n; k++) PoiseVecDestroy(&space->v[k]);
+  space->n = 0;
 }
 
-static PoiseErr Check(PoiseMat A, int count, int n, const PoiseVec *v)
+typedef struct Given {
+  Layout *layout;
+  const char *entries; /* of a vector: the matrix's rows or columns */
+  int constant, n;
+  const PoiseVec *v;
+} Given;
+
+static PoiseErr Check(PoiseMat A, const Given *g)
 {
-  if (n < 0 || count > POISE_MAX_BATCH)
+  int count = g->n + g->constant;
+  if (g->n < 0 || count > POISE_MAX_BATCH)
     FAIL(POISE_ERR_ARG, "a null space of %d vectors, there can be %d", count, POISE_MAX_BATCH);
-  if (count && A->cols->N == 0) FAIL(POISE_ERR_ARG, "a matrix without columns has no null space");
-  for (int k = 0; k < n; k++)
-    if (v[k]->ctx != A->ctx || !poiseLayoutSame(A->cols, v[k]->layout))
-      FAIL(POISE_ERR_SIZE, "A has %lld columns, vector %d of its null space %lld entries", (long long)A->cols->N, k,
-           (long long)v[k]->layout->N);
+  if (count && g->layout->N == 0) FAIL(POISE_ERR_ARG, "a matrix without %s has no null space", g->entries);
+  for (int k = 0; k < g->n; k++)
+    if (g->v[k]->ctx != A->ctx || !poiseLayoutSame(g->layout, g->v[k]->layout))
+      FAIL(POISE_ERR_SIZE, "A has %lld %s, vector %d of its null space %lld entries", (long long)g->layout->N, g->entries,
+           k, (long long)g->v[k]->layout->N);
   return POISE_OK;
 }
 
@@ -33,28 +41,37 @@ static PoiseErr CheckOrthonormal(const PoiseVec *v, int k)
   return POISE_OK;
 }
 
-static PoiseErr Add(PoiseMat A, int n, const PoiseVec *v, int constant, int *count, PoiseVec *basis)
+static PoiseErr Copy(PoiseMat A, const Given *g, NullSpace *space)
 {
-  for (int k = 0; k < n + constant; k++) {
-    TRY(poiseVecCreateLayout(A->cols, &basis[k]));
-    *count = k + 1;
-    TRY(PoiseAgree(A->ctx, k < n ? PoiseVecCopy(v[k], basis[k]) : PoiseVecSet(basis[k], 1 / sqrt((double)A->cols->N))));
-    TRY(CheckOrthonormal(basis, k));
+  for (int k = 0; k < g->n + g->constant; k++) {
+    TRY(poiseVecCreateLayout(g->layout, &space->v[k]));
+    space->n = k + 1;
+    PoiseErr e = k < g->n ? PoiseVecCopy(g->v[k], space->v[k]) : PoiseVecSet(space->v[k], 1 / sqrt((double)g->layout->N));
+    TRY(PoiseAgree(A->ctx, e));
+    TRY(CheckOrthonormal(space->v, k));
   }
+  return POISE_OK;
+}
+
+/* What was given replaces what there was, if nothing is wrong with it. */
+static PoiseErr Replace(PoiseMat A, const Given *g, NullSpace *space)
+{
+  NullSpace fresh = {0};
+  TRY(PoiseAgree(A->ctx, Check(A, g)));
+  PoiseErr e = Copy(A, g, &fresh);
+  poiseNullSpaceDestroy(e ? &fresh : space);
+  if (e) return e;
+  *space = fresh;
+  A->pattern++; /* a captured loop knows the vectors */
   return POISE_OK;
 }
 
 PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
 {
-  PoiseVec basis[POISE_MAX_BATCH];
-  int count = 0;
-  TRY(PoiseAgree(A->ctx, Check(A, n + (constant != 0), n, v)));
-  PoiseErr e = Add(A, n, v, constant != 0, &count, basis);
-  for (int k = 0; e && k < count; k++) PoiseVecDestroy(&basis[k]);
-  if (e) return e;
-  poiseNullSpaceDestroy(A);
-  memcpy(A->null, basis, (size_t)count * sizeof *basis);
-  A->nnull = count;
-  A->pattern++; /* a captured loop knows the vectors */
-  return POISE_OK;
+  return Replace(A, &(Given){A->cols, "columns", constant != 0, n, v}, &A->null);
+}
+
+PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
+{
+  return Replace(A, &(Given){A->rows, "rows", constant != 0, n, v}, &A->left);
 }

@@ -273,7 +273,7 @@ static PoiseErr NextValues(void *from, char *piece, int64_t *bytes, bool *more)
 {
   Writer *w = from;
   int64_t n = Count(w->value, w->A->csr.nz, 8);
-  *bytes = poisePetscPutDoubles(piece, w->h.val + w->value, n) - piece;
+  *bytes = poisePetscPutDoubles(piece, n ? w->h.val + w->value : NULL, n) - piece;
   w->value += n;
   *more = w->value < w->A->csr.nz;
   return POISE_OK;

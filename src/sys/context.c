@@ -148,6 +148,7 @@ static PoiseErr Greet(PoiseContext ctx)
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init)
 {
   ctx->out = stdout;
+  ctx->most_narrow = INT32_MAX;
   TRY(CreateComm(ctx, init));
   PoiseErr e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
   if (!e) e = PoiseAgree(ctx, Register(ctx));
@@ -255,6 +256,7 @@ static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
   r->ctx = (struct PoiseContext_s){.comm = poiseTeamComm(r->team, rank, &r->ctx),
                                    .options = ctx->options,
                                    .out = ctx->out,
+                                   .most_narrow = ctx->most_narrow,
                                    .parent = ctx,
                                    .memory.fail_at = r->ctx.memory.fail_at};
   int failed = pthread_create(&r->thread, NULL, RunRank, r);

@@ -105,6 +105,6 @@ void poiseErrorRestore(const ErrorState *state)
 PoiseErr poiseErrorOfUser(PoiseErr e, const char *function)
 {
   if (!e) return POISE_OK;
-  if (error.message[0]) return PoiseErrorTrace(e, __func__, __FILE__, __LINE__); /* it has said why */
+  if (error.message[0] && error.code == e) return PoiseErrorTrace(e, function, __FILE__, __LINE__); /* it has said why */
   FAIL(POISE_ERR_USER, "%s returned %d", function, (int)e);
 }

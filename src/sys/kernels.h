@@ -88,6 +88,7 @@ enum {
   SLOT_DTOL,
   SLOT_MAXITS,
   SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored */
+  SLOT_RESULT,        /* 0 if x, as it is delivered, is finite, else NaN */
   SLOT_FIRST_OWN
 };
 

@@ -31,7 +31,8 @@ typedef struct ErrorState {
 
 void poiseErrorSave(ErrorState *state);
 void poiseErrorRestore(const ErrorState *state);
-/* What a user's function returned, called after PoiseErrorClear: its own error, or when it set none POISE_ERR_USER naming it. */
+/* What a user's function ("a monitor") returned, called after PoiseErrorClear: its own error with the function in the trace, or
+   when that has not been set (another may have been, and been dealt with) POISE_ERR_USER naming the function. */
 PoiseErr poiseErrorOfUser(PoiseErr e, const char *function);
 
 /* ---- memory (memory.c): counted, and made to fail by tests --------------------------------------------------------- */
@@ -343,6 +344,7 @@ struct PoiseContext_s {
   Device *device;
   FILE *out;
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
+  int64_t most_narrow;           /* offsets up to this are int32, beyond it int64: INT32_MAX, or less in tests */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
   bool load_progress;            /* option */
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */

@@ -59,7 +59,7 @@ static PoiseErr NextEntries(void *from, char *piece, int64_t *bytes, bool *more)
   Cursor *c = from;
   int64_t n = c->left < POISE_PIECE / 8 ? c->left : POISE_PIECE / 8;
   *bytes = poisePetscPutDoubles(piece, c->entry, n) - piece;
-  c->entry += n;
+  if (n) c->entry += n; /* NULL when there are none at all */
   c->left -= n;
   *more = c->left > 0;
   return POISE_OK;
