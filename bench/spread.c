@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  How much the iteration count of a method depends on rounding: textbook CG, BiCGSTAB and GMRES(30) with Jacobi, serial and
-  independent of the library's solvers, run with several orders of summation in every dot product and row sum. Prints one line:
+  How much the iteration count of a method depends on rounding: textbook CG, BiCGSTAB and GMRES(30), serial and independent of
+  the library's solvers, run with several orders of summation in every dot product and row sum. Prints one line:
 
     spread -A matrix.mtx -method cg|bicgstab|gmres [-rtol 1e-8] [-maxits 2000] [-orders 5]   ->   counts, "no": not converged
 
-  b = A * ones, x0 = 0, norm of b - A x (BiCGSTAB and GMRES preconditioned from the right), as scripts/solve_table.py asks of
-  the library; zero or missing diagonal entries count as 1.
+  and with -norms k another one: for iterations 0 to k, how much the norms of the orders differ, (largest - smallest) / largest.
+
+  b = A * ones unless -b names a file, x0 = 0. -norm unpreconditioned, the default: of b - A x, with BiCGSTAB and GMRES
+  preconditioned from the right, as scripts/solve_table.py asks of the library; preconditioned: of M^-1 (b - A x), these two
+  preconditioned from the left, as scripts/petsc_table.py does. M is the library's, by its options (-pc_type ...).
 */
 #include <math.h>
 #include <poise.h>
@@ -14,27 +17,37 @@
 #include <string.h>
 
 enum { FORWARD, BACKWARD, STRIDED, BLOCKED, PAIRWISE }; /* further orders: blocks of lanes, of many sizes */
+enum { MOST_NORMS = 1000 };
 
 typedef struct Options {
-  char A[POISE_OPTION_LENGTH];
-  int method;
+  char A[POISE_OPTION_LENGTH], b[POISE_OPTION_LENGTH];
+  int method, left;
   double rtol;
-  PoiseInt maxits, orders;
+  PoiseInt maxits, orders, norms;
 } Options;
 
 static const PoiseOption table[] = {
     {"A", POISE_OPTION_STRING, offsetof(Options, A), "", 0, 0, NULL, "Matrix Market file"},
+    {"b", POISE_OPTION_STRING, offsetof(Options, b), "", 0, 0, NULL, "Matrix Market file of b; default: b = A times ones"},
+    {"norm", POISE_OPTION_CHOICE, offsetof(Options, left), "unpreconditioned", 0, 0, "unpreconditioned|preconditioned",
+     "norm of the residual, and side of the preconditioner"},
     {"method", POISE_OPTION_CHOICE, offsetof(Options, method), "cg", 0, 0, "cg|bicgstab|gmres", "method"},
     {"rtol", POISE_OPTION_REAL, offsetof(Options, rtol), "1e-8", 0, 1, NULL, "relative tolerance"},
     {"maxits", POISE_OPTION_INT, offsetof(Options, maxits), "2000", 1, 1e9, NULL, "most iterations"},
     {"orders", POISE_OPTION_INT, offsetof(Options, orders), "5", 1, 1000, NULL, "orders of summation"},
+    {"norms", POISE_OPTION_INT, offsetof(Options, norms), "-1", -1, MOST_NORMS - 1, NULL,
+     "tell how much norms differ, up to this iteration"},
     {0},
 };
 
 typedef struct System {
   int64_t n, *ptr, *col;
-  double *val, *inverse, *scaled, *term; /* scaled: M^-1 x; term: products to be summed */
-  int order;
+  double *val, *work, *term; /* term: products to be summed */
+  PoisePC pc;
+  PoiseVec in, out; /* of the preconditioner */
+  PoiseErr failed;  /* its first error */
+  int order, left;
+  double least[MOST_NORMS], most[MOST_NORMS]; /* norm of each iteration over the orders so far */
 } System;
 
 static double Pairwise(const double *t, int64_t n)
@@ -99,11 +112,44 @@ static void Mult(System *a, const double *x, double *y)
   }
 }
 
-/* y = A M^-1 x */
+static PoiseErr Apply(System *a, const double *x, double *z)
+{
+  double *in;
+  const double *out;
+  POISE_TRY(PoiseVecGetWrite(a->in, &in));
+  memcpy(in, x, (size_t)a->n * sizeof *in);
+  POISE_TRY(PoiseVecRestore(a->in, &in));
+  POISE_TRY(PoisePCApply(a->pc, a->in, a->out));
+  POISE_TRY(PoiseVecGetRead(a->out, &out));
+  memcpy(z, out, (size_t)a->n * sizeof *z);
+  return PoiseVecRestore(a->out, &out);
+}
+
+/* z = M^-1 x; z may be x. */
+static void Precondition(System *a, const double *x, double *z)
+{
+  if (!a->failed) a->failed = Apply(a, x, z);
+}
+
+/* y = M^-1 A x (left) or A M^-1 x */
 static void Operator(System *a, const double *x, double *y)
 {
-  for (int64_t i = 0; i < a->n; i++) a->scaled[i] = a->inverse[i] * x[i];
-  Mult(a, a->scaled, y);
+  if (a->left) {
+    Mult(a, x, y);
+    Precondition(a, y, y);
+  } else {
+    Precondition(a, x, a->work);
+    Mult(a, a->work, y);
+  }
+}
+
+static double Note(System *a, int64_t k, double norm)
+{
+  if (k < MOST_NORMS) {
+    a->least[k] = fmin(a->least[k], norm);
+    a->most[k] = fmax(a->most[k], norm);
+  }
+  return norm;
 }
 
 static double *Vectors(const System *a, int k)
@@ -117,10 +163,10 @@ static int64_t CG(System *a, double *r, const Options *o)
   int64_t n = a->n, its = -1;
   double *w = Vectors(a, 3), *z = w, *p = w + n, *q = w + 2 * n, norm0 = 0, rz = 0;
   for (int64_t k = 0; k <= o->maxits; k++) {
-    for (int64_t i = 0; i < n; i++) z[i] = a->inverse[i] * r[i];
-    double next = Dot(a, r, z), norm = sqrt(Dot(a, r, r));
+    Precondition(a, r, z);
+    double next = Dot(a, r, z), norm = Note(a, k, sqrt(a->left ? Dot(a, z, z) : Dot(a, r, r)));
     if (!k) norm0 = norm;
-    if (!(norm - norm == 0) || next < 0) break;
+    if (!(norm - norm == 0) || (k && (next < 0) != (rz < 0))) break;
     if (norm <= o->rtol * norm0) {
       its = k;
       break;
@@ -140,10 +186,11 @@ static int64_t BiCGSTAB(System *a, double *r, const Options *o)
 {
   int64_t n = a->n, its = -1;
   double *w = Vectors(a, 4), *hat = w, *p = w + n, *v = w + 2 * n, *t = w + 3 * n;
+  if (a->left) Precondition(a, r, r);
   for (int64_t i = 0; i < n; i++) hat[i] = p[i] = r[i];
   double rho = Dot(a, r, r), norm0 = sqrt(rho);
   for (int64_t k = 0; k <= o->maxits; k++) {
-    double norm = sqrt(Dot(a, r, r));
+    double norm = Note(a, k, sqrt(Dot(a, r, r)));
     if (!(norm - norm == 0) || norm >= 1e4 * norm0) break;
     if (norm <= o->rtol * norm0) {
       its = k;
@@ -167,7 +214,7 @@ static int64_t BiCGSTAB(System *a, double *r, const Options *o)
 
 enum { RESTART = 30 };
 
-/* One cycle from the residual r at iteration *k; x += M^-1 V y. Returns whether it converged. */
+/* One cycle from the residual r at iteration *k; x += V y (left) or M^-1 V y. Returns whether it converged. */
 static int Cycle(System *a, double *x, const double *r, double *V, double target, int64_t *k, int64_t maxits)
 {
   int64_t n = a->n;
@@ -194,7 +241,7 @@ static int Cycle(System *a, double *x, const double *r, double *V, double target
     g[m + 1] = -s[m] * g[m];
     g[m] *= c[m];
     m++, ++*k;
-    converged = fabs(g[m]) <= target;
+    converged = Note(a, *k, fabs(g[m])) <= target;
     if (!(g[m] - g[m] == 0)) return 0;
   }
   for (int j = m - 1; j >= 0; j--) {
@@ -202,8 +249,13 @@ static int Cycle(System *a, double *x, const double *r, double *V, double target
     for (int l = j + 1; l < m; l++) y[j] -= H[j][l] * y[l];
     y[j] /= H[j][j];
   }
-  for (int j = 0; j < m; j++)
-    for (int64_t i = 0; i < n; i++) x[i] += a->inverse[i] * y[j] * V[j * n + i];
+  double *z = V + m * n;
+  for (int64_t i = 0; i < n; i++) {
+    z[i] = 0;
+    for (int j = 0; j < m; j++) z[i] += y[j] * V[j * n + i];
+  }
+  if (!a->left) Precondition(a, z, z);
+  for (int64_t i = 0; i < n; i++) x[i] += z[i];
   return converged;
 }
 
@@ -215,7 +267,8 @@ static int64_t GMRES(System *a, const double *b, const Options *o)
   while (!converged && k < o->maxits) {
     Mult(a, x, r);
     for (int64_t i = 0; i < n; i++) r[i] = b[i] - r[i];
-    double norm = sqrt(Dot(a, r, r));
+    if (a->left) Precondition(a, r, r);
+    double norm = Note(a, k, sqrt(Dot(a, r, r)));
     if (!k) target = o->rtol * norm;
     if (!(norm - norm == 0)) break;
     converged = norm <= target || Cycle(a, x, r, V, target, &k, o->maxits);
@@ -224,54 +277,80 @@ static int64_t GMRES(System *a, const double *b, const Options *o)
   return converged ? k : -1;
 }
 
-static void Jacobi(System *a)
+static PoiseErr LoadB(PoiseContext ctx, const char *path, System *a, double *b)
 {
-  for (int64_t i = 0; i < a->n; i++) {
-    double d = 0;
-    for (int64_t k = a->ptr[i]; k < a->ptr[i + 1]; k++)
-      if (a->col[k] == i) d = a->val[k];
-    a->inverse[i] = d == 0 ? 1 : 1 / d;
-  }
+  PoiseVec v;
+  const double *from;
+  POISE_TRY(PoiseVecLoad(ctx, a->n, a->n, path, &v));
+  PoiseErr e = PoiseVecGetRead(v, &from);
+  if (!e) memcpy(b, from, (size_t)a->n * sizeof *b);
+  if (!e) e = PoiseVecRestore(v, &from);
+  PoiseVecDestroy(&v);
+  return e;
 }
 
-static PoiseErr Run(PoiseContext ctx, void *arg)
+static PoiseErr Counts(PoiseContext ctx, const Options *o, System *a, double *ones, double *b, double *work_b)
 {
-  Options o;
-  PoiseMat A;
-  System a = {0};
-  (void)arg;
-  POISE_TRY(PoiseOptionsDefaults(table, &o));
-  POISE_TRY(PoiseOptionsRead(ctx, NULL, table, &o));
-  POISE_TRY(PoiseMatLoad(ctx, o.A, &A));
-  PoiseMatSizes(A, &a.n, NULL);
-  PoiseErr e = PoiseMatCopyCSR(A, &a.ptr, &a.col, &a.val);
-  PoiseMatDestroy(&A);
-  POISE_TRY(e);
-  a.term = Vectors(&a, 5);
-  if (!a.term) POISE_FAIL(POISE_ERR_MEMORY, "vectors of %lld rows", (long long)a.n);
-  double *ones = a.term + a.n, *b = a.term + 2 * a.n;
-  a.inverse = a.term + 3 * a.n;
-  a.scaled = a.term + 4 * a.n;
-  Jacobi(&a);
-  for (int64_t i = 0; i < a.n; i++) ones[i] = 1;
-  for (a.order = 0; a.order < o.orders; a.order++) {
-    Mult(&a, ones, b);
-    int64_t its = o.method == 0 ? CG(&a, b, &o) : o.method == 1 ? BiCGSTAB(&a, b, &o) : GMRES(&a, b, &o);
+  for (int64_t i = 0; i < a->n; i++) ones[i] = 1;
+  for (int k = 0; k < MOST_NORMS; k++) a->least[k] = INFINITY;
+  if (o->b[0]) POISE_TRY(LoadB(ctx, o->b, a, b));
+  for (a->order = 0; a->order < o->orders; a->order++) {
+    if (!o->b[0]) Mult(a, ones, b);
+    memcpy(work_b, b, (size_t)a->n * sizeof *b);
+    int64_t its = o->method == 0 ? CG(a, work_b, o) : o->method == 1 ? BiCGSTAB(a, work_b, o) : GMRES(a, work_b, o);
+    POISE_TRY(a->failed);
     if (its < 0)
-      e = PoisePrintf(ctx, "no ");
+      POISE_TRY(PoisePrintf(ctx, "no "));
     else
-      e = PoisePrintf(ctx, "%lld ", (long long)its);
+      POISE_TRY(PoisePrintf(ctx, "%lld ", (long long)its));
   }
-  free(a.ptr), free(a.col), free(a.val), free(a.term);
-  return e ? e : PoisePrintf(ctx, "\n");
+  for (PoiseInt k = 0; k <= o->norms && a->least[k] < INFINITY; k++)
+    POISE_TRY(PoisePrintf(ctx, "%s%.3e", k ? " " : "\n", a->most[k] > 0 ? 1 - a->least[k] / a->most[k] : 0));
+  return PoisePrintf(ctx, "\n");
+}
+
+static PoiseErr Prepare(PoiseContext ctx, PoiseMat A, System *a)
+{
+  PoiseMatSizes(A, &a->n, NULL);
+  POISE_TRY(PoiseMatCreateVecs(A, &a->in, &a->out));
+  POISE_TRY(PoisePCCreate(ctx, &a->pc));
+  POISE_TRY(PoisePCSetOperator(a->pc, A));
+  POISE_TRY(PoisePCSetFromOptions(a->pc));
+  POISE_TRY(PoisePCSetUp(a->pc));
+  return PoiseMatCopyCSR(A, &a->ptr, &a->col, &a->val);
+}
+
+static PoiseErr Run(PoiseContext ctx, const Options *o, System *a)
+{
+  PoiseMat A;
+  POISE_TRY(PoiseMatLoad(ctx, o->A, &A));
+  a->left = o->left;
+  PoiseErr e = Prepare(ctx, A, a);
+  double *w = e ? NULL : Vectors(a, 5);
+  a->term = w;
+  if (w) {
+    a->work = w + a->n;
+    e = Counts(ctx, o, a, w + 2 * a->n, w + 3 * a->n, w + 4 * a->n);
+  }
+  free(a->ptr), free(a->col), free(a->val), free(w);
+  PoisePCDestroy(&a->pc);
+  PoiseVecDestroy(&a->in);
+  PoiseVecDestroy(&a->out);
+  PoiseMatDestroy(&A);
+  if (!e && !w) POISE_FAIL(POISE_ERR_MEMORY, "vectors of %lld rows", (long long)a->n);
+  return e;
 }
 
 int main(int argc, char **argv)
 {
+  Options o;
+  System a = {0};
   PoiseContext ctx;
-  PoiseInit init = {NULL, NULL, 1, "Iteration counts of textbook solvers over five orders of summation", table};
+  PoiseInit init = {NULL, NULL, 1, "Iteration counts of textbook solvers over orders of summation", table};
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (!e) e = Run(ctx, NULL);
+  if (!e) e = PoiseOptionsDefaults(table, &o);
+  if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);
+  if (!e) e = Run(ctx, &o, &a);
   if (!e) e = PoiseFinalize(&ctx);
   if (e) fputs(PoiseErrorText(), stderr);
   return e ? 1 : 0;

@@ -51,6 +51,13 @@ fuzz_packages()
   have_fuzzer || echo clang-14 libclang-rt-14-dev | tr ' ' '\n'
 }
 
+# And the comparison with PETSc.
+petsc_packages()
+{
+  have python3 || echo python3
+  { have pkg-config && pkg-config --exists PETSc; } || echo petsc-dev
+}
+
 # install_packages <name>...: quiet and without touching the network when there is none to install.
 install_packages()
 {

@@ -88,7 +88,7 @@ def textbook(args, path, method, orders=5):
     """Iterations over so many orders of summation; None where one did not converge."""
     limit = METHODS[method][1][METHODS[method][1].index("-ksp_max_it") + 1]
     command = [args.spread, "-A", path, "-method", method, "-rtol", str(RTOL), "-maxits", limit,
-               "-orders", str(orders)]
+               "-orders", str(orders), "-pc_type", "jacobi", "-pc_jacobi_fixdiagonal"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=args.timeout, check=True)
     return [None if word == "no" else int(word) for word in done.stdout.split()]
 

@@ -322,6 +322,8 @@ static void TestGood(PoiseContext ctx)
       {"-t_method pbjacobi", 2},
       {"-t_method bicgstab", 3},
       {"-t_method bcgs", 3},
+      {"-t_method Jacobi", 1},
+      {"-t_method BCGS", 3},
       {"-t_count 1", 1},
       {"-t_count 1000", 1000},
       {"-t_count +7", 7},

@@ -169,8 +169,8 @@ POISE_API PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X);
 /* POISE_NORM_1 (largest sum of a column), POISE_NORM_INF (of a row) or POISE_NORM_FROBENIUS. */
 POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);
 
-/* One of this rank's rows: n entries, global columns ascending; lent until the next call on A. cols, v may be NULL. Not
-   collective. */
+/* One of this rank's rows, by its global number: n entries, global columns ascending; lent until the next call on A. cols, v
+   may be NULL. Not collective. */
 POISE_API PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v);
 /* B = A, or with values = 0 zeros in A's pattern; of A's type and block size. */
 POISE_API PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B);

@@ -159,7 +159,8 @@ typedef enum PoiseOptionType {
   POISE_OPTION_INT,    /* PoiseInt */
   POISE_OPTION_REAL,   /* double */
   POISE_OPTION_STRING, /* char[POISE_OPTION_LENGTH] */
-  POISE_OPTION_CHOICE  /* int: index into `choices`, words separated by '|'; "a=b" after a word gives an alias a of b */
+  POISE_OPTION_CHOICE /* int: index into `choices`, words separated by '|', given in small letters or capitals; "a=b" after a
+                          word gives an alias a of b */
 } PoiseOptionType;
 
 #define POISE_OPTION_LENGTH 256

@@ -13,11 +13,12 @@ POISE_INLINE double poiseCGNorm(const PhaseArgs *a, double rz, double nn)
   return sqrt(a->flags == NORM_NATURAL ? fabs(rz) : nn);
 }
 
-/* (r, z) = 0 solves the problem, < 0 shows an indefinite preconditioner. */
-POISE_INLINE void poiseCGCheckRZ(double *out, double rz, double its)
+/* (r, z) = 0 solves the problem, a change of its sign shows an indefinite preconditioner: as in PETSc, A and M may both be
+   negative definite. */
+POISE_INLINE void poiseCGCheckRZ(double *out, double rz, double old, double its)
 {
   if (rz == 0) poiseFinish(out, REASON_ATOL, its);
-  if (rz < 0) poiseFinish(out, REASON_INDEFINITE_PC, its);
+  if ((rz < 0) != (old < 0) && rz != 0) poiseFinish(out, REASON_INDEFINITE_PC, its);
 }
 
 /* cg_start: the first norm; p = z = M r. in: r, d, z (NULL: z = d r); out: p. k: rtol is relative to |b|. */
@@ -25,7 +26,7 @@ POISE_INLINE int cg_start_begin(const double *in, double *out, const PhaseArgs *
 {
   double rz = in[CG_RZ];
   (void)c;
-  if (!poiseDecideFirst(in, out, a, poiseCGNorm(a, rz, in[CG_NN]), (int)a->k)) poiseCGCheckRZ(out, rz, 0);
+  if (!poiseDecideFirst(in, out, a, poiseCGNorm(a, rz, in[CG_NN]), (int)a->k)) poiseCGCheckRZ(out, rz, rz, 0);
   return 1;
 }
 
@@ -60,10 +61,10 @@ POISE_INLINE Dots cg_update_element(const double *c, const PhaseArgs *a, int64_t
 /* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. in: r, d, z (NULL: z = d r), x, p; out: x, p. */
 POISE_INLINE int cg_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
-  double rz = in[CG_RZ + !a->parity];
+  double rz = in[CG_RZ + !a->parity], old = in[CG_RZ + a->parity];
   c[0] = in[CG_ALPHA];
-  c[1] = rz / in[CG_RZ + a->parity];
-  if (!poiseDecide(in, out, a, poiseCGNorm(a, rz, in[CG_NN]))) poiseCGCheckRZ(out, rz, in[SLOT_ITS + a->parity] + 1);
+  c[1] = rz / old;
+  if (!poiseDecide(in, out, a, poiseCGNorm(a, rz, in[CG_NN]))) poiseCGCheckRZ(out, rz, old, in[SLOT_ITS + a->parity] + 1);
   return 1;
 }
 

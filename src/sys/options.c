@@ -133,7 +133,7 @@ static int IndexOf(const char *choices, const char *text, size_t n)
 {
   Word w;
   for (int i = 0; NextWord(&choices, &w); i += !w.target)
-    if (!w.target && w.name_length == n && !strncmp(w.name, text, n)) return i;
+    if (!w.target && w.name_length == n && !strncasecmp(w.name, text, n)) return i;
   return -1;
 }
 
@@ -142,7 +142,7 @@ static int FindChoice(const char *choices, const char *text)
   Word w;
   size_t n = strlen(text);
   for (const char *c = choices; NextWord(&c, &w);)
-    if (w.target && w.name_length == n && !strncmp(w.name, text, n)) return IndexOf(choices, w.target, w.target_length);
+    if (w.target && w.name_length == n && !strncasecmp(w.name, text, n)) return IndexOf(choices, w.target, w.target_length);
   return IndexOf(choices, text, n);
 }
 
