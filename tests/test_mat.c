@@ -475,6 +475,42 @@ static void TestBorrowed(PoiseContext ctx)
   FreeWhole(&w);
 }
 
+/* New values for the arrays that A was made of: in another array, or written to the borrowed one. */
+static void TestNewValues(PoiseContext ctx)
+{
+  static const PoiseOwn owns[] = {POISE_COPY, POISE_ADOPT, POISE_BORROW};
+  for (int o = 0; o < 3; o++) {
+    Whole w;
+    PoiseMat A;
+    Arrays a, b;
+    MakeWhole(BAND, 30, 30, &w);
+    Part p = MakePart(ctx, EVEN, EVEN, 30, 30);
+    MakeArrays(&w, p.begin, p.m, 0, &a);
+    for (int64_t k = 0; k < w.ptr[30]; k++) w.val[k] = 3 - w.val[k];
+    MakeArrays(&w, p.begin, p.m, 0, &b);
+    if (!CHECK_OK(PoiseMatCreateCSR(ctx, p.m, p.n, 30, 30, &a.csr, owns[o], &A))) return;
+    PoiseVec x, y;
+    CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
+    CHECK_OK(PoiseMatMult(A, x, y)); /* the device has its copy of the old values */
+    int64_t state = A->state, pattern = A->pattern;
+    if (owns[o] == POISE_BORROW) memcpy(a.val, b.val, (size_t)(w.ptr[p.begin + p.m] - w.ptr[p.begin]) * sizeof(double));
+    CHECK_OK(PoiseMatSetValuesCSR(A, owns[o] == POISE_BORROW ? a.val : b.val));
+    Products(A, &w);
+    CHECK(A->state > state); /* preconditioners are built anew */
+    CHECK_INT(A->pattern, pattern);
+    if (PoiseRank(ctx) == 0)
+      CHECK_ERR(PoiseMatSetValuesCSR(A, NULL), POISE_ERR_ARG, "no values");
+    else
+      CHECK_ERR(PoiseMatSetValuesCSR(A, a.val), POISE_ERR_REMOTE, "no values");
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    CHECK_OK(PoiseMatDestroy(&A));
+    if (owns[o] != POISE_ADOPT) FreeArrays(&a);
+    FreeArrays(&b);
+    FreeWhole(&w);
+  }
+}
+
 /* ---- users' arrays: what is refused ------------------------------------------------------------------------------- */
 
 enum { ROWS = 3, COLS = 8, NZ = 6 }; /* three rows on each rank; the last rank's arrays are wrong */
@@ -1252,6 +1288,7 @@ static const Test tests[] = {
     {"accepted", TestAccepted, 0},
     {"unsorted", TestUnsorted, 0},
     {"borrowed", TestBorrowed, 0},
+    {"new_values", TestNewValues, 0},
     {"refused", TestRefused, 0},
     {"null_arrays", TestNullArrays, 0},
     {"product_errors", TestProductErrors, 0},

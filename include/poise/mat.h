@@ -67,6 +67,9 @@ POISE_API PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *row
 POISE_API PoiseErr PoiseMatAssemble(PoiseMat A);
 /* Set all values to 0; the pattern stays. What was added or set and not yet assembled is dropped. */
 POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
+/* All values of this rank's rows anew, on the pattern that A has: row by row, columns ascending, as in the user's CSR arrays if
+   their rows are sorted. Copied; or val is the array that A borrowed, which has been written to: A does not see that before. */
+POISE_API PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val);
 
 /*
   Triplets: the pattern once, then values as often as wanted. n entries at global rows and cols, of any rank and in any order,

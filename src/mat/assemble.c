@@ -214,6 +214,24 @@ static PoiseErr ZeroEntries(PoiseMat A)
   return POISE_OK;
 }
 
+static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
+{
+  double *own;
+  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckUsable(A));
+  if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
+  TRY(poiseBufferWrite(&A->csr.val, HOST, &own)); /* which leaves the user's arrays as they are */
+  if (A->csr.nz && own != val) memcpy(own, val, (size_t)A->csr.nz * sizeof(double));
+  return POISE_OK;
+}
+
+PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
+{
+  TRY(PoiseAgree(A->ctx, SetValuesCSR(A, val)));
+  A->state++;
+  return POISE_OK;
+}
+
 PoiseErr PoiseMatZeroEntries(PoiseMat A)
 {
   return PoiseAgree(A->ctx, ZeroEntries(A));

@@ -167,8 +167,8 @@ struct Device { /* one stream of work, of one rank */
 /* Few items of uneven work. */
 #define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
 #else
-#define HOST_PARALLEL_FOR(dev, nblock)
-#define HOST_PARALLEL_ITEMS(threads, worth)
+#define HOST_PARALLEL_FOR(dev, nblock)      (void)(dev), (void)(nblock);
+#define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
 PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What README.md and docs/*.md name exists: options (in docs/options.md, or in the table of an example or benchmark), functions,
+# and files that links point to.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+pages=(README.md docs/*.md)
+own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/*.c bench/*.c)
+library=$(sed -n 's/^| `-\([a-z_0-9]*\)`.*/\1/p' docs/options.md)
+bad=0
+
+complain()
+{
+  echo "$1"
+  bad=1
+}
+
+# known <option>: of the library, with or without a prefix, or of a program
+known()
+{
+  local key=$1
+  while :; do
+    grep -qxF -- "$key" <<< "$library
+$own" && return 0
+    [[ $key == *_*_* ]] || return 1
+    key=${key#*_} # heat_ksp_type is ksp_type with the prefix heat_
+  done
+}
+
+# headings <page>: as links call them
+headings()
+{
+  sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+# Words with an underscore are options wherever they stand; of others, those at the beginning of `code`, or behind one.
+for page in "${pages[@]}"; do
+  while read -r key; do
+    known "$key" || complain "$page: there is no option -$key"
+  done < <({ grep -oE -- "(^|[^A-Za-z0-9_-])-[a-z][a-z0-9]*(_[a-z0-9]+)+" "$page" || true
+             grep -oE -- '`-[a-z][^`]*`' "$page" | grep -oE -- '(^`| )-[a-z][a-z_0-9]*' || true
+           } | sed 's/^.*-//' | sort -u)
+
+  while read -r name; do
+    [ "$name" = PoiseVerb ] || grep -qw -- "$name" include/poise/*.h || complain "$page: the headers have no $name"
+  done < <(grep -oE '\bPoise[A-Z][A-Za-z0-9]+\b' "$page" | sort -u)
+
+  while IFS='#' read -r link heading; do
+    file=$(dirname "$page")/$link
+    [ -e "$file" ] || complain "$page: there is no $link"
+    [ -z "$heading" ] || headings "$file" | grep -qxF -- "$heading" || complain "$page: $link has no heading #$heading"
+  done < <(sed '/^```/,/^```/d' "$page" | grep -oE '\]\([^)#:]+(#[^)]*)?\)' | sed 's/^](//; s/)$//' | sort -u)
+done
+exit $bad

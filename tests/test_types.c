@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What every type of Mat, PC and KSP owes, asked of all that types.def list: a new type is tested the day it is listed. What it
+  computes is judged by suites of its own.
+*/
+#include "harness.h"
+#include "ksp/ksp.h"
+
+enum { N = 90, B = 3 };
+
+/* tridiag(-1, 4, -1) / 4, in which one row is longer; blocks of B on each rank. Symmetric and dominant: every method and
+   preconditioner works, also Richardson's without one. */
+static PoiseErr Matrix(PoiseContext ctx, int blocks, PoiseMat *A)
+{
+  PoiseInt begin, m, n = (PoiseInt)blocks * B, far = n / 2;
+  PoiseSplit(ctx, blocks, &begin, &m);
+  begin *= B, m *= B;
+  POISE_TRY(PoiseMatCreate(ctx, m, m, n, n, A));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = begin; !e && i < begin + m; i++) { /* Assemble speaks of a failure, to all ranks */
+    PoiseInt cols[] = {i - 1, i, i + 1 < n ? i + 1 : -1, i == 0 && far > 1 ? far : i == far && far > 1 ? 0 : -1};
+    e = PoiseMatAddBlock(*A, 1, &i, 4, cols, (double[]){-0.25, 1, -0.25, -0.125});
+  }
+  POISE_TRY(PoiseMatAssemble(*A));
+  return PoiseMatSetBlockSize(*A, B);
+}
+
+static double Difference(PoiseVec x, double a, PoiseVec y) /* |x - a y| in the largest entry */
+{
+  PoiseVec t;
+  double norm = NAN;
+  if (!CHECK_OK(PoiseVecDuplicate(x, &t))) return NAN;
+  CHECK_OK(PoiseVecWAXPY(t, -a, y, x));
+  CHECK_OK(PoiseVecNorm(t, POISE_NORM_INF, &norm));
+  PoiseVecDestroy(&t);
+  return norm;
+}
+
+static double Largest(PoiseVec x)
+{
+  double norm = NAN;
+  CHECK_OK(PoiseVecNorm(x, POISE_NORM_INF, &norm));
+  return norm;
+}
+
+/* Rank 0 writes, and names the type. */
+#define CHECK_VIEW(ctx, call, name)                                  \
+  do {                                                               \
+    char text_[4096] = "";                                           \
+    FILE *file_ = tmpfile();                                         \
+    if (!CHECK(file_ != NULL)) break;                                \
+    PoiseSetOutput(ctx, file_);                                      \
+    CHECK_OK(call);                                                  \
+    PoiseSetOutput(ctx, NULL);                                       \
+    rewind(file_);                                                   \
+    text_[fread(text_, 1, sizeof text_ - 1, file_)] = 0;             \
+    fclose(file_);                                                   \
+    CHECK(PoiseRank(ctx) ? !text_[0] : strstr(text_, name) != NULL); \
+  } while (0)
+
+/* ---- Mat ---------------------------------------------------------------------------------------------------------- */
+
+#define MAT_TYPE(name) #name,
+static const char *const mats[] = {
+#include "mat/types.def"
+};
+#undef MAT_TYPE
+enum { MATS = sizeof mats / sizeof *mats };
+
+static PoiseErr UseMat(PoiseContext ctx, void *arg)
+{
+  PoiseMat A = NULL;
+  PoiseVec x = NULL, y = NULL;
+  PoiseErr e = Matrix(ctx, N / B, &A);
+  if (!e) e = PoiseMatSetType(A, arg);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &y);
+  if (!e) e = PoiseMatMult(A, x, y);
+  if (!e && A->type->mult_transpose) e = PoiseMatMultTranspose(A, x, y);
+  if (!e && A->type->diagonal) e = PoiseMatGetDiagonal(A, y);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+/* (A x)_i and (A x)_i / 2 + y_i / 4 from entries and x on every rank. */
+static void CheckProduct(PoiseMat A, double scale)
+{
+  PoiseVec x, y;
+  double full[N] = {0};
+  const double *p;
+  PoiseInt begin, end;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecSetRandom(x, 3))) return;
+  PoiseVecRange(x, &begin, &end);
+  if (CHECK_OK(PoiseVecGetRead(x, &p))) {
+    for (PoiseInt i = begin; i < end; i++) full[i] = p[i - begin];
+    PoiseVecRestore(x, &p);
+  }
+  CHECK_OK(PoiseSum(PoiseMatContext(A), N, full));
+  for (int form = 0; form < 4; form++) { /* A x over NaN; a A x + b y; A^T x, A being symmetric; with a dot */
+    double dot = NAN, dots;
+    if (form == 2 && !A->type->mult_transpose) {
+      CHECK_ERR(PoiseMatMultTranspose(A, x, y), POISE_ERR_UNSUPPORTED, PoiseMatType(A));
+      continue;
+    }
+    CHECK_OK(PoiseVecSet(y, form == 1 ? 1 : NAN));
+    CHECK_OK(form == 0   ? PoiseMatMult(A, x, y)
+             : form == 1 ? PoiseMatMultAdd(A, 0.5, x, 0.25, y)
+             : form == 2 ? PoiseMatMultTranspose(A, x, y)
+                         : PoiseMatMultDot(A, x, y, x, &dot));
+    if (form == 3 && CHECK_OK(PoiseVecDot(x, y, &dots))) CHECK_NEAR(dot, dots, 1e-14 * N);
+    if (!CHECK_OK(PoiseVecGetRead(y, &p))) continue;
+    for (int i = (int)begin; i < end; i++) {
+      double s = full[i] - 0.25 * ((i > 0 ? full[i - 1] : 0) + (i + 1 < N ? full[i + 1] : 0));
+      s -= 0.125 * (i == 0 ? full[N / 2] : i == N / 2 ? full[0] : 0);
+      CHECK_NEAR(p[i - begin], form == 1 ? 0.5 * scale * s + 0.25 : scale * s, 1e-14);
+    }
+    PoiseVecRestore(y, &p);
+  }
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+static void TestMats(PoiseContext ctx)
+{
+  for (int k = 0; k < MATS; k++) {
+    PoiseMat A;
+    if (!strcmp(mats[k], "shell")) continue; /* has no entries, but functions */
+    if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(PoiseMatSetType(A, mats[k]))) return;
+    CheckProduct(A, 1);
+    CHECK_OK(PoiseMatScale(A, 2)); /* new values are seen */
+    CheckProduct(A, 2);
+    CHECK_VIEW(ctx, PoiseMatView(A), mats[k]);
+    PoiseMatDestroy(&A);
+    if (CHECK_OK(Matrix(ctx, 0, &A))) {
+      PoiseVec x, y;
+      CHECK_OK(PoiseMatSetType(A, mats[k]));
+      if (CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) CHECK_OK(PoiseMatMult(A, x, y));
+      PoiseVecDestroy(&x);
+      PoiseVecDestroy(&y);
+    }
+    PoiseMatDestroy(&A);
+    TestAllocationFailures(ctx, UseMat, (void *)mats[k]);
+  }
+}
+
+/* ---- PC ------------------------------------------------------------------------------------------------------------- */
+
+#define PC_TYPE(name) #name,
+static const char *const pcs[] = {
+#include "pc/types.def"
+};
+#undef PC_TYPE
+enum { PCS = sizeof pcs / sizeof *pcs };
+
+static bool Listed(const char *name) /* shell: cannot be without a user's function */
+{
+  return strcmp(name, "shell") != 0;
+}
+
+static PoiseErr UsePC(PoiseContext ctx, void *arg)
+{
+  PoiseMat A = NULL;
+  PoisePC pc = NULL;
+  PoiseVec r = NULL, z = NULL;
+  PoiseErr e = Matrix(ctx, N / B, &A);
+  if (!e) e = PoisePCCreate(ctx, &pc);
+  if (!e) e = PoisePCSetType(pc, arg);
+  if (!e) e = PoisePCSetOperator(pc, A);
+  if (!e) e = PoisePCSetUp(pc);
+  if (!e) e = PoiseMatCreateVecs(A, &z, &r);
+  if (!e) e = PoiseAgree(ctx, PoiseVecSet(r, 1));
+  if (!e) e = PoisePCApply(pc, r, z);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static void CheckPC(PoisePC pc, PoiseMat A, const char *name)
+{
+  PoiseVec r, z, kept, again;
+  PoiseContext ctx = PoiseMatContext(A);
+  if (!CHECK_OK(PoisePCSetType(pc, name)) || !CHECK_OK(PoisePCSetOperator(pc, A)) || !CHECK_OK(PoisePCSetUp(pc))) return;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &z, &r)) || !CHECK_OK(PoiseVecDuplicate(z, &again)) ||
+      !CHECK_OK(PoiseVecDuplicate(r, &kept)))
+    return;
+  CHECK_OK(PoiseVecSetRandom(r, 11));
+  CHECK_OK(PoiseVecCopy(r, kept));
+  CHECK_OK(PoiseVecSet(z, NAN));
+  CHECK_OK(PoisePCApply(pc, r, z)); /* whatever z held */
+  CHECK_OK(PoiseVecSet(again, NAN));
+  int64_t calls = ctx->memory.calls;
+  CHECK_OK(PoisePCApply(pc, r, again));
+  CHECK_INT(ctx->memory.calls, calls); /* allocates nothing */
+  CHECK(Difference(z, 1, again) == 0); /* repeats */
+  CHECK(Difference(r, 1, kept) == 0);  /* r is only read */
+  CHECK(Largest(z) > 0.1 && Largest(z) < 10);
+  CHECK_OK(PoiseVecScale(r, 4));
+  CHECK_OK(PoisePCApply(pc, r, again));
+  CHECK(Difference(again, 4, z) == 0); /* a power of 2 changes no rounding */
+  CHECK_OK(PoiseVecSet(r, 0));
+  CHECK_OK(PoisePCApply(pc, r, again));
+  CHECK(Largest(again) == 0);
+
+  CHECK_OK(PoiseMatScale(A, 4)); /* new values of P */
+  CHECK_OK(PoisePCSetUp(pc));
+  CHECK_OK(PoisePCApply(pc, kept, again));
+  CHECK_NEAR(Difference(again, strcmp(name, "none") ? 0.25 : 1, z), 0, 1e-12);
+  CHECK_OK(PoiseMatScale(A, 0.25));
+  CHECK_VIEW(ctx, PoisePCView(pc), name);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoiseVecDestroy(&kept);
+  PoiseVecDestroy(&again);
+}
+
+static void TestPCs(PoiseContext ctx)
+{
+  PoiseMat A, empty;
+  PoisePC pc;
+  if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(Matrix(ctx, 0, &empty)) || !CHECK_OK(PoisePCCreate(ctx, &pc))) return;
+  for (int k = 0; k < PCS; k++) {
+    if (!Listed(pcs[k])) continue;
+    CheckPC(pc, A, pcs[k]);
+    PoiseVec r, z;
+    CHECK_OK(PoisePCSetOperator(pc, empty));
+    CHECK_OK(PoisePCSetUp(pc));
+    if (CHECK_OK(PoiseMatCreateVecs(empty, &z, &r))) CHECK_OK(PoisePCApply(pc, r, z));
+    PoiseVecDestroy(&r);
+    PoiseVecDestroy(&z);
+  }
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&empty);
+  for (int k = 0; k < PCS; k++)
+    if (Listed(pcs[k])) TestAllocationFailures(ctx, UsePC, (void *)pcs[k]);
+}
+
+/* ---- KSP ------------------------------------------------------------------------------------------------------------ */
+
+#define KSP_TYPE(name) #name,
+static const char *const ksps[] = {
+#include "ksp/types.def"
+};
+#undef KSP_TYPE
+enum { KSPS = sizeof ksps / sizeof *ksps };
+
+typedef struct Solver {
+  PoiseMat A;
+  PoiseVec x, b;
+  PoiseKSP ksp;
+} Solver;
+
+static PoiseErr Open(PoiseContext ctx, const char *type, int blocks, Solver *s)
+{
+  *s = (Solver){0};
+  POISE_TRY(Matrix(ctx, blocks, &s->A));
+  POISE_TRY(PoiseMatCreateVecs(s->A, &s->x, &s->b));
+  POISE_TRY(PoiseAgree(ctx, PoiseVecSetRandom(s->b, 2)));
+  POISE_TRY(PoiseKSPCreate(ctx, &s->ksp));
+  POISE_TRY(PoiseKSPSetOperators(s->ksp, s->A, NULL));
+  POISE_TRY(PoiseKSPSetType(s->ksp, type));
+  POISE_TRY(PoiseKSPKeepHistory(s->ksp, 1));
+  return PoiseKSPSetTolerances(s->ksp, 1e-8, -1, -1, 200);
+}
+
+static void Close(Solver *s)
+{
+  PoiseKSPDestroy(&s->ksp);
+  PoiseVecDestroy(&s->b);
+  PoiseVecDestroy(&s->x);
+  PoiseMatDestroy(&s->A);
+}
+
+static PoiseErr UseKSP(PoiseContext ctx, void *arg)
+{
+  Solver s;
+  PoiseErr e = Open(ctx, arg, N / B, &s);
+  if (!e) e = PoiseKSPSolve(s.ksp, s.b, s.x);
+  Close(&s);
+  return e;
+}
+
+static PoiseKSPReason SolveNow(Solver *s)
+{
+  CHECK_OK(PoiseVecSet(s->x, NAN)); /* a zero guess: x is not read */
+  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+  return PoiseKSPConvergedReason(s->ksp);
+}
+
+static void CheckKSP(PoiseContext ctx, Solver *s)
+{
+  PoiseVec x, b;
+  const double *norm;
+  double residual, size;
+  PoiseInt count;
+  bool direct = !strcmp(PoiseKSPType(s->ksp), "preonly"); /* converges to M^-1 b and has no norm */
+  if (!CHECK_OK(PoiseVecDuplicate(s->x, &x)) || !CHECK_OK(PoiseVecDuplicate(s->b, &b))) return;
+  CHECK_OK(PoiseVecCopy(s->b, b));
+
+  CHECK_INT(SolveNow(s), direct ? POISE_CONVERGED_ITS : POISE_CONVERGED_RTOL);
+  PoiseInt its = PoiseKSPIterations(s->ksp);
+  CHECK_OK(PoiseVecCopy(s->x, x));
+  CHECK(Difference(s->b, 1, b) == 0);
+  if (!direct && CHECK_OK(PoiseKSPTrueResidual(s->ksp, s->b, s->x, &residual)) &&
+      CHECK_OK(PoiseVecNorm(s->b, POISE_NORM_2, &size))) {
+    CHECK(residual < 1e-7 * size);
+    if (CHECK_OK(PoiseKSPHistory(s->ksp, &count, &norm)) && CHECK_INT(count, its + 1)) {
+      CHECK(norm[its] == PoiseKSPResidualNorm(s->ksp));
+      CHECK(norm[its] <= 1e-8 * norm[0] && norm[its - 1] > 1e-8 * norm[0]);
+    }
+  }
+
+  int64_t calls = ctx->memory.calls;
+  SolveNow(s); /* the same again, without an allocation */
+  CHECK_INT(ctx->memory.calls, calls);
+  CHECK_INT(PoiseKSPIterations(s->ksp), its);
+  CHECK(Difference(s->x, 1, x) == 0);
+  s->ksp->options.replay = 0; /* and without a captured loop */
+  SolveNow(s);
+  s->ksp->options.replay = 8;
+  CHECK_INT(PoiseKSPIterations(s->ksp), its);
+  CHECK(Difference(s->x, 1, x) == 0);
+
+  CHECK_OK(PoiseVecSet(s->b, 0));
+  CHECK(SolveNow(s) > 0);
+  CHECK(Largest(s->x) == 0);
+  CHECK_OK(PoiseVecSet(s->b, NAN));
+  if (!direct) CHECK_INT(SolveNow(s), POISE_DIVERGED_NANORINF);
+  CHECK_OK(PoiseVecCopy(b, s->b));
+  CHECK_INT(SolveNow(s), direct ? POISE_CONVERGED_ITS : POISE_CONVERGED_RTOL); /* as if nothing had been */
+  CHECK(Difference(s->x, 1, x) == 0);
+
+  CHECK_OK(PoiseKSPSetNormType(s->ksp, POISE_KSP_NORM_NONE));
+  CHECK_OK(PoiseKSPSetTolerances(s->ksp, -1, -1, -1, 3));
+  CHECK_INT(SolveNow(s), POISE_CONVERGED_ITS);
+  CHECK_INT(PoiseKSPIterations(s->ksp), direct ? 1 : 3);
+  CHECK_OK(PoiseKSPSetNormType(s->ksp, POISE_KSP_NORM_DEFAULT));
+  CHECK_OK(PoiseKSPSetTolerances(s->ksp, -1, -1, -1, 200));
+  CHECK_VIEW(ctx, PoiseKSPView(s->ksp), PoiseKSPType(s->ksp));
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+}
+
+/* A method may refuse a preconditioner, but none. */
+static bool Takes(Solver *s, const char *pc_type)
+{
+  PoisePC pc;
+  CHECK_OK(PoiseKSPGetPC(s->ksp, &pc));
+  CHECK_OK(PoisePCSetType(pc, pc_type));
+  PoiseErr e = PoiseKSPSetUp(s->ksp);
+  return e == POISE_OK || !CHECK(e == POISE_ERR_UNSUPPORTED && strcmp(pc_type, "none"));
+}
+
+static void TestKSPs(PoiseContext ctx)
+{
+  static const char *const with[] = {"none", "jacobi", "icc"};
+  for (int k = 0; k < KSPS; k++) {
+    Solver s;
+    if (CHECK_OK(Open(ctx, ksps[k], N / B, &s)))
+      for (int j = 0; j < 3; j++)
+        if (Takes(&s, with[j])) CheckKSP(ctx, &s);
+    Close(&s);
+    if (CHECK_OK(Open(ctx, ksps[k], 0, &s))) CHECK(SolveNow(&s) > 0);
+    Close(&s);
+    TestAllocationFailures(ctx, UseKSP, (void *)ksps[k]);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {{"mat", TestMats, 0}, {"pc", TestPCs, 0}, {"ksp", TestKSPs, 0}, {NULL, NULL, 0}};
+  return TestMain(argc, argv, "types", tests);
+}
