@@ -296,7 +296,6 @@ static bool Wanted(const Test *t, const Selection *s, const char *device, int ra
 {
   if (s->test && strcmp(s->test, t->name)) return false;
   if ((t->flags & TEST_SERIAL) && ranks > 1) return false;
-  if ((t->flags & TEST_HOST_KERNELS) && !strcmp(device, "cuda")) return false;
   return !(t->flags & TEST_HOST_ONLY) || !strcmp(device, "host");
 }
 

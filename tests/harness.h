@@ -19,9 +19,8 @@
 typedef void (*TestFn)(PoiseContext ctx);
 
 enum {
-  TEST_SERIAL = 1,      /* only on one rank */
-  TEST_HOST_ONLY = 2,   /* only on device host */
-  TEST_HOST_KERNELS = 4 /* only on devices that run the host's kernels: cuda lacks some that the test needs */
+  TEST_SERIAL = 1,   /* only on one rank */
+  TEST_HOST_ONLY = 2 /* only on device host */
 };
 
 typedef struct {

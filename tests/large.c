@@ -30,7 +30,7 @@ typedef struct Large {
 
 static const PoiseOption options[] = {
     {"nonzeros", POISE_OPTION_INT, offsetof(Large, nonzeros), "2300000000", 1, 1e12, NULL, "of the matrix, at least"},
-    {"ilu", POISE_OPTION_BOOL, offsetof(Large, ilu), "yes", 0, 0, NULL, "incomplete factors too (not on device cuda)"},
+    {"ilu", POISE_OPTION_BOOL, offsetof(Large, ilu), "yes", 0, 0, NULL, "incomplete factors too"},
     {0}};
 
 /* ---- memory ----------------------------------------------------------------------------------------------------------- */

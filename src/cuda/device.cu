@@ -121,12 +121,6 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
   return poiseCudaCheck(cudaMemcpyAsync(dst, src, bytes, kinds[kind], poiseCudaStream(dev)), "copying");
 }
 
-/* What this device lacks: poiseLaunch names it. */
-#define poiseCuda_invert_supervariables NULL
-#define poiseCuda_apply_supervariables  NULL
-#define poiseCuda_lu_factor             NULL
-#define poiseCuda_lu_solve              NULL
-
 static const KernelFn kernels[KERNEL_COUNT] = {
 #define KERNEL(name, Args) poiseCuda_##name,
 #include "../sys/kernels.def"

@@ -66,3 +66,67 @@ extern "C" PoiseErr poiseCuda_block_apply(Device *dev, const void *args)
   const BlockApplyArgs *a = (const BlockApplyArgs *)args;
   return a->n ? Follow(dev, BlockApply, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
+
+/* ---- supervariables: blocks of different sizes ----------------------------------------------------------------------------- */
+
+/* One thread per block. */
+static __global__ void InvertSupervariables(const __grid_constant__ InvertSupervariablesArgs a)
+{
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (k >= a.nblock) return;
+  double *d = a.d + a.at[k];
+  int64_t first = a.start[k], b = a.start[k + 1] - first;
+  for (int64_t e = 0; e < b * b; e++) d[e] = 0;
+  for (int64_t i = first; i < first + b; i++) {
+    int64_t e = a.A.ptr32 ? a.A.ptr32[i] : a.A.ptr64[i], end = a.A.ptr32 ? a.A.ptr32[i + 1] : a.A.ptr64[i + 1];
+    for (; e < end; e++) {
+      int64_t j = a.A.col[e] - first;
+      if (j >= 0 && j < b) d[j * b + i - first] = a.A.val[e];
+    }
+  }
+  if (!poiseInvertBlock(d, (int)b))
+    atomicMin((unsigned long long *)a.bad, (unsigned long long)__double_as_longlong((double)k));
+}
+
+/* A thread per row, which looks for its block: 8 b bytes per row, x and y once. */
+static __global__ void __launch_bounds__(THREADS) ApplySupervariables(const __grid_constant__ ApplySupervariablesArgs a)
+{
+  if (a.skip && *a.skip != 0) return;
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
+  double y[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    int64_t i = first + r * THREADS, low = 0, high = a.nblock;
+    y[r] = 0;
+    if (i >= a.n) continue;
+    while (high - low > 1) { /* start[low] <= i < start[high] */
+      int64_t mid = low + (high - low) / 2;
+      if (a.start[mid] <= i)
+        low = mid;
+      else
+        high = mid;
+    }
+    int64_t begin = a.start[low], b = a.start[low + 1] - begin;
+    const double *d = a.d + a.at[low] + (i - begin);
+    for (int64_t j = 0; j < b; j++) y[r] += d[j * b] * a.x[begin + j];
+    a.y[i] = y[r];
+  }
+  FuseDots(a.fuse, y, first, a.n, blockIdx.x);
+}
+
+extern "C" PoiseErr poiseCuda_invert_supervariables(Device *dev, const void *args)
+{
+  const InvertSupervariablesArgs *a = (const InvertSupervariablesArgs *)args;
+  cudaStream_t stream = poiseCudaStream(dev);
+  StartBad<<<1, 1, 0, stream>>>(a->bad, none);
+  if (a->nblock) InvertSupervariables<<<(unsigned)((a->nblock + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*a);
+  EndBad<<<1, 1, 0, stream>>>(a->bad, none);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_apply_supervariables(Device *dev, const void *args)
+{
+  const ApplySupervariablesArgs *a = (const ApplySupervariablesArgs *)args;
+  if (a->n) ApplySupervariables<<<(unsigned)POISE_NBLOCKS(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}

@@ -2,9 +2,10 @@
 /*
   Ranks that are threads of one process. A rank publishes where its data are and the others copy from there.
 
-  Everything waits for counters that only grow: a waiter spins briefly (if there is a core for every rank), then sleeps. A
+  Everything waits for counters that only grow: a waiter spins briefly (if there is a core for every rank), lets others run, then sleeps. A
   rank that leaves with an error ends all waits that it would never satisfy.
 */
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -13,7 +14,8 @@
 enum {
   INLINE_BYTES = POISE_COMM_WIDTH * sizeof(double),
   SPINS = 2000,
-  LANES = 8 /* exchanges that may be under way at once */
+  YIELDS = 50, /* others of this machine's threads may run that often before a waiter sleeps, which is dear to wake from */
+  LANES = 8    /* exchanges that may be under way at once */
 };
 
 typedef atomic_int_fast64_t Counter;
@@ -73,6 +75,10 @@ static void Await(Team *team, Counter *counter, int64_t target, bool even_aborte
 {
   for (int i = 0; i < team->spins; i++)
     if (Over(team, counter, target, even_aborted)) return;
+  for (int i = 0; i < YIELDS; i++) {
+    if (Over(team, counter, target, even_aborted)) return;
+    sched_yield();
+  }
   pthread_mutex_lock(&team->lock);
   atomic_fetch_add(&team->sleepers, 1); /* before the test below: whoever moves the counter after it sees a sleeper */
   while (!Over(team, counter, target, even_aborted)) pthread_cond_wait(&team->wake, &team->lock);
