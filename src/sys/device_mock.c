@@ -12,11 +12,14 @@
 
 extern const KernelFn poiseHostKernels[];
 
-enum { QUARANTINE = 64 }; /* freed blocks that are remembered */
+enum {
+  QUARANTINE = 64, /* freed blocks that are remembered */
+  SMALL = 4096     /* more than any int among the arguments */
+};
 enum { OP_COPY = -1, OP_POISON = -2 };
 
 typedef struct Block {
-  char *p;
+  char *p, *base; /* base: for free() */
   size_t bytes;
   const char *what;
 } Block;
@@ -73,10 +76,8 @@ static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
   return POISE_OK;
 }
 
-enum { SMALL = 4096 }; /* more than any int among the arguments */
-
 /* Any word of the arguments that points into a freed block is taken for a pointer: data there would have to look like one. An
-   int does, with padding behind it that holds half of an old pointer. */
+   int does, with padding behind it that holds half of an old pointer; so no block begins at such an address. */
 static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
 {
   const char *name = op->kernel >= 0 ? poiseKernelName(op->kernel) : op->kernel == OP_COPY ? "copy" : "poison";
@@ -234,6 +235,12 @@ static PoiseErr Replay(Device *dev, Graph *graph)
 
 /* ---- memory --------------------------------------------------------------------------------------------------------- */
 
+/* May its low half be taken for an int? */
+static bool IsSmall(const char *p)
+{
+  return p && (uint32_t)(uintptr_t)p < SMALL;
+}
+
 static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
 {
   Mock *mock = dev->data;
@@ -248,13 +255,18 @@ static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
   }
   TRY(poiseAllocCount(dev->ctx, bytes, what));
   size_t rounded = (bytes + 63) & ~(size_t)63;
-  void *q = aligned_alloc(64, rounded);
-  if (!q) {
+  char *base = aligned_alloc(64, rounded);
+  if (IsSmall(base)) {
+    free(base);
+    base = aligned_alloc(64, rounded + SMALL);
+  }
+  if (!base) {
     poiseFreeCount(dev->ctx);
     FAIL(POISE_ERR_MEMORY, "%zu bytes of mock device memory for %s", bytes, what);
   }
+  char *q = IsSmall(base) ? base + SMALL : base;
   Poison(q, rounded);
-  mock->block[mock->nblock++] = (Block){q, bytes, what};
+  mock->block[mock->nblock++] = (Block){q, base, bytes, what};
   *p = q;
   return POISE_OK;
 }
@@ -274,7 +286,7 @@ static void Free(Device *dev, void *p)
     return;
   }
   Block *old = &mock->freed[mock->next_freed];
-  free(old->p);
+  free(old->base);
   *old = mock->block[k];
   Poison(old->p, old->bytes);
   mock->next_freed = (mock->next_freed + 1) % QUARANTINE;
@@ -292,7 +304,7 @@ static void Destroy(Device *dev)
   Mock *mock = dev->data;
   if (!mock) return;
   if (mock->capturing) GraphFree(dev, &mock->capturing);
-  for (int k = 0; k < QUARANTINE; k++) free(mock->freed[k].p);
+  for (int k = 0; k < QUARANTINE; k++) free(mock->freed[k].base);
   poiseFree(dev->ctx, &mock->queue.data);
   poiseFree(dev->ctx, &mock->block);
   poiseFree(dev->ctx, &dev->data);
