@@ -6,6 +6,7 @@
 */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, madvise, mremap */
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "sys.h"
 
@@ -16,33 +17,38 @@ typedef struct Header { /* in the ALIGNMENT bytes before every block */
   size_t bytes, mapped; /* asked for; mapped from base on, 0: base is for free() */
 } Header;
 
+static void AskForLargePages(void *base, size_t mapped)
+{
 #ifdef MADV_HUGEPAGE
-static void AskForLargePages(void *block, size_t bytes)
-{
-  (void)madvise(block, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* of the last page only what is used */
-}
+  (void)madvise(base, mapped, MADV_HUGEPAGE);
 #else
-static void AskForLargePages(void *block, size_t bytes)
-{
-  (void)block, (void)bytes;
-}
+  (void)base, (void)mapped;
 #endif
+}
+
+static size_t SmallPages(size_t bytes)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (bytes + page - 1) / page * page;
+}
 
 static Header *HeaderOf(void *block)
 {
   return (Header *)((char *)block - ALIGNMENT);
 }
 
-/* A block that lies at the start of a large page; NULL: there is no memory. */
+/* A block that lies at the start of a large page, behind a small one with its header, in one mapping that can be moved as a
+   whole; NULL: there is no memory. */
 static void *Map(size_t bytes)
 {
-  size_t mapped = bytes + ALIGNMENT + LARGE_PAGE;
-  char *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) return NULL;
-  char *block = base + ALIGNMENT;
-  block += (LARGE_PAGE - (uintptr_t)block % LARGE_PAGE) % LARGE_PAGE;
+  size_t before = SmallPages(1), mapped = before + SmallPages(bytes), all = LARGE_PAGE + SmallPages(bytes);
+  char *start = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return NULL;
+  char *block = start + LARGE_PAGE - (uintptr_t)start % LARGE_PAGE, *base = block - before;
+  if (base > start) (void)munmap(start, (size_t)(base - start));
+  if (base + mapped < start + all) (void)munmap(base + mapped, (size_t)(start + all - base) - mapped);
+  AskForLargePages(base, mapped);
   *HeaderOf(block) = (Header){base, bytes, mapped};
-  AskForLargePages(block, bytes);
   return block;
 }
 
@@ -51,7 +57,7 @@ static void *Remap(void *old, size_t bytes)
 {
 #ifdef MREMAP_MAYMOVE
   Header h = *HeaderOf(old);
-  size_t before = (size_t)((char *)old - (char *)h.base), mapped = before + bytes;
+  size_t before = (size_t)((char *)old - (char *)h.base), mapped = before + SmallPages(bytes);
   char *base = mremap(h.base, h.mapped, mapped, MREMAP_MAYMOVE);
   if (base == MAP_FAILED) return NULL;
   *HeaderOf(base + before) = (Header){base, bytes, mapped};
