@@ -120,4 +120,26 @@ static inline int SampleSame(const SampleRun *a, const SampleRun *b)
   return a->n > 0 && a->n == b->n && !memcmp(a->result, b->result, sizeof a->result);
 }
 
+/* body gives the same bits on the host with 1, 2 and 3 threads and on the mock, on 1 and 2 ranks. */
+static inline void SampleSameBits(PoiseErr (*body)(PoiseContext, void *))
+{
+  for (int ranks = 1; ranks <= 2; ranks++) {
+    SampleRun one, other;
+    SampleRunOn("host", ranks, 1, body, &one);
+    for (int threads = 2; threads <= 3; threads++) {
+      SampleRunOn("host", ranks, threads, body, &other);
+      CHECK(SampleSame(&one, &other));
+    }
+    SampleRunOn("mock", ranks, 2, body, &other);
+    CHECK(SampleSame(&one, &other));
+  }
+}
+
+/* A shell's product: y = 2 x. */
+static inline PoiseErr SampleTwice(void *arg, PoiseVec x, PoiseVec y)
+{
+  (void)arg;
+  return PoiseVecAXPBY(y, 2, 0, x);
+}
+
 #endif

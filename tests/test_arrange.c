@@ -674,17 +674,11 @@ static void TestRowNames(PoiseContext ctx)
 
 /* ---- bad input ----------------------------------------------------------------------------------------------------------- */
 
-static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
-{
-  (void)arg;
-  return PoiseVecAXPBY(y, 2, 0, x);
-}
-
 static void TestErrors(PoiseContext ctx)
 {
   PoiseMat A, B, P;
   PoiseKSP ksp;
-  PoiseShell shell = {.mult = Twice};
+  PoiseShell shell = {.mult = SampleTwice};
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 6, 8, &A))) return;
   CHECK_ERR(PoiseMatSetPartition(A, (PoisePartition)4), POISE_ERR_ARG, "no partition 4");
   CHECK_ERR(PoiseMatSetOrder(A, (PoiseOrder)2), POISE_ERR_ARG, "no order 2");

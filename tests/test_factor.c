@@ -385,13 +385,6 @@ static void TestBadMatrix(PoiseContext ctx)
   }
 }
 
-static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
-{
-  (void)arg;
-  POISE_TRY(PoiseVecCopy(x, y));
-  return PoiseVecScale(y, 2);
-}
-
 static PoiseErr ItsDiagonal(void *arg, PoiseVec d)
 {
   (void)arg;
@@ -401,7 +394,7 @@ static PoiseErr ItsDiagonal(void *arg, PoiseVec d)
 static void TestShell(PoiseContext ctx)
 {
   static const char *const types[] = {"ilu", "icc", "sor"};
-  PoiseShell shell = {.mult = Twice, .diagonal = ItsDiagonal};
+  PoiseShell shell = {.mult = SampleTwice, .diagonal = ItsDiagonal};
   PoiseMat A;
   if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 20, 20, &shell, NULL, &A))) return;
   for (int k = 0; k < 3; k++) {
@@ -638,16 +631,7 @@ static PoiseErr ApplyAll(PoiseContext ctx, void *arg)
 static void TestSameBits(PoiseContext ctx)
 {
   (void)ctx;
-  for (int ranks = 1; ranks <= 2; ranks++) {
-    SampleRun one, other;
-    SampleRunOn("host", ranks, 1, ApplyAll, &one);
-    for (int threads = 2; threads <= 3; threads++) {
-      SampleRunOn("host", ranks, threads, ApplyAll, &other);
-      CHECK(SampleSame(&one, &other));
-    }
-    SampleRunOn("mock", ranks, 2, ApplyAll, &other);
-    CHECK(SampleSame(&one, &other));
-  }
+  SampleSameBits(ApplyAll);
 }
 
 static uint64_t Applied(PoiseMat A, const char *type)

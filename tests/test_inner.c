@@ -587,16 +587,7 @@ static PoiseErr ApplyAll(PoiseContext ctx, void *arg)
 static void TestSameBits(PoiseContext ctx)
 {
   (void)ctx;
-  for (int ranks = 1; ranks <= 2; ranks++) {
-    SampleRun one, other;
-    SampleRunOn("host", ranks, 1, ApplyAll, &one);
-    for (int threads = 2; threads <= 3; threads++) {
-      SampleRunOn("host", ranks, threads, ApplyAll, &other);
-      CHECK(SampleSame(&one, &other));
-    }
-    SampleRunOn("mock", ranks, 2, ApplyAll, &other);
-    CHECK(SampleSame(&one, &other));
-  }
+  SampleSameBits(ApplyAll);
 }
 
 /* z = M^-1 r with dots of z; then skipped, what does not call back leaves z and the dots. */

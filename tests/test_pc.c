@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Preconditioners: M z = r is checked against the entries that the matrix was made of. */
-#include "harness.h"
+#include "sample.h"
 #include "pc/pc.h"
 
 enum { NODES = 11, MAX_BLOCK = 32 };
@@ -322,13 +322,6 @@ static void TestBlockSize(PoiseContext ctx)
 
 /* ---- shells ------------------------------------------------------------------------------------------------------- */
 
-static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
-{
-  (void)arg;
-  POISE_TRY(PoiseVecCopy(x, y));
-  return PoiseVecScale(y, 2);
-}
-
 static PoiseErr ItsDiagonal(void *arg, PoiseVec d)
 {
   PoiseContext ctx = PoiseVecContext(d);
@@ -338,7 +331,7 @@ static PoiseErr ItsDiagonal(void *arg, PoiseVec d)
 
 static void TestShell(PoiseContext ctx)
 {
-  PoiseShell whole = {.mult = Twice, .diagonal = ItsDiagonal}, poor = {.mult = Twice};
+  PoiseShell whole = {.mult = SampleTwice, .diagonal = ItsDiagonal}, poor = {.mult = SampleTwice};
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
   int fails = 1;
   for (int k = 0; k < 3; k++) {

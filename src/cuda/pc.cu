@@ -96,18 +96,11 @@ static __global__ void __launch_bounds__(THREADS) ApplySupervariables(const __gr
   double y[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
-    int64_t i = first + r * THREADS, low = 0, high = a.nblock;
+    int64_t i = first + r * THREADS;
     y[r] = 0;
     if (i >= a.n) continue;
-    while (high - low > 1) { /* start[low] <= i < start[high] */
-      int64_t mid = low + (high - low) / 2;
-      if (a.start[mid] <= i)
-        low = mid;
-      else
-        high = mid;
-    }
-    int64_t begin = a.start[low], b = a.start[low + 1] - begin;
-    const double *d = a.d + a.at[low] + (i - begin);
+    int64_t k = poiseBlockOf(a.start, a.nblock, i), begin = a.start[k], b = a.start[k + 1] - begin;
+    const double *d = a.d + a.at[k] + (i - begin);
     for (int64_t j = 0; j < b; j++) y[r] += d[j * b] * a.x[begin + j];
     a.y[i] = y[r];
   }

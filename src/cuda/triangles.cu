@@ -7,6 +7,8 @@
 */
 #include "cuda.h"
 
+#include "../pc/pivot.h"
+
 #define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic gives */
 
 /* ---- numbers that other blocks wait for --------------------------------------------------------------------------------- */
@@ -189,20 +191,11 @@ __device__ __forceinline__ double SumOfSizes(const double *v, int64_t k, int64_t
   return sum;
 }
 
-/* The inverse of a pivot, 0 if it is refused; rest: the sum of the entries beside it. */
-__device__ __forceinline__ double InvertPivot(const FactorArgs &a, double pivot, double rest)
-{
-  double zero = a.relative ? a.zero * rest : a.zero;
-  if (pivot - pivot != 0 || rest - rest != 0) return 0;
-  if ((a.positive ? pivot : fabs(pivot)) <= zero) pivot = a.replace == 0 ? 0 : pivot + a.replace;
-  return pivot == 0 ? 0 : 1 / pivot;
-}
-
 /* Finish row i: its pivot, and for a symmetric factor the later rows' L. The pivot is left last: rows wait for it. */
 __device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_t own, int64_t diag, int64_t end)
 {
   const Triangles &t = a.t;
-  double d = InvertPivot(a, __ldcg(a.lu + diag), SumOfSizes(a.lu, diag + 1, end, SumOfSizes(a.lu, own, diag, 0)));
+  double d = poiseInvertPivot(&a, __ldcg(a.lu + diag), SumOfSizes(a.lu, diag + 1, end, SumOfSizes(a.lu, own, diag, 0)));
   for (int64_t k = diag + 1; a.symmetric && k < end; k++) {
     int64_t j = t.col[k];
     __stcg(a.lu + Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i), __ldcg(a.lu + k));

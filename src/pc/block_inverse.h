@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inverse of a small dense block: host and GPU compile the same text. */
+/* Small dense blocks, their inverse and their rows: host and GPU compile the same text. */
 #ifndef POISE_BLOCK_INVERSE_H
 #define POISE_BLOCK_INVERSE_H
 
@@ -39,6 +39,20 @@ POISE_INLINE int poiseInvertBlock(double *a, int b)
   int finite = 1;
   for (int i = 0; i < b * b; i++) finite = finite && a[i] - a[i] == 0;
   return finite;
+}
+
+/* The block k of row i: start[k] <= i < start[k + 1]. */
+POISE_INLINE int64_t poiseBlockOf(const int32_t *start, int64_t nblock, int64_t i)
+{
+  int64_t low = 0, high = nblock;
+  while (high - low > 1) {
+    int64_t mid = low + (high - low) / 2;
+    if (start[mid] <= i)
+      low = mid;
+    else
+      high = mid;
+  }
+  return low;
 }
 
 #endif

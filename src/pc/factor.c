@@ -9,6 +9,7 @@
   does; its icc stops at the first shift that works, a larger one: bench/results/petsc_table.md); inblocks adds shift_amount to
   each zero pivot.
 */
+#include "pivot.h"
 #include "triangles_host.h"
 
 enum { NONE, NONZERO, POSITIVE_DEFINITE, INBLOCKS }; /* in the order of FACTOR_SHIFT_TYPE */
@@ -239,15 +240,6 @@ static double SumOfSizes(const double *v, int64_t k, int64_t end, double sum)
   return sum;
 }
 
-/* The inverse of a pivot, 0 if it is refused; rest: the sum of the entries beside it. */
-static double InvertPivot(const FactorArgs *a, double pivot, double rest)
-{
-  double zero = a->relative ? a->zero * rest : a->zero;
-  if (pivot - pivot != 0 || rest - rest != 0) return 0;
-  if ((a->positive ? pivot : fabs(pivot)) <= zero) pivot = a->replace == 0 ? 0 : pivot + a->replace;
-  return pivot == 0 ? 0 : 1 / pivot;
-}
-
 /* The entries of row i go to where their mirrors are, the later rows' L. */
 static void Mirror(const FactorArgs *a, int64_t i, int64_t k, int64_t end)
 {
@@ -269,7 +261,7 @@ static void FactorRow(const FactorArgs *a, int64_t i)
     a->lu[k] *= a->d[t->col[k]];
     if (a->lu[k] != 0) SubtractRow(a, a->lu[k], t->col[k], a->symmetric ? diag : k + 1, end);
   }
-  a->d[i] = InvertPivot(a, a->lu[diag], SumOfSizes(a->lu, diag + 1, end, SumOfSizes(a->lu, own, diag, 0)));
+  a->d[i] = poiseInvertPivot(a, a->lu[diag], SumOfSizes(a->lu, diag + 1, end, SumOfSizes(a->lu, own, diag, 0)));
   if (a->symmetric) Mirror(a, i, diag + 1, end);
 }
 

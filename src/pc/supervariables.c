@@ -173,23 +173,9 @@ PoiseErr poiseHost_invert_supervariables(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* The block of row i. */
-static int64_t BlockOf(const ApplySupervariablesArgs *a, int64_t i)
-{
-  int64_t low = 0, high = a->nblock; /* start[low] <= i < start[high] */
-  while (high - low > 1) {
-    int64_t mid = low + (high - low) / 2;
-    if (a->start[mid] <= i)
-      low = mid;
-    else
-      high = mid;
-  }
-  return low;
-}
-
 static void ApplyRows(const ApplySupervariablesArgs *a, int64_t begin, int64_t end)
 {
-  for (int64_t k = BlockOf(a, begin), i = begin; i < end; k++) {
+  for (int64_t k = poiseBlockOf(a->start, a->nblock, begin), i = begin; i < end; k++) {
     int64_t first = a->start[k], b = a->start[k + 1] - first, last = first + b < end ? first + b : end;
     poiseHostBlockRows(a->d + a->at[k], b, a->x + first, a->y + first, i - first, last - first);
     i = last;
