@@ -539,6 +539,48 @@ static void TestSupervariables(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* More rows than a block of a kernel's, whose ends lie inside small blocks: all rows of a tridiagonal matrix differ in their
+   columns, so that small blocks are 7 rows from each rank's first one on. */
+static void TestLongSupervariables(PoiseContext ctx)
+{
+  enum { ROWS = 2 * POISE_BLOCK + 300, SMALL = 7 };
+  PoiseInt n = ROWS * PoiseSize(ctx), begin = ROWS * PoiseRank(ctx), count;
+  const PoiseInt *cols;
+  const double *v, *x, *y;
+  double worst = 0;
+  PoiseVec r, z;
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, ROWS, ROWS, n, n, &A))) return;
+  for (PoiseInt i = begin; i < begin + ROWS; i++)
+    for (PoiseInt j = i > 0 ? i - 1 : 0; j <= i + 1 && j < n; j++) {
+      double a = (i == j ? 4 : 0) + TestRandom(9, (uint64_t)(3 * i + j));
+      CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &a));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatCreateVecs(A, &z, &r));
+  CHECK_OK(PoiseVecSetRandom(r, 5));
+  PoisePC pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_supervariables 7");
+  CHECK_OK(PoisePCApply(pc, r, z));
+  CHECK_OK(PoiseVecGetRead(r, &x));
+  CHECK_OK(PoiseVecGetRead(z, &y));
+  for (PoiseInt i = 0; i < ROWS; i++) {
+    double left = x[i];
+    CHECK_OK(PoiseMatGetRow(A, begin + i, &count, &cols, &v));
+    for (PoiseInt k = 0; k < count; k++) {
+      PoiseInt j = cols[k] - begin;
+      if (j >= 0 && j < ROWS && j / SMALL == i / SMALL) left -= v[k] * y[j];
+    }
+    if (!(fabs(left) <= worst)) worst = fabs(left);
+  }
+  CHECK_NEAR(worst, 0, 1e-13);
+  CHECK_OK(PoiseVecRestore(r, &x));
+  CHECK_OK(PoiseVecRestore(z, &y));
+  PoisePCDestroy(&pc);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoiseMatDestroy(&A);
+}
+
 static void TestSingularBlock(PoiseContext ctx)
 {
   int last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
@@ -1009,6 +1051,7 @@ static const Test tests[] = {
     {"change_inside", TestChangeInside, 0},
     {"replay", TestReplay, TEST_SERIAL},
     {"supervariables", TestSupervariables, 0},
+    {"long_supervariables", TestLongSupervariables, 0},
     {"singular_block", TestSingularBlock, 0},
     {"same_bits", TestSameBits, TEST_SERIAL | TEST_HOST_ONLY},
     {"fuse_and_skip", TestFuseAndSkip, 0},
