@@ -45,6 +45,10 @@ POISE_API PoiseErr PoiseVecGetWrite(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecRestore(PoiseVec x, void *array); /* address of the pointer, which is nulled */
 
+/* Bring the entries to the device now, so that what uses them next copies nothing. Only -device_forbid_copies, to which b on the
+   host is a mistake, makes this necessary. Not collective. */
+POISE_API PoiseErr PoiseVecToDevice(PoiseVec x);
+
 /*
   x_i += v_k (or = v_k) for i = rows[k], global rows of any rank; negative rows are ignored. Values of other ranks' rows
   travel at PoiseVecAssemble; of values that several ranks set, one remains, the same in every run. Not collective. Mixing Set

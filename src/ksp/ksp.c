@@ -285,6 +285,7 @@ void poiseKSPForget(PoiseKSP ksp)
 {
   Device *dev = ksp->ctx->device;
   if (ksp->graph) dev->ops->graph_free(dev, &ksp->graph);
+  poiseFree(ksp->ctx, &ksp->counts);
 }
 
 void poiseKSPRelease(PoiseKSP ksp)
@@ -389,6 +390,7 @@ static const char *WhyEager(PoiseKSP ksp)
   if (poisePCEager(ksp->pc)) return "the preconditioner calls back to the host";
   if (ksp->test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
+  if (ksp->ctx->log_device_time) return "-log_device_time";
   if (ksp->options.replay == 0) return "-ksp_replay 0";
   if (ksp->type->cycle && ksp->type->cycle(ksp) > MAX_CYCLE) return "the method's cycle is too long to capture";
   return NULL;
@@ -431,6 +433,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   ksp->norm = norm;
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
   TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || ksp->held));
+  TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A)));
   ksp->eager = WhyEager(ksp);
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
@@ -494,6 +497,28 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   return POISE_OK;
 }
 
+/* Would a loop that is not replayed do what -device_forbid_copies forbids? */
+static PoiseErr CheckForbidden(PoiseKSP ksp)
+{
+  const Device *dev = ksp->ctx->device;
+  if (dev->forbid_copies && !dev->ops->is_host && ksp->eager)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "-device_forbid_copies: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
+         ksp->slot_buffer.bytes, ksp->eager);
+  return POISE_OK;
+}
+
+static PoiseErr Run(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  PoiseErr e = CheckForbidden(ksp);
+  if (!e) e = poiseKSPPrepare(ksp);
+  TRY(PoiseAgree(ksp->ctx, e));
+  bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
+  e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  poiseDeviceForbid(ksp->ctx->device, forbade);
+  return e;
+}
+
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   char complaint[128];
@@ -503,7 +528,7 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
   ksp->running = true;
-  PoiseErr e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  PoiseErr e = Run(ksp, b, x);
   ksp->running = false;
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->reason = POISE_DIVERGED_ERROR;

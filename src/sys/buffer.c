@@ -82,12 +82,10 @@ static PoiseErr ReadHost(Buffer *b)
 {
   TRY(AllocHost(b));
   if (b->dev->ops->is_host) return POISE_OK;
+  bool fetch = !b->host_valid && b->device_valid; /* else it is valid, or new, and zero */
+  if (fetch) TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(b->dev));
-  TRY(CheckEqual(b));
-  if (!b->host_valid && b->device_valid) {
-    TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
-    TRY(poiseDeviceSync(b->dev));
-  } /* else it is new, and zero */
+  if (!fetch) TRY(CheckEqual(b));
   b->host_valid = true;
   return POISE_OK;
 }

@@ -44,7 +44,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ---------------------------------------------------------------------------------- */
 
 typedef struct System {
-  int help, options_left, view, device, load_progress;
+  int help, options_left, view, device, load_progress, forbid_copies, device_time;
   PoiseInt ranks, host_threads;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
@@ -65,6 +65,10 @@ static const PoiseOption table[] = {
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
     {"device", FIELD(CHOICE, device), "host", 0, 0, device_words + 1, "where arrays live"},
+    {"device_forbid_copies", FIELD(BOOL, forbid_copies), "no", 0, 0, NULL,
+     "a solve that copies between host and device, or waits, beyond its scalars once per replay is an error"},
+    {"log_device_time", FIELD(BOOL, device_time), "no", 0, 0, NULL,
+     "wait for the device at both ends of each event, so that its time is the device's; loops are then not replayed"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
      "threads of host kernels per rank; 0: share out the cores"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
@@ -115,9 +119,11 @@ static PoiseErr FillRank(PoiseContext ctx)
   int threads = ctx->parent ? ctx->parent->device->threads / ctx->comm->size : omp_get_max_threads();
   if (system.host_threads) threads = (int)system.host_threads;
   ctx->load_progress = system.load_progress;
+  ctx->log_device_time = system.device_time;
   TRY(poiseLogCreate(ctx, &ctx->log));
   TRY(poiseDeviceCreate(ctx, poiseOptionsChoice(table, "device", system.device), &ctx->device));
   ctx->device->threads = threads > 1 ? threads : 1;
+  ctx->device->forbid_copies = system.forbid_copies;
   TRY(poiseReduceCreate(ctx));
   return CreateSelf(ctx);
 }

@@ -48,11 +48,21 @@ void poiseDeviceDestroy(Device **dev)
   poiseFree(ctx, dev);
 }
 
+/* ---- what is enqueued and waited for -------------------------------------------------------------------------------- */
+
+bool poiseDeviceForbid(Device *dev, bool on)
+{
+  bool was = dev->forbids;
+  dev->forbids = on && dev->forbid_copies && !dev->ops->is_host;
+  return was;
+}
+
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes)
 {
   if (!dev->ops->kernel[kernel])
     FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel %s", dev->ops->name, kernel_names[kernel]);
   dev->launches++;
+  dev->busy = !dev->ops->is_host;
   return dev->ops->launch(dev, kernel, args, bytes);
 }
 
@@ -60,16 +70,37 @@ PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, 
 {
   if (!bytes) return POISE_OK;
   if (kind != COPY_ON_DEVICE && !dev->ops->is_host) {
+    if (dev->forbids)
+      FAIL(POISE_ERR_UNSUPPORTED, "a copy of %zu bytes to the %s by %s inside a solve: -device_forbid_copies", bytes,
+           kind == COPY_TO_HOST ? "host" : "device", poiseLogWhere(dev->ctx));
     dev->copies++;
-    dev->copy_bytes += (int64_t)bytes;
+    dev->copied[kind] += (int64_t)bytes;
   }
+  dev->busy = !dev->ops->is_host;
   return dev->ops->copy(dev, dst, src, bytes, kind);
+}
+
+static PoiseErr CountWait(Device *dev)
+{
+  if (dev->ops->is_host) return POISE_OK;
+  if (dev->forbids)
+    FAIL(POISE_ERR_UNSUPPORTED, "a wait for the device by %s inside a solve: -device_forbid_copies",
+         poiseLogWhere(dev->ctx));
+  dev->waits++;
+  return POISE_OK;
+}
+
+PoiseErr poiseDeviceWait(Device *dev, int64_t event)
+{
+  TRY(CountWait(dev));
+  return dev->ops->wait(dev, event);
 }
 
 PoiseErr poiseDeviceSync(Device *dev)
 {
-  dev->syncs++;
+  TRY(CountWait(dev));
   TRY(dev->ops->sync(dev));
+  dev->busy = false;
   PoiseErr e = dev->failed;
   dev->failed = POISE_OK;
   return e;

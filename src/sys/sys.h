@@ -155,8 +155,11 @@ struct Device { /* one stream of work, of one rank */
   PoiseContext ctx;
   int threads; /* of host kernels */
   void *data;
-  PoiseErr failed; /* first failure of queued work, reported by the next sync */
-  int64_t launches, copies, copy_bytes, syncs;
+  PoiseErr failed;             /* first failure of queued work, reported by the next sync */
+  bool busy;                   /* something was enqueued since the last sync */
+  bool forbid_copies, forbids; /* the option; and inside a solve: copies and waits are errors */
+  int64_t launches, copies, waits;
+  int64_t copied[COPY_ON_DEVICE]; /* bytes, by CopyKind */
 };
 
 /* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
@@ -177,6 +180,10 @@ PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
 /* Launch a kernel by name with a compound literal of its argument type: LAUNCH(dev, gather, GatherArgs, .n = n, ...) */
 #define LAUNCH(dev, name, Args, ...) poiseLaunch(dev, KERNEL_##name, &(Args){__VA_ARGS__}, sizeof(Args))
 PoiseErr poiseDeviceSync(Device *dev);
+PoiseErr poiseDeviceWait(Device *dev, int64_t event);
+/* Whether from now on copies between host and device, and waits, are to be errors, where -device_forbid_copies is given. Returns
+   what was. */
+bool poiseDeviceForbid(Device *dev, bool on);
 PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind); /* enqueued, counted */
 /* Scratch for eager reductions: made with the device, grown by whoever makes longer vectors. */
 PoiseErr poiseReduceCreate(PoiseContext ctx);
@@ -330,6 +337,21 @@ void poiseLogBegin(PoiseContext ctx, int event);
 /* flops and bytes: what this call did on this rank (compulsory traffic, see docs) that no event nested in it has counted:
    the table adds those, as it does with time. */
 void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes);
+/* The innermost event or section that is open, for messages. */
+const char *poiseLogWhere(PoiseContext ctx);
+
+/* What has been counted so far; a captured loop keeps it at several places, so that a replay can count as what was captured. */
+typedef struct LogCounts {
+  double flops, bytes, launches; /* in all */
+  struct {
+    double calls, flops, bytes, launches;
+  } event[EVENT_COUNT];
+} LogCounts;
+
+void poiseLogCounts(PoiseContext ctx, LogCounts *now);
+/* Count `times` times what was counted between two places: its launches; or all else. */
+void poiseLogAddLaunches(PoiseContext ctx, double times, const LogCounts *from, const LogCounts *to);
+void poiseLogAddWork(PoiseContext ctx, double times, const LogCounts *from, const LogCounts *to);
 /* PoiseLogView as -log_view says: "" for text to the context's output, or ":file", ":file:format", "::format". A file is
    written whole or not at all. Collective. */
 PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value);
@@ -349,6 +371,7 @@ struct PoiseContext_s {
   bool load_progress;            /* option */
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
   struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
+  bool log_device_time;          /* option */
   bool log_viewed;               /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */
   /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */
   Buffer reduce_partial, reduce_slots;

@@ -167,6 +167,13 @@ PoiseErr PoiseVecRestore(PoiseVec x, void *array)
   return POISE_OK;
 }
 
+PoiseErr PoiseVecToDevice(PoiseVec x)
+{
+  const double *p;
+  TRY(poiseVecRead(x, &p));
+  return POISE_OK;
+}
+
 PoiseErr poiseVecRead(PoiseVec x, const double **p)
 {
   TRY(CheckAssembled(x));

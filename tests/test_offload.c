@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What a program can know and ask of the device that it runs on: that a solve copies nothing but its scalars, what the log says of a
+  solve, how much memory objects take, what happens when there is none left.
+*/
+#include "ksp/ksp.h"
+#include "sample.h"
+
+enum { NX = 24, NY = 16, N = NX * NY, B = 4 };
+
+static const char *const methods[] = {"cg", "bicgstab", "gmres"};
+static const char *const preconditioners[] = {"none", "jacobi", "pbjacobi"};
+enum { NMETHODS = 3, NPRECONDITIONERS = 3 };
+
+/* Five points, scaled on both sides; whole blocks of B rows on each rank. */
+static PoiseErr Laplacian(PoiseContext ctx, PoiseMat *A)
+{
+  static const int dx[] = {0, -1, 1, 0, 0}, dy[] = {0, 0, 0, -1, 1};
+  PoiseInt begin, m;
+  PoiseSplit(ctx, N / B, &begin, &m);
+  TRY(PoiseMatCreate(ctx, m * B, m * B, N, N, A));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = begin * B; !e && i < (begin + m) * B; i++)
+    for (int k = 0; !e && k < 5; k++) {
+      PoiseInt x = i % NX + dx[k], y = i / NX + dy[k], j = y * NX + x;
+      if (x < 0 || x >= NX || y < 0 || y >= NY) continue;
+      double v = (k ? -1 : 4) * (1 + 0.4 * TestRandom(1, (uint64_t)i)) * (1 + 0.4 * TestRandom(1, (uint64_t)j));
+      e = PoiseMatAddBlock(*A, 1, &i, 1, &j, &v);
+    }
+  if (!e) e = PoiseMatAssemble(*A);
+  return e ? e : PoiseMatSetBlockSize(*A, B);
+}
+
+typedef struct System {
+  PoiseMat A;
+  PoiseVec b, x;
+  PoiseKSP ksp;
+} System;
+
+static bool Open(PoiseContext ctx, const char *method, const char *pc, System *s)
+{
+  PoisePC p;
+  *s = (System){.A = NULL};
+  return CHECK_OK(Laplacian(ctx, &s->A)) && CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) &&
+         CHECK_OK(PoiseVecSetRandom(s->b, 3)) && CHECK_OK(PoiseKSPCreate(ctx, &s->ksp)) &&
+         CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL)) && CHECK_OK(PoiseKSPSetType(s->ksp, method)) &&
+         CHECK_OK(PoiseKSPGetPC(s->ksp, &p)) && CHECK_OK(PoisePCSetType(p, pc));
+}
+
+static void Close(System *s)
+{
+  CHECK_OK(PoiseKSPDestroy(&s->ksp));
+  CHECK_OK(PoiseVecDestroy(&s->x));
+  CHECK_OK(PoiseVecDestroy(&s->b));
+  CHECK_OK(PoiseMatDestroy(&s->A));
+}
+
+static bool IsAway(PoiseContext ctx)
+{
+  return !ctx->device->ops->is_host;
+}
+
+/* ---- -device_forbid_copies ------------------------------------------------------------------------------------------ */
+
+static void TestForbid(PoiseContext ctx)
+{
+  bool fails = IsAway(ctx) && PoiseSize(ctx) > 1;
+  for (int k = 0; k < NMETHODS * NPRECONDITIONERS * 2; k++) {
+    System s;
+    int side = k % 2, norm = k / 2 % 4;
+    if (!Open(ctx, methods[k / 2 % NMETHODS], preconditioners[k / 2 / NMETHODS], &s)) return;
+    CHECK_OK(PoiseKSPSetPCSide(s.ksp, side && k / 2 % NMETHODS ? POISE_PC_RIGHT : POISE_PC_LEFT));
+    if (k / 2 % NMETHODS == 0) CHECK_OK(PoiseKSPSetNormType(s.ksp, (PoiseNormType)(1 + norm)));
+    CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-8, -1, -1, k / 2 % NMETHODS == 0 && !norm ? 7 : 200));
+    ctx->device->forbid_copies = true;
+    for (int again = 0; again < 2; again++) { /* the first solve moves nothing either */
+      if (fails) {
+        CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED,
+                  "every iteration and wait for them: ranks exchange");
+      } else if (CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x))) {
+        CHECK(PoiseKSPConvergedReason(s.ksp) > 0 && PoiseKSPIterations(s.ksp) > 5);
+        if (again) CHECK(!ctx->device->forbids);
+      }
+    }
+    ctx->device->forbid_copies = false;
+    uint64_t bits = SampleDigest(s.x);
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    CHECK(fails || SampleDigest(s.x) == bits);
+    Close(&s);
+  }
+}
+
+static PoiseErr ReadInMonitor(PoiseKSP ksp, PoiseInt iteration, double norm, void *b)
+{
+  const double *p;
+  (void)ksp, (void)iteration, (void)norm;
+  TRY(PoiseVecGetRead(b, &p));
+  return PoiseVecRestore(b, &p);
+}
+
+static PoiseErr Stop(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg)
+{
+  (void)ksp, (void)norm, (void)arg;
+  if (iteration == 3) *reason = POISE_CONVERGED_USER;
+  return POISE_OK;
+}
+
+/* Each thing that is forbidden is named, and harms no later solve. */
+static void TestForbidden(PoiseContext ctx)
+{
+  System s;
+  char words[160];
+  if (!IsAway(ctx)) TEST_SKIP("the host has nothing to copy");
+  if (!Open(ctx, "cg", "jacobi", &s)) return;
+  ctx->device->forbid_copies = true;
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  SampleFill(s.b, 3); /* on the host */
+  snprintf(words, sizeof words, "a copy of %d bytes to the device by VecUpdate inside a solve: -device_forbid_copies",
+           N * 8);
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseVecToDevice(s.b));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  SampleFill(s.x, 4);
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 0));
+  PoiseVec other;
+  CHECK_OK(PoiseVecDuplicate(s.b, &other));
+  CHECK_OK(PoiseVecSet(other, 1));
+  PoiseKSP watched;
+  CHECK_OK(PoiseKSPCreate(ctx, &watched));
+  CHECK_OK(PoiseKSPSetOperators(watched, s.A, NULL));
+  CHECK_OK(PoiseKSPAddMonitor(watched, ReadInMonitor, other));
+  snprintf(words, sizeof words, "a copy of %d bytes to the host by KSPSolve inside a solve", N * 8);
+  CHECK_ERR(PoiseKSPSolve(watched, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseKSPDestroy(&watched));
+  CHECK_OK(PoiseVecDestroy(&other));
+  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, Stop, NULL));
+  snprintf(words, sizeof words, "copy %zu bytes to the host in every iteration and wait for them: the convergence test is",
+           s.ksp->slot_buffer.bytes);
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, NULL, NULL));
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL)); /* its sums come to the host */
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, "bytes to the host by VecDot");
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
+  CHECK_OK(PoiseMatSetOrder(s.A, POISE_ORDER_RCM)); /* copied in the set-up */
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  ctx->device->forbid_copies = false;
+  double norm;
+  CHECK_OK(PoiseKSPTrueResidual(s.ksp, s.b, s.x, &norm));
+  CHECK(norm < 1e-3);
+  Close(&s);
+}
+
+static PoiseErr SolveOnHostVectors(PoiseContext ctx, void *arg)
+{
+  System s;
+  (void)arg;
+  if (!Open(ctx, "cg", "none", &s)) return POISE_ERR_INTERNAL;
+  SampleFill(s.b, 3);
+  PoiseErr e = PoiseKSPSolve(s.ksp, s.b, s.x);
+  Close(&s);
+  return e;
+}
+
+static void TestForbidOption(PoiseContext ctx)
+{
+  static const char *const devices[] = {"host", "mock"};
+  (void)ctx;
+  for (int d = 0; d < 2; d++) {
+    PoiseContext own;
+    char *argv[] = {"test", "-device", (char *)devices[d], "-device_forbid_copies"}, **list = argv;
+    int argc = 4;
+    if (!CHECK_OK(PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1}, &own))) return;
+    PoiseErr e = SolveOnHostVectors(own, NULL);
+    CHECK_ERR(e, d ? POISE_ERR_UNSUPPORTED : POISE_OK, d ? "-device_forbid_copies" : "");
+    CHECK_OK(PoiseFinalize(&own));
+  }
+}
+
+/* ---- what the log counts ---------------------------------------------------------------------------------------------- */
+
+typedef struct Counted {
+  LogCounts log;
+  int64_t waits, copied[COPY_ON_DEVICE];
+} Counted;
+
+static void Now(PoiseContext ctx, Counted *now)
+{
+  poiseLogCounts(ctx, &now->log);
+  now->waits = ctx->device->waits;
+  memcpy(now->copied, ctx->device->copied, sizeof now->copied);
+}
+
+/* What a solve of `its` iterations adds. */
+static void Solve(PoiseContext ctx, System *s, PoiseInt its, PoiseInt replay, Counted *c)
+{
+  Counted before;
+  s->ksp->options.replay = replay;
+  CHECK_OK(PoiseKSPSetTolerances(s->ksp, -1, -1, -1, its));
+  CHECK_OK(PoiseKSPSetNormType(s->ksp, POISE_KSP_NORM_NONE));
+  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x)); /* sets up */
+  Now(ctx, &before);
+  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+  CHECK_INT(PoiseKSPIterations(s->ksp), its);
+  Now(ctx, c);
+  double *v = (double *)&c->log, *old = (double *)&before.log;
+  for (size_t i = 0; i < sizeof c->log / sizeof *v; i++) v[i] -= old[i];
+  c->waits -= before.waits;
+  for (int k = 0; k < COPY_ON_DEVICE; k++) c->copied[k] -= before.copied[k];
+}
+
+/* The same work, replayed or enqueued; kernels that are launched behind the end add launches alone. */
+static void SameWork(const Counted *a, const Counted *b)
+{
+  CHECK(a->log.flops == b->log.flops && a->log.bytes == b->log.bytes);
+  for (int i = 0; i < EVENT_COUNT; i++)
+    CHECK(a->log.event[i].calls == b->log.event[i].calls && a->log.event[i].flops == b->log.event[i].flops &&
+          a->log.event[i].bytes == b->log.event[i].bytes);
+}
+
+/* Numbers of iterations inside, at the end of and beyond a replay of 8. */
+static void TestReplayedCounts(PoiseContext ctx)
+{
+  static const PoiseInt its[] = {1, 2, 7, 8, 9, 16, 33};
+  for (int m = 0; m < NMETHODS; m++) {
+    System s;
+    if (!Open(ctx, methods[m], preconditioners[m], &s)) return;
+    CHECK_OK(PoiseKSPGMRESSetRestart(s.ksp, 5));
+    for (int k = 0; k < 7; k++) {
+      Counted eager, more, replayed;
+      Solve(ctx, &s, its[k], 0, &eager);
+      Solve(ctx, &s, its[k], 8, &replayed);
+      SameWork(&eager, &replayed);
+      if (!s.ksp->eager && m < 2) { /* each iteration launches as many kernels */
+        Solve(ctx, &s, its[k] + 1, 0, &more);
+        double each = more.log.launches - eager.log.launches, cycle = 8, replays = ceil((double)its[k] / cycle) + 1;
+        CHECK_NEAR(replayed.log.launches, eager.log.launches + (replays * cycle - (double)its[k]) * each, 0);
+        double mult = replayed.log.event[EVENT_MatMult].launches;
+        CHECK_NEAR(mult, (m + 1) * replays * cycle, 0);
+        CHECK_INT(replayed.copied[COPY_TO_HOST], (int64_t)(replays + 2) * (int64_t)s.ksp->slot_buffer.bytes);
+        CHECK_INT(replayed.copied[COPY_TO_DEVICE], s.ksp->slot_buffer.bytes);
+        CHECK_INT(replayed.waits, (int64_t)replays - 1 + 4); /* scalars set, fetched at the start, all done, x delivered */
+      }
+    }
+    Close(&s);
+  }
+}
+
+/* cg with jacobi: a product, and phases that read or write 4 and 6 vectors, in each iteration. */
+static void TestCountsOfCG(PoiseContext ctx)
+{
+  System s;
+  Counted few, many;
+  if (!Open(ctx, "cg", "jacobi", &s)) return;
+  double n = (double)PoiseVecLocalSize(s.x), more = 13;
+  Solve(ctx, &s, 20, 8, &few);
+  Solve(ctx, &s, 33, 8, &many);
+  CHECK_NEAR(many.log.event[EVENT_MatMult].calls, 33, 0);
+  double halo = many.log.event[EVENT_HaloBegin].bytes + many.log.event[EVENT_HaloEnd].bytes;
+  CHECK_NEAR(many.log.event[EVENT_MatMult].bytes, 33 * poiseMatBytes(s.A) + halo, 0);
+  CHECK_NEAR(many.log.event[EVENT_MatMult].flops, 33 * 2.0 * (double)s.A->csr.nz, 0);
+  CHECK_NEAR(many.log.event[EVENT_KSPVectors].calls - few.log.event[EVENT_KSPVectors].calls, more * 2, 0);
+  CHECK_NEAR(many.log.event[EVENT_KSPVectors].bytes - few.log.event[EVENT_KSPVectors].bytes, more * 80 * n, 0);
+  CHECK_NEAR(many.log.event[EVENT_PCApply].calls, 1, 0); /* in the start only */
+  CHECK_NEAR(many.log.event[EVENT_KSPSolve].calls, 1, 0);
+  CHECK_NEAR(many.log.event[EVENT_KSPSolve].bytes, many.log.bytes, 0);
+  CHECK_NEAR(many.log.bytes,
+             many.log.event[EVENT_MatMult].bytes + many.log.event[EVENT_KSPVectors].bytes +
+                 many.log.event[EVENT_PCApply].bytes + many.log.event[EVENT_VecUpdate].bytes,
+             0);
+  Close(&s);
+}
+
+static const Test tests[] = {{"forbid", TestForbid, 0},
+                             {"forbidden", TestForbidden, TEST_SERIAL},
+                             {"forbid_option", TestForbidOption, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"replayed_counts", TestReplayedCounts, 0},
+                             {"counts_of_cg", TestCountsOfCG, 0},
+                             {NULL, NULL, 0}};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "offload", tests);
+}
