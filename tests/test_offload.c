@@ -13,17 +13,17 @@ static const char *const preconditioners[] = {"none", "jacobi", "pbjacobi"};
 enum { NMETHODS = 3, NPRECONDITIONERS = 3 };
 
 /* Five points, scaled on both sides; whole blocks of B rows on each rank. */
-static PoiseErr Laplacian(PoiseContext ctx, PoiseMat *A)
+static PoiseErr Laplacian(PoiseContext ctx, int nx, int ny, PoiseMat *A)
 {
   static const int dx[] = {0, -1, 1, 0, 0}, dy[] = {0, 0, 0, -1, 1};
   PoiseInt begin, m;
-  PoiseSplit(ctx, N / B, &begin, &m);
-  TRY(PoiseMatCreate(ctx, m * B, m * B, N, N, A));
+  PoiseSplit(ctx, nx * ny / B, &begin, &m);
+  TRY(PoiseMatCreate(ctx, m * B, m * B, nx * ny, nx * ny, A));
   PoiseErr e = POISE_OK;
   for (PoiseInt i = begin * B; !e && i < (begin + m) * B; i++)
     for (int k = 0; !e && k < 5; k++) {
-      PoiseInt x = i % NX + dx[k], y = i / NX + dy[k], j = y * NX + x;
-      if (x < 0 || x >= NX || y < 0 || y >= NY) continue;
+      PoiseInt x = i % nx + dx[k], y = i / nx + dy[k], j = y * nx + x;
+      if (x < 0 || x >= nx || y < 0 || y >= ny) continue;
       double v = (k ? -1 : 4) * (1 + 0.4 * TestRandom(1, (uint64_t)i)) * (1 + 0.4 * TestRandom(1, (uint64_t)j));
       e = PoiseMatAddBlock(*A, 1, &i, 1, &j, &v);
     }
@@ -37,14 +37,19 @@ typedef struct System {
   PoiseKSP ksp;
 } System;
 
-static bool Open(PoiseContext ctx, const char *method, const char *pc, System *s)
+static bool OpenGrid(PoiseContext ctx, int nx, int ny, const char *method, const char *pc, System *s)
 {
   PoisePC p;
   *s = (System){.A = NULL};
-  return CHECK_OK(Laplacian(ctx, &s->A)) && CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) &&
+  return CHECK_OK(Laplacian(ctx, nx, ny, &s->A)) && CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) &&
          CHECK_OK(PoiseVecSetRandom(s->b, 3)) && CHECK_OK(PoiseKSPCreate(ctx, &s->ksp)) &&
          CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL)) && CHECK_OK(PoiseKSPSetType(s->ksp, method)) &&
          CHECK_OK(PoiseKSPGetPC(s->ksp, &p)) && CHECK_OK(PoisePCSetType(p, pc));
+}
+
+static bool Open(PoiseContext ctx, const char *method, const char *pc, System *s)
+{
+  return OpenGrid(ctx, NX, NY, method, pc, s);
 }
 
 static void Close(System *s)
@@ -260,7 +265,7 @@ static void TestCountsOfCG(PoiseContext ctx)
   Solve(ctx, &s, 33, 8, &many);
   CHECK_NEAR(many.log.event[EVENT_MatMult].calls, 33, 0);
   double halo = many.log.event[EVENT_HaloBegin].bytes + many.log.event[EVENT_HaloEnd].bytes;
-  CHECK_NEAR(many.log.event[EVENT_MatMult].bytes, 33 * poiseMatBytes(s.A) + halo, 0);
+  CHECK_NEAR(many.log.event[EVENT_MatMult].bytes, 33 * poiseMatTraffic(s.A) + halo, 0);
   CHECK_NEAR(many.log.event[EVENT_MatMult].flops, 33 * 2.0 * (double)s.A->csr.nz, 0);
   CHECK_NEAR(many.log.event[EVENT_KSPVectors].calls - few.log.event[EVENT_KSPVectors].calls, more * 2, 0);
   CHECK_NEAR(many.log.event[EVENT_KSPVectors].bytes - few.log.event[EVENT_KSPVectors].bytes, more * 80 * n, 0);
@@ -274,11 +279,216 @@ static void TestCountsOfCG(PoiseContext ctx)
   Close(&s);
 }
 
+/* ---- sizes -------------------------------------------------------------------------------------------------------------- */
+
+static PoiseBytes Counters(PoiseContext ctx)
+{
+  return (PoiseBytes){ctx->memory.bytes, ctx->device->bytes};
+}
+
+static bool Same(PoiseBytes a, PoiseBytes b)
+{
+  return CHECK_INT(a.host, b.host) && CHECK_INT(a.device, b.device);
+}
+
+static PoiseBytes Minus(PoiseBytes a, PoiseBytes b)
+{
+  return (PoiseBytes){a.host - b.host, a.device - b.device};
+}
+
+static const int grids[][2] = {{24, 16}, {40, 34}, {64, 64}};
+enum { NGRIDS = 3, FIXED = 20000 };
+
+/* Scratch of the context that grows with the longest vector is there before anything is counted. */
+static bool Reserve(PoiseContext ctx)
+{
+  return CHECK_OK(poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(64 * 64)));
+}
+
+/* What fixed parts, which are not predicted, take is the same for all sizes. */
+static void TestMatrixSizes(PoiseContext ctx)
+{
+  PoiseBytes rest[NGRIDS];
+  if (!Reserve(ctx)) return;
+  for (int g = 0; g < NGRIDS; g++) {
+    PoiseMat A;
+    PoiseVec x, y;
+    PoiseBytes before = Counters(ctx), predicted, held, vectors, one;
+    int64_t plain;
+    if (!CHECK_OK(Laplacian(ctx, grids[g][0], grids[g][1], &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+    CHECK_OK(PoiseVecSet(x, 1));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    const Csr *c = &A->csr;
+    CHECK_OK(PoiseMatPredictBytes(ctx, c->m, c->nz, c->nghost, c->halo ? c->halo->nsend : 0, &predicted));
+    CHECK_OK(PoiseMatBytes(A, &held, &plain));
+    Same(predicted, held);
+    CHECK_INT(plain, 12 * c->nz + (c->wide ? 8 : 4) * (c->m + 1));
+    if (PoiseSize(ctx) == 1) CHECK_INT(IsAway(ctx) ? held.device : held.host, plain);
+    CHECK_OK(PoiseVecBytes(x, &vectors));
+    CHECK_OK(PoiseVecBytes(y, &one));
+    vectors.host += one.host, vectors.device += one.device;
+    CHECK_INT(vectors.host + vectors.device, 16 * c->m);
+    rest[g] = Minus(Minus(Minus(Counters(ctx), before), predicted), vectors);
+    CHECK(rest[g].device == 0 && rest[g].host > 0 && rest[g].host < FIXED);
+    if (PoiseSize(ctx) < 3) CHECK_INT(rest[g].host, rest[0].host); /* else ranks have other neighbours */
+    PoiseBytes old = held; /* a type's own arrays, and a plan of triplets, are counted too */
+    CHECK_OK(PoiseMatMultTranspose(A, x, y));
+    CHECK_OK(PoiseMatBytes(A, &held, NULL));
+    int64_t transpose = 8 * (c->m + c->nghost + 2) + 12 * c->nz;
+    CHECK_INT(held.host - old.host, transpose);
+    CHECK_INT(held.device - old.device, IsAway(ctx) ? transpose : 0);
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y));
+    CHECK_OK(PoiseMatDestroy(&A));
+    Same(Counters(ctx), before);
+  }
+  PoiseBytes none;
+  CHECK_ERR(PoiseMatPredictBytes(ctx, -1, 0, 0, 0, &none), POISE_ERR_ARG, "-1 rows");
+  CHECK_ERR(PoiseMatPredictBytes(ctx, 1, INT64_MAX, 0, 0, &none), POISE_ERR_MEMORY, "9223372036854775807 nonzeros");
+  CHECK_OK(PoiseMatPredictBytes(ctx, 0, 0, 0, 0, &none));
+  CHECK_INT(IsAway(ctx) ? none.device : none.host, ctx->most_narrow < 0 ? 8 : 4); /* an offset */
+}
+
+#define KSP_TYPE(name) #name,
+static const char *const all_methods[] = {
+#include "ksp/types.def"
+};
+#undef KSP_TYPE
+
+static void TestSolverSizes(PoiseContext ctx)
+{
+  if (!Reserve(ctx)) return;
+  for (size_t m = 0; m < sizeof all_methods / sizeof *all_methods; m++)
+    for (int right = 0; right < 2; right++) {
+      PoiseBytes rest[NGRIDS];
+      for (int g = 0; g < NGRIDS; g++) {
+        System s;
+        PoiseBytes predicted, held, x;
+        if (!OpenGrid(ctx, grids[g][0], grids[g][1], all_methods[m], "none", &s)) return;
+        const KSPType *type = s.ksp->type;
+        if (right && type->right) CHECK_OK(PoiseKSPSetPCSide(s.ksp, POISE_PC_RIGHT));
+        CHECK_OK(PoiseKSPSetTolerances(s.ksp, -1, -1, -1, 4));
+        CHECK_OK(PoiseKSPBytes(s.ksp, &held));
+        CHECK(held.host == 0 && held.device == 0);
+        CHECK_OK(PoiseKSPPredictBytes(s.ksp, s.A->rows->n, &predicted));
+        CHECK_OK(PoiseMatMult(s.A, s.b, s.x)); /* all of A is there */
+        CHECK_OK(PoiseVecDestroy(&s.x));
+        CHECK_OK(PoiseVecDuplicate(s.b, &s.x));
+        PoiseBytes before = Counters(ctx);
+        CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+        CHECK_OK(PoiseKSPBytes(s.ksp, &held));
+        Same(predicted, held);
+        CHECK_OK(PoiseVecBytes(s.x, &x));
+        if (!IsAway(ctx)) x = (PoiseBytes){0};
+        rest[g] = Minus(Minus(Minus(Counters(ctx), before), held), x);
+        CHECK(rest[g].device == 0);
+        if (!IsAway(ctx)) CHECK_INT(rest[g].host, rest[0].host); /* the mock's queue grows as it likes */
+        PoiseBytes again;
+        CHECK_OK(PoiseKSPPredictBytes(s.ksp, s.A->rows->n, &again));
+        Same(again, predicted);
+        Close(&s);
+      }
+    }
+}
+
+#define PC_TYPE(name) #name,
+static const char *const all_preconditioners[] = {
+#include "pc/types.def"
+};
+#undef PC_TYPE
+
+static void TestPreconditionerSizes(PoiseContext ctx)
+{
+  if (!Reserve(ctx)) return;
+  for (size_t k = 0; k < sizeof all_preconditioners / sizeof *all_preconditioners; k++) {
+    System s;
+    PoisePC pc;
+    PoiseBytes before, held, rest;
+    if (!strcmp(all_preconditioners[k], "shell")) continue;
+    if (!Open(ctx, "richardson", all_preconditioners[k], &s)) return;
+    CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+    CHECK_OK(PoiseMatMult(s.A, s.b, s.x));
+    before = Counters(ctx);
+    CHECK_OK(PoisePCApply(pc, s.b, s.x));
+    CHECK_OK(PoisePCBytes(pc, &held));
+    rest = Minus(Minus(Counters(ctx), before), held);
+    CHECK_INT(rest.device, 0);
+    if (!IsAway(ctx)) CHECK(rest.host >= 0 && rest.host < 2 * FIXED);
+    Close(&s);
+  }
+}
+
+/* ---- no memory left ------------------------------------------------------------------------------------------------------- */
+
+static void Limit(PoiseContext ctx, bool mine, int64_t more)
+{
+  ctx->device->limit = mine ? ctx->device->bytes + more : 0;
+}
+
+/* Of one rank's device; all others hear of it. Then something is released, and the solve runs. */
+static void TestOutOfMemory(PoiseContext ctx)
+{
+  System s;
+  bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  char words[160];
+  PoiseVec ballast;
+  int64_t left, total;
+  if (!IsAway(ctx)) TEST_SKIP("the host's memory has no limit that a test may reach");
+  if (!Open(ctx, "gmres", "jacobi", &s)) return;
+  int64_t bytes = 8 * s.A->rows->n;
+  CHECK_OK(PoiseVecDuplicate(s.b, &ballast));
+  CHECK_OK(PoiseVecSet(ballast, 1));
+  Limit(ctx, mine, 10);
+  CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
+  if (mine) CHECK(left == 10 && total == ctx->device->bytes + 10);
+  snprintf(words, sizeof words, "bytes; 10 of %lld are free", (long long)ctx->device->limit);
+  CHECK_ERR_OF(PoiseKSPSetUp(s.ksp), mine, POISE_ERR_MEMORY, mine ? words : "of ");
+  int64_t tries = 0;
+  PoiseErr e = POISE_ERR_MEMORY;
+  for (int64_t more = 100; e && more < 100 * bytes; more += more / 4, tries++) { /* in every place of set-up and solve */
+    Limit(ctx, mine, more);
+    e = PoiseKSPSolve(s.ksp, s.b, s.x);
+    if (e) CHECK_ERR_OF(e, mine, POISE_ERR_MEMORY, "on device mock for");
+  }
+  CHECK(!e && tries > 5);
+  CHECK_OK(PoiseVecDestroy(&s.x));
+  CHECK_OK(PoiseVecDuplicate(s.b, &s.x));
+  Limit(ctx, mine, bytes - 1); /* in the solve: x itself */
+  snprintf(words, sizeof words, "no memory on device mock for vector: %lld bytes; %lld of", (long long)bytes,
+           (long long)bytes - 1);
+  CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_MEMORY,
+               mine ? words : "no memory on device mock for vector");
+  CHECK(PoiseKSPConvergedReason(s.ksp) == POISE_DIVERGED_ERROR);
+  CHECK_OK(PoiseVecDestroy(&ballast));
+  if (!CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x))) return;
+  double norm, b;
+  CHECK_OK(PoiseVecNorm(s.b, POISE_NORM_2, &b));
+  Limit(ctx, mine, 2 * bytes);
+  CHECK_OK(PoiseKSPTrueResidual(s.ksp, s.b, s.x, &norm));
+  CHECK(norm < 1e-3 * b);
+  ctx->device->limit = 0;
+  Close(&s);
+}
+
+static void TestDeviceMemory(PoiseContext ctx)
+{
+  int64_t left = 0, total = 0;
+  CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
+  CHECK(left > 0 && total >= left);
+  CHECK_OK(PoiseDeviceMemory(ctx, NULL, NULL));
+  CHECK_ERR(PoiseDeviceMemory(NULL, &left, NULL), POISE_ERR_ARG, "NULL");
+}
+
 static const Test tests[] = {{"forbid", TestForbid, 0},
                              {"forbidden", TestForbidden, TEST_SERIAL},
                              {"forbid_option", TestForbidOption, TEST_SERIAL | TEST_HOST_ONLY},
                              {"replayed_counts", TestReplayedCounts, 0},
                              {"counts_of_cg", TestCountsOfCG, 0},
+                             {"matrix_sizes", TestMatrixSizes, 0},
+                             {"solver_sizes", TestSolverSizes, 0},
+                             {"preconditioner_sizes", TestPreconditionerSizes, 0},
+                             {"out_of_memory", TestOutOfMemory, 0},
+                             {"device_memory", TestDeviceMemory, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

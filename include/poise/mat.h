@@ -198,6 +198,15 @@ POISE_API PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y);
    val). Not collective. */
 POISE_API PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val);
 POISE_API PoiseContext PoiseMatContext(PoiseMat A);
+/* What this rank's part holds now: the CSR, on the device too once it has been used there, ghosts and their exchange, the plan of
+   triplets, what the type adds. plain (may be NULL): that of plain CSR, once. Not collective. */
+POISE_API PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain);
+/* What a rank's part of an assembled csr will hold, after a product on the device: so many rows and nonzeros; on several ranks
+   also ghosts (columns of other ranks that its rows refer to) and sends (its own columns that other ranks refer to, once for each
+   rank), which are 0 on one. On cuda the few bytes per 1000 rows that several ranks add are those of rows of even length. Not
+   collective; nothing is allocated. */
+POISE_API PoiseErr PoiseMatPredictBytes(PoiseContext ctx, PoiseInt rows, PoiseInt nonzeros, PoiseInt ghosts, PoiseInt sends,
+                                        PoiseBytes *bytes);
 /* Print type, sizes, row statistics, device, bytes held and beyond plain CSR. */
 POISE_API PoiseErr PoiseMatView(PoiseMat A);
 

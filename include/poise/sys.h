@@ -145,6 +145,20 @@ POISE_API double PoiseTime(void);
 /* Print version, build, device, ranks and threads to the context's output (option -poise_view). Collective. */
 POISE_API PoiseErr PoiseView(PoiseContext ctx);
 
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of arrays on the host and on the device, of this rank: PoiseVecBytes, PoiseMatBytes, PoiseKSPBytes say what an object holds
+   (the user's arrays that it uses in place among them), PoiseMatPredictBytes and PoiseKSPPredictBytes what it will hold. Some
+   hundred bytes of fixed size per object are left out. With -device host all is on the host. */
+typedef struct PoiseBytes {
+  int64_t host, device;
+} PoiseBytes;
+
+/* Memory of the device that this rank works on, all ranks' together: bytes that are free, and all. Either may be NULL. What does
+   not fit is POISE_ERR_MEMORY, which states what was asked for and what was free; the program may release something and go
+   on. Not collective. */
+POISE_API PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total);
+
 /* Who owns a user's array afterwards. */
 typedef enum PoiseOwn {
   POISE_COPY,  /* copied; the user's array is not needed after the call */

@@ -90,6 +90,8 @@ POISE_API PoiseErr PoiseVecAXPYDot(PoiseVec y, double a, PoiseVec x, double *yy)
 /* (x, y) and (y, y) in one pass. */
 POISE_API PoiseErr PoiseVecDotNorm2(PoiseVec x, PoiseVec y, double *xy, double *yy);
 
+/* 8 per entry on each side on which the vector has been used. Not collective. */
+POISE_API PoiseErr PoiseVecBytes(PoiseVec x, PoiseBytes *bytes);
 /* Print size, layout, device, bytes. */
 POISE_API PoiseErr PoiseVecView(PoiseVec x);
 /* PETSc binary when the name ends in ".petsc" or ".bin", else a Matrix Market array (n x 1); by gzip with ".gz" behind it.

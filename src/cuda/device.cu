@@ -40,7 +40,9 @@ bool poiseCudaCaptures(Device *dev)
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
 {
   if (e == cudaSuccess) return POISE_OK;
-  FAIL(POISE_ERR_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(e), cudaGetErrorName(e));
+  (void)cudaGetLastError(); /* reported here and not by a later call */
+  FAIL(e == cudaErrorMemoryAllocation ? POISE_ERR_MEMORY : POISE_ERR_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(e),
+       cudaGetErrorName(e));
 }
 
 static PoiseErr Create(Device *dev)
@@ -187,12 +189,22 @@ static void GraphFree(Device *dev, Graph **graph)
   poiseFree(dev->ctx, graph);
 }
 
+static PoiseErr Memory(Device *dev, int64_t *left, int64_t *total)
+{
+  size_t l = 0, t = 0;
+  (void)dev;
+  TRY(poiseCudaCheck(cudaMemGetInfo(&l, &t), "asking for free memory"));
+  *left = (int64_t)l;
+  *total = (int64_t)t;
+  return POISE_OK;
+}
+
 /* In the order of DeviceOps: C++17 has no designated initialisers. */
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
     "cuda", false,  kernels,     poiseCudaCsrRows, true,       Create, Destroy,
     Alloc,  Free,   AllocPinned, FreePinned,       Copy,       Launch, Sync,
-    NULL,   Record, Wait,        CaptureBegin,     CaptureEnd, Replay, GraphFree,
+    NULL,   Record, Wait,        CaptureBegin,     CaptureEnd, Replay, GraphFree, Memory,
 };
 }

@@ -186,6 +186,8 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep);
    else a solve. One that does not converge is no error (but see PoiseKSPSetErrorIfNotConverged): z is what it has. All
    ranks must call, whatever failed on some. */
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+/* sum += what it holds, with its preconditioner and A (may be NULL), if that is its own; ksp NULL: nothing. */
+void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum);
 bool poiseKSPAppliesEagerly(PoiseKSP ksp); /* so that a loop around it cannot be replayed? */
 
 /* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */

@@ -114,6 +114,14 @@ static PoiseErr Diagonal_CSR(PoiseMat A, int b, double *d)
   return poiseLaunch(A->ctx->device, KERNEL_csr_diagonal, &m, sizeof m);
 }
 
+static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
+{
+  const CsrData *t = A->data;
+  poiseBufferAdd(&t->ptr, sum);
+  poiseBufferAdd(&t->perm, sum);
+  poiseBufferAdd(&t->row, sum);
+}
+
 static void Destroy_CSR(PoiseMat A)
 {
   CsrData *t = A->data;
@@ -130,6 +138,7 @@ const MatType poiseMatType_csr = {
     .mult = Mult_CSR,
     .mult_transpose = MultTranspose_CSR,
     .diagonal = Diagonal_CSR,
+    .bytes = Bytes_CSR,
     .destroy = Destroy_CSR,
 };
 

@@ -339,6 +339,12 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
 
 /* ---- blocks of rows, as the device wants them -------------------------------------------------------------------------- */
 
+int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s)
+{
+  const DeviceOps *ops = ctx->device->ops;
+  return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s) : POISE_BLOCK;
+}
+
 static PoiseErr ChooseRows(PoiseMat A)
 {
   Csr *c = &A->csr;
@@ -354,7 +360,7 @@ static PoiseErr ChooseRows(PoiseMat A)
         int64_t tile = poiseCsrPtr(c, ptr, i + rows < c->m ? i + rows : c->m) - poiseCsrPtr(c, ptr, i);
         if (tile > s.tile[k]) s.tile[k] = tile;
       }
-    c->rows = dev->ops->csr_rows(dev, &s);
+    c->rows = poiseCsrRows(A->ctx, &s);
     for (int k = 0; k < POISE_TILES; k++)
       if (c->rows == 256 >> k) c->tile = s.tile[k];
   }

@@ -87,7 +87,8 @@ typedef struct MatType {
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y);
   PoiseErr (*diagonal)(PoiseMat, int b, double *d); /* d: device pointer to b x b blocks */
   PoiseErr (*view)(PoiseMat);
-  void (*destroy)(PoiseMat); /* of A->data's contents */
+  void (*bytes)(PoiseMat, PoiseBytes *sum); /* sum += what A->data holds; may be NULL */
+  void (*destroy)(PoiseMat);                /* of A->data's contents */
 } MatType;
 
 typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
@@ -135,7 +136,7 @@ PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out al
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
 int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product leaves */
-double poiseMatBytes(PoiseMat A);     /* compulsory traffic of one product on this rank */
+double poiseMatTraffic(PoiseMat A);   /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
@@ -174,6 +175,7 @@ long long poiseMatRowName(PoiseMat A, int64_t i);
 
 void poiseNullSpaceDestroy(NullSpace *space);                            /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
+void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum += what it holds; NULL: nothing */
 
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
@@ -204,7 +206,8 @@ void poiseGhostsDestroy(Ghosts *g);
 
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
-PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
+PoiseErr poiseCsrView(Csr *c, CsrView *view);               /* device pointers */
+int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int64_t *ptr;

@@ -39,6 +39,13 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
   poiseFree(ctx, triplets);
 }
 
+void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
+{
+  if (!t) return;
+  sum->host += poiseAllocated(t->to) + poiseAllocated(t->run) + poiseAllocated(t->first_to) + poiseAllocated(t->first_run);
+  sum->host += poiseAllocated(t->send) + poiseAllocated(t->ex.send) + poiseAllocated(t->ex.recv);
+}
+
 /* ---- the pattern ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Plan {

@@ -15,7 +15,7 @@ static PoiseErr AllocHost(Buffer *b)
 static PoiseErr AllocDevice(Buffer *b)
 {
   if (b->device || !b->bytes) return POISE_OK;
-  return b->dev->ops->alloc(b->dev, b->bytes, b->what, &b->device);
+  return poiseDeviceAlloc(b->dev, b->bytes, b->what, &b->device);
 }
 
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b)
@@ -54,7 +54,7 @@ void poiseBufferPoint(Buffer *b, void *device)
 void poiseBufferDestroy(Buffer *b)
 {
   if (!b->dev) return;
-  if (b->device && !b->window) b->dev->ops->free(b->dev, b->device);
+  if (!b->window) poiseDeviceFree(b->dev, b->bytes, &b->device);
   if (b->own == POISE_COPY) poiseFree(b->dev->ctx, &b->host);
   if (b->own == POISE_ADOPT) free(b->host);
   *b = (Buffer){0};
@@ -146,7 +146,14 @@ PoiseErr poiseBufferSettle(Buffer *b)
   return ReadHost(b);
 }
 
+void poiseBufferAdd(const Buffer *b, PoiseBytes *sum)
+{
+  sum->host += poiseBufferBytes(b, HOST);
+  sum->device += poiseBufferBytes(b, DEVICE);
+}
+
 int64_t poiseBufferBytes(const Buffer *b, Side side)
 {
+  if (b->window && (side == DEVICE || b->dev->ops->is_host)) return 0; /* somebody else's */
   return (side == HOST ? b->host : b->device) ? (int64_t)b->bytes : 0;
 }

@@ -48,6 +48,40 @@ void poiseDeviceDestroy(Device **dev)
   poiseFree(ctx, dev);
 }
 
+/* ---- memory --------------------------------------------------------------------------------------------------------- */
+
+PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p)
+{
+  *p = NULL;
+  if (dev->limit && (int64_t)bytes > dev->limit - dev->bytes)
+    FAIL(POISE_ERR_MEMORY, "no memory on device %s for %s: %zu bytes; %lld of %lld are free", dev->ops->name, what, bytes,
+         (long long)(dev->limit - dev->bytes), (long long)dev->limit);
+  TRY(dev->ops->alloc(dev, bytes, what, p));
+  dev->bytes += (int64_t)bytes;
+  return POISE_OK;
+}
+
+void poiseDeviceFree(Device *dev, size_t bytes, void **p)
+{
+  if (!*p) return;
+  dev->ops->free(dev, *p);
+  dev->bytes -= (int64_t)bytes;
+  *p = NULL;
+}
+
+PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total)
+{
+  int64_t free_bytes, all;
+  if (!ctx) FAIL(POISE_ERR_ARG, "the context is NULL");
+  Device *dev = ctx->device;
+  poiseHostMemory(&free_bytes, &all);
+  if (dev->ops->memory) TRY(dev->ops->memory(dev, &free_bytes, &all));
+  if (dev->limit) free_bytes = dev->limit - dev->bytes, all = dev->limit;
+  if (left) *left = free_bytes;
+  if (total) *total = all;
+  return POISE_OK;
+}
+
 /* ---- what is enqueued and waited for -------------------------------------------------------------------------------- */
 
 bool poiseDeviceForbid(Device *dev, bool on)

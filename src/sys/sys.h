@@ -39,6 +39,7 @@ PoiseErr poiseErrorOfUser(PoiseErr e, const char *function);
 
 typedef struct Memory {
   int64_t live, calls; /* blocks now allocated; allocations ever made, on host and devices */
+  int64_t bytes;       /* of the blocks on the host */
   int64_t fail_at;     /* > 0: that many allocations from now, one fails; 0: never */
 } Memory;
 
@@ -53,6 +54,8 @@ PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *w
 PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p);
 PoiseErr poiseStringCopy(PoiseContext ctx, const char *s, char **copy); /* NULL gives NULL */
 void poiseFree(PoiseContext ctx, void *p);                              /* p: address of the pointer, which is nulled */
+int64_t poiseAllocated(const void *block);                              /* bytes that were asked for; 0 for NULL */
+void poiseHostMemory(int64_t *left, int64_t *total);
 /* Count one allocation made elsewhere (a device's); the test hook may refuse it. */
 PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what);
 void poiseFreeCount(PoiseContext ctx);
@@ -148,6 +151,7 @@ typedef struct DeviceOps {
   PoiseErr (*capture_end)(Device *, Graph **graph); /* *graph is NULL on failure; capture is over either way */
   PoiseErr (*replay)(Device *, Graph *graph);
   void (*graph_free)(Device *, Graph **graph);
+  PoiseErr (*memory)(Device *, int64_t *left, int64_t *total); /* NULL: it is the host's */
 } DeviceOps;
 
 struct Device { /* one stream of work, of one rank */
@@ -158,6 +162,7 @@ struct Device { /* one stream of work, of one rank */
   PoiseErr failed;             /* first failure of queued work, reported by the next sync */
   bool busy;                   /* something was enqueued since the last sync */
   bool forbid_copies, forbids; /* the option; and inside a solve: copies and waits are errors */
+  int64_t bytes, limit;        /* held by buffers; more than limit is refused (0: as much as there is) */
   int64_t launches, copies, waits;
   int64_t copied[COPY_ON_DEVICE]; /* bytes, by CopyKind */
 };
@@ -176,6 +181,8 @@ struct Device { /* one stream of work, of one rank */
 
 PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);
 void poiseDeviceDestroy(Device **dev);
+PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p);
+void poiseDeviceFree(Device *dev, size_t bytes, void **p);
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
 /* Launch a kernel by name with a compound literal of its argument type: LAUNCH(dev, gather, GatherArgs, .n = n, ...) */
 #define LAUNCH(dev, name, Args, ...) poiseLaunch(dev, KERNEL_##name, &(Args){__VA_ARGS__}, sizeof(Args))
@@ -223,7 +230,8 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not nee
 PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
 /* Make a borrowed array current on the host; does nothing for others. */
 PoiseErr poiseBufferSettle(Buffer *b);
-int64_t poiseBufferBytes(const Buffer *b, Side side); /* held on that side */
+int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */
+void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += what is held */
 
 /* ---- files (file.c) ---------------------------------------------------------------------------------------------------- */
 

@@ -122,6 +122,13 @@ PoiseContext PoiseVecContext(PoiseVec x)
   return x->ctx;
 }
 
+PoiseErr PoiseVecBytes(PoiseVec x, PoiseBytes *bytes)
+{
+  *bytes = (PoiseBytes){0};
+  poiseBufferAdd(&x->data, bytes);
+  return POISE_OK;
+}
+
 PoiseErr PoiseVecView(PoiseVec x)
 {
   return PoisePrintf(x->ctx,
