@@ -45,16 +45,35 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
        cudaGetErrorName(e));
 }
 
+static PoiseErr Count(int *count)
+{
+  *count = 0;
+  cudaError_t e = cudaGetDeviceCount(count);
+  if (e != cudaSuccess) FAIL(POISE_ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+  if (*count == 0) FAIL(POISE_ERR_DEVICE, "there is no GPU in this machine");
+  return POISE_OK;
+}
+
+static PoiseErr Bus(int id, char text[POISE_BUS])
+{
+  return poiseCudaCheck(cudaDeviceGetPCIBusId(text, POISE_BUS, id), "asking for the place of a GPU");
+}
+
+static void Describe(int id, char *text, size_t size)
+{
+  cudaDeviceProp p;
+  char bus[POISE_BUS] = "";
+  if (cudaGetDeviceProperties(&p, id) != cudaSuccess) return;
+  (void)cudaDeviceGetPCIBusId(bus, POISE_BUS, id);
+  snprintf(text, size, "%s, %s", p.name, bus);
+}
+
 static PoiseErr Create(Device *dev)
 {
-  int count = 0;
   Cuda *cuda;
-  cudaError_t e = cudaGetDeviceCount(&count);
-  if (e != cudaSuccess) FAIL(POISE_ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
-  if (count == 0) FAIL(POISE_ERR_DEVICE, "there is no GPU in this machine");
   TRY(poiseAlloc(dev->ctx, sizeof *cuda, "CUDA device", &dev->data));
   cuda = (Cuda *)dev->data;
-  int gpu = PoiseRank(dev->ctx) % count;
+  int gpu = dev->id;
   TRY(poiseCudaCheck(cudaSetDevice(gpu), "choosing the GPU"));
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->capability, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
   TRY(poiseCudaCheck(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "creating a stream"));
@@ -189,7 +208,7 @@ static void GraphFree(Device *dev, Graph **graph)
   poiseFree(dev->ctx, graph);
 }
 
-static PoiseErr Memory(Device *dev, int64_t *left, int64_t *total)
+static PoiseErr MemoryLeft(Device *dev, int64_t *left, int64_t *total)
 {
   size_t l = 0, t = 0;
   (void)dev;
@@ -203,8 +222,8 @@ static PoiseErr Memory(Device *dev, int64_t *left, int64_t *total)
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda", false,  kernels,     poiseCudaCsrRows, true,       Create, Destroy,
-    Alloc,  Free,   AllocPinned, FreePinned,       Copy,       Launch, Sync,
-    NULL,   Record, Wait,        CaptureBegin,     CaptureEnd, Replay, GraphFree, Memory,
+    "cuda",      false,      kernels,   poiseCudaCsrRows, true, Create, Destroy, Alloc,    Free,
+    AllocPinned, FreePinned, Copy,      Launch,           Sync, NULL,   Record,  Wait,     CaptureBegin,
+    CaptureEnd,  Replay,     GraphFree, MemoryLeft,       true, Count,  Bus,     Describe,
 };
 }

@@ -45,12 +45,12 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 
 typedef struct System {
   int help, options_left, view, device, load_progress, forbid_copies, device_time;
-  PoiseInt ranks, host_threads;
+  PoiseInt ranks, host_threads, device_id;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
 
 #define DEVICE(name) "|" #name
-static const char device_words[] =
+static const char device_words[] = "auto"
 #include "devices.def"
     ;
 #undef DEVICE
@@ -64,7 +64,10 @@ static const PoiseOption table[] = {
      "print the table of events at the end; :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
-    {"device", FIELD(CHOICE, device), "host", 0, 0, device_words + 1, "where arrays live"},
+    {"device", FIELD(CHOICE, device), "auto", 0, 0, device_words,
+     "where arrays live; auto: cuda where all ranks see a GPU, else host"},
+    {"device_id", FIELD(INT, device_id), "-1", -1, 63, NULL,
+     "number of the GPU; -1: one near the cores of the rank, in turn by ranks of the machine"},
     {"device_forbid_copies", FIELD(BOOL, forbid_copies), "no", 0, 0, NULL,
      "a solve that copies between host and device, or waits, beyond its scalars once per replay is an error"},
     {"log_device_time", FIELD(BOOL, device_time), "no", 0, 0, NULL,
@@ -111,21 +114,36 @@ static PoiseErr CreateSelf(PoiseContext ctx)
   return poiseReduceCreate(ctx->self);
 }
 
-/* What each rank has of its own, once it has a communicator and options. */
-static PoiseErr FillRank(PoiseContext ctx)
+static PoiseErr CreateLog(PoiseContext ctx, System *system)
 {
-  System system;
-  TRY(ReadSystem(ctx, &system));
+  TRY(ReadSystem(ctx, system));
+  return poiseLogCreate(ctx, &ctx->log);
+}
+
+static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const DeviceOps *ops, int id)
+{
+  System system = *options;
   int threads = ctx->parent ? ctx->parent->device->threads / ctx->comm->size : omp_get_max_threads();
   if (system.host_threads) threads = (int)system.host_threads;
   ctx->load_progress = system.load_progress;
   ctx->log_device_time = system.device_time;
-  TRY(poiseLogCreate(ctx, &ctx->log));
-  TRY(poiseDeviceCreate(ctx, poiseOptionsChoice(table, "device", system.device), &ctx->device));
+  TRY(poiseDeviceOpen(ctx, ops, id, &ctx->device));
   ctx->device->threads = threads > 1 ? threads : 1;
   ctx->device->forbid_copies = system.forbid_copies;
   TRY(poiseReduceCreate(ctx));
   return CreateSelf(ctx);
+}
+
+/* What each rank has of its own, once it has a communicator and options. Collective; agrees. */
+static PoiseErr FillRank(PoiseContext ctx)
+{
+  System system = {0};
+  const DeviceOps *ops = NULL;
+  TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
+  int id = (int)system.device_id;
+  TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
+  TRY(poiseDevicePlace(ctx, ops, &id));
+  return PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id));
 }
 
 static void EmptyRank(PoiseContext ctx)
@@ -158,7 +176,7 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
   TRY(CreateComm(ctx, init));
   PoiseErr e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
   if (!e) e = PoiseAgree(ctx, Register(ctx));
-  if (!e) e = PoiseAgree(ctx, FillRank(ctx));
+  if (!e) e = FillRank(ctx);
   if (!e) e = PoiseAgree(ctx, Greet(ctx));
   if (e) Empty(ctx);
   return e;
@@ -238,7 +256,7 @@ typedef struct Rank {
 static PoiseErr Work(Rank *r)
 {
   PoiseContext ctx = &r->ctx;
-  TRY(PoiseAgree(ctx, FillRank(ctx)));
+  TRY(FillRank(ctx));
   TRY(r->body(ctx, r->arg));
   TRY(PoiseAgree(ctx, NoObjects(ctx, "at the end of PoiseRun's body")));
   return ViewLog(ctx);
@@ -392,17 +410,38 @@ double PoiseTime(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* " 0, NVIDIA H200", and where there are several ranks those of all, but of no more than fit. */
+static PoiseErr DescribeDevice(PoiseContext ctx, char *text, size_t size)
+{
+  const Device *dev = ctx->device;
+  Comm *comm = ctx->comm;
+  char name[128] = "", *all = NULL;
+  text[0] = 0;
+  if (!dev->ops->count) return POISE_OK;
+  if (dev->ops->describe) dev->ops->describe(dev->id, name, sizeof name);
+  size_t n = (size_t)snprintf(text, size, " %d%s%s", dev->id, *name ? ", " : "", name);
+  if (comm->size == 1) return POISE_OK;
+  PoiseErr e = PoiseAgree(ctx, poiseAlloc(ctx, (size_t)comm->size, "GPUs of ranks", &all));
+  if (!e) e = comm->ops->allgather(comm, &(char){(char)dev->id}, 1, all);
+  if (!e) n += (size_t)snprintf(text + n, size - n, "; by rank:");
+  for (int r = 0; !e && r < comm->size && n + 8 < size; r++) n += (size_t)snprintf(text + n, size - n, " %d", all[r]);
+  poiseFree(ctx, &all);
+  return e;
+}
+
 PoiseErr PoiseView(PoiseContext ctx)
 {
   System system;
+  char device[512];
   TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
+  TRY(PoiseAgree(ctx, DescribeDevice(ctx, device, sizeof device)));
   PoiseErr e = PoisePrintf(ctx,
                            "Poise %d.%d.%d\n"
                            "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", compiler " __VERSION__ "\n"
-                           "  device: %s\n"
+                           "  device: %s%s\n"
                            "  ranks: %d (%s)\n"
                            "  host threads per rank: %d\n",
-                           POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name,
+                           POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, device,
                            ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
   if (!e && !ctx->parent && system.ranks > 1) e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
   return PoiseAgree(ctx, e);

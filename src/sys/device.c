@@ -23,21 +23,52 @@ const char *poiseKernelName(int kernel)
   return kernel_names[kernel];
 }
 
-PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev)
+/* Does every rank see a GPU? */
+static PoiseErr Sees(PoiseContext ctx, const DeviceOps *ops, bool *all)
 {
-  const DeviceOps *ops = NULL;
-  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-    if (!strcmp(devices[i]->name, name)) ops = devices[i];
+  int count = 0;
+  int64_t lacks = ops->count(&count) != POISE_OK;
+  PoiseErrorClear();
+  TRY(poiseCommMaxInt(ctx->comm, &lacks, 1));
+  *all = !lacks;
+  return POISE_OK;
+}
+
+PoiseErr poiseDeviceFind(PoiseContext ctx, const char *name, const DeviceOps **ops)
+{
+  bool any = !strcmp(name, "auto"), sees = false;
+  *ops = any ? devices[0] : NULL;
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+    if (any && devices[i]->automatic) TRY(Sees(ctx, devices[i], &sees));
+    if (sees || !strcmp(devices[i]->name, name)) *ops = devices[i];
+    if (sees) break;
+  }
+  if (!*ops) FAIL(POISE_ERR_OPTION, "there is no device '%s' in this build", name);
+  return POISE_OK;
+}
+
+PoiseErr poiseDeviceOpen(PoiseContext ctx, const DeviceOps *ops, int id, Device **dev)
+{
   *dev = NULL;
-  if (!ops) FAIL(POISE_ERR_OPTION, "there is no device '%s' in this build", name);
   TRY(poiseAlloc(ctx, sizeof **dev, "device", dev));
   (*dev)->ops = ops;
   (*dev)->ctx = ctx;
+  (*dev)->id = id;
   (*dev)->threads = 1;
   PoiseErr e = ops->create ? ops->create(*dev) : POISE_OK;
   if (e) poiseDeviceDestroy(dev);
   TRY(e);
   return POISE_OK;
+}
+
+PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev)
+{
+  const DeviceOps *ops;
+  int count;
+  *dev = NULL;
+  TRY(poiseDeviceFind(ctx, name, &ops));
+  if (ops->count) TRY(ops->count(&count));
+  return poiseDeviceOpen(ctx, ops, 0, dev);
 }
 
 void poiseDeviceDestroy(Device **dev)

@@ -294,6 +294,13 @@ static void Free(Device *dev, void *p)
   poiseFreeCount(dev->ctx);
 }
 
+/* As if there were so many, to see how ranks share them. */
+static PoiseErr Count(int *count)
+{
+  *count = 4;
+  return POISE_OK;
+}
+
 static PoiseErr Create(Device *dev)
 {
   return poiseAlloc(dev->ctx, sizeof(Mock), "mock device", &dev->data);
@@ -329,4 +336,5 @@ const DeviceOps poiseDevice_mock = {
     .capture_end = CaptureEnd,
     .replay = Replay,
     .graph_free = GraphFree,
+    .count = Count,
 };

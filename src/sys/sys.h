@@ -125,6 +125,7 @@ PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total);
 
 typedef struct Device Device;
 typedef struct Graph Graph;
+enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
@@ -152,11 +153,17 @@ typedef struct DeviceOps {
   PoiseErr (*replay)(Device *, Graph *graph);
   void (*graph_free)(Device *, Graph **graph);
   PoiseErr (*memory)(Device *, int64_t *left, int64_t *total); /* NULL: it is the host's */
+  /* GPUs; without them NULL. These are asked before a device is made, and create no context. */
+  bool automatic;                                    /* taken where nothing else is asked for and there is one */
+  PoiseErr (*count)(int *count);                     /* POISE_ERR_DEVICE where there is none, saying why */
+  PoiseErr (*bus)(int id, char text[POISE_BUS]);     /* "0000:17:00.0"; NULL: not known */
+  void (*describe)(int id, char *text, size_t size); /* "NVIDIA H200"; may be NULL */
 } DeviceOps;
 
 struct Device { /* one stream of work, of one rank */
   const DeviceOps *ops;
   PoiseContext ctx;
+  int id;      /* which GPU */
   int threads; /* of host kernels */
   void *data;
   PoiseErr failed;             /* first failure of queued work, reported by the next sync */
@@ -179,7 +186,12 @@ struct Device { /* one stream of work, of one rank */
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
-PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);
+/* The device of this name, or for "auto" the GPU where all ranks see one, else the host. Collective; agrees. */
+PoiseErr poiseDeviceFind(PoiseContext ctx, const char *name, const DeviceOps **ops);
+/* *id: the GPU that is asked for, or -1, which becomes the one for this rank (place.c). Collective; agrees. */
+PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id);
+PoiseErr poiseDeviceOpen(PoiseContext ctx, const DeviceOps *ops, int id, Device **dev);
+PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev); /* number 0 of one; for tests. Collective */
 void poiseDeviceDestroy(Device **dev);
 PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p);
 void poiseDeviceFree(Device *dev, size_t bytes, void **p);
@@ -201,6 +213,13 @@ const char *poiseKernelName(int kernel);
 #define KERNEL(name, Args) PoiseErr poiseHost_##name(Device *, const void *args);
 #include "kernels.def"
 #undef KERNEL
+
+typedef struct GpuPlace {
+  uint64_t machine, near; /* near: a bit for each GPU */
+} GpuPlace;
+
+int poisePickGpu(int rank, const GpuPlace *all, int count); /* the GPU of this rank, by the places of all */
+bool poiseMayRunOn(const char *list);                       /* on one of these cores, "0-31,64-95" */
 
 /* ---- buffers (buffer.c): the only file that knows which copy of an array is valid ----------------------------------- */
 
