@@ -268,6 +268,37 @@ static void TestDeviceTime(PoiseContext ctx)
   poiseBufferDestroy(&buffer);
 }
 
+static int ranges;
+static char latest[64];
+
+static void Range(const char *name)
+{
+  ranges += name ? 1 : -1;
+  if (name) snprintf(latest, sizeof latest, "%s", name);
+}
+
+/* A device is told of each event, and of no end twice. */
+static void TestRanges(PoiseContext ctx)
+{
+  const DeviceOps *whole = ctx->device->ops;
+  DeviceOps ops = *whole;
+  ops.range = Range;
+  ctx->device->ops = &ops;
+  CHECK_OK(PoiseLogBegin(ctx, "around"));
+  CHECK(ranges == 1 && !strcmp(latest, "around"));
+  poiseLogBegin(ctx, EVENT_MatMult);
+  CHECK(ranges == 2 && !strcmp(latest, "MatMult"));
+  poiseLogEnd(ctx, EVENT_MatMult, 0, 0);
+  CHECK_INT(ranges, 1);
+  poiseLogEnd(ctx, EVENT_MatMult, 0, 0); /* without a begin */
+  CHECK_INT(ranges, 1);
+  for (int k = 0; k < 3; k++) poiseLogBegin(ctx, EVENT_PCApply); /* whose ends an error skips */
+  CHECK_INT(ranges, 4);
+  CHECK_OK(PoiseLogEnd(ctx, "around"));
+  CHECK_INT(ranges, 0);
+  ctx->device->ops = whole;
+}
+
 /* An event allocates nothing. */
 static void TestCheap(PoiseContext ctx)
 {
@@ -576,6 +607,7 @@ static const Test tests[] = {{"time", TestTime, TEST_HOST_ONLY},
                              {"names", TestNames, TEST_HOST_ONLY},
                              {"json", TestJson, 0},
                              {"device_time", TestDeviceTime, 0},
+                             {"ranges", TestRanges, TEST_HOST_ONLY | TEST_SERIAL},
                              {"csv", TestCsv, 0},
                              {"table", TestTable, 0},
                              {"view_errors", TestViewErrors, TEST_HOST_ONLY},

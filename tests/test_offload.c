@@ -498,6 +498,8 @@ static void TestPick(PoiseContext ctx)
   for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, r % 2 ? 0xf0 : 0x0f}; /* two sockets in turn, each with 4 */
   for (int r = 0; r < 8; r++) CHECK_INT(poisePickGpu(r, p, 8), 4 * (r % 2) + r / 2);
   for (int r = 8; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), poisePickGpu(r - 8, p, 8));
+  for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){(uint64_t)r % 2, 0xff}; /* two machines in turn */
+  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), r / 2);
   for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, UINT64_C(1) << 63};
   CHECK_INT(poisePickGpu(3, p, 64), 63);
 }
@@ -571,6 +573,263 @@ static void TestNoGpu(PoiseContext ctx)
   CHECK_OK(PoiseFinalize(&own));
 }
 
+/* ---- arrays on the device --------------------------------------------------------------------------------------------------- */
+
+/* An application's own array in the memory of the device, which the library has not counted. */
+static void *Lend(PoiseContext ctx, size_t bytes, const void *content)
+{
+  void *p = NULL;
+  Device *dev = ctx->device;
+  if (IsAway(ctx)) {
+    CHECK_OK(dev->ops->alloc(dev, bytes, "an application's array", &p));
+    if (p) poiseFreeCount(ctx);
+  } else {
+    p = malloc(bytes ? bytes : 1);
+  }
+  CHECK_OK(poiseDeviceCopy(dev, p, content, bytes, COPY_TO_DEVICE));
+  CHECK_OK(poiseDeviceSync(dev));
+  return p;
+}
+
+static void TakeBack(PoiseContext ctx, void *p)
+{
+  poiseDeviceFreeAdopted(ctx->device, p);
+}
+
+/* Are these n numbers in the device's memory f(i) for the global rows i? */
+static bool Holds(PoiseContext ctx, const double *p, PoiseInt n, PoiseInt begin, double scale, double shift)
+{
+  double *host = malloc(((size_t)n + 1) * sizeof *host);
+  bool holds = true;
+  CHECK_OK(poiseDeviceCopy(ctx->device, host, p, (size_t)n * sizeof *host, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(ctx->device));
+  for (PoiseInt i = 0; i < n; i++) holds = holds && host[i] == scale * (double)(begin + i) + shift;
+  free(host);
+  return holds;
+}
+
+static double *LendRows(PoiseContext ctx, PoiseInt *n, PoiseInt *begin)
+{
+  PoiseSplit(ctx, 50, begin, n);
+  double content[50] = {0};
+  for (PoiseInt i = 0; i < *n; i++) content[i] = (double)(*begin + i);
+  return Lend(ctx, (size_t)*n * sizeof *content, content);
+}
+
+static void TestDeviceArray(PoiseContext ctx)
+{
+  for (int own = POISE_COPY; own <= POISE_BORROW; own++) {
+    PoiseVec x, y;
+    PoiseInt n, begin;
+    double *p = LendRows(ctx, &n, &begin), sum;
+    bool mine = own == POISE_BORROW;
+    int64_t moved = ctx->device->copied[COPY_TO_DEVICE] + ctx->device->copied[COPY_TO_HOST];
+    if (!CHECK_OK(PoiseVecCreateDeviceArray(ctx, n, 50, p, (PoiseOwn)own, &x))) return;
+    CHECK_OK(PoiseVecDuplicate(x, &y));
+    CHECK_OK(PoiseVecSet(y, 1));
+    CHECK_OK(PoiseVecAXPBY(x, 1, 2, y)); /* 2 i + 1 */
+    CHECK_INT(ctx->device->copied[COPY_TO_DEVICE] + ctx->device->copied[COPY_TO_HOST], moved);
+    if (own != POISE_ADOPT) CHECK(Holds(ctx, p, n, begin, mine ? 2 : 1, mine ? 1 : 0));
+    CHECK_OK(PoiseVecSumEntries(x, &sum));
+    CHECK_NEAR(sum, 2 * 49 * 50 / 2 + 50, 0);
+    double *host;
+    CHECK_OK(PoiseVecGetWrite(x, &host));
+    for (PoiseInt i = 0; i < n; i++) host[i] = 3 * (double)(begin + i);
+    CHECK_OK(SampleRestore(x, &host));
+    if (mine) CHECK(Holds(ctx, p, n, begin, 3, 0));
+    for (PoiseInt i = 0; i < 50; i++) /* from any rank */
+      if (i % PoiseSize(ctx) == PoiseRank(ctx)) CHECK_OK(PoiseVecAddValues(x, 1, &i, &(double){5}));
+    CHECK_OK(PoiseVecAssemble(x));
+    if (mine) CHECK(Holds(ctx, p, n, begin, 3, 5));
+    CHECK_OK(PoiseVecPointwiseMult(x, x, y));
+    CHECK_OK(PoiseVecSumEntries(x, &sum));
+    CHECK_NEAR(sum, 3 * 49 * 50 / 2 + 250, 0);
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y));
+    if (own != POISE_ADOPT) TakeBack(ctx, p);
+  }
+}
+
+/* A pointer to something else is named; one rank's mistake is an error on all. */
+static void TestHostPointer(PoiseContext ctx)
+{
+  PoiseVec x;
+  PoiseInt n, begin;
+  double *p = LendRows(ctx, &n, &begin), host[50];
+  bool mine = PoiseRank(ctx) == 0; /* which has rows */
+  CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? NULL : p, POISE_BORROW, &x), mine, POISE_ERR_ARG, "NULL");
+  if (IsAway(ctx))
+    for (int own = POISE_COPY; own <= POISE_BORROW; own++) {
+      CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? host : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
+                   "a host pointer?");
+      CHECK(x == NULL);
+      CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? p + 1 : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
+                   "array: ");
+    }
+  TakeBack(ctx, p);
+}
+
+static PoiseErr AdoptOne(PoiseContext ctx, void *arg)
+{
+  PoiseVec x;
+  PoiseInt n, begin;
+  (void)arg;
+  PoiseSplit(ctx, 50, &begin, &n);
+  void *p = NULL;
+  PoiseErr e = IsAway(ctx) ? ctx->device->ops->alloc(ctx->device, (size_t)n * 8, "an application's array", &p) : POISE_OK;
+  if (!e && IsAway(ctx) && p) poiseFreeCount(ctx);
+  if (!e && !IsAway(ctx)) p = malloc((size_t)n * 8 + 1);
+  e = PoiseAgree(ctx, e);
+  if (!e) e = PoiseVecCreateDeviceArray(ctx, n, 50, p, POISE_ADOPT, &x);
+  if (e)
+    TakeBack(ctx, p);
+  else
+    e = PoiseVecDestroy(&x);
+  return e;
+}
+
+static void TestAdoptFailures(PoiseContext ctx)
+{
+  TestAllocationFailures(ctx, AdoptOne, NULL);
+}
+
+/* This rank's CSR in the device's memory, in all widths and bases. */
+static PoiseCSR LendCSR(PoiseContext ctx, int64_t m, const int64_t *ptr, const int64_t *col, const double *val, int wide,
+                        int base)
+{
+  int64_t nz = ptr[m];
+  int32_t *p32 = malloc((size_t)(m + 1) * 4), *c32 = malloc((size_t)nz * 4 + 1);
+  int64_t *p64 = malloc((size_t)(m + 1) * 8), *c64 = malloc((size_t)nz * 8 + 1);
+  for (int64_t i = 0; i <= m; i++) p64[i] = ptr[i] + base, p32[i] = (int32_t)p64[i];
+  for (int64_t k = 0; k < nz; k++) c64[k] = col[k] + base, c32[k] = (int32_t)c64[k];
+  PoiseCSR csr = {.base = base, .val = Lend(ctx, (size_t)nz * 8, val)};
+  if (wide & 1)
+    csr.ptr64 = Lend(ctx, (size_t)(m + 1) * 8, p64);
+  else
+    csr.ptr32 = Lend(ctx, (size_t)(m + 1) * 4, p32);
+  if (wide & 2)
+    csr.col64 = Lend(ctx, (size_t)nz * 8, c64);
+  else
+    csr.col32 = Lend(ctx, (size_t)nz * 4, c32);
+  free(p32), free(c32), free(p64), free(c64);
+  return csr;
+}
+
+static void TakeBackCSR(PoiseContext ctx, PoiseCSR *csr)
+{
+  const void *all[] = {csr->ptr32, csr->ptr64, csr->col32, csr->col64, csr->val};
+  for (int k = 0; k < 5; k++) TakeBack(ctx, (void *)(uintptr_t)all[k]);
+}
+
+static void TestDeviceCSR(PoiseContext ctx)
+{
+  System s;
+  PoiseVec y;
+  int64_t *ptr, *col;
+  double *val;
+  if (!Open(ctx, "cg", "jacobi", &s) || !CHECK_OK(PoiseMatCopyCSR(s.A, &ptr, &col, &val))) return;
+  PoiseInt m = s.A->rows->n;
+  CHECK_OK(PoiseVecDuplicate(s.x, &y));
+  CHECK_OK(PoiseMatMult(s.A, s.b, s.x));
+  uint64_t expected = SampleDigest(s.x), twice;
+  CHECK_OK(PoiseMatMultAdd(s.A, 2, s.b, 0, s.x));
+  twice = SampleDigest(s.x);
+  for (int k = 0; k < 24; k++) {
+    PoiseOwn own = (PoiseOwn)(k % 3);
+    PoiseCSR csr = LendCSR(ctx, m, ptr, col, val, k / 3 % 4, k / 12);
+    PoiseMat A;
+    int64_t moved = ctx->device->copied[COPY_TO_DEVICE];
+    bool in_place = IsAway(ctx) && PoiseSize(ctx) == 1 && own != POISE_COPY && !csr.base && csr.col32;
+    if (!CHECK_OK(PoiseMatCreateDeviceCSR(ctx, m, m, N, N, &csr, own, &A))) return;
+    CHECK_OK(PoiseMatMult(A, s.b, y));
+    CHECK(SampleDigest(y) == expected);
+    if (in_place) {
+      CHECK(A->csr.col.device == csr.col32 && A->csr.val.device == csr.val);
+      CHECK_INT(ctx->device->copied[COPY_TO_DEVICE], moved);
+    }
+    CHECK_OK(PoiseMatScale(A, 2));
+    CHECK_OK(PoiseMatMult(A, s.b, y));
+    CHECK(SampleDigest(y) == twice);
+    if (own == POISE_BORROW) { /* written to by the application */
+      CHECK_OK(poiseDeviceCopy(ctx->device, (void *)(uintptr_t)csr.val, val, (size_t)ptr[m] * 8, COPY_TO_DEVICE));
+      CHECK_OK(PoiseMatSetValuesCSR(A, csr.val));
+      CHECK_OK(PoiseMatMult(A, s.b, y));
+      CHECK(SampleDigest(y) == expected);
+      CHECK_OK(PoiseKSPSetOperators(s.ksp, A, NULL));
+      CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-10, -1, -1, -1));
+      CHECK_OK(PoiseKSPSolve(s.ksp, y, s.x)); /* A b */
+      CHECK_OK(PoiseVecAXPY(s.x, -1, s.b));
+      double norm;
+      CHECK_OK(PoiseVecNorm(s.x, POISE_NORM_INF, &norm));
+      CHECK(norm < 1e-6);
+      CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+    }
+    CHECK_OK(PoiseMatDestroy(&A));
+    if (own != POISE_ADOPT) TakeBackCSR(ctx, &csr);
+  }
+  free(ptr), free(col), free(val);
+  CHECK_OK(PoiseVecDestroy(&y));
+  Close(&s);
+}
+
+/* Each array that is not on the device is named, and what is wrong with the matrix as for arrays on the host. */
+static void TestDeviceCSRErrors(PoiseContext ctx)
+{
+  static const char *const names[] = {"csr->ptr32: ", "csr->col32: ", "csr->val: "};
+  const int64_t ptr[] = {0, 2, 3}, col[] = {0, 1, 1}, unsorted[] = {1, 0, 1};
+  const int32_t ptr32[] = {0, 2, 3}, col32[] = {0, 1, 1};
+  const double val[] = {1, 2, 3};
+  PoiseMat A;
+  CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, NULL, POISE_COPY, &A), POISE_ERR_ARG, "NULL");
+  for (int k = 0; IsAway(ctx) && k < 9; k++) {
+    PoiseCSR csr = LendCSR(ctx, 2, ptr, col, val, 0, 0), bad = csr;
+    if (k % 3 == 0) bad.ptr32 = ptr32;
+    if (k % 3 == 1) bad.col32 = col32;
+    if (k % 3 == 2) bad.val = val;
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &bad, (PoiseOwn)(k / 3), &A), POISE_ERR_ARG, names[k % 3]);
+    CHECK(A == NULL);
+    TakeBackCSR(ctx, &csr);
+  }
+  PoiseCSR csr = LendCSR(ctx, 2, ptr, unsorted, val, 0, 0);
+  if (IsAway(ctx))
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &csr, POISE_ADOPT, &A), POISE_ERR_ARG,
+              "row 0 are not sorted, so the arrays cannot be on the device");
+  CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 1, &csr, POISE_ADOPT, &A), POISE_ERR_SIZE, "");
+  TakeBackCSR(ctx, &csr);
+}
+
+static PoiseErr AdoptCSR(PoiseContext ctx, void *arg)
+{
+  static const int64_t ptr[] = {0, 2, 3}, col[] = {0, 1, 1};
+  static const double val[] = {1, 2, 3};
+  PoiseMat A;
+  poiseAllocFailAt(ctx, -ctx->memory.fail_at); /* the application's own memory does not fail */
+  PoiseCSR csr = LendCSR(ctx, 2, ptr, col, val, 0, *(int *)arg);
+  poiseAllocFailAt(ctx, -ctx->memory.fail_at);
+  PoiseErr e = PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &csr, POISE_ADOPT, &A);
+  if (e)
+    TakeBackCSR(ctx, &csr);
+  else
+    e = PoiseMatDestroy(&A);
+  return e;
+}
+
+static void TestAdoptCSRFailures(PoiseContext ctx)
+{
+  for (int base = 0; base < 2; base++) TestAllocationFailures(ctx, AdoptCSR, &base);
+}
+
+static void TestStream(PoiseContext ctx)
+{
+  PoiseContext own;
+  char *argv[] = {"test", "-device", "mock", "-ranks", "2"}, **list = argv;
+  int argc = 5, stream;
+  CHECK(PoiseStream(ctx) == NULL);
+  if (!CHECK_OK(PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1, .stream = &stream}, &own))) return;
+  CHECK_ERR(PoiseRun(own, SolveOnHostVectors, NULL), POISE_ERR_UNSUPPORTED, "-ranks 2 (threads) with PoiseInit.stream");
+  CHECK_OK(PoiseFinalize(&own));
+}
+
 static const Test tests[] = {{"forbid", TestForbid, 0},
                              {"forbidden", TestForbidden, TEST_SERIAL},
                              {"forbid_option", TestForbidOption, TEST_SERIAL | TEST_HOST_ONLY},
@@ -585,6 +844,13 @@ static const Test tests[] = {{"forbid", TestForbid, 0},
                              {"cores", TestCores, TEST_SERIAL | TEST_HOST_ONLY},
                              {"device_id", TestDeviceId, 0},
                              {"no_gpu", TestNoGpu, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"device_array", TestDeviceArray, 0},
+                             {"host_pointer", TestHostPointer, 0},
+                             {"adopt_failures", TestAdoptFailures, 0},
+                             {"device_csr", TestDeviceCSR, 0},
+                             {"device_csr_errors", TestDeviceCSRErrors, TEST_SERIAL},
+                             {"adopt_csr_failures", TestAdoptCSRFailures, TEST_SERIAL},
+                             {"stream", TestStream, TEST_SERIAL | TEST_HOST_ONLY},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

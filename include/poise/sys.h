@@ -101,6 +101,9 @@ typedef struct PoiseInit {
   const char *help;                  /* what the program does; heads the text of -help */
   const struct PoiseOption *options; /* the application's own options (ends with a NULL key), listed by -help and never
                                         reported as unused; may be NULL */
+  void *
+      stream; /* a cudaStream_t of this rank's current GPU, on which the device cuda then works instead of one of its own; it
+                   must outlive the context and may not be the legacy default stream. Other devices do not look at it */
 } PoiseInit;
 
 /*
@@ -159,10 +162,14 @@ typedef struct PoiseBytes {
    on. Not collective. */
 POISE_API PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total);
 
+/* The stream on which the device works: on cuda a cudaStream_t, in which an application's own kernels find its results without
+   a wait; else NULL. Not collective. */
+POISE_API void *PoiseStream(PoiseContext ctx);
+
 /* Who owns a user's array afterwards. */
 typedef enum PoiseOwn {
   POISE_COPY,  /* copied; the user's array is not needed after the call */
-  POISE_ADOPT, /* the library takes it, and frees it with free() when done */
+  POISE_ADOPT, /* the library takes it, and frees it with free() when done (on a device, with cudaFree) */
   POISE_BORROW /* used in place; it must outlive the object, and is current whenever a library call has returned */
 } PoiseOwn;
 

@@ -29,6 +29,12 @@ typedef enum PoiseNorm {
 POISE_API PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x);
 /* The same over the user's array of n doubles (host memory), copied, adopted or borrowed. */
 POISE_API PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x);
+/* The same over an array in the device's memory (cudaMalloc; on the host device host memory), which is used in place: nothing is copied
+   but with POISE_COPY. Adopted, it is freed with cudaFree. Borrowed, it holds the vector's entries whenever a library call has
+   returned, in the order of the stream (PoiseInit.stream), which the host need not have waited for. A pointer to something else is
+   POISE_ERR_ARG. */
+POISE_API PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own,
+                                             PoiseVec *x);
 /* A vector of x's sizes; its entries are 0. */
 POISE_API PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y);
 POISE_API PoiseErr PoiseVecDestroy(PoiseVec *x);

@@ -2,6 +2,8 @@
 /* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the device is. */
 #include "cuda.h"
 
+#include <nvtx3/nvToolsExt.h>
+
 enum { EVENTS = 8 }; /* more than are ever waited for at once */
 
 struct Graph {
@@ -73,10 +75,21 @@ static PoiseErr Create(Device *dev)
   Cuda *cuda;
   TRY(poiseAlloc(dev->ctx, sizeof *cuda, "CUDA device", &dev->data));
   cuda = (Cuda *)dev->data;
+  cudaStream_t given = (cudaStream_t)dev->ctx->stream;
+  if (given == cudaStreamLegacy)
+    FAIL(POISE_ERR_ARG, "PoiseInit.stream is the legacy default stream, which records no graphs");
+  if (given) TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU of PoiseInit.stream"));
   int gpu = dev->id;
   TRY(poiseCudaCheck(cudaSetDevice(gpu), "choosing the GPU"));
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->capability, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "creating a stream"));
+  if (given) {
+    unsigned flags;
+    TRY(poiseCudaCheck(cudaStreamGetFlags(given, &flags), "PoiseInit.stream"));
+    cuda->stream = given;
+  } else {
+    TRY(poiseCudaCheck(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "creating a stream"));
+  }
+  dev->stream = cuda->stream;
   for (int k = 0; k < EVENTS; k++)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming), "creating an event"));
   return poiseCudaCheck(cudaMalloc((void **)&cuda->pieces, POISE_MAX_SUMS * PIECES * sizeof(double)),
@@ -90,7 +103,7 @@ static void Destroy(Device *dev)
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
   if (cuda->pieces) cudaFree(cuda->pieces);
-  if (cuda->stream) cudaStreamDestroy(cuda->stream);
+  if (cuda->stream && cuda->stream != (cudaStream_t)dev->ctx->stream) cudaStreamDestroy(cuda->stream);
   poiseFree(dev->ctx, &dev->data);
 }
 
@@ -208,6 +221,18 @@ static void GraphFree(Device *dev, Graph **graph)
   poiseFree(dev->ctx, graph);
 }
 
+/* Memory of this GPU; of how many bytes, CUDA does not say. */
+static bool Owns(Device *dev, const void *p, size_t bytes)
+{
+  cudaPointerAttributes a;
+  (void)bytes;
+  if (cudaPointerGetAttributes(&a, p) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  return a.type == cudaMemoryTypeManaged || (a.type == cudaMemoryTypeDevice && a.device == dev->id);
+}
+
 static PoiseErr MemoryLeft(Device *dev, int64_t *left, int64_t *total)
 {
   size_t l = 0, t = 0;
@@ -218,12 +243,25 @@ static PoiseErr MemoryLeft(Device *dev, int64_t *left, int64_t *total)
   return POISE_OK;
 }
 
+/* An event's name in a profiler's timeline. */
+static void Range(const char *name)
+{
+  if (name)
+    nvtxRangePushA(name);
+  else
+    nvtxRangePop();
+}
+
 /* In the order of DeviceOps: C++17 has no designated initialisers. */
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda",      false,      kernels,   poiseCudaCsrRows, true, Create, Destroy, Alloc,    Free,
-    AllocPinned, FreePinned, Copy,      Launch,           Sync, NULL,   Record,  Wait,     CaptureBegin,
-    CaptureEnd,  Replay,     GraphFree, MemoryLeft,       true, Count,  Bus,     Describe,
+    "cuda",    false,        kernels,    poiseCudaCsrRows,
+    true,      Create,       Destroy,    Alloc,
+    Free,      AllocPinned,  FreePinned, Copy,
+    Launch,    Sync,         NULL,       Record,
+    Wait,      CaptureBegin, CaptureEnd, Replay,
+    GraphFree, Owns,         MemoryLeft, Range,
+    true,      Count,        Bus,        Describe,
 };
 }

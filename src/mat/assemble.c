@@ -220,6 +220,7 @@ static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
   TRY(poiseMatCheckStored(A));
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
+  if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device) return poiseBufferWrite(&A->csr.val, DEVICE, &own);
   TRY(poiseBufferWrite(&A->csr.val, HOST, &own)); /* which leaves the user's arrays as they are */
   if (A->csr.nz && own != val) memcpy(own, val, (size_t)A->csr.nz * sizeof(double));
   return POISE_OK;

@@ -86,18 +86,30 @@ PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, Po
   return poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A);
 }
 
-PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
-                           PoiseOwn own, PoiseMat *A)
+static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
+                          PoiseOwn own, bool device, PoiseMat *A)
 {
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A));
   poiseLogBegin(ctx, EVENT_MatAssemble);
-  PoiseErr e = poiseCsrBuild(*A, csr, own);
+  PoiseErr e = device ? poiseCsrBuildDevice(*A, csr, own) : poiseCsrBuild(*A, csr, own);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
   if (e)
     PoiseMatDestroy(A);
   else
     (*A)->assembled = true;
   return e;
+}
+
+PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
+                           PoiseOwn own, PoiseMat *A)
+{
+  return CreateCSR(ctx, m, n, M, N, csr, own, false, A);
+}
+
+PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
+                                 PoiseOwn own, PoiseMat *A)
+{
+  return CreateCSR(ctx, m, n, M, N, csr, own, true, A);
 }
 
 PoiseErr PoiseMatDestroy(PoiseMat *A)

@@ -204,7 +204,8 @@ void poiseGhostsDestroy(Ghosts *g);
 
 /* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */
 
-PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
+PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own);       /* collective; agrees */
+PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* of arrays on the device */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
 PoiseErr poiseCsrView(Csr *c, CsrView *view);               /* device pointers */
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */

@@ -173,6 +173,7 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
 {
   ctx->out = stdout;
   ctx->most_narrow = INT32_MAX;
+  ctx->stream = init ? init->stream : NULL;
   TRY(CreateComm(ctx, init));
   PoiseErr e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
   if (!e) e = PoiseAgree(ctx, Register(ctx));
@@ -339,6 +340,8 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   if (system.ranks == 1 || ctx->parent || ctx->home) return body(ctx, arg);
   if (ctx->comm->size > 1)
     FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) inside %d MPI ranks", (int)system.ranks, ctx->comm->size);
+  if (ctx->stream)
+    FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) with PoiseInit.stream, which serves one rank", (int)system.ranks);
   PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, &team, body, arg);
   poiseTeamDestroy(&team);
   poiseFree(ctx, &rank);
@@ -348,6 +351,11 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
 }
 
 /* ---- ranks -------------------------------------------------------------------------------------------------------- */
+
+void *PoiseStream(PoiseContext ctx)
+{
+  return ctx->device->stream;
+}
 
 int PoiseRank(PoiseContext ctx)
 {

@@ -100,6 +100,25 @@ void poiseDeviceFree(Device *dev, size_t bytes, void **p)
   *p = NULL;
 }
 
+void poiseDeviceFreeAdopted(Device *dev, void *p)
+{
+  if (!p) return;
+  if (!dev->ops->is_host) poiseContextHome(dev->ctx)->memory.live++;
+  if (dev->ops->is_host)
+    free(p);
+  else
+    dev->ops->free(dev, p);
+}
+
+PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const char *argument)
+{
+  if (bytes && !p) FAIL(POISE_ERR_ARG, "%s is NULL instead of %zu bytes", argument, bytes);
+  if (bytes && dev->ops->owns && !dev->ops->owns(dev, p, bytes))
+    FAIL(POISE_ERR_ARG, "%s: %p is no array of %zu bytes in the memory of device %s; a host pointer?", argument, p, bytes,
+         dev->ops->name);
+  return POISE_OK;
+}
+
 PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total)
 {
   int64_t free_bytes, all;

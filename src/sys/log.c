@@ -90,10 +90,22 @@ static bool IsLate(const Log *log)
   return dev && dev->busy;
 }
 
+static const char *Name(const Log *log, int event)
+{
+  return event < EVENT_COUNT ? names[event] : log->section[event - EVENT_COUNT].name;
+}
+
+static void Range(const Log *log, const char *name)
+{
+  const Device *dev = log->ctx->device;
+  if (dev && dev->ops->range) dev->ops->range(name);
+}
+
 void poiseLogBegin(PoiseContext ctx, int event)
 {
   Log *log = ctx->log;
   Drain(log);
+  Range(log, Name(log, event));
   if (log->depth == DEPTH) memmove(log->frame, log->frame + 1, (size_t)--log->depth * sizeof *log->frame);
   Frame *f = &log->frame[log->depth++];
   f->event = event;
@@ -128,7 +140,7 @@ void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes)
     e->total[c] += spent - f->inner[c];
     if (outer >= 0) log->frame[outer].inner[c] += spent;
   }
-  log->depth = depth;
+  for (; log->depth > depth; log->depth--) Range(log, NULL); /* errors have skipped ends */
 }
 
 /* ---- captured loops --------------------------------------------------------------------------------------------- */
@@ -180,8 +192,7 @@ const char *poiseLogWhere(PoiseContext ctx)
 {
   const Log *log = ctx->log;
   if (!log || !log->depth) return "the application";
-  int event = log->frame[log->depth - 1].event;
-  return event < EVENT_COUNT ? names[event] : log->section[event - EVENT_COUNT].name;
+  return Name(log, log->frame[log->depth - 1].event);
 }
 
 static PoiseErr CheckName(PoiseContext ctx, const char *name)

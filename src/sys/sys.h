@@ -152,7 +152,9 @@ typedef struct DeviceOps {
   PoiseErr (*capture_end)(Device *, Graph **graph); /* *graph is NULL on failure; capture is over either way */
   PoiseErr (*replay)(Device *, Graph *graph);
   void (*graph_free)(Device *, Graph **graph);
+  bool (*owns)(Device *, const void *p, size_t bytes);         /* are these bytes its memory? NULL: all memory is */
   PoiseErr (*memory)(Device *, int64_t *left, int64_t *total); /* NULL: it is the host's */
+  void (*range)(const char *name); /* tells a profiler that an event begins; NULL: the innermost one ends. May be NULL */
   /* GPUs; without them NULL. These are asked before a device is made, and create no context. */
   bool automatic;                                    /* taken where nothing else is asked for and there is one */
   PoiseErr (*count)(int *count);                     /* POISE_ERR_DEVICE where there is none, saying why */
@@ -163,8 +165,9 @@ typedef struct DeviceOps {
 struct Device { /* one stream of work, of one rank */
   const DeviceOps *ops;
   PoiseContext ctx;
-  int id;      /* which GPU */
-  int threads; /* of host kernels */
+  int id;       /* which GPU */
+  void *stream; /* for PoiseStream; may be NULL */
+  int threads;  /* of host kernels */
   void *data;
   PoiseErr failed;             /* first failure of queued work, reported by the next sync */
   bool busy;                   /* something was enqueued since the last sync */
@@ -195,6 +198,10 @@ PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev); /*
 void poiseDeviceDestroy(Device **dev);
 PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p);
 void poiseDeviceFree(Device *dev, size_t bytes, void **p);
+/* Free an adopted array that nobody has counted. */
+void poiseDeviceFreeAdopted(Device *dev, void *p);
+/* POISE_ERR_ARG when an argument of a user's does not point to so many bytes of the device. */
+PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const char *argument);
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
 /* Launch a kernel by name with a compound literal of its argument type: LAUNCH(dev, gather, GatherArgs, .n = n, ...) */
 #define LAUNCH(dev, name, Args, ...) poiseLaunch(dev, KERNEL_##name, &(Args){__VA_ARGS__}, sizeof(Args))
@@ -231,14 +238,18 @@ typedef struct Buffer {
   size_t bytes;
   void *host, *device; /* the same address on a host device; device is allocated on first need */
   bool host_valid, device_valid;
-  PoiseOwn own; /* of host: POISE_COPY means the library's own block */
-  bool window;  /* device is a part of another buffer's */
+  PoiseOwn own, own_device; /* of host, of device: POISE_COPY means the library's own block */
+  bool window;              /* device is a part of another buffer's */
 } Buffer;
 
 /* A buffer of zeroed bytes (both sides valid when there is one copy, else the host side). */
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b);
 /* Over the user's host array. */
 PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
+/* Over the user's array on the device, in its memory (poiseDeviceCheckPointer). */
+PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
+/* A call that was to adopt arrays fails: they stay the user's. */
+void poiseBufferDisown(Buffer *b);
 /* A window on device memory that somebody else holds, of which a host copy is made where one is asked for. To be pointed at
    memory that is current there, before anything else; what was written on the host is there after a poiseBufferRead of DEVICE. */
 void poiseBufferWindow(Device *dev, size_t bytes, const char *what, Buffer *b);
@@ -247,7 +258,7 @@ void poiseBufferDestroy(Buffer *b);
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not needed */
 PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
-/* Make a borrowed array current on the host; does nothing for others. */
+/* Make a borrowed array current, on the side where it is; does nothing for others. */
 PoiseErr poiseBufferSettle(Buffer *b);
 int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */
 void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += what is held */
@@ -392,6 +403,7 @@ struct PoiseContext_s {
   Log *log;
   Device *device;
   FILE *out;
+  void *stream;                  /* PoiseInit.stream */
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
   int64_t most_narrow;           /* offsets up to this are int32, beyond it int64: INT32_MAX, or less in tests */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
