@@ -663,6 +663,7 @@ static void TestHostPointer(PoiseContext ctx)
       CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? host : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
                    "a host pointer?");
       CHECK(x == NULL);
+      if (!strcmp(ctx->device->ops->name, "cuda")) continue; /* it does not know lengths */
       CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? p + 1 : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
                    "array: ");
     }

@@ -24,6 +24,12 @@ static int omp_get_max_threads(void)
 #define METIS_WORD "without METIS"
 #endif
 
+#ifdef POISE_HAVE_CUDA
+#define CUDA_WORD "with CUDA"
+#else
+#define CUDA_WORD "without CUDA"
+#endif
+
 #ifdef POISE_HAVE_MPI
 #define MPI_WORD "with MPI"
 static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
@@ -443,14 +449,15 @@ PoiseErr PoiseView(PoiseContext ctx)
   char device[512];
   TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
   TRY(PoiseAgree(ctx, DescribeDevice(ctx, device, sizeof device)));
-  PoiseErr e = PoisePrintf(ctx,
-                           "Poise %d.%d.%d\n"
-                           "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", compiler " __VERSION__ "\n"
-                           "  device: %s%s\n"
-                           "  ranks: %d (%s)\n"
-                           "  host threads per rank: %d\n",
-                           POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, device,
-                           ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
+  PoiseErr e =
+      PoisePrintf(ctx,
+                  "Poise %d.%d.%d\n"
+                  "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " CUDA_WORD ", compiler " __VERSION__ "\n"
+                  "  device: %s%s\n"
+                  "  ranks: %d (%s)\n"
+                  "  host threads per rank: %d\n",
+                  POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, device,
+                  ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
   if (!e && !ctx->parent && system.ranks > 1) e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
   return PoiseAgree(ctx, e);
 }
