@@ -791,6 +791,17 @@ static void TestDeviceCSRErrors(PoiseContext ctx)
     CHECK(A == NULL);
     TakeBackCSR(ctx, &csr);
   }
+  for (int k = 0; k < 3; k++) { /* offsets that are wrong are found before columns are fetched */
+    const int64_t down[] = {0, 5, 3};
+    PoiseCSR wrong = LendCSR(ctx, 2, k ? ptr : down, col, val, 0, 0), bad = wrong;
+    if (k == 1) bad.base = 7;
+    if (k == 2) bad.ptr32 = NULL;
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &bad, POISE_BORROW, &A), POISE_ERR_ARG,
+              k == 0   ? "row offsets decrease at row 1: 5, then 3"
+              : k == 1 ? "base 7"
+                       : "exactly one of ptr32");
+    TakeBackCSR(ctx, &wrong);
+  }
   PoiseCSR csr = LendCSR(ctx, 2, ptr, unsorted, val, 0, 0);
   if (IsAway(ctx))
     CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &csr, POISE_ADOPT, &A), POISE_ERR_ARG,

@@ -213,7 +213,7 @@ POISE_API PoiseContext PoiseMatContext(PoiseMat A);
 POISE_API PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain);
 /* What a rank's part of an assembled csr will hold, after a product on the device: so many rows and nonzeros; on several ranks
    also ghosts (columns of other ranks that its rows refer to) and sends (its own columns that other ranks refer to, once for each
-   rank), which are 0 on one. On cuda the few bytes per 1000 rows that several ranks add are those of rows of even length. Not
+   rank), which are 0 on one. On several ranks of cuda the order of the blocks of rows, 4 bytes each, is guessed as for rows of even length. Not
    collective; nothing is allocated. */
 POISE_API PoiseErr PoiseMatPredictBytes(PoiseContext ctx, PoiseInt rows, PoiseInt nonzeros, PoiseInt ghosts, PoiseInt sends,
                                         PoiseBytes *bytes);

@@ -101,9 +101,7 @@ typedef struct PoiseInit {
   const char *help;                  /* what the program does; heads the text of -help */
   const struct PoiseOption *options; /* the application's own options (ends with a NULL key), listed by -help and never
                                         reported as unused; may be NULL */
-  void *
-      stream; /* a cudaStream_t of this rank's current GPU, on which the device cuda then works instead of one of its own; it
-                   must outlive the context and may not be the legacy default stream. Other devices do not look at it */
+  void *stream; /* a cudaStream_t for the device cuda to work on (see PoiseStream); NULL: one of its own */
 } PoiseInit;
 
 /*
@@ -162,8 +160,12 @@ typedef struct PoiseBytes {
    on. Not collective. */
 POISE_API PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total);
 
-/* The stream on which the device works: on cuda a cudaStream_t, in which an application's own kernels find its results without
-   a wait; else NULL. Not collective. */
+/*
+  The stream on which the device works: on cuda a cudaStream_t, in which an application's own kernels find its results without
+  a wait; else NULL. PoiseInit.stream, if given, which must be of this rank's current GPU and outlive the context, and may not be the
+  legacy default stream; else one that waits for no other: what an application writes in a stream of its own to an array
+  that it lends must be done before the library is called. Not collective.
+*/
 POISE_API void *PoiseStream(PoiseContext ctx);
 
 /* Who owns a user's array afterwards. */

@@ -483,9 +483,10 @@ static PoiseErr FetchIndices(PoiseMat A, const PoiseCSR *in, PoiseCSR *host)
   *host = (PoiseCSR){.base = in->base, .val = in->val};
   TRY(Fetch(ctx, m + 1, sizeof(int32_t), in->ptr32, "csr->ptr32", &host->ptr32));
   TRY(Fetch(ctx, m + 1, sizeof(int64_t), in->ptr64, "csr->ptr64", &host->ptr64));
-  if (!host->ptr32 == !host->ptr64) return POISE_OK; /* which is reported with all else that is wrong */
+  PoiseCSR offsets = *in; /* what is wrong with them is seen before as many columns are fetched */
+  offsets.ptr32 = host->ptr32, offsets.ptr64 = host->ptr64;
+  TRY(CheckPointers(A, &offsets));
   int64_t nz = InPtr(host, m);
-  if (nz < 0) return POISE_OK;
   TRY(Fetch(ctx, nz, sizeof(int32_t), in->col32, "csr->col32", &host->col32));
   TRY(Fetch(ctx, nz, sizeof(int64_t), in->col64, "csr->col64", &host->col64));
   return in->val ? poiseDeviceCheckPointer(ctx->device, in->val, (size_t)nz * sizeof(double), "csr->val") : POISE_OK;

@@ -47,7 +47,7 @@ PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void
     TRY(poiseDeviceCopy(dev, p, array, bytes, COPY_ON_DEVICE));
     return poiseDeviceSync(dev); /* the user may release it */
   }
-  if (own == POISE_ADOPT && bytes) {
+  if (own == POISE_ADOPT && array) {
     TRY(poiseAllocCount(dev->ctx, bytes, what));
     dev->bytes += (int64_t)bytes;
   }
@@ -57,7 +57,7 @@ PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void
 
 void poiseBufferDisown(Buffer *b)
 {
-  if (b->own_device == POISE_ADOPT && b->bytes) {
+  if (b->own_device == POISE_ADOPT && b->device) {
     poiseFreeCount(b->dev->ctx);
     b->dev->bytes -= (int64_t)b->bytes;
   }
