@@ -23,7 +23,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/peer.h"
+#include "common/check.h"
+#include "common/race.h"
 
 #define TRY POISE_TRY
 
@@ -32,8 +33,9 @@ enum { VECTORS, PRODUCT, SOLVE, PRECONDITION, PATTERN, REFRESH }; /* kinds of op
 
 typedef struct Options {
   char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], matrix[POISE_OPTION_LENGTH], out[POISE_OPTION_LENGTH];
-  double bytes, small_bytes, sample, cache;
-  PoiseInt repeats, iterations, numbers;
+  double bytes, small_bytes, cache;
+  PoiseInt numbers;
+  Rules rules;
 } Options;
 
 static const PoiseOption table[] = {
@@ -44,11 +46,13 @@ static const PoiseOption table[] = {
     {"out", POISE_OPTION_STRING, offsetof(Options, out), "", 0, 0, NULL, "CSV file, which appears whole or not at all"},
     {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "0", 0, 2.5e10, NULL, "size of large matrices; 0: each its own"},
     {"small_bytes", POISE_OPTION_REAL, offsetof(Options, small_bytes), "0", 0, 2.5e10, NULL, "size of small ones"},
-    {"repeats", POISE_OPTION_INT, offsetof(Options, repeats), "9", 1, MAX_REPEATS, NULL, "measurements of each time"},
-    {"sample", POISE_OPTION_REAL, offsetof(Options, sample), "0.005", 0, 10, NULL,
+    {"repeats", POISE_OPTION_INT, offsetof(Options, rules.repeats), "9", 1, MAX_REPEATS, NULL, "measurements of each time"},
+    {"sample", POISE_OPTION_REAL, offsetof(Options, rules.sample), "0.005", 0, 10, NULL,
      "seconds that calls are repeated for, at least"},
-    {"iterations", POISE_OPTION_INT, offsetof(Options, iterations), "30", 1, 1000000, NULL,
-     "of the shorter solve; the longer has three times as many"},
+    {"seconds", POISE_OPTION_REAL, offsetof(Options, rules.seconds), "20", 0, 1e9, NULL,
+     "of a row, after which 3 repeats are enough"},
+    {"iterations", POISE_OPTION_INT, offsetof(Options, rules.iterations), "48", 1, 1000000, NULL,
+     "of the shorter solve, for gmres rounded up to whole cycles; the longer has three times as many"},
     {"numbers", POISE_OPTION_INT, offsetof(Options, numbers), "33554432", 1024, 1000000000, NULL,
      "length of the arrays that bandwidth is measured with"},
     {"cache", POISE_OPTION_REAL, offsetof(Options, cache), "0", 0, 1e12, NULL,
@@ -174,6 +178,7 @@ typedef struct Bench {
 
   char name[64]; /* of the row */
   const Operation *operation;
+  Task task;
   Coo coo;
 } Bench;
 
@@ -407,172 +412,7 @@ static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
   return POISE_OK;
 }
 
-/* ---- taking times ------------------------------------------------------------------------------------------------------ */
-
-enum { BACK_TO_BACK, COLD, BY_ITERATIONS };
-
-/* Time of `count` operations, or of emptying the caches so often. */
-static PoiseErr Sample(Contender *c, int64_t count, bool flush, bool work, Times *t)
-{
-  const Lane *lane = c->lane;
-  double outside = 0, start;
-  TRY(lane->wait(lane->arg));
-  start = PoiseTime();
-  if (!flush) TRY(c->call(c->arg, c->op, count));
-  for (int64_t k = 0; k < count && flush; k++) {
-    double before = PoiseTime();
-    TRY(lane->flush(lane->arg));
-    if (lane->synchronous) outside += PoiseTime() - before;
-    if (work) TRY(c->call(c->arg, c->op, 1));
-  }
-  TRY(lane->wait(lane->arg));
-  t->t[t->n++] = PoiseTime() - start - outside;
-  return POISE_OK;
-}
-
-/* How often a call is repeated, so that waiting for the device hardly adds to its time. */
-static PoiseErr Calibrate(Bench *bench, Contender *c, int mode)
-{
-  Times t = {0};
-  if (mode == BY_ITERATIONS) {
-    c->units = 2 * bench->o.iterations;
-    return c->call(c->arg, c->op, bench->o.iterations);
-  }
-  TRY(Sample(c, 1, false, true, &t));
-  TRY(Sample(c, 1, false, true, &t));
-  double count = ceil(bench->o.sample / (t.t[1] + 1e-9));
-  double most = mode == COLD && c->lane->synchronous ? 3 : 1000; /* emptying the caches of a CPU takes long */
-  c->units = (int64_t)fmax(1, fmin(count, most));
-  return POISE_OK;
-}
-
-static PoiseErr Turn(Bench *bench, Contender *c, int mode)
-{
-  int64_t its = bench->o.iterations;
-  if (mode == BY_ITERATIONS) {
-    TRY(Sample(c, its, false, true, &c->base));
-    return Sample(c, 3 * its, false, true, &c->full);
-  }
-  if (mode == COLD && !c->lane->synchronous) TRY(Sample(c, c->units, true, false, &c->base));
-  return Sample(c, c->units, mode == COLD, true, &c->full);
-}
-
-/* Seconds of one operation, by the median or the least of the repeats. */
-static double Seconds(Contender *c, double (*of)(Times *))
-{
-  return (of(&c->full) - (c->base.n ? of(&c->base) : 0)) / (double)c->units;
-}
-
-static double GBs(double bytes, double seconds)
-{
-  return 1e-9 * bytes / seconds;
-}
-
-/* All contenders and the bandwidths of reading and copying, in turns. */
-static PoiseErr Race(Bench *bench, List *list, int mode)
-{
-  for (int k = 0; k < list->n; k++) {
-    list->c[k].base.n = list->c[k].full.n = 0;
-    TRY(Calibrate(bench, &list->c[k], mode));
-  }
-  for (int k = READ; k <= COPY; k++) bench->limits.c[k].full.n = 0;
-  for (PoiseInt r = 0; r < bench->o.repeats; r++) {
-    for (int k = READ; k <= COPY; k++) TRY(Turn(bench, &bench->limits.c[k], BACK_TO_BACK));
-    for (int k = 0; k < list->n; k++) TRY(Turn(bench, &list->c[k], mode));
-  }
-  return POISE_OK;
-}
-
-/* ---- is it right? --------------------------------------------------------------------------------------------------------- */
-
-/* The largest |y - A x| over |A| |x| of a row. */
-static double ProductError(const Rows *A, const double *x, const double *y)
-{
-  double worst = 0;
-#pragma omp parallel for schedule(static) reduction(max : worst)
-  for (int64_t i = 0; i < A->n; i++) {
-    double sum = 0, size = 0;
-    for (int32_t k = A->ptr[i]; k < A->ptr[i + 1]; k++) {
-      double term = A->val[k] * x[A->col[k]];
-      sum += term, size += fabs(term);
-    }
-    double error = fabs(y[i] - sum) / (size > 0 ? size : 1);
-    if (error > worst || error != error) worst = error != error ? INFINITY : error;
-  }
-  return worst;
-}
-
-/* |b - A x| / |b| */
-static double Residual(const Rows *A, const double *b, const double *x)
-{
-  double rr = 0, bb = 0;
-#pragma omp parallel for schedule(static) reduction(+ : rr, bb)
-  for (int64_t i = 0; i < A->n; i++) {
-    double r = b[i];
-    for (int32_t k = A->ptr[i]; k < A->ptr[i + 1]; k++) r -= A->val[k] * x[A->col[k]];
-    rr += r * r, bb += b[i] * b[i];
-  }
-  return sqrt(rr / bb);
-}
-
-static double JacobiError(const Rows *A, const double *x, const double *y)
-{
-  double worst = 0;
-  for (int64_t i = 0; i < A->n; i++) {
-    double diagonal = 0;
-    for (int32_t k = A->ptr[i]; k < A->ptr[i + 1]; k++)
-      if (A->col[k] == i) diagonal = A->val[k];
-    double error = fabs(diagonal * y[i] - x[i]);
-    if (!(error <= worst)) worst = error != error ? INFINITY : error;
-  }
-  return worst;
-}
-
-static double SquareError(const double *x, int64_t n, double norm)
-{
-  double sum = 0;
-  for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
-  return fabs(norm / sqrt(sum) - 1);
-}
-
-/* What the last operation left: an error, or of a solve the relative residual; NAN where nothing is looked at. */
-static PoiseErr Judge(Bench *bench, Contender *c, double *error)
-{
-  const Rows *A = &bench->matrix;
-  *error = NAN;
-  if (!c->result) return POISE_OK;
-  double *y = malloc((size_t)(A->n + 1) * sizeof *y);
-  if (!y) POISE_FAIL(POISE_ERR_MEMORY, "a result of %lld entries", (long long)A->n);
-  PoiseErr e = c->result(c->arg, c->op, y);
-  if (!e) switch (c->op) {
-    case OP_DOT:
-      *error = SquareError(bench->x, A->n, sqrt(y[0]));
-      break;
-    case OP_NORM:
-      *error = SquareError(bench->x, A->n, y[0]);
-      break;
-    case OP_MULT:
-      *error = ProductError(A, bench->x, y);
-      break;
-    case OP_JACOBI:
-      *error = JacobiError(A, bench->x, y);
-      break;
-    default:
-      *error = Residual(A, bench->x, y);
-    }
-  free(y);
-  return e;
-}
-
-/* Methods that are the same must get equally far; where rounding errors grow, as in BiCGSTAB, only numbers are asked for. */
-static bool Wrong(const Bench *bench, double error, double least)
-{
-  bool solve = bench->operation->kind == SOLVE, same = bench->operation->op != OP_BICGSTAB;
-  if (!solve) return !(error <= 1e-11);
-  return !isfinite(error) || (same && error > 2 * least + 1e-9);
-}
-
-/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows: what they cost, what is right, and what is told ----------------------------------------------------------- */
 
 /* A field between the commas of the file. */
 static void Plain(const char *text, char *field, size_t size)
@@ -626,12 +466,12 @@ static PoiseErr Report(Bench *bench, List *list, const char *mode)
   double bytes, flops, error[MAX_CONTENDERS], least = INFINITY;
   Cost(bench, &bytes, &flops);
   for (int k = 0; k < list->n; k++) {
-    TRY(Judge(bench, &list->c[k], &error[k]));
+    TRY(Check(&bench->task, &list->c[k], &error[k]));
     if (error[k] < least) least = error[k];
   }
   for (int k = 0; k < list->n; k++) {
     Print(bench, bench->name, &list->c[k], mode, bytes, flops, error[k]);
-    if (!list->c[k].result || !Wrong(bench, error[k], least)) continue;
+    if (!list->c[k].result || !Wrong(&bench->task, error[k], least)) continue;
     printf("%-22s %s %s: WRONG: %g, the best %g\n", bench->name, list->c[k].who, list->c[k].how, error[k], least);
     if (bench->file.stream) fprintf(bench->file.stream, "# wrong: %s %s %s\n", bench->name, list->c[k].who, list->c[k].how);
     bench->failed++;
@@ -645,15 +485,15 @@ static PoiseErr Contest(Bench *bench, List *list)
   const Operation *o = bench->operation;
   Cost(bench, &bytes, &flops);
   if (o->kind == SOLVE) {
-    TRY(Race(bench, list, BY_ITERATIONS));
+    TRY(Race(&bench->o.rules, &bench->limits, list, BY_ITERATIONS));
     return Report(bench, list, "step");
   }
   bool fits = bytes < CACHES * bench->o.cache;
   if (fits && o->kind != PATTERN && o->kind != VECTORS) {
-    TRY(Race(bench, list, COLD));
+    TRY(Race(&bench->o.rules, &bench->limits, list, COLD));
     TRY(Report(bench, list, "cold"));
   }
-  TRY(Race(bench, list, BACK_TO_BACK));
+  TRY(Race(&bench->o.rules, &bench->limits, list, BACK_TO_BACK));
   return Report(bench, list, fits ? "warm" : "memory");
 }
 
@@ -661,10 +501,11 @@ static PoiseErr Row(Bench *bench)
 {
   Team team = {0};
   List list = {0};
-  Task task = {.op = bench->operation->op, .n = bench->matrix.n, .rows = &bench->matrix, .x = bench->x};
-  if (bench->operation->kind == VECTORS) task.rows = NULL;
+  bool matrix = bench->operation->kind != VECTORS;
+  bench->task =
+      (Task){.op = bench->operation->op, .n = bench->matrix.n, .rows = matrix ? &bench->matrix : NULL, .x = bench->x};
   PoiseErr e = EnterOurs(bench, &team, &list);
-  if (!e) e = bench->peer->enter(bench->peer_data, &task, &list);
+  if (!e) e = bench->peer->enter(bench->peer_data, &bench->task, &list);
   if (!e && list.n) e = Contest(bench, &list);
   DestroyTeam(&team);
   bench->peer->leave(bench->peer_data);
@@ -817,9 +658,9 @@ static PoiseErr Limits(Bench *bench)
 {
   TRY(bench->peer->limits(bench->peer_data, &bench->limits));
   bool asked = Asked(bench->o.only, "limits");
-  for (int k = 0; k < bench->limits.n; k++) TRY(Calibrate(bench, &bench->limits.c[k], BACK_TO_BACK));
-  for (PoiseInt r = 0; r < bench->o.repeats; r++)
-    for (int k = 0; k < bench->limits.n; k++) TRY(Turn(bench, &bench->limits.c[k], BACK_TO_BACK));
+  for (int k = 0; k < bench->limits.n; k++) TRY(Calibrate(&bench->o.rules, &bench->limits.c[k], BACK_TO_BACK));
+  for (PoiseInt r = 0; r < bench->o.rules.repeats; r++)
+    for (int k = 0; k < bench->limits.n; k++) TRY(Turn(&bench->limits.c[k], BACK_TO_BACK));
   for (int k = 0; k < bench->limits.n && asked; k++)
     Print(bench, "limits", &bench->limits.c[k], "", bench->limits.c[k].bytes, 0, NAN);
   return POISE_OK;

@@ -283,7 +283,7 @@ static PoiseErr EnterTask(void *peer, const Task *task, List *list)
   p->t.own = p;
   p->rows = task->rows;
   POISE_TRY(Fill(p, task));
-  EnterTextbook(list, "C loops", "textbook", &p->lane, &p->t, task->op);
+  EnterTextbook(list, "C loops", task->op == OP_GMRES ? "twice" : "textbook", &p->lane, &p->t, task->op);
   return POISE_OK;
 }
 
