@@ -463,17 +463,18 @@ static void Cost(const Bench *bench, double *bytes, double *flops)
 
 static PoiseErr Report(Bench *bench, List *list, const char *mode)
 {
-  double bytes, flops, error[MAX_CONTENDERS], least = INFINITY;
+  double bytes, flops, error[MAX_CONTENDERS], early[MAX_CONTENDERS], least = INFINITY;
   Cost(bench, &bytes, &flops);
   for (int k = 0; k < list->n; k++) {
-    TRY(Check(&bench->task, &list->c[k], &error[k]));
-    if (error[k] < least) least = error[k];
+    TRY(Check(&bench->task, &list->c[k], &error[k], &early[k]));
+    if (early[k] < least) least = early[k];
   }
   for (int k = 0; k < list->n; k++) {
+    const Contender *c = &list->c[k];
     Print(bench, bench->name, &list->c[k], mode, bytes, flops, error[k]);
-    if (!list->c[k].result || !Wrong(&bench->task, error[k], least)) continue;
-    printf("%-22s %s %s: WRONG: %g, the best %g\n", bench->name, list->c[k].who, list->c[k].how, error[k], least);
-    if (bench->file.stream) fprintf(bench->file.stream, "# wrong: %s %s %s\n", bench->name, list->c[k].who, list->c[k].how);
+    if (!c->result || !Wrong(&bench->task, early[k], least)) continue;
+    printf("%-22s %s %s is WRONG: %g, the best %g\n", bench->name, c->who, c->how, early[k], least);
+    if (bench->file.stream) fprintf(bench->file.stream, "# wrong: %s %s %s\n", bench->name, c->who, c->how);
     bench->failed++;
   }
   return POISE_OK;

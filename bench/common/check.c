@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { EARLY = 6 };
+
 /* The largest |y - A x| over |A| |x| of a row. */
 static double ProductError(const Rows *A, const double *x, const double *y)
 {
@@ -70,20 +72,30 @@ static double Error(const Task *task, const double *y)
   }
 }
 
-PoiseErr Check(const Task *task, Contender *c, double *error)
+static PoiseErr Look(const Task *task, Contender *c, double *y, double *error)
 {
-  *error = NAN;
+  POISE_TRY(c->result(c->arg, c->op, y));
+  *error = Error(task, y);
+  return POISE_OK;
+}
+
+PoiseErr Check(const Task *task, Contender *c, double *error, double *early)
+{
+  *error = *early = NAN;
   if (!c->result) return POISE_OK;
   double *y = malloc((size_t)(task->n + 1) * sizeof *y);
   if (!y) POISE_FAIL(POISE_ERR_MEMORY, "a result of %lld entries", (long long)task->n);
-  PoiseErr e = c->result(c->arg, c->op, y);
-  if (!e) *error = Error(task, y);
+  PoiseErr e = Look(task, c, y, error);
+  *early = *error;
+  if (!e && task->op >= OP_CG) {
+    e = c->call(c->arg, c->op, EARLY);
+    if (!e) e = Look(task, c, y, early);
+  }
   free(y);
   return e;
 }
 
-bool Wrong(const Task *task, double error, double least)
+bool Wrong(const Task *task, double early, double least)
 {
-  if (task->op < OP_CG) return !(error <= 1e-11);
-  return !isfinite(error) || (task->op != OP_BICGSTAB && error > 2 * least + 1e-9);
+  return task->op < OP_CG ? !(early <= 1e-11) : !(early <= 2 * least + 1e-9);
 }

@@ -54,14 +54,14 @@ static PoiseErr StepCG(Textbook *t, int j)
   return t->axpy(t, s + ONE, v[Z], v[P]);
 }
 
-/* ---- BiCGSTAB (van der Vorst 1992), preconditioned from the right ------------------------------------------------------- */
+/* ---- BiCGSTAB (van der Vorst 1992), preconditioned from the left -------------------------------------------------------- */
 
 static PoiseErr StartBiCGSTAB(Textbook *t)
 {
   double **v = t->v;
   TRY(t->zero(t, v[X]));
-  TRY(t->copy(t, v[B], v[R]));
-  TRY(t->copy(t, v[R], v[Z]));
+  TRY(t->jacobi(t, v[B], v[R])); /* r = D^-1 b */
+  TRY(t->copy(t, v[R], v[Z]));   /* r^ = r */
   TRY(t->copy(t, v[R], v[P]));
   return t->dot(t, v[Z], v[R], t->scalar + RZ);
 }
@@ -69,18 +69,18 @@ static PoiseErr StartBiCGSTAB(Textbook *t)
 static PoiseErr StepBiCGSTAB(Textbook *t, int j)
 {
   double **v = t->v, *s = t->scalar, *rho = s + RZ + j % 2, *next = s + RZ + (j + 1) % 2;
-  TRY(t->jacobi(t, v[P], v[U]));      /* p^ = D^-1 p */
-  TRY(t->mult(t, v[U], v[Q]));        /* v = A p^ */
+  TRY(t->mult(t, v[P], v[U])); /* v = D^-1 A p */
+  TRY(t->jacobi(t, v[U], v[Q]));
   TRY(t->dot(t, v[Z], v[Q], s + PQ)); /* alpha = rho / (r^, v) */
   TRY(t->ratio(t, rho, s + PQ, NULL, NULL, s + ALPHA, s + MINUS_ALPHA));
   TRY(t->axpy(t, s + MINUS_ALPHA, v[Q], v[R])); /* s = r - alpha v */
-  TRY(t->axpy(t, s + ALPHA, v[U], v[X]));       /* x += alpha p^ */
-  TRY(t->jacobi(t, v[R], v[S]));                /* s^ = D^-1 s */
-  TRY(t->mult(t, v[S], v[T]));                  /* t = A s^ */
-  TRY(t->dot(t, v[T], v[R], s + NN));           /* omega = (t, s) / (t, t) */
+  TRY(t->mult(t, v[R], v[U]));                  /* t = D^-1 A s */
+  TRY(t->jacobi(t, v[U], v[T]));
+  TRY(t->dot(t, v[T], v[R], s + NN)); /* omega = (t, s) / (t, t) */
   TRY(t->dot(t, v[T], v[T], s + WORK));
   TRY(t->ratio(t, s + NN, s + WORK, NULL, NULL, s + OMEGA, s + MINUS_OMEGA));
-  TRY(t->axpy(t, s + OMEGA, v[S], v[X]));       /* x += omega s^ */
+  TRY(t->axpy(t, s + ALPHA, v[P], v[X])); /* x += alpha p + omega s */
+  TRY(t->axpy(t, s + OMEGA, v[R], v[X]));
   TRY(t->axpy(t, s + MINUS_OMEGA, v[T], v[R])); /* r = s - omega t */
   TRY(t->dot(t, v[R], v[R], s + NN));           /* the norm that would be checked */
   TRY(t->dot(t, v[Z], v[R], next));             /* beta = (rho new / old) (alpha / omega) */

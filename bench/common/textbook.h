@@ -25,7 +25,7 @@ enum {
   LENGTHS,
   SCALARS = LENGTHS + RESTART
 };
-enum { X, B, R, Z, P, Q, S, T, U, VECTORS };
+enum { X, B, R, Z, P, Q, T, U, VECTORS };
 
 /* The small dense array of GMRES: coefficients of two passes, and those of the correction. */
 enum { SMALL_COLUMN = RESTART + 1, SMALL_PASS = RESTART * SMALL_COLUMN, SMALL = 2 * SMALL_PASS + RESTART };
