@@ -72,8 +72,10 @@ static double Error(const Task *task, const double *y)
   }
 }
 
-static PoiseErr Look(const Task *task, Contender *c, double *y, double *error)
+/* Contenders may share their vectors: what is looked at is computed once more. */
+static PoiseErr Look(const Task *task, Contender *c, int64_t count, double *y, double *error)
 {
+  POISE_TRY(c->call(c->arg, c->op, count));
   POISE_TRY(c->result(c->arg, c->op, y));
   *error = Error(task, y);
   return POISE_OK;
@@ -81,16 +83,14 @@ static PoiseErr Look(const Task *task, Contender *c, double *y, double *error)
 
 PoiseErr Check(const Task *task, Contender *c, double *error, double *early)
 {
+  bool solve = task->op >= OP_CG;
   *error = *early = NAN;
   if (!c->result) return POISE_OK;
   double *y = malloc((size_t)(task->n + 1) * sizeof *y);
   if (!y) POISE_FAIL(POISE_ERR_MEMORY, "a result of %lld entries", (long long)task->n);
-  PoiseErr e = Look(task, c, y, error);
+  PoiseErr e = Look(task, c, solve ? c->units / 2 * 3 : 1, y, error);
   *early = *error;
-  if (!e && task->op >= OP_CG) {
-    e = c->call(c->arg, c->op, EARLY);
-    if (!e) e = Look(task, c, y, early);
-  }
+  if (!e && solve) e = Look(task, c, EARLY, y, early);
   free(y);
   return e;
 }

@@ -134,7 +134,7 @@ static double Coupling(const Mesh *m, int64_t node, const int64_t *at, const int
     for (int d = 0; d < 3; d++) {
       int64_t low = at[d] - (e >> d & 1), corner = (e >> d & 1) + step[d];
       inside = inside && low >= 0 && low + 1 < m->k && corner >= 0 && corner <= 1;
-      other |= (int)corner << d;
+      other |= (int)(corner & 1) << d;
     }
     int64_t lowest = node - (e & 1) - m->k * ((e >> 1 & 1) + m->k * (e >> 2));
     if (inside)
