@@ -62,44 +62,43 @@ static const PoiseOption table[] = {
 
 /* ---- what is measured ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Variant {                 /* of the library; ends with a NULL name */
-  const char *name, *type, *key, *value; /* a type of solver or preconditioner, and an option */
+typedef struct Variant { /* of the library: a type of solver or preconditioner, and an option of it */
+  const char *name, *type, *key, *value;
 } Variant;
+
+/* Each list ends with a NULL name. */
+static const Variant one[] = {{.name = ""}, {0}},
+                     by_cg[] = {{.name = "cg", .type = "cg"}, {.name = "prcg", .type = "prcg"}, {0}},
+                     by_bicgstab[] = {{.name = "bicgstab", .type = "bicgstab"}, {0}},
+                     by_gmres[] = {{.name = "gmres once", .type = "gmres"},
+                                   {"gmres twice", "gmres", "ksp_gmres_cgs_refinement_type", "refine_always"},
+                                   {0}},
+                     by_jacobi[] = {{.name = "jacobi", .type = "jacobi"}, {0}},
+                     by_pbjacobi[] = {{.name = "pbjacobi", .type = "pbjacobi"}, {0}},
+                     by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8"}, {0}},
+                     by_ilu[] = {{.name = "ilu", .type = "ilu"}, {0}};
 
 typedef struct Operation {
   const char *name;
   int op, kind;
-  double products, vectors,
-      flops; /* per iteration: products, vectors moved beside the matrices, flops per row beside them */
-  Variant ours[4];
+  double products, vectors, flops; /* of one: products, vectors moved beside the matrix, flops per row beside its */
+  const Variant *ours;
 } Operation;
 
 static const Operation operations[] = {
-    {"dot", OP_DOT, VECTORS, 0, 2, 2, {{"dot", NULL, NULL, NULL}}},
-    {"axpy", OP_AXPY, VECTORS, 0, 3, 2, {{"axpy", NULL, NULL, NULL}}},
-    {"norm", OP_NORM, VECTORS, 0, 1, 2, {{"norm", NULL, NULL, NULL}}},
-    {"mult", OP_MULT, PRODUCT, 1, 2, 0, {{"", NULL, NULL, NULL}}},
-    {"cg", OP_CG, SOLVE, 1, 12, 13, {{"cg", "cg", NULL, NULL}, {"prcg", "prcg", NULL, NULL}}},
-    {"bicgstab", OP_BICGSTAB, SOLVE, 2, 24, 22, {{"bicgstab", "bicgstab", NULL, NULL}}},
-    {"gmres",
-     OP_GMRES,
-     SOLVE,
-     1,
-     42,
-     66,
-     {{"gmres once", "gmres", NULL, NULL}, {"gmres twice", "gmres", "ksp_gmres_cgs_refinement_type", "refine_always"}}},
-    {"pc_jacobi", OP_JACOBI, PRECONDITION, 0, 3, 1, {{"jacobi", "jacobi", NULL, NULL}}},
-    {"pc_pbjacobi", OP_OTHER, PRECONDITION, 0, 0, 0, {{"pbjacobi", "pbjacobi", NULL, NULL}}},
-    {"pc_bjacobi",
-     OP_OTHER,
-     PRECONDITION,
-     0,
-     0,
-     0,
-     {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8"}}},
-    {"pc_ilu", OP_OTHER, PRECONDITION, 1, 4, 1, {{"ilu", "ilu", NULL, NULL}}},
-    {"coo_pattern", OP_OTHER, PATTERN, 0, 0, 0, {{"", NULL, NULL, NULL}}},
-    {"coo_refresh", OP_OTHER, REFRESH, 1, 2, 0, {{"values and a product", NULL, NULL, NULL}}},
+    {"dot", OP_DOT, VECTORS, 0, 2, 2, one},
+    {"axpy", OP_AXPY, VECTORS, 0, 3, 2, one},
+    {"norm", OP_NORM, VECTORS, 0, 1, 2, one},
+    {"mult", OP_MULT, PRODUCT, 1, 2, 0, one},
+    {"cg", OP_CG, SOLVE, 1, 12, 13, by_cg},
+    {"bicgstab", OP_BICGSTAB, SOLVE, 2, 24, 22, by_bicgstab},
+    {"gmres", OP_GMRES, SOLVE, 1, 42, 66, by_gmres},
+    {"pc_jacobi", OP_JACOBI, PRECONDITION, 0, 3, 1, by_jacobi},
+    {"pc_pbjacobi", OP_OTHER, PRECONDITION, 0, 0, 0, by_pbjacobi},
+    {"pc_bjacobi", OP_OTHER, PRECONDITION, 0, 0, 0, by_bjacobi},
+    {"pc_ilu", OP_OTHER, PRECONDITION, 1, 4, 1, by_ilu},
+    {"coo_pattern", OP_OTHER, PATTERN, 0, 0, 0, one},
+    {"coo_refresh", OP_OTHER, REFRESH, 1, 2, 0, one}, /* new values, and a product with them */
 };
 
 static const struct {
@@ -376,7 +375,7 @@ static PoiseErr EnterType(Bench *bench, const char *type, Team *team, List *list
   if (matrix) {
     PoiseMat *place = &team->A[team->nA++];
     TRY(CreateMat(bench, type, place));
-    TRY(Remark(bench, ViewMat, *place));
+    if (bench->operation->kind == PRODUCT) TRY(Remark(bench, ViewMat, *place));
     A = *place;
   }
   for (const Variant *v = bench->operation->ours; v->name; v++) {
@@ -384,8 +383,8 @@ static PoiseErr EnterType(Bench *bench, const char *type, Team *team, List *list
     double start = PoiseTime();
     Ours *p = &team->ours[team->n++];
     TRY(CreateOurs(bench, A, v, p));
-    snprintf(how, sizeof how, "%s%s%s%s%s", matrix ? type : "", matrix && *v->name ? " " : "", v->name, p->ksp ? ", " : "",
-             p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
+    snprintf(how, sizeof how, "%s%s%s%s%s", matrix ? type : bench->operation->name, *v->name ? " " : "", v->name,
+             p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
     bool looked_at = bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY;
     Contender *c = Enter(list, "poise", how, &bench->lane, p, bench->operation->op, Call, looked_at ? Result : NULL);
     c->setup = PoiseTime() - start;

@@ -565,7 +565,7 @@ static PoiseErr EnterTask(void *peer, const Task *task, List *list)
   if (task->rows) TRY(FillMatrix(p, task));
   if (task->op == OP_MULT) return EnterProducts(p, list);
   if (IsSolve(task->op)) return EnterSolves(p, list, task->op);
-  EnterWay(p, list, "cuBLAS", "host scalars", task->op, 0, NULL, HOST_SCALARS);
+  EnterWay(p, list, "cuBLAS", task->op == OP_JACOBI ? "ddgmm" : "host scalars", task->op, 0, NULL, HOST_SCALARS);
   if (task->op != OP_JACOBI) EnterWay(p, list, "cuBLAS", "device scalars", task->op, 0, NULL, DEVICE_SCALARS);
   return POISE_OK;
 }
