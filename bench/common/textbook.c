@@ -5,7 +5,7 @@
 
 #define TRY POISE_TRY
 
-enum { REPEATED = 10 }; /* iterations of CG and BiCGSTAB that are one piece */
+enum { REPEATED = 8 }; /* iterations of CG and BiCGSTAB that are one piece */
 
 Contender *Enter(List *list, const char *who, const char *how, const Lane *lane, void *arg, int op,
                  PoiseErr (*call)(void *, int, int64_t), PoiseErr (*result)(void *, int, double *))
