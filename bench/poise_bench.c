@@ -104,10 +104,10 @@ static const Operation operations[] = {
 static const struct {
   const char *name;
   double bytes[2]; /* large (256^3 and 4096^2 nodes, ...), small */
-} problems[] = {[FIVE] = {"5", {1.073e9, 4.1e6}},        [SEVEN] = {"7", {1.471e9, 2.8e6}},
+} problems[] = {[FIVE] = {"5", {1.073e9, 4.16e6}},       [SEVEN] = {"7", {1.471e9, 2.8e6}},
                 [TWENTY_SEVEN] = {"27", {2.597e9, 1e7}}, [ELASTICITY] = {"elasticity", {2.92e9, 1e7}},
                 [RMAT] = {"rmat", {4.2e8, 1e7}},         [RMAT_SCRAMBLED] = {"rmat_scrambled", {4.2e8, 1e7}},
-                [ARROW] = {"arrow", {2.3e8, 1e7}},       [TAIL] = {"tail", {4e7, 1e6}}};
+                [ARROW] = {"arrow", {2.24e8, 1e7}},      [TAIL] = {"tail", {4e7, 1e6}}};
 
 enum { PLAIN = 0, VARIED = 1 };
 
