@@ -180,8 +180,8 @@ POISE_INLINE Two TwoTermsBelow(const CsrMultArgs *a, int64_t k, Two place, Two n
 }
 
 /* (A x)_i of the entries [k, last): four sums in turn by place in the row, so that long rows do not wait for one addition after
-   the other, and the bits do not depend on ghosts, on neighbouring rows, or on how the rest of a quad is left out: by branches,
-   free where rows are alike, or masked, reading up to 3 entries further. */
+   the other. The entries after the last four are met by branches or masked, which reads up to 3 entries of the rows behind. The
+   bits are the same either way, and with ghosts. */
 POISE_INLINE double RowSum(const CsrMultArgs *a, int64_t k, int64_t last, bool ghosts, bool mask)
 {
   Two s = {0}, u = {0};
@@ -224,10 +224,13 @@ POISE_INLINE void EachRow(const CsrMultArgs *a, double alpha, double beta, int64
   }
 }
 
-enum { STRIP = 16, FEW = 128 }; /* rows that are alike or not; entries of four rows at most that are summed at once */
+enum {
+  STRIP = 16,
+  FEW = 128
+}; /* rows that are looked at together; the most entries of four rows that are summed at once */
 
-/* The same for four rows at once, all as if as long as the longest: one number of quads to foresee. May read the FEW
-   entries behind them. */
+/* The same for rows i to i + 3 at once, each masked to the length of the longest: one number of turns to foresee, not four. Reads up to
+   FEW entries of the rows behind. */
 POISE_INLINE void FourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, bool ghosts)
 {
   Two s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
@@ -252,17 +255,17 @@ POISE_INLINE void FourRows(const CsrMultArgs *a, double alpha, double beta, int6
   }
 }
 
-/* Rows [begin, end), by strips. Where rows are of one length (or seem to be: 16 times the first), a branch at a row's end is
-   foreseen; elsewhere it would cost more than the row's terms, and is avoided. What is read further must stay within [begin, end),
-   as the next rows may have ghosts. */
+/* Rows [begin, end), by strips. Where rows are of one length, or seem to be (the strip has 16 times the first row's entries), the
+   branches at a row's end are foreseen; elsewhere they would cost more than the row's terms, and are avoided. What is read behind a
+   row must be of this block: others may have ghosts, which are not there yet. */
 POISE_INLINE void Rows(const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end, bool ghosts)
 {
   const CsrMultArgs local = *args, *a = &local; /* so that stores to y cannot change it */
-  int64_t most = Offset(&a->A, end) - FEW;
+  int64_t far = Offset(&a->A, end) - FEW;
   for (int64_t i = begin, stop; i < end; i = stop) {
     stop = i + STRIP < end ? i + STRIP : end;
     int64_t k = Offset(&a->A, i), first = Offset(&a->A, i + 1) - k, last = Offset(&a->A, stop);
-    if (last - k == STRIP * first || last > most || stop < i + STRIP)
+    if (last - k == STRIP * first || last > far || stop < i + STRIP)
       EachRow(a, alpha, beta, i, stop, ghosts, false);
     else
       for (; i < stop; i += 4)
