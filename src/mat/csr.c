@@ -20,6 +20,7 @@ static PoiseErr Launch(PoiseMat A, CsrMultArgs *m, int64_t first, int64_t last)
   m->nblock = last - first;
   m->rows = A->csr.rows;
   m->tile = A->csr.tile;
+  m->vary = A->csr.vary;
   return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
 }
 
@@ -264,12 +265,16 @@ POISE_INLINE void FourRows(const CsrMultArgs *a, double alpha, double beta, int6
   }
 }
 
-/* Rows [begin, end), by strips. Where rows are of one length, or seem to be (the strip has 16 times the first row's entries), the
-   branches at a row's end are foreseen; elsewhere they would cost more than the row's terms, and are avoided. What is read behind a
-   row must be of this block: others may have ghosts, which are not there yet. */
+/* Rows [begin, end). Where rows are mostly of one length the branches at a row's end are foreseen. In other matrices they would cost
+   more than a row's terms, and are avoided, unless a strip seems to be of rows of one length (it has 16 times the first row's
+   entries). What is read behind a row must be of this block: others may have ghosts, which are not there yet. */
 POISE_INLINE void Rows(const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end, bool ghosts)
 {
   const CsrMultArgs local = *args, *a = &local; /* so that stores to y cannot change it */
+  if (!a->vary) {
+    EachRow(a, alpha, beta, begin, end, ghosts, false);
+    return;
+  }
   int64_t far = Offset(&a->A, end) - FEW;
   for (int64_t i = begin, stop; i < end; i = stop) {
     stop = i + STRIP < end ? i + STRIP : end;

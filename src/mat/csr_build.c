@@ -372,6 +372,19 @@ int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s)
   return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s) : POISE_BLOCK;
 }
 
+/* Do rows often have another length than the one before? */
+static bool LengthsVary(const Csr *c, const void *ptr)
+{
+  enum { OFTEN = 8 };
+  int64_t changes = 0, length = -1;
+  for (int64_t i = 0; i < c->m; i++) {
+    int64_t n = poiseCsrPtr(c, ptr, i + 1) - poiseCsrPtr(c, ptr, i);
+    changes += n != length;
+    length = n;
+  }
+  return OFTEN * changes > c->m;
+}
+
 static PoiseErr ChooseRows(PoiseMat A)
 {
   Csr *c = &A->csr;
@@ -380,8 +393,12 @@ static PoiseErr ChooseRows(PoiseMat A)
   const void *ptr;
   c->rows = POISE_BLOCK;
   c->tile = 0;
-  if (dev->ops->csr_rows && c->m) {
-    TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+  c->nblock = 0;
+  if (!c->m) return POISE_OK;
+  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+  if (!dev->ops->csr_rows) {
+    c->vary = LengthsVary(c, ptr);
+  } else {
     for (int k = 0; k < POISE_TILES; k++)
       for (int64_t rows = 256 >> k, i = 0; i < c->m; i += rows) {
         int64_t tile = poiseCsrPtr(c, ptr, i + rows < c->m ? i + rows : c->m) - poiseCsrPtr(c, ptr, i);

@@ -186,10 +186,11 @@ typedef struct { /* what a device chooses the rows of a block by */
 } CsrStatistics;
 
 /* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
-   device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK). */
+   device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from
+   those before (said to the host). */
 typedef struct {
   CsrView A;
-  int rows;
+  int rows, vary;
   int64_t nblock, tile;
   const int32_t *order;
   ScalarRef a, b;
