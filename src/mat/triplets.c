@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan: for each block of entries in turn,
-  the values that go there as runs that lie side by side in their array, in its order, and for each of them the entry's place in
-  the block. Taking new values is one pass over that plan, on the host, where they are given: a block's entries stay in cache
-  while values are streamed and added. It reads 8 bytes per value, 2 for its place and 8 per run (elements give runs of one or
-  several of their rows), and writes 8 per entry.
+  the values that go there as runs that lie side by side in their array, in its order, and for each of them the entry's place.
+  Taking new values is one pass over that plan, on the host, where they are given. A block is a thread's share of the entries:
+  values stream from memory, and neighbouring ones, as those of an element, go to entries that are still in cache. Triplets in
+  no order have no such neighbours: small blocks, whose entries all stay in cache, then pick their values. Either way an entry
+  is the sum of its values in their order. It reads 8 bytes per value, 2 for its place and 8 per run, and writes 8 per entry.
 */
 #include "../vec/vec_host.h"
 #include "mat.h"
 
-enum { LONGEST_RUN = 65535, RUNS_AHEAD = 16 };
+enum {
+  STEP = 1024, /* entries: windows end at multiples of it */
+  WINDOW = 65536,
+  LARGEST_BLOCK = 32767 * STEP,
+  LONGEST_RUN = 511,
+  SHORT_RUN = 4, /* values in no order have runs of fewer */
+  RUNS_AHEAD = 16
+};
 
-typedef struct Run { /* values given, then those received */
-  int64_t start : 48;
-  uint64_t count : 16;
+/* Values given, then those received, and the end of the window of their entries, in steps. */
+typedef struct Run {
+  uint64_t start : 40, count : 9, end : 15;
 } Run;
 
 typedef struct Triplets {
-  int64_t ngiven; /* how many values the user gives */
-  int64_t built;  /* of the CSR that this was made for */
-  uint16_t *to;   /* of each value: the entry's place in its block of POISE_BLOCK entries */
+  int64_t ngiven;        /* how many values the user gives */
+  int64_t built;         /* of the CSR that this was made for */
+  int64_t block, nblock; /* entries of a block but the last, which may have fewer */
+  uint16_t *to;          /* of each value: the entry's place in its run's window */
   Run *run;
   int64_t *first_to, *first_run; /* of every block */
   int64_t *send;                 /* places of the values for other ranks, in the order of the ranks */
@@ -45,7 +54,9 @@ typedef struct Plan {
   Indices rows, cols;
   Stash stash;                                 /* triplets of other ranks' rows; then those received */
   int64_t *bytes, *received, *gathered, *next; /* values per rank, in bytes; of all ranks; cursors */
-  Term *term;                                  /* by row: column and place of the value */
+  /* By row: column, and the triplet's number among ours. Then in the order of those: entry, and place of the value. */
+  Term *term;
+  struct Open *open; /* of every block */
   RowArrays arrays;
 } Plan;
 
@@ -57,6 +68,7 @@ static void FreePlan(PoiseContext ctx, Plan *p)
   poiseFree(ctx, &p->gathered);
   poiseFree(ctx, &p->next);
   poiseFree(ctx, &p->term);
+  poiseFree(ctx, &p->open);
 }
 
 /* The owner of triplet k, or -1 if it is to be ignored. */
@@ -123,7 +135,7 @@ static PoiseErr Route(PoiseMat A, Triplets *t, Plan *p)
 static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n, first = A->rows->begin, *at;
+  int64_t m = A->rows->n, first = A->rows->begin, count = 0, *at;
   int rank = PoiseRank(ctx);
   TRY(poiseAllocArray(ctx, m + 2, sizeof(int64_t), "row offsets", start));
   at = *start + 1; /* counts, one place on: then at[i] is row i's cursor, and in the end where row i + 1 begins */
@@ -133,83 +145,134 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
   for (int64_t i = 1; i <= m; i++) at[i] += at[i - 1];
   TRY(poiseAllocArray(ctx, at[m], sizeof(Term), "triplets", &p->term));
   for (int64_t k = 0; k < p->rows.n; k++)
-    if (Owner(A, p, k) == rank) p->term[at[p->rows.index[k] - first]++] = (Term){.col = p->cols.index[k], .from = k};
+    if (Owner(A, p, k) == rank) p->term[at[p->rows.index[k] - first]++] = (Term){.col = p->cols.index[k], .from = count++};
   for (int64_t k = 0; k < p->stash.n; k++)
-    p->term[at[p->stash.entry[k].row - first]++] = (Term){.col = p->stash.entry[k].col, .from = p->rows.n + k};
+    p->term[at[p->stash.entry[k].row - first]++] = (Term){.col = p->stash.entry[k].col, .from = count++};
   return POISE_OK;
 }
 
-/* Does the value behind term k of a block begin a run? Given and received values are different arrays. */
-static bool BeginsRun(const Plan *p, const Term *term, int64_t k, int64_t length)
-{
-  return !k || length == LONGEST_RUN || term[k].col != term[k - 1].col + 1 || term[k].col == p->rows.n;
-}
-
-/* The terms of a block, whose col is now the place of the value, and from that of the entry: in the order of the values. */
-static PoiseErr SortBlock(PoiseContext ctx, Triplets *t, const Plan *p, int64_t block)
-{
-  Term *term = p->term + t->first_to[block];
-  int64_t n = t->first_to[block + 1] - t->first_to[block], length = 0, runs = 0;
-  TRY(poiseTermsSort(ctx, term, n));
-  for (int64_t k = 0; k < n; k++) {
-    bool begins = BeginsRun(p, term, k, length);
-    length = begins ? 1 : length + 1;
-    runs += begins;
-    t->to[t->first_to[block] + k] = (uint16_t)term[k].from;
-  }
-  t->first_run[block + 1] = t->first_run[block] + runs;
-  return POISE_OK;
-}
-
-static void MakeRuns(Triplets *t, const Plan *p, int64_t block)
-{
-  const Term *term = p->term + t->first_to[block];
-  int64_t n = t->first_to[block + 1] - t->first_to[block];
-  Run *run = t->run + t->first_run[block] - 1;
-  for (int64_t k = 0; k < n; k++) {
-    if (BeginsRun(p, term, k, k ? run->count : 0)) *++run = (Run){term[k].col, 0};
-    run->count++;
-  }
-}
-
-/* The terms, sorted by row and column, become rows, and terms by entry. */
-static void NumberEntries(int64_t m, Triplets *t, Plan *p, const int64_t *start)
-{
-  int64_t out = 0;
-  for (int64_t i = 0; i < m; i++) {
-    PoiseInt last = -1;
-    for (int64_t k = start[i]; k < start[i + 1]; k++) {
-      Term *term = &p->term[k];
-      if (term->col != last) {
-        if (out % POISE_BLOCK == 0) t->first_to[out / POISE_BLOCK] = k;
-        last = term->col;
-        poiseRowArraysPut(&p->arrays, out++, last, 0);
-      }
-      term->col = term->from;
-      term->from = (out - 1) % POISE_BLOCK;
-    }
-    p->arrays.ptr[i + 1] = out;
-  }
-}
-
-static PoiseErr Number(PoiseMat A, Triplets *t, Plan *p, const int64_t *start)
+/* The terms, sorted by row and column, become rows; then they have the number of their entry in place of the column. */
+static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n, nz = 0, total = start[m];
+  int64_t m = A->rows->n, nz = 0, out = 0;
   for (int64_t i = 0; i < m; i++) {
     TRY(poiseTermsSort(ctx, p->term + start[i], start[i + 1] - start[i]));
     for (int64_t k = start[i]; k < start[i + 1]; k++) nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
-  int64_t nblock = POISE_NBLOCKS(nz);
-  TRY(poiseAllocArray(ctx, total, sizeof *t->to, "places of values", &t->to));
-  TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
-  TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
   TRY(poiseRowArraysCreate(A, nz, &p->arrays));
-  NumberEntries(m, t, p, start);
-  t->first_to[nblock] = total;
-  for (int64_t b = 0; b < nblock; b++) TRY(SortBlock(ctx, t, p, b));
-  TRY(poiseAllocArray(ctx, t->first_run[nblock], sizeof *t->run, "runs of values", &t->run));
-  for (int64_t b = 0; b < nblock; b++) MakeRuns(t, p, b);
+  for (int64_t i = 0; i < m; i++) {
+    PoiseInt last = -1;
+    for (int64_t k = start[i]; k < start[i + 1]; k++) {
+      if (p->term[k].col != last) {
+        last = p->term[k].col;
+        poiseRowArraysPut(&p->arrays, out++, last, 0);
+      }
+      p->term[k].col = out - 1;
+    }
+    p->arrays.ptr[i + 1] = out;
+  }
+  return POISE_OK;
+}
+
+/* The terms in the order of their triplets, in place; then they have the place of their value for the triplet's number. */
+static void OrderByValue(PoiseMat A, Plan *p, int64_t n)
+{
+  int64_t count = 0;
+  for (int64_t k = 0; k < n; k++) {
+    while (p->term[k].from != k) { /* follow the cycle: one more term comes to its place */
+      Term term = p->term[k], *there = &p->term[term.from];
+      p->term[k] = *there;
+      *there = term;
+    }
+  }
+  for (int64_t k = 0; k < p->rows.n; k++)
+    if (Owner(A, p, k) == PoiseRank(A->ctx)) p->term[count++].from = k;
+  for (int64_t k = 0; k < p->stash.n; k++) p->term[count++].from = p->rows.n + k;
+}
+
+/* ---- the plan of values --------------------------------------------------------------------------------------------- */
+
+typedef struct Open {               /* the last run of a block */
+  int64_t values, runs;             /* of the block, so far */
+  int64_t next, count, least, most; /* value behind the run; its own values, their least and largest entries in the block */
+} Open;
+
+/* Does value k, which goes to this entry of the block, begin a run? Given and received values are different arrays. */
+static bool BeginsRun(const Open *o, int64_t k, int64_t ngiven, int64_t entry)
+{
+  return !o->runs || k != o->next || k == ngiven || o->count == LONGEST_RUN || entry - o->least >= WINDOW - STEP ||
+         o->most - entry >= WINDOW - STEP;
+}
+
+static void Put(Open *o, bool begins, int64_t k, int64_t entry)
+{
+  if (begins) *o = (Open){.values = o->values, .runs = o->runs + 1, .least = entry, .most = entry};
+  o->next = k + 1;
+  o->count++;
+  o->values++;
+  if (entry < o->least) o->least = entry;
+  if (entry > o->most) o->most = entry;
+}
+
+/* How many values and runs the blocks have, with this many entries each. */
+static PoiseErr CountRuns(PoiseContext ctx, Triplets *t, Plan *p, int64_t n, int64_t nz, int64_t block)
+{
+  t->block = block;
+  t->nblock = (nz + block - 1) / block;
+  poiseFree(ctx, &p->open);
+  poiseFree(ctx, &t->first_to);
+  poiseFree(ctx, &t->first_run);
+  TRY(poiseAllocArray(ctx, t->nblock, sizeof *p->open, "runs of values", &p->open));
+  TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
+  TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
+  for (const Term *term = p->term; term < p->term + n; term++) {
+    Open *o = &p->open[term->col / block];
+    int64_t entry = term->col % block;
+    Put(o, BeginsRun(o, term->from, p->rows.n, entry), term->from, entry);
+  }
+  for (int64_t b = 0; b < t->nblock; b++) {
+    t->first_to[b + 1] = t->first_to[b] + p->open[b].values;
+    t->first_run[b + 1] = t->first_run[b] + p->open[b].runs;
+    p->open[b] = (Open){0};
+  }
+  return POISE_OK;
+}
+
+/* The end of the window is known when its run ends. Until then a place is that in the block, modulo 2^16, as is its begin. */
+static void CloseRun(Triplets *t, const Open *o, int64_t block)
+{
+  if (!o->runs) return;
+  uint16_t *to = t->to + t->first_to[block] + o->values - o->count;
+  int64_t end = o->most / STEP + 1;
+  t->run[t->first_run[block] + o->runs - 1] = (Run){(uint64_t)(o->next - o->count), (uint64_t)o->count, (uint64_t)end};
+  for (int64_t k = 0; k < o->count; k++) to[k] = (uint16_t)(to[k] - end * STEP);
+}
+
+static void MakeRuns(Triplets *t, Plan *p, int64_t n)
+{
+  for (const Term *term = p->term; term < p->term + n; term++) {
+    int64_t block = term->col / t->block, entry = term->col % t->block;
+    Open *o = &p->open[block];
+    bool begins = BeginsRun(o, term->from, p->rows.n, entry);
+    if (begins) CloseRun(t, o, block);
+    Put(o, begins, term->from, entry);
+    t->to[t->first_to[block] + o->values - 1] = (uint16_t)entry;
+  }
+  for (int64_t b = 0; b < t->nblock; b++) CloseRun(t, &p->open[b], b);
+}
+
+/* Blocks are shares of threads, unless values come in no order. */
+static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p, int64_t n)
+{
+  PoiseContext ctx = A->ctx;
+  int64_t nz = p->arrays.ptr[A->rows->n], share = POISE_NBLOCKS(nz / ctx->device->threads + 1) * POISE_BLOCK;
+  OrderByValue(A, p, n);
+  TRY(CountRuns(ctx, t, p, n, nz, share < LARGEST_BLOCK ? share : LARGEST_BLOCK));
+  if (t->first_run[t->nblock] > n / SHORT_RUN) TRY(CountRuns(ctx, t, p, n, nz, POISE_BLOCK));
+  TRY(poiseAllocArray(ctx, n, sizeof *t->to, "places of values", &t->to));
+  TRY(poiseAllocArray(ctx, t->first_run[t->nblock], sizeof *t->run, "runs of values", &t->run));
+  MakeRuns(t, p, n);
   return POISE_OK;
 }
 
@@ -219,7 +282,8 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
   TRY(PoiseAgree(A->ctx, Sort(A, t, p)));
   TRY(Route(A, t, p));
   PoiseErr e = Gather(A, p, &start);
-  if (!e) e = Number(A, t, p, start);
+  if (!e) e = Number(A, p, start);
+  if (!e) e = MakePlan(A, t, p, start[A->rows->n]);
   poiseFree(A->ctx, &start);
   poiseFree(A->ctx, &p->term);
   return poiseMatReplace(A, e, &p->arrays);
@@ -270,24 +334,24 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, const double *v)
   return comm->ops->exchange_end(comm, ex);
 }
 
-/* Ask for the values of a run that comes later, as runs lie apart, which hardware does not foresee; it does the rest of long ones. */
-static inline void Ahead(const Run *run, const double *v)
-{
-  enum { LINE = 8, LONG = 16 * LINE };
-  int64_t last = run->start + (run->count < LONG ? run->count : LONG) + LINE - 1; /* the array may begin inside a line */
-  for (int64_t k = run->start; k < last; k += LINE)
-    __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)k * sizeof *v));
-}
-
-static void SumBlock(const Triplets *t, int64_t block, int64_t last_run, const double *v, double *restrict out)
+/* Entries are set to zero, or kept, as windows reach them: not before, so that they are in cache when values are added. */
+static void SumBlock(const Triplets *t, int64_t block, int64_t n, const double *v, bool keep, double *restrict out)
 {
   const uint16_t *restrict to = t->to + t->first_to[block];
   const double *received = t->ex.recv;
-  for (int64_t r = t->first_run[block]; r < t->first_run[block + 1]; r++) {
-    const int64_t start = t->run[r].start, count = t->run[r].count;
+  int64_t reached = keep ? n : 0, last = t->first_run[block + 1] - 1;
+  for (int64_t r = t->first_run[block]; r <= last; r++) {
+    const Run *run = &t->run[r], *ahead = &t->run[r + RUNS_AHEAD < last ? r + RUNS_AHEAD : last];
+    const int64_t start = (int64_t)run->start, count = run->count, end = (int64_t)run->end * STEP;
     const double *restrict from = start < t->ngiven ? v + start : received + (start - t->ngiven);
-    Ahead(&t->run[r + RUNS_AHEAD < last_run ? r + RUNS_AHEAD : r], v);
-    for (int64_t k = 0; k < count; k++) out[to[k]] += from[k];
+    __builtin_prefetch(
+        (const void *)((uintptr_t)v + (uintptr_t)ahead->start * sizeof *v)); /* hardware sees the rest of a run */
+    if (reached < end && reached < n) {
+      int64_t until = end < n ? end : n;
+      memset(out + reached, 0, (size_t)(until - reached) * sizeof *out);
+      reached = until;
+    }
+    for (int64_t k = 0; k < count; k++) out[end - WINDOW + to[k]] += from[k];
     to += count;
   }
 }
@@ -295,13 +359,11 @@ static void SumBlock(const Triplets *t, int64_t block, int64_t last_run, const d
 static void SumValues(PoiseContext ctx, const Triplets *t, int64_t nz, const double *v, bool add, double *val)
 {
   Device *dev = ctx->device;
-  int64_t nblock = POISE_NBLOCKS(nz);
   (void)dev;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK, n = nz - begin < POISE_BLOCK ? nz - begin : POISE_BLOCK;
-    if (!add) memset(val + begin, 0, (size_t)n * sizeof *val);
-    SumBlock(t, b, t->first_run[nblock], v, val + begin);
+  HOST_PARALLEL_FOR(dev, POISE_NBLOCKS(nz))
+  for (int64_t b = 0; b < t->nblock; b++) {
+    int64_t begin = b * t->block;
+    SumBlock(t, b, nz - begin < t->block ? nz - begin : t->block, v, add, val + begin);
   }
 }
 
