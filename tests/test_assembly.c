@@ -563,7 +563,8 @@ static void TestScatteredTriplets(PoiseContext ctx)
     if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A))) return;
     memset(sum, 0, N * sizeof *sum);
     for (int64_t k = 0; k < COUNT; k++) {
-      rows[k] = (k / group * JUMP + k / N) % (N / group) * group + k % group;
+      rows[k] = k % N / group * JUMP % (N / group) * group + k % group;
+      if (k >= N) rows[k] = N - 1 - rows[k]; /* backwards */
       v[k] = (double)(k % 1001);
       sum[rows[k]] += v[k] * PoiseSize(ctx);
     }
