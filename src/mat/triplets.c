@@ -54,9 +54,9 @@ typedef struct Plan {
   Indices rows, cols;
   Stash stash;                                 /* triplets of other ranks' rows; then those received */
   int64_t *bytes, *received, *gathered, *next; /* values per rank, in bytes; of all ranks; cursors */
-  /* By row: column, and the triplet's number among ours. Then in the order of those: entry, and place of the value. */
-  Term *term;
-  struct Open *open; /* of every block */
+  Term *term;                                  /* by row: column and place of the value */
+  uint32_t *inrow;                             /* of each value: its entry's place in the row */
+  struct Open *open;                           /* of every block */
   RowArrays arrays;
 } Plan;
 
@@ -68,6 +68,7 @@ static void FreePlan(PoiseContext ctx, Plan *p)
   poiseFree(ctx, &p->gathered);
   poiseFree(ctx, &p->next);
   poiseFree(ctx, &p->term);
+  poiseFree(ctx, &p->inrow);
   poiseFree(ctx, &p->open);
 }
 
@@ -135,7 +136,7 @@ static PoiseErr Route(PoiseMat A, Triplets *t, Plan *p)
 static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n, first = A->rows->begin, count = 0, *at;
+  int64_t m = A->rows->n, first = A->rows->begin, *at;
   int rank = PoiseRank(ctx);
   TRY(poiseAllocArray(ctx, m + 2, sizeof(int64_t), "row offsets", start));
   at = *start + 1; /* counts, one place on: then at[i] is row i's cursor, and in the end where row i + 1 begins */
@@ -145,13 +146,13 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
   for (int64_t i = 1; i <= m; i++) at[i] += at[i - 1];
   TRY(poiseAllocArray(ctx, at[m], sizeof(Term), "triplets", &p->term));
   for (int64_t k = 0; k < p->rows.n; k++)
-    if (Owner(A, p, k) == rank) p->term[at[p->rows.index[k] - first]++] = (Term){.col = p->cols.index[k], .from = count++};
+    if (Owner(A, p, k) == rank) p->term[at[p->rows.index[k] - first]++] = (Term){.col = p->cols.index[k], .from = k};
   for (int64_t k = 0; k < p->stash.n; k++)
-    p->term[at[p->stash.entry[k].row - first]++] = (Term){.col = p->stash.entry[k].col, .from = count++};
+    p->term[at[p->stash.entry[k].row - first]++] = (Term){.col = p->stash.entry[k].col, .from = p->rows.n + k};
   return POISE_OK;
 }
 
-/* The terms, sorted by row and column, become rows; then they have the number of their entry in place of the column. */
+/* The terms, sorted by row and column, become rows. */
 static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
 {
   PoiseContext ctx = A->ctx;
@@ -160,35 +161,26 @@ static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
     TRY(poiseTermsSort(ctx, p->term + start[i], start[i + 1] - start[i]));
     for (int64_t k = start[i]; k < start[i + 1]; k++) nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
+  TRY(poiseAllocArray(ctx, p->rows.n + p->stash.n, sizeof *p->inrow, "places in rows", &p->inrow));
   TRY(poiseRowArraysCreate(A, nz, &p->arrays));
   for (int64_t i = 0; i < m; i++) {
-    PoiseInt last = -1;
     for (int64_t k = start[i]; k < start[i + 1]; k++) {
-      if (p->term[k].col != last) {
-        last = p->term[k].col;
-        poiseRowArraysPut(&p->arrays, out++, last, 0);
-      }
-      p->term[k].col = out - 1;
+      if (k == start[i] || p->term[k].col != p->term[k - 1].col) poiseRowArraysPut(&p->arrays, out++, p->term[k].col, 0);
+      p->inrow[p->term[k].from] = (uint32_t)(out - 1 - p->arrays.ptr[i]);
     }
     p->arrays.ptr[i + 1] = out;
   }
+  poiseFree(ctx, &p->term);
   return POISE_OK;
 }
 
-/* The terms in the order of their triplets, in place; then they have the place of their value for the triplet's number. */
-static void OrderByValue(PoiseMat A, Plan *p, int64_t n)
+/* Where value k goes, of those given and received; -1 if nowhere here. */
+static int64_t EntryOf(PoiseMat A, const Plan *p, int64_t k)
 {
-  int64_t count = 0;
-  for (int64_t k = 0; k < n; k++) {
-    while (p->term[k].from != k) { /* follow the cycle: one more term comes to its place */
-      Term term = p->term[k], *there = &p->term[term.from];
-      p->term[k] = *there;
-      *there = term;
-    }
-  }
-  for (int64_t k = 0; k < p->rows.n; k++)
-    if (Owner(A, p, k) == PoiseRank(A->ctx)) p->term[count++].from = k;
-  for (int64_t k = 0; k < p->stash.n; k++) p->term[count++].from = p->rows.n + k;
+  int64_t n = p->rows.n;
+  if (k < n && Owner(A, p, k) != PoiseRank(A->ctx)) return -1;
+  PoiseInt row = k < n ? p->rows.index[k] : p->stash.entry[k - n].row;
+  return p->arrays.ptr[row - A->rows->begin] + p->inrow[k];
 }
 
 /* ---- the plan of values --------------------------------------------------------------------------------------------- */
@@ -216,8 +208,9 @@ static void Put(Open *o, bool begins, int64_t k, int64_t entry)
 }
 
 /* How many values and runs the blocks have, with this many entries each. */
-static PoiseErr CountRuns(PoiseContext ctx, Triplets *t, Plan *p, int64_t n, int64_t nz, int64_t block)
+static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t block)
 {
+  PoiseContext ctx = A->ctx;
   t->block = block;
   t->nblock = (nz + block - 1) / block;
   poiseFree(ctx, &p->open);
@@ -226,10 +219,11 @@ static PoiseErr CountRuns(PoiseContext ctx, Triplets *t, Plan *p, int64_t n, int
   TRY(poiseAllocArray(ctx, t->nblock, sizeof *p->open, "runs of values", &p->open));
   TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
   TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
-  for (const Term *term = p->term; term < p->term + n; term++) {
-    Open *o = &p->open[term->col / block];
-    int64_t entry = term->col % block;
-    Put(o, BeginsRun(o, term->from, p->rows.n, entry), term->from, entry);
+  for (int64_t k = 0; k < p->rows.n + p->stash.n; k++) {
+    int64_t entry = EntryOf(A, p, k);
+    if (entry < 0) continue;
+    Open *o = &p->open[entry / block];
+    Put(o, BeginsRun(o, k, p->rows.n, entry % block), k, entry % block);
   }
   for (int64_t b = 0; b < t->nblock; b++) {
     t->first_to[b + 1] = t->first_to[b] + p->open[b].values;
@@ -249,30 +243,30 @@ static void CloseRun(Triplets *t, const Open *o, int64_t block)
   for (int64_t k = 0; k < o->count; k++) to[k] = (uint16_t)(to[k] - end * STEP);
 }
 
-static void MakeRuns(Triplets *t, Plan *p, int64_t n)
+static void MakeRuns(PoiseMat A, Triplets *t, Plan *p)
 {
-  for (const Term *term = p->term; term < p->term + n; term++) {
-    int64_t block = term->col / t->block, entry = term->col % t->block;
+  for (int64_t k = 0; k < p->rows.n + p->stash.n; k++) {
+    int64_t entry = EntryOf(A, p, k), block = entry / t->block;
+    if (entry < 0) continue;
     Open *o = &p->open[block];
-    bool begins = BeginsRun(o, term->from, p->rows.n, entry);
+    bool begins = BeginsRun(o, k, p->rows.n, entry % t->block);
     if (begins) CloseRun(t, o, block);
-    Put(o, begins, term->from, entry);
-    t->to[t->first_to[block] + o->values - 1] = (uint16_t)entry;
+    Put(o, begins, k, entry % t->block);
+    t->to[t->first_to[block] + o->values - 1] = (uint16_t)(entry % t->block);
   }
   for (int64_t b = 0; b < t->nblock; b++) CloseRun(t, &p->open[b], b);
 }
 
 /* Blocks are shares of threads, unless values come in no order. */
-static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p, int64_t n)
+static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
   int64_t nz = p->arrays.ptr[A->rows->n], share = POISE_NBLOCKS(nz / ctx->device->threads + 1) * POISE_BLOCK;
-  OrderByValue(A, p, n);
-  TRY(CountRuns(ctx, t, p, n, nz, share < LARGEST_BLOCK ? share : LARGEST_BLOCK));
-  if (t->first_run[t->nblock] > n / SHORT_RUN) TRY(CountRuns(ctx, t, p, n, nz, POISE_BLOCK));
-  TRY(poiseAllocArray(ctx, n, sizeof *t->to, "places of values", &t->to));
+  TRY(CountRuns(A, t, p, nz, share < LARGEST_BLOCK ? share : LARGEST_BLOCK));
+  if (t->first_run[t->nblock] > t->first_to[t->nblock] / SHORT_RUN) TRY(CountRuns(A, t, p, nz, POISE_BLOCK));
+  TRY(poiseAllocArray(ctx, t->first_to[t->nblock], sizeof *t->to, "places of values", &t->to));
   TRY(poiseAllocArray(ctx, t->first_run[t->nblock], sizeof *t->run, "runs of values", &t->run));
-  MakeRuns(t, p, n);
+  MakeRuns(A, t, p);
   return POISE_OK;
 }
 
@@ -283,9 +277,10 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
   TRY(Route(A, t, p));
   PoiseErr e = Gather(A, p, &start);
   if (!e) e = Number(A, p, start);
-  if (!e) e = MakePlan(A, t, p, start[A->rows->n]);
   poiseFree(A->ctx, &start);
   poiseFree(A->ctx, &p->term);
+  if (!e) e = MakePlan(A, t, p);
+  poiseFree(A->ctx, &p->inrow);
   return poiseMatReplace(A, e, &p->arrays);
 }
 
@@ -345,7 +340,7 @@ static void SumBlock(const Triplets *t, int64_t block, int64_t n, const double *
     const int64_t start = (int64_t)run->start, count = run->count, end = (int64_t)run->end * STEP;
     const double *restrict from = start < t->ngiven ? v + start : received + (start - t->ngiven);
     __builtin_prefetch(
-        (const void *)((uintptr_t)v + (uintptr_t)ahead->start * sizeof *v)); /* hardware sees the rest of a run */
+        (const void *)((uintptr_t)v + (uintptr_t)ahead->start * sizeof *v)); /* the rest, hardware foresees */
     if (reached < end && reached < n) {
       int64_t until = end < n ? end : n;
       memset(out + reached, 0, (size_t)(until - reached) * sizeof *out);
