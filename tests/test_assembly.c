@@ -549,6 +549,40 @@ static void TestManyTriplets(PoiseContext ctx)
   free(rows), free(cols), free(v);
 }
 
+/* Values in groups that go to entries far apart, beyond what a run's places reach; and each on its own. Old values do not stay. */
+static void TestScatteredTriplets(PoiseContext ctx)
+{
+  enum { N = 200000, EACH = 2, COUNT = N * EACH, JUMP = 7919 };
+  PoiseInt *rows = malloc(COUNT * sizeof *rows);
+  double *v = malloc(COUNT * sizeof *v), *sum = malloc(N * sizeof *sum);
+  const double *val;
+  ctx->device->threads = 2;
+  for (int group = 1; group <= 8; group *= 8) {
+    PoiseMat A;
+    int64_t wrong = 0;
+    if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A))) return;
+    memset(sum, 0, N * sizeof *sum);
+    for (int64_t k = 0; k < COUNT; k++) {
+      rows[k] = k % N / group * JUMP % (N / group) * group + k % group;
+      if (k >= N) rows[k] = N - 1 - rows[k]; /* backwards */
+      v[k] = (double)(k % 1001);
+      sum[rows[k]] += v[k] * PoiseSize(ctx);
+    }
+    CHECK_OK(PoiseMatSetPatternCOO(A, COUNT, rows, rows));
+    CHECK_OK(PoiseMatSetValuesCOO(A, v));
+    CHECK_OK(PoiseMatAddValuesCOO(A, v));
+    for (int add = 1; add >= 0; add--) {
+      if (!add) CHECK_OK(PoiseMatSetValuesCOO(A, v));
+      if (!CHECK_OK(poiseBufferRead(&A->csr.val, HOST, &val))) return;
+      for (int64_t i = 0; i < A->rows->n; i++) wrong += val[i] != (add + 1) * sum[A->rows->begin + i];
+    }
+    CHECK_INT(A->csr.nz, A->rows->n);
+    CHECK_INT(wrong, 0);
+    CHECK_OK(PoiseMatDestroy(&A));
+  }
+  free(rows), free(v), free(sum);
+}
+
 /* Values of one entry that lie side by side, more of them than a run of the plan holds, then some of the next; and back to front. */
 static void TestLongRuns(PoiseContext ctx)
 {
@@ -1161,6 +1195,7 @@ static const Test tests[] = {
     {"change_errors", TestChangeErrors, 0},
     {"triplets", TestTriplets, 0},
     {"many_triplets", TestManyTriplets, 0},
+    {"scattered_triplets", TestScatteredTriplets, 0},
     {"long_runs", TestLongRuns, 0},
     {"triplet_errors", TestTripletErrors, 0},
     {"memory", TestMemory, 0},

@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan: for each block of entries in turn,
-  the values that go there as runs that lie side by side in their array, in its order, and for each of them the entry's place in
-  the block. Taking new values is one pass over that plan, on the host, where they are given: a block's entries stay in cache
-  while values are streamed and added. It reads 8 bytes per value, 2 for its place and 8 per run (elements give runs of one or
-  several of their rows), and writes 8 per entry.
+  the values that go there as runs that lie side by side in their array, in its order, and for each of them the entry's place.
+  Taking new values is one pass over that plan, on the host, where they are given. A block is a thread's share of the entries:
+  values stream from memory, and neighbouring ones, as those of an element, go to entries that are still in cache. Triplets in
+  no order have no such neighbours: small blocks, whose entries all stay in cache, then pick their values. Either way an entry
+  is the sum of its values in their order. It reads 8 bytes per value, 2 for its place and 8 per run, and writes 8 per entry.
 */
 #include "../vec/vec_host.h"
 #include "mat.h"
 
-enum { LONGEST_RUN = 65535, RUNS_AHEAD = 16 };
+enum {
+  STEP = 1024, /* entries: windows end at multiples of it */
+  WINDOW = 65536,
+  LARGEST_BLOCK = 32767 * STEP,
+  LONGEST_RUN = 511,
+  SHORT_RUN = 4, /* values in no order have runs of fewer */
+  RUNS_AHEAD = 16
+};
 
-typedef struct Run { /* values given, then those received */
-  int64_t start : 48;
-  uint64_t count : 16;
+/* Values given, then those received, and the end of the window of their entries, in steps. */
+typedef struct Run {
+  uint64_t start : 40, count : 9, end : 15;
 } Run;
 
 typedef struct Triplets {
-  int64_t ngiven; /* how many values the user gives */
-  int64_t built;  /* of the CSR that this was made for */
-  uint16_t *to;   /* of each value: the entry's place in its block of POISE_BLOCK entries */
+  int64_t ngiven;        /* how many values the user gives */
+  int64_t built;         /* of the CSR that this was made for */
+  int64_t block, nblock; /* entries of a block but the last, which may have fewer */
+  uint16_t *to;          /* of each value: the entry's place in its run's window */
   Run *run;
   int64_t *first_to, *first_run; /* of every block */
   int64_t *send;                 /* places of the values for other ranks, in the order of the ranks */
@@ -53,6 +62,8 @@ typedef struct Plan {
   Stash stash;                                 /* triplets of other ranks' rows; then those received */
   int64_t *bytes, *received, *gathered, *next; /* values per rank, in bytes; of all ranks; cursors */
   Term *term;                                  /* by row: column and place of the value */
+  uint32_t *inrow;                             /* of each value: its entry's place in the row */
+  struct Open *open;                           /* of every block */
   RowArrays arrays;
 } Plan;
 
@@ -64,6 +75,8 @@ static void FreePlan(PoiseContext ctx, Plan *p)
   poiseFree(ctx, &p->gathered);
   poiseFree(ctx, &p->next);
   poiseFree(ctx, &p->term);
+  poiseFree(ctx, &p->inrow);
+  poiseFree(ctx, &p->open);
 }
 
 /* The owner of triplet k, or -1 if it is to be ignored. */
@@ -146,77 +159,121 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
   return POISE_OK;
 }
 
-/* Does the value behind term k of a block begin a run? Given and received values are different arrays. */
-static bool BeginsRun(const Plan *p, const Term *term, int64_t k, int64_t length)
-{
-  return !k || length == LONGEST_RUN || term[k].col != term[k - 1].col + 1 || term[k].col == p->rows.n;
-}
-
-/* The terms of a block, whose col is now the place of the value, and from that of the entry: in the order of the values. */
-static PoiseErr SortBlock(PoiseContext ctx, Triplets *t, const Plan *p, int64_t block)
-{
-  Term *term = p->term + t->first_to[block];
-  int64_t n = t->first_to[block + 1] - t->first_to[block], length = 0, runs = 0;
-  TRY(poiseTermsSort(ctx, term, n));
-  for (int64_t k = 0; k < n; k++) {
-    bool begins = BeginsRun(p, term, k, length);
-    length = begins ? 1 : length + 1;
-    runs += begins;
-    t->to[t->first_to[block] + k] = (uint16_t)term[k].from;
-  }
-  t->first_run[block + 1] = t->first_run[block] + runs;
-  return POISE_OK;
-}
-
-static void MakeRuns(Triplets *t, const Plan *p, int64_t block)
-{
-  const Term *term = p->term + t->first_to[block];
-  int64_t n = t->first_to[block + 1] - t->first_to[block];
-  Run *run = t->run + t->first_run[block] - 1;
-  for (int64_t k = 0; k < n; k++) {
-    if (BeginsRun(p, term, k, k ? run->count : 0)) *++run = (Run){term[k].col, 0};
-    run->count++;
-  }
-}
-
-/* The terms, sorted by row and column, become rows, and terms by entry. */
-static void NumberEntries(int64_t m, Triplets *t, Plan *p, const int64_t *start)
-{
-  int64_t out = 0;
-  for (int64_t i = 0; i < m; i++) {
-    PoiseInt last = -1;
-    for (int64_t k = start[i]; k < start[i + 1]; k++) {
-      Term *term = &p->term[k];
-      if (term->col != last) {
-        if (out % POISE_BLOCK == 0) t->first_to[out / POISE_BLOCK] = k;
-        last = term->col;
-        poiseRowArraysPut(&p->arrays, out++, last, 0);
-      }
-      term->col = term->from;
-      term->from = (out - 1) % POISE_BLOCK;
-    }
-    p->arrays.ptr[i + 1] = out;
-  }
-}
-
-static PoiseErr Number(PoiseMat A, Triplets *t, Plan *p, const int64_t *start)
+/* The terms, sorted by row and column, become rows. */
+static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n, nz = 0, total = start[m];
+  int64_t m = A->rows->n, nz = 0, out = 0;
   for (int64_t i = 0; i < m; i++) {
     TRY(poiseTermsSort(ctx, p->term + start[i], start[i + 1] - start[i]));
     for (int64_t k = start[i]; k < start[i + 1]; k++) nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
-  int64_t nblock = POISE_NBLOCKS(nz);
-  TRY(poiseAllocArray(ctx, total, sizeof *t->to, "places of values", &t->to));
-  TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
-  TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
+  TRY(poiseAllocArray(ctx, p->rows.n + p->stash.n, sizeof *p->inrow, "places in rows", &p->inrow));
   TRY(poiseRowArraysCreate(A, nz, &p->arrays));
-  NumberEntries(m, t, p, start);
-  t->first_to[nblock] = total;
-  for (int64_t b = 0; b < nblock; b++) TRY(SortBlock(ctx, t, p, b));
-  TRY(poiseAllocArray(ctx, t->first_run[nblock], sizeof *t->run, "runs of values", &t->run));
-  for (int64_t b = 0; b < nblock; b++) MakeRuns(t, p, b);
+  for (int64_t i = 0; i < m; i++) {
+    for (int64_t k = start[i]; k < start[i + 1]; k++) {
+      if (k == start[i] || p->term[k].col != p->term[k - 1].col) poiseRowArraysPut(&p->arrays, out++, p->term[k].col, 0);
+      p->inrow[p->term[k].from] = (uint32_t)(out - 1 - p->arrays.ptr[i]);
+    }
+    p->arrays.ptr[i + 1] = out;
+  }
+  poiseFree(ctx, &p->term);
+  return POISE_OK;
+}
+
+/* Where value k goes, of those given and received; -1 if nowhere here. */
+static int64_t EntryOf(PoiseMat A, const Plan *p, int64_t k)
+{
+  int64_t n = p->rows.n;
+  if (k < n && Owner(A, p, k) != PoiseRank(A->ctx)) return -1;
+  PoiseInt row = k < n ? p->rows.index[k] : p->stash.entry[k - n].row;
+  return p->arrays.ptr[row - A->rows->begin] + p->inrow[k];
+}
+
+/* ---- the plan of values --------------------------------------------------------------------------------------------- */
+
+typedef struct Open {               /* the last run of a block */
+  int64_t values, runs;             /* of the block, so far */
+  int64_t next, count, least, most; /* value behind the run; its own values, their least and largest entries in the block */
+} Open;
+
+/* Does value k, which goes to this entry of the block, begin a run? Given and received values are different arrays. */
+static bool BeginsRun(const Open *o, int64_t k, int64_t ngiven, int64_t entry)
+{
+  return !o->runs || k != o->next || k == ngiven || o->count == LONGEST_RUN || entry - o->least >= WINDOW - STEP ||
+         o->most - entry >= WINDOW - STEP;
+}
+
+static void Put(Open *o, bool begins, int64_t k, int64_t entry)
+{
+  if (begins) *o = (Open){.values = o->values, .runs = o->runs + 1, .least = entry, .most = entry};
+  o->next = k + 1;
+  o->count++;
+  o->values++;
+  if (entry < o->least) o->least = entry;
+  if (entry > o->most) o->most = entry;
+}
+
+/* How many values and runs the blocks have, with this many entries each. */
+static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t block)
+{
+  PoiseContext ctx = A->ctx;
+  t->block = block;
+  t->nblock = (nz + block - 1) / block;
+  poiseFree(ctx, &p->open);
+  poiseFree(ctx, &t->first_to);
+  poiseFree(ctx, &t->first_run);
+  TRY(poiseAllocArray(ctx, t->nblock, sizeof *p->open, "runs of values", &p->open));
+  TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
+  TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
+  for (int64_t k = 0; k < p->rows.n + p->stash.n; k++) {
+    int64_t entry = EntryOf(A, p, k);
+    if (entry < 0) continue;
+    Open *o = &p->open[entry / block];
+    Put(o, BeginsRun(o, k, p->rows.n, entry % block), k, entry % block);
+  }
+  for (int64_t b = 0; b < t->nblock; b++) {
+    t->first_to[b + 1] = t->first_to[b] + p->open[b].values;
+    t->first_run[b + 1] = t->first_run[b] + p->open[b].runs;
+    p->open[b] = (Open){0};
+  }
+  return POISE_OK;
+}
+
+/* The end of the window is known when its run ends. Until then a place is that in the block, modulo 2^16, as is its begin. */
+static void CloseRun(Triplets *t, const Open *o, int64_t block)
+{
+  if (!o->runs) return;
+  uint16_t *to = t->to + t->first_to[block] + o->values - o->count;
+  int64_t end = o->most / STEP + 1;
+  t->run[t->first_run[block] + o->runs - 1] = (Run){(uint64_t)(o->next - o->count), (uint64_t)o->count, (uint64_t)end};
+  for (int64_t k = 0; k < o->count; k++) to[k] = (uint16_t)(to[k] - end * STEP);
+}
+
+static void MakeRuns(PoiseMat A, Triplets *t, Plan *p)
+{
+  for (int64_t k = 0; k < p->rows.n + p->stash.n; k++) {
+    int64_t entry = EntryOf(A, p, k), block = entry / t->block;
+    if (entry < 0) continue;
+    Open *o = &p->open[block];
+    bool begins = BeginsRun(o, k, p->rows.n, entry % t->block);
+    if (begins) CloseRun(t, o, block);
+    Put(o, begins, k, entry % t->block);
+    t->to[t->first_to[block] + o->values - 1] = (uint16_t)(entry % t->block);
+  }
+  for (int64_t b = 0; b < t->nblock; b++) CloseRun(t, &p->open[b], b);
+}
+
+/* Blocks are shares of threads, unless values come in no order. */
+static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p)
+{
+  PoiseContext ctx = A->ctx;
+  int64_t nz = p->arrays.ptr[A->rows->n], share = POISE_NBLOCKS(nz / ctx->device->threads + 1) * POISE_BLOCK;
+  TRY(CountRuns(A, t, p, nz, share < LARGEST_BLOCK ? share : LARGEST_BLOCK));
+  if (t->first_run[t->nblock] > t->first_to[t->nblock] / SHORT_RUN) TRY(CountRuns(A, t, p, nz, POISE_BLOCK));
+  TRY(poiseAllocArray(ctx, t->first_to[t->nblock], sizeof *t->to, "places of values", &t->to));
+  TRY(poiseAllocArray(ctx, t->first_run[t->nblock], sizeof *t->run, "runs of values", &t->run));
+  MakeRuns(A, t, p);
   return POISE_OK;
 }
 
@@ -226,9 +283,11 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
   TRY(PoiseAgree(A->ctx, Sort(A, t, p)));
   TRY(Route(A, t, p));
   PoiseErr e = Gather(A, p, &start);
-  if (!e) e = Number(A, t, p, start);
+  if (!e) e = Number(A, p, start);
   poiseFree(A->ctx, &start);
   poiseFree(A->ctx, &p->term);
+  if (!e) e = MakePlan(A, t, p);
+  poiseFree(A->ctx, &p->inrow);
   return poiseMatReplace(A, e, &p->arrays);
 }
 
@@ -277,24 +336,24 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, const double *v)
   return comm->ops->exchange_end(comm, ex);
 }
 
-/* Ask for the values of a run that comes later, as runs lie apart, which hardware does not foresee; it does the rest of long ones. */
-static inline void Ahead(const Run *run, const double *v)
-{
-  enum { LINE = 8, LONG = 16 * LINE };
-  int64_t last = run->start + (run->count < LONG ? run->count : LONG) + LINE - 1; /* the array may begin inside a line */
-  for (int64_t k = run->start; k < last; k += LINE)
-    __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)k * sizeof *v));
-}
-
-static void SumBlock(const Triplets *t, int64_t block, int64_t last_run, const double *v, double *restrict out)
+/* Entries are set to zero, or kept, as windows reach them: not before, so that they are in cache when values are added. */
+static void SumBlock(const Triplets *t, int64_t block, int64_t n, const double *v, bool keep, double *restrict out)
 {
   const uint16_t *restrict to = t->to + t->first_to[block];
   const double *received = t->ex.recv;
-  for (int64_t r = t->first_run[block]; r < t->first_run[block + 1]; r++) {
-    const int64_t start = t->run[r].start, count = t->run[r].count;
+  int64_t reached = keep ? n : 0, last = t->first_run[block + 1] - 1;
+  for (int64_t r = t->first_run[block]; r <= last; r++) {
+    const Run *run = &t->run[r], *ahead = &t->run[r + RUNS_AHEAD < last ? r + RUNS_AHEAD : last];
+    const int64_t start = (int64_t)run->start, count = run->count, end = (int64_t)run->end * STEP;
     const double *restrict from = start < t->ngiven ? v + start : received + (start - t->ngiven);
-    Ahead(&t->run[r + RUNS_AHEAD < last_run ? r + RUNS_AHEAD : r], v);
-    for (int64_t k = 0; k < count; k++) out[to[k]] += from[k];
+    __builtin_prefetch(
+        (const void *)((uintptr_t)v + (uintptr_t)ahead->start * sizeof *v)); /* the rest, hardware foresees */
+    if (reached < end && reached < n) {
+      int64_t until = end < n ? end : n;
+      memset(out + reached, 0, (size_t)(until - reached) * sizeof *out);
+      reached = until;
+    }
+    for (int64_t k = 0; k < count; k++) out[end - WINDOW + to[k]] += from[k];
     to += count;
   }
 }
@@ -302,13 +361,11 @@ static void SumBlock(const Triplets *t, int64_t block, int64_t last_run, const d
 static void SumValues(PoiseContext ctx, const Triplets *t, int64_t nz, const double *v, bool add, double *val)
 {
   Device *dev = ctx->device;
-  int64_t nblock = POISE_NBLOCKS(nz);
   (void)dev;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK, n = nz - begin < POISE_BLOCK ? nz - begin : POISE_BLOCK;
-    if (!add) memset(val + begin, 0, (size_t)n * sizeof *val);
-    SumBlock(t, b, t->first_run[nblock], v, val + begin);
+  HOST_PARALLEL_FOR(dev, POISE_NBLOCKS(nz))
+  for (int64_t b = 0; b < t->nblock; b++) {
+    int64_t begin = b * t->block;
+    SumBlock(t, b, nz - begin < t->block ? nz - begin : t->block, v, add, val + begin);
   }
 }
 
