@@ -15,7 +15,9 @@ enum {
   WINDOW = 65536,
   LARGEST_BLOCK = 32767 * STEP,
   LONGEST_RUN = 511,
-  SHORT_RUN = 4, /* values in no order have runs of fewer */
+  SHORT_RUN = 4, /* values in no order have runs of fewer, */
+  RECENT = 2048, /* or of an element each, which none of so many values before had as neighbour, */
+  OFTEN = 8,     /* one run of so many at least */
   RUNS_AHEAD = 16
 };
 
@@ -64,6 +66,7 @@ typedef struct Plan {
   Term *term;                                  /* by row: column and place of the value */
   uint32_t *inrow;                             /* of each value: its entry's place in the row */
   struct Open *open;                           /* of every block */
+  int64_t *seen;                               /* of every STEP entries: see WasRecent */
   RowArrays arrays;
 } Plan;
 
@@ -77,6 +80,7 @@ static void FreePlan(PoiseContext ctx, Plan *p)
   poiseFree(ctx, &p->term);
   poiseFree(ctx, &p->inrow);
   poiseFree(ctx, &p->open);
+  poiseFree(ctx, &p->seen);
 }
 
 /* The owner of triplet k, or -1 if it is to be ignored. */
@@ -214,29 +218,44 @@ static void Put(Open *o, bool begins, int64_t k, int64_t entry)
   if (entry > o->most) o->most = entry;
 }
 
-/* How many values and runs the blocks have, with this many entries each. */
-static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t block)
+/* seen: how many values of its block there were when this step of entries last got one. */
+static bool WasRecent(const int64_t *seen, int64_t values)
+{
+  return *seen && values - *seen < RECENT;
+}
+
+/* How many values and runs the blocks have, with this many entries each. *ordered: neighbouring values go to neighbouring entries. */
+static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t block, bool *ordered)
 {
   PoiseContext ctx = A->ctx;
+  int64_t far = 0;
   t->block = block;
   t->nblock = (nz + block - 1) / block;
   poiseFree(ctx, &p->open);
   poiseFree(ctx, &t->first_to);
   poiseFree(ctx, &t->first_run);
+  poiseFree(ctx, &p->seen);
   TRY(poiseAllocArray(ctx, t->nblock, sizeof *p->open, "runs of values", &p->open));
+  TRY(poiseAllocArray(ctx, nz / STEP + 3, sizeof *p->seen, "runs of values", &p->seen));
   TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
   TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
   for (int64_t k = 0; k < p->rows.n + p->stash.n; k++) {
     int64_t entry = EntryOf(A, p, k);
     if (entry < 0) continue;
     Open *o = &p->open[entry / block];
-    Put(o, BeginsRun(o, k, p->rows.n, entry % block), k, entry % block);
+    bool begins = BeginsRun(o, k, p->rows.n, entry % block);
+    int64_t *seen = p->seen + 1 + entry / STEP;
+    far += begins && !WasRecent(seen - 1, o->values) && !WasRecent(seen, o->values) && !WasRecent(seen + 1, o->values);
+    Put(o, begins, k, entry % block);
+    *seen = o->values;
   }
   for (int64_t b = 0; b < t->nblock; b++) {
     t->first_to[b + 1] = t->first_to[b] + p->open[b].values;
     t->first_run[b + 1] = t->first_run[b] + p->open[b].runs;
     p->open[b] = (Open){0};
   }
+  int64_t runs = t->first_run[t->nblock];
+  *ordered = runs <= t->first_to[t->nblock] / SHORT_RUN && far <= runs / OFTEN;
   return POISE_OK;
 }
 
@@ -269,8 +288,9 @@ static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
   int64_t nz = p->arrays.ptr[A->rows->n], share = POISE_NBLOCKS(nz / ctx->device->threads + 1) * POISE_BLOCK;
-  TRY(CountRuns(A, t, p, nz, share < LARGEST_BLOCK ? share : LARGEST_BLOCK));
-  if (t->first_run[t->nblock] > t->first_to[t->nblock] / SHORT_RUN) TRY(CountRuns(A, t, p, nz, POISE_BLOCK));
+  bool ordered;
+  TRY(CountRuns(A, t, p, nz, share < LARGEST_BLOCK ? share : LARGEST_BLOCK, &ordered));
+  if (!ordered) TRY(CountRuns(A, t, p, nz, POISE_BLOCK, &ordered));
   TRY(poiseAllocArray(ctx, t->first_to[t->nblock], sizeof *t->to, "places of values", &t->to));
   TRY(poiseAllocArray(ctx, t->first_run[t->nblock], sizeof *t->run, "runs of values", &t->run));
   MakeRuns(A, t, p);
@@ -336,6 +356,15 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, const double *v)
   return comm->ops->exchange_end(comm, ex);
 }
 
+/* Ask for the values of a run that comes later, as runs may lie apart, which hardware does not foresee; it does the rest of long ones. */
+static inline void Ahead(const Run *run, const double *v)
+{
+  enum { LINE = 8, LONG = 16 * LINE };
+  const int64_t start = (int64_t)run->start, count = run->count;
+  const int64_t last = start + (count < LONG ? count + LINE - 1 : 1); /* the array may begin inside a line */
+  for (int64_t k = start; k < last; k += LINE) __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)k * sizeof *v));
+}
+
 /* Entries are set to zero, or kept, as windows reach them: not before, so that they are in cache when values are added. */
 static void SumBlock(const Triplets *t, int64_t block, int64_t n, const double *v, bool keep, double *restrict out)
 {
@@ -346,8 +375,7 @@ static void SumBlock(const Triplets *t, int64_t block, int64_t n, const double *
     const Run *run = &t->run[r], *ahead = &t->run[r + RUNS_AHEAD < last ? r + RUNS_AHEAD : last];
     const int64_t start = (int64_t)run->start, count = run->count, end = (int64_t)run->end * STEP;
     const double *restrict from = start < t->ngiven ? v + start : received + (start - t->ngiven);
-    __builtin_prefetch(
-        (const void *)((uintptr_t)v + (uintptr_t)ahead->start * sizeof *v)); /* the rest, hardware foresees */
+    Ahead(ahead, v);
     if (reached < end && reached < n) {
       int64_t until = end < n ? end : n;
       memset(out + reached, 0, (size_t)(until - reached) * sizeof *out);
