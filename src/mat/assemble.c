@@ -12,12 +12,18 @@ PoiseErr poiseMatCheckStored(PoiseMat A)
   return POISE_OK;
 }
 
+PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h)
+{
+  *h = (HostCsr){0};
+  TRY(poiseBufferRead(&A->csr.ptr, HOST, &h->ptr));
+  return poiseBufferRead(&A->csr.col, HOST, &h->col);
+}
+
 PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
 {
   TRY(poiseMatCheckStored(A));
   TRY(poiseMatCheckUsable(A));
-  TRY(poiseBufferRead(&A->csr.ptr, HOST, &h->ptr));
-  TRY(poiseBufferRead(&A->csr.col, HOST, &h->col));
+  TRY(poiseMatPattern(A, h));
   return poiseBufferRead(&A->csr.val, HOST, &h->val);
 }
 
@@ -204,30 +210,37 @@ void poiseMatDropPending(PoiseMat A)
 
 static PoiseErr ZeroEntries(PoiseMat A)
 {
-  double *val;
   TRY(poiseMatCheckStored(A));
   poiseMatDropPending(A);
   A->state++;
   if (!A->assembled) return POISE_OK;
-  TRY(poiseBufferWrite(&A->csr.val, HOST, &val));
-  if (A->csr.nz) memset(val, 0, (size_t)A->csr.nz * sizeof(double));
-  return POISE_OK;
+  poiseBufferZero(&A->csr.val);
+  return poiseBufferSettle(&A->csr.val);
 }
 
-static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
+/* A borrowed array is to be current on the host, so there values given on the host go first. */
+PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
 {
+  Device *dev = A->ctx->device;
+  size_t bytes = (size_t)A->csr.nz * sizeof(double);
   double *own;
   TRY(poiseMatCheckStored(A));
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
-  TRY(poiseBufferWrite(&A->csr.val, HOST, &own)); /* which leaves the user's arrays as they are */
-  if (A->csr.nz && own != val) memcpy(own, val, (size_t)A->csr.nz * sizeof(double));
-  return POISE_OK;
+  if (dev->ops->is_host || (where == HOST && A->csr.val.own == POISE_BORROW)) {
+    TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
+    if (bytes && own != val) memcpy(own, val, bytes);
+    return POISE_OK;
+  }
+  TRY(poiseBufferWrite(&A->csr.val, DEVICE, &own));
+  TRY(poiseDeviceCopy(dev, own, val, bytes, where == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE));
+  if (where == HOST) TRY(poiseDeviceSync(dev)); /* the caller may write to val again */
+  return poiseBufferSettle(&A->csr.val);
 }
 
 PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
 {
-  TRY(PoiseAgree(A->ctx, SetValuesCSR(A, val)));
+  TRY(PoiseAgree(A->ctx, poiseMatSetValues(A, HOST, val)));
   A->state++;
   return POISE_OK;
 }

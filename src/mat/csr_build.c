@@ -24,6 +24,12 @@ PoiseErr poiseCsrView(Csr *c, CsrView *v)
   return poiseBufferRead(&c->val, DEVICE, &v->val);
 }
 
+PoiseErr poiseCsrUpdate(Csr *c, CsrView *v, double **val)
+{
+  TRY(poiseCsrView(c, v));
+  return poiseBufferUpdate(&c->val, DEVICE, val);
+}
+
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column)
 {
   int64_t low = poiseCsrPtr(&A->csr, ptr, row), high = poiseCsrPtr(&A->csr, ptr, row + 1);

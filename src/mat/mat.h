@@ -84,8 +84,8 @@ typedef struct MatType {
   const PoiseOption *options;
   PoiseErr (*setup)(PoiseMat); /* metadata beside the CSR; local */
   PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
-  PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y);
-  PoiseErr (*diagonal)(PoiseMat, int b, double *d); /* d: device pointer to b x b blocks */
+  PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
+  PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
   PoiseErr (*view)(PoiseMat);
   void (*destroy)(PoiseMat); /* of A->data's contents */
 } MatType;
@@ -135,7 +135,10 @@ PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out al
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
 int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product leaves */
-double poiseMatBytes(PoiseMat A);     /* compulsory traffic of one product on this rank */
+/* The entries of x (device pointer, of the columns' layout) at A's ghost columns, valid until the next exchange. Collective; mine:
+   this rank's error so far; the caller agrees. */
+PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
+double poiseMatBytes(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
@@ -205,6 +208,8 @@ void poiseGhostsDestroy(Ghosts *g);
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
 PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
+/* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
+PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int64_t *ptr;
@@ -244,10 +249,13 @@ typedef struct HostCsr { /* host pointers to A's arrays */
   double *val;
 } HostCsr;
 
-void poiseMatDropPending(PoiseMat A);            /* what was added or set and not assembled */
-PoiseErr poiseMatCheckStored(PoiseMat A);        /* has entries, as a shell has not */
-PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);   /* of a usable stored matrix; val must not be written */
-PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h); /* val may be changed; the caller counts A->state */
+void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
+/* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
+PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
+PoiseErr poiseMatCheckStored(PoiseMat A);         /* has entries, as a shell has not */
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);    /* of a usable stored matrix; val must not be written */
+PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h); /* of an assembled one, without the values, which stay where they are */
+PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h);  /* val may be changed; the caller counts A->state */
 /* Where entry (local row, global column) is stored, or -1. Host pointers of the CSR. */
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
 static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)

@@ -87,7 +87,8 @@ static PoiseErr ReadHost(Buffer *b)
   if (!b->host_valid && b->device_valid) {
     TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
     TRY(poiseDeviceSync(b->dev));
-  } /* else it is new, and zero */
+  }
+  if (!b->host_valid && !b->device_valid && b->bytes) memset(b->host, 0, b->bytes);
   b->host_valid = true;
   return POISE_OK;
 }
@@ -96,8 +97,14 @@ static PoiseErr ReadDevice(Buffer *b)
 {
   TRY(AllocDevice(b));
   if (b->device_valid) return POISE_OK;
-  if (!b->host_valid) TRY(ReadHost(b));
-  TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
+  bool zero = !b->host_valid;
+  if (zero && b->bytes % sizeof(double) == 0) {
+    TRY(LAUNCH(b->dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = (int64_t)(b->bytes / sizeof(double)),
+               .out = {b->device}));
+  } else {
+    if (zero) TRY(ReadHost(b));
+    TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
+  }
   b->device_valid = true;
   return POISE_OK;
 }
@@ -140,6 +147,14 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
   if (b->dev->ops->poison && b->bytes && (side == DEVICE || b->own == POISE_COPY)) /* "every entry will be written" */
     TRY(b->dev->ops->poison(b->dev, side == HOST ? b->host : b->device, b->bytes));
   return side == HOST ? poiseDeviceSync(b->dev) : POISE_OK; /* a copy from this side may still be queued */
+}
+
+void poiseBufferZero(Buffer *b)
+{
+  bool is_host = b->dev->ops->is_host;
+  if (is_host && b->bytes) memset(b->host, 0, b->bytes);
+  b->host_valid = is_host;
+  b->device_valid = false;
 }
 
 PoiseErr poiseBufferSettle(Buffer *b)

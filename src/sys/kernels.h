@@ -178,6 +178,11 @@ typedef struct { /* local CSR: m rows, nloc owned columns, then ghosts; one of p
   const double *val;
 } CsrView;
 
+POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
+{
+  return A->ptr32 ? A->ptr32[i] : A->ptr64[i];
+}
+
 enum { POISE_TILES = 6 };
 
 typedef struct { /* what a device chooses the rows of a block by */
@@ -199,7 +204,7 @@ typedef struct {
 } CsrMultArgs;
 
 /* y = A^T x for owned columns, ghost = the same for ghost columns, through the entries sorted by column: column j holds
-   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...]; summed in row order. */
+   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...]; summed in row order. x NULL: y = |A|^T 1, the columns' norms. */
 typedef struct {
   int64_t ncol, nloc;
   const int64_t *tptr, *perm;
@@ -207,6 +212,51 @@ typedef struct {
   const double *val, *x;
   double *y, *ghost;
 } CsrMultTransposeArgs;
+
+/* The kernels that change values: `val` is A.val, to be written. */
+
+typedef struct { /* val = diag(left) A diag([right | ghost]); left NULL, right and ghost NULL: ones */
+  CsrView A;
+  const double *left, *right, *ghost;
+  double *val;
+} CsrScaleArgs;
+
+/* A_ii = v, or += v with add, v = d_i, or value where d is NULL, of a block of owned columns that begins at the diagonal.
+   lacking[b]: rows of block b (of POISE_BLOCK) without such an entry, which stay as they are. */
+typedef struct {
+  CsrView A;
+  int add;
+  double value;
+  const double *d;
+  double *val, *lacking;
+} CsrSetDiagonalArgs;
+
+typedef struct
+{ /* partial[b]: the largest sum of |entries| of a row of block b (largest != 0), or the sum of their squares */
+  CsrView A;
+  int largest;
+  double *partial;
+} CsrNormArgs;
+
+/* Rows row[0 .. n), each once: their entries become 0, but entry at[k] of row[k] `diagonal` (at NULL: none does),
+   b = diagonal x there and mark = 1 (x and b, mark: may be NULL). */
+typedef struct {
+  CsrView A;
+  int64_t n;
+  const int32_t *row;
+  const int64_t *at;
+  double diagonal;
+  const double *x;
+  double *val, *b, *mark;
+} CsrZeroRowsArgs;
+
+/* In rows i with mark_i = 0: b_i -= A_ij x_j (x and b may be NULL), then A_ij = 0, for all j with mark_j != 0, in the order of the
+   entries. Marks and x of ghost columns: ghost_mark, ghost. */
+typedef struct {
+  CsrView A;
+  const double *mark, *ghost_mark, *x, *ghost;
+  double *val, *b;
+} CsrZeroColumnsArgs;
 
 /* The b x b diagonal blocks of local rows, column-major, absent entries 0: block k at d + k b b. */
 typedef struct {

@@ -214,6 +214,8 @@ void poiseBufferDestroy(Buffer *b);
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not needed */
 PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
+/* All bytes are 0 from now on. Nothing travels: a side becomes so when it is next asked for. */
+void poiseBufferZero(Buffer *b);
 /* Make a borrowed array current on the host; does nothing for others. */
 PoiseErr poiseBufferSettle(Buffer *b);
 int64_t poiseBufferBytes(const Buffer *b, Side side); /* held on that side */
