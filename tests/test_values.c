@@ -393,7 +393,100 @@ static void TestBorrowed(PoiseContext ctx)
   Release(&A, &rows);
 }
 
+/* ---- triplets ------------------------------------------------------------------------------------------------------------ */
+
+enum { GIVEN = 20000, SMALL = 3001 }; /* of each rank; rows and columns */
+
+static PoiseInt TripletRow(int rank, PoiseInt k)
+{
+  PoiseInt i = (PoiseInt)((TestRandom(10 + (uint64_t)rank, (uint64_t)k) + 1) * SMALL / 2);
+  return k % 97 == 5 ? -1 : i;
+}
+
+static PoiseInt TripletCol(int rank, PoiseInt k) /* few, so that entries are sums */
+{
+  return (TripletRow(rank, k) + 4 + k % 2) % SMALL;
+}
+
+static double TripletValue(int rank, int round, PoiseInt k)
+{
+  return TestRandom(100 + (uint64_t)(rank + 50 * round), (uint64_t)k);
+}
+
+/* Sums in their order: this rank's values, then those of the others in theirs. */
+static double *SumOf(PoiseContext ctx, PoiseMat A, int round)
+{
+  PoiseInt begin = A->rows->begin, m = A->rows->n;
+  double *sum = calloc((size_t)m * 2 + 1, sizeof *sum);
+  for (int turn = -1; turn < PoiseSize(ctx); turn++) {
+    int rank = turn < 0 ? PoiseRank(ctx) : turn;
+    if (turn == PoiseRank(ctx)) continue;
+    for (PoiseInt k = 0; k < GIVEN; k++) {
+      PoiseInt i = TripletRow(rank, k) - begin;
+      if (i >= 0 && i < m && TripletRow(rank, k) >= 0) sum[2 * i + k % 2] += TripletValue(rank, round, k);
+    }
+  }
+  return sum;
+}
+
+static void CheckSums(PoiseMat A, const double *sum, const double *more)
+{
+  int64_t *ptr, *col, wrong = 0;
+  double *val;
+  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
+  for (PoiseInt i = 0; i < A->rows->n; i++)
+    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) {
+      int odd = (int)((col[k] - A->rows->begin - i + SMALL) % SMALL) - 4;
+      if (!CHECK(odd == 0 || odd == 1)) return;
+      double expected = sum[2 * i + odd] + (more ? more[2 * i + odd] : 0);
+      wrong += more ? fabs(val[k] - expected) > 1e-13 : memcmp(&val[k], &expected, sizeof expected) != 0;
+    }
+  CHECK_INT(wrong, 0);
+  free(ptr), free(col), free(val);
+}
+
+static void TestTriplets(PoiseContext ctx)
+{
+  int rank = PoiseRank(ctx);
+  PoiseInt *rows = malloc(GIVEN * sizeof *rows), *cols = malloc(GIVEN * sizeof *cols);
+  double *v = malloc(GIVEN * sizeof *v), *sum[3], *host;
+  const double *there;
+  Buffer given = {0};
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, SMALL, SMALL, &A))) return;
+  for (PoiseInt k = 0; k < GIVEN; k++) rows[k] = TripletRow(rank, k), cols[k] = TripletCol(rank, k);
+  CHECK_OK(PoiseMatSetPatternCOO(A, GIVEN, rows, cols));
+  for (int round = 0; round < 3; round++) sum[round] = SumOf(ctx, A, round);
+  for (int round = 0; round < 2; round++) {
+    for (PoiseInt k = 0; k < GIVEN; k++) v[k] = TripletValue(rank, round, k);
+    int64_t moved = Moved(ctx), state = A->state;
+    CHECK_OK(PoiseMatSetValuesCOO(A, v));
+    CHECK(A->state > state);
+    if (PoiseSize(ctx) == 1) CHECK_INT(Moved(ctx) - moved, ctx->device->ops->is_host ? 0 : 8 * GIVEN);
+    for (PoiseInt k = 0; k < GIVEN; k++) v[k] = NAN; /* taken before the call returned */
+    CheckSums(A, sum[round], NULL);
+  }
+  CHECK_OK(poiseBufferCreate(ctx->device, GIVEN * sizeof(double), "values of the test", &given));
+  if (!CHECK_OK(poiseBufferWrite(&given, HOST, &host))) return;
+  for (PoiseInt k = 0; k < GIVEN; k++) host[k] = TripletValue(rank, 2, k);
+  CHECK_OK(poiseBufferRead(&given, DEVICE, &there));
+  for (int again = 0; again < 2; again++) {
+    int64_t moved = Moved(ctx), calls = ctx->memory.calls;
+    CHECK_OK(poiseMatTakeCOO(A, DEVICE, there, false));
+    if (again || PoiseSize(ctx) == 1) CHECK_INT(ctx->memory.calls, calls);
+    if (PoiseSize(ctx) == 1) CHECK_INT(Moved(ctx), moved);
+    CheckSums(A, sum[2], NULL);
+  }
+  CHECK_OK(poiseMatTakeCOO(A, DEVICE, there, true));
+  CheckSums(A, sum[2], sum[2]);
+  poiseBufferDestroy(&given);
+  CHECK_OK(PoiseMatDestroy(&A));
+  for (int round = 0; round < 3; round++) free(sum[round]);
+  free(rows), free(cols), free(v);
+}
+
 static const Test tests[] = {
+    {"triplets", TestTriplets, 0},
     {"scaling", TestScaling, 0},
     {"missing_diagonal", TestMissingDiagonal, 0},
     {"norms", TestNorms, 0},

@@ -178,6 +178,28 @@ long long poiseMatRowName(PoiseMat A, int64_t i);
 void poiseNullSpaceDestroy(NullSpace *space);                            /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 
+/* ---- coo.c: which values an entry is the sum of, on a device ------------------------------------------------------------ */
+
+typedef struct TripletMap {
+  int64_t n, ngiven, nreceived; /* entries, values given, values from other ranks, which have the places behind */
+  bool wide;                    /* start and from are int64, else int32 */
+  Buffer start, from;           /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
+  Buffer given, received;       /* the device's copies of values that come from the host; made on first need */
+  Buffer send, packed; /* int32: places of values for other ranks, and these, where values are given on the device */
+} TripletMap;
+
+/* terms[0 .. nterms): by entry, and in the order of the sum; term k's value is at place terms[k].col, its entry is terms[k].from of
+   the block of POISE_BLOCK entries b with first[b] <= k < first[b + 1]. Local. */
+PoiseErr poiseTripletMapCreate(PoiseContext ctx, const Term *terms, int64_t nterms, const int64_t *first, TripletMap *t);
+void poiseTripletMapDestroy(TripletMap *t);
+/* packed (host) = v[place] for n places. */
+PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
+                             double *packed);
+/* val = or += the sums. v: given, on that side; received: on the host. They may change afterwards. */
+PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add);
+/* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. Collective; agrees. */
+PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
+
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);

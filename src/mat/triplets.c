@@ -2,9 +2,9 @@
 /*
   Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan: for each block of entries in turn,
   the values that go there as runs that lie side by side in their array, in its order, and for each of them the entry's place in
-  the block. Taking new values is one pass over that plan, on the host, where they are given: a block's entries stay in cache
-  while values are streamed and added. It reads 8 bytes per value, 2 for its place and 8 per run (elements give runs of one or
-  several of their rows), and writes 8 per entry.
+  the block. Taking new values is one pass over that plan: a block's entries stay in cache while values are streamed and added. It reads 8 bytes per value, 2 for its place and 8 per run (elements give runs of one or
+  several of their rows), and writes 8 per entry. On a device a thread gathers the values of an entry instead, in the same
+  order (coo.c).
 */
 #include "../vec/vec_host.h"
 #include "mat.h"
@@ -22,6 +22,7 @@ typedef struct Triplets {
   uint16_t *to;   /* of each value: the entry's place in its block of POISE_BLOCK entries */
   Run *run;
   int64_t *first_to, *first_run; /* of every block */
+  TripletMap map;                /* on a device, instead of these four */
   int64_t *send;                 /* places of the values for other ranks, in the order of the ranks */
   Exchange ex;
 } Triplets;
@@ -31,6 +32,7 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
   Triplets *t = *triplets;
   if (!t) return;
   poiseExchangeDestroy(ctx, &t->ex, true);
+  poiseTripletMapDestroy(&t->map);
   poiseFree(ctx, &t->to);
   poiseFree(ctx, &t->run);
   poiseFree(ctx, &t->first_to);
@@ -201,12 +203,16 @@ static PoiseErr Number(PoiseMat A, Triplets *t, Plan *p, const int64_t *start)
     for (int64_t k = start[i]; k < start[i + 1]; k++) nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
   int64_t nblock = POISE_NBLOCKS(nz);
-  TRY(poiseAllocArray(ctx, total, sizeof *t->to, "places of values", &t->to));
   TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
-  TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
   TRY(poiseRowArraysCreate(A, nz, &p->arrays));
   NumberEntries(m, t, p, start);
   t->first_to[nblock] = total;
+  if (!ctx->device->ops->is_host) {
+    t->map = (TripletMap){.n = nz, .ngiven = p->rows.n, .nreceived = p->stash.n};
+    return poiseTripletMapCreate(ctx, p->term, total, t->first_to, &t->map);
+  }
+  TRY(poiseAllocArray(ctx, total, sizeof *t->to, "places of values", &t->to));
+  TRY(poiseAllocArray(ctx, nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
   for (int64_t b = 0; b < nblock; b++) TRY(SortBlock(ctx, t, p, b));
   TRY(poiseAllocArray(ctx, t->first_run[nblock], sizeof *t->run, "runs of values", &t->run));
   for (int64_t b = 0; b < nblock; b++) MakeRuns(t, p, b);
@@ -260,14 +266,18 @@ static PoiseErr Check(PoiseMat A, const double *v)
   return POISE_OK;
 }
 
-static PoiseErr Travel(PoiseContext ctx, Triplets *t, const double *v)
+static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *v)
 {
   Comm *comm = ctx->comm;
   Exchange *ex = &t->ex;
+  PoiseErr e = POISE_OK;
   if (comm->size == 1) return POISE_OK;
-  for (int64_t k = 0; k < ex->send_start[ex->nsend]; k++) ex->send[k] = v[t->send[k]];
+  int64_t n = ex->send_start[ex->nsend];
+  if (where == DEVICE) e = poiseTripletMapPack(ctx, &t->map, v, n, t->send, ex->send);
+  for (int64_t k = 0; where == HOST && k < n; k++) ex->send[k] = v[t->send[k]];
   TRY(comm->ops->exchange_begin(comm, ex));
-  return comm->ops->exchange_end(comm, ex);
+  TRY(comm->ops->exchange_end(comm, ex));
+  return e;
 }
 
 /* Ask for the values of a run that comes later, as runs lie apart, which hardware does not foresee; it does the rest of long ones. */
@@ -305,31 +315,39 @@ static void SumValues(PoiseContext ctx, const Triplets *t, int64_t nz, const dou
   }
 }
 
-static PoiseErr Take(PoiseMat A, const double *v, bool add)
+static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
 {
   double *val;
-  TRY(PoiseAgree(A->ctx, Check(A, v)));
-  TRY(PoiseAgree(A->ctx, Travel(A->ctx, A->triplets, v)));
-  TRY(PoiseAgree(A->ctx, add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val)));
+  TRY(add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val));
   SumValues(A->ctx, A->triplets, A->csr.nz, v, add, val);
+  return POISE_OK;
+}
+
+static PoiseErr Take(PoiseMat A, Side where, const double *v, bool add)
+{
+  Triplets *t = A->triplets;
+  bool is_host = A->ctx->device->ops->is_host;
+  TRY(PoiseAgree(A->ctx, Check(A, v)));
+  TRY(PoiseAgree(A->ctx, Travel(A->ctx, t, is_host ? HOST : where, v)));
+  TRY(PoiseAgree(A->ctx, is_host ? SumHere(A, v, add) : poiseTripletMapSum(A, &t->map, where, v, t->ex.recv, add)));
   A->state++;
   return POISE_OK;
 }
 
-static PoiseErr TakeLogged(PoiseMat A, const double *v, bool add)
+PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add)
 {
   poiseLogBegin(A->ctx, EVENT_MatAssemble);
-  PoiseErr e = Take(A, v, add);
+  PoiseErr e = Take(A, where, v, add);
   poiseLogEnd(A->ctx, EVENT_MatAssemble, 0, A->triplets ? 12.0 * (double)A->triplets->ngiven + 8.0 * (double)A->csr.nz : 0);
   return e;
 }
 
 PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v)
 {
-  return TakeLogged(A, v, false);
+  return poiseMatTakeCOO(A, HOST, v, false);
 }
 
 PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v)
 {
-  return TakeLogged(A, v, true);
+  return poiseMatTakeCOO(A, HOST, v, true);
 }

@@ -149,6 +149,17 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
   return side == HOST ? poiseDeviceSync(b->dev) : POISE_OK; /* a copy from this side may still be queued */
 }
 
+PoiseErr poiseBufferToDevice(Buffer *b)
+{
+  if (b->dev->ops->is_host) return POISE_OK;
+  TRY(ReadDevice(b));
+  TRY(poiseDeviceSync(b->dev));
+  if (b->own != POISE_COPY) return POISE_OK;
+  poiseFree(b->dev->ctx, &b->host);
+  b->host_valid = false;
+  return POISE_OK;
+}
+
 void poiseBufferZero(Buffer *b)
 {
   bool is_host = b->dev->ops->is_host;

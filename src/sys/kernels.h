@@ -258,6 +258,28 @@ typedef struct {
   double *val, *b;
 } CsrZeroColumnsArgs;
 
+/* Entry e < n: val_e = the sum of the values at places from[k], start[e] <= k < start[e + 1], in that order, beginning with 0 or, with
+   add, val_e. Places below ngiven are of `given`, those from there on of `received`. One of the widths is NULL. */
+typedef struct {
+  int64_t n, ngiven;
+  int add;
+  const int64_t *start64, *from64;
+  const int32_t *start32, *from32;
+  const double *given, *received;
+  double *val;
+} CooSumArgs;
+
+POISE_INLINE double poiseCooSum(const CooSumArgs *a, int64_t e)
+{
+  double s = a->add ? a->val[e] : 0;
+  int64_t k = a->start32 ? a->start32[e] : a->start64[e], end = a->start32 ? a->start32[e + 1] : a->start64[e + 1];
+  for (; k < end; k++) {
+    int64_t place = a->from32 ? a->from32[k] : a->from64[k];
+    s += place < a->ngiven ? a->given[place] : a->received[place - a->ngiven];
+  }
+  return s;
+}
+
 /* The b x b diagonal blocks of local rows, column-major, absent entries 0: block k at d + k b b. */
 typedef struct {
   CsrView A;

@@ -216,6 +216,8 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not nee
 PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
 /* All bytes are 0 from now on. Nothing travels: a side becomes so when it is next asked for. */
 void poiseBufferZero(Buffer *b);
+/* Bring it to the device, and release the host's copy if that is the library's own. */
+PoiseErr poiseBufferToDevice(Buffer *b);
 /* Make a borrowed array current on the host; does nothing for others. */
 PoiseErr poiseBufferSettle(Buffer *b);
 int64_t poiseBufferBytes(const Buffer *b, Side side); /* held on that side */
