@@ -191,8 +191,27 @@ static void GraphFree(Device *dev, Graph **graph)
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda", false,  kernels,     poiseCudaCsrRows, true,       Create, Destroy,
-    Alloc,  Free,   AllocPinned, FreePinned,       Copy,       Launch, Sync,
-    NULL,   Record, Wait,        CaptureBegin,     CaptureEnd, Replay, GraphFree,
+    "cuda",
+    false,
+    kernels,
+    poiseCudaCsrRows,
+    poiseCudaSortScratch,
+    true,
+    Create,
+    Destroy,
+    Alloc,
+    Free,
+    AllocPinned,
+    FreePinned,
+    Copy,
+    Launch,
+    Sync,
+    NULL,
+    Record,
+    Wait,
+    CaptureBegin,
+    CaptureEnd,
+    Replay,
+    GraphFree,
 };
 }

@@ -282,24 +282,41 @@ PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r)
   return POISE_OK;
 }
 
-PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
+/* By arrays, or by what was made on the device. */
+static PoiseErr Replace(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
 {
   PoiseContext ctx = A->ctx;
   Csr old = A->csr;
-  PoiseErr e = PoiseAgree(ctx, mine);
-  if (!e) {
-    A->csr = (Csr){0};
-    e = poiseCsrTake(A, r);
-    if (e) {
-      A->csr = old;
-    } else {
-      poiseCsrDestroy(ctx, &old);
-      A->assembled = true;
-    }
+  TRY(PoiseAgree(ctx, mine));
+  A->csr = (Csr){0};
+  PoiseErr e = r ? poiseCsrTake(A, r) : poiseCsrAccept(A, made);
+  if (made) *made = (Csr){0};
+  if (e) {
+    A->csr = old;
+    return e;
   }
-  poiseRowArraysDestroy(ctx, r);
-  if (!e && A->type->setup) e = PoiseAgree(ctx, A->type->setup(A));
-  return e;
+  poiseCsrDestroy(ctx, &old);
+  A->assembled = true;
+  return POISE_OK;
+}
+
+static PoiseErr SetUpAgain(PoiseMat A)
+{
+  return A->type->setup ? PoiseAgree(A->ctx, A->type->setup(A)) : POISE_OK;
+}
+
+PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
+{
+  PoiseErr e = Replace(A, mine, r, NULL);
+  poiseRowArraysDestroy(A->ctx, r);
+  return e ? e : SetUpAgain(A);
+}
+
+PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
+{
+  PoiseErr e = Replace(A, mine, NULL, made);
+  poiseCsrDestroy(A->ctx, made);
+  return e ? e : SetUpAgain(A);
 }
 
 /* The stored row and the added one, which have no column in common, by columns, from place `out` on. */

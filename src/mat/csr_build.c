@@ -433,6 +433,12 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   return e;
 }
 
+PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made)
+{
+  A->csr = *made;
+  return Complete(A, POISE_OK);
+}
+
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r)
 {
   Ghosts ghosts = {0};

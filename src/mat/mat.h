@@ -191,6 +191,8 @@ typedef struct TripletMap {
 /* terms[0 .. nterms): by entry, and in the order of the sum; term k's value is at place terms[k].col, its entry is terms[k].from of
    the block of POISE_BLOCK entries b with first[b] <= k < first[b + 1]. Local. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, const Term *terms, int64_t nterms, const int64_t *first, TripletMap *t);
+/* A's pattern from triplets on one rank (coo_pattern.c): sorted on the device, where pattern and map then are. */
+PoiseErr poiseTripletMapPattern(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t);
 void poiseTripletMapDestroy(TripletMap *t);
 /* packed (host) = v[place] for n places. */
 PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
@@ -249,6 +251,9 @@ static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, doub
   r->val[k] = val;
 }
 
+/* Offsets, columns, values, m, nloc, nz and wide are given, on either side, of rows without ghosts. They are A's, or on failure
+   released. Collective; agrees. */
+PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made);
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
@@ -256,6 +261,7 @@ PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
 /* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
    failure. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
+PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made); /* the same with what poiseCsrAccept takes */
 
 /* ---- mm_mat.c: Matrix Market; collective, agree -------------------------------------------------------------------------- */
 

@@ -223,6 +223,10 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
 {
   int64_t *start = NULL;
   TRY(PoiseAgree(A->ctx, Sort(A, t, p)));
+  if (!A->ctx->device->ops->is_host && PoiseSize(A->ctx) == 1) {
+    t->map.ngiven = p->rows.n;
+    return poiseTripletMapPattern(A, p->rows.index, p->cols.index, &t->map);
+  }
   TRY(Route(A, t, p));
   PoiseErr e = Gather(A, p, &start);
   if (!e) e = Number(A, t, p, start);

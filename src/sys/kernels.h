@@ -13,6 +13,7 @@
 #define POISE_KERNELS_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__CUDACC__)
@@ -164,7 +165,7 @@ typedef struct { /* out_i = x[idx_i] */
   double *out;
 } GatherArgs;
 
-typedef struct { /* y[idx_i] += in_i, in the order of i */
+typedef struct { /* y[idx_i] += in_i; the idx_i are different */
   int64_t n;
   const int32_t *idx;
   const double *in;
@@ -257,6 +258,79 @@ typedef struct {
   const double *mark, *ghost_mark, *x, *ghost;
   double *val, *b;
 } CsrZeroColumnsArgs;
+
+/* key_k = row_k << bits | col_k and place_k = first + k; m << bits, above all others, where an index is negative. Places are int64 or
+   int32: the other is NULL, here as below. */
+typedef struct {
+  int64_t n, first, m;
+  int bits;
+  const int64_t *row, *col;
+  uint64_t *key;
+  int64_t *place64;
+  int32_t *place32;
+} CooKeysArgs;
+
+/* Keys and places by the keys, equal ones in their order, from [0] to [1]; what was in [0] is lost. bits: that keys have at most;
+   scratch: as many bytes as sort_scratch of the device says. */
+typedef struct {
+  int64_t n;
+  int bits;
+  uint64_t *key[2];
+  int64_t *place64[2];
+  int32_t *place32[2];
+  void *scratch;
+  size_t scratch_bytes;
+} SortKeysArgs;
+
+typedef struct
+{ /* count[b]: keys in block b of POISE_BLOCK that are below `end` and differ from the one before; n + 1 keys' blocks */
+  int64_t n;
+  uint64_t end;
+  const uint64_t *key;
+  int64_t *count;
+} CooCountArgs;
+
+typedef struct { /* count[b] = the sum of those before, for b <= n */
+  int64_t n;
+  int64_t *count;
+} ScanArgs;
+
+/* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e + 1] of the sorted ones,
+   ptr: m + 1 row offsets. count: as scanned. */
+typedef struct {
+  int64_t n, m;
+  int bits;
+  const uint64_t *key;
+  const int64_t *count;
+  int64_t *ptr64, *start64;
+  int32_t *ptr32, *start32, *col;
+} CooRowsArgs;
+
+/* Does key k begin an entry? */
+POISE_INLINE int poiseCooBegins(const uint64_t *key, int64_t k, uint64_t end)
+{
+  return key[k] < end && (k == 0 || key[k] != key[k - 1]);
+}
+
+/* What key k, 0 <= k <= n, says of the rows; e: entries before it. The first of those to be ignored ends the last row. */
+POISE_INLINE void poiseCooRow(const CooRowsArgs *a, int64_t k, int64_t e)
+{
+  uint64_t end = (uint64_t)a->m << a->bits;
+  int valid = k < a->n && a->key[k] < end;
+  if (k > 0 && (valid ? a->key[k] == a->key[k - 1] : a->key[k - 1] >= end)) return;
+  int64_t row = valid ? (int64_t)(a->key[k] >> a->bits) : a->m, before = k > 0 ? (int64_t)(a->key[k - 1] >> a->bits) : -1;
+  if (valid) a->col[e] = (int32_t)(a->key[k] & ((UINT64_C(1) << a->bits) - 1));
+  if (a->start32)
+    a->start32[e] = (int32_t)k;
+  else
+    a->start64[e] = k;
+  for (int64_t i = before + 1; i <= row; i++) {
+    if (a->ptr32)
+      a->ptr32[i] = (int32_t)e;
+    else
+      a->ptr64[i] = e;
+  }
+}
 
 /* Entry e < n: val_e = the sum of the values at places from[k], start[e] <= k < start[e + 1], in that order, beginning with 0 or, with
    add, val_e. Places below ngiven are of `given`, those from there on of `received`. One of the widths is NULL. */

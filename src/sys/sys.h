@@ -130,6 +130,8 @@ typedef struct DeviceOps {
   bool is_host;                                     /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel;                           /* by KERNEL_...; NULL entries are missing */
   int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 8 .. 256, or POISE_BLOCK; NULL: that */
+  size_t (*sort_scratch)(Device *,
+                         const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
