@@ -200,7 +200,7 @@ static PoiseErr CopyPattern(PoisePC pc, Block *b, RowArrays *r)
     for (int64_t i = row; i < last; i++) {
       Entries(c, &h, b, i, &begin, &end);
       for (int64_t k = begin; k < end; k++, nz++) {
-        r->col32[nz] = (int32_t)(h.col[k] - b->first);
+        poiseRowArraysPut(r, nz, h.col[k] - b->first, 0);
         from[nz] = (int32_t)(k - base);
       }
       r->ptr[i - b->first + 1] = nz;

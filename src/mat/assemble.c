@@ -127,9 +127,9 @@ static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, 
     for (int j = 0; j < p->n; j++) TRY(poiseStashAdd(A->ctx, &A->stash, row, p->col[j], v[p->place[j]]));
     return POISE_OK;
   }
-  if (!h->val) return poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, p, v);
+  if (!h->val) return poiseRowsAdd(A, mode, i, p, v);
   ChangeStored(A, h, mode, i, p, v, &rest);
-  return rest.n ? poiseRowsAdd(A->ctx, &A->added, A->rows->n, mode, i, &rest, v) : POISE_OK;
+  return rest.n ? poiseRowsAdd(A, mode, i, &rest, v) : POISE_OK;
 }
 
 static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, PoiseInt col, double v)
@@ -141,6 +141,15 @@ static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row
   return InsertRow(A, h, mode, row, &p, &v);
 }
 
+/* The rows of an element lie apart: their memory is asked for before the first of them is needed. */
+static void FetchRows(PoiseMat A, const Indices *rows)
+{
+  for (PoiseInt k = 0; A->added.row && k < rows->n; k++) {
+    PoiseInt i = poiseIndex(rows, k) - A->rows->begin;
+    if (i >= 0 && i < A->rows->n) poiseRowsFetch(A, i);
+  }
+}
+
 static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
 {
   HostCsr h;
@@ -148,6 +157,7 @@ static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, co
   TRY(Begin(A, mode, &rows, &cols, &h));
   for (PoiseInt first = 0; first < cols.n; first += PIECE) {
     TakePiece(&cols, first, &p);
+    if (!h.val) FetchRows(A, &rows);
     for (PoiseInt i = 0; i < rows.n; i++) TRY(InsertRow(A, &h, mode, poiseIndex(&rows, i), &p, v + i * cols.n));
   }
   return POISE_OK;
@@ -252,11 +262,16 @@ PoiseErr PoiseMatZeroEntries(PoiseMat A)
 
 /* ---- a new pattern -------------------------------------------------------------------------------------------------- */
 
+bool poiseMatWideColumns(PoiseMat A)
+{
+  return A->cols->N > poiseContextHome(A->ctx)->most_narrow;
+}
+
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
 {
   *r = (RowArrays){0};
   TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int64_t), "row offsets", &r->ptr));
-  if (A->cols->N > INT32_MAX) /* not NULL when there are none */
+  if (poiseMatWideColumns(A)) /* not NULL when there are none */
     TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col));
   else
     TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(int32_t), "columns", &r->col32));
@@ -319,35 +334,45 @@ PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
   return e ? e : SetUpAgain(A);
 }
 
+static PoiseInt AddedColumn(const TermRows *r, const AddedRow *row, int64_t k)
+{
+  return r->wide ? ((const PoiseInt *)row->col)[k] : ((const int32_t *)row->col)[k];
+}
+
 /* The stored row and the added one, which have no column in common, by columns, from place `out` on. */
 static void MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
 {
-  const Term *t;
-  int64_t n = poiseRowsGet(&A->added, i, &t), j = 0;
-  int64_t k = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i) : 0, last = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i + 1) : 0;
-  while (j < n || k < last) {
-    PoiseInt stored = k < last ? poiseCsrGlobal(A, h->col[k]) : INT64_MAX;
-    bool added = j < n && t[j].col < stored;
-    poiseRowArraysPut(r, out++, added ? t[j].col : stored, added ? t[j].value : h->val[k]);
-    j += added;
-    k += !added;
+  AddedRow added = poiseRowsGet(&A->added, i);
+  int64_t j = 0, k = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i) : 0, last = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i + 1) : 0;
+  for (; j < added.n && k < last; out++) {
+    PoiseInt stored = poiseCsrGlobal(A, h->col[k]), col = AddedColumn(&A->added, &added, j);
+    if (col < stored)
+      poiseRowArraysPut(r, out, col, added.val[j++]);
+    else
+      poiseRowArraysPut(r, out, stored, h->val[k++]);
   }
+  for (; k < last; k++) poiseRowArraysPut(r, out++, poiseCsrGlobal(A, h->col[k]), h->val[k]);
+  if (j == added.n) return;
+  memcpy(r->val + out, added.val + j, (size_t)(added.n - j) * sizeof(double));
+  if (r->col32)
+    memcpy(r->col32 + out, (const int32_t *)added.col + j, (size_t)(added.n - j) * sizeof(int32_t));
+  else
+    memcpy(r->col + out, (const PoiseInt *)added.col + j, (size_t)(added.n - j) * sizeof(PoiseInt));
 }
 
 static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
 {
   Device *dev = A->ctx->device;
   HostCsr h;
-  const Term *t;
   int64_t m = A->rows->n, nz = A->csr.nz, nblock = POISE_NBLOCKS(m);
   (void)dev;
-  TRY(poiseRowsSort(A->ctx, &A->added, m, mode));
+  TRY(poiseRowsSort(A, mode));
   TRY(Open(A, &h));
-  for (int64_t i = 0; i < m; i++) nz += poiseRowsGet(&A->added, i, &t);
+  for (int64_t i = 0; i < m; i++) nz += poiseRowsGet(&A->added, i).n;
   TRY(poiseRowArraysCreate(A, nz, r));
   for (int64_t i = 0; i < m; i++) {
     int64_t stored = h.ptr ? poiseCsrPtr(&A->csr, h.ptr, i + 1) - poiseCsrPtr(&A->csr, h.ptr, i) : 0;
-    r->ptr[i + 1] = r->ptr[i] + stored + poiseRowsGet(&A->added, i, &t);
+    r->ptr[i + 1] = r->ptr[i] + stored + poiseRowsGet(&A->added, i).n;
   }
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)

@@ -28,19 +28,25 @@ typedef struct Term { /* an entry of a row */
   PoiseInt col;
   union {
     double value;
-    int64_t from;      /* where its value is to come from */
-    struct Term *next; /* of an unused block */
+    int64_t from; /* where its value is to come from */
   };
 } Term;
 
-enum { TERM_LEVELS = 48 };
+enum { TERM_LEVELS = 96 };
 
 typedef struct TermRows {
   struct TermRow *row; /* of every local row; NULL: nothing was added */
   struct TermChunk *chunks;
-  Term *fresh, *spare[TERM_LEVELS]; /* the rest of the latest chunk; unused blocks by length */
-  int64_t left, chunk_size;
+  double *fresh, *spare[TERM_LEVELS]; /* the rest of the latest chunk; unused blocks by length */
+  int64_t left, held;                 /* of the latest chunk, and of all; in doubles */
+  bool wide;                          /* columns are PoiseInt, else int32_t */
 } TermRows;
+
+typedef struct AddedRow {
+  int64_t n;
+  const void *col;
+  const double *val;
+} AddedRow;
 
 /* The first place in [k, n) of a row, whose columns ascend, with a column that is not below col. It is found soonest near k: those
    of a block of an element come in runs. `column` is a constant where this is inlined. */
@@ -51,6 +57,7 @@ POISE_INLINE int64_t poiseSeekColumn(PoiseInt (*column)(const void *row, int64_t
   int64_t near = n - k < NEAR ? n : k + NEAR, step = NEAR;
   for (; k < near; k++)
     if (column(row, k) >= col) return k;
+  if (k == n) return n;
   for (; n - k >= step && column(row, k + step - 1) < col; step *= 2) k += step;
   for (; step > 0; step /= 2)
     if (n - k >= step && column(row, k + step - 1) < col) k += step;
@@ -66,11 +73,12 @@ typedef struct
   PoiseInt place[PIECE];
 } Piece;
 
-/* Entries (i, p->col[j]) = v[p->place[j]] of local row i of m; those of equal columns are added, or the latest stays (mode:
+/* Entries (i, p->col[j]) = v[p->place[j]] of local row i; those of equal columns are added, or the latest stays (mode:
    SETTING). */
-PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, const Piece *p, const double *v);
-PoiseErr poiseRowsSort(PoiseContext ctx, TermRows *r, int64_t m, int mode);
-int64_t poiseRowsGet(const TermRows *r, int64_t i, const Term **terms); /* row i when sorted: columns ascend */
+PoiseErr poiseRowsAdd(PoiseMat A, int mode, int64_t i, const Piece *p, const double *v);
+PoiseErr poiseRowsSort(PoiseMat A, int mode);
+void poiseRowsFetch(PoiseMat A, int64_t i);          /* row i will be needed soon; something was added before */
+AddedRow poiseRowsGet(const TermRows *r, int64_t i); /* when sorted: columns ascend */
 void poiseRowsDestroy(PoiseContext ctx, TermRows *r);
 /* By columns, equal ones in their order. */
 PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
@@ -238,7 +246,7 @@ PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int64_t *ptr;
   PoiseInt *col;  /* in one width, the other is NULL: */
-  int32_t *col32; /* for matrices of at most INT32_MAX columns */
+  int32_t *col32; /* of 4 bytes unless poiseMatWideColumns */
   double *val;
 } RowArrays;
 
@@ -255,6 +263,7 @@ static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, doub
    released. Collective; agrees. */
 PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made);
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
+bool poiseMatWideColumns(PoiseMat A);            /* a global column needs 8 bytes */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
 PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows that grow. Entries come in pieces of ascending columns; those that a row has are changed in place, others are appended,
-  and once they are more than a small part of the row they are merged with the sorted ones before them. So short rows are
-  always sorted, long ones are merged seldom, and what is held is near to what remains, however often an entry is added to.
-  A row that is full moves to a block of twice the length. Blocks come from chunks; a block that a row has left serves the next
-  row that needs one of its length.
+  Rows that grow. Entries come in pieces of ascending columns; those that a row has are changed in place, the others are put
+  between them. Where that would move many for few they wait behind them, and once they are more than a small part of the row
+  they are sorted and merged with it. So short rows are always sorted, long ones are merged seldom, and what is held is near to
+  what remains, however often an entry is added to. A row that is full moves to a longer block. Blocks come from chunks; a block
+  that a row has left serves the next row that needs one of its length.
 */
 #include "mat.h"
 
-enum { SMALLEST = 4, INSERTION = 32, TAIL = 16, FIRST_CHUNK = 256, LARGEST_CHUNK = 262144 };
+enum { INSERTION = 32, TAIL = 16, FIRST_CHUNK = 1024, USUAL_CHUNK = 524288, LARGEST_CHUNK = 4194304, PAGE = 512 };
 
-struct TermRow { /* block of SMALLEST << level terms; NULL: none yet */
-  Term *term;
-  int64_t n,
-      sorted; /* the terms behind the sorted ones are in their order of coming; none has the column of a sorted one */
-  int level;
+struct TermRow {
+  double *block;     /* values, then as many columns; NULL: none yet */
+  int64_t n, sorted, /* those behind the sorted ones are in their order of coming; none has the column of a sorted one */
+      room;          /* of the block */
 };
 
 struct TermChunk {
   struct TermChunk *next;
-  Term term[];
+  double word[];
 };
 
 /* ---- sorting -------------------------------------------------------------------------------------------------------- */
@@ -65,119 +64,231 @@ PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n)
 
 /* ---- blocks --------------------------------------------------------------------------------------------------------- */
 
+static int64_t Room(int level) /* 4, 8, 16, 32, then 48, 64, 96, ... entries */
+{
+  return level < 3 ? 4 << level : (int64_t)(3 - level % 2) << ((level - 3) / 2 + 4);
+}
+
+static int Level(int64_t n) /* of the shortest block for n entries */
+{
+  int level = 0;
+  while (Room(level) < n) level++;
+  return level;
+}
+
+/* The system clears a page when it is written first: threads do it together. */
+static void Touch(Device *dev, double *word, int64_t n)
+{
+  int64_t pages = n / PAGE;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, pages)
+  for (int64_t page = 0; page < pages; page++) word[page * PAGE] = 0;
+}
+
+static int64_t ChunkSize(const TermRows *r)
+{
+  int64_t n = r->held < USUAL_CHUNK ? r->held : r->held / 8 < USUAL_CHUNK ? USUAL_CHUNK : r->held / 8;
+  return n < FIRST_CHUNK ? FIRST_CHUNK : n > LARGEST_CHUNK ? LARGEST_CHUNK : n;
+}
+
 static PoiseErr AddChunk(PoiseContext ctx, TermRows *r, int64_t least)
 {
   struct TermChunk *chunk = NULL;
-  int64_t n = r->chunk_size ? 2 * r->chunk_size : FIRST_CHUNK;
-  if (n > LARGEST_CHUNK) n = LARGEST_CHUNK;
-  r->chunk_size = n;
+  int64_t n = ChunkSize(r);
   if (n < least) n = least;
-  TRY(poiseRealloc(ctx, sizeof *chunk + (size_t)n * sizeof(Term), 0, "added entries", &chunk)); /* not zeroed */
+  TRY(poiseRealloc(ctx, sizeof *chunk + (size_t)n * sizeof(double), 0, "added entries", &chunk)); /* not zeroed */
+  if (ctx->device->threads > 1) Touch(ctx->device, chunk->word, n);
   chunk->next = r->chunks;
   r->chunks = chunk;
-  r->fresh = chunk->term;
+  r->fresh = chunk->word;
   r->left = n;
+  r->held += n;
   return POISE_OK;
 }
 
-static PoiseErr TakeBlock(PoiseContext ctx, TermRows *r, int level, Term **block)
+/* A block of the least length with room for n entries, which *room has then. */
+static PoiseErr TakeBlock(PoiseContext ctx, TermRows *r, int64_t n, int64_t *room, double **block)
 {
-  int64_t size = (int64_t)SMALLEST << level;
+  int level = Level(n);
+  *room = Room(level);
   *block = r->spare[level];
   if (*block) {
-    r->spare[level] = (*block)->next;
+    memcpy(&r->spare[level], *block, sizeof *block);
     return POISE_OK;
   }
-  if (r->left < size) TRY(AddChunk(ctx, r, size));
+  int64_t words = r->wide ? 2 * *room : *room * 3 / 2;
+  if (r->left < words) TRY(AddChunk(ctx, r, words));
   *block = r->fresh;
-  r->fresh += size;
-  r->left -= size;
+  r->fresh += words;
+  r->left -= words;
   return POISE_OK;
+}
+
+static void LeaveBlock(TermRows *r, int64_t room, double *block)
+{
+  int level = Level(room);
+  memcpy(block, &r->spare[level], sizeof block);
+  r->spare[level] = block;
+}
+
+/* ---- columns of 4 or 8 bytes: `wide` is a constant where these are inlined --------------------------------------------- */
+
+POISE_INLINE PoiseInt Narrow(const void *col, int64_t k)
+{
+  return ((const int32_t *)col)[k];
+}
+
+POISE_INLINE PoiseInt Wide(const void *col, int64_t k)
+{
+  return ((const PoiseInt *)col)[k];
+}
+
+POISE_INLINE PoiseInt Column(bool wide, const void *col, int64_t k)
+{
+  return wide ? Wide(col, k) : Narrow(col, k);
+}
+
+POISE_INLINE void Put(bool wide, double *val, void *col, int64_t k, PoiseInt c, double v)
+{
+  val[k] = v;
+  if (wide)
+    ((PoiseInt *)col)[k] = c;
+  else
+    ((int32_t *)col)[k] = (int32_t)c;
+}
+
+POISE_INLINE void *Columns(const struct TermRow *row)
+{
+  return row->block + row->room;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------- */
 
-static void Join(Term *t, double value, int mode)
+static void Join(double *a, double value, int mode)
 {
-  t->value = mode == ADDING ? t->value + value : value;
+  *a = mode == ADDING ? *a + value : value;
 }
 
-/* Sort the terms behind the sorted ones, each column once, and merge them with those. */
-static PoiseErr Combine(PoiseContext ctx, struct TermRow *row, int mode)
-{
-  Term few[INSERTION], *scratch = few, *t = row->term + row->sorted;
-  int64_t n = row->n - row->sorted, out = 0;
-  if (!n) return POISE_OK;
-  if (n > INSERTION) TRY(poiseAllocArray(ctx, n, sizeof(Term), "a row to sort", &scratch));
-  MergeSort(t, n, scratch);
-  for (int64_t k = 1; k < n; k++) {
-    if (t[k].col != t[out].col)
-      t[++out] = t[k];
-    else
-      Join(&t[out], t[k].value, mode);
-  }
-  row->n = row->sorted + out + 1;
-  if (row->sorted) Merge(row->term, row->sorted, row->n, scratch);
-  row->sorted = row->n;
-  if (scratch != few) poiseFree(ctx, &scratch);
-  return POISE_OK;
-}
+typedef struct Fresh { /* entries that a row lacks, columns ascending, and the places in the row before which they belong */
+  int n;
+  PoiseInt col[PIECE];
+  double val[PIECE];
+  int64_t at[PIECE];
+} Fresh;
 
-/* Room for one more term, all of them sorted; at first for `expected` of them. */
-static PoiseErr MakeRoom(PoiseContext ctx, TermRows *r, struct TermRow *row, int mode, int64_t expected)
+/* Sort what waits behind the sorted entries, each column once, and merge it with them. */
+POISE_INLINE PoiseErr Combine(bool wide, PoiseContext ctx, struct TermRow *row, int mode)
 {
-  int64_t size = (int64_t)SMALLEST << row->level;
-  Term *block;
-  if (!row->term) {
-    while ((int64_t)SMALLEST << row->level < expected) row->level++;
-    return TakeBlock(ctx, r, row->level, &row->term);
-  }
-  TRY(Combine(ctx, row, mode));
-  if (8 * row->n <= 7 * size) return POISE_OK;
-  TRY(TakeBlock(ctx, r, row->level + 1, &block));
-  memcpy(block, row->term, (size_t)row->n * sizeof *block);
-  row->term->next = r->spare[row->level];
-  r->spare[row->level++] = row->term;
-  row->term = block;
-  return POISE_OK;
-}
-
-POISE_INLINE PoiseInt Column(const void *term, int64_t k)
-{
-  return ((const Term *)term)[k].col;
-}
-
-PoiseErr poiseRowsAdd(PoiseContext ctx, TermRows *r, int64_t m, int mode, int64_t i, const Piece *p, const double *v)
-{
-  if (!r->row) TRY(poiseAllocArray(ctx, m, sizeof *r->row, "added rows", &r->row));
-  struct TermRow *row = &r->row[i];
-  int64_t k = 0;
-  for (int j = 0; j < p->n;) {
-    k = poiseSeekColumn(Column, row->term, k, row->sorted, p->col[j]);
-    if (k < row->sorted && row->term[k].col == p->col[j]) {
-      Join(&row->term[k], v[p->place[j++]], mode);
-    } else if (!row->term || row->n == (int64_t)SMALLEST << row->level) {
-      TRY(MakeRoom(ctx, r, row, mode, p->n));
-      k = 0; /* and look again: the column may have been sorted in */
-    } else {
-      row->sorted += k == row->n; /* it is behind all others */
-      row->term[row->n].col = p->col[j];
-      row->term[row->n++].value = v[p->place[j++]];
+  Term few[INSERTION], *t = few;
+  double *val = row->block;
+  void *col = Columns(row);
+  int64_t n = row->n - row->sorted, i = row->sorted - 1, j = 0;
+  if (n > INSERTION) TRY(poiseAllocArray(ctx, n, sizeof(Term), "a row to sort", &t));
+  for (int64_t k = 0; k < n; k++) t[k] = (Term){Column(wide, col, row->sorted + k), {val[row->sorted + k]}};
+  PoiseErr e = poiseTermsSort(ctx, t, n);
+  if (!e) {
+    for (int64_t k = 1; k < n; k++) {
+      if (t[k].col != t[j].col)
+        t[++j] = t[k];
+      else
+        Join(&t[j].value, t[k].value, mode);
+    }
+    row->n = row->sorted += j + 1;
+    for (int64_t k = row->n - 1; j >= 0; k--) {
+      if (i >= 0 && Column(wide, col, i) > t[j].col)
+        Put(wide, val, col, k, Column(wide, col, i), val[i]), i--;
+      else
+        Put(wide, val, col, k, t[j].col, t[j].value), j--;
     }
   }
-  return TAIL * (row->n - row->sorted) > row->n ? Combine(ctx, row, mode) : POISE_OK;
+  if (t != few) poiseFree(ctx, &t);
+  return e;
 }
 
-PoiseErr poiseRowsSort(PoiseContext ctx, TermRows *r, int64_t m, int mode)
+/* Put entries between those of a row that is sorted, from the last on; in a longer block if it is full. */
+POISE_INLINE PoiseErr Spread(bool wide, PoiseContext ctx, TermRows *r, struct TermRow *row, const Fresh *f)
 {
-  for (int64_t i = 0; r->row && i < m; i++) TRY(Combine(ctx, &r->row[i], mode));
+  struct TermRow to = {row->block, row->n + f->n, row->n + f->n, row->room};
+  int64_t end = row->n;
+  if (to.n > row->room) TRY(TakeBlock(ctx, r, to.n, &to.room, &to.block));
+  const double *val = row->block;
+  const void *col = row->block ? Columns(row) : NULL;
+  void *to_col = Columns(&to);
+  for (int j = f->n - 1; j >= 0; j--) {
+    for (; end > f->at[j]; end--) Put(wide, to.block, to_col, end + j, Column(wide, col, end - 1), val[end - 1]);
+    Put(wide, to.block, to_col, end + j, f->col[j], f->val[j]);
+  }
+  if (row->block && row->block != to.block) {
+    memcpy(to.block, val, (size_t)end * sizeof *val);
+    memcpy(to_col, col, (size_t)end * (wide ? sizeof(PoiseInt) : sizeof(int32_t)));
+    LeaveBlock(r, row->room, row->block);
+  }
+  *row = to;
   return POISE_OK;
 }
 
-int64_t poiseRowsGet(const TermRows *r, int64_t i, const Term **terms)
+POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, const Piece *p, const double *v)
 {
-  *terms = r->row ? r->row[i].term : NULL;
-  return r->row ? r->row[i].n : 0;
+  Fresh f;
+  f.n = 0;
+  const void *col = row->block ? Columns(row) : NULL;
+  int64_t k = 0;
+  for (int j = 0; j < p->n; j++) {
+    PoiseInt c = p->col[j];
+    double value = v[p->place[j]];
+    k = poiseSeekColumn(wide ? Wide : Narrow, col, k, row->sorted, c);
+    if (k < row->sorted && Column(wide, col, k) == c)
+      Join(&row->block[k], value, mode);
+    else if (f.n && f.col[f.n - 1] == c)
+      Join(&f.val[f.n - 1], value, mode);
+    else
+      f.col[f.n] = c, f.val[f.n] = value, f.at[f.n++] = k;
+  }
+  if (!f.n) return POISE_OK;
+  int64_t sorted = row->sorted;
+  bool wait = sorted < row->n || (f.at[0] < row->n && TAIL * f.n <= row->n);
+  for (int j = 0; wait && j < f.n; j++) f.at[j] = row->n;
+  TRY(Spread(wide, A->ctx, &A->added, row, &f));
+  if (!wait) return POISE_OK;
+  row->sorted = sorted;
+  return TAIL * (row->n - sorted) > row->n ? Combine(wide, A->ctx, row, mode) : POISE_OK;
+}
+
+PoiseErr poiseRowsAdd(PoiseMat A, int mode, int64_t i, const Piece *p, const double *v)
+{
+  TermRows *r = &A->added;
+  if (!r->row) {
+    TRY(poiseAllocArray(A->ctx, A->rows->n, sizeof *r->row, "added rows", &r->row));
+    r->wide = poiseMatWideColumns(A);
+  }
+  return r->wide ? Add(true, A, mode, &r->row[i], p, v) : Add(false, A, mode, &r->row[i], p, v);
+}
+
+void poiseRowsFetch(PoiseMat A, int64_t i)
+{
+  enum { LINE = 64, MOST = 10 * LINE };
+  const struct TermRow *row = &A->added.row[i];
+  if (!row->block) return;
+  const char *col = Columns(row), *val = (const char *)row->block;
+  for (int64_t k = 0; k < 2 * LINE; k += LINE) __builtin_prefetch(col + k);
+  for (int64_t k = 0; k < MOST && k < 8 * row->n; k += LINE) __builtin_prefetch(val + k);
+}
+
+PoiseErr poiseRowsSort(PoiseMat A, int mode)
+{
+  const TermRows *r = &A->added;
+  for (int64_t i = 0; r->row && i < A->rows->n; i++) {
+    struct TermRow *row = &r->row[i];
+    if (row->sorted < row->n) TRY(r->wide ? Combine(true, A->ctx, row, mode) : Combine(false, A->ctx, row, mode));
+  }
+  return POISE_OK;
+}
+
+AddedRow poiseRowsGet(const TermRows *r, int64_t i)
+{
+  if (!r->row || !r->row[i].n) return (AddedRow){0};
+  const struct TermRow *row = &r->row[i];
+  return (AddedRow){row->n, Columns(row), row->block};
 }
 
 void poiseRowsDestroy(PoiseContext ctx, TermRows *r)

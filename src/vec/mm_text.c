@@ -305,11 +305,12 @@ static PoiseInt TopOf(const MMHeader *h, PoiseInt j)
   return h->symmetry == MM_GENERAL ? 0 : h->symmetry == MM_SYMMETRIC ? j : j + 1;
 }
 
-/* Entries in the columns before j. */
+/* Entries in the columns before j; no product is larger than what the whole array holds. */
 static int64_t Before(const MMHeader *h, PoiseInt j)
 {
-  int64_t above = j % 2 ? (j - 1) / 2 * j : j / 2 * (j - 1); /* what is missing above the diagonal */
-  return j * h->M - (h->symmetry == MM_GENERAL ? 0 : h->symmetry == MM_SYMMETRIC ? above : above + j);
+  if (h->symmetry == MM_GENERAL) return j * h->M;
+  int64_t twice = 2 * (h->M - TopOf(h, 0)) - j + 1; /* of the mean column before j */
+  return j % 2 ? twice / 2 * j : j / 2 * twice;
 }
 
 void poiseMMPlaceArray(const MMHeader *h, int64_t first, Entry *entry, int64_t n)

@@ -200,6 +200,19 @@ static void ReadAgain(const Values *v)
   free(in.text);
 }
 
+/* Whether an options file may be named: quotes may stand anywhere in a word. */
+static bool NamesFile(const char *text)
+{
+  char *plain = strdup(text), *to = plain;
+  DEMAND(plain);
+  for (const char *c = text; *c; c++)
+    if (*c != '\'' && *c != '"' && *c != '\\') *to++ = *c;
+  *to = 0;
+  bool named = strstr(plain, "options_file");
+  free(plain);
+  return named;
+}
+
 int FuzzOne(const uint8_t *data, size_t size)
 {
   static Values v, other;
@@ -211,8 +224,7 @@ int FuzzOne(const uint8_t *data, size_t size)
   FuzzBegin();
   if (size) memcpy(copy, data, size);
   Split(copy, &in);
-  bool alike = !strstr(copy, "options_file") &&
-               strncmp(in.text, "\xEF\xBB\xBF", 3); /* what only a file's text may or may not hold */
+  bool alike = !NamesFile(copy) && strncmp(in.text, "\xEF\xBB\xBF", 3); /* what only a file's text may or may not hold */
   Meaning(CODE, &in, &v);
   if (!v.refused[TABLES]) {
     ReadObjects();
