@@ -55,7 +55,7 @@ static PoiseErr Keys(PoiseMat A, Sorted *s, const PoiseInt *rows, const PoiseInt
 static PoiseErr Sort(PoiseMat A, Sorted *s)
 {
   Device *dev = A->ctx->device;
-  SortKeysArgs a = {.n = s->n, .bits = s->bits + BitsOf(A->rows->n)};
+  SortKeysArgs a = {.n = s->n, .bits = s->bits + BitsOf(A->rows->n + 1)}; /* at least one */
   for (int k = 0; k < 2; k++) {
     if (k) TRY(poiseBufferCreate(dev, s->key[0].bytes, "sorted keys", &s->key[k]));
     if (k) TRY(poiseBufferCreate(dev, s->place[0].bytes, "places of values", &s->place[k]));
