@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/measure.h"
+#include "common/problems.h"
 #include "cpu_theirs.h"
 
 #ifdef POISE_PETSC
@@ -27,8 +29,6 @@ static const Theirs *const theirs = NULL;
 #endif
 
 enum { MULT, CG, ASSEMBLE, COO };
-enum { FIVE, SEVEN, TWENTY_SEVEN, ELASTICITY };
-enum { MAX_REPEATS = 99, CORNERS = 8, MAX_DOFS = 24 };
 
 typedef struct Options {
   int kind, problem;
@@ -54,250 +54,28 @@ typedef struct Run {
   double start; /* of what is being measured */
 } Run;
 
-/* ---- times ---------------------------------------------------------------------------------------------------------- */
+typedef struct Limits { /* what memory allows, measured in turns with the rest */
+  Bandwidth arrays;
+  Times t[BANDWIDTHS];
+} Limits;
 
-typedef struct Times {
-  int n;
-  double t[MAX_REPEATS];
-} Times;
-
-static int CompareDoubles(const void *a, const void *b)
+static PoiseErr MeasureBandwidth(Run *run, Limits *w, int kind)
 {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double Median(Times *t)
-{
-  qsort(t->t, (size_t)t->n, sizeof *t->t, CompareDoubles);
-  return t->n ? t->t[t->n / 2] : NAN;
-}
-
-static double Least(Times *t)
-{
-  (void)Median(t);
-  return t->n ? t->t[0] : NAN;
-}
-
-static PoiseErr Begin(Run *run)
-{
-  POISE_TRY(PoiseBarrier(run->ctx));
-  run->start = PoiseTime();
-  return POISE_OK;
-}
-
-/* The slowest rank's time. */
-static PoiseErr End(Run *run, Times *t)
-{
-  double time = PoiseTime() - run->start;
-  POISE_TRY(PoiseMax(run->ctx, 1, &time));
-  t->t[t->n++] = time;
-  return POISE_OK;
-}
-
-/* ---- bandwidth ------------------------------------------------------------------------------------------------------ */
-
-enum { READ, COPY, TRIAD, KINDS, LANES = 32 };
-
-typedef struct Bandwidth {
-  int64_t n;
-  double *a, *b, *c, sink;
-  Times t[KINDS];
-} Bandwidth;
-
-static const double bytes_moved[] = {8, 16, 24};
-
-/* Three arrays of one vector's share each, well beyond any cache; written first by the threads that use them. */
-static PoiseErr CreateBandwidth(Bandwidth *w)
-{
-  w->n = (int64_t)1 << 25;
-  w->a = malloc((size_t)w->n * sizeof(double));
-  w->b = malloc((size_t)w->n * sizeof(double));
-  w->c = malloc((size_t)w->n * sizeof(double));
-  if (!w->a || !w->b || !w->c) POISE_FAIL(POISE_ERR_MEMORY, "three arrays of %lld numbers", (long long)w->n);
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < w->n; i++) w->a[i] = 1, w->b[i] = 2, w->c[i] = 3;
-  return POISE_OK;
-}
-
-static void DestroyBandwidth(Bandwidth *w)
-{
-  free(w->a);
-  free(w->b);
-  free(w->c);
-}
-
-static double ReadArray(const double *a, int64_t n)
-{
-  double total = 0;
-#pragma omp parallel for schedule(static) reduction(+ : total)
-  for (int64_t block = 0; block < n / 1024; block++) {
-    double s[LANES] = {0};
-    for (int64_t i = block * 1024; i < (block + 1) * 1024; i += LANES) {
-#pragma omp simd
-      for (int l = 0; l < LANES; l++) s[l] += a[i + l];
-    }
-    for (int l = 0; l < LANES; l++) total += s[l];
-  }
-  return total;
-}
-
-static PoiseErr MeasureBandwidth(Run *run, Bandwidth *w, int kind)
-{
-  double *restrict a = w->a, *restrict b = w->b, *restrict c = w->c;
-  POISE_TRY(Begin(run));
-  if (kind == READ) w->sink += ReadArray(a, w->n);
-  if (kind == COPY) {
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < w->n; i++) b[i] = a[i];
-  }
-  if (kind == TRIAD) {
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < w->n; i++) c[i] = a[i] + 3 * b[i];
-  }
-  return End(run, &w->t[kind]);
+  POISE_TRY(Begin(run->ctx, &run->start));
+  RunBandwidth(&w->arrays, kind);
+  return End(run->ctx, run->start, &w->t[kind]);
 }
 
 /* GB/s of all ranks in this time */
-static double Rate(Run *run, Bandwidth *w, int kind, double time)
+static double Rate(Run *run, Limits *w, int kind, double time)
 {
-  return 1e-9 * bytes_moved[kind] * (double)w->n * PoiseSize(run->ctx) / time;
-}
-
-/* ---- problems ------------------------------------------------------------------------------------------------------- */
-
-typedef struct Mesh { /* k^dim nodes; this rank's are whole planes of the last direction, or lines */
-  int dim, dofs;
-  int64_t k, nodes, begin, n; /* nodes: of all ranks */
-  double element[MAX_DOFS * MAX_DOFS];
-} Mesh;
-
-static double Shape(int corner, const double *at, int derivative)
-{
-  double value = 1;
-  for (int d = 0; d < 3; d++) {
-    int side = corner >> d & 1;
-    value *= d == derivative ? (side ? 1 : -1) : side ? at[d] : 1 - at[d];
-  }
-  return value;
-}
-
-/* Stiffness of the unit cube with Gauss' 8 points, E = 1 and nu = 0.3 where there are 3 unknowns per node, and some mass. */
-static void Element(Mesh *m)
-{
-  const double nu = 0.3, lambda = nu / ((1 + nu) * (1 - 2 * nu)), mu = 0.5 / (1 + nu);
-  int f = m->dofs, size = CORNERS * f;
-  memset(m->element, 0, sizeof m->element);
-  for (int g = 0; g < CORNERS; g++) {
-    double at[3], grad[CORNERS][3];
-    for (int d = 0; d < 3; d++) at[d] = 0.5 + (g >> d & 1 ? 0.5 : -0.5) / sqrt(3);
-    for (int c = 0; c < CORNERS; c++)
-      for (int d = 0; d < 3; d++) grad[c][d] = Shape(c, at, d);
-    for (int i = 0; i < size; i++)
-      for (int j = 0; j < size; j++) {
-        const double *gi = grad[i / f], *gj = grad[j / f];
-        double dot = gi[0] * gj[0] + gi[1] * gj[1] + gi[2] * gj[2], same = i % f == j % f;
-        double mass = 0.01 * same * Shape(i / f, at, -1) * Shape(j / f, at, -1);
-        double v = f == 1 ? dot : lambda * gi[i % f] * gj[j % f] + mu * (gi[j % f] * gj[i % f] + same * dot);
-        m->element[i * size + j] += 0.125 * (v + mass);
-      }
-  }
-}
-
-/* 12 per entry and 4 per row, for k nodes in each direction */
-static double MatrixBytes(int problem, double k)
-{
-  switch (problem) {
-  case FIVE:
-    return 12 * (5 * k * k - 4 * k) + 4 * k * k;
-  case SEVEN:
-    return 12 * (7 * k * k * k - 6 * k * k) + 4 * k * k * k;
-  case TWENTY_SEVEN:
-    return 12 * pow(3 * k - 2, 3) + 4 * k * k * k;
-  default:
-    return 12 * 9 * pow(3 * k - 2, 3) + 12 * k * k * k;
-  }
-}
-
-static void CreateMesh(Run *run, Mesh *m)
-{
-  *m = (Mesh){.dim = run->o.problem == FIVE ? 2 : 3, .dofs = run->o.problem == ELASTICITY ? 3 : 1, .k = 2};
-  while (MatrixBytes(run->o.problem, (double)m->k) < run->o.bytes) m->k++;
-  int64_t plane = m->dim == 2 ? m->k : m->k * m->k;
-  PoiseSplit(run->ctx, m->k, &m->begin, &m->n);
-  m->begin *= plane, m->n *= plane;
-  m->nodes = plane * m->k;
-  Element(m);
-}
-
-/* Entry of nodes i and i + step (its components) for unknowns a, b: the sum over the elements that have both. */
-static double Coupling(const Mesh *m, const int64_t *at, const int64_t *step, int a, int b)
-{
-  double sum = 0;
-  for (int e = 0; e < CORNERS; e++) { /* the element in which the node is corner e */
-    int other = 0;
-    bool inside = true;
-    for (int d = 0; d < 3; d++) {
-      int64_t low = at[d] - (e >> d & 1), corner = (e >> d & 1) + step[d];
-      inside = inside && low >= 0 && low + 1 < m->k && corner >= 0 && corner <= 1;
-      other |= (int)corner << d;
-    }
-    if (inside) sum += m->element[(e * m->dofs + a) * CORNERS * m->dofs + other * m->dofs + b];
-  }
-  return sum;
-}
-
-/* The neighbours of a node with entries, ascending, and their values for unknown a. Returns the number of entries. */
-static int NodeRow(const Mesh *m, bool elements, int64_t node, int a, int32_t *col, double *val)
-{
-  int64_t k = m->k, at[3] = {node % k, node / k % k, m->dim == 2 ? 0 : node / k / k}, reach = m->dim == 2 ? 0 : 1;
-  int n = 0;
-  for (int64_t z = -reach; z <= reach; z++)
-    for (int64_t y = -1; y <= 1; y++)
-      for (int64_t x = -1; x <= 1; x++) {
-        int64_t step[3] = {x, y, z}, distance = x * x + y * y + z * z;
-        bool inside = elements || distance <= 1;
-        for (int d = 0; d < m->dim; d++) inside = inside && at[d] + step[d] >= 0 && at[d] + step[d] < k;
-        if (!inside) continue;
-        for (int b = 0; b < m->dofs; b++, n++) {
-          if (col) col[n] = (int32_t)((node + x + k * (y + k * z)) * m->dofs + b);
-          if (val) val[n] = elements ? Coupling(m, at, step, a, b) : distance ? -1 : 2 * m->dim + 1e-3;
-        }
-      }
-  return n;
-}
-
-static PoiseErr CreateRows(const Run *run, const Mesh *m, Rows *r)
-{
-  int f = m->dofs;
-  bool elements = run->o.problem >= TWENTY_SEVEN;
-  *r = (Rows){.n = m->n * f, .N = m->nodes * f, .begin = m->begin * f};
-  r->ptr = malloc((size_t)(r->n + 1) * sizeof *r->ptr);
-  if (!r->ptr) POISE_FAIL(POISE_ERR_MEMORY, "offsets of %lld rows", (long long)r->n);
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < r->n; i++) r->ptr[i + 1] = NodeRow(m, elements, m->begin + i / f, 0, NULL, NULL);
-  r->ptr[0] = 0;
-  for (int64_t i = 0; i < r->n; i++) r->ptr[i + 1] += r->ptr[i];
-  r->col = malloc((size_t)r->ptr[r->n] * sizeof *r->col);
-  r->val = malloc((size_t)r->ptr[r->n] * sizeof *r->val);
-  if (!r->col || !r->val) POISE_FAIL(POISE_ERR_MEMORY, "%d entries", r->ptr[r->n]);
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < r->n; i++)
-    (void)NodeRow(m, elements, m->begin + i / f, (int)(i % f), r->col + r->ptr[i], r->val + r->ptr[i]);
-  return POISE_OK;
-}
-
-static void DestroyRows(Rows *r)
-{
-  free(r->ptr);
-  free(r->col);
-  free(r->val);
+  return 1e-9 * bandwidth_bytes[kind] * (double)w->arrays.n * PoiseSize(run->ctx) / time;
 }
 
 /* ---- products and solves -------------------------------------------------------------------------------------------- */
 
 /* The line of a case that is bound by bandwidth: against reading (or copying), and against PETSc; medians, and the same of minima. */
-static PoiseErr Report(Run *run, double bytes, double flops, Times *ours, Bandwidth *w, int limit, Times *others)
+static PoiseErr Report(Run *run, double bytes, double flops, Times *ours, Limits *w, int limit, Times *others)
 {
   double median = Median(ours), least = Least(ours), rate = 1e-9 * bytes / median, best = 1e-9 * bytes / least;
   double limit_rate = Rate(run, w, limit, Median(&w->t[limit])), limit_best = Rate(run, w, limit, Least(&w->t[limit]));
@@ -365,7 +143,7 @@ static void TheirTurn(const Run *run)
     theirs->cg((int)run->o.iterations);
 }
 
-static PoiseErr Turns(Run *run, Solve *s, const Rows *r, Bandwidth *w)
+static PoiseErr Turns(Run *run, Solve *s, const Rows *r, Limits *w)
 {
   Times ours = {0}, others = {0};
   double per = run->o.kind == CG ? (double)run->o.iterations : 1;
@@ -376,13 +154,13 @@ static PoiseErr Turns(Run *run, Solve *s, const Rows *r, Bandwidth *w)
   for (PoiseInt k = 0; k < run->o.repeats; k++) {
     POISE_TRY(MeasureBandwidth(run, w, READ));
     POISE_TRY(MeasureBandwidth(run, w, TRIAD));
-    POISE_TRY(Begin(run));
+    POISE_TRY(Begin(run->ctx, &run->start));
     POISE_TRY(OurTurn(run, s));
-    POISE_TRY(End(run, &ours));
+    POISE_TRY(End(run->ctx, run->start, &ours));
     if (!theirs) continue;
-    POISE_TRY(Begin(run));
+    POISE_TRY(Begin(run->ctx, &run->start));
     TheirTurn(run);
-    POISE_TRY(End(run, &others));
+    POISE_TRY(End(run->ctx, run->start, &others));
   }
   for (int k = 0; k < ours.n; k++) ours.t[k] /= per;
   for (int k = 0; k < others.n; k++) others.t[k] /= per;
@@ -395,33 +173,19 @@ static PoiseErr Product(Run *run, const Mesh *m)
 {
   Rows r = {0};
   Solve s = {0};
-  Bandwidth w = {0};
-  PoiseErr e = CreateRows(run, m, &r);
+  Limits w = {0};
+  PoiseErr e = CreateMeshRows(m, &r);
   if (!e) e = CreateSolve(run, &r, &s);
   if (!e && theirs) theirs->create(&r);
-  if (!e) e = CreateBandwidth(&w);
+  if (!e) e = CreateBandwidth((int64_t)1 << 25, &w.arrays);
   if (!e) e = Turns(run, &s, &r, &w);
-  DestroyBandwidth(&w);
+  DestroyBandwidth(&w.arrays);
   DestroySolve(&s);
   DestroyRows(&r);
   return e;
 }
 
 /* ---- assembly ------------------------------------------------------------------------------------------------------- */
-
-/* The rows of an element, by its lowest node. */
-static void ElementRows(const Mesh *m, int64_t node, PoiseInt *rows)
-{
-  for (int c = 0; c < CORNERS; c++)
-    for (int a = 0; a < m->dofs; a++)
-      rows[c * m->dofs + a] = (node + (c & 1) + m->k * ((c >> 1 & 1) + m->k * (c >> 2))) * m->dofs + a;
-}
-
-/* Is there an element whose lowest node this is? */
-static bool HasElement(const Mesh *m, int64_t node)
-{
-  return node % m->k + 1 < m->k && node / m->k % m->k + 1 < m->k && node / m->k / m->k + 1 < m->k;
-}
 
 static PoiseErr AddElements(const Mesh *m, PoiseMat A)
 {
@@ -445,7 +209,7 @@ static PoiseErr TheirReserve(Run *run, const Mesh *m)
   int32_t *inside = calloc((size_t)n, sizeof *inside), *outside = calloc((size_t)n, sizeof *outside), col[27 * 3];
   if (!inside || !outside) POISE_FAIL(POISE_ERR_MEMORY, "counts of %lld rows", (long long)n);
   for (int64_t i = 0; i < n; i++) {
-    int count = NodeRow(m, true, m->begin + i / m->dofs, 0, col, NULL);
+    int count = NodeRow(m, m->begin + i / m->dofs, 0, col, NULL);
     for (int k = 0; k < count; k++) {
       if (col[k] >= begin && col[k] < begin + n)
         inside[i]++;
@@ -453,7 +217,7 @@ static PoiseErr TheirReserve(Run *run, const Mesh *m)
         outside[i]++;
     }
   }
-  POISE_TRY(Begin(run));
+  POISE_TRY(Begin(run->ctx, &run->start));
   theirs->reserve(n, m->nodes * m->dofs, inside, outside);
   free(inside);
   free(outside);
@@ -474,18 +238,18 @@ static PoiseErr OurAssembly(Run *run, const Mesh *m, PoiseMat *A, Times *first, 
 {
   double before = Resident();
   PoiseInt n = m->n * m->dofs, N = m->nodes * m->dofs;
-  POISE_TRY(Begin(run));
+  POISE_TRY(Begin(run->ctx, &run->start));
   POISE_TRY(PoiseMatCreate(run->ctx, n, n, N, N, A));
   POISE_TRY(AddElements(m, *A));
   POISE_TRY(PoiseMatAssemble(*A));
-  POISE_TRY(End(run, first));
+  POISE_TRY(End(run->ctx, run->start, first));
   *held = Resident() - before;
   POISE_TRY(PoiseSum(run->ctx, 1, held));
-  POISE_TRY(Begin(run));
+  POISE_TRY(Begin(run->ctx, &run->start));
   POISE_TRY(PoiseMatZeroEntries(*A));
   POISE_TRY(AddElements(m, *A));
   POISE_TRY(PoiseMatAssemble(*A));
-  return End(run, again);
+  return End(run->ctx, run->start, again);
 }
 
 static PoiseErr TheirAssembly(Run *run, const Mesh *m, Times *first, Times *again)
@@ -493,12 +257,12 @@ static PoiseErr TheirAssembly(Run *run, const Mesh *m, Times *first, Times *agai
   POISE_TRY(TheirReserve(run, m));
   POISE_TRY(AddElements(m, NULL));
   theirs->assemble();
-  POISE_TRY(End(run, first));
-  POISE_TRY(Begin(run));
+  POISE_TRY(End(run->ctx, run->start, first));
+  POISE_TRY(Begin(run->ctx, &run->start));
   theirs->zero();
   POISE_TRY(AddElements(m, NULL));
   theirs->assemble();
-  POISE_TRY(End(run, again));
+  POISE_TRY(End(run->ctx, run->start, again));
   theirs->destroy();
   return POISE_OK;
 }
@@ -553,41 +317,7 @@ static PoiseErr Assembly(Run *run, const Mesh *m)
 
 /* ---- triplets ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Coo {
-  int64_t n;
-  PoiseInt *rows, *cols;
-  double *v;
-} Coo;
-
-static PoiseErr CreateCoo(const Mesh *m, bool shuffle, Coo *c)
-{
-  PoiseInt rows[MAX_DOFS];
-  int size = CORNERS * m->dofs;
-  uint64_t seed = 1;
-  for (int64_t node = m->begin; node < m->begin + m->n; node++) c->n += HasElement(m, node) * size * size;
-  c->rows = malloc((size_t)c->n * sizeof *c->rows);
-  c->cols = malloc((size_t)c->n * sizeof *c->cols);
-  c->v = malloc((size_t)c->n * sizeof *c->v);
-  if (!c->rows || !c->cols || !c->v) POISE_FAIL(POISE_ERR_MEMORY, "%lld triplets", (long long)c->n);
-  for (int64_t node = m->begin, k = 0; node < m->begin + m->n; node++) {
-    if (!HasElement(m, node)) continue;
-    ElementRows(m, node, rows);
-    for (int i = 0; i < size; i++)
-      for (int j = 0; j < size; j++, k++) c->rows[k] = rows[i], c->cols[k] = rows[j];
-  }
-  for (int64_t k = c->n - 1; shuffle && k > 0; k--) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    int64_t other = (int64_t)((seed >> 20) % (uint64_t)(k + 1));
-    PoiseInt i = c->rows[k], j = c->cols[k];
-    c->rows[k] = c->rows[other], c->cols[k] = c->cols[other];
-    c->rows[other] = i, c->cols[other] = j;
-  }
-#pragma omp parallel for schedule(static)
-  for (int64_t k = 0; k < c->n; k++) c->v[k] = (double)(k % 17);
-  return POISE_OK;
-}
-
-static PoiseErr CooTurns(Run *run, PoiseMat A, const Coo *c, Bandwidth *w)
+static PoiseErr CooTurns(Run *run, PoiseMat A, const Coo *c, Limits *w)
 {
   Times ours = {0}, others = {0};
   double count = (double)c->n;
@@ -597,13 +327,13 @@ static PoiseErr CooTurns(Run *run, PoiseMat A, const Coo *c, Bandwidth *w)
   for (PoiseInt k = 0; k < run->o.repeats; k++) {
     POISE_TRY(MeasureBandwidth(run, w, COPY));
     POISE_TRY(MeasureBandwidth(run, w, TRIAD));
-    POISE_TRY(Begin(run));
+    POISE_TRY(Begin(run->ctx, &run->start));
     POISE_TRY(PoiseMatSetValuesCOO(A, c->v));
-    POISE_TRY(End(run, &ours));
+    POISE_TRY(End(run->ctx, run->start, &ours));
     if (!theirs) continue;
-    POISE_TRY(Begin(run));
+    POISE_TRY(Begin(run->ctx, &run->start));
     theirs->coo_values(c->v);
-    POISE_TRY(End(run, &others));
+    POISE_TRY(End(run->ctx, run->start, &others));
   }
   return Report(run, 12 * count + 8 * (double)nz, count, &ours, w, COPY, &others);
 }
@@ -612,19 +342,17 @@ static PoiseErr Triplets(Run *run, const Mesh *m)
 {
   Coo c = {0};
   PoiseMat A = NULL;
-  Bandwidth w = {0};
+  Limits w = {0};
   PoiseInt n = m->n * m->dofs, N = m->nodes * m->dofs;
   PoiseErr e = CreateCoo(m, run->o.shuffle, &c);
   if (!e) e = PoiseMatCreate(run->ctx, n, n, N, N, &A);
   if (!e) e = PoiseMatSetPatternCOO(A, c.n, c.rows, c.cols);
   if (!e && theirs) theirs->coo_pattern(n, N, c.n, c.rows, c.cols);
-  if (!e) e = CreateBandwidth(&w);
+  if (!e) e = CreateBandwidth((int64_t)1 << 25, &w.arrays);
   if (!e) e = CooTurns(run, A, &c, &w);
-  DestroyBandwidth(&w);
+  DestroyBandwidth(&w.arrays);
   PoiseMatDestroy(&A);
-  free(c.rows);
-  free(c.cols);
-  free(c.v);
+  DestroyCoo(&c);
   return e;
 }
 
@@ -640,7 +368,7 @@ static PoiseErr Body(PoiseContext ctx, void *arg)
     POISE_FAIL(POISE_ERR_OPTION, "problem %s has no elements: -problem 27 or elasticity", problems[run.o.problem]);
   snprintf(run.name, sizeof run.name, "%s.%s%s", cases[run.o.kind], problems[run.o.problem],
            run.o.shuffle ? ".shuffled" : "");
-  CreateMesh(&run, &m);
+  CreateMesh(ctx, run.o.problem, false, run.o.bytes, &m);
   PoiseErr e = run.o.kind <= CG ? Product(&run, &m) : run.o.kind == ASSEMBLE ? Assembly(&run, &m) : Triplets(&run, &m);
   if (theirs) theirs->destroy();
   return e;

@@ -5,11 +5,7 @@
 
 #include <stdint.h>
 
-typedef struct Rows { /* this rank's rows of a square matrix: CSR with global columns, and diagonal-block rows per rank */
-  int64_t n, N, begin;
-  int32_t *ptr, *col;
-  double *val;
-} Rows;
+#include "common/problems.h"
 
 typedef struct Theirs { /* every function ends the process when PETSc reports an error */
   const char *version;

@@ -28,8 +28,9 @@ for ((i = 0; i < ${#layers[@]}; i++)); do
   refuse "only src/cuda includes it" '(\.\./)*cuda' "${files[@]}"
 done
 
-refuse "only src/cuda may include CUDA" 'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include examples bench \
-  "${layers[@]/#/src/}"
+mapfile -t programs < <(find bench examples -name '*.[ch]') # the benchmark's cuSPARSE and cuBLAS are in bench/common/cuda.cu
+refuse "only src/cuda may include CUDA" 'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
+  "${programs[@]}" "${layers[@]/#/src/}"
 # What host and GPU both compile is in src/*/*_phases.h and the headers named here, which see the kernel contract and each other.
 both=(src/*/*_phases.h src/pc/block_inverse.h src/pc/pivot.h)
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |

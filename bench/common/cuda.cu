@@ -1,0 +1,774 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The peer on GPUs: cuSPARSE and cuBLAS, on a stream of their own. Products by every format that fits; the textbook's methods with
+  their scalars on the host, on the GPU, and as a graph that is replayed.
+*/
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <cusparse.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+#include "textbook.h"
+}
+
+#define TRY POISE_TRY
+
+static PoiseErr Failed(const char *what, const char *words)
+{
+  POISE_FAIL(POISE_ERR_DEVICE, "%s: %s", what, words);
+}
+
+#define CUDA(call)                                                             \
+  do {                                                                         \
+    cudaError_t error_ = (call);                                               \
+    if (error_ != cudaSuccess) TRY(Failed(#call, cudaGetErrorString(error_))); \
+  } while (0)
+#define BLAS(call)                                                                            \
+  do {                                                                                        \
+    cublasStatus_t status_ = (call);                                                          \
+    if (status_ != CUBLAS_STATUS_SUCCESS) TRY(Failed(#call, cublasGetStatusString(status_))); \
+  } while (0)
+#define SPARSE(call)                                                                             \
+  do {                                                                                           \
+    cusparseStatus_t status_ = (call);                                                           \
+    if (status_ != CUSPARSE_STATUS_SUCCESS) TRY(Failed(#call, cusparseGetErrorString(status_))); \
+  } while (0)
+
+enum { PRODUCTS = 8 /* at least FORMATS */, WORKSPACE = 32 << 20, SLICE = 32, GRAPH_KERNELS = 100 };
+
+struct Cuda;
+
+typedef struct Product {  /* one format and algorithm of cuSPARSE */
+  cusparseSpMatDescr_t A; /* NULL: this matrix is not for it */
+  cusparseSpMVAlg_t algorithm;
+  void *buffer;
+  double setup;
+  int *index[2]; /* arrays of its own: offsets or rows, columns, */
+  double *val;   /* and values */
+} Product;
+
+typedef struct Way { /* one way to run the textbook */
+  struct Cuda *cuda;
+  Product *product;
+  cublasHandle_t blas;
+  bool on_device; /* the scalars */
+  cudaGraphExec_t graph;
+} Way;
+
+enum { HOST_SCALARS, DEVICE_SCALARS, GRAPH, WAYS };
+
+typedef struct Cuda {
+  cudaStream_t stream;
+  cublasHandle_t blas[2]; /* scalars on the host, on the GPU */
+  void *workspace[2];
+  cusparseHandle_t sparse;
+  cudaDeviceProp properties;
+  cudaGraphExec_t empty;
+  Lane lane;
+  int64_t numbers;
+  double *a, *b, *c, *flush, *sink;
+  size_t flushed;
+
+  /* of a task */
+  Rows host; /* of the matrix: not owned */
+  int *ptr, *col;
+  double *val, *d, *host_scalar;
+  cusparseDnVecDescr_t x, y;
+  int nproduct;
+  Product product[PRODUCTS];
+  Way way[PRODUCTS + WAYS];
+  Textbook text[PRODUCTS + WAYS];
+  int ntext;
+  Textbook base; /* what all of them share */
+} Cuda;
+
+/* ---- the textbook's operations ------------------------------------------------------------------------------------------ */
+
+static Way *WayOf(Textbook *t)
+{
+  return (Way *)t->own;
+}
+
+static PoiseErr Mult(Textbook *t, const double *x, double *y)
+{
+  const double one = 1, zero = 0;
+  Way *w = WayOf(t);
+  Cuda *p = w->cuda;
+  SPARSE(cusparseDnVecSetValues(p->x, (void *)x));
+  SPARSE(cusparseDnVecSetValues(p->y, y));
+  SPARSE(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, w->product->A, p->x, &zero, p->y, CUDA_R_64F,
+                      w->product->algorithm, w->product->buffer));
+  return POISE_OK;
+}
+
+static PoiseErr Jacobi(Textbook *t, const double *x, double *y)
+{
+  int n = (int)t->n;
+  BLAS(cublasDdgmm(WayOf(t)->blas, CUBLAS_SIDE_LEFT, n, 1, x, n, WayOf(t)->cuda->d, 1, y, n));
+  return POISE_OK;
+}
+
+static PoiseErr Dot(Textbook *t, const double *x, const double *y, double *s)
+{
+  BLAS(cublasDdot(WayOf(t)->blas, (int)t->n, x, 1, y, 1, s));
+  return POISE_OK;
+}
+
+static PoiseErr Norm(Textbook *t, const double *x, double *s)
+{
+  BLAS(cublasDnrm2(WayOf(t)->blas, (int)t->n, x, 1, s));
+  return POISE_OK;
+}
+
+static PoiseErr Axpy(Textbook *t, const double *s, const double *x, double *y)
+{
+  BLAS(cublasDaxpy(WayOf(t)->blas, (int)t->n, s, x, 1, y, 1));
+  return POISE_OK;
+}
+
+static PoiseErr Scale(Textbook *t, const double *s, double *x)
+{
+  BLAS(cublasDscal(WayOf(t)->blas, (int)t->n, s, x, 1));
+  return POISE_OK;
+}
+
+static PoiseErr Copy(Textbook *t, const double *x, double *y)
+{
+  CUDA(cudaMemcpyAsync(y, x, (size_t)t->n * sizeof *y, cudaMemcpyDeviceToDevice, WayOf(t)->cuda->stream));
+  return POISE_OK;
+}
+
+static PoiseErr Zero(Textbook *t, double *x)
+{
+  CUDA(cudaMemsetAsync(x, 0, (size_t)t->n * sizeof *x, WayOf(t)->cuda->stream));
+  return POISE_OK;
+}
+
+static PoiseErr Project(Textbook *t, int k, const double *w, double *h)
+{
+  int n = (int)t->n;
+  BLAS(cublasDgemv(WayOf(t)->blas, CUBLAS_OP_T, n, k, t->scalar + ONE, t->basis, n, w, 1, t->scalar + ZERO, h, 1));
+  return POISE_OK;
+}
+
+static PoiseErr Combine(Textbook *t, int k, const double *sign, const double *h, double *w)
+{
+  int n = (int)t->n;
+  BLAS(cublasDgemv(WayOf(t)->blas, CUBLAS_OP_N, n, k, sign, t->basis, n, h, 1, t->scalar + ONE, w, 1));
+  return POISE_OK;
+}
+
+static __host__ __device__ void SetRatio(const double *a, const double *b, const double *c, const double *d, double *s,
+                                         double *minus)
+{
+  double value = *a / *b;
+  if (c) value *= *c / *d;
+  *s = value;
+  if (minus) *minus = -value;
+}
+
+static __global__ void RatioKernel(const double *a, const double *b, const double *c, const double *d, double *s,
+                                   double *minus)
+{
+  SetRatio(a, b, c, d, s, minus);
+}
+
+static __global__ void RsqrtKernel(const double *a, double *s)
+{
+  *s = 1 / sqrt(*a);
+}
+
+static PoiseErr Ratio(Textbook *t, const double *a, const double *b, const double *c, const double *d, double *s,
+                      double *minus)
+{
+  if (!WayOf(t)->on_device) {
+    SetRatio(a, b, c, d, s, minus);
+    return POISE_OK;
+  }
+  RatioKernel<<<1, 1, 0, WayOf(t)->cuda->stream>>>(a, b, c, d, s, minus);
+  CUDA(cudaGetLastError());
+  return POISE_OK;
+}
+
+static PoiseErr Rsqrt(Textbook *t, const double *a, double *s)
+{
+  if (!WayOf(t)->on_device) {
+    *s = 1 / sqrt(*a);
+    return POISE_OK;
+  }
+  RsqrtKernel<<<1, 1, 0, WayOf(t)->cuda->stream>>>(a, s);
+  CUDA(cudaGetLastError());
+  return POISE_OK;
+}
+
+/* Between host and GPU, or on one of them: the driver knows where addresses are. */
+static PoiseErr Move(Textbook *t, const double *from, int64_t count, double *to)
+{
+  cudaStream_t stream = WayOf(t)->cuda->stream;
+  CUDA(cudaMemcpyAsync(to, from, (size_t)count * sizeof *to, cudaMemcpyDefault, stream));
+  CUDA(cudaStreamSynchronize(stream));
+  return POISE_OK;
+}
+
+/* A cycle was run in the other ways before: nothing is loaded while it is captured. */
+static PoiseErr Capture(Textbook *t, int op)
+{
+  Way *w = WayOf(t);
+  cudaGraph_t graph = NULL;
+  CUDA(cudaStreamBeginCapture(w->cuda->stream, cudaStreamCaptureModeThreadLocal));
+  PoiseErr e = TextbookSteps(t, op, TextbookCycle(op));
+  cudaError_t ended = cudaStreamEndCapture(w->cuda->stream, &graph);
+  if (!e && ended != cudaSuccess) e = Failed("cudaStreamEndCapture", cudaGetErrorString(ended));
+  cudaError_t made = e ? cudaSuccess : cudaGraphInstantiate(&w->graph, graph, 0);
+  if (!e && made != cudaSuccess) e = Failed("cudaGraphInstantiate", cudaGetErrorString(made));
+  if (graph) cudaGraphDestroy(graph);
+  return e;
+}
+
+static PoiseErr Replay(Textbook *t, int op)
+{
+  if (!WayOf(t)->graph) TRY(Capture(t, op));
+  CUDA(cudaGraphLaunch(WayOf(t)->graph, WayOf(t)->cuda->stream));
+  return POISE_OK;
+}
+
+/* ---- formats ---------------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Upload(const void *from, size_t bytes, void **to)
+{
+  CUDA(cudaMalloc(to, bytes ? bytes : 1));
+  CUDA(cudaMemcpy(*to, from, bytes, cudaMemcpyHostToDevice));
+  return POISE_OK;
+}
+
+#define UPLOAD(from, count, to) Upload(from, (size_t)(count) * sizeof *(to), (void **)&(to))
+
+static PoiseErr MakeCsr(Cuda *p, Product *q)
+{
+  const Rows *r = &p->host;
+  SPARSE(cusparseCreateCsr(&q->A, r->n, r->N, r->ptr[r->n], p->ptr, p->col, p->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                           CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  return POISE_OK;
+}
+
+static PoiseErr MakeCoo(Cuda *p, Product *q)
+{
+  const Rows *r = &p->host;
+  int64_t nz = r->ptr[r->n];
+  int *row = (int *)malloc((size_t)(nz + 1) * sizeof *row);
+  if (!row) POISE_FAIL(POISE_ERR_MEMORY, "%lld row numbers", (long long)nz);
+  for (int64_t i = 0; i < r->n; i++)
+    for (int k = r->ptr[i]; k < r->ptr[i + 1]; k++) row[k] = (int)i;
+  PoiseErr e = UPLOAD(row, nz, q->index[0]);
+  free(row);
+  TRY(e);
+  SPARSE(cusparseCreateCoo(&q->A, r->n, r->N, nz, q->index[0], p->col, p->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                           CUDA_R_64F));
+  return POISE_OK;
+}
+
+typedef struct Arrays { /* on the host */
+  int *offset, *col;
+  double *val;
+} Arrays;
+
+static PoiseErr Reserve(int64_t offsets, int64_t columns, int64_t values, Arrays *a)
+{
+  a->offset = (int *)malloc((size_t)(offsets + 1) * sizeof *a->offset);
+  a->col = (int *)malloc((size_t)(columns + 1) * sizeof *a->col);
+  a->val = (double *)malloc((size_t)(values + 1) * sizeof *a->val);
+  if (!a->offset || !a->col || !a->val) POISE_FAIL(POISE_ERR_MEMORY, "a copy of %lld entries", (long long)values);
+  return POISE_OK;
+}
+
+/* Takes the arrays over, after an error of theirs too. */
+static PoiseErr UploadArrays(PoiseErr e, int64_t offsets, int64_t columns, int64_t values, Arrays *a, Product *q)
+{
+  if (!e) e = UPLOAD(a->offset, offsets, q->index[0]);
+  if (!e) e = UPLOAD(a->col, columns, q->index[1]);
+  if (!e) e = UPLOAD(a->val, values, q->val);
+  free(a->offset);
+  free(a->col);
+  free(a->val);
+  return e;
+}
+
+/* Offsets of slices of SLICE rows, each as wide as its longest row; gives the number of entries with padding. */
+static int64_t Slices(const Rows *r, int *offset)
+{
+  int64_t total = 0;
+  for (int64_t i = 0; i < r->n; i += SLICE) {
+    int width = 0;
+    for (int64_t k = i; k < i + SLICE && k < r->n; k++)
+      if (width < r->ptr[k + 1] - r->ptr[k]) width = r->ptr[k + 1] - r->ptr[k];
+    if (offset) offset[i / SLICE] = (int)total;
+    total += (int64_t)width * SLICE;
+  }
+  if (offset) offset[(r->n + SLICE - 1) / SLICE] = (int)total;
+  return total;
+}
+
+/* Entry k of row l of a slice stands at offset + k SLICE + l; padding has column -1. Not where padding doubles the matrix. */
+static PoiseErr MakeSell(Cuda *p, Product *q)
+{
+  const Rows *r = &p->host;
+  Arrays a = {};
+  int64_t nz = r->ptr[r->n], slices = (r->n + SLICE - 1) / SLICE, total = Slices(r, NULL);
+  if (total > 2 * nz || total > INT32_MAX) return POISE_OK;
+  PoiseErr e = Reserve(slices + 1, total, total, &a);
+  if (!e) (void)Slices(r, a.offset);
+  for (int64_t k = 0; k < total && !e; k++) a.col[k] = -1, a.val[k] = 0;
+  for (int64_t i = 0; i < r->n && !e; i++)
+    for (int k = r->ptr[i]; k < r->ptr[i + 1]; k++) {
+      int64_t place = a.offset[i / SLICE] + (int64_t)(k - r->ptr[i]) * SLICE + i % SLICE;
+      a.col[place] = r->col[k], a.val[place] = r->val[k];
+    }
+  TRY(UploadArrays(e, slices + 1, total, total, &a, q));
+  SPARSE(cusparseCreateSlicedEll(&q->A, r->n, r->N, nz, total, SLICE, q->index[0], q->index[1], q->val, CUSPARSE_INDEX_32I,
+                                 CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  return POISE_OK;
+}
+
+/* Do the rows of each node have the same columns, whole nodes of them? */
+static bool HasBlocks(const Rows *r)
+{
+  int b = r->block;
+  if (b == 1 || r->n % b) return false;
+  for (int64_t i = 0; i < r->n; i++) {
+    const int *row = r->col + r->ptr[i], *first = r->col + r->ptr[i - i % b];
+    int length = r->ptr[i + 1] - r->ptr[i];
+    if (length % b || length != r->ptr[i - i % b + 1] - r->ptr[i - i % b]) return false;
+    for (int k = 0; k < length; k++)
+      if (row[k] != first[k] || row[k - k % b] % b || row[k] != row[k - k % b] + k % b) return false;
+  }
+  return true;
+}
+
+/* Column-major blocks, for which cuSPARSE is fastest. */
+static PoiseErr MakeBsr(Cuda *p, Product *q)
+{
+  const Rows *r = &p->host;
+  Arrays a = {};
+  int b = r->block;
+  if (!HasBlocks(r)) return POISE_OK;
+  int64_t nodes = r->n / b, nz = r->ptr[r->n], blocks = nz / b / b;
+  PoiseErr e = Reserve(nodes + 1, blocks, nz, &a);
+  for (int64_t i = 0; i < r->n && !e; i++) {
+    int64_t first = r->ptr[i - i % b] / b / b; /* block of the node */
+    if (i % b == 0) a.offset[i / b] = (int)first;
+    for (int k = 0; k < r->ptr[i + 1] - r->ptr[i]; k++) {
+      a.col[first + k / b] = r->col[r->ptr[i] + k] / b;
+      a.val[(first + k / b) * b * b + k % b * b + i % b] = r->val[r->ptr[i] + k];
+    }
+  }
+  if (!e) a.offset[nodes] = (int)blocks;
+  TRY(UploadArrays(e, nodes + 1, blocks, nz, &a, q));
+  SPARSE(cusparseCreateBsr(&q->A, nodes, r->N / b, blocks, b, b, q->index[0], q->index[1], q->val, CUSPARSE_INDEX_32I,
+                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F, CUSPARSE_ORDER_COL));
+  return POISE_OK;
+}
+
+static const struct {
+  const char *name;
+  PoiseErr (*make)(Cuda *, Product *);
+  cusparseSpMVAlg_t algorithm;
+  bool preprocess;
+} formats[] = {
+    {"csr alg1 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, true}, /* the first: what solves multiply by */
+    {"csr alg1", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, false},
+    {"csr alg2 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, true},
+    {"csr alg2", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, false},
+    {"coo alg1", MakeCoo, CUSPARSE_SPMV_COO_ALG1, false},
+    {"coo alg2", MakeCoo, CUSPARSE_SPMV_COO_ALG2, false},
+    {"sell 32", MakeSell, CUSPARSE_SPMV_ALG_DEFAULT, false},
+    {"bsr, blocks by columns", MakeBsr, CUSPARSE_SPMV_ALG_DEFAULT, false},
+};
+
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* The matrix in a format, its buffer and what is worked out before; A stays NULL where the matrix or cuSPARSE does not have it. */
+static PoiseErr Make(Cuda *p, int format, Product *q)
+{
+  const double one = 1, zero = 0;
+  const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  size_t bytes = 0;
+  double start = PoiseTime();
+  q->algorithm = formats[format].algorithm;
+  TRY(formats[format].make(p, q));
+  if (!q->A) return POISE_OK;
+  cusparseStatus_t status =
+      cusparseSpMV_bufferSize(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, &bytes);
+  if (status == CUSPARSE_STATUS_NOT_SUPPORTED) {
+    printf("cuSPARSE %s: %s\n", formats[format].name, cusparseGetErrorString(status));
+    cusparseDestroySpMat(q->A);
+    q->A = NULL;
+    return POISE_OK;
+  }
+  SPARSE(status);
+  CUDA(cudaMalloc(&q->buffer, bytes ? bytes : 1));
+  if (formats[format].preprocess)
+    SPARSE(cusparseSpMV_preprocess(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, q->buffer));
+  CUDA(cudaStreamSynchronize(p->stream));
+  q->setup = PoiseTime() - start;
+  return POISE_OK;
+}
+
+/* ---- a task ------------------------------------------------------------------------------------------------------------------- */
+
+static bool IsSolve(int op)
+{
+  return op == OP_CG || op == OP_BICGSTAB || op == OP_GMRES;
+}
+
+static void LeaveTask(void *peer)
+{
+  Cuda *p = (Cuda *)peer;
+  for (int k = 0; k < p->nproduct; k++) {
+    Product *q = &p->product[k];
+    if (q->A) cusparseDestroySpMat(q->A);
+    cudaFree(q->buffer);
+    cudaFree(q->index[0]);
+    cudaFree(q->index[1]);
+    cudaFree(q->val);
+    *q = Product{};
+  }
+  for (int k = 0; k < p->ntext; k++)
+    if (p->way[k].graph) cudaGraphExecDestroy(p->way[k].graph);
+  for (int k = 0; k < VECTORS; k++) cudaFree(p->base.v[k]);
+  cudaFree(p->base.basis);
+  cudaFree(p->base.small);
+  cudaFree(p->base.scalar);
+  cudaFreeHost(p->host_scalar);
+  cudaFree(p->ptr);
+  cudaFree(p->col);
+  cudaFree(p->val);
+  cudaFree(p->d);
+  if (p->x) cusparseDestroyDnVec(p->x);
+  if (p->y) cusparseDestroyDnVec(p->y);
+  p->nproduct = p->ntext = 0;
+  p->base = Textbook{};
+  p->host_scalar = p->val = p->d = NULL;
+  p->ptr = p->col = NULL;
+  p->x = p->y = NULL;
+}
+
+/* n numbers, 0. */
+static PoiseErr Vector(int64_t n, double **v)
+{
+  CUDA(cudaMalloc((void **)v, (size_t)(n > 0 ? n : 1) * sizeof **v));
+  CUDA(cudaMemset(*v, 0, (size_t)n * sizeof **v));
+  return POISE_OK;
+}
+
+static PoiseErr Fill(Cuda *p, const Task *task)
+{
+  static const double constants[] = {0, 1, -1}; /* ZERO, ONE, MINUS_ONE */
+  Textbook *t = &p->base;
+  bool solve = IsSolve(task->op);
+  size_t bytes = (size_t)task->n * sizeof(double);
+  for (int k = solve ? 0 : P; k < (solve ? VECTORS : Q + 1); k++) TRY(Vector(task->n, &t->v[k]));
+  if (task->op == OP_GMRES) TRY(Vector((RESTART + 1) * task->n, &t->basis));
+  TRY(Vector(SMALL, &t->small));
+  TRY(Vector(SCALARS, &t->scalar));
+  CUDA(cudaMallocHost((void **)&p->host_scalar, SCALARS * sizeof(double)));
+  memset(p->host_scalar, 0, SCALARS * sizeof(double));
+  memcpy(p->host_scalar, constants, sizeof constants);
+  CUDA(cudaMemcpy(t->scalar, constants, sizeof constants, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy(t->v[solve ? B : P], task->x, bytes, cudaMemcpyHostToDevice));
+  if (!solve) CUDA(cudaMemcpy(t->v[Q], task->x, bytes, cudaMemcpyHostToDevice));
+  return POISE_OK;
+}
+
+static PoiseErr FillMatrix(Cuda *p, const Task *task)
+{
+  const Rows *r = task->rows;
+  double *d = (double *)malloc((size_t)(r->n + 1) * sizeof *d);
+  if (!d) POISE_FAIL(POISE_ERR_MEMORY, "a diagonal of %lld entries", (long long)r->n);
+  InverseDiagonal(r, d);
+  PoiseErr e = UPLOAD(d, r->n, p->d);
+  free(d);
+  TRY(e);
+  p->host = *r;
+  TRY(UPLOAD(r->ptr, r->n + 1, p->ptr));
+  TRY(UPLOAD(r->col, r->ptr[r->n], p->col));
+  TRY(UPLOAD(r->val, r->ptr[r->n], p->val));
+  SPARSE(cusparseCreateDnVec(&p->x, r->N, p->base.v[P], CUDA_R_64F));
+  SPARSE(cusparseCreateDnVec(&p->y, r->n, p->base.v[Q], CUDA_R_64F));
+  return POISE_OK;
+}
+
+/* One more way to run the textbook. */
+static void EnterWay(Cuda *p, List *list, const char *who, const char *how, int op, int passes, Product *product, int kind)
+{
+  Way *w = &p->way[p->ntext];
+  Textbook *t = &p->text[p->ntext++];
+  *w = Way{};
+  w->cuda = p;
+  w->product = product;
+  w->on_device = kind != HOST_SCALARS;
+  w->blas = p->blas[w->on_device];
+  *t = p->base;
+  t->own = w;
+  t->passes = passes;
+  if (!w->on_device) t->scalar = p->host_scalar;
+  t->mult = Mult;
+  t->jacobi = Jacobi;
+  t->dot = Dot;
+  t->norm = Norm;
+  t->axpy = Axpy;
+  t->scale = Scale;
+  t->copy = Copy;
+  t->zero = Zero;
+  t->project = Project;
+  t->combine = Combine;
+  t->ratio = Ratio;
+  t->rsqrt = Rsqrt;
+  t->fetch = Move;
+  t->store = Move;
+  t->replay = kind == GRAPH ? Replay : NULL;
+  EnterTextbook(list, who, how, &p->lane, t, op)->setup = product ? product->setup : 0;
+}
+
+static PoiseErr EnterProducts(Cuda *p, List *list)
+{
+  for (int k = 0; k < FORMATS; k++) {
+    Product *q = &p->product[p->nproduct++];
+    TRY(Make(p, k, q));
+    if (q->A) EnterWay(p, list, "cuSPARSE", formats[k].name, OP_MULT, 0, q, HOST_SCALARS);
+  }
+  return POISE_OK;
+}
+
+static PoiseErr EnterSolves(Cuda *p, List *list, int op)
+{
+  static const char *const kinds[WAYS] = {"host scalars", "device scalars", "graph"};
+  Product *q = &p->product[p->nproduct++];
+  TRY(Make(p, 0, q));
+  for (int passes = op == OP_GMRES ? 1 : 2; passes <= 2; passes++)
+    for (int kind = HOST_SCALARS; kind < WAYS; kind++) {
+      char how[48];
+      snprintf(how, sizeof how, "%s%s", op == OP_GMRES ? (passes == 1 ? "once, " : "twice, ") : "", kinds[kind]);
+      EnterWay(p, list, "cuSPARSE", how, op, passes, q, kind);
+    }
+  return POISE_OK;
+}
+
+static PoiseErr EnterTask(void *peer, const Task *task, List *list)
+{
+  Cuda *p = (Cuda *)peer;
+  if (task->op == OP_OTHER) return POISE_OK;
+  p->base.n = task->n;
+  TRY(Fill(p, task));
+  if (task->rows) TRY(FillMatrix(p, task));
+  if (task->op == OP_MULT) return EnterProducts(p, list);
+  if (IsSolve(task->op)) return EnterSolves(p, list, task->op);
+  EnterWay(p, list, "cuBLAS", task->op == OP_JACOBI ? "ddgmm" : "host scalars", task->op, 0, NULL, HOST_SCALARS);
+  if (task->op != OP_JACOBI) EnterWay(p, list, "cuBLAS", "device scalars", task->op, 0, NULL, DEVICE_SCALARS);
+  return POISE_OK;
+}
+
+/* ---- bandwidth and latency ------------------------------------------------------------------------------------------------------ */
+
+enum { READERS = 1024 };
+
+/* Each thread adds up numbers in pairs; the sum is used where nobody expects it, so that it is computed. */
+static __global__ void __launch_bounds__(READERS) ReadKernel(int64_t pairs, const double2 *a, double *sink)
+{
+  double s[4] = {0, 0, 0, 0};
+  int64_t step = (int64_t)gridDim.x * READERS, i = (int64_t)blockIdx.x * READERS + threadIdx.x;
+  for (; i + 3 * step < pairs; i += 4 * step) {
+    double2 v[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) v[k] = a[i + k * step];
+#pragma unroll
+    for (int k = 0; k < 4; k++) s[k] += v[k].x + v[k].y;
+  }
+  for (; i < pairs; i += step) s[0] += a[i].x + a[i].y;
+  double sum = s[0] + s[1] + s[2] + s[3];
+  if (sum == 0.12345) *sink = sum;
+}
+
+static __global__ void TriadKernel(int64_t pairs, const double2 *a, const double2 *b, double2 *c)
+{
+  int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < pairs) c[i] = make_double2(a[i].x + 3 * b[i].x, a[i].y + 3 * b[i].y);
+}
+
+static __global__ void EmptyKernel(void)
+{
+}
+
+static PoiseErr CallLimit(void *arg, int kind, int64_t count)
+{
+  Cuda *p = (Cuda *)arg;
+  int64_t pairs = p->numbers / 2;
+  for (int64_t k = 0; k < count; k++) {
+    if (kind == READ)
+      ReadKernel<<<4 * p->properties.multiProcessorCount, READERS, 0, p->stream>>>(pairs, (const double2 *)p->a, p->sink);
+    else if (kind == COPY)
+      CUDA(cudaMemcpyAsync(p->b, p->a, (size_t)p->numbers * sizeof(double), cudaMemcpyDeviceToDevice, p->stream));
+    else
+      TriadKernel<<<(unsigned)((pairs + 255) / 256), 256, 0, p->stream>>>(pairs, (const double2 *)p->a,
+                                                                          (const double2 *)p->b, (double2 *)p->c);
+  }
+  CUDA(cudaGetLastError());
+  return POISE_OK;
+}
+
+static PoiseErr CallEmpty(void *arg, int op, int64_t count)
+{
+  Cuda *p = (Cuda *)arg;
+  (void)op;
+  for (int64_t k = 0; k < count; k++) EmptyKernel<<<1, 32, 0, p->stream>>>();
+  CUDA(cudaGetLastError());
+  return POISE_OK;
+}
+
+static PoiseErr CallGraph(void *arg, int op, int64_t count)
+{
+  (void)op;
+  for (int64_t k = 0; k < count; k++) CUDA(cudaGraphLaunch(((Cuda *)arg)->empty, ((Cuda *)arg)->stream));
+  return POISE_OK;
+}
+
+/* Launch, and wait for it on the host. */
+static PoiseErr CallWait(void *arg, int op, int64_t count)
+{
+  for (int64_t k = 0; k < count; k++) {
+    TRY(CallEmpty(arg, op, 1));
+    CUDA(cudaStreamSynchronize(((Cuda *)arg)->stream));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Limits(void *peer, List *list)
+{
+  static const char *const names[BANDWIDTHS] = {"read", "copy", "triad"};
+  Cuda *p = (Cuda *)peer;
+  for (int kind = READ; kind < BANDWIDTHS; kind++)
+    Enter(list, "memory", names[kind], &p->lane, p, kind, CallLimit, NULL)->bytes =
+        bandwidth_bytes[kind] * (double)p->numbers;
+  Enter(list, "launch", "kernel in a stream", &p->lane, p, 0, CallEmpty, NULL);
+  Enter(list, "launch", "graph of 100 kernels", &p->lane, p, 0, CallGraph, NULL);
+  Enter(list, "launch", "kernel, waited for", &p->lane, p, 0, CallWait, NULL);
+  return POISE_OK;
+}
+
+/* ---- the peer --------------------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Wait(void *arg)
+{
+  CUDA(cudaStreamSynchronize(((Cuda *)arg)->stream));
+  return POISE_OK;
+}
+
+static PoiseErr Flush(void *arg)
+{
+  Cuda *p = (Cuda *)arg;
+  CUDA(cudaMemsetAsync(p->flush, 0, p->flushed, p->stream));
+  return POISE_OK;
+}
+
+static PoiseErr CaptureEmpty(Cuda *p)
+{
+  cudaGraph_t graph;
+  TRY(CallEmpty(p, 0, 1));
+  CUDA(cudaStreamSynchronize(p->stream));
+  CUDA(cudaStreamBeginCapture(p->stream, cudaStreamCaptureModeThreadLocal));
+  PoiseErr e = CallEmpty(p, 0, GRAPH_KERNELS);
+  CUDA(cudaStreamEndCapture(p->stream, &graph));
+  if (!e && cudaGraphInstantiate(&p->empty, graph, 0) != cudaSuccess) e = Failed("cudaGraphInstantiate", "empty kernels");
+  cudaGraphDestroy(graph);
+  return e;
+}
+
+static PoiseErr OpenLibraries(Cuda *p)
+{
+  for (int k = 0; k < 2; k++) {
+    BLAS(cublasCreate(&p->blas[k]));
+    CUDA(cudaMalloc(&p->workspace[k], WORKSPACE));
+    BLAS(cublasSetStream(p->blas[k], p->stream));
+    BLAS(cublasSetWorkspace(p->blas[k], p->workspace[k],
+                            WORKSPACE)); /* so that captures allocate nothing; after the stream */
+    BLAS(cublasSetPointerMode(p->blas[k], k ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST));
+  }
+  SPARSE(cusparseCreate(&p->sparse));
+  SPARSE(cusparseSetStream(p->sparse, p->stream));
+  return POISE_OK;
+}
+
+static PoiseErr Open(PoiseInt numbers, double *cache, void **peer)
+{
+  int gpu = 0;
+  Cuda *p = (Cuda *)calloc(1, sizeof *p);
+  *peer = p;
+  if (!p) POISE_FAIL(POISE_ERR_MEMORY, "the peer on the GPU");
+  CUDA(cudaGetDevice(&gpu)); /* the library has chosen it */
+  CUDA(cudaGetDeviceProperties(&p->properties, gpu));
+  CUDA(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
+  p->lane.arg = p;
+  p->lane.synchronous = false;
+  p->lane.wait = Wait;
+  p->lane.flush = Flush;
+  p->numbers = numbers + numbers % 2;
+  if (*cache <= 0) *cache = p->properties.l2CacheSize;
+  p->flushed = (size_t)(CACHES * *cache) + 1;
+  TRY(Vector(p->numbers, &p->a));
+  TRY(Vector(p->numbers, &p->b));
+  TRY(Vector(p->numbers, &p->c));
+  TRY(Vector(1, &p->sink));
+  CUDA(cudaMalloc((void **)&p->flush, p->flushed));
+  TRY(OpenLibraries(p));
+  return CaptureEmpty(p);
+}
+
+static void Close(void *peer)
+{
+  Cuda *p = (Cuda *)peer;
+  if (!p) return;
+  LeaveTask(p);
+  if (p->empty) cudaGraphExecDestroy(p->empty);
+  for (int k = 0; k < 2; k++) {
+    if (p->blas[k]) cublasDestroy(p->blas[k]);
+    cudaFree(p->workspace[k]);
+  }
+  if (p->sparse) cusparseDestroy(p->sparse);
+  cudaFree(p->a);
+  cudaFree(p->b);
+  cudaFree(p->c);
+  cudaFree(p->sink);
+  cudaFree(p->flush);
+  if (p->stream) cudaStreamDestroy(p->stream);
+  free(p);
+}
+
+static void Machine(void *peer, char *text, size_t size)
+{
+  Cuda *p = (Cuda *)peer;
+  int driver = 0, runtime = 0, gpu = 0, clock = 0, memory = 0, blas = 0, sparse = 0;
+  (void)cudaDriverGetVersion(&driver);
+  (void)cudaRuntimeGetVersion(&runtime);
+  (void)cudaGetDevice(&gpu);
+  (void)cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, gpu);
+  (void)cudaDeviceGetAttribute(&memory, cudaDevAttrMemoryClockRate, gpu);
+  (void)cublasGetVersion(p->blas[0], &blas);
+  (void)cusparseGetVersion(p->sparse, &sparse);
+  DescribeHost(text, size);
+  size_t used = strlen(text);
+  snprintf(text + used, size - used,
+           "gpu: %s, compute capability %d.%d, %d SMs, %.0f MiB, L2 %.1f MB, SM clock to %d MHz, memory clock %d MHz\n"
+           "driver: CUDA %d.%d; runtime %d.%d, cuBLAS %d, cuSPARSE %d, nvcc %d.%d.%d\n",
+           p->properties.name, p->properties.major, p->properties.minor, p->properties.multiProcessorCount,
+           (double)p->properties.totalGlobalMem / (1 << 20), 1e-6 * p->properties.l2CacheSize, clock / 1000, memory / 1000,
+           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, blas, sparse, __CUDACC_VER_MAJOR__,
+           __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__);
+}
+
+/* In the order of Peer: C++17 has no designated initialisers. */
+extern "C" {
+extern const Peer peer_cuda;
+const Peer peer_cuda = {"cuSPARSE, cuBLAS", Open, Close, Machine, Limits, EnterTask, LeaveTask};
+}

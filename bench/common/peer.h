@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What poise_bench measures: contenders for the same task, of the library and of others, in turns. */
+#ifndef BENCH_PEER_H
+#define BENCH_PEER_H
+
+#include "measure.h"
+#include "problems.h"
+
+/* Operations that others have too; the rest are the library's alone. */
+enum { OP_DOT, OP_AXPY, OP_NORM, OP_MULT, OP_JACOBI, OP_CG, OP_BICGSTAB, OP_GMRES, OP_OTHER };
+
+enum { RESTART = 30, MAX_CONTENDERS = 32, CACHES = 4 /* so many times the largest cache is memory */ };
+
+typedef struct Lane { /* where work is done; it may still go on when a call has returned */
+  void *arg;
+  bool synchronous;             /* no, it may not */
+  PoiseErr (*wait)(void *arg);  /* until all of it is done */
+  PoiseErr (*flush)(void *arg); /* enqueue what leaves nothing of matrix and vectors in a cache */
+} Lane;
+
+typedef struct Contender {
+  char who[24], how[48];
+  const Lane *lane;
+  void *arg;
+  int op;
+  PoiseErr (*call)(void *arg, int op, int64_t count); /* enqueue count operations; or a solve of count iterations */
+  PoiseErr (*result)(void *arg, int op, double *y);   /* of the last one, waited for, to the host; NULL: not looked at */
+  double bytes;                                       /* of one operation, where they are its own; else 0 */
+  double setup;                                       /* seconds: what it needs beside its copy of the CSR arrays */
+  Times base, full;                                   /* of calls that differ by `units` operations */
+  int64_t units;
+} Contender;
+
+typedef struct List {
+  int n;
+  Contender c[MAX_CONTENDERS];
+} List;
+
+typedef struct Task {
+  int op;
+  int64_t n;
+  const Rows *rows; /* NULL: on vectors of n entries */
+  const double *x;  /* what is multiplied; the right-hand side of a solve */
+} Task;
+
+/* Somebody who does the same: functions in C loops (plain.c), cuSPARSE and cuBLAS (cuda.cu). */
+typedef struct Peer {
+  const char *name;
+  /* numbers: length of the arrays for bandwidth; *cache: bytes of the largest cache, which it finds out if 0. Leaves *peer to be
+     closed also when it fails. */
+  PoiseErr (*open)(PoiseInt numbers, double *cache, void **peer);
+  void (*close)(void *peer);
+  void (*machine)(void *peer, char *text, size_t size);        /* lines "key: value" */
+  PoiseErr (*limits)(void *peer, List *list);                  /* READ, COPY, TRIAD in this order, then latencies */
+  PoiseErr (*enter)(void *peer, const Task *task, List *list); /* adds its contenders for a task, if any */
+  void (*leave)(void *peer);                                   /* after a task, entered or not */
+} Peer;
+
+extern const Peer peer_plain, peer_cuda;
+
+/* The host's processor: a line "key: value". */
+void DescribeHost(char *text, size_t size);
+
+/* A new last contender of a list. */
+Contender *Enter(List *list, const char *who, const char *how, const Lane *lane, void *arg, int op,
+                 PoiseErr (*call)(void *, int, int64_t), PoiseErr (*result)(void *, int, double *));
+
+#endif

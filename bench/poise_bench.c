@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Speed on one device, beside others and beside the bandwidth of its memory, all in one process and in turns:
+
+    poise_bench -device cuda -out h200.csv              everything; on a CPU rather: -device host -bytes 2e8
+    poise_bench -device cuda -only "mult cg.7"          rows that begin so
+    poise_bench -matrix A.mtx -only "mult cg"           the same on a matrix from a file
+    bench/plot.py h200.csv                              pictures
+
+  The others are loops in C on a CPU and cuSPARSE with cuBLAS on a GPU. Text goes to the standard output as it comes, the same
+  numbers to a CSV file at the end; the exit status is 1 when a row failed, or its result was wrong.
+
+  Times are the median and the least of the repeats. memory: data beyond any cache, calls back to back; cold: caches emptied before
+  each call; warm: smaller data, calls back to back. A solve's time per iteration is that of two solves of different numbers of
+  iterations, so that set-up, start and end cancel. All solves start from 0 and check no tolerance; ours look at the norm that
+  is named in each iteration, the others' compute one. Bytes are those that must be moved if matrix and vectors are moved once for each
+  pass of the fused methods of the library (docs/solvers.md), and the same for all.
+*/
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <poise.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/check.h"
+#include "common/race.h"
+
+#define TRY POISE_TRY
+
+enum { MAX_TYPES = 8, LARGE = 0, SMALL = 1 };
+enum { VECTORS, PRODUCT, SOLVE, PRECONDITION, PATTERN, REFRESH }; /* kinds of operations */
+
+typedef struct Options {
+  char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], matrix[POISE_OPTION_LENGTH], out[POISE_OPTION_LENGTH];
+  double bytes, small_bytes, cache;
+  PoiseInt numbers;
+  Rules rules;
+} Options;
+
+static const PoiseOption table[] = {
+    {"only", POISE_OPTION_STRING, offsetof(Options, only), "", 0, 0, NULL,
+     "rows whose names begin with one of these words"},
+    {"types", POISE_OPTION_STRING, offsetof(Options, types), "csr", 0, 0, NULL, "matrix types, separated by commas"},
+    {"matrix", POISE_OPTION_STRING, offsetof(Options, matrix), "", 0, 0, NULL, "a file, instead of the problems made here"},
+    {"out", POISE_OPTION_STRING, offsetof(Options, out), "", 0, 0, NULL, "CSV file, which appears whole or not at all"},
+    {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "0", 0, 2.5e10, NULL, "size of large matrices; 0: each its own"},
+    {"small_bytes", POISE_OPTION_REAL, offsetof(Options, small_bytes), "0", 0, 2.5e10, NULL, "size of small ones"},
+    {"repeats", POISE_OPTION_INT, offsetof(Options, rules.repeats), "9", 1, MAX_REPEATS, NULL, "measurements of each time"},
+    {"sample", POISE_OPTION_REAL, offsetof(Options, rules.sample), "0.005", 0, 10, NULL,
+     "seconds that calls are repeated for, at least"},
+    {"seconds", POISE_OPTION_REAL, offsetof(Options, rules.seconds), "20", 0, 1e9, NULL,
+     "of a row, after which 3 repeats are enough"},
+    {"iterations", POISE_OPTION_INT, offsetof(Options, rules.iterations), "48", 1, 1000000, NULL,
+     "of the shorter solve, for gmres rounded up to whole cycles; the longer has three times as many"},
+    {"numbers", POISE_OPTION_INT, offsetof(Options, numbers), "33554432", 1024, 1000000000, NULL,
+     "length of the arrays that bandwidth is measured with"},
+    {"cache", POISE_OPTION_REAL, offsetof(Options, cache), "0", 0, 1e12, NULL,
+     "bytes of the largest cache; 0: as the machine says"},
+    {0},
+};
+
+/* ---- what is measured ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Variant { /* of the library: a type of solver or preconditioner, and an option of it */
+  const char *name, *type, *key, *value;
+} Variant;
+
+/* Each list ends with a NULL name. */
+static const Variant one[] = {{.name = ""}, {0}},
+                     by_cg[] = {{.name = "cg", .type = "cg"}, {.name = "prcg", .type = "prcg"}, {0}},
+                     by_bicgstab[] = {{.name = "bicgstab", .type = "bicgstab"}, {0}},
+                     by_gmres[] = {{.name = "gmres once", .type = "gmres"},
+                                   {"gmres twice", "gmres", "ksp_gmres_cgs_refinement_type", "refine_always"},
+                                   {0}},
+                     by_jacobi[] = {{.name = "jacobi", .type = "jacobi"}, {0}},
+                     by_pbjacobi[] = {{.name = "pbjacobi", .type = "pbjacobi"}, {0}},
+                     by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8"}, {0}},
+                     by_ilu[] = {{.name = "ilu", .type = "ilu"}, {0}};
+
+typedef struct Operation {
+  const char *name;
+  int op, kind;
+  double products, vectors, flops; /* of one: products, vectors moved beside the matrix, flops per row beside its */
+  const Variant *ours;
+} Operation;
+
+static const Operation operations[] = {
+    {"dot", OP_DOT, VECTORS, 0, 2, 2, one},
+    {"axpy", OP_AXPY, VECTORS, 0, 3, 2, one},
+    {"norm", OP_NORM, VECTORS, 0, 1, 2, one},
+    {"mult", OP_MULT, PRODUCT, 1, 2, 0, one},
+    {"cg", OP_CG, SOLVE, 1, 12, 13, by_cg},
+    {"bicgstab", OP_BICGSTAB, SOLVE, 2, 24, 22, by_bicgstab},
+    {"gmres", OP_GMRES, SOLVE, 1, 42, 66, by_gmres},
+    {"pc_jacobi", OP_JACOBI, PRECONDITION, 0, 3, 1, by_jacobi},
+    {"pc_pbjacobi", OP_OTHER, PRECONDITION, 0, 0, 0, by_pbjacobi},
+    {"pc_bjacobi", OP_OTHER, PRECONDITION, 0, 0, 0, by_bjacobi},
+    {"pc_ilu", OP_OTHER, PRECONDITION, 1, 4, 1, by_ilu},
+    {"coo_pattern", OP_OTHER, PATTERN, 0, 0, 0, one},
+    {"coo_refresh", OP_OTHER, REFRESH, 1, 2, 0, one}, /* new values, and a product with them */
+};
+
+static const struct {
+  const char *name;
+  double bytes[2]; /* large (256^3 and 4096^2 nodes, ...), small */
+} problems[] = {[FIVE] = {"5", {1.073e9, 4.16e6}},       [SEVEN] = {"7", {1.471e9, 2.8e6}},
+                [TWENTY_SEVEN] = {"27", {2.597e9, 1e7}}, [ELASTICITY] = {"elasticity", {2.92e9, 1e7}},
+                [RMAT] = {"rmat", {4.2e8, 1e7}},         [RMAT_SCRAMBLED] = {"rmat_scrambled", {4.2e8, 1e7}},
+                [ARROW] = {"arrow", {2.24e8, 1e7}},      [TAIL] = {"tail", {4e7, 1e6}}};
+
+enum { PLAIN = 0, VARIED = 1 };
+
+/* Every row there is, by problem so that a matrix is made once. All types of -types take part in each. */
+static const struct {
+  const char *operation;
+  int problem, vary, size;
+} rows[] = {
+    {"dot", SEVEN, PLAIN, LARGE},
+    {"axpy", SEVEN, PLAIN, LARGE},
+    {"norm", SEVEN, PLAIN, LARGE},
+    {"mult", SEVEN, PLAIN, LARGE},
+    {"pc_jacobi", SEVEN, PLAIN, LARGE},
+    {"pc_ilu", SEVEN, PLAIN, LARGE},
+    {"mult", SEVEN, VARIED, LARGE},
+    {"cg", SEVEN, VARIED, LARGE},
+    {"bicgstab", SEVEN, VARIED, LARGE},
+    {"gmres", SEVEN, VARIED, LARGE},
+    {"mult", FIVE, PLAIN, LARGE},
+    {"cg", FIVE, VARIED, LARGE},
+    {"bicgstab", FIVE, VARIED, LARGE},
+    {"gmres", FIVE, VARIED, LARGE},
+    {"mult", TWENTY_SEVEN, PLAIN, LARGE},
+    {"cg", TWENTY_SEVEN, PLAIN, LARGE},
+    {"mult", ELASTICITY, PLAIN, LARGE},
+    {"cg", ELASTICITY, PLAIN, LARGE},
+    {"pc_pbjacobi", ELASTICITY, PLAIN, LARGE},
+    {"pc_bjacobi", ELASTICITY, PLAIN, LARGE},
+    {"mult", RMAT, PLAIN, LARGE},
+    {"mult", RMAT_SCRAMBLED, PLAIN, LARGE},
+    {"mult", ARROW, PLAIN, LARGE},
+    {"mult", TAIL, PLAIN, LARGE},
+    {"dot", SEVEN, PLAIN, SMALL},
+    {"axpy", SEVEN, PLAIN, SMALL},
+    {"norm", SEVEN, PLAIN, SMALL},
+    {"mult", SEVEN, PLAIN, SMALL},
+    {"cg", SEVEN, PLAIN, SMALL},
+    {"bicgstab", SEVEN, PLAIN, SMALL},
+    {"gmres", SEVEN, PLAIN, SMALL},
+    {"pc_ilu", SEVEN, PLAIN, SMALL},
+    {"mult", FIVE, PLAIN, SMALL},
+    {"cg", FIVE, PLAIN, SMALL},
+    {"mult", ELASTICITY, PLAIN, SMALL},
+    {"coo_pattern", ELASTICITY, PLAIN, LARGE},
+    {"coo_refresh", ELASTICITY, PLAIN, LARGE},
+};
+
+/* What a matrix from a file is measured with. */
+static const char *const on_file[] = {"mult", "cg", "bicgstab", "gmres", "pc_jacobi", "pc_ilu"};
+
+enum { ROWS = sizeof rows / sizeof *rows, ON_FILE = sizeof on_file / sizeof *on_file };
+
+typedef struct Bench {
+  PoiseContext ctx;
+  Options o;
+  const Peer *peer;
+  void *peer_data;
+  OutputFile file;
+  Lane lane; /* the library's */
+  PoiseVec one, flush;
+  List limits;
+  int failed;
+
+  Rows matrix; /* and what it is */
+  int problem, vary, size;
+  double *x; /* a vector of random numbers */
+
+  char name[64]; /* of the row */
+  const Operation *operation;
+  Task task;
+  Coo coo;
+} Bench;
+
+/* ---- the library's contenders ------------------------------------------------------------------------------------------- */
+
+typedef struct Ours {
+  Bench *bench;
+  PoiseMat A; /* lent */
+  PoiseVec x, y;
+  PoiseKSP ksp;
+  PoisePC pc;
+  double number; /* of dots and norms */
+} Ours;
+
+typedef struct Team { /* all of them for a row */
+  int n, nA;
+  PoiseMat A[MAX_TYPES];
+  Ours ours[MAX_CONTENDERS];
+} Team;
+
+static PoiseErr Wait(void *arg)
+{
+  double dot;
+  return PoiseVecDot(((Bench *)arg)->one, ((Bench *)arg)->one, &dot);
+}
+
+static PoiseErr Flush(void *arg)
+{
+  return PoiseVecSet(((Bench *)arg)->flush, 1);
+}
+
+static PoiseErr Solves(Ours *p, int64_t count)
+{
+  TRY(PoiseKSPSetTolerances(p->ksp, 0, 1e-300, 1e300, count));
+  TRY(PoiseKSPSolve(p->ksp, p->x, p->y));
+  if (PoiseKSPIterations(p->ksp) == count) return POISE_OK;
+  POISE_FAIL(POISE_ERR_NUMERIC, "%lld iterations and not %lld: %s", (long long)PoiseKSPIterations(p->ksp), (long long)count,
+             PoiseKSPReasonString(PoiseKSPConvergedReason(p->ksp)));
+}
+
+static PoiseErr Refresh(Ours *p)
+{
+  TRY(PoiseMatSetValuesCOO(p->A, p->bench->coo.v));
+  return PoiseMatMult(p->A, p->x, p->y);
+}
+
+static PoiseErr Once(Ours *p)
+{
+  Bench *bench = p->bench;
+  const Coo *c = &bench->coo;
+  switch (bench->operation->kind) {
+  case PRODUCT:
+    return PoiseMatMult(p->A, p->x, p->y);
+  case PRECONDITION:
+    return PoisePCApply(p->pc, p->x, p->y);
+  case PATTERN:
+    return PoiseMatSetPatternCOO(p->A, c->n, c->rows, c->cols);
+  case REFRESH:
+    return Refresh(p);
+  default:
+    break;
+  }
+  switch (bench->operation->op) {
+  case OP_DOT:
+    return PoiseVecDot(p->x, p->y, &p->number);
+  case OP_AXPY:
+    return PoiseVecAXPY(p->y, 1, p->x);
+  default:
+    return PoiseVecNorm(p->x, POISE_NORM_2, &p->number);
+  }
+}
+
+static PoiseErr Call(void *arg, int op, int64_t count)
+{
+  Ours *p = arg;
+  (void)op;
+  if (p->bench->operation->kind == SOLVE) return Solves(p, count);
+  for (int64_t k = 0; k < count; k++) TRY(Once(p));
+  return POISE_OK;
+}
+
+static PoiseErr Result(void *arg, int op, double *y)
+{
+  Ours *p = arg;
+  const double *from;
+  if (op == OP_DOT || op == OP_NORM) {
+    *y = p->number;
+    return POISE_OK;
+  }
+  TRY(PoiseVecGetRead(p->y, &from));
+  memcpy(y, from, (size_t)PoiseVecLocalSize(p->y) * sizeof *y);
+  return PoiseVecRestore(p->y, &from);
+}
+
+static PoiseErr CreateOurs(Bench *bench, PoiseMat A, const Variant *v, Ours *p)
+{
+  double *array;
+  char key[128];
+  const char *prefix = v->key ? "variant_" : NULL;
+  *p = (Ours){.bench = bench, .A = A};
+  TRY(PoiseVecCreate(bench->ctx, bench->matrix.n, POISE_DECIDE, &p->x));
+  TRY(PoiseVecDuplicate(p->x, &p->y));
+  for (int k = 0; k < 2; k++) {
+    TRY(PoiseVecGetWrite(k ? p->y : p->x, &array));
+    memcpy(array, bench->x, (size_t)bench->matrix.n * sizeof *array);
+    TRY(PoiseVecRestore(k ? p->y : p->x, &array));
+  }
+  if (v->key) {
+    snprintf(key, sizeof key, "-%s%s", prefix, v->key);
+    TRY(PoiseOptionsSet(bench->ctx, key, v->value));
+  }
+  if (bench->operation->kind == SOLVE) {
+    TRY(PoiseKSPCreate(bench->ctx, &p->ksp));
+    TRY(PoiseKSPSetOptionsPrefix(p->ksp, prefix));
+    TRY(PoiseKSPSetType(p->ksp, v->type));
+    TRY(PoiseKSPGetPC(p->ksp, &p->pc));
+    TRY(PoisePCSetType(p->pc, "jacobi"));
+    TRY(PoiseKSPSetOperators(p->ksp, A, NULL));
+    TRY(PoiseKSPSetFromOptions(p->ksp));
+    return PoiseKSPSetUp(p->ksp);
+  }
+  if (bench->operation->kind != PRECONDITION) return POISE_OK;
+  TRY(PoisePCCreate(bench->ctx, &p->pc));
+  TRY(PoisePCSetOptionsPrefix(p->pc, prefix));
+  TRY(PoisePCSetType(p->pc, v->type));
+  TRY(PoisePCSetOperator(p->pc, A));
+  TRY(PoisePCSetFromOptions(p->pc));
+  return PoisePCSetUp(p->pc);
+}
+
+static void DestroyTeam(Team *team)
+{
+  for (int k = 0; k < team->n; k++) {
+    Ours *p = &team->ours[k];
+    PoiseVecDestroy(&p->x);
+    PoiseVecDestroy(&p->y);
+    if (!p->ksp) PoisePCDestroy(&p->pc);
+    PoiseKSPDestroy(&p->ksp);
+  }
+  for (int k = 0; k < team->nA; k++) PoiseMatDestroy(&team->A[k]);
+  *team = (Team){0};
+}
+
+/* The text that a view prints, on lines of the screen and as remarks in the file. */
+static PoiseErr Remark(Bench *bench, PoiseErr (*view)(void *object), void *object)
+{
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&text, &size);
+  if (!stream) POISE_FAIL(POISE_ERR_MEMORY, "the text of a view");
+  PoiseSetOutput(bench->ctx, stream);
+  PoiseErr e = view(object);
+  PoiseSetOutput(bench->ctx, NULL);
+  fclose(stream);
+  char *rest = text;
+  for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    printf("  %s\n", line);
+    if (bench->file.stream) fprintf(bench->file.stream, "# %s %s\n", bench->name, line);
+  }
+  free(text);
+  return e;
+}
+
+static PoiseErr ViewMat(void *A)
+{
+  return PoiseMatView(A);
+}
+
+static PoiseErr ViewContext(void *ctx)
+{
+  return PoiseView(ctx);
+}
+
+static PoiseErr CreateMat(Bench *bench, const char *type, PoiseMat *A)
+{
+  const Rows *r = &bench->matrix;
+  const Coo *c = &bench->coo;
+  PoiseCSR csr = {.ptr32 = r->ptr, .col32 = r->col, .val = r->val};
+  if (!c->n) {
+    TRY(PoiseMatCreateCSR(bench->ctx, r->n, r->n, r->N, r->N, &csr, POISE_COPY, A));
+  } else {
+    TRY(PoiseMatCreate(bench->ctx, r->n, r->n, r->N, r->N, A));
+    TRY(PoiseMatSetPatternCOO(*A, c->n, c->rows, c->cols));
+    TRY(PoiseMatSetValuesCOO(*A, c->v));
+  }
+  TRY(PoiseMatSetBlockSize(*A, r->block));
+  return PoiseMatSetType(*A, type);
+}
+
+/* One type of matrix: all variants of the operation. */
+static PoiseErr EnterType(Bench *bench, const char *type, Team *team, List *list)
+{
+  PoiseMat A = NULL;
+  bool matrix = bench->operation->kind != VECTORS;
+  if (matrix) {
+    PoiseMat *place = &team->A[team->nA++];
+    TRY(CreateMat(bench, type, place));
+    if (bench->operation->kind == PRODUCT) TRY(Remark(bench, ViewMat, *place));
+    A = *place;
+  }
+  for (const Variant *v = bench->operation->ours; v->name; v++) {
+    char how[96];
+    double start = PoiseTime();
+    Ours *p = &team->ours[team->n++];
+    TRY(CreateOurs(bench, A, v, p));
+    snprintf(how, sizeof how, "%s%s%s%s%s", matrix ? type : bench->operation->name, *v->name ? " " : "", v->name,
+             p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
+    bool looked_at = bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY;
+    Contender *c = Enter(list, "poise", how, &bench->lane, p, bench->operation->op, Call, looked_at ? Result : NULL);
+    c->setup = PoiseTime() - start;
+  }
+  return POISE_OK;
+}
+
+/* A type that does not do this says so and is left out. */
+static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
+{
+  char types[POISE_OPTION_LENGTH], *rest = types;
+  snprintf(types, sizeof types, "%s", bench->o.types);
+  for (char *type = strtok_r(types, ",", &rest); type; type = strtok_r(NULL, ",", &rest)) {
+    if (team->nA == MAX_TYPES) POISE_FAIL(POISE_ERR_OPTION, "more than %d types", MAX_TYPES);
+    PoiseErr e = EnterType(bench, type, team, list);
+    if (e == POISE_ERR_UNSUPPORTED) {
+      printf("%-22s poise %s: not supported: %s\n", bench->name, type, PoiseErrorMessage());
+      PoiseErrorClear();
+      continue;
+    }
+    TRY(e);
+    if (bench->operation->kind == VECTORS) break; /* has no types */
+  }
+  return POISE_OK;
+}
+
+/* ---- rows: what they cost, what is right, and what is told ----------------------------------------------------------- */
+
+/* A field between the commas of the file. */
+static void Plain(const char *text, char *field, size_t size)
+{
+  snprintf(field, size, "%s", text);
+  for (char *at = field; *at; at++)
+    if (*at == ',' || *at == '"') *at = ';';
+}
+
+static void Print(Bench *bench, const char *name, Contender *c, const char *mode, double bytes, double flops, double error)
+{
+  double median = Seconds(c, Median), least = Seconds(c, Least), limit[2], best[2];
+  char how[64];
+  Plain(c->how, how, sizeof how);
+  for (int k = READ; k <= COPY; k++) {
+    limit[k] = GBs(bench->limits.c[k].bytes, Seconds(&bench->limits.c[k], Median));
+    best[k] = GBs(bench->limits.c[k].bytes, Seconds(&bench->limits.c[k], Least));
+  }
+  printf("%-22s %-9s %-34s %-6s us %10.2f (min %.2f)", name, c->who, c->how, mode, 1e6 * median, 1e6 * least);
+  if (bytes > 0)
+    printf(" | GB/s %.4g (%.4g), of copy %.3f (%.3f), of read %.3f (%.3f)", GBs(bytes, median), GBs(bytes, least),
+           GBs(bytes, median) / limit[COPY], GBs(bytes, least) / best[COPY], GBs(bytes, median) / limit[READ],
+           GBs(bytes, least) / best[READ]);
+  if (!isnan(error))
+    printf(" | %s %.2e", bench->operation && bench->operation->kind == SOLVE ? "residual" : "error", error);
+  printf("\n");
+  fflush(stdout);
+  if (!bench->file.stream) return;
+  fprintf(bench->file.stream, "%s,%s,%s,%s,%lld,%lld,%d,%lld,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g,%.3g\n", name, c->who,
+          how, mode, (long long)bench->matrix.n, (long long)(bench->matrix.ptr ? bench->matrix.ptr[bench->matrix.n] : 0),
+          c->full.n, (long long)c->units, 1e6 * median, 1e6 * least, bytes, flops, bytes > 0 ? GBs(bytes, median) : 0,
+          limit[COPY], limit[READ], c->setup, error);
+}
+
+/* Of one operation: what must be moved, and additions and multiplications. */
+static void Cost(const Bench *bench, double *bytes, double *flops)
+{
+  const Rows *r = &bench->matrix;
+  const Operation *o = bench->operation;
+  double n = (double)r->n, nz = (double)r->ptr[r->n], triplets = (double)bench->coo.n, b = r->block;
+  *bytes = o->products * (12 * nz + 4 * (n + 1)) + o->vectors * 8 * n;
+  *flops = o->products * 2 * nz + o->flops * n;
+  if (!strcmp(o->name, "pc_pbjacobi")) *bytes = 8 * n * (b + 2), *flops = 2 * b * n;
+  if (!strcmp(o->name, "pc_ilu")) *bytes += 4 * n; /* two triangles: their offsets */
+  if (o->kind == PATTERN) *bytes = 16 * triplets + 12 * nz + 4 * (n + 1);
+  if (o->kind == REFRESH) *bytes += 12 * triplets + 8 * nz, *flops += triplets;
+}
+
+static PoiseErr Report(Bench *bench, List *list, const char *mode)
+{
+  double bytes, flops, error[MAX_CONTENDERS], early[MAX_CONTENDERS], least = INFINITY;
+  Cost(bench, &bytes, &flops);
+  for (int k = 0; k < list->n; k++) {
+    TRY(Check(&bench->task, &list->c[k], &error[k], &early[k]));
+    if (early[k] < least) least = early[k];
+  }
+  for (int k = 0; k < list->n; k++) {
+    const Contender *c = &list->c[k];
+    Print(bench, bench->name, &list->c[k], mode, bytes, flops, error[k]);
+    if (!c->result || !Wrong(&bench->task, early[k], least)) continue;
+    printf("%-22s %s %s is WRONG: %g, the best %g\n", bench->name, c->who, c->how, early[k], least);
+    if (bench->file.stream) fprintf(bench->file.stream, "# wrong: %s %s %s\n", bench->name, c->who, c->how);
+    bench->failed++;
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Contest(Bench *bench, List *list)
+{
+  double bytes, flops;
+  const Operation *o = bench->operation;
+  Cost(bench, &bytes, &flops);
+  if (o->kind == SOLVE) {
+    TRY(Race(&bench->o.rules, &bench->limits, list, BY_ITERATIONS));
+    return Report(bench, list, "step");
+  }
+  bool fits = bytes < CACHES * bench->o.cache;
+  if (fits && o->kind != PATTERN && o->kind != VECTORS) {
+    TRY(Race(&bench->o.rules, &bench->limits, list, COLD));
+    TRY(Report(bench, list, "cold"));
+  }
+  TRY(Race(&bench->o.rules, &bench->limits, list, BACK_TO_BACK));
+  return Report(bench, list, fits ? "warm" : "memory");
+}
+
+static PoiseErr Row(Bench *bench)
+{
+  Team team = {0};
+  List list = {0};
+  bool matrix = bench->operation->kind != VECTORS;
+  bench->task =
+      (Task){.op = bench->operation->op, .n = bench->matrix.n, .rows = matrix ? &bench->matrix : NULL, .x = bench->x};
+  PoiseErr e = EnterOurs(bench, &team, &list);
+  if (!e) e = bench->peer->enter(bench->peer_data, &bench->task, &list);
+  if (!e && list.n) e = Contest(bench, &list);
+  DestroyTeam(&team);
+  bench->peer->leave(bench->peer_data);
+  return e;
+}
+
+/* ---- problems -------------------------------------------------------------------------------------------------------------- */
+
+static void Forget(Bench *bench)
+{
+  DestroyRows(&bench->matrix);
+  DestroyCoo(&bench->coo);
+  free(bench->x);
+  bench->x = NULL;
+}
+
+static PoiseErr RandomNumbers(Bench *bench)
+{
+  PoiseVec v = NULL;
+  const double *from;
+  int64_t n = bench->matrix.n;
+  bench->x = malloc((size_t)(n + 1) * sizeof *bench->x);
+  if (!bench->x) POISE_FAIL(POISE_ERR_MEMORY, "a vector of %lld entries", (long long)n);
+  PoiseErr e = PoiseVecCreate(bench->ctx, n, POISE_DECIDE, &v);
+  if (!e) e = PoiseVecSetRandom(v, 1);
+  if (!e) e = PoiseVecGetRead(v, &from);
+  if (!e) {
+    memcpy(bench->x, from, (size_t)n * sizeof *from);
+    e = PoiseVecRestore(v, &from);
+  }
+  PoiseVecDestroy(&v);
+  return e;
+}
+
+static bool NeedsCoo(const Operation *o)
+{
+  return o->kind == PATTERN || o->kind == REFRESH;
+}
+
+/* The matrix of a row, unless it is there from the row before. Triplets are the entries of its elements. */
+static PoiseErr Prepare(Bench *bench, int problem, int vary, int size)
+{
+  double bytes = size == SMALL ? bench->o.small_bytes : bench->o.bytes;
+  bool coo = NeedsCoo(bench->operation);
+  if (bench->x && bench->problem == problem && bench->vary == vary && bench->size == size && coo == (bench->coo.n > 0))
+    return POISE_OK;
+  Forget(bench);
+  bench->problem = problem, bench->vary = vary, bench->size = size;
+  if (bytes <= 0) bytes = coo ? 5.2e8 : problems[problem].bytes[size];
+  TRY(CreateRows(bench->ctx, problem, vary, bytes, &bench->matrix));
+  if (coo) {
+    Mesh m;
+    CreateMesh(bench->ctx, problem, vary, bytes, &m);
+    TRY(CreateCoo(&m, false, &bench->coo));
+  }
+  return RandomNumbers(bench);
+}
+
+static const Operation *FindOperation(const char *name)
+{
+  const Operation *o = operations;
+  while (strcmp(o->name, name)) o++;
+  return o;
+}
+
+static bool Asked(const char *only, const char *name)
+{
+  char words[POISE_OPTION_LENGTH], *rest = words;
+  bool asked = !*only;
+  snprintf(words, sizeof words, "%s", only);
+  for (char *word = strtok_r(words, " ,", &rest); word; word = strtok_r(NULL, " ,", &rest)) {
+    size_t length = strlen(word);
+    asked = asked || (!strncmp(name, word, length) && (!name[length] || name[length] == '.'));
+  }
+  return asked;
+}
+
+/* A row that fails is reported, and the others go on. */
+static void Note(Bench *bench, PoiseErr e)
+{
+  if (!e) return;
+  printf("%-22s FAILED: %s: %s\n", bench->name, PoiseErrorString(e), PoiseErrorMessage());
+  fputs(PoiseErrorText(), stderr);
+  if (bench->file.stream) fprintf(bench->file.stream, "# failed: %s: %s\n", bench->name, PoiseErrorMessage());
+  PoiseErrorClear();
+  bench->failed++;
+}
+
+static int MadeRows(Bench *bench)
+{
+  int measured = 0;
+  for (int k = 0; k < ROWS; k++) {
+    bench->operation = FindOperation(rows[k].operation);
+    snprintf(bench->name, sizeof bench->name, "%s.%s%s%s", rows[k].operation, problems[rows[k].problem].name,
+             rows[k].vary ? ".varied" : "", rows[k].size == SMALL ? ".small" : "");
+    if (!Asked(bench->o.only, bench->name)) continue;
+    PoiseErr e = Prepare(bench, rows[k].problem, rows[k].vary, rows[k].size);
+    if (!e) e = Row(bench);
+    Note(bench, e);
+    measured++;
+  }
+  return measured;
+}
+
+static int FileRows(Bench *bench)
+{
+  int measured = 0;
+  snprintf(bench->name, sizeof bench->name, "file");
+  PoiseErr e = LoadRows(bench->ctx, bench->o.matrix, &bench->matrix);
+  if (!e) e = RandomNumbers(bench);
+  Note(bench, e);
+  for (int k = 0; k < ON_FILE && !e; k++) {
+    bench->operation = FindOperation(on_file[k]);
+    snprintf(bench->name, sizeof bench->name, "%s.file", on_file[k]);
+    if (!Asked(bench->o.only, bench->name)) continue;
+    Note(bench, Row(bench));
+    measured++;
+  }
+  return measured + (e != POISE_OK);
+}
+
+/* ---- main ------------------------------------------------------------------------------------------------------------------ */
+
+static PoiseErr Header(Bench *bench, int argc, char **argv)
+{
+  char text[2048], *rest = text, date[32];
+  time_t now = time(NULL);
+  strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", gmtime(&now));
+  bench->peer->machine(bench->peer_data, text, sizeof text - 128);
+  size_t used = strlen(text);
+  snprintf(text + used, sizeof text - used, "date: %s\nmatrix types: %.64s\n", date, bench->o.types);
+  snprintf(bench->name, sizeof bench->name, "poise");
+  for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    printf("%s\n", line);
+    if (bench->file.stream) fprintf(bench->file.stream, "# %s\n", line);
+  }
+  if (bench->file.stream) {
+    fprintf(bench->file.stream, "# command:");
+    for (int k = 0; k < argc; k++) fprintf(bench->file.stream, " %s", argv[k]);
+    fprintf(bench->file.stream, "\n");
+  }
+  TRY(Remark(bench, ViewContext, bench->ctx));
+  if (bench->file.stream)
+    fputs("row,who,how,mode,rows,nonzeros,repeats,units,median_us,min_us,bytes,flops,gbs,copy_gbs,read_gbs,setup_s,error\n",
+          bench->file.stream);
+  return POISE_OK;
+}
+
+static PoiseErr Limits(Bench *bench)
+{
+  TRY(bench->peer->limits(bench->peer_data, &bench->limits));
+  bool asked = Asked(bench->o.only, "limits");
+  for (int k = 0; k < bench->limits.n; k++) TRY(Calibrate(&bench->o.rules, &bench->limits.c[k], BACK_TO_BACK));
+  for (PoiseInt r = 0; r < bench->o.rules.repeats; r++)
+    for (int k = 0; k < bench->limits.n; k++) TRY(Turn(&bench->limits.c[k], BACK_TO_BACK));
+  for (int k = 0; k < bench->limits.n && asked; k++)
+    Print(bench, "limits", &bench->limits.c[k], "", bench->limits.c[k].bytes, 0, NAN);
+  return POISE_OK;
+}
+
+#ifdef POISE_HAVE_CUDA
+static const Peer *const gpu_peer = &peer_cuda;
+#else
+static const Peer *const gpu_peer = NULL; /* there is no device cuda, and no context */
+#endif
+
+static PoiseErr Open(Bench *bench, const char *device)
+{
+  bench->peer = strcmp(device, "cuda") ? &peer_plain : gpu_peer;
+  if (PoiseSize(bench->ctx) > 1) POISE_FAIL(POISE_ERR_UNSUPPORTED, "one rank is measured here; bench/cpu measures several");
+  TRY(BeginFile(bench->o.out, &bench->file));
+  TRY(bench->peer->open(bench->o.numbers, &bench->o.cache, &bench->peer_data));
+  bench->lane = (Lane){.arg = bench, .synchronous = !strcmp(device, "host"), .wait = Wait, .flush = Flush};
+  TRY(PoiseVecCreate(bench->ctx, 1, POISE_DECIDE, &bench->one));
+  return PoiseVecCreate(bench->ctx, (PoiseInt)(CACHES * bench->o.cache) / (PoiseInt)sizeof(double), POISE_DECIDE,
+                        &bench->flush);
+}
+
+static PoiseErr Body(Bench *bench, int argc, char **argv)
+{
+  const char *device = "host", *given;
+  if (PoiseOptionsHas(bench->ctx, NULL, "device", &given)) device = given;
+  TRY(Open(bench, device));
+  TRY(Header(bench, argc, argv));
+  TRY(Limits(bench));
+  int measured = *bench->o.matrix ? FileRows(bench) : MadeRows(bench);
+  if (!measured && !Asked(bench->o.only, "limits")) POISE_FAIL(POISE_ERR_OPTION, "no row begins with '%s'", bench->o.only);
+  return CommitFile(&bench->file);
+}
+
+int main(int argc, char **argv)
+{
+  const PoiseInit init = {.help = "Speed of every operation beside others.", .options = table};
+  Bench bench = {0};
+  PoiseErr e = PoiseInitialize(&argc, &argv, &init, &bench.ctx);
+  if (!e) e = PoiseOptionsDefaults(table, &bench.o);
+  if (!e) e = PoiseOptionsRead(bench.ctx, NULL, table, &bench.o);
+  if (!e) e = Body(&bench, argc, argv);
+  if (e) fputs(PoiseErrorText(), stderr);
+  AbortFile(&bench.file);
+  Forget(&bench);
+  PoiseVecDestroy(&bench.one);
+  PoiseVecDestroy(&bench.flush);
+  if (bench.peer) bench.peer->close(bench.peer_data);
+  if (bench.ctx && PoiseFinalize(&bench.ctx)) fputs(PoiseErrorText(), stderr);
+  if (bench.failed) printf("%d rows FAILED or are WRONG\n", bench.failed);
+  return e != POISE_OK || bench.failed;
+}
