@@ -346,7 +346,8 @@ int main(int argc, char **argv)
   Options o;
   System a = {0};
   PoiseContext ctx;
-  PoiseInit init = {NULL, NULL, 1, "Iteration counts of textbook solvers over orders of summation", table};
+  const PoiseInit init = {
+      .serial = 1, .help = "Iteration counts of textbook solvers over orders of summation", .options = table};
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);

@@ -355,7 +355,9 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests)
   state.tests = tests;
   if (!Parse(argc, argv, &s) || !Known(s.test)) return Usage(argv[0]);
   state.mpi = LaunchedByMPI();
-  if (PoiseInitialize(NULL, NULL, &(PoiseInit){.serial = !state.mpi}, &state.control) || CU_initialize_registry()) {
+  char *words[] = {argv[0], (char *)"-device", (char *)"host"}, **control = words; /* which uses no GPU */
+  if (PoiseInitialize(&(int){3}, &control, &(PoiseInit){.serial = !state.mpi}, &state.control) ||
+      CU_initialize_registry()) {
     fprintf(stderr, "%s cannot start\n%s", argv[0], PoiseErrorText());
     return 1;
   }

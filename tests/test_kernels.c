@@ -402,6 +402,63 @@ static void TestCsrMult(PoiseContext ctx)
   Close(&rig);
 }
 
+enum { ALIKE, SHORT, MIXED, SOME_LONG, LENGTHS };
+
+static int64_t LengthOf(int kind, int64_t i)
+{
+  double u = fabs(TestRandom(70, (uint64_t)i));
+  return kind == ALIKE ? 5 : (int64_t)(kind == SHORT ? 13 * u : kind == MIXED ? 70 * u : u < 0.05 ? 300 : 6 * u);
+}
+
+/* Two blocks of rows and some, the first without ghosts; NaN in every 11th row that has entries. */
+static Sparse NewRows(Rig *rig, int kind, int64_t m, int64_t nloc, int64_t nghost)
+{
+  Sparse s = {.A = {.m = m, .nloc = nloc}, .nghost = nghost, .ptr = Take(rig, m + 1, sizeof *s.ptr)};
+  for (int64_t i = 0; i < m; i++) s.ptr[i + 1] = s.ptr[i] + LengthOf(kind, i);
+  s.A.nz = s.ptr[m];
+  s.col = Take(rig, s.A.nz, sizeof *s.col);
+  s.val = Random(rig, s.A.nz, 71);
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t k = s.ptr[i]; k < s.ptr[i + 1]; k++) {
+      s.col[k] = (int32_t)((7 * i + 3 * k) % (i < POISE_BLOCK ? nloc : nloc + nghost));
+      if (i % 11 == 3) s.val[k] = NAN;
+    }
+  s.A.ptr64 = s.ptr;
+  s.A.col = s.col;
+  s.A.val = s.val;
+  return s;
+}
+
+/* A row's bits are the same whatever rows are beside it, and nothing of theirs gets into it. */
+static void TestCsrRows(PoiseContext ctx)
+{
+  enum { M = 2 * POISE_BLOCK + 37, NLOC = 500, NGHOST = 300 };
+  Rig rig = Open(ctx);
+  for (int kind = 0; kind < LENGTHS; kind++) {
+    Sparse s = NewRows(&rig, kind, M, NLOC, NGHOST);
+    CsrMultArgs all = {.A = s.A, .nblock = 3, .a.value = -0.3, .x = Random(&rig, NLOC, 72)};
+    all.ghost = Random(&rig, NGHOST, 73);
+    all.y = Constant(&rig, M, 0);
+    CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_mult, &all, sizeof all));
+    for (int64_t i = 0; i < M; i++) {
+      int64_t ptr[] = {s.ptr[i], s.ptr[i + 1]};
+      double y = 0;
+      CsrMultArgs alone = all;
+      alone.A.m = 1, alone.A.ptr64 = ptr, alone.nblock = 1, alone.y = &y;
+      CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_mult, &alone, sizeof alone));
+      CHECK(isnan(y) == (i % 11 == 3 && ptr[0] < ptr[1]));
+      CHECK(isnan(y) ? isnan(all.y[i]) : !memcmp(&y, &all.y[i], sizeof y));
+    }
+    double *before = Copy(&rig, all.y, POISE_BLOCK);
+    for (int64_t k = s.ptr[POISE_BLOCK]; k < s.A.nz; k++) s.col[k] = INT32_MAX; /* not to be looked at yet */
+    all.ghost = NULL, all.nblock = 1;
+    CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_mult, &all, sizeof all));
+    for (int64_t i = 0; i < POISE_BLOCK; i++) CHECK(isnan(before[i]) || before[i] == all.y[i]);
+    Release(&rig);
+  }
+  Close(&rig);
+}
+
 static void TestCsrMultTranspose(PoiseContext ctx)
 {
   Rig rig = Open(ctx);
@@ -749,6 +806,7 @@ static const Test tests[] = {
     {"reduce", TestReduce, TEST_HOST_ONLY},
     {"gather_scatter", TestGatherScatter, TEST_HOST_ONLY},
     {"csr_mult", TestCsrMult, TEST_HOST_ONLY},
+    {"csr_rows", TestCsrRows, TEST_HOST_ONLY},
     {"csr_mult_transpose", TestCsrMultTranspose, TEST_HOST_ONLY},
     {"csr_diagonal", TestCsrDiagonal, TEST_HOST_ONLY},
     {"invert_blocks", TestInvertBlocks, TEST_HOST_ONLY},

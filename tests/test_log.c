@@ -190,7 +190,7 @@ static void TestDeep(PoiseContext ctx)
 static void TestResources(PoiseContext ctx)
 {
   char csv[TEXT];
-  double v[4] = {0}, before[4], after[4];
+  double v[7] = {0}, before[7], after[7];
   double *p[3] = {NULL, NULL, NULL};
   Buffer buffer = {0};
   CHECK_OK(PoiseLogBegin(ctx, "work")); /* allocates the list of sections */
@@ -205,7 +205,9 @@ static void TestResources(PoiseContext ctx)
       CHECK_OK(poiseBufferCreate(ctx->device, 64, "buffer", &buffer));
       CHECK_OK(poiseBufferUpdate(&buffer, HOST, &host));
       CHECK_OK(poiseBufferRead(&buffer, DEVICE, &device));
-      CHECK_OK(LAUNCH(ctx->device, gather, GatherArgs, .n = 0));
+      CHECK_OK(poiseBufferUpdate(&buffer, DEVICE, &host));
+      CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 8, .out = {host}));
+      CHECK_OK(poiseBufferRead(&buffer, HOST, &device));
       CHECK_OK(LAUNCH(ctx->device, gather, GatherArgs, .n = 0));
       CHECK_OK(poiseDeviceSync(ctx->device));
       CHECK_OK(PoiseSum(ctx, 4, v));
@@ -215,20 +217,86 @@ static void TestResources(PoiseContext ctx)
     now[i][1] = (double)ctx->comm->messages;
     now[i][2] = (double)ctx->comm->message_bytes;
     now[i][3] = (double)ctx->device->copies;
+    now[i][4] = (double)ctx->device->copied[COPY_TO_DEVICE];
+    now[i][5] = (double)ctx->device->copied[COPY_TO_HOST];
+    now[i][6] = (double)ctx->device->waits;
   }
   for (int k = 0; k < 3; k++) poiseFree(ctx, &p[k]);
   poiseBufferDestroy(&buffer);
-  static const char *const columns[] = {"allocations", "messages", "message_bytes", "copies"};
-  for (int c = 0; c < 4; c++) v[c] = after[c] - before[c];
-  CHECK(v[0] >= 4 && v[3] == !ctx->device->ops->is_host);
+  static const char *const columns[] = {"allocations",     "messages",      "message_bytes", "copies",
+                                        "to_device_bytes", "to_host_bytes", "waits"};
+  double away = !ctx->device->ops->is_host;
+  for (int c = 0; c < 7; c++) v[c] = after[c] - before[c];
+  CHECK(v[0] >= 4 && v[3] == 2 * away && v[4] == 64 * away && v[5] == 64 * away && v[6] >= 2 * away && v[6] <= 4 * away);
   CHECK((PoiseSize(ctx) > 1) == (v[1] > 0) && (PoiseSize(ctx) > 1) == (v[2] > 0));
-  double most[4], least[4];
-  for (int c = 0; c < 4; c++) most[c] = v[c], least[c] = -v[c];
-  CHECK_OK(PoiseMax(ctx, 4, most));
-  CHECK_OK(PoiseMax(ctx, 4, least));
+  double most[7], least[7];
+  for (int c = 0; c < 7; c++) most[c] = v[c], least[c] = -v[c];
+  CHECK_OK(PoiseMax(ctx, 7, most));
+  CHECK_OK(PoiseMax(ctx, 7, least));
   View(ctx, POISE_LOG_CSV, csv);
-  for (int c = 0; c < 4; c++) CHECK(Is(ctx, csv, "work", columns[c], -least[c], most[c]));
+  for (int c = 0; c < 7; c++) CHECK(Is(ctx, csv, "work", columns[c], -least[c], most[c]));
   CHECK(Is(ctx, csv, "work", "launches", 2, 2));
+}
+
+/* The time of an event that leaves work on the device says nothing about that work. */
+static void TestDeviceTime(PoiseContext ctx)
+{
+  char csv[TEXT];
+  double *p;
+  Buffer buffer = {0};
+  bool late = !ctx->device->ops->is_host;
+  CHECK_OK(poiseBufferCreate(ctx->device, 64, "buffer", &buffer));
+  CHECK_OK(poiseBufferUpdate(&buffer, DEVICE, &p));
+  CHECK_OK(poiseDeviceSync(ctx->device));
+  for (int k = 0; k < 3; k++) { /* the event waits; it is waited for; nobody waits */
+    static const int events[] = {EVENT_VecDot, EVENT_VecUpdate, EVENT_MatMult};
+    ctx->log_device_time = k == 1;
+    poiseLogBegin(ctx, events[k]);
+    CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 8, .out = {p}, .c = {{.value = k}}));
+    Wait(1e-5);
+    if (k == 0) CHECK_OK(poiseDeviceSync(ctx->device));
+    int64_t waits = ctx->device->waits;
+    poiseLogEnd(ctx, events[k], 0, 1e6);
+    CHECK_INT(ctx->device->waits, waits); /* that of the log is not the library's */
+    CHECK(k == 2 || p[7] == k);
+    CHECK(ctx->device->busy == (late && k == 2));
+  }
+  View(ctx, POISE_LOG_CSV, csv);
+  CHECK(PoiseRank(ctx) || Value(csv, "VecDot", "gb_per_second_min") > 0);
+  CHECK(PoiseRank(ctx) || Value(csv, "VecUpdate", "gb_per_second_min") > 0);
+  CHECK(PoiseRank(ctx) || (Value(csv, "MatMult", "gb_per_second_max") > 0) == !late);
+  poiseBufferDestroy(&buffer);
+}
+
+static int ranges;
+static char latest[64];
+
+static void Range(const char *name)
+{
+  ranges += name ? 1 : -1;
+  if (name) snprintf(latest, sizeof latest, "%s", name);
+}
+
+/* A device is told of each event, and of no end twice. */
+static void TestRanges(PoiseContext ctx)
+{
+  const DeviceOps *whole = ctx->device->ops;
+  DeviceOps ops = *whole;
+  ops.range = Range;
+  ctx->device->ops = &ops;
+  CHECK_OK(PoiseLogBegin(ctx, "around"));
+  CHECK(ranges == 1 && !strcmp(latest, "around"));
+  poiseLogBegin(ctx, EVENT_MatMult);
+  CHECK(ranges == 2 && !strcmp(latest, "MatMult"));
+  poiseLogEnd(ctx, EVENT_MatMult, 0, 0);
+  CHECK_INT(ranges, 1);
+  poiseLogEnd(ctx, EVENT_MatMult, 0, 0); /* without a begin */
+  CHECK_INT(ranges, 1);
+  for (int k = 0; k < 3; k++) poiseLogBegin(ctx, EVENT_PCApply); /* whose ends an error skips */
+  CHECK_INT(ranges, 4);
+  CHECK_OK(PoiseLogEnd(ctx, "around"));
+  CHECK_INT(ranges, 0);
+  ctx->device->ops = whole;
 }
 
 /* An event allocates nothing. */
@@ -380,7 +448,7 @@ static void TestCsv(PoiseContext ctx)
     if (rows++) CHECK_INT(count, commas);
     commas = count;
   }
-  CHECK_INT(commas, 20);
+  CHECK_INT(commas, 26);
   CHECK_INT(rows, 1 + 1 + 1 + 5);
 }
 
@@ -538,6 +606,8 @@ static const Test tests[] = {{"time", TestTime, TEST_HOST_ONLY},
                              {"merge", TestMerge, TEST_HOST_ONLY},
                              {"names", TestNames, TEST_HOST_ONLY},
                              {"json", TestJson, 0},
+                             {"device_time", TestDeviceTime, 0},
+                             {"ranges", TestRanges, TEST_HOST_ONLY | TEST_SERIAL},
                              {"csv", TestCsv, 0},
                              {"table", TestTable, 0},
                              {"view_errors", TestViewErrors, TEST_HOST_ONLY},

@@ -119,7 +119,7 @@ static void SameVec(PoiseVec b, const Rows *r)
 
 static int64_t Moved(PoiseContext ctx)
 {
-  return ctx->device->copy_bytes;
+  return ctx->device->copied[COPY_TO_DEVICE] + ctx->device->copied[COPY_TO_HOST];
 }
 
 static int64_t Staged(PoiseMat A) /* bytes that one exchange stages through the host */

@@ -152,6 +152,12 @@ POISE_API PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt
 POISE_API PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp);
 
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
+/* What the solver's vectors, scalars and sums hold on this rank, without matrices and preconditioner; 0 before it is set up. Not
+   collective. */
+POISE_API PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes);
+/* The same before it is set up for a matrix with n rows on this rank, as type and options now are; a matrix of these rows that is
+   set already counts (on cuda a product may leave more sums than is known without it). Nothing is allocated. Not collective. */
+POISE_API PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, PoiseInt n, PoiseBytes *bytes);
 /* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a solve. */
 POISE_API PoiseErr PoiseKSPView(PoiseKSP ksp);
 

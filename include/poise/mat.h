@@ -35,6 +35,15 @@ typedef struct PoiseCSR {
 */
 POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                                      PoiseOwn own, PoiseMat *A);
+/*
+  The same from arrays in the device's memory (the csr itself is on the host), of rows whose columns are sorted. On one rank
+  0-based arrays with int32 columns that are adopted (freed with cudaFree) or borrowed are used in place; else the values are, and
+  offsets and columns are converted. Offsets and columns are fetched once, to be checked. Values that the library changes on the host
+  (PoiseMatScale, ...) are in a borrowed array after the next product or solve. A pointer to something else is POISE_ERR_ARG
+  naming it. On the host device: PoiseMatCreateCSR.
+*/
+POISE_API PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                           const PoiseCSR *csr, PoiseOwn own, PoiseMat *A);
 /* An empty A to be filled by PoiseMatAddBlock and its kin, or PoiseMatSetPatternCOO. Sizes as above. */
 POISE_API PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A);
 /*
@@ -68,7 +77,8 @@ POISE_API PoiseErr PoiseMatAssemble(PoiseMat A);
 /* Set all values to 0; the pattern stays. What was added or set and not yet assembled is dropped. */
 POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
 /* All values of this rank's rows anew, on the pattern that A has: row by row, columns ascending, as in the user's CSR arrays if
-   their rows are sorted. Copied; or val is the array that A borrowed, which has been written to: A does not see that before. */
+   their rows are sorted. Copied; or val is the array that A borrowed, on the host or on the
+   device, which has been written to: A does not see that before. */
 POISE_API PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val);
 
 /*
@@ -198,6 +208,15 @@ POISE_API PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y);
    val). Not collective. */
 POISE_API PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val);
 POISE_API PoiseContext PoiseMatContext(PoiseMat A);
+/* What this rank's part holds now: the CSR, on the device too once it has been used there, ghosts and their exchange, the plan of
+   triplets, what the type adds. plain (may be NULL): that of plain CSR, once. Not collective. */
+POISE_API PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain);
+/* What a rank's part of an assembled csr will hold, after a product on the device: so many rows and nonzeros; on several ranks
+   also ghosts (columns of other ranks that its rows refer to) and sends (its own columns that other ranks refer to, once for each
+   rank), which are 0 on one. On several ranks of cuda the order of the blocks of rows, 4 bytes each, is guessed as for rows of even length. Not
+   collective; nothing is allocated. */
+POISE_API PoiseErr PoiseMatPredictBytes(PoiseContext ctx, PoiseInt rows, PoiseInt nonzeros, PoiseInt ghosts, PoiseInt sends,
+                                        PoiseBytes *bytes);
 /* Print type, sizes, row statistics, device, bytes held and beyond plain CSR. */
 POISE_API PoiseErr PoiseMatView(PoiseMat A);
 

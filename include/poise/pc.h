@@ -48,6 +48,8 @@ typedef struct PoiseShellPC {
   PoiseErr (*setup)(void *arg, PoiseMat P);
 } PoiseShellPC;
 POISE_API PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg);
+/* What it holds on this rank beside its matrix: factors, inverses, solvers inside. Not collective. */
+POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
 POISE_API PoiseErr PoisePCView(PoisePC pc);
 
 #ifdef __cplusplus

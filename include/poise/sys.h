@@ -101,6 +101,7 @@ typedef struct PoiseInit {
   const char *help;                  /* what the program does; heads the text of -help */
   const struct PoiseOption *options; /* the application's own options (ends with a NULL key), listed by -help and never
                                         reported as unused; may be NULL */
+  void *stream; /* a cudaStream_t for the device cuda to work on (see PoiseStream); NULL: one of its own */
 } PoiseInit;
 
 /*
@@ -145,10 +146,32 @@ POISE_API double PoiseTime(void);
 /* Print version, build, device, ranks and threads to the context's output (option -poise_view). Collective. */
 POISE_API PoiseErr PoiseView(PoiseContext ctx);
 
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of arrays on the host and on the device, of this rank: PoiseVecBytes, PoiseMatBytes, PoiseKSPBytes say what an object holds
+   (the user's arrays that it uses in place among them), PoiseMatPredictBytes and PoiseKSPPredictBytes what it will hold. Some
+   hundred bytes of fixed size per object are left out. With -device host all is on the host. */
+typedef struct PoiseBytes {
+  int64_t host, device;
+} PoiseBytes;
+
+/* Memory of the device that this rank works on, all ranks' together: bytes that are free, and all. Either may be NULL. What does
+   not fit is POISE_ERR_MEMORY, which states what was asked for and what was free; the program may release something and go
+   on. Not collective. */
+POISE_API PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total);
+
+/*
+  The stream on which the device works: on cuda a cudaStream_t, in which an application's own kernels find its results without
+  a wait; else NULL. PoiseInit.stream, if given, which must be of this rank's current GPU and outlive the context, and may not be the
+  legacy default stream; else one that waits for no other: what an application writes in a stream of its own to an array
+  that it lends must be done before the library is called. Not collective.
+*/
+POISE_API void *PoiseStream(PoiseContext ctx);
+
 /* Who owns a user's array afterwards. */
 typedef enum PoiseOwn {
   POISE_COPY,  /* copied; the user's array is not needed after the call */
-  POISE_ADOPT, /* the library takes it, and frees it with free() when done */
+  POISE_ADOPT, /* the library takes it, and frees it with free() when done (on a device, with cudaFree) */
   POISE_BORROW /* used in place; it must outlive the object, and is current whenever a library call has returned */
 } PoiseOwn;
 

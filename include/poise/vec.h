@@ -29,6 +29,12 @@ typedef enum PoiseNorm {
 POISE_API PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x);
 /* The same over the user's array of n doubles (host memory), copied, adopted or borrowed. */
 POISE_API PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x);
+/* The same over an array in the device's memory (cudaMalloc; on the host device host memory), which is used in place: nothing is copied
+   but with POISE_COPY. Adopted, it is freed with cudaFree. Borrowed, it holds the vector's entries whenever a library call has
+   returned, in the order of the stream (PoiseInit.stream), which the host need not have waited for. A pointer to something else is
+   POISE_ERR_ARG. */
+POISE_API PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own,
+                                             PoiseVec *x);
 /* A vector of x's sizes; its entries are 0. */
 POISE_API PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y);
 POISE_API PoiseErr PoiseVecDestroy(PoiseVec *x);
@@ -44,6 +50,10 @@ POISE_API PoiseErr PoiseVecGetRead(PoiseVec x, const double **array);
 POISE_API PoiseErr PoiseVecGetWrite(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecRestore(PoiseVec x, void *array); /* address of the pointer, which is nulled */
+
+/* Bring the entries to the device now, so that what uses them next copies nothing. Only -device_forbid_copies, to which b on the
+   host is a mistake, makes this necessary. Not collective. */
+POISE_API PoiseErr PoiseVecToDevice(PoiseVec x);
 
 /*
   x_i += v_k (or = v_k) for i = rows[k], global rows of any rank; negative rows are ignored. Values of other ranks' rows
@@ -86,6 +96,8 @@ POISE_API PoiseErr PoiseVecAXPYDot(PoiseVec y, double a, PoiseVec x, double *yy)
 /* (x, y) and (y, y) in one pass. */
 POISE_API PoiseErr PoiseVecDotNorm2(PoiseVec x, PoiseVec y, double *xy, double *yy);
 
+/* 8 per entry on each side on which the vector has been used. Not collective. */
+POISE_API PoiseErr PoiseVecBytes(PoiseVec x, PoiseBytes *bytes);
 /* Print size, layout, device, bytes. */
 POISE_API PoiseErr PoiseVecView(PoiseVec x);
 /* PETSc binary when the name ends in ".petsc" or ".bin", else a Matrix Market array (n x 1); by gzip with ".gz" behind it.

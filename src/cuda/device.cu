@@ -2,6 +2,8 @@
 /* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the device is. */
 #include "cuda.h"
 
+#include <nvtx3/nvToolsExt.h>
+
 enum { EVENTS = 8 }; /* more than are ever waited for at once */
 
 struct Graph {
@@ -40,22 +42,54 @@ bool poiseCudaCaptures(Device *dev)
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
 {
   if (e == cudaSuccess) return POISE_OK;
-  FAIL(POISE_ERR_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(e), cudaGetErrorName(e));
+  (void)cudaGetLastError(); /* reported here and not by a later call */
+  FAIL(e == cudaErrorMemoryAllocation ? POISE_ERR_MEMORY : POISE_ERR_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(e),
+       cudaGetErrorName(e));
+}
+
+static PoiseErr Count(int *count)
+{
+  *count = 0;
+  cudaError_t e = cudaGetDeviceCount(count);
+  if (e != cudaSuccess) FAIL(POISE_ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+  if (*count == 0) FAIL(POISE_ERR_DEVICE, "there is no GPU in this machine");
+  return POISE_OK;
+}
+
+static PoiseErr Bus(int id, char text[POISE_BUS])
+{
+  return poiseCudaCheck(cudaDeviceGetPCIBusId(text, POISE_BUS, id), "asking for the place of a GPU");
+}
+
+static void Describe(int id, char *text, size_t size)
+{
+  cudaDeviceProp p;
+  char bus[POISE_BUS] = "";
+  if (cudaGetDeviceProperties(&p, id) != cudaSuccess) return;
+  (void)cudaDeviceGetPCIBusId(bus, POISE_BUS, id);
+  snprintf(text, size, "%s, %s", p.name, bus);
 }
 
 static PoiseErr Create(Device *dev)
 {
-  int count = 0;
   Cuda *cuda;
-  cudaError_t e = cudaGetDeviceCount(&count);
-  if (e != cudaSuccess) FAIL(POISE_ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
-  if (count == 0) FAIL(POISE_ERR_DEVICE, "there is no GPU in this machine");
   TRY(poiseAlloc(dev->ctx, sizeof *cuda, "CUDA device", &dev->data));
   cuda = (Cuda *)dev->data;
-  int gpu = PoiseRank(dev->ctx) % count;
+  cudaStream_t given = (cudaStream_t)dev->ctx->stream;
+  if (given == cudaStreamLegacy)
+    FAIL(POISE_ERR_ARG, "PoiseInit.stream is the legacy default stream, which records no graphs");
+  if (given) TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU of PoiseInit.stream"));
+  int gpu = dev->id;
   TRY(poiseCudaCheck(cudaSetDevice(gpu), "choosing the GPU"));
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->capability, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "creating a stream"));
+  if (given) {
+    unsigned flags;
+    TRY(poiseCudaCheck(cudaStreamGetFlags(given, &flags), "PoiseInit.stream"));
+    cuda->stream = given;
+  } else {
+    TRY(poiseCudaCheck(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "creating a stream"));
+  }
+  dev->stream = cuda->stream;
   for (int k = 0; k < EVENTS; k++)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming), "creating an event"));
   return poiseCudaCheck(cudaMalloc((void **)&cuda->pieces, POISE_MAX_SUMS * PIECES * sizeof(double)),
@@ -69,7 +103,7 @@ static void Destroy(Device *dev)
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
   if (cuda->pieces) cudaFree(cuda->pieces);
-  if (cuda->stream) cudaStreamDestroy(cuda->stream);
+  if (cuda->stream && cuda->stream != (cudaStream_t)dev->ctx->stream) cudaStreamDestroy(cuda->stream);
   poiseFree(dev->ctx, &dev->data);
 }
 
@@ -187,6 +221,37 @@ static void GraphFree(Device *dev, Graph **graph)
   poiseFree(dev->ctx, graph);
 }
 
+/* Memory of this GPU; of how many bytes, CUDA does not say. */
+static bool Owns(Device *dev, const void *p, size_t bytes)
+{
+  cudaPointerAttributes a;
+  (void)bytes;
+  if (cudaPointerGetAttributes(&a, p) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  return a.type == cudaMemoryTypeManaged || (a.type == cudaMemoryTypeDevice && a.device == dev->id);
+}
+
+static PoiseErr MemoryLeft(Device *dev, int64_t *left, int64_t *total)
+{
+  size_t l = 0, t = 0;
+  (void)dev;
+  TRY(poiseCudaCheck(cudaMemGetInfo(&l, &t), "asking for free memory"));
+  *left = (int64_t)l;
+  *total = (int64_t)t;
+  return POISE_OK;
+}
+
+/* An event's name in a profiler's timeline. */
+static void Range(const char *name)
+{
+  if (name)
+    nvtxRangePushA(name);
+  else
+    nvtxRangePop();
+}
+
 /* In the order of DeviceOps: C++17 has no designated initialisers. */
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
@@ -213,5 +278,12 @@ const DeviceOps poiseDevice_cuda = {
     CaptureEnd,
     Replay,
     GraphFree,
+    Owns,
+    MemoryLeft,
+    Range,
+    true,
+    Count,
+    Bus,
+    Describe,
 };
 }

@@ -72,7 +72,10 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   a->partition = A->partition;
   a->order = A->order;
   a->rows = poiseLayoutShare(A->rows);
-  return POISE_OK;
+  if (!a->moves.from) return POISE_OK;
+  PoiseErr e = poiseMatReady(a->moves.from); /* now, so that a solve copies nothing */
+  if (!e) e = poiseMatReady(a->moves.to);
+  return PoiseAgree(ksp->ctx, e);
 }
 
 /* What must be done, on any rank: for A, for P, and whether there must be new numbers. A preconditioner that is kept needs the old

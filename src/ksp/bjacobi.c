@@ -355,6 +355,17 @@ static PoiseErr View_BJacobi(PoisePC pc)
   return PoiseAgree(pc->ctx, j->count ? PoiseKSPView(j->ksp[0]) : POISE_OK); /* other ranks print nothing */
 }
 
+static void Bytes_BJacobi(PoisePC pc, PoiseBytes *sum)
+{
+  const BJacobi *j = pc->data;
+  poiseSupervariablesBytes(&j->small, sum);
+  for (int64_t k = 0; k < j->count; k++) {
+    const Block *b = &j->block[k];
+    poiseBufferAdd(&b->from, sum);
+    poiseKSPAddBytes(j->ksp[k], b->A, sum);
+  }
+}
+
 static void Destroy_BJacobi(PoisePC pc)
 {
   BJacobi *j = pc->data;
@@ -373,6 +384,7 @@ const PCType poisePCType_bjacobi = {
     .apply = Apply_BJacobi,
     .cost = Cost_BJacobi,
     .view = View_BJacobi,
+    .bytes = Bytes_BJacobi,
     .destroy = Destroy_BJacobi,
 };
 

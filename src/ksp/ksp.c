@@ -285,6 +285,7 @@ void poiseKSPForget(PoiseKSP ksp)
 {
   Device *dev = ksp->ctx->device;
   if (ksp->graph) dev->ops->graph_free(dev, &ksp->graph);
+  poiseFree(ksp->ctx, &ksp->counts);
 }
 
 void poiseKSPRelease(PoiseKSP ksp)
@@ -306,31 +307,52 @@ void poiseKSPRelease(PoiseKSP ksp)
   poiseLayoutDestroy(&ksp->layout);
 }
 
+typedef struct Sizes { /* of what SetUp allocates, in doubles */
+  int64_t nblock, stride, ring, status, array, partials, pinned;
+  int vectors, extra; /* extra: for what is monitored, and for b without a part of it */
+} Sizes;
+
+/* For n rows; product: the partials that a product leaves. */
+static Sizes SizesFor(PoiseKSP ksp, int64_t n, int64_t product)
+{
+  const char *eager = ksp->eager;
+  ksp->eager = NULL; /* a cycle may be shorter then, which is known later */
+  int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
+  ksp->eager = eager;
+  Sizes s = {.nblock = POISE_NBLOCKS(n), .ring = 64};
+  s.stride = product > s.nblock ? product : s.nblock;
+  while (s.ring < 4 * most) s.ring *= 2;
+  s.status = POISE_SLOTS + s.ring;
+  s.array = ksp->type->array ? ksp->type->array(ksp) : 0;
+  s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
+  s.pinned = 2 * (s.status + POISE_COMM_WIDTH);
+  s.vectors = ksp->type->vectors(ksp);
+  s.extra = (ksp->options.true_residual != 0) + (ksp->A && ksp->A->left.n);
+  return s;
+}
+
 static PoiseErr AllocateBuffers(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
-  int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
+  Sizes s = SizesFor(ksp, ksp->A->rows->n, poiseMatPartials(ksp->A));
   void *pinned = NULL;
   ksp->layout = poiseLayoutShare(ksp->A->rows);
-  ksp->nblock = POISE_NBLOCKS(ksp->layout->n);
-  ksp->stride = poiseMatPartials(ksp->A) > ksp->nblock ? poiseMatPartials(ksp->A) : ksp->nblock;
-  ksp->array_size = ksp->type->array ? ksp->type->array(ksp) : 0;
-  for (ksp->ring = 64; ksp->ring < 4 * most;) ksp->ring *= 2;
-  size_t status = (size_t)(POISE_SLOTS + ksp->ring);
-  TRY(poiseBufferCreate(dev, status * sizeof(double), "solver scalars", &ksp->slot_buffer));
+  ksp->nblock = s.nblock;
+  ksp->stride = s.stride;
+  ksp->array_size = s.array;
+  ksp->ring = s.ring;
+  TRY(poiseBufferCreate(dev, (size_t)s.status * sizeof(double), "solver scalars", &ksp->slot_buffer));
   TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)(ksp->array_size + POISE_MAX_BATCH) * sizeof(double), "solver array",
-                        &ksp->array_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)(PARTIALS * ksp->stride + POISE_MAX_BATCH * ksp->nblock) * sizeof(double),
-                        "solver partial sums", &ksp->partial_buffer));
-  TRY(dev->ops->alloc_pinned(dev, 2 * (status + POISE_COMM_WIDTH) * sizeof(double), "residual norms", &pinned));
+  TRY(poiseBufferCreate(dev, (size_t)(s.array + POISE_MAX_BATCH) * sizeof(double), "solver array", &ksp->array_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)s.partials * sizeof(double), "solver partial sums", &ksp->partial_buffer));
+  TRY(dev->ops->alloc_pinned(dev, (size_t)s.pinned * sizeof(double), "residual norms", &pinned));
   ksp->pinned = pinned;
   ksp->status[0] = ksp->pinned;
-  ksp->status[1] = ksp->pinned + status;
-  ksp->staged = ksp->pinned + 2 * status;
+  ksp->status[1] = ksp->pinned + s.status;
+  ksp->staged = ksp->pinned + 2 * s.status;
   ksp->summed = ksp->staged + POISE_COMM_WIDTH;
-  ksp->nwork = ksp->type->vectors(ksp);
+  ksp->nwork = s.vectors;
   TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
   return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
 }
@@ -389,6 +411,7 @@ static const char *WhyEager(PoiseKSP ksp)
   if (poisePCEager(ksp->pc)) return "the preconditioner calls back to the host";
   if (ksp->test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
+  if (ksp->ctx->log_device_time) return "-log_device_time";
   if (ksp->options.replay == 0) return "-ksp_replay 0";
   if (ksp->type->cycle && ksp->type->cycle(ksp) > MAX_CYCLE) return "the method's cycle is too long to capture";
   return NULL;
@@ -431,6 +454,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   ksp->norm = norm;
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
   TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || ksp->held));
+  TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A)));
   ksp->eager = WhyEager(ksp);
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
@@ -494,6 +518,28 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   return POISE_OK;
 }
 
+/* Would a loop that is not replayed do what -device_forbid_copies forbids? */
+static PoiseErr CheckForbidden(PoiseKSP ksp)
+{
+  const Device *dev = ksp->ctx->device;
+  if (dev->forbid_copies && !dev->ops->is_host && ksp->eager)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "-device_forbid_copies: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
+         ksp->slot_buffer.bytes, ksp->eager);
+  return POISE_OK;
+}
+
+static PoiseErr Run(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  PoiseErr e = CheckForbidden(ksp);
+  if (!e) e = poiseKSPPrepare(ksp);
+  TRY(PoiseAgree(ksp->ctx, e));
+  bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
+  e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  poiseDeviceForbid(ksp->ctx->device, forbade);
+  return e;
+}
+
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   char complaint[128];
@@ -503,7 +549,7 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
   ksp->running = true;
-  PoiseErr e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  PoiseErr e = Run(ksp, b, x);
   ksp->running = false;
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->reason = POISE_DIVERGED_ERROR;
@@ -568,6 +614,63 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
   return e;
 }
 
+/* ---- memory --------------------------------------------------------------------------------------------------------- */
+
+PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, PoiseInt n, PoiseBytes *bytes)
+{
+  bool away = !ksp->ctx->device->ops->is_host;
+  PoisePCSide side, before = ksp->side;
+  PoiseNormType norm;
+  if (n < 0 || n > INT32_MAX) FAIL(POISE_ERR_ARG, "%lld rows on a rank", (long long)n);
+  TRY(ChooseNorm(ksp, &side, &norm));
+  ksp->side = side; /* what a method needs depends on it */
+  Sizes s = SizesFor(ksp, n, ksp->A && ksp->A->rows->n == n ? poiseMatPartials(ksp->A) : 0);
+  ksp->side = before;
+  int64_t both = s.status, one = s.array + s.partials + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
+  *bytes = (PoiseBytes){8 * (both + s.pinned + (away ? 0 : one)), away ? 8 * (both + one) : 0};
+  return POISE_OK;
+}
+
+static void AddVector(PoiseVec x, PoiseBytes *sum)
+{
+  if (x) poiseBufferAdd(&x->data, sum);
+}
+
+PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
+{
+  *bytes = (PoiseBytes){0};
+  if (!ksp->layout) return POISE_OK;
+  poiseBufferAdd(&ksp->slot_buffer, bytes);
+  poiseBufferAdd(&ksp->array_buffer, bytes);
+  poiseBufferAdd(&ksp->partial_buffer, bytes);
+  poiseBufferAdd(&ksp->stage_buffer, bytes);
+  bytes->host += 2 * (ksp->ring + POISE_SLOTS + POISE_COMM_WIDTH) * (int64_t)sizeof(double);
+  for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
+  AddVector(ksp->residual, bytes);
+  AddVector(ksp->rhs, bytes);
+  return POISE_OK;
+}
+
+void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum)
+{
+  PoiseBytes part[3] = {{0}};
+  if (!ksp) return;
+  (void)PoiseKSPBytes(ksp, &part[0]);
+  (void)PoisePCBytes(ksp->pc, &part[1]);
+  if (A) (void)PoiseMatBytes(A, &part[2], NULL);
+  for (int k = 0; k < 3; k++) sum->host += part[k].host, sum->device += part[k].device;
+}
+
+/* Of all ranks. */
+static PoiseErr ViewBytes(PoiseKSP ksp)
+{
+  PoiseBytes held;
+  TRY(PoiseKSPBytes(ksp, &held));
+  double sum[] = {(double)held.host, (double)held.device};
+  TRY(PoiseSum(ksp->ctx, 2, sum));
+  return PoisePrintf(ksp->ctx, "  %.0f bytes on the host, %.0f on the device\n", sum[0], sum[1]);
+}
+
 PoiseErr PoiseKSPView(PoiseKSP ksp)
 {
   char complaint[128];
@@ -580,6 +683,7 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
                     ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm), ksp->nwork));
     TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->eager ? "every iteration enqueued: " : "replayed",
                     ksp->eager ? ksp->eager : ""));
+    TRY(ViewBytes(ksp));
   }
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
     TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d%s\n", ksp->A->null.n, ksp->A->left.n,

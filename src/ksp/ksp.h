@@ -112,7 +112,8 @@ struct PoiseKSP_s {
   Convergence conv;
   Graph *graph;
   Captured captured;
-  int64_t ring; /* length of the ring of norms, a power of 2 */
+  LogCounts *counts; /* of the log when it was captured, before each of its iterations and after the last */
+  int64_t ring;      /* length of the ring of norms, a power of 2 */
 
   /* of the running solve */
   bool running;
@@ -185,6 +186,8 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep);
    else a solve. One that does not converge is no error (but see PoiseKSPSetErrorIfNotConverged): z is what it has. All
    ranks must call, whatever failed on some. */
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+/* sum += what it holds, with its preconditioner and A (may be NULL), if that is its own; ksp NULL: nothing. */
+void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum);
 bool poiseKSPAppliesEagerly(PoiseKSP ksp); /* so that a loop around it cannot be replayed? */
 
 /* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */
@@ -202,7 +205,9 @@ void poiseKSPDropArranged(PoiseKSP ksp);
 void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
 void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */
 PoiseErr poiseKSPAllocate(PoiseKSP ksp);
-PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+/* Bring scalars and work vectors to the device and to their state before a solve. The caller agrees. */
+PoiseErr poiseKSPPrepare(PoiseKSP ksp);
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* after poiseKSPPrepare */
 /* POISE_ERR_STATE in the middle of a solve: `what` names the call that a user's function makes then. Not collective. */
 PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what);
 /* Give the norms up to iteration `last` to history and monitors. */

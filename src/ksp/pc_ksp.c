@@ -69,6 +69,11 @@ static PoiseErr View_KSP(PoisePC pc)
   return inner->ksp ? PoiseKSPView(inner->ksp) : POISE_OK;
 }
 
+static void Bytes_KSP(PoisePC pc, PoiseBytes *sum)
+{
+  poiseKSPAddBytes(((const Inner *)pc->data)->ksp, NULL, sum);
+}
+
 static void Destroy_KSP(PoisePC pc)
 {
   Inner *inner = pc->data;
@@ -84,6 +89,7 @@ const PCType poisePCType_ksp = {
     .apply = Apply_KSP,
     .cost = Cost_KSP,
     .view = View_KSP,
+    .bytes = Bytes_KSP,
     .destroy = Destroy_KSP,
 };
 

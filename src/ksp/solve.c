@@ -7,6 +7,8 @@
 */
 #include "ksp.h"
 
+enum { LATEST = -1 }; /* of all that was enqueued */
+
 static const ScalarRef one = {NULL, 1}, minus_one = {NULL, -1}, zero = {NULL, 0};
 
 void poiseKSPFailed(PoiseKSP ksp, PoiseErr e)
@@ -306,15 +308,27 @@ static void Step(PoiseKSP ksp)
   if (ksp->type->restart) ksp->type->restart(ksp);
 }
 
+/* The one copy and the one wait that -device_forbid_copies lets pass. */
 static PoiseErr CopySlots(PoiseKSP ksp, double *status)
 {
-  return poiseDeviceCopy(Dev(ksp), status, ksp->slots, ksp->slot_buffer.bytes, COPY_TO_HOST);
+  bool forbids = poiseDeviceForbid(Dev(ksp), false);
+  PoiseErr e = poiseDeviceCopy(Dev(ksp), status, ksp->slots, ksp->slot_buffer.bytes, COPY_TO_HOST);
+  poiseDeviceForbid(Dev(ksp), forbids);
+  return e;
+}
+
+static PoiseErr WaitForSlots(PoiseKSP ksp, int64_t event)
+{
+  bool forbids = poiseDeviceForbid(Dev(ksp), false);
+  PoiseErr e = event < 0 ? poiseDeviceSync(Dev(ksp)) : poiseDeviceWait(Dev(ksp), event);
+  poiseDeviceForbid(Dev(ksp), forbids);
+  return e;
 }
 
 static PoiseErr FetchSlots(PoiseKSP ksp)
 {
   TRY(CopySlots(ksp, ksp->status[0]));
-  return poiseDeviceSync(Dev(ksp));
+  return WaitForSlots(ksp, LATEST);
 }
 
 /* Pending dots, to their slots, without a phase that takes them in. */
@@ -431,6 +445,12 @@ static int CapturedIterations(PoiseKSP ksp)
   return wanted <= unit ? unit : (wanted + unit - 1) / unit * unit;
 }
 
+/* To the log: `times` times the work of the first n iterations of the captured ones. */
+static void Count(PoiseKSP ksp, double times, int n)
+{
+  poiseLogAddWork(ksp->ctx, times, &ksp->counts[0], &ksp->counts[n]);
+}
+
 static void Capture(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
@@ -441,10 +461,17 @@ static void Capture(PoiseKSP ksp)
   now.conv = ksp->conv, now.norm = (int)ksp->norm, now.side = (int)ksp->side, now.cycle = CapturedIterations(ksp);
   if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return;
   poiseKSPForget(ksp);
-  PoiseErr e = dev->ops->capture_begin(dev);
+  PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *ksp->counts, "counts of a captured loop", &ksp->counts);
+  if (!e) e = dev->ops->capture_begin(dev);
   poiseKSPFailed(ksp, e);
   if (e) return;
-  for (int k = 0; k < now.cycle; k++) Step(ksp);
+  for (int k = 0; k < now.cycle; k++) {
+    poiseLogCounts(ksp->ctx, &ksp->counts[k]);
+    Step(ksp);
+  }
+  poiseLogCounts(ksp->ctx, &ksp->counts[now.cycle]);
+  Count(ksp, -1, now.cycle); /* nothing has run */
+  poiseLogAddLaunches(ksp->ctx, -1, &ksp->counts[0], &ksp->counts[now.cycle]);
   poiseKSPFailed(ksp, dev->ops->capture_end(dev, &ksp->graph));
   if (ksp->failed) poiseKSPForget(ksp);
   ksp->captured = now;
@@ -454,6 +481,8 @@ static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
 {
   Device *dev = Dev(ksp);
   poiseKSPFailed(ksp, dev->ops->replay(dev, ksp->graph));
+  dev->busy = true;
+  poiseLogAddLaunches(ksp->ctx, 1, &ksp->counts[0], &ksp->counts[ksp->captured.cycle]);
   poiseKSPFailed(ksp, CopySlots(ksp, ksp->status[k]));
   poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
@@ -470,19 +499,20 @@ static void Replay(PoiseKSP ksp)
   EnqueueReplay(ksp, 0, &event[0]);
   for (int k = 0; !ksp->failed; k = !k) {
     EnqueueReplay(ksp, !k, &event[!k]);
-    poiseKSPFailed(ksp, dev->ops->wait(dev, event[k]));
+    poiseKSPFailed(ksp, WaitForSlots(ksp, event[k]));
     poiseKSPFailed(ksp, dev->failed);
     if (!ksp->failed && Look(ksp, ksp->status[k])) break;
   }
-  poiseKSPFailed(ksp, poiseDeviceSync(dev));
+  poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
+  Count(ksp, (double)(ksp->its / ksp->captured.cycle), ksp->captured.cycle); /* kernels launched after the end did none */
+  Count(ksp, 1, (int)(ksp->its % ksp->captured.cycle));
 }
 
 /* ---- one solve ------------------------------------------------------------------------------------------------------ */
 
-static PoiseErr Prepare(PoiseKSP ksp)
+PoiseErr poiseKSPPrepare(PoiseKSP ksp)
 {
   double *slots;
-  TRY(poiseMatReady(ksp->A));
   TRY(poiseBufferWrite(&ksp->slot_buffer, HOST, &slots));
   memset(slots, 0, ksp->slot_buffer.bytes);
   slots[SLOT_RTOL] = ksp->options.rtol;
@@ -549,7 +579,6 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   memset(ksp->final, 0, sizeof ksp->final);
   TRY(LeaveOut(ksp, &b));
   ksp->b = b;
-  TRY(PoiseAgree(ksp->ctx, Prepare(ksp)));
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->norm_b));
   if (ksp->options.guess_nonzero)
     poiseKSPCopy(ksp, x, ksp->work[0]);

@@ -303,7 +303,7 @@ PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y)
 {
   poiseLogBegin(P->ctx, EVENT_VecMove);
   PoiseErr e = P->type->mult(P, (ScalarRef){NULL, 1}, x, (ScalarRef){NULL, 0}, y, NULL, NULL);
-  poiseLogEnd(P->ctx, EVENT_VecMove, 0, poiseMatBytes(P));
+  poiseLogEnd(P->ctx, EVENT_VecMove, 0, poiseMatTraffic(P));
   return PoiseAgree(P->ctx, e);
 }
 

@@ -237,6 +237,7 @@ PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
   TRY(poiseMatCheckStored(A));
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
+  if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device) return poiseBufferWrite(&A->csr.val, DEVICE, &own);
   if (dev->ops->is_host || (where == HOST && A->csr.val.own == POISE_BORROW)) {
     TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
     if (bytes && own != val) memcpy(own, val, bytes);

@@ -114,6 +114,14 @@ static PoiseErr Diagonal_CSR(PoiseMat A, int b, double *d)
   return poiseLaunch(A->ctx->device, KERNEL_csr_diagonal, &m, sizeof m);
 }
 
+static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
+{
+  const CsrData *t = A->data;
+  poiseBufferAdd(&t->ptr, sum);
+  poiseBufferAdd(&t->perm, sum);
+  poiseBufferAdd(&t->row, sum);
+}
+
 static void Destroy_CSR(PoiseMat A)
 {
   CsrData *t = A->data;
@@ -130,6 +138,7 @@ const MatType poiseMatType_csr = {
     .mult = Mult_CSR,
     .mult_transpose = MultTranspose_CSR,
     .diagonal = Diagonal_CSR,
+    .bytes = Bytes_CSR,
     .destroy = Destroy_CSR,
 };
 
@@ -148,48 +157,131 @@ static inline void Ahead(const CsrView *A, int64_t k)
   __builtin_prefetch((const void *)((uintptr_t)(A->col + k) + ENTRIES * sizeof *A->col));
 }
 
-/* Entry k times its entry of x. */
-POISE_INLINE double Term_x(const CsrMultArgs *a, int64_t k, bool ghosts)
+typedef double Two __attribute__((vector_size(16)));
+typedef int64_t TwoBits __attribute__((vector_size(16)));
+
+/* What entry k is to be multiplied by. The place is chosen and not the value, which would be a branch that is rarely foreseen. */
+POISE_INLINE double Factor(const CsrMultArgs *a, int64_t k, bool ghosts)
 {
   int32_t c = a->A.col[k];
-  return a->A.val[k] * (ghosts && c >= a->A.nloc ? a->ghost[c - a->A.nloc] : a->x[c]);
+  uintptr_t from = (uintptr_t)a->x;
+  if (ghosts && c >= a->A.nloc) from = (uintptr_t)a->ghost - (uintptr_t)a->A.nloc * sizeof *a->ghost;
+  return *(const double *)(from + (uintptr_t)c * sizeof(double));
+}
+
+POISE_INLINE double OneTerm(const CsrMultArgs *a, int64_t k, bool ghosts)
+{
+  return a->A.val[k] * Factor(a, k, ghosts);
+}
+
+/* The terms of entries k and k + 1. */
+POISE_INLINE Two TwoTerms(const CsrMultArgs *a, int64_t k, bool ghosts)
+{
+  Two v;
+  memcpy(&v, a->A.val + k, sizeof v);
+  return v * (Two){Factor(a, k, ghosts), Factor(a, k + 1, ghosts)};
+}
+
+/* The same; 0 for those whose place in the row is not below n. */
+POISE_INLINE Two TwoTermsBelow(const CsrMultArgs *a, int64_t k, Two place, Two n, bool ghosts)
+{
+  return (Two)((TwoBits)TwoTerms(a, k, ghosts) & (TwoBits)(place < n));
 }
 
 /* (A x)_i of the entries [k, last): four sums in turn by place in the row, so that long rows do not wait for one addition after
-   the other, and the bits do not depend on ghosts. */
-POISE_INLINE double RowSum(const CsrMultArgs *a, int64_t k, int64_t last, bool ghosts)
+   the other. The entries after the last four are met by branches or masked, which reads up to 3 entries of the rows behind. The
+   bits are the same either way, and with ghosts. */
+POISE_INLINE double RowSum(const CsrMultArgs *a, int64_t k, int64_t last, bool ghosts, bool mask)
 {
-  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  Two s = {0}, u = {0};
   Ahead(&a->A, k);
   for (; k + 8 <= last; k += 8) {
     Ahead(&a->A, k + 8);
-    s0 += Term_x(a, k, ghosts), s1 += Term_x(a, k + 1, ghosts);
-    s2 += Term_x(a, k + 2, ghosts), s3 += Term_x(a, k + 3, ghosts);
-    s0 += Term_x(a, k + 4, ghosts), s1 += Term_x(a, k + 5, ghosts);
-    s2 += Term_x(a, k + 6, ghosts), s3 += Term_x(a, k + 7, ghosts);
+    s += TwoTerms(a, k, ghosts), u += TwoTerms(a, k + 2, ghosts);
+    s += TwoTerms(a, k + 4, ghosts), u += TwoTerms(a, k + 6, ghosts);
   }
   if (k + 4 <= last) {
-    s0 += Term_x(a, k, ghosts), s1 += Term_x(a, k + 1, ghosts);
-    s2 += Term_x(a, k + 2, ghosts), s3 += Term_x(a, k + 3, ghosts);
+    s += TwoTerms(a, k, ghosts), u += TwoTerms(a, k + 2, ghosts);
     k += 4;
   }
-  if (k < last) s0 += Term_x(a, k, ghosts);
-  if (k + 1 < last) s1 += Term_x(a, k + 1, ghosts);
-  if (k + 2 < last) s2 += Term_x(a, k + 2, ghosts);
-  return (s0 + s1) + (s2 + s3);
+  if (mask) {
+    Two n = {(double)(last - k), (double)(last - k)};
+    s += TwoTermsBelow(a, k, (Two){0, 1}, n, ghosts), u += TwoTermsBelow(a, k + 2, (Two){2, 3}, n, ghosts);
+  } else {
+    if (k < last) s[0] += OneTerm(a, k, ghosts);
+    if (k + 1 < last) s[1] += OneTerm(a, k + 1, ghosts);
+    if (k + 2 < last) u[0] += OneTerm(a, k + 2, ghosts);
+  }
+  s += u;
+  return s[0] + s[1];
 }
 
-/* y[i] = alpha (A x)_i + beta y_i for rows [begin, end). */
+POISE_INLINE double Update(double alpha, double sum, double beta, double old)
+{
+  return beta == 0 ? alpha * sum : alpha * sum + beta * old;
+}
+
+/* y[i] = alpha (A x)_i + beta y_i for rows [i, end), one after the other. */
+POISE_INLINE void EachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end, bool ghosts, bool mask)
+{
+  double *restrict y = a->y;
+  int64_t k = Offset(&a->A, i);
+  for (; i < end; i++) {
+    int64_t last = Offset(&a->A, i + 1);
+    y[i] = Update(alpha, RowSum(a, k, last, ghosts, mask), beta, y[i]);
+    k = last;
+  }
+}
+
+enum {
+  STRIP = 16,
+  FEW = 128
+}; /* rows that are looked at together; the most entries of four rows that are summed at once */
+
+/* The same for rows i to i + 3 at once, each masked to the length of the longest: one number of turns to foresee, not four. Reads up to
+   FEW entries of the rows behind. */
+POISE_INLINE void FourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, bool ghosts)
+{
+  Two s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
+  int64_t p[5] = {Offset(&a->A, i)}, most = 0;
+  double *restrict y = a->y;
+  for (int r = 0; r < 4; r++) {
+    p[r + 1] = Offset(&a->A, i + r + 1);
+    n[r] = (Two){(double)(p[r + 1] - p[r]), (double)(p[r + 1] - p[r])};
+    if (most < p[r + 1] - p[r]) most = p[r + 1] - p[r];
+  }
+  for (int64_t j = 0; j < most; j += 4, place += 4) {
+    Ahead(&a->A, p[0] + 4 * j);
+    Ahead(&a->A, p[0] + 4 * j + 8);
+    for (int r = 0; r < 4; r++) {
+      s[r] += TwoTermsBelow(a, p[r] + j, place, n[r], ghosts);
+      u[r] += TwoTermsBelow(a, p[r] + j + 2, place + 2, n[r], ghosts);
+    }
+  }
+  for (int r = 0; r < 4; r++) {
+    s[r] += u[r];
+    y[i + r] = Update(alpha, s[r][0] + s[r][1], beta, y[i + r]);
+  }
+}
+
+/* Rows [begin, end), by strips. Where rows are of one length, or seem to be (the strip has 16 times the first row's entries), the
+   branches at a row's end are foreseen; elsewhere they would cost more than the row's terms, and are avoided. What is read behind a
+   row must be of this block: others may have ghosts, which are not there yet. */
 POISE_INLINE void Rows(const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end, bool ghosts)
 {
   const CsrMultArgs local = *args, *a = &local; /* so that stores to y cannot change it */
-  double *restrict y = a->y;
-  int64_t k = Offset(&a->A, begin);
-  for (int64_t i = begin; i < end; i++) {
-    int64_t last = Offset(&a->A, i + 1);
-    double s = RowSum(a, k, last, ghosts);
-    y[i] = beta == 0 ? alpha * s : alpha * s + beta * y[i];
-    k = last;
+  int64_t far = Offset(&a->A, end) - FEW;
+  for (int64_t i = begin, stop; i < end; i = stop) {
+    stop = i + STRIP < end ? i + STRIP : end;
+    int64_t k = Offset(&a->A, i), first = Offset(&a->A, i + 1) - k, last = Offset(&a->A, stop);
+    if (last - k == STRIP * first || last > far || stop < i + STRIP)
+      EachRow(a, alpha, beta, i, stop, ghosts, false);
+    else
+      for (; i < stop; i += 4)
+        if (Offset(&a->A, i + 4) - Offset(&a->A, i) <= FEW)
+          FourRows(a, alpha, beta, i, ghosts);
+        else
+          EachRow(a, alpha, beta, i, i + 4, ghosts, true);
   }
 }
 

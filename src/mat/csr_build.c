@@ -221,15 +221,18 @@ static PoiseErr ConvertColumns(PoiseMat A, const PoiseCSR *in)
   return e;
 }
 
+/* What is wrapped: the user's arrays, on the host or on the device. */
+typedef PoiseErr (*Wrap)(Device *, size_t, const char *, void *, PoiseOwn, Buffer *);
+
 /* Adopt or borrow the arrays as they are. */
-static PoiseErr WrapIndices(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+static PoiseErr WrapIndices(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
 {
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
   c->wide = in->ptr64 != NULL;
   void *ptr = c->wide ? (void *)(uintptr_t)in->ptr64 : (void *)(uintptr_t)in->ptr32;
-  TRY(poiseBufferWrap(dev, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", ptr, own, &c->ptr));
-  return poiseBufferWrap(dev, (size_t)c->nz * sizeof(int32_t), "columns", (void *)(uintptr_t)in->col32, own, &c->col);
+  TRY(wrap(dev, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", ptr, own, &c->ptr));
+  return wrap(dev, (size_t)c->nz * sizeof(int32_t), "columns", (void *)(uintptr_t)in->col32, own, &c->col);
 }
 
 /* Several ranks: adopted columns take their local numbers in place. */
@@ -237,7 +240,7 @@ static const char renumbered[] = "columns (in place)";
 
 static PoiseErr Renumber(PoiseMat A, const PoiseCSR *in)
 {
-  TRY(WrapIndices(A, in, POISE_ADOPT));
+  TRY(WrapIndices(A, poiseBufferWrap, in, POISE_ADOPT));
   TRY(ConvertColumns(A, in));
   A->csr.converted = renumbered;
   return POISE_OK;
@@ -249,10 +252,9 @@ static void UndoRenumber(PoiseMat A)
   for (int64_t k = 0; k < A->csr.nz; k++) col[k] = (int32_t)poiseCsrGlobal(A, col[k]);
 }
 
-static PoiseErr WrapValues(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+static PoiseErr WrapValues(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
 {
-  return poiseBufferWrap(A->ctx->device, (size_t)A->csr.nz * sizeof(double), "values", (void *)(uintptr_t)in->val, own,
-                         &A->csr.val);
+  return wrap(A->ctx->device, (size_t)A->csr.nz * sizeof(double), "values", (void *)(uintptr_t)in->val, own, &A->csr.val);
 }
 
 /* Unsorted rows: sort into arrays of our own, then go on as with arrays to copy. */
@@ -275,8 +277,11 @@ static PoiseErr BuildSorted(PoiseMat A, const PoiseCSR *in)
   return e;
 }
 
-static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+/* device: the arrays are there, and of offsets and columns `in` holds copies on the host; NULL: `in` is what the user gave. */
+static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *device, PoiseOwn own)
 {
+  Wrap wrap = device ? poiseBufferWrapDevice : poiseBufferWrap;
+  const PoiseCSR *given = device ? device : in;
   Csr *c = &A->csr;
   bool sorted;
   int64_t row = 0;
@@ -285,18 +290,18 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   c->m = A->rows->n;
   c->nloc = A->cols->n;
   c->nz = InPtr(in, c->m);
-  if (!sorted && own == POISE_BORROW)
-    FAIL(POISE_ERR_ARG, "the columns of row %lld are not sorted, so the arrays cannot be borrowed",
-         (long long)(A->rows->begin + row) + in->base);
+  if (!sorted && (own == POISE_BORROW || device))
+    FAIL(POISE_ERR_ARG, "the columns of row %lld are not sorted, so the arrays cannot be %s",
+         (long long)(A->rows->begin + row) + in->base, device ? "on the device" : "borrowed");
   if (!sorted) {
     c->converted = "offsets, columns and values (rows sorted)";
     TRY(ConvertPointers(A, in));
     return BuildSorted(A, in);
   }
-  TRY(WrapValues(A, in, own));
+  TRY(WrapValues(A, wrap, given, own));
   bool fits = own != POISE_COPY && in->base == 0 && !in->col64;
-  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, in, own);
-  if (fits && own == POISE_ADOPT) return Renumber(A, in);
+  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, wrap, given, own);
+  if (fits && own == POISE_ADOPT && !device) return Renumber(A, in);
   if (own != POISE_COPY) c->converted = "offsets and columns";
   TRY(ConvertPointers(A, in));
   return ConvertColumns(A, in);
@@ -367,6 +372,12 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
 
 /* ---- blocks of rows, as the device wants them -------------------------------------------------------------------------- */
 
+int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s)
+{
+  const DeviceOps *ops = ctx->device->ops;
+  return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s) : POISE_BLOCK;
+}
+
 static PoiseErr ChooseRows(PoiseMat A)
 {
   Csr *c = &A->csr;
@@ -382,7 +393,7 @@ static PoiseErr ChooseRows(PoiseMat A)
         int64_t tile = poiseCsrPtr(c, ptr, i + rows < c->m ? i + rows : c->m) - poiseCsrPtr(c, ptr, i);
         if (tile > s.tile[k]) s.tile[k] = tile;
       }
-    c->rows = dev->ops->csr_rows(dev, &s);
+    c->rows = poiseCsrRows(A->ctx, &s);
     for (int k = 0; k < POISE_TILES; k++)
       if (c->rows == 256 >> k) c->tile = s.tile[k];
   }
@@ -437,9 +448,9 @@ static PoiseErr Complete(PoiseMat A, PoiseErr e)
   }
   if (e) { /* the arrays stay the user's */
     if (c->converted == renumbered) UndoRenumber(A);
-    if (c->ptr.own == POISE_ADOPT) c->ptr.own = POISE_BORROW;
-    if (c->col.own == POISE_ADOPT) c->col.own = POISE_BORROW;
-    if (c->val.own == POISE_ADOPT) c->val.own = POISE_BORROW;
+    poiseBufferDisown(&c->ptr);
+    poiseBufferDisown(&c->col);
+    poiseBufferDisown(&c->val);
     poiseCsrDestroy(ctx, c);
     return e;
   }
@@ -450,7 +461,7 @@ static PoiseErr Complete(PoiseMat A, PoiseErr e)
 
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 {
-  PoiseErr e = Complete(A, BuildLocal(A, in, own));
+  PoiseErr e = Complete(A, BuildLocal(A, in, NULL, own));
   if (!e && own == POISE_ADOPT) ReleaseAdopted(A, in);
   return e;
 }
@@ -459,6 +470,68 @@ PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made)
 {
   A->csr = *made;
   return Complete(A, POISE_OK);
+}
+
+/* ---- the user's arrays on the device ---------------------------------------------------------------------------------- */
+
+/* n items of the user's array on the device, or NULL for NULL, to memory that the caller frees. */
+static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *array, const char *argument, const void *host)
+{
+  Device *dev = ctx->device;
+  void *p = NULL;
+  if (!array) return POISE_OK;
+  TRY(poiseDeviceCheckPointer(dev, array, (size_t)n * size, argument));
+  TRY(poiseAllocArray(ctx, n, size, "indices to check", &p));
+  memcpy((void *)(uintptr_t)host, &p, sizeof p);
+  TRY(poiseDeviceCopy(dev, p, array, (size_t)n * size, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+/* Offsets and columns, on the host; the values stay where they are. */
+static PoiseErr FetchIndices(PoiseMat A, const PoiseCSR *in, PoiseCSR *host)
+{
+  PoiseContext ctx = A->ctx;
+  int64_t m = A->rows->n;
+  *host = (PoiseCSR){.base = in->base, .val = in->val};
+  TRY(Fetch(ctx, m + 1, sizeof(int32_t), in->ptr32, "csr->ptr32", &host->ptr32));
+  TRY(Fetch(ctx, m + 1, sizeof(int64_t), in->ptr64, "csr->ptr64", &host->ptr64));
+  PoiseCSR offsets = *in; /* what is wrong with them is seen before as many columns are fetched */
+  offsets.ptr32 = host->ptr32, offsets.ptr64 = host->ptr64;
+  TRY(CheckPointers(A, &offsets));
+  int64_t nz = InPtr(host, m);
+  TRY(Fetch(ctx, nz, sizeof(int32_t), in->col32, "csr->col32", &host->col32));
+  TRY(Fetch(ctx, nz, sizeof(int64_t), in->col64, "csr->col64", &host->col64));
+  return in->val ? poiseDeviceCheckPointer(ctx->device, in->val, (size_t)nz * sizeof(double), "csr->val") : POISE_OK;
+}
+
+static void FreeIndices(PoiseContext ctx, PoiseCSR *host)
+{
+  poiseFree(ctx, &host->ptr32);
+  poiseFree(ctx, &host->ptr64);
+  poiseFree(ctx, &host->col32);
+  poiseFree(ctx, &host->col64);
+}
+
+static void ReleaseAdoptedDevice(const PoiseMat A, const PoiseCSR *in)
+{
+  const Csr *c = &A->csr;
+  const void *ptr = in->ptr32 ? (const void *)in->ptr32 : (const void *)in->ptr64;
+  const void *col = in->col32 ? (const void *)in->col32 : (const void *)in->col64;
+  Device *dev = A->ctx->device;
+  if (c->ptr.device != ptr) poiseDeviceFreeAdopted(dev, (void *)(uintptr_t)ptr);
+  if (c->col.device != col) poiseDeviceFreeAdopted(dev, (void *)(uintptr_t)col);
+}
+
+PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+{
+  PoiseCSR host = {0};
+  if (A->ctx->device->ops->is_host) return poiseCsrBuild(A, in, own);
+  PoiseErr e = in ? FetchIndices(A, in, &host) : POISE_OK;
+  if (!e) e = BuildLocal(A, in ? &host : NULL, in, own);
+  e = Complete(A, e);
+  FreeIndices(A->ctx, &host);
+  if (!e && own == POISE_ADOPT) ReleaseAdoptedDevice(A, in);
+  return e;
 }
 
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r)

@@ -86,18 +86,30 @@ PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, Po
   return poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A);
 }
 
-PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
-                           PoiseOwn own, PoiseMat *A)
+static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
+                          PoiseOwn own, bool device, PoiseMat *A)
 {
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A));
   poiseLogBegin(ctx, EVENT_MatAssemble);
-  PoiseErr e = poiseCsrBuild(*A, csr, own);
+  PoiseErr e = device ? poiseCsrBuildDevice(*A, csr, own) : poiseCsrBuild(*A, csr, own);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
   if (e)
     PoiseMatDestroy(A);
   else
     (*A)->assembled = true;
   return e;
+}
+
+PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
+                           PoiseOwn own, PoiseMat *A)
+{
+  return CreateCSR(ctx, m, n, M, N, csr, own, false, A);
+}
+
+PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
+                                 PoiseOwn own, PoiseMat *A)
+{
+  return CreateCSR(ctx, m, n, M, N, csr, own, true, A);
 }
 
 PoiseErr PoiseMatDestroy(PoiseMat *A)
@@ -245,7 +257,7 @@ int64_t poiseMatPartials(PoiseMat A)
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
-double poiseMatBytes(PoiseMat A)
+double poiseMatTraffic(PoiseMat A)
 {
   const Csr *c = &A->csr;
   if (!A->type->stored) return 0;
@@ -274,7 +286,7 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
 {
   poiseLogBegin(A->ctx, EVENT_MatMult);
   PoiseErr e = A->type->fuse ? A->type->mult(A, a, x, b, y, skip, fuse) : Compose(A, a, x, b, y, skip, fuse);
-  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)A->csr.nz, poiseMatBytes(A));
+  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)A->csr.nz, poiseMatTraffic(A));
   return e;
 }
 
@@ -359,7 +371,7 @@ PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
   TRY(PoiseAgree(A->ctx, e));
   poiseLogBegin(A->ctx, EVENT_MatMultTranspose);
   e = A->type->mult_transpose(A, x, y);
-  poiseLogEnd(A->ctx, EVENT_MatMultTranspose, 2.0 * (double)A->csr.nz, poiseMatBytes(A));
+  poiseLogEnd(A->ctx, EVENT_MatMultTranspose, 2.0 * (double)A->csr.nz, poiseMatTraffic(A));
   if (!e) e = poiseBufferSettle(&y->data);
   return PoiseAgree(A->ctx, e);
 }
@@ -464,25 +476,28 @@ PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
 static PoiseErr ViewStored(PoiseMat A)
 {
   Csr *c = &A->csr;
-  const Buffer *all[] = {&c->ptr, &c->col, &c->val, &c->order};
+  bool is_host = A->ctx->device->ops->is_host;
+  PoiseBytes held;
+  int64_t plain;
   const void *ptr;
-  double sum[4] = {(double)c->nz, 0, 0, (double)c->nghost}, longest = 0;
+  double sum[6] = {(double)c->nz, 0, (double)c->nghost}, longest = 0;
   TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
   for (int64_t i = 0; i < c->m; i++) {
     double k = (double)(poiseCsrPtr(c, ptr, i + 1) - poiseCsrPtr(c, ptr, i));
     sum[1] += k * k;
     longest = k > longest ? k : longest;
   }
-  for (int i = 0; i < 4; i++) sum[2] += (double)(poiseBufferBytes(all[i], HOST) + poiseBufferBytes(all[i], DEVICE));
-  TRY(PoiseSum(A->ctx, 4, sum));
+  TRY(PoiseMatBytes(A, &held, &plain));
+  sum[3] = (double)held.host, sum[4] = (double)held.device, sum[5] = (double)plain;
+  TRY(PoiseSum(A->ctx, 6, sum));
   TRY(PoiseMax(A->ctx, 1, &longest));
   double M = (double)A->rows->N, mean = M > 0 ? sum[0] / M : 0;
   double deviation = M > 0 ? sqrt(fmax(0, sum[1] / M - mean * mean)) : 0;
-  double plain = 12 * sum[0] + 4 * (M + PoiseSize(A->ctx));
   TRY(PoisePrintf(A->ctx, "  %.0f nonzeros, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], mean, deviation,
                   longest));
-  TRY(PoisePrintf(A->ctx, "  %.0f bytes held, plain CSR is %.0f; %.0f ghost columns over all ranks\n", sum[2], plain,
-                  sum[3]));
+  TRY(PoisePrintf(A->ctx, "  %.0f bytes on the host, %.0f on the device; plain CSR is %.0f, beyond it %.0f on the %s\n",
+                  sum[3], sum[4], sum[5], fmax(0, sum[is_host ? 3 : 4] - sum[5]), is_host ? "host" : "device"));
+  TRY(PoisePrintf(A->ctx, "  %.0f ghost columns over all ranks\n", sum[2]));
   if (c->converted) TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
   return POISE_OK;
 }

@@ -95,7 +95,8 @@ typedef struct MatType {
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
   PoiseErr (*view)(PoiseMat);
-  void (*destroy)(PoiseMat); /* of A->data's contents */
+  void (*bytes)(PoiseMat, PoiseBytes *sum); /* sum += what A->data holds; may be NULL */
+  void (*destroy)(PoiseMat);                /* of A->data's contents */
 } MatType;
 
 typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
@@ -146,7 +147,7 @@ int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product
 /* The entries of x (device pointer, of the columns' layout) at A's ghost columns, valid until the next exchange. Collective; mine:
    this rank's error so far; the caller agrees. */
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
-double poiseMatBytes(PoiseMat A); /* compulsory traffic of one product on this rank */
+double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
@@ -185,6 +186,7 @@ long long poiseMatRowName(PoiseMat A, int64_t i);
 
 void poiseNullSpaceDestroy(NullSpace *space);                            /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
+void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum += what it holds; NULL: nothing */
 
 /* ---- coo.c: which values an entry is the sum of, on a device ------------------------------------------------------------ */
 
@@ -237,11 +239,14 @@ void poiseGhostsDestroy(Ghosts *g);
 
 /* ---- csr_build.c: from users' arrays and added entries to the local CSR --------------------------------------------- */
 
-PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* collective; agrees */
+PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own);       /* collective; agrees */
+PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* of arrays on the device */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
 PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
 /* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
+PoiseErr poiseCsrView(Csr *c, CsrView *view);               /* device pointers */
+int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int64_t *ptr;

@@ -41,6 +41,15 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
   poiseFree(ctx, triplets);
 }
 
+void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
+{
+  if (!t) return;
+  sum->host += poiseAllocated(t->to) + poiseAllocated(t->run) + poiseAllocated(t->first_to) + poiseAllocated(t->first_run);
+  sum->host += poiseAllocated(t->send) + poiseAllocated(t->ex.send) + poiseAllocated(t->ex.recv);
+  const Buffer *map[] = {&t->map.start, &t->map.from, &t->map.given, &t->map.received, &t->map.send, &t->map.packed};
+  for (size_t k = 0; k < sizeof map / sizeof *map; k++) poiseBufferAdd(map[k], sum);
+}
+
 /* ---- the pattern ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Plan {

@@ -9,6 +9,12 @@ void poiseBlocksDestroy(Blocks *k)
   poiseBufferDestroy(&k->bad);
 }
 
+void poiseBlocksBytes(const Blocks *k, PoiseBytes *sum)
+{
+  poiseBufferAdd(&k->inverse, sum);
+  poiseBufferAdd(&k->bad, sum);
+}
+
 static PoiseErr Allocate(PoisePC pc, Blocks *k, int b)
 {
   Device *dev = pc->ctx->device;

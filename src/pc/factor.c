@@ -195,7 +195,7 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
   const Incomplete *f = pc->data;
   double n = (double)f->triangular.n;
   *flops = 2 * (double)f->triangular.nz - n;
-  *bytes = poiseTriangularBytes(&f->triangular) + 40 * n; /* r and the pivots are read, z is written, read and written */
+  *bytes = poiseTriangularTraffic(&f->triangular) + 40 * n; /* r and the pivots are read, z is written, read and written */
 }
 
 PoiseErr poiseFactorView(PoisePC pc)
@@ -208,6 +208,15 @@ PoiseErr poiseFactorView(PoisePC pc)
   if (most[1] > 0) TRY(PoisePrintf(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
   TRY(PoisePrintf(pc->ctx, "\n"));
   return poiseTriangularPrint(pc, &f->triangular);
+}
+
+void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
+{
+  const Incomplete *f = pc->data;
+  poiseTriangularBytes(&f->triangular, sum);
+  poiseBufferAdd(&f->lu, sum);
+  poiseBufferAdd(&f->d, sum);
+  poiseBufferAdd(&f->result, sum);
 }
 
 void poiseFactorDestroy(PoisePC pc)

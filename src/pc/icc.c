@@ -17,5 +17,6 @@ const PCType poisePCType_icc = {
     .apply = poiseFactorApply,
     .cost = poiseFactorCost,
     .view = poiseFactorView,
+    .bytes = poiseFactorBytes,
     .destroy = poiseFactorDestroy,
 };

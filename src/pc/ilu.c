@@ -17,5 +17,6 @@ const PCType poisePCType_ilu = {
     .apply = poiseFactorApply,
     .cost = poiseFactorCost,
     .view = poiseFactorView,
+    .bytes = poiseFactorBytes,
     .destroy = poiseFactorDestroy,
 };

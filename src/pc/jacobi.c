@@ -31,6 +31,12 @@ static PoiseErr Pointwise_Jacobi(PoisePC pc, const double **d)
   return poiseBufferRead(&j->blocks.inverse, DEVICE, d);
 }
 
+static void Bytes_Jacobi(PoisePC pc, PoiseBytes *sum)
+{
+  const Jacobi *j = pc->data;
+  poiseBlocksBytes(&j->blocks, sum);
+}
+
 static void Destroy_Jacobi(PoisePC pc)
 {
   Jacobi *j = pc->data;
@@ -44,5 +50,6 @@ const PCType poisePCType_jacobi = {
     .setup = SetUp_Jacobi,
     .apply = Apply_Jacobi,
     .pointwise = Pointwise_Jacobi,
+    .bytes = Bytes_Jacobi,
     .destroy = Destroy_Jacobi,
 };

@@ -209,6 +209,14 @@ static PoiseErr View_LU(PoisePC pc)
                      8 * (double)lu->n * (double)lu->n);
 }
 
+static void Bytes_LU(PoisePC pc, PoiseBytes *sum)
+{
+  const LU *lu = pc->data;
+  const Buffer *all[] = {&lu->factors, &lu->pivot, &lu->full, &lu->work, &lu->result};
+  for (int k = 0; k < 5; k++) poiseBufferAdd(all[k], sum);
+  poiseHaloBytes(lu->halo, sum);
+}
+
 static void Destroy_LU(PoisePC pc)
 {
   Release(pc->data);
@@ -222,6 +230,7 @@ const PCType poisePCType_lu = {
     .apply = Apply_LU,
     .cost = Cost_LU,
     .view = View_LU,
+    .bytes = Bytes_LU,
     .destroy = Destroy_LU,
 };
 

@@ -18,6 +18,11 @@ static PoiseErr View_PBJacobi(PoisePC pc)
   return PoisePrintf(pc->ctx, "  blocks of %d x %d\n", k->b, k->b);
 }
 
+static void Bytes_PBJacobi(PoisePC pc, PoiseBytes *sum)
+{
+  poiseBlocksBytes(pc->data, sum);
+}
+
 static void Destroy_PBJacobi(PoisePC pc)
 {
   poiseBlocksDestroy(pc->data);
@@ -29,5 +34,6 @@ const PCType poisePCType_pbjacobi = {
     .setup = SetUp_PBJacobi,
     .apply = Apply_PBJacobi,
     .view = View_PBJacobi,
+    .bytes = Bytes_PBJacobi,
     .destroy = Destroy_PBJacobi,
 };

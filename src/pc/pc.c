@@ -224,8 +224,20 @@ PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
   return PoiseAgree(pc->ctx, e);
 }
 
+PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes)
+{
+  *bytes = (PoiseBytes){0};
+  if (pc->type->bytes) pc->type->bytes(pc, bytes);
+  return POISE_OK;
+}
+
 PoiseErr PoisePCView(PoisePC pc)
 {
+  PoiseBytes held;
+  TRY(PoisePCBytes(pc, &held));
+  double sum[] = {(double)held.host, (double)held.device};
+  TRY(PoiseSum(pc->ctx, 2, sum));
   TRY(PoisePrintf(pc->ctx, "PC: type %s\n", pc->type->name));
+  if (sum[0] + sum[1] > 0) TRY(PoisePrintf(pc->ctx, "  %.0f bytes on the host, %.0f on the device\n", sum[0], sum[1]));
   return pc->type->view ? pc->type->view(pc) : POISE_OK;
 }

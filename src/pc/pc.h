@@ -24,7 +24,8 @@ typedef struct PCType {
   /* Of one application, beside what nested events count; NULL: one flop and 24 bytes per row. */
   void (*cost)(PoisePC, double *flops, double *bytes);
   PoiseErr (*view)(PoisePC);
-  void (*destroy)(PoisePC); /* of pc->data's contents */
+  void (*bytes)(PoisePC, PoiseBytes *sum); /* sum += what pc->data holds; NULL: nothing that grows */
+  void (*destroy)(PoisePC);                /* of pc->data's contents */
 } PCType;
 
 struct PoisePC_s {
@@ -64,6 +65,7 @@ typedef struct Blocks {
 /* Invert P's diagonal blocks. fix: a zero 1 x 1 block counts as 1. */
 PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *blocks, int b, bool fix);
 PoiseErr poiseBlocksApply(PoisePC pc, Blocks *blocks, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+void poiseBlocksBytes(const Blocks *blocks, PoiseBytes *sum);
 void poiseBlocksDestroy(Blocks *blocks);
 
 /* ---- supervariables.c: inverse diagonal blocks of the sizes that the pattern suggests, for bjacobi --------------------- */
@@ -79,6 +81,7 @@ PoiseErr poiseSupervariablesSetup(PoisePC pc, Supervariables *s, int most); /* l
 PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, PoiseVec z, const double *skip,
                                   const Fuse *fuse);
 PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s); /* collective */
+void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum);
 void poiseSupervariablesDestroy(Supervariables *s);
 
 /* ---- triangles.c: sweeps over the triangles of the block that a rank owns, for ilu, icc and sor ------------------------ */
@@ -105,7 +108,8 @@ PoiseErr poiseTriangularWork(Triangular *t, double **work);
 /* Launch a sweep from what the caller has set in a: all but t and levels. */
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
-double poiseTriangularBytes(const Triangular *t);               /* read by one sweep over both triangles, without vectors */
+double poiseTriangularTraffic(const Triangular *t);             /* read by one sweep over both triangles, without vectors */
+void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum); /* sum += what it holds */
 void poiseTriangularDestroy(Triangular *t);
 
 /* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is an Incomplete ---------------------------------- */
@@ -141,6 +145,7 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
 PoiseErr poiseFactorView(PoisePC pc);
+void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);
 void poiseFactorDestroy(PoisePC pc);
 
 #endif

@@ -137,7 +137,7 @@ static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
   double n = (double)s->triangular.n, halves = 2 * (double)(s->its * s->lits) - 1;
   if (s->forward || s->backward) halves = (double)(s->its * s->lits) - 0.5; /* the first sweep reads one triangle */
   *flops = 2 * halves * (double)s->triangular.nz;
-  *bytes = halves * (poiseTriangularBytes(&s->triangular) + 40 * n);
+  *bytes = halves * (poiseTriangularTraffic(&s->triangular) + 40 * n);
 }
 
 static PoiseErr View_SOR(PoisePC pc)
@@ -149,6 +149,15 @@ static PoiseErr View_SOR(PoisePC pc)
                                 : "symmetric",
                   s->omega, (long long)s->its, (long long)s->lits));
   return poiseTriangularPrint(pc, &s->triangular);
+}
+
+static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
+{
+  const SOR *s = pc->data;
+  poiseBlocksBytes(&s->diagonal, sum);
+  poiseTriangularBytes(&s->triangular, sum);
+  if (s->residual) poiseBufferAdd(&s->residual->data, sum);
+  if (s->correction) poiseBufferAdd(&s->correction->data, sum);
 }
 
 static void Destroy_SOR(PoisePC pc)
@@ -169,5 +178,6 @@ const PCType poisePCType_sor = {
     .apply = Apply_SOR,
     .cost = Cost_SOR,
     .view = View_SOR,
+    .bytes = Bytes_SOR,
     .destroy = Destroy_SOR,
 };

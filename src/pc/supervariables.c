@@ -8,6 +8,14 @@
 #include "blocks_host.h"
 #include "pc.h"
 
+void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum)
+{
+  poiseBufferAdd(&s->start, sum);
+  poiseBufferAdd(&s->at, sum);
+  poiseBufferAdd(&s->inverse, sum);
+  poiseBufferAdd(&s->bad, sum);
+}
+
 void poiseSupervariablesDestroy(Supervariables *s)
 {
   poiseBufferDestroy(&s->start);

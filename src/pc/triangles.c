@@ -5,6 +5,17 @@
 */
 #include "triangles_host.h"
 
+void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum)
+{
+  const Buffer *rows[] = {&t->begin, &t->diag, &t->end, &t->col, &t->work};
+  for (int k = 0; k < 5; k++) poiseBufferAdd(rows[k], sum);
+  for (int k = 0; k < 2; k++) {
+    poiseBufferAdd(&t->start[k], sum);
+    poiseBufferAdd(&t->first[k], sum);
+    poiseBufferAdd(&t->last[k], sum);
+  }
+}
+
 void poiseTriangularDestroy(Triangular *t)
 {
   poiseBufferDestroy(&t->begin);
@@ -255,7 +266,7 @@ PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
                      (long long)most[2], (long long)most[0], (long long)most[1]);
 }
 
-double poiseTriangularBytes(const Triangular *t)
+double poiseTriangularTraffic(const Triangular *t)
 {
   return 12 * (double)(t->nz - t->n) + 4 * (t->wide ? 8 : 4) * (double)t->n; /* two offsets per row and triangle */
 }

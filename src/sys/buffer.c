@@ -15,7 +15,7 @@ static PoiseErr AllocHost(Buffer *b)
 static PoiseErr AllocDevice(Buffer *b)
 {
   if (b->device || !b->bytes) return POISE_OK;
-  return b->dev->ops->alloc(b->dev, b->bytes, b->what, &b->device);
+  return poiseDeviceAlloc(b->dev, b->bytes, b->what, &b->device);
 }
 
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b)
@@ -37,6 +37,34 @@ PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *arra
   return POISE_OK;
 }
 
+PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b)
+{
+  void *p;
+  if (dev->ops->is_host) return poiseBufferWrap(dev, bytes, what, array, own, b);
+  if (own == POISE_COPY) {
+    TRY(poiseBufferCreate(dev, bytes, what, b));
+    TRY(poiseBufferWrite(b, DEVICE, &p));
+    TRY(poiseDeviceCopy(dev, p, array, bytes, COPY_ON_DEVICE));
+    return poiseDeviceSync(dev); /* the user may release it */
+  }
+  if (own == POISE_ADOPT && array) {
+    TRY(poiseAllocCount(dev->ctx, bytes, what));
+    dev->bytes += (int64_t)bytes;
+  }
+  *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own_device = own, .device = array, .device_valid = true};
+  return POISE_OK;
+}
+
+void poiseBufferDisown(Buffer *b)
+{
+  if (b->own_device == POISE_ADOPT && b->device) {
+    poiseFreeCount(b->dev->ctx);
+    b->dev->bytes -= (int64_t)b->bytes;
+  }
+  if (b->own_device == POISE_ADOPT) b->own_device = POISE_BORROW;
+  if (b->own == POISE_ADOPT) b->own = POISE_BORROW;
+}
+
 void poiseBufferWindow(Device *dev, size_t bytes, const char *what, Buffer *b)
 {
   PoiseOwn own = dev->ops->is_host ? POISE_BORROW : POISE_COPY;
@@ -54,7 +82,7 @@ void poiseBufferPoint(Buffer *b, void *device)
 void poiseBufferDestroy(Buffer *b)
 {
   if (!b->dev) return;
-  if (b->device && !b->window) b->dev->ops->free(b->dev, b->device);
+  if (!b->window && b->own_device != POISE_BORROW) poiseDeviceFree(b->dev, b->bytes, &b->device);
   if (b->own == POISE_COPY) poiseFree(b->dev->ctx, &b->host);
   if (b->own == POISE_ADOPT) free(b->host);
   *b = (Buffer){0};
@@ -74,7 +102,8 @@ static PoiseErr CheckEqual(const Buffer *b)
 static PoiseErr PoisonStale(Buffer *b, Side side)
 {
   void *stale = side == DEVICE ? b->host : b->device;
-  if (!b->dev->ops->poison || !stale || (side == DEVICE && b->own != POISE_COPY)) return POISE_OK;
+  bool users = side == DEVICE ? b->own != POISE_COPY : b->own_device == POISE_BORROW;
+  if (!b->dev->ops->poison || !stale || users) return POISE_OK;
   return b->dev->ops->poison(b->dev, stale, b->bytes);
 }
 
@@ -82,13 +111,11 @@ static PoiseErr ReadHost(Buffer *b)
 {
   TRY(AllocHost(b));
   if (b->dev->ops->is_host) return POISE_OK;
+  bool fetch = !b->host_valid && b->device_valid; /* else it is valid, or new, and zero */
+  if (fetch) TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(b->dev));
-  TRY(CheckEqual(b));
-  if (!b->host_valid && b->device_valid) {
-    TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
-    TRY(poiseDeviceSync(b->dev));
-  }
-  if (!b->host_valid && !b->device_valid && b->bytes) memset(b->host, 0, b->bytes);
+  if (!fetch) TRY(CheckEqual(b));
+  if (!fetch && !b->host_valid && b->bytes) memset(b->host, 0, b->bytes);
   b->host_valid = true;
   return POISE_OK;
 }
@@ -144,7 +171,8 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
   b->host_valid = side == HOST;
   b->device_valid = side == DEVICE;
   TRY(PoisonStale(b, side));
-  if (b->dev->ops->poison && b->bytes && (side == DEVICE || b->own == POISE_COPY)) /* "every entry will be written" */
+  bool users = side == HOST ? b->own != POISE_COPY : b->own_device == POISE_BORROW;
+  if (b->dev->ops->poison && b->bytes && !users) /* "every entry will be written" */
     TRY(b->dev->ops->poison(b->dev, side == HOST ? b->host : b->device, b->bytes));
   return side == HOST ? poiseDeviceSync(b->dev) : POISE_OK; /* a copy from this side may still be queued */
 }
@@ -170,11 +198,19 @@ void poiseBufferZero(Buffer *b)
 
 PoiseErr poiseBufferSettle(Buffer *b)
 {
-  if (b->own == POISE_COPY || b->host_valid || b->dev->ops->is_host) return POISE_OK;
-  return ReadHost(b);
+  if (b->dev->ops->is_host) return POISE_OK;
+  if (b->own != POISE_COPY && !b->host_valid) return ReadHost(b);
+  return b->own_device == POISE_BORROW && !b->device_valid ? ReadDevice(b) : POISE_OK;
+}
+
+void poiseBufferAdd(const Buffer *b, PoiseBytes *sum)
+{
+  sum->host += poiseBufferBytes(b, HOST);
+  sum->device += poiseBufferBytes(b, DEVICE);
 }
 
 int64_t poiseBufferBytes(const Buffer *b, Side side)
 {
+  if (b->window && (side == DEVICE || b->dev->ops->is_host)) return 0; /* somebody else's */
   return (side == HOST ? b->host : b->device) ? (int64_t)b->bytes : 0;
 }

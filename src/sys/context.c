@@ -24,6 +24,12 @@ static int omp_get_max_threads(void)
 #define METIS_WORD "without METIS"
 #endif
 
+#ifdef POISE_HAVE_CUDA
+#define CUDA_WORD "with CUDA"
+#else
+#define CUDA_WORD "without CUDA"
+#endif
+
 #ifdef POISE_HAVE_MPI
 #define MPI_WORD "with MPI"
 static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
@@ -44,13 +50,13 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ---------------------------------------------------------------------------------- */
 
 typedef struct System {
-  int help, options_left, view, device, load_progress;
-  PoiseInt ranks, host_threads;
+  int help, options_left, view, device, load_progress, forbid_copies, device_time;
+  PoiseInt ranks, host_threads, device_id;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
 
 #define DEVICE(name) "|" #name
-static const char device_words[] =
+static const char device_words[] = "auto"
 #include "devices.def"
     ;
 #undef DEVICE
@@ -64,7 +70,14 @@ static const PoiseOption table[] = {
      "print the table of events at the end; :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
-    {"device", FIELD(CHOICE, device), "host", 0, 0, device_words + 1, "where arrays live"},
+    {"device", FIELD(CHOICE, device), "auto", 0, 0, device_words,
+     "where arrays live; auto: cuda where all ranks see a GPU, else host"},
+    {"device_id", FIELD(INT, device_id), "-1", -1, 63, NULL,
+     "number of the GPU; -1: one near the cores of the rank, in turn by ranks of the machine"},
+    {"device_forbid_copies", FIELD(BOOL, forbid_copies), "no", 0, 0, NULL,
+     "a solve that copies between host and device, or waits, beyond its scalars once per replay is an error"},
+    {"log_device_time", FIELD(BOOL, device_time), "no", 0, 0, NULL,
+     "wait for the device at both ends of each event, so that its time is the device's; loops are then not replayed"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
      "threads of host kernels per rank; 0: share out the cores"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
@@ -107,19 +120,36 @@ static PoiseErr CreateSelf(PoiseContext ctx)
   return poiseReduceCreate(ctx->self);
 }
 
-/* What each rank has of its own, once it has a communicator and options. */
-static PoiseErr FillRank(PoiseContext ctx)
+static PoiseErr CreateLog(PoiseContext ctx, System *system)
 {
-  System system;
-  TRY(ReadSystem(ctx, &system));
+  TRY(ReadSystem(ctx, system));
+  return poiseLogCreate(ctx, &ctx->log);
+}
+
+static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const DeviceOps *ops, int id)
+{
+  System system = *options;
   int threads = ctx->parent ? ctx->parent->device->threads / ctx->comm->size : omp_get_max_threads();
   if (system.host_threads) threads = (int)system.host_threads;
   ctx->load_progress = system.load_progress;
-  TRY(poiseLogCreate(ctx, &ctx->log));
-  TRY(poiseDeviceCreate(ctx, poiseOptionsChoice(table, "device", system.device), &ctx->device));
+  ctx->log_device_time = system.device_time;
+  TRY(poiseDeviceOpen(ctx, ops, id, &ctx->device));
   ctx->device->threads = threads > 1 ? threads : 1;
+  ctx->device->forbid_copies = system.forbid_copies;
   TRY(poiseReduceCreate(ctx));
   return CreateSelf(ctx);
+}
+
+/* What each rank has of its own, once it has a communicator and options. Collective; agrees. */
+static PoiseErr FillRank(PoiseContext ctx)
+{
+  System system = {0};
+  const DeviceOps *ops = NULL;
+  TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
+  int id = (int)system.device_id;
+  TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
+  TRY(poiseDevicePlace(ctx, ops, &id));
+  return PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id));
 }
 
 static void EmptyRank(PoiseContext ctx)
@@ -149,10 +179,11 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
 {
   ctx->out = stdout;
   ctx->most_narrow = INT32_MAX;
+  ctx->stream = init ? init->stream : NULL;
   TRY(CreateComm(ctx, init));
   PoiseErr e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
   if (!e) e = PoiseAgree(ctx, Register(ctx));
-  if (!e) e = PoiseAgree(ctx, FillRank(ctx));
+  if (!e) e = FillRank(ctx);
   if (!e) e = PoiseAgree(ctx, Greet(ctx));
   if (e) Empty(ctx);
   return e;
@@ -232,7 +263,7 @@ typedef struct Rank {
 static PoiseErr Work(Rank *r)
 {
   PoiseContext ctx = &r->ctx;
-  TRY(PoiseAgree(ctx, FillRank(ctx)));
+  TRY(FillRank(ctx));
   TRY(r->body(ctx, r->arg));
   TRY(PoiseAgree(ctx, NoObjects(ctx, "at the end of PoiseRun's body")));
   return ViewLog(ctx);
@@ -315,6 +346,8 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   if (system.ranks == 1 || ctx->parent || ctx->home) return body(ctx, arg);
   if (ctx->comm->size > 1)
     FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) inside %d MPI ranks", (int)system.ranks, ctx->comm->size);
+  if (ctx->stream)
+    FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) with PoiseInit.stream, which serves one rank", (int)system.ranks);
   PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, &team, body, arg);
   poiseTeamDestroy(&team);
   poiseFree(ctx, &rank);
@@ -324,6 +357,11 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
 }
 
 /* ---- ranks -------------------------------------------------------------------------------------------------------- */
+
+void *PoiseStream(PoiseContext ctx)
+{
+  return ctx->device->stream;
+}
 
 int PoiseRank(PoiseContext ctx)
 {
@@ -386,18 +424,40 @@ double PoiseTime(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* " 0, NVIDIA H200", and where there are several ranks those of all, but of no more than fit. */
+static PoiseErr DescribeDevice(PoiseContext ctx, char *text, size_t size)
+{
+  const Device *dev = ctx->device;
+  Comm *comm = ctx->comm;
+  char name[128] = "", *all = NULL;
+  text[0] = 0;
+  if (!dev->ops->count) return POISE_OK;
+  if (dev->ops->describe) dev->ops->describe(dev->id, name, sizeof name);
+  size_t n = (size_t)snprintf(text, size, " %d%s%s", dev->id, *name ? ", " : "", name);
+  if (comm->size == 1) return POISE_OK;
+  PoiseErr e = PoiseAgree(ctx, poiseAlloc(ctx, (size_t)comm->size, "GPUs of ranks", &all));
+  if (!e) e = comm->ops->allgather(comm, &(char){(char)dev->id}, 1, all);
+  if (!e) n += (size_t)snprintf(text + n, size - n, "; by rank:");
+  for (int r = 0; !e && r < comm->size && n + 8 < size; r++) n += (size_t)snprintf(text + n, size - n, " %d", all[r]);
+  poiseFree(ctx, &all);
+  return e;
+}
+
 PoiseErr PoiseView(PoiseContext ctx)
 {
   System system;
+  char device[512];
   TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
-  PoiseErr e = PoisePrintf(ctx,
-                           "Poise %d.%d.%d\n"
-                           "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", compiler " __VERSION__ "\n"
-                           "  device: %s\n"
-                           "  ranks: %d (%s)\n"
-                           "  host threads per rank: %d\n",
-                           POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name,
-                           ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
+  TRY(PoiseAgree(ctx, DescribeDevice(ctx, device, sizeof device)));
+  PoiseErr e =
+      PoisePrintf(ctx,
+                  "Poise %d.%d.%d\n"
+                  "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " CUDA_WORD ", compiler " __VERSION__ "\n"
+                  "  device: %s%s\n"
+                  "  ranks: %d (%s)\n"
+                  "  host threads per rank: %d\n",
+                  POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, device,
+                  ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
   if (!e && !ctx->parent && system.ranks > 1) e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
   return PoiseAgree(ctx, e);
 }

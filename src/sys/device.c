@@ -23,21 +23,52 @@ const char *poiseKernelName(int kernel)
   return kernel_names[kernel];
 }
 
-PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev)
+/* Does every rank see a GPU? */
+static PoiseErr Sees(PoiseContext ctx, const DeviceOps *ops, bool *all)
 {
-  const DeviceOps *ops = NULL;
-  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-    if (!strcmp(devices[i]->name, name)) ops = devices[i];
+  int count = 0;
+  int64_t lacks = ops->count(&count) != POISE_OK;
+  PoiseErrorClear();
+  TRY(poiseCommMaxInt(ctx->comm, &lacks, 1));
+  *all = !lacks;
+  return POISE_OK;
+}
+
+PoiseErr poiseDeviceFind(PoiseContext ctx, const char *name, const DeviceOps **ops)
+{
+  bool any = !strcmp(name, "auto"), sees = false;
+  *ops = any ? devices[0] : NULL;
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+    if (any && devices[i]->automatic) TRY(Sees(ctx, devices[i], &sees));
+    if (sees || !strcmp(devices[i]->name, name)) *ops = devices[i];
+    if (sees) break;
+  }
+  if (!*ops) FAIL(POISE_ERR_OPTION, "there is no device '%s' in this build", name);
+  return POISE_OK;
+}
+
+PoiseErr poiseDeviceOpen(PoiseContext ctx, const DeviceOps *ops, int id, Device **dev)
+{
   *dev = NULL;
-  if (!ops) FAIL(POISE_ERR_OPTION, "there is no device '%s' in this build", name);
   TRY(poiseAlloc(ctx, sizeof **dev, "device", dev));
   (*dev)->ops = ops;
   (*dev)->ctx = ctx;
+  (*dev)->id = id;
   (*dev)->threads = 1;
   PoiseErr e = ops->create ? ops->create(*dev) : POISE_OK;
   if (e) poiseDeviceDestroy(dev);
   TRY(e);
   return POISE_OK;
+}
+
+PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev)
+{
+  const DeviceOps *ops;
+  int count;
+  *dev = NULL;
+  TRY(poiseDeviceFind(ctx, name, &ops));
+  if (ops->count) TRY(ops->count(&count));
+  return poiseDeviceOpen(ctx, ops, 0, dev);
 }
 
 void poiseDeviceDestroy(Device **dev)
@@ -48,11 +79,74 @@ void poiseDeviceDestroy(Device **dev)
   poiseFree(ctx, dev);
 }
 
+/* ---- memory --------------------------------------------------------------------------------------------------------- */
+
+PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p)
+{
+  *p = NULL;
+  if (dev->limit && (int64_t)bytes > dev->limit - dev->bytes)
+    FAIL(POISE_ERR_MEMORY, "no memory on device %s for %s: %zu bytes; %lld of %lld are free", dev->ops->name, what, bytes,
+         (long long)(dev->limit - dev->bytes), (long long)dev->limit);
+  TRY(dev->ops->alloc(dev, bytes, what, p));
+  dev->bytes += (int64_t)bytes;
+  return POISE_OK;
+}
+
+void poiseDeviceFree(Device *dev, size_t bytes, void **p)
+{
+  if (!*p) return;
+  dev->ops->free(dev, *p);
+  dev->bytes -= (int64_t)bytes;
+  *p = NULL;
+}
+
+void poiseDeviceFreeAdopted(Device *dev, void *p)
+{
+  if (!p) return;
+  if (!dev->ops->is_host) poiseContextHome(dev->ctx)->memory.live++;
+  if (dev->ops->is_host)
+    free(p);
+  else
+    dev->ops->free(dev, p);
+}
+
+PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const char *argument)
+{
+  if (bytes && !p) FAIL(POISE_ERR_ARG, "%s is NULL instead of %zu bytes", argument, bytes);
+  if (bytes && dev->ops->owns && !dev->ops->owns(dev, p, bytes))
+    FAIL(POISE_ERR_ARG, "%s: %p is no array of %zu bytes in the memory of device %s; a host pointer?", argument, p, bytes,
+         dev->ops->name);
+  return POISE_OK;
+}
+
+PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total)
+{
+  int64_t free_bytes, all;
+  if (!ctx) FAIL(POISE_ERR_ARG, "the context is NULL");
+  Device *dev = ctx->device;
+  poiseHostMemory(&free_bytes, &all);
+  if (dev->ops->memory) TRY(dev->ops->memory(dev, &free_bytes, &all));
+  if (dev->limit) free_bytes = dev->limit - dev->bytes, all = dev->limit;
+  if (left) *left = free_bytes;
+  if (total) *total = all;
+  return POISE_OK;
+}
+
+/* ---- what is enqueued and waited for -------------------------------------------------------------------------------- */
+
+bool poiseDeviceForbid(Device *dev, bool on)
+{
+  bool was = dev->forbids;
+  dev->forbids = on && dev->forbid_copies && !dev->ops->is_host;
+  return was;
+}
+
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes)
 {
   if (!dev->ops->kernel[kernel])
     FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel %s", dev->ops->name, kernel_names[kernel]);
   dev->launches++;
+  dev->busy = !dev->ops->is_host;
   return dev->ops->launch(dev, kernel, args, bytes);
 }
 
@@ -60,16 +154,37 @@ PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, 
 {
   if (!bytes) return POISE_OK;
   if (kind != COPY_ON_DEVICE && !dev->ops->is_host) {
+    if (dev->forbids)
+      FAIL(POISE_ERR_UNSUPPORTED, "a copy of %zu bytes to the %s by %s inside a solve: -device_forbid_copies", bytes,
+           kind == COPY_TO_HOST ? "host" : "device", poiseLogWhere(dev->ctx));
     dev->copies++;
-    dev->copy_bytes += (int64_t)bytes;
+    dev->copied[kind] += (int64_t)bytes;
   }
+  dev->busy = !dev->ops->is_host;
   return dev->ops->copy(dev, dst, src, bytes, kind);
+}
+
+static PoiseErr CountWait(Device *dev)
+{
+  if (dev->ops->is_host) return POISE_OK;
+  if (dev->forbids)
+    FAIL(POISE_ERR_UNSUPPORTED, "a wait for the device by %s inside a solve: -device_forbid_copies",
+         poiseLogWhere(dev->ctx));
+  dev->waits++;
+  return POISE_OK;
+}
+
+PoiseErr poiseDeviceWait(Device *dev, int64_t event)
+{
+  TRY(CountWait(dev));
+  return dev->ops->wait(dev, event);
 }
 
 PoiseErr poiseDeviceSync(Device *dev)
 {
-  dev->syncs++;
+  TRY(CountWait(dev));
   TRY(dev->ops->sync(dev));
+  dev->busy = false;
   PoiseErr e = dev->failed;
   dev->failed = POISE_OK;
   return e;

@@ -294,6 +294,25 @@ static void Free(Device *dev, void *p)
   poiseFreeCount(dev->ctx);
 }
 
+/* Only what it has given out: an application's array on the mock is made by its alloc. */
+static bool Owns(Device *dev, const void *p, size_t bytes)
+{
+  const Mock *mock = dev->data;
+  const char *q = p;
+  for (int64_t k = 0; k < mock->nblock; k++) {
+    const Block *b = &mock->block[k];
+    if (q >= b->p && q < b->p + b->bytes) return bytes <= (size_t)(b->p + b->bytes - q);
+  }
+  return false;
+}
+
+/* As if there were so many, to see how ranks share them. */
+static PoiseErr Count(int *count)
+{
+  *count = 4;
+  return POISE_OK;
+}
+
 static PoiseErr Create(Device *dev)
 {
   return poiseAlloc(dev->ctx, sizeof(Mock), "mock device", &dev->data);
@@ -329,4 +348,6 @@ const DeviceOps poiseDevice_mock = {
     .capture_end = CaptureEnd,
     .replay = Replay,
     .graph_free = GraphFree,
+    .owns = Owns,
+    .count = Count,
 };

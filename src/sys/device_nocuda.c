@@ -2,11 +2,11 @@
 /* What stands for the CUDA device in a build without it. */
 #include "sys.h"
 
-static PoiseErr Create(Device *dev)
+static PoiseErr Count(int *count)
 {
-  FAIL(POISE_ERR_DEVICE, "this build of the library has no device %s (it was configured with POISE_CUDA=OFF)",
-       dev->ops->name);
+  *count = 0;
+  FAIL(POISE_ERR_DEVICE, "this build of the library has no device cuda (it was configured with POISE_CUDA=OFF)");
 }
 
 extern const DeviceOps poiseDevice_cuda;
-const DeviceOps poiseDevice_cuda = {.name = "cuda", .create = Create};
+const DeviceOps poiseDevice_cuda = {.name = "cuda", .count = Count};

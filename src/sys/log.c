@@ -8,12 +8,13 @@
 */
 #include "sys.h"
 
-enum { TIME, FLOPS, BYTES, MESSAGES, MESSAGE_BYTES, ALLOCATIONS, LAUNCHES, COPIES, COUNTERS };
+enum { TIME, FLOPS, BYTES, MESSAGES, MESSAGE_BYTES, ALLOCATIONS, LAUNCHES, COPIES, TO_DEVICE, TO_HOST, WAITS, COUNTERS };
 enum { DEPTH = 64, NAME_LENGTH = 64 };
 
 typedef struct Event {
   char name[NAME_LENGTH]; /* of a section */
   double calls, total[COUNTERS];
+  bool late; /* ended with work still queued on the device: its time is not the work's */
 } Event;
 
 typedef struct Frame { /* an event that has begun */
@@ -32,6 +33,12 @@ struct Log {
   int depth;
 };
 
+static const char *const names[] = {
+#define EVENT(name) #name,
+#include "events.def"
+#undef EVENT
+};
+
 static void Now(const Log *log, double now[COUNTERS])
 {
   const Comm *comm = log->ctx->comm;
@@ -44,6 +51,9 @@ static void Now(const Log *log, double now[COUNTERS])
   now[ALLOCATIONS] = (double)log->ctx->memory.calls;
   now[LAUNCHES] = device ? (double)device->launches : 0;
   now[COPIES] = device ? (double)device->copies : 0;
+  now[TO_DEVICE] = device ? (double)device->copied[COPY_TO_DEVICE] : 0;
+  now[TO_HOST] = device ? (double)device->copied[COPY_TO_HOST] : 0;
+  now[WAITS] = device ? (double)device->waits : 0;
 }
 
 PoiseErr poiseLogCreate(PoiseContext ctx, Log **log)
@@ -64,9 +74,38 @@ void poiseLogDestroy(Log **log)
 
 /* ---- events: numbers below EVENT_COUNT are the library's, then come the sections -------------------------------- */
 
+/* -log_device_time: an event's time is its work's, nothing of which is queued when it begins or ends. */
+static void Drain(const Log *log)
+{
+  Device *dev = log->ctx->device;
+  if (!log->ctx->log_device_time || !dev || !dev->busy) return;
+  PoiseErr e = dev->ops->sync(dev);
+  if (e && !dev->failed) dev->failed = e; /* for whoever waits next */
+  dev->busy = false;
+}
+
+static bool IsLate(const Log *log)
+{
+  const Device *dev = log->ctx->device;
+  return dev && dev->busy;
+}
+
+static const char *Name(const Log *log, int event)
+{
+  return event < EVENT_COUNT ? names[event] : log->section[event - EVENT_COUNT].name;
+}
+
+static void Range(const Log *log, const char *name)
+{
+  const Device *dev = log->ctx->device;
+  if (dev && dev->ops->range) dev->ops->range(name);
+}
+
 void poiseLogBegin(PoiseContext ctx, int event)
 {
   Log *log = ctx->log;
+  Drain(log);
+  Range(log, Name(log, event));
   if (log->depth == DEPTH) memmove(log->frame, log->frame + 1, (size_t)--log->depth * sizeof *log->frame);
   Frame *f = &log->frame[log->depth++];
   f->event = event;
@@ -84,6 +123,7 @@ static int FindFrame(const Log *log, int event, int depth)
 void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes)
 {
   Log *log = ctx->log;
+  Drain(log);
   log->flops += flops;
   log->bytes += bytes;
   int depth = FindFrame(log, event, log->depth);
@@ -94,19 +134,65 @@ void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes)
   double now[COUNTERS];
   Now(log, now);
   e->calls++;
+  e->late = e->late || IsLate(log);
   for (int c = 0; c < COUNTERS; c++) {
     double spent = now[c] - f->at[c];
     e->total[c] += spent - f->inner[c];
     if (outer >= 0) log->frame[outer].inner[c] += spent;
   }
-  log->depth = depth;
+  for (; log->depth > depth; log->depth--) Range(log, NULL); /* errors have skipped ends */
 }
+
+/* ---- captured loops --------------------------------------------------------------------------------------------- */
+
+void poiseLogCounts(PoiseContext ctx, LogCounts *now)
+{
+  const Log *log = ctx->log;
+  *now = (LogCounts){.flops = log->flops, .bytes = log->bytes, .launches = (double)ctx->device->launches};
+  for (int i = 0; i < EVENT_COUNT; i++) {
+    const double *t = log->event[i].total;
+    now->event[i].calls = log->event[i].calls;
+    now->event[i].flops = t[FLOPS];
+    now->event[i].bytes = t[BYTES];
+    now->event[i].launches = t[LAUNCHES];
+  }
+}
+
+void poiseLogAddLaunches(PoiseContext ctx, double times, const LogCounts *from, const LogCounts *to)
+{
+  Log *log = ctx->log;
+  ctx->device->launches += (int64_t)(times * (to->launches - from->launches));
+  for (int i = 0; i < EVENT_COUNT; i++)
+    log->event[i].total[LAUNCHES] += times * (to->event[i].launches - from->event[i].launches);
+}
+
+void poiseLogAddWork(PoiseContext ctx, double times, const LogCounts *from, const LogCounts *to)
+{
+  Log *log = ctx->log;
+  log->flops += times * (to->flops - from->flops);
+  log->bytes += times * (to->bytes - from->bytes);
+  for (int i = 0; i < EVENT_COUNT; i++) {
+    Event *e = &log->event[i];
+    e->calls += times * (to->event[i].calls - from->event[i].calls);
+    e->total[FLOPS] += times * (to->event[i].flops - from->event[i].flops);
+    e->total[BYTES] += times * (to->event[i].bytes - from->event[i].bytes);
+  }
+}
+
+/* ---- sections --------------------------------------------------------------------------------------------------- */
 
 static int FindSection(const Log *log, const char *name)
 {
   for (int i = 0; i < log->nsection; i++)
     if (!strcmp(log->section[i].name, name)) return i;
   return -1;
+}
+
+const char *poiseLogWhere(PoiseContext ctx)
+{
+  const Log *log = ctx->log;
+  if (!log || !log->depth) return "the application";
+  return Name(log, log->frame[log->depth - 1].event);
 }
 
 static PoiseErr CheckName(PoiseContext ctx, const char *name)
@@ -155,7 +241,22 @@ PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name)
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
-enum { CALLS, SECONDS, FLOP, BYTE, GB_PER_SECOND, MESSAGE, MESSAGE_BYTE, ALLOCATION, LAUNCH, COPY, COLUMNS };
+enum {
+  CALLS,
+  SECONDS,
+  FLOP,
+  BYTE,
+  GB_PER_SECOND,
+  MESSAGE,
+  MESSAGE_BYTE,
+  ALLOCATION,
+  LAUNCH,
+  COPY, /* from here on: not in the text of a host device, which has none */
+  BYTE_TO_DEVICE,
+  BYTE_TO_HOST,
+  WAIT,
+  COLUMNS
+};
 
 static const struct {
   const char *title, *key;
@@ -170,7 +271,10 @@ static const struct {
                       [MESSAGE_BYTE] = {"msg bytes", "message_bytes", 10, " %*.3e"},
                       [ALLOCATION] = {"allocs", "allocations", 8, " %*.0f"},
                       [LAUNCH] = {"launches", "launches", 9, " %*.0f"},
-                      [COPY] = {"copies", "copies", 8, " %*.0f"}};
+                      [COPY] = {"copies", "copies", 8, " %*.0f"},
+                      [BYTE_TO_DEVICE] = {"to device", "to_device_bytes", 10, " %*.3e"},
+                      [BYTE_TO_HOST] = {"to host", "to_host_bytes", 10, " %*.3e"},
+                      [WAIT] = {"waits", "waits", 8, " %*.0f"}};
 
 typedef struct Row {
   const char *name;
@@ -179,32 +283,40 @@ typedef struct Row {
 
 typedef struct Writer {
   void (*head)(PoiseContext, FILE *);
-  void (*row)(const Row *, FILE *, bool several, bool first); /* several ranks; the first row of all */
+  void (*row)(PoiseContext, const Row *, FILE *, bool first); /* the first row of all */
   void (*tail)(FILE *);
 } Writer;
+
+static int TextColumns(PoiseContext ctx)
+{
+  return ctx->device->ops->is_host ? COPY : COLUMNS;
+}
 
 static void HeadText(PoiseContext ctx, FILE *out)
 {
   bool several = ctx->comm->size > 1;
-  fprintf(out, "Poise log: device %s, ranks %d (%s)%s. Events include what is nested in them.\n", ctx->device->ops->name,
-          ctx->comm->size, ctx->comm->ops->name, several ? ", maximum and minimum over ranks" : "");
+  bool late = !ctx->device->ops->is_host && !ctx->log_device_time;
+  fprintf(out, "Poise log: device %s, ranks %d (%s)%s. Events include what is nested in them%s.\n", ctx->device->ops->name,
+          ctx->comm->size, ctx->comm->ops->name, several ? ", maximum and minimum over ranks" : "",
+          late ? "; GB/s only of those that waited for their work (all: -log_device_time)" : "");
   fprintf(out, "%-20s%s", "event", several ? "    " : "");
-  for (int c = 0; c < COLUMNS; c++) fprintf(out, " %*s", columns[c].width, columns[c].title);
+  for (int c = 0; c < TextColumns(ctx); c++) fprintf(out, " %*s", columns[c].width, columns[c].title);
   fprintf(out, "\n");
 }
 
-static void LineText(const char *name, const char *which, const double *v, FILE *out)
+static void LineText(PoiseContext ctx, const char *name, const char *which, const double *v, FILE *out)
 {
   fprintf(out, "%-20s%s", name, which);
-  for (int c = 0; c < COLUMNS; c++) fprintf(out, columns[c].format, columns[c].width, v[c]);
+  for (int c = 0; c < TextColumns(ctx); c++) fprintf(out, columns[c].format, columns[c].width, v[c]);
   fprintf(out, "\n");
 }
 
-static void RowText(const Row *row, FILE *out, bool several, bool first)
+static void RowText(PoiseContext ctx, const Row *row, FILE *out, bool first)
 {
+  bool several = ctx->comm->size > 1;
   (void)first;
-  LineText(row->name, several ? " max" : "", row->max, out);
-  if (several) LineText("", " min", row->min, out);
+  LineText(ctx, row->name, several ? " max" : "", row->max, out);
+  if (several) LineText(ctx, "", " min", row->min, out);
 }
 
 static void TailText(FILE *out)
@@ -231,9 +343,9 @@ static void HeadCsv(PoiseContext ctx, FILE *out)
   fprintf(out, "\n");
 }
 
-static void RowCsv(const Row *row, FILE *out, bool several, bool first)
+static void RowCsv(PoiseContext ctx, const Row *row, FILE *out, bool first)
 {
-  (void)several, (void)first;
+  (void)ctx, (void)first;
   Quoted(row->name, '"', out);
   for (int c = 0; c < COLUMNS; c++) fprintf(out, ",%.15g,%.15g", row->min[c], row->max[c]);
   fprintf(out, "\n");
@@ -246,9 +358,9 @@ static void HeadJson(PoiseContext ctx, FILE *out)
           ctx->comm->ops->name);
 }
 
-static void RowJson(const Row *row, FILE *out, bool several, bool first)
+static void RowJson(PoiseContext ctx, const Row *row, FILE *out, bool first)
 {
-  (void)several;
+  (void)ctx;
   fprintf(out, "%s\n  {\"name\": ", first ? "" : ",");
   Quoted(row->name, '\\', out);
   for (int c = 0; c < COLUMNS; c++)
@@ -273,12 +385,15 @@ static PoiseErr Gather(PoiseContext ctx, const Event *e, Row *row)
                            [SECONDS] = t[TIME],
                            [FLOP] = t[FLOPS],
                            [BYTE] = t[BYTES],
-                           [GB_PER_SECOND] = t[TIME] > 0 ? 1e-9 * t[BYTES] / t[TIME] : 0,
+                           [GB_PER_SECOND] = t[TIME] > 0 && !e->late ? 1e-9 * t[BYTES] / t[TIME] : 0,
                            [MESSAGE] = t[MESSAGES],
                            [MESSAGE_BYTE] = t[MESSAGE_BYTES],
                            [ALLOCATION] = t[ALLOCATIONS],
                            [LAUNCH] = t[LAUNCHES],
-                           [COPY] = t[COPIES]};
+                           [COPY] = t[COPIES],
+                           [BYTE_TO_DEVICE] = t[TO_DEVICE],
+                           [BYTE_TO_HOST] = t[TO_HOST],
+                           [WAIT] = t[WAITS]};
   for (int c = 0; c < COLUMNS; c++) v[COLUMNS + c] = -v[c];
   TRY(poiseCommMax(ctx->comm, v, 2 * COLUMNS));
   for (int c = 0; c < COLUMNS; c++) {
@@ -300,14 +415,14 @@ static PoiseErr ViewEvent(View *v, const char *name, const Event *e)
   Row row = {.name = name};
   TRY(Gather(v->ctx, e, &row));
   if (!v->out || row.max[CALLS] == 0) return POISE_OK;
-  v->writer->row(&row, v->out, v->ctx->comm->size > 1, v->first);
+  v->writer->row(v->ctx, &row, v->out, v->first);
   v->first = false;
   return POISE_OK;
 }
 
 static PoiseErr ViewTotal(View *v, const Log *log)
 {
-  Event total = {.calls = 1};
+  Event total = {.calls = 1, .late = IsLate(log)};
   Now(log, total.total);
   for (int c = 0; c < COUNTERS; c++) total.total[c] -= log->begin[c];
   return ViewEvent(v, "Total", &total);
@@ -332,11 +447,6 @@ static PoiseErr ViewSections(View *v, const Log *log)
 
 static PoiseErr ViewAll(View *v)
 {
-#define EVENT(name) #name,
-  static const char *const names[] = {
-#include "events.def"
-  };
-#undef EVENT
   const Log *log = v->ctx->log;
   if (v->out) v->writer->head(v->ctx, v->out);
   TRY(ViewTotal(v, log));

@@ -100,6 +100,18 @@ void poiseFreeCount(PoiseContext ctx)
   poiseContextHome(ctx)->memory.live--;
 }
 
+int64_t poiseAllocated(const void *block)
+{
+  return block ? (int64_t)((const Header *)((const char *)block - ALIGNMENT))->bytes : 0;
+}
+
+void poiseHostMemory(int64_t *left, int64_t *total)
+{
+  int64_t page = sysconf(_SC_PAGESIZE);
+  *left = page * sysconf(_SC_AVPHYS_PAGES);
+  *total = page * sysconf(_SC_PHYS_PAGES);
+}
+
 void poiseAllocFailAt(PoiseContext ctx, int64_t n)
 {
   poiseContextHome(ctx)->memory.fail_at = n;
@@ -111,6 +123,7 @@ static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void 
   if (bytes > PTRDIFF_MAX - LARGE) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
   *block = bytes < LARGE ? Heap(bytes) : Map(bytes);
+  if (*block) poiseContextHome(ctx)->memory.bytes += (int64_t)bytes;
   if (*block) return POISE_OK;
   poiseFreeCount(ctx);
   FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
@@ -166,6 +179,7 @@ PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p)
   TRY(poiseAllocCount(ctx, bytes, what));
   poiseFreeCount(ctx);
   block = Remap(old, bytes);
+  if (block) poiseContextHome(ctx)->memory.bytes += (int64_t)bytes - (int64_t)h.bytes;
   if (!block) return poiseRealloc(ctx, bytes, h.bytes < bytes ? h.bytes : bytes, what, p);
   Store(p, block);
   return POISE_OK;
@@ -186,6 +200,7 @@ void poiseFree(PoiseContext ctx, void *p)
   void *block;
   memcpy(&block, p, sizeof block);
   if (!block) return;
+  poiseContextHome(ctx)->memory.bytes -= (int64_t)HeaderOf(block)->bytes;
   Release(block);
   poiseFreeCount(ctx);
   Store(p, NULL);

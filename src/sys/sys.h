@@ -39,6 +39,7 @@ PoiseErr poiseErrorOfUser(PoiseErr e, const char *function);
 
 typedef struct Memory {
   int64_t live, calls; /* blocks now allocated; allocations ever made, on host and devices */
+  int64_t bytes;       /* of the blocks on the host */
   int64_t fail_at;     /* > 0: that many allocations from now, one fails; 0: never */
 } Memory;
 
@@ -53,6 +54,8 @@ PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *w
 PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p);
 PoiseErr poiseStringCopy(PoiseContext ctx, const char *s, char **copy); /* NULL gives NULL */
 void poiseFree(PoiseContext ctx, void *p);                              /* p: address of the pointer, which is nulled */
+int64_t poiseAllocated(const void *block);                              /* bytes that were asked for; 0 for NULL */
+void poiseHostMemory(int64_t *left, int64_t *total);
 /* Count one allocation made elsewhere (a device's); the test hook may refuse it. */
 PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what);
 void poiseFreeCount(PoiseContext ctx);
@@ -122,6 +125,7 @@ PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total);
 
 typedef struct Device Device;
 typedef struct Graph Graph;
+enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
@@ -150,15 +154,29 @@ typedef struct DeviceOps {
   PoiseErr (*capture_end)(Device *, Graph **graph); /* *graph is NULL on failure; capture is over either way */
   PoiseErr (*replay)(Device *, Graph *graph);
   void (*graph_free)(Device *, Graph **graph);
+  bool (*owns)(Device *, const void *p, size_t bytes);         /* are these bytes its memory? NULL: all memory is */
+  PoiseErr (*memory)(Device *, int64_t *left, int64_t *total); /* NULL: it is the host's */
+  void (*range)(const char *name); /* tells a profiler that an event begins; NULL: the innermost one ends. May be NULL */
+  /* GPUs; without them NULL. These are asked before a device is made, and create no context. */
+  bool automatic;                                    /* taken where nothing else is asked for and there is one */
+  PoiseErr (*count)(int *count);                     /* POISE_ERR_DEVICE where there is none, saying why */
+  PoiseErr (*bus)(int id, char text[POISE_BUS]);     /* "0000:17:00.0"; NULL: not known */
+  void (*describe)(int id, char *text, size_t size); /* "NVIDIA H200"; may be NULL */
 } DeviceOps;
 
 struct Device { /* one stream of work, of one rank */
   const DeviceOps *ops;
   PoiseContext ctx;
-  int threads; /* of host kernels */
+  int id;       /* which GPU */
+  void *stream; /* for PoiseStream; may be NULL */
+  int threads;  /* of host kernels */
   void *data;
-  PoiseErr failed; /* first failure of queued work, reported by the next sync */
-  int64_t launches, copies, copy_bytes, syncs;
+  PoiseErr failed;             /* first failure of queued work, reported by the next sync */
+  bool busy;                   /* something was enqueued since the last sync */
+  bool forbid_copies, forbids; /* the option; and inside a solve: copies and waits are errors */
+  int64_t bytes, limit;        /* held by buffers; more than limit is refused (0: as much as there is) */
+  int64_t launches, copies, waits;
+  int64_t copied[COPY_ON_DEVICE]; /* bytes, by CopyKind */
 };
 
 /* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
@@ -173,12 +191,27 @@ struct Device { /* one stream of work, of one rank */
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
-PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);
+/* The device of this name, or for "auto" the GPU where all ranks see one, else the host. Collective; agrees. */
+PoiseErr poiseDeviceFind(PoiseContext ctx, const char *name, const DeviceOps **ops);
+/* *id: the GPU that is asked for, or -1, which becomes the one for this rank (place.c). Collective; agrees. */
+PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id);
+PoiseErr poiseDeviceOpen(PoiseContext ctx, const DeviceOps *ops, int id, Device **dev);
+PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev); /* number 0 of one; for tests. Collective */
 void poiseDeviceDestroy(Device **dev);
+PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p);
+void poiseDeviceFree(Device *dev, size_t bytes, void **p);
+/* Free an adopted array that nobody has counted. */
+void poiseDeviceFreeAdopted(Device *dev, void *p);
+/* POISE_ERR_ARG when an argument of a user's does not point to so many bytes of the device. */
+PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const char *argument);
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
 /* Launch a kernel by name with a compound literal of its argument type: LAUNCH(dev, gather, GatherArgs, .n = n, ...) */
 #define LAUNCH(dev, name, Args, ...) poiseLaunch(dev, KERNEL_##name, &(Args){__VA_ARGS__}, sizeof(Args))
 PoiseErr poiseDeviceSync(Device *dev);
+PoiseErr poiseDeviceWait(Device *dev, int64_t event);
+/* Whether from now on copies between host and device, and waits, are to be errors, where -device_forbid_copies is given. Returns
+   what was. */
+bool poiseDeviceForbid(Device *dev, bool on);
 PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind); /* enqueued, counted */
 /* Scratch for eager reductions: made with the device, grown by whoever makes longer vectors. */
 PoiseErr poiseReduceCreate(PoiseContext ctx);
@@ -190,6 +223,13 @@ const char *poiseKernelName(int kernel);
 #include "kernels.def"
 #undef KERNEL
 
+typedef struct GpuPlace {
+  uint64_t machine, near; /* near: a bit for each GPU */
+} GpuPlace;
+
+int poisePickGpu(int rank, const GpuPlace *all, int count); /* the GPU of this rank, by the places of all */
+bool poiseMayRunOn(const char *list);                       /* on one of these cores, "0-31,64-95" */
+
 /* ---- buffers (buffer.c): the only file that knows which copy of an array is valid ----------------------------------- */
 
 typedef enum { HOST, DEVICE } Side;
@@ -200,14 +240,18 @@ typedef struct Buffer {
   size_t bytes;
   void *host, *device; /* the same address on a host device; device is allocated on first need */
   bool host_valid, device_valid;
-  PoiseOwn own; /* of host: POISE_COPY means the library's own block */
-  bool window;  /* device is a part of another buffer's */
+  PoiseOwn own, own_device; /* of host, of device: POISE_COPY means the library's own block */
+  bool window;              /* device is a part of another buffer's */
 } Buffer;
 
 /* A buffer of zeroed bytes (both sides valid when there is one copy, else the host side). */
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b);
 /* Over the user's host array. */
 PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
+/* Over the user's array on the device, in its memory (poiseDeviceCheckPointer). */
+PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
+/* A call that was to adopt arrays fails: they stay the user's. */
+void poiseBufferDisown(Buffer *b);
 /* A window on device memory that somebody else holds, of which a host copy is made where one is asked for. To be pointed at
    memory that is current there, before anything else; what was written on the host is there after a poiseBufferRead of DEVICE. */
 void poiseBufferWindow(Device *dev, size_t bytes, const char *what, Buffer *b);
@@ -220,9 +264,10 @@ PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
 void poiseBufferZero(Buffer *b);
 /* Bring it to the device, and release the host's copy if that is the library's own. */
 PoiseErr poiseBufferToDevice(Buffer *b);
-/* Make a borrowed array current on the host; does nothing for others. */
+/* Make a borrowed array current, on the side where it is; does nothing for others. */
 PoiseErr poiseBufferSettle(Buffer *b);
-int64_t poiseBufferBytes(const Buffer *b, Side side); /* held on that side */
+int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */
+void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += what is held */
 
 /* ---- files (file.c) ---------------------------------------------------------------------------------------------------- */
 
@@ -336,6 +381,21 @@ void poiseLogBegin(PoiseContext ctx, int event);
 /* flops and bytes: what this call did on this rank (compulsory traffic, see docs) that no event nested in it has counted:
    the table adds those, as it does with time. */
 void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes);
+/* The innermost event or section that is open, for messages. */
+const char *poiseLogWhere(PoiseContext ctx);
+
+/* What has been counted so far; a captured loop keeps it at several places, so that a replay can count as what was captured. */
+typedef struct LogCounts {
+  double flops, bytes, launches; /* in all */
+  struct {
+    double calls, flops, bytes, launches;
+  } event[EVENT_COUNT];
+} LogCounts;
+
+void poiseLogCounts(PoiseContext ctx, LogCounts *now);
+/* Count `times` times what was counted between two places: its launches; or all else. */
+void poiseLogAddLaunches(PoiseContext ctx, double times, const LogCounts *from, const LogCounts *to);
+void poiseLogAddWork(PoiseContext ctx, double times, const LogCounts *from, const LogCounts *to);
 /* PoiseLogView as -log_view says: "" for text to the context's output, or ":file", ":file:format", "::format". A file is
    written whole or not at all. Collective. */
 PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value);
@@ -349,12 +409,14 @@ struct PoiseContext_s {
   Log *log;
   Device *device;
   FILE *out;
+  void *stream;                  /* PoiseInit.stream */
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
   int64_t most_narrow;           /* offsets up to this are int32, beyond it int64: INT32_MAX, or less in tests */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
   bool load_progress;            /* option */
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
   struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
+  bool log_device_time;          /* option */
   bool log_viewed;               /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */
   /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */
   Buffer reduce_partial, reduce_slots;

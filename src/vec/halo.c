@@ -28,6 +28,15 @@ void poiseHaloDestroy(Halo **halo)
   poiseFree(ctx, halo);
 }
 
+void poiseHaloBytes(const Halo *h, PoiseBytes *sum)
+{
+  if (!h) return;
+  poiseBufferAdd(&h->index, sum);
+  poiseBufferAdd(&h->send, sum);
+  poiseBufferAdd(&h->ghost, sum);
+  sum->host += poiseAllocated(h->ex.send) + poiseAllocated(h->ex.recv);
+}
+
 typedef struct Plan {                /* entries wanted from and by every rank, as counts; lists in rank order */
   int64_t *want, *wanted, *gathered; /* bytes per rank */
   PoiseInt *list;                    /* global rows that others want from this rank */

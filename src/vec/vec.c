@@ -4,7 +4,13 @@
 
 /* ---- creation ------------------------------------------------------------------------------------------------------- */
 
-static PoiseErr Create(Layout *layout, double *array, PoiseOwn own, PoiseVec *x)
+typedef struct Given { /* the user's array; NULL: none */
+  double *array;
+  bool device; /* that is where it is */
+  PoiseOwn own;
+} Given;
+
+static PoiseErr Create(Layout *layout, Given g, PoiseVec *x)
 {
   PoiseContext ctx = layout->ctx;
   size_t bytes = (size_t)layout->n * sizeof(double);
@@ -12,19 +18,23 @@ static PoiseErr Create(Layout *layout, double *array, PoiseOwn own, PoiseVec *x)
   (*x)->ctx = ctx;
   (*x)->layout = poiseLayoutShare(layout);
   ctx->objects++;
-  TRY(array ? poiseBufferWrap(ctx->device, bytes, "vector", array, own, &(*x)->data)
-            : poiseBufferCreate(ctx->device, bytes, "vector", &(*x)->data));
+  if (!g.array)
+    TRY(poiseBufferCreate(ctx->device, bytes, "vector", &(*x)->data));
+  else if (g.device)
+    TRY(poiseBufferWrapDevice(ctx->device, bytes, "vector", g.array, g.own, &(*x)->data));
+  else
+    TRY(poiseBufferWrap(ctx->device, bytes, "vector", g.array, g.own, &(*x)->data));
   return poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(layout->n));
 }
 
 /* The layout is consumed. */
-static PoiseErr CreateOn(Layout *layout, double *array, PoiseOwn own, PoiseVec *x)
+static PoiseErr CreateOn(Layout *layout, Given g, PoiseVec *x)
 {
   PoiseContext ctx = layout->ctx;
   *x = NULL;
-  PoiseErr e = PoiseAgree(ctx, Create(layout, array, own, x));
+  PoiseErr e = PoiseAgree(ctx, Create(layout, g, x));
   if (e && *x) {
-    if (own != POISE_COPY) (*x)->data.own = POISE_BORROW; /* a failed call adopts nothing */
+    poiseBufferDisown(&(*x)->data); /* a failed call adopts nothing */
     PoiseVecDestroy(x);
   }
   poiseLayoutDestroy(&layout);
@@ -34,12 +44,12 @@ static PoiseErr CreateOn(Layout *layout, double *array, PoiseOwn own, PoiseVec *
 PoiseErr poiseVecCreateLocal(Layout *layout, PoiseVec *x)
 {
   *x = NULL;
-  return Create(layout, NULL, POISE_COPY, x);
+  return Create(layout, (Given){0}, x);
 }
 
 PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x)
 {
-  return CreateOn(poiseLayoutShare(layout), NULL, POISE_COPY, x);
+  return CreateOn(poiseLayoutShare(layout), (Given){0}, x);
 }
 
 PoiseErr poiseVecCreateWindow(Layout *layout, PoiseVec *x)
@@ -63,24 +73,35 @@ PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x)
   Layout *layout;
   *x = NULL;
   TRY(poiseLayoutCreate(ctx, n, N, "vector", &layout));
-  return CreateOn(layout, NULL, POISE_COPY, x);
+  return CreateOn(layout, (Given){0}, x);
 }
 
-PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
+static PoiseErr CreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, Given g, PoiseVec *x)
 {
   Layout *layout;
   *x = NULL;
   TRY(poiseLayoutCreate(ctx, n, N, "vector", &layout));
   PoiseErr e = POISE_OK;
-  if (!array && layout->n > 0)
+  if (!g.array && layout->n > 0)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "the array of %lld entries is NULL",
                       (long long)layout->n);
+  if (!e && g.device) e = poiseDeviceCheckPointer(ctx->device, g.array, (size_t)layout->n * sizeof(double), "array");
   e = PoiseAgree(ctx, e);
   if (e) {
     poiseLayoutDestroy(&layout);
     return e;
   }
-  return CreateOn(layout, array, own, x);
+  return CreateOn(layout, g, x);
+}
+
+PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
+{
+  return CreateArray(ctx, n, N, (Given){array, false, own}, x);
+}
+
+PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
+{
+  return CreateArray(ctx, n, N, (Given){array, true, own}, x);
 }
 
 PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y)
@@ -120,6 +141,13 @@ void PoiseVecRange(PoiseVec x, PoiseInt *begin, PoiseInt *end)
 PoiseContext PoiseVecContext(PoiseVec x)
 {
   return x->ctx;
+}
+
+PoiseErr PoiseVecBytes(PoiseVec x, PoiseBytes *bytes)
+{
+  *bytes = (PoiseBytes){0};
+  poiseBufferAdd(&x->data, bytes);
+  return POISE_OK;
 }
 
 PoiseErr PoiseVecView(PoiseVec x)
@@ -162,8 +190,14 @@ PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array)
 PoiseErr PoiseVecRestore(PoiseVec x, void *array)
 {
   const double *none = NULL;
-  (void)x;
   memcpy(array, &none, sizeof none);
+  return poiseBufferSettle(&x->data); /* what was written on the host, to an array lent on the device */
+}
+
+PoiseErr PoiseVecToDevice(PoiseVec x)
+{
+  const double *p;
+  TRY(poiseVecRead(x, &p));
   return POISE_OK;
 }
 
@@ -243,14 +277,14 @@ static PoiseErr TakeReceived(PoiseVec x, int mode)
 {
   double *array;
   TRY(poiseStashExchange(x->ctx, &x->stash, x->layout));
-  if (!x->stash.n) return POISE_OK;
+  if (!x->stash.n) return poiseBufferSettle(&x->data);
   TRY(poiseBufferUpdate(&x->data, HOST, &array));
   for (int64_t k = 0; k < x->stash.n; k++) {
     const Entry *t = &x->stash.entry[k];
     PoiseInt i = t->row - x->layout->begin;
     array[i] = mode == ADDING ? array[i] + t->value : t->value;
   }
-  return POISE_OK;
+  return poiseBufferSettle(&x->data);
 }
 
 PoiseErr PoiseVecAssemble(PoiseVec x)

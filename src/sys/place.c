@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Which GPU a rank takes: the one that -device_id names; else, of those near the cores that the rank may run on, they are dealt
+  out among the ranks of a machine that have the same ones near. What is near the system says (PCI devices' local_cpulist); where
+  it does not, or ranks are not bound to cores, all are.
+*/
+#define _GNU_SOURCE /* sched_getaffinity */
+#include <ctype.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "sys.h"
+
+enum { MOST = 64 }; /* GPUs of a machine */
+
+bool poiseMayRunOn(const char *list)
+{
+#ifdef CPU_SETSIZE
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine)) return true;
+  for (const char *s = list; isdigit((unsigned char)*s);) {
+    char *end;
+    long first = strtol(s, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+    for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+      if (CPU_ISSET((size_t)cpu, &mine)) return true;
+    s = *end == ',' ? end + 1 : end;
+  }
+  return false;
+#else
+  (void)list;
+  return true;
+#endif
+}
+
+/* bus: "0000:17:00.0" */
+static bool IsNear(const char *bus)
+{
+  char path[96], list[4096];
+  snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/local_cpulist", bus);
+  for (char *c = path; *c; c++) *c = (char)tolower((unsigned char)*c);
+  FILE *f = fopen(path, "r");
+  if (!f) return true;
+  bool known = fgets(list, sizeof list, f) && isdigit((unsigned char)*list);
+  fclose(f);
+  return !known || poiseMayRunOn(list);
+}
+
+static uint64_t Near(const DeviceOps *ops, int count)
+{
+  char bus[POISE_BUS];
+  uint64_t near = 0;
+  for (int k = 0; k < count; k++)
+    if (!ops->bus || ops->bus(k, bus) || IsNear(bus)) near |= UINT64_C(1) << k;
+  return near;
+}
+
+static uint64_t Machine(void)
+{
+  char name[256] = "";
+  uint64_t hash = UINT64_C(14695981039346656037);
+  (void)gethostname(name, sizeof name - 1);
+  for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+  return hash;
+}
+
+int poisePickGpu(int rank, const GpuPlace *all, int count)
+{
+  uint64_t every = count < MOST ? (UINT64_C(1) << count) - 1 : UINT64_MAX, near = all[rank].near ? all[rank].near : every;
+  int before = 0, ids[MOST], n = 0;
+  for (int r = 0; r < rank; r++) before += all[r].machine == all[rank].machine && all[r].near == all[rank].near;
+  for (int k = 0; k < count; k++)
+    if (near >> k & 1) ids[n++] = k;
+  return ids[before % n];
+}
+
+/* *count of GPUs; an error where there is none. */
+static PoiseErr Count(const DeviceOps *ops, int id, int *count)
+{
+  TRY(ops->count(count));
+  if (*count > MOST) *count = MOST;
+  if (id >= *count)
+    FAIL(POISE_ERR_OPTION, "-device_id %d: there %s %d of device %s here, numbered from 0", id, *count == 1 ? "is" : "are",
+         *count, ops->name);
+  return POISE_OK;
+}
+
+PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id)
+{
+  Comm *comm = ctx->comm;
+  GpuPlace *all = NULL;
+  int count = 1;
+  if (!ops->count) {
+    *id = 0;
+    return POISE_OK;
+  }
+  PoiseErr e = Count(ops, *id, &count);
+  if (!e) e = poiseAllocArray(ctx, comm->size, sizeof *all, "places of ranks", &all);
+  e = PoiseAgree(ctx, e);
+  if (!e && *id < 0) {
+    GpuPlace mine = {Machine(), Near(ops, count)};
+    e = PoiseAgree(ctx, comm->ops->allgather(comm, &mine, sizeof mine, all));
+    if (!e) *id = poisePickGpu(comm->rank, all, count);
+  }
+  poiseFree(ctx, &all);
+  return e;
+}

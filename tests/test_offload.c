@@ -1,0 +1,871 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What a program can know and ask of the device that it runs on: that a solve copies nothing but its scalars, what the log says of a
+  solve, how much memory objects take, what happens when there is none left.
+*/
+#define _GNU_SOURCE /* sched_getaffinity */
+#include <sched.h>
+
+#include "ksp/ksp.h"
+#include "sample.h"
+
+enum { NX = 24, NY = 16, N = NX * NY, B = 4 };
+
+static const char *const methods[] = {"cg", "bicgstab", "gmres"};
+static const char *const preconditioners[] = {"none", "jacobi", "pbjacobi"};
+enum { NMETHODS = 3, NPRECONDITIONERS = 3 };
+
+/* Five points, scaled on both sides; whole blocks of B rows on each rank. */
+static PoiseErr Laplacian(PoiseContext ctx, int nx, int ny, PoiseMat *A)
+{
+  static const int dx[] = {0, -1, 1, 0, 0}, dy[] = {0, 0, 0, -1, 1};
+  PoiseInt begin, m;
+  PoiseSplit(ctx, nx * ny / B, &begin, &m);
+  TRY(PoiseMatCreate(ctx, m * B, m * B, nx * ny, nx * ny, A));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = begin * B; !e && i < (begin + m) * B; i++)
+    for (int k = 0; !e && k < 5; k++) {
+      PoiseInt x = i % nx + dx[k], y = i / nx + dy[k], j = y * nx + x;
+      if (x < 0 || x >= nx || y < 0 || y >= ny) continue;
+      double v = (k ? -1 : 4) * (1 + 0.4 * TestRandom(1, (uint64_t)i)) * (1 + 0.4 * TestRandom(1, (uint64_t)j));
+      e = PoiseMatAddBlock(*A, 1, &i, 1, &j, &v);
+    }
+  if (!e) e = PoiseMatAssemble(*A);
+  return e ? e : PoiseMatSetBlockSize(*A, B);
+}
+
+typedef struct System {
+  PoiseMat A;
+  PoiseVec b, x;
+  PoiseKSP ksp;
+} System;
+
+static bool OpenGrid(PoiseContext ctx, int nx, int ny, const char *method, const char *pc, System *s)
+{
+  PoisePC p;
+  *s = (System){.A = NULL};
+  return CHECK_OK(Laplacian(ctx, nx, ny, &s->A)) && CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) &&
+         CHECK_OK(PoiseVecSetRandom(s->b, 3)) && CHECK_OK(PoiseKSPCreate(ctx, &s->ksp)) &&
+         CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL)) && CHECK_OK(PoiseKSPSetType(s->ksp, method)) &&
+         CHECK_OK(PoiseKSPGetPC(s->ksp, &p)) && CHECK_OK(PoisePCSetType(p, pc));
+}
+
+static bool Open(PoiseContext ctx, const char *method, const char *pc, System *s)
+{
+  return OpenGrid(ctx, NX, NY, method, pc, s);
+}
+
+static void Close(System *s)
+{
+  CHECK_OK(PoiseKSPDestroy(&s->ksp));
+  CHECK_OK(PoiseVecDestroy(&s->x));
+  CHECK_OK(PoiseVecDestroy(&s->b));
+  CHECK_OK(PoiseMatDestroy(&s->A));
+}
+
+static bool IsAway(PoiseContext ctx)
+{
+  return !ctx->device->ops->is_host;
+}
+
+/* ---- -device_forbid_copies ------------------------------------------------------------------------------------------ */
+
+static void TestForbid(PoiseContext ctx)
+{
+  bool fails = IsAway(ctx) && PoiseSize(ctx) > 1;
+  for (int k = 0; k < NMETHODS * NPRECONDITIONERS * 2; k++) {
+    System s;
+    int side = k % 2, norm = k / 2 % 4;
+    if (!Open(ctx, methods[k / 2 % NMETHODS], preconditioners[k / 2 / NMETHODS], &s)) return;
+    CHECK_OK(PoiseKSPSetPCSide(s.ksp, side && k / 2 % NMETHODS ? POISE_PC_RIGHT : POISE_PC_LEFT));
+    if (k / 2 % NMETHODS == 0) CHECK_OK(PoiseKSPSetNormType(s.ksp, (PoiseNormType)(1 + norm)));
+    CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-8, -1, -1, k / 2 % NMETHODS == 0 && !norm ? 7 : 200));
+    ctx->device->forbid_copies = true;
+    for (int again = 0; again < 2; again++) { /* the first solve moves nothing either */
+      if (fails) {
+        CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED,
+                  "every iteration and wait for them: ranks exchange");
+      } else if (CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x))) {
+        CHECK(PoiseKSPConvergedReason(s.ksp) > 0 && PoiseKSPIterations(s.ksp) > 5);
+        if (again) CHECK(!ctx->device->forbids);
+      }
+    }
+    ctx->device->forbid_copies = false;
+    uint64_t bits = SampleDigest(s.x);
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    CHECK(fails || SampleDigest(s.x) == bits);
+    Close(&s);
+  }
+}
+
+static PoiseErr ReadInMonitor(PoiseKSP ksp, PoiseInt iteration, double norm, void *b)
+{
+  const double *p;
+  (void)ksp, (void)iteration, (void)norm;
+  TRY(PoiseVecGetRead(b, &p));
+  return PoiseVecRestore(b, &p);
+}
+
+static PoiseErr Stop(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg)
+{
+  (void)ksp, (void)norm, (void)arg;
+  if (iteration == 3) *reason = POISE_CONVERGED_USER;
+  return POISE_OK;
+}
+
+/* Each thing that is forbidden is named, and harms no later solve. */
+static void TestForbidden(PoiseContext ctx)
+{
+  System s;
+  char words[160];
+  if (!IsAway(ctx)) TEST_SKIP("the host has nothing to copy");
+  if (!Open(ctx, "cg", "jacobi", &s)) return;
+  ctx->device->forbid_copies = true;
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  SampleFill(s.b, 3); /* on the host */
+  snprintf(words, sizeof words, "a copy of %d bytes to the device by VecUpdate inside a solve: -device_forbid_copies",
+           N * 8);
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseVecToDevice(s.b));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  SampleFill(s.x, 4);
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 0));
+  PoiseVec other;
+  CHECK_OK(PoiseVecDuplicate(s.b, &other));
+  CHECK_OK(PoiseVecSet(other, 1));
+  PoiseKSP watched;
+  CHECK_OK(PoiseKSPCreate(ctx, &watched));
+  CHECK_OK(PoiseKSPSetOperators(watched, s.A, NULL));
+  CHECK_OK(PoiseKSPAddMonitor(watched, ReadInMonitor, other));
+  snprintf(words, sizeof words, "a copy of %d bytes to the host by KSPSolve inside a solve", N * 8);
+  CHECK_ERR(PoiseKSPSolve(watched, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseKSPDestroy(&watched));
+  CHECK_OK(PoiseVecDestroy(&other));
+  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, Stop, NULL));
+  snprintf(words, sizeof words, "copy %zu bytes to the host in every iteration and wait for them: the convergence test is",
+           s.ksp->slot_buffer.bytes);
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, NULL, NULL));
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL)); /* its sums come to the host */
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, "bytes to the host by VecDot");
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
+  CHECK_OK(PoiseMatSetOrder(s.A, POISE_ORDER_RCM)); /* copied in the set-up */
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  ctx->device->forbid_copies = false;
+  double norm;
+  CHECK_OK(PoiseKSPTrueResidual(s.ksp, s.b, s.x, &norm));
+  CHECK(norm < 1e-3);
+  Close(&s);
+}
+
+static PoiseErr SolveOnHostVectors(PoiseContext ctx, void *arg)
+{
+  System s;
+  (void)arg;
+  if (!Open(ctx, "cg", "none", &s)) return POISE_ERR_INTERNAL;
+  SampleFill(s.b, 3);
+  PoiseErr e = PoiseKSPSolve(s.ksp, s.b, s.x);
+  Close(&s);
+  return e;
+}
+
+static void TestForbidOption(PoiseContext ctx)
+{
+  static const char *const devices[] = {"host", "mock"};
+  (void)ctx;
+  for (int d = 0; d < 2; d++) {
+    PoiseContext own;
+    char *argv[] = {"test", "-device", (char *)devices[d], "-device_forbid_copies"}, **list = argv;
+    int argc = 4;
+    if (!CHECK_OK(PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1}, &own))) return;
+    PoiseErr e = SolveOnHostVectors(own, NULL);
+    CHECK_ERR(e, d ? POISE_ERR_UNSUPPORTED : POISE_OK, d ? "-device_forbid_copies" : "");
+    CHECK_OK(PoiseFinalize(&own));
+  }
+}
+
+/* ---- what the log counts ---------------------------------------------------------------------------------------------- */
+
+typedef struct Counted {
+  LogCounts log;
+  int64_t waits, copied[COPY_ON_DEVICE];
+} Counted;
+
+static void Now(PoiseContext ctx, Counted *now)
+{
+  poiseLogCounts(ctx, &now->log);
+  now->waits = ctx->device->waits;
+  memcpy(now->copied, ctx->device->copied, sizeof now->copied);
+}
+
+/* What a solve of `its` iterations adds. */
+static void Solve(PoiseContext ctx, System *s, PoiseInt its, PoiseInt replay, Counted *c)
+{
+  Counted before;
+  s->ksp->options.replay = replay;
+  CHECK_OK(PoiseKSPSetTolerances(s->ksp, -1, -1, -1, its));
+  CHECK_OK(PoiseKSPSetNormType(s->ksp, POISE_KSP_NORM_NONE));
+  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x)); /* sets up */
+  Now(ctx, &before);
+  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+  CHECK_INT(PoiseKSPIterations(s->ksp), its);
+  Now(ctx, c);
+  double *v = (double *)&c->log, *old = (double *)&before.log;
+  for (size_t i = 0; i < sizeof c->log / sizeof *v; i++) v[i] -= old[i];
+  c->waits -= before.waits;
+  for (int k = 0; k < COPY_ON_DEVICE; k++) c->copied[k] -= before.copied[k];
+}
+
+/* The same work, replayed or enqueued; kernels that are launched behind the end add launches alone. */
+static void SameWork(const Counted *a, const Counted *b)
+{
+  CHECK(a->log.flops == b->log.flops && a->log.bytes == b->log.bytes);
+  for (int i = 0; i < EVENT_COUNT; i++)
+    CHECK(a->log.event[i].calls == b->log.event[i].calls && a->log.event[i].flops == b->log.event[i].flops &&
+          a->log.event[i].bytes == b->log.event[i].bytes);
+}
+
+/* Numbers of iterations inside, at the end of and beyond a replay of 8. */
+static void TestReplayedCounts(PoiseContext ctx)
+{
+  static const PoiseInt its[] = {1, 2, 7, 8, 9, 16, 33};
+  for (int m = 0; m < NMETHODS; m++) {
+    System s;
+    if (!Open(ctx, methods[m], preconditioners[m], &s)) return;
+    CHECK_OK(PoiseKSPGMRESSetRestart(s.ksp, 5));
+    for (int k = 0; k < 7; k++) {
+      Counted eager, more, replayed;
+      Solve(ctx, &s, its[k], 0, &eager);
+      Solve(ctx, &s, its[k], 8, &replayed);
+      SameWork(&eager, &replayed);
+      if (!s.ksp->eager && m < 2) { /* each iteration launches as many kernels */
+        Solve(ctx, &s, its[k] + 1, 0, &more);
+        double each = more.log.launches - eager.log.launches, cycle = 8, replays = ceil((double)its[k] / cycle) + 1;
+        CHECK_NEAR(replayed.log.launches, eager.log.launches + (replays * cycle - (double)its[k]) * each, 0);
+        double mult = replayed.log.event[EVENT_MatMult].launches;
+        CHECK_NEAR(mult, (m + 1) * replays * cycle, 0);
+        CHECK_INT(replayed.copied[COPY_TO_HOST], (int64_t)(replays + 2) * (int64_t)s.ksp->slot_buffer.bytes);
+        CHECK_INT(replayed.copied[COPY_TO_DEVICE], s.ksp->slot_buffer.bytes);
+        CHECK_INT(replayed.waits, (int64_t)replays - 1 + 4); /* scalars set, fetched at the start, all done, x delivered */
+      }
+    }
+    Close(&s);
+  }
+}
+
+/* cg with jacobi: a product, and phases that read or write 4 and 6 vectors, in each iteration. */
+static void TestCountsOfCG(PoiseContext ctx)
+{
+  System s;
+  Counted few, many;
+  if (!Open(ctx, "cg", "jacobi", &s)) return;
+  double n = (double)PoiseVecLocalSize(s.x), more = 13;
+  Solve(ctx, &s, 20, 8, &few);
+  Solve(ctx, &s, 33, 8, &many);
+  CHECK_NEAR(many.log.event[EVENT_MatMult].calls, 33, 0);
+  double halo = many.log.event[EVENT_HaloBegin].bytes + many.log.event[EVENT_HaloEnd].bytes;
+  CHECK_NEAR(many.log.event[EVENT_MatMult].bytes, 33 * poiseMatTraffic(s.A) + halo, 0);
+  CHECK_NEAR(many.log.event[EVENT_MatMult].flops, 33 * 2.0 * (double)s.A->csr.nz, 0);
+  CHECK_NEAR(many.log.event[EVENT_KSPVectors].calls - few.log.event[EVENT_KSPVectors].calls, more * 2, 0);
+  CHECK_NEAR(many.log.event[EVENT_KSPVectors].bytes - few.log.event[EVENT_KSPVectors].bytes, more * 80 * n, 0);
+  CHECK_NEAR(many.log.event[EVENT_PCApply].calls, 1, 0); /* in the start only */
+  CHECK_NEAR(many.log.event[EVENT_KSPSolve].calls, 1, 0);
+  CHECK_NEAR(many.log.event[EVENT_KSPSolve].bytes, many.log.bytes, 0);
+  CHECK_NEAR(many.log.bytes,
+             many.log.event[EVENT_MatMult].bytes + many.log.event[EVENT_KSPVectors].bytes +
+                 many.log.event[EVENT_PCApply].bytes + many.log.event[EVENT_VecUpdate].bytes,
+             0);
+  Close(&s);
+}
+
+/* ---- sizes -------------------------------------------------------------------------------------------------------------- */
+
+static PoiseBytes Counters(PoiseContext ctx)
+{
+  return (PoiseBytes){ctx->memory.bytes, ctx->device->bytes};
+}
+
+static bool Same(PoiseBytes a, PoiseBytes b)
+{
+  return CHECK_INT(a.host, b.host) && CHECK_INT(a.device, b.device);
+}
+
+static PoiseBytes Minus(PoiseBytes a, PoiseBytes b)
+{
+  return (PoiseBytes){a.host - b.host, a.device - b.device};
+}
+
+static const int grids[][2] = {{24, 16}, {40, 34}, {64, 64}};
+enum { NGRIDS = 3, FIXED = 20000 };
+
+/* Scratch of the context that grows with the longest vector is there before anything is counted. */
+static bool Reserve(PoiseContext ctx)
+{
+  return CHECK_OK(poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(64 * 64)));
+}
+
+/* What fixed parts, which are not predicted, take is the same for all sizes. */
+static void TestMatrixSizes(PoiseContext ctx)
+{
+  PoiseBytes rest[NGRIDS];
+  bool several_cuda = !strcmp(ctx->device->ops->name, "cuda") && PoiseSize(ctx) > 1;
+  if (!Reserve(ctx)) return;
+  for (int g = 0; g < NGRIDS; g++) {
+    PoiseMat A;
+    PoiseVec x, y;
+    PoiseBytes before = Counters(ctx), predicted, held, vectors, one;
+    int64_t plain;
+    if (!CHECK_OK(Laplacian(ctx, grids[g][0], grids[g][1], &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+    CHECK_OK(PoiseVecSet(x, 1));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    const Csr *c = &A->csr;
+    CHECK_OK(PoiseMatPredictBytes(ctx, c->m, c->nz, c->nghost, c->halo ? c->halo->nsend : 0, &predicted));
+    CHECK_OK(PoiseMatBytes(A, &held, &plain));
+    if (!several_cuda) Same(predicted, held); /* whose blocks of rows are guessed */
+    CHECK_INT(plain, 12 * c->nz + (c->wide ? 8 : 4) * (c->m + 1));
+    if (PoiseSize(ctx) == 1) CHECK_INT(IsAway(ctx) ? held.device : held.host, plain);
+    CHECK_OK(PoiseVecBytes(x, &vectors));
+    CHECK_OK(PoiseVecBytes(y, &one));
+    vectors.host += one.host, vectors.device += one.device;
+    CHECK_INT(vectors.host + vectors.device, 16 * c->m);
+    rest[g] = Minus(Minus(Minus(Counters(ctx), before), several_cuda ? held : predicted), vectors);
+    CHECK(rest[g].device == 0 && rest[g].host > 0 && rest[g].host < FIXED);
+    if (PoiseSize(ctx) < 3) CHECK_INT(rest[g].host, rest[0].host); /* else ranks have other neighbours */
+    PoiseBytes old = held; /* a type's own arrays, and a plan of triplets, are counted too */
+    CHECK_OK(PoiseMatMultTranspose(A, x, y));
+    CHECK_OK(PoiseMatBytes(A, &held, NULL));
+    int64_t transpose = 8 * (c->m + c->nghost + 2) + 12 * c->nz;
+    CHECK_INT(held.host - old.host, transpose);
+    CHECK_INT(held.device - old.device, IsAway(ctx) ? transpose : 0);
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y));
+    CHECK_OK(PoiseMatDestroy(&A));
+    Same(Counters(ctx), before);
+  }
+  PoiseBytes none;
+  CHECK_ERR(PoiseMatPredictBytes(ctx, -1, 0, 0, 0, &none), POISE_ERR_ARG, "-1 rows");
+  CHECK_ERR(PoiseMatPredictBytes(ctx, 1, INT64_MAX, 0, 0, &none), POISE_ERR_MEMORY, "9223372036854775807 nonzeros");
+  CHECK_OK(PoiseMatPredictBytes(ctx, 0, 0, 0, 0, &none));
+  CHECK_INT(IsAway(ctx) ? none.device : none.host, ctx->most_narrow < 0 ? 8 : 4); /* an offset */
+}
+
+#define KSP_TYPE(name) #name,
+static const char *const all_methods[] = {
+#include "ksp/types.def"
+};
+#undef KSP_TYPE
+
+static void TestSolverSizes(PoiseContext ctx)
+{
+  if (!Reserve(ctx)) return;
+  for (size_t m = 0; m < sizeof all_methods / sizeof *all_methods; m++)
+    for (int right = 0; right < 2; right++) {
+      PoiseBytes rest[NGRIDS];
+      for (int g = 0; g < NGRIDS; g++) {
+        System s;
+        PoiseBytes predicted, held, x;
+        if (!OpenGrid(ctx, grids[g][0], grids[g][1], all_methods[m], "none", &s)) return;
+        const KSPType *type = s.ksp->type;
+        if (right && type->right) CHECK_OK(PoiseKSPSetPCSide(s.ksp, POISE_PC_RIGHT));
+        CHECK_OK(PoiseKSPSetTolerances(s.ksp, -1, -1, -1, 4));
+        CHECK_OK(PoiseKSPBytes(s.ksp, &held));
+        CHECK(held.host == 0 && held.device == 0);
+        CHECK_OK(PoiseKSPPredictBytes(s.ksp, s.A->rows->n, &predicted));
+        CHECK_OK(PoiseMatMult(s.A, s.b, s.x)); /* all of A is there */
+        CHECK_OK(PoiseVecDestroy(&s.x));
+        CHECK_OK(PoiseVecDuplicate(s.b, &s.x));
+        PoiseBytes before = Counters(ctx);
+        CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+        CHECK_OK(PoiseKSPBytes(s.ksp, &held));
+        Same(predicted, held);
+        CHECK_OK(PoiseVecBytes(s.x, &x));
+        if (!IsAway(ctx)) x = (PoiseBytes){0};
+        rest[g] = Minus(Minus(Minus(Counters(ctx), before), held), x);
+        CHECK(rest[g].device == 0);
+        if (!IsAway(ctx)) CHECK_INT(rest[g].host, rest[0].host); /* the mock's queue grows as it likes */
+        PoiseBytes again;
+        CHECK_OK(PoiseKSPPredictBytes(s.ksp, s.A->rows->n, &again));
+        Same(again, predicted);
+        Close(&s);
+      }
+    }
+}
+
+#define PC_TYPE(name) #name,
+static const char *const all_preconditioners[] = {
+#include "pc/types.def"
+};
+#undef PC_TYPE
+
+static void TestPreconditionerSizes(PoiseContext ctx)
+{
+  if (!Reserve(ctx)) return;
+  for (size_t k = 0; k < sizeof all_preconditioners / sizeof *all_preconditioners; k++) {
+    System s;
+    PoisePC pc;
+    PoiseBytes before, held, rest;
+    if (!strcmp(all_preconditioners[k], "shell")) continue;
+    if (!Open(ctx, "richardson", all_preconditioners[k], &s)) return;
+    CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+    CHECK_OK(PoiseMatMult(s.A, s.b, s.x));
+    before = Counters(ctx);
+    CHECK_OK(PoisePCApply(pc, s.b, s.x));
+    CHECK_OK(PoisePCBytes(pc, &held));
+    rest = Minus(Minus(Counters(ctx), before), held);
+    CHECK_INT(rest.device, 0);
+    if (!IsAway(ctx)) CHECK(rest.host >= 0 && rest.host < 2 * FIXED);
+    Close(&s);
+  }
+}
+
+/* ---- no memory left ------------------------------------------------------------------------------------------------------- */
+
+static void Limit(PoiseContext ctx, bool mine, int64_t more)
+{
+  ctx->device->limit = mine ? ctx->device->bytes + more : 0;
+}
+
+/* Of one rank's device; all others hear of it. Then something is released, and the solve runs. */
+static void TestOutOfMemory(PoiseContext ctx)
+{
+  System s;
+  bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  char words[160];
+  PoiseVec ballast;
+  int64_t left, total;
+  if (!IsAway(ctx)) TEST_SKIP("the host's memory has no limit that a test may reach");
+  if (!Open(ctx, "gmres", "jacobi", &s)) return;
+  int64_t bytes = 8 * s.A->rows->n;
+  CHECK_OK(PoiseVecDuplicate(s.b, &ballast));
+  CHECK_OK(PoiseVecSet(ballast, 1));
+  Limit(ctx, mine, 10);
+  CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
+  if (mine) CHECK(left == 10 && total == ctx->device->bytes + 10);
+  snprintf(words, sizeof words, "bytes; 10 of %lld are free", (long long)ctx->device->limit);
+  CHECK_ERR_OF(PoiseKSPSetUp(s.ksp), mine, POISE_ERR_MEMORY, mine ? words : "of ");
+  int64_t tries = 0;
+  PoiseErr e = POISE_ERR_MEMORY;
+  for (int64_t more = 100; e && more < 100 * bytes; more += more / 4, tries++) { /* in every place of set-up and solve */
+    Limit(ctx, mine, more);
+    e = PoiseKSPSolve(s.ksp, s.b, s.x);
+    if (e) CHECK_ERR_OF(e, mine, POISE_ERR_MEMORY, "no memory on device");
+  }
+  CHECK(!e && tries > 5);
+  CHECK_OK(PoiseVecDestroy(&s.x));
+  CHECK_OK(PoiseVecDuplicate(s.b, &s.x));
+  Limit(ctx, mine, bytes - 1); /* in the solve: x itself */
+  snprintf(words, sizeof words, "no memory on device %s for vector: %lld bytes; %lld of", ctx->device->ops->name,
+           (long long)bytes, (long long)bytes - 1);
+  CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_MEMORY, mine ? words : " for vector");
+  CHECK(PoiseKSPConvergedReason(s.ksp) == POISE_DIVERGED_ERROR);
+  CHECK_OK(PoiseVecDestroy(&ballast));
+  if (!CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x))) return;
+  double norm, b;
+  CHECK_OK(PoiseVecNorm(s.b, POISE_NORM_2, &b));
+  Limit(ctx, mine, 2 * bytes);
+  CHECK_OK(PoiseKSPTrueResidual(s.ksp, s.b, s.x, &norm));
+  CHECK(norm < 1e-3 * b);
+  ctx->device->limit = 0;
+  Close(&s);
+}
+
+static void TestDeviceMemory(PoiseContext ctx)
+{
+  int64_t left = 0, total = 0;
+  CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
+  CHECK(left > 0 && total >= left);
+  CHECK_OK(PoiseDeviceMemory(ctx, NULL, NULL));
+  CHECK_ERR(PoiseDeviceMemory(NULL, &left, NULL), POISE_ERR_ARG, "NULL");
+}
+
+/* ---- which GPU ------------------------------------------------------------------------------------------------------------ */
+
+static void TestPick(PoiseContext ctx)
+{
+  enum { RANKS = 16 };
+  GpuPlace p[RANKS] = {{0, 0}};
+  (void)ctx;
+  for (int r = 0; r < RANKS; r++) { /* nobody knows what is near */
+    CHECK_INT(poisePickGpu(r, p, 1), 0);
+    CHECK_INT(poisePickGpu(r, p, 4), r % 4);
+  }
+  for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){(uint64_t)r / 8, 0xff}; /* two machines of 8 GPUs */
+  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), r % 8);
+  for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, r % 2 ? 0xf0 : 0x0f}; /* two sockets in turn, each with 4 */
+  for (int r = 0; r < 8; r++) CHECK_INT(poisePickGpu(r, p, 8), 4 * (r % 2) + r / 2);
+  for (int r = 8; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), poisePickGpu(r - 8, p, 8));
+  for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){(uint64_t)r % 2, 0xff}; /* two machines in turn */
+  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), r / 2);
+  for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, UINT64_C(1) << 63};
+  CHECK_INT(poisePickGpu(3, p, 64), 63);
+}
+
+static void TestCores(PoiseContext ctx)
+{
+  cpu_set_t mine;
+  char list[64];
+  (void)ctx;
+  CHECK(poiseMayRunOn("0-1023\n"));
+  CHECK(!poiseMayRunOn("\n") && !poiseMayRunOn("") && !poiseMayRunOn("100000-100007"));
+  if (!CHECK(!sched_getaffinity(0, sizeof mine, &mine))) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    snprintf(list, sizeof list, "99990,%d-%d,99999\n", cpu, cpu);
+    CHECK(poiseMayRunOn(list) == !!CPU_ISSET(cpu, &mine));
+  }
+}
+
+static PoiseErr OpenOptions(const char *options, PoiseContext *own)
+{
+  setenv("POISE_OPTIONS", options, 1);
+  PoiseErr e = PoiseInitialize(NULL, NULL, &(PoiseInit){.serial = 1}, own);
+  unsetenv("POISE_OPTIONS");
+  return e;
+}
+
+static void TestDeviceId(PoiseContext ctx)
+{
+  PoiseContext own;
+  char text[2048];
+  const char *expected = PoiseSize(ctx) == 1 ? "  device: mock 0\n" : "  device: mock 0; by rank: 0 1";
+  FILE *f = tmpfile(), *out = ctx->out;
+  bool mock = !strcmp(ctx->device->ops->name, "mock");
+  CHECK(ctx->device->id == (mock ? PoiseRank(ctx) % 4 : 0) || !ctx->device->ops->is_host);
+  if (mock) { /* each rank's is named */
+    PoiseSetOutput(ctx, f);
+    CHECK_OK(PoiseView(ctx));
+    ctx->out = out;
+    rewind(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    CHECK(PoiseRank(ctx) ? !*text : strstr(text, expected) != NULL);
+  }
+  fclose(f);
+  if (PoiseSize(ctx) > 1) return;
+  CHECK_ERR(OpenOptions("-device mock -device_id 4", &own), POISE_ERR_OPTION,
+            "-device_id 4: there are 4 of device mock here, numbered from 0");
+  CHECK_ERR(OpenOptions("-device mock -device_id -2", &own), POISE_ERR_OPTION, "device_id");
+  if (CHECK_OK(OpenOptions("-device mock -device_id 3", &own))) CHECK_INT(own->device->id, 3);
+  CHECK_OK(PoiseFinalize(&own));
+}
+
+/* With and without a GPU, a driver, and CUDA in the library. */
+static void TestNoGpu(PoiseContext ctx)
+{
+  PoiseContext own;
+  (void)ctx;
+  PoiseErr e = OpenOptions("-device cuda", &own);
+  bool there = !e;
+  if (there) CHECK_OK(PoiseFinalize(&own));
+  if (e) {
+    const char *words = PoiseErrorMessage();
+    CHECK(e == POISE_ERR_DEVICE && own == NULL);
+    CHECK(strstr(words, "no GPU can be used: ") || strstr(words, "there is no GPU in this machine") ||
+          strstr(words, "no device cuda (it was configured with POISE_CUDA=OFF)"));
+    PoiseErrorClear();
+  }
+  e = OpenOptions("-device cuda -device_id 63", &own);
+  CHECK_ERR(e, there ? POISE_ERR_OPTION : POISE_ERR_DEVICE, there ? "-device_id 63: there" : "");
+  if (!CHECK_OK(OpenOptions("", &own))) return;
+  CHECK(!strcmp(own->device->ops->name, there ? "cuda" : "host")); /* auto */
+  CHECK_OK(PoiseFinalize(&own));
+}
+
+/* ---- arrays on the device --------------------------------------------------------------------------------------------------- */
+
+/* An application's own array in the memory of the device, which the library has not counted. */
+static void *Lend(PoiseContext ctx, size_t bytes, const void *content)
+{
+  void *p = NULL;
+  Device *dev = ctx->device;
+  if (IsAway(ctx)) {
+    CHECK_OK(dev->ops->alloc(dev, bytes, "an application's array", &p));
+    if (p) poiseFreeCount(ctx);
+  } else {
+    p = malloc(bytes ? bytes : 1);
+  }
+  CHECK_OK(poiseDeviceCopy(dev, p, content, bytes, COPY_TO_DEVICE));
+  CHECK_OK(poiseDeviceSync(dev));
+  return p;
+}
+
+static void TakeBack(PoiseContext ctx, void *p)
+{
+  poiseDeviceFreeAdopted(ctx->device, p);
+}
+
+/* Are these n numbers in the device's memory f(i) for the global rows i? */
+static bool Holds(PoiseContext ctx, const double *p, PoiseInt n, PoiseInt begin, double scale, double shift)
+{
+  double *host = malloc(((size_t)n + 1) * sizeof *host);
+  bool holds = true;
+  CHECK_OK(poiseDeviceCopy(ctx->device, host, p, (size_t)n * sizeof *host, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(ctx->device));
+  for (PoiseInt i = 0; i < n; i++) holds = holds && host[i] == scale * (double)(begin + i) + shift;
+  free(host);
+  return holds;
+}
+
+static double *LendRows(PoiseContext ctx, PoiseInt *n, PoiseInt *begin)
+{
+  PoiseSplit(ctx, 50, begin, n);
+  double content[50] = {0};
+  for (PoiseInt i = 0; i < *n; i++) content[i] = (double)(*begin + i);
+  return Lend(ctx, (size_t)*n * sizeof *content, content);
+}
+
+static void TestDeviceArray(PoiseContext ctx)
+{
+  for (int own = POISE_COPY; own <= POISE_BORROW; own++) {
+    PoiseVec x, y;
+    PoiseInt n, begin;
+    double *p = LendRows(ctx, &n, &begin), sum;
+    bool mine = own == POISE_BORROW;
+    int64_t moved = ctx->device->copied[COPY_TO_DEVICE] + ctx->device->copied[COPY_TO_HOST];
+    if (!CHECK_OK(PoiseVecCreateDeviceArray(ctx, n, 50, p, (PoiseOwn)own, &x))) return;
+    CHECK_OK(PoiseVecDuplicate(x, &y));
+    CHECK_OK(PoiseVecSet(y, 1));
+    CHECK_OK(PoiseVecAXPBY(x, 1, 2, y)); /* 2 i + 1 */
+    CHECK_INT(ctx->device->copied[COPY_TO_DEVICE] + ctx->device->copied[COPY_TO_HOST], moved);
+    if (own != POISE_ADOPT) CHECK(Holds(ctx, p, n, begin, mine ? 2 : 1, mine ? 1 : 0));
+    CHECK_OK(PoiseVecSumEntries(x, &sum));
+    CHECK_NEAR(sum, 2 * 49 * 50 / 2 + 50, 0);
+    double *host;
+    CHECK_OK(PoiseVecGetWrite(x, &host));
+    for (PoiseInt i = 0; i < n; i++) host[i] = 3 * (double)(begin + i);
+    CHECK_OK(SampleRestore(x, &host));
+    if (mine) CHECK(Holds(ctx, p, n, begin, 3, 0));
+    for (PoiseInt i = 0; i < 50; i++) /* from any rank */
+      if (i % PoiseSize(ctx) == PoiseRank(ctx)) CHECK_OK(PoiseVecAddValues(x, 1, &i, &(double){5}));
+    CHECK_OK(PoiseVecAssemble(x));
+    if (mine) CHECK(Holds(ctx, p, n, begin, 3, 5));
+    CHECK_OK(PoiseVecPointwiseMult(x, x, y));
+    CHECK_OK(PoiseVecSumEntries(x, &sum));
+    CHECK_NEAR(sum, 3 * 49 * 50 / 2 + 250, 0);
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y));
+    if (own != POISE_ADOPT) TakeBack(ctx, p);
+  }
+}
+
+/* A pointer to something else is named; one rank's mistake is an error on all. */
+static void TestHostPointer(PoiseContext ctx)
+{
+  PoiseVec x;
+  PoiseInt n, begin;
+  double *p = LendRows(ctx, &n, &begin), host[50];
+  bool mine = PoiseRank(ctx) == 0; /* which has rows */
+  CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? NULL : p, POISE_BORROW, &x), mine, POISE_ERR_ARG, "NULL");
+  if (IsAway(ctx))
+    for (int own = POISE_COPY; own <= POISE_BORROW; own++) {
+      CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? host : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
+                   "a host pointer?");
+      CHECK(x == NULL);
+      if (!strcmp(ctx->device->ops->name, "cuda")) continue; /* it does not know lengths */
+      CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? p + 1 : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
+                   "array: ");
+    }
+  TakeBack(ctx, p);
+}
+
+static PoiseErr AdoptOne(PoiseContext ctx, void *arg)
+{
+  PoiseVec x;
+  PoiseInt n, begin;
+  (void)arg;
+  PoiseSplit(ctx, 50, &begin, &n);
+  void *p = NULL;
+  PoiseErr e = IsAway(ctx) ? ctx->device->ops->alloc(ctx->device, (size_t)n * 8, "an application's array", &p) : POISE_OK;
+  if (!e && IsAway(ctx) && p) poiseFreeCount(ctx);
+  if (!e && !IsAway(ctx)) p = malloc((size_t)n * 8 + 1);
+  e = PoiseAgree(ctx, e);
+  if (!e) e = PoiseVecCreateDeviceArray(ctx, n, 50, p, POISE_ADOPT, &x);
+  if (e)
+    TakeBack(ctx, p);
+  else
+    e = PoiseVecDestroy(&x);
+  return e;
+}
+
+static void TestAdoptFailures(PoiseContext ctx)
+{
+  TestAllocationFailures(ctx, AdoptOne, NULL);
+}
+
+/* This rank's CSR in the device's memory, in all widths and bases. */
+static PoiseCSR LendCSR(PoiseContext ctx, int64_t m, const int64_t *ptr, const int64_t *col, const double *val, int wide,
+                        int base)
+{
+  int64_t nz = ptr[m];
+  int32_t *p32 = malloc((size_t)(m + 1) * 4), *c32 = malloc((size_t)nz * 4 + 1);
+  int64_t *p64 = malloc((size_t)(m + 1) * 8), *c64 = malloc((size_t)nz * 8 + 1);
+  for (int64_t i = 0; i <= m; i++) p64[i] = ptr[i] + base, p32[i] = (int32_t)p64[i];
+  for (int64_t k = 0; k < nz; k++) c64[k] = col[k] + base, c32[k] = (int32_t)c64[k];
+  PoiseCSR csr = {.base = base, .val = Lend(ctx, (size_t)nz * 8, val)};
+  if (wide & 1)
+    csr.ptr64 = Lend(ctx, (size_t)(m + 1) * 8, p64);
+  else
+    csr.ptr32 = Lend(ctx, (size_t)(m + 1) * 4, p32);
+  if (wide & 2)
+    csr.col64 = Lend(ctx, (size_t)nz * 8, c64);
+  else
+    csr.col32 = Lend(ctx, (size_t)nz * 4, c32);
+  free(p32), free(c32), free(p64), free(c64);
+  return csr;
+}
+
+static void TakeBackCSR(PoiseContext ctx, PoiseCSR *csr)
+{
+  const void *all[] = {csr->ptr32, csr->ptr64, csr->col32, csr->col64, csr->val};
+  for (int k = 0; k < 5; k++) TakeBack(ctx, (void *)(uintptr_t)all[k]);
+}
+
+static void TestDeviceCSR(PoiseContext ctx)
+{
+  System s;
+  PoiseVec y;
+  int64_t *ptr, *col;
+  double *val;
+  if (!Open(ctx, "cg", "jacobi", &s) || !CHECK_OK(PoiseMatCopyCSR(s.A, &ptr, &col, &val))) return;
+  PoiseInt m = s.A->rows->n;
+  CHECK_OK(PoiseVecDuplicate(s.x, &y));
+  CHECK_OK(PoiseMatMult(s.A, s.b, s.x));
+  uint64_t expected = SampleDigest(s.x), twice;
+  CHECK_OK(PoiseMatMultAdd(s.A, 2, s.b, 0, s.x));
+  twice = SampleDigest(s.x);
+  for (int k = 0; k < 24; k++) {
+    PoiseOwn own = (PoiseOwn)(k % 3);
+    PoiseCSR csr = LendCSR(ctx, m, ptr, col, val, k / 3 % 4, k / 12);
+    PoiseMat A;
+    int64_t moved = ctx->device->copied[COPY_TO_DEVICE];
+    bool in_place = IsAway(ctx) && PoiseSize(ctx) == 1 && own != POISE_COPY && !csr.base && csr.col32;
+    if (!CHECK_OK(PoiseMatCreateDeviceCSR(ctx, m, m, N, N, &csr, own, &A))) return;
+    CHECK_OK(PoiseMatMult(A, s.b, y));
+    CHECK(SampleDigest(y) == expected);
+    if (in_place) {
+      CHECK(A->csr.col.device == csr.col32 && A->csr.val.device == csr.val);
+      CHECK_INT(ctx->device->copied[COPY_TO_DEVICE], moved);
+    }
+    CHECK_OK(PoiseMatScale(A, 2));
+    CHECK_OK(PoiseMatMult(A, s.b, y));
+    CHECK(SampleDigest(y) == twice);
+    if (own == POISE_BORROW) { /* written to by the application */
+      CHECK_OK(poiseDeviceCopy(ctx->device, (void *)(uintptr_t)csr.val, val, (size_t)ptr[m] * 8, COPY_TO_DEVICE));
+      CHECK_OK(PoiseMatSetValuesCSR(A, csr.val));
+      CHECK_OK(PoiseMatMult(A, s.b, y));
+      CHECK(SampleDigest(y) == expected);
+      CHECK_OK(PoiseKSPSetOperators(s.ksp, A, NULL));
+      CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-10, -1, -1, -1));
+      CHECK_OK(PoiseKSPSolve(s.ksp, y, s.x)); /* A b */
+      CHECK_OK(PoiseVecAXPY(s.x, -1, s.b));
+      double norm;
+      CHECK_OK(PoiseVecNorm(s.x, POISE_NORM_INF, &norm));
+      CHECK(norm < 1e-6);
+      CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+    }
+    CHECK_OK(PoiseMatDestroy(&A));
+    if (own != POISE_ADOPT) TakeBackCSR(ctx, &csr);
+  }
+  free(ptr), free(col), free(val);
+  CHECK_OK(PoiseVecDestroy(&y));
+  Close(&s);
+}
+
+/* Each array that is not on the device is named, and what is wrong with the matrix as for arrays on the host. */
+static void TestDeviceCSRErrors(PoiseContext ctx)
+{
+  static const char *const names[] = {"csr->ptr32: ", "csr->col32: ", "csr->val: "};
+  const int64_t ptr[] = {0, 2, 3}, col[] = {0, 1, 1}, unsorted[] = {1, 0, 1};
+  const int32_t ptr32[] = {0, 2, 3}, col32[] = {0, 1, 1};
+  const double val[] = {1, 2, 3};
+  PoiseMat A;
+  CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, NULL, POISE_COPY, &A), POISE_ERR_ARG, "NULL");
+  for (int k = 0; IsAway(ctx) && k < 9; k++) {
+    PoiseCSR csr = LendCSR(ctx, 2, ptr, col, val, 0, 0), bad = csr;
+    if (k % 3 == 0) bad.ptr32 = ptr32;
+    if (k % 3 == 1) bad.col32 = col32;
+    if (k % 3 == 2) bad.val = val;
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &bad, (PoiseOwn)(k / 3), &A), POISE_ERR_ARG, names[k % 3]);
+    CHECK(A == NULL);
+    TakeBackCSR(ctx, &csr);
+  }
+  for (int k = 0; k < 3; k++) { /* offsets that are wrong are found before columns are fetched */
+    const int64_t down[] = {0, 5, 3};
+    PoiseCSR wrong = LendCSR(ctx, 2, k ? ptr : down, col, val, 0, 0), bad = wrong;
+    if (k == 1) bad.base = 7;
+    if (k == 2) bad.ptr32 = NULL;
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &bad, POISE_BORROW, &A), POISE_ERR_ARG,
+              k == 0   ? "row offsets decrease at row 1: 5, then 3"
+              : k == 1 ? "base 7"
+                       : "exactly one of ptr32");
+    TakeBackCSR(ctx, &wrong);
+  }
+  PoiseCSR csr = LendCSR(ctx, 2, ptr, unsorted, val, 0, 0);
+  if (IsAway(ctx))
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &csr, POISE_ADOPT, &A), POISE_ERR_ARG,
+              "row 0 are not sorted, so the arrays cannot be on the device");
+  CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 1, &csr, POISE_ADOPT, &A), POISE_ERR_SIZE, "");
+  TakeBackCSR(ctx, &csr);
+}
+
+static PoiseErr AdoptCSR(PoiseContext ctx, void *arg)
+{
+  static const int64_t ptr[] = {0, 2, 3}, col[] = {0, 1, 1};
+  static const double val[] = {1, 2, 3};
+  PoiseMat A;
+  poiseAllocFailAt(ctx, -ctx->memory.fail_at); /* the application's own memory does not fail */
+  PoiseCSR csr = LendCSR(ctx, 2, ptr, col, val, 0, *(int *)arg);
+  poiseAllocFailAt(ctx, -ctx->memory.fail_at);
+  PoiseErr e = PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &csr, POISE_ADOPT, &A);
+  if (e)
+    TakeBackCSR(ctx, &csr);
+  else
+    e = PoiseMatDestroy(&A);
+  return e;
+}
+
+static void TestAdoptCSRFailures(PoiseContext ctx)
+{
+  for (int base = 0; base < 2; base++) TestAllocationFailures(ctx, AdoptCSR, &base);
+}
+
+static void TestStream(PoiseContext ctx)
+{
+  PoiseContext own;
+  char *argv[] = {"test", "-device", "mock", "-ranks", "2"}, **list = argv;
+  int argc = 5, stream;
+  CHECK(PoiseStream(ctx) == NULL);
+  if (!CHECK_OK(PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1, .stream = &stream}, &own))) return;
+  CHECK_ERR(PoiseRun(own, SolveOnHostVectors, NULL), POISE_ERR_UNSUPPORTED, "-ranks 2 (threads) with PoiseInit.stream");
+  CHECK_OK(PoiseFinalize(&own));
+}
+
+static const Test tests[] = {{"forbid", TestForbid, 0},
+                             {"forbidden", TestForbidden, TEST_SERIAL},
+                             {"forbid_option", TestForbidOption, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"replayed_counts", TestReplayedCounts, 0},
+                             {"counts_of_cg", TestCountsOfCG, 0},
+                             {"matrix_sizes", TestMatrixSizes, 0},
+                             {"solver_sizes", TestSolverSizes, 0},
+                             {"preconditioner_sizes", TestPreconditionerSizes, 0},
+                             {"out_of_memory", TestOutOfMemory, 0},
+                             {"device_memory", TestDeviceMemory, 0},
+                             {"pick", TestPick, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"cores", TestCores, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"device_id", TestDeviceId, 0},
+                             {"no_gpu", TestNoGpu, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"device_array", TestDeviceArray, 0},
+                             {"host_pointer", TestHostPointer, 0},
+                             {"adopt_failures", TestAdoptFailures, 0},
+                             {"device_csr", TestDeviceCSR, 0},
+                             {"device_csr_errors", TestDeviceCSRErrors, TEST_SERIAL},
+                             {"adopt_csr_failures", TestAdoptCSRFailures, TEST_SERIAL},
+                             {"stream", TestStream, TEST_SERIAL | TEST_HOST_ONLY},
+                             {NULL, NULL, 0}};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "offload", tests);
+}
