@@ -9,11 +9,6 @@ enum {
   RESIDENT = 1056
 }; /* nonzeros a thread has under way; bytes of shared memory for a tile; blocks on a GPU at once */
 
-__device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
-{
-  return A.ptr32 ? A.ptr32[i] : A.ptr64[i];
-}
-
 /* L neighbouring lanes per row, POISE_BLOCK rows per block; 12 bytes per nonzero, 4 per offset, x and y once. */
 template <int L> static __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
@@ -26,7 +21,7 @@ template <int L> static __global__ void __launch_bounds__(THREADS) CsrMult(const
   for (int r = threadIdx.x / L; r < POISE_BLOCK; r += THREADS / L) {
     int64_t i = first + r, k = 0, end = 0;
     double s = 0;
-    if (i < a.A.m) k = Offset(a.A, i) + lane, end = Offset(a.A, i + 1);
+    if (i < a.A.m) k = poiseCsrOffset(&a.A, i) + lane, end = poiseCsrOffset(&a.A, i + 1);
     for (; k < end; k += L) {
       int32_t c = a.A.col[k];
       s += a.A.val[k] * (c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc]);
@@ -52,7 +47,7 @@ static __global__ void CsrMultTranspose(const __grid_constant__ CsrMultTranspose
   int64_t j = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (j >= a.ncol) return;
   double s = 0;
-  for (int64_t k = a.tptr[j]; k < a.tptr[j + 1]; k++) s += a.val[a.perm[k]] * a.x[a.row[k]];
+  for (int64_t k = a.tptr[j]; k < a.tptr[j + 1]; k++) s += a.x ? a.val[a.perm[k]] * a.x[a.row[k]] : fabs(a.val[a.perm[k]]);
   if (j < a.nloc)
     a.y[j] = s;
   else
@@ -65,7 +60,7 @@ static __global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (i >= a.A.m) return;
   int64_t first = i - i % a.b;
-  for (int64_t k = Offset(a.A, i); k < Offset(a.A, i + 1); k++) {
+  for (int64_t k = poiseCsrOffset(&a.A, i); k < poiseCsrOffset(&a.A, i + 1); k++) {
     int64_t j = a.A.col[k] - first;
     if (j >= 0 && j < a.b) a.d[first * a.b + j * a.b + i % a.b] = a.A.val[k];
   }
@@ -94,7 +89,8 @@ static __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant_
   if (!early && a.skip && *a.skip != 0) return;
   int64_t block = a.order ? a.order[blockIdx.x] : blockIdx.x, first = block * R,
           last = first + R < a.A.m ? first + R : a.A.m;
-  int64_t start = Offset(a.A, first) & ~(int64_t)3, end = Offset(a.A, last), stop = (end + 3) & ~(int64_t)3;
+  int64_t start = poiseCsrOffset(&a.A, first) & ~(int64_t)3, end = poiseCsrOffset(&a.A, last),
+          stop = (end + 3) & ~(int64_t)3;
   if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)3; /* a copy must not read behind the arrays */
   int bulk = stop > start ? (int)(stop - start) : 0;
   double *val = (double *)memory;
@@ -108,7 +104,7 @@ static __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant_
     val[k - start] = a.A.val[k], col[k - start] = a.A.col[k];
   int64_t i = first + threadIdx.x / L;
   int lane = threadIdx.x % L, k = 0, kend = 0;
-  if (i < last) k = (int)(Offset(a.A, i) - start) + lane, kend = (int)(Offset(a.A, i + 1) - start);
+  if (i < last) k = (int)(poiseCsrOffset(&a.A, i) - start) + lane, kend = (int)(poiseCsrOffset(&a.A, i + 1) - start);
   if (early) Ready();
   __syncthreads();
   if (bulk) BulkWait(&barrier);

@@ -27,6 +27,7 @@ double *poiseCudaPieces(Device *dev); /* scratch of PIECES doubles for each of P
 bool poiseCudaHasBulk(Device *dev);   /* bulk copies to shared memory: compute capability 9.0 */
 bool poiseCudaCaptures(Device *dev);  /* the loop of a solver is being captured: matrices stay as they are */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s);
+size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
 }
 

@@ -78,7 +78,7 @@ static __global__ void InvertSupervariables(const __grid_constant__ InvertSuperv
   int64_t first = a.start[k], b = a.start[k + 1] - first;
   for (int64_t e = 0; e < b * b; e++) d[e] = 0;
   for (int64_t i = first; i < first + b; i++) {
-    int64_t e = a.A.ptr32 ? a.A.ptr32[i] : a.A.ptr64[i], end = a.A.ptr32 ? a.A.ptr32[i + 1] : a.A.ptr64[i + 1];
+    int64_t e = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1);
     for (; e < end; e++) {
       int64_t j = a.A.col[e] - first;
       if (j >= 0 && j < b) d[j * b + i - first] = a.A.val[e];

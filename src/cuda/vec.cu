@@ -82,10 +82,10 @@ static __global__ void Gather(const __grid_constant__ GatherArgs a)
   if (i < a.n) a.out[i] = a.x[a.idx[i]];
 }
 
-/* One thread, so that entries wanted by several ranks are added in their order. */
 static __global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
 {
-  for (int64_t i = 0; i < a.n; i++) a.y[a.idx[i]] += a.in[i];
+  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (i < a.n) a.y[a.idx[i]] += a.in[i];
 }
 
 extern "C" PoiseErr poiseCuda_mdot(Device *dev, const void *args)
@@ -116,6 +116,6 @@ extern "C" PoiseErr poiseCuda_gather(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_scatter_add(Device *dev, const void *args)
 {
   const ScatterAddArgs *a = (const ScatterAddArgs *)args;
-  if (a->n) ScatterAdd<<<1, 1, 0, poiseCudaStream(dev)>>>(*a);
+  if (a->n) ScatterAdd<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

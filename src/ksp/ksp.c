@@ -626,7 +626,7 @@ PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, PoiseInt n, PoiseBytes *bytes)
   ksp->side = side; /* what a method needs depends on it */
   Sizes s = SizesFor(ksp, n, ksp->A && ksp->A->rows->n == n ? poiseMatPartials(ksp->A) : 0);
   ksp->side = before;
-  int64_t both = s.status + s.array + POISE_MAX_BATCH, one = s.partials + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
+  int64_t both = s.status, one = s.array + s.partials + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
   *bytes = (PoiseBytes){8 * (both + s.pinned + (away ? 0 : one)), away ? 8 * (both + one) : 0};
   return POISE_OK;
 }

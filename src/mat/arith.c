@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic with values: scaling, diagonals, norms, sums of matrices. Scale runs on the device, the rest on the host. */
+/* Arithmetic with values: scaling, diagonals, norms, sums of matrices. All but sums of matrices runs
+   on the device, where the values stay. */
 #include "mat.h"
 
 /* ---- scaling -------------------------------------------------------------------------------------------------------- */
@@ -36,69 +37,81 @@ static PoiseErr CheckFactors(PoiseMat A, PoiseVec l, PoiseVec r)
   return POISE_OK;
 }
 
-static PoiseErr OwnFactors(PoiseMat A, PoiseVec r, double **right)
+static PoiseErr Multiply(PoiseMat A, PoiseVec l, const double *right, const double *ghost)
 {
-  const double *p;
-  TRY(poiseColumnsCreate(A, right));
-  TRY(PoiseVecGetRead(r, &p));
-  if (A->cols->n) memcpy(*right, p, (size_t)A->cols->n * sizeof *p);
-  return POISE_OK;
-}
-
-static PoiseErr Multiply(PoiseMat A, PoiseVec l, const double *right)
-{
-  const double *left = NULL;
-  HostCsr h;
-  if (l) TRY(PoiseVecGetRead(l, &left));
-  TRY(poiseMatUpdate(A, &h));
+  CsrScaleArgs s = {.right = right, .ghost = ghost};
+  if (l) TRY(poiseVecRead(l, &s.left));
+  TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
   A->state++;
-  for (int64_t i = 0; i < A->rows->n; i++)
-    for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++) {
-      if (left) h.val[k] *= left[i];
-      if (right) h.val[k] *= right[h.col[k]];
-    }
-  return POISE_OK;
+  TRY(poiseLaunch(A->ctx->device, KERNEL_csr_scale, &s, sizeof s));
+  return poiseBufferSettle(&A->csr.val);
 }
 
 PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r)
 {
-  double *right = NULL;
+  const double *right = NULL, *ghost = NULL;
   TRY(PoiseAgree(A->ctx, CheckFactors(A, l, r)));
-  PoiseErr e = POISE_OK;
-  if (r) {
-    e = OwnFactors(A, r, &right);
-    e = poiseColumnsSpread(A, e, right);
-  }
-  e = PoiseAgree(A->ctx, e);
-  if (!e) e = PoiseAgree(A->ctx, Multiply(A, l, right));
-  poiseFree(A->ctx, &right);
-  return e;
+  PoiseErr e = r ? poiseVecRead(r, &right) : POISE_OK;
+  if (r) e = poiseMatGhosts(A, e, right, &ghost);
+  TRY(PoiseAgree(A->ctx, e));
+  return PoiseAgree(A->ctx, Multiply(A, l, right, ghost));
 }
 
 /* ---- the diagonal --------------------------------------------------------------------------------------------------- */
 
-static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d, const double **p)
+static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d)
 {
   TRY(CheckValues(A));
   TRY(poiseMatCheckSquare(A));
   if (d && (d->ctx != A->ctx || !poiseLayoutSame(A->rows, d->layout)))
     FAIL(POISE_ERR_SIZE, "A has %lld rows, the vector for its diagonal %lld", (long long)A->rows->N,
          (long long)d->layout->N);
+  return POISE_OK;
+}
+
+/* The entries that are stored; partial sums of the number of those that are not stay in the context's scratch. */
+static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
+{
+  CsrSetDiagonalArgs s = {.add = mode == ADDING, .value = a};
+  if (d) TRY(poiseVecRead(d, &s.d));
+  TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(A->rows->n)));
+  TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &s.lacking));
+  TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
+  A->state++;
+  TRY(poiseLaunch(A->ctx->device, KERNEL_csr_set_diagonal, &s, sizeof s));
+  return poiseBufferSettle(&A->csr.val);
+}
+
+static PoiseErr OpenMissing(PoiseMat A, PoiseVec d, HostCsr *h, const double **p)
+{
+  TRY(poiseMatPattern(A, h));
   return d ? PoiseVecGetRead(d, p) : POISE_OK;
 }
 
-/* A_ii = or += d_i, or a. A call that fails is reported by Assemble. */
-static PoiseErr ChangeDiagonal(PoiseMat A, int mode, PoiseVec d, double a)
+/* The others join the pattern. A call that fails is reported by Assemble. */
+static PoiseErr AddMissing(PoiseMat A, int mode, PoiseVec d, double a)
 {
   const double *p = NULL;
+  HostCsr h;
   PoiseErr e = POISE_OK;
-  TRY(PoiseAgree(A->ctx, CheckDiagonal(A, d, &p)));
+  TRY(PoiseAgree(A->ctx, OpenMissing(A, d, &h, &p)));
   for (int64_t i = 0; !e && i < A->rows->n; i++) {
     PoiseInt row = A->rows->begin + i;
     double v = p ? p[i] : a;
+    if (poiseCsrFind(A, h.ptr, h.col, i, row) >= 0) continue;
     e = mode == ADDING ? PoiseMatAddValues(A, 1, &row, &row, &v) : PoiseMatSetValues(A, 1, &row, &row, &v);
   }
   return PoiseMatAssemble(A);
+}
+
+/* A_ii = or += d_i, or a. */
+static PoiseErr ChangeDiagonal(PoiseMat A, int mode, PoiseVec d, double a)
+{
+  double lacking;
+  TRY(PoiseAgree(A->ctx, CheckDiagonal(A, d)));
+  PoiseErr e = ChangeStored(A, mode, d, a);
+  TRY(poiseReduceFinish(A->ctx, e, 1, POISE_NBLOCKS(A->rows->n), false, &lacking));
+  return lacking > 0 ? AddMissing(A, mode, d, a) : POISE_OK;
 }
 
 PoiseErr PoiseMatShift(PoiseMat A, double a)
@@ -118,19 +131,14 @@ PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d)
 
 /* ---- norms ---------------------------------------------------------------------------------------------------------- */
 
-/* Sum of squares, or the largest sum of a row, of this rank. */
-static PoiseErr NormOfRows(PoiseMat A, PoiseNorm type, double *norm)
+/* The largest sums of rows, or the sums of squares, as partial results in the context's scratch. */
+static PoiseErr SumRows(PoiseMat A, bool largest)
 {
-  HostCsr h;
-  TRY(poiseMatRead(A, &h));
-  *norm = 0;
-  for (int64_t i = 0; i < A->rows->n; i++) {
-    double s = 0;
-    for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++)
-      s += type == POISE_NORM_INF ? fabs(h.val[k]) : h.val[k] * h.val[k];
-    *norm = type == POISE_NORM_INF ? poiseLarger(*norm, s) : *norm + s;
-  }
-  return POISE_OK;
+  CsrNormArgs n = {.largest = largest};
+  TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(A->rows->n)));
+  TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &n.partial));
+  TRY(poiseCsrView(&A->csr, &n.A));
+  return poiseLaunch(A->ctx->device, KERNEL_csr_norm, &n, sizeof n);
 }
 
 static PoiseErr SumColumns(PoiseMat A, double **column)
@@ -142,27 +150,38 @@ static PoiseErr SumColumns(PoiseMat A, double **column)
   return POISE_OK;
 }
 
-/* The largest sum of a column that this rank owns. Collective. */
+/* On the host, which needs no index of the entries by column. */
 static PoiseErr NormOfColumns(PoiseMat A, double *norm)
 {
   double *column = NULL;
-  TRY(PoiseAgree(A->ctx, poiseMatCheckStored(A)));
   PoiseErr e = SumColumns(A, &column);
   e = poiseColumnsCollect(A, e, column);
   *norm = 0;
   for (int64_t j = 0; !e && j < A->csr.nloc; j++) *norm = poiseLarger(*norm, column[j]);
   poiseFree(A->ctx, &column);
+  TRY(PoiseAgree(A->ctx, e));
+  return PoiseMax(A->ctx, 1, norm);
+}
+
+static PoiseErr NormOfColumnsThere(PoiseMat A, double *norm)
+{
+  PoiseVec sums;
+  TRY(poiseVecCreateLayout(A->cols, &sums));
+  PoiseErr e = PoiseAgree(A->ctx, A->type->mult_transpose(A, NULL, sums));
+  if (!e) e = PoiseVecNorm(sums, POISE_NORM_INF, norm);
+  PoiseVecDestroy(&sums);
   return e;
 }
 
 PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 {
-  double v = 0;
+  bool largest = type == POISE_NORM_INF;
   if (type != POISE_NORM_1 && type != POISE_NORM_INF && type != POISE_NORM_FROBENIUS)
     FAIL(POISE_ERR_UNSUPPORTED, "matrices have the norms 1, infinity and Frobenius, not %d", (int)type);
-  TRY(PoiseAgree(A->ctx, type == POISE_NORM_1 ? NormOfColumns(A, &v) : NormOfRows(A, type, &v)));
-  TRY(type == POISE_NORM_FROBENIUS ? PoiseSum(A->ctx, 1, &v) : PoiseMax(A->ctx, 1, &v));
-  *norm = type == POISE_NORM_FROBENIUS ? sqrt(v) : v;
+  TRY(PoiseAgree(A->ctx, CheckValues(A)));
+  if (type == POISE_NORM_1) return A->ctx->device->ops->is_host ? NormOfColumns(A, norm) : NormOfColumnsThere(A, norm);
+  TRY(poiseReduceFinish(A->ctx, SumRows(A, largest), 1, POISE_NBLOCKS(A->rows->n), largest, norm));
+  if (!largest) *norm = sqrt(*norm);
   return POISE_OK;
 }
 

@@ -242,9 +242,11 @@ static PoiseErr MovePattern(PoiseMat A, PoiseMat from, PoiseMat B)
 
 static PoiseErr MoveValues(PoiseMat A, PoiseMat B)
 {
-  HostCsr h;
-  TRY(PoiseAgree(A->ctx, poiseMatRead(A, &h)));
-  return PoiseMatSetValuesCOO(B, h.val);
+  const double *val;
+  PoiseErr e = poiseMatCheckUsable(A);
+  if (!e) e = poiseBufferRead(&A->csr.val, DEVICE, &val);
+  TRY(PoiseAgree(A->ctx, e));
+  return poiseMatTakeCOO(B, DEVICE, val, false);
 }
 
 PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B)

@@ -12,12 +12,18 @@ PoiseErr poiseMatCheckStored(PoiseMat A)
   return POISE_OK;
 }
 
+PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h)
+{
+  *h = (HostCsr){0};
+  TRY(poiseBufferRead(&A->csr.ptr, HOST, &h->ptr));
+  return poiseBufferRead(&A->csr.col, HOST, &h->col);
+}
+
 PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
 {
   TRY(poiseMatCheckStored(A));
   TRY(poiseMatCheckUsable(A));
-  TRY(poiseBufferRead(&A->csr.ptr, HOST, &h->ptr));
-  TRY(poiseBufferRead(&A->csr.col, HOST, &h->col));
+  TRY(poiseMatPattern(A, h));
   return poiseBufferRead(&A->csr.val, HOST, &h->val);
 }
 
@@ -214,31 +220,38 @@ void poiseMatDropPending(PoiseMat A)
 
 static PoiseErr ZeroEntries(PoiseMat A)
 {
-  double *val;
   TRY(poiseMatCheckStored(A));
   poiseMatDropPending(A);
   A->state++;
   if (!A->assembled) return POISE_OK;
-  TRY(poiseBufferWrite(&A->csr.val, HOST, &val));
-  if (A->csr.nz) memset(val, 0, (size_t)A->csr.nz * sizeof(double));
-  return POISE_OK;
+  poiseBufferZero(&A->csr.val);
+  return poiseBufferSettle(&A->csr.val);
 }
 
-static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
+/* A borrowed array is to be current on the host, so there values given on the host go first. */
+PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
 {
+  Device *dev = A->ctx->device;
+  size_t bytes = (size_t)A->csr.nz * sizeof(double);
   double *own;
   TRY(poiseMatCheckStored(A));
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
   if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device) return poiseBufferWrite(&A->csr.val, DEVICE, &own);
-  TRY(poiseBufferWrite(&A->csr.val, HOST, &own)); /* which leaves the user's arrays as they are */
-  if (A->csr.nz && own != val) memcpy(own, val, (size_t)A->csr.nz * sizeof(double));
-  return POISE_OK;
+  if (dev->ops->is_host || (where == HOST && A->csr.val.own == POISE_BORROW)) {
+    TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
+    if (bytes && own != val) memcpy(own, val, bytes);
+    return POISE_OK;
+  }
+  TRY(poiseBufferWrite(&A->csr.val, DEVICE, &own));
+  TRY(poiseDeviceCopy(dev, own, val, bytes, where == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE));
+  if (where == HOST) TRY(poiseDeviceSync(dev)); /* the caller may write to val again */
+  return poiseBufferSettle(&A->csr.val);
 }
 
 PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
 {
-  TRY(PoiseAgree(A->ctx, SetValuesCSR(A, val)));
+  TRY(PoiseAgree(A->ctx, poiseMatSetValues(A, HOST, val)));
   A->state++;
   return POISE_OK;
 }
@@ -285,24 +298,41 @@ PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r)
   return POISE_OK;
 }
 
-PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
+/* By arrays, or by what was made on the device. */
+static PoiseErr Replace(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
 {
   PoiseContext ctx = A->ctx;
   Csr old = A->csr;
-  PoiseErr e = PoiseAgree(ctx, mine);
-  if (!e) {
-    A->csr = (Csr){0};
-    e = poiseCsrTake(A, r);
-    if (e) {
-      A->csr = old;
-    } else {
-      poiseCsrDestroy(ctx, &old);
-      A->assembled = true;
-    }
+  TRY(PoiseAgree(ctx, mine));
+  A->csr = (Csr){0};
+  PoiseErr e = r ? poiseCsrTake(A, r) : poiseCsrAccept(A, made);
+  if (made) *made = (Csr){0};
+  if (e) {
+    A->csr = old;
+    return e;
   }
-  poiseRowArraysDestroy(ctx, r);
-  if (!e && A->type->setup) e = PoiseAgree(ctx, A->type->setup(A));
-  return e;
+  poiseCsrDestroy(ctx, &old);
+  A->assembled = true;
+  return POISE_OK;
+}
+
+static PoiseErr SetUpAgain(PoiseMat A)
+{
+  return A->type->setup ? PoiseAgree(A->ctx, A->type->setup(A)) : POISE_OK;
+}
+
+PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
+{
+  PoiseErr e = Replace(A, mine, r, NULL);
+  poiseRowArraysDestroy(A->ctx, r);
+  return e ? e : SetUpAgain(A);
+}
+
+PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
+{
+  PoiseErr e = Replace(A, mine, NULL, made);
+  poiseCsrDestroy(A->ctx, made);
+  return e ? e : SetUpAgain(A);
 }
 
 static PoiseInt AddedColumn(const TermRows *r, const AddedRow *row, int64_t k)

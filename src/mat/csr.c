@@ -95,7 +95,7 @@ static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
   TRY(poiseBufferRead(&t->perm, DEVICE, &m.perm));
   TRY(poiseBufferRead(&t->row, DEVICE, &m.row));
   TRY(poiseBufferRead(&c->val, DEVICE, &m.val));
-  TRY(poiseVecRead(x, &m.x));
+  if (x) TRY(poiseVecRead(x, &m.x));
   if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &m.ghost));
   return poiseLaunch(A->ctx->device, KERNEL_csr_mult_transpose, &m, sizeof m);
 }
@@ -318,7 +318,8 @@ PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
   for (int64_t b = 0; b < nblock; b++)
     for (int64_t j = b * POISE_BLOCK; j < (b + 1) * POISE_BLOCK && j < a->ncol; j++) {
       double s = 0;
-      for (int64_t k = a->tptr[j]; k < a->tptr[j + 1]; k++) s += a->val[a->perm[k]] * a->x[a->row[k]];
+      for (int64_t k = a->tptr[j]; k < a->tptr[j + 1]; k++)
+        s += a->x ? a->val[a->perm[k]] * a->x[a->row[k]] : fabs(a->val[a->perm[k]]);
       if (j < a->nloc)
         a->y[j] = s;
       else

@@ -24,6 +24,12 @@ PoiseErr poiseCsrView(Csr *c, CsrView *v)
   return poiseBufferRead(&c->val, DEVICE, &v->val);
 }
 
+PoiseErr poiseCsrUpdate(Csr *c, CsrView *v, double **val)
+{
+  TRY(poiseCsrView(c, v));
+  return poiseBufferUpdate(&c->val, DEVICE, val);
+}
+
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column)
 {
   int64_t low = poiseCsrPtr(&A->csr, ptr, row), high = poiseCsrPtr(&A->csr, ptr, row + 1);
@@ -475,6 +481,12 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   PoiseErr e = Complete(A, BuildLocal(A, in, NULL, own));
   if (!e && own == POISE_ADOPT) ReleaseAdopted(A, in);
   return e;
+}
+
+PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made)
+{
+  A->csr = *made;
+  return Complete(A, POISE_OK);
 }
 
 /* ---- the user's arrays on the device ---------------------------------------------------------------------------------- */

@@ -300,11 +300,18 @@ PoiseErr poiseMatReady(PoiseMat A)
   return A->csr.halo ? poiseBufferRead(&A->csr.order, DEVICE, &order) : POISE_OK;
 }
 
+PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost)
+{
+  if (!A->csr.halo) return mine;
+  TRY(poiseHaloBegin(A->csr.halo, mine, x));
+  return poiseHaloEnd(A->csr.halo, ghost);
+}
+
 /* What a rank that cannot multiply owes the others. */
 static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
 {
   const double *ghost;
-  if (A->csr.halo && !poiseHaloBegin(A->csr.halo, mine, NULL)) (void)poiseHaloEnd(A->csr.halo, &ghost);
+  (void)poiseMatGhosts(A, mine, NULL, &ghost);
   return mine;
 }
 

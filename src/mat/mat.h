@@ -93,8 +93,8 @@ typedef struct MatType {
   const PoiseOption *options;
   PoiseErr (*setup)(PoiseMat); /* metadata beside the CSR; local */
   PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
-  PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y);
-  PoiseErr (*diagonal)(PoiseMat, int b, double *d); /* d: device pointer to b x b blocks */
+  PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
+  PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
   PoiseErr (*view)(PoiseMat);
   void (*bytes)(PoiseMat, PoiseBytes *sum); /* sum += what A->data holds; may be NULL */
   void (*destroy)(PoiseMat);                /* of A->data's contents */
@@ -145,7 +145,10 @@ PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out al
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
 int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product leaves */
-double poiseMatTraffic(PoiseMat A);   /* compulsory traffic of one product on this rank */
+/* The entries of x (device pointer, of the columns' layout) at A's ghost columns, valid until the next exchange. Collective; mine:
+   this rank's error so far; the caller agrees. */
+PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
+double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
@@ -186,6 +189,29 @@ void poiseNullSpaceDestroy(NullSpace *space);                            /* null
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum += what it holds; NULL: nothing */
 
+/* ---- coo.c: which values an entry is the sum of, on a device ------------------------------------------------------------ */
+
+typedef struct TripletMap {
+  int64_t n, ngiven, nreceived; /* entries, values given, values from other ranks, which have the places behind */
+  bool wide;                    /* start and from are int64, else int32 */
+  Buffer start, from;           /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
+  Buffer given, received;       /* the device's copies of values that come from the host; made on first need */
+  Buffer send, packed; /* int32: places of values for other ranks, and these, where values are given on the device */
+} TripletMap;
+
+/* entry[k]: where value k of n, given and then received, goes, or -1. Local. */
+PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t);
+/* A's pattern from triplets on one rank (coo_pattern.c): sorted on the device, where pattern and map then are. */
+PoiseErr poiseTripletMapPattern(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t);
+void poiseTripletMapDestroy(TripletMap *t);
+/* packed (host) = v[place] for n places. */
+PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
+                             double *packed);
+/* val = or += the sums. v: given, on that side; received: on the host. They may change afterwards. */
+PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add);
+/* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. Collective; agrees. */
+PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
+
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
@@ -216,6 +242,9 @@ void poiseGhostsDestroy(Ghosts *g);
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own);       /* collective; agrees */
 PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* of arrays on the device */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
+PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
+/* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
+PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
 PoiseErr poiseCsrView(Csr *c, CsrView *view);               /* device pointers */
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */
 
@@ -235,6 +264,9 @@ static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, doub
   r->val[k] = val;
 }
 
+/* Offsets, columns, values, m, nloc, nz and wide are given, on either side, of rows without ghosts. They are A's, or on failure
+   released. Collective; agrees. */
+PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made);
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 bool poiseMatWideColumns(PoiseMat A);            /* a global column needs 8 bytes */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
@@ -243,6 +275,7 @@ PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
 /* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
    failure. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
+PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made); /* the same with what poiseCsrAccept takes */
 
 /* ---- mm_mat.c: Matrix Market; collective, agree -------------------------------------------------------------------------- */
 
@@ -258,10 +291,13 @@ typedef struct HostCsr { /* host pointers to A's arrays */
   double *val;
 } HostCsr;
 
-void poiseMatDropPending(PoiseMat A);            /* what was added or set and not assembled */
-PoiseErr poiseMatCheckStored(PoiseMat A);        /* has entries, as a shell has not */
-PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);   /* of a usable stored matrix; val must not be written */
-PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h); /* val may be changed; the caller counts A->state */
+void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
+/* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
+PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
+PoiseErr poiseMatCheckStored(PoiseMat A);         /* has entries, as a shell has not */
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);    /* of a usable stored matrix; val must not be written */
+PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h); /* of an assembled one, without the values, which stay where they are */
+PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h);  /* val may be changed; the caller counts A->state */
 /* Where entry (local row, global column) is stored, or -1. Host pointers of the CSR. */
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
 static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)

@@ -2,10 +2,11 @@
 /*
   Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan: for each block of entries in turn,
   the values that go there as runs that lie side by side in their array, in its order, and for each of them the entry's place.
-  Taking new values is one pass over that plan, on the host, where they are given. A block is a thread's share of the entries:
+  Taking new values is one pass over that plan. A block is a thread's share of the entries:
   values stream from memory, and neighbouring ones, as those of an element, go to entries that are still in cache. Triplets in
   no order have no such neighbours: small blocks, whose entries all stay in cache, then pick their values. Either way an entry
   is the sum of its values in their order. It reads 8 bytes per value, 2 for its place and 8 per run, and writes 8 per entry.
+  On a device a thread gathers the values of an entry instead, in the same order (coo.c).
 */
 #include "../vec/vec_host.h"
 #include "mat.h"
@@ -33,6 +34,7 @@ typedef struct Triplets {
   uint16_t *to;          /* of each value: the entry's place in its run's window */
   Run *run;
   int64_t *first_to, *first_run; /* of every block */
+  TripletMap map;                /* on a device, instead of these four */
   int64_t *send;                 /* places of the values for other ranks, in the order of the ranks */
   Exchange ex;
 } Triplets;
@@ -42,6 +44,7 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
   Triplets *t = *triplets;
   if (!t) return;
   poiseExchangeDestroy(ctx, &t->ex, true);
+  poiseTripletMapDestroy(&t->map);
   poiseFree(ctx, &t->to);
   poiseFree(ctx, &t->run);
   poiseFree(ctx, &t->first_to);
@@ -55,6 +58,8 @@ void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
   if (!t) return;
   sum->host += poiseAllocated(t->to) + poiseAllocated(t->run) + poiseAllocated(t->first_to) + poiseAllocated(t->first_run);
   sum->host += poiseAllocated(t->send) + poiseAllocated(t->ex.send) + poiseAllocated(t->ex.recv);
+  const Buffer *map[] = {&t->map.start, &t->map.from, &t->map.given, &t->map.received, &t->map.send, &t->map.packed};
+  for (size_t k = 0; k < sizeof map / sizeof *map; k++) poiseBufferAdd(map[k], sum);
 }
 
 /* ---- the pattern ---------------------------------------------------------------------------------------------------- */
@@ -297,16 +302,32 @@ static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p)
   return POISE_OK;
 }
 
+static PoiseErr MakeMap(PoiseMat A, Triplets *t, Plan *p)
+{
+  PoiseContext ctx = A->ctx;
+  int64_t n = p->rows.n + p->stash.n, *entry;
+  t->map = (TripletMap){.n = p->arrays.ptr[A->rows->n], .ngiven = p->rows.n, .nreceived = p->stash.n};
+  TRY(poiseAllocArray(ctx, n, sizeof *entry, "entries of values", &entry));
+  for (int64_t k = 0; k < n; k++) entry[k] = EntryOf(A, p, k);
+  PoiseErr e = poiseTripletMapCreate(ctx, n, entry, &t->map);
+  poiseFree(ctx, &entry);
+  return e;
+}
+
 static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
 {
   int64_t *start = NULL;
   TRY(PoiseAgree(A->ctx, Sort(A, t, p)));
+  if (!A->ctx->device->ops->is_host && PoiseSize(A->ctx) == 1) {
+    t->map.ngiven = p->rows.n;
+    return poiseTripletMapPattern(A, p->rows.index, p->cols.index, &t->map);
+  }
   TRY(Route(A, t, p));
   PoiseErr e = Gather(A, p, &start);
   if (!e) e = Number(A, p, start);
   poiseFree(A->ctx, &start);
   poiseFree(A->ctx, &p->term);
-  if (!e) e = MakePlan(A, t, p);
+  if (!e) e = A->ctx->device->ops->is_host ? MakePlan(A, t, p) : MakeMap(A, t, p);
   poiseFree(A->ctx, &p->inrow);
   return poiseMatReplace(A, e, &p->arrays);
 }
@@ -346,14 +367,18 @@ static PoiseErr Check(PoiseMat A, const double *v)
   return POISE_OK;
 }
 
-static PoiseErr Travel(PoiseContext ctx, Triplets *t, const double *v)
+static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *v)
 {
   Comm *comm = ctx->comm;
   Exchange *ex = &t->ex;
+  PoiseErr e = POISE_OK;
   if (comm->size == 1) return POISE_OK;
-  for (int64_t k = 0; k < ex->send_start[ex->nsend]; k++) ex->send[k] = v[t->send[k]];
+  int64_t n = ex->send_start[ex->nsend];
+  if (where == DEVICE) e = poiseTripletMapPack(ctx, &t->map, v, n, t->send, ex->send);
+  for (int64_t k = 0; where == HOST && k < n; k++) ex->send[k] = v[t->send[k]];
   TRY(comm->ops->exchange_begin(comm, ex));
-  return comm->ops->exchange_end(comm, ex);
+  TRY(comm->ops->exchange_end(comm, ex));
+  return e;
 }
 
 /* Ask for the values of a run that comes later, as runs may lie apart, which hardware does not foresee; it does the rest of long ones. */
@@ -397,31 +422,39 @@ static void SumValues(PoiseContext ctx, const Triplets *t, int64_t nz, const dou
   }
 }
 
-static PoiseErr Take(PoiseMat A, const double *v, bool add)
+static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
 {
   double *val;
-  TRY(PoiseAgree(A->ctx, Check(A, v)));
-  TRY(PoiseAgree(A->ctx, Travel(A->ctx, A->triplets, v)));
-  TRY(PoiseAgree(A->ctx, add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val)));
+  TRY(add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val));
   SumValues(A->ctx, A->triplets, A->csr.nz, v, add, val);
+  return POISE_OK;
+}
+
+static PoiseErr Take(PoiseMat A, Side where, const double *v, bool add)
+{
+  Triplets *t = A->triplets;
+  bool is_host = A->ctx->device->ops->is_host;
+  TRY(PoiseAgree(A->ctx, Check(A, v)));
+  TRY(PoiseAgree(A->ctx, Travel(A->ctx, t, is_host ? HOST : where, v)));
+  TRY(PoiseAgree(A->ctx, is_host ? SumHere(A, v, add) : poiseTripletMapSum(A, &t->map, where, v, t->ex.recv, add)));
   A->state++;
   return POISE_OK;
 }
 
-static PoiseErr TakeLogged(PoiseMat A, const double *v, bool add)
+PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add)
 {
   poiseLogBegin(A->ctx, EVENT_MatAssemble);
-  PoiseErr e = Take(A, v, add);
+  PoiseErr e = Take(A, where, v, add);
   poiseLogEnd(A->ctx, EVENT_MatAssemble, 0, A->triplets ? 12.0 * (double)A->triplets->ngiven + 8.0 * (double)A->csr.nz : 0);
   return e;
 }
 
 PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v)
 {
-  return TakeLogged(A, v, false);
+  return poiseMatTakeCOO(A, HOST, v, false);
 }
 
 PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v)
 {
-  return TakeLogged(A, v, true);
+  return poiseMatTakeCOO(A, HOST, v, true);
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prescribed unknowns: rows, and columns, of zeros but for the diagonal, with b to match; the pattern stays. On the host. */
+/* Prescribed unknowns: rows, and columns, of zeros but for the diagonal, with b to match; the pattern stays. Which rows
+   is known on the host; values, x and b stay on the device. */
 #include "mat.h"
 
 typedef struct Zero {
   Indices rows;
   double diagonal;
-  PoiseVec x, b;         /* both or none */
-  bool columns;          /* these too */
-  Stash stash;           /* the rows, at their owners */
-  double *mark, *values; /* per column: is it to be zeroed? x there */
+  PoiseVec x, b;           /* both or none */
+  bool columns;            /* these too */
+  Stash stash;             /* the rows, at their owners */
+  int64_t n;               /* of this rank, each once: */
+  Buffer row, at;          /* int32, ascending; int64: their diagonal entries */
+  Buffer mark, ghost_mark; /* per owned and ghost column: is it to be zeroed? */
 } Zero;
 
 static PoiseErr Check(PoiseMat A, Zero *z)
@@ -27,52 +30,86 @@ static PoiseErr Check(PoiseMat A, Zero *z)
   return POISE_OK;
 }
 
-/* What this rank knows of its own rows. A row without a diagonal entry can have no diagonal value. */
-static PoiseErr Mark(PoiseMat A, Zero *z)
+static int CompareRows(const void *a, const void *b)
 {
-  const double *x;
-  HostCsr h;
-  int64_t m = A->rows->n;
-  TRY(poiseMatRead(A, &h));
-  if (z->columns)
-    TRY(poiseColumnsCreate(A, &z->mark));
-  else
-    TRY(poiseAllocArray(A->ctx, m, sizeof(double), "rows to zero", &z->mark));
-  for (int64_t k = 0; k < z->stash.n; k++) {
-    PoiseInt row = z->stash.entry[k].row, i = row - A->rows->begin;
-    if (z->diagonal != 0 && poiseCsrFind(A, h.ptr, h.col, i, row) < 0)
-      FAIL(POISE_ERR_ARG, "row %lld has no diagonal entry in the pattern, so its diagonal cannot be %g", (long long)row,
-           z->diagonal);
-    z->mark[i] = 1;
-  }
-  if (!z->x) return POISE_OK;
-  TRY(poiseColumnsCreate(A, &z->values));
-  TRY(PoiseVecGetRead(z->x, &x));
-  if (m) memcpy(z->values, x, (size_t)m * sizeof *x);
-  return POISE_OK;
+  PoiseInt x = ((const Entry *)a)->row, y = ((const Entry *)b)->row;
+  return (x > y) - (x < y);
 }
 
-static PoiseErr Apply(PoiseMat A, const Zero *z)
+static PoiseErr Reserve(Device *dev, size_t bytes, const char *what, Buffer *b)
 {
+  void *p;
+  TRY(poiseBufferCreate(dev, bytes, what, b));
+  return poiseBufferUpdate(b, DEVICE, &p);
+}
+
+/* What this rank knows of its own rows, and room for the rest. A row without a diagonal entry can have no diagonal value. */
+static PoiseErr List(PoiseMat A, Zero *z)
+{
+  Device *dev = A->ctx->device;
+  Entry *e = z->stash.entry;
+  int64_t listed = z->stash.n, *at;
+  int32_t *row;
   HostCsr h;
-  double *b = NULL;
-  if (z->b) TRY(PoiseVecGetUpdate(z->b, &b));
-  TRY(poiseMatUpdate(A, &h));
-  for (int64_t i = 0; i < A->rows->n; i++) {
-    bool zero = z->mark[i] != 0;
-    if (zero && b) b[i] = z->diagonal * z->values[i];
-    if (!zero && !z->columns) continue;
-    for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++) {
-      int32_t j = h.col[k];
-      if (zero) {
-        h.val[k] = poiseCsrGlobal(A, j) == A->rows->begin + i ? z->diagonal : 0;
-      } else if (z->mark[j] != 0) {
-        if (b) b[i] -= h.val[k] * z->values[j];
-        h.val[k] = 0;
-      }
-    }
+  TRY(poiseMatPattern(A, &h));
+  if (listed) qsort(e, (size_t)listed, sizeof *e, CompareRows);
+  for (int64_t k = 0; k < listed; k++)
+    if (!k || e[k].row != e[k - 1].row) e[z->n++].row = e[k].row;
+  TRY(poiseBufferCreate(dev, (size_t)z->n * sizeof *row, "rows to zero", &z->row));
+  TRY(poiseBufferCreate(dev, (size_t)z->n * sizeof *at, "diagonal entries", &z->at));
+  TRY(poiseBufferWrite(&z->row, HOST, &row));
+  TRY(poiseBufferWrite(&z->at, HOST, &at));
+  for (int64_t k = 0; k < z->n; k++) {
+    row[k] = (int32_t)(e[k].row - A->rows->begin);
+    at[k] = z->diagonal != 0 ? poiseCsrFind(A, h.ptr, h.col, row[k], e[k].row) : 0;
+    if (at[k] < 0)
+      FAIL(POISE_ERR_ARG, "row %lld has no diagonal entry in the pattern, so its diagonal cannot be %g",
+           (long long)e[k].row, z->diagonal);
   }
-  return POISE_OK;
+  if (!z->columns) return POISE_OK;
+  TRY(Reserve(dev, (size_t)A->rows->n * sizeof(double), "columns to zero", &z->mark));
+  return Reserve(dev, (size_t)A->csr.nghost * sizeof(double), "columns to zero", &z->ghost_mark);
+}
+
+static PoiseErr ApplyRows(PoiseMat A, Zero *z)
+{
+  CsrZeroRowsArgs a = {.n = z->n, .diagonal = z->diagonal};
+  TRY(poiseBufferRead(&z->row, DEVICE, &a.row));
+  if (z->diagonal != 0) TRY(poiseBufferRead(&z->at, DEVICE, &a.at));
+  if (z->columns) TRY(poiseBufferUpdate(&z->mark, DEVICE, &a.mark));
+  if (z->x) TRY(poiseVecRead(z->x, &a.x));
+  if (z->x) TRY(poiseVecUpdate(z->b, &a.b));
+  TRY(poiseCsrUpdate(&A->csr, &a.A, &a.val));
+  return poiseLaunch(A->ctx->device, KERNEL_csr_zero_rows, &a, sizeof a);
+}
+
+static PoiseErr KeepMarks(PoiseMat A, Zero *z, const double *ghost)
+{
+  double *kept;
+  if (!A->csr.halo) return POISE_OK;
+  TRY(poiseBufferWrite(&z->ghost_mark, DEVICE, &kept));
+  return poiseDeviceCopy(A->ctx->device, kept, ghost, (size_t)A->csr.nghost * sizeof *kept, COPY_ON_DEVICE);
+}
+
+static PoiseErr ApplyColumns(PoiseMat A, Zero *z, CsrZeroColumnsArgs *a)
+{
+  if (A->csr.halo) TRY(poiseBufferRead(&z->ghost_mark, DEVICE, &a->ghost_mark));
+  if (z->x) TRY(poiseVecUpdate(z->b, &a->b));
+  TRY(poiseCsrUpdate(&A->csr, &a->A, &a->val));
+  return poiseLaunch(A->ctx->device, KERNEL_csr_zero_columns, a, sizeof *a);
+}
+
+/* The marks, and x, of other ranks' columns, then those columns. Collective; mine: this rank's error so far; the caller agrees. */
+static PoiseErr Columns(PoiseMat A, PoiseErr mine, Zero *z)
+{
+  CsrZeroColumnsArgs a = {0};
+  const double *ghost = NULL;
+  if (!mine) mine = poiseBufferRead(&z->mark, DEVICE, &a.mark);
+  mine = poiseMatGhosts(A, mine, a.mark, &ghost);
+  if (!mine) mine = KeepMarks(A, z, ghost);
+  if (!mine && z->x) mine = poiseVecRead(z->x, &a.x);
+  if (z->x) mine = poiseMatGhosts(A, mine, a.x, &a.ghost);
+  return mine ? mine : ApplyColumns(A, z, &a);
 }
 
 static PoiseErr Run(PoiseMat A, Zero *z)
@@ -80,20 +117,23 @@ static PoiseErr Run(PoiseMat A, Zero *z)
   PoiseContext ctx = A->ctx;
   TRY(PoiseAgree(ctx, Check(A, z)));
   TRY(poiseStashExchange(ctx, &z->stash, A->rows));
-  TRY(PoiseAgree(ctx, Mark(A, z)));
-  PoiseErr e = z->columns ? poiseColumnsSpread(A, POISE_OK, z->mark) : POISE_OK;
-  if (z->columns && z->x) e = poiseColumnsSpread(A, e, z->values);
-  TRY(PoiseAgree(ctx, e));
+  TRY(PoiseAgree(ctx, List(A, z)));
   A->state++;
-  return PoiseAgree(ctx, Apply(A, z));
+  PoiseErr e = ApplyRows(A, z);
+  if (z->columns) e = Columns(A, e, z);
+  if (!e) e = poiseBufferSettle(&A->csr.val);
+  if (!e && z->b) e = poiseBufferSettle(&z->b->data);
+  return PoiseAgree(ctx, e);
 }
 
 static PoiseErr ZeroRows(PoiseMat A, Zero z)
 {
   PoiseErr e = Run(A, &z);
   poiseStashDestroy(A->ctx, &z.stash);
-  poiseFree(A->ctx, &z.mark);
-  poiseFree(A->ctx, &z.values);
+  poiseBufferDestroy(&z.row);
+  poiseBufferDestroy(&z.at);
+  poiseBufferDestroy(&z.mark);
+  poiseBufferDestroy(&z.ghost_mark);
   return e;
 }
 

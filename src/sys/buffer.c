@@ -115,6 +115,7 @@ static PoiseErr ReadHost(Buffer *b)
   if (fetch) TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(b->dev));
   if (!fetch) TRY(CheckEqual(b));
+  if (!fetch && !b->host_valid && b->bytes) memset(b->host, 0, b->bytes);
   b->host_valid = true;
   return POISE_OK;
 }
@@ -123,8 +124,14 @@ static PoiseErr ReadDevice(Buffer *b)
 {
   TRY(AllocDevice(b));
   if (b->device_valid) return POISE_OK;
-  if (!b->host_valid) TRY(ReadHost(b));
-  TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
+  bool zero = !b->host_valid;
+  if (zero && b->bytes % sizeof(double) == 0) {
+    TRY(LAUNCH(b->dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = (int64_t)(b->bytes / sizeof(double)),
+               .out = {b->device}));
+  } else {
+    if (zero) TRY(ReadHost(b));
+    TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
+  }
   b->device_valid = true;
   return POISE_OK;
 }
@@ -168,6 +175,25 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
   if (b->dev->ops->poison && b->bytes && !users) /* "every entry will be written" */
     TRY(b->dev->ops->poison(b->dev, side == HOST ? b->host : b->device, b->bytes));
   return side == HOST ? poiseDeviceSync(b->dev) : POISE_OK; /* a copy from this side may still be queued */
+}
+
+PoiseErr poiseBufferToDevice(Buffer *b)
+{
+  if (b->dev->ops->is_host) return POISE_OK;
+  TRY(ReadDevice(b));
+  TRY(poiseDeviceSync(b->dev));
+  if (b->own != POISE_COPY) return POISE_OK;
+  poiseFree(b->dev->ctx, &b->host);
+  b->host_valid = false;
+  return POISE_OK;
+}
+
+void poiseBufferZero(Buffer *b)
+{
+  bool is_host = b->dev->ops->is_host;
+  if (is_host && b->bytes) memset(b->host, 0, b->bytes);
+  b->host_valid = is_host;
+  b->device_valid = false;
 }
 
 PoiseErr poiseBufferSettle(Buffer *b)

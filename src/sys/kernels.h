@@ -13,6 +13,7 @@
 #define POISE_KERNELS_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__CUDACC__)
@@ -164,7 +165,7 @@ typedef struct { /* out_i = x[idx_i] */
   double *out;
 } GatherArgs;
 
-typedef struct { /* y[idx_i] += in_i, in the order of i */
+typedef struct { /* y[idx_i] += in_i; the idx_i are different */
   int64_t n;
   const int32_t *idx;
   const double *in;
@@ -177,6 +178,11 @@ typedef struct { /* local CSR: m rows, nloc owned columns, then ghosts; one of p
   const int32_t *ptr32, *col;
   const double *val;
 } CsrView;
+
+POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
+{
+  return A->ptr32 ? A->ptr32[i] : A->ptr64[i];
+}
 
 enum { POISE_TILES = 6 };
 
@@ -200,7 +206,7 @@ typedef struct {
 } CsrMultArgs;
 
 /* y = A^T x for owned columns, ghost = the same for ghost columns, through the entries sorted by column: column j holds
-   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...]; summed in row order. */
+   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...]; summed in row order. x NULL: y = |A|^T 1, the columns' norms. */
 typedef struct {
   int64_t ncol, nloc;
   const int64_t *tptr, *perm;
@@ -208,6 +214,146 @@ typedef struct {
   const double *val, *x;
   double *y, *ghost;
 } CsrMultTransposeArgs;
+
+/* The kernels that change values: `val` is A.val, to be written. */
+
+typedef struct { /* val = diag(left) A diag([right | ghost]); left NULL, right and ghost NULL: ones */
+  CsrView A;
+  const double *left, *right, *ghost;
+  double *val;
+} CsrScaleArgs;
+
+/* A_ii = v, or += v with add, v = d_i, or value where d is NULL, of a block of owned columns that begins at the diagonal.
+   lacking[b]: rows of block b (of POISE_BLOCK) without such an entry, which stay as they are. */
+typedef struct {
+  CsrView A;
+  int add;
+  double value;
+  const double *d;
+  double *val, *lacking;
+} CsrSetDiagonalArgs;
+
+typedef struct
+{ /* partial[b]: the largest sum of |entries| of a row of block b (largest != 0), or the sum of their squares */
+  CsrView A;
+  int largest;
+  double *partial;
+} CsrNormArgs;
+
+/* Rows row[0 .. n), each once: their entries become 0, but entry at[k] of row[k] `diagonal` (at NULL: none does),
+   b = diagonal x there and mark = 1 (x and b, mark: may be NULL). */
+typedef struct {
+  CsrView A;
+  int64_t n;
+  const int32_t *row;
+  const int64_t *at;
+  double diagonal;
+  const double *x;
+  double *val, *b, *mark;
+} CsrZeroRowsArgs;
+
+/* In rows i with mark_i = 0: b_i -= A_ij x_j (x and b may be NULL), then A_ij = 0, for all j with mark_j != 0, in the order of the
+   entries. Marks and x of ghost columns: ghost_mark, ghost. */
+typedef struct {
+  CsrView A;
+  const double *mark, *ghost_mark, *x, *ghost;
+  double *val, *b;
+} CsrZeroColumnsArgs;
+
+/* key_k = row_k << bits | col_k and place_k = first + k; m << bits, above all others, where an index is negative. Places are int64 or
+   int32: the other is NULL, here as below. */
+typedef struct {
+  int64_t n, first, m;
+  int bits;
+  const int64_t *row, *col;
+  uint64_t *key;
+  int64_t *place64;
+  int32_t *place32;
+} CooKeysArgs;
+
+/* Keys and places by the keys, equal ones in their order, from [0] to [1]; what was in [0] is lost. bits: that keys have at most;
+   scratch: as many bytes as sort_scratch of the device says. */
+typedef struct {
+  int64_t n;
+  int bits;
+  uint64_t *key[2];
+  int64_t *place64[2];
+  int32_t *place32[2];
+  void *scratch;
+  size_t scratch_bytes;
+} SortKeysArgs;
+
+typedef struct
+{ /* count[b]: keys in block b of POISE_BLOCK that are below `end` and differ from the one before; n + 1 keys' blocks */
+  int64_t n;
+  uint64_t end;
+  const uint64_t *key;
+  int64_t *count;
+} CooCountArgs;
+
+typedef struct { /* count[b] = the sum of those before, for b <= n */
+  int64_t n;
+  int64_t *count;
+} ScanArgs;
+
+/* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e + 1] of the sorted ones,
+   ptr: m + 1 row offsets. count: as scanned. */
+typedef struct {
+  int64_t n, m;
+  int bits;
+  const uint64_t *key;
+  const int64_t *count;
+  int64_t *ptr64, *start64;
+  int32_t *ptr32, *start32, *col;
+} CooRowsArgs;
+
+/* Does key k begin an entry? */
+POISE_INLINE int poiseCooBegins(const uint64_t *key, int64_t k, uint64_t end)
+{
+  return key[k] < end && (k == 0 || key[k] != key[k - 1]);
+}
+
+/* What key k, 0 <= k <= n, says of the rows; e: entries before it. The first of those to be ignored ends the last row. */
+POISE_INLINE void poiseCooRow(const CooRowsArgs *a, int64_t k, int64_t e)
+{
+  uint64_t end = (uint64_t)a->m << a->bits;
+  int valid = k < a->n && a->key[k] < end;
+  if (k > 0 && (valid ? a->key[k] == a->key[k - 1] : a->key[k - 1] >= end)) return;
+  int64_t row = valid ? (int64_t)(a->key[k] >> a->bits) : a->m, before = k > 0 ? (int64_t)(a->key[k - 1] >> a->bits) : -1;
+  if (valid) a->col[e] = (int32_t)(a->key[k] & ((UINT64_C(1) << a->bits) - 1));
+  if (a->start32)
+    a->start32[e] = (int32_t)k;
+  else
+    a->start64[e] = k;
+  for (int64_t i = before + 1; i <= row; i++) {
+    if (a->ptr32)
+      a->ptr32[i] = (int32_t)e;
+    else
+      a->ptr64[i] = e;
+  }
+}
+
+/* Entry e < n: val_e = the sum of the values at places from[k], start[e] <= k < start[e + 1], in that order, beginning with 0 or, with
+   add, val_e. Places below ngiven are of `given`, those from there on of `received`. One of the widths is NULL. */
+typedef struct {
+  int64_t n, ngiven;
+  int add;
+  const int64_t *start64, *from64;
+  const int32_t *start32, *from32;
+  const double *given, *received;
+  double *val;
+} CooSumArgs;
+
+POISE_INLINE double poiseCooSum(const CooSumArgs *a, int64_t e)
+{
+  double s = a->add ? a->val[e] : 0;
+  int64_t k = a->start32 ? a->start32[e] : a->start64[e], end = a->start32 ? a->start32[e + 1] : a->start64[e + 1];
+  for (; k < end; k++) {
+    int64_t place = a->from32 ? a->from32[k] : a->from64[k];
+    s += place < a->ngiven ? a->given[place] : a->received[place - a->ngiven];
+  }
+  return s;
+}
 
 /* The b x b diagonal blocks of local rows, column-major, absent entries 0: block k at d + k b b. */
 typedef struct {

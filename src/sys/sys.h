@@ -134,6 +134,8 @@ typedef struct DeviceOps {
   bool is_host;                                     /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel;                           /* by KERNEL_...; NULL entries are missing */
   int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 8 .. 256, or POISE_BLOCK; NULL: that */
+  size_t (*sort_scratch)(Device *,
+                         const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
@@ -258,6 +260,10 @@ void poiseBufferDestroy(Buffer *b);
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not needed */
 PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
+/* All bytes are 0 from now on. Nothing travels: a side becomes so when it is next asked for. */
+void poiseBufferZero(Buffer *b);
+/* Bring it to the device, and release the host's copy if that is the library's own. */
+PoiseErr poiseBufferToDevice(Buffer *b);
 /* Make a borrowed array current, on the side where it is; does nothing for others. */
 PoiseErr poiseBufferSettle(Buffer *b);
 int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */

@@ -211,7 +211,10 @@ static PoiseErr AddReceived(Halo *h, double *y)
     TRY(poiseBufferWrite(&h->send, DEVICE, &in));
     TRY(poiseDeviceCopy(dev, in, h->back.recv, (size_t)h->nsend * sizeof(double), COPY_TO_DEVICE));
   }
-  TRY(LAUNCH(dev, scatter_add, ScatterAddArgs, .n = h->nsend, .idx = index, .in = in, .y = y));
+  for (int k = 0; k < h->ex.nsend; k++) { /* a rank names an entry once */
+    int64_t first = h->ex.send_start[k], n = h->ex.send_start[k + 1] - first;
+    TRY(LAUNCH(dev, scatter_add, ScatterAddArgs, .n = n, .idx = index + first, .in = in + first, .y = y));
+  }
   return poiseDeviceSync(dev); /* the host buffer may be filled again */
 }
 

@@ -77,7 +77,10 @@ PoiseErr poiseHost_gather(Device *dev, const void *args)
 PoiseErr poiseHost_scatter_add(Device *dev, const void *args)
 {
   const ScatterAddArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
   (void)dev;
-  for (int64_t i = 0; i < a->n; i++) a->y[a->idx[i]] += a->in[i];
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) a->y[a->idx[i]] += a->in[i];
   return POISE_OK;
 }

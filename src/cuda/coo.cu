@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels of triplets. */
+#include "cuda.h"
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cub/device/device_radix_sort.cuh>
+
+static unsigned Grid(int64_t n)
+{
+  return (unsigned)((n + THREADS - 1) / THREADS);
+}
+
+/* A thread per entry: 12 bytes per value, 12 per entry (4 more each where places are int64). */
+static __global__ void CooSum(const __grid_constant__ CooSumArgs a)
+{
+  int64_t e = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (e < a.n) a.val[e] = poiseCooSum(&a, e);
+}
+
+static __global__ void CooKeys(const __grid_constant__ CooKeysArgs a)
+{
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, to = a.first + k;
+  if (k >= a.n) return;
+  bool ignored = a.row[k] < 0 || a.col[k] < 0;
+  a.key[to] = ignored ? (uint64_t)a.m << a.bits : (uint64_t)a.row[k] << a.bits | (uint64_t)a.col[k];
+  if (a.place32)
+    a.place32[to] = (int32_t)to;
+  else
+    a.place64[to] = to;
+}
+
+/* 8 bytes per key. */
+static __global__ void __launch_bounds__(THREADS) CooCount(const __grid_constant__ CooCountArgs a)
+{
+  typedef cub::BlockReduce<int, THREADS> Reduce;
+  __shared__ typename Reduce::TempStorage shared;
+  int count = 0;
+  for (int r = 0; r < ROWS; r++) {
+    int64_t k = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
+    if (k < a.n) count += poiseCooBegins(a.key, k, a.end);
+  }
+  count = Reduce(shared).Sum(count);
+  if (threadIdx.x == 0) a.count[blockIdx.x] = count;
+}
+
+/* One block, THREADS numbers at a time: there is one for each POISE_BLOCK keys. */
+static __global__ void __launch_bounds__(THREADS) Scan(const __grid_constant__ ScanArgs a)
+{
+  typedef cub::BlockScan<int64_t, THREADS> Before;
+  __shared__ typename Before::TempStorage shared;
+  int64_t sum = 0;
+  for (int64_t first = 0; first <= a.n; first += THREADS) {
+    int64_t b = first + threadIdx.x, before, all;
+    Before(shared).ExclusiveSum(b < a.n ? a.count[b] : 0, before, all);
+    if (b <= a.n) a.count[b] = sum + before;
+    sum += all;
+    __syncthreads();
+  }
+}
+
+/* 8 bytes per key, 8 per entry (12 where places are int64). */
+static __global__ void __launch_bounds__(THREADS) CooRows(const __grid_constant__ CooRowsArgs a)
+{
+  typedef cub::BlockScan<int, THREADS> Before;
+  __shared__ typename Before::TempStorage shared;
+  int64_t e = a.count[blockIdx.x];
+  for (int r = 0; r < ROWS; r++) {
+    int64_t k = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
+    int before, all, begins = k < a.n && poiseCooBegins(a.key, k, (uint64_t)a.m << a.bits);
+    Before(shared).ExclusiveSum(begins, before, all);
+    if (k <= a.n) poiseCooRow(&a, k, e + before);
+    e += all;
+    __syncthreads();
+  }
+}
+
+/* The result is in the Current() side of both, which starts as [0]. */
+template <typename Place>
+static cudaError_t Sort(void *scratch, size_t *bytes, const SortKeysArgs *a, cub::DoubleBuffer<uint64_t> *key,
+                        cub::DoubleBuffer<Place> *place, cudaStream_t stream)
+{
+  return cub::DeviceRadixSort::SortPairs(scratch, *bytes, *key, *place, a->n, 0, a->bits, stream);
+}
+
+template <typename Place> static PoiseErr SortInto1(Device *dev, const SortKeysArgs *a, Place *const *places)
+{
+  cudaStream_t stream = poiseCudaStream(dev);
+  cub::DoubleBuffer<uint64_t> key(a->key[0], a->key[1]);
+  cub::DoubleBuffer<Place> place(places[0], places[1]);
+  size_t bytes = a->scratch_bytes;
+  TRY(poiseCudaCheck(Sort(a->scratch, &bytes, a, &key, &place, stream), "sorting triplets"));
+  if (key.Current() == a->key[1]) return POISE_OK;
+  TRY(poiseCudaCheck(
+      cudaMemcpyAsync(a->key[1], a->key[0], (size_t)a->n * sizeof(uint64_t), cudaMemcpyDeviceToDevice, stream),
+      "copying sorted triplets"));
+  return poiseCudaCheck(
+      cudaMemcpyAsync(places[1], places[0], (size_t)a->n * sizeof(Place), cudaMemcpyDeviceToDevice, stream),
+      "copying sorted triplets");
+}
+
+extern "C" size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a)
+{
+  size_t bytes = 0;
+  cub::DoubleBuffer<uint64_t> key(a->key[0], a->key[1]);
+  cub::DoubleBuffer<int32_t> place32(a->place32[0], a->place32[1]);
+  cub::DoubleBuffer<int64_t> place64(a->place64[0], a->place64[1]);
+  cudaError_t e = a->place32[0] ? Sort(NULL, &bytes, a, &key, &place32, poiseCudaStream(dev))
+                                : Sort(NULL, &bytes, a, &key, &place64, poiseCudaStream(dev));
+  return e == cudaSuccess && bytes ? bytes : 1; /* NULL would only ask again; a failure shows in the sort itself */
+}
+
+extern "C" PoiseErr poiseCuda_coo_sum(Device *dev, const void *args)
+{
+  const CooSumArgs *a = (const CooSumArgs *)args;
+  if (a->n) CooSum<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_coo_keys(Device *dev, const void *args)
+{
+  const CooKeysArgs *a = (const CooKeysArgs *)args;
+  if (a->n) CooKeys<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_sort_keys(Device *dev, const void *args)
+{
+  const SortKeysArgs *a = (const SortKeysArgs *)args;
+  if (!a->n) return POISE_OK;
+  return a->place32[0] ? SortInto1(dev, a, a->place32) : SortInto1(dev, a, a->place64);
+}
+
+extern "C" PoiseErr poiseCuda_coo_count(Device *dev, const void *args)
+{
+  const CooCountArgs *a = (const CooCountArgs *)args;
+  CooCount<<<(unsigned)POISE_NBLOCKS(a->n + 1), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_scan(Device *dev, const void *args)
+{
+  Scan<<<1, THREADS, 0, poiseCudaStream(dev)>>>(*(const ScanArgs *)args);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_coo_rows(Device *dev, const void *args)
+{
+  const CooRowsArgs *a = (const CooRowsArgs *)args;
+  CooRows<<<(unsigned)POISE_NBLOCKS(a->n + 1), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels that change the values of a CSR, or sum them: a thread per row. */
+#include "cuda.h"
+
+static unsigned Grid(int64_t n)
+{
+  return (unsigned)((n + THREADS - 1) / THREADS);
+}
+
+/* x, or the ghosts, at a column. */
+__device__ __forceinline__ double At(const CsrView &A, const double *x, const double *ghost, int32_t col)
+{
+  return col < A.nloc ? x[col] : ghost[col - A.nloc];
+}
+
+/* 20 bytes per nonzero. */
+static __global__ void CsrScale(const __grid_constant__ CsrScaleArgs a)
+{
+  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (i >= a.A.m) return;
+  for (int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); k < end; k++) {
+    double v = a.val[k];
+    if (a.left) v *= a.left[i];
+    if (a.right || a.ghost) v *= At(a.A, a.right, a.ghost, a.A.col[k]);
+    a.val[k] = v;
+  }
+}
+
+/* 4 bytes per nonzero up to the diagonal. */
+static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_constant__ CsrSetDiagonalArgs a)
+{
+  double lacking[1] = {0};
+  for (int r = 0; r < ROWS; r++) {
+    int64_t i = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
+    if (i >= a.A.m) continue;
+    double v = a.d ? a.d[i] : a.value;
+    int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1);
+    while (k < end && a.A.col[k] != i) k++;
+    if (k < end)
+      a.val[k] = a.add ? a.val[k] + v : v;
+    else
+      lacking[0] += 1;
+  }
+  BlockReduce<1, COMBINE_SUM>(lacking);
+  if (threadIdx.x == 0) a.lacking[blockIdx.x] = lacking[0];
+}
+
+/* 8 bytes per nonzero. */
+template <int COMBINE> static __global__ void __launch_bounds__(THREADS) CsrNorm(const __grid_constant__ CsrNormArgs a)
+{
+  double block[1] = {0};
+  for (int r = 0; r < ROWS; r++) {
+    int64_t i = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
+    double s = 0;
+    if (i >= a.A.m) continue;
+    for (int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); k < end; k++)
+      s += COMBINE == COMBINE_MAX ? fabs(a.A.val[k]) : a.A.val[k] * a.A.val[k];
+    block[0] = Join<COMBINE>(block[0], s);
+  }
+  BlockReduce<1, COMBINE>(block);
+  if (threadIdx.x == 0) a.partial[blockIdx.x] = block[0];
+}
+
+/* 8 bytes per nonzero of the rows listed. */
+static __global__ void CsrZeroRows(const __grid_constant__ CsrZeroRowsArgs a)
+{
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (k >= a.n) return;
+  int32_t i = a.row[k];
+  for (int64_t e = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); e < end; e++) a.val[e] = 0;
+  if (a.at) a.val[a.at[k]] = a.diagonal;
+  if (a.b) a.b[i] = a.diagonal * a.x[i];
+  if (a.mark) a.mark[i] = 1;
+}
+
+/* 4 bytes per nonzero, and 16 of those in the columns. */
+static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs a)
+{
+  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (i >= a.A.m || a.mark[i] != 0) return;
+  for (int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); k < end; k++) {
+    int32_t j = a.A.col[k];
+    if (At(a.A, a.mark, a.ghost_mark, j) == 0) continue;
+    if (a.b) a.b[i] -= a.val[k] * At(a.A, a.x, a.ghost, j);
+    a.val[k] = 0;
+  }
+}
+
+extern "C" PoiseErr poiseCuda_csr_scale(Device *dev, const void *args)
+{
+  const CsrScaleArgs *a = (const CsrScaleArgs *)args;
+  if (a->A.m) CsrScale<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_set_diagonal(Device *dev, const void *args)
+{
+  const CsrSetDiagonalArgs *a = (const CsrSetDiagonalArgs *)args;
+  if (a->A.m) CsrSetDiagonal<<<(unsigned)POISE_NBLOCKS(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_norm(Device *dev, const void *args)
+{
+  const CsrNormArgs *a = (const CsrNormArgs *)args;
+  unsigned grid = (unsigned)POISE_NBLOCKS(a->A.m);
+  if (grid && a->largest) CsrNorm<COMBINE_MAX><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  if (grid && !a->largest) CsrNorm<COMBINE_SUM><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_zero_rows(Device *dev, const void *args)
+{
+  const CsrZeroRowsArgs *a = (const CsrZeroRowsArgs *)args;
+  if (a->n) CsrZeroRows<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_zero_columns(Device *dev, const void *args)
+{
+  const CsrZeroColumnsArgs *a = (const CsrZeroColumnsArgs *)args;
+  if (a->A.m) CsrZeroColumns<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}

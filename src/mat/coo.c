@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Triplets on a device: for each entry the places of its values, ascending, so that sums have the same order, and bits, as on the host
+  (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per entry (8 each beyond 2^31 values), and writes 8
+  per entry. The map is held on the device alone.
+*/
+#include "mat.h"
+
+/* Add to number k, of either width; what it was. */
+static int64_t Advance(bool wide, void *array, int64_t k, int64_t by)
+{
+  int64_t *a64 = array;
+  int32_t *a32 = array;
+  int64_t old = wide ? a64[k] : a32[k];
+  if (wide)
+    a64[k] = old + by;
+  else
+    a32[k] = (int32_t)(old + by);
+  return old;
+}
+
+/* By entry: counts, one place on, become cursors, and in the end where each entry begins. */
+PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t)
+{
+  int64_t total = 0;
+  void *start, *from;
+  t->wide = n > poiseContextHome(ctx)->most_narrow;
+  size_t width = t->wide ? sizeof(int64_t) : sizeof(int32_t);
+  for (int64_t k = 0; k < n; k++) total += entry[k] >= 0;
+  TRY(poiseBufferCreate(ctx->device, (size_t)(t->n + 2) * width, "values of entries", &t->start));
+  TRY(poiseBufferCreate(ctx->device, (size_t)total * width, "places of values", &t->from));
+  TRY(poiseBufferUpdate(&t->start, HOST, &start));
+  TRY(poiseBufferUpdate(&t->from, HOST, &from));
+  for (int64_t k = 0; k < n; k++)
+    if (entry[k] >= 0) (void)Advance(t->wide, start, entry[k] + 2, 1);
+  for (int64_t e = 2, sum = 0; e <= t->n + 1; e++) sum += Advance(t->wide, start, e, sum);
+  for (int64_t k = 0; k < n; k++)
+    if (entry[k] >= 0) (void)Advance(t->wide, from, Advance(t->wide, start, entry[k] + 1, 1), k);
+  TRY(poiseBufferToDevice(&t->start));
+  return poiseBufferToDevice(&t->from);
+}
+
+void poiseTripletMapDestroy(TripletMap *t)
+{
+  poiseBufferDestroy(&t->start);
+  poiseBufferDestroy(&t->from);
+  poiseBufferDestroy(&t->given);
+  poiseBufferDestroy(&t->received);
+  poiseBufferDestroy(&t->send);
+  poiseBufferDestroy(&t->packed);
+}
+
+/* n values go to a buffer, which is made on first need. */
+static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, const double *v, const double **there)
+{
+  size_t bytes = (size_t)n * sizeof *v;
+  double *p;
+  if (!b->dev) TRY(poiseBufferCreate(dev, bytes, what, b));
+  TRY(poiseBufferWrite(b, DEVICE, &p));
+  *there = p;
+  return poiseDeviceCopy(dev, p, v, bytes, COPY_TO_DEVICE);
+}
+
+static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add)
+{
+  Device *dev = A->ctx->device;
+  CooSumArgs s = {.n = t->n, .ngiven = t->ngiven, .add = add, .given = v};
+  TRY(poiseBufferRead(&t->start, DEVICE, t->wide ? (void *)&s.start64 : (void *)&s.start32));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&s.from64 : (void *)&s.from32));
+  if (where == HOST) TRY(Upload(dev, &t->given, "values of triplets", t->ngiven, v, &s.given));
+  if (t->nreceived) TRY(Upload(dev, &t->received, "values received", t->nreceived, received, &s.received));
+  TRY(add ? poiseBufferUpdate(&A->csr.val, DEVICE, &s.val) : poiseBufferWrite(&A->csr.val, DEVICE, &s.val));
+  return poiseLaunch(dev, KERNEL_coo_sum, &s, sizeof s);
+}
+
+PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add)
+{
+  PoiseErr e = EnqueueSum(A, t, where, v, received, add);
+  if (where == DEVICE && !t->nreceived) return e;
+  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* the host's arrays may change now, whatever was enqueued */
+  return e ? e : waited;
+}
+
+static PoiseErr MakeSend(Device *dev, TripletMap *t, int64_t n, const int64_t *place)
+{
+  int32_t *send;
+  if (t->ngiven > INT32_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "%lld values given on the device, of which some travel: more than 2^31 must be given on the host",
+         (long long)t->ngiven);
+  if (t->send.dev) return POISE_OK;
+  TRY(poiseBufferCreate(dev, (size_t)n * sizeof(double), "values to send", &t->packed));
+  TRY(poiseBufferCreate(dev, (size_t)n * sizeof *send, "values to send", &t->send));
+  TRY(poiseBufferWrite(&t->send, HOST, &send));
+  for (int64_t k = 0; k < n; k++) send[k] = (int32_t)place[k];
+  return poiseBufferToDevice(&t->send);
+}
+
+PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
+                             double *packed)
+{
+  Device *dev = ctx->device;
+  GatherArgs g = {.n = n, .x = v};
+  if (!n) return POISE_OK;
+  TRY(MakeSend(dev, t, n, place));
+  TRY(poiseBufferRead(&t->send, DEVICE, &g.idx));
+  TRY(poiseBufferWrite(&t->packed, DEVICE, &g.out));
+  TRY(poiseLaunch(dev, KERNEL_gather, &g, sizeof g));
+  TRY(poiseDeviceCopy(dev, packed, g.out, (size_t)n * sizeof *packed, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+/* ---- host kernel ------------------------------------------------------------------------------------------------------- */
+
+PoiseErr poiseHost_coo_sum(Device *dev, const void *args)
+{
+  const CooSumArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t e = b * POISE_BLOCK; e < (b + 1) * POISE_BLOCK && e < a->n; e++) a->val[e] = poiseCooSum(a, e);
+  return POISE_OK;
+}

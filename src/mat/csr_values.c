@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Host kernels that change the values of a CSR, or sum them. Blocks of POISE_BLOCK rows are shared out over threads. */
+#include "mat.h"
+
+/* Of block b of m rows. */
+static inline int64_t End(int64_t b, int64_t m)
+{
+  return (b + 1) * POISE_BLOCK < m ? (b + 1) * POISE_BLOCK : m;
+}
+
+/* x, or the ghosts, at a column. */
+static inline double At(const CsrView *A, const double *x, const double *ghost, int32_t col)
+{
+  return col < A->nloc ? x[col] : ghost[col - A->nloc];
+}
+
+PoiseErr poiseHost_csr_scale(Device *dev, const void *args)
+{
+  const CsrScaleArgs *a = args;
+  const CsrView *A = &a->A;
+  int64_t nblock = POISE_NBLOCKS(A->m);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < End(b, A->m); i++)
+      for (int64_t k = poiseCsrOffset(A, i); k < poiseCsrOffset(A, i + 1); k++) {
+        if (a->left) a->val[k] *= a->left[i];
+        if (a->right || a->ghost) a->val[k] *= At(A, a->right, a->ghost, A->col[k]);
+      }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_csr_set_diagonal(Device *dev, const void *args)
+{
+  const CsrSetDiagonalArgs *a = args;
+  const CsrView *A = &a->A;
+  int64_t nblock = POISE_NBLOCKS(A->m);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t lacking = 0;
+    for (int64_t i = b * POISE_BLOCK; i < End(b, A->m); i++) {
+      double v = a->d ? a->d[i] : a->value;
+      int64_t k = poiseCsrOffset(A, i), end = poiseCsrOffset(A, i + 1);
+      while (k < end && A->col[k] != i) k++;
+      if (k < end)
+        a->val[k] = a->add ? a->val[k] + v : v;
+      else
+        lacking++;
+    }
+    a->lacking[b] = (double)lacking;
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_csr_norm(Device *dev, const void *args)
+{
+  const CsrNormArgs *a = args;
+  const CsrView *A = &a->A;
+  int64_t nblock = POISE_NBLOCKS(A->m);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    double block = 0;
+    for (int64_t i = b * POISE_BLOCK; i < End(b, A->m); i++) {
+      double s = 0;
+      for (int64_t k = poiseCsrOffset(A, i); k < poiseCsrOffset(A, i + 1); k++)
+        s += a->largest ? fabs(A->val[k]) : A->val[k] * A->val[k];
+      block = a->largest ? poiseLarger(block, s) : block + s;
+    }
+    a->partial[b] = block;
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_csr_zero_rows(Device *dev, const void *args)
+{
+  const CsrZeroRowsArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t k = b * POISE_BLOCK; k < End(b, a->n); k++) {
+      int32_t i = a->row[k];
+      for (int64_t e = poiseCsrOffset(&a->A, i); e < poiseCsrOffset(&a->A, i + 1); e++) a->val[e] = 0;
+      if (a->at) a->val[a->at[k]] = a->diagonal;
+      if (a->b) a->b[i] = a->diagonal * a->x[i];
+      if (a->mark) a->mark[i] = 1;
+    }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_csr_zero_columns(Device *dev, const void *args)
+{
+  const CsrZeroColumnsArgs *a = args;
+  const CsrView *A = &a->A;
+  int64_t nblock = POISE_NBLOCKS(A->m);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < End(b, A->m); i++) {
+      if (a->mark[i] != 0) continue;
+      for (int64_t k = poiseCsrOffset(A, i); k < poiseCsrOffset(A, i + 1); k++) {
+        int32_t j = A->col[k];
+        if (At(A, a->mark, a->ghost_mark, j) == 0) continue;
+        if (a->b) a->b[i] -= a->val[k] * At(A, a->x, a->ghost, j);
+        a->val[k] = 0;
+      }
+    }
+  return POISE_OK;
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that plain loops over
+  the rows give, on any device and number of ranks.
+*/
+#include "harness.h"
+#include "mat/mat.h"
+
+enum { N = 10007, OFFSETS = 5 }; /* more blocks of rows than one thread takes */
+
+static const PoiseInt offset[OFFSETS] = {-1500, -1, 0, 1, 777};
+
+static double X(PoiseInt i)
+{
+  return TestRandom(1, (uint64_t)i);
+}
+
+static double B(PoiseInt i)
+{
+  return TestRandom(2, (uint64_t)i);
+}
+
+static double Left(PoiseInt i)
+{
+  return TestRandom(3, (uint64_t)i);
+}
+
+static double Right(PoiseInt i)
+{
+  return TestRandom(4, (uint64_t)i);
+}
+
+static bool HasDiagonal(PoiseInt i, int whole)
+{
+  return whole || i % 11;
+}
+
+typedef struct Rows { /* what this rank should have */
+  PoiseInt begin, m;
+  int64_t *ptr;
+  PoiseInt *col;
+  double *val, *b;
+} Rows;
+
+typedef double (*OfIndex)(PoiseInt i);
+
+static void Fill(PoiseVec v, OfIndex f)
+{
+  double *p;
+  PoiseInt begin, end;
+  if (!CHECK_OK(PoiseVecGetWrite(v, &p))) return;
+  PoiseVecRange(v, &begin, &end);
+  for (PoiseInt i = begin; i < end; i++) p[i - begin] = f(i);
+  CHECK_OK(PoiseVecRestore(v, &p));
+}
+
+/* On the device, where operations are to leave it. */
+static bool Make(PoiseContext ctx, int whole, PoiseOwn own, PoiseMat *A, Rows *r)
+{
+  PoiseInt m;
+  int64_t nz = 0;
+  *r = (Rows){0};
+  PoiseSplit(ctx, N, &r->begin, &r->m);
+  m = r->m;
+  r->ptr = calloc((size_t)m + 1, sizeof *r->ptr);
+  r->col = calloc((size_t)m * OFFSETS + 1, sizeof *r->col);
+  r->val = calloc((size_t)m * OFFSETS + 1, sizeof *r->val);
+  r->b = calloc((size_t)m + 1, sizeof *r->b);
+  for (PoiseInt i = 0; i < m; i++) {
+    r->b[i] = B(r->begin + i);
+    for (int k = 0; k < OFFSETS; k++) {
+      PoiseInt j = r->begin + i + offset[k];
+      if (j < 0 || j >= N || (j == r->begin + i && !HasDiagonal(j, whole))) continue;
+      r->col[nz] = j;
+      r->val[nz] = TestRandom(5, (uint64_t)((r->begin + i) * OFFSETS + k));
+      nz++;
+    }
+    r->ptr[i + 1] = nz;
+  }
+  ctx->device->threads = 3;
+  if (!CHECK_OK(PoiseMatCreateCSR(ctx, m, m, N, N, &(PoiseCSR){.ptr64 = r->ptr, .col64 = r->col, .val = r->val}, own, A)))
+    return false;
+  PoiseVec x, y; /* a product brings all that products need */
+  if (!CHECK_OK(PoiseMatCreateVecs(*A, &x, &y))) return false;
+  CHECK_OK(PoiseMatMult(*A, x, y));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  return true;
+}
+
+static void Release(PoiseMat *A, Rows *r)
+{
+  CHECK_OK(PoiseMatDestroy(A));
+  free(r->ptr), free(r->col), free(r->val), free(r->b);
+}
+
+static void Same(PoiseMat A, const Rows *r)
+{
+  int64_t *ptr, *col, wrong = 0;
+  double *val;
+  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
+  if (CHECK(!memcmp(ptr, r->ptr, (size_t)(r->m + 1) * sizeof *ptr)))
+    for (int64_t k = 0; k < r->ptr[r->m]; k++)
+      wrong += col[k] != r->col[k] || memcmp(&val[k], &r->val[k], sizeof *val) != 0;
+  CHECK_INT(wrong, 0);
+  free(ptr), free(col), free(val);
+  CHECK_OK(poiseMatReady(A));
+}
+
+static void SameVec(PoiseVec b, const Rows *r)
+{
+  const double *p;
+  if (!CHECK_OK(PoiseVecGetRead(b, &p))) return;
+  CHECK(!r->m || !memcmp(p, r->b, (size_t)r->m * sizeof *p));
+  CHECK_OK(PoiseVecRestore(b, &p));
+}
+
+/* ---- what travels ---------------------------------------------------------------------------------------------------- */
+
+static int64_t Moved(PoiseContext ctx)
+{
+  return ctx->device->copied[COPY_TO_DEVICE] + ctx->device->copied[COPY_TO_HOST];
+}
+
+static int64_t Staged(PoiseMat A) /* bytes that one exchange stages through the host */
+{
+  const Halo *h = A->csr.halo;
+  return h ? 8 * (h->nghost + h->nsend) : 0;
+}
+
+enum { SCALAR = 8 };
+
+/* The call moves at most so many bytes between host and device. */
+#define CHECK_MOVES(A, call, most)                          \
+  do {                                                      \
+    int64_t before_ = Moved((A)->ctx), state_ = (A)->state; \
+    CHECK_OK(call);                                         \
+    CHECK(Moved((A)->ctx) - before_ <= (most));             \
+    CHECK((A)->state > state_);                             \
+  } while (0)
+
+/* ---- scaling and the diagonal ---------------------------------------------------------------------------------------- */
+
+static void ScaleRows(Rows *r, double a, bool left, bool right)
+{
+  for (PoiseInt i = 0; i < r->m; i++)
+    for (int64_t k = r->ptr[i]; k < r->ptr[i + 1]; k++) {
+      r->val[k] *= a;
+      if (left) r->val[k] *= Left(r->begin + i);
+      if (right) r->val[k] *= Right(r->col[k]);
+    }
+}
+
+static void ChangeDiagonal(Rows *r, bool set, OfIndex f, double a)
+{
+  for (PoiseInt i = 0; i < r->m; i++)
+    for (int64_t k = r->ptr[i]; k < r->ptr[i + 1]; k++)
+      if (r->col[k] == r->begin + i) r->val[k] = set ? f(r->col[k]) : r->val[k] + (f ? f(r->col[k]) : a);
+}
+
+static void TestScaling(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec l, r;
+  Rows rows;
+  if (!Make(ctx, 1, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &r, &l))) return;
+  Fill(l, Left), Fill(r, Right);
+  CHECK_OK(PoiseVecScale(l, 1)), CHECK_OK(PoiseVecScale(r, 1)); /* on the device */
+  CHECK_MOVES(A, PoiseMatScale(A, 1.7), 0);
+  ScaleRows(&rows, 1.7, false, false);
+  CHECK_MOVES(A, PoiseMatDiagonalScale(A, l, NULL), 0);
+  ScaleRows(&rows, 1, true, false);
+  CHECK_MOVES(A, PoiseMatDiagonalScale(A, NULL, r), Staged(A));
+  ScaleRows(&rows, 1, false, true);
+  CHECK_MOVES(A, PoiseMatDiagonalScale(A, l, r), Staged(A));
+  ScaleRows(&rows, 1, true, true);
+  CHECK_MOVES(A, PoiseMatShift(A, 0.3), SCALAR);
+  ChangeDiagonal(&rows, false, NULL, 0.3);
+  CHECK_MOVES(A, PoiseMatAddDiagonal(A, l), SCALAR);
+  ChangeDiagonal(&rows, false, Left, 0);
+  CHECK_MOVES(A, PoiseMatSetDiagonal(A, r), SCALAR);
+  ChangeDiagonal(&rows, true, Right, 0);
+  Same(A, &rows);
+  CHECK_OK(PoiseVecDestroy(&l));
+  CHECK_OK(PoiseVecDestroy(&r));
+  Release(&A, &rows);
+}
+
+/* Rows without a diagonal entry get one, the others change once. */
+static void TestMissingDiagonal(PoiseContext ctx)
+{
+  PoiseMat A;
+  Rows rows;
+  int64_t *ptr, *col, wrong = 0, k = 0, out = 0;
+  double *val;
+  if (!Make(ctx, 0, POISE_COPY, &A, &rows)) return;
+  int64_t pattern = A->pattern;
+  CHECK_OK(PoiseMatShift(A, 3));
+  CHECK(A->pattern > pattern);
+  if (CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) {
+    for (PoiseInt i = 0; i < rows.m; i++)
+      for (; out < ptr[i + 1]; out++) {
+        bool diagonal = col[out] == rows.begin + i;
+        bool fresh = diagonal && !HasDiagonal(col[out], 0);
+        double expected = fresh ? 3 : diagonal ? rows.val[k] + 3 : rows.val[k];
+        wrong += val[out] != expected || (!fresh && col[out] != rows.col[k]);
+        k += !fresh;
+      }
+    CHECK_INT(wrong, 0);
+    CHECK_INT(k, rows.ptr[rows.m]);
+    free(ptr), free(col), free(val);
+  }
+  Release(&A, &rows);
+}
+
+/* ---- norms ------------------------------------------------------------------------------------------------------------- */
+
+static void TestNorms(PoiseContext ctx)
+{
+  PoiseMat A;
+  Rows rows;
+  double norm, largest = 0, squares = 0, *columns = calloc(N, sizeof *columns), one = 0;
+  if (!Make(ctx, 1, POISE_COPY, &A, &rows)) return;
+  for (PoiseInt i = 0; i < rows.m; i++) {
+    double s = 0;
+    for (int64_t k = rows.ptr[i]; k < rows.ptr[i + 1]; k++) {
+      s += fabs(rows.val[k]), squares += rows.val[k] * rows.val[k];
+      columns[rows.col[k]] += fabs(rows.val[k]);
+    }
+    largest = fmax(largest, s);
+  }
+  for (PoiseInt j = 0; j < N; j += POISE_COMM_WIDTH)
+    CHECK_OK(PoiseSum(ctx, (int)(N - j < POISE_COMM_WIDTH ? N - j : POISE_COMM_WIDTH), columns + j));
+  for (PoiseInt j = 0; j < N; j++) one = fmax(one, columns[j]);
+  CHECK_OK(PoiseMax(ctx, 1, &largest));
+  CHECK_OK(PoiseSum(ctx, 1, &squares));
+  CHECK_OK(PoiseMatNorm(A, POISE_NORM_1, &norm)); /* makes an index of the entries by column */
+  int64_t moved = Moved(ctx);
+  CHECK_OK(PoiseMatNorm(A, POISE_NORM_1, &norm));
+  CHECK_NEAR(norm, one, 1e-14 * one);
+  CHECK(Moved(ctx) - moved <= SCALAR + Staged(A));
+  moved = Moved(ctx);
+  CHECK_OK(PoiseMatNorm(A, POISE_NORM_INF, &norm));
+  CHECK(norm == largest);
+  CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &norm));
+  CHECK_NEAR(norm * norm, squares, 1e-13 * squares);
+  CHECK(Moved(ctx) - moved <= 2 * SCALAR);
+  if (PoiseRank(ctx) == PoiseSize(ctx) - 1 && rows.m) rows.val[rows.ptr[rows.m] - 1] = NAN;
+  CHECK_OK(PoiseMatSetValuesCSR(A, rows.val));
+  static const PoiseNorm all[] = {POISE_NORM_1, POISE_NORM_INF, POISE_NORM_FROBENIUS};
+  for (int k = 0; k < 3; k++) {
+    CHECK_OK(PoiseMatNorm(A, all[k], &norm));
+    CHECK(isnan(norm));
+  }
+  free(columns);
+  Release(&A, &rows);
+}
+
+/* ---- prescribed unknowns ------------------------------------------------------------------------------------------------ */
+
+static bool Prescribed(PoiseInt i)
+{
+  return i % 13 == 5 || i == N - 1;
+}
+
+static void Prescribe(Rows *r, bool columns, double diagonal)
+{
+  for (PoiseInt i = 0; i < r->m; i++) {
+    PoiseInt g = r->begin + i;
+    if (Prescribed(g)) r->b[i] = diagonal * X(g);
+    for (int64_t k = r->ptr[i]; k < r->ptr[i + 1]; k++) {
+      PoiseInt j = r->col[k];
+      if (Prescribed(g)) {
+        r->val[k] = j == g ? diagonal : 0;
+      } else if (columns && Prescribed(j)) {
+        r->b[i] -= r->val[k] * X(j);
+        r->val[k] = 0;
+      }
+    }
+  }
+}
+
+static void Zeroing(PoiseContext ctx, bool columns, double diagonal)
+{
+  PoiseInt *list = calloc(2 * N, sizeof *list), n = 0;
+  PoiseMat A;
+  PoiseVec x, b;
+  Rows rows;
+  if (!Make(ctx, 1, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b))) return;
+  Fill(x, X), Fill(b, B);
+  CHECK_OK(PoiseVecScale(x, 1)), CHECK_OK(PoiseVecScale(b, 1));
+  for (PoiseInt i = N - 1; i >= 0; i--) /* of other ranks, descending, some of them twice */
+    for (int twice = 0; twice <= i % 2; twice++)
+      if (Prescribed(i) && i % PoiseSize(ctx) == PoiseRank(ctx)) list[n++] = i;
+  list[n++] = -1;
+  int64_t most = 2 * Staged(A);
+  for (PoiseInt i = 0; i < rows.m; i++) most += 12 * Prescribed(rows.begin + i);
+  CHECK_MOVES(A,
+              columns ? PoiseMatZeroRowsColumns(A, n, list, diagonal, x, b) : PoiseMatZeroRows(A, n, list, diagonal, x, b),
+              most);
+  Prescribe(&rows, columns, diagonal);
+  Same(A, &rows);
+  SameVec(b, &rows);
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&b));
+  Release(&A, &rows);
+  free(list);
+}
+
+static void TestZeroRows(PoiseContext ctx)
+{
+  Zeroing(ctx, false, 1);
+  Zeroing(ctx, true, -2.5);
+  Zeroing(ctx, true, 0);
+}
+
+/* ---- new values --------------------------------------------------------------------------------------------------------- */
+
+static void TestNewValues(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  PoiseMat A;
+  Rows rows;
+  Buffer given = {0};
+  double *host;
+  const double *there;
+  if (!Make(ctx, 1, POISE_COPY, &A, &rows)) return;
+  int64_t nz = rows.ptr[rows.m];
+  CHECK_OK(poiseBufferCreate(dev, (size_t)nz * sizeof(double), "values of the test", &given));
+  if (!CHECK_OK(poiseBufferWrite(&given, HOST, &host))) return;
+  for (int64_t k = 0; k < nz; k++) rows.val[k] = host[k] = TestRandom(6, (uint64_t)k);
+  CHECK_OK(poiseBufferRead(&given, DEVICE, &there));
+  int64_t moved = Moved(ctx);
+  CHECK_OK(poiseMatSetValues(A, DEVICE, there));
+  CHECK_INT(Moved(ctx), moved);
+  Same(A, &rows);
+  for (int64_t k = 0; k < nz; k++) rows.val[k] = TestRandom(7, (uint64_t)k);
+  double *mine = malloc((size_t)nz * sizeof *mine + 1);
+  memcpy(mine, rows.val, (size_t)nz * sizeof *mine);
+  CHECK_MOVES(A, PoiseMatSetValuesCSR(A, mine), 8 * nz);
+  for (int64_t k = 0; k < nz; k++) mine[k] = NAN; /* taken before the call returned */
+  Same(A, &rows);
+  free(mine);
+  CHECK_MOVES(A, PoiseMatZeroEntries(A), 0);
+  CHECK_MOVES(A, PoiseMatShift(A, 2), SCALAR);
+  for (int64_t k = 0; k < nz; k++) rows.val[k] = 0;
+  ChangeDiagonal(&rows, false, NULL, 2);
+  Same(A, &rows);
+  moved = Moved(ctx);
+  CHECK_OK(PoiseMatZeroEntries(A));
+  PoiseInt row = rows.begin;
+  if (rows.m) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &(double){4})); /* on the host, where zeros appear */
+  CHECK_INT(Moved(ctx), moved);
+  CHECK_OK(PoiseMatAssemble(A));
+  for (int64_t k = 0; k < nz; k++) rows.val[k] = 0;
+  for (int64_t k = 0; rows.m && k < rows.ptr[1]; k++)
+    if (rows.col[k] == row) rows.val[k] = 4;
+  Same(A, &rows);
+  poiseBufferDestroy(&given);
+  Release(&A, &rows);
+}
+
+/* A borrowed array is current on the host when a call returns. */
+static void TestBorrowed(PoiseContext ctx)
+{
+  PoiseMat A;
+  Rows rows, kept;
+  PoiseInt row = N / 2;
+  if (!Make(ctx, 1, POISE_BORROW, &A, &rows)) return;
+  size_t bytes = (size_t)rows.ptr[rows.m] * sizeof(double);
+  kept = rows;
+  kept.val = malloc(bytes + 1);
+  for (int what = 0; what < 5; what++) {
+    memcpy(kept.val, rows.val, bytes);
+    if (what == 0) CHECK_OK(PoiseMatShift(A, 1)), ChangeDiagonal(&kept, false, NULL, 1);
+    if (what == 1) CHECK_OK(PoiseMatScale(A, 3)), ScaleRows(&kept, 3, false, false);
+    if (what == 2) CHECK_OK(PoiseMatZeroEntries(A)), ScaleRows(&kept, 0, false, false);
+    if (what == 3) {
+      for (size_t k = 0; k < bytes / sizeof(double); k++) rows.val[k] = kept.val[k] = (double)k;
+      CHECK_OK(PoiseMatSetValuesCSR(A, rows.val));
+    }
+    if (what == 4) {
+      CHECK_OK(PoiseMatZeroRows(A, 1, &row, 0, NULL, NULL));
+      for (PoiseInt i = 0; i < rows.m; i++)
+        for (int64_t k = rows.ptr[i]; k < rows.ptr[i + 1]; k++)
+          if (rows.begin + i == row) kept.val[k] = 0;
+    }
+    for (size_t k = 0; k < bytes / sizeof(double); k++)
+      if (!CHECK(rows.val[k] == kept.val[k])) break;
+    CHECK_OK(poiseMatReady(A));
+  }
+  free(kept.val);
+  Release(&A, &rows);
+}
+
+/* ---- triplets ------------------------------------------------------------------------------------------------------------ */
+
+enum { SMALL = 3002 }; /* rows and columns */
+
+/* Of each rank; one alone gives more than go to its device at once. */
+static PoiseInt Given(PoiseContext ctx)
+{
+  return PoiseSize(ctx) == 1 ? (1 << 20) + 20000 : 20000;
+}
+
+static PoiseInt TripletRow(int rank, PoiseInt k) /* some rows stay empty, the first and last among them */
+{
+  PoiseInt i = (PoiseInt)((TestRandom(10 + (uint64_t)rank, (uint64_t)k) + 1) * SMALL / 2);
+  return k % 97 == 5 ? -1 : i % 5 ? i : i + 1;
+}
+
+static PoiseInt TripletCol(int rank, PoiseInt k) /* few, so that entries are sums */
+{
+  return (TripletRow(rank, k) + 4 + k % 2) % SMALL;
+}
+
+static double TripletValue(int rank, int round, PoiseInt k)
+{
+  return TestRandom(100 + (uint64_t)(rank + 50 * round), (uint64_t)k);
+}
+
+/* Sums in their order: this rank's values, then those of the others in theirs. */
+static double *SumOf(PoiseContext ctx, PoiseMat A, int round)
+{
+  PoiseInt begin = A->rows->begin, m = A->rows->n;
+  double *sum = calloc((size_t)m * 2 + 1, sizeof *sum);
+  for (int turn = -1; turn < PoiseSize(ctx); turn++) {
+    int rank = turn < 0 ? PoiseRank(ctx) : turn;
+    if (turn == PoiseRank(ctx)) continue;
+    for (PoiseInt k = 0; k < Given(ctx); k++) {
+      PoiseInt i = TripletRow(rank, k) - begin;
+      if (i >= 0 && i < m && TripletRow(rank, k) >= 0) sum[2 * i + k % 2] += TripletValue(rank, round, k);
+    }
+  }
+  return sum;
+}
+
+static int64_t CountEntries(PoiseContext ctx, PoiseMat A)
+{
+  PoiseInt begin = A->rows->begin, m = A->rows->n;
+  int64_t count = 0;
+  char *has = calloc((size_t)m * 2 + 1, 1);
+  for (int rank = 0; rank < PoiseSize(ctx); rank++)
+    for (PoiseInt k = 0; k < Given(ctx); k++) {
+      PoiseInt i = TripletRow(rank, k) - begin;
+      if (TripletRow(rank, k) >= 0 && i >= 0 && i < m) has[2 * i + k % 2] = 1;
+    }
+  for (PoiseInt i = 0; i < 2 * m; i++) count += has[i];
+  free(has);
+  return count;
+}
+
+static void CheckSums(PoiseMat A, const double *sum, const double *more)
+{
+  int64_t *ptr, *col, wrong = 0;
+  double *val;
+  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
+  for (PoiseInt i = 0; i < A->rows->n; i++)
+    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) {
+      int odd = (int)((col[k] - A->rows->begin - i + SMALL) % SMALL) - 4;
+      if (!CHECK(odd == 0 || odd == 1)) return;
+      double expected = sum[2 * i + odd] + (more ? more[2 * i + odd] : 0);
+      wrong += more ? fabs(val[k] - expected) > 1e-11 : memcmp(&val[k], &expected, sizeof expected) != 0;
+    }
+  CHECK_INT(wrong, 0);
+  free(ptr), free(col), free(val);
+}
+
+static void TestTriplets(PoiseContext ctx)
+{
+  int rank = PoiseRank(ctx);
+  PoiseInt n = Given(ctx), *rows = malloc((size_t)n * sizeof *rows), *cols = malloc((size_t)n * sizeof *cols);
+  double *v = malloc((size_t)n * sizeof *v), *sum[3], *host;
+  const double *there;
+  Buffer given = {0};
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, SMALL, SMALL, &A))) return;
+  for (PoiseInt k = 0; k < n; k++) rows[k] = TripletRow(rank, k), cols[k] = TripletCol(rank, k);
+  int64_t before = Moved(ctx);
+  CHECK_OK(PoiseMatSetPatternCOO(A, n, rows, cols));
+  if (PoiseSize(ctx) == 1 && !ctx->device->ops->is_host) CHECK_INT(Moved(ctx) - before, 16 * n + SCALAR);
+  CHECK_INT(A->csr.nz, CountEntries(ctx, A));
+  for (int round = 0; round < 3; round++) sum[round] = SumOf(ctx, A, round);
+  for (int round = 0; round < 2; round++) {
+    for (PoiseInt k = 0; k < n; k++) v[k] = TripletValue(rank, round, k);
+    int64_t moved = Moved(ctx), state = A->state;
+    CHECK_OK(PoiseMatSetValuesCOO(A, v));
+    CHECK(A->state > state);
+    if (PoiseSize(ctx) == 1) CHECK_INT(Moved(ctx) - moved, ctx->device->ops->is_host ? 0 : 8 * n);
+    for (PoiseInt k = 0; k < n; k++) v[k] = NAN; /* taken before the call returned */
+    CheckSums(A, sum[round], NULL);
+  }
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)n * sizeof(double), "values of the test", &given));
+  if (!CHECK_OK(poiseBufferWrite(&given, HOST, &host))) return;
+  for (PoiseInt k = 0; k < n; k++) host[k] = TripletValue(rank, 2, k);
+  CHECK_OK(poiseBufferRead(&given, DEVICE, &there));
+  for (int again = 0; again < 2; again++) {
+    int64_t moved = Moved(ctx), calls = ctx->memory.calls;
+    CHECK_OK(poiseMatTakeCOO(A, DEVICE, there, false));
+    if (again || PoiseSize(ctx) == 1) CHECK_INT(ctx->memory.calls, calls);
+    if (PoiseSize(ctx) == 1) CHECK_INT(Moved(ctx), moved);
+    CheckSums(A, sum[2], NULL);
+  }
+  CHECK_OK(poiseMatTakeCOO(A, DEVICE, there, true));
+  CheckSums(A, sum[2], sum[2]);
+  poiseBufferDestroy(&given);
+  CHECK_OK(PoiseMatDestroy(&A));
+  for (int round = 0; round < 3; round++) free(sum[round]);
+  free(rows), free(cols), free(v);
+}
+
+static const Test tests[] = {
+    {"triplets", TestTriplets, 0},
+    {"scaling", TestScaling, 0},
+    {"missing_diagonal", TestMissingDiagonal, 0},
+    {"norms", TestNorms, 0},
+    {"zero_rows", TestZeroRows, 0},
+    {"new_values", TestNewValues, 0},
+    {"borrowed", TestBorrowed, 0},
+    {NULL, NULL, 0},
+};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "values", tests);
+}
