@@ -399,12 +399,11 @@ static PoiseErr ChooseRows(PoiseMat A)
   const void *ptr;
   c->rows = POISE_BLOCK;
   c->tile = 0;
-  c->nblock = 0;
-  if (!c->m) return POISE_OK;
-  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
-  if (!dev->ops->csr_rows) {
+  if (dev->ops->is_host) {
+    TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
     c->vary = LengthsVary(c, ptr);
-  } else {
+  } else if (dev->ops->csr_rows && c->m) {
+    TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
     for (int k = 0; k < POISE_TILES; k++)
       for (int64_t rows = 256 >> k, i = 0; i < c->m; i += rows) {
         int64_t tile = poiseCsrPtr(c, ptr, i + rows < c->m ? i + rows : c->m) - poiseCsrPtr(c, ptr, i);

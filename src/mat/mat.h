@@ -17,7 +17,7 @@ typedef struct Csr {
   Halo *halo;           /* NULL on one rank */
   int rows;             /* of a block, as the device chose */
   int64_t nblock, tile; /* number of blocks, nonzeros of the largest (0: not asked for) */
-  bool vary;            /* lengths of neighbouring rows often differ (asked for where the host multiplies) */
+  bool vary;            /* lengths of neighbouring rows often differ (asked on the host device) */
   Buffer order;         /* int32: the blocks, those without ghosts first; unused on one rank */
   int64_t ninterior;
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
