@@ -28,10 +28,12 @@ POISE_INLINE double Join(double s, double t, int combine)
 }
 
 /* Elements [begin, end) of one block. `element`, ndot and combine are constants where this is inlined. */
-POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double *c, const PhaseArgs *args, int64_t begin,
-                           int64_t end)
+POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double *coefs, const PhaseArgs *args,
+                           int64_t begin, int64_t end)
 {
   const PhaseArgs local = *args, *a = &local; /* so that stores to vectors cannot change it */
+  double c[POISE_MAX_COEFS];
+  memcpy(c, coefs, sizeof c);
   double s[POISE_MAX_DOTS][HOST_LANES] = {{0}};
   int64_t i = begin;
   for (; i + HOST_LANES <= end; i += HOST_LANES) {

@@ -38,11 +38,13 @@ POISE_INLINE int vec_axpby_begin(const double *in, double *out, const PhaseArgs 
   return poiseTakeScalars(a, c);
 }
 
-/* w = a x + b y; a zero factor drops its vector, NaN and all, so that a copy has the same bits (-0 too) */
+/* w = a x + b y; a zero factor drops its vector, NaN and all, so that a copy has the same bits (-0 too). The other one is read in its
+   place, as a load that depends on a factor would keep a CPU from doing several elements at once. */
 POISE_INLINE Dots vec_axpby_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double ax = c[0] == 0 ? 0 : c[0] * a->in[0][i];
-  double by = c[1] == 0 ? 0 : c[1] * a->in[1][i];
+  const double *x = a->in[c[0] == 0 && c[1] != 0], *y = a->in[c[1] != 0];
+  double ax = c[0] == 0 ? 0 : c[0] * x[i];
+  double by = c[1] == 0 ? 0 : c[1] * y[i];
   a->out[0][i] = c[1] == 0 ? ax : c[0] == 0 ? by : ax + by;
   return poiseDots(0, 0, 0);
 }
