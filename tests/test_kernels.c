@@ -436,7 +436,7 @@ static void TestCsrRows(PoiseContext ctx)
   Rig rig = Open(ctx);
   for (int kind = 0; kind < LENGTHS; kind++) {
     Sparse s = NewRows(&rig, kind, M, NLOC, NGHOST);
-    CsrMultArgs all = {.A = s.A, .nblock = 3, .a.value = -0.3, .x = Random(&rig, NLOC, 72)};
+    CsrMultArgs all = {.A = s.A, .vary = 1, .nblock = 3, .a.value = -0.3, .x = Random(&rig, NLOC, 72)};
     all.ghost = Random(&rig, NGHOST, 73);
     all.y = Constant(&rig, M, 0);
     CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_mult, &all, sizeof all));
@@ -444,7 +444,7 @@ static void TestCsrRows(PoiseContext ctx)
       int64_t ptr[] = {s.ptr[i], s.ptr[i + 1]};
       double y = 0;
       CsrMultArgs alone = all;
-      alone.A.m = 1, alone.A.ptr64 = ptr, alone.nblock = 1, alone.y = &y;
+      alone.A.m = 1, alone.A.ptr64 = ptr, alone.vary = 0, alone.nblock = 1, alone.y = &y;
       CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_mult, &alone, sizeof alone));
       CHECK(isnan(y) == (i % 11 == 3 && ptr[0] < ptr[1]));
       CHECK(isnan(y) ? isnan(all.y[i]) : !memcmp(&y, &all.y[i], sizeof y));

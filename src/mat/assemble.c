@@ -335,18 +335,13 @@ PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
   return e ? e : SetUpAgain(A);
 }
 
-static PoiseInt AddedColumn(const TermRows *r, const AddedRow *row, int64_t k)
-{
-  return r->wide ? ((const PoiseInt *)row->col)[k] : ((const int32_t *)row->col)[k];
-}
-
 /* The stored row and the added one, which have no column in common, by columns, from place `out` on. */
 static void MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
 {
   AddedRow added = poiseRowsGet(&A->added, i);
   int64_t j = 0, k = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i) : 0, last = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i + 1) : 0;
   for (; j < added.n && k < last; out++) {
-    PoiseInt stored = poiseCsrGlobal(A, h->col[k]), col = AddedColumn(&A->added, &added, j);
+    PoiseInt stored = poiseCsrGlobal(A, h->col[k]), col = poiseColumn(A->added.wide, added.col, j);
     if (col < stored)
       poiseRowArraysPut(r, out, col, added.val[j++]);
     else

@@ -145,11 +145,6 @@ const MatType poiseMatType_csr = {
 
 /* ---- host kernels --------------------------------------------------------------------------------------------------- */
 
-static inline int64_t Offset(const CsrView *A, int64_t i)
-{
-  return A->ptr32 ? A->ptr32[i] : A->ptr64[i];
-}
-
 /* Values and columns are asked for well before they are used: what the hardware fetches ahead ends at each page. */
 static inline void Ahead(const CsrView *A, int64_t k)
 {
@@ -226,9 +221,9 @@ POISE_INLINE double Update(double alpha, double sum, double beta, double old)
 POISE_INLINE void EachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end, bool ghosts, bool mask)
 {
   double *restrict y = a->y;
-  int64_t k = Offset(&a->A, i);
+  int64_t k = poiseCsrOffset(&a->A, i);
   for (; i < end; i++) {
-    int64_t last = Offset(&a->A, i + 1);
+    int64_t last = poiseCsrOffset(&a->A, i + 1);
     y[i] = Update(alpha, RowSum(a, k, last, ghosts, mask), beta, y[i]);
     k = last;
   }
@@ -244,10 +239,10 @@ enum {
 POISE_INLINE void FourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, bool ghosts)
 {
   Two s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
-  int64_t p[5] = {Offset(&a->A, i)}, most = 0;
+  int64_t p[5] = {poiseCsrOffset(&a->A, i)}, most = 0;
   double *restrict y = a->y;
   for (int r = 0; r < 4; r++) {
-    p[r + 1] = Offset(&a->A, i + r + 1);
+    p[r + 1] = poiseCsrOffset(&a->A, i + r + 1);
     n[r] = (Two){(double)(p[r + 1] - p[r]), (double)(p[r + 1] - p[r])};
     if (most < p[r + 1] - p[r]) most = p[r + 1] - p[r];
   }
@@ -275,15 +270,15 @@ POISE_INLINE void Rows(const CsrMultArgs *args, double alpha, double beta, int64
     EachRow(a, alpha, beta, begin, end, ghosts, false);
     return;
   }
-  int64_t far = Offset(&a->A, end) - FEW;
+  int64_t far = poiseCsrOffset(&a->A, end) - FEW;
   for (int64_t i = begin, stop; i < end; i = stop) {
     stop = i + STRIP < end ? i + STRIP : end;
-    int64_t k = Offset(&a->A, i), first = Offset(&a->A, i + 1) - k, last = Offset(&a->A, stop);
+    int64_t k = poiseCsrOffset(&a->A, i), first = poiseCsrOffset(&a->A, i + 1) - k, last = poiseCsrOffset(&a->A, stop);
     if (last - k == STRIP * first || last > far || stop < i + STRIP)
       EachRow(a, alpha, beta, i, stop, ghosts, false);
     else
       for (; i < stop; i += 4)
-        if (Offset(&a->A, i + 4) - Offset(&a->A, i) <= FEW)
+        if (poiseCsrOffset(&a->A, i + 4) - poiseCsrOffset(&a->A, i) <= FEW)
           FourRows(a, alpha, beta, i, ghosts);
         else
           EachRow(a, alpha, beta, i, i + 4, ghosts, true);
@@ -339,7 +334,7 @@ PoiseErr poiseHost_csr_diagonal(Device *dev, const void *args)
   for (int64_t block = 0; block < nblock; block++)
     for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < a->A.m; i++) {
       int64_t first = i - i % b; /* of the diagonal block */
-      for (int64_t k = Offset(&a->A, i); k < Offset(&a->A, i + 1); k++) {
+      for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++) {
         int64_t j = a->A.col[k] - first;
         if (j >= 0 && j < b) a->d[first * b + j * b + i % b] = a->A.val[k];
       }

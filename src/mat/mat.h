@@ -43,6 +43,22 @@ typedef struct TermRows {
   bool wide;                          /* columns are PoiseInt, else int32_t */
 } TermRows;
 
+/* Column k of an array of either width. */
+POISE_INLINE PoiseInt poiseNarrow(const void *col, int64_t k)
+{
+  return ((const int32_t *)col)[k];
+}
+
+POISE_INLINE PoiseInt poiseWide(const void *col, int64_t k)
+{
+  return ((const PoiseInt *)col)[k];
+}
+
+POISE_INLINE PoiseInt poiseColumn(bool wide, const void *col, int64_t k)
+{
+  return wide ? poiseWide(col, k) : poiseNarrow(col, k);
+}
+
 typedef struct AddedRow {
   int64_t n;
   const void *col;

@@ -8,7 +8,7 @@
 */
 #include "mat.h"
 
-enum { INSERTION = 32, TAIL = 16, FIRST_CHUNK = 1024, USUAL_CHUNK = 524288, LARGEST_CHUNK = 4194304, PAGE = 512 };
+enum { INSERTION = 32, TAIL = 16, FIRST_CHUNK = 1024, LARGEST_CHUNK = 524288 };
 
 struct TermRow {
   double *block;     /* values, then as many columns; NULL: none yet */
@@ -76,28 +76,12 @@ static int Level(int64_t n) /* of the shortest block for n entries */
   return level;
 }
 
-/* The system clears a page when it is written first: threads do it together. */
-static void Touch(Device *dev, double *word, int64_t n)
-{
-  int64_t pages = n / PAGE;
-  (void)dev;
-  HOST_PARALLEL_FOR(dev, pages)
-  for (int64_t page = 0; page < pages; page++) word[page * PAGE] = 0;
-}
-
-static int64_t ChunkSize(const TermRows *r)
-{
-  int64_t n = r->held < USUAL_CHUNK ? r->held : r->held / 8 < USUAL_CHUNK ? USUAL_CHUNK : r->held / 8;
-  return n < FIRST_CHUNK ? FIRST_CHUNK : n > LARGEST_CHUNK ? LARGEST_CHUNK : n;
-}
-
 static PoiseErr AddChunk(PoiseContext ctx, TermRows *r, int64_t least)
 {
   struct TermChunk *chunk = NULL;
-  int64_t n = ChunkSize(r);
+  int64_t n = r->held < FIRST_CHUNK ? FIRST_CHUNK : r->held < LARGEST_CHUNK ? r->held : LARGEST_CHUNK;
   if (n < least) n = least;
   TRY(poiseRealloc(ctx, sizeof *chunk + (size_t)n * sizeof(double), 0, "added entries", &chunk)); /* not zeroed */
-  if (ctx->device->threads > 1) Touch(ctx->device, chunk->word, n);
   chunk->next = r->chunks;
   r->chunks = chunk;
   r->fresh = chunk->word;
@@ -132,21 +116,6 @@ static void LeaveBlock(TermRows *r, int64_t room, double *block)
 }
 
 /* ---- columns of 4 or 8 bytes: `wide` is a constant where these are inlined --------------------------------------------- */
-
-POISE_INLINE PoiseInt Narrow(const void *col, int64_t k)
-{
-  return ((const int32_t *)col)[k];
-}
-
-POISE_INLINE PoiseInt Wide(const void *col, int64_t k)
-{
-  return ((const PoiseInt *)col)[k];
-}
-
-POISE_INLINE PoiseInt Column(bool wide, const void *col, int64_t k)
-{
-  return wide ? Wide(col, k) : Narrow(col, k);
-}
 
 POISE_INLINE void Put(bool wide, double *val, void *col, int64_t k, PoiseInt c, double v)
 {
@@ -184,7 +153,7 @@ POISE_INLINE PoiseErr Combine(bool wide, PoiseContext ctx, struct TermRow *row, 
   void *col = Columns(row);
   int64_t n = row->n - row->sorted, i = row->sorted - 1, j = 0;
   if (n > INSERTION) TRY(poiseAllocArray(ctx, n, sizeof(Term), "a row to sort", &t));
-  for (int64_t k = 0; k < n; k++) t[k] = (Term){Column(wide, col, row->sorted + k), {val[row->sorted + k]}};
+  for (int64_t k = 0; k < n; k++) t[k] = (Term){poiseColumn(wide, col, row->sorted + k), {val[row->sorted + k]}};
   PoiseErr e = poiseTermsSort(ctx, t, n);
   if (!e) {
     for (int64_t k = 1; k < n; k++) {
@@ -195,8 +164,8 @@ POISE_INLINE PoiseErr Combine(bool wide, PoiseContext ctx, struct TermRow *row, 
     }
     row->n = row->sorted += j + 1;
     for (int64_t k = row->n - 1; j >= 0; k--) {
-      if (i >= 0 && Column(wide, col, i) > t[j].col)
-        Put(wide, val, col, k, Column(wide, col, i), val[i]), i--;
+      if (i >= 0 && poiseColumn(wide, col, i) > t[j].col)
+        Put(wide, val, col, k, poiseColumn(wide, col, i), val[i]), i--;
       else
         Put(wide, val, col, k, t[j].col, t[j].value), j--;
     }
@@ -215,7 +184,7 @@ POISE_INLINE PoiseErr Spread(bool wide, PoiseContext ctx, TermRows *r, struct Te
   const void *col = row->block ? Columns(row) : NULL;
   void *to_col = Columns(&to);
   for (int j = f->n - 1; j >= 0; j--) {
-    for (; end > f->at[j]; end--) Put(wide, to.block, to_col, end + j, Column(wide, col, end - 1), val[end - 1]);
+    for (; end > f->at[j]; end--) Put(wide, to.block, to_col, end + j, poiseColumn(wide, col, end - 1), val[end - 1]);
     Put(wide, to.block, to_col, end + j, f->col[j], f->val[j]);
   }
   if (row->block && row->block != to.block) {
@@ -236,8 +205,8 @@ POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, 
   for (int j = 0; j < p->n; j++) {
     PoiseInt c = p->col[j];
     double value = v[p->place[j]];
-    k = poiseSeekColumn(wide ? Wide : Narrow, col, k, row->sorted, c);
-    if (k < row->sorted && Column(wide, col, k) == c)
+    k = poiseSeekColumn(wide ? poiseWide : poiseNarrow, col, k, row->sorted, c);
+    if (k < row->sorted && poiseColumn(wide, col, k) == c)
       Join(&row->block[k], value, mode);
     else if (f.n && f.col[f.n - 1] == c)
       Join(&f.val[f.n - 1], value, mode);
