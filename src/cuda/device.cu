@@ -261,6 +261,8 @@ const DeviceOps poiseDevice_cuda = {
     kernels,
     poiseCudaCsrRows,
     poiseCudaSortScratch,
+    512,  /* chunk of csri: of a warp */
+    4096, /* piece: of a block */
     true,
     Create,
     Destroy,

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
-#include "../vec/vec_host.h"
-#include "mat.h"
-
-typedef struct CsrData { /* the entries sorted by column: built on the first transpose product, values untouched */
-  int64_t pattern;       /* of the matrix it was built for; 0: not built */
-  Buffer ptr, perm, row;
-} CsrData;
+#include "csr_rows.h"
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
@@ -100,7 +94,7 @@ static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
   return poiseLaunch(A->ctx->device, KERNEL_csr_mult_transpose, &m, sizeof m);
 }
 
-static PoiseErr MultTranspose_CSR(PoiseMat A, PoiseVec x, PoiseVec y)
+PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   double *out;
   PoiseErr e = poiseVecWrite(y, &out);
@@ -108,14 +102,14 @@ static PoiseErr MultTranspose_CSR(PoiseMat A, PoiseVec x, PoiseVec y)
   return A->csr.halo ? poiseHaloReverse(A->csr.halo, e, out) : e;
 }
 
-static PoiseErr Diagonal_CSR(PoiseMat A, int b, double *d)
+PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d)
 {
   CsrDiagonalArgs m = {.b = b, .d = d};
   TRY(poiseCsrView(&A->csr, &m.A));
   return poiseLaunch(A->ctx->device, KERNEL_csr_diagonal, &m, sizeof m);
 }
 
-static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
+void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
 {
   const CsrData *t = A->data;
   poiseBufferAdd(&t->ptr, sum);
@@ -123,7 +117,7 @@ static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
   poiseBufferAdd(&t->row, sum);
 }
 
-static void Destroy_CSR(PoiseMat A)
+void poiseCsrDataDestroy(PoiseMat A)
 {
   CsrData *t = A->data;
   poiseBufferDestroy(&t->ptr);
@@ -137,153 +131,13 @@ const MatType poiseMatType_csr = {
     .fuse = true,
     .size = sizeof(CsrData),
     .mult = Mult_CSR,
-    .mult_transpose = MultTranspose_CSR,
-    .diagonal = Diagonal_CSR,
-    .bytes = Bytes_CSR,
-    .destroy = Destroy_CSR,
+    .mult_transpose = poiseCsrMultTranspose,
+    .diagonal = poiseCsrDiagonal,
+    .bytes = poiseCsrDataBytes,
+    .destroy = poiseCsrDataDestroy,
 };
 
 /* ---- host kernels --------------------------------------------------------------------------------------------------- */
-
-/* Values and columns are asked for well before they are used: what the hardware fetches ahead ends at each page. */
-static inline void Ahead(const CsrView *A, int64_t k)
-{
-  enum { ENTRIES = 256 };
-  __builtin_prefetch((const void *)((uintptr_t)(A->val + k) + ENTRIES * sizeof *A->val));
-  __builtin_prefetch((const void *)((uintptr_t)(A->col + k) + ENTRIES * sizeof *A->col));
-}
-
-typedef double Two __attribute__((vector_size(16)));
-typedef int64_t TwoBits __attribute__((vector_size(16)));
-
-/* What entry k is to be multiplied by. The place is chosen and not the value, which would be a branch that is rarely foreseen. */
-POISE_INLINE double Factor(const CsrMultArgs *a, int64_t k, bool ghosts)
-{
-  int32_t c = a->A.col[k];
-  uintptr_t from = (uintptr_t)a->x;
-  if (ghosts && c >= a->A.nloc) from = (uintptr_t)a->ghost - (uintptr_t)a->A.nloc * sizeof *a->ghost;
-  return *(const double *)(from + (uintptr_t)c * sizeof(double));
-}
-
-POISE_INLINE double OneTerm(const CsrMultArgs *a, int64_t k, bool ghosts)
-{
-  return a->A.val[k] * Factor(a, k, ghosts);
-}
-
-/* The terms of entries k and k + 1. */
-POISE_INLINE Two TwoTerms(const CsrMultArgs *a, int64_t k, bool ghosts)
-{
-  Two v;
-  memcpy(&v, a->A.val + k, sizeof v);
-  return v * (Two){Factor(a, k, ghosts), Factor(a, k + 1, ghosts)};
-}
-
-/* The same; 0 for those whose place in the row is not below n. */
-POISE_INLINE Two TwoTermsBelow(const CsrMultArgs *a, int64_t k, Two place, Two n, bool ghosts)
-{
-  return (Two)((TwoBits)TwoTerms(a, k, ghosts) & (TwoBits)(place < n));
-}
-
-/* (A x)_i of the entries [k, last): four sums in turn by place in the row, so that long rows do not wait for one addition after
-   the other. The entries after the last four are met by branches or masked, which reads up to 3 entries of the rows behind. The
-   bits are the same either way, and with ghosts. */
-POISE_INLINE double RowSum(const CsrMultArgs *a, int64_t k, int64_t last, bool ghosts, bool mask)
-{
-  Two s = {0}, u = {0};
-  Ahead(&a->A, k);
-  for (; k + 8 <= last; k += 8) {
-    Ahead(&a->A, k + 8);
-    s += TwoTerms(a, k, ghosts), u += TwoTerms(a, k + 2, ghosts);
-    s += TwoTerms(a, k + 4, ghosts), u += TwoTerms(a, k + 6, ghosts);
-  }
-  if (k + 4 <= last) {
-    s += TwoTerms(a, k, ghosts), u += TwoTerms(a, k + 2, ghosts);
-    k += 4;
-  }
-  if (mask) {
-    Two n = {(double)(last - k), (double)(last - k)};
-    s += TwoTermsBelow(a, k, (Two){0, 1}, n, ghosts), u += TwoTermsBelow(a, k + 2, (Two){2, 3}, n, ghosts);
-  } else {
-    if (k < last) s[0] += OneTerm(a, k, ghosts);
-    if (k + 1 < last) s[1] += OneTerm(a, k + 1, ghosts);
-    if (k + 2 < last) u[0] += OneTerm(a, k + 2, ghosts);
-  }
-  s += u;
-  return s[0] + s[1];
-}
-
-POISE_INLINE double Update(double alpha, double sum, double beta, double old)
-{
-  return beta == 0 ? alpha * sum : alpha * sum + beta * old;
-}
-
-/* y[i] = alpha (A x)_i + beta y_i for rows [i, end), one after the other. */
-POISE_INLINE void EachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end, bool ghosts, bool mask)
-{
-  double *restrict y = a->y;
-  int64_t k = poiseCsrOffset(&a->A, i);
-  for (; i < end; i++) {
-    int64_t last = poiseCsrOffset(&a->A, i + 1);
-    y[i] = Update(alpha, RowSum(a, k, last, ghosts, mask), beta, y[i]);
-    k = last;
-  }
-}
-
-enum {
-  STRIP = 16,
-  FEW = 128
-}; /* rows that are looked at together; the most entries of four rows that are summed at once */
-
-/* The same for rows i to i + 3 at once, each masked to the length of the longest: one number of turns to foresee, not four. Reads up to
-   FEW entries of the rows behind. */
-POISE_INLINE void FourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, bool ghosts)
-{
-  Two s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
-  int64_t p[5] = {poiseCsrOffset(&a->A, i)}, most = 0;
-  double *restrict y = a->y;
-  for (int r = 0; r < 4; r++) {
-    p[r + 1] = poiseCsrOffset(&a->A, i + r + 1);
-    n[r] = (Two){(double)(p[r + 1] - p[r]), (double)(p[r + 1] - p[r])};
-    if (most < p[r + 1] - p[r]) most = p[r + 1] - p[r];
-  }
-  for (int64_t j = 0; j < most; j += 4, place += 4) {
-    Ahead(&a->A, p[0] + 4 * j);
-    Ahead(&a->A, p[0] + 4 * j + 8);
-    for (int r = 0; r < 4; r++) {
-      s[r] += TwoTermsBelow(a, p[r] + j, place, n[r], ghosts);
-      u[r] += TwoTermsBelow(a, p[r] + j + 2, place + 2, n[r], ghosts);
-    }
-  }
-  for (int r = 0; r < 4; r++) {
-    s[r] += u[r];
-    y[i + r] = Update(alpha, s[r][0] + s[r][1], beta, y[i + r]);
-  }
-}
-
-/* Rows [begin, end). Where rows are mostly of one length the branches at a row's end are foreseen. In other matrices they would cost
-   more than a row's terms, and are avoided, unless a strip seems to be of rows of one length (it has 16 times the first row's
-   entries). What is read behind a row must be of this block: others may have ghosts, which are not there yet. */
-POISE_INLINE void Rows(const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end, bool ghosts)
-{
-  const CsrMultArgs local = *args, *a = &local; /* so that stores to y cannot change it */
-  if (!a->vary) {
-    EachRow(a, alpha, beta, begin, end, ghosts, false);
-    return;
-  }
-  int64_t far = poiseCsrOffset(&a->A, end) - FEW;
-  for (int64_t i = begin, stop; i < end; i = stop) {
-    stop = i + STRIP < end ? i + STRIP : end;
-    int64_t k = poiseCsrOffset(&a->A, i), first = poiseCsrOffset(&a->A, i + 1) - k, last = poiseCsrOffset(&a->A, stop);
-    if (last - k == STRIP * first || last > far || stop < i + STRIP)
-      EachRow(a, alpha, beta, i, stop, ghosts, false);
-    else
-      for (; i < stop; i += 4)
-        if (poiseCsrOffset(&a->A, i + 4) - poiseCsrOffset(&a->A, i) <= FEW)
-          FourRows(a, alpha, beta, i, ghosts);
-        else
-          EachRow(a, alpha, beta, i, i + 4, ghosts, true);
-  }
-}
 
 PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
 {
@@ -296,9 +150,9 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
     int64_t begin = (a->order ? a->order[k] : k) * POISE_BLOCK; /* the host asks for no other number of rows */
     int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
     if (a->ghost)
-      Rows(a, alpha, beta, begin, end, true);
+      poiseHostRows(a, alpha, beta, begin, end, true);
     else
-      Rows(a, alpha, beta, begin, end, false);
+      poiseHostRows(a, alpha, beta, begin, end, false);
     poiseHostFuse(&a->fuse, a->y, begin, end);
   }
   return POISE_OK;

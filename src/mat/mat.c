@@ -55,6 +55,7 @@ static PoiseErr SetType(PoiseMat A, const MatType *type)
   poiseFree(ctx, &A->data);
   A->data = data;
   A->type = type;
+  if (type->options) TRY(PoiseOptionsDefaults(type->options, data));
   A->pattern++; /* what was captured with the old type's pointers is void */
   return A->assembled && type->setup ? type->setup(A) : POISE_OK;
 }
@@ -180,6 +181,7 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   MatOptions o = {.block_size = A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   if (o.type[0] && A->type->stored) TRY(PoiseMatSetType(A, o.type));
+  if (A->type->options) TRY(PoiseOptionsRead(A->ctx, A->prefix, A->type->options, A->data));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
   TRY(PoiseMatSetOrder(A, (PoiseOrder)o.order));
   return PoiseMatSetBlockSize(A, (int)o.block_size);
@@ -252,7 +254,8 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
 
 int64_t poiseMatPartials(PoiseMat A)
 {
-  return A->type->fuse ? A->csr.nblock : POISE_NBLOCKS(A->rows->n);
+  if (!A->type->fuse) return POISE_NBLOCKS(A->rows->n);
+  return A->type->partials ? A->type->partials(A) : A->csr.nblock;
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
@@ -297,6 +300,7 @@ PoiseErr poiseMatReady(PoiseMat A)
   TRY(poiseMatCheckUsable(A));
   if (!A->type->stored) return A->work ? POISE_OK : poiseVecCreateLayout(A->rows, &A->work);
   TRY(poiseCsrView(&A->csr, &v));
+  if (A->type->ready) return A->type->ready(A);
   return A->csr.halo ? poiseBufferRead(&A->csr.order, DEVICE, &order) : POISE_OK;
 }
 

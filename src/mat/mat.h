@@ -107,7 +107,9 @@ typedef struct MatType {
   bool eager;  /* calls back to the host: a solver's loop cannot be replayed */
   size_t size; /* of A->data */
   const PoiseOption *options;
-  PoiseErr (*setup)(PoiseMat); /* metadata beside the CSR; local */
+  PoiseErr (*setup)(PoiseMat);   /* metadata beside the CSR; local */
+  PoiseErr (*ready)(PoiseMat);   /* what products need is on the device; may be NULL */
+  int64_t (*partials)(PoiseMat); /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
   PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
@@ -115,6 +117,17 @@ typedef struct MatType {
   void (*bytes)(PoiseMat, PoiseBytes *sum); /* sum += what A->data holds; may be NULL */
   void (*destroy)(PoiseMat);                /* of A->data's contents */
 } MatType;
+
+/* Products of csr through the entries sorted by column, which types with entries share: their data begins with it. */
+typedef struct CsrData { /* built on the first transpose product, values untouched */
+  int64_t pattern;       /* of the matrix it was built for; 0: not built */
+  Buffer ptr, perm, row;
+} CsrData;
+
+PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
+PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
+void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
+void poiseCsrDataDestroy(PoiseMat A);
 
 typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
   int n;

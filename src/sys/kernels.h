@@ -13,6 +13,7 @@
 #define POISE_KERNELS_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -212,6 +213,70 @@ typedef struct {
   double *y;
   Fuse fuse;
 } CsrMultArgs;
+
+/* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window[w] is the
+   first row i with i + ptr[i] >= w chunk, window[nwindow] = m. So a row of `chunk` entries or more is the last of its window, which
+   leaves it to pieces of `piece` entries each; pieces[w]: how many (pieces[nwindow] = 0). */
+typedef struct {
+  CsrView A;
+  int64_t chunk, piece, nwindow;
+  int32_t *window;
+  int64_t *pieces;
+} CsriCutArgs;
+
+typedef struct { /* owner[p] = w for the pieces [first[w], first[w + 1]) of window w */
+  int64_t nwindow;
+  const int64_t *first;
+  int32_t *owner;
+} CsriOwnArgs;
+
+/* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...) and of pieces [0, npiece), and their dots:
+   a window leaves partials w and nwindow + w, the second of the row that is cut in pieces. m.rows and m.tile are not looked at. sum: of
+   each piece; arrived: 0 for each window, before and after. */
+typedef struct {
+  CsrMultArgs m;
+  int64_t chunk, piece, nwindow, npiece;
+  const int32_t *window, *owner;
+  const int64_t *first;
+  double *sum;
+  int32_t *arrived;
+} CsriMultArgs;
+
+POISE_INLINE bool poiseCsriLong(const CsrView *A, int64_t row, int64_t chunk)
+{
+  return poiseCsrOffset(A, row + 1) - poiseCsrOffset(A, row) >= chunk;
+}
+
+/* The last row of window w if it is left to pieces, else the row after the last. */
+POISE_INLINE int64_t poiseCsriEnd(const CsriMultArgs *a, int64_t w)
+{
+  int64_t begin = a->window[w], end = a->window[w + 1];
+  return end > begin && poiseCsriLong(&a->m.A, end - 1, a->chunk) ? end - 1 : end;
+}
+
+/* window[w]. */
+POISE_INLINE int64_t poiseCsriBegin(const CsriCutArgs *a, int64_t w)
+{
+  int64_t low = 0, high = a->A.m;
+  if (w >= a->nwindow) return a->A.m;
+  while (low < high) {
+    int64_t i = low + (high - low) / 2;
+    if (i + poiseCsrOffset(&a->A, i) >= w * a->chunk)
+      high = i;
+    else
+      low = i + 1;
+  }
+  return low;
+}
+
+POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
+{
+  int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin, n = 0;
+  if (end > begin && poiseCsriLong(&a->A, end - 1, a->chunk))
+    n = (poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, end - 1) + a->piece - 1) / a->piece;
+  a->window[w] = (int32_t)begin;
+  a->pieces[w] = n;
+}
 
 /* y = A^T x for owned columns, ghost = the same for ghost columns, through the entries sorted by column: column j holds
    entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...]; summed in row order. x NULL: y = |A|^T 1, the columns' norms. */

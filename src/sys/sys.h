@@ -136,6 +136,7 @@ typedef struct DeviceOps {
   int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; NULL: that */
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
+  int chunk, piece;                             /* of csri; 0: CSRI_CHUNK, CSRI_PIECE */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels of csri: a warp for each window of rows, a block for each piece of a longer row. */
+#include "cuda.h"
+
+enum {
+  GROUPS = 8, /* of 32 entries that a warp has under way */
+  SPAN = 32 * GROUPS,
+  CHUNK = 512,      /* what the device asks for: rows and entries of a window */
+  MOST = 2 * CHUNK, /* entries of one that is not cut: fewer than `chunk` beyond the first `chunk` */
+  NONE = 0xffff
+};
+
+static unsigned Grid(int64_t n)
+{
+  return (unsigned)((n + THREADS - 1) / THREADS);
+}
+
+static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
+{
+  int64_t w = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (w <= a.nwindow) poiseCsriCut(&a, w);
+}
+
+static __global__ void CsriOwn(const __grid_constant__ CsriOwnArgs a)
+{
+  int64_t w = blockIdx.x * (int64_t)WARPS + threadIdx.x / 32;
+  if (w >= a.nwindow) return;
+  for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) a.owner[p] = (int32_t)w;
+}
+
+/* Of the matrix, which passes by once: it is not to push x out of the first cache. */
+__device__ __forceinline__ double Passing(const double *p)
+{
+  double v;
+  asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+  return v;
+}
+
+__device__ __forceinline__ int32_t Passing(const int32_t *p)
+{
+  int32_t v;
+  asm("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+
+__device__ __forceinline__ double At(const CsrMultArgs &m, int32_t c)
+{
+  return c < m.A.nloc ? m.x[c] : m.ghost[c - m.A.nloc];
+}
+
+/* Row i is finished: y, and what it adds to the dots. */
+__device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, double beta, int64_t i, double sum,
+                                       double (&dot)[POISE_MAX_DOTS])
+{
+  double y = alpha * sum + (beta == 0 ? 0 : beta * m.y[i]);
+  m.y[i] = y;
+#pragma unroll
+  for (int f = 0; f < POISE_MAX_DOTS; f++)
+    if (f < m.fuse.ndot) dot[f] += (m.fuse.u[f] ? m.fuse.u[f][i] : m.fuse.d[f] ? m.fuse.d[f][i] * y : y) * y;
+}
+
+/* The rows [begin, end) of window w by one warp. Its entries stream by, 32 at a time; mark says which row ends at each. The sums of the
+   rows among 32 are a segmented scan, one that goes on is carried to the next 32. */
+__device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, double beta, int64_t w, uint16_t *mark)
+{
+  const CsrMultArgs &m = a.m;
+  int lane = threadIdx.x % 32;
+  int64_t begin = a.window[w], end = poiseCsriEnd(&a, w), first = poiseCsrOffset(&m.A, begin);
+  int n = (int)(poiseCsrOffset(&m.A, end) - first);
+  double dot[POISE_MAX_DOTS] = {0}, carry = 0;
+  for (int k = lane; k < n; k += 32) mark[k] = NONE;
+  __syncwarp();
+  for (int64_t i = begin + lane; i < end; i += 32) {
+    int64_t last = poiseCsrOffset(&m.A, i + 1);
+    if (last > poiseCsrOffset(&m.A, i))
+      mark[last - 1 - first] = (uint16_t)(i - begin);
+    else
+      Finish(m, alpha, beta, i, 0, dot);
+  }
+  __syncwarp();
+  for (int at = 0; at < n; at += SPAN) {
+    double v[GROUPS];
+    int32_t c[GROUPS];
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      int k = at + 32 * g + lane;
+      v[g] = k < n ? Passing(m.A.val + first + k) : 0;
+      c[g] = k < n ? Passing(m.A.col + first + k) : -1;
+    }
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+      if (c[g] >= 0) v[g] *= At(m, c[g]);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      int k = at + 32 * g + lane;
+      unsigned row = k < n ? mark[k] : NONE, ends = __ballot_sync(0xffffffff, row != NONE);
+      unsigned below = ends & ((1u << lane) - 1); /* rows that end at lower lanes */
+      int start = below ? 32 - __clz(below) : 0;  /* lane where the row of this one begins */
+      double s = v[g];
+#pragma unroll
+      for (int step = 1; step < 32; step *= 2) {
+        double t = __shfl_up_sync(0xffffffff, s, step);
+        if (lane - step >= start) s += t;
+      }
+      if (start == 0) s += carry;
+      if (row != NONE) Finish(m, alpha, beta, begin + row, s, dot);
+      carry = __shfl_sync(0xffffffff, s, 31);
+      if (ends >> 31) carry = 0;
+    }
+  }
+  for (int f = 0; f < m.fuse.ndot; f++) {
+    double s = 0;
+#pragma unroll
+    for (int e = 0; e < POISE_MAX_DOTS; e++)
+      if (e == f) s = dot[e];
+    s = WarpReduce<COMBINE_SUM>(s);
+    if (lane != 0) continue;
+    m.fuse.partial[f][w] = s;
+    if (end == a.window[w + 1]) m.fuse.partial[f][a.nwindow + w] = 0;
+  }
+}
+
+/* Piece p by one block. The last one of a row to arrive adds all of them in their order, so that nothing depends on who that is. */
+__device__ __forceinline__ void Piece(const CsriMultArgs &a, double alpha, double beta, int64_t p)
+{
+  __shared__ bool last;
+  const CsrMultArgs &m = a.m;
+  int64_t w = a.owner[p], row = a.window[w + 1] - 1, from = a.first[w], count = a.first[w + 1] - from;
+  int64_t k = poiseCsrOffset(&m.A, row) + (p - from) * a.piece, end = poiseCsrOffset(&m.A, row + 1);
+  if (k + a.piece < end) end = k + a.piece;
+  double s[1] = {0}, dot[POISE_MAX_DOTS] = {0};
+  for (k += threadIdx.x; k < end; k += GROUPS * THREADS) {
+    double v[GROUPS];
+    int32_t c[GROUPS];
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      int64_t e = k + g * THREADS;
+      v[g] = e < end ? Passing(m.A.val + e) : 0;
+      c[g] = e < end ? Passing(m.A.col + e) : -1;
+    }
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+      if (c[g] >= 0) s[0] += v[g] * At(m, c[g]);
+  }
+  BlockReduce<1, COMBINE_SUM>(s);
+  if (threadIdx.x == 0) {
+    a.sum[p] = s[0];
+    __threadfence();
+    last = atomicAdd(&a.arrived[w], 1) == (int)(count - 1);
+  }
+  __syncthreads();
+  if (!last || threadIdx.x >= 32) return;
+  __threadfence();
+  double sum = 0;
+  for (int64_t q = threadIdx.x; q < count; q += 32) sum += __ldcg(a.sum + from + q);
+  sum = WarpReduce<COMBINE_SUM>(sum);
+  if (threadIdx.x != 0) return;
+  a.arrived[w] = 0;
+  Finish(m, alpha, beta, row, sum, dot);
+  for (int f = 0; f < POISE_MAX_DOTS; f++)
+    if (f < m.fuse.ndot) m.fuse.partial[f][a.nwindow + w] = dot[f];
+}
+
+/* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 12 per window. */
+static __global__ void __launch_bounds__(THREADS, 4) CsriMult(const __grid_constant__ CsriMultArgs a)
+{
+  __shared__ uint16_t mark[WARPS][MOST];
+  LetFollow();
+  Ready();
+  if (a.m.skip && *a.m.skip != 0) return;
+  double alpha = poiseScalar(a.m.a), beta = poiseScalar(a.m.b);
+  int warp = threadIdx.x / 32;
+  if (blockIdx.x < a.npiece) {
+    Piece(a, alpha, beta, blockIdx.x);
+    return;
+  }
+  int64_t at = (blockIdx.x - a.npiece) * WARPS + warp;
+  if (at < a.m.nblock) Window(a, alpha, beta, a.m.order ? a.m.order[at] : at, mark[warp]);
+}
+
+extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)
+{
+  const CsriCutArgs *a = (const CsriCutArgs *)args;
+  CsriCut<<<Grid(a->nwindow + 1), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csri_own(Device *dev, const void *args)
+{
+  const CsriOwnArgs *a = (const CsriOwnArgs *)args;
+  unsigned grid = (unsigned)((a->nwindow + WARPS - 1) / WARPS);
+  if (grid) CsriOwn<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
+{
+  const CsriMultArgs *a = (const CsriMultArgs *)args;
+  int64_t grid = a->npiece + (a->m.nblock + WARPS - 1) / WARPS;
+  if (a->chunk > CHUNK)
+    FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: on a GPU at most %d", (long long)a->chunk, CHUNK);
+  return grid ? Follow(dev, CsriMult, (unsigned)grid, THREADS, 0, *a) : POISE_OK;
+}
