@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Products of every type with entries, on matrices that are awkward for one or the other: each row against a sum in long double, within a
+  small multiple of its length times unit roundoff; the same bits in every run; with the dots, in place of y, and in a solve.
+*/
+#include <float.h>
+
+#include "harness.h"
+#include "mat/mat.h"
+
+#define MAT_TYPE(name) #name,
+static const char *const types[] = {
+#include "mat/types.def"
+};
+#undef MAT_TYPE
+enum { TYPES = sizeof types / sizeof *types };
+
+/* What types can be told, beside nothing. Of types that do not know an option it changes nothing. */
+static const struct {
+  const char *key, *value;
+} settings[] = {{"mat_csri_chunk", "0"}, {"mat_csri_chunk", "1"}, {"mat_csri_chunk", "64"}, {"mat_csri_chunk", "300"}};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+/* ---- matrices -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Shape {
+  const char *name;
+  PoiseInt M, N;
+  PoiseInt (*length)(PoiseInt i);
+} Shape;
+
+static PoiseInt None(PoiseInt i)
+{
+  return 0 * i;
+}
+static PoiseInt One(PoiseInt i)
+{
+  return 1 + 0 * i;
+}
+static PoiseInt Seven(PoiseInt i)
+{
+  return 7 + 0 * i;
+}
+static PoiseInt AllOnce(PoiseInt i) /* one full row, others short or empty */
+{
+  return i == 1000 ? 20000 : i % 3;
+}
+static PoiseInt All(PoiseInt i)
+{
+  return 20000 + 0 * i;
+}
+static PoiseInt AroundCuts(PoiseInt i) /* one less, as many, and one more than what windows hold */
+{
+  static const PoiseInt lengths[] = {63,  64,  65,  0,   127, 128,  129,  1,    299,  300,
+                                     301, 511, 512, 513, 2,   8191, 8192, 8193, 4096, 5};
+  return lengths[i % 20];
+}
+static PoiseInt Uneven(PoiseInt i)
+{
+  double u = TestRandom(11, (uint64_t)i);
+  return (PoiseInt)(3 / (u * u + 1e-3)) % 700;
+}
+static PoiseInt MostlyEmpty(PoiseInt i)
+{
+  return i % 100003 == 17 ? 9 : 0;
+}
+static PoiseInt FirstHalf(PoiseInt i)
+{
+  return i < 400 ? 90 : 10;
+}
+
+static const Shape shapes[] = {
+    {"no entries", 500, 300, None},        {"one column", 3000, 1, One},   {"one row", 1, 20000, All},
+    {"a full row", 2500, 20000, AllOnce},  {"full rows", 3, 20000, All},   {"even", 3000, 3000, Seven},
+    {"around cuts", 60, 9000, AroundCuts}, {"uneven", 1500, 1000, Uneven}, {"mostly empty", 1000000, 40, MostlyEmpty},
+    {"first half", 800, 800, FirstHalf},   {"nothing", 0, 0, None}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static double X(PoiseInt j)
+{
+  return TestRandom(2, (uint64_t)j) - 0.5;
+}
+
+static double Y(PoiseInt i)
+{
+  return TestRandom(3, (uint64_t)i) - 0.5;
+}
+
+typedef struct Problem { /* this rank's rows, and what their sums must be */
+  PoiseInt begin, m, n;
+  int64_t *ptr, *col;
+  double *val;
+  double *sum, *size; /* sum of a_ij x_j; of their magnitudes */
+} Problem;
+
+/* Columns: as many, as far apart as they can be, from a place that differs from row to row. Every row has a column of every rank. */
+static Problem Make(PoiseContext ctx, const Shape *s)
+{
+  Problem p = {0};
+  int64_t nz = 0;
+  PoiseInt first;
+  PoiseSplit(ctx, s->M, &p.begin, &p.m);
+  PoiseSplit(ctx, s->N, &first, &p.n);
+  p.ptr = calloc((size_t)p.m + 1, sizeof *p.ptr);
+  p.sum = calloc((size_t)p.m + 1, sizeof *p.sum);
+  p.size = calloc((size_t)p.m + 1, sizeof *p.size);
+  for (PoiseInt i = 0; i < p.m; i++) {
+    PoiseInt length = s->length(p.begin + i);
+    p.ptr[i + 1] = p.ptr[i] + (length < s->N ? length : s->N);
+  }
+  p.col = calloc((size_t)p.ptr[p.m] + 1, sizeof *p.col);
+  p.val = calloc((size_t)p.ptr[p.m] + 1, sizeof *p.val);
+  for (PoiseInt i = 0; i < p.m; i++) {
+    PoiseInt length = p.ptr[i + 1] - p.ptr[i], shift = length ? (p.begin + i) % (s->N / length) : 0;
+    long double sum = 0, size = 0;
+    for (PoiseInt k = 0; k < length; k++, nz++) {
+      p.col[nz] = k * s->N / length + (k + 1 < length ? shift % ((k + 1) * s->N / length - k * s->N / length) : 0);
+      p.val[nz] = TestRandom(4, (uint64_t)nz + 1000003 * (uint64_t)(p.begin + i)) - 0.5;
+      sum += (long double)p.val[nz] * X(p.col[nz]);
+      size += fabsl((long double)p.val[nz] * X(p.col[nz]));
+    }
+    p.sum[i] = (double)sum;
+    p.size[i] = (double)size;
+  }
+  return p;
+}
+
+static void Release(Problem *p)
+{
+  free(p->ptr), free(p->col), free(p->val), free(p->sum), free(p->size);
+}
+
+static bool Create(PoiseContext ctx, const Shape *s, Problem *p, const char *type, PoiseMat *A, PoiseVec *x, PoiseVec *y)
+{
+  PoiseCSR csr = {.ptr64 = p->ptr, .col64 = p->col, .val = p->val};
+  double *v;
+  PoiseInt begin, end;
+  *A = NULL, *x = *y = NULL;
+  if (!CHECK_OK(PoiseMatCreateCSR(ctx, p->m, p->n, s->M, s->N, &csr, POISE_COPY, A)) ||
+      !CHECK_OK(PoiseMatSetType(*A, type)) || !CHECK_OK(PoiseMatSetOptionsPrefix(*A, "p_")) ||
+      !CHECK_OK(PoiseOptionsSet(ctx, "p_mat_type", type)) || !CHECK_OK(PoiseMatSetFromOptions(*A)) ||
+      !CHECK_OK(PoiseMatCreateVecs(*A, x, y)) || !CHECK_OK(PoiseVecGetWrite(*x, &v)))
+    return false;
+  PoiseVecRange(*x, &begin, &end);
+  for (PoiseInt j = begin; j < end; j++) v[j - begin] = X(j);
+  return CHECK_OK(PoiseVecRestore(*x, &v));
+}
+
+static void Start(PoiseVec y, const Problem *p)
+{
+  double *v;
+  if (!CHECK_OK(PoiseVecGetWrite(y, &v))) return;
+  for (PoiseInt i = 0; i < p->m; i++) v[i] = Y(p->begin + i);
+  CHECK_OK(PoiseVecRestore(y, &v));
+}
+
+/* y = a A x + b y0: the largest error in units of (length + 3) roundoffs of the magnitudes. */
+static double Error(PoiseVec y, const Problem *p, double a, double b)
+{
+  const double *v;
+  double worst = 0;
+  if (!CHECK_OK(PoiseVecGetRead(y, &v))) return INFINITY;
+  for (PoiseInt i = 0; i < p->m; i++) {
+    double y0 = b == 0 ? 0 : b * Y(p->begin + i), size = fabs(a) * p->size[i] + fabs(y0);
+    double error = fabs(v[i] - (a * p->sum[i] + y0)),
+           unit = (double)(p->ptr[i + 1] - p->ptr[i] + 3) * DBL_EPSILON / 2 * size;
+    if (!(error <= worst * unit)) worst = unit > 0 ? error / unit : error > 0 || isnan(error) ? INFINITY : worst;
+  }
+  CHECK_OK(PoiseVecRestore(y, &v));
+  return worst;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------------------------------- */
+
+static void CheckProducts(PoiseMat A, PoiseVec x, PoiseVec y, const Problem *p)
+{
+  size_t bytes = (size_t)p->m * sizeof(double);
+  double *bits = malloc(bytes + 1), dot, dots[2] = {0, 0};
+  const double *v;
+  CHECK_OK(PoiseVecSet(y, NAN)); /* is not looked at */
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK(Error(y, p, 1, 0) <= 1);
+  if (CHECK_OK(PoiseVecGetRead(y, &v)) && p->m) memcpy(bits, v, bytes);
+  CHECK_OK(PoiseVecRestore(y, &v));
+  for (int k = 0; k < 3; k++) {
+    CHECK_OK(PoiseVecSet(y, k));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    if (CHECK_OK(PoiseVecGetRead(y, &v))) CHECK(!p->m || !memcmp(bits, v, bytes));
+    CHECK_OK(PoiseVecRestore(y, &v));
+  }
+  Start(y, p);
+  CHECK_OK(PoiseMatMultAdd(A, -2, x, 0.25, y));
+  CHECK(Error(y, p, -2, 0.25) <= 1);
+  CHECK_OK(PoiseMatMultDot(A, x, y, y, &dot));
+  CHECK(Error(y, p, 1, 0) <= 1);
+  for (PoiseInt i = 0; i < p->m; i++) dots[0] += p->sum[i] * p->sum[i], dots[1] += p->size[i] * p->size[i];
+  CHECK_OK(PoiseSum(PoiseMatContext(A), 2, dots));
+  CHECK_NEAR(dot, dots[0], 1e-12 * dots[1]);
+  free(bits);
+}
+
+static void TestAwkward(PoiseContext ctx)
+{
+  for (int s = 0; s < SHAPES; s++) {
+    Problem p = Make(ctx, &shapes[s]);
+    for (int t = 0; t < TYPES; t++)
+      for (int set = 0; set < SETTINGS; set++) {
+        PoiseMat A;
+        PoiseVec x, y;
+        char key[64];
+        if (!strcmp(types[t], "shell") || (set && strncmp(settings[set].key + 4, types[t], strlen(types[t])))) continue;
+        if (set && shapes[s].M > 100000) continue; /* as many windows as rows */
+        snprintf(key, sizeof key, "p_%s", settings[set].key);
+        CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
+        if (Create(ctx, &shapes[s], &p, types[t], &A, &x, &y)) CheckProducts(A, x, y, &p);
+        PoiseVecDestroy(&x);
+        PoiseVecDestroy(&y);
+        PoiseMatDestroy(&A);
+      }
+    Release(&p);
+  }
+}
+
+static const Test tests[] = {{"awkward", TestAwkward, 0}, {NULL, NULL, 0}};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "products", tests);
+}
