@@ -17,25 +17,27 @@ __device__ __forceinline__ double At(const CsrView &A, const double *x, const do
 static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
 {
   typedef unsigned long long Number;
-  enum { LAST = POISE_TILES };
+  enum { SUMS = POISE_TILES, LAST = SUMS + 1 };
   Number most[LAST + 1] = {0};
+  int64_t cut = 0, seen = 0;
   for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < a.A.m; i += (int64_t)gridDim.x * THREADS) {
     int64_t begin = poiseCsrOffset(&a.A, i);
-    most[LAST] += !i || poiseCsrOffset(&a.A, i + 1) - begin != begin - poiseCsrOffset(&a.A, i - 1);
+    most[SUMS] += !i || poiseCsrOffset(&a.A, i + 1) - begin != begin - poiseCsrOffset(&a.A, i - 1);
     for (int k = 0, rows = 256; k < POISE_TILES && i % 4 == 0; k++, rows /= 2) {
       if (i % rows) continue;
-      Number n = poiseCsrOffset(&a.A, i + rows < a.A.m ? i + rows : a.A.m) - begin;
+      Number n = poiseCsrTile(&a, i, i + rows < a.A.m ? i + rows : a.A.m, k ? &seen : &cut);
       if (n > most[k]) most[k] = n;
     }
   }
+  most[LAST] = cut;
   for (int k = 0; k <= LAST; k++) {
     for (int step = 16; step; step /= 2) {
       Number other = __shfl_xor_sync(0xffffffff, most[k], step);
-      most[k] = k == LAST ? most[k] + other : other > most[k] ? other : most[k];
+      most[k] = k >= SUMS ? most[k] + other : other > most[k] ? other : most[k];
     }
     if (threadIdx.x % 32) continue;
-    if (k == LAST)
-      atomicAdd((Number *)&a.out->changes, most[k]);
+    if (k >= SUMS)
+      atomicAdd((Number *)(k == SUMS ? &a.out->changes : &a.out->cut), most[k]);
     else
       atomicMax((Number *)&a.out->tile[k], most[k]);
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of csri: a warp for each window of rows, a block for each piece of a longer row. */
-#include "cuda.h"
+/* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a block for each piece of a longer row. */
+#include "tile.h"
 
 enum {
   GROUPS = 8, /* of 32 entries that a warp has under way */
@@ -114,14 +114,12 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, doub
     for (int e = 0; e < POISE_MAX_DOTS; e++)
       if (e == f) s = dot[e];
     s = WarpReduce<COMBINE_SUM>(s);
-    if (lane != 0) continue;
-    m.fuse.partial[f][w] = s;
-    if (end == a.window[w + 1]) m.fuse.partial[f][a.nwindow + w] = 0;
+    if (lane == 0) m.fuse.partial[f][w] = s;
   }
 }
 
 /* Piece p by one block. The last one of a row to arrive adds all of them in their order, so that nothing depends on who that is. */
-__device__ __forceinline__ void Piece(const CsriMultArgs &a, double alpha, double beta, int64_t p)
+template <int T> __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p)
 {
   __shared__ bool last;
   const CsrMultArgs &m = a.m;
@@ -129,12 +127,12 @@ __device__ __forceinline__ void Piece(const CsriMultArgs &a, double alpha, doubl
   int64_t k = poiseCsrOffset(&m.A, row) + (p - from) * a.piece, end = poiseCsrOffset(&m.A, row + 1);
   if (k + a.piece < end) end = k + a.piece;
   double s[1] = {0}, dot[POISE_MAX_DOTS] = {0};
-  for (k += threadIdx.x; k < end; k += GROUPS * THREADS) {
+  for (k += threadIdx.x; k < end; k += GROUPS * T) {
     double v[GROUPS];
     int32_t c[GROUPS];
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
-      int64_t e = k + g * THREADS;
+      int64_t e = k + g * T;
       v[g] = e < end ? Passing(m.A.val + e) : 0;
       c[g] = e < end ? Passing(m.A.col + e) : -1;
     }
@@ -142,11 +140,12 @@ __device__ __forceinline__ void Piece(const CsriMultArgs &a, double alpha, doubl
     for (int g = 0; g < GROUPS; g++)
       if (c[g] >= 0) s[0] += v[g] * At(m, c[g]);
   }
-  BlockReduce<1, COMBINE_SUM>(s);
+  BlockReduce<1, COMBINE_SUM, T>(s);
   if (threadIdx.x == 0) {
     a.sum[p] = s[0];
     __threadfence();
     last = atomicAdd(&a.arrived[w], 1) == (int)(count - 1);
+    for (int f = 0; f < m.fuse.ndot && p + 1 < from + count; f++) m.fuse.partial[f][a.parts + p] = 0;
   }
   __syncthreads();
   if (!last || threadIdx.x >= 32) return;
@@ -156,9 +155,10 @@ __device__ __forceinline__ void Piece(const CsriMultArgs &a, double alpha, doubl
   sum = WarpReduce<COMBINE_SUM>(sum);
   if (threadIdx.x != 0) return;
   a.arrived[w] = 0;
-  Finish(m, alpha, beta, row, sum, dot);
+  Finish(m, poiseScalar(m.a), poiseScalar(m.b), row, sum, dot);
+#pragma unroll
   for (int f = 0; f < POISE_MAX_DOTS; f++)
-    if (f < m.fuse.ndot) m.fuse.partial[f][a.nwindow + w] = dot[f];
+    if (f < m.fuse.ndot) m.fuse.partial[f][a.parts + from + count - 1] = dot[f];
 }
 
 /* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 12 per window. */
@@ -168,14 +168,38 @@ static __global__ void __launch_bounds__(THREADS, 4) CsriMult(const __grid_const
   LetFollow();
   Ready();
   if (a.m.skip && *a.m.skip != 0) return;
-  double alpha = poiseScalar(a.m.a), beta = poiseScalar(a.m.b);
   int warp = threadIdx.x / 32;
   if (blockIdx.x < a.npiece) {
-    Piece(a, alpha, beta, blockIdx.x);
+    Piece<THREADS>(a, blockIdx.x);
     return;
   }
   int64_t at = (blockIdx.x - a.npiece) * WARPS + warp;
-  if (at < a.m.nblock) Window(a, alpha, beta, a.m.order ? a.m.order[at] : at, mark[warp]);
+  if (at < a.m.nblock) Window(a, poiseScalar(a.m.a), poiseScalar(a.m.b), a.m.order ? a.m.order[at] : at, mark[warp]);
+}
+
+template <int T, int L> static __global__ void __launch_bounds__(T) CsriTile(const __grid_constant__ CsriMultArgs a)
+{
+  LetFollow();
+  Ready();
+  if (a.m.skip && *a.m.skip != 0) return;
+  if (blockIdx.x < a.npiece)
+    Piece<T>(a, blockIdx.x);
+  else
+    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - a.npiece, a.chunk);
+}
+
+template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
+{
+  size_t bytes = (size_t)TileRoom(a->m.tile) * 12;
+  if (bytes > 48 * 1024)
+    TRY(poiseCudaCheck(cudaFuncSetAttribute(CsriTile<T, L>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
+                       "shared memory of csri_mult"));
+  return Follow(dev, CsriTile<T, L>, (unsigned)(a->npiece + a->m.nblock), T, bytes, *a);
+}
+
+template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
+{
+  return a->m.rows * L < THREADS ? Tiles<THREADS / 2, L>(dev, a) : Tiles<THREADS, L>(dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)
@@ -195,9 +219,13 @@ extern "C" PoiseErr poiseCuda_csri_own(Device *dev, const void *args)
 
 extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
 {
+  typedef PoiseErr (*Run)(Device *, const CsriMultArgs *);
+  static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
   const CsriMultArgs *a = (const CsriMultArgs *)args;
   int64_t grid = a->npiece + (a->m.nblock + WARPS - 1) / WARPS;
   if (a->chunk > CHUNK)
     FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: on a GPU at most %d", (long long)a->chunk, CHUNK);
-  return grid ? Follow(dev, CsriMult, (unsigned)grid, THREADS, 0, *a) : POISE_OK;
+  if (!grid) return POISE_OK;
+  if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
+  return Follow(dev, CsriMult, (unsigned)grid, THREADS, 0, *a);
 }

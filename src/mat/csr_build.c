@@ -379,7 +379,7 @@ int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s)
 }
 
 /* Where the offsets are; elsewhere than on the host only the statistics come back. */
-static PoiseErr Statistics(PoiseMat A, CsrStatistics *s)
+PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
 {
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
@@ -388,7 +388,7 @@ static PoiseErr Statistics(PoiseMat A, CsrStatistics *s)
   const void *ptr, *result;
   *s = (CsrStatistics){.m = c->m, .nz = c->nz};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
-  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .out = s};
+  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .out = s};
   *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
   if (side == HOST) return poiseHost_csr_statistics(dev, &a);
   PoiseErr e = poiseBufferCreate(dev, sizeof *s, "statistics of rows", &there);
@@ -406,7 +406,7 @@ static PoiseErr ChooseRows(PoiseMat A)
   enum { OFTEN = 8 };
   Csr *c = &A->csr;
   CsrStatistics s;
-  TRY(Statistics(A, &s));
+  TRY(poiseCsrStatistics(A, 0, &s));
   c->vary = OFTEN * s.changes > c->m;
   c->rows = poiseCsrRows(A->ctx, &s);
   c->tile = 0;

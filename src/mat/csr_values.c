@@ -23,19 +23,20 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
-    int64_t first = b * POISE_BLOCK, end = End(b, A->m), changes = 0, tile[POISE_TILES] = {0};
+    int64_t first = b * POISE_BLOCK, end = End(b, A->m), changes = 0, cut = 0, seen = 0, tile[POISE_TILES] = {0};
     for (int64_t i = first; i < end; i++) {
       int64_t length = poiseCsrOffset(A, i + 1) - poiseCsrOffset(A, i);
       changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
     }
     for (int k = 0; k < POISE_TILES; k++)
       for (int64_t rows = 256 >> k, i = first; i < end; i += rows) {
-        int64_t n = poiseCsrOffset(A, i + rows < end ? i + rows : end) - poiseCsrOffset(A, i);
+        int64_t n = poiseCsrTile(a, i, i + rows < end ? i + rows : end, k ? &seen : &cut);
         if (n > tile[k]) tile[k] = n;
       }
     HOST_CRITICAL
     {
       a->out->changes += changes;
+      a->out->cut += cut;
       for (int k = 0; k < POISE_TILES; k++)
         if (tile[k] > a->out->tile[k]) a->out->tile[k] = tile[k];
     }

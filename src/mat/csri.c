@@ -11,8 +11,12 @@ enum { CSRI_CHUNK = 8192, CSRI_PIECE = 8192 };
 typedef struct CsriData {
   CsrData csr; /* first: of the transpose product */
   PoiseInt asked;
-  int64_t pattern; /* of the matrix that was cut; 0: none was */
-  int64_t chunk, piece, nwindow, npiece, ninterior;
+  int64_t built;        /* c->built of what was cut; 0: nothing was */
+  int64_t chunk, piece; /* as asked for, or as the device likes them */
+  int64_t nwindow, npiece;
+  int rows;                 /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
+  int64_t tile, uncut;      /* the most nonzeros of such a block; all nonzeros that are not cut */
+  int64_t parts, ninterior; /* windows, or blocks; those without ghosts */
   Buffer window, first, owner, sum, arrived, order;
 } CsriData;
 
@@ -28,7 +32,7 @@ static void Release(CsriData *d)
 {
   Buffer *const all[] = {&d->window, &d->first, &d->owner, &d->sum, &d->arrived, &d->order};
   for (int k = 0; k < 6; k++) poiseBufferDestroy(all[k]);
-  d->pattern = 0;
+  d->built = 0;
 }
 
 static int64_t Chunk(PoiseMat A)
@@ -36,12 +40,6 @@ static int64_t Chunk(PoiseMat A)
   const CsriData *d = A->data;
   const DeviceOps *ops = A->ctx->device->ops;
   return d->asked ? d->asked : ops->chunk ? ops->chunk : CSRI_CHUNK;
-}
-
-static int64_t Windows(PoiseMat A)
-{
-  int64_t chunk = Chunk(A);
-  return (A->csr.m + A->csr.nz + chunk - 1) / chunk;
 }
 
 /* Where rows are cut, on the device, and how many pieces there are. */
@@ -64,7 +62,21 @@ static PoiseErr Cut(PoiseMat A, CsriData *d)
   return poiseDeviceSync(dev);
 }
 
-/* Several ranks: windows without ghosts first, so that they can go ahead of the exchange. Pieces always wait for it. */
+/* Where the rows that are not cut are even, blocks of them are fetched as type csr does. */
+static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
+{
+  CsrStatistics s;
+  TRY(poiseCsrStatistics(A, d->chunk, &s));
+  s.nz -= s.cut;
+  d->uncut = s.nz;
+  d->rows = poiseCsrRows(A->ctx, &s);
+  for (int k = 0; k < POISE_TILES; k++)
+    if (d->rows == 256 >> k) d->tile = s.tile[k];
+  d->parts = d->rows < POISE_BLOCK ? (A->csr.m + d->rows - 1) / d->rows : d->nwindow;
+  return POISE_OK;
+}
+
+/* Several ranks: windows or blocks without ghosts first, so that they can go ahead of the exchange. Pieces always wait for it. */
 static PoiseErr Order(PoiseMat A, CsriData *d)
 {
   Csr *c = &A->csr;
@@ -72,17 +84,18 @@ static PoiseErr Order(PoiseMat A, CsriData *d)
   const int32_t *col, *window;
   int32_t *order;
   int64_t boundary = 0;
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)d->nwindow * sizeof(int32_t), "window order", &d->order));
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)d->parts * sizeof(int32_t), "window order", &d->order));
   TRY(poiseBufferWrite(&d->order, HOST, &order));
   TRY(poiseBufferRead(&d->window, HOST, &window));
   TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
   TRY(poiseBufferRead(&c->col, HOST, &col));
   d->ninterior = 0;
-  for (int64_t w = 0; w < d->nwindow; w++) {
-    bool inside = true;
-    for (int64_t k = poiseCsrPtr(c, ptr, window[w]); inside && k < poiseCsrPtr(c, ptr, window[w + 1]); k++)
+  for (int64_t w = 0; w < d->parts; w++) {
+    bool blocks = d->rows < POISE_BLOCK, inside = true;
+    int64_t begin = blocks ? w * d->rows : window[w], end = blocks ? begin + d->rows : window[w + 1];
+    for (int64_t k = poiseCsrPtr(c, ptr, begin); inside && k < poiseCsrPtr(c, ptr, end < c->m ? end : c->m); k++)
       inside = col[k] < c->nloc;
-    order[inside ? d->ninterior++ : d->nwindow - ++boundary] = (int32_t)w;
+    order[inside ? d->ninterior++ : d->parts - ++boundary] = (int32_t)w;
   }
   return POISE_OK;
 }
@@ -92,11 +105,11 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   CsriData *d = A->data;
   Device *dev = A->ctx->device;
   CsriOwnArgs own;
-  if (d->pattern == A->pattern && d->chunk == Chunk(A)) return POISE_OK;
+  if (d->built == A->csr.built && d->chunk == Chunk(A)) return POISE_OK;
   Release(d);
   d->chunk = Chunk(A);
   d->piece = d->asked ? d->asked : dev->ops->piece ? dev->ops->piece : CSRI_PIECE;
-  d->nwindow = own.nwindow = Windows(A);
+  d->nwindow = own.nwindow = (A->csr.m + A->csr.nz + d->chunk - 1) / d->chunk;
   TRY(Cut(A, d));
   TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(int32_t), "windows of pieces", &d->owner));
   TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(double), "sums of pieces", &d->sum));
@@ -104,8 +117,9 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   TRY(poiseBufferRead(&d->first, DEVICE, &own.first));
   TRY(poiseBufferWrite(&d->owner, DEVICE, &own.owner));
   TRY(poiseLaunch(dev, KERNEL_csri_own, &own, sizeof own));
+  TRY(ChooseBlocks(A, d));
   if (A->csr.halo) TRY(Order(A, d));
-  d->pattern = A->pattern;
+  d->built = A->csr.built;
   return POISE_OK;
 }
 
@@ -115,8 +129,8 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 {
   CsriData *d = A->data;
   TRY(SetUp_CSRI(A));
-  a->chunk = d->chunk, a->piece = d->piece, a->nwindow = d->nwindow;
-  a->m.vary = A->csr.vary;
+  a->chunk = d->chunk, a->piece = d->piece, a->parts = d->parts, a->uncut = d->uncut;
+  a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary;
   TRY(poiseCsrView(&A->csr, &a->m.A));
   TRY(poiseBufferRead(&d->window, DEVICE, &a->window));
   TRY(poiseBufferRead(&d->first, DEVICE, &a->first));
@@ -159,7 +173,7 @@ static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
   if (fuse) a.m.fuse = *fuse;
   if (!halo) {
     TRY(Vectors(A, x, y, &a));
-    return Launch(A, a, 0, d->nwindow, true);
+    return Launch(A, a, 0, d->parts, true);
   }
   PoiseErr e = poiseVecRead(x, &a.m.x); /* a failure below must not keep the neighbours waiting */
   TRY(poiseHaloBegin(halo, e, a.m.x));
@@ -168,24 +182,24 @@ static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
   PoiseErr ex = poiseHaloEnd(halo, &a.m.ghost);
   TRY(e);
   TRY(ex);
-  return Launch(A, a, d->ninterior, d->nwindow, true);
+  return Launch(A, a, d->ninterior, d->parts, true);
 }
 
 static int64_t Partials_CSRI(PoiseMat A)
 {
-  return 2 * Windows(A);
+  const CsriData *d = A->data;
+  return d->parts + d->npiece; /* set up since A is assembled */
 }
 
 static PoiseErr View_CSRI(PoiseMat A)
 {
-  double sums[2] = {0, 0};
-  PoiseErr e = PoiseAgree(A->ctx, A->assembled ? SetUp_CSRI(A) : POISE_OK);
   const CsriData *d = A->data;
-  if (!e) sums[0] = (double)d->nwindow, sums[1] = (double)d->npiece;
-  TRY(e);
-  TRY(PoiseSum(A->ctx, 2, sums));
-  return PoisePrintf(A->ctx, "    csri: %.0f windows of %lld rows and entries, %.0f pieces of longer rows\n", sums[0],
-                     (long long)Chunk(A), sums[1]);
+  bool blocks = d->rows < POISE_BLOCK;
+  double sums[] = {(double)d->parts, (double)d->npiece, blocks};
+  if (!A->assembled) return POISE_OK;
+  TRY(PoiseSum(A->ctx, 3, sums));
+  return PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
+                     sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->chunk);
 }
 
 static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
@@ -262,9 +276,12 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
   for (int64_t p = 0; p < a->npiece;) {
     int64_t w = a->owner[p], row = a->window[w + 1] - 1;
     double s = 0;
-    for (; p < a->first[w + 1]; p++) s += a->sum[p];
+    for (; p < a->first[w + 1]; p++) {
+      s += a->sum[p];
+      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
+    }
     a->m.y[row] = poiseHostUpdate(alpha, s, beta, a->m.y[row]);
-    FuseRows(&a->m.fuse, a->m.y, row, row + 1, a->nwindow + w);
+    FuseRows(&a->m.fuse, a->m.y, row, row + 1, a->parts + p - 1);
   }
 }
 
@@ -283,7 +300,6 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
     else
       poiseHostRows(m, alpha, beta, begin, end, false);
     FuseRows(&m->fuse, m->y, begin, end, w);
-    for (int f = 0; f < m->fuse.ndot && end == a->window[w + 1]; f++) m->fuse.partial[f][a->nwindow + w] = 0;
   }
   HOST_PARALLEL_FOR(dev, a->npiece)
   for (int64_t p = 0; p < a->npiece; p++) a->sum[p] = PieceSum(a, p);

@@ -182,6 +182,7 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   if (o.type[0] && A->type->stored) TRY(PoiseMatSetType(A, o.type));
   if (A->type->options) TRY(PoiseOptionsRead(A->ctx, A->prefix, A->type->options, A->data));
+  if (A->assembled && A->type->setup) TRY(PoiseAgree(A->ctx, A->type->setup(A)));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
   TRY(PoiseMatSetOrder(A, (PoiseOrder)o.order));
   return PoiseMatSetBlockSize(A, (int)o.block_size);

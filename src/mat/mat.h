@@ -276,6 +276,8 @@ PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
 PoiseErr poiseCsrView(Csr *c, CsrView *view);               /* device pointers */
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */
+/* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */
+PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int64_t *ptr;

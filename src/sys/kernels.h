@@ -192,11 +192,13 @@ typedef struct { /* what a product is chosen by */
   int64_t m, nz;
   int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
   int64_t changes;           /* rows of another length than the one before */
+  int64_t cut;               /* nonzeros of rows of `limit` entries or more, which do not count in tiles */
 } CsrStatistics;
 
-/* tile and changes of *out, which were 0, of an A of which only the offsets are looked at. */
+/* tile, changes and cut of *out, which were 0, of an A of which only the offsets are looked at. limit 0: none. */
 typedef struct {
   CsrView A;
+  int64_t limit;
   CsrStatistics *out;
 } CsrStatisticsArgs;
 
@@ -230,12 +232,13 @@ typedef struct { /* owner[p] = w for the pieces [first[w], first[w + 1]) of wind
   int32_t *owner;
 } CsriOwnArgs;
 
-/* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...) and of pieces [0, npiece), and their dots:
-   a window leaves partials w and nwindow + w, the second of the row that is cut in pieces. m.rows and m.tile are not looked at. sum: of
-   each piece; arrived: 0 for each window, before and after. */
+/* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
+   blocks of so many rows that are not cut, and of pieces [0, npiece); and their dots: partial w of each window or block, and parts + p of
+   each piece, 0 but of a row's last. uncut: nonzeros of rows that are not cut. sum: of each piece; arrived: 0 for each window, before and
+   after. */
 typedef struct {
   CsrMultArgs m;
-  int64_t chunk, piece, nwindow, npiece;
+  int64_t chunk, piece, parts, npiece, uncut;
   const int32_t *window, *owner;
   const int64_t *first;
   double *sum;
@@ -276,6 +279,19 @@ POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
     n = (poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, end - 1) + a->piece - 1) / a->piece;
   a->window[w] = (int32_t)begin;
   a->pieces[w] = n;
+}
+
+/* Nonzeros of the rows [i, end) that are shorter than a limit, and to *cut those of the others. */
+POISE_INLINE int64_t poiseCsrTile(const CsrStatisticsArgs *a, int64_t i, int64_t end, int64_t *cut)
+{
+  int64_t n = poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, i), longer = 0;
+  if (!a->limit || n < a->limit) return n;
+  for (; i < end; i++) {
+    int64_t length = poiseCsrOffset(&a->A, i + 1) - poiseCsrOffset(&a->A, i);
+    if (length >= a->limit) longer += length;
+  }
+  *cut += longer;
+  return n - longer;
 }
 
 /* y = A^T x for owned columns, ghost = the same for ghost columns, through the entries sorted by column: column j holds

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of about one length through shared memory: what the kernels of csr and csri share. */
+#ifndef POISE_TILE_H
+#define POISE_TILE_H
+
+#include "bulk.h"
+#include "cuda.h"
+
+enum { PLAIN_TILE, EARLY_TILE, CUT_TILE };
+enum { ROUND = 8, MOST_TILE = 64 * 1024 }; /* nonzeros a thread has under way; bytes of shared memory for a tile */
+
+/* A place in a tile; with a long row in it they are many. */
+template <bool CUT> struct Place {
+  typedef int type;
+};
+template <> struct Place<true> {
+  typedef int64_t type;
+};
+
+/* log2 of the threads of a row, so that each has about 10 nonzeros at most. */
+static inline int Lanes(int64_t m, int64_t nz)
+{
+  double mean = m ? (double)nz / (double)m : 0;
+  int k = 0;
+  while (k < 5 && mean / (1 << k) > 10) k++;
+  return k;
+}
+
+/* Nonzeros of a tile in shared memory: widened at both ends to multiples of 4, so that both arrays can be copied in 16 bytes. */
+__host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile)
+{
+  return (tile + 6) / 4 * 4;
+}
+
+/* What a finished row y is multiplied with in dot k. */
+__device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double y)
+{
+  return f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y : y;
+}
+
+/*
+  The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per nonzero, 4 per offset,
+  x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
+  threads own neighbouring rows, so a stencil's gather of x is coalesced.
+  CUT_TILE: rows of `chunk` entries or more are left out; a tile that does not fit with them is read from where it is.
+  EARLY_TILE, for systems so small that latency is all: the matrix does not change before this product, so it is fetched before the
+  kernel ahead has ended; and nothing waits for what is not needed yet.
+*/
+template <int T, int L, int MODE>
+__device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number, int64_t chunk)
+{
+  constexpr bool EARLY = MODE == EARLY_TILE, CUT = MODE == CUT_TILE;
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ uint64_t barrier;
+  constexpr int R = T / L;
+  int64_t block = a.order ? a.order[number] : number, first = block * R, last = first + R < a.A.m ? first + R : a.A.m;
+  int64_t start = poiseCsrOffset(&a.A, first) & ~(int64_t)3, end = poiseCsrOffset(&a.A, last),
+          stop = (end + 3) & ~(int64_t)3;
+  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)3; /* a copy must not read behind the arrays */
+  bool fits = !CUT || end - start <= TileRoom(a.tile);
+  int bulk = stop > start && fits ? (int)(stop - start) : 0;
+  double *tile_val = (double *)memory;
+  int32_t *tile_col = (int32_t *)(tile_val + TileRoom(a.tile));
+  const double *val = fits ? tile_val : a.A.val + start;
+  const int32_t *col = fits ? tile_col : a.A.col + start;
+  if (threadIdx.x == 0 && bulk) {
+    BulkInit(&barrier);
+    BulkExpect(&barrier, (uint32_t)bulk * 12);
+    BulkCopy(tile_val, a.A.val + start, (uint32_t)bulk * 8, &barrier);
+    BulkCopy(tile_col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
+  }
+  for (int64_t k = start + bulk + threadIdx.x; k < end && fits; k += T)
+    tile_val[k - start] = a.A.val[k], tile_col[k - start] = a.A.col[k];
+  int64_t i = first + threadIdx.x / L;
+  int lane = threadIdx.x % L;
+  typename Place<CUT>::type k = 0, kend = 0;
+  bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, chunk));
+  if (mine) k = poiseCsrOffset(&a.A, i) - start + lane, kend = poiseCsrOffset(&a.A, i + 1) - start;
+  mine = mine && lane == 0;
+  double skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */
+  if (EARLY) {
+    Ready();
+    if (a.skip) skip = *a.skip;
+    alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
+    for (int f = 0; f < 2; f++)
+      if (mine && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f])) known[f] = a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f][i];
+  }
+  __syncthreads();
+  if (bulk) BulkWait(&barrier, 0);
+  double s = 0;
+  for (; k < kend; k += ROUND * L) {
+    double x[ROUND];
+#pragma unroll
+    for (int r = 0; r < ROUND; r++) {
+      int32_t c = k + r * L < kend ? col[k + r * L] : -1;
+      x[r] = c < 0 ? 0 : c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc];
+    }
+#pragma unroll
+    for (int r = 0; r < ROUND; r++)
+      if (k + r * L < kend) s += val[k + r * L] * x[r];
+  }
+  for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
+  if (EARLY && skip != 0) return;
+  if (!EARLY) alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
+  double y = 0;
+  if (mine) {
+    y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
+    a.y[i] = y;
+  }
+  if (EARLY && a.fuse.ndot == 2) {
+    double d[2];
+    for (int f = 0; f < 2; f++) d[f] = mine ? (a.fuse.u[f] ? known[f] : a.fuse.d[f] ? known[f] * y : y) * y : 0;
+    BlockReduce<2, COMBINE_SUM, T>(d);
+    if (threadIdx.x == 0) a.fuse.partial[0][block] = d[0], a.fuse.partial[1][block] = d[1];
+    return;
+  }
+  for (int f = 0; f < a.fuse.ndot; f++) {
+    double d[1] = {0};
+    if (mine) d[0] = (EARLY && f == 0 && a.fuse.u[0] ? known[0] : Factor(a.fuse, f, i, y)) * y;
+    BlockReduce<1, COMBINE_SUM, T>(d);
+    if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
+  }
+}
+
+#endif
