@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of triplets. */
+/* Kernels of triplets, and of keys that are sorted. */
 #include "cuda.h"
 
 #include <cub/block/block_reduce.cuh>
@@ -80,7 +80,7 @@ template <typename Place>
 static cudaError_t Sort(void *scratch, size_t *bytes, const SortKeysArgs *a, cub::DoubleBuffer<uint64_t> *key,
                         cub::DoubleBuffer<Place> *place, cudaStream_t stream)
 {
-  return cub::DeviceRadixSort::SortPairs(scratch, *bytes, *key, *place, a->n, 0, a->bits, stream);
+  return cub::DeviceRadixSort::SortPairs(scratch, *bytes, *key, *place, a->n, a->first, a->first + a->bits, stream);
 }
 
 template <typename Place> static PoiseErr SortInto1(Device *dev, const SortKeysArgs *a, Place *const *places)
@@ -89,14 +89,14 @@ template <typename Place> static PoiseErr SortInto1(Device *dev, const SortKeysA
   cub::DoubleBuffer<uint64_t> key(a->key[0], a->key[1]);
   cub::DoubleBuffer<Place> place(places[0], places[1]);
   size_t bytes = a->scratch_bytes;
-  TRY(poiseCudaCheck(Sort(a->scratch, &bytes, a, &key, &place, stream), "sorting triplets"));
+  TRY(poiseCudaCheck(Sort(a->scratch, &bytes, a, &key, &place, stream), "sorting keys"));
   if (key.Current() == a->key[1]) return POISE_OK;
   TRY(poiseCudaCheck(
       cudaMemcpyAsync(a->key[1], a->key[0], (size_t)a->n * sizeof(uint64_t), cudaMemcpyDeviceToDevice, stream),
-      "copying sorted triplets"));
+      "copying sorted keys"));
   return poiseCudaCheck(
       cudaMemcpyAsync(places[1], places[0], (size_t)a->n * sizeof(Place), cudaMemcpyDeviceToDevice, stream),
-      "copying sorted triplets");
+      "copying sorted keys");
 }
 
 extern "C" size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a)

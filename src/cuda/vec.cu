@@ -79,7 +79,7 @@ static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__
 static __global__ void Gather(const __grid_constant__ GatherArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i < a.n) a.out[i] = a.x[a.idx[i]];
+  if (i < a.n) a.out[i] = a.x[a.idx ? a.idx[i] : a.idx64[i]];
 }
 
 static __global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)

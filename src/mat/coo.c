@@ -6,19 +6,6 @@
 */
 #include "mat.h"
 
-/* Add to number k, of either width; what it was. */
-static int64_t Advance(bool wide, void *array, int64_t k, int64_t by)
-{
-  int64_t *a64 = array;
-  int32_t *a32 = array;
-  int64_t old = wide ? a64[k] : a32[k];
-  if (wide)
-    a64[k] = old + by;
-  else
-    a32[k] = (int32_t)(old + by);
-  return old;
-}
-
 /* By entry: counts, one place on, become cursors, and in the end where each entry begins. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t)
 {
@@ -32,10 +19,10 @@ PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry
   TRY(poiseBufferUpdate(&t->start, HOST, &start));
   TRY(poiseBufferUpdate(&t->from, HOST, &from));
   for (int64_t k = 0; k < n; k++)
-    if (entry[k] >= 0) (void)Advance(t->wide, start, entry[k] + 2, 1);
-  for (int64_t e = 2, sum = 0; e <= t->n + 1; e++) sum += Advance(t->wide, start, e, sum);
+    if (entry[k] >= 0) (void)poiseAdvance(t->wide, start, entry[k] + 2, 1);
+  for (int64_t e = 2, sum = 0; e <= t->n + 1; e++) sum += poiseAdvance(t->wide, start, e, sum);
   for (int64_t k = 0; k < n; k++)
-    if (entry[k] >= 0) (void)Advance(t->wide, from, Advance(t->wide, start, entry[k] + 1, 1), k);
+    if (entry[k] >= 0) (void)poiseAdvance(t->wide, from, poiseAdvance(t->wide, start, entry[k] + 1, 1), k);
   TRY(poiseBufferToDevice(&t->start));
   return poiseBufferToDevice(&t->from);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. On the host. */
+/* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. */
 #include "mat.h"
 
 PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v)
@@ -46,7 +46,32 @@ PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
   return e;
 }
 
-/* A's rows become columns of T. */
+/* ---- the transpose --------------------------------------------------------------------------------------------------- */
+
+/* On one rank: the rows of A's columns are T's columns, and the values are gathered. */
+static PoiseErr TurnHere(PoiseMat A, Transposed *t, Csr *c)
+{
+  GatherArgs g = {.n = A->csr.nz};
+  TRY(poiseTransposedCreate(A, t));
+  *c = (Csr){.m = A->csr.nloc, .nloc = A->csr.m, .nz = A->csr.nz, .wide = t->wide, .ptr = t->ptr, .col = t->row};
+  t->ptr = t->row = (Buffer){0};
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(double), "values", &c->val));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
+  TRY(poiseBufferRead(&A->csr.val, DEVICE, &g.x));
+  TRY(poiseBufferWrite(&c->val, DEVICE, &g.out));
+  return poiseLaunch(A->ctx->device, KERNEL_gather, &g, sizeof g);
+}
+
+static PoiseErr TransposeHere(PoiseMat A, PoiseMat T)
+{
+  Transposed t = {0};
+  Csr c = {0};
+  PoiseErr e = TurnHere(A, &t, &c);
+  poiseTransposedDestroy(&t);
+  return poiseMatReplaceCsr(T, e, &c);
+}
+
+/* On several ranks, through the host: A's rows become columns of T. */
 static PoiseErr Turn(PoiseMat A, PoiseMat T)
 {
   PoiseInt n;
@@ -59,11 +84,16 @@ static PoiseErr Turn(PoiseMat A, PoiseMat T)
   return POISE_OK;
 }
 
+static PoiseErr TransposeSpread(PoiseMat A, PoiseMat T)
+{
+  TRY(PoiseAgree(A->ctx, Turn(A, T)));
+  return PoiseMatAssemble(T);
+}
+
 PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
 {
   TRY(CreateLike(A, A->cols, A->rows, T));
-  PoiseErr e = PoiseAgree(A->ctx, Turn(A, *T));
-  if (!e) e = PoiseMatAssemble(*T);
+  PoiseErr e = PoiseSize(A->ctx) == 1 ? TransposeHere(A, *T) : TransposeSpread(A, *T);
   if (e) PoiseMatDestroy(T);
   return e;
 }

@@ -3,9 +3,9 @@
 #include "../vec/vec_host.h"
 #include "mat.h"
 
-typedef struct CsrData { /* the entries sorted by column: built on the first transpose product, values untouched */
-  int64_t pattern;       /* of the matrix it was built for; 0: not built */
-  Buffer ptr, perm, row;
+typedef struct CsrData {
+  int64_t pattern;      /* of the matrix that by_column was made for; 0: it was not */
+  Transposed by_column; /* made for the first transpose product */
 } CsrData;
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
@@ -52,47 +52,25 @@ static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Poise
   return Launch(A, &m, c->ninterior, c->nblock);
 }
 
-static PoiseErr BuildTranspose(PoiseMat A)
+static PoiseErr Transpose(PoiseMat A)
 {
   CsrData *t = A->data;
-  Csr *c = &A->csr;
-  Device *dev = A->ctx->device;
-  int64_t ncol = c->nloc + c->nghost, *tptr, *perm;
-  int32_t *row;
-  const void *ptr;
-  const int32_t *col;
   if (t->pattern == A->pattern) return POISE_OK;
-  poiseBufferDestroy(&t->ptr);
-  poiseBufferDestroy(&t->perm);
-  poiseBufferDestroy(&t->row);
-  TRY(poiseBufferCreate(dev, (size_t)(ncol + 2) * sizeof(int64_t), "transpose offsets", &t->ptr));
-  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(int64_t), "transpose entries", &t->perm));
-  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(int32_t), "transpose rows", &t->row));
-  TRY(poiseBufferUpdate(&t->ptr, HOST, &tptr));
-  TRY(poiseBufferWrite(&t->perm, HOST, &perm));
-  TRY(poiseBufferWrite(&t->row, HOST, &row));
-  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
-  TRY(poiseBufferRead(&c->col, HOST, &col));
-  for (int64_t k = 0; k < c->nz; k++) tptr[col[k] + 2]++; /* counts, two places on: then tptr[j + 1] is column j's cursor */
-  for (int64_t j = 2; j <= ncol + 1; j++) tptr[j] += tptr[j - 1];
-  for (int64_t i = 0; i < c->m; i++)
-    for (int64_t k = poiseCsrPtr(c, ptr, i); k < poiseCsrPtr(c, ptr, i + 1); k++) {
-      int64_t at = tptr[col[k] + 1]++;
-      perm[at] = k;
-      row[at] = (int32_t)i;
-    }
+  poiseTransposedDestroy(&t->by_column);
+  t->pattern = 0;
+  TRY(poiseTransposedCreate(A, &t->by_column));
   t->pattern = A->pattern;
   return POISE_OK;
 }
 
 static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
 {
-  CsrData *t = A->data;
+  Transposed *t = &((CsrData *)A->data)->by_column;
   Csr *c = &A->csr;
-  CsrMultTransposeArgs m = {.ncol = c->nloc + c->nghost, .nloc = c->nloc, .y = y};
-  TRY(BuildTranspose(A));
-  TRY(poiseBufferRead(&t->ptr, DEVICE, &m.tptr));
-  TRY(poiseBufferRead(&t->perm, DEVICE, &m.perm));
+  CsrMultTransposeArgs m = {.ncol = c->nloc + c->nghost, .nloc = c->nloc, .nz = c->nz, .y = y};
+  TRY(Transpose(A));
+  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&m.tptr64 : (void *)&m.tptr32));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&m.perm64 : (void *)&m.perm32));
   TRY(poiseBufferRead(&t->row, DEVICE, &m.row));
   TRY(poiseBufferRead(&c->val, DEVICE, &m.val));
   if (x) TRY(poiseVecRead(x, &m.x));
@@ -117,18 +95,15 @@ static PoiseErr Diagonal_CSR(PoiseMat A, int b, double *d)
 
 static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
 {
-  const CsrData *t = A->data;
+  const Transposed *t = &((const CsrData *)A->data)->by_column;
   poiseBufferAdd(&t->ptr, sum);
-  poiseBufferAdd(&t->perm, sum);
+  poiseBufferAdd(&t->from, sum);
   poiseBufferAdd(&t->row, sum);
 }
 
 static void Destroy_CSR(PoiseMat A)
 {
-  CsrData *t = A->data;
-  poiseBufferDestroy(&t->ptr);
-  poiseBufferDestroy(&t->perm);
-  poiseBufferDestroy(&t->row);
+  poiseTransposedDestroy(&((CsrData *)A->data)->by_column);
 }
 
 const MatType poiseMatType_csr = {
@@ -304,22 +279,39 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   return POISE_OK;
 }
 
+/* Of column j: (A^T x)_j, or with x = NULL the sum of its |entries|. */
+POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t j)
+{
+  double s = 0;
+  int64_t k = wide ? a->tptr64[j] : a->tptr32[j], last = wide ? a->tptr64[j + 1] : a->tptr32[j + 1];
+  for (; k < last; k++) {
+    double v = a->val[wide ? a->perm64[k] : a->perm32[k]];
+    s += x ? v * x[a->row[k]] : fabs(v);
+  }
+  return s;
+}
+
+POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, bool wide, int64_t begin, int64_t end)
+{
+  const CsrMultTransposeArgs local = *args, *a = &local; /* so that stores to y cannot change it */
+  for (int64_t j = begin; j < end; j++) *(j < a->nloc ? a->y + j : a->ghost + (j - a->nloc)) = ColumnSum(a, x, wide, j);
+}
+
 PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
 {
   const CsrMultTransposeArgs *a = args;
   int64_t nblock = POISE_NBLOCKS(a->ncol);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++)
-    for (int64_t j = b * POISE_BLOCK; j < (b + 1) * POISE_BLOCK && j < a->ncol; j++) {
-      double s = 0;
-      for (int64_t k = a->tptr[j]; k < a->tptr[j + 1]; k++)
-        s += a->x ? a->val[a->perm[k]] * a->x[a->row[k]] : fabs(a->val[a->perm[k]]);
-      if (j < a->nloc)
-        a->y[j] = s;
-      else
-        a->ghost[j - a->nloc] = s;
-    }
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->ncol ? begin + POISE_BLOCK : a->ncol;
+    if (!a->x)
+      Columns(a, NULL, a->tptr64 != NULL, begin, end);
+    else if (a->tptr64)
+      Columns(a, a->x, true, begin, end);
+    else
+      Columns(a, a->x, false, begin, end);
+  }
   return POISE_OK;
 }
 

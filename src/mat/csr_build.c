@@ -13,14 +13,19 @@ void poiseCsrDestroy(PoiseContext ctx, Csr *c)
   *c = (Csr){0};
 }
 
-PoiseErr poiseCsrView(Csr *c, CsrView *v)
+PoiseErr poiseCsrPattern(Csr *c, CsrView *v)
 {
   *v = (CsrView){.m = c->m, .nloc = c->nloc, .nz = c->nz};
   if (c->wide)
     TRY(poiseBufferRead(&c->ptr, DEVICE, &v->ptr64));
   else
     TRY(poiseBufferRead(&c->ptr, DEVICE, &v->ptr32));
-  TRY(poiseBufferRead(&c->col, DEVICE, &v->col));
+  return poiseBufferRead(&c->col, DEVICE, &v->col);
+}
+
+PoiseErr poiseCsrView(Csr *c, CsrView *v)
+{
+  TRY(poiseCsrPattern(c, v));
   return poiseBufferRead(&c->val, DEVICE, &v->val);
 }
 

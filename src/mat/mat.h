@@ -228,6 +228,51 @@ PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double 
 /* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. Collective; agrees. */
 PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
 
+/* Add to number k, of either width; what it was. */
+POISE_INLINE int64_t poiseAdvance(bool wide, void *array, int64_t k, int64_t by)
+{
+  int64_t *a64 = array;
+  int32_t *a32 = array;
+  int64_t old = wide ? a64[k] : a32[k];
+  if (wide)
+    a64[k] = old + by;
+  else
+    a32[k] = (int32_t)(old + by);
+  return old;
+}
+
+/* ---- keys.c: (row, column) in one integer, with the place where a value stands, sorted on a device ------------------------- */
+
+typedef struct Keys { /* the caller sets these four; the rest is zero */
+  int64_t n, m;       /* how many; of rows 0 .. m - 1, or m: those count for nothing */
+  int bits;           /* of a column */
+  bool wide;          /* places are int64, else int32 */
+  Buffer key[2], place[2], scratch, count;
+} Keys;
+
+int poiseBitsOf(int64_t n); /* that numbers up to n have; n < 0: 0 */
+/* Device memory for n keys and places, to be written. */
+PoiseErr poiseKeysCreate(Device *dev, Keys *k, uint64_t **key, int64_t **place64, int32_t **place32);
+PoiseErr poiseKeysSort(Device *dev, Keys *k, int first, int bits); /* as in SortKeysArgs */
+/* The entries, which are different keys. *nz is waited for, and fetched; NULL: it is not asked for. */
+PoiseErr poiseKeysCount(Device *dev, Keys *k, int64_t *nz);
+/* As in CooRowsArgs, in buffers that are made. start may be NULL. */
+PoiseErr poiseKeysRows(Device *dev, Keys *k, int64_t nz, bool wide, Buffer *ptr, Buffer *col, Buffer *start);
+Buffer poiseKeysTakePlaces(Keys *k); /* sorted */
+void poiseKeysDestroy(Keys *k);
+
+/* ---- transpose.c: a rank's entries by column ------------------------------------------------------------------------------ */
+
+typedef struct
+    Transposed {         /* the rows of column j, ascending, are row[ptr[j] .. ptr[j + 1]); columns are [owned | ghosts] */
+  bool wide;             /* ptr and from are int64, else int32 */
+  Buffer ptr, row, from; /* row: int32; from: which entry of A it is */
+} Transposed;
+
+/* Made where A's device is. t is empty, and for the caller to destroy whatever happens. Local. */
+PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
+void poiseTransposedDestroy(Transposed *t);
+
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
@@ -258,10 +303,10 @@ void poiseGhostsDestroy(Ghosts *g);
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own);       /* collective; agrees */
 PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* of arrays on the device */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
-PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
+PoiseErr poiseCsrPattern(Csr *c, CsrView *view); /* device pointers of offsets and columns, */
+PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
 /* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
-PoiseErr poiseCsrView(Csr *c, CsrView *view);               /* device pointers */
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */

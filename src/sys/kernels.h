@@ -158,9 +158,10 @@ typedef struct { /* nsum sums (maxima): dst[j] (+)= sum of partial[j * stride + 
   double *dst;
 } ReduceArgs;
 
-typedef struct { /* out_i = x[idx_i] */
+typedef struct { /* out_i = x[idx_i]; one of idx, idx64 is NULL */
   int64_t n;
   const int32_t *idx;
+  const int64_t *idx64;
   const double *x;
   double *out;
 } GatherArgs;
@@ -205,12 +206,13 @@ typedef struct {
   Fuse fuse;
 } CsrMultArgs;
 
-/* y = A^T x for owned columns, ghost = the same for ghost columns, through the entries sorted by column: column j holds
-   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...]; summed in row order. x NULL: y = |A|^T 1, the columns' norms. */
+/* y = A^T x for owned columns, ghost = the same for ghost columns, through the nz entries sorted by column: column j holds
+   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...], ascending. tptr and perm are int64 or int32: the other is NULL. x NULL:
+   y = |A|^T 1, the columns' norms. */
 typedef struct {
-  int64_t ncol, nloc;
-  const int64_t *tptr, *perm;
-  const int32_t *row;
+  int64_t ncol, nloc, nz;
+  const int64_t *tptr64, *perm64;
+  const int32_t *tptr32, *perm32, *row;
   const double *val, *x;
   double *y, *ghost;
 } CsrMultTransposeArgs;
@@ -271,11 +273,20 @@ typedef struct {
   int32_t *place32;
 } CooKeysArgs;
 
-/* Keys and places by the keys, equal ones in their order, from [0] to [1]; what was in [0] is lost. bits: that keys have at most;
-   scratch: as many bytes as sort_scratch of the device says. */
+/* key_k = col_k << bits | row and place_k = k for every entry k of A. */
+typedef struct {
+  CsrView A;
+  int bits;
+  uint64_t *key;
+  int64_t *place64;
+  int32_t *place32;
+} CsrKeysArgs;
+
+/* Keys and places by the keys without their lowest `first` bits, equal ones in their order, from [0] to [1]; what was in [0] is lost.
+   bits: that keys have beyond those at most, one or more; scratch: as many bytes as sort_scratch of the device says. */
 typedef struct {
   int64_t n;
-  int bits;
+  int first, bits;
   uint64_t *key[2];
   int64_t *place64[2];
   int32_t *place32[2];
@@ -296,8 +307,8 @@ typedef struct { /* count[b] = the sum of those before, for b <= n */
   int64_t *count;
 } ScanArgs;
 
-/* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e + 1] of the sorted ones,
-   ptr: m + 1 row offsets. count: as scanned. */
+/* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e + 1] of the sorted ones
+   (both NULL: not asked for), ptr: m + 1 row offsets. count: as scanned. */
 typedef struct {
   int64_t n, m;
   int bits;
@@ -323,7 +334,7 @@ POISE_INLINE void poiseCooRow(const CooRowsArgs *a, int64_t k, int64_t e)
   if (valid) a->col[e] = (int32_t)(a->key[k] & ((UINT64_C(1) << a->bits) - 1));
   if (a->start32)
     a->start32[e] = (int32_t)k;
-  else
+  else if (a->start64)
     a->start64[e] = k;
   for (int64_t i = before + 1; i <= row; i++) {
     if (a->ptr32)

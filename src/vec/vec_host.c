@@ -70,7 +70,8 @@ PoiseErr poiseHost_gather(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) a->out[i] = a->x[a->idx[i]];
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++)
+      a->out[i] = a->x[a->idx ? a->idx[i] : a->idx64[i]];
   return POISE_OK;
 }
 
