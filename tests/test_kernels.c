@@ -553,6 +553,43 @@ static void TestCsrKeys(PoiseContext ctx)
   Close(&rig);
 }
 
+/* One offset or column differs, or none; of either width. */
+static void TestCsrDiffer(PoiseContext ctx)
+{
+  Rig rig = Open(ctx);
+  for (int z = PoiseRank(ctx); z < NSIZES; z += PoiseSize(ctx))
+    for (int form = 0; form < 12; form++) {
+      int what = form / 4;
+      int64_t m = sizes[z], nblock = POISE_NBLOCKS(m), last = m - 1, at = -1;
+      Sparse s = NewSparse(&rig, m, m + 3, 4, true);
+      int32_t *ptr32 = Take(&rig, m + 1, sizeof *ptr32), *col = Take(&rig, s.A.nz, sizeof *col);
+      int64_t *ptr64 = Take(&rig, m + 1, sizeof *ptr64);
+      if (s.A.nz) memcpy(col, s.col, (size_t)s.A.nz * sizeof *col);
+      memcpy(ptr64, s.ptr, (size_t)(m + 1) * sizeof *ptr64);
+      while (last > 0 && s.ptr[last] == s.ptr[last + 1]) last--; /* the last row with an entry loses it, or gets another */
+      if (what && s.A.nz) at = last;
+      if (what == 1 && at >= 0) col[s.ptr[at + 1] - 1]++;
+      if (what == 2 && at >= 0) ptr64[at + 1]--;
+      for (int64_t i = 0; i <= m; i++) ptr32[i] = (int32_t)ptr64[i];
+      CsrDifferArgs d = {.A = s.A, .B = s.A, .partial = Constant(&rig, nblock, NAN)};
+      d.B.col = col;
+      d.B.ptr64 = form % 2 ? ptr64 : NULL;
+      d.B.ptr32 = form % 2 ? NULL : ptr32;
+      if (form / 2 % 2) {
+        CsrView A = d.A;
+        d.A = d.B, d.B = A;
+      }
+      RUN(&rig, csr_differ, d, {d.partial, nblock});
+      for (int64_t b = 0; b < nblock; b++) {
+        bool differs = at >= 0 && b == at / POISE_BLOCK;
+        if (what == 2 && at >= 0) differs |= at + 1 == b * POISE_BLOCK; /* where it begins */
+        CHECK(d.partial[b] == differs);
+      }
+      Release(&rig);
+    }
+  Close(&rig);
+}
+
 static void TestCsrDiagonal(PoiseContext ctx)
 {
   Rig rig = Open(ctx);
@@ -874,6 +911,7 @@ static const Test tests[] = {
     {"csr_rows", TestCsrRows, TEST_HOST_ONLY},
     {"csr_mult_transpose", TestCsrMultTranspose, TEST_HOST_ONLY},
     {"csr_keys", TestCsrKeys, TEST_HOST_ONLY},
+    {"csr_differ", TestCsrDiffer, TEST_HOST_ONLY},
     {"csr_diagonal", TestCsrDiagonal, TEST_HOST_ONLY},
     {"invert_blocks", TestInvertBlocks, TEST_HOST_ONLY},
     {"bad_blocks", TestBadBlocks, TEST_HOST_ONLY},

@@ -86,6 +86,22 @@ static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs
   }
 }
 
+/* The columns of a block's rows, which have the same offsets, side by side: 8 bytes per nonzero. */
+static __global__ void __launch_bounds__(THREADS) CsrDiffer(const __grid_constant__ CsrDifferArgs a)
+{
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK, last = first + POISE_BLOCK < a.A.m ? first + POISE_BLOCK : a.A.m;
+  int differs = 0;
+  for (int64_t i = first + threadIdx.x; i <= last; i += THREADS)
+    differs |= poiseCsrOffset(&a.A, i) != poiseCsrOffset(&a.B, i);
+  differs = __syncthreads_or(differs);
+  if (!differs) {
+    int64_t end = poiseCsrOffset(&a.A, last);
+    for (int64_t k = poiseCsrOffset(&a.A, first) + threadIdx.x; k < end; k += THREADS) differs |= a.A.col[k] != a.B.col[k];
+    differs = __syncthreads_or(differs);
+  }
+  if (threadIdx.x == 0) a.partial[blockIdx.x] = differs != 0;
+}
+
 /* A thread per entry, which looks for its row, as its neighbours do: 4 bytes per nonzero and the offsets, writes 12 (16 where places
    are int64). */
 static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
@@ -140,6 +156,13 @@ extern "C" PoiseErr poiseCuda_csr_zero_columns(Device *dev, const void *args)
 {
   const CsrZeroColumnsArgs *a = (const CsrZeroColumnsArgs *)args;
   if (a->A.m) CsrZeroColumns<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_differ(Device *dev, const void *args)
+{
+  const CsrDifferArgs *a = (const CsrDifferArgs *)args;
+  if (a->A.m) CsrDiffer<<<(unsigned)POISE_NBLOCKS(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 

@@ -37,11 +37,9 @@ static PoiseErr CreateLike(PoiseMat A, const Layout *rows, const Layout *cols, P
 
 PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
 {
-  RowArrays r = {0};
+  Csr copy = {0};
   TRY(CreateLike(A, A->rows, A->cols, B));
-  PoiseErr e = poiseRowArraysOf(A, &r);
-  if (!e && !values && A->csr.nz) memset(r.val, 0, (size_t)A->csr.nz * sizeof(double));
-  e = poiseMatReplace(*B, e, &r);
+  PoiseErr e = poiseMatReplaceCsr(*B, poiseCsrCopy(A, values, &copy), &copy);
   if (e) PoiseMatDestroy(B);
   return e;
 }
@@ -98,25 +96,25 @@ PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
   return e;
 }
 
-static PoiseErr CountLarge(PoiseMat A, double tol, int64_t *count)
+/* The largest |entry|, as partial maxima in the context's scratch. */
+static PoiseErr Largest(PoiseMat A)
 {
-  HostCsr h;
-  *count = 0;
-  TRY(poiseMatRead(A, &h));
-  for (int64_t k = 0; k < A->csr.nz; k++) *count += !(fabs(h.val[k]) <= tol);
-  return POISE_OK;
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = A->csr.nz};
+  TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(p.n)));
+  TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &p.partial[0]));
+  TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[0]));
+  return poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p);
 }
 
 PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
 {
   PoiseMat T;
-  int64_t count = 0;
+  double largest = 0;
   *is = 0;
   TRY(PoiseMatTranspose(A, &T));
   PoiseErr e = PoiseMatAXPY(T, -1, B);
-  if (!e) e = PoiseAgree(A->ctx, CountLarge(T, tol, &count));
-  if (!e) e = poiseCommMaxInt(A->ctx->comm, &count, 1);
-  *is = !e && count == 0;
+  if (!e) e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(T->csr.nz), true, &largest);
+  *is = !e && largest <= tol; /* not if it is NaN */
   PoiseMatDestroy(&T);
   return e;
 }

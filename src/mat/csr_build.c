@@ -461,11 +461,11 @@ static PoiseErr Complete(PoiseMat A, PoiseErr e)
 {
   PoiseContext ctx = A->ctx;
   Csr *c = &A->csr;
-  if (!e) e = ChooseRows(A);
+  if (!e && !c->rows) e = ChooseRows(A); /* a copy has them */
   e = PoiseAgree(ctx, e);
   if (!e && PoiseSize(ctx) > 1) {
     e = poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
-    if (!e) e = PoiseAgree(ctx, OrderBlocks(A));
+    if (!e) e = PoiseAgree(ctx, c->order.dev ? POISE_OK : OrderBlocks(A));
   }
   if (e) { /* the arrays stay the user's */
     if (c->converted == renumbered) UndoRenumber(A);
@@ -485,6 +485,23 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   PoiseErr e = Complete(A, BuildLocal(A, in, NULL, own));
   if (!e && own == POISE_ADOPT) ReleaseAdopted(A, in);
   return e;
+}
+
+PoiseErr poiseCsrCopy(PoiseMat A, bool values, Csr *copy)
+{
+  const Csr *c = &A->csr;
+  *copy = *c;
+  copy->ghost = NULL, copy->halo = NULL, copy->converted = NULL;
+  copy->ptr = copy->col = copy->val = copy->order = (Buffer){0};
+  TRY(poiseBufferDuplicate(&c->ptr, &copy->ptr));
+  TRY(poiseBufferDuplicate(&c->col, &copy->col));
+  TRY(values ? poiseBufferDuplicate(&c->val, &copy->val)
+             : poiseBufferCreate(A->ctx->device, c->val.bytes, "values", &copy->val));
+  if (!c->halo) return POISE_OK;
+  TRY(poiseBufferDuplicate(&c->order, &copy->order));
+  TRY(poiseAllocArray(A->ctx, c->nghost, sizeof *c->ghost, "ghosts", &copy->ghost));
+  if (c->nghost) memcpy(copy->ghost, c->ghost, (size_t)c->nghost * sizeof *c->ghost);
+  return POISE_OK;
 }
 
 PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made)

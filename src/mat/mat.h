@@ -325,14 +325,15 @@ static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, doub
   r->val[k] = val;
 }
 
-/* Offsets, columns, values, m, nloc, nz and wide are given, on either side, of rows without ghosts. They are A's, or on failure
-   released. Collective; agrees. */
+/* A copy of A's, all but the halo, on the sides where A has it; with values = false these are zeros. Local. */
+PoiseErr poiseCsrCopy(PoiseMat A, bool values, Csr *copy);
+/* Offsets, columns, values, m, nloc, nz and wide are given, on either side, of rows without ghosts; or all that poiseCsrCopy gives.
+   They are A's, or on failure released. Collective; agrees. */
 PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made);
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 bool poiseMatWideColumns(PoiseMat A);            /* a global column needs 8 bytes */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
-PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
 /* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
    failure. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);

@@ -188,6 +188,20 @@ PoiseErr poiseBufferToDevice(Buffer *b)
   return POISE_OK;
 }
 
+PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy)
+{
+  void *p;
+  TRY(poiseBufferCreate(b->dev, b->bytes, b->what, copy));
+  if (b->device_valid) {
+    TRY(poiseBufferWrite(copy, DEVICE, &p));
+    return poiseDeviceCopy(b->dev, p, b->device, b->bytes, COPY_ON_DEVICE);
+  }
+  if (!b->host_valid && !b->dev->ops->is_host) return POISE_OK; /* zeros */
+  TRY(poiseBufferWrite(copy, HOST, &p));
+  if (b->bytes) memcpy(p, b->host, b->bytes);
+  return POISE_OK;
+}
+
 void poiseBufferZero(Buffer *b)
 {
   bool is_host = b->dev->ops->is_host;

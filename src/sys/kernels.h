@@ -217,6 +217,12 @@ typedef struct {
   double *y, *ghost;
 } CsrMultTransposeArgs;
 
+/* partial[b] = 1 if the offsets or columns of A and B differ in block b of POISE_BLOCK rows, else 0. They have as many rows. */
+typedef struct {
+  CsrView A, B;
+  double *partial;
+} CsrDifferArgs;
+
 /* The kernels that change values: `val` is A.val, to be written. */
 
 typedef struct { /* val = diag(left) A diag([right | ghost]); left NULL, right and ghost NULL: ones */

@@ -260,6 +260,8 @@ void poiseBufferDestroy(Buffer *b);
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not needed */
 PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
+/* A new buffer, of the library's own memory, with what b holds, on the side where that is: nothing travels. */
+PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy);
 /* All bytes are 0 from now on. Nothing travels: a side becomes so when it is next asked for. */
 void poiseBufferZero(Buffer *b);
 /* Bring it to the device, and release the host's copy if that is the library's own. */
