@@ -39,7 +39,7 @@ static void TestRepeat(PoiseContext ctx)
 {
   PoiseContext own, other;
   for (int i = 0; i < 20; i++) {
-    if (!CHECK_OK(Open(ctx, NULL, i % 2 ? "-device mock" : "", &own))) return;
+    if (!CHECK_OK(Open(ctx, NULL, i % 2 ? "-device mock" : "-device host", &own))) return;
     CHECK(!strcmp(own->device->ops->name, i % 2 ? "mock" : "host"));
     double one = 1;
     CHECK_OK(PoiseSum(own, 1, &one));

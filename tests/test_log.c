@@ -244,7 +244,7 @@ static void TestDeviceTime(PoiseContext ctx)
   char csv[TEXT];
   double *p;
   Buffer buffer = {0};
-  bool late = !ctx->device->ops->is_host;
+  bool late = !ctx->device->ops->is_host, seen = !late || ctx->device->ops->poison; /* p can be read here */
   CHECK_OK(poiseBufferCreate(ctx->device, 64, "buffer", &buffer));
   CHECK_OK(poiseBufferUpdate(&buffer, DEVICE, &p));
   CHECK_OK(poiseDeviceSync(ctx->device));
@@ -258,7 +258,7 @@ static void TestDeviceTime(PoiseContext ctx)
     int64_t waits = ctx->device->waits;
     poiseLogEnd(ctx, events[k], 0, 1e6);
     CHECK_INT(ctx->device->waits, waits); /* that of the log is not the library's */
-    CHECK(k == 2 || p[7] == k);
+    CHECK(k == 2 || !seen || p[7] == k);
     CHECK(ctx->device->busy == (late && k == 2));
   }
   View(ctx, POISE_LOG_CSV, csv);

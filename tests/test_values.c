@@ -360,6 +360,57 @@ static void TestNewValues(PoiseContext ctx)
   Release(&A, &rows);
 }
 
+/* ---- statistics of rows ------------------------------------------------------------------------------------------------ */
+
+/* Of rows of lengths that a rule gives, on the device as in a loop here. */
+static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule)
+{
+  Buffer offsets = {0}, result = {0};
+  CsrStatistics plain = {0}, *there;
+  CsrStatisticsArgs a = {.A.m = m};
+  void *p;
+  const void *given;
+  const CsrStatistics *found;
+  int64_t *ptr = calloc((size_t)m + 1, sizeof *ptr), before = -1;
+  for (int64_t i = 0; i < m; i++) {
+    int64_t n = rule == 0 ? 7 : rule == 1 ? i % 3 : i * i % 4001 == 1 ? 5000 : i % 256 == 255;
+    ptr[i + 1] = ptr[i] + n;
+    plain.changes += n != before;
+    before = n;
+  }
+  for (int k = 0; k < POISE_TILES; k++)
+    for (int64_t rows = 256 >> k, i = 0; i < m; i += rows) {
+      int64_t n = ptr[i + rows < m ? i + rows : m] - ptr[i];
+      if (n > plain.tile[k]) plain.tile[k] = n;
+    }
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(m + 1) * (wide ? 8 : 4), "offsets of the test", &offsets));
+  CHECK_OK(poiseBufferCreate(ctx->device, sizeof plain, "statistics of the test", &result));
+  if (!CHECK_OK(poiseBufferWrite(&offsets, HOST, &p))) return;
+  for (int64_t i = 0; i <= m; i++)
+    if (wide)
+      ((int64_t *)p)[i] = ptr[i];
+    else
+      ((int32_t *)p)[i] = (int32_t)ptr[i];
+  CHECK_OK(poiseBufferRead(&offsets, DEVICE, &given));
+  CHECK_OK(poiseBufferUpdate(&result, DEVICE, &there));
+  a.A.ptr64 = wide ? given : NULL;
+  a.A.ptr32 = wide ? NULL : given;
+  a.out = there;
+  CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_statistics, &a, sizeof a));
+  if (CHECK_OK(poiseBufferRead(&result, HOST, &found))) CHECK(!memcmp(found, &plain, sizeof plain));
+  poiseBufferDestroy(&offsets);
+  poiseBufferDestroy(&result);
+  free(ptr);
+}
+
+static void TestStatistics(PoiseContext ctx)
+{
+  static const int64_t sizes[] = {0, 1, 8, 255, 257, 1024, 1025, 20001};
+  ctx->device->threads = 3;
+  for (int s = 0; s < 8; s++)
+    for (int rule = 0; rule < 3; rule++) CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule);
+}
+
 /* A borrowed array is current on the host when a call returns. */
 static void TestBorrowed(PoiseContext ctx)
 {
@@ -478,7 +529,8 @@ static void TestTriplets(PoiseContext ctx)
   for (PoiseInt k = 0; k < n; k++) rows[k] = TripletRow(rank, k), cols[k] = TripletCol(rank, k);
   int64_t before = Moved(ctx);
   CHECK_OK(PoiseMatSetPatternCOO(A, n, rows, cols));
-  if (PoiseSize(ctx) == 1 && !ctx->device->ops->is_host) CHECK_INT(Moved(ctx) - before, 16 * n + SCALAR);
+  if (PoiseSize(ctx) == 1 && !ctx->device->ops->is_host)
+    CHECK_INT(Moved(ctx) - before, 16 * n + SCALAR + (int64_t)sizeof(CsrStatistics));
   CHECK_INT(A->csr.nz, CountEntries(ctx, A));
   for (int round = 0; round < 3; round++) sum[round] = SumOf(ctx, A, round);
   for (int round = 0; round < 2; round++) {
@@ -510,14 +562,9 @@ static void TestTriplets(PoiseContext ctx)
 }
 
 static const Test tests[] = {
-    {"triplets", TestTriplets, 0},
-    {"scaling", TestScaling, 0},
-    {"missing_diagonal", TestMissingDiagonal, 0},
-    {"norms", TestNorms, 0},
-    {"zero_rows", TestZeroRows, 0},
-    {"new_values", TestNewValues, 0},
-    {"borrowed", TestBorrowed, 0},
-    {NULL, NULL, 0},
+    {"triplets", TestTriplets, 0},     {"scaling", TestScaling, 0},    {"missing_diagonal", TestMissingDiagonal, 0},
+    {"norms", TestNorms, 0},           {"zero_rows", TestZeroRows, 0}, {"new_values", TestNewValues, 0},
+    {"statistics", TestStatistics, 0}, {"borrowed", TestBorrowed, 0},  {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)

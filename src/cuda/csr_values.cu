@@ -13,6 +13,34 @@ __device__ __forceinline__ double At(const CsrView &A, const double *x, const do
   return col < A.nloc ? x[col] : ghost[col - A.nloc];
 }
 
+/* 4 bytes per row, or 8. Sums and maxima of integers: the same in any order. */
+static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
+{
+  typedef unsigned long long Number;
+  enum { LAST = POISE_TILES };
+  Number most[LAST + 1] = {0};
+  for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < a.A.m; i += (int64_t)gridDim.x * THREADS) {
+    int64_t begin = poiseCsrOffset(&a.A, i);
+    most[LAST] += !i || poiseCsrOffset(&a.A, i + 1) - begin != begin - poiseCsrOffset(&a.A, i - 1);
+    for (int k = 0, rows = 256; k < POISE_TILES && i % 8 == 0; k++, rows /= 2) {
+      if (i % rows) continue;
+      Number n = poiseCsrOffset(&a.A, i + rows < a.A.m ? i + rows : a.A.m) - begin;
+      if (n > most[k]) most[k] = n;
+    }
+  }
+  for (int k = 0; k <= LAST; k++) {
+    for (int step = 16; step; step /= 2) {
+      Number other = __shfl_xor_sync(0xffffffff, most[k], step);
+      most[k] = k == LAST ? most[k] + other : other > most[k] ? other : most[k];
+    }
+    if (threadIdx.x % 32) continue;
+    if (k == LAST)
+      atomicAdd((Number *)&a.out->changes, most[k]);
+    else
+      atomicMax((Number *)&a.out->tile[k], most[k]);
+  }
+}
+
 /* 20 bytes per nonzero. */
 static __global__ void CsrScale(const __grid_constant__ CsrScaleArgs a)
 {
@@ -81,7 +109,7 @@ static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs
   for (int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); k < end; k++) {
     int32_t j = a.A.col[k];
     if (At(a.A, a.mark, a.ghost_mark, j) == 0) continue;
-    if (a.b) a.b[i] -= a.val[k] * At(a.A, a.x, a.ghost, j);
+    if (a.b) a.b[i] = __dsub_rn(a.b[i], __dmul_rn(a.val[k], At(a.A, a.x, a.ghost, j))); /* the host's bits: not fused */
     a.val[k] = 0;
   }
 }
@@ -120,6 +148,15 @@ static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
     a.place32[k] = (int32_t)k;
   else
     a.place64[k] = k;
+}
+
+extern "C" PoiseErr poiseCuda_csr_statistics(Device *dev, const void *args)
+{
+  enum { MOST = 1024 };
+  const CsrStatisticsArgs *a = (const CsrStatisticsArgs *)args;
+  unsigned grid = Grid(a->A.m) < MOST ? Grid(a->A.m) : MOST;
+  if (grid) CsrStatisticsOf<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_scale(Device *dev, const void *args)

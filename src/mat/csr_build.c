@@ -383,41 +383,40 @@ int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s)
   return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s) : POISE_BLOCK;
 }
 
-/* Do rows often have another length than the one before? */
-static bool LengthsVary(const Csr *c, const void *ptr)
+/* Where the offsets are; elsewhere than on the host only the statistics come back. */
+static PoiseErr Statistics(PoiseMat A, CsrStatistics *s)
 {
-  enum { OFTEN = 8 };
-  int64_t changes = 0, length = -1;
-  for (int64_t i = 0; i < c->m; i++) {
-    int64_t n = poiseCsrPtr(c, ptr, i + 1) - poiseCsrPtr(c, ptr, i);
-    changes += n != length;
-    length = n;
-  }
-  return OFTEN * changes > c->m;
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  Side side = poiseBufferIsCurrent(&c->ptr, HOST) ? HOST : DEVICE;
+  Buffer there = {0};
+  const void *ptr, *result;
+  *s = (CsrStatistics){.m = c->m, .nz = c->nz};
+  TRY(poiseBufferRead(&c->ptr, side, &ptr));
+  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .out = s};
+  *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
+  if (side == HOST) return poiseHost_csr_statistics(dev, &a);
+  PoiseErr e = poiseBufferCreate(dev, sizeof *s, "statistics of rows", &there);
+  if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.out);
+  if (!e) e = poiseLaunch(dev, KERNEL_csr_statistics, &a, sizeof a);
+  if (!e) e = poiseBufferRead(&there, HOST, &result);
+  if (!e) memcpy(s, result, sizeof *s);
+  s->m = c->m, s->nz = c->nz;
+  poiseBufferDestroy(&there);
+  return e;
 }
 
 static PoiseErr ChooseRows(PoiseMat A)
 {
+  enum { OFTEN = 8 };
   Csr *c = &A->csr;
-  Device *dev = A->ctx->device;
-  CsrStatistics s = {.m = c->m, .nz = c->nz};
-  const void *ptr;
-  c->rows = POISE_BLOCK;
+  CsrStatistics s;
+  TRY(Statistics(A, &s));
+  c->vary = OFTEN * s.changes > c->m;
+  c->rows = poiseCsrRows(A->ctx, &s);
   c->tile = 0;
-  if (dev->ops->is_host) {
-    TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
-    c->vary = LengthsVary(c, ptr);
-  } else if (dev->ops->csr_rows && c->m) {
-    TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
-    for (int k = 0; k < POISE_TILES; k++)
-      for (int64_t rows = 256 >> k, i = 0; i < c->m; i += rows) {
-        int64_t tile = poiseCsrPtr(c, ptr, i + rows < c->m ? i + rows : c->m) - poiseCsrPtr(c, ptr, i);
-        if (tile > s.tile[k]) s.tile[k] = tile;
-      }
-    c->rows = poiseCsrRows(A->ctx, &s);
-    for (int k = 0; k < POISE_TILES; k++)
-      if (c->rows == 256 >> k) c->tile = s.tile[k];
-  }
+  for (int k = 0; k < POISE_TILES; k++)
+    if (c->rows == 256 >> k) c->tile = s.tile[k];
   c->nblock = (c->m + c->rows - 1) / c->rows;
   return POISE_OK;
 }

@@ -14,6 +14,35 @@ static inline double At(const CsrView *A, const double *x, const double *ghost, 
   return col < A->nloc ? x[col] : ghost[col - A->nloc];
 }
 
+/* 4 bytes per row, or 8. */
+PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
+{
+  const CsrStatisticsArgs *a = args;
+  const CsrView *A = &a->A;
+  int64_t nblock = POISE_NBLOCKS(A->m);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t first = b * POISE_BLOCK, end = End(b, A->m), changes = 0, tile[POISE_TILES] = {0};
+    for (int64_t i = first; i < end; i++) {
+      int64_t length = poiseCsrOffset(A, i + 1) - poiseCsrOffset(A, i);
+      changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
+    }
+    for (int k = 0; k < POISE_TILES; k++)
+      for (int64_t rows = 256 >> k, i = first; i < end; i += rows) {
+        int64_t n = poiseCsrOffset(A, i + rows < end ? i + rows : end) - poiseCsrOffset(A, i);
+        if (n > tile[k]) tile[k] = n;
+      }
+    HOST_CRITICAL
+    {
+      a->out->changes += changes;
+      for (int k = 0; k < POISE_TILES; k++)
+        if (tile[k] > a->out->tile[k]) a->out->tile[k] = tile[k];
+    }
+  }
+  return POISE_OK;
+}
+
 PoiseErr poiseHost_csr_scale(Device *dev, const void *args)
 {
   const CsrScaleArgs *a = args;

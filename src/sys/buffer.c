@@ -223,6 +223,11 @@ void poiseBufferAdd(const Buffer *b, PoiseBytes *sum)
   sum->device += poiseBufferBytes(b, DEVICE);
 }
 
+bool poiseBufferIsCurrent(const Buffer *b, Side side)
+{
+  return side == HOST ? b->host_valid : b->device_valid;
+}
+
 int64_t poiseBufferBytes(const Buffer *b, Side side)
 {
   if (b->window && (side == DEVICE || b->dev->ops->is_host)) return 0; /* somebody else's */

@@ -187,10 +187,17 @@ POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
 
 enum { POISE_TILES = 6 };
 
-typedef struct { /* what a device chooses the rows of a block by */
+typedef struct { /* what a product is chosen by */
   int64_t m, nz;
   int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
+  int64_t changes;           /* rows of another length than the one before */
 } CsrStatistics;
+
+/* tile and changes of *out, which were 0, of an A of which only the offsets are looked at. */
+typedef struct {
+  CsrView A;
+  CsrStatistics *out;
+} CsrStatisticsArgs;
 
 /* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
    device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from

@@ -186,7 +186,9 @@ struct Device { /* one stream of work, of one rank */
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
 /* Few items of uneven work. */
 #define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
+#define HOST_CRITICAL HOST_PRAGMA(omp critical(poise))
 #else
+#define HOST_CRITICAL
 #define HOST_PARALLEL_FOR(dev, nblock)      (void)(dev), (void)(nblock);
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
@@ -268,6 +270,7 @@ void poiseBufferZero(Buffer *b);
 PoiseErr poiseBufferToDevice(Buffer *b);
 /* Make a borrowed array current, on the side where it is; does nothing for others. */
 PoiseErr poiseBufferSettle(Buffer *b);
+bool poiseBufferIsCurrent(const Buffer *b, Side side); /* so that reading it there copies nothing */
 int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */
 void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += what is held */
 
