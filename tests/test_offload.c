@@ -722,6 +722,21 @@ static void TakeBackCSR(PoiseContext ctx, PoiseCSR *csr)
   for (int k = 0; k < 5; k++) TakeBack(ctx, (void *)(uintptr_t)all[k]);
 }
 
+/* An entry that was set on the host is in the borrowed array. */
+static void CheckAssembled(PoiseMat A, const double *borrowed)
+{
+  PoiseInt row = A->rows->begin;
+  HostCsr h;
+  double v = 0;
+  if (A->rows->n) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &(double){7}));
+  CHECK_OK(PoiseMatAssemble(A));
+  if (!A->rows->n || !CHECK_OK(poiseMatPattern(A, &h))) return;
+  int64_t k = poiseCsrFind(A, h.ptr, h.col, 0, row);
+  CHECK_OK(poiseDeviceCopy(A->ctx->device, &v, borrowed + k, sizeof v, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(A->ctx->device));
+  CHECK(v == 7);
+}
+
 static void TestDeviceCSR(PoiseContext ctx)
 {
   System s;
@@ -764,6 +779,7 @@ static void TestDeviceCSR(PoiseContext ctx)
       CHECK_OK(PoiseVecNorm(s.x, POISE_NORM_INF, &norm));
       CHECK(norm < 1e-6);
       CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+      CheckAssembled(A, csr.val);
     }
     CHECK_OK(PoiseMatDestroy(&A));
     if (own != POISE_ADOPT) TakeBackCSR(ctx, &csr);

@@ -38,9 +38,9 @@ POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, P
 /*
   The same from arrays in the device's memory (the csr itself is on the host), of rows whose columns are sorted. On one rank
   0-based arrays with int32 columns that are adopted (freed with cudaFree) or borrowed are used in place; else the values are, and
-  offsets and columns are converted. Offsets and columns are fetched once, to be checked. Values that the library changes on the host
-  (PoiseMatScale, ...) are in a borrowed array after the next product or solve. A pointer to something else is POISE_ERR_ARG
-  naming it. On the host device: PoiseMatCreateCSR.
+  offsets and columns are converted. Offsets and columns are fetched once, to be checked. A borrowed array of values is current when
+  a call that changes them returns; entries that are added or set one by one or as blocks change on the host, and are there after
+  PoiseMatAssemble. A pointer to something else is POISE_ERR_ARG naming it. On the host device: PoiseMatCreateCSR.
 */
 POISE_API PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                            const PoiseCSR *csr, PoiseOwn own, PoiseMat *A);
@@ -174,7 +174,9 @@ POISE_API PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r);
 POISE_API PoiseErr PoiseMatShift(PoiseMat A, double a);
 POISE_API PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d);
 POISE_API PoiseErr PoiseMatSetDiagonal(PoiseMat A, PoiseVec d);
-/* Y += a X. Entries of X that Y lacks join its pattern, which else stays. X may be Y. */
+/* Y += a X; a = 0 adds nothing, of NaN either. Entries of X that Y lacks join its pattern, which else stays. X may be Y. Of matrices
+   with the same pattern on all ranks, which is found out, the values are added where they are, on the device; others are added on the
+   host. */
 POISE_API PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X);
 /* POISE_NORM_1 (largest sum of a column), POISE_NORM_INF (of a row) or POISE_NORM_FROBENIUS. */
 POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);
@@ -182,9 +184,10 @@ POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);
 /* One of this rank's rows, by its global number: n entries, global columns ascending; lent until the next call on A. cols, v
    may be NULL. Not collective. */
 POISE_API PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v);
-/* B = A, or with values = 0 zeros in A's pattern; of A's type and block size. */
+/* B = A, or with values = 0 zeros in A's pattern; of A's type and block size. Arrays that are on the device are copied there. */
 POISE_API PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B);
-POISE_API PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T); /* T = A^T, of A's type and block size */
+/* T = A^T, of A's type and block size. On the device where one rank works; on several ranks through the host. */
+POISE_API PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T);
 /* *is: |A^T_ij - B_ij| <= tol for all entries (those not stored are 0); B = A. Makes a transpose to look at. */
 POISE_API PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is);
 POISE_API PoiseErr PoiseMatIsSymmetric(PoiseMat A, double tol, int *is);
