@@ -263,13 +263,12 @@ void poiseKeysDestroy(Keys *k);
 
 /* ---- transpose.c: a rank's entries by column ------------------------------------------------------------------------------ */
 
-typedef struct
-    Transposed {         /* the rows of column j, ascending, are row[ptr[j] .. ptr[j + 1]); columns are [owned | ghosts] */
-  bool wide;             /* ptr and from are int64, else int32 */
-  Buffer ptr, row, from; /* row: int32; from: which entry of A it is */
+typedef struct Transposed { /* column j of [owned | ghosts] has the rows, ascending, row[ptr[j] .. ptr[j + 1]) */
+  bool wide;                /* ptr and from are int64, else int32 */
+  Buffer ptr, row, from;    /* row: int32; from: which entry of A it is */
 } Transposed;
 
-/* Made where A's device is. t is empty, and for the caller to destroy whatever happens. Local. */
+/* Made on A's device; t is empty, and the caller's to destroy, after a failure too. Local. */
 PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
 void poiseTransposedDestroy(Transposed *t);
 
