@@ -2,8 +2,14 @@
 /*
   A pattern from triplets, on a device and one rank: (row, column) in one integer is sorted together with the triplet's place, by a
   stable sort, so that the values of an entry keep their order. Entries begin where the key changes. What the sorted places are is
-  also the map by which values are taken (coo.c). At its peak, in the sort, it holds 24 bytes per triplet (32 beyond 2^31); indices
-  come to the device in pieces. With more ranks triplets travel first, and the host sorts (triplets.c).
+  also the map by which values are taken (coo.c). Indices given on the host come to the device in pieces; those that are there are read
+  where they are. With more ranks triplets travel first, and the host sorts (triplets.c).
+
+  Bytes held beyond what is given, n triplets, z entries and m rows, P = 4 (8 beyond 2^32 triplets), Q = 4 (8 beyond 2^31 entries):
+    in the sort   2 (8 + P) n and some MB     24 n
+    then          (8 + P) n + (4 + P) z + Q m
+    in the end    P n + (4 + P) z + Q m, and 8 z from the first values on
+  The first is the peak: z <= n.
 */
 #include "mat.h"
 
@@ -13,7 +19,7 @@ typedef struct Sorted {
   int64_t n, nz;
   int bits; /* of a column */
   bool wide;
-  Buffer row, col, key[2], place[2], scratch, count;
+  Buffer row, col, key[2], place[2], scratch, count; /* row, col: pieces of what the host gives */
 } Sorted;
 
 static PoiseErr Make(Device *dev, size_t bytes, const char *what, Buffer *b, void *p)
@@ -31,16 +37,11 @@ static int BitsOf(int64_t n)
 }
 
 /* Pieces follow each other on the device through the same two buffers. */
-static PoiseErr Keys(PoiseMat A, Sorted *s, const PoiseInt *rows, const PoiseInt *cols)
+static PoiseErr KeysOfHost(Device *dev, Sorted *s, CooKeysArgs a, const PoiseInt *rows, const PoiseInt *cols)
 {
-  Device *dev = A->ctx->device;
-  CooKeysArgs a = {.m = A->rows->n, .bits = s->bits};
   int64_t most = s->n < SENT_AT_ONCE ? s->n : SENT_AT_ONCE, *row, *col;
   TRY(Make(dev, (size_t)most * sizeof *row, "rows of triplets", &s->row, &row));
   TRY(Make(dev, (size_t)most * sizeof *col, "columns of triplets", &s->col, &col));
-  TRY(Make(dev, (size_t)s->n * sizeof *a.key, "keys of triplets", &s->key[0], &a.key));
-  TRY(Make(dev, (size_t)s->n * (s->wide ? 8 : 4), "places of values", &s->place[0],
-           s->wide ? (void *)&a.place64 : (void *)&a.place32));
   a.row = row;
   a.col = col;
   for (; a.first < s->n; a.first += a.n) {
@@ -49,7 +50,21 @@ static PoiseErr Keys(PoiseMat A, Sorted *s, const PoiseInt *rows, const PoiseInt
     TRY(poiseDeviceCopy(dev, col, cols + a.first, (size_t)a.n * sizeof *col, COPY_TO_DEVICE));
     TRY(poiseLaunch(dev, KERNEL_coo_keys, &a, sizeof a));
   }
+  poiseBufferDestroy(&s->row);
+  poiseBufferDestroy(&s->col);
   return POISE_OK;
+}
+
+static PoiseErr Keys(PoiseMat A, Sorted *s, Side where, const PoiseInt *rows, const PoiseInt *cols)
+{
+  Device *dev = A->ctx->device;
+  CooKeysArgs a = {.m = A->rows->n, .bits = s->bits};
+  TRY(Make(dev, (size_t)s->n * sizeof *a.key, "keys of triplets", &s->key[0], &a.key));
+  TRY(Make(dev, (size_t)s->n * (s->wide ? 8 : 4), "places of values", &s->place[0],
+           s->wide ? (void *)&a.place64 : (void *)&a.place32));
+  if (where == HOST) return KeysOfHost(dev, s, a, rows, cols);
+  a.n = s->n, a.row = rows, a.col = cols;
+  return poiseLaunch(dev, KERNEL_coo_keys, &a, sizeof a);
 }
 
 static PoiseErr Sort(PoiseMat A, Sorted *s)
@@ -66,8 +81,6 @@ static PoiseErr Sort(PoiseMat A, Sorted *s)
   a.scratch_bytes = dev->ops->sort_scratch ? dev->ops->sort_scratch(dev, &a) : 0;
   TRY(Make(dev, a.scratch_bytes, "scratch of a sort", &s->scratch, &a.scratch));
   TRY(poiseLaunch(dev, KERNEL_sort_keys, &a, sizeof a));
-  poiseBufferDestroy(&s->row);
-  poiseBufferDestroy(&s->col);
   poiseBufferDestroy(&s->key[0]);
   poiseBufferDestroy(&s->place[0]);
   poiseBufferDestroy(&s->scratch);
@@ -91,7 +104,6 @@ static PoiseErr MakeRows(PoiseMat A, Sorted *s, Csr *c, TripletMap *t)
 {
   Device *dev = A->ctx->device;
   CooRowsArgs a = {.n = s->n, .m = A->rows->n, .bits = s->bits};
-  double *val;
   c->m = A->rows->n;
   c->nloc = A->cols->n;
   c->nz = t->n = s->nz;
@@ -108,26 +120,25 @@ static PoiseErr MakeRows(PoiseMat A, Sorted *s, Csr *c, TripletMap *t)
   t->from = s->place[1];
   s->place[1] = (Buffer){0};
   poiseBufferDestroy(&s->key[1]);
-  TRY(poiseBufferCreate(dev, (size_t)s->nz * sizeof(double), "values", &c->val));
-  return poiseBufferUpdate(&c->val, DEVICE, &val); /* zeros */
+  return poiseBufferCreate(dev, (size_t)s->nz * sizeof(double), "values", &c->val); /* zeros when they are first read */
 }
 
-static PoiseErr Run(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, Sorted *s, Csr *c, TripletMap *t)
+static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, Sorted *s, Csr *c, TripletMap *t)
 {
   if (A->cols->N > INT32_MAX || A->rows->N > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns on one rank", (long long)A->rows->N,
          (long long)A->cols->N);
-  TRY(Keys(A, s, rows, cols));
+  TRY(Keys(A, s, where, rows, cols));
   TRY(Sort(A, s));
   TRY(Count(A, s));
   return MakeRows(A, s, c, t);
 }
 
-PoiseErr poiseTripletMapPattern(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t)
+PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t)
 {
-  Sorted s = {.n = t->ngiven, .bits = BitsOf(A->cols->n - 1), .wide = t->ngiven > poiseContextHome(A->ctx)->most_narrow};
+  Sorted s = {.n = t->ngiven, .bits = BitsOf(A->cols->n - 1), .wide = poisePlacesAreWide(A->ctx, t->ngiven)};
   Csr c = {0};
-  PoiseErr e = Run(A, rows, cols, &s, &c, t);
+  PoiseErr e = Run(A, where, rows, cols, &s, &c, t);
   Buffer *all[] = {&s.row, &s.col, &s.key[0], &s.key[1], &s.place[0], &s.place[1], &s.scratch, &s.count};
   PoiseErr waited = poiseDeviceSync(A->ctx->device); /* what was enqueued reads rows and cols */
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
@@ -145,7 +156,7 @@ PoiseErr poiseHost_coo_keys(Device *dev, const void *args)
     bool ignored = a->row[k] < 0 || a->col[k] < 0;
     a->key[to] = ignored ? (uint64_t)a->m << a->bits : (uint64_t)a->row[k] << a->bits | (uint64_t)a->col[k];
     if (a->place32)
-      a->place32[to] = (int32_t)to;
+      a->place32[to] = (uint32_t)to;
     else
       a->place64[to] = to;
   }

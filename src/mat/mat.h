@@ -209,7 +209,7 @@ void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum 
 
 typedef struct TripletMap {
   int64_t n, ngiven, nreceived; /* entries, values given, values from other ranks, which have the places behind */
-  bool wide;                    /* start and from are int64, else int32 */
+  bool wide;                    /* start and from are int64, else uint32 */
   Buffer start, from;           /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
   Buffer given, received;       /* the device's copies of values that come from the host; made on first need */
   Buffer send, packed; /* int32: places of values for other ranks, and these, where values are given on the device */
@@ -217,8 +217,13 @@ typedef struct TripletMap {
 
 /* entry[k]: where value k of n, given and then received, goes, or -1. Local. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t);
-/* A's pattern from triplets on one rank (coo_pattern.c): sorted on the device, where pattern and map then are. */
-PoiseErr poiseTripletMapPattern(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t);
+/* A's pattern from triplets on one rank (coo_pattern.c), given on that side: sorted on the device, where pattern and map then are. */
+PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t);
+/* Do places of n values need 8 bytes? */
+static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
+{
+  return n > 2 * poiseContextHome(ctx)->most_narrow + 1;
+}
 void poiseTripletMapDestroy(TripletMap *t);
 /* packed (host) = v[place] for n places. */
 PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
