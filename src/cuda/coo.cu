@@ -24,7 +24,8 @@ static __global__ void __launch_bounds__(THREADS)
     CooSum(const __grid_constant__ CooSumArgs a, const Place *__restrict__ start, const Place *__restrict__ from)
 {
   __shared__ double value[STAGE];
-  int64_t first = blockIdx.x * (int64_t)THREADS, last = first + THREADS < a.n ? first + THREADS : a.n, e = first + threadIdx.x;
+  int64_t first = blockIdx.x * (int64_t)THREADS, last = first + THREADS < a.n ? first + THREADS : a.n,
+          e = first + threadIdx.x;
   int64_t begin = start[first], end = start[last], k = end, stop = end;
   double s = 0;
   if (e < last) {

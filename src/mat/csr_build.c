@@ -30,6 +30,14 @@ PoiseErr poiseCsrUpdate(Csr *c, CsrView *v, double **val)
   return poiseBufferUpdate(&c->val, DEVICE, val);
 }
 
+PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row)
+{
+  CsrView v;
+  TRY(poiseCsrView(&A->csr, &v));
+  return poiseFind(A->ctx, (FindArgs){.what = FIND_NAN_IN_ROW, .n = v.m, .ptr32 = v.ptr32, .ptr64 = v.ptr64, .val = v.val},
+                   row);
+}
+
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column)
 {
   int64_t low = poiseCsrPtr(&A->csr, ptr, row), high = poiseCsrPtr(&A->csr, ptr, row + 1);

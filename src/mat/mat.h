@@ -166,6 +166,8 @@ int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
+PoiseErr poiseMatFindNan(PoiseMat A,
+                         int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
 
