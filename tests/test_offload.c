@@ -473,6 +473,46 @@ static void TestOutOfMemory(PoiseContext ctx)
   Close(&s);
 }
 
+/* Nothing but the GPU itself says that it is full: what was asked for and what is free is named, and after freeing all goes on. */
+static void TestFullGpu(PoiseContext ctx)
+{
+  enum { MOST = 64 };
+  const int64_t spare = 64 << 20;
+  Device *dev = ctx->device;
+  void *ballast[MOST];
+  int count = 0;
+  int64_t left, total;
+  PoiseVec large;
+  System s;
+  if (strcmp(dev->ops->name, "cuda")) TEST_SKIP("it takes a GPU");
+  if (!Open(ctx, "cg", "jacobi", &s)) return;
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  uint64_t bits = SampleDigest(s.x);
+  CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
+  for (int64_t bytes = left - spare; count < MOST && bytes > spare && left > 4 * spare; count++) {
+    while (bytes > spare && dev->ops->alloc(dev, (size_t)bytes, "ballast", &ballast[count])) bytes -= bytes / 8;
+    CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
+    bytes = left - spare;
+  }
+  PoiseErrorClear();
+  PoiseErr e = PoiseVecCreate(ctx, 8 * spare, POISE_DECIDE, &large); /* of doubles */
+  if (!e) e = PoiseVecSet(large, 1);
+  CHECK_ERR(e, POISE_ERR_MEMORY, " bytes are free");
+  CHECK_ERR(e, POISE_ERR_MEMORY, " bytes of GPU memory for ");
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x)); /* has what it needs */
+  CHECK(SampleDigest(s.x) == bits);
+  CHECK_OK(PoiseVecDestroy(&large));
+  while (count) dev->ops->free(dev, ballast[--count]);
+  CHECK_OK(PoiseVecCreate(ctx, 8 * spare, POISE_DECIDE, &large));
+  CHECK_OK(PoiseVecSet(large, 1));
+  CHECK_OK(PoiseVecDestroy(&large));
+  Close(&s);
+  if (!Open(ctx, "gmres", "jacobi", &s)) return; /* anew */
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK(PoiseKSPConvergedReason(s.ksp) > 0);
+  Close(&s);
+}
+
 static void TestDeviceMemory(PoiseContext ctx)
 {
   int64_t left = 0, total = 0;
@@ -1048,6 +1088,7 @@ static const Test tests[] = {{"forbid", TestForbid, 0},
                              {"solver_sizes", TestSolverSizes, 0},
                              {"preconditioner_sizes", TestPreconditionerSizes, 0},
                              {"out_of_memory", TestOutOfMemory, 0},
+                             {"full_gpu", TestFullGpu, TEST_SERIAL},
                              {"device_memory", TestDeviceMemory, 0},
                              {"pick", TestPick, TEST_SERIAL | TEST_HOST_ONLY},
                              {"cores", TestCores, TEST_SERIAL | TEST_HOST_ONLY},
