@@ -1020,6 +1020,46 @@ static void TestDeviceTripletErrors(PoiseContext ctx)
   free(rows), free(cols), free(v);
 }
 
+/* Systems of no unknown and of one, from arrays and from triplets on the device. */
+static void TestSmallest(PoiseContext ctx)
+{
+  const int64_t ptr[] = {0, 1}, col[] = {0};
+  const PoiseInt zero[] = {0, 0};
+  const double val[] = {4}, halves[] = {2, 2};
+  void *rows = Lend(ctx, sizeof zero, zero), *v = Lend(ctx, sizeof halves, halves);
+  for (PoiseInt n = 0; n < 2; n++)
+    for (int t = 0; t < 2 * NMETHODS; t++) {
+      PoiseCSR csr = LendCSR(ctx, n, ptr, col, val, 0, 0);
+      PoiseKSP ksp;
+      PoiseMat A;
+      PoiseVec x, b;
+      double sum;
+      if (t % 2) {
+        if (!CHECK_OK(PoiseMatCreate(ctx, n, n, n, n, &A))) return;
+        CHECK_OK(PoiseMatSetPatternDeviceCOO(A, 2 * n, rows, rows));
+        CHECK_OK(PoiseMatSetValuesDeviceCOO(A, v));
+      } else if (!CHECK_OK(PoiseMatCreateDeviceCSR(ctx, n, n, n, n, &csr, POISE_BORROW, &A))) {
+        return;
+      }
+      CHECK_INT(A->csr.nz, n);
+      CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
+      CHECK_OK(PoiseVecSet(b, 12));
+      CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+      CHECK_OK(PoiseKSPSetType(ksp, methods[t / 2]));
+      CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+      for (int again = 0; again < 2; again++) CHECK_OK(PoiseKSPSolve(ksp, b, x));
+      CHECK(PoiseKSPConvergedReason(ksp) > 0);
+      CHECK_OK(PoiseVecSumEntries(x, &sum));
+      CHECK_NEAR(sum, 3.0 * (double)n, 1e-14);
+      CHECK_OK(PoiseKSPDestroy(&ksp));
+      CHECK_OK(PoiseVecDestroy(&x));
+      CHECK_OK(PoiseVecDestroy(&b));
+      CHECK_OK(PoiseMatDestroy(&A));
+      TakeBackCSR(ctx, &csr);
+    }
+  TakeBack(ctx, rows), TakeBack(ctx, v);
+}
+
 typedef struct DeviceTriplets {
   PoiseInt n;
   void *rows, *cols, *v;
@@ -1103,6 +1143,7 @@ static const Test tests[] = {{"forbid", TestForbid, 0},
                              {"device_csr_stays", TestDeviceCSRStays, TEST_SERIAL},
                              {"device_triplets", TestDeviceTriplets, 0},
                              {"device_triplet_errors", TestDeviceTripletErrors, 0},
+                             {"smallest", TestSmallest, TEST_SERIAL},
                              {"device_triplet_failures", TestDeviceTripletFailures, 0},
                              {"device_triplet_memory", TestDeviceTripletMemory, TEST_SERIAL},
                              {"stream", TestStream, TEST_SERIAL | TEST_HOST_ONLY},
