@@ -472,17 +472,16 @@ static PoiseErr StencilRows(PoiseContext ctx, const Large *large)
 }
 
 /* *k: of the cube with so many triplets as are asked for, or fit. */
-static PoiseErr ChooseTriplets(PoiseContext ctx, const Large *large, int64_t *k)
+static PoiseErr ChooseTriplets(PoiseContext ctx, const Large *large, double per_node, int64_t *k)
 {
-  const double per_node = NODE * 40 + 3 * 8 + 8, slack = 2e9; /* three vectors are there too, and the offsets */
-  double left, most = 4e9 / NODE;
+  double left, most = 4.2e9 / NODE;
   int all = PoiseStream(ctx) && !large->triplets;
   POISE_TRY(Left(ctx, &left));
   if (!all) {
     *k = CubeOf((double)(large->triplets ? large->triplets : large->nonzeros) / NODE);
     return POISE_OK;
   }
-  if (most > (left - slack) / per_node) most = (left - slack) / per_node;
+  if (most > 0.94 * left / per_node) most = 0.94 * left / per_node; /* what FitsInto lets pass */
   *k = CubeOf(most) - 1;
   return POISE_OK;
 }
@@ -494,10 +493,11 @@ static PoiseErr StencilTriplets(PoiseContext ctx, const Large *large)
   PoiseInt nz;
   int64_t *rows, *cols, k = 1;
   double *v, left;
-  POISE_TRY(ChooseTriplets(ctx, large, &k));
+  double per_node = NODE * (PoiseStream(ctx) ? 40 : 80) + 3 * 8 + 8; /* three vectors are there too, and the offsets */
+  POISE_TRY(ChooseTriplets(ctx, large, per_node, &k));
   int64_t m = k * k * k, n = NODE * m;
   POISE_TRY(Left(ctx, &left));
-  if (!FitsInto(ctx, "triplets", (NODE * (PoiseStream(ctx) ? 40.0 : 80.0) + 32) * (double)m, left)) return POISE_OK;
+  if (!FitsInto(ctx, "triplets", per_node * (double)m, left)) return POISE_OK;
   POISE_TRY(OpenStencil(ctx, k, &s));
   POISE_TRY(New(&s, n, sizeof *rows, &rows));
   POISE_TRY(New(&s, n, sizeof *cols, &cols));

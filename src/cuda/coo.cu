@@ -42,8 +42,10 @@ static __global__ void __launch_bounds__(THREADS)
       place[r] = at < count ? (int64_t)from[begin + at] : -1;
     }
 #pragma unroll
-    for (int r = 0; r < VALUES; r++)
-      v[r] = place[r] < 0 ? 0 : place[r] < a.ngiven ? a.given[place[r]] : a.received[place[r] - a.ngiven];
+    for (int r = 0; r < VALUES; r++) {
+      const double *p = place[r] < a.ngiven ? a.given + place[r] : a.received + (place[r] - a.ngiven);
+      v[r] = place[r] < 0 ? 0 : *p;
+    }
 #pragma unroll
     for (int r = 0; r < VALUES; r++) value[r * THREADS + threadIdx.x] = v[r];
     __syncthreads();
