@@ -26,29 +26,15 @@ struct Prologue { /* shared by the threads of a block */
   int go;
 };
 
-/* Row i of the phase's vectors into the first cache while the prologue runs. They are copied to where nobody looks: a load that
-   nobody waits for would be left out. */
-__device__ __forceinline__ void Fetch(const PhaseArgs &a, int64_t i, double *nowhere)
-{
-  unsigned to = (unsigned)__cvta_generic_to_shared(nowhere);
-#pragma unroll
-  for (int k = 0; k < 2 * POISE_MAX_VECS; k++) {
-    const double *from = k < POISE_MAX_VECS ? a.in[k] : a.out[k - POISE_MAX_VECS];
-    if (from && i < a.n) asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(from + i) : "memory");
-  }
-}
-
 /* Everything that the prologue needs, loaded at once: the slots by the last warp, a pending sum by each of the first. */
 template <int T> __device__ __forceinline__ void Load(const PhaseArgs &a, Prologue &p)
 {
-  __shared__ double nowhere[T == MANY ? T : 1];
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (blockIdx.x) { /* the first block works on the real arguments */
     const uint64_t *from = (const uint64_t *)&a;
     for (int k = threadIdx.x; k < (int)(sizeof a / sizeof *from); k += T) ((uint64_t *)&p.args)[k] = from[k];
   }
   Ready();
-  if (T == MANY) Fetch(a, blockIdx.x * (int64_t)T + threadIdx.x, nowhere + threadIdx.x);
   if (warp == T / 32 - 1 && a.slots) p.in[lane] = a.slots[lane];
   if (warp < a.nsum) {
     double s = 0;
