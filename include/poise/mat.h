@@ -38,9 +38,10 @@ POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, P
 /*
   The same from arrays in the device's memory (the csr itself is on the host), of rows whose columns are sorted. On one rank
   0-based arrays with int32 columns that are adopted (freed with cudaFree) or borrowed are used in place; else the values are, and
-  offsets and columns are converted. Offsets and columns are fetched once, to be checked. A borrowed array of values is current when
-  a call that changes them returns; entries that are added or set one by one or as blocks change on the host, and are there after
-  PoiseMatAssemble. A pointer to something else is POISE_ERR_ARG naming it. On the host device: PoiseMatCreateCSR.
+  offsets and columns are converted. On one rank 0-based arrays with int32 columns are checked where they are; others travel to the host
+  once, to be checked and converted. A borrowed array of values is current when a call that changes them returns; entries that are added
+  or set one by one or as blocks change on the host, and are there after PoiseMatAssemble. A pointer to something else is POISE_ERR_ARG
+  naming it. On the host device: PoiseMatCreateCSR.
 */
 POISE_API PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                            const PoiseCSR *csr, PoiseOwn own, PoiseMat *A);
@@ -92,6 +93,16 @@ POISE_API PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt 
    when the pattern has changed since. No PoiseMatAssemble is needed. */
 POISE_API PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v);
 POISE_API PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v);
+/*
+  The same with all arrays in the device's memory, which may be given so for the pattern, for values, or both. On one rank nothing
+  travels; setting up takes 24 bytes of device memory per triplet (32 beyond 2^32) beside the arrays, which may be released
+  afterwards. On several ranks indices, and those values that go to other ranks, travel through the host. Values are read in the
+  order of PoiseStream; the call may return before. A pointer to something else is POISE_ERR_ARG naming it, as is, with its place, an
+  index that is too large. On the host device: the functions above.
+*/
+POISE_API PoiseErr PoiseMatSetPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
+POISE_API PoiseErr PoiseMatSetValuesDeviceCOO(PoiseMat A, const double *v);
+POISE_API PoiseErr PoiseMatAddValuesDeviceCOO(PoiseMat A, const double *v);
 
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
    it may itself call collective functions, products of other shells among them; a failure of its own it must then agree upon

@@ -145,7 +145,7 @@ static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
   }
   a.key[k] = (uint64_t)a.A.col[k] << a.bits | (uint64_t)low;
   if (a.place32)
-    a.place32[k] = (int32_t)k;
+    a.place32[k] = (uint32_t)k;
   else
     a.place64[k] = k;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Triplets on a device: for each entry the places of its values, ascending, so that sums have the same order, and bits, as on the host
-  (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per entry (8 each beyond 2^31 values), and writes 8
+  (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per entry (8 each beyond 2^32 values), and writes 8
   per entry. The map is held on the device alone.
 */
 #include "mat.h"
@@ -11,8 +11,8 @@ PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry
 {
   int64_t total = 0;
   void *start, *from;
-  t->wide = n > poiseContextHome(ctx)->most_narrow;
-  size_t width = t->wide ? sizeof(int64_t) : sizeof(int32_t);
+  t->wide = poisePlacesAreWide(ctx, n);
+  size_t width = t->wide ? sizeof(int64_t) : sizeof(uint32_t);
   for (int64_t k = 0; k < n; k++) total += entry[k] >= 0;
   TRY(poiseBufferCreate(ctx->device, (size_t)(t->n + 2) * width, "values of entries", &t->start));
   TRY(poiseBufferCreate(ctx->device, (size_t)total * width, "places of values", &t->from));

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   A pattern from triplets, on a device and one rank, by sorting their indices (keys.c). What the sorted places are is also the map by
-  which values are taken (coo.c). Indices come to the device in pieces. With more ranks triplets travel first, and the host sorts
-  (triplets.c).
+  which values are taken (coo.c). Indices given on the host come to the device in pieces; those that are there are read where they are. With
+  more ranks triplets travel first, and the host sorts (triplets.c).
+
+  Bytes held beyond what is given, n triplets, z entries and m rows, P = 4 (8 beyond 2^32 triplets), Q = 4 (8 beyond 2^31 entries):
+    in the sort   2 (8 + P) n and some MB     24 n
+    then          (8 + P) n + (4 + P) z + Q m
+    in the end    P n + (4 + P) z + Q m, and 8 z from the first values on
+  The first is the peak: z <= n.
 */
 #include "mat.h"
 
@@ -19,17 +25,15 @@ static PoiseErr Make(Device *dev, int64_t n, const char *what, Buffer *b, int64_
 }
 
 /* Pieces follow each other on the device through the same two buffers. */
-static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Sent *s, Keys *k)
+static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Sent *s, int64_t n, CooKeysArgs a)
 {
-  CooKeysArgs a = {.m = k->m, .bits = k->bits};
-  int64_t most = k->n < SENT_AT_ONCE ? k->n : SENT_AT_ONCE, *row, *col;
+  int64_t most = n < SENT_AT_ONCE ? n : SENT_AT_ONCE, *row, *col;
   TRY(Make(dev, most, "rows of triplets", &s->row, &row));
   TRY(Make(dev, most, "columns of triplets", &s->col, &col));
-  TRY(poiseKeysCreate(dev, k, &a.key, &a.place64, &a.place32));
   a.row = row;
   a.col = col;
-  for (; a.first < k->n; a.first += a.n) {
-    a.n = k->n - a.first < most ? k->n - a.first : most;
+  for (; a.first < n; a.first += a.n) {
+    a.n = n - a.first < most ? n - a.first : most;
     TRY(poiseDeviceCopy(dev, row, rows + a.first, (size_t)a.n * sizeof *row, COPY_TO_DEVICE));
     TRY(poiseDeviceCopy(dev, col, cols + a.first, (size_t)a.n * sizeof *col, COPY_TO_DEVICE));
     TRY(poiseLaunch(dev, KERNEL_coo_keys, &a, sizeof a));
@@ -37,23 +41,25 @@ static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Se
   return POISE_OK;
 }
 
-static PoiseErr MakeKeys(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Keys *k)
+static PoiseErr MakeKeys(Device *dev, Side where, const PoiseInt *rows, const PoiseInt *cols, Keys *k)
 {
   Sent s = {0};
-  PoiseErr e = Send(dev, rows, cols, &s, k);
+  CooKeysArgs a = {.m = k->m, .bits = k->bits, .row = rows, .col = cols, .n = k->n};
+  TRY(poiseKeysCreate(dev, k, &a.key, &a.place64, &a.place32));
+  if (where == DEVICE) return poiseLaunch(dev, KERNEL_coo_keys, &a, sizeof a);
+  PoiseErr e = Send(dev, rows, cols, &s, k->n, a);
   poiseBufferDestroy(&s.row);
   poiseBufferDestroy(&s.col);
   return e;
 }
 
-static PoiseErr Run(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, Keys *k, Csr *c, TripletMap *t)
+static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, Keys *k, Csr *c, TripletMap *t)
 {
   Device *dev = A->ctx->device;
-  double *val;
   if (A->cols->N > INT32_MAX || A->rows->N > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns on one rank", (long long)A->rows->N,
          (long long)A->cols->N);
-  TRY(MakeKeys(dev, rows, cols, k));
+  TRY(MakeKeys(dev, where, rows, cols, k));
   TRY(poiseKeysSort(dev, k, 0, k->bits + poiseBitsOf(k->m + 1)));
   TRY(poiseKeysCount(dev, k, &c->nz));
   c->m = k->m;
@@ -63,18 +69,17 @@ static PoiseErr Run(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, Keys
   t->n = c->nz;
   t->wide = k->wide;
   t->from = poiseKeysTakePlaces(k);
-  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(double), "values", &c->val));
-  return poiseBufferUpdate(&c->val, DEVICE, &val); /* zeros */
+  return poiseBufferCreate(dev, (size_t)c->nz * sizeof(double), "values", &c->val); /* zeros when they are first read */
 }
 
-PoiseErr poiseTripletMapPattern(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t)
+PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t)
 {
   Keys k = {.n = t->ngiven,
             .m = A->rows->n,
             .bits = poiseBitsOf(A->cols->n - 1),
-            .wide = t->ngiven > poiseContextHome(A->ctx)->most_narrow};
+            .wide = poisePlacesAreWide(A->ctx, t->ngiven)};
   Csr c = {0};
-  PoiseErr e = Run(A, rows, cols, &k, &c, t);
+  PoiseErr e = Run(A, where, rows, cols, &k, &c, t);
   PoiseErr waited = poiseDeviceSync(A->ctx->device); /* what was enqueued reads rows and cols */
   poiseKeysDestroy(&k);
   return poiseMatReplaceCsr(A, e ? e : waited, &c);
@@ -91,7 +96,7 @@ PoiseErr poiseHost_coo_keys(Device *dev, const void *args)
     bool ignored = a->row[k] < 0 || a->col[k] < 0;
     a->key[to] = ignored ? (uint64_t)a->m << a->bits : (uint64_t)a->row[k] << a->bits | (uint64_t)a->col[k];
     if (a->place32)
-      a->place32[to] = (int32_t)to;
+      a->place32[to] = (uint32_t)to;
     else
       a->place64[to] = to;
   }

@@ -19,7 +19,7 @@ int poiseBitsOf(int64_t n)
   return bits;
 }
 
-PoiseErr poiseKeysCreate(Device *dev, Keys *k, uint64_t **key, int64_t **place64, int32_t **place32)
+PoiseErr poiseKeysCreate(Device *dev, Keys *k, uint64_t **key, int64_t **place64, uint32_t **place32)
 {
   TRY(Make(dev, (size_t)k->n * sizeof **key, "keys", &k->key[0], key));
   return Make(dev, (size_t)k->n * (k->wide ? 8 : 4), "places of keys", &k->place[0],

@@ -166,6 +166,8 @@ int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
+PoiseErr poiseMatFindNan(PoiseMat A,
+                         int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
 
@@ -209,7 +211,7 @@ void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum 
 
 typedef struct TripletMap {
   int64_t n, ngiven, nreceived; /* entries, values given, values from other ranks, which have the places behind */
-  bool wide;                    /* start and from are int64, else int32 */
+  bool wide;                    /* start and from are int64, else uint32 */
   Buffer start, from;           /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
   Buffer given, received;       /* the device's copies of values that come from the host; made on first need */
   Buffer send, packed; /* int32: places of values for other ranks, and these, where values are given on the device */
@@ -217,8 +219,13 @@ typedef struct TripletMap {
 
 /* entry[k]: where value k of n, given and then received, goes, or -1. Local. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t);
-/* A's pattern from triplets on one rank (coo_pattern.c): sorted on the device, where pattern and map then are. */
-PoiseErr poiseTripletMapPattern(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t);
+/* A's pattern from triplets on one rank (coo_pattern.c), given on that side: sorted on the device, where pattern and map then are. */
+PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t);
+/* Do places of n values need 8 bytes? */
+static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
+{
+  return n > 2 * poiseContextHome(ctx)->most_narrow + 1;
+}
 void poiseTripletMapDestroy(TripletMap *t);
 /* packed (host) = v[place] for n places. */
 PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
@@ -232,12 +239,12 @@ PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
 POISE_INLINE int64_t poiseAdvance(bool wide, void *array, int64_t k, int64_t by)
 {
   int64_t *a64 = array;
-  int32_t *a32 = array;
+  uint32_t *a32 = array;
   int64_t old = wide ? a64[k] : a32[k];
   if (wide)
     a64[k] = old + by;
   else
-    a32[k] = (int32_t)(old + by);
+    a32[k] = (uint32_t)(old + by);
   return old;
 }
 
@@ -252,7 +259,7 @@ typedef struct Keys { /* the caller sets these four; the rest is zero */
 
 int poiseBitsOf(int64_t n); /* that numbers up to n have; n < 0: 0 */
 /* Device memory for n keys and places, to be written. */
-PoiseErr poiseKeysCreate(Device *dev, Keys *k, uint64_t **key, int64_t **place64, int32_t **place32);
+PoiseErr poiseKeysCreate(Device *dev, Keys *k, uint64_t **key, int64_t **place64, uint32_t **place32);
 PoiseErr poiseKeysSort(Device *dev, Keys *k, int first, int bits); /* as in SortKeysArgs */
 /* The entries, which are different keys. *nz is waited for, and fetched; NULL: it is not asked for. */
 PoiseErr poiseKeysCount(Device *dev, Keys *k, int64_t *nz);

@@ -94,7 +94,7 @@ PoiseErr poiseHost_csr_keys(Device *dev, const void *args)
       for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++) {
         a->key[k] = (uint64_t)a->A.col[k] << a->bits | (uint64_t)i;
         if (a->place32)
-          a->place32[k] = (int32_t)k;
+          a->place32[k] = (uint32_t)k;
         else
           a->place64[k] = k;
       }

@@ -186,7 +186,7 @@ struct Device { /* one stream of work, of one rank */
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
 /* Few items of uneven work. */
 #define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
-#define HOST_CRITICAL HOST_PRAGMA(omp critical(poise))
+#define HOST_CRITICAL HOST_PRAGMA(omp critical)
 #else
 #define HOST_CRITICAL
 #define HOST_PARALLEL_FOR(dev, nblock)      (void)(dev), (void)(nblock);
