@@ -340,32 +340,31 @@ def without_shift(args, files, ranks, ilu):
     return *solves(args, files, ranks, [case])[case][0], ilu
 
 
-def compare(args, name, symmetric):
-    """[(case, ranks, Poise's Solve, PETSc's, ...)] of one matrix."""
+def compare(args, name, symmetric, ranks):
+    """The Comparisons of one matrix on so many ranks."""
     files = ["-A", os.path.join(args.matrices, name + ".mtx.gz")]
     b = os.path.join(args.matrices, name + "_b.mtx.gz")
     if os.path.exists(b):
         files += ["-b", b]
     cases = [("cg", pc) for pc in PCS] * symmetric + [(m, pc) for m in ("bcgs", "gmres") for pc in PCS if pc != "icc"]
+    results = solves(args, files, ranks, cases)
     found = []
-    for ranks in args.ranks:
-        results = solves(args, files, ranks, cases)
-        for case in cases:
-            unshifted = None
-            if case[1] == "icc":
-                unshifted = functools.partial(without_shift, args, files, ranks, results[(case[0], "ilu")][0][1])
-            found.append(Comparison(case, ranks, *results[case][0], Textbook(args, files, ranks, *case),
-                                    Again(args, files, ranks, case), unshifted))
+    for case in cases:
+        unshifted = None
+        if case[1] == "icc":
+            unshifted = functools.partial(without_shift, args, files, ranks, results[(case[0], "ilu")][0][1])
+        found.append(Comparison(case, ranks, *results[case][0], Textbook(args, files, ranks, *case),
+                                Again(args, files, ranks, case), unshifted))
     return found
 
 
-def compare_once(args, name, symmetric):
+def compare_once(args, name, symmetric, ranks):
     """The same, from --keep where it is there."""
-    path = args.keep and os.path.join(args.keep, name + ".pickle")
+    path = args.keep and os.path.join(args.keep, f"{name}.{ranks}.pickle")
     if path and os.path.exists(path):
         with open(path, "rb") as kept:
             return pickle.load(kept)
-    found = compare(args, name, symmetric)
+    found = compare(args, name, symmetric, ranks)
     if path:
         os.makedirs(args.keep, exist_ok=True)
         write_whole(path, pickle.dumps(found))
@@ -462,10 +461,10 @@ def main():
         sys.exit(f"{args.matrices}: no matrix of that name")
     totals, lines, bad = {}, [], 0
     with ThreadPoolExecutor(args.jobs) as pool:
-        pending = [pool.submit(compare_once, args, name, index[name][0]) for name in names]
-        for name, result in zip(names, pending):
+        pending = [[pool.submit(compare_once, args, name, index[name][0], ranks) for ranks in args.ranks] for name in names]
+        for name, results in zip(names, pending):
             try:
-                found = result.result()
+                found = [comparison for result in results for comparison in result.result()]
             except Unexpected as unexpected:
                 lines.append(f"| {name} | | | | | | **{str(unexpected).splitlines()[0]}** |")
                 bad += 1
