@@ -35,6 +35,7 @@ typedef struct Options {
   char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], matrix[POISE_OPTION_LENGTH], out[POISE_OPTION_LENGTH];
   double bytes, small_bytes, cache;
   PoiseInt numbers;
+  int peers;
   Rules rules;
 } Options;
 
@@ -55,6 +56,7 @@ static const PoiseOption table[] = {
      "of the shorter solve, for gmres rounded up to whole cycles; the longer has three times as many"},
     {"numbers", POISE_OPTION_INT, offsetof(Options, numbers), "33554432", 1024, 1000000000, NULL,
      "length of the arrays that bandwidth is measured with"},
+    {"peers", POISE_OPTION_BOOL, offsetof(Options, peers), "yes", 0, 0, NULL, "the others take part"},
     {"cache", POISE_OPTION_REAL, offsetof(Options, cache), "0", 0, 1e12, NULL,
      "bytes of the largest cache; 0: as the machine says"},
     {0},
@@ -505,7 +507,7 @@ static PoiseErr Row(Bench *bench)
   bench->task =
       (Task){.op = bench->operation->op, .n = bench->matrix.n, .rows = matrix ? &bench->matrix : NULL, .x = bench->x};
   PoiseErr e = EnterOurs(bench, &team, &list);
-  if (!e) e = bench->peer->enter(bench->peer_data, &bench->task, &list);
+  if (!e && bench->o.peers) e = bench->peer->enter(bench->peer_data, &bench->task, &list);
   if (!e && list.n) e = Contest(bench, &list);
   DestroyTeam(&team);
   bench->peer->leave(bench->peer_data);

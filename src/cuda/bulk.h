@@ -12,11 +12,16 @@ __device__ __forceinline__ uint32_t SharedAddress(const void *p)
   return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/* One thread; the block synchronises before it waits. */
-__device__ __forceinline__ void BulkStart(uint64_t *barrier, uint32_t bytes)
+/* One thread prepares the barrier, and says before each round of copies how many bytes they are; the block synchronises before it
+   waits for the first. */
+__device__ __forceinline__ void BulkInit(uint64_t *barrier)
 {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(SharedAddress(barrier)) : "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void BulkExpect(uint64_t *barrier, uint32_t bytes)
+{
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(barrier)), "r"(bytes)
                : "memory");
 }
@@ -30,25 +35,29 @@ __device__ __forceinline__ void BulkCopy(void *shared, const void *global, uint3
                : "memory");
 }
 
-__device__ __forceinline__ void BulkWait(uint64_t *barrier)
+/* For the end of a round, parity: its number % 2. */
+__device__ __forceinline__ void BulkWait(uint64_t *barrier, uint32_t parity)
 {
   uint32_t done = 0;
   while (!done)
-    asm volatile("{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n selp.u32 %0, 1, 0, p;\n}"
+    asm volatile("{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n selp.u32 %0, 1, 0, p;\n}"
                  : "=r"(done)
-                 : "r"(SharedAddress(barrier))
+                 : "r"(SharedAddress(barrier)), "r"(parity)
                  : "memory");
 }
 
 #else /* never run: the host chooses kernels by the device's capability */
 
-__device__ __forceinline__ void BulkStart(uint64_t *, uint32_t)
+__device__ __forceinline__ void BulkInit(uint64_t *)
+{
+}
+__device__ __forceinline__ void BulkExpect(uint64_t *, uint32_t)
 {
 }
 __device__ __forceinline__ void BulkCopy(void *, const void *, uint32_t, uint64_t *)
 {
 }
-__device__ __forceinline__ void BulkWait(uint64_t *)
+__device__ __forceinline__ void BulkWait(uint64_t *, uint32_t)
 {
 }
 

@@ -72,21 +72,28 @@ __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile)
   return (tile + 6) / 4 * 4;
 }
 
+/* What a finished row y is multiplied with in dot k. */
+__device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double y)
+{
+  return f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y : y;
+}
+
 /*
-  early: the matrix does not change before this product, so it may be fetched before the kernel ahead has ended.
   The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per nonzero, 4 per offset,
   x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
   threads own neighbouring rows, so a stencil's gather of x is coalesced.
+  EARLY, for systems so small that latency is all: the matrix does not change before this product, so it is fetched before the
+  kernel ahead has ended; and nothing waits for what is not needed yet.
 */
-template <int L>
-static __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant__ CsrMultArgs a, bool early)
+template <int T, int L, bool EARLY>
+static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint64_t barrier;
-  constexpr int R = THREADS / L;
+  constexpr int R = T / L;
   LetFollow();
-  if (!early) Ready();
-  if (!early && a.skip && *a.skip != 0) return;
+  if (!EARLY) Ready();
+  if (!EARLY && a.skip && *a.skip != 0) return;
   int64_t block = a.order ? a.order[blockIdx.x] : blockIdx.x, first = block * R,
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t start = poiseCsrOffset(&a.A, first) & ~(int64_t)3, end = poiseCsrOffset(&a.A, last),
@@ -96,19 +103,26 @@ static __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant_
   double *val = (double *)memory;
   int32_t *col = (int32_t *)(val + TileRoom(a.tile));
   if (threadIdx.x == 0 && bulk) {
-    BulkStart(&barrier, (uint32_t)bulk * 12);
+    BulkInit(&barrier);
+    BulkExpect(&barrier, (uint32_t)bulk * 12);
     BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, &barrier);
     BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
   }
-  for (int64_t k = start + bulk + threadIdx.x; k < end; k += THREADS)
-    val[k - start] = a.A.val[k], col[k - start] = a.A.col[k];
+  for (int64_t k = start + bulk + threadIdx.x; k < end; k += T) val[k - start] = a.A.val[k], col[k - start] = a.A.col[k];
   int64_t i = first + threadIdx.x / L;
   int lane = threadIdx.x % L, k = 0, kend = 0;
+  bool mine = i < last && lane == 0;
   if (i < last) k = (int)(poiseCsrOffset(&a.A, i) - start) + lane, kend = (int)(poiseCsrOffset(&a.A, i + 1) - start);
-  if (early) Ready();
+  double skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */
+  if (EARLY) {
+    Ready();
+    if (a.skip) skip = *a.skip;
+    alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
+    for (int f = 0; f < 2; f++)
+      if (mine && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f])) known[f] = a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f][i];
+  }
   __syncthreads();
-  if (bulk) BulkWait(&barrier);
-  if (early && a.skip && *a.skip != 0) return;
+  if (bulk) BulkWait(&barrier, 0);
   double s = 0;
   for (; k < kend; k += ROUND * L) {
     double x[ROUND];
@@ -122,30 +136,46 @@ static __global__ void __launch_bounds__(THREADS) CsrTile(const __grid_constant_
       if (k + r * L < kend) s += val[k + r * L] * x[r];
   }
   for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
-  double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y = 0;
-  bool mine = i < last && lane == 0;
+  if (EARLY && skip != 0) return;
+  if (!EARLY) alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
+  double y = 0;
   if (mine) {
     y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
     a.y[i] = y;
   }
+  if (EARLY && a.fuse.ndot == 2) {
+    double d[2];
+    for (int f = 0; f < 2; f++) d[f] = mine ? (a.fuse.u[f] ? known[f] : a.fuse.d[f] ? known[f] * y : y) * y : 0;
+    BlockReduce<2, COMBINE_SUM, T>(d);
+    if (threadIdx.x == 0) a.fuse.partial[0][block] = d[0], a.fuse.partial[1][block] = d[1];
+    return;
+  }
   for (int f = 0; f < a.fuse.ndot; f++) {
     double d[1] = {0};
-    if (mine) d[0] = (a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f] ? a.fuse.d[f][i] * y : y) * y;
-    BlockReduce<1, COMBINE_SUM>(d);
+    if (mine) d[0] = (EARLY && f == 0 && a.fuse.u[0] ? known[0] : Factor(a.fuse, f, i, y)) * y;
+    BlockReduce<1, COMBINE_SUM, T>(d);
     if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
   }
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
 
-/* Threads per row so that each has about 10 nonzeros at most; blocks of as many rows as there are threads for, if their
-   nonzeros fit into shared memory and no block has far more of them than the mean. */
+/* log2 of the threads of a row, so that each has about 10 nonzeros at most. */
+static int Lanes(int64_t m, int64_t nz)
+{
+  double mean = m ? (double)nz / (double)m : 0;
+  int k = 0;
+  while (k < 5 && mean / (1 << k) > 10) k++;
+  return k;
+}
+
+/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory and no block has far more of them than
+   the mean. Many blocks are of half as many threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27). */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s)
 {
+  int k = Lanes(s->m, s->nz), rows = THREADS >> k;
+  if (s->m > (int64_t)RESIDENT * rows) k++, rows /= 2;
   double mean = s->m ? (double)s->nz / (double)s->m : 0;
-  int k = 0;
-  while (k < POISE_TILES - 1 && mean / (1 << k) > 10) k++;
-  int rows = THREADS >> k;
   bool even = (double)s->tile[k] <= 1.5 * mean * rows + 64;
   return poiseCudaHasBulk(dev) && even && TileRoom(s->tile[k]) * 12 <= MOST_TILE ? rows : POISE_BLOCK;
 }
@@ -155,21 +185,27 @@ template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
   return Follow(dev, CsrMult<L>, (unsigned)a->nblock, THREADS, 0, *a);
 }
 
-template <int L> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
+template <int T, int L, bool EARLY> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
 {
   size_t bytes = (size_t)TileRoom(a->tile) * 12;
   if (bytes > 48 * 1024)
-    TRY(poiseCudaCheck(cudaFuncSetAttribute(CsrTile<L>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
+    TRY(poiseCudaCheck(cudaFuncSetAttribute(CsrTile<T, L, EARLY>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
                        "shared memory of csr_mult"));
-  bool early =
-      poiseCudaCaptures(dev) && a->nblock <= RESIDENT; /* more of them hide it, and skipped ones would fetch in vain */
-  return Follow(dev, CsrTile<L>, (unsigned)a->nblock, THREADS, bytes, *a, early);
+  return Follow(dev, CsrTile<T, L, EARLY>, (unsigned)a->nblock, T, bytes, *a);
+}
+
+/* More blocks than are resident hide latency, and skipped ones would fetch in vain. */
+template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
+{
+  if (a->rows * L < THREADS) return Tiles<THREADS / 2, L, false>(dev, a);
+  if (poiseCudaCaptures(dev) && a->nblock <= RESIDENT) return Tiles<THREADS, L, true>(dev, a);
+  return Tiles<THREADS, L, false>(dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
 {
   typedef PoiseErr (*Run)(Device *, const CsrMultArgs *);
-  static const Run tiles[POISE_TILES] = {Tiles<1>, Tiles<2>, Tiles<4>, Tiles<8>, Tiles<16>, Tiles<32>};
+  static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
   static const struct {
     double most; /* mean row length */
     Run run;
@@ -178,10 +214,7 @@ extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
   double mean = a->A.m ? (double)a->A.nz / (double)a->A.m : 0;
   int k = 0;
   if (!a->nblock) return POISE_OK;
-  if (a->rows < POISE_BLOCK) {
-    while (THREADS >> k > a->rows) k++;
-    return tiles[k](dev, a);
-  }
+  if (a->rows < POISE_BLOCK) return tiles[Lanes(a->A.m, a->A.nz)](dev, a);
   while (mean > rows[k].most) k++;
   return rows[k].run(dev, a);
 }

@@ -22,7 +22,7 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
   for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < a.A.m; i += (int64_t)gridDim.x * THREADS) {
     int64_t begin = poiseCsrOffset(&a.A, i);
     most[LAST] += !i || poiseCsrOffset(&a.A, i + 1) - begin != begin - poiseCsrOffset(&a.A, i - 1);
-    for (int k = 0, rows = 256; k < POISE_TILES && i % 8 == 0; k++, rows /= 2) {
+    for (int k = 0, rows = 256; k < POISE_TILES && i % 4 == 0; k++, rows /= 2) {
       if (i % rows) continue;
       Number n = poiseCsrOffset(&a.A, i + rows < a.A.m ? i + rows : a.A.m) - begin;
       if (n > most[k]) most[k] = n;

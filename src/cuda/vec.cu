@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels on vectors other than phases. */
+#include "bulk.h"
 #include "cuda.h"
 
 static unsigned Grid(int64_t n)
@@ -59,6 +60,60 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
 
+enum {
+  PART = 128,
+  PART_WARPS = PART / 32,
+  PART_VECTORS = POISE_MAX_BATCH / PART_WARPS
+}; /* rows, which are threads; of a warp */
+
+/* Maxpy, then Mdot with the new y, but each x_j is read once: 8 (k + 2) bytes per row. PART rows of all x_j come into shared memory
+   in bulk; a thread for each row adds them up, then a warp for each vector multiplies. */
+static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__ MaxpyArgs a)
+{
+  extern __shared__ __align__(128) double tile[];
+  __shared__ double c[POISE_MAX_BATCH], updated[PART];
+  __shared__ uint64_t barrier;
+  double dot[PART_VECTORS] = {0}, fused[POISE_MAX_DOTS] = {0};
+  int t = threadIdx.x, warp = t / 32, lane = t % 32, part = 0;
+  LetFollow();
+  Ready();
+  if (a.skip && *a.skip != 0) return;
+  if (t == 0) BulkInit(&barrier);
+  if (t < a.k) c[t] = a.sign * (a.a ? a.a[t] : a.value[t]);
+  int64_t begin = (int64_t)blockIdx.x * POISE_BLOCK, end = begin + POISE_BLOCK < a.n ? begin + POISE_BLOCK : a.n;
+  for (int64_t first = begin; first < end; first += PART, part++) {
+    int rows = end - first < PART ? (int)(end - first) : PART, bulk = rows & ~1;
+    __syncthreads(); /* the tile before was used */
+    if (t == 0 && bulk) {
+      BulkExpect(&barrier, (uint32_t)a.k * bulk * 8);
+      for (int j = 0; j < a.k; j++) BulkCopy(tile + j * PART, a.x[j] + first, (uint32_t)bulk * 8, &barrier);
+    }
+    double y = t < rows ? a.y[first + t] : 0;
+    if (t >= bulk && t < rows)
+      for (int j = 0; j < a.k; j++) tile[j * PART + t] = a.x[j][first + t];
+    if (bulk) BulkWait(&barrier, part % 2);
+    if (t < rows) {
+      for (int j = 0; j < a.k; j++) y += c[j] * tile[j * PART + t];
+      a.y[first + t] = updated[t] = y;
+      for (int f = 0; f < a.fuse.ndot; f++)
+        fused[f] += (a.fuse.u[f] ? a.fuse.u[f][first + t] : a.fuse.d[f] ? a.fuse.d[f][first + t] * y : y) * y;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int v = 0; v < PART_VECTORS; v++)
+      for (int row = lane, j = warp + v * PART_WARPS; j < a.k && row < rows; row += 32)
+        dot[v] += tile[j * PART + row] * updated[row];
+  }
+#pragma unroll
+  for (int v = 0; v < PART_VECTORS; v++) {
+    int j = warp + v * PART_WARPS;
+    dot[v] = WarpReduce<COMBINE_SUM>(dot[v]);
+    if (lane == 0 && j < a.k) a.again[j * a.stride + blockIdx.x] = dot[v];
+  }
+  BlockReduce<POISE_MAX_DOTS, COMBINE_SUM, PART>(fused);
+  for (int f = 0; f < a.fuse.ndot && t == 0; f++) a.fuse.partial[f][blockIdx.x] = fused[f];
+}
+
 static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__ ReduceArgs a)
 {
   LetFollow();
@@ -94,10 +149,33 @@ extern "C" PoiseErr poiseCuda_mdot(Device *dev, const void *args)
   return a->n && a->k ? Follow(dev, Mdot, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
 
+static PoiseErr DotAgain(Device *dev, const MaxpyArgs *a)
+{
+  MdotArgs m = {};
+  m.n = a->n, m.stride = a->stride, m.k = a->k, m.y = a->y, m.skip = a->skip, m.partial = a->again;
+  memcpy(m.x, a->x, sizeof m.x);
+  return poiseCuda_mdot(dev, &m);
+}
+
+static bool Aligned(const MaxpyArgs *a)
+{
+  uintptr_t bits = 0;
+  for (int j = 0; j < a->k; j++) bits |= (uintptr_t)a->x[j];
+  return bits % 16 == 0;
+}
+
 extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
 {
+  enum {
+    WORTH = 512
+  }; /* blocks: the parts of one follow each other, which takes longer than two kernels where they are few */
   const MaxpyArgs *a = (const MaxpyArgs *)args;
-  return a->n ? Follow(dev, Maxpy, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+  unsigned grid = (unsigned)POISE_NBLOCKS(a->n);
+  if (!a->n) return POISE_OK;
+  if (a->again && a->k && grid >= WORTH && poiseCudaHasBulk(dev) && Aligned(a))
+    return Follow(dev, MaxpyMdot, grid, PART, (size_t)a->k * PART * sizeof(double), *a);
+  TRY(Follow(dev, Maxpy, grid, THREADS, 0, *a));
+  return a->again ? DotAgain(dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_reduce(Device *dev, const void *args)

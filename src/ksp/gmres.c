@@ -4,7 +4,7 @@
   needed, or always. K = M^-1 A (left) or A M^-1 (right; then the correction is x0 + M^-1 V y).
 
   Vectors read and written in iteration j beside the product and the preconditioner: j + 2 for the projections, j + 4 for the
-  update, 2 to scale; a second pass adds 2 j + 6.
+  update, 2 to scale; a second pass adds j + 4, as the update before finds its projections on the way.
 */
 #include "gmres.h"
 
@@ -67,27 +67,32 @@ void poiseGMRESStart(PoiseKSP ksp, PoiseVec b)
       NO_SLOT, NO_SLOT);
 }
 
-/* w -= V h, h = V' w, and (w, w) into slot; a second pass adds its h to the first one's (sum; else NULL). */
-static void Project(PoiseKSP ksp, int j, double *h, double *sum, const double *skip, int slot)
+typedef void Subtract(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
+                      const Fuse *f);
+
+/* w -= V h, and (w, w) into slot. */
+static void Project(PoiseKSP ksp, Subtract *subtract, int j, const double *h, int skip, int slot)
 {
-  double **basis = ksp->v + GM_V, *w = basis[j + 1];
+  double **basis = ksp->v + GM_V;
   Fuse f = {0};
-  poiseKSPMdot(ksp, j + 1, basis, w, h, sum, skip);
   poiseKSPAddDot(ksp, &f, NULL, slot);
-  poiseKSPMaxpy(ksp, j + 1, basis, -1, h, w, skip, &f);
+  subtract(ksp, j + 1, basis, -1, h, basis[j + 1], poiseKSPSlot(ksp, skip), &f);
 }
 
 void poiseGMRESExtend(PoiseKSP ksp, int j)
 {
   GMRES *g = ksp->data;
   int m = poiseGMRESRestart(ksp);
-  double *w = ksp->v[GM_V + j + 1], *h = poiseGMRESColumn(ksp->array, m, j);
+  double **basis = ksp->v + GM_V, *w = basis[j + 1];
+  double *h = poiseGMRESColumn(ksp->array, m, j), *h2 = poiseGMRESSecond(ksp->array, m);
   PhaseArgs column = {.in = {w}, .out = {w}, .flags = m, .k = j};
-  Project(ksp, j, h, NULL, poiseKSPSlot(ksp, SLOT_DONE), GM_WW); /* h = V' w; w -= V h */
-  if (g->refine != NEVER) {
+  poiseKSPMdot(ksp, j + 1, basis, w, h, NULL, poiseKSPSlot(ksp, SLOT_DONE)); /* h = V' w */
+  Project(ksp, g->refine == NEVER ? poiseKSPMaxpy : poiseKSPMaxpyDots, j, h, SLOT_DONE, GM_WW);
+  if (g->refine != NEVER) { /* again: h2 = V' w, which has been summed on the way; h += h2 */
     column.c[0].value = g->refine == ALWAYS;
     poiseKSPScalars(ksp, PHASE_gmres_refine, column);
-    Project(ksp, j, poiseGMRESSecond(ksp->array, m), h, poiseKSPSlot(ksp, GM_SKIP), GM_WW2);
+    poiseKSPTakeDots(ksp, j + 1, basis, w, h2, h, poiseKSPSlot(ksp, GM_SKIP));
+    Project(ksp, poiseKSPMaxpy, j, h2, GM_SKIP, GM_WW2);
     column.c[0].value = 1;
   }
   poiseKSPPhase(ksp, PHASE_gmres_givens, column, NO_SLOT, NO_SLOT); /* rotate; converged? v_j+1 = w / |w| */

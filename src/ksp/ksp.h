@@ -169,6 +169,10 @@ void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double
 /* y += sign sum_j c_j x_j, dots to f. c: on the device; NULL: ones. */
 void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
                    const Fuse *f);
+/* The same, and (x_j, y) with the new y, in one pass for k <= POISE_MAX_BATCH: to be taken by poiseKSPTakeDots, before any other dots. */
+void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
+                       const Fuse *f);
+void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip);
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
 void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y -= A x */

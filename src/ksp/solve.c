@@ -249,47 +249,88 @@ void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
   LaunchPhase(ksp, id, a, 0, NO_SLOT, NO_SLOT);
 }
 
+static double *DotPartials(PoiseKSP ksp)
+{
+  return ksp->partials + PARTIALS * ksp->stride;
+}
+
+static int Batch(int k, int first)
+{
+  return k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
+}
+
+/* Partial sums of (x_j, y). */
+static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, const double *skip)
+{
+  MdotArgs m = {.n = ksp->layout->n, .stride = ksp->nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)};
+  for (int j = 0; j < k; j++) m.x[j] = x[j];
+  poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
+  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_mdot, &m, sizeof m));
+  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, 8.0 * (k + 1) * (double)m.n);
+}
+
+/* Partial sums of k dots become dst, of all ranks, and are added to sum. */
+static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const double *skip)
+{
+  ReduceArgs r = {.nsum = k, .stride = ksp->nblock, .count = ksp->nblock, .partial = DotPartials(ksp), .dst = dst};
+  if (PoiseSize(ksp->ctx) > 1) {
+    r.dst = ksp->stage;
+    Reduce(ksp, r);
+    SumStage(ksp, k);
+    r = (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = ksp->stage, .dst = dst};
+  }
+  r.skip = skip;
+  Reduce(ksp, r);
+  if (!sum) return;
+  r.dst = sum;
+  r.add = true;
+  Reduce(ksp, r);
+}
+
 void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip)
 {
-  double *partial = ksp->partials + PARTIALS * ksp->stride;
-  bool several = PoiseSize(ksp->ctx) > 1;
   for (int first = 0; first < k; first += POISE_MAX_BATCH) {
-    int batch = k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
-    MdotArgs m = {.n = ksp->layout->n, .stride = ksp->nblock, .k = batch, .y = y, .skip = skip, .partial = partial};
-    ReduceArgs r = {.nsum = batch, .stride = ksp->nblock, .count = ksp->nblock, .partial = partial, .dst = dst + first};
-    for (int j = 0; j < batch; j++) m.x[j] = x[first + j];
-    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-    poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_mdot, &m, sizeof m));
-    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * batch * (double)m.n, 8.0 * (batch + 1) * (double)m.n);
-    if (several) {
-      r.dst = ksp->stage;
-      Reduce(ksp, r);
-      SumStage(ksp, batch);
-      r = (ReduceArgs){.nsum = batch, .stride = 1, .count = 1, .partial = ksp->stage, .dst = dst + first};
-    }
-    r.skip = skip;
-    Reduce(ksp, r);
-    if (!sum) continue;
-    r.dst = sum + first;
-    r.add = true;
-    Reduce(ksp, r);
+    Multiply(ksp, Batch(k, first), x + first, y, skip);
+    FinishDots(ksp, Batch(k, first), dst + first, sum ? sum + first : NULL, skip);
   }
+}
+
+static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
+                const Fuse *f, double *again)
+{
+  int first = 0;
+  do {
+    int batch = Batch(k, first);
+    MaxpyArgs m = {.n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
+    for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
+    m.stride = ksp->nblock;
+    m.again = again;
+    first += batch;
+    if (f && first == k) m.fuse = *f;
+    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
+    poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_maxpy, &m, sizeof m));
+    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * batch * (double)m.n, 8.0 * (batch + 2) * (double)m.n);
+  } while (first < k);
 }
 
 void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
                    const Fuse *f)
 {
-  int first = 0;
-  do {
-    int batch = k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
-    MaxpyArgs m = {.n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
-    for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
-    first += batch;
-    if (f && first == k) m.fuse = *f;
-    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-    poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_maxpy, &m, sizeof m));
-    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * batch * (double)m.n, 8.0 * (batch + 2) * (double)m.n);
-  } while (first < k);
+  Add(ksp, k, x, sign, c, y, skip, f, NULL);
+}
+
+void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
+                       const Fuse *f)
+{
+  Add(ksp, k, x, sign, c, y, skip, f, k <= POISE_MAX_BATCH ? DotPartials(ksp) : NULL);
+}
+
+void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip)
+{
+  if (k <= POISE_MAX_BATCH)
+    FinishDots(ksp, k, dst, sum, skip);
+  else
+    poiseKSPMdot(ksp, k, x, y, dst, sum, skip);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */

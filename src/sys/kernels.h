@@ -141,13 +141,14 @@ typedef struct { /* partial sums of (x_j, y), j < k <= POISE_MAX_BATCH: partial[
   double *partial;
 } MdotArgs;
 
-typedef struct { /* y += sign * sum_j a_j x_j, j < k; then dots of y */
-  int64_t n;
+typedef struct
+{ /* y += sign * sum_j a_j x_j, j < k; then dots of y, and partial sums of (x_j, y) as by mdot (again may be NULL) */
+  int64_t n, stride;
   int k;
   double sign;
   const double *x[POISE_MAX_BATCH], *a, *skip; /* a: k device scalars, or NULL: value */
   double value[POISE_MAX_BATCH];
-  double *y;
+  double *y, *again;
   Fuse fuse;
 } MaxpyArgs;
 
@@ -184,7 +185,7 @@ POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
   return A->ptr32 ? A->ptr32[i] : A->ptr64[i];
 }
 
-enum { POISE_TILES = 6 };
+enum { POISE_TILES = 7 };
 
 typedef struct { /* what a product is chosen by */
   int64_t m, nz;

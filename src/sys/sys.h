@@ -133,7 +133,7 @@ typedef struct DeviceOps {
   const char *name;
   bool is_host;                                     /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel;                           /* by KERNEL_...; NULL entries are missing */
-  int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 8 .. 256, or POISE_BLOCK; NULL: that */
+  int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; NULL: that */
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */

@@ -2,6 +2,11 @@
 /* Host kernels on vectors other than phases. Blocks of POISE_BLOCK rows are shared out over threads; no result depends on how. */
 #include "vec_host.h"
 
+static void Dot(int k, const double *const *x, const double *y, int64_t begin, int64_t end, double *partial, int64_t stride)
+{
+  for (int j = 0; j < k; j++) partial[j * stride] = poiseHostDot(x[j], y, begin, end);
+}
+
 PoiseErr poiseHost_mdot(Device *dev, const void *args)
 {
   const MdotArgs *a = args;
@@ -11,7 +16,7 @@ PoiseErr poiseHost_mdot(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    for (int j = 0; j < a->k; j++) a->partial[j * a->stride + b] = poiseHostDot(a->x[j], a->y, begin, end);
+    Dot(a->k, a->x, a->y, begin, end, a->partial + b, a->stride);
   }
   return POISE_OK;
 }
@@ -44,6 +49,7 @@ PoiseErr poiseHost_maxpy(Device *dev, const void *args)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
     Combine(a, c, begin, end);
+    if (a->again) Dot(a->k, a->x, a->y, begin, end, a->again + b, a->stride); /* while all of this is in cache */
     poiseHostFuse(&a->fuse, a->y, begin, end);
   }
   return POISE_OK;
