@@ -359,6 +359,7 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
   if (!e) e = poiseVecCheckSame(u, "u", y, "y");
   if (!e && u != y) e = poiseVecRead(u, &f.u[0]); /* NULL: (y, y) */
+  if (!e) e = poiseReduceReserve(A->ctx, poiseMatPartials(A));
   if (!e) e = poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &f.partial[0]);
   e = Product(A, e, 1, x, 0, y, &f);
   return poiseReduceFinish(A->ctx, e, 1, poiseMatPartials(A), false, dot);
