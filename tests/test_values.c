@@ -635,6 +635,29 @@ static void TestStatistics(PoiseContext ctx)
     for (int rule = 0; rule < 3; rule++) CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule);
 }
 
+/* Lengths of neighbouring rows vary when they change more often than every eighth row, the first being a change. */
+static void TestVary(PoiseContext ctx)
+{
+  enum { M = 320 };
+  static const struct {
+    int run, vary; /* rows of a length in turn */
+  } cases[] = {{M, 0}, {9, 0}, {8, 0}, {7, 1}, {2, 1}, {1, 1}};
+  for (int k = 0; k < 6; k++) {
+    int64_t ptr[M + 1] = {0}, col[2 * M];
+    double val[2 * M];
+    PoiseMat A;
+    for (int i = 0; i < M; i++) {
+      ptr[i + 1] = ptr[i] + 1 + i / cases[k].run % 2;
+      for (int64_t e = ptr[i]; e < ptr[i + 1]; e++) col[e] = e - ptr[i], val[e] = 1;
+    }
+    const PoiseCSR csr = {.ptr64 = ptr, .col64 = col, .val = val};
+    if (!CHECK_OK(PoiseMatCreateCSR(ctx, M, POISE_DECIDE, POISE_DECIDE, 5, &csr, POISE_COPY, &A))) return;
+    CHECK_OK(poiseMatReady(A));
+    CHECK_INT(A->csr.vary, cases[k].vary);
+    CHECK_OK(PoiseMatDestroy(&A));
+  }
+}
+
 /* A borrowed array is current on the host when a call returns. */
 static void TestBorrowed(PoiseContext ctx)
 {
@@ -797,6 +820,7 @@ static const Test tests[] = {
     {"zero_rows", TestZeroRows, 0},
     {"new_values", TestNewValues, 0},
     {"statistics", TestStatistics, 0},
+    {"vary", TestVary, 0},
     {"borrowed", TestBorrowed, 0},
     {NULL, NULL, 0},
 };

@@ -245,7 +245,9 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
     an entry given twice the lines are not known. A line may have 65536 characters, a comment any number.
   - PETSc binary (MatView, MatLoad): the first matrix of the file, sparse, or dense, whose zeros are not entries; 32- or
     64-bit integers; real double numbers, NaN too. A column twice in a row is POISE_ERR_FORMAT. Every rank reads its own
-    rows, so all must be able to open the file; of a gzip file each rank inflates as much as it needs.
+    rows, so all must be able to open the file; of a gzip file each rank inflates as much as it needs. A line
+    "-matload_block_size n" in the file that PETSc writes beside it (x.info for x and x.gz), seen by rank 0, sets the block size
+    if n is at most 32 and divides both sizes; rows are then laid out in whole blocks. Other lines there are ignored.
 */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /*

@@ -27,7 +27,8 @@ static const char type_help[] = "storage format of the product:"
 
 static const PoiseOption options[] = {
     {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, type_help},
-    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, 32, NULL, "unknowns per node"},
+    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, MAX_BLOCK_SIZE, NULL,
+     "unknowns per node"},
     {"mat_partition", POISE_OPTION_CHOICE, offsetof(MatOptions, partition), "rows", 0, 0, "rows|nonzeros|bytes|graph",
      "how a solver shares out the rows over ranks: as they are, by equal nonzeros or bytes, by METIS"},
     {"mat_order", POISE_OPTION_CHOICE, offsetof(MatOptions, order), "natural", 0, 0, "natural|rcm",
@@ -188,8 +189,9 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 {
   PoiseErr e = POISE_OK;
-  if (b < 1 || b > 32)
-    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "block size %d is not between 1 and 32", b);
+  if (b < 1 || b > MAX_BLOCK_SIZE)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "block size %d is not between 1 and %d", b,
+                      MAX_BLOCK_SIZE);
   else if (A->rows->n % b || A->cols->n % b)
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
                       "block size %d does not divide the %lld x %lld local rows and columns of rank %d", b,

@@ -6,6 +6,8 @@
 #include "../vec/vec.h"
 #include "poise/mat.h"
 
+enum { MAX_BLOCK_SIZE = 32 };
+
 /* One rank's rows as plain CSR. Columns are numbered [owned | ghosts]; within a row entries stay in the order of their global
    columns, so that values are never permuted and a row's sum does not depend on the number of ranks. */
 typedef struct Csr {
@@ -17,7 +19,7 @@ typedef struct Csr {
   Halo *halo;           /* NULL on one rank */
   int rows;             /* of a block, as the device chose */
   int64_t nblock, tile; /* number of blocks, nonzeros of the largest (0: not asked for) */
-  bool vary;            /* lengths of neighbouring rows often differ (asked on the host device) */
+  bool vary;            /* lengths of neighbouring rows often differ */
   Buffer order;         /* int32: the blocks, those without ghosts first; unused on one rank */
   int64_t ninterior;
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
@@ -140,7 +142,7 @@ struct PoiseMat_s {
   int64_t row_room;
   PoiseVec work; /* of y's layout, for composing; made on first need */
   char *prefix;
-  int block_size;
+  int block_size;           /* 1 to MAX_BLOCK_SIZE */
   PoiseInt origin;          /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
