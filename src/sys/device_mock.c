@@ -5,7 +5,7 @@
   - pointers into freed blocks in the arguments of a kernel or copy when it runs (so also in a replay),
   - blocks freed twice,
   - reads without a wait (the target of a copy to the host is poisoned until the copy has run),
-  - waits, allocations, captures and replays inside a capture, where a real device would refuse them.
+  - waits, allocations, frees, captures and replays inside a capture, where a real device would refuse them.
   Kernels are the host's, so host and mock give the same bits.
 */
 #include "sys.h"
@@ -278,6 +278,10 @@ static void Free(Device *dev, void *p)
   Mock *mock = dev->data;
   int64_t k = 0;
   if (!p) return;
+  if (mock->capturing) {
+    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__, "a free inside the capture of a graph");
+    if (!dev->failed) dev->failed = e;
+  }
   Run(dev, mock->enqueued);
   while (k < mock->nblock && mock->block[k].p != p) k++;
   if (k == mock->nblock) {
@@ -292,6 +296,13 @@ static void Free(Device *dev, void *p)
   mock->next_freed = (mock->next_freed + 1) % QUARANTINE;
   mock->block[k] = mock->block[--mock->nblock];
   poiseFreeCount(dev->ctx);
+}
+
+/* It came from Alloc, as if the application had it from somewhere else. */
+static void FreeAdopted(Device *dev, void *p)
+{
+  poiseContextHome(dev->ctx)->memory.live++;
+  Free(dev, p);
 }
 
 /* Only what it has given out: an application's array on the mock is made by its alloc. */
@@ -336,6 +347,7 @@ const DeviceOps poiseDevice_mock = {
     .destroy = Destroy,
     .alloc = Alloc,
     .free = Free,
+    .free_adopted = FreeAdopted,
     .alloc_pinned = Alloc,
     .free_pinned = Free,
     .copy = EnqueueCopy,

@@ -140,7 +140,8 @@ typedef struct DeviceOps {
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
-  void (*free)(Device *, void *p); /* once all that was enqueued is done: also the host memory it copies from may go then */
+  void (*free)(Device *, void *p);                                       /* what was enqueued before may still use it */
+  void (*free_adopted)(Device *, void *p); /* an array of the application's; NULL where that is for free() */
   PoiseErr (*alloc_pinned)(Device *, size_t bytes, const char *what, void **p); /* seen by host and device */
   void (*free_pinned)(Device *, void *p);
   PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */
