@@ -18,6 +18,7 @@ typedef struct Cuda {
   double *pieces;
   bool captures;
   cudaMemPool_t pool; /* NULL: the GPU has none */
+  struct Sparse *sparse;
 } Cuda;
 
 cudaStream_t poiseCudaStream(Device *dev)
@@ -28,6 +29,11 @@ cudaStream_t poiseCudaStream(Device *dev)
 double *poiseCudaPieces(Device *dev)
 {
   return ((Cuda *)dev->data)->pieces;
+}
+
+struct Sparse **poiseCudaSparse(Device *dev)
+{
+  return &((Cuda *)dev->data)->sparse;
 }
 
 bool poiseCudaHasBulk(Device *dev)
@@ -126,6 +132,7 @@ static void Destroy(Device *dev)
 {
   Cuda *cuda = (Cuda *)dev->data;
   if (!cuda) return;
+  poiseCudaSparseClose(dev);
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
   if (cuda->pieces) cudaFree(cuda->pieces);
@@ -335,6 +342,9 @@ const DeviceOps poiseDevice_cuda = {
     false,
     kernels,
     poiseCudaCsrRows,
+    poiseCudaCsrLibraries,
+    poiseCudaCsrPlan,
+    poiseCudaCsrPlanFree,
     poiseCudaSortScratch,
     true,
     Create,

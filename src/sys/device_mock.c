@@ -317,6 +317,29 @@ static bool Owns(Device *dev, const void *p, size_t bytes)
   return false;
 }
 
+/* ---- a library --------------------------------------------------------------------------------------------------------- */
+
+static const char *const libraries[] = {"mock", NULL};
+
+/* Holds what it was made for: the kernel finds out a product of another matrix. */
+static PoiseErr Plan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan)
+{
+  (void)library, (void)columns;
+  TRY(Sync(dev)); /* as a library may */
+  TRY(poiseDeviceAlloc(dev, sizeof *A, "plan of a library", &plan->device));
+  memcpy(plan->device, A, sizeof *A);
+  plan->bytes = sizeof *A;
+  return POISE_OK;
+}
+
+static void FreePlan(Device *dev, CsrPlan *plan)
+{
+  poiseDeviceFree(dev, (size_t)plan->bytes, &plan->device);
+  *plan = (CsrPlan){0};
+}
+
+/* ---- the device -------------------------------------------------------------------------------------------------------- */
+
 /* As if there were so many, to see how ranks share them. */
 static PoiseErr Count(int *count)
 {
@@ -343,6 +366,9 @@ static void Destroy(Device *dev)
 const DeviceOps poiseDevice_mock = {
     .name = "mock",
     .kernel = poiseHostKernels,
+    .csr_libraries = libraries,
+    .csr_plan = Plan,
+    .csr_plan_free = FreePlan,
     .create = Create,
     .destroy = Destroy,
     .alloc = Alloc,
