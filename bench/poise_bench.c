@@ -382,7 +382,8 @@ static PoiseErr CreateMat(Bench *bench, const char *type, PoiseMat *A)
     TRY(Values(bench, *A));
   }
   TRY(PoiseMatSetBlockSize(*A, r->block));
-  return PoiseMatSetType(*A, type);
+  TRY(PoiseMatSetType(*A, type));
+  return PoiseMatSetFromOptions(*A);
 }
 
 /* One type of matrix: all variants of the operation. */
@@ -397,12 +398,13 @@ static PoiseErr EnterType(Bench *bench, const char *type, Team *team, List *list
     A = *place;
   }
   for (const Variant *v = bench->operation->ours; v->name; v++) {
-    char how[96];
+    char how[128];
+    const char *kernel = A && strcmp(PoiseMatCSRKernel(A), "own") ? PoiseMatCSRKernel(A) : "";
     double start = PoiseTime();
     Ours *p = &team->ours[team->n++];
     TRY(CreateOurs(bench, A, v, p));
-    snprintf(how, sizeof how, "%s%s%s%s%s", matrix ? type : bench->operation->name, *v->name ? " " : "", v->name,
-             p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
+    snprintf(how, sizeof how, "%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "", kernel,
+             *v->name ? " " : "", v->name, p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
     bool looked_at = bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY;
     Contender *c = Enter(list, "poise", how, &bench->lane, p, bench->operation->op, Call, looked_at ? Result : NULL);
     c->setup = PoiseTime() - start;

@@ -242,6 +242,36 @@ static void TestMaxpy(PoiseContext ctx)
   Close(&rig);
 }
 
+/* Factors that are given, or in slots; b = 0 overwrites a NaN. */
+static void CaseAxpby(Rig *rig, int64_t n, double alpha, double beta, bool slots, int ndot)
+{
+  double c[] = {alpha, beta}, flag[] = {0, 1};
+  Dotted t = NewDots(rig, n, ndot);
+  AxpbyArgs a = {.n = n, .a = {.value = alpha}, .b = {.value = beta}, .skip = &flag[1], .fuse = t.fuse};
+  double *x = Random(rig, n, 2);
+  a.x = x;
+  a.y = beta == 0 ? Constant(rig, n, NAN) : Random(rig, n, 1);
+  double *old = Copy(rig, a.y, n);
+  if (slots) a.a = (ScalarRef){&c[0], NAN}, a.b = (ScalarRef){&c[1], NAN};
+  RUN(rig, axpby, a, {a.y, n}, DOTS_OUT(t));
+  CHECK(!n || !memcmp(a.y, old, (size_t)n * sizeof *old));
+  for (int d = 0; d < ndot; d++) CHECK(All(t.partial[d], t.nblock, -7));
+  a.skip = slots ? &flag[0] : NULL;
+  RUN(rig, axpby, a, {a.y, n}, DOTS_OUT(t));
+  for (int64_t i = 0; i < n; i++) CHECK_NEAR(a.y[i], beta == 0 ? alpha * x[i] : alpha * x[i] + beta * old[i], 1e-15);
+  CheckDots(&t, a.y, n);
+  Release(rig);
+}
+
+static void TestAxpby(PoiseContext ctx)
+{
+  static const double factors[][2] = {{1, 0}, {-1, 1}, {0.5, -0.25}, {0, 1}};
+  Rig rig = Open(ctx);
+  for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx))
+    for (int k = 0; k < 16; k++) CaseAxpby(&rig, sizes[s], factors[k % 4][0], factors[k % 4][1], k / 4 % 2, k / 4);
+  Close(&rig);
+}
+
 static void TestReduce(PoiseContext ctx)
 {
   enum { SUMS = 3, STRIDE = 12 };
@@ -905,6 +935,7 @@ static void TestNaNStaysInItsBlock(PoiseContext ctx)
 static const Test tests[] = {
     {"mdot", TestMdot, TEST_HOST_ONLY},
     {"maxpy", TestMaxpy, TEST_HOST_ONLY},
+    {"axpby", TestAxpby, TEST_HOST_ONLY},
     {"reduce", TestReduce, TEST_HOST_ONLY},
     {"gather_scatter", TestGatherScatter, TEST_HOST_ONLY},
     {"csr_mult", TestCsrMult, TEST_HOST_ONLY},

@@ -1135,7 +1135,97 @@ static void TestStream(PoiseContext ctx)
   CHECK_OK(PoiseFinalize(&own));
 }
 
-static const Test tests[] = {{"forbid", TestForbid, 0},
+/* ---- memory in the order of the work ----------------------------------------------------------------------------------------- */
+
+/* A block that is freed and given out again while work that uses it is still queued: each piece of work sees its own content. */
+static void TestFreedInUse(PoiseContext ctx)
+{
+  enum { TIMES = 16, LENGTH = 20000 };
+  Device *dev = ctx->device;
+  void *kept = NULL, *p = NULL;
+  double *host = calloc(TIMES * LENGTH, sizeof *host);
+  size_t bytes = LENGTH * sizeof(double);
+  if (!CHECK(host != NULL) || !CHECK_OK(poiseDeviceAlloc(dev, TIMES * bytes, "what is kept", &kept))) return;
+  for (int k = 0; k < TIMES; k++) {
+    if (!CHECK_OK(poiseDeviceAlloc(dev, bytes, "what is freed in use", &p))) break;
+    CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = LENGTH, .out = {p}, .c = {{.value = k}}));
+    CHECK_OK(poiseDeviceCopy(dev, (char *)kept + (size_t)k * bytes, p, bytes, COPY_ON_DEVICE));
+    poiseDeviceFree(dev, bytes, &p);
+  }
+  CHECK_OK(poiseDeviceCopy(dev, host, kept, TIMES * bytes, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(dev));
+  int64_t wrong = 0;
+  for (int k = 0; k < TIMES * LENGTH; k++) wrong += host[k] != k / LENGTH;
+  CHECK_INT(wrong, 0);
+  poiseDeviceFree(dev, TIMES * bytes, &kept);
+  free(host);
+}
+
+/* Memory that was freed is free, for larger blocks too, and is said to be; running out leaves a device that works. */
+static void UseMemory(PoiseContext ctx)
+{
+  enum { SLACK = 1 << 26 };
+  Device *dev = ctx->device;
+  int64_t before, left, total;
+  void *p = NULL;
+  if (!CHECK_OK(PoiseDeviceMemory(ctx, &before, &total))) return;
+  for (int part = 1; part <= 3; part++) { /* quarters of it */
+    size_t bytes = (size_t)before / 4 * (size_t)part;
+    if (!CHECK_OK(poiseDeviceAlloc(dev, bytes, "a large block", &p))) return;
+    CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL));
+    CHECK(left <= before - (int64_t)bytes + SLACK && left >= before - (int64_t)bytes - SLACK);
+    poiseDeviceFree(dev, bytes, &p);
+    CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL));
+    CHECK(left <= before + SLACK && left >= before - SLACK);
+  }
+  CHECK_ERR(poiseDeviceAlloc(dev, (size_t)total + 1, "more than there is", &p), POISE_ERR_MEMORY, "bytes are free");
+  CHECK(p == NULL);
+  CHECK_OK(poiseDeviceAlloc(dev, 1000, "little", &p));
+  poiseDeviceFree(dev, 1000, &p);
+  Device *other; /* as of another rank that is a thread: it gets what this one keeps for itself */
+  if (!CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL)) || !CHECK_OK(poiseDeviceOpen(ctx, dev->ops, dev->id, &other))) return;
+  CHECK_OK(poiseDeviceAlloc(other, (size_t)(0.9 * (double)left), "nearly all there is", &p));
+  poiseDeviceFree(other, (size_t)(0.9 * (double)left), &p);
+  poiseDeviceDestroy(&other);
+}
+
+static void TestMemoryLeft(PoiseContext ctx)
+{
+  if (!ctx->device->ops->memory) TEST_SKIP("this device's memory is the host's");
+  for (int r = 0; r < PoiseSize(ctx); r++) { /* ranks may share a GPU */
+    if (r == PoiseRank(ctx)) UseMemory(ctx);
+    CHECK_OK(PoiseBarrier(ctx));
+  }
+}
+
+/* In a capture memory would become a part of the graph. */
+static void TestMemoryInCapture(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  Graph *graph = NULL;
+  void *p = NULL, *q = NULL;
+  if (!dev->ops->capture_begin) TEST_SKIP("this device has no graphs");
+  if (!CHECK_OK(poiseDeviceAlloc(dev, 800, "a target", &p)) || !CHECK_OK(poiseDeviceAlloc(dev, 800, "another", &q))) return;
+  if (!CHECK_OK(dev->ops->capture_begin(dev))) return;
+  CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}));
+  poiseDeviceFree(dev, 800, &q);
+  CHECK_ERR(poiseDeviceAlloc(dev, 800, "too late", &q), POISE_ERR_INTERNAL, "an allocation (too late) inside the capture");
+  CHECK_OK(dev->ops->capture_end(dev, &graph));
+  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "");
+  CHECK_OK(dev->ops->replay(dev, graph));
+  dev->busy = true;
+  double host[100] = {0};
+  CHECK_OK(poiseDeviceCopy(dev, host, p, sizeof host, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(dev));
+  CHECK(host[0] == 3 && host[99] == 3);
+  dev->ops->graph_free(dev, &graph);
+  poiseDeviceFree(dev, 800, &p);
+}
+
+static const Test tests[] = {{"freed_in_use", TestFreedInUse, 0},
+                             {"memory_left", TestMemoryLeft, 0},
+                             {"memory_in_capture", TestMemoryInCapture, 0},
+                             {"forbid", TestForbid, 0},
                              {"forbidden", TestForbidden, TEST_SERIAL},
                              {"forbid_option", TestForbidOption, TEST_SERIAL | TEST_HOST_ONLY},
                              {"replayed_counts", TestReplayedCounts, 0},

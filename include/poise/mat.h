@@ -119,6 +119,15 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
 /* Type by name ("csr"); the matrix stays the same CSR. Options: -mat_type. */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
 POISE_API const char *PoiseMatType(PoiseMat A); /* lent; not collective */
+/*
+  What multiplies by an A of type csr: "own", the device's own kernels, or by name a library that the device has: on cuda
+  "cusparse", and "cusparse_alg2", whose results have the same bits in every run (A^T x stays with the own ones). A library's product
+  takes memory of its own, one vector more, inside a solver one pass over y more, and on several ranks a copy of x. POISE_ERR_UNSUPPORTED:
+  the device has none of this name; or, when it is first used, cuSPARSE is not installed, or A has 64-bit offsets, which it does not
+  take. Options: -mat_csr_kernel.
+*/
+POISE_API PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name);
+POISE_API const char *PoiseMatCSRKernel(PoiseMat A); /* lent; not collective */
 /* Prefix of A's options: "-<prefix>mat_type". Copied. */
 POISE_API PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix);
 /* Take -mat_type, -mat_block_size, -mat_partition, ... */

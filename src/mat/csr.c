@@ -3,9 +3,14 @@
 #include "../vec/vec_host.h"
 #include "mat.h"
 
+extern const MatType poiseMatType_csr;
+
 typedef struct CsrData {
   int64_t pattern;      /* of the matrix that by_column was made for; 0: it was not */
   Transposed by_column; /* made for the first transpose product */
+  CsrPlan plan;         /* of a library */
+  int64_t planned;      /* the pattern it was made for; 0: there is none */
+  Buffer whole;         /* x for a library on several ranks: [owned | ghosts] */
 } CsrData;
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
@@ -32,11 +37,98 @@ static PoiseErr Arguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m)
   return poiseVecUpdate(y, &m->y);
 }
 
+/* ---- products by a library of the device's ---------------------------------------------------------------------------- */
+
+static void DropPlan(PoiseMat A)
+{
+  CsrData *t = A->data;
+  if (t->planned) A->ctx->device->ops->csr_plan_free(A->ctx->device, &t->plan);
+  t->planned = 0;
+  poiseBufferDestroy(&t->whole);
+}
+
+/* Nothing is left to be allocated by products. */
+static PoiseErr Ready_CSR(PoiseMat A)
+{
+  CsrData *t = A->data;
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  int64_t columns = c->nloc + c->nghost;
+  CsrView view;
+  double *whole;
+  if (!A->library || t->planned == A->pattern) return POISE_OK;
+  DropPlan(A);
+  TRY(poiseCsrView(c, &view));
+  if (c->halo) {
+    TRY(poiseBufferCreate(dev, (size_t)columns * sizeof(double), "x with its ghosts", &t->whole));
+    TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
+  }
+  TRY(dev->ops->csr_plan(dev, A->library - 1, &view, columns, &t->plan));
+  t->planned = A->pattern;
+  return POISE_OK;
+}
+
+/* y = A x. The library takes x in one array: where there are ghosts, it and they are copied together. */
+static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  CsrData *t = A->data;
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  CsrLibraryArgs m = {.x = NULL};
+  const double *ghost = NULL;
+  double *whole;
+  PoiseErr e = Ready_CSR(A);
+  if (!e) e = poiseVecRead(x, &m.x);
+  TRY(poiseMatGhosts(A, e, m.x, &ghost)); /* a failure above must not keep the neighbours waiting */
+  if (c->halo) {
+    TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
+    TRY(poiseDeviceCopy(dev, whole, m.x, (size_t)c->nloc * sizeof *whole, COPY_ON_DEVICE));
+    if (c->nghost) TRY(poiseDeviceCopy(dev, whole + c->nloc, ghost, (size_t)c->nghost * sizeof *whole, COPY_ON_DEVICE));
+    m.x = whole;
+  }
+  TRY(poiseCsrView(c, &m.A));
+  TRY(poiseVecWrite(y, &m.y));
+  m.plan = t->plan.device;
+  return poiseLaunch(dev, KERNEL_csr_library, &m, sizeof m);
+}
+
+PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
+{
+  const char *const none[] = {NULL}, *const *libraries = A->ctx->device->ops->csr_libraries;
+  char words[256] = "own";
+  if (!libraries) libraries = none;
+  for (int k = 0; libraries[k]; k++) {
+    if (!strcmp(name, libraries[k])) return poiseMatSetLibrary(A, k + 1);
+    snprintf(words + strlen(words), sizeof words - strlen(words), ", %s", libraries[k]);
+  }
+  if (!strcmp(name, "own")) return poiseMatSetLibrary(A, 0);
+  FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of csr; it has: %s", A->ctx->device->ops->name,
+       name, words);
+}
+
+PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
+{
+  if (A->library == library) return POISE_OK;
+  if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work)); /* products are composed */
+  if (A->type == &poiseMatType_csr) DropPlan(A);
+  A->library = library;
+  A->pattern++; /* what was captured with the other product is void */
+  return POISE_OK;
+}
+
+const char *PoiseMatCSRKernel(PoiseMat A)
+{
+  return A->library ? A->ctx->device->ops->csr_libraries[A->library - 1] : "own";
+}
+
+/* ---- products by the device's own kernel -------------------------------------------------------------------------------- */
+
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once. Interior blocks run while the ghosts travel. */
 static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
 {
   Csr *c = &A->csr;
   CsrMultArgs m = {.a = a, .b = b, .skip = skip};
+  if (A->library) return MultByLibrary(A, x, y);
   if (fuse) m.fuse = *fuse;
   if (!c->halo) {
     TRY(Arguments(A, x, y, &m));
@@ -95,15 +187,24 @@ static PoiseErr Diagonal_CSR(PoiseMat A, int b, double *d)
 
 static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
 {
-  const Transposed *t = &((const CsrData *)A->data)->by_column;
+  const CsrData *d = A->data;
+  const Transposed *t = &d->by_column;
   poiseBufferAdd(&t->ptr, sum);
   poiseBufferAdd(&t->from, sum);
   poiseBufferAdd(&t->row, sum);
+  poiseBufferAdd(&d->whole, sum);
+  sum->device += d->plan.bytes;
+}
+
+static PoiseErr View_CSR(PoiseMat A)
+{
+  return PoisePrintf(A->ctx, "  products by kernel %s of device %s\n", PoiseMatCSRKernel(A), A->ctx->device->ops->name);
 }
 
 static void Destroy_CSR(PoiseMat A)
 {
   poiseTransposedDestroy(&((CsrData *)A->data)->by_column);
+  DropPlan(A);
 }
 
 const MatType poiseMatType_csr = {
@@ -111,9 +212,11 @@ const MatType poiseMatType_csr = {
     .stored = true,
     .fuse = true,
     .size = sizeof(CsrData),
+    .ready = Ready_CSR,
     .mult = Mult_CSR,
     .mult_transpose = MultTranspose_CSR,
     .diagonal = Diagonal_CSR,
+    .view = View_CSR,
     .bytes = Bytes_CSR,
     .destroy = Destroy_CSR,
 };
@@ -275,6 +378,20 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
     else
       Rows(a, alpha, beta, begin, end, false);
     poiseHostFuse(&a->fuse, a->y, begin, end);
+  }
+  return POISE_OK;
+}
+
+/* What stands for a library on the mock device, which keeps in the plan what it was made for. */
+PoiseErr poiseHost_csr_library(Device *dev, const void *args)
+{
+  const CsrLibraryArgs *a = args;
+  (void)dev;
+  if (memcmp(a->plan, &a->A, sizeof a->A)) FAIL(POISE_ERR_INTERNAL, "a library's product with the plan of another matrix");
+  for (int64_t i = 0; i < a->A.m; i++) {
+    double s = 0;
+    for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++) s += a->A.val[k] * a->x[a->A.col[k]];
+    a->y[i] = s;
   }
   return POISE_OK;
 }

@@ -110,6 +110,7 @@ typedef struct MatType {
   size_t size; /* of A->data */
   const PoiseOption *options;
   PoiseErr (*setup)(PoiseMat); /* metadata beside the CSR; local */
+  PoiseErr (*ready)(PoiseMat); /* what a product may not allocate inside a captured loop; local; may be NULL */
   PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
@@ -141,6 +142,7 @@ struct PoiseMat_s {
   PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
   int64_t row_room;
   PoiseVec work; /* of y's layout, for composing; made on first need */
+  int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
   int block_size;           /* 1 to MAX_BLOCK_SIZE */
   PoiseInt origin;          /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
@@ -162,7 +164,8 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B); /* *B = A with one more referen
 PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out alike */
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
-int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product leaves */
+PoiseErr poiseMatSetLibrary(PoiseMat A, int library); /* csr.c. Collective; agrees */
+int64_t poiseMatPartials(PoiseMat A);                 /* partial sums that a Fuse of its product leaves */
 /* The entries of x (device pointer, of the columns' layout) at A's ghost columns, valid until the next exchange. Collective; mine:
    this rank's error so far; the caller agrees. */
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);

@@ -157,6 +157,14 @@ typedef struct
   Fuse fuse;
 } MaxpyArgs;
 
+typedef struct { /* y = a x + b y, then dots of y; b = 0 overwrites whatever y held */
+  int64_t n;
+  ScalarRef a, b;
+  const double *x, *skip;
+  double *y;
+  Fuse fuse;
+} AxpbyArgs;
+
 typedef struct { /* nsum sums (maxima): dst[j] (+)= sum of partial[j * stride + 0 .. count) */
   int nsum, add, max;
   int64_t stride, count;
@@ -257,6 +265,14 @@ typedef struct {
   double *y;
   Fuse fuse;
 } CsrMultArgs;
+
+/* y = A x, x with all columns in one array, by a library of the device, as `plan` (CsrPlan.device) was made for this A. */
+typedef struct {
+  CsrView A;
+  const void *plan;
+  const double *x;
+  double *y;
+} CsrLibraryArgs;
 
 /* y = A^T x for owned columns, ghost = the same for ghost columns, through the nz entries sorted by column: column j holds
    entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...], ascending. tptr and perm are int64 or int32: the other is NULL. x NULL:

@@ -129,18 +129,29 @@ enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
+typedef struct CsrPlan { /* a matrix made ready for products by a library of the device; zero-initialise it */
+  void *device;          /* the device's own; NULL: there is none */
+  int64_t bytes;         /* of device memory that it holds */
+} CsrPlan;
+
 typedef struct DeviceOps {
   const char *name;
   bool is_host;                                     /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel;                           /* by KERNEL_...; NULL entries are missing */
   int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; NULL: that */
+  /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
+     columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
+  const char *const *csr_libraries;
+  PoiseErr (*csr_plan)(Device *, int library, const CsrView *A, int64_t columns, CsrPlan *plan);
+  void (*csr_plan_free)(Device *, CsrPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
-  void (*free)(Device *, void *p); /* once all that was enqueued is done: also the host memory it copies from may go then */
+  void (*free)(Device *, void *p);                                       /* what was enqueued before may still use it */
+  void (*free_adopted)(Device *, void *p); /* an array of the application's; NULL where that is for free() */
   PoiseErr (*alloc_pinned)(Device *, size_t bytes, const char *what, void **p); /* seen by host and device */
   void (*free_pinned)(Device *, void *p);
   PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */
