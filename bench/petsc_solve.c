@@ -6,7 +6,8 @@
     petsc_solve -A matrix.mtx.gz -ksp_type cg -pc_type jacobi -ksp_rtol 1e-8
     mpirun -n 4 petsc_solve -A matrix.mtx.gz -solves a_,b_ -a_ksp_type cg -b_ksp_type bcgs -b_pc_type bjacobi
 
-  Every word of -solves is an options prefix and makes one solve. x starts from zero. Both true residuals |b - A x| / |b| are
+  Every word of -solves is an options prefix and makes one solve. x starts from zero. With -factors k it is made k times, with b
+  times 1, 3, 5, ...: the same system, only that all is rounded otherwise. Both true residuals |b - A x| / |b| are
   computed by Poise. A solver that cannot be set up is a result ("error: ..."), not the end. One "name | Poise | PETSc" line each;
   the norms are those of iterations 0 to -norms. Exit code 0 when all solves were made, whatever came of them.
 */
@@ -18,7 +19,7 @@
 
 typedef struct Settings {
   char A[POISE_OPTION_LENGTH], b[POISE_OPTION_LENGTH], solves[POISE_OPTION_LENGTH];
-  PoiseInt norms;
+  PoiseInt norms, factors;
 } Settings;
 
 static const PoiseOption options[] = {
@@ -27,13 +28,15 @@ static const PoiseOption options[] = {
     {"solves", POISE_OPTION_STRING, offsetof(Settings, solves), "", 0, 0, NULL,
      "prefixes of the solvers' options, separated by commas; default: one solver without prefix"},
     {"norms", POISE_OPTION_INT, offsetof(Settings, norms), "10", 0, 1e6, NULL, "print the norms up to this iteration"},
+    {"factors", POISE_OPTION_INT, offsetof(Settings, factors), "1", 1, 1e6, NULL,
+     "solve with b times 1, 3, 5, ..., so many times"},
     {0}};
 
 typedef struct Problem { /* everything twice */
   PoiseContext ctx;
   MPI_Comm comm;
   PoiseMat A;
-  PoiseVec b, x;
+  PoiseVec given, b, x; /* b: a multiple of the given one */
   Mat petsc_A;
   Vec petsc_b, petsc_x;
   double norm_b;
@@ -68,15 +71,12 @@ static PoiseErr Load(const Settings *set, Problem *p)
   PoiseInt m;
   POISE_TRY(PoiseMatLoad(p->ctx, set->A, &p->A));
   POISE_TRY(PoiseMatSetFromOptions(p->A));
-  POISE_TRY(PoiseMatCreateVecs(p->A, &p->x, set->b[0] ? NULL : &p->b));
+  POISE_TRY(PoiseMatCreateVecs(p->A, &p->x, &p->b));
   PoiseMatLocalSizes(p->A, &m, NULL);
-  if (set->b[0]) {
-    POISE_TRY(PoiseVecLoad(p->ctx, m, POISE_DECIDE, set->b, &p->b));
-  } else {
-    POISE_TRY(PoiseVecSet(p->x, 1));
-    POISE_TRY(PoiseMatMult(p->A, p->x, p->b));
-  }
-  return PoiseVecNorm(p->b, POISE_NORM_2, &p->norm_b);
+  if (set->b[0]) return PoiseVecLoad(p->ctx, m, POISE_DECIDE, set->b, &p->given);
+  POISE_TRY(PoiseVecDuplicate(p->b, &p->given));
+  POISE_TRY(PoiseVecSet(p->x, 1));
+  return PoiseMatMult(p->A, p->x, p->given);
 }
 
 typedef struct Rows { /* this rank's, for PETSc */
@@ -129,6 +129,7 @@ static PoiseErr CreateMatrix(Problem *p, const Rows *r)
   PETSC(MatSetFromOptions(p->petsc_A));
   PETSC(MatSeqAIJSetPreallocationCSR(p->petsc_A, r->ptr, r->col, r->val)); /* each acts on matrices of its own type */
   PETSC(MatMPIAIJSetPreallocationCSR(p->petsc_A, r->ptr, r->col, r->val));
+  PETSC(MatCreateVecs(p->petsc_A, &p->petsc_x, &p->petsc_b));
   return POISE_OK;
 }
 
@@ -142,11 +143,13 @@ static PoiseErr CopyMatrix(Problem *p)
   return e;
 }
 
-static PoiseErr CopyVectors(Problem *p)
+/* b = factor times the given one, in both libraries */
+static PoiseErr SetB(Problem *p, double factor)
 {
   const double *from;
   PetscScalar *to;
-  PETSC(MatCreateVecs(p->petsc_A, &p->petsc_x, &p->petsc_b));
+  POISE_TRY(PoiseVecAXPBY(p->b, factor, 0, p->given));
+  POISE_TRY(PoiseVecNorm(p->b, POISE_NORM_2, &p->norm_b));
   POISE_TRY(PoiseVecGetRead(p->b, &from));
   PETSC(VecGetArray(p->petsc_b, &to));
   memcpy(to, from, (size_t)PoiseVecLocalSize(p->b) * sizeof *to);
@@ -252,6 +255,7 @@ static PoiseErr Conclude(Problem *p, PoiseErr err, Result *r)
     if (*end == '\n' || *end == '|') *end = ' ';
   PoiseErrorClear();
   r->count = 0;
+  r->norm[0] = '\0';
   return POISE_OK;
 }
 
@@ -306,7 +310,11 @@ static PoiseErr SolveAll(Settings *set, Problem *p)
     a.norms = calloc(2 * (size_t)a.count, sizeof *a.norms);
     b.norms = a.norms + a.count;
     PoiseErr e = PoiseAgree(p->ctx, a.norms ? POISE_OK : POISE_ERR_MEMORY);
-    if (!e) e = SolveBoth(p, prefix, &a, &b);
+    for (PoiseInt k = 0; !e && k < set->factors; k++) {
+      a.count = b.count = set->norms + 1;
+      e = SetB(p, 2. * (double)k + 1);
+      if (!e) e = SolveBoth(p, prefix, &a, &b);
+    }
     free(a.norms);
     POISE_TRY(e);
   }
@@ -322,13 +330,13 @@ static PoiseErr Run(PoiseContext ctx)
   if (set.A[0] == '\0') POISE_FAIL(POISE_ERR_OPTION, "no matrix: give -A file.mtx[.gz]");
   PoiseErr e = Load(&set, &p);
   if (!e) e = PoiseAgree(ctx, CopyMatrix(&p));
-  if (!e) e = PoiseAgree(ctx, CopyVectors(&p));
   if (!e) e = SolveAll(&set, &p);
   VecDestroy(&p.petsc_x);
   VecDestroy(&p.petsc_b);
   MatDestroy(&p.petsc_A);
   PoiseVecDestroy(&p.x);
   PoiseVecDestroy(&p.b);
+  PoiseVecDestroy(&p.given);
   PoiseMatDestroy(&p.A);
   return e;
 }

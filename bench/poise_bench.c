@@ -29,7 +29,7 @@
 #define TRY POISE_TRY
 
 enum { MAX_TYPES = 8, LARGE = 0, SMALL = 1 };
-enum { VECTORS, PRODUCT, SOLVE, PRECONDITION, PATTERN, REFRESH }; /* kinds of operations */
+enum { VECTORS, PRODUCT, SOLVE, PRECONDITION, PATTERN, VALUES, REFRESH }; /* kinds of operations */
 
 typedef struct Options {
   char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], matrix[POISE_OPTION_LENGTH], out[POISE_OPTION_LENGTH];
@@ -100,6 +100,7 @@ static const Operation operations[] = {
     {"pc_bjacobi", OP_OTHER, PRECONDITION, 0, 0, 0, by_bjacobi},
     {"pc_ilu", OP_OTHER, PRECONDITION, 1, 4, 1, by_ilu},
     {"coo_pattern", OP_OTHER, PATTERN, 0, 0, 0, one},
+    {"coo_values", OP_OTHER, VALUES, 0, 0, 0, one},
     {"coo_refresh", OP_OTHER, REFRESH, 1, 2, 0, one}, /* new values, and a product with them */
 };
 
@@ -154,7 +155,10 @@ static const struct {
     {"cg", FIVE, PLAIN, SMALL},
     {"mult", ELASTICITY, PLAIN, SMALL},
     {"coo_pattern", ELASTICITY, PLAIN, LARGE},
+    {"coo_values", ELASTICITY, PLAIN, LARGE},
     {"coo_refresh", ELASTICITY, PLAIN, LARGE},
+    {"coo_pattern", TWENTY_SEVEN, PLAIN, LARGE},
+    {"coo_values", TWENTY_SEVEN, PLAIN, LARGE},
 };
 
 /* What a matrix from a file is measured with. */
@@ -180,7 +184,7 @@ typedef struct Bench {
   char name[64]; /* of the row */
   const Operation *operation;
   Task task;
-  Coo coo;
+  Coo coo, there; /* there: copies in a GPU's memory, or NULL */
 } Bench;
 
 /* ---- the library's contenders ------------------------------------------------------------------------------------------- */
@@ -220,23 +224,36 @@ static PoiseErr Solves(Ours *p, int64_t count)
              PoiseKSPReasonString(PoiseKSPConvergedReason(p->ksp)));
 }
 
+/* Triplets are given where the device is. */
+static PoiseErr Pattern(const Bench *bench, PoiseMat A)
+{
+  const Coo *c = &bench->coo, *t = &bench->there;
+  return t->n ? PoiseMatSetPatternDeviceCOO(A, t->n, t->rows, t->cols) : PoiseMatSetPatternCOO(A, c->n, c->rows, c->cols);
+}
+
+static PoiseErr Values(const Bench *bench, PoiseMat A)
+{
+  return bench->there.n ? PoiseMatSetValuesDeviceCOO(A, bench->there.v) : PoiseMatSetValuesCOO(A, bench->coo.v);
+}
+
 static PoiseErr Refresh(Ours *p)
 {
-  TRY(PoiseMatSetValuesCOO(p->A, p->bench->coo.v));
+  TRY(Values(p->bench, p->A));
   return PoiseMatMult(p->A, p->x, p->y);
 }
 
 static PoiseErr Once(Ours *p)
 {
   Bench *bench = p->bench;
-  const Coo *c = &bench->coo;
   switch (bench->operation->kind) {
   case PRODUCT:
     return PoiseMatMult(p->A, p->x, p->y);
   case PRECONDITION:
     return PoisePCApply(p->pc, p->x, p->y);
   case PATTERN:
-    return PoiseMatSetPatternCOO(p->A, c->n, c->rows, c->cols);
+    return Pattern(bench, p->A);
+  case VALUES:
+    return Values(bench, p->A);
   case REFRESH:
     return Refresh(p);
   default:
@@ -356,17 +373,17 @@ static PoiseErr ViewContext(void *ctx)
 static PoiseErr CreateMat(Bench *bench, const char *type, PoiseMat *A)
 {
   const Rows *r = &bench->matrix;
-  const Coo *c = &bench->coo;
   PoiseCSR csr = {.ptr32 = r->ptr, .col32 = r->col, .val = r->val};
-  if (!c->n) {
+  if (!bench->coo.n) {
     TRY(PoiseMatCreateCSR(bench->ctx, r->n, r->n, r->N, r->N, &csr, POISE_COPY, A));
   } else {
     TRY(PoiseMatCreate(bench->ctx, r->n, r->n, r->N, r->N, A));
-    TRY(PoiseMatSetPatternCOO(*A, c->n, c->rows, c->cols));
-    TRY(PoiseMatSetValuesCOO(*A, c->v));
+    TRY(Pattern(bench, *A));
+    TRY(Values(bench, *A));
   }
   TRY(PoiseMatSetBlockSize(*A, r->block));
-  return PoiseMatSetType(*A, type);
+  TRY(PoiseMatSetType(*A, type));
+  return PoiseMatSetFromOptions(*A);
 }
 
 /* One type of matrix: all variants of the operation. */
@@ -381,12 +398,13 @@ static PoiseErr EnterType(Bench *bench, const char *type, Team *team, List *list
     A = *place;
   }
   for (const Variant *v = bench->operation->ours; v->name; v++) {
-    char how[96];
+    char how[128];
+    const char *kernel = A && strcmp(PoiseMatCSRKernel(A), "own") ? PoiseMatCSRKernel(A) : "";
     double start = PoiseTime();
     Ours *p = &team->ours[team->n++];
     TRY(CreateOurs(bench, A, v, p));
-    snprintf(how, sizeof how, "%s%s%s%s%s", matrix ? type : bench->operation->name, *v->name ? " " : "", v->name,
-             p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
+    snprintf(how, sizeof how, "%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "", kernel,
+             *v->name ? " " : "", v->name, p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
     bool looked_at = bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY;
     Contender *c = Enter(list, "poise", how, &bench->lane, p, bench->operation->op, Call, looked_at ? Result : NULL);
     c->setup = PoiseTime() - start;
@@ -459,7 +477,7 @@ static void Cost(const Bench *bench, double *bytes, double *flops)
   if (!strcmp(o->name, "pc_pbjacobi")) *bytes = 8 * n * (b + 2), *flops = 2 * b * n;
   if (!strcmp(o->name, "pc_ilu")) *bytes += 4 * n; /* two triangles: their offsets */
   if (o->kind == PATTERN) *bytes = 16 * triplets + 12 * nz + 4 * (n + 1);
-  if (o->kind == REFRESH) *bytes += 12 * triplets + 8 * nz, *flops += triplets;
+  if (o->kind == REFRESH || o->kind == VALUES) *bytes += 12 * triplets + 8 * nz, *flops += triplets;
 }
 
 static PoiseErr Report(Bench *bench, List *list, const char *mode)
@@ -516,8 +534,31 @@ static PoiseErr Row(Bench *bench)
 
 /* ---- problems -------------------------------------------------------------------------------------------------------------- */
 
+static PoiseErr LendCoo(Bench *bench)
+{
+  const Coo *c = &bench->coo;
+  Coo *t = &bench->there;
+  size_t bytes = (size_t)c->n * sizeof(double);
+  if (!bench->peer->lend) return POISE_OK;
+  TRY(bench->peer->lend(c->rows, bytes, (void **)&t->rows));
+  TRY(bench->peer->lend(c->cols, bytes, (void **)&t->cols));
+  TRY(bench->peer->lend(c->v, bytes, (void **)&t->v));
+  t->n = c->n;
+  return POISE_OK;
+}
+
+static void TakeBackCoo(Bench *bench)
+{
+  Coo *t = &bench->there;
+  if (t->rows) bench->peer->take_back(t->rows);
+  if (t->cols) bench->peer->take_back(t->cols);
+  if (t->v) bench->peer->take_back(t->v);
+  *t = (Coo){0};
+}
+
 static void Forget(Bench *bench)
 {
+  TakeBackCoo(bench);
   DestroyRows(&bench->matrix);
   DestroyCoo(&bench->coo);
   free(bench->x);
@@ -544,7 +585,7 @@ static PoiseErr RandomNumbers(Bench *bench)
 
 static bool NeedsCoo(const Operation *o)
 {
-  return o->kind == PATTERN || o->kind == REFRESH;
+  return o->kind == PATTERN || o->kind == VALUES || o->kind == REFRESH;
 }
 
 /* The matrix of a row, unless it is there from the row before. Triplets are the entries of its elements. */
@@ -556,12 +597,13 @@ static PoiseErr Prepare(Bench *bench, int problem, int vary, int size)
     return POISE_OK;
   Forget(bench);
   bench->problem = problem, bench->vary = vary, bench->size = size;
-  if (bytes <= 0) bytes = coo ? 5.2e8 : problems[problem].bytes[size];
+  if (bytes <= 0) bytes = coo ? 5.3e8 : problems[problem].bytes[size]; /* of 27: 102.5 million triplets */
   TRY(CreateRows(bench->ctx, problem, vary, bytes, &bench->matrix));
   if (coo) {
     Mesh m;
     CreateMesh(bench->ctx, problem, vary, bytes, &m);
     TRY(CreateCoo(&m, false, &bench->coo));
+    TRY(LendCoo(bench));
   }
   return RandomNumbers(bench);
 }

@@ -5,7 +5,8 @@
 
     spread -A matrix.mtx -method cg|bicgstab|gmres [-rtol 1e-8] [-maxits 2000] [-orders 5]   ->   counts, "no": not converged
 
-  and with -norms k another one: for iterations 0 to k, how much the norms of the orders differ, (largest - smallest) / largest.
+  With -factors k every order solves with b times 1, 3, 5, ...: k counts of the first order, then those of the second.
+  With -norms k there is another line: for iterations 0 to k, how much the norms of the orders differ, (largest - smallest) / largest.
 
   b = A * ones unless -b names a file, x0 = 0. -norm unpreconditioned, the default: of b - A x, with BiCGSTAB and GMRES
   preconditioned from the right, as scripts/solve_table.py asks of the library; preconditioned: of M^-1 (b - A x), these two
@@ -16,14 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORWARD, BACKWARD, STRIDED, BLOCKED, PAIRWISE }; /* further orders: blocks of lanes, of many sizes */
+/* TURNS: four sums in turn, as the library's products on the host sum rows. Further orders: blocks of lanes, of many sizes. */
+enum { FORWARD, BACKWARD, STRIDED, BLOCKED, PAIRWISE, TURNS };
 enum { MOST_NORMS = 1000 };
 
 typedef struct Options {
   char A[POISE_OPTION_LENGTH], b[POISE_OPTION_LENGTH];
   int method, left;
   double rtol;
-  PoiseInt maxits, orders, norms;
+  PoiseInt maxits, orders, factors, norms;
 } Options;
 
 static const PoiseOption table[] = {
@@ -35,6 +37,8 @@ static const PoiseOption table[] = {
     {"rtol", POISE_OPTION_REAL, offsetof(Options, rtol), "1e-8", 0, 1, NULL, "relative tolerance"},
     {"maxits", POISE_OPTION_INT, offsetof(Options, maxits), "2000", 1, 1e9, NULL, "most iterations"},
     {"orders", POISE_OPTION_INT, offsetof(Options, orders), "5", 1, 1000, NULL, "orders of summation"},
+    {"factors", POISE_OPTION_INT, offsetof(Options, factors), "1", 1, 1e6, NULL,
+     "solve with b times 1, 3, 5, ..., so many times"},
     {"norms", POISE_OPTION_INT, offsetof(Options, norms), "-1", -1, MOST_NORMS - 1, NULL,
      "tell how much norms differ, up to this iteration"},
     {0},
@@ -47,6 +51,7 @@ typedef struct System {
   PoiseVec in, out; /* of the preconditioner */
   PoiseErr failed;  /* its first error */
   int order, left;
+  double factor;                              /* of b */
   double least[MOST_NORMS], most[MOST_NORMS]; /* norm of each iteration over the orders so far */
 } System;
 
@@ -86,6 +91,11 @@ static double Sum(int order, const double *t, int64_t n)
     return s;
   case PAIRWISE:
     return Pairwise(t, n);
+  case TURNS: {
+    double part[4] = {0};
+    for (int64_t i = 0; i < n; i++) part[i % 4] += t[i];
+    return (part[0] + part[2]) + (part[1] + part[3]);
+  }
   default:
     for (int64_t first = 0, size = 40 + 37 * order; first < n; first += size)
       for (int64_t lane = 0; lane < order; lane++) {
@@ -146,8 +156,8 @@ static void Operator(System *a, const double *x, double *y)
 static double Note(System *a, int64_t k, double norm)
 {
   if (k < MOST_NORMS) {
-    a->least[k] = fmin(a->least[k], norm);
-    a->most[k] = fmax(a->most[k], norm);
+    a->least[k] = fmin(a->least[k], norm / a->factor);
+    a->most[k] = fmax(a->most[k], norm / a->factor);
   }
   return norm;
 }
@@ -289,6 +299,13 @@ static PoiseErr LoadB(PoiseContext ctx, const char *path, System *a, double *b)
   return e;
 }
 
+static PoiseErr Count(PoiseContext ctx, const Options *o, System *a, double *b)
+{
+  int64_t its = o->method == 0 ? CG(a, b, o) : o->method == 1 ? BiCGSTAB(a, b, o) : GMRES(a, b, o);
+  POISE_TRY(a->failed);
+  return its < 0 ? PoisePrintf(ctx, "no ") : PoisePrintf(ctx, "%lld ", (long long)its);
+}
+
 static PoiseErr Counts(PoiseContext ctx, const Options *o, System *a, double *ones, double *b, double *work_b)
 {
   for (int64_t i = 0; i < a->n; i++) ones[i] = 1;
@@ -296,13 +313,11 @@ static PoiseErr Counts(PoiseContext ctx, const Options *o, System *a, double *on
   if (o->b[0]) POISE_TRY(LoadB(ctx, o->b, a, b));
   for (a->order = 0; a->order < o->orders; a->order++) {
     if (!o->b[0]) Mult(a, ones, b);
-    memcpy(work_b, b, (size_t)a->n * sizeof *b);
-    int64_t its = o->method == 0 ? CG(a, work_b, o) : o->method == 1 ? BiCGSTAB(a, work_b, o) : GMRES(a, work_b, o);
-    POISE_TRY(a->failed);
-    if (its < 0)
-      POISE_TRY(PoisePrintf(ctx, "no "));
-    else
-      POISE_TRY(PoisePrintf(ctx, "%lld ", (long long)its));
+    for (PoiseInt k = 0; k < o->factors; k++) {
+      a->factor = 2. * (double)k + 1;
+      for (int64_t i = 0; i < a->n; i++) work_b[i] = a->factor * b[i];
+      POISE_TRY(Count(ctx, o, a, work_b));
+    }
   }
   for (PoiseInt k = 0; k <= o->norms && a->least[k] < INFINITY; k++)
     POISE_TRY(PoisePrintf(ctx, "%s%.3e", k ? " " : "\n", a->most[k] > 0 ? 1 - a->least[k] / a->most[k] : 0));

@@ -3,12 +3,15 @@
   Matrices of more than 2^31 nonzeros on one rank, judged by exact results: values are small whole numbers. A part that needs more
   memory than there is says so and is skipped.
 
-    large [-nonzeros 2300000000] [-device cuda] [-ilu no]
+    large [-nonzeros 2300000000] [-device cuda] [-ilu no] [-only stencil] [-triplets 3000000000]
 
   dense  m x 1024. All rows have the same columns and every 1024th the same values, so that one small file, mapped over and over,
          is the whole matrix: its product needs 1.1 GiB (on the host).
   band   A = (2 h + 1) I - the ones of h diagonals on either side, in arrays that the library takes over. With all of the band
          stored its incomplete factors are the exact ones, and a solve with them takes one iteration.
+  stencil   seven points on a cube, in arrays that are made where the device is and lent to the library. Products and residuals are
+         checked there, without the matrix: nothing of its size comes to the host of a GPU.
+  triplets  the same from triplets, on a GPU as many as there is memory for: 40 bytes each while they are sorted.
 */
 #define _GNU_SOURCE
 #include <math.h>
@@ -18,18 +21,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "large_stencil.h"
+
 #define DEMAND(cond)                                                \
   do {                                                              \
     if (!(cond)) POISE_FAIL(POISE_ERR_NUMERIC, "wrong: %s", #cond); \
   } while (0)
 
 typedef struct Large {
-  PoiseInt nonzeros;
-  int ilu;
+  PoiseInt nonzeros, triplets;
+  int ilu, only;
 } Large;
 
 static const PoiseOption options[] = {
     {"nonzeros", POISE_OPTION_INT, offsetof(Large, nonzeros), "2300000000", 1, 1e12, NULL, "of the matrix, at least"},
+    {"triplets", POISE_OPTION_INT, offsetof(Large, triplets), "0", 0, 4e9, NULL,
+     "of the matrix, at least; 0: on a GPU as many as fit, else as many as the other matrices have nonzeros"},
+    {"only", POISE_OPTION_CHOICE, offsetof(Large, only), "all", 0, 0, "all|dense|band|stencil|triplets", "one part"},
     {"ilu", POISE_OPTION_BOOL, offsetof(Large, ilu), "yes", 0, 0, NULL, "incomplete factors too"},
     {0}};
 
@@ -47,13 +55,28 @@ static double Available(void)
   return 1024 * kib;
 }
 
-static int Fits(PoiseContext ctx, const char *part, double bytes)
+static int FitsInto(PoiseContext ctx, const char *part, double bytes, double there)
 {
-  double there = Available();
   int fits = bytes < 0.95 * there;
   PoisePrintf(ctx, "%s: needs %.1f GiB, %.1f are there%s\n", part, bytes * 0x1p-30, there * 0x1p-30,
               fits ? "" : ": skipped");
   return fits;
+}
+
+static int Fits(PoiseContext ctx, const char *part, double bytes)
+{
+  return FitsInto(ctx, part, bytes, Available());
+}
+
+/* Memory of the device, or of the host where that is the device. */
+static PoiseErr Left(PoiseContext ctx, double *bytes)
+{
+  int64_t left;
+  *bytes = Available();
+  if (!PoiseStream(ctx)) return POISE_OK;
+  POISE_TRY(PoiseDeviceMemory(ctx, &left, NULL));
+  *bytes = (double)left;
+  return POISE_OK;
 }
 
 /* ---- dense: the same pages over and over ---------------------------------------------------------------------------------- */
@@ -148,8 +171,8 @@ static PoiseErr CheckDense(PoiseContext ctx, PoiseMat A, int64_t m)
 static PoiseErr Dense(PoiseContext ctx, const Large *large)
 {
   PoiseMat A;
-  char *array[2];
-  int64_t tiles = (large->nonzeros + TILE - 1) / TILE, m = 1024 * tiles, *ptr;
+  char *array[2] = {NULL, NULL};
+  int64_t tiles = (large->nonzeros + TILE - 1) / TILE, m = 1024 * tiles, *ptr = NULL;
   if (!Fits(ctx, "dense", 0x1p30 + 64.0 * (double)m)) return POISE_OK;
   POISE_TRY(CreateDense(ctx, tiles, array, &ptr, &A));
   PoisePrintf(ctx, "  %lld x %d, %lld nonzeros\n", (long long)m, COLUMNS, (long long)m * COLUMNS);
@@ -289,13 +312,233 @@ static PoiseErr Band(PoiseContext ctx, const Large *large)
   return PoiseMatDestroy(&A);
 }
 
+/* ---- stencil and triplets ------------------------------------------------------------------------------------------------ */
+
+static const char *AllocHere(size_t bytes, void *p)
+{
+  void *array = malloc(bytes);
+  memcpy(p, &array, sizeof array);
+  return array ? NULL : "no memory";
+}
+
+static void ReleaseHere(void *p)
+{
+  free(p);
+}
+
+static const char *RunHere(void *stream, const Work *w, double *sum)
+{
+  double s = 0;
+  (void)stream;
+  for (int64_t i = 0; i < w->k * w->k * w->k; i++) s += DoWork(w, i);
+  if (sum) *sum = s;
+  return NULL;
+}
+
+static const Place here = {AllocHere, ReleaseHere, RunHere};
+#ifdef POISE_HAVE_CUDA
+static const Place *const gpu = &large_gpu;
+#else
+static const Place *const gpu = &here; /* there is no stream then */
+#endif
+
+typedef struct Stencil {
+  PoiseContext ctx;
+  const Place *place;
+  int64_t k, m;
+  double *x, *b, *z; /* lent to the vectors */
+  PoiseVec X, B, Z;
+} Stencil;
+
+static PoiseErr Word(const char *what, const char *words)
+{
+  if (words) POISE_FAIL(POISE_ERR_DEVICE, "%s: %s", what, words);
+  return POISE_OK;
+}
+
+static PoiseErr Do(const Stencil *s, Work w, double *sum)
+{
+  w.k = s->k;
+  return Word("work on the stencil", s->place->run(PoiseStream(s->ctx), &w, sum));
+}
+
+static PoiseErr New(const Stencil *s, int64_t n, size_t size, void *p)
+{
+  return Word("an array of the stencil", s->place->alloc((size_t)n * size, p));
+}
+
+static PoiseErr NewVector(const Stencil *s, double **array, PoiseVec *v)
+{
+  POISE_TRY(New(s, s->m, sizeof **array, array));
+  return PoiseVecCreateDeviceArray(s->ctx, s->m, s->m, *array, POISE_BORROW, v);
+}
+
+static PoiseErr OpenStencil(PoiseContext ctx, int64_t k, Stencil *s)
+{
+  *s = (Stencil){.ctx = ctx, .place = PoiseStream(ctx) ? gpu : &here, .k = k, .m = k * k * k};
+  POISE_TRY(NewVector(s, &s->x, &s->X));
+  POISE_TRY(NewVector(s, &s->b, &s->B));
+  POISE_TRY(NewVector(s, &s->z, &s->Z));
+  return Do(s, (Work){.job = MAKE_X, .out = s->x}, NULL);
+}
+
+static void CloseStencil(Stencil *s)
+{
+  PoiseVecDestroy(&s->X);
+  PoiseVecDestroy(&s->B);
+  PoiseVecDestroy(&s->Z);
+  s->place->release(s->x);
+  s->place->release(s->b);
+  s->place->release(s->z);
+}
+
+/* b = A x, which has to be factor times the stencil's. */
+static PoiseErr CheckStencil(const Stencil *s, PoiseMat A, double factor)
+{
+  double wrong;
+  POISE_TRY(PoiseMatMult(A, s->X, s->B));
+  POISE_TRY(Do(s, (Work){.job = COUNT_WRONG, .factor = factor, .x = s->x, .y = s->b}, &wrong));
+  if (wrong > 0) POISE_FAIL(POISE_ERR_NUMERIC, "%.0f of %lld entries of the product are wrong", wrong, (long long)s->m);
+  PoisePrintf(s->ctx, "  product: right\n");
+  return POISE_OK;
+}
+
+/* A z = b by so many iterations: the residual that the solver has in the end is the true one. */
+static PoiseErr SolveStencil(const Stencil *s, PoiseMat A, PoiseInt iterations)
+{
+  PoiseKSP ksp;
+  PoisePC pc;
+  double r, b;
+  POISE_TRY(PoiseKSPCreate(s->ctx, &ksp));
+  POISE_TRY(PoiseKSPSetType(ksp, "cg"));
+  POISE_TRY(PoiseKSPGetPC(ksp, &pc));
+  POISE_TRY(PoisePCSetType(pc, "jacobi"));
+  POISE_TRY(PoiseKSPSetNormType(ksp, POISE_KSP_NORM_UNPRECONDITIONED));
+  POISE_TRY(PoiseKSPSetTolerances(ksp, 1e-30, 0, -1, iterations));
+  POISE_TRY(PoiseKSPSetOperators(ksp, A, NULL));
+  double start = PoiseTime();
+  POISE_TRY(PoiseKSPSetUp(ksp));
+  double ready = PoiseTime();
+  POISE_TRY(PoiseKSPSolve(ksp, s->B, s->Z));
+  double seconds = PoiseTime() - ready;
+  POISE_TRY(Do(s, (Work){.job = RESIDUAL, .x = s->z, .y = s->b}, &r));
+  POISE_TRY(Do(s, (Work){.job = SQUARE, .y = s->b}, &b));
+  double seen = PoiseKSPResidualNorm(ksp) / sqrt(b), is = sqrt(r / b);
+  PoisePrintf(s->ctx,
+              "  cg with jacobi: %lld iterations, residual %.6e of b, %.6e as the solver has it; set up in %.3f s, solved "
+              "in %.3f s\n",
+              (long long)PoiseKSPIterations(ksp), is, seen, ready - start, seconds);
+  DEMAND(PoiseKSPIterations(ksp) == iterations && PoiseKSPConvergedReason(ksp) == POISE_DIVERGED_ITS);
+  DEMAND(fabs(is - seen) < 1e-12 && is < 1e-3);
+  return PoiseKSPDestroy(&ksp);
+}
+
+static int64_t CubeOf(double nodes)
+{
+  int64_t k = 1;
+  while ((double)k * (double)k * (double)k < nodes) k++;
+  return k;
+}
+
+static PoiseErr StencilRows(PoiseContext ctx, const Large *large)
+{
+  Stencil s;
+  PoiseMat A;
+  int64_t *ptr, k = CubeOf((double)large->nonzeros / NODE);
+  int32_t *col;
+  double *val, left;
+  while (Before(k, k * k * k) < large->nonzeros) k++;
+  int64_t m = k * k * k, nz = Before(k, m);
+  POISE_TRY(Left(ctx, &left));
+  if (!FitsInto(ctx, "stencil", 12.0 * (double)nz + (8 + 8.0 * 10) * (double)m, left)) return POISE_OK;
+  POISE_TRY(OpenStencil(ctx, k, &s));
+  POISE_TRY(New(&s, m + 1, sizeof *ptr, &ptr));
+  POISE_TRY(New(&s, nz, sizeof *col, &col));
+  POISE_TRY(New(&s, nz, sizeof *val, &val));
+  POISE_TRY(Do(&s, (Work){.job = MAKE_ROWS, .ptr = ptr, .col = col, .val = val}, NULL));
+  double start = PoiseTime();
+  POISE_TRY(
+      PoiseMatCreateDeviceCSR(ctx, m, m, m, m, &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val}, POISE_BORROW, &A));
+  PoisePrintf(ctx, "  %lld x %lld, %lld nonzeros, taken over in %.3f s\n", (long long)m, (long long)m, (long long)nz,
+              PoiseTime() - start);
+  POISE_TRY(CheckStencil(&s, A, 1));
+  POISE_TRY(SolveStencil(&s, A, 40));
+  POISE_TRY(PoiseMatDestroy(&A));
+  CloseStencil(&s);
+  s.place->release(ptr);
+  s.place->release(col);
+  s.place->release(val);
+  return POISE_OK;
+}
+
+/* *k: of the cube with so many triplets as are asked for, or fit. */
+static PoiseErr ChooseTriplets(PoiseContext ctx, const Large *large, double per_node, int64_t *k)
+{
+  double left, most = 4.2e9 / NODE;
+  int all = PoiseStream(ctx) && !large->triplets;
+  POISE_TRY(Left(ctx, &left));
+  if (!all) {
+    *k = CubeOf((double)(large->triplets ? large->triplets : large->nonzeros) / NODE);
+    return POISE_OK;
+  }
+  if (most > 0.94 * left / per_node) most = 0.94 * left / per_node; /* what FitsInto lets pass */
+  *k = CubeOf(most) - 1;
+  return POISE_OK;
+}
+
+static PoiseErr StencilTriplets(PoiseContext ctx, const Large *large)
+{
+  Stencil s;
+  PoiseMat A;
+  PoiseInt nz;
+  int64_t *rows, *cols, k = 1;
+  double *v, left;
+  double per_node = NODE * (PoiseStream(ctx) ? 40 : 80) + 3 * 8 + 8; /* three vectors are there too, and the offsets */
+  POISE_TRY(ChooseTriplets(ctx, large, per_node, &k));
+  int64_t m = k * k * k, n = NODE * m;
+  POISE_TRY(Left(ctx, &left));
+  if (!FitsInto(ctx, "triplets", per_node * (double)m, left)) return POISE_OK;
+  POISE_TRY(OpenStencil(ctx, k, &s));
+  POISE_TRY(New(&s, n, sizeof *rows, &rows));
+  POISE_TRY(New(&s, n, sizeof *cols, &cols));
+  POISE_TRY(Do(&s, (Work){.job = MAKE_TRIPLETS, .rows = rows, .cols = cols}, NULL));
+  POISE_TRY(PoiseMatCreate(ctx, m, m, m, m, &A));
+  double start = PoiseTime();
+  POISE_TRY(PoiseMatSetPatternDeviceCOO(A, n, rows, cols));
+  double seconds = PoiseTime() - start;
+  s.place->release(rows);
+  s.place->release(cols);
+  POISE_TRY(PoiseMatNonzeros(A, &nz));
+  PoisePrintf(ctx, "  %lld x %lld, %lld nonzeros of %lld triplets, pattern in %.3f s\n", (long long)m, (long long)m,
+              (long long)nz, (long long)n, seconds);
+  DEMAND(nz == Before(k, m));
+  POISE_TRY(New(&s, n, sizeof *v, &v));
+  for (int factor = 2; factor > 0; factor--) {
+    POISE_TRY(Do(&s, (Work){.job = MAKE_VALUES, .factor = factor, .v = v}, NULL));
+    start = PoiseTime();
+    POISE_TRY(PoiseMatSetValuesDeviceCOO(A, v));
+    POISE_TRY(Do(&s, (Work){.job = MAKE_X, .out = s.x}, NULL)); /* waits */
+    PoisePrintf(ctx, "  values in %.4f s\n", PoiseTime() - start);
+    POISE_TRY(CheckStencil(&s, A, factor));
+  }
+  s.place->release(v);
+  POISE_TRY(SolveStencil(&s, A, 20));
+  POISE_TRY(PoiseMatDestroy(&A));
+  CloseStencil(&s);
+  return POISE_OK;
+}
+
+/* In the order of -only's words, behind "all". */
+static PoiseErr (*const parts[])(PoiseContext, const Large *) = {Dense, Band, StencilRows, StencilTriplets};
+
 static PoiseErr Run(PoiseContext ctx)
 {
   Large large;
   POISE_TRY(PoiseOptionsDefaults(options, &large));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &large));
-  POISE_TRY(Dense(ctx, &large));
-  return Band(ctx, &large);
+  for (int k = 0; k < 4; k++)
+    if (!large.only || large.only == k + 1) POISE_TRY(parts[k](ctx, &large));
+  return POISE_OK;
 }
 
 int main(int argc, char **argv)

@@ -21,7 +21,7 @@ for device in host mock; do
   for row in limits,memory,copy dot.7,poise "dot.7,C loops" mult.7.varied,poise "mult.elasticity,C loops" mult.rmat_scrambled,poise \
     mult.arrow,poise mult.tail,poise cg.7.varied,poise "cg.7.small,C loops" "bicgstab.7.varied,C loops" "gmres.5.varied,C loops" \
     "gmres.7.small,poise,csr gmres twice" pc_ilu.7,poise pc_pbjacobi.elasticity,poise pc_bjacobi.elasticity,poise "pc_jacobi.7,C loops" \
-    coo_pattern.elasticity,poise coo_refresh.elasticity,poise; do
+    coo_pattern.elasticity,poise coo_values.elasticity,poise coo_refresh.elasticity,poise coo_pattern.27,poise coo_values.27,poise; do
     grep -q "^$row" "$out" || fail "no row $row on $device:" "$(cat "$out")"
   done
   # Every line of numbers has the fields of the head, and a time.

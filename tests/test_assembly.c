@@ -1154,6 +1154,7 @@ static PoiseErr ChangeAll(PoiseContext ctx, void *arg)
   if (!e) e = PoiseMatNorm(A, POISE_NORM_1, &norm);
   if (!e) e = PoiseMatZeroRowsColumns(A, 2, rows, 1, x, b);
   if (!e) e = PoiseMatDuplicate(A, 1, &C);
+  if (!e) e = PoiseMatAXPY(C, 2, A); /* of one pattern */
   if (!e) e = PoiseMatIsSymmetric(A, 0, &is);
   PoiseErr mine = POISE_OK;
   for (PoiseInt i = 0; !e && !mine && i < A->rows->n; i++) mine = PoiseMatGetRow(A, A->rows->begin + i, &n, NULL, NULL);

@@ -242,6 +242,36 @@ static void TestMaxpy(PoiseContext ctx)
   Close(&rig);
 }
 
+/* Factors that are given, or in slots; b = 0 overwrites a NaN. */
+static void CaseAxpby(Rig *rig, int64_t n, double alpha, double beta, bool slots, int ndot)
+{
+  double c[] = {alpha, beta}, flag[] = {0, 1};
+  Dotted t = NewDots(rig, n, ndot);
+  AxpbyArgs a = {.n = n, .a = {.value = alpha}, .b = {.value = beta}, .skip = &flag[1], .fuse = t.fuse};
+  double *x = Random(rig, n, 2);
+  a.x = x;
+  a.y = beta == 0 ? Constant(rig, n, NAN) : Random(rig, n, 1);
+  double *old = Copy(rig, a.y, n);
+  if (slots) a.a = (ScalarRef){&c[0], NAN}, a.b = (ScalarRef){&c[1], NAN};
+  RUN(rig, axpby, a, {a.y, n}, DOTS_OUT(t));
+  CHECK(!n || !memcmp(a.y, old, (size_t)n * sizeof *old));
+  for (int d = 0; d < ndot; d++) CHECK(All(t.partial[d], t.nblock, -7));
+  a.skip = slots ? &flag[0] : NULL;
+  RUN(rig, axpby, a, {a.y, n}, DOTS_OUT(t));
+  for (int64_t i = 0; i < n; i++) CHECK_NEAR(a.y[i], beta == 0 ? alpha * x[i] : alpha * x[i] + beta * old[i], 1e-15);
+  CheckDots(&t, a.y, n);
+  Release(rig);
+}
+
+static void TestAxpby(PoiseContext ctx)
+{
+  static const double factors[][2] = {{1, 0}, {-1, 1}, {0.5, -0.25}, {0, 1}};
+  Rig rig = Open(ctx);
+  for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx))
+    for (int k = 0; k < 16; k++) CaseAxpby(&rig, sizes[s], factors[k % 4][0], factors[k % 4][1], k / 4 % 2, k / 4);
+  Close(&rig);
+}
+
 static void TestReduce(PoiseContext ctx)
 {
   enum { SUMS = 3, STRIDE = 12 };
@@ -283,11 +313,15 @@ static void TestGatherScatter(PoiseContext ctx)
   for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx)) {
     int64_t n = sizes[s], m = n / 3 + 1;
     int32_t *idx = Take(&rig, n, sizeof *idx);
-    double *x = Random(&rig, m, 1), *out = Constant(&rig, n, NAN);
-    for (int64_t i = 0; i < n; i++) idx[i] = (int32_t)((i * 7 + i / 5) % m); /* many more than once */
-    GatherArgs g = {.n = n, .idx = idx, .x = x, .out = out};
-    RUN(&rig, gather, g, {out, n});
-    for (int64_t i = 0; i < n; i++) CHECK(out[i] == x[idx[i]]);
+    int64_t *idx64 = Take(&rig, n, sizeof *idx64);
+    double *x = Random(&rig, m, 1);
+    for (int64_t i = 0; i < n; i++) idx[i] = (int32_t)(idx64[i] = (i * 7 + i / 5) % m); /* many more than once */
+    for (int wide = 0; wide < 2; wide++) {
+      GatherArgs g = {
+          .n = n, .idx = wide ? NULL : idx, .idx64 = wide ? idx64 : NULL, .x = x, .out = Constant(&rig, n, NAN)};
+      RUN(&rig, gather, g, {g.out, n});
+      for (int64_t i = 0; i < n; i++) CHECK(g.out[i] == x[idx[i]]);
+    }
     for (int64_t i = 0; i < n; i++) idx[i] = (int32_t)(2 * n - 2 * i - i % 2 - 1); /* each once, not all */
     double *in = Random(&rig, n, 2), *y = Random(&rig, 2 * n, 3), *expected = Copy(&rig, y, 2 * n);
     ScatterAddArgs a = {.n = n, .idx = idx, .in = in, .y = y};
@@ -459,32 +493,130 @@ static void TestCsrRows(PoiseContext ctx)
   Close(&rig);
 }
 
+/* Its entries by column, by counting. */
+typedef struct ByColumn {
+  int64_t ncol, *ptr, *from;
+  int32_t *ptr32, *from32, *row;
+} ByColumn;
+
+static ByColumn SortColumns(Rig *rig, const Sparse *s, int64_t ncol)
+{
+  int64_t nz = s->A.nz;
+  ByColumn t = {.ncol = ncol, .ptr = Take(rig, ncol + 1, 8), .from = Take(rig, nz, 8), .row = Take(rig, nz, 4)};
+  int64_t *next = Take(rig, ncol, sizeof *next);
+  t.ptr32 = Take(rig, ncol + 1, 4), t.from32 = Take(rig, nz, 4);
+  for (int64_t k = 0; k < nz; k++) t.ptr[s->col[k] + 1]++;
+  for (int64_t j = 0; j < ncol; j++) t.ptr[j + 1] += t.ptr[j];
+  memcpy(next, t.ptr, (size_t)ncol * sizeof *next);
+  for (int64_t i = 0; i < s->A.m; i++)
+    for (int64_t k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
+      int64_t to = next[s->col[k]]++;
+      t.from[to] = k, t.row[to] = (int32_t)i;
+    }
+  for (int64_t j = 0; j <= ncol; j++) t.ptr32[j] = (int32_t)t.ptr[j];
+  for (int64_t k = 0; k < nz; k++) t.from32[k] = (int32_t)t.from[k];
+  return t;
+}
+
 static void TestCsrMultTranspose(PoiseContext ctx)
 {
   Rig rig = Open(ctx);
   for (int z = PoiseRank(ctx); z < NSIZES; z += PoiseSize(ctx)) {
     int64_t m = sizes[z], nloc = m / 2 + 6, nghost = z % 2 ? 5 : 0, ncol = nloc + nghost;
     Sparse s = NewSparse(&rig, m, nloc, nghost, true);
-    int64_t *tptr = Take(&rig, ncol + 1, sizeof *tptr), *perm = Take(&rig, s.A.nz, sizeof *perm), at = 0;
-    int32_t *row = Take(&rig, s.A.nz, sizeof *row);
-    for (int64_t k = 0; k < s.A.nz; k++) tptr[s.col[k] + 1]++;
-    for (int64_t j = 0; j < ncol; j++) tptr[j + 1] += tptr[j];
-    int64_t *next = Take(&rig, ncol, sizeof *next);
-    memcpy(next, tptr, (size_t)ncol * sizeof *next);
-    double *x = Random(&rig, m, 60), *expected = Constant(&rig, ncol, 0);
+    ByColumn t = SortColumns(&rig, &s, ncol);
+    double *x = Random(&rig, m, 60), *expected = Constant(&rig, ncol, 0), *norm = Constant(&rig, ncol, 0);
     for (int64_t i = 0; i < m; i++)
-      for (; at < s.ptr[i + 1]; at++) {
-        int64_t to = next[s.col[at]]++;
-        perm[to] = at, row[to] = (int32_t)i;
-        expected[s.col[at]] += s.val[at] * x[i]; /* rows ascend: the same order */
+      for (int64_t k = s.ptr[i]; k < s.ptr[i + 1]; k++) { /* rows ascend: the same order */
+        expected[s.col[k]] += s.val[k] * x[i];
+        norm[s.col[k]] += fabs(s.val[k]);
       }
-    CsrMultTransposeArgs a = {.ncol = ncol, .nloc = nloc, .tptr = tptr, .perm = perm, .row = row, .val = s.val, .x = x};
-    a.y = Constant(&rig, nloc, NAN);
-    a.ghost = Constant(&rig, nghost, NAN);
-    RUN(&rig, csr_mult_transpose, a, {a.y, nloc}, {a.ghost, nghost});
-    for (int64_t j = 0; j < ncol; j++) CHECK((j < nloc ? a.y[j] : a.ghost[j - nloc]) == expected[j]);
+    for (int form = 0; form < 4; form++) {
+      CsrMultTransposeArgs a = {.ncol = ncol, .nloc = nloc, .nz = s.A.nz, .row = t.row, .val = s.val};
+      if (form % 2)
+        a.tptr64 = t.ptr, a.perm64 = t.from;
+      else
+        a.tptr32 = t.ptr32, a.perm32 = t.from32;
+      if (form < 2) a.x = x;
+      a.y = Constant(&rig, nloc, NAN);
+      a.ghost = Constant(&rig, nghost, NAN);
+      RUN(&rig, csr_mult_transpose, a, {a.y, nloc}, {a.ghost, nghost});
+      for (int64_t j = 0; j < ncol; j++) CHECK((j < nloc ? a.y[j] : a.ghost[j - nloc]) == (form < 2 ? expected : norm)[j]);
+    }
     Release(&rig);
   }
+  Close(&rig);
+}
+
+/* Keys of a matrix, sorted by column alone, are its entries by column. Outputs are compared as doubles, bit by bit. */
+static void TestCsrKeys(PoiseContext ctx)
+{
+  Rig rig = Open(ctx);
+  for (int z = PoiseRank(ctx); z < NSIZES; z += PoiseSize(ctx))
+    for (int form = 0; form < 6; form++) { /* most columns: so many digits that their number is odd, or even */
+      bool wide = form % 2;
+      int64_t m = sizes[z], ncol = form / 2 == 0 ? 7 : form / 2 == 1 ? 300 : 70000, nz;
+      int bits = 0, most = 1;
+      Sparse s = NewSparse(&rig, m, ncol - 1, 1, true);
+      while (m >> bits) bits++;
+      while (ncol >> most) most++;
+      nz = s.A.nz;
+      ByColumn t = SortColumns(&rig, &s, ncol);
+      void *key[2], *place[2];
+      for (int k = 0; k < 2; k++) key[k] = Take(&rig, nz, 8), place[k] = Take(&rig, nz, 8); /* int32 or int64 */
+      CsrKeysArgs a = {.A = s.A, .bits = bits, .key = key[0]};
+      SortKeysArgs b = {.n = nz, .first = bits, .bits = most, .key = {key[0], key[1]}};
+      if (wide)
+        a.place64 = b.place64[0] = place[0], b.place64[1] = place[1];
+      else
+        a.place32 = b.place32[0] = place[0], b.place32[1] = place[1];
+      RUN(&rig, csr_keys, a, {key[0], nz}, {place[0], nz});
+      CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_keys, &a, sizeof a));
+      CHECK_OK(poiseLaunch(rig.host, KERNEL_sort_keys, &b, sizeof b));
+      for (int64_t j = 0; j < ncol; j++)
+        for (int64_t k = t.ptr[j]; k < t.ptr[j + 1]; k++) {
+          CHECK(b.key[1][k] == ((uint64_t)j << bits | (uint64_t)t.row[k]));
+          CHECK((wide ? b.place64[1][k] : b.place32[1][k]) == t.from[k]);
+        }
+      Release(&rig);
+    }
+  Close(&rig);
+}
+
+/* One offset or column differs, or none; of either width. */
+static void TestCsrDiffer(PoiseContext ctx)
+{
+  Rig rig = Open(ctx);
+  for (int z = PoiseRank(ctx); z < NSIZES; z += PoiseSize(ctx))
+    for (int form = 0; form < 12; form++) {
+      int what = form / 4;
+      int64_t m = sizes[z], nblock = POISE_NBLOCKS(m), last = m - 1, at = -1;
+      Sparse s = NewSparse(&rig, m, m + 3, 4, true);
+      int32_t *ptr32 = Take(&rig, m + 1, sizeof *ptr32), *col = Take(&rig, s.A.nz, sizeof *col);
+      int64_t *ptr64 = Take(&rig, m + 1, sizeof *ptr64);
+      if (s.A.nz) memcpy(col, s.col, (size_t)s.A.nz * sizeof *col);
+      memcpy(ptr64, s.ptr, (size_t)(m + 1) * sizeof *ptr64);
+      while (last > 0 && s.ptr[last] == s.ptr[last + 1]) last--; /* the last row with an entry loses it, or gets another */
+      if (what && s.A.nz) at = last;
+      if (what == 1 && at >= 0) col[s.ptr[at + 1] - 1]++;
+      if (what == 2 && at >= 0) ptr64[at + 1]--;
+      for (int64_t i = 0; i <= m; i++) ptr32[i] = (int32_t)ptr64[i];
+      CsrDifferArgs d = {.A = s.A, .B = s.A, .partial = Constant(&rig, nblock, NAN)};
+      d.B.col = col;
+      d.B.ptr64 = form % 2 ? ptr64 : NULL;
+      d.B.ptr32 = form % 2 ? NULL : ptr32;
+      if (form / 2 % 2) {
+        CsrView A = d.A;
+        d.A = d.B, d.B = A;
+      }
+      RUN(&rig, csr_differ, d, {d.partial, nblock});
+      for (int64_t b = 0; b < nblock; b++) {
+        bool differs = at >= 0 && b == at / POISE_BLOCK;
+        if (what == 2 && at >= 0) differs |= at + 1 == b * POISE_BLOCK; /* where it begins */
+        CHECK(d.partial[b] == differs);
+      }
+      Release(&rig);
+    }
   Close(&rig);
 }
 
@@ -803,11 +935,14 @@ static void TestNaNStaysInItsBlock(PoiseContext ctx)
 static const Test tests[] = {
     {"mdot", TestMdot, TEST_HOST_ONLY},
     {"maxpy", TestMaxpy, TEST_HOST_ONLY},
+    {"axpby", TestAxpby, TEST_HOST_ONLY},
     {"reduce", TestReduce, TEST_HOST_ONLY},
     {"gather_scatter", TestGatherScatter, TEST_HOST_ONLY},
     {"csr_mult", TestCsrMult, TEST_HOST_ONLY},
     {"csr_rows", TestCsrRows, TEST_HOST_ONLY},
     {"csr_mult_transpose", TestCsrMultTranspose, TEST_HOST_ONLY},
+    {"csr_keys", TestCsrKeys, TEST_HOST_ONLY},
+    {"csr_differ", TestCsrDiffer, TEST_HOST_ONLY},
     {"csr_diagonal", TestCsrDiagonal, TEST_HOST_ONLY},
     {"invert_blocks", TestInvertBlocks, TEST_HOST_ONLY},
     {"bad_blocks", TestBadBlocks, TEST_HOST_ONLY},

@@ -2,6 +2,7 @@
 /* Solvers, against textbook versions on dense matrices, against themselves on another device, and at their limits. */
 #include "harness.h"
 #include "ksp/ksp.h"
+#include "sample.h"
 
 enum { B = 4, COMPARED = 10 }; /* block size of the grids; iterations that are compared with the textbook */
 
@@ -631,6 +632,97 @@ static void TestNaN(PoiseContext ctx)
       CHECK_INT(its, 0);
     }
   CHECK_INT(Solve(ctx, 3, good, large, "gmres", "none", POISE_KSP_NORM_DEFAULT, &its, x), POISE_DIVERGED_NANORINF);
+}
+
+/* One entry more of value v, on the rank that owns the row. */
+static void Put(PoiseMat A, PoiseInt i, PoiseInt j, double v)
+{
+  if (i >= A->rows->begin && i < A->rows->begin + A->rows->n) CHECK_OK(PoiseMatSetBlock(A, 1, &i, 1, &j, &v));
+  CHECK_OK(PoiseMatAssemble(A));
+}
+
+static void CheckDetail(System *s, const char *detail)
+{
+  char words[200];
+  snprintf(words, sizeof words, "; %s", detail);
+  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+  CHECK_INT(PoiseKSPConvergedReason(s->ksp), POISE_DIVERGED_NANORINF);
+  CHECK(!strcmp(PoiseKSPReasonDetail(s->ksp), detail));
+  CHECK_OK(PoiseKSPSetErrorIfNotConverged(s->ksp, 1));
+  CHECK_ERR(PoiseKSPSolve(s->ksp, s->b, s->x), POISE_ERR_NOT_CONVERGED, words);
+  CHECK_OK(PoiseKSPSetErrorIfNotConverged(s->ksp, 0));
+}
+
+/* The first row that is not finite is named, of A, P or b, by the number that the application gave it. */
+static void TestFirstNaN(PoiseContext ctx)
+{
+  static const char *const all[] = {"cg", "prcg", "bicgstab", "gmres", "fgmres", "minres", "richardson"};
+  for (int k = 0; k < 14; k++) {
+    System s;
+    PoisePC pc;
+    PoiseMat P;
+    double right = NAN;
+    PoiseInt at = 90;
+    if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+    if (k >= 7) CHECK_OK(PoiseMatSetOrder(s.A, POISE_ORDER_RCM));
+    CHECK_OK(PoiseKSPSetType(s.ksp, all[k % 7]));
+    CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+    CHECK_OK(PoisePCSetType(pc, "jacobi"));
+    Put(s.A, 60, 61, INFINITY);
+    Put(s.A, 17, 16, NAN);
+    CheckDetail(&s, "row 17 of A has an entry that is not finite");
+    Put(s.A, 17, 16, -1);
+    CheckDetail(&s, "row 60 of A has an entry that is not finite");
+    Put(s.A, 60, 61, -1);
+    if (at >= s.A->rows->begin && at < s.A->rows->begin + s.A->rows->n) CHECK_OK(PoiseVecSetValues(s.b, 1, &at, &right));
+    CHECK_OK(PoiseVecAssemble(s.b));
+    CheckDetail(&s, "entry 90 of b is not finite");
+    CHECK_OK(PoiseVecSet(s.b, 1));
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    CHECK(PoiseKSPConvergedReason(s.ksp) != POISE_DIVERGED_NANORINF && !*PoiseKSPReasonDetail(s.ksp));
+    CHECK_OK(PoiseMatDuplicate(s.A, 1, &P)); /* sor reads all of it */
+    Put(P, 5, 4, NAN);
+    CHECK_OK(PoisePCSetType(pc, "sor"));
+    CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, P));
+    if (k % 7 != 1) CheckDetail(&s, "row 5 of P has an entry that is not finite"); /* prcg wants a diagonal */
+    CHECK_OK(PoiseMatDestroy(&P));
+    CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+    CHECK_OK(PoisePCSetType(pc, "none"));
+    CHECK_OK(PoiseVecSet(s.b, 1e200));
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    if (PoiseKSPConvergedReason(s.ksp) == POISE_DIVERGED_NANORINF)
+      CHECK(!strcmp(PoiseKSPReasonDetail(s.ksp), "the entries of A and b are finite"));
+    CloseSystem(&s);
+  }
+}
+
+/* Solves that are repeated give the same bits, replayed or not. */
+static void TestRepeats(PoiseContext ctx)
+{
+  static const Grid grid = {SPD, 40, 32};
+  static const char *const all[] = {"cg",     "prcg",      "bicgstab",   "gmres",  "fgmres",
+                                    "minres", "chebyshev", "richardson", "preonly"};
+  for (int t = 0; t < 9; t++) {
+    System s;
+    PoisePC pc;
+    uint64_t first = 0, norm = 0, wrong = 0;
+    PoiseInt its = 0;
+    if (!OpenSystem(ctx, GridMatrix(ctx, &grid), &s)) return;
+    CHECK_OK(PoiseKSPSetType(s.ksp, all[t]));
+    CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+    CHECK_OK(PoisePCSetType(pc, "jacobi"));
+    CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-9, -1, -1, 12));
+    for (int k = 0; k < 40; k++) { /* half of them eager */
+      if (k == 20) s.ksp->options.replay = 0;
+      CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+      uint64_t bits = SampleDigest(s.x);
+      if (!k) first = bits, norm = SampleBits(s.ksp->rnorm), its = PoiseKSPIterations(s.ksp);
+      wrong += bits != first || SampleBits(s.ksp->rnorm) != norm || PoiseKSPIterations(s.ksp) != its;
+    }
+    CHECK_INT(wrong, 0);
+    CHECK(its > 0 && (ctx->device->ops->is_host || s.ksp->eager));
+    CloseSystem(&s);
+  }
 }
 
 /* x = b / a has no number, though residuals and norms may have one: no method may call that converged. Most break down, as squares
@@ -1724,6 +1816,8 @@ static const Test tests[] = {
     {"bits", TestBits, TEST_SERIAL | TEST_HOST_ONLY}, /* starts the ranks and devices that it compares */
     {"zero_right_hand_side", TestZeroRightHandSide, 0},
     {"nan", TestNaN, 0},
+    {"first_nan", TestFirstNaN, 0},
+    {"repeats", TestRepeats, 0},
     {"overflow", TestOverflow, 0},
     {"indefinite", TestIndefinite, 0},
     {"scale", TestScale, 0},

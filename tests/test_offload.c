@@ -338,8 +338,8 @@ static void TestMatrixSizes(PoiseContext ctx)
     PoiseBytes old = held; /* a type's own arrays, and a plan of triplets, are counted too */
     CHECK_OK(PoiseMatMultTranspose(A, x, y));
     CHECK_OK(PoiseMatBytes(A, &held, NULL));
-    int64_t transpose = 8 * (c->m + c->nghost + 2) + 12 * c->nz;
-    CHECK_INT(held.host - old.host, transpose);
+    int64_t index = c->nz > ctx->most_narrow ? 8 : 4, transpose = index * (c->m + c->nghost + 1) + (index + 4) * c->nz;
+    CHECK_INT(held.host - old.host, IsAway(ctx) ? 0 : transpose);
     CHECK_INT(held.device - old.device, IsAway(ctx) ? transpose : 0);
     CHECK_OK(PoiseVecDestroy(&x));
     CHECK_OK(PoiseVecDestroy(&y));
@@ -470,6 +470,46 @@ static void TestOutOfMemory(PoiseContext ctx)
   CHECK_OK(PoiseKSPTrueResidual(s.ksp, s.b, s.x, &norm));
   CHECK(norm < 1e-3 * b);
   ctx->device->limit = 0;
+  Close(&s);
+}
+
+/* Nothing but the GPU itself says that it is full: what was asked for and what is free is named, and after freeing all goes on. */
+static void TestFullGpu(PoiseContext ctx)
+{
+  enum { MOST = 64 };
+  const int64_t spare = 64 << 20;
+  Device *dev = ctx->device;
+  void *ballast[MOST];
+  int count = 0;
+  int64_t left, total;
+  PoiseVec large;
+  System s;
+  if (strcmp(dev->ops->name, "cuda")) TEST_SKIP("it takes a GPU");
+  if (!Open(ctx, "cg", "jacobi", &s)) return;
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  uint64_t bits = SampleDigest(s.x);
+  CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
+  for (int64_t bytes = left - spare; count < MOST && bytes > spare && left > 4 * spare; count++) {
+    while (bytes > spare && dev->ops->alloc(dev, (size_t)bytes, "ballast", &ballast[count])) bytes -= bytes / 8;
+    CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
+    bytes = left - spare;
+  }
+  PoiseErrorClear();
+  PoiseErr e = PoiseVecCreate(ctx, 8 * spare, POISE_DECIDE, &large); /* of doubles */
+  if (!e) e = PoiseVecSet(large, 1);
+  CHECK_ERR(e, POISE_ERR_MEMORY, " bytes are free");
+  CHECK_ERR(e, POISE_ERR_MEMORY, " bytes of GPU memory for ");
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x)); /* has what it needs */
+  CHECK(SampleDigest(s.x) == bits);
+  CHECK_OK(PoiseVecDestroy(&large));
+  while (count) dev->ops->free(dev, ballast[--count]);
+  CHECK_OK(PoiseVecCreate(ctx, 8 * spare, POISE_DECIDE, &large));
+  CHECK_OK(PoiseVecSet(large, 1));
+  CHECK_OK(PoiseVecDestroy(&large));
+  Close(&s);
+  if (!Open(ctx, "gmres", "jacobi", &s)) return; /* anew */
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK(PoiseKSPConvergedReason(s.ksp) > 0);
   Close(&s);
 }
 
@@ -722,6 +762,21 @@ static void TakeBackCSR(PoiseContext ctx, PoiseCSR *csr)
   for (int k = 0; k < 5; k++) TakeBack(ctx, (void *)(uintptr_t)all[k]);
 }
 
+/* An entry that was set on the host is in the borrowed array. */
+static void CheckAssembled(PoiseMat A, const double *borrowed)
+{
+  PoiseInt row = A->rows->begin;
+  HostCsr h;
+  double v = 0;
+  if (A->rows->n) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &(double){7}));
+  CHECK_OK(PoiseMatAssemble(A));
+  if (!A->rows->n || !CHECK_OK(poiseMatPattern(A, &h))) return;
+  int64_t k = poiseCsrFind(A, h.ptr, h.col, 0, row);
+  CHECK_OK(poiseDeviceCopy(A->ctx->device, &v, borrowed + k, sizeof v, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(A->ctx->device));
+  CHECK(v == 7);
+}
+
 static void TestDeviceCSR(PoiseContext ctx)
 {
   System s;
@@ -764,6 +819,7 @@ static void TestDeviceCSR(PoiseContext ctx)
       CHECK_OK(PoiseVecNorm(s.x, POISE_NORM_INF, &norm));
       CHECK(norm < 1e-6);
       CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+      CheckAssembled(A, csr.val);
     }
     CHECK_OK(PoiseMatDestroy(&A));
     if (own != POISE_ADOPT) TakeBackCSR(ctx, &csr);
@@ -802,6 +858,14 @@ static void TestDeviceCSRErrors(PoiseContext ctx)
                        : "exactly one of ptr32");
     TakeBackCSR(ctx, &wrong);
   }
+  for (int k = 0; k < 8; k++) { /* as arrays on the host, whether they are looked at on the device or not */
+    static const char *const words[] = {"row 1 has column 2, legal are 0 to 1", "row 1 has column -1, legal are 0 to 1",
+                                        "row 0 has column 1 twice", "the first row offset is 1, not the base 0"};
+    const int64_t cols[][3] = {{0, 1, 2}, {0, 1, -1}, {1, 1, 0}, {0, 1, 1}}, late[] = {1, 2, 3};
+    PoiseCSR wrong = LendCSR(ctx, 2, k % 4 == 3 ? late : ptr, cols[k % 4], val, k < 4 ? 1 : 2, 0);
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &wrong, POISE_BORROW, &A), POISE_ERR_ARG, words[k % 4]);
+    TakeBackCSR(ctx, &wrong);
+  }
   PoiseCSR csr = LendCSR(ctx, 2, ptr, unsorted, val, 0, 0);
   if (IsAway(ctx))
     CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &csr, POISE_ADOPT, &A), POISE_ERR_ARG,
@@ -831,6 +895,235 @@ static void TestAdoptCSRFailures(PoiseContext ctx)
   for (int base = 0; base < 2; base++) TestAllocationFailures(ctx, AdoptCSR, &base);
 }
 
+/* A matrix whose arrays are on the device, of more rows than a block: of its indices nothing comes to the host but single numbers. */
+static void TestDeviceCSRStays(PoiseContext ctx)
+{
+  enum { ROWS = 5000 };
+  int64_t *ptr = malloc((ROWS + 1) * sizeof *ptr), *col = malloc(2 * ROWS * sizeof *col);
+  double *val = malloc(2 * ROWS * sizeof *val);
+  PoiseMat A;
+  PoiseVec x, y;
+  for (int64_t i = 0; i < ROWS; i++) {
+    ptr[i] = 2 * i;
+    for (int k = 0; k < 2; k++) col[2 * i + k] = i ? i - 1 + k : k, val[2 * i + k] = (double)(i % 7 + k);
+  }
+  ptr[ROWS] = 2 * ROWS;
+  for (int wide = 0; wide < 2; wide++) {
+    PoiseCSR csr = LendCSR(ctx, ROWS, ptr, col, val, wide, 0);
+    int64_t moved = ctx->device->copied[COPY_TO_DEVICE], fetched = ctx->device->copied[COPY_TO_HOST];
+    if (!CHECK_OK(PoiseMatCreateDeviceCSR(ctx, ROWS, ROWS, ROWS, ROWS, &csr, POISE_BORROW, &A))) return;
+    if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+    CHECK_OK(PoiseVecSet(x, 1));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    if (IsAway(ctx)) CHECK(ctx->device->copied[COPY_TO_HOST] - fetched <= 256);
+    CHECK_INT(ctx->device->copied[COPY_TO_DEVICE], moved);
+    double sum = 0, expected = 0;
+    for (int64_t k = 0; k < 2 * ROWS; k++) expected += val[k];
+    CHECK_OK(PoiseVecSumEntries(y, &sum));
+    CHECK(sum == expected);
+    CHECK_OK(PoiseMatDestroy(&A));
+    if (wide && IsAway(ctx)) { /* the first of two wrong rows, both in later blocks */
+      int32_t far = ROWS;
+      CHECK_OK(poiseDeviceCopy(ctx->device, (int32_t *)(uintptr_t)csr.col32 + 2 * 4321, &far, sizeof far, COPY_TO_DEVICE));
+      CHECK_OK(poiseDeviceCopy(ctx->device, (int32_t *)(uintptr_t)csr.col32 + 2 * 2345, &far, sizeof far, COPY_TO_DEVICE));
+      CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, ROWS, ROWS, ROWS, ROWS, &csr, POISE_BORROW, &A), POISE_ERR_ARG,
+                "row 2345 has column 5000, legal are 0 to 4999");
+    }
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y));
+    TakeBackCSR(ctx, &csr);
+  }
+  free(ptr), free(col), free(val);
+}
+
+/* ---- triplets in the device's memory ------------------------------------------------------------------------------------ */
+
+enum { TRIPLETS = 40000 };
+
+/* In no order, of all ranks' rows, many of an entry, 3000 of one, some ignored. */
+static void MakeTriplets(PoiseContext ctx, PoiseInt *rows, PoiseInt *cols, double *v)
+{
+  for (int k = 0; k < TRIPLETS; k++) {
+    uint64_t at = (uint64_t)k + TRIPLETS * (uint64_t)PoiseRank(ctx);
+    rows[k] = k % 13 == 5 ? 7 : (PoiseInt)((TestRandom(21, at) + 1) / 2 * N);
+    cols[k] = k % 13 == 5 ? 9 : k % 101 == 3 ? -1 : (rows[k] + k % 5) % N;
+    v[k] = TestRandom(22, at);
+  }
+}
+
+static bool SameEntries(PoiseMat A, PoiseMat H)
+{
+  int64_t *ptr[2], *col[2];
+  double *val[2];
+  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr[0], &col[0], &val[0])) || !CHECK_OK(PoiseMatCopyCSR(H, &ptr[1], &col[1], &val[1])))
+    return false;
+  size_t m = (size_t)A->rows->n, nz = (size_t)ptr[0][m];
+  bool same = !memcmp(ptr[0], ptr[1], (m + 1) * 8) && !memcmp(col[0], col[1], nz * 8) && !memcmp(val[0], val[1], nz * 8);
+  for (int k = 0; k < 2; k++) free(ptr[k]), free(col[k]), free(val[k]);
+  return same;
+}
+
+/* Pattern and sums are those of triplets on the host, to the bit, and on one rank nothing travels. */
+static void TestDeviceTriplets(PoiseContext ctx)
+{
+  PoiseInt *rows = malloc(TRIPLETS * sizeof *rows), *cols = malloc(TRIPLETS * sizeof *cols);
+  double *v = malloc(TRIPLETS * sizeof *v);
+  PoiseMat A, H;
+  MakeTriplets(ctx, rows, cols, v);
+  void *r = Lend(ctx, TRIPLETS * sizeof *rows, rows), *c = Lend(ctx, TRIPLETS * sizeof *cols, cols),
+       *there = Lend(ctx, TRIPLETS * sizeof *v, v);
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A)) ||
+      !CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &H)))
+    return;
+  for (int again = 0; again < 2; again++) {
+    CHECK_OK(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, c));
+    CHECK_OK(PoiseMatSetPatternCOO(H, TRIPLETS, rows, cols));
+    CHECK(SameEntries(A, H)); /* zeros */
+    CHECK_OK(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, c));
+    int64_t moved = ctx->device->copied[COPY_TO_DEVICE], fetched = ctx->device->copied[COPY_TO_HOST];
+    CHECK_OK(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, c));
+    CHECK_OK(PoiseMatSetValuesDeviceCOO(A, there));
+    CHECK_OK(PoiseMatAddValuesDeviceCOO(A, there));
+    if (IsAway(ctx) && PoiseSize(ctx) == 1) {
+      CHECK_INT(ctx->device->copied[COPY_TO_DEVICE], moved);
+      CHECK(ctx->device->copied[COPY_TO_HOST] - fetched <= 256);
+    }
+    CHECK_OK(PoiseMatSetValuesCOO(H, v));
+    CHECK_OK(PoiseMatAddValuesCOO(H, v));
+    CHECK(SameEntries(A, H));
+  }
+  CHECK_OK(PoiseMatSetPatternDeviceCOO(A, 0, NULL, NULL));
+  CHECK_OK(PoiseMatSetValuesDeviceCOO(A, NULL));
+  CHECK_INT(A->csr.nz, 0);
+  CHECK_OK(PoiseMatDestroy(&A));
+  CHECK_OK(PoiseMatDestroy(&H));
+  TakeBack(ctx, r), TakeBack(ctx, c), TakeBack(ctx, there);
+  free(rows), free(cols), free(v);
+}
+
+/* What is wrong is named, with its place; the matrix stays as it was. */
+static void TestDeviceTripletErrors(PoiseContext ctx)
+{
+  bool mine = PoiseRank(ctx) == 0;
+  PoiseInt *rows = malloc(TRIPLETS * sizeof *rows), *cols = malloc(TRIPLETS * sizeof *cols);
+  double *v = malloc(TRIPLETS * sizeof *v);
+  PoiseMat A;
+  char words[128];
+  MakeTriplets(ctx, rows, cols, v);
+  void *r = Lend(ctx, TRIPLETS * sizeof *rows, rows), *c = Lend(ctx, TRIPLETS * sizeof *cols, cols),
+       *there = Lend(ctx, TRIPLETS * sizeof *v, v);
+  rows[30001] = N, rows[39999] = N + 5, cols[20002] = N + 7;
+  void *bad_rows = Lend(ctx, TRIPLETS * sizeof *rows, rows), *bad_cols = Lend(ctx, TRIPLETS * sizeof *cols, cols);
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A))) return;
+  CHECK_ERR(PoiseMatSetValuesDeviceCOO(A, there), POISE_ERR_STATE, "call PoiseMatSetPatternCOO");
+  CHECK_OK(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, c));
+  int64_t nz = A->csr.nz;
+  snprintf(words, sizeof words, "row %d of a matrix of %d rows (at place 30001", N, N);
+  CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, mine ? bad_rows : r, c), mine, POISE_ERR_ARG, words);
+  snprintf(words, sizeof words, "column %d of a matrix of %d columns (at place 20002", N + 7, N);
+  CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, mine ? bad_cols : c), mine, POISE_ERR_ARG, words);
+  CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, mine ? -2 : 0, r, c), mine, POISE_ERR_ARG, "-2 rows");
+  if (IsAway(ctx)) {
+    CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, mine ? rows : r, c), mine, POISE_ERR_ARG, "rows: ");
+    CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, mine ? cols : c), mine, POISE_ERR_ARG, "a host pointer?");
+    CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, mine ? NULL : c), mine, POISE_ERR_ARG, "cols is NULL");
+    CHECK_ERR_OF(PoiseMatSetValuesDeviceCOO(A, mine ? v : there), mine, POISE_ERR_ARG, "values of triplets: ");
+  }
+  CHECK_INT(A->csr.nz, nz);
+  CHECK_OK(PoiseMatSetValuesDeviceCOO(A, there));
+  CHECK_OK(PoiseMatDestroy(&A));
+  TakeBack(ctx, r), TakeBack(ctx, c), TakeBack(ctx, there), TakeBack(ctx, bad_rows), TakeBack(ctx, bad_cols);
+  free(rows), free(cols), free(v);
+}
+
+/* Systems of no unknown and of one, from arrays and from triplets on the device. */
+static void TestSmallest(PoiseContext ctx)
+{
+  const int64_t ptr[] = {0, 1}, col[] = {0};
+  const PoiseInt zero[] = {0, 0};
+  const double val[] = {4}, halves[] = {2, 2};
+  void *rows = Lend(ctx, sizeof zero, zero), *v = Lend(ctx, sizeof halves, halves);
+  for (PoiseInt n = 0; n < 2; n++)
+    for (int t = 0; t < 2 * NMETHODS; t++) {
+      PoiseCSR csr = LendCSR(ctx, n, ptr, col, val, 0, 0);
+      PoiseKSP ksp;
+      PoiseMat A;
+      PoiseVec x, b;
+      double sum;
+      if (t % 2) {
+        if (!CHECK_OK(PoiseMatCreate(ctx, n, n, n, n, &A))) return;
+        CHECK_OK(PoiseMatSetPatternDeviceCOO(A, 2 * n, rows, rows));
+        CHECK_OK(PoiseMatSetValuesDeviceCOO(A, v));
+      } else if (!CHECK_OK(PoiseMatCreateDeviceCSR(ctx, n, n, n, n, &csr, POISE_BORROW, &A))) {
+        return;
+      }
+      CHECK_INT(A->csr.nz, n);
+      CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
+      CHECK_OK(PoiseVecSet(b, 12));
+      CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+      CHECK_OK(PoiseKSPSetType(ksp, methods[t / 2]));
+      CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+      for (int again = 0; again < 2; again++) CHECK_OK(PoiseKSPSolve(ksp, b, x));
+      CHECK(PoiseKSPConvergedReason(ksp) > 0);
+      CHECK_OK(PoiseVecSumEntries(x, &sum));
+      CHECK_NEAR(sum, 3.0 * (double)n, 1e-14);
+      CHECK_OK(PoiseKSPDestroy(&ksp));
+      CHECK_OK(PoiseVecDestroy(&x));
+      CHECK_OK(PoiseVecDestroy(&b));
+      CHECK_OK(PoiseMatDestroy(&A));
+      TakeBackCSR(ctx, &csr);
+    }
+  TakeBack(ctx, rows), TakeBack(ctx, v);
+}
+
+typedef struct DeviceTriplets {
+  PoiseInt n;
+  void *rows, *cols, *v;
+} DeviceTriplets;
+
+static PoiseErr AssembleThere(PoiseContext ctx, void *arg)
+{
+  const DeviceTriplets *t = arg;
+  PoiseMat A;
+  TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A));
+  PoiseErr e = PoiseMatSetPatternDeviceCOO(A, t->n, t->rows, t->cols);
+  if (!e) e = PoiseMatSetValuesDeviceCOO(A, t->v);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static void TestDeviceTripletFailures(PoiseContext ctx)
+{
+  PoiseInt *rows = malloc(TRIPLETS * sizeof *rows), *cols = malloc(TRIPLETS * sizeof *cols);
+  double *v = malloc(TRIPLETS * sizeof *v);
+  MakeTriplets(ctx, rows, cols, v);
+  DeviceTriplets t = {300, Lend(ctx, TRIPLETS * sizeof *rows, rows), Lend(ctx, TRIPLETS * sizeof *cols, cols),
+                      Lend(ctx, TRIPLETS * sizeof *v, v)};
+  TestAllocationFailures(ctx, AssembleThere, &t);
+  TakeBack(ctx, t.rows), TakeBack(ctx, t.cols), TakeBack(ctx, t.v);
+  free(rows), free(cols), free(v);
+}
+
+/* The peak is what is promised: 24 bytes per triplet and some MB (here KB) beside what is given. */
+static void TestDeviceTripletMemory(PoiseContext ctx)
+{
+  if (!IsAway(ctx)) TEST_SKIP("on the host there is no such sort");
+  PoiseInt *rows = malloc(TRIPLETS * sizeof *rows), *cols = malloc(TRIPLETS * sizeof *cols);
+  double *v = malloc(TRIPLETS * sizeof *v);
+
+  MakeTriplets(ctx, rows, cols, v);
+  DeviceTriplets t = {TRIPLETS, Lend(ctx, TRIPLETS * sizeof *rows, rows), Lend(ctx, TRIPLETS * sizeof *cols, cols),
+                      Lend(ctx, TRIPLETS * sizeof *v, v)};
+  int place = poisePlacesAreWide(ctx, TRIPLETS) ? 8 : 4, scratch = strcmp(ctx->device->ops->name, "cuda") ? 64 : 64 << 20;
+  ctx->device->limit = ctx->device->bytes + 2 * (8 + place) * TRIPLETS - 1;
+  CHECK_ERR(AssembleThere(ctx, &t), POISE_ERR_MEMORY, "no memory on device");
+  ctx->device->limit += 1 + scratch;
+  CHECK_OK(AssembleThere(ctx, &t));
+  ctx->device->limit = 0;
+  TakeBack(ctx, t.rows), TakeBack(ctx, t.cols), TakeBack(ctx, t.v);
+  free(rows), free(cols), free(v);
+}
+
 static void TestStream(PoiseContext ctx)
 {
   PoiseContext own;
@@ -842,7 +1135,97 @@ static void TestStream(PoiseContext ctx)
   CHECK_OK(PoiseFinalize(&own));
 }
 
-static const Test tests[] = {{"forbid", TestForbid, 0},
+/* ---- memory in the order of the work ----------------------------------------------------------------------------------------- */
+
+/* A block that is freed and given out again while work that uses it is still queued: each piece of work sees its own content. */
+static void TestFreedInUse(PoiseContext ctx)
+{
+  enum { TIMES = 16, LENGTH = 20000 };
+  Device *dev = ctx->device;
+  void *kept = NULL, *p = NULL;
+  double *host = calloc(TIMES * LENGTH, sizeof *host);
+  size_t bytes = LENGTH * sizeof(double);
+  if (!CHECK(host != NULL) || !CHECK_OK(poiseDeviceAlloc(dev, TIMES * bytes, "what is kept", &kept))) return;
+  for (int k = 0; k < TIMES; k++) {
+    if (!CHECK_OK(poiseDeviceAlloc(dev, bytes, "what is freed in use", &p))) break;
+    CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = LENGTH, .out = {p}, .c = {{.value = k}}));
+    CHECK_OK(poiseDeviceCopy(dev, (char *)kept + (size_t)k * bytes, p, bytes, COPY_ON_DEVICE));
+    poiseDeviceFree(dev, bytes, &p);
+  }
+  CHECK_OK(poiseDeviceCopy(dev, host, kept, TIMES * bytes, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(dev));
+  int64_t wrong = 0;
+  for (int k = 0; k < TIMES * LENGTH; k++) wrong += host[k] != k / LENGTH;
+  CHECK_INT(wrong, 0);
+  poiseDeviceFree(dev, TIMES * bytes, &kept);
+  free(host);
+}
+
+/* Memory that was freed is free, for larger blocks too, and is said to be; running out leaves a device that works. */
+static void UseMemory(PoiseContext ctx)
+{
+  enum { SLACK = 1 << 26 };
+  Device *dev = ctx->device;
+  int64_t before, left, total;
+  void *p = NULL;
+  if (!CHECK_OK(PoiseDeviceMemory(ctx, &before, &total))) return;
+  for (int part = 1; part <= 3; part++) { /* quarters of it */
+    size_t bytes = (size_t)before / 4 * (size_t)part;
+    if (!CHECK_OK(poiseDeviceAlloc(dev, bytes, "a large block", &p))) return;
+    CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL));
+    CHECK(left <= before - (int64_t)bytes + SLACK && left >= before - (int64_t)bytes - SLACK);
+    poiseDeviceFree(dev, bytes, &p);
+    CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL));
+    CHECK(left <= before + SLACK && left >= before - SLACK);
+  }
+  CHECK_ERR(poiseDeviceAlloc(dev, (size_t)total + 1, "more than there is", &p), POISE_ERR_MEMORY, "bytes are free");
+  CHECK(p == NULL);
+  CHECK_OK(poiseDeviceAlloc(dev, 1000, "little", &p));
+  poiseDeviceFree(dev, 1000, &p);
+  Device *other; /* as of another rank that is a thread: it gets what this one keeps for itself */
+  if (!CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL)) || !CHECK_OK(poiseDeviceOpen(ctx, dev->ops, dev->id, &other))) return;
+  CHECK_OK(poiseDeviceAlloc(other, (size_t)(0.9 * (double)left), "nearly all there is", &p));
+  poiseDeviceFree(other, (size_t)(0.9 * (double)left), &p);
+  poiseDeviceDestroy(&other);
+}
+
+static void TestMemoryLeft(PoiseContext ctx)
+{
+  if (!ctx->device->ops->memory) TEST_SKIP("this device's memory is the host's");
+  for (int r = 0; r < PoiseSize(ctx); r++) { /* ranks may share a GPU */
+    if (r == PoiseRank(ctx)) UseMemory(ctx);
+    CHECK_OK(PoiseBarrier(ctx));
+  }
+}
+
+/* In a capture memory would become a part of the graph. */
+static void TestMemoryInCapture(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  Graph *graph = NULL;
+  void *p = NULL, *q = NULL;
+  if (!dev->ops->capture_begin) TEST_SKIP("this device has no graphs");
+  if (!CHECK_OK(poiseDeviceAlloc(dev, 800, "a target", &p)) || !CHECK_OK(poiseDeviceAlloc(dev, 800, "another", &q))) return;
+  if (!CHECK_OK(dev->ops->capture_begin(dev))) return;
+  CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}));
+  poiseDeviceFree(dev, 800, &q);
+  CHECK_ERR(poiseDeviceAlloc(dev, 800, "too late", &q), POISE_ERR_INTERNAL, "an allocation (too late) inside the capture");
+  CHECK_OK(dev->ops->capture_end(dev, &graph));
+  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "");
+  CHECK_OK(dev->ops->replay(dev, graph));
+  dev->busy = true;
+  double host[100] = {0};
+  CHECK_OK(poiseDeviceCopy(dev, host, p, sizeof host, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(dev));
+  CHECK(host[0] == 3 && host[99] == 3);
+  dev->ops->graph_free(dev, &graph);
+  poiseDeviceFree(dev, 800, &p);
+}
+
+static const Test tests[] = {{"freed_in_use", TestFreedInUse, 0},
+                             {"memory_left", TestMemoryLeft, 0},
+                             {"memory_in_capture", TestMemoryInCapture, 0},
+                             {"forbid", TestForbid, 0},
                              {"forbidden", TestForbidden, TEST_SERIAL},
                              {"forbid_option", TestForbidOption, TEST_SERIAL | TEST_HOST_ONLY},
                              {"replayed_counts", TestReplayedCounts, 0},
@@ -851,6 +1234,7 @@ static const Test tests[] = {{"forbid", TestForbid, 0},
                              {"solver_sizes", TestSolverSizes, 0},
                              {"preconditioner_sizes", TestPreconditionerSizes, 0},
                              {"out_of_memory", TestOutOfMemory, 0},
+                             {"full_gpu", TestFullGpu, TEST_SERIAL},
                              {"device_memory", TestDeviceMemory, 0},
                              {"pick", TestPick, TEST_SERIAL | TEST_HOST_ONLY},
                              {"cores", TestCores, TEST_SERIAL | TEST_HOST_ONLY},
@@ -862,6 +1246,12 @@ static const Test tests[] = {{"forbid", TestForbid, 0},
                              {"device_csr", TestDeviceCSR, 0},
                              {"device_csr_errors", TestDeviceCSRErrors, TEST_SERIAL},
                              {"adopt_csr_failures", TestAdoptCSRFailures, TEST_SERIAL},
+                             {"device_csr_stays", TestDeviceCSRStays, TEST_SERIAL},
+                             {"device_triplets", TestDeviceTriplets, 0},
+                             {"device_triplet_errors", TestDeviceTripletErrors, 0},
+                             {"smallest", TestSmallest, TEST_SERIAL},
+                             {"device_triplet_failures", TestDeviceTripletFailures, 0},
+                             {"device_triplet_memory", TestDeviceTripletMemory, TEST_SERIAL},
                              {"stream", TestStream, TEST_SERIAL | TEST_HOST_ONLY},
                              {NULL, NULL, 0}};
 

@@ -111,7 +111,9 @@ static void CheckMatrix(PoiseMat A, Shape s)
   int64_t *ptr, *col, k = 0;
   double *val;
   PoiseMatSizes(A, &M, &N);
-  PoiseSplit(PoiseMatContext(A), s.M, &begin, &m);
+  PoiseInt b = PoiseMatBlockSize(A);
+  PoiseSplit(PoiseMatContext(A), s.M / b, &begin, &m);
+  begin *= b, m *= b;
   if (!CHECK(M == s.M && N == s.N) || !CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
   for (PoiseInt i = 0; i < m; i++) {
     CHECK_INT(ptr[i], k);
@@ -758,6 +760,55 @@ static void TestGzip(PoiseContext ctx)
   free(b.p), free(packed.p);
 }
 
+/* The block size that PETSc wrote beside a file, where it can be the matrix's; rows are split between blocks. */
+static void TestInfo(PoiseContext ctx)
+{
+  static const Shape shapes_[] = {{70, 70}, {30, 20}};
+  static const struct {
+    const char *text;
+    int b[2]; /* for each shape */
+  } infos[] = {{"-matload_block_size 10\n", {10, 10}},
+               {"# by hand\n-vecload_block_size 7\n-matload_block_size 2\n-other yes\n  -matload_block_size 5", {5, 5}},
+               {"-matload_block_size 7\n", {7, 1}},
+               {"-matload_block_size 35\n", {1, 1}}, /* more than there may be */
+               {"-matload_block_size 3\n", {1, 1}},
+               {"-matload_block_size 0\n", {1, 1}},
+               {"-matload_block_size -2\n", {1, 1}},
+               {"-matload_block_size 2x\n", {1, 1}},
+               {"-matload_block_size 99999999999999999999\n", {1, 1}},
+               {"-matload_block_size", {1, 1}},
+               {"-x_matload_block_size 2\n", {1, 1}},
+               {"", {1, 1}}};
+  static const char *const names[] = {"blocks.petsc", "blocks.petsc.gz"};
+  char path[PATH], info[PATH];
+  Bytes b = NewBytes(), text = NewBytes();
+  PoiseMat A;
+  SharedName(ctx, info, "blocks.petsc.info");
+  for (int i = 0; i < LENGTH(infos); i++)
+    for (int s = 0; s < 2; s++) {
+      PoiseInt m, n;
+      b.n = 0;
+      PutMatrix(&b, 4, shapes_[s], 0);
+      text.n = (size_t)sprintf((char *)text.p, "%s", infos[i].text);
+      SharedName(ctx, path, names[i % 2]); /* known by its content: need not be compressed */
+      WriteFile(ctx, path, &b);
+      WriteFile(ctx, info, &text);
+      if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) {
+        CHECK_INT(PoiseMatBlockSize(A), infos[i].b[s]);
+        PoiseMatLocalSizes(A, &m, &n);
+        CHECK(m % infos[i].b[s] == 0 && n % infos[i].b[s] == 0);
+        CheckMatrix(A, shapes_[s]);
+        CHECK_OK(PoiseOptionsSet(ctx, "mat_block_size", "1"));
+        CHECK_OK(PoiseMatSetFromOptions(A));
+        CHECK_INT(PoiseMatBlockSize(A), 1);
+        CHECK_OK(PoiseMatDestroy(&A));
+      }
+      Remove(ctx, path);
+      Remove(ctx, info);
+    }
+  free(b.p), free(text.p);
+}
+
 static void TestCannotWrite(PoiseContext ctx)
 {
   static const Shape shape = {40, 3};
@@ -860,6 +911,7 @@ static const Test tests[] = {
     {"unknown", TestUnknown, 0},
     {"one_rank", TestOneRank, 0},
     {"gzip", TestGzip, 0},
+    {"info", TestInfo, 0},
     {"cannot_write", TestCannotWrite, 0},
     {"memory", TestMemory, 0},
     {NULL, NULL, 0},

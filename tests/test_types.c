@@ -67,12 +67,38 @@ static const char *const mats[] = {
 #undef MAT_TYPE
 enum { MATS = sizeof mats / sizeof *mats };
 
+/* The k-th way in which the device multiplies by a matrix of this type; NULL: there are no more. */
+static const char *KernelOf(PoiseContext ctx, const char *type, int k)
+{
+  const char *const *libraries = ctx->device->ops->csr_libraries;
+  if (k == 0) return "own";
+  return libraries && !strcmp(type, "csr") ? libraries[k - 1] : NULL;
+}
+
+/* What cuSPARSE cannot: offsets of 64 bits. */
+static bool Refuses(PoiseMat A)
+{
+  bool refuses = A->library && A->csr.wide && !strcmp(A->ctx->device->ops->name, "cuda");
+  PoiseVec x, y;
+  if (!refuses || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return refuses;
+  CHECK_ERR(PoiseMatMult(A, x, y), POISE_ERR_UNSUPPORTED, "64-bit offsets");
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  return true;
+}
+
+typedef struct Way {
+  const char *type, *kernel;
+} Way;
+
 static PoiseErr UseMat(PoiseContext ctx, void *arg)
 {
+  const Way *way = arg;
   PoiseMat A = NULL;
   PoiseVec x = NULL, y = NULL;
   PoiseErr e = Matrix(ctx, N / B, &A);
-  if (!e) e = PoiseMatSetType(A, arg);
+  if (!e) e = PoiseMatSetType(A, way->type);
+  if (!e) e = PoiseMatSetCSRKernel(A, way->kernel);
   if (!e) e = PoiseMatCreateVecs(A, &x, &y);
   if (!e) e = PoiseMatMult(A, x, y);
   if (!e && A->type->mult_transpose) e = PoiseMatMultTranspose(A, x, y);
@@ -121,27 +147,193 @@ static void CheckProduct(PoiseMat A, double scale)
   PoiseVecDestroy(&y);
 }
 
+/* y = a A x + b y with dots as solvers ask for it, in blocks of rows as the type has them; skipped, it changes nothing. */
+static void CheckFused(PoiseMat A)
+{
+  PoiseContext ctx = PoiseMatContext(A);
+  PoiseVec x, y, expected, kept, flag, sums;
+  Fuse f = {.ndot = 2};
+  const double *skip;
+  double *partial, dot[4];
+  int64_t n = poiseMatPartials(A);
+  const ScalarRef minus = {NULL, -1}, one = {NULL, 1};
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &expected)) ||
+      !CHECK_OK(PoiseVecDuplicate(y, &kept)) || !CHECK_OK(PoiseVecCreate(ctx, 1, POISE_DECIDE, &flag)) ||
+      !CHECK_OK(PoiseVecCreate(ctx, 2 * n, POISE_DECIDE, &sums)))
+    return;
+  CHECK_OK(PoiseVecSetRandom(x, 3));
+  CHECK_OK(PoiseVecSetRandom(y, 4));
+  CHECK_OK(PoiseVecCopy(y, kept));
+  CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));
+  for (int skips = 1; skips >= 0; skips--) {
+    CHECK_OK(PoiseVecSet(flag, skips));
+    CHECK_OK(PoiseVecSet(sums, 0));
+    CHECK_OK(poiseVecRead(flag, &skip));
+    CHECK_OK(poiseVecUpdate(sums, &partial));
+    CHECK_OK(poiseVecRead(x, &f.u[0]));
+    f.partial[0] = partial, f.partial[1] = partial ? partial + n : NULL;
+    CHECK_OK(PoiseAgree(ctx, poiseMatMultFuse(A, minus, x, one, y, skip, &f)));
+    if (!skips) break;
+    CHECK(Difference(y, 1, kept) == 0);
+    CHECK(Largest(sums) == 0);
+  }
+  CHECK_OK(PoiseMatMult(A, x, expected));
+  CHECK_OK(PoiseVecAYPX(expected, -1, kept));
+  CHECK(Difference(y, 1, expected) <= 1e-15);
+  CHECK_OK(PoiseVecDot(x, y, &dot[0]));
+  CHECK_OK(PoiseVecDot(y, y, &dot[1]));
+  dot[2] = dot[3] = 0;
+  const double *p;
+  if (CHECK_OK(PoiseVecGetRead(sums, &p))) {
+    for (int64_t k = 0; k < 2 * n; k++) dot[k < n ? 2 : 3] += p[k];
+    PoiseVecRestore(sums, &p);
+  }
+  CHECK_OK(PoiseSum(ctx, 2, dot + 2));
+  for (int k = 0; k < 2; k++) CHECK_NEAR(dot[k], dot[2 + k], 1e-13 * N);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&expected);
+  PoiseVecDestroy(&kept);
+  PoiseVecDestroy(&flag);
+  PoiseVecDestroy(&sums);
+}
+
+static void CheckMat(PoiseContext ctx, Way *way)
+{
+  PoiseMat A;
+  if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(PoiseMatSetType(A, way->type)) ||
+      !CHECK_OK(PoiseMatSetCSRKernel(A, way->kernel)))
+    return;
+  if (Refuses(A)) {
+    PoiseMatDestroy(&A);
+    return;
+  }
+  CheckProduct(A, 1);
+  CheckFused(A);
+  CHECK_OK(PoiseMatScale(A, 2)); /* new values are seen */
+  CheckProduct(A, 2);
+  CHECK_VIEW(ctx, PoiseMatView(A), way->type);
+  if (!strcmp(way->type, "csr")) CHECK_VIEW(ctx, PoiseMatView(A), way->kernel);
+  PoiseMatDestroy(&A);
+  if (CHECK_OK(Matrix(ctx, 0, &A))) {
+    PoiseVec x, y;
+    CHECK_OK(PoiseMatSetType(A, way->type));
+    CHECK_OK(PoiseMatSetCSRKernel(A, way->kernel));
+    if (CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) CHECK_OK(PoiseMatMult(A, x, y));
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+  }
+  PoiseMatDestroy(&A);
+  TestAllocationFailures(ctx, UseMat, way);
+}
+
 static void TestMats(PoiseContext ctx)
 {
-  for (int k = 0; k < MATS; k++) {
-    PoiseMat A;
-    if (!strcmp(mats[k], "shell")) continue; /* has no entries, but functions */
-    if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(PoiseMatSetType(A, mats[k]))) return;
-    CheckProduct(A, 1);
-    CHECK_OK(PoiseMatScale(A, 2)); /* new values are seen */
-    CheckProduct(A, 2);
-    CHECK_VIEW(ctx, PoiseMatView(A), mats[k]);
-    PoiseMatDestroy(&A);
-    if (CHECK_OK(Matrix(ctx, 0, &A))) {
-      PoiseVec x, y;
-      CHECK_OK(PoiseMatSetType(A, mats[k]));
-      if (CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) CHECK_OK(PoiseMatMult(A, x, y));
-      PoiseVecDestroy(&x);
-      PoiseVecDestroy(&y);
+  for (int k = 0; k < MATS; k++)
+    for (int l = 0; strcmp(mats[k], "shell") && KernelOf(ctx, mats[k], l); l++) /* a shell has no entries, but functions */
+      CheckMat(ctx, &(Way){mats[k], KernelOf(ctx, mats[k], l)});
+}
+
+/* ---- products by libraries ---------------------------------------------------------------------------------------------- */
+
+/* Is A x, by the kernel of A's choice, that of the device's own? */
+static void CheckSame(PoiseMat A)
+{
+  PoiseVec x, y, z;
+  char kernel[64];
+  snprintf(kernel, sizeof kernel, "%s", PoiseMatCSRKernel(A));
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z))) return;
+  CHECK_OK(PoiseVecSetRandom(x, 5));
+  CHECK_OK(PoiseVecSet(y, NAN));
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatSetCSRKernel(A, "own"));
+  CHECK_OK(PoiseMatMult(A, x, z));
+  CHECK(Difference(y, 1, z) <= 1e-14 * (1 + Largest(z)));
+  CHECK_OK(PoiseMatSetCSRKernel(A, kernel));
+  CHECK(!strcmp(PoiseMatCSRKernel(A), kernel));
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&z);
+}
+
+/* What a matrix says that it holds is what it has taken; without the library it is gone. */
+static void CheckHeld(PoiseMat A, PoiseVec x, PoiseVec y, const char *library)
+{
+  PoiseBytes before, with, without;
+  Device *dev = PoiseMatContext(A)->device;
+  CHECK_OK(PoiseMatSetCSRKernel(A, "own"));
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatBytes(A, &before, NULL));
+  int64_t device = dev->bytes;
+  CHECK_OK(PoiseMatSetCSRKernel(A, library));
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatBytes(A, &with, NULL));
+  CHECK_INT(with.device - before.device, dev->bytes - device);
+  CHECK_OK(PoiseMatSetCSRKernel(A, "own"));
+  CHECK_OK(PoiseMatBytes(A, &without, NULL));
+  CHECK_INT(without.device - before.device, dev->bytes - device);
+  CHECK(without.device < with.device || !A->csr.nz);
+  CHECK_OK(PoiseMatSetCSRKernel(A, library));
+}
+
+static void CheckLibrary(PoiseContext ctx, const char *library)
+{
+  PoiseMat A, C;
+  PoiseVec x, y, z;
+  PoiseInt begin, end;
+  bool repeats = strcmp(library, "cusparse") != 0; /* of which its makers do not say so */
+  if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)))
+    return;
+  CHECK_OK(PoiseMatSetCSRKernel(A, library));
+  if (!Refuses(A)) {
+    CheckSame(A);
+    CheckHeld(A, x, y, library);
+    CHECK_OK(PoiseVecSetRandom(x, 6));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    for (int k = 0; repeats && k < 20; k++) {
+      CHECK_OK(PoiseMatMult(A, x, z));
+      CHECK(Difference(z, 1, y) == 0);
     }
-    PoiseMatDestroy(&A);
-    TestAllocationFailures(ctx, UseMat, (void *)mats[k]);
+    CHECK_OK(PoiseMatShift(A, 0.5)); /* new values */
+    CheckSame(A);
+    CHECK_OK(PoiseMatMult(A, x, y)); /* what it is prepared for ends here: */
+    PoiseVecRange(x, &begin, &end);
+    for (PoiseInt i = begin; i < end; i++) /* a new pattern */
+      CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &(PoiseInt){(7 * i + 3) % N}, &(double){0.125}));
+    CHECK_OK(PoiseMatAssemble(A));
+    CheckSame(A);
+    CHECK_OK(PoiseMatSetType(A, "csr"));
+    if (CHECK_OK(PoiseMatDuplicate(A, 1, &C))) {
+      CHECK(!strcmp(PoiseMatCSRKernel(C), library));
+      CheckSame(C);
+    }
+    PoiseMatDestroy(&C);
   }
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&z);
+  PoiseMatDestroy(&A);
+}
+
+static void TestLibraries(PoiseContext ctx)
+{
+  PoiseMat A;
+  bool cuda = !strcmp(ctx->device->ops->name, "cuda");
+  char words[80];
+  for (int l = 1; KernelOf(ctx, "csr", l); l++) CheckLibrary(ctx, KernelOf(ctx, "csr", l));
+  if (!CHECK_OK(Matrix(ctx, N / B, &A))) return;
+  snprintf(words, sizeof words, "device %s has no kernel 'nothing' for products of csr; it has: own",
+           ctx->device->ops->name);
+  CHECK_ERR(PoiseMatSetCSRKernel(A, "nothing"), POISE_ERR_UNSUPPORTED, words);
+  CHECK_OK(PoiseMatSetOptionsPrefix(A, "l_"));
+  CHECK_OK(PoiseOptionsSetString(ctx, "-l_mat_csr_kernel cusparse_alg2"));
+  CHECK_OK(PoiseBarrier(ctx));
+  if (cuda)
+    CHECK_OK(PoiseMatSetFromOptions(A));
+  else
+    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_UNSUPPORTED, "has no kernel 'cusparse_alg2'");
+  CHECK(!strcmp(PoiseMatCSRKernel(A), cuda ? "cusparse_alg2" : "own"));
+  PoiseMatDestroy(&A);
 }
 
 /* ---- PC ------------------------------------------------------------------------------------------------------------- */
@@ -369,8 +561,70 @@ static void TestKSPs(PoiseContext ctx)
   }
 }
 
+/* The same solve by another kernel: norms to rounding, and iterations. */
+static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const char *library, bool moves)
+{
+  Solver s, own;
+  PoisePC p;
+  PoiseMat P;
+  const double *a, *b;
+  PoiseInt n, m;
+  bool repeats = strcmp(library, "cusparse") != 0, alone = PoiseSize(ctx) == 1, multiplies = !strcmp(pc, "sor");
+  if (!CHECK_OK(Open(ctx, ksp, N / B, &s)) || !CHECK_OK(Open(ctx, ksp, N / B, &own))) return;
+  CHECK_OK(PoiseMatSetCSRKernel(s.A, library));
+  for (Solver *t = &s;; t = &own) {
+    CHECK_OK(PoiseKSPGetPC(t->ksp, &p));
+    CHECK_OK(PoisePCSetOptionsPrefix(p, "m_"));
+    CHECK_OK(PoisePCSetType(p, pc));
+    CHECK_OK(PoisePCSetFromOptions(p));
+    if (multiplies && CHECK_OK(PoiseMatDuplicate(t->A, 1, &P))) { /* by a matrix of its own */
+      CHECK_OK(PoiseKSPSetOperators(t->ksp, t->A, P));
+      PoiseMatDestroy(&P);
+    }
+    if (moves) CHECK_OK(PoiseMatSetOrder(t->A, POISE_ORDER_RCM));
+    if (t == &own) break;
+  }
+  if (s.A->csr.wide && !strcmp(ctx->device->ops->name, "cuda")) {
+    CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, "64-bit offsets");
+  } else {
+    ctx->device->forbid_copies = alone;
+    CHECK(SolveNow(&s) == SolveNow(&own));
+    ctx->device->forbid_copies = false;
+    CHECK_INT(PoiseKSPIterations(s.ksp), PoiseKSPIterations(own.ksp));
+    CHECK(!strcmp(PoiseMatCSRKernel(s.ksp->A), library) && (s.ksp->A != s.A) == (moves && alone));
+    CHECK(Difference(s.x, 1, own.x) <= 1e-10);
+    if (CHECK_OK(PoiseKSPHistory(s.ksp, &n, &a)) && CHECK_OK(PoiseKSPHistory(own.ksp, &m, &b)) && CHECK_INT(n, m))
+      for (PoiseInt k = 0; k < n; k++) CHECK_NEAR(a[k], b[k], 1e-11 * b[0]);
+    if (repeats && !moves) CheckKSP(ctx, &s);
+    CHECK_OK(PoiseMatScale(s.A, 2)); /* what is captured sees it */
+    CHECK_OK(PoiseMatScale(own.A, 2));
+    CHECK(SolveNow(&s) == SolveNow(&own));
+    CHECK(Difference(s.x, 1, own.x) <= 1e-10);
+    CHECK_OK(PoiseMatSetCSRKernel(s.A, "own")); /* and this */
+    SolveNow(&s);
+    CHECK(Difference(s.x, 1, own.x) <= (multiplies ? 1e-10 : 0));
+  }
+  Close(&s);
+  Close(&own);
+}
+
+static void TestLibrarySolves(PoiseContext ctx)
+{
+  if (!ctx->device->ops->csr_libraries) TEST_SKIP("this device has no libraries");
+  CHECK_OK(PoiseOptionsSetString(ctx, "-m_pc_sor_its 2"));
+  CHECK_OK(PoiseBarrier(ctx));
+  for (int l = 1; KernelOf(ctx, "csr", l); l++) {
+    const char *library = KernelOf(ctx, "csr", l);
+    for (int k = 0; k < KSPS; k++)
+      if (strcmp(ksps[k], "preonly")) CheckSolve(ctx, ksps[k], k % 2 ? "jacobi" : "none", library, false);
+    CheckSolve(ctx, "gmres", "sor", library, false);
+    CheckSolve(ctx, "cg", "jacobi", library, true);
+  }
+}
+
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"mat", TestMats, 0}, {"pc", TestPCs, 0}, {"ksp", TestKSPs, 0}, {NULL, NULL, 0}};
+  static const Test tests[] = {{"mat", TestMats, 0}, {"libraries", TestLibraries, 0},          {"pc", TestPCs, 0},
+                               {"ksp", TestKSPs, 0}, {"library_solves", TestLibrarySolves, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "types", tests);
 }

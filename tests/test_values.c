@@ -3,8 +3,8 @@
   Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that plain loops over
   the rows give, on any device and number of ranks.
 */
-#include "harness.h"
 #include "mat/mat.h"
+#include "sample.h"
 
 enum { N = 10007, OFFSETS = 5 }; /* more blocks of rows than one thread takes */
 
@@ -256,6 +256,230 @@ static void TestNorms(PoiseContext ctx)
   Release(&A, &rows);
 }
 
+/* ---- sums, copies, transposes --------------------------------------------------------------------------------------- */
+
+static void AddRows(Rows *y, double a, const Rows *x)
+{
+  for (int64_t k = 0; k < y->ptr[y->m]; k++) y->val[k] += a * x->val[k];
+}
+
+static Rows CopyRows(const Rows *r)
+{
+  Rows copy = {.begin = r->begin, .m = r->m};
+  int64_t nz = r->ptr[r->m];
+  copy.ptr = calloc((size_t)r->m + 1, sizeof *r->ptr);
+  copy.col = calloc((size_t)nz + 2, sizeof *r->col);
+  copy.val = calloc((size_t)nz + 2, sizeof *r->val);
+  copy.b = calloc((size_t)r->m + 1, sizeof *r->b);
+  memcpy(copy.ptr, r->ptr, (size_t)(r->m + 1) * sizeof *r->ptr);
+  if (nz) memcpy(copy.col, r->col, (size_t)nz * sizeof *r->col), memcpy(copy.val, r->val, (size_t)nz * sizeof *r->val);
+  return copy;
+}
+
+static bool FromRows(PoiseContext ctx, const Rows *r, PoiseMat *A)
+{
+  PoiseCSR csr = {.ptr64 = r->ptr, .col64 = r->col, .val = r->val};
+  return CHECK_OK(PoiseMatCreateCSR(ctx, r->m, r->m, N, N, &csr, POISE_COPY, A)) && CHECK_OK(poiseMatReady(*A));
+}
+
+/* Matrices of one pattern, though nobody said that it is one. Factors are powers of 2, so that no device rounds otherwise. */
+static void TestSums(PoiseContext ctx)
+{
+  PoiseMat Y, X, W;
+  Rows y, x;
+  if (!Make(ctx, 1, POISE_COPY, &Y, &y) || !Make(ctx, 1, POISE_COPY, &X, &x)) return;
+  CHECK_OK(PoiseMatScale(X, 0.7));
+  ScaleRows(&x, 0.7, false, false);
+  int64_t pattern = Y->pattern, kept = X->state;
+  CHECK_MOVES(Y, PoiseMatAXPY(Y, -2, X), SCALAR);
+  AddRows(&y, -2, &x);
+  CHECK_MOVES(Y, PoiseMatAXPY(Y, 1, Y), SCALAR);
+  AddRows(&y, 1, &y);
+  CHECK_INT(Y->pattern, pattern);
+  CHECK_INT(X->state, kept);
+  Same(Y, &y);
+  Same(X, &x);
+  for (int64_t k = 0; k < x.ptr[x.m]; k++) x.val[k] = NAN;
+  if (!FromRows(ctx, &x, &W)) return;
+  CHECK_MOVES(Y, PoiseMatAXPY(Y, 0, W), SCALAR); /* as for vectors */
+  Same(Y, &y);
+  CHECK_MOVES(Y, PoiseMatAXPY(Y, 0.5, W), SCALAR);
+  int64_t *ptr, *col, wrong = 0;
+  double *val;
+  if (CHECK_OK(PoiseMatCopyCSR(Y, &ptr, &col, &val))) {
+    for (int64_t k = 0; k < y.ptr[y.m]; k++) wrong += !isnan(val[k]);
+    free(ptr), free(col), free(val);
+  }
+  CHECK_INT(wrong, 0);
+  CHECK_OK(PoiseMatDestroy(&W));
+  Release(&X, &x);
+  Release(&Y, &y);
+}
+
+/* As many entries, but one of the last rank's first row is in another column; on several ranks it is a ghost, and the only difference
+   is whose. Ranks whose patterns are alike go along. */
+static void TestOtherPattern(PoiseContext ctx)
+{
+  PoiseMat Y, X;
+  Rows y, x;
+  if (!Make(ctx, 1, POISE_COPY, &Y, &y)) return;
+  x = CopyRows(&y);
+  bool last = y.m && y.begin + y.m == N;
+  int64_t at = last && !y.begin ? y.ptr[1] - 1 : 0, nz = y.ptr[y.m], pattern = Y->pattern;
+  if (last) x.col[at]--; /* there is none */
+  for (int64_t k = 0; k < nz; k++) x.val[k] = TestRandom(8, (uint64_t)k);
+  if (!FromRows(ctx, &x, &X)) return;
+  CHECK_OK(PoiseMatAXPY(Y, 2, X));
+  CHECK(Y->pattern > pattern);
+  Rows sum = CopyRows(&y);
+  AddRows(&sum, 2, &x);
+  if (last) {
+    memmove(sum.col + at + 1, sum.col + at, (size_t)(nz - at) * sizeof *sum.col);
+    memmove(sum.val + at + 1, sum.val + at, (size_t)(nz - at) * sizeof *sum.val);
+    sum.col[at] = x.col[at], sum.val[at] = 2 * x.val[at];
+    sum.val[at + 1] = y.val[at];
+    for (PoiseInt i = 1; i <= sum.m; i++) sum.ptr[i]++;
+  }
+  Same(Y, &sum);
+  PoiseMat none = NULL;
+  Release(&none, &sum);
+  Release(&X, &x);
+  Release(&Y, &y);
+}
+
+static void TestDuplicates(PoiseContext ctx)
+{
+  PoiseMat A, B;
+  PoiseVec x, y;
+  Rows rows;
+  if (!Make(ctx, 1, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+  Fill(x, X);
+  CHECK_OK(PoiseMatMult(A, x, y));
+  uint64_t product = SampleDigest(y);
+  for (int where = 0; where < 2; where++) { /* A's values are on the device; then on the host */
+    PoiseInt row = rows.begin;
+    if (where && rows.m) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &(double){4}));
+    if (where) CHECK_OK(PoiseMatAssemble(A));
+    for (int64_t k = 0; where && rows.m && k < rows.ptr[1]; k++)
+      if (rows.col[k] == row) rows.val[k] = 4;
+    int64_t moved = Moved(ctx);
+    if (!CHECK_OK(PoiseMatDuplicate(A, 1, &B))) return;
+    CHECK_INT(Moved(ctx), moved);
+    if (!where) CHECK_OK(PoiseMatMult(B, x, y));
+    if (!where) CHECK(SampleDigest(y) == product);
+    CHECK_MOVES(B, PoiseMatAXPY(B, -1, A), SCALAR + (where ? 2 * 8 * rows.ptr[rows.m] : 0));
+    CHECK_OK(PoiseMatAXPY(B, 1, A));
+    Same(B, &rows);
+    CHECK_OK(PoiseMatDestroy(&B));
+    Same(A, &rows);
+  }
+  int64_t moved = Moved(ctx);
+  if (!CHECK_OK(PoiseMatDuplicate(A, 0, &B))) return;
+  CHECK_INT(Moved(ctx), moved);
+  ScaleRows(&rows, 0, false, false);
+  for (int64_t k = 0; k < rows.ptr[rows.m]; k++) rows.val[k] = 0; /* not -0 */
+  Same(B, &rows);
+  CHECK_OK(PoiseMatDestroy(&B));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  Release(&A, &rows);
+}
+
+/* Row i of A^T: columns j with i = j + an offset. */
+static Rows TransposeRows(const Rows *r, int whole)
+{
+  Rows t = {.begin = r->begin, .m = r->m};
+  int64_t nz = 0;
+  t.ptr = calloc((size_t)r->m + 1, sizeof *t.ptr);
+  t.col = calloc((size_t)r->m * OFFSETS + 1, sizeof *t.col);
+  t.val = calloc((size_t)r->m * OFFSETS + 1, sizeof *t.val);
+  t.b = calloc((size_t)r->m + 1, sizeof *t.b);
+  for (PoiseInt i = 0; i < t.m; i++) {
+    for (int k = OFFSETS - 1; k >= 0; k--) {
+      PoiseInt j = t.begin + i - offset[k];
+      if (j < 0 || j >= N || (offset[k] == 0 && !HasDiagonal(j, whole))) continue;
+      t.col[nz] = j;
+      t.val[nz++] = TestRandom(5, (uint64_t)(j * OFFSETS + k));
+    }
+    t.ptr[i + 1] = nz;
+  }
+  return t;
+}
+
+/* Made where the device is: the places of the entries of this rank by column, rows ascending. */
+static void CheckByColumn(PoiseMat A)
+{
+  const Csr *c = &A->csr;
+  int64_t ncol = c->nloc + c->nghost, at = 0, wrong = 0;
+  Transposed t = {0};
+  HostCsr h;
+  const void *ptr, *from;
+  const int32_t *row;
+  CHECK_OK(poiseTransposedCreate(A, &t));
+  if (!CHECK_OK(poiseBufferRead(&t.ptr, HOST, &ptr)) || !CHECK_OK(poiseBufferRead(&t.from, HOST, &from)) ||
+      !CHECK_OK(poiseBufferRead(&t.row, HOST, &row)) || !CHECK_OK(poiseMatPattern(A, &h)))
+    return;
+  CHECK(t.wide == (c->nz > A->ctx->most_narrow));
+#define AT(p, k) (t.wide ? ((const int64_t *)(p))[k] : ((const int32_t *)(p))[k])
+  for (int64_t j = 0; j < ncol; j++) {
+    wrong += AT(ptr, j) != at;
+    for (int32_t before = -1; at < AT(ptr, j + 1); at++) {
+      int64_t k = AT(from, at);
+      wrong += h.col[k] != j || row[at] <= before || k < poiseCsrPtr(c, h.ptr, row[at]) ||
+               k >= poiseCsrPtr(c, h.ptr, row[at] + 1);
+      before = row[at];
+    }
+  }
+  CHECK_INT(at, c->nz);
+  CHECK_INT(AT(ptr, ncol), c->nz);
+#undef AT
+  CHECK_INT(wrong, 0);
+  poiseTransposedDestroy(&t);
+}
+
+static void TestTransposes(PoiseContext ctx)
+{
+  PoiseMat A, T;
+  PoiseVec x, y;
+  int is;
+  bool alone = PoiseSize(ctx) == 1, away = !ctx->device->ops->is_host;
+  for (int whole = 0; whole < 2; whole++) {
+    Rows rows, turned;
+    if (!Make(ctx, whole, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &y, &x))) return;
+    turned = TransposeRows(&rows, whole);
+    Fill(x, X);
+    CHECK_OK(PoiseVecScale(x, 1)); /* on the device */
+    int64_t moved = Moved(ctx);
+    CHECK_OK(PoiseMatMultTranspose(A, x, y)); /* the first */
+    CHECK_INT(Moved(ctx) - moved, away ? Staged(A) : 0);
+    for (PoiseInt i = 0; i < rows.m; i++) {
+      rows.b[i] = 0;
+      for (int64_t k = turned.ptr[i]; k < turned.ptr[i + 1]; k++) rows.b[i] += turned.val[k] * X(turned.col[k]);
+    }
+    const double *p;
+    if (CHECK_OK(PoiseVecGetRead(y, &p)))
+      for (PoiseInt i = 0; i < rows.m; i++) CHECK_NEAR(p[i], rows.b[i], 1e-14);
+    CHECK_OK(PoiseVecRestore(y, &p));
+    moved = Moved(ctx);
+    if (!CHECK_OK(PoiseMatTranspose(A, &T))) return;
+    if (alone) CHECK_INT(Moved(ctx) - moved, away ? (int64_t)sizeof(CsrStatistics) : 0);
+    moved = Moved(ctx);
+    CHECK_OK(PoiseMatIsTranspose(A, T, 0, &is));
+    CHECK(is);
+    CHECK_OK(PoiseMatIsTranspose(T, A, 0, &is));
+    CHECK(is);
+    if (alone) CHECK_INT(Moved(ctx) - moved, away ? 2 * (2 * SCALAR + (int64_t)sizeof(CsrStatistics)) : 0);
+    CHECK_OK(PoiseMatIsSymmetric(A, 1, &is));
+    CHECK(!is); /* with entries of up to 1 in other places some differ by more */
+    CheckByColumn(A);
+    Same(T, &turned);
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y));
+    Release(&T, &turned);
+    Release(&A, &rows);
+  }
+}
+
 /* ---- prescribed unknowns ------------------------------------------------------------------------------------------------ */
 
 static bool Prescribed(PoiseInt i)
@@ -411,6 +635,29 @@ static void TestStatistics(PoiseContext ctx)
     for (int rule = 0; rule < 3; rule++) CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule);
 }
 
+/* Lengths of neighbouring rows vary when they change more often than every eighth row, the first being a change. */
+static void TestVary(PoiseContext ctx)
+{
+  enum { M = 320 };
+  static const struct {
+    int run, vary; /* rows of a length in turn */
+  } cases[] = {{M, 0}, {9, 0}, {8, 0}, {7, 1}, {2, 1}, {1, 1}};
+  for (int k = 0; k < 6; k++) {
+    int64_t ptr[M + 1] = {0}, col[2 * M];
+    double val[2 * M];
+    PoiseMat A;
+    for (int i = 0; i < M; i++) {
+      ptr[i + 1] = ptr[i] + 1 + i / cases[k].run % 2;
+      for (int64_t e = ptr[i]; e < ptr[i + 1]; e++) col[e] = e - ptr[i], val[e] = 1;
+    }
+    const PoiseCSR csr = {.ptr64 = ptr, .col64 = col, .val = val};
+    if (!CHECK_OK(PoiseMatCreateCSR(ctx, M, POISE_DECIDE, POISE_DECIDE, 5, &csr, POISE_COPY, &A))) return;
+    CHECK_OK(poiseMatReady(A));
+    CHECK_INT(A->csr.vary, cases[k].vary);
+    CHECK_OK(PoiseMatDestroy(&A));
+  }
+}
+
 /* A borrowed array is current on the host when a call returns. */
 static void TestBorrowed(PoiseContext ctx)
 {
@@ -562,9 +809,20 @@ static void TestTriplets(PoiseContext ctx)
 }
 
 static const Test tests[] = {
-    {"triplets", TestTriplets, 0},     {"scaling", TestScaling, 0},    {"missing_diagonal", TestMissingDiagonal, 0},
-    {"norms", TestNorms, 0},           {"zero_rows", TestZeroRows, 0}, {"new_values", TestNewValues, 0},
-    {"statistics", TestStatistics, 0}, {"borrowed", TestBorrowed, 0},  {NULL, NULL, 0},
+    {"triplets", TestTriplets, 0},
+    {"scaling", TestScaling, 0},
+    {"missing_diagonal", TestMissingDiagonal, 0},
+    {"norms", TestNorms, 0},
+    {"sums", TestSums, 0},
+    {"other_pattern", TestOtherPattern, 0},
+    {"duplicates", TestDuplicates, 0},
+    {"transposes", TestTransposes, 0},
+    {"zero_rows", TestZeroRows, 0},
+    {"new_values", TestNewValues, 0},
+    {"statistics", TestStatistics, 0},
+    {"vary", TestVary, 0},
+    {"borrowed", TestBorrowed, 0},
+    {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)

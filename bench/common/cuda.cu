@@ -767,8 +767,13 @@ static void Machine(void *peer, char *text, size_t size)
            __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__);
 }
 
+static void TakeBack(void *p)
+{
+  cudaFree(p);
+}
+
 /* In the order of Peer: C++17 has no designated initialisers. */
 extern "C" {
 extern const Peer peer_cuda;
-const Peer peer_cuda = {"cuSPARSE, cuBLAS", Open, Close, Machine, Limits, EnterTask, LeaveTask};
+const Peer peer_cuda = {"cuSPARSE, cuBLAS", Open, Close, Machine, Limits, EnterTask, LeaveTask, Upload, TakeBack};
 }

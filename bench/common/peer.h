@@ -54,6 +54,9 @@ typedef struct Peer {
   PoiseErr (*limits)(void *peer, List *list);                  /* READ, COPY, TRIAD in this order, then latencies */
   PoiseErr (*enter)(void *peer, const Task *task, List *list); /* adds its contenders for a task, if any */
   void (*leave)(void *peer);                                   /* after a task, entered or not */
+  /* A copy of so many bytes in the memory of the device that it works on, to be given back. NULL: that is the host's. */
+  PoiseErr (*lend)(const void *from, size_t bytes, void **to);
+  void (*take_back)(void *p);
 } Peer;
 
 extern const Peer peer_plain, peer_cuda;

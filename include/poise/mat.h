@@ -38,8 +38,9 @@ POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, P
 /*
   The same from arrays in the device's memory (the csr itself is on the host), of rows whose columns are sorted. On one rank
   0-based arrays with int32 columns that are adopted (freed with cudaFree) or borrowed are used in place; else the values are, and
-  offsets and columns are converted. Offsets and columns are fetched once, to be checked. Values that the library changes on the host
-  (PoiseMatScale, ...) are in a borrowed array after the next product or solve. A pointer to something else is POISE_ERR_ARG
+  offsets and columns are converted. On one rank 0-based arrays with int32 columns are checked where they are; others travel to the host
+  once, to be checked and converted. A borrowed array of values is current when a call that changes them returns; entries that are added
+  or set one by one or as blocks change on the host, and are there after PoiseMatAssemble. A pointer to something else is POISE_ERR_ARG
   naming it. On the host device: PoiseMatCreateCSR.
 */
 POISE_API PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
@@ -92,6 +93,16 @@ POISE_API PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt 
    when the pattern has changed since. No PoiseMatAssemble is needed. */
 POISE_API PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v);
 POISE_API PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v);
+/*
+  The same with all arrays in the device's memory, which may be given so for the pattern, for values, or both. On one rank nothing
+  travels; setting up takes 24 bytes of device memory per triplet (32 beyond 2^32) beside the arrays, which may be released
+  afterwards. On several ranks indices, and those values that go to other ranks, travel through the host. Values are read in the
+  order of PoiseStream; the call may return before. A pointer to something else is POISE_ERR_ARG naming it, as is, with its place, an
+  index that is too large. On the host device: the functions above.
+*/
+POISE_API PoiseErr PoiseMatSetPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
+POISE_API PoiseErr PoiseMatSetValuesDeviceCOO(PoiseMat A, const double *v);
+POISE_API PoiseErr PoiseMatAddValuesDeviceCOO(PoiseMat A, const double *v);
 
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
    it may itself call collective functions, products of other shells among them; a failure of its own it must then agree upon
@@ -108,6 +119,15 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
 /* Type by name ("csr"); the matrix stays the same CSR. Options: -mat_type. */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
 POISE_API const char *PoiseMatType(PoiseMat A); /* lent; not collective */
+/*
+  What multiplies by an A of type csr: "own", the device's own kernels, or by name a library that the device has: on cuda
+  "cusparse", and "cusparse_alg2", whose results have the same bits in every run (A^T x stays with the own ones). A library's product
+  takes memory of its own, one vector more, inside a solver one pass over y more, and on several ranks a copy of x. POISE_ERR_UNSUPPORTED:
+  the device has none of this name; or, when it is first used, cuSPARSE is not installed, or A has 64-bit offsets, which it does not
+  take. Options: -mat_csr_kernel.
+*/
+POISE_API PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name);
+POISE_API const char *PoiseMatCSRKernel(PoiseMat A); /* lent; not collective */
 /* Prefix of A's options: "-<prefix>mat_type". Copied. */
 POISE_API PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix);
 /* Take -mat_type, -mat_block_size, -mat_partition, ... */
@@ -174,7 +194,9 @@ POISE_API PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r);
 POISE_API PoiseErr PoiseMatShift(PoiseMat A, double a);
 POISE_API PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d);
 POISE_API PoiseErr PoiseMatSetDiagonal(PoiseMat A, PoiseVec d);
-/* Y += a X. Entries of X that Y lacks join its pattern, which else stays. X may be Y. */
+/* Y += a X; a = 0 adds nothing, of NaN either. Entries of X that Y lacks join its pattern, which else stays. X may be Y. Of matrices
+   with the same pattern on all ranks, which is found out, the values are added where they are, on the device; others are added on the
+   host. */
 POISE_API PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X);
 /* POISE_NORM_1 (largest sum of a column), POISE_NORM_INF (of a row) or POISE_NORM_FROBENIUS. */
 POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);
@@ -182,9 +204,10 @@ POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);
 /* One of this rank's rows, by its global number: n entries, global columns ascending; lent until the next call on A. cols, v
    may be NULL. Not collective. */
 POISE_API PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v);
-/* B = A, or with values = 0 zeros in A's pattern; of A's type and block size. */
+/* B = A, or with values = 0 zeros in A's pattern; of A's type and block size. Arrays that are on the device are copied there. */
 POISE_API PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B);
-POISE_API PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T); /* T = A^T, of A's type and block size */
+/* T = A^T, of A's type and block size. On the device where one rank works; on several ranks through the host. */
+POISE_API PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T);
 /* *is: |A^T_ij - B_ij| <= tol for all entries (those not stored are 0); B = A. Makes a transpose to look at. */
 POISE_API PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is);
 POISE_API PoiseErr PoiseMatIsSymmetric(PoiseMat A, double tol, int *is);
@@ -231,7 +254,9 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
     an entry given twice the lines are not known. A line may have 65536 characters, a comment any number.
   - PETSc binary (MatView, MatLoad): the first matrix of the file, sparse, or dense, whose zeros are not entries; 32- or
     64-bit integers; real double numbers, NaN too. A column twice in a row is POISE_ERR_FORMAT. Every rank reads its own
-    rows, so all must be able to open the file; of a gzip file each rank inflates as much as it needs.
+    rows, so all must be able to open the file; of a gzip file each rank inflates as much as it needs. A line
+    "-matload_block_size n" in the file that PETSc writes beside it (x.info for x and x.gz), seen by rank 0, sets the block size
+    if n is at most 32 and divides both sizes; rows are then laid out in whole blocks. Other lines there are ignored.
 */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /*

@@ -157,7 +157,8 @@ typedef struct PoiseBytes {
 
 /* Memory of the device that this rank works on, all ranks' together: bytes that are free, and all. Either may be NULL. What does
    not fit is POISE_ERR_MEMORY, which states what was asked for and what was free; the program may release something and go
-   on. Not collective. */
+   on. On cuda a rank keeps what it released, up to an eighth of the GPU's memory, to use it again: here that is free. Waits for the
+   device. Not collective. */
 POISE_API PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of triplets. */
+/* Kernels of triplets, and of keys that are sorted. */
 #include "cuda.h"
 
 #include <cub/block/block_reduce.cuh>
@@ -11,11 +11,48 @@ static unsigned Grid(int64_t n)
   return (unsigned)((n + THREADS - 1) / THREADS);
 }
 
-/* A thread per entry: 12 bytes per value, 12 per entry (4 more each where places are int64). */
-static __global__ void CooSum(const __grid_constant__ CooSumArgs a)
+enum { VALUES = 4, STAGE = VALUES * THREADS }; /* values that a thread, and a block, fetches at once */
+
+/*
+  A block brings the values of its THREADS entries, which have their places side by side, to shared memory, STAGE of them at a time; then
+  a thread sums those of its entry in their order. So loads do not wait for each other nor for the longest entry of a warp. 12 bytes per
+  value, 12 per entry (4 more each where places are int64). Values are fetched in sectors of 32 bytes: of elements the
+  values of a row lie side by side and go to one row of the matrix, that is to this block: none is fetched in vain.
+*/
+template <typename Place>
+static __global__ void __launch_bounds__(THREADS)
+    CooSum(const __grid_constant__ CooSumArgs a, const Place *__restrict__ start, const Place *__restrict__ from)
 {
-  int64_t e = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (e < a.n) a.val[e] = poiseCooSum(&a, e);
+  __shared__ double value[STAGE];
+  int64_t first = blockIdx.x * (int64_t)THREADS, last = first + THREADS < a.n ? first + THREADS : a.n,
+          e = first + threadIdx.x;
+  int64_t begin = start[first], end = start[last], k = end, stop = end;
+  double s = 0;
+  if (e < last) {
+    k = start[e], stop = start[e + 1];
+    if (a.add) s = a.val[e];
+  }
+  for (; begin < end; begin += STAGE) {
+    int count = end - begin < STAGE ? (int)(end - begin) : STAGE;
+    int64_t place[VALUES];
+    double v[VALUES];
+#pragma unroll
+    for (int r = 0; r < VALUES; r++) {
+      int at = r * THREADS + threadIdx.x;
+      place[r] = at < count ? (int64_t)from[begin + at] : -1;
+    }
+#pragma unroll
+    for (int r = 0; r < VALUES; r++) {
+      const double *p = place[r] < a.ngiven ? a.given + place[r] : a.received + (place[r] - a.ngiven);
+      v[r] = place[r] < 0 ? 0 : *p;
+    }
+#pragma unroll
+    for (int r = 0; r < VALUES; r++) value[r * THREADS + threadIdx.x] = v[r];
+    __syncthreads();
+    for (; k < stop && k < begin + count; k++) s += value[k - begin];
+    __syncthreads();
+  }
+  if (e < last) a.val[e] = s;
 }
 
 static __global__ void CooKeys(const __grid_constant__ CooKeysArgs a)
@@ -25,7 +62,7 @@ static __global__ void CooKeys(const __grid_constant__ CooKeysArgs a)
   bool ignored = a.row[k] < 0 || a.col[k] < 0;
   a.key[to] = ignored ? (uint64_t)a.m << a.bits : (uint64_t)a.row[k] << a.bits | (uint64_t)a.col[k];
   if (a.place32)
-    a.place32[to] = (int32_t)to;
+    a.place32[to] = (uint32_t)to;
   else
     a.place64[to] = to;
 }
@@ -80,30 +117,31 @@ template <typename Place>
 static cudaError_t Sort(void *scratch, size_t *bytes, const SortKeysArgs *a, cub::DoubleBuffer<uint64_t> *key,
                         cub::DoubleBuffer<Place> *place, cudaStream_t stream)
 {
-  return cub::DeviceRadixSort::SortPairs(scratch, *bytes, *key, *place, a->n, 0, a->bits, stream);
+  return cub::DeviceRadixSort::SortPairs(scratch, *bytes, *key, *place, a->n, a->first, a->first + a->bits, stream);
 }
 
+/* Of the two sides the result may be in either. */
 template <typename Place> static PoiseErr SortInto1(Device *dev, const SortKeysArgs *a, Place *const *places)
 {
   cudaStream_t stream = poiseCudaStream(dev);
   cub::DoubleBuffer<uint64_t> key(a->key[0], a->key[1]);
   cub::DoubleBuffer<Place> place(places[0], places[1]);
   size_t bytes = a->scratch_bytes;
-  TRY(poiseCudaCheck(Sort(a->scratch, &bytes, a, &key, &place, stream), "sorting triplets"));
+  TRY(poiseCudaCheck(Sort(a->scratch, &bytes, a, &key, &place, stream), "sorting keys"));
   if (key.Current() == a->key[1]) return POISE_OK;
   TRY(poiseCudaCheck(
       cudaMemcpyAsync(a->key[1], a->key[0], (size_t)a->n * sizeof(uint64_t), cudaMemcpyDeviceToDevice, stream),
-      "copying sorted triplets"));
+      "copying sorted keys"));
   return poiseCudaCheck(
       cudaMemcpyAsync(places[1], places[0], (size_t)a->n * sizeof(Place), cudaMemcpyDeviceToDevice, stream),
-      "copying sorted triplets");
+      "copying sorted keys");
 }
 
 extern "C" size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a)
 {
   size_t bytes = 0;
   cub::DoubleBuffer<uint64_t> key(a->key[0], a->key[1]);
-  cub::DoubleBuffer<int32_t> place32(a->place32[0], a->place32[1]);
+  cub::DoubleBuffer<uint32_t> place32(a->place32[0], a->place32[1]);
   cub::DoubleBuffer<int64_t> place64(a->place64[0], a->place64[1]);
   cudaError_t e = a->place32[0] ? Sort(NULL, &bytes, a, &key, &place32, poiseCudaStream(dev))
                                 : Sort(NULL, &bytes, a, &key, &place64, poiseCudaStream(dev));
@@ -113,7 +151,12 @@ extern "C" size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a)
 extern "C" PoiseErr poiseCuda_coo_sum(Device *dev, const void *args)
 {
   const CooSumArgs *a = (const CooSumArgs *)args;
-  if (a->n) CooSum<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  cudaStream_t stream = poiseCudaStream(dev);
+  if (!a->n) return POISE_OK;
+  if (a->start32)
+    CooSum<<<Grid(a->n), THREADS, 0, stream>>>(*a, a->start32, a->from32);
+  else
+    CooSum<<<Grid(a->n), THREADS, 0, stream>>>(*a, a->start64, a->from64);
   return POISE_OK;
 }
 

@@ -37,12 +37,23 @@ template <int L> static __global__ void __launch_bounds__(THREADS) CsrMult(const
   FuseDots(a.fuse, y, first + threadIdx.x, a.A.m, block);
 }
 
-static __global__ void CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
+/* L neighbouring lanes per column: reads 4 bytes per nonzero for its place and its row each (the place 8 where it is int64), gathers
+   its value and x, and writes y once. */
+template <int L, typename Index>
+static __global__ void __launch_bounds__(THREADS)
+    CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm)
 {
-  int64_t j = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (j >= a.ncol) return;
+  int64_t j = (int64_t)blockIdx.x * (THREADS / L) + threadIdx.x / L, k = 0, end = 0;
+  int lane = threadIdx.x % L;
   double s = 0;
-  for (int64_t k = a.tptr[j]; k < a.tptr[j + 1]; k++) s += a.x ? a.val[a.perm[k]] * a.x[a.row[k]] : fabs(a.val[a.perm[k]]);
+  if (j < a.ncol) k = tptr[j] + lane, end = tptr[j + 1];
+#pragma unroll 4
+  for (; k < end; k += L) {
+    double v = a.val[perm[k]];
+    s += a.x ? v * a.x[a.row[k]] : fabs(v);
+  }
+  for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
+  if (j >= a.ncol || lane != 0) return;
   if (j < a.nloc)
     a.y[j] = s;
   else
@@ -69,6 +80,16 @@ template <int T, int L, int MODE> static __global__ void __launch_bounds__(T) Cs
   if (MODE != EARLY_TILE) Ready();
   if (MODE != EARLY_TILE && a.skip && *a.skip != 0) return;
   TileOfRows<T, L, MODE>(a, blockIdx.x, 0);
+}
+
+/* The same where they read a row, or a column, from memory side by side. */
+static int LanesSideBySide(int64_t m, int64_t nz)
+{
+  static const double most[] = {4, 10, 20, 48, 128}; /* mean lengths */
+  double mean = m ? (double)nz / (double)m : 0;
+  int k = 0;
+  while (k < 5 && mean > most[k]) k++;
+  return k;
 }
 
 /* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory and no block has far more of them than
@@ -104,29 +125,33 @@ template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
   return Tiles<THREADS, L, PLAIN_TILE>(dev, a);
 }
 
+template <int L> static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a)
+{
+  unsigned grid = (unsigned)((a->ncol + THREADS / L - 1) / (THREADS / L));
+  if (a->tptr32)
+    CsrMultTranspose<L><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, a->tptr32, a->perm32);
+  else
+    CsrMultTranspose<L><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, a->tptr64, a->perm64);
+  return POISE_OK;
+}
+
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
 {
   typedef PoiseErr (*Run)(Device *, const CsrMultArgs *);
   static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
-  static const struct {
-    double most; /* mean row length */
-    Run run;
-  } rows[] = {{4, Rows<1>}, {10, Rows<2>}, {20, Rows<4>}, {48, Rows<8>}, {128, Rows<16>}, {HUGE_VAL, Rows<32>}};
+  static const Run rows[] = {Rows<1>, Rows<2>, Rows<4>, Rows<8>, Rows<16>, Rows<32>};
   const CsrMultArgs *a = (const CsrMultArgs *)args;
-  double mean = a->A.m ? (double)a->A.nz / (double)a->A.m : 0;
-  int k = 0;
   if (!a->nblock) return POISE_OK;
   if (a->rows < POISE_BLOCK) return tiles[Lanes(a->A.m, a->A.nz)](dev, a);
-  while (mean > rows[k].most) k++;
-  return rows[k].run(dev, a);
+  return rows[LanesSideBySide(a->A.m, a->A.nz)](dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
 {
+  typedef PoiseErr (*Run)(Device *, const CsrMultTransposeArgs *);
+  static const Run columns[] = {Columns<1>, Columns<2>, Columns<4>, Columns<8>, Columns<16>, Columns<32>};
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
-  unsigned grid = (unsigned)((a->ncol + THREADS - 1) / THREADS);
-  if (grid) CsrMultTranspose<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  return a->ncol ? columns[LanesSideBySide(a->ncol, a->nz)](dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)

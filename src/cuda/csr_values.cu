@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels that change the values of a CSR, or sum them: a thread per row. */
+/* Kernels that change the values of a CSR, or sum them, a thread per row; and those that look at patterns. */
 #include "cuda.h"
 
 static unsigned Grid(int64_t n)
@@ -116,6 +116,42 @@ static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs
   }
 }
 
+/* The columns of a block's rows, which have the same offsets, side by side: 8 bytes per nonzero. */
+static __global__ void __launch_bounds__(THREADS) CsrDiffer(const __grid_constant__ CsrDifferArgs a)
+{
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK, last = first + POISE_BLOCK < a.A.m ? first + POISE_BLOCK : a.A.m;
+  int differs = 0;
+  for (int64_t i = first + threadIdx.x; i <= last; i += THREADS)
+    differs |= poiseCsrOffset(&a.A, i) != poiseCsrOffset(&a.B, i);
+  differs = __syncthreads_or(differs);
+  if (!differs) {
+    int64_t end = poiseCsrOffset(&a.A, last);
+    for (int64_t k = poiseCsrOffset(&a.A, first) + threadIdx.x; k < end; k += THREADS) differs |= a.A.col[k] != a.B.col[k];
+    differs = __syncthreads_or(differs);
+  }
+  if (threadIdx.x == 0) a.partial[blockIdx.x] = differs != 0;
+}
+
+/* A thread per entry, which looks for its row, as its neighbours do: 4 bytes per nonzero and the offsets, writes 12 (16 where places
+   are int64). */
+static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
+{
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, low = 0, high = a.A.m;
+  if (k >= a.A.nz) return;
+  while (high - low > 1) {
+    int64_t mid = low + (high - low) / 2;
+    if (poiseCsrOffset(&a.A, mid) <= k)
+      low = mid;
+    else
+      high = mid;
+  }
+  a.key[k] = (uint64_t)a.A.col[k] << a.bits | (uint64_t)low;
+  if (a.place32)
+    a.place32[k] = (uint32_t)k;
+  else
+    a.place64[k] = k;
+}
+
 extern "C" PoiseErr poiseCuda_csr_statistics(Device *dev, const void *args)
 {
   enum { MOST = 1024 };
@@ -159,5 +195,19 @@ extern "C" PoiseErr poiseCuda_csr_zero_columns(Device *dev, const void *args)
 {
   const CsrZeroColumnsArgs *a = (const CsrZeroColumnsArgs *)args;
   if (a->A.m) CsrZeroColumns<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_differ(Device *dev, const void *args)
+{
+  const CsrDifferArgs *a = (const CsrDifferArgs *)args;
+  if (a->A.m) CsrDiffer<<<(unsigned)POISE_NBLOCKS(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_keys(Device *dev, const void *args)
+{
+  const CsrKeysArgs *a = (const CsrKeysArgs *)args;
+  if (a->A.nz) CsrKeys<<<Grid(a->A.nz), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

@@ -21,11 +21,18 @@ enum {
   ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
 };
 
+struct Sparse;
+
 extern "C" { /* so that the names keep their prefix in an archive; kernels are static */
 cudaStream_t poiseCudaStream(Device *dev);
-double *poiseCudaPieces(Device *dev); /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
-bool poiseCudaHasBulk(Device *dev);   /* bulk copies to shared memory: compute capability 9.0 */
-bool poiseCudaCaptures(Device *dev);  /* the loop of a solver is being captured: matrices stay as they are */
+double *poiseCudaPieces(Device *dev);         /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
+bool poiseCudaHasBulk(Device *dev);           /* bulk copies to shared memory: compute capability 9.0 */
+bool poiseCudaCaptures(Device *dev);          /* the loop of a solver is being captured: matrices stay as they are */
+struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */
+void poiseCudaSparseClose(Device *dev);
+extern const char *const poiseCudaCsrLibraries[];
+PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan);
+void poiseCudaCsrPlanFree(Device *dev, CsrPlan *plan);
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */

@@ -17,6 +17,8 @@ typedef struct Cuda {
   int capability; /* major */
   double *pieces;
   bool captures;
+  cudaMemPool_t pool; /* NULL: the GPU has none */
+  struct Sparse *sparse;
 } Cuda;
 
 cudaStream_t poiseCudaStream(Device *dev)
@@ -27,6 +29,11 @@ cudaStream_t poiseCudaStream(Device *dev)
 double *poiseCudaPieces(Device *dev)
 {
   return ((Cuda *)dev->data)->pieces;
+}
+
+struct Sparse **poiseCudaSparse(Device *dev)
+{
+  return &((Cuda *)dev->data)->sparse;
 }
 
 bool poiseCudaHasBulk(Device *dev)
@@ -70,6 +77,30 @@ static void Describe(int id, char *text, size_t size)
   snprintf(text, size, "%s, %s", p.name, bus);
 }
 
+/*
+  Memory comes from a pool of the device's own, in the order of its stream: a block that is freed serves the next one at once, and nobody
+  waits. Unused memory up to KEPT of the GPU's stays in the pool; what is more goes back to the system when the stream is next waited
+  for. To other allocations of the process, the application's, the driver gives unused memory of pools before it lets them fail.
+*/
+static PoiseErr CreatePool(Device *dev)
+{
+  Cuda *cuda = (Cuda *)dev->data;
+  enum { KEPT = 8 }; /* 1 / KEPT */
+  int supported = 0;
+  size_t left = 0, total = 0;
+  cudaMemPoolProps props = {};
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, dev->id), "asking the GPU"));
+  if (!supported) return POISE_OK;
+  props.allocType = cudaMemAllocationTypePinned;
+  props.handleTypes = cudaMemHandleTypeNone;
+  props.location.type = cudaMemLocationTypeDevice;
+  props.location.id = dev->id;
+  TRY(poiseCudaCheck(cudaMemPoolCreate(&cuda->pool, &props), "creating a pool of memory"));
+  TRY(poiseCudaCheck(cudaMemGetInfo(&left, &total), "asking for free memory"));
+  uint64_t kept = total / KEPT;
+  return poiseCudaCheck(cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept), "a pool of memory");
+}
+
 static PoiseErr Create(Device *dev)
 {
   Cuda *cuda;
@@ -90,6 +121,7 @@ static PoiseErr Create(Device *dev)
     TRY(poiseCudaCheck(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "creating a stream"));
   }
   dev->stream = cuda->stream;
+  TRY(CreatePool(dev));
   for (int k = 0; k < EVENTS; k++)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming), "creating an event"));
   return poiseCudaCheck(cudaMalloc((void **)&cuda->pieces, POISE_MAX_SUMS * PIECES * sizeof(double)),
@@ -100,33 +132,74 @@ static void Destroy(Device *dev)
 {
   Cuda *cuda = (Cuda *)dev->data;
   if (!cuda) return;
+  poiseCudaSparseClose(dev);
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
   if (cuda->pieces) cudaFree(cuda->pieces);
+  if (cuda->pool) cudaMemPoolDestroy(cuda->pool); /* goes when the last of its blocks has */
   if (cuda->stream && cuda->stream != (cudaStream_t)dev->ctx->stream) cudaStreamDestroy(cuda->stream);
   poiseFree(dev->ctx, &dev->data);
 }
 
+/* In a capture, this library's or the application's, memory would become a part of the graph. */
+static bool IsCaptured(const Cuda *cuda)
+{
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(cuda->stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
+}
+
+/* What the pool keeps may stand in the way of a larger block: give it back, once the GPU no longer uses it. */
+static cudaError_t AllocFromPool(Cuda *cuda, size_t bytes, void **p)
+{
+  cudaError_t e = cudaMallocFromPoolAsync(p, bytes, cuda->pool, cuda->stream);
+  if (e != cudaErrorMemoryAllocation) return e;
+  (void)cudaGetLastError();
+  (void)cudaStreamSynchronize(cuda->stream);
+  (void)cudaMemPoolTrimTo(cuda->pool, 0);
+  return cudaMallocFromPoolAsync(p, bytes, cuda->pool, cuda->stream);
+}
+
+static PoiseErr MemoryLeft(Device *dev, int64_t *left, int64_t *total);
+
 static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
 {
+  Cuda *cuda = (Cuda *)dev->data;
+  int64_t left = 0, total = 0;
   *p = NULL;
   if (!bytes) return POISE_OK;
+  if (IsCaptured(cuda)) FAIL(POISE_ERR_INTERNAL, "an allocation (%s) inside the capture of a graph", what);
   TRY(poiseAllocCount(dev->ctx, bytes, what));
-  cudaError_t e = cudaMalloc(p, bytes);
+  cudaError_t e = cuda->pool ? AllocFromPool(cuda, bytes, p) : cudaMalloc(p, bytes);
   if (e == cudaSuccess) return POISE_OK;
-  size_t left = 0, total = 0;
+  *p = NULL;
   (void)cudaGetLastError(); /* running out is no lasting failure */
-  (void)cudaMemGetInfo(&left, &total);
+  if (MemoryLeft(dev, &left, &total)) PoiseErrorClear();
   poiseFreeCount(dev->ctx);
   FAIL(e == cudaErrorMemoryAllocation ? POISE_ERR_MEMORY : POISE_ERR_DEVICE,
-       "%zu bytes of GPU memory for %s: %s; %zu of %zu bytes are free", bytes, what, cudaGetErrorString(e), left, total);
+       "%zu bytes of GPU memory for %s: %s; %lld of %lld bytes are free", bytes, what, cudaGetErrorString(e),
+       (long long)left, (long long)total);
 }
 
 static void Free(Device *dev, void *p)
 {
+  Cuda *cuda = (Cuda *)dev->data;
   if (!p) return;
-  cudaFree(p); /* waits for work that uses it */
   poiseFreeCount(dev->ctx);
+  if (IsCaptured(cuda)) { /* the block is lost */
+    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__, "a free inside the capture of a graph");
+    if (!dev->failed) dev->failed = e;
+  } else if (cuda->pool) {
+    cudaFreeAsync(p, cuda->stream); /* what uses it was enqueued before */
+  } else {
+    cudaFree(p); /* waits for work that uses it */
+  }
+}
+
+static void FreeAdopted(Device *dev, void *p)
+{
+  cudaStreamSynchronize(
+      poiseCudaStream(dev)); /* it may come from a pool of the application's, and be freed without a wait */
+  cudaFree(p);
 }
 
 static PoiseErr AllocPinned(Device *dev, size_t bytes, const char *what, void **p)
@@ -145,6 +218,7 @@ static PoiseErr AllocPinned(Device *dev, size_t bytes, const char *what, void **
 
 static void FreePinned(Device *dev, void *p)
 {
+  cudaStreamSynchronize(poiseCudaStream(dev)); /* copies may still be under way */
   cudaFreeHost(p);
   poiseFreeCount(dev->ctx);
 }
@@ -233,12 +307,20 @@ static bool Owns(Device *dev, const void *p, size_t bytes)
   return a.type == cudaMemoryTypeManaged || (a.type == cudaMemoryTypeDevice && a.device == dev->id);
 }
 
+/* What the pool holds and nobody uses is free, that which the GPU has yet to leave too. */
 static PoiseErr MemoryLeft(Device *dev, int64_t *left, int64_t *total)
 {
+  Cuda *cuda = (Cuda *)dev->data;
   size_t l = 0, t = 0;
-  (void)dev;
+  uint64_t reserved = 0, used = 0;
+  if (cuda->pool) {
+    TRY(poiseCudaCheck(cudaStreamSynchronize(cuda->stream), "waiting for the GPU"));
+    TRY(poiseCudaCheck(cudaMemPoolGetAttribute(cuda->pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+                       "a pool of memory"));
+    TRY(poiseCudaCheck(cudaMemPoolGetAttribute(cuda->pool, cudaMemPoolAttrUsedMemCurrent, &used), "a pool of memory"));
+  }
   TRY(poiseCudaCheck(cudaMemGetInfo(&l, &t), "asking for free memory"));
-  *left = (int64_t)l;
+  *left = (int64_t)(l + (reserved - used));
   *total = (int64_t)t;
   return POISE_OK;
 }
@@ -260,6 +342,9 @@ const DeviceOps poiseDevice_cuda = {
     false,
     kernels,
     poiseCudaCsrRows,
+    poiseCudaCsrLibraries,
+    poiseCudaCsrPlan,
+    poiseCudaCsrPlanFree,
     poiseCudaSortScratch,
     512,  /* chunk of csri: of a warp */
     4096, /* piece: of a block */
@@ -268,6 +353,7 @@ const DeviceOps poiseDevice_cuda = {
     Destroy,
     Alloc,
     Free,
+    FreeAdopted,
     AllocPinned,
     FreePinned,
     Copy,

@@ -16,15 +16,29 @@ static __global__ void EndBad(double *bad, double value)
   if (*bad == value) *bad = -1;
 }
 
-/* One thread per block. Doubles that are not negative are ordered as their bits are. */
+/* Doubles that are not negative are ordered as their bits are. */
+__device__ __forceinline__ void Invert(double *d, int b, int64_t k, double *bad)
+{
+  if (!poiseInvertBlock(d, b)) atomicMin((unsigned long long *)bad, (unsigned long long)__double_as_longlong((double)k));
+}
+
+/* A kernel that inverts blocks, one thread each, and leaves the first bad one. */
+template <typename Args> static PoiseErr Run(Device *dev, void (*invert)(Args), const Args *a)
+{
+  cudaStream_t stream = poiseCudaStream(dev);
+  StartBad<<<1, 1, 0, stream>>>(a->bad, none);
+  if (a->nblock) invert<<<(unsigned)((a->nblock + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*a);
+  EndBad<<<1, 1, 0, stream>>>(a->bad, none);
+  return POISE_OK;
+}
+
 static __global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (k >= a.nblock) return;
   double *d = a.d + k * a.b * a.b;
   if (a.b == 1 && a.fix && *d == 0) *d = 1;
-  if (!poiseInvertBlock(d, a.b))
-    atomicMin((unsigned long long *)a.bad, (unsigned long long)__double_as_longlong((double)k));
+  Invert(d, a.b, k, a.bad);
 }
 
 /* y = D x by rows: 8 b bytes per row, x and y once. */
@@ -53,12 +67,7 @@ static __global__ void __launch_bounds__(THREADS) BlockApply(const __grid_consta
 
 extern "C" PoiseErr poiseCuda_invert_blocks(Device *dev, const void *args)
 {
-  const InvertBlocksArgs *a = (const InvertBlocksArgs *)args;
-  cudaStream_t stream = poiseCudaStream(dev);
-  StartBad<<<1, 1, 0, stream>>>(a->bad, none);
-  if (a->nblock) InvertBlocks<<<(unsigned)((a->nblock + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*a);
-  EndBad<<<1, 1, 0, stream>>>(a->bad, none);
-  return POISE_OK;
+  return Run(dev, InvertBlocks, (const InvertBlocksArgs *)args);
 }
 
 extern "C" PoiseErr poiseCuda_block_apply(Device *dev, const void *args)
@@ -69,7 +78,6 @@ extern "C" PoiseErr poiseCuda_block_apply(Device *dev, const void *args)
 
 /* ---- supervariables: blocks of different sizes ----------------------------------------------------------------------------- */
 
-/* One thread per block. */
 static __global__ void InvertSupervariables(const __grid_constant__ InvertSupervariablesArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -84,8 +92,7 @@ static __global__ void InvertSupervariables(const __grid_constant__ InvertSuperv
       if (j >= 0 && j < b) d[j * b + i - first] = a.A.val[e];
     }
   }
-  if (!poiseInvertBlock(d, (int)b))
-    atomicMin((unsigned long long *)a.bad, (unsigned long long)__double_as_longlong((double)k));
+  Invert(d, (int)b, k, a.bad);
 }
 
 /* A thread per row, which looks for its block: 8 b bytes per row, x and y once. */
@@ -109,12 +116,7 @@ static __global__ void __launch_bounds__(THREADS) ApplySupervariables(const __gr
 
 extern "C" PoiseErr poiseCuda_invert_supervariables(Device *dev, const void *args)
 {
-  const InvertSupervariablesArgs *a = (const InvertSupervariablesArgs *)args;
-  cudaStream_t stream = poiseCudaStream(dev);
-  StartBad<<<1, 1, 0, stream>>>(a->bad, none);
-  if (a->nblock) InvertSupervariables<<<(unsigned)((a->nblock + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*a);
-  EndBad<<<1, 1, 0, stream>>>(a->bad, none);
-  return POISE_OK;
+  return Run(dev, InvertSupervariables, (const InvertSupervariablesArgs *)args);
 }
 
 extern "C" PoiseErr poiseCuda_apply_supervariables(Device *dev, const void *args)

@@ -542,9 +542,9 @@ static PoiseErr Run(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
-  char complaint[128];
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
   ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
+  ksp->detail[0] = 0;
   TRY(PoiseKSPSetUp(ksp));
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
@@ -555,12 +555,12 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (e) ksp->reason = POISE_DIVERGED_ERROR;
   TRY(e);
   TRY(poiseBufferSettle(&x->data));
+  TRY(poiseKSPExplain(ksp, b));
   if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
   if (ksp->options.error_if_not_converged && ksp->reason < 0)
-    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s", PoiseKSPReasonString(ksp->reason),
-         (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm,
-         poiseKSPComplaint(ksp, complaint, sizeof complaint));
+    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s", PoiseKSPReasonString(ksp->reason),
+         (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm, *ksp->detail ? "; " : "", ksp->detail);
   return POISE_OK;
 }
 
@@ -569,6 +569,11 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp)
 {
   return ksp->reason;
+}
+
+const char *PoiseKSPReasonDetail(PoiseKSP ksp)
+{
+  return ksp->detail;
 }
 
 PoiseInt PoiseKSPIterations(PoiseKSP ksp)
@@ -673,7 +678,6 @@ static PoiseErr ViewBytes(PoiseKSP ksp)
 
 PoiseErr PoiseKSPView(PoiseKSP ksp)
 {
-  char complaint[128];
   TRY(PoisePrintf(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "", ksp->type->name));
   TRY(PoisePrintf(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
                   ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
@@ -686,8 +690,8 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(ViewBytes(ksp));
   }
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
-    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d%s\n", ksp->A->null.n, ksp->A->left.n,
-                    poiseKSPComplaint(ksp, complaint, sizeof complaint)));
+    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n, ksp->A->left.n));
+  if (*ksp->detail) TRY(PoisePrintf(ksp->ctx, "  latest solve: %s; %s\n", PoiseKSPReasonString(ksp->reason), ksp->detail));
   TRY(PoisePCView(ksp->pc));
   if (ksp->arranged) TRY(poiseKSPViewArranged(ksp));
   PoiseMat A = Given(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;

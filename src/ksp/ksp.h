@@ -136,6 +136,7 @@ struct PoiseKSP_s {
   PoiseKSPReason reason;
   PoiseInt its, reported, tested; /* the latest given to the monitors, and to the user's test */
   double rnorm, inconsistency;
+  char detail[160]; /* of the reason; "": none */
   double *history;
   int64_t history_size, history_capacity;
   bool keep_history;
@@ -217,8 +218,8 @@ PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what);
 /* Give the norms up to iteration `last` to history and monitors. */
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
-/* What to say of a b that no x can match; "" when there is nothing to say. */
-const char *poiseKSPComplaint(PoiseKSP ksp, char *text, size_t size);
+/* ksp->detail: what there is to say of a solve that has ended, for b as the user gave it. Collective; agrees. */
+PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b);
 /* Is the true residual to be computed in every iteration? */
 bool poiseKSPMonitorsTrueResidual(PoiseKSP ksp);
 

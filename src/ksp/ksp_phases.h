@@ -21,11 +21,6 @@ enum {
 
 enum { NORM_NONE = 1, NORM_PRECONDITIONED, NORM_UNPRECONDITIONED, NORM_NATURAL }; /* PoiseNormType */
 
-POISE_INLINE int poiseFinite(double v)
-{
-  return v - v == 0;
-}
-
 /* z_i = d_i r_i: the preconditioner where it is a diagonal; d = NULL: none. */
 POISE_INLINE double poisePoint(const double *d, const double *r, int64_t i)
 {

@@ -70,20 +70,60 @@ void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
   }
 }
 
-const char *poiseKSPComplaint(PoiseKSP ksp, char *text, size_t size)
+/* ksp->detail says in this format which row is the first of those that ranks have found, if any has. mine: this rank's error so far. */
+static PoiseErr Blame(PoiseKSP ksp, PoiseErr mine, bool found, PoiseInt name, const char *format)
 {
-  text[0] = 0;
+  int64_t before = found ? INT64_MAX - name : 0; /* so that the first row is the largest number */
+  TRY(PoiseAgree(ksp->ctx, mine));
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &before, 1));
+  if (before) snprintf(ksp->detail, sizeof ksp->detail, format, (long long)(INT64_MAX - before));
+  return POISE_OK;
+}
+
+static PoiseErr BlameMat(PoiseKSP ksp, PoiseMat A, const char *format)
+{
+  int64_t k = A->rows->n;
+  PoiseErr e = A->type->stored ? poiseMatFindNan(A, &k) : POISE_OK;
+  bool found = !e && k < A->rows->n;
+  return Blame(ksp, e, found, found ? (PoiseInt)poiseMatRowName(A, k) : 0, format);
+}
+
+static PoiseErr BlameVec(PoiseKSP ksp, PoiseVec b)
+{
+  const double *p;
+  int64_t k = b->layout->n;
+  PoiseErr e = poiseVecRead(b, &p);
+  if (!e) e = poiseFind(ksp->ctx, (FindArgs){.what = FIND_NAN, .n = k, .val = p}, &k);
+  return Blame(ksp, e, !e && k < b->layout->n, b->layout->begin + k, "entry %lld of b is not finite");
+}
+
+/* Costs a pass over A, after a failure. What is inside a preconditioner is seen from the solver around it. */
+static PoiseErr ExplainNan(PoiseKSP ksp, PoiseVec b)
+{
+  PoiseMat A = ksp->given_A ? ksp->given_A : ksp->A, P = ksp->given_P ? ksp->given_P : ksp->pc->P;
+  if (ksp->inside) return POISE_OK;
+  TRY(BlameMat(ksp, A, "row %lld of A has an entry that is not finite"));
+  if (!*ksp->detail && P != A) TRY(BlameMat(ksp, P, "row %lld of P has an entry that is not finite"));
+  if (!*ksp->detail) TRY(BlameVec(ksp, b));
+  if (!*ksp->detail)
+    snprintf(ksp->detail, sizeof ksp->detail, "the entries of %sb are finite", A->type->stored ? "A and " : "");
+  return POISE_OK;
+}
+
+PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
+{
+  ksp->detail[0] = 0;
+  if (ksp->reason == POISE_DIVERGED_NANORINF) return ExplainNan(ksp, b);
   if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* and not by rounding only */
-    snprintf(text, size, "; b is inconsistent: %.3g of its norm lies in the null space%s", ksp->inconsistency,
-             ksp->A->left.n ? " of the transpose, and was left out" : "");
-  return text;
+    snprintf(ksp->detail, sizeof ksp->detail, "b is inconsistent: %.3g of its norm lies in the null space%s",
+             ksp->inconsistency, ksp->A->left.n ? " of the transpose, and was left out" : "");
+  return POISE_OK;
 }
 
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp)
 {
-  char complaint[128];
   const char *prefix = ksp->prefix ? ksp->prefix : "", *space = ksp->prefix ? " " : "";
-  return PoisePrintf(ksp->ctx, "Linear %s%ssolve %s due to %s iterations %lld%s\n", prefix, space,
+  return PoisePrintf(ksp->ctx, "Linear %s%ssolve %s due to %s iterations %lld%s%s\n", prefix, space,
                      ksp->reason > 0 ? "converged" : "did not converge", PoiseKSPReasonString(ksp->reason),
-                     (long long)ksp->its, poiseKSPComplaint(ksp, complaint, sizeof complaint));
+                     (long long)ksp->its, *ksp->detail ? "; " : "", ksp->detail);
 }

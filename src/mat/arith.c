@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic with values: scaling, diagonals, norms, sums of matrices. All but sums of matrices runs
-   on the device, where the values stay. */
+/* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the values stay, all but sums of
+   matrices with different patterns. */
 #include "mat.h"
 
 /* ---- scaling -------------------------------------------------------------------------------------------------------- */
@@ -187,6 +187,53 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 
 /* ---- sums of matrices ----------------------------------------------------------------------------------------------- */
 
+static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
+{
+  if (X->ctx != Y->ctx) FAIL(POISE_ERR_ARG, "X and Y belong to different contexts");
+  TRY(CheckValues(X));
+  TRY(CheckValues(Y));
+  if (!poiseLayoutSame(X->rows, Y->rows) || !poiseLayoutSame(X->cols, Y->cols))
+    FAIL(POISE_ERR_SIZE, "X is %lld x %lld, Y is %lld x %lld, or their ranks share the rows differently",
+         (long long)X->rows->N, (long long)X->cols->N, (long long)Y->rows->N, (long long)Y->cols->N);
+  return POISE_OK;
+}
+
+/* What the host knows of the patterns: columns of other ranks have numbers, so they must be the same ones. */
+static bool MayBeAlike(const Csr *y, const Csr *x)
+{
+  return y->nz == x->nz && y->nghost == x->nghost &&
+         (!y->nghost || !memcmp(y->ghost, x->ghost, (size_t)y->nghost * sizeof *y->ghost));
+}
+
+/* The blocks of rows whose patterns differ, counted in partial sums in the context's scratch. */
+static PoiseErr Compare(PoiseMat Y, PoiseMat X)
+{
+  Device *dev = Y->ctx->device;
+  int64_t nblock = POISE_NBLOCKS(Y->rows->n);
+  CsrDifferArgs d;
+  TRY(CheckSum(Y, X));
+  TRY(poiseReduceReserve(Y->ctx, nblock));
+  TRY(poiseBufferWrite(&Y->ctx->reduce_partial, DEVICE, &d.partial));
+  if (!MayBeAlike(&Y->csr, &X->csr))
+    return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = nblock, .c[0].value = 1, .out[0] = d.partial);
+  TRY(poiseCsrPattern(&Y->csr, &d.A));
+  TRY(poiseCsrPattern(&X->csr, &d.B));
+  return poiseLaunch(dev, KERNEL_csr_differ, &d, sizeof d);
+}
+
+static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
+{
+  PhaseArgs p = {.id = PHASE_vec_axpby, .n = Y->csr.nz, .c = {{.value = a}, {.value = 1}}};
+  TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[0]));
+  TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[0]));
+  p.in[1] = p.out[0];
+  Y->state++;
+  TRY(poiseLaunch(Y->ctx->device, KERNEL_phase, &p, sizeof p));
+  return poiseBufferSettle(&Y->csr.val);
+}
+
+/* ---- sums of matrices with different patterns, on the host ----------------------------------------------------------- */
+
 typedef struct Walk { /* through the columns of one row of Y and of X */
   PoiseMat Y, X;
   HostCsr y, x;
@@ -212,21 +259,23 @@ static bool Next(Walk *w, PoiseInt *col, int64_t *ky, int64_t *kx)
 }
 
 /* *missing: entries of X that Y has no place for. */
-static PoiseErr Compare(PoiseMat Y, PoiseMat X, Walk *w, int64_t *missing)
+static PoiseErr CountMissing(PoiseMat Y, PoiseMat X, Walk *w, int64_t *missing)
 {
   PoiseInt col;
   int64_t ky, kx;
   *w = (Walk){.Y = Y, .X = X};
   *missing = 0;
-  if (X->ctx != Y->ctx) FAIL(POISE_ERR_ARG, "X and Y belong to different contexts");
   TRY(poiseMatRead(X, &w->x));
   TRY(poiseMatRead(Y, &w->y));
-  if (!poiseLayoutSame(X->rows, Y->rows) || !poiseLayoutSame(X->cols, Y->cols))
-    FAIL(POISE_ERR_SIZE, "X is %lld x %lld, Y is %lld x %lld, or their ranks share the rows differently",
-         (long long)X->rows->N, (long long)X->cols->N, (long long)Y->rows->N, (long long)Y->cols->N);
   for (int64_t i = 0; i < Y->rows->n; i++)
     for (StartRow(w, i); Next(w, &col, &ky, &kx);) *missing += ky < 0;
   return POISE_OK;
+}
+
+/* As on the device. */
+static double Plus(double y, double a, double x)
+{
+  return a == 0 ? y : y + a * x;
 }
 
 static PoiseErr AddInPlace(Walk *w, double a)
@@ -237,8 +286,8 @@ static PoiseErr AddInPlace(Walk *w, double a)
   w->Y->state++;
   for (int64_t i = 0; i < w->Y->rows->n; i++)
     for (StartRow(w, i); Next(w, &col, &ky, &kx);)
-      if (kx >= 0) w->y.val[ky] += a * w->x.val[kx];
-  return POISE_OK;
+      if (kx >= 0) w->y.val[ky] = Plus(w->y.val[ky], a, w->x.val[kx]);
+  return poiseBufferSettle(&w->Y->csr.val);
 }
 
 static PoiseErr AddRows(Walk *w, double a, int64_t missing, RowArrays *r)
@@ -247,22 +296,31 @@ static PoiseErr AddRows(Walk *w, double a, int64_t missing, RowArrays *r)
   int64_t ky, kx, out = 0;
   TRY(poiseRowArraysCreate(w->Y, w->Y->csr.nz + missing, r));
   for (int64_t i = 0; i < w->Y->rows->n; i++) {
-    for (StartRow(w, i); Next(w, &col, &ky, &kx); out++)
-      poiseRowArraysPut(r, out, col, ky < 0 ? a * w->x.val[kx] : kx < 0 ? w->y.val[ky] : w->y.val[ky] + a * w->x.val[kx]);
+    for (StartRow(w, i); Next(w, &col, &ky, &kx); out++) {
+      double y = ky < 0 ? 0 : w->y.val[ky];
+      poiseRowArraysPut(r, out, col, kx < 0 ? y : Plus(y, a, w->x.val[kx]));
+    }
     r->ptr[i + 1] = out;
   }
   return POISE_OK;
 }
 
-PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X)
+static PoiseErr AddDifferent(PoiseMat Y, double a, PoiseMat X)
 {
   PoiseContext ctx = Y->ctx;
   RowArrays r = {0};
   int64_t missing, fresh;
   Walk w;
-  TRY(PoiseAgree(ctx, Compare(Y, X, &w, &missing)));
+  TRY(PoiseAgree(ctx, CountMissing(Y, X, &w, &missing)));
   fresh = missing > 0;
   TRY(poiseCommMaxInt(ctx->comm, &fresh, 1));
   if (!fresh) return PoiseAgree(ctx, AddInPlace(&w, a));
   return poiseMatReplace(Y, AddRows(&w, a, missing, &r), &r);
+}
+
+PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X)
+{
+  double differ;
+  TRY(poiseReduceFinish(Y->ctx, Compare(Y, X), 1, POISE_NBLOCKS(Y->rows->n), false, &differ));
+  return differ > 0 ? AddDifferent(Y, a, X) : PoiseAgree(Y->ctx, AddValues(Y, a, X));
 }

@@ -275,6 +275,7 @@ static PoiseErr MoveSpace(const NullSpace *space, const Permutation *p, PoiseMat
 PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
 {
   if (B->type != A->type) TRY(PoiseMatSetType(B, A->type->name));
+  TRY(poiseMatSetLibrary(B, A->library));
   if (A->null.n || B->null.n) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
   return A->left.n || B->left.n ? MoveSpace(&A->left, p, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
 }

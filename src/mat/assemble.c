@@ -287,17 +287,6 @@ void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
   poiseFree(ctx, &r->val);
 }
 
-PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r)
-{
-  const Csr *c = &A->csr;
-  HostCsr h;
-  TRY(poiseMatRead(A, &h));
-  TRY(poiseRowArraysCreate(A, c->nz, r));
-  for (int64_t i = 0; i <= c->m; i++) r->ptr[i] = poiseCsrPtr(c, h.ptr, i);
-  for (int64_t k = 0; k < c->nz; k++) poiseRowArraysPut(r, k, poiseCsrGlobal(A, h.col[k]), h.val[k]);
-  return POISE_OK;
-}
-
 /* By arrays, or by what was made on the device. */
 static PoiseErr Replace(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
 {
@@ -405,7 +394,7 @@ static PoiseErr Assemble(PoiseMat A)
   if (fresh) TRY(poiseMatReplace(A, MergeRows(A, mode, &r), &r));
   poiseMatDropPending(A);
   A->state++;
-  return POISE_OK;
+  return PoiseAgree(ctx, poiseBufferSettle(&A->csr.val));
 }
 
 PoiseErr PoiseMatAssemble(PoiseMat A)

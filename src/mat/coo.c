@@ -1,41 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Triplets on a device: for each entry the places of its values, ascending, so that sums have the same order, and bits, as on the host
-  (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per entry (8 each beyond 2^31 values), and writes 8
+  (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per entry (8 each beyond 2^32 values), and writes 8
   per entry. The map is held on the device alone.
 */
 #include "mat.h"
-
-/* Add to number k, of either width; what it was. */
-static int64_t Advance(bool wide, void *array, int64_t k, int64_t by)
-{
-  int64_t *a64 = array;
-  int32_t *a32 = array;
-  int64_t old = wide ? a64[k] : a32[k];
-  if (wide)
-    a64[k] = old + by;
-  else
-    a32[k] = (int32_t)(old + by);
-  return old;
-}
 
 /* By entry: counts, one place on, become cursors, and in the end where each entry begins. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t)
 {
   int64_t total = 0;
   void *start, *from;
-  t->wide = n > poiseContextHome(ctx)->most_narrow;
-  size_t width = t->wide ? sizeof(int64_t) : sizeof(int32_t);
+  t->wide = poisePlacesAreWide(ctx, n);
+  size_t width = t->wide ? sizeof(int64_t) : sizeof(uint32_t);
   for (int64_t k = 0; k < n; k++) total += entry[k] >= 0;
   TRY(poiseBufferCreate(ctx->device, (size_t)(t->n + 2) * width, "values of entries", &t->start));
   TRY(poiseBufferCreate(ctx->device, (size_t)total * width, "places of values", &t->from));
   TRY(poiseBufferUpdate(&t->start, HOST, &start));
   TRY(poiseBufferUpdate(&t->from, HOST, &from));
   for (int64_t k = 0; k < n; k++)
-    if (entry[k] >= 0) (void)Advance(t->wide, start, entry[k] + 2, 1);
-  for (int64_t e = 2, sum = 0; e <= t->n + 1; e++) sum += Advance(t->wide, start, e, sum);
+    if (entry[k] >= 0) (void)poiseAdvance(t->wide, start, entry[k] + 2, 1);
+  for (int64_t e = 2, sum = 0; e <= t->n + 1; e++) sum += poiseAdvance(t->wide, start, e, sum);
   for (int64_t k = 0; k < n; k++)
-    if (entry[k] >= 0) (void)Advance(t->wide, from, Advance(t->wide, start, entry[k] + 1, 1), k);
+    if (entry[k] >= 0) (void)poiseAdvance(t->wide, from, poiseAdvance(t->wide, start, entry[k] + 1, 1), k);
   TRY(poiseBufferToDevice(&t->start));
   return poiseBufferToDevice(&t->from);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. On the host. */
+/* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. */
 #include "mat.h"
 
 PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v)
@@ -32,21 +32,46 @@ static PoiseErr CreateLike(PoiseMat A, const Layout *rows, const Layout *cols, P
   TRY(PoiseAgree(A->ctx, poiseMatCheckUsable(A)));
   TRY(poiseMatCreateTyped(A->ctx, A->type, rows->n, cols->n, rows->N, cols->N, B));
   (*B)->block_size = A->block_size;
-  return POISE_OK;
-}
-
-PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
-{
-  RowArrays r = {0};
-  TRY(CreateLike(A, A->rows, A->cols, B));
-  PoiseErr e = poiseRowArraysOf(A, &r);
-  if (!e && !values && A->csr.nz) memset(r.val, 0, (size_t)A->csr.nz * sizeof(double));
-  e = poiseMatReplace(*B, e, &r);
+  PoiseErr e = poiseMatSetLibrary(*B, A->library);
   if (e) PoiseMatDestroy(B);
   return e;
 }
 
-/* A's rows become columns of T. */
+PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
+{
+  Csr copy = {0};
+  TRY(CreateLike(A, A->rows, A->cols, B));
+  PoiseErr e = poiseMatReplaceCsr(*B, poiseCsrCopy(A, values, &copy), &copy);
+  if (e) PoiseMatDestroy(B);
+  return e;
+}
+
+/* ---- the transpose --------------------------------------------------------------------------------------------------- */
+
+/* On one rank: the rows of A's columns are T's columns, and the values are gathered. */
+static PoiseErr TurnHere(PoiseMat A, Transposed *t, Csr *c)
+{
+  GatherArgs g = {.n = A->csr.nz};
+  TRY(poiseTransposedCreate(A, t));
+  *c = (Csr){.m = A->csr.nloc, .nloc = A->csr.m, .nz = A->csr.nz, .wide = t->wide, .ptr = t->ptr, .col = t->row};
+  t->ptr = t->row = (Buffer){0};
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(double), "values", &c->val));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
+  TRY(poiseBufferRead(&A->csr.val, DEVICE, &g.x));
+  TRY(poiseBufferWrite(&c->val, DEVICE, &g.out));
+  return poiseLaunch(A->ctx->device, KERNEL_gather, &g, sizeof g);
+}
+
+static PoiseErr TransposeHere(PoiseMat A, PoiseMat T)
+{
+  Transposed t = {0};
+  Csr c = {0};
+  PoiseErr e = TurnHere(A, &t, &c);
+  poiseTransposedDestroy(&t);
+  return poiseMatReplaceCsr(T, e, &c);
+}
+
+/* On several ranks, through the host: A's rows become columns of T. */
 static PoiseErr Turn(PoiseMat A, PoiseMat T)
 {
   PoiseInt n;
@@ -59,34 +84,39 @@ static PoiseErr Turn(PoiseMat A, PoiseMat T)
   return POISE_OK;
 }
 
+static PoiseErr TransposeSpread(PoiseMat A, PoiseMat T)
+{
+  TRY(PoiseAgree(A->ctx, Turn(A, T)));
+  return PoiseMatAssemble(T);
+}
+
 PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
 {
   TRY(CreateLike(A, A->cols, A->rows, T));
-  PoiseErr e = PoiseAgree(A->ctx, Turn(A, *T));
-  if (!e) e = PoiseMatAssemble(*T);
+  PoiseErr e = PoiseSize(A->ctx) == 1 ? TransposeHere(A, *T) : TransposeSpread(A, *T);
   if (e) PoiseMatDestroy(T);
   return e;
 }
 
-static PoiseErr CountLarge(PoiseMat A, double tol, int64_t *count)
+/* The largest |entry|, as partial maxima in the context's scratch. */
+static PoiseErr Largest(PoiseMat A)
 {
-  HostCsr h;
-  *count = 0;
-  TRY(poiseMatRead(A, &h));
-  for (int64_t k = 0; k < A->csr.nz; k++) *count += !(fabs(h.val[k]) <= tol);
-  return POISE_OK;
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = A->csr.nz};
+  TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(p.n)));
+  TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &p.partial[0]));
+  TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[0]));
+  return poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p);
 }
 
 PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
 {
   PoiseMat T;
-  int64_t count = 0;
+  double largest = 0;
   *is = 0;
   TRY(PoiseMatTranspose(A, &T));
   PoiseErr e = PoiseMatAXPY(T, -1, B);
-  if (!e) e = PoiseAgree(A->ctx, CountLarge(T, tol, &count));
-  if (!e) e = poiseCommMaxInt(A->ctx->comm, &count, 1);
-  *is = !e && count == 0;
+  if (!e) e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(T->csr.nz), true, &largest);
+  *is = !e && largest <= tol; /* not if it is NaN */
   PoiseMatDestroy(&T);
   return e;
 }

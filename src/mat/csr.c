@@ -2,6 +2,8 @@
 /* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
 #include "csr_rows.h"
 
+extern const MatType poiseMatType_csr;
+
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
 static PoiseErr Launch(PoiseMat A, CsrMultArgs *m, int64_t first, int64_t last)
@@ -26,11 +28,98 @@ static PoiseErr Arguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m)
   return poiseVecUpdate(y, &m->y);
 }
 
+/* ---- products by a library of the device's ---------------------------------------------------------------------------- */
+
+static void DropPlan(PoiseMat A)
+{
+  CsrData *t = A->data;
+  if (t->planned) A->ctx->device->ops->csr_plan_free(A->ctx->device, &t->plan);
+  t->planned = 0;
+  poiseBufferDestroy(&t->whole);
+}
+
+/* Nothing is left to be allocated by products. */
+static PoiseErr Ready_CSR(PoiseMat A)
+{
+  CsrData *t = A->data;
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  int64_t columns = c->nloc + c->nghost;
+  CsrView view;
+  double *whole;
+  if (!A->library || t->planned == A->pattern) return POISE_OK;
+  DropPlan(A);
+  TRY(poiseCsrView(c, &view));
+  if (c->halo) {
+    TRY(poiseBufferCreate(dev, (size_t)columns * sizeof(double), "x with its ghosts", &t->whole));
+    TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
+  }
+  TRY(dev->ops->csr_plan(dev, A->library - 1, &view, columns, &t->plan));
+  t->planned = A->pattern;
+  return POISE_OK;
+}
+
+/* y = A x. The library takes x in one array: where there are ghosts, it and they are copied together. */
+static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  CsrData *t = A->data;
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  CsrLibraryArgs m = {.x = NULL};
+  const double *ghost = NULL;
+  double *whole;
+  PoiseErr e = Ready_CSR(A);
+  if (!e) e = poiseVecRead(x, &m.x);
+  TRY(poiseMatGhosts(A, e, m.x, &ghost)); /* a failure above must not keep the neighbours waiting */
+  if (c->halo) {
+    TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
+    TRY(poiseDeviceCopy(dev, whole, m.x, (size_t)c->nloc * sizeof *whole, COPY_ON_DEVICE));
+    if (c->nghost) TRY(poiseDeviceCopy(dev, whole + c->nloc, ghost, (size_t)c->nghost * sizeof *whole, COPY_ON_DEVICE));
+    m.x = whole;
+  }
+  TRY(poiseCsrView(c, &m.A));
+  TRY(poiseVecWrite(y, &m.y));
+  m.plan = t->plan.device;
+  return poiseLaunch(dev, KERNEL_csr_library, &m, sizeof m);
+}
+
+PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
+{
+  const char *const none[] = {NULL}, *const *libraries = A->ctx->device->ops->csr_libraries;
+  char words[256] = "own";
+  if (!libraries) libraries = none;
+  for (int k = 0; libraries[k]; k++) {
+    if (!strcmp(name, libraries[k])) return poiseMatSetLibrary(A, k + 1);
+    snprintf(words + strlen(words), sizeof words - strlen(words), ", %s", libraries[k]);
+  }
+  if (!strcmp(name, "own")) return poiseMatSetLibrary(A, 0);
+  FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of csr; it has: %s", A->ctx->device->ops->name,
+       name, words);
+}
+
+PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
+{
+  if (A->library == library) return POISE_OK;
+  if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work)); /* products are composed */
+  if (A->type == &poiseMatType_csr) DropPlan(A);
+  A->library = library;
+  A->pattern++; /* what was captured with the other product is void */
+  return POISE_OK;
+}
+
+const char *PoiseMatCSRKernel(PoiseMat A)
+{
+  return A->library ? A->ctx->device->ops->csr_libraries[A->library - 1] : "own";
+}
+
+/* ---- products by the device's own kernel -------------------------------------------------------------------------------- */
+
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once. Interior blocks run while the ghosts travel. */
 static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
 {
   Csr *c = &A->csr;
   CsrMultArgs m = {.a = a, .b = b, .skip = skip};
+  if (A->library) return MultByLibrary(A, x, y);
   if (fuse) m.fuse = *fuse;
   if (!c->halo) {
     TRY(Arguments(A, x, y, &m));
@@ -46,47 +135,25 @@ static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Poise
   return Launch(A, &m, c->ninterior, c->nblock);
 }
 
-static PoiseErr BuildTranspose(PoiseMat A)
+static PoiseErr Transpose(PoiseMat A)
 {
   CsrData *t = A->data;
-  Csr *c = &A->csr;
-  Device *dev = A->ctx->device;
-  int64_t ncol = c->nloc + c->nghost, *tptr, *perm;
-  int32_t *row;
-  const void *ptr;
-  const int32_t *col;
   if (t->pattern == A->pattern) return POISE_OK;
-  poiseBufferDestroy(&t->ptr);
-  poiseBufferDestroy(&t->perm);
-  poiseBufferDestroy(&t->row);
-  TRY(poiseBufferCreate(dev, (size_t)(ncol + 2) * sizeof(int64_t), "transpose offsets", &t->ptr));
-  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(int64_t), "transpose entries", &t->perm));
-  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(int32_t), "transpose rows", &t->row));
-  TRY(poiseBufferUpdate(&t->ptr, HOST, &tptr));
-  TRY(poiseBufferWrite(&t->perm, HOST, &perm));
-  TRY(poiseBufferWrite(&t->row, HOST, &row));
-  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
-  TRY(poiseBufferRead(&c->col, HOST, &col));
-  for (int64_t k = 0; k < c->nz; k++) tptr[col[k] + 2]++; /* counts, two places on: then tptr[j + 1] is column j's cursor */
-  for (int64_t j = 2; j <= ncol + 1; j++) tptr[j] += tptr[j - 1];
-  for (int64_t i = 0; i < c->m; i++)
-    for (int64_t k = poiseCsrPtr(c, ptr, i); k < poiseCsrPtr(c, ptr, i + 1); k++) {
-      int64_t at = tptr[col[k] + 1]++;
-      perm[at] = k;
-      row[at] = (int32_t)i;
-    }
+  poiseTransposedDestroy(&t->by_column);
+  t->pattern = 0;
+  TRY(poiseTransposedCreate(A, &t->by_column));
   t->pattern = A->pattern;
   return POISE_OK;
 }
 
 static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
 {
-  CsrData *t = A->data;
+  Transposed *t = &((CsrData *)A->data)->by_column;
   Csr *c = &A->csr;
-  CsrMultTransposeArgs m = {.ncol = c->nloc + c->nghost, .nloc = c->nloc, .y = y};
-  TRY(BuildTranspose(A));
-  TRY(poiseBufferRead(&t->ptr, DEVICE, &m.tptr));
-  TRY(poiseBufferRead(&t->perm, DEVICE, &m.perm));
+  CsrMultTransposeArgs m = {.ncol = c->nloc + c->nghost, .nloc = c->nloc, .nz = c->nz, .y = y};
+  TRY(Transpose(A));
+  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&m.tptr64 : (void *)&m.tptr32));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&m.perm64 : (void *)&m.perm32));
   TRY(poiseBufferRead(&t->row, DEVICE, &m.row));
   TRY(poiseBufferRead(&c->val, DEVICE, &m.val));
   if (x) TRY(poiseVecRead(x, &m.x));
@@ -111,18 +178,24 @@ PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d)
 
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
 {
-  const CsrData *t = A->data;
+  const CsrData *d = A->data;
+  const Transposed *t = &d->by_column;
   poiseBufferAdd(&t->ptr, sum);
-  poiseBufferAdd(&t->perm, sum);
+  poiseBufferAdd(&t->from, sum);
   poiseBufferAdd(&t->row, sum);
+  poiseBufferAdd(&d->whole, sum);
+  sum->device += d->plan.bytes;
+}
+
+static PoiseErr View_CSR(PoiseMat A)
+{
+  return PoisePrintf(A->ctx, "  products by kernel %s of device %s\n", PoiseMatCSRKernel(A), A->ctx->device->ops->name);
 }
 
 void poiseCsrDataDestroy(PoiseMat A)
 {
-  CsrData *t = A->data;
-  poiseBufferDestroy(&t->ptr);
-  poiseBufferDestroy(&t->perm);
-  poiseBufferDestroy(&t->row);
+  poiseTransposedDestroy(&((CsrData *)A->data)->by_column);
+  DropPlan(A);
 }
 
 const MatType poiseMatType_csr = {
@@ -130,9 +203,11 @@ const MatType poiseMatType_csr = {
     .stored = true,
     .fuse = true,
     .size = sizeof(CsrData),
+    .ready = Ready_CSR,
     .mult = Mult_CSR,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
+    .view = View_CSR,
     .bytes = poiseCsrDataBytes,
     .destroy = poiseCsrDataDestroy,
 };
@@ -158,22 +233,53 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   return POISE_OK;
 }
 
+/* What stands for a library on the mock device, which keeps in the plan what it was made for. */
+PoiseErr poiseHost_csr_library(Device *dev, const void *args)
+{
+  const CsrLibraryArgs *a = args;
+  (void)dev;
+  if (memcmp(a->plan, &a->A, sizeof a->A)) FAIL(POISE_ERR_INTERNAL, "a library's product with the plan of another matrix");
+  for (int64_t i = 0; i < a->A.m; i++) {
+    double s = 0;
+    for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++) s += a->A.val[k] * a->x[a->A.col[k]];
+    a->y[i] = s;
+  }
+  return POISE_OK;
+}
+
+/* Of column j: (A^T x)_j, or with x = NULL the sum of its |entries|. */
+POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t j)
+{
+  double s = 0;
+  int64_t k = wide ? a->tptr64[j] : a->tptr32[j], last = wide ? a->tptr64[j + 1] : a->tptr32[j + 1];
+  for (; k < last; k++) {
+    double v = a->val[wide ? a->perm64[k] : a->perm32[k]];
+    s += x ? v * x[a->row[k]] : fabs(v);
+  }
+  return s;
+}
+
+POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, bool wide, int64_t begin, int64_t end)
+{
+  const CsrMultTransposeArgs local = *args, *a = &local; /* so that stores to y cannot change it */
+  for (int64_t j = begin; j < end; j++) *(j < a->nloc ? a->y + j : a->ghost + (j - a->nloc)) = ColumnSum(a, x, wide, j);
+}
+
 PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
 {
   const CsrMultTransposeArgs *a = args;
   int64_t nblock = POISE_NBLOCKS(a->ncol);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++)
-    for (int64_t j = b * POISE_BLOCK; j < (b + 1) * POISE_BLOCK && j < a->ncol; j++) {
-      double s = 0;
-      for (int64_t k = a->tptr[j]; k < a->tptr[j + 1]; k++)
-        s += a->x ? a->val[a->perm[k]] * a->x[a->row[k]] : fabs(a->val[a->perm[k]]);
-      if (j < a->nloc)
-        a->y[j] = s;
-      else
-        a->ghost[j - a->nloc] = s;
-    }
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->ncol ? begin + POISE_BLOCK : a->ncol;
+    if (!a->x)
+      Columns(a, NULL, a->tptr64 != NULL, begin, end);
+    else if (a->tptr64)
+      Columns(a, a->x, true, begin, end);
+    else
+      Columns(a, a->x, false, begin, end);
+  }
   return POISE_OK;
 }
 

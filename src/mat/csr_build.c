@@ -13,14 +13,19 @@ void poiseCsrDestroy(PoiseContext ctx, Csr *c)
   *c = (Csr){0};
 }
 
-PoiseErr poiseCsrView(Csr *c, CsrView *v)
+PoiseErr poiseCsrPattern(Csr *c, CsrView *v)
 {
   *v = (CsrView){.m = c->m, .nloc = c->nloc, .nz = c->nz};
   if (c->wide)
     TRY(poiseBufferRead(&c->ptr, DEVICE, &v->ptr64));
   else
     TRY(poiseBufferRead(&c->ptr, DEVICE, &v->ptr32));
-  TRY(poiseBufferRead(&c->col, DEVICE, &v->col));
+  return poiseBufferRead(&c->col, DEVICE, &v->col);
+}
+
+PoiseErr poiseCsrView(Csr *c, CsrView *v)
+{
+  TRY(poiseCsrPattern(c, v));
   return poiseBufferRead(&c->val, DEVICE, &v->val);
 }
 
@@ -28,6 +33,14 @@ PoiseErr poiseCsrUpdate(Csr *c, CsrView *v, double **val)
 {
   TRY(poiseCsrView(c, v));
   return poiseBufferUpdate(&c->val, DEVICE, val);
+}
+
+PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row)
+{
+  CsrView v;
+  TRY(poiseCsrView(&A->csr, &v));
+  return poiseFind(A->ctx, (FindArgs){.what = FIND_NAN_IN_ROW, .n = v.m, .ptr32 = v.ptr32, .ptr64 = v.ptr64, .val = v.val},
+                   row);
 }
 
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column)
@@ -57,22 +70,44 @@ static PoiseInt InCol(const PoiseCSR *in, int64_t k)
   return (in->col32 ? in->col32[k] : in->col64[k]) - in->base;
 }
 
-static PoiseErr CheckPointers(const PoiseMat A, const PoiseCSR *in)
+static PoiseErr CheckGiven(const PoiseCSR *in)
 {
-  int64_t m = A->rows->n;
   if (!in) FAIL(POISE_ERR_ARG, "the CSR arrays are NULL");
   if (in->base != 0 && in->base != 1) FAIL(POISE_ERR_ARG, "base %d of the indices is neither 0 nor 1", in->base);
   if (!in->ptr32 == !in->ptr64) FAIL(POISE_ERR_ARG, "give exactly one of ptr32 and ptr64");
-  if (InPtr(in, 0) != 0)
-    FAIL(POISE_ERR_ARG, "the first row offset is %lld, not the base %d", (long long)InPtr(in, 0) + in->base, in->base);
-  for (int64_t i = 0; i < m; i++)
-    if (InPtr(in, i + 1) < InPtr(in, i))
-      FAIL(POISE_ERR_ARG, "row offsets decrease at row %lld: %lld, then %lld", (long long)(A->rows->begin + i) + in->base,
-           (long long)InPtr(in, i) + in->base, (long long)InPtr(in, i + 1) + in->base);
-  if (InPtr(in, m) == 0) return POISE_OK;
-  if (!in->col32 == !in->col64) FAIL(POISE_ERR_ARG, "give exactly one of col32 and col64");
-  if (!in->val) FAIL(POISE_ERR_ARG, "val is NULL and there are %lld entries", (long long)InPtr(in, m));
   return POISE_OK;
+}
+
+static PoiseErr CheckEntries(const PoiseCSR *in, int64_t nz)
+{
+  if (!nz) return POISE_OK;
+  if (!in->col32 == !in->col64) FAIL(POISE_ERR_ARG, "give exactly one of col32 and col64");
+  if (!in->val) FAIL(POISE_ERR_ARG, "val is NULL and there are %lld entries", (long long)nz);
+  return POISE_OK;
+}
+
+/* The first offset, and those of local row i and the next one. */
+static PoiseErr CheckFirst(const PoiseCSR *in, int64_t first)
+{
+  if (first) FAIL(POISE_ERR_ARG, "the first row offset is %lld, not the base %d", (long long)first + in->base, in->base);
+  return POISE_OK;
+}
+
+static PoiseErr CheckOffsets(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t begin, int64_t end)
+{
+  if (end < begin)
+    FAIL(POISE_ERR_ARG, "row offsets decrease at row %lld: %lld, then %lld", (long long)(A->rows->begin + i) + in->base,
+         (long long)begin + in->base, (long long)end + in->base);
+  return POISE_OK;
+}
+
+static PoiseErr CheckPointers(const PoiseMat A, const PoiseCSR *in)
+{
+  int64_t m = A->rows->n;
+  TRY(CheckGiven(in));
+  TRY(CheckFirst(in, InPtr(in, 0)));
+  for (int64_t i = 0; i < m; i++) TRY(CheckOffsets(A, in, i, InPtr(in, i), InPtr(in, i + 1)));
+  return CheckEntries(in, InPtr(in, m));
 }
 
 static bool RowAscends(const PoiseCSR *in, int64_t i, PoiseInt N)
@@ -96,29 +131,42 @@ static bool AllAscend(const PoiseMat A, const PoiseCSR *in)
   return all;
 }
 
+/* Entries [k, end) are local row i. */
+static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t k, int64_t end, bool *ascending)
+{
+  PoiseInt last = -1, N = A->cols->N;
+  *ascending = true;
+  for (; k < end; k++) {
+    PoiseInt c = InCol(in, k);
+    if (c < 0 || c >= N)
+      FAIL(POISE_ERR_ARG, "row %lld has column %lld, legal are %d to %lld", (long long)(A->rows->begin + i) + in->base,
+           (long long)c + in->base, in->base, (long long)N - 1 + in->base);
+    if (*ascending && c == last)
+      FAIL(POISE_ERR_ARG, "row %lld has column %lld twice", (long long)(A->rows->begin + i) + in->base,
+           (long long)c + in->base);
+    *ascending = *ascending && c > last;
+    last = c;
+  }
+  return POISE_OK;
+}
+
 /* *sorted: the columns of every row ascend. A column twice in sorted rows is found here, else after sorting. */
 static PoiseErr CheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sorted, int64_t *unsorted_row)
 {
-  PoiseInt N = A->cols->N;
+  bool ascending;
   *sorted = true;
   if (AllAscend(A, in)) return POISE_OK;
   for (int64_t i = 0; i < A->rows->n; i++) {
-    PoiseInt last = -1;
-    bool ascending = true;
-    for (int64_t k = InPtr(in, i); k < InPtr(in, i + 1); k++) {
-      PoiseInt c = InCol(in, k);
-      if (c < 0 || c >= N)
-        FAIL(POISE_ERR_ARG, "row %lld has column %lld, legal are %d to %lld", (long long)(A->rows->begin + i) + in->base,
-             (long long)c + in->base, in->base, (long long)N - 1 + in->base);
-      if (ascending && c == last)
-        FAIL(POISE_ERR_ARG, "row %lld has column %lld twice", (long long)(A->rows->begin + i) + in->base,
-             (long long)c + in->base);
-      ascending = ascending && c > last;
-      last = c;
-    }
+    TRY(CheckRow(A, in, i, InPtr(in, i), InPtr(in, i + 1), &ascending));
     if (!ascending && *sorted) *sorted = false, *unsorted_row = i;
   }
   return POISE_OK;
+}
+
+static PoiseErr Unsorted(const PoiseMat A, const PoiseCSR *in, int64_t i, const char *what)
+{
+  FAIL(POISE_ERR_ARG, "the columns of row %lld are not sorted, so the arrays cannot be %s",
+       (long long)(A->rows->begin + i) + in->base, what);
 }
 
 typedef struct Pair {
@@ -290,9 +338,7 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
   c->m = A->rows->n;
   c->nloc = A->cols->n;
   c->nz = InPtr(in, c->m);
-  if (!sorted && (own == POISE_BORROW || device))
-    FAIL(POISE_ERR_ARG, "the columns of row %lld are not sorted, so the arrays cannot be %s",
-         (long long)(A->rows->begin + row) + in->base, device ? "on the device" : "borrowed");
+  if (!sorted && (own == POISE_BORROW || device)) return Unsorted(A, in, row, device ? "on the device" : "borrowed");
   if (!sorted) {
     c->converted = "offsets, columns and values (rows sorted)";
     TRY(ConvertPointers(A, in));
@@ -300,7 +346,7 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
   }
   TRY(WrapValues(A, wrap, given, own));
   bool fits = own != POISE_COPY && in->base == 0 && !in->col64;
-  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, wrap, given, own);
+  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, wrap, in, own); /* of the host: BuildThere takes the others */
   if (fits && own == POISE_ADOPT && !device) return Renumber(A, in);
   if (own != POISE_COPY) c->converted = "offsets and columns";
   TRY(ConvertPointers(A, in));
@@ -455,11 +501,11 @@ static PoiseErr Complete(PoiseMat A, PoiseErr e)
 {
   PoiseContext ctx = A->ctx;
   Csr *c = &A->csr;
-  if (!e) e = ChooseRows(A);
+  if (!e && !c->rows) e = ChooseRows(A); /* a copy has them */
   e = PoiseAgree(ctx, e);
   if (!e && PoiseSize(ctx) > 1) {
     e = poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
-    if (!e) e = PoiseAgree(ctx, OrderBlocks(A));
+    if (!e) e = PoiseAgree(ctx, c->order.dev ? POISE_OK : OrderBlocks(A));
   }
   if (e) { /* the arrays stay the user's */
     if (c->converted == renumbered) UndoRenumber(A);
@@ -481,13 +527,115 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   return e;
 }
 
+PoiseErr poiseCsrCopy(PoiseMat A, bool values, Csr *copy)
+{
+  const Csr *c = &A->csr;
+  *copy = *c;
+  copy->ghost = NULL, copy->halo = NULL, copy->converted = NULL;
+  copy->ptr = copy->col = copy->val = copy->order = (Buffer){0};
+  TRY(poiseBufferDuplicate(&c->ptr, &copy->ptr));
+  TRY(poiseBufferDuplicate(&c->col, &copy->col));
+  TRY(values ? poiseBufferDuplicate(&c->val, &copy->val)
+             : poiseBufferCreate(A->ctx->device, c->val.bytes, "values", &copy->val));
+  if (!c->halo) return POISE_OK;
+  TRY(poiseBufferDuplicate(&c->order, &copy->order));
+  TRY(poiseAllocArray(A->ctx, c->nghost, sizeof *c->ghost, "ghosts", &copy->ghost));
+  if (c->nghost) memcpy(copy->ghost, c->ghost, (size_t)c->nghost * sizeof *c->ghost);
+  return POISE_OK;
+}
+
 PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made)
 {
   A->csr = *made;
   return Complete(A, POISE_OK);
 }
 
-/* ---- the user's arrays on the device ---------------------------------------------------------------------------------- */
+/* ---- the user's arrays on the device, used there ---------------------------------------------------------------------- */
+
+static PoiseErr CopyToHost(Device *dev, const void *from, size_t bytes, void *to)
+{
+  TRY(poiseDeviceCopy(dev, to, from, bytes, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+/* Row offset i of arrays on the device, without the base. */
+static PoiseErr OffsetThere(Device *dev, const PoiseCSR *in, int64_t i, int64_t *offset)
+{
+  int32_t narrow = 0;
+  TRY(in->ptr32 ? CopyToHost(dev, in->ptr32 + i, sizeof narrow, &narrow)
+                : CopyToHost(dev, in->ptr64 + i, sizeof *offset, offset));
+  *offset = (in->ptr32 ? narrow : *offset) - in->base;
+  return POISE_OK;
+}
+
+static PoiseErr FindThere(PoiseMat A, const PoiseCSR *in, int what, int64_t *row)
+{
+  FindArgs f = {.what = what, .base = in->base, .n = A->rows->n, .limit = A->cols->N};
+  f.ptr32 = in->ptr32, f.ptr64 = in->ptr64, f.col32 = in->col32, f.col64 = in->col64;
+  return poiseFind(A->ctx, f, row);
+}
+
+/* Row i, of which something is wrong, is looked at on the host. */
+static PoiseErr CheckRowThere(PoiseMat A, const PoiseCSR *in, int64_t i)
+{
+  Device *dev = A->ctx->device;
+  PoiseCSR row = {.base = in->base};
+  int64_t begin, end;
+  bool ascending = false;
+  void *col;
+  TRY(OffsetThere(dev, in, i, &begin));
+  TRY(OffsetThere(dev, in, i + 1, &end));
+  size_t width = in->col32 ? sizeof(int32_t) : sizeof(int64_t);
+  const char *there = in->col32 ? (const char *)in->col32 : (const char *)in->col64;
+  TRY(poiseAllocArray(A->ctx, end - begin, width, "columns of a row", &col));
+  PoiseErr e = CopyToHost(dev, there + (size_t)begin * width, (size_t)(end - begin) * width, col);
+  if (in->col32)
+    row.col32 = col;
+  else
+    row.col64 = col;
+  if (!e) e = CheckRow(A, &row, i, 0, end - begin, &ascending);
+  if (!e) e = Unsorted(A, in, i, "on the device");
+  poiseFree(A->ctx, &col);
+  return e;
+}
+
+/* The same checks as of arrays on the host, offsets before the columns that they lead to. *nz: their number. */
+static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
+{
+  Device *dev = A->ctx->device;
+  int64_t m = A->rows->n, first, row, begin, end;
+  TRY(CheckGiven(in));
+  if (in->ptr32) TRY(poiseDeviceCheckPointer(dev, in->ptr32, (size_t)(m + 1) * sizeof(int32_t), "csr->ptr32"));
+  if (in->ptr64) TRY(poiseDeviceCheckPointer(dev, in->ptr64, (size_t)(m + 1) * sizeof(int64_t), "csr->ptr64"));
+  TRY(OffsetThere(dev, in, 0, &first));
+  TRY(CheckFirst(in, first));
+  TRY(FindThere(A, in, FIND_DECREASING, &row));
+  if (row < m) {
+    TRY(OffsetThere(dev, in, row, &begin));
+    TRY(OffsetThere(dev, in, row + 1, &end));
+    TRY(CheckOffsets(A, in, row, begin, end));
+  }
+  TRY(OffsetThere(dev, in, m, nz));
+  TRY(CheckEntries(in, *nz));
+  if (in->col32) TRY(poiseDeviceCheckPointer(dev, in->col32, (size_t)*nz * sizeof(int32_t), "csr->col32"));
+  if (in->col64) TRY(poiseDeviceCheckPointer(dev, in->col64, (size_t)*nz * sizeof(int64_t), "csr->col64"));
+  if (in->val) TRY(poiseDeviceCheckPointer(dev, in->val, (size_t)*nz * sizeof(double), "csr->val"));
+  TRY(FindThere(A, in, FIND_UNSORTED, &row));
+  return row < m ? CheckRowThere(A, in, row) : POISE_OK;
+}
+
+/* One rank, and indices as the library has them. */
+static PoiseErr BuildThere(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+{
+  Csr *c = &A->csr;
+  TRY(CheckThere(A, in, &c->nz));
+  c->m = A->rows->n;
+  c->nloc = A->cols->n;
+  TRY(WrapValues(A, poiseBufferWrapDevice, in, own));
+  return WrapIndices(A, poiseBufferWrapDevice, in, own);
+}
+
+/* ---- the user's arrays on the device, through the host ------------------------------------------------------------------ */
 
 /* n items of the user's array on the device, or NULL for NULL, to memory that the caller frees. */
 static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *array, const char *argument, const void *host)
@@ -498,8 +646,7 @@ static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *arra
   TRY(poiseDeviceCheckPointer(dev, array, (size_t)n * size, argument));
   TRY(poiseAllocArray(ctx, n, size, "indices to check", &p));
   memcpy((void *)(uintptr_t)host, &p, sizeof p);
-  TRY(poiseDeviceCopy(dev, p, array, (size_t)n * size, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return CopyToHost(dev, array, (size_t)n * size, p);
 }
 
 /* Offsets and columns, on the host; the values stay where they are. */
@@ -537,12 +684,21 @@ static void ReleaseAdoptedDevice(const PoiseMat A, const PoiseCSR *in)
   if (c->col.device != col) poiseDeviceFreeAdopted(dev, (void *)(uintptr_t)col);
 }
 
+static PoiseErr BuildFetched(PoiseMat A, const PoiseCSR *in, PoiseCSR *host, PoiseOwn own)
+{
+  TRY(FetchIndices(A, in, host));
+  return BuildLocal(A, host, in, own);
+}
+
 PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 {
   PoiseCSR host = {0};
   if (A->ctx->device->ops->is_host) return poiseCsrBuild(A, in, own);
-  PoiseErr e = in ? FetchIndices(A, in, &host) : POISE_OK;
-  if (!e) e = BuildLocal(A, in ? &host : NULL, in, own);
+  PoiseErr e = CheckGiven(in);
+  if (!e && PoiseSize(A->ctx) == 1 && in->base == 0 && !in->col64)
+    e = BuildThere(A, in, own);
+  else if (!e)
+    e = BuildFetched(A, in, &host, own);
   e = Complete(A, e);
   FreeIndices(A->ctx, &host);
   if (!e && own == POISE_ADOPT) ReleaseAdoptedDevice(A, in);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host kernels that change the values of a CSR, or sum them. Blocks of POISE_BLOCK rows are shared out over threads. */
+/* Host kernels that change the values of a CSR, or sum them, or compare patterns. Blocks of POISE_BLOCK rows are shared out over threads. */
 #include "mat.h"
 
 /* Of block b of m rows. */
@@ -137,5 +137,23 @@ PoiseErr poiseHost_csr_zero_columns(Device *dev, const void *args)
         a->val[k] = 0;
       }
     }
+  return POISE_OK;
+}
+
+static bool RowsDiffer(const CsrView *A, const CsrView *B, int64_t begin, int64_t end)
+{
+  int64_t first = poiseCsrOffset(A, begin), count = poiseCsrOffset(A, end) - first;
+  for (int64_t i = begin; i <= end; i++)
+    if (poiseCsrOffset(A, i) != poiseCsrOffset(B, i)) return true;
+  return count && memcmp(A->col + first, B->col + first, (size_t)count * sizeof *A->col);
+}
+
+PoiseErr poiseHost_csr_differ(Device *dev, const void *args)
+{
+  const CsrDifferArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->A.m);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) a->partial[b] = RowsDiffer(&a->A, &a->B, b * POISE_BLOCK, End(b, a->A.m));
   return POISE_OK;
 }

@@ -14,7 +14,7 @@ static const MatType *const types[] = {
 enum { NTYPES = sizeof types / sizeof *types };
 
 typedef struct MatOptions {
-  char type[POISE_OPTION_LENGTH];
+  char type[POISE_OPTION_LENGTH], csr_kernel[POISE_OPTION_LENGTH];
   PoiseInt block_size;
   int partition, order;
 } MatOptions;
@@ -27,7 +27,11 @@ static const char type_help[] = "storage format of the product:"
 
 static const PoiseOption options[] = {
     {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, type_help},
-    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, 32, NULL, "unknowns per node"},
+    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, MAX_BLOCK_SIZE, NULL,
+     "unknowns per node"},
+    {"mat_csr_kernel", POISE_OPTION_STRING, offsetof(MatOptions, csr_kernel), "own", 0, 0, NULL,
+     "what multiplies by csr: own kernels, or, on cuda, cusparse, or cusparse_alg2, whose results repeat; these take int32 "
+     "offsets only, and on several ranks a copy of x"},
     {"mat_partition", POISE_OPTION_CHOICE, offsetof(MatOptions, partition), "rows", 0, 0, "rows|nonzeros|bytes|graph",
      "how a solver shares out the rows over ranks: as they are, by equal nonzeros or bytes, by METIS"},
     {"mat_order", POISE_OPTION_CHOICE, offsetof(MatOptions, order), "natural", 0, 0, "natural|rcm",
@@ -181,6 +185,7 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   MatOptions o = {.block_size = A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   if (o.type[0] && A->type->stored) TRY(PoiseMatSetType(A, o.type));
+  if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
   if (A->type->options) TRY(PoiseOptionsRead(A->ctx, A->prefix, A->type->options, A->data));
   if (A->assembled && A->type->setup) TRY(PoiseAgree(A->ctx, A->type->setup(A)));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
@@ -191,8 +196,9 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 {
   PoiseErr e = POISE_OK;
-  if (b < 1 || b > 32)
-    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "block size %d is not between 1 and 32", b);
+  if (b < 1 || b > MAX_BLOCK_SIZE)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "block size %d is not between 1 and %d", b,
+                      MAX_BLOCK_SIZE);
   else if (A->rows->n % b || A->cols->n % b)
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
                       "block size %d does not divide the %lld x %lld local rows and columns of rank %d", b,
@@ -253,9 +259,15 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
   return POISE_OK;
 }
 
+/* Does the type's product take factors, skip and Fuse? Those of libraries do not. */
+static bool Fuses(PoiseMat A)
+{
+  return A->type->fuse && !(A->type == &poiseMatType_csr && A->library);
+}
+
 int64_t poiseMatPartials(PoiseMat A)
 {
-  if (!A->type->fuse) return POISE_NBLOCKS(A->rows->n);
+  if (!Fuses(A)) return POISE_NBLOCKS(A->rows->n);
   return A->type->partials ? A->type->partials(A) : A->csr.nblock;
 }
 
@@ -268,28 +280,28 @@ double poiseMatTraffic(PoiseMat A)
   return 12.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) + 8.0 * (double)(c->m + c->nloc + c->nghost);
 }
 
-/* A type without Fuse: t = A x, y = a t + b y by a phase, dots by a pass over y. */
+/* A product without Fuse: t = A x, then y = a t + b y and the dots in one pass. A skipped one computes t in vain. */
 static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
 {
   const ScalarRef one = {NULL, 1}, zero = {NULL, 0};
-  Device *dev = A->ctx->device;
-  bool plain = !a.slot && a.value == 1 && !b.slot && b.value == 0;
-  PhaseArgs p = {.id = PHASE_vec_axpby, .n = A->rows->n, .c = {a, b}};
-  TRY(A->type->mult(A, one, x, zero, plain ? y : A->work, skip, NULL));
-  if (!plain) {
-    TRY(poiseVecRead(A->work, &p.in[0]));
-    TRY(poiseVecUpdate(y, &p.out[0]));
-    p.in[1] = p.out[0];
-    TRY(poiseLaunch(dev, KERNEL_phase, &p, sizeof p));
+  bool overwrites = !b.slot && b.value == 0;
+  AxpbyArgs p = {.n = A->rows->n, .a = a, .b = b, .skip = skip};
+  if (!skip && overwrites && !a.slot && a.value == 1) {
+    TRY(A->type->mult(A, one, x, zero, y, NULL, NULL));
+    return poiseVecFuse(y, NULL, fuse);
   }
-  return poiseVecFuse(y, skip, fuse);
+  TRY(A->type->mult(A, one, x, zero, A->work, NULL, NULL));
+  TRY(poiseVecRead(A->work, &p.x));
+  TRY(overwrites && !skip ? poiseVecWrite(y, &p.y) : poiseVecUpdate(y, &p.y));
+  if (fuse) p.fuse = *fuse;
+  return poiseLaunch(A->ctx->device, KERNEL_axpby, &p, sizeof p);
 }
 
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
   poiseLogBegin(A->ctx, EVENT_MatMult);
-  PoiseErr e = A->type->fuse ? A->type->mult(A, a, x, b, y, skip, fuse) : Compose(A, a, x, b, y, skip, fuse);
+  PoiseErr e = Fuses(A) ? A->type->mult(A, a, x, b, y, skip, fuse) : Compose(A, a, x, b, y, skip, fuse);
   poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)A->csr.nz, poiseMatTraffic(A));
   return e;
 }
@@ -297,11 +309,14 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
 PoiseErr poiseMatReady(PoiseMat A)
 {
   CsrView v;
+  double *work;
   const int32_t *order;
   TRY(poiseMatCheckUsable(A));
-  if (!A->type->stored) return A->work ? POISE_OK : poiseVecCreateLayout(A->rows, &A->work);
+  if (!Fuses(A) && !A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
+  if (!A->type->stored) return POISE_OK;
   TRY(poiseCsrView(&A->csr, &v));
-  if (A->type->ready) return A->type->ready(A);
+  if (A->type->ready) TRY(A->type->ready(A));
+  if (!Fuses(A)) TRY(poiseVecWrite(A->work, &work));
   return A->csr.halo ? poiseBufferRead(&A->csr.order, DEVICE, &order) : POISE_OK;
 }
 
@@ -324,7 +339,7 @@ static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
    takes place, and the caller agrees afterwards. */
 static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, PoiseVec y, const Fuse *fuse)
 {
-  if (!A->type->fuse) { /* a user's function may be collective: all call it or none does */
+  if (!Fuses(A)) { /* a user's function may be collective: all call it or none does */
     TRY(PoiseAgree(A->ctx, mine));
     if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
   }
@@ -355,7 +370,7 @@ PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r)
 PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double *dot)
 {
   Fuse f = {.ndot = 1};
-  if (!A->type->fuse) { /* a user's function may itself use the context's scratch */
+  if (!A->type->stored) { /* a user's function may itself use the context's scratch */
     TRY(PoiseMatMult(A, x, y));
     return PoiseVecDot(u, y, dot);
   }

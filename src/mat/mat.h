@@ -6,6 +6,8 @@
 #include "../vec/vec.h"
 #include "poise/mat.h"
 
+enum { MAX_BLOCK_SIZE = 32 };
+
 /* One rank's rows as plain CSR. Columns are numbered [owned | ghosts]; within a row entries stay in the order of their global
    columns, so that values are never permuted and a row's sum does not depend on the number of ranks. */
 typedef struct Csr {
@@ -17,7 +19,7 @@ typedef struct Csr {
   Halo *halo;           /* NULL on one rank */
   int rows;             /* of a block, as the device chose */
   int64_t nblock, tile; /* number of blocks, nonzeros of the largest (0: not asked for) */
-  bool vary;            /* lengths of neighbouring rows often differ (asked on the host device) */
+  bool vary;            /* lengths of neighbouring rows often differ */
   Buffer order;         /* int32: the blocks, those without ghosts first; unused on one rank */
   int64_t ninterior;
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
@@ -108,7 +110,7 @@ typedef struct MatType {
   size_t size; /* of A->data */
   const PoiseOption *options;
   PoiseErr (*setup)(PoiseMat);   /* metadata beside the CSR; local */
-  PoiseErr (*ready)(PoiseMat);   /* what products need is on the device; may be NULL */
+  PoiseErr (*ready)(PoiseMat);   /* what a product may not allocate inside a captured loop; local; may be NULL */
   int64_t (*partials)(PoiseMat); /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
   PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
@@ -117,17 +119,6 @@ typedef struct MatType {
   void (*bytes)(PoiseMat, PoiseBytes *sum); /* sum += what A->data holds; may be NULL */
   void (*destroy)(PoiseMat);                /* of A->data's contents */
 } MatType;
-
-/* Products of csr through the entries sorted by column, which types with entries share: their data begins with it. */
-typedef struct CsrData { /* built on the first transpose product, values untouched */
-  int64_t pattern;       /* of the matrix it was built for; 0: not built */
-  Buffer ptr, perm, row;
-} CsrData;
-
-PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
-PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
-void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
-void poiseCsrDataDestroy(PoiseMat A);
 
 typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
   int n;
@@ -152,8 +143,9 @@ struct PoiseMat_s {
   PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
   int64_t row_room;
   PoiseVec work; /* of y's layout, for composing; made on first need */
+  int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
-  int block_size;
+  int block_size;           /* 1 to MAX_BLOCK_SIZE */
   PoiseInt origin;          /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
@@ -173,12 +165,15 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B); /* *B = A with one more referen
 PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out alike */
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
-int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product leaves */
+PoiseErr poiseMatSetLibrary(PoiseMat A, int library); /* csr.c. Collective; agrees */
+int64_t poiseMatPartials(PoiseMat A);                 /* partial sums that a Fuse of its product leaves */
 /* The entries of x (device pointer, of the columns' layout) at A's ghost columns, valid until the next exchange. Collective; mine:
    this rank's error so far; the caller agrees. */
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
+PoiseErr poiseMatFindNan(PoiseMat A,
+                         int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
 
@@ -222,7 +217,7 @@ void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum 
 
 typedef struct TripletMap {
   int64_t n, ngiven, nreceived; /* entries, values given, values from other ranks, which have the places behind */
-  bool wide;                    /* start and from are int64, else int32 */
+  bool wide;                    /* start and from are int64, else uint32 */
   Buffer start, from;           /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
   Buffer given, received;       /* the device's copies of values that come from the host; made on first need */
   Buffer send, packed; /* int32: places of values for other ranks, and these, where values are given on the device */
@@ -230,8 +225,13 @@ typedef struct TripletMap {
 
 /* entry[k]: where value k of n, given and then received, goes, or -1. Local. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t);
-/* A's pattern from triplets on one rank (coo_pattern.c): sorted on the device, where pattern and map then are. */
-PoiseErr poiseTripletMapPattern(PoiseMat A, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t);
+/* A's pattern from triplets on one rank (coo_pattern.c), given on that side: sorted on the device, where pattern and map then are. */
+PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t);
+/* Do places of n values need 8 bytes? */
+static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
+{
+  return n > 2 * poiseContextHome(ctx)->most_narrow + 1;
+}
 void poiseTripletMapDestroy(TripletMap *t);
 /* packed (host) = v[place] for n places. */
 PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
@@ -240,6 +240,64 @@ PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, i
 PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add);
 /* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. Collective; agrees. */
 PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
+
+/* Add to number k, of either width; what it was. */
+POISE_INLINE int64_t poiseAdvance(bool wide, void *array, int64_t k, int64_t by)
+{
+  int64_t *a64 = array;
+  uint32_t *a32 = array;
+  int64_t old = wide ? a64[k] : a32[k];
+  if (wide)
+    a64[k] = old + by;
+  else
+    a32[k] = (uint32_t)(old + by);
+  return old;
+}
+
+/* ---- keys.c: (row, column) in one integer, with the place where a value stands, sorted on a device ------------------------- */
+
+typedef struct Keys { /* the caller sets these four; the rest is zero */
+  int64_t n, m;       /* how many; of rows 0 .. m - 1, or m: those count for nothing */
+  int bits;           /* of a column */
+  bool wide;          /* places are int64, else int32 */
+  Buffer key[2], place[2], scratch, count;
+} Keys;
+
+int poiseBitsOf(int64_t n); /* that numbers up to n have; n < 0: 0 */
+/* Device memory for n keys and places, to be written. */
+PoiseErr poiseKeysCreate(Device *dev, Keys *k, uint64_t **key, int64_t **place64, uint32_t **place32);
+PoiseErr poiseKeysSort(Device *dev, Keys *k, int first, int bits); /* as in SortKeysArgs */
+/* The entries, which are different keys. *nz is waited for, and fetched; NULL: it is not asked for. */
+PoiseErr poiseKeysCount(Device *dev, Keys *k, int64_t *nz);
+/* As in CooRowsArgs, in buffers that are made. start may be NULL. */
+PoiseErr poiseKeysRows(Device *dev, Keys *k, int64_t nz, bool wide, Buffer *ptr, Buffer *col, Buffer *start);
+Buffer poiseKeysTakePlaces(Keys *k); /* sorted */
+void poiseKeysDestroy(Keys *k);
+
+/* ---- transpose.c: a rank's entries by column ------------------------------------------------------------------------------ */
+
+typedef struct Transposed { /* column j of [owned | ghosts] has the rows, ascending, row[ptr[j] .. ptr[j + 1]) */
+  bool wide;                /* ptr and from are int64, else int32 */
+  Buffer ptr, row, from;    /* row: int32; from: which entry of A it is */
+} Transposed;
+
+/* Made on A's device; t is empty, and the caller's to destroy, after a failure too. Local. */
+PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
+void poiseTransposedDestroy(Transposed *t);
+
+/* ---- csr.c: what types with entries share; their data begins with it ------------------------------------------------------ */
+typedef struct CsrData {
+  int64_t pattern;      /* of the matrix that by_column was made for; 0: it was not */
+  Transposed by_column; /* made for the first transpose product */
+  CsrPlan plan;         /* of a library */
+  int64_t planned;      /* the pattern it was made for; 0: there is none */
+  Buffer whole;         /* x for a library on several ranks: [owned | ghosts] */
+} CsrData;
+
+PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
+PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
+void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
+void poiseCsrDataDestroy(PoiseMat A);
 
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
@@ -271,10 +329,10 @@ void poiseGhostsDestroy(Ghosts *g);
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own);       /* collective; agrees */
 PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* of arrays on the device */
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
-PoiseErr poiseCsrView(Csr *c, CsrView *view); /* device pointers */
+PoiseErr poiseCsrPattern(Csr *c, CsrView *view); /* device pointers of offsets and columns, */
+PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
 /* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
-PoiseErr poiseCsrView(Csr *c, CsrView *view);               /* device pointers */
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */
 /* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
@@ -295,14 +353,15 @@ static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, doub
   r->val[k] = val;
 }
 
-/* Offsets, columns, values, m, nloc, nz and wide are given, on either side, of rows without ghosts. They are A's, or on failure
-   released. Collective; agrees. */
+/* A copy of A's, all but the halo, on the sides where A has it; with values = false these are zeros. Local. */
+PoiseErr poiseCsrCopy(PoiseMat A, bool values, Csr *copy);
+/* Offsets, columns, values, m, nloc, nz and wide are given, on either side, of rows without ghosts; or all that poiseCsrCopy gives.
+   They are A's, or on failure released. Collective; agrees. */
 PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made);
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 bool poiseMatWideColumns(PoiseMat A);            /* a global column needs 8 bytes */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
-PoiseErr poiseRowArraysOf(PoiseMat A, RowArrays *r); /* a copy of A's */
 /* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
    failure. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);

@@ -14,6 +14,7 @@ typedef struct Reader {
   PoiseContext ctx;
   const ByteSource *s;
   PetscItem item;
+  int64_t block; /* block size */
   Layout *rows;
   int64_t before; /* entries of lower ranks */
   RowArrays csr;
@@ -206,17 +207,48 @@ static PoiseErr ReadEntries(Reader *r)
   return SortRows(r, longest);
 }
 
+/* The block size that PETSc wrote beside the file: a line "-matload_block_size n" in x.info, for x and for x.gz. 1 when there is
+   none, or one that is of no use here. */
+static int64_t BlockSizeBeside(const Reader *r)
+{
+  char path[4096], line[256], more;
+  size_t length = strlen(r->s->name);
+  int b = 1;
+  if (length > 3 && !strcmp(r->s->name + length - 3, ".gz")) length -= 3;
+  if (r->s->memory || length + sizeof ".info" > sizeof path) return 1;
+  snprintf(path, sizeof path, "%.*s.info", (int)length, r->s->name);
+  FILE *f = fopen(path, "r");
+  if (!f) return 1;
+  while (fgets(line, sizeof line, f))
+    if (sscanf(line, " -matload_block_size %9d %c", &b, &more) == 2) b = 1;
+  fclose(f);
+  return b >= 1 && b <= MAX_BLOCK_SIZE && r->item.M % b == 0 && r->item.N % b == 0 ? b : 1;
+}
+
+/* This rank's share of N rows or columns, in whole blocks. */
+static PoiseInt Share(const Reader *r, PoiseInt N)
+{
+  PoiseInt begin, n;
+  if (r->block == 1) return POISE_DECIDE;
+  PoiseSplit(r->ctx, N / r->block, &begin, &n);
+  return n * r->block;
+}
+
 static PoiseErr Load(Reader *r, PoiseErr mine, PoiseMat *A)
 {
   PoiseContext ctx = r->ctx;
   int64_t total;
   TRY(poisePetscShare(ctx, mine, r->s, PETSC_MAT, &r->item));
-  TRY(poiseLayoutCreate(ctx, POISE_DECIDE, r->item.M, r->s->name, &r->rows)); /* refuses more rows than a matrix may have */
+  r->block = PoiseRank(ctx) == 0 ? BlockSizeBeside(r) : 1;
+  TRY(poiseCommMaxInt(ctx->comm, &r->block, 1));
+  /* refuses more rows than a matrix may have */
+  TRY(poiseLayoutCreate(ctx, Share(r, r->item.M), r->item.M, r->s->name, &r->rows));
   TRY(PoiseAgree(ctx, ReadOffsets(r)));
   TRY(poiseCommScan(ctx->comm, Ptr(r, r->rows->n), &r->before, &total));
   TRY(PoiseAgree(ctx, CheckTotal(r, total)));
   TRY(PoiseAgree(ctx, ReadEntries(r)));
-  TRY(PoiseMatCreate(ctx, r->rows->n, POISE_DECIDE, r->item.M, r->item.N, A));
+  TRY(PoiseMatCreate(ctx, r->rows->n, Share(r, r->item.N), r->item.M, r->item.N, A));
+  TRY(PoiseMatSetBlockSize(*A, (int)r->block));
   return poiseMatReplace(*A, POISE_OK, &r->csr);
 }
 

@@ -66,6 +66,8 @@ void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
 
 typedef struct Plan {
   Indices rows, cols;
+  Side where;                                  /* the indices are */
+  PoiseInt *fetched[2];                        /* copies of them on the host */
   Stash stash;                                 /* triplets of other ranks' rows; then those received */
   int64_t *bytes, *received, *gathered, *next; /* values per rank, in bytes; of all ranks; cursors */
   Term *term;                                  /* by row: column and place of the value */
@@ -78,6 +80,7 @@ typedef struct Plan {
 static void FreePlan(PoiseContext ctx, Plan *p)
 {
   poiseStashDestroy(ctx, &p->stash);
+  for (int k = 0; k < 2; k++) poiseFree(ctx, &p->fetched[k]);
   poiseFree(ctx, &p->bytes);
   poiseFree(ctx, &p->received);
   poiseFree(ctx, &p->gathered);
@@ -98,6 +101,47 @@ static int Owner(PoiseMat A, const Plan *p, int64_t k)
   return poiseLayoutOwner(l, row);
 }
 
+static PoiseErr CheckThere(PoiseContext ctx, const Indices *x, PoiseInt N, const char *what)
+{
+  int64_t k;
+  PoiseInt i;
+  TRY(poiseFind(ctx, (FindArgs){.what = FIND_BEYOND, .n = x->n, .limit = N, .col64 = x->index}, &k));
+  if (k == x->n) return POISE_OK;
+  TRY(poiseDeviceCopy(ctx->device, &i, x->index + k, sizeof i, COPY_TO_HOST));
+  TRY(poiseDeviceSync(ctx->device));
+  return poiseIndexBeyond(i, k, N, what, "matrix");
+}
+
+/* Of several ranks triplets travel through the host. */
+static PoiseErr Fetch(PoiseContext ctx, Indices *x, PoiseInt **copy)
+{
+  TRY(poiseAllocArray(ctx, x->n, sizeof **copy, "indices of triplets", copy));
+  TRY(poiseDeviceCopy(ctx->device, *copy, x->index, (size_t)x->n * sizeof **copy, COPY_TO_HOST));
+  TRY(poiseDeviceSync(ctx->device));
+  x->index = *copy;
+  return POISE_OK;
+}
+
+static PoiseErr TakeIndices(PoiseMat A, Plan *p)
+{
+  PoiseContext ctx = A->ctx;
+  Device *dev = ctx->device;
+  if (dev->ops->is_host || p->rows.n <= 0) p->where = HOST;
+  if (p->where == DEVICE) {
+    TRY(poiseDeviceCheckPointer(dev, p->rows.index, (size_t)p->rows.n * sizeof(PoiseInt), "rows"));
+    TRY(poiseDeviceCheckPointer(dev, p->cols.index, (size_t)p->cols.n * sizeof(PoiseInt), "cols"));
+    if (PoiseSize(ctx) == 1) {
+      TRY(CheckThere(ctx, &p->rows, A->rows->N, "row"));
+      return CheckThere(ctx, &p->cols, A->cols->N, "column");
+    }
+    TRY(Fetch(ctx, &p->rows, &p->fetched[0]));
+    TRY(Fetch(ctx, &p->cols, &p->fetched[1]));
+    p->where = HOST;
+  }
+  TRY(poiseIndicesCheck(&p->rows, A->rows->N, "row", "matrix"));
+  return poiseIndicesCheck(&p->cols, A->cols->N, "column", "matrix");
+}
+
 /* What goes to other ranks. */
 static PoiseErr Sort(PoiseMat A, Triplets *t, Plan *p)
 {
@@ -105,8 +149,7 @@ static PoiseErr Sort(PoiseMat A, Triplets *t, Plan *p)
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
   int64_t total = 0;
   TRY(poiseMatCheckStored(A));
-  TRY(poiseIndicesCheck(&p->rows, A->rows->N, "row", "matrix"));
-  TRY(poiseIndicesCheck(&p->cols, A->cols->N, "column", "matrix"));
+  TRY(TakeIndices(A, p));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->bytes));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->received));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->next));
@@ -320,7 +363,7 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
   TRY(PoiseAgree(A->ctx, Sort(A, t, p)));
   if (!A->ctx->device->ops->is_host && PoiseSize(A->ctx) == 1) {
     t->map.ngiven = p->rows.n;
-    return poiseTripletMapPattern(A, p->rows.index, p->cols.index, &t->map);
+    return poiseTripletMapPattern(A, p->where, p->rows.index, p->cols.index, &t->map);
   }
   TRY(Route(A, t, p));
   PoiseErr e = Gather(A, p, &start);
@@ -332,11 +375,11 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
   return poiseMatReplace(A, e, &p->arrays);
 }
 
-PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+static PoiseErr SetPattern(PoiseMat A, Side where, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
   PoiseContext ctx = A->ctx;
   Triplets *t = NULL;
-  Plan p = {.rows = {n, rows, NULL}, .cols = {n, cols, NULL}};
+  Plan p = {.rows = {n, rows, NULL}, .cols = {n, cols, NULL}, .where = where};
   poiseLogBegin(ctx, EVENT_MatAssemble);
   PoiseErr e = PoiseAgree(ctx, poiseAlloc(ctx, sizeof *t, "triplets", &t));
   if (!e) e = Build(A, t, &p);
@@ -354,9 +397,19 @@ PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, con
   return e;
 }
 
+PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+{
+  return SetPattern(A, HOST, n, rows, cols);
+}
+
+PoiseErr PoiseMatSetPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+{
+  return SetPattern(A, DEVICE, n, rows, cols);
+}
+
 /* ---- values --------------------------------------------------------------------------------------------------------- */
 
-static PoiseErr Check(PoiseMat A, const double *v)
+static PoiseErr Check(PoiseMat A, Side where, const double *v)
 {
   const Triplets *t = A->triplets;
   TRY(poiseMatCheckStored(A));
@@ -364,7 +417,8 @@ static PoiseErr Check(PoiseMat A, const double *v)
   TRY(poiseMatCheckUsable(A));
   if (t->built != A->csr.built) FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");
   if (!v && t->ngiven) FAIL(POISE_ERR_ARG, "the values of %lld triplets are NULL", (long long)t->ngiven);
-  return POISE_OK;
+  return where == HOST ? POISE_OK
+                       : poiseDeviceCheckPointer(A->ctx->device, v, (size_t)t->ngiven * sizeof *v, "values of triplets");
 }
 
 static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *v)
@@ -434,7 +488,7 @@ static PoiseErr Take(PoiseMat A, Side where, const double *v, bool add)
 {
   Triplets *t = A->triplets;
   bool is_host = A->ctx->device->ops->is_host;
-  TRY(PoiseAgree(A->ctx, Check(A, v)));
+  TRY(PoiseAgree(A->ctx, Check(A, where, v)));
   TRY(PoiseAgree(A->ctx, Travel(A->ctx, t, is_host ? HOST : where, v)));
   TRY(PoiseAgree(A->ctx, is_host ? SumHere(A, v, add) : poiseTripletMapSum(A, &t->map, where, v, t->ex.recv, add)));
   A->state++;
@@ -457,4 +511,14 @@ PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v)
 PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v)
 {
   return poiseMatTakeCOO(A, HOST, v, true);
+}
+
+PoiseErr PoiseMatSetValuesDeviceCOO(PoiseMat A, const double *v)
+{
+  return poiseMatTakeCOO(A, DEVICE, v, false);
+}
+
+PoiseErr PoiseMatAddValuesDeviceCOO(PoiseMat A, const double *v)
+{
+  return poiseMatTakeCOO(A, DEVICE, v, true);
 }

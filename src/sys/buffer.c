@@ -55,12 +55,16 @@ PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void
   return POISE_OK;
 }
 
+/* An adopted array on the device is no longer the library's. */
+static void ReleaseCount(const Buffer *b)
+{
+  poiseFreeCount(b->dev->ctx);
+  b->dev->bytes -= (int64_t)b->bytes;
+}
+
 void poiseBufferDisown(Buffer *b)
 {
-  if (b->own_device == POISE_ADOPT && b->device) {
-    poiseFreeCount(b->dev->ctx);
-    b->dev->bytes -= (int64_t)b->bytes;
-  }
+  if (b->own_device == POISE_ADOPT && b->device) ReleaseCount(b);
   if (b->own_device == POISE_ADOPT) b->own_device = POISE_BORROW;
   if (b->own == POISE_ADOPT) b->own = POISE_BORROW;
 }
@@ -82,7 +86,14 @@ void poiseBufferPoint(Buffer *b, void *device)
 void poiseBufferDestroy(Buffer *b)
 {
   if (!b->dev) return;
-  if (!b->window && b->own_device != POISE_BORROW) poiseDeviceFree(b->dev, b->bytes, &b->device);
+  if (b->own != POISE_COPY && b->device && !b->dev->ops->is_host)
+    (void)b->dev->ops->sync(b->dev); /* a user's array may still be copied from; what failed is told by the next wait */
+  if (b->own_device == POISE_ADOPT && b->device) {
+    ReleaseCount(b);
+    poiseDeviceFreeAdopted(b->dev, b->device);
+  } else if (!b->window && b->own_device == POISE_COPY) {
+    poiseDeviceFree(b->dev, b->bytes, &b->device);
+  }
   if (b->own == POISE_COPY) poiseFree(b->dev->ctx, &b->host);
   if (b->own == POISE_ADOPT) free(b->host);
   *b = (Buffer){0};
@@ -185,6 +196,20 @@ PoiseErr poiseBufferToDevice(Buffer *b)
   if (b->own != POISE_COPY) return POISE_OK;
   poiseFree(b->dev->ctx, &b->host);
   b->host_valid = false;
+  return POISE_OK;
+}
+
+PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy)
+{
+  void *p;
+  TRY(poiseBufferCreate(b->dev, b->bytes, b->what, copy));
+  if (b->device_valid) {
+    TRY(poiseBufferWrite(copy, DEVICE, &p));
+    return poiseDeviceCopy(b->dev, p, b->device, b->bytes, COPY_ON_DEVICE);
+  }
+  if (!b->host_valid && !b->dev->ops->is_host) return POISE_OK; /* zeros */
+  TRY(poiseBufferWrite(copy, HOST, &p));
+  if (b->bytes) memcpy(p, b->host, b->bytes);
   return POISE_OK;
 }
 

@@ -103,11 +103,10 @@ void poiseDeviceFree(Device *dev, size_t bytes, void **p)
 void poiseDeviceFreeAdopted(Device *dev, void *p)
 {
   if (!p) return;
-  if (!dev->ops->is_host) poiseContextHome(dev->ctx)->memory.live++;
   if (dev->ops->is_host)
     free(p);
   else
-    dev->ops->free(dev, p);
+    dev->ops->free_adopted(dev, p);
 }
 
 PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const char *argument)

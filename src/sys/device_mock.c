@@ -5,7 +5,7 @@
   - pointers into freed blocks in the arguments of a kernel or copy when it runs (so also in a replay),
   - blocks freed twice,
   - reads without a wait (the target of a copy to the host is poisoned until the copy has run),
-  - waits, allocations, captures and replays inside a capture, where a real device would refuse them.
+  - waits, allocations, frees, captures and replays inside a capture, where a real device would refuse them.
   Kernels are the host's, so host and mock give the same bits.
 */
 #include "sys.h"
@@ -278,6 +278,10 @@ static void Free(Device *dev, void *p)
   Mock *mock = dev->data;
   int64_t k = 0;
   if (!p) return;
+  if (mock->capturing) {
+    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__, "a free inside the capture of a graph");
+    if (!dev->failed) dev->failed = e;
+  }
   Run(dev, mock->enqueued);
   while (k < mock->nblock && mock->block[k].p != p) k++;
   if (k == mock->nblock) {
@@ -294,6 +298,13 @@ static void Free(Device *dev, void *p)
   poiseFreeCount(dev->ctx);
 }
 
+/* It came from Alloc, as if the application had it from somewhere else. */
+static void FreeAdopted(Device *dev, void *p)
+{
+  poiseContextHome(dev->ctx)->memory.live++;
+  Free(dev, p);
+}
+
 /* Only what it has given out: an application's array on the mock is made by its alloc. */
 static bool Owns(Device *dev, const void *p, size_t bytes)
 {
@@ -305,6 +316,29 @@ static bool Owns(Device *dev, const void *p, size_t bytes)
   }
   return false;
 }
+
+/* ---- a library --------------------------------------------------------------------------------------------------------- */
+
+static const char *const libraries[] = {"mock", NULL};
+
+/* Holds what it was made for: the kernel finds out a product of another matrix. */
+static PoiseErr Plan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan)
+{
+  (void)library, (void)columns;
+  TRY(Sync(dev)); /* as a library may */
+  TRY(poiseDeviceAlloc(dev, sizeof *A, "plan of a library", &plan->device));
+  memcpy(plan->device, A, sizeof *A);
+  plan->bytes = sizeof *A;
+  return POISE_OK;
+}
+
+static void FreePlan(Device *dev, CsrPlan *plan)
+{
+  poiseDeviceFree(dev, (size_t)plan->bytes, &plan->device);
+  *plan = (CsrPlan){0};
+}
+
+/* ---- the device -------------------------------------------------------------------------------------------------------- */
 
 /* As if there were so many, to see how ranks share them. */
 static PoiseErr Count(int *count)
@@ -332,10 +366,14 @@ static void Destroy(Device *dev)
 const DeviceOps poiseDevice_mock = {
     .name = "mock",
     .kernel = poiseHostKernels,
+    .csr_libraries = libraries,
+    .csr_plan = Plan,
+    .csr_plan_free = FreePlan,
     .create = Create,
     .destroy = Destroy,
     .alloc = Alloc,
     .free = Free,
+    .free_adopted = FreeAdopted,
     .alloc_pinned = Alloc,
     .free_pinned = Free,
     .copy = EnqueueCopy,

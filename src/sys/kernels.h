@@ -46,6 +46,11 @@ POISE_INLINE double poiseLarger(double a, double b)
   return a > b || a != a ? a : b;
 }
 
+POISE_INLINE int poiseFinite(double v)
+{
+  return v - v == 0;
+}
+
 POISE_INLINE double poiseScalar(ScalarRef s)
 {
   return s.slot ? *s.slot : s.value;
@@ -153,6 +158,14 @@ typedef struct
   Fuse fuse;
 } MaxpyArgs;
 
+typedef struct { /* y = a x + b y, then dots of y; b = 0 overwrites whatever y held */
+  int64_t n;
+  ScalarRef a, b;
+  const double *x, *skip;
+  double *y;
+  Fuse fuse;
+} AxpbyArgs;
+
 typedef struct { /* nsum sums (maxima): dst[j] (+)= sum of partial[j * stride + 0 .. count) */
   int nsum, add, max;
   int64_t stride, count;
@@ -160,9 +173,10 @@ typedef struct { /* nsum sums (maxima): dst[j] (+)= sum of partial[j * stride + 
   double *dst;
 } ReduceArgs;
 
-typedef struct { /* out_i = x[idx_i] */
+typedef struct { /* out_i = x[idx_i]; one of idx, idx64 is NULL */
   int64_t n;
   const int32_t *idx;
+  const int64_t *idx64;
   const double *x;
   double *out;
 } GatherArgs;
@@ -173,6 +187,45 @@ typedef struct { /* y[idx_i] += in_i; the idx_i are different */
   const double *in;
   double *y;
 } ScatterAddArgs;
+
+enum {
+  FIND_DECREASING, /* row offset k + 1 is below offset k */
+  FIND_UNSORTED,   /* the columns of row k do not ascend, or are not all in [base, base + limit) */
+  FIND_BEYOND,     /* col64[k] is not below limit */
+  FIND_NAN_IN_ROW, /* a value of row k is not finite */
+  FIND_NAN         /* val[k] is not finite */
+};
+
+typedef struct { /* *first = the least k < n of which `what` is true, or n. Of each array one width is given, or none. */
+  int what, base;
+  int64_t n, limit;
+  const int64_t *ptr64, *col64;
+  const int32_t *ptr32, *col32;
+  const double *val;
+  int64_t *first;
+} FindArgs;
+
+POISE_INLINE int poiseFindsInRow(const FindArgs *a, int64_t k, int64_t end)
+{
+  for (int64_t last = a->base - 1; k < end; k++) {
+    if (a->what == FIND_NAN_IN_ROW) {
+      if (!poiseFinite(a->val[k])) return 1;
+      continue;
+    }
+    int64_t col = a->col32 ? a->col32[k] : a->col64[k];
+    if (col <= last || col >= a->base + a->limit) return 1;
+    last = col;
+  }
+  return 0;
+}
+
+POISE_INLINE int poiseFinds(const FindArgs *a, int64_t k)
+{
+  if (a->what == FIND_BEYOND) return a->col64[k] >= a->limit;
+  if (a->what == FIND_NAN) return !poiseFinite(a->val[k]);
+  int64_t begin = a->ptr32 ? a->ptr32[k] : a->ptr64[k], end = a->ptr32 ? a->ptr32[k + 1] : a->ptr64[k + 1];
+  return a->what == FIND_DECREASING ? end < begin : poiseFindsInRow(a, begin - a->base, end - a->base);
+}
 
 typedef struct { /* local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL */
   int64_t m, nloc, nz;
@@ -294,15 +347,30 @@ POISE_INLINE int64_t poiseCsrTile(const CsrStatisticsArgs *a, int64_t i, int64_t
   return n - longer;
 }
 
-/* y = A^T x for owned columns, ghost = the same for ghost columns, through the entries sorted by column: column j holds
-   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...]; summed in row order. x NULL: y = |A|^T 1, the columns' norms. */
+/* y = A x, x with all columns in one array, by a library of the device, as `plan` (CsrPlan.device) was made for this A. */
 typedef struct {
-  int64_t ncol, nloc;
-  const int64_t *tptr, *perm;
-  const int32_t *row;
+  CsrView A;
+  const void *plan;
+  const double *x;
+  double *y;
+} CsrLibraryArgs;
+
+/* y = A^T x for owned columns, ghost = the same for ghost columns, through the nz entries sorted by column: column j holds
+   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...], ascending. tptr and perm are int64 or int32: the other is NULL. x NULL:
+   y = |A|^T 1, the columns' norms. */
+typedef struct {
+  int64_t ncol, nloc, nz;
+  const int64_t *tptr64, *perm64;
+  const int32_t *tptr32, *perm32, *row;
   const double *val, *x;
   double *y, *ghost;
 } CsrMultTransposeArgs;
+
+/* partial[b] = 1 if the offsets or columns of A and B differ in block b of POISE_BLOCK rows, else 0. They have as many rows. */
+typedef struct {
+  CsrView A, B;
+  double *partial;
+} CsrDifferArgs;
 
 /* The kernels that change values: `val` is A.val, to be written. */
 
@@ -350,24 +418,33 @@ typedef struct {
 } CsrZeroColumnsArgs;
 
 /* key_k = row_k << bits | col_k and place_k = first + k; m << bits, above all others, where an index is negative. Places are int64 or
-   int32: the other is NULL, here as below. */
+   uint32: the other is NULL, here as below. */
 typedef struct {
   int64_t n, first, m;
   int bits;
   const int64_t *row, *col;
   uint64_t *key;
   int64_t *place64;
-  int32_t *place32;
+  uint32_t *place32;
 } CooKeysArgs;
 
-/* Keys and places by the keys, equal ones in their order, from [0] to [1]; what was in [0] is lost. bits: that keys have at most;
-   scratch: as many bytes as sort_scratch of the device says. */
+/* key_k = col_k << bits | row and place_k = k for every entry k of A. */
+typedef struct {
+  CsrView A;
+  int bits;
+  uint64_t *key;
+  int64_t *place64;
+  uint32_t *place32;
+} CsrKeysArgs;
+
+/* Keys and places by the keys without their lowest `first` bits, equal ones in their order, from [0] to [1]; what was in [0] is lost.
+   bits: that keys have beyond those at most, one or more; scratch: as many bytes as sort_scratch of the device says. */
 typedef struct {
   int64_t n;
-  int bits;
+  int first, bits;
   uint64_t *key[2];
   int64_t *place64[2];
-  int32_t *place32[2];
+  uint32_t *place32[2];
   void *scratch;
   size_t scratch_bytes;
 } SortKeysArgs;
@@ -385,15 +462,16 @@ typedef struct { /* count[b] = the sum of those before, for b <= n */
   int64_t *count;
 } ScanArgs;
 
-/* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e + 1] of the sorted ones,
-   ptr: m + 1 row offsets. count: as scanned. */
+/* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e + 1] of the sorted ones
+   (both NULL: not asked for), ptr: m + 1 row offsets. count: as scanned. */
 typedef struct {
   int64_t n, m;
   int bits;
   const uint64_t *key;
   const int64_t *count;
   int64_t *ptr64, *start64;
-  int32_t *ptr32, *start32, *col;
+  int32_t *ptr32, *col;
+  uint32_t *start32;
 } CooRowsArgs;
 
 /* Does key k begin an entry? */
@@ -411,8 +489,8 @@ POISE_INLINE void poiseCooRow(const CooRowsArgs *a, int64_t k, int64_t e)
   int64_t row = valid ? (int64_t)(a->key[k] >> a->bits) : a->m, before = k > 0 ? (int64_t)(a->key[k - 1] >> a->bits) : -1;
   if (valid) a->col[e] = (int32_t)(a->key[k] & ((UINT64_C(1) << a->bits) - 1));
   if (a->start32)
-    a->start32[e] = (int32_t)k;
-  else
+    a->start32[e] = (uint32_t)k;
+  else if (a->start64)
     a->start64[e] = k;
   for (int64_t i = before + 1; i <= row; i++) {
     if (a->ptr32)
@@ -428,7 +506,7 @@ typedef struct {
   int64_t n, ngiven;
   int add;
   const int64_t *start64, *from64;
-  const int32_t *start32, *from32;
+  const uint32_t *start32, *from32;
   const double *given, *received;
   double *val;
 } CooSumArgs;

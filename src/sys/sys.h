@@ -129,11 +129,21 @@ enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
+typedef struct CsrPlan { /* a matrix made ready for products by a library of the device; zero-initialise it */
+  void *device;          /* the device's own; NULL: there is none */
+  int64_t bytes;         /* of device memory that it holds */
+} CsrPlan;
+
 typedef struct DeviceOps {
   const char *name;
   bool is_host;                                     /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel;                           /* by KERNEL_...; NULL entries are missing */
   int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; NULL: that */
+  /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
+     columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
+  const char *const *csr_libraries;
+  PoiseErr (*csr_plan)(Device *, int library, const CsrView *A, int64_t columns, CsrPlan *plan);
+  void (*csr_plan_free)(Device *, CsrPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
   int chunk, piece;                             /* of csri; 0: CSRI_CHUNK, CSRI_PIECE */
@@ -141,7 +151,8 @@ typedef struct DeviceOps {
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
-  void (*free)(Device *, void *p); /* once all that was enqueued is done: also the host memory it copies from may go then */
+  void (*free)(Device *, void *p);                                       /* what was enqueued before may still use it */
+  void (*free_adopted)(Device *, void *p); /* an array of the application's; NULL where that is for free() */
   PoiseErr (*alloc_pinned)(Device *, size_t bytes, const char *what, void **p); /* seen by host and device */
   void (*free_pinned)(Device *, void *p);
   PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */
@@ -187,7 +198,7 @@ struct Device { /* one stream of work, of one rank */
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
 /* Few items of uneven work. */
 #define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
-#define HOST_CRITICAL HOST_PRAGMA(omp critical(poise))
+#define HOST_CRITICAL HOST_PRAGMA(omp critical)
 #else
 #define HOST_CRITICAL
 #define HOST_PARALLEL_FOR(dev, nblock)      (void)(dev), (void)(nblock);
@@ -263,6 +274,8 @@ void poiseBufferDestroy(Buffer *b);
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not needed */
 PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
+/* A new buffer, of the library's own memory, with what b holds, on the side where that is: nothing travels. */
+PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy);
 /* All bytes are 0 from now on. Nothing travels: a side becomes so when it is next asked for. */
 void poiseBufferZero(Buffer *b);
 /* Bring it to the device, and release the host's copy if that is the library's own. */

@@ -30,6 +30,12 @@ void poiseMapDestroy(PoiseContext ctx, Map *map)
   map->n = 0;
 }
 
+PoiseErr poiseIndexBeyond(PoiseInt i, int64_t place, PoiseInt N, const char *what, const char *object)
+{
+  FAIL(POISE_ERR_ARG, "%s %lld of a %s of %lld %ss (at place %lld, from 0, of those given)", what, (long long)i, object,
+       (long long)N, what, (long long)place);
+}
+
 PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const char *object)
 {
   const Map *map = x->map;
@@ -39,7 +45,7 @@ PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const
     PoiseInt i = x->index[k];
     if (map && i >= map->n)
       FAIL(POISE_ERR_ARG, "local %s %lld, the local-to-global map has %lld", what, (long long)i, (long long)map->n);
-    if (!map && i >= N) FAIL(POISE_ERR_ARG, "%s %lld of a %s of %lld %ss", what, (long long)i, object, (long long)N, what);
+    if (!map && i >= N) return poiseIndexBeyond(i, k, N, what, object);
   }
   return POISE_OK;
 }

@@ -55,6 +55,34 @@ PoiseErr poiseHost_maxpy(Device *dev, const void *args)
   return POISE_OK;
 }
 
+/* y[begin, end) = alpha x + beta y */
+static void Update(double alpha, const double *x, double beta, double *y, int64_t begin, int64_t end)
+{
+  if (beta == 0) {
+    HOST_SIMD
+    for (int64_t i = begin; i < end; i++) y[i] = alpha * x[i];
+  } else {
+    HOST_SIMD
+    for (int64_t i = begin; i < end; i++) y[i] = alpha * x[i] + beta * y[i];
+  }
+}
+
+PoiseErr poiseHost_axpby(Device *dev, const void *args)
+{
+  const AxpbyArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  double alpha = poiseScalar(a->a), beta = poiseScalar(a->b);
+  (void)dev;
+  if (a->skip && *a->skip != 0) return POISE_OK;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+    Update(alpha, a->x, beta, a->y, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end);
+  }
+  return POISE_OK;
+}
+
 PoiseErr poiseHost_reduce(Device *dev, const void *args)
 {
   const ReduceArgs *a = args;
@@ -76,7 +104,8 @@ PoiseErr poiseHost_gather(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) a->out[i] = a->x[a->idx[i]];
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++)
+      a->out[i] = a->x[a->idx ? a->idx[i] : a->idx64[i]];
   return POISE_OK;
 }
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The first place of an array, or row of a CSR, at which something is wrong: a thread per place. */
+#include "cuda.h"
+
+static __global__ void Begin(const __grid_constant__ FindArgs a)
+{
+  *a.first = a.n;
+}
+
+/* What has been found so far is looked at first: many wrong places are then not many atomic operations. */
+static __global__ void Find(const __grid_constant__ FindArgs a)
+{
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (k < a.n && k < *(volatile int64_t *)a.first && poiseFinds(&a, k))
+    atomicMin((unsigned long long *)a.first, (unsigned long long)k);
+}
+
+extern "C" PoiseErr poiseCuda_find(Device *dev, const void *args)
+{
+  const FindArgs *a = (const FindArgs *)args;
+  cudaStream_t stream = poiseCudaStream(dev);
+  Begin<<<1, 1, 0, stream>>>(*a);
+  if (a->n) Find<<<(unsigned)((a->n + THREADS - 1) / THREADS), THREADS, 0, stream>>>(*a);
+  return POISE_OK;
+}
