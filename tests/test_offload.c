@@ -497,7 +497,7 @@ static void TestFullGpu(PoiseContext ctx)
   PoiseErrorClear();
   PoiseErr e = PoiseVecCreate(ctx, 8 * spare, POISE_DECIDE, &large); /* of doubles */
   if (!e) e = PoiseVecSet(large, 1);
-  CHECK_ERR(e, POISE_ERR_MEMORY, " bytes are free");
+  CHECK(strstr(PoiseErrorMessage(), " bytes are free") != NULL);
   CHECK_ERR(e, POISE_ERR_MEMORY, " bytes of GPU memory for ");
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x)); /* has what it needs */
   CHECK(SampleDigest(s.x) == bits);

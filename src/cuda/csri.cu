@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a block for each piece of a longer row. */
+/* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a warp for each piece of a longer row. */
 #include "tile.h"
 
 enum {
@@ -7,7 +7,8 @@ enum {
   SPAN = 32 * GROUPS,
   CHUNK = 512,      /* what the device asks for: rows and entries of a window */
   MOST = 2 * CHUNK, /* entries of one that is not cut: fewer than `chunk` beyond the first `chunk` */
-  NONE = 0xffff
+  NONE = 0xffff,
+  RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
 };
 
 static unsigned Grid(int64_t n)
@@ -43,9 +44,21 @@ __device__ __forceinline__ int32_t Passing(const int32_t *p)
   return v;
 }
 
-__device__ __forceinline__ double At(const CsrMultArgs &m, int32_t c)
+/* Entries k, k + 32, ... below end, and what they are multiplied with. */
+template <typename Place>
+__device__ __forceinline__ void Fetch(const CsrMultArgs &m, Place k, Place end, double (&v)[GROUPS], int32_t (&c)[GROUPS])
 {
-  return c < m.A.nloc ? m.x[c] : m.ghost[c - m.A.nloc];
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++) {
+    v[g] = k + 32 * g < end ? Passing(m.A.val + k + 32 * g) : 0;
+    c[g] = k + 32 * g < end ? Passing(m.A.col + k + 32 * g) : -1;
+  }
+}
+
+__device__ __forceinline__ void Gather(const CsrMultArgs &m, const int32_t (&c)[GROUPS], double (&x)[GROUPS])
+{
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++) x[g] = c[g] < 0 ? 0 : c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
 }
 
 /* Row i is finished: y, and what it adds to the dots. */
@@ -79,24 +92,17 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, doub
   }
   __syncwarp();
   for (int at = 0; at < n; at += SPAN) {
-    double v[GROUPS];
+    double v[GROUPS], x[GROUPS];
     int32_t c[GROUPS];
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      int k = at + 32 * g + lane;
-      v[g] = k < n ? Passing(m.A.val + first + k) : 0;
-      c[g] = k < n ? Passing(m.A.col + first + k) : -1;
-    }
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++)
-      if (c[g] >= 0) v[g] *= At(m, c[g]);
+    Fetch(m, first + at + lane, first + n, v, c);
+    Gather(m, c, x);
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
       int k = at + 32 * g + lane;
       unsigned row = k < n ? mark[k] : NONE, ends = __ballot_sync(0xffffffff, row != NONE);
       unsigned below = ends & ((1u << lane) - 1); /* rows that end at lower lanes */
       int start = below ? 32 - __clz(below) : 0;  /* lane where the row of this one begins */
-      double s = v[g];
+      double s = v[g] * x[g];
 #pragma unroll
       for (int step = 1; step < 32; step *= 2) {
         double t = __shfl_up_sync(0xffffffff, s, step);
@@ -118,47 +124,49 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, doub
   }
 }
 
-/* Piece p by one block. The last one of a row to arrive adds all of them in their order, so that nothing depends on who that is. */
-template <int T> __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p)
+/* Piece p by one warp. The last one of a row to arrive adds all of them in their order, so that nothing depends on who that is. */
+__device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p)
 {
-  __shared__ bool last;
   const CsrMultArgs &m = a.m;
+  int lane = threadIdx.x % 32, arrived = 0;
   int64_t w = a.owner[p], row = a.window[w + 1] - 1, from = a.first[w], count = a.first[w + 1] - from;
   int64_t k = poiseCsrOffset(&m.A, row) + (p - from) * a.piece, end = poiseCsrOffset(&m.A, row + 1);
   if (k + a.piece < end) end = k + a.piece;
-  double s[1] = {0}, dot[POISE_MAX_DOTS] = {0};
-  for (k += threadIdx.x; k < end; k += GROUPS * T) {
-    double v[GROUPS];
+  double s = 0, dot[POISE_MAX_DOTS] = {0};
+  for (k += lane; k < end; k += SPAN) {
+    double v[GROUPS], x[GROUPS];
     int32_t c[GROUPS];
+    Fetch(m, k, end, v, c);
+    Gather(m, c, x);
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      int64_t e = k + g * T;
-      v[g] = e < end ? Passing(m.A.val + e) : 0;
-      c[g] = e < end ? Passing(m.A.col + e) : -1;
+    for (int g = 0; g < GROUPS; g++) s += v[g] * x[g];
+  }
+  s = WarpReduce<COMBINE_SUM>(s);
+  if (count > 1) {
+    if (lane == 0) {
+      a.sum[p] = s;
+      __threadfence();
+      arrived = atomicAdd(&a.arrived[w], 1);
     }
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++)
-      if (c[g] >= 0) s[0] += v[g] * At(m, c[g]);
-  }
-  BlockReduce<1, COMBINE_SUM, T>(s);
-  if (threadIdx.x == 0) {
-    a.sum[p] = s[0];
+    for (int f = 0; f < m.fuse.ndot && lane == 0 && p + 1 < from + count; f++) m.fuse.partial[f][a.parts + p] = 0;
+    if (__shfl_sync(0xffffffff, arrived, 0) + 1 < count) return;
     __threadfence();
-    last = atomicAdd(&a.arrived[w], 1) == (int)(count - 1);
-    for (int f = 0; f < m.fuse.ndot && p + 1 < from + count; f++) m.fuse.partial[f][a.parts + p] = 0;
+    s = 0;
+    for (int64_t q = lane; q < count; q += 32) s += __ldcg(a.sum + from + q);
+    s = WarpReduce<COMBINE_SUM>(s);
+    if (lane == 0) a.arrived[w] = 0;
   }
-  __syncthreads();
-  if (!last || threadIdx.x >= 32) return;
-  __threadfence();
-  double sum = 0;
-  for (int64_t q = threadIdx.x; q < count; q += 32) sum += __ldcg(a.sum + from + q);
-  sum = WarpReduce<COMBINE_SUM>(sum);
-  if (threadIdx.x != 0) return;
-  a.arrived[w] = 0;
-  Finish(m, poiseScalar(m.a), poiseScalar(m.b), row, sum, dot);
+  if (lane != 0) return;
+  Finish(m, poiseScalar(m.a), poiseScalar(m.b), row, s, dot);
 #pragma unroll
   for (int f = 0; f < POISE_MAX_DOTS; f++)
     if (f < m.fuse.ndot) m.fuse.partial[f][a.parts + from + count - 1] = dot[f];
+}
+
+/* Blocks of so many warps for the pieces. */
+__host__ __device__ __forceinline__ int64_t PieceBlocks(const CsriMultArgs &a, int warps)
+{
+  return (a.npiece + warps - 1) / warps;
 }
 
 /* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 12 per window. */
@@ -169,23 +177,24 @@ static __global__ void __launch_bounds__(THREADS, 4) CsriMult(const __grid_const
   Ready();
   if (a.m.skip && *a.m.skip != 0) return;
   int warp = threadIdx.x / 32;
-  if (blockIdx.x < a.npiece) {
-    Piece<THREADS>(a, blockIdx.x);
-    return;
-  }
-  int64_t at = (blockIdx.x - a.npiece) * WARPS + warp;
-  if (at < a.m.nblock) Window(a, poiseScalar(a.m.a), poiseScalar(a.m.b), a.m.order ? a.m.order[at] : at, mark[warp]);
+  int64_t pieces = PieceBlocks(a, WARPS), at = (blockIdx.x - pieces) * WARPS + warp;
+  if (at < 0) {
+    if (blockIdx.x * WARPS + warp < a.npiece) Piece(a, blockIdx.x * WARPS + warp);
+  } else if (at < a.m.nblock)
+    Window(a, poiseScalar(a.m.a), poiseScalar(a.m.b), a.m.order ? a.m.order[at] : at, mark[warp]);
 }
 
-template <int T, int L> static __global__ void __launch_bounds__(T) CsriTile(const __grid_constant__ CsriMultArgs a)
+template <int T, int L>
+static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __grid_constant__ CsriMultArgs a)
 {
   LetFollow();
   Ready();
   if (a.m.skip && *a.m.skip != 0) return;
-  if (blockIdx.x < a.npiece)
-    Piece<T>(a, blockIdx.x);
-  else
-    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - a.npiece, a.chunk);
+  int64_t pieces = PieceBlocks(a, T / 32), piece = blockIdx.x * (int64_t)(T / 32) + threadIdx.x / 32;
+  if (blockIdx.x >= pieces)
+    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - pieces, a.chunk);
+  else if (piece < a.npiece)
+    Piece(a, piece);
 }
 
 template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
@@ -194,7 +203,7 @@ template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a
   if (bytes > 48 * 1024)
     TRY(poiseCudaCheck(cudaFuncSetAttribute(CsriTile<T, L>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
                        "shared memory of csri_mult"));
-  return Follow(dev, CsriTile<T, L>, (unsigned)(a->npiece + a->m.nblock), T, bytes, *a);
+  return Follow(dev, CsriTile<T, L>, (unsigned)(PieceBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
 }
 
 template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
@@ -222,7 +231,7 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
   typedef PoiseErr (*Run)(Device *, const CsriMultArgs *);
   static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
   const CsriMultArgs *a = (const CsriMultArgs *)args;
-  int64_t grid = a->npiece + (a->m.nblock + WARPS - 1) / WARPS;
+  int64_t grid = PieceBlocks(*a, WARPS) + (a->m.nblock + WARPS - 1) / WARPS;
   if (a->chunk > CHUNK)
     FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: on a GPU at most %d", (long long)a->chunk, CHUNK);
   if (!grid) return POISE_OK;

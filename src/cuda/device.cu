@@ -347,7 +347,7 @@ const DeviceOps poiseDevice_cuda = {
     poiseCudaCsrPlanFree,
     poiseCudaSortScratch,
     512,  /* chunk of csri: of a warp */
-    4096, /* piece: of a block */
+    1024, /* piece: of another */
     true,
     Create,
     Destroy,

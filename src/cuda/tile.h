@@ -6,16 +6,8 @@
 #include "bulk.h"
 #include "cuda.h"
 
-enum { PLAIN_TILE, EARLY_TILE, CUT_TILE };
+enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
 enum { ROUND = 8, MOST_TILE = 64 * 1024 }; /* nonzeros a thread has under way; bytes of shared memory for a tile */
-
-/* A place in a tile; with a long row in it they are many. */
-template <bool CUT> struct Place {
-  typedef int type;
-};
-template <> struct Place<true> {
-  typedef int64_t type;
-};
 
 /* log2 of the threads of a row, so that each has about 10 nonzeros at most. */
 static inline int Lanes(int64_t m, int64_t nz)
@@ -38,10 +30,35 @@ __device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double
   return f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y : y;
 }
 
+template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
+{
+  return LEAN ? A.ptr32[i] : poiseCsrOffset(&A, i);
+}
+
+/* The terms at places k, k + L, ... of a row, ROUND of them under way. */
+template <int L, bool GHOSTS, typename Place>
+__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, const int32_t *col, Place k, Place end)
+{
+  double s = 0;
+  for (; k < end; k += ROUND * L) {
+    double x[ROUND];
+#pragma unroll
+    for (int r = 0; r < ROUND; r++) {
+      int32_t c = k + r * L < end ? col[k + r * L] : -1;
+      x[r] = c < 0 ? 0 : !GHOSTS || c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc];
+    }
+#pragma unroll
+    for (int r = 0; r < ROUND; r++)
+      if (k + r * L < end) s += val[k + r * L] * x[r];
+  }
+  return s;
+}
+
 /*
   The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per nonzero, 4 per offset,
   x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
   threads own neighbouring rows, so a stencil's gather of x is coalesced.
+  LEAN_TILE: y = A x, without ghosts, int32 offsets: what takes registers and instructions is left out, so more blocks are resident.
   CUT_TILE: rows of `chunk` entries or more are left out; a tile that does not fit with them is read from where it is.
   EARLY_TILE, for systems so small that latency is all: the matrix does not change before this product, so it is fetched before the
   kernel ahead has ended; and nothing waits for what is not needed yet.
@@ -49,33 +66,30 @@ __device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double
 template <int T, int L, int MODE>
 __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number, int64_t chunk)
 {
-  constexpr bool EARLY = MODE == EARLY_TILE, CUT = MODE == CUT_TILE;
+  constexpr bool EARLY = MODE == EARLY_TILE, LEAN = MODE == LEAN_TILE, CUT = MODE == CUT_TILE;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint64_t barrier;
   constexpr int R = T / L;
-  int64_t block = a.order ? a.order[number] : number, first = block * R, last = first + R < a.A.m ? first + R : a.A.m;
-  int64_t start = poiseCsrOffset(&a.A, first) & ~(int64_t)3, end = poiseCsrOffset(&a.A, last),
-          stop = (end + 3) & ~(int64_t)3;
+  int64_t block = !LEAN && a.order ? a.order[number] : number, first = block * R,
+          last = first + R < a.A.m ? first + R : a.A.m;
+  int64_t start = Offset<LEAN>(a.A, first) & ~(int64_t)3, end = Offset<LEAN>(a.A, last), stop = (end + 3) & ~(int64_t)3;
   if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)3; /* a copy must not read behind the arrays */
   bool fits = !CUT || end - start <= TileRoom(a.tile);
   int bulk = stop > start && fits ? (int)(stop - start) : 0;
-  double *tile_val = (double *)memory;
-  int32_t *tile_col = (int32_t *)(tile_val + TileRoom(a.tile));
-  const double *val = fits ? tile_val : a.A.val + start;
-  const int32_t *col = fits ? tile_col : a.A.col + start;
+  double *val = (double *)memory;
+  int32_t *col = (int32_t *)(val + TileRoom(a.tile));
   if (threadIdx.x == 0 && bulk) {
     BulkInit(&barrier);
     BulkExpect(&barrier, (uint32_t)bulk * 12);
-    BulkCopy(tile_val, a.A.val + start, (uint32_t)bulk * 8, &barrier);
-    BulkCopy(tile_col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
+    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, &barrier);
+    BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
   }
   for (int64_t k = start + bulk + threadIdx.x; k < end && fits; k += T)
-    tile_val[k - start] = a.A.val[k], tile_col[k - start] = a.A.col[k];
-  int64_t i = first + threadIdx.x / L;
+    val[k - start] = a.A.val[k], col[k - start] = a.A.col[k];
+  int64_t i = first + threadIdx.x / L, k = 0, kend = 0; /* places in the tile */
   int lane = threadIdx.x % L;
-  typename Place<CUT>::type k = 0, kend = 0;
   bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, chunk));
-  if (mine) k = poiseCsrOffset(&a.A, i) - start + lane, kend = poiseCsrOffset(&a.A, i + 1) - start;
+  if (mine) k = Offset<LEAN>(a.A, i) - start + lane, kend = Offset<LEAN>(a.A, i + 1) - start;
   mine = mine && lane == 0;
   double skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */
   if (EARLY) {
@@ -88,23 +102,16 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   __syncthreads();
   if (bulk) BulkWait(&barrier, 0);
   double s = 0;
-  for (; k < kend; k += ROUND * L) {
-    double x[ROUND];
-#pragma unroll
-    for (int r = 0; r < ROUND; r++) {
-      int32_t c = k + r * L < kend ? col[k + r * L] : -1;
-      x[r] = c < 0 ? 0 : c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc];
-    }
-#pragma unroll
-    for (int r = 0; r < ROUND; r++)
-      if (k + r * L < kend) s += val[k + r * L] * x[r];
-  }
+  if (fits)
+    s = PartOfRow<L, !LEAN, int>(a, val, col, (int)k, (int)kend);
+  else
+    s = PartOfRow<L, true, int64_t>(a, a.A.val + start, a.A.col + start, k, kend);
   for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
   if (EARLY && skip != 0) return;
-  if (!EARLY) alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
+  if (!EARLY && !LEAN) alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
   double y = 0;
   if (mine) {
-    y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
+    y = LEAN ? s : alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
     a.y[i] = y;
   }
   if (EARLY && a.fuse.ndot == 2) {
