@@ -69,11 +69,29 @@ static PoiseInt FirstHalf(PoiseInt i)
   return i < 400 ? 90 : 10;
 }
 
-static const Shape shapes[] = {
-    {"no entries", 500, 300, None},        {"one column", 3000, 1, One},   {"one row", 1, 20000, All},
-    {"a full row", 2500, 20000, AllOnce},  {"full rows", 3, 20000, All},   {"even", 3000, 3000, Seven},
-    {"around cuts", 60, 9000, AroundCuts}, {"uneven", 1500, 1000, Uneven}, {"mostly empty", 1000000, 40, MostlyEmpty},
-    {"first half", 800, 800, FirstHalf},   {"nothing", 0, 0, None}};
+static PoiseInt Twelve(PoiseInt i)
+{
+  return 12 + 0 * i;
+}
+static PoiseInt FiveButOne(PoiseInt i) /* even rows with a long one among them */
+{
+  return i == 777 ? 2000 : 5;
+}
+
+static const Shape shapes[] = {{"no entries", 500, 300, None},
+                               {"one column", 3000, 1, One},
+                               {"one row", 1, 20000, All},
+                               {"a full row", 2500, 20000, AllOnce},
+                               {"full rows", 3, 20000, All},
+                               {"even", 3000, 3000, Seven},
+                               {"around cuts", 60, 9000, AroundCuts},
+                               {"uneven", 1500, 1000, Uneven},
+                               {"mostly empty", 1000000, 40, MostlyEmpty},
+                               {"first half", 800, 800, FirstHalf},
+                               {"many even", 280000, 2000, Seven},
+                               {"many longer", 140000, 2000, Twelve},
+                               {"even but one", 4000, 2000, FiveButOne},
+                               {"nothing", 0, 0, None}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static double X(PoiseInt j)
@@ -209,7 +227,7 @@ static void TestAwkward(PoiseContext ctx)
         PoiseVec x, y;
         char key[64];
         if (!strcmp(types[t], "shell") || (set && strncmp(settings[set].key + 4, types[t], strlen(types[t])))) continue;
-        if (set && shapes[s].M > 100000) continue; /* as many windows as rows */
+        if (set && shapes[s].M > 100000) continue; /* takes long */
         snprintf(key, sizeof key, "p_%s", settings[set].key);
         CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
         if (Create(ctx, &shapes[s], &p, types[t], &A, &x, &y)) CheckProducts(A, x, y, &p);
