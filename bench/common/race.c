@@ -76,7 +76,7 @@ PoiseErr Race(const Rules *rules, List *limits, List *list, int mode)
   double start = PoiseTime();
   for (PoiseInt r = 0; r < rules->repeats && (r < FEWEST || PoiseTime() - start < rules->seconds); r++) {
     for (int k = READ; k <= COPY; k++) TRY(Turn(&limits->c[k], BACK_TO_BACK));
-    for (int k = 0; k < list->n; k++) TRY(Turn(&list->c[k], mode));
+    for (int k = 0; k < list->n; k++) TRY(Turn(&list->c[(k + r) % list->n], mode)); /* nobody always comes first */
   }
   return POISE_OK;
 }
