@@ -239,7 +239,68 @@ static void TestAwkward(PoiseContext ctx)
   }
 }
 
-static const Test tests[] = {{"awkward", TestAwkward, 0}, {NULL, NULL, 0}};
+/* An arrow: dense first row and column, dominant. Entry (i, j) of its row i at place k; the number of entries. */
+static PoiseInt Arrow(PoiseInt n, PoiseInt i, PoiseInt k, PoiseInt *j, double *v)
+{
+  PoiseInt first[] = {0, i - 1, i, i + 1}, from = i == 1 ? 1 : 0, count = (i + 1 < n ? 4 : 3) - from;
+  *j = i ? first[from + (k < count ? k : 0)] : k;
+  *v = *j == i ? (i ? 4 : (double)n) : -0.5 - 0.25 * (double)((i + *j) % 2);
+  return i ? count : n;
+}
+
+static PoiseErr MakeArrow(PoiseContext ctx, PoiseInt n, PoiseMat *A)
+{
+  PoiseInt begin, m, j;
+  double v;
+  PoiseSplit(ctx, n, &begin, &m);
+  POISE_TRY(PoiseMatCreate(ctx, m, m, n, n, A));
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (PoiseInt k = 0, count = 1; k < count; k++) {
+      count = Arrow(n, i, k, &j, &v);
+      (void)PoiseMatAddValues(*A, 1, &i, &j, &v); /* Assemble speaks of a failure */
+    }
+  return PoiseMatAssemble(*A);
+}
+
+/* Solvers fuse dots into products and replay them; another cut in between is seen. */
+static void TestSolves(PoiseContext ctx)
+{
+  static const char *const methods[] = {"cg", "prcg", "bicgstab", "gmres"};
+  for (int t = 0; t < TYPES; t++)
+    for (int k = 0; k < 4; k++) {
+      PoiseMat A;
+      PoiseVec x, b;
+      PoiseKSP ksp;
+      double norm, residual;
+      if (!strcmp(types[t], "shell")) continue;
+      if (!CHECK_OK(MakeArrow(ctx, 3000, &A)) || !CHECK_OK(PoiseMatSetType(A, types[t])) ||
+          !CHECK_OK(PoiseMatSetOptionsPrefix(A, "s_")) || !CHECK_OK(PoiseOptionsSet(ctx, "s_mat_type", types[t])) ||
+          !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))
+        return;
+      CHECK_OK(PoiseVecSetRandom(b, 7));
+      CHECK_OK(PoiseVecNorm(b, POISE_NORM_2, &norm));
+      CHECK_OK(PoiseKSPSetType(ksp, methods[k]));
+      CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+      CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, 1e-50, 1e5, 500));
+      for (int set = 0; set < SETTINGS; set++) {
+        char key[64];
+        snprintf(key, sizeof key, "s_%s", settings[set].key);
+        CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
+        CHECK_OK(PoiseMatSetFromOptions(A));
+        CHECK_OK(PoiseVecSet(x, 0));
+        CHECK_OK(PoiseKSPSolve(ksp, b, x));
+        CHECK(PoiseKSPConvergedReason(ksp) > 0);
+        CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &residual));
+        CHECK(residual <= 1e-7 * norm);
+      }
+      PoiseKSPDestroy(&ksp);
+      PoiseVecDestroy(&x);
+      PoiseVecDestroy(&b);
+      PoiseMatDestroy(&A);
+    }
+}
+
+static const Test tests[] = {{"solves", TestSolves, 0}, {"awkward", TestAwkward, 0}, {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -587,11 +587,11 @@ static void TestNewValues(PoiseContext ctx)
 /* ---- statistics of rows ------------------------------------------------------------------------------------------------ */
 
 /* Of rows of lengths that a rule gives, on the device as in a loop here. */
-static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule)
+static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t limit)
 {
   Buffer offsets = {0}, result = {0};
   CsrStatistics plain = {0}, *there;
-  CsrStatisticsArgs a = {.A.m = m};
+  CsrStatisticsArgs a = {.A.m = m, .limit = limit};
   void *p;
   const void *given;
   const CsrStatistics *found;
@@ -604,7 +604,13 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
   }
   for (int k = 0; k < POISE_TILES; k++)
     for (int64_t rows = 256 >> k, i = 0; i < m; i += rows) {
-      int64_t n = ptr[i + rows < m ? i + rows : m] - ptr[i];
+      int64_t n = 0;
+      for (int64_t r = i; r < m && r < i + rows; r++) {
+        int64_t length = ptr[r + 1] - ptr[r];
+        bool counts = !limit || length < limit;
+        n += counts ? length : 0;
+        plain.cut += counts || k ? 0 : length;
+      }
       if (n > plain.tile[k]) plain.tile[k] = n;
     }
   CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(m + 1) * (wide ? 8 : 4), "offsets of the test", &offsets));
@@ -632,7 +638,8 @@ static void TestStatistics(PoiseContext ctx)
   static const int64_t sizes[] = {0, 1, 8, 255, 257, 1024, 1025, 20001};
   ctx->device->threads = 3;
   for (int s = 0; s < 8; s++)
-    for (int rule = 0; rule < 3; rule++) CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule);
+    for (int rule = 0; rule < 3; rule++)
+      CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule, 0), CheckStatistics(ctx, sizes[s], s % 2, rule, 2);
 }
 
 /* Lengths of neighbouring rows vary when they change more often than every eighth row, the first being a change. */

@@ -74,10 +74,8 @@ static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt
 
 PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t)
 {
-  Keys k = {.n = t->ngiven,
-            .m = A->rows->n,
-            .bits = poiseBitsOf(A->cols->n - 1),
-            .wide = poisePlacesAreWide(A->ctx, t->ngiven)};
+  Keys k = {
+      .n = t->ngiven, .m = A->rows->n, .bits = poiseBitsOf(A->cols->n - 1), .wide = poisePlacesAreWide(A->ctx, t->ngiven)};
   Csr c = {0};
   PoiseErr e = Run(A, where, rows, cols, &k, &c, t);
   PoiseErr waited = poiseDeviceSync(A->ctx->device); /* what was enqueued reads rows and cols */

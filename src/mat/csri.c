@@ -106,6 +106,7 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   Device *dev = A->ctx->device;
   CsriOwnArgs own;
   if (d->built == A->csr.built && d->chunk == Chunk(A)) return POISE_OK;
+  if (d->built == A->csr.built) A->pattern++; /* a captured loop knows the old cut */
   Release(d);
   d->chunk = Chunk(A);
   d->piece = d->asked ? d->asked : dev->ops->piece ? dev->ops->piece : CSRI_PIECE;
