@@ -111,7 +111,7 @@ typedef struct Problem { /* this rank's rows, and what their sums must be */
   double *sum, *size; /* sum of a_ij x_j; of their magnitudes */
 } Problem;
 
-/* Columns: as many, as far apart as they can be, from a place that differs from row to row. Every row has a column of every rank. */
+/* Columns: as many, as far apart as they can be, from a place that differs from row to row. */
 static Problem Make(PoiseContext ctx, const Shape *s)
 {
   Problem p = {0};
@@ -239,6 +239,78 @@ static void TestAwkward(PoiseContext ctx)
   }
 }
 
+/* An array on the device that begins one item behind what was allocated; NULL on failure. */
+static const void *Lend(PoiseContext ctx, int64_t n, size_t size, const void *from, Buffer *b)
+{
+  char *to;
+  const char *there = NULL;
+  if (!CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(n + 1) * size, "array of the test", b))) return NULL;
+  if (!CHECK_OK(poiseBufferWrite(b, HOST, &to))) return NULL;
+  memcpy(to + size, from, (size_t)n * size);
+  return CHECK_OK(poiseBufferRead(b, DEVICE, &there)) ? there + size : NULL;
+}
+
+/* A user's arrays may begin anywhere. */
+static void TestLentArrays(PoiseContext ctx)
+{
+  const Shape *shape = NULL;
+  for (int s = 0; s < SHAPES; s++)
+    if (!strcmp(shapes[s].name, "even")) shape = &shapes[s];
+  if (!shape) return;
+  Problem p = Make(ctx, shape);
+  int64_t nz = p.ptr[p.m];
+  int32_t *ptr = malloc((size_t)(p.m + 1) * sizeof *ptr), *col = malloc((size_t)nz * sizeof *col);
+  for (PoiseInt i = 0; i <= p.m; i++) ptr[i] = (int32_t)p.ptr[i];
+  for (int64_t k = 0; k < nz; k++) col[k] = (int32_t)p.col[k];
+  for (int t = 0; t < TYPES; t++) {
+    Buffer arrays[3] = {0};
+    PoiseMat A;
+    PoiseVec x = NULL, y = NULL;
+    double *v;
+    if (!strcmp(types[t], "shell")) continue;
+    PoiseCSR csr = {.ptr32 = Lend(ctx, p.m + 1, sizeof *ptr, ptr, &arrays[0]),
+                    .col32 = Lend(ctx, nz, sizeof *col, col, &arrays[1]),
+                    .val = Lend(ctx, nz, sizeof *p.val, p.val, &arrays[2])};
+    if (CHECK_OK(PoiseMatCreateDeviceCSR(ctx, p.m, p.n, shape->M, shape->N, &csr, POISE_BORROW, &A)) &&
+        CHECK_OK(PoiseMatSetType(A, types[t])) && CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) &&
+        CHECK_OK(PoiseVecGetWrite(x, &v))) {
+      for (PoiseInt j = 0; j < p.n; j++) v[j] = X(j);
+      CHECK_OK(PoiseVecRestore(x, &v));
+      CHECK_OK(PoiseMatMult(A, x, y));
+      CHECK(Error(y, &p, 1, 0) <= 1);
+    }
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    PoiseMatDestroy(&A);
+    for (int k = 0; k < 3; k++) poiseBufferDestroy(&arrays[k]);
+  }
+  free(ptr), free(col);
+  Release(&p);
+}
+
+/* Copies take over what the type was told. */
+static void TestCopies(PoiseContext ctx)
+{
+  for (int set = 0; set < SETTINGS; set++) {
+    Problem p = Make(ctx, &shapes[3]);
+    PoiseMat A, B;
+    PoiseVec x, y;
+    char key[64];
+    snprintf(key, sizeof key, "p_%s", settings[set].key);
+    CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
+    if (Create(ctx, &shapes[3], &p, "csri", &A, &x, &y) && CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
+      CHECK_INT(poiseMatPartials(B), poiseMatPartials(A));
+      CHECK_OK(PoiseMatMult(B, x, y));
+      CHECK(Error(y, &p, 1, 0) <= 1);
+      PoiseMatDestroy(&B);
+    }
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    PoiseMatDestroy(&A);
+    Release(&p);
+  }
+}
+
 /* An arrow: dense first row and column, dominant. Entry (i, j) of its row i at place k; the number of entries. */
 static PoiseInt Arrow(PoiseInt n, PoiseInt i, PoiseInt k, PoiseInt *j, double *v)
 {
@@ -300,7 +372,11 @@ static void TestSolves(PoiseContext ctx)
     }
 }
 
-static const Test tests[] = {{"solves", TestSolves, 0}, {"awkward", TestAwkward, 0}, {NULL, NULL, 0}};
+static const Test tests[] = {{"solves", TestSolves, 0},
+                             {"lent_arrays", TestLentArrays, TEST_SERIAL},
+                             {"copies", TestCopies, 0},
+                             {"awkward", TestAwkward, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -99,9 +99,9 @@ POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 /* Of the latest solve; not collective. */
 POISE_API PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp);
 POISE_API const char *PoiseKSPReasonString(PoiseKSPReason reason); /* "CONVERGED_RTOL" */
-/* What is known beyond the reason, "" if nothing: "row 17 of A has an entry that is not finite" (the first row; P and b are looked at
-   too, and said to be finite if all are) after DIVERGED_NANORINF, and what PoiseKSPInconsistency says. -ksp_converged_reason, -ksp_view
-   and the error of a solve that did not converge say it too. Lent until the next solve. */
+/* What is known beyond the reason, "" if nothing: "row 17 of A has an entry that is not finite" (the first row, of A, P or b; or that the
+   entries of A and b are finite) after DIVERGED_NANORINF, and what PoiseKSPInconsistency says. -ksp_converged_reason, -ksp_view
+   and the error of a solve that did not converge say it too. Lent until the next solve. Not collective. */
 POISE_API const char *PoiseKSPReasonDetail(PoiseKSP ksp);
 POISE_API PoiseInt PoiseKSPIterations(PoiseKSP ksp);
 POISE_API double PoiseKSPResidualNorm(PoiseKSP ksp);          /* the last one, in the norm of PoiseKSPNormUsed */

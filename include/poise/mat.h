@@ -124,7 +124,7 @@ POISE_API const char *PoiseMatType(PoiseMat A); /* lent; not collective */
   "cusparse", and "cusparse_alg2", whose results have the same bits in every run (A^T x stays with the own ones). A library's product
   takes memory of its own, one vector more, inside a solver one pass over y more, and on several ranks a copy of x. POISE_ERR_UNSUPPORTED:
   the device has none of this name; or, when it is first used, cuSPARSE is not installed, or A has 64-bit offsets, which it does not
-  take. Options: -mat_csr_kernel.
+  take. While A is of another type this has no effect. Options: -mat_csr_kernel.
 */
 POISE_API PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name);
 POISE_API const char *PoiseMatCSRKernel(PoiseMat A); /* lent; not collective */

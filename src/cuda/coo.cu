@@ -6,11 +6,6 @@
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
-static unsigned Grid(int64_t n)
-{
-  return (unsigned)((n + THREADS - 1) / THREADS);
-}
-
 enum { VALUES = 4, STAGE = VALUES * THREADS }; /* values that a thread, and a block, fetches at once */
 
 /*

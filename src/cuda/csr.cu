@@ -82,7 +82,7 @@ template <int T, int L, int MODE> static __global__ void __launch_bounds__(T) Cs
   TileOfRows<T, L, MODE>(a, blockIdx.x, 0);
 }
 
-/* The same where they read a row, or a column, from memory side by side. */
+/* As Lanes (tile.h), for rows or columns that are read from memory side by side. */
 static int LanesSideBySide(int64_t m, int64_t nz)
 {
   static const double most[] = {4, 10, 20, 48, 128}; /* mean lengths */

@@ -2,11 +2,6 @@
 /* Kernels that change the values of a CSR, or sum them, a thread per row; and those that look at patterns. */
 #include "cuda.h"
 
-static unsigned Grid(int64_t n)
-{
-  return (unsigned)((n + THREADS - 1) / THREADS);
-}
-
 /* x, or the ghosts, at a column. */
 __device__ __forceinline__ double At(const CsrView &A, const double *x, const double *ghost, int32_t col)
 {

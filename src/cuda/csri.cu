@@ -5,16 +5,10 @@
 enum {
   GROUPS = 8, /* of 32 entries that a warp has under way */
   SPAN = 32 * GROUPS,
-  CHUNK = 512,      /* what the device asks for: rows and entries of a window */
-  MOST = 2 * CHUNK, /* entries of one that is not cut: fewer than `chunk` beyond the first `chunk` */
+  MOST = 2 * CSRI_CHUNK, /* entries of one that is not cut: fewer than `chunk` beyond the first `chunk` */
   NONE = 0xffff,
   RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
 };
-
-static unsigned Grid(int64_t n)
-{
-  return (unsigned)((n + THREADS - 1) / THREADS);
-}
 
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
 {
@@ -69,7 +63,7 @@ __device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, doubl
   m.y[i] = y;
 #pragma unroll
   for (int f = 0; f < POISE_MAX_DOTS; f++)
-    if (f < m.fuse.ndot) dot[f] += (m.fuse.u[f] ? m.fuse.u[f][i] : m.fuse.d[f] ? m.fuse.d[f][i] * y : y) * y;
+    if (f < m.fuse.ndot) dot[f] += Factor(m.fuse, f, i, y) * y;
 }
 
 /* The rows [begin, end) of window w by one warp. Its entries stream by, 32 at a time; mark says which row ends at each. The sums of the
@@ -150,6 +144,7 @@ __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p)
     }
     for (int f = 0; f < m.fuse.ndot && lane == 0 && p + 1 < from + count; f++) m.fuse.partial[f][a.parts + p] = 0;
     if (__shfl_sync(0xffffffff, arrived, 0) + 1 < count) return;
+    __syncwarp();
     __threadfence();
     s = 0;
     for (int64_t q = lane; q < count; q += 32) s += __ldcg(a.sum + from + q);
@@ -232,8 +227,8 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
   static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
   const CsriMultArgs *a = (const CsriMultArgs *)args;
   int64_t grid = PieceBlocks(*a, WARPS) + (a->m.nblock + WARPS - 1) / WARPS;
-  if (a->chunk > CHUNK)
-    FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: on a GPU at most %d", (long long)a->chunk, CHUNK);
+  if (a->chunk > CSRI_CHUNK)
+    FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: on a GPU at most %d", (long long)a->chunk, CSRI_CHUNK);
   if (!grid) return POISE_OK;
   if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
   return Follow(dev, CsriMult, (unsigned)grid, THREADS, 0, *a);

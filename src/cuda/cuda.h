@@ -15,7 +15,9 @@ extern "C" {
 }
 
 enum {
-  THREADS = 256, /* of a block, which has POISE_BLOCK rows */
+  CSRI_CHUNK = 512,  /* rows and entries of a window of csri, which a warp sums */
+  CSRI_PIECE = 1024, /* entries of a longer row that it sums */
+  THREADS = 256,     /* of a block, which has POISE_BLOCK rows */
   WARPS = THREADS / 32,
   PIECES = 64,                 /* partials that many partials are first summed into */
   ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
@@ -41,6 +43,18 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE wi
 #define KERNEL(name, Args) extern "C" PoiseErr poiseCuda_##name(Device *, const void *args);
 #include "../sys/kernels.def"
 #undef KERNEL
+
+/* Blocks of THREADS for n of them. */
+static inline unsigned Grid(int64_t n)
+{
+  return (unsigned)((n + THREADS - 1) / THREADS);
+}
+
+/* What a finished row y is multiplied with in dot k. */
+__device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double y)
+{
+  return f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y : y;
+}
 
 enum { COMBINE_SUM, COMBINE_MAX };
 
@@ -113,7 +127,7 @@ __device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS],
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       int64_t i = first + r * THREADS;
-      if (i < n) s[0] += (f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y[r] : y[r]) * y[r];
+      if (i < n) s[0] += Factor(f, k, i, y[r]) * y[r];
     }
     BlockReduce<1, COMBINE_SUM>(s);
     if (threadIdx.x == 0) f.partial[k][block] = s[0];

@@ -156,6 +156,7 @@ extern "C" PoiseErr poiseCuda_csr_library(Device *dev, const void *args)
   const CsrLibraryArgs *a = (const CsrLibraryArgs *)args;
   const Product *p = (const Product *)a->plan;
   const Sparse *s = *poiseCudaSparse(dev);
+  if (!a->A.m) return POISE_OK;
   if (!p->A) return poiseCudaCheck(cudaMemsetAsync(a->y, 0, (size_t)a->A.m * sizeof *a->y, poiseCudaStream(dev)), "y = 0");
   CALL(s, cusparseDnVecSetValues, p->x, (void *)a->x);
   CALL(s, cusparseDnVecSetValues, p->y, a->y);

@@ -14,7 +14,7 @@ typedef struct Cuda {
   cudaStream_t stream;
   cudaEvent_t event[EVENTS];
   int64_t recorded;
-  int capability; /* major */
+  int capability; /* major, of the kernels that run */
   double *pieces;
   bool captures;
   cudaMemPool_t pool; /* NULL: the GPU has none */
@@ -80,7 +80,7 @@ static void Describe(int id, char *text, size_t size)
 /*
   Memory comes from a pool of the device's own, in the order of its stream: a block that is freed serves the next one at once, and nobody
   waits. Unused memory up to KEPT of the GPU's stays in the pool; what is more goes back to the system when the stream is next waited
-  for. To other allocations of the process, the application's, the driver gives unused memory of pools before it lets them fail.
+  for.
 */
 static PoiseErr CreatePool(Device *dev)
 {
@@ -97,8 +97,19 @@ static PoiseErr CreatePool(Device *dev)
   props.location.id = dev->id;
   TRY(poiseCudaCheck(cudaMemPoolCreate(&cuda->pool, &props), "creating a pool of memory"));
   TRY(poiseCudaCheck(cudaMemGetInfo(&left, &total), "asking for free memory"));
-  uint64_t kept = total / KEPT;
+  uint64_t kept = total / KEPT / (uint64_t)PoiseSize(dev->ctx); /* ranks may share the GPU */
   return poiseCudaCheck(cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept), "a pool of memory");
+}
+
+/* The architecture that the kernels which run on such a GPU were compiled for: of older code, the driver makes machine code that still
+   lacks what the GPU could do. */
+static int CompiledFor(int gpu)
+{
+  static const int architectures[] = {__CUDA_ARCH_LIST__};
+  int best = 0;
+  for (int a : architectures)
+    if (a <= gpu && a > best) best = a;
+  return best;
 }
 
 static PoiseErr Create(Device *dev)
@@ -112,7 +123,10 @@ static PoiseErr Create(Device *dev)
   if (given) TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU of PoiseInit.stream"));
   int gpu = dev->id;
   TRY(poiseCudaCheck(cudaSetDevice(gpu), "choosing the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->capability, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
+  int major = 0, minor = 0;
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, gpu), "asking the GPU"));
+  cuda->capability = CompiledFor(100 * major + 10 * minor) / 100;
   if (given) {
     unsigned flags;
     TRY(poiseCudaCheck(cudaStreamGetFlags(given, &flags), "PoiseInit.stream"));
@@ -199,7 +213,8 @@ static void FreeAdopted(Device *dev, void *p)
 {
   cudaStreamSynchronize(
       poiseCudaStream(dev)); /* it may come from a pool of the application's, and be freed without a wait */
-  cudaFree(p);
+  PoiseErr e = poiseCudaCheck(cudaFree(p), "freeing an adopted array");
+  if (!dev->failed) dev->failed = e;
 }
 
 static PoiseErr AllocPinned(Device *dev, size_t bytes, const char *what, void **p)
@@ -346,8 +361,8 @@ const DeviceOps poiseDevice_cuda = {
     poiseCudaCsrPlan,
     poiseCudaCsrPlanFree,
     poiseCudaSortScratch,
-    512,  /* chunk of csri: of a warp */
-    1024, /* piece: of another */
+    CSRI_CHUNK,
+    CSRI_PIECE,
     true,
     Create,
     Destroy,

@@ -24,12 +24,6 @@ __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile)
   return (tile + 6) / 4 * 4;
 }
 
-/* What a finished row y is multiplied with in dot k. */
-__device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double y)
-{
-  return f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y : y;
-}
-
 template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 {
   return LEAN ? A.ptr32[i] : poiseCsrOffset(&A, i);
@@ -73,9 +67,10 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   int64_t block = !LEAN && a.order ? a.order[number] : number, first = block * R,
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t start = Offset<LEAN>(a.A, first) & ~(int64_t)3, end = Offset<LEAN>(a.A, last), stop = (end + 3) & ~(int64_t)3;
-  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)3; /* a copy must not read behind the arrays */
+  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)3;                     /* a copy must not read behind the arrays */
+  bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
   bool fits = !CUT || end - start <= TileRoom(a.tile);
-  int bulk = stop > start && fits ? (int)(stop - start) : 0;
+  int bulk = aligned && stop > start && fits ? (int)(stop - start) : 0;
   double *val = (double *)memory;
   int32_t *col = (int32_t *)(val + TileRoom(a.tile));
   if (threadIdx.x == 0 && bulk) {

@@ -3,11 +3,6 @@
 #include "bulk.h"
 #include "cuda.h"
 
-static unsigned Grid(int64_t n)
-{
-  return (unsigned)((n + THREADS - 1) / THREADS);
-}
-
 /* Reads y once and each x_j once: 8 (k + 1) bytes per row. */
 static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
 {
@@ -114,8 +109,7 @@ static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__
     if (t < rows) {
       for (int j = 0; j < a.k; j++) y += c[j] * tile[j * PART + t];
       a.y[first + t] = updated[t] = y;
-      for (int f = 0; f < a.fuse.ndot; f++)
-        fused[f] += (a.fuse.u[f] ? a.fuse.u[f][first + t] : a.fuse.d[f] ? a.fuse.d[f][first + t] * y : y) * y;
+      for (int f = 0; f < a.fuse.ndot; f++) fused[f] += Factor(a.fuse, f, first + t, y) * y;
     }
     __syncthreads();
 #pragma unroll

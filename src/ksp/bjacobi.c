@@ -238,6 +238,7 @@ static PoiseErr CreateMatrix(PoisePC pc, Block *b)
   ReleaseMatrix(b);
   TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), P->type, b->n, b->n, b->n, b->n, &b->A));
   b->A->block_size = P->block_size;
+  poiseMatInherit(P, b->A);
   b->A->origin = P->origin + P->rows->begin + b->first;
   if (P->permutation) TRY(poiseMatShare(P->permutation, &b->A->permutation));
   TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));

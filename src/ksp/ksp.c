@@ -445,6 +445,7 @@ static PoiseErr Choose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
   if (poiseKSPArranges(ksp)) TRY(poiseKSPArrange(ksp));
+  TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* decides how many partials a product leaves */
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
   TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
   bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
@@ -454,7 +455,6 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   ksp->norm = norm;
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
   TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || ksp->held));
-  TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A)));
   ksp->eager = WhyEager(ksp);
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
@@ -554,7 +554,7 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->reason = POISE_DIVERGED_ERROR;
   TRY(e);
-  TRY(poiseBufferSettle(&x->data));
+  TRY(PoiseAgree(ksp->ctx, poiseBufferSettle(&x->data)));
   TRY(poiseKSPExplain(ksp, b));
   if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));

@@ -2,8 +2,6 @@
 /* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
 #include "csr_rows.h"
 
-extern const MatType poiseMatType_csr;
-
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
 static PoiseErr Launch(PoiseMat A, CsrMultArgs *m, int64_t first, int64_t last)
@@ -101,7 +99,7 @@ PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
 {
   if (A->library == library) return POISE_OK;
   if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work)); /* products are composed */
-  if (A->type == &poiseMatType_csr) DropPlan(A);
+  if (A->type->libraries) DropPlan(A);
   A->library = library;
   A->pattern++; /* what was captured with the other product is void */
   return POISE_OK;
@@ -202,6 +200,7 @@ const MatType poiseMatType_csr = {
     .name = "csr",
     .stored = true,
     .fuse = true,
+    .libraries = true,
     .size = sizeof(CsrData),
     .ready = Ready_CSR,
     .mult = Mult_CSR,

@@ -54,10 +54,6 @@ static PoiseErr Cut(PoiseMat A, CsriData *d)
   TRY(poiseBufferWrite(&d->first, DEVICE, &cut.pieces));
   TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
   TRY(LAUNCH(dev, scan, ScanArgs, .n = d->nwindow, .count = cut.pieces));
-  if (dev->ops->is_host) {
-    d->npiece = cut.pieces[d->nwindow];
-    return POISE_OK;
-  }
   TRY(poiseDeviceCopy(dev, &d->npiece, cut.pieces + d->nwindow, sizeof d->npiece, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }
@@ -111,6 +107,9 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   d->chunk = Chunk(A);
   d->piece = d->asked ? d->asked : dev->ops->piece ? dev->ops->piece : CSRI_PIECE;
   d->nwindow = own.nwindow = (A->csr.m + A->csr.nz + d->chunk - 1) / d->chunk;
+  if (d->nwindow > INT32_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: %lld windows, more than 2^31", (long long)d->chunk,
+         (long long)d->nwindow);
   TRY(Cut(A, d));
   TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(int32_t), "windows of pieces", &d->owner));
   TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(double), "sums of pieces", &d->sum));
@@ -186,10 +185,15 @@ static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
   return Launch(A, a, d->ninterior, d->parts, true);
 }
 
+static void Inherit_CSRI(PoiseMat A, PoiseMat B)
+{
+  ((CsriData *)B->data)->asked = ((const CsriData *)A->data)->asked;
+}
+
 static int64_t Partials_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
-  return d->parts + d->npiece; /* set up since A is assembled */
+  return d->parts + d->npiece; /* as of the latest set-up: see Ready_CSRI */
 }
 
 static PoiseErr View_CSRI(PoiseMat A)
@@ -223,6 +227,7 @@ const MatType poiseMatType_csri = {
     .fuse = true,
     .size = sizeof(CsriData),
     .options = options,
+    .inherit = Inherit_CSRI,
     .setup = SetUp_CSRI,
     .ready = Ready_CSRI,
     .partials = Partials_CSRI,

@@ -2,7 +2,7 @@
 /*
   Entries on a device: (row, column) in one integer, sorted together with the place where the entry's value stands, by a stable
   sort, so that those of an entry keep their order. Entries begin where the key changes. Triplets become rows so (coo_pattern.c), and
-  a matrix its transpose (transpose.c). At its peak, in the sort, this holds 24 bytes per key (32 beyond 2^31).
+  a matrix its transpose (transpose.c). At its peak, in the sort, this holds 24 bytes per key (32 where places are int64).
 */
 #include "mat.h"
 

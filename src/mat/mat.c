@@ -153,6 +153,11 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
 
 /* ---- type and options ----------------------------------------------------------------------------------------------- */
 
+void poiseMatInherit(PoiseMat A, PoiseMat B)
+{
+  if (B->type == A->type && A->type->inherit) A->type->inherit(A, B);
+}
+
 PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
 {
   const char *names[NTYPES];
@@ -262,7 +267,7 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
 /* Does the type's product take factors, skip and Fuse? Those of libraries do not. */
 static bool Fuses(PoiseMat A)
 {
-  return A->type->fuse && !(A->type == &poiseMatType_csr && A->library);
+  return A->type->fuse && !(A->type->libraries && A->library);
 }
 
 int64_t poiseMatPartials(PoiseMat A)
@@ -286,9 +291,9 @@ static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseV
   const ScalarRef one = {NULL, 1}, zero = {NULL, 0};
   bool overwrites = !b.slot && b.value == 0;
   AxpbyArgs p = {.n = A->rows->n, .a = a, .b = b, .skip = skip};
-  if (!skip && overwrites && !a.slot && a.value == 1) {
+  if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1) { /* eager loops enqueue nothing to be skipped */
     TRY(A->type->mult(A, one, x, zero, y, NULL, NULL));
-    return poiseVecFuse(y, NULL, fuse);
+    return poiseVecFuse(y, skip, fuse);
   }
   TRY(A->type->mult(A, one, x, zero, A->work, NULL, NULL));
   TRY(poiseVecRead(A->work, &p.x));
@@ -339,7 +344,7 @@ static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
    takes place, and the caller agrees afterwards. */
 static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, PoiseVec y, const Fuse *fuse)
 {
-  if (!Fuses(A)) { /* a user's function may be collective: all call it or none does */
+  if (!Fuses(A) && (!A->type->stored || !A->work)) { /* a user's function may be collective: all call it or none does */
     TRY(PoiseAgree(A->ctx, mine));
     if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
   }
@@ -376,7 +381,8 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
   }
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
   if (!e) e = poiseVecCheckSame(u, "u", y, "y");
-  if (!e && u != y) e = poiseVecRead(u, &f.u[0]); /* NULL: (y, y) */
+  if (!e && u != y) e = poiseVecRead(u, &f.u[0]);  /* NULL: (y, y) */
+  if (!e && A->type->ready) e = A->type->ready(A); /* decides how many partials there are */
   if (!e) e = poiseReduceReserve(A->ctx, poiseMatPartials(A));
   if (!e) e = poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &f.partial[0]);
   e = Product(A, e, 1, x, 0, y, &f);
@@ -502,7 +508,7 @@ static PoiseErr ViewStored(PoiseMat A)
   int64_t plain;
   const void *ptr;
   double sum[6] = {(double)c->nz, 0, (double)c->nghost}, longest = 0;
-  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+  TRY(PoiseAgree(A->ctx, poiseBufferRead(&c->ptr, HOST, &ptr)));
   for (int64_t i = 0; i < c->m; i++) {
     double k = (double)(poiseCsrPtr(c, ptr, i + 1) - poiseCsrPtr(c, ptr, i));
     sum[1] += k * k;

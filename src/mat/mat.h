@@ -104,14 +104,16 @@ PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
 
 typedef struct MatType {
   const char *name;
-  bool stored; /* works on A->csr; else on functions of the user's */
-  bool fuse;   /* mult takes any a, b and Fuse; else mat.c composes them from y = A x */
-  bool eager;  /* calls back to the host: a solver's loop cannot be replayed */
-  size_t size; /* of A->data */
+  bool stored;    /* works on A->csr; else on functions of the user's */
+  bool fuse;      /* mult takes any a, b and Fuse; else mat.c composes them from y = A x */
+  bool eager;     /* calls back to the host: a solver's loop cannot be replayed */
+  bool libraries; /* -mat_csr_kernel */
+  size_t size;    /* of A->data */
   const PoiseOption *options;
-  PoiseErr (*setup)(PoiseMat);   /* metadata beside the CSR; local */
-  PoiseErr (*ready)(PoiseMat);   /* what a product may not allocate inside a captured loop; local; may be NULL */
-  int64_t (*partials)(PoiseMat); /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
+  void (*inherit)(PoiseMat A, PoiseMat B); /* B, of this type too, takes A's options; may be NULL */
+  PoiseErr (*setup)(PoiseMat);             /* metadata beside the CSR; local */
+  PoiseErr (*ready)(PoiseMat);             /* what a product may not allocate inside a captured loop; local; may be NULL */
+  int64_t (*partials)(PoiseMat);           /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
   PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
@@ -161,6 +163,7 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
                           const Fuse *fuse);
 /* Bring everything a product needs to the device; called before a captured loop is replayed. Collective; the caller agrees. */
 PoiseErr poiseMatReady(PoiseMat A);
+void poiseMatInherit(PoiseMat A, PoiseMat B);    /* the options of the type, if B has the same */
 PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B); /* *B = A with one more reference */
 PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out alike */
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
@@ -370,7 +373,6 @@ PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made); /* the same w
 /* ---- mm_mat.c: Matrix Market; collective, agree -------------------------------------------------------------------------- */
 
 struct MMSource;
-PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
 /* For tests: with as many bytes of text per rank and round (0: as suits), and from rank 0's source. */
 PoiseErr poiseMatLoadMMBlocks(PoiseContext ctx, const char *path, int64_t block, PoiseMat *A);
 PoiseErr poiseMatLoadMMSource(PoiseContext ctx, const struct MMSource *source, int64_t block, PoiseMat *A);

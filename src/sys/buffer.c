@@ -86,8 +86,8 @@ void poiseBufferPoint(Buffer *b, void *device)
 void poiseBufferDestroy(Buffer *b)
 {
   if (!b->dev) return;
-  if (b->own != POISE_COPY && b->device && !b->dev->ops->is_host)
-    (void)b->dev->ops->sync(b->dev); /* a user's array may still be copied from; what failed is told by the next wait */
+  if (b->host && b->device && !b->dev->ops->is_host)
+    (void)b->dev->ops->sync(b->dev); /* the host's array may still be copied from; what failed is told by the next wait */
   if (b->own_device == POISE_ADOPT && b->device) {
     ReleaseCount(b);
     poiseDeviceFreeAdopted(b->dev, b->device);

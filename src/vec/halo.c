@@ -20,6 +20,8 @@ void poiseHaloDestroy(Halo **halo)
   Halo *h = *halo;
   if (!h) return;
   PoiseContext ctx = h->ctx;
+  if (!ctx->device->ops->is_host)
+    (void)ctx->device->ops->sync(ctx->device); /* ghosts may still be copied from the host's */
   poiseExchangeDestroy(ctx, &h->back, false);
   poiseExchangeDestroy(ctx, &h->ex, true);
   poiseBufferDestroy(&h->index);
