@@ -121,8 +121,8 @@ template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMu
 template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
 {
   bool plain = !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
-  if (L <= 4 && plain && a->rows * L < THREADS)
-    return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a); /* longer rows want the cache more */
+  if constexpr (L <= 4) /* longer rows want the cache more */
+    if (plain && a->rows * L < THREADS) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
   if (a->rows * L < THREADS) return Tiles<THREADS / 2, L, PLAIN_TILE>(dev, a);
   if (poiseCudaCaptures(dev) && a->nblock <= RESIDENT) return Tiles<THREADS, L, EARLY_TILE>(dev, a);
   return Tiles<THREADS, L, PLAIN_TILE>(dev, a);

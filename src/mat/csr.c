@@ -4,26 +4,42 @@
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
-static PoiseErr Launch(PoiseMat A, CsrMultArgs *m, int64_t first, int64_t last)
-{
-  const int32_t *order;
-  if (A->csr.halo) {
-    TRY(poiseBufferRead(&A->csr.order, DEVICE, &order));
-    m->order = order ? order + first : NULL;
-  }
-  m->nblock = last - first;
-  m->rows = A->csr.rows;
-  m->tile = A->csr.tile;
-  m->vary = A->csr.vary;
-  return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
-}
-
-static PoiseErr Arguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m)
+PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m)
 {
   TRY(poiseCsrView(&A->csr, &m->A));
   if (!m->x) TRY(poiseVecRead(x, &m->x));
   if (!m->b.slot && m->b.value == 0 && !m->skip) return poiseVecWrite(y, &m->y); /* skipped, y keeps its content */
   return poiseVecUpdate(y, &m->y);
+}
+
+PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, PartOfProduct *call)
+{
+  Halo *halo = A->csr.halo;
+  if (!halo) return call(A, x, y, m, WHOLE);
+  PoiseErr e = poiseVecRead(x, &m->x); /* a failure below must not keep the neighbours waiting */
+  TRY(poiseHaloBegin(halo, e, m->x));
+  if (!e) e = call(A, x, y, m, INTERIOR);
+  PoiseErr ex = poiseHaloEnd(halo, &m->ghost);
+  TRY(e);
+  TRY(ex);
+  return call(A, x, y, m, REST);
+}
+
+static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
+{
+  Csr *c = &A->csr;
+  int64_t first = part == REST ? c->ninterior : 0, last = part == INTERIOR ? c->ninterior : c->nblock;
+  const int32_t *order;
+  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
+  if (part != WHOLE) {
+    TRY(poiseBufferRead(&c->order, DEVICE, &order));
+    m->order = order ? order + first : NULL;
+  }
+  m->nblock = last - first;
+  m->rows = c->rows;
+  m->tile = c->tile;
+  m->vary = c->vary;
+  return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
 }
 
 /* ---- products by a library of the device's ---------------------------------------------------------------------------- */
@@ -115,22 +131,10 @@ const char *PoiseMatCSRKernel(PoiseMat A)
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once. Interior blocks run while the ghosts travel. */
 static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
 {
-  Csr *c = &A->csr;
   CsrMultArgs m = {.a = a, .b = b, .skip = skip};
   if (A->library) return MultByLibrary(A, x, y);
   if (fuse) m.fuse = *fuse;
-  if (!c->halo) {
-    TRY(Arguments(A, x, y, &m));
-    return Launch(A, &m, 0, c->nblock);
-  }
-  PoiseErr e = poiseVecRead(x, &m.x); /* a failure below must not keep the neighbours waiting */
-  TRY(poiseHaloBegin(c->halo, e, m.x));
-  if (!e) e = Arguments(A, x, y, &m);
-  if (!e) e = Launch(A, &m, 0, c->ninterior);
-  PoiseErr ex = poiseHaloEnd(c->halo, &m.ghost);
-  TRY(e);
-  TRY(ex);
-  return Launch(A, &m, c->ninterior, c->nblock);
+  return poiseCsrProduct(A, x, y, &m, Part_CSR);
 }
 
 static PoiseErr Transpose(PoiseMat A)

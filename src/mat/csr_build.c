@@ -455,35 +455,31 @@ static PoiseErr ChooseRows(PoiseMat A)
   TRY(poiseCsrStatistics(A, 0, &s));
   c->vary = OFTEN * s.changes > c->m;
   c->rows = poiseCsrRows(A->ctx, &s);
-  c->tile = 0;
-  for (int k = 0; k < POISE_TILES; k++)
-    if (c->rows == 256 >> k) c->tile = s.tile[k];
+  c->tile = poiseCsrTileOf(&s, c->rows);
   c->nblock = (c->m + c->rows - 1) / c->rows;
   return POISE_OK;
 }
 
 /* ---- several ranks: interior blocks first --------------------------------------------------------------------------- */
 
-static PoiseErr OrderBlocks(PoiseMat A)
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const int32_t *window, Buffer *order, int64_t *ninterior)
 {
   Csr *c = &A->csr;
   const void *ptr;
   const int32_t *col;
-  int32_t *order;
+  int32_t *to;
   int64_t boundary = 0;
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nblock * sizeof(int32_t), "block order", &c->order));
-  TRY(poiseBufferWrite(&c->order, HOST, &order));
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)n * sizeof *to, "block order", order));
+  TRY(poiseBufferWrite(order, HOST, &to));
   TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
   TRY(poiseBufferRead(&c->col, HOST, &col));
-  for (int64_t b = 0; b < c->nblock; b++) {
-    int64_t last = (b + 1) * c->rows < c->m ? (b + 1) * c->rows : c->m;
+  *ninterior = 0;
+  for (int64_t b = 0; b < n; b++) {
+    int64_t first = window ? window[b] : b * rows, last = window ? window[b + 1] : first + rows;
     bool inside = true;
-    for (int64_t k = poiseCsrPtr(c, ptr, b * c->rows); inside && k < poiseCsrPtr(c, ptr, last); k++)
+    for (int64_t k = poiseCsrPtr(c, ptr, first); inside && k < poiseCsrPtr(c, ptr, last < c->m ? last : c->m); k++)
       inside = col[k] < c->nloc;
-    if (inside)
-      order[c->ninterior++] = (int32_t)b;
-    else
-      order[c->nblock - ++boundary] = (int32_t)b;
+    to[inside ? (*ninterior)++ : n - ++boundary] = (int32_t)b;
   }
   return POISE_OK;
 }
@@ -505,7 +501,8 @@ static PoiseErr Complete(PoiseMat A, PoiseErr e)
   e = PoiseAgree(ctx, e);
   if (!e && PoiseSize(ctx) > 1) {
     e = poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
-    if (!e) e = PoiseAgree(ctx, c->order.dev ? POISE_OK : OrderBlocks(A));
+    if (!e)
+      e = PoiseAgree(ctx, c->order.dev ? POISE_OK : poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->ninterior));
   }
   if (e) { /* the arrays stay the user's */
     if (c->converted == renumbered) UndoRenumber(A);

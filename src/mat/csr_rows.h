@@ -7,18 +7,18 @@
 #include "mat.h"
 
 /* Values and columns are asked for well before they are used: what the hardware fetches ahead ends at each page. */
-static inline void Ahead(const CsrView *A, int64_t k)
+static inline void poiseHostAhead(const CsrView *A, int64_t k)
 {
   enum { ENTRIES = 256 };
   __builtin_prefetch((const void *)((uintptr_t)(A->val + k) + ENTRIES * sizeof *A->val));
   __builtin_prefetch((const void *)((uintptr_t)(A->col + k) + ENTRIES * sizeof *A->col));
 }
 
-typedef double Two __attribute__((vector_size(16)));
-typedef int64_t TwoBits __attribute__((vector_size(16)));
+typedef double HostTwo __attribute__((vector_size(16)));
+typedef int64_t HostTwoBits __attribute__((vector_size(16)));
 
 /* What entry k is to be multiplied by. The place is chosen and not the value, which would be a branch that is rarely foreseen. */
-POISE_INLINE double Factor(const CsrMultArgs *a, int64_t k, bool ghosts)
+POISE_INLINE double poiseHostFactor(const CsrMultArgs *a, int64_t k, bool ghosts)
 {
   int32_t c = a->A.col[k];
   uintptr_t from = (uintptr_t)a->x;
@@ -26,23 +26,23 @@ POISE_INLINE double Factor(const CsrMultArgs *a, int64_t k, bool ghosts)
   return *(const double *)(from + (uintptr_t)c * sizeof(double));
 }
 
-POISE_INLINE double OneTerm(const CsrMultArgs *a, int64_t k, bool ghosts)
+POISE_INLINE double poiseHostOneTerm(const CsrMultArgs *a, int64_t k, bool ghosts)
 {
-  return a->A.val[k] * Factor(a, k, ghosts);
+  return a->A.val[k] * poiseHostFactor(a, k, ghosts);
 }
 
 /* The terms of entries k and k + 1. */
-POISE_INLINE Two TwoTerms(const CsrMultArgs *a, int64_t k, bool ghosts)
+POISE_INLINE HostTwo poiseHostTwoTerms(const CsrMultArgs *a, int64_t k, bool ghosts)
 {
-  Two v;
+  HostTwo v;
   memcpy(&v, a->A.val + k, sizeof v);
-  return v * (Two){Factor(a, k, ghosts), Factor(a, k + 1, ghosts)};
+  return v * (HostTwo){poiseHostFactor(a, k, ghosts), poiseHostFactor(a, k + 1, ghosts)};
 }
 
 /* The same; 0 for those whose place in the row is not below n. */
-POISE_INLINE Two TwoTermsBelow(const CsrMultArgs *a, int64_t k, Two place, Two n, bool ghosts)
+POISE_INLINE HostTwo poiseHostTwoTermsBelow(const CsrMultArgs *a, int64_t k, HostTwo place, HostTwo n, bool ghosts)
 {
-  return (Two)((TwoBits)TwoTerms(a, k, ghosts) & (TwoBits)(place < n));
+  return (HostTwo)((HostTwoBits)poiseHostTwoTerms(a, k, ghosts) & (HostTwoBits)(place < n));
 }
 
 /* (A x)_i of the entries [k, last): four sums in turn by place in the row, so that long rows do not wait for one addition after
@@ -50,24 +50,25 @@ POISE_INLINE Two TwoTermsBelow(const CsrMultArgs *a, int64_t k, Two place, Two n
    bits are the same either way, and with ghosts. */
 POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t last, bool ghosts, bool mask)
 {
-  Two s = {0}, u = {0};
-  Ahead(&a->A, k);
+  HostTwo s = {0}, u = {0};
+  poiseHostAhead(&a->A, k);
   for (; k + 8 <= last; k += 8) {
-    Ahead(&a->A, k + 8);
-    s += TwoTerms(a, k, ghosts), u += TwoTerms(a, k + 2, ghosts);
-    s += TwoTerms(a, k + 4, ghosts), u += TwoTerms(a, k + 6, ghosts);
+    poiseHostAhead(&a->A, k + 8);
+    s += poiseHostTwoTerms(a, k, ghosts), u += poiseHostTwoTerms(a, k + 2, ghosts);
+    s += poiseHostTwoTerms(a, k + 4, ghosts), u += poiseHostTwoTerms(a, k + 6, ghosts);
   }
   if (k + 4 <= last) {
-    s += TwoTerms(a, k, ghosts), u += TwoTerms(a, k + 2, ghosts);
+    s += poiseHostTwoTerms(a, k, ghosts), u += poiseHostTwoTerms(a, k + 2, ghosts);
     k += 4;
   }
   if (mask) {
-    Two n = {(double)(last - k), (double)(last - k)};
-    s += TwoTermsBelow(a, k, (Two){0, 1}, n, ghosts), u += TwoTermsBelow(a, k + 2, (Two){2, 3}, n, ghosts);
+    HostTwo n = {(double)(last - k), (double)(last - k)};
+    s += poiseHostTwoTermsBelow(a, k, (HostTwo){0, 1}, n, ghosts),
+        u += poiseHostTwoTermsBelow(a, k + 2, (HostTwo){2, 3}, n, ghosts);
   } else {
-    if (k < last) s[0] += OneTerm(a, k, ghosts);
-    if (k + 1 < last) s[1] += OneTerm(a, k + 1, ghosts);
-    if (k + 2 < last) u[0] += OneTerm(a, k + 2, ghosts);
+    if (k < last) s[0] += poiseHostOneTerm(a, k, ghosts);
+    if (k + 1 < last) s[1] += poiseHostOneTerm(a, k + 1, ghosts);
+    if (k + 2 < last) u[0] += poiseHostOneTerm(a, k + 2, ghosts);
   }
   s += u;
   return s[0] + s[1];
@@ -79,7 +80,8 @@ POISE_INLINE double poiseHostUpdate(double alpha, double sum, double beta, doubl
 }
 
 /* y[i] = alpha (A x)_i + beta y_i for rows [i, end), one after the other. */
-POISE_INLINE void EachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end, bool ghosts, bool mask)
+POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end, bool ghosts,
+                                   bool mask)
 {
   double *restrict y = a->y;
   int64_t k = poiseCsrOffset(&a->A, i);
@@ -91,28 +93,28 @@ POISE_INLINE void EachRow(const CsrMultArgs *a, double alpha, double beta, int64
 }
 
 enum {
-  STRIP = 16,
-  FEW = 128
+  HOST_STRIP = 16,
+  HOST_FEW = 128
 }; /* rows that are looked at together; the most entries of four rows that are summed at once */
 
 /* The same for rows i to i + 3 at once, each masked to the length of the longest: one number of turns to foresee, not four. Reads up to
-   FEW entries of the rows behind. */
-POISE_INLINE void FourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, bool ghosts)
+   HOST_FEW entries of the rows behind. */
+POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, bool ghosts)
 {
-  Two s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
+  HostTwo s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
   int64_t p[5] = {poiseCsrOffset(&a->A, i)}, most = 0;
   double *restrict y = a->y;
   for (int r = 0; r < 4; r++) {
     p[r + 1] = poiseCsrOffset(&a->A, i + r + 1);
-    n[r] = (Two){(double)(p[r + 1] - p[r]), (double)(p[r + 1] - p[r])};
+    n[r] = (HostTwo){(double)(p[r + 1] - p[r]), (double)(p[r + 1] - p[r])};
     if (most < p[r + 1] - p[r]) most = p[r + 1] - p[r];
   }
   for (int64_t j = 0; j < most; j += 4, place += 4) {
-    Ahead(&a->A, p[0] + 4 * j);
-    Ahead(&a->A, p[0] + 4 * j + 8);
+    poiseHostAhead(&a->A, p[0] + 4 * j);
+    poiseHostAhead(&a->A, p[0] + 4 * j + 8);
     for (int r = 0; r < 4; r++) {
-      s[r] += TwoTermsBelow(a, p[r] + j, place, n[r], ghosts);
-      u[r] += TwoTermsBelow(a, p[r] + j + 2, place + 2, n[r], ghosts);
+      s[r] += poiseHostTwoTermsBelow(a, p[r] + j, place, n[r], ghosts);
+      u[r] += poiseHostTwoTermsBelow(a, p[r] + j + 2, place + 2, n[r], ghosts);
     }
   }
   for (int r = 0; r < 4; r++) {
@@ -128,21 +130,21 @@ POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double be
 {
   const CsrMultArgs local = *args, *a = &local; /* so that stores to y cannot change it */
   if (!a->vary) {
-    EachRow(a, alpha, beta, begin, end, ghosts, false);
+    poiseHostEachRow(a, alpha, beta, begin, end, ghosts, false);
     return;
   }
-  int64_t far = poiseCsrOffset(&a->A, end) - FEW;
+  int64_t far = poiseCsrOffset(&a->A, end) - HOST_FEW;
   for (int64_t i = begin, stop; i < end; i = stop) {
-    stop = i + STRIP < end ? i + STRIP : end;
+    stop = i + HOST_STRIP < end ? i + HOST_STRIP : end;
     int64_t k = poiseCsrOffset(&a->A, i), first = poiseCsrOffset(&a->A, i + 1) - k, last = poiseCsrOffset(&a->A, stop);
-    if (last - k == STRIP * first || last > far || stop < i + STRIP)
-      EachRow(a, alpha, beta, i, stop, ghosts, false);
+    if (last - k == HOST_STRIP * first || last > far || stop < i + HOST_STRIP)
+      poiseHostEachRow(a, alpha, beta, i, stop, ghosts, false);
     else
       for (; i < stop; i += 4)
-        if (poiseCsrOffset(&a->A, i + 4) - poiseCsrOffset(&a->A, i) <= FEW)
-          FourRows(a, alpha, beta, i, ghosts);
+        if (poiseCsrOffset(&a->A, i + 4) - poiseCsrOffset(&a->A, i) <= HOST_FEW)
+          poiseHostFourRows(a, alpha, beta, i, ghosts);
         else
-          EachRow(a, alpha, beta, i, i + 4, ghosts, true);
+          poiseHostEachRow(a, alpha, beta, i, i + 4, ghosts, true);
   }
 }
 

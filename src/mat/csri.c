@@ -66,34 +66,17 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
   s.nz -= s.cut;
   d->uncut = s.nz;
   d->rows = poiseCsrRows(A->ctx, &s);
-  for (int k = 0; k < POISE_TILES; k++)
-    if (d->rows == 256 >> k) d->tile = s.tile[k];
+  d->tile = poiseCsrTileOf(&s, d->rows);
   d->parts = d->rows < POISE_BLOCK ? (A->csr.m + d->rows - 1) / d->rows : d->nwindow;
   return POISE_OK;
 }
 
-/* Several ranks: windows or blocks without ghosts first, so that they can go ahead of the exchange. Pieces always wait for it. */
+/* Pieces always wait for the ghosts. */
 static PoiseErr Order(PoiseMat A, CsriData *d)
 {
-  Csr *c = &A->csr;
-  const void *ptr;
-  const int32_t *col, *window;
-  int32_t *order;
-  int64_t boundary = 0;
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)d->parts * sizeof(int32_t), "window order", &d->order));
-  TRY(poiseBufferWrite(&d->order, HOST, &order));
-  TRY(poiseBufferRead(&d->window, HOST, &window));
-  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
-  TRY(poiseBufferRead(&c->col, HOST, &col));
-  d->ninterior = 0;
-  for (int64_t w = 0; w < d->parts; w++) {
-    bool blocks = d->rows < POISE_BLOCK, inside = true;
-    int64_t begin = blocks ? w * d->rows : window[w], end = blocks ? begin + d->rows : window[w + 1];
-    for (int64_t k = poiseCsrPtr(c, ptr, begin); inside && k < poiseCsrPtr(c, ptr, end < c->m ? end : c->m); k++)
-      inside = col[k] < c->nloc;
-    order[inside ? d->ninterior++ : d->parts - ++boundary] = (int32_t)w;
-  }
-  return POISE_OK;
+  const int32_t *window = NULL;
+  if (d->rows == POISE_BLOCK) TRY(poiseBufferRead(&d->window, HOST, &window));
+  return poiseCsrOrder(A, d->parts, d->rows, window, &d->order, &d->ninterior);
 }
 
 static PoiseErr SetUp_CSRI(PoiseMat A)
@@ -131,58 +114,46 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
   TRY(SetUp_CSRI(A));
   a->chunk = d->chunk, a->piece = d->piece, a->parts = d->parts, a->uncut = d->uncut;
   a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary;
-  TRY(poiseCsrView(&A->csr, &a->m.A));
   TRY(poiseBufferRead(&d->window, DEVICE, &a->window));
   TRY(poiseBufferRead(&d->first, DEVICE, &a->first));
   TRY(poiseBufferRead(&d->owner, DEVICE, &a->owner));
   TRY(poiseBufferUpdate(&d->sum, DEVICE, &a->sum));
-  TRY(poiseBufferUpdate(&d->arrived, DEVICE, &a->arrived));
-  return A->csr.halo ? poiseBufferRead(&d->order, DEVICE, &a->m.order) : POISE_OK;
+  return poiseBufferUpdate(&d->arrived, DEVICE, &a->arrived);
 }
 
 static PoiseErr Ready_CSRI(PoiseMat A)
 {
   CsriMultArgs a = {0};
-  return Arguments(A, &a);
+  CsriData *d = A->data;
+  const int32_t *order;
+  TRY(Arguments(A, &a));
+  return d->order.dev ? poiseBufferRead(&d->order, DEVICE, &order) : POISE_OK;
 }
 
-static PoiseErr Launch(PoiseMat A, CsriMultArgs a, int64_t first, int64_t last, bool pieces)
+static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
 {
-  const CsriData *d = A->data;
-  if (a.m.order) a.m.order += first;
-  a.m.nblock = last - first;
-  a.npiece = pieces ? d->npiece : 0;
-  return poiseLaunch(A->ctx->device, KERNEL_csri_mult, &a, sizeof a);
-}
-
-static PoiseErr Vectors(PoiseMat A, PoiseVec x, PoiseVec y, CsriMultArgs *a)
-{
-  TRY(Arguments(A, a));
-  if (!a->m.x) TRY(poiseVecRead(x, &a->m.x));
-  if (!a->m.b.slot && a->m.b.value == 0 && !a->m.skip) return poiseVecWrite(y, &a->m.y);
-  return poiseVecUpdate(y, &a->m.y);
+  CsriMultArgs *a = (CsriMultArgs *)m; /* begins with it */
+  CsriData *d = A->data;
+  const int32_t *order;
+  if (part != REST) TRY(Arguments(A, a));
+  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
+  int64_t first = part == REST ? d->ninterior : 0, last = part == INTERIOR ? d->ninterior : d->parts;
+  if (part != WHOLE) {
+    TRY(poiseBufferRead(&d->order, DEVICE, &order));
+    m->order = order ? order + first : NULL;
+  }
+  m->nblock = last - first;
+  a->npiece = part == INTERIOR ? 0 : d->npiece;
+  return poiseLaunch(A->ctx->device, KERNEL_csri_mult, a, sizeof *a);
 }
 
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 12 per window. Interior windows run while the ghosts travel. */
 static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
-  CsriData *d = A->data;
-  Halo *halo = A->csr.halo;
   CsriMultArgs a = {.m = {.a = alpha, .b = beta, .skip = skip}};
   if (fuse) a.m.fuse = *fuse;
-  if (!halo) {
-    TRY(Vectors(A, x, y, &a));
-    return Launch(A, a, 0, d->parts, true);
-  }
-  PoiseErr e = poiseVecRead(x, &a.m.x); /* a failure below must not keep the neighbours waiting */
-  TRY(poiseHaloBegin(halo, e, a.m.x));
-  if (!e) e = Vectors(A, x, y, &a);
-  if (!e) e = Launch(A, a, 0, d->ninterior, false);
-  PoiseErr ex = poiseHaloEnd(halo, &a.m.ghost);
-  TRY(e);
-  TRY(ex);
-  return Launch(A, a, d->ninterior, d->parts, true);
+  return poiseCsrProduct(A, x, y, &a.m, Part_CSRI);
 }
 
 static void Inherit_CSRI(PoiseMat A, PoiseMat B)

@@ -297,6 +297,12 @@ typedef struct CsrData {
   Buffer whole;         /* x for a library on several ranks: [owned | ghosts] */
 } CsrData;
 
+typedef enum { WHOLE, INTERIOR, REST } ProductPart;
+typedef PoiseErr PartOfProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part);
+/* The product by one call for all of it, or on several ranks by two, so that what needs no ghosts runs while they travel. Unless it is
+   the REST, the call fills in the arguments, of which m is the beginning. */
+PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, PartOfProduct *call);
+PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m); /* matrix and vectors */
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
@@ -337,6 +343,16 @@ PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
 /* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */
+/* The most nonzeros of a block of so many rows; 0 for POISE_BLOCK of them. */
+static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
+{
+  for (int k = 0; k < POISE_TILES; k++)
+    if (rows == 256 >> k) return s->tile[k];
+  return 0;
+}
+/* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) those from window[b] to window[b + 1], have no ghosts, and
+   may go ahead of the exchange: these *ninterior first, int32. Local. */
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const int32_t *window, Buffer *order, int64_t *ninterior);
 /* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
 
