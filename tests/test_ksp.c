@@ -690,7 +690,7 @@ static void TestFirstNaN(PoiseContext ctx)
     CHECK_OK(PoisePCSetType(pc, "none"));
     CHECK_OK(PoiseVecSet(s.b, 1e200));
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
-    if (PoiseKSPConvergedReason(s.ksp) == POISE_DIVERGED_NANORINF)
+    if (CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_NANORINF))
       CHECK(!strcmp(PoiseKSPReasonDetail(s.ksp), "the entries of A and b are finite"));
     CloseSystem(&s);
   }
@@ -713,6 +713,7 @@ static void TestRepeats(PoiseContext ctx)
     CHECK_OK(PoisePCSetType(pc, "jacobi"));
     CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-9, -1, -1, 12));
     for (int k = 0; k < 40; k++) { /* half of them eager */
+      if (k == 20 && t < 8 && !ctx->device->ops->is_host && PoiseSize(ctx) == 1) CHECK(!s.ksp->eager && s.ksp->graph);
       if (k == 20) s.ksp->options.replay = 0;
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
       uint64_t bits = SampleDigest(s.x);
