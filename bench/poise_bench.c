@@ -21,9 +21,9 @@
 #include <poise.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/check.h"
+#include "common/library.h"
 #include "common/race.h"
 
 #define TRY POISE_TRY
@@ -172,8 +172,7 @@ typedef struct Bench {
   const Peer *peer;
   void *peer_data;
   OutputFile file;
-  Lane lane; /* the library's */
-  PoiseVec one, flush;
+  Library library;
   List limits;
   int failed;
 
@@ -203,17 +202,6 @@ typedef struct Team { /* all of them for a row */
   PoiseMat A[MAX_TYPES];
   Ours ours[MAX_CONTENDERS];
 } Team;
-
-static PoiseErr Wait(void *arg)
-{
-  double dot;
-  return PoiseVecDot(((Bench *)arg)->one, ((Bench *)arg)->one, &dot);
-}
-
-static PoiseErr Flush(void *arg)
-{
-  return PoiseVecSet(((Bench *)arg)->flush, 1);
-}
 
 static PoiseErr Solves(Ours *p, int64_t count)
 {
@@ -343,31 +331,16 @@ static void DestroyTeam(Team *team)
 /* The text that a view prints, on lines of the screen and as remarks in the file. */
 static PoiseErr Remark(Bench *bench, PoiseErr (*view)(void *object), void *object)
 {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *stream = open_memstream(&text, &size);
-  if (!stream) POISE_FAIL(POISE_ERR_MEMORY, "the text of a view");
-  PoiseSetOutput(bench->ctx, stream);
-  PoiseErr e = view(object);
-  PoiseSetOutput(bench->ctx, NULL);
-  fclose(stream);
+  char *text;
+  PoiseErr e = ViewText(bench->ctx, view, object, &text);
   char *rest = text;
+  if (!text) return e;
   for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
     printf("  %s\n", line);
     if (bench->file.stream) fprintf(bench->file.stream, "# %s %s\n", bench->name, line);
   }
   free(text);
   return e;
-}
-
-static PoiseErr ViewMat(void *A)
-{
-  return PoiseMatView(A);
-}
-
-static PoiseErr ViewContext(void *ctx)
-{
-  return PoiseView(ctx);
 }
 
 static PoiseErr CreateMat(Bench *bench, const char *type, PoiseMat *A)
@@ -406,7 +379,8 @@ static PoiseErr EnterType(Bench *bench, const char *type, Team *team, List *list
     snprintf(how, sizeof how, "%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "", kernel,
              *v->name ? " " : "", v->name, p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
     bool looked_at = bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY;
-    Contender *c = Enter(list, "poise", how, &bench->lane, p, bench->operation->op, Call, looked_at ? Result : NULL);
+    Contender *c =
+        Enter(list, "poise", how, &bench->library.lane, p, bench->operation->op, Call, looked_at ? Result : NULL);
     c->setup = PoiseTime() - start;
   }
   return POISE_OK;
@@ -433,19 +407,11 @@ static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
 
 /* ---- rows: what they cost, what is right, and what is told ----------------------------------------------------------- */
 
-/* A field between the commas of the file. */
-static void Plain(const char *text, char *field, size_t size)
-{
-  snprintf(field, size, "%s", text);
-  for (char *at = field; *at; at++)
-    if (*at == ',' || *at == '"') *at = ';';
-}
-
 static void Print(Bench *bench, const char *name, Contender *c, const char *mode, double bytes, double flops, double error)
 {
   double median = Seconds(c, Median), least = Seconds(c, Least), limit[2], best[2];
   char how[64];
-  Plain(c->how, how, sizeof how);
+  PlainField(c->how, how, sizeof how);
   for (int k = READ; k <= COPY; k++) {
     limit[k] = GBs(bench->limits.c[k].bytes, Seconds(&bench->limits.c[k], Median));
     best[k] = GBs(bench->limits.c[k].bytes, Seconds(&bench->limits.c[k], Least));
@@ -615,18 +581,6 @@ static const Operation *FindOperation(const char *name)
   return o;
 }
 
-static bool Asked(const char *only, const char *name)
-{
-  char words[POISE_OPTION_LENGTH], *rest = words;
-  bool asked = !*only;
-  snprintf(words, sizeof words, "%s", only);
-  for (char *word = strtok_r(words, " ,", &rest); word; word = strtok_r(NULL, " ,", &rest)) {
-    size_t length = strlen(word);
-    asked = asked || (!strncmp(name, word, length) && (!name[length] || name[length] == '.'));
-  }
-  return asked;
-}
-
 /* A row that fails is reported, and the others go on. */
 static void Note(Bench *bench, PoiseErr e)
 {
@@ -675,23 +629,7 @@ static int FileRows(Bench *bench)
 
 static PoiseErr Header(Bench *bench, int argc, char **argv)
 {
-  char text[2048], *rest = text, date[32];
-  time_t now = time(NULL);
-  strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", gmtime(&now));
-  bench->peer->machine(bench->peer_data, text, sizeof text - 128);
-  size_t used = strlen(text);
-  snprintf(text + used, sizeof text - used, "date: %s\nmatrix types: %.64s\n", date, bench->o.types);
-  snprintf(bench->name, sizeof bench->name, "poise");
-  for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-    printf("%s\n", line);
-    if (bench->file.stream) fprintf(bench->file.stream, "# %s\n", line);
-  }
-  if (bench->file.stream) {
-    fprintf(bench->file.stream, "# command:");
-    for (int k = 0; k < argc; k++) fprintf(bench->file.stream, " %s", argv[k]);
-    fprintf(bench->file.stream, "\n");
-  }
-  TRY(Remark(bench, ViewContext, bench->ctx));
+  TRY(DescribeRun(bench->ctx, bench->peer, bench->peer_data, argc, argv, bench->file.stream));
   if (bench->file.stream)
     fputs("row,who,how,mode,rows,nonzeros,repeats,units,median_us,min_us,bytes,flops,gbs,copy_gbs,read_gbs,setup_s,error\n",
           bench->file.stream);
@@ -710,29 +648,18 @@ static PoiseErr Limits(Bench *bench)
   return POISE_OK;
 }
 
-#ifdef POISE_HAVE_CUDA
-static const Peer *const gpu_peer = &peer_cuda;
-#else
-static const Peer *const gpu_peer = NULL; /* there is no device cuda, and no context */
-#endif
-
-static PoiseErr Open(Bench *bench, const char *device)
+static PoiseErr Open(Bench *bench)
 {
-  bench->peer = strcmp(device, "cuda") ? &peer_plain : gpu_peer;
+  bench->peer = PeerOn(DeviceOf(bench->ctx));
   if (PoiseSize(bench->ctx) > 1) POISE_FAIL(POISE_ERR_UNSUPPORTED, "one rank is measured here; bench/cpu measures several");
   TRY(BeginFile(bench->o.out, &bench->file));
   TRY(bench->peer->open(bench->o.numbers, &bench->o.cache, &bench->peer_data));
-  bench->lane = (Lane){.arg = bench, .synchronous = !strcmp(device, "host"), .wait = Wait, .flush = Flush};
-  TRY(PoiseVecCreate(bench->ctx, 1, POISE_DECIDE, &bench->one));
-  return PoiseVecCreate(bench->ctx, (PoiseInt)(CACHES * bench->o.cache) / (PoiseInt)sizeof(double), POISE_DECIDE,
-                        &bench->flush);
+  return OpenLibrary(bench->ctx, bench->o.cache, &bench->library);
 }
 
 static PoiseErr Body(Bench *bench, int argc, char **argv)
 {
-  const char *device = "host", *given;
-  if (PoiseOptionsHas(bench->ctx, NULL, "device", &given)) device = given;
-  TRY(Open(bench, device));
+  TRY(Open(bench));
   TRY(Header(bench, argc, argv));
   TRY(Limits(bench));
   int measured = *bench->o.matrix ? FileRows(bench) : MadeRows(bench);
@@ -751,8 +678,7 @@ int main(int argc, char **argv)
   if (e) fputs(PoiseErrorText(), stderr);
   AbortFile(&bench.file);
   Forget(&bench);
-  PoiseVecDestroy(&bench.one);
-  PoiseVecDestroy(&bench.flush);
+  CloseLibrary(&bench.library);
   if (bench.peer) bench.peer->close(bench.peer_data);
   if (bench.ctx && PoiseFinalize(&bench.ctx)) fputs(PoiseErrorText(), stderr);
   if (bench.failed) printf("%d rows FAILED or are WRONG\n", bench.failed);

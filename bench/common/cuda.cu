@@ -37,14 +37,16 @@ static PoiseErr Failed(const char *what, const char *words)
     if (status_ != CUSPARSE_STATUS_SUCCESS) TRY(Failed(#call, cusparseGetErrorString(status_))); \
   } while (0)
 
-enum { PRODUCTS = 8 /* at least FORMATS */, WORKSPACE = 32 << 20, SLICE = 32, GRAPH_KERNELS = 100 };
+enum { PRODUCTS = 16 /* at least FORMATS */, WORKSPACE = 32 << 20, SLICE = 32, GRAPH_KERNELS = 100 };
 
 struct Cuda;
 
-typedef struct Product {  /* one format and algorithm of cuSPARSE */
-  cusparseSpMatDescr_t A; /* NULL: this matrix is not for it */
+typedef struct Product {  /* one format and algorithm of cuSPARSE, or kernels of our own */
+  bool there;             /* no: this matrix is not for it */
+  cusparseSpMatDescr_t A; /* NULL: it is kernels */
   cusparseSpMVAlg_t algorithm;
   void *buffer;
+  PoiseErr (*kernels)(struct Cuda *, const struct Product *, const double *x, double *y);
   double setup;
   int *index[2]; /* arrays of its own: offsets or rows, columns, */
   double *val;   /* and values */
@@ -97,6 +99,7 @@ static PoiseErr Mult(Textbook *t, const double *x, double *y)
   const double one = 1, zero = 0;
   Way *w = WayOf(t);
   Cuda *p = w->cuda;
+  if (w->product->kernels) return w->product->kernels(p, w->product, x, y);
   SPARSE(cusparseDnVecSetValues(p->x, (void *)x));
   SPARSE(cusparseDnVecSetValues(p->y, y));
   SPARSE(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, w->product->A, p->x, &zero, p->y, CUDA_R_64F,
@@ -241,6 +244,16 @@ static PoiseErr Upload(const void *from, size_t bytes, void **to)
 {
   CUDA(cudaMalloc(to, bytes ? bytes : 1));
   CUDA(cudaMemcpy(*to, from, bytes, cudaMemcpyHostToDevice));
+  CUDA(cudaStreamSynchronize(0)); /* our stream does not wait for this one */
+  return POISE_OK;
+}
+
+/* n numbers, 0. */
+static PoiseErr Vector(int64_t n, double **v)
+{
+  CUDA(cudaMalloc((void **)v, (size_t)(n > 0 ? n : 1) * sizeof **v));
+  CUDA(cudaMemset(*v, 0, (size_t)n * sizeof **v));
+  CUDA(cudaStreamSynchronize(0));
   return POISE_OK;
 }
 
@@ -258,13 +271,8 @@ static PoiseErr MakeCoo(Cuda *p, Product *q)
 {
   const Rows *r = &p->host;
   int64_t nz = r->ptr[r->n];
-  int *row = (int *)malloc((size_t)(nz + 1) * sizeof *row);
-  if (!row) POISE_FAIL(POISE_ERR_MEMORY, "%lld row numbers", (long long)nz);
-  for (int64_t i = 0; i < r->n; i++)
-    for (int k = r->ptr[i]; k < r->ptr[i + 1]; k++) row[k] = (int)i;
-  PoiseErr e = UPLOAD(row, nz, q->index[0]);
-  free(row);
-  TRY(e);
+  CUDA(cudaMalloc((void **)&q->index[0], (size_t)(nz + 1) * sizeof(int)));
+  SPARSE(cusparseXcsr2coo(p->sparse, p->ptr, (int)nz, (int)r->n, q->index[0], CUSPARSE_INDEX_BASE_ZERO));
   SPARSE(cusparseCreateCoo(&q->A, r->n, r->N, nz, q->index[0], p->col, p->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
                            CUDA_R_64F));
   return POISE_OK;
@@ -371,25 +379,133 @@ static PoiseErr MakeBsr(Cuda *p, Product *q)
   return POISE_OK;
 }
 
+/* ---- kernels of textbooks and papers ---------------------------------------------------------------------------------- */
+
+enum { BLOCK = 256, WARP = 32, STAGED = 2048 };
+
+/* Bell & Garland 2008, scalar: a thread per row. */
+static __global__ void ScalarKernel(int n, const int *ptr, const int *col, const double *val, const double *x, double *y)
+{
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i >= n) return;
+  double sum = 0;
+  for (int k = ptr[i]; k < ptr[i + 1]; k++) sum += val[k] * x[col[k]];
+  y[i] = sum;
+}
+
+/* Bell & Garland 2008, vector: a warp per row. */
+static __global__ void VectorKernel(int n, const int *ptr, const int *col, const double *val, const double *x, double *y)
+{
+  int64_t i = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) / WARP;
+  int lane = threadIdx.x % WARP;
+  if (i >= n) return;
+  double sum = 0;
+  for (int k = ptr[i] + lane; k < ptr[i + 1]; k += WARP) sum += val[k] * x[col[k]];
+  for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+  if (lane == 0) y[i] = sum;
+}
+
+/* Deng et al. 2009, product and sum: first all products; then a block brings those of its rows to shared memory, part by part,
+   and a thread per row sums. The expanded x of the paper is gathered by the first kernel and not stored. */
+static __global__ void TermsKernel(int nz, const int *col, const double *val, const double *x, double *term)
+{
+  int64_t k = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+  if (k < nz) term[k] = val[k] * x[col[k]];
+}
+
+static __global__ void SumKernel(int n, const int *ptr, const double *term, double *y)
+{
+  __shared__ double part[STAGED];
+  int first = blockIdx.x * BLOCK, end = min(first + BLOCK, n), i = first + threadIdx.x;
+  int begin = i < n ? ptr[i] : 0, last = i < n ? ptr[i + 1] : 0, stop = ptr[end];
+  double sum = 0;
+  for (int64_t base = ptr[first]; base < stop; base += STAGED) {
+    int count = (int)min((int64_t)STAGED, stop - base);
+    for (int k = threadIdx.x; k < count; k += BLOCK) part[k] = term[base + k];
+    __syncthreads();
+    for (int64_t k = max((int64_t)begin, base); k < min((int64_t)last, base + count); k++) sum += part[k - base];
+    __syncthreads();
+  }
+  if (i < n) y[i] = sum;
+}
+
+static unsigned BlocksFor(int64_t threads)
+{
+  return (unsigned)((threads + BLOCK - 1) / BLOCK);
+}
+
+static PoiseErr Scalar(Cuda *p, const Product *q, const double *x, double *y)
+{
+  int n = (int)p->host.n;
+  (void)q;
+  if (n) ScalarKernel<<<BlocksFor(n), BLOCK, 0, p->stream>>>(n, p->ptr, p->col, p->val, x, y);
+  CUDA(cudaGetLastError());
+  return POISE_OK;
+}
+
+static PoiseErr Vectorised(Cuda *p, const Product *q, const double *x, double *y)
+{
+  int n = (int)p->host.n;
+  (void)q;
+  if (n) VectorKernel<<<BlocksFor((int64_t)n * WARP), BLOCK, 0, p->stream>>>(n, p->ptr, p->col, p->val, x, y);
+  CUDA(cudaGetLastError());
+  return POISE_OK;
+}
+
+static PoiseErr ProductAndSum(Cuda *p, const Product *q, const double *x, double *y)
+{
+  int n = (int)p->host.n, nz = p->host.ptr[n];
+  if (nz) TermsKernel<<<BlocksFor(nz), BLOCK, 0, p->stream>>>(nz, p->col, p->val, x, q->val);
+  if (n) SumKernel<<<BlocksFor(n), BLOCK, 0, p->stream>>>(n, p->ptr, q->val, y);
+  CUDA(cudaGetLastError());
+  return POISE_OK;
+}
+
+static PoiseErr MakeScalar(Cuda *p, Product *q)
+{
+  (void)p;
+  q->kernels = Scalar;
+  return POISE_OK;
+}
+
+static PoiseErr MakeVector(Cuda *p, Product *q)
+{
+  (void)p;
+  q->kernels = Vectorised;
+  return POISE_OK;
+}
+
+static PoiseErr MakeProductAndSum(Cuda *p, Product *q)
+{
+  q->kernels = ProductAndSum;
+  return Vector(p->host.ptr[p->host.n], &q->val);
+}
+
 static const struct {
-  const char *name;
+  const char *who, *name;
   PoiseErr (*make)(Cuda *, Product *);
   cusparseSpMVAlg_t algorithm;
   bool preprocess;
+  int first, last; /* for which choices of formats */
 } formats[] = {
-    {"csr alg1 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, true}, /* the first: what solves multiply by */
-    {"csr alg1", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, false},
-    {"csr alg2 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, true},
-    {"csr alg2", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, false},
-    {"coo alg1", MakeCoo, CUSPARSE_SPMV_COO_ALG1, false},
-    {"coo alg2", MakeCoo, CUSPARSE_SPMV_COO_ALG2, false},
-    {"sell 32", MakeSell, CUSPARSE_SPMV_ALG_DEFAULT, false},
-    {"bsr, blocks by columns", MakeBsr, CUSPARSE_SPMV_ALG_DEFAULT, false},
+    /* the first: what solves multiply by */
+    {"cuSPARSE", "csr alg1 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, true, ALL_FORMATS, TEXTBOOK_KERNELS},
+    {"cuSPARSE", "csr alg1", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, false, ALL_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "csr alg2 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, true, ALL_FORMATS, TEXTBOOK_KERNELS},
+    {"cuSPARSE", "csr alg2", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, false, ALL_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "coo alg1", MakeCoo, CUSPARSE_SPMV_COO_ALG1, false, ALL_FORMATS, TEXTBOOK_KERNELS},
+    {"cuSPARSE", "coo alg2", MakeCoo, CUSPARSE_SPMV_COO_ALG2, false, ALL_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "sell 32", MakeSell, CUSPARSE_SPMV_ALG_DEFAULT, false, ALL_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "bsr, blocks by columns", MakeBsr, CUSPARSE_SPMV_ALG_DEFAULT, false, ALL_FORMATS, ALL_FORMATS},
+    {"textbook", "scalar", MakeScalar, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS, TEXTBOOK_KERNELS},
+    {"textbook", "vector", MakeVector, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS, TEXTBOOK_KERNELS},
+    {"textbook", "product and sum", MakeProductAndSum, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS,
+     TEXTBOOK_KERNELS},
 };
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* The matrix in a format, its buffer and what is worked out before; A stays NULL where the matrix or cuSPARSE does not have it. */
+/* The matrix in a format, its buffer and what is worked out before; nothing is there where the matrix or cuSPARSE does not have it. */
 static PoiseErr Make(Cuda *p, int format, Product *q)
 {
   const double one = 1, zero = 0;
@@ -398,6 +514,7 @@ static PoiseErr Make(Cuda *p, int format, Product *q)
   double start = PoiseTime();
   q->algorithm = formats[format].algorithm;
   TRY(formats[format].make(p, q));
+  q->there = q->A || q->kernels;
   if (!q->A) return POISE_OK;
   cusparseStatus_t status =
       cusparseSpMV_bufferSize(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, &bytes);
@@ -405,6 +522,7 @@ static PoiseErr Make(Cuda *p, int format, Product *q)
     printf("cuSPARSE %s: %s\n", formats[format].name, cusparseGetErrorString(status));
     cusparseDestroySpMat(q->A);
     q->A = NULL;
+    q->there = false;
     return POISE_OK;
   }
   SPARSE(status);
@@ -455,14 +573,6 @@ static void LeaveTask(void *peer)
   p->x = p->y = NULL;
 }
 
-/* n numbers, 0. */
-static PoiseErr Vector(int64_t n, double **v)
-{
-  CUDA(cudaMalloc((void **)v, (size_t)(n > 0 ? n : 1) * sizeof **v));
-  CUDA(cudaMemset(*v, 0, (size_t)n * sizeof **v));
-  return POISE_OK;
-}
-
 static PoiseErr Fill(Cuda *p, const Task *task)
 {
   static const double constants[] = {0, 1, -1}; /* ZERO, ONE, MINUS_ONE */
@@ -482,15 +592,20 @@ static PoiseErr Fill(Cuda *p, const Task *task)
   return POISE_OK;
 }
 
-static PoiseErr FillMatrix(Cuda *p, const Task *task)
+static PoiseErr FillDiagonal(Cuda *p, const Rows *r)
 {
-  const Rows *r = task->rows;
   double *d = (double *)malloc((size_t)(r->n + 1) * sizeof *d);
   if (!d) POISE_FAIL(POISE_ERR_MEMORY, "a diagonal of %lld entries", (long long)r->n);
   InverseDiagonal(r, d);
   PoiseErr e = UPLOAD(d, r->n, p->d);
   free(d);
-  TRY(e);
+  return e;
+}
+
+static PoiseErr FillMatrix(Cuda *p, const Task *task)
+{
+  const Rows *r = task->rows;
+  if (task->op != OP_MULT) TRY(FillDiagonal(p, r));
   p->host = *r;
   TRY(UPLOAD(r->ptr, r->n + 1, p->ptr));
   TRY(UPLOAD(r->col, r->ptr[r->n], p->col));
@@ -532,12 +647,13 @@ static void EnterWay(Cuda *p, List *list, const char *who, const char *how, int 
   EnterTextbook(list, who, how, &p->lane, t, op)->setup = product ? product->setup : 0;
 }
 
-static PoiseErr EnterProducts(Cuda *p, List *list)
+static PoiseErr EnterProducts(Cuda *p, const Task *task, List *list)
 {
   for (int k = 0; k < FORMATS; k++) {
+    if (task->formats < formats[k].first || task->formats > formats[k].last) continue;
     Product *q = &p->product[p->nproduct++];
     TRY(Make(p, k, q));
-    if (q->A) EnterWay(p, list, "cuSPARSE", formats[k].name, OP_MULT, 0, q, HOST_SCALARS);
+    if (q->there) EnterWay(p, list, formats[k].who, formats[k].name, OP_MULT, 0, q, HOST_SCALARS);
   }
   return POISE_OK;
 }
@@ -563,7 +679,7 @@ static PoiseErr EnterTask(void *peer, const Task *task, List *list)
   p->base.n = task->n;
   TRY(Fill(p, task));
   if (task->rows) TRY(FillMatrix(p, task));
-  if (task->op == OP_MULT) return EnterProducts(p, list);
+  if (task->op == OP_MULT) return EnterProducts(p, task, list);
   if (IsSolve(task->op)) return EnterSolves(p, list, task->op);
   EnterWay(p, list, "cuBLAS", task->op == OP_JACOBI ? "ddgmm" : "host scalars", task->op, 0, NULL, HOST_SCALARS);
   if (task->op != OP_JACOBI) EnterWay(p, list, "cuBLAS", "device scalars", task->op, 0, NULL, DEVICE_SCALARS);

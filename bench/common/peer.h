@@ -36,8 +36,11 @@ typedef struct List {
   Contender c[MAX_CONTENDERS];
 } List;
 
+/* Which of the others multiply: every format there is; those that keep CSR, and COO; and the textbook's kernels beside them. */
+enum { ALL_FORMATS, PLAIN_FORMATS, TEXTBOOK_KERNELS };
+
 typedef struct Task {
-  int op;
+  int op, formats;
   int64_t n;
   const Rows *rows; /* NULL: on vectors of n entries */
   const double *x;  /* what is multiplied; the right-hand side of a solve */

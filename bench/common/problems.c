@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _DEFAULT_SOURCE /* madvise */
 #include "problems.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static uint64_t Mix(uint64_t z)
 {
@@ -12,30 +14,39 @@ static uint64_t Mix(uint64_t z)
   return z ^ (z >> 31);
 }
 
-/* In [0, 1), by two numbers. */
-static double Random(int64_t i, int64_t j)
+double RandomAt(int64_t i, int64_t j)
 {
   uint64_t z = Mix(((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15)) + ((uint64_t)j + 1) * UINT64_C(0xd1342543de82ef95);
   return (double)(Mix(z) >> 11) * 0x1p-53;
 }
 
-static PoiseErr Reserve(Rows *r)
+/* Large blocks in large pages, as the library's own are. Given back by free. */
+static void *Pages(size_t bytes)
 {
-  r->col = malloc((size_t)r->ptr[r->n] * sizeof *r->col);
-  r->val = malloc((size_t)r->ptr[r->n] * sizeof *r->val);
+  const size_t page = (size_t)1 << 21;
+  if (bytes < 2 * page) return malloc(bytes + !bytes);
+  size_t whole = (bytes + page - 1) / page * page;
+  void *p = aligned_alloc(page, whole);
+  if (p) (void)madvise(p, whole, MADV_HUGEPAGE);
+  return p;
+}
+
+PoiseErr ReserveRows(Rows *r)
+{
+  r->col = Pages((size_t)r->ptr[r->n] * sizeof *r->col);
+  r->val = Pages((size_t)r->ptr[r->n] * sizeof *r->val);
   if (!r->col || !r->val) POISE_FAIL(POISE_ERR_MEMORY, "%d entries", r->ptr[r->n]);
   return POISE_OK;
 }
 
-static PoiseErr Counts(Rows *r)
+PoiseErr CountRows(Rows *r)
 {
   r->ptr = calloc((size_t)(r->n + 1), sizeof *r->ptr);
   if (!r->ptr) POISE_FAIL(POISE_ERR_MEMORY, "offsets of %lld rows", (long long)r->n);
   return POISE_OK;
 }
 
-/* Counts, held one place later, to offsets. */
-static PoiseErr Offsets(Rows *r)
+PoiseErr OffsetRows(Rows *r)
 {
   int64_t sum = 0;
   for (int64_t i = 1; i <= r->n; i++) {
@@ -121,7 +132,7 @@ void CreateMesh(PoiseContext ctx, int problem, bool vary, double bytes, Mesh *m)
 /* Of the element with this lowest node, or of the edge between neighbours. */
 static double Coefficient(const Mesh *m, int64_t i, int64_t j)
 {
-  return m->vary ? 0.5 + (i < j ? Random(i, j) : Random(j, i)) : 1;
+  return m->vary ? 0.5 + (i < j ? RandomAt(i, j) : RandomAt(j, i)) : 1;
 }
 
 /* Entry of nodes i and i + step (its components) for unknowns a, b: the sum over the elements that have both. */
@@ -182,11 +193,11 @@ PoiseErr CreateMeshRows(const Mesh *m, Rows *r)
 {
   int f = m->dofs;
   *r = (Rows){.n = m->n * f, .N = m->nodes * f, .begin = m->begin * f, .block = f};
-  POISE_TRY(Counts(r));
+  POISE_TRY(CountRows(r));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < r->n; i++) r->ptr[i + 1] = NodeRow(m, m->begin + i / f, 0, NULL, NULL);
-  POISE_TRY(Offsets(r));
-  POISE_TRY(Reserve(r));
+  POISE_TRY(OffsetRows(r));
+  POISE_TRY(ReserveRows(r));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < r->n; i++)
     (void)NodeRow(m, m->begin + i / f, (int)(i % f), r->col + r->ptr[i], r->val + r->ptr[i]);
@@ -210,7 +221,7 @@ void ElementRows(const Mesh *m, int64_t node, PoiseInt *rows)
 enum { DRAWS = 16, FULL = 4, REACH = 1000, LONGEST = 4700 };
 
 typedef struct Irregular {
-  int problem, levels; /* levels: N = 2^levels, of recursive matrices */
+  int problem, levels, draws; /* levels: N = 2^levels, of recursive matrices; draws: for each row */
   int64_t N;
 } Irregular;
 
@@ -229,7 +240,7 @@ static void Draw(const Irregular *p, int64_t k, int64_t *row, int64_t *col)
 {
   *row = *col = 0;
   for (int level = 0; level < p->levels; level++) {
-    double u = Random(k, level);
+    double u = RandomAt(k, level);
     int quarter = u < .57 ? 0 : u < .76 ? 1 : u < .95 ? 2 : 3;
     *row = 2 * *row + (quarter >> 1), *col = 2 * *col + (quarter & 1);
   }
@@ -239,7 +250,7 @@ static void Draw(const Irregular *p, int64_t k, int64_t *row, int64_t *col)
 /* How many columns this rank's row asks for, and which; some may be equal. */
 static int64_t Length(const Irregular *p, int64_t i)
 {
-  if (p->problem == TAIL) return (int64_t)fmin(fmin(LONGEST, (double)p->N), pow(1 - Random(i, -1), -1 / 1.4));
+  if (p->problem == TAIL) return (int64_t)fmin(fmin(LONGEST, (double)p->N), pow(1 - RandomAt(i, -1), -1 / 1.4));
   return i == 0 || i == p->N / 3 || i == 2 * p->N / 3 || i == p->N - 1 ? p->N : 5;
 }
 
@@ -249,7 +260,7 @@ static int64_t Column(const Irregular *p, int64_t i, int64_t k, int64_t length)
   int64_t j = k;
   if (p->problem == ARROW && length == 5) j = i + around[k];
   if (p->problem == TAIL)
-    j = k % 2 ? (int64_t)(Random(i, k) * (double)p->N) : i + (int64_t)(Random(i, k) * (2 * REACH + 1)) - REACH;
+    j = k % 2 ? (int64_t)(RandomAt(i, k) * (double)p->N) : i + (int64_t)(RandomAt(i, k) * (2 * REACH + 1)) - REACH;
   return (j % p->N + p->N) % p->N;
 }
 
@@ -283,7 +294,7 @@ static PoiseErr Finish(Rows *r)
   free(length);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < r->n; i++)
-    for (int32_t k = start[i]; k < start[i + 1]; k++) r->val[k] = 2 * Random(r->begin + i, col[k]) - 1;
+    for (int32_t k = start[i]; k < start[i + 1]; k++) r->val[k] = 2 * RandomAt(r->begin + i, col[k]) - 1;
   return POISE_OK;
 }
 
@@ -291,7 +302,7 @@ static PoiseErr Finish(Rows *r)
 static void Draws(const Irregular *p, const Rows *r, int32_t *next, int32_t *col)
 {
 #pragma omp parallel for schedule(static)
-  for (int64_t k = 0; k < DRAWS * p->N; k++) {
+  for (int64_t k = 0; k < p->draws * p->N; k++) {
     int64_t row, column;
     int32_t place;
     Draw(p, k, &row, &column);
@@ -305,8 +316,8 @@ static void Draws(const Irregular *p, const Rows *r, int32_t *next, int32_t *col
 static PoiseErr RecursiveRows(const Irregular *p, Rows *r)
 {
   Draws(p, r, r->ptr + 1, NULL);
-  POISE_TRY(Offsets(r));
-  POISE_TRY(Reserve(r));
+  POISE_TRY(OffsetRows(r));
+  POISE_TRY(ReserveRows(r));
   int32_t *next = malloc((size_t)(r->n + 1) * sizeof *next);
   if (!next) POISE_FAIL(POISE_ERR_MEMORY, "places of %lld rows", (long long)r->n);
   memcpy(next, r->ptr, (size_t)r->n * sizeof *next);
@@ -318,8 +329,8 @@ static PoiseErr RecursiveRows(const Irregular *p, Rows *r)
 static PoiseErr OtherRows(const Irregular *p, Rows *r)
 {
   for (int64_t i = 0; i < r->n; i++) r->ptr[i + 1] = (int32_t)Length(p, r->begin + i);
-  POISE_TRY(Offsets(r));
-  POISE_TRY(Reserve(r));
+  POISE_TRY(OffsetRows(r));
+  POISE_TRY(ReserveRows(r));
 #pragma omp parallel for schedule(dynamic, 1024)
   for (int64_t i = 0; i < r->n; i++)
     for (int64_t k = 0, n = r->ptr[i + 1] - r->ptr[i]; k < n; k++)
@@ -327,19 +338,27 @@ static PoiseErr OtherRows(const Irregular *p, Rows *r)
   return Finish(r);
 }
 
+PoiseErr CreateRecursive(PoiseContext ctx, int levels, int draws, bool scrambled, Rows *r)
+{
+  Irregular p = {.problem = scrambled ? RMAT_SCRAMBLED : RMAT, .levels = levels, .draws = draws, .N = INT64_C(1) << levels};
+  *r = (Rows){.N = p.N, .block = 1};
+  PoiseSplit(ctx, p.N, &r->begin, &r->n);
+  POISE_TRY(CountRows(r));
+  return RecursiveRows(&p, r);
+}
+
 static PoiseErr CreateIrregular(PoiseContext ctx, int problem, double bytes, Rows *r)
 {
   static const double per_row[] = {[RMAT] = DRAWS, [RMAT_SCRAMBLED] = DRAWS, [ARROW] = 5 + FULL, [TAIL] = 3};
   Irregular p = {.problem = problem, .N = (int64_t)fmax(8, bytes / (12 * per_row[problem] + 4))};
-  bool recursive = problem == RMAT || problem == RMAT_SCRAMBLED;
-  if (recursive) {
+  if (problem == RMAT || problem == RMAT_SCRAMBLED) {
     while (INT64_C(1) << (p.levels + 1) <= p.N && p.levels < 30) p.levels++;
-    p.N = INT64_C(1) << p.levels;
+    return CreateRecursive(ctx, p.levels, DRAWS, problem == RMAT_SCRAMBLED, r);
   }
   *r = (Rows){.N = p.N, .block = 1};
   PoiseSplit(ctx, p.N, &r->begin, &r->n);
-  POISE_TRY(Counts(r));
-  return recursive ? RecursiveRows(&p, r) : OtherRows(&p, r);
+  POISE_TRY(CountRows(r));
+  return OtherRows(&p, r);
 }
 
 /* ---- any problem ---------------------------------------------------------------------------------------------------- */

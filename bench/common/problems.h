@@ -46,9 +46,18 @@ void CreateMesh(PoiseContext ctx, int problem, bool vary, double bytes, Mesh *m)
 PoiseErr CreateMeshRows(const Mesh *m, Rows *r);
 /* The same for any problem (vary is for those of meshes). */
 PoiseErr CreateRows(PoiseContext ctx, int problem, bool vary, double bytes, Rows *r);
+/* As RMAT or RMAT_SCRAMBLED, of 2^levels rows and so many draws for each. */
+PoiseErr CreateRecursive(PoiseContext ctx, int levels, int draws, bool scrambled, Rows *r);
 /* One rank. */
 PoiseErr LoadRows(PoiseContext ctx, const char *path, Rows *r);
 void DestroyRows(Rows *r);
+
+/* For whoever makes others: n + 1 counts of 0; counts, held one place later, become offsets; then arrays for the entries. */
+PoiseErr CountRows(Rows *r);
+PoiseErr OffsetRows(Rows *r);
+PoiseErr ReserveRows(Rows *r);
+/* In [0, 1), by two numbers. */
+double RandomAt(int64_t i, int64_t j);
 
 /* The neighbours of a node with entries, ascending, and their values for unknown a. Returns the number of entries. col, val may be
    NULL. */
