@@ -20,6 +20,9 @@ double Least(Times *t);
 PoiseErr Begin(PoiseContext ctx, double *start);
 PoiseErr End(PoiseContext ctx, double start, Times *t);
 
+/* Large blocks in large pages, as the library's own are, so that what is compared differs in nothing else. Given back by free. */
+void *LargePages(size_t bytes);
+
 enum { READ, COPY, TRIAD, BANDWIDTHS }; /* s += a_i; b = a; c = a + 3 b */
 
 extern const double bandwidth_bytes[BANDWIDTHS]; /* per number */

@@ -248,7 +248,7 @@ static PoiseErr Limits(void *peer, List *list)
 /* Written first by the threads that will work on it. */
 static PoiseErr Vector(Textbook *t, int64_t n, double **v)
 {
-  *v = malloc((size_t)(n > 0 ? n : 1) * sizeof **v);
+  *v = LargePages((size_t)(n > 0 ? n : 1) * sizeof **v);
   if (!*v) POISE_FAIL(POISE_ERR_MEMORY, "a vector of %lld entries", (long long)n);
   int64_t own = t->n;
   t->n = n;

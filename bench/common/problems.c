@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _DEFAULT_SOURCE /* madvise */
 #include "problems.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "measure.h"
 
 static uint64_t Mix(uint64_t z)
 {
@@ -20,21 +20,10 @@ double RandomAt(int64_t i, int64_t j)
   return (double)(Mix(z) >> 11) * 0x1p-53;
 }
 
-/* Large blocks in large pages, as the library's own are. Given back by free. */
-static void *Pages(size_t bytes)
-{
-  const size_t page = (size_t)1 << 21;
-  if (bytes < 2 * page) return malloc(bytes + !bytes);
-  size_t whole = (bytes + page - 1) / page * page;
-  void *p = aligned_alloc(page, whole);
-  if (p) (void)madvise(p, whole, MADV_HUGEPAGE);
-  return p;
-}
-
 PoiseErr ReserveRows(Rows *r)
 {
-  r->col = Pages((size_t)r->ptr[r->n] * sizeof *r->col);
-  r->val = Pages((size_t)r->ptr[r->n] * sizeof *r->val);
+  r->col = LargePages((size_t)r->ptr[r->n] * sizeof *r->col);
+  r->val = LargePages((size_t)r->ptr[r->n] * sizeof *r->val);
   if (!r->col || !r->val) POISE_FAIL(POISE_ERR_MEMORY, "%d entries", r->ptr[r->n]);
   return POISE_OK;
 }
