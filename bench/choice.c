@@ -14,7 +14,7 @@
   The CSV file has a line per matrix, contender and mode, and is complete after each matrix, so that a run that is stopped loses nothing.
   Modes as of poise_bench: memory (larger than caches, back to back); for smaller matrices cold (caches emptied before each call) and warm
   (back to back). setup: microseconds that a contender needs before its first product beside its CSR arrays; ours: the first product
-  after a type is set, less a second one, the least of two tries. error: |y - A x| over |A| |x|, the largest of a row.
+  after a type is set, less a second one, the least of two tries and the first (a type that measures remembers what it found). error: |y - A x| over |A| |x|, the largest of a row.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -30,7 +30,7 @@
 
 #define TRY POISE_TRY
 
-enum { MAX_TYPES = 16 };
+enum { MAX_TYPES = 16, COMMON_LINES = 4 /* of the view of any matrix */ };
 
 typedef struct Options {
   char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], more[POISE_OPTION_LENGTH], folder[POISE_OPTION_LENGTH],
@@ -89,7 +89,7 @@ typedef struct Choice {
   PoiseVec x, y;
   Ours ours[MAX_TYPES];
   List list;
-  double error[MAX_CONTENDERS];
+  double error[MAX_CONTENDERS], first[MAX_CONTENDERS]; /* first: set-up in the first of two tries */
 } Choice;
 
 /* ---- the library's contenders ------------------------------------------------------------------------------------------ */
@@ -190,13 +190,14 @@ static PoiseErr CreateOurs(Choice *c, const Variant *v, Ours *p, double *setup)
   return POISE_OK;
 }
 
-/* What a type that chooses has chosen, and why. */
+/* What a type says of itself in the view: of one that chooses, what and why. */
 static PoiseErr Remark(Choice *c, const Variant *v, PoiseMat A)
 {
   char *text, *rest;
+  int at = 0;
   PoiseErr e = ViewText(c->ctx, ViewMat, A, &text);
-  for (char *line = e ? NULL : strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-    if (c->out) fprintf(c->out, "# view of %s by %s: %s\n", c->name, v->how, line);
+  for (char *line = e ? NULL : strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest), at++)
+    if (c->out && at >= COMMON_LINES) fprintf(c->out, "# view of %s by %s:%s\n", c->name, v->how, line);
   free(text);
   return e;
 }
@@ -207,7 +208,8 @@ static PoiseErr EnterVariant(Choice *c, const Variant *v, Ours *p)
   TRY(CreateOurs(c, v, p, &setup));
   PoiseMatDestroy(&p->A);
   TRY(CreateOurs(c, v, p, &again));
-  if (!strncmp(v->type, "auto", 4)) TRY(Remark(c, v, p->A));
+  TRY(Remark(c, v, p->A));
+  c->first[c->list.n] = setup;
   Enter(&c->list, "poise", v->how, &c->library.lane, p, OP_MULT, Call, Result)->setup = fmin(setup, again);
   return POISE_OK;
 }
@@ -286,7 +288,7 @@ static void Report(Choice *c, const char *mode)
     if (c->out)
       fprintf(c->out, "%s,%s,%s,%s,%s,%lld,%d,%.6g,%.6g,%.6g,%.6g,%d,%lld,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g\n",
               c->name, c->group, o->who, how, mode, (long long)r->n, r->ptr[r->n], c->of.mean, c->of.longest,
-              c->of.deviation, c->of.empty, o->full.n, (long long)o->units, 1e6 * median, 1e6 * least, 1e6 * o->setup,
+              c->of.deviation, c->of.empty, o->full.n, (long long)o->units, 1e6 * median, 1e6 * least, 1e6 * o->setup, 1e6 * c->first[k],
               GBs(bytes, median), limit[COPY], limit[READ], most, c->error[k]);
   }
   fflush(stdout);
@@ -330,7 +332,9 @@ static PoiseErr Measure(Choice *c)
   TRY(Fill(c));
   task.x = c->xs;
   TRY(EnterOurs(c));
+  int ours = c->list.n;
   if (c->o.peers) TRY(c->peer->enter(c->peer_data, &task, &c->list));
+  for (int k = ours; k < c->list.n; k++) c->first[k] = c->list.c[k].setup;
   TRY(CheckAll(c, &task));
   return Contest(c);
 }
@@ -442,10 +446,10 @@ static PoiseErr Open(Choice *c, int argc, char **argv)
   Rules rules = {.sample = 1e-3};
   for (int k = READ; k <= COPY; k++) TRY(Calibrate(&rules, &c->limits.c[k], BACK_TO_BACK));
   if (c->out)
-    fputs(
-        "matrix,group,who,how,mode,rows,nonzeros,mean,longest,deviation,empty,repeats,units,median_us,min_us,setup_us,gbs,"
-        "copy_gbs,read_gbs,read_most_gbs,error\n",
-        c->out);
+    fputs("matrix,group,who,how,mode,rows,nonzeros,mean,longest,deviation,empty,repeats,units,median_us,min_us,setup_us,"
+          "setup_first_us,gbs,"
+          "copy_gbs,read_gbs,read_most_gbs,error\n",
+          c->out);
   return WarmUp(c);
 }
 

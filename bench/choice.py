@@ -11,22 +11,29 @@ import argparse
 import csv
 import math
 import os
+import re
 import statistics
 
-NUMBERS = ("rows", "nonzeros", "mean", "longest", "deviation", "empty", "median_us", "min_us", "setup_us", "gbs", "copy_gbs", "read_gbs",
-           "read_most_gbs", "error")
+NUMBERS = ("rows", "nonzeros", "mean", "longest", "deviation", "empty", "median_us", "min_us", "setup_us", "setup_first_us",
+           "gbs", "copy_gbs", "read_gbs", "read_most_gbs", "error")
 SLACK = 0.3  # microseconds that do not count
 
 
 def read(path):
+    """The remarks, what automatic choices chose, by matrix and contender, and the rows."""
     with open(path, newline="") as file:
         lines = file.read().splitlines()
+    chosen = {}
+    for line in lines:
+        said = re.match(r"# view of (\S+) by (\S+):\s*auto: (\w+)", line)
+        if said:
+            chosen[said[1], said[2]] = said[3]
     data = [line for line in lines if not line.startswith("#")]
     fields = data[0].count(",")
     rows = list(csv.DictReader(line for line in data if line.count(",") == fields))
     for row in rows:
         row.update({key: float(row[key]) for key in NUMBERS})
-    return [line[2:] for line in lines if line.startswith("# ")], rows
+    return [line[2:] for line in lines if line.startswith("# ")], chosen, rows
 
 
 class Matrix:
@@ -88,7 +95,7 @@ def within(slow, fast, share):
     return slow <= max(fast * (1 + share), fast + SLACK)
 
 
-def choices(found, worst):
+def choices(found, chosen, worst):
     found = [m for m in found if m.best]
     who = list(dict.fromkeys(name for m in found for name in m.types))
     print(f"## Each type on all {len(found)} matrices\n\nBest: the fastest of the library's types without auto. Within: not slower by more "
@@ -111,9 +118,9 @@ def choices(found, worst):
         if not name.startswith("auto") or not bad:
             continue
         print(f"Where {name} loses more than {100 * share:.0f} % and {SLACK} us, {len(bad)} matrices:\n")
-        table(["matrix", "rows", "mean", "longest", "deviation", "empty", "mode", "us", "best", "us", "ratio"],
+        table(["matrix", "rows", "mean", "longest", "deviation", "empty", "mode", "chose", "us", "best", "us", "ratio"],
               [[m.name, f"{m.of['rows']:.0f}", f"{m.of['mean']:.4g}", f"{m.of['longest']:.0f}", f"{m.of['deviation']:.3g}",
-                f"{m.of['empty']:.2f}", m.mode, f"{m.time[name]:.2f}", m.best, f"{m.time[m.best]:.2f}", f"{regret(m, name):.3f}"]
+                f"{m.of['empty']:.2f}", m.mode, chosen.get((m.name, name), "-"), f"{m.time[name]:.2f}", m.best, f"{m.time[m.best]:.2f}", f"{regret(m, name):.3f}"]
                for m in bad[:worst]])
     wins = {name: sum(m.best == name for m in found) for name in who}
     print("Fastest type: " + ", ".join(f"{name} {wins[name]}" for name in who if wins[name]) + ".\n")
@@ -122,9 +129,13 @@ def choices(found, worst):
 def setups(found):
     print("## Set-up, in products of the same contender\n")
     lines = []
+
+    def products(m, name):
+        return m.row[name]["setup_first_us" if "measure" in name else "setup_us"] / m.time[name]
+
     for name in dict.fromkeys(name for m in found for name in m.time):
-        units = sorted(m.row[name]["setup_us"] / m.time[name] for m in found if name in m.time)
-        large = [m.row[name]["setup_us"] / m.time[name] for m in found if name in m.time and m.of["nonzeros"] >= 1e7]
+        units = sorted(products(m, name) for m in found if name in m.time)
+        large = [products(m, name) for m in found if name in m.time and m.of["nonzeros"] >= 1e7]
         if units[-1] > 0:
             lines.append([name, f"{statistics.median(units):.2f}", f"{units[-1]:.1f}",
                           f"{statistics.median(large):.2f}" if large else "-", f"{max(large):.1f}" if large else "-"])
@@ -205,8 +216,8 @@ def picture(found, path):
     text(left, 22, f"csri over the others' best product by CSR, {len(points)} matrices, geometric mean {mean(s for _, s, _ in points):.2f}",
          'font-size="15"')
     text((left + width) / 2, height - 18, "standard deviation of row lengths over their mean", 'text-anchor="middle"')
-    text(width - 240, height - 70, "larger than caches", f'fill="{colours["memory"]}"')
-    text(width - 110, height - 70, "smaller", f'fill="{colours["cold"]}"')
+    text(width - 20, 22, "larger than caches", f'fill="{colours["memory"]}" text-anchor="end"')
+    text(width - 150, 22, "smaller,", f'fill="{colours["cold"]}" text-anchor="end"')
     temporary = path + ".tmp"
     with open(temporary, "w") as file:
         file.write("\n".join(parts + ["</svg>", ""]))
@@ -221,7 +232,7 @@ def main():
     parser.add_argument("--least", action="store_true")
     parser.add_argument("--worst", type=int, default=20, help="lines of matrices on which auto loses")
     arguments = parser.parse_args()
-    remarks, rows = read(arguments.results)
+    remarks, chosen, rows = read(arguments.results)
     found = matrices(rows, arguments.warm, "min_us" if arguments.least else "median_us")
     print("# Which product for which matrix\n")
     for line in remarks:
@@ -229,7 +240,7 @@ def main():
             print(f"    {line}")
     print(f"\n{'Least times' if arguments.least else 'Medians'}; {'warm' if arguments.warm else 'cold'} where a matrix fits into caches.\n")
     table1(found)
-    choices(found, arguments.worst)
+    choices(found, chosen, arguments.worst)
     setups(found)
     bandwidth(found, arguments.least)
     picture(found, arguments.picture or os.path.splitext(arguments.results)[0] + ".svg")
