@@ -66,13 +66,14 @@ const char *const matrix_lines[] = {
     "full.80.4 rows 2e5 full 80 4 near 1000 runs 3", "full.5.100 rows 1e5 full 5 100 near 1000",
     /* not evenly spread */
     "first.90.50 rows 2e6 first .9 .5 8 near 1000", "first.90.50.large rows 8e6 first .9 .5 10 near 1000",
-    "first.90.10 rows 1e6 first .9 .1 8 near 1000", "first.99.1 rows 1e6 first .99 .01 8 half 1000",
-    "first.70.50 rows 5e5 first .7 .5 27 near 1000", "empty.10.5 rows 2e6 empty .1 5 near 1000",
-    "empty.50.5 rows 2e6 empty .5 5 near 1000", "empty.50.20 rows 1e6 empty .5 20 near 1000",
-    "empty.80.10 rows 2e6 empty .8 10 near 1000", "empty.95.20 rows 4e6 empty .95 20 half 1000",
-    "empty.95.3 rows 1e7 empty .95 3 any", "empty.90.200 rows 5e5 empty .9 200 near 3000",
-    "gap.50.5 rows 2e6 gap .5 5 near 1000", "gap.90.20 rows 4e6 gap .9 20 near 1000", "blocks.1.8 rows 2e6 blocks 1 8",
-    "blocks.3.60 rows 4e5 blocks 3 60", "blocks.3.60.small rows 6e3 blocks 3 60", "blocks.1.300 rows 1e5 blocks 1 300",
+    "first.90.50.long rows 2e6 first .9 .5 30 near 1000", "first.90.10 rows 1e6 first .9 .1 8 near 1000",
+    "first.99.1 rows 1e6 first .99 .01 8 half 1000", "first.70.50 rows 5e5 first .7 .5 27 near 1000",
+    "empty.10.5 rows 2e6 empty .1 5 near 1000", "empty.50.5 rows 2e6 empty .5 5 near 1000",
+    "empty.50.20 rows 1e6 empty .5 20 near 1000", "empty.80.10 rows 2e6 empty .8 10 near 1000",
+    "empty.95.20 rows 4e6 empty .95 20 half 1000", "empty.95.3 rows 1e7 empty .95 3 any",
+    "empty.90.200 rows 5e5 empty .9 200 near 3000", "gap.50.5 rows 2e6 gap .5 5 near 1000",
+    "gap.90.20 rows 4e6 gap .9 20 near 1000", "blocks.1.8 rows 2e6 blocks 1 8", "blocks.3.60 rows 4e5 blocks 3 60",
+    "blocks.3.60.small rows 6e3 blocks 3 60", "blocks.1.300 rows 1e5 blocks 1 300",
     "blocks.100.1000 rows 2e4 blocks 100 1000", NULL};
 
 const char *const table1_lines[] = {"webbase-1M rows 1000005 nonzeros 3105536 power 1.4 4700 half 1000",
