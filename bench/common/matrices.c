@@ -9,86 +9,19 @@
 
 /* ---- the set ---------------------------------------------------------------------------------------------------------- */
 
+#define TABLE1(line)
+#define MATRIX(line) line,
 const char *const matrix_lines[] = {
-    /* meshes, and the problems with goals of their own */
-    "5.small mesh 5 4.16e6", "5.middle mesh 5 1e8", "5.large mesh 5 1.073e9", "7.small mesh 7 2.8e6", "7.middle mesh 7 1e8",
-    "7.large mesh 7 1.471e9", "27.small mesh 27 1e7", "27.middle mesh 27 2e8", "27.large mesh 27 1.2e9",
-    "elasticity.small mesh 81 1e7", "elasticity.middle mesh 81 2e8", "elasticity.large mesh 81 1.2e9",
-    "arrow.small arrow 1e6", "arrow.middle arrow 2e7", "arrow.large arrow 2.24e8", "tail.small tail 1e6",
-    "tail.middle tail 4e7", "tail.large tail 4e8",
-    /* recursive */
-    "rmat.12.16 rmat 12 16", "rmat.15.16 rmat 15 16", "rmat.18.4 rmat 18 4", "rmat.18.32 rmat 18 32", "rmat.20.8 rmat 20 8",
-    "rmat.21.16 rmat 21 16", "scrambled.12.16 scrambled 12 16", "scrambled.15.16 scrambled 15 16",
-    "scrambled.18.4 scrambled 18 4", "scrambled.18.32 scrambled 18 32", "scrambled.20.8 scrambled 20 8",
-    "scrambled.21.16 scrambled 21 16",
-    /* even rows, short to long, small to large */
-    "constant.1 rows 4e6 constant 1 near 1000", "constant.2 rows 4e6 constant 2 near 1000",
-    "constant.3 rows 2e6 constant 3 near 1000", "constant.5 rows 2e6 constant 5 any",
-    "constant.8 rows 1e6 constant 8 near 100", "constant.10.tiny rows 1e3 constant 10 near 100",
-    "constant.10.small rows 1e4 constant 10 near 100", "constant.10.middle rows 1e5 constant 10 near 1000",
-    "constant.10 rows 1e6 constant 10 near 1000", "constant.10.large rows 1e7 constant 10 near 1000",
-    "constant.10.any rows 1e6 constant 10 any", "constant.14 rows 1e6 constant 14 near 1000",
-    "constant.20 rows 5e5 constant 20 near 1000", "constant.32 rows 5e5 constant 32 half 1000",
-    "constant.50 rows 3e5 constant 50 near 1000", "constant.60.runs rows 3e5 constant 60 near 3000 runs 3",
-    "constant.100 rows 1e5 constant 100 near 3000", "constant.100.large rows 1e6 constant 100 near 3000",
-    "constant.300 rows 5e4 constant 300 any", "constant.1000 rows 2e4 constant 1000 near 5000",
-    "dense.1000 rows 1000 constant 1000 any", "dense.3000 rows 3000 constant 3000 any",
-    /* somewhat uneven */
-    "uniform.1.7 rows 2e6 uniform 1 7 near 1000", "uniform.0.3.large rows 1e7 uniform 0 3 near 1000",
-    "uniform.1.15 rows 1e6 uniform 1 15 near 1000", "uniform.1.15.small rows 2e4 uniform 1 15 near 1000",
-    "uniform.1.31 rows 1e6 uniform 1 31 half 1000", "uniform.1.63 rows 3e5 uniform 1 63 near 1000",
-    "uniform.0.20 rows 1e6 uniform 0 20 any", "uniform.10.20 rows 1e6 uniform 10 20 near 1000",
-    "uniform.50.150 rows 1e5 uniform 50 150 near 3000", "uniform.1.500 rows 4e4 uniform 1 500 near 5000",
-    "normal.8.1 rows 1e6 normal 8 1 1 16 near 30", "normal.20.5 rows 5e5 normal 20 5 1 60 near 30",
-    "normal.27.8 rows 4e5 normal 27 8 1 64 near 200", "normal.80.20 rows 1e5 normal 80 20 4 200 near 1000 runs 3",
-    "normal.80.20.large rows 1e6 normal 80 20 4 200 near 1000 runs 3", "geometric.3 rows 2e6 geometric 3 near 1000",
-    "geometric.5 rows 2e6 geometric 5 half 1000", "geometric.10 rows 1e6 geometric 10 near 1000",
-    "geometric.10.small rows 2e4 geometric 10 near 1000", "geometric.30 rows 3e5 geometric 30 near 1000",
-    "geometric.100 rows 1e5 geometric 100 near 3000", "lognormal.10.5 rows 1e6 lognormal 10 5 1 1000 near 1000",
-    "lognormal.10.10 rows 1e6 lognormal 10 10 1 5000 near 1000",
-    "lognormal.10.40 rows 1e6 lognormal 10 40 1 20000 half 1000",
-    "lognormal.50.200 rows 2e5 lognormal 50 200 1 50000 half 3000",
-    /* power laws */
-    "power.1.2.100 rows 1e6 power 1.2 100 near 1000", "power.1.2.5000 rows 1e6 power 1.2 5000 half 1000",
-    "power.1.2.1e5 rows 1e6 power 1.2 1e5 half 1000", "power.1.4.100 rows 1e6 power 1.4 100 any",
-    "power.1.4.1e5.small rows 1e5 power 1.4 1e5 half 1000", "power.1.4.1e5 rows 4e6 power 1.4 1e5 half 1000",
-    "power.1.7.1e4 rows 2e6 power 1.7 1e4 near 1000", "power.2.1e4 rows 2e6 power 2 1e4 half 1000",
-    "power.2.5.1e3 rows 2e6 power 2.5 1000 near 1000", "power.1.1e5 rows 5e5 power 1 1e5 half 1000",
-    "power.0.8.1e4 rows 2e5 power .8 1e4 half 1000", "sorted.1.4 rows 1e6 sorted 1.4 5000 half 1000",
-    "sorted.2 rows 1e6 sorted 2 1e4 near 1000", "sorted.1 rows 5e5 sorted 1 1e5 any",
-    /* two populations, few long rows */
-    "two.4.64.half rows 3e5 two 4 64 .5 near 1000", "two.4.64.tenth rows 1e6 two 4 64 .1 near 1000",
-    "two.4.64.hundredth rows 2e6 two 4 64 .01 near 1000", "two.4.1000.hundredth rows 5e5 two 4 1000 .01 half 1000",
-    "two.8.5000.thousandth rows 1e6 two 8 5000 .001 half 1000", "two.2.500.small rows 1e4 two 2 500 .01 any",
-    "two.20.400.twentieth rows 3e5 two 20 400 .05 near 2000", "two.30.2000.rare rows 5e5 two 30 2000 .0002 near 5000",
-    "full.5.1 rows 1e6 full 5 1 near 1000", "full.5.16 rows 1e6 full 5 16 near 1000",
-    "full.5.4.small rows 2e4 full 5 4 near 1000", "full.27.2 rows 5e5 full 27 2 near 1000",
-    "full.80.4 rows 2e5 full 80 4 near 1000 runs 3", "full.5.100 rows 1e5 full 5 100 near 1000",
-    /* not evenly spread */
-    "first.90.50 rows 2e6 first .9 .5 8 near 1000", "first.90.50.large rows 8e6 first .9 .5 10 near 1000",
-    "first.90.50.long rows 2e6 first .9 .5 30 near 1000", "first.90.10 rows 1e6 first .9 .1 8 near 1000",
-    "first.99.1 rows 1e6 first .99 .01 8 half 1000", "first.70.50 rows 5e5 first .7 .5 27 near 1000",
-    "empty.10.5 rows 2e6 empty .1 5 near 1000", "empty.50.5 rows 2e6 empty .5 5 near 1000",
-    "empty.50.20 rows 1e6 empty .5 20 near 1000", "empty.80.10 rows 2e6 empty .8 10 near 1000",
-    "empty.95.20 rows 4e6 empty .95 20 half 1000", "empty.95.3 rows 1e7 empty .95 3 any",
-    "empty.90.200 rows 5e5 empty .9 200 near 3000", "gap.50.5 rows 2e6 gap .5 5 near 1000",
-    "gap.90.20 rows 4e6 gap .9 20 near 1000", "blocks.1.8 rows 2e6 blocks 1 8", "blocks.3.60 rows 4e5 blocks 3 60",
-    "blocks.3.60.small rows 6e3 blocks 3 60", "blocks.1.300 rows 1e5 blocks 1 300",
-    "blocks.100.1000 rows 2e4 blocks 100 1000", NULL};
+#include "matrices.def"
+    NULL};
+#undef TABLE1
+#undef MATRIX
 
-const char *const table1_lines[] = {"webbase-1M rows 1000005 nonzeros 3105536 power 1.4 4700 half 1000",
-                                    "mc2depi rows 525825 nonzeros 2100225 normal 3.994 .076 2 4 near 1000",
-                                    "scircuit rows 170998 nonzeros 958936 lognormal 5.61 4.39 1 353 half 1000",
-                                    "mac_econ_fwd500 rows 206500 nonzeros 1273389 lognormal 6.17 4.44 1 44 half 1000",
-                                    "cop20k_A rows 121192 nonzeros 1362087 normal 11.24 7.5 0 41 half 5000",
-                                    "pwtk rows 217918 nonzeros 5926171 normal 27.2 5 1 90 near 600 runs 6",
-                                    "shipsec1 rows 140874 nonzeros 3977139 normal 28.2 8 1 54 near 3000 runs 6",
-                                    "cant rows 62451 nonzeros 2034917 normal 32.6 8 1 40 near 300 runs 3",
-                                    "consph rows 83334 nonzeros 3046907 normal 36.6 12 1 66 near 3000 runs 3",
-                                    "qcd5_4 rows 49152 nonzeros 1916928 constant 39 half 1500 runs 3",
-                                    "rma10 rows 46835 nonzeros 2374001 normal 50.7 27.8 4 145 near 1500 runs 5",
-                                    "pdb1HYS rows 36417 nonzeros 2190591 normal 60.2 20 1 120 near 2000 runs 3",
-                                    NULL};
+#define TABLE1(line) line,
+#define MATRIX(line)
+const char *const table1_lines[] = {
+#include "matrices.def"
+    NULL};
 
 /* ---- what a line says -------------------------------------------------------------------------------------------------- */
 

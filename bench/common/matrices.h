@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A set of matrices with rows of many distributions of lengths, the same in every run, each made from a line of text:
+  A set of matrices with rows of many distributions of lengths, the same in every run, each made from a line of text (matrices.def):
 
     webbase-1M  rows 1000005 nonzeros 3105536 power 1.4 4700 half 1000
 
