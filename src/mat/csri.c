@@ -271,8 +271,9 @@ enum {
   CSRI_FEW = 8,
   CSRI_EACH = 16,
   CSRI_SHARES = 2048
-};                     /* windows that are for one thread; shares for each, and at most */
-enum { CSRI_ROW = 4 }; /* what a row costs beside its entries, in entries */
+}; /* windows that are for one thread; shares for each, and at most */
+/* What a row costs beside its entries, in entries. One thread of an EPYC, rows of 1.5, 4, 15, 100 entries: 5.5, 4.5, 8.9, 50 ns. */
+enum { CSRI_ROW = 4 };
 
 static int64_t WindowOf(const CsrMultArgs *m, int64_t k)
 {
