@@ -290,55 +290,6 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
   }
 }
 
-/* Windows do not take equally long: a CPU needs longer for short rows than for as many entries in long ones. So threads take shares of the
-   windows, in their order, which cost about the same. */
-enum { CSRI_FEW = 8, CSRI_EACH = 16, CSRI_SHARES = 2048 }; /* windows for one thread; shares of a thread; the most shares */
-/* What a row costs beside its entries, in entries. One thread of an EPYC, rows of 1.5, 4, 15, 100 entries: 5.5, 4.5, 8.9, 50 ns. */
-enum { CSRI_ROW = 4 };
-
-static int64_t WindowOf(const CsrMultArgs *m, int64_t k)
-{
-  return m->order ? m->order[k] : k;
-}
-
-static int64_t Cost(const CsriMultArgs *a, int64_t k)
-{
-  const CsrWindow *w = &a->window[WindowOf(&a->m, k)];
-  return CSRI_ROW * w->rows + w->nz + 1;
-}
-
-static void ShareOut(const CsriMultArgs *a, int64_t shares, int64_t *begin)
-{
-  int64_t n = a->m.nblock, total = 0, before = 0, share = 0;
-  for (int64_t k = 0; k < n; k++) total += Cost(a, k);
-  for (int64_t k = 0; k < n; k++) {
-    for (; share * total <= before * shares; share++) begin[share] = k;
-    before += Cost(a, k);
-  }
-  for (; share <= shares; share++) begin[share] = n;
-}
-
-static void Window(const CsriMultArgs *a, double alpha, double beta, int64_t w)
-{
-  int64_t begin = a->window[w].begin, end = begin + a->window[w].rows;
-  if (a->m.ghost)
-    poiseHostRows(&a->m, alpha, beta, begin, end, true);
-  else
-    poiseHostRows(&a->m, alpha, beta, begin, end, false);
-  FuseRows(&a->m.fuse, a->m.y, begin, end, w);
-}
-
-/* Some for each thread, which lie side by side; few windows are not worth waking threads up for. */
-static void Windows(Device *dev, const CsriMultArgs *a, double alpha, double beta)
-{
-  int64_t begin[CSRI_SHARES + 1], shares = a->m.nblock > CSRI_FEW ? CSRI_EACH * dev->threads : 1;
-  if (shares > CSRI_SHARES) shares = CSRI_SHARES;
-  ShareOut(a, shares, begin);
-  HOST_PARALLEL_FOR(dev, shares)
-  for (int64_t s = 0; s < shares; s++)
-    for (int64_t k = begin[s]; k < begin[s + 1]; k++) Window(a, alpha, beta, WindowOf(&a->m, k));
-}
-
 static void Add(double *to, double v)
 {
   HOST_ATOMIC
@@ -371,15 +322,23 @@ static void Exactly(Device *dev, const CsriMultArgs *a)
 PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
 {
   const CsriMultArgs *a = args;
-  const double *skip = a->m.skip;
-  double alpha = poiseScalar(a->m.a), beta = poiseScalar(a->m.b);
+  const CsrMultArgs *m = &a->m;
+  double alpha = poiseScalar(m->a), beta = poiseScalar(m->b);
   (void)dev;
-  if (skip && *skip != 0) return POISE_OK;
+  if (m->skip && *m->skip != 0) return POISE_OK;
   if (a->exact) {
     Exactly(dev, a);
     return POISE_OK;
   }
-  Windows(dev, a, alpha, beta);
+  HOST_PARALLEL_FOR(dev, m->nblock)
+  for (int64_t k = 0; k < m->nblock; k++) {
+    int64_t w = m->order ? m->order[k] : k, begin = a->window[w].begin, end = begin + a->window[w].rows;
+    if (m->ghost)
+      poiseHostRows(m, alpha, beta, begin, end, true);
+    else
+      poiseHostRows(m, alpha, beta, begin, end, false);
+    FuseRows(&m->fuse, m->y, begin, end, w);
+  }
   HOST_PARALLEL_FOR(dev, a->npiece)
   for (int64_t p = 0; p < a->npiece; p++) a->sum[p] = PieceSum(a, p);
   Join(a, alpha, beta);
