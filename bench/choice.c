@@ -14,7 +14,8 @@
   The CSV file has a line per matrix, contender and mode, and is complete after each matrix, so that a run that is stopped loses nothing.
   Modes as of poise_bench: memory (larger than caches, back to back); for smaller matrices cold (caches emptied before each call) and warm
   (back to back). setup: microseconds that a contender needs before its first product beside its CSR arrays; ours: the first product
-  after a type is set, less a second one, the least of two tries and the first (a type that measures remembers what it found). error: |y - A x| over |A| |x|, the largest of a row.
+  after a type is set, less a second one, the least of two tries and the first (a type that measures remembers what it found). error:
+  |y - A x| over |A| |x|, the largest of a row.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -104,7 +105,7 @@ static PoiseErr AddVariant(Choice *c, const char *word, bool table1)
   *v = (Variant){.table1 = table1};
   PlainField(word, v->how, sizeof v->how);
   char *at = strtok_r(text, ":", &rest);
-  if (!at) return POISE_OK;
+  if (!at) POISE_FAIL(POISE_ERR_OPTION, "no type in '%s'", word);
   snprintf(v->type, sizeof v->type, "%.*s", (int)sizeof v->type - 1, at);
   while ((at = strtok_r(NULL, ":", &rest))) {
     char *value = strchr(at, '=');
@@ -302,6 +303,7 @@ static PoiseErr CheckAll(Choice *c, const Task *task)
   for (int k = 0; k < c->list.n; k++) {
     Contender *o = &c->list.c[k];
     double early;
+    TRY(PoiseVecSet(c->y, NAN)); /* ours share it: nobody shall leave what another computed */
     TRY(Check(task, o, &c->error[k], &early));
     if (!Wrong(task, early, 0)) continue;
     printf("%-24s %s %s is WRONG: %g\n", c->name, o->who, o->how, early);
