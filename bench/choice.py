@@ -48,7 +48,7 @@ class Matrix:
         self.types = [row["how"] for row in rows if row["who"] == "poise"]
         csr = [t for who, t in self.time.items() if who.startswith(("cuSPARSE csr", "C loops"))]
         self.peer = min(csr) if csr else None
-        fixed = [who for who in self.types if not who.startswith("auto")]
+        fixed = [who for who in self.types if not who.startswith("auto") and ":" not in who]  # what auto may choose
         self.best = min(fixed, key=self.time.get) if fixed else None
 
 
@@ -79,12 +79,16 @@ def table1(found):
     if not found:
         return
     who = list(dict.fromkeys(name for m in found for name in m.time))
-    print("## Table I of segSpMV, on stand-ins\n\nMicroseconds; ratios are the geometric mean, over the matrices, of a contender's time over "
-          "that of the library's best type (without auto).\n")
+    print("## Table I of segSpMV, on stand-ins\n\nMicroseconds; ratios are geometric means, over the matrices, of a contender's time over that of the "
+          "library's best type (without options and auto), and of seg.\n")
     lines = [[m.name, f"{m.of['rows']:.0f}", f"{m.of['nonzeros']:.0f}", f"{m.of['deviation']:.2f}", m.mode] +
              [f"{m.time[w]:.2f}" if w in m.time else "-" for w in who] + [m.best or "-"] for m in found]
-    ratios = [f"{mean(m.time[w] / m.time[m.best] for m in found if w in m.time and m.best):.2f}" for w in who]
-    table(["matrix", "rows", "nonzeros", "deviation", "mode"] + who + ["best"], lines + [["ratio", "", "", "", ""] + ratios + [""]])
+
+    def ratios(words, base):
+        pairs = [[(m.time[w], m.time[base(m)]) for m in found if w in m.time and base(m) in m.time] for w in who]
+        return [words, "", "", "", ""] + [f"{mean(a / b for a, b in pair):.2f}" if pair else "-" for pair in pairs] + [""]
+
+    table(["matrix", "rows", "nonzeros", "deviation", "mode"] + who + ["best"], lines + [ratios("over best", lambda m: m.best), ratios("over seg", lambda m: "seg")])
 
 
 def regret(m, who):
@@ -98,7 +102,7 @@ def within(slow, fast, share):
 def choices(found, chosen, worst):
     found = [m for m in found if m.best]
     who = list(dict.fromkeys(name for m in found for name in m.types))
-    print(f"## Each type on all {len(found)} matrices\n\nBest: the fastest of the library's types without auto. Within: not slower by more "
+    print(f"## Each type on all {len(found)} matrices\n\nBest: the fastest of the library's types without options and auto. Within: not slower by more "
           f"than that share, or {SLACK} us. Peer: the others' best product by CSR.\n")
     lines = []
     for name in who + ["the best type"]:
