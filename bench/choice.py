@@ -126,6 +126,15 @@ def choices(found, chosen, worst):
               [[m.name, f"{m.of['rows']:.0f}", f"{m.of['mean']:.4g}", f"{m.of['longest']:.0f}", f"{m.of['deviation']:.3g}",
                 f"{m.of['empty']:.2f}", m.mode, chosen.get((m.name, name), "-"), f"{m.time[name]:.2f}", m.best, f"{m.time[m.best]:.2f}", f"{regret(m, name):.3f}"]
                for m in bad[:worst]])
+    for name in [name for name in who if name.startswith("auto")] + ["the best type"]:
+        time = {m.name: m.time[m.best] if name == "the best type" else m.time.get(name) for m in found}
+        bad = sorted((m for m in found if time[m.name] and m.peer and not within(time[m.name], m.peer, .03)),
+                     key=lambda m: -time[m.name] / m.peer)
+        if bad:
+            print(f"Where {name} is slower than the peer by more than 3 % and {SLACK} us, {len(bad)} matrices:\n")
+            table(["matrix", "rows", "mean", "longest", "deviation", "mode", "best", "us", "peer's us", "ratio"],
+                  [[m.name, f"{m.of['rows']:.0f}", f"{m.of['mean']:.4g}", f"{m.of['longest']:.0f}", f"{m.of['deviation']:.3g}", m.mode,
+                    m.best, f"{time[m.name]:.2f}", f"{m.peer:.2f}", f"{time[m.name] / m.peer:.3f}"] for m in bad[:worst]])
     wins = {name: sum(m.best == name for m in found) for name in who}
     print("Fastest type: " + ", ".join(f"{name} {wins[name]}" for name in who if wins[name]) + ".\n")
 
