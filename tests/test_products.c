@@ -417,12 +417,9 @@ static void TestSolves(PoiseContext ctx)
     }
 }
 
-static const Test tests[] = {{"solves", TestSolves, 0},
-                             {"lent_arrays", TestLentArrays, TEST_SERIAL},
-                             {"copies", TestCopies, 0},
-                             {"awkward", TestAwkward, 0},
-                             {"atomic", TestAtomic, 0},
-                             {NULL, NULL, 0}};
+static const Test tests[] = {{"solves", TestSolves, 0}, {"lent_arrays", TestLentArrays, TEST_SERIAL},
+                             {"copies", TestCopies, 0}, {"awkward", TestAwkward, 0},
+                             {"atomic", TestAtomic, 0}, {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -164,11 +164,8 @@ template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a
     }
     __syncwarp();
   }
-  if (MODE == EXACT) {
-    if (lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
-    return;
-  }
-  for (int f = 0; f < m.fuse.ndot; f++) { /* y is in cache, and here in order */
+  if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
+  for (int f = 0; MODE != EXACT && f < m.fuse.ndot; f++) { /* y is in cache, and here in order */
     double s = 0;
     for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32) s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
     s = WarpReduce<COMBINE_SUM>(s);
