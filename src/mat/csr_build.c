@@ -462,7 +462,7 @@ static PoiseErr ChooseRows(PoiseMat A)
 
 /* ---- several ranks: interior blocks first --------------------------------------------------------------------------- */
 
-PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const int32_t *window, Buffer *order, int64_t *ninterior)
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior)
 {
   Csr *c = &A->csr;
   const void *ptr;
@@ -475,7 +475,7 @@ PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const int32_t *window, B
   TRY(poiseBufferRead(&c->col, HOST, &col));
   *ninterior = 0;
   for (int64_t b = 0; b < n; b++) {
-    int64_t first = window ? window[b] : b * rows, last = window ? window[b + 1] : first + rows;
+    int64_t first = window ? window[b].begin : b * rows, last = first + (window ? window[b].rows : rows);
     bool inside = true;
     for (int64_t k = poiseCsrPtr(c, ptr, first); inside && k < poiseCsrPtr(c, ptr, last < c->m ? last : c->m); k++)
       inside = col[k] < c->nloc;

@@ -17,7 +17,7 @@ typedef struct CsriData {
   int rows;                 /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
   int64_t tile, uncut;      /* the most nonzeros of such a block; all nonzeros that are not cut */
   int64_t parts, ninterior; /* windows, or blocks; those without ghosts */
-  Buffer window, first, owner, sum, arrived, order;
+  Buffer window, first, part, sum, arrived, order;
 } CsriData;
 
 static const PoiseOption options[] = {
@@ -30,7 +30,7 @@ static const PoiseOption options[] = {
 
 static void Release(CsriData *d)
 {
-  Buffer *const all[] = {&d->window, &d->first, &d->owner, &d->sum, &d->arrived, &d->order};
+  Buffer *const all[] = {&d->window, &d->first, &d->part, &d->sum, &d->arrived, &d->order};
   for (int k = 0; k < 6; k++) poiseBufferDestroy(all[k]);
   d->built = 0;
 }
@@ -47,9 +47,9 @@ static PoiseErr Cut(PoiseMat A, CsriData *d)
 {
   Device *dev = A->ctx->device;
   CsriCutArgs cut = {.chunk = d->chunk, .piece = d->piece, .nwindow = d->nwindow};
-  TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(int32_t), "windows", &d->window));
+  TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(CsrWindow), "windows", &d->window));
   TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(int64_t), "pieces of windows", &d->first));
-  TRY(poiseCsrView(&A->csr, &cut.A));
+  TRY(poiseCsrPattern(&A->csr, &cut.A));
   TRY(poiseBufferWrite(&d->window, DEVICE, &cut.window));
   TRY(poiseBufferWrite(&d->first, DEVICE, &cut.pieces));
   TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
@@ -74,7 +74,7 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
 /* Pieces always wait for the ghosts. */
 static PoiseErr Order(PoiseMat A, CsriData *d)
 {
-  const int32_t *window = NULL;
+  const CsrWindow *window = NULL;
   if (d->rows == POISE_BLOCK) TRY(poiseBufferRead(&d->window, HOST, &window));
   return poiseCsrOrder(A, d->parts, d->rows, window, &d->order, &d->ninterior);
 }
@@ -83,7 +83,7 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
   Device *dev = A->ctx->device;
-  CsriOwnArgs own;
+  CsriOwnArgs own = {0};
   if (d->built == A->csr.built && d->chunk == Chunk(A)) return POISE_OK;
   if (d->built == A->csr.built) A->pattern++; /* a captured loop knows the old cut */
   Release(d);
@@ -94,11 +94,14 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
     FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: %lld windows, more than 2^31", (long long)d->chunk,
          (long long)d->nwindow);
   TRY(Cut(A, d));
-  TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(int32_t), "windows of pieces", &d->owner));
+  TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(CsriPiece), "pieces", &d->part));
   TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(double), "sums of pieces", &d->sum));
   TRY(poiseBufferCreate(dev, (size_t)d->nwindow * sizeof(int32_t), "pieces that arrived", &d->arrived));
+  own.piece = d->piece;
+  TRY(poiseCsrPattern(&A->csr, &own.A));
+  TRY(poiseBufferRead(&d->window, DEVICE, &own.window));
   TRY(poiseBufferRead(&d->first, DEVICE, &own.first));
-  TRY(poiseBufferWrite(&d->owner, DEVICE, &own.owner));
+  TRY(poiseBufferWrite(&d->part, DEVICE, &own.part));
   TRY(poiseLaunch(dev, KERNEL_csri_own, &own, sizeof own));
   TRY(ChooseBlocks(A, d));
   if (A->csr.halo) TRY(Order(A, d));
@@ -112,11 +115,11 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 {
   CsriData *d = A->data;
   TRY(SetUp_CSRI(A));
-  a->chunk = d->chunk, a->piece = d->piece, a->parts = d->parts, a->uncut = d->uncut;
+  a->chunk = d->chunk, a->parts = d->parts, a->uncut = d->uncut;
   a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary;
   TRY(poiseBufferRead(&d->window, DEVICE, &a->window));
   TRY(poiseBufferRead(&d->first, DEVICE, &a->first));
-  TRY(poiseBufferRead(&d->owner, DEVICE, &a->owner));
+  TRY(poiseBufferRead(&d->part, DEVICE, &a->part));
   TRY(poiseBufferUpdate(&d->sum, DEVICE, &a->sum));
   return poiseBufferUpdate(&d->arrived, DEVICE, &a->arrived);
 }
@@ -144,6 +147,7 @@ static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
   }
   m->nblock = last - first;
   a->npiece = part == INTERIOR ? 0 : d->npiece;
+  if (d->rows < POISE_BLOCK && !d->npiece) return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
   return poiseLaunch(A->ctx->device, KERNEL_csri_mult, a, sizeof *a);
 }
 
@@ -181,7 +185,7 @@ static PoiseErr View_CSRI(PoiseMat A)
 static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
 {
   const CsriData *d = A->data;
-  const Buffer *const all[] = {&d->window, &d->first, &d->owner, &d->sum, &d->arrived, &d->order};
+  const Buffer *const all[] = {&d->window, &d->first, &d->part, &d->sum, &d->arrived, &d->order};
   poiseCsrDataBytes(A, sum);
   for (int k = 0; k < 6; k++) poiseBufferAdd(all[k], sum);
 }
@@ -227,7 +231,7 @@ PoiseErr poiseHost_csri_own(Device *dev, const void *args)
   const CsriOwnArgs *a = args;
   (void)dev;
   for (int64_t w = 0; w < a->nwindow; w++)
-    for (int64_t p = a->first[w]; p < a->first[w + 1]; p++) a->owner[p] = (int32_t)w;
+    for (int64_t p = a->first[w]; p < a->first[w + 1]; p++) poiseCsriOwn(a, w, p);
   return POISE_OK;
 }
 
@@ -242,8 +246,7 @@ static void FuseRows(const Fuse *f, const double *y, int64_t begin, int64_t end,
 
 static double PieceSum(const CsriMultArgs *a, int64_t p)
 {
-  int64_t w = a->owner[p], row = a->window[w + 1] - 1, k = poiseCsrOffset(&a->m.A, row) + (p - a->first[w]) * a->piece;
-  int64_t end = poiseCsrOffset(&a->m.A, row + 1), last = k + a->piece < end ? k + a->piece : end;
+  int64_t k = a->part[p].first, last = k + a->part[p].nz;
   return a->m.ghost ? poiseHostRowSum(&a->m, k, last, true, false) : poiseHostRowSum(&a->m, k, last, false, false);
 }
 
@@ -251,9 +254,9 @@ static double PieceSum(const CsriMultArgs *a, int64_t p)
 static void Join(const CsriMultArgs *a, double alpha, double beta)
 {
   for (int64_t p = 0; p < a->npiece;) {
-    int64_t w = a->owner[p], row = a->window[w + 1] - 1;
+    int64_t row = poiseCsriRow(a, &a->part[p]), end = a->first[a->part[p].window + 1];
     double s = 0;
-    for (; p < a->first[w + 1]; p++) {
+    for (; p < end; p++) {
       s += a->sum[p];
       for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
     }
@@ -271,7 +274,7 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
   if (m->skip && *m->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t k = 0; k < m->nblock; k++) {
-    int64_t w = m->order ? m->order[k] : k, begin = a->window[w], end = poiseCsriEnd(a, w);
+    int64_t w = m->order ? m->order[k] : k, begin = a->window[w].begin, end = begin + a->window[w].rows;
     if (m->ghost)
       poiseHostRows(m, alpha, beta, begin, end, true);
     else

@@ -368,9 +368,8 @@ static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
     if (rows == 256 >> k) return s->tile[k];
   return 0;
 }
-/* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) those from window[b] to window[b + 1], have no ghosts, and
-   may go ahead of the exchange: these *ninterior first, int32. Local. */
-PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const int32_t *window, Buffer *order, int64_t *ninterior);
+/* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) those of window[b], have no ghosts, and may go ahead of the exchange: these *ninterior first, int32. Local. */
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior);
 /* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
 

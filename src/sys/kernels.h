@@ -310,20 +310,33 @@ typedef struct {
   Index16View index16;
 } CsrMultArgs;
 
-/* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window[w] is the
-   first row i with i + ptr[i] >= w chunk, window[nwindow] = m. So a row of `chunk` entries or more is the last of its window, which
-   leaves it to pieces of `piece` entries each; pieces[w]: how many (pieces[nwindow] = 0). */
+typedef struct { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
+  int64_t first;
+  int32_t begin;
+  uint16_t rows, nz;
+} CsrWindow;
+
+typedef struct { /* entries [first, first + nz) of the row behind those of a window */
+  int64_t first;
+  int32_t nz, window;
+} CsriPiece;
+
+/* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window w begins with
+   the first row i that has i + ptr[i] >= w chunk; window[nwindow].begin = m. So a row of `chunk` entries or more would be the last of its
+   window, which leaves it out, to pieces of `piece` entries each; pieces[w]: how many (pieces[nwindow] = 0). */
 typedef struct {
   CsrView A;
   int64_t chunk, piece, nwindow;
-  int32_t *window;
+  CsrWindow *window;
   int64_t *pieces;
 } CsriCutArgs;
 
-typedef struct { /* owner[p] = w for the pieces [first[w], first[w + 1]) of window w */
-  int64_t nwindow;
+typedef struct { /* the pieces of window w are part[first[w]], ..., part[first[w + 1] - 1] */
+  CsrView A;
+  int64_t piece, nwindow;
+  const CsrWindow *window;
   const int64_t *first;
-  int32_t *owner;
+  CsriPiece *part;
 } CsriOwnArgs;
 
 /* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
@@ -332,8 +345,9 @@ typedef struct { /* owner[p] = w for the pieces [first[w], first[w + 1]) of wind
    after. */
 typedef struct {
   CsrMultArgs m;
-  int64_t chunk, piece, parts, npiece, uncut;
-  const int32_t *window, *owner;
+  int64_t chunk, parts, npiece, uncut;
+  const CsrWindow *window;
+  const CsriPiece *part;
   const int64_t *first;
   double *sum;
   int32_t *arrived;
@@ -344,14 +358,12 @@ POISE_INLINE bool poiseCsriLong(const CsrView *A, int64_t row, int64_t chunk)
   return poiseCsrOffset(A, row + 1) - poiseCsrOffset(A, row) >= chunk;
 }
 
-/* The last row of window w if it is left to pieces, else the row after the last. */
-POISE_INLINE int64_t poiseCsriEnd(const CsriMultArgs *a, int64_t w)
+POISE_INLINE int64_t poiseCsriRow(const CsriMultArgs *a, const CsriPiece *p)
 {
-  int64_t begin = a->window[w], end = a->window[w + 1];
-  return end > begin && poiseCsriLong(&a->m.A, end - 1, a->chunk) ? end - 1 : end;
+  return a->window[p->window].begin + a->window[p->window].rows;
 }
 
-/* window[w]. */
+/* The first row of window w. */
 POISE_INLINE int64_t poiseCsriBegin(const CsriCutArgs *a, int64_t w)
 {
   int64_t low = 0, high = a->A.m;
@@ -368,11 +380,24 @@ POISE_INLINE int64_t poiseCsriBegin(const CsriCutArgs *a, int64_t w)
 
 POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
 {
-  int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin, n = 0;
-  if (end > begin && poiseCsriLong(&a->A, end - 1, a->chunk))
-    n = (poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, end - 1) + a->piece - 1) / a->piece;
-  a->window[w] = (int32_t)begin;
-  a->pieces[w] = n;
+  int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin, pieces = 0;
+  int64_t first = poiseCsrOffset(&a->A, begin), last = poiseCsrOffset(&a->A, end);
+  if (end > begin && poiseCsriLong(&a->A, end - 1, a->chunk)) {
+    int64_t from = poiseCsrOffset(&a->A, --end);
+    pieces = (last - from + a->piece - 1) / a->piece, last = from;
+  }
+  a->window[w].first = first, a->window[w].begin = (int32_t)begin;
+  a->window[w].rows = (uint16_t)(end - begin), a->window[w].nz = (uint16_t)(last - first);
+  a->pieces[w] = pieces;
+}
+
+/* Piece p, which is one of window w. */
+POISE_INLINE void poiseCsriOwn(const CsriOwnArgs *a, int64_t w, int64_t p)
+{
+  const CsrWindow *z = &a->window[w];
+  int64_t k = z->first + z->nz + (p - a->first[w]) * a->piece, end = poiseCsrOffset(&a->A, z->begin + z->rows + 1);
+  a->part[p].first = k, a->part[p].window = (int32_t)w;
+  a->part[p].nz = (int32_t)(k + a->piece < end ? a->piece : end - k);
 }
 
 /* Nonzeros of the rows [i, end) that are shorter than a limit, and to *cut those of the others. */
