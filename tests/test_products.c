@@ -484,18 +484,20 @@ static double Viewed(PoiseMat A, char *text, size_t size)
 }
 
 /* What they take on the device, and what is said of them. */
-static void CheckKept(PoiseMat A, const Problem *p, const PoiseBytes *before)
+static void CheckKept(PoiseMat A, const Shape *shape, const Problem *p, const PoiseBytes *before)
 {
   char text[4096];
   PoiseBytes held;
   double said = Viewed(A, text, sizeof text);
   int64_t nz = p->ptr[p->m], fits = Fitting(p, A->csr.rows), blocks = (p->m + A->csr.rows - 1) / A->csr.rows;
-  bool kept = fits > 0 && 2 * fits >= nz;
+  bool is_host = PoiseMatContext(A)->device->ops->is_host, kept = fits > 0 && 2 * fits >= nz && !is_host;
+  if (!strcmp(shape->name, "band") && !is_host && PoiseSize(PoiseMatContext(A)) == 2 && !PoiseRank(PoiseMatContext(A)))
+    CHECK(said > 50 && said < 100); /* but for blocks with ghosts */
+  CHECK(!is_host || PoiseRank(PoiseMatContext(A)) || strstr(text, "columns of 16 bits: not on the host"));
   if (PoiseSize(PoiseMatContext(A)) > 1) return;
-  CHECK_NEAR(said, kept ? 100.0 * (double)fits / (double)nz : 0, 0.01);
+  CHECK_NEAR(said, is_host ? -1 : kept ? 100.0 * (double)fits / (double)nz : 0, 0.01);
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  bool is_host = PoiseMatContext(A)->device->ops->is_host;
-  CHECK_INT(is_host ? held.host - before->host : held.device - before->device, kept ? 2 * nz + 64 * blocks : 0);
+  CHECK_INT(held.device - before->device, kept ? 2 * nz + 64 * blocks : 0);
 }
 
 /* Whatever fits and whatever does not: y is the same, bit for bit. */
@@ -524,7 +526,7 @@ static void TestIndex16(PoiseContext ctx)
       }
       CHECK(dot[0] == dot[1]);
       CheckProducts(A, x, y, &p);
-      CheckKept(A, &p, &before);
+      CheckKept(A, &shapes[s], &p, &before);
     }
     for (int k = 0; k < 3; k++) free(bits[k]);
     PoiseVecDestroy(&x);
@@ -567,14 +569,16 @@ static void TestIndex16Changes(PoiseContext ctx)
       CheckBits(y, bits, on);
     }
     double said = Viewed(A[1], text, sizeof text);
-    if (!PoiseRank(ctx)) CHECK(said > (PoiseSize(ctx) == 1 ? 99 : -0.5));
-    if (!PoiseRank(ctx) && PoiseSize(ctx) == 1) CHECK(said > 99);
+    if (PoiseRank(ctx) || ctx->device->ops->is_host)
+      CHECK(said == -1);
+    else
+      CHECK(PoiseSize(ctx) > 1 ? said >= 0 : said > 99);
   }
   if (CHECK_OK(PoiseMatDuplicate(A[1], 1, &C))) {
     CHECK_OK(PoiseMatMult(C, b, y));
     CheckBits(y, bits, true);
     double original = Viewed(A[1], text, sizeof text);
-    CHECK(Viewed(C, text, sizeof text) == original && original != -1 - (double)(PoiseRank(ctx) != 0));
+    CHECK(Viewed(C, text, sizeof text) == original);
     PoiseMatDestroy(&C);
   }
   CHECK_OK(PoiseKSPSetType(ksp, "cg"));
