@@ -10,9 +10,8 @@ typedef struct CsrType {
 
 static const PoiseOption options[] = {
     {"mat_index16", POISE_OPTION_BOOL, offsetof(CsrType, asked), "no", 0, 0, NULL,
-     "on GPUs, columns of 16 bits beside the CSR, where those of a block of rows lie in a few bands: own products read 10 "
-     "bytes per "
-     "nonzero, not 12"},
+     "on GPUs, 16-bit columns beside the CSR, block by block where they lie in a few bands: products read 10 bytes per "
+     "nonzero"},
     {0},
 };
 

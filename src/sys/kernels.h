@@ -259,11 +259,10 @@ typedef struct {
    of them a column is, and where. A window without ghosts is enough for a band, and one for each plane of a grid. */
 enum { POISE_WINDOWS = 16, POISE_WINDOW = 65536 / POISE_WINDOWS };
 
-typedef struct {        /* NULL: there are none */
-  const uint16_t *code; /* of entry k */
-  const int32_t *
-      window; /* first columns of the windows of block b, ascending, from b * POISE_WINDOWS on; -1: its columns do not fit */
-  int all;    /* those of all blocks do */
+typedef struct { /* NULL: there are none. code: of each entry; all: the columns of all blocks fit */
+  const uint16_t *code;
+  const int32_t *window; /* those of block b begin, ascending, at window[b * POISE_WINDOWS]; -1: its columns do not fit */
+  int all;
 } Index16View;
 
 POISE_INLINE int32_t poiseIndex16Column(const int32_t *window, uint16_t code)
@@ -285,8 +284,8 @@ POISE_INLINE int64_t poiseIndex16End(const CsrView *A, int32_t least)
   return end < A->nloc ? end : A->nloc;
 }
 
-typedef struct
-{ /* the codes and windows of nblock blocks of `rows` rows; *fits, which was 0: nonzeros of the blocks that fit */
+/* Codes and windows of nblock blocks of `rows` rows; *fits, which was 0: nonzeros of the blocks whose columns fit. */
+typedef struct {
   CsrView A;
   int rows;
   int64_t nblock;
