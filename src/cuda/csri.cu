@@ -13,6 +13,9 @@ enum {
   RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
 };
 
+/* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by windows that share rows, of a y that was set to 0. */
+enum { GENERAL, PLAIN, EXACT };
+
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
 {
   int64_t w = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -54,18 +57,19 @@ __device__ __forceinline__ void Fetch(const double *val, const int32_t *col, int
 }
 
 /* What they are multiplied with. */
-template <bool PLAIN>
+template <int MODE>
 __device__ __forceinline__ void Gather(const CsrMultArgs &m, const int32_t (&c)[GROUPS], double (&x)[GROUPS])
 {
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++) x[g] = c[g] < 0 ? 0 : PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
+  for (int g = 0; g < GROUPS; g++)
+    x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
 }
 
-/* PLAIN: y = A x, without ghosts; what takes registers is left out. */
-template <bool PLAIN>
+/* Row i, or an empty one. */
+template <int MODE>
 __device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, double beta, int64_t i, double sum)
 {
-  m.y[i] = PLAIN ? sum : alpha * sum + (beta == 0 ? 0 : beta * m.y[i]);
+  m.y[i] = MODE == GENERAL ? alpha * sum + (beta == 0 ? 0 : beta * m.y[i]) : sum;
 }
 
 __device__ __forceinline__ CsrWindow Load(const CsrWindow *w)
@@ -96,10 +100,18 @@ __device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, 
   return (int)((m.A.ptr32 ? Passing(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first);
 }
 
+/* Waits for what is before, unless that was done; is there anything to do? early: in a solver's loop the matrix stays as it is, so its
+   first entries are fetched before that wait. */
+__device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
+{
+  if (!now) return true;
+  Ready();
+  return !m.skip || *m.skip == 0;
+}
+
 /* The rows of window w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched meanwhile; mark says which row ends
    at each. The sums of the rows among 32 are a segmented scan, one that goes on is carried to the next 32. */
-template <bool PLAIN>
-__device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, double beta, int64_t w, uint16_t *mark)
+template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32;
@@ -110,9 +122,11 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, doub
   int32_t c[GROUPS];
   Fetch(val, col, z.nz, v, c);
   int first = 0, before = 0, end = RowEnd(m, z, lane), ahead = RowEnd(m, z, 32 + lane); /* of rows first + lane, ... */
+  if (!Begin(m, early)) return;
+  double alpha = poiseScalar(m.a), beta = poiseScalar(m.b);
   for (int at = 0; at == 0 || at < z.nz; at += SPAN) {
     double s[GROUPS], next[GROUPS];
-    Gather<PLAIN>(m, c, s);
+    Gather<MODE>(m, c, s);
     Fetch(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
     for (int k = lane; k < SPAN / 4; k += 32) ((uint2 *)mark)[k] = make_uint2(~0u, ~0u);
     __syncwarp();
@@ -122,8 +136,8 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, doub
       if (end <= at + SPAN && (end > at || at == 0)) {
         if (end > from)
           mark[end - 1 - at] = (uint16_t)(first + lane);
-        else
-          Finish<PLAIN>(m, alpha, beta, z.begin + first + lane, 0);
+        else if (MODE != EXACT)
+          Finish<MODE>(m, alpha, beta, z.begin + first + lane, 0);
       }
       if (last > at + SPAN) break;
       first += 32, before = last, end = ahead, ahead = RowEnd(m, z, first + 32 + lane);
@@ -141,11 +155,18 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, doub
         if (lane - step >= start) s[g] += t;
       }
       if (start == 0) s[g] += carry;
-      if (row != NONE) Finish<PLAIN>(m, alpha, beta, z.begin + row, s[g]);
+      if (MODE == EXACT && row == 0)
+        atomicAdd(&m.y[z.begin], s[g]);
+      else if (row != NONE)
+        Finish<MODE>(m, alpha, beta, z.begin + row, s[g]);
       carry = __shfl_sync(0xffffffff, s[g], 31);
       if (ends >> 31) carry = 0;
     }
     __syncwarp();
+  }
+  if (MODE == EXACT) {
+    if (lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
+    return;
   }
   for (int f = 0; f < m.fuse.ndot; f++) { /* y is in cache, and here in order */
     double s = 0;
@@ -156,7 +177,7 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, doub
 }
 
 /* Piece p by one warp. The last one of a row to arrive adds all of them in their order, so that nothing depends on who that is. */
-template <bool PLAIN> __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p)
+template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool early)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32, arrived = 0;
@@ -166,10 +187,11 @@ template <bool PLAIN> __device__ __forceinline__ void Piece(const CsriMultArgs &
   double s = 0, v[GROUPS];
   int32_t c[GROUPS];
   Fetch(val, col, z.nz, v, c);
+  if (!Begin(m, early)) return;
   int64_t from = a.first[z.window], count = a.first[z.window + 1] - from, row = poiseCsriRow(&a, &z);
   for (int at = 0; at < z.nz; at += SPAN) {
     double x[GROUPS], next[GROUPS];
-    Gather<PLAIN>(m, c, x);
+    Gather<MODE>(m, c, x);
     Fetch(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) s += v[g] * x[g], v[g] = next[g];
@@ -191,7 +213,7 @@ template <bool PLAIN> __device__ __forceinline__ void Piece(const CsriMultArgs &
     if (lane == 0) a.arrived[z.window] = 0;
   }
   if (lane != 0) return;
-  Finish<PLAIN>(m, poiseScalar(m.a), poiseScalar(m.b), row, s);
+  Finish<MODE>(m, poiseScalar(m.a), poiseScalar(m.b), row, s);
   for (int f = 0; f < m.fuse.ndot; f++)
     m.fuse.partial[f][a.parts + from + count - 1] = Factor(m.fuse, f, row, m.y[row]) * m.y[row];
 }
@@ -203,20 +225,19 @@ __host__ __device__ __forceinline__ int64_t PieceBlocks(const CsriMultArgs &a, i
 }
 
 /* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per window. */
-template <bool PLAIN>
+template <int MODE>
 static __global__ void __launch_bounds__(32 * WINDOWS, RESIDENT_WINDOWS / WINDOWS)
-    CsriMult(const __grid_constant__ CsriMultArgs a)
+    CsriMult(const __grid_constant__ CsriMultArgs a, bool early)
 {
   __shared__ __align__(8) uint16_t mark[WINDOWS][SPAN];
   LetFollow();
-  Ready();
-  if (a.m.skip && *a.m.skip != 0) return;
+  if (!Begin(a.m, !early)) return;
   int warp = threadIdx.x / 32;
   int64_t pieces = PieceBlocks(a, WINDOWS), piece = blockIdx.x * (int64_t)WINDOWS + warp, at = piece - pieces * WINDOWS;
   if (at >= 0 && at < a.m.nblock)
-    Window<PLAIN>(a, poiseScalar(a.m.a), poiseScalar(a.m.b), a.m.order ? a.m.order[at] : at, mark[warp]);
-  else if (piece < a.npiece)
-    Piece<PLAIN>(a, piece);
+    Window<MODE>(a, a.m.order ? a.m.order[at] : at, early, mark[warp]);
+  else if (MODE != EXACT && piece < a.npiece)
+    Piece<MODE>(a, piece, early);
 }
 
 template <int T, int L>
@@ -229,7 +250,7 @@ static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __
   if (blockIdx.x >= pieces)
     TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - pieces, a.chunk);
   else if (piece < a.npiece)
-    Piece<false>(a, piece);
+    Piece<GENERAL>(a, piece, false);
 }
 
 template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
@@ -244,6 +265,15 @@ template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a
 template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
 {
   return a->m.rows * L < THREADS ? Tiles<THREADS / 2, L>(dev, a) : Tiles<THREADS, L>(dev, a);
+}
+
+/* A warp does a window. Long ones keep memory busy, but first of all there should be a warp for each place. */
+int64_t poiseCudaCsriChunk(int64_t size)
+{
+  enum { LEAST = 128, LONG = 512, ENOUGH = 8192 };
+  int64_t chunk = LEAST;
+  while (chunk < LONG && size / chunk > ENOUGH) chunk *= 2;
+  return chunk;
 }
 
 extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)
@@ -266,9 +296,15 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
   typedef PoiseErr (*Run)(Device *, const CsriMultArgs *);
   static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
   const CsriMultArgs *a = (const CsriMultArgs *)args;
+  if (a->exact && a->fill)
+    TRY(poiseCudaCheck(cudaMemsetAsync(a->m.y, 0, (size_t)a->m.A.m * sizeof(double), poiseCudaStream(dev)), "y = 0"));
   if (a->npiece + a->m.nblock == 0) return POISE_OK;
   if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
   bool plain = !a->m.ghost && !a->m.a.slot && a->m.a.value == 1 && !a->m.b.slot && a->m.b.value == 0;
   unsigned grid = (unsigned)(PieceBlocks(*a, WINDOWS) + (a->m.nblock + WINDOWS - 1) / WINDOWS);
-  return Follow(dev, plain ? CsriMult<true> : CsriMult<false>, grid, 32 * WINDOWS, 0, *a);
+  return Follow(dev,
+                a->exact ? CsriMult<EXACT>
+                : plain  ? CsriMult<PLAIN>
+                         : CsriMult<GENERAL>,
+                grid, 32 * WINDOWS, 0, *a, poiseCudaCaptures(dev) && !a->exact);
 }

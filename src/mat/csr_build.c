@@ -475,10 +475,10 @@ PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window,
   TRY(poiseBufferRead(&c->col, HOST, &col));
   *ninterior = 0;
   for (int64_t b = 0; b < n; b++) {
-    int64_t first = window ? window[b].begin : b * rows, last = first + (window ? window[b].rows : rows);
-    bool inside = true;
-    for (int64_t k = poiseCsrPtr(c, ptr, first); inside && k < poiseCsrPtr(c, ptr, last < c->m ? last : c->m); k++)
-      inside = col[k] < c->nloc;
+    int64_t first = b * rows, last = first + rows, k = window ? window[b].first : poiseCsrPtr(c, ptr, first);
+    int64_t end = window ? k + window[b].nz : poiseCsrPtr(c, ptr, last < c->m ? last : c->m);
+    while (k < end && col[k] < c->nloc) k++;
+    bool inside = k >= end;
     to[inside ? (*ninterior)++ : n - ++boundary] = (int32_t)b;
   }
   return POISE_OK;

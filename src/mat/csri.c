@@ -6,13 +6,16 @@
 */
 #include "csr_rows.h"
 
-enum { CSRI_CHUNK = 8192, CSRI_PIECE = 8192 };
+enum { ORDERED, ATOMIC };
+enum { CSRI_CHUNK = 8192, PIECE_WINDOWS = 2 /* a piece has the entries of so many windows */ };
 
 typedef struct CsriData {
   CsrData csr; /* first: of the transpose product */
   PoiseInt asked;
-  int64_t built;        /* c->built of what was cut; 0: nothing was */
-  int64_t chunk, piece; /* as asked for, or as the device likes them */
+  int combine;   /* ORDERED, ATOMIC */
+  int64_t built; /* c->built of what was cut; 0: nothing was */
+  bool exact;    /* it was cut for ATOMIC */
+  int64_t chunk; /* as asked for, or as the device likes it; and entries of a piece */
   int64_t nwindow, npiece;
   int rows;                 /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
   int64_t tile, uncut;      /* the most nonzeros of such a block; all nonzeros that are not cut */
@@ -23,6 +26,8 @@ typedef struct CsriData {
 static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
      "rows and entries of a window; longer rows are cut; 0: as suits the device"},
+    {"mat_combine", POISE_OPTION_CHOICE, offsetof(CsriData, combine), "ordered", 0, 0, "ordered|atomic",
+     "parts of rows that are cut are added in their order, or by atomic additions in none, as in the paper of csri"},
     {0},
 };
 
@@ -39,14 +44,14 @@ static int64_t Chunk(PoiseMat A)
 {
   const CsriData *d = A->data;
   const DeviceOps *ops = A->ctx->device->ops;
-  return d->asked ? d->asked : ops->chunk ? ops->chunk : CSRI_CHUNK;
+  return d->asked ? d->asked : ops->csri_chunk ? ops->csri_chunk(A->csr.m + A->csr.nz) : CSRI_CHUNK;
 }
 
 /* Where rows are cut, on the device, and how many pieces there are. */
 static PoiseErr Cut(PoiseMat A, CsriData *d)
 {
   Device *dev = A->ctx->device;
-  CsriCutArgs cut = {.chunk = d->chunk, .piece = d->piece, .nwindow = d->nwindow};
+  CsriCutArgs cut = {.exact = d->exact, .chunk = d->chunk, .piece = PIECE_WINDOWS * d->chunk, .nwindow = d->nwindow};
   TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(CsrWindow), "windows", &d->window));
   TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(int64_t), "pieces of windows", &d->first));
   TRY(poiseCsrPattern(&A->csr, &cut.A));
@@ -62,12 +67,15 @@ static PoiseErr Cut(PoiseMat A, CsriData *d)
 static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
 {
   CsrStatistics s;
+  d->rows = POISE_BLOCK;
+  d->parts = d->nwindow;
+  if (d->exact) return POISE_OK;
   TRY(poiseCsrStatistics(A, d->chunk, &s));
   s.nz -= s.cut;
   d->uncut = s.nz;
   d->rows = poiseCsrRows(A->ctx, &s);
   d->tile = poiseCsrTileOf(&s, d->rows);
-  d->parts = d->rows < POISE_BLOCK ? (A->csr.m + d->rows - 1) / d->rows : d->nwindow;
+  if (d->rows < POISE_BLOCK) d->parts = (A->csr.m + d->rows - 1) / d->rows;
   return POISE_OK;
 }
 
@@ -84,11 +92,11 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   CsriData *d = A->data;
   Device *dev = A->ctx->device;
   CsriOwnArgs own = {0};
-  if (d->built == A->csr.built && d->chunk == Chunk(A)) return POISE_OK;
+  if (d->built == A->csr.built && d->chunk == Chunk(A) && d->exact == (d->combine == ATOMIC)) return POISE_OK;
   if (d->built == A->csr.built) A->pattern++; /* a captured loop knows the old cut */
   Release(d);
   d->chunk = Chunk(A);
-  d->piece = d->asked ? d->asked : dev->ops->piece ? dev->ops->piece : CSRI_PIECE;
+  d->exact = d->combine == ATOMIC;
   d->nwindow = own.nwindow = (A->csr.m + A->csr.nz + d->chunk - 1) / d->chunk;
   if (d->nwindow > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: %lld windows, more than 2^31", (long long)d->chunk,
@@ -97,7 +105,7 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(CsriPiece), "pieces", &d->part));
   TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(double), "sums of pieces", &d->sum));
   TRY(poiseBufferCreate(dev, (size_t)d->nwindow * sizeof(int32_t), "pieces that arrived", &d->arrived));
-  own.piece = d->piece;
+  own.piece = PIECE_WINDOWS * d->chunk;
   TRY(poiseCsrPattern(&A->csr, &own.A));
   TRY(poiseBufferRead(&d->window, DEVICE, &own.window));
   TRY(poiseBufferRead(&d->first, DEVICE, &own.first));
@@ -146,6 +154,7 @@ static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
     m->order = order ? order + first : NULL;
   }
   m->nblock = last - first;
+  a->exact = d->exact, a->fill = part != REST;
   a->npiece = part == INTERIOR ? 0 : d->npiece;
   if (d->rows < POISE_BLOCK && !d->npiece) return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
   return poiseLaunch(A->ctx->device, KERNEL_csri_mult, a, sizeof *a);
@@ -162,7 +171,15 @@ static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
 
 static void Inherit_CSRI(PoiseMat A, PoiseMat B)
 {
-  ((CsriData *)B->data)->asked = ((const CsriData *)A->data)->asked;
+  const CsriData *from = A->data;
+  CsriData *to = B->data;
+  to->asked = from->asked, to->combine = from->combine;
+}
+
+/* Atomic additions come in any order, so the finished rows are not known before the end. */
+static bool Composes_CSRI(PoiseMat A)
+{
+  return ((const CsriData *)A->data)->combine == ATOMIC;
 }
 
 static int64_t Partials_CSRI(PoiseMat A)
@@ -177,6 +194,9 @@ static PoiseErr View_CSRI(PoiseMat A)
   bool blocks = d->rows < POISE_BLOCK;
   double sums[] = {(double)d->parts, (double)d->npiece, blocks};
   if (!A->assembled) return POISE_OK;
+  if (d->exact)
+    return PoisePrintf(A->ctx, "    csri: windows of %lld rows and entries, shared rows by atomic additions\n",
+                       (long long)d->chunk);
   TRY(PoiseSum(A->ctx, 3, sums));
   return PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
                      sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->chunk);
@@ -200,6 +220,7 @@ const MatType poiseMatType_csri = {
     .name = "csri",
     .stored = true,
     .fuse = true,
+    .composes = Composes_CSRI,
     .size = sizeof(CsriData),
     .options = options,
     .inherit = Inherit_CSRI,
@@ -244,10 +265,14 @@ static void FuseRows(const Fuse *f, const double *y, int64_t begin, int64_t end,
                                   : poiseHostDot(y, y, begin, end);
 }
 
+static double PartSum(const CsrMultArgs *m, int64_t k, int64_t last)
+{
+  return m->ghost ? poiseHostRowSum(m, k, last, true, false) : poiseHostRowSum(m, k, last, false, false);
+}
+
 static double PieceSum(const CsriMultArgs *a, int64_t p)
 {
-  int64_t k = a->part[p].first, last = k + a->part[p].nz;
-  return a->m.ghost ? poiseHostRowSum(&a->m, k, last, true, false) : poiseHostRowSum(&a->m, k, last, false, false);
+  return PartSum(&a->m, a->part[p].first, a->part[p].first + a->part[p].nz);
 }
 
 /* The rows that were cut: sums of pieces in order. */
@@ -265,6 +290,35 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
   }
 }
 
+static void Add(double *to, double v)
+{
+  HOST_ATOMIC
+  *to += v;
+}
+
+static void ExactWindow(const CsrMultArgs *m, const CsrWindow *z)
+{
+  int64_t k = z->first, stop = z->first + z->nz, last = z->begin + z->rows;
+  for (int64_t i = z->begin; i < last; i++) {
+    int64_t end = poiseCsrOffset(&m->A, i + 1);
+    if (i == z->begin)
+      Add(&m->y[i], PartSum(m, k, end));
+    else
+      m->y[i] = PartSum(m, k, end);
+    k = end;
+  }
+  if (k < stop) Add(&m->y[last], PartSum(m, k, stop));
+}
+
+static void Exactly(Device *dev, const CsriMultArgs *a)
+{
+  const CsrMultArgs *m = &a->m;
+  (void)dev;
+  if (a->fill) memset(m->y, 0, (size_t)m->A.m * sizeof *m->y);
+  HOST_PARALLEL_FOR(dev, m->nblock)
+  for (int64_t k = 0; k < m->nblock; k++) ExactWindow(m, &a->window[m->order ? m->order[k] : k]);
+}
+
 PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
 {
   const CsriMultArgs *a = args;
@@ -272,6 +326,10 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
   double alpha = poiseScalar(m->a), beta = poiseScalar(m->b);
   (void)dev;
   if (m->skip && *m->skip != 0) return POISE_OK;
+  if (a->exact) {
+    Exactly(dev, a);
+    return POISE_OK;
+  }
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t k = 0; k < m->nblock; k++) {
     int64_t w = m->order ? m->order[k] : k, begin = a->window[w].begin, end = begin + a->window[w].rows;

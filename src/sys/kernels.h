@@ -322,9 +322,11 @@ typedef struct { /* entries [first, first + nz) of the row behind those of a win
 
 /* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window w begins with
    the first row i that has i + ptr[i] >= w chunk; window[nwindow].begin = m. So a row of `chunk` entries or more would be the last of its
-   window, which leaves it out, to pieces of `piece` entries each; pieces[w]: how many (pieces[nwindow] = 0). */
+   window, which leaves it out, to pieces of `piece` entries each; pieces[w]: how many (pieces[nwindow] = 0).
+   exact: windows of exactly `chunk` rows that end and entries, wherever in a row that is; there are no pieces. */
 typedef struct {
   CsrView A;
+  bool exact;
   int64_t chunk, piece, nwindow;
   CsrWindow *window;
   int64_t *pieces;
@@ -341,9 +343,12 @@ typedef struct { /* the pieces of window w are part[first[w]], ..., part[first[w
 /* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
    blocks of so many rows that are not cut, and of pieces [0, npiece); and their dots: partial w of each window or block, and parts + p of
    each piece, 0 but of a row's last. uncut: nonzeros of rows that are not cut. sum: of each piece; arrived: 0 for each window, before and
-   after. */
+   after.
+   exact: y = A [x | ghost] alone, for windows so cut. Each adds to its first row, and to the one that follows those that end in it,
+   atomically; fill: y is set to 0 before. */
 typedef struct {
   CsrMultArgs m;
+  bool exact, fill;
   int64_t chunk, parts, npiece, uncut;
   const CsrWindow *window;
   const CsriPiece *part;
@@ -377,8 +382,29 @@ POISE_INLINE int64_t poiseCsriBegin(const CsriCutArgs *a, int64_t w)
   return low;
 }
 
+/* The row that is in progress after w chunk rows and entries; *k: the next entry. */
+POISE_INLINE int64_t poiseCsriPlace(const CsriCutArgs *a, int64_t w, int64_t *k)
+{
+  int64_t d = w < a->nwindow ? w * a->chunk : a->A.m + a->A.nz, i = poiseCsriBegin(a, w);
+  if (i + poiseCsrOffset(&a->A, i) > d) i--;
+  *k = d - i;
+  return i;
+}
+
+POISE_INLINE void poiseCsriCutExactly(const CsriCutArgs *a, int64_t w)
+{
+  int64_t first, last, begin = poiseCsriPlace(a, w, &first), end = poiseCsriPlace(a, w < a->nwindow ? w + 1 : w, &last);
+  a->window[w].first = first, a->window[w].begin = (int32_t)begin;
+  a->window[w].rows = (uint16_t)(end - begin), a->window[w].nz = (uint16_t)(last - first);
+  a->pieces[w] = 0;
+}
+
 POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
 {
+  if (a->exact) {
+    poiseCsriCutExactly(a, w);
+    return;
+  }
   int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin, pieces = 0;
   int64_t first = poiseCsrOffset(&a->A, begin), last = poiseCsrOffset(&a->A, end);
   if (end > begin && poiseCsriLong(&a->A, end - 1, a->chunk)) {
