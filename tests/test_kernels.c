@@ -493,6 +493,49 @@ static void TestCsrRows(PoiseContext ctx)
   Close(&rig);
 }
 
+/* Blocks of `rows` rows of about `bands` bands of columns, those of every third reaching ghosts: codes say what the columns are, or
+   none do. */
+static void CaseCsrIndex16(Rig *rig, int64_t m, int rows, int bands)
+{
+  enum { NLOC = 200000, WORDS = sizeof(double) / sizeof(uint16_t) };
+  Sparse s = NewRows(rig, ALIKE, m, NLOC, 10);
+  int64_t nblock = (m + rows - 1) / rows, expected = 0;
+  double *code = Constant(rig, s.A.nz / WORDS + 1, 0), *window = Constant(rig, nblock * POISE_WINDOWS / 2 + 1, 0),
+         *fits = Constant(rig, 1, 0);
+  for (int64_t k = 0; k < s.A.nz; k++) {
+    int64_t block = k / 5 / rows, band = k % bands;
+    s.col[k] = (int32_t)(12000 * band + block + (band ? 1 : 0) * (k * 7 % 4000));
+    if (block % 3 == 1 && k % 5 == 4) s.col[k] = NLOC + (int32_t)(k % 10);
+  }
+  CsrIndex16Args a = {.A = s.A, .rows = rows, .nblock = nblock, .code = (uint16_t *)code, .window = (int32_t *)window};
+  a.fits = (int64_t *)fits;
+  RUN(rig, csr_index16, a, {fits, 1}, {code, s.A.nz / WORDS + 1}, {window, nblock * POISE_WINDOWS / 2 + 1});
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t begin = s.ptr[b * rows], end = s.ptr[(b + 1) * rows < m ? (b + 1) * rows : m];
+    const int32_t *own = a.window + b * POISE_WINDOWS;
+    bool can = true;
+    for (int64_t k = begin; k < end; k++) can = can && s.col[k] < NLOC;
+    if (bands > POISE_WINDOWS && end - begin >= bands) can = false;
+    CHECK(can == (own[0] >= 0));
+    if (can) expected += end - begin;
+    for (int64_t k = begin; k < end && can; k++) CHECK(poiseIndex16Column(own, a.code[k]) == s.col[k]);
+  }
+  CHECK_INT(*a.fits, expected);
+  Release(rig);
+}
+
+static void TestCsrIndex16(PoiseContext ctx)
+{
+  static const int rows[] = {4, 32, 256, POISE_BLOCK};
+  Rig rig = Open(ctx);
+  for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx))
+    for (int r = 0; r < 4; r++) {
+      CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_WINDOWS);
+      CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_WINDOWS + 1); /* too many, but for blocks of few entries */
+    }
+  Close(&rig);
+}
+
 /* Its entries by column, by counting. */
 typedef struct ByColumn {
   int64_t ncol, *ptr, *from;
@@ -940,6 +983,7 @@ static const Test tests[] = {
     {"gather_scatter", TestGatherScatter, TEST_HOST_ONLY},
     {"csr_mult", TestCsrMult, TEST_HOST_ONLY},
     {"csr_rows", TestCsrRows, TEST_HOST_ONLY},
+    {"csr_index16", TestCsrIndex16, TEST_HOST_ONLY},
     {"csr_mult_transpose", TestCsrMultTranspose, TEST_HOST_ONLY},
     {"csr_keys", TestCsrKeys, TEST_HOST_ONLY},
     {"csr_differ", TestCsrDiffer, TEST_HOST_ONLY},

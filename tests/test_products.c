@@ -33,6 +33,7 @@ typedef struct Shape {
   const char *name;
   PoiseInt M, N;
   PoiseInt (*length)(PoiseInt i);
+  PoiseInt (*column)(PoiseInt i, PoiseInt k); /* NULL: as far apart as they can be */
 } Shape;
 
 static PoiseInt None(PoiseInt i)
@@ -84,20 +85,59 @@ static PoiseInt FiveButOne(PoiseInt i) /* even rows with a long one among them *
   return i == 777 ? 2000 : 5;
 }
 
-static const Shape shapes[] = {{"no entries", 500, 300, None},
-                               {"one column", 3000, 1, One},
-                               {"one row", 1, 20000, All},
-                               {"a full row", 2500, 20000, AllOnce},
-                               {"full rows", 3, 20000, All},
-                               {"even", 3000, 3000, Seven},
-                               {"around cuts", 60, 9000, AroundCuts},
-                               {"uneven", 1500, 1000, Uneven},
-                               {"mostly empty", 1000000, 40, MostlyEmpty},
-                               {"first half", 800, 800, FirstHalf},
-                               {"many even", 280000, 2000, Seven},
-                               {"many longer", 140000, 2000, Twelve},
-                               {"even but one", 4000, 2000, FiveButOne},
-                               {"nothing", 0, 0, None}};
+static PoiseInt Three(PoiseInt i)
+{
+  return 3 + 0 * i;
+}
+static PoiseInt Band(PoiseInt i, PoiseInt k)
+{
+  return i + k;
+}
+static PoiseInt Seventeen(PoiseInt i)
+{
+  return 17 + 0 * i;
+}
+static PoiseInt Within16Bits(PoiseInt i, PoiseInt k) /* and in some blocks of rows one more than that */
+{
+  return k < 16 ? 4096 * k : i / 1024 % 3 == 1 ? 65536 : 65535;
+}
+static PoiseInt FewWithin16Bits(PoiseInt i, PoiseInt k)
+{
+  return k < 16 ? 4096 * k : i / 1024 % 3 == 1 ? 65535 : 65536;
+}
+static PoiseInt Beyond16Bits(PoiseInt i, PoiseInt k)
+{
+  return 4096 * k + 0 * i;
+}
+static PoiseInt BandsAndScattered(PoiseInt i, PoiseInt k)
+{
+  if (i < 15000) return (k < 3 ? k : 30000 + k) + 4 * i;
+  return 20000 * k + (PoiseInt)(19999 * fabs(TestRandom(9, (uint64_t)(5 * i + k))));
+}
+static PoiseInt Five(PoiseInt i)
+{
+  return 5 + 0 * i;
+}
+
+static const Shape shapes[] = {{"no entries", 500, 300, None, NULL},
+                               {"one column", 3000, 1, One, NULL},
+                               {"one row", 1, 20000, All, NULL},
+                               {"a full row", 2500, 20000, AllOnce, NULL},
+                               {"full rows", 3, 20000, All, NULL},
+                               {"even", 3000, 3000, Seven, NULL},
+                               {"around cuts", 60, 9000, AroundCuts, NULL},
+                               {"uneven", 1500, 1000, Uneven, NULL},
+                               {"mostly empty", 1000000, 40, MostlyEmpty, NULL},
+                               {"first half", 800, 800, FirstHalf, NULL},
+                               {"many even", 280000, 2000, Seven, NULL},
+                               {"many longer", 140000, 2000, Twelve, NULL},
+                               {"even but one", 4000, 2000, FiveButOne, NULL},
+                               {"band", 9000, 9002, Three, Band},
+                               {"within 16 bits", 3100, 70000, Seventeen, Within16Bits},
+                               {"few within 16 bits", 3100, 70000, Seventeen, FewWithin16Bits},
+                               {"beyond 16 bits", 1100, 70000, Seventeen, Beyond16Bits},
+                               {"bands and scattered", 20000, 100000, Five, BandsAndScattered},
+                               {"nothing", 0, 0, None, NULL}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static double X(PoiseInt j)
@@ -139,6 +179,7 @@ static Problem Make(PoiseContext ctx, const Shape *s)
     long double sum = 0, size = 0;
     for (PoiseInt k = 0; k < length; k++, nz++) {
       p.col[nz] = k * s->N / length + (k + 1 < length ? shift % ((k + 1) * s->N / length - k * s->N / length) : 0);
+      if (s->column) p.col[nz] = s->column(p.begin + i, k);
       p.val[nz] = TestRandom(4, (uint64_t)nz + 1000003 * (uint64_t)(p.begin + i)) - 0.5;
       sum += (long double)p.val[nz] * X(p.col[nz]);
       size += fabsl((long double)p.val[nz] * X(p.col[nz]));
@@ -234,7 +275,7 @@ static void TestAwkward(PoiseContext ctx)
         PoiseVec x, y;
         char key[64];
         if (!strcmp(types[t], "shell") || (set && strncmp(settings[set].key + 4, types[t], strlen(types[t])))) continue;
-        if ((set && shapes[s].M > 100000) || LeftOut(ctx, set, shapes[s].M)) continue;
+        if ((set && (shapes[s].M > 100000 || shapes[s].N > 65536)) || LeftOut(ctx, set, shapes[s].M)) continue;
         snprintf(key, sizeof key, "p_%s", settings[set].key);
         CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
         if (Create(ctx, &shapes[s], &p, types[t], &A, &x, &y)) CheckProducts(A, x, y, &p, true);
@@ -256,7 +297,7 @@ static void TestAtomic(PoiseContext ctx)
     for (int c = 0; c < 4; c++) {
       PoiseMat A;
       PoiseVec x, y;
-      if ((c && shapes[s].M > 100000) || LeftOut(ctx, c, shapes[s].M)) continue;
+      if ((c && (shapes[s].M > 100000 || shapes[s].N > 65536)) || LeftOut(ctx, c, shapes[s].M)) continue;
       CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_chunk", chunks[c]));
       if (Create(ctx, &shapes[s], &p, "csri", &A, &x, &y)) {
         CheckProducts(A, x, y, &p, false);
@@ -283,6 +324,17 @@ static const void *Lend(PoiseContext ctx, int64_t n, size_t size, const void *fr
   if (!CHECK_OK(poiseBufferWrite(b, HOST, &to))) return NULL;
   memcpy(to + size, from, (size_t)n * size);
   return CHECK_OK(poiseBufferRead(b, DEVICE, &there)) ? there + size : NULL;
+}
+
+/* y has the bits of before, which it then keeps. */
+static void CheckBits(PoiseVec y, double *before, bool compare)
+{
+  size_t bytes = (size_t)PoiseVecLocalSize(y) * sizeof(double);
+  const double *v;
+  if (!CHECK_OK(PoiseVecGetRead(y, &v))) return;
+  if (compare) CHECK(!bytes || !memcmp(before, v, bytes));
+  if (bytes) memcpy(before, v, bytes);
+  CHECK_OK(PoiseVecRestore(y, &v));
 }
 
 /* A user's arrays may begin anywhere. */
@@ -313,6 +365,14 @@ static void TestLentArrays(PoiseContext ctx)
       CHECK_OK(PoiseVecRestore(x, &v));
       CHECK_OK(PoiseMatMult(A, x, y));
       CHECK(Error(y, &p, 1, 0) <= 1);
+      double *bits = calloc((size_t)p.m, sizeof *bits);
+      CheckBits(y, bits, false);
+      CHECK_OK(PoiseMatSetOptionsPrefix(A, "lent_"));
+      CHECK_OK(PoiseOptionsSet(ctx, "lent_mat_index16", "yes"));
+      CHECK_OK(PoiseMatSetFromOptions(A));
+      CHECK_OK(PoiseMatMult(A, x, y));
+      CheckBits(y, bits, true);
+      free(bits);
     }
     PoiseVecDestroy(&x);
     PoiseVecDestroy(&y);
@@ -417,9 +477,217 @@ static void TestSolves(PoiseContext ctx)
     }
 }
 
-static const Test tests[] = {{"solves", TestSolves, 0}, {"lent_arrays", TestLentArrays, TEST_SERIAL},
-                             {"copies", TestCopies, 0}, {"awkward", TestAwkward, 0},
-                             {"atomic", TestAtomic, 0}, {NULL, NULL, 0}};
+/* ---- columns of 16 bits ------------------------------------------------------------------------------------------------ */
+
+static PoiseErr UseIndex16(PoiseMat A, bool on)
+{
+  POISE_TRY(PoiseMatSetOptionsPrefix(A, "i_"));
+  POISE_TRY(PoiseOptionsSet(PoiseMatContext(A), "i_mat_index16", on ? "yes" : "no"));
+  return PoiseMatSetFromOptions(A);
+}
+
+static int Ascending(const void *a, const void *b)
+{
+  int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+  return (i > j) - (i < j);
+}
+
+/* On one rank: nonzeros in blocks of so many rows whose columns 16 windows of 4096 cover. */
+static int64_t Fitting(const Problem *p, int rows)
+{
+  int64_t fits = 0, *col = malloc((size_t)(p->ptr[p->m] + 1) * sizeof *col);
+  for (PoiseInt i = 0; i < p->m; i += rows) {
+    int64_t begin = p->ptr[i], n = p->ptr[i + rows < p->m ? i + rows : p->m] - begin, windows = 0, from = 0;
+    if (n) memcpy(col, p->col + begin, (size_t)n * sizeof *col);
+    qsort(col, (size_t)n, sizeof *col, Ascending);
+    for (int64_t k = 0; k < n; k++)
+      if (col[k] >= from) windows++, from = col[k] + 4096;
+    if (windows <= 16) fits += n;
+  }
+  free(col);
+  return fits;
+}
+
+/* What the view of A says of its columns, in per cent; -1: nothing. On rank 0. */
+static double Viewed(PoiseMat A, char *text, size_t size)
+{
+  static const char words[] = "columns of 16 bits beside the CSR: ";
+  PoiseContext ctx = PoiseMatContext(A);
+  FILE *file = tmpfile();
+  text[0] = 0;
+  if (!CHECK(file != NULL)) return NAN;
+  PoiseSetOutput(ctx, file);
+  CHECK_OK(PoiseMatView(A));
+  PoiseSetOutput(ctx, NULL);
+  rewind(file);
+  text[fread(text, 1, size - 1, file)] = 0;
+  fclose(file);
+  const char *at = strstr(text, words);
+  return at ? strtod(at + strlen(words), NULL) : -1;
+}
+
+/* What they take on the device, and what is said of them. */
+static void CheckKept(PoiseMat A, const Shape *shape, const Problem *p, const PoiseBytes *before)
+{
+  char text[4096];
+  PoiseBytes held;
+  double said = Viewed(A, text, sizeof text);
+  int64_t nz = p->ptr[p->m], fits = Fitting(p, A->csr.rows), blocks = (p->m + A->csr.rows - 1) / A->csr.rows;
+  bool is_host = PoiseMatContext(A)->device->ops->is_host, kept = fits > 0 && 2 * fits >= nz && !is_host;
+  if (!strcmp(shape->name, "band") && !is_host && PoiseSize(PoiseMatContext(A)) == 2 && !PoiseRank(PoiseMatContext(A)))
+    CHECK(said > 50 && said < 100); /* but for blocks with ghosts */
+  CHECK(!is_host || PoiseRank(PoiseMatContext(A)) || strstr(text, "columns of 16 bits: not on the host"));
+  if (PoiseSize(PoiseMatContext(A)) > 1) return;
+  CHECK_NEAR(said, is_host ? -1 : kept ? 100.0 * (double)fits / (double)nz : 0, 0.01);
+  CHECK_OK(PoiseMatBytes(A, &held, NULL));
+  CHECK_INT(held.device - before->device, kept ? 2 * nz + 64 * blocks : 0);
+}
+
+/* Whatever fits and whatever does not: y is the same, bit for bit. */
+static void TestIndex16(PoiseContext ctx)
+{
+  for (int s = 0; s < SHAPES; s++) {
+    PoiseMat A;
+    PoiseVec x, y;
+    PoiseBytes before;
+    if (LeftOut(ctx, 0, shapes[s].M)) continue;
+    Problem p = Make(ctx, &shapes[s]);
+    double *bits[3], dot[2];
+    for (int k = 0; k < 3; k++) bits[k] = calloc((size_t)p.m + 1, sizeof **bits);
+    if (Create(ctx, &shapes[s], &p, "csr", &A, &x, &y)) {
+      for (int on = 0; on < 2; on++) {
+        CHECK_OK(PoiseMatBytes(A, &before, NULL));
+        CHECK_OK(UseIndex16(A, on));
+        CHECK_OK(PoiseVecSet(y, NAN));
+        CHECK_OK(PoiseMatMult(A, x, y));
+        CheckBits(y, bits[0], on);
+        Start(y, &p);
+        CHECK_OK(PoiseMatMultAdd(A, -2, x, 0.25, y));
+        CheckBits(y, bits[1], on);
+        CHECK_OK(PoiseMatMultDot(A, x, y, y, &dot[on]));
+        CheckBits(y, bits[2], on);
+      }
+      CHECK(dot[0] == dot[1]);
+      CheckProducts(A, x, y, &p, true);
+      CheckKept(A, &shapes[s], &p, &before);
+    }
+    for (int k = 0; k < 3; k++) free(bits[k]);
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    PoiseMatDestroy(&A);
+    Release(&p);
+  }
+}
+
+/* New values, a new pattern, a copy, the option changed between solves. */
+static void TestIndex16Changes(PoiseContext ctx)
+{
+  enum { N = 3000 };
+  PoiseMat A[2], C;
+  PoiseVec x, y, b;
+  PoiseKSP ksp;
+  double *bits = calloc(N + 1, sizeof *bits);
+  char text[4096];
+  PoiseInt far[] = {5, N - 3}, begin, end;
+  for (int on = 0; on < 2; on++)
+    if (!CHECK_OK(MakeArrow(ctx, N, &A[on])) || !CHECK_OK(UseIndex16(A[on], on))) return;
+  if (!CHECK_OK(PoiseMatCreateVecs(A[0], &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &b)) ||
+      !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))
+    return;
+  CHECK_OK(PoiseVecSetRandom(b, 7));
+  for (int change = 0; change < 3; change++) {
+    for (int on = 0; on < 2; on++) {
+      int64_t launches = ctx->device->launches;
+      if (change == 1) CHECK_OK(PoiseMatScale(A[on], 1.25));
+      launches = ctx->device->launches - launches;
+      if (change == 2) {
+        PoiseVecRange(y, &begin, &end);
+        for (int k = 0; k < 2; k++) /* one rank adds to its rows, by chance to its own columns */
+          if (far[k] >= begin && far[k] < end) CHECK_OK(PoiseMatAddBlock(A[on], 1, &far[k], 2, far, (double[]){0.5, 0.25}));
+        CHECK_OK(PoiseMatAssemble(A[on]));
+      }
+      int64_t more = ctx->device->launches;
+      CHECK_OK(PoiseMatMult(A[on], b, y));
+      if (change == 1 && PoiseSize(ctx) == 1) CHECK_INT(ctx->device->launches - more, 1); /* the columns are as they were */
+      CheckBits(y, bits, on);
+    }
+    double said = Viewed(A[1], text, sizeof text);
+    if (PoiseRank(ctx) || ctx->device->ops->is_host)
+      CHECK(said == -1);
+    else
+      CHECK(PoiseSize(ctx) > 1 ? said >= 0 : said > 99);
+  }
+  if (CHECK_OK(PoiseMatDuplicate(A[1], 1, &C))) {
+    CHECK_OK(PoiseMatMult(C, b, y));
+    CheckBits(y, bits, true);
+    double original = Viewed(A[1], text, sizeof text);
+    CHECK(Viewed(C, text, sizeof text) == original);
+    PoiseMatDestroy(&C);
+  }
+  CHECK_OK(PoiseKSPSetType(ksp, "cg"));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A[0], NULL));
+  CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, 1e-50, 1e5, 500));
+  for (int k = 0; k < 4; k++) { /* on, off, on, off: a captured loop must not look at what is gone */
+    CHECK_OK(UseIndex16(A[0], k % 2 == 0));
+    CHECK_OK(PoiseVecSet(x, 0));
+    CHECK_OK(PoiseKSPSolve(ksp, b, x));
+    CHECK(PoiseKSPConvergedReason(ksp) > 0);
+    CheckBits(x, bits, k > 0);
+  }
+  free(bits);
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&b);
+  PoiseMatDestroy(&A[0]);
+  PoiseMatDestroy(&A[1]);
+}
+
+static PoiseErr MultiplyIndex16(PoiseContext ctx, void *arg)
+{
+  PoiseMat A = NULL;
+  PoiseVec x = NULL, y = NULL;
+  (void)arg;
+  PoiseErr e = MakeArrow(ctx, 300, &A);
+  if (!e) e = PoiseMatSetOptionsPrefix(A, "i_");
+  if (!e) e = PoiseMatSetFromOptions(A);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &y);
+  if (!e) e = PoiseMatMult(A, x, y);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static void TestIndex16Memory(PoiseContext ctx)
+{
+  const char *const *libraries = ctx->device->ops->csr_libraries;
+  char text[4096];
+  PoiseMat A;
+  CHECK_OK(PoiseOptionsSet(ctx, "i_mat_index16", "yes"));
+  TestAllocationFailures(ctx, MultiplyIndex16, NULL);
+  if (!libraries || !libraries[0] || !CHECK_OK(MakeArrow(ctx, 300, &A))) return;
+  PoiseBytes with, without;
+  CHECK_OK(PoiseMatSetCSRKernel(A, libraries[0])); /* which has no use for them */
+  CHECK_OK(UseIndex16(A, true));
+  CHECK_INT(Viewed(A, text, sizeof text), -1);
+  CHECK(PoiseRank(ctx) || strstr(text, "columns of 16 bits: not for a library"));
+  CHECK_OK(PoiseMatBytes(A, &with, NULL));
+  CHECK_OK(UseIndex16(A, false));
+  CHECK_OK(PoiseMatBytes(A, &without, NULL));
+  CHECK_INT(with.device, without.device);
+  PoiseMatDestroy(&A);
+}
+
+static const Test tests[] = {{"index16", TestIndex16, 0},
+                             {"index16_changes", TestIndex16Changes, 0},
+                             {"index16_memory", TestIndex16Memory, 0},
+                             {"solves", TestSolves, 0},
+                             {"lent_arrays", TestLentArrays, TEST_SERIAL},
+                             {"copies", TestCopies, 0},
+                             {"awkward", TestAwkward, 0},
+                             {"atomic", TestAtomic, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

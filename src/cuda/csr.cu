@@ -5,20 +5,28 @@
 enum { RESIDENT = 1056 }; /* blocks on a GPU at once */
 
 /* L neighbouring lanes per row, POISE_BLOCK rows per block; 12 bytes per nonzero, 4 per offset, x and y once. */
-template <int L> static __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
+template <int L, bool INDEX16>
+static __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
   __shared__ double sum[POISE_BLOCK];
+  __shared__ int32_t window[POISE_WINDOWS];
   LetFollow();
   Ready();
   if (a.skip && *a.skip != 0) return;
   int64_t block = a.order ? a.order[blockIdx.x] : blockIdx.x, first = block * POISE_BLOCK;
   int lane = threadIdx.x % L;
+  const int32_t *windows = INDEX16 ? a.index16.window + block * POISE_WINDOWS : NULL;
+  bool in16 = INDEX16 && *windows >= 0; /* this block's columns */
+  if (INDEX16) {
+    if (threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = windows[threadIdx.x];
+    __syncthreads();
+  }
   for (int r = threadIdx.x / L; r < POISE_BLOCK; r += THREADS / L) {
     int64_t i = first + r, k = 0, end = 0;
     double s = 0;
     if (i < a.A.m) k = poiseCsrOffset(&a.A, i) + lane, end = poiseCsrOffset(&a.A, i + 1);
     for (; k < end; k += L) {
-      int32_t c = a.A.col[k];
+      int32_t c = in16 ? poiseIndex16Column(window, a.index16.code[k]) : a.A.col[k];
       s += a.A.val[k] * (c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc]);
     }
     for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
@@ -74,12 +82,13 @@ static __global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
 
-template <int T, int L, int MODE> static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
+template <int T, int L, int MODE, bool INDEX16>
+static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
   LetFollow();
   if (MODE != EARLY_TILE) Ready();
   if (MODE != EARLY_TILE && a.skip && *a.skip != 0) return;
-  TileOfRows<T, L, MODE>(a, blockIdx.x, 0);
+  TileOfRows<T, L, MODE, INDEX16>(a, blockIdx.x, 0);
 }
 
 /* As Lanes (tile.h), for rows or columns that are read from memory side by side. */
@@ -100,21 +109,23 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s)
   if (s->m > (int64_t)RESIDENT * rows) k++, rows /= 2;
   double mean = s->m ? (double)s->nz / (double)s->m : 0;
   bool even = (double)s->tile[k] <= 1.5 * mean * rows + 64;
-  return poiseCudaHasBulk(dev) && even && TileRoom(s->tile[k]) * 12 <= MOST_TILE ? rows : POISE_BLOCK;
+  return poiseCudaHasBulk(dev) && even && TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE ? rows : POISE_BLOCK;
 }
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
 {
-  return Follow(dev, CsrMult<L>, (unsigned)a->nblock, THREADS, 0, *a);
+  return Follow(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock, THREADS, 0, *a);
 }
 
 template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
 {
-  size_t bytes = (size_t)TileRoom(a->tile) * 12;
+  bool in16 = a->index16.code != NULL;
+  void (*kernel)(CsrMultArgs) = in16 ? CsrTile<T, L, MODE, true> : CsrTile<T, L, MODE, false>;
+  size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) * (in16 && a->index16.all ? 10 : 12);
   if (bytes > 48 * 1024)
-    TRY(poiseCudaCheck(cudaFuncSetAttribute(CsrTile<T, L, MODE>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
+    TRY(poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
                        "shared memory of csr_mult"));
-  return Follow(dev, CsrTile<T, L, MODE>, (unsigned)a->nblock, T, bytes, *a);
+  return Follow(dev, kernel, (unsigned)a->nblock, T, bytes, *a);
 }
 
 /* More blocks than are resident hide latency, and skipped ones would fetch in vain. */

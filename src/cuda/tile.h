@@ -18,11 +18,24 @@ static inline int Lanes(int64_t m, int64_t nz)
   return k;
 }
 
-/* Nonzeros of a tile in shared memory: widened at both ends to multiples of 4, so that both arrays can be copied in 16 bytes. */
-__host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile)
+/* Nonzeros that are copied together, 16 bytes of columns of 4 bytes or of 2. */
+enum { UNIT = 4, UNIT16 = 8 };
+
+/* Nonzeros of a tile in shared memory: widened at both ends to multiples of the unit, so that both arrays can be copied in 16 bytes. */
+__host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile, int unit = UNIT)
 {
-  return (tile + 6) / 4 * 4;
+  return (tile + 2 * unit - 2) / unit * unit;
 }
+
+/* Columns of 16 bits of a tile with these windows. */
+struct Columns16 {
+  const uint16_t *code;
+  const int32_t *window;
+  __device__ __forceinline__ int32_t operator[](int k) const
+  {
+    return poiseIndex16Column(window, code[k]);
+  }
+};
 
 template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 {
@@ -30,8 +43,8 @@ template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A,
 }
 
 /* The terms at places k, k + L, ... of a row, ROUND of them under way. */
-template <int L, bool GHOSTS, typename Place>
-__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, const int32_t *col, Place k, Place end)
+template <int L, bool GHOSTS, typename Place, typename Columns>
+__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k, Place end)
 {
   double s = 0;
   for (; k < end; k += ROUND * L) {
@@ -56,31 +69,46 @@ __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *
   CUT_TILE: rows of `chunk` entries or more are left out; a tile that does not fit with them is read from where it is.
   EARLY_TILE, for systems so small that latency is all: the matrix does not change before this product, so it is fetched before the
   kernel ahead has ended; and nothing waits for what is not needed yet.
+  INDEX16: 10 bytes per nonzero of tiles whose columns are there in 16 bits.
 */
-template <int T, int L, int MODE>
+template <int T, int L, int MODE, bool INDEX16 = false>
 __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number, int64_t chunk)
 {
   constexpr bool EARLY = MODE == EARLY_TILE, LEAN = MODE == LEAN_TILE, CUT = MODE == CUT_TILE;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint64_t barrier;
-  constexpr int R = T / L;
+  __shared__ int32_t window[POISE_WINDOWS];
+  constexpr int R = T / L, U = INDEX16 ? UNIT16 : UNIT;
   int64_t block = !LEAN && a.order ? a.order[number] : number, first = block * R,
           last = first + R < a.A.m ? first + R : a.A.m;
-  int64_t start = Offset<LEAN>(a.A, first) & ~(int64_t)3, end = Offset<LEAN>(a.A, last), stop = (end + 3) & ~(int64_t)3;
-  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)3;                     /* a copy must not read behind the arrays */
+  int64_t start = Offset<LEAN>(a.A, first) & ~(int64_t)(U - 1), end = Offset<LEAN>(a.A, last),
+          stop = (end + U - 1) & ~(int64_t)(U - 1);
+  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1);               /* a copy must not read behind the arrays */
   bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
+  const int32_t *windows = INDEX16 ? a.index16.window + block * POISE_WINDOWS : NULL;
+  bool in16 = INDEX16 && *windows >= 0; /* this tile's columns */
   bool fits = !CUT || end - start <= TileRoom(a.tile);
   int bulk = aligned && stop > start && fits ? (int)(stop - start) : 0;
   double *val = (double *)memory;
-  int32_t *col = (int32_t *)(val + TileRoom(a.tile));
+  int32_t *col = (int32_t *)(val + TileRoom(a.tile, U));
+  uint16_t *code = (uint16_t *)col; /* where they are in 16 bits */
   if (threadIdx.x == 0 && bulk) {
     BulkInit(&barrier);
-    BulkExpect(&barrier, (uint32_t)bulk * 12);
+    BulkExpect(&barrier, (uint32_t)bulk * (in16 ? 10 : 12));
     BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, &barrier);
-    BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
+    if (in16)
+      BulkCopy(code, a.index16.code + start, (uint32_t)bulk * 2, &barrier);
+    else
+      BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
   }
-  for (int64_t k = start + bulk + threadIdx.x; k < end && fits; k += T)
-    val[k - start] = a.A.val[k], col[k - start] = a.A.col[k];
+  for (int64_t k = start + bulk + threadIdx.x; k < end && fits; k += T) {
+    val[k - start] = a.A.val[k];
+    if (in16)
+      code[k - start] = a.index16.code[k];
+    else
+      col[k - start] = a.A.col[k];
+  }
+  if (INDEX16 && threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = windows[threadIdx.x];
   int64_t i = first + threadIdx.x / L, k = 0, kend = 0; /* places in the tile */
   int lane = threadIdx.x % L;
   bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, chunk));
@@ -97,7 +125,9 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   __syncthreads();
   if (bulk) BulkWait(&barrier, 0);
   double s = 0;
-  if (fits)
+  if (in16)
+    s = PartOfRow<L, false, int>(a, val, Columns16{code, window}, (int)k, (int)kend);
+  else if (fits)
     s = PartOfRow<L, !LEAN, int>(a, val, col, (int)k, (int)kend);
   else
     s = PartOfRow<L, true, int64_t>(a, a.A.val + start, a.A.col + start, k, kend);

@@ -6,69 +6,78 @@
 #include "../vec/vec_host.h"
 #include "mat.h"
 
+/* What the columns of a block of rows are, a constant where these functions are inlined: owned ones, some of them ghosts, or owned ones
+   in 16 bits. */
+enum { HOST_OWNED = false, HOST_GHOSTS = true, HOST_INDEX16 };
+
 /* Values and columns are asked for well before they are used: what the hardware fetches ahead ends at each page. */
-static inline void poiseHostAhead(const CsrView *A, int64_t k)
+POISE_INLINE void poiseHostAhead(const CsrMultArgs *a, int64_t k, int columns)
 {
   enum { ENTRIES = 256 };
+  const CsrView *A = &a->A;
+  const uint16_t *code = a->index16.code;
   __builtin_prefetch((const void *)((uintptr_t)(A->val + k) + ENTRIES * sizeof *A->val));
-  __builtin_prefetch((const void *)((uintptr_t)(A->col + k) + ENTRIES * sizeof *A->col));
+  if (columns == HOST_INDEX16)
+    __builtin_prefetch((const void *)((uintptr_t)(code + k) + ENTRIES * sizeof *code));
+  else
+    __builtin_prefetch((const void *)((uintptr_t)(A->col + k) + ENTRIES * sizeof *A->col));
 }
 
 typedef double HostTwo __attribute__((vector_size(16)));
 typedef int64_t HostTwoBits __attribute__((vector_size(16)));
 
 /* What entry k is to be multiplied by. The place is chosen and not the value, which would be a branch that is rarely foreseen. */
-POISE_INLINE double poiseHostFactor(const CsrMultArgs *a, int64_t k, bool ghosts)
+POISE_INLINE double poiseHostFactor(const CsrMultArgs *a, int64_t k, int columns)
 {
-  int32_t c = a->A.col[k];
+  int32_t c = columns == HOST_INDEX16 ? poiseIndex16Column(a->index16.window, a->index16.code[k]) : a->A.col[k];
   uintptr_t from = (uintptr_t)a->x;
-  if (ghosts && c >= a->A.nloc) from = (uintptr_t)a->ghost - (uintptr_t)a->A.nloc * sizeof *a->ghost;
+  if (columns == HOST_GHOSTS && c >= a->A.nloc) from = (uintptr_t)a->ghost - (uintptr_t)a->A.nloc * sizeof *a->ghost;
   return *(const double *)(from + (uintptr_t)c * sizeof(double));
 }
 
-POISE_INLINE double poiseHostOneTerm(const CsrMultArgs *a, int64_t k, bool ghosts)
+POISE_INLINE double poiseHostOneTerm(const CsrMultArgs *a, int64_t k, int columns)
 {
-  return a->A.val[k] * poiseHostFactor(a, k, ghosts);
+  return a->A.val[k] * poiseHostFactor(a, k, columns);
 }
 
 /* The terms of entries k and k + 1. */
-POISE_INLINE HostTwo poiseHostTwoTerms(const CsrMultArgs *a, int64_t k, bool ghosts)
+POISE_INLINE HostTwo poiseHostTwoTerms(const CsrMultArgs *a, int64_t k, int columns)
 {
   HostTwo v;
   memcpy(&v, a->A.val + k, sizeof v);
-  return v * (HostTwo){poiseHostFactor(a, k, ghosts), poiseHostFactor(a, k + 1, ghosts)};
+  return v * (HostTwo){poiseHostFactor(a, k, columns), poiseHostFactor(a, k + 1, columns)};
 }
 
 /* The same; 0 for those whose place in the row is not below n. */
-POISE_INLINE HostTwo poiseHostTwoTermsBelow(const CsrMultArgs *a, int64_t k, HostTwo place, HostTwo n, bool ghosts)
+POISE_INLINE HostTwo poiseHostTwoTermsBelow(const CsrMultArgs *a, int64_t k, HostTwo place, HostTwo n, int columns)
 {
-  return (HostTwo)((HostTwoBits)poiseHostTwoTerms(a, k, ghosts) & (HostTwoBits)(place < n));
+  return (HostTwo)((HostTwoBits)poiseHostTwoTerms(a, k, columns) & (HostTwoBits)(place < n));
 }
 
 /* (A x)_i of the entries [k, last): four sums in turn by place in the row, so that long rows do not wait for one addition after
    the other. The entries after the last four are met by branches or masked, which reads up to 3 entries of the rows behind. The
-   bits are the same either way, and with ghosts. */
-POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t last, bool ghosts, bool mask)
+   bits are the same either way, and whatever the columns are. */
+POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t last, int columns, bool mask)
 {
   HostTwo s = {0}, u = {0};
-  poiseHostAhead(&a->A, k);
+  poiseHostAhead(a, k, columns);
   for (; k + 8 <= last; k += 8) {
-    poiseHostAhead(&a->A, k + 8);
-    s += poiseHostTwoTerms(a, k, ghosts), u += poiseHostTwoTerms(a, k + 2, ghosts);
-    s += poiseHostTwoTerms(a, k + 4, ghosts), u += poiseHostTwoTerms(a, k + 6, ghosts);
+    poiseHostAhead(a, k + 8, columns);
+    s += poiseHostTwoTerms(a, k, columns), u += poiseHostTwoTerms(a, k + 2, columns);
+    s += poiseHostTwoTerms(a, k + 4, columns), u += poiseHostTwoTerms(a, k + 6, columns);
   }
   if (k + 4 <= last) {
-    s += poiseHostTwoTerms(a, k, ghosts), u += poiseHostTwoTerms(a, k + 2, ghosts);
+    s += poiseHostTwoTerms(a, k, columns), u += poiseHostTwoTerms(a, k + 2, columns);
     k += 4;
   }
   if (mask) {
     HostTwo n = {(double)(last - k), (double)(last - k)};
-    s += poiseHostTwoTermsBelow(a, k, (HostTwo){0, 1}, n, ghosts),
-        u += poiseHostTwoTermsBelow(a, k + 2, (HostTwo){2, 3}, n, ghosts);
+    s += poiseHostTwoTermsBelow(a, k, (HostTwo){0, 1}, n, columns),
+        u += poiseHostTwoTermsBelow(a, k + 2, (HostTwo){2, 3}, n, columns);
   } else {
-    if (k < last) s[0] += poiseHostOneTerm(a, k, ghosts);
-    if (k + 1 < last) s[1] += poiseHostOneTerm(a, k + 1, ghosts);
-    if (k + 2 < last) u[0] += poiseHostOneTerm(a, k + 2, ghosts);
+    if (k < last) s[0] += poiseHostOneTerm(a, k, columns);
+    if (k + 1 < last) s[1] += poiseHostOneTerm(a, k + 1, columns);
+    if (k + 2 < last) u[0] += poiseHostOneTerm(a, k + 2, columns);
   }
   s += u;
   return s[0] + s[1];
@@ -80,14 +89,14 @@ POISE_INLINE double poiseHostUpdate(double alpha, double sum, double beta, doubl
 }
 
 /* y[i] = alpha (A x)_i + beta y_i for rows [i, end), one after the other. */
-POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end, bool ghosts,
+POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end, int columns,
                                    bool mask)
 {
   double *restrict y = a->y;
   int64_t k = poiseCsrOffset(&a->A, i);
   for (; i < end; i++) {
     int64_t last = poiseCsrOffset(&a->A, i + 1);
-    y[i] = poiseHostUpdate(alpha, poiseHostRowSum(a, k, last, ghosts, mask), beta, y[i]);
+    y[i] = poiseHostUpdate(alpha, poiseHostRowSum(a, k, last, columns, mask), beta, y[i]);
     k = last;
   }
 }
@@ -99,7 +108,7 @@ enum {
 
 /* The same for rows i to i + 3 at once, each masked to the length of the longest: one number of turns to foresee, not four. Reads up to
    HOST_FEW entries of the rows behind. */
-POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, bool ghosts)
+POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, int columns)
 {
   HostTwo s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
   int64_t p[5] = {poiseCsrOffset(&a->A, i)}, most = 0;
@@ -110,11 +119,11 @@ POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double b
     if (most < p[r + 1] - p[r]) most = p[r + 1] - p[r];
   }
   for (int64_t j = 0; j < most; j += 4, place += 4) {
-    poiseHostAhead(&a->A, p[0] + 4 * j);
-    poiseHostAhead(&a->A, p[0] + 4 * j + 8);
+    poiseHostAhead(a, p[0] + 4 * j, columns);
+    poiseHostAhead(a, p[0] + 4 * j + 8, columns);
     for (int r = 0; r < 4; r++) {
-      s[r] += poiseHostTwoTermsBelow(a, p[r] + j, place, n[r], ghosts);
-      u[r] += poiseHostTwoTermsBelow(a, p[r] + j + 2, place + 2, n[r], ghosts);
+      s[r] += poiseHostTwoTermsBelow(a, p[r] + j, place, n[r], columns);
+      u[r] += poiseHostTwoTermsBelow(a, p[r] + j + 2, place + 2, n[r], columns);
     }
   }
   for (int r = 0; r < 4; r++) {
@@ -126,11 +135,13 @@ POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double b
 /* Rows [begin, end). Where rows are mostly of one length the branches at a row's end are foreseen. In other matrices they would cost
    more than a row's terms, and are avoided, unless a strip seems to be of rows of one length (it has 16 times the first row's
    entries). What is read behind a row must be of this block: others may have ghosts, which are not there yet. */
-POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end, bool ghosts)
+POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end, int columns)
 {
-  const CsrMultArgs local = *args, *a = &local; /* so that stores to y cannot change it */
+  CsrMultArgs local = *args; /* so that stores to y cannot change it */
+  const CsrMultArgs *a = &local;
+  if (columns == HOST_INDEX16) local.index16.window += begin / POISE_BLOCK * POISE_WINDOWS; /* of this block */
   if (!a->vary) {
-    poiseHostEachRow(a, alpha, beta, begin, end, ghosts, false);
+    poiseHostEachRow(a, alpha, beta, begin, end, columns, false);
     return;
   }
   int64_t far = poiseCsrOffset(&a->A, end) - HOST_FEW;
@@ -138,13 +149,13 @@ POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double be
     stop = i + HOST_STRIP < end ? i + HOST_STRIP : end;
     int64_t k = poiseCsrOffset(&a->A, i), first = poiseCsrOffset(&a->A, i + 1) - k, last = poiseCsrOffset(&a->A, stop);
     if (last - k == HOST_STRIP * first || last > far || stop < i + HOST_STRIP)
-      poiseHostEachRow(a, alpha, beta, i, stop, ghosts, false);
+      poiseHostEachRow(a, alpha, beta, i, stop, columns, false);
     else
       for (; i < stop; i += 4)
         if (poiseCsrOffset(&a->A, i + 4) - poiseCsrOffset(&a->A, i) <= HOST_FEW)
-          poiseHostFourRows(a, alpha, beta, i, ghosts);
+          poiseHostFourRows(a, alpha, beta, i, columns);
         else
-          poiseHostEachRow(a, alpha, beta, i, i + 4, ghosts, true);
+          poiseHostEachRow(a, alpha, beta, i, i + 4, columns, true);
   }
 }
 

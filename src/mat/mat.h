@@ -297,6 +297,24 @@ typedef struct CsrData {
   Buffer whole;         /* x for a library on several ranks: [owned | ghosts] */
 } CsrData;
 
+/* ---- index16.c: columns of 16 bits beside the CSR --------------------------------------------------------------------------- */
+
+typedef struct Index16 {
+  bool on;
+  int64_t built; /* c->built of what was decided; 0: nothing was */
+  int64_t fits;  /* nonzeros of blocks whose columns fit */
+  Buffer code, window;
+} Index16;
+
+/* For the blocks of A->csr, or what is there released; kept where at least half of the nonzeros are in blocks that fit. Local. */
+PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d);
+PoiseErr poiseIndex16View(PoiseMat A, Index16 *d, Index16View *v); /* device pointers, or NULL where none are kept */
+PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d);          /* of one that is on. Collective */
+void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum);
+void poiseIndex16Destroy(Index16 *d);
+
+/* ---- csr.c: products ---------------------------------------------------------------------------------------------------------- */
+
 typedef enum { WHOLE, INTERIOR, REST } ProductPart;
 typedef PoiseErr PartOfProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part);
 /* The product by one call for all of it, or on several ranks by two, so that what needs no ghosts runs while they travel. Unless it is

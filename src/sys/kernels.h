@@ -255,9 +255,48 @@ typedef struct {
   CsrStatistics *out;
 } CsrStatisticsArgs;
 
+/* Columns of 16 bits beside those of A: a block of rows has up to POISE_WINDOWS windows of POISE_WINDOW columns, and a code says in which
+   of them a column is, and where. A window without ghosts is enough for a band, and one for each plane of a grid. */
+enum { POISE_WINDOWS = 16, POISE_WINDOW = 65536 / POISE_WINDOWS };
+
+typedef struct { /* NULL: there are none. code: of each entry; all: the columns of all blocks fit */
+  const uint16_t *code;
+  const int32_t *window; /* those of block b begin, ascending, at window[b * POISE_WINDOWS]; -1: its columns do not fit */
+  int all;
+} Index16View;
+
+POISE_INLINE int32_t poiseIndex16Column(const int32_t *window, uint16_t code)
+{
+  return window[code / POISE_WINDOW] + code % POISE_WINDOW;
+}
+
+/* Of a column in one of these n windows. */
+POISE_INLINE uint16_t poiseIndex16Code(const int32_t *window, int n, int32_t col)
+{
+  while (n > 1 && window[n - 1] > col) n--;
+  return (uint16_t)((n - 1) * POISE_WINDOW + (col - window[n - 1]));
+}
+
+/* Where the columns end that a window covers which begins at `least`; ghosts are covered by none. */
+POISE_INLINE int64_t poiseIndex16End(const CsrView *A, int32_t least)
+{
+  int64_t end = (int64_t)least + POISE_WINDOW;
+  return end < A->nloc ? end : A->nloc;
+}
+
+/* Codes and windows of nblock blocks of `rows` rows; *fits, which was 0: nonzeros of the blocks whose columns fit. */
+typedef struct {
+  CsrView A;
+  int rows;
+  int64_t nblock;
+  uint16_t *code;
+  int32_t *window;
+  int64_t *fits;
+} CsrIndex16Args;
+
 /* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
    device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from
-   those before (said to the host). */
+   those before (said to the host). index16: of these blocks. */
 typedef struct {
   CsrView A;
   int rows, vary;
@@ -267,6 +306,7 @@ typedef struct {
   const double *x, *ghost, *skip;
   double *y;
   Fuse fuse;
+  Index16View index16;
 } CsrMultArgs;
 
 typedef struct { /* rows [begin, begin + rows), which have the entries [first, first + nz) */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Columns of 16 bits beside the CSR, which stays as it is: the columns of a block of rows of a band matrix, or of a grid's, lie in a few
+  bands, and 4 bits say in which, 12 where. The windows of a block are found from the least column upwards, each begins at the first column
+  that those before do not cover, which is as few as there can be. Exact; a block that needs more windows is read as it is.
+*/
+#include "mat.h"
+
+static bool Kept(const Index16 *d, int64_t nz)
+{
+  return d->fits > 0 && d->fits >= nz - d->fits;
+}
+
+static void Release(Index16 *d)
+{
+  poiseBufferDestroy(&d->code);
+  poiseBufferDestroy(&d->window);
+  d->built = d->fits = 0;
+}
+
+/* Windows and codes, on the device, and there the number of nonzeros that fit. Reads 4 bytes per nonzero once more than there are windows
+   and once for the codes, all but once from a cache. */
+static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
+{
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  CsrIndex16Args a = {.rows = c->rows, .nblock = c->nblock};
+  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(uint16_t), "columns of 16 bits", &d->code));
+  TRY(poiseBufferCreate(dev, (size_t)c->nblock * POISE_WINDOWS * sizeof(int32_t), "windows of columns", &d->window));
+  TRY(poiseBufferCreate(dev, sizeof *a.fits, "columns that fit", count));
+  TRY(poiseCsrPattern(c, &a.A));
+  TRY(poiseBufferWrite(&d->code, DEVICE, &a.code));
+  TRY(poiseBufferWrite(&d->window, DEVICE, &a.window));
+  TRY(poiseBufferUpdate(count, DEVICE, &a.fits));
+  TRY(poiseLaunch(dev, KERNEL_csr_index16, &a, sizeof a));
+  TRY(poiseDeviceCopy(dev, &d->fits, a.fits, sizeof d->fits, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d)
+{
+  Csr *c = &A->csr;
+  Buffer count = {0};
+  if (d->built == c->built && d->on == on) return POISE_OK;
+  if (d->built == c->built) A->pattern++; /* a captured loop knows what there was */
+  Release(d);
+  d->on = on;
+  PoiseErr e = on && c->nz ? Make(A, d, &count) : POISE_OK;
+  poiseBufferDestroy(&count);
+  int64_t fits = d->fits;
+  if (e || !Kept(d, c->nz)) Release(d);
+  TRY(e);
+  d->fits = fits;
+  d->built = c->built;
+  return POISE_OK;
+}
+
+PoiseErr poiseIndex16View(PoiseMat A, Index16 *d, Index16View *v)
+{
+  if (!Kept(d, A->csr.nz)) return POISE_OK;
+  v->all = d->fits == A->csr.nz;
+  TRY(poiseBufferRead(&d->code, DEVICE, &v->code));
+  return poiseBufferRead(&d->window, DEVICE, &v->window);
+}
+
+PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d)
+{
+  double nz = (double)A->csr.nz, sums[] = {nz, (double)d->fits, Kept(d, A->csr.nz) ? (double)d->fits : 0};
+  TRY(PoiseSum(A->ctx, 3, sums));
+  double percent = 100 / fmax(1, sums[0]);
+  TRY(PoisePrintf(A->ctx, "    columns of 16 bits beside the CSR: %.4g %% of them\n", sums[2] * percent));
+  if (sums[2] == sums[0]) return POISE_OK;
+  return PoisePrintf(A->ctx, "      %.4g %% are in blocks of %d rows whose columns lie in %d windows of %d%s\n",
+                     sums[1] * percent, A->csr.rows, POISE_WINDOWS, POISE_WINDOW,
+                     sums[2] < sums[1] ? "; a rank with less than half keeps none" : "");
+}
+
+void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum)
+{
+  poiseBufferAdd(&d->code, sum);
+  poiseBufferAdd(&d->window, sum);
+}
+
+void poiseIndex16Destroy(Index16 *d)
+{
+  Release(d);
+}
+
+/* ---- host kernel ---------------------------------------------------------------------------------------------------- */
+
+/* The windows of the columns [begin, end); how many, or POISE_WINDOWS + 1. */
+static int Windows(const CsrView *A, int64_t begin, int64_t end, int32_t *window)
+{
+  int64_t from = 0;
+  for (int n = 0; n <= POISE_WINDOWS; n++) {
+    int32_t least = INT32_MAX;
+    for (int64_t k = begin; k < end; k++)
+      if (A->col[k] >= from && A->col[k] < least) least = A->col[k];
+    if (least == INT32_MAX) return n;
+    if (n == POISE_WINDOWS || least >= A->nloc) break;
+    window[n] = least;
+    from = poiseIndex16End(A, least);
+  }
+  return POISE_WINDOWS + 1;
+}
+
+PoiseErr poiseHost_csr_index16(Device *dev, const void *args)
+{
+  const CsrIndex16Args *a = args;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, a->nblock)
+  for (int64_t b = 0; b < a->nblock; b++) {
+    int64_t last = (b + 1) * a->rows < a->A.m ? (b + 1) * a->rows : a->A.m, begin = poiseCsrOffset(&a->A, b * a->rows),
+            end = poiseCsrOffset(&a->A, last);
+    int32_t *window = a->window + b * POISE_WINDOWS;
+    memset(window, 0, POISE_WINDOWS * sizeof *window);
+    int n = Windows(&a->A, begin, end, window);
+    if (n > POISE_WINDOWS) {
+      window[0] = -1;
+      continue;
+    }
+    for (int64_t k = begin; k < end; k++) a->code[k] = poiseIndex16Code(window, n, a->A.col[k]);
+    HOST_CRITICAL
+    *a->fits += end - begin;
+  }
+  return POISE_OK;
+}
