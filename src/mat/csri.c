@@ -35,11 +35,15 @@ static void Release(CsriData *d)
   d->built = 0;
 }
 
+int64_t poiseCsriChunk(const Device *dev, const void *data)
+{
+  const CsriData *d = data;
+  return d->asked ? d->asked : dev->ops->chunk ? dev->ops->chunk : CSRI_CHUNK;
+}
+
 static int64_t Chunk(PoiseMat A)
 {
-  const CsriData *d = A->data;
-  const DeviceOps *ops = A->ctx->device->ops;
-  return d->asked ? d->asked : ops->chunk ? ops->chunk : CSRI_CHUNK;
+  return poiseCsriChunk(A->ctx->device, A->data);
 }
 
 /* Where rows are cut, on the device, and how many pieces there are. */
