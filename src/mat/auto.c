@@ -4,7 +4,6 @@
   Quintana-Orti 2017: balanced kernels where the lengths of rows deviate much from their mean) made into a prediction for each type; or a
   measurement, whose winners are remembered. All ranks take the same type: the one whose slowest rank is fastest.
 */
-#define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -13,49 +12,46 @@
 
 /* ---- the rule ------------------------------------------------------------------------------------------------------------ */
 
-typedef struct Rows {      /* what a product with this rank's rows depends on; costs are in times of the bytes' */
-  double m, nz, bytes;     /* that any type moves */
+typedef struct Rows {      /* what a product with this rank's rows depends on */
+  double m, nz, bytes;     /* bytes: that any type moves */
   double longest;          /* entries of a row */
   double deviation;        /* standard deviation of the rows' lengths, in means of them */
-  double cut;              /* nonzeros of rows that csri cuts */
   bool even, even_but_cut; /* a GPU fetches blocks of all rows at once, or of those that csri does not cut */
   int threads;             /* of the host */
-  double busiest; /* bytes of the busiest of them where rows are shared out; of all rows if they are not worth threads */
-  double windows; /* of csri */
+  double
+      busiest; /* bytes of the busiest of them where rows are shared out; of all rows where these are not worth threads */
+  double windows; /* of csri, the last one a part */
 } Rows;
 
-/* What has been fitted. Times are in units of what the bytes of a product take: 1 is a product at the speed of memory. */
+/* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
 static const struct {
-  /* Windows of csri instead of blocks of rows on a CPU: none was found slower (2 threads); it decides ties. */
-  double host_csri;
-  /* Rows fetched in blocks by csri instead of csr. H200: the same within 3 %. */
-  double gpu_csri_even;
-  /* csri's windows where rows are not even. H200, forced on even rows of 7 and 79: 1.22 to 1.53. */
-  double gpu_csri_windows;
-  /* Lanes of a warp per row. H200, even rows of 5 to 79: 1.1 to 1.3; more where neighbouring rows differ. */
-  double gpu_lanes;
-  /* Bytes that memory delivers while lanes wait for the next entries of a long row. H200: 0.4 us (R-MAT of scale 21, 15.4 ms) at 4.2 TB/s. */
-  double gpu_wait;
-} fit = {.host_csri = 1.02, .gpu_csri_even = 1.03, .gpu_csri_windows = 1.35, .gpu_lanes = 1.5, .gpu_wait = 1.7e6};
+  double host_csri;        /* windows instead of rows on a CPU; decides where both are balanced */
+  double gpu_csri_even;    /* csri where the rows that are not cut are even. H200: within 3 % of csr */
+  double gpu_csri_windows; /* where they are not. H200, forced on even rows of 7 and 79: 1.53 and 1.22 */
+  double gpu_lanes;        /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
+  double gpu_wait; /* bytes that come while lanes wait for their next entries. H200: 0.4 us (R-MAT, 15.4 ms) of 4.2 TB/s */
+} fit = {.host_csri = 1.02, .gpu_csri_even = 1.03, .gpu_csri_windows = 1.35, .gpu_lanes = 1.2, .gpu_wait = 1.7e6};
 
+/* The busiest thread decides. */
 static double CsrOnHost(const Rows *r)
 {
-  return r->bytes > 0 ? r->busiest * r->threads / r->bytes : 1;
+  return r->busiest * r->threads / r->bytes;
 }
 
 static double CsriOnHost(const Rows *r)
 {
   if (r->windows <= HOST_FEW_BLOCKS) return fit.host_csri * r->threads;
-  return fit.host_csri * ceil(r->windows / r->threads) * r->threads / r->windows;
+  return fit.host_csri * ceil(ceil(r->windows) / r->threads) * r->threads / r->windows;
 }
 
+/* Rows that are not even are summed by a few lanes each: a warp waits for its longest row, and the whole product for the longest. */
 static double CsrOnGpu(const Rows *r)
 {
   static const double most[] = {4, 10, 20, 48, 128}; /* mean lengths for 1, 2, 4, ... lanes of a row, see csr.cu */
   double lanes = 1, mean = r->m > 0 ? r->nz / r->m : 0;
   if (r->even) return 1;
   for (int k = 0; k < 5 && mean > most[k]; k++) lanes *= 2;
-  return fmax(fit.gpu_lanes, r->longest / lanes * fit.gpu_wait / r->bytes);
+  return fmax(fit.gpu_lanes * (1 + r->deviation), r->longest / lanes * fit.gpu_wait / r->bytes);
 }
 
 static double CsriOnGpu(const Rows *r)
@@ -64,14 +60,14 @@ static double CsriOnGpu(const Rows *r)
 }
 
 /* What may be chosen; of equal ones the first is. */
+enum { CSR, CSRI, CANDIDATES, WORDS = 256 };
 static const struct {
   const MatType *type;
   double (*host)(const Rows *), (*gpu)(const Rows *);
 } candidates[] = {
-    {&poiseMatType_csr, CsrOnHost, CsrOnGpu},
-    {&poiseMatType_csri, CsriOnHost, CsriOnGpu},
+    [CSR] = {&poiseMatType_csr, CsrOnHost, CsrOnGpu},
+    [CSRI] = {&poiseMatType_csri, CsriOnHost, CsriOnGpu},
 };
-enum { CANDIDATES = sizeof candidates / sizeof *candidates, WORDS = 256 };
 
 typedef struct Choice {
   int measure; /* options */
@@ -94,7 +90,7 @@ const MatType poiseMatType_auto = {.name = "auto", .stored = true, .size = sizeo
 
 static double BytesOf(double rows, double nonzeros)
 {
-  return 12 * nonzeros + 20 * rows; /* values and columns; offset, x and y */
+  return 12 * nonzeros + 20 * rows + 4; /* values and columns; offsets, x and y */
 }
 
 static PoiseErr Look(PoiseMat A, Rows *r)
@@ -102,11 +98,11 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   Choice *c = A->choice;
   Device *dev = A->ctx->device;
   CsrStatistics s = A->csr.statistics, uncut = s;
-  int64_t chunk = poiseCsriChunk(dev, c->settings[1]), blocks = POISE_NBLOCKS(s.m);
+  int64_t chunk = poiseCsriChunk(dev, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
   if (s.longest >= chunk) TRY(poiseCsrStatistics(A, chunk, &uncut));
   uncut.nz -= uncut.cut;
   c->cut = (double)uncut.cut;
-  *r = (Rows){.m = (double)s.m, .nz = (double)s.nz, .longest = (double)s.longest, .cut = c->cut};
+  *r = (Rows){.m = (double)s.m, .nz = (double)s.nz, .longest = (double)s.longest};
   double mean = s.m ? r->nz / r->m : 0,
          share = blocks > HOST_FEW_BLOCKS ? ceil((double)blocks / dev->threads) : (double)blocks;
   r->bytes = BytesOf(r->m, r->nz);
@@ -115,7 +111,7 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut) < POISE_BLOCK;
   r->threads = dev->threads;
   r->busiest = BytesOf(fmin(share * POISE_BLOCK, r->m), (double)s.busiest);
-  r->windows = ceil((r->m + r->nz) / (double)chunk);
+  r->windows = (r->m + r->nz) / (double)chunk;
   return POISE_OK;
 }
 
@@ -137,19 +133,21 @@ static void List(char *words, const char *format, double factor, const double *v
   }
 }
 
+/* Ranks with more bytes weigh more. */
 static PoiseErr Predict(PoiseMat A, int *best)
 {
   Choice *c = A->choice;
   bool gpu = A->ctx->device->ops->csr_rows;
   Rows r;
-  double cost[CANDIDATES] = {0};
+  double cost[CANDIDATES + 1] = {0}; /* the last one: of the bytes alone */
   PoiseErr e = Look(A, &r);
-  for (int k = 0; !e && k < CANDIDATES; k++) cost[k] = (gpu ? candidates[k].gpu : candidates[k].host)(&r);
+  for (int k = 0; !e && k < CANDIDATES; k++) cost[k] = r.bytes * (gpu ? candidates[k].gpu : candidates[k].host)(&r);
+  if (!e) cost[CANDIDATES] = r.bytes;
   TRY(PoiseAgree(A->ctx, e));
-  TRY(PoiseMax(A->ctx, CANDIDATES, cost));
+  TRY(PoiseMax(A->ctx, CANDIDATES + 1, cost));
   *best = Least(cost);
   snprintf(c->why, WORDS, "predicted, in times of its bytes: ");
-  List(c->why, "%.2f", 1, cost);
+  List(c->why, "%.2f", 1 / cost[CANDIDATES], cost);
   return POISE_OK;
 }
 
@@ -324,7 +322,7 @@ static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
 
 static const char header[] = "poise auto 1\n";
 
-/* "0123456789abcdef csri\n"; end: behind the key. */
+/* Line n: the header, which has no *winner (-1), or "0123456789abcdef csri\n". It is cut up. */
 static PoiseErr ReadLine(const char *path, int64_t n, char *line, uint64_t *key, int *winner)
 {
   char *end = line;
