@@ -182,7 +182,7 @@ static void TestPatterns(PoiseContext ctx)
 
 static int64_t Chunk(PoiseMat A)
 {
-  return poiseCsriChunk(A->ctx->device, A->data);
+  return poiseCsriChunk(A, A->data);
 }
 
 static void TestOptions(PoiseContext ctx)

@@ -76,16 +76,20 @@ static __global__ void __launch_bounds__(THREADS) CooCount(const __grid_constant
   if (threadIdx.x == 0) a.count[blockIdx.x] = count;
 }
 
-/* One block, THREADS numbers at a time: there is one for each POISE_BLOCK keys. */
-static __global__ void __launch_bounds__(THREADS) Scan(const __grid_constant__ ScanArgs a)
+/* One block, SCANNED numbers at a time. */
+enum { SCAN_THREADS = 1024, SCAN_EACH = 8, SCANNED = SCAN_THREADS * SCAN_EACH };
+
+static __global__ void __launch_bounds__(SCAN_THREADS) Scan(const __grid_constant__ ScanArgs a)
 {
-  typedef cub::BlockScan<int64_t, THREADS> Before;
+  typedef cub::BlockScan<int64_t, SCAN_THREADS> Before;
   __shared__ typename Before::TempStorage shared;
   int64_t sum = 0;
-  for (int64_t first = 0; first <= a.n; first += THREADS) {
-    int64_t b = first + threadIdx.x, before, all;
-    Before(shared).ExclusiveSum(b < a.n ? a.count[b] : 0, before, all);
-    if (b <= a.n) a.count[b] = sum + before;
+  for (int64_t first = 0; first <= a.n; first += SCANNED) {
+    int64_t b = first + threadIdx.x * SCAN_EACH, v[SCAN_EACH], all;
+    for (int k = 0; k < SCAN_EACH; k++) v[k] = b + k < a.n ? a.count[b + k] : 0;
+    Before(shared).ExclusiveSum(v, v, all);
+    for (int k = 0; k < SCAN_EACH; k++)
+      if (b + k <= a.n) a.count[b + k] = sum + v[k];
     sum += all;
     __syncthreads();
   }
@@ -178,7 +182,7 @@ extern "C" PoiseErr poiseCuda_coo_count(Device *dev, const void *args)
 
 extern "C" PoiseErr poiseCuda_scan(Device *dev, const void *args)
 {
-  Scan<<<1, THREADS, 0, poiseCudaStream(dev)>>>(*(const ScanArgs *)args);
+  Scan<<<1, SCAN_THREADS, 0, poiseCudaStream(dev)>>>(*(const ScanArgs *)args);
   return POISE_OK;
 }
 

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a warp for each piece of a longer row. */
+#include <limits.h>
+
 #include "tile.h"
 
 enum {
-  GROUPS = 8, /* of 32 entries that a warp has under way */
+  GROUPS = 4, /* of 32 entries that a warp has under way, while it has as many at work */
   SPAN = 32 * GROUPS,
-  MOST = 2 * CSRI_CHUNK, /* entries of one that is not cut: fewer than `chunk` beyond the first `chunk` */
+  WINDOWS = 4,           /* of a block */
+  RESIDENT_WINDOWS = 32, /* of a multiprocessor */
   NONE = 0xffff,
   RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
 };
+
+/* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by windows that share rows, of a y that was set to 0. */
+enum { GENERAL, PLAIN, EXACT };
 
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
 {
@@ -20,7 +26,7 @@ static __global__ void CsriOwn(const __grid_constant__ CsriOwnArgs a)
 {
   int64_t w = blockIdx.x * (int64_t)WARPS + threadIdx.x / 32;
   if (w >= a.nwindow) return;
-  for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) a.owner[p] = (int32_t)w;
+  for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriOwn(&a, w, p);
 }
 
 /* Of the matrix, which passes by once: it is not to push x out of the first cache. */
@@ -38,109 +44,164 @@ __device__ __forceinline__ int32_t Passing(const int32_t *p)
   return v;
 }
 
-/* Entries k, k + 32, ... below end, and what they are multiplied with. */
-template <typename Place>
-__device__ __forceinline__ void Fetch(const CsrMultArgs &m, Place k, Place end, double (&v)[GROUPS], int32_t (&c)[GROUPS])
+/* Entries lane, lane + 32, ... below n, the first of them at val and col. */
+__device__ __forceinline__ void Fetch(const double *val, const int32_t *col, int n, double (&v)[GROUPS],
+                                      int32_t (&c)[GROUPS])
 {
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
-    v[g] = k + 32 * g < end ? Passing(m.A.val + k + 32 * g) : 0;
-    c[g] = k + 32 * g < end ? Passing(m.A.col + k + 32 * g) : -1;
+    int k = threadIdx.x % 32 + 32 * g;
+    v[g] = k < n ? Passing(val + k) : 0;
+    c[g] = k < n ? Passing(col + k) : -1;
   }
 }
 
+/* What they are multiplied with. */
+template <int MODE>
 __device__ __forceinline__ void Gather(const CsrMultArgs &m, const int32_t (&c)[GROUPS], double (&x)[GROUPS])
 {
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++) x[g] = c[g] < 0 ? 0 : c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
+  for (int g = 0; g < GROUPS; g++)
+    x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
 }
 
-/* Row i is finished: y, and what it adds to the dots. */
-__device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, double beta, int64_t i, double sum,
-                                       double (&dot)[POISE_MAX_DOTS])
+/* Row i, or an empty one. */
+template <int MODE>
+__device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, double beta, int64_t i, double sum)
 {
-  double y = alpha * sum + (beta == 0 ? 0 : beta * m.y[i]);
-  m.y[i] = y;
-#pragma unroll
-  for (int f = 0; f < POISE_MAX_DOTS; f++)
-    if (f < m.fuse.ndot) dot[f] += Factor(m.fuse, f, i, y) * y;
+  m.y[i] = MODE == GENERAL ? alpha * sum + (beta == 0 ? 0 : beta * m.y[i]) : sum;
 }
 
-/* The rows [begin, end) of window w by one warp. Its entries stream by, 32 at a time; mark says which row ends at each. The sums of the
-   rows among 32 are a segmented scan, one that goes on is carried to the next 32. */
-__device__ __forceinline__ void Window(const CsriMultArgs &a, double alpha, double beta, int64_t w, uint16_t *mark)
+__device__ __forceinline__ CsrWindow Load(const CsrWindow *w)
+{
+  union {
+    int4 bits;
+    CsrWindow window;
+  } u;
+  u.bits = __ldg((const int4 *)w);
+  return u.window;
+}
+
+__device__ __forceinline__ CsriPiece Load(const CsriPiece *p)
+{
+  union {
+    int4 bits;
+    CsriPiece piece;
+  } u;
+  u.bits = __ldg((const int4 *)p);
+  return u.piece;
+}
+
+/* Where row i of a window ends, counted from the window's first entry. */
+__device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, int i)
+{
+  if (i >= z.rows) return INT_MAX;
+  int64_t row = z.begin + i + 1;
+  return (int)((m.A.ptr32 ? Passing(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first);
+}
+
+/* Waits for what is before, unless that was done; is there anything to do? early: in a solver's loop the matrix stays as it is, so its
+   first entries are fetched before that wait. */
+__device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
+{
+  if (!now) return true;
+  Ready();
+  return !m.skip || *m.skip == 0;
+}
+
+/* The rows of window w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched meanwhile; mark says which row ends
+   at each. The sums of the rows among 32 are a segmented scan, one that goes on is carried to the next 32. */
+template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32;
-  int64_t begin = a.window[w], end = poiseCsriEnd(&a, w), first = poiseCsrOffset(&m.A, begin);
-  int n = (int)(poiseCsrOffset(&m.A, end) - first);
-  double dot[POISE_MAX_DOTS] = {0}, carry = 0;
-  for (int k = lane; k < n; k += 32) mark[k] = NONE;
-  __syncwarp();
-  for (int64_t i = begin + lane; i < end; i += 32) {
-    int64_t last = poiseCsrOffset(&m.A, i + 1);
-    if (last > poiseCsrOffset(&m.A, i))
-      mark[last - 1 - first] = (uint16_t)(i - begin);
-    else
-      Finish(m, alpha, beta, i, 0, dot);
-  }
-  __syncwarp();
-  for (int at = 0; at < n; at += SPAN) {
-    double v[GROUPS], x[GROUPS];
-    int32_t c[GROUPS];
-    Fetch(m, first + at + lane, first + n, v, c);
-    Gather(m, c, x);
+  CsrWindow z = Load(a.window + w);
+  const double *val = m.A.val + z.first;
+  const int32_t *col = m.A.col + z.first;
+  double carry = 0, v[GROUPS];
+  int32_t c[GROUPS];
+  Fetch(val, col, z.nz, v, c);
+  int first = 0, before = 0, end = RowEnd(m, z, lane), ahead = RowEnd(m, z, 32 + lane); /* of rows first + lane, ... */
+  if (!Begin(m, early)) return;
+  double alpha = poiseScalar(m.a), beta = poiseScalar(m.b);
+  for (int at = 0; at == 0 || at < z.nz; at += SPAN) {
+    double s[GROUPS], next[GROUPS];
+    Gather<MODE>(m, c, s);
+    Fetch(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
+    for (int k = lane; k < SPAN / 4; k += 32) ((uint2 *)mark)[k] = make_uint2(~0u, ~0u);
+    __syncwarp();
+    for (;;) { /* rows that end in this span */
+      int from = __shfl_up_sync(0xffffffff, end, 1), last = __shfl_sync(0xffffffff, end, 31);
+      if (lane == 0) from = before;
+      if (end <= at + SPAN && (end > at || at == 0)) {
+        if (end > from)
+          mark[end - 1 - at] = (uint16_t)(first + lane);
+        else if (MODE != EXACT)
+          Finish<MODE>(m, alpha, beta, z.begin + first + lane, 0);
+      }
+      if (last > at + SPAN) break;
+      first += 32, before = last, end = ahead, ahead = RowEnd(m, z, first + 32 + lane);
+    }
+    __syncwarp();
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
-      int k = at + 32 * g + lane;
-      unsigned row = k < n ? mark[k] : NONE, ends = __ballot_sync(0xffffffff, row != NONE);
+      unsigned row = mark[32 * g + lane], ends = __ballot_sync(0xffffffff, row != NONE);
       unsigned below = ends & ((1u << lane) - 1); /* rows that end at lower lanes */
       int start = below ? 32 - __clz(below) : 0;  /* lane where the row of this one begins */
-      double s = v[g] * x[g];
+      s[g] *= v[g], v[g] = next[g];
 #pragma unroll
       for (int step = 1; step < 32; step *= 2) {
-        double t = __shfl_up_sync(0xffffffff, s, step);
-        if (lane - step >= start) s += t;
+        double t = __shfl_up_sync(0xffffffff, s[g], step);
+        if (lane - step >= start) s[g] += t;
       }
-      if (start == 0) s += carry;
-      if (row != NONE) Finish(m, alpha, beta, begin + row, s, dot);
-      carry = __shfl_sync(0xffffffff, s, 31);
+      if (start == 0) s[g] += carry;
+      if (MODE == EXACT && row == 0)
+        atomicAdd(&m.y[z.begin], s[g]);
+      else if (row != NONE)
+        Finish<MODE>(m, alpha, beta, z.begin + row, s[g]);
+      carry = __shfl_sync(0xffffffff, s[g], 31);
       if (ends >> 31) carry = 0;
     }
+    __syncwarp();
   }
-  for (int f = 0; f < m.fuse.ndot; f++) {
+  if (MODE == EXACT) {
+    if (lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
+    return;
+  }
+  for (int f = 0; f < m.fuse.ndot; f++) { /* y is in cache, and here in order */
     double s = 0;
-#pragma unroll
-    for (int e = 0; e < POISE_MAX_DOTS; e++)
-      if (e == f) s = dot[e];
+    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32) s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
     s = WarpReduce<COMBINE_SUM>(s);
     if (lane == 0) m.fuse.partial[f][w] = s;
   }
 }
 
 /* Piece p by one warp. The last one of a row to arrive adds all of them in their order, so that nothing depends on who that is. */
-__device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p)
+template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool early)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32, arrived = 0;
-  int64_t w = a.owner[p], row = a.window[w + 1] - 1, from = a.first[w], count = a.first[w + 1] - from;
-  int64_t k = poiseCsrOffset(&m.A, row) + (p - from) * a.piece, end = poiseCsrOffset(&m.A, row + 1);
-  if (k + a.piece < end) end = k + a.piece;
-  double s = 0, dot[POISE_MAX_DOTS] = {0};
-  for (k += lane; k < end; k += SPAN) {
-    double v[GROUPS], x[GROUPS];
-    int32_t c[GROUPS];
-    Fetch(m, k, end, v, c);
-    Gather(m, c, x);
+  CsriPiece z = Load(a.part + p);
+  const double *val = m.A.val + z.first;
+  const int32_t *col = m.A.col + z.first;
+  double s = 0, v[GROUPS];
+  int32_t c[GROUPS];
+  Fetch(val, col, z.nz, v, c);
+  if (!Begin(m, early)) return;
+  int64_t from = a.first[z.window], count = a.first[z.window + 1] - from, row = poiseCsriRow(&a, &z);
+  for (int at = 0; at < z.nz; at += SPAN) {
+    double x[GROUPS], next[GROUPS];
+    Gather<MODE>(m, c, x);
+    Fetch(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) s += v[g] * x[g];
+    for (int g = 0; g < GROUPS; g++) s += v[g] * x[g], v[g] = next[g];
   }
   s = WarpReduce<COMBINE_SUM>(s);
   if (count > 1) {
     if (lane == 0) {
       a.sum[p] = s;
       __threadfence();
-      arrived = atomicAdd(&a.arrived[w], 1);
+      arrived = atomicAdd(&a.arrived[z.window], 1);
     }
     for (int f = 0; f < m.fuse.ndot && lane == 0 && p + 1 < from + count; f++) m.fuse.partial[f][a.parts + p] = 0;
     if (__shfl_sync(0xffffffff, arrived, 0) + 1 < count) return;
@@ -149,13 +210,12 @@ __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p)
     s = 0;
     for (int64_t q = lane; q < count; q += 32) s += __ldcg(a.sum + from + q);
     s = WarpReduce<COMBINE_SUM>(s);
-    if (lane == 0) a.arrived[w] = 0;
+    if (lane == 0) a.arrived[z.window] = 0;
   }
   if (lane != 0) return;
-  Finish(m, poiseScalar(m.a), poiseScalar(m.b), row, s, dot);
-#pragma unroll
-  for (int f = 0; f < POISE_MAX_DOTS; f++)
-    if (f < m.fuse.ndot) m.fuse.partial[f][a.parts + from + count - 1] = dot[f];
+  Finish<MODE>(m, poiseScalar(m.a), poiseScalar(m.b), row, s);
+  for (int f = 0; f < m.fuse.ndot; f++)
+    m.fuse.partial[f][a.parts + from + count - 1] = Factor(m.fuse, f, row, m.y[row]) * m.y[row];
 }
 
 /* Blocks of so many warps for the pieces. */
@@ -164,19 +224,20 @@ __host__ __device__ __forceinline__ int64_t PieceBlocks(const CsriMultArgs &a, i
   return (a.npiece + warps - 1) / warps;
 }
 
-/* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 12 per window. */
-static __global__ void __launch_bounds__(THREADS, 4) CsriMult(const __grid_constant__ CsriMultArgs a)
+/* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per window. */
+template <int MODE>
+static __global__ void __launch_bounds__(32 * WINDOWS, RESIDENT_WINDOWS / WINDOWS)
+    CsriMult(const __grid_constant__ CsriMultArgs a, bool early)
 {
-  __shared__ uint16_t mark[WARPS][MOST];
+  __shared__ __align__(8) uint16_t mark[WINDOWS][SPAN];
   LetFollow();
-  Ready();
-  if (a.m.skip && *a.m.skip != 0) return;
+  if (!Begin(a.m, !early)) return;
   int warp = threadIdx.x / 32;
-  int64_t pieces = PieceBlocks(a, WARPS), at = (blockIdx.x - pieces) * WARPS + warp;
-  if (at < 0) {
-    if (blockIdx.x * WARPS + warp < a.npiece) Piece(a, blockIdx.x * WARPS + warp);
-  } else if (at < a.m.nblock)
-    Window(a, poiseScalar(a.m.a), poiseScalar(a.m.b), a.m.order ? a.m.order[at] : at, mark[warp]);
+  int64_t pieces = PieceBlocks(a, WINDOWS), piece = blockIdx.x * (int64_t)WINDOWS + warp, at = piece - pieces * WINDOWS;
+  if (at >= 0 && at < a.m.nblock)
+    Window<MODE>(a, a.m.order ? a.m.order[at] : at, early, mark[warp]);
+  else if (MODE != EXACT && piece < a.npiece)
+    Piece<MODE>(a, piece, early);
 }
 
 template <int T, int L>
@@ -189,7 +250,7 @@ static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __
   if (blockIdx.x >= pieces)
     TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - pieces, a.chunk);
   else if (piece < a.npiece)
-    Piece(a, piece);
+    Piece<GENERAL>(a, piece, false);
 }
 
 template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
@@ -204,6 +265,15 @@ template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a
 template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
 {
   return a->m.rows * L < THREADS ? Tiles<THREADS / 2, L>(dev, a) : Tiles<THREADS, L>(dev, a);
+}
+
+/* A warp does a window. Long ones keep memory busy, but first of all there should be a warp for each place. */
+int64_t poiseCudaCsriChunk(int64_t size)
+{
+  enum { LEAST = 128, LONG = 512, ENOUGH = 8192 };
+  int64_t chunk = LEAST;
+  while (chunk < LONG && size / chunk > ENOUGH) chunk *= 2;
+  return chunk;
 }
 
 extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)
@@ -226,10 +296,15 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
   typedef PoiseErr (*Run)(Device *, const CsriMultArgs *);
   static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
   const CsriMultArgs *a = (const CsriMultArgs *)args;
-  int64_t grid = PieceBlocks(*a, WARPS) + (a->m.nblock + WARPS - 1) / WARPS;
-  if (a->chunk > CSRI_CHUNK)
-    FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: on a GPU at most %d", (long long)a->chunk, CSRI_CHUNK);
-  if (!grid) return POISE_OK;
+  if (a->exact && a->fill)
+    TRY(poiseCudaCheck(cudaMemsetAsync(a->m.y, 0, (size_t)a->m.A.m * sizeof(double), poiseCudaStream(dev)), "y = 0"));
+  if (a->npiece + a->m.nblock == 0) return POISE_OK;
   if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
-  return Follow(dev, CsriMult, (unsigned)grid, THREADS, 0, *a);
+  bool plain = !a->m.ghost && !a->m.a.slot && a->m.a.value == 1 && !a->m.b.slot && a->m.b.value == 0;
+  unsigned grid = (unsigned)(PieceBlocks(*a, WINDOWS) + (a->m.nblock + WINDOWS - 1) / WINDOWS);
+  return Follow(dev,
+                a->exact ? CsriMult<EXACT>
+                : plain  ? CsriMult<PLAIN>
+                         : CsriMult<GENERAL>,
+                grid, 32 * WINDOWS, 0, *a, poiseCudaCaptures(dev) && !a->exact);
 }

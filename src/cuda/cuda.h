@@ -15,8 +15,6 @@ extern "C" {
 }
 
 enum {
-  CSRI_CHUNK = 512,  /* rows and entries of a window of csri, which a warp sums */
-  CSRI_PIECE = 1024, /* entries of a longer row that it sums */
   THREADS = 256,     /* of a block, which has POISE_BLOCK rows */
   WARPS = THREADS / 32,
   PIECES = 64,                 /* partials that many partials are first summed into */
@@ -36,6 +34,7 @@ extern const char *const poiseCudaCsrLibraries[];
 PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan);
 void poiseCudaCsrPlanFree(Device *dev, CsrPlan *plan);
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s);
+int64_t poiseCudaCsriChunk(int64_t size);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
 }

@@ -98,7 +98,7 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   Choice *c = A->choice;
   Device *dev = A->ctx->device;
   CsrStatistics s = A->csr.statistics, uncut = s;
-  int64_t chunk = poiseCsriChunk(dev, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
+  int64_t chunk = poiseCsriChunk(A, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
   if (s.longest >= chunk) TRY(poiseCsrStatistics(A, chunk, &uncut));
   uncut.nz -= uncut.cut;
   c->cut = (double)uncut.cut;

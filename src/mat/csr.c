@@ -111,11 +111,16 @@ PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
        name, words);
 }
 
+static bool Composes_CSR(PoiseMat A)
+{
+  return A->library != 0;
+}
+
 PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
 {
   if (A->library == library) return POISE_OK;
   if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work)); /* products are composed */
-  if (A->type->libraries) DropPlan(A);
+  if (A->type->composes == Composes_CSR) DropPlan(A);
   A->library = library;
   A->pattern++; /* what was captured with the other product is void */
   return POISE_OK;
@@ -204,7 +209,7 @@ const MatType poiseMatType_csr = {
     .name = "csr",
     .stored = true,
     .fuse = true,
-    .libraries = true,
+    .composes = Composes_CSR,
     .size = sizeof(CsrData),
     .ready = Ready_CSR,
     .mult = Mult_CSR,

@@ -469,7 +469,7 @@ static PoiseErr ChooseRows(PoiseMat A)
 
 /* ---- several ranks: interior blocks first --------------------------------------------------------------------------- */
 
-PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const int32_t *window, Buffer *order, int64_t *ninterior)
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior)
 {
   Csr *c = &A->csr;
   const void *ptr;
@@ -482,10 +482,10 @@ PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const int32_t *window, B
   TRY(poiseBufferRead(&c->col, HOST, &col));
   *ninterior = 0;
   for (int64_t b = 0; b < n; b++) {
-    int64_t first = window ? window[b] : b * rows, last = window ? window[b + 1] : first + rows;
-    bool inside = true;
-    for (int64_t k = poiseCsrPtr(c, ptr, first); inside && k < poiseCsrPtr(c, ptr, last < c->m ? last : c->m); k++)
-      inside = col[k] < c->nloc;
+    int64_t first = b * rows, last = first + rows, k = window ? window[b].first : poiseCsrPtr(c, ptr, first);
+    int64_t end = window ? k + window[b].nz : poiseCsrPtr(c, ptr, last < c->m ? last : c->m);
+    while (k < end && col[k] < c->nloc) k++;
+    bool inside = k >= end;
     to[inside ? (*ninterior)++ : n - ++boundary] = (int32_t)b;
   }
   return POISE_OK;

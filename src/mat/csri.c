@@ -6,23 +6,28 @@
 */
 #include "csr_rows.h"
 
-enum { CSRI_CHUNK = 8192, CSRI_PIECE = 8192 };
+enum { ORDERED, ATOMIC };
+enum { CSRI_CHUNK = 8192, PIECE_WINDOWS = 2 /* a piece has the entries of so many windows */ };
 
 typedef struct CsriData {
   CsrData csr; /* first: of the transpose product */
   PoiseInt asked;
-  int64_t built;        /* c->built of what was cut; 0: nothing was */
-  int64_t chunk, piece; /* as asked for, or as the device likes them */
+  int combine;   /* ORDERED, ATOMIC */
+  int64_t built; /* c->built of what was cut; 0: nothing was */
+  bool exact;    /* it was cut for ATOMIC */
+  int64_t chunk; /* as asked for, or as the device likes it; and entries of a piece */
   int64_t nwindow, npiece;
   int rows;                 /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
   int64_t tile, uncut;      /* the most nonzeros of such a block; all nonzeros that are not cut */
   int64_t parts, ninterior; /* windows, or blocks; those without ghosts */
-  Buffer window, first, owner, sum, arrived, order;
+  Buffer window, first, part, sum, arrived, order;
 } CsriData;
 
 static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
      "rows and entries of a window; longer rows are cut; 0: as suits the device"},
+    {"mat_combine", POISE_OPTION_CHOICE, offsetof(CsriData, combine), "ordered", 0, 0, "ordered|atomic",
+     "parts of rows that are cut are added in their order, or by atomic additions in none, as in the paper of csri"},
     {0},
 };
 
@@ -30,30 +35,31 @@ static const PoiseOption options[] = {
 
 static void Release(CsriData *d)
 {
-  Buffer *const all[] = {&d->window, &d->first, &d->owner, &d->sum, &d->arrived, &d->order};
+  Buffer *const all[] = {&d->window, &d->first, &d->part, &d->sum, &d->arrived, &d->order};
   for (int k = 0; k < 6; k++) poiseBufferDestroy(all[k]);
   d->built = 0;
 }
 
-int64_t poiseCsriChunk(const Device *dev, const void *data)
+int64_t poiseCsriChunk(PoiseMat A, const void *data)
 {
   const CsriData *d = data;
-  return d->asked ? d->asked : dev->ops->chunk ? dev->ops->chunk : CSRI_CHUNK;
+  const DeviceOps *ops = A->ctx->device->ops;
+  return d->asked ? d->asked : ops->csri_chunk ? ops->csri_chunk(A->csr.m + A->csr.nz) : CSRI_CHUNK;
 }
 
 static int64_t Chunk(PoiseMat A)
 {
-  return poiseCsriChunk(A->ctx->device, A->data);
+  return poiseCsriChunk(A, A->data);
 }
 
 /* Where rows are cut, on the device, and how many pieces there are. */
 static PoiseErr Cut(PoiseMat A, CsriData *d)
 {
   Device *dev = A->ctx->device;
-  CsriCutArgs cut = {.chunk = d->chunk, .piece = d->piece, .nwindow = d->nwindow};
-  TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(int32_t), "windows", &d->window));
+  CsriCutArgs cut = {.exact = d->exact, .chunk = d->chunk, .piece = PIECE_WINDOWS * d->chunk, .nwindow = d->nwindow};
+  TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(CsrWindow), "windows", &d->window));
   TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(int64_t), "pieces of windows", &d->first));
-  TRY(poiseCsrView(&A->csr, &cut.A));
+  TRY(poiseCsrPattern(&A->csr, &cut.A));
   TRY(poiseBufferWrite(&d->window, DEVICE, &cut.window));
   TRY(poiseBufferWrite(&d->first, DEVICE, &cut.pieces));
   TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
@@ -66,19 +72,22 @@ static PoiseErr Cut(PoiseMat A, CsriData *d)
 static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
 {
   CsrStatistics s;
+  d->rows = POISE_BLOCK;
+  d->parts = d->nwindow;
+  if (d->exact) return POISE_OK;
   TRY(poiseCsrStatistics(A, d->chunk, &s));
   s.nz -= s.cut;
   d->uncut = s.nz;
   d->rows = poiseCsrRows(A->ctx, &s);
   d->tile = poiseCsrTileOf(&s, d->rows);
-  d->parts = d->rows < POISE_BLOCK ? (A->csr.m + d->rows - 1) / d->rows : d->nwindow;
+  if (d->rows < POISE_BLOCK) d->parts = (A->csr.m + d->rows - 1) / d->rows;
   return POISE_OK;
 }
 
 /* Pieces always wait for the ghosts. */
 static PoiseErr Order(PoiseMat A, CsriData *d)
 {
-  const int32_t *window = NULL;
+  const CsrWindow *window = NULL;
   if (d->rows == POISE_BLOCK) TRY(poiseBufferRead(&d->window, HOST, &window));
   return poiseCsrOrder(A, d->parts, d->rows, window, &d->order, &d->ninterior);
 }
@@ -87,22 +96,25 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
   Device *dev = A->ctx->device;
-  CsriOwnArgs own;
-  if (d->built == A->csr.built && d->chunk == Chunk(A)) return POISE_OK;
+  CsriOwnArgs own = {0};
+  if (d->built == A->csr.built && d->chunk == Chunk(A) && d->exact == (d->combine == ATOMIC)) return POISE_OK;
   if (d->built == A->csr.built) A->pattern++; /* a captured loop knows the old cut */
   Release(d);
   d->chunk = Chunk(A);
-  d->piece = d->asked ? d->asked : dev->ops->piece ? dev->ops->piece : CSRI_PIECE;
+  d->exact = d->combine == ATOMIC;
   d->nwindow = own.nwindow = (A->csr.m + A->csr.nz + d->chunk - 1) / d->chunk;
   if (d->nwindow > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: %lld windows, more than 2^31", (long long)d->chunk,
          (long long)d->nwindow);
   TRY(Cut(A, d));
-  TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(int32_t), "windows of pieces", &d->owner));
+  TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(CsriPiece), "pieces", &d->part));
   TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(double), "sums of pieces", &d->sum));
   TRY(poiseBufferCreate(dev, (size_t)d->nwindow * sizeof(int32_t), "pieces that arrived", &d->arrived));
+  own.piece = PIECE_WINDOWS * d->chunk;
+  TRY(poiseCsrPattern(&A->csr, &own.A));
+  TRY(poiseBufferRead(&d->window, DEVICE, &own.window));
   TRY(poiseBufferRead(&d->first, DEVICE, &own.first));
-  TRY(poiseBufferWrite(&d->owner, DEVICE, &own.owner));
+  TRY(poiseBufferWrite(&d->part, DEVICE, &own.part));
   TRY(poiseLaunch(dev, KERNEL_csri_own, &own, sizeof own));
   TRY(ChooseBlocks(A, d));
   if (A->csr.halo) TRY(Order(A, d));
@@ -116,11 +128,11 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 {
   CsriData *d = A->data;
   TRY(SetUp_CSRI(A));
-  a->chunk = d->chunk, a->piece = d->piece, a->parts = d->parts, a->uncut = d->uncut;
+  a->chunk = d->chunk, a->parts = d->parts, a->uncut = d->uncut;
   a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary;
   TRY(poiseBufferRead(&d->window, DEVICE, &a->window));
   TRY(poiseBufferRead(&d->first, DEVICE, &a->first));
-  TRY(poiseBufferRead(&d->owner, DEVICE, &a->owner));
+  TRY(poiseBufferRead(&d->part, DEVICE, &a->part));
   TRY(poiseBufferUpdate(&d->sum, DEVICE, &a->sum));
   return poiseBufferUpdate(&d->arrived, DEVICE, &a->arrived);
 }
@@ -147,7 +159,9 @@ static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
     m->order = order ? order + first : NULL;
   }
   m->nblock = last - first;
+  a->exact = d->exact, a->fill = part != REST;
   a->npiece = part == INTERIOR ? 0 : d->npiece;
+  if (d->rows < POISE_BLOCK && !d->npiece) return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
   return poiseLaunch(A->ctx->device, KERNEL_csri_mult, a, sizeof *a);
 }
 
@@ -162,7 +176,15 @@ static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
 
 static void Inherit_CSRI(PoiseMat A, PoiseMat B)
 {
-  ((CsriData *)B->data)->asked = ((const CsriData *)A->data)->asked;
+  const CsriData *from = A->data;
+  CsriData *to = B->data;
+  to->asked = from->asked, to->combine = from->combine;
+}
+
+/* Atomic additions come in any order, so the finished rows are not known before the end. */
+static bool Composes_CSRI(PoiseMat A)
+{
+  return ((const CsriData *)A->data)->combine == ATOMIC;
 }
 
 static int64_t Partials_CSRI(PoiseMat A)
@@ -177,6 +199,9 @@ static PoiseErr View_CSRI(PoiseMat A)
   bool blocks = d->rows < POISE_BLOCK;
   double sums[] = {(double)d->parts, (double)d->npiece, blocks};
   if (!A->assembled) return POISE_OK;
+  if (d->exact)
+    return PoisePrintf(A->ctx, "    csri: windows of %lld rows and entries, shared rows by atomic additions\n",
+                       (long long)d->chunk);
   TRY(PoiseSum(A->ctx, 3, sums));
   return PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
                      sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->chunk);
@@ -185,7 +210,7 @@ static PoiseErr View_CSRI(PoiseMat A)
 static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
 {
   const CsriData *d = A->data;
-  const Buffer *const all[] = {&d->window, &d->first, &d->owner, &d->sum, &d->arrived, &d->order};
+  const Buffer *const all[] = {&d->window, &d->first, &d->part, &d->sum, &d->arrived, &d->order};
   poiseCsrDataBytes(A, sum);
   for (int k = 0; k < 6; k++) poiseBufferAdd(all[k], sum);
 }
@@ -200,6 +225,7 @@ const MatType poiseMatType_csri = {
     .name = "csri",
     .stored = true,
     .fuse = true,
+    .composes = Composes_CSRI,
     .size = sizeof(CsriData),
     .options = options,
     .inherit = Inherit_CSRI,
@@ -231,7 +257,7 @@ PoiseErr poiseHost_csri_own(Device *dev, const void *args)
   const CsriOwnArgs *a = args;
   (void)dev;
   for (int64_t w = 0; w < a->nwindow; w++)
-    for (int64_t p = a->first[w]; p < a->first[w + 1]; p++) a->owner[p] = (int32_t)w;
+    for (int64_t p = a->first[w]; p < a->first[w + 1]; p++) poiseCsriOwn(a, w, p);
   return POISE_OK;
 }
 
@@ -244,26 +270,58 @@ static void FuseRows(const Fuse *f, const double *y, int64_t begin, int64_t end,
                                   : poiseHostDot(y, y, begin, end);
 }
 
+static double PartSum(const CsrMultArgs *m, int64_t k, int64_t last)
+{
+  return m->ghost ? poiseHostRowSum(m, k, last, true, false) : poiseHostRowSum(m, k, last, false, false);
+}
+
 static double PieceSum(const CsriMultArgs *a, int64_t p)
 {
-  int64_t w = a->owner[p], row = a->window[w + 1] - 1, k = poiseCsrOffset(&a->m.A, row) + (p - a->first[w]) * a->piece;
-  int64_t end = poiseCsrOffset(&a->m.A, row + 1), last = k + a->piece < end ? k + a->piece : end;
-  return a->m.ghost ? poiseHostRowSum(&a->m, k, last, true, false) : poiseHostRowSum(&a->m, k, last, false, false);
+  return PartSum(&a->m, a->part[p].first, a->part[p].first + a->part[p].nz);
 }
 
 /* The rows that were cut: sums of pieces in order. */
 static void Join(const CsriMultArgs *a, double alpha, double beta)
 {
   for (int64_t p = 0; p < a->npiece;) {
-    int64_t w = a->owner[p], row = a->window[w + 1] - 1;
+    int64_t row = poiseCsriRow(a, &a->part[p]), end = a->first[a->part[p].window + 1];
     double s = 0;
-    for (; p < a->first[w + 1]; p++) {
+    for (; p < end; p++) {
       s += a->sum[p];
       for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
     }
     a->m.y[row] = poiseHostUpdate(alpha, s, beta, a->m.y[row]);
     FuseRows(&a->m.fuse, a->m.y, row, row + 1, a->parts + p - 1);
   }
+}
+
+static void Add(double *to, double v)
+{
+  HOST_ATOMIC
+  *to += v;
+}
+
+static void ExactWindow(const CsrMultArgs *m, const CsrWindow *z)
+{
+  int64_t k = z->first, stop = z->first + z->nz, last = z->begin + z->rows;
+  for (int64_t i = z->begin; i < last; i++) {
+    int64_t end = poiseCsrOffset(&m->A, i + 1);
+    if (i == z->begin)
+      Add(&m->y[i], PartSum(m, k, end));
+    else
+      m->y[i] = PartSum(m, k, end);
+    k = end;
+  }
+  if (k < stop) Add(&m->y[last], PartSum(m, k, stop));
+}
+
+static void Exactly(Device *dev, const CsriMultArgs *a)
+{
+  const CsrMultArgs *m = &a->m;
+  (void)dev;
+  if (a->fill) memset(m->y, 0, (size_t)m->A.m * sizeof *m->y);
+  HOST_PARALLEL_FOR(dev, m->nblock)
+  for (int64_t k = 0; k < m->nblock; k++) ExactWindow(m, &a->window[m->order ? m->order[k] : k]);
 }
 
 PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
@@ -273,9 +331,13 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
   double alpha = poiseScalar(m->a), beta = poiseScalar(m->b);
   (void)dev;
   if (m->skip && *m->skip != 0) return POISE_OK;
+  if (a->exact) {
+    Exactly(dev, a);
+    return POISE_OK;
+  }
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t k = 0; k < m->nblock; k++) {
-    int64_t w = m->order ? m->order[k] : k, begin = a->window[w], end = poiseCsriEnd(a, w);
+    int64_t w = m->order ? m->order[k] : k, begin = a->window[w].begin, end = begin + a->window[w].rows;
     if (m->ghost)
       poiseHostRows(m, alpha, beta, begin, end, true);
     else

@@ -298,10 +298,10 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
   return POISE_OK;
 }
 
-/* Does the type's product take factors, skip and Fuse? Those of libraries do not. */
+/* Does the product take factors, skip and Fuse? */
 static bool Fuses(PoiseMat A)
 {
-  return A->type->fuse && !(A->type->libraries && A->library);
+  return A->type->fuse && !(A->type->composes && A->type->composes(A));
 }
 
 int64_t poiseMatPartials(PoiseMat A)

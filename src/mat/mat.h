@@ -105,11 +105,11 @@ PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
 
 typedef struct MatType {
   const char *name;
-  bool stored;    /* works on A->csr; else on functions of the user's */
-  bool fuse;      /* mult takes any a, b and Fuse; else mat.c composes them from y = A x */
-  bool eager;     /* calls back to the host: a solver's loop cannot be replayed */
-  bool libraries; /* -mat_csr_kernel */
-  size_t size;    /* of A->data */
+  bool stored;                /* works on A->csr; else on functions of the user's */
+  bool fuse;                  /* mult takes any a, b and Fuse; else mat.c composes them from y = A x */
+  bool eager;                 /* calls back to the host: a solver's loop cannot be replayed */
+  bool (*composes)(PoiseMat); /* its product is y = A x alone for now, as if it did not fuse; NULL: never */
+  size_t size;                /* of A->data */
   const PoiseOption *options;
   void (*inherit)(PoiseMat A, PoiseMat B); /* B, of this type too, takes A's options; may be NULL */
   PoiseErr (*setup)(PoiseMat);             /* metadata beside the CSR; local */
@@ -320,7 +320,7 @@ PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
 void poiseCsrDataDestroy(PoiseMat A);
 
-int64_t poiseCsriChunk(const Device *dev, const void *data); /* csri.c: entries of a row that data's options have it cut */
+int64_t poiseCsriChunk(PoiseMat A, const void *data); /* csri.c: entries of a row that data's options have it cut */
 
 /* ---- auto.c: type auto, which has another type work ------------------------------------------------------------------------ */
 
@@ -374,9 +374,8 @@ static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
     if (rows == 256 >> k) return s->tile[k];
   return 0;
 }
-/* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) those from window[b] to window[b + 1], have no ghosts, and
-   may go ahead of the exchange: these *ninterior first, int32. Local. */
-PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const int32_t *window, Buffer *order, int64_t *ninterior);
+/* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) window[b], have no ghosts, and may go ahead of the exchange: these *ninterior first, int32. Local. */
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior);
 /* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
 

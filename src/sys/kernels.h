@@ -302,30 +302,49 @@ typedef struct {
   Fuse fuse;
 } CsrMultArgs;
 
-/* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window[w] is the
-   first row i with i + ptr[i] >= w chunk, window[nwindow] = m. So a row of `chunk` entries or more is the last of its window, which
-   leaves it to pieces of `piece` entries each; pieces[w]: how many (pieces[nwindow] = 0). */
+typedef struct { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
+  int64_t first;
+  int32_t begin;
+  uint16_t rows, nz;
+} CsrWindow;
+
+typedef struct { /* entries [first, first + nz) of the row behind those of a window */
+  int64_t first;
+  int32_t nz, window;
+} CsriPiece;
+
+/* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window w begins with
+   the first row i that has i + ptr[i] >= w chunk; window[nwindow].begin = m. So a row of `chunk` entries or more would be the last of its
+   window, which leaves it out, to pieces of `piece` entries each; pieces[w]: how many (pieces[nwindow] = 0).
+   exact: windows of exactly `chunk` rows that end and entries, wherever in a row that is; there are no pieces. */
 typedef struct {
   CsrView A;
+  bool exact;
   int64_t chunk, piece, nwindow;
-  int32_t *window;
+  CsrWindow *window;
   int64_t *pieces;
 } CsriCutArgs;
 
-typedef struct { /* owner[p] = w for the pieces [first[w], first[w + 1]) of window w */
-  int64_t nwindow;
+typedef struct { /* the pieces of window w are part[first[w]], ..., part[first[w + 1] - 1] */
+  CsrView A;
+  int64_t piece, nwindow;
+  const CsrWindow *window;
   const int64_t *first;
-  int32_t *owner;
+  CsriPiece *part;
 } CsriOwnArgs;
 
 /* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
    blocks of so many rows that are not cut, and of pieces [0, npiece); and their dots: partial w of each window or block, and parts + p of
    each piece, 0 but of a row's last. uncut: nonzeros of rows that are not cut. sum: of each piece; arrived: 0 for each window, before and
-   after. */
+   after.
+   exact: y = A [x | ghost] alone, for windows so cut. Each adds to its first row, and to the one that follows those that end in it,
+   atomically; fill: y is set to 0 before. */
 typedef struct {
   CsrMultArgs m;
-  int64_t chunk, piece, parts, npiece, uncut;
-  const int32_t *window, *owner;
+  bool exact, fill;
+  int64_t chunk, parts, npiece, uncut;
+  const CsrWindow *window;
+  const CsriPiece *part;
   const int64_t *first;
   double *sum;
   int32_t *arrived;
@@ -336,14 +355,12 @@ POISE_INLINE bool poiseCsriLong(const CsrView *A, int64_t row, int64_t chunk)
   return poiseCsrOffset(A, row + 1) - poiseCsrOffset(A, row) >= chunk;
 }
 
-/* The last row of window w if it is left to pieces, else the row after the last. */
-POISE_INLINE int64_t poiseCsriEnd(const CsriMultArgs *a, int64_t w)
+POISE_INLINE int64_t poiseCsriRow(const CsriMultArgs *a, const CsriPiece *p)
 {
-  int64_t begin = a->window[w], end = a->window[w + 1];
-  return end > begin && poiseCsriLong(&a->m.A, end - 1, a->chunk) ? end - 1 : end;
+  return a->window[p->window].begin + a->window[p->window].rows;
 }
 
-/* window[w]. */
+/* The first row of window w. */
 POISE_INLINE int64_t poiseCsriBegin(const CsriCutArgs *a, int64_t w)
 {
   int64_t low = 0, high = a->A.m;
@@ -358,13 +375,47 @@ POISE_INLINE int64_t poiseCsriBegin(const CsriCutArgs *a, int64_t w)
   return low;
 }
 
+/* The row that is in progress after w chunk rows and entries; *k: the next entry. */
+POISE_INLINE int64_t poiseCsriPlace(const CsriCutArgs *a, int64_t w, int64_t *k)
+{
+  int64_t d = w < a->nwindow ? w * a->chunk : a->A.m + a->A.nz, i = poiseCsriBegin(a, w);
+  if (i + poiseCsrOffset(&a->A, i) > d) i--;
+  *k = d - i;
+  return i;
+}
+
+POISE_INLINE void poiseCsriCutExactly(const CsriCutArgs *a, int64_t w)
+{
+  int64_t first, last, begin = poiseCsriPlace(a, w, &first), end = poiseCsriPlace(a, w < a->nwindow ? w + 1 : w, &last);
+  a->window[w].first = first, a->window[w].begin = (int32_t)begin;
+  a->window[w].rows = (uint16_t)(end - begin), a->window[w].nz = (uint16_t)(last - first);
+  a->pieces[w] = 0;
+}
+
 POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
 {
-  int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin, n = 0;
-  if (end > begin && poiseCsriLong(&a->A, end - 1, a->chunk))
-    n = (poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, end - 1) + a->piece - 1) / a->piece;
-  a->window[w] = (int32_t)begin;
-  a->pieces[w] = n;
+  if (a->exact) {
+    poiseCsriCutExactly(a, w);
+    return;
+  }
+  int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin, pieces = 0;
+  int64_t first = poiseCsrOffset(&a->A, begin), last = poiseCsrOffset(&a->A, end);
+  if (end > begin && poiseCsriLong(&a->A, end - 1, a->chunk)) {
+    int64_t from = poiseCsrOffset(&a->A, --end);
+    pieces = (last - from + a->piece - 1) / a->piece, last = from;
+  }
+  a->window[w].first = first, a->window[w].begin = (int32_t)begin;
+  a->window[w].rows = (uint16_t)(end - begin), a->window[w].nz = (uint16_t)(last - first);
+  a->pieces[w] = pieces;
+}
+
+/* Piece p, which is one of window w. */
+POISE_INLINE void poiseCsriOwn(const CsriOwnArgs *a, int64_t w, int64_t p)
+{
+  const CsrWindow *z = &a->window[w];
+  int64_t k = z->first + z->nz + (p - a->first[w]) * a->piece, end = poiseCsrOffset(&a->A, z->begin + z->rows + 1);
+  a->part[p].first = k, a->part[p].window = (int32_t)w;
+  a->part[p].nz = (int32_t)(k + a->piece < end ? a->piece : end - k);
 }
 
 /* Nonzeros of the rows [i, end) that are shorter than a limit, and to *cut those of the others. */

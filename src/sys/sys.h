@@ -146,7 +146,7 @@ typedef struct DeviceOps {
   void (*csr_plan_free)(Device *, CsrPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
-  int chunk, piece;                             /* of csri; 0: CSRI_CHUNK, CSRI_PIECE */
+  int64_t (*csri_chunk)(int64_t size); /* rows and entries of a window of csri, of so many in all; NULL: CSRI_CHUNK */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
@@ -200,8 +200,10 @@ enum { HOST_FEW_BLOCKS = 8 };
 /* Few items of uneven work. */
 #define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
 #define HOST_CRITICAL HOST_PRAGMA(omp critical)
+#define HOST_ATOMIC   HOST_PRAGMA(omp atomic)
 #else
 #define HOST_CRITICAL
+#define HOST_ATOMIC
 #define HOST_PARALLEL_FOR(dev, nblock)      (void)(dev), (void)(nblock);
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
