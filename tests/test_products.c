@@ -18,8 +18,8 @@ enum { TYPES = sizeof types / sizeof *types };
 /* What types can be told, beside nothing. Of types that do not know an option it changes nothing. */
 static const struct {
   const char *key, *value;
-} settings[] = {{"mat_csri_chunk", "0"},   {"mat_csri_chunk", "1"},     {"mat_csri_chunk", "64"},
-                {"mat_csri_chunk", "300"}, {"mat_auto_measure", "yes"}, {"mat_auto_measure", "no"}};
+} settings[] = {{"mat_csri_chunk", "0"},   {"mat_csri_chunk", "1"},    {"mat_csri_chunk", "64"},
+                {"mat_csri_chunk", "300"}, {"mat_auto_measure", "no"}, {"mat_auto_measure", "yes"}};
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 /* Every other one of them, and shapes that are large for the sake of one rank's blocks, are left to single ranks. */
@@ -418,12 +418,9 @@ static void TestSolves(PoiseContext ctx)
     }
 }
 
-static const Test tests[] = {{"solves", TestSolves, 0},
-                             {"lent_arrays", TestLentArrays, TEST_SERIAL},
-                             {"copies", TestCopies, 0},
-                             {"awkward", TestAwkward, 0},
-                             {"atomic", TestAtomic, 0},
-                             {NULL, NULL, 0}};
+static const Test tests[] = {{"solves", TestSolves, 0}, {"lent_arrays", TestLentArrays, TEST_SERIAL},
+                             {"copies", TestCopies, 0}, {"awkward", TestAwkward, 0},
+                             {"atomic", TestAtomic, 0}, {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -18,9 +18,8 @@ typedef struct Rows {      /* what a product with this rank's rows depends on */
   double deviation;        /* standard deviation of the rows' lengths, in means of them */
   bool even, even_but_cut; /* a GPU fetches blocks of all rows at once, or of those that csri does not cut */
   int threads;             /* of the host */
-  double
-      busiest; /* bytes of the busiest of them where rows are shared out; of all rows where these are not worth threads */
-  double windows; /* of csri, the last one a part */
+  double busiest;          /* bytes of the busiest of them by rows; of all rows where these are not worth threads */
+  double windows;          /* of csri, the last one a part */
 } Rows;
 
 /* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
@@ -153,7 +152,7 @@ static PoiseErr Predict(PoiseMat A, int *best)
 
 /* ---- measurements --------------------------------------------------------------------------------------------------------- */
 
-enum { ROUNDS = 5, MOST_PRODUCTS = 64 };
+enum { ROUNDS = 5, MOST_PRODUCTS = 16, SLOW = 4 };
 
 /* Data of type k, with its options. */
 static PoiseErr MakeData(PoiseMat A, int k, void **data)
@@ -188,8 +187,8 @@ static int Compare(const void *a, const void *b)
   return (u > v) - (u < v);
 }
 
-/* Seconds of one product on the slowest rank: medians of rounds in turns, each of about a millisecond; of types that are half as fast
-   as the best, or slower, a single one. All data are ready. */
+/* Seconds of one product on the slowest rank: medians of rounds in turns, each of about a millisecond for the best type; of a type that
+   is SLOW times slower, a single product. */
 static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, double *seconds)
 {
   double round[CANDIDATES][ROUNDS];
@@ -201,8 +200,8 @@ static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y,
   }
   TRY(PoiseMax(A->ctx, CANDIDATES, seconds));
   TRY(PoiseAgree(A->ctx, e));
-  double most = 2 * seconds[Least(seconds)];
-  int n = (int)fmin(fmax(2e-3 / most, 1), MOST_PRODUCTS);
+  double best = seconds[Least(seconds)], most = SLOW * best;
+  int n = (int)fmin(fmax(1e-3 / best, 1), MOST_PRODUCTS);
   for (int r = 0; r < ROUNDS; r++)
     for (int k = 0; k < CANDIDATES; k++) {
       if (seconds[k] > most) continue;
