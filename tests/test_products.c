@@ -18,7 +18,8 @@ enum { TYPES = sizeof types / sizeof *types };
 /* What types can be told, beside nothing. Of types that do not know an option it changes nothing. */
 static const struct {
   const char *key, *value;
-} settings[] = {{"mat_csri_chunk", "0"}, {"mat_csri_chunk", "1"}, {"mat_csri_chunk", "64"}, {"mat_csri_chunk", "300"}};
+} settings[] = {{"mat_csri_chunk", "0"},   {"mat_csri_chunk", "1"},    {"mat_csri_chunk", "64"},
+                {"mat_csri_chunk", "300"}, {"mat_auto_measure", "no"}, {"mat_auto_measure", "yes"}};
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 /* Every other one of them, and shapes that are large for the sake of one rank's blocks, are left to single ranks. */

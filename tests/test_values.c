@@ -587,11 +587,11 @@ static void TestNewValues(PoiseContext ctx)
 /* ---- statistics of rows ------------------------------------------------------------------------------------------------ */
 
 /* Of rows of lengths that a rule gives, on the device as in a loop here. */
-static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t limit)
+static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t limit, int64_t share)
 {
   Buffer offsets = {0}, result = {0};
   CsrStatistics plain = {0}, *there;
-  CsrStatisticsArgs a = {.A.m = m, .limit = limit};
+  CsrStatisticsArgs a = {.A.m = m, .limit = limit, .share = share};
   void *p;
   const void *given;
   const CsrStatistics *found;
@@ -600,7 +600,14 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
     int64_t n = rule == 0 ? 7 : rule == 1 ? i % 3 : i * i % 4001 == 1 ? 5000 : i % 256 == 255;
     ptr[i + 1] = ptr[i] + n;
     plain.changes += n != before;
+    plain.empty += n == 0;
+    plain.squares += n * n;
+    if (n > plain.longest) plain.longest = n;
     before = n;
+  }
+  for (int64_t i = 0; share && i < m; i += share) {
+    int64_t n = ptr[i + share < m ? i + share : m] - ptr[i];
+    if (n > plain.busiest) plain.busiest = n;
   }
   for (int k = 0; k < POISE_TILES; k++)
     for (int64_t rows = 256 >> k, i = 0; i < m; i += rows) {
@@ -639,7 +646,7 @@ static void TestStatistics(PoiseContext ctx)
   ctx->device->threads = 3;
   for (int s = 0; s < 8; s++)
     for (int rule = 0; rule < 3; rule++)
-      CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule, 0), CheckStatistics(ctx, sizes[s], s % 2, rule, 2);
+      CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule, 0, 0), CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 1000);
 }
 
 /* Lengths of neighbouring rows vary when they change more often than every eighth row, the first being a change. */

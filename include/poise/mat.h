@@ -116,7 +116,18 @@ POISE_API PoiseErr PoiseMatCreateShell(PoiseContext ctx, PoiseInt m, PoiseInt n,
                                        const PoiseShell *functions, void *arg, PoiseMat *A);
 POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
 
-/* Type by name ("csr"); the matrix stays the same CSR. Options: -mat_type. */
+/*
+  Type by name; the matrix stays the same CSR, and only its products change:
+    csr   rows are shared out (default)
+    csri  rows and entries are shared out, and long rows cut: for rows of very different lengths
+    auto  that of these which is predicted to be fastest for A's pattern on its device, the same on all ranks; chosen when a pattern is
+          new, or an option. With -mat_auto_measure each is timed instead (some 20 products; A's other users wait), and another than the
+          predicted one is taken if it is 2 % faster. The context remembers the winners of the latest 256 patterns; -mat_auto_file keeps
+          them from run to run, on rank 0, one line for each pattern, device and set of options: POISE_ERR_FORMAT names a line
+          that is none. What works decides the last bits of results, so these repeat as measurements do. The view says what was chosen,
+          and why. -mat_csr_kernel counts where csr was chosen; a prediction does not know of it.
+  Collective. Options: -mat_type, and those of the types, which auto reads too and copies inherit.
+*/
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
 POISE_API const char *PoiseMatType(PoiseMat A); /* lent; not collective */
 /*

@@ -8,34 +8,62 @@ __device__ __forceinline__ double At(const CsrView &A, const double *x, const do
   return col < A.nloc ? x[col] : ghost[col - A.nloc];
 }
 
-/* 4 bytes per row, or 8. Sums and maxima of integers: the same in any order. */
+typedef unsigned long long Number;
+
+/* Sums and maxima of integers over all threads: the same in any order. */
+__device__ __forceinline__ void AddTo(void *to, Number v)
+{
+  for (int step = 16; step; step /= 2) v += __shfl_xor_sync(0xffffffff, v, step);
+  if (threadIdx.x % 32 == 0) atomicAdd((Number *)to, v);
+}
+
+__device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
+{
+  for (int step = 16; step; step /= 2) {
+    Number other = __shfl_xor_sync(0xffffffff, v, step);
+    if (other > v) v = other;
+  }
+  if (threadIdx.x % 32 == 0) atomicMax((Number *)to, v);
+}
+
+/* 4 bytes per row, or 8. */
 static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
 {
-  typedef unsigned long long Number;
-  enum { SUMS = POISE_TILES, LAST = SUMS + 1 };
-  Number most[LAST + 1] = {0};
-  int64_t cut = 0, seen = 0;
-  for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < a.A.m; i += (int64_t)gridDim.x * THREADS) {
-    int64_t begin = poiseCsrOffset(&a.A, i);
-    most[SUMS] += !i || poiseCsrOffset(&a.A, i + 1) - begin != begin - poiseCsrOffset(&a.A, i - 1);
-    for (int k = 0, rows = 256; k < POISE_TILES && i % 4 == 0; k++, rows /= 2) {
+  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0, seen = 0;
+  int64_t changes = 0, empty = 0, longest = 0, squares = 0, busiest = 0, tile[POISE_TILES] = {0};
+  for (int64_t i = start; i < a.A.m; i += stride) {
+    int64_t begin = poiseCsrOffset(&a.A, i), length = poiseCsrOffset(&a.A, i + 1) - begin;
+    changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
+    empty += !length;
+    squares += length * length;
+    if (length > longest) longest = length;
+#pragma unroll
+    for (int k = 0; k < POISE_TILES; k++) {
+      int rows = 256 >> k;
       if (i % rows) continue;
-      Number n = poiseCsrTile(&a, i, i + rows < a.A.m ? i + rows : a.A.m, k ? &seen : &cut);
-      if (n > most[k]) most[k] = n;
+      int64_t n = poiseCsrTile(&a, i, i + rows < a.A.m ? i + rows : a.A.m, k ? &seen : &cut);
+      if (n > tile[k]) tile[k] = n;
     }
   }
-  most[LAST] = cut;
-  for (int k = 0; k <= LAST; k++) {
-    for (int step = 16; step; step /= 2) {
-      Number other = __shfl_xor_sync(0xffffffff, most[k], step);
-      most[k] = k >= SUMS ? most[k] + other : other > most[k] ? other : most[k];
-    }
-    if (threadIdx.x % 32) continue;
-    if (k >= SUMS)
-      atomicAdd((Number *)(k == SUMS ? &a.out->changes : &a.out->cut), most[k]);
-    else
-      atomicMax((Number *)&a.out->tile[k], most[k]);
-  }
+  for (int64_t s = start; a.share && s * a.share < a.A.m; s += stride)
+    if (poiseCsrShare(&a, s) > busiest) busiest = poiseCsrShare(&a, s);
+  AddTo(&a.out->changes, changes);
+  AddTo(&a.out->cut, cut);
+  AddTo(&a.out->empty, empty);
+  AddTo(&a.out->squares, squares);
+  RaiseTo(&a.out->longest, longest);
+  RaiseTo(&a.out->busiest, busiest);
+#pragma unroll
+  for (int k = 0; k < POISE_TILES; k++) RaiseTo(&a.out->tile[k], tile[k]);
+}
+
+/* 4 bytes per row (or 8) and per nonzero. */
+static __global__ void __launch_bounds__(THREADS) CsrHash(const __grid_constant__ CsrHashArgs a, int64_t n)
+{
+  uint64_t h = 0;
+  for (int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x; k < n; k += (int64_t)gridDim.x * THREADS)
+    h += poiseCsrHashAt(&a.A, k);
+  AddTo(a.hash, h);
 }
 
 /* 20 bytes per nonzero. */
@@ -147,12 +175,25 @@ static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
     a.place64[k] = k;
 }
 
-extern "C" PoiseErr poiseCuda_csr_statistics(Device *dev, const void *args)
+/* Blocks for n items, with several items for each thread where there are many. */
+static unsigned FewBlocks(int64_t n)
 {
   enum { MOST = 1024 };
+  return Grid(n < (int64_t)MOST * THREADS ? n : (int64_t)MOST * THREADS);
+}
+
+extern "C" PoiseErr poiseCuda_csr_statistics(Device *dev, const void *args)
+{
   const CsrStatisticsArgs *a = (const CsrStatisticsArgs *)args;
-  unsigned grid = Grid(a->A.m) < MOST ? Grid(a->A.m) : MOST;
-  if (grid) CsrStatisticsOf<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  if (a->A.m) CsrStatisticsOf<<<FewBlocks(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_hash(Device *dev, const void *args)
+{
+  const CsrHashArgs *a = (const CsrHashArgs *)args;
+  int64_t n = a->A.nz > a->A.m ? a->A.nz : a->A.m + 1;
+  CsrHash<<<FewBlocks(n), THREADS, 0, poiseCudaStream(dev)>>>(*a, n);
   return POISE_OK;
 }
 

@@ -236,7 +236,7 @@ static PoiseErr CreateMatrix(PoisePC pc, Block *b)
   PoiseMat P = pc->P;
   RowArrays r = {0};
   ReleaseMatrix(b);
-  TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), P->type, b->n, b->n, b->n, b->n, &b->A));
+  TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), poiseMatAsked(P), b->n, b->n, b->n, b->n, &b->A));
   b->A->block_size = P->block_size;
   poiseMatInherit(P, b->A);
   b->A->origin = P->origin + P->rows->begin + b->first;

@@ -274,9 +274,9 @@ static PoiseErr MoveSpace(const NullSpace *space, const Permutation *p, PoiseMat
 
 PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
 {
-  if (B->type != A->type) TRY(PoiseMatSetType(B, A->type->name));
+  TRY(PoiseMatSetType(B, PoiseMatType(A)));
   poiseMatInherit(A, B);
-  if (B->type->setup) TRY(PoiseAgree(B->ctx, B->type->setup(B)));
+  TRY(poiseMatSetUp(B));
   TRY(poiseMatSetLibrary(B, A->library));
   if (A->null.n || B->null.n) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
   return A->left.n || B->left.n ? MoveSpace(&A->left, p, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
@@ -285,7 +285,7 @@ PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
 static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)
 {
   const Layout *l = p->from->cols;
-  TRY(poiseMatCreateTyped(A->ctx, A->type, l->n, l->n, l->N, l->N, B));
+  TRY(poiseMatCreateTyped(A->ctx, poiseMatAsked(A), l->n, l->n, l->N, l->N, B));
   (*B)->block_size = A->block_size;
   poiseMatInherit(A, *B);
   TRY(MovePattern(A, p->from, *B));

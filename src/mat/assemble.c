@@ -305,23 +305,18 @@ static PoiseErr Replace(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
   return POISE_OK;
 }
 
-static PoiseErr SetUpAgain(PoiseMat A)
-{
-  return A->type->setup ? PoiseAgree(A->ctx, A->type->setup(A)) : POISE_OK;
-}
-
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
 {
   PoiseErr e = Replace(A, mine, r, NULL);
   poiseRowArraysDestroy(A->ctx, r);
-  return e ? e : SetUpAgain(A);
+  return e ? e : poiseMatSetUp(A);
 }
 
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
 {
   PoiseErr e = Replace(A, mine, NULL, made);
   poiseCsrDestroy(A->ctx, made);
-  return e ? e : SetUpAgain(A);
+  return e ? e : poiseMatSetUp(A);
 }
 
 /* The stored row and the added one, which have no column in common, by columns, from place `out` on. */

@@ -30,7 +30,7 @@ static PoiseErr CreateLike(PoiseMat A, const Layout *rows, const Layout *cols, P
   *B = NULL;
   TRY(PoiseAgree(A->ctx, poiseMatCheckStored(A)));
   TRY(PoiseAgree(A->ctx, poiseMatCheckUsable(A)));
-  TRY(poiseMatCreateTyped(A->ctx, A->type, rows->n, cols->n, rows->N, cols->N, B));
+  TRY(poiseMatCreateTyped(A->ctx, poiseMatAsked(A), rows->n, cols->n, rows->N, cols->N, B));
   (*B)->block_size = A->block_size;
   poiseMatInherit(A, *B);
   PoiseErr e = poiseMatSetLibrary(*B, A->library);

@@ -424,6 +424,13 @@ int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s)
   return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s) : POISE_BLOCK;
 }
 
+/* The rows that a thread of the host has of m, in blocks. */
+static int64_t ShareOfRows(const Device *dev, int64_t m)
+{
+  int64_t nblock = POISE_NBLOCKS(m);
+  return POISE_BLOCK * (nblock > HOST_FEW_BLOCKS ? (nblock + dev->threads - 1) / dev->threads : nblock);
+}
+
 /* Where the offsets are; elsewhere than on the host only the statistics come back. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
 {
@@ -434,7 +441,7 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   const void *ptr, *result;
   *s = (CsrStatistics){.m = c->m, .nz = c->nz};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
-  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .out = s};
+  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = ShareOfRows(dev, c->m), .out = s};
   *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
   if (side == HOST) return poiseHost_csr_statistics(dev, &a);
   PoiseErr e = poiseBufferCreate(dev, sizeof *s, "statistics of rows", &there);
@@ -451,11 +458,11 @@ static PoiseErr ChooseRows(PoiseMat A)
 {
   enum { OFTEN = 8 };
   Csr *c = &A->csr;
-  CsrStatistics s;
-  TRY(poiseCsrStatistics(A, 0, &s));
-  c->vary = OFTEN * s.changes > c->m;
-  c->rows = poiseCsrRows(A->ctx, &s);
-  c->tile = poiseCsrTileOf(&s, c->rows);
+  CsrStatistics *s = &c->statistics;
+  TRY(poiseCsrStatistics(A, 0, s));
+  c->vary = OFTEN * s->changes > c->m;
+  c->rows = poiseCsrRows(A->ctx, s);
+  c->tile = poiseCsrTileOf(s, c->rows);
   c->nblock = (c->m + c->rows - 1) / c->rows;
   return POISE_OK;
 }

@@ -23,10 +23,14 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
-    int64_t first = b * POISE_BLOCK, end = End(b, A->m), changes = 0, cut = 0, seen = 0, tile[POISE_TILES] = {0};
+    int64_t first = b * POISE_BLOCK, end = End(b, A->m), cut = 0, seen = 0, tile[POISE_TILES] = {0};
+    int64_t changes = 0, empty = 0, longest = 0, squares = 0;
     for (int64_t i = first; i < end; i++) {
       int64_t length = poiseCsrOffset(A, i + 1) - poiseCsrOffset(A, i);
       changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
+      empty += !length;
+      squares += length * length;
+      if (length > longest) longest = length;
     }
     for (int k = 0; k < POISE_TILES; k++)
       for (int64_t rows = 256 >> k, i = first; i < end; i += rows) {
@@ -37,9 +41,30 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
     {
       a->out->changes += changes;
       a->out->cut += cut;
+      a->out->empty += empty;
+      a->out->squares += squares;
+      if (longest > a->out->longest) a->out->longest = longest;
       for (int k = 0; k < POISE_TILES; k++)
         if (tile[k] > a->out->tile[k]) a->out->tile[k] = tile[k];
     }
+  }
+  for (int64_t s = 0; a->share && s * a->share < A->m; s++)
+    if (poiseCsrShare(a, s) > a->out->busiest) a->out->busiest = poiseCsrShare(a, s);
+  return POISE_OK;
+}
+
+/* 4 bytes per row (or 8) and per nonzero. */
+PoiseErr poiseHost_csr_hash(Device *dev, const void *args)
+{
+  const CsrHashArgs *a = args;
+  int64_t n = a->A.nz > a->A.m ? a->A.nz : a->A.m + 1, nblock = POISE_NBLOCKS(n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    uint64_t h = 0;
+    for (int64_t k = b * POISE_BLOCK; k < End(b, n); k++) h += poiseCsrHashAt(&a->A, k);
+    HOST_CRITICAL
+    *a->hash += h;
   }
   return POISE_OK;
 }

@@ -40,11 +40,16 @@ static void Release(CsriData *d)
   d->built = 0;
 }
 
-static int64_t Chunk(PoiseMat A)
+int64_t poiseCsriChunk(PoiseMat A, const void *data)
 {
-  const CsriData *d = A->data;
+  const CsriData *d = data;
   const DeviceOps *ops = A->ctx->device->ops;
   return d->asked ? d->asked : ops->csri_chunk ? ops->csri_chunk(A->csr.m + A->csr.nz) : CSRI_CHUNK;
+}
+
+static int64_t Chunk(PoiseMat A)
+{
+  return poiseCsriChunk(A, A->data);
 }
 
 /* Where rows are cut, on the device, and how many pieces there are. */

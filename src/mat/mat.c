@@ -2,10 +2,6 @@
 /* The matrix interface: creation, types, products; checks and logs, then dispatch. */
 #include "mat.h"
 
-#define MAT_TYPE(name) extern const MatType poiseMatType_##name;
-#include "types.def"
-#undef MAT_TYPE
-
 static const MatType *const types[] = {
 #define MAT_TYPE(name) &poiseMatType_##name,
 #include "types.def"
@@ -49,19 +45,47 @@ PoiseErr poiseRegister_mat(PoiseContext ctx)
 
 /* ---- creation and destruction --------------------------------------------------------------------------------------- */
 
-static PoiseErr SetType(PoiseMat A, const MatType *type)
+void poiseMatUse(PoiseMat A, const MatType *type, void *data)
 {
-  PoiseContext ctx = A->ctx;
-  void *data;
-  if (A->type == type) return POISE_OK;
-  TRY(poiseAlloc(ctx, type->size, type->name, &data)); /* on failure the old type stays */
   if (A->type && A->type->destroy) A->type->destroy(A);
-  poiseFree(ctx, &A->data);
+  poiseFree(A->ctx, &A->data);
   A->data = data;
   A->type = type;
-  if (type->options) TRY(PoiseOptionsDefaults(type->options, data));
   A->pattern++; /* what was captured with the old type's pointers is void */
-  return A->assembled && type->setup ? type->setup(A) : POISE_OK;
+}
+
+PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data)
+{
+  TRY(poiseAlloc(ctx, type->size, type->name, data));
+  PoiseErr e = type->options ? PoiseOptionsDefaults(type->options, *data) : POISE_OK;
+  if (e) poiseFree(ctx, data);
+  return e;
+}
+
+/* On failure the old type stays; that works under type auto too, until auto is set up. */
+static PoiseErr SetType(PoiseMat A, const MatType *type)
+{
+  void *data;
+  if (type == &poiseMatType_auto) {
+    if (!A->type) TRY(SetType(A, &poiseMatType_csr));
+    return poiseChoiceCreate(A);
+  }
+  if (A->type == type && !A->choice) return POISE_OK;
+  TRY(poiseMatTypeData(A->ctx, type, &data));
+  poiseChoiceDestroy(A);
+  poiseMatUse(A, type, data);
+  return POISE_OK;
+}
+
+PoiseErr poiseMatSetUp(PoiseMat A)
+{
+  if (A->choice) TRY(poiseMatChoose(A));
+  return PoiseAgree(A->ctx, A->type->setup ? A->type->setup(A) : POISE_OK);
+}
+
+const MatType *poiseMatAsked(PoiseMat A)
+{
+  return A->choice ? &poiseMatType_auto : A->type;
 }
 
 static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
@@ -125,6 +149,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   PoiseContext ctx = mat->ctx;
   if (mat->type && mat->type->destroy) mat->type->destroy(mat);
   poiseFree(ctx, &mat->data);
+  poiseChoiceDestroy(mat);
   poiseCsrDestroy(ctx, &mat->csr);
   poiseStashDestroy(ctx, &mat->stash);
   poiseRowsDestroy(ctx, &mat->added);
@@ -155,7 +180,11 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
 
 void poiseMatInherit(PoiseMat A, PoiseMat B)
 {
-  if (B->type == A->type && A->type->inherit) A->type->inherit(A, B);
+  if (poiseMatAsked(A) != poiseMatAsked(B)) return;
+  if (A->choice)
+    poiseChoiceInherit(A, B);
+  else if (A->type->inherit)
+    A->type->inherit(A, B);
 }
 
 PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
@@ -165,15 +194,17 @@ PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
     names[i] = types[i]->name;
     if (strcmp(type, types[i]->name)) continue;
     if (types[i]->stored != A->type->stored)
-      FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", A->type->name, type);
-    return PoiseAgree(A->ctx, SetType(A, types[i]));
+      FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type);
+    if (poiseMatAsked(A) == types[i]) return POISE_OK;
+    TRY(PoiseAgree(A->ctx, SetType(A, types[i])));
+    return A->assembled ? poiseMatSetUp(A) : POISE_OK;
   }
   return poiseUnknownWord("matrix type", type, NTYPES, names);
 }
 
 const char *PoiseMatType(PoiseMat A)
 {
-  return A->type->name;
+  return poiseMatAsked(A)->name;
 }
 
 PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
@@ -191,8 +222,11 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   if (o.type[0] && A->type->stored) TRY(PoiseMatSetType(A, o.type));
   if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
-  if (A->type->options) TRY(PoiseOptionsRead(A->ctx, A->prefix, A->type->options, A->data));
-  if (A->assembled && A->type->setup) TRY(PoiseAgree(A->ctx, A->type->setup(A)));
+  if (A->choice)
+    TRY(poiseChoiceRead(A));
+  else if (A->type->options)
+    TRY(PoiseOptionsRead(A->ctx, A->prefix, A->type->options, A->data));
+  if (A->assembled) TRY(poiseMatSetUp(A));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
   TRY(PoiseMatSetOrder(A, (PoiseOrder)o.order));
   return PoiseMatSetBlockSize(A, (int)o.block_size);
@@ -506,14 +540,8 @@ static PoiseErr ViewStored(PoiseMat A)
   bool is_host = A->ctx->device->ops->is_host;
   PoiseBytes held;
   int64_t plain;
-  const void *ptr;
-  double sum[6] = {(double)c->nz, 0, (double)c->nghost}, longest = 0;
-  TRY(PoiseAgree(A->ctx, poiseBufferRead(&c->ptr, HOST, &ptr)));
-  for (int64_t i = 0; i < c->m; i++) {
-    double k = (double)(poiseCsrPtr(c, ptr, i + 1) - poiseCsrPtr(c, ptr, i));
-    sum[1] += k * k;
-    longest = k > longest ? k : longest;
-  }
+  double sum[6] = {(double)c->nz, (double)c->statistics.squares, (double)c->nghost},
+         longest = (double)c->statistics.longest;
   TRY(PoiseMatBytes(A, &held, &plain));
   sum[3] = (double)held.host, sum[4] = (double)held.device, sum[5] = (double)plain;
   TRY(PoiseSum(A->ctx, 6, sum));
@@ -532,8 +560,9 @@ static PoiseErr ViewStored(PoiseMat A)
 PoiseErr PoiseMatView(PoiseMat A)
 {
   TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d ranks\n", A->prefix ? " " : "",
-                  A->prefix ? A->prefix : "", A->type->name, (long long)A->rows->N, (long long)A->cols->N, A->block_size,
+                  A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N, (long long)A->cols->N, A->block_size,
                   A->ctx->device->ops->name, PoiseSize(A->ctx)));
   if (A->type->stored && A->assembled) TRY(ViewStored(A));
+  if (A->choice) TRY(poiseChoiceView(A));
   return A->type->view ? A->type->view(A) : POISE_OK;
 }

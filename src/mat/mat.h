@@ -12,15 +12,16 @@ enum { MAX_BLOCK_SIZE = 32 };
    columns, so that values are never permuted and a row's sum does not depend on the number of ranks. */
 typedef struct Csr {
   int64_t m, nloc, nghost, nz;
-  int64_t built;        /* A->pattern when this was built */
-  bool wide;            /* ptr holds int64, else int32 */
-  Buffer ptr, col, val; /* col: int32 */
-  PoiseInt *ghost;      /* global columns of the ghosts, ascending */
-  Halo *halo;           /* NULL on one rank */
-  int rows;             /* of a block, as the device chose */
-  int64_t nblock, tile; /* number of blocks, nonzeros of the largest (0: not asked for) */
-  bool vary;            /* lengths of neighbouring rows often differ */
-  Buffer order;         /* int32: the blocks, those without ghosts first; unused on one rank */
+  int64_t built;            /* A->pattern when this was built */
+  bool wide;                /* ptr holds int64, else int32 */
+  Buffer ptr, col, val;     /* col: int32 */
+  PoiseInt *ghost;          /* global columns of the ghosts, ascending */
+  Halo *halo;               /* NULL on one rank */
+  int rows;                 /* of a block, as the device chose */
+  int64_t nblock, tile;     /* number of blocks, nonzeros of the largest (0: not asked for) */
+  bool vary;                /* lengths of neighbouring rows often differ */
+  CsrStatistics statistics; /* without a limit */
+  Buffer order;             /* int32: the blocks, those without ghosts first; unused on one rank */
   int64_t ninterior;
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
 } Csr;
@@ -122,6 +123,10 @@ typedef struct MatType {
   void (*destroy)(PoiseMat);                /* of A->data's contents */
 } MatType;
 
+#define MAT_TYPE(name) extern const MatType poiseMatType_##name;
+#include "types.def"
+#undef MAT_TYPE
+
 typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
   int n;
   PoiseVec v[POISE_MAX_BATCH];
@@ -130,8 +135,9 @@ typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
 struct PoiseMat_s {
   PoiseContext ctx;
   int refs;
-  const MatType *type;
+  const MatType *type; /* that works, never auto */
   void *data;
+  struct Choice *choice; /* type auto: what else might work, and why this does; NULL: this type was asked for */
   Layout *rows, *cols;
   Csr csr;
   bool assembled, changed; /* changed: entries were added since */
@@ -163,9 +169,15 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
                           const Fuse *fuse);
 /* Bring everything a product needs to the device; called before a captured loop is replayed. Collective; the caller agrees. */
 PoiseErr poiseMatReady(PoiseMat A);
-void poiseMatInherit(PoiseMat A, PoiseMat B);    /* the options of the type, if B has the same */
-PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B); /* *B = A with one more reference */
-PoiseErr poiseMatCheckSquare(PoiseMat A);        /* rows and columns laid out alike */
+const MatType *poiseMatAsked(PoiseMat A);     /* the type that was asked for */
+void poiseMatInherit(PoiseMat A, PoiseMat B); /* its options, if B was asked for the same */
+/* What the type keeps of A's pattern is made; type auto chooses, where pattern or options are new. Collective; agrees. */
+PoiseErr poiseMatSetUp(PoiseMat A);
+/* The type that works from now on; data is A's. */
+void poiseMatUse(PoiseMat A, const MatType *type, void *data);
+PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data); /* with the defaults of its options */
+PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B);                               /* *B = A with one more reference */
+PoiseErr poiseMatCheckSquare(PoiseMat A);                                      /* rows and columns laid out alike */
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
 PoiseErr poiseMatSetLibrary(PoiseMat A, int library); /* csr.c. Collective; agrees */
@@ -325,6 +337,18 @@ PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
 void poiseCsrDataDestroy(PoiseMat A);
+
+int64_t poiseCsriChunk(PoiseMat A, const void *data); /* csri.c: entries of a row that data's options have it cut */
+
+/* ---- auto.c: type auto, which has another type work ------------------------------------------------------------------------ */
+
+PoiseErr poiseChoiceCreate(PoiseMat A); /* A is of type auto from now on */
+void poiseChoiceDestroy(PoiseMat A);
+PoiseErr poiseChoiceRead(PoiseMat A); /* the options, of all types that may be chosen */
+void poiseChoiceInherit(PoiseMat A, PoiseMat B);
+PoiseErr poiseChoiceView(PoiseMat A);
+/* Which type works, where A's pattern or the options are not those it was chosen for; else nothing. Collective; agrees. */
+PoiseErr poiseMatChoose(PoiseMat A);
 
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 

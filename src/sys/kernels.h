@@ -246,12 +246,15 @@ typedef struct { /* what a product is chosen by */
   int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
   int64_t changes;           /* rows of another length than the one before */
   int64_t cut;               /* nonzeros of rows of `limit` entries or more, which do not count in tiles */
+  int64_t empty, longest;    /* rows without entries; entries of the longest row */
+  int64_t squares;           /* sum of the squares of the rows' lengths (below 2^63: nz times longest is more) */
+  int64_t busiest;           /* most nonzeros in `share` consecutive rows that start at a multiple of that number */
 } CsrStatistics;
 
-/* tile, changes and cut of *out, which were 0, of an A of which only the offsets are looked at. limit 0: none. */
+/* All of *out, which was 0, but m and nz; of A only the offsets are looked at. limit, share 0: none. */
 typedef struct {
   CsrView A;
-  int64_t limit;
+  int64_t limit, share;
   CsrStatistics *out;
 } CsrStatisticsArgs;
 
@@ -293,6 +296,36 @@ typedef struct {
   int32_t *window;
   int64_t *fits;
 } CsrIndex16Args;
+
+typedef struct { /* *hash, which was 0: of A's offsets and columns */
+  CsrView A;
+  uint64_t *hash;
+} CsrHashArgs;
+
+/* A number that looks random, of two. */
+POISE_INLINE uint64_t poiseMix(uint64_t a, uint64_t b)
+{
+  uint64_t z = a * UINT64_C(0x9e3779b97f4a7c15) + b;
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+/* What offset k and entry k, 0 <= k < the number of either, add to the hash. */
+POISE_INLINE uint64_t poiseCsrHashAt(const CsrView *A, int64_t k)
+{
+  uint64_t h = 0;
+  if (k <= A->m) h += poiseMix(2 * (uint64_t)k, (uint64_t)poiseCsrOffset(A, k));
+  if (k < A->nz) h += poiseMix(2 * (uint64_t)k + 1, (uint64_t)A->col[k]);
+  return h;
+}
+
+/* Nonzeros of share s of the rows. */
+POISE_INLINE int64_t poiseCsrShare(const CsrStatisticsArgs *a, int64_t s)
+{
+  int64_t first = s * a->share, end = first + a->share < a->A.m ? first + a->share : a->A.m;
+  return poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, first);
+}
 
 /* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
    device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from

@@ -193,9 +193,10 @@ struct Device { /* one stream of work, of one rank */
 
 /* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
 #define HOST_PRAGMA(x) _Pragma(#x)
+enum { HOST_FEW_BLOCKS = 8 };
 #ifdef POISE_HAVE_OPENMP
 #define HOST_PARALLEL_FOR(dev, nblock) \
-  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > 8))
+  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > HOST_FEW_BLOCKS))
 /* Few items of uneven work. */
 #define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
 #define HOST_CRITICAL HOST_PRAGMA(omp critical)
@@ -421,6 +422,16 @@ PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value);
 
 /* ---- context (context.c) ----------------------------------------------------------------------------------------------- */
 
+enum { POISE_WINNERS = 256 };
+
+typedef struct Winners { /* the latest ones, in a ring */
+  int64_t count;         /* ever */
+  struct {
+    uint64_t key;
+    int winner;
+  } of[POISE_WINNERS];
+} Winners;
+
 struct PoiseContext_s {
   Memory memory;
   Comm *comm;
@@ -436,6 +447,7 @@ struct PoiseContext_s {
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
   struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
   bool log_device_time;          /* option */
+  Winners winners;               /* of measurements by type auto of Mat (auto.c) */
   bool log_viewed;               /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */
   /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */
   Buffer reduce_partial, reduce_slots;

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Type auto: has the type work that is likely to multiply fastest by this pattern on this device. The rule of CSR-I (Flegar &
+  Quintana-Orti 2017: balanced kernels where the lengths of rows deviate much from their mean) made into a prediction for each type; or a
+  measurement, whose winners are remembered. All ranks take the same type: the one whose slowest rank is fastest.
+*/
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "mat.h"
+
+/* ---- the rule ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Rows {      /* what a product with this rank's rows depends on */
+  double m, nz, bytes;     /* bytes: that any type moves */
+  double longest;          /* entries of a row */
+  double deviation;        /* standard deviation of the rows' lengths, in means of them */
+  bool even, even_but_cut; /* a GPU fetches blocks of all rows at once, or of those that csri does not cut */
+  int threads;             /* of the host */
+  double busiest;          /* bytes of the busiest of them by rows; of all rows where these are not worth threads */
+  double windows;          /* of csri, the last one a part */
+} Rows;
+
+/* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
+static const struct {
+  double host_csri;        /* windows instead of rows on a CPU; decides where both are balanced */
+  double gpu_csri_even;    /* csri where the rows that are not cut are even. H200: within 3 % of csr */
+  double gpu_csri_windows; /* where they are not. H200, forced on even rows of 7 and 79: 1.53 and 1.22 */
+  double gpu_lanes;        /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
+  double gpu_wait; /* bytes that come while lanes wait for their next entries. H200: 0.4 us (R-MAT, 15.4 ms) of 4.2 TB/s */
+} fit = {.host_csri = 1.02, .gpu_csri_even = 1.03, .gpu_csri_windows = 1.35, .gpu_lanes = 1.2, .gpu_wait = 1.7e6};
+
+/* The busiest thread decides. */
+static double CsrOnHost(const Rows *r)
+{
+  return r->busiest * r->threads / r->bytes;
+}
+
+static double CsriOnHost(const Rows *r)
+{
+  if (r->windows <= HOST_FEW_BLOCKS) return fit.host_csri * r->threads;
+  return fit.host_csri * ceil(ceil(r->windows) / r->threads) * r->threads / r->windows;
+}
+
+/* Rows that are not even are summed by a few lanes each: a warp waits for its longest row, and the whole product for the longest. */
+static double CsrOnGpu(const Rows *r)
+{
+  static const double most[] = {4, 10, 20, 48, 128}; /* mean lengths for 1, 2, 4, ... lanes of a row, see csr.cu */
+  double lanes = 1, mean = r->m > 0 ? r->nz / r->m : 0;
+  if (r->even) return 1;
+  for (int k = 0; k < 5 && mean > most[k]; k++) lanes *= 2;
+  return fmax(fit.gpu_lanes * (1 + r->deviation), r->longest / lanes * fit.gpu_wait / r->bytes);
+}
+
+static double CsriOnGpu(const Rows *r)
+{
+  return r->even_but_cut ? fit.gpu_csri_even : fit.gpu_csri_windows;
+}
+
+/* What may be chosen; of equal ones the first is. */
+enum { CSR, CSRI, CANDIDATES, WORDS = 256 };
+static const struct {
+  const MatType *type;
+  double (*host)(const Rows *), (*gpu)(const Rows *);
+} candidates[] = {
+    [CSR] = {&poiseMatType_csr, CsrOnHost, CsrOnGpu},
+    [CSRI] = {&poiseMatType_csri, CsriOnHost, CsriOnGpu},
+};
+
+typedef struct Choice {
+  int measure; /* options */
+  char file[POISE_OPTION_LENGTH];
+  void *settings[CANDIDATES]; /* data of each type as it is before it is set up: its options */
+  int64_t built;              /* A->csr.built of what was chosen for; 0: nothing was */
+  double cut;                 /* nonzeros of this rank's rows that csri cuts */
+  char why[WORDS];
+} Choice;
+
+static const PoiseOption options[] = {
+    {"mat_auto_measure", POISE_OPTION_BOOL, offsetof(Choice, measure), "no", 0, 0, NULL,
+     "time the types once on the matrix, instead of predicting; the winner is remembered for its pattern"},
+    {"mat_auto_file", POISE_OPTION_STRING, offsetof(Choice, file), "", 0, 0, NULL,
+     "file of winners, read before anything is measured and rewritten afterwards"},
+    {0},
+};
+
+const MatType poiseMatType_auto = {.name = "auto", .stored = true, .size = sizeof(Choice), .options = options};
+
+static double BytesOf(double rows, double nonzeros)
+{
+  return 12 * nonzeros + 20 * rows + 4; /* values and columns; offsets, x and y */
+}
+
+static PoiseErr Look(PoiseMat A, Rows *r)
+{
+  Choice *c = A->choice;
+  Device *dev = A->ctx->device;
+  CsrStatistics s = A->csr.statistics, uncut = s;
+  int64_t chunk = poiseCsriChunk(A, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
+  if (s.longest >= chunk) TRY(poiseCsrStatistics(A, chunk, &uncut));
+  uncut.nz -= uncut.cut;
+  c->cut = (double)uncut.cut;
+  *r = (Rows){.m = (double)s.m, .nz = (double)s.nz, .longest = (double)s.longest};
+  double mean = s.m ? r->nz / r->m : 0,
+         share = blocks > HOST_FEW_BLOCKS ? ceil((double)blocks / dev->threads) : (double)blocks;
+  r->bytes = BytesOf(r->m, r->nz);
+  r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
+  r->even = A->csr.rows < POISE_BLOCK;
+  r->even_but_cut = poiseCsrRows(A->ctx, &uncut) < POISE_BLOCK;
+  r->threads = dev->threads;
+  r->busiest = BytesOf(fmin(share * POISE_BLOCK, r->m), (double)s.busiest);
+  r->windows = (r->m + r->nz) / (double)chunk;
+  return POISE_OK;
+}
+
+static int Least(const double *v)
+{
+  int least = 0;
+  for (int k = 1; k < CANDIDATES; k++)
+    if (v[k] < v[least]) least = k;
+  return least;
+}
+
+/* words += "csr 1.00, csri 1.03" */
+static void List(char *words, const char *format, double factor, const double *v)
+{
+  for (int k = 0; k < CANDIDATES; k++) {
+    size_t n = strlen(words);
+    n += (size_t)snprintf(words + n, WORDS - n, "%s%s ", k ? ", " : "", candidates[k].type->name);
+    if (n < WORDS) snprintf(words + n, WORDS - n, format, factor * v[k]);
+  }
+}
+
+/* Ranks with more bytes weigh more. */
+static PoiseErr Predict(PoiseMat A, int *best)
+{
+  Choice *c = A->choice;
+  bool gpu = A->ctx->device->ops->csr_rows;
+  Rows r;
+  double cost[CANDIDATES + 1] = {0}; /* the last one: of the bytes alone */
+  PoiseErr e = Look(A, &r);
+  for (int k = 0; !e && k < CANDIDATES; k++) cost[k] = r.bytes * (gpu ? candidates[k].gpu : candidates[k].host)(&r);
+  if (!e) cost[CANDIDATES] = r.bytes;
+  TRY(PoiseAgree(A->ctx, e));
+  TRY(PoiseMax(A->ctx, CANDIDATES + 1, cost));
+  *best = Least(cost);
+  snprintf(c->why, WORDS, "predicted, in times of its bytes: ");
+  List(c->why, "%.2f", 1 / cost[CANDIDATES], cost);
+  return POISE_OK;
+}
+
+/* ---- measurements --------------------------------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 5, MOST_PRODUCTS = 16, SLOW = 4 };
+
+/* Data of type k, with its options. */
+static PoiseErr MakeData(PoiseMat A, int k, void **data)
+{
+  TRY(poiseAlloc(A->ctx, candidates[k].type->size, candidates[k].type->name, data));
+  memcpy(*data, A->choice->settings[k], candidates[k].type->size);
+  return POISE_OK;
+}
+
+static void Switch(PoiseMat A, const MatType *type, void *data)
+{
+  A->type = type;
+  A->data = data;
+}
+
+/* Of one product; every rank does n of them, whatever fails. */
+static double TimeProducts(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
+{
+  if (!*e) *e = poiseDeviceSync(A->ctx->device);
+  double start = PoiseTime();
+  for (int i = 0; i < n; i++) {
+    PoiseErr mine = A->type->mult(A, (ScalarRef){NULL, 1}, x, (ScalarRef){NULL, 0}, y, NULL, NULL);
+    if (!*e) *e = mine;
+  }
+  if (!*e) *e = poiseDeviceSync(A->ctx->device);
+  return (PoiseTime() - start) / n;
+}
+
+static int Compare(const void *a, const void *b)
+{
+  double u = *(const double *)a, v = *(const double *)b;
+  return (u > v) - (u < v);
+}
+
+/* Seconds of one product on the slowest rank: medians of rounds in turns, each of about a millisecond for the best type; of a type that
+   is SLOW times slower, a single product. */
+static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, double *seconds)
+{
+  double round[CANDIDATES][ROUNDS];
+  PoiseErr e = POISE_OK;
+  for (int k = 0; k < CANDIDATES; k++) {
+    Switch(A, candidates[k].type, data[k]);
+    (void)TimeProducts(A, x, y, 1, &e); /* for the first time */
+    seconds[k] = TimeProducts(A, x, y, 1, &e);
+  }
+  TRY(PoiseMax(A->ctx, CANDIDATES, seconds));
+  TRY(PoiseAgree(A->ctx, e));
+  double best = seconds[Least(seconds)], most = SLOW * best;
+  int n = (int)fmin(fmax(1e-3 / best, 1), MOST_PRODUCTS);
+  for (int r = 0; r < ROUNDS; r++)
+    for (int k = 0; k < CANDIDATES; k++) {
+      if (seconds[k] > most) continue;
+      Switch(A, candidates[k].type, data[k]);
+      round[k][r] = TimeProducts(A, x, y, n, &e);
+    }
+  for (int k = 0; k < CANDIDATES; k++) {
+    if (seconds[k] > most) continue;
+    qsort(round[k], ROUNDS, sizeof(double), Compare);
+    seconds[k] = round[k][ROUNDS / 2];
+  }
+  TRY(PoiseMax(A->ctx, CANDIDATES, seconds));
+  return PoiseAgree(A->ctx, e);
+}
+
+static PoiseErr Prepare(PoiseMat A, void **data)
+{
+  for (int k = 0; k < CANDIDATES; k++) {
+    TRY(MakeData(A, k, &data[k]));
+    Switch(A, candidates[k].type, data[k]);
+    if (A->type->setup) TRY(A->type->setup(A));
+  }
+  return POISE_OK;
+}
+
+/* With vectors of zeros, and data beside that which works. */
+static PoiseErr Time(PoiseMat A, double *seconds)
+{
+  const MatType *type = A->type;
+  void *kept = A->data, *data[CANDIDATES] = {NULL};
+  PoiseVec x, y = NULL;
+  TRY(PoiseMatCreateVecs(A, &x, &y));
+  PoiseErr e = PoiseAgree(A->ctx, Prepare(A, data));
+  if (!e) e = TimeTypes(A, data, x, y, seconds);
+  for (int k = 0; k < CANDIDATES; k++) {
+    Switch(A, candidates[k].type, data[k]);
+    if (data[k] && A->type->destroy) A->type->destroy(A);
+    poiseFree(A->ctx, &A->data);
+  }
+  Switch(A, type, kept);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  return e;
+}
+
+/* ---- winners that are remembered ---------------------------------------------------------------------------------------------- */
+
+static uint64_t HashBytes(uint64_t h, const void *bytes, size_t n)
+{
+  for (size_t k = 0; k < n; k++) h = poiseMix(h, ((const unsigned char *)bytes)[k]);
+  return h;
+}
+
+static uint64_t HashSettings(uint64_t h, const Choice *c)
+{
+  for (int k = 0; k < CANDIDATES; k++) h = HashBytes(h, c->settings[k], candidates[k].type->size);
+  return h;
+}
+
+/* Of all that a measurement on this rank depends on. Two patterns of one key would only be multiplied slowly. */
+static PoiseErr HashLocal(PoiseMat A, uint64_t *h)
+{
+  Device *dev = A->ctx->device;
+  Csr *c = &A->csr;
+  const int64_t sizes[] = {c->m, c->nloc, c->nghost, c->nz, c->wide, A->library, dev->threads};
+  char name[128] = "";
+  const uint64_t *found;
+  Buffer there = {0};
+  CsrHashArgs a;
+  TRY(poiseCsrPattern(c, &a.A));
+  PoiseErr e = poiseBufferCreate(dev, sizeof *found, "hash of a pattern", &there);
+  if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.hash);
+  if (!e) e = poiseLaunch(dev, KERNEL_csr_hash, &a, sizeof a);
+  if (!e) e = poiseBufferRead(&there, HOST, &found);
+  if (!e) *h = *found;
+  poiseBufferDestroy(&there);
+  if (dev->ops->describe) dev->ops->describe(dev->id, name, sizeof name);
+  *h = HashBytes(*h, sizes, sizeof sizes);
+  *h = HashBytes(*h, dev->ops->name, strlen(dev->ops->name));
+  *h = HashBytes(*h, name, strlen(name));
+  *h = HashSettings(*h, A->choice);
+  return e;
+}
+
+/* The same on all ranks. */
+static PoiseErr HashAll(PoiseMat A, uint64_t *key)
+{
+  uint64_t h = 0;
+  TRY(PoiseAgree(A->ctx, HashLocal(A, &h)));
+  h = poiseMix(h, (uint64_t)PoiseRank(A->ctx));
+  double halves[] = {(double)(h >> 32), (double)(h & UINT32_MAX)}; /* their sums are exact */
+  TRY(PoiseSum(A->ctx, 2, halves));
+  *key = poiseMix(poiseMix((uint64_t)halves[0], (uint64_t)halves[1]), (uint64_t)PoiseSize(A->ctx));
+  return POISE_OK;
+}
+
+static void Remember(PoiseContext ctx, uint64_t key, int winner)
+{
+  Winners *w = &poiseContextHome(ctx)->winners;
+  int64_t at = w->count++ % POISE_WINNERS;
+  w->of[at].key = key;
+  w->of[at].winner = winner;
+}
+
+/* *winner, or -1 if not all ranks know it: blocks inside ranks fill the rings differently. */
+static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
+{
+  const Winners *w = &poiseContextHome(ctx)->winners;
+  int64_t unknown = 1;
+  *winner = -1;
+  for (int64_t k = 0; k < POISE_WINNERS && k < w->count; k++)
+    if (w->of[k].key == key) *winner = w->of[k].winner, unknown = 0;
+  TRY(poiseCommMaxInt(ctx->comm, &unknown, 1));
+  if (unknown) *winner = -1;
+  return POISE_OK;
+}
+
+static const char header[] = "poise auto 1\n";
+
+/* Line n: the header, which has no *winner (-1), or "0123456789abcdef csri\n". It is cut up. */
+static PoiseErr ReadLine(const char *path, int64_t n, char *line, uint64_t *key, int *winner)
+{
+  char *end = line;
+  size_t length = strlen(line);
+  if (n == 1 && strcmp(line, header))
+    FAIL(POISE_ERR_FORMAT, "%s, line 1: not a file of -mat_auto_file, which begins with '%.*s'", path,
+         (int)sizeof header - 2, header);
+  *winner = -1;
+  if (n == 1) return POISE_OK;
+  while (isxdigit((unsigned char)*end)) end++;
+  if (end == line + 16 && *end == ' ' && line[length - 1] == '\n') {
+    line[length - 1] = 0;
+    *key = strtoull(line, NULL, 16);
+    for (int k = 0; k < CANDIDATES; k++)
+      if (!strcmp(end + 1, candidates[k].type->name)) *winner = k;
+  }
+  if (*winner < 0)
+    FAIL(POISE_ERR_FORMAT, "%s, line %lld: '%.*s' is not 16 hexadecimal digits and a type to be chosen", path, (long long)n,
+         (int)strcspn(line, "\n"), line);
+  return POISE_OK;
+}
+
+/* The file's winner for the key, or -1; a file that does not exist has none. Its lines of other keys go to out (may be NULL). */
+static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
+{
+  char line[64];
+  uint64_t found = 0;
+  int k = -1;
+  PoiseErr e = POISE_OK;
+  FILE *f = fopen(path, "r");
+  *winner = -1;
+  if (!f && errno == ENOENT) return POISE_OK;
+  if (!f) FAIL(POISE_ERR_FILE, "-mat_auto_file '%s' cannot be opened: %s", path, strerror(errno));
+  for (int64_t n = 1; !e && fgets(line, sizeof line, f); n++) {
+    e = ReadLine(path, n, line, &found, &k);
+    if (e || k < 0) continue;
+    if (found == key)
+      *winner = k;
+    else if (out)
+      fprintf(out, "%016" PRIx64 " %s\n", found, candidates[k].type->name);
+  }
+  bool failed = ferror(f);
+  fclose(f);
+  if (!e && failed) FAIL(POISE_ERR_FILE, "-mat_auto_file '%s' cannot be read", path);
+  return e;
+}
+
+static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int winner)
+{
+  OutFile f = {0};
+  int old = -1;
+  TRY(poiseFileBegin(ctx, path, &f));
+  fputs(header, f.stream);
+  PoiseErr e = ReadFile(path, key, f.stream, &old);
+  if (e) {
+    poiseFileAbort(ctx, &f);
+    return e;
+  }
+  fprintf(f.stream, "%016" PRIx64 " %s\n", key, candidates[winner].type->name);
+  return poiseFileCommit(ctx, &f);
+}
+
+/* Rank 0 reads. */
+static PoiseErr RecallFromFile(PoiseMat A, uint64_t key, int *winner)
+{
+  PoiseContext ctx = A->ctx;
+  const char *path = A->choice->file;
+  TRY(PoiseAgree(ctx, PoiseRank(ctx) ? POISE_OK : ReadFile(path, key, NULL, winner)));
+  return ctx->comm->ops->bcast(ctx->comm, winner, sizeof *winner, 0);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------------------------------------------ */
+
+static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
+{
+  Choice *c = A->choice;
+  PoiseContext ctx = A->ctx;
+  double seconds[CANDIDATES];
+  int predicted = *best;
+  TRY(Time(A, seconds));
+  *best = Least(seconds);
+  snprintf(c->why, WORDS, "measured, in ms: ");
+  List(c->why, "%.4f", 1e3, seconds);
+  if (*best != predicted && seconds[*best] > 0.98 * seconds[predicted]) {
+    size_t n = strlen(c->why);
+    snprintf(c->why + n, WORDS - n, "; predicted, and not 2 %% slower");
+    *best = predicted;
+  }
+  Remember(ctx, key, *best);
+  return *c->file ? PoiseAgree(ctx, PoiseRank(ctx) ? POISE_OK : WriteFile(ctx, c->file, key, *best)) : POISE_OK;
+}
+
+static PoiseErr Measure(PoiseMat A, int *best)
+{
+  Choice *c = A->choice;
+  uint64_t key = 0;
+  int winner = -1;
+  TRY(HashAll(A, &key));
+  TRY(Recall(A->ctx, key, &winner));
+  snprintf(c->why, WORDS, "measured before");
+  if (winner < 0 && *c->file) {
+    TRY(RecallFromFile(A, key, &winner));
+    if (winner >= 0) Remember(A->ctx, key, winner);
+    snprintf(c->why, WORDS, "measured before, in file %.200s", c->file);
+  }
+  if (winner < 0) return TimeNow(A, key, best);
+  *best = winner;
+  return POISE_OK;
+}
+
+static PoiseErr Choose(PoiseMat A)
+{
+  Choice *c = A->choice;
+  void *data = NULL;
+  int best = 0;
+  TRY(Predict(A, &best));
+  if (c->measure) TRY(Measure(A, &best));
+  PoiseErr e = PoiseAgree(A->ctx, MakeData(A, best, &data));
+  if (e)
+    poiseFree(A->ctx, &data);
+  else
+    poiseMatUse(A, candidates[best].type, data);
+  if (!e) c->built = A->csr.built;
+  return e;
+}
+
+PoiseErr poiseMatChoose(PoiseMat A)
+{
+  if (A->choice->built == A->csr.built) return POISE_OK;
+  poiseLogBegin(A->ctx, EVENT_MatChoose);
+  PoiseErr e = Choose(A);
+  poiseLogEnd(A->ctx, EVENT_MatChoose, 0, 0);
+  return e;
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Fill(PoiseContext ctx, Choice *c)
+{
+  TRY(PoiseOptionsDefaults(options, c));
+  for (int k = 0; k < CANDIDATES; k++) TRY(poiseMatTypeData(ctx, candidates[k].type, &c->settings[k]));
+  return POISE_OK;
+}
+
+PoiseErr poiseChoiceCreate(PoiseMat A)
+{
+  TRY(poiseAlloc(A->ctx, sizeof *A->choice, "type auto", &A->choice));
+  PoiseErr e = Fill(A->ctx, A->choice);
+  if (e) poiseChoiceDestroy(A);
+  return e;
+}
+
+void poiseChoiceDestroy(PoiseMat A)
+{
+  for (int k = 0; A->choice && k < CANDIDATES; k++) poiseFree(A->ctx, &A->choice->settings[k]);
+  poiseFree(A->ctx, &A->choice);
+}
+
+static uint64_t HashOptions(const Choice *c)
+{
+  uint64_t h = HashBytes((uint64_t)c->measure, c->file, strlen(c->file));
+  return HashSettings(h, c);
+}
+
+PoiseErr poiseChoiceRead(PoiseMat A)
+{
+  Choice *c = A->choice;
+  uint64_t before = HashOptions(c);
+  TRY(PoiseOptionsRead(A->ctx, A->prefix, options, c));
+  for (int k = 0; k < CANDIDATES; k++)
+    if (candidates[k].type->options) TRY(PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]));
+  if (HashOptions(c) != before) A->pattern++, c->built = 0; /* copies that follow A see it by the former */
+  return POISE_OK;
+}
+
+void poiseChoiceInherit(PoiseMat A, PoiseMat B)
+{
+  const Choice *from = A->choice;
+  Choice *to = B->choice;
+  uint64_t before = HashOptions(to);
+  to->measure = from->measure;
+  memcpy(to->file, from->file, sizeof to->file);
+  for (int k = 0; k < CANDIDATES; k++) memcpy(to->settings[k], from->settings[k], candidates[k].type->size);
+  if (HashOptions(to) != before) to->built = 0;
+}
+
+PoiseErr poiseChoiceView(PoiseMat A)
+{
+  const Choice *c = A->choice;
+  const CsrStatistics *s = &A->csr.statistics;
+  double sum[] = {(double)s->m, (double)s->nz, (double)s->squares, (double)s->empty, c->cut};
+  if (!c->built) return POISE_OK;
+  TRY(PoiseSum(A->ctx, 5, sum));
+  double mean = sum[1] / fmax(sum[0], 1), deviation = sqrt(fmax(0, sum[2] / fmax(sum[0], 1) - mean * mean));
+  TRY(PoisePrintf(A->ctx,
+                  "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in rows that csri cuts\n",
+                  mean > 0 ? deviation / mean : 0, sum[3], 100 * sum[4] / fmax(sum[1], 1)));
+  return PoisePrintf(A->ctx, "    auto: %s, %s\n", A->type->name, c->why);
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Type auto: which type it has work on matrices where that is obvious, when it chooses again, that options and copies follow, and what
+  measurements leave behind. Products by it are judged by test_products.c and test_types.c, as those of every type.
+*/
+#include <unistd.h>
+
+#include "harness.h"
+#include "ksp/ksp.h"
+
+typedef PoiseInt Lengths(PoiseInt i, PoiseInt m); /* of local row i of m */
+
+static PoiseInt Even(PoiseInt i, PoiseInt m)
+{
+  (void)i, (void)m;
+  return 7;
+}
+static PoiseInt InFront(PoiseInt i, PoiseInt m) /* nine tenths of the entries in an eighth of the rows */
+{
+  return i < m / 8 ? 126 : 2;
+}
+static PoiseInt OneLong(PoiseInt i, PoiseInt m)
+{
+  return i == m / 2 ? 20 * m : 7;
+}
+static PoiseInt Few(PoiseInt i, PoiseInt m) /* long rows, alike, but too few to be worth threads by rows */
+{
+  (void)i, (void)m;
+  return 100;
+}
+
+/* On every rank m rows of these lengths, of columns near the diagonal; sizes such that threads are used. */
+static PoiseErr Make(PoiseContext ctx, PoiseInt m, Lengths *length, PoiseMat *A)
+{
+  PoiseInt N = 40 * m * PoiseSize(ctx);
+  int64_t *ptr = calloc((size_t)m + 1, sizeof *ptr);
+  for (PoiseInt i = 0; i < m; i++) ptr[i + 1] = ptr[i] + length(i, m);
+  int64_t *col = calloc((size_t)ptr[m] + 1, sizeof *col);
+  double *val = calloc((size_t)ptr[m] + 1, sizeof *val);
+  for (PoiseInt i = 0; i < m; i++)
+    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) col[k] = i + (k - ptr[i]), val[k] = 1 + (double)(k % 3);
+  const PoiseCSR csr = {.ptr64 = ptr, .col64 = col, .val = val};
+  PoiseErr e = PoiseMatCreateCSR(ctx, m, 40 * m, POISE_DECIDE, N, &csr, POISE_COPY, A);
+  free(ptr), free(col), free(val);
+  return e;
+}
+
+static PoiseErr MakeAuto(PoiseContext ctx, PoiseInt m, Lengths *length, const char *prefix, PoiseMat *A)
+{
+  POISE_TRY(Make(ctx, m, length, A));
+  PoiseErr e = PoiseMatSetOptionsPrefix(*A, prefix);
+  if (!e) e = PoiseMatSetType(*A, "auto");
+  if (!e) e = PoiseMatSetFromOptions(*A);
+  if (e) PoiseMatDestroy(A);
+  return e;
+}
+
+/* What rank 0 prints. */
+static void ViewText(PoiseMat A, char *text, size_t size)
+{
+  PoiseContext ctx = PoiseMatContext(A);
+  FILE *file = tmpfile();
+  text[0] = 0;
+  if (!CHECK(file != NULL)) return;
+  PoiseSetOutput(ctx, file);
+  CHECK_OK(PoiseMatView(A));
+  PoiseSetOutput(ctx, NULL);
+  rewind(file);
+  text[fread(text, 1, size - 1, file)] = 0;
+  fclose(file);
+}
+
+static void CheckView(PoiseMat A, const char *words)
+{
+  char text[4096];
+  ViewText(A, text, sizeof text);
+  if (PoiseRank(PoiseMatContext(A)) == 0 && !CHECK(strstr(text, words) != NULL)) printf("no '%s' in\n%s", words, text);
+}
+
+/* Its type works, on all ranks, and products are those of csr. */
+static void CheckWorks(PoiseMat A, const char *type)
+{
+  PoiseVec x, y, z;
+  PoiseMat C;
+  double norm, size;
+  char words[80];
+  CHECK(!strcmp(PoiseMatType(A), "auto"));
+  CHECK(!type || !strcmp(A->type->name, type));
+  snprintf(words, sizeof words, "auto: %s, ", A->type->name);
+  CheckView(A, words);
+  CheckView(A, "type auto");
+  if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr")) ||
+      !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)))
+    return;
+  CHECK(!strcmp(PoiseMatType(C), "csr") && !strcmp(C->type->name, "csr"));
+  CHECK_OK(PoiseVecSetRandom(x, 1));
+  CHECK_OK(PoiseVecSet(y, NAN));
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatMult(C, x, z));
+  CHECK_OK(PoiseVecNorm(z, POISE_NORM_2, &size));
+  CHECK_OK(PoiseVecAXPY(z, -1, y));
+  CHECK_OK(PoiseVecNorm(z, POISE_NORM_2, &norm));
+  CHECK(norm <= 1e-13 * size);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&z);
+  PoiseMatDestroy(&C);
+}
+
+/* ---- the rule ---------------------------------------------------------------------------------------------------------------- */
+
+static void TestChoice(PoiseContext ctx)
+{
+  static const struct {
+    PoiseInt m;
+    Lengths *length;
+    const char *type;
+  } cases[] = {
+      {12000, Even, "csr"}, {12000, InFront, "csri"}, {12000, OneLong, "csri"}, {0, Even, "csr"}, {1, Even, "csr"}};
+  bool gpu = ctx->device->ops->csr_rows;
+  ctx->device->threads = 3;
+  for (int k = 0; k < 5; k++) {
+    PoiseMat A;
+    if (!CHECK_OK(MakeAuto(ctx, cases[k].m, cases[k].length, "c_", &A))) return;
+    CheckWorks(A, cases[k].type);
+    CheckView(A, "predicted, in times of its bytes: csr ");
+    PoiseMatDestroy(&A);
+  }
+  PoiseMat A;
+  if (CHECK_OK(MakeAuto(ctx, 8000, Few, "c_", &A))) CheckWorks(A, gpu ? "csr" : "csri");
+  PoiseMatDestroy(&A);
+  ctx->device->threads = 1; /* nothing is to be balanced */
+  if (CHECK_OK(MakeAuto(ctx, 12000, InFront, "c_", &A))) CheckWorks(A, gpu ? "csri" : "csr");
+  PoiseMatDestroy(&A);
+}
+
+/* The slowest rank decides for all. */
+static void TestOneRankDecides(PoiseContext ctx)
+{
+  PoiseMat A;
+  ctx->device->threads = 3;
+  bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  if (!CHECK_OK(MakeAuto(ctx, 12000, last ? InFront : Even, "c_", &A))) return;
+  CheckWorks(A, "csri");
+  PoiseMatDestroy(&A);
+}
+
+/* ---- when it is chosen again ---------------------------------------------------------------------------------------------------- */
+
+static void TestPatterns(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseInt m = 12000, begin = m * PoiseRank(ctx), N = 40 * m * PoiseSize(ctx);
+  ctx->device->threads = 3;
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, 40 * m, m * PoiseSize(ctx), N, &A)) || !CHECK_OK(PoiseMatSetType(A, "auto"))) return;
+  CHECK(!strcmp(PoiseMatType(A), "auto")); /* and nothing is chosen yet */
+  for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddValues(A, 1, &i, &i, &(double){2}));
+  CHECK_OK(PoiseMatAssemble(A));
+  CheckWorks(A, "csr");
+  int64_t pattern = A->pattern;
+  CHECK_OK(PoiseMatScale(A, 3)); /* values only */
+  CHECK_OK(PoiseMatAddValues(A, 1, &begin, &begin, &(double){2}));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatSetFromOptions(A)); /* which say nothing new */
+  CHECK_OK(PoiseMatSetType(A, "auto"));
+  CHECK_INT(A->pattern, pattern);
+  PoiseInt *col = malloc(30 * (size_t)m * sizeof *col);
+  double *val = calloc(30 * (size_t)m, sizeof *val);
+  for (PoiseInt k = 0; k < 30 * m; k++) col[k] = k;
+  CHECK_OK(PoiseMatAddBlock(A, 1, &begin, 30 * m, col, val));
+  free(col), free(val);
+  CHECK_OK(PoiseMatAssemble(A));
+  CheckWorks(A, "csri");
+  CHECK_OK(PoiseMatSetType(A, "csri"));
+  CHECK(!strcmp(PoiseMatType(A), "csri") && !A->choice);
+  CHECK_OK(PoiseMatSetType(A, "auto"));
+  CheckWorks(A, "csri");
+  PoiseMatDestroy(&A);
+}
+
+/* ---- options and copies ----------------------------------------------------------------------------------------------------------- */
+
+static int64_t Chunk(PoiseMat A)
+{
+  return poiseCsriChunk(A, A->data);
+}
+
+static void TestOptions(PoiseContext ctx)
+{
+  PoiseMat A, B;
+  PoiseInt m = 12000;
+  ctx->device->threads = 3;
+  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_type auto -o_mat_csri_chunk 64"));
+  CHECK_OK(PoiseBarrier(ctx));
+  if (!CHECK_OK(MakeAuto(ctx, m, InFront, "o_", &A))) return;
+  CheckWorks(A, "csri");
+  CHECK_INT(Chunk(A), 64);
+  int64_t partials = poiseMatPartials(A), pattern = A->pattern;
+  if (CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
+    CheckWorks(B, "csri");
+    CHECK_INT(Chunk(B), 64);
+    CHECK_INT(poiseMatPartials(B), partials);
+  }
+  PoiseMatDestroy(&B);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 300"));
+  CHECK_OK(PoiseBarrier(ctx));
+  CHECK_OK(PoiseMatSetFromOptions(A));
+  CHECK_INT(Chunk(A), 300);
+  CHECK(A->pattern > pattern); /* what was captured is void */
+  CheckWorks(A, "csri");
+  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 9000"));
+  CHECK_OK(PoiseBarrier(ctx));
+  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "o_mat_csri_chunk");
+  PoiseMatDestroy(&A);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 0"));
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
+/* An arrow beside a diagonal: symmetric, dominant, its dense row on rank 0. */
+static PoiseErr MakeArrow(PoiseContext ctx, PoiseInt n, PoiseMat *A)
+{
+  PoiseInt begin, m;
+  PoiseSplit(ctx, n, &begin, &m);
+  POISE_TRY(PoiseMatCreate(ctx, m, m, n, n, A));
+  for (PoiseInt i = begin; i < begin + m; i++) { /* Assemble speaks of a failure */
+    (void)PoiseMatAddValues(*A, 1, &i, &i, &(double){i ? 4 : (double)n});
+    if (i) (void)PoiseMatAddBlock(*A, 1, &i, 1, &(PoiseInt){0}, &(double){-0.5});
+    if (i) (void)PoiseMatAddBlock(*A, 1, &(PoiseInt){0}, 1, &i, &(double){-0.5});
+  }
+  return PoiseMatAssemble(*A);
+}
+
+#define KSP_TYPE(name) #name,
+static const char *const methods[] = {
+#include "ksp/types.def"
+};
+#undef KSP_TYPE
+enum { METHODS = sizeof methods / sizeof *methods };
+
+/* By every method, in another order too, and with blocks inside: copies are of type auto and choose for themselves. */
+static void TestSolves(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec x, b;
+  double norm, residual;
+  ctx->device->threads = 3;
+  CHECK_OK(PoiseOptionsSetString(ctx, "-s_mat_csri_chunk 64"));
+  CHECK_OK(PoiseBarrier(ctx));
+  if (!CHECK_OK(MakeArrow(ctx, 3000, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "s_")) ||
+      !CHECK_OK(PoiseMatSetType(A, "auto")) || !CHECK_OK(PoiseMatSetFromOptions(A)) ||
+      !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)))
+    return;
+  CHECK_OK(PoiseVecSetRandom(b, 3));
+  CHECK_OK(PoiseVecNorm(b, POISE_NORM_2, &norm));
+  for (int k = 0; k < 3 * METHODS; k++) {
+    PoiseKSP ksp;
+    PoisePC pc;
+    bool orders = k / METHODS == 1, blocks = k / METHODS == 2;
+    if (!strcmp(methods[k % METHODS], "preonly") || (blocks && !strcmp(methods[k % METHODS], "prcg"))) continue;
+    if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp))) continue;
+    CHECK_OK(PoiseMatSetOrder(A, orders ? POISE_ORDER_RCM : POISE_ORDER_NATURAL));
+    CHECK_OK(PoiseKSPSetType(ksp, methods[k % METHODS]));
+    CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+    CHECK_OK(PoisePCSetType(pc, blocks ? "bjacobi" : "jacobi"));
+    CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-11, 1e-50, 1e5, 500));
+    CHECK_OK(PoiseVecSet(x, 0));
+    CHECK_OK(PoiseKSPSolve(ksp, b, x));
+    CHECK(PoiseKSPConvergedReason(ksp) > 0);
+    CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &residual));
+    CHECK(residual <= 1e-7 * norm);
+    CHECK(!strcmp(PoiseMatType(ksp->A), "auto") && ksp->A->choice != NULL);
+    PoiseKSPDestroy(&ksp);
+  }
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- measurements -------------------------------------------------------------------------------------------------------------------- */
+
+enum { PATH_LENGTH = 200 };
+
+static void TempPath(char path[PATH_LENGTH], const char *name)
+{
+  const char *root = getenv("TMPDIR");
+  snprintf(path, PATH_LENGTH, "%s/poise_auto_%ld_%s", root && *root ? root : "/tmp", (long)getpid(), name);
+}
+
+static void Option(PoiseContext ctx, const char *key, const char *value)
+{
+  CHECK_OK(PoiseOptionsSet(ctx, key, value));
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
+static void TestMeasure(PoiseContext ctx)
+{
+  PoiseMat A, B;
+  ctx->device->threads = 2;
+  Option(ctx, "m_mat_auto_measure", "yes");
+  if (!CHECK_OK(MakeAuto(ctx, 500, OneLong, "m_", &A))) return;
+  CheckWorks(A, NULL);
+  CheckView(A, "measured, in ms: csr ");
+  CHECK_INT(ctx->winners.count, 1);
+  char type[16];
+  snprintf(type, sizeof type, "%s", A->type->name);
+  if (CHECK_OK(MakeAuto(ctx, 500, OneLong, "m_", &B))) { /* the same pattern */
+    CheckWorks(B, type);
+    CheckView(B, "measured before\n");
+  }
+  PoiseMatDestroy(&B);
+  if (CHECK_OK(PoiseMatDuplicate(A, 0, &B))) {
+    CheckWorks(B, type);
+    CheckView(B, "measured before\n");
+  }
+  PoiseMatDestroy(&B);
+  CHECK_INT(ctx->winners.count, 1);
+  PoiseInt row = 500 * PoiseRank(ctx), col = 499; /* another pattern with as many rows; on rank 0 only the column is new */
+  CHECK_OK(PoiseMatAddValues(A, 1, &row, &col, &(double){1}));
+  CHECK_OK(PoiseMatAssemble(A));
+  CheckWorks(A, NULL);
+  CheckView(A, "measured, in ms: csr ");
+  CHECK_INT(ctx->winners.count, 2);
+  Option(ctx, "m_mat_csri_chunk", "100"); /* another contender */
+  CHECK_OK(PoiseMatSetFromOptions(A));
+  CheckWorks(A, NULL);
+  CheckView(A, "measured, in ms: csr ");
+  CHECK_INT(ctx->winners.count, 3);
+  Option(ctx, "m_mat_auto_measure", "no");
+  CHECK_OK(PoiseMatSetFromOptions(A));
+  CheckView(A, "predicted, ");
+  PoiseMatDestroy(&A);
+  for (PoiseInt m = 0; m < 2; m++) { /* and of next to nothing */
+    Option(ctx, "m_mat_auto_measure", "yes");
+    if (CHECK_OK(MakeAuto(ctx, m, Even, "m_", &A))) CheckWorks(A, NULL);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* The hash is of places: columns, or lengths, that change places are another pattern. */
+static void TestHash(PoiseContext ctx)
+{
+  enum { M = 3000, N = 40 };
+  uint64_t seen[6];
+  int32_t ptr[M + 1], col[2 * M];
+  for (int c = 0; c < 6; c++) {
+    Buffer offsets = {0}, columns = {0}, hash = {0};
+    CsrHashArgs a = {.A = {.m = c == 5 ? 0 : M, .nz = c == 5 ? 0 : 2 * M}};
+    void *to;
+    const uint64_t *found;
+    for (int i = 0; i <= M; i++) ptr[i] = 2 * i;
+    for (int k = 0; k < 2 * M; k++) col[k] = 7 * k % N;
+    if (c == 1) ptr[M]++;
+    if (c == 2) col[2 * M - 1]++;
+    if (c == 3) ptr[10] += 1, ptr[11] -= 1;
+    if (c == 4) col[0] = 7, col[1] = 0;
+    CHECK_OK(poiseBufferCreate(ctx->device, sizeof ptr, "offsets of the test", &offsets));
+    CHECK_OK(poiseBufferCreate(ctx->device, sizeof col, "columns of the test", &columns));
+    CHECK_OK(poiseBufferCreate(ctx->device, sizeof *found, "hash of the test", &hash));
+    if (CHECK_OK(poiseBufferWrite(&offsets, HOST, &to))) memcpy(to, ptr, sizeof ptr);
+    if (CHECK_OK(poiseBufferWrite(&columns, HOST, &to))) memcpy(to, col, sizeof col);
+    CHECK_OK(poiseBufferRead(&offsets, DEVICE, &a.A.ptr32));
+    CHECK_OK(poiseBufferRead(&columns, DEVICE, &a.A.col));
+    CHECK_OK(poiseBufferUpdate(&hash, DEVICE, &a.hash));
+    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_hash, &a, sizeof a));
+    if (!CHECK_OK(poiseBufferRead(&hash, HOST, &found))) return;
+    seen[c] = *found;
+    uint64_t plain = 0; /* the same on every device */
+    CsrView host = {.m = a.A.m, .nz = a.A.nz, .ptr32 = ptr, .col = col};
+    for (int64_t k = 0; k <= a.A.m || k < a.A.nz; k++) plain += poiseCsrHashAt(&host, k);
+    CHECK(seen[c] == plain);
+    for (int d = 0; d < c; d++) CHECK(seen[c] != seen[d]);
+    poiseBufferDestroy(&offsets);
+    poiseBufferDestroy(&columns);
+    poiseBufferDestroy(&hash);
+  }
+}
+
+/* Rank 0's. */
+static void PutFile(PoiseContext ctx, const char *path, const char *text)
+{
+  FILE *f = PoiseRank(ctx) ? NULL : fopen(path, "w");
+  if (f) fputs(text, f), fclose(f);
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
+static void GetFile(PoiseContext ctx, const char *path, char *text, size_t size)
+{
+  CHECK_OK(PoiseBarrier(ctx));
+  FILE *f = PoiseRank(ctx) ? NULL : fopen(path, "r");
+  text[0] = 0;
+  if (f) text[fread(text, 1, size - 1, f)] = 0, fclose(f);
+  CHECK(f || PoiseRank(ctx));
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
+static void TestFile(PoiseContext ctx)
+{
+  static const struct {
+    const char *text, *words;
+  } bad[] = {{"%%MatrixMarket matrix\n", "line 1: not a file of -mat_auto_file"},
+             {"poise auto 1", "line 1: not a file"},
+             {"poise auto 1\n0123456789abcdef csri\n0123456789abcde csri\n", "line 3: '0123456789abcde csri' is not 16"},
+             {"poise auto 1\n0123456789abcdeg csr\n", "line 2: '0123456789abcdeg csr' is not"},
+             {"poise auto 1\n0123456789abcdef shell\n", "line 2: '0123456789abcdef shell' is not"},
+             {"poise auto 1\n0123456789abcdef csr", "line 2: '0123456789abcdef csr' is not"},
+             {"poise auto 1\n\n", "line 2: '' is not"},
+             {"poise auto 1\n0123456789abcdef csr and many more words, more than a line has room for\n", "line 2: "}};
+  char path[PATH_LENGTH], text[512], again[512], other[40];
+  bool root = PoiseRank(ctx) == 0;
+  PoiseMat A;
+  TempPath(path, "winners");
+  if (root) remove(path);
+  Option(ctx, "f_mat_auto_measure", "yes");
+  Option(ctx, "f_mat_auto_file", path);
+  PutFile(ctx, path, ""); /* as a new file is */
+  for (int k = 0; k < 2; k++) {
+    if (!CHECK_OK(MakeAuto(ctx, 300 + k, Even, "f_", &A))) return;
+    CheckView(A, "measured, in ms: csr ");
+    PoiseMatDestroy(&A);
+  }
+  GetFile(ctx, path, text, sizeof text);
+  if (root) CHECK(!strncmp(text, "poise auto 1\n", 13));
+  ctx->winners.count = 0; /* another process, */
+  char *first = strchr(text, '\n'), *end = first ? strchr(first + 1, '\n') : NULL;
+  if (root && CHECK(end != NULL)) { /* and the other type for the first matrix */
+    snprintf(other, sizeof other, "%.17s%s\n", first + 1, strncmp(first + 18, "csri\n", 5) ? "csri" : "csr");
+    snprintf(again, sizeof again, "poise auto 1\n%s%s", other, end + 1);
+    PutFile(ctx, path, again);
+  } else {
+    PutFile(ctx, path, "");
+  }
+  if (!CHECK_OK(MakeAuto(ctx, 300, Even, "f_", &A))) return;
+  CheckView(A, "measured before, in file ");
+  if (root) CHECK(!strncmp(other + 17, A->type->name, strlen(A->type->name)) && other[17 + strlen(A->type->name)] == '\n');
+  PoiseMatDestroy(&A);
+  if (!CHECK_OK(MakeAuto(ctx, 302, Even, "f_", &A))) return; /* what the file had stays */
+  CheckView(A, "measured, in ms: csr ");
+  PoiseMatDestroy(&A);
+  GetFile(ctx, path, text, sizeof text);
+  if (root) CHECK(!strncmp(text, again, strlen(again)) && strlen(text) >= strlen(again) + 21);
+  for (int k = 0; k < (int)(sizeof bad / sizeof *bad); k++) {
+    ctx->winners.count = 0;
+    PutFile(ctx, path, bad[k].text);
+    PoiseErr e = MakeAuto(ctx, 300, Even, "f_", &A);
+    CHECK_ERR(e, root ? POISE_ERR_FORMAT : POISE_ERR_REMOTE, bad[k].words);
+    GetFile(ctx, path, text, sizeof text);
+    if (root) CHECK(!strcmp(text, bad[k].text));
+  }
+  if (root) remove(path);
+  TempPath(path, "nowhere/winners");
+  Option(ctx, "f_mat_auto_file", path);
+  CHECK_ERR(MakeAuto(ctx, 300, Even, "f_", &A), root ? POISE_ERR_FILE : POISE_ERR_REMOTE, "nowhere");
+  Option(ctx, "f_mat_auto_file", "");
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* Statistics are those of all ranks' rows, and nothing is fetched for them. */
+static void TestView(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseInt m = 12000;
+  char words[200];
+  Device *dev = ctx->device;
+  dev->threads = 1;
+  if (!CHECK_OK(MakeAuto(ctx, m, InFront, "v_", &A))) return;
+  double few = 7.0 / 8, mean = 2 * few + 126 * (1 - few), square = 4 * few + 126 * 126 * (1 - few);
+  snprintf(words, sizeof words, "row length mean %.2f, deviation %.2f, longest 126\n", mean, sqrt(square - mean * mean));
+  CheckView(A, words);
+  snprintf(words, sizeof words, "rows: deviation %.2f of the mean, 0 empty, 0.0 %%", sqrt(square - mean * mean) / mean);
+  CheckView(A, words);
+  PoiseMatDestroy(&A);
+  if (!CHECK_OK(MakeAuto(ctx, m, OneLong, "v_", &A))) return;
+  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in rows that csri cuts",
+           2000.0 * (double)m / (20.0 * (double)m + 7.0 * (double)(m - 1)));
+  CheckView(A, words);
+  PoiseMatDestroy(&A);
+}
+
+/* Of arrays that live on the device nothing of the rows' size comes to the host, neither for the choice nor for the view. */
+static void TestThere(PoiseContext ctx)
+{
+  enum { M = 20000 };
+  Buffer b[3] = {0};
+  PoiseMat A;
+  int32_t *ptr, *col;
+  double *val;
+  PoiseCSR csr = {0};
+  for (int k = 0; k < 3; k++)
+    if (!CHECK_OK(
+            poiseBufferCreate(ctx->device, (M + 1) * (k < 2 ? sizeof *ptr : sizeof *val), "array of the test", &b[k])))
+      return;
+  CHECK_OK(poiseBufferWrite(&b[0], HOST, &ptr));
+  CHECK_OK(poiseBufferWrite(&b[1], HOST, &col));
+  CHECK_OK(poiseBufferWrite(&b[2], HOST, &val));
+  for (int i = 0; i <= M; i++) ptr[i] = i, col[i] = i % M, val[i] = 1;
+  CHECK_OK(poiseBufferRead(&b[0], DEVICE, &csr.ptr32));
+  CHECK_OK(poiseBufferRead(&b[1], DEVICE, &csr.col32));
+  CHECK_OK(poiseBufferRead(&b[2], DEVICE, &csr.val));
+  int64_t before = ctx->device->copied[COPY_TO_HOST];
+  if (CHECK_OK(PoiseMatCreateDeviceCSR(ctx, M, M, M, M, &csr, POISE_BORROW, &A))) {
+    CHECK_OK(PoiseMatSetType(A, "auto"));
+    CheckView(A, "auto: csr, predicted");
+    CHECK(ctx->device->copied[COPY_TO_HOST] - before < 1000);
+    PoiseMatDestroy(&A);
+  }
+  for (int k = 0; k < 3; k++) poiseBufferDestroy(&b[k]);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Use(PoiseContext ctx, void *arg)
+{
+  PoiseMat A = NULL, B = NULL;
+  PoiseVec x = NULL, y = NULL;
+  ctx->winners.count = 0;
+  PoiseErr e = MakeAuto(ctx, 40, arg ? OneLong : Even, "a_", &A);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &y);
+  if (!e) e = PoiseMatMult(A, x, y);
+  if (!e) e = PoiseMatDuplicate(A, 1, &B);
+  if (!e) e = PoiseMatSetType(B, "csri");
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+  return e;
+}
+
+static void TestMemory(PoiseContext ctx)
+{
+  char path[PATH_LENGTH];
+  TempPath(path, "memory");
+  Option(ctx, "a_mat_csri_chunk", "16");
+  Option(ctx, "a_mat_auto_file", path);
+  TestAllocationFailures(ctx, Use, ctx);
+  Option(ctx, "a_mat_auto_measure", "yes");
+  if (PoiseSize(ctx) <= 2) TestAllocationFailures(ctx, Use, NULL); /* more ranks than cores take long to measure */
+  if (PoiseRank(ctx) == 0) remove(path);
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {{"choice", TestChoice, 0},       {"one_rank_decides", TestOneRankDecides, 0},
+                               {"patterns", TestPatterns, 0},   {"options", TestOptions, 0},
+                               {"solves", TestSolves, 0},       {"measure", TestMeasure, 0},
+                               {"hash", TestHash, TEST_SERIAL}, {"file", TestFile, 0},
+                               {"view", TestView, 0},           {"there", TestThere, TEST_SERIAL},
+                               {"memory", TestMemory, 0},       {NULL, NULL, 0}};
+  return TestMain(argc, argv, "auto", tests);
+}
