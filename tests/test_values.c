@@ -602,7 +602,7 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
     plain.changes += n != before;
     plain.empty += n == 0;
     plain.squares += n * n;
-    if (n > plain.longest) plain.longest = n;
+    if (n > plain.longest && (!limit || n < limit)) plain.longest = n;
     before = n;
   }
   for (int64_t i = 0; share && i < m; i += share) {

@@ -36,7 +36,7 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
     changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
     empty += !length;
     squares += length * length;
-    if (length > longest) longest = length;
+    if (length > longest && (!a.limit || length < a.limit)) longest = length;
 #pragma unroll
     for (int k = 0; k < POISE_TILES; k++) {
       int rows = 256 >> k;

@@ -30,7 +30,7 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
       changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
       empty += !length;
       squares += length * length;
-      if (length > longest) longest = length;
+      if (length > longest && (!a->limit || length < a->limit)) longest = length;
     }
     for (int k = 0; k < POISE_TILES; k++)
       for (int64_t rows = 256 >> k, i = first; i < end; i += rows) {
