@@ -17,15 +17,26 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* What types can be told, beside nothing. Of types that do not know an option it changes nothing. */
 static const struct {
-  const char *key, *value;
-} settings[] = {{"mat_csri_chunk", "0"},   {"mat_csri_chunk", "1"},    {"mat_csri_chunk", "64"},
-                {"mat_csri_chunk", "300"}, {"mat_auto_measure", "no"}, {"mat_auto_measure", "yes"}};
+  const char *key, *value; /* kept by those that follow */
+  bool few;                /* left to single ranks */
+} settings[] = {{"mat_csri_chunk", "0", false},   {"mat_csri_chunk", "1", true},      {"mat_csri_chunk", "64", false},
+                {"mat_csri_chunk", "300", true},  {"mat_seg_length", "1", true},      {"mat_seg_length", "8", false},
+                {"mat_seg_length", "64", true},   {"mat_seg_padded", "true", false},  {"mat_seg_length", "256", true},
+                {"mat_seg_length", "0", true},    {"mat_seg_padded", "false", false}, {"mat_seg_length", "0", false},
+                {"mat_auto_measure", "no", true}, {"mat_auto_measure", "yes", false}};
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
-/* Every other one of them, and shapes that are large for the sake of one rank's blocks, are left to single ranks. */
+/* The first says nothing. */
+static bool Concerns(int setting, const char *type)
+{
+  size_t n = strlen(type);
+  return !setting || (!strncmp(settings[setting].key + 4, type, n) && settings[setting].key[4 + n] == '_');
+}
+
+/* Some of them, and shapes that are large for the sake of one rank's blocks, are left to single ranks. */
 static bool LeftOut(PoiseContext ctx, int setting, PoiseInt M)
 {
-  return PoiseSize(ctx) > 1 && (setting % 2 || (M > 100000 && M < 1000000));
+  return PoiseSize(ctx) > 1 && (settings[setting].few || (M > 100000 && M < 1000000));
 }
 
 /* ---- matrices -------------------------------------------------------------------------------------------------------- */
@@ -62,6 +73,16 @@ static PoiseInt AroundCuts(PoiseInt i) /* one less, as many, and one more than w
   static const PoiseInt lengths[] = {63,  64,  65,  0,   127, 128,  129,  1,    299,  300,
                                      301, 511, 512, 513, 2,   8191, 8192, 8193, 4096, 5};
   return lengths[i % 20];
+}
+static PoiseInt AroundSegments(PoiseInt i) /* the same of segments of 8 entries, which are the mean */
+{
+  static const PoiseInt lengths[] = {8, 9, 15, 0, 7, 1, 16, 17, 4, 3};
+  return lengths[i % 10];
+}
+static PoiseInt ManySegments(PoiseInt i) /* as many as the largest block of a GPU sums, and one more, of rows around it */
+{
+  static const PoiseInt lengths[] = {64, 65, 63, 0, 2, 1024, 1023, 1025, 1, 0};
+  return i % 100 < 10 ? lengths[i % 10] : 1;
 }
 static PoiseInt Uneven(PoiseInt i)
 {
@@ -127,6 +148,8 @@ static const Shape shapes[] = {{"no entries", 500, 300, None, NULL},
                                {"full rows", 3, 20000, All, NULL},
                                {"even", 3000, 3000, Seven, NULL},
                                {"around cuts", 60, 9000, AroundCuts, NULL},
+                               {"around segments", 3000, 900, AroundSegments, NULL},
+                               {"many segments", 3000, 9000, ManySegments, NULL},
                                {"uneven", 1500, 1000, Uneven, NULL},
                                {"mostly empty", 1000000, 40, MostlyEmpty, NULL},
                                {"first half", 800, 800, FirstHalf, NULL},
@@ -275,7 +298,7 @@ static void TestAwkward(PoiseContext ctx)
         PoiseMat A;
         PoiseVec x, y;
         char key[64];
-        if (!strcmp(types[t], "shell") || (set && strncmp(settings[set].key + 4, types[t], strlen(types[t])))) continue;
+        if (!strcmp(types[t], "shell") || !Concerns(set, types[t])) continue;
         if ((set && (shapes[s].M > 100000 || shapes[s].N > 65536)) || LeftOut(ctx, set, shapes[s].M)) continue;
         snprintf(key, sizeof key, "p_%s", settings[set].key);
         CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
@@ -394,7 +417,8 @@ static void TestCopies(PoiseContext ctx)
     char key[64];
     snprintf(key, sizeof key, "p_%s", settings[set].key);
     CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
-    if (Create(ctx, &shapes[3], &p, "csri", &A, &x, &y) && CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
+    if (Create(ctx, &shapes[3], &p, Concerns(set, "seg") && set ? "seg" : "csri", &A, &x, &y) &&
+        CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
       CHECK_INT(poiseMatPartials(B), poiseMatPartials(A));
       CHECK_OK(PoiseMatMult(B, x, y));
       CHECK(Error(y, &p, 1, 0) <= 1);
@@ -405,6 +429,82 @@ static void TestCopies(PoiseContext ctx)
     PoiseMatDestroy(&A);
     Release(&p);
   }
+}
+
+static int64_t Held(PoiseMat A)
+{
+  PoiseBytes b = {0};
+  CHECK_OK(PoiseMatBytes(A, &b, NULL));
+  return PoiseMatContext(A)->device->ops->is_host ? b.host : b.device;
+}
+
+static PoiseErr FillSegments(PoiseContext ctx, void *arg)
+{
+  const Shape *s = arg;
+  Problem p = Make(ctx, s);
+  PoiseCSR csr = {.ptr64 = p.ptr, .col64 = p.col, .val = p.val};
+  PoiseMat A;
+  PoiseVec x = NULL, y = NULL;
+  PoiseErr e = PoiseMatCreateCSR(ctx, p.m, p.n, s->M, s->N, &csr, POISE_COPY, &A);
+  if (!e) e = PoiseMatSetType(A, "seg");
+  if (!e) e = PoiseMatSetOptionsPrefix(A, "p_");
+  if (!e) e = PoiseMatSetFromOptions(A);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &y);
+  if (!e) e = PoiseMatMult(A, x, y);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  Release(&p);
+  return e;
+}
+
+/* Segments that are filled up are copies: they are counted, and follow the values. Their lengths are powers of two. */
+static void TestSegments(PoiseContext ctx)
+{
+  Shape shape = {"around segments", 1200, 300, AroundSegments, NULL};
+  Problem p = Make(ctx, &shape);
+  PoiseMat A;
+  PoiseVec x, y;
+  int64_t filled = 0, plain;
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_type", "seg"));
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "8"));
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_padded", "false"));
+  if (Create(ctx, &shape, &p, "seg", &A, &x, &y)) {
+    for (PoiseInt i = 0; i < p.m; i++) filled += (p.ptr[i + 1] - p.ptr[i] + 7) / 8 * 8;
+    CHECK_OK(PoiseMatMult(A, x, y));
+    plain = Held(A);
+    CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_padded", "true"));
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    int64_t order = PoiseSize(ctx) > 1 ? 4 * poiseMatPartials(A) : 0; /* which these do without */
+    CHECK_INT(Held(A) - plain, 12 * filled + (p.m + 1) * (filled > ctx->most_narrow ? 8 : 4) - order);
+    for (int k = 0; k < 2; k++) {
+      CHECK_OK(PoiseMatScale(A, -3));
+      CHECK_OK(PoiseMatMult(A, x, y));
+      CHECK(Error(y, &p, k ? 9 : -3, 0) <= 1);
+    }
+    CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "12"));
+    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "-mat_seg_length 12: the length of a segment is a power of two");
+    CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "512"));
+    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "512");
+    CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_padded", "false"));
+    CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "8"));
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    CHECK(Error(y, &p, 9, 0) <= 1);
+    CHECK_INT(Held(A), plain);
+  }
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  Release(&p);
+  shape.M = shape.N = 60;
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_padded", k ? "true" : "false"));
+    TestAllocationFailures(ctx, FillSegments, &shape);
+  }
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_padded", "false"));
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "0"));
 }
 
 /* An arrow: dense first row and column, dominant. Entry (i, j) of its row i at place k; the number of entries. */
@@ -463,7 +563,7 @@ static void TestSolves(PoiseContext ctx)
       CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, 1e-50, 1e5, 500));
       for (int set = 0; set < SETTINGS; set++) {
         char key[64];
-        if (LeftOut(ctx, set, 0)) continue;
+        if (LeftOut(ctx, set, 0) || !Concerns(set, types[t])) continue;
         snprintf(key, sizeof key, "s_%s", settings[set].key);
         CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
         CheckSolve(ksp, A, b, x, norm);
@@ -686,6 +786,7 @@ static const Test tests[] = {{"index16", TestIndex16, 0},
                              {"solves", TestSolves, 0},
                              {"lent_arrays", TestLentArrays, TEST_SERIAL},
                              {"copies", TestCopies, 0},
+                             {"segments", TestSegments, 0},
                              {"awkward", TestAwkward, 0},
                              {"atomic", TestAtomic, 0},
                              {NULL, NULL, 0}};

@@ -2,6 +2,7 @@
 /* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a warp for each piece of a longer row. */
 #include <limits.h>
 
+#include "pieces.h"
 #include "tile.h"
 
 enum {
@@ -27,21 +28,6 @@ static __global__ void CsriOwn(const __grid_constant__ CsriOwnArgs a)
   int64_t w = blockIdx.x * (int64_t)WARPS + threadIdx.x / 32;
   if (w >= a.nwindow) return;
   for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriOwn(&a, w, p);
-}
-
-/* Of the matrix, which passes by once: it is not to push x out of the first cache. */
-__device__ __forceinline__ double Passing(const double *p)
-{
-  double v;
-  asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
-  return v;
-}
-
-__device__ __forceinline__ int32_t Passing(const int32_t *p)
-{
-  int32_t v;
-  asm("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
-  return v;
 }
 
 /* Entries lane, lane + 32, ... below n, the first of them at val and col. */
@@ -70,26 +56,6 @@ template <int MODE>
 __device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, double beta, int64_t i, double sum)
 {
   m.y[i] = MODE == GENERAL ? alpha * sum + (beta == 0 ? 0 : beta * m.y[i]) : sum;
-}
-
-__device__ __forceinline__ CsrWindow Load(const CsrWindow *w)
-{
-  union {
-    int4 bits;
-    CsrWindow window;
-  } u;
-  u.bits = __ldg((const int4 *)w);
-  return u.window;
-}
-
-__device__ __forceinline__ CsriPiece Load(const CsriPiece *p)
-{
-  union {
-    int4 bits;
-    CsriPiece piece;
-  } u;
-  u.bits = __ldg((const int4 *)p);
-  return u.piece;
 }
 
 /* Where row i of a window ends, counted from the window's first entry. */
@@ -173,11 +139,10 @@ template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a
   }
 }
 
-/* Piece p by one warp. The last one of a row to arrive adds all of them in their order, so that nothing depends on who that is. */
+/* Piece p by one warp. */
 template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool early)
 {
   const CsrMultArgs &m = a.m;
-  int lane = threadIdx.x % 32, arrived = 0;
   CsriPiece z = Load(a.part + p);
   const double *val = m.A.val + z.first;
   const int32_t *col = m.A.col + z.first;
@@ -185,7 +150,7 @@ template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a,
   int32_t c[GROUPS];
   Fetch(val, col, z.nz, v, c);
   if (!Begin(m, early)) return;
-  int64_t from = a.first[z.window], count = a.first[z.window + 1] - from, row = poiseCsriRow(&a, &z);
+  CutRow cut = RowOfPiece(a, z);
   for (int at = 0; at < z.nz; at += SPAN) {
     double x[GROUPS], next[GROUPS];
     Gather<MODE>(m, c, x);
@@ -193,26 +158,7 @@ template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a,
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) s += v[g] * x[g], v[g] = next[g];
   }
-  s = WarpReduce<COMBINE_SUM>(s);
-  if (count > 1) {
-    if (lane == 0) {
-      a.sum[p] = s;
-      __threadfence();
-      arrived = atomicAdd(&a.arrived[z.window], 1);
-    }
-    for (int f = 0; f < m.fuse.ndot && lane == 0 && p + 1 < from + count; f++) m.fuse.partial[f][a.parts + p] = 0;
-    if (__shfl_sync(0xffffffff, arrived, 0) + 1 < count) return;
-    __syncwarp();
-    __threadfence();
-    s = 0;
-    for (int64_t q = lane; q < count; q += 32) s += __ldcg(a.sum + from + q);
-    s = WarpReduce<COMBINE_SUM>(s);
-    if (lane == 0) a.arrived[z.window] = 0;
-  }
-  if (lane != 0) return;
-  Finish<MODE>(m, poiseScalar(m.a), poiseScalar(m.b), row, s);
-  for (int f = 0; f < m.fuse.ndot; f++)
-    m.fuse.partial[f][a.parts + from + count - 1] = Factor(m.fuse, f, row, m.y[row]) * m.y[row];
+  JoinPiece(a, p, z, cut, WarpReduce<COMBINE_SUM>(s));
 }
 
 /* Blocks of so many warps for the pieces. */

@@ -15,6 +15,7 @@ extern "C" {
 }
 
 enum {
+  SEG_THREADS = 128, /* that sum a window of seg */
   THREADS = 256,     /* of a block, which has POISE_BLOCK rows */
   WARPS = THREADS / 32,
   PIECES = 64,                 /* partials that many partials are first summed into */

@@ -362,6 +362,7 @@ const DeviceOps poiseDevice_cuda = {
     poiseCudaCsrPlanFree,
     poiseCudaSortScratch,
     poiseCudaCsriChunk,
+    SEG_THREADS,
     true,
     Create,
     Destroy,

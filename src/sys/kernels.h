@@ -432,21 +432,28 @@ POISE_INLINE void poiseCsriCutExactly(const CsriCutArgs *a, int64_t w)
   a->pieces[w] = 0;
 }
 
+/* Rows [begin, end) as a window, but for the last if it has `chunk` entries or more: how many pieces that is left to. */
+POISE_INLINE int64_t poiseWindowCut(const CsrView *A, int64_t begin, int64_t end, int64_t chunk, int64_t piece,
+                                    CsrWindow *w)
+{
+  int64_t first = poiseCsrOffset(A, begin), last = poiseCsrOffset(A, end), pieces = 0;
+  if (end > begin && poiseCsriLong(A, end - 1, chunk)) {
+    int64_t from = poiseCsrOffset(A, --end);
+    pieces = (last - from + piece - 1) / piece, last = from;
+  }
+  w->first = first, w->begin = (int32_t)begin;
+  w->rows = (uint16_t)(end - begin), w->nz = (uint16_t)(last - first);
+  return pieces;
+}
+
 POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
 {
   if (a->exact) {
     poiseCsriCutExactly(a, w);
     return;
   }
-  int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin, pieces = 0;
-  int64_t first = poiseCsrOffset(&a->A, begin), last = poiseCsrOffset(&a->A, end);
-  if (end > begin && poiseCsriLong(&a->A, end - 1, a->chunk)) {
-    int64_t from = poiseCsrOffset(&a->A, --end);
-    pieces = (last - from + a->piece - 1) / a->piece, last = from;
-  }
-  a->window[w].first = first, a->window[w].begin = (int32_t)begin;
-  a->window[w].rows = (uint16_t)(end - begin), a->window[w].nz = (uint16_t)(last - first);
-  a->pieces[w] = pieces;
+  int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin;
+  a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->chunk, a->piece, &a->window[w]);
 }
 
 /* Piece p, which is one of window w. */
@@ -457,6 +464,114 @@ POISE_INLINE void poiseCsriOwn(const CsriOwnArgs *a, int64_t w, int64_t p)
   a->part[p].first = k, a->part[p].window = (int32_t)w;
   a->part[p].nz = (int32_t)(k + a->piece < end ? a->piece : end - k);
 }
+
+/* ---- segments, after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015): a row has one for each `length` of its entries ---- */
+
+enum {
+  SEG_MOST = 256, /* entries of a segment, a power of two */
+  SEG_ROWS = 64   /* rows that are counted together */
+};
+
+/* log2 of the threads that sum a segment: one where it has 8 entries or fewer (the paper's first form), else more (its reduction). */
+POISE_INLINE int poiseSegLanes(int64_t length)
+{
+  int k = 0;
+  while (length > 8 << k) k++;
+  return k;
+}
+
+/* count[k]: segments of rows SEG_ROWS k, ..., from which they are scanned. With block = 0 those that a row's entries fill. Else as windows
+   count them: an empty row has one, as its y is set too, and a row of `chunk` entries or more, which pieces take, has a block of them, so
+   that the row behind begins another window. Window w: the rows with w block segments or more before them, as windows of csri. */
+typedef struct {
+  CsrView A;
+  int64_t length, block, chunk, piece, nwindow;
+  int64_t *count, *pieces;
+  CsrWindow *window;
+} SegCutArgs;
+
+POISE_INLINE int64_t poiseSegments(const SegCutArgs *a, int64_t row)
+{
+  int64_t n = poiseCsrOffset(&a->A, row + 1) - poiseCsrOffset(&a->A, row), segments = (n + a->length - 1) / a->length;
+  if (!a->block) return segments;
+  return n >= a->chunk ? a->block : segments ? segments : 1;
+}
+
+POISE_INLINE void poiseSegCount(const SegCutArgs *a, int64_t k)
+{
+  a->count[k] = 0;
+  for (int64_t i = k * SEG_ROWS; i < (k + 1) * SEG_ROWS && i < a->A.m; i++) a->count[k] += poiseSegments(a, i);
+}
+
+/* The first row of window w. */
+POISE_INLINE int64_t poiseSegBegin(const SegCutArgs *a, int64_t w)
+{
+  int64_t low = 0, high = (a->A.m + SEG_ROWS - 1) / SEG_ROWS, before;
+  if (w >= a->nwindow) return a->A.m;
+  while (high - low > 1) { /* count[low] <= w block < count[high] */
+    int64_t k = low + (high - low) / 2;
+    if (a->count[k] <= w * a->block)
+      low = k;
+    else
+      high = k;
+  }
+  before = a->count[low], low *= SEG_ROWS;
+  for (; before < w * a->block && low < a->A.m; low++) before += poiseSegments(a, low);
+  return low;
+}
+
+POISE_INLINE void poiseSegCut(const SegCutArgs *a, int64_t w)
+{
+  int64_t begin = poiseSegBegin(a, w), end = w < a->nwindow ? poiseSegBegin(a, w + 1) : begin;
+  a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->chunk, a->piece, &a->window[w]);
+}
+
+/* The paper's own form, in which every segment is filled up: offsets P.ptr of rows cut.A.ptr, from counts of segments with block = 0; and
+   their columns and values, those that fill up being 0 times the row's last column. */
+typedef struct {
+  SegCutArgs cut;
+  CsrView P;
+  void *ptr; /* P's arrays, to be written; nsegment of them */
+  int32_t *col;
+  double *val;
+  int64_t nsegment;
+} SegPadArgs;
+
+/* The offsets of rows SEG_ROWS k, ..., and behind the last. */
+POISE_INLINE void poiseSegOffsets(const SegPadArgs *a, int64_t k)
+{
+  int64_t before = a->cut.count[k];
+  for (int64_t i = k * SEG_ROWS; i < (k + 1) * SEG_ROWS && i <= a->cut.A.m; i++) {
+    if (a->P.ptr32)
+      ((int32_t *)a->ptr)[i] = (int32_t)(before * a->cut.length);
+    else
+      ((int64_t *)a->ptr)[i] = before * a->cut.length;
+    if (i < a->cut.A.m) before += poiseSegments(&a->cut, i);
+  }
+}
+
+POISE_INLINE void poiseSegFill(const SegPadArgs *a, int64_t segment)
+{
+  int64_t to = segment * a->cut.length, low = 0, high = a->cut.A.m;
+  while (high - low > 1) { /* the row of entry `to` is in [low, high) */
+    int64_t i = low + (high - low) / 2;
+    if (poiseCsrOffset(&a->P, i) <= to)
+      low = i;
+    else
+      high = i;
+  }
+  int64_t from = poiseCsrOffset(&a->cut.A, low) + to - poiseCsrOffset(&a->P, low), end = poiseCsrOffset(&a->cut.A, low + 1);
+  for (int64_t k = 0; k < a->cut.length; k++, from++) {
+    a->col[to + k] = a->cut.A.col[from < end ? from : end - 1];
+    a->val[to + k] = from < end ? a->cut.A.val[from] : 0;
+  }
+}
+
+/* As csri's, of windows that were cut so; segments: as windows count them. */
+typedef struct {
+  CsriMultArgs c;
+  int64_t length, block, segments;
+} SegMultArgs;
 
 /* Nonzeros of the rows [i, end) that are shorter than a limit, and to *cut those of the others. */
 POISE_INLINE int64_t poiseCsrTile(const CsrStatisticsArgs *a, int64_t i, int64_t end, int64_t *cut)

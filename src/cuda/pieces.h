@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Windows of rows and pieces of longer ones: what the kernels of csri and seg share. */
+#ifndef POISE_PIECES_H
+#define POISE_PIECES_H
+
+#include "cuda.h"
+
+/* Of the matrix, which passes by once: it is not to push x out of the first cache. */
+__device__ __forceinline__ double Passing(const double *p)
+{
+  double v;
+  asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+  return v;
+}
+
+__device__ __forceinline__ int32_t Passing(const int32_t *p)
+{
+  int32_t v;
+  asm("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+
+__device__ __forceinline__ CsrWindow Load(const CsrWindow *w)
+{
+  union {
+    int4 bits;
+    CsrWindow window;
+  } u;
+  u.bits = __ldg((const int4 *)w);
+  return u.window;
+}
+
+__device__ __forceinline__ CsriPiece Load(const CsriPiece *p)
+{
+  union {
+    int4 bits;
+    CsriPiece piece;
+  } u;
+  u.bits = __ldg((const int4 *)p);
+  return u.piece;
+}
+
+/* The row of window w that is cut, and its pieces from, ..., from + count - 1. */
+struct CutRow {
+  int64_t row, from, count;
+};
+
+__device__ __forceinline__ CutRow RowOfPiece(const CsriMultArgs &a, const CsriPiece &z)
+{
+  int64_t from = a.first[z.window];
+  return {poiseCsriRow(&a, &z), from, a.first[z.window + 1] - from};
+}
+
+/* Piece p of a row has the sum s: one warp. The last one of a row to arrive adds all of them in their order, so that nothing depends on
+   who that is, and finishes the row. */
+__device__ __forceinline__ void JoinPiece(const CsriMultArgs &a, int64_t p, const CsriPiece &z, const CutRow &cut, double s)
+{
+  const CsrMultArgs &m = a.m;
+  int lane = threadIdx.x % 32, arrived = 0;
+  int64_t last = cut.from + cut.count - 1;
+  if (cut.count > 1) {
+    if (lane == 0) {
+      a.sum[p] = s;
+      __threadfence();
+      arrived = atomicAdd(&a.arrived[z.window], 1);
+    }
+    for (int f = 0; f < m.fuse.ndot && lane == 0 && p < last; f++) m.fuse.partial[f][a.parts + p] = 0;
+    if (__shfl_sync(0xffffffff, arrived, 0) + 1 < cut.count) return;
+    __syncwarp();
+    __threadfence();
+    s = 0;
+    for (int64_t q = lane; q < cut.count; q += 32) s += __ldcg(a.sum + cut.from + q);
+    s = WarpReduce<COMBINE_SUM>(s);
+    if (lane == 0) a.arrived[z.window] = 0;
+  }
+  if (lane != 0) return;
+  double beta = poiseScalar(m.b), y = poiseScalar(m.a) * s + (beta == 0 ? 0 : beta * m.y[cut.row]);
+  m.y[cut.row] = y;
+  for (int f = 0; f < m.fuse.ndot; f++) m.fuse.partial[f][a.parts + last] = Factor(m.fuse, f, cut.row, y) * y;
+}
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Type seg: segmented CSR after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015). A row is cut into segments of at most S entries, S a
+  power of two just above the mean length of rows, and a block of threads sums about as many segments as all others. The arrays stay plain
+  CSR, where the paper fills segments up with zeros (-mat_seg_padded, to compare with): a segment's place follows from the offsets. Where
+  the paper adds the segments of a row on the host and sums them, here the block does, in order; rows that do not fit into one are cut
+  into pieces as in csri.
+*/
+#include "windows.h"
+
+enum { SEG_ENTRIES = 8192, SEG_PIECE = 4096 }; /* of a window on the host, of a piece of a longer row */
+
+typedef struct SegPadded { /* the filled segments */
+  int64_t nz, state;       /* state: A->state of the values */
+  bool wide;
+  Buffer ptr, col, val;
+} SegPadded;
+
+typedef struct SegData {
+  CsrData csr; /* first: of the transpose product */
+  PoiseInt asked;
+  int wants_padded;
+  int64_t built;            /* c->built of what was cut; 0: nothing was */
+  PoiseInt was_asked;       /* then */
+  int64_t length, block;    /* entries of a segment, segments of a window */
+  int64_t filled, segments; /* segments that entries are in; and as windows count them */
+  int64_t tile;             /* the most entries of a window */
+  bool is_padded;
+  SegPadded padded;
+  Windows w;
+} SegData;
+
+static const PoiseOption options[] = {
+    {"mat_seg_length", POISE_OPTION_INT, offsetof(SegData, asked), "0", 0, SEG_MOST, NULL,
+     "entries of a segment, a power of two; 0: the smallest that is not less than the mean length of rows"},
+    {"mat_seg_padded", POISE_OPTION_BOOL, offsetof(SegData, wants_padded), "false", 0, 0, NULL,
+     "copy values and columns into segments that are filled up with zeros, as published: to compare with"},
+    {0},
+};
+
+/* ---- the cut -------------------------------------------------------------------------------------------------------- */
+
+/* Rows of exactly S entries fill their segments, so a mean that is a power of two is taken as it is. */
+static PoiseErr Length(PoiseMat A, int64_t *length)
+{
+  const SegData *d = A->data;
+  if (d->asked & (d->asked - 1))
+    FAIL(POISE_ERR_OPTION, "-mat_seg_length %lld: the length of a segment is a power of two, 1 to %d", (long long)d->asked,
+         SEG_MOST);
+  *length = d->asked ? d->asked : 1;
+  while (!d->asked && *length < SEG_MOST && *length * A->csr.m < A->csr.nz) *length *= 2;
+  return POISE_OK;
+}
+
+static void Release(SegData *d)
+{
+  poiseWindowsDestroy(&d->w);
+  poiseBufferDestroy(&d->padded.ptr);
+  poiseBufferDestroy(&d->padded.col);
+  poiseBufferDestroy(&d->padded.val);
+  d->built = d->padded.state = 0;
+}
+
+/* Counts of segments of groups of rows, scanned, in a->count, and all of them. */
+static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
+{
+  Device *dev = A->ctx->device;
+  int64_t groups = (a->A.m + SEG_ROWS - 1) / SEG_ROWS;
+  TRY(poiseLaunch(dev, KERNEL_seg_count, a, sizeof *a));
+  TRY(LAUNCH(dev, scan, ScanArgs, .n = groups, .count = a->count));
+  TRY(poiseDeviceCopy(dev, segments, a->count + groups, sizeof *segments, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+/* The matrix that is cut: A, or the filled segments. */
+static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
+{
+  Device *dev = A->ctx->device;
+  a->block = d->block, a->chunk = d->w.chunk = d->block * d->length / 2 + 1, a->piece = d->w.piece = SEG_PIECE;
+  TRY(Count(A, a, &d->segments));
+  a->nwindow = d->w.n = (d->segments + d->block - 1) / d->block;
+  TRY(poiseWindowsBegin(dev, &d->w, &a->window, &a->pieces));
+  TRY(poiseLaunch(dev, KERNEL_seg_cut, a, sizeof *a));
+  TRY(poiseWindowsEnd(dev, &d->w, &a->A));
+  return A->csr.halo && !d->is_padded ? poiseWindowsOrder(A, &d->w, POISE_BLOCK)
+                                      : POISE_OK; /* copies just wait for ghosts */
+}
+
+/* Windows of rows of one segment each are blocks of rows. */
+static PoiseErr Tile(PoiseMat A, SegData *d)
+{
+  CsrStatistics s;
+  d->tile = d->length * (d->block + d->block / 2);
+  if (!A->ctx->device->ops->seg_threads || d->is_padded || d->segments > A->csr.m) return POISE_OK;
+  TRY(poiseCsrStatistics(A, 0, &s));
+  int64_t tile = poiseCsrTileOf(&s, (int)d->block);
+  if (tile) d->tile = tile;
+  return POISE_OK;
+}
+
+static PoiseErr PaddedPattern(SegData *d, CsrView *P)
+{
+  P->nz = d->padded.nz;
+  P->ptr32 = NULL, P->ptr64 = NULL;
+  TRY(poiseBufferRead(&d->padded.ptr, DEVICE, d->padded.wide ? (void *)&P->ptr64 : (void *)&P->ptr32));
+  return poiseBufferRead(&d->padded.col, DEVICE, &P->col);
+}
+
+/* Columns and values are copied into the filled segments. */
+static PoiseErr Fill(PoiseMat A, SegData *d)
+{
+  SegPadArgs a = {.cut = {.length = d->length}, .nsegment = d->filled};
+  if (!d->is_padded || d->padded.state == A->state) return POISE_OK;
+  TRY(poiseCsrView(&A->csr, &a.cut.A));
+  a.P = a.cut.A;
+  TRY(PaddedPattern(d, &a.P));
+  TRY(poiseBufferWrite(&d->padded.col, DEVICE, &a.col));
+  TRY(poiseBufferWrite(&d->padded.val, DEVICE, &a.val));
+  TRY(poiseLaunch(A->ctx->device, KERNEL_seg_fill, &a, sizeof a));
+  d->padded.state = A->state;
+  return POISE_OK;
+}
+
+/* The offsets of the filled segments, which a->A has then. */
+static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
+{
+  Device *dev = A->ctx->device;
+  SegPadded *p = &d->padded;
+  SegPadArgs pad = {.cut = *a, .P = a->A, .nsegment = d->filled};
+  p->nz = d->filled * d->length;
+  p->wide = p->nz > poiseContextHome(A->ctx)->most_narrow;
+  TRY(poiseBufferCreate(dev, (size_t)(A->csr.m + 1) * (p->wide ? 8 : 4), "offsets of segments", &p->ptr));
+  TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(int32_t), "columns of segments", &p->col));
+  TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(double), "values of segments", &p->val));
+  TRY(poiseBufferWrite(&p->ptr, DEVICE, &pad.ptr));
+  pad.P.ptr32 = p->wide ? NULL : pad.ptr, pad.P.ptr64 = p->wide ? pad.ptr : NULL;
+  TRY(poiseLaunch(dev, KERNEL_seg_offsets, &pad, sizeof pad));
+  return PaddedPattern(d, &a->A);
+}
+
+static PoiseErr CutOrPad(PoiseMat A, SegData *d, Buffer *count)
+{
+  SegCutArgs a = {.length = d->length};
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)(A->csr.m / SEG_ROWS + 2) * sizeof(int64_t), "counts of segments", count));
+  TRY(poiseBufferWrite(count, DEVICE, &a.count));
+  TRY(poiseCsrPattern(&A->csr, &a.A));
+  TRY(Count(A, &a, &d->filled));
+  if (d->is_padded) TRY(Pad(A, d, &a));
+  TRY(Cut(A, d, &a));
+  return Tile(A, d);
+}
+
+static PoiseErr SetUp_SEG(PoiseMat A)
+{
+  SegData *d = A->data;
+  int lanes = A->ctx->device->ops->seg_threads;
+  Buffer count = {0};
+  int64_t length = 1;
+  /* Whether something changes all ranks must say alike, so it is not asked of lengths, which are each rank's own. */
+  if (d->built == A->csr.built && d->was_asked == d->asked && d->is_padded == d->wants_padded) return POISE_OK;
+  TRY(Length(A, &length));
+  if (d->built == A->csr.built) A->pattern++; /* a captured loop knows the old cut */
+  Release(d);
+  d->was_asked = d->asked;
+  d->length = length;
+  d->is_padded = d->wants_padded;
+  d->block = lanes ? lanes >> poiseSegLanes(length) : SEG_ENTRIES / length;
+  PoiseErr e = CutOrPad(A, d, &count);
+  poiseBufferDestroy(&count);
+  if (!e) d->built = A->csr.built;
+  return e;
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
+{
+  SegData *d = A->data;
+  TRY(SetUp_SEG(A));
+  TRY(Fill(A, d));
+  a->length = d->length, a->block = d->block, a->segments = d->segments;
+  a->c.m.rows = POISE_BLOCK, a->c.m.tile = d->tile, a->c.m.vary = A->csr.vary;
+  return poiseWindowsArguments(&d->w, &a->c);
+}
+
+static PoiseErr Ready_SEG(PoiseMat A)
+{
+  SegMultArgs a = {0};
+  return Arguments(A, &a);
+}
+
+static PoiseErr Part_SEG(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
+{
+  SegMultArgs *a = (SegMultArgs *)m; /* begins with it */
+  SegData *d = A->data;
+  if (part != REST) TRY(Arguments(A, a));
+  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
+  if (part != REST && d->is_padded) {
+    TRY(PaddedPattern(d, &m->A));
+    TRY(poiseBufferRead(&d->padded.val, DEVICE, &m->A.val));
+  }
+  return poiseWindowsMult(A, &d->w, part, KERNEL_seg_mult, &a->c, sizeof *a);
+}
+
+/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. */
+static PoiseErr Mult_SEG(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
+                         const Fuse *fuse)
+{
+  SegMultArgs a = {.c.m = {.a = alpha, .b = beta, .skip = skip}};
+  if (fuse) a.c.m.fuse = *fuse;
+  return poiseCsrProduct(A, x, y, &a.c.m, Part_SEG);
+}
+
+static void Inherit_SEG(PoiseMat A, PoiseMat B)
+{
+  const SegData *from = A->data;
+  SegData *to = B->data;
+  to->asked = from->asked, to->wants_padded = from->wants_padded;
+}
+
+static int64_t Partials_SEG(PoiseMat A)
+{
+  const SegData *d = A->data;
+  return poiseWindowsPartials(&d->w); /* as of the latest set-up: see Ready_SEG */
+}
+
+static PoiseErr View_SEG(PoiseMat A)
+{
+  const SegData *d = A->data;
+  int threads = A->ctx->device->ops->seg_threads, lanes = 1 << poiseSegLanes(d->length);
+  double sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.npiece, (double)d->padded.nz, (double)A->csr.nz};
+  char summed[64] = "rows summed one by one";
+  if (!A->assembled) return POISE_OK;
+  if (threads) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
+  TRY(PoiseSum(A->ctx, 5, sums));
+  TRY(PoisePrintf(A->ctx, "    seg: %.0f segments of up to %lld entries, %s, in %.0f windows; %.0f pieces of longer rows\n",
+                  sums[0], (long long)d->length, summed, sums[1], sums[2]));
+  if (!d->is_padded) return POISE_OK;
+  return PoisePrintf(A->ctx, "    segments are copies filled up with zeros: %.0f entries for %.0f\n", sums[3], sums[4]);
+}
+
+static void Bytes_SEG(PoiseMat A, PoiseBytes *sum)
+{
+  const SegData *d = A->data;
+  poiseCsrDataBytes(A, sum);
+  poiseWindowsBytes(&d->w, sum);
+  poiseBufferAdd(&d->padded.ptr, sum);
+  poiseBufferAdd(&d->padded.col, sum);
+  poiseBufferAdd(&d->padded.val, sum);
+}
+
+static void Destroy_SEG(PoiseMat A)
+{
+  poiseCsrDataDestroy(A);
+  Release(A->data);
+}
+
+const MatType poiseMatType_seg = {
+    .name = "seg",
+    .stored = true,
+    .fuse = true,
+    .size = sizeof(SegData),
+    .options = options,
+    .inherit = Inherit_SEG,
+    .setup = SetUp_SEG,
+    .ready = Ready_SEG,
+    .partials = Partials_SEG,
+    .mult = Mult_SEG,
+    .mult_transpose = poiseCsrMultTranspose,
+    .diagonal = poiseCsrDiagonal,
+    .view = View_SEG,
+    .bytes = Bytes_SEG,
+    .destroy = Destroy_SEG,
+};
+
+/* ---- host kernels --------------------------------------------------------------------------------------------------- */
+
+PoiseErr poiseHost_seg_count(Device *dev, const void *args)
+{
+  const SegCutArgs *a = args;
+  int64_t n = (a->A.m + SEG_ROWS - 1) / SEG_ROWS;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, n)
+  for (int64_t k = 0; k < n; k++) poiseSegCount(a, k);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_seg_cut(Device *dev, const void *args)
+{
+  const SegCutArgs *a = args;
+  int64_t n = a->nwindow + 1;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, n)
+  for (int64_t w = 0; w < n; w++) poiseSegCut(a, w);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_seg_offsets(Device *dev, const void *args)
+{
+  const SegPadArgs *a = args;
+  int64_t n = a->cut.A.m / SEG_ROWS + 1;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, n)
+  for (int64_t k = 0; k < n; k++) poiseSegOffsets(a, k);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_seg_fill(Device *dev, const void *args)
+{
+  const SegPadArgs *a = args;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, a->nsegment)
+  for (int64_t k = 0; k < a->nsegment; k++) poiseSegFill(a, k);
+  return POISE_OK;
+}
+
+/* A core sums a row best in one go: what is cut into segments is how rows are shared out. */
+PoiseErr poiseHost_seg_mult(Device *dev, const void *args)
+{
+  const SegMultArgs *a = args;
+  return poiseHost_csri_mult(dev, &a->c);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows in windows and longer rows in pieces: what the types that cut rows share. */
+#ifndef POISE_WINDOWS_H
+#define POISE_WINDOWS_H
+
+#include "mat.h"
+
+typedef struct
+    Windows { /* the caller sets these three before it cuts, and parts and ninterior where blocks of rows stand for windows */
+  int64_t n, chunk, piece; /* windows; entries from which a row is cut, and of its pieces */
+  int64_t npiece;
+  int64_t parts, ninterior; /* windows, or blocks, of a product; those without ghosts */
+  Buffer window, first, part, sum, arrived, order;
+} Windows;
+
+/* Device memory for n windows and how many pieces each leaves, and one more, to be written. */
+PoiseErr poiseWindowsBegin(Device *dev, Windows *w, CsrWindow **window, int64_t **pieces);
+/* They have been cut out of A: the pieces. */
+PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A);
+/* Several ranks: windows, or blocks of `rows` rows (not POISE_BLOCK), without ghosts go ahead of the exchange. If it was not called, all wait
+   for it. */
+PoiseErr poiseWindowsOrder(PoiseMat A, Windows *w, int rows);
+PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a); /* all of it on the device */
+/* A part of poiseCsrProduct, by a kernel whose arguments, of so many bytes, begin with *a. */
+PoiseErr poiseWindowsMult(PoiseMat A, Windows *w, ProductPart part, int kernel, CsriMultArgs *a, size_t bytes);
+int64_t poiseWindowsPartials(const Windows *w);
+void poiseWindowsBytes(const Windows *w, PoiseBytes *sum);
+void poiseWindowsDestroy(Windows *w);
+
+#endif
