@@ -5,6 +5,7 @@
   chunks and adds the parts of rows by atomics; here windows end at row ends and nothing depends on who comes first.
 */
 #include "csr_rows.h"
+#include "windows.h"
 
 enum { ORDERED, ATOMIC };
 enum { CSRI_CHUNK = 8192, PIECE_WINDOWS = 2 /* a piece has the entries of so many windows */ };
@@ -12,15 +13,13 @@ enum { CSRI_CHUNK = 8192, PIECE_WINDOWS = 2 /* a piece has the entries of so man
 typedef struct CsriData {
   CsrData csr; /* first: of the transpose product */
   PoiseInt asked;
-  int combine;   /* ORDERED, ATOMIC */
-  int64_t built; /* c->built of what was cut; 0: nothing was */
-  bool exact;    /* it was cut for ATOMIC */
-  int64_t chunk; /* as asked for, or as the device likes it; and entries of a piece */
-  int64_t nwindow, npiece;
-  int rows;                 /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
-  int64_t tile, uncut;      /* the most nonzeros of such a block; all nonzeros that are not cut */
-  int64_t parts, ninterior; /* windows, or blocks; those without ghosts */
-  Buffer window, first, part, sum, arrived, order;
+  int combine;         /* ORDERED, ATOMIC */
+  int64_t built;       /* c->built of what was cut; 0: nothing was */
+  PoiseInt was_asked;  /* then */
+  bool exact;          /* it was cut for ATOMIC */
+  int rows;            /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
+  int64_t tile, uncut; /* the most nonzeros of such a block; all nonzeros that are not cut */
+  Windows w;
 } CsriData;
 
 static const PoiseOption options[] = {
@@ -33,13 +32,6 @@ static const PoiseOption options[] = {
 
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
-static void Release(CsriData *d)
-{
-  Buffer *const all[] = {&d->window, &d->first, &d->part, &d->sum, &d->arrived, &d->order};
-  for (int k = 0; k < 6; k++) poiseBufferDestroy(all[k]);
-  d->built = 0;
-}
-
 int64_t poiseCsriChunk(PoiseMat A, const void *data)
 {
   const CsriData *d = data;
@@ -47,25 +39,18 @@ int64_t poiseCsriChunk(PoiseMat A, const void *data)
   return d->asked ? d->asked : ops->csri_chunk ? ops->csri_chunk(A->csr.m + A->csr.nz) : CSRI_CHUNK;
 }
 
-static int64_t Chunk(PoiseMat A)
-{
-  return poiseCsriChunk(A, A->data);
-}
-
-/* Where rows are cut, on the device, and how many pieces there are. */
+/* Where rows are cut, on the device. */
 static PoiseErr Cut(PoiseMat A, CsriData *d)
 {
   Device *dev = A->ctx->device;
-  CsriCutArgs cut = {.exact = d->exact, .chunk = d->chunk, .piece = PIECE_WINDOWS * d->chunk, .nwindow = d->nwindow};
-  TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(CsrWindow), "windows", &d->window));
-  TRY(poiseBufferCreate(dev, (size_t)(d->nwindow + 1) * sizeof(int64_t), "pieces of windows", &d->first));
+  Windows *w = &d->w;
+  CsriCutArgs cut = {.exact = d->exact};
+  cut.chunk = w->chunk = poiseCsriChunk(A, d), cut.piece = w->piece = PIECE_WINDOWS * w->chunk;
+  cut.nwindow = w->n = (A->csr.m + A->csr.nz + w->chunk - 1) / w->chunk;
   TRY(poiseCsrPattern(&A->csr, &cut.A));
-  TRY(poiseBufferWrite(&d->window, DEVICE, &cut.window));
-  TRY(poiseBufferWrite(&d->first, DEVICE, &cut.pieces));
+  TRY(poiseWindowsBegin(dev, w, &cut.window, &cut.pieces));
   TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
-  TRY(LAUNCH(dev, scan, ScanArgs, .n = d->nwindow, .count = cut.pieces));
-  TRY(poiseDeviceCopy(dev, &d->npiece, cut.pieces + d->nwindow, sizeof d->npiece, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseWindowsEnd(dev, w, &cut.A);
 }
 
 /* Where the rows that are not cut are even, blocks of them are fetched as type csr does. */
@@ -73,51 +58,29 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
 {
   CsrStatistics s;
   d->rows = POISE_BLOCK;
-  d->parts = d->nwindow;
   if (d->exact) return POISE_OK;
-  TRY(poiseCsrStatistics(A, d->chunk, &s));
+  TRY(poiseCsrStatistics(A, d->w.chunk, &s));
   s.nz -= s.cut;
   d->uncut = s.nz;
   d->rows = poiseCsrRows(A->ctx, &s);
   d->tile = poiseCsrTileOf(&s, d->rows);
-  if (d->rows < POISE_BLOCK) d->parts = (A->csr.m + d->rows - 1) / d->rows;
+  if (d->rows < POISE_BLOCK) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
   return POISE_OK;
-}
-
-/* Pieces always wait for the ghosts. */
-static PoiseErr Order(PoiseMat A, CsriData *d)
-{
-  const CsrWindow *window = NULL;
-  if (d->rows == POISE_BLOCK) TRY(poiseBufferRead(&d->window, HOST, &window));
-  return poiseCsrOrder(A, d->parts, d->rows, window, &d->order, &d->ninterior);
 }
 
 static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
-  Device *dev = A->ctx->device;
-  CsriOwnArgs own = {0};
-  if (d->built == A->csr.built && d->chunk == Chunk(A) && d->exact == (d->combine == ATOMIC)) return POISE_OK;
+  /* Whether something changes all ranks must say alike, so it is not asked of chunks, which are each rank's own. */
+  if (d->built == A->csr.built && d->was_asked == d->asked && d->exact == (d->combine == ATOMIC)) return POISE_OK;
   if (d->built == A->csr.built) A->pattern++; /* a captured loop knows the old cut */
-  Release(d);
-  d->chunk = Chunk(A);
+  poiseWindowsDestroy(&d->w);
+  d->built = 0;
+  d->was_asked = d->asked;
   d->exact = d->combine == ATOMIC;
-  d->nwindow = own.nwindow = (A->csr.m + A->csr.nz + d->chunk - 1) / d->chunk;
-  if (d->nwindow > INT32_MAX)
-    FAIL(POISE_ERR_UNSUPPORTED, "-mat_csri_chunk %lld: %lld windows, more than 2^31", (long long)d->chunk,
-         (long long)d->nwindow);
   TRY(Cut(A, d));
-  TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(CsriPiece), "pieces", &d->part));
-  TRY(poiseBufferCreate(dev, (size_t)d->npiece * sizeof(double), "sums of pieces", &d->sum));
-  TRY(poiseBufferCreate(dev, (size_t)d->nwindow * sizeof(int32_t), "pieces that arrived", &d->arrived));
-  own.piece = PIECE_WINDOWS * d->chunk;
-  TRY(poiseCsrPattern(&A->csr, &own.A));
-  TRY(poiseBufferRead(&d->window, DEVICE, &own.window));
-  TRY(poiseBufferRead(&d->first, DEVICE, &own.first));
-  TRY(poiseBufferWrite(&d->part, DEVICE, &own.part));
-  TRY(poiseLaunch(dev, KERNEL_csri_own, &own, sizeof own));
   TRY(ChooseBlocks(A, d));
-  if (A->csr.halo) TRY(Order(A, d));
+  if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
   return POISE_OK;
 }
@@ -128,41 +91,26 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 {
   CsriData *d = A->data;
   TRY(SetUp_CSRI(A));
-  a->chunk = d->chunk, a->parts = d->parts, a->uncut = d->uncut;
+  a->uncut = d->uncut, a->exact = d->exact;
   a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary;
-  TRY(poiseBufferRead(&d->window, DEVICE, &a->window));
-  TRY(poiseBufferRead(&d->first, DEVICE, &a->first));
-  TRY(poiseBufferRead(&d->part, DEVICE, &a->part));
-  TRY(poiseBufferUpdate(&d->sum, DEVICE, &a->sum));
-  return poiseBufferUpdate(&d->arrived, DEVICE, &a->arrived);
+  return poiseWindowsArguments(&d->w, a);
 }
 
 static PoiseErr Ready_CSRI(PoiseMat A)
 {
   CsriMultArgs a = {0};
-  CsriData *d = A->data;
-  const int32_t *order;
-  TRY(Arguments(A, &a));
-  return d->order.dev ? poiseBufferRead(&d->order, DEVICE, &order) : POISE_OK;
+  return Arguments(A, &a);
 }
 
 static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
 {
   CsriMultArgs *a = (CsriMultArgs *)m; /* begins with it */
   CsriData *d = A->data;
-  const int32_t *order;
   if (part != REST) TRY(Arguments(A, a));
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  int64_t first = part == REST ? d->ninterior : 0, last = part == INTERIOR ? d->ninterior : d->parts;
-  if (part != WHOLE) {
-    TRY(poiseBufferRead(&d->order, DEVICE, &order));
-    m->order = order ? order + first : NULL;
-  }
-  m->nblock = last - first;
-  a->exact = d->exact, a->fill = part != REST;
-  a->npiece = part == INTERIOR ? 0 : d->npiece;
-  if (d->rows < POISE_BLOCK && !d->npiece) return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
-  return poiseLaunch(A->ctx->device, KERNEL_csri_mult, a, sizeof *a);
+  a->fill = part != REST;
+  bool as_csr = d->rows < POISE_BLOCK && !d->w.npiece;
+  return poiseWindowsMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a, as_csr ? sizeof *m : sizeof *a);
 }
 
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 12 per window. Interior windows run while the ghosts travel. */
@@ -190,35 +138,35 @@ static bool Composes_CSRI(PoiseMat A)
 static int64_t Partials_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
-  return d->parts + d->npiece; /* as of the latest set-up: see Ready_CSRI */
+  return poiseWindowsPartials(&d->w); /* as of the latest set-up: see Ready_CSRI */
 }
 
 static PoiseErr View_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
   bool blocks = d->rows < POISE_BLOCK;
-  double sums[] = {(double)d->parts, (double)d->npiece, blocks};
+  double sums[] = {(double)d->w.parts, (double)d->w.npiece, blocks};
   if (!A->assembled) return POISE_OK;
   if (d->exact)
     return PoisePrintf(A->ctx, "    csri: windows of %lld rows and entries, shared rows by atomic additions\n",
-                       (long long)d->chunk);
+                       (long long)d->w.chunk);
   TRY(PoiseSum(A->ctx, 3, sums));
   return PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
-                     sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->chunk);
+                     sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->w.chunk);
 }
 
 static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
 {
   const CsriData *d = A->data;
-  const Buffer *const all[] = {&d->window, &d->first, &d->part, &d->sum, &d->arrived, &d->order};
   poiseCsrDataBytes(A, sum);
-  for (int k = 0; k < 6; k++) poiseBufferAdd(all[k], sum);
+  poiseWindowsBytes(&d->w, sum);
 }
 
 static void Destroy_CSRI(PoiseMat A)
 {
+  CsriData *d = A->data;
   poiseCsrDataDestroy(A);
-  Release(A->data);
+  poiseWindowsDestroy(&d->w);
 }
 
 const MatType poiseMatType_csri = {
