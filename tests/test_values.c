@@ -587,11 +587,12 @@ static void TestNewValues(PoiseContext ctx)
 /* ---- statistics of rows ------------------------------------------------------------------------------------------------ */
 
 /* Of rows of lengths that a rule gives, on the device as in a loop here. */
-static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t limit, int64_t share)
+static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t limit, int64_t share,
+                            int64_t bound)
 {
   Buffer offsets = {0}, result = {0};
   CsrStatistics plain = {0}, *there;
-  CsrStatisticsArgs a = {.A.m = m, .limit = limit, .share = share};
+  CsrStatisticsArgs a = {.A.m = m, .limit = limit, .share = share, .bound = bound};
   void *p;
   const void *given;
   const CsrStatistics *found;
@@ -603,6 +604,7 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
     plain.empty += n == 0;
     plain.squares += n * n;
     if (n > plain.longest && (!limit || n < limit)) plain.longest = n;
+    plain.above += bound && n > bound && (!limit || n < limit);
     before = n;
   }
   for (int64_t i = 0; share && i < m; i += share) {
@@ -646,7 +648,9 @@ static void TestStatistics(PoiseContext ctx)
   ctx->device->threads = 3;
   for (int s = 0; s < 8; s++)
     for (int rule = 0; rule < 3; rule++)
-      CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule, 0, 0), CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 1000);
+      CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule, 0, 0, 3),
+          CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 1000, 0), CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 0, 1),
+          CheckStatistics(ctx, sizes[s], s % 2, rule, 7, 0, 1);
 }
 
 /* Lengths of neighbouring rows vary when they change more often than every eighth row, the first being a change. */

@@ -2,7 +2,10 @@
 /* Kernels of plain CSR. */
 #include "tile.h"
 
-enum { RESIDENT = 1056 }; /* blocks on a GPU at once */
+enum {
+  RESIDENT = 1056, /* blocks on a GPU at once */
+  MOST_MEAN = 320  /* entries of rows that tiles serve best */
+};
 
 /* L neighbouring lanes per row, POISE_BLOCK rows per block; 12 bytes per nonzero, 4 per offset, x and y once. */
 template <int L, bool INDEX16>
@@ -101,15 +104,26 @@ static int LanesSideBySide(int64_t m, int64_t nz)
   return k;
 }
 
-/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far more of them than the
-   mean, and the threads of the longest row are done when all others are: they take 0.4 us for ROUND entries each. Many blocks are of half as many threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27). */
+/* Entries of a row whose threads are done in as many rounds as those of a row of mean length. */
+int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
+{
+  int64_t round = (int64_t)ROUND << Lanes(m, nz), mean = m ? (nz + m - 1) / m : 0;
+  return (mean + round - 1) / round * round;
+}
+
+/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory and no block has far more of them than the
+   mean. A warp waits for its longest row, so few warps may have one that takes more rounds than the mean; and the product for the longest
+   of all, at 0.4 us a round. Many blocks are of half as many threads: fewer of them wait for the slowest (4 % faster for rows of 5 and
+   27). */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s)
 {
   int k = Lanes(s->m, s->nz), rows = THREADS >> k;
-  double round = ROUND << k, rounds = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6;
+  double mean = s->m ? (double)s->nz / (double)s->m : 0, slow = (double)s->above * (32 >> k);
+  double rounds = (double)s->longest / (ROUND << k), most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6;
+  int64_t bound = poiseCudaCsrBound(s->m, s->nz);
   if (s->m > (int64_t)RESIDENT * rows) k++, rows /= 2;
-  double mean = s->m ? (double)s->nz / (double)s->m : 0;
-  bool even = (double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= round * rounds;
+  bool even = (double)s->tile[k] <= 1.5 * mean * rows + 64 && mean <= MOST_MEAN && rounds <= most &&
+              (s->longest <= bound || (s->bound == bound && slow <= 0.05 * (double)s->m));
   return poiseCudaHasBulk(dev) && even && TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE ? rows : POISE_BLOCK;
 }
 
@@ -133,8 +147,8 @@ template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMu
 template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
 {
   bool plain = !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
-  if constexpr (L <= 4) /* longer rows want the cache more */
-    if (plain && a->rows * L < THREADS) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
+  bool lean = plain && (L <= 4 || a->index16.code); /* longer rows want the first cache more, unless they take less of it */
+  if (lean && a->rows * L < THREADS) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
   if (a->rows * L < THREADS) return Tiles<THREADS / 2, L, PLAIN_TILE>(dev, a);
   if (poiseCudaCaptures(dev) && a->nblock <= RESIDENT) return Tiles<THREADS, L, EARLY_TILE>(dev, a);
   return Tiles<THREADS, L, PLAIN_TILE>(dev, a);

@@ -30,13 +30,15 @@ __device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
 static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
 {
   int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0, seen = 0;
-  int64_t changes = 0, empty = 0, longest = 0, squares = 0, busiest = 0, tile[POISE_TILES] = {0};
+  int64_t changes = 0, empty = 0, longest = 0, squares = 0, busiest = 0, above = 0, tile[POISE_TILES] = {0};
   for (int64_t i = start; i < a.A.m; i += stride) {
     int64_t begin = poiseCsrOffset(&a.A, i), length = poiseCsrOffset(&a.A, i + 1) - begin;
     changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
     empty += !length;
     squares += length * length;
-    if (length > longest && (!a.limit || length < a.limit)) longest = length;
+    bool counts = !a.limit || length < a.limit;
+    if (counts && length > longest) longest = length;
+    above += counts && a.bound && length > a.bound;
 #pragma unroll
     for (int k = 0; k < POISE_TILES; k++) {
       int rows = 256 >> k;
@@ -51,6 +53,7 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
   AddTo(&a.out->cut, cut);
   AddTo(&a.out->empty, empty);
   AddTo(&a.out->squares, squares);
+  AddTo(&a.out->above, above);
   RaiseTo(&a.out->longest, longest);
   RaiseTo(&a.out->busiest, busiest);
 #pragma unroll

@@ -6,8 +6,8 @@
 #include "tile.h"
 
 enum {
-  GROUPS = 4, /* of 32 entries that a warp has under way, while it has as many at work */
-  SPAN = 32 * GROUPS,
+  EACH = 4,              /* neighbouring entries of a lane at work, while as many are under way */
+  SPAN = 32 * EACH,      /* of a warp */
   WINDOWS = 4,           /* of a block */
   RESIDENT_WINDOWS = 32, /* of a multiprocessor */
   NONE = 0xffff,
@@ -30,24 +30,44 @@ static __global__ void CsriOwn(const __grid_constant__ CsriOwnArgs a)
   for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriOwn(&a, w, p);
 }
 
-/* Entries lane, lane + 32, ... below n, the first of them at val and col. */
-__device__ __forceinline__ void Fetch(const double *val, const int32_t *col, int n, double (&v)[GROUPS],
-                                      int32_t (&c)[GROUPS])
+/* Entries [from, end) from val and col on, which are at a multiple of EACH. */
+struct Entries {
+  const double *val;
+  const int32_t *col;
+  int from, end;
+  bool vectors; /* EACH of them can be fetched at once: a user's arrays may begin anywhere */
+};
+
+__device__ __forceinline__ Entries Stream(const CsrView &A, int64_t first, int n)
 {
+  int from = (int)(first % EACH), end = from + n;
+  int64_t base = first - from;
+  return {A.val + base, A.col + base, from, end, ((uintptr_t)A.val | (uintptr_t)A.col) % 16 == 0};
+}
+
+/* EACH neighbouring entries for each lane, from place `at` on. */
+__device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
+{
+  int k = at + EACH * (threadIdx.x % 32);
+  if (e.vectors && k >= e.from && k + EACH <= e.end) {
+    PassingFour(e.val + k, v);
+    PassingFour(e.col + k, c);
+    return;
+  }
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    int k = threadIdx.x % 32 + 32 * g;
-    v[g] = k < n ? Passing(val + k) : 0;
-    c[g] = k < n ? Passing(col + k) : -1;
+  for (int g = 0; g < EACH; g++) {
+    bool there = k + g >= e.from && k + g < e.end;
+    v[g] = there ? Passing(e.val + k + g) : 0;
+    c[g] = there ? Passing(e.col + k + g) : -1;
   }
 }
 
 /* What they are multiplied with. */
 template <int MODE>
-__device__ __forceinline__ void Gather(const CsrMultArgs &m, const int32_t (&c)[GROUPS], double (&x)[GROUPS])
+__device__ __forceinline__ void Gather(const CsrMultArgs &m, const int32_t (&c)[EACH], double (&x)[EACH])
 {
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++)
+  for (int g = 0; g < EACH; g++)
     x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
 }
 
@@ -58,12 +78,12 @@ __device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, doubl
   m.y[i] = MODE == GENERAL ? alpha * sum + (beta == 0 ? 0 : beta * m.y[i]) : sum;
 }
 
-/* Where row i of a window ends, counted from the window's first entry. */
-__device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, int i)
+/* The place where row i of a window ends, which has its first entry at `from`. */
+__device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, int from, int i)
 {
   if (i >= z.rows) return INT_MAX;
   int64_t row = z.begin + i + 1;
-  return (int)((m.A.ptr32 ? Passing(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first);
+  return (int)((m.A.ptr32 ? Passing(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first) + from;
 }
 
 /* Waits for what is before, unless that was done; is there anything to do? early: in a solver's loop the matrix stays as it is, so its
@@ -75,26 +95,72 @@ __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
   return !m.skip || *m.skip == 0;
 }
 
+/* y[i] of a row that ends in the window. The first one may have begun before it, and is added to what others do there. */
+template <int MODE>
+__device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double beta, const CsrWindow &z, unsigned row,
+                                    double sum)
+{
+  if (MODE == EXACT && row == 0)
+    atomicAdd(&m.y[z.begin], sum);
+  else
+    Finish<MODE>(m, alpha, beta, z.begin + row, sum);
+}
+
+/* Rows that end in a span, of which each lane has EACH terms: these are summed from left to right, then what lanes have left of their last
+   rows is scanned by segments. Returns what is left of the row that goes on. */
+template <int MODE>
+__device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, double beta, const CsrWindow &z,
+                                          const double (&term)[EACH], const uint16_t *span, double carry)
+{
+  int lane = threadIdx.x % 32;
+  uint16_t mark[EACH];
+  memcpy(mark, span + EACH * lane, sizeof mark);
+  double s = 0, head = 0;
+  unsigned first = NONE; /* the row of the lane's first end, which may have begun in lanes below: head is its part here */
+#pragma unroll
+  for (int g = 0; g < EACH; g++) {
+    s += term[g];
+    if (mark[g] == NONE) continue;
+    if (first == NONE)
+      first = mark[g], head = s;
+    else
+      End<MODE>(m, alpha, beta, z, mark[g], s);
+    s = 0;
+  }
+  unsigned upto = __ballot_sync(0xffffffff, first != NONE) & (2u * (1u << lane) - 1);
+  int start = upto ? 31 - __clz(upto) : 0; /* the lane of the latest end */
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    double t = __shfl_up_sync(0xffffffff, s, step);
+    if (lane - step >= start) s += t;
+  }
+  if (!upto) s += carry;
+  double before = __shfl_up_sync(0xffffffff, s, 1);
+  if (lane == 0) before = carry;
+  if (first != NONE) End<MODE>(m, alpha, beta, z, first, before + head);
+  return __shfl_sync(0xffffffff, s, 31);
+}
+
 /* The rows of window w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched meanwhile; mark says which row ends
-   at each. The sums of the rows among 32 are a segmented scan, one that goes on is carried to the next 32. */
+   at each. */
 template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32;
   CsrWindow z = Load(a.window + w);
-  const double *val = m.A.val + z.first;
-  const int32_t *col = m.A.col + z.first;
-  double carry = 0, v[GROUPS];
-  int32_t c[GROUPS];
-  Fetch(val, col, z.nz, v, c);
-  int first = 0, before = 0, end = RowEnd(m, z, lane), ahead = RowEnd(m, z, 32 + lane); /* of rows first + lane, ... */
+  Entries e = Stream(m.A, z.first, z.nz);
+  double carry = 0, v[EACH];
+  int32_t c[EACH];
+  Fetch(e, 0, v, c);
+  int first = 0, before = e.from, end = RowEnd(m, z, e.from, lane),
+      ahead = RowEnd(m, z, e.from, 32 + lane); /* rows first + lane, ... */
   if (!Begin(m, early)) return;
   double alpha = poiseScalar(m.a), beta = poiseScalar(m.b);
-  for (int at = 0; at == 0 || at < z.nz; at += SPAN) {
-    double s[GROUPS], next[GROUPS];
-    Gather<MODE>(m, c, s);
-    Fetch(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
-    for (int k = lane; k < SPAN / 4; k += 32) ((uint2 *)mark)[k] = make_uint2(~0u, ~0u);
+  for (int at = 0; at == 0 || at < e.end; at += SPAN) {
+    double x[EACH], next[EACH];
+    Gather<MODE>(m, c, x);
+    Fetch(e, at + SPAN, next, c);
+    ((uint2 *)mark)[lane] = make_uint2(~0u, ~0u);
     __syncwarp();
     for (;;) { /* rows that end in this span */
       int from = __shfl_up_sync(0xffffffff, end, 1), last = __shfl_sync(0xffffffff, end, 31);
@@ -106,28 +172,12 @@ template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a
           Finish<MODE>(m, alpha, beta, z.begin + first + lane, 0);
       }
       if (last > at + SPAN) break;
-      first += 32, before = last, end = ahead, ahead = RowEnd(m, z, first + 32 + lane);
+      first += 32, before = last, end = ahead, ahead = RowEnd(m, z, e.from, first + 32 + lane);
     }
     __syncwarp();
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      unsigned row = mark[32 * g + lane], ends = __ballot_sync(0xffffffff, row != NONE);
-      unsigned below = ends & ((1u << lane) - 1); /* rows that end at lower lanes */
-      int start = below ? 32 - __clz(below) : 0;  /* lane where the row of this one begins */
-      s[g] *= v[g], v[g] = next[g];
-#pragma unroll
-      for (int step = 1; step < 32; step *= 2) {
-        double t = __shfl_up_sync(0xffffffff, s[g], step);
-        if (lane - step >= start) s[g] += t;
-      }
-      if (start == 0) s[g] += carry;
-      if (MODE == EXACT && row == 0)
-        atomicAdd(&m.y[z.begin], s[g]);
-      else if (row != NONE)
-        Finish<MODE>(m, alpha, beta, z.begin + row, s[g]);
-      carry = __shfl_sync(0xffffffff, s[g], 31);
-      if (ends >> 31) carry = 0;
-    }
+    for (int g = 0; g < EACH; g++) x[g] *= v[g], v[g] = next[g];
+    carry = SumRows<MODE>(m, alpha, beta, z, x, mark, carry);
     __syncwarp();
   }
   if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
@@ -139,6 +189,18 @@ template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a
   }
 }
 
+/* Entries lane, lane + 32, ... below n, the first of them at val and col: in long rows neighbours are often of neighbouring columns. */
+__device__ __forceinline__ void FetchInTurn(const double *val, const int32_t *col, int n, double (&v)[EACH],
+                                            int32_t (&c)[EACH])
+{
+#pragma unroll
+  for (int g = 0; g < EACH; g++) {
+    int k = threadIdx.x % 32 + 32 * g;
+    v[g] = k < n ? Passing(val + k) : 0;
+    c[g] = k < n ? Passing(col + k) : -1;
+  }
+}
+
 /* Piece p by one warp. */
 template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool early)
 {
@@ -146,17 +208,17 @@ template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a,
   CsriPiece z = Load(a.part + p);
   const double *val = m.A.val + z.first;
   const int32_t *col = m.A.col + z.first;
-  double s = 0, v[GROUPS];
-  int32_t c[GROUPS];
-  Fetch(val, col, z.nz, v, c);
+  double s = 0, v[EACH];
+  int32_t c[EACH];
+  FetchInTurn(val, col, z.nz, v, c);
   if (!Begin(m, early)) return;
   CutRow cut = RowOfPiece(a, z);
   for (int at = 0; at < z.nz; at += SPAN) {
-    double x[GROUPS], next[GROUPS];
+    double x[EACH], next[EACH];
     Gather<MODE>(m, c, x);
-    Fetch(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
+    FetchInTurn(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) s += v[g] * x[g], v[g] = next[g];
+    for (int g = 0; g < EACH; g++) s += v[g] * x[g], v[g] = next[g];
   }
   JoinPiece(a, p, z, cut, WarpReduce<COMBINE_SUM>(s));
 }

@@ -86,7 +86,7 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1);               /* a copy must not read behind the arrays */
   bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
   const int32_t *windows = INDEX16 ? a.index16.window + block * POISE_WINDOWS : NULL;
-  bool in16 = INDEX16 && *windows >= 0; /* this tile's columns */
+  bool in16 = INDEX16 && (a.index16.all || *windows >= 0); /* this tile's columns */
   bool fits = !CUT || end - start <= TileRoom(a.tile);
   int bulk = aligned && stop > start && fits ? (int)(stop - start) : 0;
   double *val = (double *)memory;

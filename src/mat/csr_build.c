@@ -442,14 +442,16 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   *s = (CsrStatistics){.m = c->m, .nz = c->nz};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
   CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = ShareOfRows(dev, c->m), .out = s};
+  a.bound = dev->ops->csr_bound ? dev->ops->csr_bound(c->m, c->nz) : 0;
   *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
+  s->bound = a.bound;
   if (side == HOST) return poiseHost_csr_statistics(dev, &a);
   PoiseErr e = poiseBufferCreate(dev, sizeof *s, "statistics of rows", &there);
   if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.out);
   if (!e) e = poiseLaunch(dev, KERNEL_csr_statistics, &a, sizeof a);
   if (!e) e = poiseBufferRead(&there, HOST, &result);
   if (!e) memcpy(s, result, sizeof *s);
-  s->m = c->m, s->nz = c->nz;
+  s->m = c->m, s->nz = c->nz, s->bound = a.bound;
   poiseBufferDestroy(&there);
   return e;
 }

@@ -24,13 +24,15 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t first = b * POISE_BLOCK, end = End(b, A->m), cut = 0, seen = 0, tile[POISE_TILES] = {0};
-    int64_t changes = 0, empty = 0, longest = 0, squares = 0;
+    int64_t changes = 0, empty = 0, longest = 0, squares = 0, above = 0;
     for (int64_t i = first; i < end; i++) {
       int64_t length = poiseCsrOffset(A, i + 1) - poiseCsrOffset(A, i);
       changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
       empty += !length;
       squares += length * length;
-      if (length > longest && (!a->limit || length < a->limit)) longest = length;
+      if (a->limit && length >= a->limit) continue;
+      if (length > longest) longest = length;
+      above += a->bound && length > a->bound;
     }
     for (int k = 0; k < POISE_TILES; k++)
       for (int64_t rows = 256 >> k, i = first; i < end; i += rows) {
@@ -43,6 +45,7 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
       a->out->cut += cut;
       a->out->empty += empty;
       a->out->squares += squares;
+      a->out->above += above;
       if (longest > a->out->longest) a->out->longest = longest;
       for (int k = 0; k < POISE_TILES; k++)
         if (tile[k] > a->out->tile[k]) a->out->tile[k] = tile[k];

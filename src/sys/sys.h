@@ -139,6 +139,7 @@ typedef struct DeviceOps {
   bool is_host;                                     /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel;                           /* by KERNEL_...; NULL entries are missing */
   int (*csr_rows)(Device *, const CsrStatistics *); /* rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; NULL: that */
+  int64_t (*csr_bound)(int64_t m, int64_t nz);      /* `bound` of the statistics that it is asked with; NULL: 0 */
   /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
      columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
   const char *const *csr_libraries;
