@@ -602,7 +602,7 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
     ptr[i + 1] = ptr[i] + n;
     plain.changes += n != before;
     plain.empty += n == 0;
-    plain.squares += n * n;
+    if (!limit || n < limit) plain.squares += n * n;
     if (n > plain.longest && (!limit || n < limit)) plain.longest = n;
     plain.above += bound && n > bound && (!limit || n < limit);
     before = n;

@@ -112,19 +112,21 @@ int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
 }
 
 /* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory and no block has far more of them than the
-   mean. A warp waits for its longest row, so few warps may have one that takes more rounds than the mean; and the product for the longest
-   of all, at 0.4 us a round. Many blocks are of half as many threads: fewer of them wait for the slowest (4 % faster for rows of 5 and
-   27). */
+   mean. A warp waits for its longest row, so few warps may have one that takes more rounds than the mean, and where that is several rounds
+   lengths must not deviate much; and the product waits for the longest row of all, at 0.4 us a round. Many blocks are of half as many
+   threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27). */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s)
 {
-  int k = Lanes(s->m, s->nz), rows = THREADS >> k;
-  double mean = s->m ? (double)s->nz / (double)s->m : 0, slow = (double)s->above * (32 >> k);
-  double rounds = (double)s->longest / (ROUND << k), most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6;
+  int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
   int64_t bound = poiseCudaCsrBound(s->m, s->nz);
+  double mean = s->m ? (double)s->nz / (double)s->m : 0, deviates = (double)s->squares - (double)s->nz * mean;
+  double most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
+  bool waits = s->longest > bound && (s->bound != bound || (double)s->above * (32 >> k) > 0.05 * (double)s->m);
+  bool varies = bound > round && deviates > 0.16 * (double)s->nz * mean;
   if (s->m > (int64_t)RESIDENT * rows) k++, rows /= 2;
-  bool even = (double)s->tile[k] <= 1.5 * mean * rows + 64 && mean <= MOST_MEAN && rounds <= most &&
-              (s->longest <= bound || (s->bound == bound && slow <= 0.05 * (double)s->m));
-  return poiseCudaHasBulk(dev) && even && TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE ? rows : POISE_BLOCK;
+  bool even = (double)s->tile[k] <= 1.5 * mean * rows + 64 && mean <= MOST_MEAN && (double)s->longest <= most * round;
+  bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
+  return poiseCudaHasBulk(dev) && even && !waits && !varies && fits ? rows : POISE_BLOCK;
 }
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)

@@ -35,10 +35,11 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
     int64_t begin = poiseCsrOffset(&a.A, i), length = poiseCsrOffset(&a.A, i + 1) - begin;
     changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
     empty += !length;
-    squares += length * length;
-    bool counts = !a.limit || length < a.limit;
-    if (counts && length > longest) longest = length;
-    above += counts && a.bound && length > a.bound;
+    if (!a.limit || length < a.limit) {
+      squares += length * length;
+      if (length > longest) longest = length;
+      above += a.bound && length > a.bound;
+    }
 #pragma unroll
     for (int k = 0; k < POISE_TILES; k++) {
       int rows = 256 >> k;

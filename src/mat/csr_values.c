@@ -29,8 +29,8 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
       int64_t length = poiseCsrOffset(A, i + 1) - poiseCsrOffset(A, i);
       changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
       empty += !length;
-      squares += length * length;
       if (a->limit && length >= a->limit) continue;
+      squares += length * length;
       if (length > longest) longest = length;
       above += a->bound && length > a->bound;
     }

@@ -245,11 +245,12 @@ typedef struct { /* what a product is chosen by */
   int64_t m, nz;
   int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
   int64_t changes;           /* rows of another length than the one before */
-  int64_t cut;               /* nonzeros of rows of `limit` entries or more, which do not count in tiles, nor as longest */
-  int64_t empty, longest;    /* rows without entries; entries of the longest row */
-  int64_t bound, above;      /* rows of more than `bound` entries, of those that count */
-  int64_t squares;           /* sum of the squares of the rows' lengths (below 2^63: nz times longest is more) */
-  int64_t busiest;           /* most nonzeros in `share` consecutive rows that start at a multiple of that number */
+  int64_t cut; /* nonzeros of rows of `limit` entries or more, which count in tiles, longest, above and squares as if they
+                                were empty */
+  int64_t empty, longest; /* rows without entries; entries of the longest row */
+  int64_t bound, above;   /* rows of more than `bound` entries */
+  int64_t squares;        /* sum of the squares of the rows' lengths (below 2^63: nz times longest is more) */
+  int64_t busiest;        /* most nonzeros in `share` consecutive rows that start at a multiple of that number */
 } CsrStatistics;
 
 /* All of *out, which was 0, but m, nz and bound; of A only the offsets are looked at. limit, share, bound 0: none. */
