@@ -7,9 +7,9 @@ enum {
   MOST_MEAN = 320  /* entries of rows that tiles serve best */
 };
 
-/* L neighbouring lanes per row, POISE_BLOCK rows per block; 12 bytes per nonzero, 4 per offset, x and y once. */
+/* L neighbouring lanes per row, POISE_BLOCK rows and threads per block; 12 bytes per nonzero, 4 per offset, x and y once. */
 template <int L, bool INDEX16>
-static __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant__ CsrMultArgs a)
+static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
   __shared__ double sum[POISE_BLOCK];
   __shared__ int32_t window[POISE_WINDOWS];
@@ -24,10 +24,11 @@ static __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant_
     if (threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = windows[threadIdx.x];
     __syncthreads();
   }
-  for (int r = threadIdx.x / L; r < POISE_BLOCK; r += THREADS / L) {
+  for (int r = threadIdx.x / L; r < POISE_BLOCK; r += POISE_BLOCK / L) {
     int64_t i = first + r, k = 0, end = 0;
     double s = 0;
     if (i < a.A.m) k = poiseCsrOffset(&a.A, i) + lane, end = poiseCsrOffset(&a.A, i + 1);
+#pragma unroll 4
     for (; k < end; k += L) {
       int32_t c = in16 ? poiseIndex16Column(window, a.index16.code[k]) : a.A.col[k];
       s += a.A.val[k] * (c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc]);
@@ -36,16 +37,17 @@ static __global__ void __launch_bounds__(THREADS) CsrMult(const __grid_constant_
     if (lane == 0) sum[r] = s;
   }
   __syncthreads();
-  double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y[ROWS];
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    int64_t i = first + r * THREADS + threadIdx.x;
-    y[r] = 0;
-    if (i >= a.A.m) continue;
-    y[r] = alpha * sum[r * THREADS + threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]);
-    a.y[i] = y[r];
+  int64_t i = first + threadIdx.x;
+  double y = 0, beta = poiseScalar(a.b);
+  if (i < a.A.m) {
+    y = poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]);
+    a.y[i] = y;
   }
-  FuseDots(a.fuse, y, first + threadIdx.x, a.A.m, block);
+  for (int f = 0; f < a.fuse.ndot; f++) {
+    double d[1] = {i < a.A.m ? Factor(a.fuse, f, i, y) * y : 0};
+    BlockReduce<1, COMBINE_SUM, POISE_BLOCK>(d);
+    if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
+  }
 }
 
 /* L neighbouring lanes per column: reads 4 bytes per nonzero for its place and its row each (the place 8 where it is int64), gathers
@@ -111,27 +113,33 @@ int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
   return (mean + round - 1) / round * round;
 }
 
-/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory and no block has far more of them than the
-   mean. A warp waits for its longest row, so few warps may have one that takes more rounds than the mean, and where that is several rounds
-   lengths must not deviate much; and the product waits for the longest row of all, at 0.4 us a round. Many blocks are of half as many
-   threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27). */
-int poiseCudaCsrRows(Device *dev, const CsrStatistics *s)
+/* Do the threads of a row rarely wait for those of another? A warp waits for its longest row, so few warps may have one that takes more
+   rounds than the mean, and where that is several rounds lengths must not deviate much. */
+static bool Even(const CsrStatistics *s)
+{
+  int k = Lanes(s->m, s->nz);
+  int64_t bound = poiseCudaCsrBound(s->m, s->nz);
+  double mean = (double)s->nz / (double)s->m, deviates = (double)s->squares - (double)s->nz * mean;
+  bool waits = s->longest > bound && (s->bound != bound || (double)s->above * (32 >> k) > 0.05 * (double)s->m);
+  return !waits && (bound <= ROUND << k || deviates <= 0.16 * (double)s->nz * mean) && mean <= MOST_MEAN;
+}
+
+/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far more of them than the mean,
+   and the longest row, at 0.4 us a round, takes no longer than the rest. Many blocks are of half as many threads: fewer of them wait for
+   the slowest (4 % faster for rows of 5 and 27). */
+int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {
   int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
-  int64_t bound = poiseCudaCsrBound(s->m, s->nz);
-  double mean = s->m ? (double)s->nz / (double)s->m : 0, deviates = (double)s->squares - (double)s->nz * mean;
-  double most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
-  bool waits = s->longest > bound && (s->bound != bound || (double)s->above * (32 >> k) > 0.05 * (double)s->m);
-  bool varies = bound > round && deviates > 0.16 * (double)s->nz * mean;
+  double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
   if (s->m > (int64_t)RESIDENT * rows) k++, rows /= 2;
-  bool even = (double)s->tile[k] <= 1.5 * mean * rows + 64 && mean <= MOST_MEAN && (double)s->longest <= most * round;
+  bool serves = (double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round;
   bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
-  return poiseCudaHasBulk(dev) && even && !waits && !varies && fits ? rows : POISE_BLOCK;
+  return poiseCudaHasBulk(dev) && serves && fits && (!even || Even(s)) ? rows : POISE_BLOCK;
 }
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
 {
-  return Follow(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock, THREADS, 0, *a);
+  return Follow(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock, POISE_BLOCK, 0, *a);
 }
 
 template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)

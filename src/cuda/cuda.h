@@ -34,7 +34,7 @@ void poiseCudaSparseClose(Device *dev);
 extern const char *const poiseCudaCsrLibraries[];
 PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan);
 void poiseCudaCsrPlanFree(Device *dev, CsrPlan *plan);
-int poiseCudaCsrRows(Device *dev, const CsrStatistics *s);
+int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even);
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz);
 int64_t poiseCudaCsriChunk(int64_t size);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);

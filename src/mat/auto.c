@@ -119,8 +119,8 @@ static PoiseErr Look(PoiseMat A, Rows *r)
          share = blocks > HOST_FEW_BLOCKS ? ceil((double)blocks / dev->threads) : (double)blocks;
   r->bytes = BytesOf(r->m, r->nz);
   r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
-  r->even = A->csr.rows < POISE_BLOCK;
-  r->even_but_cut = poiseCsrRows(A->ctx, &uncut) < POISE_BLOCK;
+  r->even = poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
+  r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
   r->threads = dev->threads;
   r->busiest = BytesOf(fmin(share * POISE_BLOCK, r->m), (double)s.busiest);
   r->windows = (r->m + r->nz) / (double)chunk;

@@ -38,7 +38,7 @@ static int EvenRows(PoiseContext ctx, int64_t m, int64_t nz)
   CsrStatistics s = {.m = m, .nz = nz, .longest = m ? (nz + m - 1) / m : 0};
   s.squares = m ? nz / m * nz : 0;
   for (int k = 0; k < POISE_TILES; k++) s.tile[k] = s.longest * (m < 256 >> k ? m : 256 >> k);
-  return poiseCsrRows(ctx, &s);
+  return poiseCsrRows(ctx, &s, false);
 }
 
 PoiseErr PoiseMatPredictBytes(PoiseContext ctx, PoiseInt rows, PoiseInt nonzeros, PoiseInt ghosts, PoiseInt sends,

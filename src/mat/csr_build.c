@@ -418,10 +418,10 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
 
 /* ---- blocks of rows, as the device wants them -------------------------------------------------------------------------- */
 
-int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s)
+int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even)
 {
   const DeviceOps *ops = ctx->device->ops;
-  return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s) : POISE_BLOCK;
+  return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s, even) : POISE_BLOCK;
 }
 
 /* The rows that a thread of the host has of m, in blocks. */
@@ -463,7 +463,7 @@ static PoiseErr ChooseRows(PoiseMat A)
   CsrStatistics *s = &c->statistics;
   TRY(poiseCsrStatistics(A, 0, s));
   c->vary = OFTEN * s->changes > c->m;
-  c->rows = poiseCsrRows(A->ctx, s);
+  c->rows = poiseCsrRows(A->ctx, s, false);
   c->tile = poiseCsrTileOf(s, c->rows);
   c->nblock = (c->m + c->rows - 1) / c->rows;
   return POISE_OK;

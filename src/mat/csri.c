@@ -62,7 +62,7 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
   TRY(poiseCsrStatistics(A, d->w.chunk, &s));
   s.nz -= s.cut;
   d->uncut = s.nz;
-  d->rows = poiseCsrRows(A->ctx, &s);
+  d->rows = poiseCsrRows(A->ctx, &s, true);
   d->tile = poiseCsrTileOf(&s, d->rows);
   if (d->rows < POISE_BLOCK) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
   return POISE_OK;

@@ -384,7 +384,7 @@ PoiseErr poiseCsrPattern(Csr *c, CsrView *view); /* device pointers of offsets a
 PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
 /* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
-int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s); /* rows of a block */
+int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even); /* rows of a block, as csr_rows of the device says */
 /* The most nonzeros of a block of so many rows; 0 for POISE_BLOCK of them. */
 static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
 {
