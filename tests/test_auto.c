@@ -539,13 +539,42 @@ static void TestMemory(PoiseContext ctx)
   if (PoiseRank(ctx) == 0) remove(path);
 }
 
+/* One rank has no memory for another type, or for its set-up: all keep one type, and the next attempts go on together. */
+static void TestOneRankFails(PoiseContext ctx)
+{
+  static const char *const to[] = {"auto", "csri", "auto", "seg", "csr", "auto"};
+  PoiseMat A;
+  Option(ctx, "f_mat_auto_measure", "no");
+  if (!CHECK_OK(Make(ctx, 4000, OneLong, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "f_"))) return;
+  for (int k = 0; k < 6; k++)
+    for (int64_t n = 1; n < 100; n++) {
+      if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
+      PoiseErr e = PoiseMatSetType(A, to[k]);
+      poiseAllocFailAt(ctx, 0);
+      double same = !strcmp(PoiseMatType(A), to[k]), least = -same, pattern = (double)A->pattern, fewest = -pattern;
+      double all[] = {same, least, pattern, fewest};
+      CHECK_OK(PoiseMax(ctx, 4, all));
+      CHECK(all[0] == -all[1] && all[2] == -all[3]);
+      if (!e) break;
+    }
+  CheckWorks(A, NULL);
+  PoiseMatDestroy(&A);
+}
+
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"choice", TestChoice, 0},       {"one_rank_decides", TestOneRankDecides, 0},
-                               {"patterns", TestPatterns, 0},   {"options", TestOptions, 0},
-                               {"solves", TestSolves, 0},       {"measure", TestMeasure, 0},
-                               {"hash", TestHash, TEST_SERIAL}, {"file", TestFile, 0},
-                               {"view", TestView, 0},           {"there", TestThere, TEST_SERIAL},
-                               {"memory", TestMemory, 0},       {NULL, NULL, 0}};
+  static const Test tests[] = {{"choice", TestChoice, 0},
+                               {"one_rank_decides", TestOneRankDecides, 0},
+                               {"patterns", TestPatterns, 0},
+                               {"options", TestOptions, 0},
+                               {"solves", TestSolves, 0},
+                               {"measure", TestMeasure, 0},
+                               {"hash", TestHash, TEST_SERIAL},
+                               {"file", TestFile, 0},
+                               {"view", TestView, 0},
+                               {"there", TestThere, TEST_SERIAL},
+                               {"memory", TestMemory, 0},
+                               {"one_rank_fails", TestOneRankFails, 0},
+                               {NULL, NULL, 0}};
   return TestMain(argc, argv, "auto", tests);
 }

@@ -146,6 +146,7 @@ static const Shape shapes[] = {{"no entries", 500, 300, None, NULL},
                                {"one row", 1, 20000, All, NULL},
                                {"a full row", 2500, 20000, AllOnce, NULL},
                                {"full rows", 3, 20000, All, NULL},
+                               {"dense", 511, 511, All, NULL}, /* a GPU's largest tile without asking */
                                {"even", 3000, 3000, Seven, NULL},
                                {"around cuts", 60, 9000, AroundCuts, NULL},
                                {"around segments", 3000, 900, AroundSegments, NULL},

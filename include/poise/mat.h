@@ -120,8 +120,9 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   Type by name; the matrix stays the same CSR, and only its products change:
     csr   rows are shared out (default)
     csri  rows and entries are shared out, and long rows cut: for rows of very different lengths
+    seg   rows in segments of one length, after segSpMV
     auto  that of these which is predicted to be fastest for A's pattern on its device, the same on all ranks; chosen when a pattern is
-          new, or an option. With -mat_auto_measure each is timed instead (some 20 products; A's other users wait), and another than the
+          new, or an option. With -mat_auto_measure each is timed instead (up to some 80 products; seg is chosen so alone), and another than the
           predicted one is taken if it is 2 % faster. The context remembers the winners of the latest 256 patterns; -mat_auto_file keeps
           them from run to run, on rank 0, one line for each pattern, device and set of options: POISE_ERR_FORMAT names a line
           that is none. What works decides the last bits of results, so these repeat as measurements do. The view says what was chosen,

@@ -147,9 +147,7 @@ template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMu
   bool in16 = a->index16.code != NULL;
   void (*kernel)(CsrMultArgs) = in16 ? CsrTile<T, L, MODE, true> : CsrTile<T, L, MODE, false>;
   size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) * (in16 && a->index16.all ? 10 : 12);
-  if (bytes > 48 * 1024)
-    TRY(poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
-                       "shared memory of csr_mult"));
+  TRY(LetShare((const void *)kernel, bytes));
   return Follow(dev, kernel, (unsigned)a->nblock, T, bytes, *a);
 }
 

@@ -86,8 +86,8 @@ __device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, 
   return (int)((m.A.ptr32 ? Passing(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first) + from;
 }
 
-/* Waits for what is before, unless that was done; is there anything to do? early: in a solver's loop the matrix stays as it is, so its
-   first entries are fetched before that wait. */
+/* Where it is time for that, waits for what is before; is there anything to do? (In a solver's loop the matrix stays as it is, so its
+   first entries are fetched before that wait: `early`.) */
 __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
 {
   if (!now) return true;
@@ -261,9 +261,7 @@ static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __
 template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
 {
   size_t bytes = (size_t)TileRoom(a->m.tile) * 12;
-  if (bytes > 48 * 1024)
-    TRY(poiseCudaCheck(cudaFuncSetAttribute(CsriTile<T, L>, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
-                       "shared memory of csri_mult"));
+  TRY(LetShare((const void *)CsriTile<T, L>, bytes));
   return Follow(dev, CsriTile<T, L>, (unsigned)(PieceBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
 }
 

@@ -16,7 +16,7 @@ extern "C" {
 
 enum {
   SEG_THREADS = 128, /* that sum a window of seg */
-  THREADS = 256,     /* of a block, which has POISE_BLOCK rows */
+  THREADS = 256,     /* of most blocks, which have POISE_BLOCK rows */
   WARPS = THREADS / 32,
   PIECES = 64,                 /* partials that many partials are first summed into */
   ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */

@@ -9,6 +9,14 @@
 enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
 enum { ROUND = 8, MOST_TILE = 64 * 1024 }; /* nonzeros a thread has under way; bytes of shared memory for a tile */
 
+/* Lets a kernel have so much dynamic shared memory. What it may have unasked, 48 KB, counts its static memory too. */
+static inline PoiseErr LetShare(const void *kernel, size_t bytes)
+{
+  if (bytes <= 47 * 1024) return POISE_OK;
+  return poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
+                        "shared memory of a product");
+}
+
 /* log2 of the threads of a row, so that each has about 10 nonzeros at most. */
 static inline int Lanes(int64_t m, int64_t nz)
 {

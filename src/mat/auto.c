@@ -314,12 +314,14 @@ static PoiseErr HashAll(PoiseMat A, uint64_t *key)
 static void Remember(PoiseContext ctx, uint64_t key, int winner)
 {
   Winners *w = &poiseContextHome(ctx)->winners;
-  int64_t at = w->count++ % POISE_WINNERS;
+  int64_t at = 0;
+  while (at < POISE_WINNERS && at < w->count && w->of[at].key != key) at++;
+  if (at == POISE_WINNERS || at == w->count) at = w->count++ % POISE_WINNERS;
   w->of[at].key = key;
   w->of[at].winner = winner;
 }
 
-/* *winner, or -1 if not all ranks know it: blocks inside ranks fill the rings differently. */
+/* *winner, as rank 0 remembers it, or -1 if not all ranks do: blocks inside ranks fill the rings differently. */
 static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
 {
   const Winners *w = &poiseContextHome(ctx)->winners;
@@ -329,7 +331,7 @@ static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
     if (w->of[k].key == key) *winner = w->of[k].winner, unknown = 0;
   TRY(poiseCommMaxInt(ctx->comm, &unknown, 1));
   if (unknown) *winner = -1;
-  return POISE_OK;
+  return ctx->comm->ops->bcast(ctx->comm, winner, sizeof *winner, 0);
 }
 
 static const char header[] = "poise auto 1\n";
@@ -397,6 +399,12 @@ static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int 
   return poiseFileCommit(ctx, &f);
 }
 
+/* Blocks inside ranks have contexts of their own, in which each is rank 0. */
+static bool WritesFile(PoiseContext ctx)
+{
+  return !PoiseRank(ctx) && !PoiseRank(poiseContextHome(ctx));
+}
+
 /* Rank 0 reads. */
 static PoiseErr RecallFromFile(PoiseMat A, uint64_t key, int *winner)
 {
@@ -424,7 +432,7 @@ static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
     *best = predicted;
   }
   Remember(ctx, key, *best);
-  return *c->file ? PoiseAgree(ctx, PoiseRank(ctx) ? POISE_OK : WriteFile(ctx, c->file, key, *best)) : POISE_OK;
+  return *c->file ? PoiseAgree(ctx, WritesFile(ctx) ? WriteFile(ctx, c->file, key, *best) : POISE_OK) : POISE_OK;
 }
 
 static PoiseErr Measure(PoiseMat A, int *best)
@@ -503,11 +511,11 @@ PoiseErr poiseChoiceRead(PoiseMat A)
 {
   Choice *c = A->choice;
   uint64_t before = HashOptions(c);
-  TRY(PoiseOptionsRead(A->ctx, A->prefix, options, c));
-  for (int k = 0; k < CANDIDATES; k++)
-    if (candidates[k].type->options) TRY(PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]));
+  PoiseErr e = PoiseOptionsRead(A->ctx, A->prefix, options, c);
+  for (int k = 0; !e && k < CANDIDATES; k++)
+    if (candidates[k].type->options) e = PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]);
   if (HashOptions(c) != before) A->pattern++, c->built = 0; /* copies that follow A see it by the former */
-  return POISE_OK;
+  return e;
 }
 
 void poiseChoiceInherit(PoiseMat A, PoiseMat B)

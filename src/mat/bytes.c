@@ -36,7 +36,6 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
 static int EvenRows(PoiseContext ctx, int64_t m, int64_t nz)
 {
   CsrStatistics s = {.m = m, .nz = nz, .longest = m ? (nz + m - 1) / m : 0};
-  s.squares = m ? nz / m * nz : 0;
   for (int k = 0; k < POISE_TILES; k++) s.tile[k] = s.longest * (m < 256 >> k ? m : 256 >> k);
   return poiseCsrRows(ctx, &s, false);
 }

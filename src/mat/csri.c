@@ -17,6 +17,7 @@ typedef struct CsriData {
   int64_t built;       /* c->built of what was cut; 0: nothing was */
   PoiseInt was_asked;  /* then */
   bool exact;          /* it was cut for ATOMIC */
+  int64_t tried;       /* c->built of what was to be cut */
   int rows;            /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
   int64_t tile, uncut; /* the most nonzeros of such a block; all nonzeros that are not cut */
   Windows w;
@@ -48,7 +49,7 @@ static PoiseErr Cut(PoiseMat A, CsriData *d)
   cut.chunk = w->chunk = poiseCsriChunk(A, d), cut.piece = w->piece = PIECE_WINDOWS * w->chunk;
   cut.nwindow = w->n = (A->csr.m + A->csr.nz + w->chunk - 1) / w->chunk;
   TRY(poiseCsrPattern(&A->csr, &cut.A));
-  TRY(poiseWindowsBegin(dev, w, &cut.window, &cut.pieces));
+  TRY(poiseWindowsBegin(dev, A->csr.m, w, &cut.window, &cut.pieces));
   TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
   return poiseWindowsEnd(dev, w, &cut.A);
 }
@@ -59,7 +60,8 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
   CsrStatistics s;
   d->rows = POISE_BLOCK;
   if (d->exact) return POISE_OK;
-  TRY(poiseCsrStatistics(A, d->w.chunk, &s));
+  s = A->csr.statistics;
+  if (s.longest >= d->w.chunk) TRY(poiseCsrStatistics(A, d->w.chunk, &s));
   s.nz -= s.cut;
   d->uncut = s.nz;
   d->rows = poiseCsrRows(A->ctx, &s, true);
@@ -71,9 +73,11 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
 static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
-  /* Whether something changes all ranks must say alike, so it is not asked of chunks, which are each rank's own. */
-  if (d->built == A->csr.built && d->was_asked == d->asked && d->exact == (d->combine == ATOMIC)) return POISE_OK;
-  if (d->built == A->csr.built) A->pattern++; /* a captured loop knows the old cut */
+  bool other = d->was_asked != d->asked || d->exact != (d->combine == ATOMIC);
+  if (d->built == A->csr.built && !other) return POISE_OK;
+  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of chunks. */
+  if (d->tried == A->csr.built && other) A->pattern++;
+  d->tried = A->csr.built;
   poiseWindowsDestroy(&d->w);
   d->built = 0;
   d->was_asked = d->asked;
@@ -113,7 +117,7 @@ static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
   return poiseWindowsMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a, as_csr ? sizeof *m : sizeof *a);
 }
 
-/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 12 per window. Interior windows run while the ghosts travel. */
+/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. Interior windows run while the ghosts travel. */
 static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
@@ -267,7 +271,7 @@ static void Exactly(Device *dev, const CsriMultArgs *a)
 {
   const CsrMultArgs *m = &a->m;
   (void)dev;
-  if (a->fill) memset(m->y, 0, (size_t)m->A.m * sizeof *m->y);
+  if (a->fill && m->A.m) memset(m->y, 0, (size_t)m->A.m * sizeof *m->y);
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t k = 0; k < m->nblock; k++) ExactWindow(m, &a->window[m->order ? m->order[k] : k]);
 }

@@ -41,8 +41,11 @@ PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d)
 {
   Csr *c = &A->csr;
   Buffer count = {0};
-  if (d->built == c->built && d->on == on) return POISE_OK;
-  if (d->built == c->built) A->pattern++; /* a captured loop knows what there was */
+  bool other = d->on != on;
+  if (d->built == c->built && !other) return POISE_OK;
+  if (d->tried == c->built && other)
+    A->pattern++; /* a captured loop knows what there was; all ranks count alike, also after a failure of one */
+  d->tried = c->built;
   Release(d);
   d->on = on;
   PoiseErr e = on && c->nz ? Make(A, d, &count) : POISE_OK;

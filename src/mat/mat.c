@@ -62,19 +62,29 @@ PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data)
   return e;
 }
 
-/* On failure the old type stays; that works under type auto too, until auto is set up. */
-static PoiseErr SetType(PoiseMat A, const MatType *type)
+/* Of a matrix that has none yet. Local. */
+static PoiseErr FirstType(PoiseMat A, const MatType *type)
 {
   void *data;
-  if (type == &poiseMatType_auto) {
-    if (!A->type) TRY(SetType(A, &poiseMatType_csr));
-    return poiseChoiceCreate(A);
-  }
-  if (A->type == type && !A->choice) return POISE_OK;
+  bool automatic = type == &poiseMatType_auto;
+  if (automatic) type = &poiseMatType_csr; /* works until the first choice */
   TRY(poiseMatTypeData(A->ctx, type, &data));
-  poiseChoiceDestroy(A);
   poiseMatUse(A, type, data);
-  return POISE_OK;
+  return automatic ? poiseChoiceCreate(A) : POISE_OK;
+}
+
+/* On failure the old type stays on all ranks; it works under type auto too, until that is set up. */
+static PoiseErr ChangeType(PoiseMat A, const MatType *type)
+{
+  void *data = NULL;
+  bool automatic = type == &poiseMatType_auto;
+  PoiseErr e = PoiseAgree(A->ctx, automatic ? poiseChoiceCreate(A) : poiseMatTypeData(A->ctx, type, &data));
+  if (automatic ? e : !e) poiseChoiceDestroy(A);
+  if (e)
+    poiseFree(A->ctx, &data);
+  else if (!automatic)
+    poiseMatUse(A, type, data);
+  return e;
 }
 
 PoiseErr poiseMatSetUp(PoiseMat A)
@@ -96,7 +106,7 @@ static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
   (*A)->block_size = 1;
   (*A)->pattern = (*A)->state = 1;
   ctx->objects++;
-  return SetType(*A, type);
+  return FirstType(*A, type);
 }
 
 PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
@@ -195,8 +205,7 @@ PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
     if (strcmp(type, types[i]->name)) continue;
     if (types[i]->stored != A->type->stored)
       FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type);
-    if (poiseMatAsked(A) == types[i]) return POISE_OK;
-    TRY(PoiseAgree(A->ctx, SetType(A, types[i])));
+    if (poiseMatAsked(A) != types[i]) TRY(ChangeType(A, types[i]));
     return A->assembled ? poiseMatSetUp(A) : POISE_OK;
   }
   return poiseUnknownWord("matrix type", type, NTYPES, names);

@@ -314,6 +314,7 @@ typedef struct CsrData {
 typedef struct Index16 {
   bool on;
   int64_t built; /* c->built of what was decided; 0: nothing was */
+  int64_t tried; /* of what was to be */
   int64_t fits;  /* nonzeros of blocks whose columns fit */
   Buffer code, window;
 } Index16;

@@ -22,6 +22,7 @@ typedef struct SegData {
   int wants_padded;
   int64_t built;            /* c->built of what was cut; 0: nothing was */
   PoiseInt was_asked;       /* then */
+  int64_t tried;            /* c->built of what was to be cut */
   int64_t length, block;    /* entries of a segment, segments of a window */
   int64_t filled, segments; /* segments that entries are in; and as windows count them */
   int64_t tile;             /* the most entries of a window */
@@ -79,7 +80,7 @@ static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
   a->block = d->block, a->chunk = d->w.chunk = d->block * d->length / 2 + 1, a->piece = d->w.piece = SEG_PIECE;
   TRY(Count(A, a, &d->segments));
   a->nwindow = d->w.n = (d->segments + d->block - 1) / d->block;
-  TRY(poiseWindowsBegin(dev, &d->w, &a->window, &a->pieces));
+  TRY(poiseWindowsBegin(dev, A->csr.m, &d->w, &a->window, &a->pieces));
   TRY(poiseLaunch(dev, KERNEL_seg_cut, a, sizeof *a));
   TRY(poiseWindowsEnd(dev, &d->w, &a->A));
   return A->csr.halo && !d->is_padded ? poiseWindowsOrder(A, &d->w, POISE_BLOCK)
@@ -87,15 +88,12 @@ static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
 }
 
 /* Windows of rows of one segment each are blocks of rows. */
-static PoiseErr Tile(PoiseMat A, SegData *d)
+static void Tile(PoiseMat A, SegData *d)
 {
-  CsrStatistics s;
   d->tile = d->length * (d->block + d->block / 2);
-  if (!A->ctx->device->ops->seg_threads || d->is_padded || d->segments > A->csr.m) return POISE_OK;
-  TRY(poiseCsrStatistics(A, 0, &s));
-  int64_t tile = poiseCsrTileOf(&s, (int)d->block);
+  if (!A->ctx->device->ops->seg_threads || d->is_padded || d->segments > A->csr.m) return;
+  int64_t tile = poiseCsrTileOf(&A->csr.statistics, (int)d->block);
   if (tile) d->tile = tile;
-  return POISE_OK;
 }
 
 static PoiseErr PaddedPattern(SegData *d, CsrView *P)
@@ -147,7 +145,8 @@ static PoiseErr CutOrPad(PoiseMat A, SegData *d, Buffer *count)
   TRY(Count(A, &a, &d->filled));
   if (d->is_padded) TRY(Pad(A, d, &a));
   TRY(Cut(A, d, &a));
-  return Tile(A, d);
+  Tile(A, d);
+  return POISE_OK;
 }
 
 static PoiseErr SetUp_SEG(PoiseMat A)
@@ -156,10 +155,12 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   int lanes = A->ctx->device->ops->seg_threads;
   Buffer count = {0};
   int64_t length = 1;
-  /* Whether something changes all ranks must say alike, so it is not asked of lengths, which are each rank's own. */
-  if (d->built == A->csr.built && d->was_asked == d->asked && d->is_padded == d->wants_padded) return POISE_OK;
+  bool other = d->was_asked != d->asked || d->is_padded != d->wants_padded;
+  if (d->built == A->csr.built && !other) return POISE_OK;
   TRY(Length(A, &length));
-  if (d->built == A->csr.built) A->pattern++; /* a captured loop knows the old cut */
+  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of lengths. */
+  if (d->tried == A->csr.built && other) A->pattern++;
+  d->tried = A->csr.built;
   Release(d);
   d->was_asked = d->asked;
   d->length = length;
@@ -178,7 +179,7 @@ static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
   SegData *d = A->data;
   TRY(SetUp_SEG(A));
   TRY(Fill(A, d));
-  a->length = d->length, a->block = d->block, a->segments = d->segments;
+  a->length = d->length, a->segments = d->segments;
   a->c.m.rows = POISE_BLOCK, a->c.m.tile = d->tile, a->c.m.vary = A->csr.vary;
   return poiseWindowsArguments(&d->w, &a->c);
 }

@@ -4,8 +4,9 @@
 
 enum { BUFFERS = 6 };
 
-PoiseErr poiseWindowsBegin(Device *dev, Windows *w, CsrWindow **window, int64_t **pieces)
+PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces)
 {
+  if (m > INT32_MAX) FAIL(POISE_ERR_UNSUPPORTED, "%lld rows of a rank, more than 2^31: use type csr", (long long)m);
   if (w->n > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "%lld windows of rows, more than 2^31: make them larger", (long long)w->n);
   TRY(poiseBufferCreate(dev, (size_t)(w->n + 1) * sizeof(CsrWindow), "windows", &w->window));

@@ -13,8 +13,8 @@ typedef struct
   Buffer window, first, part, sum, arrived, order;
 } Windows;
 
-/* Device memory for n windows and how many pieces each leaves, and one more, to be written. */
-PoiseErr poiseWindowsBegin(Device *dev, Windows *w, CsrWindow **window, int64_t **pieces);
+/* Device memory for n windows of m rows and how many pieces each leaves, and one more, to be written. */
+PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces);
 /* They have been cut out of A: the pieces. */
 PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A);
 /* Several ranks: windows, or blocks of `rows` rows (not POISE_BLOCK), without ghosts go ahead of the exchange. If it was not called, all wait

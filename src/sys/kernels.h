@@ -572,7 +572,7 @@ POISE_INLINE void poiseSegFill(const SegPadArgs *a, int64_t segment)
 /* As csri's, of windows that were cut so; segments: as windows count them. */
 typedef struct {
   CsriMultArgs c;
-  int64_t length, block, segments;
+  int64_t length, segments;
 } SegMultArgs;
 
 /* Nonzeros of the rows [i, end) that are shorter than a limit, and to *cut those of the others. */
