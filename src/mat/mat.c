@@ -205,7 +205,8 @@ PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
     if (strcmp(type, types[i]->name)) continue;
     if (types[i]->stored != A->type->stored)
       FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type);
-    if (poiseMatAsked(A) != types[i]) TRY(ChangeType(A, types[i]));
+    if (poiseMatAsked(A) == types[i]) return POISE_OK;
+    TRY(ChangeType(A, types[i]));
     return A->assembled ? poiseMatSetUp(A) : POISE_OK;
   }
   return poiseUnknownWord("matrix type", type, NTYPES, names);
