@@ -23,7 +23,7 @@ static const struct {
                 {"mat_csri_chunk", "300", true},  {"mat_seg_length", "1", true},      {"mat_seg_length", "8", false},
                 {"mat_seg_length", "64", true},   {"mat_seg_padded", "true", false},  {"mat_seg_length", "256", true},
                 {"mat_seg_length", "0", true},    {"mat_seg_padded", "false", false}, {"mat_seg_length", "0", false},
-                {"mat_auto_measure", "no", true}, {"mat_auto_measure", "yes", false}};
+                {"mat_auto_measure", "no", true}, {"mat_auto_measure", "yes", true}};
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 /* The first says nothing. */
