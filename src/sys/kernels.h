@@ -267,7 +267,7 @@ enum { POISE_WINDOWS = 16, POISE_WINDOW = 65536 / POISE_WINDOWS };
 typedef struct { /* NULL: there are none. code: of each entry; all: the columns of all blocks fit */
   const uint16_t *code;
   const int32_t *window; /* those of block b begin, ascending, at window[b * POISE_WINDOWS]; -1: its columns do not fit */
-  int all;
+  int64_t all;
 } Index16View;
 
 POISE_INLINE int32_t poiseIndex16Column(const int32_t *window, uint16_t code)
@@ -361,7 +361,7 @@ typedef struct { /* entries [first, first + nz) of the row behind those of a win
    exact: windows of exactly `chunk` rows that end and entries, wherever in a row that is; there are no pieces. */
 typedef struct {
   CsrView A;
-  bool exact;
+  int64_t exact;
   int64_t chunk, piece, nwindow;
   CsrWindow *window;
   int64_t *pieces;
@@ -383,7 +383,7 @@ typedef struct { /* the pieces of window w are part[first[w]], ..., part[first[w
    atomically; fill: y is set to 0 before. */
 typedef struct {
   CsrMultArgs m;
-  bool exact, fill;
+  int exact, fill; /* without padding, which would look like pointers to the mock */
   int64_t chunk, parts, npiece, uncut;
   const CsrWindow *window;
   const CsriPiece *part;
