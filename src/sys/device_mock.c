@@ -14,6 +14,7 @@ extern const KernelFn poiseHostKernels[];
 
 enum {
   QUARANTINE = 64, /* freed blocks that are remembered */
+  GAP = 64,        /* before each block, so that a pointer to the end of the one before is not taken for one into it */
   SMALL = 4096     /* more than any int among the arguments */
 };
 enum { OP_COPY = -1, OP_POISON = -2 };
@@ -238,7 +239,7 @@ static PoiseErr Replay(Device *dev, Graph *graph)
 /* May its low half be taken for an int? */
 static bool IsSmall(const char *p)
 {
-  return p && (uint32_t)(uintptr_t)p < SMALL;
+  return (uint32_t)(uintptr_t)p < SMALL;
 }
 
 static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
@@ -255,16 +256,18 @@ static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
   }
   TRY(poiseAllocCount(dev->ctx, bytes, what));
   size_t rounded = (bytes + 63) & ~(size_t)63;
-  char *base = aligned_alloc(64, rounded);
-  if (IsSmall(base)) {
+  size_t gap = GAP;
+  char *base = aligned_alloc(64, gap + rounded);
+  if (base && IsSmall(base + gap)) {
     free(base);
-    base = aligned_alloc(64, rounded + SMALL);
+    gap += SMALL;
+    base = aligned_alloc(64, gap + rounded);
   }
   if (!base) {
     poiseFreeCount(dev->ctx);
     FAIL(POISE_ERR_MEMORY, "%zu bytes of mock device memory for %s", bytes, what);
   }
-  char *q = IsSmall(base) ? base + SMALL : base;
+  char *q = base + gap;
   Poison(q, rounded);
   mock->block[mock->nblock++] = (Block){q, base, bytes, what};
   *p = q;
