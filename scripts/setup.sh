@@ -31,6 +31,7 @@ test_packages()
   have_header CUnit/CUnit.h || echo libcunit1-dev
   have_header metis.h || echo libmetis-dev
   have clang-format-14 || echo clang-format-14
+  have gfortran || echo gfortran
 }
 
 # Can clang link a fuzzer?
