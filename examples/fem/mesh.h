@@ -15,7 +15,7 @@
     TRI3   3 corners, anticlockwise
     TRI6   3 corners, then the middles of edges 01 12 20
     QUAD4  4 corners, anticlockwise
-    TET4   4 corners; from 3 one sees 0 1 2 run clockwise: (x1 - x0) x (x2 - x0) . (x3 - x0) > 0
+    TET4   4 corners, 0 1 2 anticlockwise seen from 3: (x1 - x0) x (x2 - x0) . (x3 - x0) > 0
     TET10  4 corners, then the middles of edges 01 12 20 03 13 23 (Gmsh has the last two the other way round)
     HEX8   0 1 2 3 anticlockwise seen from 4 5 6 7, which lie above them
 */
