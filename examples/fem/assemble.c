@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "assemble.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 3 * FEM_MAX_NODES }; /* unknowns of an element */
+
+PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *s)
+{
+  const PoiseInt n = components * mesh->owned, N = components * mesh->allNodes;
+  *s = (FemSystem){.mesh = mesh, .components = components, .how = how};
+  POISE_TRY(PoiseMatCreate(mesh->ctx, n, n, N, N, &s->A));
+  POISE_TRY(PoiseMatSetBlockSize(s->A, components));
+  POISE_TRY(PoiseMatSetFromOptions(s->A));
+  return PoiseMatCreateVecs(s->A, &s->x, &s->b);
+}
+
+void FemSystemFree(FemSystem *s)
+{
+  PoiseVecDestroy(&s->x);
+  PoiseVecDestroy(&s->b);
+  PoiseMatDestroy(&s->A);
+  free(s->fixedRows);
+  *s = (FemSystem){0};
+}
+
+/* Global rows of the unknowns of nodes; returns their number. */
+static int Rows(const FemMesh *mesh, int components, int nodes, const PoiseInt *node, PoiseInt *rows)
+{
+  for (int k = 0; k < nodes; k++) {
+    for (int c = 0; c < components; c++) rows[k * components + c] = components * mesh->global[node[k]] + c;
+  }
+  return nodes * components;
+}
+
+/* ---- matrices ------------------------------------------------------------------------------------------------------------ */
+
+/* K and F of one cell; K may be NULL. */
+static PoiseErr CellSystem(const FemSystem *s, const FemReference *reference, PoiseInt e, FemForm form, void *arg,
+                           double *K, double *F)
+{
+  const int n = reference->nodes * s->components;
+  FemPoint p;
+  if (K != NULL) memset(K, 0, (size_t)(n * n) * sizeof *K);
+  memset(F, 0, (size_t)n * sizeof *F);
+  FemCellBegin(s->mesh, reference, e, &p);
+  for (int q = 0; q < reference->points; q++) {
+    POISE_TRY(FemCellPoint(s->mesh, reference, q, &p));
+    form(&p, arg, K, F);
+  }
+  return POISE_OK;
+}
+
+/* b, and A where A is to be had: cell by cell to A itself, or behind one another to v. */
+static PoiseErr AddCells(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v)
+{
+  const FemMesh *mesh = s->mesh;
+  FemReference reference;
+  PoiseInt rows[MOST];
+  double K[MOST * MOST], F[MOST];
+  FemReferenceCell(mesh->cell, 0, &reference);
+  const int n = reference.nodes * s->components;
+  for (PoiseInt e = 0; e < mesh->cells; e++) {
+    double *matrix = v != NULL ? v + e * n * n : A != NULL ? K : NULL;
+    POISE_TRY(CellSystem(s, &reference, e, form, arg, matrix, F));
+    Rows(mesh, s->components, reference.nodes, mesh->cellNodes + e * reference.nodes, rows);
+    POISE_TRY(PoiseVecAddValues(s->b, n, rows, F));
+    if (A != NULL) POISE_TRY(PoiseMatAddBlock(A, n, rows, n, rows, K));
+  }
+  return POISE_OK;
+}
+
+/* One triplet for each entry of each cell's matrix, in the order in which AddCells gives their values. */
+static PoiseErr Triplets(const FemSystem *s, PoiseInt **i, PoiseInt **j)
+{
+  const FemMesh *mesh = s->mesh;
+  const int nodes = FemCellInfoOf(mesh->cell)->nodes, n = nodes * s->components;
+  PoiseInt rows[MOST], at = 0;
+  POISE_TRY(FemAlloc(mesh->cells * n * n, sizeof **i, i));
+  POISE_TRY(FemAlloc(mesh->cells * n * n, sizeof **j, j));
+  for (PoiseInt e = 0; e < mesh->cells; e++) {
+    Rows(mesh, s->components, nodes, mesh->cellNodes + e * nodes, rows);
+    for (int k = 0; k < n * n; k++, at++) {
+      (*i)[at] = rows[k / n];
+      (*j)[at] = rows[k % n];
+    }
+  }
+  return POISE_OK;
+}
+
+static PoiseErr SetPattern(FemSystem *s)
+{
+  const int n = FemCellInfoOf(s->mesh->cell)->nodes * s->components;
+  PoiseInt *i = NULL, *j = NULL;
+  if (s->patterned) return POISE_OK;
+  PoiseErr err = PoiseAgree(s->mesh->ctx, Triplets(s, &i, &j));
+  if (err == POISE_OK) err = PoiseMatSetPatternCOO(s->A, s->mesh->cells * n * n, i, j);
+  free(i);
+  free(j);
+  s->patterned = err == POISE_OK;
+  return err;
+}
+
+static PoiseErr CellsByTriplets(FemSystem *s, FemForm form, void *arg)
+{
+  const int n = FemCellInfoOf(s->mesh->cell)->nodes * s->components;
+  double *v = NULL;
+  POISE_TRY(SetPattern(s));
+  PoiseErr err = FemAlloc(s->mesh->cells * n * n, sizeof *v, &v);
+  if (err == POISE_OK) err = AddCells(s, form, arg, NULL, v);
+  err = PoiseAgree(s->mesh->ctx, err);
+  if (err == POISE_OK) err = PoiseMatSetValuesCOO(s->A, v);
+  free(v);
+  return err;
+}
+
+PoiseErr FemAssembleCells(FemSystem *s, FemForm form, void *arg)
+{
+  POISE_TRY(PoiseVecSet(s->b, 0));
+  if (s->how == FEM_COO) {
+    POISE_TRY(CellsByTriplets(s, form, arg));
+  } else {
+    POISE_TRY(PoiseMatZeroEntries(s->A));
+    POISE_TRY(PoiseAgree(s->mesh->ctx, AddCells(s, form, arg, s->A, NULL)));
+    POISE_TRY(PoiseMatAssemble(s->A));
+  }
+  return PoiseVecAssemble(s->b);
+}
+
+PoiseErr FemAssembleVector(FemSystem *s, FemForm form, void *arg)
+{
+  POISE_TRY(PoiseVecSet(s->b, 0));
+  POISE_TRY(PoiseAgree(s->mesh->ctx, AddCells(s, form, arg, NULL, NULL)));
+  return PoiseVecAssemble(s->b);
+}
+
+static PoiseErr Compare(const FemSystem *s, FemSystem *other, FemForm form, void *arg)
+{
+  double norm, difference;
+  POISE_TRY(FemSystemCreate(s->mesh, s->components, s->how == FEM_COO ? FEM_ELEMENTS : FEM_COO, other));
+  POISE_TRY(FemAssembleCells(other, form, arg));
+  POISE_TRY(PoiseMatAXPY(other->A, -1, s->A));
+  POISE_TRY(PoiseMatNorm(s->A, POISE_NORM_FROBENIUS, &norm));
+  POISE_TRY(PoiseMatNorm(other->A, POISE_NORM_FROBENIUS, &difference));
+  if (!(difference <= 1e-14 * norm)) {
+    POISE_FAIL(POISE_ERR_NUMERIC, "assembled by elements and by triplets A differs by %.1e of its norm", difference / norm);
+  }
+  return POISE_OK;
+}
+
+PoiseErr FemCheckAssembly(const FemSystem *s, FemForm form, void *arg)
+{
+  FemSystem other = {0};
+  PoiseErr err = Compare(s, &other, form, arg);
+  FemSystemFree(&other);
+  return err;
+}
+
+/* ---- the boundary -------------------------------------------------------------------------------------------------------- */
+
+static PoiseErr AddFacets(FemSystem *s, int group, FemForm form, void *arg)
+{
+  const FemMesh *mesh = s->mesh;
+  FemReference reference;
+  FemPoint p;
+  PoiseInt rows[MOST];
+  FemReferenceFacet(mesh->cell, &reference);
+  for (PoiseInt f = 0; f < mesh->facets; f++) {
+    double F[MOST] = {0};
+    if (mesh->facetGroup[f] != group) continue;
+    FemFacetBegin(mesh, &reference, f, &p);
+    for (int q = 0; q < reference.points; q++) {
+      FemFacetPoint(&reference, q, &p);
+      form(&p, arg, NULL, F);
+    }
+    POISE_TRY(PoiseVecAddValues(s->b, Rows(mesh, s->components, p.nodes, p.node, rows), rows, F));
+  }
+  return POISE_OK;
+}
+
+PoiseErr FemAssembleFacets(FemSystem *s, int group, FemForm form, void *arg)
+{
+  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, group, form, arg)));
+  return PoiseVecAssemble(s->b);
+}
+
+/* Values are set at the nodes of this rank's facets, and rows remembered, once for each node: `seen` says which were. */
+static PoiseErr FixNodes(FemSystem *s, int group, FemValue value, void *arg, char *seen)
+{
+  const FemMesh *mesh = s->mesh;
+  const int nodes = FemCellInfoOf(mesh->cell)->facetNodes;
+  for (PoiseInt f = 0; f < mesh->facets; f++) {
+    for (int k = 0; k < nodes && mesh->facetGroup[f] == group; k++) {
+      PoiseInt node = mesh->facetNodes[f * nodes + k];
+      double v[3] = {FEM_FREE, FEM_FREE, FEM_FREE};
+      if (seen[node]) continue;
+      seen[node] = 1;
+      value(mesh->x + 3 * node, arg, v);
+      for (int c = 0; c < s->components; c++) {
+        PoiseInt row = s->components * mesh->global[node] + c;
+        if (isnan(v[c])) continue;
+        POISE_TRY(PoiseVecSetValues(s->x, 1, &row, &v[c]));
+        s->fixedRows[s->fixed++] = row;
+      }
+    }
+  }
+  return POISE_OK;
+}
+
+PoiseErr FemFix(FemSystem *s, int group, FemValue value, void *arg)
+{
+  const size_t room = (size_t)(s->fixed + s->components * s->mesh->nodes) + 1;
+  char *seen = NULL;
+  PoiseErr err = FemAlloc(s->mesh->nodes, 1, &seen);
+  PoiseInt *rows = realloc(s->fixedRows, room * sizeof *rows);
+  if (rows != NULL) s->fixedRows = rows;
+  if (err == POISE_OK && rows == NULL) {
+    err = PoiseErrorSet(POISE_ERR_MEMORY, __func__, __FILE__, __LINE__, "no memory for %zu rows", room);
+  }
+  if (err == POISE_OK) err = FixNodes(s, group, value, arg, seen);
+  free(seen);
+  POISE_TRY(PoiseAgree(s->mesh->ctx, err));
+  return PoiseVecAssemble(s->x);
+}
+
+PoiseErr FemConstrain(FemSystem *s)
+{
+  double all = (double)s->fixed;
+  POISE_TRY(PoiseSum(s->mesh->ctx, 1, &all));
+  if (all == 0) {
+    POISE_FAIL(POISE_ERR_STATE,
+               "no value is prescribed on the boundary: the matrix is singular, and the solution not unique");
+  }
+  return PoiseMatZeroRowsColumns(s->A, s->fixed, s->fixedRows, 1, s->x, s->b);
+}
+
+/* ---- values at nodes, integrals -------------------------------------------------------------------------------------------- */
+
+PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **values)
+{
+  PoiseInt *rows = NULL;
+  *values = NULL;
+  PoiseErr err = FemAlloc(components * mesh->nodes, sizeof *rows, &rows);
+  if (err == POISE_OK) err = FemAlloc(components * mesh->nodes, sizeof **values, values);
+  err = PoiseAgree(mesh->ctx, err);
+  if (err == POISE_OK) {
+    for (PoiseInt i = 0; i < components * mesh->nodes; i++)
+      rows[i] = components * mesh->global[i / components] + i % components;
+    err = PoiseVecGetValues(x, components * mesh->nodes, rows, *values);
+  }
+  free(rows);
+  if (err != POISE_OK) {
+    free(*values);
+    *values = NULL;
+  }
+  return err;
+}
+
+PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, void *arg, PoiseVec x)
+{
+  double *v;
+  POISE_TRY(PoiseVecGetWrite(x, &v));
+  for (PoiseInt i = 0; i < mesh->owned; i++) value(mesh->x + 3 * i, arg, v + components * i);
+  return PoiseVecRestore(x, &v);
+}
+
+PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums)
+{
+  FemReference reference;
+  FemPoint p;
+  PoiseErr err = POISE_OK;
+  memset(sums, 0, (size_t)n * sizeof *sums);
+  FemReferenceCell(mesh->cell, 1, &reference);
+  for (PoiseInt e = 0; e < mesh->cells && err == POISE_OK; e++) {
+    FemCellBegin(mesh, &reference, e, &p);
+    for (int q = 0; q < reference.points && err == POISE_OK; q++) {
+      err = FemCellPoint(mesh, &reference, q, &p);
+      if (err == POISE_OK) integrand(&p, arg, sums);
+    }
+  }
+  POISE_TRY(PoiseAgree(mesh->ctx, err));
+  return PoiseSum(mesh->ctx, n, sums);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "element.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+int FemOrder(FemCell cell)
+{
+  return cell == FEM_TRI6 || cell == FEM_TET10 ? 2 : 1;
+}
+
+static int IsSimplex(FemCell cell)
+{
+  return cell != FEM_QUAD4 && cell != FEM_HEX8;
+}
+
+void FemEdge(int edge, int *a, int *b)
+{
+  static const int ends[6][2] = {{0, 1}, {1, 2}, {2, 0}, {0, 3}, {1, 3}, {2, 3}};
+  *a = ends[edge][0];
+  *b = ends[edge][1];
+}
+
+/* ---- shape functions --------------------------------------------------------------------------------------------------- */
+
+/* Barycentric coordinates L_0 = 1 - s_1 - ... and L_k = s_k. P1: N_k = L_k. P2: L_k (2 L_k - 1), and 4 L_a L_b of an edge ab. */
+static void Simplex(int dim, int order, const double s[3], double *N, double dN[][3])
+{
+  static const int edges[4] = {0, 1, 3, 6};
+  double L[4] = {1, 0, 0, 0}, dL[4][3] = {{0}};
+  for (int d = 0; d < dim; d++) {
+    L[0] -= s[d];
+    L[d + 1] = s[d];
+    dL[0][d] = -1;
+    dL[d + 1][d] = 1;
+  }
+  for (int k = 0; k <= dim; k++) {
+    N[k] = order == 1 ? L[k] : L[k] * (2 * L[k] - 1);
+    for (int d = 0; d < dim; d++) dN[k][d] = order == 1 ? dL[k][d] : (4 * L[k] - 1) * dL[k][d];
+  }
+  for (int e = 0; order == 2 && e < edges[dim]; e++) {
+    int a, b, k = dim + 1 + e;
+    FemEdge(e, &a, &b);
+    N[k] = 4 * L[a] * L[b];
+    for (int d = 0; d < dim; d++) dN[k][d] = 4 * (L[a] * dL[b][d] + dL[a][d] * L[b]);
+  }
+}
+
+/* Q1 on [0, 1]^dim: products of s_d or 1 - s_d. */
+static void Cube(int dim, const double s[3], double *N, double dN[][3])
+{
+  static const int upper[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+  for (int k = 0; k < 1 << dim; k++) {
+    N[k] = 1;
+    for (int d = 0; d < dim; d++) N[k] *= upper[k][d] ? s[d] : 1 - s[d];
+    for (int d = 0; d < dim; d++) {
+      dN[k][d] = upper[k][d] ? 1 : -1;
+      for (int c = 0; c < dim; c++) {
+        if (c != d) dN[k][d] *= upper[k][c] ? s[c] : 1 - s[c];
+      }
+    }
+  }
+}
+
+/* ---- integration points ------------------------------------------------------------------------------------------------ */
+
+typedef struct Rule {
+  int points;
+  double s[FEM_MAX_POINTS][3], w[FEM_MAX_POINTS]; /* weights add up to the volume of the reference cell */
+} Rule;
+
+/* Gauss: degree 3 with 2 points in each direction, degree 5 with 3. */
+static void CubeRule(int dim, int degree, Rule *rule)
+{
+  const double two = 0.5 / sqrt(3.0), three = 0.5 * sqrt(0.6);
+  const double s2[] = {0.5 - two, 0.5 + two}, w2[] = {0.5, 0.5};
+  const double s3[] = {0.5 - three, 0.5, 0.5 + three}, w3[] = {5.0 / 18, 8.0 / 18, 5.0 / 18};
+  const int n = degree <= 3 ? 2 : 3;
+  const double *s = n == 2 ? s2 : s3, *w = n == 2 ? w2 : w3;
+  rule->points = n * (dim > 1 ? n : 1) * (dim > 2 ? n : 1);
+  for (int q = 0; q < rule->points; q++) {
+    rule->w[q] = 1;
+    for (int d = 0, rest = q; d < dim; d++, rest /= n) {
+      rule->s[q][d] = s[rest % n];
+      rule->w[q] *= w[rest % n];
+    }
+  }
+}
+
+/* All points whose barycentric coordinates are a but for the last one, and what that leaves; each of weight w. */
+static void Orbit(int dim, double a, double w, Rule *rule)
+{
+  for (int k = 0; k <= dim; k++) {
+    for (int d = 0; d < dim; d++) rule->s[rule->points][d] = k == d + 1 ? 1 - dim * a : a;
+    rule->w[rule->points++] = w;
+  }
+}
+
+/* Points whose barycentric coordinates in a tetrahedron are a, a, b, b with 2 a + 2 b = 1. */
+static void EdgeOrbit(double a, double w, Rule *rule)
+{
+  for (int e = 0; e < 6; e++) {
+    int from, to;
+    FemEdge(e, &from, &to);
+    for (int d = 0; d < 3; d++) rule->s[rule->points][d] = d + 1 == from || d + 1 == to ? 0.5 - a : a;
+    rule->w[rule->points++] = w;
+  }
+}
+
+/* Degree 2: 3 points in a triangle, 4 in a tetrahedron. Degree 5: Radon's 7, Walkington's 14. */
+static void SimplexRule(int dim, int degree, Rule *rule)
+{
+  const double root = sqrt(15.0);
+  rule->points = 0;
+  if (degree <= 2) {
+    Orbit(dim, dim == 2 ? 1.0 / 6 : (5 - sqrt(5.0)) / 20, dim == 2 ? 1.0 / 6 : 1.0 / 24, rule);
+  } else if (dim == 2) {
+    Orbit(2, (6 - root) / 21, (155 - root) / 2400, rule);
+    Orbit(2, (6 + root) / 21, (155 + root) / 2400, rule);
+    rule->s[6][0] = rule->s[6][1] = 1.0 / 3;
+    rule->w[rule->points++] = 9.0 / 80;
+  } else {
+    Orbit(3, 0.31088591926330060980, 0.11268792571801585080 / 6, rule);
+    Orbit(3, 0.092735250310891226402, 0.073493043116361949544 / 6, rule);
+    EdgeOrbit(0.045503704125649649492, 0.042546020777081466438 / 6, rule);
+  }
+}
+
+static void Reference(int simplex, int dim, int order, int degree, FemReference *r)
+{
+  Rule rule;
+  static const int edges[4] = {0, 1, 3, 6};
+  if (simplex && dim > 1)
+    SimplexRule(dim, degree, &rule);
+  else
+    CubeRule(dim, degree, &rule);
+  r->dim = dim;
+  r->points = rule.points;
+  r->nodes = simplex ? dim + 1 + (order == 2 ? edges[dim] : 0) : 1 << dim;
+  for (int q = 0; q < rule.points; q++) {
+    r->w[q] = rule.w[q];
+    if (simplex)
+      Simplex(dim, order, rule.s[q], r->N[q], r->dN[q]);
+    else
+      Cube(dim, rule.s[q], r->N[q], r->dN[q]);
+  }
+}
+
+void FemReferenceCell(FemCell cell, int fine, FemReference *reference)
+{
+  int order = FemOrder(cell);
+  Reference(IsSimplex(cell), FemCellInfoOf(cell)->dim, order, fine || order == 2 ? 5 : 2, reference);
+}
+
+void FemReferenceFacet(FemCell cell, FemReference *reference)
+{
+  int order = FemOrder(cell);
+  Reference(IsSimplex(cell), FemCellInfoOf(cell)->dim - 1, order, order == 2 ? 5 : 2, reference);
+}
+
+/* ---- cells and facets in space ------------------------------------------------------------------------------------------- */
+
+static void Begin(const FemMesh *mesh, int nodes, const PoiseInt *node, PoiseInt e, int group, FemPoint *p)
+{
+  p->dim = mesh->dim;
+  p->nodes = nodes;
+  p->element = e;
+  p->group = group;
+  p->node = node;
+  for (int k = 0; k < nodes; k++) memcpy(p->corner[k], mesh->x + 3 * node[k], sizeof p->corner[k]);
+}
+
+void FemCellBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p)
+{
+  Begin(mesh, reference->nodes, mesh->cellNodes + e * reference->nodes, e, mesh->cellGroup[e], p);
+}
+
+void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p)
+{
+  Begin(mesh, reference->nodes, mesh->facetNodes + e * reference->nodes, e, mesh->facetGroup[e], p);
+}
+
+/* x and J[d][c] = d x_c / d s_d at a point. */
+static void Place(const FemReference *r, int q, FemPoint *p, double J[3][3])
+{
+  memset(J, 0, 9 * sizeof(double));
+  memset(p->x, 0, sizeof p->x);
+  p->N = r->N[q];
+  for (int k = 0; k < r->nodes; k++) {
+    for (int c = 0; c < p->dim; c++) {
+      p->x[c] += p->N[k] * p->corner[k][c];
+      for (int d = 0; d < r->dim; d++) J[d][c] += r->dN[q][k][d] * p->corner[k][c];
+    }
+  }
+}
+
+static void Cross(const double a[3], const double b[3], double c[3])
+{
+  c[0] = a[1] * b[2] - a[2] * b[1];
+  c[1] = a[2] * b[0] - a[0] * b[2];
+  c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static PoiseErr Inverted(const FemMesh *mesh, const FemPoint *p, double jacobian)
+{
+  char nodes[FEM_MAX_NODES * 22] = "";
+  for (int k = 0; k < p->nodes; k++) {
+    size_t used = strlen(nodes);
+    snprintf(nodes + used, sizeof nodes - used, " %" PRId64, mesh->global[p->node[k]]);
+  }
+  POISE_FAIL(POISE_ERR_NUMERIC, "cell %" PRId64 " (%s, nodes%s) near (%g, %g, %g) is inverted or flat: its Jacobian is %g",
+             mesh->firstCell + p->element, FemCellInfoOf(mesh->cell)->name, nodes, p->x[0], p->x[1], p->x[2], jacobian);
+}
+
+PoiseErr FemCellPoint(const FemMesh *mesh, const FemReference *r, int q, FemPoint *p)
+{
+  double J[3][3], inverse[3][3]; /* inverse[d] = d s_d / d x = (row d + 1) x (row d + 2) / det */
+  Place(r, q, p, J);
+  if (p->dim == 2) J[2][2] = 1;
+  for (int d = 0; d < 3; d++) Cross(J[(d + 1) % 3], J[(d + 2) % 3], inverse[d]);
+  double det = J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
+  if (!(det > 0)) return Inverted(mesh, p, det);
+  for (int k = 0; k < r->nodes; k++) {
+    for (int c = 0; c < 3; c++) {
+      p->grad[k][c] = 0;
+      for (int d = 0; d < r->dim; d++) p->grad[k][c] += r->dN[q][k][d] * inverse[d][c] / det;
+    }
+  }
+  p->dV = r->w[q] * det;
+  return POISE_OK;
+}
+
+void FemFacetPoint(const FemReference *r, int q, FemPoint *p)
+{
+  double J[3][3];
+  Place(r, q, p, J);
+  if (p->dim == 2) J[1][2] = 1; /* t x z is t turned clockwise */
+  Cross(J[0], J[1], p->normal);
+  double area = sqrt(p->normal[0] * p->normal[0] + p->normal[1] * p->normal[1] + p->normal[2] * p->normal[2]);
+  for (int c = 0; c < 3; c++) p->normal[c] /= area;
+  p->dV = r->w[q] * area;
+}

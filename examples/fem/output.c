@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "output.h"
+#include "element.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PATH = 512 };
+
+/* ---- a file that appears whole or not at all --------------------------------------------------------------------------- */
+
+typedef struct File {
+  FILE *stream;
+  char path[MAX_PATH], unfinished[MAX_PATH + 8];
+} File;
+
+static PoiseErr FileBegin(const char *path, File *file)
+{
+  file->stream = NULL;
+  if (strlen(path) >= MAX_PATH) POISE_FAIL(POISE_ERR_FILE, "the file name '%.40s...' is too long", path);
+  snprintf(file->path, sizeof file->path, "%s", path);
+  snprintf(file->unfinished, sizeof file->unfinished, "%s.part", path);
+  file->stream = fopen(file->unfinished, "wb");
+  if (file->stream == NULL) POISE_FAIL(POISE_ERR_FILE, "%s cannot be written: %s", path, strerror(errno));
+  return POISE_OK;
+}
+
+/* Close what was written; after an error, here or before, nothing remains. */
+static PoiseErr FileClose(File *file, PoiseErr err)
+{
+  if (file->stream == NULL) return err;
+  int bad = ferror(file->stream);
+  if (fclose(file->stream) != 0) bad = 1;
+  if (bad && err == POISE_OK) {
+    err = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "%s cannot be written: %s", file->path,
+                        strerror(errno));
+  }
+  if (err != POISE_OK) remove(file->unfinished);
+  return err;
+}
+
+static PoiseErr FileCommit(const File *file)
+{
+  if (rename(file->unfinished, file->path) == 0) return POISE_OK;
+  PoiseErr err =
+      PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "%s cannot be written: %s", file->path, strerror(errno));
+  remove(file->unfinished);
+  return err;
+}
+
+/* ---- VTK's XML ------------------------------------------------------------------------------------------------------------ */
+
+static const int vtkTypes[FEM_CELLS] = {
+    [FEM_TRI3] = 5, [FEM_TRI6] = 22, [FEM_QUAD4] = 9, [FEM_TET4] = 10, [FEM_TET10] = 24, [FEM_HEX8] = 12};
+
+static void Base64(FILE *out, const void *data, size_t size)
+{
+  static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *in = data;
+  for (size_t i = 0; i < size; i += 3) {
+    unsigned b = (unsigned)in[i] << 16 | (i + 1 < size ? (unsigned)in[i + 1] << 8 : 0) | (i + 2 < size ? in[i + 2] : 0u);
+    char four[4] = {digit[b >> 18], digit[b >> 12 & 63], i + 1 < size ? digit[b >> 6 & 63] : '=',
+                    i + 2 < size ? digit[b & 63] : '='};
+    fwrite(four, 1, 4, out);
+  }
+}
+
+/* Data of an array: its length in bytes as UInt64, and the bytes, each in base64. */
+static void Array(FILE *out, const char *type, const char *name, int components, const void *data, PoiseInt bytes)
+{
+  const uint64_t length = (uint64_t)bytes;
+  fprintf(out, "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"binary\">\n", type, name, components);
+  Base64(out, &length, sizeof length);
+  Base64(out, data, (size_t)bytes);
+  fprintf(out, "\n</DataArray>\n");
+}
+
+static void Head(FILE *out, const char *type)
+{
+  const union {
+    uint16_t word;
+    unsigned char bytes[2];
+  } one = {1};
+  fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" byte_order=\"%s\" header_type=\"UInt64\">\n",
+          type, one.bytes[0] == 1 ? "LittleEndian" : "BigEndian");
+}
+
+static void Fields(FILE *out, const FemMesh *mesh, int ofCells, int count, const FemField *fields)
+{
+  for (int f = 0; f < count; f++) {
+    if (fields[f].ofCells != ofCells) continue;
+    PoiseInt n = ofCells ? mesh->cells : mesh->nodes;
+    Array(out, "Float64", fields[f].name, fields[f].components, fields[f].data, n * fields[f].components * 8);
+  }
+}
+
+/* ends, types, groups, ranks: [cells], work */
+static void Cells(FILE *out, const FemMesh *mesh, int64_t *ends, int32_t *work, unsigned char *types)
+{
+  const int nodes = FemCellInfoOf(mesh->cell)->nodes;
+  for (PoiseInt e = 0; e < mesh->cells; e++) {
+    ends[e] = (e + 1) * nodes;
+    types[e] = (unsigned char)vtkTypes[mesh->cell];
+    work[e] = PoiseRank(mesh->ctx);
+  }
+  fprintf(out, "<Cells>\n");
+  Array(out, "Int64", "connectivity", 1, mesh->cellNodes, mesh->cells * nodes * 8);
+  Array(out, "Int64", "offsets", 1, ends, mesh->cells * 8);
+  Array(out, "UInt8", "types", 1, types, mesh->cells);
+  fprintf(out, "</Cells>\n<CellData>\n");
+  Array(out, "Int32", "rank", 1, work, mesh->cells * 4);
+  for (PoiseInt e = 0; e < mesh->cells; e++) work[e] = mesh->cellGroup[e];
+  Array(out, "Int32", "group", 1, work, mesh->cells * 4);
+}
+
+static PoiseErr WritePiece(FILE *out, const FemMesh *mesh, int count, const FemField *fields)
+{
+  int64_t *ends = NULL;
+  int32_t *work = NULL;
+  unsigned char *types = NULL;
+  PoiseErr err = FemAlloc(mesh->cells, sizeof *ends, &ends);
+  if (err == POISE_OK) err = FemAlloc(mesh->cells, sizeof *work, &work);
+  if (err == POISE_OK) err = FemAlloc(mesh->cells, sizeof *types, &types);
+  if (err == POISE_OK) {
+    Head(out, "UnstructuredGrid");
+    fprintf(out, "<UnstructuredGrid>\n<Piece NumberOfPoints=\"%" PRId64 "\" NumberOfCells=\"%" PRId64 "\">\n<Points>\n",
+            mesh->nodes, mesh->cells);
+    Array(out, "Float64", "points", 3, mesh->x, mesh->nodes * 3 * 8);
+    fprintf(out, "</Points>\n<PointData>\n");
+    Fields(out, mesh, 0, count, fields);
+    fprintf(out, "</PointData>\n");
+    Cells(out, mesh, ends, work, types);
+    Fields(out, mesh, 1, count, fields);
+    fprintf(out, "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
+  }
+  free(ends);
+  free(work);
+  free(types);
+  return err;
+}
+
+/* What the pieces hold, and where they are: beside this file. */
+static void WriteIndex(FILE *out, const FemMesh *mesh, const char *name, int count, const FemField *fields)
+{
+  const char *slash = strrchr(name, '/'), *base = slash != NULL ? slash + 1 : name;
+  Head(out, "PUnstructuredGrid");
+  fprintf(out, "<PUnstructuredGrid GhostLevel=\"0\">\n<PPoints>\n");
+  fprintf(out, "<PDataArray type=\"Float64\" Name=\"points\" NumberOfComponents=\"3\"/>\n</PPoints>\n");
+  for (int ofCells = 0; ofCells < 2; ofCells++) {
+    fprintf(out, ofCells ? "<PCellData>\n" : "<PPointData>\n");
+    if (ofCells) {
+      fprintf(out, "<PDataArray type=\"Int32\" Name=\"rank\" NumberOfComponents=\"1\"/>\n");
+      fprintf(out, "<PDataArray type=\"Int32\" Name=\"group\" NumberOfComponents=\"1\"/>\n");
+    }
+    for (int f = 0; f < count; f++) {
+      if (fields[f].ofCells != ofCells) continue;
+      fprintf(out, "<PDataArray type=\"Float64\" Name=\"%s\" NumberOfComponents=\"%d\"/>\n", fields[f].name,
+              fields[f].components);
+    }
+    fprintf(out, ofCells ? "</PCellData>\n" : "</PPointData>\n");
+  }
+  for (int rank = 0; rank < PoiseSize(mesh->ctx); rank++) fprintf(out, "<Piece Source=\"%s_%d.vtu\"/>\n", base, rank);
+  fprintf(out, "</PUnstructuredGrid>\n</VTKFile>\n");
+}
+
+PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const FemField *fields)
+{
+  const int rank = PoiseRank(mesh->ctx), several = PoiseSize(mesh->ctx) > 1;
+  char path[2 * MAX_PATH], number[16] = "";
+  File piece, index = {.stream = NULL};
+  if (several) snprintf(number, sizeof number, "_%d", rank);
+  snprintf(path, sizeof path, "%s%s.vtu", name, number);
+  PoiseErr err = FileBegin(path, &piece);
+  if (err == POISE_OK) err = WritePiece(piece.stream, mesh, count, fields);
+  err = FileClose(&piece, err);
+  if (several && rank == 0 && err == POISE_OK) {
+    snprintf(path, sizeof path, "%s.pvtu", name);
+    err = FileBegin(path, &index);
+    if (err == POISE_OK) WriteIndex(index.stream, mesh, name, count, fields);
+    err = FileClose(&index, err);
+    if (err != POISE_OK) remove(piece.unfinished);
+  }
+  /* All of them are complete now, or none gets its name. */
+  PoiseErr mine = err;
+  err = PoiseAgree(mesh->ctx, mine);
+  if (err != POISE_OK && mine == POISE_OK) {
+    remove(piece.unfinished);
+    if (index.stream != NULL) remove(index.unfinished);
+  }
+  POISE_TRY(err);
+  POISE_TRY(PoiseAgree(mesh->ctx, FileCommit(&piece)));
+  return PoiseAgree(mesh->ctx, index.stream != NULL ? FileCommit(&index) : POISE_OK);
+}
+
+/* ---- the history of a solve ------------------------------------------------------------------------------------------------ */
+
+static PoiseErr History(PoiseKSP ksp, const char *name)
+{
+  char path[2 * MAX_PATH];
+  PoiseInt count;
+  const double *norms;
+  File file;
+  POISE_TRY(PoiseKSPHistory(ksp, &count, &norms));
+  snprintf(path, sizeof path, "%s.csv", name);
+  PoiseErr err = FileBegin(path, &file);
+  if (err == POISE_OK) {
+    fprintf(file.stream, "iteration,%s residual norm\n", PoiseKSPNormString(PoiseKSPNormUsed(ksp)));
+    for (PoiseInt i = 0; i < count; i++) fprintf(file.stream, "%" PRId64 ",%.17g\n", i, norms[i]);
+  }
+  POISE_TRY(FileClose(&file, err));
+  return FileCommit(&file);
+}
+
+PoiseErr FemWriteHistory(PoiseKSP ksp, const char *name)
+{
+  PoiseContext ctx = PoiseKSPContext(ksp);
+  return PoiseAgree(ctx, PoiseRank(ctx) == 0 ? History(ksp, name) : POISE_OK);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "program.h"
+
+static const char *const names[FEM_STAGES] = {"mesh", "assembly", "set-up", "solve", "output"};
+
+PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage)
+{
+  POISE_TRY(PoiseLogBegin(ctx, names[stage]));
+  times->begun = PoiseTime();
+  return POISE_OK;
+}
+
+PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage)
+{
+  times->seconds[stage] += PoiseTime() - times->begun;
+  return PoiseLogEnd(ctx, names[stage]);
+}
+
+PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times)
+{
+  double seconds[FEM_STAGES + 1] = {0};
+  for (int s = 0; s < FEM_STAGES; s++) {
+    seconds[s] = times->seconds[s];
+    seconds[FEM_STAGES] += times->seconds[s];
+  }
+  POISE_TRY(PoiseMax(ctx, FEM_STAGES + 1, seconds));
+  POISE_TRY(PoisePrintf(ctx, "\n%-10s %10s %14s\n", "stage", "seconds", "unknowns/s"));
+  for (int s = 0; s <= FEM_STAGES; s++) {
+    if (seconds[s] == 0) continue;
+    POISE_TRY(PoisePrintf(ctx, "%-10s %10.4f %14.0f\n", s < FEM_STAGES ? names[s] : "all", seconds[s],
+                          times->unknowns / seconds[s]));
+  }
+  return POISE_OK;
+}
+
+PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol, PoiseKSP *ksp)
+{
+  PoisePC pc;
+  POISE_TRY(PoiseKSPCreate(system->mesh->ctx, ksp));
+  POISE_TRY(PoiseKSPSetOperators(*ksp, system->A, NULL));
+  POISE_TRY(PoiseKSPSetType(*ksp, type));
+  POISE_TRY(PoiseKSPGetPC(*ksp, &pc));
+  POISE_TRY(PoisePCSetType(pc, pctype));
+  POISE_TRY(PoiseKSPSetTolerances(*ksp, rtol, -1, -1, -1));
+  POISE_TRY(PoiseKSPSetInitialGuessNonzero(*ksp, 1));
+  POISE_TRY(PoiseKSPSetErrorIfNotConverged(*ksp, 1));
+  POISE_TRY(PoiseKSPKeepHistory(*ksp, 1));
+  return PoiseKSPSetFromOptions(*ksp);
+}
+
+PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
+{
+  PoiseContext ctx = system->mesh->ctx;
+  POISE_TRY(FemStageBegin(ctx, times, FEM_SETUP));
+  POISE_TRY(PoiseKSPSetUp(ksp));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_SETUP));
+  POISE_TRY(FemStageBegin(ctx, times, FEM_SOLVE));
+  POISE_TRY(PoiseKSPSolve(ksp, system->b, system->x));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_SOLVE));
+  times->unknowns += (double)PoiseVecSize(system->x);
+  return POISE_OK;
+}
+
+int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *))
+{
+  const PoiseInit init = {.help = help, .options = options};
+  PoiseContext ctx;
+  PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
+  if (err == POISE_OK && !PoiseOptionsHas(ctx, NULL, "help", NULL)) err = PoiseRun(ctx, body, NULL);
+  if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
+  PoiseErr end = PoiseFinalize(&ctx);
+  if (end != POISE_OK) fputs(PoiseErrorText(), stderr);
+  return err != POISE_OK || end != POISE_OK;
+}

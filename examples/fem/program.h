@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all drivers do alike: start and end, options that all have, the table of times. */
+#ifndef FEM_PROGRAM_H
+#define FEM_PROGRAM_H
+
+#include "assemble.h"
+#include "output.h"
+
+typedef enum FemStage { FEM_MESH, FEM_ASSEMBLY, FEM_SETUP, FEM_SOLVE, FEM_OUTPUT, FEM_STAGES } FemStage;
+
+/* Seconds of this rank in each stage; unknowns of all systems solved. Stages are events of -log_view too. */
+typedef struct FemTimes {
+  double seconds[FEM_STAGES], begun, unknowns;
+} FemTimes;
+PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage);
+PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage);
+/* The table: seconds of the slowest rank, and unknowns per second. Collective. */
+PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
+
+/* A solver of A x = b with these defaults, before options; it keeps its history. x is the guess. Collective. */
+PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol, PoiseKSP *ksp);
+/* Set up and solve, each a stage. */
+PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
+
+/* main: body on all ranks; its error is printed and makes the exit code 1. */
+int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *));
+
+#endif

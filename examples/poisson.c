@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Poisson's equation by finite elements: -div(grad u) = f, with u given on a part of the boundary and its normal derivative on
+  the rest, on meshes of triangles, quadrilaterals, tetrahedra or hexahedra, linear or quadratic.
+
+    poisson                                               all kinds of cells, each on three or two meshes
+    mpirun -n 4 poisson -cell tet10 -n 12 -shape ring -output ring -pc_type bjacobi -ksp_converged_reason
+
+  It shows how forms are written (Stiffness, Flux), and how A and b come from them; the mesh, the elements and assembly are in
+  examples/fem. Data are those of u = sin(pi x) exp(y), times cos(z) in 3D. So the errors are known; with polynomials of degree k they
+  must fall like h^(k + 1) in L2 and like h^k in H1, which the program checks to 0.1 in the exponent. More to try:
+
+    -dirichlet none -nullspace     derivatives alone: u is unique but for a constant
+    -bump 0.4                      a mesh that folds over: an error names the cell
+    -grading 10 -assembly coo -check_assembly
+*/
+#include "fem/program.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double pi = 3.14159265358979323846;
+
+typedef enum Shape { BOX, RING } Shape;
+
+typedef struct Settings {
+  PoiseInt n, refinements;
+  int cell, shape, assembly, check, nullspace;
+  double bump, grading;
+  char dirichlet[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
+} Settings;
+
+static const PoiseOption options[] = {
+    {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "all", 0, 0, "tri3|tri6|quad4|tet4|tet10|hex8|all",
+     "kind of cells"},
+    {"n", POISE_OPTION_INT, offsetof(Settings, n), "0", 0, 20000, NULL,
+     "bricks per side of the coarsest mesh, 0: few, but enough for each kind of cells"},
+    {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, 10, NULL, "how often the mesh is halved"},
+    {"shape", POISE_OPTION_CHOICE, offsetof(Settings, shape), "box", 0, 0, "box|ring",
+     "the unit box, or a quarter of a ring"},
+    {"bump", POISE_OPTION_REAL, offsetof(Settings, bump), "0.04", 0, 1, NULL, "how far nodes are moved inside the box"},
+    {"grading", POISE_OPTION_REAL, offsetof(Settings, grading), "1", 0.001, 1000, NULL,
+     "width of the last brick over that of the first"},
+    {"dirichlet", POISE_OPTION_STRING, offsetof(Settings, dirichlet), "left,bottom", 0, 0, NULL,
+     "groups of facets where u is given, or none; elsewhere its normal derivative is"},
+    {"nullspace", POISE_OPTION_BOOL, offsetof(Settings, nullspace), "no", 0, 0, NULL,
+     "without values of u: the constant is a null space"},
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_ASSEMBLY_CHOICES,
+     "how the matrix is assembled"},
+    {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
+    {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
+     "write the finest solution to <name>_<cell>.vtu, residual norms to .csv"},
+    {0}};
+
+/* ---- the problem --------------------------------------------------------------------------------------------------------- */
+
+/* u and its gradient; z is 0 in 2D. */
+static double Exact(const double x[3], double gradient[3])
+{
+  const double u = sin(pi * x[0]) * exp(x[1]) * cos(x[2]);
+  gradient[0] = pi * cos(pi * x[0]) * exp(x[1]) * cos(x[2]);
+  gradient[1] = u;
+  gradient[2] = -sin(pi * x[0]) * exp(x[1]) * sin(x[2]);
+  return u;
+}
+
+static void ExactValue(const double x[3], void *arg, double *value)
+{
+  double gradient[3];
+  (void)arg;
+  *value = Exact(x, gradient);
+}
+
+/* K_ab = (grad N_a, grad N_b),  F_a = (f, N_a) */
+static void Stiffness(const FemPoint *p, void *arg, double *K, double *F)
+{
+  double gradient[3], u = Exact(p->x, gradient), f = (p->dim == 2 ? pi * pi - 1 : pi * pi) * u;
+  (void)arg;
+  for (int a = 0; a < p->nodes; a++) {
+    for (int b = 0; b < p->nodes; b++) {
+      double dot = p->grad[a][0] * p->grad[b][0] + p->grad[a][1] * p->grad[b][1] + p->grad[a][2] * p->grad[b][2];
+      K[a * p->nodes + b] += p->dV * dot;
+    }
+    F[a] += p->dV * f * p->N[a];
+  }
+}
+
+/* F_a = (grad u . n, N_a) on the boundary */
+static void Flux(const FemPoint *p, void *arg, double *K, double *F)
+{
+  double g[3];
+  (void)arg;
+  (void)K;
+  Exact(p->x, g);
+  double flux = g[0] * p->normal[0] + g[1] * p->normal[1] + g[2] * p->normal[2];
+  for (int a = 0; a < p->nodes; a++) F[a] += p->dV * flux * p->N[a];
+}
+
+/* sums: of the error e = u_h - u: 1, e, e^2, |grad e|^2 */
+static void Error(const FemPoint *p, void *arg, double *sums)
+{
+  const double *values = arg;
+  double g[3], e = -Exact(p->x, g);
+  for (int c = 0; c < 3; c++) g[c] = -g[c];
+  if (p->dim == 2) g[2] = 0;
+  for (int a = 0; a < p->nodes; a++) {
+    double u = values[p->node[a]];
+    e += u * p->N[a];
+    for (int c = 0; c < p->dim; c++) g[c] += u * p->grad[a][c];
+  }
+  sums[0] += p->dV;
+  sums[1] += p->dV * e;
+  sums[2] += p->dV * e * e;
+  sums[3] += p->dV * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+}
+
+/* ---- one mesh ------------------------------------------------------------------------------------------------------------ */
+
+/* The sides of the box stay where they are. */
+static void Move(double x[3], void *arg)
+{
+  const Settings *set = arg;
+  double bump = set->bump * sin(2 * pi * x[0]) * sin(2 * pi * x[1]);
+  x[0] += bump;
+  x[1] -= bump;
+  if (set->cell == FEM_TET4 || set->cell == FEM_TET10 || set->cell == FEM_HEX8) x[2] += bump * sin(2 * pi * x[2]);
+  if (set->shape == RING) {
+    double r = 0.5 + 0.5 * x[0], angle = 0.5 * pi * x[1];
+    x[0] = r * cos(angle);
+    x[1] = r * sin(angle);
+  }
+}
+
+/* Does `list`, names between commas, hold this one? */
+static int Listed(const char *list, const char *name)
+{
+  const size_t n = strlen(name);
+  for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+    if (*at == ',') at++;
+    if (strncmp(at, name, n) == 0 && (at[n] == ',' || at[n] == '\0')) return 1;
+  }
+  return 0;
+}
+
+/* Every name of the list must be one of the mesh's. */
+static PoiseErr CheckNames(const FemMesh *mesh, const char *list)
+{
+  char names[POISE_OPTION_LENGTH], *name = names;
+  int number;
+  if (strcmp(list, "none") == 0) return POISE_OK;
+  snprintf(names, sizeof names, "%s", list);
+  while (name != NULL) {
+    char *comma = strchr(name, ',');
+    if (comma != NULL) *comma++ = '\0';
+    POISE_TRY(FemMeshFacetGroup(mesh, name, &number));
+    name = comma;
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Assemble(const Settings *set, FemSystem *system)
+{
+  const FemMesh *mesh = system->mesh;
+  POISE_TRY(CheckNames(mesh, set->dirichlet));
+  POISE_TRY(FemAssembleCells(system, Stiffness, NULL));
+  if (set->check) POISE_TRY(FemCheckAssembly(system, Stiffness, NULL));
+  for (int g = 0; g < mesh->groups; g++) {
+    const FemGroup *group = &mesh->group[g];
+    if (group->dim != mesh->dim - 1) continue;
+    if (Listed(set->dirichlet, group->name))
+      POISE_TRY(FemFix(system, group->number, ExactValue, NULL));
+    else
+      POISE_TRY(FemAssembleFacets(system, group->number, Flux, NULL));
+  }
+  if (!set->nullspace || strcmp(set->dirichlet, "none") != 0) return FemConstrain(system);
+  POISE_TRY(PoiseMatSetNullSpace(system->A, 1, 0, NULL));
+  return PoiseMatSetTransposeNullSpace(system->A, 1, 0,
+                                       NULL); /* what integration leaves in b of the constant is left out */
+}
+
+/* Norms of the error, of u_h less its mean error where u is unique only but for a constant. */
+static PoiseErr Errors(const Settings *set, const FemSystem *system, const double *values, double errors[2])
+{
+  double sums[4];
+  POISE_TRY(FemIntegrate(system->mesh, Error, (void *)values, 4, sums));
+  if (set->nullspace) sums[2] -= sums[1] * sums[1] / sums[0];
+  errors[0] = sqrt(sums[2]);
+  errors[1] = sqrt(sums[3]);
+  return POISE_OK;
+}
+
+static PoiseErr Output(const Settings *set, const FemSystem *system, PoiseKSP ksp, const double *values)
+{
+  char name[POISE_OPTION_LENGTH + 16];
+  const FemField field = {"u", 1, 0, values};
+  snprintf(name, sizeof name, "%s_%s", set->output, FemCellInfoOf(system->mesh->cell)->name);
+  POISE_TRY(FemWriteMesh(system->mesh, name, 1, &field));
+  return FemWriteHistory(ksp, name);
+}
+
+typedef struct Level {
+  FemMesh mesh;
+  FemSystem system;
+  PoiseKSP ksp;
+  double *values;
+} Level;
+
+static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, int finest, FemTimes *times, Level *l,
+                           double errors[2])
+{
+  FemBox box = {.cell = (FemCell)set->cell, .map = Move, .arg = (void *)set};
+  for (int d = 0; d < 3; d++) {
+    box.n[d] = n;
+    box.length[d] = 1;
+    box.grading[d] = set->grading;
+  }
+  POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
+  POISE_TRY(FemMeshBox(ctx, &box, &l->mesh));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_MESH));
+
+  POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
+  POISE_TRY(FemSystemCreate(&l->mesh, 1, (FemAssembly)set->assembly, &l->system));
+  POISE_TRY(Assemble(set, &l->system));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_ASSEMBLY));
+
+  POISE_TRY(FemSolverCreate(&l->system, "cg", "jacobi", 1e-9, &l->ksp));
+  POISE_TRY(FemSolve(&l->system, l->ksp, times));
+  POISE_TRY(FemGather(&l->mesh, 1, l->system.x, &l->values));
+  POISE_TRY(Errors(set, &l->system, l->values, errors));
+
+  if (!finest || set->output[0] == '\0') return POISE_OK;
+  POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
+  POISE_TRY(Output(set, &l->system, l->ksp, l->values));
+  return FemStageEnd(ctx, times, FEM_OUTPUT);
+}
+
+/* ---- the sequence of meshes ------------------------------------------------------------------------------------------------ */
+
+static PoiseErr CheckOrder(const char *cell, const char *norm, double order, int theory)
+{
+  if (fabs(order - theory) <= 0.1) return POISE_OK;
+  POISE_FAIL(POISE_ERR_NUMERIC, "%s: the error in %s falls with order %.2f, not %d (is the coarsest mesh, -n, too coarse?)",
+             cell, norm, order, theory);
+}
+
+static PoiseErr Converge(PoiseContext ctx, const Settings *set, FemTimes *times)
+{
+  static const PoiseInt coarsest[FEM_CELLS] = {
+      [FEM_TRI3] = 24, [FEM_TRI6] = 16, [FEM_QUAD4] = 24, [FEM_TET4] = 10, [FEM_TET10] = 5, [FEM_HEX8] = 8};
+  const PoiseInt n = set->n > 0 ? set->n : coarsest[set->cell];
+  const char *name = FemCellInfoOf((FemCell)set->cell)->name;
+  const int degree = FemOrder((FemCell)set->cell);
+  double e[2] = {0}, coarser[2];
+  for (PoiseInt level = 0; level <= set->refinements; level++) {
+    Level l = {0};
+    memcpy(coarser, e, sizeof e);
+    PoiseErr err = SolveLevel(ctx, set, n << level, level == set->refinements, times, &l, e);
+    if (err == POISE_OK) {
+      err = PoisePrintf(ctx, "%-6s %9" PRId64 " %9" PRId64 " %10" PRId64, name, l.mesh.allCells, l.mesh.allNodes,
+                        PoiseKSPIterations(l.ksp));
+    }
+    free(l.values);
+    PoiseKSPDestroy(&l.ksp);
+    FemSystemFree(&l.system);
+    FemMeshFree(&l.mesh);
+    POISE_TRY(err);
+    if (level == 0) {
+      POISE_TRY(PoisePrintf(ctx, " %11.3e       %11.3e\n", e[0], e[1]));
+      continue;
+    }
+    double order[2] = {log2(coarser[0] / e[0]), log2(coarser[1] / e[1])};
+    POISE_TRY(PoisePrintf(ctx, " %11.3e %5.2f %11.3e %5.2f\n", e[0], order[0], e[1], order[1]));
+    POISE_TRY(CheckOrder(name, "L2", order[0], degree + 1));
+    POISE_TRY(CheckOrder(name, "H1", order[1], degree));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Run(PoiseContext ctx, void *arg)
+{
+  Settings set;
+  FemTimes times = {{0}, 0, 0};
+  (void)arg;
+  POISE_TRY(PoiseOptionsDefaults(options, &set));
+  POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
+  const int first = set.cell == FEM_CELLS ? 0 : set.cell, last = set.cell == FEM_CELLS ? FEM_CELLS - 1 : set.cell;
+  POISE_TRY(PoisePrintf(ctx, "%-6s %9s %9s %10s %11s %5s %11s %5s\n", "mesh", "cells", "unknowns", "iterations", "L2 error",
+                        "order", "H1 error", "order"));
+  for (set.cell = first; set.cell <= last; set.cell++) POISE_TRY(Converge(ctx, &set, &times));
+  POISE_TRY(FemPrintTimes(ctx, &times));
+  if (set.refinements == 0) return PoisePrintf(ctx, "\nOne mesh only: orders were not checked.\n");
+  return PoisePrintf(ctx, "\nAll orders are within 0.1 of theory.\n");
+}
+
+int main(int argc, char **argv)
+{
+  return FemMain(argc, argv, "Poisson's equation by finite elements, checked by its orders of convergence.", options, Run);
+}
