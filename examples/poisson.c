@@ -39,7 +39,7 @@ static const PoiseOption options[] = {
     {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, 10, NULL, "how often the mesh is halved"},
     {"shape", POISE_OPTION_CHOICE, offsetof(Settings, shape), "box", 0, 0, "box|ring",
      "the unit box, or a quarter of a ring"},
-    {"bump", POISE_OPTION_REAL, offsetof(Settings, bump), "0.04", 0, 1, NULL, "how far nodes are moved inside the box"},
+    {"bump", POISE_OPTION_REAL, offsetof(Settings, bump), "0.03", 0, 1, NULL, "how far nodes are moved inside the box"},
     {"grading", POISE_OPTION_REAL, offsetof(Settings, grading), "1", 0.001, 1000, NULL,
      "width of the last brick over that of the first"},
     {"dirichlet", POISE_OPTION_STRING, offsetof(Settings, dirichlet), "left,bottom", 0, 0, NULL,
@@ -247,7 +247,7 @@ static PoiseErr CheckOrder(const char *cell, const char *norm, double order, int
 static PoiseErr Converge(PoiseContext ctx, const Settings *set, FemTimes *times)
 {
   static const PoiseInt coarsest[FEM_CELLS] = {
-      [FEM_TRI3] = 24, [FEM_TRI6] = 16, [FEM_QUAD4] = 24, [FEM_TET4] = 10, [FEM_TET10] = 5, [FEM_HEX8] = 8};
+      [FEM_TRI3] = 24, [FEM_TRI6] = 16, [FEM_QUAD4] = 24, [FEM_TET4] = 10, [FEM_TET10] = 6, [FEM_HEX8] = 8};
   const PoiseInt n = set->n > 0 ? set->n : coarsest[set->cell];
   const char *name = FemCellInfoOf((FemCell)set->cell)->name;
   const int degree = FemOrder((FemCell)set->cell);

@@ -271,7 +271,7 @@ PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, in
   FemReference reference;
   FemPoint p;
   PoiseErr err = POISE_OK;
-  memset(sums, 0, (size_t)n * sizeof *sums);
+  for (int k = 0; k < n; k++) sums[k] = 0;
   FemReferenceCell(mesh->cell, 1, &reference);
   for (PoiseInt e = 0; e < mesh->cells && err == POISE_OK; e++) {
     FemCellBegin(mesh, &reference, e, &p);
@@ -281,5 +281,5 @@ PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, in
     }
   }
   POISE_TRY(PoiseAgree(mesh->ctx, err));
-  return PoiseSum(mesh->ctx, n, sums);
+  return n > 0 ? PoiseSum(mesh->ctx, n, sums) : POISE_OK;
 }

@@ -55,7 +55,8 @@ PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **val
 /* x_i = value at node i. */
 PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, void *arg, PoiseVec x);
 
-/* sums[0 .. n) = what the integrand adds to them at all points (a fine rule) of all cells of all ranks. */
+/* sums[0 .. n) = what the integrand adds to them at all points (a fine rule) of all cells of all ranks. n may be 0: what it adds to
+   arrays of its own, e.g. for each cell, stays there. */
 typedef void (*FemIntegrand)(const FemPoint *p, void *arg, double *sums);
 PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums);
 
