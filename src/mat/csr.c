@@ -289,7 +289,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
       poiseHostRows(a, alpha, beta, begin, end, HOST_GHOSTS);
     else
       poiseHostRows(a, alpha, beta, begin, end, HOST_OWNED);
-    poiseHostFuse(&a->fuse, a->y, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end, block);
   }
   return POISE_OK;
 }
