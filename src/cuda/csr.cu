@@ -2,10 +2,7 @@
 /* Kernels of plain CSR. */
 #include "tile.h"
 
-enum {
-  RESIDENT = 1056, /* blocks on a GPU at once */
-  MOST_MEAN = 320  /* entries of rows that tiles serve best */
-};
+enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
 
 /* L neighbouring lanes per row, POISE_BLOCK rows and threads per block; 12 bytes per nonzero, 4 per offset, x and y once. */
 template <int L, bool INDEX16>
@@ -131,7 +128,7 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {
   int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
   double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
-  if (s->m > (int64_t)RESIDENT * rows) k++, rows /= 2;
+  if (s->m > (int64_t)BLOCKS_AT_ONCE * rows) k++, rows /= 2;
   bool serves = (double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round;
   bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
   return poiseCudaHasBulk(dev) && serves && fits && (!even || Even(s)) ? rows : POISE_BLOCK;
@@ -158,7 +155,7 @@ template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
   bool lean = plain && (L <= 4 || a->index16.code); /* longer rows want the first cache more, unless they take less of it */
   if (lean && a->rows * L < THREADS) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
   if (a->rows * L < THREADS) return Tiles<THREADS / 2, L, PLAIN_TILE>(dev, a);
-  if (poiseCudaCaptures(dev) && a->nblock <= RESIDENT) return Tiles<THREADS, L, EARLY_TILE>(dev, a);
+  if (poiseCudaCaptures(dev) && a->nblock <= BLOCKS_AT_ONCE) return Tiles<THREADS, L, EARLY_TILE>(dev, a);
   return Tiles<THREADS, L, PLAIN_TILE>(dev, a);
 }
 
