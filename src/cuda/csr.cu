@@ -93,16 +93,6 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   TileOfRows<T, L, MODE, INDEX16>(a, blockIdx.x, 0);
 }
 
-/* As Lanes (tile.h), for rows or columns that are read from memory side by side. */
-static int LanesSideBySide(int64_t m, int64_t nz)
-{
-  static const double most[] = {4, 10, 20, 48, 128}; /* mean lengths */
-  double mean = m ? (double)nz / (double)m : 0;
-  int k = 0;
-  while (k < 5 && mean > most[k]) k++;
-  return k;
-}
-
 /* Entries of a row whose threads are done in as many rounds as those of a row of mean length. */
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
 {
@@ -177,7 +167,7 @@ extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
   const CsrMultArgs *a = (const CsrMultArgs *)args;
   if (!a->nblock) return POISE_OK;
   if (a->rows < POISE_BLOCK) return tiles[Lanes(a->A.m, a->A.nz)](dev, a);
-  return rows[LanesSideBySide(a->A.m, a->A.nz)](dev, a);
+  return rows[poiseCsrLanes(a->A.m, a->A.nz)](dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
@@ -185,7 +175,7 @@ extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
   typedef PoiseErr (*Run)(Device *, const CsrMultTransposeArgs *);
   static const Run columns[] = {Columns<1>, Columns<2>, Columns<4>, Columns<8>, Columns<16>, Columns<32>};
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
-  return a->ncol ? columns[LanesSideBySide(a->ncol, a->nz)](dev, a) : POISE_OK;
+  return a->ncol ? columns[poiseCsrLanes(a->ncol, a->nz)](dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)
