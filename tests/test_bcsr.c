@@ -20,8 +20,8 @@ typedef struct Shape { /* in blocks */
 static bool Has(const Shape *s, PoiseInt I, PoiseInt J)
 {
   if (s->spd) return llabs((long long)(I - J)) <= 1 || (I == 0) != (J == 0);
-  if (I % 7 == 3) return false;           /* an empty row */
-  if (I % 11 == 5) return true;           /* a full one */
+  if (I % 7 == 3) return false; /* an empty row */
+  if (I % 11 == 5) return true; /* a full one */
   return (I * 5 + J * 3) % 8 == 0 || (J == I % (s->N ? s->N : 1) && I % 2 == 0);
 }
 
@@ -158,7 +158,8 @@ static void CheckDiagonal(const Shape *s, PoiseMat A, PoiseVec d)
 static void CheckProducts(const Shape *s, PoiseMat A)
 {
   PoiseVec x, y, z, t;
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)) || !CHECK_OK(PoiseVecDuplicate(x, &t)))
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)) ||
+      !CHECK_OK(PoiseVecDuplicate(x, &t)))
     return;
   FillX(x);
   CHECK_OK(PoiseVecSet(y, NAN));
@@ -248,7 +249,8 @@ static void TestOwn(PoiseContext ctx)
       CHECK(A->csr.val.host == a.val || !a.m);
       CheckProducts(&s, A);
       PoiseMatDestroy(&A);
-    } else if (!lent_ok && a.ptr32[a.m] > (form & ONE)) { /* a rank without blocks sees nothing wrong with the order of columns */
+    } else if (!lent_ok &&
+               a.ptr32[a.m] > (form & ONE)) { /* a rank without blocks sees nothing wrong with the order of columns */
       CHECK(e == POISE_ERR_ARG || e == POISE_ERR_REMOTE);
       CHECK(A == NULL);
     }
@@ -352,7 +354,8 @@ static void TestOptions(PoiseContext ctx)
   rewind(f);
   text[fread(text, 1, sizeof text - 1, f)] = 0;
   fclose(f);
-  if (PoiseRank(ctx) == 0) CHECK(strstr(text, "bcsr: 54 blocks of 4 x 4") != NULL); /* 12 + 2 * 11, and 2 * 10 with the first */
+  if (PoiseRank(ctx) == 0)
+    CHECK(strstr(text, "bcsr: 54 blocks of 4 x 4") != NULL); /* 12 + 2 * 11, and 2 * 10 with the first */
   CHECK_ERR(PoiseMatSetBlockSize(A, 2), POISE_ERR_STATE, "blocks of 4 x 4");
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_OK(PoiseMatSetBlockSize(A, 2));
@@ -378,9 +381,9 @@ static void TestBytes(PoiseContext ctx)
 /* The same solution and, but for rounding, iterations as with CSR. */
 static void TestSolve(PoiseContext ctx)
 {
-  static const char *const options[] = {"-s_ksp_type cg -s_pc_type pbjacobi", "-s_ksp_type cg -s_pc_type jacobi",
+  static const char *const options[] = {"-s_ksp_type cg -s_pc_type pbjacobi",    "-s_ksp_type cg -s_pc_type jacobi",
                                         "-s_ksp_type gmres -s_pc_type pbjacobi", "-s_ksp_type bicgstab -s_pc_type none",
-                                        "-s_ksp_type prcg -s_pc_type jacobi", "-s_ksp_type chebyshev -s_pc_type jacobi"};
+                                        "-s_ksp_type prcg -s_pc_type jacobi",    "-s_ksp_type chebyshev -s_pc_type jacobi"};
   const Shape s = {3, 60, 60, true};
   PoiseMat A[2];
   if (!CHECK_OK(Numbers(ctx, &s, false, &A[0])) || !CHECK_OK(Numbers(ctx, &s, false, &A[1]))) return;
@@ -391,7 +394,8 @@ static void TestSolve(PoiseContext ctx)
       PoiseKSP ksp;
       PoiseVec x, b, r;
       double norm = NAN, size = NAN;
-      if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp)) || !CHECK_OK(PoiseMatCreateVecs(A[t], &x, &b)) || !CHECK_OK(PoiseVecDuplicate(b, &r)))
+      if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp)) || !CHECK_OK(PoiseMatCreateVecs(A[t], &x, &b)) ||
+          !CHECK_OK(PoiseVecDuplicate(b, &r)))
         return;
       FillX(b);
       CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));
@@ -437,7 +441,8 @@ static void TestBadArrays(PoiseContext ctx)
   in.ptr32 = (int32_t[]){0, 2, 2};
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "block row 0 has column 0 twice");
   in.col32 = (int32_t[]){0, 2};
-  CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "block row 0 has column 2, legal are 0 to 1");
+  CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG,
+            "block row 0 has column 2, legal are 0 to 1");
   in.ptr32 = (int32_t[]){0, 2, 1};
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "decrease at block row 1");
   in.val = NULL;
@@ -579,12 +584,18 @@ static void TestMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, UseArrays, (void *)(uintptr_t)&s);
 }
 
-static const Test tests[] = {{"sizes", TestSizes, 0},           {"many_rows", TestManyRows, 0},
-                             {"forms", TestForms, 0},           {"own", TestOwn, 0},
-                             {"conversion", TestConversion, 0}, {"options", TestOptions, 0},
-                             {"bytes", TestBytes, 0},           {"solve", TestSolve, 0},
-                             {"bad_arrays", TestBadArrays, 0},  {"refusals", TestRefusals, 0},
-                             {"named", TestNamed, 0},           {"memory", TestMemory, 0},
+static const Test tests[] = {{"sizes", TestSizes, 0},
+                             {"many_rows", TestManyRows, 0},
+                             {"forms", TestForms, 0},
+                             {"own", TestOwn, 0},
+                             {"conversion", TestConversion, 0},
+                             {"options", TestOptions, 0},
+                             {"bytes", TestBytes, 0},
+                             {"solve", TestSolve, 0},
+                             {"bad_arrays", TestBadArrays, 0},
+                             {"refusals", TestRefusals, 0},
+                             {"named", TestNamed, 0},
+                             {"memory", TestMemory, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

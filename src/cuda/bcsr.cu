@@ -32,7 +32,9 @@ static size_t TileBytes(int64_t tile, int b)
 }
 
 /* Row r of blocks p, p + PARTS, ... of the n blocks that begin at val and col, times x. */
-template <int B> __device__ __forceinline__ double PartOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col, int64_t k, int64_t n, int r)
+template <int B>
+__device__ __forceinline__ double PartOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col, int64_t k,
+                                               int64_t n, int r)
 {
   double s = 0;
 #pragma unroll 4
@@ -49,7 +51,8 @@ template <int B> __device__ __forceinline__ double PartOfBlocks(const CsrMultArg
   8 bytes per number, 4 per block and per offset, x and y once. TILE: the group's blocks lie in one piece, which a bulk copy brings to shared
   memory while threads fetch their columns; else they are read from where they are.
 */
-template <int B, bool TILE> static __global__ void __launch_bounds__(GroupThreads(B)) BcsrMult(const __grid_constant__ CsrMultArgs a)
+template <int B, bool TILE>
+static __global__ void __launch_bounds__(GroupThreads(B)) BcsrMult(const __grid_constant__ CsrMultArgs a)
 {
   constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
   extern __shared__ __align__(128) unsigned char memory[];
@@ -58,7 +61,8 @@ template <int B, bool TILE> static __global__ void __launch_bounds__(GroupThread
   LetFollow();
   Ready();
   if (a.skip && *a.skip != 0) return;
-  int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, first = group * R, last = first + R < a.A.m ? first + R : a.A.m;
+  int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, first = group * R,
+          last = first + R < a.A.m ? first + R : a.A.m;
   int64_t begin = poiseCsrOffset(&a.A, first), end = poiseCsrOffset(&a.A, last);
   const double *val = a.A.val + begin * B * B;
   const int32_t *col = a.A.col + begin;
@@ -148,10 +152,11 @@ template <int B> static PoiseErr Groups(Device *dev, const CsrMultArgs *a)
 extern "C" PoiseErr poiseCuda_bcsr_mult(Device *dev, const void *args)
 {
   typedef PoiseErr (*Run)(Device *, const CsrMultArgs *);
-  static const Run sizes[] = {Groups<1>,  Groups<2>,  Groups<3>,  Groups<4>,  Groups<5>,  Groups<6>,  Groups<7>,  Groups<8>,
-                              Groups<9>,  Groups<10>, Groups<11>, Groups<12>, Groups<13>, Groups<14>, Groups<15>, Groups<16>,
-                              Groups<17>, Groups<18>, Groups<19>, Groups<20>, Groups<21>, Groups<22>, Groups<23>, Groups<24>,
-                              Groups<25>, Groups<26>, Groups<27>, Groups<28>, Groups<29>, Groups<30>, Groups<31>, Groups<32>};
+  static const Run sizes[] = {Groups<1>,  Groups<2>,  Groups<3>,  Groups<4>,  Groups<5>,  Groups<6>,  Groups<7>,
+                              Groups<8>,  Groups<9>,  Groups<10>, Groups<11>, Groups<12>, Groups<13>, Groups<14>,
+                              Groups<15>, Groups<16>, Groups<17>, Groups<18>, Groups<19>, Groups<20>, Groups<21>,
+                              Groups<22>, Groups<23>, Groups<24>, Groups<25>, Groups<26>, Groups<27>, Groups<28>,
+                              Groups<29>, Groups<30>, Groups<31>, Groups<32>};
   const BcsrMultArgs *a = (const BcsrMultArgs *)args;
   return a->m.nblock ? sizes[a->b - 1](dev, &a->m) : POISE_OK;
 }

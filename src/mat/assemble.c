@@ -9,8 +9,8 @@
 PoiseErr poiseMatCheckStored(PoiseMat A)
 {
   if (A->type->blocked)
-    FAIL(POISE_ERR_UNSUPPORTED, "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)",
-         A->type->name);
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)", A->type->name);
   if (!A->type->stored) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
   return POISE_OK;
 }

@@ -97,7 +97,8 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
     double sum[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
     for (int64_t last = poiseCsrOffset(&m->A, i + 1); k < last; k++) {
       const double *v = m->A.val + k * b * b;
-      for (int byte = 0; byte < b * b * 8; byte += 64) __builtin_prefetch((const void *)((uintptr_t)v + AHEAD + (uintptr_t)byte));
+      for (int byte = 0; byte < b * b * 8; byte += 64)
+        __builtin_prefetch((const void *)((uintptr_t)v + AHEAD + (uintptr_t)byte));
       AddBlock(b, v, Factors(m, m->A.col[k], b), sum);
     }
     for (int r = 0; r < b; r++) {
@@ -109,15 +110,16 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
 }
 
 /* Each size compiled by itself: 1 to MAX_BLOCK_SIZE. */
-#define SIZES(X)                                                                                                             \
-  X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) \
+#define SIZES(X)                                                                                                        \
+  X(1)                                                                                                                  \
+  X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) \
       X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
 
 typedef void Rows(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
-#define ROWS(b)                                                                                         \
+#define ROWS(b)                                                                                    \
   static void Rows##b(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end) \
-  {                                                                                                     \
-    BlockRows(b, m, alpha, beta, begin, end);                                                           \
+  {                                                                                                \
+    BlockRows(b, m, alpha, beta, begin, end);                                                      \
   }
 SIZES(ROWS)
 #define NAME(b) Rows##b,
@@ -177,6 +179,7 @@ PoiseErr poiseHost_bcsr_diagonal(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t block = 0; block < nblock; block++)
     for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < m; i++)
-      for (int64_t k = poiseCsrOffset(A, i / a->size); k < poiseCsrOffset(A, i / a->size + 1); k++) poiseBcsrDiagonal(a, i, k);
+      for (int64_t k = poiseCsrOffset(A, i / a->size); k < poiseCsrOffset(A, i / a->size + 1); k++)
+        poiseBcsrDiagonal(a, i, k);
   return POISE_OK;
 }

@@ -52,8 +52,8 @@ static PoiseErr TurnBlocks(PoiseMat A)
 
 static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
 {
-  const PoiseCSR csr = {.ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val,
-                        .base = in->base};
+  const PoiseCSR csr = {
+      .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
   A->block_size = A->csr.b = b;
   TRY(poiseCsrBuild(A, &csr, own));
   A->assembled = true;

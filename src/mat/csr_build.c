@@ -58,8 +58,8 @@ PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row)
   int64_t k, low = 0, high;
   TRY(poiseCsrView(&A->csr, &v));
   if (!A->csr.b)
-    return poiseFind(A->ctx, (FindArgs){.what = FIND_NAN_IN_ROW, .n = v.m, .ptr32 = v.ptr32, .ptr64 = v.ptr64, .val = v.val},
-                     row);
+    return poiseFind(A->ctx,
+                     (FindArgs){.what = FIND_NAN_IN_ROW, .n = v.m, .ptr32 = v.ptr32, .ptr64 = v.ptr64, .val = v.val}, row);
   const void *ptr;
   *row = A->rows->n;
   TRY(poiseFind(A->ctx, (FindArgs){.what = FIND_NAN, .n = poiseCsrNumbers(&A->csr), .val = v.val}, &k));
@@ -127,8 +127,8 @@ static PoiseErr CheckFirst(const PoiseCSR *in, int64_t first)
 static PoiseErr CheckOffsets(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t begin, int64_t end)
 {
   if (end < begin)
-    FAIL(POISE_ERR_ARG, "row offsets decrease at %s %lld: %lld, then %lld", RowWord(A), (long long)(A->csr.row + i) + in->base,
-         (long long)begin + in->base, (long long)end + in->base);
+    FAIL(POISE_ERR_ARG, "row offsets decrease at %s %lld: %lld, then %lld", RowWord(A),
+         (long long)(A->csr.row + i) + in->base, (long long)begin + in->base, (long long)end + in->base);
   return POISE_OK;
 }
 
@@ -170,8 +170,8 @@ static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_
   for (; k < end; k++) {
     PoiseInt c = InCol(in, k);
     if (c < 0 || c >= N)
-      FAIL(POISE_ERR_ARG, "%s %lld has column %lld, legal are %d to %lld", RowWord(A), (long long)(A->csr.row + i) + in->base,
-           (long long)c + in->base, in->base, (long long)N - 1 + in->base);
+      FAIL(POISE_ERR_ARG, "%s %lld has column %lld, legal are %d to %lld", RowWord(A),
+           (long long)(A->csr.row + i) + in->base, (long long)c + in->base, in->base, (long long)N - 1 + in->base);
     if (*ascending && c == last)
       FAIL(POISE_ERR_ARG, "%s %lld has column %lld twice", RowWord(A), (long long)(A->csr.row + i) + in->base,
            (long long)c + in->base);

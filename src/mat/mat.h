@@ -12,19 +12,19 @@ enum { MAX_BLOCK_SIZE = 32 };
    columns, so that values are never permuted and a row's sum does not depend on the number of ranks.
    Or of blocks: rows, columns and entries are then blocks, of b x b numbers each, column-major. */
 typedef struct Csr {
-  int b;                    /* 0: entries are numbers */
+  int b; /* 0: entries are numbers */
   int64_t m, nloc, nghost, nz;
   PoiseInt row, column, columns; /* the first of this rank's rows and columns; columns of all ranks */
-  int64_t built;            /* A->pattern when this was built */
-  bool wide;                /* ptr holds int64, else int32 */
-  Buffer ptr, col, val;     /* col: int32 */
-  PoiseInt *ghost;          /* global columns of the ghosts, ascending */
-  Halo *halo;               /* NULL on one rank */
-  int rows;                 /* of a block, as the device chose */
-  int64_t nblock, tile;     /* number of blocks, nonzeros of the largest (0: not asked for) */
-  bool vary;                /* lengths of neighbouring rows often differ */
-  CsrStatistics statistics; /* without a limit */
-  Buffer order;             /* int32: the blocks, those without ghosts first; unused on one rank */
+  int64_t built;                 /* A->pattern when this was built */
+  bool wide;                     /* ptr holds int64, else int32 */
+  Buffer ptr, col, val;          /* col: int32 */
+  PoiseInt *ghost;               /* global columns of the ghosts, ascending */
+  Halo *halo;                    /* NULL on one rank */
+  int rows;                      /* of a block, as the device chose */
+  int64_t nblock, tile;          /* number of blocks, nonzeros of the largest (0: not asked for) */
+  bool vary;                     /* lengths of neighbouring rows often differ */
+  CsrStatistics statistics;      /* without a limit */
+  Buffer order;                  /* int32: the blocks, those without ghosts first; unused on one rank */
   int64_t ninterior;
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
 } Csr;
@@ -348,7 +348,7 @@ typedef PoiseErr PartOfProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *
 /* The product by one call for all of it, or on several ranks by two, so that what needs no ghosts runs while they travel. Unless it is
    the REST, the call fills in the arguments, of which m is the beginning. */
 PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, PartOfProduct *call);
-PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m); /* the blocks of A->csr in that part */
+PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m);          /* the blocks of A->csr in that part */
 PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m); /* matrix and vectors */
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
@@ -465,7 +465,7 @@ typedef struct HostCsr { /* host pointers to A's arrays */
 void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
 /* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
-PoiseErr poiseMatCheckStored(PoiseMat A);         /* has entries that are numbers, as a shell has not */
+PoiseErr poiseMatCheckStored(PoiseMat A);    /* has entries that are numbers, as a shell has not */
 static inline bool poiseMatHolds(PoiseMat A) /* arrays of its own, of whatever entries */
 {
   return A->type->stored || A->type->blocked;
