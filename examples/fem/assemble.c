@@ -136,7 +136,7 @@ PoiseErr FemAssembleVector(FemSystem *s, FemForm form, void *arg)
   return PoiseVecAssemble(s->b);
 }
 
-static PoiseErr Compare(const FemSystem *s, FemSystem *other, FemForm form, void *arg)
+static PoiseErr CompareMatrices(const FemSystem *s, FemSystem *other, FemForm form, void *arg)
 {
   double norm, difference;
   POISE_TRY(FemSystemCreate(s->mesh, s->components, s->how == FEM_COO ? FEM_ELEMENTS : FEM_COO, other));
@@ -153,7 +153,7 @@ static PoiseErr Compare(const FemSystem *s, FemSystem *other, FemForm form, void
 PoiseErr FemCheckAssembly(const FemSystem *s, FemForm form, void *arg)
 {
   FemSystem other = {0};
-  PoiseErr err = Compare(s, &other, form, arg);
+  PoiseErr err = CompareMatrices(s, &other, form, arg);
   FemSystemFree(&other);
   return err;
 }
@@ -271,7 +271,7 @@ PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, in
   FemReference reference;
   FemPoint p;
   PoiseErr err = POISE_OK;
-  memset(sums, 0, (size_t)n * sizeof *sums);
+  for (int k = 0; k < n; k++) sums[k] = 0;
   FemReferenceCell(mesh->cell, 1, &reference);
   for (PoiseInt e = 0; e < mesh->cells && err == POISE_OK; e++) {
     FemCellBegin(mesh, &reference, e, &p);
@@ -281,5 +281,40 @@ PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, in
     }
   }
   POISE_TRY(PoiseAgree(mesh->ctx, err));
-  return PoiseSum(mesh->ctx, n, sums);
+  return n > 0 ? PoiseSum(mesh->ctx, n, sums) : POISE_OK;
+}
+
+typedef struct Comparison {
+  const double *values;
+  FemExact exact;
+  void *arg;
+} Comparison;
+
+/* sums: 1, e, e^2, |grad e|^2 */
+static void Compared(const FemPoint *p, void *arg, double *sums)
+{
+  const Comparison *with = arg;
+  double g[3] = {0}, e = -with->exact(p->x, with->arg, g);
+  for (int c = 0; c < 3; c++) g[c] = -g[c];
+  for (int a = 0; a < p->nodes; a++) {
+    double u = with->values[p->node[a]];
+    e += u * p->N[a];
+    for (int c = 0; c < p->dim; c++) g[c] += u * p->grad[a][c];
+  }
+  sums[0] += p->dV;
+  sums[1] += p->dV * e;
+  sums[2] += p->dV * e * e;
+  for (int c = 0; c < p->dim; c++) sums[3] += p->dV * g[c] * g[c];
+}
+
+PoiseErr FemErrors(const FemMesh *mesh, const double *values, FemExact exact, void *arg, double *L2, double *H1,
+                   double *mean)
+{
+  Comparison with = {values, exact, arg};
+  double sums[4];
+  POISE_TRY(FemIntegrate(mesh, Compared, &with, 4, sums));
+  *mean = sums[1] / sums[0];
+  *L2 = sqrt(sums[2]);
+  *H1 = sqrt(sums[3]);
+  return POISE_OK;
 }

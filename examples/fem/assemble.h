@@ -55,8 +55,15 @@ PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **val
 /* x_i = value at node i. */
 PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, void *arg, PoiseVec x);
 
-/* sums[0 .. n) = what the integrand adds to them at all points (a fine rule) of all cells of all ranks. */
+/* sums[0 .. n) = what the integrand adds to them at all points (a fine rule) of all cells of all ranks. n may be 0: what it adds to
+   arrays of its own, e.g. for each cell, stays there. */
 typedef void (*FemIntegrand)(const FemPoint *p, void *arg, double *sums);
 PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums);
+
+/* A function to compare with: its value at x, and its gradient. */
+typedef double (*FemExact)(const double x[3], void *arg, double gradient[3]);
+/* Norms of e = u_h - u, where u_h has these values at this rank's nodes: *L2 of e, *H1 of its gradient; *mean of e. */
+PoiseErr FemErrors(const FemMesh *mesh, const double *values, FemExact exact, void *arg, double *L2, double *H1,
+                   double *mean);
 
 #endif

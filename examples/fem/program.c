@@ -61,6 +61,13 @@ PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
   return POISE_OK;
 }
 
+PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory)
+{
+  if (fabs(order - theory) <= 0.1) return POISE_OK;
+  POISE_FAIL(POISE_ERR_NUMERIC, "%s: the error in %s falls with order %.2f, not %d (is the coarsest mesh, -n, too coarse?)",
+             FemCellInfoOf(mesh->cell)->name, norm, order, theory);
+}
+
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *))
 {
   const PoiseInit init = {.help = help, .options = options};

@@ -22,6 +22,9 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
 /* Set up and solve, each a stage. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 
+/* POISE_ERR_NUMERIC unless the error fell by this order, to 0.1, when the mesh was halved. */
+PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory);
+
 /* main: body on all ranks; its error is printed and makes the exit code 1. */
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *));
 

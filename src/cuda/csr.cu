@@ -2,10 +2,7 @@
 /* Kernels of plain CSR. */
 #include "tile.h"
 
-enum {
-  RESIDENT = 1056, /* blocks on a GPU at once */
-  MOST_MEAN = 320  /* entries of rows that tiles serve best */
-};
+enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
 
 /* L neighbouring lanes per row, POISE_BLOCK rows and threads per block; 12 bytes per nonzero, 4 per offset, x and y once. */
 template <int L, bool INDEX16>
@@ -96,16 +93,6 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   TileOfRows<T, L, MODE, INDEX16>(a, blockIdx.x, 0);
 }
 
-/* As Lanes (tile.h), for rows or columns that are read from memory side by side. */
-static int LanesSideBySide(int64_t m, int64_t nz)
-{
-  static const double most[] = {4, 10, 20, 48, 128}; /* mean lengths */
-  double mean = m ? (double)nz / (double)m : 0;
-  int k = 0;
-  while (k < 5 && mean > most[k]) k++;
-  return k;
-}
-
 /* Entries of a row whose threads are done in as many rounds as those of a row of mean length. */
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
 {
@@ -131,7 +118,7 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {
   int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
   double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
-  if (s->m > (int64_t)RESIDENT * rows) k++, rows /= 2;
+  if (s->m > (int64_t)BLOCKS_AT_ONCE * rows) k++, rows /= 2;
   bool serves = (double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round;
   bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
   return poiseCudaHasBulk(dev) && serves && fits && (!even || Even(s)) ? rows : POISE_BLOCK;
@@ -158,7 +145,7 @@ template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
   bool lean = plain && (L <= 4 || a->index16.code); /* longer rows want the first cache more, unless they take less of it */
   if (lean && a->rows * L < THREADS) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
   if (a->rows * L < THREADS) return Tiles<THREADS / 2, L, PLAIN_TILE>(dev, a);
-  if (poiseCudaCaptures(dev) && a->nblock <= RESIDENT) return Tiles<THREADS, L, EARLY_TILE>(dev, a);
+  if (poiseCudaCaptures(dev) && a->nblock <= BLOCKS_AT_ONCE) return Tiles<THREADS, L, EARLY_TILE>(dev, a);
   return Tiles<THREADS, L, PLAIN_TILE>(dev, a);
 }
 
@@ -180,7 +167,7 @@ extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
   const CsrMultArgs *a = (const CsrMultArgs *)args;
   if (!a->nblock) return POISE_OK;
   if (a->rows < POISE_BLOCK) return tiles[Lanes(a->A.m, a->A.nz)](dev, a);
-  return rows[LanesSideBySide(a->A.m, a->A.nz)](dev, a);
+  return rows[poiseCsrLanes(a->A.m, a->A.nz)](dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
@@ -188,7 +175,7 @@ extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
   typedef PoiseErr (*Run)(Device *, const CsrMultTransposeArgs *);
   static const Run columns[] = {Columns<1>, Columns<2>, Columns<4>, Columns<8>, Columns<16>, Columns<32>};
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
-  return a->ncol ? columns[LanesSideBySide(a->ncol, a->nz)](dev, a) : POISE_OK;
+  return a->ncol ? columns[poiseCsrLanes(a->ncol, a->nz)](dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)

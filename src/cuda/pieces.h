@@ -34,24 +34,16 @@ __device__ __forceinline__ void PassingFour(const int32_t *p, int32_t (&v)[4])
       : "l"(p));
 }
 
-__device__ __forceinline__ CsrWindow Load(const CsrWindow *w)
+/* A record of 16 bytes in one load. */
+template <typename Record> __device__ __forceinline__ Record Load(const Record *r)
 {
+  static_assert(sizeof(Record) == sizeof(int4), "one load");
   union {
     int4 bits;
-    CsrWindow window;
+    Record record;
   } u;
-  u.bits = __ldg((const int4 *)w);
-  return u.window;
-}
-
-__device__ __forceinline__ CsriPiece Load(const CsriPiece *p)
-{
-  union {
-    int4 bits;
-    CsriPiece piece;
-  } u;
-  u.bits = __ldg((const int4 *)p);
-  return u.piece;
+  u.bits = __ldg((const int4 *)r);
+  return u.record;
 }
 
 /* The row of window w that is cut, and its pieces from, ..., from + count - 1. */

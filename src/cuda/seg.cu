@@ -242,8 +242,6 @@ static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / 
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
 
-enum { FEW = 1056 }; /* blocks on a GPU at once */
-
 /* Where most rows are of one segment neighbouring threads have neighbouring rows, whose columns are alike: x is best gathered when segments
    are summed. Else many loads at once count for more, and products take less room. */
 static bool MostlySingle(const SegMultArgs *a)
@@ -254,7 +252,7 @@ static bool MostlySingle(const SegMultArgs *a)
 template <int L> static PoiseErr Segments(Device *dev, const SegMultArgs *a)
 {
   unsigned grid = (unsigned)(a->c.npiece + a->c.m.nblock);
-  bool early = poiseCudaCaptures(dev) && grid <= FEW;
+  bool early = poiseCudaCaptures(dev) && grid <= BLOCKS_AT_ONCE;
   if (!grid) return POISE_OK;
   if (poiseCudaHasBulk(dev) && MostlySingle(a))
     return Follow(dev, SegMult<SEG_THREADS, L, true>, grid, SEG_THREADS, (size_t)TileRoom(a->c.m.tile) * 12, *a, early);

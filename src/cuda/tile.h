@@ -7,7 +7,11 @@
 #include "cuda.h"
 
 enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
-enum { ROUND = 8, MOST_TILE = 64 * 1024 }; /* nonzeros a thread has under way; bytes of shared memory for a tile */
+enum {
+  ROUND = 8,             /* nonzeros a thread has under way */
+  MOST_TILE = 64 * 1024, /* bytes of shared memory for a tile */
+  BLOCKS_AT_ONCE = 1056  /* of a product on a GPU: 8 on each of 132 multiprocessors */
+};
 
 /* Lets a kernel have so much dynamic shared memory. What it may have unasked, 48 KB, counts its static memory too. */
 static inline PoiseErr LetShare(const void *kernel, size_t bytes)

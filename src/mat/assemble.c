@@ -8,6 +8,9 @@
 
 PoiseErr poiseMatCheckStored(PoiseMat A)
 {
+  if (A->type->blocked)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)", A->type->name);
   if (!A->type->stored) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
   return POISE_OK;
 }
@@ -394,7 +397,7 @@ static PoiseErr Assemble(PoiseMat A)
 
 PoiseErr PoiseMatAssemble(PoiseMat A)
 {
-  if (!A->type->stored) return POISE_OK;
+  if (!A->type->stored) return POISE_OK; /* nothing can have been added */
   poiseLogBegin(A->ctx, EVENT_MatAssemble);
   PoiseErr e = Assemble(A);
   poiseLogEnd(A->ctx, EVENT_MatAssemble, 0, 0);

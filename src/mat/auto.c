@@ -16,7 +16,7 @@ typedef struct Rows {      /* what a product with this rank's rows depends on */
   double m, nz, bytes;     /* bytes: that any type moves */
   double longest;          /* entries of a row */
   double deviation;        /* standard deviation of the rows' lengths, in means of them */
-  bool even, even_but_cut; /* a GPU fetches blocks of all rows at once, or of those that csri does not cut */
+  bool even, even_but_cut; /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
   int threads;             /* of the host */
   double busiest;          /* bytes of the busiest of them by rows; of all rows where these are not worth threads */
   double windows;          /* of csri, the last one a part */
@@ -28,8 +28,10 @@ static const struct {
   double gpu_csri_even; /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
   double gpu_csri_windows; /* where they are not. H200, forced on even rows of 7, 27 and 100: 1.33, 1.31 and 1.04 */
   double gpu_lanes;        /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
-  double seg;      /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
-  double gpu_wait; /* bytes that come while lanes wait for their next entries. H200: 0.4 us (R-MAT, 15.4 ms) of 4.2 TB/s */
+  double seg; /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
+  /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in order (arrow, 205 ms) to 0.57
+     us where it is not (R-MAT, 8.8 ms). */
+  double gpu_wait;
 } fit = {
     .host_csri = 1.02, .gpu_csri_even = 1.01, .gpu_csri_windows = 1.25, .seg = 1.2, .gpu_lanes = 1.2, .gpu_wait = 1.7e6};
 
@@ -45,13 +47,12 @@ static double CsriOnHost(const Rows *r)
   return fit.host_csri * ceil(ceil(r->windows) / r->threads) * r->threads / r->windows;
 }
 
-/* Rows that are not even are summed by a few lanes each: a warp waits for its longest row, and the whole product for the longest. */
+/* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole product for the longest. csr
+   fetches blocks of such rows too where that beats lanes; it then takes less than is said here. */
 static double CsrOnGpu(const Rows *r)
 {
-  static const double most[] = {4, 10, 20, 48, 128}; /* mean lengths for 1, 2, 4, ... lanes of a row, see csr.cu */
-  double lanes = 1, mean = r->m > 0 ? r->nz / r->m : 0;
+  double lanes = 1 << poiseCsrLanes((int64_t)r->m, (int64_t)r->nz);
   if (r->even) return 1;
-  for (int k = 0; k < 5 && mean > most[k]; k++) lanes *= 2;
   return fmax(fit.gpu_lanes * (1 + r->deviation), r->longest / lanes * fit.gpu_wait / r->bytes);
 }
 

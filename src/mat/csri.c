@@ -213,15 +213,6 @@ PoiseErr poiseHost_csri_own(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* The dots of rows [begin, end) as partial `at`. */
-static void FuseRows(const Fuse *f, const double *y, int64_t begin, int64_t end, int64_t at)
-{
-  for (int k = 0; k < f->ndot; k++)
-    f->partial[k][at] = f->u[k]   ? poiseHostDot(f->u[k], y, begin, end)
-                        : f->d[k] ? poiseHostWeightedDot(f->d[k], y, begin, end)
-                                  : poiseHostDot(y, y, begin, end);
-}
-
 static double PartSum(const CsrMultArgs *m, int64_t k, int64_t last)
 {
   return m->ghost ? poiseHostRowSum(m, k, last, true, false) : poiseHostRowSum(m, k, last, false, false);
@@ -243,7 +234,7 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
       for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
     }
     a->m.y[row] = poiseHostUpdate(alpha, s, beta, a->m.y[row]);
-    FuseRows(&a->m.fuse, a->m.y, row, row + 1, a->parts + p - 1);
+    poiseHostFuse(&a->m.fuse, a->m.y, row, row + 1, a->parts + p - 1);
   }
 }
 
@@ -294,7 +285,7 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
       poiseHostRows(m, alpha, beta, begin, end, true);
     else
       poiseHostRows(m, alpha, beta, begin, end, false);
-    FuseRows(&m->fuse, m->y, begin, end, w);
+    poiseHostFuse(&m->fuse, m->y, begin, end, w);
   }
   HOST_PARALLEL_FOR(dev, a->npiece)
   for (int64_t p = 0; p < a->npiece; p++) a->sum[p] = PieceSum(a, p);

@@ -101,7 +101,7 @@ PoiseErr poiseHost_block_apply(Device *dev, const void *args)
       for (int64_t i = begin; i < end; i++) a->y[i] = a->d[i] * a->x[i];
     else
       ApplyRows(a, begin, end);
-    poiseHostFuse(&a->fuse, a->y, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end, k);
   }
   return POISE_OK;
 }

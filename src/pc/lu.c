@@ -327,7 +327,7 @@ PoiseErr poiseHost_lu_solve(Device *dev, const void *args)
   for (int64_t begin = 0; begin < a->m; begin += POISE_BLOCK) {
     int64_t end = Smaller(begin + POISE_BLOCK, a->m);
     memcpy(a->y + begin, x + a->begin + begin, (size_t)(end - begin) * sizeof *x);
-    poiseHostFuse(&a->fuse, a->y, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end, begin / POISE_BLOCK);
   }
   return POISE_OK;
 }

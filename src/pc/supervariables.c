@@ -200,7 +200,7 @@ PoiseErr poiseHost_apply_supervariables(Device *dev, const void *args)
   for (int64_t k = 0; k < nblock; k++) {
     int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
     ApplyRows(a, begin, end);
-    poiseHostFuse(&a->fuse, a->y, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end, k);
   }
   return POISE_OK;
 }

@@ -315,7 +315,7 @@ static void SweepInOrder(const SweepArgs *a)
     int64_t block = a->backward ? nblock - 1 - q : q;
     int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < a->t.n ? begin + POISE_BLOCK : a->t.n;
     SweepRows(a, begin, end);
-    poiseHostFuse(&a->fuse, a->y, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end, block);
   }
 }
 
@@ -330,7 +330,9 @@ PoiseErr poiseHost_sweep(Device *dev, const void *args)
   }
   poiseHostByLevels(dev, &a->levels, SweepRows, a);
   HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t k = 0; k < nblock; k++)
-    poiseHostFuse(&a->fuse, a->y, k * POISE_BLOCK, (k + 1) * POISE_BLOCK < a->t.n ? (k + 1) * POISE_BLOCK : a->t.n);
+  for (int64_t k = 0; k < nblock; k++) {
+    int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->t.n ? begin + POISE_BLOCK : a->t.n;
+    poiseHostFuse(&a->fuse, a->y, begin, end, k);
+  }
   return POISE_OK;
 }

@@ -50,7 +50,7 @@ PoiseErr poiseHost_maxpy(Device *dev, const void *args)
     int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
     Combine(a, c, begin, end);
     if (a->again) Dot(a->k, a->x, a->y, begin, end, a->again + b, a->stride); /* while all of this is in cache */
-    poiseHostFuse(&a->fuse, a->y, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end, b);
   }
   return POISE_OK;
 }
@@ -78,7 +78,7 @@ PoiseErr poiseHost_axpby(Device *dev, const void *args)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
     Update(alpha, a->x, beta, a->y, begin, end);
-    poiseHostFuse(&a->fuse, a->y, begin, end);
+    poiseHostFuse(&a->fuse, a->y, begin, end, b);
   }
   return POISE_OK;
 }

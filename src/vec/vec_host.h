@@ -40,13 +40,13 @@ static inline double poiseHostWeightedDot(const double *d, const double *y, int6
   return poiseHostAddLanes(s);
 }
 
-/* The dots of rows [begin, end) of one block, while they are in cache. */
-static inline void poiseHostFuse(const Fuse *f, const double *y, int64_t begin, int64_t end)
+/* The dots of rows [begin, end), while they are in cache, as partials of block `at`. */
+static inline void poiseHostFuse(const Fuse *f, const double *y, int64_t begin, int64_t end, int64_t at)
 {
   for (int k = 0; k < f->ndot; k++)
-    f->partial[k][begin / POISE_BLOCK] = f->u[k]   ? poiseHostDot(f->u[k], y, begin, end)
-                                         : f->d[k] ? poiseHostWeightedDot(f->d[k], y, begin, end)
-                                                   : poiseHostDot(y, y, begin, end);
+    f->partial[k][at] = f->u[k]   ? poiseHostDot(f->u[k], y, begin, end)
+                        : f->d[k] ? poiseHostWeightedDot(f->d[k], y, begin, end)
+                                  : poiseHostDot(y, y, begin, end);
 }
 
 #endif
