@@ -12,8 +12,11 @@
 
     -dirichlet none -nullspace     derivatives alone: u is unique but for a constant
     -bump 0.4                      a mesh that folds over: an error names the cell
+    -mesh part.msh -dirichlet foot Gmsh's mesh of any shape; all of its boundary must be in physical groups
     -grading 10 -assembly coo -check_assembly
 */
+#include "fem/element.h"
+#include "fem/gmsh.h"
 #include "fem/program.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,12 +31,14 @@ typedef struct Settings {
   PoiseInt n, refinements;
   int cell, shape, assembly, check, nullspace;
   double bump, grading;
-  char dirichlet[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
+  char mesh[POISE_OPTION_LENGTH], dirichlet[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
 } Settings;
 
 static const PoiseOption options[] = {
     {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "all", 0, 0, "tri3|tri6|quad4|tet4|tet10|hex8|all",
      "kind of cells"},
+    {"mesh", POISE_OPTION_STRING, offsetof(Settings, mesh), "", 0, 0, NULL,
+     "a .msh file of Gmsh, version 2 or 4.1; the options of boxes are then without effect"},
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "0", 0, 20000, NULL,
      "bricks per side of the coarsest mesh, 0: few, but enough for each kind of cells"},
     {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, 10, NULL, "how often the mesh is halved"},
@@ -168,6 +173,35 @@ static PoiseErr Output(const Settings *set, const FemSystem *system, PoiseKSP ks
   return FemWriteHistory(ksp, name);
 }
 
+static void Volume(const FemPoint *p, void *arg, double *sums)
+{
+  (void)arg;
+  sums[0] += p->dV;
+}
+
+/* A facet in no group would be one without flux. So the integral of x . n over those that are must be dim times the volume. */
+static PoiseErr CheckBoundary(const FemMesh *mesh)
+{
+  double volume, gauss = 0;
+  FemReference reference;
+  FemPoint p;
+  POISE_TRY(FemIntegrate(mesh, Volume, NULL, 1, &volume));
+  FemReferenceFacet(mesh->cell, &reference);
+  for (PoiseInt f = 0; f < mesh->facets; f++) {
+    FemFacetBegin(mesh, &reference, f, &p);
+    for (int q = 0; q < reference.points; q++) {
+      FemFacetPoint(&reference, q, &p);
+      for (int d = 0; d < mesh->dim; d++) gauss += p.dV * p.x[d] * p.normal[d];
+    }
+  }
+  POISE_TRY(PoiseSum(mesh->ctx, 1, &gauss));
+  if (fabs(gauss - mesh->dim * volume) <= 1e-9 * volume) return POISE_OK;
+  POISE_FAIL(POISE_ERR_ARG,
+             "a part of the boundary is in no physical group: over what is, x . n sums up to %g and not %d times "
+             "the volume, %g",
+             gauss, mesh->dim, mesh->dim * volume);
+}
+
 typedef struct Level {
   FemMesh mesh;
   FemSystem system;
@@ -186,7 +220,8 @@ static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, in
     box.grading[d] = set->grading;
   }
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
-  POISE_TRY(FemMeshBox(ctx, &box, &l->mesh));
+  POISE_TRY(set->mesh[0] != '\0' ? FemMeshGmsh(ctx, set->mesh, &l->mesh) : FemMeshBox(ctx, &box, &l->mesh));
+  POISE_TRY(CheckBoundary(&l->mesh));
   POISE_TRY(FemStageEnd(ctx, times, FEM_MESH));
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
@@ -251,6 +286,10 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
+  if (set.mesh[0] != '\0') { /* one mesh, whose cells are what they are */
+    set.cell = FEM_TET4;
+    set.refinements = 0;
+  }
   const int first = set.cell == FEM_CELLS ? 0 : set.cell, last = set.cell == FEM_CELLS ? FEM_CELLS - 1 : set.cell;
   POISE_TRY(PoisePrintf(ctx, "%-6s %9s %9s %10s %11s %5s %11s %5s\n", "mesh", "cells", "unknowns", "iterations", "L2 error",
                         "order", "H1 error", "order"));

@@ -120,7 +120,7 @@ static void TestBracket(PoiseContext ctx)
     int group;
     snprintf(path, sizeof path, "%s/examples/data/%s", source != NULL ? source : ".", names[version]);
     if (!CHECK_OK(FemMeshGmsh(ctx, path, &mesh))) return;
-    CHECK(mesh.cell == FEM_TET4 && mesh.dim == 3 && mesh.groups == 4);
+    CHECK(mesh.cell == FEM_TET4 && mesh.dim == 3 && mesh.groups == 5);
     CheckNumbers(&mesh);
     CHECK_OK(FemIntegrate(&mesh, One, NULL, 1, &volume[version]));
     CHECK_NEAR(volume[version], exact, 0.01 * exact);    /* arcs are polygons in the mesh */
@@ -136,7 +136,9 @@ static void TestBracket(PoiseContext ctx)
     Boundary(&mesh, group, sums);
     CHECK_NEAR(sums[0], 2 * pi * 0.005 * 0.02, 0.05 * 2 * pi * 0.005 * 0.02);
     for (int d = 0; d < 3; d++) CHECK_NEAR(sums[2 + d], 0, 1e-15);
-    CHECK_ERR(FemMeshFacetGroup(&mesh, "wall", &group), POISE_ERR_ARG, "fixed (2), load (3), hole (4)");
+    CHECK_ERR(FemMeshFacetGroup(&mesh, "wall", &group), POISE_ERR_ARG, "fixed (2), load (3), hole (4), walls (5)");
+    Boundary(&mesh, 0, sums);
+    CHECK_NEAR(sums[1], 3 * volume[version], 1e-13 * exact);
     FemMeshFree(&mesh);
   }
   CHECK_NEAR(volume[0], volume[1], 1e-15 * exact);

@@ -44,3 +44,4 @@ Physical Volume("steel") = {out[1]};
 Physical Surface("fixed") = {out[7]}; // the end of the upright part, y = 0.1
 Physical Surface("load") = {out[3]};  // the end of the foot, x = 0.1
 Physical Surface("hole") = {out[9], out[10], out[11], out[12]};
+Physical Surface("walls") = {1, out[0], out[2], out[4], out[5], out[6], out[8]};
