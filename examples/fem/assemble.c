@@ -13,7 +13,6 @@ PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, F
   *s = (FemSystem){.mesh = mesh, .components = components, .how = how};
   POISE_TRY(PoiseMatCreate(mesh->ctx, n, n, N, N, &s->A));
   POISE_TRY(PoiseMatSetBlockSize(s->A, components));
-  POISE_TRY(PoiseMatSetFromOptions(s->A));
   return PoiseMatCreateVecs(s->A, &s->x, &s->b);
 }
 

@@ -16,7 +16,7 @@ typedef struct FemSystem {
   const FemMesh *mesh; /* borrowed */
   int components;
   FemAssembly how;
-  PoiseMat A; /* of block size `components`; takes -mat_... */
+  PoiseMat A; /* of block size `components` */
   PoiseVec b, x;
   PoiseInt fixed, *fixedRows; /* rows of x with prescribed values that this rank knows of */
   int patterned;              /* COO: A has its pattern */

@@ -36,6 +36,7 @@ PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times)
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol, PoiseKSP *ksp)
 {
   PoisePC pc;
+  POISE_TRY(PoiseMatSetFromOptions(system->A));
   POISE_TRY(PoiseKSPCreate(system->mesh->ctx, ksp));
   POISE_TRY(PoiseKSPSetOperators(*ksp, system->A, NULL));
   POISE_TRY(PoiseKSPSetType(*ksp, type));

@@ -17,7 +17,8 @@ PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage);
 /* The table: seconds of the slowest rank, and unknowns per second. Collective. */
 PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
 
-/* A solver of A x = b with these defaults, before options; it keeps its history. x is the guess. Collective. */
+/* A solver of A x = b with these defaults, before options; it keeps its history. x is the guess. A, which is assembled by now, takes
+   -mat_... Collective. */
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol, PoiseKSP *ksp);
 /* Set up and solve, each a stage. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);

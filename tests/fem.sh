@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# fem.sh <folder of the examples>: what the finite-element drivers say of bad input, that ranks and ways of assembly change no result, and
+# what they write. The programs judge their own results.
+set -euo pipefail
+bin=$1
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+fail()
+{
+  printf '%s\n' "$@"
+  exit 1
+}
+
+# refused <words of the message> <program> <options>...: fails with code 1 and these words, and leaves no file.
+refused()
+{
+  local words=$1 code=0
+  shift
+  "$bin/$1" "${@:2}" > log 2>&1 || code=$?
+  [ $code -eq 1 ] && grep -qF -- "$words" log || fail "$* (code $code) did not say '$words':" "$(cat log)"
+  [ -z "$(find . -name '*.vtu*' -type f -o -name '*.csv*' -type f)" ] || fail "$* left a file"
+}
+
+refused "no value is prescribed on the boundary" poisson -dirichlet none -output x
+refused "no group 'lid'; it has: left (1), right (2), bottom (3), top (4)" poisson -cell tri3 -dirichlet left,lid
+refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -ranks 2 # the first of those that fold over, on rank 0
+refused "is inverted or flat" poisson -cell tet10 -n 4 -bump 0.4 -assembly coo
+refused "falls with order" poisson -cell tri6 -n 2 -shape ring
+refused "beam theory says" elasticity -n 1 -cell tet4 -output x/beam
+refused "a multiple of 4 bricks" elasticity -n 2 -contrast 3
+refused "where it should be exact" convection -stabilise no -solution layer
+refused "did not converge: DIVERGED_ITS" heat -ksp_max_it 2
+refused "x/beam.vtu cannot be written" elasticity -output x/beam
+mkdir beam_1.vtu.part # one of three ranks cannot write
+refused "beam_1.vtu cannot be written" elasticity -output beam -ranks 3
+rmdir beam_1.vtu.part
+
+# The same errors and orders on any number of ranks, also more than there are bricks, and by any assembly; ranks have other rounding.
+numbers()
+{
+  "$bin/poisson" -n 4 -refinements 0 -ksp_rtol 1e-12 "$@" > log || fail "poisson $*:" "$(cat log)"
+  awk '/^(tri|quad|tet|hex)/ { print $1, $2, $3, $5, $6 }' log
+}
+numbers -shape ring -grading 3 > one
+[ "$(wc -l < one)" -eq 6 ] || fail "$(cat one)"
+numbers -shape ring -grading 3 -ranks 5 | diff one - || fail "other numbers on 5 ranks"
+numbers -shape ring -grading 3 -ranks 3 -assembly coo -check_assembly -device mock | diff one - || fail "other numbers by triplets"
+"$bin/elasticity" -support none -cell hex8 -ranks 2 -assembly coo -check_assembly > log || fail "$(cat log)"
+numbers -cell tet10 -n 1 > one
+numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks of which two have no cells"
+"$bin/poisson" -cell quad4 -dirichlet none -nullspace -ranks 2 > log || fail "$(cat log)"
+
+"$bin/elasticity" -output beam > log || fail "$(cat log)"
+"$bin/elasticity" -output parts -ranks 3 > log || fail "$(cat log)"
+"$bin/poisson" -output u > log || fail "$(cat log)"
+"$bin/heat" -output hot -every 5 > log || fail "$(cat log)"
+[ -z "$(find . -name '*.part')" ] || fail "unfinished files were left"
+[ "$(ls hot_*.vtu | wc -l)" -eq 2 ] || fail "heat wrote $(ls hot*)"
+if ! command -v python3 > /dev/null; then
+  echo "skipped: python3, which reads the files, is not here"
+  exit 77
+fi
+python3 "$tests/vtu.py" beam.vtu parts.pvtu u_*.vtu hot_*.vtu
