@@ -352,6 +352,7 @@ static void TestWrong(PoiseContext ctx)
       {2, "3 1 1 0\n", "3 1 1 0.5\n", "is not in the plane z = 0"},
       {2, "4 0 1 0\n", "4 1 1 0\n", "line 23: element 5, a tri3, is inverted or flat"},
       {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 2 9", "line 22: there is no node 9"},
+      {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 2 1", "line 22: node 1 is twice in the element"},
       {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 2", "line 22: the line ends where the number of a node should be"},
       {2, "4 2 2 7 1 1 2 3", "4 99 2 7 1 1 2 3", "line 22: elements of type 99 are not read"},
       {2, "4 2 2 7 1 1 2 3", "4 6 2 7 1 1 2 3 4 1 2", "line 22: elements of type 6 are not read"},

@@ -244,13 +244,17 @@ static PoiseErr SortTags(Reader *r)
   return POISE_OK;
 }
 
-static PoiseErr NodeOfElement(Reader *r, int32_t *node)
+/* The next node of an element that has so many already. */
+static PoiseErr NodeOfElement(Reader *r, GmshElement *e, int have)
 {
   Tag key = {0, 0, 0};
   POISE_TRY(Int(r, 1, INT64_MAX, "the number of a node", &key.tag));
   const Tag *found = bsearch(&key, r->tag, (size_t)r->file->nodes, sizeof key, CompareTags);
   if (found == NULL) return Wrong(r, "there is no node %lld", (long long)key.tag);
-  *node = found->index;
+  e->node[have] = found->index;
+  for (int k = 0; k < have; k++) {
+    if (e->node[k] == found->index) return Wrong(r, "node %lld is twice in the element", (long long)key.tag);
+  }
   return POISE_OK;
 }
 
@@ -271,7 +275,7 @@ static PoiseErr ElementNodes(Reader *r, int kind, int64_t number, int group, int
 {
   GmshElement *e = &r->file->element[r->file->elements];
   *e = (GmshElement){.number = number, .line = line, .kind = kind, .group = group};
-  for (int k = 0; k < kinds[kind].nodes; k++) POISE_TRY(NodeOfElement(r, &e->node[k]));
+  for (int k = 0; k < kinds[kind].nodes; k++) POISE_TRY(NodeOfElement(r, e, k));
   if (kinds[kind].type == 11) { /* Gmsh has the middles of 23 and 13 the other way round */
     const int32_t middle = e->node[8];
     e->node[8] = e->node[9];
