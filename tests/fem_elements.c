@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The elements of examples/fem, one reference cell of each kind: shape functions are 1 at their own node and 0 at others, which
+  makes polynomials exact; integration has the degree that it claims; facets close the cell and face outwards (the theorem of Gauss).
+*/
+#include "../examples/fem/assemble.h"
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+static void Expect(FemCell cell, const char *what, double is, double must)
+{
+  if (fabs(is - must) <= 2e-14) return;
+  printf("%s: %s is %.17g, must be %.17g\n", FemCellInfoOf(cell)->name, what, is, must);
+  failures++;
+}
+
+static double Power(double x, int n)
+{
+  double p = 1;
+  while (n-- > 0) p *= x;
+  return p;
+}
+
+static double Factorial(int n)
+{
+  return n > 1 ? n * Factorial(n - 1) : 1;
+}
+
+/* Integral of x^i y^j z^k over the reference simplex, or over [0, 1]^dim. */
+static double Integral(FemCell cell, const int e[3])
+{
+  const int dim = FemCellInfoOf(cell)->dim;
+  if (cell == FEM_QUAD4 || cell == FEM_HEX8) return 1.0 / ((e[0] + 1) * (e[1] + 1) * (e[2] + 1));
+  return Factorial(e[0]) * Factorial(e[1]) * Factorial(e[2]) / Factorial(e[0] + e[1] + e[2] + dim);
+}
+
+/* One cell with all its facets, nodes at `x`, and every facet in group 1. */
+static FemMesh OneCell(FemCell cell, double x[FEM_MAX_NODES][3], PoiseInt nodes[FEM_MAX_NODES],
+                       PoiseInt facets[6][FEM_MAX_FACET_NODES], int *groups)
+{
+  const FemCellInfo *info = FemCellInfoOf(cell);
+  static const double simplex[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  static const double cube[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+  PoiseInt *flat = facets[0];
+  memset(x, 0, FEM_MAX_NODES * sizeof *x);
+  for (int k = 0; k < info->nodes; k++) {
+    int a = k, b = k;
+    if (k >= info->corners) FemEdge(k - info->corners, &a, &b);
+    const double(*at)[3] = info->corners == info->dim + 1 ? simplex : cube;
+    for (int c = 0; c < 3; c++) x[k][c] = 0.5 * (at[a][c] + at[b][c]);
+    nodes[k] = k;
+  }
+  for (int f = 0; f < info->facets; f++) {
+    for (int k = 0; k < info->facetNodes; k++) flat[f * info->facetNodes + k] = info->facet[f][k];
+    groups[f] = 1;
+  }
+  return (FemMesh){.cell = cell,
+                   .dim = info->dim,
+                   .nodes = info->nodes,
+                   .x = x[0],
+                   .cells = 1,
+                   .cellNodes = nodes,
+                   .cellGroup = groups,
+                   .facets = info->facets,
+                   .facetNodes = flat,
+                   .facetGroup = groups,
+                   .global = nodes};
+}
+
+static void CheckIntegrals(FemCell cell, const FemMesh *mesh, int fine, int degree)
+{
+  FemReference r;
+  FemPoint p;
+  FemReferenceCell(cell, fine, &r);
+  for (int i = 0; i <= degree; i++) {
+    for (int j = 0; i + j <= degree; j++) {
+      for (int k = 0; i + j + k <= degree && (mesh->dim == 3 || k == 0); k++) {
+        const int e[3] = {i, j, k};
+        double sum = 0;
+        FemCellBegin(mesh, &r, 0, &p);
+        for (int q = 0; q < r.points; q++) {
+          if (FemCellPoint(mesh, &r, q, &p) != POISE_OK) failures++;
+          sum += p.dV * Power(p.x[0], i) * Power(p.x[1], j) * Power(p.x[2], k);
+        }
+        Expect(cell, "an integral", sum, Integral(cell, e));
+      }
+    }
+  }
+}
+
+/* u_h = u for polynomials of the elements' degree: value and gradient at all points. */
+static void CheckShapes(FemCell cell, const FemMesh *mesh)
+{
+  const int quadratic = FemOrder(cell) == 2;
+  FemReference r;
+  FemPoint p;
+  FemReferenceCell(cell, 1, &r);
+  FemCellBegin(mesh, &r, 0, &p);
+  for (int q = 0; q < r.points; q++) {
+    if (FemCellPoint(mesh, &r, q, &p) != POISE_OK) failures++;
+    double u = 0, g[3] = {0}, one = 0;
+    for (int a = 0; a < p.nodes; a++) {
+      const double *x = p.corner[a];
+      double at = 1 + 2 * x[0] - x[1] + 3 * x[2] + (quadratic ? x[0] * x[1] - x[1] * x[1] + 2 * x[0] * x[2] : 0);
+      u += at * p.N[a];
+      one += p.N[a];
+      for (int c = 0; c < 3; c++) g[c] += at * p.grad[a][c];
+    }
+    const double *x = p.x, z = mesh->dim == 3;
+    Expect(cell, "the sum of shape functions", one, 1);
+    Expect(cell, "u", u, 1 + 2 * x[0] - x[1] + 3 * x[2] + (quadratic ? x[0] * x[1] - x[1] * x[1] + 2 * x[0] * x[2] : 0));
+    Expect(cell, "du/dx", g[0], 2 + (quadratic ? x[1] + 2 * x[2] : 0));
+    Expect(cell, "du/dy", g[1], -1 + (quadratic ? x[0] - 2 * x[1] : 0));
+    Expect(cell, "du/dz", g[2], z * (3 + (quadratic ? 2 * x[0] : 0)));
+  }
+}
+
+/* The integral of F . n over the facets is that of div F: F = (x, 2 y, 3 z) and, on quadratic elements, (x y, y^2, x z). */
+static void CheckFacets(FemCell cell, const FemMesh *mesh)
+{
+  FemReference r;
+  FemPoint p;
+  double linear = 0, square = 0, volume = Integral(cell, (int[3]){0, 0, 0});
+  FemReferenceFacet(cell, &r);
+  for (PoiseInt f = 0; f < mesh->facets; f++) {
+    FemFacetBegin(mesh, &r, f, &p);
+    for (int q = 0; q < r.points; q++) {
+      FemFacetPoint(&r, q, &p);
+      const double *x = p.x, *n = p.normal;
+      linear += p.dV * (x[0] * n[0] + 2 * x[1] * n[1] + 3 * x[2] * n[2]);
+      square += p.dV * (x[0] * x[1] * n[0] + x[1] * x[1] * n[1] + x[0] * x[2] * n[2]);
+    }
+  }
+  Expect(cell, "the flow through the facets", linear, (mesh->dim == 3 ? 6 : 3) * volume);
+  Expect(cell, "the quadratic flow through the facets", square,
+         3 * Integral(cell, (int[3]){0, 1, 0}) + (mesh->dim == 3 ? Integral(cell, (int[3]){1, 0, 0}) : 0));
+}
+
+int main(void)
+{
+  for (int kind = 0; kind < FEM_CELLS; kind++) {
+    const FemCell cell = (FemCell)kind;
+    double x[FEM_MAX_NODES][3];
+    PoiseInt nodes[FEM_MAX_NODES], facets[6][FEM_MAX_FACET_NODES];
+    int groups[6] = {1, 1, 1, 1, 1, 1};
+    FemMesh mesh = OneCell(cell, x, nodes, facets, groups);
+    CheckIntegrals(cell, &mesh, 0, FemOrder(cell) == 2 ? 5 : 2);
+    CheckIntegrals(cell, &mesh, 1, 5);
+    CheckShapes(cell, &mesh);
+    CheckFacets(cell, &mesh);
+    nodes[0] = 1; /* two corners change places: the cell is inside out */
+    nodes[1] = 0;
+    FemReference r;
+    FemPoint p;
+    PoiseErr err = POISE_OK;
+    FemReferenceCell(cell, 0, &r);
+    FemCellBegin(&mesh, &r, 0, &p);
+    for (int q = 0; q < r.points && err == POISE_OK; q++) err = FemCellPoint(&mesh, &r, q, &p);
+    if (err != POISE_ERR_NUMERIC || strstr(PoiseErrorMessage(), "cell 0 (") == NULL) {
+      printf("%s: a cell that is inside out is not refused\n", FemCellInfoOf(cell)->name);
+      failures++;
+    }
+  }
+  if (failures > 0) printf("%d checks failed\n", failures);
+  return failures > 0;
+}
