@@ -200,6 +200,9 @@ static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *
 PoiseErr poiseMatToBlocks(PoiseMat A)
 {
   RowArrays r = {0};
+  if (A->type->blocked) return POISE_OK;
+  A->blocked = true;
+  if (!A->assembled) return POISE_OK;
   PoiseErr e = poiseMatCheckUsable(A);
   return Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size);
 }

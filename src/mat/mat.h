@@ -169,6 +169,7 @@ struct PoiseMat_s {
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
   int block_size;           /* 1 to MAX_BLOCK_SIZE */
+  bool blocked;             /* becomes bcsr when it is assembled, or once more when it was opened for new entries */
   PoiseInt origin;          /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
@@ -465,7 +466,7 @@ typedef struct HostCsr { /* host pointers to A's arrays */
 void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
 /* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
-PoiseErr poiseMatCheckStored(PoiseMat A);    /* has entries that are numbers, as a shell has not */
+PoiseErr poiseMatCheckStored(PoiseMat A);    /* has entries that are numbers */
 static inline bool poiseMatHolds(PoiseMat A) /* arrays of its own, of whatever entries */
 {
   return A->type->stored || A->type->blocked;
