@@ -77,22 +77,12 @@ static void CheckView(PoiseMat A, const char *words)
   if (PoiseRank(PoiseMatContext(A)) == 0 && !CHECK(strstr(text, words) != NULL)) printf("no '%s' in\n%s", words, text);
 }
 
-/* Its type works, on all ranks, and products are those of csr. */
-static void CheckWorks(PoiseMat A, const char *type)
+/* Their products are. */
+static void CheckSame(PoiseMat A, PoiseMat C)
 {
   PoiseVec x, y, z;
-  PoiseMat C;
   double norm, size;
-  char words[80];
-  CHECK(!strcmp(PoiseMatType(A), "auto"));
-  CHECK(!type || !strcmp(A->type->name, type));
-  snprintf(words, sizeof words, "auto: %s, ", A->type->name);
-  CheckView(A, words);
-  CheckView(A, "type auto");
-  if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr")) ||
-      !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)))
-    return;
-  CHECK(!strcmp(PoiseMatType(C), "csr") && !strcmp(C->type->name, "csr"));
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z))) return;
   CHECK_OK(PoiseVecSetRandom(x, 1));
   CHECK_OK(PoiseVecSet(y, NAN));
   CHECK_OK(PoiseMatMult(A, x, y));
@@ -104,6 +94,21 @@ static void CheckWorks(PoiseMat A, const char *type)
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
   PoiseVecDestroy(&z);
+}
+
+/* Its type works, on all ranks, and products are those of csr. */
+static void CheckWorks(PoiseMat A, const char *type)
+{
+  PoiseMat C;
+  char words[80];
+  CHECK(!strcmp(PoiseMatType(A), "auto"));
+  CHECK(!type || !strcmp(A->type->name, type));
+  snprintf(words, sizeof words, "auto: %s, ", A->type->name);
+  CheckView(A, words);
+  CheckView(A, "type auto");
+  if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
+  CHECK(!strcmp(PoiseMatType(C), "csr") && !strcmp(C->type->name, "csr"));
+  CheckSame(A, C);
   PoiseMatDestroy(&C);
 }
 
@@ -180,6 +185,12 @@ static void TestPatterns(PoiseContext ctx)
 
 /* ---- options and copies ----------------------------------------------------------------------------------------------------------- */
 
+static void Option(PoiseContext ctx, const char *key, const char *value)
+{
+  CHECK_OK(PoiseOptionsSet(ctx, key, value));
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
 static int64_t Chunk(PoiseMat A)
 {
   return poiseCsriChunk(A, A->data);
@@ -214,6 +225,42 @@ static void TestOptions(PoiseContext ctx)
   PoiseMatDestroy(&A);
   CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 0"));
   CHECK_OK(PoiseBarrier(ctx));
+}
+
+/* A type and its options that come together are set up once; with wrong options it still multiplies, until they are replaced. */
+static void TestTypeAndOptions(PoiseContext ctx)
+{
+  static const char *const types[] = {"csri", "seg", "auto"};
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A, C;
+    LogCounts before, after;
+    if (!CHECK_OK(Make(ctx, 500, OneLong, &A)) || !CHECK_OK(Make(ctx, 500, OneLong, &C))) return;
+    CHECK_OK(PoiseMatSetOptionsPrefix(A, "t_"));
+    Option(ctx, "t_mat_type", types[k]);
+    Option(ctx, "t_mat_csri_chunk", "64");
+    Option(ctx, "t_mat_seg_length", "4");
+    poiseLogCounts(ctx, &before);
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    poiseLogCounts(ctx, &after);
+    if (k == 2) CHECK_NEAR(after.event[EVENT_MatChoose].calls - before.event[EVENT_MatChoose].calls, 1, 0);
+    double once = after.launches - before.launches;
+    CHECK_OK(PoiseMatSetType(C, types[k]));
+    poiseLogCounts(ctx, &before);
+    if (k < 2) CHECK_NEAR(before.launches - after.launches, once, 0); /* auto may choose another type for another chunk */
+    CHECK_OK(PoiseMatSetType(A, "csr"));
+    CHECK_OK(PoiseMatSetType(C, "csr"));
+    Option(ctx, "t_mat_csri_chunk", "9000");
+    Option(ctx, "t_mat_seg_length", "1000");
+    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, k == 1 ? "t_mat_seg_length" : "t_mat_csri_chunk");
+    CHECK(!strcmp(PoiseMatType(A), types[k]));
+    CheckSame(A, C);
+    Option(ctx, "t_mat_csri_chunk", "0");
+    Option(ctx, "t_mat_seg_length", "0");
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CheckSame(A, C);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&C);
+  }
 }
 
 /* An arrow beside a diagonal: symmetric, dominant, its dense row on rank 0. */
@@ -285,12 +332,6 @@ static void TempPath(char path[PATH_LENGTH], const char *name)
 {
   const char *root = getenv("TMPDIR");
   snprintf(path, PATH_LENGTH, "%s/poise_auto_%ld_%s", root && *root ? root : "/tmp", (long)getpid(), name);
-}
-
-static void Option(PoiseContext ctx, const char *key, const char *value)
-{
-  CHECK_OK(PoiseOptionsSet(ctx, key, value));
-  CHECK_OK(PoiseBarrier(ctx));
 }
 
 static void TestMeasure(PoiseContext ctx)
@@ -568,6 +609,7 @@ int main(int argc, char **argv)
                                {"one_rank_decides", TestOneRankDecides, 0},
                                {"patterns", TestPatterns, 0},
                                {"options", TestOptions, 0},
+                               {"type_and_options", TestTypeAndOptions, 0},
                                {"solves", TestSolves, 0},
                                {"measure", TestMeasure, 0},
                                {"hash", TestHash, TEST_SERIAL},

@@ -73,11 +73,13 @@ static PoiseErr FirstType(PoiseMat A, const MatType *type)
   return automatic ? poiseChoiceCreate(A) : POISE_OK;
 }
 
-/* On failure the old type stays on all ranks; it works under type auto too, until that is set up. */
-static PoiseErr ChangeType(PoiseMat A, const MatType *type)
+PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
 {
   void *data = NULL;
   bool automatic = type == &poiseMatType_auto;
+  if (poiseMatAsked(A) == type) return POISE_OK;
+  if (type->stored != A->type->stored)
+    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
   PoiseErr e = PoiseAgree(A->ctx, automatic ? poiseChoiceCreate(A) : poiseMatTypeData(A->ctx, type, &data));
   if (automatic ? e : !e) poiseChoiceDestroy(A);
   if (e)
@@ -197,19 +199,24 @@ void poiseMatInherit(PoiseMat A, PoiseMat B)
     A->type->inherit(A, B);
 }
 
-PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
+static PoiseErr FindType(const char *name, const MatType **type)
 {
   const char *names[NTYPES];
   for (int i = 0; i < NTYPES; i++) {
     names[i] = types[i]->name;
-    if (strcmp(type, types[i]->name)) continue;
-    if (types[i]->stored != A->type->stored)
-      FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type);
-    if (poiseMatAsked(A) == types[i]) return POISE_OK;
-    TRY(ChangeType(A, types[i]));
-    return A->assembled ? poiseMatSetUp(A) : POISE_OK;
+    *type = types[i];
+    if (!strcmp(name, names[i])) return POISE_OK;
   }
-  return poiseUnknownWord("matrix type", type, NTYPES, names);
+  return poiseUnknownWord("matrix type", name, NTYPES, names);
+}
+
+PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
+{
+  const MatType *found;
+  TRY(FindType(type, &found));
+  if (poiseMatAsked(A) == found) return POISE_OK;
+  TRY(poiseMatChangeType(A, found));
+  return A->assembled ? poiseMatSetUp(A) : POISE_OK;
 }
 
 const char *PoiseMatType(PoiseMat A)
@@ -229,8 +236,10 @@ PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
 PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 {
   MatOptions o = {.block_size = A->block_size, .partition = (int)A->partition, .order = (int)A->order};
+  const MatType *type = poiseMatAsked(A);
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
-  if (o.type[0] && A->type->stored) TRY(PoiseMatSetType(A, o.type));
+  if (o.type[0] && A->type->stored) TRY(FindType(o.type, &type));
+  TRY(poiseMatChangeType(A, type));
   if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
   if (A->choice)
     TRY(poiseChoiceRead(A));

@@ -169,7 +169,10 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
                           const Fuse *fuse);
 /* Bring everything a product needs to the device; called before a captured loop is replayed. Collective; the caller agrees. */
 PoiseErr poiseMatReady(PoiseMat A);
-const MatType *poiseMatAsked(PoiseMat A);     /* the type that was asked for */
+const MatType *poiseMatAsked(PoiseMat A); /* the type that was asked for */
+/* Ask for another one, to be set up. On failure the old type stays on all ranks; under type auto it works until that is set up. Collective;
+   agrees. */
+PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type);
 void poiseMatInherit(PoiseMat A, PoiseMat B); /* its options, if B was asked for the same */
 /* What the type keeps of A's pattern is made; type auto chooses, where pattern or options are new. Collective; agrees. */
 PoiseErr poiseMatSetUp(PoiseMat A);
