@@ -55,26 +55,15 @@ static PoiseErr MakeAuto(PoiseContext ctx, PoiseInt m, Lengths *length, const ch
   return e;
 }
 
-/* What rank 0 prints. */
-static void ViewText(PoiseMat A, char *text, size_t size)
-{
-  PoiseContext ctx = PoiseMatContext(A);
-  FILE *file = tmpfile();
-  text[0] = 0;
-  if (!CHECK(file != NULL)) return;
-  PoiseSetOutput(ctx, file);
-  CHECK_OK(PoiseMatView(A));
-  PoiseSetOutput(ctx, NULL);
-  rewind(file);
-  text[fread(text, 1, size - 1, file)] = 0;
-  fclose(file);
-}
-
+/* What rank 0 prints has these words. */
 static void CheckView(PoiseMat A, const char *words)
 {
+  PoiseContext ctx = PoiseMatContext(A);
   char text[4096];
-  ViewText(A, text, sizeof text);
-  if (PoiseRank(PoiseMatContext(A)) == 0 && !CHECK(strstr(text, words) != NULL)) printf("no '%s' in\n%s", words, text);
+  FILE *file = TestPrintBegin(ctx);
+  CHECK_OK(PoiseMatView(A));
+  TestPrintEnd(ctx, file, text, sizeof text);
+  if (PoiseRank(ctx) == 0 && !CHECK(strstr(text, words) != NULL)) printf("no '%s' in\n%s", words, text);
 }
 
 /* Their products are. */
