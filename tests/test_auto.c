@@ -569,25 +569,65 @@ static void TestMemory(PoiseContext ctx)
   if (PoiseRank(ctx) == 0) remove(path);
 }
 
-/* One rank has no memory for another type, or for its set-up: all keep one type, and the next attempts go on together. */
+/* All ranks have one type and count patterns alike. */
+static void CheckAlike(PoiseMat A, const char *type)
+{
+  double same = !strcmp(PoiseMatType(A), type), pattern = (double)A->pattern, all[] = {same, -same, pattern, -pattern};
+  CHECK_OK(PoiseMax(PoiseMatContext(A), 4, all));
+  CHECK(all[0] == -all[1] && all[2] == -all[3]);
+}
+
+static void FailAt(PoiseContext ctx, int64_t n)
+{
+  if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
+}
+
+/* One rank has no memory for another type, or for its set-up: the type is one of the two, and the next attempts go on together. */
 static void TestOneRankFails(PoiseContext ctx)
 {
   static const char *const to[] = {"auto", "csri", "auto", "seg", "csr", "auto"};
+  const char *from = "csr";
   PoiseMat A;
+  ctx->device->threads = 3;
   Option(ctx, "f_mat_auto_measure", "no");
-  if (!CHECK_OK(Make(ctx, 4000, OneLong, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "f_"))) return;
-  for (int k = 0; k < 6; k++)
-    for (int64_t n = 1; n < 100; n++) {
-      if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
-      PoiseErr e = PoiseMatSetType(A, to[k]);
-      poiseAllocFailAt(ctx, 0);
-      double same = !strcmp(PoiseMatType(A), to[k]), least = -same, pattern = (double)A->pattern, fewest = -pattern;
-      double all[] = {same, least, pattern, fewest};
-      CHECK_OK(PoiseMax(ctx, 4, all));
-      CHECK(all[0] == -all[1] && all[2] == -all[3]);
-      if (!e) break;
+  if (!CHECK_OK(Make(ctx, 12000, OneLong, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "f_"))) return;
+  for (int k = 0; k < 6; from = to[k++]) {
+    PoiseErr e = POISE_ERR_MEMORY;
+    for (int64_t n = 1; e && n < 100; n++) {
+      CHECK_OK(PoiseMatSetType(A, from));
+      FailAt(ctx, n);
+      e = PoiseMatSetType(A, to[k]);
+      FailAt(ctx, 0);
+      CheckAlike(A, to[k]);
+      CHECK(!strcmp(PoiseMatType(A), to[k]) || (e && !strcmp(PoiseMatType(A), from)));
+      CHECK_OK(PoiseMatSetFromOptions(A)); /* sets up what failed */
+      CHECK(!A->choice || !strcmp(A->type->name, "csri"));
     }
-  CHECK_OK(PoiseMatSetFromOptions(A)); /* sets up what failed */
+    CHECK(!e);
+  }
+  CheckWorks(A, "csri");
+  PoiseMatDestroy(&A);
+}
+
+/* The same of other options. */
+static void TestOneRankFailsOptions(PoiseContext ctx)
+{
+  static const char *const types[][2] = {{"csri", "f_mat_csri_chunk"}, {"seg", "f_mat_seg_length"}};
+  PoiseMat A;
+  if (!CHECK_OK(Make(ctx, 500, OneLong, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "f_"))) return;
+  for (int k = 0; k < 2; k++) {
+    PoiseErr e = POISE_ERR_MEMORY;
+    CHECK_OK(PoiseMatSetType(A, types[k][0]));
+    for (int64_t n = 1; e && n < 100; n++) {
+      Option(ctx, types[k][1], n % 2 ? "8" : "16");
+      FailAt(ctx, n);
+      e = PoiseMatSetFromOptions(A);
+      FailAt(ctx, 0);
+      CheckAlike(A, types[k][0]);
+    }
+    CHECK(!e);
+  }
+  CHECK_OK(PoiseMatSetType(A, "auto"));
   CheckWorks(A, NULL);
   PoiseMatDestroy(&A);
 }
@@ -607,6 +647,7 @@ int main(int argc, char **argv)
                                {"there", TestThere, TEST_SERIAL},
                                {"memory", TestMemory, 0},
                                {"one_rank_fails", TestOneRankFails, 0},
+                               {"one_rank_fails_options", TestOneRankFailsOptions, 0},
                                {NULL, NULL, 0}};
   return TestMain(argc, argv, "auto", tests);
 }
