@@ -15,8 +15,8 @@ PoiseErr poiseMatCheckHolds(PoiseMat A)
 PoiseErr poiseMatCheckStored(PoiseMat A)
 {
   if (A->type->blocked)
-    FAIL(POISE_ERR_UNSUPPORTED, "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)",
-         A->type->name);
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)", A->type->name);
   return poiseMatCheckHolds(A);
 }
 
@@ -401,12 +401,11 @@ static PoiseErr Assemble(PoiseMat A)
   TRY(poiseStashExchange(ctx, &A->stash, A->rows));
   TRY(PoiseAgree(ctx, TakeReceived(A, mode)));
   int64_t fresh = A->added.row || !A->assembled;
-  bool blocks = A->blocked || A->type->blocked;
   TRY(poiseCommMaxInt(ctx->comm, &fresh, 1));
   if (fresh && A->type->blocked) TRY(poiseMatFromBlocks(A)); /* new entries come row by row */
   if (fresh) TRY(poiseMatReplace(A, MergeRows(A, mode, &r), &r));
   poiseMatDropPending(A);
-  if (blocks) TRY(poiseMatToBlocks(A));
+  if (A->blocked && A->type->stored) TRY(poiseMatToBlocks(A));
   A->state++;
   return PoiseAgree(ctx, poiseBufferSettle(&A->csr.val));
 }
