@@ -351,6 +351,9 @@ static void TestWrong(PoiseContext ctx)
       {2, "3 1 1 0\n", "3 1 1 0 0\n", "line 14: '0' is more than the line can hold"},
       {2, "3 1 1 0\n", "3 1 1 0.5\n", "is not in the plane z = 0"},
       {2, "4 0 1 0\n", "4 1 1 0\n", "line 23: element 5, a tri3, is inverted or flat"},
+      {2, "4 0 1 0\n", "4 0.9 0.1 0\n", "line 23: element 5, a tri3, overlaps that of line 22: one of them is inverted"},
+      {2, "$Elements\n5\n1 15 2 9 1 1\n", "$Elements\n5\n1 2 2 7 1 1 3 2\n", "is given again"},
+      {2, "$Nodes\n4\n1 0 0 0\n", "$Nodes\n5\n1 0 0 0\n5 -1 2 0\n", NULL}, /* a node that no cell has */
       {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 2 9", "line 22: there is no node 9"},
       {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 2 1", "line 22: node 1 is twice in the element"},
       {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 2", "line 22: the line ends where the number of a node should be"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The text of a .msh file. It is made of sections "$Name ... $EndName", of lines of numbers; sections that say nothing about the mesh
-  are passed over. A count is compared with the bytes that are left before memory is asked for.
+  The text of a .msh file. It is made of sections "$Name ... $EndName", of lines of numbers; sections that say nothing about
+  the mesh are passed over. A count is compared with the bytes that are left before memory is asked for.
 */
 #include "gmsh.h"
 #include "element.h"

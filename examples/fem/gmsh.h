@@ -6,16 +6,16 @@
 #include "mesh.h"
 
 /*
-  The mesh of a .msh file, versions 2.x and 4.1, as text. Collective; every rank must see the same file, reads all of it, and keeps its
-  part: cells are sorted by their centres along the longest side of the mesh, and each rank takes an equal share of them.
+  The mesh of a .msh file, versions 2.x and 4.1, as text. Collective; every rank must see the same file, reads all of it, and
+  keeps its part: cells are sorted by their centres along the longest side of the mesh, and each rank takes an equal share.
 
-  Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in the plane has z = 0, and cells that are
-  clockwise are turned round. Physical groups become groups under their names, or their numbers where they have none; cells that are in
-  none are in group 0, "rest". A group of facets must lie on the boundary; one that lies all inside is left out, as is whatever has
-  a lower dimension.
+  Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in the plane has z = 0, and cells that
+  are clockwise are turned round. Physical groups become groups under their names, or their numbers where they have none;
+  cells that are in none are in group 0, "rest". A group of facets must lie on the boundary; one that lies all inside is left
+  out, as is whatever has a lower dimension.
 
-  POISE_ERR_FILE: it cannot be read, or ranks see different ones. POISE_ERR_FORMAT names file and line. POISE_ERR_NUMERIC: a cell
-  is inverted or flat.
+  POISE_ERR_FILE: it cannot be read, or ranks see different ones. POISE_ERR_FORMAT names file and line. POISE_ERR_NUMERIC: a
+  cell is inverted or flat.
 */
 PoiseErr FemMeshGmsh(PoiseContext ctx, const char *path, FemMesh *mesh);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A mesh in parts from what a file of Gmsh holds. Every rank has the whole file and comes to the same order of all cells; of that
-  it takes its share. A node belongs to the first rank that has a cell at it, and nodes are numbered in the order in which the
-  cells first use them; so owners and numbers agree without a word between ranks.
+  A mesh in parts from what a file of Gmsh holds. Every rank has the whole file and comes to the same order of all cells; of
+  that it takes its share. A node belongs to the first rank that has a cell at it, and nodes are numbered in the order in which
+  the cells first use them; so owners and numbers agree without a word between ranks.
 */
 #include "element.h"
 #include "gmsh.h"
@@ -207,8 +207,8 @@ static void Swap(int32_t *a, int32_t *b)
   *b = c;
 }
 
-/* The volume that the edges of corner 0 span: what there is to know of a tetrahedron or a triangle. Cells in the plane are turned round
-   where the surface was seen from behind. */
+/* The volume that the edges of corner 0 span: what there is to know of a tetrahedron or a triangle. Cells in the plane are
+   turned round where the surface was seen from behind (CheckEdges finds those that were inverted). */
 static PoiseErr Orient(const Deal *d, int32_t cell)
 {
   GmshElement *e = &d->file->element[cell];
@@ -230,6 +230,43 @@ static PoiseErr Orient(const Deal *d, int32_t cell)
   }
   if (volume > 0) return POISE_OK;
   return Wrong(d, e, POISE_ERR_NUMERIC, "is inverted or flat");
+}
+
+/* Cells in the plane: on an edge there are two at most, and they go along it in opposite directions, or one lies on the other. */
+static PoiseErr CompareEdges(const Deal *d, Key *key, size_t n)
+{
+  qsort(key, n, sizeof *key, CompareKeys);
+  for (size_t i = 1; i < n; i++) {
+    if (CompareCorners(&key[i - 1], &key[i]) != 0) continue;
+    const GmshElement *e = &d->file->element[d->cell[key[i].element / 2]];
+    if (i > 1 && CompareCorners(&key[i - 2], &key[i]) == 0) {
+      return Wrong(d, e, POISE_ERR_FORMAT, "has an edge that two other cells have");
+    }
+    if (key[i - 1].element % 2 != key[i].element % 2) continue;
+    char words[96];
+    snprintf(words, sizeof words, "overlaps that of line %lld: one of them is inverted",
+             (long long)d->file->element[d->cell[key[i - 1].element / 2]].line);
+    return Wrong(d, e, POISE_ERR_NUMERIC, words);
+  }
+  return POISE_OK;
+}
+
+static PoiseErr CheckEdges(const Deal *d)
+{
+  const int edges = d->info->facets;
+  Key *key;
+  if (d->cells > INT32_MAX / 2) POISE_FAIL(POISE_ERR_FORMAT, "%s has too many cells", d->file->path);
+  POISE_TRY(FemAlloc((PoiseInt)d->cells * edges, sizeof *key, &key));
+  for (int32_t c = 0; c < d->cells; c++) {
+    const int32_t *node = d->file->element[d->cell[c]].node;
+    for (int side = 0; side < edges; side++) {
+      const int *corner = d->info->facet[side], down = node[corner[0]] > node[corner[1]];
+      MakeKey(&key[(size_t)c * (size_t)edges + (size_t)side], 2 * c + down, 2, node, corner);
+    }
+  }
+  PoiseErr err = CompareEdges(d, key, (size_t)d->cells * (size_t)edges);
+  free(key);
+  return err;
 }
 
 static PoiseErr CheckPlane(const Deal *d)
@@ -453,6 +490,7 @@ static PoiseErr MakeMesh(Deal *d)
   POISE_TRY(CheckCells(d));
   if (d->mesh->dim == 2) POISE_TRY(CheckPlane(d));
   for (int32_t c = 0; c < d->cells; c++) POISE_TRY(Orient(d, d->cell[c]));
+  if (d->mesh->dim == 2) POISE_TRY(CheckEdges(d));
   POISE_TRY(SortKeys(d, d->key, d->facets));
   POISE_TRY(MatchFacets(d));
   POISE_TRY(CheckFacets(d));
