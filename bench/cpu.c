@@ -4,10 +4,10 @@
   reading and of the triad, taking new values of triplets beside that of copying, and everything beside PETSc where this was
   built with it (POISE_PETSC). One line per case:
 
-    cpu -case mult|cg|assemble|coo -problem 5|7|27|elasticity -bytes 1e9 [-repeats 9 -iterations 20 -host_threads 2]
+    cpu -case mult|cg|assemble|coo -problem 5|7|27|elasticity|blocks -bytes 1e9 [-block 3 -repeats 9 -iterations 20 -host_threads 2]
 
   -mat_type says by which type (bcsr: of the blocks of elasticity). 5 and 7: difference Laplacians on a square and a cube; 27 and
-  elasticity (81 entries per row): trilinear hexahedra on a cube, 1 and 3 unknowns per node, with some mass so that nothing is singular.
+  elasticity (81 entries per row): trilinear hexahedra on a cube, 1 and 3 unknowns per node, with some mass so that nothing is singular; blocks: -block unknowns per node, 27 dense blocks per row of blocks.
   Elements and rows go to ranks by planes of nodes.
 */
 #define _DEFAULT_SOURCE /* madvise */
@@ -30,17 +30,19 @@ static const Theirs *const theirs = NULL;
 #endif
 
 enum { MULT, CG, ASSEMBLE, COO };
+enum { BLOCKS = ELASTICITY + 1 };
 
 typedef struct Options {
   int kind, problem;
   double bytes;
-  PoiseInt repeats, iterations;
+  PoiseInt repeats, iterations, block;
   int shuffle;
 } Options;
 
 static const PoiseOption table[] = {
     {"case", POISE_OPTION_CHOICE, offsetof(Options, kind), "mult", 0, 0, "mult|cg|assemble|coo", "what to measure"},
-    {"problem", POISE_OPTION_CHOICE, offsetof(Options, problem), "7", 0, 0, "5|7|27|elasticity", "the matrix"},
+    {"problem", POISE_OPTION_CHOICE, offsetof(Options, problem), "7", 0, 0, "5|7|27|elasticity|blocks", "the matrix"},
+    {"block", POISE_OPTION_INT, offsetof(Options, block), "3", 1, 32, NULL, "unknowns per node of blocks"},
     {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "1e9", 1e3, 1e12, NULL, "size of the matrix, at least"},
     {"repeats", POISE_OPTION_INT, offsetof(Options, repeats), "9", 1, MAX_REPEATS, NULL, "measurements of each time"},
     {"iterations", POISE_OPTION_INT, offsetof(Options, iterations), "20", 1, 1e6, NULL, "iterations of a solve"},
@@ -182,7 +184,8 @@ static PoiseErr Product(Run *run, const Mesh *m)
   Rows r = {0};
   Solve s = {0};
   Limits w = {0};
-  PoiseErr e = CreateMeshRows(m, &r);
+  PoiseErr e =
+      run->o.problem == BLOCKS ? CreateBlocks(run->ctx, (int)run->o.block, run->o.bytes, &r) : CreateMeshRows(m, &r);
   if (!e) e = CreateSolve(run, &r, &s);
   if (!e && theirs) theirs->create(&r);
   if (!e) e = CreateBandwidth((int64_t)1 << 25, &w.arrays);
@@ -368,15 +371,19 @@ static PoiseErr Triplets(Run *run, const Mesh *m)
 
 static PoiseErr Body(PoiseContext ctx, void *arg)
 {
-  static const char *const cases[] = {"mult", "cg", "assemble", "coo"}, *const problems[] = {"5", "7", "27", "elasticity"};
+  static const char *const cases[] = {"mult", "cg", "assemble", "coo"}, *const problems[] = {"5", "7", "27", "elasticity",
+                                                                                             "blocks"};
   Run run = {.ctx = ctx, .o = *(const Options *)arg};
   Mesh m;
-  bool elements = run.o.problem >= TWENTY_SEVEN;
+  bool elements = run.o.problem == TWENTY_SEVEN || run.o.problem == ELASTICITY;
   if (run.o.kind >= ASSEMBLE && !elements)
     POISE_FAIL(POISE_ERR_OPTION, "problem %s has no elements: -problem 27 or elasticity", problems[run.o.problem]);
   snprintf(run.name, sizeof run.name, "%s.%s%s", cases[run.o.kind], problems[run.o.problem],
            run.o.shuffle ? ".shuffled" : "");
-  CreateMesh(ctx, run.o.problem, false, run.o.bytes, &m);
+  if (run.o.problem == BLOCKS)
+    snprintf(run.name, sizeof run.name, "%s.blocks.%d", cases[run.o.kind], (int)run.o.block);
+  else
+    CreateMesh(ctx, run.o.problem, false, run.o.bytes, &m);
   PoiseErr e = run.o.kind <= CG ? Product(&run, &m) : run.o.kind == ASSEMBLE ? Assembly(&run, &m) : Triplets(&run, &m);
   if (theirs) theirs->destroy();
   return e;

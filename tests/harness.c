@@ -130,6 +130,25 @@ void TestSkip(const char *reason)
   pthread_mutex_unlock(&state.lock);
 }
 
+FILE *TestPrintBegin(PoiseContext ctx)
+{
+  FILE *file = tmpfile();
+  CHECK(file != NULL);
+  PoiseSetOutput(ctx, file);
+  return file;
+}
+
+void TestPrintEnd(PoiseContext ctx, FILE *file, char *text, size_t size)
+{
+  PoiseSetOutput(ctx, NULL);
+  text[0] = 0;
+  if (!file) return;
+  rewind(file);
+  text[fread(text, 1, size - 1, file)] = 0;
+  fclose(file);
+  CHECK(!PoiseRank(ctx) || !text[0]);
+}
+
 double TestRandom(uint64_t seed, uint64_t i)
 {
   uint64_t z = (seed + 1) * UINT64_C(0xd1342543de82ef95) + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);

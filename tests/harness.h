@@ -59,6 +59,13 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 */
 void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
+/*
+  What is printed, on rank 0: between these two it goes to a file of its own (NULL: there is none, and a check has failed), then, cut to its
+  size, to text, which other ranks find empty.
+*/
+FILE *TestPrintBegin(PoiseContext ctx);
+void TestPrintEnd(PoiseContext ctx, FILE *file, char *text, size_t size);
+
 /* The i-th number of a stream, in [-1, 1): the same on every rank and machine. */
 double TestRandom(uint64_t seed, uint64_t i);
 

@@ -55,44 +55,23 @@ static PoiseErr MakeAuto(PoiseContext ctx, PoiseInt m, Lengths *length, const ch
   return e;
 }
 
-/* What rank 0 prints. */
-static void ViewText(PoiseMat A, char *text, size_t size)
-{
-  PoiseContext ctx = PoiseMatContext(A);
-  FILE *file = tmpfile();
-  text[0] = 0;
-  if (!CHECK(file != NULL)) return;
-  PoiseSetOutput(ctx, file);
-  CHECK_OK(PoiseMatView(A));
-  PoiseSetOutput(ctx, NULL);
-  rewind(file);
-  text[fread(text, 1, size - 1, file)] = 0;
-  fclose(file);
-}
-
+/* What rank 0 prints has these words. */
 static void CheckView(PoiseMat A, const char *words)
 {
+  PoiseContext ctx = PoiseMatContext(A);
   char text[4096];
-  ViewText(A, text, sizeof text);
-  if (PoiseRank(PoiseMatContext(A)) == 0 && !CHECK(strstr(text, words) != NULL)) printf("no '%s' in\n%s", words, text);
+  FILE *file = TestPrintBegin(ctx);
+  CHECK_OK(PoiseMatView(A));
+  TestPrintEnd(ctx, file, text, sizeof text);
+  if (PoiseRank(ctx) == 0 && !CHECK(strstr(text, words) != NULL)) printf("no '%s' in\n%s", words, text);
 }
 
-/* Its type works, on all ranks, and products are those of csr. */
-static void CheckWorks(PoiseMat A, const char *type)
+/* Their products are. */
+static void CheckSame(PoiseMat A, PoiseMat C)
 {
   PoiseVec x, y, z;
-  PoiseMat C;
   double norm, size;
-  char words[80];
-  CHECK(!strcmp(PoiseMatType(A), "auto"));
-  CHECK(!type || !strcmp(A->type->name, type));
-  snprintf(words, sizeof words, "auto: %s, ", A->type->name);
-  CheckView(A, words);
-  CheckView(A, "type auto");
-  if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr")) ||
-      !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)))
-    return;
-  CHECK(!strcmp(PoiseMatType(C), "csr") && !strcmp(C->type->name, "csr"));
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z))) return;
   CHECK_OK(PoiseVecSetRandom(x, 1));
   CHECK_OK(PoiseVecSet(y, NAN));
   CHECK_OK(PoiseMatMult(A, x, y));
@@ -104,6 +83,21 @@ static void CheckWorks(PoiseMat A, const char *type)
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
   PoiseVecDestroy(&z);
+}
+
+/* Its type works, on all ranks, and products are those of csr. */
+static void CheckWorks(PoiseMat A, const char *type)
+{
+  PoiseMat C;
+  char words[80];
+  CHECK(!strcmp(PoiseMatType(A), "auto"));
+  CHECK(!type || !strcmp(A->type->name, type));
+  snprintf(words, sizeof words, "auto: %s, ", A->type->name);
+  CheckView(A, words);
+  CheckView(A, "type auto");
+  if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
+  CHECK(!strcmp(PoiseMatType(C), "csr") && !strcmp(C->type->name, "csr"));
+  CheckSame(A, C);
   PoiseMatDestroy(&C);
 }
 
@@ -180,6 +174,12 @@ static void TestPatterns(PoiseContext ctx)
 
 /* ---- options and copies ----------------------------------------------------------------------------------------------------------- */
 
+static void Option(PoiseContext ctx, const char *key, const char *value)
+{
+  CHECK_OK(PoiseOptionsSet(ctx, key, value));
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
 static int64_t Chunk(PoiseMat A)
 {
   return poiseCsriChunk(A, A->data);
@@ -214,6 +214,42 @@ static void TestOptions(PoiseContext ctx)
   PoiseMatDestroy(&A);
   CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 0"));
   CHECK_OK(PoiseBarrier(ctx));
+}
+
+/* A type and its options that come together are set up once; with wrong options it still multiplies, until they are replaced. */
+static void TestTypeAndOptions(PoiseContext ctx)
+{
+  static const char *const types[] = {"csri", "seg", "auto"};
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A, C;
+    LogCounts before, after;
+    if (!CHECK_OK(Make(ctx, 500, OneLong, &A)) || !CHECK_OK(Make(ctx, 500, OneLong, &C))) return;
+    CHECK_OK(PoiseMatSetOptionsPrefix(A, "t_"));
+    Option(ctx, "t_mat_type", types[k]);
+    Option(ctx, "t_mat_csri_chunk", "64");
+    Option(ctx, "t_mat_seg_length", "4");
+    poiseLogCounts(ctx, &before);
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    poiseLogCounts(ctx, &after);
+    if (k == 2) CHECK_NEAR(after.event[EVENT_MatChoose].calls - before.event[EVENT_MatChoose].calls, 1, 0);
+    double once = after.launches - before.launches;
+    CHECK_OK(PoiseMatSetType(C, types[k]));
+    poiseLogCounts(ctx, &before);
+    if (k < 2) CHECK_NEAR(before.launches - after.launches, once, 0); /* auto may choose another type for another chunk */
+    CHECK_OK(PoiseMatSetType(A, "csr"));
+    CHECK_OK(PoiseMatSetType(C, "csr"));
+    Option(ctx, "t_mat_csri_chunk", "9000");
+    Option(ctx, "t_mat_seg_length", "1000");
+    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, k == 1 ? "t_mat_seg_length" : "t_mat_csri_chunk");
+    CHECK(!strcmp(PoiseMatType(A), types[k]));
+    CheckSame(A, C);
+    Option(ctx, "t_mat_csri_chunk", "0");
+    Option(ctx, "t_mat_seg_length", "0");
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CheckSame(A, C);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&C);
+  }
 }
 
 /* An arrow beside a diagonal: symmetric, dominant, its dense row on rank 0. */
@@ -285,12 +321,6 @@ static void TempPath(char path[PATH_LENGTH], const char *name)
 {
   const char *root = getenv("TMPDIR");
   snprintf(path, PATH_LENGTH, "%s/poise_auto_%ld_%s", root && *root ? root : "/tmp", (long)getpid(), name);
-}
-
-static void Option(PoiseContext ctx, const char *key, const char *value)
-{
-  CHECK_OK(PoiseOptionsSet(ctx, key, value));
-  CHECK_OK(PoiseBarrier(ctx));
 }
 
 static void TestMeasure(PoiseContext ctx)
@@ -539,25 +569,65 @@ static void TestMemory(PoiseContext ctx)
   if (PoiseRank(ctx) == 0) remove(path);
 }
 
-/* One rank has no memory for another type, or for its set-up: all keep one type, and the next attempts go on together. */
+/* All ranks have one type and count patterns alike. */
+static void CheckAlike(PoiseMat A, const char *type)
+{
+  double same = !strcmp(PoiseMatType(A), type), pattern = (double)A->pattern, all[] = {same, -same, pattern, -pattern};
+  CHECK_OK(PoiseMax(PoiseMatContext(A), 4, all));
+  CHECK(all[0] == -all[1] && all[2] == -all[3]);
+}
+
+static void FailAt(PoiseContext ctx, int64_t n)
+{
+  if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
+}
+
+/* One rank has no memory for another type, or for its set-up: the type is one of the two, and the next attempts go on together. */
 static void TestOneRankFails(PoiseContext ctx)
 {
   static const char *const to[] = {"auto", "csri", "auto", "seg", "csr", "auto"};
+  const char *from = "csr";
   PoiseMat A;
+  ctx->device->threads = 3;
   Option(ctx, "f_mat_auto_measure", "no");
-  if (!CHECK_OK(Make(ctx, 4000, OneLong, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "f_"))) return;
-  for (int k = 0; k < 6; k++)
-    for (int64_t n = 1; n < 100; n++) {
-      if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
-      PoiseErr e = PoiseMatSetType(A, to[k]);
-      poiseAllocFailAt(ctx, 0);
-      double same = !strcmp(PoiseMatType(A), to[k]), least = -same, pattern = (double)A->pattern, fewest = -pattern;
-      double all[] = {same, least, pattern, fewest};
-      CHECK_OK(PoiseMax(ctx, 4, all));
-      CHECK(all[0] == -all[1] && all[2] == -all[3]);
-      if (!e) break;
+  if (!CHECK_OK(Make(ctx, 12000, OneLong, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "f_"))) return;
+  for (int k = 0; k < 6; from = to[k++]) {
+    PoiseErr e = POISE_ERR_MEMORY;
+    for (int64_t n = 1; e && n < 100; n++) {
+      CHECK_OK(PoiseMatSetType(A, from));
+      FailAt(ctx, n);
+      e = PoiseMatSetType(A, to[k]);
+      FailAt(ctx, 0);
+      CheckAlike(A, to[k]);
+      CHECK(!strcmp(PoiseMatType(A), to[k]) || (e && !strcmp(PoiseMatType(A), from)));
+      CHECK_OK(PoiseMatSetFromOptions(A)); /* sets up what failed */
+      CHECK(!A->choice || !strcmp(A->type->name, "csri"));
     }
-  CHECK_OK(PoiseMatSetFromOptions(A)); /* sets up what failed */
+    CHECK(!e);
+  }
+  CheckWorks(A, "csri");
+  PoiseMatDestroy(&A);
+}
+
+/* The same of other options. */
+static void TestOneRankFailsOptions(PoiseContext ctx)
+{
+  static const char *const types[][2] = {{"csri", "f_mat_csri_chunk"}, {"seg", "f_mat_seg_length"}};
+  PoiseMat A;
+  if (!CHECK_OK(Make(ctx, 500, OneLong, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "f_"))) return;
+  for (int k = 0; k < 2; k++) {
+    PoiseErr e = POISE_ERR_MEMORY;
+    CHECK_OK(PoiseMatSetType(A, types[k][0]));
+    for (int64_t n = 1; e && n < 100; n++) {
+      Option(ctx, types[k][1], n % 2 ? "8" : "16");
+      FailAt(ctx, n);
+      e = PoiseMatSetFromOptions(A);
+      FailAt(ctx, 0);
+      CheckAlike(A, types[k][0]);
+    }
+    CHECK(!e);
+  }
+  CHECK_OK(PoiseMatSetType(A, "auto"));
   CheckWorks(A, NULL);
   PoiseMatDestroy(&A);
 }
@@ -568,6 +638,7 @@ int main(int argc, char **argv)
                                {"one_rank_decides", TestOneRankDecides, 0},
                                {"patterns", TestPatterns, 0},
                                {"options", TestOptions, 0},
+                               {"type_and_options", TestTypeAndOptions, 0},
                                {"solves", TestSolves, 0},
                                {"measure", TestMeasure, 0},
                                {"hash", TestHash, TEST_SERIAL},
@@ -576,6 +647,7 @@ int main(int argc, char **argv)
                                {"there", TestThere, TEST_SERIAL},
                                {"memory", TestMemory, 0},
                                {"one_rank_fails", TestOneRankFails, 0},
+                               {"one_rank_fails_options", TestOneRankFailsOptions, 0},
                                {NULL, NULL, 0}};
   return TestMain(argc, argv, "auto", tests);
 }

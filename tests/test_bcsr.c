@@ -266,7 +266,13 @@ static void TestOwn(PoiseContext ctx)
   }
 }
 
-/* As CSR by numbers: with a hole in each block, which becomes a zero. */
+/* Without one row of each block, another one in the next block: a row of blocks is more than each of its rows. */
+static bool Hole(const Shape *s, PoiseInt i, PoiseInt j)
+{
+  return s->b > 1 && i % s->b == j / s->b % s->b;
+}
+
+/* As CSR by numbers; holes become zeros. */
 static PoiseErr Numbers(PoiseContext ctx, const Shape *s, bool holes, PoiseMat *A)
 {
   PoiseInt first, m, n, b = s->b;
@@ -276,7 +282,7 @@ static PoiseErr Numbers(PoiseContext ctx, const Shape *s, bool holes, PoiseMat *
   PoiseErr e = POISE_OK;
   for (PoiseInt i = first * b; !e && i < (first + m) * b; i++)
     for (PoiseInt j = 0; !e && j < s->N * b; j++)
-      if (Has(s, i / b, j / b) && !(holes && i % b == 0 && j % b == b - 1 && b > 1))
+      if (Has(s, i / b, j / b) && !(holes && Hole(s, i, j)))
         e = PoiseMatAddValues(*A, 1, &i, &j, &(double){Value(s, i, j)});
   POISE_TRY(PoiseMatAssemble(*A));
   return PoiseMatSetBlockSize(*A, s->b);
@@ -324,13 +330,69 @@ static void TestConversion(PoiseContext ctx)
     for (PoiseInt i = 0; i < s.M; i++)
       for (PoiseInt j = 0; j < s.N; j++) blocks += Has(&s, i, j);
     CHECK_INT(after, blocks * s.b * s.b);
-    CHECK_INT(before, s.b > 1 ? after - blocks : after);
+    CHECK_INT(before, s.b > 1 ? after - blocks * s.b : after);
     CHECK_OK(PoiseMatAXPY(B, -1, A)); /* the same entries: nothing but zeros is left */
     double norm = NAN;
     CHECK_OK(PoiseMatNorm(B, POISE_NORM_FROBENIUS, &norm));
     CHECK(norm == 0);
     PoiseMatDestroy(&A);
     PoiseMatDestroy(&B);
+  }
+}
+
+/* Entries of the block rows of all ranks, those of block row I by rank I % size, by dense blocks or one by one; in part a: only those
+   with an even column of blocks, 1: only the others. */
+static PoiseErr Add(PoiseMat A, const Shape *s, int part, bool dense)
+{
+  PoiseContext ctx = PoiseMatContext(A);
+  double v[MAX_BLOCK_SIZE * MAX_BLOCK_SIZE];
+  PoiseInt rows[MAX_BLOCK_SIZE], cols[MAX_BLOCK_SIZE];
+  int b = s->b;
+  PoiseErr e = POISE_OK; /* Assemble speaks of it, to all ranks */
+  for (PoiseInt I = PoiseRank(ctx); !e && I < s->M; I += PoiseSize(ctx))
+    for (PoiseInt J = part; !e && J < s->N; J += 2) {
+      if (!Has(s, I, J)) continue;
+      for (int r = 0; r < b; r++)
+        for (int c = 0; c < b; c++) rows[r] = I * b + r, cols[c] = J * b + c, v[r * b + c] = Value(s, rows[r], cols[c]);
+      if (dense) e = PoiseMatAddBlock(A, b, rows, b, cols, v);
+      for (int r = 0; r < b && !dense; r++)
+        for (int c = 0; !e && c < b; c++) e = PoiseMatAddValues(A, 1, &rows[r], &cols[c], &v[r * b + c]);
+    }
+  return PoiseMatAssemble(A);
+}
+
+/* Asked for before there are entries; by blocks, which come in two parts; then other values in place, and the same again. */
+static void TestAssembly(PoiseContext ctx)
+{
+  static const int sizes[] = {1, 2, 3, 7};
+  for (int k = 0; k < 4; k++) {
+    const Shape s = {sizes[k], 17, 17, false};
+    PoiseInt first, m, b = s.b;
+    PoiseMat A;
+    PoiseSplit(ctx, s.M, &first, &m);
+    if (!CHECK_OK(PoiseMatCreate(ctx, m * b, m * b, POISE_DECIDE, POISE_DECIDE, &A))) return;
+    CHECK_OK(PoiseMatSetType(A, "bcsr"));
+    CHECK_OK(PoiseMatSetBlockSize(A, s.b));
+    CHECK(!strcmp(PoiseMatType(A), "bcsr"));
+    CHECK_OK(Add(A, &s, 0, true));
+    CHECK(A->type->blocked);
+    CHECK_OK(Add(A, &s, 1, k % 2 == 0));
+    CHECK(A->type->blocked && !strcmp(PoiseMatType(A), "bcsr"));
+    CheckProducts(&s, A);
+    int64_t pattern = A->csr.built;
+    CHECK_OK(PoiseMatZeroEntries(A));
+    for (int part = 0; part < 2; part++) CHECK_OK(Add(A, &s, part, k % 2 == 1));
+    CHECK_INT(A->csr.built, pattern); /* nothing was converted */
+    CheckProducts(&s, A);
+    PoiseInt i = s.M * b - 1; /* set by all, of one rank */
+    if (Has(&s, s.M - 1, s.M - 1)) {
+      CHECK_OK(PoiseMatSetValues(A, 1, &i, &i, &(double){Value(&s, i, i)}));
+      CHECK_OK(PoiseMatAssemble(A));
+      CheckProducts(&s, A);
+    }
+    CHECK_OK(PoiseMatSetType(A, "csr"));
+    CheckProducts(&s, A);
+    PoiseMatDestroy(&A);
   }
 }
 
@@ -462,19 +524,13 @@ static void TestRefusals(PoiseContext ctx)
   int is;
   double norm;
   if (!CHECK_OK(Numbers(ctx, &s, false, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b))) return;
-  CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 6, 6, &B));
-  CHECK_ERR(PoiseMatSetType(B, "bcsr"), POISE_ERR_STATE, "PoiseMatAssemble");
-  CHECK(!strcmp(PoiseMatType(B), "csr"));
-  PoiseMatDestroy(&B);
   PoiseVecRange(x, &row, &n);
   CHECK_OK(PoiseMatSetType(A, "bcsr"));
   static const char words[] = "not there yet for matrices of blocks";
   CHECK_ERR(PoiseMatGetRow(A, row, &n, NULL, NULL), POISE_ERR_UNSUPPORTED, words);
-  CHECK_ERR(PoiseMatAddBlock(A, 1, &row, 1, &row, &(double){1}), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatSetPatternCOO(A, 0, NULL, NULL), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatSetValuesCOO(A, NULL), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatSetValuesCSR(A, NULL), POISE_ERR_UNSUPPORTED, words);
-  CHECK_ERR(PoiseMatZeroEntries(A), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatZeroRows(A, 0, NULL, 1, NULL, NULL), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatZeroRowsColumns(A, 0, NULL, 1, NULL, NULL), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatShift(A, 1), POISE_ERR_UNSUPPORTED, words);
@@ -555,6 +611,7 @@ static PoiseErr Use(PoiseContext ctx, void *arg)
   PoiseVec x = NULL, y = NULL;
   PoiseErr e = Numbers(ctx, s, false, &A);
   if (!e) e = PoiseMatSetType(A, "bcsr");
+  if (!e) e = Add(A, &(Shape){s->b, s->M, s->N, false}, 0, true);
   if (!e) e = PoiseMatCreateVecs(A, &x, &y);
   if (!e) e = PoiseMatMult(A, x, y);
   if (!e) e = PoiseMatMultTranspose(A, y, x);
@@ -584,19 +641,13 @@ static void TestMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, UseArrays, (void *)(uintptr_t)&s);
 }
 
-static const Test tests[] = {{"sizes", TestSizes, 0},
-                             {"many_rows", TestManyRows, 0},
-                             {"forms", TestForms, 0},
-                             {"own", TestOwn, 0},
-                             {"conversion", TestConversion, 0},
-                             {"options", TestOptions, 0},
-                             {"bytes", TestBytes, 0},
-                             {"solve", TestSolve, 0},
-                             {"bad_arrays", TestBadArrays, 0},
-                             {"refusals", TestRefusals, 0},
-                             {"named", TestNamed, 0},
-                             {"memory", TestMemory, 0},
-                             {NULL, NULL, 0}};
+static const Test tests[] = {{"sizes", TestSizes, 0},           {"many_rows", TestManyRows, 0},
+                             {"forms", TestForms, 0},           {"own", TestOwn, 0},
+                             {"conversion", TestConversion, 0}, {"assembly", TestAssembly, 0},
+                             {"options", TestOptions, 0},       {"bytes", TestBytes, 0},
+                             {"solve", TestSolve, 0},           {"bad_arrays", TestBadArrays, 0},
+                             {"refusals", TestRefusals, 0},     {"named", TestNamed, 0},
+                             {"memory", TestMemory, 0},         {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

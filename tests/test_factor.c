@@ -729,16 +729,11 @@ static void TestView(PoiseContext ctx)
   for (int k = 0; k < 3; k++) {
     PoisePC pc = Make(ctx, types[k], A, NULL);
     char text[400];
-    FILE *out = tmpfile(), *old = ctx->out;
-    if (!CHECK(out != NULL)) return;
-    PoiseSetOutput(ctx, out);
+    FILE *out = TestPrintBegin(ctx);
     CHECK_OK(PoisePCView(pc)); /* before it is set up */
     CHECK_OK(PoisePCSetUp(pc));
     CHECK_OK(PoisePCView(pc));
-    PoiseSetOutput(ctx, old);
-    rewind(out);
-    text[fread(text, 1, sizeof text - 1, out)] = 0;
-    fclose(out);
+    TestPrintEnd(ctx, out, text, sizeof text);
     CHECK((strstr(text, words[k]) != NULL) == (PoiseRank(ctx) == 0));
     CHECK((strstr(text, "groups of rows in") != NULL) == (PoiseRank(ctx) == 0));
     CHECK((strstr(text, "block Jacobi") != NULL) == (PoiseRank(ctx) == 0 && PoiseSize(ctx) > 1));

@@ -97,14 +97,10 @@ static void TestSelf(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSet(self, "own", "5"));
   const char *value = "";
   CHECK(PoiseOptionsHas(ctx, NULL, "own", &value) && !strcmp(value, "5"));
-  FILE *out = tmpfile(), *old = ctx->out;
-  if (!CHECK(out != NULL)) return;
-  PoiseSetOutput(ctx, out);
+  FILE *out = TestPrintBegin(ctx);
   CHECK_OK(PoisePrintf(self, "words"));
-  PoiseSetOutput(ctx, old);
-  rewind(out);
-  CHECK((fread(text, 1, sizeof text, out) > 0) == (PoiseRank(ctx) == 0)); /* of all these ranks 0, the first one's only */
-  fclose(out);
+  TestPrintEnd(ctx, out, text, sizeof text);
+  CHECK((text[0] != 0) == (PoiseRank(ctx) == 0)); /* of all these ranks 0, the first one's only */
   if (self != ctx) CHECK_ERR(PoiseFinalize(&copy), POISE_ERR_STATE, "the one that it belongs to");
 }
 
@@ -952,16 +948,11 @@ static void TestView(PoiseContext ctx)
   for (int k = 0; k < NTYPES; k++) {
     PoisePC pc = Make(ctx, "none", A, all_types[k]);
     char text[4000];
-    FILE *out = tmpfile(), *old = ctx->out;
-    if (!CHECK(out != NULL)) return;
-    PoiseSetOutput(ctx, out);
+    FILE *out = TestPrintBegin(ctx);
     CHECK_OK(PoisePCView(pc)); /* before it is set up */
     CHECK_OK(PoisePCSetUp(pc));
     CHECK_OK(PoisePCView(pc));
-    PoiseSetOutput(ctx, old);
-    rewind(out);
-    text[fread(text, 1, sizeof text - 1, out)] = 0;
-    fclose(out);
+    TestPrintEnd(ctx, out, text, sizeof text);
     for (int w = 0; w < 2; w++) CHECK((strstr(text, words[k][w]) != NULL) == (PoiseRank(ctx) == 0));
     CHECK((text[0] != 0) == (PoiseRank(ctx) == 0));
     PoisePCDestroy(&pc);

@@ -697,16 +697,9 @@ static void TestTypes(PoiseContext ctx)
 
 static const char *ViewOf(PoiseContext ctx, PoiseMat A, char text[2048])
 {
-  FILE *out = tmpfile();
-  text[0] = 0;
-  if (!CHECK(out)) return text;
-  PoiseSetOutput(ctx, out);
+  FILE *out = TestPrintBegin(ctx);
   CHECK_OK(PoiseMatView(A));
-  PoiseSetOutput(ctx, NULL);
-  rewind(out);
-  text[fread(text, 1, 2047, out)] = 0;
-  fclose(out);
-  if (PoiseRank(ctx)) CHECK(!*text);
+  TestPrintEnd(ctx, out, text, 2048);
   return text;
 }
 

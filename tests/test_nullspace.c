@@ -141,15 +141,11 @@ static void TestSolving(PoiseContext ctx)
 /* What the context prints during a call, on rank 0. */
 static void ReasonText(System *s, char *text, size_t size)
 {
-  FILE *f = tmpfile();
   PoiseContext ctx = PoiseMatContext(s->A);
-  PoiseSetOutput(ctx, f);
+  FILE *f = TestPrintBegin(ctx);
   CHECK_OK(poiseKSPPrintReason(s->ksp));
   CHECK_OK(PoiseKSPView(s->ksp));
-  PoiseSetOutput(ctx, NULL);
-  rewind(f);
-  text[fread(text, 1, size - 1, f)] = 0;
-  fclose(f);
+  TestPrintEnd(ctx, f, text, size);
 }
 
 static int Count(const char *text, const char *word)

@@ -407,21 +407,16 @@ static void TestView(PoiseContext ctx)
   PoisePC pc = Make(ctx, "pbjacobi", A);
   char text[200], expected[200];
   PoiseBytes held;
-  FILE *out = tmpfile(), *old = ctx->out;
-  if (!CHECK(out != NULL)) return;
   CHECK_OK(PoisePCSetUp(pc));
-  PoiseSetOutput(ctx, out);
+  FILE *out = TestPrintBegin(ctx);
   CHECK_OK(PoisePCView(pc));
-  PoiseSetOutput(ctx, old);
-  rewind(out);
-  text[fread(text, 1, sizeof text - 1, out)] = 0;
+  TestPrintEnd(ctx, out, text, sizeof text);
   CHECK_OK(PoisePCBytes(pc, &held));
   double sum[] = {(double)held.host, (double)held.device};
   CHECK_OK(PoiseSum(ctx, 2, sum));
   snprintf(expected, sizeof expected,
            "PC: type pbjacobi\n  %.0f bytes on the host, %.0f on the device\n  blocks of 3 x 3\n", sum[0], sum[1]);
   CHECK(!strcmp(text, PoiseRank(ctx) ? "" : expected));
-  fclose(out);
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);
 }

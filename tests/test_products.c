@@ -615,15 +615,9 @@ static double Viewed(PoiseMat A, char *text, size_t size)
 {
   static const char words[] = "columns of 16 bits beside the CSR: ";
   PoiseContext ctx = PoiseMatContext(A);
-  FILE *file = tmpfile();
-  text[0] = 0;
-  if (!CHECK(file != NULL)) return NAN;
-  PoiseSetOutput(ctx, file);
+  FILE *file = TestPrintBegin(ctx);
   CHECK_OK(PoiseMatView(A));
-  PoiseSetOutput(ctx, NULL);
-  rewind(file);
-  text[fread(text, 1, size - 1, file)] = 0;
-  fclose(file);
+  TestPrintEnd(ctx, file, text, size);
   const char *at = strstr(text, words);
   return at ? strtod(at + strlen(words), NULL) : -1;
 }

@@ -44,18 +44,13 @@ static double Largest(PoiseVec x)
 }
 
 /* Rank 0 writes, and names the type. */
-#define CHECK_VIEW(ctx, call, name)                                  \
-  do {                                                               \
-    char text_[4096] = "";                                           \
-    FILE *file_ = tmpfile();                                         \
-    if (!CHECK(file_ != NULL)) break;                                \
-    PoiseSetOutput(ctx, file_);                                      \
-    CHECK_OK(call);                                                  \
-    PoiseSetOutput(ctx, NULL);                                       \
-    rewind(file_);                                                   \
-    text_[fread(text_, 1, sizeof text_ - 1, file_)] = 0;             \
-    fclose(file_);                                                   \
-    CHECK(PoiseRank(ctx) ? !text_[0] : strstr(text_, name) != NULL); \
+#define CHECK_VIEW(ctx, call, name)                       \
+  do {                                                    \
+    char text_[4096];                                     \
+    FILE *file_ = TestPrintBegin(ctx);                    \
+    CHECK_OK(call);                                       \
+    TestPrintEnd(ctx, file_, text_, sizeof text_);        \
+    CHECK(PoiseRank(ctx) || strstr(text_, name) != NULL); \
   } while (0)
 
 /* ---- Mat ---------------------------------------------------------------------------------------------------------- */

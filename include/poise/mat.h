@@ -58,8 +58,8 @@ typedef struct PoiseBCSR {
 /*
   A of type bcsr from blocks of b x b numbers, b from 1 to 32, the same on all ranks. m, n, M, N count numbers, of whole blocks each, or are
   POISE_DECIDE. Ownership as of PoiseMatCreateCSR; row-major blocks can only be copied (POISE_ERR_ARG). Blocks are never taken apart:
-  8 + 4 / b^2 bytes per number, where CSR has 12. What works on them so far: products, also with the transpose, diagonals, PoiseMatScale,
-  views, and so every solver with preconditioner none, jacobi, pbjacobi or shell; all else is POISE_ERR_UNSUPPORTED, saying so.
+  8 + 4 / b^2 bytes per number, where CSR has 12. What works on them so far: products, also with the transpose, diagonals, adding and
+  setting entries, PoiseMatScale, views, and so every solver with preconditioner none, jacobi, pbjacobi or shell; all else is POISE_ERR_UNSUPPORTED, saying so.
 */
 POISE_API PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                       const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);
@@ -146,9 +146,10 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
           that is none. What works decides the last bits of results, so these repeat as measurements do. The view says what was chosen,
           and why. -mat_csr_kernel counts where csr was chosen; a prediction does not know of it.
   And, as one that holds its entries otherwise:
-    bcsr  dense blocks of A's block size (PoiseMatSetBlockSize), the missing numbers of each as zeros: A, which must be assembled, is
-          converted into arrays of the library's own, and the CSR is released, or by another type the other way round. Triplets are to
-          be given again. See PoiseMatCreateBCSR
+    bcsr  dense blocks of A's block size (PoiseMatSetBlockSize), the missing numbers of each as zeros: A is converted into arrays of the
+          library's own, and the CSR released, at once or in the first PoiseMatAssemble; another type does it the other way round.
+          Entries of blocks that are there change in place; for others Assemble makes a CSR of all, and blocks of that. Triplets are
+          to be given again. See PoiseMatCreateBCSR
   Collective. Options: -mat_type, and those of the types, which auto reads too and copies inherit.
 */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);

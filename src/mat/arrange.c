@@ -274,10 +274,10 @@ static PoiseErr MoveSpace(const NullSpace *space, const Permutation *p, PoiseMat
 
 PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
 {
-  TRY(PoiseMatSetType(B, PoiseMatType(A)));
+  TRY(poiseMatChangeType(B, poiseMatAsked(A)));
   poiseMatInherit(A, B);
-  TRY(poiseMatSetUp(B));
   TRY(poiseMatSetLibrary(B, A->library));
+  TRY(poiseMatSetUp(B));
   if (A->null.n || B->null.n) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
   return A->left.n || B->left.n ? MoveSpace(&A->left, p, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
 }
@@ -288,6 +288,7 @@ static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)
   TRY(poiseMatCreateTyped(A->ctx, poiseMatAsked(A), l->n, l->n, l->N, l->N, B));
   (*B)->block_size = A->block_size;
   poiseMatInherit(A, *B);
+  TRY(poiseMatSetLibrary(*B, A->library)); /* before it is set up */
   TRY(MovePattern(A, p->from, *B));
   TRY(MoveValues(A, *B));
   return poiseMatMoveRest(A, p, *B);

@@ -55,6 +55,7 @@ static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
   const PoiseCSR csr = {
       .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
   A->block_size = A->csr.b = b;
+  A->blocked = true;
   TRY(poiseCsrBuild(A, &csr, own));
   A->assembled = true;
   return PoiseAgree(A->ctx, in->row_major ? TurnBlocks(A) : POISE_OK);
@@ -200,8 +201,12 @@ static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *
 PoiseErr poiseMatToBlocks(PoiseMat A)
 {
   RowArrays r = {0};
-  PoiseErr e = poiseMatCheckUsable(A);
-  return Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size);
+  if (A->assembled) {
+    PoiseErr e = poiseMatCheckUsable(A);
+    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size));
+  }
+  A->blocked = true;
+  return POISE_OK;
 }
 
 PoiseErr poiseMatFromBlocks(PoiseMat A)

@@ -73,11 +73,16 @@ static PoiseErr FirstType(PoiseMat A, const MatType *type)
   return automatic ? poiseChoiceCreate(A) : POISE_OK;
 }
 
-/* On failure the old type stays on all ranks; it works under type auto too, until that is set up. */
-static PoiseErr ChangeType(PoiseMat A, const MatType *type)
+PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
 {
   void *data = NULL;
   bool automatic = type == &poiseMatType_auto;
+  if (poiseMatAsked(A) == type) return POISE_OK;
+  if ((type->stored || type->blocked) != poiseMatHolds(A))
+    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
+  if (type->blocked) return poiseMatToBlocks(A);
+  if (A->type->blocked) TRY(poiseMatFromBlocks(A));
+  A->blocked = false;
   PoiseErr e = PoiseAgree(A->ctx, automatic ? poiseChoiceCreate(A) : poiseMatTypeData(A->ctx, type, &data));
   if (automatic ? e : !e) poiseChoiceDestroy(A);
   if (e)
@@ -95,7 +100,7 @@ PoiseErr poiseMatSetUp(PoiseMat A)
 
 const MatType *poiseMatAsked(PoiseMat A)
 {
-  return A->choice ? &poiseMatType_auto : A->type;
+  return A->blocked ? &poiseMatType_bcsr : A->choice ? &poiseMatType_auto : A->type;
 }
 
 static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
@@ -197,22 +202,24 @@ void poiseMatInherit(PoiseMat A, PoiseMat B)
     A->type->inherit(A, B);
 }
 
-PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
+static PoiseErr FindType(const char *name, const MatType **type)
 {
   const char *names[NTYPES];
   for (int i = 0; i < NTYPES; i++) {
     names[i] = types[i]->name;
-    if (strcmp(type, types[i]->name)) continue;
-    if ((types[i]->stored || types[i]->blocked) != poiseMatHolds(A))
-      FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type);
-    if (poiseMatAsked(A) == types[i]) return POISE_OK;
-    if (types[i]->blocked) return poiseMatToBlocks(A);
-    if (A->type->blocked) TRY(poiseMatFromBlocks(A));
-    if (poiseMatAsked(A) == types[i]) return POISE_OK;
-    TRY(ChangeType(A, types[i]));
-    return A->assembled ? poiseMatSetUp(A) : POISE_OK;
+    *type = types[i];
+    if (!strcmp(name, names[i])) return POISE_OK;
   }
-  return poiseUnknownWord("matrix type", type, NTYPES, names);
+  return poiseUnknownWord("matrix type", name, NTYPES, names);
+}
+
+PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
+{
+  const MatType *found;
+  TRY(FindType(type, &found));
+  if (poiseMatAsked(A) == found) return POISE_OK;
+  TRY(poiseMatChangeType(A, found));
+  return A->assembled ? poiseMatSetUp(A) : POISE_OK;
 }
 
 const char *PoiseMatType(PoiseMat A)
@@ -232,9 +239,11 @@ PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
 PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 {
   MatOptions o = {.block_size = A->block_size, .partition = (int)A->partition, .order = (int)A->order};
+  const MatType *type = poiseMatAsked(A);
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
-  if (o.type[0] && poiseMatHolds(A)) TRY(PoiseMatSetType(A, o.type));
+  if (o.type[0] && poiseMatHolds(A)) TRY(FindType(o.type, &type));
+  TRY(poiseMatChangeType(A, type));
   if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
   if (A->choice)
     TRY(poiseChoiceRead(A));

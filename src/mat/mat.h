@@ -168,8 +168,9 @@ struct PoiseMat_s {
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
-  int block_size;           /* 1 to MAX_BLOCK_SIZE */
-  PoiseInt origin;          /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
+  int block_size;  /* 1 to MAX_BLOCK_SIZE */
+  bool blocked;    /* bcsr was asked for: until A is assembled, and while it takes new entries in, another type works */
+  PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
   PoiseMat permutation; /* of a copy that a solver rearranged, or a block of it: row i's column is its number in the
@@ -184,7 +185,10 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
                           const Fuse *fuse);
 /* Bring everything a product needs to the device; called before a captured loop is replayed. Collective; the caller agrees. */
 PoiseErr poiseMatReady(PoiseMat A);
-const MatType *poiseMatAsked(PoiseMat A);     /* the type that was asked for */
+const MatType *poiseMatAsked(PoiseMat A); /* the type that was asked for */
+/* Ask for another one, to be set up. On failure the old type stays on all ranks; under type auto it works until that is set up. Collective;
+   agrees. */
+PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type);
 void poiseMatInherit(PoiseMat A, PoiseMat B); /* its options, if B was asked for the same */
 /* What the type keeps of A's pattern is made; type auto chooses, where pattern or options are new. Collective; agrees. */
 PoiseErr poiseMatSetUp(PoiseMat A);
@@ -355,7 +359,8 @@ PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
 void poiseCsrDataDestroy(PoiseMat A);
 
-/* bcsr_build.c: A's entries become blocks of its block size, and its type bcsr; or numbers, and csr. Collective; agree. */
+/* bcsr_build.c: A's entries become blocks of its block size, and its type bcsr, at once or, if it is not assembled yet, then; or numbers,
+   and csr. Collective; agree. */
 PoiseErr poiseMatToBlocks(PoiseMat A);
 PoiseErr poiseMatFromBlocks(PoiseMat A);
 
@@ -465,7 +470,7 @@ typedef struct HostCsr { /* host pointers to A's arrays */
 void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
 /* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
-PoiseErr poiseMatCheckStored(PoiseMat A);    /* has entries that are numbers, as a shell has not */
+PoiseErr poiseMatCheckStored(PoiseMat A);    /* has entries that are numbers */
 static inline bool poiseMatHolds(PoiseMat A) /* arrays of its own, of whatever entries */
 {
   return A->type->stored || A->type->blocked;
