@@ -23,7 +23,7 @@ refused()
   shift
   "$bin/$1" "${@:2}" > log 2>&1 || code=$?
   [ $code -eq 1 ] && grep -qF -- "$words" log || fail "$* (code $code) did not say '$words':" "$(cat log)"
-  [ -z "$(find . -name '*.vtu*' -type f -o -name '*.csv*' -type f)" ] || fail "$* left a file"
+  [ -z "$(find . -name '*vtu*' -type f -o -name '*.csv*' -type f)" ] || fail "$* left a file"
 }
 
 refused "no value is prescribed on the boundary" poisson -dirichlet none -output x
@@ -39,6 +39,9 @@ refused "x/beam.vtu cannot be written" elasticity -output x/beam
 mkdir beam_1.vtu.part # one of three ranks cannot write
 refused "beam_1.vtu cannot be written" elasticity -output beam -ranks 3
 rmdir beam_1.vtu.part
+mkdir beam_0.vtu # nor can the only one give its file its name
+refused "beam_0.vtu cannot be written" elasticity -output beam_0
+rmdir beam_0.vtu
 
 # The same errors and orders on any number of ranks, also more than there are bricks, and by any assembly; ranks have other rounding.
 numbers()

@@ -61,19 +61,6 @@ PoiseErr FemMeshFacetGroup(const FemMesh *mesh, const char *name, int *number)
   POISE_FAIL(POISE_ERR_ARG, "the boundary has no group '%s'; it has: %s", name, known[0] != '\0' ? known : "none at all");
 }
 
-PoiseErr FemMeshCheck(const FemMesh *mesh)
-{
-  FemReference reference;
-  FemPoint p;
-  PoiseErr err = POISE_OK;
-  FemReferenceCell(mesh->cell, 0, &reference);
-  for (PoiseInt e = 0; e < mesh->cells && err == POISE_OK; e++) {
-    FemCellBegin(mesh, &reference, e, &p);
-    for (int q = 0; q < reference.points && err == POISE_OK; q++) err = FemCellPoint(mesh, &reference, q, &p);
-  }
-  return PoiseAgree(mesh->ctx, err);
-}
-
 /* ---- boxes ----------------------------------------------------------------------------------------------------------- */
 
 /*

@@ -74,10 +74,6 @@ void FemMeshFree(FemMesh *mesh);
    Not collective, but all ranks get the same. */
 PoiseErr FemMeshFacetGroup(const FemMesh *mesh, const char *name, int *number);
 
-/* Is every cell the right way round, and no larger than nothing? POISE_ERR_NUMERIC names the first one that is not, by its global
-   number and its nodes. Collective. */
-PoiseErr FemMeshCheck(const FemMesh *mesh);
-
 /*
   A box [0, length[0]] x [0, length[1]] (x [0, length[2]]) of n[0] x n[1] (x n[2]) bricks, each one cell (quad4, hex8), two
   triangles, or six tetrahedra. Every rank makes its own block of bricks; ranks beyond the number of bricks have none.

@@ -13,12 +13,13 @@ enum { MAX_PATH = 512 };
 
 typedef struct File {
   FILE *stream;
+  int complete; /* all is written, and only the name is missing */
   char path[MAX_PATH], unfinished[MAX_PATH + 8];
 } File;
 
 static PoiseErr FileBegin(const char *path, File *file)
 {
-  file->stream = NULL;
+  *file = (File){.stream = NULL};
   if (strlen(path) >= MAX_PATH) POISE_FAIL(POISE_ERR_FILE, "the file name '%.40s...' is too long", path);
   snprintf(file->path, sizeof file->path, "%s", path);
   snprintf(file->unfinished, sizeof file->unfinished, "%s.part", path);
@@ -38,15 +39,22 @@ static PoiseErr FileClose(File *file, PoiseErr err)
                         strerror(errno));
   }
   if (err != POISE_OK) remove(file->unfinished);
+  file->complete = err == POISE_OK;
   return err;
 }
 
+static void FileDrop(const File *file)
+{
+  if (file->complete) remove(file->unfinished);
+}
+
+/* A file that was never begun has no name to be given. */
 static PoiseErr FileCommit(const File *file)
 {
-  if (rename(file->unfinished, file->path) == 0) return POISE_OK;
+  if (!file->complete || rename(file->unfinished, file->path) == 0) return POISE_OK;
   PoiseErr err =
       PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "%s cannot be written: %s", file->path, strerror(errno));
-  remove(file->unfinished);
+  FileDrop(file);
   return err;
 }
 
@@ -169,7 +177,7 @@ PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const Fe
 {
   const int rank = PoiseRank(mesh->ctx), several = PoiseSize(mesh->ctx) > 1;
   char path[2 * MAX_PATH], number[16] = "";
-  File piece, index = {.stream = NULL};
+  File piece = {.stream = NULL}, index = {.stream = NULL};
   if (several) snprintf(number, sizeof number, "_%d", rank);
   snprintf(path, sizeof path, "%s%s.vtu", name, number);
   PoiseErr err = FileBegin(path, &piece);
@@ -180,18 +188,14 @@ PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const Fe
     err = FileBegin(path, &index);
     if (err == POISE_OK) WriteIndex(index.stream, mesh, name, count, fields);
     err = FileClose(&index, err);
-    if (err != POISE_OK) remove(piece.unfinished);
   }
   /* All of them are complete now, or none gets its name. */
-  PoiseErr mine = err;
-  err = PoiseAgree(mesh->ctx, mine);
-  if (err != POISE_OK && mine == POISE_OK) {
-    remove(piece.unfinished);
-    if (index.stream != NULL) remove(index.unfinished);
-  }
+  err = PoiseAgree(mesh->ctx, err);
+  if (err != POISE_OK) FileDrop(&piece);
+  if (err == POISE_OK) err = PoiseAgree(mesh->ctx, FileCommit(&piece));
+  if (err != POISE_OK) FileDrop(&index);
   POISE_TRY(err);
-  POISE_TRY(PoiseAgree(mesh->ctx, FileCommit(&piece)));
-  return PoiseAgree(mesh->ctx, index.stream != NULL ? FileCommit(&index) : POISE_OK);
+  return PoiseAgree(mesh->ctx, FileCommit(&index)); /* the last name: it speaks of files that are there */
 }
 
 /* ---- the history of a solve ------------------------------------------------------------------------------------------------ */
