@@ -220,8 +220,12 @@ static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, in
     box.grading[d] = set->grading;
   }
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
-  POISE_TRY(set->mesh[0] != '\0' ? FemMeshGmsh(ctx, set->mesh, &l->mesh) : FemMeshBox(ctx, &box, &l->mesh));
-  POISE_TRY(CheckBoundary(&l->mesh));
+  if (set->mesh[0] != '\0') {
+    POISE_TRY(FemMeshGmsh(ctx, set->mesh, &l->mesh));
+    POISE_TRY(CheckBoundary(&l->mesh));
+  } else {
+    POISE_TRY(FemMeshBox(ctx, &box, &l->mesh));
+  }
   POISE_TRY(FemStageEnd(ctx, times, FEM_MESH));
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));

@@ -15,7 +15,7 @@
   out, as is whatever has a lower dimension.
 
   POISE_ERR_FILE: it cannot be read, or ranks see different ones. POISE_ERR_FORMAT names file and line. POISE_ERR_NUMERIC: a
-  cell is inverted or flat.
+  cell is inverted or flat at its first corner; assembly looks at every point where it integrates.
 */
 PoiseErr FemMeshGmsh(PoiseContext ctx, const char *path, FemMesh *mesh);
 
