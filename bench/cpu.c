@@ -4,10 +4,11 @@
   reading and of the triad, taking new values of triplets beside that of copying, and everything beside PETSc where this was
   built with it (POISE_PETSC). One line per case:
 
-    cpu -case mult|cg|assemble|coo -problem 5|7|27|elasticity -bytes 1e9 [-repeats 9 -iterations 20 -host_threads 2]
+    cpu -case mult|cg|assemble|coo -problem 5|7|27|elasticity|blocks -bytes 1e9 [-block 3 -repeats 9 -iterations 20 -host_threads 2]
 
-  5 and 7: difference Laplacians on a square and a cube; 27 and elasticity (81 entries per row): trilinear hexahedra on a cube,
-  1 and 3 unknowns per node, with some mass so that nothing is singular. Elements and rows go to ranks by planes of nodes.
+  -mat_type says by which type (bcsr: of the blocks of elasticity). 5 and 7: difference Laplacians on a square and a cube; 27 and
+  elasticity (81 entries per row): trilinear hexahedra on a cube, 1 and 3 unknowns per node, with some mass so that nothing is singular; blocks: -block unknowns per node, 27 dense blocks per row of blocks.
+  Elements and rows go to ranks by planes of nodes.
 */
 #define _DEFAULT_SOURCE /* madvise */
 #include <math.h>
@@ -29,17 +30,19 @@ static const Theirs *const theirs = NULL;
 #endif
 
 enum { MULT, CG, ASSEMBLE, COO };
+enum { BLOCKS = ELASTICITY + 1 };
 
 typedef struct Options {
   int kind, problem;
   double bytes;
-  PoiseInt repeats, iterations;
+  PoiseInt repeats, iterations, block;
   int shuffle;
 } Options;
 
 static const PoiseOption table[] = {
     {"case", POISE_OPTION_CHOICE, offsetof(Options, kind), "mult", 0, 0, "mult|cg|assemble|coo", "what to measure"},
-    {"problem", POISE_OPTION_CHOICE, offsetof(Options, problem), "7", 0, 0, "5|7|27|elasticity", "the matrix"},
+    {"problem", POISE_OPTION_CHOICE, offsetof(Options, problem), "7", 0, 0, "5|7|27|elasticity|blocks", "the matrix"},
+    {"block", POISE_OPTION_INT, offsetof(Options, block), "3", 1, 32, NULL, "unknowns per node of blocks"},
     {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "1e9", 1e3, 1e12, NULL, "size of the matrix, at least"},
     {"repeats", POISE_OPTION_INT, offsetof(Options, repeats), "9", 1, MAX_REPEATS, NULL, "measurements of each time"},
     {"iterations", POISE_OPTION_INT, offsetof(Options, iterations), "20", 1, 1e6, NULL, "iterations of a solve"},
@@ -103,6 +106,8 @@ static PoiseErr CreateSolve(Run *run, const Rows *r, Solve *s)
   PoisePC pc;
   PoiseCSR csr = {.ptr32 = r->ptr, .col32 = r->col, .val = r->val};
   POISE_TRY(PoiseMatCreateCSR(run->ctx, r->n, r->n, r->N, r->N, &csr, POISE_COPY, &s->A));
+  POISE_TRY(PoiseMatSetBlockSize(s->A, r->block));
+  POISE_TRY(PoiseMatSetFromOptions(s->A));
   POISE_TRY(PoiseMatCreateVecs(s->A, &s->x, &s->y));
   POISE_TRY(PoiseVecDuplicate(s->y, &s->b));
   POISE_TRY(PoiseVecSet(s->x, 1));
@@ -148,7 +153,12 @@ static PoiseErr Turns(Run *run, Solve *s, const Rows *r, Limits *w)
   Times ours = {0}, others = {0};
   double per = run->o.kind == CG ? (double)run->o.iterations : 1;
   PoiseInt nz;
+  PoiseBytes held;
+  int64_t plain;
   POISE_TRY(PoiseMatNonzeros(s->A, &nz));
+  POISE_TRY(PoiseMatBytes(s->A, &held, &plain));
+  double matrix = (double)plain;
+  POISE_TRY(PoiseSum(run->ctx, 1, &matrix));
   POISE_TRY(OurTurn(run, s)); /* allocates what is made on first need */
   if (theirs) TheirTurn(run);
   for (PoiseInt k = 0; k < run->o.repeats; k++) {
@@ -164,7 +174,7 @@ static PoiseErr Turns(Run *run, Solve *s, const Rows *r, Limits *w)
   }
   for (int k = 0; k < ours.n; k++) ours.t[k] /= per;
   for (int k = 0; k < others.n; k++) others.t[k] /= per;
-  double n = (double)r->N, bytes = 12.0 * (double)nz + 4 * (n + 1) + 16 * n, flops = 2.0 * (double)nz;
+  double n = (double)r->N, bytes = matrix + 16 * n, flops = 2.0 * (double)nz;
   if (run->o.kind == CG) bytes += 80 * n, flops += 13 * n; /* q r d r, r d p x x p: 10 vectors beside the product's p, q */
   return Report(run, bytes, flops, &ours, w, READ, &others);
 }
@@ -174,7 +184,8 @@ static PoiseErr Product(Run *run, const Mesh *m)
   Rows r = {0};
   Solve s = {0};
   Limits w = {0};
-  PoiseErr e = CreateMeshRows(m, &r);
+  PoiseErr e =
+      run->o.problem == BLOCKS ? CreateBlocks(run->ctx, (int)run->o.block, run->o.bytes, &r) : CreateMeshRows(m, &r);
   if (!e) e = CreateSolve(run, &r, &s);
   if (!e && theirs) theirs->create(&r);
   if (!e) e = CreateBandwidth((int64_t)1 << 25, &w.arrays);
@@ -360,15 +371,19 @@ static PoiseErr Triplets(Run *run, const Mesh *m)
 
 static PoiseErr Body(PoiseContext ctx, void *arg)
 {
-  static const char *const cases[] = {"mult", "cg", "assemble", "coo"}, *const problems[] = {"5", "7", "27", "elasticity"};
+  static const char *const cases[] = {"mult", "cg", "assemble", "coo"}, *const problems[] = {"5", "7", "27", "elasticity",
+                                                                                             "blocks"};
   Run run = {.ctx = ctx, .o = *(const Options *)arg};
   Mesh m;
-  bool elements = run.o.problem >= TWENTY_SEVEN;
+  bool elements = run.o.problem == TWENTY_SEVEN || run.o.problem == ELASTICITY;
   if (run.o.kind >= ASSEMBLE && !elements)
     POISE_FAIL(POISE_ERR_OPTION, "problem %s has no elements: -problem 27 or elasticity", problems[run.o.problem]);
   snprintf(run.name, sizeof run.name, "%s.%s%s", cases[run.o.kind], problems[run.o.problem],
            run.o.shuffle ? ".shuffled" : "");
-  CreateMesh(ctx, run.o.problem, false, run.o.bytes, &m);
+  if (run.o.problem == BLOCKS)
+    snprintf(run.name, sizeof run.name, "%s.blocks.%d", cases[run.o.kind], (int)run.o.block);
+  else
+    CreateMesh(ctx, run.o.problem, false, run.o.bytes, &m);
   PoiseErr e = run.o.kind <= CG ? Product(&run, &m) : run.o.kind == ASSEMBLE ? Assembly(&run, &m) : Triplets(&run, &m);
   if (theirs) theirs->destroy();
   return e;

@@ -45,6 +45,24 @@ POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, P
 */
 POISE_API PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                            const PoiseCSR *csr, PoiseOwn own, PoiseMat *A);
+/* The user's BCSR arrays: m / b rows of blocks; row i holds blocks [ptr[i], ptr[i+1]) - base of col, and val has b * b numbers of each,
+   column-major, or row by row with row_major = 1. Columns are global and count blocks; widths, sorting and duplicates as above. */
+typedef struct PoiseBCSR {
+  const int32_t *ptr32, *col32;
+  const int64_t *ptr64, *col64;
+  const double *val;
+  int base; /* 0 or 1 */
+  int row_major;
+} PoiseBCSR;
+
+/*
+  A of type bcsr from blocks of b x b numbers, b from 1 to 32, the same on all ranks. m, n, M, N count numbers, of whole blocks each, or are
+  POISE_DECIDE. Ownership as of PoiseMatCreateCSR; row-major blocks can only be copied (POISE_ERR_ARG). Blocks are never taken apart:
+  8 + 4 / b^2 bytes per number, where CSR has 12. What works on them so far: products, also with the transpose, diagonals, adding and
+  setting entries, PoiseMatScale, views, and so every solver with preconditioner none, jacobi, pbjacobi or shell; all else is POISE_ERR_UNSUPPORTED, saying so.
+*/
+POISE_API PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                      const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);
 /* An empty A to be filled by PoiseMatAddBlock and its kin, or PoiseMatSetPatternCOO. Sizes as above. */
 POISE_API PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A);
 /*
@@ -117,7 +135,7 @@ POISE_API PoiseErr PoiseMatCreateShell(PoiseContext ctx, PoiseInt m, PoiseInt n,
 POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
 
 /*
-  Type by name; the matrix stays the same CSR, and only its products change:
+  Type by name; of these the matrix stays the same CSR, and only its products change:
     csr   rows are shared out (default)
     csri  rows and entries are shared out, and long rows cut: for rows of very different lengths
     seg   rows in segments of one length, after segSpMV
@@ -127,6 +145,11 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
           them from run to run, on rank 0, one line for each pattern, device and set of options: POISE_ERR_FORMAT names a line
           that is none. What works decides the last bits of results, so these repeat as measurements do. The view says what was chosen,
           and why. -mat_csr_kernel counts where csr was chosen; a prediction does not know of it.
+  And, as one that holds its entries otherwise:
+    bcsr  dense blocks of A's block size (PoiseMatSetBlockSize), the missing numbers of each as zeros: A is converted into arrays of the
+          library's own, and the CSR released, at once or in the first PoiseMatAssemble; another type does it the other way round.
+          Entries of blocks that are there change in place; for others Assemble makes a CSR of all, and blocks of that. Triplets are
+          to be given again. See PoiseMatCreateBCSR
   Collective. Options: -mat_type, and those of the types, which auto reads too and copies inherit.
 */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);

@@ -35,6 +35,7 @@ extern const char *const poiseCudaCsrLibraries[];
 PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan);
 void poiseCudaCsrPlanFree(Device *dev, CsrPlan *plan);
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even);
+int poiseCudaBcsrRows(Device *dev, int b, const CsrStatistics *s);
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz);
 int64_t poiseCudaCsriChunk(int64_t size);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);

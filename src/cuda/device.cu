@@ -357,6 +357,7 @@ const DeviceOps poiseDevice_cuda = {
     false,
     kernels,
     poiseCudaCsrRows,
+    poiseCudaBcsrRows,
     poiseCudaCsrBound,
     poiseCudaCsrLibraries,
     poiseCudaCsrPlan,

@@ -83,7 +83,7 @@ static PoiseErr Blame(PoiseKSP ksp, PoiseErr mine, bool found, PoiseInt name, co
 static PoiseErr BlameMat(PoiseKSP ksp, PoiseMat A, const char *format)
 {
   int64_t k = A->rows->n;
-  PoiseErr e = A->type->stored ? poiseMatFindNan(A, &k) : POISE_OK;
+  PoiseErr e = poiseMatHolds(A) ? poiseMatFindNan(A, &k) : POISE_OK;
   bool found = !e && k < A->rows->n;
   return Blame(ksp, e, found, found ? (PoiseInt)poiseMatRowName(A, k) : 0, format);
 }
@@ -106,7 +106,7 @@ static PoiseErr ExplainNan(PoiseKSP ksp, PoiseVec b)
   if (!*ksp->detail && P != A) TRY(BlameMat(ksp, P, "row %lld of P has an entry that is not finite"));
   if (!*ksp->detail) TRY(BlameVec(ksp, b));
   if (!*ksp->detail)
-    snprintf(ksp->detail, sizeof ksp->detail, "the entries of %sb are finite", A->type->stored ? "A and " : "");
+    snprintf(ksp->detail, sizeof ksp->detail, "the entries of %sb are finite", poiseMatHolds(A) ? "A and " : "");
   return POISE_OK;
 }
 

@@ -13,7 +13,7 @@ static PoiseErr CheckValues(PoiseMat A)
 
 static PoiseErr Scale(PoiseMat A, double a)
 {
-  PhaseArgs p = {.id = PHASE_vec_axpby, .n = A->csr.nz, .c[0].value = a};
+  PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrNumbers(&A->csr), .c[0].value = a};
   TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[0]));
   p.in[0] = p.out[0];
   A->state++;
@@ -23,7 +23,7 @@ static PoiseErr Scale(PoiseMat A, double a)
 
 PoiseErr PoiseMatScale(PoiseMat A, double a)
 {
-  TRY(PoiseAgree(A->ctx, CheckValues(A)));
+  TRY(PoiseAgree(A->ctx, A->type->blocked ? poiseMatCheckUsable(A) : CheckValues(A)));
   return PoiseAgree(A->ctx, Scale(A, a));
 }
 

@@ -6,10 +6,18 @@
 */
 #include "mat.h"
 
+PoiseErr poiseMatCheckHolds(PoiseMat A)
+{
+  if (!poiseMatHolds(A)) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
+  return POISE_OK;
+}
+
 PoiseErr poiseMatCheckStored(PoiseMat A)
 {
-  if (!A->type->stored) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
-  return POISE_OK;
+  if (A->type->blocked)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)", A->type->name);
+  return poiseMatCheckHolds(A);
 }
 
 PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h)
@@ -47,7 +55,7 @@ static PoiseErr Open(PoiseMat A, HostCsr *h)
 
 static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *cols, HostCsr *h)
 {
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   TRY(poisePendingMode(&A->pending, mode, "PoiseMatAssemble"));
   TRY(poiseIndicesCheck(rows, A->rows->N, "row", "matrix"));
   TRY(poiseIndicesCheck(cols, A->cols->N, "column", "matrix"));
@@ -91,31 +99,39 @@ POISE_INLINE PoiseInt AnyColumn(const void *row, int64_t k)
   return r->col[k] < r->nloc ? r->begin + r->col[k] : r->ghost[r->col[k] - r->nloc];
 }
 
-/* Change the stored entries of a row, val[0 .. n); *rest: those that are not stored. */
-POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow r, int64_t n, double *val, int mode,
-                         const Piece *p, const double *v, Piece *rest)
+POISE_INLINE void Put(double *to, int mode, double v)
+{
+  *to = mode == ADDING ? *to + v : v;
+}
+
+/* Change the stored entries of a row, val[0 .. n); *rest: those that are not stored. b > 1: of a row of blocks, of its row r. */
+POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow row, int64_t n, double *val, int64_t b,
+                         int64_t r, int mode, const Piece *p, const double *v, Piece *rest)
 {
   int64_t k = 0;
   for (int j = 0; j < p->n; j++) {
-    PoiseInt col = p->col[j], place = p->place[j];
-    k = poiseSeekColumn(column, &r, k, n, col);
-    if (k < n && column(&r, k) == col)
-      val[k] = mode == ADDING ? val[k] + v[place] : v[place];
+    PoiseInt number = p->col[j], place = p->place[j], col = b > 1 ? number / b : number;
+    k = poiseSeekColumn(column, &row, k, n, col);
+    if (k < n && column(&row, k) == col)
+      Put(b > 1 ? val + (k * b + number % b) * b + r : val + k, mode, v[place]);
     else
-      rest->col[rest->n] = col, rest->place[rest->n++] = place;
+      rest->col[rest->n] = number, rest->place[rest->n++] = place;
   }
 }
 
 static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const Piece *p, const double *v, Piece *rest)
 {
   const Csr *c = &A->csr;
-  int64_t first = poiseCsrPtr(c, h->ptr, i), n = poiseCsrPtr(c, h->ptr, i + 1) - first;
-  StoredRow r = {h->col + first, c->nloc, A->cols->begin, c->ghost};
+  int64_t b = c->b > 1 ? c->b : 1, I = b > 1 ? i / b : i, first = poiseCsrPtr(c, h->ptr, I);
+  int64_t n = poiseCsrPtr(c, h->ptr, I + 1) - first;
+  StoredRow r = {h->col + first, c->nloc, c->column, c->ghost};
   rest->n = 0;
-  if (c->nghost)
-    Change(AnyColumn, r, n, h->val + first, mode, p, v, rest);
+  if (b > 1)
+    Change(AnyColumn, r, n, h->val + first * b * b, b, i % b, mode, p, v, rest);
+  else if (c->nghost)
+    Change(AnyColumn, r, n, h->val + first, 1, 0, mode, p, v, rest);
   else
-    Change(OwnedColumn, r, n, h->val + first, mode, p, v, rest);
+    Change(OwnedColumn, r, n, h->val + first, 1, 0, mode, p, v, rest);
 }
 
 static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const Piece *p, const double *v)
@@ -220,7 +236,7 @@ void poiseMatDropPending(PoiseMat A)
 
 static PoiseErr ZeroEntries(PoiseMat A)
 {
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   poiseMatDropPending(A);
   A->state++;
   if (!A->assembled) return POISE_OK;
@@ -386,15 +402,17 @@ static PoiseErr Assemble(PoiseMat A)
   TRY(PoiseAgree(ctx, TakeReceived(A, mode)));
   int64_t fresh = A->added.row || !A->assembled;
   TRY(poiseCommMaxInt(ctx->comm, &fresh, 1));
+  if (fresh && A->type->blocked) TRY(poiseMatFromBlocks(A)); /* new entries come row by row */
   if (fresh) TRY(poiseMatReplace(A, MergeRows(A, mode, &r), &r));
   poiseMatDropPending(A);
+  if (A->blocked && A->type->stored) TRY(poiseMatToBlocks(A));
   A->state++;
   return PoiseAgree(ctx, poiseBufferSettle(&A->csr.val));
 }
 
 PoiseErr PoiseMatAssemble(PoiseMat A)
 {
-  if (!A->type->stored) return POISE_OK;
+  if (!poiseMatHolds(A)) return POISE_OK;
   poiseLogBegin(A->ctx, EVENT_MatAssemble);
   PoiseErr e = Assemble(A);
   poiseLogEnd(A->ctx, EVENT_MatAssemble, 0, 0);

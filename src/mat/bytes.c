@@ -17,7 +17,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   const Csr *c = &A->csr;
   const NullSpace *spaces[] = {&A->null, &A->left};
   *bytes = (PoiseBytes){0};
-  if (plain) *plain = A->assembled ? 12 * c->nz + (c->m + 1) * (c->wide ? 8 : 4) : 0;
+  if (plain) *plain = A->assembled ? 8 * poiseCsrNumbers(c) + 4 * c->nz + (c->m + 1) * (c->wide ? 8 : 4) : 0;
   poiseBufferAdd(&c->ptr, bytes);
   poiseBufferAdd(&c->col, bytes);
   poiseBufferAdd(&c->val, bytes);

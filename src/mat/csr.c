@@ -45,14 +45,11 @@ PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Par
   return call(A, x, y, m, REST);
 }
 
-static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
+PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
 {
   Csr *c = &A->csr;
   int64_t first = part == REST ? c->ninterior : 0, last = part == INTERIOR ? c->ninterior : c->nblock;
   const int32_t *order;
-  if (part != REST) TRY(SetUp_CSR(A));
-  if (part != REST) TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m->index16));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
   if (part != WHOLE) {
     TRY(poiseBufferRead(&c->order, DEVICE, &order));
     m->order = order ? order + first : NULL;
@@ -61,6 +58,15 @@ static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pro
   m->rows = c->rows;
   m->tile = c->tile;
   m->vary = c->vary;
+  return POISE_OK;
+}
+
+static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
+{
+  if (part != REST) TRY(SetUp_CSR(A));
+  if (part != REST) TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m->index16));
+  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
+  TRY(poiseCsrBlocks(A, part, m));
   return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
 }
 
@@ -181,15 +187,17 @@ static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
 {
   Transposed *t = &((CsrData *)A->data)->by_column;
   Csr *c = &A->csr;
-  CsrMultTransposeArgs m = {.ncol = c->nloc + c->nghost, .nloc = c->nloc, .nz = c->nz, .y = y};
+  BcsrMultTransposeArgs a = {.m = {.ncol = c->nloc + c->nghost, .nloc = c->nloc, .nz = c->nz, .y = y}, .b = c->b};
+  CsrMultTransposeArgs *m = &a.m;
   TRY(Transpose(A));
-  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&m.tptr64 : (void *)&m.tptr32));
-  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&m.perm64 : (void *)&m.perm32));
-  TRY(poiseBufferRead(&t->row, DEVICE, &m.row));
-  TRY(poiseBufferRead(&c->val, DEVICE, &m.val));
-  if (x) TRY(poiseVecRead(x, &m.x));
-  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &m.ghost));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_mult_transpose, &m, sizeof m);
+  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&m->tptr64 : (void *)&m->tptr32));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&m->perm64 : (void *)&m->perm32));
+  TRY(poiseBufferRead(&t->row, DEVICE, &m->row));
+  TRY(poiseBufferRead(&c->val, DEVICE, &m->val));
+  if (x) TRY(poiseVecRead(x, &m->x));
+  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &m->ghost));
+  return c->b ? poiseLaunch(A->ctx->device, KERNEL_bcsr_mult_transpose, &a, sizeof a)
+              : poiseLaunch(A->ctx->device, KERNEL_csr_mult_transpose, m, sizeof *m);
 }
 
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)

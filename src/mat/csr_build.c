@@ -13,6 +13,23 @@ void poiseCsrDestroy(PoiseContext ctx, Csr *c)
   *c = (Csr){0};
 }
 
+/* Rows and columns in units of the entries, which are numbers or blocks. */
+static void Measure(PoiseMat A)
+{
+  Csr *c = &A->csr;
+  int b = c->b ? c->b : 1;
+  c->m = A->rows->n / b;
+  c->nloc = A->cols->n / b;
+  c->row = A->rows->begin / b;
+  c->column = A->cols->begin / b;
+  c->columns = A->cols->N / b;
+}
+
+static const char *RowWord(const PoiseMat A)
+{
+  return A->csr.b ? "block row" : "row";
+}
+
 PoiseErr poiseCsrPattern(Csr *c, CsrView *v)
 {
   *v = (CsrView){.m = c->m, .nloc = c->nloc, .nz = c->nz};
@@ -38,9 +55,23 @@ PoiseErr poiseCsrUpdate(Csr *c, CsrView *v, double **val)
 PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row)
 {
   CsrView v;
+  int64_t k, low = 0, high;
   TRY(poiseCsrView(&A->csr, &v));
-  return poiseFind(A->ctx, (FindArgs){.what = FIND_NAN_IN_ROW, .n = v.m, .ptr32 = v.ptr32, .ptr64 = v.ptr64, .val = v.val},
-                   row);
+  if (!A->csr.b)
+    return poiseFind(A->ctx,
+                     (FindArgs){.what = FIND_NAN_IN_ROW, .n = v.m, .ptr32 = v.ptr32, .ptr64 = v.ptr64, .val = v.val}, row);
+  const void *ptr;
+  *row = A->rows->n;
+  TRY(poiseFind(A->ctx, (FindArgs){.what = FIND_NAN, .n = poiseCsrNumbers(&A->csr), .val = v.val}, &k));
+  if (k == poiseCsrNumbers(&A->csr)) return POISE_OK;
+  TRY(poiseBufferRead(&A->csr.ptr, HOST, &ptr));
+  int64_t b = A->csr.b, block = k / (b * b);
+  for (high = v.m; high - low > 1;) { /* the block row that has it */
+    int64_t i = low + (high - low) / 2;
+    *(poiseCsrPtr(&A->csr, ptr, i) <= block ? &low : &high) = i;
+  }
+  *row = low * b + k % b;
+  return POISE_OK;
 }
 
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column)
@@ -96,14 +127,14 @@ static PoiseErr CheckFirst(const PoiseCSR *in, int64_t first)
 static PoiseErr CheckOffsets(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t begin, int64_t end)
 {
   if (end < begin)
-    FAIL(POISE_ERR_ARG, "row offsets decrease at row %lld: %lld, then %lld", (long long)(A->rows->begin + i) + in->base,
-         (long long)begin + in->base, (long long)end + in->base);
+    FAIL(POISE_ERR_ARG, "row offsets decrease at %s %lld: %lld, then %lld", RowWord(A),
+         (long long)(A->csr.row + i) + in->base, (long long)begin + in->base, (long long)end + in->base);
   return POISE_OK;
 }
 
 static PoiseErr CheckPointers(const PoiseMat A, const PoiseCSR *in)
 {
-  int64_t m = A->rows->n;
+  int64_t m = A->csr.m;
   TRY(CheckGiven(in));
   TRY(CheckFirst(in, InPtr(in, 0)));
   for (int64_t i = 0; i < m; i++) TRY(CheckOffsets(A, in, i, InPtr(in, i), InPtr(in, i + 1)));
@@ -121,28 +152,28 @@ static bool RowAscends(const PoiseCSR *in, int64_t i, PoiseInt N)
 static bool AllAscend(const PoiseMat A, const PoiseCSR *in)
 {
   Device *dev = A->ctx->device;
-  int64_t m = A->rows->n, nblock = POISE_NBLOCKS(m);
+  int64_t m = A->csr.m, nblock = POISE_NBLOCKS(m);
   bool all = true;
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
     for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < m; i++)
-      if (!RowAscends(in, i, A->cols->N)) __atomic_store_n(&all, false, __ATOMIC_RELAXED);
+      if (!RowAscends(in, i, A->csr.columns)) __atomic_store_n(&all, false, __ATOMIC_RELAXED);
   return all;
 }
 
 /* Entries [k, end) are local row i. */
 static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t k, int64_t end, bool *ascending)
 {
-  PoiseInt last = -1, N = A->cols->N;
+  PoiseInt last = -1, N = A->csr.columns;
   *ascending = true;
   for (; k < end; k++) {
     PoiseInt c = InCol(in, k);
     if (c < 0 || c >= N)
-      FAIL(POISE_ERR_ARG, "row %lld has column %lld, legal are %d to %lld", (long long)(A->rows->begin + i) + in->base,
-           (long long)c + in->base, in->base, (long long)N - 1 + in->base);
+      FAIL(POISE_ERR_ARG, "%s %lld has column %lld, legal are %d to %lld", RowWord(A),
+           (long long)(A->csr.row + i) + in->base, (long long)c + in->base, in->base, (long long)N - 1 + in->base);
     if (*ascending && c == last)
-      FAIL(POISE_ERR_ARG, "row %lld has column %lld twice", (long long)(A->rows->begin + i) + in->base,
+      FAIL(POISE_ERR_ARG, "%s %lld has column %lld twice", RowWord(A), (long long)(A->csr.row + i) + in->base,
            (long long)c + in->base);
     *ascending = *ascending && c > last;
     last = c;
@@ -156,7 +187,7 @@ static PoiseErr CheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sorted,
   bool ascending;
   *sorted = true;
   if (AllAscend(A, in)) return POISE_OK;
-  for (int64_t i = 0; i < A->rows->n; i++) {
+  for (int64_t i = 0; i < A->csr.m; i++) {
     TRY(CheckRow(A, in, i, InPtr(in, i), InPtr(in, i + 1), &ascending));
     if (!ascending && *sorted) *sorted = false, *unsorted_row = i;
   }
@@ -165,13 +196,13 @@ static PoiseErr CheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sorted,
 
 static PoiseErr Unsorted(const PoiseMat A, const PoiseCSR *in, int64_t i, const char *what)
 {
-  FAIL(POISE_ERR_ARG, "the columns of row %lld are not sorted, so the arrays cannot be %s",
-       (long long)(A->rows->begin + i) + in->base, what);
+  FAIL(POISE_ERR_ARG, "the columns of %s %lld are not sorted, so the arrays cannot be %s", RowWord(A),
+       (long long)(A->csr.row + i) + in->base, what);
 }
 
 typedef struct Pair {
   PoiseInt col;
-  double val;
+  int64_t from; /* the entry's place */
 } Pair;
 
 static int ComparePairs(const void *a, const void *b)
@@ -184,22 +215,22 @@ static int ComparePairs(const void *a, const void *b)
 static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, double *val)
 {
   PoiseContext ctx = A->ctx;
-  int64_t longest = 0;
+  int64_t longest = 0, numbers = poiseCsrNumbersOf(&A->csr, 1);
   Pair *row;
-  for (int64_t i = 0; i < A->rows->n; i++)
+  for (int64_t i = 0; i < A->csr.m; i++)
     if (InPtr(in, i + 1) - InPtr(in, i) > longest) longest = InPtr(in, i + 1) - InPtr(in, i);
   TRY(poiseAllocArray(ctx, longest, sizeof(Pair), "a row to sort", &row));
   PoiseErr e = POISE_OK;
-  for (int64_t i = 0; !e && i < A->rows->n; i++) {
+  for (int64_t i = 0; !e && i < A->csr.m; i++) {
     int64_t begin = InPtr(in, i), n = InPtr(in, i + 1) - begin;
-    for (int64_t k = 0; k < n; k++) row[k] = (Pair){InCol(in, begin + k), in->val[begin + k]};
+    for (int64_t k = 0; k < n; k++) row[k] = (Pair){InCol(in, begin + k), begin + k};
     if (n) qsort(row, (size_t)n, sizeof *row, ComparePairs);
     for (int64_t k = 0; k < n; k++) {
       if (!e && k && row[k].col == row[k - 1].col)
-        e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "row %lld has column %lld twice",
-                          (long long)(A->rows->begin + i) + in->base, (long long)row[k].col + in->base);
+        e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "%s %lld has column %lld twice", RowWord(A),
+                          (long long)(A->csr.row + i) + in->base, (long long)row[k].col + in->base);
       col[begin + k] = row[k].col;
-      val[begin + k] = row[k].val;
+      memcpy(val + (begin + k) * numbers, in->val + row[k].from * numbers, (size_t)numbers * sizeof *val);
     }
   }
   poiseFree(ctx, &row);
@@ -210,7 +241,7 @@ static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, 
 
 static bool IsOwned(const PoiseMat A, PoiseInt g)
 {
-  return g >= A->cols->begin && g < A->cols->begin + A->cols->n;
+  return g >= A->csr.column && g < A->csr.column + A->csr.nloc;
 }
 
 /* c->ghost: the columns of other ranks, each once, ascending. */
@@ -218,7 +249,7 @@ static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 {
   Csr *c = &A->csr;
   if (PoiseSize(A->ctx) == 1) return POISE_OK;
-  TRY(poiseGhostsCreate(A->ctx, A->cols->N, ghosts));
+  TRY(poiseGhostsCreate(A->ctx, c->columns, ghosts));
   for (int64_t k = 0; k < c->nz; k++)
     if (!IsOwned(A, InCol(in, k))) TRY(poiseGhostsAdd(ghosts, InCol(in, k)));
   return poiseGhostsNumber(ghosts, INT32_MAX - c->nloc, &c->nghost, &c->ghost);
@@ -226,7 +257,7 @@ static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 
 static int32_t LocalColumn(const PoiseMat A, const Ghosts *ghosts, PoiseInt g)
 {
-  if (IsOwned(A, g)) return (int32_t)(g - A->cols->begin);
+  if (IsOwned(A, g)) return (int32_t)(g - A->csr.column);
   return (int32_t)A->csr.nloc + poiseGhostsFind(ghosts, g);
 }
 
@@ -302,7 +333,8 @@ static void UndoRenumber(PoiseMat A)
 
 static PoiseErr WrapValues(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
 {
-  return wrap(A->ctx->device, (size_t)A->csr.nz * sizeof(double), "values", (void *)(uintptr_t)in->val, own, &A->csr.val);
+  return wrap(A->ctx->device, (size_t)poiseCsrNumbers(&A->csr) * sizeof(double), "values", (void *)(uintptr_t)in->val, own,
+              &A->csr.val);
 }
 
 /* Unsorted rows: sort into arrays of our own, then go on as with arrays to copy. */
@@ -313,7 +345,7 @@ static PoiseErr BuildSorted(PoiseMat A, const PoiseCSR *in)
   PoiseInt *col;
   double *val;
   PoiseCSR sorted = *in;
-  TRY(poiseBufferCreate(ctx->device, (size_t)c->nz * sizeof(double), "values", &c->val));
+  TRY(poiseBufferCreate(ctx->device, (size_t)poiseCsrNumbers(c) * sizeof(double), "values", &c->val));
   TRY(poiseBufferWrite(&c->val, HOST, &val));
   TRY(poiseAllocArray(ctx, c->nz, sizeof(PoiseInt), "sorted columns", &col));
   PoiseErr e = CopySorted(A, in, col, val);
@@ -333,10 +365,9 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
   Csr *c = &A->csr;
   bool sorted;
   int64_t row = 0;
+  Measure(A);
   TRY(CheckPointers(A, in));
   TRY(CheckColumns(A, in, &sorted, &row));
-  c->m = A->rows->n;
-  c->nloc = A->cols->n;
   c->nz = InPtr(in, c->m);
   if (!sorted && (own == POISE_BORROW || device)) return Unsorted(A, in, row, device ? "on the device" : "borrowed");
   if (!sorted) {
@@ -398,11 +429,10 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
   Csr *c = &A->csr;
   bool sorted;
   int64_t row = 0;
+  Measure(A);
   TRY(CheckPointers(A, &in));
   TRY(CheckColumns(A, &in, &sorted, &row));
-  if (!sorted) FAIL(POISE_ERR_INTERNAL, "the columns of row %lld are not sorted", (long long)(A->rows->begin + row));
-  c->m = A->rows->n;
-  c->nloc = A->cols->n;
+  if (!sorted) FAIL(POISE_ERR_INTERNAL, "the columns of %s %lld are not sorted", RowWord(A), (long long)(c->row + row));
   c->nz = r->ptr[c->m];
   c->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
   TRY(CollectGhosts(A, &in, ghosts));
@@ -413,7 +443,7 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
     NarrowColumns(A, ghosts, (char *)r->col, c->nz);
   TRY(HandOver(A, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &r->ptr, &c->ptr));
   TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", r->col32 ? (void *)&r->col32 : (void *)&r->col, &c->col));
-  return HandOver(A, (size_t)c->nz * sizeof(double), "values", &r->val, &c->val);
+  return HandOver(A, (size_t)poiseCsrNumbers(c) * sizeof(double), "values", &r->val, &c->val);
 }
 
 /* ---- blocks of rows, as the device wants them -------------------------------------------------------------------------- */
@@ -463,8 +493,8 @@ static PoiseErr ChooseRows(PoiseMat A)
   CsrStatistics *s = &c->statistics;
   TRY(poiseCsrStatistics(A, 0, s));
   c->vary = OFTEN * s->changes > c->m;
-  c->rows = poiseCsrRows(A->ctx, s, false);
-  c->tile = poiseCsrTileOf(s, c->rows);
+  c->rows = c->b ? poiseBcsrRows(A->ctx, c->b, s) : poiseCsrRows(A->ctx, s, false);
+  c->tile = c->b && c->rows < 4 ? c->rows * s->longest : poiseCsrTileOf(s, c->rows);
   c->nblock = (c->m + c->rows - 1) / c->rows;
   return POISE_OK;
 }
@@ -501,15 +531,30 @@ static void ReleaseAdopted(const PoiseMat A, const PoiseCSR *in)
   if (c->val.own != POISE_ADOPT) free((void *)(uintptr_t)in->val);
 }
 
+/* The ghosts of blocks are the numbers in them. */
+static PoiseErr CreateHalo(PoiseMat A)
+{
+  Csr *c = &A->csr;
+  PoiseInt *ghost = NULL;
+  if (c->b <= 1) return poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
+  PoiseErr e = poiseAllocArray(A->ctx, c->nghost * c->b, sizeof *ghost, "ghosts", &ghost);
+  for (int64_t k = 0; !e && k < c->nghost * c->b; k++) ghost[k] = c->ghost[k / c->b] * c->b + k % c->b;
+  e = PoiseAgree(A->ctx, e);
+  if (!e) e = poiseHaloCreate(A->cols, c->nghost * c->b, ghost, &c->halo);
+  poiseFree(A->ctx, &ghost);
+  return e;
+}
+
 /* What all ranks do together, once each has its arrays (e: or not). */
 static PoiseErr Complete(PoiseMat A, PoiseErr e)
 {
   PoiseContext ctx = A->ctx;
   Csr *c = &A->csr;
+  Measure(A);
   if (!e && !c->rows) e = ChooseRows(A); /* a copy has them */
   e = PoiseAgree(ctx, e);
   if (!e && PoiseSize(ctx) > 1) {
-    e = poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
+    e = CreateHalo(A);
     if (!e)
       e = PoiseAgree(ctx, c->order.dev ? POISE_OK : poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->ninterior));
   }
@@ -576,7 +621,7 @@ static PoiseErr OffsetThere(Device *dev, const PoiseCSR *in, int64_t i, int64_t 
 
 static PoiseErr FindThere(PoiseMat A, const PoiseCSR *in, int what, int64_t *row)
 {
-  FindArgs f = {.what = what, .base = in->base, .n = A->rows->n, .limit = A->cols->N};
+  FindArgs f = {.what = what, .base = in->base, .n = A->csr.m, .limit = A->csr.columns};
   f.ptr32 = in->ptr32, f.ptr64 = in->ptr64, f.col32 = in->col32, f.col64 = in->col64;
   return poiseFind(A->ctx, f, row);
 }
@@ -609,7 +654,7 @@ static PoiseErr CheckRowThere(PoiseMat A, const PoiseCSR *in, int64_t i)
 static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
 {
   Device *dev = A->ctx->device;
-  int64_t m = A->rows->n, first, row, begin, end;
+  int64_t m = A->csr.m, first, row, begin, end;
   TRY(CheckGiven(in));
   if (in->ptr32) TRY(poiseDeviceCheckPointer(dev, in->ptr32, (size_t)(m + 1) * sizeof(int32_t), "csr->ptr32"));
   if (in->ptr64) TRY(poiseDeviceCheckPointer(dev, in->ptr64, (size_t)(m + 1) * sizeof(int64_t), "csr->ptr64"));
@@ -634,9 +679,8 @@ static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
 static PoiseErr BuildThere(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 {
   Csr *c = &A->csr;
+  Measure(A);
   TRY(CheckThere(A, in, &c->nz));
-  c->m = A->rows->n;
-  c->nloc = A->cols->n;
   TRY(WrapValues(A, poiseBufferWrapDevice, in, own));
   return WrapIndices(A, poiseBufferWrapDevice, in, own);
 }
@@ -659,7 +703,8 @@ static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *arra
 static PoiseErr FetchIndices(PoiseMat A, const PoiseCSR *in, PoiseCSR *host)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n;
+  Measure(A);
+  int64_t m = A->csr.m;
   *host = (PoiseCSR){.base = in->base, .val = in->val};
   TRY(Fetch(ctx, m + 1, sizeof(int32_t), in->ptr32, "csr->ptr32", &host->ptr32));
   TRY(Fetch(ctx, m + 1, sizeof(int64_t), in->ptr64, "csr->ptr64", &host->ptr64));

@@ -78,8 +78,11 @@ PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
   void *data = NULL;
   bool automatic = type == &poiseMatType_auto;
   if (poiseMatAsked(A) == type) return POISE_OK;
-  if (type->stored != A->type->stored)
+  if ((type->stored || type->blocked) != poiseMatHolds(A))
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
+  if (type->blocked) return poiseMatToBlocks(A);
+  if (A->type->blocked) TRY(poiseMatFromBlocks(A));
+  A->blocked = false;
   PoiseErr e = PoiseAgree(A->ctx, automatic ? poiseChoiceCreate(A) : poiseMatTypeData(A->ctx, type, &data));
   if (automatic ? e : !e) poiseChoiceDestroy(A);
   if (e)
@@ -97,7 +100,7 @@ PoiseErr poiseMatSetUp(PoiseMat A)
 
 const MatType *poiseMatAsked(PoiseMat A)
 {
-  return A->choice ? &poiseMatType_auto : A->type;
+  return A->blocked ? &poiseMatType_bcsr : A->choice ? &poiseMatType_auto : A->type;
 }
 
 static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
@@ -238,7 +241,8 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   MatOptions o = {.block_size = A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
-  if (o.type[0] && A->type->stored) TRY(FindType(o.type, &type));
+  TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
+  if (o.type[0] && poiseMatHolds(A)) TRY(FindType(o.type, &type));
   TRY(poiseMatChangeType(A, type));
   if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
   if (A->choice)
@@ -247,8 +251,7 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
     TRY(PoiseOptionsRead(A->ctx, A->prefix, A->type->options, A->data));
   if (A->assembled) TRY(poiseMatSetUp(A));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
-  TRY(PoiseMatSetOrder(A, (PoiseOrder)o.order));
-  return PoiseMatSetBlockSize(A, (int)o.block_size);
+  return PoiseMatSetOrder(A, (PoiseOrder)o.order);
 }
 
 PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
@@ -261,6 +264,10 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
                       "block size %d does not divide the %lld x %lld local rows and columns of rank %d", b,
                       (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx));
+  else if (A->type->blocked && b != A->block_size)
+    e = PoiseErrorSet(POISE_ERR_STATE, __func__, __FILE__, __LINE__,
+                      "the matrix has blocks of %d x %d: make it csr before its block size becomes %d", A->block_size,
+                      A->block_size, b);
   TRY(PoiseAgree(A->ctx, e));
   if (b != A->block_size) A->state++; /* what was built from the old blocks is void */
   A->block_size = b;
@@ -285,7 +292,7 @@ const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size)
 
 PoiseErr poiseMatCheckUsable(PoiseMat A)
 {
-  if (A->type->stored && (!A->assembled || A->changed))
+  if (poiseMatHolds(A) && (!A->assembled || A->changed))
     FAIL(POISE_ERR_STATE, "the matrix has %s: call PoiseMatAssemble",
          A->assembled ? "entries added since it was assembled" : "not been assembled");
   return POISE_OK;
@@ -334,8 +341,9 @@ int64_t poiseMatPartials(PoiseMat A)
 double poiseMatTraffic(PoiseMat A)
 {
   const Csr *c = &A->csr;
-  if (!A->type->stored) return 0;
-  return 12.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) + 8.0 * (double)(c->m + c->nloc + c->nghost);
+  if (!poiseMatHolds(A)) return 0;
+  return 8.0 * (double)poiseCsrNumbers(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
+         8.0 * (double)(c->m + c->nloc + c->nghost) * (c->b ? c->b : 1);
 }
 
 /* A product without Fuse: t = A x, then y = a t + b y and the dots in one pass. A skipped one computes t in vain. */
@@ -360,7 +368,7 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
 {
   poiseLogBegin(A->ctx, EVENT_MatMult);
   PoiseErr e = Fuses(A) ? A->type->mult(A, a, x, b, y, skip, fuse) : Compose(A, a, x, b, y, skip, fuse);
-  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)A->csr.nz, poiseMatTraffic(A));
+  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrNumbers(&A->csr), poiseMatTraffic(A));
   return e;
 }
 
@@ -371,7 +379,7 @@ PoiseErr poiseMatReady(PoiseMat A)
   const int32_t *order;
   TRY(poiseMatCheckUsable(A));
   if (!Fuses(A) && !A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
-  if (!A->type->stored) return POISE_OK;
+  if (!poiseMatHolds(A)) return POISE_OK;
   TRY(poiseCsrView(&A->csr, &v));
   if (A->type->ready) TRY(A->type->ready(A));
   if (!Fuses(A)) TRY(poiseVecWrite(A->work, &work));
@@ -397,7 +405,7 @@ static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
    takes place, and the caller agrees afterwards. */
 static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, PoiseVec y, const Fuse *fuse)
 {
-  if (!Fuses(A) && (!A->type->stored || !A->work)) { /* a user's function may be collective: all call it or none does */
+  if (!Fuses(A) && (!poiseMatHolds(A) || !A->work)) { /* a user's function may be collective: all call it or none does */
     TRY(PoiseAgree(A->ctx, mine));
     if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
   }
@@ -428,7 +436,7 @@ PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r)
 PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double *dot)
 {
   Fuse f = {.ndot = 1};
-  if (!A->type->stored) { /* a user's function may itself use the context's scratch */
+  if (!poiseMatHolds(A)) { /* a user's function may itself use the context's scratch */
     TRY(PoiseMatMult(A, x, y));
     return PoiseVecDot(u, y, dot);
   }
@@ -451,7 +459,7 @@ PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
   TRY(PoiseAgree(A->ctx, e));
   poiseLogBegin(A->ctx, EVENT_MatMultTranspose);
   e = A->type->mult_transpose(A, x, y);
-  poiseLogEnd(A->ctx, EVENT_MatMultTranspose, 2.0 * (double)A->csr.nz, poiseMatTraffic(A));
+  poiseLogEnd(A->ctx, EVENT_MatMultTranspose, 2.0 * (double)poiseCsrNumbers(&A->csr), poiseMatTraffic(A));
   if (!e) e = poiseBufferSettle(&y->data);
   return PoiseAgree(A->ctx, e);
 }
@@ -507,7 +515,7 @@ void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n)
 PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz)
 {
   int64_t before;
-  return poiseCommScan(A->ctx->comm, A->csr.nz, &before, nz);
+  return poiseCommScan(A->ctx->comm, poiseCsrNumbers(&A->csr), &before, nz);
 }
 
 PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y)
@@ -533,7 +541,7 @@ PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
   const double *v;
   *ptr = *col = NULL, *val = NULL;
   TRY(poiseMatCheckUsable(A));
-  if (!A->type->stored) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries to copy", A->type->name);
+  TRY(poiseMatCheckStored(A));
   TRY(poiseBufferRead(&c->ptr, HOST, &p));
   TRY(poiseBufferRead(&c->col, HOST, &j));
   TRY(poiseBufferRead(&c->val, HOST, &v));
@@ -561,17 +569,18 @@ static PoiseErr ViewStored(PoiseMat A)
   int64_t plain;
   double sum[6] = {(double)c->nz, (double)c->statistics.squares, (double)c->nghost},
          longest = (double)c->statistics.longest;
+  const char *what = c->b ? "BCSR" : "CSR";
   TRY(PoiseMatBytes(A, &held, &plain));
   sum[3] = (double)held.host, sum[4] = (double)held.device, sum[5] = (double)plain;
   TRY(PoiseSum(A->ctx, 6, sum));
   TRY(PoiseMax(A->ctx, 1, &longest));
-  double M = (double)A->rows->N, mean = M > 0 ? sum[0] / M : 0;
+  double M = (double)A->rows->N / (c->b ? c->b : 1), mean = M > 0 ? sum[0] / M : 0;
   double deviation = M > 0 ? sqrt(fmax(0, sum[1] / M - mean * mean)) : 0;
-  TRY(PoisePrintf(A->ctx, "  %.0f nonzeros, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], mean, deviation,
-                  longest));
-  TRY(PoisePrintf(A->ctx, "  %.0f bytes on the host, %.0f on the device; plain CSR is %.0f, beyond it %.0f on the %s\n",
-                  sum[3], sum[4], sum[5], fmax(0, sum[is_host ? 3 : 4] - sum[5]), is_host ? "host" : "device"));
-  TRY(PoisePrintf(A->ctx, "  %.0f ghost columns over all ranks\n", sum[2]));
+  TRY(PoisePrintf(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0],
+                  c->b ? "blocks" : "nonzeros", mean, deviation, longest));
+  TRY(PoisePrintf(A->ctx, "  %.0f bytes on the host, %.0f on the device; plain %s is %.0f, beyond it %.0f on the %s\n",
+                  sum[3], sum[4], what, sum[5], fmax(0, sum[is_host ? 3 : 4] - sum[5]), is_host ? "host" : "device"));
+  TRY(PoisePrintf(A->ctx, "  %.0f ghost columns%s over all ranks\n", sum[2], c->b ? " of blocks" : ""));
   if (c->converted) TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
   return POISE_OK;
 }
@@ -581,7 +590,7 @@ PoiseErr PoiseMatView(PoiseMat A)
   TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d ranks\n", A->prefix ? " " : "",
                   A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N, (long long)A->cols->N, A->block_size,
                   A->ctx->device->ops->name, PoiseSize(A->ctx)));
-  if (A->type->stored && A->assembled) TRY(ViewStored(A));
+  if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
   if (A->choice) TRY(poiseChoiceView(A));
   return A->type->view ? A->type->view(A) : POISE_OK;
 }

@@ -9,22 +9,36 @@
 enum { MAX_BLOCK_SIZE = 32 };
 
 /* One rank's rows as plain CSR. Columns are numbered [owned | ghosts]; within a row entries stay in the order of their global
-   columns, so that values are never permuted and a row's sum does not depend on the number of ranks. */
+   columns, so that values are never permuted and a row's sum does not depend on the number of ranks.
+   Or of blocks: rows, columns and entries are then blocks, of b x b numbers each, column-major. */
 typedef struct Csr {
+  int b; /* 0: entries are numbers */
   int64_t m, nloc, nghost, nz;
-  int64_t built;            /* A->pattern when this was built */
-  bool wide;                /* ptr holds int64, else int32 */
-  Buffer ptr, col, val;     /* col: int32 */
-  PoiseInt *ghost;          /* global columns of the ghosts, ascending */
-  Halo *halo;               /* NULL on one rank */
-  int rows;                 /* of a block, as the device chose */
-  int64_t nblock, tile;     /* number of blocks, nonzeros of the largest (0: not asked for) */
-  bool vary;                /* lengths of neighbouring rows often differ */
-  CsrStatistics statistics; /* without a limit */
-  Buffer order;             /* int32: the blocks, those without ghosts first; unused on one rank */
+  PoiseInt row, column, columns; /* the first of this rank's rows and columns; columns of all ranks */
+  int64_t built;                 /* A->pattern when this was built */
+  bool wide;                     /* ptr holds int64, else int32 */
+  Buffer ptr, col, val;          /* col: int32 */
+  PoiseInt *ghost;               /* global columns of the ghosts, ascending */
+  Halo *halo;                    /* NULL on one rank */
+  int rows;                      /* of a block, as the device chose */
+  int64_t nblock, tile;          /* number of blocks, nonzeros of the largest (0: not asked for) */
+  bool vary;                     /* lengths of neighbouring rows often differ */
+  CsrStatistics statistics;      /* without a limit */
+  Buffer order;                  /* int32: the blocks, those without ghosts first; unused on one rank */
   int64_t ninterior;
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
 } Csr;
+
+/* Numbers in n entries. */
+static inline int64_t poiseCsrNumbersOf(const Csr *c, int64_t n)
+{
+  return c->b ? n * c->b * c->b : n;
+}
+
+static inline int64_t poiseCsrNumbers(const Csr *c)
+{
+  return poiseCsrNumbersOf(c, c->nz);
+}
 
 /* ---- rows.c: rows that grow entry by entry --------------------------------------------------------------------------- */
 
@@ -105,7 +119,8 @@ PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
 
 typedef struct MatType {
   const char *name;
-  bool stored;                /* works on A->csr; else on functions of the user's */
+  bool stored;                /* works on A->csr of numbers, */
+  bool blocked;               /* or of blocks; else on functions of the user's */
   bool fuse;                  /* mult takes any a, b and Fuse; else mat.c composes them from y = A x */
   bool eager;                 /* calls back to the host: a solver's loop cannot be replayed */
   bool (*composes)(PoiseMat); /* its product is y = A x alone for now, as if it did not fuse; NULL: never */
@@ -153,8 +168,9 @@ struct PoiseMat_s {
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
-  int block_size;           /* 1 to MAX_BLOCK_SIZE */
-  PoiseInt origin;          /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
+  int block_size;  /* 1 to MAX_BLOCK_SIZE */
+  bool blocked;    /* bcsr was asked for: until A is assembled, and while it takes new entries in, another type works */
+  PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
   PoiseMat permutation; /* of a copy that a solver rearranged, or a block of it: row i's column is its number in the
@@ -336,11 +352,17 @@ typedef PoiseErr PartOfProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *
 /* The product by one call for all of it, or on several ranks by two, so that what needs no ghosts runs while they travel. Unless it is
    the REST, the call fills in the arguments, of which m is the beginning. */
 PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, PartOfProduct *call);
+PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m);          /* the blocks of A->csr in that part */
 PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m); /* matrix and vectors */
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
 void poiseCsrDataDestroy(PoiseMat A);
+
+/* bcsr_build.c: A's entries become blocks of its block size, and its type bcsr, at once or, if it is not assembled yet, then; or numbers,
+   and csr. Collective; agree. */
+PoiseErr poiseMatToBlocks(PoiseMat A);
+PoiseErr poiseMatFromBlocks(PoiseMat A);
 
 int64_t poiseCsriChunk(PoiseMat A, const void *data); /* csri.c: entries of a row that data's options have it cut */
 
@@ -389,6 +411,7 @@ PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
 /* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even); /* rows of a block, as csr_rows of the device says */
+int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s);    /* the same in block rows: bcsr.c */
 /* The most nonzeros of a block of so many rows; 0 for POISE_BLOCK of them. */
 static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
 {
@@ -447,7 +470,11 @@ typedef struct HostCsr { /* host pointers to A's arrays */
 void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
 /* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
-PoiseErr poiseMatCheckStored(PoiseMat A);         /* has entries, as a shell has not */
+PoiseErr poiseMatCheckStored(PoiseMat A);    /* has entries that are numbers */
+static inline bool poiseMatHolds(PoiseMat A) /* arrays of its own, of whatever entries */
+{
+  return A->type->stored || A->type->blocked;
+}
 PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);    /* of a usable stored matrix; val must not be written */
 PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h); /* of an assembled one, without the values, which stay where they are */
 PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h);  /* val may be changed; the caller counts A->state */
@@ -459,7 +486,7 @@ static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)
 }
 static inline PoiseInt poiseCsrGlobal(const PoiseMat A, int32_t col)
 {
-  return col < A->csr.nloc ? A->cols->begin + col : A->csr.ghost[col - A->csr.nloc];
+  return col < A->csr.nloc ? A->csr.column + col : A->csr.ghost[col - A->csr.nloc];
 }
 
 #endif

@@ -84,7 +84,7 @@ static PoiseErr Open(PoiseMat A, Cursor *c)
 {
   *c = (Cursor){.A = A};
   TRY(poiseMatCheckUsable(A));
-  if (!A->type->stored) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries to save", A->type->name);
+  TRY(poiseMatCheckStored(A));
   TRY(poiseBufferRead(&A->csr.ptr, HOST, &c->ptr));
   TRY(poiseBufferRead(&A->csr.col, HOST, &c->col));
   return poiseBufferRead(&A->csr.val, HOST, &c->val);

@@ -354,6 +354,13 @@ POISE_INLINE int poiseCsrLanes(int64_t m, int64_t nz)
   return k;
 }
 
+/* The same with blocks of b x b numbers, column-major, for entries, by groups of m.rows rows of blocks (POISE_BLOCK / b of them on the host):
+   y and the dots are of their numbers, a partial for each group. */
+typedef struct {
+  CsrMultArgs m;
+  int64_t b;
+} BcsrMultArgs;
+
 typedef struct { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
   int64_t first;
   int32_t begin;
@@ -617,6 +624,12 @@ typedef struct {
   double *y, *ghost;
 } CsrMultTransposeArgs;
 
+/* The same with blocks for entries: ncol, nloc, nz count these, x, y and ghost are of numbers. */
+typedef struct {
+  CsrMultTransposeArgs m;
+  int64_t b;
+} BcsrMultTransposeArgs;
+
 /* partial[b] = 1 if the offsets or columns of A and B differ in block b of POISE_BLOCK rows, else 0. They have as many rows. */
 typedef struct {
   CsrView A, B;
@@ -779,6 +792,22 @@ typedef struct {
   int b;
   double *d;
 } CsrDiagonalArgs;
+
+/* The same of A with blocks of `size` x `size` numbers for entries; b need not be that. */
+typedef struct {
+  CsrDiagonalArgs m;
+  int64_t size;
+} BcsrDiagonalArgs;
+
+/* What entry k of A adds to local row i of the diagonal blocks. */
+POISE_INLINE void poiseBcsrDiagonal(const BcsrDiagonalArgs *a, int64_t i, int64_t k)
+{
+  int64_t b = a->m.b, first = i - i % b, size = a->size;
+  for (int64_t c = 0; c < size; c++) {
+    int64_t j = a->m.A.col[k] * size + c - first;
+    if (j >= 0 && j < b) a->m.d[first * b + j * b + i % b] = a->m.A.val[(k * size + c) * size + i % size];
+  }
+}
 
 /* Invert nblock b x b blocks in place; *bad = the first block that is singular or not finite, or -1. fix: a zero 1 x 1 block
    counts as 1. */

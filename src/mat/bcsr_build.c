@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices of blocks: from users' arrays, and from and to CSR. */
+#include "mat.h"
+
+/* ---- from arrays ------------------------------------------------------------------------------------------------------ */
+
+static PoiseErr CheckSize(PoiseInt size, int b, const char *what)
+{
+  if (size != POISE_DECIDE && size % b)
+    FAIL(POISE_ERR_SIZE, "block size %d does not divide the %lld %s", b, (long long)size, what);
+  return POISE_OK;
+}
+
+static PoiseErr Check(int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *in, PoiseOwn own)
+{
+  if (b < 1 || b > MAX_BLOCK_SIZE) FAIL(POISE_ERR_ARG, "block size %d is not between 1 and %d", b, MAX_BLOCK_SIZE);
+  TRY(CheckSize(m, b, "local rows"));
+  TRY(CheckSize(n, b, "local columns"));
+  TRY(CheckSize(M, b, "rows"));
+  TRY(CheckSize(N, b, "columns"));
+  if (!in) FAIL(POISE_ERR_ARG, "the BCSR arrays are NULL");
+  if (in->row_major && b > 1 && own != POISE_COPY)
+    FAIL(POISE_ERR_ARG, "blocks are kept column-major, so row-major ones cannot be %s",
+         own == POISE_ADOPT ? "adopted" : "borrowed");
+  return POISE_OK;
+}
+
+/* Sizes that are left to the library are of whole blocks. */
+static void Split(PoiseContext ctx, int b, PoiseInt *n, PoiseInt N)
+{
+  PoiseInt begin;
+  if (*n != POISE_DECIDE || N == POISE_DECIDE) return;
+  PoiseSplit(ctx, N / b, &begin, n);
+  *n *= b;
+}
+
+/* Every block becomes its transpose. */
+static PoiseErr TurnBlocks(PoiseMat A)
+{
+  int b = A->csr.b;
+  double *v;
+  TRY(poiseBufferUpdate(&A->csr.val, HOST, &v));
+  for (int64_t k = 0; k < A->csr.nz; k++, v += b * b)
+    for (int c = 1; c < b; c++)
+      for (int r = 0; r < c; r++) {
+        double t = v[c * b + r];
+        v[c * b + r] = v[r * b + c];
+        v[r * b + c] = t;
+      }
+  return POISE_OK;
+}
+
+static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
+{
+  const PoiseCSR csr = {
+      .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
+  A->block_size = A->csr.b = b;
+  A->blocked = true;
+  TRY(poiseCsrBuild(A, &csr, own));
+  A->assembled = true;
+  return PoiseAgree(A->ctx, in->row_major ? TurnBlocks(A) : POISE_OK);
+}
+
+PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
+                            PoiseOwn own, PoiseMat *A)
+{
+  *A = NULL;
+  TRY(PoiseAgree(ctx, Check(b, m, n, M, N, bcsr, own)));
+  Split(ctx, b, &m, M);
+  Split(ctx, b, &n, N);
+  TRY(poiseMatCreateTyped(ctx, &poiseMatType_bcsr, m, n, M, N, A));
+  poiseLogBegin(ctx, EVENT_MatAssemble);
+  PoiseErr e = Fill(*A, b, bcsr, own);
+  poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
+  if (e) PoiseMatDestroy(A);
+  return e;
+}
+
+/* ---- from CSR and back --------------------------------------------------------------------------------------------------- */
+
+enum { NONE = -1 };
+
+/* The next column of blocks in rows [i, i + b), which have come to the entries at[0 .. b); NONE: there are no more. */
+static PoiseInt NextBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, const int64_t *at)
+{
+  PoiseInt next = NONE;
+  for (int r = 0; r < b; r++) {
+    if (at[r] == poiseCsrPtr(&A->csr, h->ptr, i + r + 1)) continue;
+    PoiseInt col = poiseCsrGlobal(A, h->col[at[r]]) / b;
+    if (next == NONE || col < next) next = col;
+  }
+  return next;
+}
+
+/* The entries of rows [i, i + b) in that column go to the block v (NULL: nowhere). */
+static void TakeBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, PoiseInt column, int64_t *at, double *v)
+{
+  for (int r = 0; r < b; r++)
+    for (int64_t end = poiseCsrPtr(&A->csr, h->ptr, i + r + 1); at[r] < end; at[r]++) {
+      PoiseInt col = poiseCsrGlobal(A, h->col[at[r]]);
+      if (col / b != column) break;
+      if (v) v[col % b * b + r] = h->val[at[r]];
+    }
+}
+
+/* The blocks of rows [i, i + b), from number k on; with r NULL they are only counted. The number behind them. */
+static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64_t k, RowArrays *r)
+{
+  int64_t at[MAX_BLOCK_SIZE];
+  for (int j = 0; j < b; j++) at[j] = poiseCsrPtr(&A->csr, h->ptr, i + j);
+  for (PoiseInt column; (column = NextBlock(A, h, i, b, at)) != NONE; k++) {
+    TakeBlock(A, h, i, b, column, at, r ? r->val + k * b * b : NULL);
+    if (r && r->col32)
+      r->col32[k] = (int32_t)column;
+    else if (r)
+      r->col[k] = column;
+  }
+  return k;
+}
+
+static PoiseErr CreateArrays(PoiseMat A, int64_t m, int64_t nz, int64_t numbers, RowArrays *r)
+{
+  PoiseContext ctx = A->ctx;
+  bool wide = poiseMatWideColumns(A);
+  if (!r->ptr) TRY(poiseAllocArray(ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
+  TRY(wide ? poiseAllocArray(ctx, nz, sizeof *r->col, "columns", &r->col)
+           : poiseAllocArray(ctx, nz, sizeof *r->col32, "columns", &r->col32));
+  return poiseAllocArray(ctx, nz * numbers, sizeof *r->val, "values", &r->val);
+}
+
+static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
+  (void)dev;
+  TRY(poiseMatRead(A, &h));
+  TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
+  HOST_PARALLEL_FOR(dev, chunks)
+  for (int64_t c = 0; c < chunks; c++)
+    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
+      r->ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
+  for (int64_t i = 0; i < m; i++) r->ptr[i + 1] += r->ptr[i];
+  TRY(CreateArrays(A, m, r->ptr[m], b * b, r));
+  HOST_PARALLEL_FOR(dev, chunks)
+  for (int64_t c = 0; c < chunks; c++)
+    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
+      (void)BlocksOfRow(A, &h, i * b, b, r->ptr[i], r);
+  return POISE_OK;
+}
+
+/* All numbers of the blocks, zeros too. */
+static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  const double *val;
+  int64_t b = A->csr.b, m = A->csr.m, chunks = POISE_NBLOCKS(m);
+  (void)dev;
+  TRY(poiseMatPattern(A, &h));
+  TRY(poiseBufferRead(&A->csr.val, HOST, &val));
+  TRY(CreateArrays(A, m * b, poiseCsrNumbers(&A->csr), 1, r));
+  HOST_PARALLEL_FOR(dev, chunks)
+  for (int64_t c = 0; c < chunks; c++)
+    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++) {
+      int64_t first = poiseCsrPtr(&A->csr, h.ptr, i), n = poiseCsrPtr(&A->csr, h.ptr, i + 1) - first;
+      for (int64_t row = 0; row < b; row++) {
+        int64_t out = (first * b + row * n) * b;
+        r->ptr[i * b + row + 1] = out + n * b;
+        for (int64_t k = first; k < first + n; k++)
+          for (int64_t col = 0; col < b; col++)
+            poiseRowArraysPut(r, out++, poiseCsrGlobal(A, h.col[k]) * b + col, val[(k * b + col) * b + row]);
+      }
+    }
+  return POISE_OK;
+}
+
+/* A's entries become those arrays, blocks of b x b numbers (0: numbers), or stay; and so the type. */
+static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type, int b)
+{
+  void *data = NULL;
+  Csr old = A->csr;
+  PoiseErr e = PoiseAgree(A->ctx, mine ? mine : poiseMatTypeData(A->ctx, type, &data));
+  if (!e) {
+    A->csr = (Csr){.b = b};
+    e = poiseCsrTake(A, r);
+    if (e) A->csr = old;
+  }
+  poiseRowArraysDestroy(A->ctx, r);
+  if (e) {
+    poiseFree(A->ctx, &data);
+    return e;
+  }
+  poiseCsrDestroy(A->ctx, &old);
+  poiseTripletsDestroy(A->ctx, &A->triplets); /* its places are those of the old arrays */
+  poiseChoiceDestroy(A);
+  poiseMatUse(A, type, data);
+  return POISE_OK;
+}
+
+PoiseErr poiseMatToBlocks(PoiseMat A)
+{
+  RowArrays r = {0};
+  if (A->assembled) {
+    PoiseErr e = poiseMatCheckUsable(A);
+    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size));
+  }
+  A->blocked = true;
+  return POISE_OK;
+}
+
+PoiseErr poiseMatFromBlocks(PoiseMat A)
+{
+  RowArrays r = {0};
+  return Convert(A, MakeRows(A, &r), &r, &poiseMatType_csr, 0);
+}
