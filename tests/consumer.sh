@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # consumer.sh <build folder> <c, cxx, fortran or serial>
-# Install, move the installation, and do in a copy of examples/link what its README says of that program: it is found by CMake and by
-# pkg-config, and solves its system. Status 77: this cannot be tried here, and why.
+# Install, move the installation, and do in a copy of examples/link what its README says of that program: it finds the library
+# by CMake and by pkg-config, and solves its system. Status 77: this cannot be tried here, and why.
 set -euo pipefail
 build=$1 program=$2
 link=$(cd "$(dirname "${BASH_SOURCE[0]}")/../examples/link" && pwd)

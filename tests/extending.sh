@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -r CMakeLists.txt cmake include src tests docs "$copy"
+cp -r CMakeLists.txt cmake include src tests docs examples "$copy"
 
 awk -v root="$copy/" '
   function Fail(why) { print "docs/extending.md:" NR ": " why > "/dev/stderr"; bad = 1; exit 1 }

@@ -2,8 +2,8 @@
 /*
   A simulation code without MPI that keeps its arrays for the whole run and calls Poise in a loop: heat conduction with a
   conductivity that depends on the temperature, -div(k(u) grad u) = 50, k = 1 + u^2, u = 0 around the unit square, by finite
-  volumes on n x n cells. Each pass computes k from the last u, writes new values into the same CSR arrays, and solves from the last
-  u on. The solver and all arrays stay.
+  volumes on n x n cells. Each pass computes k from the last u, writes new values into the same CSR arrays, and solves from
+  the last u on. The solver and all arrays stay.
 
     ./conduction
     POISE_OPTIONS="-ksp_monitor" ./conduction
