@@ -367,6 +367,59 @@ static void TestMeasure(PoiseContext ctx)
   }
 }
 
+static const char *const candidates[] = {"csr", "csri", "seg"}; /* by the number that is remembered */
+
+/* csri is predicted, but its windows are too small for it to be fast: what was measured is remembered. */
+static void TestMeasured(PoiseContext ctx)
+{
+  PoiseMat A;
+  ctx->device->threads = 3;
+  Option(ctx, "m_mat_auto_measure", "yes");
+  Option(ctx, "m_mat_csri_chunk", "1");
+  if (!CHECK_OK(MakeAuto(ctx, 2000, InFront, "m_", &A))) return;
+  CHECK(ctx->device->ops->csr_rows || strcmp(A->type->name, "csri"));
+  CHECK_INT(ctx->winners.count, 1);
+  CHECK(!strcmp(A->type->name, candidates[ctx->winners.of[0].winner]));
+  PoiseMatDestroy(&A);
+}
+
+/* All take what rank 0 remembers, if all remember; else they measure, and remember it in the same place. */
+static void TestRemembered(PoiseContext ctx)
+{
+  bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  Option(ctx, "m_mat_auto_measure", "yes");
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A;
+    if (k == 1 && PoiseRank(ctx)) ctx->winners.of[0].winner = (ctx->winners.of[0].winner + 1) % 3;
+    if (k == 2 && last) ctx->winners.count = 0;
+    double first = PoiseRank(ctx) ? -1 : ctx->winners.of[0].winner; /* rank 0's */
+    CHECK_OK(PoiseMax(ctx, 1, &first));
+    if (!CHECK_OK(MakeAuto(ctx, 200, OneLong, "m_", &A))) return;
+    CheckView(A, k == 1 ? "measured before\n" : "measured, in ms: csr ");
+    CheckWorks(A, k == 1 ? candidates[(int)first] : NULL);
+    CHECK_INT(ctx->winners.count, 1);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* The oldest ones are forgotten. */
+static void TestRing(PoiseContext ctx)
+{
+  static const struct {
+    PoiseInt m;
+    bool known;
+  } steps[] = {{20, false}, {30, false}, {20, true}, {30, true}, {40, false}, {30, true}, {40, true}, {20, false}};
+  Option(ctx, "m_mat_auto_measure", "yes");
+  for (int k = 0; k < 8; k++) {
+    PoiseMat A;
+    if (k == 1) ctx->winners.count = POISE_WINNERS - 1; /* as if others had come */
+    if (!CHECK_OK(MakeAuto(ctx, steps[k].m, Even, "m_", &A))) return;
+    CheckView(A, steps[k].known ? "measured before\n" : "measured, in ms: csr ");
+    PoiseMatDestroy(&A);
+  }
+  CHECK_INT(ctx->winners.count, POISE_WINNERS + 2);
+}
+
 /* The hash is of places: columns, or lengths, that change places are another pattern. */
 static void TestHash(PoiseContext ctx)
 {
@@ -462,6 +515,7 @@ static void TestFile(PoiseContext ctx)
   }
   if (!CHECK_OK(MakeAuto(ctx, 300, Even, "f_", &A))) return;
   CheckView(A, "measured before, in file ");
+  CHECK_INT(ctx->winners.count, 1);
   if (root) CHECK(!strncmp(other + 17, A->type->name, strlen(A->type->name)) && other[17 + strlen(A->type->name)] == '\n');
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, 302, Even, "f_", &A))) return; /* what the file had stays */
@@ -481,6 +535,35 @@ static void TestFile(PoiseContext ctx)
   TempPath(path, "nowhere/winners");
   Option(ctx, "f_mat_auto_file", path);
   CHECK_ERR(MakeAuto(ctx, 300, Even, "f_", &A), root ? POISE_ERR_FILE : POISE_ERR_REMOTE, "nowhere");
+  Option(ctx, "f_mat_auto_file", "");
+}
+
+/* Matrices inside ranks, each of a context in which it is rank 0: winners are remembered with those of all ranks, and one rank writes. */
+static void TestInside(PoiseContext ctx)
+{
+  PoiseContext self = poiseContextSelf(ctx);
+  char path[PATH_LENGTH], text[512];
+  TempPath(path, "inside");
+  if (!PoiseRank(ctx)) remove(path);
+  Option(ctx, "f_mat_auto_measure", "yes");
+  Option(ctx, "f_mat_auto_file", path);
+  for (int r = 0; r < PoiseSize(ctx); r++) { /* in turns */
+    PoiseMat A;
+    if (r == PoiseRank(ctx) && CHECK_OK(MakeAuto(self, 50 + r, Even, "f_", &A))) PoiseMatDestroy(&A);
+    if (r == PoiseRank(ctx)) {
+      int other = (ctx->winners.of[0].winner + 1) % 3;
+      CHECK_INT(ctx->winners.count, 1);
+      ctx->winners.of[0].winner = other;
+      if (CHECK_OK(MakeAuto(self, 50 + r, Even, "f_", &A))) CHECK(!strcmp(A->type->name, candidates[other]));
+      PoiseMatDestroy(&A);
+    }
+    CHECK_OK(PoiseBarrier(ctx));
+  }
+  GetFile(ctx, path, text, sizeof text);
+  int lines = 0;
+  for (const char *c = text; *c; c++) lines += *c == '\n';
+  CHECK_INT(lines, PoiseRank(ctx) ? 0 : 2);
+  if (!PoiseRank(ctx)) remove(path);
   Option(ctx, "f_mat_auto_file", "");
 }
 
@@ -641,8 +724,12 @@ int main(int argc, char **argv)
                                {"type_and_options", TestTypeAndOptions, 0},
                                {"solves", TestSolves, 0},
                                {"measure", TestMeasure, 0},
+                               {"measured", TestMeasured, 0},
+                               {"remembered", TestRemembered, 0},
+                               {"ring", TestRing, 0},
                                {"hash", TestHash, TEST_SERIAL},
                                {"file", TestFile, 0},
+                               {"inside", TestInside, 0},
                                {"view", TestView, 0},
                                {"there", TestThere, TEST_SERIAL},
                                {"memory", TestMemory, 0},

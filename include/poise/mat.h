@@ -58,8 +58,10 @@ typedef struct PoiseBCSR {
 /*
   A of type bcsr from blocks of b x b numbers, b from 1 to 32, the same on all ranks. m, n, M, N count numbers, of whole blocks each, or are
   POISE_DECIDE. Ownership as of PoiseMatCreateCSR; row-major blocks can only be copied (POISE_ERR_ARG). Blocks are never taken apart:
-  8 + 4 / b^2 bytes per number, where CSR has 12. What works on them so far: products, also with the transpose, diagonals, adding and
-  setting entries, PoiseMatScale, views, and so every solver with preconditioner none, jacobi, pbjacobi or shell; all else is POISE_ERR_UNSUPPORTED, saying so.
+  8 + 4 / b^2 bytes per number, where CSR has 12. All of a matrix's functions take them but for
+  PoiseMatAXPY, copies and transposes as matrices, rows lent or copied out (PoiseMatGetRow, PoiseMatCopyCSR), triplets,
+  PoiseMatSetValuesCSR, files and rearranging; and of preconditioners none, jacobi, pbjacobi, ksp and shell do. The others are
+  POISE_ERR_UNSUPPORTED, and say so.
 */
 POISE_API PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                       const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);

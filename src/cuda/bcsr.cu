@@ -108,10 +108,9 @@ static __global__ void __launch_bounds__(GroupThreads(B)) BcsrMult(const __grid_
 }
 
 /* A thread per number of y, or of the ghosts. */
-static __global__ void BcsrMultTranspose(const __grid_constant__ BcsrMultTransposeArgs a)
+static __global__ void BcsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs m)
 {
-  const CsrMultTransposeArgs &m = a.m;
-  int64_t t = blockIdx.x * (int64_t)THREADS + threadIdx.x, b = a.b, j = t / b, c = t % b;
+  int64_t t = blockIdx.x * (int64_t)THREADS + threadIdx.x, b = m.b, j = t / b, c = t % b;
   if (j >= m.ncol) return;
   int64_t k = m.tptr64 ? m.tptr64[j] : m.tptr32[j], end = m.tptr64 ? m.tptr64[j + 1] : m.tptr32[j + 1];
   double s = 0;
@@ -123,14 +122,6 @@ static __global__ void BcsrMultTranspose(const __grid_constant__ BcsrMultTranspo
     m.y[t] = s;
   else
     m.ghost[t - m.nloc * b] = s;
-}
-
-/* A thread per row of numbers; d has been set to zero. */
-static __global__ void BcsrDiagonal(const __grid_constant__ BcsrDiagonalArgs a)
-{
-  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x, row = i / a.size;
-  if (row >= a.m.A.m) return;
-  for (int64_t k = poiseCsrOffset(&a.m.A, row); k < poiseCsrOffset(&a.m.A, row + 1); k++) poiseBcsrDiagonal(&a, i, k);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
@@ -157,24 +148,14 @@ extern "C" PoiseErr poiseCuda_bcsr_mult(Device *dev, const void *args)
                               Groups<15>, Groups<16>, Groups<17>, Groups<18>, Groups<19>, Groups<20>, Groups<21>,
                               Groups<22>, Groups<23>, Groups<24>, Groups<25>, Groups<26>, Groups<27>, Groups<28>,
                               Groups<29>, Groups<30>, Groups<31>, Groups<32>};
-  const BcsrMultArgs *a = (const BcsrMultArgs *)args;
-  return a->m.nblock ? sizes[a->b - 1](dev, &a->m) : POISE_OK;
+  const CsrMultArgs *a = (const CsrMultArgs *)args;
+  return a->nblock ? sizes[a->A.b - 1](dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_bcsr_mult_transpose(Device *dev, const void *args)
 {
-  const BcsrMultTransposeArgs *a = (const BcsrMultTransposeArgs *)args;
-  unsigned grid = Grid(a->m.ncol * a->b);
+  const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
+  unsigned grid = Grid(a->ncol * a->b);
   if (grid) BcsrMultTranspose<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
-}
-
-extern "C" PoiseErr poiseCuda_bcsr_diagonal(Device *dev, const void *args)
-{
-  const BcsrDiagonalArgs *a = (const BcsrDiagonalArgs *)args;
-  int64_t m = a->m.A.m * a->size;
-  if (!m) return POISE_OK;
-  cudaMemsetAsync(a->m.d, 0, (size_t)(m * a->m.b) * sizeof(double), poiseCudaStream(dev));
-  BcsrDiagonal<<<Grid(m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

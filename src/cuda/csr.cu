@@ -74,11 +74,12 @@ static __global__ void __launch_bounds__(THREADS)
 static __global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i >= a.A.m) return;
+  if (i >= poiseInNumbers(&a.A, a.A.m)) return;
   int64_t first = i - i % a.b;
-  for (int64_t k = poiseCsrOffset(&a.A, i); k < poiseCsrOffset(&a.A, i + 1); k++) {
-    int64_t j = a.A.col[k] - first;
-    if (j >= 0 && j < a.b) a.d[first * a.b + j * a.b + i % a.b] = a.A.val[k];
+  NumberRow row = poiseNumberRow(&a.A, i);
+  for (int64_t k = 0; k < row.n; k++) {
+    int64_t j = poiseNumberColumn(&a.A, &row, k) - first;
+    if (j >= 0 && j < a.b) a.d[first * a.b + j * a.b + i % a.b] = a.A.val[poiseNumberPlace(&row, k)];
   }
 }
 
@@ -181,9 +182,10 @@ extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)
 {
   const CsrDiagonalArgs *a = (const CsrDiagonalArgs *)args;
-  unsigned grid = (unsigned)((a->A.m + THREADS - 1) / THREADS);
+  int64_t m = poiseInNumbers(&a->A, a->A.m);
+  unsigned grid = Grid(m);
   if (!grid) return POISE_OK;
-  cudaMemsetAsync(a->d, 0, (size_t)a->A.m * (size_t)a->b * sizeof(double), poiseCudaStream(dev));
+  cudaMemsetAsync(a->d, 0, (size_t)m * (size_t)a->b * sizeof(double), poiseCudaStream(dev));
   CsrDiagonal<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

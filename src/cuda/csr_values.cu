@@ -3,9 +3,10 @@
 #include "cuda.h"
 
 /* x, or the ghosts, at a column. */
-__device__ __forceinline__ double At(const CsrView &A, const double *x, const double *ghost, int32_t col)
+__device__ __forceinline__ double At(const CsrView &A, const double *x, const double *ghost, int64_t col)
 {
-  return col < A.nloc ? x[col] : ghost[col - A.nloc];
+  int64_t owned = poiseInNumbers(&A, A.nloc);
+  return col < owned ? x[col] : ghost[col - owned];
 }
 
 typedef unsigned long long Number;
@@ -74,12 +75,14 @@ static __global__ void __launch_bounds__(THREADS) CsrHash(const __grid_constant_
 static __global__ void CsrScale(const __grid_constant__ CsrScaleArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i >= a.A.m) return;
-  for (int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); k < end; k++) {
-    double v = a.val[k];
+  if (i >= poiseInNumbers(&a.A, a.A.m)) return;
+  NumberRow row = poiseNumberRow(&a.A, i);
+  for (int64_t k = 0; k < row.n; k++) {
+    int64_t place = poiseNumberPlace(&row, k);
+    double v = a.val[place];
     if (a.left) v *= a.left[i];
-    if (a.right || a.ghost) v *= At(a.A, a.right, a.ghost, a.A.col[k]);
-    a.val[k] = v;
+    if (a.right || a.ghost) v *= At(a.A, a.right, a.ghost, poiseNumberColumn(&a.A, &row, k));
+    a.val[place] = v;
   }
 }
 
@@ -89,12 +92,14 @@ static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_co
   double lacking[1] = {0};
   for (int r = 0; r < ROWS; r++) {
     int64_t i = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
-    if (i >= a.A.m) continue;
+    if (i >= poiseInNumbers(&a.A, a.A.m)) continue;
     double v = a.d ? a.d[i] : a.value;
-    int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1);
-    while (k < end && a.A.col[k] != i) k++;
-    if (k < end)
-      a.val[k] = a.add ? a.val[k] + v : v;
+    NumberRow row = poiseNumberRow(&a.A, i);
+    int64_t k = 0;
+    while (k < row.n && poiseNumberColumn(&a.A, &row, k) != i) k++;
+    double *to = a.val + poiseNumberPlace(&row, k);
+    if (k < row.n)
+      *to = a.add ? *to + v : v;
     else
       lacking[0] += 1;
   }
@@ -109,9 +114,12 @@ template <int COMBINE> static __global__ void __launch_bounds__(THREADS) CsrNorm
   for (int r = 0; r < ROWS; r++) {
     int64_t i = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
     double s = 0;
-    if (i >= a.A.m) continue;
-    for (int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); k < end; k++)
-      s += COMBINE == COMBINE_MAX ? fabs(a.A.val[k]) : a.A.val[k] * a.A.val[k];
+    if (i >= poiseInNumbers(&a.A, a.A.m)) continue;
+    NumberRow row = poiseNumberRow(&a.A, i);
+    for (int64_t k = 0; k < row.n; k++) {
+      double v = a.A.val[poiseNumberPlace(&row, k)];
+      s += COMBINE == COMBINE_MAX ? fabs(v) : v * v;
+    }
     block[0] = Join<COMBINE>(block[0], s);
   }
   BlockReduce<1, COMBINE>(block);
@@ -124,7 +132,8 @@ static __global__ void CsrZeroRows(const __grid_constant__ CsrZeroRowsArgs a)
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (k >= a.n) return;
   int32_t i = a.row[k];
-  for (int64_t e = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); e < end; e++) a.val[e] = 0;
+  NumberRow row = poiseNumberRow(&a.A, i);
+  for (int64_t e = 0; e < row.n; e++) a.val[poiseNumberPlace(&row, e)] = 0;
   if (a.at) a.val[a.at[k]] = a.diagonal;
   if (a.b) a.b[i] = a.diagonal * a.x[i];
   if (a.mark) a.mark[i] = 1;
@@ -134,12 +143,14 @@ static __global__ void CsrZeroRows(const __grid_constant__ CsrZeroRowsArgs a)
 static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i >= a.A.m || a.mark[i] != 0) return;
-  for (int64_t k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1); k < end; k++) {
-    int32_t j = a.A.col[k];
+  if (i >= poiseInNumbers(&a.A, a.A.m) || a.mark[i] != 0) return;
+  NumberRow row = poiseNumberRow(&a.A, i);
+  for (int64_t k = 0; k < row.n; k++) {
+    int64_t j = poiseNumberColumn(&a.A, &row, k);
     if (At(a.A, a.mark, a.ghost_mark, j) == 0) continue;
-    if (a.b) a.b[i] = __dsub_rn(a.b[i], __dmul_rn(a.val[k], At(a.A, a.x, a.ghost, j))); /* the host's bits: not fused */
-    a.val[k] = 0;
+    double *v = a.val + poiseNumberPlace(&row, k);
+    if (a.b) a.b[i] = __dsub_rn(a.b[i], __dmul_rn(*v, At(a.A, a.x, a.ghost, j))); /* the host's bits: not fused */
+    *v = 0;
   }
 }
 
@@ -204,21 +215,23 @@ extern "C" PoiseErr poiseCuda_csr_hash(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_scale(Device *dev, const void *args)
 {
   const CsrScaleArgs *a = (const CsrScaleArgs *)args;
-  if (a->A.m) CsrScale<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  int64_t m = poiseInNumbers(&a->A, a->A.m);
+  if (m) CsrScale<<<Grid(m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_set_diagonal(Device *dev, const void *args)
 {
   const CsrSetDiagonalArgs *a = (const CsrSetDiagonalArgs *)args;
-  if (a->A.m) CsrSetDiagonal<<<(unsigned)POISE_NBLOCKS(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  unsigned grid = (unsigned)POISE_NBLOCKS(poiseInNumbers(&a->A, a->A.m));
+  if (grid) CsrSetDiagonal<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_norm(Device *dev, const void *args)
 {
   const CsrNormArgs *a = (const CsrNormArgs *)args;
-  unsigned grid = (unsigned)POISE_NBLOCKS(a->A.m);
+  unsigned grid = (unsigned)POISE_NBLOCKS(poiseInNumbers(&a->A, a->A.m));
   if (grid && a->largest) CsrNorm<COMBINE_MAX><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   if (grid && !a->largest) CsrNorm<COMBINE_SUM><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
@@ -234,7 +247,8 @@ extern "C" PoiseErr poiseCuda_csr_zero_rows(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_zero_columns(Device *dev, const void *args)
 {
   const CsrZeroColumnsArgs *a = (const CsrZeroColumnsArgs *)args;
-  if (a->A.m) CsrZeroColumns<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  int64_t m = poiseInNumbers(&a->A, a->A.m);
+  if (m) CsrZeroColumns<<<Grid(m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 

@@ -7,7 +7,7 @@
 
 static PoiseErr CheckValues(PoiseMat A)
 {
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   return poiseMatCheckUsable(A);
 }
 
@@ -23,7 +23,7 @@ static PoiseErr Scale(PoiseMat A, double a)
 
 PoiseErr PoiseMatScale(PoiseMat A, double a)
 {
-  TRY(PoiseAgree(A->ctx, A->type->blocked ? poiseMatCheckUsable(A) : CheckValues(A)));
+  TRY(PoiseAgree(A->ctx, CheckValues(A)));
   return PoiseAgree(A->ctx, Scale(A, a));
 }
 
@@ -98,7 +98,7 @@ static PoiseErr AddMissing(PoiseMat A, int mode, PoiseVec d, double a)
   for (int64_t i = 0; !e && i < A->rows->n; i++) {
     PoiseInt row = A->rows->begin + i;
     double v = p ? p[i] : a;
-    if (poiseCsrFind(A, h.ptr, h.col, i, row) >= 0) continue;
+    if (poiseMatPlace(A, &h, i, row) >= 0) continue;
     e = mode == ADDING ? PoiseMatAddValues(A, 1, &row, &row, &v) : PoiseMatSetValues(A, 1, &row, &row, &v);
   }
   return PoiseMatAssemble(A);
@@ -179,7 +179,8 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
   if (type != POISE_NORM_1 && type != POISE_NORM_INF && type != POISE_NORM_FROBENIUS)
     FAIL(POISE_ERR_UNSUPPORTED, "matrices have the norms 1, infinity and Frobenius, not %d", (int)type);
   TRY(PoiseAgree(A->ctx, CheckValues(A)));
-  if (type == POISE_NORM_1) return A->ctx->device->ops->is_host ? NormOfColumns(A, norm) : NormOfColumnsThere(A, norm);
+  bool here = A->ctx->device->ops->is_host && A->type->stored;
+  if (type == POISE_NORM_1) return here ? NormOfColumns(A, norm) : NormOfColumnsThere(A, norm);
   TRY(poiseReduceFinish(A->ctx, SumRows(A, largest), 1, POISE_NBLOCKS(A->rows->n), largest, norm));
   if (!largest) *norm = sqrt(*norm);
   return POISE_OK;
@@ -190,8 +191,10 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
 {
   if (X->ctx != Y->ctx) FAIL(POISE_ERR_ARG, "X and Y belong to different contexts");
-  TRY(CheckValues(X));
-  TRY(CheckValues(Y));
+  TRY(poiseMatCheckStored(X));
+  TRY(poiseMatCheckStored(Y));
+  TRY(poiseMatCheckUsable(X));
+  TRY(poiseMatCheckUsable(Y));
   if (!poiseLayoutSame(X->rows, Y->rows) || !poiseLayoutSame(X->cols, Y->cols))
     FAIL(POISE_ERR_SIZE, "X is %lld x %lld, Y is %lld x %lld, or their ranks share the rows differently",
          (long long)X->rows->N, (long long)X->cols->N, (long long)Y->rows->N, (long long)Y->cols->N);

@@ -403,7 +403,7 @@ static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int 
 /* Blocks inside ranks have contexts of their own, in which each is rank 0. */
 static bool WritesFile(PoiseContext ctx)
 {
-  return !PoiseRank(ctx) && !PoiseRank(poiseContextHome(ctx));
+  return !PoiseRank(poiseContextHome(ctx));
 }
 
 /* Rank 0 reads. */

@@ -16,27 +16,18 @@ int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s)
 
 static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
 {
-  BcsrMultArgs *a = (BcsrMultArgs *)m; /* begins with it */
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  a->b = A->csr.b;
   TRY(poiseCsrBlocks(A, part, m));
-  return poiseLaunch(A->ctx->device, KERNEL_bcsr_mult, a, sizeof *a);
+  return poiseLaunch(A->ctx->device, KERNEL_bcsr_mult, m, sizeof *m);
 }
 
 /* Reads 8 bytes per number, 4 per block and per offset, x and y once. Interior groups run while the ghosts travel. */
 static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
-  BcsrMultArgs a = {.m = {.a = alpha, .b = beta, .skip = skip}};
-  if (fuse) a.m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &a.m, Part_BCSR);
-}
-
-static PoiseErr Diagonal_BCSR(PoiseMat A, int b, double *d)
-{
-  BcsrDiagonalArgs a = {.m = {.b = b, .d = d}, .size = A->csr.b};
-  TRY(poiseCsrView(&A->csr, &a.m.A));
-  return poiseLaunch(A->ctx->device, KERNEL_bcsr_diagonal, &a, sizeof a);
+  CsrMultArgs m = {.a = alpha, .b = beta, .skip = skip};
+  if (fuse) m.fuse = *fuse;
+  return poiseCsrProduct(A, x, y, &m, Part_BCSR);
 }
 
 static PoiseErr View_BCSR(PoiseMat A)
@@ -53,7 +44,7 @@ const MatType poiseMatType_bcsr = {
     .size = sizeof(CsrData),
     .mult = Mult_BCSR,
     .mult_transpose = poiseCsrMultTranspose,
-    .diagonal = Diagonal_BCSR,
+    .diagonal = poiseCsrDiagonal,
     .view = View_BCSR,
     .bytes = poiseCsrDataBytes,
     .destroy = poiseCsrDataDestroy,
@@ -130,12 +121,13 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
 }
 
 /* Each size compiled by itself: 1 to MAX_BLOCK_SIZE. */
-#define SIZES(X)                                                                                                          \
-  X(1)                                                                                                                    \
-  X(2)                                                                                                                    \
-  X(3)                                                                                                                    \
-  X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) \
-      X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#define SIZES(X)                                                                                                           \
+  X(1)                                                                                                                     \
+  X(2)                                                                                                                     \
+  X(3)                                                                                                                     \
+  X(4)                                                                                                                     \
+  X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) \
+      X(26) X(27) X(28) X(29) X(30) X(31) X(32)
 
 typedef void Rows(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
 #define ROWS(b)                                                                                    \
@@ -149,10 +141,9 @@ static Rows *const rows_of[MAX_BLOCK_SIZE + 1] = {NULL, SIZES(NAME)};
 
 PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
 {
-  const BcsrMultArgs *a = args;
-  const CsrMultArgs *m = &a->m;
+  const CsrMultArgs *m = args;
   double alpha = poiseScalar(m->a), beta = poiseScalar(m->b);
-  int64_t b = a->b;
+  int64_t b = m->A.b;
   (void)dev;
   if (m->skip && *m->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, m->nblock)
@@ -166,8 +157,9 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
 }
 
 /* Of column j of blocks: its part of A^T x, or with x = NULL the sums of its |numbers|. */
-static void Column(const CsrMultTransposeArgs *m, int64_t b, int64_t j, double *out)
+static void Column(const CsrMultTransposeArgs *m, int64_t j, double *out)
 {
+  int64_t b = m->b;
   double sum[MAX_BLOCK_SIZE] = {0};
   int64_t k = m->tptr64 ? m->tptr64[j] : m->tptr32[j], last = m->tptr64 ? m->tptr64[j + 1] : m->tptr32[j + 1];
   for (; k < last; k++) {
@@ -180,28 +172,12 @@ static void Column(const CsrMultTransposeArgs *m, int64_t b, int64_t j, double *
 
 PoiseErr poiseHost_bcsr_mult_transpose(Device *dev, const void *args)
 {
-  const BcsrMultTransposeArgs *a = args;
-  const CsrMultTransposeArgs *m = &a->m;
-  int64_t b = a->b, group = POISE_BLOCK / b, ngroup = (m->ncol + group - 1) / group;
+  const CsrMultTransposeArgs *m = args;
+  int64_t b = m->b, group = POISE_BLOCK / b, ngroup = (m->ncol + group - 1) / group;
   (void)dev;
   HOST_PARALLEL_FOR(dev, ngroup)
   for (int64_t g = 0; g < ngroup; g++)
     for (int64_t j = g * group; j < (g + 1) * group && j < m->ncol; j++)
-      Column(m, b, j, j < m->nloc ? m->y + j * b : m->ghost + (j - m->nloc) * b);
-  return POISE_OK;
-}
-
-PoiseErr poiseHost_bcsr_diagonal(Device *dev, const void *args)
-{
-  const BcsrDiagonalArgs *a = args;
-  const CsrView *A = &a->m.A;
-  int64_t m = A->m * a->size, nblock = POISE_NBLOCKS(m);
-  (void)dev;
-  if (m) memset(a->m.d, 0, (size_t)(m * a->m.b) * sizeof(double));
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t block = 0; block < nblock; block++)
-    for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < m; i++)
-      for (int64_t k = poiseCsrOffset(A, i / a->size); k < poiseCsrOffset(A, i / a->size + 1); k++)
-        poiseBcsrDiagonal(a, i, k);
+      Column(m, j, j < m->nloc ? m->y + j * b : m->ghost + (j - m->nloc) * b);
   return POISE_OK;
 }

@@ -187,17 +187,15 @@ static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
 {
   Transposed *t = &((CsrData *)A->data)->by_column;
   Csr *c = &A->csr;
-  BcsrMultTransposeArgs a = {.m = {.ncol = c->nloc + c->nghost, .nloc = c->nloc, .nz = c->nz, .y = y}, .b = c->b};
-  CsrMultTransposeArgs *m = &a.m;
+  CsrMultTransposeArgs m = {.b = c->b, .ncol = c->nloc + c->nghost, .nloc = c->nloc, .nz = c->nz, .y = y};
   TRY(Transpose(A));
-  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&m->tptr64 : (void *)&m->tptr32));
-  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&m->perm64 : (void *)&m->perm32));
-  TRY(poiseBufferRead(&t->row, DEVICE, &m->row));
-  TRY(poiseBufferRead(&c->val, DEVICE, &m->val));
-  if (x) TRY(poiseVecRead(x, &m->x));
-  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &m->ghost));
-  return c->b ? poiseLaunch(A->ctx->device, KERNEL_bcsr_mult_transpose, &a, sizeof a)
-              : poiseLaunch(A->ctx->device, KERNEL_csr_mult_transpose, m, sizeof *m);
+  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&m.tptr64 : (void *)&m.tptr32));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&m.perm64 : (void *)&m.perm32));
+  TRY(poiseBufferRead(&t->row, DEVICE, &m.row));
+  TRY(poiseBufferRead(&c->val, DEVICE, &m.val));
+  if (x) TRY(poiseVecRead(x, &m.x));
+  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &m.ghost));
+  return poiseLaunch(A->ctx->device, c->b ? KERNEL_bcsr_mult_transpose : KERNEL_csr_mult_transpose, &m, sizeof m);
 }
 
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
@@ -355,17 +353,18 @@ PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
 PoiseErr poiseHost_csr_diagonal(Device *dev, const void *args)
 {
   const CsrDiagonalArgs *a = args;
-  int64_t nblock = POISE_NBLOCKS(a->A.m);
+  int64_t m = poiseInNumbers(&a->A, a->A.m), nblock = POISE_NBLOCKS(m);
   int b = a->b;
   (void)dev;
-  if (a->A.m) memset(a->d, 0, (size_t)a->A.m * (size_t)b * sizeof(double));
+  if (m) memset(a->d, 0, (size_t)m * (size_t)b * sizeof(double));
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t block = 0; block < nblock; block++)
-    for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < a->A.m; i++) {
+    for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < m; i++) {
       int64_t first = i - i % b; /* of the diagonal block */
-      for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++) {
-        int64_t j = a->A.col[k] - first;
-        if (j >= 0 && j < b) a->d[first * b + j * b + i % b] = a->A.val[k];
+      NumberRow row = poiseNumberRow(&a->A, i);
+      for (int64_t k = 0; k < row.n; k++) {
+        int64_t j = poiseNumberColumn(&a->A, &row, k) - first;
+        if (j >= 0 && j < b) a->d[first * b + j * b + i % b] = a->A.val[poiseNumberPlace(&row, k)];
       }
     }
   return POISE_OK;

@@ -32,7 +32,7 @@ static const char *RowWord(const PoiseMat A)
 
 PoiseErr poiseCsrPattern(Csr *c, CsrView *v)
 {
-  *v = (CsrView){.m = c->m, .nloc = c->nloc, .nz = c->nz};
+  *v = (CsrView){.b = c->b, .m = c->m, .nloc = c->nloc, .nz = c->nz};
   if (c->wide)
     TRY(poiseBufferRead(&c->ptr, DEVICE, &v->ptr64));
   else
@@ -87,6 +87,14 @@ int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int6
       high = mid;
   }
   return -1;
+}
+
+int64_t poiseMatPlace(const PoiseMat A, const HostCsr *h, int64_t row, PoiseInt column)
+{
+  int64_t b = A->csr.b;
+  if (!b) return poiseCsrFind(A, h->ptr, h->col, row, column);
+  int64_t k = poiseCsrFind(A, h->ptr, h->col, row / b, column / b);
+  return k < 0 ? k : (k * b + column % b) * b + row % b;
 }
 
 /* ---- the user's arrays ---------------------------------------------------------------------------------------------- */

@@ -9,9 +9,10 @@ static inline int64_t End(int64_t b, int64_t m)
 }
 
 /* x, or the ghosts, at a column. */
-static inline double At(const CsrView *A, const double *x, const double *ghost, int32_t col)
+static inline double At(const CsrView *A, const double *x, const double *ghost, int64_t col)
 {
-  return col < A->nloc ? x[col] : ghost[col - A->nloc];
+  int64_t owned = poiseInNumbers(A, A->nloc);
+  return col < owned ? x[col] : ghost[col - owned];
 }
 
 /* 4 bytes per row, or 8. */
@@ -76,15 +77,18 @@ PoiseErr poiseHost_csr_scale(Device *dev, const void *args)
 {
   const CsrScaleArgs *a = args;
   const CsrView *A = &a->A;
-  int64_t nblock = POISE_NBLOCKS(A->m);
+  int64_t m = poiseInNumbers(A, A->m), nblock = POISE_NBLOCKS(m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < End(b, A->m); i++)
-      for (int64_t k = poiseCsrOffset(A, i); k < poiseCsrOffset(A, i + 1); k++) {
-        if (a->left) a->val[k] *= a->left[i];
-        if (a->right || a->ghost) a->val[k] *= At(A, a->right, a->ghost, A->col[k]);
+    for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
+      NumberRow row = poiseNumberRow(A, i);
+      for (int64_t k = 0; k < row.n; k++) {
+        double *v = a->val + poiseNumberPlace(&row, k);
+        if (a->left) *v *= a->left[i];
+        if (a->right || a->ghost) *v *= At(A, a->right, a->ghost, poiseNumberColumn(A, &row, k));
       }
+    }
   return POISE_OK;
 }
 
@@ -92,17 +96,19 @@ PoiseErr poiseHost_csr_set_diagonal(Device *dev, const void *args)
 {
   const CsrSetDiagonalArgs *a = args;
   const CsrView *A = &a->A;
-  int64_t nblock = POISE_NBLOCKS(A->m);
+  int64_t m = poiseInNumbers(A, A->m), nblock = POISE_NBLOCKS(m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t lacking = 0;
-    for (int64_t i = b * POISE_BLOCK; i < End(b, A->m); i++) {
+    for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       double v = a->d ? a->d[i] : a->value;
-      int64_t k = poiseCsrOffset(A, i), end = poiseCsrOffset(A, i + 1);
-      while (k < end && A->col[k] != i) k++;
-      if (k < end)
-        a->val[k] = a->add ? a->val[k] + v : v;
+      NumberRow row = poiseNumberRow(A, i);
+      int64_t k = 0;
+      while (k < row.n && poiseNumberColumn(A, &row, k) != i) k++;
+      double *to = a->val + poiseNumberPlace(&row, k);
+      if (k < row.n)
+        *to = a->add ? *to + v : v;
       else
         lacking++;
     }
@@ -115,15 +121,18 @@ PoiseErr poiseHost_csr_norm(Device *dev, const void *args)
 {
   const CsrNormArgs *a = args;
   const CsrView *A = &a->A;
-  int64_t nblock = POISE_NBLOCKS(A->m);
+  int64_t m = poiseInNumbers(A, A->m), nblock = POISE_NBLOCKS(m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     double block = 0;
-    for (int64_t i = b * POISE_BLOCK; i < End(b, A->m); i++) {
+    for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       double s = 0;
-      for (int64_t k = poiseCsrOffset(A, i); k < poiseCsrOffset(A, i + 1); k++)
-        s += a->largest ? fabs(A->val[k]) : A->val[k] * A->val[k];
+      NumberRow row = poiseNumberRow(A, i);
+      for (int64_t k = 0; k < row.n; k++) {
+        double v = A->val[poiseNumberPlace(&row, k)];
+        s += a->largest ? fabs(v) : v * v;
+      }
       block = a->largest ? poiseLarger(block, s) : block + s;
     }
     a->partial[b] = block;
@@ -140,7 +149,8 @@ PoiseErr poiseHost_csr_zero_rows(Device *dev, const void *args)
   for (int64_t b = 0; b < nblock; b++)
     for (int64_t k = b * POISE_BLOCK; k < End(b, a->n); k++) {
       int32_t i = a->row[k];
-      for (int64_t e = poiseCsrOffset(&a->A, i); e < poiseCsrOffset(&a->A, i + 1); e++) a->val[e] = 0;
+      NumberRow row = poiseNumberRow(&a->A, i);
+      for (int64_t e = 0; e < row.n; e++) a->val[poiseNumberPlace(&row, e)] = 0;
       if (a->at) a->val[a->at[k]] = a->diagonal;
       if (a->b) a->b[i] = a->diagonal * a->x[i];
       if (a->mark) a->mark[i] = 1;
@@ -152,17 +162,19 @@ PoiseErr poiseHost_csr_zero_columns(Device *dev, const void *args)
 {
   const CsrZeroColumnsArgs *a = args;
   const CsrView *A = &a->A;
-  int64_t nblock = POISE_NBLOCKS(A->m);
+  int64_t m = poiseInNumbers(A, A->m), nblock = POISE_NBLOCKS(m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < End(b, A->m); i++) {
+    for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       if (a->mark[i] != 0) continue;
-      for (int64_t k = poiseCsrOffset(A, i); k < poiseCsrOffset(A, i + 1); k++) {
-        int32_t j = A->col[k];
+      NumberRow row = poiseNumberRow(A, i);
+      for (int64_t k = 0; k < row.n; k++) {
+        int64_t j = poiseNumberColumn(A, &row, k);
         if (At(A, a->mark, a->ghost_mark, j) == 0) continue;
-        if (a->b) a->b[i] -= a->val[k] * At(A, a->x, a->ghost, j);
-        a->val[k] = 0;
+        double *v = a->val + poiseNumberPlace(&row, k);
+        if (a->b) a->b[i] -= *v * At(A, a->x, a->ghost, j);
+        *v = 0;
       }
     }
   return POISE_OK;

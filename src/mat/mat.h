@@ -40,6 +40,11 @@ static inline int64_t poiseCsrNumbers(const Csr *c)
   return poiseCsrNumbersOf(c, c->nz);
 }
 
+static inline int64_t poiseCsrGhosts(const Csr *c) /* in numbers */
+{
+  return c->b ? c->nghost * c->b : c->nghost;
+}
+
 /* ---- rows.c: rows that grow entry by entry --------------------------------------------------------------------------- */
 
 typedef struct Term { /* an entry of a row */
@@ -470,7 +475,8 @@ typedef struct HostCsr { /* host pointers to A's arrays */
 void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
 /* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
-PoiseErr poiseMatCheckStored(PoiseMat A);    /* has entries that are numbers */
+PoiseErr poiseMatCheckHolds(PoiseMat A);     /* has entries, as a shell has not */
+PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are numbers */
 static inline bool poiseMatHolds(PoiseMat A) /* arrays of its own, of whatever entries */
 {
   return A->type->stored || A->type->blocked;
@@ -480,6 +486,8 @@ PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h); /* of an assembled one, withou
 PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h);  /* val may be changed; the caller counts A->state */
 /* Where entry (local row, global column) is stored, or -1. Host pointers of the CSR. */
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
+/* The same of a number, in blocks or not: where in the values it is. */
+int64_t poiseMatPlace(const PoiseMat A, const HostCsr *h, int64_t row, PoiseInt column);
 static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)
 {
   return c->wide ? ((const int64_t *)ptr)[i] : ((const int32_t *)ptr)[i];

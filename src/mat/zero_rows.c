@@ -16,7 +16,7 @@ typedef struct Zero {
 
 static PoiseErr Check(PoiseMat A, Zero *z)
 {
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   TRY(poiseMatCheckUsable(A));
   TRY(poiseIndicesCheck(&z->rows, A->rows->N, "row", "matrix"));
   if (!z->x != !z->b) FAIL(POISE_ERR_ARG, "x and b go together: give both or neither");
@@ -61,14 +61,14 @@ static PoiseErr List(PoiseMat A, Zero *z)
   TRY(poiseBufferWrite(&z->at, HOST, &at));
   for (int64_t k = 0; k < z->n; k++) {
     row[k] = (int32_t)(e[k].row - A->rows->begin);
-    at[k] = z->diagonal != 0 ? poiseCsrFind(A, h.ptr, h.col, row[k], e[k].row) : 0;
+    at[k] = z->diagonal != 0 ? poiseMatPlace(A, &h, row[k], e[k].row) : 0;
     if (at[k] < 0)
       FAIL(POISE_ERR_ARG, "row %lld has no diagonal entry in the pattern, so its diagonal cannot be %g",
            (long long)e[k].row, z->diagonal);
   }
   if (!z->columns) return POISE_OK;
   TRY(Reserve(dev, (size_t)A->rows->n * sizeof(double), "columns to zero", &z->mark));
-  return Reserve(dev, (size_t)A->csr.nghost * sizeof(double), "columns to zero", &z->ghost_mark);
+  return Reserve(dev, (size_t)poiseCsrGhosts(&A->csr) * sizeof(double), "columns to zero", &z->ghost_mark);
 }
 
 static PoiseErr ApplyRows(PoiseMat A, Zero *z)
@@ -88,7 +88,7 @@ static PoiseErr KeepMarks(PoiseMat A, Zero *z, const double *ghost)
   double *kept;
   if (!A->csr.halo) return POISE_OK;
   TRY(poiseBufferWrite(&z->ghost_mark, DEVICE, &kept));
-  return poiseDeviceCopy(A->ctx->device, kept, ghost, (size_t)A->csr.nghost * sizeof *kept, COPY_ON_DEVICE);
+  return poiseDeviceCopy(A->ctx->device, kept, ghost, (size_t)poiseCsrGhosts(&A->csr) * sizeof *kept, COPY_ON_DEVICE);
 }
 
 static PoiseErr ApplyColumns(PoiseMat A, Zero *z, CsrZeroColumnsArgs *a)

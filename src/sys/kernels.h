@@ -227,8 +227,10 @@ POISE_INLINE int poiseFinds(const FindArgs *a, int64_t k)
   return a->what == FIND_DECREASING ? end < begin : poiseFindsInRow(a, begin - a->base, end - a->base);
 }
 
-typedef struct { /* local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL */
-  int64_t m, nloc, nz;
+/* Local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL. b != 0: its rows, columns and entries are blocks, of
+   b x b numbers, column-major. */
+typedef struct {
+  int64_t b, m, nloc, nz;
   const int64_t *ptr64;
   const int32_t *ptr32, *col;
   const double *val;
@@ -237,6 +239,37 @@ typedef struct { /* local CSR: m rows, nloc owned columns, then ghosts; one of p
 POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
 {
   return A->ptr32 ? A->ptr32[i] : A->ptr64[i];
+}
+
+/* Row i of numbers: n of them, of entries from the first on; row r of b in their blocks. */
+typedef struct {
+  int64_t first, n, b, r;
+} NumberRow;
+
+POISE_INLINE NumberRow poiseNumberRow(const CsrView *A, int64_t i)
+{
+  int64_t b = A->b ? A->b : 1, row = b == 1 ? i : i / b, first = poiseCsrOffset(A, row);
+  NumberRow of = {first, (poiseCsrOffset(A, row + 1) - first) * b, b, i - row * b};
+  return of;
+}
+
+/* Where its number k is, and in which column of numbers. */
+POISE_INLINE int64_t poiseNumberPlace(const NumberRow *row, int64_t k)
+{
+  int64_t b = row->b;
+  return b == 1 ? row->first + k : ((row->first + k / b) * b + k % b) * b + row->r;
+}
+
+POISE_INLINE int64_t poiseNumberColumn(const CsrView *A, const NumberRow *row, int64_t k)
+{
+  int64_t b = row->b;
+  return b == 1 ? A->col[row->first + k] : A->col[row->first + k / b] * b + k % b;
+}
+
+/* n rows, or columns, in numbers. */
+POISE_INLINE int64_t poiseInNumbers(const CsrView *A, int64_t n)
+{
+  return A->b ? n * A->b : n;
 }
 
 enum { POISE_TILES = 7 };
@@ -331,7 +364,8 @@ POISE_INLINE int64_t poiseCsrShare(const CsrStatisticsArgs *a, int64_t s)
 
 /* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
    device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from
-   those before (said to the host). index16: of these blocks. */
+   those before (said to the host). index16: of these blocks.
+   bcsr_mult: of blocks; rows counts rows of blocks (POISE_BLOCK / b on the host), y and the dots are of numbers. */
 typedef struct {
   CsrView A;
   int rows, vary;
@@ -353,13 +387,6 @@ POISE_INLINE int poiseCsrLanes(int64_t m, int64_t nz)
   while (k < 5 && mean > most[k]) k++;
   return k;
 }
-
-/* The same with blocks of b x b numbers, column-major, for entries, by groups of m.rows rows of blocks (POISE_BLOCK / b of them on the host):
-   y and the dots are of their numbers, a partial for each group. */
-typedef struct {
-  CsrMultArgs m;
-  int64_t b;
-} BcsrMultArgs;
 
 typedef struct { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
   int64_t first;
@@ -617,18 +644,12 @@ typedef struct {
    entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...], ascending. tptr and perm are int64 or int32: the other is NULL. x NULL:
    y = |A|^T 1, the columns' norms. */
 typedef struct {
-  int64_t ncol, nloc, nz;
+  int64_t b, ncol, nloc, nz;
   const int64_t *tptr64, *perm64;
   const int32_t *tptr32, *perm32, *row;
   const double *val, *x;
   double *y, *ghost;
 } CsrMultTransposeArgs;
-
-/* The same with blocks for entries: ncol, nloc, nz count these, x, y and ghost are of numbers. */
-typedef struct {
-  CsrMultTransposeArgs m;
-  int64_t b;
-} BcsrMultTransposeArgs;
 
 /* partial[b] = 1 if the offsets or columns of A and B differ in block b of POISE_BLOCK rows, else 0. They have as many rows. */
 typedef struct {
@@ -792,22 +813,6 @@ typedef struct {
   int b;
   double *d;
 } CsrDiagonalArgs;
-
-/* The same of A with blocks of `size` x `size` numbers for entries; b need not be that. */
-typedef struct {
-  CsrDiagonalArgs m;
-  int64_t size;
-} BcsrDiagonalArgs;
-
-/* What entry k of A adds to local row i of the diagonal blocks. */
-POISE_INLINE void poiseBcsrDiagonal(const BcsrDiagonalArgs *a, int64_t i, int64_t k)
-{
-  int64_t b = a->m.b, first = i - i % b, size = a->size;
-  for (int64_t c = 0; c < size; c++) {
-    int64_t j = a->m.A.col[k] * size + c - first;
-    if (j >= 0 && j < b) a->m.d[first * b + j * b + i % b] = a->m.A.val[(k * size + c) * size + i % size];
-  }
-}
 
 /* Invert nblock b x b blocks in place; *bad = the first block that is singular or not finite, or -1. fix: a zero 1 x 1 block
    counts as 1. */
