@@ -18,7 +18,6 @@
 #include "fem/program.h"
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { RIGID = 6 };
 

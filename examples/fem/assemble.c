@@ -36,13 +36,13 @@ static int Rows(const FemMesh *mesh, int components, int nodes, const PoiseInt *
 
 /* ---- matrices ------------------------------------------------------------------------------------------------------------ */
 
-/* K and F of one cell; K may be NULL. */
+/* K and F of one cell. */
 static PoiseErr CellSystem(const FemSystem *s, const FemReference *reference, PoiseInt e, FemForm form, void *arg,
                            double *K, double *F)
 {
   const int n = reference->nodes * s->components;
   FemPoint p;
-  if (K != NULL) memset(K, 0, (size_t)(n * n) * sizeof *K);
+  memset(K, 0, (size_t)(n * n) * sizeof *K);
   memset(F, 0, (size_t)n * sizeof *F);
   FemCellBegin(s->mesh, reference, e, &p);
   for (int q = 0; q < reference->points; q++) {
@@ -52,7 +52,7 @@ static PoiseErr CellSystem(const FemSystem *s, const FemReference *reference, Po
   return POISE_OK;
 }
 
-/* b, and A where A is to be had: cell by cell to A itself, or behind one another to v. */
+/* b, and A: cell by cell to A itself, or, where A is NULL, behind one another to v. */
 static PoiseErr AddCells(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v)
 {
   const FemMesh *mesh = s->mesh;
@@ -62,7 +62,7 @@ static PoiseErr AddCells(FemSystem *s, FemForm form, void *arg, PoiseMat A, doub
   FemReferenceCell(mesh->cell, 0, &reference);
   const int n = reference.nodes * s->components;
   for (PoiseInt e = 0; e < mesh->cells; e++) {
-    double *matrix = v != NULL ? v + e * n * n : A != NULL ? K : NULL;
+    double *matrix = A != NULL ? K : v + e * n * n;
     POISE_TRY(CellSystem(s, &reference, e, form, arg, matrix, F));
     Rows(mesh, s->components, reference.nodes, mesh->cellNodes + e * reference.nodes, rows);
     POISE_TRY(PoiseVecAddValues(s->b, n, rows, F));
@@ -125,13 +125,6 @@ PoiseErr FemAssembleCells(FemSystem *s, FemForm form, void *arg)
     POISE_TRY(PoiseAgree(s->mesh->ctx, AddCells(s, form, arg, s->A, NULL)));
     POISE_TRY(PoiseMatAssemble(s->A));
   }
-  return PoiseVecAssemble(s->b);
-}
-
-PoiseErr FemAssembleVector(FemSystem *s, FemForm form, void *arg)
-{
-  POISE_TRY(PoiseVecSet(s->b, 0));
-  POISE_TRY(PoiseAgree(s->mesh->ctx, AddCells(s, form, arg, NULL, NULL)));
   return PoiseVecAssemble(s->b);
 }
 

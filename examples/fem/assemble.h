@@ -27,13 +27,12 @@ void FemSystemFree(FemSystem *system); /* one of zeros, or half made, is legal *
 
 /*
   What a point adds to its element's matrix K, row-major over unknowns components * k + c of its nodes k, and vector F, which are
-  both 0 before the first point. K is NULL on facets and wherever A is not asked for.
+  both 0 before the first point. K is NULL on facets.
 */
 typedef void (*FemForm)(const FemPoint *p, void *arg, double *K, double *F);
 
-/* A and b anew from the cells, or b alone. */
+/* A and b anew from the cells. */
 PoiseErr FemAssembleCells(FemSystem *system, FemForm form, void *arg);
-PoiseErr FemAssembleVector(FemSystem *system, FemForm form, void *arg);
 /* b += what the facets of a group give (Neumann data). */
 PoiseErr FemAssembleFacets(FemSystem *system, int group, FemForm form, void *arg);
 
