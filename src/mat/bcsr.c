@@ -121,13 +121,11 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
 }
 
 /* Each size compiled by itself: 1 to MAX_BLOCK_SIZE. */
-#define SIZES(X)                                                                                                           \
-  X(1)                                                                                                                     \
-  X(2)                                                                                                                     \
-  X(3)                                                                                                                     \
-  X(4)                                                                                                                     \
-  X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) \
-      X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#define TO_8(X)  X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#define TO_16(X) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+#define TO_24(X) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24)
+#define TO_32(X) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#define SIZES(X) TO_8(X) TO_16(X) TO_24(X) TO_32(X)
 
 typedef void Rows(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
 #define ROWS(b)                                                                                    \
