@@ -14,11 +14,13 @@
 typedef struct Shape { /* in blocks */
   int b;
   PoiseInt M, N;
-  bool spd; /* symmetric and dominant, else anything */
+  bool spd;  /* symmetric and dominant, else anything */
+  bool full; /* all blocks */
 } Shape;
 
 static bool Has(const Shape *s, PoiseInt I, PoiseInt J)
 {
+  if (s->full) return true;
   if (s->spd) return llabs((long long)(I - J)) <= 1 || (I == 0) != (J == 0);
   if (I % 7 == 3) return false; /* an empty row */
   if (I % 11 == 5) return true; /* a full one */
@@ -189,7 +191,11 @@ static void CheckProducts(const Shape *s, PoiseMat A)
 static void TestSizes(PoiseContext ctx)
 {
   for (int b = 1; b <= MAX_BLOCK_SIZE; b++) {
-    const Shape shapes[] = {{b, 40, 40, false}, {b, 23, 9, false}, {b, 9, 23, false}, {b, 1, 1, false}, {b, 0, 0, false}};
+    const Shape shapes[] = {{b, 40, 40, false, false},
+                            {b, 23, 9, false, false},
+                            {b, 9, 23, false, false},
+                            {b, 1, 1, false, false},
+                            {b, 0, 0, false, false}};
     for (int k = 0; k < (b <= 8 || b == 32 ? 5 : 1); k++) {
       PoiseMat A;
       PoiseInt nz;
@@ -208,10 +214,25 @@ static void TestSizes(PoiseContext ctx)
   }
 }
 
+/* Groups of rows that take about as much of a GPU's shared memory as they get without asking, and more than they can get. */
+static void TestTiles(PoiseContext ctx)
+{
+  const Shape shapes[] = {{1, 256, 62, false, true}, {2, 96, 41, false, true}, {3, 32, 41, false, true},
+                          {3, 32, 42, false, true},  {8, 12, 23, false, true}, {8, 12, 40, false, true},
+                          {16, 5, 23, false, true},  {32, 3, 9, false, true}};
+  for (int k = 0; k < 8; k++) {
+    PoiseMat A;
+    Arrays a = Make(ctx, &shapes[k], 0);
+    if (CHECK_OK(Create(ctx, &shapes[k], &a, 0, POISE_COPY, &A))) CheckProducts(&shapes[k], A);
+    PoiseMatDestroy(&A);
+    Release(&a);
+  }
+}
+
 /* More rows than one group has, on every device. */
 static void TestManyRows(PoiseContext ctx)
 {
-  const Shape s = {3, 1500, 1500, true};
+  const Shape s = {3, 1500, 1500, true, false};
   PoiseMat A;
   Arrays a = Make(ctx, &s, 0);
   if (CHECK_OK(Create(ctx, &s, &a, 0, POISE_COPY, &A))) CheckProducts(&s, A);
@@ -221,7 +242,7 @@ static void TestManyRows(PoiseContext ctx)
 
 static void TestForms(PoiseContext ctx)
 {
-  const Shape shapes[] = {{2, 31, 31, false}, {3, 30, 17, false}};
+  const Shape shapes[] = {{2, 31, 31, false, false}, {3, 30, 17, false, false}};
   for (int k = 0; k < 2; k++)
     for (int form = 0; form < FORMS; form++) {
       PoiseMat A;
@@ -239,7 +260,7 @@ static void TestForms(PoiseContext ctx)
 /* Arrays that are lent or given away; the values are not copied. */
 static void TestOwn(PoiseContext ctx)
 {
-  const Shape s = {3, 30, 30, false};
+  const Shape s = {3, 30, 30, false, false};
   for (int form = 0; form < FORMS; form++) {
     PoiseMat A;
     Arrays a = Make(ctx, &s, form);
@@ -311,7 +332,7 @@ static void TestConversion(PoiseContext ctx)
   static const int sizes[] = {1, 2, 3, 5, 8, 32};
   static const char *const back[] = {"csr", "csri", "seg", "auto"};
   for (int k = 0; k < 6; k++) {
-    const Shape s = {sizes[k], 18, 18, false};
+    const Shape s = {sizes[k], 18, 18, false, false};
     PoiseMat A, B;
     PoiseInt before, after;
     if (!CHECK_OK(Numbers(ctx, &s, true, &A)) || !CHECK_OK(Numbers(ctx, &s, true, &B))) return;
@@ -366,7 +387,7 @@ static void TestAssembly(PoiseContext ctx)
 {
   static const int sizes[] = {1, 2, 3, 7};
   for (int k = 0; k < 4; k++) {
-    const Shape s = {sizes[k], 17, 17, false};
+    const Shape s = {sizes[k], 17, 17, false, false};
     PoiseInt first, m, b = s.b;
     PoiseMat A;
     PoiseSplit(ctx, s.M, &first, &m);
@@ -398,7 +419,7 @@ static void TestAssembly(PoiseContext ctx)
 
 static void TestOptions(PoiseContext ctx)
 {
-  const Shape s = {4, 12, 12, true};
+  const Shape s = {4, 12, 12, true, false};
   PoiseMat A;
   char text[4096];
   if (!CHECK_OK(Numbers(ctx, &s, false, &A))) return;
@@ -423,7 +444,7 @@ static void TestOptions(PoiseContext ctx)
 /* 8 bytes a number, 4 a block and an offset; nothing of the CSR stays. */
 static void TestBytes(PoiseContext ctx)
 {
-  const Shape s = {3, 30, 30, true};
+  const Shape s = {3, 30, 30, true, false};
   PoiseMat A;
   PoiseBytes held;
   int64_t plain;
@@ -442,7 +463,7 @@ static void TestSolve(PoiseContext ctx)
   static const char *const options[] = {"-s_ksp_type cg -s_pc_type pbjacobi",    "-s_ksp_type cg -s_pc_type jacobi",
                                         "-s_ksp_type gmres -s_pc_type pbjacobi", "-s_ksp_type bicgstab -s_pc_type none",
                                         "-s_ksp_type prcg -s_pc_type jacobi",    "-s_ksp_type chebyshev -s_pc_type jacobi"};
-  const Shape s = {3, 60, 60, true};
+  const Shape s = {3, 400, 400, true, false}; /* several partial sums */
   PoiseMat A[2];
   if (!CHECK_OK(Numbers(ctx, &s, false, &A[0])) || !CHECK_OK(Numbers(ctx, &s, false, &A[1]))) return;
   CHECK_OK(PoiseMatSetType(A[1], "bcsr"));
@@ -495,7 +516,16 @@ static void TestBadArrays(PoiseContext ctx)
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_ADOPT, &A), POISE_ERR_ARG, "cannot be adopted");
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_BORROW, &A), POISE_ERR_ARG, "cannot be borrowed");
   in.row_major = 0;
-  if (PoiseSize(ctx) > 1) return;
+  if (PoiseSize(ctx) > 1) {
+    int b = 1 + 2 * (PoiseRank(ctx) == 0);
+    CHECK_ERR(PoiseMatCreateBCSR(ctx, b, 3, 3, n, n, &in, POISE_COPY, &A), POISE_ERR_ARG,
+              "differ from rank to rank, from 1 to 3");
+    CHECK_OK(PoiseMatCreate(ctx, 3, 3, n, n, &A));
+    CHECK_ERR(PoiseMatSetBlockSize(A, b), POISE_ERR_ARG, "differ from rank to rank, from 1 to 3");
+    CHECK_INT(PoiseMatBlockSize(A), 1);
+    PoiseMatDestroy(&A);
+    return;
+  }
   in.ptr32 = (int32_t[]){0, 2, 2};
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "block row 0 has column 0 twice");
   in.col32 = (int32_t[]){0, 2};
@@ -512,7 +542,7 @@ static void TestBadArrays(PoiseContext ctx)
 /* What is not there yet says so; and conversions that cannot be leave everything as it was. */
 static void TestRefusals(PoiseContext ctx)
 {
-  const Shape s = {3, 14, 14, true};
+  const Shape s = {3, 14, 14, true, false};
   PoiseMat A, B;
   PoiseVec x, b;
   PoiseKSP ksp;
@@ -553,7 +583,7 @@ static void TestRefusals(PoiseContext ctx)
 /* A NaN in a block, and a diagonal block that is singular, are named by the row. */
 static void TestNamed(PoiseContext ctx)
 {
-  const Shape s = {3, 14, 14, true};
+  const Shape s = {3, 14, 14, true, false};
   for (int zero = 0; zero < 2; zero++) {
     Arrays a = Make(ctx, &s, 0);
     PoiseMat A;
@@ -631,7 +661,7 @@ static void TestValues(PoiseContext ctx)
 {
   static const int sizes[] = {1, 2, 3, 6};
   for (int k = 0; k < 4; k++) {
-    const Shape s = {sizes[k], 19, 19, false};
+    const Shape s = {sizes[k], 19, 19, false, false};
     PoiseMat A[2];
     PoiseVec d, x, b[2];
     if (!CHECK_OK(Numbers(ctx, &s, false, &A[0])) || !CHECK_OK(Numbers(ctx, &s, false, &A[1])) ||
@@ -665,6 +695,34 @@ static void TestValues(PoiseContext ctx)
   }
 }
 
+/* Asked for before there are entries, and not so in the end; what cannot be done meanwhile. */
+static void TestWaiting(PoiseContext ctx)
+{
+  static const char *const others[] = {"auto", "csri", "csr"};
+  PoiseMat A, B;
+  PoiseVec x, y;
+  PoiseInt row = 0;
+  double one = 1;
+  for (int k = 0; k < 3; k++) {
+    if (!CHECK_OK(PoiseMatCreate(ctx, 2, 2, POISE_DECIDE, POISE_DECIDE, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)))
+      return;
+    CHECK_OK(PoiseMatSetType(A, others[k]));
+    CHECK_OK(PoiseMatSetType(A, "bcsr"));
+    CHECK_OK(PoiseMatSetBlockSize(A, 2));
+    CHECK_ERR(PoiseMatSetPatternCOO(A, 1, &row, &row), POISE_ERR_UNSUPPORTED, "not there yet for matrices of blocks");
+    CHECK_ERR(PoiseMatDuplicate(A, 1, &B), POISE_ERR_UNSUPPORTED, "not there yet for matrices of blocks");
+    CHECK_ERR(PoiseMatMult(A, x, y), POISE_ERR_STATE, "PoiseMatAssemble");
+    CHECK_OK(PoiseMatSetType(A, others[k]));
+    CHECK_OK(PoiseMatSetPatternCOO(A, 1, &row, &row));
+    CHECK_OK(PoiseMatSetValuesCOO(A, &one));
+    CHECK_OK(PoiseMatSetType(A, "bcsr"));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    PoiseMatDestroy(&A);
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+  }
+}
+
 static PoiseErr Use(PoiseContext ctx, void *arg)
 {
   const Shape *s = arg;
@@ -672,7 +730,7 @@ static PoiseErr Use(PoiseContext ctx, void *arg)
   PoiseVec x = NULL, y = NULL;
   PoiseErr e = Numbers(ctx, s, false, &A);
   if (!e) e = PoiseMatSetType(A, "bcsr");
-  if (!e) e = Add(A, &(Shape){s->b, s->M, s->N, false}, 0, true);
+  if (!e) e = Add(A, &(Shape){s->b, s->M, s->N, false, false}, 0, true);
   if (!e) e = PoiseMatCreateVecs(A, &x, &y);
   if (!e) e = PoiseMatMult(A, x, y);
   if (!e) e = PoiseMatMultTranspose(A, y, x);
@@ -697,16 +755,28 @@ static PoiseErr UseArrays(PoiseContext ctx, void *arg)
 
 static void TestMemory(PoiseContext ctx)
 {
-  const Shape s = {3, 15, 15, true};
+  const Shape s = {3, 15, 15, true, false};
   TestAllocationFailures(ctx, Use, (void *)(uintptr_t)&s);
   TestAllocationFailures(ctx, UseArrays, (void *)(uintptr_t)&s);
 }
 
-static const Test tests[] = {{"sizes", TestSizes, 0},     {"many_rows", TestManyRows, 0},    {"forms", TestForms, 0},
-                             {"own", TestOwn, 0},         {"conversion", TestConversion, 0}, {"assembly", TestAssembly, 0},
-                             {"options", TestOptions, 0}, {"bytes", TestBytes, 0},           {"values", TestValues, 0},
-                             {"solve", TestSolve, 0},     {"bad_arrays", TestBadArrays, 0},  {"refusals", TestRefusals, 0},
-                             {"named", TestNamed, 0},     {"memory", TestMemory, 0},         {NULL, NULL, 0}};
+static const Test tests[] = {{"sizes", TestSizes, 0},
+                             {"many_rows", TestManyRows, 0},
+                             {"tiles", TestTiles, 0},
+                             {"forms", TestForms, 0},
+                             {"own", TestOwn, 0},
+                             {"conversion", TestConversion, 0},
+                             {"assembly", TestAssembly, 0},
+                             {"options", TestOptions, 0},
+                             {"bytes", TestBytes, 0},
+                             {"values", TestValues, 0},
+                             {"solve", TestSolve, 0},
+                             {"bad_arrays", TestBadArrays, 0},
+                             {"refusals", TestRefusals, 0},
+                             {"named", TestNamed, 0},
+                             {"waiting", TestWaiting, 0},
+                             {"memory", TestMemory, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -97,11 +97,12 @@ static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_co
     NumberRow row = poiseNumberRow(&a.A, i);
     int64_t k = 0;
     while (k < row.n && poiseNumberColumn(&a.A, &row, k) != i) k++;
-    double *to = a.val + poiseNumberPlace(&row, k);
-    if (k < row.n)
-      *to = a.add ? *to + v : v;
-    else
+    if (k == row.n) {
       lacking[0] += 1;
+      continue;
+    }
+    double *to = a.val + poiseNumberPlace(&row, k);
+    *to = a.add ? *to + v : v;
   }
   BlockReduce<1, COMBINE_SUM>(lacking);
   if (threadIdx.x == 0) a.lacking[blockIdx.x] = lacking[0];

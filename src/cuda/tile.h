@@ -13,10 +13,11 @@ enum {
   BLOCKS_AT_ONCE = 1056  /* of a product on a GPU: 8 on each of 132 multiprocessors */
 };
 
-/* Lets a kernel have so much dynamic shared memory. What it may have unasked, 48 KB, counts its static memory too. */
+/* Lets a kernel have so much dynamic shared memory. What it may have unasked, 48 KB, counts its static memory too, which is less than
+   4 KB. */
 static inline PoiseErr LetShare(const void *kernel, size_t bytes)
 {
-  if (bytes <= 47 * 1024) return POISE_OK;
+  if (bytes <= 44 * 1024) return POISE_OK;
   return poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
                         "shared memory of a product");
 }

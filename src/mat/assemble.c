@@ -14,9 +14,9 @@ PoiseErr poiseMatCheckHolds(PoiseMat A)
 
 PoiseErr poiseMatCheckStored(PoiseMat A)
 {
-  if (A->type->blocked)
+  if (A->blocked)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)", A->type->name);
+         "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)", PoiseMatType(A));
   return poiseMatCheckHolds(A);
 }
 

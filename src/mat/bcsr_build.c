@@ -54,8 +54,12 @@ static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
 {
   const PoiseCSR csr = {
       .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
+  void *data;
+  PoiseErr e = PoiseAgree(A->ctx, poiseMatTypeData(A->ctx, &poiseMatType_bcsr, &data));
+  if (e) poiseFree(A->ctx, &data);
+  TRY(e);
+  poiseMatUse(A, &poiseMatType_bcsr, data);
   A->block_size = A->csr.b = b;
-  A->blocked = true;
   TRY(poiseCsrBuild(A, &csr, own));
   A->assembled = true;
   return PoiseAgree(A->ctx, in->row_major ? TurnBlocks(A) : POISE_OK);
@@ -65,7 +69,7 @@ PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, Poi
                             PoiseOwn own, PoiseMat *A)
 {
   *A = NULL;
-  TRY(PoiseAgree(ctx, Check(b, m, n, M, N, bcsr, own)));
+  TRY(poiseMatAgreeBlockSize(ctx, Check(b, m, n, M, N, bcsr, own), b));
   Split(ctx, b, &m, M);
   Split(ctx, b, &n, N);
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_bcsr, m, n, M, N, A));
@@ -134,7 +138,8 @@ static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
   HostCsr h;
   int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
   (void)dev;
-  TRY(poiseMatRead(A, &h));
+  TRY(poiseMatPattern(A, &h));
+  TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
   TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
@@ -193,7 +198,6 @@ static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *
   }
   poiseCsrDestroy(A->ctx, &old);
   poiseTripletsDestroy(A->ctx, &A->triplets); /* its places are those of the old arrays */
-  poiseChoiceDestroy(A);
   poiseMatUse(A, type, data);
   return POISE_OK;
 }
@@ -202,9 +206,10 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 {
   RowArrays r = {0};
   if (A->assembled) {
-    PoiseErr e = poiseMatCheckUsable(A);
+    PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
     TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size));
   }
+  poiseChoiceDestroy(A);
   A->blocked = true;
   return POISE_OK;
 }

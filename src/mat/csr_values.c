@@ -106,11 +106,12 @@ PoiseErr poiseHost_csr_set_diagonal(Device *dev, const void *args)
       NumberRow row = poiseNumberRow(A, i);
       int64_t k = 0;
       while (k < row.n && poiseNumberColumn(A, &row, k) != i) k++;
-      double *to = a->val + poiseNumberPlace(&row, k);
-      if (k < row.n)
-        *to = a->add ? *to + v : v;
-      else
+      if (k == row.n) {
         lacking++;
+        continue;
+      }
+      double *to = a->val + poiseNumberPlace(&row, k);
+      *to = a->add ? *to + v : v;
     }
     a->lacking[b] = (double)lacking;
   }

@@ -67,7 +67,8 @@ static PoiseErr FirstType(PoiseMat A, const MatType *type)
 {
   void *data;
   bool automatic = type == &poiseMatType_auto;
-  if (automatic) type = &poiseMatType_csr; /* works until the first choice */
+  A->blocked = type->blocked;
+  if (automatic || type->blocked) type = &poiseMatType_csr; /* works until the first choice, or until A is assembled */
   TRY(poiseMatTypeData(A->ctx, type, &data));
   poiseMatUse(A, type, data);
   return automatic ? poiseChoiceCreate(A) : POISE_OK;
@@ -81,15 +82,16 @@ PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
   if ((type->stored || type->blocked) != poiseMatHolds(A))
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
   if (type->blocked) return poiseMatToBlocks(A);
-  if (A->type->blocked) TRY(poiseMatFromBlocks(A));
-  A->blocked = false;
   PoiseErr e = PoiseAgree(A->ctx, automatic ? poiseChoiceCreate(A) : poiseMatTypeData(A->ctx, type, &data));
+  if (!e && A->type->blocked) e = poiseMatFromBlocks(A);
   if (automatic ? e : !e) poiseChoiceDestroy(A);
-  if (e)
+  if (e) {
     poiseFree(A->ctx, &data);
-  else if (!automatic)
-    poiseMatUse(A, type, data);
-  return e;
+    return e;
+  }
+  if (!automatic) poiseMatUse(A, type, data);
+  A->blocked = false;
+  return POISE_OK;
 }
 
 PoiseErr poiseMatSetUp(PoiseMat A)
@@ -254,6 +256,15 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   return PoiseMatSetOrder(A, (PoiseOrder)o.order);
 }
 
+PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)
+{
+  int64_t most[2] = {b, -b};
+  TRY(PoiseAgree(ctx, mine));
+  TRY(poiseCommMaxInt(ctx->comm, most, 2));
+  if (most[0] == -most[1]) return POISE_OK;
+  FAIL(POISE_ERR_ARG, "block sizes differ from rank to rank, from %lld to %lld", (long long)-most[1], (long long)most[0]);
+}
+
 PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 {
   PoiseErr e = POISE_OK;
@@ -264,11 +275,11 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
                       "block size %d does not divide the %lld x %lld local rows and columns of rank %d", b,
                       (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx));
-  else if (A->type->blocked && b != A->block_size)
+  else if (A->blocked && A->assembled && b != A->block_size)
     e = PoiseErrorSet(POISE_ERR_STATE, __func__, __FILE__, __LINE__,
                       "the matrix has blocks of %d x %d: make it csr before its block size becomes %d", A->block_size,
                       A->block_size, b);
-  TRY(PoiseAgree(A->ctx, e));
+  TRY(poiseMatAgreeBlockSize(A->ctx, e, b));
   if (b != A->block_size) A->state++; /* what was built from the old blocks is void */
   A->block_size = b;
   return POISE_OK;
@@ -292,9 +303,10 @@ const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size)
 
 PoiseErr poiseMatCheckUsable(PoiseMat A)
 {
-  if (poiseMatHolds(A) && (!A->assembled || A->changed))
+  bool waits = A->blocked && !A->type->blocked; /* to be blocks */
+  if (poiseMatHolds(A) && (!A->assembled || A->changed || waits))
     FAIL(POISE_ERR_STATE, "the matrix has %s: call PoiseMatAssemble",
-         A->assembled ? "entries added since it was assembled" : "not been assembled");
+         A->assembled && !waits ? "entries added since it was assembled" : "not been assembled");
   return POISE_OK;
 }
 

@@ -211,8 +211,9 @@ int64_t poiseMatPartials(PoiseMat A);                 /* partial sums that a Fus
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
-PoiseErr poiseMatFindNan(PoiseMat A,
-                         int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */
+PoiseErr poiseMatFindNan(
+    PoiseMat A, int64_t *row); /* the first local row with an entry that is not finite (of blocks: of the first such in
+                                           memory), or their number. Local */
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
 
@@ -367,6 +368,7 @@ void poiseCsrDataDestroy(PoiseMat A);
 /* bcsr_build.c: A's entries become blocks of its block size, and its type bcsr, at once or, if it is not assembled yet, then; or numbers,
    and csr. Collective; agree. */
 PoiseErr poiseMatToBlocks(PoiseMat A);
+PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b); /* that it is the same everywhere (mat.c) */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
 
 int64_t poiseCsriChunk(PoiseMat A, const void *data); /* csri.c: entries of a row that data's options have it cut */
