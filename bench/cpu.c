@@ -30,7 +30,7 @@ static const Theirs *const theirs = NULL;
 #endif
 
 enum { MULT, CG, ASSEMBLE, COO };
-enum { BLOCKS = ELASTICITY + 1 };
+enum { BLOCKS = ELASTICITY + 1 }; /* in -problem, behind those of meshes */
 
 typedef struct Options {
   int kind, problem;

@@ -284,15 +284,20 @@ bool poiseMatWideColumns(PoiseMat A)
   return A->cols->N > poiseContextHome(A->ctx)->most_narrow;
 }
 
-PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
+PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers, RowArrays *r)
 {
-  *r = (RowArrays){0};
-  TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int64_t), "row offsets", &r->ptr));
   if (poiseMatWideColumns(A)) /* not NULL when there are none */
     TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col));
   else
     TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(int32_t), "columns", &r->col32));
-  return poiseAllocArray(A->ctx, nz, sizeof(double), "values", &r->val);
+  return poiseAllocArray(A->ctx, nz * numbers, sizeof(double), "values", &r->val);
+}
+
+PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
+{
+  *r = (RowArrays){0};
+  TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int64_t), "row offsets", &r->ptr));
+  return poiseRowArraysReserve(A, nz, 1, r);
 }
 
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)

@@ -30,13 +30,6 @@ static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
   return poiseCsrProduct(A, x, y, &m, Part_BCSR);
 }
 
-static PoiseErr View_BCSR(PoiseMat A)
-{
-  double blocks = (double)A->csr.nz;
-  TRY(PoiseSum(A->ctx, 1, &blocks));
-  return PoisePrintf(A->ctx, "    bcsr: %.0f blocks of %d x %d\n", blocks, A->csr.b, A->csr.b);
-}
-
 const MatType poiseMatType_bcsr = {
     .name = "bcsr",
     .blocked = true,
@@ -45,7 +38,6 @@ const MatType poiseMatType_bcsr = {
     .mult = Mult_BCSR,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
-    .view = View_BCSR,
     .bytes = poiseCsrDataBytes,
     .destroy = poiseCsrDataDestroy,
 };

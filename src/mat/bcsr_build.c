@@ -114,22 +114,9 @@ static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64
   for (int j = 0; j < b; j++) at[j] = poiseCsrPtr(&A->csr, h->ptr, i + j);
   for (PoiseInt column; (column = NextBlock(A, h, i, b, at)) != NONE; k++) {
     TakeBlock(A, h, i, b, column, at, r ? r->val + k * b * b : NULL);
-    if (r && r->col32)
-      r->col32[k] = (int32_t)column;
-    else if (r)
-      r->col[k] = column;
+    if (r) poiseRowArraysPutColumn(r, k, column);
   }
   return k;
-}
-
-static PoiseErr CreateArrays(PoiseMat A, int64_t m, int64_t nz, int64_t numbers, RowArrays *r)
-{
-  PoiseContext ctx = A->ctx;
-  bool wide = poiseMatWideColumns(A);
-  if (!r->ptr) TRY(poiseAllocArray(ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
-  TRY(wide ? poiseAllocArray(ctx, nz, sizeof *r->col, "columns", &r->col)
-           : poiseAllocArray(ctx, nz, sizeof *r->col32, "columns", &r->col32));
-  return poiseAllocArray(ctx, nz * numbers, sizeof *r->val, "values", &r->val);
 }
 
 static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
@@ -146,7 +133,7 @@ static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
     for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
       r->ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
   for (int64_t i = 0; i < m; i++) r->ptr[i + 1] += r->ptr[i];
-  TRY(CreateArrays(A, m, r->ptr[m], b * b, r));
+  TRY(poiseRowArraysReserve(A, r->ptr[m], b * b, r));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
     for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
@@ -164,7 +151,7 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
   (void)dev;
   TRY(poiseMatPattern(A, &h));
   TRY(poiseBufferRead(&A->csr.val, HOST, &val));
-  TRY(CreateArrays(A, m * b, poiseCsrNumbers(&A->csr), 1, r));
+  TRY(poiseRowArraysCreate(A, poiseCsrNumbers(&A->csr), r));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
     for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++) {

@@ -17,7 +17,7 @@ void poiseCsrDestroy(PoiseContext ctx, Csr *c)
 static void Measure(PoiseMat A)
 {
   Csr *c = &A->csr;
-  int b = c->b ? c->b : 1;
+  int64_t b = poiseCsrSide(c);
   c->m = A->rows->n / b;
   c->nloc = A->cols->n / b;
   c->row = A->rows->begin / b;
@@ -55,23 +55,10 @@ PoiseErr poiseCsrUpdate(Csr *c, CsrView *v, double **val)
 PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row)
 {
   CsrView v;
-  int64_t k, low = 0, high;
+  FindArgs f = {.what = FIND_NAN_IN_ROW, .n = A->rows->n};
   TRY(poiseCsrView(&A->csr, &v));
-  if (!A->csr.b)
-    return poiseFind(A->ctx,
-                     (FindArgs){.what = FIND_NAN_IN_ROW, .n = v.m, .ptr32 = v.ptr32, .ptr64 = v.ptr64, .val = v.val}, row);
-  const void *ptr;
-  *row = A->rows->n;
-  TRY(poiseFind(A->ctx, (FindArgs){.what = FIND_NAN, .n = poiseCsrNumbers(&A->csr), .val = v.val}, &k));
-  if (k == poiseCsrNumbers(&A->csr)) return POISE_OK;
-  TRY(poiseBufferRead(&A->csr.ptr, HOST, &ptr));
-  int64_t b = A->csr.b, block = k / (b * b);
-  for (high = v.m; high - low > 1;) { /* the block row that has it */
-    int64_t i = low + (high - low) / 2;
-    *(poiseCsrPtr(&A->csr, ptr, i) <= block ? &low : &high) = i;
-  }
-  *row = low * b + k % b;
-  return POISE_OK;
+  f.b = v.b, f.ptr32 = v.ptr32, f.ptr64 = v.ptr64, f.val = v.val;
+  return poiseFind(A->ctx, f, row);
 }
 
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column)
@@ -223,7 +210,7 @@ static int ComparePairs(const void *a, const void *b)
 static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, double *val)
 {
   PoiseContext ctx = A->ctx;
-  int64_t longest = 0, numbers = poiseCsrNumbersOf(&A->csr, 1);
+  int64_t longest = 0, numbers = poiseCsrSide(&A->csr) * poiseCsrSide(&A->csr);
   Pair *row;
   for (int64_t i = 0; i < A->csr.m; i++)
     if (InPtr(in, i + 1) - InPtr(in, i) > longest) longest = InPtr(in, i + 1) - InPtr(in, i);

@@ -355,7 +355,7 @@ double poiseMatTraffic(PoiseMat A)
   const Csr *c = &A->csr;
   if (!poiseMatHolds(A)) return 0;
   return 8.0 * (double)poiseCsrNumbers(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
-         8.0 * (double)(c->m + c->nloc + c->nghost) * (c->b ? c->b : 1);
+         8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
 
 /* A product without Fuse: t = A x, then y = a t + b y and the dots in one pass. A skipped one computes t in vain. */
@@ -582,14 +582,16 @@ static PoiseErr ViewStored(PoiseMat A)
   double sum[6] = {(double)c->nz, (double)c->statistics.squares, (double)c->nghost},
          longest = (double)c->statistics.longest;
   const char *what = c->b ? "BCSR" : "CSR";
+  char entries[40] = "nonzeros";
   TRY(PoiseMatBytes(A, &held, &plain));
   sum[3] = (double)held.host, sum[4] = (double)held.device, sum[5] = (double)plain;
   TRY(PoiseSum(A->ctx, 6, sum));
   TRY(PoiseMax(A->ctx, 1, &longest));
-  double M = (double)A->rows->N / (c->b ? c->b : 1), mean = M > 0 ? sum[0] / M : 0;
+  double M = (double)(A->rows->N / poiseCsrSide(c)), mean = M > 0 ? sum[0] / M : 0;
   double deviation = M > 0 ? sqrt(fmax(0, sum[1] / M - mean * mean)) : 0;
-  TRY(PoisePrintf(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0],
-                  c->b ? "blocks" : "nonzeros", mean, deviation, longest));
+  if (c->b) snprintf(entries, sizeof entries, "blocks of %d x %d", c->b, c->b);
+  TRY(PoisePrintf(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], entries, mean,
+                  deviation, longest));
   TRY(PoisePrintf(A->ctx, "  %.0f bytes on the host, %.0f on the device; plain %s is %.0f, beyond it %.0f on the %s\n",
                   sum[3], sum[4], what, sum[5], fmax(0, sum[is_host ? 3 : 4] - sum[5]), is_host ? "host" : "device"));
   TRY(PoisePrintf(A->ctx, "  %.0f ghost columns%s over all ranks\n", sum[2], c->b ? " of blocks" : ""));

@@ -29,20 +29,14 @@ typedef struct Csr {
   const char *converted; /* what had to be converted, for the view; NULL: nothing */
 } Csr;
 
-/* Numbers in n entries. */
-static inline int64_t poiseCsrNumbersOf(const Csr *c, int64_t n)
+static inline int64_t poiseCsrSide(const Csr *c) /* rows and columns of numbers in an entry */
 {
-  return c->b ? n * c->b * c->b : n;
+  return c->b ? c->b : 1;
 }
 
-static inline int64_t poiseCsrNumbers(const Csr *c)
+static inline int64_t poiseCsrNumbers(const Csr *c) /* in all entries */
 {
-  return poiseCsrNumbersOf(c, c->nz);
-}
-
-static inline int64_t poiseCsrGhosts(const Csr *c) /* in numbers */
-{
-  return c->b ? c->nghost * c->b : c->nghost;
+  return c->nz * poiseCsrSide(c) * poiseCsrSide(c);
 }
 
 /* ---- rows.c: rows that grow entry by entry --------------------------------------------------------------------------- */
@@ -211,9 +205,8 @@ int64_t poiseMatPartials(PoiseMat A);                 /* partial sums that a Fus
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
-PoiseErr poiseMatFindNan(
-    PoiseMat A, int64_t *row); /* the first local row with an entry that is not finite (of blocks: of the first such in
-                                           memory), or their number. Local */
+PoiseErr poiseMatFindNan(PoiseMat A,
+                         int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */
 
 /* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
 
@@ -438,12 +431,17 @@ typedef struct RowArrays { /* this rank's rows with global columns, sorted; allo
   double *val;
 } RowArrays;
 
-static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, double val)
+static inline void poiseRowArraysPutColumn(RowArrays *r, int64_t k, PoiseInt col)
 {
   if (r->col32)
     r->col32[k] = (int32_t)col;
   else
     r->col[k] = col;
+}
+
+static inline void poiseRowArraysPut(RowArrays *r, int64_t k, PoiseInt col, double val)
+{
+  poiseRowArraysPutColumn(r, k, col);
   r->val[k] = val;
 }
 
@@ -455,6 +453,8 @@ PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made);
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 bool poiseMatWideColumns(PoiseMat A);            /* a global column needs 8 bytes */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
+PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers,
+                               RowArrays *r); /* columns, and as many numbers for each */
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
 /* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
    failure. mine: this rank's error so far. Collective; agrees. */

@@ -68,7 +68,7 @@ static PoiseErr List(PoiseMat A, Zero *z)
   }
   if (!z->columns) return POISE_OK;
   TRY(Reserve(dev, (size_t)A->rows->n * sizeof(double), "columns to zero", &z->mark));
-  return Reserve(dev, (size_t)poiseCsrGhosts(&A->csr) * sizeof(double), "columns to zero", &z->ghost_mark);
+  return Reserve(dev, (size_t)(A->csr.nghost * poiseCsrSide(&A->csr)) * sizeof(double), "columns to zero", &z->ghost_mark);
 }
 
 static PoiseErr ApplyRows(PoiseMat A, Zero *z)
@@ -88,7 +88,8 @@ static PoiseErr KeepMarks(PoiseMat A, Zero *z, const double *ghost)
   double *kept;
   if (!A->csr.halo) return POISE_OK;
   TRY(poiseBufferWrite(&z->ghost_mark, DEVICE, &kept));
-  return poiseDeviceCopy(A->ctx->device, kept, ghost, (size_t)poiseCsrGhosts(&A->csr) * sizeof *kept, COPY_ON_DEVICE);
+  return poiseDeviceCopy(A->ctx->device, kept, ghost, (size_t)(A->csr.nghost * poiseCsrSide(&A->csr)) * sizeof *kept,
+                         COPY_ON_DEVICE);
 }
 
 static PoiseErr ApplyColumns(PoiseMat A, Zero *z, CsrZeroColumnsArgs *a)
