@@ -363,13 +363,13 @@ static void TestConversion(PoiseContext ctx)
 
 /* Entries of the block rows of all ranks, those of block row I by rank I % size, by dense blocks or one by one; in part a: only those
    with an even column of blocks, 1: only the others. */
-static PoiseErr Add(PoiseMat A, const Shape *s, int part, bool dense)
+static PoiseErr Enter(PoiseMat A, const Shape *s, int part, bool dense)
 {
   PoiseContext ctx = PoiseMatContext(A);
   double v[MAX_BLOCK_SIZE * MAX_BLOCK_SIZE];
   PoiseInt rows[MAX_BLOCK_SIZE], cols[MAX_BLOCK_SIZE];
   int b = s->b;
-  PoiseErr e = POISE_OK; /* Assemble speaks of it, to all ranks */
+  PoiseErr e = POISE_OK;
   for (PoiseInt I = PoiseRank(ctx); !e && I < s->M; I += PoiseSize(ctx))
     for (PoiseInt J = part; !e && J < s->N; J += 2) {
       if (!Has(s, I, J)) continue;
@@ -379,6 +379,12 @@ static PoiseErr Add(PoiseMat A, const Shape *s, int part, bool dense)
       for (int r = 0; r < b && !dense; r++)
         for (int c = 0; !e && c < b; c++) e = PoiseMatAddValues(A, 1, &rows[r], &cols[c], &v[r * b + c]);
     }
+  return e;
+}
+
+static PoiseErr Add(PoiseMat A, const Shape *s, int part, bool dense)
+{
+  (void)Enter(A, s, part, dense); /* Assemble speaks of a failure, to all ranks */
   return PoiseMatAssemble(A);
 }
 
@@ -415,6 +421,44 @@ static void TestAssembly(PoiseContext ctx)
     CheckProducts(&s, A);
     PoiseMatDestroy(&A);
   }
+}
+
+/* An Assemble that runs out of memory, anywhere in it, is repeated and loses nothing; meanwhile A is not used. */
+static void TestRepeated(PoiseContext ctx)
+{
+  const Shape s = {2, 13, 13, false, false};
+  PoiseInt first, m;
+  PoiseErr e = POISE_ERR_MEMORY;
+  int failed = 0;
+  PoiseSplit(ctx, s.M, &first, &m);
+  for (int n = 1; e && n < 500; n++) {
+    PoiseMat A;
+    PoiseVec x, y;
+    if (!CHECK_OK(PoiseMatCreate(ctx, 2 * m, 2 * m, POISE_DECIDE, POISE_DECIDE, &A)) ||
+        !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)))
+      return;
+    CHECK_OK(PoiseMatSetBlockSize(A, 2));
+    CHECK_OK(PoiseMatSetType(A, "bcsr"));
+    CHECK_OK(Add(A, &s, 0, true));
+    CHECK_OK(Enter(A, &s, 1, true));
+    if (PoiseRank(ctx) == 0) poiseAllocFailAt(ctx, n);
+    e = PoiseMatAssemble(A);
+    poiseAllocFailAt(ctx, 0);
+    if (e) {
+      failed++;
+      PoiseErr used = PoiseMatMult(A, x, y);
+      CHECK(used == POISE_ERR_STATE || used == POISE_ERR_REMOTE); /* of ranks that have nothing pending */
+      CHECK(strstr(PoiseErrorMessage(), "call PoiseMatAssemble") != NULL);
+      CHECK(!strcmp(PoiseMatType(A), "bcsr"));
+      CHECK_OK(PoiseMatAssemble(A));
+    }
+    CHECK(A->type->blocked);
+    CheckProducts(&s, A);
+    PoiseMatDestroy(&A);
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+  }
+  CHECK(!e && failed > 10);
 }
 
 static void TestOptions(PoiseContext ctx)
@@ -544,12 +588,14 @@ static void TestBadArrays(PoiseContext ctx)
 static void TestRefusals(PoiseContext ctx)
 {
   const Shape s = {3, 14, 14, true, false};
-  PoiseMat A, B;
+  PoiseMat A, B, C;
   PoiseVec x, b;
   PoiseKSP ksp;
   PoiseInt n, row;
   int is;
-  if (!CHECK_OK(Numbers(ctx, &s, false, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b))) return;
+  if (!CHECK_OK(Numbers(ctx, &s, false, &A)) || !CHECK_OK(Numbers(ctx, &s, false, &C)) ||
+      !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)))
+    return;
   PoiseVecRange(x, &row, &n);
   CHECK_OK(PoiseMatSetType(A, "bcsr"));
   static const char words[] = "not there yet for matrices of blocks";
@@ -558,6 +604,9 @@ static void TestRefusals(PoiseContext ctx)
   CHECK_ERR(PoiseMatSetValuesCOO(A, NULL), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatSetValuesCSR(A, NULL), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatAXPY(A, 1, A), POISE_ERR_UNSUPPORTED, words);
+  CHECK_ERR(PoiseMatAXPY(A, 1, C), POISE_ERR_UNSUPPORTED, words);
+  CHECK_ERR(PoiseMatAXPY(C, 1, A), POISE_ERR_UNSUPPORTED, words);
+  PoiseMatDestroy(&C);
   CHECK_ERR(PoiseMatDuplicate(A, 1, &B), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatTranspose(A, &B), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatIsSymmetric(A, 0, &is), POISE_ERR_UNSUPPORTED, words);
@@ -761,23 +810,15 @@ static void TestMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, UseArrays, (void *)(uintptr_t)&s);
 }
 
-static const Test tests[] = {{"sizes", TestSizes, 0},
-                             {"many_rows", TestManyRows, 0},
-                             {"tiles", TestTiles, 0},
-                             {"forms", TestForms, 0},
-                             {"own", TestOwn, 0},
-                             {"conversion", TestConversion, 0},
-                             {"assembly", TestAssembly, 0},
-                             {"options", TestOptions, 0},
-                             {"bytes", TestBytes, 0},
-                             {"values", TestValues, 0},
-                             {"solve", TestSolve, 0},
-                             {"bad_arrays", TestBadArrays, 0},
-                             {"refusals", TestRefusals, 0},
-                             {"named", TestNamed, 0},
-                             {"waiting", TestWaiting, 0},
-                             {"memory", TestMemory, 0},
-                             {NULL, NULL, 0}};
+static const Test tests[] = {{"sizes", TestSizes, 0},       {"many_rows", TestManyRows, 0},
+                             {"tiles", TestTiles, 0},       {"forms", TestForms, 0},
+                             {"own", TestOwn, 0},           {"conversion", TestConversion, 0},
+                             {"assembly", TestAssembly, 0}, {"options", TestOptions, 0},
+                             {"bytes", TestBytes, 0},       {"values", TestValues, 0},
+                             {"solve", TestSolve, 0},       {"bad_arrays", TestBadArrays, 0},
+                             {"refusals", TestRefusals, 0}, {"named", TestNamed, 0},
+                             {"waiting", TestWaiting, 0},   {"repeated", TestRepeated, 0},
+                             {"memory", TestMemory, 0},     {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {
