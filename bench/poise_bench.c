@@ -358,6 +358,11 @@ static PoiseErr Remark(Bench *bench, PoiseErr (*view)(void *object), void *objec
   return e;
 }
 
+static bool AreBlocks(const Bench *bench)
+{
+  return !strcmp(bench->operation->name, "blocks");
+}
+
 /* The kernel of bcsr: "" for that of the options. */
 static PoiseErr CreateMat(Bench *bench, const char *type, const char *kernel, PoiseMat *A)
 {
@@ -373,7 +378,7 @@ static PoiseErr CreateMat(Bench *bench, const char *type, const char *kernel, Po
     return PoiseMatSetFromOptions(*A);
   }
   if (!bench->coo.n) {
-    TRY(PoiseMatCreateCSR(bench->ctx, r->n, r->n, r->N, r->N, &csr, POISE_COPY, A));
+    TRY(PoiseMatCreateCSR(bench->ctx, r->n, r->n, r->N, r->N, &csr, AreBlocks(bench) ? POISE_BORROW : POISE_COPY, A));
   } else {
     TRY(PoiseMatCreate(bench->ctx, r->n, r->n, r->N, r->N, A));
     TRY(Pattern(bench, *A));
@@ -423,11 +428,6 @@ static PoiseErr TryType(Bench *bench, const char *type, const char *kernel, Team
   printf("%-22s poise %s%s%s: not supported: %s\n", bench->name, type, *kernel ? " " : "", kernel, PoiseErrorMessage());
   PoiseErrorClear();
   return POISE_OK;
-}
-
-static bool AreBlocks(const Bench *bench)
-{
-  return !strcmp(bench->operation->name, "blocks");
 }
 
 static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
