@@ -86,7 +86,7 @@ static const Variant one[] = {{.name = ""}, {0}},
                      by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8", NULL}, {0}},
                      by_ilu[] = {{.name = "ilu", .type = "ilu"}, {0}};
 
-/* Values of -mat_bcsr_kernel that products of rows "blocks" are measured with; "": as the library is asked, or chooses. */
+/* Values of -mat_bcsr_kernel that products by blocks are measured with; "": as the library is asked, or chooses. */
 static const char *const bcsr_kernels[] = {""};
 
 enum { KERNELS = sizeof bcsr_kernels / sizeof *bcsr_kernels };
@@ -435,7 +435,7 @@ static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
   char types[POISE_OPTION_LENGTH], *rest = types;
   snprintf(types, sizeof types, "%s", *bench->o.types ? bench->o.types : bench->blocks.b ? "csr,bcsr" : "csr");
   for (char *type = strtok_r(types, ",", &rest); type; type = strtok_r(NULL, ",", &rest)) {
-    bool kernels = AreBlocks(bench) && !strcmp(type, "bcsr");
+    bool kernels = bench->operation->kind == PRODUCT && bench->blocks.b && !strcmp(type, "bcsr");
     for (int k = 0; k < (kernels ? KERNELS : 1); k++) TRY(TryType(bench, type, kernels ? bcsr_kernels[k] : "", team, list));
     if (bench->operation->kind == VECTORS) break; /* has no types */
   }
