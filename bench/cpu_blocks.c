@@ -266,7 +266,7 @@ static PoiseErr WaitForQuiet(Run *run, double start, bool *patient)
   double share = 1, elapsed = 0;
   *patient = true;
   while (share > MOST_TAKEN && *patient) {
-    const struct timespec pause = {.tv_nsec = 100000000};
+    const struct timespec pause = {.tv_nsec = 50000000};
     Clock clock;
     Look(&clock);
     nanosleep(&pause, NULL);
