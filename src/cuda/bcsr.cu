@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with matrices of blocks whose rows are of about one length: groups of rows through shared memory. */
-#include <limits.h>
-
 #include "bcsr.h"
 
 /*
@@ -32,6 +30,12 @@ constexpr __host__ __device__ int GroupThreads(int b)
   return (GroupRows(b) * b * Parts(b) + 31) / 32 * 32;
 }
 
+/* Groups that are to be resident, where registers would allow fewer. */
+constexpr __host__ __device__ int Resident(int b)
+{
+  return b == 2 ? 12 : b == 3 ? 14 : b == 4 ? 9 : 1;
+}
+
 /* Blocks k, k + PARTS, ... below n of a row, from val and col on; this thread's column of them. */
 template <int B, typename Wait>
 __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n, int j,
@@ -39,9 +43,14 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
 {
   constexpr int P = Parts(B), ROUND = 8;
   for (; k < n; k += P * ROUND) {
+    int32_t c[ROUND];
     double x[ROUND];
+    FetchColumns<ROUND, P>(col, k, n, c);
 #pragma unroll
-    for (int u = 0; u < ROUND; u++) x[u] = k + u * P < n ? Factors<B>(a, col[k + u * P])[j] : 0;
+    for (int u = 0; u < ROUND; u++) {
+      const double *from = Factors<B>(a, c[u]) + j;
+      x[u] = c[u] >= 0 ? __ldg(from) : 0;
+    }
     wait();
 #pragma unroll
     for (int u = 0; u < ROUND; u++)
@@ -51,35 +60,6 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
         for (int r = 0; r < B; r++) s[r] += v[r] * x[u];
       }
   }
-}
-
-/* The same of this thread's row, by strips of columns. */
-template <int B, typename Wait>
-__device__ __forceinline__ double AddRow(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n, int r,
-                                         Wait wait, double s)
-{
-  constexpr int P = Parts(B), ROUND = B == 2 ? 4 : B <= 16 ? 2 : 1, STRIP = B <= 16 ? B : 8;
-  for (; k < n; k += P * ROUND)
-#pragma unroll
-    for (int first = 0; first < B; first += STRIP) {
-      double x[ROUND][STRIP];
-#pragma unroll
-      for (int u = 0; u < ROUND; u++) {
-        const double *from = k + u * P < n ? Factors<B>(a, col[k + u * P]) + first : NULL;
-#pragma unroll
-        for (int j = 0; j < STRIP; j++) x[u][j] = from && first + j < B ? from[j] : 0;
-      }
-      wait();
-#pragma unroll
-      for (int u = 0; u < ROUND; u++)
-        if (k + u * P < n) {
-          const double *v = val + (k + u * P) * B * B + first * B + r;
-#pragma unroll
-          for (int j = 0; j < STRIP; j++)
-            if (first + j < B) s += v[j * B] * x[u][j];
-        }
-    }
-  return s;
 }
 
 /* Sums of columns to sums of rows: thread (j, p) leaves with what its part of the row has in row j. */
@@ -99,9 +79,10 @@ template <int B, int T> __device__ __forceinline__ double TurnColumns(const doub
   at most `room` blocks at a time, while threads fetch what they are to be multiplied by; else they are read from where they are.
 */
 template <int B, bool BULK>
-static __global__ void __launch_bounds__(GroupThreads(B)) BcsrEven(const __grid_constant__ CsrMultArgs a, int room)
+static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
+    BcsrEven(const __grid_constant__ CsrMultArgs a, int room)
 {
-  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
+  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B), ROUND = B == 2 ? 4 : B <= 16 ? 2 : 1;
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
@@ -110,30 +91,32 @@ static __global__ void __launch_bounds__(GroupThreads(B)) BcsrEven(const __grid_
   if (a.skip && *a.skip != 0) return;
   int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, first = group * R,
           last = first + R < a.A.m ? first + R : a.A.m;
-  int64_t begin = poiseCsrOffset(&a.A, first), end = poiseCsrOffset(&a.A, last);
+  int64_t begin = poiseCsrOffset(&a.A, first);
+  int blocks = (int)(poiseCsrOffset(&a.A, last) - begin);
   int j = threadIdx.x % B, p = threadIdx.x / B % P; /* column or row within blocks, part of the row of blocks */
-  int64_t i = first + threadIdx.x / (B * P);
-  bool active = threadIdx.x < R * B * P && i < last;
-  int64_t from = active ? poiseCsrOffset(&a.A, i) : 0, to = active ? poiseCsrOffset(&a.A, i + 1) : 0;
+  int i = (int)threadIdx.x / (B * P);               /* row of blocks of the group, which has those from `from` to `to` */
+  bool active = threadIdx.x < R * B * P && first + i < last;
+  int from = active ? (int)(poiseCsrOffset(&a.A, first + i) - begin) : 0;
+  int to = active ? (int)(poiseCsrOffset(&a.A, first + i + 1) - begin) : 0;
   double s[ByColumns(B) ? B : 1] = {0};
+  int step = BULK ? room : blocks;
   unsigned round = 0;
-  int step = BULK ? room : INT_MAX;
-  for (int64_t at = begin; at < end; at += step, round++) {
-    int64_t stop = at + step < end ? at + step : end;
-    const double *val = BULK ? FetchBlocks<B>(a.A, at, stop, tile, &barrier, round == 0) : a.A.val + at * B * B;
+  for (int at = 0; at < blocks; at += step, round++) {
+    int stop = at + step < blocks ? at + step : blocks;
+    const double *val =
+        BULK ? FetchBlocks<B>(a.A, begin + at, begin + stop, tile, &barrier, round == 0) : a.A.val + begin * B * B;
     bool waits = BULK;
     auto wait = [&] {
       if (waits) BulkWait(&barrier, round % 2);
       waits = false;
     };
-    int low = (int)((from > at ? from : at) - at), n = (int)((to < stop ? to : stop) - at);
-    int k = low + (int)((p - (at + low - from)) & (P - 1));
+    int low = from > at ? from : at, k = low + ((p - (low - from)) & (P - 1)) - at, n = (to < stop ? to : stop) - at;
     if constexpr (ByColumns(B))
-      AddColumns<B>(a, val, a.A.col + at, k, n, j, wait, s);
+      AddColumns<B>(a, val, a.A.col + begin + at, k, n, j, wait, s);
     else
-      s[0] = AddRow<B>(a, val, a.A.col + at, k, n, j, wait, s[0]);
+      RowOfBlocks<B, P, ROUND>(a, val, a.A.col + begin + at, k, n, j, wait, [&](int, double t) { s[0] += t; });
     wait();
-    if (stop < end) __syncthreads();
+    if (stop < blocks) __syncthreads();
   }
   double sum = s[0];
   if constexpr (ByColumns(B)) sum = TurnColumns<B, T>(s, tile, j);
@@ -142,9 +125,9 @@ static __global__ void __launch_bounds__(GroupThreads(B)) BcsrEven(const __grid_
   bool mine = active && p == 0;
   if (mine)
     for (int q = 1; q < P; q++) sum += part[threadIdx.x + q * B];
-  i = i * B + j;
-  double y = FinishRow(a, mine, i, sum);
-  FuseRow<T>(a, mine, i, y, group);
+  int64_t row = (first + i) * B + j;
+  double y = FinishRow(a, mine, row, sum);
+  FuseRow<T>(a, mine, row, y, group);
 }
 
 /* A thread per number of y, or of the ghosts. */

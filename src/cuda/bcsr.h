@@ -32,10 +32,56 @@ __host__ __device__ __forceinline__ int64_t TileNumbers(int64_t blocks, int b)
   return (blocks * b * b + 2) / 2 * 2;
 }
 
-/* The b numbers that block column c is multiplied by. */
+/* The b numbers that block column c is multiplied by. (A place is chosen and not a value, so that many loads are under way.) */
 template <int B> __device__ __forceinline__ const double *Factors(const CsrMultArgs &a, int32_t c)
 {
-  return c < a.A.nloc ? a.x + (int64_t)c * B : a.ghost + (int64_t)(c - a.A.nloc) * B;
+  uintptr_t from = (uintptr_t)a.x, ghost = (uintptr_t)a.ghost - (uintptr_t)a.A.nloc * B * sizeof(double);
+  if (c >= a.A.nloc) from = ghost;
+  return (const double *)from + (int64_t)c * B;
+}
+
+/* Columns of blocks k, k + PARTS, ... below n; -1 where there is none. */
+template <int ROUND, int PARTS>
+__device__ __forceinline__ void FetchColumns(const int32_t *col, int k, int n, int32_t (&c)[ROUND])
+{
+#pragma unroll
+  for (int u = 0; u < ROUND; u++) c[u] = k + u * PARTS < n ? __ldg(col + k + u * PARTS) : -1;
+}
+
+/* put(k, what row r of block k of a row, times x, is), for blocks k, k + PARTS, ... below n; from val and col on, ROUND of them and STRIP of
+   their columns at once. wait: until val is there. */
+template <int B, int PARTS, int ROUND, typename Wait, typename Put>
+__device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n,
+                                            int r, Wait wait, Put put)
+{
+  constexpr int STRIP = B <= 16 ? B : 8;
+  for (; k < n; k += PARTS * ROUND) {
+    int32_t c[ROUND];
+    double s[ROUND] = {0};
+    FetchColumns<ROUND, PARTS>(col, k, n, c);
+#pragma unroll
+    for (int first = 0; first < B; first += STRIP) {
+      double x[ROUND][STRIP];
+#pragma unroll
+      for (int u = 0; u < ROUND; u++) {
+        const double *from = Factors<B>(a, c[u]) + first;
+#pragma unroll
+        for (int j = 0; j < STRIP; j++) x[u][j] = c[u] >= 0 && first + j < B ? __ldg(from + j) : 0;
+      }
+      wait();
+#pragma unroll
+      for (int u = 0; u < ROUND; u++)
+        if (k + u * PARTS < n) {
+          const double *v = val + (k + u * PARTS) * B * B + first * B + r;
+#pragma unroll
+          for (int j = 0; j < STRIP; j++)
+            if (first + j < B) s[u] += v[j * B] * x[u][j];
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < ROUND; u++)
+      if (k + u * PARTS < n) put(k + u * PARTS, s[u]);
+  }
 }
 
 /* A bulk copy may read from everywhere: a borrowed array may begin at any number. */

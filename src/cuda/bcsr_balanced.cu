@@ -13,15 +13,6 @@ int64_t poiseCudaBcsrChunk(int b)
   return chunk < 2 ? 2 : chunk;
 }
 
-/* Row r of block k of the tile times x: in strips of columns where these are many. */
-template <int B> __device__ __forceinline__ double RowOfBlock(const double *v, const double *x, int r)
-{
-  double s = 0;
-#pragma unroll 8
-  for (int j = 0; j < B; j++) s += v[j * B + r] * x[j];
-  return s;
-}
-
 /* Sums over q of what threads (r, q) have, in a fixed order: for all threads with q = 0. */
 template <int B> __device__ __forceinline__ double JoinThreads(double s, double *share)
 {
@@ -82,7 +73,7 @@ template <int B, bool BULK>
 static __global__ void __launch_bounds__(WINDOW_THREADS)
     BcsrBalanced(const __grid_constant__ CsriMultArgs a, int room, int offset)
 {
-  constexpr int T = WINDOW_THREADS, Q = T / B;
+  constexpr int T = WINDOW_THREADS, Q = T / B, ROUND = B <= 4 ? 4 : B <= 16 ? 2 : 1;
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   const CsrMultArgs &m = a.m;
@@ -107,32 +98,30 @@ static __global__ void __launch_bounds__(WINDOW_THREADS)
   int r = threadIdx.x % B, q = threadIdx.x / B, step = BULK ? room : nz;
   unsigned round = 0;
   double s = 0;
+  int begin = 0, end = 0; /* of this thread's first row */
+  auto row_of = [&](int i) {
+    begin = (int)(poiseCsrOffset(&m.A, window.begin + i) - first);
+    end = (int)(poiseCsrOffset(&m.A, window.begin + i + 1) - first);
+  };
+  if (q < Q && q < window.rows) row_of(q);
   for (int at = 0; at < nz; at += step, round++) {
     int n = at + step < nz ? step : nz - at;
     const int32_t *col = m.A.col + first + at;
     const double *val =
         BULK ? FetchBlocks<B>(m.A, first + at, first + at + n, tile, &barrier, round == 0) : m.A.val + (first + at) * B * B;
     bool waits = BULK;
-    if (q < Q) {
-#pragma unroll 2
-      for (int k = q; k < n; k += Q) {
-        double x[B <= 8 ? B : 1];
-        const double *from = Factors<B>(m, col[k]);
-        if constexpr (B <= 8) {
-#pragma unroll
-          for (int j = 0; j < B; j++) x[j] = from[j];
-          from = x;
-        }
-        if (waits) BulkWait(&barrier, round % 2);
-        waits = false;
-        double t = RowOfBlock<B>(val + k * B * B, from, r);
-        if (cut)
-          s += t;
-        else
-          term[(at + k) * B + r] = t;
-      }
-    }
-    if (waits) BulkWait(&barrier, round % 2);
+    auto wait = [&] {
+      if (waits) BulkWait(&barrier, round % 2);
+      waits = false;
+    };
+    auto put = [&](int k, double t) {
+      if (cut)
+        s += t;
+      else
+        term[(at + k) * B + r] = t;
+    };
+    if (q < Q) RowOfBlocks<B, Q, ROUND>(m, val, col, q, n, r, wait, put);
+    wait();
     if (at + step < nz) __syncthreads();
   }
   if (cut) {
@@ -142,13 +131,13 @@ static __global__ void __launch_bounds__(WINDOW_THREADS)
   __syncthreads();
   double dots[2] = {0, 0};
   for (int i = q; q < Q && i < window.rows; i += Q) {
-    int64_t row = window.begin + i;
-    int k = (int)(poiseCsrOffset(&m.A, row) - first), end = (int)(poiseCsrOffset(&m.A, row + 1) - first);
+    if (i > q) row_of(i);
+    int k = begin;
     s = 0;
     for (; k + 4 <= end; k += 4)
       s += (term[k * B + r] + term[(k + 1) * B + r]) + (term[(k + 2) * B + r] + term[(k + 3) * B + r]);
     for (; k < end; k++) s += term[k * B + r];
-    row = row * B + r;
+    int64_t row = (int64_t)(window.begin + i) * B + r;
     double y = FinishRow(m, true, row, s);
     for (int f = 0; f < m.fuse.ndot; f++) dots[f] += Factor(m.fuse, f, row, y) * y;
   }
