@@ -123,6 +123,16 @@ POISE_API PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v);
 POISE_API PoiseErr PoiseMatSetPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
 POISE_API PoiseErr PoiseMatSetValuesDeviceCOO(PoiseMat A, const double *v);
 POISE_API PoiseErr PoiseMatAddValuesDeviceCOO(PoiseMat A, const double *v);
+/*
+  The same by dense blocks: n blocks of b x b numbers, b being A's block size (PoiseMatSetBlockSize, before), at global rows and columns
+  that count blocks. Arrays on the host, or in the device's memory. The functions above then take n * b * b values: block
+  after block in the order given here, each column-major. In a matrix of type bcsr a block's place is kept once and not for each number; of
+  another type a block stands for its b * b entries, and where the indices are on the device they travel once through the host.
+  To a bcsr matrix single entries may be given too (PoiseMatSetPatternCOO): they go to their places in blocks, the other numbers of
+  which are zeros.
+*/
+POISE_API PoiseErr PoiseMatSetBlockPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
+POISE_API PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
 
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
    it may itself call collective functions, products of other shells among them; a failure of its own it must then agree upon

@@ -407,6 +407,18 @@ PoiseErr PoiseMatSetPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *row
   return SetPattern(A, DEVICE, n, rows, cols);
 }
 
+PoiseErr PoiseMatSetBlockPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+{
+  if (A->block_size > 1) FAIL(POISE_ERR_UNSUPPORTED, "triplets of blocks are not there yet");
+  return SetPattern(A, HOST, n, rows, cols);
+}
+
+PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+{
+  if (A->block_size > 1) FAIL(POISE_ERR_UNSUPPORTED, "triplets of blocks are not there yet");
+  return SetPattern(A, DEVICE, n, rows, cols);
+}
+
 /* ---- values --------------------------------------------------------------------------------------------------------- */
 
 static PoiseErr Check(PoiseMat A, Side where, const double *v)
