@@ -125,6 +125,7 @@ static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
   HostCsr h;
   int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
   (void)dev;
+  r->b = b;
   TRY(poiseMatPattern(A, &h));
   TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
   TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
@@ -167,25 +168,11 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
   return POISE_OK;
 }
 
-/* A's entries become those arrays, blocks of b x b numbers (0: numbers), or stay; and so the type. */
-static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type, int b)
+/* A's entries become those arrays, or stay; and so the type. */
+static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type)
 {
-  void *data = NULL;
-  Csr old = A->csr;
-  PoiseErr e = PoiseAgree(A->ctx, mine ? mine : poiseMatTypeData(A->ctx, type, &data));
-  if (!e) {
-    A->csr = (Csr){.b = b};
-    e = poiseCsrTake(A, r);
-    if (e) A->csr = old;
-  }
-  poiseRowArraysDestroy(A->ctx, r);
-  if (e) {
-    poiseFree(A->ctx, &data);
-    return e;
-  }
-  poiseCsrDestroy(A->ctx, &old);
+  TRY(poiseMatReplaceAs(A, mine, r, NULL, type));
   poiseTripletsDestroy(A->ctx, &A->triplets); /* its places are those of the old arrays */
-  poiseMatUse(A, type, data);
   return POISE_OK;
 }
 
@@ -194,7 +181,7 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
   RowArrays r = {0};
   if (A->assembled) {
     PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
-    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size));
+    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr));
   }
   poiseChoiceDestroy(A);
   A->blocked = true;
@@ -204,5 +191,5 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
-  return Convert(A, MakeRows(A, &r), &r, &poiseMatType_csr, 0);
+  return Convert(A, MakeRows(A, &r), &r, &poiseMatType_csr);
 }
