@@ -288,12 +288,181 @@ static void TestTripletMemory(PoiseContext ctx)
   FreeList(&l);
 }
 
+/* ---- finding a block size ------------------------------------------------------------------------------------------------ */
+
+/* Numbers in blocks of 3 x 3 near the diagonal, a few of them missing where there are holes; or a matrix of no blocks. */
+static PoiseErr MakeNodes(PoiseContext ctx, const char *type, int nodes, int holes, PoiseInt M, PoiseMat *A)
+{
+  PoiseInt begin, m;
+  PoiseSplit(ctx, nodes ? M / 3 : M, &begin, &m);
+  if (nodes) begin *= 3, m *= 3;
+  POISE_TRY(PoiseMatCreate(ctx, m, m, M, M, A));
+  PoiseErr e = PoiseMatSetBlockSize(*A, 0);
+  if (!e) e = PoiseMatSetType(*A, type);
+  for (PoiseInt i = begin; !e && i < begin + m; i++)
+    for (PoiseInt j = 0; !e && j < M; j++) {
+      bool there = nodes ? (i / 3 + j / 3) % 4 == 0 || i / 3 == j / 3 : i == j || (i * 7 + j) % 31 == 0;
+      if (there && !(holes && (i + 2 * j) % 17 == 0))
+        e = PoiseMatAddValues(*A, 1, &i, &j, &(double){TestRandom(41, (uint64_t)(i * M + j))});
+    }
+  return e ? e : PoiseMatAssemble(*A);
+}
+
+/* Blocks counted one by one; *divides: on all ranks. */
+static double CountBlocks(PoiseMat A, int b, bool *divides)
+{
+  PoiseInt m, n, row;
+  double count[2] = {0};
+  PoiseMatLocalSizes(A, &m, &n);
+  count[1] = m % b != 0;
+  for (PoiseInt first = 0; first < m; first += b)
+    for (PoiseInt J = 0; J <= A->cols->N / b; J++) {
+      bool has = false;
+      for (PoiseInt i = first; i < first + b && i < m; i++) {
+        const PoiseInt *cols;
+        PoiseInt length;
+        row = A->rows->begin + i;
+        CHECK_OK(PoiseMatGetRow(A, row, &length, &cols, NULL));
+        for (PoiseInt k = 0; k < length; k++) has = has || cols[k] / b == J;
+      }
+      count[0] += has;
+    }
+  CHECK_OK(PoiseSum(A->ctx, 2, count));
+  *divides = count[1] == 0;
+  return count[0];
+}
+
+static void TestFills(PoiseContext ctx)
+{
+  for (int kind = 0; kind < 3; kind++) {
+    PoiseMat A;
+    PoiseBlockFill table[POISE_BLOCK_FILLS];
+    PoiseInt nz;
+    int b = 0, least = 0;
+    if (!CHECK_OK(MakeNodes(ctx, "csr", kind < 2, kind == 1, 120, &A))) return;
+    CHECK_OK(PoiseMatFindBlockSize(A, table, &b));
+    CHECK_OK(PoiseMatNonzeros(A, &nz));
+    for (int k = 0; k < POISE_BLOCK_FILLS; k++) {
+      bool divides;
+      double blocks = CountBlocks(A, k + 1, &divides), offset = ctx->most_narrow < 0 ? 8 : 4;
+      CHECK_INT(table[k].b, k + 1);
+      CHECK_INT(table[k].blocks, divides ? blocks : -1);
+      if (!divides) continue;
+      CHECK_NEAR(table[k].fill, blocks * (k + 1) * (k + 1) / (double)nz, 1e-14);
+      double rows = 120.0 / (k + 1) + PoiseSize(ctx);
+      CHECK_NEAR(table[k].bytes, (8.0 * (k + 1) * (k + 1) + 4) * blocks + offset * rows, 0);
+      if (table[k].bytes < table[least].bytes) least = k;
+    }
+    CHECK_INT(b, least + 1);
+    CHECK_INT(b, kind == 2 ? 1 : 3);
+    CHECK_INT(PoiseMatBlockSize(A), 1);
+    CHECK(A->type->stored && !A->fills);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* By the option, before there are entries and afterwards; what was found is seen, and a second time nothing changes. */
+static void TestFound(PoiseContext ctx)
+{
+  char text[4096];
+  CHECK_OK(PoiseOptionsSetString(ctx, "-f_mat_type bcsr -f_mat_block_size 0"));
+  for (int kind = 0; kind < 4; kind++) {
+    bool nodes = kind % 2 == 0;
+    PoiseMat A, B;
+    if (!CHECK_OK(MakeNodes(ctx, kind < 2 ? "bcsr" : "csri", nodes, 1, 60, &A)) ||
+        !CHECK_OK(MakeNodes(ctx, "csr", nodes, 1, 60, &B)))
+      return;
+    CHECK_OK(PoiseMatSetOptionsPrefix(A, "f_"));
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CHECK(!strcmp(PoiseMatType(A), nodes ? "bcsr" : kind == 1 ? "csr" : "csri"));
+    CHECK_INT(PoiseMatBlockSize(A), nodes ? 3 : 1);
+    int64_t built = A->csr.built;
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CHECK_INT(A->csr.built, built);
+    FILE *f = TestPrintBegin(ctx);
+    CHECK_OK(PoiseMatView(A));
+    TestPrintEnd(ctx, f, text, sizeof text);
+    if (PoiseRank(ctx) == 0) {
+      CHECK(strstr(text, nodes ? "  block size 3 was found; CSR has " : "  no blocks were found that take fewer") != NULL);
+      CHECK(strstr(text, "    3 x 3: ") != NULL);
+      CHECK(strstr(text, "    7 x 7: 7 does not divide the rows and columns of every rank\n") != NULL);
+    }
+    SameProduct(A, B);
+    if (nodes) {
+      SameBlocks(A, B);
+      CHECK_OK(PoiseMatSetBlockSize(A, 0)); /* blocks that are there keep their size */
+      CHECK_INT(PoiseMatBlockSize(A), 3);
+      CHECK_OK(PoiseMatSetFromOptions(A));
+      CHECK_OK(PoiseMatSetType(A, "csr"));
+      CHECK_ERR(PoiseMatSetBlockSize(A, -1), POISE_ERR_ARG, "block size -1");
+      CHECK_OK(PoiseMatSetBlockSize(A, 1));
+      CHECK(!A->fills);
+    }
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+  }
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, 3, 3, POISE_DECIDE, POISE_DECIDE, &A))) return;
+  CHECK_OK(PoiseOptionsSetString(ctx, "-g_mat_block_size 0 -g_mat_type seg"));
+  CHECK_OK(PoiseMatSetOptionsPrefix(A, "g_"));
+  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_ARG, "the matrix is of type seg");
+  PoiseMatDestroy(&A);
+}
+
+/* By triplets of numbers. */
+static void TestFoundTriplets(PoiseContext ctx)
+{
+  for (int b = 1; b <= 4; b++) {
+    List l = MakeList(ctx, b, 13, 13, 40);
+    PoiseMat A, B;
+    if (!CHECK_OK(CreateEmpty(ctx, &l, "bcsr", &A)) || !CHECK_OK(CreateEmpty(ctx, &l, "csr", &B))) return;
+    CHECK_OK(PoiseMatSetBlockSize(A, 0));
+    Give(A, &l, 0);
+    Give(B, &l, 0);
+    CHECK_INT(PoiseMatBlockSize(A), b);
+    CHECK(!strcmp(PoiseMatType(A), b > 1 ? "bcsr" : "csr"));
+    SameProduct(A, B);
+    if (b > 1) SameBlocks(A, B);
+    CHECK_OK(PoiseMatSetValuesCOO(A, l.v)); /* the plan is that of the blocks */
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+    FreeList(&l);
+  }
+}
+
+static PoiseErr UseFound(PoiseContext ctx, void *arg)
+{
+  PoiseMat A = NULL;
+  const List *l = arg;
+  PoiseErr e = CreateEmpty(ctx, l, "bcsr", &A);
+  if (!e) e = PoiseMatSetBlockSize(A, 0);
+  if (!e) e = PoiseMatSetPatternCOO(A, l->n * l->b * l->b, l->number_rows, l->number_cols);
+  PoiseMatDestroy(&A);
+  if (!e) e = CreateEmpty(ctx, l, "csr", &A);
+  if (!e) e = PoiseMatSetPatternCOO(A, l->n * l->b * l->b, l->number_rows, l->number_cols);
+  if (!e) e = PoiseMatSetBlockSize(A, 0);
+  if (!e) e = PoiseMatSetType(A, "bcsr");
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static void TestFoundMemory(PoiseContext ctx)
+{
+  List l = MakeList(ctx, 2, 6, 6, 12);
+  TestAllocationFailures(ctx, UseFound, &l);
+  FreeList(&l);
+}
+
 static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"holes", TestHoles, 0},
                              {"elements", TestElements, 0},
                              {"mixed", TestMixed, 0},
                              {"triplet_errors", TestTripletErrors, 0},
                              {"triplet_memory", TestTripletMemory, 0},
+                             {"fills", TestFills, 0},
+                             {"found", TestFound, 0},
+                             {"found_triplets", TestFoundTriplets, 0},
+                             {"found_memory", TestFoundMemory, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

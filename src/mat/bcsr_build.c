@@ -119,6 +119,22 @@ static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64
   return k;
 }
 
+PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
+  (void)dev;
+  TRY(poiseMatPattern(A, &h));
+  HOST_PARALLEL_FOR(dev, chunks)
+  for (int64_t c = 0; c < chunks; c++)
+    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
+      ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
+  ptr[0] = 0;
+  for (int64_t i = 0; i < m; i++) ptr[i + 1] += ptr[i];
+  return POISE_OK;
+}
+
 static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
 {
   Device *dev = A->ctx->device;
@@ -129,11 +145,7 @@ static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
   TRY(poiseMatPattern(A, &h));
   TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
   TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
-  HOST_PARALLEL_FOR(dev, chunks)
-  for (int64_t c = 0; c < chunks; c++)
-    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
-      r->ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
-  for (int64_t i = 0; i < m; i++) r->ptr[i + 1] += r->ptr[i];
+  TRY(poiseMatCountBlocks(A, b, r->ptr));
   TRY(poiseRowArraysReserve(A, r->ptr[m], b * b, r));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
@@ -181,6 +193,13 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
   RowArrays r = {0};
   if (A->assembled) {
     PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
+    bool found = A->find;
+    if (found) TRY(PoiseAgree(A->ctx, e));
+    if (found) TRY(poiseMatTakeBlockSize(A));
+    if (found && A->block_size == 1) {
+      A->blocked = false;
+      return POISE_OK;
+    }
     TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr));
   }
   poiseChoiceDestroy(A);

@@ -167,7 +167,9 @@ struct PoiseMat_s {
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
-  int block_size;  /* 1 to MAX_BLOCK_SIZE */
+  int block_size;        /* 1 to MAX_BLOCK_SIZE */
+  bool find;             /* that of blocks is to be found when A becomes such */
+  PoiseBlockFill *fills; /* what was found then; NULL: nothing */
   bool blocked;    /* bcsr was asked for: until A is assembled, and while it takes new entries in, another type works */
   PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
@@ -364,6 +366,12 @@ void poiseCsrDataDestroy(PoiseMat A);
 PoiseErr poiseMatToBlocks(PoiseMat A);
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b); /* that it is the same everywhere (mat.c) */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
+/* ptr[i + 1] = the blocks of b x b in A's rows before (i + 1) b, of entries that are numbers; ptr[0] is 0. Local. */
+PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr);
+
+/* block_size.c: A's block size becomes that of the fewest bytes. Collective; agrees. */
+PoiseErr poiseMatTakeBlockSize(PoiseMat A);
+PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 
 int64_t poiseCsriChunk(PoiseMat A, const void *data); /* csri.c: entries of a row that data's options have it cut */
 

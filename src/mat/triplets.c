@@ -426,8 +426,8 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
   return poiseMatReplace(A, e, &p->arrays);
 }
 
-/* b: 1, or of A's block size. */
-static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+/* b: 1, or A's block size. */
+static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
   PoiseContext ctx = A->ctx;
   Triplets *t = NULL;
@@ -452,6 +452,17 @@ static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const Pois
   poiseTripletsDestroy(ctx, &t);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
   return e;
+}
+
+/* Where a block size is to be found, of numbers, the pattern is made for CSR before: it is that which is looked at. */
+static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+{
+  if (!A->blocked || !A->find) return MakePattern(A, where, b, n, rows, cols);
+  A->blocked = false;
+  PoiseErr e = MakePattern(A, where, 1, n, rows, cols);
+  if (!e) e = poiseMatTakeBlockSize(A);
+  A->blocked = e || A->block_size > 1;
+  return e || !A->blocked ? e : MakePattern(A, where, 1, n, rows, cols);
 }
 
 PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
