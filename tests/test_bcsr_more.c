@@ -3,6 +3,9 @@
   Matrices of blocks made in other ways, copied, turned, added, saved and moved: each gives the blocks, to the bit, that the same steps
   with CSR give, when their result is made blocks.
 */
+#define _XOPEN_SOURCE 700
+#include <unistd.h>
+
 #include "mat/mat.h"
 #include "sample.h"
 
@@ -815,6 +818,156 @@ static void TestAdoptFailures(PoiseContext ctx)
     TestAllocationFailures(ctx, Adopt, &(Adopted){form, form & ROW_MAJOR ? POISE_COPY : POISE_ADOPT});
 }
 
+/* ---- files --------------------------------------------------------------------------------------------------------------- */
+
+enum { PATH = 512 };
+
+/* The ranks of MPI are processes with names of their own. */
+static void SharedName(PoiseContext ctx, const char *name, char path[PATH])
+{
+  const char *root = getenv("TMPDIR");
+  snprintf(path, PATH, "%s/poise_bcsr_%ld_%s", root && *root ? root : "/tmp", (long)getpid(), name);
+  CHECK_OK(ctx->comm->ops->bcast(ctx->comm, path, PATH, 0));
+}
+
+static void Remove(PoiseContext ctx, const char *path)
+{
+  CHECK_OK(PoiseBarrier(ctx));
+  if (PoiseRank(ctx) == 0) CHECK(!remove(path));
+}
+
+static bool SameFiles(const char *one, const char *other)
+{
+  FILE *f[2] = {fopen(one, "rb"), fopen(other, "rb")};
+  int c = 0, d = 0;
+  while (f[0] && f[1] && c == d && c != EOF) c = getc(f[0]), d = getc(f[1]);
+  for (int k = 0; k < 2; k++)
+    if (f[k]) fclose(f[k]);
+  return f[0] && f[1] && c == d;
+}
+
+/* What the line beside the file says; 0: there is none. */
+static int Beside(const char *info)
+{
+  int b = 0;
+  FILE *f = fopen(info, "r");
+  if (!f) return 0;
+  CHECK(fscanf(f, "-matload_block_size %d", &b) == 1);
+  fclose(f);
+  return b;
+}
+
+/* The same bytes as from a CSR of the same numbers; what is read becomes the same blocks, by the option or, from PETSc's files, by what
+   stands beside them. */
+static void SaveAndRead(PoiseContext ctx, bool beside)
+{
+  static const char *const names[] = {"a.petsc", "a.mtx"}, *const others[] = {"b.petsc", "b.mtx"};
+  for (int k = 0; k < SIZES; k++)
+    for (int kind = 0; kind < 2; kind++) {
+      const int b = sizes[k];
+      char path[PATH], other[PATH], info[PATH], size[16];
+      PoiseMat A, B, L;
+      if (beside && (kind == 1 || b == 1)) continue;
+      snprintf(size, sizeof size, "%d", b);
+      CHECK_OK(PoiseOptionsSet(ctx, "mat_type", "bcsr"));
+      if (!beside) CHECK_OK(PoiseOptionsSet(ctx, "mat_block_size", size));
+      if (!MakePair(ctx, b, 9, 7, 30, &A, &B)) return;
+      SharedName(ctx, names[kind], path);
+      SharedName(ctx, others[kind], other);
+      CHECK_OK(PoiseMatSetType(B, "bcsr"));
+      CHECK_OK(PoiseMatSetType(B, "csr"));
+      CHECK_OK(PoiseMatSave(A, path));
+      CHECK_OK(PoiseMatSave(B, other));
+      CHECK(SameFiles(path, other));
+      snprintf(info, PATH, "%.*s.info", PATH - 6, path);
+      CHECK_INT(Beside(info), kind == 0 && b > 1 ? b : 0);
+      if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
+      CHECK_INT(PoiseMatBlockSize(L), b);
+      CHECK_OK(PoiseMatSetFromOptions(L));
+      SameProduct(L, A);
+      SameBlocks(L, A);
+      PoiseMatDestroy(&L);
+      if (kind == 0 && b > 1) { /* one without blocks does not keep another's block size */
+        CHECK_OK(PoiseMatSetBlockSize(B, 1));
+        CHECK_OK(PoiseMatSave(B, path));
+        CHECK_INT(Beside(info), 1);
+        Remove(ctx, info);
+        snprintf(info, PATH, "%.*s.info", PATH - 6, other);
+        Remove(ctx, info);
+      }
+      Remove(ctx, path);
+      Remove(ctx, other);
+      PoiseMatDestroy(&A);
+      PoiseMatDestroy(&B);
+    }
+}
+
+static void TestFiles(PoiseContext ctx)
+{
+  SaveAndRead(ctx, false);
+}
+
+static void TestFilesBeside(PoiseContext ctx)
+{
+  SaveAndRead(ctx, true);
+}
+
+static void TestFileErrors(PoiseContext ctx)
+{
+  char path[PATH];
+  PoiseMat A, B, L;
+  if (!MakePair(ctx, 2, 8, 8, 30, &A, &B)) return;
+  CHECK_OK(PoiseOptionsSetString(ctx, "-mat_type bcsr -mat_block_size 3")); /* does not divide 16 */
+  SharedName(ctx, "c.mtx.gz", path);
+  CHECK_OK(PoiseMatSave(A, path));
+  if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
+  CHECK_INT(PoiseMatBlockSize(L), 1);
+  CHECK_ERR(PoiseMatSetFromOptions(L), POISE_ERR_SIZE, "block size 3 does not divide the ");
+  PoiseMatDestroy(&L);
+  Remove(ctx, path);
+  SharedName(ctx, "no/such/folder.petsc", path);
+  CHECK_ERR_OF(PoiseMatSave(A, path), PoiseRank(ctx) == 0, POISE_ERR_FILE, "no/such/folder");
+  PoiseInt row = A->rows->begin;
+  CHECK_OK(A->rows->n ? PoiseMatSetValues(A, 1, &row, &row, &(double){NAN}) : POISE_OK);
+  CHECK_OK(PoiseMatAssemble(A));
+  SharedName(ctx, "c.mtx", path);
+  PoiseErr e = PoiseMatSave(A, path);
+  CHECK((e == POISE_ERR_NUMERIC || e == POISE_ERR_REMOTE) && strstr(PoiseErrorMessage(), "is nan"));
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
+typedef struct Saved {
+  PoiseMat A;
+  const char *path;
+} Saved;
+
+static PoiseErr SaveAndLoad(PoiseContext ctx, void *arg)
+{
+  const Saved *s = arg;
+  PoiseMat L = NULL;
+  PoiseErr e = PoiseMatSave(s->A, s->path);
+  if (!e) e = PoiseMatLoad(ctx, s->path, &L);
+  if (!e) e = PoiseMatSetFromOptions(L);
+  PoiseMatDestroy(&L);
+  return e;
+}
+
+static void TestFileMemory(PoiseContext ctx)
+{
+  char path[PATH], info[PATH];
+  PoiseMat A, B;
+  if (!MakePair(ctx, 2, 8, 8, 30, &A, &B)) return;
+  CHECK_OK(PoiseOptionsSetString(ctx, "-mat_type bcsr -mat_block_size 2"));
+  SharedName(ctx, "d.petsc", path);
+  SharedName(ctx, "d.petsc.info", info);
+  TestAllocationFailures(ctx, SaveAndLoad, &(Saved){A, path});
+  Remove(ctx, path);
+  Remove(ctx, info);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
 static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"holes", TestHoles, 0},
                              {"elements", TestElements, 0},
@@ -835,6 +988,10 @@ static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"device_arrays", TestDeviceArrays, 0},
                              {"device_array_errors", TestDeviceArrayErrors, TEST_SERIAL},
                              {"adopt_failures", TestAdoptFailures, TEST_SERIAL},
+                             {"files", TestFiles, 0},
+                             {"files_beside", TestFilesBeside, 0},
+                             {"file_errors", TestFileErrors, 0},
+                             {"file_memory", TestFileMemory, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
