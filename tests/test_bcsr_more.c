@@ -968,6 +968,166 @@ static void TestFileMemory(PoiseContext ctx)
   PoiseMatDestroy(&B);
 }
 
+/* ---- other layouts and orders ---------------------------------------------------------------------------------------------- */
+
+/* A chain of nodes whose numbers are far apart, with heavy rows at the one end: symmetric and dominant. */
+static bool MakeChain(PoiseContext ctx, int b, PoiseInt nodes, const char *type, double factor, PoiseMat *A)
+{
+  List l = {.b = b, .M = nodes, .N = nodes};
+  double v[32 * 32];
+  PoiseInt begin, m, rows[32], cols[32];
+  PoiseSplit(ctx, nodes, &begin, &m);
+  if (!CHECK_OK(CreateEmpty(ctx, &l, type, A))) return false;
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (PoiseInt j = 0; j < nodes; j++) {
+      PoiseInt step = llabs((long long)(i * 7 % nodes - j * 7 % nodes));
+      if (step > 1 && !(i < 5 && j < 5)) continue;
+      for (int r = 0; r < b; r++)
+        for (int c = 0; c < b; c++) {
+          PoiseInt low = i * b + r, high = j * b + c;
+          if (low > high) low = j * b + c, high = i * b + r;
+          rows[r] = i * b + r, cols[c] = j * b + c;
+          v[r * b + c] = factor * (low == high ? 16.0 * b : TestRandom(51, (uint64_t)(low * 5003 + high)));
+        }
+      CHECK_OK(PoiseMatAddBlock(*A, b, rows, b, cols, v));
+    }
+  return CHECK_OK(PoiseMatAssemble(*A));
+}
+
+/* B = P A P^T by products. */
+static void CheckMoved(PoiseMat A, PoiseMat B, PoiseMat P)
+{
+  PoiseVec x, y, u, v, back;
+  double norm = NAN;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseMatCreateVecs(B, &u, &v)) ||
+      !CHECK_OK(PoiseVecDuplicate(y, &back)))
+    return;
+  SampleFill(x, 8);
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatMult(P, x, u));
+  CHECK_OK(PoiseMatMult(B, u, v));
+  CHECK_OK(PoiseMatMultTranspose(P, v, back));
+  CHECK_OK(PoiseVecAXPY(back, -1, y));
+  CHECK_OK(PoiseVecNorm(back, POISE_NORM_INF, &norm));
+  CHECK_NEAR(norm, 0, 1e-11);
+  PoiseVec *all[] = {&x, &y, &u, &v, &back};
+  for (int k = 0; k < 5; k++) PoiseVecDestroy(all[k]);
+}
+
+static PoisePartition LastPartition(PoiseMat A) /* without METIS there is one less */
+{
+  return PoiseMatSetPartition(A, POISE_PARTITION_GRAPH) ? POISE_PARTITION_BYTES : POISE_PARTITION_GRAPH;
+}
+
+static void TestRearranged(PoiseContext ctx)
+{
+  for (int k = 0; k < SIZES; k++) {
+    PoiseMat A, B, C, D, P, Q;
+    if (!MakeChain(ctx, sizes[k], 33, "bcsr", 1, &A) || !MakeChain(ctx, sizes[k], 33, "csr", 1, &B)) return;
+    for (PoisePartition p = POISE_PARTITION_ROWS; p <= LastPartition(A); p++)
+      for (PoiseOrder o = POISE_ORDER_NATURAL; o <= POISE_ORDER_RCM; o++) {
+        for (int t = 0; t < 2; t++) {
+          CHECK_OK(PoiseMatSetPartition(t ? B : A, p));
+          CHECK_OK(PoiseMatSetOrder(t ? B : A, o));
+        }
+        if (!CHECK_OK(PoiseMatRearrange(A, &C, &P)) || !CHECK_OK(PoiseMatRearrange(B, &D, &Q))) return;
+        CHECK(C->type->blocked && PoiseMatBlockSize(C) == sizes[k]);
+        CheckMoved(A, C, P);
+        if (p < POISE_PARTITION_BYTES) SameBlocks(C, D); /* which blocks weigh less in */
+        PoiseMatDestroy(&C);
+        PoiseMatDestroy(&D);
+        PoiseMatDestroy(&P);
+        PoiseMatDestroy(&Q);
+      }
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+  }
+}
+
+/* A solver that works on a rearranged copy, which follows new values, finds what CSR's finds. */
+static void TestArrangedSolve(PoiseContext ctx)
+{
+  static const int some[] = {2, 3, 8};
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A[2];
+    PoiseVec x[2], b;
+    double norm = NAN, size = NAN;
+    if (!MakeChain(ctx, some[k], 60, "bcsr", 1, &A[0]) || !MakeChain(ctx, some[k], 60, "csr", 1, &A[1]) ||
+        !CHECK_OK(PoiseMatCreateVecs(A[0], &x[0], &b)) || !CHECK_OK(PoiseVecDuplicate(b, &x[1])))
+      return;
+    SampleFill(b, 9);
+    for (int t = 0; t < 2; t++) {
+      PoiseKSP ksp;
+      PoisePC pc;
+      CHECK_OK(PoiseMatSetPartition(A[t], LastPartition(A[t])));
+      CHECK_OK(PoiseMatSetOrder(A[t], POISE_ORDER_RCM));
+      if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return;
+      CHECK_OK(PoiseKSPSetType(ksp, "cg"));
+      CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+      CHECK_OK(PoisePCSetType(pc, "pbjacobi"));
+      CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-12, -1, -1, -1));
+      CHECK_OK(PoiseKSPSetOperators(ksp, A[t], NULL));
+      for (int again = 0; again < 2; again++) {
+        CHECK_OK(PoiseKSPSolve(ksp, b, x[t]));
+        CHECK(PoiseKSPConvergedReason(ksp) > 0);
+        if (!again) CHECK_OK(PoiseMatScale(A[t], 2));
+      }
+      PoiseKSPDestroy(&ksp);
+    }
+    CHECK_OK(PoiseVecNorm(x[1], POISE_NORM_INF, &size));
+    CHECK_OK(PoiseVecAXPY(x[0], -1, x[1]));
+    CHECK_OK(PoiseVecNorm(x[0], POISE_NORM_INF, &norm));
+    CHECK_NEAR(norm, 0, 1e-10 * size);
+    for (int t = 0; t < 2; t++) {
+      PoiseMatDestroy(&A[t]);
+      PoiseVecDestroy(&x[t]);
+    }
+    PoiseVecDestroy(&b);
+  }
+}
+
+/* Blocks are not taken apart for a matrix of other nodes. */
+static void TestArrangeErrors(PoiseContext ctx)
+{
+  PoiseMat A, P;
+  PoiseVec x, b;
+  PoiseKSP ksp;
+  if (!MakeChain(ctx, 3, 20, "csr", 1, &A) || !MakeChain(ctx, 3, 20, "bcsr", 1, &P) ||
+      !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))
+    return;
+  SampleFill(b, 9);
+  CHECK_OK(PoiseMatSetOrder(A, POISE_ORDER_RCM));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, P));
+  CHECK_OK(PoiseKSPSolve(ksp, b, x));
+  CHECK_OK(PoiseMatSetBlockSize(A, 1));
+  CHECK_ERR(PoiseKSPSolve(ksp, b, x), POISE_ERR_UNSUPPORTED, "blocks of 3 x 3 cannot be rearranged");
+  PoiseKSPDestroy(&ksp);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&P);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+}
+
+static PoiseErr Rearrange(PoiseContext ctx, void *arg)
+{
+  PoiseMat B = NULL, P = NULL;
+  (void)ctx;
+  PoiseErr e = PoiseMatRearrange(*(PoiseMat *)arg, &B, &P);
+  PoiseMatDestroy(&B);
+  PoiseMatDestroy(&P);
+  return e;
+}
+
+static void TestArrangeMemory(PoiseContext ctx)
+{
+  PoiseMat A;
+  if (!MakeChain(ctx, 2, 20, "bcsr", 1, &A)) return;
+  CHECK_OK(PoiseMatSetPartition(A, POISE_PARTITION_NONZEROS));
+  CHECK_OK(PoiseMatSetOrder(A, POISE_ORDER_RCM));
+  TestAllocationFailures(ctx, Rearrange, &A);
+  PoiseMatDestroy(&A);
+}
+
 static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"holes", TestHoles, 0},
                              {"elements", TestElements, 0},
@@ -992,6 +1152,10 @@ static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"files_beside", TestFilesBeside, 0},
                              {"file_errors", TestFileErrors, 0},
                              {"file_memory", TestFileMemory, 0},
+                             {"rearranged", TestRearranged, 0},
+                             {"arranged_solve", TestArrangedSolve, 0},
+                             {"arrange_errors", TestArrangeErrors, 0},
+                             {"arrange_memory", TestArrangeMemory, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

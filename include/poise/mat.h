@@ -209,7 +209,7 @@ POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_
   Partition, -mat_partition:
     ROWS      as the application laid them out (default)
     NONZEROS  contiguous cuts of the rows, each rank within one node's nonzeros of an equal share of them
-    BYTES     the same with the bytes that a product moves, 12 per nonzero and 20 per row
+    BYTES     the same with the bytes that a product moves, 12 per nonzero and 20 per row; of bcsr 8 per number and 4 per block
     GRAPH     parts of the pattern's graph, about equal in bytes, with few entries between them, by METIS; rank 0 makes them and holds
               16 bytes per nonzero of all meanwhile (and what METIS takes). POISE_ERR_UNSUPPORTED in a library without METIS
   Order of the rows on a rank, -mat_order:

@@ -211,7 +211,8 @@ PoiseErr poiseMatCheckUsable(PoiseMat A);
 PoiseErr poiseMatFindNan(PoiseMat A,
                          int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */
 
-/* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
+/* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host; of blocks at each of their
+   columns ------------------------------------------------------------------------------------------------------------------ */
 
 PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
 /* From the owned ones to the ghosts of all ranks; or add the ghosts to their owners. Collective; mine: this rank's error so far
