@@ -58,8 +58,8 @@ typedef struct PoiseBCSR {
 /*
   A of type bcsr from blocks of b x b numbers, b from 1 to 32, the same on all ranks. m, n, M, N count numbers, of whole blocks each, or are
   POISE_DECIDE. Ownership as of PoiseMatCreateCSR; row-major blocks can only be copied (POISE_ERR_ARG). Blocks are never taken apart:
-  8 + 4 / b^2 bytes per number, where CSR has 12. All of a matrix's functions take them but for files and rearranging; rows that are
-  lent or copied out have all numbers of their blocks, zeros too. Of preconditioners none, jacobi, pbjacobi, ksp and shell do. The others are
+  8 + 4 / b^2 bytes per number, where CSR has 12. All of a matrix's functions take them; rows that are lent or copied out have all
+  numbers of their blocks, zeros too. Of preconditioners none, jacobi, pbjacobi, ksp and shell do. The others are
   POISE_ERR_UNSUPPORTED, and say so.
 */
 POISE_API PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
@@ -131,10 +131,10 @@ POISE_API PoiseErr PoiseMatAddValuesDeviceCOO(PoiseMat A, const double *v);
 /*
   The same by dense blocks: n blocks of b x b numbers, b being A's block size (PoiseMatSetBlockSize, before), at global rows and columns
   that count blocks. Arrays on the host, or in the device's memory. The functions above then take n * b * b values: block
-  after block in the order given here, each column-major. In a matrix of type bcsr a block's place is kept once and not for each number; of
-  another type a block stands for its b * b entries, and where the indices are on the device they travel once through the host.
-  To a bcsr matrix single entries may be given too (PoiseMatSetPatternCOO): they go to their places in blocks, the other numbers of
-  which are zeros.
+  after block in the order given here, each column-major. In a matrix of type bcsr a block's place is kept once and not for each number;
+  of another type a block stands for its b * b entries. To a bcsr matrix single entries may be given too
+  (PoiseMatSetPatternCOO): they go to their places in blocks, the other numbers of which are zeros. In these two cases indices that
+  are on the device travel once through the host. Type or block size are not changed between pattern and values.
 */
 POISE_API PoiseErr PoiseMatSetBlockPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
 POISE_API PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
@@ -165,8 +165,8 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   And, as one that holds its entries otherwise:
     bcsr  dense blocks of A's block size (PoiseMatSetBlockSize), the missing numbers of each as zeros: A is converted into arrays of the
           library's own, and the CSR released, at once or in the first PoiseMatAssemble; another type does it the other way round.
-          Entries of blocks that are there change in place; for others Assemble makes a CSR of all, and blocks of that. Triplets are
-          to be given again. See PoiseMatCreateBCSR
+          Entries of blocks that are there change in place; for others Assemble makes a CSR of all, and blocks of that. A conversion
+          drops the plan of triplets: give the type before them. See PoiseMatCreateBCSR
   Collective. Options: -mat_type, and those of the types, which auto reads too and copies inherit.
 */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
@@ -197,7 +197,7 @@ typedef struct PoiseBlockFill { /* A stored by blocks of b x b, over all ranks; 
 } PoiseBlockFill;
 enum { POISE_BLOCK_FILLS = 8 };
 /* table[b - 1] for b = 1 to 8, and *b = the one of the fewest bytes, the smaller of two. A is as it was, of a type with plain CSR; its
-   zeros count as entries. Each size takes about the time of a pass over the columns. */
+   zeros count as entries. Runs on the host, some 10 ns per nonzero for each size. */
 POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_BLOCK_FILLS], int *b);
 
 /*
@@ -205,7 +205,7 @@ POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_
   A and its vectors keep layout and numbering, the solver works on a rearranged copy and moves b and x once each. The copy
   takes A's memory again, and 4 bytes per nonzero (24 more for one that changes its rank) and 40 per row, so that A's later
   values are taken over in one pass; a new pattern is arranged anew. Zeros may lose their sign. Nothing is copied where A is
-  so already. The rows of a node (block size) stay together.
+  so already. The rows of a node (block size) stay together; of bcsr a block takes these bytes, and not each of its numbers.
   Partition, -mat_partition:
     ROWS      as the application laid them out (default)
     NONZEROS  contiguous cuts of the rows, each rank within one node's nonzeros of an equal share of them

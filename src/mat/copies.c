@@ -132,10 +132,46 @@ static PoiseErr TransposeSpread(PoiseMat A, PoiseMat T)
   return PoiseMatAssemble(T);
 }
 
+typedef struct Turned { /* blocks of A, turned, as triplets of T */
+  PoiseInt *row, *col;
+  double *val;
+} Turned;
+
+static PoiseErr ListTurned(PoiseMat A, Turned *t)
+{
+  const Csr *c = &A->csr;
+  int64_t b = c->b;
+  HostCsr h;
+  TRY(poiseMatReadEntries(A, &h));
+  TRY(poiseAllocArray(A->ctx, c->nz, sizeof *t->row, "rows of blocks", &t->row));
+  TRY(poiseAllocArray(A->ctx, c->nz, sizeof *t->col, "columns of blocks", &t->col));
+  TRY(poiseAllocArray(A->ctx, poiseCsrNumbers(c), sizeof *t->val, "blocks", &t->val));
+  for (int64_t i = 0; i < c->m; i++)
+    for (int64_t k = poiseCsrPtr(c, h.ptr, i); k < poiseCsrPtr(c, h.ptr, i + 1); k++) {
+      t->row[k] = poiseCsrGlobal(A, h.col[k]);
+      t->col[k] = c->row + i;
+      for (int64_t j = 0; j < b * b; j++) t->val[k * b * b + j] = h.val[k * b * b + j % b * b + j / b];
+    }
+  return POISE_OK;
+}
+
+static PoiseErr TransposeBlocks(PoiseMat A, PoiseMat T)
+{
+  Turned t = {0};
+  PoiseErr e = PoiseAgree(A->ctx, ListTurned(A, &t));
+  if (!e) e = PoiseMatSetBlockPatternCOO(T, A->csr.nz, t.row, t.col);
+  if (!e) e = PoiseMatSetValuesCOO(T, t.val);
+  poiseTripletsDestroy(A->ctx, &T->triplets);
+  poiseFree(A->ctx, &t.row);
+  poiseFree(A->ctx, &t.col);
+  poiseFree(A->ctx, &t.val);
+  return e;
+}
+
 PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
 {
   TRY(CreateLike(A, A->cols, A->rows, T));
-  PoiseErr e = PoiseSize(A->ctx) == 1 ? TransposeHere(A, *T) : TransposeSpread(A, *T);
+  PoiseErr e = PoiseSize(A->ctx) == 1 ? TransposeHere(A, *T) : A->csr.b ? TransposeBlocks(A, *T) : TransposeSpread(A, *T);
   if (e) PoiseMatDestroy(T);
   return e;
 }
