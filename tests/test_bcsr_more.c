@@ -133,7 +133,7 @@ static void TestTriplets(PoiseContext ctx)
   static const PoiseInt shape[][3] = {{19, 23, 60}, {5, 2, 40}, {1, 1, 5}, {7, 7, 0}};
   for (int k = 0; k < SIZES; k++)
     for (int s = 0; s < (sizes[k] < 8 ? 4 : 1); s++)
-      for (int how = 0; how < 8; how++) {
+      for (int how = 0; how < 8; how += sizes[k] < 8 ? 1 : 3) {
         List l = MakeList(ctx, sizes[k], shape[s][0], shape[s][1], shape[s][2]);
         PoiseMat A, B, C;
         if (!CHECK_OK(CreateEmpty(ctx, &l, "bcsr", &A)) || !CHECK_OK(CreateEmpty(ctx, &l, "csr", &B)) ||
@@ -481,7 +481,7 @@ static void TestCopies(PoiseContext ctx)
 {
   static const PoiseInt shape[][3] = {{19, 23, 60}, {9, 9, 40}, {23, 2, 30}, {1, 1, 5}, {7, 7, 0}};
   for (int k = 0; k < SIZES; k++)
-    for (int s = 0; s < 5; s++) {
+    for (int s = 0; s < (sizes[k] < 8 ? 5 : 2); s++) {
       PoiseMat A, B, C, D;
       if (!MakePair(ctx, sizes[k], shape[s][0], shape[s][1], shape[s][2], &A, &B)) return;
       for (int values = 0; values < 2; values++) {
@@ -529,7 +529,7 @@ static void TestSums(PoiseContext ctx)
 {
   for (int k = 0; k < SIZES; k++)
     for (int what = 0; what < SUMS; what++)
-      for (int zero = 0; zero < 2; zero++) {
+      for (int zero = 0; zero < (sizes[k] < 8 ? 2 : 1); zero++) {
         PoiseMat Y, Z, X = NULL, W = NULL;
         const int b = sizes[k];
         if (!MakePair(ctx, b, 9, 9, 40, &Y, &Z)) return;
@@ -922,7 +922,8 @@ static void TestFileErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatSave(A, path));
   if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
   CHECK_INT(PoiseMatBlockSize(L), 1);
-  CHECK_ERR(PoiseMatSetFromOptions(L), POISE_ERR_SIZE, "block size 3 does not divide the ");
+  PoiseErr e = PoiseMatSetFromOptions(L); /* of some rank's rows it may be a divisor */
+  CHECK((e == POISE_ERR_SIZE || e == POISE_ERR_REMOTE) && strstr(PoiseErrorMessage(), "block size 3 does not divide the "));
   PoiseMatDestroy(&L);
   Remove(ctx, path);
   SharedName(ctx, "no/such/folder.petsc", path);
@@ -931,7 +932,7 @@ static void TestFileErrors(PoiseContext ctx)
   CHECK_OK(A->rows->n ? PoiseMatSetValues(A, 1, &row, &row, &(double){NAN}) : POISE_OK);
   CHECK_OK(PoiseMatAssemble(A));
   SharedName(ctx, "c.mtx", path);
-  PoiseErr e = PoiseMatSave(A, path);
+  e = PoiseMatSave(A, path);
   CHECK((e == POISE_ERR_NUMERIC || e == POISE_ERR_REMOTE) && strstr(PoiseErrorMessage(), "is nan"));
   PoiseMatDestroy(&A);
   PoiseMatDestroy(&B);
