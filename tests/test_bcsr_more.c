@@ -174,6 +174,34 @@ static void TestHoles(PoiseContext ctx)
   }
 }
 
+/* Most of the numbers get none of the triplets, and become zeros whatever they were. */
+static void TestFew(PoiseContext ctx)
+{
+  static const int some[] = {3, 17, 27};
+  for (int k = 0; k < 3; k++) {
+    enum { NODES = 150 };
+    const int b = some[k];
+    PoiseInt rows[NODES], n = 0;
+    double v[NODES], all;
+    List l = {.b = b, .M = NODES, .N = NODES};
+    PoiseMat A;
+    if (!CHECK_OK(CreateEmpty(ctx, &l, "bcsr", &A))) return;
+    for (PoiseInt i = PoiseRank(ctx); i < NODES; i += PoiseSize(ctx), n++) rows[n] = i * b, v[n] = 1;
+    CHECK_OK(PoiseMatSetPatternCOO(A, n, rows, rows));
+    for (int again = 0; again < 2; again++) {
+      CHECK_OK(PoiseMatSetValuesCOO(A, v));
+      CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &all));
+      CHECK_NEAR(all, sqrt(NODES), 1e-12);
+      int64_t numbers = poiseCsrNumbers(&A->csr);
+      double *w = malloc((size_t)numbers * sizeof *w + 1);
+      for (int64_t j = 0; j < numbers; j++) w[j] = NAN;
+      CHECK_OK(PoiseMatSetValuesBCSR(A, 0, w));
+      free(w);
+    }
+    PoiseMatDestroy(&A);
+  }
+}
+
 /* As elements give them: enough for several blocks of the plan, and threads; values once more allocate nothing and keep the pattern. */
 static void TestElements(PoiseContext ctx)
 {
@@ -602,11 +630,11 @@ static void TestRows(PoiseContext ctx)
     }
     CHECK_ERR(PoiseMatGetRow(A, A->rows->begin + m, &n, NULL, NULL), POISE_ERR_ARG, "is not one of rank");
     for (int t = 0; t < 2; t++) free(ptr[t]), free(col[t]), free(val[t]);
-    CHECK_OK(PoiseMatSetType(A, "csr")); /* room for a row of blocks is room for one of numbers */
-    if (m) CHECK_OK(PoiseMatGetRow(A, A->rows->begin, &n, NULL, NULL));
-    CHECK_OK(PoiseMatSetType(A, "bcsr"));
-    const double *v;
-    if (m) CHECK_OK(PoiseMatGetRow(A, A->rows->begin, &n, NULL, &v));
+    for (int t = 0; t < 3; t++) { /* room for a row of numbers, then of blocks, then again of numbers */
+      const double *v;
+      if (m) CHECK_OK(PoiseMatGetRow(B, B->rows->begin, &n, NULL, &v));
+      CHECK_OK(PoiseMatSetType(B, t % 2 ? "csr" : "bcsr"));
+    }
     SameAndDestroy(&A, &B);
   }
 }
@@ -1131,6 +1159,7 @@ static void TestArrangeMemory(PoiseContext ctx)
 
 static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"holes", TestHoles, 0},
+                             {"few", TestFew, 0},
                              {"elements", TestElements, 0},
                              {"mixed", TestMixed, 0},
                              {"triplet_errors", TestTripletErrors, 0},

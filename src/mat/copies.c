@@ -4,7 +4,7 @@
 
 static PoiseErr RoomForRow(PoiseMat A, int64_t count)
 {
-  if (count <= A->row_room) return POISE_OK;
+  if (count <= A->row_room && (!A->csr.b || A->row_vals)) return POISE_OK;
   poiseFree(A->ctx, &A->row_cols);
   poiseFree(A->ctx, &A->row_vals);
   A->row_room = 0;

@@ -457,6 +457,7 @@ static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const Poi
 /* Where a block size is to be found, of numbers, the pattern is made for CSR before: it is that which is looked at. */
 static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
+  if (b > 1) A->find = false; /* blocks are given */
   if (!A->blocked || !A->find) return MakePattern(A, where, b, n, rows, cols);
   A->blocked = false;
   PoiseErr e = MakePattern(A, where, 1, n, rows, cols);
@@ -545,6 +546,7 @@ POISE_INLINE void SumBlock(const Triplets *t, int64_t numbers, int64_t block, in
       for (int64_t j = 0; j < numbers; j++) out[(end - WINDOW + to[k]) * numbers + j] += from[k * numbers + j];
     to += count;
   }
+  if (reached < n) memset(out + reached * numbers, 0, (size_t)((n - reached) * numbers) * sizeof *out); /* without values */
 }
 
 static void SumValues(PoiseContext ctx, const Triplets *t, int64_t n, const double *v, bool add, double *val)
