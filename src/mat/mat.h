@@ -377,7 +377,8 @@ PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr);
 PoiseErr poiseMatTakeBlockSize(PoiseMat A);
 PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 
-int64_t poiseCsriChunk(PoiseMat A, const void *data); /* csri.c: entries of a row that data's options have it cut */
+int64_t poiseCsriChunk(PoiseMat A,
+                       const void *data); /* csri.c: entries of a row that data's options have it cut; NULL: the default */
 
 /* ---- auto.c: type auto, which has another type work ------------------------------------------------------------------------ */
 
