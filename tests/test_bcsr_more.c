@@ -550,6 +550,52 @@ static void TestSymmetric(PoiseContext ctx)
   }
 }
 
+/* Do its products work as the option says? */
+static void CheckBalanced(PoiseMat A)
+{
+  PoiseVec x, y;
+  char text[4096];
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+  SampleFill(x, 4);
+  CHECK_OK(PoiseMatMult(A, x, y));
+  FILE *f = TestPrintBegin(A->ctx);
+  CHECK_OK(PoiseMatView(A));
+  TestPrintEnd(A->ctx, f, text, sizeof text);
+  if (PoiseRank(A->ctx) == 0) CHECK(strstr(text, "bcsr: windows of ") != NULL);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+/* Options of the type that are given before there are blocks hold, also when new entries come, and for copies. */
+static void TestOptionsStay(PoiseContext ctx)
+{
+  List l = MakeList(ctx, 3, 12, 12, 30);
+  PoiseMat A, B, C[4] = {NULL};
+  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_type bcsr -o_mat_bcsr_kernel balanced"));
+  if (!CHECK_OK(CreateEmpty(ctx, &l, "csr", &A)) || !CHECK_OK(CreateEmpty(ctx, &l, "csr", &B))) return;
+  CHECK_OK(PoiseMatSetOptionsPrefix(A, "o_"));
+  CHECK_OK(PoiseMatSetFromOptions(A));
+  Give(A, &l, BLOCKS);
+  Give(B, &l, BLOCKS);
+  CheckBalanced(A);
+  for (PoiseInt row = 0; row < 36; row += 7)
+    for (int t = 0; t < 2; t++) CHECK_OK(PoiseMatAddValues(t ? B : A, 1, &row, &(PoiseInt){35 - row}, &(double){3}));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatAssemble(B));
+  CheckBalanced(A);
+  CHECK_OK(PoiseMatSetOrder(A, POISE_ORDER_RCM));
+  if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C[0])) || !CHECK_OK(PoiseMatTranspose(A, &C[1])) ||
+      !CHECK_OK(PoiseMatRearrange(A, &C[2], NULL)) || !CHECK_OK(PoiseMatDuplicate(C[1], 0, &C[3])))
+    return;
+  CHECK_OK(PoiseMatAXPY(C[3], 1, A));
+  for (int k = 0; k < 4; k++) {
+    CheckBalanced(C[k]);
+    PoiseMatDestroy(&C[k]);
+  }
+  SameAndDestroy(&A, &B);
+  FreeList(&l);
+}
+
 enum { ITSELF, ALIKE, OTHERS, NUMBERS, OTHER_SIZE, SUMS };
 
 /* Y += a X of blocks does what it does of CSR. */
@@ -1170,6 +1216,7 @@ static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"found_memory", TestFoundMemory, 0},
                              {"copies", TestCopies, 0},
                              {"symmetric", TestSymmetric, 0},
+                             {"options_stay", TestOptionsStay, 0},
                              {"sums", TestSums, 0},
                              {"sum_errors", TestSumErrors, 0},
                              {"rows", TestRows, 0},

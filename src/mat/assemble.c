@@ -378,7 +378,8 @@ PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, c
 {
   PoiseContext ctx = A->ctx;
   void *data = NULL;
-  PoiseErr e = PoiseAgree(ctx, mine || !type ? mine : poiseMatTypeData(ctx, type, &data));
+  bool waited = type && type->blocked && A->waiting;
+  PoiseErr e = PoiseAgree(ctx, mine || !type || waited ? mine : poiseMatTypeData(ctx, type, &data));
   if (!e) e = Replace(A, r, made);
   if (r) poiseRowArraysDestroy(ctx, r);
   if (made) poiseCsrDestroy(ctx, made);
@@ -386,7 +387,8 @@ PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, c
     poiseFree(ctx, &data);
     return e;
   }
-  if (type) poiseMatUse(A, type, data);
+  if (type) poiseMatUse(A, type, waited ? A->waiting : data);
+  if (waited) A->waiting = NULL;
   A->assembled = true;
   return POISE_OK;
 }

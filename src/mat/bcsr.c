@@ -135,9 +135,9 @@ static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
   return poiseCsrProduct(A, x, y, &a.c.m, Part_BCSR);
 }
 
-static void Inherit_BCSR(PoiseMat A, PoiseMat B)
+static void Inherit_BCSR(const void *from, void *to)
 {
-  ((BcsrData *)B->data)->asked = ((const BcsrData *)A->data)->asked;
+  ((BcsrData *)to)->asked = ((const BcsrData *)from)->asked;
 }
 
 static int64_t Partials_BCSR(PoiseMat A)

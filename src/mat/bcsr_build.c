@@ -59,11 +59,8 @@ static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own, bool 
 {
   const PoiseCSR csr = {
       .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
-  void *data;
-  PoiseErr e = PoiseAgree(A->ctx, poiseMatTypeData(A->ctx, &poiseMatType_bcsr, &data));
-  if (e) poiseFree(A->ctx, &data);
-  TRY(e);
-  poiseMatUse(A, &poiseMatType_bcsr, data);
+  poiseMatUse(A, &poiseMatType_bcsr, A->waiting);
+  A->waiting = NULL;
   A->block_size = A->csr.b = b;
   TRY(device ? poiseCsrBuildDevice(A, &csr, own) : poiseCsrBuild(A, &csr, own));
   A->assembled = true;
@@ -214,10 +211,13 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
     if (found) TRY(PoiseAgree(A->ctx, e));
     if (found) TRY(poiseMatTakeBlockSize(A));
     if (found && A->block_size == 1) {
+      poiseFree(A->ctx, &A->waiting);
       A->blocked = false;
       return POISE_OK;
     }
     TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr));
+  } else {
+    TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A)));
   }
   poiseChoiceDestroy(A);
   A->blocked = true;
@@ -227,5 +227,6 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
-  return Convert(A, MakeRows(A, &r), &r, &poiseMatType_csr);
+  PoiseErr e = poiseMatKeepWaiting(A); /* for when there are blocks again */
+  return Convert(A, e ? e : MakeRows(A, &r), &r, &poiseMatType_csr);
 }

@@ -72,7 +72,20 @@ static PoiseErr FirstType(PoiseMat A, const MatType *type)
   if (automatic || type->blocked) type = &poiseMatType_csr; /* works until the first choice, or until A is assembled */
   TRY(poiseMatTypeData(A->ctx, type, &data));
   poiseMatUse(A, type, data);
+  if (A->blocked) TRY(poiseMatKeepWaiting(A));
   return automatic ? poiseChoiceCreate(A) : POISE_OK;
+}
+
+void *poiseMatAskedData(PoiseMat A)
+{
+  return A->blocked && !A->type->blocked ? A->waiting : A->data;
+}
+
+PoiseErr poiseMatKeepWaiting(PoiseMat A)
+{
+  if (!A->waiting) TRY(poiseMatTypeData(A->ctx, &poiseMatType_bcsr, &A->waiting));
+  if (A->type->blocked) A->type->inherit(A->data, A->waiting);
+  return POISE_OK;
 }
 
 PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
@@ -91,6 +104,7 @@ PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
     return e;
   }
   if (!automatic) poiseMatUse(A, type, data);
+  poiseFree(A->ctx, &A->waiting);
   A->blocked = false;
   return POISE_OK;
 }
@@ -167,6 +181,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   PoiseContext ctx = mat->ctx;
   if (mat->type && mat->type->destroy) mat->type->destroy(mat);
   poiseFree(ctx, &mat->data);
+  poiseFree(ctx, &mat->waiting);
   poiseChoiceDestroy(mat);
   poiseCsrDestroy(ctx, &mat->csr);
   poiseStashDestroy(ctx, &mat->stash);
@@ -200,11 +215,12 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
 
 void poiseMatInherit(PoiseMat A, PoiseMat B)
 {
-  if (poiseMatAsked(A) != poiseMatAsked(B)) return;
+  const MatType *asked = poiseMatAsked(A);
+  if (asked != poiseMatAsked(B)) return;
   if (A->choice)
     poiseChoiceInherit(A, B);
-  else if (A->type->inherit)
-    A->type->inherit(A, B);
+  else if (asked->inherit)
+    asked->inherit(poiseMatAskedData(A), poiseMatAskedData(B));
 }
 
 static PoiseErr FindType(const char *name, const MatType **type)
@@ -254,8 +270,8 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
   if (A->choice)
     TRY(poiseChoiceRead(A));
-  else if (A->type->options)
-    TRY(PoiseOptionsRead(A->ctx, A->prefix, A->type->options, A->data));
+  else if (poiseMatAsked(A)->options)
+    TRY(PoiseOptionsRead(A->ctx, A->prefix, poiseMatAsked(A)->options, poiseMatAskedData(A)));
   if (A->assembled) TRY(poiseMatSetUp(A));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
   return PoiseMatSetOrder(A, (PoiseOrder)o.order);

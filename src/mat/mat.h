@@ -125,10 +125,10 @@ typedef struct MatType {
   bool (*composes)(PoiseMat); /* its product is y = A x alone for now, as if it did not fuse; NULL: never */
   size_t size;                /* of A->data */
   const PoiseOption *options;
-  void (*inherit)(PoiseMat A, PoiseMat B); /* B, of this type too, takes A's options; may be NULL */
-  PoiseErr (*setup)(PoiseMat);             /* metadata beside the CSR; local */
-  PoiseErr (*ready)(PoiseMat);             /* what a product may not allocate inside a captured loop; local; may be NULL */
-  int64_t (*partials)(PoiseMat);           /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
+  void (*inherit)(const void *from, void *to); /* the options, from one's data to another's; may be NULL */
+  PoiseErr (*setup)(PoiseMat);                 /* metadata beside the CSR; local */
+  PoiseErr (*ready)(PoiseMat);   /* what a product may not allocate inside a captured loop; local; may be NULL */
+  int64_t (*partials)(PoiseMat); /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
   PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
@@ -172,6 +172,7 @@ struct PoiseMat_s {
   bool find;             /* that of blocks is to be found when A becomes such */
   PoiseBlockFill *fills; /* what was found then; NULL: nothing */
   bool blocked;    /* bcsr was asked for: until A is assembled, and while it takes new entries in, another type works */
+  void *waiting;   /* data of bcsr with its options, for then; NULL: none were kept */
   PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
@@ -188,6 +189,7 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
 /* Bring everything a product needs to the device; called before a captured loop is replayed. Collective; the caller agrees. */
 PoiseErr poiseMatReady(PoiseMat A);
 const MatType *poiseMatAsked(PoiseMat A); /* the type that was asked for */
+void *poiseMatAskedData(PoiseMat A);      /* of a type but auto: its data, which hold its options */
 /* Ask for another one, to be set up. On failure the old type stays on all ranks; under type auto it works until that is set up. Collective;
    agrees. */
 PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type);
@@ -368,6 +370,7 @@ void poiseCsrDataDestroy(PoiseMat A);
 PoiseErr poiseMatToBlocks(PoiseMat A);
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b); /* that it is the same everywhere (mat.c) */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
+PoiseErr poiseMatKeepWaiting(PoiseMat A); /* A->waiting is there, with A's options if it is of blocks now. Local (mat.c) */
 /* B = A, its entries as those of `like`: numbers, or blocks of that size. Collective; agrees. */
 PoiseErr poiseMatDuplicateLike(PoiseMat A, PoiseMat like, PoiseMat *B);
 /* ptr[i + 1] = the blocks of b x b in A's rows before (i + 1) b, of entries that are numbers; ptr[0] is 0. Local. */

@@ -463,6 +463,7 @@ static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const Pois
   PoiseErr e = MakePattern(A, where, 1, n, rows, cols);
   if (!e) e = poiseMatTakeBlockSize(A);
   A->blocked = e || A->block_size > 1;
+  if (!A->blocked) poiseFree(A->ctx, &A->waiting);
   return e || !A->blocked ? e : MakePattern(A, where, 1, n, rows, cols);
 }
 
