@@ -86,7 +86,7 @@ static void Compare(const char *what, PoiseMat A, PoiseVec x, Mat B, Vec z)
   Q(PoiseMatMult(A, x, y));
   P(MatMult(B, z, w));
   double in = Difference(x, z), out = Difference(y, w);
-  P(PetscPrintf(PETSC_COMM_WORLD, "%-34s |x - x'| %.1e  |Ax - A'x'| %.1e  %s\n", what, in, out,
+  P(PetscPrintf(PETSC_COMM_WORLD, "%-41s |x - x'| %.1e  |Ax - A'x'| %.1e  %s\n", what, in, out,
                 in == 0 && out < 1e-13 ? "equal" : "DIFFERENT"));
   failed |= !(in == 0 && out < 1e-13);
   Q(PoiseVecDestroy(&y));
@@ -104,14 +104,23 @@ static void Append(const char *to, const char *from)
   if (out) fclose(out);
 }
 
-static void PoiseToPetsc(PoiseContext ctx, const char *folder, const char *type)
+/* A matrix of blocks, which then has its block size there too. */
+static void ToBlocks(PoiseMat A, int b)
+{
+  Q(PoiseMatSetBlockSize(A, b));
+  Q(PoiseMatSetType(A, "bcsr"));
+}
+
+static void PoiseToPetsc(PoiseContext ctx, const char *folder, const char *type, int blocks)
 {
   char A_file[512], x_file[512];
   PoiseMat A = Make(ctx);
   PoiseVec x;
   PetscViewer viewer;
+  PetscInt b;
   Mat B;
   Vec z;
+  if (blocks) ToBlocks(A, BLOCK);
   snprintf(A_file, sizeof A_file, "%s/A.petsc", folder);
   snprintf(x_file, sizeof x_file, "%s/x.petsc", folder);
   Q(PoiseMatCreateVecs(A, &x, NULL));
@@ -127,7 +136,9 @@ static void PoiseToPetsc(PoiseContext ctx, const char *folder, const char *type)
   P(MatCreateVecs(B, &z, NULL));
   P(VecLoad(z, viewer)); /* behind the matrix */
   P(PetscViewerDestroy(&viewer));
-  snprintf(x_file, sizeof x_file, "Poise to PETSc, %s", type);
+  P(MatGetBlockSize(B, &b));
+  failed |= b != (blocks ? BLOCK : 1);
+  snprintf(x_file, sizeof x_file, "Poise%s to PETSc, %s, block size %d", blocks ? ", bcsr," : "", type, (int)b);
   Compare(x_file, A, x, B, z);
   Q(PoiseVecDestroy(&x));
   Q(PoiseMatDestroy(&A));
@@ -156,7 +167,7 @@ static Mat MakePetsc(const char *type)
   return B;
 }
 
-static void PetscToPoise(PoiseContext ctx, const char *folder, const char *type, int native)
+static void PetscToPoise(PoiseContext ctx, const char *folder, const char *type, int native, int blocks)
 {
   char file[512];
   PoiseMat A;
@@ -179,7 +190,9 @@ static void PetscToPoise(PoiseContext ctx, const char *folder, const char *type,
   Q(PoiseMatLoad(ctx, file, &A));
   P(VecGetLocalSize(z, &n));
   Q(PoiseVecLoad(ctx, n, POISE_DECIDE, file, &x)); /* behind the matrix */
-  snprintf(file, sizeof file, "PETSc to Poise, %s%s", type, native ? ", native" : "");
+  if (blocks) ToBlocks(A, PoiseMatBlockSize(A));
+  failed |= blocks && PoiseMatBlockSize(A) != BLOCK;
+  snprintf(file, sizeof file, "PETSc to Poise%s, %s%s", blocks ? ", bcsr" : "", type, native ? ", native" : "");
   Compare(file, A, x, B, z);
   Q(PoiseVecDestroy(&x));
   Q(PoiseMatDestroy(&A));
@@ -193,12 +206,15 @@ int main(int argc, char **argv)
   P(PetscInitialize(&argc, &argv, NULL, NULL));
   Q(PoiseInitialize(NULL, NULL, &(PoiseInit){.prefix = "poise_"}, &ctx));
   const char *folder = argc > 1 ? argv[1] : ".";
-  PoiseToPetsc(ctx, folder, MATAIJ);
-  PoiseToPetsc(ctx, folder, MATDENSE);
-  PetscToPoise(ctx, folder, MATAIJ, 0);
-  PetscToPoise(ctx, folder, MATBAIJ, 0);
-  PetscToPoise(ctx, folder, MATDENSE, 0);
-  PetscToPoise(ctx, folder, MATDENSE, 1);
+  PoiseToPetsc(ctx, folder, MATAIJ, 0);
+  PoiseToPetsc(ctx, folder, MATDENSE, 0);
+  PoiseToPetsc(ctx, folder, MATAIJ, 1);
+  PoiseToPetsc(ctx, folder, MATBAIJ, 1);
+  PetscToPoise(ctx, folder, MATAIJ, 0, 0);
+  PetscToPoise(ctx, folder, MATBAIJ, 0, 0);
+  PetscToPoise(ctx, folder, MATBAIJ, 0, 1);
+  PetscToPoise(ctx, folder, MATDENSE, 0, 0);
+  PetscToPoise(ctx, folder, MATDENSE, 1, 0);
   Q(PoiseFinalize(&ctx));
   P(PetscFinalize());
   return failed;

@@ -680,7 +680,7 @@ static void TestTypes(PoiseContext ctx)
   CHECK_OK(PoiseMatSetBlockSize(A, 3));
   CHECK_INT(PoiseMatBlockSize(A), 3);
   CHECK_ERR_OF(PoiseMatSetBlockSize(A, 2), last, POISE_ERR_SIZE, "block size 2 does not divide the 9 x 9");
-  CHECK_ERR(PoiseMatSetBlockSize(A, 0), POISE_ERR_ARG, "block size 0");
+  CHECK_ERR(PoiseMatSetBlockSize(A, -1), POISE_ERR_ARG, "block size -1");
   CHECK_ERR(PoiseMatSetBlockSize(A, 33), POISE_ERR_ARG, "block size 33");
   CHECK_INT(PoiseMatBlockSize(A), 3);
   CHECK_OK(PoiseOptionsSetString(ctx, "-flow_mat_block_size 1 -flow_mat_type csr -heat_mat_type crs"));

@@ -58,13 +58,15 @@ typedef struct PoiseBCSR {
 /*
   A of type bcsr from blocks of b x b numbers, b from 1 to 32, the same on all ranks. m, n, M, N count numbers, of whole blocks each, or are
   POISE_DECIDE. Ownership as of PoiseMatCreateCSR; row-major blocks can only be copied (POISE_ERR_ARG). Blocks are never taken apart:
-  8 + 4 / b^2 bytes per number, where CSR has 12. All of a matrix's functions take them but for
-  PoiseMatAXPY, copies and transposes as matrices, rows lent or copied out (PoiseMatGetRow, PoiseMatCopyCSR), triplets,
-  PoiseMatSetValuesCSR, files and rearranging; and of preconditioners none, jacobi, pbjacobi, ksp and shell do. The others are
+  8 + 4 / b^2 bytes per number, where CSR has 12. All of a matrix's functions take them; rows that are lent or copied out have all
+  numbers of their blocks, zeros too. Of preconditioners none, jacobi, pbjacobi, ksp and shell do. The others are
   POISE_ERR_UNSUPPORTED, and say so.
 */
 POISE_API PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                       const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);
+/* The same from arrays in the device's memory, used and checked as by PoiseMatCreateDeviceCSR. On the host device: PoiseMatCreateBCSR. */
+POISE_API PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                            const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);
 /* An empty A to be filled by PoiseMatAddBlock and its kin, or PoiseMatSetPatternCOO. Sizes as above. */
 POISE_API PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A);
 /*
@@ -101,6 +103,9 @@ POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
    their rows are sorted. Copied; or val is the array that A borrowed, on the host or on the
    device, which has been written to: A does not see that before. */
 POISE_API PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val);
+/* The same of type bcsr: all numbers of its blocks, block row by block row, block columns ascending; row_major: of those in val, which
+   are then no borrowed array. Each of the two is POISE_ERR_ARG for a matrix of the other kind. */
+POISE_API PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val);
 
 /*
   Triplets: the pattern once, then values as often as wanted. n entries at global rows and cols, of any rank and in any order,
@@ -123,6 +128,16 @@ POISE_API PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v);
 POISE_API PoiseErr PoiseMatSetPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
 POISE_API PoiseErr PoiseMatSetValuesDeviceCOO(PoiseMat A, const double *v);
 POISE_API PoiseErr PoiseMatAddValuesDeviceCOO(PoiseMat A, const double *v);
+/*
+  The same by dense blocks: n blocks of b x b numbers, b being A's block size (PoiseMatSetBlockSize, before), at global rows and columns
+  that count blocks. Arrays on the host, or in the device's memory. The functions above then take n * b * b values: block
+  after block in the order given here, each column-major. In a matrix of type bcsr a block's place is kept once and not for each number;
+  of another type a block stands for its b * b entries. To a bcsr matrix single entries may be given too
+  (PoiseMatSetPatternCOO): they go to their places in blocks, the other numbers of which are zeros. In these two cases indices that
+  are on the device travel once through the host. Type or block size are not changed between pattern and values.
+*/
+POISE_API PoiseErr PoiseMatSetBlockPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
+POISE_API PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols);
 
 /* y = A x, or A^T x, by a user's function. arg is borrowed. Each is called on every rank with vectors of A's layout;
    it may itself call collective functions, products of other shells among them; a failure of its own it must then agree upon
@@ -150,8 +165,8 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   And, as one that holds its entries otherwise:
     bcsr  dense blocks of A's block size (PoiseMatSetBlockSize), the missing numbers of each as zeros: A is converted into arrays of the
           library's own, and the CSR released, at once or in the first PoiseMatAssemble; another type does it the other way round.
-          Entries of blocks that are there change in place; for others Assemble makes a CSR of all, and blocks of that. Triplets are
-          to be given again. See PoiseMatCreateBCSR
+          Entries of blocks that are there change in place; for others Assemble makes a CSR of all, and blocks of that. A conversion
+          drops the plan of triplets: give the type before them. See PoiseMatCreateBCSR
   Collective. Options: -mat_type, and those of the types, which auto reads too and copies inherit.
 */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
@@ -169,20 +184,32 @@ POISE_API const char *PoiseMatCSRKernel(PoiseMat A); /* lent; not collective */
 POISE_API PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix);
 /* Take -mat_type, -mat_block_size, -mat_partition, ... */
 POISE_API PoiseErr PoiseMatSetFromOptions(PoiseMat A);
-/* Unknowns per node: local sizes must be multiples of it (1 to 32). */
+/* Unknowns per node: local sizes must be multiples of it (1 to 32). 0: to be found when A becomes bcsr, as PoiseMatFindBlockSize does; where no
+   blocks take fewer bytes than CSR, the size is 1 and A stays of the type that it had, or csr. Blocks that are there keep their size. */
 POISE_API PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b);
 POISE_API int PoiseMatBlockSize(PoiseMat A); /* not collective */
+
+typedef struct PoiseBlockFill { /* A stored by blocks of b x b, over all ranks; b = 1: as CSR */
+  int b;
+  PoiseInt blocks; /* -1: b does not divide the local sizes of some rank, and the rest is 0 */
+  double fill;     /* numbers in these blocks per nonzero of A */
+  double bytes;    /* of offsets, columns and values */
+} PoiseBlockFill;
+enum { POISE_BLOCK_FILLS = 8 };
+/* table[b - 1] for b = 1 to 8, and *b = the one of the fewest bytes, the smaller of two. A is as it was, of a type with plain CSR; its
+   zeros count as entries. Runs on the host, some 10 ns per nonzero for each size. */
+POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_BLOCK_FILLS], int *b);
 
 /*
   Which rank works on which rows, and in what order, while a PoiseKSP solves with a square A. The application sees nothing of it:
   A and its vectors keep layout and numbering, the solver works on a rearranged copy and moves b and x once each. The copy
   takes A's memory again, and 4 bytes per nonzero (24 more for one that changes its rank) and 40 per row, so that A's later
   values are taken over in one pass; a new pattern is arranged anew. Zeros may lose their sign. Nothing is copied where A is
-  so already. The rows of a node (block size) stay together.
+  so already. The rows of a node (block size) stay together; of bcsr a block takes these bytes, and not each of its numbers.
   Partition, -mat_partition:
     ROWS      as the application laid them out (default)
     NONZEROS  contiguous cuts of the rows, each rank within one node's nonzeros of an equal share of them
-    BYTES     the same with the bytes that a product moves, 12 per nonzero and 20 per row
+    BYTES     the same with the bytes that a product moves, 12 per nonzero and 20 per row; of bcsr 8 per number and 4 per block
     GRAPH     parts of the pattern's graph, about equal in bytes, with few entries between them, by METIS; rank 0 makes them and holds
               16 bytes per nonzero of all meanwhile (and what METIS takes). POISE_ERR_UNSUPPORTED in a library without METIS
   Order of the rows on a rank, -mat_order:
@@ -233,7 +260,7 @@ POISE_API PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d);
 POISE_API PoiseErr PoiseMatSetDiagonal(PoiseMat A, PoiseVec d);
 /* Y += a X; a = 0 adds nothing, of NaN either. Entries of X that Y lacks join its pattern, which else stays. X may be Y. Of matrices
    with the same pattern on all ranks, which is found out, the values are added where they are, on the device; others are added on the
-   host. */
+   host. Of two whose blocks differ in size, or of which one has none, a copy of X becomes as Y. */
 POISE_API PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X);
 /* POISE_NORM_1 (largest sum of a column), POISE_NORM_INF (of a row) or POISE_NORM_FROBENIUS. */
 POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);
@@ -293,13 +320,17 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
     64-bit integers; real double numbers, NaN too. A column twice in a row is POISE_ERR_FORMAT. Every rank reads its own
     rows, so all must be able to open the file; of a gzip file each rank inflates as much as it needs. A line
     "-matload_block_size n" in the file that PETSc writes beside it (x.info for x and x.gz), seen by rank 0, sets the block size
-    if n is at most 32 and divides both sizes; rows are then laid out in whole blocks. Other lines there are ignored.
+    if n is at most 32 and divides both sizes. Other lines there are ignored.
+  -mat_block_size n, without a prefix, counts before that line, in files of both kinds, if it divides both sizes. Rows are laid out in
+  whole blocks, and the block size is n. The matrix is csr; PoiseMatSetFromOptions with -mat_type bcsr then makes it blocks.
 */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /*
   The name's ending says how: ".petsc" and ".bin" give a PETSc binary file, with 32-bit integers where they do (option
   -petsc_index_bits; PETSc reads only those of its own width); all others Matrix Market, coordinate real general (up to 17
   digits: reading gives the same bits), where a value that is not finite is POISE_ERR_NUMERIC. ".gz" behind either: by gzip.
+  Of type bcsr all numbers of the blocks are written, zeros too. Beside a PETSc binary file a block size above 1 is kept as PETSc keeps
+  it (x.info), or where there is such a file.
   The file appears whole or not at all; only rank 0 opens it.
 */
 POISE_API PoiseErr PoiseMatSave(PoiseMat A, const char *path);

@@ -27,17 +27,31 @@ PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h)
   return poiseBufferRead(&A->csr.col, HOST, &h->col);
 }
 
-PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
+PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h)
 {
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   TRY(poiseMatCheckUsable(A));
   TRY(poiseMatPattern(A, h));
   return poiseBufferRead(&A->csr.val, HOST, &h->val);
 }
 
+PoiseErr poiseWalkBegin(PoiseMat A, NumberWalk *w)
+{
+  *w = (NumberWalk){.A = A, .b = poiseCsrSide(&A->csr)};
+  TRY(poiseMatReadEntries(A, &w->h));
+  if (A->rows->n) poiseWalkTo(w, 0);
+  return POISE_OK;
+}
+
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
+{
+  TRY(poiseMatCheckStored(A));
+  return poiseMatReadEntries(A, h);
+}
+
 PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h)
 {
-  TRY(poiseMatRead(A, h));
+  TRY(poiseMatReadEntries(A, h));
   return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
 }
 
@@ -248,9 +262,9 @@ static PoiseErr ZeroEntries(PoiseMat A)
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
 {
   Device *dev = A->ctx->device;
-  size_t bytes = (size_t)A->csr.nz * sizeof(double);
+  size_t bytes = (size_t)poiseCsrNumbers(&A->csr) * sizeof(double);
   double *own;
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
   if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device) return poiseBufferWrite(&A->csr.val, DEVICE, &own);
@@ -265,9 +279,41 @@ PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
   return poiseBufferSettle(&A->csr.val);
 }
 
+static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
+{
+  if (A->blocked) FAIL(POISE_ERR_ARG, "the matrix is of type bcsr, whose values PoiseMatSetValuesBCSR takes");
+  return poiseMatSetValues(A, HOST, val);
+}
+
 PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
 {
-  TRY(PoiseAgree(A->ctx, poiseMatSetValues(A, HOST, val)));
+  TRY(PoiseAgree(A->ctx, SetValuesCSR(A, val)));
+  A->state++;
+  return POISE_OK;
+}
+
+static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
+{
+  double *own;
+  int64_t b = A->block_size;
+  TRY(poiseMatCheckHolds(A));
+  if (!A->blocked)
+    FAIL(POISE_ERR_ARG, "the matrix is of type %s, whose values PoiseMatSetValuesCSR takes", PoiseMatType(A));
+  if (!row_major || b == 1) return poiseMatSetValues(A, HOST, val);
+  TRY(poiseMatCheckUsable(A));
+  if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld blocks", (long long)A->csr.nz);
+  if (A->csr.nz && (val == A->csr.val.host || val == A->csr.val.device))
+    FAIL(POISE_ERR_ARG, "blocks are kept column-major, so those in the borrowed array cannot be row-major");
+  TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
+  for (int64_t k = 0; k < A->csr.nz; k++, own += b * b, val += b * b)
+    for (int64_t c = 0; c < b; c++)
+      for (int64_t r = 0; r < b; r++) own[c * b + r] = val[r * b + c];
+  return poiseBufferSettle(&A->csr.val);
+}
+
+PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val)
+{
+  TRY(PoiseAgree(A->ctx, SetValuesBCSR(A, row_major, val)));
   A->state++;
   return POISE_OK;
 }
@@ -293,11 +339,17 @@ PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers, RowArray
   return poiseAllocArray(A->ctx, nz * numbers, sizeof(double), "values", &r->val);
 }
 
+PoiseErr poiseRowArraysCreateBlocks(PoiseMat A, int b, int64_t nz, RowArrays *r)
+{
+  int64_t side = b ? b : 1;
+  *r = (RowArrays){.b = b};
+  TRY(poiseAllocArray(A->ctx, A->rows->n / side + 1, sizeof(int64_t), "row offsets", &r->ptr));
+  return poiseRowArraysReserve(A, nz, side * side, r);
+}
+
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
 {
-  *r = (RowArrays){0};
-  TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int64_t), "row offsets", &r->ptr));
-  return poiseRowArraysReserve(A, nz, 1, r);
+  return poiseRowArraysCreateBlocks(A, 0, nz, r);
 }
 
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
@@ -309,35 +361,54 @@ void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
 }
 
 /* By arrays, or by what was made on the device. */
-static PoiseErr Replace(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
+static PoiseErr Replace(PoiseMat A, RowArrays *r, Csr *made)
 {
-  PoiseContext ctx = A->ctx;
   Csr old = A->csr;
-  TRY(PoiseAgree(ctx, mine));
-  A->csr = (Csr){0};
+  A->csr = (Csr){.b = r ? r->b : 0};
   PoiseErr e = r ? poiseCsrTake(A, r) : poiseCsrAccept(A, made);
   if (made) *made = (Csr){0};
-  if (e) {
+  if (e)
     A->csr = old;
+  else
+    poiseCsrDestroy(A->ctx, &old);
+  return e;
+}
+
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type)
+{
+  PoiseContext ctx = A->ctx;
+  void *data = NULL;
+  bool waited = type && type->blocked && A->waiting;
+  PoiseErr e = PoiseAgree(ctx, mine || !type || waited ? mine : poiseMatTypeData(ctx, type, &data));
+  if (!e) e = Replace(A, r, made);
+  if (r) poiseRowArraysDestroy(ctx, r);
+  if (made) poiseCsrDestroy(ctx, made);
+  if (e) {
+    poiseFree(ctx, &data);
     return e;
   }
-  poiseCsrDestroy(ctx, &old);
+  if (type) poiseMatUse(A, type, waited ? A->waiting : data);
+  if (waited) A->waiting = NULL;
   A->assembled = true;
   return POISE_OK;
 }
 
+/* What becomes a matrix of blocks when it gets them. */
+static const MatType *TypeFor(const PoiseMat A, int b)
+{
+  return b && !A->type->blocked ? &poiseMatType_bcsr : NULL;
+}
+
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
 {
-  PoiseErr e = Replace(A, mine, r, NULL);
-  poiseRowArraysDestroy(A->ctx, r);
-  return e ? e : poiseMatSetUp(A);
+  TRY(poiseMatReplaceAs(A, mine, r, NULL, TypeFor(A, r->b)));
+  return poiseMatSetUp(A);
 }
 
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
 {
-  PoiseErr e = Replace(A, mine, NULL, made);
-  poiseCsrDestroy(A->ctx, made);
-  return e ? e : poiseMatSetUp(A);
+  TRY(poiseMatReplaceAs(A, mine, NULL, made, TypeFor(A, made->b)));
+  return poiseMatSetUp(A);
 }
 
 /* The stored row and the added one, which have no column in common, by columns, from place `out` on. */

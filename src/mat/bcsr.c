@@ -135,9 +135,9 @@ static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
   return poiseCsrProduct(A, x, y, &a.c.m, Part_BCSR);
 }
 
-static void Inherit_BCSR(PoiseMat A, PoiseMat B)
+static void Inherit_BCSR(const void *from, void *to)
 {
-  ((BcsrData *)B->data)->asked = ((const BcsrData *)A->data)->asked;
+  ((BcsrData *)to)->asked = ((const BcsrData *)from)->asked;
 }
 
 static int64_t Partials_BCSR(PoiseMat A)
@@ -352,5 +352,21 @@ PoiseErr poiseHost_bcsr_mult_transpose(Device *dev, const void *args)
   for (int64_t g = 0; g < ngroup; g++)
     for (int64_t j = g * group; j < (g + 1) * group && j < m->ncol; j++)
       Column(m, j, j < m->nloc ? m->y + j * b : m->ghost + (j - m->nloc) * b);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_bcsr_turn(Device *dev, const void *args)
+{
+  const BcsrTurnArgs *a = args;
+  int64_t b = a->b, nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t g = 0; g < nblock; g++)
+    for (int64_t k = g * POISE_BLOCK; k < (g + 1) * POISE_BLOCK && k < a->n; k++) {
+      const double *x = a->x + (a->from32 ? a->from32[k] : a->from64 ? a->from64[k] : k) * b * b;
+      double *out = a->out + k * b * b;
+      for (int64_t c = 0; c < b; c++)
+        for (int64_t r = 0; r < b; r++) out[c * b + r] = x[r * b + c];
+    }
   return POISE_OK;
 }

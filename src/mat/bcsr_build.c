@@ -34,39 +34,41 @@ static void Split(PoiseContext ctx, int b, PoiseInt *n, PoiseInt N)
   *n *= b;
 }
 
-/* Every block becomes its transpose. */
-static PoiseErr TurnBlocks(PoiseMat A)
+/* Every block becomes its transpose, in an array of the library's own, where they are. */
+static PoiseErr TurnInto(PoiseMat A, Buffer *turned)
 {
-  int b = A->csr.b;
-  double *v;
-  TRY(poiseBufferUpdate(&A->csr.val, HOST, &v));
-  for (int64_t k = 0; k < A->csr.nz; k++, v += b * b)
-    for (int c = 1; c < b; c++)
-      for (int r = 0; r < c; r++) {
-        double t = v[c * b + r];
-        v[c * b + r] = v[r * b + c];
-        v[r * b + c] = t;
-      }
-  return POISE_OK;
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  BcsrTurnArgs t = {.n = c->nz, .b = c->b};
+  TRY(poiseBufferCreate(dev, c->val.bytes, "values", turned));
+  TRY(poiseBufferRead(&c->val, DEVICE, &t.x));
+  TRY(poiseBufferWrite(turned, DEVICE, &t.out));
+  return poiseLaunch(dev, KERNEL_bcsr_turn, &t, sizeof t);
 }
 
-static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
+static PoiseErr TurnBlocks(PoiseMat A)
+{
+  Buffer turned = {0};
+  PoiseErr e = TurnInto(A, &turned);
+  poiseBufferDestroy(e ? &turned : &A->csr.val);
+  if (!e) A->csr.val = turned;
+  return e;
+}
+
+static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own, bool device)
 {
   const PoiseCSR csr = {
       .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
-  void *data;
-  PoiseErr e = PoiseAgree(A->ctx, poiseMatTypeData(A->ctx, &poiseMatType_bcsr, &data));
-  if (e) poiseFree(A->ctx, &data);
-  TRY(e);
-  poiseMatUse(A, &poiseMatType_bcsr, data);
+  poiseMatUse(A, &poiseMatType_bcsr, A->waiting);
+  A->waiting = NULL;
   A->block_size = A->csr.b = b;
-  TRY(poiseCsrBuild(A, &csr, own));
+  TRY(device ? poiseCsrBuildDevice(A, &csr, own) : poiseCsrBuild(A, &csr, own));
   A->assembled = true;
-  return PoiseAgree(A->ctx, in->row_major ? TurnBlocks(A) : POISE_OK);
+  return PoiseAgree(A->ctx, in->row_major && b > 1 ? TurnBlocks(A) : POISE_OK);
 }
 
-PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
-                            PoiseOwn own, PoiseMat *A)
+static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
+                       PoiseOwn own, bool device, PoiseMat *A)
 {
   *A = NULL;
   TRY(poiseMatAgreeBlockSize(ctx, Check(b, m, n, M, N, bcsr, own), b));
@@ -74,10 +76,22 @@ PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, Poi
   Split(ctx, b, &n, N);
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_bcsr, m, n, M, N, A));
   poiseLogBegin(ctx, EVENT_MatAssemble);
-  PoiseErr e = Fill(*A, b, bcsr, own);
+  PoiseErr e = Fill(*A, b, bcsr, own, device);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
   if (e) PoiseMatDestroy(A);
   return e;
+}
+
+PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
+                            PoiseOwn own, PoiseMat *A)
+{
+  return Create(ctx, b, m, n, M, N, bcsr, own, false, A);
+}
+
+PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                  const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A)
+{
+  return Create(ctx, b, m, n, M, N, bcsr, own, true, A);
 }
 
 /* ---- from CSR and back --------------------------------------------------------------------------------------------------- */
@@ -119,20 +133,33 @@ static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64
   return k;
 }
 
-static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
+PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr)
 {
   Device *dev = A->ctx->device;
   HostCsr h;
   int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
   (void)dev;
   TRY(poiseMatPattern(A, &h));
-  TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
-  TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
     for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
-      r->ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
-  for (int64_t i = 0; i < m; i++) r->ptr[i + 1] += r->ptr[i];
+      ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
+  ptr[0] = 0;
+  for (int64_t i = 0; i < m; i++) ptr[i + 1] += ptr[i];
+  return POISE_OK;
+}
+
+static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
+  (void)dev;
+  r->b = b;
+  TRY(poiseMatPattern(A, &h));
+  TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
+  TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
+  TRY(poiseMatCountBlocks(A, b, r->ptr));
   TRY(poiseRowArraysReserve(A, r->ptr[m], b * b, r));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
@@ -167,25 +194,11 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
   return POISE_OK;
 }
 
-/* A's entries become those arrays, blocks of b x b numbers (0: numbers), or stay; and so the type. */
-static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type, int b)
+/* A's entries become those arrays, or stay; and so the type. */
+static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type)
 {
-  void *data = NULL;
-  Csr old = A->csr;
-  PoiseErr e = PoiseAgree(A->ctx, mine ? mine : poiseMatTypeData(A->ctx, type, &data));
-  if (!e) {
-    A->csr = (Csr){.b = b};
-    e = poiseCsrTake(A, r);
-    if (e) A->csr = old;
-  }
-  poiseRowArraysDestroy(A->ctx, r);
-  if (e) {
-    poiseFree(A->ctx, &data);
-    return e;
-  }
-  poiseCsrDestroy(A->ctx, &old);
+  TRY(poiseMatReplaceAs(A, mine, r, NULL, type));
   poiseTripletsDestroy(A->ctx, &A->triplets); /* its places are those of the old arrays */
-  poiseMatUse(A, type, data);
   return POISE_OK;
 }
 
@@ -194,7 +207,17 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
   RowArrays r = {0};
   if (A->assembled) {
     PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
-    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size));
+    bool found = A->find;
+    if (found) TRY(PoiseAgree(A->ctx, e));
+    if (found) TRY(poiseMatTakeBlockSize(A));
+    if (found && A->block_size == 1) {
+      poiseFree(A->ctx, &A->waiting);
+      A->blocked = false;
+      return POISE_OK;
+    }
+    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr));
+  } else {
+    TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A)));
   }
   poiseChoiceDestroy(A);
   A->blocked = true;
@@ -204,5 +227,6 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
-  return Convert(A, MakeRows(A, &r), &r, &poiseMatType_csr, 0);
+  PoiseErr e = poiseMatKeepWaiting(A); /* for when there are blocks again */
+  return Convert(A, e ? e : MakeRows(A, &r), &r, &poiseMatType_csr);
 }

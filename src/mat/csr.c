@@ -236,9 +236,9 @@ static PoiseErr View_CSR(PoiseMat A)
   return poiseIndex16Print(A, &t->index16);
 }
 
-static void Inherit_CSR(PoiseMat A, PoiseMat B)
+static void Inherit_CSR(const void *from, void *to)
 {
-  ((CsrType *)B->data)->asked = ((const CsrType *)A->data)->asked;
+  ((CsrType *)to)->asked = ((const CsrType *)from)->asked;
 }
 
 static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)

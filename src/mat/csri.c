@@ -112,10 +112,10 @@ static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef bet
   return poiseCsrProduct(A, x, y, &a.m, Part_CSRI);
 }
 
-static void Inherit_CSRI(PoiseMat A, PoiseMat B)
+static void Inherit_CSRI(const void *A, void *B)
 {
-  const CsriData *from = A->data;
-  CsriData *to = B->data;
+  const CsriData *from = A;
+  CsriData *to = B;
   to->asked = from->asked, to->combine = from->combine;
 }
 

@@ -23,8 +23,9 @@ static const char type_help[] = "storage format of the product:"
 
 static const PoiseOption options[] = {
     {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, type_help},
-    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, MAX_BLOCK_SIZE, NULL,
-     "unknowns per node"},
+    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 0, MAX_BLOCK_SIZE, NULL,
+     "unknowns per node; 0, with -mat_type bcsr: 2 to 8, whichever blocks take the fewest bytes, or csr if none takes "
+     "fewer"},
     {"mat_csr_kernel", POISE_OPTION_STRING, offsetof(MatOptions, csr_kernel), "own", 0, 0, NULL,
      "what multiplies by csr: own kernels, or, on cuda, cusparse, or cusparse_alg2, whose results repeat; these take int32 "
      "offsets only, and on several ranks a copy of x"},
@@ -71,7 +72,20 @@ static PoiseErr FirstType(PoiseMat A, const MatType *type)
   if (automatic || type->blocked) type = &poiseMatType_csr; /* works until the first choice, or until A is assembled */
   TRY(poiseMatTypeData(A->ctx, type, &data));
   poiseMatUse(A, type, data);
+  if (A->blocked) TRY(poiseMatKeepWaiting(A));
   return automatic ? poiseChoiceCreate(A) : POISE_OK;
+}
+
+void *poiseMatAskedData(PoiseMat A)
+{
+  return A->blocked && !A->type->blocked ? A->waiting : A->data;
+}
+
+PoiseErr poiseMatKeepWaiting(PoiseMat A)
+{
+  if (!A->waiting) TRY(poiseMatTypeData(A->ctx, &poiseMatType_bcsr, &A->waiting));
+  if (A->type->blocked) A->type->inherit(A->data, A->waiting);
+  return POISE_OK;
 }
 
 PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
@@ -90,6 +104,7 @@ PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
     return e;
   }
   if (!automatic) poiseMatUse(A, type, data);
+  poiseFree(A->ctx, &A->waiting);
   A->blocked = false;
   return POISE_OK;
 }
@@ -166,6 +181,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   PoiseContext ctx = mat->ctx;
   if (mat->type && mat->type->destroy) mat->type->destroy(mat);
   poiseFree(ctx, &mat->data);
+  poiseFree(ctx, &mat->waiting);
   poiseChoiceDestroy(mat);
   poiseCsrDestroy(ctx, &mat->csr);
   poiseStashDestroy(ctx, &mat->stash);
@@ -174,6 +190,8 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseNullSpaceDestroy(&mat->null);
   poiseNullSpaceDestroy(&mat->left);
   poiseFree(ctx, &mat->row_cols);
+  poiseFree(ctx, &mat->row_vals);
+  poiseFree(ctx, &mat->fills);
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);
   PoiseVecDestroy(&mat->work);
@@ -197,11 +215,12 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
 
 void poiseMatInherit(PoiseMat A, PoiseMat B)
 {
-  if (poiseMatAsked(A) != poiseMatAsked(B)) return;
+  const MatType *asked = poiseMatAsked(A);
+  if (asked != poiseMatAsked(B)) return;
   if (A->choice)
     poiseChoiceInherit(A, B);
-  else if (A->type->inherit)
-    A->type->inherit(A, B);
+  else if (asked->inherit)
+    asked->inherit(poiseMatAskedData(A), poiseMatAskedData(B));
 }
 
 static PoiseErr FindType(const char *name, const MatType **type)
@@ -240,17 +259,19 @@ PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
 
 PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 {
-  MatOptions o = {.block_size = A->block_size, .partition = (int)A->partition, .order = (int)A->order};
+  MatOptions o = {.block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
   if (o.type[0] && poiseMatHolds(A)) TRY(FindType(o.type, &type));
+  if (A->find && !type->blocked)
+    FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s", type->name);
   TRY(poiseMatChangeType(A, type));
   if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
   if (A->choice)
     TRY(poiseChoiceRead(A));
-  else if (A->type->options)
-    TRY(PoiseOptionsRead(A->ctx, A->prefix, A->type->options, A->data));
+  else if (poiseMatAsked(A)->options)
+    TRY(PoiseOptionsRead(A->ctx, A->prefix, poiseMatAsked(A)->options, poiseMatAskedData(A)));
   if (A->assembled) TRY(poiseMatSetUp(A));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
   return PoiseMatSetOrder(A, (PoiseOrder)o.order);
@@ -268,9 +289,11 @@ PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)
 PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 {
   PoiseErr e = POISE_OK;
-  if (b < 1 || b > MAX_BLOCK_SIZE)
-    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "block size %d is not between 1 and %d", b,
-                      MAX_BLOCK_SIZE);
+  if (b < 0 || b > MAX_BLOCK_SIZE)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__,
+                      "block size %d is not between 1 and %d, nor 0 to be found", b, MAX_BLOCK_SIZE);
+  else if (!b)
+    e = POISE_OK;
   else if (A->rows->n % b || A->cols->n % b)
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
                       "block size %d does not divide the %lld x %lld local rows and columns of rank %d", b,
@@ -280,7 +303,10 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
                       "the matrix has blocks of %d x %d: make it csr before its block size becomes %d", A->block_size,
                       A->block_size, b);
   TRY(poiseMatAgreeBlockSize(A->ctx, e, b));
+  A->find = !b && !A->type->blocked;
+  if (!b) return POISE_OK;
   if (b != A->block_size) A->state++; /* what was built from the old blocks is void */
+  if (b != A->block_size) poiseFree(A->ctx, &A->fills);
   A->block_size = b;
   return POISE_OK;
 }
@@ -288,6 +314,17 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 int PoiseMatBlockSize(PoiseMat A)
 {
   return A->block_size;
+}
+
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b)
+{
+  PoiseOption table[2] = {{0}};
+  MatOptions o = {.block_size = 1};
+  for (const PoiseOption *row = options; row->key; row++)
+    if (!strcmp(row->key, "mat_block_size")) table[0] = *row;
+  TRY(PoiseOptionsRead(ctx, NULL, table, &o));
+  *b = o.block_size > 1 && M % o.block_size == 0 && N % o.block_size == 0 ? o.block_size : 1;
+  return POISE_OK;
 }
 
 const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size)
@@ -548,26 +585,26 @@ PoiseContext PoiseMatContext(PoiseMat A)
 PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
 {
   Csr *c = &A->csr;
-  const void *p;
-  const int32_t *j;
-  const double *v;
+  HostCsr h;
   *ptr = *col = NULL, *val = NULL;
-  TRY(poiseMatCheckUsable(A));
-  TRY(poiseMatCheckStored(A));
-  TRY(poiseBufferRead(&c->ptr, HOST, &p));
-  TRY(poiseBufferRead(&c->col, HOST, &j));
-  TRY(poiseBufferRead(&c->val, HOST, &v));
-  size_t nz = (size_t)c->nz;
-  *ptr = malloc((size_t)(c->m + 1) * sizeof **ptr);
+  TRY(poiseMatReadEntries(A, &h));
+  int64_t b = poiseCsrSide(c), m = A->rows->n, out = 0;
+  size_t nz = (size_t)poiseCsrNumbers(c);
+  *ptr = malloc((size_t)(m + 1) * sizeof **ptr);
   *col = malloc(nz ? nz * sizeof **col : 1);
   *val = malloc(nz ? nz * sizeof **val : 1);
   if (!*ptr || !*col || !*val) {
     free(*ptr), free(*col), free(*val);
     *ptr = *col = NULL, *val = NULL;
-    FAIL(POISE_ERR_MEMORY, "a copy of %lld rows and %lld entries", (long long)c->m, (long long)c->nz);
+    FAIL(POISE_ERR_MEMORY, "a copy of %lld rows and %zu entries", (long long)m, nz);
   }
-  for (int64_t i = 0; i <= c->m; i++) (*ptr)[i] = poiseCsrPtr(c, p, i);
-  for (int64_t k = 0; k < c->nz; k++) (*col)[k] = poiseCsrGlobal(A, j[k]), (*val)[k] = v[k];
+  (*ptr)[0] = 0;
+  for (int64_t i = 0; i < m; i++) {
+    for (int64_t k = poiseCsrPtr(c, h.ptr, i / b); k < poiseCsrPtr(c, h.ptr, i / b + 1); k++)
+      for (int64_t j = 0; j < b; j++, out++)
+        (*col)[out] = poiseCsrGlobal(A, h.col[k]) * b + j, (*val)[out] = h.val[(k * b + j) * b + i % b];
+    (*ptr)[i + 1] = out;
+  }
   return POISE_OK;
 }
 
@@ -605,6 +642,7 @@ PoiseErr PoiseMatView(PoiseMat A)
                   A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N, (long long)A->cols->N, A->block_size,
                   A->ctx->device->ops->name, PoiseSize(A->ctx)));
   if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
+  if (A->fills) TRY(poiseMatViewFills(A));
   if (A->choice) TRY(poiseChoiceView(A));
   return A->type->view ? A->type->view(A) : POISE_OK;
 }

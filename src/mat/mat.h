@@ -125,10 +125,10 @@ typedef struct MatType {
   bool (*composes)(PoiseMat); /* its product is y = A x alone for now, as if it did not fuse; NULL: never */
   size_t size;                /* of A->data */
   const PoiseOption *options;
-  void (*inherit)(PoiseMat A, PoiseMat B); /* B, of this type too, takes A's options; may be NULL */
-  PoiseErr (*setup)(PoiseMat);             /* metadata beside the CSR; local */
-  PoiseErr (*ready)(PoiseMat);             /* what a product may not allocate inside a captured loop; local; may be NULL */
-  int64_t (*partials)(PoiseMat);           /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
+  void (*inherit)(const void *from, void *to); /* the options, from one's data to another's; may be NULL */
+  PoiseErr (*setup)(PoiseMat);                 /* metadata beside the CSR; local */
+  PoiseErr (*ready)(PoiseMat);   /* what a product may not allocate inside a captured loop; local; may be NULL */
+  int64_t (*partials)(PoiseMat); /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
   PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
@@ -163,12 +163,16 @@ struct PoiseMat_s {
   NullSpace null, left;      /* of A; of A^T */
   struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
   PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
+  double *row_vals;          /* and of blocks the values, as many */
   int64_t row_room;
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
-  int block_size;  /* 1 to MAX_BLOCK_SIZE */
+  int block_size;        /* 1 to MAX_BLOCK_SIZE */
+  bool find;             /* that of blocks is to be found when A becomes such */
+  PoiseBlockFill *fills; /* what was found then; NULL: nothing */
   bool blocked;    /* bcsr was asked for: until A is assembled, and while it takes new entries in, another type works */
+  void *waiting;   /* data of bcsr with its options, for then; NULL: none were kept */
   PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
@@ -185,6 +189,7 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
 /* Bring everything a product needs to the device; called before a captured loop is replayed. Collective; the caller agrees. */
 PoiseErr poiseMatReady(PoiseMat A);
 const MatType *poiseMatAsked(PoiseMat A); /* the type that was asked for */
+void *poiseMatAskedData(PoiseMat A);      /* of a type but auto: its data, which hold its options */
 /* Ask for another one, to be set up. On failure the old type stays on all ranks; under type auto it works until that is set up. Collective;
    agrees. */
 PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type);
@@ -208,7 +213,8 @@ PoiseErr poiseMatCheckUsable(PoiseMat A);
 PoiseErr poiseMatFindNan(PoiseMat A,
                          int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */
 
-/* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
+/* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host; of blocks at each of their
+   columns ------------------------------------------------------------------------------------------------------------------ */
 
 PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
 /* From the owned ones to the ghosts of all ranks; or add the ghosts to their owners. Collective; mine: this rank's error so far
@@ -249,6 +255,7 @@ void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum 
 /* ---- coo.c: which values an entry is the sum of, on a device ------------------------------------------------------------ */
 
 typedef struct TripletMap {
+  int numbers;                  /* of an entry and of a value: b x b where these are blocks, else 1 */
   int64_t n, ngiven, nreceived; /* entries, values given, values from other ranks, which have the places behind */
   bool wide;                    /* start and from are int64, else uint32 */
   Buffer start, from;           /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
@@ -266,7 +273,7 @@ static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
   return n > 2 * poiseContextHome(ctx)->most_narrow + 1;
 }
 void poiseTripletMapDestroy(TripletMap *t);
-/* packed (host) = v[place] for n places. */
+/* packed (host) = v[place] for n places of numbers. */
 PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
                              double *packed);
 /* val = or += the sums. v: given, on that side; received: on the host. They may change afterwards. */
@@ -363,6 +370,15 @@ void poiseCsrDataDestroy(PoiseMat A);
 PoiseErr poiseMatToBlocks(PoiseMat A);
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b); /* that it is the same everywhere (mat.c) */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
+PoiseErr poiseMatKeepWaiting(PoiseMat A); /* A->waiting is there, with A's options if it is of blocks now. Local (mat.c) */
+/* B = A, its entries as those of `like`: numbers, or blocks of that size. Collective; agrees. */
+PoiseErr poiseMatDuplicateLike(PoiseMat A, PoiseMat like, PoiseMat *B);
+/* ptr[i + 1] = the blocks of b x b in A's rows before (i + 1) b, of entries that are numbers; ptr[0] is 0. Local. */
+PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr);
+
+/* block_size.c: A's block size becomes that of the fewest bytes. Collective; agrees. */
+PoiseErr poiseMatTakeBlockSize(PoiseMat A);
+PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 
 int64_t poiseCsriChunk(PoiseMat A,
                        const void *data); /* csri.c: entries of a row that data's options have it cut; NULL: the default */
@@ -379,6 +395,9 @@ PoiseErr poiseMatChoose(PoiseMat A);
 
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
+/* The block size that rows of a matrix from a file are to be laid out by: of -mat_block_size if it divides M and N, else 1. Local. */
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b);
+PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t b, PoiseInt N); /* this rank's of N rows or columns, in whole blocks */
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
 PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
 /* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */
@@ -426,6 +445,7 @@ PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window,
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
+  int b;                   /* rows, columns and entries are blocks, as in Csr; 0: numbers */
   int64_t *ptr;
   PoiseInt *col;  /* in one width, the other is NULL: */
   int32_t *col32; /* of 4 bytes unless poiseMatWideColumns */
@@ -454,13 +474,17 @@ PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made);
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 bool poiseMatWideColumns(PoiseMat A);            /* a global column needs 8 bytes */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
+PoiseErr poiseRowArraysCreateBlocks(PoiseMat A, int b, int64_t nz, RowArrays *r); /* b = 0: of numbers */
 PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers,
                                RowArrays *r); /* columns, and as many numbers for each */
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
 /* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
-   failure. mine: this rank's error so far. Collective; agrees. */
+   failure. mine: this rank's error so far. Where they are of blocks, which A waits for or has, its type is bcsr from then on.
+   Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made); /* the same with what poiseCsrAccept takes */
+/* One of the two, and A is of that type from then on (NULL: as it was); nothing is set up. */
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type);
 
 /* ---- mm_mat.c: Matrix Market; collective, agree -------------------------------------------------------------------------- */
 
@@ -476,7 +500,7 @@ typedef struct HostCsr { /* host pointers to A's arrays */
 } HostCsr;
 
 void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
-/* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
+/* PoiseMatSetValuesCSR, or BCSR of blocks that are column-major, with val on one side of A's device. Local. */
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
 PoiseErr poiseMatCheckHolds(PoiseMat A);     /* has entries, as a shell has not */
 PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are numbers */
@@ -484,9 +508,11 @@ static inline bool poiseMatHolds(PoiseMat A) /* arrays of its own, of whatever e
 {
   return A->type->stored || A->type->blocked;
 }
-PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);    /* of a usable stored matrix; val must not be written */
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);        /* of a usable stored matrix; val must not be written */
+PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h); /* the same, and they may be blocks */
 PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h); /* of an assembled one, without the values, which stay where they are */
-PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h);  /* val may be changed; the caller counts A->state */
+PoiseErr poiseMatUpdate(PoiseMat A,
+                        HostCsr *h); /* as poiseMatReadEntries; val may be changed; the caller counts A->state */
 /* Where entry (local row, global column) is stored, or -1. Host pointers of the CSR. */
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
 /* The same of a number, in blocks or not: where in the values it is. */
@@ -499,5 +525,31 @@ static inline PoiseInt poiseCsrGlobal(const PoiseMat A, int32_t col)
 {
   return col < A->csr.nloc ? A->csr.column + col : A->csr.ghost[col - A->csr.nloc];
 }
+
+typedef struct NumberWalk { /* through this rank's numbers, row by row, in blocks or not */
+  PoiseMat A;
+  HostCsr h;
+  int64_t b, i, k, end, c; /* next: of local row i, in column c of entry k; end: of the row's entries */
+} NumberWalk;
+
+/* To the first number of local row i, which need not be. */
+static inline void poiseWalkTo(NumberWalk *w, int64_t i)
+{
+  w->i = i;
+  w->k = poiseCsrPtr(&w->A->csr, w->h.ptr, i / w->b);
+  w->end = poiseCsrPtr(&w->A->csr, w->h.ptr, i / w->b + 1);
+  w->c = 0;
+}
+
+/* Global column and value of the next number, of which there is one; w->i is then its row. */
+static inline double poiseWalkOn(NumberWalk *w, PoiseInt *col)
+{
+  while (w->k == w->end) poiseWalkTo(w, w->i + 1);
+  int64_t b = w->b, place = b == 1 ? w->k : (w->k * b + w->c) * b + w->i % b;
+  *col = poiseCsrGlobal(w->A, w->h.col[w->k]) * b + w->c;
+  if (++w->c == b) w->c = 0, w->k++;
+  return w->h.val[place];
+}
+PoiseErr poiseWalkBegin(PoiseMat A, NumberWalk *w); /* A is to be usable */
 
 #endif

@@ -212,10 +212,10 @@ static PoiseErr Mult_SEG(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta
   return poiseCsrProduct(A, x, y, &a.c.m, Part_SEG);
 }
 
-static void Inherit_SEG(PoiseMat A, PoiseMat B)
+static void Inherit_SEG(const void *A, void *B)
 {
-  const SegData *from = A->data;
-  SegData *to = B->data;
+  const SegData *from = A;
+  SegData *to = B;
   to->asked = from->asked, to->wants_padded = from->wants_padded;
 }
 
