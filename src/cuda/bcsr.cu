@@ -33,7 +33,7 @@ constexpr __host__ __device__ int GroupThreads(int b)
 /* Groups that are to be resident, where registers would allow fewer. */
 constexpr __host__ __device__ int Resident(int b)
 {
-  return b == 2 ? 12 : b == 3 ? 14 : b == 4 ? 9 : 1;
+  return b == 3 ? 13 : b == 4 ? 9 : 1;
 }
 
 /* Blocks k, k + PARTS, ... below n of a row, from val and col on; this thread's column of them. */
