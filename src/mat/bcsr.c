@@ -4,6 +4,7 @@
   where CSR reads 12, and the b numbers of x that belong to a block are read once for all its rows. Products, and the host's kernels.
 */
 #include "../vec/vec_host.h"
+#include "bcsr_host.h"
 #include "mat.h"
 
 int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s)
@@ -44,53 +45,9 @@ const MatType poiseMatType_bcsr = {
 
 /* ---- host kernels --------------------------------------------------------------------------------------------------- */
 
-enum { STRIP = 8, FEW = 4, SMALL = 4 }; /* rows of a block in registers at once, and columns; blocks whose terms all are */
-
 POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
 {
   return col < m->A.nloc ? m->x + col * b : m->ghost + (col - m->A.nloc) * b;
-}
-
-/* sum += of n rows of `columns` columns of a block, from v on, times x. */
-POISE_INLINE void AddStrip(int b, int n, int columns, const double *v, const double *x, double *sum)
-{
-  double s[STRIP];
-  for (int r = 0; r < n; r++) s[r] = sum[r];
-  for (int c = 0; c < columns; c++)
-    for (int r = 0; r < n; r++) s[r] += v[c * b + r] * x[c];
-  for (int r = 0; r < n; r++) sum[r] = s[r];
-}
-
-/* Memory wants the numbers in their order, so columns of a large block are taken a few at a time. */
-POISE_INLINE void AddColumns(int b, int columns, const double *v, const double *x, double *sum)
-{
-  for (int first = 0; first + STRIP <= b; first += STRIP) AddStrip(b, STRIP, columns, v + first, x, sum + first);
-  AddStrip(b, b % STRIP, columns, v + b / STRIP * STRIP, x, sum + b / STRIP * STRIP);
-}
-
-POISE_INLINE void Ahead(const double *v, int numbers)
-{
-  enum { BYTES = 2048, LINE = 64 };
-  for (int at = 0; at < 8 * numbers; at += LINE) __builtin_prefetch((const void *)((uintptr_t)v + BYTES + (uintptr_t)at));
-}
-
-/* sum += of the block v times x; b is a constant where this is inlined. Terms of small blocks are kept apart, sum[c b + r], so that no
-   addition waits for the one before it. */
-POISE_INLINE void AddBlock(int b, const double *v, const double *x, double *sum)
-{
-  if (b <= STRIP) Ahead(v, b * b);
-  if (b <= SMALL) {
-    for (int c = 0; c < b; c++)
-      for (int r = 0; r < b; r++) sum[c * b + r] += v[c * b + r] * x[c];
-  } else if (b <= STRIP) {
-    AddStrip(b, b, b, v, x, sum);
-  } else {
-    for (int c = 0; c + FEW <= b; c += FEW) {
-      Ahead(v + c * b, FEW * b);
-      AddColumns(b, FEW, v + c * b, x + c, sum);
-    }
-    AddColumns(b, b % FEW, v + b / FEW * FEW * b, x + b / FEW * FEW, sum);
-  }
 }
 
 POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end)
@@ -102,22 +59,14 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
     double sum[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
     for (int64_t last = poiseCsrOffset(&m->A, i + 1); k < last; k++) {
       const double *v = m->A.val + k * b * b;
-      AddBlock(b, v, Factors(m, m->A.col[k], b), sum);
+      poiseAddBlock(b, v, Factors(m, m->A.col[k], b), sum);
     }
     for (int r = 0; r < b; r++) {
-      double s = sum[r], *to = y + i * b + r;
-      for (int c = 1; b <= SMALL && c < b; c++) s += sum[c * b + r];
+      double s = poiseBlockSum(b, sum, r), *to = y + i * b + r;
       *to = beta == 0 ? alpha * s : alpha * s + beta * *to;
     }
   }
 }
-
-/* Each size compiled by itself: 1 to MAX_BLOCK_SIZE. */
-#define TO_8(X)  X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
-#define TO_16(X) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
-#define TO_24(X) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24)
-#define TO_32(X) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
-#define SIZES(X) TO_8(X) TO_16(X) TO_24(X) TO_32(X)
 
 typedef void Rows(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
 #define ROWS(b)                                                                                    \
@@ -125,9 +74,9 @@ typedef void Rows(const CsrMultArgs *m, double alpha, double beta, int64_t begin
   {                                                                                                \
     BlockRows(b, m, alpha, beta, begin, end);                                                      \
   }
-SIZES(ROWS)
+POISE_BLOCK_SIZES(ROWS)
 #define NAME(b) Rows##b,
-static Rows *const rows_of[MAX_BLOCK_SIZE + 1] = {NULL, SIZES(NAME)};
+static Rows *const rows_of[MAX_BLOCK_SIZE + 1] = {NULL, POISE_BLOCK_SIZES(NAME)};
 
 PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
 {
