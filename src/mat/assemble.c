@@ -314,7 +314,7 @@ static PoiseErr Replace(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
   PoiseContext ctx = A->ctx;
   Csr old = A->csr;
   TRY(PoiseAgree(ctx, mine));
-  A->csr = (Csr){0};
+  A->csr = (Csr){.b = old.b};
   PoiseErr e = r ? poiseCsrTake(A, r) : poiseCsrAccept(A, made);
   if (made) *made = (Csr){0};
   if (e) {

@@ -50,16 +50,22 @@ static PoiseErr TurnBlocks(PoiseMat A)
   return POISE_OK;
 }
 
-static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
+PoiseErr poiseMatUseBlocks(PoiseMat A, int b)
 {
-  const PoiseCSR csr = {
-      .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
   void *data;
   PoiseErr e = PoiseAgree(A->ctx, poiseMatTypeData(A->ctx, &poiseMatType_bcsr, &data));
   if (e) poiseFree(A->ctx, &data);
   TRY(e);
   poiseMatUse(A, &poiseMatType_bcsr, data);
   A->block_size = A->csr.b = b;
+  return POISE_OK;
+}
+
+static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
+{
+  const PoiseCSR csr = {
+      .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
+  TRY(poiseMatUseBlocks(A, b));
   TRY(poiseCsrBuild(A, &csr, own));
   A->assembled = true;
   return PoiseAgree(A->ctx, in->row_major ? TurnBlocks(A) : POISE_OK);
@@ -168,7 +174,7 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
 }
 
 /* A's entries become those arrays, blocks of b x b numbers (0: numbers), or stay; and so the type. */
-static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type, int b)
+static PoiseErr Become(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type, int b)
 {
   void *data = NULL;
   Csr old = A->csr;
@@ -193,8 +199,11 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 {
   RowArrays r = {0};
   if (A->assembled) {
+    poiseLogBegin(A->ctx, EVENT_MatConvert);
     PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
-    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size));
+    e = Become(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size);
+    poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
+    TRY(e);
   }
   poiseChoiceDestroy(A);
   A->blocked = true;
@@ -204,5 +213,8 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
-  return Convert(A, MakeRows(A, &r), &r, &poiseMatType_csr, 0);
+  poiseLogBegin(A->ctx, EVENT_MatConvert);
+  PoiseErr e = Become(A, MakeRows(A, &r), &r, &poiseMatType_csr, 0);
+  poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
+  return e;
 }

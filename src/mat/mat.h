@@ -361,6 +361,8 @@ void poiseCsrDataDestroy(PoiseMat A);
 /* bcsr_build.c: A's entries become blocks of its block size, and its type bcsr, at once or, if it is not assembled yet, then; or numbers,
    and csr. Collective; agree. */
 PoiseErr poiseMatToBlocks(PoiseMat A);
+/* A new matrix is of that type from now on; what becomes its content is of b x b blocks. Collective; agrees. */
+PoiseErr poiseMatUseBlocks(PoiseMat A, int b);
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b); /* that it is the same everywhere (mat.c) */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
 
