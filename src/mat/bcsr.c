@@ -50,6 +50,8 @@ POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
   return col < m->A.nloc ? m->x + col * b : m->ghost + (col - m->A.nloc) * b;
 }
 
+enum { AHEAD = 256 };
+
 POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end)
 {
   const CsrMultArgs local = *args, *m = &local; /* so that stores to y cannot change it */
@@ -59,7 +61,7 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
     double sum[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
     for (int64_t last = poiseCsrOffset(&m->A, i + 1); k < last; k++) {
       const double *v = m->A.val + k * b * b;
-      poiseAddBlock(b, v, Factors(m, m->A.col[k], b), sum);
+      poiseAddBlock(b, v, AHEAD, Factors(m, m->A.col[k], b), sum);
     }
     for (int r = 0; r < b; r++) {
       double s = poiseBlockSum(b, sum, r), *to = y + i * b + r;

@@ -29,17 +29,19 @@ POISE_INLINE void poiseAddColumns(int b, int columns, const double *v, const dou
   poiseAddStrip(b, b % POISE_STRIP, columns, v + b / POISE_STRIP * POISE_STRIP, x, sum + b / POISE_STRIP * POISE_STRIP);
 }
 
-POISE_INLINE void poiseAhead(const double *v, int numbers)
+/* So many numbers, from v + distance on, will be read soon. */
+POISE_INLINE void poiseAhead(const double *v, int64_t distance, int numbers)
 {
-  enum { BYTES = 2048, LINE = 64 };
-  for (int at = 0; at < 8 * numbers; at += LINE) __builtin_prefetch((const void *)((uintptr_t)v + BYTES + (uintptr_t)at));
+  enum { LINE = 8 };
+  for (int at = 0; at < numbers; at += LINE)
+    __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)(8 * (distance + at))));
 }
 
 /* sum += of the block v times x; b is a constant where this is inlined. Terms of small blocks are kept apart, sum[c b + r], so that no
-   addition waits for the one before it. */
-POISE_INLINE void poiseAddBlock(int b, const double *v, const double *x, double *sum)
+   addition waits for the one before it. ahead: how many numbers behind this block are those that will be read soon. */
+POISE_INLINE void poiseAddBlock(int b, const double *v, int64_t ahead, const double *x, double *sum)
 {
-  if (b <= POISE_STRIP) poiseAhead(v, b * b);
+  if (b <= POISE_STRIP) poiseAhead(v, ahead, b * b);
   if (b <= POISE_SMALL_BLOCK) {
     for (int c = 0; c < b; c++)
       for (int r = 0; r < b; r++) sum[c * b + r] += v[c * b + r] * x[c];
@@ -47,7 +49,7 @@ POISE_INLINE void poiseAddBlock(int b, const double *v, const double *x, double 
     poiseAddStrip(b, b, b, v, x, sum);
   } else {
     for (int c = 0; c + POISE_FEW <= b; c += POISE_FEW) {
-      poiseAhead(v + c * b, POISE_FEW * b);
+      poiseAhead(v + c * b, ahead, POISE_FEW * b);
       poiseAddColumns(b, POISE_FEW, v + c * b, x + c, sum);
     }
     poiseAddColumns(b, b % POISE_FEW, v + b / POISE_FEW * POISE_FEW * b, x + b / POISE_FEW * POISE_FEW, sum);

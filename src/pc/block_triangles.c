@@ -6,24 +6,30 @@
 
 /* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
 
-POISE_INLINE void AddBlocks(int b, const SweepArgs *a, int64_t k, int64_t end, double *sum)
+enum { SOON = 4096 }; /* bytes */
+
+/* ahead: how many blocks behind these are those that will be worked on soon. */
+POISE_INLINE void AddBlocks(int b, const SweepArgs *a, int64_t k, int64_t end, int64_t ahead, double *sum)
 {
-  for (; k < end; k++) poiseAddBlock(b, a->val + k * b * b, a->y + (int64_t)a->t.col[k] * b, sum);
+  __builtin_prefetch(a->t.col + k + ahead);
+  for (; k < end; k++) poiseAddBlock(b, a->val + k * b * b, ahead * b * b, a->y + (int64_t)a->t.col[k] * b, sum);
 }
 
-/* 8 b^2 + 4 bytes per block; x, y, offsets and d once. */
-POISE_INLINE void SweepRow(int b, const SweepArgs *a, int64_t i)
+/* 8 b^2 + 4 bytes per block; x, y, offsets and d once. next: the row whose blocks are fetched meanwhile, which lie not where hardware
+   expects them, as a sweep skips a triangle. */
+POISE_INLINE void SweepRow(int b, const SweepArgs *a, int64_t i, int64_t next)
 {
   const Triangles *t = &a->t;
   double sum[MAX_BLOCK_SIZE] = {0}, rest[MAX_BLOCK_SIZE]; /* sum: or all terms of a small block */
   double *y = a->y + i * b;
   int64_t diag = poiseOffset(t, t->diag, i);
-  if (a->parts & SWEEP_LOWER) AddBlocks(b, a, poiseOffset(t, t->begin, i), diag, sum);
-  if (a->parts & SWEEP_UPPER) AddBlocks(b, a, diag + 1, poiseOffset(t, t->end, i), sum);
+  int64_t ahead = poiseOffset(t, t->diag, next) - diag;
+  if (a->parts & SWEEP_LOWER) AddBlocks(b, a, poiseOffset(t, t->begin, i), diag, ahead, sum);
+  if (a->parts & SWEEP_UPPER) AddBlocks(b, a, diag + 1, poiseOffset(t, t->end, i), ahead, sum);
   for (int r = 0; r < b; r++) rest[r] = (a->x ? a->x[i * b + r] : 0) - poiseBlockSum(b, sum, r);
   if (a->d) {
     double product[MAX_BLOCK_SIZE] = {0};
-    poiseAddBlock(b, a->d + i * b * b, rest, product);
+    poiseAddBlock(b, a->d + i * b * b, (next - i) * b * b, rest, product);
     for (int r = 0; r < b; r++) rest[r] = poiseBlockSum(b, product, r);
   }
   for (int r = 0; r < b; r++) y[r] = a->keep == 0 ? a->scale * rest[r] : a->keep * y[r] + a->scale * rest[r];
@@ -31,11 +37,12 @@ POISE_INLINE void SweepRow(int b, const SweepArgs *a, int64_t i)
 
 POISE_INLINE void SweepRows(int b, const void *args, int64_t begin, int64_t end)
 {
-  const SweepArgs local = *(const SweepArgs *)args, *a = &local; /* so that stores to y cannot change it */
+  const SweepArgs local = *(const SweepArgs *)args, *a = &local;                  /* so that stores to y cannot change it */
+  int64_t row = 8 * b * b * a->t.nz / (2 * a->t.n), ahead = 1 + SOON / (row + 1); /* bytes of a triangle's, and rows */
   if (a->backward)
-    for (int64_t i = end - 1; i >= begin; i--) SweepRow(b, a, i);
+    for (int64_t i = end - 1; i >= begin; i--) SweepRow(b, a, i, i - ahead < begin ? begin : i - ahead);
   else
-    for (int64_t i = begin; i < end; i++) SweepRow(b, a, i);
+    for (int64_t i = begin; i < end; i++) SweepRow(b, a, i, i + ahead < end ? i + ahead : end - 1);
 }
 
 /* ---- factors -------------------------------------------------------------------------------------------------------------- */
