@@ -112,7 +112,7 @@ template <int L> __device__ __forceinline__ void SweepRows(const SweepArgs &a, i
   }
 }
 
-template <int L> static __global__ void __launch_bounds__(SWEEP_THREADS) Sweep(const __grid_constant__ SweepArgs a)
+template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const __grid_constant__ SweepArgs a)
 {
   const Triangles &t = a.t;
   if (a.skip && *a.skip != 0) return;
