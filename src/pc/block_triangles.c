@@ -11,7 +11,6 @@ enum { SOON = 4096 }; /* bytes */
 /* ahead: how many blocks behind these are those that will be worked on soon. */
 POISE_INLINE void AddBlocks(int b, const SweepArgs *a, int64_t k, int64_t end, int64_t ahead, double *sum)
 {
-  __builtin_prefetch(a->t.col + k + ahead);
   for (; k < end; k++) poiseAddBlock(b, a->val + k * b * b, ahead * b * b, a->y + (int64_t)a->t.col[k] * b, sum);
 }
 
@@ -23,7 +22,8 @@ POISE_INLINE void SweepRow(int b, const SweepArgs *a, int64_t i, int64_t next)
   double sum[MAX_BLOCK_SIZE] = {0}, rest[MAX_BLOCK_SIZE]; /* sum: or all terms of a small block */
   double *y = a->y + i * b;
   int64_t diag = poiseOffset(t, t->diag, i);
-  int64_t ahead = poiseOffset(t, t->diag, next) - diag;
+  int64_t soon = poiseOffset(t, t->diag, next), ahead = soon - diag;
+  __builtin_prefetch(t->col + soon);
   if (a->parts & SWEEP_LOWER) AddBlocks(b, a, poiseOffset(t, t->begin, i), diag, ahead, sum);
   if (a->parts & SWEEP_UPPER) AddBlocks(b, a, diag + 1, poiseOffset(t, t->end, i), ahead, sum);
   for (int r = 0; r < b; r++) rest[r] = (a->x ? a->x[i * b + r] : 0) - poiseBlockSum(b, sum, r);
