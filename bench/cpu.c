@@ -19,8 +19,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/blocks.h"
 #include "common/measure.h"
-#include "common/problems.h"
 #include "cpu_theirs.h"
 
 #ifdef POISE_PETSC

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of what bench/poise_bench has measured: GB/s of products, preconditioners and vectors beside the bandwidth of copying, and
-the time of an iteration of each solver; medians, with a mark at the fastest repeat.
+the time of an iteration of each solver; medians, with a mark at the fastest repeat. And, of rows blocks.1, blocks.2, ..., Figure 9 of
+Eberhardt & Hoemmen 2016: GB/s against the size of blocks, a line for each algorithm. Pictures of nothing are not made.
 
-    bench/plot.py results.csv [results_bandwidth.png results_large.png results_small.png]
+    bench/plot.py results.csv [results_bandwidth.png results_large.png results_small.png results_blocks.png]
 
 Needs matplotlib. Without names the pictures lie beside the results."""
 import argparse
 import csv
 import os
+import re
 
 import matplotlib
 
@@ -32,6 +34,16 @@ def read(path):
 
 def group(row):
     return row["row"] + (f" ({row['mode']})" if row["mode"] in ("cold", "warm") else "")
+
+
+def save(figure, machine, path):
+    figure.text(0.01, 0.005, "\n".join(machine), fontsize=6, color="gray")
+    figure.set_layout_engine("constrained", rect=(0, 0.06, 1, 0.94))
+    temporary = path + ".tmp.png"
+    figure.savefig(temporary, dpi=120)
+    os.replace(temporary, path)
+    plt.close(figure)
+    print(path)
 
 
 def bars(rows, machine, title, unit, value, mark, limit, path):
@@ -61,27 +73,53 @@ def bars(rows, machine, title, unit, value, mark, limit, path):
     axes.grid(axis="y", alpha=0.3)
     labels = dict(zip(*reversed(axes.get_legend_handles_labels())))
     figure.legend(labels.values(), labels.keys(), loc="outside right upper", fontsize=8)
-    figure.text(0.01, 0.005, "\n".join(machine), fontsize=6, color="gray")
-    figure.set_layout_engine("constrained", rect=(0, 0.06, 1, 0.94))
-    temporary = path + ".tmp.png"
-    figure.savefig(temporary, dpi=120)
-    os.replace(temporary, path)
-    plt.close(figure)
-    print(path)
+    save(figure, machine, path)
+
+
+def block_size(row):
+    """Of rows that differ in nothing else; None: another row."""
+    found = re.fullmatch(r"blocks\.(\d+)(\.file)?", row["row"])
+    return int(found.group(1)) if found else None
+
+
+def sizes(rows, machine, path):
+    """Bytes of each format over time against the size of blocks; cold where caches hold the matrix, dotted."""
+    if not rows:
+        return
+    figure, axes = plt.subplots(figsize=(11, 6.5))
+    names = list(dict.fromkeys(f"{row['who']} {row['how']}" for row in rows))
+    for name in names:
+        ours = name.startswith("poise")
+        for mode, line in (("memory", "-"), ("warm", "--"), ("cold", ":")):
+            points = sorted((block_size(row), row["gbs"]) for row in rows if f"{row['who']} {row['how']}" == name and row["mode"] == mode)
+            if points:
+                axes.plot(*zip(*points), line, color=COLOURS[names.index(name) % len(COLOURS)], marker="o", markersize=3,
+                          linewidth=2.2 if ours else 1.2, label=name + ("" if mode == "memory" else f", {mode}"))
+    copy = {block_size(row): row["copy_gbs"] for row in rows}
+    axes.plot(*zip(*sorted(copy.items())), color="black", linestyle="dashed", linewidth=1, label="copy")
+    axes.set_xticks(sorted({block_size(row) for row in rows}))
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("rows and columns of a block")
+    axes.set_ylabel("GB/s")
+    axes.set_title("Products by blocks: bytes of the format (csr: of CSR), over time")
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8)
+    save(figure, machine, path)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results")
-    parser.add_argument("pictures", nargs="*", help="names of the three")
+    parser.add_argument("pictures", nargs="*", help="names of the four")
     arguments = parser.parse_args()
-    if arguments.pictures and len(arguments.pictures) != 3:
-        parser.error("name three pictures, or none")
+    if arguments.pictures and len(arguments.pictures) != 4:
+        parser.error("name four pictures, or none")
     stem = os.path.splitext(arguments.results)[0]
-    bandwidth, large, small = arguments.pictures or [f"{stem}_{name}.png" for name in ("bandwidth", "large", "small")]
+    bandwidth, large, small, blocks = arguments.pictures or [f"{stem}_{name}.png" for name in ("bandwidth", "large", "small", "blocks")]
     machine, rows = read(arguments.results)
     steps = [row for row in rows if row["mode"] == "step"]
-    moved = [row for row in rows if row["mode"] not in ("step", "") and row["bytes"] > 0]
+    moved = [row for row in rows if row["mode"] not in ("step", "") and row["bytes"] > 0 and not block_size(row)]
+    sizes([row for row in rows if block_size(row)], machine, blocks)
     bars(moved, machine, "Bytes that must be moved, over time", "GB/s", lambda row: row["gbs"],
          lambda row: 1e-3 * row["bytes"] / row["min_us"], lambda row: row["copy_gbs"], bandwidth)
     for title, path, wanted in (("An iteration, large systems", large, False), ("An iteration, small systems", small, True)):

@@ -5,6 +5,8 @@
     poise_bench -device cuda -out h200.csv              everything; on a CPU rather: -device host -bytes 2e8
     poise_bench -device cuda -only "mult cg.7"          rows that begin so
     poise_bench -matrix A.mtx -only "mult cg"           the same on a matrix from a file
+    poise_bench -only blocks                            matrices of full blocks: of 1 to 32 unknowns per node, of uneven rows, ...
+    poise_bench -matrix A.mtx -only "blocks.5 blocks.7" a matrix from a file, cut into such blocks
     bench/plot.py h200.csv                              pictures
 
   The others are loops in C on a CPU and cuSPARSE with cuBLAS on a GPU. Text goes to the standard output as it comes, the same
@@ -14,7 +16,8 @@
   each call; warm: smaller data, calls back to back. A solve's time per iteration is that of two solves of different numbers of
   iterations, so that set-up, start and end cancel. All solves start from 0 and check no tolerance; ours look at the norm that
   is named in each iteration, the others' compute one. Bytes are those that must be moved if matrix and vectors are moved once for each
-  pass of the fused methods of the library (docs/solvers.md), and the same for all.
+  pass of the fused methods of the library (docs/solvers.md), of one of two formats: CSR, the same for all who do not keep blocks, and
+  blocks: 8 per number, zeros too, 4 per block and per row of blocks. Each line says which.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -28,7 +31,7 @@
 
 #define TRY POISE_TRY
 
-enum { MAX_TYPES = 8, LARGE = 0, SMALL = 1 };
+enum { MAX_MATRICES = 16, LARGE = 0, SMALL = 1, MAX_BLOCK = 32 };
 enum { VECTORS, PRODUCT, SOLVE, PRECONDITION, PATTERN, VALUES, REFRESH }; /* kinds of operations */
 
 typedef struct Options {
@@ -42,7 +45,8 @@ typedef struct Options {
 static const PoiseOption table[] = {
     {"only", POISE_OPTION_STRING, offsetof(Options, only), "", 0, 0, NULL,
      "rows whose names begin with one of these words"},
-    {"types", POISE_OPTION_STRING, offsetof(Options, types), "csr", 0, 0, NULL, "matrix types, separated by commas"},
+    {"types", POISE_OPTION_STRING, offsetof(Options, types), "", 0, 0, NULL,
+     "matrix types, separated by commas; none: csr, and bcsr where nodes have several unknowns"},
     {"matrix", POISE_OPTION_STRING, offsetof(Options, matrix), "", 0, 0, NULL, "a file, instead of the problems made here"},
     {"out", POISE_OPTION_STRING, offsetof(Options, out), "", 0, 0, NULL, "CSV file, which appears whole or not at all"},
     {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "0", 0, 2.5e10, NULL, "size of large matrices; 0: each its own"},
@@ -64,8 +68,9 @@ static const PoiseOption table[] = {
 
 /* ---- what is measured ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Variant { /* of the library: a type of solver or preconditioner, and an option of it */
-  const char *name, *type, *key, *value;
+typedef struct
+    Variant { /* of the library: a type of solver or preconditioner, an option of it, and the solver's preconditioner */
+  const char *name, *type, *key, *value, *pc;
 } Variant;
 
 /* Each list ends with a NULL name. */
@@ -73,12 +78,18 @@ static const Variant one[] = {{.name = ""}, {0}},
                      by_cg[] = {{.name = "cg", .type = "cg"}, {.name = "prcg", .type = "prcg"}, {0}},
                      by_bicgstab[] = {{.name = "bicgstab", .type = "bicgstab"}, {0}},
                      by_gmres[] = {{.name = "gmres once", .type = "gmres"},
-                                   {"gmres twice", "gmres", "ksp_gmres_cgs_refinement_type", "refine_always"},
+                                   {"gmres twice", "gmres", "ksp_gmres_cgs_refinement_type", "refine_always", NULL},
                                    {0}},
                      by_jacobi[] = {{.name = "jacobi", .type = "jacobi"}, {0}},
                      by_pbjacobi[] = {{.name = "pbjacobi", .type = "pbjacobi"}, {0}},
-                     by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8"}, {0}},
+                     by_cg_pbjacobi[] = {{.name = "cg pbjacobi", .type = "cg", .pc = "pbjacobi"}, {0}},
+                     by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8", NULL}, {0}},
                      by_ilu[] = {{.name = "ilu", .type = "ilu"}, {0}};
+
+/* Values of -mat_bcsr_kernel that products by blocks are measured with; "": as the library is asked, or chooses. */
+static const char *const bcsr_kernels[] = {""};
+
+enum { KERNELS = sizeof bcsr_kernels / sizeof *bcsr_kernels };
 
 typedef struct Operation {
   const char *name;
@@ -92,7 +103,9 @@ static const Operation operations[] = {
     {"axpy", OP_AXPY, VECTORS, 0, 3, 2, one},
     {"norm", OP_NORM, VECTORS, 0, 1, 2, one},
     {"mult", OP_MULT, PRODUCT, 1, 2, 0, one},
+    {"blocks", OP_MULT, PRODUCT, 1, 2, 0, one},
     {"cg", OP_CG, SOLVE, 1, 12, 13, by_cg},
+    {"cg_pbjacobi", OP_OTHER, SOLVE, 1, 12, 13, by_cg_pbjacobi},
     {"bicgstab", OP_BICGSTAB, SOLVE, 2, 24, 22, by_bicgstab},
     {"gmres", OP_GMRES, SOLVE, 1, 42, 66, by_gmres},
     {"pc_jacobi", OP_JACOBI, PRECONDITION, 0, 3, 1, by_jacobi},
@@ -137,6 +150,7 @@ static const struct {
     {"cg", TWENTY_SEVEN, PLAIN, LARGE},
     {"mult", ELASTICITY, PLAIN, LARGE},
     {"cg", ELASTICITY, PLAIN, LARGE},
+    {"cg_pbjacobi", ELASTICITY, PLAIN, LARGE},
     {"pc_pbjacobi", ELASTICITY, PLAIN, LARGE},
     {"pc_bjacobi", ELASTICITY, PLAIN, LARGE},
     {"mult", RMAT, PLAIN, LARGE},
@@ -176,7 +190,8 @@ typedef struct Bench {
   List limits;
   int failed;
 
-  Rows matrix; /* and what it is */
+  Rows matrix;   /* and what it is */
+  Blocks blocks; /* the same in blocks, where rows have some */
   int problem, vary, size;
   double *x; /* a vector of random numbers */
 
@@ -199,7 +214,7 @@ typedef struct Ours {
 
 typedef struct Team { /* all of them for a row */
   int n, nA;
-  PoiseMat A[MAX_TYPES];
+  PoiseMat A[MAX_MATRICES];
   Ours ours[MAX_CONTENDERS];
 } Team;
 
@@ -301,7 +316,7 @@ static PoiseErr CreateOurs(Bench *bench, PoiseMat A, const Variant *v, Ours *p)
     TRY(PoiseKSPSetOptionsPrefix(p->ksp, prefix));
     TRY(PoiseKSPSetType(p->ksp, v->type));
     TRY(PoiseKSPGetPC(p->ksp, &p->pc));
-    TRY(PoisePCSetType(p->pc, "jacobi"));
+    TRY(PoisePCSetType(p->pc, v->pc ? v->pc : "jacobi"));
     TRY(PoiseKSPSetOperators(p->ksp, A, NULL));
     TRY(PoiseKSPSetFromOptions(p->ksp));
     return PoiseKSPSetUp(p->ksp);
@@ -343,12 +358,27 @@ static PoiseErr Remark(Bench *bench, PoiseErr (*view)(void *object), void *objec
   return e;
 }
 
-static PoiseErr CreateMat(Bench *bench, const char *type, PoiseMat *A)
+static bool AreBlocks(const Bench *bench)
+{
+  return !strcmp(bench->operation->name, "blocks");
+}
+
+/* The kernel of bcsr: "" for that of the options. */
+static PoiseErr CreateMat(Bench *bench, const char *type, const char *kernel, PoiseMat *A)
 {
   const Rows *r = &bench->matrix;
+  const Blocks *k = &bench->blocks;
   PoiseCSR csr = {.ptr32 = r->ptr, .col32 = r->col, .val = r->val};
+  PoiseBCSR bcsr = {.ptr32 = k->ptr, .col32 = k->col, .val = k->val};
+  if (k->b && !strcmp(type, "bcsr")) {
+    TRY(PoiseMatCreateBCSR(bench->ctx, k->b, r->n, r->n, r->N, r->N, &bcsr, POISE_BORROW, A));
+    if (!*kernel) return PoiseMatSetFromOptions(*A);
+    TRY(PoiseOptionsSet(bench->ctx, "-variant_mat_bcsr_kernel", kernel));
+    TRY(PoiseMatSetOptionsPrefix(*A, "variant_"));
+    return PoiseMatSetFromOptions(*A);
+  }
   if (!bench->coo.n) {
-    TRY(PoiseMatCreateCSR(bench->ctx, r->n, r->n, r->N, r->N, &csr, POISE_COPY, A));
+    TRY(PoiseMatCreateCSR(bench->ctx, r->n, r->n, r->N, r->N, &csr, AreBlocks(bench) ? POISE_BORROW : POISE_COPY, A));
   } else {
     TRY(PoiseMatCreate(bench->ctx, r->n, r->n, r->N, r->N, A));
     TRY(Pattern(bench, *A));
@@ -359,53 +389,74 @@ static PoiseErr CreateMat(Bench *bench, const char *type, PoiseMat *A)
   return PoiseMatSetFromOptions(*A);
 }
 
-/* One type of matrix: all variants of the operation. */
-static PoiseErr EnterType(Bench *bench, const char *type, Team *team, List *list)
+/* One type of matrix, with one kernel: all variants of the operation. */
+static PoiseErr EnterType(Bench *bench, const char *type, const char *word, Team *team, List *list)
 {
   PoiseMat A = NULL;
   bool matrix = bench->operation->kind != VECTORS;
   if (matrix) {
+    if (team->nA == MAX_MATRICES) POISE_FAIL(POISE_ERR_OPTION, "more than %d types and kernels", MAX_MATRICES);
     PoiseMat *place = &team->A[team->nA++];
-    TRY(CreateMat(bench, type, place));
+    TRY(CreateMat(bench, type, word, place));
     if (bench->operation->kind == PRODUCT) TRY(Remark(bench, ViewMat, *place));
     A = *place;
   }
   for (const Variant *v = bench->operation->ours; v->name; v++) {
     char how[128];
-    const char *kernel = A && strcmp(PoiseMatCSRKernel(A), "own") ? PoiseMatCSRKernel(A) : "";
+    const char *kernel = A && strcmp(PoiseMatCSRKernel(A), "own") ? PoiseMatCSRKernel(A) : word;
     double start = PoiseTime();
     Ours *p = &team->ours[team->n++];
     TRY(CreateOurs(bench, A, v, p));
+    double setup = PoiseTime() - start;
+    if (bench->operation->kind == PRODUCT) TRY(PoiseMatMult(A, p->x, p->y)); /* not all kernels take all sizes */
     snprintf(how, sizeof how, "%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "", kernel,
              *v->name ? " " : "", v->name, p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
-    bool looked_at = bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY;
+    bool looked_at = p->ksp || (bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY);
     Contender *c =
         Enter(list, "poise", how, &bench->library.lane, p, bench->operation->op, Call, looked_at ? Result : NULL);
-    c->setup = PoiseTime() - start;
+    c->setup = setup;
+    c->blocks = A && bench->blocks.b && !strcmp(PoiseMatType(A), "bcsr");
   }
   return POISE_OK;
 }
 
-/* A type that does not do this says so and is left out. */
+/* What is not supported says so and is left out. */
+static PoiseErr TryType(Bench *bench, const char *type, const char *kernel, Team *team, List *list)
+{
+  PoiseErr e = EnterType(bench, type, kernel, team, list);
+  if (e != POISE_ERR_UNSUPPORTED) return e;
+  printf("%-22s poise %s%s%s: not supported: %s\n", bench->name, type, *kernel ? " " : "", kernel, PoiseErrorMessage());
+  PoiseErrorClear();
+  return POISE_OK;
+}
+
 static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
 {
   char types[POISE_OPTION_LENGTH], *rest = types;
-  snprintf(types, sizeof types, "%s", bench->o.types);
+  snprintf(types, sizeof types, "%s", *bench->o.types ? bench->o.types : bench->blocks.b ? "csr,bcsr" : "csr");
   for (char *type = strtok_r(types, ",", &rest); type; type = strtok_r(NULL, ",", &rest)) {
-    if (team->nA == MAX_TYPES) POISE_FAIL(POISE_ERR_OPTION, "more than %d types", MAX_TYPES);
-    PoiseErr e = EnterType(bench, type, team, list);
-    if (e == POISE_ERR_UNSUPPORTED) {
-      printf("%-22s poise %s: not supported: %s\n", bench->name, type, PoiseErrorMessage());
-      PoiseErrorClear();
-      continue;
-    }
-    TRY(e);
+    bool kernels = bench->operation->kind == PRODUCT && bench->blocks.b && !strcmp(type, "bcsr");
+    for (int k = 0; k < (kernels ? KERNELS : 1); k++) TRY(TryType(bench, type, kernels ? bcsr_kernels[k] : "", team, list));
     if (bench->operation->kind == VECTORS) break; /* has no types */
   }
   return POISE_OK;
 }
 
 /* ---- rows: what they cost, what is right, and what is told ----------------------------------------------------------- */
+
+/* Whose bytes are counted. */
+static const char *FormatOf(const Bench *bench, const Contender *c)
+{
+  return c->blocks ? "blocks" : bench->operation && bench->operation->kind != VECTORS ? "csr" : "vectors";
+}
+
+/* Numbers that are stored, zeros too. */
+static double Stored(const Bench *bench, bool blocks)
+{
+  const Blocks *k = &bench->blocks;
+  if (blocks) return (double)k->ptr[k->n] * k->b * k->b;
+  return bench->matrix.ptr ? bench->matrix.ptr[bench->matrix.n] : 0;
+}
 
 static void Print(Bench *bench, const char *name, Contender *c, const char *mode, double bytes, double flops, double error)
 {
@@ -418,30 +469,33 @@ static void Print(Bench *bench, const char *name, Contender *c, const char *mode
   }
   printf("%-22s %-9s %-34s %-6s us %10.2f (min %.2f)", name, c->who, c->how, mode, 1e6 * median, 1e6 * least);
   if (bytes > 0)
-    printf(" | GB/s %.4g (%.4g), of copy %.3f (%.3f), of read %.3f (%.3f)", GBs(bytes, median), GBs(bytes, least),
-           GBs(bytes, median) / limit[COPY], GBs(bytes, least) / best[COPY], GBs(bytes, median) / limit[READ],
-           GBs(bytes, least) / best[READ]);
+    printf(" | %s bytes %.4g GB/s %.4g (%.4g), of copy %.3f (%.3f), of read %.3f (%.3f)", FormatOf(bench, c), bytes,
+           GBs(bytes, median), GBs(bytes, least), GBs(bytes, median) / limit[COPY], GBs(bytes, least) / best[COPY],
+           GBs(bytes, median) / limit[READ], GBs(bytes, least) / best[READ]);
   if (!isnan(error))
     printf(" | %s %.2e", bench->operation && bench->operation->kind == SOLVE ? "residual" : "error", error);
   printf("\n");
   fflush(stdout);
   if (!bench->file.stream) return;
-  fprintf(bench->file.stream, "%s,%s,%s,%s,%lld,%lld,%d,%lld,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g,%.3g\n", name, c->who,
-          how, mode, (long long)bench->matrix.n, (long long)(bench->matrix.ptr ? bench->matrix.ptr[bench->matrix.n] : 0),
-          c->full.n, (long long)c->units, 1e6 * median, 1e6 * least, bytes, flops, bytes > 0 ? GBs(bytes, median) : 0,
-          limit[COPY], limit[READ], c->setup, error);
+  fprintf(bench->file.stream, "%s,%s,%s,%s,%lld,%.0f,%d,%lld,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g,%.3g,%s\n", name,
+          c->who, how, mode, (long long)bench->matrix.n, Stored(bench, c->blocks), c->full.n, (long long)c->units,
+          1e6 * median, 1e6 * least, bytes, flops, bytes > 0 ? GBs(bytes, median) : 0, limit[COPY], limit[READ], c->setup,
+          error, FormatOf(bench, c));
 }
 
-/* Of one operation: what must be moved, and additions and multiplications. */
-static void Cost(const Bench *bench, double *bytes, double *flops)
+/* Of one operation, by the matrix's rows or its blocks: what must be moved, and additions and multiplications. */
+static void Cost(const Bench *bench, bool blocks, double *bytes, double *flops)
 {
   const Rows *r = &bench->matrix;
   const Operation *o = bench->operation;
   double n = (double)r->n, nz = (double)r->ptr[r->n], triplets = (double)bench->coo.n, b = r->block;
-  *bytes = o->products * (12 * nz + 4 * (n + 1)) + o->vectors * 8 * n;
+  double matrix = blocks ? BlockBytes(&bench->blocks) : 12 * nz + 4 * (n + 1);
+  *bytes = o->products * matrix + o->vectors * 8 * n;
   *flops = o->products * 2 * nz + o->flops * n;
   if (!strcmp(o->name, "pc_pbjacobi")) *bytes = 8 * n * (b + 2), *flops = 2 * b * n;
-  if (!strcmp(o->name, "pc_ilu")) *bytes += 4 * n; /* two triangles: their offsets */
+  if (!strcmp(o->name, "cg_pbjacobi"))
+    *bytes += 8 * n * b, *flops += (2 * b - 1) * n; /* its blocks, z written and read, and no d twice */
+  if (!strcmp(o->name, "pc_ilu")) *bytes += 4 * n;  /* two triangles: their offsets */
   if (o->kind == PATTERN) *bytes = 16 * triplets + 12 * nz + 4 * (n + 1);
   if (o->kind == REFRESH || o->kind == VALUES) *bytes += 12 * triplets + 8 * nz, *flops += triplets;
 }
@@ -449,13 +503,13 @@ static void Cost(const Bench *bench, double *bytes, double *flops)
 static PoiseErr Report(Bench *bench, List *list, const char *mode)
 {
   double bytes, flops, error[MAX_CONTENDERS], early[MAX_CONTENDERS], least = INFINITY;
-  Cost(bench, &bytes, &flops);
   for (int k = 0; k < list->n; k++) {
     TRY(Check(&bench->task, &list->c[k], &error[k], &early[k]));
     if (early[k] < least) least = early[k];
   }
   for (int k = 0; k < list->n; k++) {
     const Contender *c = &list->c[k];
+    Cost(bench, c->blocks, &bytes, &flops);
     Print(bench, bench->name, &list->c[k], mode, bytes, flops, error[k]);
     if (!c->result || !Wrong(&bench->task, early[k], least)) continue;
     printf("%-22s %s %s is WRONG: %g, the best %g\n", bench->name, c->who, c->how, early[k], least);
@@ -469,7 +523,7 @@ static PoiseErr Contest(Bench *bench, List *list)
 {
   double bytes, flops;
   const Operation *o = bench->operation;
-  Cost(bench, &bytes, &flops);
+  Cost(bench, bench->blocks.b > 0, &bytes, &flops);
   if (o->kind == SOLVE) {
     TRY(Race(&bench->o.rules, &bench->limits, list, BY_ITERATIONS));
     return Report(bench, list, "step");
@@ -488,8 +542,12 @@ static PoiseErr Row(Bench *bench)
   Team team = {0};
   List list = {0};
   bool matrix = bench->operation->kind != VECTORS;
-  bench->task =
-      (Task){.op = bench->operation->op, .n = bench->matrix.n, .rows = matrix ? &bench->matrix : NULL, .x = bench->x};
+  bench->task = (Task){.op = bench->operation->op,
+                       .formats = AreBlocks(bench) ? BLOCK_FORMATS : ALL_FORMATS,
+                       .n = bench->matrix.n,
+                       .rows = matrix ? &bench->matrix : NULL,
+                       .blocks = matrix && bench->blocks.b ? &bench->blocks : NULL,
+                       .x = bench->x};
   PoiseErr e = EnterOurs(bench, &team, &list);
   if (!e && bench->o.peers) e = bench->peer->enter(bench->peer_data, &bench->task, &list);
   if (!e && list.n) e = Contest(bench, &list);
@@ -526,6 +584,7 @@ static void Forget(Bench *bench)
 {
   TakeBackCoo(bench);
   DestroyRows(&bench->matrix);
+  DestroyBlocks(&bench->blocks);
   DestroyCoo(&bench->coo);
   free(bench->x);
   bench->x = NULL;
@@ -565,6 +624,7 @@ static PoiseErr Prepare(Bench *bench, int problem, int vary, int size)
   bench->problem = problem, bench->vary = vary, bench->size = size;
   if (bytes <= 0) bytes = coo ? 5.3e8 : problems[problem].bytes[size]; /* of 27: 102.5 million triplets */
   TRY(CreateRows(bench->ctx, problem, vary, bytes, &bench->matrix));
+  if (bench->matrix.block > 1 && !coo) TRY(CutRows(&bench->matrix, &bench->blocks));
   if (coo) {
     Mesh m;
     CreateMesh(bench->ctx, problem, vary, bytes, &m);
@@ -608,6 +668,51 @@ static int MadeRows(Bench *bench)
   return measured;
 }
 
+/* ---- matrices of blocks ---------------------------------------------------------------------------------------------- */
+
+/* Full blocks of one size, or what is in the file, cut into them. */
+static PoiseErr MakeBlocks(Bench *bench, int b)
+{
+  const char *file = bench->o.matrix;
+  double bytes = bench->o.bytes > 0 ? bench->o.bytes : 2.25e9; /* 1.5e9 of values */
+  Forget(bench);
+  TRY(*file ? LoadRows(bench->ctx, file, &bench->matrix) : CreateBlocks(bench->ctx, b, bytes, &bench->matrix));
+  TRY(PadRows(&bench->matrix, b));
+  TRY(CutRows(&bench->matrix, &bench->blocks));
+  return RandomNumbers(bench);
+}
+
+static PoiseErr MakeBlockMatrix(Bench *bench, const BlockMatrix *m)
+{
+  Forget(bench);
+  TRY(CreateBlockMatrix(bench->ctx, m, bench->o.bytes, &bench->matrix));
+  TRY(CutRows(&bench->matrix, &bench->blocks));
+  return RandomNumbers(bench);
+}
+
+/* A matrix from a file is cut only where that was asked for. */
+static int BlockRows(Bench *bench)
+{
+  int measured = 0;
+  bool file = *bench->o.matrix;
+  bench->operation = FindOperation("blocks");
+  for (int b = 1; b <= MAX_BLOCK; b++) {
+    snprintf(bench->name, sizeof bench->name, "blocks.%d%s", b, file ? ".file" : "");
+    if ((file && !*bench->o.only) || !Asked(bench->o.only, bench->name)) continue;
+    PoiseErr e = MakeBlocks(bench, b);
+    Note(bench, e ? e : Row(bench));
+    measured++;
+  }
+  for (const BlockMatrix *m = block_matrices; m->name && !file; m++) {
+    snprintf(bench->name, sizeof bench->name, "blocks.%s", m->name);
+    if (!Asked(bench->o.only, bench->name)) continue;
+    PoiseErr e = MakeBlockMatrix(bench, m);
+    Note(bench, e ? e : Row(bench));
+    measured++;
+  }
+  return measured;
+}
+
 static int FileRows(Bench *bench)
 {
   int measured = 0;
@@ -631,7 +736,8 @@ static PoiseErr Header(Bench *bench, int argc, char **argv)
 {
   TRY(DescribeRun(bench->ctx, bench->peer, bench->peer_data, argc, argv, bench->file.stream));
   if (bench->file.stream)
-    fputs("row,who,how,mode,rows,nonzeros,repeats,units,median_us,min_us,bytes,flops,gbs,copy_gbs,read_gbs,setup_s,error\n",
+    fputs("row,who,how,mode,rows,nonzeros,repeats,units,median_us,min_us,bytes,flops,gbs,copy_gbs,read_gbs,setup_s,error,"
+          "format\n",
           bench->file.stream);
   return POISE_OK;
 }
@@ -663,6 +769,7 @@ static PoiseErr Body(Bench *bench, int argc, char **argv)
   TRY(Header(bench, argc, argv));
   TRY(Limits(bench));
   int measured = *bench->o.matrix ? FileRows(bench) : MadeRows(bench);
+  measured += BlockRows(bench);
   if (!measured && !Asked(bench->o.only, "limits")) POISE_FAIL(POISE_ERR_OPTION, "no row begins with '%s'", bench->o.only);
   return CommitFile(&bench->file);
 }

@@ -240,6 +240,34 @@ static void TestManyRows(PoiseContext ctx)
   Release(&a);
 }
 
+/* Every kernel, on rows that windows hold many of and rows that are cut into pieces, one after the other in one matrix. */
+static void TestKernels(PoiseContext ctx)
+{
+  const char *const words[] = {"balanced", "block", "column", "row", "even", "auto"};
+  const Shape shapes[] = {{1, 40, 900, false, false},  {2, 40, 700, false, false}, {3, 30, 500, false, false},
+                          {5, 35, 150, false, false},  {8, 30, 150, false, false}, {12, 25, 70, false, false},
+                          {13, 25, 70, false, false},  {17, 25, 35, false, false}, {32, 13, 19, false, false},
+                          {4, 300, 300, false, false}, {3, 1, 400, false, true}};
+  bool gpu = ctx->device->ops->bcsr_rows != NULL;
+  for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+    PoiseMat A;
+    Arrays a = Make(ctx, &shapes[k], 0);
+    bool made = CHECK_OK(Create(ctx, &shapes[k], &a, 0, POISE_COPY, &A));
+    Release(&a);
+    for (int w = 0; made && w < 6; w++) {
+      char option[64], text[128];
+      bool paper = w >= 1 && w <= 3, has = !paper || (gpu && (w != 1 || shapes[k].b <= 5));
+      snprintf(option, sizeof option, "-mat_bcsr_kernel %s", words[w]);
+      CHECK_OK(PoiseOptionsSetString(ctx, option));
+      snprintf(text, sizeof text, "has no kernel '%s' for products of bcsr with blocks of %d x %d", words[w], shapes[k].b,
+               shapes[k].b);
+      if (has && CHECK_OK(PoiseMatSetFromOptions(A))) CheckProducts(&shapes[k], A);
+      if (!has) CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_UNSUPPORTED, text);
+    }
+    PoiseMatDestroy(&A);
+  }
+}
+
 static void TestForms(PoiseContext ctx)
 {
   const Shape shapes[] = {{2, 31, 31, false, false}, {3, 30, 17, false, false}};
@@ -798,15 +826,25 @@ static void TestMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, UseArrays, (void *)(uintptr_t)&s);
 }
 
-static const Test tests[] = {{"sizes", TestSizes, 0},       {"many_rows", TestManyRows, 0},
-                             {"tiles", TestTiles, 0},       {"forms", TestForms, 0},
-                             {"own", TestOwn, 0},           {"conversion", TestConversion, 0},
-                             {"assembly", TestAssembly, 0}, {"options", TestOptions, 0},
-                             {"bytes", TestBytes, 0},       {"values", TestValues, 0},
-                             {"solve", TestSolve, 0},       {"bad_arrays", TestBadArrays, 0},
-                             {"refusals", TestRefusals, 0}, {"named", TestNamed, 0},
-                             {"waiting", TestWaiting, 0},   {"repeated", TestRepeated, 0},
-                             {"memory", TestMemory, 0},     {NULL, NULL, 0}};
+static const Test tests[] = {{"sizes", TestSizes, 0},
+                             {"many_rows", TestManyRows, 0},
+                             {"tiles", TestTiles, 0},
+                             {"forms", TestForms, 0},
+                             {"kernels", TestKernels, 0},
+                             {"own", TestOwn, 0},
+                             {"conversion", TestConversion, 0},
+                             {"assembly", TestAssembly, 0},
+                             {"options", TestOptions, 0},
+                             {"bytes", TestBytes, 0},
+                             {"values", TestValues, 0},
+                             {"solve", TestSolve, 0},
+                             {"bad_arrays", TestBadArrays, 0},
+                             {"refusals", TestRefusals, 0},
+                             {"named", TestNamed, 0},
+                             {"waiting", TestWaiting, 0},
+                             {"repeated", TestRepeated, 0},
+                             {"memory", TestMemory, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -47,6 +47,7 @@ typedef struct Product {  /* one format and algorithm of cuSPARSE, or kernels of
   cusparseSpMVAlg_t algorithm;
   void *buffer;
   PoiseErr (*kernels)(struct Cuda *, const struct Product *, const double *x, double *y);
+  int order; /* of the numbers of a block */
   double setup;
   int *index[2]; /* arrays of its own: offsets or rows, columns, */
   double *val;   /* and values */
@@ -67,6 +68,7 @@ typedef struct Cuda {
   cublasHandle_t blas[2]; /* scalars on the host, on the GPU */
   void *workspace[2];
   cusparseHandle_t sparse;
+  cusparseMatDescr_t general;
   cudaDeviceProp properties;
   cudaGraphExec_t empty;
   Lane lane;
@@ -76,6 +78,9 @@ typedef struct Cuda {
 
   /* of a task */
   Rows host; /* of the matrix: not owned */
+  const Blocks *blocks;
+  int *block_ptr, *block_col;
+  double *block_val[2]; /* column-major, row-major */
   int *ptr, *col;
   double *val, *d, *host_scalar;
   cusparseDnVecDescr_t x, y;
@@ -94,17 +99,20 @@ static Way *WayOf(Textbook *t)
   return (Way *)t->own;
 }
 
-static PoiseErr Mult(Textbook *t, const double *x, double *y)
+static PoiseErr Multiply(Cuda *p, const Product *q, const double *x, double *y)
 {
   const double one = 1, zero = 0;
-  Way *w = WayOf(t);
-  Cuda *p = w->cuda;
-  if (w->product->kernels) return w->product->kernels(p, w->product, x, y);
+  if (q->kernels) return q->kernels(p, q, x, y);
   SPARSE(cusparseDnVecSetValues(p->x, (void *)x));
   SPARSE(cusparseDnVecSetValues(p->y, y));
-  SPARSE(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, w->product->A, p->x, &zero, p->y, CUDA_R_64F,
-                      w->product->algorithm, w->product->buffer));
+  SPARSE(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm,
+                      q->buffer));
   return POISE_OK;
+}
+
+static PoiseErr Mult(Textbook *t, const double *x, double *y)
+{
+  return Multiply(WayOf(t)->cuda, WayOf(t)->product, x, y);
 }
 
 static PoiseErr Jacobi(Textbook *t, const double *x, double *y)
@@ -340,43 +348,83 @@ static PoiseErr MakeSell(Cuda *p, Product *q)
   return POISE_OK;
 }
 
-/* Do the rows of each node have the same columns, whole nodes of them? */
-static bool HasBlocks(const Rows *r)
+/* ---- blocks ------------------------------------------------------------------------------------------------------------- */
+
+enum { BY_COLUMNS, BY_ROWS };
+
+static __global__ void TurnKernel(int64_t numbers, int b, const double *from, double *to)
 {
-  int b = r->block;
-  if (b == 1 || r->n % b) return false;
-  for (int64_t i = 0; i < r->n; i++) {
-    const int *row = r->col + r->ptr[i], *first = r->col + r->ptr[i - i % b];
-    int length = r->ptr[i + 1] - r->ptr[i];
-    if (length % b || length != r->ptr[i - i % b + 1] - r->ptr[i - i % b]) return false;
-    for (int k = 0; k < length; k++)
-      if (row[k] != first[k] || row[k - k % b] % b || row[k] != row[k - k % b] + k % b) return false;
-  }
-  return true;
+  int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, k = t / (b * b), r = t / b % b, c = t % b;
+  if (t < numbers) to[t] = from[(k * b + c) * b + r];
 }
 
-/* Column-major blocks, for which cuSPARSE is fastest. */
-static PoiseErr MakeBsr(Cuda *p, Product *q)
+/* The arrays of blocks are those of all products by them. */
+static PoiseErr FillBlocks(Cuda *p, int order)
 {
-  const Rows *r = &p->host;
-  Arrays a = {};
-  int b = r->block;
-  if (!HasBlocks(r)) return POISE_OK;
-  int64_t nodes = r->n / b, nz = r->ptr[r->n], blocks = nz / b / b;
-  PoiseErr e = Reserve(nodes + 1, blocks, nz, &a);
-  for (int64_t i = 0; i < r->n && !e; i++) {
-    int64_t first = r->ptr[i - i % b] / b / b; /* block of the node */
-    if (i % b == 0) a.offset[i / b] = (int)first;
-    for (int k = 0; k < r->ptr[i + 1] - r->ptr[i]; k++) {
-      a.col[first + k / b] = r->col[r->ptr[i] + k] / b;
-      a.val[(first + k / b) * b * b + k % b * b + i % b] = r->val[r->ptr[i] + k];
-    }
+  const Blocks *k = p->blocks;
+  int64_t numbers = (int64_t)k->ptr[k->n] * k->b * k->b;
+  if (!p->block_val[BY_COLUMNS]) {
+    TRY(UPLOAD(k->ptr, k->n + 1, p->block_ptr));
+    TRY(UPLOAD(k->col, k->ptr[k->n], p->block_col));
+    TRY(UPLOAD(k->val, numbers, p->block_val[BY_COLUMNS]));
   }
-  if (!e) a.offset[nodes] = (int)blocks;
-  TRY(UploadArrays(e, nodes + 1, blocks, nz, &a, q));
-  SPARSE(cusparseCreateBsr(&q->A, nodes, r->N / b, blocks, b, b, q->index[0], q->index[1], q->val, CUSPARSE_INDEX_32I,
-                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F, CUSPARSE_ORDER_COL));
+  if (p->block_val[order] || !numbers) return POISE_OK;
+  TRY(Vector(numbers, &p->block_val[order]));
+  TurnKernel<<<(unsigned)((numbers + 255) / 256), 256, 0, p->stream>>>(numbers, k->b, p->block_val[BY_COLUMNS],
+                                                                       p->block_val[order]);
+  CUDA(cudaGetLastError());
   return POISE_OK;
+}
+
+static PoiseErr MakeBsr(Cuda *p, Product *q, int order)
+{
+  const Blocks *k = p->blocks;
+  if (!k) return POISE_OK;
+  TRY(FillBlocks(p, order));
+  SPARSE(cusparseCreateBsr(&q->A, k->n, k->N, k->ptr[k->n], k->b, k->b, p->block_ptr, p->block_col, p->block_val[order],
+                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F,
+                           order == BY_ROWS ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL));
+  return POISE_OK;
+}
+
+static PoiseErr MakeBsrColumns(Cuda *p, Product *q)
+{
+  return MakeBsr(p, q, BY_COLUMNS);
+}
+
+static PoiseErr MakeBsrRows(Cuda *p, Product *q)
+{
+  return MakeBsr(p, q, BY_ROWS);
+}
+
+/* The older function. */
+static PoiseErr Bsrmv(Cuda *p, const Product *q, const double *x, double *y)
+{
+  const double one = 1, zero = 0;
+  const Blocks *k = p->blocks;
+  SPARSE(cusparseDbsrmv(p->sparse, q->order == BY_ROWS ? CUSPARSE_DIRECTION_ROW : CUSPARSE_DIRECTION_COLUMN,
+                        CUSPARSE_OPERATION_NON_TRANSPOSE, (int)k->n, (int)k->N, k->ptr[k->n], &one, p->general,
+                        p->block_val[q->order], p->block_ptr, p->block_col, k->b, x, &zero, y));
+  return POISE_OK;
+}
+
+static PoiseErr MakeBsrmv(Cuda *p, Product *q, int order)
+{
+  if (!p->blocks || p->blocks->b == 1) return POISE_OK; /* it takes no blocks of one number */
+  TRY(FillBlocks(p, order));
+  q->kernels = Bsrmv;
+  q->order = order;
+  return POISE_OK;
+}
+
+static PoiseErr MakeBsrmvColumns(Cuda *p, Product *q)
+{
+  return MakeBsrmv(p, q, BY_COLUMNS);
+}
+
+static PoiseErr MakeBsrmvRows(Cuda *p, Product *q)
+{
+  return MakeBsrmv(p, q, BY_ROWS);
 }
 
 /* ---- kernels of textbooks and papers ---------------------------------------------------------------------------------- */
@@ -489,14 +537,18 @@ static const struct {
   int first, last; /* for which choices of formats */
 } formats[] = {
     /* the first: what solves multiply by */
-    {"cuSPARSE", "csr alg1 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, true, ALL_FORMATS, TEXTBOOK_KERNELS},
+    {"cuSPARSE", "csr alg1 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, true, BLOCK_FORMATS, TEXTBOOK_KERNELS},
     {"cuSPARSE", "csr alg1", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, false, ALL_FORMATS, ALL_FORMATS},
     {"cuSPARSE", "csr alg2 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, true, ALL_FORMATS, TEXTBOOK_KERNELS},
     {"cuSPARSE", "csr alg2", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, false, ALL_FORMATS, ALL_FORMATS},
     {"cuSPARSE", "coo alg1", MakeCoo, CUSPARSE_SPMV_COO_ALG1, false, ALL_FORMATS, TEXTBOOK_KERNELS},
     {"cuSPARSE", "coo alg2", MakeCoo, CUSPARSE_SPMV_COO_ALG2, false, ALL_FORMATS, ALL_FORMATS},
     {"cuSPARSE", "sell 32", MakeSell, CUSPARSE_SPMV_ALG_DEFAULT, false, ALL_FORMATS, ALL_FORMATS},
-    {"cuSPARSE", "bsr, blocks by columns", MakeBsr, CUSPARSE_SPMV_ALG_DEFAULT, false, ALL_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "bsr, blocks by columns", MakeBsrColumns, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "bsr, blocks by rows", MakeBsrRows, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "bsrmv, blocks by columns", MakeBsrmvColumns, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS,
+     ALL_FORMATS},
+    {"cuSPARSE", "bsrmv, blocks by rows", MakeBsrmvRows, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS, ALL_FORMATS},
     {"textbook", "scalar", MakeScalar, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS, TEXTBOOK_KERNELS},
     {"textbook", "vector", MakeVector, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS, TEXTBOOK_KERNELS},
     {"textbook", "product and sum", MakeProductAndSum, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS,
@@ -505,32 +557,36 @@ static const struct {
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* The matrix in a format, its buffer and what is worked out before; nothing is there where the matrix or cuSPARSE does not have it. */
-static PoiseErr Make(Cuda *p, int format, Product *q)
+/* What cuSPARSE needs beside the matrix. */
+static PoiseErr Prepare(Cuda *p, Product *q, bool preprocess)
 {
   const double one = 1, zero = 0;
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
   size_t bytes = 0;
+  SPARSE(cusparseSpMV_bufferSize(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, &bytes));
+  CUDA(cudaMalloc(&q->buffer, bytes ? bytes : 1));
+  if (preprocess)
+    SPARSE(cusparseSpMV_preprocess(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, q->buffer));
+  CUDA(cudaStreamSynchronize(p->stream));
+  return POISE_OK;
+}
+
+/* The matrix in a format, its buffer and what is worked out before. Nothing is there where the matrix is not for it, nor, said so, where
+   cuSPARSE refuses it, be it at the first product. */
+static PoiseErr Make(Cuda *p, int format, Product *q)
+{
   double start = PoiseTime();
   q->algorithm = formats[format].algorithm;
   TRY(formats[format].make(p, q));
-  q->there = q->A || q->kernels;
-  if (!q->A) return POISE_OK;
-  cusparseStatus_t status =
-      cusparseSpMV_bufferSize(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, &bytes);
-  if (status == CUSPARSE_STATUS_NOT_SUPPORTED) {
-    printf("cuSPARSE %s: %s\n", formats[format].name, cusparseGetErrorString(status));
-    cusparseDestroySpMat(q->A);
-    q->A = NULL;
-    q->there = false;
-    return POISE_OK;
-  }
-  SPARSE(status);
-  CUDA(cudaMalloc(&q->buffer, bytes ? bytes : 1));
-  if (formats[format].preprocess)
-    SPARSE(cusparseSpMV_preprocess(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, q->buffer));
-  CUDA(cudaStreamSynchronize(p->stream));
-  q->setup = PoiseTime() - start;
+  if (!q->A && !q->kernels) return POISE_OK;
+  PoiseErr e = q->A ? Prepare(p, q, formats[format].preprocess) : POISE_OK;
+  q->setup = q->A ? PoiseTime() - start : 0;
+  if (!e) e = Multiply(p, q, p->base.v[P], p->base.v[Q]);
+  q->there = !e;
+  if (!e) CUDA(cudaStreamSynchronize(p->stream));
+  if (!e) return POISE_OK;
+  printf("%s %s: %s\n", formats[format].who, formats[format].name, PoiseErrorMessage());
+  PoiseErrorClear();
   return POISE_OK;
 }
 
@@ -564,12 +620,17 @@ static void LeaveTask(void *peer)
   cudaFree(p->col);
   cudaFree(p->val);
   cudaFree(p->d);
+  cudaFree(p->block_ptr);
+  cudaFree(p->block_col);
+  for (int k = 0; k < 2; k++) cudaFree(p->block_val[k]);
   if (p->x) cusparseDestroyDnVec(p->x);
   if (p->y) cusparseDestroyDnVec(p->y);
   p->nproduct = p->ntext = 0;
   p->base = Textbook{};
   p->host_scalar = p->val = p->d = NULL;
-  p->ptr = p->col = NULL;
+  p->ptr = p->col = p->block_ptr = p->block_col = NULL;
+  p->block_val[0] = p->block_val[1] = NULL;
+  p->blocks = NULL;
   p->x = p->y = NULL;
 }
 
@@ -607,6 +668,7 @@ static PoiseErr FillMatrix(Cuda *p, const Task *task)
   const Rows *r = task->rows;
   if (task->op != OP_MULT) TRY(FillDiagonal(p, r));
   p->host = *r;
+  p->blocks = task->blocks;
   TRY(UPLOAD(r->ptr, r->n + 1, p->ptr));
   TRY(UPLOAD(r->col, r->ptr[r->n], p->col));
   TRY(UPLOAD(r->val, r->ptr[r->n], p->val));
@@ -653,7 +715,9 @@ static PoiseErr EnterProducts(Cuda *p, const Task *task, List *list)
     if (task->formats < formats[k].first || task->formats > formats[k].last) continue;
     Product *q = &p->product[p->nproduct++];
     TRY(Make(p, k, q));
-    if (q->there) EnterWay(p, list, formats[k].who, formats[k].name, OP_MULT, 0, q, HOST_SCALARS);
+    if (!q->there) continue;
+    EnterWay(p, list, formats[k].who, formats[k].name, OP_MULT, 0, q, HOST_SCALARS);
+    list->c[list->n - 1].blocks = !strncmp(formats[k].name, "bsr", 3);
   }
   return POISE_OK;
 }
@@ -813,6 +877,7 @@ static PoiseErr OpenLibraries(Cuda *p)
   }
   SPARSE(cusparseCreate(&p->sparse));
   SPARSE(cusparseSetStream(p->sparse, p->stream));
+  SPARSE(cusparseCreateMatDescr(&p->general));
   return POISE_OK;
 }
 
@@ -851,6 +916,7 @@ static void Close(void *peer)
     if (p->blas[k]) cublasDestroy(p->blas[k]);
     cudaFree(p->workspace[k]);
   }
+  if (p->general) cusparseDestroyMatDescr(p->general);
   if (p->sparse) cusparseDestroy(p->sparse);
   cudaFree(p->a);
   cudaFree(p->b);

@@ -3,8 +3,8 @@
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
+#include "blocks.h"
 #include "measure.h"
-#include "problems.h"
 
 /* Operations that others have too; the rest are the library's alone. */
 enum { OP_DOT, OP_AXPY, OP_NORM, OP_MULT, OP_JACOBI, OP_CG, OP_BICGSTAB, OP_GMRES, OP_OTHER };
@@ -26,7 +26,8 @@ typedef struct Contender {
   PoiseErr (*call)(void *arg, int op, int64_t count); /* enqueue count operations; or a solve of count iterations */
   PoiseErr (*result)(void *arg, int op, double *y);   /* of the last one, waited for, to the host; NULL: not looked at */
   double bytes;                                       /* of one operation, where they are its own; else 0 */
-  double setup;                                       /* seconds: what it needs beside its copy of the CSR arrays */
+  bool blocks;                                        /* its matrix is that of the task's blocks */
+  double setup;                                       /* seconds: what it needs beside its copies of rows and blocks */
   Times base, full;                                   /* of calls that differ by `units` operations */
   int64_t units;
 } Contender;
@@ -36,14 +37,16 @@ typedef struct List {
   Contender c[MAX_CONTENDERS];
 } List;
 
-/* Which of the others multiply: every format there is; those that keep CSR, and COO; and the textbook's kernels beside them. */
-enum { ALL_FORMATS, PLAIN_FORMATS, TEXTBOOK_KERNELS };
+/* Which of the others multiply: formats of blocks, beside the best of CSR; every format there is; those that keep CSR, and COO; and the
+   textbook's kernels beside them. */
+enum { BLOCK_FORMATS, ALL_FORMATS, PLAIN_FORMATS, TEXTBOOK_KERNELS };
 
 typedef struct Task {
   int op, formats;
   int64_t n;
-  const Rows *rows; /* NULL: on vectors of n entries */
-  const double *x;  /* what is multiplied; the right-hand side of a solve */
+  const Rows *rows;     /* NULL: on vectors of n entries */
+  const Blocks *blocks; /* the same in blocks, or NULL */
+  const double *x;      /* what is multiplied; the right-hand side of a solve */
 } Task;
 
 /* Somebody who does the same: functions in C loops (plain.c), cuSPARSE and cuBLAS (cuda.cu). */

@@ -205,39 +205,6 @@ void ElementRows(const Mesh *m, int64_t node, PoiseInt *rows)
       rows[c * m->dofs + a] = (node + (c & 1) + m->k * ((c >> 1 & 1) + m->k * (c >> 2))) * m->dofs + a;
 }
 
-/* ---- dense blocks --------------------------------------------------------------------------------------------------- */
-
-enum { NEIGHBOURS = 27 };
-
-static int64_t Neighbour(int64_t k, int number) /* its distance, ascending */
-{
-  return (number / 9 - 1) * k * k + (number / 3 % 3 - 1) * k + number % 3 - 1;
-}
-
-PoiseErr CreateBlocks(PoiseContext ctx, int b, double bytes, Rows *r)
-{
-  int64_t k = (int64_t)fmax(3, cbrt(bytes / (12.0 * NEIGHBOURS * b * b))), N = k * k * k, begin, n;
-  PoiseSplit(ctx, N, &begin, &n);
-  *r = (Rows){.n = n * b, .N = N * b, .begin = begin * b, .block = b};
-  POISE_TRY(CountRows(r));
-  for (int64_t i = 0; i < r->n; i++)
-    for (int l = 0; l < NEIGHBOURS; l++) {
-      int64_t J = (r->begin + i) / b + Neighbour(k, l);
-      if (J >= 0 && J < N) r->ptr[i + 1] += b;
-    }
-  POISE_TRY(OffsetRows(r));
-  POISE_TRY(ReserveRows(r));
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < r->n; i++)
-    for (int64_t l = 0, out = r->ptr[i], row = r->begin + i; l < NEIGHBOURS; l++) {
-      int64_t J = row / b + Neighbour(k, (int)l);
-      for (int64_t j = J * b; J >= 0 && J < N && j < (J + 1) * b; j++, out++)
-        r->col[out] = (int32_t)j,
-        r->val[out] = j == row ? NEIGHBOURS * b : RandomAt(row < j ? row : j, row < j ? j : row) - 0.5;
-    }
-  return POISE_OK;
-}
-
 /* ---- irregular patterns --------------------------------------------------------------------------------------------- */
 
 enum { DRAWS = 16, FULL = 4, REACH = 1000, LONGEST = 4700 };

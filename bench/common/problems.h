@@ -46,9 +46,6 @@ void CreateMesh(PoiseContext ctx, int problem, bool vary, double bytes, Mesh *m)
 PoiseErr CreateMeshRows(const Mesh *m, Rows *r);
 /* The same for any problem (vary is for those of meshes). */
 PoiseErr CreateRows(PoiseContext ctx, int problem, bool vary, double bytes, Rows *r);
-/* Nodes of a cube of that many bytes of CSR, each with 26 neighbours (behind the edges are those of the next line), and b unknowns:
-   symmetric, dominant. */
-PoiseErr CreateBlocks(PoiseContext ctx, int b, double bytes, Rows *r);
 /* As RMAT or RMAT_SCRAMBLED, of 2^levels rows and so many draws for each. */
 PoiseErr CreateRecursive(PoiseContext ctx, int levels, int draws, bool scrambled, Rows *r);
 /* One rank. */

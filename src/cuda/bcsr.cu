@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of matrices of blocks. */
-#include "tile.h"
+/* Products with matrices of blocks whose rows are of about one length: groups of rows through shared memory. */
+#include <limits.h>
 
-/* B x PARTS threads per row of blocks: thread (r, p) has row r of every PARTS-th block. ROWS rows of blocks are a group. */
-constexpr __host__ __device__ int Parts(int b)
+#include "bcsr.h"
+
+/*
+  What pays for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results): up to 12, a thread has a column of every PARTS-th block of a row,
+  so that it loads one number of x for b of the matrix, many of them at once. Beyond, the sums of a column take too many registers; a thread
+  has a row of every PARTS-th block. So it is for 2, where columns are too short.
+*/
+constexpr __host__ __device__ bool ByColumns(int b)
 {
-  return b <= 4 ? 4 : 8;
+  return b >= 3 && b <= 12;
 }
 
+constexpr __host__ __device__ int Parts(int b)
+{
+  return b <= 12 ? 4 : 8;
+}
+
+/* A power of two of rows of blocks makes a group, of about 128 threads. */
 constexpr __host__ __device__ int GroupRows(int b)
 {
   int rows = 1;
-  while (2 * rows * b * Parts(b) <= THREADS) rows *= 2;
+  while (2 * rows * b * Parts(b) <= 128) rows *= 2;
   return rows;
 }
 
@@ -20,42 +32,77 @@ constexpr __host__ __device__ int GroupThreads(int b)
   return (GroupRows(b) * b * Parts(b) + 31) / 32 * 32;
 }
 
-/* Numbers of a tile in shared memory, widened at both ends to 16 bytes. */
-static size_t TileNumbers(int64_t tile, int b)
+/* Blocks k, k + PARTS, ... below n of a row, from val and col on; this thread's column of them. */
+template <int B, typename Wait>
+__device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n, int j,
+                                           Wait wait, double (&s)[B])
 {
-  return (size_t)(tile * b * b + 2) / 2 * 2;
-}
-
-static size_t TileBytes(int64_t tile, int b)
-{
-  return TileNumbers(tile, b) * sizeof(double) + (size_t)tile * sizeof(int32_t);
-}
-
-/* Row r of blocks p, p + PARTS, ... of the n blocks that begin at val and col, times x. */
-template <int B>
-__device__ __forceinline__ double PartOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col, int64_t k,
-                                               int64_t n, int r)
-{
-  double s = 0;
-#pragma unroll 4
-  for (; k < n; k += Parts(B)) {
-    int64_t c = col[k];
-    const double *x = c < a.A.nloc ? a.x + c * B : a.ghost + (c - a.A.nloc) * B, *v = val + k * B * B + r;
+  constexpr int P = Parts(B), ROUND = 8;
+  for (; k < n; k += P * ROUND) {
+    double x[ROUND];
 #pragma unroll
-    for (int j = 0; j < B; j++) s += v[j * B] * x[j];
+    for (int u = 0; u < ROUND; u++) x[u] = k + u * P < n ? Factors<B>(a, col[k + u * P])[j] : 0;
+    wait();
+#pragma unroll
+    for (int u = 0; u < ROUND; u++)
+      if (k + u * P < n) {
+        const double *v = val + (k + u * P) * B * B + j * B;
+#pragma unroll
+        for (int r = 0; r < B; r++) s[r] += v[r] * x[u];
+      }
   }
+}
+
+/* The same of this thread's row, by strips of columns. */
+template <int B, typename Wait>
+__device__ __forceinline__ double AddRow(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n, int r,
+                                         Wait wait, double s)
+{
+  constexpr int P = Parts(B), ROUND = B == 2 ? 4 : B <= 16 ? 2 : 1, STRIP = B <= 16 ? B : 8;
+  for (; k < n; k += P * ROUND)
+#pragma unroll
+    for (int first = 0; first < B; first += STRIP) {
+      double x[ROUND][STRIP];
+#pragma unroll
+      for (int u = 0; u < ROUND; u++) {
+        const double *from = k + u * P < n ? Factors<B>(a, col[k + u * P]) + first : NULL;
+#pragma unroll
+        for (int j = 0; j < STRIP; j++) x[u][j] = from && first + j < B ? from[j] : 0;
+      }
+      wait();
+#pragma unroll
+      for (int u = 0; u < ROUND; u++)
+        if (k + u * P < n) {
+          const double *v = val + (k + u * P) * B * B + first * B + r;
+#pragma unroll
+          for (int j = 0; j < STRIP; j++)
+            if (first + j < B) s += v[j * B] * x[u][j];
+        }
+    }
   return s;
 }
 
+/* Sums of columns to sums of rows: thread (j, p) leaves with what its part of the row has in row j. */
+template <int B, int T> __device__ __forceinline__ double TurnColumns(const double (&s)[B], double *share, int j)
+{
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < B; r++) share[r * T + threadIdx.x] = s[r];
+  __syncthreads();
+  double sum = 0;
+  for (int q = 0; q < B; q++) sum += share[j * T + ((int)threadIdx.x - j + q) % T];
+  return sum;
+}
+
 /*
-  8 bytes per number, 4 per block and per offset, x and y once. TILE: the group's blocks lie in one piece, which a bulk copy brings to shared
-  memory while threads fetch their columns; else they are read from where they are.
+  8 bytes per number, 4 per block and per offset, x and y once. BULK: the values of a group come into shared memory by a bulk copy, a tile of
+  at most `room` blocks at a time, while threads fetch what they are to be multiplied by; else they are read from where they are.
 */
-template <int B, bool TILE>
-static __global__ void __launch_bounds__(GroupThreads(B)) BcsrMult(const __grid_constant__ CsrMultArgs a)
+template <int B, bool BULK>
+static __global__ void __launch_bounds__(GroupThreads(B)) BcsrEven(const __grid_constant__ CsrMultArgs a, int room)
 {
   constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
   LetFollow();
@@ -64,47 +111,40 @@ static __global__ void __launch_bounds__(GroupThreads(B)) BcsrMult(const __grid_
   int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, first = group * R,
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t begin = poiseCsrOffset(&a.A, first), end = poiseCsrOffset(&a.A, last);
-  const double *val = a.A.val + begin * B * B;
-  const int32_t *col = a.A.col + begin;
-  if (TILE) {
-    double *values = (double *)memory;
-    int32_t *columns = (int32_t *)(values + (a.tile * B * B + 2) / 2 * 2);
-    int64_t start = begin * B * B & ~(int64_t)1, stop = (end * B * B + 1) & ~(int64_t)1;
-    if (stop > a.A.nz * B * B) stop = a.A.nz * B * B & ~(int64_t)1; /* a copy must not read behind the array */
-    bool aligned = (uintptr_t)a.A.val % 16 == 0;                    /* a borrowed array may begin anywhere */
-    int bulk = aligned && stop > start ? (int)(stop - start) : 0;
-    if (threadIdx.x == 0 && bulk) {
-      BulkInit(&barrier);
-      BulkExpect(&barrier, (uint32_t)bulk * 8);
-      BulkCopy(values, a.A.val + start, (uint32_t)bulk * 8, &barrier);
-    }
-    for (int64_t k = start + bulk + threadIdx.x; k < end * B * B; k += T) values[k - start] = a.A.val[k];
-    for (int64_t k = begin + threadIdx.x; k < end; k += T) columns[k - begin] = a.A.col[k];
-    __syncthreads();
-    if (bulk) BulkWait(&barrier, 0);
-    val = values + (begin * B * B - start), col = columns;
-  }
-  int r = threadIdx.x % B, p = threadIdx.x / B % P;
+  int j = threadIdx.x % B, p = threadIdx.x / B % P; /* column or row within blocks, part of the row of blocks */
   int64_t i = first + threadIdx.x / (B * P);
-  double s = 0;
-  if (threadIdx.x < R * B * P && i < last)
-    s = PartOfBlocks<B>(a, val, col, poiseCsrOffset(&a.A, i) - begin + p, poiseCsrOffset(&a.A, i + 1) - begin, r);
-  part[threadIdx.x] = s;
+  bool active = threadIdx.x < R * B * P && i < last;
+  int64_t from = active ? poiseCsrOffset(&a.A, i) : 0, to = active ? poiseCsrOffset(&a.A, i + 1) : 0;
+  double s[ByColumns(B) ? B : 1] = {0};
+  unsigned round = 0;
+  int step = BULK ? room : INT_MAX;
+  for (int64_t at = begin; at < end; at += step, round++) {
+    int64_t stop = at + step < end ? at + step : end;
+    const double *val = BULK ? FetchBlocks<B>(a.A, at, stop, tile, &barrier, round == 0) : a.A.val + at * B * B;
+    bool waits = BULK;
+    auto wait = [&] {
+      if (waits) BulkWait(&barrier, round % 2);
+      waits = false;
+    };
+    int low = (int)((from > at ? from : at) - at), n = (int)((to < stop ? to : stop) - at);
+    int k = low + (int)((p - (at + low - from)) & (P - 1));
+    if constexpr (ByColumns(B))
+      AddColumns<B>(a, val, a.A.col + at, k, n, j, wait, s);
+    else
+      s[0] = AddRow<B>(a, val, a.A.col + at, k, n, j, wait, s[0]);
+    wait();
+    if (stop < end) __syncthreads();
+  }
+  double sum = s[0];
+  if constexpr (ByColumns(B)) sum = TurnColumns<B, T>(s, tile, j);
+  part[threadIdx.x] = sum;
   __syncthreads();
-  bool mine = threadIdx.x < R * B * P && i < last && p == 0;
-  double y = 0;
-  if (mine) {
-    double beta = poiseScalar(a.b);
-    for (int q = 1; q < P; q++) s += part[threadIdx.x + q * B];
-    i = i * B + r;
-    y = poiseScalar(a.a) * s + (beta == 0 ? 0 : beta * a.y[i]);
-    a.y[i] = y;
-  }
-  for (int f = 0; f < a.fuse.ndot; f++) {
-    double d[1] = {mine ? Factor(a.fuse, f, i, y) * y : 0};
-    BlockReduce<1, COMBINE_SUM, T>(d);
-    if (threadIdx.x == 0) a.fuse.partial[f][group] = d[0];
-  }
+  bool mine = active && p == 0;
+  if (mine)
+    for (int q = 1; q < P; q++) sum += part[threadIdx.x + q * B];
+  i = i * B + j;
+  double y = FinishRow(a, mine, i, sum);
+  FuseRow<T>(a, mine, i, y, group);
 }
 
 /* A thread per number of y, or of the ghosts. */
@@ -126,30 +166,30 @@ static __global__ void BcsrMultTranspose(const __grid_constant__ CsrMultTranspos
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
 
-int poiseCudaBcsrRows(Device *, int b, const CsrStatistics *)
+int poiseCudaBcsrRows(Device *, int b, int form)
 {
-  return GroupRows(b);
+  if (form == BCSR_BLOCK) return b <= 5 ? PAPER_ROWS : 0;
+  return form == BCSR_COLUMN || form == BCSR_ROW ? PAPER_ROWS : GroupRows(b);
 }
 
-template <int B> static PoiseErr Groups(Device *dev, const CsrMultArgs *a)
+template <int B> static PoiseErr Even(Device *dev, const BcsrMultArgs *args)
 {
-  size_t bytes = TileBytes(a->tile, B);
-  bool tile = poiseCudaHasBulk(dev) && bytes <= MOST_TILE;
-  if (!tile) return Follow(dev, BcsrMult<B, false>, (unsigned)a->nblock, GroupThreads(B), 0, *a);
-  TRY(LetShare((const void *)BcsrMult<B, true>, bytes));
-  return Follow(dev, BcsrMult<B, true>, (unsigned)a->nblock, GroupThreads(B), bytes, *a);
+  constexpr int T = GroupThreads(B);
+  const CsrMultArgs *a = &args->c.m;
+  int64_t room = TileBlocks(a->tile, B);
+  size_t sums = ByColumns(B) ? (size_t)T * B * sizeof(double) : 0, bytes = (size_t)TileNumbers(room, B) * sizeof(double);
+  if (!CanBulk(dev, a)) return Follow(dev, BcsrEven<B, false>, (unsigned)a->nblock, T, sums, *a, 0);
+  return Follow(dev, BcsrEven<B, true>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a, (int)room);
 }
 
 extern "C" PoiseErr poiseCuda_bcsr_mult(Device *dev, const void *args)
 {
-  typedef PoiseErr (*Run)(Device *, const CsrMultArgs *);
-  static const Run sizes[] = {Groups<1>,  Groups<2>,  Groups<3>,  Groups<4>,  Groups<5>,  Groups<6>,  Groups<7>,
-                              Groups<8>,  Groups<9>,  Groups<10>, Groups<11>, Groups<12>, Groups<13>, Groups<14>,
-                              Groups<15>, Groups<16>, Groups<17>, Groups<18>, Groups<19>, Groups<20>, Groups<21>,
-                              Groups<22>, Groups<23>, Groups<24>, Groups<25>, Groups<26>, Groups<27>, Groups<28>,
-                              Groups<29>, Groups<30>, Groups<31>, Groups<32>};
-  const CsrMultArgs *a = (const CsrMultArgs *)args;
-  return a->nblock ? sizes[a->A.b - 1](dev, a) : POISE_OK;
+  typedef PoiseErr (*Run)(Device *, const BcsrMultArgs *);
+  static const Run even[] = {FROM_2_TO_32(Even)};
+  const BcsrMultArgs *a = (const BcsrMultArgs *)args;
+  if (a->form == BCSR_BALANCED) return poiseCudaBcsrBalanced(dev, a);
+  if (!a->c.m.nblock) return POISE_OK;
+  return a->form == BCSR_EVEN ? even[a->c.m.A.b - 2](dev, a) : poiseCudaBcsrPaper(dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_bcsr_mult_transpose(Device *dev, const void *args)

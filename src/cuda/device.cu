@@ -358,6 +358,7 @@ const DeviceOps poiseDevice_cuda = {
     kernels,
     poiseCudaCsrRows,
     poiseCudaBcsrRows,
+    poiseCudaBcsrChunk,
     poiseCudaCsrBound,
     poiseCudaCsrLibraries,
     poiseCudaCsrPlan,

@@ -3,44 +3,189 @@
   Type bcsr: dense blocks of one size, column-major, as entries of a CSR of blocks (Eberhardt & Hoemmen 2016): 8 + 4 / b^2 bytes per number
   where CSR reads 12, and the b numbers of x that belong to a block are read once for all its rows. Products, and the host's kernels.
 */
-#include "../vec/vec_host.h"
 #include "bcsr_host.h"
-#include "mat.h"
+#include "csr_rows.h"
+#include "windows.h"
+
+enum { BCSR_CHUNK = 8192 }; /* numbers of a window on the host */
+
+typedef struct BcsrData {
+  CsrData csr;          /* first: of the transpose product */
+  int asked;            /* BCSR_... */
+  int64_t built, tried; /* c->built of what was set up, and of what was to be */
+  int was_asked;        /* then */
+  int form, rows;       /* what was chosen; rows of blocks of a group, but of the balanced form */
+  Windows w;            /* but of even groups, which are those of the CSR */
+} BcsrData;
+
+#define FORMS "auto|even|balanced|block|column|row"
+
+static const PoiseOption options[] = {
+    {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0, FORMS,
+     "products of bcsr: groups of rows of blocks, windows of as many blocks (rows of very different lengths), or on a GPU "
+     "by block (up to "
+     "5 x 5), by column or row per thread, as in the paper of bcsr"},
+    {0},
+};
 
 int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s)
 {
   const DeviceOps *ops = ctx->device->ops;
-  return ops->bcsr_rows && s->m ? ops->bcsr_rows(ctx->device, b, s) : POISE_BLOCK / b;
+  if (b == 1) return poiseCsrRows(ctx, s, false);
+  return ops->bcsr_rows ? ops->bcsr_rows(ctx->device, b, BCSR_EVEN) : POISE_BLOCK / b;
+}
+
+/* ---- the form ------------------------------------------------------------------------------------------------------- */
+
+/* Groups of rows would wait for the longest of them. On a CPU that is the busiest thread; on a GPU (H200) many rows must be longer
+   than the mean, as such groups are fetched faster, or one by so much that it takes a tenth of the time by itself. */
+static bool Uneven(PoiseMat A)
+{
+  const CsrStatistics *s = &A->csr.statistics;
+  const Device *dev = A->ctx->device;
+  const double busy = 1.1, groups = 2500;
+  double mean = s->m ? (double)s->nz / (double)s->m : 0, squares = (double)s->nz * mean;
+  if (!dev->ops->bcsr_rows)
+    return A->csr.nblock > HOST_FEW_BLOCKS && (double)s->busiest * dev->threads > busy * (double)s->nz;
+  if ((double)s->longest <= 4 * mean) return false;
+  return (double)s->squares - squares > squares || groups * (double)s->longest > (double)s->nz;
+}
+
+static PoiseErr Choose(PoiseMat A, BcsrData *d)
+{
+  const char *const words[] = {"auto", "even", "balanced", "block", "column", "row"};
+  const DeviceOps *ops = A->ctx->device->ops;
+  int b = A->csr.b;
+  d->form = d->asked;
+  if (d->form == BCSR_AUTO) d->form = Uneven(A) ? BCSR_BALANCED : BCSR_EVEN;
+  d->rows = d->form == BCSR_EVEN       ? A->csr.rows
+            : d->form == BCSR_BALANCED ? POISE_BLOCK
+            : ops->bcsr_rows           ? ops->bcsr_rows(A->ctx->device, b, d->form)
+                                       : 0;
+  if (!d->rows)
+    FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of bcsr with blocks of %d x %d", ops->name,
+         words[d->form], b, b);
+  return POISE_OK;
+}
+
+static int64_t Chunk(PoiseMat A)
+{
+  const DeviceOps *ops = A->ctx->device->ops;
+  int64_t b = A->csr.b;
+  if (b == 1) return poiseCsriChunk(A, NULL);
+  return ops->bcsr_chunk ? ops->bcsr_chunk((int)b) : BCSR_CHUNK / (b * b);
+}
+
+static PoiseErr SetUp_BCSR(PoiseMat A)
+{
+  BcsrData *d = A->data;
+  bool other = d->was_asked != d->asked;
+  if (d->built == A->csr.built && !other) return POISE_OK;
+  if (d->tried == A->csr.built && other) A->pattern++; /* a captured loop knows the old form; all ranks count alike */
+  d->tried = A->csr.built;
+  poiseWindowsDestroy(&d->w);
+  d->built = 0;
+  d->was_asked = d->asked;
+  TRY(Choose(A, d));
+  if (d->form == BCSR_BALANCED) TRY(poiseWindowsCut(A, &d->w, Chunk(A), false));
+  if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
+  if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseWindowsOrder(A, &d->w, d->rows));
+  d->built = A->csr.built;
+  return POISE_OK;
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
+static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
+{
+  BcsrData *d = A->data;
+  TRY(SetUp_BCSR(A));
+  a->form = d->form, a->c.m.rows = d->rows;
+  return d->form == BCSR_BALANCED ? poiseWindowsArguments(&d->w, &a->c) : POISE_OK;
+}
+
+static PoiseErr Ready_BCSR(PoiseMat A)
+{
+  BcsrMultArgs a = {0};
+  return Arguments(A, &a);
+}
+
+/* Blocks of 1 x 1 are a CSR, and those products are made for it. */
 static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
 {
+  BcsrMultArgs *a = (BcsrMultArgs *)m; /* begins with it */
+  BcsrData *d = A->data;
+  bool numbers = A->csr.b == 1;
+  if (part != REST) TRY(Arguments(A, a));
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  TRY(poiseCsrBlocks(A, part, m));
-  return poiseLaunch(A->ctx->device, KERNEL_bcsr_mult, m, sizeof *m);
+  if (d->form == BCSR_EVEN) {
+    TRY(poiseCsrBlocks(A, part, m));
+    return poiseLaunch(A->ctx->device, numbers ? KERNEL_csr_mult : KERNEL_bcsr_mult, m, numbers ? sizeof *m : sizeof *a);
+  }
+  numbers = numbers && d->form == BCSR_BALANCED;
+  return poiseWindowsMult(A, &d->w, part, numbers ? KERNEL_csri_mult : KERNEL_bcsr_mult, &a->c,
+                          numbers ? sizeof a->c : sizeof *a);
 }
 
 /* Reads 8 bytes per number, 4 per block and per offset, x and y once. Interior groups run while the ghosts travel. */
 static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
-  CsrMultArgs m = {.a = alpha, .b = beta, .skip = skip};
-  if (fuse) m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &m, Part_BCSR);
+  BcsrMultArgs a = {.c.m = {.a = alpha, .b = beta, .skip = skip}};
+  if (fuse) a.c.m.fuse = *fuse;
+  return poiseCsrProduct(A, x, y, &a.c.m, Part_BCSR);
+}
+
+static void Inherit_BCSR(PoiseMat A, PoiseMat B)
+{
+  ((BcsrData *)B->data)->asked = ((const BcsrData *)A->data)->asked;
+}
+
+static int64_t Partials_BCSR(PoiseMat A)
+{
+  const BcsrData *d = A->data; /* as of the latest set-up: see Ready_BCSR */
+  return d->form == BCSR_EVEN ? A->csr.nblock : poiseWindowsPartials(&d->w);
+}
+
+static PoiseErr View_BCSR(PoiseMat A)
+{
+  const BcsrData *d = A->data;
+  const char *const words[] = {[BCSR_BLOCK] = "by block", [BCSR_COLUMN] = "by column", [BCSR_ROW] = "row per thread"};
+  if (!A->assembled || !d->built) return POISE_OK;
+  if (d->form == BCSR_EVEN) return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->rows);
+  if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: %s\n", words[d->form]);
+  return PoisePrintf(A->ctx, "    bcsr: windows of %lld rows and blocks, longer rows in pieces (of rank 0: %lld, %lld)\n",
+                     (long long)d->w.chunk, (long long)d->w.n, (long long)d->w.npiece);
+}
+
+static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
+{
+  poiseCsrDataBytes(A, sum);
+  poiseWindowsBytes(&((const BcsrData *)A->data)->w, sum);
+}
+
+static void Destroy_BCSR(PoiseMat A)
+{
+  poiseCsrDataDestroy(A);
+  poiseWindowsDestroy(&((BcsrData *)A->data)->w);
 }
 
 const MatType poiseMatType_bcsr = {
     .name = "bcsr",
     .blocked = true,
     .fuse = true,
-    .size = sizeof(CsrData),
+    .size = sizeof(BcsrData),
+    .options = options,
+    .inherit = Inherit_BCSR,
+    .setup = SetUp_BCSR,
+    .ready = Ready_BCSR,
+    .partials = Partials_BCSR,
     .mult = Mult_BCSR,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
-    .bytes = poiseCsrDataBytes,
-    .destroy = poiseCsrDataDestroy,
+    .view = View_BCSR,
+    .bytes = Bytes_BCSR,
+    .destroy = Destroy_BCSR,
 };
 
 /* ---- host kernels --------------------------------------------------------------------------------------------------- */
@@ -50,7 +195,15 @@ POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
   return col < m->A.nloc ? m->x + col * b : m->ghost + (col - m->A.nloc) * b;
 }
 
-enum { AHEAD = 256 };
+enum { AHEAD = 256 }; /* numbers */
+
+/* sum[r] = that of the blocks [k, last) in row r. */
+POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last, double *sum)
+{
+  double term[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
+  for (; k < last; k++) poiseAddBlock(b, m->A.val + k * b * b, AHEAD, Factors(m, m->A.col[k], b), term);
+  for (int r = 0; r < b; r++) sum[r] = poiseBlockSum(b, term, r);
+}
 
 POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end)
 {
@@ -58,42 +211,70 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
   double *restrict y = m->y;
   int64_t k = poiseCsrOffset(&m->A, begin);
   for (int64_t i = begin; i < end; i++) {
-    double sum[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
-    for (int64_t last = poiseCsrOffset(&m->A, i + 1); k < last; k++) {
-      const double *v = m->A.val + k * b * b;
-      poiseAddBlock(b, v, AHEAD, Factors(m, m->A.col[k], b), sum);
-    }
-    for (int r = 0; r < b; r++) {
-      double s = poiseBlockSum(b, sum, r), *to = y + i * b + r;
-      *to = beta == 0 ? alpha * s : alpha * s + beta * *to;
-    }
+    int64_t last = poiseCsrOffset(&m->A, i + 1);
+    double sum[MAX_BLOCK_SIZE];
+    AddBlocks(b, m, k, last, sum);
+    for (int r = 0; r < b; r++) y[i * b + r] = poiseHostUpdate(alpha, sum[r], beta, y[i * b + r]);
+    k = last;
   }
 }
 
-typedef void Rows(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
-#define ROWS(b)                                                                                    \
+typedef struct {
+  void (*rows)(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
+  void (*piece)(const CsrMultArgs *m, int64_t k, int64_t last, double *sum);
+} OfSize;
+#define OF_SIZE(b)                                                                                 \
   static void Rows##b(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end) \
   {                                                                                                \
     BlockRows(b, m, alpha, beta, begin, end);                                                      \
+  }                                                                                                \
+  static void Piece##b(const CsrMultArgs *m, int64_t k, int64_t last, double *sum)                 \
+  {                                                                                                \
+    AddBlocks(b, m, k, last, sum);                                                                 \
   }
-POISE_BLOCK_SIZES(ROWS)
-#define NAME(b) Rows##b,
-static Rows *const rows_of[MAX_BLOCK_SIZE + 1] = {NULL, POISE_BLOCK_SIZES(NAME)};
+POISE_BLOCK_SIZES(OF_SIZE)
+#define BOTH(b) {Rows##b, Piece##b},
+static const OfSize of_size[MAX_BLOCK_SIZE + 1] = {{0}, POISE_BLOCK_SIZES(BOTH)};
+
+/* Rows that were cut: sums of pieces in their order. */
+static void Join(const CsriMultArgs *a, double alpha, double beta)
+{
+  int64_t b = a->m.A.b;
+  for (int64_t p = 0; p < a->npiece;) {
+    int64_t row = poiseCsriRow(a, &a->part[p]), end = a->first[a->part[p].window + 1];
+    double s[MAX_BLOCK_SIZE] = {0}, *y = a->m.y + row * b;
+    for (; p < end; p++) {
+      for (int64_t r = 0; r < b; r++) s[r] += a->sum[p * b + r];
+      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
+    }
+    for (int64_t r = 0; r < b; r++) y[r] = poiseHostUpdate(alpha, s[r], beta, y[r]);
+    poiseHostFuse(&a->m.fuse, a->m.y, row * b, (row + 1) * b, a->parts + p - 1);
+  }
+}
 
 PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
 {
-  const CsrMultArgs *m = args;
+  const BcsrMultArgs *balanced = args;
+  const CsriMultArgs *a = &balanced->c;
+  const CsrMultArgs *m = &a->m;
   double alpha = poiseScalar(m->a), beta = poiseScalar(m->b);
   int64_t b = m->A.b;
+  const OfSize *size = &of_size[b];
   (void)dev;
   if (m->skip && *m->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t k = 0; k < m->nblock; k++) {
     int64_t group = m->order ? m->order[k] : k, begin = group * m->rows;
     int64_t end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
-    rows_of[b](m, alpha, beta, begin, end);
+    if (balanced->form == BCSR_BALANCED) begin = a->window[group].begin, end = begin + a->window[group].rows;
+    size->rows(m, alpha, beta, begin, end);
     poiseHostFuse(&m->fuse, m->y, begin * b, end * b, group);
   }
+  if (balanced->form != BCSR_BALANCED) return POISE_OK;
+  HOST_PARALLEL_FOR(dev, a->npiece)
+  for (int64_t p = 0; p < a->npiece; p++)
+    size->piece(m, a->part[p].first, a->part[p].first + a->part[p].nz, a->sum + p * b);
+  Join(a, alpha, beta);
   return POISE_OK;
 }
 

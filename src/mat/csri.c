@@ -8,7 +8,7 @@
 #include "windows.h"
 
 enum { ORDERED, ATOMIC };
-enum { CSRI_CHUNK = 8192, PIECE_WINDOWS = 2 /* a piece has the entries of so many windows */ };
+enum { CSRI_CHUNK = 8192 };
 
 typedef struct CsriData {
   CsrData csr; /* first: of the transpose product */
@@ -37,21 +37,7 @@ int64_t poiseCsriChunk(PoiseMat A, const void *data)
 {
   const CsriData *d = data;
   const DeviceOps *ops = A->ctx->device->ops;
-  return d->asked ? d->asked : ops->csri_chunk ? ops->csri_chunk(A->csr.m + A->csr.nz) : CSRI_CHUNK;
-}
-
-/* Where rows are cut, on the device. */
-static PoiseErr Cut(PoiseMat A, CsriData *d)
-{
-  Device *dev = A->ctx->device;
-  Windows *w = &d->w;
-  CsriCutArgs cut = {.exact = d->exact};
-  cut.chunk = w->chunk = poiseCsriChunk(A, d), cut.piece = w->piece = PIECE_WINDOWS * w->chunk;
-  cut.nwindow = w->n = (A->csr.m + A->csr.nz + w->chunk - 1) / w->chunk;
-  TRY(poiseCsrPattern(&A->csr, &cut.A));
-  TRY(poiseWindowsBegin(dev, A->csr.m, w, &cut.window, &cut.pieces));
-  TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
-  return poiseWindowsEnd(dev, w, &cut.A);
+  return d && d->asked ? d->asked : ops->csri_chunk ? ops->csri_chunk(A->csr.m + A->csr.nz) : CSRI_CHUNK;
 }
 
 /* Where the rows that are not cut are even, blocks of them are fetched as type csr does. */
@@ -82,7 +68,7 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   d->built = 0;
   d->was_asked = d->asked;
   d->exact = d->combine == ATOMIC;
-  TRY(Cut(A, d));
+  TRY(poiseWindowsCut(A, &d->w, poiseCsriChunk(A, d), d->exact));
   TRY(ChooseBlocks(A, d));
   if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, d->rows));
   d->built = A->csr.built;

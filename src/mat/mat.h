@@ -366,7 +366,8 @@ PoiseErr poiseMatUseBlocks(PoiseMat A, int b);
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b); /* that it is the same everywhere (mat.c) */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
 
-int64_t poiseCsriChunk(PoiseMat A, const void *data); /* csri.c: entries of a row that data's options have it cut */
+int64_t poiseCsriChunk(PoiseMat A,
+                       const void *data); /* csri.c: entries of a row that data's options have it cut; NULL: the default */
 
 /* ---- auto.c: type auto, which has another type work ------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 /* Windows of rows and pieces of longer ones, on the device: made, ordered, and multiplied by. */
 #include "windows.h"
 
-enum { BUFFERS = 6 };
+enum { BUFFERS = 6, PIECE_WINDOWS = 2 /* a piece has the entries of so many windows */ };
 
 PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces)
 {
@@ -24,13 +24,25 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
   TRY(poiseDeviceCopy(dev, &w->npiece, first + w->n, sizeof w->npiece, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
   TRY(poiseBufferCreate(dev, (size_t)w->npiece * sizeof(CsriPiece), "pieces", &w->part));
-  TRY(poiseBufferCreate(dev, (size_t)w->npiece * sizeof(double), "sums of pieces", &w->sum));
+  TRY(poiseBufferCreate(dev, (size_t)(w->npiece * (A->b ? A->b : 1)) * sizeof(double), "sums of pieces", &w->sum));
   TRY(poiseBufferCreate(dev, (size_t)w->n * sizeof(int32_t), "pieces that arrived", &w->arrived));
   TRY(poiseBufferRead(&w->window, DEVICE, &own.window));
   TRY(poiseBufferRead(&w->first, DEVICE, &own.first));
   TRY(poiseBufferWrite(&w->part, DEVICE, &own.part));
   w->parts = w->n;
   return poiseLaunch(dev, KERNEL_csri_own, &own, sizeof own);
+}
+
+PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, int64_t chunk, bool exact)
+{
+  Device *dev = A->ctx->device;
+  CsriCutArgs cut = {.exact = exact, .chunk = chunk, .piece = PIECE_WINDOWS * chunk};
+  w->chunk = chunk, w->piece = cut.piece;
+  cut.nwindow = w->n = (A->csr.m + A->csr.nz + chunk - 1) / chunk;
+  TRY(poiseCsrPattern(&A->csr, &cut.A));
+  TRY(poiseWindowsBegin(dev, A->csr.m, w, &cut.window, &cut.pieces));
+  TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
+  return poiseWindowsEnd(dev, w, &cut.A);
 }
 
 /* Pieces always wait for the ghosts. */

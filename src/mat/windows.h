@@ -13,7 +13,9 @@ typedef struct
   Buffer window, first, part, sum, arrived, order;
 } Windows;
 
-/* Device memory for n windows of m rows and how many pieces each leaves, and one more, to be written. */
+/* Cut into windows of about `chunk` rows and entries, rows of so many into pieces; exact: to the entry, no pieces. */
+PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, int64_t chunk, bool exact);
+/* For types that cut otherwise: device memory for n windows of m rows and how many pieces each leaves, and one more, to be written. */
 PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces);
 /* They have been cut out of A: the pieces. */
 PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A);

@@ -379,7 +379,7 @@ POISE_INLINE int64_t poiseCsrShare(const CsrStatisticsArgs *a, int64_t s)
 /* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
    device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from
    those before (said to the host). index16: of these blocks.
-   bcsr_mult: of blocks; rows counts rows of blocks (POISE_BLOCK / b on the host), y and the dots are of numbers. */
+   In BcsrMultArgs of blocks: rows counts rows of blocks, y and the dots are of numbers. */
 typedef struct {
   CsrView A;
   int rows, vary;
@@ -449,6 +449,15 @@ typedef struct {
   double *sum;
   int32_t *arrived;
 } CsriMultArgs;
+
+/* y = a A [x | ghost] + b y of blocks. EVEN: groups of c.m.rows rows of blocks, as csr_mult's blocks; BALANCED: windows and pieces, as
+   csri_mult's of which all entries are blocks, and c.sum has b numbers for each piece. The others are a device's own, by groups: the three
+   algorithms of Eberhardt & Hoemmen 2016. */
+enum { BCSR_AUTO, BCSR_EVEN, BCSR_BALANCED, BCSR_BLOCK, BCSR_COLUMN, BCSR_ROW };
+typedef struct {
+  CsriMultArgs c;
+  int64_t form;
+} BcsrMultArgs;
 
 POISE_INLINE bool poiseCsriLong(const CsrView *A, int64_t row, int64_t chunk)
 {

@@ -140,8 +140,11 @@ typedef struct DeviceOps {
   const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
   /* Rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; even: so few only if no other type is faster. NULL: POISE_BLOCK */
   int (*csr_rows)(Device *, const CsrStatistics *, bool even);
-  int (*bcsr_rows)(Device *, int b, const CsrStatistics *); /* the same in rows of blocks; NULL: POISE_BLOCK / b */
-  int64_t (*csr_bound)(int64_t m, int64_t nz);              /* `bound` of the statistics that it is asked with; NULL: 0 */
+  int (*bcsr_rows)(Device *, int b,
+                   int form);   /* rows of blocks of a group of bcsr_mult; 0: it has no such form. NULL: POISE_BLOCK / b,
+                                                  EVEN and BALANCED alone */
+  int64_t (*bcsr_chunk)(int b); /* blocks of a window of bcsr_mult; NULL: BCSR_CHUNK numbers */
+  int64_t (*csr_bound)(int64_t m, int64_t nz); /* `bound` of the statistics that it is asked with; NULL: 0 */
   /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
      columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
   const char *const *csr_libraries;
