@@ -322,6 +322,10 @@ static void TestGatherScatter(PoiseContext ctx)
       RUN(&rig, gather, g, {g.out, n});
       for (int64_t i = 0; i < n; i++) CHECK(g.out[i] == x[idx[i]]);
     }
+    GatherArgs g = {.n = n / 3, .size = 3, .idx = idx, .out = Constant(&rig, n, NAN)};
+    g.x = Random(&rig, 3 * m, 2);
+    RUN(&rig, gather, g, {g.out, n});
+    for (int64_t i = 0; i < n / 3 * 3; i++) CHECK(g.out[i] == g.x[3 * idx[i / 3] + i % 3]);
     for (int64_t i = 0; i < n; i++) idx[i] = (int32_t)(2 * n - 2 * i - i % 2 - 1); /* each once, not all */
     double *in = Random(&rig, n, 2), *y = Random(&rig, 2 * n, 3), *expected = Copy(&rig, y, 2 * n);
     ScatterAddArgs a = {.n = n, .idx = idx, .in = in, .y = y};

@@ -18,6 +18,7 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
   that a rank owns (on several ranks this is block Jacobi with one block per rank):
   "ilu", "icc"  incomplete LU and Cholesky factors without fill (level 0); icc reads the upper triangle of a symmetric pattern
   "sor"         sweeps of successive over-relaxation, by default one forward and one backward (SSOR)
+                of a matrix of blocks (type bcsr) these three take blocks where they take entries of others
 and, for the whole matrix,
   "lu"          dense factors with partial pivoting, for small systems (-pc_lu_max_size)
   "shell"       the user's own, see PoisePCSetShell

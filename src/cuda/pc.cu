@@ -86,10 +86,10 @@ static __global__ void InvertSupervariables(const __grid_constant__ InvertSuperv
   int64_t first = a.start[k], b = a.start[k + 1] - first;
   for (int64_t e = 0; e < b * b; e++) d[e] = 0;
   for (int64_t i = first; i < first + b; i++) {
-    int64_t e = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1);
-    for (; e < end; e++) {
-      int64_t j = a.A.col[e] - first;
-      if (j >= 0 && j < b) d[j * b + i - first] = a.A.val[e];
+    NumberRow row = poiseNumberRow(&a.A, i);
+    for (int64_t k = 0; k < row.n; k++) {
+      int64_t j = poiseNumberColumn(&a.A, &row, k) - first;
+      if (j >= 0 && j < b) d[j * b + i - first] = a.A.val[poiseNumberPlace(&row, k)];
     }
   }
   Invert(d, (int)b, k, a.bad);

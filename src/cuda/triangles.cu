@@ -7,7 +7,7 @@
 */
 #include "cuda.h"
 
-#include "../pc/pivot.h"
+#include "../pc/block_inverse.h"
 
 #define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic gives */
 
@@ -36,12 +36,18 @@ __device__ __forceinline__ int64_t Turn(double *ticket)
   return __shfl_sync(0xffffffff, turn, 0);
 }
 
+__host__ __device__ __forceinline__ int64_t Numbers(const Triangles &t)
+{
+  return t.b ? t.n * t.b : t.n;
+}
+
 /* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
 
 enum {
-  CHUNK = 4,  /* entries that a lane has under way */
-  AHEAD = 4,  /* levels that are under way: more of them wait, and looking keeps others from memory */
-  LEAST = 132 /* warps: a few levels' rows fetch theirs before it is their turn */
+  CHUNK = 4,   /* entries that a lane has under way */
+  AHEAD = 4,   /* levels that are under way: more of them wait, and looking keeps others from memory */
+  LEAST = 132, /* warps: a few levels' rows fetch theirs before it is their turn */
+  SWEEP_THREADS = 128
 };
 
 __device__ __forceinline__ double Products(const double (&val)[CHUNK], const double (&v)[CHUNK])
@@ -117,39 +123,128 @@ template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const _
   }
 }
 
+/* ---- sweeps over blocks ----------------------------------------------------------------------------------------------------- */
+
+/* Lanes for the rows of a block of b x b; the others of a warp share out the blocks of a row of blocks. */
+constexpr __host__ __device__ int BlockLanes(int b)
+{
+  int lanes = 2;
+  while (lanes < b) lanes *= 2;
+  return lanes;
+}
+
+/* Row i of blocks, by a warp: lane (r, p) has row r of every P-th block, waits for number r of the block of y that this is multiplied with,
+   and has the others from its neighbours. 8 B^2 + 4 bytes per block, d and x once; fetched before the wait. */
+template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArgs &a, int64_t i)
+{
+  constexpr int R = BlockLanes(B), P = 32 / R;
+  constexpr unsigned all = 0xffffffff;
+  const Triangles &t = a.t;
+  int lane = threadIdx.x % 32, r = lane % R, p = lane / R;
+  int64_t diag = poiseOffset(&t, t.diag, i);
+  int64_t k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : diag + 1) + p;
+  int64_t end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : diag;
+  double x = 0, kept = 0, sum = 0, d[B];
+  if (r < B && a.x) x = a.x[i * B + r];
+  if (r < B && a.keep != 0) kept = a.keep * a.y[i * B + r];
+#pragma unroll
+  for (int c = 0; c < B; c++) d[c] = r < B && a.d ? a.d[(i * B + c) * B + r] : 0;
+  for (; __any_sync(all, k < end); k += P) {
+    int64_t j = k < end && r < B ? t.col[k] : i;
+    bool missing = a.backward ? j > i : j < i;
+    double val[B], y = 0;
+#pragma unroll
+    for (int c = 0; c < B; c++) val[c] = j != i ? a.val[(k * B + c) * B + r] : 0;
+    if (j != i && !missing) y = a.y[j * B + r];
+    while (__any_sync(all, missing))
+      if (missing) missing = !Look(a.work + j * B + r, &y);
+#pragma unroll
+    for (int c = 0; c < B; c++) sum += val[c] * __shfl_sync(all, y, c, R);
+  }
+  for (int step = 16; step >= R; step /= 2) sum += __shfl_xor_sync(all, sum, step);
+  sum = x - sum;
+  if (a.d) {
+    double product = 0;
+#pragma unroll
+    for (int c = 0; c < B; c++) product += d[c] * __shfl_sync(all, sum, c, R);
+    sum = product;
+  }
+  if (r < B && p == 0) Leave(a.work + i * B + r, a.keep == 0 ? a.scale * sum : kept + a.scale * sum);
+}
+
+template <int B> static __global__ void __launch_bounds__(SWEEP_THREADS) SweepBlocks(const __grid_constant__ SweepArgs a)
+{
+  if (a.skip && *a.skip != 0) return;
+  for (;;) {
+    int64_t place = Turn(a.work + a.t.n * B);
+    if (place >= a.t.n) return;
+    SweepRowOfBlocks<B>(a, a.levels.first[place]);
+  }
+}
+
+/* ---- all sweeps ------------------------------------------------------------------------------------------------------------- */
+
 /* y = work, and its dots. */
 static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_constant__ SweepArgs a)
 {
   if (a.skip && *a.skip != 0) return;
-  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x, n = Numbers(a.t);
   double y[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
     int64_t i = first + r * THREADS;
-    y[r] = i < a.t.n ? a.work[i] : 0;
-    if (i < a.t.n) a.y[i] = y[r];
+    y[r] = i < n ? a.work[i] : 0;
+    if (i < n) a.y[i] = y[r];
   }
-  FuseDots(a.fuse, y, first, a.t.n, blockIdx.x);
+  FuseDots(a.fuse, y, first, n, blockIdx.x);
+}
+
+/* Of a sweep with so many lanes for each row. */
+static unsigned SweepGrid(const SweepArgs *a, int64_t lanes)
+{
+  int64_t all = a->t.n * lanes, some = AHEAD * (a->t.n / a->levels.count + 1) * lanes, least = LEAST * 32;
+  if (some < least) some = least;
+  if (some > all) some = all;
+  return (unsigned)((some + SWEEP_THREADS - 1) / SWEEP_THREADS);
 }
 
 template <int L> static void Run(const SweepArgs *a, cudaStream_t stream)
 {
-  enum { BLOCK = 128 };
-  int64_t all = a->t.n * L, some = AHEAD * (a->t.n / a->levels.count + 1) * L, least = LEAST * 32;
-  if (some < least) some = least;
-  if (some > all) some = all;
-  Sweep<L><<<(unsigned)((some + BLOCK - 1) / BLOCK), BLOCK, 0, stream>>>(*a);
+  Sweep<L><<<SweepGrid(a, L), SWEEP_THREADS, 0, stream>>>(*a);
+}
+
+template <int B> static void RunBlocks(const SweepArgs *a, cudaStream_t stream)
+{
+  SweepBlocks<B><<<SweepGrid(a, 32), SWEEP_THREADS, 0, stream>>>(*a);
+}
+
+static void RunSizes(const SweepArgs *a, cudaStream_t stream)
+{
+  typedef void (*Size)(const SweepArgs *, cudaStream_t);
+  static const Size sizes[] = {RunBlocks<2>,  RunBlocks<3>,  RunBlocks<4>,  RunBlocks<5>,  RunBlocks<6>,  RunBlocks<7>,
+                               RunBlocks<8>,  RunBlocks<9>,  RunBlocks<10>, RunBlocks<11>, RunBlocks<12>, RunBlocks<13>,
+                               RunBlocks<14>, RunBlocks<15>, RunBlocks<16>, RunBlocks<17>, RunBlocks<18>, RunBlocks<19>,
+                               RunBlocks<20>, RunBlocks<21>, RunBlocks<22>, RunBlocks<23>, RunBlocks<24>, RunBlocks<25>,
+                               RunBlocks<26>, RunBlocks<27>, RunBlocks<28>, RunBlocks<29>, RunBlocks<30>, RunBlocks<31>,
+                               RunBlocks<32>};
+  sizes[a->t.b - 2](a, stream);
 }
 
 extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
 {
   const SweepArgs *a = (const SweepArgs *)args;
   cudaStream_t stream = poiseCudaStream(dev);
-  if (!a->t.n) return POISE_OK;
+  int64_t n = Numbers(a->t);
+  if (!n) return POISE_OK;
   double mean = (double)a->t.nz / (double)a->t.n / (a->parts == (SWEEP_LOWER | SWEEP_UPPER) ? 1 : 2);
-  TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, ((size_t)a->t.n + 1) * sizeof(double), stream), "clearing a sweep"));
-  (mean < 6 ? Run<1> : mean < 12 ? Run<2> : mean < 24 ? Run<4> : mean < 96 ? Run<8> : Run<32>)(a, stream);
-  FinishSweep<<<(unsigned)POISE_NBLOCKS(a->t.n), THREADS, 0, stream>>>(*a);
+  TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, ((size_t)n + 1) * sizeof(double), stream), "clearing a sweep"));
+  (a->t.b      ? RunSizes
+   : mean < 6  ? Run<1>
+   : mean < 12 ? Run<2>
+   : mean < 24 ? Run<4>
+   : mean < 96 ? Run<8>
+               : Run<32>)(a, stream);
+  FinishSweep<<<(unsigned)POISE_NBLOCKS(n), THREADS, 0, stream>>>(*a);
   return POISE_OK;
 }
 
@@ -231,20 +326,138 @@ static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__
   }
 }
 
+/* ---- incomplete factors of blocks, one warp to a row ------------------------------------------------------------------------ */
+
+/* z -= l u for blocks: a lane has every 32nd number of z. l is in shared memory. */
+__device__ __forceinline__ void SubtractProduct(int b, const double *l, const double *u, double *z)
+{
+  for (int e = threadIdx.x; e < b * b; e += 32) {
+    int r = e % b, c = e / b;
+    double sum = __ldcg(z + e);
+    for (int q = 0; q < b; q++) sum -= l[q * b + r] * __ldcg(u + c * b + q);
+    __stcg(z + e, sum);
+  }
+}
+
+/* Row i of blocks, the entries [k, end), -= l times the upper triangle of row c, which is finished. */
+__device__ void SubtractRowOfBlocks(const FactorArgs &a, const double *l, int64_t c, int64_t k, int64_t end)
+{
+  const int32_t *col = a.t.col;
+  int64_t size = (int64_t)a.t.b * a.t.b, u = poiseOffset(&a.t, a.t.diag, c) + 1, last = poiseOffset(&a.t, a.t.end, c);
+  while (k < end && u < last) {
+    if (col[k] == col[u]) {
+      SubtractProduct(a.t.b, l, a.lu + u * size, a.lu + k * size);
+      k++, u++;
+    } else if (col[k] < col[u]) {
+      k++;
+    } else {
+      u++;
+    }
+  }
+}
+
+/* l = v = v d; v has been finished by all lanes. */
+__device__ __forceinline__ void MultiplyByPivot(int b, double *v, const double *d, double *l)
+{
+  for (int e = threadIdx.x; e < b * b; e += 32) {
+    int r = e % b, c = e / b;
+    double sum = 0;
+    for (int q = 0; q < b; q++) sum += __ldcg(v + q * b + r) * __ldcg(d + c * b + q);
+    l[e] = sum;
+  }
+  __syncwarp();
+  for (int e = threadIdx.x; e < b * b; e += 32) __stcg(v + e, l[e]);
+}
+
+/* The lower triangle of a block becomes that of a symmetric one. */
+__device__ __forceinline__ void MirrorWithin(int b, double *v)
+{
+  for (int e = threadIdx.x; e < b * b; e += 32)
+    if (e % b > e / b) v[e] = v[e % b * b + e / b];
+  __syncwarp();
+}
+
+/* The largest of a row of numbers: what stands beside its pivot. */
+__device__ __forceinline__ double Beside(const FactorArgs &a, int64_t own, int64_t diag, int64_t end)
+{
+  int b = a.t.b, r = threadIdx.x;
+  double sum = 0;
+  for (int64_t k = own; r < b && k < end; k++)
+    for (int c = 0; c < b; c++)
+      if (k != diag || c != r) sum += fabs(__ldcg(a.lu + (k * b + c) * b + r));
+  return WarpReduce<COMBINE_MAX>(sum);
+}
+
+/* Finish row i: the inverse of its pivot, made in v, and for a symmetric factor the later rows' L. The first number of d is left last:
+   rows wait for it. */
+__device__ void FinishRowOfBlocks(const FactorArgs &a, int64_t i, int64_t own, int64_t diag, int64_t end, double *v)
+{
+  const Triangles &t = a.t;
+  int b = t.b, lane = threadIdx.x;
+  int64_t size = (int64_t)b * b;
+  double *d = a.d + i * size, rest;
+  for (int e = lane; e < size; e += 32) v[e] = __ldcg(a.lu + diag * size + e);
+  __syncwarp();
+  if (a.symmetric) MirrorWithin(b, v);
+  for (int e = lane; a.symmetric && e < size; e += 32) __stcg(a.lu + diag * size + e, v[e]);
+  __syncwarp();
+  rest = Beside(a, own, diag, end);
+  double refused = 0;
+  int step = lane == 0 ? poiseInvertPivots(&a, rest, v, b, &refused) : 0;
+  __syncwarp();
+  if (a.symmetric) MirrorWithin(b, v);
+  if (lane == 0 && step < b) v[0] = NAN, v[1] = step, v[2] = refused;
+  __syncwarp();
+  for (int e = lane + 1; e < size; e += 32) __stcg(d + e, v[e]);
+  for (int64_t k = diag + 1; a.symmetric && k < end; k++) {
+    int64_t j = t.col[k], to = Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i);
+    for (int e = lane; e < size; e += 32) __stcg(a.lu + to * size + e % b * b + e / b, __ldcg(a.lu + k * size + e));
+  }
+  __threadfence();
+  __syncwarp();
+  if (lane == 0) Leave(d, v[0]);
+}
+
+static __global__ void __launch_bounds__(32) FactorBlocks(const __grid_constant__ FactorArgs a)
+{
+  extern __shared__ double shared[];
+  const Triangles &t = a.t;
+  int b = t.b, lane = threadIdx.x;
+  int64_t size = (int64_t)b * b, i = a.levels.first[Turn(a.work)];
+  int64_t k = poiseOffset(&t, t.begin, i), diag = poiseOffset(&t, t.diag, i), end = poiseOffset(&t, t.end, i);
+  int64_t own = a.symmetric ? diag : k; /* what is left of it is mirrored from the rows above */
+  for (int64_t e = own * size + lane; e < end * size; e += 32) {
+    int64_t of = e - diag * size;
+    __stcg(a.lu + e, a.a[e] + (of >= 0 && of < size && of % (b + 1) == 0 ? a.shift : 0));
+  }
+  for (; k < diag; k++) {
+    double *l = shared, unused;
+    const double *d = a.d + t.col[k] * size;
+    while (!Look(d, &unused)) continue;
+    __threadfence();
+    __syncwarp();
+    MultiplyByPivot(b, a.lu + k * size, d, l);
+    SubtractRowOfBlocks(a, l, t.col[k], a.symmetric ? diag : k + 1, end);
+    __syncwarp();
+  }
+  __syncwarp();
+  FinishRowOfBlocks(a, i, own, diag, end, shared);
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------------------- */
+
 /* Doubles that are not negative are ordered as their bits are. */
 static __global__ void FirstRefused(const __grid_constant__ FactorArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i < a.t.n && a.d[i] == 0)
+  if (i < a.t.n && poiseRefused(&a, i))
     atomicMin((unsigned long long *)a.refused, (unsigned long long)__double_as_longlong((double)i));
 }
 
 static __global__ void NameRefused(const __grid_constant__ FactorArgs a)
 {
   bool none = (unsigned long long)__double_as_longlong(a.refused[0]) == MISSING;
-  int64_t row = none ? 0 : (int64_t)a.refused[0];
-  a.refused[1] = none ? 0 : a.lu[poiseOffset(&a.t, a.t.diag, row)];
-  if (none) a.refused[0] = -1;
+  poiseNameRefused(&a, none ? a.t.n : (int64_t)a.refused[0]);
 }
 
 extern "C" PoiseErr poiseCuda_factor(Device *dev, const void *args)
@@ -252,11 +465,15 @@ extern "C" PoiseErr poiseCuda_factor(Device *dev, const void *args)
   const FactorArgs *a = (const FactorArgs *)args;
   cudaStream_t stream = poiseCudaStream(dev);
   unsigned grid = (unsigned)((a->t.n + THREADS - 1) / THREADS);
+  size_t size = a->t.b ? (size_t)a->t.b * (size_t)a->t.b : 1;
   TRY(poiseCudaCheck(cudaMemsetAsync(a->refused, 0xff, sizeof(double), stream), "clearing a factor"));
   if (grid) {
     TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, sizeof(double), stream), "clearing a factor"));
-    TRY(poiseCudaCheck(cudaMemsetAsync(a->d, 0xff, (size_t)a->t.n * sizeof(double), stream), "clearing a factor"));
-    Factor<<<grid, THREADS, 0, stream>>>(*a);
+    TRY(poiseCudaCheck(cudaMemsetAsync(a->d, 0xff, (size_t)a->t.n * size * sizeof(double), stream), "clearing a factor"));
+    if (a->t.b)
+      FactorBlocks<<<(unsigned)a->t.n, 32, size * sizeof(double), stream>>>(*a);
+    else
+      Factor<<<grid, THREADS, 0, stream>>>(*a);
     FirstRefused<<<grid, THREADS, 0, stream>>>(*a);
   }
   NameRefused<<<1, 1, 0, stream>>>(*a);
@@ -271,14 +488,8 @@ static __global__ void StartLack(const __grid_constant__ DominanceArgs a)
 /* floor is not negative, so only what is positive counts; a NaN's bits are larger than any number's. */
 static __global__ void __launch_bounds__(THREADS) Dominance(const __grid_constant__ DominanceArgs a)
 {
-  const Triangles &t = a.t;
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  double lack[1] = {0};
-  if (i < t.n) {
-    int64_t diag = poiseOffset(&t, t.diag, i);
-    double sum = SumOfSizes(a.a, poiseOffset(&t, t.begin, i), diag, -a.a[diag]);
-    lack[0] = poiseLarger(0, SumOfSizes(a.a, diag + 1, poiseOffset(&t, t.end, i), sum));
-  }
+  double lack[1] = {i < Numbers(a.t) ? poiseLarger(0, poiseLack(&a, i)) : 0};
   BlockReduce<1, COMBINE_MAX>(lack);
   if (threadIdx.x == 0) atomicMax((unsigned long long *)a.lack, (unsigned long long)__double_as_longlong(fabs(lack[0])));
 }
@@ -287,7 +498,7 @@ extern "C" PoiseErr poiseCuda_dominance(Device *dev, const void *args)
 {
   const DominanceArgs *a = (const DominanceArgs *)args;
   cudaStream_t stream = poiseCudaStream(dev);
-  unsigned grid = (unsigned)((a->t.n + THREADS - 1) / THREADS);
+  unsigned grid = Grid(Numbers(a->t));
   StartLack<<<1, 1, 0, stream>>>(*a);
   if (grid) Dominance<<<grid, THREADS, 0, stream>>>(*a);
   return POISE_OK;

@@ -147,7 +147,7 @@ static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__
 static __global__ void Gather(const __grid_constant__ GatherArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i < a.n) a.out[i] = a.x[a.idx ? a.idx[i] : a.idx64[i]];
+  if (i < (a.size > 1 ? a.n * a.size : a.n)) a.out[i] = poiseGathered(&a, i);
 }
 
 static __global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
@@ -206,7 +206,8 @@ extern "C" PoiseErr poiseCuda_reduce(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_gather(Device *dev, const void *args)
 {
   const GatherArgs *a = (const GatherArgs *)args;
-  if (a->n) Gather<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  int64_t n = a->size > 1 ? a->n * a->size : a->n;
+  if (n) Gather<<<Grid(n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 

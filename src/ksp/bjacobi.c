@@ -157,24 +157,35 @@ static bool IsWhole(PoisePC pc)
   return j->count == 1 && PoiseSize(pc->ctx) == 1;
 }
 
+/* Of a matrix of blocks what follows counts rows, columns and entries of those. */
+typedef struct Range {
+  int64_t begin, end;
+} Range;
+
+static Range RowsOf(const Csr *c, const Block *b)
+{
+  int64_t side = poiseCsrSide(c);
+  return (Range){b->first / side, (b->first + b->n) / side};
+}
+
 /* The entries [begin, end) of local row i that are in the block, which are one after the other. */
-static void Entries(const Csr *c, const HostCsr *h, const Block *b, int64_t i, int64_t *begin, int64_t *end)
+static void Entries(const Csr *c, const HostCsr *h, Range rows, int64_t i, int64_t *begin, int64_t *end)
 {
   int64_t k = poiseCsrPtr(c, h->ptr, i), last = poiseCsrPtr(c, h->ptr, i + 1);
-  while (k < last && (h->col[k] < b->first || h->col[k] >= b->first + b->n)) k++;
+  while (k < last && (h->col[k] < rows.begin || h->col[k] >= rows.end)) k++;
   *begin = k;
-  while (k < last && h->col[k] >= b->first && h->col[k] < b->first + b->n) k++;
+  while (k < last && h->col[k] >= rows.begin && h->col[k] < rows.end) k++;
   *end = k;
 }
 
 enum { REACH = INT32_MAX }; /* entries of P that can be told apart by 32 bits */
 
 /* The end of the rows from `row` on that are not more. */
-static int64_t EndOfPiece(const Csr *c, const void *ptr, const Block *b, int64_t row)
+static int64_t EndOfPiece(const Csr *c, const void *ptr, Range rows, int64_t row)
 {
   int64_t end = row + 1, base = poiseCsrPtr(c, ptr, row);
-  if (c->nz <= REACH) return b->first + b->n;
-  while (end < b->first + b->n && poiseCsrPtr(c, ptr, end + 1) - base <= REACH) end++;
+  if (c->nz <= REACH) return rows.end;
+  while (end < rows.end && poiseCsrPtr(c, ptr, end + 1) - base <= REACH) end++;
   return end;
 }
 
@@ -182,28 +193,29 @@ static int64_t EndOfPiece(const Csr *c, const void *ptr, const Block *b, int64_t
 static PoiseErr CopyPattern(PoisePC pc, Block *b, RowArrays *r)
 {
   Csr *c = &pc->P->csr;
+  Range rows = RowsOf(c, b);
   HostCsr h;
   int32_t *from;
   int64_t nz = 0, begin, end;
-  TRY(poiseMatRead(pc->P, &h));
-  for (int64_t i = b->first; i < b->first + b->n; i++) {
-    Entries(c, &h, b, i, &begin, &end);
+  TRY(poiseMatPattern(pc->P, &h));
+  for (int64_t i = rows.begin; i < rows.end; i++) {
+    Entries(c, &h, rows, i, &begin, &end);
     nz += end - begin;
   }
-  TRY(poiseRowArraysCreate(b->A, nz, r));
+  TRY(poiseRowArraysCreateBlocks(b->A, c->b, nz, r));
   TRY(poiseBufferCreate(pc->ctx->device, (size_t)nz * sizeof *from, "places of a block's entries", &b->from));
   TRY(poiseBufferWrite(&b->from, HOST, &from));
   nz = 0;
-  for (int64_t row = b->first, last; row < b->first + b->n; row = last) {
+  for (int64_t row = rows.begin, last; row < rows.end; row = last) {
     int64_t base = poiseCsrPtr(c, h.ptr, row);
-    last = EndOfPiece(c, h.ptr, b, row);
+    last = EndOfPiece(c, h.ptr, rows, row);
     for (int64_t i = row; i < last; i++) {
-      Entries(c, &h, b, i, &begin, &end);
+      Entries(c, &h, rows, i, &begin, &end);
       for (int64_t k = begin; k < end; k++, nz++) {
-        poiseRowArraysPut(r, nz, h.col[k] - b->first, 0);
+        poiseRowArraysPutColumn(r, nz, h.col[k] - rows.begin);
         from[nz] = (int32_t)(k - base);
       }
-      r->ptr[i - b->first + 1] = nz;
+      r->ptr[i - rows.begin + 1] = nz;
     }
   }
   return POISE_OK;
@@ -212,6 +224,8 @@ static PoiseErr CopyPattern(PoisePC pc, Block *b, RowArrays *r)
 static PoiseErr CopyValues(PoisePC pc, Block *b)
 {
   Csr *c = &pc->P->csr;
+  Range rows = RowsOf(c, b);
+  int64_t side = poiseCsrSide(c), size = side * side;
   const void *ptr, *own;
   const double *in;
   const int32_t *from;
@@ -221,11 +235,11 @@ static PoiseErr CopyValues(PoisePC pc, Block *b)
   TRY(poiseBufferRead(&c->val, DEVICE, &in));
   TRY(poiseBufferRead(&b->from, DEVICE, &from));
   TRY(poiseBufferWrite(&b->A->csr.val, DEVICE, &out));
-  for (int64_t row = b->first, last; row < b->first + b->n; row = last) {
-    last = EndOfPiece(c, ptr, b, row);
-    int64_t k = poiseCsrPtr(&b->A->csr, own, row - b->first), end = poiseCsrPtr(&b->A->csr, own, last - b->first);
-    TRY(LAUNCH(pc->ctx->device, gather, GatherArgs, .n = end - k, .idx = from + k, .x = in + poiseCsrPtr(c, ptr, row),
-               .out = out + k));
+  for (int64_t row = rows.begin, last; row < rows.end; row = last) {
+    last = EndOfPiece(c, ptr, rows, row);
+    int64_t k = poiseCsrPtr(&b->A->csr, own, row - rows.begin), end = poiseCsrPtr(&b->A->csr, own, last - rows.begin);
+    TRY(LAUNCH(pc->ctx->device, gather, GatherArgs, .n = end - k, .size = size, .idx = from + k,
+               .x = in + poiseCsrPtr(c, ptr, row) * size, .out = out + k * size));
   }
   b->A->state++;
   return POISE_OK;

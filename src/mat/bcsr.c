@@ -3,6 +3,7 @@
   Type bcsr: dense blocks of one size, column-major, as entries of a CSR of blocks (Eberhardt & Hoemmen 2016): 8 + 4 / b^2 bytes per number
   where CSR reads 12, and the b numbers of x that belong to a block are read once for all its rows. Products, and the host's kernels.
 */
+#include "bcsr_host.h"
 #include "csr_rows.h"
 #include "windows.h"
 
@@ -189,64 +190,19 @@ const MatType poiseMatType_bcsr = {
 
 /* ---- host kernels --------------------------------------------------------------------------------------------------- */
 
-enum { STRIP = 8, FEW = 4, SMALL = 4 }; /* rows of a block in registers at once, and columns; blocks whose terms all are */
-
 POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
 {
   return col < m->A.nloc ? m->x + col * b : m->ghost + (col - m->A.nloc) * b;
 }
 
-/* sum += of n rows of `columns` columns of a block, from v on, times x. */
-POISE_INLINE void AddStrip(int b, int n, int columns, const double *v, const double *x, double *sum)
-{
-  double s[STRIP];
-  for (int r = 0; r < n; r++) s[r] = sum[r];
-  for (int c = 0; c < columns; c++)
-    for (int r = 0; r < n; r++) s[r] += v[c * b + r] * x[c];
-  for (int r = 0; r < n; r++) sum[r] = s[r];
-}
-
-/* Memory wants the numbers in their order, so columns of a large block are taken a few at a time. */
-POISE_INLINE void AddColumns(int b, int columns, const double *v, const double *x, double *sum)
-{
-  for (int first = 0; first + STRIP <= b; first += STRIP) AddStrip(b, STRIP, columns, v + first, x, sum + first);
-  AddStrip(b, b % STRIP, columns, v + b / STRIP * STRIP, x, sum + b / STRIP * STRIP);
-}
-
-POISE_INLINE void Ahead(const double *v, int numbers)
-{
-  enum { BYTES = 2048, LINE = 64 };
-  for (int at = 0; at < 8 * numbers; at += LINE) __builtin_prefetch((const void *)((uintptr_t)v + BYTES + (uintptr_t)at));
-}
-
-/* sum += of the block v times x; b is a constant where this is inlined. Terms of small blocks are kept apart, sum[c b + r], so that no
-   addition waits for the one before it. */
-POISE_INLINE void AddBlock(int b, const double *v, const double *x, double *sum)
-{
-  if (b <= STRIP) Ahead(v, b * b);
-  if (b <= SMALL) {
-    for (int c = 0; c < b; c++)
-      for (int r = 0; r < b; r++) sum[c * b + r] += v[c * b + r] * x[c];
-  } else if (b <= STRIP) {
-    AddStrip(b, b, b, v, x, sum);
-  } else {
-    for (int c = 0; c + FEW <= b; c += FEW) {
-      Ahead(v + c * b, FEW * b);
-      AddColumns(b, FEW, v + c * b, x + c, sum);
-    }
-    AddColumns(b, b % FEW, v + b / FEW * FEW * b, x + b / FEW * FEW, sum);
-  }
-}
+enum { AHEAD = 256 }; /* numbers */
 
 /* sum[r] = that of the blocks [k, last) in row r. */
 POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last, double *sum)
 {
   double term[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
-  for (; k < last; k++) AddBlock(b, m->A.val + k * b * b, Factors(m, m->A.col[k], b), term);
-  for (int r = 0; r < b; r++) {
-    sum[r] = term[r];
-    for (int c = 1; b <= SMALL && c < b; c++) sum[r] += term[c * b + r];
-  }
+  for (; k < last; k++) poiseAddBlock(b, m->A.val + k * b * b, AHEAD, Factors(m, m->A.col[k], b), term);
+  for (int r = 0; r < b; r++) sum[r] = poiseBlockSum(b, term, r);
 }
 
 POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end)
@@ -263,13 +219,6 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
   }
 }
 
-/* Each size compiled by itself: 1 to MAX_BLOCK_SIZE. */
-#define TO_8(X)  X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
-#define TO_16(X) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
-#define TO_24(X) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24)
-#define TO_32(X) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
-#define SIZES(X) TO_8(X) TO_16(X) TO_24(X) TO_32(X)
-
 typedef struct {
   void (*rows)(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
   void (*piece)(const CsrMultArgs *m, int64_t k, int64_t last, double *sum);
@@ -283,9 +232,9 @@ typedef struct {
   {                                                                                                \
     AddBlocks(b, m, k, last, sum);                                                                 \
   }
-SIZES(OF_SIZE)
+POISE_BLOCK_SIZES(OF_SIZE)
 #define BOTH(b) {Rows##b, Piece##b},
-static const OfSize of_size[MAX_BLOCK_SIZE + 1] = {{0}, SIZES(BOTH)};
+static const OfSize of_size[MAX_BLOCK_SIZE + 1] = {{0}, POISE_BLOCK_SIZES(BOTH)};
 
 /* Rows that were cut: sums of pieces in their order. */
 static void Join(const CsriMultArgs *a, double alpha, double beta)

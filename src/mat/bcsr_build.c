@@ -215,7 +215,10 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
       A->blocked = false;
       return POISE_OK;
     }
-    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr));
+    poiseLogBegin(A->ctx, EVENT_MatConvert);
+    e = Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr);
+    poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
+    TRY(e);
   } else {
     TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A)));
   }
@@ -227,6 +230,9 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
+  poiseLogBegin(A->ctx, EVENT_MatConvert);
   PoiseErr e = poiseMatKeepWaiting(A); /* for when there are blocks again */
-  return Convert(A, e ? e : MakeRows(A, &r), &r, &poiseMatType_csr);
+  e = Convert(A, e ? e : MakeRows(A, &r), &r, &poiseMatType_csr);
+  poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
+  return e;
 }

@@ -3,19 +3,21 @@
 #ifndef POISE_BLOCK_INVERSE_H
 #define POISE_BLOCK_INVERSE_H
 
-#include "../sys/kernels.h"
+#include "pivot.h"
 
-/* Gauss-Jordan with row pivoting, in place, column-major. 0 when singular or not finite. */
-POISE_INLINE int poiseInvertBlock(double *a, int b)
+/* Gauss-Jordan with row pivoting, or without if all pivots must be positive, in place, column-major. The number of the pivot that is
+   refused, or b; and that pivot: NaN where the inverse is not finite. rule, rest: see poiseInvertPivot. */
+POISE_INLINE int poiseInvertPivots(const FactorArgs *rule, double rest, double *a, int b, double *refused)
 {
   int pivot[32];
   for (int k = 0; k < b; k++) {
     int p = k;
-    for (int i = k + 1; i < b; i++)
+    for (int i = k + 1; !rule->positive && i < b; i++)
       if (fabs(a[k * b + i]) > fabs(a[k * b + p])) p = i;
     pivot[k] = p;
-    double d = 1 / a[k * b + p];
-    if (!(fabs(d) <= 1.7976931348623157e308) || d == 0) return 0;
+    double d = poiseInvertPivot(rule, a[k * b + p], rest);
+    *refused = a[k * b + p];
+    if (d == 0) return k;
     for (int j = 0; p != k && j < b; j++) {
       double t = a[j * b + k];
       a[j * b + k] = a[j * b + p];
@@ -36,9 +38,20 @@ POISE_INLINE int poiseInvertBlock(double *a, int b)
       a[k * b + i] = a[pivot[k] * b + i];
       a[pivot[k] * b + i] = t;
     }
-  int finite = 1;
-  for (int i = 0; i < b * b; i++) finite = finite && a[i] - a[i] == 0;
-  return finite;
+  for (int i = 0; i < b * b; i++)
+    if (!poiseFinite(a[i])) {
+      *refused = a[i] - a[i];
+      return 0;
+    }
+  return b;
+}
+
+/* 0 when singular or not finite. */
+POISE_INLINE int poiseInvertBlock(double *a, int b)
+{
+  const FactorArgs any = {0};
+  double refused;
+  return poiseInvertPivots(&any, 0, a, b, &refused) == b;
 }
 
 /* The block k of row i: start[k] <= i < start[k + 1]. */

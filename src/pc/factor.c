@@ -13,7 +13,7 @@
 #include "triangles_host.h"
 
 enum { NONE, NONZERO, POSITIVE_DEFINITE, INBLOCKS }; /* in the order of FACTOR_SHIFT_TYPE */
-enum { BISECTIONS = 5, REFUSED_ROW = 0, REFUSED_PIVOT = 1, LACK = 0, RESULTS = 2 };
+enum { BISECTIONS = 5, LACK = 0, RESULTS = 2 };
 
 typedef struct Search { /* for a shift */
   double shift, top, low, high, fraction;
@@ -30,13 +30,13 @@ static PoiseErr CheckSymmetric(PoisePC pc, Incomplete *f)
   TRY(poiseTriangularView(pc, &f->triangular, HOST, &t));
   for (int64_t i = 0; i < t.n; i++)
     for (int64_t k = poiseOffset(&t, t.begin, i); k < poiseOffset(&t, t.end, i); k++) {
-      int64_t j = t.col[k], end = poiseOffset(&t, t.end, j),
+      int64_t j = t.col[k], end = poiseOffset(&t, t.end, j), b = poiseTriangularSide(&f->triangular),
               at = poiseSeek(t.col, poiseOffset(&t, t.begin, j), end, (int32_t)i);
       if (at < end && t.col[at] == i) continue;
-      long long row = poiseMatRowName(pc->P, i), col = poiseMatRowName(pc->P, j);
+      long long row = poiseMatRowName(pc->P, i * b) / b, col = poiseMatRowName(pc->P, j * b) / b;
       FAIL(POISE_ERR_NUMERIC,
-           "entry (%lld, %lld) is stored and (%lld, %lld) is not: icc needs a symmetric pattern, ilu does not", row, col,
-           col, row);
+           "%s (%lld, %lld) is stored and (%lld, %lld) is not: icc needs a symmetric pattern, ilu does not",
+           t.b ? "block" : "entry", row, col, col, row);
     }
   f->checked = f->triangular.built;
   return POISE_OK;
@@ -52,10 +52,11 @@ static void Release(Incomplete *f)
 static PoiseErr Allocate(PoisePC pc, Incomplete *f)
 {
   Device *dev = pc->ctx->device;
+  size_t b = (size_t)poiseTriangularSide(&f->triangular);
   if (f->built == f->triangular.built) return POISE_OK;
   Release(f);
-  TRY(poiseBufferCreate(dev, (size_t)pc->P->csr.nz * sizeof(double), "incomplete factors", &f->lu));
-  TRY(poiseBufferCreate(dev, (size_t)pc->P->csr.m * sizeof(double), "inverse pivots", &f->d));
+  TRY(poiseBufferCreate(dev, (size_t)poiseCsrNumbers(&pc->P->csr) * sizeof(double), "incomplete factors", &f->lu));
+  TRY(poiseBufferCreate(dev, b * (size_t)pc->P->rows->n * sizeof(double), "inverse pivots", &f->d));
   TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &f->result));
   f->built = f->triangular.built;
   return POISE_OK;
@@ -98,19 +99,24 @@ static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
 static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double row, double pivot)
 {
   const char *prefix = pc->prefix ? pc->prefix : "";
-  long long global = poiseMatRowName(pc->P, (int64_t)row);
+  char block[100] = "";
+  int64_t b = poiseTriangularSide(&f->triangular), first = (int64_t)row / b * b;
+  long long global = poiseMatRowName(pc->P, (int64_t)row), begin = poiseMatRowName(pc->P, first);
+  if (b > 1)
+    snprintf(block, sizeof block, " (block row %lld: rows %lld to %lld)", begin / (long long)b, begin,
+             begin + (long long)b - 1);
   if (pivot - pivot != 0)
     FAIL(POISE_ERR_NUMERIC,
-         "%s: the pivot of row %lld is %g: an entry of that row or of one that it depends on is not finite", pc->type->name,
-         global, pivot);
+         "%s: the pivot of row %lld%s is %g: an entry of that row or of one that it depends on is not finite",
+         pc->type->name, global, block, pivot);
   if (s->tries)
-    FAIL(POISE_ERR_NUMERIC, "%s: the pivot of row %lld is %g after %d shifts of the diagonal, the last by %g",
-         pc->type->name, global, pivot, s->tries, s->shift);
+    FAIL(POISE_ERR_NUMERIC, "%s: the pivot of row %lld%s is %g after %d shifts of the diagonal, the last by %g",
+         pc->type->name, global, block, pivot, s->tries, s->shift);
   FAIL(POISE_ERR_NUMERIC,
-       "%s: the pivot of row %lld is %g, and %g counts as zero (-%spc_factor_zeropivot): try -%spc_factor_shift_type "
+       "%s: the pivot of row %lld%s is %g, and %g counts as zero (-%spc_factor_zeropivot): try -%spc_factor_shift_type "
        "nonzero or "
        "positive_definite, or another preconditioner",
-       pc->type->name, global, pivot, f->zero_pivot, prefix, prefix);
+       pc->type->name, global, block, pivot, f->zero_pivot, prefix, prefix);
 }
 
 /* After a refused pivot: the next shift to try; *more is false when there is none. */
@@ -193,9 +199,9 @@ PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
 {
   const Incomplete *f = pc->data;
-  double n = (double)f->triangular.n;
-  *flops = 2 * (double)f->triangular.nz - n;
-  *bytes = poiseTriangularTraffic(&f->triangular) + 40 * n; /* r and the pivots are read, z is written, read and written */
+  double n = (double)f->triangular.n, b = poiseTriangularSide(&f->triangular);
+  *flops = 2 * b * b * (double)f->triangular.nz - b * n;
+  *bytes = poiseTriangularTraffic(&f->triangular) + (32 * b + 8 * b * b) * n; /* z is written, read and written */
 }
 
 PoiseErr poiseFactorView(PoisePC pc)
@@ -204,7 +210,9 @@ PoiseErr poiseFactorView(PoisePC pc)
   const Incomplete *f = pc->data;
   double most[] = {f->shift, f->tries};
   TRY(PoiseMax(pc->ctx, 2, most));
-  TRY(PoisePrintf(pc->ctx, "  level 0, shift %s", names[f->shift_type]));
+  TRY(PoisePrintf(pc->ctx, "  level 0"));
+  if (f->triangular.b) TRY(PoisePrintf(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
+  TRY(PoisePrintf(pc->ctx, ", shift %s", names[f->shift_type]));
   if (most[1] > 0) TRY(PoisePrintf(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
   TRY(PoisePrintf(pc->ctx, "\n"));
   return poiseTriangularPrint(pc, &f->triangular);
@@ -279,19 +287,19 @@ static void FactorRows(const void *args, int64_t begin, int64_t end)
   for (int64_t i = begin; i < end; i++) FactorRow(args, i);
 }
 
-/* Rows behind a refused pivot are worked on too, with its d = 0: whatever comes of them, the first such row is the one that is
-   first in the rows' order, by levels or not. */
+/* Rows behind a refused pivot are worked on too: whatever comes of them, the first such row is the one that is first in the rows'
+   order, by levels or not. */
 PoiseErr poiseHost_factor(Device *dev, const void *args)
 {
   const FactorArgs *a = args;
+  HostRows *rows = a->t.b ? poiseHostFactorBlocks(a->t.b) : FactorRows;
   int64_t first = 0;
   if (poiseHostWide(dev, &a->levels, a->t.n))
-    poiseHostByLevels(dev, &a->levels, FactorRows, a);
+    poiseHostByLevels(dev, &a->levels, rows, a);
   else
-    FactorRows(a, 0, a->t.n);
-  while (first < a->t.n && a->d[first] != 0) first++;
-  a->refused[REFUSED_ROW] = first < a->t.n ? (double)first : -1;
-  a->refused[REFUSED_PIVOT] = first < a->t.n ? a->lu[poiseOffset(&a->t, a->t.diag, first)] : 0;
+    rows(a, 0, a->t.n);
+  while (first < a->t.n && !poiseRefused(a, first)) first++;
+  poiseNameRefused(a, first);
   return POISE_OK;
 }
 
@@ -301,10 +309,6 @@ PoiseErr poiseHost_dominance(Device *dev, const void *args)
   const Triangles *t = &a->t;
   (void)dev;
   *a->lack = a->floor;
-  for (int64_t i = 0; i < t->n; i++) {
-    int64_t diag = poiseOffset(t, t->diag, i);
-    double sum = SumOfSizes(a->a, poiseOffset(t, t->begin, i), diag, -a->a[diag]);
-    *a->lack = poiseLarger(*a->lack, SumOfSizes(a->a, diag + 1, poiseOffset(t, t->end, i), sum));
-  }
+  for (int64_t i = 0; i < t->n * (t->b ? t->b : 1); i++) *a->lack = poiseLarger(*a->lack, poiseLack(a, i));
   return POISE_OK;
 }

@@ -104,13 +104,17 @@ static PoiseErr FillRows(PoisePC pc, double **a)
   LU *lu = pc->data;
   Csr *c = &pc->P->csr;
   HostCsr h;
-  TRY(poiseMatRead(pc->P, &h));
+  const double *val;
+  int64_t b = poiseCsrSide(c);
+  TRY(poiseMatPattern(pc->P, &h));
+  TRY(poiseBufferRead(&c->val, HOST, &val));
   TRY(poiseBufferWrite(&lu->factors, HOST, a));
   double *row = *a + lu->layout->begin * lu->n;
-  if (c->m) memset(row, 0, (size_t)(c->m * lu->n) * sizeof *row);
-  for (int64_t i = 0; i < c->m; i++, row += lu->n)
+  if (c->m) memset(row, 0, (size_t)(c->m * b * lu->n) * sizeof *row);
+  for (int64_t i = 0; i < c->m; i++, row += b * lu->n)
     for (int64_t k = poiseCsrPtr(c, h.ptr, i); k < poiseCsrPtr(c, h.ptr, i + 1); k++)
-      row[poiseCsrGlobal(pc->P, h.col[k])] = h.val[k];
+      for (int64_t q = 0, col = poiseCsrGlobal(pc->P, h.col[k]) * b; q < b * b; q++)
+        row[q % b * lu->n + col + q / b] = val[k * b * b + q];
   return POISE_OK;
 }
 

@@ -141,10 +141,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
 
 PoiseErr poisePCCheckStored(PoisePC pc)
 {
-  if (pc->P->type->blocked)
-    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s is not there yet for matrices of blocks, type %s", pc->type->name,
-         pc->P->type->name);
-  if (!pc->P->type->stored)
+  if (!poiseMatHolds(pc->P))
     FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
          pc->type->name, pc->P->type->name);
   return POISE_OK;

@@ -91,6 +91,7 @@ typedef struct Triangular {
   int64_t built;          /* counts how often */
   bool own,
       wide; /* own: begin, end and col are copies, which outlive P's pattern; else P's, but begin and end of rows with ghosts */
+  int b; /* as in Triangles */
   int64_t n;
   Buffer begin, diag, end, col;
   Buffer start[2], first[2], last[2]; /* levels of forward and backward sweeps */
@@ -105,6 +106,10 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess);
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
 PoiseErr poiseTriangularWork(Triangular *t, double **work);
+static inline int poiseTriangularSide(const Triangular *t) /* rows of numbers of a row */
+{
+  return t->b ? t->b : 1;
+}
 /* Launch a sweep from what the caller has set in a: all but t and levels. */
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */

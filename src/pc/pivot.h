@@ -14,4 +14,42 @@ POISE_INLINE double poiseInvertPivot(const FactorArgs *a, double pivot, double r
   return pivot == 0 ? 0 : 1 / pivot;
 }
 
+enum { REFUSED_ROW, REFUSED_PIVOT };
+
+/* Was a pivot of row i refused? */
+POISE_INLINE int poiseRefused(const FactorArgs *a, int64_t i)
+{
+  int64_t b = a->t.b;
+  return b ? a->d[i * b * b] != a->d[i * b * b] : a->d[i] == 0;
+}
+
+/* What is to be said of the first such row; n: there is none. */
+POISE_INLINE void poiseNameRefused(const FactorArgs *a, int64_t i)
+{
+  int64_t b = a->t.b;
+  a->refused[REFUSED_ROW] = -1, a->refused[REFUSED_PIVOT] = 0;
+  if (i == a->t.n) return;
+  a->refused[REFUSED_ROW] = b ? (double)(i * b) + a->d[i * b * b + 1] : (double)i;
+  a->refused[REFUSED_PIVOT] = b ? a->d[i * b * b + 2] : a->lu[poiseOffset(&a->t, a->t.diag, i)];
+}
+
+/* sum + the sizes of the numbers of row r in the blocks [k, end), but the one in its own column of block diag; b = 1: numbers. */
+POISE_INLINE double poiseSizesBeside(int64_t b, const double *v, int64_t k, int64_t end, int64_t diag, int64_t r,
+                                     double sum)
+{
+  for (; k < end; k++)
+    for (int64_t c = 0; c < b; c++)
+      if (k != diag || c != r) sum += fabs(v[(k * b + c) * b + r]);
+  return sum;
+}
+
+/* What row i of numbers lacks to be dominated by its diagonal. */
+POISE_INLINE double poiseLack(const DominanceArgs *a, int64_t i)
+{
+  const Triangles *t = &a->t;
+  int64_t b = t->b ? t->b : 1, row = i / b, r = i % b, diag = poiseOffset(t, t->diag, row);
+  return poiseSizesBeside(b, a->a, poiseOffset(t, t->begin, row), poiseOffset(t, t->end, row), diag, r,
+                          -a->a[(diag * b + r) * b + r]);
+}
+
 #endif

@@ -2,7 +2,7 @@
 /*
   PC sor: sweeps of successive over-relaxation on P x = r from x = 0, forward, backward or both,
     x_i = (1 - omega) x_i + omega / p_ii (r_i - sum of p_ij x_j, j != i),
-  on the block that a rank owns. On several ranks its > 1 is its corrections by the residual of the whole matrix, of lits
+  on the block that a rank owns. Of a matrix of blocks x_i are the unknowns of a block and 1 / p_ii is the inverse of a block. On several ranks its > 1 is its corrections by the residual of the whole matrix, of lits
   sweeps each; on one rank that is the same as its * lits sweeps.
 */
 #include "pc.h"
@@ -64,7 +64,7 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   SOR *s = pc->data;
   const double *val;
   TRY(CheckOptions(s)); /* all ranks have the same */
-  TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, 1, false)));
+  TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, poiseCsrSide(&pc->P->csr), false)));
   TRY(CreateVectors(pc));
   TRY(poiseTriangularSetup(pc, &s->triangular, false, true));
   return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* a captured loop must find them there */
@@ -134,10 +134,10 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
 {
   const SOR *s = pc->data;
-  double n = (double)s->triangular.n, halves = 2 * (double)(s->its * s->lits) - 1;
+  double b = poiseTriangularSide(&s->triangular), n = (double)s->triangular.n, halves = 2 * (double)(s->its * s->lits) - 1;
   if (s->forward || s->backward) halves = (double)(s->its * s->lits) - 0.5; /* the first sweep reads one triangle */
-  *flops = 2 * halves * (double)s->triangular.nz;
-  *bytes = halves * (poiseTriangularTraffic(&s->triangular) + 40 * n);
+  *flops = 2 * halves * b * b * (double)s->triangular.nz;
+  *bytes = halves * (poiseTriangularTraffic(&s->triangular) + (32 * b + 8 * b * b) * n);
 }
 
 static PoiseErr View_SOR(PoisePC pc)
@@ -148,6 +148,8 @@ static PoiseErr View_SOR(PoisePC pc)
                   : s->backward ? "backward"
                                 : "symmetric",
                   s->omega, (long long)s->its, (long long)s->lits));
+  if (s->triangular.b)
+    TRY(PoisePrintf(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", s->triangular.b, s->triangular.b));
   return poiseTriangularPrint(pc, &s->triangular);
 }
 

@@ -27,8 +27,10 @@ void poiseSupervariablesDestroy(Supervariables *s)
 
 /* ---- the blocks ----------------------------------------------------------------------------------------------------------- */
 
+/* Of rows of numbers. */
 static bool SamePattern(const Csr *c, const HostCsr *h, int64_t i, int64_t j)
 {
+  i /= poiseCsrSide(c), j /= poiseCsrSide(c);
   int64_t a = poiseCsrPtr(c, h->ptr, i), b = poiseCsrPtr(c, h->ptr, j), n = poiseCsrPtr(c, h->ptr, i + 1) - a;
   return poiseCsrPtr(c, h->ptr, j + 1) - b == n && (!n || !memcmp(h->col + a, h->col + b, (size_t)n * sizeof *h->col));
 }
@@ -36,17 +38,17 @@ static bool SamePattern(const Csr *c, const HostCsr *h, int64_t i, int64_t j)
 /* The end of the supervariable that starts at row i, of at most `most` rows. */
 static int64_t EndOfSupervariable(const Csr *c, const HostCsr *h, int64_t i, int64_t most)
 {
-  int64_t end = i + 1;
-  while (end < c->m && end - i < most && SamePattern(c, h, i, end)) end++;
+  int64_t end = i + 1, m = c->m * poiseCsrSide(c);
+  while (end < m && end - i < most && SamePattern(c, h, i, end)) end++;
   return end;
 }
 
 /* start[0 .. count]; returns count. */
 static int64_t FindBlocks(const Csr *c, const HostCsr *h, int64_t most, int32_t *start)
 {
-  int64_t count = 0;
+  int64_t count = 0, m = c->m * poiseCsrSide(c);
   start[0] = 0;
-  for (int64_t i = 0, end; i < c->m; i = end) {
+  for (int64_t i = 0, end; i < m; i = end) {
     end = EndOfSupervariable(c, h, i, most);
     bool joins = count && end - start[count - 1] <= most;
     start[joins ? count : ++count] = (int32_t)end;
@@ -79,17 +81,18 @@ static PoiseErr Find(PoisePC pc, Supervariables *s, int most)
 {
   Csr *c = &pc->P->csr;
   HostCsr h;
+  int64_t n = pc->P->rows->n;
   int32_t *start;
   if (s->pattern == pc->P->pattern && s->given == pc->given && s->most == most) return POISE_OK;
   poiseSupervariablesDestroy(s);
   pc->generation++;
-  TRY(poiseMatRead(pc->P, &h));
-  TRY(poiseAllocArray(pc->ctx, c->m + 1, sizeof *start, "first rows of blocks", &start));
+  TRY(poiseMatPattern(pc->P, &h));
+  TRY(poiseAllocArray(pc->ctx, n + 1, sizeof *start, "first rows of blocks", &start));
   s->count = FindBlocks(c, &h, most, start);
   PoiseErr e = Allocate(pc, s, start);
   poiseFree(pc->ctx, &start);
   if (e) return e;
-  s->n = c->m;
+  s->n = n;
   s->most = most;
   s->pattern = pc->P->pattern;
   s->given = pc->given;
@@ -156,10 +159,10 @@ static void CopyBlock(const CsrView *A, int64_t first, int64_t b, double *d)
 {
   memset(d, 0, (size_t)(b * b) * sizeof *d);
   for (int64_t i = first; i < first + b; i++) {
-    int64_t k = A->ptr32 ? A->ptr32[i] : A->ptr64[i], end = A->ptr32 ? A->ptr32[i + 1] : A->ptr64[i + 1];
-    for (; k < end; k++) {
-      int64_t j = A->col[k] - first;
-      if (j >= 0 && j < b) d[j * b + i - first] = A->val[k];
+    NumberRow row = poiseNumberRow(A, i);
+    for (int64_t k = 0; k < row.n; k++) {
+      int64_t j = poiseNumberColumn(A, &row, k) - first;
+      if (j >= 0 && j < b) d[j * b + i - first] = A->val[poiseNumberPlace(&row, k)];
     }
   }
 }

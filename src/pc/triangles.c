@@ -40,6 +40,7 @@ static PoiseErr Allocate(PoisePC pc, Triangular *t, bool own)
   size_t bytes = (size_t)c->m * (c->wide ? sizeof(int64_t) : sizeof(int32_t));
   t->own = own;
   t->wide = c->wide;
+  t->b = c->b > 1 ? c->b : 0;
   t->n = c->m;
   TRY(poiseBufferCreate(dev, bytes, "offsets of the diagonal", &t->diag));
   if (!own && !c->nghost) return POISE_OK;
@@ -79,6 +80,10 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
     while (k < last && col[k] >= c->nloc) k++;
     first = k;
     while (k < last && col[k] < i) k++;
+    if ((k == last || col[k] != i) && t->b)
+      FAIL(POISE_ERR_NUMERIC,
+           "block row %lld (row %lld) has no diagonal block, which preconditioner %s needs: store it, if need be as zeros",
+           poiseMatRowName(pc->P, i * t->b) / t->b, poiseMatRowName(pc->P, i * t->b), pc->type->name);
     if (k == last || col[k] != i)
       FAIL(POISE_ERR_NUMERIC, "row %lld has no diagonal entry, which preconditioner %s needs: store it, if need be as 0",
            poiseMatRowName(pc->P, i), pc->type->name);
@@ -95,7 +100,7 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view)
 {
   Csr *c = &pc->P->csr;
-  *view = (Triangles){.n = t->n, .nz = t->nz, .wide = t->wide};
+  *view = (Triangles){.n = t->n, .nz = t->nz, .wide = t->wide, .b = t->b};
   TRY(poiseBufferRead(t->own ? &t->col : &c->col, side, &view->col));
   TRY(poiseBufferRead(&t->diag, side, &view->diag));
   TRY(poiseBufferRead(t->begin.dev ? &t->begin : &c->ptr, side, &view->begin));
@@ -233,7 +238,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
   TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
   for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
   if (pc->ctx->device->ops->single_rows) {
-    size_t bytes = ((size_t)t->n + 1) * sizeof(double);
+    size_t bytes = ((size_t)t->n * (size_t)poiseTriangularSide(t) + 1) * sizeof(double);
     TRY(poiseBufferCreate(pc->ctx->device, bytes, "new values of a sweep", &t->work));
     TRY(poiseTriangularWork(t, &work));
   }
@@ -262,13 +267,15 @@ PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
   TRY(poiseCommMaxInt(pc->ctx->comm, most, 3));
   if (PoiseSize(pc->ctx) > 1) TRY(PoisePrintf(pc->ctx, "  one block per rank (block Jacobi)\n"));
   if (!most[0]) return POISE_OK; /* not set up, or no rows */
-  return PoisePrintf(pc->ctx, "  at most %lld groups of rows in %lld levels forward, %lld backward, on a rank\n",
-                     (long long)most[2], (long long)most[0], (long long)most[1]);
+  return PoisePrintf(pc->ctx, "  at most %lld groups of rows%s in %lld levels forward, %lld backward, on a rank\n",
+                     (long long)most[2], t->b ? " of blocks" : "", (long long)most[0], (long long)most[1]);
 }
 
 double poiseTriangularTraffic(const Triangular *t)
 {
-  return 12 * (double)(t->nz - t->n) + 4 * (t->wide ? 8 : 4) * (double)t->n; /* two offsets per row and triangle */
+  double b = poiseTriangularSide(t);
+  return (8 * b * b + 4) * (double)(t->nz - t->n) +
+         4 * (t->wide ? 8 : 4) * (double)t->n; /* two offsets per row and triangle */
 }
 
 /* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
@@ -307,31 +314,34 @@ static void SweepRows(const void *args, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) SweepRow(a, i);
 }
 
-/* The rows as they come: the dots of a block of rows are taken while it is in cache. */
-static void SweepInOrder(const SweepArgs *a)
+/* The rows as they come, b numbers each: the dots of a block of numbers are taken while it is in cache. */
+static void SweepInOrder(const SweepArgs *a, HostRows *rows, int64_t b)
 {
-  int64_t nblock = POISE_NBLOCKS(a->t.n);
+  int64_t n = a->t.n * b, nblock = POISE_NBLOCKS(n), at = a->backward ? a->t.n : 0; /* which row has been come to */
   for (int64_t q = 0; q < nblock; q++) {
     int64_t block = a->backward ? nblock - 1 - q : q;
-    int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < a->t.n ? begin + POISE_BLOCK : a->t.n;
-    SweepRows(a, begin, end);
+    int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;
+    int64_t next = a->backward ? begin / b : (end + b - 1) / b;
+    rows(a, a->backward ? next : at, a->backward ? at : next);
     poiseHostFuse(&a->fuse, a->y, begin, end, block);
+    at = next;
   }
 }
 
 PoiseErr poiseHost_sweep(Device *dev, const void *args)
 {
   const SweepArgs *a = args;
-  int64_t nblock = POISE_NBLOCKS(a->t.n);
+  HostRows *rows = a->t.b ? poiseHostSweepBlocks(a->t.b) : SweepRows;
+  int64_t b = a->t.b ? a->t.b : 1, n = a->t.n * b, nblock = POISE_NBLOCKS(n);
   if (a->skip && *a->skip != 0) return POISE_OK;
   if (!poiseHostWide(dev, &a->levels, a->t.n)) {
-    SweepInOrder(a);
+    SweepInOrder(a, rows, b);
     return POISE_OK;
   }
-  poiseHostByLevels(dev, &a->levels, SweepRows, a);
+  poiseHostByLevels(dev, &a->levels, rows, a);
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t k = 0; k < nblock; k++) {
-    int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->t.n ? begin + POISE_BLOCK : a->t.n;
+    int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;
     poiseHostFuse(&a->fuse, a->y, begin, end, k);
   }
   return POISE_OK;

@@ -13,9 +13,12 @@ static inline bool poiseHostWide(const Device *dev, const Levels *levels, int64_
   return dev->threads > 1 && levels->groups >= 10 * levels->count && n >= 16 * levels->groups;
 }
 
+typedef void HostRows(const void *args, int64_t begin, int64_t end);
+HostRows *poiseHostSweepBlocks(int b); /* of b x b, b > 1, for the kernels sweep and factor (block_triangles.c) */
+HostRows *poiseHostFactorBlocks(int b);
+
 /* rows(args, first, last) on each group, level after level. */
-static inline void poiseHostByLevels(Device *dev, const Levels *levels, void (*rows)(const void *, int64_t, int64_t),
-                                     const void *args)
+static inline void poiseHostByLevels(Device *dev, const Levels *levels, HostRows *rows, const void *args)
 {
   (void)dev;
   for (int64_t l = 0; l < levels->count; l++) {

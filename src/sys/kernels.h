@@ -173,13 +173,20 @@ typedef struct { /* nsum sums (maxima): dst[j] (+)= sum of partial[j * stride + 
   double *dst;
 } ReduceArgs;
 
-typedef struct { /* out_i = x[idx_i]; one of idx, idx64 is NULL */
-  int64_t n;
+typedef struct { /* out_i = x[idx_i]; one of idx, idx64 is NULL. size: of how many numbers each i is; 0: of one */
+  int64_t n, size;
   const int32_t *idx;
   const int64_t *idx64;
   const double *x;
   double *out;
 } GatherArgs;
+
+/* Number k < n size of out. */
+POISE_INLINE double poiseGathered(const GatherArgs *a, int64_t k)
+{
+  int64_t i = a->size > 1 ? k / a->size : k, from = a->idx ? a->idx[i] : a->idx64[i];
+  return a->size > 1 ? a->x[from * a->size + k % a->size] : a->x[from];
+}
 
 typedef struct { /* y[idx_i] += in_i; the idx_i are different */
   int64_t n;
@@ -895,10 +902,11 @@ typedef struct { /* y = rows [begin, begin + m) of A^-1 x by these factors, then
 } LuSolveArgs;
 
 /* The strict triangles of the square block of owned columns inside a rank's CSR: entries [begin_i, diag_i) and (diag_i, end_i) of
-   row i, columns ascending. Offsets are int64 if wide, else int32. */
+   row i, columns ascending. Offsets are int64 if wide, else int32. b != 0: rows, columns and entries are blocks, as in CsrView; then
+   what a kernel below does with numbers it does with blocks of b x b, b > 1, and vectors have b numbers for each row. */
 typedef struct {
   int64_t n, nz; /* nz: entries of the block */
-  int wide;
+  int wide, b;
   const void *begin, *diag, *end;
   const int32_t *col;
 } Triangles;
@@ -918,14 +926,15 @@ typedef struct {
 enum { SWEEP_LOWER = 1, SWEEP_UPPER = 2 };
 
 /* y_i = keep y_i + scale d_i (x_i - sum of val_ij y_j over the triangles in parts), row after row, backward or forward, so that y_j
-   is new for the rows passed; then dots of y. d NULL: ones; x NULL: zeros; x may be y. keep = 0 overwrites whatever y_i held. */
+   is new for the rows passed; then dots of y. d NULL: ones; x NULL: zeros; x may be y. keep = 0 overwrites whatever y_i held. The
+   dots' blocks are of POISE_BLOCK numbers. */
 typedef struct {
   Triangles t;
   Levels levels; /* an order with the same result */
   int parts, backward;
   double keep, scale;
   const double *val, *d, *x, *skip;
-  double *y, *work; /* work: n + 1 doubles, where the device asks for single_rows */
+  double *y, *work; /* work: a vector and one more double, where the device asks for single_rows */
   Fuse fuse;
 } SweepArgs;
 
@@ -934,6 +943,9 @@ typedef struct {
   entries are, the inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L = (D^-1 U)^T.
   A pivot is refused, and its d is 0, when it is not finite or |pivot| (pivot, if positive) is at most zero, or zero times the
   sum of the |entries| beside it if relative; replace != 0 is added to such pivots instead.
+  Of blocks: L's diagonal are identities, d the inverse blocks U_ii, and pivots those of their elimination, with rows exchanged for the
+  largest pivot in a block unless positive. The rest of a pivot is then the largest of a row of the block. d of a block whose pivot was
+  refused is NaN, the number of the pivot in the block, and the pivot.
 */
 typedef struct {
   Triangles t;
@@ -942,7 +954,7 @@ typedef struct {
   double shift, zero, replace;
   const double *a;
   double *lu, *d, *work; /* work: as for a sweep */
-  double *refused;       /* the first row whose pivot was refused, or -1; and that pivot */
+  double *refused;       /* the first row, of numbers, whose pivot was refused, or -1; and that pivot */
 } FactorArgs;
 
 typedef struct { /* *lack = the largest of floor and sum of |a_ij|, j != i, - a_ii over the rows: what dominance lacks */
