@@ -223,11 +223,11 @@ POISE_INLINE void Ahead(const double *v, int numbers)
    addition waits for the one before it. */
 POISE_INLINE void AddBlock(int b, const double *v, const double *x, double *sum)
 {
-  if (b <= STRIP) Ahead(v, b * b);
+  if (b < STRIP) Ahead(v, b * b);
   if (b <= SMALL) {
     for (int c = 0; c < b; c++)
       for (int r = 0; r < b; r++) sum[c * b + r] += v[c * b + r] * x[c];
-  } else if (b <= STRIP) {
+  } else if (b < STRIP) {
     AddStrip(b, b, b, v, x, sum);
   } else {
     for (int c = 0; c + FEW <= b; c += FEW) {
