@@ -86,8 +86,8 @@ static const Variant one[] = {{.name = ""}, {0}},
                      by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8", NULL}, {0}},
                      by_ilu[] = {{.name = "ilu", .type = "ilu"}, {0}};
 
-/* Values of -mat_bcsr_kernel that products by blocks are measured with; "": as the library is asked, or chooses. */
-static const char *const bcsr_kernels[] = {"", "even", "balanced", "block", "column", "row"};
+/* Values of -mat_bcsr_kernel that products by blocks are measured with. */
+static const char *const bcsr_kernels[] = {"auto", "even", "balanced", "block", "column", "row"};
 
 enum { KERNELS = sizeof bcsr_kernels / sizeof *bcsr_kernels };
 

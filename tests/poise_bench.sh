@@ -35,7 +35,7 @@ printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 -1\n2
 "$program" "${tiny[@]}" -matrix "$dir/A.mtx" -only mult -out "$dir/file.csv" > "$dir/log" || fail "$(cat "$dir/log")"
 grep -q '^mult.file,poise,csr,cold,2,3,' "$dir/file.csv" || fail "no row of the file:" "$(cat "$dir/file.csv")"
 "$program" "${tiny[@]}" -matrix "$dir/A.mtx" -only blocks.3 -out "$dir/cut.csv" > "$dir/log" || fail "$(cat "$dir/log")"
-grep -q '^blocks.3.file,poise,bcsr,cold,3,9,' "$dir/cut.csv" || fail "no row of the file in blocks:" "$(cat "$dir/cut.csv")"
+grep -q '^blocks.3.file,poise,bcsr balanced,cold,3,9,' "$dir/cut.csv" || fail "no row of the file in blocks:" "$(cat "$dir/cut.csv")"
 
 # Nothing is left of a run that measured nothing; a row that fails is told.
 if "$program" "${tiny[@]}" -only nothing -out "$dir/none.csv" > "$dir/log" 2>&1; then fail "-only nothing did not fail"; fi

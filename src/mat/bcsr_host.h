@@ -41,11 +41,11 @@ POISE_INLINE void poiseAhead(const double *v, int64_t distance, int numbers)
    addition waits for the one before it. ahead: how many numbers behind this block are those that will be read soon. */
 POISE_INLINE void poiseAddBlock(int b, const double *v, int64_t ahead, const double *x, double *sum)
 {
-  if (b <= POISE_STRIP) poiseAhead(v, ahead, b * b);
+  if (b < POISE_STRIP) poiseAhead(v, ahead, b * b);
   if (b <= POISE_SMALL_BLOCK) {
     for (int c = 0; c < b; c++)
       for (int r = 0; r < b; r++) sum[c * b + r] += v[c * b + r] * x[c];
-  } else if (b <= POISE_STRIP) {
+  } else if (b < POISE_STRIP) {
     poiseAddStrip(b, b, b, v, x, sum);
   } else {
     for (int c = 0; c + POISE_FEW <= b; c += POISE_FEW) {
