@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program.h"
 
-static const char *const names[FEM_STAGES] = {"mesh", "assembly", "set-up", "solve", "output"};
+static const char *const names[FEM_STAGES] = {"mesh", "assembly", "refresh", "set-up", "solve", "output"};
 
 PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage)
 {
