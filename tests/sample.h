@@ -90,6 +90,27 @@ static inline int SampleMismatch(PoiseErr e, int sees, PoiseErr code, const char
   return CHECK_ERR(e, !sees && e == POISE_ERR_REMOTE ? POISE_ERR_REMOTE : code, words);
 }
 
+/* An application's own array in the memory of the device, which the library has not counted. */
+static inline void *SampleLend(PoiseContext ctx, size_t bytes, const void *content)
+{
+  void *p = NULL;
+  Device *dev = ctx->device;
+  if (!dev->ops->is_host) {
+    CHECK_OK(dev->ops->alloc(dev, bytes, "an application's array", &p));
+    if (p) poiseFreeCount(ctx);
+  } else {
+    p = malloc(bytes ? bytes : 1);
+  }
+  CHECK_OK(poiseDeviceCopy(dev, p, content, bytes, COPY_TO_DEVICE));
+  CHECK_OK(poiseDeviceSync(dev));
+  return p;
+}
+
+static inline void SampleTakeBack(PoiseContext ctx, void *p)
+{
+  poiseDeviceFreeAdopted(ctx->device, p);
+}
+
 typedef struct SampleRun { /* what a body leaves to be compared; only rank 0 writes */
   uint64_t result[64];
   int n;

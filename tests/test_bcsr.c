@@ -600,8 +600,6 @@ static void TestRefusals(PoiseContext ctx)
   CHECK_OK(PoiseMatSetType(A, "bcsr"));
   static const char words[] = "not there yet for matrices of blocks";
   CHECK_ERR(PoiseMatGetRow(A, row, &n, NULL, NULL), POISE_ERR_UNSUPPORTED, words);
-  CHECK_ERR(PoiseMatSetPatternCOO(A, 0, NULL, NULL), POISE_ERR_UNSUPPORTED, words);
-  CHECK_ERR(PoiseMatSetValuesCOO(A, NULL), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatSetValuesCSR(A, NULL), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatAXPY(A, 1, A), POISE_ERR_UNSUPPORTED, words);
   CHECK_ERR(PoiseMatAXPY(A, 1, C), POISE_ERR_UNSUPPORTED, words);
@@ -759,7 +757,6 @@ static void TestWaiting(PoiseContext ctx)
     CHECK_OK(PoiseMatSetType(A, others[k]));
     CHECK_OK(PoiseMatSetType(A, "bcsr"));
     CHECK_OK(PoiseMatSetBlockSize(A, 2));
-    CHECK_ERR(PoiseMatSetPatternCOO(A, 1, &row, &row), POISE_ERR_UNSUPPORTED, "not there yet for matrices of blocks");
     CHECK_ERR(PoiseMatDuplicate(A, 1, &B), POISE_ERR_UNSUPPORTED, "not there yet for matrices of blocks");
     CHECK_ERR(PoiseMatMult(A, x, y), POISE_ERR_STATE, "PoiseMatAssemble");
     CHECK_OK(PoiseMatSetType(A, others[k]));

@@ -615,27 +615,6 @@ static void TestNoGpu(PoiseContext ctx)
 
 /* ---- arrays on the device --------------------------------------------------------------------------------------------------- */
 
-/* An application's own array in the memory of the device, which the library has not counted. */
-static void *Lend(PoiseContext ctx, size_t bytes, const void *content)
-{
-  void *p = NULL;
-  Device *dev = ctx->device;
-  if (IsAway(ctx)) {
-    CHECK_OK(dev->ops->alloc(dev, bytes, "an application's array", &p));
-    if (p) poiseFreeCount(ctx);
-  } else {
-    p = malloc(bytes ? bytes : 1);
-  }
-  CHECK_OK(poiseDeviceCopy(dev, p, content, bytes, COPY_TO_DEVICE));
-  CHECK_OK(poiseDeviceSync(dev));
-  return p;
-}
-
-static void TakeBack(PoiseContext ctx, void *p)
-{
-  poiseDeviceFreeAdopted(ctx->device, p);
-}
-
 /* Are these n numbers in the device's memory f(i) for the global rows i? */
 static bool Holds(PoiseContext ctx, const double *p, PoiseInt n, PoiseInt begin, double scale, double shift)
 {
@@ -653,7 +632,7 @@ static double *LendRows(PoiseContext ctx, PoiseInt *n, PoiseInt *begin)
   PoiseSplit(ctx, 50, begin, n);
   double content[50] = {0};
   for (PoiseInt i = 0; i < *n; i++) content[i] = (double)(*begin + i);
-  return Lend(ctx, (size_t)*n * sizeof *content, content);
+  return SampleLend(ctx, (size_t)*n * sizeof *content, content);
 }
 
 static void TestDeviceArray(PoiseContext ctx)
@@ -686,7 +665,7 @@ static void TestDeviceArray(PoiseContext ctx)
     CHECK_NEAR(sum, 3 * 49 * 50 / 2 + 250, 0);
     CHECK_OK(PoiseVecDestroy(&x));
     CHECK_OK(PoiseVecDestroy(&y));
-    if (own != POISE_ADOPT) TakeBack(ctx, p);
+    if (own != POISE_ADOPT) SampleTakeBack(ctx, p);
   }
 }
 
@@ -707,7 +686,7 @@ static void TestHostPointer(PoiseContext ctx)
       CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? p + 1 : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
                    "array: ");
     }
-  TakeBack(ctx, p);
+  SampleTakeBack(ctx, p);
 }
 
 static PoiseErr AdoptOne(PoiseContext ctx, void *arg)
@@ -723,7 +702,7 @@ static PoiseErr AdoptOne(PoiseContext ctx, void *arg)
   e = PoiseAgree(ctx, e);
   if (!e) e = PoiseVecCreateDeviceArray(ctx, n, 50, p, POISE_ADOPT, &x);
   if (e)
-    TakeBack(ctx, p);
+    SampleTakeBack(ctx, p);
   else
     e = PoiseVecDestroy(&x);
   return e;
@@ -743,15 +722,15 @@ static PoiseCSR LendCSR(PoiseContext ctx, int64_t m, const int64_t *ptr, const i
   int64_t *p64 = malloc((size_t)(m + 1) * 8), *c64 = malloc((size_t)nz * 8 + 1);
   for (int64_t i = 0; i <= m; i++) p64[i] = ptr[i] + base, p32[i] = (int32_t)p64[i];
   for (int64_t k = 0; k < nz; k++) c64[k] = col[k] + base, c32[k] = (int32_t)c64[k];
-  PoiseCSR csr = {.base = base, .val = Lend(ctx, (size_t)nz * 8, val)};
+  PoiseCSR csr = {.base = base, .val = SampleLend(ctx, (size_t)nz * 8, val)};
   if (wide & 1)
-    csr.ptr64 = Lend(ctx, (size_t)(m + 1) * 8, p64);
+    csr.ptr64 = SampleLend(ctx, (size_t)(m + 1) * 8, p64);
   else
-    csr.ptr32 = Lend(ctx, (size_t)(m + 1) * 4, p32);
+    csr.ptr32 = SampleLend(ctx, (size_t)(m + 1) * 4, p32);
   if (wide & 2)
-    csr.col64 = Lend(ctx, (size_t)nz * 8, c64);
+    csr.col64 = SampleLend(ctx, (size_t)nz * 8, c64);
   else
-    csr.col32 = Lend(ctx, (size_t)nz * 4, c32);
+    csr.col32 = SampleLend(ctx, (size_t)nz * 4, c32);
   free(p32), free(c32), free(p64), free(c64);
   return csr;
 }
@@ -759,7 +738,7 @@ static PoiseCSR LendCSR(PoiseContext ctx, int64_t m, const int64_t *ptr, const i
 static void TakeBackCSR(PoiseContext ctx, PoiseCSR *csr)
 {
   const void *all[] = {csr->ptr32, csr->ptr64, csr->col32, csr->col64, csr->val};
-  for (int k = 0; k < 5; k++) TakeBack(ctx, (void *)(uintptr_t)all[k]);
+  for (int k = 0; k < 5; k++) SampleTakeBack(ctx, (void *)(uintptr_t)all[k]);
 }
 
 /* An entry that was set on the host is in the borrowed array. */
@@ -970,8 +949,8 @@ static void TestDeviceTriplets(PoiseContext ctx)
   double *v = malloc(TRIPLETS * sizeof *v);
   PoiseMat A, H;
   MakeTriplets(ctx, rows, cols, v);
-  void *r = Lend(ctx, TRIPLETS * sizeof *rows, rows), *c = Lend(ctx, TRIPLETS * sizeof *cols, cols),
-       *there = Lend(ctx, TRIPLETS * sizeof *v, v);
+  void *r = SampleLend(ctx, TRIPLETS * sizeof *rows, rows), *c = SampleLend(ctx, TRIPLETS * sizeof *cols, cols),
+       *there = SampleLend(ctx, TRIPLETS * sizeof *v, v);
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A)) ||
       !CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &H)))
     return;
@@ -997,7 +976,7 @@ static void TestDeviceTriplets(PoiseContext ctx)
   CHECK_INT(A->csr.nz, 0);
   CHECK_OK(PoiseMatDestroy(&A));
   CHECK_OK(PoiseMatDestroy(&H));
-  TakeBack(ctx, r), TakeBack(ctx, c), TakeBack(ctx, there);
+  SampleTakeBack(ctx, r), SampleTakeBack(ctx, c), SampleTakeBack(ctx, there);
   free(rows), free(cols), free(v);
 }
 
@@ -1010,10 +989,11 @@ static void TestDeviceTripletErrors(PoiseContext ctx)
   PoiseMat A;
   char words[128];
   MakeTriplets(ctx, rows, cols, v);
-  void *r = Lend(ctx, TRIPLETS * sizeof *rows, rows), *c = Lend(ctx, TRIPLETS * sizeof *cols, cols),
-       *there = Lend(ctx, TRIPLETS * sizeof *v, v);
+  void *r = SampleLend(ctx, TRIPLETS * sizeof *rows, rows), *c = SampleLend(ctx, TRIPLETS * sizeof *cols, cols),
+       *there = SampleLend(ctx, TRIPLETS * sizeof *v, v);
   rows[30001] = N, rows[39999] = N + 5, cols[20002] = N + 7;
-  void *bad_rows = Lend(ctx, TRIPLETS * sizeof *rows, rows), *bad_cols = Lend(ctx, TRIPLETS * sizeof *cols, cols);
+  void *bad_rows = SampleLend(ctx, TRIPLETS * sizeof *rows, rows),
+       *bad_cols = SampleLend(ctx, TRIPLETS * sizeof *cols, cols);
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A))) return;
   CHECK_ERR(PoiseMatSetValuesDeviceCOO(A, there), POISE_ERR_STATE, "call PoiseMatSetPatternCOO");
   CHECK_OK(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, c));
@@ -1032,7 +1012,8 @@ static void TestDeviceTripletErrors(PoiseContext ctx)
   CHECK_INT(A->csr.nz, nz);
   CHECK_OK(PoiseMatSetValuesDeviceCOO(A, there));
   CHECK_OK(PoiseMatDestroy(&A));
-  TakeBack(ctx, r), TakeBack(ctx, c), TakeBack(ctx, there), TakeBack(ctx, bad_rows), TakeBack(ctx, bad_cols);
+  SampleTakeBack(ctx, r), SampleTakeBack(ctx, c), SampleTakeBack(ctx, there), SampleTakeBack(ctx, bad_rows),
+      SampleTakeBack(ctx, bad_cols);
   free(rows), free(cols), free(v);
 }
 
@@ -1042,7 +1023,7 @@ static void TestSmallest(PoiseContext ctx)
   const int64_t ptr[] = {0, 1}, col[] = {0};
   const PoiseInt zero[] = {0, 0};
   const double val[] = {4}, halves[] = {2, 2};
-  void *rows = Lend(ctx, sizeof zero, zero), *v = Lend(ctx, sizeof halves, halves);
+  void *rows = SampleLend(ctx, sizeof zero, zero), *v = SampleLend(ctx, sizeof halves, halves);
   for (PoiseInt n = 0; n < 2; n++)
     for (int t = 0; t < 2 * NMETHODS; t++) {
       PoiseCSR csr = LendCSR(ctx, n, ptr, col, val, 0, 0);
@@ -1073,7 +1054,7 @@ static void TestSmallest(PoiseContext ctx)
       CHECK_OK(PoiseMatDestroy(&A));
       TakeBackCSR(ctx, &csr);
     }
-  TakeBack(ctx, rows), TakeBack(ctx, v);
+  SampleTakeBack(ctx, rows), SampleTakeBack(ctx, v);
 }
 
 typedef struct DeviceTriplets {
@@ -1097,10 +1078,10 @@ static void TestDeviceTripletFailures(PoiseContext ctx)
   PoiseInt *rows = malloc(TRIPLETS * sizeof *rows), *cols = malloc(TRIPLETS * sizeof *cols);
   double *v = malloc(TRIPLETS * sizeof *v);
   MakeTriplets(ctx, rows, cols, v);
-  DeviceTriplets t = {300, Lend(ctx, TRIPLETS * sizeof *rows, rows), Lend(ctx, TRIPLETS * sizeof *cols, cols),
-                      Lend(ctx, TRIPLETS * sizeof *v, v)};
+  DeviceTriplets t = {300, SampleLend(ctx, TRIPLETS * sizeof *rows, rows), SampleLend(ctx, TRIPLETS * sizeof *cols, cols),
+                      SampleLend(ctx, TRIPLETS * sizeof *v, v)};
   TestAllocationFailures(ctx, AssembleThere, &t);
-  TakeBack(ctx, t.rows), TakeBack(ctx, t.cols), TakeBack(ctx, t.v);
+  SampleTakeBack(ctx, t.rows), SampleTakeBack(ctx, t.cols), SampleTakeBack(ctx, t.v);
   free(rows), free(cols), free(v);
 }
 
@@ -1112,15 +1093,15 @@ static void TestDeviceTripletMemory(PoiseContext ctx)
   double *v = malloc(TRIPLETS * sizeof *v);
 
   MakeTriplets(ctx, rows, cols, v);
-  DeviceTriplets t = {TRIPLETS, Lend(ctx, TRIPLETS * sizeof *rows, rows), Lend(ctx, TRIPLETS * sizeof *cols, cols),
-                      Lend(ctx, TRIPLETS * sizeof *v, v)};
+  DeviceTriplets t = {TRIPLETS, SampleLend(ctx, TRIPLETS * sizeof *rows, rows),
+                      SampleLend(ctx, TRIPLETS * sizeof *cols, cols), SampleLend(ctx, TRIPLETS * sizeof *v, v)};
   int place = poisePlacesAreWide(ctx, TRIPLETS) ? 8 : 4, scratch = strcmp(ctx->device->ops->name, "cuda") ? 64 : 64 << 20;
   ctx->device->limit = ctx->device->bytes + 2 * (8 + place) * TRIPLETS - 1;
   CHECK_ERR(AssembleThere(ctx, &t), POISE_ERR_MEMORY, "no memory on device");
   ctx->device->limit += 1 + scratch;
   CHECK_OK(AssembleThere(ctx, &t));
   ctx->device->limit = 0;
-  TakeBack(ctx, t.rows), TakeBack(ctx, t.cols), TakeBack(ctx, t.v);
+  SampleTakeBack(ctx, t.rows), SampleTakeBack(ctx, t.cols), SampleTakeBack(ctx, t.v);
   free(rows), free(cols), free(v);
 }
 

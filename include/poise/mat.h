@@ -179,9 +179,21 @@ POISE_API const char *PoiseMatCSRKernel(PoiseMat A); /* lent; not collective */
 POISE_API PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix);
 /* Take -mat_type, -mat_block_size, -mat_partition, ... */
 POISE_API PoiseErr PoiseMatSetFromOptions(PoiseMat A);
-/* Unknowns per node: local sizes must be multiples of it (1 to 32). */
+/* Unknowns per node: local sizes must be multiples of it (1 to 32). 0: to be found when A becomes bcsr, as PoiseMatFindBlockSize does; where no
+   blocks take fewer bytes than CSR, the size is 1 and A stays of the type that it had, or csr. Blocks that are there keep their size. */
 POISE_API PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b);
 POISE_API int PoiseMatBlockSize(PoiseMat A); /* not collective */
+
+typedef struct PoiseBlockFill { /* A stored by blocks of b x b, over all ranks; b = 1: as CSR */
+  int b;
+  PoiseInt blocks; /* -1: b does not divide the local sizes of some rank, and the rest is 0 */
+  double fill;     /* numbers in these blocks per nonzero of A */
+  double bytes;    /* of offsets, columns and values */
+} PoiseBlockFill;
+enum { POISE_BLOCK_FILLS = 8 };
+/* table[b - 1] for b = 1 to 8, and *b = the one of the fewest bytes, the smaller of two. A is as it was, of a type with plain CSR; its
+   zeros count as entries. Each size takes about the time of a pass over the columns. */
+POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_BLOCK_FILLS], int *b);
 
 /*
   Which rank works on which rows, and in what order, while a PoiseKSP solves with a square A. The application sees nothing of it:

@@ -50,6 +50,26 @@ static __global__ void __launch_bounds__(THREADS)
   if (e < last) a.val[e] = s;
 }
 
+/* The same of blocks: a thread sums one number, its neighbours those beside it, so that values are fetched in whole sectors from 4 numbers
+   on. 8 bytes per number of a value, 8 per number of an entry; places and offsets are read once for a block's numbers and stay in cache. */
+template <typename Place>
+static __global__ void __launch_bounds__(THREADS)
+    CooSumBlocks(const __grid_constant__ CooSumArgs a, const Place *__restrict__ start, const Place *__restrict__ from)
+{
+  enum { AHEAD = 4 };
+  int64_t first = blockIdx.x * (int64_t)THREADS, e = first / a.numbers;
+  unsigned at = (unsigned)(first - e * a.numbers) + threadIdx.x, j = at % (unsigned)a.numbers;
+  e += at / (unsigned)a.numbers;
+  if (e >= a.n) return;
+  double s = a.add ? a.val[e * a.numbers + j] : 0;
+#pragma unroll AHEAD
+  for (int64_t k = start[e], stop = start[e + 1]; k < stop; k++) {
+    int64_t place = from[k];
+    s += *(place < a.ngiven ? a.given + place * a.numbers + j : a.received + (place - a.ngiven) * a.numbers + j);
+  }
+  a.val[e * a.numbers + j] = s;
+}
+
 static __global__ void CooKeys(const __grid_constant__ CooKeysArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, to = a.first + k;
@@ -147,15 +167,20 @@ extern "C" size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a)
   return e == cudaSuccess && bytes ? bytes : 1; /* NULL would only ask again; a failure shows in the sort itself */
 }
 
+template <typename Place>
+static void LaunchSum(const CooSumArgs *a, const Place *start, const Place *from, cudaStream_t stream)
+{
+  if (a->numbers == 1)
+    CooSum<<<Grid(a->n), THREADS, 0, stream>>>(*a, start, from);
+  else
+    CooSumBlocks<<<Grid(a->n * a->numbers), THREADS, 0, stream>>>(*a, start, from);
+}
+
 extern "C" PoiseErr poiseCuda_coo_sum(Device *dev, const void *args)
 {
   const CooSumArgs *a = (const CooSumArgs *)args;
-  cudaStream_t stream = poiseCudaStream(dev);
-  if (!a->n) return POISE_OK;
-  if (a->start32)
-    CooSum<<<Grid(a->n), THREADS, 0, stream>>>(*a, a->start32, a->from32);
-  else
-    CooSum<<<Grid(a->n), THREADS, 0, stream>>>(*a, a->start64, a->from64);
+  if (a->n && a->start32) LaunchSum(a, a->start32, a->from32, poiseCudaStream(dev));
+  if (a->n && !a->start32) LaunchSum(a, a->start64, a->from64, poiseCudaStream(dev));
   return POISE_OK;
 }
 

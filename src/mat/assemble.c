@@ -293,11 +293,17 @@ PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers, RowArray
   return poiseAllocArray(A->ctx, nz * numbers, sizeof(double), "values", &r->val);
 }
 
+PoiseErr poiseRowArraysCreateBlocks(PoiseMat A, int b, int64_t nz, RowArrays *r)
+{
+  int64_t side = b ? b : 1;
+  *r = (RowArrays){.b = b};
+  TRY(poiseAllocArray(A->ctx, A->rows->n / side + 1, sizeof(int64_t), "row offsets", &r->ptr));
+  return poiseRowArraysReserve(A, nz, side * side, r);
+}
+
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
 {
-  *r = (RowArrays){0};
-  TRY(poiseAllocArray(A->ctx, A->rows->n + 1, sizeof(int64_t), "row offsets", &r->ptr));
-  return poiseRowArraysReserve(A, nz, 1, r);
+  return poiseRowArraysCreateBlocks(A, 0, nz, r);
 }
 
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
@@ -309,35 +315,52 @@ void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
 }
 
 /* By arrays, or by what was made on the device. */
-static PoiseErr Replace(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
+static PoiseErr Replace(PoiseMat A, RowArrays *r, Csr *made)
 {
-  PoiseContext ctx = A->ctx;
   Csr old = A->csr;
-  TRY(PoiseAgree(ctx, mine));
-  A->csr = (Csr){0};
+  A->csr = (Csr){.b = r ? r->b : 0};
   PoiseErr e = r ? poiseCsrTake(A, r) : poiseCsrAccept(A, made);
   if (made) *made = (Csr){0};
-  if (e) {
+  if (e)
     A->csr = old;
+  else
+    poiseCsrDestroy(A->ctx, &old);
+  return e;
+}
+
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type)
+{
+  PoiseContext ctx = A->ctx;
+  void *data = NULL;
+  PoiseErr e = PoiseAgree(ctx, mine || !type ? mine : poiseMatTypeData(ctx, type, &data));
+  if (!e) e = Replace(A, r, made);
+  if (r) poiseRowArraysDestroy(ctx, r);
+  if (made) poiseCsrDestroy(ctx, made);
+  if (e) {
+    poiseFree(ctx, &data);
     return e;
   }
-  poiseCsrDestroy(ctx, &old);
+  if (type) poiseMatUse(A, type, data);
   A->assembled = true;
   return POISE_OK;
 }
 
+/* What becomes a matrix of blocks when it gets them. */
+static const MatType *TypeFor(const PoiseMat A, int b)
+{
+  return b && !A->type->blocked ? &poiseMatType_bcsr : NULL;
+}
+
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
 {
-  PoiseErr e = Replace(A, mine, r, NULL);
-  poiseRowArraysDestroy(A->ctx, r);
-  return e ? e : poiseMatSetUp(A);
+  TRY(poiseMatReplaceAs(A, mine, r, NULL, TypeFor(A, r->b)));
+  return poiseMatSetUp(A);
 }
 
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
 {
-  PoiseErr e = Replace(A, mine, NULL, made);
-  poiseCsrDestroy(A->ctx, made);
-  return e ? e : poiseMatSetUp(A);
+  TRY(poiseMatReplaceAs(A, mine, NULL, made, TypeFor(A, made->b)));
+  return poiseMatSetUp(A);
 }
 
 /* The stored row and the added one, which have no column in common, by columns, from place `out` on. */

@@ -119,20 +119,33 @@ static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64
   return k;
 }
 
-static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
+PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr)
 {
   Device *dev = A->ctx->device;
   HostCsr h;
   int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
   (void)dev;
   TRY(poiseMatPattern(A, &h));
-  TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
-  TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
     for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
-      r->ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
-  for (int64_t i = 0; i < m; i++) r->ptr[i + 1] += r->ptr[i];
+      ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
+  ptr[0] = 0;
+  for (int64_t i = 0; i < m; i++) ptr[i + 1] += ptr[i];
+  return POISE_OK;
+}
+
+static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
+  (void)dev;
+  r->b = b;
+  TRY(poiseMatPattern(A, &h));
+  TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
+  TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
+  TRY(poiseMatCountBlocks(A, b, r->ptr));
   TRY(poiseRowArraysReserve(A, r->ptr[m], b * b, r));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
@@ -167,25 +180,11 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
   return POISE_OK;
 }
 
-/* A's entries become those arrays, blocks of b x b numbers (0: numbers), or stay; and so the type. */
-static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type, int b)
+/* A's entries become those arrays, or stay; and so the type. */
+static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type)
 {
-  void *data = NULL;
-  Csr old = A->csr;
-  PoiseErr e = PoiseAgree(A->ctx, mine ? mine : poiseMatTypeData(A->ctx, type, &data));
-  if (!e) {
-    A->csr = (Csr){.b = b};
-    e = poiseCsrTake(A, r);
-    if (e) A->csr = old;
-  }
-  poiseRowArraysDestroy(A->ctx, r);
-  if (e) {
-    poiseFree(A->ctx, &data);
-    return e;
-  }
-  poiseCsrDestroy(A->ctx, &old);
+  TRY(poiseMatReplaceAs(A, mine, r, NULL, type));
   poiseTripletsDestroy(A->ctx, &A->triplets); /* its places are those of the old arrays */
-  poiseMatUse(A, type, data);
   return POISE_OK;
 }
 
@@ -194,7 +193,14 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
   RowArrays r = {0};
   if (A->assembled) {
     PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
-    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr, A->block_size));
+    bool found = A->find;
+    if (found) TRY(PoiseAgree(A->ctx, e));
+    if (found) TRY(poiseMatTakeBlockSize(A));
+    if (found && A->block_size == 1) {
+      A->blocked = false;
+      return POISE_OK;
+    }
+    TRY(Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr));
   }
   poiseChoiceDestroy(A);
   A->blocked = true;
@@ -204,5 +210,5 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
-  return Convert(A, MakeRows(A, &r), &r, &poiseMatType_csr, 0);
+  return Convert(A, MakeRows(A, &r), &r, &poiseMatType_csr);
 }

@@ -23,7 +23,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   poiseBufferAdd(&c->val, bytes);
   poiseBufferAdd(&c->order, bytes);
   poiseHaloBytes(c->halo, bytes);
-  bytes->host += poiseAllocated(c->ghost);
+  bytes->host += poiseAllocated(c->ghost) + poiseAllocated(A->fills);
   poiseTripletsBytes(A->triplets, bytes);
   VecBytes(A->work, bytes);
   for (int s = 0; s < 2; s++)

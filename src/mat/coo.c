@@ -51,11 +51,11 @@ static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, cons
 static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add)
 {
   Device *dev = A->ctx->device;
-  CooSumArgs s = {.n = t->n, .ngiven = t->ngiven, .add = add, .given = v};
+  CooSumArgs s = {.n = t->n, .ngiven = t->ngiven, .add = add, .numbers = t->numbers, .given = v};
   TRY(poiseBufferRead(&t->start, DEVICE, t->wide ? (void *)&s.start64 : (void *)&s.start32));
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&s.from64 : (void *)&s.from32));
-  if (where == HOST) TRY(Upload(dev, &t->given, "values of triplets", t->ngiven, v, &s.given));
-  if (t->nreceived) TRY(Upload(dev, &t->received, "values received", t->nreceived, received, &s.received));
+  if (where == HOST) TRY(Upload(dev, &t->given, "values of triplets", t->ngiven * t->numbers, v, &s.given));
+  if (t->nreceived) TRY(Upload(dev, &t->received, "values received", t->nreceived * t->numbers, received, &s.received));
   TRY(add ? poiseBufferUpdate(&A->csr.val, DEVICE, &s.val) : poiseBufferWrite(&A->csr.val, DEVICE, &s.val));
   return poiseLaunch(dev, KERNEL_coo_sum, &s, sizeof s);
 }
@@ -71,10 +71,10 @@ PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double 
 static PoiseErr MakeSend(Device *dev, TripletMap *t, int64_t n, const int64_t *place)
 {
   int32_t *send;
-  if (t->ngiven > INT32_MAX)
+  if (t->ngiven * t->numbers > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED,
          "%lld values given on the device, of which some travel: more than 2^31 must be given on the host",
-         (long long)t->ngiven);
+         (long long)t->ngiven * t->numbers);
   if (t->send.dev && poiseBufferIsCurrent(&t->send, DEVICE)) return POISE_OK;
   poiseBufferDestroy(&t->packed); /* of a call that failed */
   poiseBufferDestroy(&t->send);
@@ -108,6 +108,7 @@ PoiseErr poiseHost_coo_sum(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t e = b * POISE_BLOCK; e < (b + 1) * POISE_BLOCK && e < a->n; e++) a->val[e] = poiseCooSum(a, e);
+    for (int64_t e = b * POISE_BLOCK; e < (b + 1) * POISE_BLOCK && e < a->n; e++)
+      for (int64_t j = 0; j < a->numbers; j++) a->val[e * a->numbers + j] = poiseCooSum(a, e, j);
   return POISE_OK;
 }

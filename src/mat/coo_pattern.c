@@ -56,27 +56,32 @@ static PoiseErr MakeKeys(Device *dev, Side where, const PoiseInt *rows, const Po
 static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, Keys *k, Csr *c, TripletMap *t)
 {
   Device *dev = A->ctx->device;
-  if (A->cols->N > INT32_MAX || A->rows->N > INT32_MAX)
-    FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns on one rank", (long long)A->rows->N,
-         (long long)A->cols->N);
+  int64_t side = poiseCsrSide(c);
+  if (A->cols->N / side > INT32_MAX || k->m > INT32_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns%s on one rank", (long long)A->rows->N,
+         (long long)A->cols->N, c->b ? " of blocks" : "");
   TRY(MakeKeys(dev, where, rows, cols, k));
   TRY(poiseKeysSort(dev, k, 0, k->bits + poiseBitsOf(k->m + 1)));
   TRY(poiseKeysCount(dev, k, &c->nz));
   c->m = k->m;
-  c->nloc = A->cols->n;
+  c->nloc = A->cols->n / side;
   c->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
   TRY(poiseKeysRows(dev, k, c->nz, c->wide, &c->ptr, &c->col, &t->start));
   t->n = c->nz;
   t->wide = k->wide;
   t->from = poiseKeysTakePlaces(k);
-  return poiseBufferCreate(dev, (size_t)c->nz * sizeof(double), "values", &c->val); /* zeros when they are first read */
+  return poiseBufferCreate(dev, (size_t)poiseCsrNumbers(c) * sizeof(double), "values",
+                           &c->val); /* zeros when they are first read */
 }
 
 PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t)
 {
-  Keys k = {
-      .n = t->ngiven, .m = A->rows->n, .bits = poiseBitsOf(A->cols->n - 1), .wide = poisePlacesAreWide(A->ctx, t->ngiven)};
-  Csr c = {0};
+  Csr c = {.b = A->blocked ? A->block_size : 0};
+  int64_t side = poiseCsrSide(&c);
+  Keys k = {.n = t->ngiven,
+            .m = A->rows->n / side,
+            .bits = poiseBitsOf(A->cols->n / side - 1),
+            .wide = poisePlacesAreWide(A->ctx, t->ngiven)};
   PoiseErr e = Run(A, where, rows, cols, &k, &c, t);
   PoiseErr waited = poiseDeviceSync(A->ctx->device); /* what was enqueued reads rows and cols */
   poiseKeysDestroy(&k);

@@ -23,8 +23,9 @@ static const char type_help[] = "storage format of the product:"
 
 static const PoiseOption options[] = {
     {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, type_help},
-    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 1, MAX_BLOCK_SIZE, NULL,
-     "unknowns per node"},
+    {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 0, MAX_BLOCK_SIZE, NULL,
+     "unknowns per node; 0, with -mat_type bcsr: 2 to 8, whichever blocks take the fewest bytes, or csr if none takes "
+     "fewer"},
     {"mat_csr_kernel", POISE_OPTION_STRING, offsetof(MatOptions, csr_kernel), "own", 0, 0, NULL,
      "what multiplies by csr: own kernels, or, on cuda, cusparse, or cusparse_alg2, whose results repeat; these take int32 "
      "offsets only, and on several ranks a copy of x"},
@@ -174,6 +175,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseNullSpaceDestroy(&mat->null);
   poiseNullSpaceDestroy(&mat->left);
   poiseFree(ctx, &mat->row_cols);
+  poiseFree(ctx, &mat->fills);
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);
   PoiseVecDestroy(&mat->work);
@@ -240,11 +242,13 @@ PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
 
 PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 {
-  MatOptions o = {.block_size = A->block_size, .partition = (int)A->partition, .order = (int)A->order};
+  MatOptions o = {.block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
   if (o.type[0] && poiseMatHolds(A)) TRY(FindType(o.type, &type));
+  if (A->find && !type->blocked)
+    FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s", type->name);
   TRY(poiseMatChangeType(A, type));
   if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
   if (A->choice)
@@ -268,9 +272,11 @@ PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)
 PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 {
   PoiseErr e = POISE_OK;
-  if (b < 1 || b > MAX_BLOCK_SIZE)
-    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "block size %d is not between 1 and %d", b,
-                      MAX_BLOCK_SIZE);
+  if (b < 0 || b > MAX_BLOCK_SIZE)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__,
+                      "block size %d is not between 1 and %d, nor 0 to be found", b, MAX_BLOCK_SIZE);
+  else if (!b)
+    e = POISE_OK;
   else if (A->rows->n % b || A->cols->n % b)
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
                       "block size %d does not divide the %lld x %lld local rows and columns of rank %d", b,
@@ -280,7 +286,10 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
                       "the matrix has blocks of %d x %d: make it csr before its block size becomes %d", A->block_size,
                       A->block_size, b);
   TRY(poiseMatAgreeBlockSize(A->ctx, e, b));
+  A->find = !b && !A->type->blocked;
+  if (!b) return POISE_OK;
   if (b != A->block_size) A->state++; /* what was built from the old blocks is void */
+  if (b != A->block_size) poiseFree(A->ctx, &A->fills);
   A->block_size = b;
   return POISE_OK;
 }
@@ -605,6 +614,7 @@ PoiseErr PoiseMatView(PoiseMat A)
                   A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N, (long long)A->cols->N, A->block_size,
                   A->ctx->device->ops->name, PoiseSize(A->ctx)));
   if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
+  if (A->fills) TRY(poiseMatViewFills(A));
   if (A->choice) TRY(poiseChoiceView(A));
   return A->type->view ? A->type->view(A) : POISE_OK;
 }

@@ -167,7 +167,9 @@ struct PoiseMat_s {
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
-  int block_size;  /* 1 to MAX_BLOCK_SIZE */
+  int block_size;        /* 1 to MAX_BLOCK_SIZE */
+  bool find;             /* that of blocks is to be found when A becomes such */
+  PoiseBlockFill *fills; /* what was found then; NULL: nothing */
   bool blocked;    /* bcsr was asked for: until A is assembled, and while it takes new entries in, another type works */
   PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
@@ -249,6 +251,7 @@ void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum 
 /* ---- coo.c: which values an entry is the sum of, on a device ------------------------------------------------------------ */
 
 typedef struct TripletMap {
+  int numbers;                  /* of an entry and of a value: b x b where these are blocks, else 1 */
   int64_t n, ngiven, nreceived; /* entries, values given, values from other ranks, which have the places behind */
   bool wide;                    /* start and from are int64, else uint32 */
   Buffer start, from;           /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
@@ -266,7 +269,7 @@ static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
   return n > 2 * poiseContextHome(ctx)->most_narrow + 1;
 }
 void poiseTripletMapDestroy(TripletMap *t);
-/* packed (host) = v[place] for n places. */
+/* packed (host) = v[place] for n places of numbers. */
 PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
                              double *packed);
 /* val = or += the sums. v: given, on that side; received: on the host. They may change afterwards. */
@@ -363,6 +366,12 @@ void poiseCsrDataDestroy(PoiseMat A);
 PoiseErr poiseMatToBlocks(PoiseMat A);
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b); /* that it is the same everywhere (mat.c) */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
+/* ptr[i + 1] = the blocks of b x b in A's rows before (i + 1) b, of entries that are numbers; ptr[0] is 0. Local. */
+PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr);
+
+/* block_size.c: A's block size becomes that of the fewest bytes. Collective; agrees. */
+PoiseErr poiseMatTakeBlockSize(PoiseMat A);
+PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 
 int64_t poiseCsriChunk(PoiseMat A, const void *data); /* csri.c: entries of a row that data's options have it cut */
 
@@ -425,6 +434,7 @@ PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window,
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
+  int b;                   /* rows, columns and entries are blocks, as in Csr; 0: numbers */
   int64_t *ptr;
   PoiseInt *col;  /* in one width, the other is NULL: */
   int32_t *col32; /* of 4 bytes unless poiseMatWideColumns */
@@ -453,13 +463,17 @@ PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made);
 PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* without a copy: pointers that were taken are NULL. Collective; agrees */
 bool poiseMatWideColumns(PoiseMat A);            /* a global column needs 8 bytes */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
+PoiseErr poiseRowArraysCreateBlocks(PoiseMat A, int b, int64_t nz, RowArrays *r); /* b = 0: of numbers */
 PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers,
                                RowArrays *r); /* columns, and as many numbers for each */
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
 /* The arrays become A's content and pattern without a copy; they are released whatever happens, and A stays as it was on
-   failure. mine: this rank's error so far. Collective; agrees. */
+   failure. mine: this rank's error so far. Where they are of blocks, which A waits for or has, its type is bcsr from then on.
+   Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made); /* the same with what poiseCsrAccept takes */
+/* One of the two, and A is of that type from then on (NULL: as it was); nothing is set up. */
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type);
 
 /* ---- mm_mat.c: Matrix Market; collective, agree -------------------------------------------------------------------------- */
 

@@ -7,6 +7,9 @@
   no order have no such neighbours: small blocks, whose entries all stay in cache, then pick their values. Either way an entry
   is the sum of its values in their order. It reads 8 bytes per value, 2 for its place and 8 per run, and writes 8 per entry.
   On a device a thread gathers the values of an entry instead, in the same order (coo.c).
+
+  In a matrix of blocks a triplet is a block, and what is said of values and entries holds of b x b numbers at once; or it is a number,
+  and the entries of the plan are the numbers of all blocks. Blocks for another matrix are taken as so many triplets of numbers.
 */
 #include "../vec/vec_host.h"
 #include "mat.h"
@@ -28,14 +31,15 @@ typedef struct Run {
 } Run;
 
 typedef struct Triplets {
-  int64_t ngiven;        /* how many values the user gives */
+  int64_t ngiven;        /* how many values the user gives, */
+  int numbers;           /* of so many numbers each */
   int64_t built;         /* of the CSR that this was made for */
   int64_t block, nblock; /* entries of a block but the last, which may have fewer */
   uint16_t *to;          /* of each value: the entry's place in its run's window */
   Run *run;
   int64_t *first_to, *first_run; /* of every block */
   TripletMap map;                /* on a device, instead of these four */
-  int64_t *send;                 /* places of the values for other ranks, in the order of the ranks */
+  int64_t *send;                 /* places of the numbers for other ranks, in the order of the ranks */
   Exchange ex;
 } Triplets;
 
@@ -65,7 +69,11 @@ void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
 /* ---- the pattern ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Plan {
-  Indices rows, cols;
+  Indices rows, cols;                          /* as given */
+  int given;                                   /* b: each stands for b x b triplets of numbers, column by column; else 1 */
+  int unit;                                    /* b: triplets are blocks of b x b numbers, as entries are; else 1 */
+  int side;                                    /* b: triplets are numbers, and entries blocks; else 1 */
+  int64_t n;                                   /* triplets */
   Side where;                                  /* the indices are */
   PoiseInt *fetched[2];                        /* copies of them on the host */
   Stash stash;                                 /* triplets of other ranks' rows; then those received */
@@ -91,14 +99,43 @@ static void FreePlan(PoiseContext ctx, Plan *p)
   poiseFree(ctx, &p->seen);
 }
 
+/* Row and column of triplet k, which may be negative. */
+static PoiseInt RowOf(const Plan *p, int64_t k)
+{
+  int64_t b = p->given;
+  if (b == 1) return p->rows.index[k];
+  PoiseInt row = p->rows.index[k / (b * b)];
+  return row < 0 ? row : row * b + k % b;
+}
+
+static PoiseInt ColumnOf(const Plan *p, int64_t k)
+{
+  int64_t b = p->given;
+  if (b == 1) return p->cols.index[k];
+  PoiseInt col = p->cols.index[k / (b * b)];
+  return col < 0 ? col : col * b + k % (b * b) / b;
+}
+
 /* The owner of triplet k, or -1 if it is to be ignored. */
 static int Owner(PoiseMat A, const Plan *p, int64_t k)
 {
   const Layout *l = A->rows;
-  PoiseInt row = p->rows.index[k];
-  if (row < 0 || p->cols.index[k] < 0) return -1;
+  PoiseInt row = RowOf(p, k) * p->unit;
+  if (row < 0 || ColumnOf(p, k) < 0) return -1;
   if (row >= l->begin && row < l->begin + l->n) return PoiseRank(A->ctx);
   return poiseLayoutOwner(l, row);
+}
+
+/* This rank's row of entries, of a row of triplets. */
+static int64_t EntryRow(PoiseMat A, const Plan *p, PoiseInt row)
+{
+  return p->side == 1 ? row - A->rows->begin / p->unit : (row - A->rows->begin) / p->side;
+}
+
+/* Can the device use the indices as they are? */
+static bool SortsThere(PoiseMat A, const Plan *p)
+{
+  return !A->ctx->device->ops->is_host && PoiseSize(A->ctx) == 1 && p->side == 1 && p->given == 1;
 }
 
 static PoiseErr CheckThere(PoiseContext ctx, const Indices *x, PoiseInt N, const char *what)
@@ -126,20 +163,22 @@ static PoiseErr TakeIndices(PoiseMat A, Plan *p)
 {
   PoiseContext ctx = A->ctx;
   Device *dev = ctx->device;
+  PoiseInt b = p->given * p->unit, M = A->rows->N / b, N = A->cols->N / b;
+  const char *row = b > 1 ? "block row" : "row", *column = b > 1 ? "block column" : "column";
   if (dev->ops->is_host || p->rows.n <= 0) p->where = HOST;
   if (p->where == DEVICE) {
     TRY(poiseDeviceCheckPointer(dev, p->rows.index, (size_t)p->rows.n * sizeof(PoiseInt), "rows"));
     TRY(poiseDeviceCheckPointer(dev, p->cols.index, (size_t)p->cols.n * sizeof(PoiseInt), "cols"));
-    if (PoiseSize(ctx) == 1) {
-      TRY(CheckThere(ctx, &p->rows, A->rows->N, "row"));
-      return CheckThere(ctx, &p->cols, A->cols->N, "column");
+    if (SortsThere(A, p)) {
+      TRY(CheckThere(ctx, &p->rows, M, row));
+      return CheckThere(ctx, &p->cols, N, column);
     }
     TRY(Fetch(ctx, &p->rows, &p->fetched[0]));
     TRY(Fetch(ctx, &p->cols, &p->fetched[1]));
     p->where = HOST;
   }
-  TRY(poiseIndicesCheck(&p->rows, A->rows->N, "row", "matrix"));
-  return poiseIndicesCheck(&p->cols, A->cols->N, "column", "matrix");
+  TRY(poiseIndicesCheck(&p->rows, M, row, "matrix"));
+  return poiseIndicesCheck(&p->cols, N, column, "matrix");
 }
 
 /* What goes to other ranks. */
@@ -147,25 +186,25 @@ static PoiseErr Sort(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
-  int64_t total = 0;
-  TRY(poiseMatCheckStored(A));
+  int64_t total = 0, numbers = t->numbers;
+  TRY(poiseMatCheckHolds(A));
   TRY(TakeIndices(A, p));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->bytes));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->received));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->next));
   TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "counts", &p->gathered));
   if (size == 1) return POISE_OK;
-  for (int64_t k = 0; k < p->rows.n; k++) {
+  for (int64_t k = 0; k < p->n; k++) {
     int r = Owner(A, p, k);
     if (r < 0 || r == rank) continue;
-    p->bytes[r] += (int64_t)sizeof(double);
-    TRY(poiseStashAdd(ctx, &p->stash, p->rows.index[k], p->cols.index[k], 0));
+    p->bytes[r] += numbers * (int64_t)sizeof(double);
+    TRY(poiseStashAdd(ctx, &p->stash, RowOf(p, k) * p->unit, ColumnOf(p, k), 0));
   }
   for (int r = 0; r < size; r++) p->next[r] = total, total += p->bytes[r] / (int64_t)sizeof(double);
   TRY(poiseAllocArray(ctx, total, sizeof(int64_t), "values to send", &t->send));
-  for (int64_t k = 0; k < p->rows.n; k++) {
+  for (int64_t k = 0; k < p->n; k++) {
     int r = Owner(A, p, k);
-    if (r >= 0 && r != rank) t->send[p->next[r]++] = k;
+    for (int64_t j = 0; r >= 0 && r != rank && j < numbers; j++) t->send[p->next[r]++] = k * numbers + j;
   }
   return POISE_OK;
 }
@@ -185,6 +224,7 @@ static PoiseErr Route(PoiseMat A, Triplets *t, Plan *p)
   int size = PoiseSize(ctx);
   if (size == 1) return POISE_OK;
   TRY(poiseStashExchange(ctx, &p->stash, A->rows));
+  for (int64_t k = 0; k < p->stash.n; k++) p->stash.entry[k].row /= p->unit;
   TRY(comm->ops->allgather(comm, p->bytes, (size_t)size * sizeof(int64_t), p->gathered));
   for (int r = 0; r < size; r++) p->received[r] = p->gathered[(int64_t)r * size + comm->rank];
   TRY(PoiseAgree(ctx, Sides(ctx, t, p)));
@@ -195,19 +235,20 @@ static PoiseErr Route(PoiseMat A, Triplets *t, Plan *p)
 static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n, first = A->rows->begin, *at;
+  int64_t m = A->rows->n / (p->unit * p->side), *at;
   int rank = PoiseRank(ctx);
   TRY(poiseAllocArray(ctx, m + 2, sizeof(int64_t), "row offsets", start));
   at = *start + 1; /* counts, one place on: then at[i] is row i's cursor, and in the end where row i + 1 begins */
-  for (int64_t k = 0; k < p->rows.n; k++)
-    if (Owner(A, p, k) == rank) at[p->rows.index[k] - first + 1]++;
-  for (int64_t k = 0; k < p->stash.n; k++) at[p->stash.entry[k].row - first + 1]++;
+  for (int64_t k = 0; k < p->n; k++)
+    if (Owner(A, p, k) == rank) at[EntryRow(A, p, RowOf(p, k)) + 1]++;
+  for (int64_t k = 0; k < p->stash.n; k++) at[EntryRow(A, p, p->stash.entry[k].row) + 1]++;
   for (int64_t i = 1; i <= m; i++) at[i] += at[i - 1];
   TRY(poiseAllocArray(ctx, at[m], sizeof(Term), "triplets", &p->term));
-  for (int64_t k = 0; k < p->rows.n; k++)
-    if (Owner(A, p, k) == rank) p->term[at[p->rows.index[k] - first]++] = (Term){.col = p->cols.index[k], .from = k};
+  for (int64_t k = 0; k < p->n; k++)
+    if (Owner(A, p, k) == rank)
+      p->term[at[EntryRow(A, p, RowOf(p, k))]++] = (Term){.col = ColumnOf(p, k) / p->side, .from = k};
   for (int64_t k = 0; k < p->stash.n; k++)
-    p->term[at[p->stash.entry[k].row - first]++] = (Term){.col = p->stash.entry[k].col, .from = p->rows.n + k};
+    p->term[at[EntryRow(A, p, p->stash.entry[k].row)]++] = (Term){.col = p->stash.entry[k].col / p->side, .from = p->n + k};
   return POISE_OK;
 }
 
@@ -215,16 +256,16 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
 static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
 {
   PoiseContext ctx = A->ctx;
-  int64_t m = A->rows->n, nz = 0, out = 0;
+  int64_t m = A->rows->n / (p->unit * p->side), nz = 0, out = 0;
   for (int64_t i = 0; i < m; i++) {
     TRY(poiseTermsSort(ctx, p->term + start[i], start[i + 1] - start[i]));
     for (int64_t k = start[i]; k < start[i + 1]; k++) nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
-  TRY(poiseAllocArray(ctx, p->rows.n + p->stash.n, sizeof *p->inrow, "places in rows", &p->inrow));
-  TRY(poiseRowArraysCreate(A, nz, &p->arrays));
+  TRY(poiseAllocArray(ctx, p->n + p->stash.n, sizeof *p->inrow, "places in rows", &p->inrow));
+  TRY(poiseRowArraysCreateBlocks(A, A->blocked ? A->block_size : 0, nz, &p->arrays));
   for (int64_t i = 0; i < m; i++) {
     for (int64_t k = start[i]; k < start[i + 1]; k++) {
-      if (k == start[i] || p->term[k].col != p->term[k - 1].col) poiseRowArraysPut(&p->arrays, out++, p->term[k].col, 0);
+      if (k == start[i] || p->term[k].col != p->term[k - 1].col) poiseRowArraysPutColumn(&p->arrays, out++, p->term[k].col);
       p->inrow[p->term[k].from] = (uint32_t)(out - 1 - p->arrays.ptr[i]);
     }
     p->arrays.ptr[i + 1] = out;
@@ -236,10 +277,19 @@ static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
 /* Where value k goes, of those given and received; -1 if nowhere here. */
 static int64_t EntryOf(PoiseMat A, const Plan *p, int64_t k)
 {
-  int64_t n = p->rows.n;
+  int64_t n = p->n, b = p->side;
   if (k < n && Owner(A, p, k) != PoiseRank(A->ctx)) return -1;
-  PoiseInt row = k < n ? p->rows.index[k] : p->stash.entry[k - n].row;
-  return p->arrays.ptr[row - A->rows->begin] + p->inrow[k];
+  PoiseInt row = k < n ? RowOf(p, k) : p->stash.entry[k - n].row;
+  int64_t entry = p->arrays.ptr[EntryRow(A, p, row)] + p->inrow[k];
+  if (b == 1) return entry;
+  PoiseInt col = k < n ? ColumnOf(p, k) : p->stash.entry[k - n].col;
+  return (entry * b + col % b) * b + row % b;
+}
+
+/* What the plan calls entries: where numbers are given they are those of the blocks. */
+static int64_t Entries(PoiseMat A, const Plan *p)
+{
+  return p->arrays.ptr[A->rows->n / (p->unit * p->side)] * p->side * p->side;
 }
 
 /* ---- the plan of values --------------------------------------------------------------------------------------------- */
@@ -287,11 +337,11 @@ static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t 
   TRY(poiseAllocArray(ctx, nz / STEP + 3, sizeof *p->seen, "runs of values", &p->seen));
   TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
   TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
-  for (int64_t k = 0; k < p->rows.n + p->stash.n; k++) {
+  for (int64_t k = 0; k < p->n + p->stash.n; k++) {
     int64_t entry = EntryOf(A, p, k);
     if (entry < 0) continue;
     Open *o = &p->open[entry / block];
-    bool begins = BeginsRun(o, k, p->rows.n, entry % block);
+    bool begins = BeginsRun(o, k, p->n, entry % block);
     int64_t *seen = p->seen + 1 + entry / STEP;
     far += begins && !WasRecent(seen - 1, o->values) && !WasRecent(seen, o->values) && !WasRecent(seen + 1, o->values);
     Put(o, begins, k, entry % block);
@@ -319,11 +369,11 @@ static void CloseRun(Triplets *t, const Open *o, int64_t block)
 
 static void MakeRuns(PoiseMat A, Triplets *t, Plan *p)
 {
-  for (int64_t k = 0; k < p->rows.n + p->stash.n; k++) {
+  for (int64_t k = 0; k < p->n + p->stash.n; k++) {
     int64_t entry = EntryOf(A, p, k), block = entry / t->block;
     if (entry < 0) continue;
     Open *o = &p->open[block];
-    bool begins = BeginsRun(o, k, p->rows.n, entry % t->block);
+    bool begins = BeginsRun(o, k, p->n, entry % t->block);
     if (begins) CloseRun(t, o, block);
     Put(o, begins, k, entry % t->block);
     t->to[t->first_to[block] + o->values - 1] = (uint16_t)(entry % t->block);
@@ -335,7 +385,7 @@ static void MakeRuns(PoiseMat A, Triplets *t, Plan *p)
 static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
-  int64_t nz = p->arrays.ptr[A->rows->n], share = POISE_NBLOCKS(nz / ctx->device->threads + 1) * POISE_BLOCK;
+  int64_t nz = Entries(A, p), share = POISE_NBLOCKS(nz / ctx->device->threads + 1) * POISE_BLOCK;
   bool ordered;
   TRY(CountRuns(A, t, p, nz, share < LARGEST_BLOCK ? share : LARGEST_BLOCK, &ordered));
   if (!ordered) TRY(CountRuns(A, t, p, nz, POISE_BLOCK, &ordered));
@@ -348,8 +398,8 @@ static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p)
 static PoiseErr MakeMap(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
-  int64_t n = p->rows.n + p->stash.n, *entry;
-  t->map = (TripletMap){.n = p->arrays.ptr[A->rows->n], .ngiven = p->rows.n, .nreceived = p->stash.n};
+  int64_t n = p->n + p->stash.n, *entry;
+  t->map = (TripletMap){.numbers = t->numbers, .n = Entries(A, p), .ngiven = p->n, .nreceived = p->stash.n};
   TRY(poiseAllocArray(ctx, n, sizeof *entry, "entries of values", &entry));
   for (int64_t k = 0; k < n; k++) entry[k] = EntryOf(A, p, k);
   PoiseErr e = poiseTripletMapCreate(ctx, n, entry, &t->map);
@@ -361,8 +411,9 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
 {
   int64_t *start = NULL;
   TRY(PoiseAgree(A->ctx, Sort(A, t, p)));
-  if (!A->ctx->device->ops->is_host && PoiseSize(A->ctx) == 1) {
-    t->map.ngiven = p->rows.n;
+  if (SortsThere(A, p)) {
+    t->map.ngiven = p->n;
+    t->map.numbers = t->numbers;
     return poiseTripletMapPattern(A, p->where, p->rows.index, p->cols.index, &t->map);
   }
   TRY(Route(A, t, p));
@@ -375,19 +426,25 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
   return poiseMatReplace(A, e, &p->arrays);
 }
 
-static PoiseErr SetPattern(PoiseMat A, Side where, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+/* b: 1, or A's block size. */
+static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
   PoiseContext ctx = A->ctx;
   Triplets *t = NULL;
   Plan p = {.rows = {n, rows, NULL}, .cols = {n, cols, NULL}, .where = where};
+  p.given = A->blocked ? 1 : b;
+  p.unit = A->blocked ? b : 1;
+  p.side = A->blocked ? A->block_size / b : 1;
+  p.n = n * p.given * p.given;
   poiseLogBegin(ctx, EVENT_MatAssemble);
   PoiseErr e = PoiseAgree(ctx, poiseAlloc(ctx, sizeof *t, "triplets", &t));
+  if (!e) t->numbers = p.unit * p.unit;
   if (!e) e = Build(A, t, &p);
   FreePlan(ctx, &p);
   if (!e) {
     poiseMatDropPending(A);
     poiseTripletsDestroy(ctx, &A->triplets);
-    t->ngiven = n;
+    t->ngiven = p.n;
     t->built = A->csr.built;
     A->triplets = t;
     t = NULL;
@@ -397,26 +454,35 @@ static PoiseErr SetPattern(PoiseMat A, Side where, PoiseInt n, const PoiseInt *r
   return e;
 }
 
+/* Where a block size is to be found, of numbers, the pattern is made for CSR before: it is that which is looked at. */
+static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+{
+  if (!A->blocked || !A->find) return MakePattern(A, where, b, n, rows, cols);
+  A->blocked = false;
+  PoiseErr e = MakePattern(A, where, 1, n, rows, cols);
+  if (!e) e = poiseMatTakeBlockSize(A);
+  A->blocked = e || A->block_size > 1;
+  return e || !A->blocked ? e : MakePattern(A, where, 1, n, rows, cols);
+}
+
 PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
-  return SetPattern(A, HOST, n, rows, cols);
+  return SetPattern(A, HOST, 1, n, rows, cols);
 }
 
 PoiseErr PoiseMatSetPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
-  return SetPattern(A, DEVICE, n, rows, cols);
+  return SetPattern(A, DEVICE, 1, n, rows, cols);
 }
 
 PoiseErr PoiseMatSetBlockPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
-  if (A->block_size > 1) FAIL(POISE_ERR_UNSUPPORTED, "triplets of blocks are not there yet");
-  return SetPattern(A, HOST, n, rows, cols);
+  return SetPattern(A, HOST, A->block_size, n, rows, cols);
 }
 
 PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
-  if (A->block_size > 1) FAIL(POISE_ERR_UNSUPPORTED, "triplets of blocks are not there yet");
-  return SetPattern(A, DEVICE, n, rows, cols);
+  return SetPattern(A, DEVICE, A->block_size, n, rows, cols);
 }
 
 /* ---- values --------------------------------------------------------------------------------------------------------- */
@@ -424,13 +490,14 @@ PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt
 static PoiseErr Check(PoiseMat A, Side where, const double *v)
 {
   const Triplets *t = A->triplets;
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   if (!t) FAIL(POISE_ERR_STATE, "the matrix has no triplets: call PoiseMatSetPatternCOO");
   TRY(poiseMatCheckUsable(A));
   if (t->built != A->csr.built) FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");
   if (!v && t->ngiven) FAIL(POISE_ERR_ARG, "the values of %lld triplets are NULL", (long long)t->ngiven);
   return where == HOST ? POISE_OK
-                       : poiseDeviceCheckPointer(A->ctx->device, v, (size_t)t->ngiven * sizeof *v, "values of triplets");
+                       : poiseDeviceCheckPointer(A->ctx->device, v, (size_t)(t->ngiven * t->numbers) * sizeof *v,
+                                                 "values of triplets");
 }
 
 static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *v)
@@ -448,16 +515,18 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *
 }
 
 /* Ask for the values of a run that comes later, as runs may lie apart, which hardware does not foresee; it does the rest of long ones. */
-static inline void Ahead(const Run *run, const double *v)
+static inline void Ahead(const Run *run, const double *v, int64_t numbers)
 {
   enum { LINE = 8, LONG = 16 * LINE };
-  const int64_t start = (int64_t)run->start, count = run->count;
+  const int64_t start = (int64_t)run->start * numbers, count = run->count * numbers;
   const int64_t last = start + (count < LONG ? count + LINE - 1 : 1); /* the array may begin inside a line */
   for (int64_t k = start; k < last; k += LINE) __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)k * sizeof *v));
 }
 
-/* Entries are set to zero, or kept, as windows reach them: not before, so that they are in cache when values are added. */
-static void SumBlock(const Triplets *t, int64_t block, int64_t n, const double *v, bool keep, double *restrict out)
+/* Entries are set to zero, or kept, as windows reach them: not before, so that they are in cache when values are added. numbers: of an
+   entry, a constant where this is inlined. */
+POISE_INLINE void SumBlock(const Triplets *t, int64_t numbers, int64_t block, int64_t n, const double *v, bool keep,
+                           double *restrict out)
 {
   const uint16_t *restrict to = t->to + t->first_to[block];
   const double *received = t->ex.recv;
@@ -465,26 +534,31 @@ static void SumBlock(const Triplets *t, int64_t block, int64_t n, const double *
   for (int64_t r = t->first_run[block]; r <= last; r++) {
     const Run *run = &t->run[r], *ahead = &t->run[r + RUNS_AHEAD < last ? r + RUNS_AHEAD : last];
     const int64_t start = (int64_t)run->start, count = run->count, end = (int64_t)run->end * STEP;
-    const double *restrict from = start < t->ngiven ? v + start : received + (start - t->ngiven);
-    Ahead(ahead, v);
+    const double *restrict from = start < t->ngiven ? v + start * numbers : received + (start - t->ngiven) * numbers;
+    Ahead(ahead, v, numbers);
     if (reached < end && reached < n) {
       int64_t until = end < n ? end : n;
-      memset(out + reached, 0, (size_t)(until - reached) * sizeof *out);
+      memset(out + reached * numbers, 0, (size_t)((until - reached) * numbers) * sizeof *out);
       reached = until;
     }
-    for (int64_t k = 0; k < count; k++) out[end - WINDOW + to[k]] += from[k];
+    for (int64_t k = 0; k < count; k++)
+      for (int64_t j = 0; j < numbers; j++) out[(end - WINDOW + to[k]) * numbers + j] += from[k * numbers + j];
     to += count;
   }
 }
 
-static void SumValues(PoiseContext ctx, const Triplets *t, int64_t nz, const double *v, bool add, double *val)
+static void SumValues(PoiseContext ctx, const Triplets *t, int64_t n, const double *v, bool add, double *val)
 {
   Device *dev = ctx->device;
+  int64_t nz = n / t->numbers; /* entries */
   (void)dev;
-  HOST_PARALLEL_FOR(dev, POISE_NBLOCKS(nz))
+  HOST_PARALLEL_FOR(dev, POISE_NBLOCKS(n))
   for (int64_t b = 0; b < t->nblock; b++) {
-    int64_t begin = b * t->block;
-    SumBlock(t, b, nz - begin < t->block ? nz - begin : t->block, v, add, val + begin);
+    int64_t begin = b * t->block, count = nz - begin < t->block ? nz - begin : t->block;
+    if (t->numbers == 1)
+      SumBlock(t, 1, b, count, v, add, val + begin);
+    else
+      SumBlock(t, t->numbers, b, count, v, add, val + begin * t->numbers);
   }
 }
 
@@ -492,7 +566,7 @@ static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
 {
   double *val;
   TRY(add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val));
-  SumValues(A->ctx, A->triplets, A->csr.nz, v, add, val);
+  SumValues(A->ctx, A->triplets, poiseCsrNumbers(&A->csr), v, add, val);
   return POISE_OK;
 }
 
@@ -511,7 +585,10 @@ PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add)
 {
   poiseLogBegin(A->ctx, EVENT_MatAssemble);
   PoiseErr e = Take(A, where, v, add);
-  poiseLogEnd(A->ctx, EVENT_MatAssemble, 0, A->triplets ? 12.0 * (double)A->triplets->ngiven + 8.0 * (double)A->csr.nz : 0);
+  const Triplets *t = A->triplets;
+  double numbers = t ? (double)t->ngiven * t->numbers : 0;
+  poiseLogEnd(A->ctx, EVENT_MatAssemble, 0,
+              t ? 8 * numbers + 4 * (double)t->ngiven + 8 * (double)poiseCsrNumbers(&A->csr) : 0);
   return e;
 }
 
