@@ -12,6 +12,7 @@ PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage)
 
 PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage)
 {
+  POISE_TRY(PoiseDeviceMemory(ctx, NULL, NULL)); /* waits for the device, whose work would else count for a later stage */
   times->seconds[stage] += PoiseTime() - times->begun;
   return PoiseLogEnd(ctx, names[stage]);
 }
