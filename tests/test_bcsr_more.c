@@ -129,7 +129,7 @@ static void TestTriplets(PoiseContext ctx)
 {
   static const PoiseInt shape[][3] = {{19, 23, 60}, {5, 2, 40}, {1, 1, 5}, {7, 7, 0}};
   for (int k = 0; k < SIZES; k++)
-    for (int s = 0; s < 4; s++)
+    for (int s = 0; s < (sizes[k] < 8 ? 4 : 1); s++)
       for (int how = 0; how < 8; how++) {
         List l = MakeList(ctx, sizes[k], shape[s][0], shape[s][1], shape[s][2]);
         PoiseMat A, B, C;
@@ -453,6 +453,368 @@ static void TestFoundMemory(PoiseContext ctx)
   FreeList(&l);
 }
 
+/* ---- copies, transposes, sums ------------------------------------------------------------------------------------------- */
+
+/* The same entries, as blocks and as CSR, of several shapes. */
+static bool MakePair(PoiseContext ctx, int b, PoiseInt M, PoiseInt N, PoiseInt n, PoiseMat *A, PoiseMat *B)
+{
+  List l = MakeList(ctx, b, M, N, n);
+  bool made = CHECK_OK(CreateEmpty(ctx, &l, "bcsr", A)) && CHECK_OK(CreateEmpty(ctx, &l, "csr", B));
+  if (made) Give(*A, &l, BLOCKS);
+  if (made) Give(*B, &l, BLOCKS);
+  FreeList(&l);
+  return made;
+}
+
+static void SameAndDestroy(PoiseMat *A, PoiseMat *B)
+{
+  SameProduct(*A, *B);
+  SameBlocks(*A, *B);
+  PoiseMatDestroy(A);
+  PoiseMatDestroy(B);
+}
+
+static void TestCopies(PoiseContext ctx)
+{
+  static const PoiseInt shape[][3] = {{19, 23, 60}, {9, 9, 40}, {23, 2, 30}, {1, 1, 5}, {7, 7, 0}};
+  for (int k = 0; k < SIZES; k++)
+    for (int s = 0; s < 5; s++) {
+      PoiseMat A, B, C, D;
+      if (!MakePair(ctx, sizes[k], shape[s][0], shape[s][1], shape[s][2], &A, &B)) return;
+      for (int values = 0; values < 2; values++) {
+        if (!CHECK_OK(PoiseMatDuplicate(A, values, &C)) || !CHECK_OK(PoiseMatDuplicate(B, values, &D))) return;
+        CHECK(C->type->blocked && PoiseMatBlockSize(C) == sizes[k]);
+        SameAndDestroy(&C, &D);
+      }
+      if (!CHECK_OK(PoiseMatTranspose(A, &C)) || !CHECK_OK(PoiseMatTranspose(B, &D))) return;
+      CHECK(C->type->blocked && PoiseMatBlockSize(C) == sizes[k]);
+      int is[4] = {0};
+      CHECK_OK(PoiseMatIsTranspose(A, C, 0, &is[0]));
+      CHECK_OK(PoiseMatIsTranspose(A, D, 0, &is[1])); /* of numbers */
+      CHECK_OK(PoiseMatIsTranspose(D, A, 0, &is[2]));
+      CHECK_OK(PoiseMatScale(D, 2));
+      CHECK_OK(PoiseMatIsTranspose(A, D, 0, &is[3]));
+      CHECK(is[0] && is[1] && is[2] && is[3] == (shape[s][2] == 0));
+      CHECK_OK(PoiseMatScale(D, 0.5));
+      SameAndDestroy(&C, &D);
+      PoiseMatDestroy(&A);
+      PoiseMatDestroy(&B);
+    }
+}
+
+static void TestSymmetric(PoiseContext ctx)
+{
+  for (int k = 0; k < SIZES; k++) {
+    PoiseMat A, B, T;
+    int is = 0;
+    if (!MakePair(ctx, sizes[k], 9, 9, 40, &A, &B) || !CHECK_OK(PoiseMatTranspose(A, &T))) return;
+    CHECK_OK(PoiseMatIsSymmetric(A, 1e-3, &is));
+    CHECK(!is);
+    CHECK_OK(PoiseMatAXPY(A, 1, T));
+    CHECK_OK(PoiseMatIsSymmetric(A, 0, &is));
+    CHECK(is);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+    PoiseMatDestroy(&T);
+  }
+}
+
+enum { ITSELF, ALIKE, OTHERS, NUMBERS, OTHER_SIZE, SUMS };
+
+/* Y += a X of blocks does what it does of CSR. */
+static void TestSums(PoiseContext ctx)
+{
+  for (int k = 0; k < SIZES; k++)
+    for (int what = 0; what < SUMS; what++)
+      for (int zero = 0; zero < 2; zero++) {
+        PoiseMat Y, Z, X = NULL, W = NULL;
+        const int b = sizes[k];
+        if (!MakePair(ctx, b, 9, 9, 40, &Y, &Z)) return;
+        if (what == ALIKE && (!CHECK_OK(PoiseMatDuplicate(Y, 1, &X)) || !CHECK_OK(PoiseMatDuplicate(Z, 1, &W)))) return;
+        if (what > ALIKE && !MakePair(ctx, b, 9, 9, 70, &X, &W)) return;
+        if (what == OTHER_SIZE) {
+          CHECK_OK(PoiseMatSetType(X, "csr"));
+          CHECK_OK(PoiseMatSetBlockSize(X, 1));
+          CHECK_OK(PoiseMatSetType(X, "bcsr"));
+        }
+        int64_t state = Y->state;
+        CHECK_OK(PoiseMatAXPY(Y, zero ? 0 : -0.7, what == NUMBERS ? W : what == ITSELF ? Y : X));
+        CHECK_OK(PoiseMatAXPY(Z, zero ? 0 : -0.7, what == ITSELF ? Z : W));
+        CHECK(Y->type->blocked && Y->state > state);
+        if (what == NUMBERS) { /* and the other way round: zeros of the blocks come too */
+          CHECK_OK(PoiseMatAXPY(W, 2, Y));
+          CHECK(W->type->stored);
+          CHECK_OK(PoiseMatAXPY(X, 2, Y));
+          SameAndDestroy(&X, &W);
+        }
+        SameAndDestroy(&Y, &Z);
+        PoiseMatDestroy(&X);
+        PoiseMatDestroy(&W);
+      }
+}
+
+static void TestSumErrors(PoiseContext ctx)
+{
+  PoiseMat A, B, C, D;
+  if (!MakePair(ctx, 2, 8, 8, 40, &A, &B) || !MakePair(ctx, 2, 9, 8, 40, &C, &D)) return;
+  CHECK_ERR(PoiseMatAXPY(A, 1, C), POISE_ERR_SIZE, "X is 18 x 16, Y is 16 x 16");
+  CHECK_ERR(PoiseMatAXPY(A, 1, D), POISE_ERR_SIZE, "");
+  PoiseMatDestroy(&C);
+  PoiseMatDestroy(&D);
+  if (!CHECK_OK(PoiseMatCreate(ctx, A->rows->n, A->cols->n, POISE_DECIDE, POISE_DECIDE, &C))) return;
+  CHECK_OK(PoiseMatSetBlockSize(C, 2));
+  CHECK_OK(PoiseMatSetType(C, "bcsr"));
+  CHECK_ERR(PoiseMatAXPY(A, 1, C), POISE_ERR_STATE, "PoiseMatAssemble");
+  CHECK_ERR(PoiseMatTranspose(C, &D), POISE_ERR_STATE, "PoiseMatAssemble");
+  PoiseMatDestroy(&C);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
+/* Rows have all numbers of their blocks, as a CSR that was blocks has. */
+static void TestRows(PoiseContext ctx)
+{
+  for (int k = 0; k < SIZES; k++) {
+    PoiseMat A, B;
+    if (!MakePair(ctx, sizes[k], 12, 11, 40, &A, &B)) return;
+    CHECK_OK(PoiseMatSetType(B, "bcsr"));
+    CHECK_OK(PoiseMatSetType(B, "csr"));
+    int64_t *ptr[2], *col[2];
+    double *val[2];
+    if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr[0], &col[0], &val[0])) ||
+        !CHECK_OK(PoiseMatCopyCSR(B, &ptr[1], &col[1], &val[1])))
+      return;
+    PoiseInt m, n;
+    PoiseMatLocalSizes(A, &m, NULL);
+    CHECK(!memcmp(ptr[0], ptr[1], (size_t)(m + 1) * sizeof *ptr[0]));
+    CHECK(!memcmp(col[0], col[1], (size_t)ptr[0][m] * sizeof *col[0]));
+    CHECK(!memcmp(val[0], val[1], (size_t)ptr[0][m] * sizeof *val[0]));
+    for (PoiseInt i = m; i-- > 0;) {
+      const PoiseInt *cols;
+      const double *v;
+      CHECK_OK(PoiseMatGetRow(A, A->rows->begin + i, &n, &cols, &v));
+      CHECK_INT(n, ptr[0][i + 1] - ptr[0][i]);
+      CHECK(!n || (!memcmp(cols, col[0] + ptr[0][i], (size_t)n * sizeof *cols) &&
+                   !memcmp(v, val[0] + ptr[0][i], (size_t)n * sizeof *v)));
+    }
+    CHECK_ERR(PoiseMatGetRow(A, A->rows->begin + m, &n, NULL, NULL), POISE_ERR_ARG, "is not one of rank");
+    for (int t = 0; t < 2; t++) free(ptr[t]), free(col[t]), free(val[t]);
+    CHECK_OK(PoiseMatSetType(A, "csr")); /* room for a row of blocks is room for one of numbers */
+    if (m) CHECK_OK(PoiseMatGetRow(A, A->rows->begin, &n, NULL, NULL));
+    CHECK_OK(PoiseMatSetType(A, "bcsr"));
+    const double *v;
+    if (m) CHECK_OK(PoiseMatGetRow(A, A->rows->begin, &n, NULL, &v));
+    SameAndDestroy(&A, &B);
+  }
+}
+
+static PoiseErr UseCopies(PoiseContext ctx, void *arg)
+{
+  const List *l = arg;
+  PoiseMat A = NULL, B = NULL, T = NULL;
+  PoiseErr e = CreateEmpty(ctx, l, "bcsr", &A);
+  if (!e) e = PoiseMatSetBlockPatternCOO(A, l->n, l->rows, l->cols);
+  if (!e) e = PoiseMatDuplicate(A, 1, &B);
+  if (!e) e = PoiseMatTranspose(A, &T);
+  if (!e) e = PoiseMatAXPY(B, 1, T);
+  if (!e) e = PoiseMatSetType(T, "csr");
+  if (!e) e = PoiseMatAXPY(B, 1, T);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+  PoiseMatDestroy(&T);
+  return e;
+}
+
+static void TestCopyMemory(PoiseContext ctx)
+{
+  List l = MakeList(ctx, 2, 6, 6, 12);
+  TestAllocationFailures(ctx, UseCopies, &l);
+  FreeList(&l);
+}
+
+/* ---- all values anew, and arrays on the device --------------------------------------------------------------------------- */
+
+typedef struct Arrays { /* of a matrix of blocks, as a caller might have them */
+  int64_t m, nz, *ptr;
+  int64_t *col;
+  double *val[2]; /* column-major, row-major */
+} Arrays;
+
+static Arrays Extract(PoiseMat A)
+{
+  HostCsr h;
+  int64_t b = A->csr.b, bb = b * b;
+  Arrays a = {.m = A->csr.m, .nz = A->csr.nz};
+  a.ptr = malloc((size_t)(a.m + 1) * 8), a.col = malloc((size_t)a.nz * 8 + 1);
+  for (int t = 0; t < 2; t++) a.val[t] = malloc((size_t)(a.nz * bb) * 8 + 1);
+  if (!CHECK_OK(poiseMatReadEntries(A, &h))) return a;
+  for (int64_t i = 0; i <= a.m; i++) a.ptr[i] = poiseCsrPtr(&A->csr, h.ptr, i);
+  for (int64_t k = 0; k < a.nz; k++) a.col[k] = poiseCsrGlobal(A, h.col[k]);
+  for (int64_t k = 0; k < a.nz * bb; k++) a.val[0][k] = h.val[k], a.val[1][k / bb * bb + k % b * b + k % bb / b] = h.val[k];
+  return a;
+}
+
+static void FreeArrays(Arrays *a)
+{
+  free(a->ptr), free(a->col), free(a->val[0]), free(a->val[1]);
+}
+
+static void TestNewValues(PoiseContext ctx)
+{
+  for (int k = 0; k < SIZES; k++) {
+    PoiseMat A, B, C;
+    if (!MakePair(ctx, sizes[k], 9, 9, 40, &A, &B) || !CHECK_OK(PoiseMatDuplicate(A, 0, &C))) return;
+    Arrays a = Extract(A);
+    for (int row_major = 0; row_major < 2; row_major++) {
+      int64_t state = C->state;
+      CHECK_OK(PoiseMatSetValuesBCSR(C, row_major, a.val[row_major]));
+      CHECK(C->state > state);
+      SameBlocks(C, A);
+      CHECK_OK(PoiseMatZeroEntries(C));
+    }
+    bool mine = a.nz > 0;
+    PoiseErr e = PoiseMatSetValuesBCSR(C, 0, NULL);
+    if (mine) CHECK_ERR(e, POISE_ERR_ARG, "no values");
+    CHECK_ERR(PoiseMatSetValuesCSR(C, a.val[0]), POISE_ERR_ARG, "PoiseMatSetValuesBCSR");
+    CHECK_ERR(PoiseMatSetValuesBCSR(B, 0, a.val[0]), POISE_ERR_ARG, "type csr, whose values PoiseMatSetValuesCSR");
+    PoiseMatDestroy(&C);
+    SameAndDestroy(&A, &B);
+    FreeArrays(&a);
+  }
+}
+
+enum { WIDE_PTR = 1, WIDE_COL = 2, ONE = 4, ROW_MAJOR = 8, FORMS = 16 };
+
+static PoiseBCSR LendBCSR(PoiseContext ctx, const Arrays *a, int64_t bb, int form)
+{
+  int base = form & ONE ? 1 : 0, row_major = form & ROW_MAJOR ? 1 : 0;
+  int32_t *p32 = malloc((size_t)(a->m + 1) * 4), *c32 = malloc((size_t)a->nz * 4 + 1);
+  int64_t *p64 = malloc((size_t)(a->m + 1) * 8), *c64 = malloc((size_t)a->nz * 8 + 1);
+  for (int64_t i = 0; i <= a->m; i++) p64[i] = a->ptr[i] + base, p32[i] = (int32_t)p64[i];
+  for (int64_t k = 0; k < a->nz; k++) c64[k] = a->col[k] + base, c32[k] = (int32_t)c64[k];
+  PoiseBCSR in = {.base = base, .row_major = row_major};
+  in.val = SampleLend(ctx, (size_t)(a->nz * bb) * 8, a->val[row_major]);
+  if (form & WIDE_PTR)
+    in.ptr64 = SampleLend(ctx, (size_t)(a->m + 1) * 8, p64);
+  else
+    in.ptr32 = SampleLend(ctx, (size_t)(a->m + 1) * 4, p32);
+  if (form & WIDE_COL)
+    in.col64 = SampleLend(ctx, (size_t)a->nz * 8, c64);
+  else
+    in.col32 = SampleLend(ctx, (size_t)a->nz * 4, c32);
+  free(p32), free(c32), free(p64), free(c64);
+  return in;
+}
+
+static void TakeBackBCSR(PoiseContext ctx, const PoiseBCSR *in)
+{
+  const void *all[] = {in->ptr32, in->ptr64, in->col32, in->col64, in->val};
+  for (int k = 0; k < 5; k++) SampleTakeBack(ctx, (void *)(uintptr_t)all[k]);
+}
+
+static void TestDeviceArrays(PoiseContext ctx)
+{
+  for (int k = 0; k < SIZES; k++)
+    for (int form = 0; form < FORMS; form += sizes[k] == 3 ? 1 : ROW_MAJOR)
+      for (int own = POISE_COPY; own <= POISE_BORROW; own++) {
+        const int b = sizes[k];
+        PoiseMat A, B, C;
+        PoiseInt n;
+        if (!MakePair(ctx, b, 9, 12, 40, &A, &B)) return;
+        Arrays a = Extract(A);
+        PoiseBCSR in = LendBCSR(ctx, &a, (int64_t)b * b, form);
+        PoiseMatLocalSizes(A, NULL, &n);
+        bool in_place = !ctx->device->ops->is_host && PoiseSize(ctx) == 1 && own != POISE_COPY && !in.base && in.col32;
+        PoiseErr e = PoiseMatCreateDeviceBCSR(ctx, b, a.m * b, n, 9 * b, 12 * b, &in, (PoiseOwn)own, &C);
+        if (in.row_major && b > 1 && own != POISE_COPY) {
+          CHECK_ERR(e, POISE_ERR_ARG, "row-major");
+          TakeBackBCSR(ctx, &in);
+          PoiseMatDestroy(&A);
+          PoiseMatDestroy(&B);
+          FreeArrays(&a);
+          continue;
+        }
+        if (!CHECK_OK(e)) return;
+        if (in_place) CHECK(C->csr.col.device == in.col32 && C->csr.val.device == in.val);
+        SameProduct(C, B);
+        SameBlocks(C, A);
+        if (own == POISE_BORROW) { /* the application writes to its array */
+          for (int64_t j = 0; j < a.nz * b * b; j++) a.val[0][j] *= 2;
+          CHECK_OK(poiseDeviceCopy(ctx->device, (void *)(uintptr_t)in.val, a.val[0], (size_t)(a.nz * b * b) * 8,
+                                   COPY_TO_DEVICE));
+          CHECK_OK(PoiseMatSetValuesBCSR(C, 0, in.val));
+          CHECK_OK(PoiseMatScale(B, 2));
+          if (b > 1 && a.nz)
+            CHECK_ERR(PoiseMatSetValuesBCSR(C, 1, in.val), POISE_ERR_ARG, "in the borrowed array");
+          else if (b > 1)
+            (void)PoiseMatSetValuesBCSR(C, 1, in.val);
+          SameAndDestroy(&C, &B);
+        }
+        PoiseMatDestroy(&A);
+        PoiseMatDestroy(&B);
+        PoiseMatDestroy(&C);
+        FreeArrays(&a);
+        if (own != POISE_ADOPT) TakeBackBCSR(ctx, &in);
+      }
+}
+
+static void TestDeviceArrayErrors(PoiseContext ctx)
+{
+  const int64_t ptr[] = {0, 2, 3}, down[] = {0, 5, 3}, col[] = {0, 1, 1}, far[] = {0, 1, 2};
+  double val[12] = {1};
+  const int32_t ptr32[] = {0, 2, 3}, col32[] = {0, 1, 1};
+  const Arrays a = {2, 3, (int64_t *)(uintptr_t)ptr, (int64_t *)(uintptr_t)col, {val, val}};
+  Arrays bad = a;
+  PoiseMat A;
+  static const char *const names[] = {"bcsr->ptr32: ", "bcsr->col32: ", "bcsr->val: "};
+  CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 2, 4, 4, 4, 4, NULL, POISE_COPY, &A), POISE_ERR_ARG, "NULL");
+  for (int k = 0; !ctx->device->ops->is_host && k < 3; k++) {
+    PoiseBCSR in = LendBCSR(ctx, &a, 4, 0), wrong = in;
+    if (k == 0) wrong.ptr32 = ptr32;
+    if (k == 1) wrong.col32 = col32;
+    if (k == 2) wrong.val = val;
+    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 2, 4, 4, 4, 4, &wrong, POISE_BORROW, &A), POISE_ERR_ARG, names[k]);
+    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 3, 4, 4, 4, 4, &in, POISE_BORROW, &A), POISE_ERR_SIZE, "does not divide");
+    CHECK(A == NULL);
+    TakeBackBCSR(ctx, &in);
+  }
+  for (int k = 0; k < 2; k++) {
+    bad.ptr = (int64_t *)(uintptr_t)(k ? ptr : down), bad.col = (int64_t *)(uintptr_t)(k ? far : col);
+    PoiseBCSR in = LendBCSR(ctx, &bad, 4, 0);
+    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 2, 4, 4, 4, 4, &in, POISE_BORROW, &A), POISE_ERR_ARG,
+              k ? "block row 1 has column 2, legal are 0 to 1" : "row offsets decrease at block row 1: 5, then 3");
+    TakeBackBCSR(ctx, &in);
+  }
+}
+
+typedef struct Adopted {
+  int form;
+  PoiseOwn own;
+} Adopted;
+
+static PoiseErr Adopt(PoiseContext ctx, void *arg)
+{
+  const Adopted *how = arg;
+  const int64_t ptr[] = {0, 2, 3}, col[] = {0, 1, 1};
+  double val[12] = {1, 2, 3};
+  const Arrays a = {2, 3, (int64_t *)(uintptr_t)ptr, (int64_t *)(uintptr_t)col, {val, val}};
+  PoiseMat A;
+  poiseAllocFailAt(ctx, -ctx->memory.fail_at); /* the application's own memory does not fail */
+  PoiseBCSR in = LendBCSR(ctx, &a, 4, how->form);
+  poiseAllocFailAt(ctx, -ctx->memory.fail_at);
+  PoiseErr e = PoiseMatCreateDeviceBCSR(ctx, 2, 4, 4, 4, 4, &in, how->own, &A);
+  bool keep = e || how->own != POISE_ADOPT;
+  if (!e) e = PoiseMatDestroy(&A);
+  if (keep) TakeBackBCSR(ctx, &in);
+  return e;
+}
+
+static void TestAdoptFailures(PoiseContext ctx)
+{
+  for (int form = 0; form < FORMS; form += 4)
+    TestAllocationFailures(ctx, Adopt, &(Adopted){form, form & ROW_MAJOR ? POISE_COPY : POISE_ADOPT});
+}
+
 static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"holes", TestHoles, 0},
                              {"elements", TestElements, 0},
@@ -463,6 +825,16 @@ static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"found", TestFound, 0},
                              {"found_triplets", TestFoundTriplets, 0},
                              {"found_memory", TestFoundMemory, 0},
+                             {"copies", TestCopies, 0},
+                             {"symmetric", TestSymmetric, 0},
+                             {"sums", TestSums, 0},
+                             {"sum_errors", TestSumErrors, 0},
+                             {"rows", TestRows, 0},
+                             {"copy_memory", TestCopyMemory, 0},
+                             {"new_values", TestNewValues, 0},
+                             {"device_arrays", TestDeviceArrays, 0},
+                             {"device_array_errors", TestDeviceArrayErrors, TEST_SERIAL},
+                             {"adopt_failures", TestAdoptFailures, TEST_SERIAL},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

@@ -58,13 +58,15 @@ typedef struct PoiseBCSR {
 /*
   A of type bcsr from blocks of b x b numbers, b from 1 to 32, the same on all ranks. m, n, M, N count numbers, of whole blocks each, or are
   POISE_DECIDE. Ownership as of PoiseMatCreateCSR; row-major blocks can only be copied (POISE_ERR_ARG). Blocks are never taken apart:
-  8 + 4 / b^2 bytes per number, where CSR has 12. All of a matrix's functions take them but for
-  PoiseMatAXPY, copies and transposes as matrices, rows lent or copied out (PoiseMatGetRow, PoiseMatCopyCSR), triplets,
-  PoiseMatSetValuesCSR, files and rearranging; and of preconditioners none, jacobi, pbjacobi, ksp and shell do. The others are
+  8 + 4 / b^2 bytes per number, where CSR has 12. All of a matrix's functions take them but for files and rearranging; rows that are
+  lent or copied out have all numbers of their blocks, zeros too. Of preconditioners none, jacobi, pbjacobi, ksp and shell do. The others are
   POISE_ERR_UNSUPPORTED, and say so.
 */
 POISE_API PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                       const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);
+/* The same from arrays in the device's memory, used and checked as by PoiseMatCreateDeviceCSR. On the host device: PoiseMatCreateBCSR. */
+POISE_API PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                            const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);
 /* An empty A to be filled by PoiseMatAddBlock and its kin, or PoiseMatSetPatternCOO. Sizes as above. */
 POISE_API PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A);
 /*
@@ -101,6 +103,9 @@ POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
    their rows are sorted. Copied; or val is the array that A borrowed, on the host or on the
    device, which has been written to: A does not see that before. */
 POISE_API PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val);
+/* The same of type bcsr: all numbers of its blocks, block row by block row, block columns ascending; row_major: of those in val, which
+   are then no borrowed array. Each of the two is POISE_ERR_ARG for a matrix of the other kind. */
+POISE_API PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val);
 
 /*
   Triplets: the pattern once, then values as often as wanted. n entries at global rows and cols, of any rank and in any order,
@@ -255,7 +260,7 @@ POISE_API PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d);
 POISE_API PoiseErr PoiseMatSetDiagonal(PoiseMat A, PoiseVec d);
 /* Y += a X; a = 0 adds nothing, of NaN either. Entries of X that Y lacks join its pattern, which else stays. X may be Y. Of matrices
    with the same pattern on all ranks, which is found out, the values are added where they are, on the device; others are added on the
-   host. */
+   host. Of two whose blocks differ in size, or of which one has none, a copy of X becomes as Y. */
 POISE_API PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X);
 /* POISE_NORM_1 (largest sum of a column), POISE_NORM_INF (of a row) or POISE_NORM_FROBENIUS. */
 POISE_API PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm);

@@ -191,6 +191,18 @@ static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
     a.place64[k] = k;
 }
 
+/* A thread per number that is written; what a block's threads read lies side by side too. 16 bytes per number, 4 or 8 per block. */
+static __global__ void BcsrTurn(const __grid_constant__ BcsrTurnArgs a)
+{
+  int b = (int)a.b, numbers = b * b;
+  int64_t first = blockIdx.x * (int64_t)THREADS, k = first / numbers;
+  unsigned at = (unsigned)(first - k * numbers) + threadIdx.x, j = at % (unsigned)numbers;
+  k += at / (unsigned)numbers;
+  if (k >= a.n) return;
+  int64_t from = a.from32 ? a.from32[k] : a.from64 ? a.from64[k] : k;
+  a.out[k * numbers + j] = a.x[from * numbers + j % b * b + j / b];
+}
+
 /* Blocks for n items, with several items for each thread where there are many. */
 static unsigned FewBlocks(int64_t n)
 {
@@ -257,6 +269,13 @@ extern "C" PoiseErr poiseCuda_csr_differ(Device *dev, const void *args)
 {
   const CsrDifferArgs *a = (const CsrDifferArgs *)args;
   if (a->A.m) CsrDiffer<<<(unsigned)POISE_NBLOCKS(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_bcsr_turn(Device *dev, const void *args)
+{
+  const BcsrTurnArgs *a = (const BcsrTurnArgs *)args;
+  if (a->n) BcsrTurn<<<Grid(a->n * a->b * a->b), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 

@@ -191,8 +191,8 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
 {
   if (X->ctx != Y->ctx) FAIL(POISE_ERR_ARG, "X and Y belong to different contexts");
-  TRY(poiseMatCheckStored(X));
-  TRY(poiseMatCheckStored(Y));
+  TRY(poiseMatCheckHolds(X));
+  TRY(poiseMatCheckHolds(Y));
   TRY(poiseMatCheckUsable(X));
   TRY(poiseMatCheckUsable(Y));
   if (!poiseLayoutSame(X->rows, Y->rows) || !poiseLayoutSame(X->cols, Y->cols))
@@ -212,9 +212,8 @@ static bool MayBeAlike(const Csr *y, const Csr *x)
 static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 {
   Device *dev = Y->ctx->device;
-  int64_t nblock = POISE_NBLOCKS(Y->rows->n);
+  int64_t nblock = POISE_NBLOCKS(Y->csr.m);
   CsrDifferArgs d;
-  TRY(CheckSum(Y, X));
   TRY(poiseReduceReserve(Y->ctx, nblock));
   TRY(poiseBufferWrite(&Y->ctx->reduce_partial, DEVICE, &d.partial));
   if (!MayBeAlike(&Y->csr, &X->csr))
@@ -226,7 +225,7 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 
 static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
 {
-  PhaseArgs p = {.id = PHASE_vec_axpby, .n = Y->csr.nz, .c = {{.value = a}, {.value = 1}}};
+  PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrNumbers(&Y->csr), .c = {{.value = a}, {.value = 1}}};
   TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[0]));
   TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[0]));
   p.in[1] = p.out[0];
@@ -237,7 +236,7 @@ static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
 
 /* ---- sums of matrices with different patterns, on the host ----------------------------------------------------------- */
 
-typedef struct Walk { /* through the columns of one row of Y and of X */
+typedef struct Walk { /* through the columns of one row of Y and of X, of numbers or of blocks of one size */
   PoiseMat Y, X;
   HostCsr y, x;
   int64_t ky, kx, last_y, last_x;
@@ -268,40 +267,43 @@ static PoiseErr CountMissing(PoiseMat Y, PoiseMat X, Walk *w, int64_t *missing)
   int64_t ky, kx;
   *w = (Walk){.Y = Y, .X = X};
   *missing = 0;
-  TRY(poiseMatRead(X, &w->x));
-  TRY(poiseMatRead(Y, &w->y));
-  for (int64_t i = 0; i < Y->rows->n; i++)
+  TRY(poiseMatReadEntries(X, &w->x));
+  TRY(poiseMatReadEntries(Y, &w->y));
+  for (int64_t i = 0; i < Y->csr.m; i++)
     for (StartRow(w, i); Next(w, &col, &ky, &kx);) *missing += ky < 0;
   return POISE_OK;
 }
 
-/* As on the device. */
-static double Plus(double y, double a, double x)
+/* to = y + a x of an entry's n numbers, as on the device; NULL: zeros. */
+static void Plus(int64_t n, const double *y, double a, const double *x, double *to)
 {
-  return a == 0 ? y : y + a * x;
+  for (int64_t j = 0; j < n; j++) {
+    double old = y ? y[j] : 0;
+    to[j] = a == 0 || !x ? old : old + a * x[j];
+  }
 }
 
 static PoiseErr AddInPlace(Walk *w, double a)
 {
   PoiseInt col;
-  int64_t ky, kx;
+  int64_t ky, kx, n = poiseCsrSide(&w->Y->csr) * poiseCsrSide(&w->Y->csr);
   TRY(poiseMatUpdate(w->Y, &w->y));
   w->Y->state++;
-  for (int64_t i = 0; i < w->Y->rows->n; i++)
+  for (int64_t i = 0; i < w->Y->csr.m; i++)
     for (StartRow(w, i); Next(w, &col, &ky, &kx);)
-      if (kx >= 0) w->y.val[ky] = Plus(w->y.val[ky], a, w->x.val[kx]);
+      if (kx >= 0) Plus(n, w->y.val + n * ky, a, w->x.val + n * kx, w->y.val + n * ky);
   return poiseBufferSettle(&w->Y->csr.val);
 }
 
 static PoiseErr AddRows(Walk *w, double a, int64_t missing, RowArrays *r)
 {
   PoiseInt col;
-  int64_t ky, kx, out = 0;
-  TRY(poiseRowArraysCreate(w->Y, w->Y->csr.nz + missing, r));
-  for (int64_t i = 0; i < w->Y->rows->n; i++) {
+  int64_t ky, kx, out = 0, n = poiseCsrSide(&w->Y->csr) * poiseCsrSide(&w->Y->csr);
+  TRY(poiseRowArraysCreateBlocks(w->Y, w->Y->csr.b, w->Y->csr.nz + missing, r));
+  for (int64_t i = 0; i < w->Y->csr.m; i++) {
     for (StartRow(w, i); Next(w, &col, &ky, &kx); out++) {
-      double y = ky < 0 ? 0 : w->y.val[ky];
-      poiseRowArraysPut(r, out, col, kx < 0 ? y : Plus(y, a, w->x.val[kx]));
+      poiseRowArraysPutColumn(r, out, col);
+      Plus(n, ky < 0 ? NULL : w->y.val + n * ky, a, kx < 0 ? NULL : w->x.val + n * kx, r->val + n * out);
     }
     r->ptr[i + 1] = out;
   }
@@ -321,9 +323,20 @@ static PoiseErr AddDifferent(PoiseMat Y, double a, PoiseMat X)
   return poiseMatReplace(Y, AddRows(&w, a, missing, &r), &r);
 }
 
-PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X)
+static PoiseErr Add(PoiseMat Y, double a, PoiseMat X)
 {
   double differ;
-  TRY(poiseReduceFinish(Y->ctx, Compare(Y, X), 1, POISE_NBLOCKS(Y->rows->n), false, &differ));
+  TRY(poiseReduceFinish(Y->ctx, Compare(Y, X), 1, POISE_NBLOCKS(Y->csr.m), false, &differ));
   return differ > 0 ? AddDifferent(Y, a, X) : PoiseAgree(Y->ctx, AddValues(Y, a, X));
+}
+
+PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X)
+{
+  PoiseMat copy;
+  TRY(PoiseAgree(Y->ctx, CheckSum(Y, X)));
+  if (X->csr.b == Y->csr.b) return Add(Y, a, X);
+  TRY(poiseMatDuplicateLike(X, Y, &copy));
+  PoiseErr e = Add(Y, a, copy);
+  PoiseMatDestroy(&copy);
+  return e;
 }

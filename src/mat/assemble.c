@@ -27,17 +27,23 @@ PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h)
   return poiseBufferRead(&A->csr.col, HOST, &h->col);
 }
 
-PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
+PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h)
 {
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   TRY(poiseMatCheckUsable(A));
   TRY(poiseMatPattern(A, h));
   return poiseBufferRead(&A->csr.val, HOST, &h->val);
 }
 
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
+{
+  TRY(poiseMatCheckStored(A));
+  return poiseMatReadEntries(A, h);
+}
+
 PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h)
 {
-  TRY(poiseMatRead(A, h));
+  TRY(poiseMatReadEntries(A, h));
   return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
 }
 
@@ -248,9 +254,9 @@ static PoiseErr ZeroEntries(PoiseMat A)
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
 {
   Device *dev = A->ctx->device;
-  size_t bytes = (size_t)A->csr.nz * sizeof(double);
+  size_t bytes = (size_t)poiseCsrNumbers(&A->csr) * sizeof(double);
   double *own;
-  TRY(poiseMatCheckStored(A));
+  TRY(poiseMatCheckHolds(A));
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
   if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device) return poiseBufferWrite(&A->csr.val, DEVICE, &own);
@@ -265,9 +271,41 @@ PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
   return poiseBufferSettle(&A->csr.val);
 }
 
+static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
+{
+  if (A->blocked) FAIL(POISE_ERR_ARG, "the matrix is of type bcsr, whose values PoiseMatSetValuesBCSR takes");
+  return poiseMatSetValues(A, HOST, val);
+}
+
 PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
 {
-  TRY(PoiseAgree(A->ctx, poiseMatSetValues(A, HOST, val)));
+  TRY(PoiseAgree(A->ctx, SetValuesCSR(A, val)));
+  A->state++;
+  return POISE_OK;
+}
+
+static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
+{
+  double *own;
+  int64_t b = A->block_size;
+  TRY(poiseMatCheckHolds(A));
+  if (!A->blocked)
+    FAIL(POISE_ERR_ARG, "the matrix is of type %s, whose values PoiseMatSetValuesCSR takes", PoiseMatType(A));
+  if (!row_major || b == 1) return poiseMatSetValues(A, HOST, val);
+  TRY(poiseMatCheckUsable(A));
+  if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld blocks", (long long)A->csr.nz);
+  if (A->csr.nz && (val == A->csr.val.host || val == A->csr.val.device))
+    FAIL(POISE_ERR_ARG, "blocks are kept column-major, so those in the borrowed array cannot be row-major");
+  TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
+  for (int64_t k = 0; k < A->csr.nz; k++, own += b * b, val += b * b)
+    for (int64_t c = 0; c < b; c++)
+      for (int64_t r = 0; r < b; r++) own[c * b + r] = val[r * b + c];
+  return poiseBufferSettle(&A->csr.val);
+}
+
+PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val)
+{
+  TRY(PoiseAgree(A->ctx, SetValuesBCSR(A, row_major, val)));
   A->state++;
   return POISE_OK;
 }

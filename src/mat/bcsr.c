@@ -171,3 +171,19 @@ PoiseErr poiseHost_bcsr_mult_transpose(Device *dev, const void *args)
       Column(m, j, j < m->nloc ? m->y + j * b : m->ghost + (j - m->nloc) * b);
   return POISE_OK;
 }
+
+PoiseErr poiseHost_bcsr_turn(Device *dev, const void *args)
+{
+  const BcsrTurnArgs *a = args;
+  int64_t b = a->b, nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t g = 0; g < nblock; g++)
+    for (int64_t k = g * POISE_BLOCK; k < (g + 1) * POISE_BLOCK && k < a->n; k++) {
+      const double *x = a->x + (a->from32 ? a->from32[k] : a->from64 ? a->from64[k] : k) * b * b;
+      double *out = a->out + k * b * b;
+      for (int64_t c = 0; c < b; c++)
+        for (int64_t r = 0; r < b; r++) out[c * b + r] = x[r * b + c];
+    }
+  return POISE_OK;
+}

@@ -34,23 +34,28 @@ static void Split(PoiseContext ctx, int b, PoiseInt *n, PoiseInt N)
   *n *= b;
 }
 
-/* Every block becomes its transpose. */
-static PoiseErr TurnBlocks(PoiseMat A)
+/* Every block becomes its transpose, in an array of the library's own, where they are. */
+static PoiseErr TurnInto(PoiseMat A, Buffer *turned)
 {
-  int b = A->csr.b;
-  double *v;
-  TRY(poiseBufferUpdate(&A->csr.val, HOST, &v));
-  for (int64_t k = 0; k < A->csr.nz; k++, v += b * b)
-    for (int c = 1; c < b; c++)
-      for (int r = 0; r < c; r++) {
-        double t = v[c * b + r];
-        v[c * b + r] = v[r * b + c];
-        v[r * b + c] = t;
-      }
-  return POISE_OK;
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  BcsrTurnArgs t = {.n = c->nz, .b = c->b};
+  TRY(poiseBufferCreate(dev, c->val.bytes, "values", turned));
+  TRY(poiseBufferRead(&c->val, DEVICE, &t.x));
+  TRY(poiseBufferWrite(turned, DEVICE, &t.out));
+  return poiseLaunch(dev, KERNEL_bcsr_turn, &t, sizeof t);
 }
 
-static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
+static PoiseErr TurnBlocks(PoiseMat A)
+{
+  Buffer turned = {0};
+  PoiseErr e = TurnInto(A, &turned);
+  poiseBufferDestroy(e ? &turned : &A->csr.val);
+  if (!e) A->csr.val = turned;
+  return e;
+}
+
+static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own, bool device)
 {
   const PoiseCSR csr = {
       .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
@@ -60,13 +65,13 @@ static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own)
   TRY(e);
   poiseMatUse(A, &poiseMatType_bcsr, data);
   A->block_size = A->csr.b = b;
-  TRY(poiseCsrBuild(A, &csr, own));
+  TRY(device ? poiseCsrBuildDevice(A, &csr, own) : poiseCsrBuild(A, &csr, own));
   A->assembled = true;
-  return PoiseAgree(A->ctx, in->row_major ? TurnBlocks(A) : POISE_OK);
+  return PoiseAgree(A->ctx, in->row_major && b > 1 ? TurnBlocks(A) : POISE_OK);
 }
 
-PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
-                            PoiseOwn own, PoiseMat *A)
+static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
+                       PoiseOwn own, bool device, PoiseMat *A)
 {
   *A = NULL;
   TRY(poiseMatAgreeBlockSize(ctx, Check(b, m, n, M, N, bcsr, own), b));
@@ -74,10 +79,22 @@ PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, Poi
   Split(ctx, b, &n, N);
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_bcsr, m, n, M, N, A));
   poiseLogBegin(ctx, EVENT_MatAssemble);
-  PoiseErr e = Fill(*A, b, bcsr, own);
+  PoiseErr e = Fill(*A, b, bcsr, own, device);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
   if (e) PoiseMatDestroy(A);
   return e;
+}
+
+PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
+                            PoiseOwn own, PoiseMat *A)
+{
+  return Create(ctx, b, m, n, M, N, bcsr, own, false, A);
+}
+
+PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                  const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A)
+{
+  return Create(ctx, b, m, n, M, N, bcsr, own, true, A);
 }
 
 /* ---- from CSR and back --------------------------------------------------------------------------------------------------- */

@@ -2,25 +2,34 @@
 /* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. */
 #include "mat.h"
 
+static PoiseErr RoomForRow(PoiseMat A, int64_t count)
+{
+  if (count <= A->row_room) return POISE_OK;
+  poiseFree(A->ctx, &A->row_cols);
+  poiseFree(A->ctx, &A->row_vals);
+  A->row_room = 0;
+  TRY(poiseAllocArray(A->ctx, 2 * count, sizeof(PoiseInt), "columns of a row", &A->row_cols));
+  if (A->csr.b) TRY(poiseAllocArray(A->ctx, 2 * count, sizeof(double), "values of a row", &A->row_vals));
+  A->row_room = 2 * count;
+  return POISE_OK;
+}
+
 PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v)
 {
   PoiseInt i = row - A->rows->begin;
   HostCsr h;
-  TRY(poiseMatRead(A, &h));
+  TRY(poiseMatReadEntries(A, &h));
   if (i < 0 || i >= A->rows->n)
     FAIL(POISE_ERR_ARG, "row %lld is not one of rank %d's, which are %lld to %lld", (long long)row, PoiseRank(A->ctx),
          (long long)A->rows->begin, (long long)(A->rows->begin + A->rows->n - 1));
-  int64_t first = poiseCsrPtr(&A->csr, h.ptr, i), count = poiseCsrPtr(&A->csr, h.ptr, i + 1) - first;
-  if (count > A->row_room) {
-    poiseFree(A->ctx, &A->row_cols);
-    A->row_room = 0;
-    TRY(poiseAllocArray(A->ctx, 2 * count, sizeof(PoiseInt), "columns of a row", &A->row_cols));
-    A->row_room = 2 * count;
-  }
-  for (int64_t k = 0; k < count; k++) A->row_cols[k] = poiseCsrGlobal(A, h.col[first + k]);
+  int64_t b = poiseCsrSide(&A->csr), first = poiseCsrPtr(&A->csr, h.ptr, i / b);
+  int64_t count = (poiseCsrPtr(&A->csr, h.ptr, i / b + 1) - first) * b;
+  TRY(RoomForRow(A, count));
+  for (int64_t k = 0; k < count; k++) A->row_cols[k] = poiseCsrGlobal(A, h.col[first + k / b]) * b + k % b;
+  for (int64_t k = 0; A->csr.b && k < count; k++) A->row_vals[k] = h.val[(first * b + k) * b + i % b];
   *n = count;
   if (cols) *cols = A->row_cols;
-  if (v) *v = count ? h.val + first : NULL;
+  if (v) *v = !count ? NULL : A->csr.b ? A->row_vals : h.val + first;
   return POISE_OK;
 }
 
@@ -28,7 +37,7 @@ PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **
 static PoiseErr CreateLike(PoiseMat A, const Layout *rows, const Layout *cols, PoiseMat *B)
 {
   *B = NULL;
-  TRY(PoiseAgree(A->ctx, poiseMatCheckStored(A)));
+  TRY(PoiseAgree(A->ctx, poiseMatCheckHolds(A)));
   TRY(PoiseAgree(A->ctx, poiseMatCheckUsable(A)));
   TRY(poiseMatCreateTyped(A->ctx, poiseMatAsked(A), rows->n, cols->n, rows->N, cols->N, B));
   (*B)->block_size = A->block_size;
@@ -47,26 +56,58 @@ PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
   return e;
 }
 
+/* One of numbers is never of two sizes of blocks, so what changes its blocks is a CSR between. */
+static PoiseErr MakeLike(PoiseMat B, PoiseMat like)
+{
+  TRY(PoiseMatSetType(B, "csr"));
+  if (!like->type->blocked) return POISE_OK;
+  TRY(PoiseMatSetBlockSize(B, like->block_size));
+  return PoiseMatSetType(B, "bcsr");
+}
+
+PoiseErr poiseMatDuplicateLike(PoiseMat A, PoiseMat like, PoiseMat *B)
+{
+  TRY(PoiseMatDuplicate(A, 1, B));
+  PoiseErr e = MakeLike(*B, like);
+  if (e) PoiseMatDestroy(B);
+  return e;
+}
+
 /* ---- the transpose --------------------------------------------------------------------------------------------------- */
 
-/* On one rank: the rows of A's columns are T's columns, and the values are gathered. */
-static PoiseErr TurnHere(PoiseMat A, Transposed *t, Csr *c)
+static PoiseErr GatherValues(PoiseMat A, Transposed *t, Csr *c)
 {
-  GatherArgs g = {.n = A->csr.nz};
-  TRY(poiseTransposedCreate(A, t));
-  *c = (Csr){.m = A->csr.nloc, .nloc = A->csr.m, .nz = A->csr.nz, .wide = t->wide, .ptr = t->ptr, .col = t->row};
-  t->ptr = t->row = (Buffer){0};
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(double), "values", &c->val));
+  GatherArgs g = {.n = c->nz};
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &g.x));
   TRY(poiseBufferWrite(&c->val, DEVICE, &g.out));
   return poiseLaunch(A->ctx->device, KERNEL_gather, &g, sizeof g);
 }
 
+static PoiseErr TurnBlocks(PoiseMat A, Transposed *t, Csr *c)
+{
+  BcsrTurnArgs b = {.n = c->nz, .b = c->b};
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&b.from64 : (void *)&b.from32));
+  TRY(poiseBufferRead(&A->csr.val, DEVICE, &b.x));
+  TRY(poiseBufferWrite(&c->val, DEVICE, &b.out));
+  return poiseLaunch(A->ctx->device, KERNEL_bcsr_turn, &b, sizeof b);
+}
+
+/* On one rank: the rows of A's columns are T's columns, and the values are gathered. */
+static PoiseErr TurnHere(PoiseMat A, Transposed *t, Csr *c)
+{
+  TRY(poiseTransposedCreate(A, t));
+  *c = (Csr){.b = A->csr.b, .m = A->csr.nloc, .nloc = A->csr.m, .nz = A->csr.nz, .wide = t->wide};
+  c->ptr = t->ptr, c->col = t->row;
+  t->ptr = t->row = (Buffer){0};
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)poiseCsrNumbers(c) * sizeof(double), "values", &c->val));
+  return c->b ? TurnBlocks(A, t, c) : GatherValues(A, t, c);
+}
+
 static PoiseErr TransposeHere(PoiseMat A, PoiseMat T)
 {
   Transposed t = {0};
-  Csr c = {0};
+  Csr c = {.b = A->csr.b};
   PoiseErr e = TurnHere(A, &t, &c);
   poiseTransposedDestroy(&t);
   return poiseMatReplaceCsr(T, e, &c);
@@ -102,7 +143,7 @@ PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
 /* The largest |entry|, as partial maxima in the context's scratch. */
 static PoiseErr Largest(PoiseMat A)
 {
-  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = A->csr.nz};
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = poiseCsrNumbers(&A->csr)};
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(p.n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &p.partial[0]));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[0]));
@@ -116,7 +157,7 @@ PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
   *is = 0;
   TRY(PoiseMatTranspose(A, &T));
   PoiseErr e = PoiseMatAXPY(T, -1, B);
-  if (!e) e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(T->csr.nz), true, &largest);
+  if (!e) e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(poiseCsrNumbers(&T->csr)), true, &largest);
   *is = !e && largest <= tol; /* not if it is NaN */
   PoiseMatDestroy(&T);
   return e;

@@ -30,6 +30,12 @@ static const char *RowWord(const PoiseMat A)
   return A->csr.b ? "block row" : "row";
 }
 
+/* Of a caller's arrays, which are a bcsr's or a csr's. */
+static const char *Argument(const PoiseMat A, const char *of_bcsr)
+{
+  return of_bcsr + (A->csr.b ? 0 : 1);
+}
+
 PoiseErr poiseCsrPattern(Csr *c, CsrView *v)
 {
   *v = (CsrView){.b = c->b, .m = c->m, .nloc = c->nloc, .nz = c->nz};
@@ -645,14 +651,23 @@ static PoiseErr CheckRowThere(PoiseMat A, const PoiseCSR *in, int64_t i)
   return e;
 }
 
+static PoiseErr CheckValues(PoiseMat A, const PoiseCSR *in, int64_t nz)
+{
+  size_t numbers = (size_t)(nz * poiseCsrSide(&A->csr) * poiseCsrSide(&A->csr));
+  if (!in->val) return POISE_OK;
+  return poiseDeviceCheckPointer(A->ctx->device, in->val, numbers * sizeof(double), Argument(A, "bcsr->val"));
+}
+
 /* The same checks as of arrays on the host, offsets before the columns that they lead to. *nz: their number. */
 static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
 {
   Device *dev = A->ctx->device;
   int64_t m = A->csr.m, first, row, begin, end;
   TRY(CheckGiven(in));
-  if (in->ptr32) TRY(poiseDeviceCheckPointer(dev, in->ptr32, (size_t)(m + 1) * sizeof(int32_t), "csr->ptr32"));
-  if (in->ptr64) TRY(poiseDeviceCheckPointer(dev, in->ptr64, (size_t)(m + 1) * sizeof(int64_t), "csr->ptr64"));
+  if (in->ptr32)
+    TRY(poiseDeviceCheckPointer(dev, in->ptr32, (size_t)(m + 1) * sizeof(int32_t), Argument(A, "bcsr->ptr32")));
+  if (in->ptr64)
+    TRY(poiseDeviceCheckPointer(dev, in->ptr64, (size_t)(m + 1) * sizeof(int64_t), Argument(A, "bcsr->ptr64")));
   TRY(OffsetThere(dev, in, 0, &first));
   TRY(CheckFirst(in, first));
   TRY(FindThere(A, in, FIND_DECREASING, &row));
@@ -663,9 +678,9 @@ static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
   }
   TRY(OffsetThere(dev, in, m, nz));
   TRY(CheckEntries(in, *nz));
-  if (in->col32) TRY(poiseDeviceCheckPointer(dev, in->col32, (size_t)*nz * sizeof(int32_t), "csr->col32"));
-  if (in->col64) TRY(poiseDeviceCheckPointer(dev, in->col64, (size_t)*nz * sizeof(int64_t), "csr->col64"));
-  if (in->val) TRY(poiseDeviceCheckPointer(dev, in->val, (size_t)*nz * sizeof(double), "csr->val"));
+  if (in->col32) TRY(poiseDeviceCheckPointer(dev, in->col32, (size_t)*nz * sizeof(int32_t), Argument(A, "bcsr->col32")));
+  if (in->col64) TRY(poiseDeviceCheckPointer(dev, in->col64, (size_t)*nz * sizeof(int64_t), Argument(A, "bcsr->col64")));
+  TRY(CheckValues(A, in, *nz));
   TRY(FindThere(A, in, FIND_UNSORTED, &row));
   return row < m ? CheckRowThere(A, in, row) : POISE_OK;
 }
@@ -701,15 +716,15 @@ static PoiseErr FetchIndices(PoiseMat A, const PoiseCSR *in, PoiseCSR *host)
   Measure(A);
   int64_t m = A->csr.m;
   *host = (PoiseCSR){.base = in->base, .val = in->val};
-  TRY(Fetch(ctx, m + 1, sizeof(int32_t), in->ptr32, "csr->ptr32", &host->ptr32));
-  TRY(Fetch(ctx, m + 1, sizeof(int64_t), in->ptr64, "csr->ptr64", &host->ptr64));
+  TRY(Fetch(ctx, m + 1, sizeof(int32_t), in->ptr32, Argument(A, "bcsr->ptr32"), &host->ptr32));
+  TRY(Fetch(ctx, m + 1, sizeof(int64_t), in->ptr64, Argument(A, "bcsr->ptr64"), &host->ptr64));
   PoiseCSR offsets = *in; /* what is wrong with them is seen before as many columns are fetched */
   offsets.ptr32 = host->ptr32, offsets.ptr64 = host->ptr64;
   TRY(CheckPointers(A, &offsets));
   int64_t nz = InPtr(host, m);
-  TRY(Fetch(ctx, nz, sizeof(int32_t), in->col32, "csr->col32", &host->col32));
-  TRY(Fetch(ctx, nz, sizeof(int64_t), in->col64, "csr->col64", &host->col64));
-  return in->val ? poiseDeviceCheckPointer(ctx->device, in->val, (size_t)nz * sizeof(double), "csr->val") : POISE_OK;
+  TRY(Fetch(ctx, nz, sizeof(int32_t), in->col32, Argument(A, "bcsr->col32"), &host->col32));
+  TRY(Fetch(ctx, nz, sizeof(int64_t), in->col64, Argument(A, "bcsr->col64"), &host->col64));
+  return CheckValues(A, in, nz);
 }
 
 static void FreeIndices(PoiseContext ctx, PoiseCSR *host)

@@ -175,6 +175,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseNullSpaceDestroy(&mat->null);
   poiseNullSpaceDestroy(&mat->left);
   poiseFree(ctx, &mat->row_cols);
+  poiseFree(ctx, &mat->row_vals);
   poiseFree(ctx, &mat->fills);
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);
@@ -557,26 +558,26 @@ PoiseContext PoiseMatContext(PoiseMat A)
 PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
 {
   Csr *c = &A->csr;
-  const void *p;
-  const int32_t *j;
-  const double *v;
+  HostCsr h;
   *ptr = *col = NULL, *val = NULL;
-  TRY(poiseMatCheckUsable(A));
-  TRY(poiseMatCheckStored(A));
-  TRY(poiseBufferRead(&c->ptr, HOST, &p));
-  TRY(poiseBufferRead(&c->col, HOST, &j));
-  TRY(poiseBufferRead(&c->val, HOST, &v));
-  size_t nz = (size_t)c->nz;
-  *ptr = malloc((size_t)(c->m + 1) * sizeof **ptr);
+  TRY(poiseMatReadEntries(A, &h));
+  int64_t b = poiseCsrSide(c), m = A->rows->n, out = 0;
+  size_t nz = (size_t)poiseCsrNumbers(c);
+  *ptr = malloc((size_t)(m + 1) * sizeof **ptr);
   *col = malloc(nz ? nz * sizeof **col : 1);
   *val = malloc(nz ? nz * sizeof **val : 1);
   if (!*ptr || !*col || !*val) {
     free(*ptr), free(*col), free(*val);
     *ptr = *col = NULL, *val = NULL;
-    FAIL(POISE_ERR_MEMORY, "a copy of %lld rows and %lld entries", (long long)c->m, (long long)c->nz);
+    FAIL(POISE_ERR_MEMORY, "a copy of %lld rows and %zu entries", (long long)m, nz);
   }
-  for (int64_t i = 0; i <= c->m; i++) (*ptr)[i] = poiseCsrPtr(c, p, i);
-  for (int64_t k = 0; k < c->nz; k++) (*col)[k] = poiseCsrGlobal(A, j[k]), (*val)[k] = v[k];
+  (*ptr)[0] = 0;
+  for (int64_t i = 0; i < m; i++) {
+    for (int64_t k = poiseCsrPtr(c, h.ptr, i / b); k < poiseCsrPtr(c, h.ptr, i / b + 1); k++)
+      for (int64_t j = 0; j < b; j++, out++)
+        (*col)[out] = poiseCsrGlobal(A, h.col[k]) * b + j, (*val)[out] = h.val[(k * b + j) * b + i % b];
+    (*ptr)[i + 1] = out;
+  }
   return POISE_OK;
 }
 

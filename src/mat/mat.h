@@ -163,6 +163,7 @@ struct PoiseMat_s {
   NullSpace null, left;      /* of A; of A^T */
   struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
   PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
+  double *row_vals;          /* and of blocks the values, as many */
   int64_t row_room;
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
@@ -366,6 +367,8 @@ void poiseCsrDataDestroy(PoiseMat A);
 PoiseErr poiseMatToBlocks(PoiseMat A);
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b); /* that it is the same everywhere (mat.c) */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
+/* B = A, its entries as those of `like`: numbers, or blocks of that size. Collective; agrees. */
+PoiseErr poiseMatDuplicateLike(PoiseMat A, PoiseMat like, PoiseMat *B);
 /* ptr[i + 1] = the blocks of b x b in A's rows before (i + 1) b, of entries that are numbers; ptr[0] is 0. Local. */
 PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr);
 
@@ -489,7 +492,7 @@ typedef struct HostCsr { /* host pointers to A's arrays */
 } HostCsr;
 
 void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
-/* PoiseMatSetValuesCSR with val on one side of A's device. Local. */
+/* PoiseMatSetValuesCSR, or BCSR of blocks that are column-major, with val on one side of A's device. Local. */
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
 PoiseErr poiseMatCheckHolds(PoiseMat A);     /* has entries, as a shell has not */
 PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are numbers */
@@ -497,9 +500,11 @@ static inline bool poiseMatHolds(PoiseMat A) /* arrays of its own, of whatever e
 {
   return A->type->stored || A->type->blocked;
 }
-PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);    /* of a usable stored matrix; val must not be written */
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h);        /* of a usable stored matrix; val must not be written */
+PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h); /* the same, and they may be blocks */
 PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h); /* of an assembled one, without the values, which stay where they are */
-PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h);  /* val may be changed; the caller counts A->state */
+PoiseErr poiseMatUpdate(PoiseMat A,
+                        HostCsr *h); /* as poiseMatReadEntries; val may be changed; the caller counts A->state */
 /* Where entry (local row, global column) is stored, or -1. Host pointers of the CSR. */
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
 /* The same of a number, in blocks or not: where in the values it is. */

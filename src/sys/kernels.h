@@ -816,6 +816,15 @@ POISE_INLINE double poiseCooSum(const CooSumArgs *a, int64_t e, int64_t j)
   return s;
 }
 
+/* Block k < n of out is the transpose of block from[k] of x, or, with both widths NULL, of block k. b x b numbers each. */
+typedef struct {
+  int64_t n, b;
+  const int64_t *from64;
+  const int32_t *from32;
+  const double *x;
+  double *out;
+} BcsrTurnArgs;
+
 /* The b x b diagonal blocks of local rows, column-major, absent entries 0: block k at d + k b b. */
 typedef struct {
   CsrView A;
