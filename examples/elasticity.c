@@ -274,6 +274,7 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   POISE_TRY(RigidMotions(system, body->rigid));
   POISE_TRY(PoiseVecDuplicate(system->x, &body->work));
   POISE_TRY(CheckRigidMotions(system, body->rigid, body->work));
+  POISE_TRY(PoiseMatSetNearNullSpace(system->A, 0, RIGID, body->rigid));
   if (set->support == FREE) POISE_TRY(PoiseMatSetNullSpace(system->A, 0, RIGID, body->rigid));
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
