@@ -164,7 +164,7 @@ static PoiseErr Assemble(PoiseContext ctx, Problem *problem, Solution which, Poi
     const FemGroup *group = &l->mesh.group[g];
     if (group->dim == l->mesh.dim - 1) POISE_TRY(FemFix(&l->system, group->number, solutions[which].value, problem));
   }
-  POISE_TRY(FemConstrain(&l->system, 1));
+  POISE_TRY(FemConstrain(&l->system));
   return FemStageEnd(ctx, times, FEM_ASSEMBLY);
 }
 

@@ -253,7 +253,7 @@ static PoiseErr Hold(const Settings *set, FemSystem *system)
   }
   POISE_TRY(Load(set, system, loadedGroup));
   POISE_TRY(FemFix(system, fixedGroup, Clamped, NULL));
-  return FemConstrain(system, 1);
+  return FemConstrain(system);
 }
 
 static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times, Body *body)

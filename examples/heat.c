@@ -94,26 +94,36 @@ static void Form(const FemPoint *p, void *arg, double *K, double *F)
 
 typedef struct Box {
   FemMesh mesh;
-  FemSystem system, stiffness; /* A x = b; K */
-  double implicit;             /* theta dt kappa in A */
+  FemSystem system; /* A x = b */
+  PoiseMat K;
+  double implicit; /* theta dt kappa in A */
   PoiseKSP ksp;
   PoiseVec mode; /* v */
   double modeSquare;
   double *u; /* x at this rank's nodes, while it is written */
 } Box;
 
-/* The matrix of such a form; rows and columns of the boundary become zero but for this diagonal. u is 0 there, so nothing of them
-   is missing on the right-hand side. */
-static PoiseErr AssembleMatrix(const Settings *set, double mass, double stiffness, double diagonal, FemSystem *system)
+/* A of such a form. */
+static PoiseErr AssembleMatrix(const Settings *set, double mass, double stiffness, FemSystem *system)
 {
   FemOperator op = {.mass = mass, .stiffness = stiffness};
   POISE_TRY(FemAssembleCells(system, Form, &op, &op));
-  if (set->check) POISE_TRY(FemCheckAssembly(system, Form, &op));
-  for (int g = 0; g < system->mesh->groups; g++) {
-    const FemGroup *group = &system->mesh->group[g];
-    if (group->dim == system->mesh->dim - 1) POISE_TRY(FemFix(system, group->number, Zero, NULL));
+  return set->check ? FemCheckAssembly(system, Form, &op) : POISE_OK;
+}
+
+/* K, and A = M on the same pattern. Rows and columns of the boundary leave both, but for A's diagonal; u is 0 there, so nothing of them
+   is missing on the right-hand side. */
+static PoiseErr AssembleMatrices(const Settings *set, Box *b)
+{
+  FemSystem *s = &b->system;
+  POISE_TRY(AssembleMatrix(set, 0, 1, s));
+  POISE_TRY(PoiseMatDuplicate(s->A, 1, &b->K));
+  POISE_TRY(AssembleMatrix(set, 1, 0, s));
+  for (int g = 0; g < b->mesh.groups; g++) {
+    if (b->mesh.group[g].dim == b->mesh.dim - 1) POISE_TRY(FemFix(s, b->mesh.group[g].number, Zero, NULL));
   }
-  return FemConstrain(system, diagonal);
+  POISE_TRY(PoiseMatZeroRowsColumns(b->K, s->fixed, s->fixedRows, 0, NULL, NULL));
+  return FemConstrain(s);
 }
 
 static PoiseErr Begin(PoiseContext ctx, const Settings *set, FemTimes *times, Box *b)
@@ -125,10 +135,8 @@ static PoiseErr Begin(PoiseContext ctx, const Settings *set, FemTimes *times, Bo
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   POISE_TRY(FemSystemCreate(&b->mesh, 1, (FemAssembly)set->assembly, &b->system));
-  POISE_TRY(FemSystemCreate(&b->mesh, 1, (FemAssembly)set->assembly, &b->stiffness));
   POISE_TRY(PoiseVecSet(b->system.x, 1));
-  POISE_TRY(AssembleMatrix(set, 1, 0, 1, &b->system));
-  POISE_TRY(AssembleMatrix(set, 0, 1, 0, &b->stiffness));
+  POISE_TRY(AssembleMatrices(set, b));
   POISE_TRY(FemStageEnd(ctx, times, FEM_ASSEMBLY));
 
   POISE_TRY(PoiseVecDuplicate(b->system.x, &b->mode));
@@ -142,10 +150,10 @@ static PoiseErr Refresh(PoiseContext ctx, const Settings *set, double t, FemTime
   const double dt = set->end / (double)set->steps, kappa = Kappa(t + set->theta * dt), implicit = set->theta * dt * kappa;
   FemSystem *s = &b->system;
   POISE_TRY(FemStageBegin(ctx, times, FEM_REFRESH));
-  POISE_TRY(PoiseMatAXPY(s->A, implicit - b->implicit, b->stiffness.A));
+  POISE_TRY(PoiseMatAXPY(s->A, implicit - b->implicit, b->K));
   b->implicit = implicit;
   POISE_TRY(PoiseMatMult(s->A, s->x, s->b));
-  POISE_TRY(PoiseMatMultAdd(b->stiffness.A, -dt * kappa, s->x, 1, s->b));
+  POISE_TRY(PoiseMatMultAdd(b->K, -dt * kappa, s->x, 1, s->b));
   return FemStageEnd(ctx, times, FEM_REFRESH);
 }
 
@@ -183,7 +191,7 @@ static PoiseErr March(PoiseContext ctx, const Settings *set, FemTimes *times, Bo
   POISE_TRY(PartOfMode(b, &first));
   expected = first;
   POISE_TRY(FemSolverCreate(&b->system, "cg", "jacobi", 1e-10, &b->ksp));
-  POISE_TRY(PoiseMatSetFromOptions(b->stiffness.A)); /* sums and products of one type */
+  POISE_TRY(PoiseMatSetFromOptions(b->K)); /* sums and products of one type */
   POISE_TRY(PoisePrintf(ctx, "%6s %10s %10s %14s %14s\n", "step", "time", "iterations", "part of v", "continuous"));
   seconds = PoiseTime();
   for (PoiseInt step = 1; step <= set->steps; step++) {
@@ -218,7 +226,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   free(box.u);
   PoiseKSPDestroy(&box.ksp);
   PoiseVecDestroy(&box.mode);
-  FemSystemFree(&box.stiffness);
+  PoiseMatDestroy(&box.K);
   FemSystemFree(&box.system);
   FemMeshFree(&box.mesh);
   return err;

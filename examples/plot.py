@@ -64,7 +64,7 @@ def surface(points, cells, kind):
     return faces[index], owner[index]
 
 
-def draw(path, field, warp, out):
+def draw(path, field, warp, dpi, out):
     points, cells, kind, of_points, of_cells = read(path)
     field = field or next(iter(of_points))
     if field not in of_points and field not in of_cells:
@@ -92,19 +92,19 @@ def draw(path, field, warp, out):
         for axis, name, ends in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", zip(low, high)):
             axis.set_label_text(name)
             if ends[1] - ends[0] < 0.3 * (high - low).max():
-                axis.set_ticks(ends, [f"{end:.2g}" for end in ends])
+                axis.set_ticks(ends, [f"{end:.1g}" for end in ends])
     figure.colorbar(picture, ax=axes, label=field, shrink=0.7, pad=0.12 if axes.name == "3d" else 0.05)
-    figure.savefig(out, dpi=150, bbox_inches="tight")
+    figure.savefig(out, dpi=dpi, bbox_inches="tight")
 
 
-def history(path, out):
+def history(path, dpi, out):
     with open(path, newline="") as file:
         head, *rows = csv.reader(file)
     figure, axes = plt.subplots(figsize=(6, 4))
     axes.semilogy([int(row[0]) for row in rows], [float(row[1]) for row in rows])
     axes.set(xlabel=head[0], ylabel=head[1])
     axes.grid(alpha=0.3)
-    figure.savefig(out, dpi=150, bbox_inches="tight")
+    figure.savefig(out, dpi=dpi, bbox_inches="tight")
 
 
 def main():
@@ -112,11 +112,15 @@ def main():
     parser.add_argument("files", nargs="+")
     parser.add_argument("--field", help="what colours the surface")
     parser.add_argument("--warp", type=float, default=0, help="factor of the displacements that are shown")
+    parser.add_argument("--dpi", type=int, default=100, help="dots per inch: pictures are about 6 inches wide")
     arguments = parser.parse_args()
     for path in arguments.files:
         stem, ending = os.path.splitext(path)
         out = f"{stem}_history.png" if ending == ".csv" else f"{stem}.png"
-        history(path, out) if ending == ".csv" else draw(path, arguments.field, arguments.warp, out)
+        if ending == ".csv":
+            history(path, arguments.dpi, out)
+        else:
+            draw(path, arguments.field, arguments.warp, arguments.dpi, out)
         print(out)
 
 

@@ -159,7 +159,7 @@ static PoiseErr Assemble(const Settings *set, FemSystem *system)
     else
       POISE_TRY(FemAssembleFacets(system, group->number, Flux, NULL));
   }
-  if (!set->nullspace || strcmp(set->dirichlet, "none") != 0) return FemConstrain(system, 1);
+  if (!set->nullspace || strcmp(set->dirichlet, "none") != 0) return FemConstrain(system);
   POISE_TRY(PoiseMatSetNullSpace(system->A, 1, 0, NULL));
   return PoiseMatSetTransposeNullSpace(system->A, 1, 0,
                                        NULL); /* what integration leaves in b of the constant is left out */

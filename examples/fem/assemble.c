@@ -122,7 +122,8 @@ PoiseErr FemAssembleCells(FemSystem *s, FemForm form, void *arg, const FemOperat
   if (s->how == FEM_COO) {
     POISE_TRY(CellsByTriplets(s, form, arg));
   } else if (s->how != FEM_ELEMENTS) {
-    POISE_TRY(FemAssembleOperator(s->mesh, s->components, op, s->how == FEM_BLOCKS, s->A));
+    POISE_TRY(FemAssembleOperator(s->mesh, s->components, op, s->how == FEM_BLOCKS, s->patterned, s->A));
+    s->patterned = 1;
     if (op->source) POISE_TRY(PoiseAgree(s->mesh->ctx, AddCells(s, form, arg, NULL, NULL)));
   } else {
     POISE_TRY(PoiseMatZeroEntries(s->A));
@@ -224,7 +225,7 @@ PoiseErr FemFix(FemSystem *s, int group, FemValue value, void *arg)
   return PoiseVecAssemble(s->x);
 }
 
-PoiseErr FemConstrain(FemSystem *s, double diagonal)
+PoiseErr FemConstrain(FemSystem *s)
 {
   double all = (double)s->fixed;
   POISE_TRY(PoiseSum(s->mesh->ctx, 1, &all));
@@ -232,7 +233,7 @@ PoiseErr FemConstrain(FemSystem *s, double diagonal)
     POISE_FAIL(POISE_ERR_STATE,
                "no value is prescribed on the boundary: the matrix is singular, and the solution not unique");
   }
-  return PoiseMatZeroRowsColumns(s->A, s->fixed, s->fixedRows, diagonal, s->x, s->b);
+  return PoiseMatZeroRowsColumns(s->A, s->fixed, s->fixedRows, 1, s->x, s->b);
 }
 
 /* ---- values at nodes, integrals -------------------------------------------------------------------------------------------- */

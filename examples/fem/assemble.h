@@ -26,7 +26,7 @@ typedef struct FemSystem {
   PoiseMat A; /* of block size `components` */
   PoiseVec b, x;
   PoiseInt fixed, *fixedRows; /* rows of x with prescribed values that this rank knows of */
-  int patterned;              /* COO: A has its pattern */
+  int patterned;              /* A has the pattern of its triplets */
 } FemSystem;
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *system);
@@ -52,9 +52,9 @@ PoiseErr FemCheckAssembly(const FemSystem *system, FemForm form, void *arg);
 typedef void (*FemValue)(const double x[3], void *arg, double *value);
 /* x gets the values at the nodes of this group's facets, whose rows are kept for FemConstrain. A row may be given twice. */
 PoiseErr FemFix(FemSystem *system, int group, FemValue value, void *arg);
-/* Rows and columns of all prescribed unknowns leave A but for their diagonal, which becomes this; their values go to b. POISE_ERR_STATE if
-   nothing is prescribed: A is then singular. */
-PoiseErr FemConstrain(FemSystem *system, double diagonal);
+/* Rows and columns of all prescribed unknowns leave A, their values go to b. POISE_ERR_STATE if nothing is prescribed: A is then
+   singular. */
+PoiseErr FemConstrain(FemSystem *system);
 
 /* Values of x, which has this many unknowns per node, at this rank's nodes, from any rank; to be freed. */
 PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **values);

@@ -85,5 +85,4 @@ static const char *Values(const FemWork *w, void *stream)
   return Words(cudaGetLastError());
 }
 
-extern "C" const FemPlace femCuda;
 const FemPlace femCuda = {Alloc, Release, Copy, Triplets, Values};

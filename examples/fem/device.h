@@ -14,9 +14,10 @@ typedef struct FemPlace {
   const char *(*values)(const FemWork *work, void *stream);
 } FemPlace;
 
-extern const FemPlace femHost;
-#ifdef FEM_HAVE_CUDA
-extern const FemPlace femCuda;
+#ifdef __cplusplus
+extern "C" const FemPlace femCuda;
+#else
+extern const FemPlace femHost, femCuda; /* the latter in a build with CUDA */
 #endif
 
 #endif

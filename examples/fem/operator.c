@@ -103,7 +103,13 @@ static PoiseErr Begin(Assembly *s)
   const FemMesh *mesh = s->mesh;
   FemWork *w = &s->work;
   POISE_TRY(Put(s, &s->reference, 1, sizeof s->reference, &w->reference));
-  POISE_TRY(Put(s, mesh->cellNodes, mesh->cells * w->nodes, sizeof *w->node, &w->node));
+  return Put(s, mesh->cellNodes, mesh->cells * w->nodes, sizeof *w->node, &w->node);
+}
+
+static PoiseErr MakeTriplets(Assembly *s)
+{
+  const FemMesh *mesh = s->mesh;
+  FemWork *w = &s->work;
   POISE_TRY(Put(s, mesh->global, mesh->nodes, sizeof *w->global, &w->global));
   POISE_TRY(Put(s, NULL, s->triplets, sizeof *w->row, &w->row));
   POISE_TRY(Put(s, NULL, s->triplets, sizeof *w->col, &w->col));
@@ -113,6 +119,7 @@ static PoiseErr Begin(Assembly *s)
 static PoiseErr SetPattern(Assembly *s, PoiseMat A)
 {
   const FemWork *w = &s->work;
+  POISE_TRY(PoiseAgree(s->mesh->ctx, MakeTriplets(s)));
   if (s->cuda && w->blocks) return PoiseMatSetBlockPatternDeviceCOO(A, s->triplets, w->row, w->col);
   if (s->cuda) return PoiseMatSetPatternDeviceCOO(A, s->triplets, w->row, w->col);
   if (w->blocks) return PoiseMatSetBlockPatternCOO(A, s->triplets, w->row, w->col);
@@ -143,18 +150,19 @@ static PoiseErr Compute(Assembly *s, const double *lame)
 }
 
 /* What is not needed any more goes before more is asked for. */
-static PoiseErr Assemble(Assembly *s, const double *lame, PoiseMat A)
+static PoiseErr Assemble(Assembly *s, const double *lame, int patterned, PoiseMat A)
 {
   PoiseContext ctx = s->mesh->ctx;
   POISE_TRY(PoiseAgree(ctx, Begin(s)));
-  POISE_TRY(SetPattern(s, A));
+  if (!patterned) POISE_TRY(SetPattern(s, A));
   Drop(s, &s->work.row);
   Drop(s, &s->work.col);
   POISE_TRY(PoiseAgree(ctx, Compute(s, lame)));
   return s->cuda ? PoiseMatSetValuesDeviceCOO(A, s->work.v) : PoiseMatSetValuesCOO(A, s->work.v);
 }
 
-PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOperator *op, int blocks, PoiseMat A)
+PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOperator *op, int blocks, int patterned,
+                             PoiseMat A)
 {
   Assembly s = {.mesh = mesh, .place = &femHost, .stream = PoiseStream(mesh->ctx)};
 #ifdef FEM_HAVE_CUDA
@@ -171,7 +179,7 @@ PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOpera
                      .components = components,
                      .blocks = blocks};
   s.triplets = mesh->cells * FemTripletsOfCell(&s.work);
-  PoiseErr err = Assemble(&s, op->lame, A);
+  PoiseErr err = Assemble(&s, op->lame, patterned, A);
   FemWork *w = &s.work;
   void *const arrays[] = {&w->reference, &w->node, &w->global, &w->x, &w->lame, &w->row, &w->col, &w->v, &w->inverted};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) Drop(&s, arrays[k]);

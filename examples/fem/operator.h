@@ -14,10 +14,11 @@ typedef struct FemOperator {
 } FemOperator;
 
 /*
-  A, of a new pattern, from the cells: one triplet for each number of their matrices, or blocks != 0 for each of their blocks of
-  components x components. On the device cuda all of it is computed there, by a build that has CUDA. Collective. POISE_ERR_NUMERIC names
+  A from the cells: one triplet for each number of their matrices, or blocks != 0 for each of their blocks of components x components;
+  patterned != 0: new values on the pattern that an earlier call gave A. On the device cuda all of it is computed there, by a build that has CUDA. Collective. POISE_ERR_NUMERIC names
   a cell that is inverted or flat.
 */
-PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOperator *op, int blocks, PoiseMat A);
+PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOperator *op, int blocks, int patterned,
+                             PoiseMat A);
 
 #endif
