@@ -236,7 +236,7 @@ stage_bench()
 # Small runs in all combinations, then those that must fill a GPU. What these print, with the table of times, is shown.
 stage_fem()
 {
-  local start=$SECONDS run name
+  local start=$SECONDS run name k=0
   local runs=(
     "poisson -cell hex8 -n 100 -refinements 0 -assembly device -check_assembly"
     "poisson -cell tet4 -n 64 -refinements 0 -assembly device"
@@ -250,7 +250,7 @@ stage_fem()
   cat "$logs/fem_all"
   settle fem_all fem "$result" "$took" "$remark"
   for run in "${runs[@]}"; do
-    name=${run// /}
+    name=${run%% *}.$((++k))
     if ! left "$start"; then
       not_started "$name" fem
       continue
