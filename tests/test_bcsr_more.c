@@ -3,6 +3,9 @@
   Matrices of blocks made in other ways, copied, turned, added, saved and moved: each gives the blocks, to the bit, that the same steps
   with CSR give, when their result is made blocks.
 */
+#define _XOPEN_SOURCE 700
+#include <unistd.h>
+
 #include "mat/mat.h"
 #include "sample.h"
 
@@ -815,6 +818,316 @@ static void TestAdoptFailures(PoiseContext ctx)
     TestAllocationFailures(ctx, Adopt, &(Adopted){form, form & ROW_MAJOR ? POISE_COPY : POISE_ADOPT});
 }
 
+/* ---- files --------------------------------------------------------------------------------------------------------------- */
+
+enum { PATH = 512 };
+
+/* The ranks of MPI are processes with names of their own. */
+static void SharedName(PoiseContext ctx, const char *name, char path[PATH])
+{
+  const char *root = getenv("TMPDIR");
+  snprintf(path, PATH, "%s/poise_bcsr_%ld_%s", root && *root ? root : "/tmp", (long)getpid(), name);
+  CHECK_OK(ctx->comm->ops->bcast(ctx->comm, path, PATH, 0));
+}
+
+static void Remove(PoiseContext ctx, const char *path)
+{
+  CHECK_OK(PoiseBarrier(ctx));
+  if (PoiseRank(ctx) == 0) CHECK(!remove(path));
+}
+
+static bool SameFiles(const char *one, const char *other)
+{
+  FILE *f[2] = {fopen(one, "rb"), fopen(other, "rb")};
+  int c = 0, d = 0;
+  while (f[0] && f[1] && c == d && c != EOF) c = getc(f[0]), d = getc(f[1]);
+  for (int k = 0; k < 2; k++)
+    if (f[k]) fclose(f[k]);
+  return f[0] && f[1] && c == d;
+}
+
+/* What the line beside the file says; 0: there is none. */
+static int Beside(const char *info)
+{
+  int b = 0;
+  FILE *f = fopen(info, "r");
+  if (!f) return 0;
+  CHECK(fscanf(f, "-matload_block_size %d", &b) == 1);
+  fclose(f);
+  return b;
+}
+
+/* The same bytes as from a CSR of the same numbers; what is read becomes the same blocks, by the option or, from PETSc's files, by what
+   stands beside them. */
+static void SaveAndRead(PoiseContext ctx, bool beside)
+{
+  static const char *const names[] = {"a.petsc", "a.mtx"}, *const others[] = {"b.petsc", "b.mtx"};
+  for (int k = 0; k < SIZES; k++)
+    for (int kind = 0; kind < 2; kind++) {
+      const int b = sizes[k];
+      char path[PATH], other[PATH], info[PATH], size[16];
+      PoiseMat A, B, L;
+      if (beside && (kind == 1 || b == 1)) continue;
+      snprintf(size, sizeof size, "%d", b);
+      CHECK_OK(PoiseOptionsSet(ctx, "mat_type", "bcsr"));
+      if (!beside) CHECK_OK(PoiseOptionsSet(ctx, "mat_block_size", size));
+      if (!MakePair(ctx, b, 9, 7, 30, &A, &B)) return;
+      SharedName(ctx, names[kind], path);
+      SharedName(ctx, others[kind], other);
+      CHECK_OK(PoiseMatSetType(B, "bcsr"));
+      CHECK_OK(PoiseMatSetType(B, "csr"));
+      CHECK_OK(PoiseMatSave(A, path));
+      CHECK_OK(PoiseMatSave(B, other));
+      CHECK(SameFiles(path, other));
+      snprintf(info, PATH, "%.*s.info", PATH - 6, path);
+      CHECK_INT(Beside(info), kind == 0 && b > 1 ? b : 0);
+      if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
+      CHECK_INT(PoiseMatBlockSize(L), b);
+      CHECK_OK(PoiseMatSetFromOptions(L));
+      SameProduct(L, A);
+      SameBlocks(L, A);
+      PoiseMatDestroy(&L);
+      if (kind == 0 && b > 1) { /* one without blocks does not keep another's block size */
+        CHECK_OK(PoiseMatSetBlockSize(B, 1));
+        CHECK_OK(PoiseMatSave(B, path));
+        CHECK_INT(Beside(info), 1);
+        Remove(ctx, info);
+        snprintf(info, PATH, "%.*s.info", PATH - 6, other);
+        Remove(ctx, info);
+      }
+      Remove(ctx, path);
+      Remove(ctx, other);
+      PoiseMatDestroy(&A);
+      PoiseMatDestroy(&B);
+    }
+}
+
+static void TestFiles(PoiseContext ctx)
+{
+  SaveAndRead(ctx, false);
+}
+
+static void TestFilesBeside(PoiseContext ctx)
+{
+  SaveAndRead(ctx, true);
+}
+
+static void TestFileErrors(PoiseContext ctx)
+{
+  char path[PATH];
+  PoiseMat A, B, L;
+  if (!MakePair(ctx, 2, 8, 8, 30, &A, &B)) return;
+  CHECK_OK(PoiseOptionsSetString(ctx, "-mat_type bcsr -mat_block_size 3")); /* does not divide 16 */
+  SharedName(ctx, "c.mtx.gz", path);
+  CHECK_OK(PoiseMatSave(A, path));
+  if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
+  CHECK_INT(PoiseMatBlockSize(L), 1);
+  CHECK_ERR(PoiseMatSetFromOptions(L), POISE_ERR_SIZE, "block size 3 does not divide the ");
+  PoiseMatDestroy(&L);
+  Remove(ctx, path);
+  SharedName(ctx, "no/such/folder.petsc", path);
+  CHECK_ERR_OF(PoiseMatSave(A, path), PoiseRank(ctx) == 0, POISE_ERR_FILE, "no/such/folder");
+  PoiseInt row = A->rows->begin;
+  CHECK_OK(A->rows->n ? PoiseMatSetValues(A, 1, &row, &row, &(double){NAN}) : POISE_OK);
+  CHECK_OK(PoiseMatAssemble(A));
+  SharedName(ctx, "c.mtx", path);
+  PoiseErr e = PoiseMatSave(A, path);
+  CHECK((e == POISE_ERR_NUMERIC || e == POISE_ERR_REMOTE) && strstr(PoiseErrorMessage(), "is nan"));
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
+typedef struct Saved {
+  PoiseMat A;
+  const char *path;
+} Saved;
+
+static PoiseErr SaveAndLoad(PoiseContext ctx, void *arg)
+{
+  const Saved *s = arg;
+  PoiseMat L = NULL;
+  PoiseErr e = PoiseMatSave(s->A, s->path);
+  if (!e) e = PoiseMatLoad(ctx, s->path, &L);
+  if (!e) e = PoiseMatSetFromOptions(L);
+  PoiseMatDestroy(&L);
+  return e;
+}
+
+static void TestFileMemory(PoiseContext ctx)
+{
+  char path[PATH], info[PATH];
+  PoiseMat A, B;
+  if (!MakePair(ctx, 2, 8, 8, 30, &A, &B)) return;
+  CHECK_OK(PoiseOptionsSetString(ctx, "-mat_type bcsr -mat_block_size 2"));
+  SharedName(ctx, "d.petsc", path);
+  SharedName(ctx, "d.petsc.info", info);
+  TestAllocationFailures(ctx, SaveAndLoad, &(Saved){A, path});
+  Remove(ctx, path);
+  Remove(ctx, info);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
+/* ---- other layouts and orders ---------------------------------------------------------------------------------------------- */
+
+/* A chain of nodes whose numbers are far apart, with heavy rows at the one end: symmetric and dominant. */
+static bool MakeChain(PoiseContext ctx, int b, PoiseInt nodes, const char *type, double factor, PoiseMat *A)
+{
+  List l = {.b = b, .M = nodes, .N = nodes};
+  double v[32 * 32];
+  PoiseInt begin, m, rows[32], cols[32];
+  PoiseSplit(ctx, nodes, &begin, &m);
+  if (!CHECK_OK(CreateEmpty(ctx, &l, type, A))) return false;
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (PoiseInt j = 0; j < nodes; j++) {
+      PoiseInt step = llabs((long long)(i * 7 % nodes - j * 7 % nodes));
+      if (step > 1 && !(i < 5 && j < 5)) continue;
+      for (int r = 0; r < b; r++)
+        for (int c = 0; c < b; c++) {
+          PoiseInt low = i * b + r, high = j * b + c;
+          if (low > high) low = j * b + c, high = i * b + r;
+          rows[r] = i * b + r, cols[c] = j * b + c;
+          v[r * b + c] = factor * (low == high ? 16.0 * b : TestRandom(51, (uint64_t)(low * 5003 + high)));
+        }
+      CHECK_OK(PoiseMatAddBlock(*A, b, rows, b, cols, v));
+    }
+  return CHECK_OK(PoiseMatAssemble(*A));
+}
+
+/* B = P A P^T by products. */
+static void CheckMoved(PoiseMat A, PoiseMat B, PoiseMat P)
+{
+  PoiseVec x, y, u, v, back;
+  double norm = NAN;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseMatCreateVecs(B, &u, &v)) ||
+      !CHECK_OK(PoiseVecDuplicate(y, &back)))
+    return;
+  SampleFill(x, 8);
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatMult(P, x, u));
+  CHECK_OK(PoiseMatMult(B, u, v));
+  CHECK_OK(PoiseMatMultTranspose(P, v, back));
+  CHECK_OK(PoiseVecAXPY(back, -1, y));
+  CHECK_OK(PoiseVecNorm(back, POISE_NORM_INF, &norm));
+  CHECK_NEAR(norm, 0, 1e-11);
+  PoiseVec *all[] = {&x, &y, &u, &v, &back};
+  for (int k = 0; k < 5; k++) PoiseVecDestroy(all[k]);
+}
+
+static PoisePartition LastPartition(PoiseMat A) /* without METIS there is one less */
+{
+  return PoiseMatSetPartition(A, POISE_PARTITION_GRAPH) ? POISE_PARTITION_BYTES : POISE_PARTITION_GRAPH;
+}
+
+static void TestRearranged(PoiseContext ctx)
+{
+  for (int k = 0; k < SIZES; k++) {
+    PoiseMat A, B, C, D, P, Q;
+    if (!MakeChain(ctx, sizes[k], 33, "bcsr", 1, &A) || !MakeChain(ctx, sizes[k], 33, "csr", 1, &B)) return;
+    for (PoisePartition p = POISE_PARTITION_ROWS; p <= LastPartition(A); p++)
+      for (PoiseOrder o = POISE_ORDER_NATURAL; o <= POISE_ORDER_RCM; o++) {
+        for (int t = 0; t < 2; t++) {
+          CHECK_OK(PoiseMatSetPartition(t ? B : A, p));
+          CHECK_OK(PoiseMatSetOrder(t ? B : A, o));
+        }
+        if (!CHECK_OK(PoiseMatRearrange(A, &C, &P)) || !CHECK_OK(PoiseMatRearrange(B, &D, &Q))) return;
+        CHECK(C->type->blocked && PoiseMatBlockSize(C) == sizes[k]);
+        CheckMoved(A, C, P);
+        if (p < POISE_PARTITION_BYTES) SameBlocks(C, D); /* which blocks weigh less in */
+        PoiseMatDestroy(&C);
+        PoiseMatDestroy(&D);
+        PoiseMatDestroy(&P);
+        PoiseMatDestroy(&Q);
+      }
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+  }
+}
+
+/* A solver that works on a rearranged copy, which follows new values, finds what CSR's finds. */
+static void TestArrangedSolve(PoiseContext ctx)
+{
+  static const int some[] = {2, 3, 8};
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A[2];
+    PoiseVec x[2], b;
+    double norm = NAN, size = NAN;
+    if (!MakeChain(ctx, some[k], 60, "bcsr", 1, &A[0]) || !MakeChain(ctx, some[k], 60, "csr", 1, &A[1]) ||
+        !CHECK_OK(PoiseMatCreateVecs(A[0], &x[0], &b)) || !CHECK_OK(PoiseVecDuplicate(b, &x[1])))
+      return;
+    SampleFill(b, 9);
+    for (int t = 0; t < 2; t++) {
+      PoiseKSP ksp;
+      PoisePC pc;
+      CHECK_OK(PoiseMatSetPartition(A[t], LastPartition(A[t])));
+      CHECK_OK(PoiseMatSetOrder(A[t], POISE_ORDER_RCM));
+      if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return;
+      CHECK_OK(PoiseKSPSetType(ksp, "cg"));
+      CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+      CHECK_OK(PoisePCSetType(pc, "pbjacobi"));
+      CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-12, -1, -1, -1));
+      CHECK_OK(PoiseKSPSetOperators(ksp, A[t], NULL));
+      for (int again = 0; again < 2; again++) {
+        CHECK_OK(PoiseKSPSolve(ksp, b, x[t]));
+        CHECK(PoiseKSPConvergedReason(ksp) > 0);
+        if (!again) CHECK_OK(PoiseMatScale(A[t], 2));
+      }
+      PoiseKSPDestroy(&ksp);
+    }
+    CHECK_OK(PoiseVecNorm(x[1], POISE_NORM_INF, &size));
+    CHECK_OK(PoiseVecAXPY(x[0], -1, x[1]));
+    CHECK_OK(PoiseVecNorm(x[0], POISE_NORM_INF, &norm));
+    CHECK_NEAR(norm, 0, 1e-10 * size);
+    for (int t = 0; t < 2; t++) {
+      PoiseMatDestroy(&A[t]);
+      PoiseVecDestroy(&x[t]);
+    }
+    PoiseVecDestroy(&b);
+  }
+}
+
+/* Blocks are not taken apart for a matrix of other nodes. */
+static void TestArrangeErrors(PoiseContext ctx)
+{
+  PoiseMat A, P;
+  PoiseVec x, b;
+  PoiseKSP ksp;
+  if (!MakeChain(ctx, 3, 20, "csr", 1, &A) || !MakeChain(ctx, 3, 20, "bcsr", 1, &P) ||
+      !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))
+    return;
+  SampleFill(b, 9);
+  CHECK_OK(PoiseMatSetOrder(A, POISE_ORDER_RCM));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, P));
+  CHECK_OK(PoiseKSPSolve(ksp, b, x));
+  CHECK_OK(PoiseMatSetBlockSize(A, 1));
+  CHECK_ERR(PoiseKSPSolve(ksp, b, x), POISE_ERR_UNSUPPORTED, "blocks of 3 x 3 cannot be rearranged");
+  PoiseKSPDestroy(&ksp);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&P);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+}
+
+static PoiseErr Rearrange(PoiseContext ctx, void *arg)
+{
+  PoiseMat B = NULL, P = NULL;
+  (void)ctx;
+  PoiseErr e = PoiseMatRearrange(*(PoiseMat *)arg, &B, &P);
+  PoiseMatDestroy(&B);
+  PoiseMatDestroy(&P);
+  return e;
+}
+
+static void TestArrangeMemory(PoiseContext ctx)
+{
+  PoiseMat A;
+  if (!MakeChain(ctx, 2, 20, "bcsr", 1, &A)) return;
+  CHECK_OK(PoiseMatSetPartition(A, POISE_PARTITION_NONZEROS));
+  CHECK_OK(PoiseMatSetOrder(A, POISE_ORDER_RCM));
+  TestAllocationFailures(ctx, Rearrange, &A);
+  PoiseMatDestroy(&A);
+}
+
 static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"holes", TestHoles, 0},
                              {"elements", TestElements, 0},
@@ -835,6 +1148,14 @@ static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"device_arrays", TestDeviceArrays, 0},
                              {"device_array_errors", TestDeviceArrayErrors, TEST_SERIAL},
                              {"adopt_failures", TestAdoptFailures, TEST_SERIAL},
+                             {"files", TestFiles, 0},
+                             {"files_beside", TestFilesBeside, 0},
+                             {"file_errors", TestFileErrors, 0},
+                             {"file_memory", TestFileMemory, 0},
+                             {"rearranged", TestRearranged, 0},
+                             {"arranged_solve", TestArrangedSolve, 0},
+                             {"arrange_errors", TestArrangeErrors, 0},
+                             {"arrange_memory", TestArrangeMemory, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

@@ -209,7 +209,7 @@ POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_
   Partition, -mat_partition:
     ROWS      as the application laid them out (default)
     NONZEROS  contiguous cuts of the rows, each rank within one node's nonzeros of an equal share of them
-    BYTES     the same with the bytes that a product moves, 12 per nonzero and 20 per row
+    BYTES     the same with the bytes that a product moves, 12 per nonzero and 20 per row; of bcsr 8 per number and 4 per block
     GRAPH     parts of the pattern's graph, about equal in bytes, with few entries between them, by METIS; rank 0 makes them and holds
               16 bytes per nonzero of all meanwhile (and what METIS takes). POISE_ERR_UNSUPPORTED in a library without METIS
   Order of the rows on a rank, -mat_order:
@@ -326,13 +326,17 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
     64-bit integers; real double numbers, NaN too. A column twice in a row is POISE_ERR_FORMAT. Every rank reads its own
     rows, so all must be able to open the file; of a gzip file each rank inflates as much as it needs. A line
     "-matload_block_size n" in the file that PETSc writes beside it (x.info for x and x.gz), seen by rank 0, sets the block size
-    if n is at most 32 and divides both sizes; rows are then laid out in whole blocks. Other lines there are ignored.
+    if n is at most 32 and divides both sizes. Other lines there are ignored.
+  -mat_block_size n, without a prefix, counts before that line, in files of both kinds, if it divides both sizes. Rows are laid out in
+  whole blocks, and the block size is n. The matrix is csr; PoiseMatSetFromOptions with -mat_type bcsr then makes it blocks.
 */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /*
   The name's ending says how: ".petsc" and ".bin" give a PETSc binary file, with 32-bit integers where they do (option
   -petsc_index_bits; PETSc reads only those of its own width); all others Matrix Market, coordinate real general (up to 17
   digits: reading gives the same bits), where a value that is not finite is POISE_ERR_NUMERIC. ".gz" behind either: by gzip.
+  Of type bcsr all numbers of the blocks are written, zeros too. Beside a PETSc binary file a block size above 1 is kept as PETSc keeps
+  it (x.info), or where there is such a file.
   The file appears whole or not at all; only rank 0 opens it.
 */
 POISE_API PoiseErr PoiseMatSave(PoiseMat A, const char *path);

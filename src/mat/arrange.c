@@ -29,10 +29,13 @@ bool poiseMatArranges(PoiseMat A)
 PoiseErr poiseMatCheckArrange(PoiseMat A, PoiseMat asked)
 {
   char words[POISE_OPTION_LENGTH];
-  if (!A->type->stored)
+  if (!poiseMatHolds(A))
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot be rearranged (%s)", A->type->name,
          poiseMatArrangementWords(asked, words, sizeof words));
   TRY(poiseMatCheckUsable(A));
+  if (A->csr.b && asked->block_size % A->csr.b)
+    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of blocks of %d x %d cannot be rearranged (%s) as one of block size %d", A->csr.b,
+         A->csr.b, poiseMatArrangementWords(asked, words, sizeof words), asked->block_size);
   return poiseMatCheckSquare(A);
 }
 
@@ -200,7 +203,7 @@ PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p)
 
 /* ---- rearranged matrices ----------------------------------------------------------------------------------------------- */
 
-typedef struct Places { /* where A's entries go */
+typedef struct Places { /* where A's entries go, which may be blocks */
   PoiseInt *rows, *cols;
   double *column; /* new numbers of A's local columns */
 } Places;
@@ -217,12 +220,13 @@ static PoiseErr OwnNumbers(PoiseMat A, PoiseMat from, Places *p)
 static PoiseErr Place(PoiseMat A, Places *p)
 {
   HostCsr h;
-  TRY(poiseMatRead(A, &h));
+  int64_t b = poiseCsrSide(&A->csr);
+  TRY(poiseMatReadEntries(A, &h));
   TRY(poiseAllocArray(A->ctx, A->csr.nz, sizeof(PoiseInt), "rows of entries", &p->rows));
   TRY(poiseAllocArray(A->ctx, A->csr.nz, sizeof(PoiseInt), "columns of entries", &p->cols));
-  for (int64_t i = 0; i < A->rows->n; i++)
+  for (int64_t i = 0; i < A->csr.m; i++)
     for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++)
-      p->rows[k] = (PoiseInt)p->column[i], p->cols[k] = (PoiseInt)p->column[h.col[k]];
+      p->rows[k] = (PoiseInt)p->column[i * b] / b, p->cols[k] = (PoiseInt)p->column[h.col[k] * b] / b;
   return POISE_OK;
 }
 
@@ -234,7 +238,9 @@ static PoiseErr MovePattern(PoiseMat A, PoiseMat from, PoiseMat B)
   if (!e) e = Place(A, &p);
   e = PoiseAgree(A->ctx, e);
   poiseFree(A->ctx, &p.column);
-  if (!e) e = PoiseMatSetPatternCOO(B, A->csr.nz, p.rows, p.cols);
+  if (!e)
+    e = A->csr.b ? PoiseMatSetBlockPatternCOO(B, A->csr.nz, p.rows, p.cols)
+                 : PoiseMatSetPatternCOO(B, A->csr.nz, p.rows, p.cols);
   poiseFree(A->ctx, &p.rows);
   poiseFree(A->ctx, &p.cols);
   return e;
@@ -336,17 +342,19 @@ PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
 static PoiseErr Bandwidth(PoiseMat A, double *width)
 {
   HostCsr h;
+  double b = (double)poiseCsrSide(&A->csr);
   *width = 0;
-  TRY(poiseMatRead(A, &h));
-  for (int64_t i = 0; i < A->rows->n; i++)
+  TRY(poiseMatReadEntries(A, &h));
+  for (int64_t i = 0; i < A->csr.m; i++)
     for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++)
-      if (h.col[k] < A->csr.nloc) *width = fmax(*width, fabs((double)(h.col[k] - i)));
+      if (h.col[k] < A->csr.nloc) *width = fmax(*width, fabs((double)(h.col[k] - i)) * b + b - 1);
   return POISE_OK;
 }
 
 PoiseErr poiseMatShape(PoiseMat A, MatShape *shape)
 {
-  double sum[2] = {(double)A->csr.nz, (double)A->csr.nghost}, most[2] = {(double)A->csr.nz, 0};
+  double numbers = (double)poiseCsrNumbers(&A->csr), most[2] = {numbers, 0};
+  double sum[2] = {numbers, (double)(A->csr.nghost * poiseCsrSide(&A->csr))};
   TRY(PoiseAgree(A->ctx, Bandwidth(A, &most[1])));
   TRY(PoiseSum(A->ctx, 2, sum));
   TRY(PoiseMax(A->ctx, 2, most));

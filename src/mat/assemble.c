@@ -35,6 +35,14 @@ PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h)
   return poiseBufferRead(&A->csr.val, HOST, &h->val);
 }
 
+PoiseErr poiseWalkBegin(PoiseMat A, NumberWalk *w)
+{
+  *w = (NumberWalk){.A = A, .b = poiseCsrSide(&A->csr)};
+  TRY(poiseMatReadEntries(A, &w->h));
+  if (A->rows->n) poiseWalkTo(w, 0);
+  return POISE_OK;
+}
+
 PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
 {
   TRY(poiseMatCheckStored(A));

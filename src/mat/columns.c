@@ -4,25 +4,28 @@
 
 PoiseErr poiseColumnsCreate(PoiseMat A, double **column)
 {
-  return poiseAllocArray(A->ctx, A->csr.nloc + A->csr.nghost, sizeof(double), "numbers of columns", column);
+  const Csr *c = &A->csr;
+  return poiseAllocArray(A->ctx, (c->nloc + c->nghost) * poiseCsrSide(c), sizeof(double), "numbers of columns", column);
 }
 
 PoiseErr poiseColumnsSpread(PoiseMat A, PoiseErr mine, double *column)
 {
   const Csr *c = &A->csr;
+  int64_t b = poiseCsrSide(c);
   const double *ghost;
   if (!c->halo) return mine;
   TRY(poiseHaloHost(c->halo, mine, column, &ghost));
-  if (c->nghost) memcpy(column + c->nloc, ghost, (size_t)c->nghost * sizeof *ghost);
+  if (c->nghost) memcpy(column + c->nloc * b, ghost, (size_t)(c->nghost * b) * sizeof *ghost);
   return POISE_OK;
 }
 
 PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column)
 {
   const Csr *c = &A->csr;
+  int64_t b = poiseCsrSide(c);
   double *ghost;
   if (!c->halo) return mine;
   if (!mine) mine = poiseHaloHostGhosts(c->halo, &ghost);
-  if (!mine && c->nghost) memcpy(ghost, column + c->nloc, (size_t)c->nghost * sizeof *ghost);
+  if (!mine && c->nghost) memcpy(ghost, column + c->nloc * b, (size_t)(c->nghost * b) * sizeof *ghost);
   return poiseHaloHostReverse(c->halo, mine, column);
 }

@@ -17,30 +17,30 @@ static PoiseErr Create(PoiseContext ctx, int64_t n, Adjacency *g)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------- */
 
-/* The node of entry k's column, or -1 if it is not asked for. */
-static inline PoiseInt NodeOf(const PoiseMat A, const HostCsr *h, bool owned, int64_t k)
+/* The node of entry k's column, b columns of entries being a node, or -1 if it is not asked for. */
+static inline PoiseInt NodeOf(const PoiseMat A, const HostCsr *h, int b, bool owned, int64_t k)
 {
   int32_t col = h->col[k];
-  if (owned) return col < A->csr.nloc ? col / A->block_size : -1;
-  return poiseCsrGlobal(A, col) / A->block_size;
+  if (owned) return col < A->csr.nloc ? col / b : -1;
+  return poiseCsrGlobal(A, col) / b;
 }
 
 PoiseErr poiseGraphOfRows(PoiseMat A, bool owned, Adjacency *g)
 {
-  int b = A->block_size;
+  int b = A->csr.b ? 1 : A->block_size; /* a block is a node */
   HostCsr h;
   *g = (Adjacency){0};
-  TRY(poiseMatRead(A, &h));
-  if (!owned && A->cols->N / b >= INT32_MAX)
+  TRY(poiseMatReadEntries(A, &h));
+  if (!owned && A->csr.columns / b >= INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "the graph of the matrix has %lld nodes, more than fit in 32 bits",
-         (long long)A->cols->N / b);
-  TRY(Create(A->ctx, A->rows->n / b, g));
+         (long long)A->csr.columns / b);
+  TRY(Create(A->ctx, A->csr.m / b, g));
   for (int fill = 0; fill < 2; fill++) { /* count, then write */
     int64_t out = 0;
-    for (int64_t i = 0; i < A->rows->n; i++) {
+    for (int64_t i = 0; i < A->csr.m; i++) {
       PoiseInt last = -1;
       for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++) {
-        PoiseInt node = NodeOf(A, &h, owned, k);
+        PoiseInt node = NodeOf(A, &h, b, owned, k);
         if (node < 0 || node == last) continue;
         last = node;
         if (fill) g->adj[out] = (int32_t)node;

@@ -3,6 +3,14 @@
 #include "../vec/petsc.h"
 #include "mat.h"
 
+PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t b, PoiseInt N)
+{
+  PoiseInt begin, n;
+  if (b == 1) return POISE_DECIDE;
+  PoiseSplit(ctx, N / b, &begin, &n);
+  return n * b;
+}
+
 static PoiseErr Load(PoiseContext ctx, const char *path, PoiseMat *A)
 {
   FileKind kind;

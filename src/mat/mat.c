@@ -301,6 +301,17 @@ int PoiseMatBlockSize(PoiseMat A)
   return A->block_size;
 }
 
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b)
+{
+  PoiseOption table[2] = {{0}};
+  MatOptions o = {.block_size = 1};
+  for (const PoiseOption *row = options; row->key; row++)
+    if (!strcmp(row->key, "mat_block_size")) table[0] = *row;
+  TRY(PoiseOptionsRead(ctx, NULL, table, &o));
+  *b = o.block_size > 1 && M % o.block_size == 0 && N % o.block_size == 0 ? o.block_size : 1;
+  return POISE_OK;
+}
+
 const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size)
 {
   const char *prefix = A->prefix ? A->prefix : "";

@@ -211,7 +211,8 @@ PoiseErr poiseMatCheckUsable(PoiseMat A);
 PoiseErr poiseMatFindNan(PoiseMat A,
                          int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */
 
-/* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host ----------------- */
+/* ---- columns.c: numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host; of blocks at each of their
+   columns ------------------------------------------------------------------------------------------------------------------ */
 
 PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
 /* From the owned ones to the ghosts of all ranks; or add the ghosts to their owners. Collective; mine: this rank's error so far
@@ -390,6 +391,9 @@ PoiseErr poiseMatChoose(PoiseMat A);
 
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
+/* The block size that rows of a matrix from a file are to be laid out by: of -mat_block_size if it divides M and N, else 1. Local. */
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b);
+PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t b, PoiseInt N); /* this rank's of N rows or columns, in whole blocks */
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
 PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
 /* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */
@@ -517,5 +521,31 @@ static inline PoiseInt poiseCsrGlobal(const PoiseMat A, int32_t col)
 {
   return col < A->csr.nloc ? A->csr.column + col : A->csr.ghost[col - A->csr.nloc];
 }
+
+typedef struct NumberWalk { /* through this rank's numbers, row by row, in blocks or not */
+  PoiseMat A;
+  HostCsr h;
+  int64_t b, i, k, end, c; /* next: of local row i, in column c of entry k; end: of the row's entries */
+} NumberWalk;
+
+/* To the first number of local row i, which need not be. */
+static inline void poiseWalkTo(NumberWalk *w, int64_t i)
+{
+  w->i = i;
+  w->k = poiseCsrPtr(&w->A->csr, w->h.ptr, i / w->b);
+  w->end = poiseCsrPtr(&w->A->csr, w->h.ptr, i / w->b + 1);
+  w->c = 0;
+}
+
+/* Global column and value of the next number, of which there is one; w->i is then its row. */
+static inline double poiseWalkOn(NumberWalk *w, PoiseInt *col)
+{
+  while (w->k == w->end) poiseWalkTo(w, w->i + 1);
+  int64_t b = w->b, place = b == 1 ? w->k : (w->k * b + w->c) * b + w->i % b;
+  *col = poiseCsrGlobal(w->A, w->h.col[w->k]) * b + w->c;
+  if (++w->c == b) w->c = 0, w->k++;
+  return w->h.val[place];
+}
+PoiseErr poiseWalkBegin(PoiseMat A, NumberWalk *w); /* A is to be usable */
 
 #endif

@@ -23,7 +23,7 @@ static PoiseErr TakeRows(PoiseContext ctx, MMRows *rows, int64_t m, RowArrays *r
   return POISE_OK;
 }
 
-static PoiseErr LoadRows(MMReader *reader, Layout *layout, PoiseMat *A)
+static PoiseErr LoadRows(MMReader *reader, Layout *layout, int64_t b, PoiseMat *A)
 {
   PoiseContext ctx = reader->ctx;
   PoiseInt N = reader->header.N;
@@ -31,7 +31,8 @@ static PoiseErr LoadRows(MMReader *reader, Layout *layout, PoiseMat *A)
   RowArrays r;
   TRY(poiseMMRows(reader, layout, false, &rows));
   poiseMMClose(reader);
-  PoiseErr e = PoiseMatCreate(ctx, layout->n, POISE_DECIDE, layout->N, N, A);
+  PoiseErr e = PoiseMatCreate(ctx, layout->n, poiseMatLoadShare(ctx, b, N), layout->N, N, A);
+  if (!e) e = PoiseMatSetBlockSize(*A, (int)b);
   if (!e) e = poiseMatReplace(*A, TakeRows(ctx, &rows, layout->n, &r), &r);
   poiseMMRowsDestroy(ctx, &rows);
   return e;
@@ -40,11 +41,15 @@ static PoiseErr LoadRows(MMReader *reader, Layout *layout, PoiseMat *A)
 /* e: of opening the reader, which is closed. */
 static PoiseErr LoadReader(PoiseErr e, MMReader *reader, PoiseMat *A)
 {
+  PoiseContext ctx = reader->ctx;
+  PoiseInt M = reader->header.M;
   Layout *layout = NULL;
+  int64_t b = 1;
   *A = NULL;
+  if (!e) e = PoiseAgree(ctx, poiseMatLoadBlockSize(ctx, M, reader->header.N, &b));
   if (!e) /* refuses more rows than a matrix may have */
-    e = poiseLayoutCreate(reader->ctx, POISE_DECIDE, reader->header.M, reader->source.name, &layout);
-  if (!e) e = LoadRows(reader, layout, A);
+    e = poiseLayoutCreate(ctx, poiseMatLoadShare(ctx, b, M), M, reader->source.name, &layout);
+  if (!e) e = LoadRows(reader, layout, b, A);
   poiseMMClose(reader);
   poiseLayoutDestroy(&layout);
   if (e) PoiseMatDestroy(A);
@@ -72,30 +77,12 @@ PoiseErr poiseMatLoadMMSource(PoiseContext ctx, const struct MMSource *source, i
 
 /* ---- writing -------------------------------------------------------------------------------------------------------- */
 
-typedef struct Cursor {
-  PoiseMat A;
-  const void *ptr;
-  const int32_t *col;
-  const double *val;
-  int64_t i, k; /* local row and entry */
-} Cursor;
-
-static PoiseErr Open(PoiseMat A, Cursor *c)
-{
-  *c = (Cursor){.A = A};
-  TRY(poiseMatCheckUsable(A));
-  TRY(poiseMatCheckStored(A));
-  TRY(poiseBufferRead(&A->csr.ptr, HOST, &c->ptr));
-  TRY(poiseBufferRead(&A->csr.col, HOST, &c->col));
-  return poiseBufferRead(&A->csr.val, HOST, &c->val);
-}
-
 static PoiseErr NextEntry(void *from, char *text, int *length)
 {
-  Cursor *c = from;
-  while (poiseCsrPtr(&c->A->csr, c->ptr, c->i + 1) == c->k) c->i++;
-  long long row = c->A->rows->begin + c->i + 1, col = poiseCsrGlobal(c->A, c->col[c->k]) + 1;
-  double v = c->val[c->k++];
+  NumberWalk *w = from;
+  PoiseInt column;
+  double v = poiseWalkOn(w, &column);
+  long long row = w->A->rows->begin + w->i + 1, col = column + 1;
   if (!isfinite(v))
     FAIL(POISE_ERR_NUMERIC, "entry (%lld, %lld) is %g, which a Matrix Market file cannot hold", row, col, v);
   *length = snprintf(text, MM_LINE, "%lld %lld ", row, col);
@@ -107,12 +94,12 @@ static PoiseErr NextEntry(void *from, char *text, int *length)
 PoiseErr poiseMatSaveMM(PoiseMat A, const char *path)
 {
   char header[128];
-  Cursor cursor;
+  NumberWalk walk;
   PoiseInt nz = 0;
-  PoiseErr e = PoiseAgree(A->ctx, Open(A, &cursor));
+  PoiseErr e = PoiseAgree(A->ctx, poiseWalkBegin(A, &walk));
   if (!e) e = PoiseMatNonzeros(A, &nz);
   snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
            (long long)A->rows->N, (long long)A->cols->N, (long long)nz);
-  if (!e) e = poiseMMWrite(A->ctx, POISE_OK, path, header, &(MMLines){A->csr.nz, NextEntry, &cursor});
+  if (!e) e = poiseMMWrite(A->ctx, POISE_OK, path, header, &(MMLines){poiseCsrNumbers(&A->csr), NextEntry, &walk});
   return e;
 }

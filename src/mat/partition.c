@@ -22,15 +22,17 @@ static void Cut(int64_t n, const int64_t *weight, int64_t before, int64_t total,
   }
 }
 
-/* nonzero, row: what each weighs. */
-static PoiseErr Weigh(PoiseMat A, int64_t nonzero, int64_t row, int64_t **weight)
+/* Nonzeros, or the bytes that a product moves for a node: of its entries, offsets, x and y. */
+static PoiseErr Weigh(PoiseMat A, bool bytes, int64_t **weight)
 {
-  int b = A->block_size;
+  const Csr *c = &A->csr;
+  int64_t side = poiseCsrSide(c), b = A->csr.b ? 1 : A->block_size;
+  int64_t entry = bytes ? 8 * side * side + 4 : side * side, row = bytes ? 16 * side + 4 : 0;
   HostCsr h;
-  TRY(poiseMatRead(A, &h));
-  TRY(poiseAllocArray(A->ctx, A->rows->n / b, sizeof(int64_t), "weights of rows", weight));
-  for (int64_t i = 0; i < A->rows->n; i++)
-    (*weight)[i / b] += nonzero * (poiseCsrPtr(&A->csr, h.ptr, i + 1) - poiseCsrPtr(&A->csr, h.ptr, i)) + row;
+  TRY(poiseMatReadEntries(A, &h));
+  TRY(poiseAllocArray(A->ctx, c->m / b, sizeof(int64_t), "weights of rows", weight));
+  for (int64_t i = 0; i < c->m; i++)
+    (*weight)[i / b] += entry * (poiseCsrPtr(c, h.ptr, i + 1) - poiseCsrPtr(c, h.ptr, i)) + row;
   return POISE_OK;
 }
 
@@ -77,7 +79,7 @@ static PoiseErr Prepare(PoiseMat A, Gathered *g)
 {
   PoiseContext ctx = A->ctx;
   int size = PoiseSize(ctx);
-  TRY(Weigh(A, 12, 20, &g->weight));
+  TRY(Weigh(A, true, &g->weight));
   TRY(poiseGraphOfRows(A, false, &g->mine));
   TRY(poiseAllocArray(ctx, g->mine.n, sizeof(int64_t), "degrees", &g->degree));
   for (int64_t i = 0; i < g->mine.n; i++) g->degree[i] = g->mine.start[i + 1] - g->mine.start[i];
@@ -160,8 +162,7 @@ PoiseErr poiseMatPartition(PoiseMat A, PoisePartition partition, int32_t *to)
   int64_t *weight = NULL;
   if (PoiseSize(ctx) == 1) return POISE_OK; /* to is 0 */
   if (partition == POISE_PARTITION_GRAPH) return PartitionGraph(A, to);
-  bool bytes = partition == POISE_PARTITION_BYTES;
-  PoiseErr e = PoiseAgree(ctx, Weigh(A, bytes ? 12 : 1, bytes ? 20 : 0, &weight));
+  PoiseErr e = PoiseAgree(ctx, Weigh(A, partition == POISE_PARTITION_BYTES, &weight));
   if (!e) e = CutRows(A, weight, to);
   poiseFree(ctx, &weight);
   return e;

@@ -3,6 +3,9 @@
   Matrices in PETSc's binary files. Every rank reads its own rows: their lengths, then columns and values straight to where
   they stay, a piece at a time. Beyond the matrix itself little is held: the longest of the rows that must be sorted.
 */
+#define _POSIX_C_SOURCE 200809L
+#include <sys/stat.h>
+
 #include "../vec/petsc.h"
 #include "mat.h"
 
@@ -207,16 +210,25 @@ static PoiseErr ReadEntries(Reader *r)
   return SortRows(r, longest);
 }
 
-/* The block size that PETSc wrote beside the file: a line "-matload_block_size n" in x.info, for x and for x.gz. 1 when there is
-   none, or one that is of no use here. */
+enum { PATH = 4096 };
+
+/* x.info, for x and for x.gz; false: the name is too long. */
+static bool NameBeside(const char *name, char info[PATH])
+{
+  size_t length = strlen(name);
+  if (length > 3 && !strcmp(name + length - 3, ".gz")) length -= 3;
+  if (length + sizeof ".info" > PATH) return false;
+  snprintf(info, PATH, "%.*s.info", (int)length, name);
+  return true;
+}
+
+/* The block size that PETSc wrote beside the file: a line "-matload_block_size n" in x.info. 1 when there is none, or one that is of no
+   use here. */
 static int64_t BlockSizeBeside(const Reader *r)
 {
-  char path[4096], line[256], more;
-  size_t length = strlen(r->s->name);
+  char path[PATH], line[256], more;
   int b = 1;
-  if (length > 3 && !strcmp(r->s->name + length - 3, ".gz")) length -= 3;
-  if (r->s->memory || length + sizeof ".info" > sizeof path) return 1;
-  snprintf(path, sizeof path, "%.*s.info", (int)length, r->s->name);
+  if (r->s->memory || !NameBeside(r->s->name, path)) return 1;
   FILE *f = fopen(path, "r");
   if (!f) return 1;
   while (fgets(line, sizeof line, f))
@@ -225,13 +237,12 @@ static int64_t BlockSizeBeside(const Reader *r)
   return b >= 1 && b <= MAX_BLOCK_SIZE && r->item.M % b == 0 && r->item.N % b == 0 ? b : 1;
 }
 
-/* This rank's share of N rows or columns, in whole blocks. */
-static PoiseInt Share(const Reader *r, PoiseInt N)
+/* The option's, or that. */
+static PoiseErr FindBlockSize(Reader *r)
 {
-  PoiseInt begin, n;
-  if (r->block == 1) return POISE_DECIDE;
-  PoiseSplit(r->ctx, N / r->block, &begin, &n);
-  return n * r->block;
+  TRY(poiseMatLoadBlockSize(r->ctx, r->item.M, r->item.N, &r->block));
+  if (r->block == 1 && PoiseRank(r->ctx) == 0) r->block = BlockSizeBeside(r);
+  return POISE_OK;
 }
 
 static PoiseErr Load(Reader *r, PoiseErr mine, PoiseMat *A)
@@ -239,15 +250,15 @@ static PoiseErr Load(Reader *r, PoiseErr mine, PoiseMat *A)
   PoiseContext ctx = r->ctx;
   int64_t total;
   TRY(poisePetscShare(ctx, mine, r->s, PETSC_MAT, &r->item));
-  r->block = PoiseRank(ctx) == 0 ? BlockSizeBeside(r) : 1;
+  TRY(PoiseAgree(ctx, FindBlockSize(r)));
   TRY(poiseCommMaxInt(ctx->comm, &r->block, 1));
   /* refuses more rows than a matrix may have */
-  TRY(poiseLayoutCreate(ctx, Share(r, r->item.M), r->item.M, r->s->name, &r->rows));
+  TRY(poiseLayoutCreate(ctx, poiseMatLoadShare(ctx, r->block, r->item.M), r->item.M, r->s->name, &r->rows));
   TRY(PoiseAgree(ctx, ReadOffsets(r)));
   TRY(poiseCommScan(ctx->comm, Ptr(r, r->rows->n), &r->before, &total));
   TRY(PoiseAgree(ctx, CheckTotal(r, total)));
   TRY(PoiseAgree(ctx, ReadEntries(r)));
-  TRY(PoiseMatCreate(ctx, r->rows->n, Share(r, r->item.N), r->item.M, r->item.N, A));
+  TRY(PoiseMatCreate(ctx, r->rows->n, poiseMatLoadShare(ctx, r->block, r->item.N), r->item.M, r->item.N, A));
   TRY(PoiseMatSetBlockSize(*A, (int)r->block));
   return poiseMatReplace(*A, POISE_OK, &r->csr);
 }
@@ -267,9 +278,9 @@ PoiseErr poisePetscLoadMat(PoiseContext ctx, PoiseErr mine, const ByteSource *s,
 
 typedef struct Writer {
   PoiseMat A;
-  HostCsr h;
   int width;
   int64_t row, column, value; /* to be written next */
+  NumberWalk columns, values;
 } Writer;
 
 /* Of m - *next things, those that fit into a piece. */
@@ -282,11 +293,13 @@ static PoiseErr NextLengths(void *from, char *piece, int64_t *bytes, bool *more)
 {
   Writer *w = from;
   const Csr *c = &w->A->csr;
+  const void *ptr = w->columns.h.ptr;
   char *p = piece;
-  for (int64_t n = Count(w->row, c->m, w->width); n > 0; n--, w->row++)
-    p = poisePetscPutInt(p, w->width, poiseCsrPtr(c, w->h.ptr, w->row + 1) - poiseCsrPtr(c, w->h.ptr, w->row));
+  int64_t b = poiseCsrSide(c), m = w->A->rows->n;
+  for (int64_t n = Count(w->row, m, w->width); n > 0; n--, w->row++)
+    p = poisePetscPutInt(p, w->width, (poiseCsrPtr(c, ptr, w->row / b + 1) - poiseCsrPtr(c, ptr, w->row / b)) * b);
   *bytes = p - piece;
-  *more = w->row < c->m;
+  *more = w->row < m;
   return POISE_OK;
 }
 
@@ -294,21 +307,45 @@ static PoiseErr NextColumns(void *from, char *piece, int64_t *bytes, bool *more)
 {
   Writer *w = from;
   char *p = piece;
-  for (int64_t n = Count(w->column, w->A->csr.nz, w->width); n > 0; n--, w->column++)
-    p = poisePetscPutInt(p, w->width, poiseCsrGlobal(w->A, w->h.col[w->column]));
+  int64_t numbers = poiseCsrNumbers(&w->A->csr);
+  PoiseInt col;
+  for (int64_t n = Count(w->column, numbers, w->width); n > 0; n--, w->column++) {
+    (void)poiseWalkOn(&w->columns, &col);
+    p = poisePetscPutInt(p, w->width, col);
+  }
   *bytes = p - piece;
-  *more = w->column < w->A->csr.nz;
+  *more = w->column < numbers;
   return POISE_OK;
 }
 
 static PoiseErr NextValues(void *from, char *piece, int64_t *bytes, bool *more)
 {
   Writer *w = from;
-  int64_t n = Count(w->value, w->A->csr.nz, 8);
-  *bytes = poisePetscPutDoubles(piece, n ? w->h.val + w->value : NULL, n) - piece;
+  char *p = piece;
+  int64_t numbers = poiseCsrNumbers(&w->A->csr), n = Count(w->value, numbers, 8);
+  PoiseInt col;
+  if (n && w->values.b == 1) p = poisePetscPutDoubles(p, w->values.h.val + w->value, n);
+  for (int64_t k = 0; w->values.b > 1 && k < n; k++) {
+    double v = poiseWalkOn(&w->values, &col);
+    p = poisePetscPutDoubles(p, &v, 1);
+  }
   w->value += n;
-  *more = w->value < w->A->csr.nz;
+  *bytes = p - piece;
+  *more = w->value < numbers;
   return POISE_OK;
+}
+
+/* As PETSc does it, so that rows are laid out in whole blocks when it is read. A size of 1 need not be said, but where another stands. */
+static PoiseErr WriteBlockSize(PoiseMat A, const char *path)
+{
+  char info[PATH];
+  struct stat file;
+  OutFile f;
+  if (PoiseRank(A->ctx) != 0 || !NameBeside(path, info)) return POISE_OK;
+  if (stat(path, &file) || !S_ISREG(file.st_mode) || (A->block_size == 1 && stat(info, &file))) return POISE_OK;
+  TRY(poiseFileBegin(A->ctx, info, &f));
+  fprintf(f.stream, "-matload_block_size %d\n", A->block_size);
+  return poiseFileCommit(A->ctx, &f);
 }
 
 PoiseErr poisePetscSaveMat(PoiseMat A, const char *path)
@@ -317,12 +354,15 @@ PoiseErr poisePetscSaveMat(PoiseMat A, const char *path)
   const Section sections[] = {{NextLengths, &w}, {NextColumns, &w}, {NextValues, &w}};
   char header[32], *p = header;
   PoiseInt nz = 0, M = A->rows->N, N = A->cols->N;
-  TRY(PoiseAgree(A->ctx, poiseMatRead(A, &w.h)));
+  PoiseErr opened = poiseWalkBegin(A, &w.columns);
+  w.values = w.columns;
+  TRY(PoiseAgree(A->ctx, opened));
   TRY(PoiseMatNonzeros(A, &nz));
   PoiseErr e = poisePetscWidth(A->ctx, M, N, nz, &w.width);
   p = poisePetscPutInt(p, w.width, PETSC_MAT);
   p = poisePetscPutInt(p, w.width, M);
   p = poisePetscPutInt(p, w.width, N);
   p = poisePetscPutInt(p, w.width, w.width == 4 && nz > INT32_MAX ? INT32_MAX : nz);
-  return poiseFileSections(A->ctx, e, path, header, (size_t)(p - header), 3, sections);
+  TRY(poiseFileSections(A->ctx, e, path, header, (size_t)(p - header), 3, sections));
+  return PoiseAgree(A->ctx, WriteBlockSize(A, path));
 }
