@@ -51,25 +51,31 @@ def read(path):
     return array(root.find(".//Points")[0]), cells, int(types[0]) if len(types) else 0, fields("PointData"), fields("CellData")
 
 
-def surface(points, cells, kind):
-    """Faces that belong to one cell only, as rows of nodes, and these cells. Ranks have copies of nodes: places count, not numbers."""
+def surface(points, cells, kind, pieces):
+    """Faces that belong to one cell only, as rows of nodes, and these cells. Pieces have copies of nodes: places count, not numbers."""
     faces = np.concatenate([cells[:, face] for face in FACES[kind]])
     owner = np.tile(np.arange(len(cells)), len(FACES[kind]))
     if kind in (5, 9, 22):
         return faces, owner
-    scale = np.abs(points).max()
-    _, place = np.unique(np.round(points / scale, 10), axis=0, return_inverse=True)
-    _, index, count = np.unique(np.sort(place.reshape(-1)[faces], axis=1), axis=0, return_index=True, return_counts=True)
+    place = np.arange(len(points))
+    if pieces > 1:
+        _, place = np.unique(np.round(points / np.abs(points).max(), 10), axis=0, return_inverse=True)
+    key = np.zeros(len(faces), np.uint64)  # a number for each set of nodes, sums of random ones: fast for millions of faces
+    number = np.random.default_rng(1).integers(0, 2**64, len(points), np.uint64)[place.reshape(-1)]
+    for column in faces.T:
+        key += number[column]
+    _, index, count = np.unique(key, return_index=True, return_counts=True)
     index = index[count == 1]
     return faces[index], owner[index]
 
 
 def draw(path, field, warp, dpi, out):
     points, cells, kind, of_points, of_cells = read(path)
+    pieces = len(np.unique(of_cells["rank"]))
     field = field or next(iter(of_points))
     if field not in of_points and field not in of_cells:
         raise SystemExit(f"{path} has no field '{field}'; it has: {', '.join([*of_points, *of_cells])}")
-    faces, owner = surface(points, cells, kind)
+    faces, owner = surface(points, cells, kind, pieces)
     values = of_points[field] if field in of_points else of_cells[field]
     values = np.linalg.norm(values, axis=1) if values.ndim > 1 else values
     colour = values[faces].mean(axis=1) if field in of_points else values[owner]
@@ -84,7 +90,8 @@ def draw(path, field, warp, dpi, out):
         axes.set_aspect("equal")
     else:
         figure, axes = plt.subplots(figsize=(8, 5), subplot_kw={"projection": "3d"})
-        picture = Poly3DCollection(points[faces], array=colour, edgecolors=(0, 0, 0, 0.3), linewidths=0.2)
+        edges = (0, 0, 0, 0.3) if len(faces) < 20000 else "face"
+        picture = Poly3DCollection(points[faces], array=colour, edgecolors=edges, linewidths=0.2)
         axes.add_collection3d(picture)
         low, high = points.min(axis=0), points.max(axis=0)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
