@@ -52,7 +52,7 @@ run()
   shift 3
   timeout 300 "$bin/$program" "$@" > "$log" 2>&1 || code=$?
   if [ $code -ne 0 ]; then
-    printf 'FAILED (code %d): %s %s\n%s\n' $code "$program" "$*" "$(tail -n 5 "$log")"
+    printf 'FAILED (code %d): %s %s\n%s\n' $code "$program" "$*" "$(grep -A 3 '^poise: ' "$log" || tail -n 4 "$log")"
   elif ! paste -d ' ' <(numbers "$program" "$log" | tr ' ' '\n') <(numbers "$program" "$reference" | tr ' ' '\n') |
     awk '{ d = $1 - $2; if (NF != 2 || d > 2e-6 * $2 || -d > 2e-6 * $2) bad = 1 } END { exit bad || NR == 0 }'; then
     printf 'FAILED: other numbers: %s %s\n%s\n' "$program" "$*" "$(numbers "$program" "$log" | paste -s)"
