@@ -40,7 +40,7 @@ static const PoiseOption options[] = {
     {"angle", POISE_OPTION_REAL, offsetof(Settings, angle), "30", -360, 360, NULL,
      "smooth: of beta with the x axis, degrees"},
     {"stabilise", POISE_OPTION_BOOL, offsetof(Settings, stabilise), "yes", 0, 0, NULL, "SUPG; no: Galerkin's method"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_ASSEMBLY_CHOICES,
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_ASSEMBLY_OF_FORMS,
      "how the matrix is assembled"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
@@ -158,7 +158,7 @@ static PoiseErr Assemble(PoiseContext ctx, Problem *problem, Solution which, Poi
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   POISE_TRY(FemSystemCreate(&l->mesh, 1, (FemAssembly)set->assembly, &l->system));
-  POISE_TRY(FemAssembleCells(&l->system, solutions[which].form, problem));
+  POISE_TRY(FemAssembleCells(&l->system, solutions[which].form, problem, NULL));
   if (set->check) POISE_TRY(FemCheckAssembly(&l->system, solutions[which].form, problem));
   for (int g = 0; g < l->mesh.groups; g++) {
     const FemGroup *group = &l->mesh.group[g];

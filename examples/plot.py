@@ -51,25 +51,31 @@ def read(path):
     return array(root.find(".//Points")[0]), cells, int(types[0]) if len(types) else 0, fields("PointData"), fields("CellData")
 
 
-def surface(points, cells, kind):
-    """Faces that belong to one cell only, as rows of nodes, and these cells. Ranks have copies of nodes: places count, not numbers."""
+def surface(points, cells, kind, pieces):
+    """Faces that belong to one cell only, as rows of nodes, and these cells. Pieces have copies of nodes: places count, not numbers."""
     faces = np.concatenate([cells[:, face] for face in FACES[kind]])
     owner = np.tile(np.arange(len(cells)), len(FACES[kind]))
     if kind in (5, 9, 22):
         return faces, owner
-    scale = np.abs(points).max()
-    _, place = np.unique(np.round(points / scale, 10), axis=0, return_inverse=True)
-    _, index, count = np.unique(np.sort(place.reshape(-1)[faces], axis=1), axis=0, return_index=True, return_counts=True)
+    place = np.arange(len(points))
+    if pieces > 1:
+        _, place = np.unique(np.round(points / np.abs(points).max(), 10), axis=0, return_inverse=True)
+    key = np.zeros(len(faces), np.uint64)  # a number for each set of nodes, sums of random ones: fast for millions of faces
+    number = np.random.default_rng(1).integers(0, 2**64, len(points), np.uint64)[place.reshape(-1)]
+    for column in faces.T:
+        key += number[column]
+    _, index, count = np.unique(key, return_index=True, return_counts=True)
     index = index[count == 1]
     return faces[index], owner[index]
 
 
-def draw(path, field, warp, out):
+def draw(path, field, warp, dpi, out):
     points, cells, kind, of_points, of_cells = read(path)
+    pieces = len(np.unique(of_cells["rank"]))
     field = field or next(iter(of_points))
     if field not in of_points and field not in of_cells:
         raise SystemExit(f"{path} has no field '{field}'; it has: {', '.join([*of_points, *of_cells])}")
-    faces, owner = surface(points, cells, kind)
+    faces, owner = surface(points, cells, kind, pieces)
     values = of_points[field] if field in of_points else of_cells[field]
     values = np.linalg.norm(values, axis=1) if values.ndim > 1 else values
     colour = values[faces].mean(axis=1) if field in of_points else values[owner]
@@ -84,7 +90,8 @@ def draw(path, field, warp, out):
         axes.set_aspect("equal")
     else:
         figure, axes = plt.subplots(figsize=(8, 5), subplot_kw={"projection": "3d"})
-        picture = Poly3DCollection(points[faces], array=colour, edgecolors=(0, 0, 0, 0.3), linewidths=0.2)
+        edges = (0, 0, 0, 0.3) if len(faces) < 20000 else "face"
+        picture = Poly3DCollection(points[faces], array=colour, edgecolors=edges, linewidths=0.2)
         axes.add_collection3d(picture)
         low, high = points.min(axis=0), points.max(axis=0)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
@@ -92,19 +99,19 @@ def draw(path, field, warp, out):
         for axis, name, ends in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", zip(low, high)):
             axis.set_label_text(name)
             if ends[1] - ends[0] < 0.3 * (high - low).max():
-                axis.set_ticks(ends, [f"{end:.2g}" for end in ends])
+                axis.set_ticks(ends, [f"{end:.1g}" for end in ends])
     figure.colorbar(picture, ax=axes, label=field, shrink=0.7, pad=0.12 if axes.name == "3d" else 0.05)
-    figure.savefig(out, dpi=150, bbox_inches="tight")
+    figure.savefig(out, dpi=dpi, bbox_inches="tight")
 
 
-def history(path, out):
+def history(path, dpi, out):
     with open(path, newline="") as file:
         head, *rows = csv.reader(file)
     figure, axes = plt.subplots(figsize=(6, 4))
     axes.semilogy([int(row[0]) for row in rows], [float(row[1]) for row in rows])
     axes.set(xlabel=head[0], ylabel=head[1])
     axes.grid(alpha=0.3)
-    figure.savefig(out, dpi=150, bbox_inches="tight")
+    figure.savefig(out, dpi=dpi, bbox_inches="tight")
 
 
 def main():
@@ -112,11 +119,15 @@ def main():
     parser.add_argument("files", nargs="+")
     parser.add_argument("--field", help="what colours the surface")
     parser.add_argument("--warp", type=float, default=0, help="factor of the displacements that are shown")
+    parser.add_argument("--dpi", type=int, default=100, help="dots per inch: pictures are about 6 inches wide")
     arguments = parser.parse_args()
     for path in arguments.files:
         stem, ending = os.path.splitext(path)
         out = f"{stem}_history.png" if ending == ".csv" else f"{stem}.png"
-        history(path, out) if ending == ".csv" else draw(path, arguments.field, arguments.warp, out)
+        if ending == ".csv":
+            history(path, arguments.dpi, out)
+        else:
+            draw(path, arguments.field, arguments.warp, arguments.dpi, out)
         print(out)
 
 

@@ -51,7 +51,7 @@ static const PoiseOption options[] = {
      "groups of facets where u is given, or none; elsewhere its normal derivative is"},
     {"nullspace", POISE_OPTION_BOOL, offsetof(Settings, nullspace), "no", 0, 0, NULL,
      "without values of u: the constant is a null space"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_ASSEMBLY_CHOICES,
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_ASSEMBLY_OF_OPERATORS,
      "how the matrix is assembled"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
@@ -82,7 +82,7 @@ static void Stiffness(const FemPoint *p, void *arg, double *K, double *F)
 {
   double gradient[3], u = Exact(p->x, arg, gradient), f = (p->dim == 2 ? pi * pi - 1 : pi * pi) * u;
   for (int a = 0; a < p->nodes; a++) {
-    for (int b = 0; b < p->nodes; b++) {
+    for (int b = 0; b < p->nodes && K != NULL; b++) {
       double dot = p->grad[a][0] * p->grad[b][0] + p->grad[a][1] * p->grad[b][1] + p->grad[a][2] * p->grad[b][2];
       K[a * p->nodes + b] += p->dV * dot;
     }
@@ -138,7 +138,7 @@ static PoiseErr CheckNames(const FemMesh *mesh, const char *list)
   while (name != NULL) {
     char *comma = strchr(name, ',');
     if (comma != NULL) *comma++ = '\0';
-    POISE_TRY(FemMeshFacetGroup(mesh, name, &number));
+    POISE_TRY(FemMeshGroup(mesh, mesh->dim - 1, name, &number));
     name = comma;
   }
   return POISE_OK;
@@ -147,8 +147,9 @@ static PoiseErr CheckNames(const FemMesh *mesh, const char *list)
 static PoiseErr Assemble(const Settings *set, FemSystem *system)
 {
   const FemMesh *mesh = system->mesh;
+  const FemOperator laplace = {.stiffness = 1, .source = 1};
   POISE_TRY(CheckNames(mesh, set->dirichlet));
-  POISE_TRY(FemAssembleCells(system, Stiffness, NULL));
+  POISE_TRY(FemAssembleCells(system, Stiffness, NULL, &laplace));
   if (set->check) POISE_TRY(FemCheckAssembly(system, Stiffness, NULL));
   for (int g = 0; g < mesh->groups; g++) {
     const FemGroup *group = &mesh->group[g];

@@ -7,10 +7,11 @@
 #   suites     every test suite, and the examples, on the device cuda
 #   sanitize   the suites under compute-sanitizer: memcheck, racecheck, synccheck, initcheck; quick ones first
 #   bench      the benchmark, and its pictures where there is matplotlib
+#   fem        the finite-element drivers: the same solutions as on the host; elasticity with 10 million unknowns; steps of heat
 #
 # Options
 #   --build <folder>      of the build and of all logs (build/gpu)
-#   --budget <seconds>    for each of the stages suites, sanitize and bench in all (480)
+#   --budget <seconds>    for each of the stages suites, sanitize, bench and fem in all (480)
 #   --each <seconds>      for one suite, or one suite under one tool (120)
 #   --only "<suite>..."   these suites, e.g. "ksp pc"
 #   --bench "<option>..." for the benchmark, e.g. "-only mult"
@@ -39,7 +40,7 @@ while [ $# -gt 0 ]; do
       declare "${1#--}=$2"
       shift 2
       ;;
-    build | suites | sanitize | bench)
+    build | suites | sanitize | bench | fem)
       stages+=("$1")
       shift
       ;;
@@ -232,6 +233,36 @@ stage_bench()
   python3 bench/plot.py "$csv" || settle pictures stage FAILED 0 "bench/plot.py $csv"
 }
 
+# Small runs in all combinations, then those that must fill a GPU. What these print, with the table of times, is shown.
+stage_fem()
+{
+  local start=$SECONDS run name k=0
+  local runs=(
+    "poisson -cell hex8 -n 100 -refinements 0 -assembly device -check_assembly"
+    "poisson -cell tet4 -n 64 -refinements 0 -assembly device"
+    "elasticity -cell hex8 -n 16 -assembly blocks -check_assembly"
+    "elasticity -cell hex8 -n 16 -assembly device"
+    "elasticity -cell hex8 -n 69 -assembly blocks"
+    "heat -n 160 -steps 20 -assembly device"
+  )
+  left "$start" || return
+  attempt "$limit" "$logs/fem_all" tests/fem_all.sh "$build/examples" cuda "1 2"
+  cat "$logs/fem_all"
+  settle fem_all fem "$result" "$took" "$remark"
+  for run in "${runs[@]}"; do
+    name=${run%% *}.$((++k))
+    if ! left "$start"; then
+      not_started "$name" fem
+      continue
+    fi
+    # shellcheck disable=SC2086
+    attempt "$limit" "$logs/$name" "$build/examples/"$run -device cuda
+    printf '\n$ %s -device cuda\n' "$run"
+    cat "$logs/$name"
+    settle "$name" fem "$result" "$took" "$remark"
+  done
+}
+
 if wanted build && ! stage_build; then exit 1; fi
 if { wanted suites || wanted sanitize; } && [ -z "$(suites)" ]; then
   echo "There is no suite ${only:-at all} in $build/tests."
@@ -240,6 +271,7 @@ fi
 if wanted suites; then stage_suites; fi
 if wanted sanitize; then stage_sanitize; fi
 if wanted bench; then stage_bench; fi
+if wanted fem; then stage_fem; fi
 
 # ---- the table -------------------------------------------------------------------------------------------------------------------
 
@@ -249,8 +281,8 @@ printf ' %-13s' "${columns[@]}"
 echo
 for name in "${names[@]}"; do
   printf '%-16s' "$name"
-  if [ -n "${outcome["$name stage"]-}" ]; then
-    printf ' %s' "${outcome["$name stage"]}"
+  if [ -n "${outcome["$name stage"]-}${outcome["$name fem"]-}" ]; then
+    printf ' %s' "${outcome["$name stage"]-}${outcome["$name fem"]-}"
   else
     for column in "${columns[@]}"; do printf ' %-13s' "${outcome["$name $column"]--}"; done
   fi

@@ -24,6 +24,24 @@ build_packages()
   have_header zlib.h || echo zlib1g-dev
 }
 
+# A python3 that has matplotlib, for pictures: the first one that is found, else the system's.
+python_with_matplotlib()
+{
+  local python
+  for python in python3 /usr/bin/python3; do
+    if "$python" -c 'import matplotlib' > /dev/null 2>&1; then
+      echo "$python"
+      return
+    fi
+  done
+  return 1
+}
+
+picture_packages()
+{
+  python_with_matplotlib > /dev/null || printf '%s\n' python3 python3-matplotlib
+}
+
 # And the tests.
 test_packages()
 {

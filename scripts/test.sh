@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Install what is missing, build in every way that matters, and run all tests. Stops at the first failure.
 #   scripts/test.sh          what every change has to pass
-#   scripts/test.sh --all    also more numbers of MPI ranks, and clang
+#   scripts/test.sh --all    also more numbers of MPI ranks, the drivers of examples/ in all combinations, and clang
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/setup.sh
@@ -62,6 +62,10 @@ find include src tests examples bench docs -name '*.[ch]' -o -name '*.cu' -o -na
 stage "Optimised, with MPI and OpenMP: all tests"
 build release
 run release
+if [ $# -eq 1 ]; then
+  stage "Finite-element drivers: types of matrices x devices x ranks x ways of assembly"
+  tests/fem_all.sh build/release/examples
+fi
 
 stage "Without MPI, as a static library: all tests"
 build serial -D BUILD_SHARED_LIBS=OFF

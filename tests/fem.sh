@@ -5,6 +5,7 @@
 set -euo pipefail
 bin=$1
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+bracket=$tests/../examples/data/bracket.msh
 export OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -30,9 +31,14 @@ refused "no value is prescribed on the boundary" poisson -dirichlet none -output
 refused "no group 'lid'; it has: left (1), right (2), bottom (3), top (4)" poisson -cell tri3 -dirichlet left,lid
 refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -ranks 2 # the first of those that fold over, on rank 0
 refused "is inverted or flat" poisson -cell tet10 -n 4 -bump 0.4 -assembly coo
+refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -assembly device
 refused "falls with order" poisson -cell tri6 -n 2 -shape ring
 refused "beam theory says" elasticity -n 1 -cell tet4 -output x/beam
 refused "a multiple of 4 bricks" elasticity -n 2 -contrast 3
+refused "are for parts, -mesh" elasticity -toward left
+refused "name the group of cells" elasticity -mesh "$bracket" -contrast 3
+refused "body has no group 'rubber'; it has: steel (1)" elasticity -mesh "$bracket" -soft rubber -contrast 3 -output x
+refused "boundary has no group 'lid'; it has: fixed (2)" elasticity -mesh "$bracket" -loaded lid -output x
 refused "where it should be exact" convection -stabilise no -solution layer
 refused "did not converge: DIVERGED_ITS" heat -ksp_max_it 2
 refused "x/beam.vtu cannot be written" elasticity -output x/beam
@@ -53,12 +59,17 @@ numbers -shape ring -grading 3 > one
 [ "$(wc -l < one)" -eq 6 ] || fail "$(cat one)"
 numbers -shape ring -grading 3 -ranks 5 | diff one - || fail "other numbers on 5 ranks"
 numbers -shape ring -grading 3 -ranks 3 -assembly coo -check_assembly -device mock | diff one - || fail "other numbers by triplets"
+numbers -shape ring -grading 3 -ranks 2 -assembly device -check_assembly | diff one - || fail "other numbers from the operator"
 "$bin/elasticity" -support none -cell hex8 -ranks 2 -assembly coo -check_assembly > log || fail "$(cat log)"
+"$bin/elasticity" -assembly blocks -check_assembly -ranks 2 -device mock > log || fail "$(cat log)"
+"$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 3 -assembly device -check_assembly -ranks 3 > log || fail "$(cat log)"
+"$bin/heat" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 numbers -cell tet10 -n 1 > one
 numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks of which two have no cells"
 "$bin/poisson" -cell quad4 -dirichlet none -nullspace -ranks 2 > log || fail "$(cat log)"
 
 "$bin/elasticity" -output beam > log || fail "$(cat log)"
+"$bin/elasticity" -mesh "$bracket" -toward front -output part > log || fail "$(cat log)"
 "$bin/elasticity" -output parts -ranks 3 > log || fail "$(cat log)"
 "$bin/poisson" -output u > log || fail "$(cat log)"
 "$bin/heat" -output hot -every 5 > log || fail "$(cat log)"
@@ -68,4 +79,4 @@ if ! command -v python3 > /dev/null; then
   echo "skipped: python3, which reads the files, is not here"
   exit 77
 fi
-python3 "$tests/vtu.py" beam.vtu parts.pvtu u_*.vtu hot_*.vtu
+python3 "$tests/vtu.py" beam.vtu part.vtu parts.pvtu u_*.vtu hot_*.vtu

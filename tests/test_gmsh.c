@@ -123,20 +123,20 @@ static void TestBracket(PoiseContext ctx)
     CHECK(mesh.cell == FEM_TET4 && mesh.dim == 3 && mesh.groups == 5);
     CheckNumbers(&mesh);
     CHECK_OK(FemIntegrate(&mesh, One, NULL, 1, &volume[version]));
-    CHECK_NEAR(volume[version], exact, 0.01 * exact);    /* arcs are polygons in the mesh */
-    CHECK_OK(FemMeshFacetGroup(&mesh, "fixed", &group)); /* y = 0.1 */
+    CHECK_NEAR(volume[version], exact, 0.01 * exact);             /* arcs are polygons in the mesh */
+    CHECK_OK(FemMeshGroup(&mesh, mesh.dim - 1, "fixed", &group)); /* y = 0.1 */
     Boundary(&mesh, group, sums);
     CHECK_NEAR(sums[0], 0.02 * 0.02, 1e-15);
     CHECK_NEAR(sums[3], 0.02 * 0.02, 1e-15);
     CHECK_NEAR(sums[1], 0.02 * 0.02 * 0.1, 1e-15);
-    CHECK_OK(FemMeshFacetGroup(&mesh, "load", &group)); /* x = 0.1 */
+    CHECK_OK(FemMeshGroup(&mesh, mesh.dim - 1, "load", &group)); /* x = 0.1 */
     Boundary(&mesh, group, sums);
     CHECK_NEAR(sums[2], 0.02 * 0.02, 1e-15);
-    CHECK_OK(FemMeshFacetGroup(&mesh, "4", &group)); /* the hole: its normals cancel */
+    CHECK_OK(FemMeshGroup(&mesh, mesh.dim - 1, "4", &group)); /* the hole: its normals cancel */
     Boundary(&mesh, group, sums);
     CHECK_NEAR(sums[0], 2 * pi * 0.005 * 0.02, 0.05 * 2 * pi * 0.005 * 0.02);
     for (int d = 0; d < 3; d++) CHECK_NEAR(sums[2 + d], 0, 1e-15);
-    CHECK_ERR(FemMeshFacetGroup(&mesh, "wall", &group), POISE_ERR_ARG, "fixed (2), load (3), hole (4), walls (5)");
+    CHECK_ERR(FemMeshGroup(&mesh, mesh.dim - 1, "wall", &group), POISE_ERR_ARG, "fixed (2), load (3), hole (4), walls (5)");
     Boundary(&mesh, 0, sums);
     CHECK_NEAR(sums[1], 3 * volume[version], 1e-13 * exact);
     FemMeshFree(&mesh);
@@ -311,8 +311,8 @@ static void TestSmall(PoiseContext ctx)
     if (CHECK_OK(FemMeshGmsh(ctx, path, &mesh))) {
       CheckNumbers(&mesh);
       CHECK_INT(mesh.groups, 2); /* no facet of "middle" is on the boundary */
-      CHECK_OK(FemMeshFacetGroup(&mesh, "foot", &group));
-      CHECK_ERR(FemMeshFacetGroup(&mesh, "middle", &group), POISE_ERR_ARG, "it has: foot (1)");
+      CHECK_OK(FemMeshGroup(&mesh, mesh.dim - 1, "foot", &group));
+      CHECK_ERR(FemMeshGroup(&mesh, mesh.dim - 1, "middle", &group), POISE_ERR_ARG, "it has: foot (1)");
       Boundary(&mesh, 0, sums);
       CHECK_NEAR(sums[0], 1, 1e-15);
       CHECK_NEAR(sums[3], -1, 1e-15);

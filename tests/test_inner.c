@@ -189,9 +189,9 @@ static void TestBadBlocks(PoiseContext ctx)
   int size = PoiseSize(ctx), last = PoiseRank(ctx) == size - 1;
   Shape s = ShapeOf(ctx, ANY, EVEN, 5 * size - 1); /* the last rank has 4 rows */
   PoiseMat A = Matrix(ctx, &s);
-  PoiseKSP *ksp;
+  PoiseKSP *ksp, one;
   PoisePC pc = Make(ctx, "bjacobi", A, NULL);
-  CHECK_ERR(PoisePCKSPGetKSP(pc, &ksp[0]), POISE_ERR_STATE, "type bjacobi, not ksp");
+  CHECK_ERR(PoisePCKSPGetKSP(pc, &one), POISE_ERR_STATE, "type bjacobi, not ksp");
   CHECK_OK(PoisePCBJacobiSetTotalBlocks(pc, 5 * size));
   CHECK_ERR_OF(PoisePCSetUp(pc), last, POISE_ERR_SIZE, "5 blocks for the 4 rows of rank");
   CHECK_ERR_OF(PoisePCBJacobiGetSubKSP(pc, NULL, NULL, &ksp), last, POISE_ERR_SIZE, "5 blocks");

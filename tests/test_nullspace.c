@@ -354,6 +354,51 @@ static void TestErrors(PoiseContext ctx)
   Close(&s);
 }
 
+/* Kept, found again in order, also in a rearranged copy; solves and what A v is know nothing of it. */
+static void TestNear(PoiseContext ctx)
+{
+  System s;
+  PoiseMat B, P;
+  PoiseInt m, n_local;
+  const PoiseVec *v;
+  PoiseBytes before, after;
+  int n;
+  double v0 = 1 / sqrt(N), dot;
+  if (!Open(ctx, 1, &s)) return;
+  PoiseVec minus = Halves(s.A, v0, -v0), moved;
+  PoiseMatLocalSizes(s.A, &m, &n_local);
+  CHECK_OK(PoiseMatBytes(s.A, &before, NULL));
+  CHECK_OK(PoiseMatSetNearNullSpace(s.A, 1, 1, &minus));
+  CHECK_OK(PoiseMatGetNearNullSpace(s.A, &n, &v));
+  CHECK_INT(n, 2);
+  CHECK_OK(PoiseVecDot(v[0], minus, &dot));
+  CHECK_NEAR(dot, 1, 1e-12);
+  CHECK_OK(PoiseVecDot(v[1], minus, &dot));
+  CHECK_NEAR(dot, 0, 1e-12);
+  CHECK_OK(PoiseMatBytes(s.A, &after, NULL));
+  CHECK(after.host + after.device >= before.host + before.device + 16 * n_local);
+  CHECK_INT(s.A->null.n + s.A->left.n, 0);
+
+  CHECK_OK(PoiseMatSetOrder(s.A, POISE_ORDER_RCM));
+  CHECK_OK(PoiseMatRearrange(s.A, &B, &P));
+  CHECK_OK(PoiseMatCreateVecs(B, &moved, NULL));
+  CHECK_OK(PoiseMatMult(P, minus, moved));
+  CHECK_OK(PoiseMatGetNearNullSpace(B, &n, &v));
+  CHECK_INT(n, 2);
+  CHECK_OK(PoiseVecDot(v[0], moved, &dot));
+  CHECK_NEAR(dot, 1, 1e-12);
+
+  CHECK_ERR(PoiseMatSetNearNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG, "not orthonormal");
+  CHECK_INT(s.A->near.n, 2);
+  CHECK_OK(PoiseMatSetNearNullSpace(s.A, 0, 0, NULL));
+  CHECK_INT(s.A->near.n, 0);
+  CHECK_OK(PoiseVecDestroy(&moved));
+  CHECK_OK(PoiseVecDestroy(&minus));
+  CHECK_OK(PoiseMatDestroy(&P));
+  CHECK_OK(PoiseMatDestroy(&B));
+  Close(&s);
+}
+
 static PoiseErr AttachAndSolve(PoiseContext ctx, void *arg)
 {
   PoiseMat A = arg;
@@ -362,6 +407,7 @@ static PoiseErr AttachAndSolve(PoiseContext ctx, void *arg)
   PoiseErr e = PoiseMatSetNullSpace(A, 0, 0, NULL);
   if (!e) e = PoiseMatSetNullSpace(A, 1, 0, NULL);
   if (!e) e = PoiseMatSetTransposeNullSpace(A, 1, 0, NULL);
+  if (!e) e = PoiseMatSetNearNullSpace(A, 1, 0, NULL);
   if (!e) e = PoiseMatCreateVecs(A, &x, &b);
   if (!e) e = PoiseAgree(ctx, PoiseVecSetRandom(b, 1));
   if (!e) e = PoiseKSPCreate(ctx, &ksp);
@@ -389,6 +435,7 @@ static const Test tests[] = {
     {"least_squares", TestLeastSquares, 0},
     {"symmetric", TestSymmetric, 0},
     {"replayed", TestReplayed, 0},
+    {"near", TestNear, 0},
     {"errors", TestErrors, 0},
     {"memory", TestMemory, 0},
     {NULL, NULL, 0},

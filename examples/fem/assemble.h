@@ -4,12 +4,19 @@
 #define FEM_ASSEMBLE_H
 
 #include "element.h"
+#include "operator.h"
 #include <math.h>
 
-/* ELEMENTS: PoiseMatAddBlock, one cell at a time. COO: all entries of all cells as triplets, whose pattern is given once. The
-   matrices are the same to rounding. */
-typedef enum FemAssembly { FEM_ELEMENTS, FEM_COO } FemAssembly;
-#define FEM_ASSEMBLY_CHOICES "elements|coo"
+/*
+  Ways to the same matrix, to rounding:
+    ELEMENTS  PoiseMatAddBlock, one cell at a time
+    COO       all entries of all cells as triplets, whose pattern is given once
+    DEVICE    the same from a FemOperator, computed on the device
+    BLOCKS    the same by blocks of `components`, into a matrix of type bcsr
+*/
+typedef enum FemAssembly { FEM_ELEMENTS, FEM_COO, FEM_DEVICE, FEM_BLOCKS } FemAssembly;
+#define FEM_ASSEMBLY_OF_FORMS     "elements|coo"
+#define FEM_ASSEMBLY_OF_OPERATORS FEM_ASSEMBLY_OF_FORMS "|device"
 
 /* A x = b with unknown c of node i at global row components * i + c. Rows are owned as the nodes are. */
 typedef struct FemSystem {
@@ -19,7 +26,7 @@ typedef struct FemSystem {
   PoiseMat A; /* of block size `components` */
   PoiseVec b, x;
   PoiseInt fixed, *fixedRows; /* rows of x with prescribed values that this rank knows of */
-  int patterned;              /* COO: A has its pattern */
+  int patterned;              /* A has the pattern of its triplets */
 } FemSystem;
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *system);
@@ -27,17 +34,17 @@ void FemSystemFree(FemSystem *system); /* one of zeros, or half made, is legal *
 
 /*
   What a point adds to its element's matrix K, row-major over unknowns components * k + c of its nodes k, and vector F, which are
-  both 0 before the first point. K is NULL on facets.
+  both 0 before the first point. K is NULL on facets, and where an operator gives the matrix.
 */
 typedef void (*FemForm)(const FemPoint *p, void *arg, double *K, double *F);
 
-/* A and b anew from the cells. */
-PoiseErr FemAssembleCells(FemSystem *system, FemForm form, void *arg);
+/* A and b anew from the cells. op: the form's K (the program's word for it) for DEVICE and BLOCKS; else without effect, or NULL. */
+PoiseErr FemAssembleCells(FemSystem *system, FemForm form, void *arg, const FemOperator *op);
 /* b += what the facets of a group give (Neumann data). */
 PoiseErr FemAssembleFacets(FemSystem *system, int group, FemForm form, void *arg);
 
-/* Is A, as FemAssembleCells has just left it, the matrix that the other way of assembly gives? POISE_ERR_NUMERIC if they differ by more
-   than rounding. */
+/* Is A, as FemAssembleCells has just left it, the matrix that triplets, or if those gave it elements, make of the form? POISE_ERR_NUMERIC if
+   they differ by more than rounding. */
 PoiseErr FemCheckAssembly(const FemSystem *system, FemForm form, void *arg);
 
 /* Values of the unknowns of a node at x; those that are not prescribed it sets to FEM_FREE. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "element.h"
+#include "cells.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -181,17 +181,13 @@ void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt 
   Begin(mesh, reference->nodes, mesh->facetNodes + e * reference->nodes, e, mesh->facetGroup[e], p);
 }
 
-/* x and J[d][c] = d x_c / d s_d at a point. */
-static void Place(const FemReference *r, int q, FemPoint *p, double J[3][3])
+/* x at a point. */
+static void Place(const FemReference *r, int q, FemPoint *p)
 {
-  memset(J, 0, 9 * sizeof(double));
   memset(p->x, 0, sizeof p->x);
   p->N = r->N[q];
   for (int k = 0; k < r->nodes; k++) {
-    for (int c = 0; c < p->dim; c++) {
-      p->x[c] += p->N[k] * p->corner[k][c];
-      for (int d = 0; d < r->dim; d++) J[d][c] += r->dN[q][k][d] * p->corner[k][c];
-    }
+    for (int c = 0; c < p->dim; c++) p->x[c] += p->N[k] * p->corner[k][c];
   }
 }
 
@@ -215,26 +211,22 @@ static PoiseErr Inverted(const FemMesh *mesh, const FemPoint *p, double jacobian
 
 PoiseErr FemCellPoint(const FemMesh *mesh, const FemReference *r, int q, FemPoint *p)
 {
-  double J[3][3], inverse[3][3]; /* inverse[d] = d s_d / d x = (row d + 1) x (row d + 2) / det */
-  Place(r, q, p, J);
-  if (p->dim == 2) J[2][2] = 1;
-  for (int d = 0; d < 3; d++) Cross(J[(d + 1) % 3], J[(d + 2) % 3], inverse[d]);
-  double det = J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
+  Place(r, q, p);
+  double det = FemGradients(p->dim, r->nodes, p->corner[0], r->dN[q][0], p->grad[0]);
   if (!(det > 0)) return Inverted(mesh, p, det);
-  for (int k = 0; k < r->nodes; k++) {
-    for (int c = 0; c < 3; c++) {
-      p->grad[k][c] = 0;
-      for (int d = 0; d < r->dim; d++) p->grad[k][c] += r->dN[q][k][d] * inverse[d][c] / det;
-    }
-  }
   p->dV = r->w[q] * det;
   return POISE_OK;
 }
 
 void FemFacetPoint(const FemReference *r, int q, FemPoint *p)
 {
-  double J[3][3];
-  Place(r, q, p, J);
+  double J[2][3] = {{0}}; /* J[d][c] = d x_c / d s_d */
+  Place(r, q, p);
+  for (int k = 0; k < r->nodes; k++) {
+    for (int d = 0; d < r->dim; d++) {
+      for (int c = 0; c < p->dim; c++) J[d][c] += r->dN[q][k][d] * p->corner[k][c];
+    }
+  }
   if (p->dim == 2) J[1][2] = 1; /* t x z is t turned clockwise */
   Cross(J[0], J[1], p->normal);
   double area = sqrt(p->normal[0] * p->normal[0] + p->normal[1] * p->normal[1] + p->normal[2] * p->normal[2]);

@@ -7,7 +7,8 @@
 
 /*
   The mesh of a .msh file, versions 2.x and 4.1, as text. Collective; every rank must see the same file, reads all of it, and
-  keeps its part: cells are sorted by their centres along the longest side of the mesh, and each rank takes an equal share.
+  keeps its part: the cells that METIS gives it, where the build has METIS; else cells are sorted by their centres along the longest
+  side of the mesh, and each rank takes an equal share.
 
   Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in the plane has z = 0, and cells that
   are clockwise are turned round. Physical groups become groups under their names, or their numbers where they have none;

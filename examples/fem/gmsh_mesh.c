@@ -6,6 +6,7 @@
 */
 #include "element.h"
 #include "gmsh.h"
+#include "partition.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ typedef struct Key {
 } Key;
 
 typedef struct Place {
-  double along;
+  double rank, along;
   int32_t cell;
 } Place;
 
@@ -365,12 +366,13 @@ static PoiseErr MakeGroups(Deal *d)
 static int ComparePlaces(const void *a, const void *b)
 {
   const Place *s = a, *t = b;
+  if (s->rank != t->rank) return s->rank < t->rank ? -1 : 1;
   if (s->along != t->along) return s->along < t->along ? -1 : 1;
   return (s->cell > t->cell) - (s->cell < t->cell);
 }
 
-/* By the centres of cells along the longest side. */
-static PoiseErr SortCells(Deal *d)
+/* Cells by rank, or with rank NULL by equal shares of all; those of a rank by their centres along the longest side. */
+static PoiseErr SortCells(Deal *d, const double *rank)
 {
   double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
   int side = 0;
@@ -389,12 +391,57 @@ static PoiseErr SortCells(Deal *d)
   POISE_TRY(FemAlloc(d->cells, sizeof *place, &place));
   for (int32_t c = 0; c < d->cells; c++) {
     place[c].cell = d->cell[c];
+    if (rank != NULL) place[c].rank = rank[c];
     for (int k = 0; k < d->info->corners; k++) place[c].along += Corner(d, d->cell[c], k)[side] / d->info->corners;
   }
   qsort(place, (size_t)d->cells, sizeof *place, ComparePlaces);
   for (int32_t c = 0; c < d->cells; c++) d->cell[c] = place[c].cell;
   free(place);
   return POISE_OK;
+}
+
+/* This rank's share of the sorted cells. */
+static void TakeShare(Deal *d, const double *rank)
+{
+  const PoiseInt me = PoiseRank(d->mesh->ctx), ranks = PoiseSize(d->mesh->ctx);
+  d->mesh->firstCell = d->cells * me / ranks;
+  d->mesh->cells = d->cells * (me + 1) / ranks - d->mesh->firstCell;
+  if (rank == NULL) return;
+  d->mesh->firstCell = d->mesh->cells = 0;
+  for (int32_t c = 0; c < d->cells; c++) {
+    d->mesh->firstCell += rank[c] < (double)me;
+    d->mesh->cells += rank[c] == (double)me;
+  }
+}
+
+/* Nodes of the corners of cells, as METIS wants them. */
+static PoiseErr Corners(const Deal *d, int32_t **corner)
+{
+  const int n = d->info->corners;
+  POISE_TRY(FemAlloc((PoiseInt)d->cells * n, sizeof **corner, corner));
+  for (int32_t c = 0; c < d->cells; c++)
+    memcpy(*corner + (size_t)c * (size_t)n, d->file->element[d->cell[c]].node, (size_t)n * sizeof **corner);
+  return POISE_OK;
+}
+
+/* Collective. */
+static PoiseErr DealCells(Deal *d)
+{
+  PoiseContext ctx = d->mesh->ctx;
+  int32_t *corner = NULL;
+  double *rank = NULL;
+  int found = 0;
+  PoiseErr err = FemAlloc(d->cells, sizeof *rank, &rank);
+  if (err == POISE_OK && PoiseRank(ctx) == 0) err = Corners(d, &corner);
+  err = PoiseAgree(ctx, err);
+  if (err == POISE_OK) {
+    err = FemPartition(ctx, d->cells, d->info->corners, d->info->facetCorners, d->file->nodes, corner, rank, &found);
+  }
+  if (err == POISE_OK) err = SortCells(d, found ? rank : NULL);
+  if (err == POISE_OK) TakeShare(d, found ? rank : NULL);
+  free(rank);
+  free(corner);
+  return err;
 }
 
 static PoiseErr NumberNodes(Deal *d)
@@ -470,11 +517,7 @@ static PoiseErr TakeFacets(Deal *d, const int32_t *mine)
 
 static PoiseErr TakePart(Deal *d)
 {
-  const PoiseInt rank = PoiseRank(d->mesh->ctx), ranks = PoiseSize(d->mesh->ctx);
   int32_t *mine;
-  POISE_TRY(SortCells(d));
-  d->mesh->firstCell = d->cells * rank / ranks;
-  d->mesh->cells = d->cells * (rank + 1) / ranks - d->mesh->firstCell;
   POISE_TRY(NumberNodes(d));
   POISE_TRY(FemAlloc(d->file->elements, sizeof *mine, &mine));
   PoiseErr err = TakeCells(d, mine);
@@ -483,7 +526,7 @@ static PoiseErr TakePart(Deal *d)
   return err;
 }
 
-static PoiseErr MakeMesh(Deal *d)
+static PoiseErr CheckMesh(Deal *d)
 {
   POISE_TRY(ChooseKinds(d));
   POISE_TRY(ChooseElements(d));
@@ -494,8 +537,7 @@ static PoiseErr MakeMesh(Deal *d)
   POISE_TRY(SortKeys(d, d->key, d->facets));
   POISE_TRY(MatchFacets(d));
   POISE_TRY(CheckFacets(d));
-  POISE_TRY(MakeGroups(d));
-  return TakePart(d);
+  return MakeGroups(d);
 }
 
 static PoiseErr FromText(const char *path, const char *text, size_t size, FemMesh *mesh)
@@ -503,7 +545,10 @@ static PoiseErr FromText(const char *path, const char *text, size_t size, FemMes
   GmshFile file = {0};
   Deal d = {.file = &file, .mesh = mesh};
   PoiseErr err = GmshParse(path, text, size, &file);
-  if (err == POISE_OK) err = MakeMesh(&d);
+  if (err == POISE_OK) err = CheckMesh(&d);
+  err = PoiseAgree(mesh->ctx, err);
+  if (err == POISE_OK) err = DealCells(&d);
+  if (err == POISE_OK) err = TakePart(&d);
   free(d.cell);
   free(d.key);
   free(d.facet);

@@ -43,13 +43,13 @@ void FemMeshFree(FemMesh *mesh)
   *mesh = (FemMesh){0};
 }
 
-PoiseErr FemMeshFacetGroup(const FemMesh *mesh, const char *name, int *number)
+PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *number)
 {
   char known[1024] = "";
   for (int g = 0; g < mesh->groups; g++) {
     const FemGroup *group = &mesh->group[g];
     char digits[16];
-    if (group->dim != mesh->dim - 1) continue;
+    if (group->dim != dim) continue;
     snprintf(digits, sizeof digits, "%d", group->number);
     if (strcmp(name, group->name) == 0 || strcmp(name, digits) == 0) {
       *number = group->number;
@@ -58,7 +58,8 @@ PoiseErr FemMeshFacetGroup(const FemMesh *mesh, const char *name, int *number)
     size_t used = strlen(known);
     snprintf(known + used, sizeof known - used, "%s%s (%s)", used > 0 ? ", " : "", group->name, digits);
   }
-  POISE_FAIL(POISE_ERR_ARG, "the boundary has no group '%s'; it has: %s", name, known[0] != '\0' ? known : "none at all");
+  POISE_FAIL(POISE_ERR_ARG, "the %s has no group '%s'; it has: %s", dim == mesh->dim ? "body" : "boundary", name,
+             known[0] != '\0' ? known : "none at all");
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------------------------------- */

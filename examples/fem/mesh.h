@@ -70,9 +70,9 @@ typedef struct FemMesh {
 /* Give back all arrays; a mesh of zeros, or one half filled, is legal. */
 void FemMeshFree(FemMesh *mesh);
 
-/* The number of the group of facets with this name (or number, written as such). POISE_ERR_ARG lists those there are.
-   Not collective, but all ranks get the same. */
-PoiseErr FemMeshFacetGroup(const FemMesh *mesh, const char *name, int *number);
+/* The number of the group of cells (dim is the mesh's) or facets (one less) with this name, or number, written as such. POISE_ERR_ARG
+   lists those there are. Not collective, but all ranks get the same. */
+PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *number);
 
 /*
   A box [0, length[0]] x [0, length[1]] (x [0, length[2]]) of n[0] x n[1] (x n[2]) bricks, each one cell (quad4, hex8), two

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program.h"
 
-static const char *const names[FEM_STAGES] = {"mesh", "assembly", "set-up", "solve", "output"};
+static const char *const names[FEM_STAGES] = {"mesh", "assembly", "refresh", "set-up", "solve", "output"};
 
 PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage)
 {
@@ -12,6 +12,7 @@ PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage)
 
 PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage)
 {
+  POISE_TRY(PoiseDeviceMemory(ctx, NULL, NULL)); /* waits for the device, whose work would else count for a later stage */
   times->seconds[stage] += PoiseTime() - times->begun;
   return PoiseLogEnd(ctx, names[stage]);
 }

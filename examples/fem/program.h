@@ -6,7 +6,7 @@
 #include "assemble.h"
 #include "output.h"
 
-typedef enum FemStage { FEM_MESH, FEM_ASSEMBLY, FEM_SETUP, FEM_SOLVE, FEM_OUTPUT, FEM_STAGES } FemStage;
+typedef enum FemStage { FEM_MESH, FEM_ASSEMBLY, FEM_REFRESH, FEM_SETUP, FEM_SOLVE, FEM_OUTPUT, FEM_STAGES } FemStage;
 
 /* Seconds of this rank in each stage; unknowns of all systems solved. Stages are events of -log_view too. */
 typedef struct FemTimes {

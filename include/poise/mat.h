@@ -285,6 +285,12 @@ POISE_API PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const P
 /* The same of A^T (vectors as y in y = A x): A x = b has solutions only if b has no part in it. A solve leaves that part of b out,
    and so finds a solution of the least-squares problem; b itself is not changed. */
 POISE_API PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
+/* Vectors that A makes small, given and copied in the same way (and orthonormal), for preconditioners such as multigrid, whose coarse spaces
+   must hold them: of elasticity the six rigid motions. None of Poise's own uses them yet. Kept with A, in its view, and in what
+   -mat_partition and -mat_order make of A. */
+POISE_API PoiseErr PoiseMatSetNearNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
+/* *v: the *n vectors, the constant one last; lent until the space is replaced. Not collective. */
+POISE_API PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec **v);
 
 POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);      /* not collective; each may be NULL */
 POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n); /* not collective */

@@ -285,6 +285,7 @@ PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
   TRY(poiseMatSetLibrary(B, A->library));
   TRY(poiseMatSetUp(B));
   if (A->null.n || B->null.n) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
+  if (A->near.n || B->near.n) TRY(MoveSpace(&A->near, p, B, PoiseMatSetNearNullSpace));
   return A->left.n || B->left.n ? MoveSpace(&A->left, p, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
 }
 

@@ -15,7 +15,7 @@ static void VecBytes(PoiseVec x, PoiseBytes *sum)
 PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
 {
   const Csr *c = &A->csr;
-  const NullSpace *spaces[] = {&A->null, &A->left};
+  const NullSpace *spaces[] = {&A->null, &A->left, &A->near};
   *bytes = (PoiseBytes){0};
   if (plain) *plain = A->assembled ? 8 * poiseCsrNumbers(c) + 4 * c->nz + (c->m + 1) * (c->wide ? 8 : 4) : 0;
   poiseBufferAdd(&c->ptr, bytes);
@@ -26,7 +26,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   bytes->host += poiseAllocated(c->ghost) + poiseAllocated(A->fills);
   poiseTripletsBytes(A->triplets, bytes);
   VecBytes(A->work, bytes);
-  for (int s = 0; s < 2; s++)
+  for (int s = 0; s < 3; s++)
     for (int k = 0; k < spaces[s]->n; k++) VecBytes(spaces[s]->v[k], bytes);
   if (A->type->bytes) A->type->bytes(A, bytes);
   return POISE_OK;

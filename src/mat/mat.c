@@ -189,6 +189,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseTripletsDestroy(ctx, &mat->triplets);
   poiseNullSpaceDestroy(&mat->null);
   poiseNullSpaceDestroy(&mat->left);
+  poiseNullSpaceDestroy(&mat->near);
   poiseFree(ctx, &mat->row_cols);
   poiseFree(ctx, &mat->row_vals);
   poiseFree(ctx, &mat->fills);
@@ -642,6 +643,7 @@ PoiseErr PoiseMatView(PoiseMat A)
                   A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N, (long long)A->cols->N, A->block_size,
                   A->ctx->device->ops->name, PoiseSize(A->ctx)));
   if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
+  if (A->near.n) TRY(PoisePrintf(A->ctx, "  near-null space of %d vectors\n", A->near.n));
   if (A->fills) TRY(poiseMatViewFills(A));
   if (A->choice) TRY(poiseChoiceView(A));
   return A->type->view ? A->type->view(A) : POISE_OK;

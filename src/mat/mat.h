@@ -160,10 +160,10 @@ struct PoiseMat_s {
   TermRows added;          /* entries of own rows that the pattern lacks */
   Pending pending;
   Map row_map, col_map;
-  NullSpace null, left;      /* of A; of A^T */
-  struct Triplets *triplets; /* how triplets become values; NULL: no pattern was given so */
-  PoiseInt *row_cols;        /* the columns lent by PoiseMatGetRow, and room for them */
-  double *row_vals;          /* and of blocks the values, as many */
+  NullSpace null, left, near; /* of A; of A^T; what A makes small */
+  struct Triplets *triplets;  /* how triplets become values; NULL: no pattern was given so */
+  PoiseInt *row_cols;         /* the columns lent by PoiseMatGetRow, and room for them */
+  double *row_vals;           /* and of blocks the values, as many */
   int64_t row_room;
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */

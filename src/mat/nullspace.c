@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The null spaces of A and A^T that a user knows of: orthonormal bases kept with the matrix, for solvers to keep out of. */
+/* The null spaces of A and A^T that a user knows of: orthonormal bases kept with the matrix, for solvers to keep out of. And what is
+   nearly one, for preconditioners. */
 #include "mat.h"
 
 void poiseNullSpaceDestroy(NullSpace *space)
@@ -74,4 +75,16 @@ PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v
 PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
 {
   return Replace(A, &(Given){A->rows, "rows", constant != 0, n, v}, &A->left);
+}
+
+PoiseErr PoiseMatSetNearNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
+{
+  return Replace(A, &(Given){A->cols, "columns", constant != 0, n, v}, &A->near);
+}
+
+PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec **v)
+{
+  *n = A->near.n;
+  *v = A->near.v;
+  return POISE_OK;
 }

@@ -97,7 +97,7 @@ static PoiseErr TakeBlock(PoiseContext ctx, TermRows *r, int64_t n, int64_t *roo
   *room = Room(level);
   *block = r->spare[level];
   if (*block) {
-    memcpy(&r->spare[level], *block, sizeof *block);
+    memcpy(&r->spare[level], *block, sizeof r->spare[level]);
     return POISE_OK;
   }
   int64_t words = r->wide ? 2 * *room : *room * 3 / 2;
@@ -111,7 +111,7 @@ static PoiseErr TakeBlock(PoiseContext ctx, TermRows *r, int64_t n, int64_t *roo
 static void LeaveBlock(TermRows *r, int64_t room, double *block)
 {
   int level = Level(room);
-  memcpy(block, &r->spare[level], sizeof block);
+  memcpy(block, &r->spare[level], sizeof r->spare[level]);
   r->spare[level] = block;
 }
 

@@ -18,7 +18,7 @@ static void CheckMesh(const FemMesh *mesh)
   for (int g = 0; g < mesh->groups; g++) {
     int number;
     DEMAND(strlen(mesh->group[g].name) > 0);
-    if (mesh->group[g].dim == mesh->dim - 1) DEMAND(!FemMeshFacetGroup(mesh, mesh->group[g].name, &number));
+    if (mesh->group[g].dim == mesh->dim - 1) DEMAND(!FemMeshGroup(mesh, mesh->dim - 1, mesh->group[g].name, &number));
   }
 }
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices of cells from plain arrays, the same text in C and in CUDA C++: what is called for each point, pair of nodes, triplet. */
+#ifndef FEM_CELLS_H
+#define FEM_CELLS_H
+
+#include "element.h"
+
+#ifdef __CUDACC__
+#define FEM_INLINE static __host__ __device__ inline
+#else
+#define FEM_INLINE static inline
+#endif
+
+/*
+  K of cells in arrays that are all where the work is done. Unknown c of a node g is row components g + c. With blocks a triplet is
+  one of components x components numbers, column-major, at the block row g; else there is a triplet for each number, in the order
+  of the rows and columns of K.
+*/
+typedef struct FemWork {
+  const FemReference *reference;
+  const PoiseInt *node, *global; /* [cells][nodes] as FemMesh.cellNodes; FemMesh.global */
+  const double *x, *lame;        /* FemMesh.x; FemOperator.lame */
+  double mass, stiffness;        /* FemOperator */
+  PoiseInt cells;
+  int dim, nodes, points, components, blocks;
+  PoiseInt *row, *col; /* [triplets] */
+  double *v;           /* [triplets] or [triplets][components^2] */
+  PoiseInt *inverted;  /* the first cell that is inverted or flat, or `cells` */
+} FemWork;
+
+FEM_INLINE int FemTripletsOfCell(const FemWork *w)
+{
+  const int n = w->nodes * (w->blocks ? 1 : w->components);
+  return n * n;
+}
+
+FEM_INLINE void FemTriplet(const FemWork *w, PoiseInt k)
+{
+  const int c = w->blocks ? 1 : w->components, n = w->nodes * c;
+  const PoiseInt cell = k / (n * n);
+  const int at = (int)(k % (n * n)), i = at / n, j = at % n;
+  const PoiseInt *node = w->node + cell * w->nodes;
+  w->row[k] = w->global[node[i / c]] * c + i % c;
+  w->col[k] = w->global[node[j / c]] * c + j % c;
+}
+
+/* What a cell has at each point: weight times volume, then the gradient of each shape function. */
+FEM_INLINE int FemPointSize(const FemWork *w)
+{
+  return 1 + 3 * w->nodes;
+}
+
+/* Gradients of the shape functions at a point, from their derivatives there and the corners of the cell, three numbers for each node in
+   all; returns the Jacobian, and sets nothing unless it is positive. */
+FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
+{
+  double J[3][3] = {{0}},
+         inverse[3][3]; /* J[d][c] = d x_c / d s_d; inverse[d] = (row d + 1) x (row d + 2) = det d s_d / d x */
+  for (int k = 0; k < nodes; k++) {
+    for (int d = 0; d < dim; d++) {
+      for (int c = 0; c < dim; c++) J[d][c] += dN[3 * k + d] * corner[3 * k + c];
+    }
+  }
+  if (dim == 2) J[2][2] = 1;
+  for (int d = 0; d < 3; d++) {
+    const double *a = J[(d + 1) % 3], *b = J[(d + 2) % 3];
+    inverse[d][0] = a[1] * b[2] - a[2] * b[1];
+    inverse[d][1] = a[2] * b[0] - a[0] * b[2];
+    inverse[d][2] = a[0] * b[1] - a[1] * b[0];
+  }
+  const double det = J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
+  if (!(det > 0)) return det;
+  for (int k = 0; k < nodes; k++) {
+    for (int c = 0; c < 3; c++) {
+      grad[3 * k + c] = 0;
+      for (int d = 0; d < dim; d++) grad[3 * k + c] += dN[3 * k + d] * inverse[d][c] / det;
+    }
+  }
+  return det;
+}
+
+/* mass (N_a, N_b) + stiffness (grad N_a, grad N_b), from the points of a cell. */
+FEM_INLINE double FemScalarPair(const FemWork *w, const double *point, int a, int b)
+{
+  double mass = 0, stiffness = 0;
+  for (int q = 0; q < w->points; q++, point += FemPointSize(w)) {
+    const double *g = point + 1 + 3 * a, *h = point + 1 + 3 * b, *N = w->reference->N[q];
+    mass += point[0] * N[a] * N[b];
+    stiffness += point[0] * (g[0] * h[0] + g[1] * h[1] + g[2] * h[2]);
+  }
+  return w->mass * mass + w->stiffness * stiffness;
+}
+
+/* v[i * row + j * col] = lambda D_ij + mu (D_ji + delta_ij trace D), D_ij = (d_i N_a, d_j N_b). */
+FEM_INLINE void FemElasticPair(const FemWork *w, const double *point, PoiseInt cell, int a, int b, double *v, int row,
+                               int col)
+{
+  const double lambda = w->lame[2 * cell], mu = w->lame[2 * cell + 1];
+  double D[3][3] = {{0}};
+  for (int q = 0; q < w->points; q++, point += FemPointSize(w)) {
+    const double *g = point + 1 + 3 * a, *h = point + 1 + 3 * b;
+    for (int i = 0; i < 3; i++) {
+      const double s = point[0] * g[i];
+      for (int j = 0; j < 3; j++) D[i][j] += s * h[j];
+    }
+  }
+  const double trace = D[0][0] + D[1][1] + D[2][2];
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++) v[i * row + j * col] = lambda * D[i][j] + mu * (D[j][i] + (i == j ? trace : 0));
+  }
+}
+
+/* K's part at nodes a and b of a cell, from what the cell has at its points. */
+FEM_INLINE void FemPair(const FemWork *w, const double *point, PoiseInt cell, int a, int b)
+{
+  const int c = w->components, n = c * w->nodes;
+  double *v = w->v + cell * n * n;
+  if (c == 1)
+    v[a * n + b] = FemScalarPair(w, point, a, b);
+  else if (w->blocks)
+    FemElasticPair(w, point, cell, a, b, v + (a * w->nodes + b) * c * c, 1, c);
+  else
+    FemElasticPair(w, point, cell, a, b, v + a * c * n + b * c, n, 1);
+}
+
+#endif
