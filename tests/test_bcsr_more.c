@@ -789,6 +789,28 @@ static void TakeBackBCSR(PoiseContext ctx, const PoiseBCSR *in)
   for (int k = 0; k < 5; k++) SampleTakeBack(ctx, (void *)(uintptr_t)all[k]);
 }
 
+/* An array may begin at any number, where a GPU would like to copy 16 bytes at once. */
+static void CheckOddArray(PoiseContext ctx, const Arrays *a, int b, PoiseInt n, PoiseBCSR in, PoiseMat same)
+{
+  size_t bytes = (size_t)(a->nz * b * b) * sizeof(double);
+  double *odd = malloc(bytes + sizeof *odd), *lent;
+  PoiseMat A;
+  odd[0] = NAN;
+  memcpy(odd + 1, a->val[0], bytes);
+  lent = SampleLend(ctx, bytes + sizeof *odd, odd);
+  free(odd);
+  in.val = lent + 1;
+  if (CHECK_OK(PoiseMatCreateDeviceBCSR(ctx, b, a->m * b, n, 9 * b, 12 * b, &in, POISE_BORROW, &A))) {
+    SameProduct(A, same);
+    CHECK_OK(PoiseOptionsSetString(ctx, "-odd_mat_type bcsr -odd_mat_bcsr_kernel balanced"));
+    CHECK_OK(PoiseMatSetOptionsPrefix(A, "odd_"));
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    SameProduct(A, same);
+    PoiseMatDestroy(&A);
+  }
+  SampleTakeBack(ctx, lent);
+}
+
 static void TestDeviceArrays(PoiseContext ctx)
 {
   for (int k = 0; k < SIZES; k++)
@@ -815,6 +837,7 @@ static void TestDeviceArrays(PoiseContext ctx)
         if (in_place) CHECK(C->csr.col.device == in.col32 && C->csr.val.device == in.val);
         SameProduct(C, B);
         SameBlocks(C, A);
+        if (own == POISE_BORROW && !form) CheckOddArray(ctx, &a, b, n, in, B);
         if (own == POISE_BORROW) { /* the application writes to its array */
           for (int64_t j = 0; j < a.nz * b * b; j++) a.val[0][j] *= 2;
           CHECK_OK(poiseDeviceCopy(ctx->device, (void *)(uintptr_t)in.val, a.val[0], (size_t)(a.nz * b * b) * 8,

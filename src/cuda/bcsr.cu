@@ -30,10 +30,11 @@ constexpr __host__ __device__ int GroupThreads(int b)
   return (GroupRows(b) * b * Parts(b) + 31) / 32 * 32;
 }
 
-/* Groups that are to be resident, where registers would allow fewer. */
+/* Groups that are to be resident on a multiprocessor: more loads under way are worth more than registers for each. */
 constexpr __host__ __device__ int Resident(int b)
 {
-  return b == 3 ? 13 : b == 4 ? 9 : 1;
+  int registers = b <= 3 ? 48 : b <= 6 ? 56 : b <= 9 ? 64 : 72;
+  return b <= 12 ? 4 * (512 / registers) / (GroupThreads(b) / 32) : 1;
 }
 
 /* Blocks k, k + PARTS, ... below n of a row, from val and col on; this thread's column of them. */
@@ -43,14 +44,9 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
 {
   constexpr int P = Parts(B), ROUND = 8;
   for (; k < n; k += P * ROUND) {
-    int32_t c[ROUND];
     double x[ROUND];
-    FetchColumns<ROUND, P>(col, k, n, c);
 #pragma unroll
-    for (int u = 0; u < ROUND; u++) {
-      const double *from = Factors<B>(a, c[u]) + j;
-      x[u] = c[u] >= 0 ? __ldg(from) : 0;
-    }
+    for (int u = 0; u < ROUND; u++) x[u] = k + u * P < n ? Factors<B>(a, col[k + u * P])[j] : 0;
     wait();
 #pragma unroll
     for (int u = 0; u < ROUND; u++)
@@ -91,24 +87,27 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   if (a.skip && *a.skip != 0) return;
   int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, first = group * R,
           last = first + R < a.A.m ? first + R : a.A.m;
-  int64_t begin = poiseCsrOffset(&a.A, first);
-  int blocks = (int)(poiseCsrOffset(&a.A, last) - begin);
+  int64_t begin, end;
+  TwoOffsets(a.A, first, last, begin, end);
+  int blocks = (int)(end - begin), step = BULK ? room : blocks;
   int j = threadIdx.x % B, p = threadIdx.x / B % P; /* column or row within blocks, part of the row of blocks */
   int i = (int)threadIdx.x / (B * P);               /* row of blocks of the group, which has those from `from` to `to` */
   bool active = threadIdx.x < R * B * P && first + i < last;
-  int from = active ? (int)(poiseCsrOffset(&a.A, first + i) - begin) : 0;
-  int to = active ? (int)(poiseCsrOffset(&a.A, first + i + 1) - begin) : 0;
+  int from = 0, to = 0;
   double s[ByColumns(B) ? B : 1] = {0};
-  int step = BULK ? room : blocks;
   unsigned round = 0;
   for (int at = 0; at < blocks; at += step, round++) {
     int stop = at + step < blocks ? at + step : blocks;
-    const double *val =
-        BULK ? FetchBlocks<B>(a.A, begin + at, begin + stop, tile, &barrier, round == 0) : a.A.val + begin * B * B;
-    bool waits = BULK;
+    const double *val = a.A.val + begin * B * B;
+    if (BULK) val = FetchBlocks<B>(a.A, begin + at, begin + stop, tile, &barrier, round == 0);
+    if (round == 0 && active) {
+      int64_t mine, next;
+      TwoOffsets(a.A, first + i, first + i + 1, mine, next);
+      from = (int)(mine - begin), to = (int)(next - begin);
+    }
+    if (BULK) __syncthreads();
     auto wait = [&] {
-      if (waits) BulkWait(&barrier, round % 2);
-      waits = false;
+      if (BULK) BulkWait(&barrier, round % 2);
     };
     int low = from > at ? from : at, k = low + ((p - (low - from)) & (P - 1)) - at, n = (to < stop ? to : stop) - at;
     if constexpr (ByColumns(B))

@@ -90,10 +90,17 @@ static inline bool CanBulk(Device *dev, const CsrMultArgs *a)
   return poiseCudaHasBulk(dev) && (uintptr_t)a->A.val % 16 == 0;
 }
 
-/*
-  The values of blocks [first, last) on their way to shared memory: returns where those of `first` will be. All threads call it; whoever
-  has seen the barrier's `round` complete may read.
-*/
+/* Offsets i and j at once: what waits for the one does not keep the other from being fetched. */
+__device__ __forceinline__ void TwoOffsets(const CsrView &A, int64_t i, int64_t j, int64_t &at_i, int64_t &at_j)
+{
+  if (A.ptr32)
+    at_i = __ldg(A.ptr32 + i), at_j = __ldg(A.ptr32 + j);
+  else
+    at_i = __ldg(A.ptr64 + i), at_j = __ldg(A.ptr64 + j);
+}
+
+/* The values of blocks [first, last) on their way to shared memory: returns where those of `first` will be. All threads call it, and
+   __syncthreads; who has then seen the barrier's round complete may read. */
 template <int B>
 __device__ __forceinline__ const double *FetchBlocks(const CsrView &A, int64_t first, int64_t last, double *tile,
                                                      uint64_t *barrier, bool begin)
@@ -106,7 +113,6 @@ __device__ __forceinline__ const double *FetchBlocks(const CsrView &A, int64_t f
     if (stop > start) BulkCopy(tile, A.val + start, (uint32_t)(stop - start) * 8, barrier);
     if (stop < end) tile[stop - start] = A.val[stop];
   }
-  __syncthreads();
   return tile + (first * B * B - start);
 }
 

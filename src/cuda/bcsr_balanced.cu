@@ -70,10 +70,13 @@ __device__ __forceinline__ void JoinPieces(const CsriMultArgs &a, int64_t p, con
   shared memory, from which each row is summed by B threads.
 */
 template <int B, bool BULK>
-static __global__ void __launch_bounds__(WINDOW_THREADS)
+static __global__ void __launch_bounds__(WINDOW_THREADS, B <= 4    ? 10
+                                                         : B <= 9  ? 8
+                                                         : B <= 16 ? 6
+                                                                   : 1)
     BcsrBalanced(const __grid_constant__ CsriMultArgs a, int room, int offset)
 {
-  constexpr int T = WINDOW_THREADS, Q = T / B, ROUND = B <= 4 ? 4 : B <= 16 ? 2 : 1;
+  constexpr int T = WINDOW_THREADS, Q = T / B, ROUND = B <= 16 ? 2 : 1;
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   const CsrMultArgs &m = a.m;
@@ -95,24 +98,19 @@ static __global__ void __launch_bounds__(WINDOW_THREADS)
     window = Load(a.window + number);
     first = window.first, nz = window.nz;
   }
-  int r = threadIdx.x % B, q = threadIdx.x / B, step = BULK ? room : nz;
+  int r = threadIdx.x % B, q = threadIdx.x / B, step = BULK ? room : nz + 1;
   unsigned round = 0;
   double s = 0;
-  int begin = 0, end = 0; /* of this thread's first row */
-  auto row_of = [&](int i) {
-    begin = (int)(poiseCsrOffset(&m.A, window.begin + i) - first);
-    end = (int)(poiseCsrOffset(&m.A, window.begin + i + 1) - first);
-  };
-  if (q < Q && q < window.rows) row_of(q);
-  for (int at = 0; at < nz; at += step, round++) {
+  int64_t begin = 0, end = 0; /* of this thread's first row */
+  for (int at = 0; at == 0 || at < nz; at += step, round++) {
     int n = at + step < nz ? step : nz - at;
     const int32_t *col = m.A.col + first + at;
-    const double *val =
-        BULK ? FetchBlocks<B>(m.A, first + at, first + at + n, tile, &barrier, round == 0) : m.A.val + (first + at) * B * B;
-    bool waits = BULK;
+    const double *val = m.A.val + (first + at) * B * B;
+    if (BULK) val = FetchBlocks<B>(m.A, first + at, first + at + n, tile, &barrier, round == 0);
+    if (round == 0 && q < Q && q < window.rows) TwoOffsets(m.A, window.begin + q, window.begin + q + 1, begin, end);
+    if (BULK) __syncthreads();
     auto wait = [&] {
-      if (waits) BulkWait(&barrier, round % 2);
-      waits = false;
+      if (BULK) BulkWait(&barrier, round % 2);
     };
     auto put = [&](int k, double t) {
       if (cut)
@@ -131,12 +129,12 @@ static __global__ void __launch_bounds__(WINDOW_THREADS)
   __syncthreads();
   double dots[2] = {0, 0};
   for (int i = q; q < Q && i < window.rows; i += Q) {
-    if (i > q) row_of(i);
-    int k = begin;
+    if (i > q) TwoOffsets(m.A, window.begin + i, window.begin + i + 1, begin, end);
+    int k = (int)(begin - first), stop = (int)(end - first);
     s = 0;
-    for (; k + 4 <= end; k += 4)
+    for (; k + 4 <= stop; k += 4)
       s += (term[k * B + r] + term[(k + 1) * B + r]) + (term[(k + 2) * B + r] + term[(k + 3) * B + r]);
-    for (; k < end; k++) s += term[k * B + r];
+    for (; k < stop; k++) s += term[k * B + r];
     int64_t row = (int64_t)(window.begin + i) * B + r;
     double y = FinishRow(m, true, row, s);
     for (int f = 0; f < m.fuse.ndot; f++) dots[f] += Factor(m.fuse, f, row, y) * y;
