@@ -268,6 +268,28 @@ static void TestKernels(PoiseContext ctx)
   }
 }
 
+/* Rows of blocks that are even go by groups, one that holds most of the blocks by windows. */
+static void TestChoice(PoiseContext ctx)
+{
+  const Shape shapes[] = {{4, 3000, 4, false, true}, {8, 1500, 1500, true, false}};
+  const char *const words[] = {"bcsr: groups of ", "bcsr: windows of "};
+  for (int k = 0; k < 2; k++) {
+    PoiseMat A;
+    char text[4096];
+    Arrays a = Make(ctx, &shapes[k], 0);
+    if (CHECK_OK(Create(ctx, &shapes[k], &a, 0, POISE_COPY, &A))) {
+      CHECK_OK(PoiseMatSetFromOptions(A));
+      FILE *f = TestPrintBegin(ctx);
+      CHECK_OK(PoiseMatView(A));
+      TestPrintEnd(ctx, f, text, sizeof text);
+      int form = ctx->device->ops->bcsr_rows || ctx->device->threads > 1 ? k : 0;
+      CHECK(PoiseSize(ctx) > 1 || strstr(text, words[form]));
+    }
+    PoiseMatDestroy(&A);
+    Release(&a);
+  }
+}
+
 static void TestForms(PoiseContext ctx)
 {
   const Shape shapes[] = {{2, 31, 31, false, false}, {3, 30, 17, false, false}};
@@ -805,25 +827,16 @@ static void TestMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, UseArrays, (void *)(uintptr_t)&s);
 }
 
-static const Test tests[] = {{"sizes", TestSizes, 0},
-                             {"many_rows", TestManyRows, 0},
-                             {"tiles", TestTiles, 0},
-                             {"forms", TestForms, 0},
-                             {"kernels", TestKernels, 0},
-                             {"own", TestOwn, 0},
-                             {"conversion", TestConversion, 0},
-                             {"assembly", TestAssembly, 0},
-                             {"options", TestOptions, 0},
-                             {"bytes", TestBytes, 0},
-                             {"values", TestValues, 0},
-                             {"solve", TestSolve, 0},
-                             {"bad_arrays", TestBadArrays, 0},
-                             {"refusals", TestRefusals, 0},
-                             {"named", TestNamed, 0},
-                             {"waiting", TestWaiting, 0},
-                             {"repeated", TestRepeated, 0},
-                             {"memory", TestMemory, 0},
-                             {NULL, NULL, 0}};
+static const Test tests[] = {{"sizes", TestSizes, 0},       {"many_rows", TestManyRows, 0},
+                             {"tiles", TestTiles, 0},       {"forms", TestForms, 0},
+                             {"kernels", TestKernels, 0},   {"choice", TestChoice, 0},
+                             {"own", TestOwn, 0},           {"conversion", TestConversion, 0},
+                             {"assembly", TestAssembly, 0}, {"options", TestOptions, 0},
+                             {"bytes", TestBytes, 0},       {"values", TestValues, 0},
+                             {"solve", TestSolve, 0},       {"bad_arrays", TestBadArrays, 0},
+                             {"refusals", TestRefusals, 0}, {"named", TestNamed, 0},
+                             {"waiting", TestWaiting, 0},   {"repeated", TestRepeated, 0},
+                             {"memory", TestMemory, 0},     {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -437,6 +437,10 @@ static void TestFound(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSetString(ctx, "-g_mat_block_size 0 -g_mat_type seg"));
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "g_"));
   CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_ARG, "the matrix is of type seg");
+  CHECK_OK(PoiseMatSetOptionsPrefix(A, "h_"));
+  CHECK_OK(PoiseMatSetFromOptions(A)); /* nothing stays of what was refused */
+  CHECK_OK(PoiseMatSetBlockSize(A, 0));
+  CHECK_OK(PoiseMatSetFromOptions(A)); /* for when it becomes bcsr */
   PoiseMatDestroy(&A);
 }
 

@@ -59,8 +59,7 @@ typedef struct PoiseBCSR {
   A of type bcsr from blocks of b x b numbers, b from 1 to 32, the same on all ranks. m, n, M, N count numbers, of whole blocks each, or are
   POISE_DECIDE. Ownership as of PoiseMatCreateCSR; row-major blocks can only be copied (POISE_ERR_ARG). Blocks are never taken apart:
   8 + 4 / b^2 bytes per number, where CSR has 12. All of a matrix's functions take them; rows that are lent or copied out have all
-  numbers of their blocks, zeros too. Of preconditioners none, jacobi, pbjacobi, ksp and shell do. The others are
-  POISE_ERR_UNSUPPORTED, and say so.
+  numbers of their blocks, zeros too. So do all preconditioners.
 */
 POISE_API PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                       const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);

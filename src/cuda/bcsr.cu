@@ -89,7 +89,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t begin, end;
   TwoOffsets(a.A, first, last, begin, end);
-  int blocks = (int)(end - begin), step = BULK ? room : blocks;
+  int blocks = (int)(end - begin), step = BULK ? room : 1 << 20; /* places of numbers have 32 bits */
   int j = threadIdx.x % B, p = threadIdx.x / B % P; /* column or row within blocks, part of the row of blocks */
   int i = (int)threadIdx.x / (B * P);               /* row of blocks of the group, which has those from `from` to `to` */
   bool active = threadIdx.x < R * B * P && first + i < last;
@@ -98,7 +98,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   unsigned round = 0;
   for (int at = 0; at < blocks; at += step, round++) {
     int stop = at + step < blocks ? at + step : blocks;
-    const double *val = a.A.val + begin * B * B;
+    const double *val = a.A.val + (begin + at) * B * B;
     if (BULK) val = FetchBlocks<B>(a.A, begin + at, begin + stop, tile, &barrier, round == 0);
     if (round == 0 && active) {
       int64_t mine, next;

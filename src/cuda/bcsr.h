@@ -32,7 +32,8 @@ __host__ __device__ __forceinline__ int64_t TileNumbers(int64_t blocks, int b)
   return (blocks * b * b + 2) / 2 * 2;
 }
 
-/* The b numbers that block column c is multiplied by. (A place is chosen and not a value, so that many loads are under way.) */
+/* The b numbers that block column c is multiplied by. (A place is chosen and not a value, so that many loads are under way.
+   They are plain loads: x may be written while a kernel that follows has begun, see Ready.) */
 template <int B> __device__ __forceinline__ const double *Factors(const CsrMultArgs &a, int32_t c)
 {
   uintptr_t from = (uintptr_t)a.x, ghost = (uintptr_t)a.ghost - (uintptr_t)a.A.nloc * B * sizeof(double);
@@ -66,7 +67,7 @@ __device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *
       for (int u = 0; u < ROUND; u++) {
         const double *from = Factors<B>(a, c[u]) + first;
 #pragma unroll
-        for (int j = 0; j < STRIP; j++) x[u][j] = c[u] >= 0 && first + j < B ? __ldg(from + j) : 0;
+        for (int j = 0; j < STRIP; j++) x[u][j] = c[u] >= 0 && first + j < B ? from[j] : 0;
       }
       wait();
 #pragma unroll

@@ -15,8 +15,8 @@ PoiseErr poiseMatCheckHolds(PoiseMat A)
 PoiseErr poiseMatCheckStored(PoiseMat A)
 {
   if (A->blocked)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "this is not there yet for matrices of blocks, type %s: make it csr first (PoiseMatSetType)", PoiseMatType(A));
+    FAIL(POISE_ERR_UNSUPPORTED, "the matrix is of blocks already, type %s: make it csr first (PoiseMatSetType)",
+         PoiseMatType(A));
   return poiseMatCheckHolds(A);
 }
 

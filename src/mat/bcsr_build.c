@@ -208,6 +208,7 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
   if (A->assembled) {
     PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
     bool found = A->find;
+    int before = A->block_size;
     if (found) TRY(PoiseAgree(A->ctx, e));
     if (found) TRY(poiseMatTakeBlockSize(A));
     if (found && A->block_size == 1) {
@@ -218,6 +219,7 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
     poiseLogBegin(A->ctx, EVENT_MatConvert);
     e = Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr);
     poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
+    if (e && found) A->block_size = before, A->find = true;
     TRY(e);
   } else {
     TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A)));

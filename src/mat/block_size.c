@@ -59,7 +59,9 @@ PoiseErr poiseMatTakeBlockSize(PoiseMat A)
 {
   PoiseBlockFill *table = A->fills;
   PoiseErr e = table ? POISE_OK : poiseAllocArray(A->ctx, POISE_BLOCK_FILLS, sizeof *table, "fill of blocks", &A->fills);
-  TRY(Find(A, e, A->fills, &A->block_size));
+  e = Find(A, e, A->fills, &A->block_size);
+  if (e && !table) poiseFree(A->ctx, &A->fills);
+  TRY(e);
   A->find = false;
   A->state++; /* what was built from other blocks is void */
   return POISE_OK;

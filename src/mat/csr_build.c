@@ -455,11 +455,11 @@ int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even)
   return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s, even) : POISE_BLOCK;
 }
 
-/* The rows that a thread of the host has of m, in blocks. */
-static int64_t ShareOfRows(const Device *dev, int64_t m)
+/* The rows that a thread of the host has, in blocks of the product. */
+static int64_t ShareOfRows(const Device *dev, const Csr *c)
 {
-  int64_t nblock = POISE_NBLOCKS(m);
-  return POISE_BLOCK * (nblock > HOST_FEW_BLOCKS ? (nblock + dev->threads - 1) / dev->threads : nblock);
+  int64_t rows = POISE_BLOCK / poiseCsrSide(c), nblock = (c->m + rows - 1) / rows;
+  return rows * (nblock > HOST_FEW_BLOCKS ? (nblock + dev->threads - 1) / dev->threads : nblock);
 }
 
 /* Where the offsets are; elsewhere than on the host only the statistics come back. */
@@ -472,7 +472,7 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   const void *ptr, *result;
   *s = (CsrStatistics){.m = c->m, .nz = c->nz};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
-  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = ShareOfRows(dev, c->m), .out = s};
+  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = ShareOfRows(dev, c), .out = s};
   a.bound = dev->ops->csr_bound ? dev->ops->csr_bound(c->m, c->nz) : 0;
   *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
   s->bound = a.bound;
