@@ -77,7 +77,7 @@ static PoiseErr Create(PoiseContext ctx, const Blocky *s, const char *type, Pois
   return Enter(*A, s);
 }
 
-static PoiseMat Matrix2(PoiseContext ctx, const Blocky *s, const char *type)
+static PoiseMat BlockMatrix(PoiseContext ctx, const Blocky *s, const char *type)
 {
   PoiseMat A = NULL;
   if (!CHECK_OK(Create(ctx, s, type, &A))) return NULL;
@@ -187,7 +187,7 @@ static void SolveBlocks(const Reference *f, long double *x)
   }
 }
 
-/* Largest |z - x| relative to the largest |x|: z = M^-1 r where z held NaN; x = right of r. */
+/* Largest |z - x| relative to the largest |x|: z = M^-1 r where z held NaN, x from the reference. */
 static double Defect(PoisePC pc, const Reference *f)
 {
   PoiseVec r, z;
@@ -236,7 +236,7 @@ static void TestILU(PoiseContext ctx)
         for (int turned = 0; turned < 2; turned++) {
           Blocky s = BlockyOf(ctx, kind, sizes[k], most[q]);
           s.turned = turned;
-          PoiseMat A = Matrix2(ctx, &s, "bcsr");
+          PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
           PoisePC pc = Make(ctx, "ilu", A, NULL);
           CHECK_NEAR(FactorDefect(pc, &s, 0), 0, 1e-13);
           PoisePCDestroy(&pc);
@@ -253,7 +253,7 @@ static void TestICC(PoiseContext ctx)
       Blocky s = BlockyOf(ctx, kind, sizes[k], sizes[k] > 8 ? 7 : 19), t;
       s.symmetric = true;
       t = s;
-      PoiseMat A = Matrix2(ctx, &s, "bcsr");
+      PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
       for (PoiseInt i = s.begin * s.b; i < s.end * s.b; i++)
         for (PoiseInt j = s.begin * s.b; j < i; j++) {
           double more = 3;
@@ -276,7 +276,7 @@ static void TestSymmetric(PoiseContext ctx)
   for (int k = 0; k < 2; k++) {
     Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 40);
     s.symmetric = true;
-    PoiseMat A = Matrix2(ctx, &s, "bcsr");
+    PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
     PoisePC pc = Make(ctx, types[k], A, NULL);
     PoiseVec u, v, w;
     double uMv, vMu, vMv;
@@ -309,7 +309,7 @@ static void TestNoFill(PoiseContext ctx)
       PoiseVec x, b, r;
       double norm = NAN, size = NAN;
       s.own = true, s.symmetric = symmetric;
-      PoiseMat A = Matrix2(ctx, &s, "bcsr");
+      PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
       if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) ||
           !CHECK_OK(PoiseVecDuplicate(b, &r)))
         return;
@@ -340,8 +340,8 @@ static PoiseErr Mine(const Blocky *s, PoiseInt block, PoiseErr code)
   return block >= s->begin && block < s->end ? code : POISE_ERR_REMOTE;
 }
 
-static double Largest(const Blocky *s,
-                      double shift) /* of |L D L^T - A - shift I|'s pivots: the least pivot of elimination by numbers */
+/* Of elimination by numbers, without exchanges: the least pivot. */
+static double LeastPivot(const Blocky *s, double shift)
 {
   Reference f = ReferenceOf(s, shift);
   double least = INFINITY;
@@ -364,7 +364,7 @@ static void TestSingular(PoiseContext ctx)
   for (int k = 0; k < 2; k++) {
     Blocky s = BlockyOf(ctx, CHAIN, 3, 24);
     s.symmetric = true, s.weak = 0;
-    PoiseMat A = Matrix2(ctx, &s, "bcsr");
+    PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
     PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type none");
     char words[200];
     snprintf(
@@ -385,12 +385,12 @@ static void TestSingular(PoiseContext ctx)
   }
 }
 
-/* A block of rank 2: which of its pivots is zero, and the first of two such blocks. */
+/* A block of rank 2, and a later one: the first is named, and which of its pivots is zero. */
 static void TestLaterPivot(PoiseContext ctx)
 {
   Blocky s = BlockyOf(ctx, CHAIN, 4, 12);
   PoiseInt bad[] = {5, 7};
-  PoiseMat A = Matrix2(ctx, &s, "bcsr");
+  PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
   for (int q = 0; q < 2; q++)
     for (PoiseInt J = 0; J < s.n; J++)
       for (int k = 0; k < 16 && bad[q] >= s.begin && bad[q] < s.end && Has(&s, bad[q], J); k++) {
@@ -412,7 +412,7 @@ static void TestShifts(PoiseContext ctx)
 {
   Blocky s = BlockyOf(ctx, CHAIN, 3, 24);
   s.weak = 0;
-  PoiseMat A = Matrix2(ctx, &s, "bcsr");
+  PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
   PoisePC pc =
       Make(ctx, "ilu", A, "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25\n-x_pc_factor_zeropivot 1e-3");
   CHECK_OK(PoisePCSetUp(pc));
@@ -440,7 +440,7 @@ static void TestShiftPositive(PoiseContext ctx)
     for (int deep = 0; deep < 2; deep++) {
       Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 15);
       s.symmetric = true, s.diagonal = deep ? -3 : 1.5;
-      PoiseMat A = Matrix2(ctx, &s, "bcsr");
+      PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
       PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type positive_definite");
       CHECK_OK(PoisePCSetUp(pc));
       const Incomplete *f = pc->data;
@@ -452,9 +452,9 @@ static void TestShiftPositive(PoiseContext ctx)
         lack = poiseLarger(lack, sum);
       }
       CHECK(f->shift <= 1.1 * lack + 1e-12);
-      CHECK(Largest(&s, f->shift) > 0);
+      CHECK(LeastPivot(&s, f->shift) > 0);
       CHECK_NEAR(FactorDefect(pc, &s, f->shift), 0, 1e-10);
-      CHECK(!f->tries || Largest(&s, f->shift - lack * 1.1 / 8) <= 0); /* with less it fails */
+      CHECK(!f->tries || LeastPivot(&s, f->shift - lack * 1.1 / 8) <= 0); /* with less it fails */
       CHECK(!deep || s.begin == s.end || f->tries > 0);
       PoisePCDestroy(&pc);
       PoiseMatDestroy(&A);
@@ -564,7 +564,7 @@ static void TestSOR(PoiseContext ctx)
                                      {1.1, 2, 1, 2}, {1, 3, 3, 1},   {1.2, 1, 2, 2}, {0.8, 2, 2, 1}};
   for (int k = 0; k < NSIZES; k++) {
     Blocky s = BlockyOf(ctx, ANYWHERE, sizes[k], sizes[k] > 8 ? 5 : 14);
-    PoiseMat A = Matrix2(ctx, &s, "bcsr");
+    PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
     PoisePC pc = Make(ctx, "sor", A, NULL);
     for (int q = 0; q < (sizes[k] > 8 ? 5 : 9); q++) {
       const Relaxation *w = &cases[q];
@@ -615,7 +615,7 @@ static void TestSameAsCSR(PoiseContext ctx)
   for (int k = 0; k < NSIZES; k++) {
     Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, sizes[k], 28);
     s.symmetric = true;
-    PoiseMat A = Matrix2(ctx, &s, "csr"), B = Matrix2(ctx, &s, "bcsr");
+    PoiseMat A = BlockMatrix(ctx, &s, "csr"), B = BlockMatrix(ctx, &s, "bcsr");
     for (int q = 0; q < (sizes[k] > 1 ? 4 : 9); q++)
       CHECK(Applied(A, types[q], options[q]) == Applied(B, types[q], options[q]));
     PoiseMatDestroy(&A);
@@ -628,7 +628,7 @@ static void TestBJacobi(PoiseContext ctx)
 {
   for (int k = 0; k < NSIZES; k++) {
     Blocky s = BlockyOf(ctx, ANYWHERE, sizes[k], 28);
-    PoiseMat A = Matrix2(ctx, &s, "bcsr"), inner;
+    PoiseMat A = BlockMatrix(ctx, &s, "bcsr"), inner;
     PoiseKSP *sub;
     PoiseInt count;
     CHECK(Applied(A, "bjacobi", "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 1\n-x_sub_pc_type ilu") ==
@@ -724,7 +724,7 @@ static void TestConversions(PoiseContext ctx)
 {
   Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 40);
   s.symmetric = true;
-  PoiseMat A = Matrix2(ctx, &s, "csr");
+  PoiseMat A = BlockMatrix(ctx, &s, "csr");
   double before = Conversions(ctx);
   CHECK_OK(PoiseMatSetType(A, "bcsr"));
   CHECK(Conversions(ctx) == before + 1); /* one is seen */
@@ -844,7 +844,7 @@ static void TestRefresh(PoiseContext ctx)
     for (int q = 0; q < 3; q++) {
       Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, q == 1 ? 4 : 2, q == 1 ? 10 : 20);
       s.symmetric = true;
-      PoiseMat A = Matrix2(ctx, &s, q == 2 ? "csr" : "bcsr");
+      PoiseMat A = BlockMatrix(ctx, &s, q == 2 ? "csr" : "bcsr");
       if (!pc) pc = Make(ctx, types[k], A, NULL);
       CHECK_OK(PoisePCSetOperator(pc, A));
       CHECK_NEAR(FactorDefect(pc, &s, 0), 0, 1e-13); /* by numbers the same, but for rounding */
@@ -869,7 +869,7 @@ static void TestView(PoiseContext ctx)
                                       "the unknowns of a block at once, blocks of 3 x 3\n"};
   Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 12);
   s.symmetric = true;
-  PoiseMat A = Matrix2(ctx, &s, "bcsr");
+  PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
   for (int k = 0; k < 3; k++) {
     PoisePC pc = Make(ctx, types[k], A, NULL);
     char text[400];
@@ -914,7 +914,7 @@ static void TestMemory(PoiseContext ctx)
 {
   Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 16);
   s.symmetric = true;
-  Given g = {.A = Matrix2(ctx, &s, "bcsr")};
+  Given g = {.A = BlockMatrix(ctx, &s, "bcsr")};
   CHECK_OK(PoiseOptionsSet(ctx, "several_pc_bjacobi_local_blocks", "2"));
   if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
   TestAllocationFailures(ctx, CreateAndUse, &g);
