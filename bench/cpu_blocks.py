@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+from cpu import machine
+
 TABLE_IV = {"raefsky4": 3, "bmw7st_1": 6, "pwtk": 6, "RM07R": 7, "audikw_1": 3}
 HOW = ((1, 1), (1, 2), (2, 1))  # ranks, threads
 LINE = re.compile(r"(\S+)\s+(\d) x (\d) (.*?)\s+ms\s+([0-9.]+) \(min ([0-9.]+)\) \| \S+ bytes (\S+) GB/s\s+([0-9.]+).*?of read ([0-9.]+).*"
@@ -142,18 +144,6 @@ def tables(results):
         values = [get(name, how, "poise bcsr", what) for what in ("gbs", "of_read", "ms", "read") for how in (one, threads)]
         yield (f"{name:12s}{cell(values[0]):>10s}{cell(values[1]):>10s}{cell(values[2]):>11s}{cell(values[3]):>11s}"
                f"{cell(ratio(values[4], values[5])):>13s}{cell(ratio(values[7], values[6])):>12s}")
-
-
-def machine():
-    def output(*command):
-        try:
-            return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-        except OSError:
-            return ""
-
-    model = re.search(r"Model name:\s*(.*)", output("lscpu"))
-    return "\n".join([f"# {model.group(1) if model else 'unknown CPU'}, {os.cpu_count()} CPUs, {output('uname', '-sr')}",
-                      f"# cc: {output('cc', '--version').partition(chr(10))[0]}"])
 
 
 def write(path, results):

@@ -199,4 +199,36 @@ static inline void CheckDots(const Fuse *f, PoiseVec u, PoiseVec z, const double
   PoiseVecRestore(z, &y);
 }
 
+/* z = M^-1 r with the dots of z; then, if that works on a device, skipped: z and the dots stay. Fills r and u. */
+static inline void CheckFusedApply(PoisePC pc, PoiseVec r, PoiseVec z, PoiseVec u, bool skips)
+{
+  PoiseContext ctx = z->ctx;
+  int64_t nblock = POISE_NBLOCKS(PoiseVecLocalSize(z));
+  Buffer partial, skip;
+  Fuse f = {.ndot = 2};
+  double *p;
+  const double *word;
+  SampleFill(r, 1);
+  SampleFill(u, 2);
+  CHECK_OK(PoisePCSetUp(pc));
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(2 * nblock) * sizeof(double), "dots", &partial));
+  CHECK_OK(poiseBufferCreate(ctx->device, sizeof(double), "skip", &skip));
+  for (int skipped = 0; skipped < 1 + skips; skipped++) {
+    CHECK_OK(poiseBufferWrite(&skip, HOST, &p));
+    *p = skipped;
+    CHECK_OK(poiseBufferRead(&skip, DEVICE, &word));
+    CHECK_OK(poiseBufferUpdate(&partial, DEVICE, &p));
+    f.partial[0] = p, f.partial[1] = p + nblock;
+    CHECK_OK(poiseVecRead(u, &f.u[0]));
+    if (skipped) SampleFill(r, 77);
+    uint64_t before = skipped ? SampleDigest(z) : 0;
+    CHECK_OK(poisePCApplyFuse(pc, r, z, word, &f));
+    if (skipped) CHECK(SampleDigest(z) == before);
+    CHECK_OK(poiseBufferRead(&partial, HOST, &word));
+    CheckDots(&f, u, z, word);
+  }
+  poiseBufferDestroy(&partial);
+  poiseBufferDestroy(&skip);
+}
+
 #endif

@@ -796,37 +796,12 @@ static void TestFuseAndSkip(PoiseContext ctx)
   for (int k = 0; k < 12; k++) {
     PoiseMat A;
     PoiseVec r, z, u;
-    Buffer partial, skip;
-    Fuse f = {.ndot = 2};
-    double *p;
-    const double *word;
     if (!CHECK_OK(Plane(ctx, 30, 33, of[k / 4], &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) ||
         !CHECK_OK(PoiseVecDuplicate(r, &u)))
       return;
-    int64_t nblock = POISE_NBLOCKS(PoiseVecLocalSize(z));
-    SampleFill(r, 1);
-    SampleFill(u, 2);
     ctx->device->threads = 1 + k % 2;
     PoisePC pc = Make(ctx, types[k % 4], A, options[k % 4]);
-    CHECK_OK(PoisePCSetUp(pc));
-    CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(2 * nblock) * sizeof(double), "dots", &partial));
-    CHECK_OK(poiseBufferCreate(ctx->device, sizeof(double), "skip", &skip));
-    for (int skipped = 0; skipped < 2; skipped++) {
-      CHECK_OK(poiseBufferWrite(&skip, HOST, &p));
-      *p = skipped;
-      CHECK_OK(poiseBufferRead(&skip, DEVICE, &word));
-      CHECK_OK(poiseBufferUpdate(&partial, DEVICE, &p));
-      f.partial[0] = p, f.partial[1] = p + nblock;
-      CHECK_OK(poiseVecRead(u, &f.u[0]));
-      if (skipped) SampleFill(r, 77);
-      uint64_t before = skipped ? SampleDigest(z) : 0;
-      CHECK_OK(poisePCApplyFuse(pc, r, z, word, &f));
-      if (skipped) CHECK(SampleDigest(z) == before);
-      CHECK_OK(poiseBufferRead(&partial, HOST, &word));
-      CheckDots(&f, u, z, word);
-    }
-    poiseBufferDestroy(&partial);
-    poiseBufferDestroy(&skip);
+    CheckFusedApply(pc, r, z, u, true);
     PoisePCDestroy(&pc);
     PoiseVecDestroy(&r);
     PoiseVecDestroy(&z);

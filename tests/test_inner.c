@@ -634,34 +634,10 @@ static void TestFuseAndSkip(PoiseContext ctx)
   PoiseMat A = Grid(ctx, 12, 11, 8, 0);
   PoiseVec r, z, u;
   if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(r, &u))) return;
-  int64_t nblock = POISE_NBLOCKS(PoiseVecLocalSize(z));
-  SampleFill(u, 2);
   for (int k = 0; k < NTYPES; k++) {
-    Buffer partial, skip;
-    Fuse f = {.ndot = 2};
-    double *p;
-    const double *word;
     PoisePC pc = Make(ctx, "none", A, all_types[k]);
-    CHECK_OK(PoisePCSetUp(pc));
-    CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(2 * nblock) * sizeof(double), "dots", &partial));
-    CHECK_OK(poiseBufferCreate(ctx->device, sizeof(double), "skip", &skip));
-    SampleFill(r, 1);
-    for (int skipped = 0; skipped < 2 && !(skipped && poisePCEager(pc)); skipped++) {
-      CHECK_OK(poiseBufferWrite(&skip, HOST, &p));
-      *p = skipped;
-      CHECK_OK(poiseBufferRead(&skip, DEVICE, &word));
-      CHECK_OK(poiseBufferUpdate(&partial, DEVICE, &p));
-      f.partial[0] = p, f.partial[1] = p + nblock;
-      CHECK_OK(poiseVecRead(u, &f.u[0]));
-      if (skipped) SampleFill(r, 77);
-      uint64_t before = skipped ? SampleDigest(z) : 0;
-      CHECK_OK(poisePCApplyFuse(pc, r, z, word, &f));
-      if (skipped) CHECK(SampleDigest(z) == before);
-      CHECK_OK(poiseBufferRead(&partial, HOST, &word));
-      CheckDots(&f, u, z, word);
-    }
-    poiseBufferDestroy(&partial);
-    poiseBufferDestroy(&skip);
+    CHECK_OK(PoisePCSetUp(pc)); /* then it is known */
+    CheckFusedApply(pc, r, z, u, !poisePCEager(pc));
     PoisePCDestroy(&pc);
   }
   PoiseVecDestroy(&r);

@@ -221,12 +221,7 @@ template <int B> static void RunBlocks(const SweepArgs *a, cudaStream_t stream)
 static void RunSizes(const SweepArgs *a, cudaStream_t stream)
 {
   typedef void (*Size)(const SweepArgs *, cudaStream_t);
-  static const Size sizes[] = {RunBlocks<2>,  RunBlocks<3>,  RunBlocks<4>,  RunBlocks<5>,  RunBlocks<6>,  RunBlocks<7>,
-                               RunBlocks<8>,  RunBlocks<9>,  RunBlocks<10>, RunBlocks<11>, RunBlocks<12>, RunBlocks<13>,
-                               RunBlocks<14>, RunBlocks<15>, RunBlocks<16>, RunBlocks<17>, RunBlocks<18>, RunBlocks<19>,
-                               RunBlocks<20>, RunBlocks<21>, RunBlocks<22>, RunBlocks<23>, RunBlocks<24>, RunBlocks<25>,
-                               RunBlocks<26>, RunBlocks<27>, RunBlocks<28>, RunBlocks<29>, RunBlocks<30>, RunBlocks<31>,
-                               RunBlocks<32>};
+  static const Size sizes[] = {FROM_2_TO_32(RunBlocks)};
   sizes[a->t.b - 2](a, stream);
 }
 

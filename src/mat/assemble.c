@@ -305,9 +305,7 @@ static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
   if (A->csr.nz && (val == A->csr.val.host || val == A->csr.val.device))
     FAIL(POISE_ERR_ARG, "blocks are kept column-major, so those in the borrowed array cannot be row-major");
   TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
-  for (int64_t k = 0; k < A->csr.nz; k++, own += b * b, val += b * b)
-    for (int64_t c = 0; c < b; c++)
-      for (int64_t r = 0; r < b; r++) own[c * b + r] = val[r * b + c];
+  for (int64_t k = 0; k < A->csr.nz; k++) poiseTurnBlock(b, val + k * b * b, own + k * b * b);
   return poiseBufferSettle(&A->csr.val);
 }
 

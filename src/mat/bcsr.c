@@ -18,13 +18,12 @@ typedef struct BcsrData {
   Windows w;            /* but of even groups, which are those of the CSR */
 } BcsrData;
 
-#define FORMS "auto|even|balanced|block|column|row"
+static const char *const forms[] = {"auto", "even", "balanced", "block", "column", "row"}; /* BCSR_... */
 
 static const PoiseOption options[] = {
-    {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0, FORMS,
-     "products of bcsr: groups of rows of blocks, windows of as many blocks (rows of very different lengths), or on a GPU "
-     "by block (up to "
-     "5 x 5), by column or row per thread, as in the paper of bcsr"},
+    {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0, "auto|even|balanced|block|column|row",
+     "products of bcsr: groups of rows; windows of as many blocks (uneven rows); on a GPU also the paper's three "
+     "algorithms"},
     {0},
 };
 
@@ -53,7 +52,6 @@ static bool Uneven(PoiseMat A)
 
 static PoiseErr Choose(PoiseMat A, BcsrData *d)
 {
-  const char *const words[] = {"auto", "even", "balanced", "block", "column", "row"};
   const DeviceOps *ops = A->ctx->device->ops;
   int b = A->csr.b;
   d->form = d->asked;
@@ -64,7 +62,7 @@ static PoiseErr Choose(PoiseMat A, BcsrData *d)
                                        : 0;
   if (!d->rows)
     FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of bcsr with blocks of %d x %d", ops->name,
-         words[d->form], b, b);
+         forms[d->form], b, b);
   return POISE_OK;
 }
 
@@ -150,10 +148,9 @@ static int64_t Partials_BCSR(PoiseMat A)
 static PoiseErr View_BCSR(PoiseMat A)
 {
   const BcsrData *d = A->data;
-  const char *const words[] = {[BCSR_BLOCK] = "by block", [BCSR_COLUMN] = "by column", [BCSR_ROW] = "row per thread"};
   if (!A->assembled || !d->built) return POISE_OK;
   if (d->form == BCSR_EVEN) return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->rows);
-  if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: %s\n", words[d->form]);
+  if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
   return PoisePrintf(A->ctx, "    bcsr: windows of %lld rows and blocks, longer rows in pieces (of rank 0: %lld, %lld)\n",
                      (long long)d->w.chunk, (long long)d->w.n, (long long)d->w.npiece);
 }
@@ -312,10 +309,8 @@ PoiseErr poiseHost_bcsr_turn(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t g = 0; g < nblock; g++)
     for (int64_t k = g * POISE_BLOCK; k < (g + 1) * POISE_BLOCK && k < a->n; k++) {
-      const double *x = a->x + (a->from32 ? a->from32[k] : a->from64 ? a->from64[k] : k) * b * b;
-      double *out = a->out + k * b * b;
-      for (int64_t c = 0; c < b; c++)
-        for (int64_t r = 0; r < b; r++) out[c * b + r] = x[r * b + c];
+      int64_t from = a->from32 ? a->from32[k] : a->from64 ? a->from64[k] : k;
+      poiseTurnBlock(b, a->x + from * b * b, a->out + k * b * b);
     }
   return POISE_OK;
 }

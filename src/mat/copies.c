@@ -150,7 +150,7 @@ static PoiseErr ListTurned(PoiseMat A, Turned *t)
     for (int64_t k = poiseCsrPtr(c, h.ptr, i); k < poiseCsrPtr(c, h.ptr, i + 1); k++) {
       t->row[k] = poiseCsrGlobal(A, h.col[k]);
       t->col[k] = c->row + i;
-      for (int64_t j = 0; j < b * b; j++) t->val[k * b * b + j] = h.val[k * b * b + j % b * b + j / b];
+      poiseTurnBlock(b, h.val + k * b * b, t->val + k * b * b);
     }
   return POISE_OK;
 }

@@ -39,6 +39,13 @@ static inline int64_t poiseCsrNumbers(const Csr *c) /* in all entries */
   return c->nz * poiseCsrSide(c) * poiseCsrSide(c);
 }
 
+/* out = the transpose of a block. */
+static inline void poiseTurnBlock(int64_t b, const double *block, double *out)
+{
+  for (int64_t c = 0; c < b; c++)
+    for (int64_t r = 0; r < b; r++) out[c * b + r] = block[r * b + c];
+}
+
 /* ---- rows.c: rows that grow entry by entry --------------------------------------------------------------------------- */
 
 typedef struct Term { /* an entry of a row */

@@ -102,7 +102,7 @@ static void Mirror(const FactorArgs *a, int b, int64_t i, int64_t k, int64_t end
 /* d of row i, whose blocks [own, end) are not mirrored ones. */
 static void InvertPivot(const FactorArgs *a, int b, int64_t i, int64_t own, int64_t diag, int64_t end)
 {
-  double *pivot = a->lu + diag * b * b, *d = a->d + i * b * b, rest = 0, refused;
+  double *pivot = a->lu + diag * b * b, *d = a->d + i * b * b, rest = 0, refused = 0;
   if (a->symmetric) MirrorWithin(pivot, b);
   for (int r = 0; r < b; r++) rest = poiseLarger(rest, poiseSizesBeside(b, a->lu, own, end, diag, r, 0));
   memcpy(d, pivot, (size_t)(b * b) * sizeof *d);
