@@ -31,4 +31,5 @@ endfunction()
 # The same on ranks that are processes.
 function(poise_test_mpi name ranks)
   poise_test(${name} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS} ${ARGN})
+  set_property(TEST ${name} PROPERTY PROCESSORS ${ranks}) # waiting ranks spin: other tests beside them cost more than they gain
 endfunction()

@@ -8,10 +8,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/setup.sh
 . scripts/setup.sh
 
-ranks="1;3"
+more=() # arguments of cmake
 case "$#:${1-}" in
   0:) ;;
-  1:--all) ranks="1;2;3;4;7" ;;
+  1:--all) more=(-D "POISE_TEST_RANKS=1;2;3;4;7" -D "POISE_TEST_THREADS=1;2;4;7") ;;
   *)
     echo "usage: scripts/test.sh [--all]" >&2
     exit 2
@@ -39,7 +39,7 @@ build()
 {
   local preset=$1
   shift
-  quietly cmake --preset "$preset" -D POISE_WERROR=ON -D POISE_TEST_RANKS="$ranks" "$@"
+  quietly cmake --preset "$preset" -D POISE_WERROR=ON "${more[@]}" "$@"
   quietly cmake --build --preset "$preset" -j "$(nproc)"
 }
 

@@ -13,18 +13,7 @@
 
 enum { MAX_LIST = 8, MAX_CONFIGS = 64, MAX_FAILURES = 40, MAX_ALLOCATIONS = 5000 };
 
-#if defined(__SANITIZE_THREAD__)
-#define SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SLOW 1
-#endif
-#endif
-#ifdef SLOW
-static const int thread_ranks[] = {2, 4};
-#else
 static const int thread_ranks[] = {1, 2, 4, 7};
-#endif
 
 static const char *const devices[] = {
 #define DEVICE(name) #name,
