@@ -30,6 +30,13 @@ constexpr __host__ __device__ int GroupThreads(int b)
   return (GroupRows(b) * b * Parts(b) + 31) / 32 * 32;
 }
 
+/* Blocks that a thread has under way. */
+enum { ROUND = 8 };
+constexpr __host__ __device__ int RowRound(int b)
+{
+  return b == 2 ? 4 : b <= 16 ? 2 : 1;
+}
+
 /* Groups that are to be resident on a multiprocessor: more loads under way are worth more than registers for each. */
 constexpr __host__ __device__ int Resident(int b)
 {
@@ -37,25 +44,26 @@ constexpr __host__ __device__ int Resident(int b)
   return b <= 12 ? 4 * (512 / registers) / (GroupThreads(b) / 32) : 1;
 }
 
-/* Blocks k, k + PARTS, ... below n of a row, from val and col on; this thread's column of them. */
-template <int B, typename Wait>
-__device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n, int j,
-                                           Wait wait, double (&s)[B])
+/* s += this thread's column of blocks k, k + PARTS, ... below n of a row, times x; c: a round of their block columns. FIRST: s = instead. */
+template <int B, bool GHOSTS, bool FIRST, typename Wait>
+__device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val, const int32_t (&c)[ROUND], int k, int n,
+                                           int j, Wait wait, double (&s)[B])
 {
-  constexpr int P = Parts(B), ROUND = 8;
-  for (; k < n; k += P * ROUND) {
-    double x[ROUND];
+  double x[ROUND];
 #pragma unroll
-    for (int u = 0; u < ROUND; u++) x[u] = k + u * P < n ? Factors<B>(a, col[k + u * P])[j] : 0;
-    wait();
+  for (int u = 0; u < ROUND; u++) x[u] = LoadIf(c[u] >= 0, Factors<B, GHOSTS>(a, c[u]) + j, 0.0);
+  wait();
+  if (FIRST) { /* until here it takes no registers */
 #pragma unroll
-    for (int u = 0; u < ROUND; u++)
-      if (k + u * P < n) {
-        const double *v = val + (k + u * P) * B * B + j * B;
-#pragma unroll
-        for (int r = 0; r < B; r++) s[r] += v[r] * x[u];
-      }
+    for (int r = 0; r < B; r++) s[r] = 0;
   }
+#pragma unroll
+  for (int u = 0; u < ROUND; u++)
+    if (k + u * Parts(B) < n) {
+      const double *v = val + (k + u * Parts(B)) * B * B + j * B;
+#pragma unroll
+      for (int r = 0; r < B; r++) s[r] += v[r] * x[u];
+    }
 }
 
 /* Sums of columns to sums of rows: thread (j, p) leaves with what its part of the row has in row j. */
@@ -70,6 +78,25 @@ template <int B, int T> __device__ __forceinline__ double TurnColumns(const doub
   return sum;
 }
 
+/* y of the group, and its dots, of what its threads have: sums of columns or of rows of blocks. */
+template <int B, int S>
+__device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (&s)[S], double *tile, double *part,
+                                            int64_t group, bool active)
+{
+  constexpr int P = Parts(B), T = GroupThreads(B);
+  int j = threadIdx.x % B;
+  double sum = s[0];
+  if constexpr (ByColumns(B)) sum = TurnColumns<B, T>(s, tile, j);
+  part[threadIdx.x] = sum;
+  __syncthreads();
+  bool mine = active && threadIdx.x / B % P == 0;
+  if (mine)
+    for (int q = 1; q < P; q++) sum += part[threadIdx.x + q * B];
+  int64_t row = (group * GroupRows(B) + threadIdx.x / (B * P)) * B + j;
+  double y = FinishRow(a, mine, row, sum);
+  FuseRow<T>(a, mine, row, y, group);
+}
+
 /*
   8 bytes per number, 4 per block and per offset, x and y once. BULK: the values of a group come into shared memory by a bulk copy, a tile of
   at most `room` blocks at a time, while threads fetch what they are to be multiplied by; else they are read from where they are.
@@ -78,7 +105,7 @@ template <int B, bool BULK>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     BcsrEven(const __grid_constant__ CsrMultArgs a, int room)
 {
-  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B), ROUND = B == 2 ? 4 : B <= 16 ? 2 : 1;
+  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
@@ -99,6 +126,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   for (int at = 0; at < blocks; at += step, round++) {
     int stop = at + step < blocks ? at + step : blocks;
     const double *val = a.A.val + (begin + at) * B * B;
+    const int32_t *col = a.A.col + begin + at;
     if (BULK) val = FetchBlocks<B>(a.A, begin + at, begin + stop, tile, &barrier, round == 0);
     if (round == 0 && active) {
       int64_t mine, next;
@@ -111,22 +139,60 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     };
     int low = from > at ? from : at, k = low + ((p - (low - from)) & (P - 1)) - at, n = (to < stop ? to : stop) - at;
     if constexpr (ByColumns(B))
-      AddColumns<B>(a, val, a.A.col + begin + at, k, n, j, wait, s);
+      for (; k < n; k += P * ROUND) {
+        int32_t c[ROUND];
+        FetchColumns<ROUND, P>(col, k, n, c);
+        AddColumns<B, true, false>(a, val, c, k, n, j, wait, s);
+      }
     else
-      RowOfBlocks<B, P, ROUND>(a, val, a.A.col + begin + at, k, n, j, wait, [&](int, double t) { s[0] += t; });
+      RowOfBlocks<B, P, RowRound(B)>(a, val, col, k, n, j, wait, [&](int, double t) { s[0] += t; });
     wait();
     if (stop < blocks) __syncthreads();
   }
-  double sum = s[0];
-  if constexpr (ByColumns(B)) sum = TurnColumns<B, T>(s, tile, j);
-  part[threadIdx.x] = sum;
-  __syncthreads();
-  bool mine = active && p == 0;
-  if (mine)
-    for (int q = 1; q < P; q++) sum += part[threadIdx.x + q * B];
-  int64_t row = (first + i) * B + j;
-  double y = FinishRow(a, mine, row, sum);
-  FuseRow<T>(a, mine, row, y, group);
+  FinishGroup<B>(a, s, tile, part, group, active);
+}
+
+/*
+  The same for most products: the blocks of each group fit into shared memory at once, there are no ghosts, and offsets have 32 bits. What
+  takes registers and instructions is left out; offsets, then columns, then x are each fetched at once, and wait for nothing else.
+*/
+template <int B>
+static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole(const __grid_constant__ CsrMultArgs a)
+{
+  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
+  extern __shared__ __align__(128) double tile[];
+  __shared__ uint64_t barrier;
+  __shared__ double part[T];
+  LetFollow();
+  Ready();
+  double skip = a.skip ? *a.skip : 0;
+  int first = blockIdx.x * R, last = first + R < a.A.m ? first + R : (int)a.A.m;
+  int i = first + (int)threadIdx.x / (B * P), j = threadIdx.x % B, p = threadIdx.x / B % P;
+  bool active = threadIdx.x < R * B * P && i < last;
+  int begin = __ldg(a.A.ptr32 + first), end = __ldg(a.A.ptr32 + last), k = 0, n = 0;
+  if (active) k = __ldg(a.A.ptr32 + i) - begin + p, n = __ldg(a.A.ptr32 + i + 1) - begin;
+  if (skip != 0) return;
+  const double *val = FetchBlocks<B>(a.A, begin, end, tile, &barrier, true);
+  const int32_t *col = a.A.col + begin;
+  auto wait = [&] { BulkWait(&barrier, 0); };
+  double s[ByColumns(B) ? B : 1];
+  if constexpr (ByColumns(B)) {
+    int32_t c[ROUND];
+    FetchColumns<ROUND, P>(col, k, n, c);
+    __syncthreads();
+    AddColumns<B, false, true>(a, val, c, k, n, j, wait, s);
+    for (k += P * ROUND; k < n; k += P * ROUND) {
+      FetchColumns<ROUND, P>(col, k, n, c);
+      AddColumns<B, false, false>(
+          a, val, c, k, n, j, [] {}, s);
+    }
+  } else {
+    __syncthreads();
+    s[0] = 0;
+    RowOfBlocks<B, P, RowRound(B), false>(a, val, col, k, n, j, wait, [&](int, double t) { s[0] += t; });
+    wait();
+  }
+  FinishGroup<B>(a, s, tile, part, blockIdx.x, active);
 }
 
 /* A thread per number of y, or of the ghosts. */
@@ -161,6 +227,8 @@ template <int B> static PoiseErr Even(Device *dev, const BcsrMultArgs *args)
   int64_t room = TileBlocks(a->tile, B);
   size_t sums = ByColumns(B) ? (size_t)T * B * sizeof(double) : 0, bytes = (size_t)TileNumbers(room, B) * sizeof(double);
   if (!CanBulk(dev, a)) return Follow(dev, BcsrEven<B, false>, (unsigned)a->nblock, T, sums, *a, 0);
+  if (room == a->tile && !a->ghost && !a->order && a->A.ptr32 && a->A.m < INT32_MAX - T)
+    return Follow(dev, BcsrWhole<B>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a);
   return Follow(dev, BcsrEven<B, true>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a, (int)room);
 }
 

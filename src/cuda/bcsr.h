@@ -32,12 +32,29 @@ __host__ __device__ __forceinline__ int64_t TileNumbers(int64_t blocks, int b)
   return (blocks * b * b + 2) / 2 * 2;
 }
 
-/* The b numbers that block column c is multiplied by. (A place is chosen and not a value, so that many loads are under way.
-   They are plain loads: x may be written while a kernel that follows has begun, see Ready.) */
-template <int B> __device__ __forceinline__ const double *Factors(const CsrMultArgs &a, int32_t c)
+/* What is at `from` if it is wanted, else `other`. Said to the assembler, as a branch for each load makes the compiler wait for one before it
+   begins the next. (A plain load for factors: x may be written while a kernel that follows has begun, see Ready.) */
+__device__ __forceinline__ int32_t LoadIf(bool wanted, const int32_t *from, int32_t other)
+{
+  asm volatile("{\n .reg .pred p;\n setp.ne.s32 p, %1, 0;\n @p ld.global.nc.s32 %0, [%2];\n}"
+               : "+r"(other)
+               : "r"((int)wanted), "l"(from));
+  return other;
+}
+
+__device__ __forceinline__ double LoadIf(bool wanted, const double *from, double other)
+{
+  asm volatile("{\n .reg .pred p;\n setp.ne.s32 p, %1, 0;\n @p ld.global.f64 %0, [%2];\n}"
+               : "+d"(other)
+               : "r"((int)wanted), "l"(from));
+  return other;
+}
+
+/* The b numbers that block column c is multiplied by. (A place is chosen and not a value, so that many loads are under way.) */
+template <int B, bool GHOSTS = true> __device__ __forceinline__ const double *Factors(const CsrMultArgs &a, int32_t c)
 {
   uintptr_t from = (uintptr_t)a.x, ghost = (uintptr_t)a.ghost - (uintptr_t)a.A.nloc * B * sizeof(double);
-  if (c >= a.A.nloc) from = ghost;
+  if (GHOSTS && c >= a.A.nloc) from = ghost;
   return (const double *)from + (int64_t)c * B;
 }
 
@@ -46,12 +63,12 @@ template <int ROUND, int PARTS>
 __device__ __forceinline__ void FetchColumns(const int32_t *col, int k, int n, int32_t (&c)[ROUND])
 {
 #pragma unroll
-  for (int u = 0; u < ROUND; u++) c[u] = k + u * PARTS < n ? __ldg(col + k + u * PARTS) : -1;
+  for (int u = 0; u < ROUND; u++) c[u] = LoadIf(k + u * PARTS < n, col + k + u * PARTS, -1);
 }
 
 /* put(k, what row r of block k of a row, times x, is), for blocks k, k + PARTS, ... below n; from val and col on, ROUND of them and STRIP of
    their columns at once. wait: until val is there. */
-template <int B, int PARTS, int ROUND, typename Wait, typename Put>
+template <int B, int PARTS, int ROUND, bool GHOSTS = true, typename Wait, typename Put>
 __device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n,
                                             int r, Wait wait, Put put)
 {
@@ -65,9 +82,9 @@ __device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *
       double x[ROUND][STRIP];
 #pragma unroll
       for (int u = 0; u < ROUND; u++) {
-        const double *from = Factors<B>(a, c[u]) + first;
+        const double *from = Factors<B, GHOSTS>(a, c[u]) + first;
 #pragma unroll
-        for (int j = 0; j < STRIP; j++) x[u][j] = c[u] >= 0 && first + j < B ? from[j] : 0;
+        for (int j = 0; j < STRIP; j++) x[u][j] = first + j < B ? LoadIf(c[u] >= 0, from + j, 0.0) : 0;
       }
       wait();
 #pragma unroll
