@@ -44,7 +44,7 @@ PoiseErr End(PoiseContext ctx, double start, Times *t)
 
 /* ---- bandwidth ------------------------------------------------------------------------------------------------------ */
 
-enum { LANES = 32, CHUNK = 1024 };
+enum { LANES = 8, CHUNK = 1024, STREAMS = 4 };
 
 const double bandwidth_bytes[BANDWIDTHS] = {8, 16, 24};
 
@@ -60,7 +60,7 @@ void *LargePages(size_t bytes)
 
 PoiseErr CreateBandwidth(int64_t n, Bandwidth *w)
 {
-  *w = (Bandwidth){.n = (n + CHUNK - 1) / CHUNK * CHUNK};
+  *w = (Bandwidth){.n = (n + STREAMS * CHUNK - 1) / (STREAMS * CHUNK) * (STREAMS * CHUNK)};
   w->a = LargePages((size_t)w->n * sizeof(double));
   w->b = LargePages((size_t)w->n * sizeof(double));
   w->c = LargePages((size_t)w->n * sizeof(double));
@@ -78,17 +78,20 @@ void DestroyBandwidth(Bandwidth *w)
   *w = (Bandwidth){0};
 }
 
+/* From several places on at once: a core fetches one stream ahead less far than several. */
 static double ReadArray(const double *a, int64_t n)
 {
   double total = 0;
+  int64_t part = n / STREAMS;
 #pragma omp parallel for schedule(static) reduction(+ : total)
-  for (int64_t block = 0; block < n / CHUNK; block++) {
-    double s[LANES] = {0};
-    for (int64_t i = block * CHUNK; i < (block + 1) * CHUNK; i += LANES) {
+  for (int64_t block = 0; block < part / CHUNK; block++) {
+    double s[STREAMS * LANES] = {0};
+    for (int64_t i = block * CHUNK; i < (block + 1) * CHUNK; i += LANES)
+      for (int k = 0; k < STREAMS; k++) {
 #pragma omp simd
-      for (int l = 0; l < LANES; l++) s[l] += a[i + l];
-    }
-    for (int l = 0; l < LANES; l++) total += s[l];
+        for (int l = 0; l < LANES; l++) s[k * LANES + l] += a[k * part + i + l];
+      }
+    for (int l = 0; l < STREAMS * LANES; l++) total += s[l];
   }
   return total;
 }
