@@ -61,7 +61,7 @@ static const PoiseOption options[] = {
     {"soft", POISE_OPTION_STRING, offsetof(Settings, soft), "", 0, 0, NULL, "group of cells of a softer material"},
     {"support", POISE_OPTION_CHOICE, offsetof(Settings, support), "clamp", 0, 0, "clamp|none",
      "clamp the left end, or pull at both ends of a free beam"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_ASSEMBLY_OF_OPERATORS "|blocks",
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS "|blocks",
      "how the matrix is assembled"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,

@@ -51,7 +51,7 @@ static const PoiseOption options[] = {
      "groups of facets where u is given, or none; elsewhere its normal derivative is"},
     {"nullspace", POISE_OPTION_BOOL, offsetof(Settings, nullspace), "no", 0, 0, NULL,
      "without values of u: the constant is a null space"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_ASSEMBLY_OF_OPERATORS,
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS,
      "how the matrix is assembled"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,

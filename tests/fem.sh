@@ -63,6 +63,7 @@ numbers -shape ring -grading 3 -ranks 2 -assembly device -check_assembly | diff 
 "$bin/elasticity" -support none -cell hex8 -ranks 2 -assembly coo -check_assembly > log || fail "$(cat log)"
 "$bin/elasticity" -assembly blocks -check_assembly -ranks 2 -device mock > log || fail "$(cat log)"
 "$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 3 -assembly device -check_assembly -ranks 3 > log || fail "$(cat log)"
+"$bin/convection" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 "$bin/heat" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 numbers -cell tet10 -n 1 > one
 numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks of which two have no cells"

@@ -28,7 +28,6 @@ cases=(
 ways()
 {
   case $1 in
-    convection) echo elements coo ;;
     elasticity) echo elements coo device blocks ;;
     *) echo elements coo device ;;
   esac

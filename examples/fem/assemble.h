@@ -15,8 +15,7 @@
     BLOCKS    the same by blocks of `components`, into a matrix of type bcsr
 */
 typedef enum FemAssembly { FEM_ELEMENTS, FEM_COO, FEM_DEVICE, FEM_BLOCKS } FemAssembly;
-#define FEM_ASSEMBLY_OF_FORMS     "elements|coo"
-#define FEM_ASSEMBLY_OF_OPERATORS FEM_ASSEMBLY_OF_FORMS "|device"
+#define FEM_WAYS "elements|coo|device"
 
 /* A x = b with unknown c of node i at global row components * i + c. Rows are owned as the nodes are. */
 typedef struct FemSystem {

@@ -4,6 +4,7 @@
 #define FEM_CELLS_H
 
 #include "element.h"
+#include <math.h>
 
 #ifdef __CUDACC__
 #define FEM_INLINE static __host__ __device__ inline
@@ -20,7 +21,9 @@ typedef struct FemWork {
   const FemReference *reference;
   const PoiseInt *node, *global; /* [cells][nodes] as FemMesh.cellNodes; FemMesh.global */
   const double *x, *lame;        /* FemMesh.x; FemOperator.lame */
-  double mass, stiffness;        /* FemOperator */
+  double mass, stiffness;        /* FemOperator, and its stream */
+  double stream[3];
+  int upwind;
   PoiseInt cells;
   int dim, nodes, points, components, blocks;
   PoiseInt *row, *col; /* [triplets] */
@@ -44,10 +47,10 @@ FEM_INLINE void FemTriplet(const FemWork *w, PoiseInt k)
   w->col[k] = w->global[node[j / c]] * c + j % c;
 }
 
-/* What a cell has at each point: weight times volume, then the gradient of each shape function. */
+/* What a cell has at each point: weight times volume, the gradient of each shape function, tau of the stream. */
 FEM_INLINE int FemPointSize(const FemWork *w)
 {
-  return 1 + 3 * w->nodes;
+  return 2 + 3 * w->nodes;
 }
 
 /* Gradients of the shape functions at a point, from their derivatives there and the corners of the cell, three numbers for each node in
@@ -79,16 +82,41 @@ FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const d
   return det;
 }
 
-/* mass (N_a, N_b) + stiffness (grad N_a, grad N_b), from the points of a cell. */
+FEM_INLINE double FemDot(const double *a, const double *b)
+{
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/*
+  tau of SUPG at a point, for a stream of length 1 and diffusion eps: h / 2 (coth s - 1 / s), s = h / (2 eps), whose terms cancel where s is
+  small; h = 2 / sum |stream . grad N_a| (Tezduyar), the length of the cell along the stream.
+*/
+FEM_INLINE double FemStreamTime(int nodes, const double *grad, const double *stream, double eps)
+{
+  double sum = 0;
+  for (int a = 0; a < nodes; a++) sum += fabs(FemDot(stream, grad + 3 * a));
+  const double h = 2 / sum, s = 0.5 * h / eps;
+  return 0.5 * h * (s < 1e-3 ? s / 3 : 1 / tanh(s) - 1 / s);
+}
+
+/* The rest of point q, whose gradients are there. */
+FEM_INLINE void FemFinishPoint(const FemWork *w, int q, double det, double *point)
+{
+  point[0] = w->reference->w[q] * det;
+  point[1 + 3 * w->nodes] = w->upwind ? FemStreamTime(w->nodes, point + 1, w->stream, w->stiffness) : 0;
+}
+
+/* mass (N_a, N_b) + stiffness (grad N_a, grad N_b) + (N_a + tau s_a, s_b), s_a = stream . grad N_a, from the points of a cell. */
 FEM_INLINE double FemScalarPair(const FemWork *w, const double *point, int a, int b)
 {
-  double mass = 0, stiffness = 0;
+  double mass = 0, stiffness = 0, transport = 0;
   for (int q = 0; q < w->points; q++, point += FemPointSize(w)) {
-    const double *g = point + 1 + 3 * a, *h = point + 1 + 3 * b, *N = w->reference->N[q];
+    const double *g = point + 1 + 3 * a, *h = point + 1 + 3 * b, *N = w->reference->N[q], tau = point[1 + 3 * w->nodes];
     mass += point[0] * N[a] * N[b];
-    stiffness += point[0] * (g[0] * h[0] + g[1] * h[1] + g[2] * h[2]);
+    stiffness += point[0] * FemDot(g, h);
+    transport += point[0] * (N[a] + tau * FemDot(w->stream, g)) * FemDot(w->stream, h);
   }
-  return w->mass * mass + w->stiffness * stiffness;
+  return w->mass * mass + w->stiffness * stiffness + transport;
 }
 
 /* v[i * row + j * col] = lambda D_ij + mu (D_ji + delta_ij trace D), D_ij = (d_i N_a, d_j N_b). */

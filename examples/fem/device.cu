@@ -67,7 +67,7 @@ static __global__ void MakeValues(const __grid_constant__ FemWork w, int most)
     double *point = points + t * size;
     const double det = FemGradients(w.dim, w.nodes, memory + cell * w.nodes * 3, w.reference->dN[q][0], point + 1);
     if (!(det > 0)) atomicMin((long long *)w.inverted, (long long)(first + cell));
-    point[0] = w.reference->w[q] * det;
+    if (det > 0) FemFinishPoint(&w, q, det, point);
   }
   __syncthreads();
   for (int t = (int)threadIdx.x; t < count * pairs; t += THREADS) {

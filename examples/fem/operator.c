@@ -34,12 +34,12 @@ static const char *HostTriplets(const FemWork *w, void *stream)
 /* Returns 0 if the cell is inverted or flat. */
 static int HostCell(const FemWork *w, PoiseInt cell)
 {
-  double corner[3 * FEM_MAX_NODES], points[FEM_MAX_POINTS * (1 + 3 * FEM_MAX_NODES)], *point = points;
+  double corner[3 * FEM_MAX_NODES], points[FEM_MAX_POINTS * (2 + 3 * FEM_MAX_NODES)], *point = points;
   for (int k = 0; k < w->nodes; k++) memcpy(corner + 3 * k, w->x + 3 * w->node[cell * w->nodes + k], 3 * sizeof *corner);
   for (int q = 0; q < w->points; q++, point += FemPointSize(w)) {
     double det = FemGradients(w->dim, w->nodes, corner, w->reference->dN[q][0], point + 1);
     if (!(det > 0)) return 0;
-    point[0] = w->reference->w[q] * det;
+    FemFinishPoint(w, q, det, point);
   }
   for (int a = 0; a < w->nodes; a++) {
     for (int b = 0; b < w->nodes; b++) FemPair(w, points, cell, a, b);
@@ -172,6 +172,8 @@ PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOpera
   FemReferenceCell(mesh->cell, 0, &s.reference);
   s.work = (FemWork){.mass = op->mass,
                      .stiffness = op->stiffness,
+                     .stream = {op->stream[0], op->stream[1], op->stream[2]},
+                     .upwind = op->upwind,
                      .cells = mesh->cells,
                      .dim = mesh->dim,
                      .nodes = s.reference.nodes,

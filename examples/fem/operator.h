@@ -5,10 +5,12 @@
 
 #include "mesh.h"
 
-/* One unknown per node: K_ab = mass (N_a, N_b) + stiffness (grad N_a, grad N_b). Three (elasticity):
+/* One unknown per node: K_ab = mass (N_a, N_b) + stiffness (grad N_a, grad N_b) + (N_a + tau s_a, s_b), s_a = stream . grad N_a. Three (elasticity):
    K_(a i)(b j) = lambda (d_i N_a, d_j N_b) + mu (d_j N_a, d_i N_b) + delta_ij mu (grad N_a, grad N_b). */
 typedef struct FemOperator {
   double mass, stiffness;
+  double stream[3];   /* of length 1, or 0 */
+  int upwind;         /* tau is that of SUPG (cells.h), else 0 */
   const double *lame; /* [cells][2] lambda, mu; NULL of one unknown per node */
   int source;         /* the program's form has an F besides */
 } FemOperator;
