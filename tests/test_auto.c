@@ -567,6 +567,95 @@ static void TestInside(PoiseContext ctx)
   Option(ctx, "f_mat_auto_file", "");
 }
 
+/* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
+
+/* A chain of 40 nodes of 3 unknowns on every rank, each coupled to all of its neighbours' or to the same one of theirs. */
+static PoiseErr MakeChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
+{
+  PoiseInt m = 120, N = m * PoiseSize(ctx), first = m * PoiseRank(ctx);
+  POISE_TRY(PoiseMatCreate(ctx, m, m, POISE_DECIDE, POISE_DECIDE, A));
+  PoiseErr e = PoiseMatSetBlockSize(*A, b);
+  if (!e) e = PoiseMatSetType(*A, "auto");
+  if (!e) e = PoiseMatSetOptionsPrefix(*A, "b_");
+  if (!e) e = PoiseMatSetFromOptions(*A);
+  for (PoiseInt i = first; !e && i < first + m; i++)
+    for (PoiseInt j = (i / 3 - 1) * 3; !e && j < (i / 3 + 2) * 3; j++) {
+      double v = 1 + (double)((i + 2 * j) % 5);
+      if (j >= 0 && j < N && (all || i % 3 == j % 3)) e = PoiseMatAddBlock(*A, 1, &i, 1, &j, &v);
+    }
+  e = PoiseAgree(ctx, e);
+  if (!e) e = PoiseMatAssemble(*A);
+  if (e) PoiseMatDestroy(A);
+  return e;
+}
+
+/* The matrix is of blocks, stays so under type auto, and multiplies as its csr. */
+static void CheckBlocks(PoiseMat A)
+{
+  PoiseMat C;
+  CHECK(!strcmp(PoiseMatType(A), "bcsr") && !strcmp(A->type->name, "bcsr"));
+  CHECK_OK(PoiseMatSetType(A, "auto"));
+  CHECK(!strcmp(PoiseMatType(A), "bcsr"));
+  if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
+  CheckSame(A, C);
+  PoiseMatDestroy(&C);
+}
+
+static void TestBlocks(PoiseContext ctx)
+{
+  PoiseMat A, C;
+  PoiseInt at = 40 * PoiseRank(ctx), more[2] = {0, 119};
+  double ones[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, one = 1;
+  Option(ctx, "b_mat_bcsr_kernel", "balanced");
+  if (!CHECK_OK(MakeChain(ctx, true, 3, &A))) return;
+  CheckView(A, "auto: bcsr, as blocks take 0.6");
+  CheckView(A, "bcsr: windows of");
+  CheckBlocks(A);
+  more[0] += 3 * at, more[1] += 3 * at; /* an entry far away, in a new block */
+  CHECK_OK(PoiseMatAddBlock(A, 1, more, 1, more + 1, &one));
+  CHECK_OK(PoiseMatAssemble(A));
+  CheckBlocks(A);
+  CHECK_OK(PoiseMatSetType(A, "csr"));
+  CHECK_OK(PoiseMatSetType(A, "auto"));
+  CheckBlocks(A);
+  PoiseMatDestroy(&A);
+  if (!CHECK_OK(MakeAuto(ctx, 120, Even, "b_", &A))) return; /* its arrays are those of a CSR */
+  CHECK_OK(PoiseMatSetBlockSize(A, 3));
+  CHECK_OK(PoiseMatSetType(A, "csr"));
+  CHECK_OK(PoiseMatSetType(A, "auto"));
+  CheckWorks(A, NULL);
+  PoiseMatDestroy(&A);
+  Option(ctx, "b_mat_bcsr_kernel", "auto");
+  if (!CHECK_OK(MakeChain(ctx, false, 3, &A))) return; /* two thirds of each block would be zeros */
+  CheckWorks(A, NULL);
+  PoiseMatDestroy(&A);
+  if (!CHECK_OK(MakeChain(ctx, true, 1, &A))) return;
+  CheckWorks(A, NULL);
+  PoiseMatDestroy(&A);
+
+  if (!CHECK_OK(PoiseMatCreate(ctx, 120, 120, POISE_DECIDE, POISE_DECIDE, &C))) return;
+  CHECK_OK(PoiseMatSetBlockSize(C, 3));
+  CHECK_OK(PoiseMatSetType(C, "auto"));
+  CHECK_OK(PoiseMatSetBlockPatternCOO(C, 1, &at, &at));
+  CHECK_OK(PoiseMatSetValuesCOO(C, ones));
+  CheckBlocks(C);
+  PoiseMatDestroy(&C);
+}
+
+static PoiseErr UseBlocks(PoiseContext ctx, void *arg)
+{
+  PoiseMat A;
+  (void)arg;
+  POISE_TRY(MakeChain(ctx, true, 3, &A));
+  CHECK(!strcmp(PoiseMatType(A), "bcsr"));
+  return PoiseMatDestroy(&A);
+}
+
+static void TestBlockMemory(PoiseContext ctx)
+{
+  TestAllocationFailures(ctx, UseBlocks, NULL);
+}
+
 /* ---- views ------------------------------------------------------------------------------------------------------------------------------ */
 
 /* Statistics are those of all ranks' rows, and nothing is fetched for them. */
@@ -730,6 +819,8 @@ int main(int argc, char **argv)
                                {"hash", TestHash, TEST_SERIAL},
                                {"file", TestFile, 0},
                                {"inside", TestInside, 0},
+                               {"blocks", TestBlocks, 0},
+                               {"block_memory", TestBlockMemory, 0},
                                {"view", TestView, 0},
                                {"there", TestThere, TEST_SERIAL},
                                {"memory", TestMemory, 0},

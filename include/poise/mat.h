@@ -160,7 +160,9 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
           predicted one is taken if it is 2 % faster. The context remembers the winners of the latest 256 patterns; -mat_auto_file keeps
           them from run to run, on rank 0, one line for each pattern, device and set of options: POISE_ERR_FORMAT names a line
           that is none. What works decides the last bits of results, so these repeat as measurements do. The view says what was chosen,
-          and why. -mat_csr_kernel counts where csr was chosen; a prediction does not know of it.
+          and why. -mat_csr_kernel counts where csr was chosen; a prediction does not know of it. A matrix with a block size above 1 becomes
+          bcsr where its entries came by blocks of triplets, or by PoiseMatAddBlock and its kin and blocks take fewer bytes, each counted as
+          1.1; one of CSR arrays or of single triplets stays CSR, and one of blocks bcsr.
   And, as one that holds its entries otherwise:
     bcsr  dense blocks of A's block size (PoiseMatSetBlockSize), the missing numbers of each as zeros: A is converted into arrays of the
           library's own, and the CSR released, at once or in the first PoiseMatAssemble; another type does it the other way round.

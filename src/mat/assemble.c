@@ -477,8 +477,10 @@ static PoiseErr Assemble(PoiseMat A)
   int64_t fresh = A->added.row || !A->assembled;
   TRY(poiseCommMaxInt(ctx->comm, &fresh, 1));
   if (fresh && A->type->blocked) TRY(poiseMatFromBlocks(A)); /* new entries come row by row */
-  if (fresh) TRY(poiseMatReplace(A, MergeRows(A, mode, &r), &r));
+  if (fresh) TRY(poiseMatReplaceAs(A, MergeRows(A, mode, &r), &r, NULL, NULL));
   poiseMatDropPending(A);
+  if (fresh && A->choice) TRY(poiseChoiceBlocks(A));
+  if (fresh) TRY(poiseMatSetUp(A));
   if (A->blocked && A->type->stored) TRY(poiseMatToBlocks(A));
   A->state++;
   return PoiseAgree(ctx, poiseBufferSettle(&A->csr.val));

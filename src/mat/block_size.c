@@ -55,6 +55,20 @@ PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_BLOCK_FILL
   return Find(A, e ? e : poiseMatCheckUsable(A), table, b);
 }
 
+PoiseErr poiseMatBlockShare(PoiseMat A, double *share)
+{
+  int64_t *ptr = NULL;
+  double blocks, bytes[2] = {0, 0};
+  PoiseErr e = poiseAllocArray(A->ctx, A->csr.m / A->block_size + 1, sizeof *ptr, "counts of blocks", &ptr);
+  if (!e) e = Count(A, A->block_size, ptr, &blocks, &bytes[0]);
+  if (!e) e = Count(A, 1, ptr, &blocks, &bytes[1]);
+  poiseFree(A->ctx, &ptr);
+  TRY(PoiseAgree(A->ctx, e));
+  TRY(PoiseSum(A->ctx, 2, bytes));
+  *share = bytes[0] / bytes[1];
+  return POISE_OK;
+}
+
 PoiseErr poiseMatTakeBlockSize(PoiseMat A)
 {
   PoiseBlockFill *table = A->fills;

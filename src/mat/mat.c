@@ -95,6 +95,8 @@ PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
   if (poiseMatAsked(A) == type) return POISE_OK;
   if ((type->stored || type->blocked) != poiseMatHolds(A))
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
+  if (automatic && A->type->blocked) return POISE_OK; /* no other type has blocks */
+  A->share = 0;
   if (type->blocked) return poiseMatToBlocks(A);
   PoiseErr e = PoiseAgree(A->ctx, automatic ? poiseChoiceCreate(A) : poiseMatTypeData(A->ctx, type, &data));
   if (!e && A->type->blocked) e = poiseMatFromBlocks(A);
@@ -106,7 +108,7 @@ PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
   if (!automatic) poiseMatUse(A, type, data);
   poiseFree(A->ctx, &A->waiting);
   A->blocked = false;
-  return POISE_OK;
+  return automatic && A->assembled ? poiseChoiceBlocks(A) : POISE_OK;
 }
 
 PoiseErr poiseMatSetUp(PoiseMat A)
@@ -144,7 +146,9 @@ PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, 
 
 PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A)
 {
-  return poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A);
+  TRY(poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A));
+  (*A)->entries = true;
+  return POISE_OK;
 }
 
 static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,

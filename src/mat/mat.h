@@ -180,6 +180,8 @@ struct PoiseMat_s {
   PoiseBlockFill *fills; /* what was found then; NULL: nothing */
   bool blocked;    /* bcsr was asked for: until A is assembled, and while it takes new entries in, another type works */
   void *waiting;   /* data of bcsr with its options, for then; NULL: none were kept */
+  bool entries;    /* all came by PoiseMatAddBlock and its kin, or by triplets: nobody has arrays for them */
+  double share;    /* that blocks have of the bytes of csr, if type auto chose them for that; else 0 */
   PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
@@ -385,6 +387,8 @@ PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr);
 
 /* block_size.c: A's block size becomes that of the fewest bytes. Collective; agrees. */
 PoiseErr poiseMatTakeBlockSize(PoiseMat A);
+/* Bytes that blocks of A's block size, which divides every rank's rows and columns, would take, over those of CSR. Collective; agrees. */
+PoiseErr poiseMatBlockShare(PoiseMat A, double *share);
 PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 
 int64_t poiseCsriChunk(PoiseMat A,
@@ -396,6 +400,9 @@ PoiseErr poiseChoiceCreate(PoiseMat A); /* A is of type auto from now on */
 void poiseChoiceDestroy(PoiseMat A);
 PoiseErr poiseChoiceRead(PoiseMat A); /* the options, of all types that may be chosen */
 void poiseChoiceInherit(PoiseMat A, PoiseMat B);
+/* Type auto and assembled: A becomes bcsr if all of it came entry by entry, and blocks of its block size take less time. Collective;
+   agrees. */
+PoiseErr poiseChoiceBlocks(PoiseMat A);
 PoiseErr poiseChoiceView(PoiseMat A);
 /* Which type works, where A's pattern or the options are not those it was chosen for; else nothing. Collective; agrees. */
 PoiseErr poiseMatChoose(PoiseMat A);
