@@ -570,7 +570,7 @@ static void TestInside(PoiseContext ctx)
 /* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
 
 /* A chain of 40 nodes of 3 unknowns on every rank, each coupled to all of its neighbours' or to the same one of theirs. */
-static PoiseErr MakeChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
+static PoiseErr EnterChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
 {
   PoiseInt m = 120, N = m * PoiseSize(ctx), first = m * PoiseRank(ctx);
   POISE_TRY(PoiseMatCreate(ctx, m, m, POISE_DECIDE, POISE_DECIDE, A));
@@ -584,7 +584,14 @@ static PoiseErr MakeChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
       if (j >= 0 && j < N && (all || i % 3 == j % 3)) e = PoiseMatAddBlock(*A, 1, &i, 1, &j, &v);
     }
   e = PoiseAgree(ctx, e);
-  if (!e) e = PoiseMatAssemble(*A);
+  if (e) PoiseMatDestroy(A);
+  return e;
+}
+
+static PoiseErr MakeChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
+{
+  POISE_TRY(EnterChain(ctx, all, b, A));
+  PoiseErr e = PoiseMatAssemble(*A);
   if (e) PoiseMatDestroy(A);
   return e;
 }
@@ -593,9 +600,10 @@ static PoiseErr MakeChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
 static void CheckBlocks(PoiseMat A)
 {
   PoiseMat C;
+  int64_t pattern = A->pattern;
   CHECK(!strcmp(PoiseMatType(A), "bcsr") && !strcmp(A->type->name, "bcsr"));
   CHECK_OK(PoiseMatSetType(A, "auto"));
-  CHECK(!strcmp(PoiseMatType(A), "bcsr"));
+  CHECK(!strcmp(PoiseMatType(A), "bcsr") && A->pattern == pattern); /* nothing was taken apart */
   if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
   CheckSame(A, C);
   PoiseMatDestroy(&C);
@@ -619,7 +627,7 @@ static void TestBlocks(PoiseContext ctx)
   CHECK_OK(PoiseMatSetType(A, "auto"));
   CheckBlocks(A);
   PoiseMatDestroy(&A);
-  if (!CHECK_OK(MakeAuto(ctx, 120, Even, "b_", &A))) return; /* its arrays are those of a CSR */
+  if (!CHECK_OK(MakeAuto(ctx, 120, Few, "b_", &A))) return; /* its arrays are those of a CSR */
   CHECK_OK(PoiseMatSetBlockSize(A, 3));
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_OK(PoiseMatSetType(A, "auto"));
@@ -781,6 +789,27 @@ static void TestOneRankFails(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* One rank has no memory for blocks: all stay with CSR or all have blocks, and assembling again leaves what works. */
+static void TestOneRankFailsBlocks(PoiseContext ctx)
+{
+  PoiseErr e = POISE_ERR_MEMORY;
+  for (int64_t n = 1; e && n < 200; n++) {
+    PoiseMat A, C;
+    if (!CHECK_OK(EnterChain(ctx, true, 3, &A))) return;
+    FailAt(ctx, n);
+    e = PoiseMatAssemble(A);
+    FailAt(ctx, 0);
+    if (!CHECK_OK(MakeChain(ctx, true, 3, &C))) return;
+    if (e && A->assembled && !A->changed) CheckSame(A, C); /* it was too late to fail */
+    CHECK_OK(PoiseMatAssemble(A));
+    CheckAlike(A, A->blocked ? "bcsr" : "auto");
+    CheckSame(A, C);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&C);
+  }
+  CHECK(!e);
+}
+
 /* The same of other options. */
 static void TestOneRankFailsOptions(PoiseContext ctx)
 {
@@ -825,6 +854,7 @@ int main(int argc, char **argv)
                                {"there", TestThere, TEST_SERIAL},
                                {"memory", TestMemory, 0},
                                {"one_rank_fails", TestOneRankFails, 0},
+                               {"one_rank_fails_blocks", TestOneRankFailsBlocks, 0},
                                {"one_rank_fails_options", TestOneRankFailsOptions, 0},
                                {NULL, NULL, 0}};
   return TestMain(argc, argv, "auto", tests);
