@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 3 * FEM_MAX_NODES }; /* unknowns of an element */
+enum {
+  MOST = 3 * FEM_MAX_NODES, /* unknowns of an element */
+  BATCH = 1024              /* cells that the threads compute before their numbers are added, in the order of the cells */
+};
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *s)
 {
@@ -53,23 +56,52 @@ static PoiseErr CellSystem(const FemSystem *s, const FemReference *reference, Po
   return POISE_OK;
 }
 
-/* b, and A: cell by cell to A itself, or behind one another to v, or, where both are NULL, not at all. */
-static PoiseErr AddCells(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v)
+/* The same of `count` cells, each behind the one before. */
+static PoiseErr CellSystems(const FemSystem *s, const FemReference *reference, PoiseInt first, PoiseInt count, FemForm form,
+                            void *arg, double *K, double *F)
+{
+  const int n = reference->nodes * s->components;
+  PoiseInt failed = count;
+#pragma omp parallel for reduction(min : failed)
+  for (PoiseInt e = 0; e < count; e++) {
+    if (CellSystem(s, reference, first + e, form, arg, K == NULL ? NULL : K + e * n * n, F + e * n) == POISE_OK) continue;
+    PoiseErrorClear();
+    if (e < failed) failed = e;
+  }
+  if (failed == count) return POISE_OK;
+  return CellSystem(s, reference, first + failed, form, arg, NULL, F); /* again: the error is now this thread's */
+}
+
+/* b, and A: cell by cell to A itself, or behind one another to v, or, where both are NULL, not at all. K, F: room for a batch. */
+static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v, double *K, double *F)
 {
   const FemMesh *mesh = s->mesh;
   FemReference reference;
   PoiseInt rows[MOST];
-  double K[MOST * MOST], F[MOST];
   FemReferenceCell(mesh->cell, 0, &reference);
   const int n = reference.nodes * s->components;
-  for (PoiseInt e = 0; e < mesh->cells; e++) {
-    double *matrix = A != NULL ? K : v != NULL ? v + e * n * n : NULL;
-    POISE_TRY(CellSystem(s, &reference, e, form, arg, matrix, F));
-    Rows(mesh, s->components, reference.nodes, mesh->cellNodes + e * reference.nodes, rows);
-    POISE_TRY(PoiseVecAddValues(s->b, n, rows, F));
-    if (A != NULL) POISE_TRY(PoiseMatAddBlock(A, n, rows, n, rows, K));
+  for (PoiseInt first = 0; first < mesh->cells; first += BATCH) {
+    const PoiseInt count = mesh->cells - first < BATCH ? mesh->cells - first : BATCH;
+    POISE_TRY(CellSystems(s, &reference, first, count, form, arg, A != NULL ? K : v != NULL ? v + first * n * n : NULL, F));
+    for (PoiseInt e = 0; e < count; e++) {
+      Rows(mesh, s->components, reference.nodes, mesh->cellNodes + (first + e) * reference.nodes, rows);
+      POISE_TRY(PoiseVecAddValues(s->b, n, rows, F + e * n));
+      if (A != NULL) POISE_TRY(PoiseMatAddBlock(A, n, rows, n, rows, K + e * n * n));
+    }
   }
   return POISE_OK;
+}
+
+static PoiseErr AddCells(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v)
+{
+  const int n = FemCellInfoOf(s->mesh->cell)->nodes * s->components;
+  double *K = NULL, *F = NULL;
+  PoiseErr err = FemAlloc(BATCH * n, sizeof *F, &F);
+  if (err == POISE_OK && A != NULL) err = FemAlloc(BATCH * n * n, sizeof *K, &K);
+  if (err == POISE_OK) err = AddBatches(s, form, arg, A, v, K, F);
+  free(F);
+  free(K);
+  return err;
 }
 
 /* One triplet for each entry of each cell's matrix, in the order in which AddCells gives their values. */

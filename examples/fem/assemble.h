@@ -33,7 +33,7 @@ void FemSystemFree(FemSystem *system); /* one of zeros, or half made, is legal *
 
 /*
   What a point adds to its element's matrix K, row-major over unknowns components * k + c of its nodes k, and vector F, which are
-  both 0 before the first point. K is NULL on facets, and where an operator gives the matrix.
+  both 0 before the first point. K is NULL on facets, and where an operator gives the matrix. Several threads call it at once.
 */
 typedef void (*FemForm)(const FemPoint *p, void *arg, double *K, double *F);
 
