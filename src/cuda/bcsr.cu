@@ -9,7 +9,7 @@
 */
 constexpr __host__ __device__ bool ByColumns(int b)
 {
-  return b >= 3 && b <= 12;
+  return b <= 12;
 }
 
 constexpr __host__ __device__ int Parts(int b)
@@ -34,7 +34,7 @@ constexpr __host__ __device__ int GroupThreads(int b)
 enum { ROUND = 8 };
 constexpr __host__ __device__ int RowRound(int b)
 {
-  return b == 2 ? 4 : b <= 16 ? 2 : 1;
+  return b <= 16 ? 2 : 1;
 }
 
 /* Groups that are to be resident on a multiprocessor: more loads under way are worth more than registers for each. */
