@@ -90,9 +90,9 @@ def draw(path, field, warp, dpi, out):
         axes.set_aspect("equal")
     else:
         figure, axes = plt.subplots(figsize=(8, 5), subplot_kw={"projection": "3d"})
-        edges = (0, 0, 0, 0.3) if len(faces) < 20000 else "face"
-        picture = Poly3DCollection(points[faces], array=colour, edgecolors=edges, linewidths=0.2)
+        picture = Poly3DCollection(points[faces], array=colour, linewidths=0.2)
         axes.add_collection3d(picture)
+        picture.set_edgecolor((0, 0, 0, 0.3) if len(faces) < 20000 else "face")  # after that: "face" asks the axes
         low, high = points.min(axis=0), points.max(axis=0)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
         axes.set_box_aspect(np.maximum(high - low, 0.05 * (high - low).max()))
