@@ -38,38 +38,48 @@ static int Rows(const FemMesh *mesh, int components, int nodes, const PoiseInt *
   return nodes * components;
 }
 
+/* ---- cells, by all threads ------------------------------------------------------------------------------------------------ */
+
+/* Work on cell e, which is number `place` of its batch. */
+typedef PoiseErr (*CellWork)(void *arg, PoiseInt e, PoiseInt place);
+
+static PoiseErr Batch(PoiseInt first, PoiseInt count, CellWork work, void *arg)
+{
+  PoiseInt failed = count;
+#pragma omp parallel for reduction(min : failed)
+  for (PoiseInt k = 0; k < count; k++) {
+    if (work(arg, first + k, k) == POISE_OK) continue;
+    PoiseErrorClear();
+    if (k < failed) failed = k;
+  }
+  if (failed == count) return POISE_OK;
+  return work(arg, first + failed, failed); /* again: the error is now this thread's */
+}
+
 /* ---- matrices ------------------------------------------------------------------------------------------------------------ */
 
-/* K, unless it is NULL, and F of one cell. */
-static PoiseErr CellSystem(const FemSystem *s, const FemReference *reference, PoiseInt e, FemForm form, void *arg,
-                           double *K, double *F)
+typedef struct Systems {
+  const FemSystem *s;
+  const FemReference *reference;
+  FemForm form;
+  void *arg;
+  double *K, *F; /* of a batch, cell behind cell; K may be NULL */
+} Systems;
+
+static PoiseErr CellSystem(void *arg, PoiseInt e, PoiseInt place)
 {
-  const int n = reference->nodes * s->components;
+  const Systems *of = arg;
+  const PoiseInt n = of->reference->nodes * of->s->components;
+  double *K = of->K == NULL ? NULL : of->K + place * n * n, *F = of->F + place * n;
   FemPoint p;
   if (K != NULL) memset(K, 0, (size_t)(n * n) * sizeof *K);
   memset(F, 0, (size_t)n * sizeof *F);
-  FemCellBegin(s->mesh, reference, e, &p);
-  for (int q = 0; q < reference->points; q++) {
-    POISE_TRY(FemCellPoint(s->mesh, reference, q, &p));
-    form(&p, arg, K, F);
+  FemCellBegin(of->s->mesh, of->reference, e, &p);
+  for (int q = 0; q < of->reference->points; q++) {
+    POISE_TRY(FemCellPoint(of->s->mesh, of->reference, q, &p));
+    of->form(&p, of->arg, K, F);
   }
   return POISE_OK;
-}
-
-/* The same of `count` cells, each behind the one before. */
-static PoiseErr CellSystems(const FemSystem *s, const FemReference *reference, PoiseInt first, PoiseInt count, FemForm form,
-                            void *arg, double *K, double *F)
-{
-  const int n = reference->nodes * s->components;
-  PoiseInt failed = count;
-#pragma omp parallel for reduction(min : failed)
-  for (PoiseInt e = 0; e < count; e++) {
-    if (CellSystem(s, reference, first + e, form, arg, K == NULL ? NULL : K + e * n * n, F + e * n) == POISE_OK) continue;
-    PoiseErrorClear();
-    if (e < failed) failed = e;
-  }
-  if (failed == count) return POISE_OK;
-  return CellSystem(s, reference, first + failed, form, arg, NULL, F); /* again: the error is now this thread's */
 }
 
 /* b, and A: cell by cell to A itself, or behind one another to v, or, where both are NULL, not at all. K, F: room for a batch. */
@@ -82,7 +92,8 @@ static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, do
   const int n = reference.nodes * s->components;
   for (PoiseInt first = 0; first < mesh->cells; first += BATCH) {
     const PoiseInt count = mesh->cells - first < BATCH ? mesh->cells - first : BATCH;
-    POISE_TRY(CellSystems(s, &reference, first, count, form, arg, A != NULL ? K : v != NULL ? v + first * n * n : NULL, F));
+    Systems systems = {s, &reference, form, arg, A != NULL ? K : v != NULL ? v + first * n * n : NULL, F};
+    POISE_TRY(Batch(first, count, CellSystem, &systems));
     for (PoiseInt e = 0; e < count; e++) {
       Rows(mesh, s->components, reference.nodes, mesh->cellNodes + (first + e) * reference.nodes, rows);
       POISE_TRY(PoiseVecAddValues(s->b, n, rows, F + e * n));
@@ -298,20 +309,42 @@ PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, voi
   return PoiseVecRestore(x, &v);
 }
 
+typedef struct Integrals {
+  const FemMesh *mesh;
+  const FemReference *reference;
+  FemIntegrand integrand;
+  void *arg;
+  int n;
+  double *sums; /* [BATCH][n] */
+} Integrals;
+
+static PoiseErr CellIntegrals(void *arg, PoiseInt e, PoiseInt place)
+{
+  const Integrals *of = arg;
+  double *sums = of->sums + place * of->n;
+  FemPoint p;
+  for (int k = 0; k < of->n; k++) sums[k] = 0;
+  FemCellBegin(of->mesh, of->reference, e, &p);
+  for (int q = 0; q < of->reference->points; q++) {
+    POISE_TRY(FemCellPoint(of->mesh, of->reference, q, &p));
+    of->integrand(&p, of->arg, sums);
+  }
+  return POISE_OK;
+}
+
 PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums)
 {
   FemReference reference;
-  FemPoint p;
-  PoiseErr err = POISE_OK;
+  Integrals of = {mesh, &reference, integrand, arg, n, NULL};
+  PoiseErr err = FemAlloc(BATCH * n, sizeof *of.sums, &of.sums);
   for (int k = 0; k < n; k++) sums[k] = 0;
   FemReferenceCell(mesh->cell, 1, &reference);
-  for (PoiseInt e = 0; e < mesh->cells && err == POISE_OK; e++) {
-    FemCellBegin(mesh, &reference, e, &p);
-    for (int q = 0; q < reference.points && err == POISE_OK; q++) {
-      err = FemCellPoint(mesh, &reference, q, &p);
-      if (err == POISE_OK) integrand(&p, arg, sums);
-    }
+  for (PoiseInt first = 0; first < mesh->cells && err == POISE_OK; first += BATCH) {
+    const PoiseInt count = mesh->cells - first < BATCH ? mesh->cells - first : BATCH;
+    err = Batch(first, count, CellIntegrals, &of);
+    for (PoiseInt k = 0; k < count * n && err == POISE_OK; k++) sums[k % n] += of.sums[k];
   }
+  free(of.sums);
   POISE_TRY(PoiseAgree(mesh->ctx, err));
   return n > 0 ? PoiseSum(mesh->ctx, n, sums) : POISE_OK;
 }

@@ -61,7 +61,7 @@ PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **val
 PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, void *arg, PoiseVec x);
 
 /* sums[0 .. n) = what the integrand adds to them at all points (a fine rule) of all cells of all ranks. n may be 0: what it adds to
-   arrays of its own, e.g. for each cell, stays there. */
+   arrays of its own for each cell stays there. Several threads call it at once, each with sums of its own. */
 typedef void (*FemIntegrand)(const FemPoint *p, void *arg, double *sums);
 PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums);
 

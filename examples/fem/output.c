@@ -67,12 +67,17 @@ static void Base64(FILE *out, const void *data, size_t size)
 {
   static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const unsigned char *in = data;
+  char text[4096];
+  size_t n = 0;
   for (size_t i = 0; i < size; i += 3) {
     unsigned b = (unsigned)in[i] << 16 | (i + 1 < size ? (unsigned)in[i + 1] << 8 : 0) | (i + 2 < size ? in[i + 2] : 0u);
-    char four[4] = {digit[b >> 18], digit[b >> 12 & 63], i + 1 < size ? digit[b >> 6 & 63] : '=',
-                    i + 2 < size ? digit[b & 63] : '='};
-    fwrite(four, 1, 4, out);
+    text[n++] = digit[b >> 18];
+    text[n++] = digit[b >> 12 & 63];
+    text[n++] = i + 1 < size ? digit[b >> 6 & 63] : '=';
+    text[n++] = i + 2 < size ? digit[b & 63] : '=';
+    if (n == sizeof text) fwrite(text, 1, n, out), n = 0;
   }
+  fwrite(text, 1, n, out);
 }
 
 /* Data of an array: its length in bytes as UInt64, and the bytes, each in base64. */
