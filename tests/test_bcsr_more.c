@@ -279,6 +279,9 @@ static void TestTripletErrors(PoiseContext ctx)
     CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, l.rows, l.cols), mine, POISE_ERR_ARG,
                  "block column 4 of a matrix of 4 block columns");
     CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? -3 : 0, l.rows, l.cols), mine, POISE_ERR_ARG, "-3 block rows");
+    CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, NULL, l.cols), mine, POISE_ERR_ARG,
+                 "the indices of 20 block rows are NULL");
+    CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, l.rows, NULL), mine, POISE_ERR_ARG, "20 block columns are NULL");
     CHECK_ERR_OF(PoiseMatSetValuesCOO(A, mine ? NULL : l.v), mine, POISE_ERR_ARG, "triplets are NULL");
     if (!ctx->device->ops->is_host) {
       l.cols[0] = column;

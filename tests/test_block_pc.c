@@ -380,6 +380,11 @@ static void TestSingular(PoiseContext ctx)
     if (bad >= s.begin && bad < s.end) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &nan));
     CHECK_OK(PoiseMatAssemble(A));
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, bad, POISE_ERR_NUMERIC), "(block row 10: rows 30 to 32) is nan: an entry of");
+    CHECK_OK(Enter(A, &s));
+    PoiseInt beside = row + 1; /* of the pivot, which is finite: a shift would not help */
+    if (bad >= s.begin && bad < s.end) CHECK_OK(PoiseMatSetValues(A, 1, &row, &beside, &nan));
+    CHECK_OK(PoiseMatAssemble(A));
+    CHECK_ERR(PoisePCSetUp(pc), Mine(&s, bad, POISE_ERR_NUMERIC), "row 31 has an entry that is not finite");
     PoisePCDestroy(&pc);
     PoiseMatDestroy(&A);
   }

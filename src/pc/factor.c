@@ -147,6 +147,17 @@ static bool SmallerShift(const Incomplete *f, Search *s)
   return true;
 }
 
+/* No shift mends what is not finite, and the pivot that is refused for it may well be. */
+static PoiseErr CheckFinite(PoisePC pc)
+{
+  int64_t row;
+  TRY(poiseMatFindNan(pc->P, &row));
+  if (row < pc->P->rows->n)
+    FAIL(POISE_ERR_NUMERIC, "%s: row %lld has an entry that is not finite", pc->type->name,
+         (long long)poiseMatRowName(pc->P, row));
+  return POISE_OK;
+}
+
 static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric)
 {
   Search s = {.high = 1};
@@ -162,6 +173,7 @@ static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric)
       continue;
     }
     more = pivot - pivot == 0;
+    if (more && !s.tries) TRY(CheckFinite(pc));
     if (more) TRY(NextShift(pc, f, &s, &more));
     if (!more) return NoPivot(pc, f, &s, row, pivot);
   }

@@ -41,6 +41,7 @@ PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const
   const Map *map = x->map;
   if (map && !map->global) FAIL(POISE_ERR_STATE, "the %s has no local-to-global map of %ss", object, what);
   if (x->n < 0) FAIL(POISE_ERR_ARG, "%lld %ss", (long long)x->n, what);
+  if (x->n && !x->index) FAIL(POISE_ERR_ARG, "the indices of %lld %ss are NULL", (long long)x->n, what);
   for (PoiseInt k = 0; k < x->n; k++) {
     PoiseInt i = x->index[k];
     if (map && i >= map->n)
