@@ -281,7 +281,8 @@ static void TestTripletErrors(PoiseContext ctx)
     CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? -3 : 0, l.rows, l.cols), mine, POISE_ERR_ARG, "-3 block rows");
     CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, NULL, l.cols), mine, POISE_ERR_ARG,
                  "the indices of 20 block rows are NULL");
-    CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, l.rows, NULL), mine, POISE_ERR_ARG, "20 block columns are NULL");
+    CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, l.rows, NULL), mine, POISE_ERR_ARG,
+                 "20 block columns are NULL");
     CHECK_ERR_OF(PoiseMatSetValuesCOO(A, mine ? NULL : l.v), mine, POISE_ERR_ARG, "triplets are NULL");
     if (!ctx->device->ops->is_host) {
       l.cols[0] = column;
@@ -1016,6 +1017,31 @@ static void TestFilesBeside(PoiseContext ctx)
   SaveAndRead(ctx, true);
 }
 
+/* Rows are laid out so that the block size can be found on any number of ranks. */
+static void TestFilesFound(PoiseContext ctx)
+{
+  static const char *const names[] = {"found.petsc", "found.mtx"};
+  CHECK_OK(PoiseOptionsSetString(ctx, "-mat_type bcsr -mat_block_size 0"));
+  for (int kind = 0; kind < 2; kind++) {
+    char path[PATH];
+    PoiseInt m;
+    PoiseMat A, L;
+    if (!CHECK_OK(MakeNodes(ctx, "csr", 1, 1, 750, &A))) return;
+    SharedName(ctx, names[kind], path);
+    CHECK_OK(PoiseMatSave(A, path));
+    if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
+    PoiseMatLocalSizes(L, &m, NULL);
+    CHECK_INT(m % 6, 0);
+    CHECK_INT(PoiseMatBlockSize(L), 1);
+    CHECK_OK(PoiseMatSetFromOptions(L));
+    CHECK(!strcmp(PoiseMatType(L), "bcsr"));
+    CHECK_INT(PoiseMatBlockSize(L), 3);
+    Remove(ctx, path);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&L);
+  }
+}
+
 static void TestFileErrors(PoiseContext ctx)
 {
   char path[PATH];
@@ -1257,6 +1283,7 @@ static const Test tests[] = {{"triplets", TestTriplets, 0},
                              {"adopt_failures", TestAdoptFailures, TEST_SERIAL},
                              {"files", TestFiles, 0},
                              {"files_beside", TestFilesBeside, 0},
+                             {"files_found", TestFilesFound, 0},
                              {"file_errors", TestFileErrors, 0},
                              {"file_memory", TestFileMemory, 0},
                              {"rearranged", TestRearranged, 0},

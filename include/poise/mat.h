@@ -329,7 +329,8 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
     "-matload_block_size n" in the file that PETSc writes beside it (x.info for x and x.gz), seen by rank 0, sets the block size
     if n is at most 32 and divides both sizes. Other lines there are ignored.
   -mat_block_size n, without a prefix, counts before that line, in files of both kinds, if it divides both sizes. Rows are laid out in
-  whole blocks, and the block size is n. The matrix is csr; PoiseMatSetFromOptions with -mat_type bcsr then makes it blocks.
+  whole blocks, and the block size is n; with n = 0, which has it found by bcsr, in multiples of 2 to 8 as far as these divide both sizes and
+  give each rank 16 or more. The matrix is csr; PoiseMatSetFromOptions with -mat_type bcsr then makes it blocks.
 */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /*

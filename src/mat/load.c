@@ -3,12 +3,12 @@
 #include "../vec/petsc.h"
 #include "mat.h"
 
-PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t b, PoiseInt N)
+PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t unit, PoiseInt N)
 {
   PoiseInt begin, n;
-  if (b == 1) return POISE_DECIDE;
-  PoiseSplit(ctx, N / b, &begin, &n);
-  return n * b;
+  if (unit == 1) return POISE_DECIDE;
+  PoiseSplit(ctx, N / unit, &begin, &n);
+  return n * unit;
 }
 
 static PoiseErr Load(PoiseContext ctx, const char *path, PoiseMat *A)

@@ -321,7 +321,20 @@ int PoiseMatBlockSize(PoiseMat A)
   return A->block_size;
 }
 
-PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b)
+/* A multiple of the block sizes that may be found, the small ones first, as far as each rank gets SOME of it. */
+static int64_t UnitToFind(PoiseContext ctx, PoiseInt M, PoiseInt N)
+{
+  enum { SOME = 16 };
+  int64_t unit = 1;
+  for (int b = 2; b <= POISE_BLOCK_FILLS; b++) {
+    int64_t more = unit;
+    while (more % b) more += unit;
+    if (M % more == 0 && N % more == 0 && M / more >= SOME * (int64_t)PoiseSize(ctx)) unit = more;
+  }
+  return unit;
+}
+
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b, int64_t *unit)
 {
   PoiseOption table[2] = {{0}};
   MatOptions o = {.block_size = 1};
@@ -329,6 +342,7 @@ PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t
     if (!strcmp(row->key, "mat_block_size")) table[0] = *row;
   TRY(PoiseOptionsRead(ctx, NULL, table, &o));
   *b = o.block_size > 1 && M % o.block_size == 0 && N % o.block_size == 0 ? o.block_size : 1;
+  *unit = o.block_size ? *b : UnitToFind(ctx, M, N);
   return POISE_OK;
 }
 

@@ -409,9 +409,11 @@ PoiseErr poiseMatChoose(PoiseMat A);
 
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
 
-/* The block size that rows of a matrix from a file are to be laid out by: of -mat_block_size if it divides M and N, else 1. Local. */
-PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b);
-PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t b, PoiseInt N); /* this rank's of N rows or columns, in whole blocks */
+/* The block size of a matrix from a file: that of -mat_block_size if it divides M and N, else 1. *unit: so many rows, or a multiple, go to
+   a rank: b, or where it is to be found, what the sizes that are tried divide. Local. */
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b, int64_t *unit);
+PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t unit,
+                           PoiseInt N); /* this rank's of N rows or columns, in whole units */
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
 PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
 /* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */

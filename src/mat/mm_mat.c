@@ -23,7 +23,7 @@ static PoiseErr TakeRows(PoiseContext ctx, MMRows *rows, int64_t m, RowArrays *r
   return POISE_OK;
 }
 
-static PoiseErr LoadRows(MMReader *reader, Layout *layout, int64_t b, PoiseMat *A)
+static PoiseErr LoadRows(MMReader *reader, Layout *layout, int64_t b, int64_t unit, PoiseMat *A)
 {
   PoiseContext ctx = reader->ctx;
   PoiseInt N = reader->header.N;
@@ -31,7 +31,7 @@ static PoiseErr LoadRows(MMReader *reader, Layout *layout, int64_t b, PoiseMat *
   RowArrays r;
   TRY(poiseMMRows(reader, layout, false, &rows));
   poiseMMClose(reader);
-  PoiseErr e = PoiseMatCreate(ctx, layout->n, poiseMatLoadShare(ctx, b, N), layout->N, N, A);
+  PoiseErr e = PoiseMatCreate(ctx, layout->n, poiseMatLoadShare(ctx, unit, N), layout->N, N, A);
   if (!e) e = PoiseMatSetBlockSize(*A, (int)b);
   if (!e) e = poiseMatReplace(*A, TakeRows(ctx, &rows, layout->n, &r), &r);
   poiseMMRowsDestroy(ctx, &rows);
@@ -44,12 +44,12 @@ static PoiseErr LoadReader(PoiseErr e, MMReader *reader, PoiseMat *A)
   PoiseContext ctx = reader->ctx;
   PoiseInt M = reader->header.M;
   Layout *layout = NULL;
-  int64_t b = 1;
+  int64_t b = 1, unit = 1;
   *A = NULL;
-  if (!e) e = PoiseAgree(ctx, poiseMatLoadBlockSize(ctx, M, reader->header.N, &b));
+  if (!e) e = PoiseAgree(ctx, poiseMatLoadBlockSize(ctx, M, reader->header.N, &b, &unit));
   if (!e) /* refuses more rows than a matrix may have */
-    e = poiseLayoutCreate(ctx, poiseMatLoadShare(ctx, b, M), M, reader->source.name, &layout);
-  if (!e) e = LoadRows(reader, layout, b, A);
+    e = poiseLayoutCreate(ctx, poiseMatLoadShare(ctx, unit, M), M, reader->source.name, &layout);
+  if (!e) e = LoadRows(reader, layout, b, unit, A);
   poiseMMClose(reader);
   poiseLayoutDestroy(&layout);
   if (e) PoiseMatDestroy(A);

@@ -17,7 +17,7 @@ typedef struct Reader {
   PoiseContext ctx;
   const ByteSource *s;
   PetscItem item;
-  int64_t block; /* block size */
+  int64_t block, unit; /* block size; rows that stay together */
   Layout *rows;
   int64_t before; /* entries of lower ranks */
   RowArrays csr;
@@ -240,7 +240,7 @@ static int64_t BlockSizeBeside(const Reader *r)
 /* The option's, or that. */
 static PoiseErr FindBlockSize(Reader *r)
 {
-  TRY(poiseMatLoadBlockSize(r->ctx, r->item.M, r->item.N, &r->block));
+  TRY(poiseMatLoadBlockSize(r->ctx, r->item.M, r->item.N, &r->block, &r->unit));
   if (r->block == 1 && PoiseRank(r->ctx) == 0) r->block = BlockSizeBeside(r);
   return POISE_OK;
 }
@@ -252,13 +252,14 @@ static PoiseErr Load(Reader *r, PoiseErr mine, PoiseMat *A)
   TRY(poisePetscShare(ctx, mine, r->s, PETSC_MAT, &r->item));
   TRY(PoiseAgree(ctx, FindBlockSize(r)));
   TRY(poiseCommMaxInt(ctx->comm, &r->block, 1));
+  if (r->block > 1) r->unit = r->block;
   /* refuses more rows than a matrix may have */
-  TRY(poiseLayoutCreate(ctx, poiseMatLoadShare(ctx, r->block, r->item.M), r->item.M, r->s->name, &r->rows));
+  TRY(poiseLayoutCreate(ctx, poiseMatLoadShare(ctx, r->unit, r->item.M), r->item.M, r->s->name, &r->rows));
   TRY(PoiseAgree(ctx, ReadOffsets(r)));
   TRY(poiseCommScan(ctx->comm, Ptr(r, r->rows->n), &r->before, &total));
   TRY(PoiseAgree(ctx, CheckTotal(r, total)));
   TRY(PoiseAgree(ctx, ReadEntries(r)));
-  TRY(PoiseMatCreate(ctx, r->rows->n, poiseMatLoadShare(ctx, r->block, r->item.N), r->item.M, r->item.N, A));
+  TRY(PoiseMatCreate(ctx, r->rows->n, poiseMatLoadShare(ctx, r->unit, r->item.N), r->item.M, r->item.N, A));
   TRY(PoiseMatSetBlockSize(*A, (int)r->block));
   return poiseMatReplace(*A, POISE_OK, &r->csr);
 }
