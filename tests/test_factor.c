@@ -369,6 +369,14 @@ static void TestBadMatrix(PoiseContext ctx)
     CHECK_OK(PoiseMatAssemble(A));
     s.value = 9;
     CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, k < 2 ? 1e-14 : INFINITY);
+    for (int bad = 1; bad >= 0 && k < 2; bad--) { /* beside a pivot that is finite */
+      PoiseInt pair[] = {13, 14};
+      const double beside = bad ? NAN : 0;
+      for (int q = 0; q < 2 && PoiseRank(ctx) == 0; q++)
+        CHECK_OK(PoiseMatSetBlock(A, 1, &pair[q], 1, &pair[1 - q], &beside));
+      CHECK_OK(PoiseMatAssemble(A));
+      if (bad) CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 13, POISE_ERR_NUMERIC), "row 13 has an entry that is not finite");
+    }
     v = NAN;
     if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &row, &v));
     CHECK_OK(PoiseMatAssemble(A));
