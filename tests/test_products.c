@@ -485,7 +485,7 @@ static void TestSegments(PoiseContext ctx)
       CHECK(Error(y, &p, k ? 9 : -3, 0) <= 1);
     }
     CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "12"));
-    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "-mat_seg_length 12: the length of a segment is a power of two");
+    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "-p_mat_seg_length 12 ");
     CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "512"));
     CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "512");
     CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_padded", "false"));
