@@ -244,6 +244,8 @@ static void TestTypeAndOptions(PoiseContext ctx)
     CHECK(!strcmp(PoiseMatType(A), types[k]));
     CheckSame(A, C);
     Option(ctx, "t_mat_csri_chunk", "0");
+    Option(ctx, "t_mat_seg_length", "12"); /* whether or not seg is chosen */
+    if (k) CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "t_mat_seg_length 12 ");
     Option(ctx, "t_mat_seg_length", "0");
     CHECK_OK(PoiseMatSetFromOptions(A));
     CheckSame(A, C);

@@ -485,7 +485,7 @@ static void TestSegments(PoiseContext ctx)
       CHECK(Error(y, &p, k ? 9 : -3, 0) <= 1);
     }
     CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "12"));
-    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "-mat_seg_length 12: the length of a segment is a power of two");
+    CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "-p_mat_seg_length 12 ");
     CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "512"));
     CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "512");
     CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_padded", "false"));
@@ -610,10 +610,9 @@ static int64_t Fitting(const Problem *p, int rows)
   return fits;
 }
 
-/* What the view of A says of its columns, in per cent; -1: nothing. On rank 0. */
-static double Viewed(PoiseMat A, char *text, size_t size)
+/* The number behind these words in the view of A; -1: none. On rank 0. */
+static double Viewed(PoiseMat A, const char *words, char *text, size_t size)
 {
-  static const char words[] = "columns of 16 bits beside the CSR: ";
   PoiseContext ctx = PoiseMatContext(A);
   FILE *file = TestPrintBegin(ctx);
   CHECK_OK(PoiseMatView(A));
@@ -622,12 +621,36 @@ static double Viewed(PoiseMat A, char *text, size_t size)
   return at ? strtod(at + strlen(words), NULL) : -1;
 }
 
+static const char columns_of_16[] = "columns of 16 bits beside the CSR: "; /* in per cent */
+
+/* What A holds beyond plain CSR is viewed, before values have been to the device too. */
+static void TestBeyond(PoiseContext ctx)
+{
+  Problem p = Make(ctx, &shapes[3]);
+  PoiseMat A;
+  PoiseVec x, y;
+  int64_t plain;
+  PoiseBytes held;
+  char text[4096];
+  static const char words[] = "beyond it ";
+  if (Create(ctx, &shapes[3], &p, "csri", &A, &x, &y)) {
+    CHECK(Viewed(A, words, text, sizeof text) > 0);
+    CHECK_OK(PoiseMatMult(A, x, y));
+    CHECK_OK(PoiseMatBytes(A, &held, &plain));
+    CHECK_NEAR(Viewed(A, words, text, sizeof text), (double)(Held(A) - plain), 0);
+  }
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  Release(&p);
+}
+
 /* What they take on the device, and what is said of them. */
 static void CheckKept(PoiseMat A, const Shape *shape, const Problem *p, const PoiseBytes *before)
 {
   char text[4096];
   PoiseBytes held;
-  double said = Viewed(A, text, sizeof text);
+  double said = Viewed(A, columns_of_16, text, sizeof text);
   int64_t nz = p->ptr[p->m], fits = Fitting(p, A->csr.rows), blocks = (p->m + A->csr.rows - 1) / A->csr.rows;
   bool is_host = PoiseMatContext(A)->device->ops->is_host, kept = fits > 0 && 2 * fits >= nz && !is_host;
   if (!strcmp(shape->name, "band") && !is_host && PoiseSize(PoiseMatContext(A)) == 2 && !PoiseRank(PoiseMatContext(A)))
@@ -707,7 +730,7 @@ static void TestIndex16Changes(PoiseContext ctx)
       if (change == 1 && PoiseSize(ctx) == 1) CHECK_INT(ctx->device->launches - more, 1); /* the columns are as they were */
       CheckBits(y, bits, on);
     }
-    double said = Viewed(A[1], text, sizeof text);
+    double said = Viewed(A[1], columns_of_16, text, sizeof text);
     if (PoiseRank(ctx) || ctx->device->ops->is_host)
       CHECK(said == -1);
     else
@@ -716,8 +739,8 @@ static void TestIndex16Changes(PoiseContext ctx)
   if (CHECK_OK(PoiseMatDuplicate(A[1], 1, &C))) {
     CHECK_OK(PoiseMatMult(C, b, y));
     CheckBits(y, bits, true);
-    double original = Viewed(A[1], text, sizeof text);
-    CHECK(Viewed(C, text, sizeof text) == original);
+    double original = Viewed(A[1], columns_of_16, text, sizeof text);
+    CHECK(Viewed(C, columns_of_16, text, sizeof text) == original);
     PoiseMatDestroy(&C);
   }
   CHECK_OK(PoiseKSPSetType(ksp, "cg"));
@@ -766,7 +789,7 @@ static void TestIndex16Memory(PoiseContext ctx)
   PoiseBytes with, without;
   CHECK_OK(PoiseMatSetCSRKernel(A, libraries[0])); /* which has no use for them */
   CHECK_OK(UseIndex16(A, true));
-  CHECK_INT(Viewed(A, text, sizeof text), -1);
+  CHECK_INT(Viewed(A, columns_of_16, text, sizeof text), -1);
   CHECK(PoiseRank(ctx) || strstr(text, "columns of 16 bits: not for a library"));
   CHECK_OK(PoiseMatBytes(A, &with, NULL));
   CHECK_OK(UseIndex16(A, false));
@@ -782,6 +805,7 @@ static const Test tests[] = {{"index16", TestIndex16, 0},
                              {"lent_arrays", TestLentArrays, TEST_SERIAL},
                              {"copies", TestCopies, 0},
                              {"segments", TestSegments, 0},
+                             {"beyond", TestBeyond, TEST_SERIAL},
                              {"awkward", TestAwkward, 0},
                              {"atomic", TestAtomic, 0},
                              {NULL, NULL, 0}};

@@ -633,15 +633,19 @@ static PoiseErr ViewStored(PoiseMat A)
 {
   Csr *c = &A->csr;
   bool is_host = A->ctx->device->ops->is_host;
-  PoiseBytes held;
+  PoiseBytes held, csr = {0};
   int64_t plain;
-  double sum[6] = {(double)c->nz, (double)c->statistics.squares, (double)c->nghost},
+  double sum[7] = {(double)c->nz, (double)c->statistics.squares, (double)c->nghost},
          longest = (double)c->statistics.longest;
   const char *what = c->b ? "BCSR" : "CSR";
   char entries[40] = "nonzeros";
   TRY(PoiseMatBytes(A, &held, &plain));
+  poiseBufferAdd(&c->ptr, &csr);
+  poiseBufferAdd(&c->col, &csr);
+  poiseBufferAdd(&c->val, &csr); /* which may not be on the device yet */
   sum[3] = (double)held.host, sum[4] = (double)held.device, sum[5] = (double)plain;
-  TRY(PoiseSum(A->ctx, 6, sum));
+  sum[6] = (double)(is_host ? held.host - csr.host : held.device - csr.device);
+  TRY(PoiseSum(A->ctx, 7, sum));
   TRY(PoiseMax(A->ctx, 1, &longest));
   double M = (double)(A->rows->N / poiseCsrSide(c)), mean = M > 0 ? sum[0] / M : 0;
   double deviation = M > 0 ? sqrt(fmax(0, sum[1] / M - mean * mean)) : 0;
@@ -649,7 +653,7 @@ static PoiseErr ViewStored(PoiseMat A)
   TRY(PoisePrintf(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], entries, mean,
                   deviation, longest));
   TRY(PoisePrintf(A->ctx, "  %.0f bytes on the host, %.0f on the device; plain %s is %.0f, beyond it %.0f on the %s\n",
-                  sum[3], sum[4], what, sum[5], fmax(0, sum[is_host ? 3 : 4] - sum[5]), is_host ? "host" : "device"));
+                  sum[3], sum[4], what, sum[5], sum[6], is_host ? "host" : "device"));
   TRY(PoisePrintf(A->ctx, "  %.0f ghost columns%s over all ranks\n", sum[2], c->b ? " of blocks" : ""));
   if (c->converted) TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
   return POISE_OK;

@@ -18,10 +18,10 @@ typedef struct SegPadded { /* the filled segments */
 
 typedef struct SegData {
   CsrData csr; /* first: of the transpose product */
-  PoiseInt asked;
+  int asked;   /* for segments of 2^(asked - 1) entries; 0: for none */
   int wants_padded;
   int64_t built;            /* c->built of what was cut; 0: nothing was */
-  PoiseInt was_asked;       /* then */
+  int was_asked;            /* then */
   int64_t tried;            /* c->built of what was to be cut */
   int64_t length, block;    /* entries of a segment, segments of a window */
   int64_t filled, segments; /* segments that entries are in; and as windows count them */
@@ -32,8 +32,8 @@ typedef struct SegData {
 } SegData;
 
 static const PoiseOption options[] = {
-    {"mat_seg_length", POISE_OPTION_INT, offsetof(SegData, asked), "0", 0, SEG_MOST, NULL,
-     "entries of a segment, a power of two; 0: the smallest that is not less than the mean length of rows"},
+    {"mat_seg_length", POISE_OPTION_CHOICE, offsetof(SegData, asked), "0", 0, 0, "0|1|2|4|8|16|32|64|128|256",
+     "entries of a segment; 0: the smallest power of two that is not less than the mean length of rows"},
     {"mat_seg_padded", POISE_OPTION_BOOL, offsetof(SegData, wants_padded), "false", 0, 0, NULL,
      "copy values and columns into segments that are filled up with zeros, as published: to compare with"},
     {0},
@@ -42,15 +42,13 @@ static const PoiseOption options[] = {
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
 /* Rows of exactly S entries fill their segments, so a mean that is a power of two is taken as it is. */
-static PoiseErr Length(PoiseMat A, int64_t *length)
+static int64_t Length(PoiseMat A)
 {
   const SegData *d = A->data;
-  if (d->asked & (d->asked - 1))
-    FAIL(POISE_ERR_OPTION, "-mat_seg_length %lld: the length of a segment is a power of two, 1 to %d", (long long)d->asked,
-         SEG_MOST);
-  *length = d->asked ? d->asked : 1;
-  while (!d->asked && *length < SEG_MOST && *length * A->csr.m < A->csr.nz) *length *= 2;
-  return POISE_OK;
+  int64_t length = 1;
+  if (d->asked) return INT64_C(1) << (d->asked - 1);
+  while (length < SEG_MOST && length * A->csr.m < A->csr.nz) length *= 2;
+  return length;
 }
 
 static void Release(SegData *d)
@@ -154,18 +152,16 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   SegData *d = A->data;
   int lanes = A->ctx->device->ops->seg_threads;
   Buffer count = {0};
-  int64_t length = 1;
   bool other = d->was_asked != d->asked || d->is_padded != d->wants_padded;
   if (d->built == A->csr.built && !other) return POISE_OK;
-  TRY(Length(A, &length));
   /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of lengths. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   Release(d);
   d->was_asked = d->asked;
-  d->length = length;
+  d->length = Length(A);
   d->is_padded = d->wants_padded;
-  d->block = lanes ? lanes >> poiseSegLanes(length) : SEG_ENTRIES / length;
+  d->block = lanes ? lanes >> poiseSegLanes(d->length) : SEG_ENTRIES / d->length;
   PoiseErr e = CutOrPad(A, d, &count);
   poiseBufferDestroy(&count);
   if (!e) d->built = A->csr.built;
