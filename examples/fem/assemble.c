@@ -69,7 +69,7 @@ static PoiseErr CellSystems(const FemSystem *s, const FemReference *reference, P
     if (e < failed) failed = e;
   }
   if (failed == count) return POISE_OK;
-  return CellSystem(s, reference, first + failed, form, arg, NULL, F); /* again: the error is now this thread's */
+  return CellSystem(s, reference, first + failed, form, arg, K, F); /* again: the error is now this thread's */
 }
 
 /* b, and A: cell by cell to A itself, or behind one another to v, or, where both are NULL, not at all. K, F: room for a batch. */

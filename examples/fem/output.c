@@ -173,13 +173,32 @@ static void WriteIndex(FILE *out, const FemMesh *mesh, const char *name, int cou
   fprintf(out, "</PUnstructuredGrid>\n</VTKFile>\n");
 }
 
+/* Of this rank's piece. */
+static void PiecePath(PoiseContext ctx, const char *name, char path[2 * MAX_PATH])
+{
+  char number[16] = "";
+  if (PoiseSize(ctx) > 1) snprintf(number, sizeof number, "_%d", PoiseRank(ctx));
+  snprintf(path, 2 * MAX_PATH, "%s%s.vtu", name, number);
+}
+
+PoiseErr FemTryOutput(PoiseContext ctx, const char *name)
+{
+  char path[2 * MAX_PATH];
+  File file;
+  if (name[0] == '\0') return POISE_OK;
+  PiecePath(ctx, name, path);
+  PoiseErr err = FileBegin(path, &file);
+  err = FileClose(&file, err);
+  FileDrop(&file);
+  return PoiseAgree(ctx, err);
+}
+
 PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const FemField *fields)
 {
   const int rank = PoiseRank(mesh->ctx), several = PoiseSize(mesh->ctx) > 1;
-  char path[2 * MAX_PATH], number[16] = "";
+  char path[2 * MAX_PATH];
   File piece = {.stream = NULL}, index = {.stream = NULL};
-  if (several) snprintf(number, sizeof number, "_%d", rank);
-  snprintf(path, sizeof path, "%s%s.vtu", name, number);
+  PiecePath(mesh->ctx, name, path);
   PoiseErr err = FileBegin(path, &piece);
   if (err == POISE_OK) err = WritePiece(piece.stream, mesh, count, fields);
   err = FileClose(&piece, err);
