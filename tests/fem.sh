@@ -80,7 +80,7 @@ numbers -mesh "$bracket" -dirichlet 2,3 | diff one - || fail "other numbers by t
 
 "$bin/elasticity" -output beam > log || fail "$(cat log)"
 "$bin/elasticity" -mesh "$bracket" -toward front -output part > log || fail "$(cat log)"
-"$bin/elasticity" -output parts -ranks 3 > log || fail "$(cat log)"
+"$bin/elasticity" -output "parts & more" -ranks 3 > log || fail "$(cat log)"
 "$bin/poisson" -output u > log || fail "$(cat log)"
 "$bin/heat" -output hot -every 5 > log || fail "$(cat log)"
 [ -z "$(find . -name '*.part')" ] || fail "unfinished files were left"
@@ -89,4 +89,4 @@ if ! command -v python3 > /dev/null; then
   echo "skipped: python3, which reads the files, is not here"
   exit 77
 fi
-python3 "$tests/vtu.py" beam.vtu part.vtu parts.pvtu u_*.vtu hot_*.vtu
+python3 "$tests/vtu.py" beam.vtu part.vtu "parts & more.pvtu" u_*.vtu hot_*.vtu

@@ -149,6 +149,17 @@ static PoiseErr WritePiece(FILE *out, const FemMesh *mesh, int count, const FemF
   return err;
 }
 
+/* In an attribute of XML. */
+static void Escaped(FILE *out, const char *text)
+{
+  for (; *text != '\0'; text++) {
+    if (strchr("&<\"", *text) != NULL)
+      fprintf(out, "&#%d;", *text);
+    else
+      fputc(*text, out);
+  }
+}
+
 /* What the pieces hold, and where they are: beside this file. */
 static void WriteIndex(FILE *out, const FemMesh *mesh, const char *name, int count, const FemField *fields)
 {
@@ -169,7 +180,11 @@ static void WriteIndex(FILE *out, const FemMesh *mesh, const char *name, int cou
     }
     fprintf(out, ofCells ? "</PCellData>\n" : "</PPointData>\n");
   }
-  for (int rank = 0; rank < PoiseSize(mesh->ctx); rank++) fprintf(out, "<Piece Source=\"%s_%d.vtu\"/>\n", base, rank);
+  for (int rank = 0; rank < PoiseSize(mesh->ctx); rank++) {
+    fprintf(out, "<Piece Source=\"");
+    Escaped(out, base);
+    fprintf(out, "_%d.vtu\"/>\n", rank);
+  }
   fprintf(out, "</PUnstructuredGrid>\n</VTKFile>\n");
 }
 
