@@ -75,6 +75,8 @@ numbers -cell tet10 -n 1 > one
 numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks of which two have no cells"
 numbers -mesh "$bracket" -dirichlet fixed,load > one
 numbers -mesh "$bracket" -dirichlet 2,3 | diff one - || fail "other numbers by the numbers of groups"
+"$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 1e6 > log || fail "$(cat log)"
+"$bin/heat" -steps 5 -end 1e5 -theta 1 > log || fail "$(cat log)" # the guess is 1e5 times too large
 "$bin/heat" -n 4 -steps 50 -end 20 -theta 1 > log || fail "$(cat log)" # until nothing is left
 "$bin/poisson" -cell quad4 -dirichlet none -nullspace -ranks 2 > log || fail "$(cat log)"
 

@@ -43,7 +43,8 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
   POISE_TRY(PoiseKSPSetType(*ksp, type));
   POISE_TRY(PoiseKSPGetPC(*ksp, &pc));
   POISE_TRY(PoisePCSetType(pc, pctype));
-  POISE_TRY(PoiseKSPSetTolerances(*ksp, rtol, -1, -1, -1));
+  /* Where materials differ much, or a guess is poor, norms grow by many orders before they fall. */
+  POISE_TRY(PoiseKSPSetTolerances(*ksp, rtol, -1, 1e15, -1));
   POISE_TRY(PoiseKSPSetInitialGuessNonzero(*ksp, 1));
   POISE_TRY(PoiseKSPSetErrorIfNotConverged(*ksp, 1));
   POISE_TRY(PoiseKSPKeepHistory(*ksp, 1));
