@@ -223,6 +223,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
+  POISE_TRY(FemTryOutput(ctx, set.output));
   Problem layer = {&set, {1, 0, 0}}, smooth = {&set, {cos(set.angle * pi / 180), sin(set.angle * pi / 180), 0}};
   POISE_TRY(PoisePrintf(ctx, "%-8s %9s %9s %10s %11s %11s %11s %5s\n", "solution", "cells", "unknowns", "iterations",
                         "L2 error", "H1 error", "at nodes", "order"));

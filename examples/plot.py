@@ -124,10 +124,13 @@ def main():
     for path in arguments.files:
         stem, ending = os.path.splitext(path)
         out = f"{stem}_history.png" if ending == ".csv" else f"{stem}.png"
-        if ending == ".csv":
-            history(path, arguments.dpi, out)
-        else:
-            draw(path, arguments.field, arguments.warp, arguments.dpi, out)
+        try:
+            if ending == ".csv":
+                history(path, arguments.dpi, out)
+            else:
+                draw(path, arguments.field, arguments.warp, arguments.dpi, out)
+        except (OSError, tree.ParseError) as error:
+            raise SystemExit(f"{path}: {error}") from None
         print(out)
 
 

@@ -13,7 +13,7 @@
     -dirichlet none -nullspace     derivatives alone: u is unique but for a constant
     -bump 0.4                      a mesh that folds over: an error names the cell
     -mesh part.msh -dirichlet foot Gmsh's mesh of any shape; all of its boundary must be in physical groups
-    -grading 10 -assembly coo -check_assembly
+    -grading 3 -assembly coo -check_assembly
 */
 #include "fem/element.h"
 #include "fem/gmsh.h"
@@ -48,7 +48,7 @@ static const PoiseOption options[] = {
     {"grading", POISE_OPTION_REAL, offsetof(Settings, grading), "1", 0.001, 1000, NULL,
      "width of the last brick over that of the first"},
     {"dirichlet", POISE_OPTION_STRING, offsetof(Settings, dirichlet), "left,bottom", 0, 0, NULL,
-     "groups of facets where u is given, or none; elsewhere its normal derivative is"},
+     "groups of facets, or their numbers, where u is given, or none; elsewhere its normal derivative is"},
     {"nullspace", POISE_OPTION_BOOL, offsetof(Settings, nullspace), "no", 0, 0, NULL,
      "without values of u: the constant is a null space"},
     {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS,
@@ -117,28 +117,19 @@ static void Move(double x[3], void *arg)
   }
 }
 
-/* Does `list`, names between commas, hold this one? */
-static int Listed(const char *list, const char *name)
-{
-  const size_t n = strlen(name);
-  for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-    if (*at == ',') at++;
-    if (strncmp(at, name, n) == 0 && (at[n] == ',' || at[n] == '\0')) return 1;
-  }
-  return 0;
-}
-
-/* Every name of the list must be one of the mesh's. */
-static PoiseErr CheckNames(const FemMesh *mesh, const char *list)
+/* Is a group of facets in `list`, of names or numbers between commas, all of which must be the mesh's? */
+static PoiseErr Listed(const FemMesh *mesh, const char *list, int group, int *listed)
 {
   char names[POISE_OPTION_LENGTH], *name = names;
   int number;
+  *listed = 0;
   if (strcmp(list, "none") == 0) return POISE_OK;
   snprintf(names, sizeof names, "%s", list);
   while (name != NULL) {
     char *comma = strchr(name, ',');
     if (comma != NULL) *comma++ = '\0';
     POISE_TRY(FemMeshGroup(mesh, mesh->dim - 1, name, &number));
+    if (number == group) *listed = 1;
     name = comma;
   }
   return POISE_OK;
@@ -148,18 +139,20 @@ static PoiseErr Assemble(const Settings *set, FemSystem *system)
 {
   const FemMesh *mesh = system->mesh;
   const FemOperator laplace = {.stiffness = 1, .source = 1};
-  POISE_TRY(CheckNames(mesh, set->dirichlet));
+  int given;
+  POISE_TRY(Listed(mesh, set->dirichlet, 0, &given)); /* wrong names are found before there is work */
   POISE_TRY(FemAssembleCells(system, Stiffness, NULL, &laplace));
   if (set->check) POISE_TRY(FemCheckAssembly(system, Stiffness, NULL));
   for (int g = 0; g < mesh->groups; g++) {
     const FemGroup *group = &mesh->group[g];
     if (group->dim != mesh->dim - 1) continue;
-    if (Listed(set->dirichlet, group->name))
+    POISE_TRY(Listed(mesh, set->dirichlet, group->number, &given));
+    if (given)
       POISE_TRY(FemFix(system, group->number, ExactValue, NULL));
     else
       POISE_TRY(FemAssembleFacets(system, group->number, Flux, NULL));
   }
-  if (!set->nullspace || strcmp(set->dirichlet, "none") != 0) return FemConstrain(system);
+  if (!set->nullspace) return FemConstrain(system);
   POISE_TRY(PoiseMatSetNullSpace(system->A, 1, 0, NULL));
   return PoiseMatSetTransposeNullSpace(system->A, 1, 0,
                                        NULL); /* what integration leaves in b of the constant is left out */
@@ -174,33 +167,42 @@ static PoiseErr Output(const Settings *set, const FemSystem *system, PoiseKSP ks
   return FemWriteHistory(ksp, name);
 }
 
+/* sums: 1, x */
 static void Volume(const FemPoint *p, void *arg, double *sums)
 {
   (void)arg;
   sums[0] += p->dV;
+  for (int d = 0; d < 3; d++) sums[1 + d] += p->dV * p->x[d];
 }
 
-/* A facet in no group would be one without flux. So the integral of x . n over those that are must be dim times the volume. */
+/* A facet in no group would be one without flux. Over all of the boundary n must sum up to 0, and (x - the centre) . n to dim times
+   the volume. */
 static PoiseErr CheckBoundary(const FemMesh *mesh)
 {
-  double volume, gauss = 0;
+  double body[4], n[3] = {0}, area = 0, gauss = 0;
   FemReference reference;
   FemPoint p;
-  POISE_TRY(FemIntegrate(mesh, Volume, NULL, 1, &volume));
+  POISE_TRY(FemIntegrate(mesh, Volume, NULL, 4, body));
   FemReferenceFacet(mesh->cell, &reference);
   for (PoiseInt f = 0; f < mesh->facets; f++) {
     FemFacetBegin(mesh, &reference, f, &p);
     for (int q = 0; q < reference.points; q++) {
       FemFacetPoint(&reference, q, &p);
-      for (int d = 0; d < mesh->dim; d++) gauss += p.dV * p.x[d] * p.normal[d];
+      area += p.dV;
+      for (int d = 0; d < mesh->dim; d++) {
+        n[d] += p.dV * p.normal[d];
+        gauss += p.dV * p.normal[d] * (p.x[d] - body[1 + d] / body[0]);
+      }
     }
   }
-  POISE_TRY(PoiseSum(mesh->ctx, 1, &gauss));
-  if (fabs(gauss - mesh->dim * volume) <= 1e-9 * volume) return POISE_OK;
+  double sums[5] = {area, gauss, n[0], n[1], n[2]};
+  POISE_TRY(PoiseSum(mesh->ctx, 5, sums));
+  const double open = fmax(fmax(fabs(sums[2]), fabs(sums[3])), fabs(sums[4])), must = mesh->dim * body[0];
+  if (open <= 1e-9 * sums[0] && fabs(sums[1] - must) <= 1e-9 * must) return POISE_OK;
   POISE_FAIL(POISE_ERR_ARG,
-             "a part of the boundary is in no physical group: over what is, x . n sums up to %g and not %d times "
-             "the volume, %g",
-             gauss, mesh->dim, mesh->dim * volume);
+             "a part of the boundary is in no physical group: over what is, normals sum up to (%g, %g, %g) and not to 0, "
+             "or x . n to %g and not to %g",
+             sums[2], sums[3], sums[4], sums[1], must);
 }
 
 typedef struct Level {
@@ -291,6 +293,10 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
+  if (set.nullspace && strcmp(set.dirichlet, "none") != 0) {
+    POISE_FAIL(POISE_ERR_OPTION, "-nullspace: the constant is a null space only where no u is given, -dirichlet none");
+  }
+  POISE_TRY(FemTryOutput(ctx, set.output));
   if (set.mesh[0] != '\0') { /* one mesh, whose cells are what they are */
     set.cell = FEM_TET4;
     set.refinements = 0;

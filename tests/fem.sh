@@ -32,16 +32,22 @@ refused "no group 'lid'; it has: left (1), right (2), bottom (3), top (4)" poiss
 refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -ranks 2 # the first of those that fold over, on rank 0
 refused "is inverted or flat" poisson -cell tet10 -n 4 -bump 0.4 -assembly coo
 refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -assembly device
+awk '$2 == 2 && $5 == 30 { $4 = 0 } { print }' "${bracket%.msh}2.msh" > open.msh # a side on a plane through the origin
+refused "a part of the boundary is in no physical group" poisson -mesh open.msh -dirichlet load
+refused "is a null space only where no u is given" poisson -nullspace -output x
 refused "falls with order" poisson -cell tri6 -n 2 -shape ring
-refused "beam theory says" elasticity -n 1 -cell tet4 -output x/beam
+refused "beam theory says" elasticity -n 1 -cell tet4 -output beam
 refused "a multiple of 4 bricks" elasticity -n 2 -contrast 3
 refused "are for parts, -mesh" elasticity -toward left
 refused "name the group of cells" elasticity -mesh "$bracket" -contrast 3
 refused "body has no group 'rubber'; it has: steel (1)" elasticity -mesh "$bracket" -soft rubber -contrast 3 -output x
 refused "boundary has no group 'lid'; it has: fixed (2)" elasticity -mesh "$bracket" -loaded lid -output x
+refused "-fixed and -loaded are both '2'" elasticity -mesh "$bracket" -loaded 2
+refused "'part.msh' is neither an option" elasticity part.msh
 refused "where it should be exact" convection -stabilise no -solution layer
 refused "did not converge: DIVERGED_ITS" heat -ksp_max_it 2
 refused "x/beam.vtu cannot be written" elasticity -output x/beam
+refused "x/hot.vtu cannot be written" heat -n 100 -steps 1000000 -output x/hot # before the work
 mkdir beam_1.vtu.part # one of three ranks cannot write
 refused "beam_1.vtu cannot be written" elasticity -output beam -ranks 3
 rmdir beam_1.vtu.part
@@ -67,11 +73,16 @@ numbers -shape ring -grading 3 -ranks 2 -assembly device -check_assembly | diff 
 "$bin/heat" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 numbers -cell tet10 -n 1 > one
 numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks of which two have no cells"
+numbers -mesh "$bracket" -dirichlet fixed,load > one
+numbers -mesh "$bracket" -dirichlet 2,3 | diff one - || fail "other numbers by the numbers of groups"
+"$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 1e6 > log || fail "$(cat log)"
+"$bin/heat" -steps 5 -end 1e5 -theta 1 > log || fail "$(cat log)" # the guess is 1e5 times too large
+"$bin/heat" -n 4 -steps 50 -end 20 -theta 1 > log || fail "$(cat log)" # until nothing is left
 "$bin/poisson" -cell quad4 -dirichlet none -nullspace -ranks 2 > log || fail "$(cat log)"
 
 "$bin/elasticity" -output beam > log || fail "$(cat log)"
 "$bin/elasticity" -mesh "$bracket" -toward front -output part > log || fail "$(cat log)"
-"$bin/elasticity" -output parts -ranks 3 > log || fail "$(cat log)"
+"$bin/elasticity" -output "parts & more" -ranks 3 > log || fail "$(cat log)"
 "$bin/poisson" -output u > log || fail "$(cat log)"
 "$bin/heat" -output hot -every 5 > log || fail "$(cat log)"
 [ -z "$(find . -name '*.part')" ] || fail "unfinished files were left"
@@ -80,4 +91,4 @@ if ! command -v python3 > /dev/null; then
   echo "skipped: python3, which reads the files, is not here"
   exit 77
 fi
-python3 "$tests/vtu.py" beam.vtu part.vtu parts.pvtu u_*.vtu hot_*.vtu
+python3 "$tests/vtu.py" beam.vtu part.vtu "parts & more.pvtu" u_*.vtu hot_*.vtu

@@ -227,7 +227,16 @@ static void Mirror(FemMesh *mesh)
   for (PoiseInt i = 0; i < mesh->nodes; i++) mesh->x[3 * i] = -mesh->x[3 * i];
 }
 
-static void WriteBox(const char *path, FemCell cell, int version, int mirror)
+/* The last cell, where its first corner does not show it: the corner opposite, or the middle of an edge, lies on another. */
+static void Fold(FemMesh *mesh)
+{
+  const FemCellInfo *info = FemCellInfoOf(mesh->cell);
+  const PoiseInt *node = mesh->cellNodes + (mesh->cells - 1) * info->nodes;
+  const int brick = info->corners == info->nodes, moved = !brick ? info->nodes - 1 : mesh->dim == 3 ? 6 : 2;
+  memcpy(mesh->x + 3 * node[moved], mesh->x + 3 * node[mesh->cell == FEM_TRI6], 3 * sizeof *mesh->x);
+}
+
+static void WriteBox(const char *path, FemCell cell, int version, void (*change)(FemMesh *))
 {
   const FemBox box = {.cell = cell, .n = {5, 2, 2}, .length = {3, 1, 0.5}, .map = Skew};
   PoiseContext one;
@@ -235,7 +244,7 @@ static void WriteBox(const char *path, FemCell cell, int version, int mirror)
   if (!CHECK_OK(PoiseInitialize(NULL, NULL, &(PoiseInit){.serial = 1}, &one))) return;
   if (CHECK_OK(FemMeshBox(one, &box, &mesh))) {
     FILE *f = fopen(path, "w");
-    if (mirror) Mirror(&mesh);
+    if (change != NULL) change(&mesh);
     if (CHECK(f != NULL)) {
       if (version == 2) Write2(f, &mesh);
       if (version == 4) Write4(f, &mesh);
@@ -256,7 +265,7 @@ static void TestKinds(PoiseContext ctx)
     const double exact = dim == 2 ? 3 : 1.5;
     double volume, sums[5];
     FemMesh mesh;
-    if (PoiseRank(ctx) == 0) WriteBox(path, cell, version, mirror);
+    if (PoiseRank(ctx) == 0) WriteBox(path, cell, version, mirror ? Mirror : NULL);
     CHECK_OK(PoiseBarrier(ctx));
     PoiseErr err = FemMeshGmsh(ctx, path, &mesh);
     if (mirror && dim == 3) {
@@ -275,6 +284,72 @@ static void TestKinds(PoiseContext ctx)
     }
     Remove(ctx, path);
   }
+}
+
+/* What assembly would find is said with the line of the file, on whatever rank the cell is. */
+static void TestFolded(PoiseContext ctx)
+{
+  static const FemCell cells[] = {FEM_TRI6, FEM_QUAD4, FEM_TET10, FEM_HEX8};
+  static const char *const words[] = {
+      "element 34, a tri6, is inverted or flat inside", "element 24, a quad4, is inverted or flat inside",
+      "element 216, a tet10, is inverted or flat inside", "element 68, a hex8, is inverted or flat inside"};
+  Path path;
+  FemMesh mesh;
+  Name(ctx, path);
+  for (int trial = 0; trial < 8; trial++) {
+    if (PoiseRank(ctx) == 0) WriteBox(path, cells[trial / 2], trial % 2 ? 4 : 2, Fold);
+    CHECK_OK(PoiseBarrier(ctx));
+    PoiseErr err = FemMeshGmsh(ctx, path, &mesh); /* one rank has the cell */
+    CHECK_ERR(err, err == POISE_ERR_REMOTE ? err : POISE_ERR_NUMERIC, words[trial / 2]);
+    FemMeshFree(&mesh);
+    Remove(ctx, path);
+  }
+}
+
+static void TurnOver(double x[3], void *arg)
+{
+  (void)arg;
+  x[0] = -x[0];
+}
+
+static void Ones(const FemPoint *p, void *arg, double *K, double *F)
+{
+  (void)arg;
+  for (int a = 0; a < p->nodes * p->nodes; a++) K[a] += 1;
+  for (int a = 0; a < p->nodes; a++) F[a] += 1;
+}
+
+/* The same in a mesh that no reader has seen, in every way of assembly; the form need not ask whether there is a K. */
+static void TestInverted(PoiseContext ctx)
+{
+  const FemBox box = {.cell = FEM_HEX8, .n = {3, 2, 2}, .length = {1, 1, 1}, .map = TurnOver};
+  const FemOperator op = {.mass = 1};
+  FemMesh mesh;
+  if (!CHECK_OK(FemMeshBox(ctx, &box, &mesh))) return;
+  for (int how = FEM_ELEMENTS; how <= FEM_DEVICE; how++) {
+    FemSystem system;
+    if (CHECK_OK(FemSystemCreate(&mesh, 1, (FemAssembly)how, &system))) {
+      PoiseErr err = FemAssembleCells(&system, Ones, NULL, &op); /* a rank without cells is told by others */
+      CHECK_ERR(err, err == POISE_ERR_REMOTE ? err : POISE_ERR_NUMERIC, "(hex8, nodes");
+    }
+    FemSystemFree(&system);
+  }
+  FemMeshFree(&mesh);
+}
+
+static void TestTwoBodies(PoiseContext ctx)
+{
+  static const char *const text = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
+                                  "$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 1 0 0\n5 2 0 0\n6 2 1 0\n$EndNodes\n"
+                                  "$Elements\n2\n1 2 2 7 1 1 2 3\n2 2 2 7 1 4 5 6\n$EndElements\n";
+  Path path;
+  FemMesh mesh;
+  Name(ctx, path);
+  Put(ctx, path, text);
+  CHECK_ERR(FemMeshGmsh(ctx, path, &mesh), POISE_ERR_FORMAT,
+            "line 16: element 2, a tri3, is of another body than that of line 15");
+  FemMeshFree(&mesh);
+  Remove(ctx, path);
 }
 
 /* ---- files that are wrong ------------------------------------------------------------------------------------------------ */
@@ -331,6 +406,7 @@ static void TestWrong(PoiseContext ctx)
       {0, "$MeshFormat", "%%MatrixMarket",
        "is no mesh of Gmsh, which begins with $MeshFormat: it begins with '%%MatrixMarket'"},
       {2, "2.2 0", "2.2 1", "line 2: the file is binary; save it as text"},
+      {0, "$MeshFormat", "$NOD", "line 1: the version is 1, neither 2 nor 4.1"},
       {4, "4.1 0", "4 0", "line 2: version 4 is neither 2 nor 4.1"},
       {2, "2.2 0", "1.0 0", "line 2: version 1 is neither 2 nor 4.1"},
       {0, "\"middle\"", "\"foot\"", "line 7: group 1 has this name already"},
@@ -442,13 +518,12 @@ static void TestSpoilt(PoiseContext ctx)
   }
 }
 
-static const Test tests[] = {{"bracket", TestBracket, TEST_HOST_ONLY},
-                             {"kinds", TestKinds, TEST_HOST_ONLY},
-                             {"small", TestSmall, TEST_HOST_ONLY},
-                             {"wrong", TestWrong, TEST_HOST_ONLY},
-                             {"cut_off", TestCutOff, TEST_HOST_ONLY | TEST_SERIAL},
-                             {"spoilt", TestSpoilt, TEST_HOST_ONLY},
-                             {NULL, NULL, 0}};
+static const Test tests[] = {
+    {"bracket", TestBracket, TEST_HOST_ONLY},      {"kinds", TestKinds, TEST_HOST_ONLY},
+    {"folded", TestFolded, TEST_HOST_ONLY},        {"inverted", TestInverted, TEST_HOST_ONLY},
+    {"two_bodies", TestTwoBodies, TEST_HOST_ONLY}, {"small", TestSmall, TEST_HOST_ONLY},
+    {"wrong", TestWrong, TEST_HOST_ONLY},          {"cut_off", TestCutOff, TEST_HOST_ONLY | TEST_SERIAL},
+    {"spoilt", TestSpoilt, TEST_HOST_ONLY},        {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -521,6 +521,9 @@ static PoiseErr ReadSection(Reader *r)
     if (strcmp(name, sections[s].name) != 0) continue;
     if (sections[s].version == 0 || sections[s].version == r->version) read = sections[s].read;
   }
+  if (r->version == 0 && strcmp(name, "$NOD") == 0) {
+    return Wrong(r, "the version is 1, neither 2 nor 4.1; save it so: gmsh <file> -save -format msh41 -o <new file>");
+  }
   if (strcmp(name, "$MeshFormat") == 0 ? r->version != 0 : r->version == 0 && read != NULL) {
     return Wrong(r, r->version != 0 ? "a second $MeshFormat" : "%s before $MeshFormat", name);
   }

@@ -13,10 +13,10 @@
   Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in the plane has z = 0, and cells that
   are clockwise are turned round. Physical groups become groups under their names, or their numbers where they have none;
   cells that are in none are in group 0, "rest". A group of facets must lie on the boundary; one that lies all inside is left
-  out, as is whatever has a lower dimension.
+  out, as is whatever has a lower dimension. All cells must hang together by their nodes.
 
   POISE_ERR_FILE: it cannot be read, or ranks see different ones. POISE_ERR_FORMAT names file and line. POISE_ERR_NUMERIC: a
-  cell is inverted or flat at its first corner; assembly looks at every point where it integrates.
+  cell is inverted or flat, at its first corner or where assembly integrates.
 */
 PoiseErr FemMeshGmsh(PoiseContext ctx, const char *path, FemMesh *mesh);
 

@@ -270,6 +270,38 @@ static PoiseErr CheckEdges(const Deal *d)
   return err;
 }
 
+/* The node that stands for the body of this one; the way there becomes shorter. */
+static int32_t Root(int32_t *parent, int32_t node)
+{
+  while (parent[node] != node) node = parent[node] = parent[parent[node]];
+  return node;
+}
+
+/* All cells hang together by their nodes: of two bodies nothing might hold one, which makes the matrix singular. */
+static PoiseErr CheckOneBody(const Deal *d)
+{
+  const GmshElement *first = &d->file->element[d->cell[0]];
+  PoiseErr err = POISE_OK;
+  int32_t *parent;
+  POISE_TRY(FemAlloc(d->file->nodes, sizeof *parent, &parent));
+  for (int32_t i = 0; i < d->file->nodes; i++) parent[i] = i;
+  for (int32_t c = 0; c < d->cells; c++) {
+    const int32_t *node = d->file->element[d->cell[c]].node;
+    for (int k = 1; k < d->info->corners; k++) parent[Root(parent, node[k])] = Root(parent, node[0]);
+  }
+  for (int32_t c = 1; c < d->cells && err == POISE_OK; c++) {
+    const GmshElement *e = &d->file->element[d->cell[c]];
+    if (Root(parent, e->node[0]) == Root(parent, first->node[0])) continue;
+    char words[160];
+    snprintf(words, sizeof words,
+             "is of another body than that of line %lld: they share no nodes (Coherence, in Gmsh, joins them)",
+             (long long)first->line);
+    err = Wrong(d, e, POISE_ERR_FORMAT, words);
+  }
+  free(parent);
+  return err;
+}
+
 static PoiseErr CheckPlane(const Deal *d)
 {
   for (int32_t c = 0; c < d->cells; c++) {
@@ -498,6 +530,25 @@ static PoiseErr TakeCells(Deal *d, int32_t *mine)
   return POISE_OK;
 }
 
+/* Where assembly will look: by now an error can still name the line. */
+static PoiseErr CheckJacobians(const Deal *d)
+{
+  const FemMesh *mesh = d->mesh;
+  FemReference reference;
+  FemPoint p;
+  if (d->info->nodes == mesh->dim + 1) return POISE_OK; /* the same everywhere: Orient has seen it */
+  FemReferenceCell(mesh->cell, 0, &reference);
+  for (PoiseInt c = 0; c < mesh->cells; c++) {
+    FemCellBegin(mesh, &reference, c, &p);
+    for (int q = 0; q < reference.points; q++) {
+      if (FemCellPoint(mesh, &reference, q, &p) == POISE_OK) continue;
+      PoiseErrorClear();
+      return Wrong(d, &d->file->element[d->cell[mesh->firstCell + c]], POISE_ERR_NUMERIC, "is inverted or flat inside");
+    }
+  }
+  return POISE_OK;
+}
+
 /* Facets of the boundary that are sides of this rank's cells. */
 static PoiseErr TakeFacets(Deal *d, const int32_t *mine)
 {
@@ -521,6 +572,7 @@ static PoiseErr TakePart(Deal *d)
   POISE_TRY(NumberNodes(d));
   POISE_TRY(FemAlloc(d->file->elements, sizeof *mine, &mine));
   PoiseErr err = TakeCells(d, mine);
+  if (err == POISE_OK) err = CheckJacobians(d);
   if (err == POISE_OK) err = TakeFacets(d, mine);
   free(mine);
   return err;
@@ -534,6 +586,7 @@ static PoiseErr CheckMesh(Deal *d)
   if (d->mesh->dim == 2) POISE_TRY(CheckPlane(d));
   for (int32_t c = 0; c < d->cells; c++) POISE_TRY(Orient(d, d->cell[c]));
   if (d->mesh->dim == 2) POISE_TRY(CheckEdges(d));
+  POISE_TRY(CheckOneBody(d));
   POISE_TRY(SortKeys(d, d->key, d->facets));
   POISE_TRY(MatchFacets(d));
   POISE_TRY(CheckFacets(d));

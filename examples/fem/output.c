@@ -154,6 +154,17 @@ static PoiseErr WritePiece(FILE *out, const FemMesh *mesh, int count, const FemF
   return err;
 }
 
+/* In an attribute of XML. */
+static void Escaped(FILE *out, const char *text)
+{
+  for (; *text != '\0'; text++) {
+    if (strchr("&<\"", *text) != NULL)
+      fprintf(out, "&#%d;", *text);
+    else
+      fputc(*text, out);
+  }
+}
+
 /* What the pieces hold, and where they are: beside this file. */
 static void WriteIndex(FILE *out, const FemMesh *mesh, const char *name, int count, const FemField *fields)
 {
@@ -174,17 +185,40 @@ static void WriteIndex(FILE *out, const FemMesh *mesh, const char *name, int cou
     }
     fprintf(out, ofCells ? "</PCellData>\n" : "</PPointData>\n");
   }
-  for (int rank = 0; rank < PoiseSize(mesh->ctx); rank++) fprintf(out, "<Piece Source=\"%s_%d.vtu\"/>\n", base, rank);
+  for (int rank = 0; rank < PoiseSize(mesh->ctx); rank++) {
+    fprintf(out, "<Piece Source=\"");
+    Escaped(out, base);
+    fprintf(out, "_%d.vtu\"/>\n", rank);
+  }
   fprintf(out, "</PUnstructuredGrid>\n</VTKFile>\n");
+}
+
+/* Of this rank's piece. */
+static void PiecePath(PoiseContext ctx, const char *name, char path[2 * MAX_PATH])
+{
+  char number[16] = "";
+  if (PoiseSize(ctx) > 1) snprintf(number, sizeof number, "_%d", PoiseRank(ctx));
+  snprintf(path, 2 * MAX_PATH, "%s%s.vtu", name, number);
+}
+
+PoiseErr FemTryOutput(PoiseContext ctx, const char *name)
+{
+  char path[2 * MAX_PATH];
+  File file;
+  if (name[0] == '\0') return POISE_OK;
+  PiecePath(ctx, name, path);
+  PoiseErr err = FileBegin(path, &file);
+  err = FileClose(&file, err);
+  FileDrop(&file);
+  return PoiseAgree(ctx, err);
 }
 
 PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const FemField *fields)
 {
   const int rank = PoiseRank(mesh->ctx), several = PoiseSize(mesh->ctx) > 1;
-  char path[2 * MAX_PATH], number[16] = "";
+  char path[2 * MAX_PATH];
   File piece = {.stream = NULL}, index = {.stream = NULL};
-  if (several) snprintf(number, sizeof number, "_%d", rank);
-  snprintf(path, sizeof path, "%s%s.vtu", name, number);
+  PiecePath(mesh->ctx, name, path);
   PoiseErr err = FileBegin(path, &piece);
   if (err == POISE_OK) err = WritePiece(piece.stream, mesh, count, fields);
   err = FileClose(&piece, err);

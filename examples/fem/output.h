@@ -13,6 +13,9 @@ typedef struct FemField {
   const double *data;
 } FemField;
 
+/* Can files of this name be written? To be asked before the work whose result they hold; "" is none, and leaves none. */
+PoiseErr FemTryOutput(PoiseContext ctx, const char *name);
+
 /* <name>.vtu on one rank; on several <name>.pvtu, which speaks of one <name>_<rank>.vtu from each rank. Cells carry their group
    and rank too. For ParaView, VTK, meshio. */
 PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const FemField *fields);

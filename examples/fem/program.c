@@ -43,7 +43,8 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
   POISE_TRY(PoiseKSPSetType(*ksp, type));
   POISE_TRY(PoiseKSPGetPC(*ksp, &pc));
   POISE_TRY(PoisePCSetType(pc, pctype));
-  POISE_TRY(PoiseKSPSetTolerances(*ksp, rtol, -1, -1, -1));
+  /* Where materials differ much, or a guess is poor, norms grow by many orders before they fall. */
+  POISE_TRY(PoiseKSPSetTolerances(*ksp, rtol, -1, 1e15, -1));
   POISE_TRY(PoiseKSPSetInitialGuessNonzero(*ksp, 1));
   POISE_TRY(PoiseKSPSetErrorIfNotConverged(*ksp, 1));
   POISE_TRY(PoiseKSPKeepHistory(*ksp, 1));
@@ -70,11 +71,22 @@ PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int 
              FemCellInfoOf(mesh->cell)->name, norm, order, theory);
 }
 
+/* The name of a mesh without -mesh, say. */
+static PoiseErr CheckWords(int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++) {
+    if (argv[i][0] == '-' || (i > 1 && argv[i - 1][0] == '-')) continue;
+    POISE_FAIL(POISE_ERR_OPTION, "'%s' is neither an option nor the value of one (-help tells all options)", argv[i]);
+  }
+  return POISE_OK;
+}
+
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *))
 {
   const PoiseInit init = {.help = help, .options = options};
-  PoiseContext ctx;
-  PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
+  PoiseContext ctx = NULL;
+  PoiseErr err = CheckWords(argc, argv);
+  if (err == POISE_OK) err = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (err == POISE_OK && !PoiseOptionsHas(ctx, NULL, "help", NULL)) err = PoiseRun(ctx, body, NULL);
   if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
   PoiseErr end = PoiseFinalize(&ctx);
