@@ -3,7 +3,7 @@
 # fem.sh <folder of the examples>: what the finite-element drivers say of bad input, that ranks and ways of assembly change no result, and
 # what they write. The programs judge their own results.
 set -euo pipefail
-bin=$1
+bin=$(cd "$1" && pwd)
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bracket=$tests/../examples/data/bracket.msh
 export OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
