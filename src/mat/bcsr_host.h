@@ -8,6 +8,7 @@
 enum {
   POISE_STRIP = 8,      /* rows of a block in registers at once, */
   POISE_FEW = 4,        /* and columns; */
+  POISE_VECTOR = 4,     /* rows that are multiplied in the time of one; */
   POISE_SMALL_BLOCK = 4 /* blocks whose terms all are */
 };
 
@@ -21,12 +22,18 @@ POISE_INLINE void poiseAddStrip(int b, int n, int columns, const double *v, cons
   for (int r = 0; r < n; r++) sum[r] = s[r];
 }
 
+/* Rows of the last strip of a large block, which holds some of the strip before once more: narrow ones take as long as whole vectors. */
+POISE_INLINE int poiseLastStrip(int b)
+{
+  return (b % POISE_STRIP + POISE_VECTOR - 1) / POISE_VECTOR * POISE_VECTOR;
+}
+
 /* Memory wants the numbers in their order, so columns of a large block are taken a few at a time. */
 POISE_INLINE void poiseAddColumns(int b, int columns, const double *v, const double *x, double *sum)
 {
-  for (int first = 0; first + POISE_STRIP <= b; first += POISE_STRIP)
-    poiseAddStrip(b, POISE_STRIP, columns, v + first, x, sum + first);
-  poiseAddStrip(b, b % POISE_STRIP, columns, v + b / POISE_STRIP * POISE_STRIP, x, sum + b / POISE_STRIP * POISE_STRIP);
+  int first = 0, last = poiseLastStrip(b);
+  for (; first + POISE_STRIP <= b; first += POISE_STRIP) poiseAddStrip(b, POISE_STRIP, columns, v + first, x, sum + first);
+  poiseAddStrip(b, last, columns, v + b - last, x, sum + first);
 }
 
 /* So many numbers, from v + distance on, will be read soon. */
@@ -48,17 +55,19 @@ POISE_INLINE void poiseAddBlock(int b, const double *v, int64_t ahead, const dou
   } else if (b < POISE_STRIP) {
     poiseAddStrip(b, b, b, v, x, sum);
   } else {
-    for (int c = 0; c + POISE_FEW <= b; c += POISE_FEW) {
-      poiseAhead(v + c * b, ahead, POISE_FEW * b);
-      poiseAddColumns(b, POISE_FEW, v + c * b, x + c, sum);
+    for (int c = 0; c < b; c += POISE_FEW) {
+      int columns = b - c < POISE_FEW ? b - c : POISE_FEW;
+      poiseAhead(v + c * b, ahead, columns * b);
+      poiseAddColumns(b, columns, v + c * b, x + c, sum);
     }
-    poiseAddColumns(b, b % POISE_FEW, v + b / POISE_FEW * POISE_FEW * b, x + b / POISE_FEW * POISE_FEW, sum);
   }
 }
 
 /* Row r of what such sums have come to. */
 POISE_INLINE double poiseBlockSum(int b, const double *sum, int r)
 {
+  if (b > POISE_STRIP && r >= b / POISE_STRIP * POISE_STRIP)
+    return sum[b / POISE_STRIP * POISE_STRIP + r - (b - poiseLastStrip(b))];
   double s = sum[r];
   for (int c = 1; b <= POISE_SMALL_BLOCK && c < b; c++) s += sum[c * b + r];
   return s;
