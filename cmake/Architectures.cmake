@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# CMAKE_CUDA_ARCHITECTURES, unless it is given: those of the GPUs that are here, else machine code for sm_80 and sm_90, with PTX for later ones.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                  OUTPUT_VARIABLE capabilities RESULT_VARIABLE failed ERROR_QUIET)
+  set(architectures "")
+  if(failed EQUAL 0)
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]" architectures "${capabilities}")
+    string(REPLACE "." "" architectures "${architectures}")
+    list(REMOVE_DUPLICATES architectures)
+  endif()
+  if(NOT architectures)
+    set(architectures 80 90)
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "GPU architectures")
+endif()
