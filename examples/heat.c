@@ -14,7 +14,7 @@
   At first u = 1 inside. A product of sines v is, on even bricks, an eigenvector of M and of K: with
   lambda = sum over directions of 6 (2 - 2 c) / (h^2 (4 + 2 c)), c = cos(pi h), every step multiplies the part of v in u, which is
   (v, u) / (v, v), by (1 - (1 - theta) dt kappa lambda) / (1 + theta dt kappa lambda), whatever else u holds. The program checks that in
-  every step, to 1e-7 of |u| / |v|, and prints what the part would be in continuous space and time.
+  every step, to 1e-8 of |u| / |v|, and prints what the part would be in continuous space and time.
 */
 #include "fem/program.h"
 #include <inttypes.h>
@@ -203,7 +203,7 @@ static PoiseErr March(PoiseContext ctx, const Settings *set, FemTimes *times, Bo
     expected *= (1 - (1 - set->theta) * dt * kappa * lambda) / (1 + set->theta * dt * kappa * lambda);
     POISE_TRY(PoisePrintf(ctx, "%6" PRId64 " %10.4f %10" PRId64 " %14.6e %14.6e\n", step, t + dt,
                           PoiseKSPIterations(b->ksp), part, first * exp(-b->mesh.dim * pi * pi * KappaIntegral(t + dt))));
-    if (!(fabs(part - expected) <= 1e-7 * size / sqrt(b->modeSquare) + 1e-45)) { /* the solver leaves off at 1e-50 */
+    if (!(fabs(part - expected) <= 1e-8 * size / sqrt(b->modeSquare) + 1e-45)) { /* the solver leaves off at 1e-50 */
       POISE_FAIL(POISE_ERR_NUMERIC, "step %" PRId64 ": the part of v in u is %.9e, must be %.9e", step, part, expected);
     }
     POISE_TRY(Output(ctx, set, step, times, b));

@@ -479,11 +479,8 @@ static PoiseErr Assemble(PoiseMat A)
   if (fresh && A->type->blocked) TRY(poiseMatFromBlocks(A)); /* new entries come row by row */
   if (fresh) TRY(poiseMatReplaceAs(A, MergeRows(A, mode, &r), &r, NULL, NULL));
   poiseMatDropPending(A);
-  if (fresh && A->choice) e = poiseChoiceBlocks(A);
-  if (fresh) {
-    PoiseErr setup = poiseMatSetUp(A); /* whatever failed, the type that there is works */
-    TRY(e ? e : setup);
-  }
+  if (fresh && A->choice) TRY(poiseChoiceBlocks(A));
+  if (fresh) TRY(poiseMatSetUp(A));
   if (A->blocked && A->type->stored) TRY(poiseMatToBlocks(A));
   A->state++;
   return PoiseAgree(ctx, poiseBufferSettle(&A->csr.val));

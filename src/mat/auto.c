@@ -32,7 +32,7 @@ static const struct {
   /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in order (arrow, 205 ms) to 0.57
      us where it is not (R-MAT, 8.8 ms). */
   double gpu_wait;
-  double blocks; /* time of bcsr over csr for the same bytes. H200: 1.04 to 1.12 for 2 x 2 to 5 x 5; on CPUs 1.0 to 1.1 */
+  double blocks; /* time of bcsr over csr for the same bytes. H200: 0.8 to 1.0 for full blocks; on CPUs 1.0 to 1.1 */
 } fit = {.blocks = 1.1,
          .host_csri = 1.02,
          .gpu_csri_even = 1.01,
