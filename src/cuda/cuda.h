@@ -88,6 +88,23 @@ template <int N, int COMBINE, int T = THREADS> __device__ __forceinline__ void B
   __syncthreads();
 }
 
+/* Two of them where latency is all: each half of a warp goes on with one, as shuffles are what takes time. Valid in the first thread. */
+template <int COMBINE, int T> __device__ __forceinline__ void BlockReducePair(double (&v)[2])
+{
+  constexpr int W = T / 32; /* a power of 2 up to 16 */
+  __shared__ double part[2][16];
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, half = lane / 16;
+  double mine = half ? v[1] : v[0], theirs = half ? v[0] : v[1];
+  mine = Join<COMBINE>(mine, __shfl_xor_sync(0xffffffff, theirs, 16));
+  for (int step = 8; step; step /= 2) mine = Join<COMBINE>(mine, __shfl_xor_sync(0xffffffff, mine, step));
+  if (lane % 16 == 0) part[half][warp] = mine;
+  __syncthreads();
+  if (warp) return;
+  mine = part[half][lane % W];
+  for (int step = W / 2; step; step /= 2) mine = Join<COMBINE>(mine, __shfl_xor_sync(0xffffffff, mine, step));
+  v[0] = mine, v[1] = __shfl_sync(0xffffffff, mine, 16);
+}
+
 /* ---- kernels that follow each other without a gap --------------------------------------------------------------------------- */
 
 /* A kernel launched by Follow may start before the one before it has ended: first of all it lets its own follower start, and it

@@ -13,7 +13,7 @@
 
 enum {
   FEW = 512,      /* partials that every block may sum for itself; of more, a kernel before makes PIECES */
-  MANY = 1024,    /* threads of a block when the blocks are few: a row each, for a chain as short as can be */
+  MANY = 512,     /* threads of a block when the blocks are few, for a chain as short as can be */
   MANY_MOST = 264 /* such blocks that fit on a GPU at once */
 };
 
@@ -21,78 +21,154 @@ typedef int (*Begin)(const double *in, double *out, const PhaseArgs *a, double *
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
 
 struct Prologue { /* shared by the threads of a block */
-  double in[POISE_SLOTS], out[POISE_SLOTS], c[POISE_MAX_COEFS], sum[POISE_MAX_SUMS], history;
-  PhaseArgs args; /* of the blocks but the first: their prologues record no history */
+  double in[POISE_SLOTS], sum[POISE_MAX_SUMS], c[POISE_MAX_COEFS];
+  PhaseArgs args; /* copied, so that all of them are near when they are used */
   int go;
 };
 
-/* Everything that the prologue needs, loaded at once: the slots by the last warp, a pending sum by each of the first. */
-template <int T> __device__ __forceinline__ void Load(const PhaseArgs &a, Prologue &p)
-{
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  if (blockIdx.x) { /* the first block works on the real arguments */
-    const uint64_t *from = (const uint64_t *)&a;
-    for (int k = threadIdx.x; k < (int)(sizeof a / sizeof *from); k += T) ((uint64_t *)&p.args)[k] = from[k];
+/* What the prologue needs, all of it on the way at once: a sum's partials, by each of the first warps, and the slots, by the last. */
+template <int T> struct Inputs {
+  enum { AT_ONCE = 8 };
+  const double *partial = NULL, *slots = NULL;
+  int64_t count = 0;
+  double v[AT_ONCE], slot;
+
+  /* Before the wait: where they are. The slot of a sum is not read. */
+  __device__ __forceinline__ Inputs(const PhaseArgs &a)
+  {
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (warp < a.nsum) partial = a.sum[warp].partial + lane, count = a.sum[warp].count - lane;
+    if (warp == T / 32 - 1 && a.slots) slots = a.slots + lane;
+    for (int k = 0; k < a.nsum; k++)
+      if (slots == a.sum[k].dst) slots = NULL;
   }
-  Ready();
-  if (warp == T / 32 - 1 && a.slots) p.in[lane] = a.slots[lane];
-  if (warp < a.nsum) {
+
+  __device__ __forceinline__ void Load()
+  {
+    if (slots) slot = *slots;
+#pragma unroll
+    for (int r = 0; r < AT_ONCE; r++) v[r] = 32 * r < count ? partial[32 * r] : 0;
+  }
+
+  __device__ __forceinline__ void Put(const PhaseArgs &a, Prologue &p)
+  {
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     double s = 0;
-    for (int64_t b = lane; b < a.sum[warp].count; b += 32) s += a.sum[warp].partial[b];
-    s = WarpReduce<COMBINE_SUM>(s);
-    if (lane == 0) p.sum[warp] = s;
+    if (slots) p.in[lane] = slot;
+    if (warp < a.nsum) {
+#pragma unroll
+      for (int r = 0; r < AT_ONCE; r++) s += v[r];
+      for (int64_t b = 32 * AT_ONCE; b < count; b += 32) s += partial[b];
+      s = WarpReduce<COMBINE_SUM>(s);
+      if (lane == 0) p.sum[warp] = s;
+      if (lane == 0 && a.slots) p.in[a.sum[warp].dst - a.slots] = s;
+    }
+    __syncthreads();
   }
-  __syncthreads();
+};
+
+/* Row i of the vectors that are read. Where latency is all, it is known before the wait where that is, and fetched at once after it. */
+struct Row {
+  const double *from[POISE_MAX_VECS];
+  PhaseRow args;
+
+  __device__ __forceinline__ void Fetch(const PhaseArgs &a, int64_t i)
+  {
+#pragma unroll
+    for (int k = 0; k < POISE_MAX_VECS; k++) args.read[k] = a.in[k] ? a.in[k][i] : 0;
+  }
+
+  __device__ __forceinline__ void Find(const PhaseArgs &a, int64_t i)
+  {
+#pragma unroll
+    for (int k = 0; k < POISE_MAX_VECS; k++) {
+      from[k] = a.in[k] && i >= 0 && i < a.n ? a.in[k] + i : NULL;
+      asm volatile("" : "+l"(from[k]));
+    }
+  }
+
+  __device__ __forceinline__ void Fetch()
+  {
+#pragma unroll
+    for (int k = 0; k < POISE_MAX_VECS; k++) args.read[k] = from[k] ? *from[k] : 0;
+  }
+};
+
+/* Nothing else is done? Judged by what this block has read, as others may be setting it. */
+template <bool DECIDES> __device__ __forceinline__ bool Skip(const PhaseArgs &a, const Prologue &p)
+{
+  return a.slots && p.in[DECIDES ? SLOT_SEEN : SLOT_DONE] != 0;
 }
 
-/* The first warp: put the sums into the slots (the first block publishes them) and run the prologue. */
-template <Begin BEGIN, bool DECIDES> __device__ __forceinline__ void Prepare(const PhaseArgs &a, Prologue &p)
+/* The first block of a solver's phase has no rows, so that nobody waits for it: it publishes the sums and sets the slots. */
+template <Begin BEGIN, bool DECIDES> __device__ __forceinline__ void SetSlots(const PhaseArgs &a, Prologue &p)
 {
-  int lane = threadIdx.x;
-  bool skip =
-      a.slots && p.in[DECIDES ? SLOT_SEEN : SLOT_DONE] != 0; /* what this block has read: others may be setting it */
-  if (lane == 0 && !DECIDES && a.slots && blockIdx.x == 0) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
+  if (threadIdx.x == 0 && !DECIDES) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
+  if (Skip<DECIDES>(a, p)) return;
+  if (threadIdx.x < a.nsum) *a.sum[threadIdx.x].dst = p.sum[threadIdx.x];
   __syncwarp();
-  if (lane < a.nsum && !skip) {
-    if (a.slots) p.in[a.sum[lane].dst - a.slots] = p.sum[lane];
-    if (blockIdx.x == 0) *a.sum[lane].dst = p.sum[lane];
-  }
-  __syncwarp();
-  if (lane != 0) return;
-  if (blockIdx.x) p.args.conv.history = &p.history, p.args.conv.mask = 0;
-  for (int k = 0; k < POISE_MAX_COEFS; k++) p.c[k] = 0;
-  p.go = !skip && BEGIN(a.slots ? p.in : NULL,
-                        !a.slots     ? NULL
-                        : blockIdx.x ? p.out
-                                     : a.slots,
-                        blockIdx.x ? &p.args : &a, p.c);
+  if (threadIdx.x == 0) BEGIN(p.in, a.slots, &a, p.c);
+}
+
+/* The prologue in the other blocks. What it writes is dropped there, so that the compiler leaves out what is not needed. */
+template <Begin BEGIN> __device__ __forceinline__ int Prepare(const PhaseArgs &a, const Prologue &p, double *c)
+{
+  double dropped[POISE_SLOTS], history;
+  PhaseArgs b = a;
+  b.conv.history = &history, b.conv.mask = 0, b.array = NULL;
+  return BEGIN(p.in, dropped, &b, c);
 }
 
 template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, bool DECIDES, int T>
 static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ PhaseArgs a)
 {
   __shared__ Prologue p;
+  int64_t block = (int64_t)blockIdx.x - (a.slots != NULL), first = block * POISE_BLOCK + threadIdx.x;
   LetFollow();
-  Load<T>(a, p);
-  if (threadIdx.x < 32) Prepare<BEGIN, DECIDES>(a, p);
+  for (int k = threadIdx.x; k < (int)(sizeof a / 8); k += T) ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
+  Inputs<T> inputs(a);
+  Row row[POISE_BLOCK / T];
+#pragma unroll
+  for (int r = 0; r < POISE_BLOCK / T; r++) {
+    (PhaseArgs &)row[r].args = a;
+    if (T == MANY) row[r].Find(a, first + r * T);
+  }
+  Ready();
+  inputs.Load();
+#pragma unroll
+  for (int r = 0; r < POISE_BLOCK / T; r++)
+    if (T == MANY) row[r].Fetch(); /* latency is all there */
+  inputs.Put(a, p);
+  double c[POISE_MAX_COEFS] = {0}, s[NDOT > 0 ? NDOT : 1] = {0};
+  if (block < 0) {
+    if (threadIdx.x < 32) SetSlots<BEGIN, DECIDES>(a, p);
+    return;
+  }
+  if (threadIdx.x == 0) p.go = !Skip<DECIDES>(a, p) && Prepare<BEGIN>(a, p, c);
+  if (threadIdx.x == 32) { /* and by another warp at the same time */
+    Prepare<BEGIN>(a, p, c);
+    for (int k = 0; k < POISE_MAX_COEFS; k++) p.c[k] = c[k];
+  }
+  if (!a.slots && block == 0 && threadIdx.x < a.nsum) *a.sum[threadIdx.x].dst = p.sum[threadIdx.x];
   __syncthreads();
-  if (!p.go || a.n == 0) return;
-  double c[POISE_MAX_COEFS], s[NDOT > 0 ? NDOT : 1];
+  if (!p.go) return;
   for (int k = 0; k < POISE_MAX_COEFS; k++) c[k] = p.c[k];
-  for (int k = 0; k < NDOT; k++) s[k] = 0;
-  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++) {
     int64_t i = first + r * T;
     if (i >= a.n) break;
-    Dots t = ELEMENT(c, &a, i);
+    if (T != MANY) row[r].Fetch(a, i);
+    Dots t = ELEMENT(c, &row[r].args, i);
     for (int k = 0; k < NDOT; k++) s[k] = Join<COMBINE>(s[k], t.d[k]);
   }
   if (NDOT == 0) return;
-  BlockReduce<(NDOT > 0 ? NDOT : 1), COMBINE, T>(s);
+  if constexpr (NDOT == 2 && T == MANY)
+    BlockReducePair<COMBINE, T>(s);
+  else if constexpr (NDOT > 0)
+    BlockReduce<NDOT, COMBINE, T>(s);
   if (threadIdx.x == 0)
     for (int k = 0; k < NDOT; k++)
-      if (a.partial[k]) a.partial[k][blockIdx.x] = s[k];
+      if (a.partial[k]) a.partial[k][block] = s[k];
 }
 
 /* Sum k becomes PIECES partials: piece[k][p] = the sum of every PIECES * THREADS-th, one block each. */
@@ -131,5 +207,7 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
     TRY(Follow(dev, SumPieces, dim3(PIECES, (unsigned)a.nsum), THREADS, 0, a, piece));
     for (int k = 0; k < a.nsum; k++) a.sum[k].partial = piece + k * PIECES, a.sum[k].count = PIECES;
   }
-  return Follow(dev, phases[a.id][many], (unsigned)(nblock ? nblock : 1), many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
+  unsigned blocks = (unsigned)nblock + (a.slots != NULL);
+  if (!blocks) return POISE_OK;
+  return Follow(dev, phases[a.id][many], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
 }

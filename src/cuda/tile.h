@@ -55,11 +55,11 @@ template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A,
   return LEAN ? A.ptr32[i] : poiseCsrOffset(&A, i);
 }
 
-/* The terms at places k, k + L, ... of a row, ROUND of them under way. */
+/* s and the terms at places k, k + L, ... of a row, ROUND of them under way. */
 template <int L, bool GHOSTS, typename Place, typename Columns>
-__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k, Place end)
+__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k, Place end,
+                                            double s = 0)
 {
-  double s = 0;
   for (; k < end; k += ROUND * L) {
     double x[ROUND];
 #pragma unroll
@@ -72,6 +72,27 @@ __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *
       if (k + r * L < end) s += val[k + r * L] * x[r];
   }
   return s;
+}
+
+/* The columns of the first round, and the same as PartOfRow from there, for when x has to be waited for between the two. */
+template <int L, typename Columns>
+__device__ __forceinline__ void FirstColumns(Columns col, int k, int end, int32_t (&c)[ROUND])
+{
+#pragma unroll
+  for (int r = 0; r < ROUND; r++) c[r] = k + r * L < end ? col[k + r * L] : -1;
+}
+
+template <int L, typename Columns>
+__device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const double *val, Columns col, int k, int end,
+                                                const int32_t (&c)[ROUND])
+{
+  double x[ROUND], s = 0;
+#pragma unroll
+  for (int r = 0; r < ROUND; r++) x[r] = c[r] < 0 ? 0 : c[r] < a.A.nloc ? a.x[c[r]] : a.ghost[c[r] - a.A.nloc];
+#pragma unroll
+  for (int r = 0; r < ROUND; r++)
+    if (c[r] >= 0) s += val[k + r * L] * x[r];
+  return PartOfRow<L, true, int>(a, val, col, k + ROUND * L, end, s);
 }
 
 /*
@@ -127,19 +148,28 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, chunk));
   if (mine) k = Offset<LEAN>(a.A, i) - start + lane, kend = Offset<LEAN>(a.A, i + 1) - start;
   mine = mine && lane == 0;
-  double skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */
+  double s = 0, skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */
+  int32_t c[ROUND];
+  Columns16 columns16 = {code, window};
+  __syncthreads();
+  if (bulk) BulkWait(&barrier, 0);
   if (EARLY) {
+    if (in16)
+      FirstColumns<L>(columns16, (int)k, (int)kend, c);
+    else
+      FirstColumns<L>(col, (int)k, (int)kend, c);
     Ready();
     if (a.skip) skip = *a.skip;
     alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
     for (int f = 0; f < 2; f++)
       if (mine && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f])) known[f] = a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f][i];
   }
-  __syncthreads();
-  if (bulk) BulkWait(&barrier, 0);
-  double s = 0;
-  if (in16)
-    s = PartOfRow<L, false, int>(a, val, Columns16{code, window}, (int)k, (int)kend);
+  if (EARLY && in16)
+    s = PartOfRowFrom<L>(a, val, columns16, (int)k, (int)kend, c);
+  else if (EARLY)
+    s = PartOfRowFrom<L>(a, val, col, (int)k, (int)kend, c);
+  else if (in16)
+    s = PartOfRow<L, false, int>(a, val, columns16, (int)k, (int)kend);
   else if (fits)
     s = PartOfRow<L, !LEAN, int>(a, val, col, (int)k, (int)kend);
   else
@@ -155,7 +185,7 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   if (EARLY && a.fuse.ndot == 2) {
     double d[2];
     for (int f = 0; f < 2; f++) d[f] = mine ? (a.fuse.u[f] ? known[f] : a.fuse.d[f] ? known[f] * y : y) * y : 0;
-    BlockReduce<2, COMBINE_SUM, T>(d);
+    BlockReducePair<COMBINE_SUM, T>(d);
     if (threadIdx.x == 0) a.fuse.partial[0][block] = d[0], a.fuse.partial[1][block] = d[1];
     return;
   }

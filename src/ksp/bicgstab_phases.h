@@ -21,7 +21,7 @@ POISE_INLINE int bicgstab_start_begin(const double *in, double *out, const Phase
 POISE_INLINE Dots bicgstab_start_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  a->out[0][i] = a->out[1][i] = a->in[0][i];
+  a->out[0][i] = a->out[1][i] = poiseRead(a, 0, i);
   return poiseDots(0, 0, 0);
 }
 
@@ -38,7 +38,8 @@ POISE_INLINE int bicgstab_s_begin(const double *in, double *out, const PhaseArgs
 
 POISE_INLINE Dots bicgstab_s_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double s = a->out[0][i] -= c[0] * a->in[0][i];
+  double s = poiseRead(a, 1, i) - c[0] * poiseRead(a, 0, i);
+  a->out[0][i] = s;
   return poiseDots(s * s, 0, 0);
 }
 
@@ -57,11 +58,10 @@ POISE_INLINE int bicgstab_update_begin(const double *in, double *out, const Phas
 
 POISE_INLINE Dots bicgstab_update_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double *x = a->out[0], *r = a->out[1];
-  double s = r[i], ri = s - c[1] * a->in[1][i];
-  x[i] += c[0] * a->in[0][i] + c[1] * s;
-  r[i] = ri;
-  return poiseDots(ri * a->in[2][i], ri * ri, 0);
+  double s = poiseRead(a, 4, i), ri = s - c[1] * poiseRead(a, 1, i);
+  a->out[0][i] = poiseRead(a, 3, i) + (c[0] * poiseRead(a, 0, i) + c[1] * s);
+  a->out[1][i] = ri;
+  return poiseDots(ri * poiseRead(a, 2, i), ri * ri, 0);
 }
 
 /* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0 the method starts
@@ -82,8 +82,8 @@ POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const P
 
 POISE_INLINE Dots bicgstab_direction_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double *p = a->out[0], ri = a->in[0][i];
-  p[i] = ri + c[0] * (p[i] - c[1] * a->in[1][i]);
+  double ri = poiseRead(a, 0, i);
+  a->out[0][i] = ri + c[0] * (poiseRead(a, 2, i) - c[1] * poiseRead(a, 1, i));
   if (c[2] != 0) a->out[1][i] = ri;
   return poiseDots(0, 0, 0);
 }

@@ -32,9 +32,8 @@ POISE_INLINE int cg_start_begin(const double *in, double *out, const PhaseArgs *
 
 POISE_INLINE Dots cg_start_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  const double *z = a->in[2];
   (void)c;
-  a->out[0][i] = z ? z[i] : poisePoint(a->in[1], a->in[0], i);
+  a->out[0][i] = a->in[2] ? poiseRead(a, 2, i) : poisePoint(a, 1, poiseRead(a, 0, i), i);
   return poiseDots(0, 0, 0);
 }
 
@@ -52,9 +51,8 @@ POISE_INLINE int cg_update_begin(const double *in, double *out, const PhaseArgs 
 
 POISE_INLINE Dots cg_update_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double *r = a->out[0];
-  double ri = r[i] -= c[0] * a->in[0][i];
-  double z = poisePoint(a->in[1], r, i);
+  double ri = poiseRead(a, 2, i) - c[0] * poiseRead(a, 0, i), z = poisePoint(a, 1, ri, i);
+  a->out[0][i] = ri;
   return poiseDots(ri * z, a->flags == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
 }
 
@@ -70,11 +68,9 @@ POISE_INLINE int cg_direction_begin(const double *in, double *out, const PhaseAr
 
 POISE_INLINE Dots cg_direction_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  const double *z = a->in[2];
-  double *x = a->out[0], *p = a->out[1];
-  double zi = z ? z[i] : poisePoint(a->in[1], a->in[0], i), pi = p[i];
-  x[i] += c[0] * pi;
-  p[i] = zi + c[1] * pi;
+  double zi = a->in[2] ? poiseRead(a, 2, i) : poisePoint(a, 1, poiseRead(a, 0, i), i), pi = poiseRead(a, 4, i);
+  a->out[0][i] = poiseRead(a, 3, i) + c[0] * pi;
+  a->out[1][i] = zi + c[1] * pi;
   return poiseDots(0, 0, 0);
 }
 

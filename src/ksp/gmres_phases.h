@@ -47,7 +47,7 @@ POISE_INLINE double *poiseGMRESSecond(double *array, int64_t m)
 /* v_0 = r / |r|: c[0] = 1 / |r|. in: r; out: v_0. */
 POISE_INLINE Dots poiseScaleElement(const double *c, const PhaseArgs *a, int64_t i)
 {
-  a->out[0][i] = c[0] * a->in[0][i];
+  a->out[0][i] = c[0] * poiseRead(a, 0, i);
   return poiseDots(0, 0, 0);
 }
 
@@ -56,7 +56,7 @@ POISE_INLINE int gmres_start_begin(const double *in, double *out, const PhaseArg
 {
   double norm = sqrt(in[GM_RR]);
   out[GM_COLUMNS] = 0;
-  poiseGMRESGamma(a->array, a->flags)[0] = norm;
+  if (a->array) poiseGMRESGamma(a->array, a->flags)[0] = norm;
   c[0] = 1 / norm;
   if (poiseDecideFirst(in, out, a, norm, (int)a->k)) return 0;
   if (norm == 0) poiseFinish(out, REASON_ATOL, 0);
@@ -92,11 +92,13 @@ POISE_INLINE Dots gmres_refine_element(const double *c, const PhaseArgs *a, int6
 POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   int64_t m = a->flags, j = a->k;
+  int refined = a->c[0].value != 0 && in[GM_REFINED] != 0;
+  double below = sqrt(refined ? in[GM_WW2] : in[GM_WW]), its = in[SLOT_ITS + a->parity] + 1;
+  c[0] = 1 / below;
+  if (!a->array) return below != 0; /* rows need not know whether the solve is over: nobody reads v_j+1 then */
   const double *h = poiseGMRESColumn(a->array, m, j);
   double *r = poiseGMRESRotated(a->array, m, j), *cs = poiseGMRESCos(a->array, m), *sn = poiseGMRESSin(a->array, m);
-  double *gamma = poiseGMRESGamma(a->array, m);
-  int refined = a->c[0].value != 0 && in[GM_REFINED] != 0;
-  double below = sqrt(refined ? in[GM_WW2] : in[GM_WW]), top = h[0], its = in[SLOT_ITS + a->parity] + 1;
+  double *gamma = poiseGMRESGamma(a->array, m), top = h[0];
   for (int64_t i = 0; i < j; i++) {
     double next = h[i + 1];
     r[i] = cs[i] * top + sn[i] * next;
@@ -108,7 +110,6 @@ POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseAr
   sn[j] = sine;
   r[j] = length;
   gamma[j + 1] = -sine * gamma[j];
-  c[0] = 1 / below;
   out[GM_COLUMNS] = length == 0 || !poiseFinite(length) ? (double)j : (double)(j + 1);
   if (!poiseDecide(in, out, a, fabs(gamma[j + 1]))) {
     if (below != 0) return 1; /* else K v_j lies in the space: its solution is exact unless the column is zero */
@@ -152,7 +153,7 @@ POISE_INLINE int gmres_restart_begin(const double *in, double *out, const PhaseA
   out[GM_COLUMNS] = 0;
   out[SLOT_NORM] = norm;
   a->conv.history[(int64_t)its & a->conv.mask] = norm;
-  poiseGMRESGamma(a->array, a->flags)[0] = norm;
+  if (a->array) poiseGMRESGamma(a->array, a->flags)[0] = norm;
   c[0] = 1 / norm;
   if (!reason && norm == 0) reason = REASON_ATOL;
   if (reason) poiseFinish(out, reason, its);

@@ -21,10 +21,10 @@ enum {
 
 enum { NORM_NONE = 1, NORM_PRECONDITIONED, NORM_UNPRECONDITIONED, NORM_NATURAL }; /* PoiseNormType */
 
-/* z_i = d_i r_i: the preconditioner where it is a diagonal; d = NULL: none. */
-POISE_INLINE double poisePoint(const double *d, const double *r, int64_t i)
+/* z_i = d_i r_i: the preconditioner where it is a diagonal, in[k]; NULL: none. */
+POISE_INLINE double poisePoint(const PhaseArgs *a, int k, double r, int64_t i)
 {
-  return d ? d[i] * r[i] : r[i];
+  return a->in[k] ? poiseRead(a, k, i) * r : r;
 }
 
 /* End the solve from a plain phase (before its elements): also a deciding phase behind it is skipped. Returns 0 = skip. */
@@ -103,7 +103,7 @@ POISE_INLINE int ksp_deliver_begin(const double *in, double *out, const PhaseArg
 
 POISE_INLINE Dots ksp_deliver_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double v = a->in[0][i];
+  double v = poiseRead(a, 0, i);
   (void)c;
   a->out[0][i] = v;
   return poiseDots(v - v, 0, 0);

@@ -65,9 +65,9 @@ POISE_INLINE int minres_lanczos_begin(const double *in, double *out, const Phase
 POISE_INLINE Dots minres_lanczos_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   double *r = a->out[0];
-  double ri = c[0] * a->in[0][i] - c[1] * a->in[1][i] - c[2] * r[i];
+  double ri = c[0] * poiseRead(a, 0, i) - c[1] * poiseRead(a, 1, i) - c[2] * r[i];
   r[i] = ri;
-  double z = poisePoint(a->in[2], r, i);
+  double z = poisePoint(a, 2, ri, i);
   if (a->out[1]) a->out[1][i] = z;
   return poiseDots(ri * z, 0, 0);
 }
@@ -102,7 +102,7 @@ POISE_INLINE int minres_update_begin(const double *in, double *out, const PhaseA
 POISE_INLINE Dots minres_update_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   double *w = a->out[1];
-  double wi = c[0] * a->in[0][i] - c[1] * a->in[1][i] - c[2] * w[i];
+  double wi = c[0] * poiseRead(a, 0, i) - c[1] * poiseRead(a, 1, i) - c[2] * w[i];
   w[i] = wi;
   a->out[0][i] += c[3] * wi;
   return poiseDots(0, 0, 0);

@@ -26,22 +26,21 @@ POISE_INLINE int poisePRCGJudge(const double *in, double *out, const PhaseArgs *
 POISE_INLINE int prcg_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rz = in[CG_RZ + a->parity], pq = in[CG_PQ + a->parity], old = in[CG_PQ + !a->parity];
+  c[0] = rz / pq;
+  c[1] = poiseLarger(0, (c[0] * c[0] * in[PRCG_QDQ] - rz) / rz);
   if (a->k && poisePRCGJudge(in, out, a)) return 0;
   if (!poiseFinite(pq)) return poiseStop(in, out, a, REASON_NANORINF);
   if (pq == 0 || (in[SLOT_ITS + a->parity] > 0 && (pq < 0) != (old < 0)))
     return poiseStop(in, out, a, REASON_INDEFINITE_MAT);
-  c[0] = rz / pq;
-  c[1] = poiseLarger(0, (c[0] * c[0] * in[PRCG_QDQ] - rz) / rz);
   return 1;
 }
 
 POISE_INLINE Dots prcg_update_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double *x = a->out[0], *r = a->out[1], *p = a->out[2];
-  double pi = p[i], ri = r[i] - c[0] * a->in[0][i], z = a->in[1] ? a->in[1][i] * ri : ri;
-  x[i] += c[0] * pi;
-  r[i] = ri;
-  p[i] = z + c[1] * pi;
+  double pi = poiseRead(a, 4, i), ri = poiseRead(a, 3, i) - c[0] * poiseRead(a, 0, i), z = poisePoint(a, 1, ri, i);
+  a->out[0][i] = poiseRead(a, 2, i) + c[0] * pi;
+  a->out[1][i] = ri;
+  a->out[2][i] = z + c[1] * pi;
   return poiseDots(ri * z, a->flags == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
 }
 

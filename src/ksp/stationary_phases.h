@@ -18,7 +18,7 @@ POISE_INLINE Dots stationary_residual_element(const double *c, const PhaseArgs *
 {
   double *r = a->out[0];
   (void)c;
-  double ri = r[i] = a->in[0][i] - r[i], z = poisePoint(a->in[1], r, i);
+  double ri = r[i] = poiseRead(a, 0, i) - r[i], z = poisePoint(a, 1, ri, i);
   return poiseDots(a->flags == NORM_PRECONDITIONED ? z * z : ri * ri, 0, 0);
 }
 
@@ -56,7 +56,7 @@ POISE_INLINE Dots stationary_decide_element(const double *c, const PhaseArgs *a,
 /* z_i of a step. */
 POISE_INLINE double poiseStationaryZ(const PhaseArgs *a, int64_t i)
 {
-  return a->in[2] ? a->in[2][i] : poisePoint(a->in[1], a->in[0], i);
+  return a->in[2] ? poiseRead(a, 2, i) : poisePoint(a, 1, poiseRead(a, 0, i), i);
 }
 
 /* richardson_step: x += scale z. */

@@ -5,6 +5,23 @@
 
 #include "../sys/kernels.h"
 
+#ifdef __CUDACC__
+struct PhaseRow : PhaseArgs { /* with entries of in, which a GPU fetches before it needs them */
+  double read[POISE_MAX_VECS];
+};
+#endif
+
+/* Entry i of in[k], for element i: a was given to that. */
+POISE_INLINE double poiseRead(const PhaseArgs *a, int k, int64_t i)
+{
+#ifdef __CUDACC__
+  (void)i;
+  return ((const PhaseRow *)a)->read[k];
+#else
+  return a->in[k][i];
+#endif
+}
+
 POISE_INLINE Dots poiseDots(double d0, double d1, double d2)
 {
   Dots t;
@@ -42,7 +59,7 @@ POISE_INLINE int vec_axpby_begin(const double *in, double *out, const PhaseArgs 
    place, as a load that depends on a factor would keep a CPU from doing several elements at once. */
 POISE_INLINE Dots vec_axpby_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  const double *x = a->in[c[0] == 0 && c[1] != 0], *y = a->in[c[1] != 0];
+  const double *x = c[0] == 0 && c[1] != 0 ? a->in[1] : a->in[0], *y = c[1] != 0 ? a->in[1] : a->in[0];
   double ax = c[0] == 0 ? 0 : c[0] * x[i];
   double by = c[1] == 0 ? 0 : c[1] * y[i];
   a->out[0][i] = c[1] == 0 ? ax : c[0] == 0 ? by : ax + by;
@@ -73,7 +90,7 @@ POISE_INLINE int vec_mult_begin(const double *in, double *out, const PhaseArgs *
 POISE_INLINE Dots vec_mult_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  a->out[0][i] = a->in[0][i] * a->in[1][i];
+  a->out[0][i] = poiseRead(a, 0, i) * poiseRead(a, 1, i);
   return poiseDots(0, 0, 0);
 }
 
@@ -87,7 +104,7 @@ POISE_INLINE int vec_divide_begin(const double *in, double *out, const PhaseArgs
 POISE_INLINE Dots vec_divide_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  a->out[0][i] = a->in[0][i] / a->in[1][i];
+  a->out[0][i] = poiseRead(a, 0, i) / poiseRead(a, 1, i);
   return poiseDots(0, 0, 0);
 }
 
@@ -101,7 +118,7 @@ POISE_INLINE int vec_reciprocal_begin(const double *in, double *out, const Phase
 POISE_INLINE Dots vec_reciprocal_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  a->out[0][i] = 1 / a->in[0][i];
+  a->out[0][i] = 1 / poiseRead(a, 0, i);
   return poiseDots(0, 0, 0);
 }
 
@@ -115,7 +132,7 @@ POISE_INLINE int vec_dot_begin(const double *in, double *out, const PhaseArgs *a
 POISE_INLINE Dots vec_dot_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  return poiseDots(a->in[0][i] * a->in[1][i], 0, 0);
+  return poiseDots(poiseRead(a, 0, i) * poiseRead(a, 1, i), 0, 0);
 }
 
 POISE_INLINE int vec_dot2_begin(const double *in, double *out, const PhaseArgs *a, double *c)
@@ -128,8 +145,8 @@ POISE_INLINE int vec_dot2_begin(const double *in, double *out, const PhaseArgs *
 POISE_INLINE Dots vec_dot2_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  double y = a->in[1][i];
-  return poiseDots(a->in[0][i] * y, y * y, 0);
+  double y = poiseRead(a, 1, i);
+  return poiseDots(poiseRead(a, 0, i) * y, y * y, 0);
 }
 
 POISE_INLINE int vec_sum_begin(const double *in, double *out, const PhaseArgs *a, double *c)
@@ -142,7 +159,7 @@ POISE_INLINE int vec_sum_begin(const double *in, double *out, const PhaseArgs *a
 POISE_INLINE Dots vec_sum_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  return poiseDots(a->in[0][i], 0, 0);
+  return poiseDots(poiseRead(a, 0, i), 0, 0);
 }
 
 POISE_INLINE int vec_norm1_begin(const double *in, double *out, const PhaseArgs *a, double *c)
@@ -155,7 +172,7 @@ POISE_INLINE int vec_norm1_begin(const double *in, double *out, const PhaseArgs 
 POISE_INLINE Dots vec_norm1_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  return poiseDots(fabs(a->in[0][i]), 0, 0);
+  return poiseDots(fabs(poiseRead(a, 0, i)), 0, 0);
 }
 
 POISE_INLINE int vec_norm_inf_begin(const double *in, double *out, const PhaseArgs *a, double *c)
@@ -168,7 +185,7 @@ POISE_INLINE int vec_norm_inf_begin(const double *in, double *out, const PhaseAr
 POISE_INLINE Dots vec_norm_inf_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   (void)c;
-  return poiseDots(fabs(a->in[0][i]), 0, 0);
+  return poiseDots(fabs(poiseRead(a, 0, i)), 0, 0);
 }
 
 POISE_INLINE int vec_random_begin(const double *in, double *out, const PhaseArgs *a, double *c)
