@@ -17,6 +17,8 @@ enum {
   MANY_MOST = 264 /* such blocks that fit on a GPU at once */
 };
 
+enum { PLAIN = 0, DECIDES = 1, ENDS = 2 }; /* kinds of phases */
+
 typedef int (*Begin)(const double *in, double *out, const PhaseArgs *a, double *c);
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
 
@@ -46,12 +48,12 @@ template <int T> __device__ __forceinline__ void Load(const PhaseArgs &a, Prolog
 }
 
 /* The first warp: put the sums into the slots (the first block publishes them) and run the prologue. */
-template <Begin BEGIN, bool DECIDES> __device__ __forceinline__ void Prepare(const PhaseArgs &a, Prologue &p)
+template <Begin BEGIN, bool DECIDING> __device__ __forceinline__ void Prepare(const PhaseArgs &a, Prologue &p)
 {
   int lane = threadIdx.x;
   bool skip =
-      a.slots && p.in[DECIDES ? SLOT_SEEN : SLOT_DONE] != 0; /* what this block has read: others may be setting it */
-  if (lane == 0 && !DECIDES && a.slots && blockIdx.x == 0) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
+      a.slots && p.in[DECIDING ? SLOT_SEEN : SLOT_DONE] != 0; /* what this block has read: others may be setting it */
+  if (lane == 0 && !DECIDING && a.slots && blockIdx.x == 0) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
   __syncwarp();
   if (lane < a.nsum && !skip) {
     if (a.slots) p.in[a.sum[lane].dst - a.slots] = p.sum[lane];
@@ -68,31 +70,58 @@ template <Begin BEGIN, bool DECIDES> __device__ __forceinline__ void Prepare(con
                         blockIdx.x ? &p.args : &a, p.c);
 }
 
-template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, bool DECIDES, int T>
+/* The end of a phase: rows [begin, end), whose r this block has written; (r, z) and (z, z) to s[0] and s[1]. */
+template <int T> __device__ __forceinline__ void ApplyBlocks(const BlockEnd &e, int64_t begin, int64_t end, double *s)
+{
+  const double *d = e.d + begin * e.b, *r = e.r + begin;
+  int b = (int)e.b, rows = (int)(end - begin);
+#pragma unroll
+  for (int k = 0; k < POISE_BLOCK / T; k++) {
+    int i = threadIdx.x + k * T;
+    if (i >= rows) break;
+    int first = i / b * b, side = first + b < rows ? b : rows - first;
+    double z = 0;
+    for (int j = 0; j < side; j++) z += d[first * b + j * side + i - first] * r[first + j];
+    e.z[begin + i] = z;
+    s[0] += r[i] * z;
+    s[1] += z * z;
+  }
+}
+
+template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T>
 static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ PhaseArgs a)
 {
   __shared__ Prologue p;
   LetFollow();
   Load<T>(a, p);
-  if (threadIdx.x < 32) Prepare<BEGIN, DECIDES>(a, p);
+  if (threadIdx.x < 32) Prepare<BEGIN, (KIND & DECIDES) != 0>(a, p);
   __syncthreads();
   if (!p.go || a.n == 0) return;
-  double c[POISE_MAX_COEFS], s[NDOT > 0 ? NDOT : 1];
+  constexpr bool ends = (KIND & ENDS) != 0;
+  constexpr int N = NDOT + 2 * ends;
+  double c[POISE_MAX_COEFS], s[N > 0 ? N : 1];
   for (int k = 0; k < POISE_MAX_COEFS; k++) c[k] = p.c[k];
-  for (int k = 0; k < NDOT; k++) s[k] = 0;
-  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
+  for (int k = 0; k < N; k++) s[k] = 0;
+  int64_t rows = ends ? poisePhaseRows(&a) : POISE_BLOCK, begin = blockIdx.x * rows;
+  int64_t end = ends && begin + rows < a.n ? begin + rows : a.n;
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++) {
-    int64_t i = first + r * T;
-    if (i >= a.n) break;
+    int64_t i = begin + threadIdx.x + r * T;
+    if (i >= end) break;
     Dots t = ELEMENT(c, &a, i);
     for (int k = 0; k < NDOT; k++) s[k] = Join<COMBINE>(s[k], t.d[k]);
   }
-  if (NDOT == 0) return;
-  BlockReduce<(NDOT > 0 ? NDOT : 1), COMBINE, T>(s);
-  if (threadIdx.x == 0)
-    for (int k = 0; k < NDOT; k++)
-      if (a.partial[k]) a.partial[k][blockIdx.x] = s[k];
+  if (ends) {
+    __syncthreads();
+    ApplyBlocks<T>(a.end, begin, end, s + NDOT);
+  }
+  if (NDOT == 0 && !(ends && (a.end.rz || a.end.zz))) return;
+  BlockReduce<(N > 0 ? N : 1), COMBINE, T>(s);
+  if (threadIdx.x != 0) return;
+  for (int k = 0; k < NDOT; k++)
+    if (a.partial[k]) a.partial[k][blockIdx.x] = s[k];
+  if (ends && a.end.rz) a.end.rz[blockIdx.x] = s[N - 2];
+  if (ends && a.end.zz) a.end.zz[blockIdx.x] = s[N - 1];
 }
 
 /* Sum k becomes PIECES partials: piece[k][p] = the sum of every PIECES * THREADS-th, one block each. */
@@ -108,14 +137,24 @@ static __global__ void __launch_bounds__(THREADS) SumPieces(const __grid_constan
 }
 
 enum { SUM = COMBINE_SUM, MAX = COMBINE_MAX };
-enum { PLAIN = 0, DECIDES = 1 };
 
 typedef void (*PhaseKernel)(PhaseArgs);
 
-static const PhaseKernel phases[][2] = {
-#define PHASE(name, ndot, combine, kind)                                            \
-  {RunPhase<name##_begin, name##_element, ndot, combine, kind == DECIDES, THREADS>, \
-   RunPhase<name##_begin, name##_element, ndot, combine, kind == DECIDES, MANY>},
+/* The kernel with the end, of phases that may have one. */
+template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T> constexpr PhaseKernel Ending()
+{
+  if constexpr ((KIND & ENDS) != 0)
+    return RunPhase<BEGIN, ELEMENT, NDOT, COMBINE, KIND, T>;
+  else
+    return nullptr;
+}
+
+static const PhaseKernel phases[][4] = {
+#define PHASE(name, ndot, combine, kind)                                           \
+  {RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~ENDS, THREADS>, \
+   RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~ENDS, MANY>,    \
+   Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),           \
+   Ending<name##_begin, name##_element, ndot, combine, kind, MANY>()},
 #include "../sys/phases.def"
 #undef PHASE
 };
@@ -123,7 +162,7 @@ static const PhaseKernel phases[][2] = {
 extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
 {
   PhaseArgs a = *(const PhaseArgs *)args;
-  int64_t nblock = POISE_NBLOCKS(a.n), most = 0;
+  int64_t nblock = poisePhaseBlocks(&a), most = 0;
   bool many = a.n > THREADS && nblock <= MANY_MOST;
   for (int k = 0; k < a.nsum; k++) most = a.sum[k].count > most ? a.sum[k].count : most;
   if (most > FEW) {
@@ -131,5 +170,6 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
     TRY(Follow(dev, SumPieces, dim3(PIECES, (unsigned)a.nsum), THREADS, 0, a, piece));
     for (int k = 0; k < a.nsum; k++) a.sum[k].partial = piece + k * PIECES, a.sum[k].count = PIECES;
   }
-  return Follow(dev, phases[a.id][many], (unsigned)(nblock ? nblock : 1), many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
+  return Follow(dev, phases[a.id][many + 2 * (a.end.b != 0)], (unsigned)(nblock ? nblock : 1),
+                many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
 }

@@ -21,4 +21,16 @@ static inline void poiseHostBlockRows(const double *restrict d, int64_t b, const
     for (int64_t i = begin; i < end; i++) y[i] += d[j * b + i] * x[j];
 }
 
+/* Rows [begin, end) of y = D x, which may begin and end in a block; D's blocks of b x b, the last of `n` rows may be smaller. */
+static inline void poiseHostBlocks(const double *d, int64_t b, int64_t n, const double *x, double *y, int64_t begin,
+                                   int64_t end)
+{
+  for (int64_t i = begin; b == 1 && i < end; i++) y[i] = d[i] * x[i];
+  for (int64_t i = begin, first = begin - begin % b; b > 1 && i < end; first += b) {
+    int64_t side = first + b < n ? b : n - first, last = first + side < end ? first + side : end;
+    poiseHostBlockRows(d + first * b, side, x + first, y + first, i - first, last - first);
+    i = last;
+  }
+}
+
 #endif
