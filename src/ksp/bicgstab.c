@@ -72,9 +72,9 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
   Fuse vr = {0}, st = {0};
   (void)j;
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
-  Operator(ksp, P, V, &vr); /* v = K p, (r^, v) */
-  Phase(ksp, PHASE_bicgstab_s, (PhaseArgs){.in = {v[V], v[R]}, .out = {v[R]}}, R,
-        BI_SS); /* alpha = rho / (r^, v); s = r - alpha v */
+  Operator(ksp, P, V, &vr);    /* v = K p, (r^, v) */
+  Phase(ksp, PHASE_bicgstab_s, /* alpha = rho / (r^, v); s = r - alpha v */
+        (PhaseArgs){.in = {v[V], v[R]}, .out = {v[R]}}, R, BI_SS);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
   Operator(ksp, R, T, &st);                 /* t = K s, (s, t), (t, t) */

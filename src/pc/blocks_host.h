@@ -8,8 +8,8 @@
 
 /* Rows [begin, end) of y = D x, D a b x b block, column-major: larger ones by columns, so that the compiler vectorises. The sums
    are the same. */
-static inline void poiseHostBlockRows(const double *restrict d, int64_t b, const double *restrict x, double *restrict y,
-                                      int64_t begin, int64_t end)
+POISE_INLINE void poiseHostBlockRows(const double *restrict d, int64_t b, const double *restrict x, double *restrict y,
+                                     int64_t begin, int64_t end)
 {
   enum { LARGE = 8 };
   for (int64_t i = begin; i < end; i++) {
@@ -21,16 +21,46 @@ static inline void poiseHostBlockRows(const double *restrict d, int64_t b, const
     for (int64_t i = begin; i < end; i++) y[i] += d[j * b + i] * x[j];
 }
 
-/* Rows [begin, end) of y = D x, which may begin and end in a block; D's blocks of b x b, the last of `n` rows may be smaller. */
+/* All rows of so many blocks, one after the other. */
+POISE_INLINE void poiseHostBlocksOf(int64_t b, const double *restrict d, const double *restrict x, double *restrict y,
+                                    int64_t count)
+{
+  for (int64_t k = 0; k < count; k++) poiseHostBlockRows(d + k * b * b, b, x + k * b, y + k * b, 0, b);
+}
+
+/* Rows [begin, end), in any blocks, of y = D x. D's blocks are of b rows, the last of `n` rows may have fewer. */
 static inline void poiseHostBlocks(const double *d, int64_t b, int64_t n, const double *x, double *y, int64_t begin,
                                    int64_t end)
 {
-  for (int64_t i = begin; b == 1 && i < end; i++) y[i] = d[i] * x[i];
-  for (int64_t i = begin, first = begin - begin % b; b > 1 && i < end; first += b) {
-    int64_t side = first + b < n ? b : n - first, last = first + side < end ? first + side : end;
-    poiseHostBlockRows(d + first * b, side, x + first, y + first, i - first, last - first);
-    i = last;
+  int64_t first = begin - begin % b, whole = (begin + b - 1) / b * b, count = whole < end ? (end - whole) / b : 0;
+  const double *D = d + whole * b, *X = x + whole;
+  double *Y = y + whole;
+#define OF(size)                             \
+  case size:                                 \
+    poiseHostBlocksOf(size, D, X, Y, count); \
+    break
+  switch (b) { /* so that the compiler unrolls */
+  case 1:
+    for (int64_t i = begin; i < end; i++) y[i] = d[i] * x[i];
+    return;
+    OF(2);
+    OF(3);
+    OF(4);
+    OF(5);
+    OF(6);
+    OF(7);
+    OF(8);
+  default:
+    poiseHostBlocksOf(b, D, X, Y, count);
   }
+#undef OF
+  if (first < begin) { /* the end of the block before, */
+    int64_t side = first + b < n ? b : n - first;
+    poiseHostBlockRows(d + first * b, side, x + first, y + first, begin - first,
+                       (first + side < end ? first + side : end) - first);
+  }
+  first = whole + count * b; /* the beginning of the one behind */
+  if (first < end) poiseHostBlockRows(d + first * b, first + b < n ? b : n - first, x + first, y + first, 0, end - first);
 }
 
 #endif
