@@ -28,21 +28,14 @@ POISE_INLINE void poiseHostBlocksOf(int64_t b, const double *restrict d, const d
   for (int64_t k = 0; k < count; k++) poiseHostBlockRows(d + k * b * b, b, x + k * b, y + k * b, 0, b);
 }
 
-/* Rows [begin, end), in any blocks, of y = D x. D's blocks are of b rows, the last of `n` rows may have fewer. */
-static inline void poiseHostBlocks(const double *d, int64_t b, int64_t n, const double *x, double *y, int64_t begin,
-                                   int64_t end)
+/* The same of small blocks, whose loops the compiler unrolls. Returns how many it did: none of other sizes. */
+static inline int64_t poiseHostSmallBlocks(int64_t b, const double *d, const double *x, double *y, int64_t count)
 {
-  int64_t first = begin - begin % b, whole = (begin + b - 1) / b * b, count = whole < end ? (end - whole) / b : 0;
-  const double *D = d + whole * b, *X = x + whole;
-  double *Y = y + whole;
 #define OF(size)                             \
   case size:                                 \
-    poiseHostBlocksOf(size, D, X, Y, count); \
-    break
-  switch (b) { /* so that the compiler unrolls */
-  case 1:
-    for (int64_t i = begin; i < end; i++) y[i] = d[i] * x[i];
-    return;
+    poiseHostBlocksOf(size, d, x, y, count); \
+    return count
+  switch (b) {
     OF(2);
     OF(3);
     OF(4);
@@ -51,16 +44,22 @@ static inline void poiseHostBlocks(const double *d, int64_t b, int64_t n, const 
     OF(7);
     OF(8);
   default:
-    poiseHostBlocksOf(b, D, X, Y, count);
+    return 0;
   }
 #undef OF
-  if (first < begin) { /* the end of the block before, */
-    int64_t side = first + b < n ? b : n - first;
-    poiseHostBlockRows(d + first * b, side, x + first, y + first, begin - first,
-                       (first + side < end ? first + side : end) - first);
+}
+
+/* Rows [begin, end), in any blocks, of y = D x. D's blocks are of b rows, the last of `n` rows may have fewer. */
+static inline void poiseHostBlocks(const double *d, int64_t b, int64_t n, const double *x, double *y, int64_t begin,
+                                   int64_t end)
+{
+  for (int64_t i = begin; b == 1 && i < end; i++) y[i] = d[i] * x[i];
+  for (int64_t i = begin; b > 1 && i < end;) {
+    int64_t first = i - i % b, side = first + b < n ? b : n - first, last = first + side < end ? first + side : end;
+    int64_t done = i == first ? poiseHostSmallBlocks(b, d + i * b, x + i, y + i, (end - i) / b) : 0;
+    if (!done) poiseHostBlockRows(d + first * b, side, x + first, y + first, i - first, last - first);
+    i = done ? i + done * b : last;
   }
-  first = whole + count * b; /* the beginning of the one behind */
-  if (first < end) poiseHostBlockRows(d + first * b, first + b < n ? b : n - first, x + first, y + first, 0, end - first);
 }
 
 #endif
