@@ -165,11 +165,12 @@ int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot);
 void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot);
 /* Run phase `id` on all rows (rows = 0: scalars only); its dots go to slots dot0, dot1 (NO_SLOT: not wanted). */
 void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1);
-/* The same, and z = M^-1 r of the r that the phase, which is marked ENDS, has written: in the phase where M is dense blocks. */
 typedef struct {
   int r, z;   /* work vectors */
   int rz, zz; /* slots of the dots (r, z) and (z, z), or NO_SLOT */
 } Application;
+/* poiseKSPPhase, and z = M^-1 r of the r that the phase, which is marked ENDS, has just written: in the same pass where M is dense
+   blocks, else behind it. */
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m);
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a);
 /* dst[0..k) = (x_j, y), all ranks, k any number, and added to sum[0..k) (may be NULL); *skip != 0: not done. */

@@ -43,7 +43,8 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
   (void)j;
   poiseKSPAddDot(ksp, &zq, v[z + now], MR_ZQ);
   poiseKSPMult(ksp, ksp->work[z + now], ksp->work[Q], &zq); /* q = A z, (z, q) */
-  if (ksp->pointwise)                                       /* alpha = (z, q) / beta^2; r', z', beta'^2 = (r', z') */
+  /* alpha = (z, q) / beta^2; r', z', beta'^2 = (r', z') */
+  if (ksp->pointwise)
     poiseKSPPhase(ksp, PHASE_minres_lanczos, lanczos, MR_RZ + next, NO_SLOT);
   else
     poiseKSPPhasePrecondition(ksp, PHASE_minres_lanczos, lanczos, NO_SLOT, NO_SLOT,

@@ -154,7 +154,8 @@ typedef struct {
          the prologue: reads slots in[], may set slots out[] (never one that it reads: other blocks may be reading), sets the
          element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. in and out are NULL outside solvers.
     Dots name_element(const double *c, const PhaseArgs *a, int64_t i)
-  and a line in phases.def. The end, where there is one, runs when the elements do. In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
+  and a line in phases.def. The end, where there is one, runs when the elements do.
+  In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
   its own prologue and still run its elements (the update of x that goes with the decision): it is skipped by SLOT_SEEN
   instead, which every plain phase sets to SLOT_DONE; so a plain phase lies between two that decide.
 */
