@@ -17,6 +17,8 @@ enum {
   MANY_MOST = 264 /* such blocks that fit on a GPU at once */
 };
 
+enum { PLAIN = 0, DECIDES = 1, ENDS = 2 }; /* kinds of phases */
+
 typedef int (*Begin)(const double *in, double *out, const PhaseArgs *a, double *c);
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
 
@@ -78,11 +80,11 @@ struct Row {
     for (int k = 0; k < POISE_MAX_VECS; k++) args.read[k] = a.in[k] ? a.in[k][i] : 0;
   }
 
-  __device__ __forceinline__ void Find(const PhaseArgs &a, int64_t i)
+  __device__ __forceinline__ void Find(const PhaseArgs &a, int64_t i, int64_t end)
   {
 #pragma unroll
     for (int k = 0; k < POISE_MAX_VECS; k++) {
-      from[k] = a.in[k] && i >= 0 && i < a.n ? a.in[k] + i : NULL;
+      from[k] = a.in[k] && i < end ? a.in[k] + i : NULL;
       asm volatile("" : "+l"(from[k]));
     }
   }
@@ -95,16 +97,16 @@ struct Row {
 };
 
 /* Nothing else is done? Judged by what this block has read, as others may be setting it. */
-template <bool DECIDES> __device__ __forceinline__ bool Skip(const PhaseArgs &a, const Prologue &p)
+template <bool DECIDING> __device__ __forceinline__ bool Skip(const PhaseArgs &a, const Prologue &p)
 {
-  return a.slots && p.in[DECIDES ? SLOT_SEEN : SLOT_DONE] != 0;
+  return a.slots && p.in[DECIDING ? SLOT_SEEN : SLOT_DONE] != 0;
 }
 
 /* The first block of a solver's phase has no rows, so that nobody waits for it: it publishes the sums and sets the slots. */
-template <Begin BEGIN, bool DECIDES> __device__ __forceinline__ void SetSlots(const PhaseArgs &a, Prologue &p)
+template <Begin BEGIN, bool DECIDING> __device__ __forceinline__ void SetSlots(const PhaseArgs &a, Prologue &p)
 {
-  if (threadIdx.x == 0 && !DECIDES) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
-  if (Skip<DECIDES>(a, p)) return;
+  if (threadIdx.x == 0 && !DECIDING) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
+  if (Skip<DECIDING>(a, p)) return;
   if (threadIdx.x < a.nsum) *a.sum[threadIdx.x].dst = p.sum[threadIdx.x];
   __syncwarp();
   if (threadIdx.x == 0) BEGIN(p.in, a.slots, &a, p.c);
@@ -119,11 +121,32 @@ template <Begin BEGIN> __device__ __forceinline__ int Prepare(const PhaseArgs &a
   return BEGIN(p.in, dropped, &b, c);
 }
 
-template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, bool DECIDES, int T>
+/* The end of a phase: rows [begin, end), whose r this block has written; (r, z) and (z, z) to s[0] and s[1]. */
+template <int T> __device__ __forceinline__ void ApplyBlocks(const BlockEnd &e, int64_t begin, int64_t end, double *s)
+{
+  const double *d = e.d + begin * e.b, *r = e.r + begin;
+  int b = (int)e.b, rows = (int)(end - begin);
+#pragma unroll
+  for (int k = 0; k < POISE_BLOCK / T; k++) {
+    int i = threadIdx.x + k * T;
+    if (i >= rows) break;
+    int first = i / b * b, side = first + b < rows ? b : rows - first;
+    double z = 0;
+    for (int j = 0; j < side; j++) z += d[first * b + j * side + i - first] * r[first + j];
+    e.z[begin + i] = z;
+    s[0] += r[i] * z;
+    s[1] += z * z;
+  }
+}
+
+template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T>
 static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ PhaseArgs a)
 {
+  constexpr bool DECIDING = (KIND & DECIDES) != 0, END = (KIND & ENDS) != 0;
+  constexpr int N = NDOT + 2 * END;
   __shared__ Prologue p;
-  int64_t block = (int64_t)blockIdx.x - (a.slots != NULL), first = block * POISE_BLOCK + threadIdx.x;
+  int64_t block = (int64_t)blockIdx.x - (a.slots != NULL), rows = END ? poisePhaseRows(&a) : POISE_BLOCK;
+  int64_t begin = block * rows, end = begin + rows < a.n ? begin + rows : a.n;
   LetFollow();
   for (int k = threadIdx.x; k < (int)(sizeof a / 8); k += T) ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
   Inputs<T> inputs(a);
@@ -131,7 +154,7 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++) {
     (PhaseArgs &)row[r].args = a;
-    if (T == MANY) row[r].Find(a, first + r * T);
+    if (T == MANY) row[r].Find(a, begin + threadIdx.x + r * T, block < 0 ? 0 : end);
   }
   Ready();
   inputs.Load();
@@ -139,12 +162,12 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   for (int r = 0; r < POISE_BLOCK / T; r++)
     if (T == MANY) row[r].Fetch(); /* latency is all there */
   inputs.Put(a, p);
-  double c[POISE_MAX_COEFS] = {0}, s[NDOT > 0 ? NDOT : 1] = {0};
+  double c[POISE_MAX_COEFS] = {0}, s[N > 0 ? N : 1] = {0};
   if (block < 0) {
-    if (threadIdx.x < 32) SetSlots<BEGIN, DECIDES>(a, p);
+    if (threadIdx.x < 32) SetSlots<BEGIN, DECIDING>(a, p);
     return;
   }
-  if (threadIdx.x == 0) p.go = !Skip<DECIDES>(a, p) && Prepare<BEGIN>(a, p, c);
+  if (threadIdx.x == 0) p.go = !Skip<DECIDING>(a, p) && Prepare<BEGIN>(a, p, c);
   if (threadIdx.x == 32) { /* and by another warp at the same time */
     Prepare<BEGIN>(a, p, c);
     for (int k = 0; k < POISE_MAX_COEFS; k++) p.c[k] = c[k];
@@ -155,20 +178,26 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   for (int k = 0; k < POISE_MAX_COEFS; k++) c[k] = p.c[k];
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++) {
-    int64_t i = first + r * T;
-    if (i >= a.n) break;
+    int64_t i = begin + threadIdx.x + r * T;
+    if (i >= end) break;
     if (T != MANY) row[r].Fetch(a, i);
     Dots t = ELEMENT(c, &row[r].args, i);
     for (int k = 0; k < NDOT; k++) s[k] = Join<COMBINE>(s[k], t.d[k]);
   }
-  if (NDOT == 0) return;
-  if constexpr (NDOT == 2 && T == MANY)
+  if (END) {
+    __syncthreads();
+    ApplyBlocks<T>(a.end, begin, end, s + NDOT);
+  }
+  if (NDOT == 0 && !(END && (a.end.rz || a.end.zz))) return;
+  if constexpr (N == 2 && T == MANY)
     BlockReducePair<COMBINE, T>(s);
-  else if constexpr (NDOT > 0)
-    BlockReduce<NDOT, COMBINE, T>(s);
-  if (threadIdx.x == 0)
-    for (int k = 0; k < NDOT; k++)
-      if (a.partial[k]) a.partial[k][block] = s[k];
+  else if constexpr (N > 0)
+    BlockReduce<N, COMBINE, T>(s);
+  if (threadIdx.x != 0) return;
+  for (int k = 0; k < NDOT; k++)
+    if (a.partial[k]) a.partial[k][block] = s[k];
+  if (END && a.end.rz) a.end.rz[block] = s[N - 2];
+  if (END && a.end.zz) a.end.zz[block] = s[N - 1];
 }
 
 /* Sum k becomes PIECES partials: piece[k][p] = the sum of every PIECES * THREADS-th, one block each. */
@@ -184,14 +213,24 @@ static __global__ void __launch_bounds__(THREADS) SumPieces(const __grid_constan
 }
 
 enum { SUM = COMBINE_SUM, MAX = COMBINE_MAX };
-enum { PLAIN = 0, DECIDES = 1 };
 
 typedef void (*PhaseKernel)(PhaseArgs);
 
-static const PhaseKernel phases[][2] = {
-#define PHASE(name, ndot, combine, kind)                                            \
-  {RunPhase<name##_begin, name##_element, ndot, combine, kind == DECIDES, THREADS>, \
-   RunPhase<name##_begin, name##_element, ndot, combine, kind == DECIDES, MANY>},
+/* The kernel with the end, of phases that may have one. */
+template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T> constexpr PhaseKernel Ending()
+{
+  if constexpr ((KIND & ENDS) != 0)
+    return RunPhase<BEGIN, ELEMENT, NDOT, COMBINE, KIND, T>;
+  else
+    return nullptr;
+}
+
+static const PhaseKernel phases[][4] = {
+#define PHASE(name, ndot, combine, kind)                                           \
+  {RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~ENDS, THREADS>, \
+   RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~ENDS, MANY>,    \
+   Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),           \
+   Ending<name##_begin, name##_element, ndot, combine, kind, MANY>()},
 #include "../sys/phases.def"
 #undef PHASE
 };
@@ -199,7 +238,7 @@ static const PhaseKernel phases[][2] = {
 extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
 {
   PhaseArgs a = *(const PhaseArgs *)args;
-  int64_t nblock = POISE_NBLOCKS(a.n), most = 0;
+  int64_t nblock = poisePhaseBlocks(&a), most = 0;
   bool many = a.n > THREADS && nblock <= MANY_MOST;
   for (int k = 0; k < a.nsum; k++) most = a.sum[k].count > most ? a.sum[k].count : most;
   if (most > FEW) {
@@ -209,5 +248,5 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
   }
   unsigned blocks = (unsigned)nblock + (a.slots != NULL);
   if (!blocks) return POISE_OK;
-  return Follow(dev, phases[a.id][many], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
+  return Follow(dev, phases[a.id][many + 2 * (a.end.b != 0)], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
 }

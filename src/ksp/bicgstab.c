@@ -5,7 +5,8 @@
   starts afresh from the residual when (r, r^) vanishes; not before: below eps |r| |r^| it lost convergences (olm1000).
 
   Vectors read and written per iteration beside two matrices and two preconditioners: v, r, r (s); p, t, r^, r, x, x, r
-  (update); r, v, p, p (direction): 14, and those of the products.
+  (update); r, v, p, p (direction): 14, and those of the products. From the right dense blocks are applied in the phases that
+  write s and p.
 */
 #include "ksp.h"
 #include "bicgstab_phases.h"
@@ -23,6 +24,30 @@ static int Unknown(PoiseKSP ksp)
   return ksp->side == POISE_PC_RIGHT ? U : X;
 }
 
+/* Is w = M^-1 y there, for the next product, when a phase has written y? */
+static bool IsAhead(PoiseKSP ksp)
+{
+  return ksp->side == POISE_PC_RIGHT && ksp->blocks.b;
+}
+
+/* y = K v[of] */
+static void Operator(PoiseKSP ksp, int of, int y, const Fuse *f)
+{
+  if (IsAhead(ksp))
+    poiseKSPMult(ksp, ksp->work[W], ksp->work[y], f);
+  else
+    poiseKSPOperator(ksp, ksp->work[of], ksp->work[W], ksp->work[y], f);
+}
+
+/* A phase that writes v[y]. */
+static void Phase(PoiseKSP ksp, int id, PhaseArgs a, int y, int dot)
+{
+  if (IsAhead(ksp))
+    poiseKSPPhasePrecondition(ksp, id, a, dot, NO_SLOT, (Application){y, W, NO_SLOT, NO_SLOT});
+  else
+    poiseKSPPhase(ksp, id, a, dot, NO_SLOT);
+}
+
 static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
 {
   double **v = ksp->v;
@@ -38,6 +63,7 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
   poiseKSPPhase(ksp, PHASE_bicgstab_start, (PhaseArgs){.in = {v[R]}, .out = {v[P], v[RHAT]}, .k = relative_to_b}, NO_SLOT,
                 NO_SLOT);
   if (!left) poiseKSPZero(ksp, ksp->work[U]);
+  if (IsAhead(ksp)) poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
 }
 
 static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
@@ -46,16 +72,16 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
   Fuse vr = {0}, st = {0};
   (void)j;
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
-  poiseKSPOperator(ksp, ksp->work[P], ksp->work[W], ksp->work[V], &vr); /* v = K p, (r^, v) */
-  poiseKSPPhase(ksp, PHASE_bicgstab_s,                                  /* alpha = rho / (r^, v); s = r - alpha v */
-                (PhaseArgs){.in = {v[V], v[R]}, .out = {v[R]}}, BI_SS, NO_SLOT);
+  Operator(ksp, P, V, &vr);    /* v = K p, (r^, v) */
+  Phase(ksp, PHASE_bicgstab_s, /* alpha = rho / (r^, v); s = r - alpha v */
+        (PhaseArgs){.in = {v[V], v[R]}, .out = {v[R]}}, R, BI_SS);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
-  poiseKSPOperator(ksp, ksp->work[R], ksp->work[W], ksp->work[T], &st); /* t = K s, (s, t), (t, t) */
+  Operator(ksp, R, T, &st);                 /* t = K s, (s, t), (t, t) */
   poiseKSPPhase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
                 (PhaseArgs){.in = {v[P], v[T], v[RHAT], x, v[R]}, .out = {x, v[R]}}, BI_RHO, BI_RR);
-  poiseKSPPhase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
-                (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT]}}, NO_SLOT, NO_SLOT);
+  Phase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
+        (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT]}}, P, NO_SLOT);
 }
 
 static void Finish_BiCGSTAB(PoiseKSP ksp)
@@ -66,7 +92,7 @@ static void Finish_BiCGSTAB(PoiseKSP ksp)
 static PoiseVec Solution_BiCGSTAB(PoiseKSP ksp)
 {
   bool left = ksp->side == POISE_PC_LEFT;
-  return left ? ksp->work[X] : poiseKSPUnwound(ksp, ksp->work[U], ksp->work[W]);
+  return left ? ksp->work[X] : poiseKSPUnwound(ksp, ksp->work[U], ksp->work[T]); /* w may be needed */
 }
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n)

@@ -350,6 +350,11 @@ static PoiseErr Apply_BJacobi(PoisePC pc, PoiseVec r, PoiseVec z, const double *
   return IsWhole(pc) ? poiseKSPApply(j->ksp[0], r, z, skip, fuse) : ApplyBlocks(pc, r, z, skip, fuse);
 }
 
+static PoiseErr Blocks_BJacobi(PoisePC pc, const double **d, int64_t *b)
+{
+  return poiseSupervariablesShow(&((BJacobi *)pc->data)->small, d, b);
+}
+
 static void Cost_BJacobi(PoisePC pc, double *flops, double *bytes)
 {
   const Supervariables *s = &((BJacobi *)pc->data)->small;
@@ -397,6 +402,7 @@ const PCType poisePCType_bjacobi = {
     .setup = SetUp_BJacobi,
     .ready = Ready_BJacobi,
     .apply = Apply_BJacobi,
+    .blocks = Blocks_BJacobi,
     .cost = Cost_BJacobi,
     .view = View_BJacobi,
     .bytes = Bytes_BJacobi,

@@ -3,7 +3,8 @@
   Preconditioned conjugate gradients (Hestenes & Stiefel 1952), as in PETSc's KSPCG, for symmetric positive definite A and M.
 
   Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: q, r, d, r (update);
-  r, d, p, x, x, p (direction); p, q (product): 12. A preconditioner of another kind adds z and its own.
+  r, d, p, x, x, p (direction); p, q (product): 12. A preconditioner of another kind adds z and its own, dense blocks in the
+  update.
 */
 #include "cg.h"
 
@@ -13,14 +14,19 @@ int poiseCGVectors(PoiseKSP ksp)
   return 5;
 }
 
-/* z = M r with (r, z) and |z|^2, where that is not done inside the phases. */
-static void ApplyPC(PoiseKSP ksp, int rz)
+/* alpha = rz / pq; r -= alpha q; rz' = (r, z) and |z| or |r|, with z = M r, which is made where M is no diagonal. */
+static void Update(PoiseKSP ksp, int rz)
 {
-  Fuse f = {0};
-  if (ksp->pointwise) return;
-  poiseKSPAddDot(ksp, &f, ksp->v[R], rz);
-  if (ksp->norm == POISE_KSP_NORM_PRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, CG_NN);
-  poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
+  double **v = ksp->v;
+  int zz = ksp->norm == POISE_KSP_NORM_PRECONDITIONED ? CG_NN : NO_SLOT;
+  int rr = ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED ? CG_NN : NO_SLOT;
+  PhaseArgs a = {.in = {v[Q], ksp->point, v[R]}, .out = {v[R]}, .flags = NORM_UNPRECONDITIONED};
+  if (ksp->pointwise) {
+    a.flags = (int)ksp->norm;
+    poiseKSPPhase(ksp, PHASE_cg_update, a, rz, CG_NN);
+  } else {
+    poiseKSPPhasePrecondition(ksp, PHASE_cg_update, a, NO_SLOT, rr, (Application){R, Z, rz, zz});
+  }
 }
 
 void poiseCGStart(PoiseKSP ksp, PoiseVec b)
@@ -38,7 +44,7 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &rr);
   }
   poiseKSPPhase(ksp, PHASE_cg_start,
-                (PhaseArgs){.in = {v[R], NULL, v[Z]}, .out = {v[P]}, .flags = (int)ksp->norm, .k = relative_to_b}, NO_SLOT,
+                (PhaseArgs){.in = {[2] = v[Z]}, .out = {v[P]}, .flags = (int)ksp->norm, .k = relative_to_b}, NO_SLOT,
                 NO_SLOT);
 }
 
@@ -47,17 +53,14 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   double **v = ksp->v;
   const double *d = ksp->point, *z = ksp->pointwise ? NULL : v[Z];
   int even = ksp->parity, odd = !even, norm = (int)ksp->norm;
-  bool rr = ksp->pointwise || ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED; /* else |z|^2 comes with z, or is not needed */
   Fuse pq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &pq, v[P], CG_PQ + even);
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &pq); /* q = A p, pq = (p, q) */
-  poiseKSPPhase(ksp, PHASE_cg_update,                 /* alpha = rz / pq; r -= alpha q; rz' = (r, z), |z| or |r| */
-                (PhaseArgs){.in = {v[Q], d, v[R]}, .out = {v[R]}, .flags = ksp->pointwise ? norm : NORM_UNPRECONDITIONED},
-                ksp->pointwise ? CG_RZ + odd : NO_SLOT, rr ? CG_NN : NO_SLOT);
-  ApplyPC(ksp, CG_RZ + odd);             /* z = M r, rz' = (r, z), |z| */
-  poiseKSPPhase(ksp, PHASE_cg_direction, /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
-                (PhaseArgs){.in = {v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = norm}, NO_SLOT, NO_SLOT);
+  Update(ksp, CG_RZ + odd);                           /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
+  poiseKSPPhase(ksp, PHASE_cg_direction,              /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
+                (PhaseArgs){.in = {z ? NULL : v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = norm}, NO_SLOT,
+                NO_SLOT);
 }
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n)

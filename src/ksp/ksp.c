@@ -318,9 +318,11 @@ static Sizes SizesFor(PoiseKSP ksp, int64_t n, int64_t product)
   const char *eager = ksp->eager;
   ksp->eager = NULL; /* a cycle may be shorter then, which is known later */
   int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
+  int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that are whole blocks of M */
   ksp->eager = eager;
   Sizes s = {.nblock = POISE_NBLOCKS(n), .ring = 64};
-  s.stride = product > s.nblock ? product : s.nblock;
+  s.stride = (n + least - 1) / least;
+  if (product > s.stride) s.stride = product;
   while (s.ring < 4 * most) s.ring *= 2;
   s.status = POISE_SLOTS + s.ring;
   s.array = ksp->type->array ? ksp->type->array(ksp) : 0;

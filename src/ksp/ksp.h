@@ -123,6 +123,7 @@ struct PoiseKSP_s {
   int cycle_at;        /* iteration of the cycle */
   const double *point; /* device pointer: pointwise preconditioner (NULL: identity), valid if pointwise */
   bool pointwise;
+  BlockEnd blocks;               /* b and d: M^-1 as phases may end with it; b = 0: they may not */
   double *null[POISE_MAX_BATCH]; /* device pointers: the null space of A */
   Sum pending[MAX_PENDING];      /* dots waiting for the next phase */
   int npending, next_partial;
@@ -164,6 +165,13 @@ int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot);
 void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot);
 /* Run phase `id` on all rows (rows = 0: scalars only); its dots go to slots dot0, dot1 (NO_SLOT: not wanted). */
 void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1);
+typedef struct {
+  int r, z;   /* work vectors */
+  int rz, zz; /* slots of the dots (r, z) and (z, z), or NO_SLOT */
+} Application;
+/* poiseKSPPhase, and z = M^-1 r of the r that the phase, which is marked ENDS, has just written: in the same pass where M is dense
+   blocks, else behind it. */
+void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m);
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a);
 /* dst[0..k) = (x_j, y), all ranks, k any number, and added to sum[0..k) (may be NULL); *skip != 0: not done. */
 void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip);

@@ -6,7 +6,8 @@
   other. Both are the same without a preconditioner, and always stop a relative test in the same iteration.
 
   Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: z, q (product); q, r, r_old, d,
-  r, z (lanczos); z, w, w_old, x, w, x (update): 14. A preconditioner of another kind adds its own.
+  r, z (lanczos); z, w, w_old, x, w, x (update): 14. A preconditioner of another kind adds its own, dense
+  blocks in lanczos.
 */
 #include "ksp.h"
 #include "minres_phases.h"
@@ -37,17 +38,17 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
   int now = ksp->parity, next = !now, z = ksp->pointwise && !ksp->point ? R : Z; /* M = I: z is r */
-  Fuse zq = {0}, rz = {0};
+  PhaseArgs lanczos = {.in = {v[Q], v[R + now], ksp->point}, .out = {v[R + next], ksp->point ? v[Z + next] : NULL}};
+  Fuse zq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &zq, v[z + now], MR_ZQ);
   poiseKSPMult(ksp, ksp->work[z + now], ksp->work[Q], &zq); /* q = A z, (z, q) */
-  poiseKSPPhase(ksp, PHASE_minres_lanczos,                  /* alpha = (z, q) / beta^2; r', z', beta'^2 = (r', z') */
-                (PhaseArgs){.in = {v[Q], v[R + now], ksp->point}, .out = {v[R + next], ksp->point ? v[Z + next] : NULL}},
-                ksp->pointwise ? MR_RZ + next : NO_SLOT, NO_SLOT);
-  if (!ksp->pointwise) {
-    poiseKSPAddDot(ksp, &rz, v[R + next], MR_RZ + next);
-    poiseKSPPrecondition(ksp, ksp->work[R + next], ksp->work[Z + next], &rz);
-  }
+  /* alpha = (z, q) / beta^2; r', z', beta'^2 = (r', z') */
+  if (ksp->pointwise)
+    poiseKSPPhase(ksp, PHASE_minres_lanczos, lanczos, MR_RZ + next, NO_SLOT);
+  else
+    poiseKSPPhasePrecondition(ksp, PHASE_minres_lanczos, lanczos, NO_SLOT, NO_SLOT,
+                              (Application){R + next, Z + next, MR_RZ + next, NO_SLOT});
   poiseKSPPhase(ksp, PHASE_minres_update, /* rotate; w = ...; x += tau w; converged? */
                 (PhaseArgs){.in = {v[z + now], v[W + next]}, .out = {v[X], v[W + now]}}, NO_SLOT, NO_SLOT);
 }

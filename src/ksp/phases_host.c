@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host driver of phases: sums, prologue, elements in blocks with one partial of each dot per block. */
-#include "../vec/vec_host.h"
+#include "../pc/blocks_host.h"
 #include "../vec/vec_phases.h"
 #include "cg_phases.h"
 #include "bicgstab_phases.h"
@@ -13,12 +13,12 @@
 typedef struct Phase {
   const char *name;
   int (*begin)(const double *in, double *out, const PhaseArgs *a, double *c);
-  void (*block)(const double *c, const PhaseArgs *a, int64_t begin, int64_t end);
-  bool decides;
+  void (*block)(const double *c, const PhaseArgs *a, int64_t begin, int64_t end, int64_t at);
+  int kind;
 } Phase;
 
 enum { SUM, MAX };
-enum { PLAIN, DECIDES };
+enum { PLAIN, DECIDES, ENDS };
 
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
 
@@ -27,9 +27,9 @@ POISE_INLINE double Join(double s, double t, int combine)
   return combine == MAX ? poiseLarger(s, t) : s + t;
 }
 
-/* Elements [begin, end) of one block. `element`, ndot and combine are constants where this is inlined. */
+/* Elements [begin, end), which are block `at`. `element`, ndot and combine are constants where this is inlined. */
 POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double *coefs, const PhaseArgs *args,
-                           int64_t begin, int64_t end)
+                           int64_t begin, int64_t end, int64_t at)
 {
   const PhaseArgs local = *args, *a = &local; /* so that stores to vectors cannot change it */
   double c[POISE_MAX_COEFS];
@@ -51,20 +51,20 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
     double total = poiseHostAddLanes(s[k]);
     if (combine == MAX)
       for (int l = total = 0; l < HOST_LANES; l++) total = poiseLarger(total, s[k][l]);
-    if (a->partial[k]) a->partial[k][begin / POISE_BLOCK] = total;
+    if (a->partial[k]) a->partial[k][at] = total;
   }
 }
 
-#define PHASE(name, ndot, combine, kind)                                                    \
-  static void name##_block(const double *c, const PhaseArgs *a, int64_t begin, int64_t end) \
-  {                                                                                         \
-    RunBlock(name##_element, ndot, combine, c, a, begin, end);                              \
+#define PHASE(name, ndot, combine, kind)                                                                \
+  static void name##_block(const double *c, const PhaseArgs *a, int64_t begin, int64_t end, int64_t at) \
+  {                                                                                                     \
+    RunBlock(name##_element, ndot, combine, c, a, begin, end, at);                                      \
   }
 #include "../sys/phases.def"
 #undef PHASE
 
 static const Phase phases[] = {
-#define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, kind == DECIDES},
+#define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, kind},
 #include "../sys/phases.def"
 #undef PHASE
 };
@@ -82,6 +82,14 @@ static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
   return POISE_OK;
 }
 
+/* The end of block `at` of rows. */
+static void RunEnd(const BlockEnd *e, int64_t n, int64_t begin, int64_t end, int64_t at)
+{
+  poiseHostBlocks(e->d, e->b, n, e->r, e->z, begin, end);
+  if (e->rz) e->rz[at] = poiseHostDot(e->r, e->z, begin, end);
+  if (e->zz) e->zz[at] = poiseHostDot(e->z, e->z, begin, end);
+}
+
 static void TakeSums(const PhaseArgs *a)
 {
   for (int k = 0; k < a->nsum; k++) {
@@ -96,11 +104,12 @@ PoiseErr poiseHost_phase(Device *dev, const void *args)
   const PhaseArgs *a = args;
   const Phase *p = &phases[a->id];
   double c[POISE_MAX_COEFS] = {0}, in[POISE_SLOTS];
-  int64_t nblock = POISE_NBLOCKS(a->n);
-  int go;
+  int64_t rows = poisePhaseRows(a), nblock = poisePhaseBlocks(a);
+  int go, decides = p->kind & DECIDES;
+  if (a->end.b && !(p->kind & ENDS)) FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
   if (a->slots) {
-    bool skip = a->slots[p->decides ? SLOT_SEEN : SLOT_DONE] != 0;
-    if (!p->decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];
+    bool skip = a->slots[decides ? SLOT_SEEN : SLOT_DONE] != 0;
+    if (!decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];
     if (skip) return POISE_OK;
     TakeSums(a);
     memcpy(in, a->slots, sizeof in);
@@ -113,8 +122,9 @@ PoiseErr poiseHost_phase(Device *dev, const void *args)
   if (!go) return POISE_OK;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK;
-    p->block(c, a, begin, begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n);
+    int64_t begin = b * rows, end = begin + rows < a->n ? begin + rows : a->n;
+    p->block(c, a, begin, end, b);
+    if (a->end.b) RunEnd(&a->end, a->n, begin, end, b);
   }
   return POISE_OK;
 }

@@ -159,18 +159,18 @@ void poiseKSPZero(PoiseKSP ksp, PoiseVec x)
 
 /* ---- dots ----------------------------------------------------------------------------------------------------------- */
 
-static double *Pend(PoiseKSP ksp, int slot)
+static double *Pend(PoiseKSP ksp, int slot, int64_t count)
 {
   double *partial = ksp->partials + ksp->next_partial * ksp->stride;
   ksp->next_partial = (ksp->next_partial + 1) % PARTIALS;
-  ksp->pending[ksp->npending++] = (Sum){partial, ksp->nblock, ksp->slots + slot};
+  ksp->pending[ksp->npending++] = (Sum){partial, count, ksp->slots + slot};
   return partial;
 }
 
 void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot)
 {
   f->u[f->ndot] = u;
-  f->partial[f->ndot++] = Pend(ksp, slot);
+  f->partial[f->ndot++] = Pend(ksp, slot, ksp->nblock);
 }
 
 static PoiseErr FetchStage(PoiseKSP ksp, int n, double *v)
@@ -211,17 +211,17 @@ static void SumPending(PoiseKSP ksp)
   for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
 }
 
-/* Vectors that a phase moves; one that is read and written stands in in[] and out[]. */
+/* Numbers per row that a phase moves: vectors, of which one that is read and written stands in in[] and out[], and those of its end. */
 static double Streams(const PhaseArgs *a)
 {
-  double streams = 0;
+  double streams = a->end.b ? 1 + (double)a->end.b : 0; /* z, and a row of D; r is in cache */
   for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
   return streams;
 }
 
-static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, int dot0, int dot1)
+static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[4])
 {
-  int dot[] = {dot0, dot1};
+  double **partial[] = {&a.partial[0], &a.partial[1], &a.end.rz, &a.end.zz};
   SumPending(ksp);
   poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
   a.id = id;
@@ -233,20 +233,35 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, int dot
   a.nsum = ksp->npending;
   memcpy(a.sum, ksp->pending, (size_t)ksp->npending * sizeof *a.sum);
   ksp->npending = 0;
-  for (int k = 0; k < 2; k++)
-    if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k]);
+  for (int k = 0; k < 4; k++)
+    if (dot[k] != NO_SLOT) *partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
   poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_phase, &a, sizeof a));
   poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
 }
 
 void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
 {
-  LaunchPhase(ksp, id, a, ksp->layout->n, dot0, dot1);
+  LaunchPhase(ksp, id, a, ksp->layout->n, (int[]){dot0, dot1, NO_SLOT, NO_SLOT});
+}
+
+void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m)
+{
+  Fuse f = {0};
+  if (ksp->blocks.b) {
+    a.end = ksp->blocks;
+    a.end.r = ksp->v[m.r], a.end.z = ksp->v[m.z];
+    LaunchPhase(ksp, id, a, ksp->layout->n, (int[]){dot0, dot1, m.rz, m.zz});
+    return;
+  }
+  poiseKSPPhase(ksp, id, a, dot0, dot1);
+  if (m.rz != NO_SLOT) poiseKSPAddDot(ksp, &f, ksp->v[m.r], m.rz);
+  if (m.zz != NO_SLOT) poiseKSPAddDot(ksp, &f, NULL, m.zz);
+  poiseKSPPrecondition(ksp, ksp->work[m.r], ksp->work[m.z], &f);
 }
 
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
 {
-  LaunchPhase(ksp, id, a, 0, NO_SLOT, NO_SLOT);
+  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT});
 }
 
 static double *DotPartials(PoiseKSP ksp)
@@ -569,6 +584,8 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
+  ksp->blocks = (BlockEnd){.b = ksp->point != NULL, .d = ksp->point};
+  if (ksp->pc->type->blocks && !RemovesNullSpace(ksp)) TRY(ksp->pc->type->blocks(ksp->pc, &ksp->blocks.d, &ksp->blocks.b));
   ksp->parity = ksp->cycle_at = ksp->npending = ksp->next_partial = 0;
   ksp->conv = (Convergence){.history = ksp->slots + POISE_SLOTS,
                             .mask = ksp->ring - 1,

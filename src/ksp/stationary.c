@@ -11,17 +11,16 @@ static void Residual(PoiseKSP ksp, bool zero)
   double **v = ksp->v;
   bool preconditioned = ksp->norm == POISE_KSP_NORM_PRECONDITIONED;
   bool by_phase = ksp->norm != POISE_KSP_NORM_NONE && (ksp->pointwise || !preconditioned);
-  Fuse f = {0};
+  PhaseArgs a = {.in = {v[ST_B], ksp->point}, .out = {v[ST_R]}, .flags = (int)ksp->norm};
   if (zero)
     poiseKSPZero(ksp, ksp->work[ST_R]);
   else
     poiseKSPMult(ksp, ksp->work[ST_X], ksp->work[ST_R], NULL);
-  poiseKSPPhase(ksp, PHASE_stationary_residual,
-                (PhaseArgs){.in = {v[ST_B], ksp->point}, .out = {v[ST_R]}, .flags = (int)ksp->norm},
-                by_phase ? ST_NN : NO_SLOT, NO_SLOT);
-  if (ksp->pointwise) return;
-  if (preconditioned) poiseKSPAddDot(ksp, &f, NULL, ST_NN);
-  poiseKSPPrecondition(ksp, ksp->work[ST_R], ksp->work[ST_Z], &f);
+  if (ksp->pointwise)
+    poiseKSPPhase(ksp, PHASE_stationary_residual, a, by_phase ? ST_NN : NO_SLOT, NO_SLOT);
+  else
+    poiseKSPPhasePrecondition(ksp, PHASE_stationary_residual, a, by_phase ? ST_NN : NO_SLOT, NO_SLOT,
+                              (Application){ST_R, ST_Z, NO_SLOT, preconditioned ? ST_NN : NO_SLOT});
 }
 
 void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, int reason)
@@ -42,5 +41,6 @@ void poiseStationaryEnd(PoiseKSP ksp)
 PhaseArgs poiseStationaryStep(PoiseKSP ksp, double *p)
 {
   double **v = ksp->v;
-  return (PhaseArgs){.in = {v[ST_R], ksp->point, ksp->pointwise ? NULL : v[ST_Z]}, .out = {v[ST_X], p}};
+  if (!ksp->pointwise) return (PhaseArgs){.in = {[2] = v[ST_Z]}, .out = {v[ST_X], p}};
+  return (PhaseArgs){.in = {v[ST_R], ksp->point}, .out = {v[ST_X], p}};
 }

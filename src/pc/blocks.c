@@ -60,6 +60,12 @@ PoiseErr poiseBlocksApply(PoisePC pc, Blocks *k, PoiseVec r, PoiseVec z, const d
   return poiseLaunch(pc->ctx->device, KERNEL_block_apply, &a, sizeof a);
 }
 
+PoiseErr poiseBlocksShow(Blocks *k, const double **d, int64_t *b)
+{
+  *b = k->b;
+  return poiseBufferRead(&k->inverse, DEVICE, d);
+}
+
 /* ---- host kernels --------------------------------------------------------------------------------------------------- */
 
 PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)
@@ -76,16 +82,6 @@ PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)
   return POISE_OK;
 }
 
-static void ApplyRows(const BlockApplyArgs *a, int64_t begin, int64_t end)
-{
-  int64_t b = a->b;
-  for (int64_t i = begin, first = begin - begin % b; i < end; first += b) {
-    int64_t last = first + b < end ? first + b : end;
-    poiseHostBlockRows(a->d + first * b, b, a->x + first, a->y + first, i - first, last - first);
-    i = last;
-  }
-}
-
 PoiseErr poiseHost_block_apply(Device *dev, const void *args)
 {
   const BlockApplyArgs *a = args;
@@ -95,12 +91,10 @@ PoiseErr poiseHost_block_apply(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t k = 0; k < nblock; k++) {
     int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    if (!a->d)
-      memcpy(a->y + begin, a->x + begin, (size_t)(end - begin) * sizeof(double));
-    else if (a->b == 1)
-      for (int64_t i = begin; i < end; i++) a->y[i] = a->d[i] * a->x[i];
+    if (a->d)
+      poiseHostBlocks(a->d, a->b, a->n, a->x, a->y, begin, end);
     else
-      ApplyRows(a, begin, end);
+      memcpy(a->y + begin, a->x + begin, (size_t)(end - begin) * sizeof(double));
     poiseHostFuse(&a->fuse, a->y, begin, end, k);
   }
   return POISE_OK;

@@ -12,6 +12,18 @@ static PoiseErr Apply_PBJacobi(PoisePC pc, PoiseVec r, PoiseVec z, const double 
   return poiseBlocksApply(pc, pc->data, r, z, skip, fuse);
 }
 
+static PoiseErr Blocks_PBJacobi(PoisePC pc, const double **d, int64_t *b)
+{
+  return poiseBlocksShow(pc->data, d, b);
+}
+
+static void Cost_PBJacobi(PoisePC pc, double *flops, double *bytes)
+{
+  const Blocks *k = pc->data;
+  *flops = 2.0 * k->b * (double)k->n;
+  *bytes = 8.0 * (k->b + 2) * (double)k->n;
+}
+
 static PoiseErr View_PBJacobi(PoisePC pc)
 {
   const Blocks *k = pc->data;
@@ -33,6 +45,8 @@ const PCType poisePCType_pbjacobi = {
     .size = sizeof(Blocks),
     .setup = SetUp_PBJacobi,
     .apply = Apply_PBJacobi,
+    .blocks = Blocks_PBJacobi,
+    .cost = Cost_PBJacobi,
     .view = View_PBJacobi,
     .bytes = Bytes_PBJacobi,
     .destroy = Destroy_PBJacobi,

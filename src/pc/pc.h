@@ -21,6 +21,9 @@ typedef struct PCType {
   /* M^-1 as a diagonal, on the device (NULL: the identity), for solvers that apply it inside their vector phases; NULL here
      when M is none. */
   PoiseErr (*pointwise)(PoisePC, const double **d);
+  /* M^-1 as dense blocks on the diagonal, on the device, as BlockEnd has them, for solvers whose phases end with it; *b = 0: M has
+     blocks of other sizes, or none. NULL here when M is never so. */
+  PoiseErr (*blocks)(PoisePC, const double **d, int64_t *b);
   /* Of one application, beside what nested events count; NULL: one flop and 24 bytes per row. */
   void (*cost)(PoisePC, double *flops, double *bytes);
   PoiseErr (*view)(PoisePC);
@@ -64,6 +67,7 @@ typedef struct Blocks {
 
 /* Invert P's diagonal blocks. fix: a zero 1 x 1 block counts as 1. */
 PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *blocks, int b, bool fix);
+PoiseErr poiseBlocksShow(Blocks *blocks, const double **d, int64_t *b); /* as PCType.blocks */
 PoiseErr poiseBlocksApply(PoisePC pc, Blocks *blocks, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 void poiseBlocksBytes(const Blocks *blocks, PoiseBytes *sum);
 void poiseBlocksDestroy(Blocks *blocks);
@@ -74,13 +78,15 @@ typedef struct Supervariables {
   int64_t given, pattern; /* of the matrix it was found for; 0: none */
   int most;               /* rows of a block that were allowed */
   int64_t n, count, largest, entries;
+  int64_t equal; /* rows of each block but the last, which has as many or fewer; 0: they differ */
   Buffer start, at, inverse, bad;
 } Supervariables;
 
 PoiseErr poiseSupervariablesSetup(PoisePC pc, Supervariables *s, int most); /* local; most <= 32 */
 PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, PoiseVec z, const double *skip,
                                   const Fuse *fuse);
-PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s); /* collective */
+PoiseErr poiseSupervariablesShow(Supervariables *s, const double **d, int64_t *b); /* as PCType.blocks */
+PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s);             /* collective */
 void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum);
 void poiseSupervariablesDestroy(Supervariables *s);
 

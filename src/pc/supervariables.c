@@ -74,6 +74,9 @@ static PoiseErr Allocate(PoisePC pc, Supervariables *s, const int32_t *start)
     s->largest = b > s->largest ? b : s->largest;
   }
   s->entries = at[s->count];
+  s->equal = s->largest;
+  for (int64_t k = 0; k < s->count; k++)
+    if (start[k] != k * s->largest) s->equal = 0;
   return poiseBufferCreate(dev, (size_t)s->entries * sizeof(double), "inverse diagonal blocks", &s->inverse);
 }
 
@@ -142,6 +145,12 @@ PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, Poi
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y)); /* skipped, z keeps its content */
   return poiseLaunch(pc->ctx->device, KERNEL_apply_supervariables, &a, sizeof a);
+}
+
+PoiseErr poiseSupervariablesShow(Supervariables *s, const double **d, int64_t *b)
+{
+  *b = s->equal;
+  return s->equal ? poiseBufferRead(&s->inverse, DEVICE, d) : POISE_OK;
 }
 
 PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s)

@@ -6,8 +6,8 @@
   b = 0 overwrites whatever y held (NaN too); n = 0 is legal; no allocation, no synchronisation.
   Every kernel is launched by poiseLaunch (device.c), which names a missing one.
 
-  Dots leave one partial per block in a fixed place (blocks of POISE_BLOCK rows, whoever computes them) and are combined in
-  block order: the same bits in every run, on any number of threads.
+  Dots leave one partial per block in a fixed place (blocks of POISE_BLOCK rows, whoever computes them, or of the rows that the
+  arguments say) and are combined in block order: the same bits in every run, on any number of threads.
 */
 #ifndef POISE_KERNELS_H
 #define POISE_KERNELS_H
@@ -106,6 +106,14 @@ typedef struct {   /* how convergence is decided, beside the tolerances in their
   int none;        /* 1: no norm, run maxits iterations */
 } Convergence;
 
+/* What a phase marked ENDS may end with, for the rows of r that it has just written: z = D r by dense blocks of b rows, column-major one
+   after the other (the last may have fewer), and the dots (r, z) and (z, z), whose partials go to rz and zz (NULL: not wanted). */
+typedef struct {
+  int64_t b; /* at most 32; 0: no such end */
+  const double *d, *r;
+  double *z, *rz, *zz;
+} BlockEnd;
+
 typedef struct {
   int id;     /* PHASE_... */
   int parity; /* of the iteration; 0 outside solvers */
@@ -122,8 +130,21 @@ typedef struct {
   int64_t k; /* a small integer for the prologue (GMRES: the column) */
   Sum sum[POISE_MAX_SUMS];
   double *partial[POISE_MAX_DOTS];
+  BlockEnd end;
   Convergence conv;
 } PhaseArgs;
+
+/* Rows of a block of a phase, which leaves a partial for each: whole blocks of its end. */
+POISE_INLINE int64_t poisePhaseRows(const PhaseArgs *a)
+{
+  return a->end.b ? POISE_BLOCK - POISE_BLOCK % (int)a->end.b : POISE_BLOCK;
+}
+
+POISE_INLINE int64_t poisePhaseBlocks(const PhaseArgs *a)
+{
+  int64_t rows = poisePhaseRows(a);
+  return (a->n + rows - 1) / rows;
+}
 
 typedef struct {
   double d[POISE_MAX_DOTS];
@@ -135,7 +156,8 @@ typedef struct {
          the prologue: reads slots in[], may set slots out[] (never one that it reads: other blocks may be reading), sets the
          element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. in and out are NULL outside solvers.
     Dots name_element(const double *c, const PhaseArgs *a, int64_t i)
-  and a line in phases.def. In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
+  and a line in phases.def. The end, where there is one, runs when the elements do.
+  In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
   its own prologue and still run its elements (the update of x that goes with the decision): it is skipped by SLOT_SEEN
   instead, which every plain phase sets to SLOT_DONE; so a plain phase lies between two that decide.
 */
