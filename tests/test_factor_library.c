@@ -485,10 +485,10 @@ static void TestMemory(PoiseContext ctx)
 }
 
 static const Test tests[] = {
-    {"choice", TestChoice, 0},   {"view", TestView, 0},     {"refused", TestRefused, 0}, {"factors", TestFactors, 0},
-    {"grid", TestGrid, 0},       {"shifts", TestShifts, 0}, {"nan", TestNan, 0},         {"fuse", TestFuse, 0},
-    {"refresh", TestRefresh, 0}, {"keep", TestKeep, 0},     {"bytes", TestBytes, 0},     {"solve", TestSolve, 0},
-    {"memory", TestMemory, 0},   {NULL, NULL, 0},
+    {"choice", TestChoice, 0}, {"view", TestView, 0},     {"refused", TestRefused, 0}, {"factors", TestFactors, 0},
+    {"grid", TestGrid, 0},     {"shifts", TestShifts, 0}, {"fuse", TestFuse, 0},       {"refresh", TestRefresh, 0},
+    {"keep", TestKeep, 0},     {"bytes", TestBytes, 0},   {"solve", TestSolve, 0},     {"memory", TestMemory, 0},
+    {"nan", TestNan, 0},       {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)
