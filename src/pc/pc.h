@@ -11,8 +11,8 @@ typedef struct PCType {
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
-  const char *(*eager)(
-      PoisePC);               /* why a solver's loop cannot be replayed, as when it calls back to the host; NULL: it can */
+  /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
+  const char *(*eager)(PoisePC);
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
   /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep: theirs are kept too,
      see poisePCPrepare. Local failures are agreed upon by pc.c. NULL: none. */
@@ -156,8 +156,7 @@ typedef struct Incomplete {
   {                                                                                                                    \
     "pc_factor_kernel", POISE_OPTION_STRING, offsetof(Incomplete, kernel), "own", 0, 0, NULL,                          \
         "what solves with the factors: own kernels, or, on cuda, cusparse, which takes numbers, int32 offsets and no " \
-        "columns "                                                                                                     \
-        "of other ranks, and whose solves are not replayed"                                                            \
+        "columns of other ranks; a solver's loop is not replayed then"                                                 \
   }
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);

@@ -943,9 +943,9 @@ typedef struct {
   inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L = (D^-1 U)^T.
   A pivot is refused, and its d is 0, when it is not finite or |pivot| (pivot, if positive) is at most zero, or zero times the
   sum of the |entries| beside it if relative; replace != 0 is added to such pivots instead.
-  Of blocks: L's diagonal are identities, U is without its diagonal, d the inverse blocks U_ii, and pivots those of their elimination, with rows exchanged for the
-  largest pivot in a block unless positive. The rest of a pivot is then the largest of a row of the block. d of a block whose pivot was
-  refused is NaN, the number of the pivot in the block, and the pivot.
+  Of blocks: L's diagonal are identities, U is without its diagonal, d the inverse blocks U_ii, and pivots those of their
+  elimination, with rows exchanged for the largest pivot in a block unless positive. The rest of a pivot is then the largest of a
+  row of the block. d of a block whose pivot was refused is NaN, the number of the pivot in the block, and the pivot.
 */
 typedef struct {
   Triangles t;
