@@ -84,7 +84,9 @@ static const Variant one[] = {{.name = ""}, {0}},
                      by_pbjacobi[] = {{.name = "pbjacobi", .type = "pbjacobi"}, {0}},
                      by_cg_pbjacobi[] = {{.name = "cg pbjacobi", .type = "cg", .pc = "pbjacobi"}, {0}},
                      by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8", NULL}, {0}},
-                     by_ilu[] = {{.name = "ilu", .type = "ilu"}, {0}};
+                     by_ilu[] = {{.name = "ilu", .type = "ilu"},
+                                 {"ilu, solves by cusparse", "ilu", "pc_factor_kernel", "cusparse", NULL},
+                                 {0}};
 
 /* Values of -mat_bcsr_kernel that products by blocks are measured with. */
 static const char *const bcsr_kernels[] = {"auto", "even", "balanced", "block", "column", "row"};
@@ -408,6 +410,7 @@ static PoiseErr EnterType(Bench *bench, const char *type, const char *word, Team
     Ours *p = &team->ours[team->n++];
     TRY(CreateOurs(bench, A, v, p));
     double setup = PoiseTime() - start;
+    if (bench->operation->kind == PRECONDITION) TRY(Remark(bench, ViewPC, p->pc));
     if (bench->operation->kind == PRODUCT) TRY(PoiseMatMult(A, p->x, p->y)); /* not all kernels take all sizes */
     snprintf(how, sizeof how, "%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "", kernel,
              *v->name ? " " : "", v->name, p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");

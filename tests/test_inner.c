@@ -119,7 +119,7 @@ static void TestOneBlock(PoiseContext ctx)
         snprintf(options, sizeof options, "-x_sub_pc_type %s", types[k]);
         PoisePC plain = Make(ctx, types[k], A, NULL), nested = Make(ctx, "bjacobi", A, k ? options : NULL);
         CHECK(Apply(plain) == Apply(nested));
-        CHECK_INT(ctx->device->ops->replay ? poisePCEager(nested) : 0, 0);
+        CHECK(!ctx->device->ops->replay || !poisePCEager(nested));
         PoisePCDestroy(&plain);
         PoisePCDestroy(&nested);
         PoiseMatDestroy(&A);

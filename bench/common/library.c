@@ -84,6 +84,11 @@ PoiseErr ViewMat(void *A)
   return PoiseMatView(A);
 }
 
+PoiseErr ViewPC(void *pc)
+{
+  return PoisePCView(pc);
+}
+
 PoiseErr ViewContext(void *ctx)
 {
   return PoiseView(ctx);

@@ -19,6 +19,7 @@ void CloseLibrary(Library *library);
 /* What a view prints; to be freed. */
 PoiseErr ViewText(PoiseContext ctx, PoiseErr (*view)(void *object), void *object, char **text);
 PoiseErr ViewMat(void *A);
+PoiseErr ViewPC(void *pc);
 PoiseErr ViewContext(void *ctx);
 
 /* A field between the commas of a file. */

@@ -32,8 +32,11 @@ bool poiseCudaCaptures(Device *dev);          /* the loop of a solver is being c
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */
 void poiseCudaSparseClose(Device *dev);
 extern const char *const poiseCudaCsrLibraries[];
-PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan);
-void poiseCudaCsrPlanFree(Device *dev, CsrPlan *plan);
+PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, LibraryPlan *plan);
+void poiseCudaCsrPlanFree(Device *dev, LibraryPlan *plan);
+extern const char *const poiseCudaFactorLibraries[];
+PoiseErr poiseCudaFactorPlan(Device *dev, int library, const FactorView *f, LibraryPlan *plan);
+void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan);
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even);
 int poiseCudaBcsrRows(Device *dev, int b, int form);
 int64_t poiseCudaBcsrChunk(int b);

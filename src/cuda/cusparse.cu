@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of CSR by cuSPARSE. The library is opened when the first of them is asked for: programs start without it, and it need not
-  be installed where nobody asks.
+  Products of CSR and triangular solves by cuSPARSE. The library is opened when the first of them is asked for: programs start without
+  it, and it need not be installed where nobody asks.
 */
 #include "cuda.h"
 
@@ -12,19 +12,27 @@
 #define LIBRARY(version) NAMED(version)
 
 /* F(name): what is used of it */
-#define FUNCTIONS(F)         \
-  F(cusparseCreate)          \
-  F(cusparseDestroy)         \
-  F(cusparseSetStream)       \
-  F(cusparseGetErrorString)  \
-  F(cusparseCreateConstCsr)  \
-  F(cusparseDestroySpMat)    \
-  F(cusparseCreateDnVec)     \
-  F(cusparseDnVecSetValues)  \
-  F(cusparseDestroyDnVec)    \
-  F(cusparseSpMV_bufferSize) \
-  F(cusparseSpMV_preprocess) \
-  F(cusparseSpMV)
+#define FUNCTIONS(F)           \
+  F(cusparseCreate)            \
+  F(cusparseDestroy)           \
+  F(cusparseSetStream)         \
+  F(cusparseGetErrorString)    \
+  F(cusparseCreateConstCsr)    \
+  F(cusparseDestroySpMat)      \
+  F(cusparseCreateDnVec)       \
+  F(cusparseDnVecSetValues)    \
+  F(cusparseDestroyDnVec)      \
+  F(cusparseSpMV_bufferSize)   \
+  F(cusparseSpMV_preprocess)   \
+  F(cusparseSpMV)              \
+  F(cusparseCreateCsr)         \
+  F(cusparseSpMatSetAttribute) \
+  F(cusparseSpSV_createDescr)  \
+  F(cusparseSpSV_destroyDescr) \
+  F(cusparseSpSV_bufferSize)   \
+  F(cusparseSpSV_analysis)     \
+  F(cusparseSpSV_updateMatrix) \
+  F(cusparseSpSV_solve)
 
 struct Sparse {
 #define POINTER(name) decltype(&::name) name;
@@ -41,6 +49,17 @@ typedef struct Product { /* of one matrix; without entries it has no descriptors
   size_t bytes;
 } Product;
 
+enum { LOWER, UPPER };
+
+typedef struct Solves { /* with the factors of one matrix; without rows it has no descriptors */
+  cusparseSpMatDescr_t A[2];
+  cusparseSpSVDescr_t solve[2];
+  cusparseDnVecDescr_t x, y;
+  void *buffer[2];
+  size_t bytes[2];
+} Solves;
+
+const char *const poiseCudaFactorLibraries[] = {"cusparse", NULL};
 const char *const poiseCudaCsrLibraries[] = {"cusparse", "cusparse_alg2", NULL};
 static const cusparseSpMVAlg_t algorithms[] = {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2};
 static const double one = 1, zero = 0;
@@ -70,7 +89,7 @@ static PoiseErr Load(Sparse *s)
   }
   if (!library)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "cuSPARSE cannot be loaded: %s (LD_LIBRARY_PATH may name its folder; -mat_csr_kernel own needs none)", words);
+         "cuSPARSE cannot be loaded: %s (LD_LIBRARY_PATH may name its folder; kernel own needs none)", words);
 #define LOOK_UP(name)                                 \
   s->name = (decltype(s->name))dlsym(library, #name); \
   if (!s->name) FAIL(POISE_ERR_UNSUPPORTED, "the cuSPARSE that was loaded is too old: it has no " #name);
@@ -101,7 +120,7 @@ void poiseCudaSparseClose(Device *dev)
   poiseFree(dev->ctx, mine);
 }
 
-/* ---- plans -------------------------------------------------------------------------------------------------------------- */
+/* ---- products ----------------------------------------------------------------------------------------------------------- */
 
 /* The vectors of the descriptors are not touched: those of each product take their places. */
 static PoiseErr Prepare(Device *dev, Sparse *s, const CsrView *A, int64_t columns, Product *p)
@@ -118,7 +137,7 @@ static PoiseErr Prepare(Device *dev, Sparse *s, const CsrView *A, int64_t column
   return POISE_OK;
 }
 
-PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan)
+PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, LibraryPlan *plan)
 {
   Sparse *s;
   Product *p;
@@ -137,7 +156,7 @@ PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t co
   return e;
 }
 
-void poiseCudaCsrPlanFree(Device *dev, CsrPlan *plan)
+void poiseCudaCsrPlanFree(Device *dev, LibraryPlan *plan)
 {
   Product *p = (Product *)plan->device;
   const Sparse *s = *poiseCudaSparse(dev);
@@ -147,7 +166,7 @@ void poiseCudaCsrPlanFree(Device *dev, CsrPlan *plan)
   if (p->y) s->cusparseDestroyDnVec(p->y);
   poiseDeviceFree(dev, p->bytes, &p->buffer);
   poiseFree(dev->ctx, &plan->device);
-  *plan = CsrPlan{};
+  *plan = LibraryPlan{};
 }
 
 /* 12 bytes per nonzero, 4 per offset, x and y once, and what the algorithm needs. */
@@ -163,4 +182,104 @@ extern "C" PoiseErr poiseCuda_csr_library(Device *dev, const void *args)
   CALL(s, cusparseSpMV, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, p->A, p->x, &zero, p->y, CUDA_R_64F,
        p->algorithm, p->buffer);
   return POISE_OK;
+}
+
+/* ---- triangular solves ---------------------------------------------------------------------------------------------------- */
+
+/* L and U stand in one CSR, of which each solve looks at one triangle. As with products, the vectors are not touched here. The solve
+   keeps what it needs of the values: `Refresh` tells it of new ones. */
+static PoiseErr PrepareSolve(Device *dev, Sparse *s, const FactorView *f, int part, Solves *p)
+{
+  const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  cusparseFillMode_t fill = part == LOWER ? CUSPARSE_FILL_MODE_LOWER : CUSPARSE_FILL_MODE_UPPER;
+  cusparseDiagType_t diag = part == LOWER ? CUSPARSE_DIAG_TYPE_UNIT : CUSPARSE_DIAG_TYPE_NON_UNIT;
+  cusparseSpMatDescr_t *A = &p->A[part];
+  cusparseSpSVDescr_t *solve = &p->solve[part];
+  CALL(s, cusparseCreateCsr, A, f->t.n, f->t.n, f->t.nz, (void *)f->t.begin, (void *)f->t.col, (void *)f->lu,
+       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F);
+  CALL(s, cusparseSpMatSetAttribute, *A, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill);
+  CALL(s, cusparseSpMatSetAttribute, *A, CUSPARSE_SPMAT_DIAG_TYPE, &diag, sizeof diag);
+  CALL(s, cusparseSpSV_createDescr, solve);
+  CALL(s, cusparseSpSV_bufferSize, s->handle, plain, &one, *A, p->x, p->y, CUDA_R_64F, CUSPARSE_SPSV_ALG_DEFAULT, *solve,
+       &p->bytes[part]);
+  if (!p->bytes[part]) p->bytes[part] = sizeof(double);
+  TRY(poiseDeviceAlloc(dev, p->bytes[part], "buffer of cuSPARSE", &p->buffer[part]));
+  CALL(s, cusparseSpSV_analysis, s->handle, plain, &one, *A, p->x, p->y, CUDA_R_64F, CUSPARSE_SPSV_ALG_DEFAULT, *solve,
+       p->buffer[part]);
+  return POISE_OK;
+}
+
+static PoiseErr PrepareSolves(Device *dev, Sparse *s, const FactorView *f, Solves *p)
+{
+  CALL(s, cusparseCreateDnVec, &p->x, f->t.n, poiseCudaPieces(dev), CUDA_R_64F);
+  CALL(s, cusparseCreateDnVec, &p->y, f->t.n, poiseCudaPieces(dev), CUDA_R_64F);
+  TRY(PrepareSolve(dev, s, f, LOWER, p));
+  return PrepareSolve(dev, s, f, UPPER, p);
+}
+
+static PoiseErr Refresh(const Sparse *s, const FactorView *f, const Solves *p)
+{
+  for (int part = LOWER; part <= UPPER && f->t.n; part++)
+    CALL(s, cusparseSpSV_updateMatrix, s->handle, p->solve[part], (void *)f->lu, CUSPARSE_SPSV_UPDATE_GENERAL);
+  return POISE_OK;
+}
+
+PoiseErr poiseCudaFactorPlan(Device *dev, int library, const FactorView *f, LibraryPlan *plan)
+{
+  Sparse *s;
+  Solves *p = (Solves *)plan->device;
+  PoiseErr e;
+  (void)library;
+  if (f->t.wide)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "cuSPARSE solves with no factors with 64-bit offsets and 32-bit columns (%lld rows, %lld nonzeros): use "
+         "-pc_factor_kernel own",
+         (long long)f->t.n, (long long)f->t.nz);
+  TRY(Open(dev, &s));
+  if (p) {
+    e = Refresh(s, f, p);
+  } else {
+    TRY(poiseAlloc(dev->ctx, sizeof *p, "triangular solves of cuSPARSE", &p));
+    plan->device = p;
+    e = f->t.n ? PrepareSolves(dev, s, f, p) : POISE_OK;
+    plan->bytes = (int64_t)(p->bytes[LOWER] + p->bytes[UPPER]);
+  }
+  if (e) poiseCudaFactorPlanFree(dev, plan);
+  return e;
+}
+
+void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan)
+{
+  Solves *p = (Solves *)plan->device;
+  const Sparse *s = *poiseCudaSparse(dev);
+  if (!p) return;
+  for (int part = LOWER; part <= UPPER; part++) {
+    if (p->solve[part]) s->cusparseSpSV_destroyDescr(p->solve[part]);
+    if (p->A[part]) s->cusparseDestroySpMat(p->A[part]);
+    poiseDeviceFree(dev, p->bytes[part], &p->buffer[part]);
+  }
+  if (p->x) s->cusparseDestroyDnVec(p->x);
+  if (p->y) s->cusparseDestroyDnVec(p->y);
+  poiseFree(dev->ctx, &plan->device);
+  *plan = LibraryPlan{};
+}
+
+static PoiseErr SolvePart(const Sparse *s, const Solves *p, int part, const double *x, double *y)
+{
+  CALL(s, cusparseDnVecSetValues, p->x, (void *)x);
+  CALL(s, cusparseDnVecSetValues, p->y, y);
+  CALL(s, cusparseSpSV_solve, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, p->A[part], p->x, p->y, CUDA_R_64F,
+       CUSPARSE_SPSV_ALG_DEFAULT, p->solve[part]);
+  return POISE_OK;
+}
+
+/* 12 bytes per nonzero of a triangle, 4 per offset and triangle, x read, y written, work both, and what the algorithm needs. */
+extern "C" PoiseErr poiseCuda_factor_library(Device *dev, const void *args)
+{
+  const FactorLibraryArgs *a = (const FactorLibraryArgs *)args;
+  const Solves *p = (const Solves *)a->plan;
+  const Sparse *s = *poiseCudaSparse(dev);
+  if (!a->f.t.n) return POISE_OK;
+  TRY(SolvePart(s, p, LOWER, a->x, a->work));
+  return SolvePart(s, p, UPPER, a->work, a->y);
 }

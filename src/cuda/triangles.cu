@@ -286,6 +286,7 @@ __device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_
 {
   const Triangles &t = a.t;
   double d = poiseInvertPivot(&a, __ldcg(a.lu + diag), SumOfSizes(a.lu, diag + 1, end, SumOfSizes(a.lu, own, diag, 0)));
+  poiseKeepPivot(&a, diag, d);
   for (int64_t k = diag + 1; a.symmetric && k < end; k++) {
     int64_t j = t.col[k];
     __stcg(a.lu + Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i), __ldcg(a.lu + k));

@@ -316,12 +316,12 @@ static PoiseErr Ready_BJacobi(PoisePC pc, bool keep)
   return POISE_OK;
 }
 
-static bool Eager_BJacobi(PoisePC pc)
+static const char *Eager_BJacobi(PoisePC pc)
 {
   BJacobi *j = pc->data;
-  for (int64_t k = 0; k < j->count; k++)
-    if (poiseKSPAppliesEagerly(j->ksp[k])) return true;
-  return false;
+  const char *why = NULL;
+  for (int64_t k = 0; k < j->count && !why; k++) why = poiseKSPAppliesEagerly(j->ksp[k]);
+  return why;
 }
 
 /* ---- application ---------------------------------------------------------------------------------------------------------- */

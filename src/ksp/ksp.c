@@ -407,10 +407,11 @@ static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 
 static const char *WhyEager(PoiseKSP ksp)
 {
+  const char *pc = poisePCEager(ksp->pc);
   if (!ksp->ctx->device->ops->replay) return "the host runs at once";
   if (PoiseSize(ksp->ctx) > 1) return "ranks exchange through the host";
   if (ksp->A->type->eager) return "the matrix calls back to the host";
-  if (poisePCEager(ksp->pc)) return "the preconditioner calls back to the host";
+  if (pc) return pc;
   if (ksp->test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
   if (ksp->ctx->log_device_time) return "-log_device_time";
@@ -496,9 +497,9 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep)
   return POISE_OK;
 }
 
-bool poiseKSPAppliesEagerly(PoiseKSP ksp)
+const char *poiseKSPAppliesEagerly(PoiseKSP ksp)
 {
-  return !IsDirect(ksp) || poisePCEager(ksp->pc);
+  return IsDirect(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
 }
 
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)

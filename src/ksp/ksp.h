@@ -201,7 +201,7 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep);
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 /* sum += what it holds, with its preconditioner and A (may be NULL), if that is its own; ksp NULL: nothing. */
 void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum);
-bool poiseKSPAppliesEagerly(PoiseKSP ksp); /* so that a loop around it cannot be replayed? */
+const char *poiseKSPAppliesEagerly(PoiseKSP ksp); /* why a loop around it cannot be replayed; NULL: it can */
 
 /* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */
 

@@ -51,10 +51,10 @@ static PoiseErr Apply_KSP(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
   return poiseKSPApply(inner->ksp, r, z, skip, fuse);
 }
 
-static bool Eager_KSP(PoisePC pc)
+static const char *Eager_KSP(PoisePC pc)
 {
   const Inner *inner = pc->data;
-  return inner->ksp && poiseKSPAppliesEagerly(inner->ksp);
+  return inner->ksp ? poiseKSPAppliesEagerly(inner->ksp) : NULL;
 }
 
 static void Cost_KSP(PoisePC pc, double *flops, double *bytes)

@@ -83,7 +83,7 @@ static bool RemovesNullSpace(PoiseKSP ksp)
 /* As with a product, when the preconditioner may work on the host. b is no work vector: nobody writes it behind its back. */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
-  bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc);
+  bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc) != NULL;
   double *p;
   if (eager && r != ksp->b) poiseKSPFailed(ksp, poiseVecUpdate(r, &p));
   poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));

@@ -338,7 +338,7 @@ void poiseTransposedDestroy(Transposed *t);
 typedef struct CsrData {
   int64_t pattern;      /* of the matrix that by_column was made for; 0: it was not */
   Transposed by_column; /* made for the first transpose product */
-  CsrPlan plan;         /* of a library */
+  LibraryPlan plan;     /* of a library */
   int64_t planned;      /* the pattern it was made for; 0: there is none */
   Buffer whole;         /* x for a library on several ranks: [owned | ghosts] */
 } CsrData;

@@ -183,10 +183,13 @@ static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric)
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 {
   Incomplete *f = pc->data;
+  TRY(poiseFactorLibraryFind(pc));
   TRY(poiseTriangularSetup(pc, &f->triangular, true, false));
+  TRY(poiseFactorLibraryCheck(pc));
   if (symmetric) TRY(CheckSymmetric(pc, f));
   TRY(Allocate(pc, f));
-  return Factorise(pc, f, symmetric);
+  TRY(Factorise(pc, f, symmetric));
+  return poiseFactorLibraryPlan(pc);
 }
 
 /* ---- application ---------------------------------------------------------------------------------------------------------- */
@@ -194,6 +197,7 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   Incomplete *f = pc->data;
+  if (f->library) return poiseFactorLibraryApply(pc, r, z, skip, fuse);
   SweepArgs lower = {.parts = SWEEP_LOWER, .scale = 1, .skip = skip};
   TRY(poiseBufferRead(&f->lu, DEVICE, &lower.val));
   TRY(poiseVecRead(r, &lower.x));
@@ -226,7 +230,8 @@ PoiseErr poiseFactorView(PoisePC pc)
   if (f->triangular.b) TRY(PoisePrintf(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
   TRY(PoisePrintf(pc->ctx, ", shift %s", names[f->shift_type]));
   if (most[1] > 0) TRY(PoisePrintf(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
-  TRY(PoisePrintf(pc->ctx, "\n"));
+  TRY(PoisePrintf(pc->ctx, "\n  solves by kernel %s of device %s\n", poiseFactorLibraryName(pc),
+                  pc->ctx->device->ops->name));
   return poiseTriangularPrint(pc, &f->triangular);
 }
 
@@ -237,11 +242,13 @@ void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
   poiseBufferAdd(&f->lu, sum);
   poiseBufferAdd(&f->d, sum);
   poiseBufferAdd(&f->result, sum);
+  sum->device += f->plan.bytes;
 }
 
 void poiseFactorDestroy(PoisePC pc)
 {
   Incomplete *f = pc->data;
+  poiseFactorLibraryDrop(pc);
   poiseTriangularDestroy(&f->triangular);
   Release(f);
 }
@@ -291,6 +298,7 @@ static void FactorRow(const FactorArgs *a, int64_t i)
     if (a->lu[k] != 0) SubtractRow(a, a->lu[k], t->col[k], a->symmetric ? diag : k + 1, end);
   }
   a->d[i] = poiseInvertPivot(a, a->lu[diag], SumOfSizes(a->lu, diag + 1, end, SumOfSizes(a->lu, own, diag, 0)));
+  poiseKeepPivot(a, diag, a->d[i]);
   if (a->symmetric) Mirror(a, i, diag + 1, end);
 }
 

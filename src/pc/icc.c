@@ -2,7 +2,8 @@
 /* PC icc: M = U^T D U, ilu's counterpart for symmetric matrices: half the work of ilu, and M is symmetric. */
 #include "pc.h"
 
-static const PoiseOption options[] = {FACTOR_SHIFT_TYPE("positive_definite"), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, {0}};
+static const PoiseOption options[] = {
+    FACTOR_SHIFT_TYPE("positive_definite"), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, {0}};
 
 static PoiseErr SetUp_ICC(PoisePC pc)
 {
@@ -13,6 +14,7 @@ const PCType poisePCType_icc = {
     .name = "icc",
     .size = sizeof(Incomplete),
     .options = options,
+    .eager = poiseFactorEager,
     .setup = SetUp_ICC,
     .apply = poiseFactorApply,
     .cost = poiseFactorCost,

@@ -2,7 +2,8 @@
 /* PC ilu: M = L U, incomplete factors without fill of the block that a rank owns. */
 #include "pc.h"
 
-static const PoiseOption options[] = {FACTOR_SHIFT_TYPE("none"), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, {0}};
+static const PoiseOption options[] = {
+    FACTOR_SHIFT_TYPE("none"), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, {0}};
 
 static PoiseErr SetUp_ILU(PoisePC pc)
 {
@@ -13,6 +14,7 @@ const PCType poisePCType_ilu = {
     .name = "ilu",
     .size = sizeof(Incomplete),
     .options = options,
+    .eager = poiseFactorEager,
     .setup = SetUp_ILU,
     .apply = poiseFactorApply,
     .cost = poiseFactorCost,

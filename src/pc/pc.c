@@ -147,9 +147,9 @@ PoiseErr poisePCCheckStored(PoisePC pc)
   return POISE_OK;
 }
 
-bool poisePCEager(PoisePC pc)
+const char *poisePCEager(PoisePC pc)
 {
-  return pc->type->eager && pc->type->eager(pc);
+  return pc->type->eager ? pc->type->eager(pc) : NULL;
 }
 
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH])

@@ -11,7 +11,8 @@ typedef struct PCType {
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
-  bool (*eager)(PoisePC);     /* does it call back to the host, so that a solver's loop cannot be replayed? NULL: never */
+  /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
+  const char *(*eager)(PoisePC);
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
   /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep: theirs are kept too,
      see poisePCPrepare. Local failures are agreed upon by pc.c. NULL: none. */
@@ -50,7 +51,7 @@ struct PoisePC_s {
 PoiseErr poisePCPrepare(PoisePC pc, bool keep);
 /* For ready: the sum of the generations of what is inside; when it changes, so does pc's. */
 void poisePCInside(PoisePC pc, int64_t inside);
-bool poisePCEager(PoisePC pc);
+const char *poisePCEager(PoisePC pc); /* as PCType's */
 /* The prefix of the options of what is inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
@@ -96,12 +97,13 @@ typedef struct Triangular {
   int64_t given, pattern; /* of the matrix it was built for; 0: not built */
   int64_t built;          /* counts how often */
   bool own,
-      wide; /* own: begin, end and col are copies, which outlive P's pattern; else P's, but begin and end of rows with ghosts */
-  int b; /* as in Triangles */
+      wide; /* own: begin, end and col are copies, which outlive P's pattern; else P's, but begin and end of rows with ghosts.
+               end is empty where rows end as the next begin, and begin has one more then */
+  int b;    /* as in Triangles */
   int64_t n;
   Buffer begin, diag, end, col;
   Buffer start[2], first[2], last[2]; /* levels of forward and backward sweeps */
-  Buffer work;                        /* where the device asks for it */
+  Buffer work;                        /* where the device or a library asks for it */
   int64_t count[2], groups, nz;       /* nz: entries of the block */
 } Triangular;
 
@@ -111,8 +113,9 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess);
 /* The kernels' view of them on a side. */
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
-PoiseErr poiseTriangularWork(Triangular *t, double **work);
-static inline int poiseTriangularSide(const Triangular *t) /* rows of numbers of a row */
+PoiseErr poiseTriangularWork(Triangular *t, double **work);  /* a vector and one more double, or NULL */
+PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t); /* not NULL from now on */
+static inline int poiseTriangularSide(const Triangular *t)   /* rows of numbers of a row */
 {
   return t->b ? t->b : 1;
 }
@@ -128,11 +131,15 @@ void poiseTriangularDestroy(Triangular *t);
 typedef struct Incomplete {
   int shift_type; /* index in FACTOR_SHIFT_TYPE's words */
   double shift_amount, zero_pivot;
+  char kernel[POISE_OPTION_LENGTH]; /* what is to solve with the factors */
   Triangular triangular;
   int64_t built, checked; /* triangular.built when memory was allocated; when the pattern was found to be symmetric (icc) */
   Buffer lu, d, result;
   double shift; /* that was needed */
   int tries;    /* shifts tried */
+  int library;  /* what solves: 0: the device's own sweeps, k: its factor_libraries[k - 1] */
+  LibraryPlan plan;
+  int64_t planned; /* triangular.built when the plan was made; 0: there is none */
 } Incomplete;
 
 /* Rows of ilu's and icc's option tables, which differ in the default shift only. */
@@ -151,12 +158,28 @@ typedef struct Incomplete {
     "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Incomplete, zero_pivot), "2.220446049250313e-14", 0, 1e300, NULL, \
         "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"                         \
   }
+#define FACTOR_KERNEL                                                                                                  \
+  {                                                                                                                    \
+    "pc_factor_kernel", POISE_OPTION_STRING, offsetof(Incomplete, kernel), "own", 0, 0, NULL,                          \
+        "what solves with the factors: own kernels, or, on cuda, cusparse, which takes numbers, int32 offsets and no " \
+        "columns of other ranks; a solver's loop is not replayed then"                                                 \
+  }
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
 PoiseErr poiseFactorView(PoisePC pc);
 void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);
+const char *poiseFactorEager(PoisePC pc);
 void poiseFactorDestroy(PoisePC pc);
+
+/* ---- factor_library.c: solves with them by a library of the device's ------------------------------------------------------ */
+
+PoiseErr poiseFactorLibraryFind(PoisePC pc);  /* as options say; local. Without a library: nothing to do, below too */
+PoiseErr poiseFactorLibraryCheck(PoisePC pc); /* does it take what has become of P's pattern? */
+PoiseErr poiseFactorLibraryPlan(PoisePC pc);  /* for factors that are new */
+PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+const char *poiseFactorLibraryName(PoisePC pc); /* "own": none */
+void poiseFactorLibraryDrop(PoisePC pc);
 
 #endif

@@ -14,6 +14,12 @@ POISE_INLINE double poiseInvertPivot(const FactorArgs *a, double pivot, double r
   return pivot == 0 ? 0 : 1 / pivot;
 }
 
+/* What replaces a pivot goes to where that one stands: a library divides by it. */
+POISE_INLINE void poiseKeepPivot(const FactorArgs *a, int64_t diag, double inverse)
+{
+  if (a->replace != 0 && inverse != 0) a->lu[diag] = 1 / inverse;
+}
+
 enum { REFUSED_ROW, REFUSED_PIVOT };
 
 /* Was a pivot of row i refused? */

@@ -24,10 +24,10 @@ static PoiseErr Apply_Shell(PoisePC pc, PoiseVec r, PoiseVec z, const double *sk
   return poiseVecFuse(z, skip, fuse);
 }
 
-static bool Eager_Shell(PoisePC pc)
+static const char *Eager_Shell(PoisePC pc)
 {
   (void)pc;
-  return true;
+  return "the preconditioner calls back to the host";
 }
 
 const PCType poisePCType_shell = {

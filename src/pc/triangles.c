@@ -37,15 +37,15 @@ static PoiseErr Allocate(PoisePC pc, Triangular *t, bool own)
 {
   const Csr *c = &pc->P->csr;
   Device *dev = pc->ctx->device;
-  size_t bytes = (size_t)c->m * (c->wide ? sizeof(int64_t) : sizeof(int32_t));
+  size_t offset = c->wide ? sizeof(int64_t) : sizeof(int32_t), bytes = (size_t)c->m * offset;
   t->own = own;
   t->wide = c->wide;
   t->b = c->b > 1 ? c->b : 0;
   t->n = c->m;
   TRY(poiseBufferCreate(dev, bytes, "offsets of the diagonal", &t->diag));
   if (!own && !c->nghost) return POISE_OK;
-  TRY(poiseBufferCreate(dev, bytes, "offsets of the owned block", &t->begin));
-  TRY(poiseBufferCreate(dev, bytes, "ends of the owned block", &t->end));
+  TRY(poiseBufferCreate(dev, bytes + offset, "offsets of the owned block", &t->begin));
+  if (c->nghost) TRY(poiseBufferCreate(dev, bytes, "ends of the owned block", &t->end));
   return own ? poiseBufferCreate(dev, (size_t)c->nz * sizeof(int32_t), "columns of the owned block", &t->col) : POISE_OK;
 }
 
@@ -69,8 +69,9 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
   TRY(poiseBufferWrite(&t->diag, HOST, &diag));
   if (t->begin.dev) {
     TRY(poiseBufferWrite(&t->begin, HOST, &begin));
-    TRY(poiseBufferWrite(&t->end, HOST, &end));
+    SetOffset(c, begin, c->m, c->nz);
   }
+  if (t->end.dev) TRY(poiseBufferWrite(&t->end, HOST, &end));
   if (t->own) {
     TRY(poiseBufferWrite(&t->col, HOST, &copy));
     if (c->nz) memcpy(copy, col, (size_t)c->nz * sizeof *col);
@@ -90,9 +91,8 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
     SetOffset(c, diag, i, k);
     while (k < last && col[k] < c->nloc) k++;
     t->nz += k - first;
-    if (!t->begin.dev) continue;
-    SetOffset(c, begin, i, first);
-    SetOffset(c, end, i, k);
+    if (begin) SetOffset(c, begin, i, first);
+    if (end) SetOffset(c, end, i, k);
   }
   return POISE_OK;
 }
@@ -104,7 +104,7 @@ PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *vi
   TRY(poiseBufferRead(t->own ? &t->col : &c->col, side, &view->col));
   TRY(poiseBufferRead(&t->diag, side, &view->diag));
   TRY(poiseBufferRead(t->begin.dev ? &t->begin : &c->ptr, side, &view->begin));
-  if (t->begin.dev) return poiseBufferRead(&t->end, side, &view->end);
+  if (t->end.dev) return poiseBufferRead(&t->end, side, &view->end);
   view->end =
       (const char *)view->begin + (t->wide ? sizeof(int64_t) : sizeof(int32_t)); /* a row ends where the next begins */
   return POISE_OK;
@@ -226,7 +226,6 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
 {
   Triangles view;
   Levels levels;
-  double *work;
   if (t->pattern == pc->P->pattern && t->given == pc->given) return POISE_OK;
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
@@ -237,11 +236,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
   TRY(BuildLevels(pc, t, guess));
   TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
   for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
-  if (pc->ctx->device->ops->single_rows) {
-    size_t bytes = ((size_t)t->n * (size_t)poiseTriangularSide(t) + 1) * sizeof(double);
-    TRY(poiseBufferCreate(pc->ctx->device, bytes, "new values of a sweep", &t->work));
-    TRY(poiseTriangularWork(t, &work));
-  }
+  if (pc->ctx->device->ops->single_rows) TRY(poiseTriangularNeedWork(pc, t));
   t->pattern = pc->P->pattern;
   t->given = pc->given;
   t->built++;
@@ -254,6 +249,14 @@ PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels)
   TRY(poiseBufferRead(&t->start[backward], DEVICE, &levels->start));
   TRY(poiseBufferRead(&t->first[backward], DEVICE, &levels->first));
   return poiseBufferRead(&t->last[backward], DEVICE, &levels->last);
+}
+
+PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t)
+{
+  size_t bytes = ((size_t)t->n * (size_t)poiseTriangularSide(t) + 1) * sizeof(double);
+  double *work;
+  if (!t->work.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "new values of a sweep", &t->work));
+  return poiseTriangularWork(t, &work);
 }
 
 PoiseErr poiseTriangularWork(Triangular *t, double **work)

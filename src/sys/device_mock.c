@@ -320,12 +320,12 @@ static bool Owns(Device *dev, const void *p, size_t bytes)
   return false;
 }
 
-/* ---- a library --------------------------------------------------------------------------------------------------------- */
+/* ---- libraries --------------------------------------------------------------------------------------------------------- */
 
 static const char *const libraries[] = {"mock", NULL};
 
 /* Holds what it was made for: the kernel finds out a product of another matrix. */
-static PoiseErr Plan(Device *dev, int library, const CsrView *A, int64_t columns, CsrPlan *plan)
+static PoiseErr Plan(Device *dev, int library, const CsrView *A, int64_t columns, LibraryPlan *plan)
 {
   (void)library, (void)columns;
   TRY(Sync(dev)); /* as a library may */
@@ -335,10 +335,23 @@ static PoiseErr Plan(Device *dev, int library, const CsrView *A, int64_t columns
   return POISE_OK;
 }
 
-static void FreePlan(Device *dev, CsrPlan *plan)
+static void FreePlan(Device *dev, LibraryPlan *plan)
 {
   poiseDeviceFree(dev, (size_t)plan->bytes, &plan->device);
-  *plan = (CsrPlan){0};
+  *plan = (LibraryPlan){0};
+}
+
+/* Keeps its own copy of the values: new ones that it is not told of are missed. */
+static PoiseErr FactorPlan(Device *dev, int library, const FactorView *f, LibraryPlan *plan)
+{
+  size_t bytes = sizeof *f + (size_t)f->t.nz * sizeof *f->lu;
+  (void)library;
+  TRY(Sync(dev));
+  if (!plan->device) TRY(poiseDeviceAlloc(dev, bytes, "plan of a library", &plan->device));
+  plan->bytes = (int64_t)bytes;
+  memcpy(plan->device, f, sizeof *f);
+  if (f->t.nz) memcpy((char *)plan->device + sizeof *f, f->lu, bytes - sizeof *f);
+  return POISE_OK;
 }
 
 /* ---- the device -------------------------------------------------------------------------------------------------------- */
@@ -372,6 +385,9 @@ const DeviceOps poiseDevice_mock = {
     .csr_libraries = libraries,
     .csr_plan = Plan,
     .csr_plan_free = FreePlan,
+    .factor_libraries = libraries,
+    .factor_plan = FactorPlan,
+    .factor_plan_free = FreePlan,
     .create = Create,
     .destroy = Destroy,
     .alloc = Alloc,

@@ -679,7 +679,7 @@ POISE_INLINE int64_t poiseCsrTile(const CsrStatisticsArgs *a, int64_t i, int64_t
   return n - longer;
 }
 
-/* y = A x, x with all columns in one array, by a library of the device, as `plan` (CsrPlan.device) was made for this A. */
+/* y = A x, x with all columns in one array, by a library of the device, as `plan` (LibraryPlan.device) was made for this A. */
 typedef struct {
   CsrView A;
   const void *plan;
@@ -963,13 +963,13 @@ typedef struct {
 } SweepArgs;
 
 /*
-  A + shift I = L U on the pattern of A, that is without fill: L, whose diagonal is 1, and U without its diagonal go where A's
-  entries are, the inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L = (D^-1 U)^T.
+  A + shift I = L U on the pattern of A, that is without fill: L, whose diagonal is 1, and U go where A's entries are, the
+  inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L = (D^-1 U)^T.
   A pivot is refused, and its d is 0, when it is not finite or |pivot| (pivot, if positive) is at most zero, or zero times the
   sum of the |entries| beside it if relative; replace != 0 is added to such pivots instead.
-  Of blocks: L's diagonal are identities, d the inverse blocks U_ii, and pivots those of their elimination, with rows exchanged for the
-  largest pivot in a block unless positive. The rest of a pivot is then the largest of a row of the block. d of a block whose pivot was
-  refused is NaN, the number of the pivot in the block, and the pivot.
+  Of blocks: L's diagonal are identities, U is without its diagonal, d the inverse blocks U_ii, and pivots those of their
+  elimination, with rows exchanged for the largest pivot in a block unless positive. The rest of a pivot is then the largest of a
+  row of the block. d of a block whose pivot was refused is NaN, the number of the pivot in the block, and the pivot.
 */
 typedef struct {
   Triangles t;
@@ -980,6 +980,20 @@ typedef struct {
   double *lu, *d, *work; /* work: as for a sweep */
   double *refused;       /* the first row, of numbers, whose pivot was refused, or -1; and that pivot */
 } FactorArgs;
+
+/* What `factor` makes, not of blocks and of rows that end where the next begins: t.begin has n + 1 offsets. */
+typedef struct {
+  Triangles t;
+  const double *lu;
+} FactorView;
+
+/* y = U^-1 L^-1 x by a library of the device, as `plan` (LibraryPlan.device) was made for these factors; work: n numbers. y: not x */
+typedef struct {
+  FactorView f;
+  const void *plan;
+  const double *x;
+  double *work, *y;
+} FactorLibraryArgs;
 
 typedef struct { /* *lack = the largest of floor and sum of |a_ij|, j != i, - a_ii over the rows: what dominance lacks */
   Triangles t;

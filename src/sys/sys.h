@@ -129,10 +129,10 @@ enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
-typedef struct CsrPlan { /* a matrix made ready for products by a library of the device; zero-initialise it */
-  void *device;          /* the device's own; NULL: there is none */
-  int64_t bytes;         /* of device memory that it holds */
-} CsrPlan;
+typedef struct LibraryPlan { /* a matrix made ready for a library of the device; zero-initialise it */
+  void *device;              /* the device's own; NULL: there is none */
+  int64_t bytes;             /* of device memory that it holds */
+} LibraryPlan;
 
 typedef struct DeviceOps {
   const char *name;
@@ -148,8 +148,13 @@ typedef struct DeviceOps {
   /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
      columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
   const char *const *csr_libraries;
-  PoiseErr (*csr_plan)(Device *, int library, const CsrView *A, int64_t columns, CsrPlan *plan);
-  void (*csr_plan_free)(Device *, CsrPlan *plan);
+  PoiseErr (*csr_plan)(Device *, int library, const CsrView *A, int64_t columns, LibraryPlan *plan);
+  void (*csr_plan_free)(Device *, LibraryPlan *plan);
+  /* The same for triangular solves, and kernel factor_library. A plan that is there already was made for these arrays, and takes their
+     new values; after a failure there is none */
+  const char *const *factor_libraries;
+  PoiseErr (*factor_plan)(Device *, int library, const FactorView *f, LibraryPlan *plan);
+  void (*factor_plan_free)(Device *, LibraryPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
   int64_t (*csri_chunk)(int64_t size); /* rows and entries of a window of csri, of so many in all; NULL: CSRI_CHUNK */

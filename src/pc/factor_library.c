@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Solves with incomplete factors by a library of the device's, beside our own sweeps: a plan is made once per pattern, and takes new
+  values. Nobody promises that such solves can be captured, so they make a solver's loop eager, and nothing is there to be skipped.
+*/
+#include "pc.h"
+
+const char *poiseFactorLibraryName(PoisePC pc)
+{
+  const Incomplete *f = pc->data;
+  return f->library ? pc->ctx->device->ops->factor_libraries[f->library - 1] : "own";
+}
+
+const char *poiseFactorEager(PoisePC pc)
+{
+  return ((Incomplete *)pc->data)->library ? "a library solves with the preconditioner's factors" : NULL;
+}
+
+void poiseFactorLibraryDrop(PoisePC pc)
+{
+  Incomplete *f = pc->data;
+  if (f->planned) pc->ctx->device->ops->factor_plan_free(pc->ctx->device, &f->plan);
+  f->planned = 0;
+}
+
+PoiseErr poiseFactorLibraryFind(PoisePC pc)
+{
+  Incomplete *f = pc->data;
+  const char *const none[] = {NULL}, *const *libraries = pc->ctx->device->ops->factor_libraries;
+  char words[256] = "own";
+  int library = 0, k = 0;
+  if (!libraries) libraries = none;
+  for (; libraries[k]; k++) {
+    if (!strcmp(f->kernel, libraries[k])) library = k + 1;
+    snprintf(words + strlen(words), sizeof words - strlen(words), ", %s", libraries[k]);
+  }
+  if (!library && strcmp(f->kernel, "own"))
+    FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for -%spc_factor_kernel; it has: %s",
+         pc->ctx->device->ops->name, f->kernel, pc->prefix ? pc->prefix : "", words);
+  if (library != f->library) poiseFactorLibraryDrop(pc);
+  f->library = library;
+  return POISE_OK;
+}
+
+PoiseErr poiseFactorLibraryCheck(PoisePC pc)
+{
+  const Incomplete *f = pc->data;
+  const char *prefix = pc->prefix ? pc->prefix : "";
+  if (!f->library) return POISE_OK;
+  if (f->triangular.b)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "%s: -%spc_factor_kernel %s takes numbers, and the matrix is of blocks of %d x %d: use own, or -mat_type csr",
+         pc->type->name, prefix, f->kernel, f->triangular.b, f->triangular.b);
+  if (f->triangular.end.dev)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "%s: -%spc_factor_kernel %s takes whole rows, and those of rank %d have columns of other ranks: use own, or "
+         "-pc_type bjacobi -sub_pc_factor_kernel %s, which copies the block",
+         pc->type->name, prefix, f->kernel, PoiseRank(pc->ctx), f->kernel);
+  return POISE_OK;
+}
+
+static PoiseErr View(PoisePC pc, Incomplete *f, FactorView *view)
+{
+  TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &view->t));
+  return poiseBufferRead(&f->lu, DEVICE, &view->lu);
+}
+
+PoiseErr poiseFactorLibraryPlan(PoisePC pc)
+{
+  Incomplete *f = pc->data;
+  Device *dev = pc->ctx->device;
+  FactorView view;
+  if (!f->library) return POISE_OK;
+  if (f->planned != f->triangular.built) poiseFactorLibraryDrop(pc);
+  TRY(poiseTriangularNeedWork(pc, &f->triangular));
+  TRY(View(pc, f, &view));
+  PoiseErr e = dev->ops->factor_plan(dev, f->library - 1, &view, &f->plan);
+  f->planned = e ? 0 : f->triangular.built;
+  return e;
+}
+
+PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  Incomplete *f = pc->data;
+  FactorLibraryArgs a = {.plan = f->plan.device};
+  TRY(View(pc, f, &a.f));
+  TRY(poiseTriangularWork(&f->triangular, &a.work));
+  TRY(poiseVecRead(r, &a.x));
+  TRY(poiseVecWrite(z, &a.y));
+  TRY(poiseLaunch(pc->ctx->device, KERNEL_factor_library, &a, sizeof a));
+  return poiseVecFuse(z, skip, fuse);
+}
+
+/* What stands for a library on the mock device: its plan is the factors that it was made for, and their values at that time. */
+PoiseErr poiseHost_factor_library(Device *dev, const void *args)
+{
+  const FactorLibraryArgs *a = args;
+  const Triangles *t = &a->f.t;
+  const double *lu = (const double *)((const FactorView *)a->plan + 1);
+  (void)dev;
+  if (memcmp(a->plan, &a->f, sizeof a->f)) FAIL(POISE_ERR_INTERNAL, "a library's solve with the plan of other factors");
+  for (int64_t i = 0; i < t->n; i++) {
+    double sum = a->x[i];
+    for (int64_t k = poiseOffset(t, t->begin, i); t->col[k] < i; k++) sum -= lu[k] * a->work[t->col[k]];
+    a->work[i] = sum;
+  }
+  for (int64_t i = t->n - 1; i >= 0; i--) {
+    double sum = a->work[i];
+    for (int64_t k = poiseOffset(t, t->begin, i + 1) - 1; t->col[k] > i; k--) sum -= lu[k] * a->y[t->col[k]];
+    a->y[i] = sum / lu[poiseOffset(t, t->diag, i)];
+  }
+  return POISE_OK;
+}
