@@ -305,12 +305,34 @@ POISE_API PoiseContext PoiseMatContext(PoiseMat A);
 /* What this rank's part holds now: the CSR, on the device too once it has been used there, ghosts and their exchange, the plan of
    triplets, what the type adds. plain (may be NULL): that of plain CSR, once. Not collective. */
 POISE_API PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain);
-/* What a rank's part of an assembled csr will hold, after a product on the device: so many rows and nonzeros; on several ranks
-   also ghosts (columns of other ranks that its rows refer to) and sends (its own columns that other ranks refer to, once for each
-   rank), which are 0 on one. On several ranks of cuda the order of the blocks of rows, 4 bytes each, is guessed as for rows of even length. Not
-   collective; nothing is allocated. */
-POISE_API PoiseErr PoiseMatPredictBytes(PoiseContext ctx, PoiseInt rows, PoiseInt nonzeros, PoiseInt ghosts, PoiseInt sends,
-                                        PoiseBytes *bytes);
+
+typedef struct PoiseMatCounts { /* of this rank's rows */
+  PoiseInt nonzeros;            /* numbers that are stored; of bcsr all those of its blocks, zeros too */
+  PoiseInt
+      ghosts; /* columns of other ranks that they refer to, and this rank's columns that others refer to, once for each */
+  PoiseInt sends; /* of those; both are 0 on one rank, and of bcsr in numbers of columns too */
+  int transpose;  /* nonzero: products with A^T are wanted */
+} PoiseMatCounts;
+
+/*
+  What this rank's part of A will hold once a solver has worked with it, as its type, block size and options now are: of an A that was only
+  created (PoiseMatCreate, which takes some hundred bytes), with entries as counted; with counts = NULL of one that is assembled, as it is.
+  Exact, but for
+    csri, seg       pieces of long rows; of seg windows too, and with -mat_seg_padded what fills up segments
+    bcsr            windows, where rows are uneven enough that it works so by itself; forms that are asked for are exact
+    auto            any of the types that it may choose
+    -mat_index16    0, or 2 bytes per nonzero and 64 per block of rows of a product: nothing is kept where less than half fits
+    cuSPARSE        the library says only then what its buffer takes: `beyond`
+    cuda, several ranks   4 bytes per block of rows of a product, 256 or fewer
+  As of a matrix that is assembled from the host, into arrays of the library's own; one from arrays on the device holds less on the host, up to
+  half, and offsets of 8 bytes that are adopted or borrowed stay so. Not in it: vectors of null spaces, plans of triplets (on a device 4
+  bytes per entry and per triplet), what a solver with -mat_partition or -mat_order copies.
+  Meanwhile more is held: in PoiseMatAssemble up to 16 bytes per entry that was added and 20 per nonzero, on the host; by the first product
+  with A^T on a device 24 bytes per nonzero of it; while -mat_auto_measure times the types, what all of them hold, and two vectors.
+  POISE_ERR_STATE: A is not assembled and there are no counts, or its block size is to be found (-mat_block_size 0). POISE_ERR_ARG: counts
+  that cannot be, POISE_ERR_MEMORY: ones that no machine holds. Allocates nothing. Not collective.
+*/
+POISE_API PoiseErr PoiseMatPredictBytes(PoiseMat A, const PoiseMatCounts *counts, PoisePrediction *p);
 /* Print type, sizes, row statistics, device, bytes held and beyond plain CSR. */
 POISE_API PoiseErr PoiseMatView(PoiseMat A);
 

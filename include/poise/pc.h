@@ -51,6 +51,17 @@ typedef struct PoiseShellPC {
 POISE_API PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg);
 /* What it holds on this rank beside its matrix: factors, inverses, solvers inside. Not collective. */
 POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
+/*
+  The same before it is set up, as its type and options now are, with entries of P, which has been set and need only have been created, as of
+  PoiseMatPredictBytes. Exact, but for
+    ilu, icc, sor  the order of rows: 4 bytes per level, 8 per group of rows, both ways, of 128 rows to one; on cuda a group is a row
+    bjacobi        on several ranks, or with more than one block, how many entries are in the blocks: exact where P is assembled (counts = NULL);
+                   with supervariables, their sizes
+  While it is set up more is held, on the host: by ilu, icc and sor 8 bytes per row, by bjacobi in blocks 8 per row, with supervariables 4; by
+  all others nothing. Makes the solvers inside (bjacobi, ksp), but nothing that grows with sizes. Errors as of PoiseMatPredictBytes, and
+  what would be wrong with size and type in a set-up. Collective.
+*/
+POISE_API PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
 POISE_API PoiseErr PoisePCView(PoisePC pc);
 
 #ifdef __cplusplus

@@ -193,6 +193,8 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep);
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 /* sum += what it holds, with its preconditioner and A (may be NULL), if that is its own; ksp NULL: nothing. */
 void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum);
+/* p += what it will hold, with its preconditioner, of the matrix that it has. Collective; agrees. */
+PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
 bool poiseKSPAppliesEagerly(PoiseKSP ksp); /* so that a loop around it cannot be replayed? */
 
 /* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */

@@ -239,6 +239,15 @@ void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
   poiseBufferAdd(&f->result, sum);
 }
 
+PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = pc->ctx->device;
+  TRY(poiseTriangularPredict(pc, true, plan, p));
+  poisePredict(dev, 8 * (poisePlanNumbers(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
+  poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
+  return POISE_OK;
+}
+
 void poiseFactorDestroy(PoisePC pc)
 {
   Incomplete *f = pc->data;

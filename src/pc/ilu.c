@@ -18,5 +18,6 @@ const PCType poisePCType_ilu = {
     .cost = poiseFactorCost,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,
+    .predict = poiseFactorPredict,
     .destroy = poiseFactorDestroy,
 };

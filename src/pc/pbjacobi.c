@@ -23,6 +23,13 @@ static void Bytes_PBJacobi(PoisePC pc, PoiseBytes *sum)
   poiseBlocksBytes(pc->data, sum);
 }
 
+static PoiseErr Predict_PBJacobi(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  (void)plan;
+  poiseBlocksPredict(pc, pc->P->block_size, p);
+  return POISE_OK;
+}
+
 static void Destroy_PBJacobi(PoisePC pc)
 {
   poiseBlocksDestroy(pc->data);
@@ -35,5 +42,6 @@ const PCType poisePCType_pbjacobi = {
     .apply = Apply_PBJacobi,
     .view = View_PBJacobi,
     .bytes = Bytes_PBJacobi,
+    .predict = Predict_PBJacobi,
     .destroy = Destroy_PBJacobi,
 };
