@@ -10,11 +10,18 @@ enum { B = 2, NODES = 32 * 20 };
 
 /* ---- matrices of nodes with B unknowns ---------------------------------------------------------------------------------- */
 
-typedef enum { GRID, ARROW, RAGGED, FEW, NPATTERNS } Pattern; /* FEW: of as many nodes as two ranks have */
+typedef enum {
+  GRID,
+  ARROW,
+  RAGGED,
+  STRIP,
+  FEW,
+  NPATTERNS
+} Pattern; /* STRIP: a small grid; FEW: a node for two ranks each */
 
 static PoiseInt Nodes(Pattern pattern)
 {
-  return pattern == FEW ? 2 : NODES;
+  return pattern == FEW ? 2 : pattern == STRIP ? NODES / 5 : NODES;
 }
 
 /* The k-th node that row i of nodes refers to; -1: there is none, -2: there are no more. */
@@ -23,7 +30,7 @@ static PoiseInt Neighbour(Pattern pattern, PoiseInt i, PoiseInt k)
   static const int step[] = {0, -1, 1, -32, 32};
   PoiseInt n = Nodes(pattern), j = -1;
   if (k == 0) return i;
-  if (pattern == GRID) {
+  if (pattern == GRID || pattern == STRIP) {
     if (k > 4) return -2;
     j = i + step[k];
     return j < 0 || j >= n ? -1 : j;
@@ -163,13 +170,13 @@ static PoiseErr Work(PoiseMat A, int transpose)
 
 static void CheckMatrix(PoiseContext ctx, const Case *c, Pattern pattern, int transpose)
 {
-  static const char *const names[] = {"grid", "arrow", "ragged", "few"};
+  static const char *const names[] = {"grid", "arrow", "ragged", "strip", "few"};
   PoiseMat A, empty;
   PoisePrediction before, after;
   PoiseBytes held;
   char name[200];
   /* on cuda several ranks order blocks of rows, whose number is not known */
-  double factor = pattern == GRID || pattern == FEW ? c->grid : c->other;
+  double factor = pattern == ARROW || pattern == RAGGED ? c->other : c->grid;
   if (factor == 1 && IsCuda(ctx)) factor = 1.1;
   snprintf(name, sizeof name, "%s %s %s%s", c->type, c->options, names[pattern], transpose ? ", transpose" : "");
   Forget(ctx);
@@ -207,25 +214,26 @@ typedef struct PCCase {
   double factor;    /* before there are entries, */
   double assembled; /* and of those that are there */
   bool multiplies;  /* inside */
+  bool dense;       /* not for many rows */
 } PCCase;
 
 /* On several ranks, or blocks, of one the entries inside are not known, nor levels. */
 static const PCCase pcs[] = {
-    {"-s_pc_type none", 1, 1, false},
-    {"-s_pc_type jacobi", 1, 1, false},
-    {"-s_pc_type pbjacobi", 1, 1, false},
-    {"-s_pc_type ilu", 2, 2, false},
-    {"-s_pc_type icc", 2, 2, false},
-    {"-s_pc_type sor", 3, 3, false},
-    {"-s_pc_type sor -s_pc_sor_its 2", 3, 3, false},
-    {"-s_pc_type lu", 1, 1, false},
-    {"-s_pc_type bjacobi", 2, 2, false},
-    {"-s_pc_type bjacobi -s_sub_pc_type jacobi", 2, 2, false},
-    {"-s_pc_type bjacobi -s_sub_ksp_type gmres -s_sub_ksp_max_it 2 -s_sub_pc_type none", 2, 2, false},
-    {"-s_pc_type bjacobi -s_pc_bjacobi_local_blocks 1 -s_sub_pc_type lu", 1.5, 1.5, false},
-    {"-s_pc_type bjacobi -s_pc_bjacobi_supervariables 8", 9, 9, false},
-    {"-s_pc_type ksp -s_ksp_ksp_type richardson -s_ksp_ksp_max_it 2 -s_ksp_pc_type jacobi", 1, 1, true},
-    {"-s_pc_type ksp -s_ksp_ksp_max_it 2 -s_ksp_pc_type ilu", 2, 2, false},
+    {"-s_pc_type none", 1, 1, false, false},
+    {"-s_pc_type jacobi", 1, 1, false, false},
+    {"-s_pc_type pbjacobi", 1, 1, false, false},
+    {"-s_pc_type ilu", 2, 2, false, false},
+    {"-s_pc_type icc", 2, 2, false, false},
+    {"-s_pc_type sor", 3, 3, false, false},
+    {"-s_pc_type sor -s_pc_sor_its 2", 3, 3, false, false},
+    {"-s_pc_type lu", 1, 1, false, true},
+    {"-s_pc_type bjacobi", 2, 2, false, false},
+    {"-s_pc_type bjacobi -s_sub_pc_type jacobi", 2, 2, false, false},
+    {"-s_pc_type bjacobi -s_sub_ksp_type gmres -s_sub_ksp_max_it 2 -s_sub_pc_type none", 2, 2, false, false},
+    {"-s_pc_type bjacobi -s_pc_bjacobi_local_blocks 1 -s_sub_pc_type lu", 1.5, 1.5, false, true},
+    {"-s_pc_type bjacobi -s_pc_bjacobi_supervariables 8", 9, 9, false, false},
+    {"-s_pc_type ksp -s_ksp_ksp_type richardson -s_ksp_ksp_max_it 2 -s_ksp_pc_type jacobi", 1, 1, true, false},
+    {"-s_pc_type ksp -s_ksp_ksp_max_it 2 -s_ksp_pc_type ilu", 2, 2, false, false},
 };
 enum { NPCS = sizeof pcs / sizeof *pcs };
 
@@ -297,7 +305,8 @@ static void TestPreconditioners(PoiseContext ctx)
 {
   if (!Reserve(ctx)) return;
   for (int k = 0; k < NCASES; k++)
-    for (int p = 0; Runs(ctx, &cases[k]) && p < NPCS; p++) CheckSolver(ctx, &cases[k], &pcs[p], "richardson", GRID);
+    for (int p = 0; Runs(ctx, &cases[k]) && p < NPCS; p++)
+      CheckSolver(ctx, &cases[k], &pcs[p], "richardson", pcs[p].dense ? STRIP : GRID);
 }
 
 #define KSP_TYPE(name) #name,
@@ -312,6 +321,41 @@ static void TestSolvers(PoiseContext ctx)
   for (int k = 0; k < NCASES; k++)
     for (size_t m = 0; Runs(ctx, &cases[k]) && m < sizeof methods / sizeof *methods; m++)
       CheckSolver(ctx, &cases[k], &pcs[1], methods[m], m % 2 ? ARROW : GRID);
+}
+
+/* ---- a matrix without entries of its own ---------------------------------------------------------------------------------- */
+
+static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
+{
+  (void)arg;
+  return PoiseVecAXPBY(y, 2, 0, x);
+}
+
+static void TestShell(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseKSP ksp;
+  PoisePrediction p, matrix;
+  PoiseBytes held;
+  Forget(ctx);
+  if (!Reserve(ctx) ||
+      !CHECK_OK(
+          PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, NODES, NODES, &(PoiseShell){.mult = Twice}, NULL, &A)) ||
+      !CHECK_OK(CreateSolver(ctx, A, "cg", "-s_pc_type none", &ksp)))
+    return;
+  where = "shell";
+  CHECK_OK(PoiseMatPredictBytes(A, NULL, &matrix));
+  CHECK_OK(PoiseKSPPredictBytes(ksp, NULL, &p));
+  CHECK_OK(Solve(ksp));
+  CHECK_OK(PoiseKSPBytes(ksp, &held));
+  Judge(&p, held, 1);
+  CHECK_OK(PoiseMatBytes(A, &held, NULL));
+  if (IsAway(ctx))
+    CHECK(held.device <= matrix.most.device && matrix.most.device == 8 * A->rows->n); /* perhaps none */
+  else
+    Judge(&matrix, held, 1);
+  CHECK_OK(PoiseKSPDestroy(&ksp));
+  CHECK_OK(PoiseMatDestroy(&A));
 }
 
 /* ---- what is wrong ------------------------------------------------------------------------------------------------------ */
@@ -358,6 +402,27 @@ static void TestWrong(PoiseContext ctx)
   CHECK_OK(PoiseKSPDestroy(&ksp));
 }
 
+/* A type that says what it holds says what it will hold. */
+static void TestHooks(PoiseContext ctx)
+{
+#define MAT_TYPE(name) &poiseMatType_##name,
+  static const MatType *const mats[] = {
+#include "mat/types.def"
+  };
+#undef MAT_TYPE
+#define PC_TYPE(name) extern const PCType poisePCType_##name;
+#include "pc/types.def"
+#undef PC_TYPE
+#define PC_TYPE(name) &poisePCType_##name,
+  static const PCType *const types[] = {
+#include "pc/types.def"
+  };
+#undef PC_TYPE
+  (void)ctx;
+  for (size_t k = 0; k < sizeof mats / sizeof *mats; k++) CHECK(!mats[k]->bytes == !mats[k]->predict);
+  for (size_t k = 0; k < sizeof types / sizeof *types; k++) CHECK(!types[k]->bytes == !types[k]->predict);
+}
+
 static PoiseErr Ask(PoiseContext ctx, void *arg)
 {
   PoiseMat A = NULL;
@@ -383,6 +448,7 @@ static void TestFailures(PoiseContext ctx)
 
 static const Test tests[] = {{"matrices", TestMatrices, 0}, {"preconditioners", TestPreconditioners, 0},
                              {"solvers", TestSolvers, 0},   {"wrong", TestWrong, 0},
+                             {"shell", TestShell, 0},       {"hooks", TestHooks, TEST_SERIAL | TEST_HOST_ONLY},
                              {"failures", TestFailures, 0}, {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

@@ -52,14 +52,13 @@ POISE_API PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, vo
 /* What it holds on this rank beside its matrix: factors, inverses, solvers inside. Not collective. */
 POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
 /*
-  The same before it is set up, as its type and options now are, with entries of P, which has been set and need only have been created, as of
+  The same before it is set up, as its type and options now are: its matrix has been set, and need only have been created; counts are those of
   PoiseMatPredictBytes. Exact, but for
-    ilu, icc, sor  the order of rows: 4 bytes per level, 8 per group of rows, both ways, of 128 rows to one; on cuda a group is a row
-    bjacobi        on several ranks, or with more than one block, how many entries are in the blocks: exact where P is assembled (counts = NULL);
-                   with supervariables, their sizes
-  While it is set up more is held, on the host: by ilu, icc and sor 8 bytes per row, by bjacobi in blocks 8 per row, with supervariables 4; by
-  all others nothing. Makes the solvers inside (bjacobi, ksp), but nothing that grows with sizes. Errors as of PoiseMatPredictBytes, and
-  what would be wrong with size and type in a set-up. Collective.
+    ilu, icc, sor  the order of rows, up to 24 bytes for each (of a bcsr, for each row of blocks) on each side; on cuda 16 of them are sure
+    bjacobi        entries in its blocks, where not all of the matrix' are: on several ranks, or of several blocks, unless the matrix is
+                   assembled and counts is NULL. Several blocks are taken to share them as they share rows: `beyond`. Of supervariables: sizes
+  While it is set up up to 8 bytes per row more are held on the host. Makes the solvers inside (bjacobi, ksp), but nothing that grows with
+  sizes. Errors are those of PoiseMatPredictBytes, and what in sizes and options a set-up would refuse. Collective.
 */
 POISE_API PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
 POISE_API PoiseErr PoisePCView(PoisePC pc);

@@ -98,22 +98,32 @@ static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
   poiseHaloPredict(dev, plan->nghost * poisePlanSide(plan), plan->nsend, p);
 }
 
+/* What composes products of a type that does not fuse; a solver may not have asked a shell to. */
+static void PredictComposing(PoiseMat A, MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = A->ctx->device;
+  int64_t most = 8 * A->rows->n, least = dev->ops->is_host || poiseMatHolds(A) ? most : 0;
+  poisePredictBetween(dev, least, most, ON_DEVICE, p);
+  plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(A->rows->n);
+}
+
 PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan, PoisePrediction *p)
 {
-  const MatType *type = poiseMatAsked(A);
-  const Device *dev = A->ctx->device;
   bool chosen = A->choice && !counts;
-  if (!poiseMatHolds(A)) { /* composes its products */
+  const MatType *type = chosen ? A->type : poiseMatAsked(A);
+  if (!poiseMatHolds(A)) {
     *plan = (MatPlan){.counts = counts, .m = A->rows->n, .nloc = A->cols->n, .columns = A->cols->N};
-    plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
-    poisePredictBetween(dev, dev->ops->is_host ? 8 * plan->m : 0, 8 * plan->m, ON_DEVICE, p);
+    PredictComposing(A, plan, p);
     return POISE_OK;
   }
   TRY(counts ? PlanCounts(A, counts, plan) : PlanAsItIs(A, plan));
   plan->partials[0] = plan->nblock[0], plan->partials[1] = plan->nblock[1];
   PredictCsr(A, plan, p);
-  if (chosen) return A->type->predict(A, A->data, plan, p);
-  return A->choice ? poiseChoicePredict(A, plan, p) : type->predict(A, poiseMatAskedData(A), plan, p);
+  if (A->choice && !chosen) return poiseChoicePredict(A, plan, p);
+  if (!type->fuse) PredictComposing(A, plan, p);
+  if (type->predict) return type->predict(A, chosen ? A->data : poiseMatAskedData(A), plan, p);
+  if (type->bytes) p->beyond = "what its type keeps beside the entries";
+  return POISE_OK;
 }
 
 /* Auto chooses blocks where they take less. */

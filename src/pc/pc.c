@@ -238,6 +238,7 @@ PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePredictio
   if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   TRY(PoiseAgree(pc->ctx, poiseMatPredict(pc->P, counts, &plan, &matrix)));
   TRY(PoiseAgree(pc->ctx, pc->type->predict ? pc->type->predict(pc, &plan, &mine) : POISE_OK));
+  if (pc->type->bytes && !pc->type->predict) mine.beyond = "what a preconditioner of its type keeps";
   poisePredictOpen(&plan, &mine);
   poisePredictSum(&mine, p);
   return POISE_OK;
