@@ -651,7 +651,7 @@ PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoiseP
   *p = matrix;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(poiseMatPredict(A, counts, &plan, &matrix));
-  if (poiseMatArranges(A) && A->partition != POISE_PARTITION_ROWS) p->beyond = "rows that -mat_partition moves";
+  if (PoiseSize(ksp->ctx) > 1 && A->partition != POISE_PARTITION_ROWS) p->beyond = "rows that -mat_partition moves";
   return Predict(ksp, A, &plan, p);
 }
 
