@@ -161,7 +161,7 @@ static PoiseErr Work(PoiseMat A, int transpose)
   TRY(PoiseMatCreateVecs(A, &x, &y));
   PoiseErr e = PoiseVecSetRandom(x, 1);
   if (!e) e = PoiseMatMult(A, x, y);
-  if (!e && transpose) e = PoiseMatMultTranspose(A, x, y);
+  if (!e && transpose) e = PoiseMatMultTranspose(A, y, x);
   if (!e) e = PoiseAgree(A->ctx, poiseMatReady(A)); /* as a solver does */
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
@@ -205,6 +205,44 @@ static void TestMatrices(PoiseContext ctx)
   for (int k = 0; k < NCASES; k++)
     for (int pattern = 0; Runs(ctx, &cases[k]) && pattern < NPATTERNS; pattern++)
       for (int transpose = 0; transpose < 2; transpose++) CheckMatrix(ctx, &cases[k], (Pattern)pattern, transpose);
+}
+
+/* M x N with `row` entries, or N, in each row. */
+static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, PoiseInt row)
+{
+  PoiseMat A;
+  PoiseInt m = POISE_DECIDE, begin;
+  PoisePrediction p;
+  PoiseBytes held;
+  char all[256];
+  snprintf(all, sizeof all, "-p_mat_type %s %s", c->type, c->options);
+  Forget(ctx);
+  if (!CHECK_OK(PoiseOptionsSetString(ctx, all)) || !CHECK_OK(PoiseMatCreate(ctx, m, m, M, N, &A)) ||
+      !CHECK_OK(PoiseMatSetOptionsPrefix(A, "p_")) || !CHECK_OK(PoiseMatSetFromOptions(A)))
+    return;
+  PoiseSplit(ctx, M, &begin, &m);
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (PoiseInt k = 0; k < row && k < N; k++)
+      CHECK_OK(PoiseMatSetBlock(A, 1, &i, 1, (PoiseInt[]){(i + k * (1 + i % 3)) % N}, (double[]){1}));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(Work(A, 1));
+  PoiseMatCounts counts = CountsOf(A, 1);
+  CHECK_OK(PoiseMatBytes(A, &held, NULL));
+  if (A->library) held.device -= ((const CsrData *)A->data)->plan.bytes;
+  CHECK_OK(PoiseMatPredictBytes(A, &counts, &p));
+  where = c->options;
+  Judge(&p, held, c->other > 1 || IsCuda(ctx) ? c->other + 1 : 1);
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+static void TestShapes(PoiseContext ctx)
+{
+  static const PoiseInt shape[][3] = {{0, 0, 1},     {9, 0, 1},   {0, 9, 1},   {9, 9, 0},
+                                      {1, 900, 900}, {900, 1, 1}, {90, 60, 7}, {60, 90, 40}};
+  if (!Reserve(ctx)) return;
+  for (int k = 0; k < NCASES; k++)
+    for (size_t s = 0; Runs(ctx, &cases[k]) && s < sizeof shape / sizeof *shape; s++)
+      CheckShape(ctx, &cases[k], shape[s][0], shape[s][1], shape[s][2]);
 }
 
 /* ---- preconditioners and solvers ------------------------------------------------------------------------------------------ */
@@ -456,10 +494,15 @@ static void TestFailures(PoiseContext ctx)
   TestAllocationFailures(ctx, Ask, "ksp");
 }
 
-static const Test tests[] = {{"matrices", TestMatrices, 0}, {"preconditioners", TestPreconditioners, 0},
-                             {"solvers", TestSolvers, 0},   {"wrong", TestWrong, 0},
-                             {"shell", TestShell, 0},       {"hooks", TestHooks, TEST_SERIAL | TEST_HOST_ONLY},
-                             {"failures", TestFailures, 0}, {NULL, NULL, 0}};
+static const Test tests[] = {{"matrices", TestMatrices, 0},
+                             {"shapes", TestShapes, 0},
+                             {"preconditioners", TestPreconditioners, 0},
+                             {"solvers", TestSolvers, 0},
+                             {"wrong", TestWrong, 0},
+                             {"shell", TestShell, 0},
+                             {"hooks", TestHooks, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"failures", TestFailures, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -140,6 +140,7 @@ static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(int32_t), "columns of segments", &p->col));
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(double), "values of segments", &p->val));
   TRY(poiseBufferWrite(&p->ptr, DEVICE, &pad.ptr));
+  TRY(poiseBufferWrite(&p->col, DEVICE, &pad.col)); /* with what Fill brings; else zeros would be fetched */
   pad.P.ptr32 = p->wide ? NULL : pad.ptr, pad.P.ptr64 = p->wide ? pad.ptr : NULL;
   TRY(poiseLaunch(dev, KERNEL_seg_offsets, &pad, sizeof pad));
   return PaddedPattern(d, &a->A);
