@@ -212,7 +212,7 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
 {
   PoiseMat A;
   PoiseInt m = POISE_DECIDE, begin;
-  PoisePrediction p;
+  PoisePrediction p, known;
   PoiseBytes held;
   char all[256];
   snprintf(all, sizeof all, "-p_mat_type %s %s", c->type, c->options);
@@ -230,7 +230,9 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
   if (A->library) held.device -= ((const CsrData *)A->data)->plan.bytes;
   CHECK_OK(PoiseMatPredictBytes(A, &counts, &p));
+  CHECK_OK(PoiseMatPredictBytes(A, NULL, &known));
   where = c->options;
+  Judge(&known, held, c->other > 1 || IsCuda(ctx) ? c->other + 1 : 1);
   Judge(&p, held, c->other > 1 || IsCuda(ctx) ? c->other + 1 : 1);
   CHECK_OK(PoiseMatDestroy(&A));
 }

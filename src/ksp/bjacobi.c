@@ -397,20 +397,19 @@ static void Bytes_BJacobi(PoisePC pc, PoiseBytes *sum)
 }
 
 /* Numbers of a block's matrix, least and most, where P has those of the plan: as they are, or shares by rows without the ghosts' columns. */
-static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, PoiseInt least_most[2])
+static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, PoiseInt numbers[2])
 {
   Csr *c = &pc->P->csr;
   int64_t size = poisePlanSide(plan) * poisePlanSide(plan), m = b->n / poisePlanSide(plan);
   HostCsr h;
   if (plan->counts) {
     double share = plan->m ? (double)m / (double)plan->m : 0;
-    least_most[0] = 0;
-    least_most[1] =
-        size * (m == plan->m ? plan->nz - plan->nghost : (int64_t)ceil(share * (double)(plan->nz - plan->nghost)));
+    numbers[0] = 0;
+    numbers[1] = size * (m == plan->m ? plan->nz - plan->nghost : (int64_t)ceil(share * (double)(plan->nz - plan->nghost)));
     return POISE_OK;
   }
   TRY(poiseMatPattern(pc->P, &h));
-  least_most[0] = least_most[1] = size * CountEntries(c, &h, RowsOf(c, b));
+  numbers[0] = numbers[1] = size * CountEntries(c, &h, RowsOf(c, b));
   return POISE_OK;
 }
 

@@ -480,6 +480,7 @@ PoiseErr poiseChoicePredict(PoiseMat A, MatPlan *plan, PoisePrediction *p)
 {
   const MatPlan before = *plan;
   const PoisePrediction start = *p;
+  if (!plan->counts && A->choice->built == A->csr.built) return A->type->predict(A, A->data, plan, p);
   for (int k = 0; k < CANDIDATES; k++) {
     PoisePrediction mine = start;
     MatPlan cut = before;

@@ -163,7 +163,7 @@ static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
   poiseWindowsBytes(&((const BcsrData *)A->data)->w, sum);
 }
 
-/* Could rows be uneven? Not for the few threads' few blocks on a CPU. */
+/* Could Uneven say so? Not where one thread of a CPU works, or on few blocks. */
 static bool MayBeUneven(const Device *dev, const MatPlan *plan)
 {
   return dev->ops->bcsr_rows || (dev->threads > 1 && plan->nblock[1] > HOST_FEW_BLOCKS);

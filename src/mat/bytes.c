@@ -31,7 +31,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
 
 static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
 {
-  int64_t rows = A->rows->n, most = INT64_MAX >> 8;
+  int64_t rows = A->rows->n, most = INT64_MAX >> 16;
   if (n->nonzeros < 0 || n->ghosts < 0 || n->sends < 0)
     FAIL(POISE_ERR_ARG, "a matrix of %lld nonzeros, %lld ghosts and %lld sends", (long long)n->nonzeros,
          (long long)n->ghosts, (long long)n->sends);
@@ -81,7 +81,7 @@ static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
   TRY(poiseMatCheckUsable(A));
   *plan = (MatPlan){
       .m = c->m, .nloc = c->nloc, .columns = c->columns, .nghost = c->nghost, .nz = c->nz, .b = c->b, .wide = c->wide};
-  plan->transpose = ((const CsrData *)A->data)->pattern != 0;
+  plan->transpose = A->type->mult_transpose == poiseCsrMultTranspose && ((const CsrData *)A->data)->pattern;
   plan->nsend = c->halo ? c->halo->nsend : 0;
   plan->nblock[0] = plan->nblock[1] = c->nblock;
   return POISE_OK;
@@ -109,8 +109,7 @@ static void PredictComposing(PoiseMat A, MatPlan *plan, PoisePrediction *p)
 
 PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan, PoisePrediction *p)
 {
-  bool chosen = A->choice && !counts;
-  const MatType *type = chosen ? A->type : poiseMatAsked(A);
+  const MatType *type = poiseMatAsked(A);
   if (!poiseMatHolds(A)) {
     *plan = (MatPlan){.counts = counts, .m = A->rows->n, .nloc = A->cols->n, .columns = A->cols->N};
     PredictComposing(A, plan, p);
@@ -119,9 +118,9 @@ PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan
   TRY(counts ? PlanCounts(A, counts, plan) : PlanAsItIs(A, plan));
   plan->partials[0] = plan->nblock[0], plan->partials[1] = plan->nblock[1];
   PredictCsr(A, plan, p);
-  if (A->choice && !chosen) return poiseChoicePredict(A, plan, p);
+  if (A->choice) return poiseChoicePredict(A, plan, p);
   if (!type->fuse) PredictComposing(A, plan, p);
-  if (type->predict) return type->predict(A, chosen ? A->data : poiseMatAskedData(A), plan, p);
+  if (type->predict) return type->predict(A, poiseMatAskedData(A), plan, p);
   if (type->bytes) p->beyond = "what its type keeps beside the entries";
   return POISE_OK;
 }
