@@ -182,7 +182,7 @@ static void Option(PoiseContext ctx, const char *key, const char *value)
 
 static int64_t Chunk(PoiseMat A)
 {
-  return poiseCsriChunk(A, A->data);
+  return poiseCsriChunk(A->ctx->device, A->csr.m + A->csr.nz, A->data);
 }
 
 static void TestOptions(PoiseContext ctx)

@@ -159,9 +159,10 @@ POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
 /* What the solver's vectors, scalars and sums hold on this rank, without matrices and preconditioner; 0 before it is set up. Not
    collective. */
 POISE_API PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes);
-/* The same before it is set up for a matrix with n rows on this rank, as type and options now are; a matrix of these rows that is
-   set already counts (on cuda a product may leave more sums than is known without it). Nothing is allocated. Not collective. */
-POISE_API PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, PoiseInt n, PoiseBytes *bytes);
+/* The same before it is set up, as its type and options now are; A has been set, and counts are as of PoiseMatPredictBytes. Exact, but where the
+   product of A leaves sums for windows and pieces, 8 bytes and for some methods 16 for each, that depend on its pattern. Nothing else is held
+   meanwhile. Allocates nothing. Not collective. */
+POISE_API PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
 /* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a solve. */
 POISE_API PoiseErr PoiseKSPView(PoiseKSP ksp);
 

@@ -305,12 +305,35 @@ POISE_API PoiseContext PoiseMatContext(PoiseMat A);
 /* What this rank's part holds now: the CSR, on the device too once it has been used there, ghosts and their exchange, the plan of
    triplets, what the type adds. plain (may be NULL): that of plain CSR, once. Not collective. */
 POISE_API PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain);
-/* What a rank's part of an assembled csr will hold, after a product on the device: so many rows and nonzeros; on several ranks
-   also ghosts (columns of other ranks that its rows refer to) and sends (its own columns that other ranks refer to, once for each
-   rank), which are 0 on one. On several ranks of cuda the order of the blocks of rows, 4 bytes each, is guessed as for rows of even length. Not
-   collective; nothing is allocated. */
-POISE_API PoiseErr PoiseMatPredictBytes(PoiseContext ctx, PoiseInt rows, PoiseInt nonzeros, PoiseInt ghosts, PoiseInt sends,
-                                        PoiseBytes *bytes);
+
+typedef struct PoiseMatCounts { /* of this rank's rows */
+  PoiseInt nonzeros;            /* numbers that are stored; of bcsr all those of its blocks, zeros too */
+  PoiseInt ghosts;              /* columns of other ranks that they refer to; of bcsr whole blocks of them. On one rank 0 */
+  PoiseInt sends;               /* this rank's columns that others refer to, once for each of these ranks; likewise */
+  int transpose;                /* nonzero: products with A^T are wanted */
+} PoiseMatCounts;
+
+/*
+  What this rank's part of A will hold once a solver has worked with it, as its type, block size and options now are: of an A that was only
+  created (PoiseMatCreate, which takes some hundred bytes), with entries as counted; or with counts = NULL of one that is assembled (and
+  with the transpose's part if there was a product with A^T). Exact, but where a pattern decides:
+    csri           up to 24 bytes (of bcsr, uneven: 16 and 8 for each row of a block) per -mat_csri_chunk entries, for pieces of long rows
+    seg            windows, up to twice as many as the fewest, of 28 bytes for some hundred (cuda) or thousand entries, and pieces as above;
+                   -mat_seg_padded: from 12 bytes per nonzero to 12 for each place of a last segment in every row more
+    bcsr           with -mat_bcsr_kernel auto: windows or none. In forms that are asked for only the pieces
+    auto           from the least to the most of the types that it may choose. Where that may be blocks, nothing is sure: `beyond`
+    -mat_index16   nothing, or 2 bytes per nonzero and 64 per block of rows of a product: it is kept where at least half fits
+    cuSPARSE       its buffer, of which only it knows: `beyond`
+    cuda           the number of those blocks (4 to 1024 rows), each of 4 bytes on several ranks
+  So with arrays of the library's own that come from the host, as CSR or by entries. Of triplets on a device, or arrays there, there need be
+  none on the host; offsets of 8 bytes that are adopted or borrowed stay such. Not in it: plans of triplets (on a device 4 bytes per
+  entry and 4 per triplet, 8 more if values come from the host), vectors of null spaces, copies for -mat_partition and -mat_order.
+  Meanwhile more is held: by PoiseMatAssemble on the host, of entries and blocks, some 18 to 25 bytes per nonzero; by a change to bcsr or back
+  the old matrix; by the first product with A^T on a device 16 bytes per nonzero; by -mat_auto_measure what all types hold, and two vectors.
+  POISE_ERR_STATE: A is not assembled and counts is NULL, or the block size is to be found (-mat_block_size 0). POISE_ERR_ARG: counts that
+  cannot be; POISE_ERR_MEMORY: that no machine holds. Allocates nothing. Not collective.
+*/
+POISE_API PoiseErr PoiseMatPredictBytes(PoiseMat A, const PoiseMatCounts *counts, PoisePrediction *p);
 /* Print type, sizes, row statistics, device, bytes held and beyond plain CSR. */
 POISE_API PoiseErr PoiseMatView(PoiseMat A);
 

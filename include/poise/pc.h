@@ -51,6 +51,18 @@ typedef struct PoiseShellPC {
 POISE_API PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg);
 /* What it holds on this rank beside its matrix: factors, inverses, solvers inside. Not collective. */
 POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
+/*
+  The same before it is set up, as its type and options now are: its matrix has been set, and need only have been created; counts are those of
+  PoiseMatPredictBytes. Exact, but for
+    ilu, icc, sor  the order of rows, up to 24 bytes for each (of bcsr, for each row of blocks) on each side; on cuda 16 of them are sure
+    bjacobi        on several ranks, or of several blocks, matrices of its own, of which only the values are sure; and how many entries are in the
+                   blocks, unless the matrix is assembled and counts is NULL. Else several blocks are taken to share them as they do rows:
+                   `beyond`. Of supervariables: their sizes, from 8 bytes per row to 8 for each of the most rows that are allowed, and 12
+  While it is set up up to 8 bytes per row more are held on the host. Makes the solvers inside (bjacobi, ksp), but nothing that grows with
+  sizes, unless it counts entries in blocks whose pattern must come to the host for it. Errors are those of PoiseMatPredictBytes, and what
+  in sizes and options a set-up would refuse. Collective.
+*/
+POISE_API PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
 POISE_API PoiseErr PoisePCView(PoisePC pc);
 
 #ifdef __cplusplus

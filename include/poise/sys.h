@@ -149,11 +149,22 @@ POISE_API PoiseErr PoiseView(PoiseContext ctx);
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of arrays on the host and on the device, of this rank: PoiseVecBytes, PoiseMatBytes, PoiseKSPBytes say what an object holds
-   (the user's arrays that it uses in place among them), PoiseMatPredictBytes and PoiseKSPPredictBytes what it will hold. Some
-   hundred bytes of fixed size per object are left out. With -device host all is on the host. */
+   (the user's arrays that it uses in place among them). Some hundred bytes of fixed size per object are left out. With -device host all
+   is on the host. */
 typedef struct PoiseBytes {
   int64_t host, device;
 } PoiseBytes;
+
+/*
+  What an object will hold on this rank, asked before it is allocated (PoiseVecPredictBytes, PoiseMatPredictBytes, PoisePCPredictBytes,
+  PoiseKSPPredictBytes): from least to most bytes on each side. The two are equal where sizes alone decide, and bounds where a pattern
+  does. What is allocated besides while an object is set up, and released, is not in it; the functions say how much that is.
+*/
+typedef struct PoisePrediction {
+  PoiseBytes least, most;
+  const char
+      *beyond; /* NULL, or what else there may be of which nothing can be known ("what cuSPARSE asks for"); static text */
+} PoisePrediction;
 
 /* Memory of the device that this rank works on, all ranks' together: bytes that are free, and all. Either may be NULL. What does
    not fit is POISE_ERR_MEMORY, which states what was asked for and what was free; the program may release something and go

@@ -98,6 +98,9 @@ POISE_API PoiseErr PoiseVecDotNorm2(PoiseVec x, PoiseVec y, double *xy, double *
 
 /* 8 per entry on each side on which the vector has been used. Not collective. */
 POISE_API PoiseErr PoiseVecBytes(PoiseVec x, PoiseBytes *bytes);
+/* The same of a vector with n entries on this rank which a solver or a product uses: on the device, and perhaps on the host too, if that looks
+   at it. Not collective. */
+POISE_API PoiseErr PoiseVecPredictBytes(PoiseContext ctx, PoiseInt n, PoisePrediction *p);
 /* Print size, layout, device, bytes. */
 POISE_API PoiseErr PoiseVecView(PoiseVec x);
 /* PETSc binary when the name ends in ".petsc" or ".bin", else a Matrix Market array (n x 1); by gzip with ".gz" behind it.

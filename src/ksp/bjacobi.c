@@ -178,6 +178,16 @@ static void Entries(const Csr *c, const HostCsr *h, Range rows, int64_t i, int64
   *end = k;
 }
 
+static int64_t CountEntries(const Csr *c, const HostCsr *h, Range rows)
+{
+  int64_t nz = 0, begin, end;
+  for (int64_t i = rows.begin; i < rows.end; i++) {
+    Entries(c, h, rows, i, &begin, &end);
+    nz += end - begin;
+  }
+  return nz;
+}
+
 enum { REACH = INT32_MAX }; /* entries of P that can be told apart by 32 bits */
 
 /* The end of the rows from `row` on that are not more. */
@@ -196,12 +206,9 @@ static PoiseErr CopyPattern(PoisePC pc, Block *b, RowArrays *r)
   Range rows = RowsOf(c, b);
   HostCsr h;
   int32_t *from;
-  int64_t nz = 0, begin, end;
+  int64_t nz, begin, end;
   TRY(poiseMatPattern(pc->P, &h));
-  for (int64_t i = rows.begin; i < rows.end; i++) {
-    Entries(c, &h, rows, i, &begin, &end);
-    nz += end - begin;
-  }
+  nz = CountEntries(c, &h, rows);
   TRY(poiseRowArraysCreateBlocks(b->A, c->b, nz, r));
   TRY(poiseBufferCreate(pc->ctx->device, (size_t)nz * sizeof *from, "places of a block's entries", &b->from));
   TRY(poiseBufferWrite(&b->from, HOST, &from));
@@ -245,15 +252,23 @@ static PoiseErr CopyValues(PoisePC pc, Block *b)
   return POISE_OK;
 }
 
+/* Without entries. */
+static PoiseErr CreateEmpty(PoisePC pc, const Block *b, PoiseMat *A)
+{
+  PoiseMat P = pc->P;
+  TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), poiseMatAsked(P), b->n, b->n, b->n, b->n, A));
+  (*A)->block_size = P->block_size;
+  poiseMatInherit(P, *A);
+  (*A)->origin = P->origin + P->rows->begin + b->first;
+  return POISE_OK;
+}
+
 static PoiseErr CreateMatrix(PoisePC pc, Block *b)
 {
   PoiseMat P = pc->P;
   RowArrays r = {0};
   ReleaseMatrix(b);
-  TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), poiseMatAsked(P), b->n, b->n, b->n, b->n, &b->A));
-  b->A->block_size = P->block_size;
-  poiseMatInherit(P, b->A);
-  b->A->origin = P->origin + P->rows->begin + b->first;
+  TRY(CreateEmpty(pc, b, &b->A));
   if (P->permutation) TRY(poiseMatShare(P->permutation, &b->A->permutation));
   TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));
   TRY(poiseVecCreateWindow(b->A->rows, &b->r));
@@ -386,6 +401,80 @@ static void Bytes_BJacobi(PoisePC pc, PoiseBytes *sum)
   }
 }
 
+/* Numbers of a block's matrix, least and most, where P has those of the plan: as they are, or shares by rows without the ghosts' columns. */
+static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, PoiseInt numbers[2])
+{
+  Csr *c = &pc->P->csr;
+  int64_t size = poisePlanSide(plan) * poisePlanSide(plan), m = b->n / poisePlanSide(plan);
+  HostCsr h;
+  if (plan->counts) {
+    double share = plan->m ? (double)m / (double)plan->m : 0;
+    numbers[0] = 0;
+    numbers[1] = size * (m == plan->m ? plan->nz - plan->nghost : (int64_t)ceil(share * (double)(plan->nz - plan->nghost)));
+    return POISE_OK;
+  }
+  TRY(poiseMatPattern(pc->P, &h));
+  numbers[0] = numbers[1] = size * CountEntries(c, &h, RowsOf(c, b));
+  return POISE_OK;
+}
+
+/* A solver with its own matrix, by which nobody may multiply: sure are the values alone. */
+static PoiseErr PredictBlock(PoisePC pc, int64_t k, const MatPlan *plan, PoisePrediction *p)
+{
+  BJacobi *j = pc->data;
+  PoisePrediction all[2] = {{.beyond = NULL}, {.beyond = NULL}};
+  int64_t size = poisePlanSide(plan) * poisePlanSide(plan);
+  PoiseInt numbers[2];
+  TRY(CountNumbers(pc, &j->block[k], plan, numbers));
+  for (int most = 0; most < 2; most++) {
+    const PoiseMatCounts counts = {.nonzeros = numbers[most]};
+    PoisePrediction matrix;
+    TRY(PoiseMatPredictBytes(j->ksp[k]->A, &counts, &matrix));
+    matrix.least = (PoiseBytes){0};
+    poisePredictBetween(pc->ctx->device, 8 * numbers[most], 0, ON_DEVICE, &matrix);
+    poisePredictSum(&matrix, &all[most]);
+    poisePredict(pc->ctx->device, numbers[most] / size * (int64_t)sizeof(int32_t), ON_BOTH, &all[most]);
+    TRY(poiseKSPPredictInside(j->ksp[k], &counts, &all[most]));
+  }
+  all[0].most = all[1].most;
+  poisePredictSum(&all[0], p);
+  return POISE_OK;
+}
+
+/* Solvers that have no matrix of their block's rows yet take one without entries, until they are set up. */
+static PoiseErr Promise(PoisePC pc, int64_t k)
+{
+  BJacobi *j = pc->data;
+  const Block *b = &j->block[k];
+  PoiseMat A = NULL;
+  if (j->ksp[k]->A && j->ksp[k]->A->rows->n == b->n) return POISE_OK;
+  PoiseErr e = CreateEmpty(pc, b, &A);
+  if (!e) e = PoiseKSPSetOperators(j->ksp[k], A, NULL);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static PoiseErr Predict_BJacobi(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  BJacobi *j = pc->data;
+  TRY(poisePCCheckStored(pc));
+  TRY(poiseMatCheckSquare(pc->P));
+  if (j->most) {
+    poiseSupervariablesPredict(pc, (int)j->most, p);
+    return POISE_OK;
+  }
+  TRY(MakeBlocks(pc));
+  TRY(Configure(pc));
+  if (IsWhole(pc) && j->ksp[0]->A != pc->P) TRY(PoiseKSPSetOperators(j->ksp[0], pc->P, NULL));
+  if (IsWhole(pc)) return poiseKSPPredictInside(j->ksp[0], plan->counts, p);
+  for (int64_t k = 0; k < j->count; k++) {
+    TRY(Promise(pc, k));
+    TRY(PredictBlock(pc, k, plan, p));
+  }
+  if (plan->counts && j->count > 1) p->beyond = "entries that are not shared out over its blocks as their rows are";
+  return POISE_OK;
+}
+
 static void Destroy_BJacobi(PoisePC pc)
 {
   BJacobi *j = pc->data;
@@ -406,6 +495,7 @@ const PCType poisePCType_bjacobi = {
     .cost = Cost_BJacobi,
     .view = View_BJacobi,
     .bytes = Bytes_BJacobi,
+    .predict = Predict_BJacobi,
     .destroy = Destroy_BJacobi,
 };
 

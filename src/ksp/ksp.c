@@ -312,16 +312,16 @@ typedef struct Sizes { /* of what SetUp allocates, in doubles */
   int vectors, extra; /* extra: for what is monitored, and for b without a part of it */
 } Sizes;
 
-/* For n rows; product: the partials that a product leaves. */
-static Sizes SizesFor(PoiseKSP ksp, int64_t n, int64_t product)
+/* product: the partials that a product leaves. */
+static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
 {
   const char *eager = ksp->eager;
   ksp->eager = NULL; /* a cycle may be shorter then, which is known later */
   int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
   int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that are whole blocks of M */
   ksp->eager = eager;
-  Sizes s = {.nblock = POISE_NBLOCKS(n), .ring = 64};
-  s.stride = (n + least - 1) / least;
+  Sizes s = {.nblock = POISE_NBLOCKS(A->rows->n), .ring = 64};
+  s.stride = (A->rows->n + least - 1) / least;
   if (product > s.stride) s.stride = product;
   while (s.ring < 4 * most) s.ring *= 2;
   s.status = POISE_SLOTS + s.ring;
@@ -329,7 +329,7 @@ static Sizes SizesFor(PoiseKSP ksp, int64_t n, int64_t product)
   s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
   s.pinned = 2 * (s.status + POISE_COMM_WIDTH);
   s.vectors = ksp->type->vectors(ksp);
-  s.extra = (ksp->options.true_residual != 0) + (ksp->A && ksp->A->left.n);
+  s.extra = (ksp->options.true_residual != 0) + (A->left.n > 0);
   return s;
 }
 
@@ -337,7 +337,7 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
-  Sizes s = SizesFor(ksp, ksp->A->rows->n, poiseMatPartials(ksp->A));
+  Sizes s = SizesFor(ksp, ksp->A, poiseMatPartials(ksp->A));
   void *pinned = NULL;
   ksp->layout = poiseLayoutShare(ksp->A->rows);
   ksp->nblock = s.nblock;
@@ -624,19 +624,48 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
 
 /* ---- memory --------------------------------------------------------------------------------------------------------- */
 
-PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, PoiseInt n, PoiseBytes *bytes)
+/* p += what SetUp will allocate for A with that plan. */
+static PoiseErr Predict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
-  bool away = !ksp->ctx->device->ops->is_host;
+  const Device *dev = ksp->ctx->device;
   PoisePCSide side, before = ksp->side;
   PoiseNormType norm;
-  if (n < 0 || n > INT32_MAX) FAIL(POISE_ERR_ARG, "%lld rows on a rank", (long long)n);
+  int64_t n = A->rows->n, fixed, partials[2];
+  PoisePrediction mine = {.beyond = NULL};
   TRY(ChooseNorm(ksp, &side, &norm));
   ksp->side = side; /* what a method needs depends on it */
-  Sizes s = SizesFor(ksp, n, ksp->A && ksp->A->rows->n == n ? poiseMatPartials(ksp->A) : 0);
+  Sizes s = SizesFor(ksp, A, plan->partials[0]);
+  partials[0] = s.partials, partials[1] = SizesFor(ksp, A, plan->partials[1]).partials;
   ksp->side = before;
-  int64_t both = s.status, one = s.array + s.partials + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
-  *bytes = (PoiseBytes){8 * (both + s.pinned + (away ? 0 : one)), away ? 8 * (both + one) : 0};
+  fixed = s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
+  poisePredict(dev, 8 * s.status, ON_BOTH, &mine);
+  poisePredictHost(8 * s.pinned, &mine);
+  poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
+  poisePredictOpen(plan, &mine);
+  poisePredictSum(&mine, p);
   return POISE_OK;
+}
+
+PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
+{
+  PoiseMat A = Given(ksp);
+  PoisePrediction matrix = {.beyond = NULL};
+  MatPlan plan;
+  *p = matrix;
+  if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(poiseMatPredict(A, counts, &plan, &matrix));
+  if (PoiseSize(ksp->ctx) > 1 && A->partition != POISE_PARTITION_ROWS) p->beyond = "rows that -mat_partition moves";
+  return Predict(ksp, A, &plan, p);
+}
+
+PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
+{
+  MatPlan plan;
+  PoisePrediction matrix = {.beyond = NULL};
+  PoiseErr e = poiseMatPredict(ksp->A, counts, &plan, &matrix);
+  if (!e && !IsDirect(ksp)) e = Predict(ksp, ksp->A, &plan, p);
+  TRY(PoiseAgree(ksp->ctx, e));
+  return poisePCPredict(ksp->pc, counts, p);
 }
 
 static void AddVector(PoiseVec x, PoiseBytes *sum)

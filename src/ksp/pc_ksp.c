@@ -74,6 +74,14 @@ static void Bytes_KSP(PoisePC pc, PoiseBytes *sum)
   poiseKSPAddBytes(((const Inner *)pc->data)->ksp, NULL, sum);
 }
 
+static PoiseErr Predict_KSP(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  Inner *inner = pc->data;
+  TRY(Make(pc));
+  if (inner->ksp->A != pc->P) TRY(PoiseKSPSetOperators(inner->ksp, pc->P, NULL));
+  return poiseKSPPredictInside(inner->ksp, plan->counts, p);
+}
+
 static void Destroy_KSP(PoisePC pc)
 {
   Inner *inner = pc->data;
@@ -90,6 +98,7 @@ const PCType poisePCType_ksp = {
     .cost = Cost_KSP,
     .view = View_KSP,
     .bytes = Bytes_KSP,
+    .predict = Predict_KSP,
     .destroy = Destroy_KSP,
 };
 

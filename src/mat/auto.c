@@ -117,7 +117,7 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   Choice *c = A->choice;
   Device *dev = A->ctx->device;
   CsrStatistics s = A->csr.statistics, uncut = s;
-  int64_t chunk = poiseCsriChunk(A, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
+  int64_t chunk = poiseCsriChunk(dev, s.m + s.nz, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
   if (s.longest >= chunk) TRY(poiseCsrStatistics(A, chunk, &uncut));
   uncut.nz -= uncut.cut;
   c->cut = (double)uncut.cut;
@@ -474,6 +474,24 @@ static PoiseErr Choose(PoiseMat A)
     poiseMatUse(A, candidates[best].type, data);
   if (!e) c->built = A->csr.built;
   return e;
+}
+
+PoiseErr poiseChoicePredict(PoiseMat A, MatPlan *plan, PoisePrediction *p)
+{
+  const MatPlan before = *plan;
+  const PoisePrediction start = *p;
+  if (!plan->counts && A->choice->built == A->csr.built) return A->type->predict(A, A->data, plan, p);
+  for (int k = 0; k < CANDIDATES; k++) {
+    PoisePrediction mine = start;
+    MatPlan cut = before;
+    TRY(candidates[k].type->predict(A, A->choice->settings[k], &cut, &mine));
+    if (!k)
+      *p = mine, *plan = cut;
+    else
+      poisePredictEither(&mine, p), poisePlanEither(cut.partials, plan->partials);
+  }
+  plan->open = A->entries && A->block_size > 1 && plan->counts;
+  return POISE_OK;
 }
 
 PoiseErr poiseMatChoose(PoiseMat A)

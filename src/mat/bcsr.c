@@ -50,28 +50,28 @@ static bool Uneven(PoiseMat A)
   return (double)s->squares - squares > squares || groups * (double)s->longest > (double)s->nz;
 }
 
-static PoiseErr Choose(PoiseMat A, BcsrData *d)
+/* Rows of a group of one of the paper's forms. */
+static PoiseErr FormRows(Device *dev, int b, int form, int *rows)
 {
-  const DeviceOps *ops = A->ctx->device->ops;
-  int b = A->csr.b;
-  d->form = d->asked;
-  if (d->form == BCSR_AUTO) d->form = Uneven(A) ? BCSR_BALANCED : BCSR_EVEN;
-  d->rows = d->form == BCSR_EVEN       ? A->csr.rows
-            : d->form == BCSR_BALANCED ? POISE_BLOCK
-            : ops->bcsr_rows           ? ops->bcsr_rows(A->ctx->device, b, d->form)
-                                       : 0;
-  if (!d->rows)
-    FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of bcsr with blocks of %d x %d", ops->name,
-         forms[d->form], b, b);
+  *rows = dev->ops->bcsr_rows ? dev->ops->bcsr_rows(dev, b, form) : 0;
+  if (!*rows)
+    FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of bcsr with blocks of %d x %d", dev->ops->name,
+         forms[form], b, b);
   return POISE_OK;
 }
 
-static int64_t Chunk(PoiseMat A)
+static PoiseErr Choose(PoiseMat A, BcsrData *d)
 {
-  const DeviceOps *ops = A->ctx->device->ops;
-  int64_t b = A->csr.b;
-  if (b == 1) return poiseCsriChunk(A, NULL);
-  return ops->bcsr_chunk ? ops->bcsr_chunk((int)b) : BCSR_CHUNK / (b * b);
+  d->form = d->asked;
+  if (d->form == BCSR_AUTO) d->form = Uneven(A) ? BCSR_BALANCED : BCSR_EVEN;
+  d->rows = d->form == BCSR_EVEN ? A->csr.rows : POISE_BLOCK;
+  return d->form > BCSR_BALANCED ? FormRows(A->ctx->device, A->csr.b, d->form, &d->rows) : POISE_OK;
+}
+
+static int64_t Chunk(const Device *dev, int64_t b, int64_t size)
+{
+  if (b == 1) return poiseCsriChunk(dev, size, NULL);
+  return dev->ops->bcsr_chunk ? dev->ops->bcsr_chunk((int)b) : BCSR_CHUNK / (b * b);
 }
 
 static PoiseErr SetUp_BCSR(PoiseMat A)
@@ -85,7 +85,8 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
   d->built = 0;
   d->was_asked = d->asked;
   TRY(Choose(A, d));
-  if (d->form == BCSR_BALANCED) TRY(poiseWindowsCut(A, &d->w, Chunk(A), false));
+  if (d->form == BCSR_BALANCED)
+    TRY(poiseWindowsCut(A, &d->w, Chunk(A->ctx->device, A->csr.b, A->csr.m + A->csr.nz), false));
   if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
   if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseWindowsOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
@@ -162,6 +163,39 @@ static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
   poiseWindowsBytes(&((const BcsrData *)A->data)->w, sum);
 }
 
+/* Could Uneven say so? Not where one thread of a CPU works, or on few blocks. */
+static bool MayBeUneven(const Device *dev, const MatPlan *plan)
+{
+  return dev->ops->bcsr_rows || (dev->threads > 1 && plan->nblock[1] > HOST_FEW_BLOCKS);
+}
+
+static PoiseErr PredictGroups(PoiseMat A, int form, MatPlan *plan, PoisePrediction *p)
+{
+  int rows;
+  TRY(FormRows(A->ctx->device, plan->b, form, &rows));
+  int64_t parts = (plan->m + rows - 1) / rows;
+  if (PoiseSize(A->ctx) > 1) poisePredict(A->ctx->device, 4 * parts, ON_BOTH, p);
+  plan->partials[0] = plan->partials[1] = parts;
+  return POISE_OK;
+}
+
+static PoiseErr Predict_BCSR(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = A->ctx->device;
+  int form = ((const BcsrData *)data)->asked;
+  poiseCsrDataPredict(A, plan, p);
+  if (form == BCSR_AUTO && !MayBeUneven(dev, plan)) form = BCSR_EVEN;
+  if (form == BCSR_EVEN) return POISE_OK; /* whose groups are those of the CSR */
+  if (form > BCSR_BALANCED) return PredictGroups(A, form, plan, p);
+  PoisePrediction even = *p;
+  const int64_t groups[] = {plan->nblock[0], plan->nblock[1]};
+  poiseWindowsPredictCut(A, Chunk(dev, plan->b, plan->m + plan->nz), false, plan, p);
+  if (form == BCSR_BALANCED) return POISE_OK;
+  poisePredictEither(&even, p);
+  poisePlanEither(groups, plan->partials);
+  return POISE_OK;
+}
+
 static void Destroy_BCSR(PoiseMat A)
 {
   poiseCsrDataDestroy(A);
@@ -183,6 +217,7 @@ const MatType poiseMatType_bcsr = {
     .diagonal = poiseCsrDiagonal,
     .view = View_BCSR,
     .bytes = Bytes_BCSR,
+    .predict = Predict_BCSR,
     .destroy = Destroy_BCSR,
 };
 

@@ -2,11 +2,6 @@
 /* What a matrix holds, and what one will hold. */
 #include "mat.h"
 
-static int64_t OffsetBytes(PoiseContext ctx, int64_t m, int64_t nz)
-{
-  return (m + 1) * (nz > poiseContextHome(ctx)->most_narrow ? 8 : 4);
-}
-
 static void VecBytes(PoiseVec x, PoiseBytes *sum)
 {
   if (x) poiseBufferAdd(&x->data, sum);
@@ -32,27 +27,117 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   return POISE_OK;
 }
 
-/* Rows of a block of the product, were all rows of one length. */
-static int EvenRows(PoiseContext ctx, int64_t m, int64_t nz)
+/* ---- what one will hold ------------------------------------------------------------------------------------------------ */
+
+static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
 {
-  CsrStatistics s = {.m = m, .nz = nz, .longest = m ? (nz + m - 1) / m : 0};
-  for (int k = 0; k < POISE_TILES; k++) s.tile[k] = s.longest * (m < 256 >> k ? m : 256 >> k);
-  return poiseCsrRows(ctx, &s, false);
+  int64_t rows = A->rows->n, most = INT64_MAX >> 16;
+  if (n->nonzeros < 0 || n->ghosts < 0 || n->sends < 0)
+    FAIL(POISE_ERR_ARG, "a matrix of %lld nonzeros, %lld ghosts and %lld sends", (long long)n->nonzeros,
+         (long long)n->ghosts, (long long)n->sends);
+  if (PoiseSize(A->ctx) == 1 && (n->ghosts || n->sends))
+    FAIL(POISE_ERR_ARG, "%lld ghosts and %lld sends on one rank, which has none", (long long)n->ghosts,
+         (long long)n->sends);
+  if (n->ghosts > n->nonzeros)
+    FAIL(POISE_ERR_ARG, "%lld ghosts, which are columns of %lld nonzeros", (long long)n->ghosts, (long long)n->nonzeros);
+  if (n->nonzeros % (b * b) || n->ghosts % b || n->sends % b)
+    FAIL(POISE_ERR_ARG, "%lld nonzeros, %lld ghosts and %lld sends are not of whole blocks of %d x %d",
+         (long long)n->nonzeros, (long long)n->ghosts, (long long)n->sends, (int)b, (int)b);
+  if (n->nonzeros > most || rows > most || n->ghosts > most || n->sends > most)
+    FAIL(POISE_ERR_MEMORY, "no machine holds %lld nonzeros in %lld rows", (long long)n->nonzeros, (long long)rows);
+  return POISE_OK;
 }
 
-PoiseErr PoiseMatPredictBytes(PoiseContext ctx, PoiseInt rows, PoiseInt nonzeros, PoiseInt ghosts, PoiseInt sends,
-                              PoiseBytes *bytes)
+/* Blocks of rows of a product. The device's own choice depends on m, nz and how even the rows are: it is that for rows as even as can be, or
+   POISE_BLOCK. */
+static void PlanBlocks(PoiseContext ctx, MatPlan *plan)
 {
-  bool several = PoiseSize(ctx) > 1, away = !ctx->device->ops->is_host;
-  if (rows < 0 || nonzeros < 0 || ghosts < 0 || sends < 0)
-    FAIL(POISE_ERR_ARG, "a matrix of %lld rows, %lld nonzeros, %lld ghosts and %lld sends", (long long)rows,
-         (long long)nonzeros, (long long)ghosts, (long long)sends);
-  if (nonzeros > (INT64_MAX >> 5) || rows > (INT64_MAX >> 5) || ghosts > (INT64_MAX >> 6) || sends > (INT64_MAX >> 6))
-    FAIL(POISE_ERR_MEMORY, "no machine holds %lld nonzeros in %lld rows", (long long)nonzeros, (long long)rows);
-  int block = several ? EvenRows(ctx, rows, nonzeros) : POISE_BLOCK;
-  int64_t csr = OffsetBytes(ctx, rows, nonzeros) + 12 * nonzeros;
-  int64_t order = several ? 4 * ((rows + block - 1) / block) : 0, both = csr + order + 4 * sends;
-  *bytes = (PoiseBytes){both + 16 * ghosts + 8 * sends, 0}; /* numbers and values of ghosts; values to send */
-  *(away ? &bytes->device : &bytes->host) += (away ? both : 0) + 8 * (ghosts + sends);
+  CsrStatistics s = {.m = plan->m, .nz = plan->nz, .longest = plan->m ? plan->nz / plan->m : 0};
+  for (int k = 0; k < POISE_TILES; k++) s.tile[k] = s.longest * (plan->m < 256 >> k ? plan->m : 256 >> k);
+  int fewest = plan->b ? poiseBcsrRows(ctx, plan->b, &s) : poiseCsrRows(ctx, &s, false);
+  int most = plan->b > 1 ? fewest : POISE_BLOCK;
+  plan->nblock[0] = (plan->m + most - 1) / most;
+  plan->nblock[1] = (plan->m + fewest - 1) / fewest;
+}
+
+static PoiseErr PlanCounts(PoiseMat A, const PoiseMatCounts *n, MatPlan *plan)
+{
+  int64_t b = poiseMatAsked(A)->blocked ? A->block_size : 1;
+  if (A->find) FAIL(POISE_ERR_STATE, "the block size is to be found when there are entries");
+  TRY(CheckCounts(A, n, b));
+  *plan = (MatPlan){.counts = n, .transpose = n->transpose != 0, .nz = n->nonzeros / (b * b), .nghost = n->ghosts / b};
+  plan->b = poiseMatAsked(A)->blocked ? (int)b : 0;
+  plan->m = A->rows->n / b, plan->nloc = A->cols->n / b, plan->columns = A->cols->N / b;
+  plan->nsend = n->sends;
+  plan->wide = plan->nz > poiseContextHome(A->ctx)->most_narrow;
+  PlanBlocks(A->ctx, plan);
+  return POISE_OK;
+}
+
+static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
+{
+  const Csr *c = &A->csr;
+  if (!A->assembled) FAIL(POISE_ERR_STATE, "the matrix has no entries yet, so how many there will be must be said");
+  TRY(poiseMatCheckUsable(A));
+  *plan = (MatPlan){
+      .m = c->m, .nloc = c->nloc, .columns = c->columns, .nghost = c->nghost, .nz = c->nz, .b = c->b, .wide = c->wide};
+  plan->transpose = A->type->mult_transpose == poiseCsrMultTranspose && ((const CsrData *)A->data)->pattern;
+  plan->nsend = c->halo ? c->halo->nsend : 0;
+  plan->nblock[0] = plan->nblock[1] = c->nblock;
+  return POISE_OK;
+}
+
+/* Offsets, columns and values, the order of blocks, ghosts and their exchange. */
+static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = A->ctx->device;
+  poisePredict(dev, (plan->m + 1) * (plan->wide ? 8 : 4) + 4 * plan->nz + 8 * poisePlanNumbers(plan), ON_BOTH, p);
+  if (PoiseSize(A->ctx) == 1) return;
+  poisePredictBetween(dev, 4 * plan->nblock[0], 4 * plan->nblock[1], ON_BOTH, p);
+  poisePredictHost(plan->nghost * (int64_t)sizeof(PoiseInt), p);
+  poiseHaloPredict(dev, plan->nghost * poisePlanSide(plan), plan->nsend, p);
+}
+
+/* What composes products of a type that does not fuse; a solver may not have asked a shell to. */
+static void PredictComposing(PoiseMat A, MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = A->ctx->device;
+  int64_t most = 8 * A->rows->n, least = dev->ops->is_host || poiseMatHolds(A) ? most : 0;
+  poisePredictBetween(dev, least, most, ON_DEVICE, p);
+  plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(A->rows->n);
+}
+
+PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan, PoisePrediction *p)
+{
+  const MatType *type = poiseMatAsked(A);
+  if (!poiseMatHolds(A)) {
+    *plan = (MatPlan){.counts = counts, .m = A->rows->n, .nloc = A->cols->n, .columns = A->cols->N};
+    PredictComposing(A, plan, p);
+    return POISE_OK;
+  }
+  TRY(counts ? PlanCounts(A, counts, plan) : PlanAsItIs(A, plan));
+  plan->partials[0] = plan->nblock[0], plan->partials[1] = plan->nblock[1];
+  PredictCsr(A, plan, p);
+  if (A->choice) return poiseChoicePredict(A, plan, p);
+  if (!type->fuse) PredictComposing(A, plan, p);
+  if (type->predict) return type->predict(A, poiseMatAskedData(A), plan, p);
+  if (type->bytes) p->beyond = "what its type keeps beside the entries";
+  return POISE_OK;
+}
+
+/* Auto chooses blocks where they take less. */
+void poisePredictOpen(const MatPlan *plan, PoisePrediction *p)
+{
+  if (!plan->open) return;
+  p->least = (PoiseBytes){0};
+  p->beyond = "blocks, which type auto may choose";
+}
+
+PoiseErr PoiseMatPredictBytes(PoiseMat A, const PoiseMatCounts *counts, PoisePrediction *p)
+{
+  MatPlan plan;
+  *p = (PoisePrediction){.beyond = NULL};
+  TRY(poiseMatPredict(A, counts, &plan, p));
+  poisePredictOpen(&plan, p);
   return POISE_OK;
 }

@@ -224,6 +224,29 @@ void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
   sum->device += d->plan.bytes;
 }
 
+/* A device makes the transpose itself. */
+void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
+{
+  int64_t width = plan->nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4;
+  if (!plan->transpose) return;
+  poisePredict(A->ctx->device, (plan->nloc + plan->nghost + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
+}
+
+/* A library's products are composed, and take x with its ghosts. */
+static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = A->ctx->device;
+  const CsrType *t = data;
+  poiseCsrDataPredict(A, plan, p);
+  if (!A->library && t->asked && !dev->ops->is_host) poiseIndex16Predict(dev, plan, p);
+  if (!A->library) return POISE_OK;
+  poisePredict(dev, 8 * plan->m, ON_DEVICE, p);
+  if (PoiseSize(A->ctx) > 1) poisePredict(dev, 8 * (plan->nloc + plan->nghost), ON_DEVICE, p);
+  plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
+  p->beyond = "what the library asks for";
+  return POISE_OK;
+}
+
 static PoiseErr View_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
@@ -274,6 +297,7 @@ const MatType poiseMatType_csr = {
     .diagonal = poiseCsrDiagonal,
     .view = View_CSR,
     .bytes = Bytes_CSR,
+    .predict = Predict_CSR,
     .destroy = Destroy_CSR,
 };
 

@@ -33,11 +33,10 @@ static const PoiseOption options[] = {
 
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
-int64_t poiseCsriChunk(PoiseMat A, const void *data)
+int64_t poiseCsriChunk(const Device *dev, int64_t size, const void *data)
 {
   const CsriData *d = data;
-  const DeviceOps *ops = A->ctx->device->ops;
-  return d && d->asked ? d->asked : ops->csri_chunk ? ops->csri_chunk(A->csr.m + A->csr.nz) : CSRI_CHUNK;
+  return d && d->asked ? d->asked : dev->ops->csri_chunk ? dev->ops->csri_chunk(size) : CSRI_CHUNK;
 }
 
 /* Where the rows that are not cut are even, blocks of them are fetched as type csr does. */
@@ -68,7 +67,7 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   d->built = 0;
   d->was_asked = d->asked;
   d->exact = d->combine == ATOMIC;
-  TRY(poiseWindowsCut(A, &d->w, poiseCsriChunk(A, d), d->exact));
+  TRY(poiseWindowsCut(A, &d->w, poiseCsriChunk(A->ctx->device, A->csr.m + A->csr.nz, d), d->exact));
   TRY(ChooseBlocks(A, d));
   if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
@@ -152,6 +151,20 @@ static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
   poiseWindowsBytes(&d->w, sum);
 }
 
+/* Windows follow from the sizes; not so the pieces. */
+static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
+{
+  const CsriData *d = data;
+  const Device *dev = A->ctx->device;
+  bool exact = d->combine == ATOMIC;
+  poiseCsrDataPredict(A, plan, p);
+  poiseWindowsPredictCut(A, poiseCsriChunk(dev, plan->m + plan->nz, d), exact, plan, p);
+  if (!exact) return POISE_OK;
+  poisePredict(dev, 8 * plan->m, ON_DEVICE, p); /* the product is composed */
+  plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
+  return POISE_OK;
+}
+
 static void Destroy_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
@@ -175,6 +188,7 @@ const MatType poiseMatType_csri = {
     .diagonal = poiseCsrDiagonal,
     .view = View_CSRI,
     .bytes = Bytes_CSRI,
+    .predict = Predict_CSRI,
     .destroy = Destroy_CSRI,
 };
 

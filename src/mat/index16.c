@@ -84,6 +84,13 @@ void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum)
   poiseBufferAdd(&d->window, sum);
 }
 
+/* Whether half of the nonzeros fit, only the pattern knows. */
+void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p)
+{
+  int64_t windows = plan->nblock[1] * POISE_WINDOWS * (int64_t)sizeof(int32_t);
+  if (plan->nz) poisePredictBetween(dev, 0, plan->nz * (int64_t)sizeof(uint16_t) + windows, ON_DEVICE, p);
+}
+
 void poiseIndex16Destroy(Index16 *d)
 {
   Release(d);

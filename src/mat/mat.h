@@ -123,6 +123,17 @@ void poiseRowsDestroy(PoiseContext ctx, TermRows *r);
 /* By columns, equal ones in their order. */
 PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
 
+typedef struct MatPlan {        /* of a matrix that need have no entries yet */
+  const PoiseMatCounts *counts; /* NULL: it is as it is */
+  bool transpose;
+  int64_t m, nloc, columns, nghost, nz, nsend; /* as in Csr; nsend: numbers */
+  int b;                                       /* as in Csr */
+  bool wide;
+  int64_t nblock[2];   /* at least and at most: blocks of rows of a product of Csr */
+  int64_t partials[2]; /* and what poiseMatPartials will say */
+  bool open;           /* type auto may make it blocks, of which nothing here is known */
+} MatPlan;
+
 typedef struct MatType {
   const char *name;
   bool stored;                /* works on A->csr of numbers, */
@@ -141,7 +152,10 @@ typedef struct MatType {
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
   PoiseErr (*view)(PoiseMat);
   void (*bytes)(PoiseMat, PoiseBytes *sum); /* sum += what A->data holds; may be NULL */
-  void (*destroy)(PoiseMat);                /* of A->data's contents */
+  /* p += what they will, by the options in data, and A's library, and the partials where they are others than the blocks of the CSR; may be
+     NULL. It allocates nothing, and is local. */
+  PoiseErr (*predict)(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p);
+  void (*destroy)(PoiseMat); /* of A->data's contents */
 } MatType;
 
 #define MAT_TYPE(name) extern const MatType poiseMatType_##name;
@@ -257,6 +271,29 @@ PoiseErr poiseMatShape(PoiseMat A, MatShape *shape); /* collective; agrees */
 /* The number that local row i has in the application, for messages. */
 long long poiseMatRowName(PoiseMat A, int64_t i);
 
+/* ---- bytes.c: what a matrix will hold -------------------------------------------------------------------------------------- */
+
+PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan, PoisePrediction *p); /* p += it */
+void poisePredictOpen(const MatPlan *plan, PoisePrediction *p); /* of what depends on A: what is not sure if it is open */
+PoiseErr poiseChoicePredict(PoiseMat A, MatPlan *plan,
+                            PoisePrediction *p); /* as a type's, whichever auto chooses: auto.c */
+/* range = that or what it is */
+static inline void poisePlanEither(const int64_t one[2], int64_t range[2])
+{
+  if (one[0] < range[0]) range[0] = one[0];
+  if (one[1] > range[1]) range[1] = one[1];
+}
+
+static inline int64_t poisePlanSide(const MatPlan *plan) /* as poiseCsrSide */
+{
+  return plan->b ? plan->b : 1;
+}
+
+static inline int64_t poisePlanNumbers(const MatPlan *plan)
+{
+  return plan->nz * poisePlanSide(plan) * poisePlanSide(plan);
+}
+
 void poiseNullSpaceDestroy(NullSpace *space);                            /* nullspace.c */
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum += what it holds; NULL: nothing */
@@ -358,6 +395,7 @@ PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d);
 PoiseErr poiseIndex16View(PoiseMat A, Index16 *d, Index16View *v); /* device pointers, or NULL where none are kept */
 PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d);          /* of one that is on. Collective */
 void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum);
+void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p); /* of one that is on */
 void poiseIndex16Destroy(Index16 *d);
 
 /* ---- csr.c: products ---------------------------------------------------------------------------------------------------------- */
@@ -372,6 +410,7 @@ PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m); 
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
+void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p);
 void poiseCsrDataDestroy(PoiseMat A);
 
 /* bcsr_build.c: A's entries become blocks of its block size, and its type bcsr, at once or, if it is not assembled yet, then; or numbers,
@@ -391,8 +430,8 @@ PoiseErr poiseMatTakeBlockSize(PoiseMat A);
 PoiseErr poiseMatBlockShare(PoiseMat A, double *share);
 PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 
-int64_t poiseCsriChunk(PoiseMat A,
-                       const void *data); /* csri.c: entries of a row that data's options have it cut; NULL: the default */
+/* csri.c: entries of a row that data's options (NULL: the defaults) have it cut, of so many rows and entries in all. */
+int64_t poiseCsriChunk(const Device *dev, int64_t size, const void *data);
 
 /* ---- auto.c: type auto, which has another type work ------------------------------------------------------------------------ */
 

@@ -42,13 +42,24 @@ static const PoiseOption options[] = {
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
 /* Rows of exactly S entries fill their segments, so a mean that is a power of two is taken as it is. */
-static int64_t Length(PoiseMat A)
+static int64_t Length(const SegData *d, int64_t m, int64_t nz)
 {
-  const SegData *d = A->data;
   int64_t length = 1;
   if (d->asked) return INT64_C(1) << (d->asked - 1);
-  while (length < SEG_MOST && length * A->csr.m < A->csr.nz) length *= 2;
+  while (length < SEG_MOST && length * m < nz) length *= 2;
   return length;
+}
+
+/* Segments of a window. */
+static int64_t Block(const Device *dev, int64_t length)
+{
+  int threads = dev->ops->seg_threads;
+  return threads ? threads >> poiseSegLanes(length) : SEG_ENTRIES / length;
+}
+
+static int64_t Chunk(int64_t block, int64_t length)
+{
+  return block * length / 2 + 1;
 }
 
 static void Release(SegData *d)
@@ -75,7 +86,7 @@ static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
 static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
 {
   Device *dev = A->ctx->device;
-  a->block = d->block, a->chunk = d->w.chunk = d->block * d->length / 2 + 1, a->piece = d->w.piece = SEG_PIECE;
+  a->block = d->block, a->chunk = d->w.chunk = Chunk(d->block, d->length), a->piece = d->w.piece = SEG_PIECE;
   TRY(Count(A, a, &d->segments));
   a->nwindow = d->w.n = (d->segments + d->block - 1) / d->block;
   TRY(poiseWindowsBegin(dev, A->csr.m, &d->w, &a->window, &a->pieces));
@@ -129,6 +140,7 @@ static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(int32_t), "columns of segments", &p->col));
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(double), "values of segments", &p->val));
   TRY(poiseBufferWrite(&p->ptr, DEVICE, &pad.ptr));
+  TRY(poiseBufferWrite(&p->col, DEVICE, &pad.col)); /* with what Fill brings; else zeros would be fetched */
   pad.P.ptr32 = p->wide ? NULL : pad.ptr, pad.P.ptr64 = p->wide ? pad.ptr : NULL;
   TRY(poiseLaunch(dev, KERNEL_seg_offsets, &pad, sizeof pad));
   return PaddedPattern(d, &a->A);
@@ -150,7 +162,6 @@ static PoiseErr CutOrPad(PoiseMat A, SegData *d, Buffer *count)
 static PoiseErr SetUp_SEG(PoiseMat A)
 {
   SegData *d = A->data;
-  int lanes = A->ctx->device->ops->seg_threads;
   Buffer count = {0};
   bool other = d->was_asked != d->asked || d->is_padded != d->wants_padded;
   if (d->built == A->csr.built && !other) return POISE_OK;
@@ -159,9 +170,9 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   d->tried = A->csr.built;
   Release(d);
   d->was_asked = d->asked;
-  d->length = Length(A);
+  d->length = Length(d, A->csr.m, A->csr.nz);
   d->is_padded = d->wants_padded;
-  d->block = lanes ? lanes >> poiseSegLanes(d->length) : SEG_ENTRIES / d->length;
+  d->block = Block(A->ctx->device, d->length);
   PoiseErr e = CutOrPad(A, d, &count);
   poiseBufferDestroy(&count);
   if (!e) d->built = A->csr.built;
@@ -246,6 +257,37 @@ static void Bytes_SEG(PoiseMat A, PoiseBytes *sum)
   poiseBufferAdd(&d->padded.val, sum);
 }
 
+/* Copies into n segments of so many entries. */
+static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_t m, PoisePrediction *p)
+{
+  int64_t bytes[2];
+  for (int k = 0; k < 2; k++) {
+    int64_t nz = n[k] * length, width = nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4;
+    bytes[k] = (m + 1) * width + 12 * nz;
+  }
+  poisePredictBetween(A->ctx->device, bytes[0], bytes[1], ON_DEVICE, p);
+}
+
+/* n rows, of which at most `some` have entries, nz in all: they fill nz / S segments or, with a rest in each of them, a segment each more. A
+   row of a chunk or more counts as a whole window; how many these can be is known from nz. */
+static PoiseErr Predict_SEG(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
+{
+  const SegData *d = data;
+  int64_t m = plan->m, nz = plan->nz, S = Length(d, m, nz), block = Block(A->ctx->device, S), chunk = Chunk(block, S);
+  int64_t some = m < nz ? m : nz, cut = plan->columns + S > chunk ? nz / (chunk - S) : 0;
+  const int64_t filled[] = {(nz + S - 1) / S, (nz + some * (S - 1)) / S};
+  int64_t segments[] = {cut || filled[0] < m ? m : filled[0], nz / S + m};
+  WindowsPlan w = {.ordered = PoiseSize(A->ctx) > 1 && !d->wants_padded};
+  if (cut > some) cut = some;
+  segments[1] += cut * block;
+  for (int k = 0; k < 2; k++) w.n[k] = (segments[k] + block - 1) / block;
+  if (cut) w.pieces = (d->wants_padded ? filled[1] * S : nz) / SEG_PIECE + cut;
+  poiseCsrDataPredict(A, plan, p);
+  if (d->wants_padded) PredictPadded(A, filled, S, m, p);
+  poiseWindowsPredict(A, &w, plan, p);
+  return POISE_OK;
+}
+
 static void Destroy_SEG(PoiseMat A)
 {
   poiseCsrDataDestroy(A);
@@ -267,6 +309,7 @@ const MatType poiseMatType_seg = {
     .diagonal = poiseCsrDiagonal,
     .view = View_SEG,
     .bytes = Bytes_SEG,
+    .predict = Predict_SEG,
     .destroy = Destroy_SEG,
 };
 

@@ -15,6 +15,12 @@ PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **windo
   return poiseBufferWrite(&w->first, DEVICE, pieces);
 }
 
+/* Whole doubles, which a device fills with zeros by itself. */
+static int64_t ArrivedBytes(int64_t n)
+{
+  return (n + n % 2) * (int64_t)sizeof(int32_t);
+}
+
 PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
 {
   CsriOwnArgs own = {.A = *A, .piece = w->piece, .nwindow = w->n};
@@ -25,7 +31,7 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
   TRY(poiseDeviceSync(dev));
   TRY(poiseBufferCreate(dev, (size_t)w->npiece * sizeof(CsriPiece), "pieces", &w->part));
   TRY(poiseBufferCreate(dev, (size_t)(w->npiece * (A->b ? A->b : 1)) * sizeof(double), "sums of pieces", &w->sum));
-  TRY(poiseBufferCreate(dev, (size_t)w->n * sizeof(int32_t), "pieces that arrived", &w->arrived));
+  TRY(poiseBufferCreate(dev, (size_t)ArrivedBytes(w->n), "pieces that arrived", &w->arrived));
   TRY(poiseBufferRead(&w->window, DEVICE, &own.window));
   TRY(poiseBufferRead(&w->first, DEVICE, &own.first));
   TRY(poiseBufferWrite(&w->part, DEVICE, &own.part));
@@ -87,6 +93,43 @@ void poiseWindowsBytes(const Windows *w, PoiseBytes *sum)
 {
   const Buffer *const all[BUFFERS] = {&w->window, &w->first, &w->part, &w->sum, &w->arrived, &w->order};
   for (int k = 0; k < BUFFERS; k++) poiseBufferAdd(all[k], sum);
+}
+
+static void PredictEach(const Device *dev, const int64_t n[2], int64_t more, size_t bytes, Used sides, PoisePrediction *p)
+{
+  poisePredictBetween(dev, (n[0] + more) * (int64_t)bytes, (n[1] + more) * (int64_t)bytes, sides, p);
+}
+
+void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = A->ctx->device;
+  const int64_t pieces[] = {0, w->pieces};
+  int64_t parts[] = {w->n[0], w->n[1]}, size = (int64_t)sizeof(CsrWindow);
+  if (w->blocks[1]) poisePlanEither(w->blocks, parts);
+  PredictEach(dev, w->n, 1, sizeof(CsrWindow) + sizeof(int64_t), ON_DEVICE, p);
+  poisePredictBetween(dev, ArrivedBytes(w->n[0]), ArrivedBytes(w->n[1]), ON_DEVICE, p);
+  PredictEach(dev, pieces, 0, sizeof(CsriPiece) + (size_t)poisePlanSide(plan) * sizeof(double), ON_DEVICE, p);
+  if (w->ordered) PredictEach(dev, parts, 0, sizeof(int32_t), ON_BOTH, p);
+  if (w->ordered && !dev->ops->is_host) { /* the host looks at windows, not at blocks */
+    p->least.host += w->blocks[1] ? 0 : (w->n[0] + 1) * size;
+    p->most.host += (w->n[1] + 1) * size;
+  }
+  plan->partials[0] = parts[0], plan->partials[1] = parts[1] + w->pieces;
+}
+
+/* A row of L entries, L >= chunk, is cut into L / (2 chunk) pieces, rounded up, which are no more than L / chunk. Where rows cannot be so
+   long, there are none. What is left of the rows is perhaps even, and goes by blocks. */
+void poiseWindowsPredictCut(PoiseMat A, int64_t chunk, bool exact, MatPlan *plan, PoisePrediction *p)
+{
+  enum { FEWEST = 4 }; /* rows of a block */
+  int64_t n = (plan->m + plan->nz + chunk - 1) / chunk;
+  WindowsPlan w = {.n = {n, n}, .ordered = PoiseSize(A->ctx) > 1};
+  if (!exact && plan->columns >= chunk) w.pieces = plan->nz / chunk;
+  if (!exact && !plan->b && A->ctx->device->ops->csr_rows) {
+    w.blocks[0] = plan->nblock[0];
+    w.blocks[1] = w.pieces ? (plan->m + FEWEST - 1) / FEWEST : plan->nblock[1];
+  }
+  poiseWindowsPredict(A, &w, plan, p);
 }
 
 void poiseWindowsDestroy(Windows *w)

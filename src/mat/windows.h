@@ -27,6 +27,15 @@ PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a); /* all of it on the
 PoiseErr poiseWindowsMult(PoiseMat A, Windows *w, ProductPart part, int kernel, CsriMultArgs *a, size_t bytes);
 int64_t poiseWindowsPartials(const Windows *w);
 void poiseWindowsBytes(const Windows *w, PoiseBytes *sum);
+typedef struct WindowsPlan { /* at least and at most */
+  int64_t n[2], pieces;      /* pieces: at most */
+  int64_t blocks[2];         /* of rows, which may stand for windows; 0: they may not */
+  bool ordered;
+} WindowsPlan;
+/* p += what they hold; sets the plan's partials. */
+void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoisePrediction *p);
+/* As poiseWindowsCut will cut. */
+void poiseWindowsPredictCut(PoiseMat A, int64_t chunk, bool exact, MatPlan *plan, PoisePrediction *p);
 void poiseWindowsDestroy(Windows *w);
 
 #endif

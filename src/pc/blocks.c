@@ -15,6 +15,12 @@ void poiseBlocksBytes(const Blocks *k, PoiseBytes *sum)
   poiseBufferAdd(&k->bad, sum);
 }
 
+void poiseBlocksPredict(PoisePC pc, int b, PoisePrediction *p)
+{
+  poisePredict(pc->ctx->device, 8 * b * pc->P->rows->n, ON_DEVICE, p);
+  poisePredict(pc->ctx->device, sizeof(double), ON_BOTH, p);
+}
+
 static PoiseErr Allocate(PoisePC pc, Blocks *k, int b)
 {
   Device *dev = pc->ctx->device;

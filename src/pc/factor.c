@@ -245,6 +245,18 @@ void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
   sum->device += f->plan.bytes;
 }
 
+PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = pc->ctx->device;
+  TRY(poiseTriangularPredict(pc, true, plan, p));
+  poisePredict(dev, 8 * (poisePlanNumbers(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
+  poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
+  if (!strcmp(((Incomplete *)pc->data)->kernel, "own")) return POISE_OK;
+  if (!dev->ops->single_rows) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
+  p->beyond = "what the library asks for";
+  return POISE_OK;
+}
+
 void poiseFactorDestroy(PoisePC pc)
 {
   Incomplete *f = pc->data;

@@ -20,5 +20,6 @@ const PCType poisePCType_icc = {
     .cost = poiseFactorCost,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,
+    .predict = poiseFactorPredict,
     .destroy = poiseFactorDestroy,
 };

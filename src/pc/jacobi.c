@@ -37,6 +37,13 @@ static void Bytes_Jacobi(PoisePC pc, PoiseBytes *sum)
   poiseBlocksBytes(&j->blocks, sum);
 }
 
+static PoiseErr Predict_Jacobi(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  (void)plan;
+  poiseBlocksPredict(pc, 1, p);
+  return POISE_OK;
+}
+
 static void Destroy_Jacobi(PoisePC pc)
 {
   Jacobi *j = pc->data;
@@ -51,5 +58,6 @@ const PCType poisePCType_jacobi = {
     .apply = Apply_Jacobi,
     .pointwise = Pointwise_Jacobi,
     .bytes = Bytes_Jacobi,
+    .predict = Predict_Jacobi,
     .destroy = Destroy_Jacobi,
 };

@@ -221,6 +221,21 @@ static void Bytes_LU(PoisePC pc, PoiseBytes *sum)
   poiseHaloBytes(lu->halo, sum);
 }
 
+static PoiseErr Predict_LU(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = pc->ctx->device;
+  const Layout *rows = pc->P->rows;
+  int64_t n = rows->N, ranks = PoiseSize(pc->ctx);
+  (void)plan;
+  TRY(Check(pc));
+  poisePredict(dev, 8 * n * n + RESULTS * (int64_t)sizeof(double), ON_BOTH, p);
+  poisePredict(dev, n * (int64_t)sizeof(int32_t) + 8 * n, ON_DEVICE, p);
+  if (ranks == 1) return POISE_OK;
+  poisePredict(dev, 8 * n, ON_DEVICE, p);
+  poiseHaloPredict(dev, n - rows->n, rows->n * (ranks - 1), p); /* all of r to all */
+  return POISE_OK;
+}
+
 static void Destroy_LU(PoisePC pc)
 {
   Release(pc->data);
@@ -235,6 +250,7 @@ const PCType poisePCType_lu = {
     .cost = Cost_LU,
     .view = View_LU,
     .bytes = Bytes_LU,
+    .predict = Predict_LU,
     .destroy = Destroy_LU,
 };
 

@@ -35,6 +35,13 @@ static void Bytes_PBJacobi(PoisePC pc, PoiseBytes *sum)
   poiseBlocksBytes(pc->data, sum);
 }
 
+static PoiseErr Predict_PBJacobi(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  (void)plan;
+  poiseBlocksPredict(pc, pc->P->block_size, p);
+  return POISE_OK;
+}
+
 static void Destroy_PBJacobi(PoisePC pc)
 {
   poiseBlocksDestroy(pc->data);
@@ -49,5 +56,6 @@ const PCType poisePCType_pbjacobi = {
     .cost = Cost_PBJacobi,
     .view = View_PBJacobi,
     .bytes = Bytes_PBJacobi,
+    .predict = Predict_PBJacobi,
     .destroy = Destroy_PBJacobi,
 };

@@ -231,6 +231,25 @@ PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes)
   return POISE_OK;
 }
 
+PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p)
+{
+  MatPlan plan;
+  PoisePrediction matrix = {.beyond = NULL}, mine = matrix;
+  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
+  TRY(PoiseAgree(pc->ctx, poiseMatPredict(pc->P, counts, &plan, &matrix)));
+  TRY(PoiseAgree(pc->ctx, pc->type->predict ? pc->type->predict(pc, &plan, &mine) : POISE_OK));
+  if (pc->type->bytes && !pc->type->predict) mine.beyond = "what a preconditioner of its type keeps";
+  poisePredictOpen(&plan, &mine);
+  poisePredictSum(&mine, p);
+  return POISE_OK;
+}
+
+PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p)
+{
+  *p = (PoisePrediction){.beyond = NULL};
+  return poisePCPredict(pc, counts, p);
+}
+
 PoiseErr PoisePCView(PoisePC pc)
 {
   PoiseBytes held;

@@ -29,7 +29,10 @@ typedef struct PCType {
   void (*cost)(PoisePC, double *flops, double *bytes);
   PoiseErr (*view)(PoisePC);
   void (*bytes)(PoisePC, PoiseBytes *sum); /* sum += what pc->data holds; NULL: nothing that grows */
-  void (*destroy)(PoisePC);                /* of pc->data's contents */
+  /* p += what it will hold, pc->P being as planned; NULL as of bytes. May make the solvers inside, without what grows; local failures are
+     agreed upon by pc.c. */
+  PoiseErr (*predict)(PoisePC, const MatPlan *plan, PoisePrediction *p);
+  void (*destroy)(PoisePC); /* of pc->data's contents */
 } PCType;
 
 struct PoisePC_s {
@@ -56,6 +59,8 @@ const char *poisePCEager(PoisePC pc); /* as PCType's */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 
+/* PoisePCPredictBytes, but p += it. Collective; agrees. */
+PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
 PoiseErr poisePCCheckStored(PoisePC pc); /* has P entries, as a shell has not? */
 
 /* ---- blocks.c: inverse diagonal blocks, shared by jacobi (b = 1) and pbjacobi ----------------------------------------- */
@@ -71,6 +76,7 @@ PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *blocks, int b, bool fix);
 PoiseErr poiseBlocksShow(Blocks *blocks, const double **d, int64_t *b); /* as PCType.blocks */
 PoiseErr poiseBlocksApply(PoisePC pc, Blocks *blocks, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 void poiseBlocksBytes(const Blocks *blocks, PoiseBytes *sum);
+void poiseBlocksPredict(PoisePC pc, int b, PoisePrediction *p);
 void poiseBlocksDestroy(Blocks *blocks);
 
 /* ---- supervariables.c: inverse diagonal blocks of the sizes that the pattern suggests, for bjacobi --------------------- */
@@ -89,6 +95,7 @@ PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, Poi
 PoiseErr poiseSupervariablesShow(Supervariables *s, const double **d, int64_t *b); /* as PCType.blocks */
 PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s);             /* collective */
 void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum);
+void poiseSupervariablesPredict(PoisePC pc, int most, PoisePrediction *p);
 void poiseSupervariablesDestroy(Supervariables *s);
 
 /* ---- triangles.c: sweeps over the triangles of the block that a rank owns, for ilu, icc and sor ------------------------ */
@@ -124,6 +131,7 @@ PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
 double poiseTriangularTraffic(const Triangular *t);             /* read by one sweep over both triangles, without vectors */
 void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum); /* sum += what it holds */
+PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p);
 void poiseTriangularDestroy(Triangular *t);
 
 /* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is an Incomplete ---------------------------------- */
@@ -171,6 +179,7 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
 PoiseErr poiseFactorView(PoisePC pc);
 void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);
 const char *poiseFactorEager(PoisePC pc);
+PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p);
 void poiseFactorDestroy(PoisePC pc);
 
 /* ---- factor_library.c: solves with them by a library of the device's ------------------------------------------------------ */

@@ -162,6 +162,14 @@ static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
   if (s->correction) poiseBufferAdd(&s->correction->data, sum);
 }
 
+static PoiseErr Predict_SOR(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  poiseBlocksPredict(pc, (int)poisePlanSide(plan), p);
+  TRY(poiseTriangularPredict(pc, false, plan, p));
+  if (Corrects(pc)) poisePredict(pc->ctx->device, 16 * pc->P->rows->n, ON_DEVICE, p);
+  return POISE_OK;
+}
+
 static void Destroy_SOR(PoisePC pc)
 {
   SOR *s = pc->data;
@@ -181,5 +189,6 @@ const PCType poisePCType_sor = {
     .cost = Cost_SOR,
     .view = View_SOR,
     .bytes = Bytes_SOR,
+    .predict = Predict_SOR,
     .destroy = Destroy_SOR,
 };

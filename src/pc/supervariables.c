@@ -16,6 +16,17 @@ void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum)
   poiseBufferAdd(&s->bad, sum);
 }
 
+/* From blocks of `most` rows to one for each row, of so many numbers; as sizes of neighbours do not go together, blocks may be more than
+   half empty. */
+void poiseSupervariablesPredict(PoisePC pc, int most, PoisePrediction *p)
+{
+  const Device *dev = pc->ctx->device;
+  int64_t n = pc->P->rows->n, fewest = (n + most - 1) / most;
+  poisePredictBetween(dev, 12 * (fewest + 1), 12 * (n + 1), ON_BOTH, p);
+  poisePredictBetween(dev, 8 * n, 8 * n * most, ON_DEVICE, p);
+  poisePredict(dev, sizeof(double), ON_BOTH, p);
+}
+
 void poiseSupervariablesDestroy(Supervariables *s)
 {
   poiseBufferDestroy(&s->start);

@@ -16,6 +16,27 @@ void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum)
   }
 }
 
+enum {
+  LONGEST = 128
+}; /* rows of a group: short enough that the lines of a plane grid make several, to be worked on diagonally */
+
+/* How many groups there are, and how many levels, at most as many, only the pattern knows; but where each row is a group. */
+PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = pc->ctx->device;
+  bool single = dev->ops->single_rows;
+  int64_t m = plan->m, offsets = m * (plan->wide ? 8 : 4), word = sizeof(int32_t);
+  int64_t fewest = single ? m : (m + LONGEST - 1) / LONGEST, levels = m ? 1 : 0;
+  TRY(poisePCCheckStored(pc));
+  TRY(poiseMatCheckSquare(pc->P));
+  poisePredict(dev, offsets + (own ? plan->nz * word : 0), ON_BOTH, p);
+  if (own || plan->nghost) poisePredict(dev, offsets + (plan->wide ? 8 : 4), ON_BOTH, p);
+  if (plan->nghost) poisePredict(dev, offsets, ON_BOTH, p);
+  poisePredictBetween(dev, 2 * word * (levels + 1 + 2 * fewest), 2 * word * (m + 1 + 2 * m), ON_BOTH, p);
+  if (single) poisePredict(dev, 8 * (m * poisePlanSide(plan) + 1), ON_DEVICE, p);
+  return POISE_OK;
+}
+
 void poiseTriangularDestroy(Triangular *t)
 {
   poiseBufferDestroy(&t->begin);
@@ -111,10 +132,6 @@ PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *vi
 }
 
 /* ---- levels ----------------------------------------------------------------------------------------------------------------- */
-
-enum {
-  LONGEST = 128
-}; /* rows of a group: short enough that the lines of a plane grid make several, to be worked on diagonally */
 
 typedef struct Plan { /* while levels are found */
   Triangles t;

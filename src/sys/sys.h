@@ -301,6 +301,17 @@ bool poiseBufferIsCurrent(const Buffer *b, Side side); /* so that reading it the
 int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */
 void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += what is held */
 
+/* ---- predictions (predict.c): p += what will be held ------------------------------------------------------------------ */
+
+typedef enum { ON_DEVICE, ON_BOTH } Used; /* the same on a host device */
+
+/* By a buffer of at least and at most so many bytes, which is used on these sides. */
+void poisePredictBetween(const Device *dev, int64_t least, int64_t most, Used sides, PoisePrediction *p);
+void poisePredict(const Device *dev, int64_t bytes, Used sides, PoisePrediction *p);
+void poisePredictHost(int64_t bytes, PoisePrediction *p); /* by a block that is no buffer */
+void poisePredictSum(const PoisePrediction *part, PoisePrediction *p);
+void poisePredictEither(const PoisePrediction *one, PoisePrediction *p); /* p = that or what p is: the bounds of both */
+
 /* ---- files (file.c) ---------------------------------------------------------------------------------------------------- */
 
 typedef struct OutFile { /* zero-initialise it */

@@ -39,6 +39,13 @@ void poiseHaloBytes(const Halo *h, PoiseBytes *sum)
   sum->host += poiseAllocated(h->ex.send) + poiseAllocated(h->ex.recv);
 }
 
+void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p)
+{
+  poisePredict(dev, 4 * nsend, ON_BOTH, p);
+  poisePredict(dev, 8 * (nsend + nghost), ON_DEVICE, p);
+  poisePredictHost(8 * (nsend + nghost), p);
+}
+
 typedef struct Plan {                /* entries wanted from and by every rank, as counts; lists in rank order */
   int64_t *want, *wanted, *gathered; /* bytes per rank */
   PoiseInt *list;                    /* global rows that others want from this rank */

@@ -150,6 +150,15 @@ PoiseErr PoiseVecBytes(PoiseVec x, PoiseBytes *bytes)
   return POISE_OK;
 }
 
+PoiseErr PoiseVecPredictBytes(PoiseContext ctx, PoiseInt n, PoisePrediction *p)
+{
+  *p = (PoisePrediction){.beyond = NULL};
+  if (n < 0 || n > INT64_MAX / 8) FAIL(POISE_ERR_ARG, "a vector of %lld entries", (long long)n);
+  poisePredict(ctx->device, 8 * n, ON_DEVICE, p);
+  if (!ctx->device->ops->is_host) p->most.host = 8 * n;
+  return POISE_OK;
+}
+
 PoiseErr PoiseVecView(PoiseVec x)
 {
   return PoisePrintf(x->ctx,

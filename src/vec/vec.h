@@ -141,6 +141,7 @@ void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers);
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo);
 void poiseHaloDestroy(Halo **halo);
 void poiseHaloBytes(const Halo *halo, PoiseBytes *sum); /* sum += what it holds; NULL: nothing */
+void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p);
 /* Start to fetch the ghosts of x (device pointer); End gives them (device pointer; valid until the next Begin). The exchange
    takes place even if this rank fails (mine: it has already, x is not read), so that nobody waits for it in vain; End says so. */
 PoiseErr poiseHaloBegin(Halo *halo, PoiseErr mine, const double *x);
