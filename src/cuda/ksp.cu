@@ -102,14 +102,20 @@ template <bool DECIDING> __device__ __forceinline__ bool Skip(const PhaseArgs &a
   return a.slots && p.in[DECIDING ? SLOT_SEEN : SLOT_DONE] != 0;
 }
 
-/* The first block of a solver's phase has no rows, so that nobody waits for it: it publishes the sums and sets the slots. */
-template <Begin BEGIN, bool DECIDING> __device__ __forceinline__ void SetSlots(const PhaseArgs &a, Prologue &p)
+/* Has the first block no rows, so that nobody waits for it when it works on scalars? */
+__host__ __device__ __forceinline__ bool IsApart(const PhaseArgs &a)
 {
-  if (threadIdx.x == 0 && !DECIDING) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
+  return a.slots || a.n == 0;
+}
+
+/* That block publishes the sums and sets the slots. */
+template <Begin BEGIN, bool DECIDING> __device__ __forceinline__ void SetScalars(const PhaseArgs &a, Prologue &p)
+{
+  if (threadIdx.x == 0 && !DECIDING && a.slots) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
   if (Skip<DECIDING>(a, p)) return;
   if (threadIdx.x < a.nsum) *a.sum[threadIdx.x].dst = p.sum[threadIdx.x];
   __syncwarp();
-  if (threadIdx.x == 0) BEGIN(p.in, a.slots, &a, p.c);
+  if (threadIdx.x == 0) BEGIN(a.slots ? p.in : NULL, a.slots, &a, p.c);
 }
 
 /* The prologue in the other blocks. What it writes is dropped there, so that the compiler leaves out what is not needed. */
@@ -145,8 +151,8 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   constexpr bool DECIDING = (KIND & DECIDES) != 0, END = (KIND & ENDS) != 0;
   constexpr int N = NDOT + 2 * END;
   __shared__ Prologue p;
-  int64_t block = (int64_t)blockIdx.x - (a.slots != NULL), rows = END ? poisePhaseRows(&a) : POISE_BLOCK;
-  int64_t begin = block * rows, end = begin + rows < a.n ? begin + rows : a.n;
+  int64_t block = (int64_t)blockIdx.x - IsApart(a), rows = END ? poisePhaseRows(&a) : POISE_BLOCK;
+  int64_t begin = block * rows, end = block < 0 ? begin : begin + rows < a.n ? begin + rows : a.n;
   LetFollow();
   for (int k = threadIdx.x; k < (int)(sizeof a / 8); k += T) ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
   Inputs<T> inputs(a);
@@ -154,7 +160,7 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++) {
     (PhaseArgs &)row[r].args = a;
-    if (T == MANY) row[r].Find(a, begin + threadIdx.x + r * T, block < 0 ? 0 : end);
+    if (T == MANY) row[r].Find(a, begin + threadIdx.x + r * T, end);
   }
   Ready();
   inputs.Load();
@@ -164,7 +170,7 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   inputs.Put(a, p);
   double c[POISE_MAX_COEFS] = {0}, s[N > 0 ? N : 1] = {0};
   if (block < 0) {
-    if (threadIdx.x < 32) SetSlots<BEGIN, DECIDING>(a, p);
+    if (threadIdx.x < 32) SetScalars<BEGIN, DECIDING>(a, p);
     return;
   }
   if (threadIdx.x == 0) p.go = !Skip<DECIDING>(a, p) && Prepare<BEGIN>(a, p, c);
@@ -246,7 +252,6 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
     TRY(Follow(dev, SumPieces, dim3(PIECES, (unsigned)a.nsum), THREADS, 0, a, piece));
     for (int k = 0; k < a.nsum; k++) a.sum[k].partial = piece + k * PIECES, a.sum[k].count = PIECES;
   }
-  unsigned blocks = (unsigned)nblock + (a.slots != NULL);
-  if (!blocks) return POISE_OK;
+  unsigned blocks = (unsigned)nblock + IsApart(a);
   return Follow(dev, phases[a.id][many + 2 * (a.end.b != 0)], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
 }
