@@ -378,9 +378,7 @@ POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, boo
 
 static double PieceOfColumn(const CsrMultTransposeArgs *a, const CsriPiece *p)
 {
-  int64_t k = p->first, last = k + p->nz;
-  if (!a->c.m.x) return ColumnSum(a, NULL, a->perm64 != NULL, k, last);
-  return a->perm64 ? ColumnSum(a, a->c.m.x, true, k, last) : ColumnSum(a, a->c.m.x, false, k, last);
+  return ColumnSum(a, a->c.m.x, a->perm64 != NULL, p->first, p->first + p->nz);
 }
 
 PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Products with the transpose, and norms of columns, where columns are of awkward lengths: each against a sum in long double, within a small
+  multiple of its length times unit roundoff; the same bits in every run and on any number of threads.
+*/
+#include <float.h>
+
+#include "harness.h"
+#include "mat/mat.h"
+
+/* ---- matrices, column by column -------------------------------------------------------------------------------------------------- */
+
+typedef struct Shape {
+  const char *name;
+  PoiseInt M, N;
+  PoiseInt (*length)(PoiseInt j);
+  bool spread; /* over all rows; else in the first ones */
+} Shape;
+
+static PoiseInt None(PoiseInt j)
+{
+  return 0 * j;
+}
+static PoiseInt One(PoiseInt j)
+{
+  return 1 + 0 * j;
+}
+static PoiseInt All(PoiseInt j)
+{
+  return 1000000 + 0 * j;
+}
+static PoiseInt FullColumn(PoiseInt j)
+{
+  return j == 14000 ? 1000000 : 4;
+}
+static PoiseInt MostlyEmpty(PoiseInt j)
+{
+  return j == 7 ? 1000000 : j % 7 == 0 ? 10 : 0;
+}
+static PoiseInt AroundPieces(PoiseInt j) /* one less, as many, and one more than windows and pieces hold */
+{
+  static const PoiseInt lengths[] = {8191, 8192, 8193, 0, 16383, 16384, 16385, 1, 32767, 32768, 32769, 3};
+  return j < 12 ? lengths[j] : 2;
+}
+static PoiseInt AroundSmallPieces(PoiseInt j) /* the same of a GPU */
+{
+  static const PoiseInt lengths[] = {127, 128, 129, 0, 255, 256, 257, 1, 511, 512, 513, 2, 2049};
+  return j % 2000 < 13 ? lengths[j % 2000] : 2;
+}
+static PoiseInt AroundPiecesOfBlocks(PoiseInt j) /* of 2 x 2 and of 3 x 3, on hosts, where windows are of 2048 and 910 */
+{
+  static const PoiseInt lengths[] = {4094, 4096, 4098, 8190, 8192, 8194, 2727, 2730, 2733, 5457, 5460, 5463};
+  return j < 72 ? lengths[j / 6] : 2;
+}
+static PoiseInt Uneven(PoiseInt j)
+{
+  double u = TestRandom(11, (uint64_t)j);
+  return (PoiseInt)(4 / (u * u + 1e-4)) % 15000;
+}
+static PoiseInt InFront(PoiseInt j) /* most of the entries in an eighth of the columns, none of them long */
+{
+  return j < 2500 ? 60 : 1;
+}
+
+static const Shape shapes[] = {{"a full column", 30000, 30000, FullColumn, true},
+                               {"one column", 100002, 1, All, true},
+                               {"one row", 1, 100002, One, true},
+                               {"mostly empty", 42000, 60000, MostlyEmpty, true},
+                               {"around pieces", 33000, 6000, AroundPieces, false},
+                               {"around small pieces", 3000, 20000, AroundSmallPieces, true},
+                               {"around pieces of blocks", 9000, 6000, AroundPiecesOfBlocks, false},
+                               {"uneven", 15000, 600, Uneven, true},
+                               {"in front", 20000, 20000, InFront, true},
+                               {"full", 600, 600, All, true},
+                               {"no entries", 600, 300, None, true},
+                               {"nothing", 0, 0, None, true}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static PoiseInt Length(const Shape *s, PoiseInt j)
+{
+  PoiseInt n = s->length(j);
+  return n < s->M ? n : s->M;
+}
+
+/* Ascending, all different; the spread ones from a place that differs from column to column. */
+static PoiseInt Row(const Shape *s, PoiseInt j, PoiseInt n, PoiseInt k)
+{
+  return s->spread ? k * s->M / n + j % (s->M / n) * (k + 1 < n) : k;
+}
+
+static double Value(PoiseInt i, PoiseInt j)
+{
+  return TestRandom(4, (uint64_t)(i * 1000003 + j)) - 0.5;
+}
+
+static double X(PoiseInt i)
+{
+  return TestRandom(2, (uint64_t)i) - 0.5;
+}
+
+static PoiseErr Make(PoiseContext ctx, const Shape *s, PoiseMat *A)
+{
+  PoiseInt begin, m, first, n;
+  PoiseSplit(ctx, s->M, &begin, &m);
+  PoiseSplit(ctx, s->N, &first, &n);
+  int64_t *ptr = calloc((size_t)m + 2, sizeof *ptr), *col = NULL;
+  double *val = NULL;
+  for (int pass = 0; pass < 2; pass++) {
+    for (PoiseInt j = 0; j < s->N; j++)
+      for (PoiseInt k = 0, length = Length(s, j); k < length; k++) {
+        PoiseInt i = Row(s, j, length, k) - begin;
+        if (i < 0 || i >= m) continue;
+        if (pass) col[ptr[i + 1]] = j, val[ptr[i + 1]] = Value(begin + i, j);
+        ptr[i + (pass ? 1 : 2)]++; /* counts, then where the row goes on */
+      }
+    for (PoiseInt i = 0; i <= m && !pass; i++) ptr[i + 1] += ptr[i];
+    if (!pass) col = calloc((size_t)ptr[m + 1] + 1, sizeof *col), val = calloc((size_t)ptr[m + 1] + 1, sizeof *val);
+  }
+  PoiseCSR csr = {.ptr64 = ptr, .col64 = col, .val = val};
+  PoiseErr e = PoiseMatCreateCSR(ctx, m, n, s->M, s->N, &csr, POISE_COPY, A);
+  free(ptr), free(col), free(val);
+  return e;
+}
+
+/* ---- what they must be ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Sums { /* of this rank's columns */
+  PoiseInt begin, n;
+  double *sum, *size, most; /* A^T x; |A|^T |x|; the largest of |A|^T 1, of all ranks' */
+} Sums;
+
+static Sums Expect(PoiseContext ctx, const Shape *s)
+{
+  Sums r = {0};
+  PoiseSplit(ctx, s->N, &r.begin, &r.n);
+  r.sum = calloc((size_t)r.n + 1, sizeof *r.sum), r.size = calloc((size_t)r.n + 1, sizeof *r.size);
+  for (PoiseInt j = 0; j < r.n; j++) {
+    long double sum = 0, size = 0, norm = 0;
+    PoiseInt length = Length(s, r.begin + j);
+    for (PoiseInt k = 0; k < length; k++) {
+      PoiseInt i = Row(s, r.begin + j, length, k);
+      long double v = Value(i, r.begin + j);
+      sum += v * X(i), size += fabsl(v * X(i)), norm += fabsl(v);
+    }
+    r.sum[j] = (double)sum, r.size[j] = (double)size;
+    if (norm > r.most) r.most = (double)norm;
+  }
+  CHECK_OK(PoiseMax(ctx, 1, &r.most));
+  return r;
+}
+
+static bool IsRight(const Shape *s, const Sums *r, const double *y)
+{
+  for (PoiseInt j = 0; j < r->n; j++) {
+    double most = ((double)Length(s, r->begin + j) + 3) * DBL_EPSILON / 2 * r->size[j];
+    if (!(fabs(y[j] - r->sum[j]) <= most)) return false;
+  }
+  return true;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 3, RUNS = 7 }; /* for each number of threads */
+
+static void CheckTransposed(const Shape *s, const Sums *r, PoiseMat A, int runs)
+{
+  PoiseContext ctx = PoiseMatContext(A);
+  PoiseVec x, y;
+  double *v, *bits = calloc((size_t)r->n + 1, sizeof *bits), norm = NAN;
+  const double *is;
+  PoiseInt begin, end;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &y, &x)) || !CHECK_OK(PoiseVecGetWrite(x, &v))) return;
+  PoiseVecRange(x, &begin, &end);
+  for (PoiseInt i = begin; i < end; i++) v[i - begin] = X(i);
+  CHECK_OK(PoiseVecRestore(x, &v));
+  for (int run = 0; run < THREADS * runs; run++) {
+    ctx->device->threads = 1 + run % THREADS;
+    CHECK_OK(PoiseVecSet(y, NAN));
+    CHECK_OK(PoiseMatMultTranspose(A, x, y));
+    if (!CHECK_OK(PoiseVecGetRead(y, &is))) break;
+    if (!run && r->n) memcpy(bits, is, (size_t)r->n * sizeof *bits);
+    if (!run && !CHECK(IsRight(s, r, is))) printf("%s, type %s\n", s->name, PoiseMatType(A));
+    if (run) CHECK(!r->n || !memcmp(bits, is, (size_t)r->n * sizeof *bits));
+    CHECK_OK(PoiseVecRestore(y, &is));
+  }
+  CHECK_OK(PoiseMatNorm(A, POISE_NORM_1, &norm));
+  CHECK_NEAR(norm, r->most, ((double)s->M + 3) * DBL_EPSILON / 2 * r->most);
+  free(bits);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+/* Whether this rank's columns were cut: on a host, those of several windows. */
+static bool IsCut(PoiseMat A)
+{
+  return ((const CsrData *)A->data)->columns.npiece > 0;
+}
+
+static void TestTypes(PoiseContext ctx)
+{
+  static const char *const types[] = {"csr", "csri", "seg"};
+  for (int k = 0; k < SHAPES; k++) {
+    const Shape *s = &shapes[k];
+    Sums r = Expect(ctx, s);
+    for (int t = 0; t < 4; t++) {
+      PoiseMat A;
+      if (!CHECK_OK(Make(ctx, s, &A))) return;
+      CHECK_OK(PoiseMatSetOptionsPrefix(A, "c_"));
+      CHECK_OK(PoiseOptionsSet(ctx, "c_mat_index16", t == 3 ? "yes" : "no"));
+      CHECK_OK(PoiseBarrier(ctx));
+      CHECK_OK(PoiseMatSetType(A, types[t % 3]));
+      CHECK_OK(PoiseMatSetFromOptions(A));
+      CheckTransposed(s, &r, A, t ? 1 : RUNS);
+      if (PoiseSize(ctx) == 1 && (k < 2 || (k > 2 && k < 5))) CHECK(IsCut(A)); /* else there is nothing to see here */
+      PoiseMatDestroy(&A);
+    }
+    free(r.sum), free(r.size);
+  }
+}
+
+/* Of blocks, which are filled up with zeros. */
+static void TestBlocks(PoiseContext ctx)
+{
+  for (int k = 0; k < SHAPES; k++)
+    for (int b = 2; b <= 3; b++) {
+      const Shape *s = &shapes[k];
+      int divided = s->M % b == 0 && s->N % b == 0 && s->M / b % PoiseSize(ctx) == 0 && s->N / b % PoiseSize(ctx) == 0;
+      PoiseMat A;
+      if (!divided) continue;
+      Sums r = Expect(ctx, s);
+      if (!CHECK_OK(Make(ctx, s, &A))) return;
+      CHECK_OK(PoiseMatSetBlockSize(A, b));
+      CHECK_OK(PoiseMatSetType(A, "bcsr"));
+      CheckTransposed(s, &r, A, b == 2 ? RUNS : 1);
+      if (PoiseSize(ctx) == 1 && k == 6) CHECK(IsCut(A));
+      PoiseMatDestroy(&A);
+      free(r.sum), free(r.size);
+    }
+}
+
+/* What a matrix says of its bytes is what the context counts. */
+static void TestBytes(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec x, y;
+  PoiseBytes without, with;
+  bool away = !ctx->device->ops->is_host;
+  if (!CHECK_OK(Make(ctx, &shapes[4], &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &y, &x))) return;
+  CHECK_OK(PoiseVecSet(x, 1));
+  CHECK_OK(PoiseVecSet(y, 1));
+  CHECK_OK(PoiseMatBytes(A, &without, NULL));
+  int64_t before = away ? ctx->device->bytes : ctx->memory.bytes;
+  CHECK_OK(PoiseMatMultTranspose(A, x, y));
+  int64_t after = away ? ctx->device->bytes : ctx->memory.bytes;
+  CHECK_OK(PoiseMatBytes(A, &with, NULL));
+  CHECK_INT(away ? with.device - without.device : with.host - without.host, after - before);
+  PoiseMatDestroy(&A);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+static PoiseErr Compare(PoiseMat A)
+{
+  PoiseMat T = NULL;
+  PoiseVec x = NULL, y = NULL, z = NULL;
+  double error = NAN, size = NAN;
+  PoiseErr e = PoiseMatCreateVecs(A, &y, &x);
+  if (!e) e = PoiseVecDuplicate(y, &z);
+  if (!e) e = PoiseVecSetRandom(x, 5);
+  if (!e) e = PoiseMatMultTranspose(A, x, y);
+  if (!e) e = PoiseMatTranspose(A, &T);
+  if (!e) e = PoiseMatMult(T, x, z);
+  if (!e) e = PoiseVecNorm(z, POISE_NORM_INF, &size);
+  if (!e) e = PoiseVecAXPY(z, -1, y);
+  if (!e) e = PoiseVecNorm(z, POISE_NORM_INF, &error);
+  if (!e) CHECK(error <= 1e-12 * size);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&z);
+  PoiseMatDestroy(&T);
+  return e;
+}
+
+/* New values are seen, and a new pattern is cut anew: a column that was short becomes long. */
+static void TestChanges(PoiseContext ctx)
+{
+  const Shape *s = &shapes[0];
+  PoiseMat A;
+  PoiseInt begin, m, col = s->N - 1;
+  if (!CHECK_OK(Make(ctx, s, &A))) return;
+  CHECK_OK(Compare(A));
+  CHECK_OK(PoiseMatScale(A, -2));
+  CHECK_OK(Compare(A));
+  PoiseSplit(ctx, s->M, &begin, &m);
+  for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddValues(A, 1, &i, &col, &(double){1}));
+  CHECK_OK(PoiseMatAssemble(A));
+  int64_t before = ((const CsrData *)A->data)->columns.npiece;
+  CHECK_OK(Compare(A));
+  if (PoiseSize(ctx) == 1) CHECK(((const CsrData *)A->data)->columns.npiece == 2 * before);
+  PoiseMatDestroy(&A);
+}
+
+/* Its columns are found and cut each time. */
+static PoiseErr Use(PoiseContext ctx, void *arg)
+{
+  PoiseMat A = arg;
+  PoiseVec x, y;
+  (void)ctx;
+  POISE_TRY(PoiseMatCreateVecs(A, &y, &x));
+  PoiseErr e = PoiseMatMultTranspose(A, x, y);
+  if (!e && PoiseSize(ctx) == 1) CHECK(IsCut(A));
+  poiseCsrDataDestroy(A);
+  ((CsrData *)A->data)->pattern = 0;
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  return e;
+}
+
+static void TestMemory(PoiseContext ctx)
+{
+  PoiseMat A;
+  if (!CHECK_OK(Make(ctx, &shapes[4], &A))) return;
+  TestAllocationFailures(ctx, Use, A);
+  CHECK_OK(Compare(A));
+  PoiseMatDestroy(&A);
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {{"types", TestTypes, 0},     {"blocks", TestBlocks, 0}, {"bytes", TestBytes, 0},
+                               {"changes", TestChanges, 0}, {"memory", TestMemory, 0}, {NULL, NULL, 0}};
+  return TestMain(argc, argv, "columns", tests);
+}
