@@ -97,17 +97,18 @@ static __global__ void __launch_bounds__(THREADS)
   if (j < m.A.m && lane == 0) *poiseOfColumn(&a, j) = s;
 }
 
-/* One thread per row; d has been set to zero. */
-static __global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
+/* d has been set to zero. */
+static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
 {
-  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i >= poiseInNumbers(&a.A, a.A.m)) return;
-  int64_t first = i - i % a.b;
-  NumberRow row = poiseNumberRow(&a.A, i);
-  for (int64_t k = 0; k < row.n; k++) {
-    int64_t j = poiseNumberColumn(&a.A, &row, k) - first;
-    if (j >= 0 && j < a.b) a.d[first * a.b + j * a.b + i % a.b] = a.A.val[poiseNumberPlace(&row, k)];
-  }
+  int64_t mine = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  EachRow(a.A, mine < poiseInNumbers(&a.A, a.A.m) ? mine : -1, [&](int64_t i, int64_t k, int step) {
+    int64_t first = i - i % a.b;
+    NumberRow row = poiseNumberRow(&a.A, i);
+    for (; k < row.n; k += step) {
+      int64_t j = poiseNumberColumn(&a.A, &row, k) - first;
+      if (j >= 0 && j < a.b) a.d[first * a.b + j * a.b + i % a.b] = a.A.val[poiseNumberPlace(&row, k)];
+    }
+  });
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
