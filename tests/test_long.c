@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products with the transpose, and norms of columns, where columns are of awkward lengths: each against a sum in long double, within a small
-  multiple of its length times unit roundoff; the same bits in every run and on any number of threads.
+  Long rows and columns. Products with the transpose, and norms of columns, where columns are of awkward lengths: each against a sum in long
+  double, within a small multiple of its length times unit roundoff; the same bits in every run and on any number of threads. What changes
+  or sums rows, on long ones, beside the same of the transpose, whose rows are short.
 */
 #include <float.h>
 
@@ -325,9 +326,173 @@ static void TestMemory(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* ---- rows -------------------------------------------------------------------------------------------------------------------------------- */
+
+enum { N = 3000, LONG_ROWS = 6 };
+
+/* Around what a GPU leaves to one thread, one after the other and far apart; the lengths count what is not on the diagonal. */
+static const PoiseInt long_row[LONG_ROWS] = {4, 5, 700, 1501, 1502, 2998},
+                      long_length[LONG_ROWS] = {N, 510, 511, 512, N, 1025};
+
+/* A diagonal and these rows, or these columns. */
+static PoiseErr MakeRows(PoiseContext ctx, bool transpose, PoiseMat *A)
+{
+  PoiseInt begin, m;
+  PoiseSplit(ctx, N, &begin, &m);
+  POISE_TRY(PoiseMatCreate(ctx, m, m, N, N, A));
+  for (PoiseInt i = begin; i < begin + m; i++) (void)PoiseMatAddValues(*A, 1, &i, &i, &(double){4 + (double)(i % 3)});
+  for (int r = 0; r < LONG_ROWS; r++)
+    for (PoiseInt k = 0; k < long_length[r]; k++) {
+      PoiseInt i = long_row[r], j = (i + 1 + k) % N;
+      const PoiseInt *row = transpose ? &j : &i, *col = transpose ? &i : &j;
+      if (*row >= begin && *row < begin + m) (void)PoiseMatAddValues(*A, 1, row, col, &(double){Value(i, j)});
+    }
+  return PoiseMatAssemble(*A); /* which speaks of a failure */
+}
+
+typedef PoiseErr Change(PoiseMat A, bool transpose, PoiseVec d, PoiseVec e);
+
+static PoiseErr Scale(PoiseMat A, bool transpose, PoiseVec d, PoiseVec e)
+{
+  return PoiseMatDiagonalScale(A, transpose ? e : d, transpose ? d : e);
+}
+static PoiseErr ScaleRows(PoiseMat A, bool transpose, PoiseVec d, PoiseVec e)
+{
+  (void)e;
+  return PoiseMatDiagonalScale(A, transpose ? NULL : d, transpose ? d : NULL);
+}
+static PoiseErr Shift(PoiseMat A, bool transpose, PoiseVec d, PoiseVec e)
+{
+  (void)transpose, (void)d, (void)e;
+  return PoiseMatShift(A, 0.75);
+}
+static PoiseErr SetDiagonal(PoiseMat A, bool transpose, PoiseVec d, PoiseVec e)
+{
+  (void)transpose, (void)e;
+  return PoiseMatSetDiagonal(A, d);
+}
+static PoiseErr ZeroBoth(PoiseMat A, bool transpose, PoiseVec d, PoiseVec e)
+{
+  static const PoiseInt rows[] = {3, 5, 700, 2000};
+  (void)transpose, (void)d, (void)e;
+  return PoiseMatZeroRowsColumns(A, PoiseRank(PoiseMatContext(A)) ? 0 : 4, rows, 2, NULL, NULL);
+}
+
+static void CheckNorms(PoiseMat R, PoiseMat C)
+{
+  static const PoiseNorm of_r[] = {POISE_NORM_1, POISE_NORM_INF, POISE_NORM_FROBENIUS},
+                         of_c[] = {POISE_NORM_INF, POISE_NORM_1, POISE_NORM_FROBENIUS};
+  for (int k = 0; k < 3; k++) {
+    double r = NAN, c = NAN;
+    CHECK_OK(PoiseMatNorm(R, of_r[k], &r));
+    CHECK_OK(PoiseMatNorm(C, of_c[k], &c));
+    CHECK_NEAR(r, c, 1e-13 * c);
+  }
+}
+
+/* Zeroed rows give the diagonal's product; others what they gave. */
+static void CheckZeroRows(PoiseMat A, PoiseVec x)
+{
+  static const PoiseInt rows[] = {5, 4, 700, 2, 2998};
+  PoiseVec y, z;
+  const double *p, *q, *r;
+  PoiseInt begin, end;
+  if (!CHECK_OK(PoiseVecDuplicate(x, &y)) || !CHECK_OK(PoiseVecDuplicate(x, &z))) return;
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatZeroRows(A, PoiseRank(PoiseMatContext(A)) ? 0 : 5, rows, 3, NULL, NULL));
+  CHECK_OK(PoiseMatMult(A, x, z));
+  PoiseVecRange(x, &begin, &end);
+  if (CHECK_OK(PoiseVecGetRead(x, &p)) && CHECK_OK(PoiseVecGetRead(y, &q)) && CHECK_OK(PoiseVecGetRead(z, &r)))
+    for (PoiseInt i = begin; i < end; i++) {
+      bool zeroed = false;
+      for (int k = 0; k < 5; k++) zeroed = zeroed || rows[k] == i;
+      CHECK(r[i - begin] == (zeroed ? 3 * p[i - begin] : q[i - begin]));
+    }
+  CHECK_OK(PoiseVecRestore(x, &p));
+  CHECK_OK(PoiseVecRestore(y, &q));
+  CHECK_OK(PoiseVecRestore(z, &r));
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&z);
+}
+
+/* d = 2^(i % 5), e = 2^(-i % 3): products with them are exact. */
+static void Powers(PoiseVec d, PoiseVec e)
+{
+  double *p, *q;
+  PoiseInt begin, end;
+  PoiseVecRange(d, &begin, &end);
+  if (!CHECK_OK(PoiseVecGetWrite(d, &p)) || !CHECK_OK(PoiseVecGetWrite(e, &q))) return;
+  for (PoiseInt i = begin; i < end; i++) p[i - begin] = ldexp(1, (int)(i % 5)), q[i - begin] = ldexp(1, -(int)(i % 3));
+  CHECK_OK(PoiseVecRestore(d, &p));
+  CHECK_OK(PoiseVecRestore(e, &q));
+}
+
+static void TestRows(PoiseContext ctx)
+{
+  static Change *const changes[] = {Scale, ScaleRows, Shift, SetDiagonal, ZeroBoth};
+  for (int b = 1; b <= 2; b++) {
+    PoiseMat R, C;
+    PoiseVec d, e, f;
+    double norm = NAN;
+    if (b > 1 && PoiseSize(ctx) > 2) continue; /* blocks must not be cut */
+    if (!CHECK_OK(MakeRows(ctx, false, &R)) || !CHECK_OK(MakeRows(ctx, true, &C)) ||
+        !CHECK_OK(PoiseMatCreateVecs(R, &d, &e)) || !CHECK_OK(PoiseVecDuplicate(d, &f)))
+      return;
+    if (b > 1) CHECK_OK(PoiseMatSetBlockSize(R, b));
+    if (b > 1) CHECK_OK(PoiseMatSetType(R, "bcsr"));
+    Powers(d, e);
+    for (int k = 0; k < (int)(sizeof changes / sizeof *changes); k++) {
+      int is = 0;
+      CHECK_OK(changes[k](R, false, d, e));
+      CHECK_OK(changes[k](C, true, d, e));
+      CHECK_OK(PoiseMatIsTranspose(R, C, 0, &is));
+      CHECK(is);
+      CheckNorms(R, C);
+    }
+    CHECK_OK(PoiseMatGetDiagonal(R, e));
+    CHECK_OK(PoiseMatGetDiagonal(C, f));
+    CHECK_OK(PoiseVecAXPY(e, -1, f));
+    CHECK_OK(PoiseVecNorm(e, POISE_NORM_INF, &norm));
+    CHECK(norm == 0);
+    CheckZeroRows(R, d);
+    PoiseMatDestroy(&R);
+    PoiseMatDestroy(&C);
+    PoiseVecDestroy(&d);
+    PoiseVecDestroy(&e);
+    PoiseVecDestroy(&f);
+  }
+}
+
+/* A long row that has no diagonal entry gets one, beside one that has. */
+static void TestLacking(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec d, x;
+  const double *p;
+  PoiseInt begin, m;
+  PoiseSplit(ctx, N, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, N, N, &A))) return;
+  for (PoiseInt i = begin; i < begin + m; i++) {
+    bool is_long = i % 1000 < 2;
+    for (PoiseInt j = is_long ? 0 : i; j < (is_long ? N : i + 1); j++)
+      if (i != 1001 || j != i) CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &(double){1}));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatShift(A, 0.5));
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &d))) return;
+  CHECK_OK(PoiseMatGetDiagonal(A, d));
+  if (CHECK_OK(PoiseVecGetRead(d, &p)))
+    for (PoiseInt i = 0; i < m; i++) CHECK(p[i] == (begin + i == 1001 ? 0.5 : 1.5));
+  CHECK_OK(PoiseVecRestore(d, &p));
+  PoiseMatDestroy(&A);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&d);
+}
+
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"types", TestTypes, 0},     {"blocks", TestBlocks, 0}, {"bytes", TestBytes, 0},
-                               {"changes", TestChanges, 0}, {"memory", TestMemory, 0}, {NULL, NULL, 0}};
-  return TestMain(argc, argv, "columns", tests);
+  static const Test tests[] = {
+      {"types", TestTypes, 0},   {"blocks", TestBlocks, 0}, {"bytes", TestBytes, 0},     {"changes", TestChanges, 0},
+      {"memory", TestMemory, 0}, {"rows", TestRows, 0},     {"lacking", TestLacking, 0}, {NULL, NULL, 0}};
+  return TestMain(argc, argv, "long", tests);
 }
