@@ -167,22 +167,19 @@ static PoiseErr Output(const Settings *set, const FemSystem *system, PoiseKSP ks
   return FemWriteHistory(ksp, name);
 }
 
-/* sums: 1, x */
-static void Volume(const FemPoint *p, void *arg, double *sums)
+static void Volume(const FemPoint *p, void *arg, double *volume)
 {
   (void)arg;
-  sums[0] += p->dV;
-  for (int d = 0; d < 3; d++) sums[1 + d] += p->dV * p->x[d];
+  *volume += p->dV;
 }
 
-/* A facet in no group would be one without flux. Over all of the boundary n must sum up to 0, and (x - the centre) . n to dim times
-   the volume. */
+/* A facet in no group would be one without flux. Over all of the boundary n must sum up to 0, and x . n to dim times the volume. */
 static PoiseErr CheckBoundary(const FemMesh *mesh)
 {
-  double body[4], n[3] = {0}, area = 0, gauss = 0;
+  double volume, n[3] = {0}, area = 0, gauss = 0;
   FemReference reference;
   FemPoint p;
-  POISE_TRY(FemIntegrate(mesh, Volume, NULL, 4, body));
+  POISE_TRY(FemIntegrate(mesh, Volume, NULL, 1, &volume));
   FemReferenceFacet(mesh->cell, &reference);
   for (PoiseInt f = 0; f < mesh->facets; f++) {
     FemFacetBegin(mesh, &reference, f, &p);
@@ -191,13 +188,13 @@ static PoiseErr CheckBoundary(const FemMesh *mesh)
       area += p.dV;
       for (int d = 0; d < mesh->dim; d++) {
         n[d] += p.dV * p.normal[d];
-        gauss += p.dV * p.normal[d] * (p.x[d] - body[1 + d] / body[0]);
+        gauss += p.dV * p.normal[d] * p.x[d];
       }
     }
   }
   double sums[5] = {area, gauss, n[0], n[1], n[2]};
   POISE_TRY(PoiseSum(mesh->ctx, 5, sums));
-  const double open = fmax(fmax(fabs(sums[2]), fabs(sums[3])), fabs(sums[4])), must = mesh->dim * body[0];
+  const double open = fmax(fmax(fabs(sums[2]), fabs(sums[3])), fabs(sums[4])), must = mesh->dim * volume;
   if (open <= 1e-9 * sums[0] && fabs(sums[1] - must) <= 1e-9 * must) return POISE_OK;
   POISE_FAIL(POISE_ERR_ARG,
              "a part of the boundary is in no physical group: over what is, normals sum up to (%g, %g, %g) and not to 0, "

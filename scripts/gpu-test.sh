@@ -72,6 +72,12 @@ mkdir -p "$logs" || exit 1
   grep -m 1 'model name' /proc/cpuinfo
 } 2> /dev/null | tee "$logs/machine"
 
+# In seconds.
+now()
+{
+  date +%s
+}
+
 # ---- what came of it ----------------------------------------------------------------------------------------------------------
 
 declare -A outcome # of "<suite> <column>"
@@ -92,11 +98,12 @@ settle()
 # attempt <seconds> <log> <command>...: sets status, took, and result to what that means
 attempt()
 {
-  local seconds=$1 log=$2 start=$SECONDS
+  local seconds=$1 log=$2 start
+  start=$(now)
   shift 2
   timeout --kill-after=10 "$seconds" "$@" > "$log" 2>&1
   status=$?
-  took=$((SECONDS - start))
+  took=$(($(now) - start))
   result=FAILED remark="exit status $status, see $log"
   if [ $status -eq 0 ]; then
     result=passed remark=""
@@ -108,7 +115,7 @@ attempt()
 # left <start>: sets limit, the seconds that the next one may take; fails when the budget is spent
 left()
 {
-  limit=$((budget - (SECONDS - $1)))
+  limit=$((budget - ($(now) - $1)))
   [ "$limit" -le "$each" ] || limit=$each
   [ "$limit" -gt 0 ]
 }
@@ -141,12 +148,13 @@ stage_build()
   for variable in CUNIT_INCLUDE_DIR CUNIT_LIBRARY ZLIB_INCLUDE_DIR ZLIB_LIBRARY; do
     [ -z "${!variable-}" ] || arguments+=(-D "$variable=${!variable}")
   done
-  local start=$SECONDS
+  local start
+  start=$(now)
   if cmake "${arguments[@]}" > "$logs/build" 2>&1 && cmake --build "$build" -j "$(nproc)" >> "$logs/build" 2>&1; then
-    settle build stage passed $((SECONDS - start)) "for $architecture"
+    settle build stage passed $(($(now) - start)) "for $architecture"
     return
   fi
-  settle build stage FAILED $((SECONDS - start)) "$logs/build ends with:"
+  settle build stage FAILED $(($(now) - start)) "$logs/build ends with:"
   tail -n 20 "$logs/build"
   return 1
 }
@@ -179,7 +187,8 @@ not_started()
 
 stage_suites()
 {
-  local start=$SECONDS name program
+  local start name program
+  start=$(now)
   : > "$times"
   for name in $(suites); do
     if ! left "$start"; then
@@ -209,7 +218,8 @@ by_time()
 
 stage_sanitize()
 {
-  local start=$SECONDS name tool
+  local start name tool
+  start=$(now)
   if ! command -v compute-sanitizer > /dev/null; then
     settle sanitize stage FAILED 0 "there is no compute-sanitizer (CUDA toolkit; CUDA_HOME says where)"
     return
@@ -236,7 +246,8 @@ stage_bench()
 # Small runs in all combinations, then those that must fill a GPU. What these print, with the table of times, is shown.
 stage_fem()
 {
-  local start=$SECONDS run name k=0
+  local start run name k=0
+  start=$(now)
   local runs=(
     "poisson -cell hex8 -n 100 -refinements 0 -assembly device -check_assembly"
     "poisson -cell tet4 -n 64 -refinements 0 -assembly device"

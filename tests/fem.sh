@@ -34,6 +34,41 @@ refused "is inverted or flat" poisson -cell tet10 -n 4 -bump 0.4 -assembly coo
 refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -assembly device
 awk '$2 == 2 && $5 == 30 { $4 = 0 } { print }' "${bracket%.msh}2.msh" > open.msh # a side on a plane through the origin
 refused "a part of the boundary is in no physical group" poisson -mesh open.msh -dirichlet load
+# bow <group of the first side> <group of the outer sides>: two triangles that meet in the origin. 0: in no group. Of a side at the origin
+# x . n is 0, and only the sum of the normals lacks it; the normals of the outer sides sum up to 0, and only x . n lacks them.
+bow()
+{
+  cat << EOF
+\$MeshFormat
+2.2 0 8
+\$EndMeshFormat
+\$Nodes
+5
+1 0 0 0
+2 1 0 0
+3 0 1 0
+4 -1 0 0
+5 0 -1 0
+\$EndNodes
+\$Elements
+8
+1 2 2 9 9 1 2 3
+2 2 2 9 9 1 4 5
+3 1 2 $2 $2 2 3
+4 1 2 1 1 3 1
+5 1 2 1 1 1 4
+6 1 2 $2 $2 4 5
+7 1 2 1 1 5 1
+8 1 2 $1 $1 1 2
+\$EndElements
+EOF
+}
+bow 1 1 > closed.msh
+"$bin/poisson" -mesh closed.msh -dirichlet 1 > log || fail "$(cat log)"
+bow 0 1 > open.msh
+refused "a part of the boundary is in no physical group: over what is, normals sum up to (0, 1, 0)" poisson -mesh open.msh -dirichlet 1
+bow 1 0 > open.msh
+refused "or x . n to 0 and not to 2" poisson -mesh open.msh -dirichlet 1
 refused "is a null space only where no u is given" poisson -nullspace -output x
 refused "falls with order" poisson -cell tri6 -n 2 -shape ring
 refused "beam theory says" elasticity -n 1 -cell tet4 -output beam
@@ -75,6 +110,13 @@ numbers -cell tet10 -n 1 > one
 numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks of which two have no cells"
 numbers -mesh "$bracket" -dirichlet fixed,load > one
 numbers -mesh "$bracket" -dirichlet 2,3 | diff one - || fail "other numbers by the numbers of groups"
+# u is given on the group of this name, whatever its number is, and on no other.
+awk 'NF == 3 && /"fixed"/ { $2 = 7 } NF == 8 && $2 == 2 && $4 == 2 { $4 = 7 } { print }' "${bracket%.msh}2.msh" > renumbered.msh
+for group in fixed load; do
+  numbers -mesh "${bracket%.msh}2.msh" -dirichlet "$group" > "on_$group"
+  numbers -mesh renumbered.msh -dirichlet "$group" | diff "on_$group" - || fail "other numbers where '$group' has another number or place"
+done
+! cmp -s one on_fixed && ! cmp -s one on_load && ! cmp -s on_fixed on_load || fail "u is given on the same groups, whichever are named"
 "$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 1e6 > log || fail "$(cat log)"
 "$bin/heat" -steps 5 -end 1e5 -theta 1 > log || fail "$(cat log)" # the guess is 1e5 times too large
 "$bin/heat" -n 4 -steps 50 -end 20 -theta 1 > log || fail "$(cat log)" # until nothing is left

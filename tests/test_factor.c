@@ -3,6 +3,9 @@
   Preconditioners ilu, icc and sor: textbook loops on dense arrays, restricted to the pattern of the block that a rank owns,
   say what z has to be.
 */
+#define _POSIX_C_SOURCE 200809L
+#include <time.h>
+
 #include "shapes.h"
 
 static double FactorDefect(PoisePC pc, const Shape *s, double shift, double replace)
@@ -98,15 +101,23 @@ static void TestNoFill(PoiseContext ctx)
   }
 }
 
+/* Processor time of this thread, which other work on the machine does not lengthen. */
+static double Busy(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* A dense row or column must not cost its square. */
 static void TestLongRows(PoiseContext ctx)
 {
   for (int kind = ARROW_END; kind <= ARROW_BEGIN; kind++) {
     PoiseMat A = Chain(ctx, kind, 300000);
     PoisePC pc = Make(ctx, "ilu", A, NULL);
-    double start = PoiseTime();
+    double start = Busy();
     CHECK_OK(PoisePCSetUp(pc));
-    CHECK(PoiseTime() - start < 5);
+    CHECK(Busy() - start < 5);
     PoisePCDestroy(&pc);
     PoiseMatDestroy(&A);
   }

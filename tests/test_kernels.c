@@ -579,16 +579,19 @@ static void TestCsrMultTranspose(PoiseContext ctx)
         norm[s.col[k]] += fabs(s.val[k]);
       }
     for (int form = 0; form < 4; form++) {
-      CsrMultTransposeArgs a = {.ncol = ncol, .nloc = nloc, .nz = s.A.nz, .row = t.row, .val = s.val};
+      CsrMultTransposeArgs a = {.owned = nloc};
+      CsrMultArgs *T = &a.c.m;
+      T->A = (CsrView){.m = ncol, .nloc = m, .nz = s.A.nz, .col = t.row, .val = s.val};
+      T->rows = POISE_BLOCK, T->nblock = POISE_NBLOCKS(ncol);
       if (form % 2)
-        a.tptr64 = t.ptr, a.perm64 = t.from;
+        T->A.ptr64 = t.ptr, a.perm64 = t.from;
       else
-        a.tptr32 = t.ptr32, a.perm32 = t.from32;
-      if (form < 2) a.x = x;
-      a.y = Constant(&rig, nloc, NAN);
+        T->A.ptr32 = t.ptr32, a.perm32 = t.from32;
+      if (form < 2) T->x = x;
+      T->y = Constant(&rig, nloc, NAN);
       a.ghost = Constant(&rig, nghost, NAN);
-      RUN(&rig, csr_mult_transpose, a, {a.y, nloc}, {a.ghost, nghost});
-      for (int64_t j = 0; j < ncol; j++) CHECK((j < nloc ? a.y[j] : a.ghost[j - nloc]) == (form < 2 ? expected : norm)[j]);
+      RUN(&rig, csr_mult_transpose, a, {T->y, nloc}, {a.ghost, nghost});
+      for (int64_t j = 0; j < ncol; j++) CHECK((j < nloc ? T->y[j] : a.ghost[j - nloc]) == (form < 2 ? expected : norm)[j]);
     }
     Release(&rig);
   }

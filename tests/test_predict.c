@@ -232,15 +232,18 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
   CHECK_OK(PoiseMatPredictBytes(A, &counts, &p));
   CHECK_OK(PoiseMatPredictBytes(A, NULL, &known));
   where = c->options;
-  Judge(&known, held, c->other > 1 || IsCuda(ctx) ? c->other + 1 : 1);
-  Judge(&p, held, c->other > 1 || IsCuda(ctx) ? c->other + 1 : 1);
+  double factor = c->other > 1 || IsCuda(ctx) ? c->other + 1
+                  : M > 10000                 ? 1.001
+                                              : 1; /* of long columns the pieces are not known */
+  Judge(&known, held, factor);
+  Judge(&p, held, factor);
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
 static void TestShapes(PoiseContext ctx)
 {
-  static const PoiseInt shape[][3] = {{0, 0, 1},     {9, 0, 1},   {0, 9, 1},   {9, 9, 0},
-                                      {1, 900, 900}, {900, 1, 1}, {90, 60, 7}, {60, 90, 40}};
+  static const PoiseInt shape[][3] = {{0, 0, 1},   {9, 0, 1},   {0, 9, 1},    {9, 9, 0},    {1, 900, 900},
+                                      {900, 1, 1}, {90, 60, 7}, {60, 90, 40}, {90000, 3, 1}}; /* columns in pieces */
   if (!Reserve(ctx)) return;
   for (int k = 0; k < NCASES; k++)
     for (size_t s = 0; Runs(ctx, &cases[k]) && s < sizeof shape / sizeof *shape; s++)

@@ -323,6 +323,7 @@ typedef struct PoiseMatCounts { /* of this rank's rows */
     bcsr           with -mat_bcsr_kernel auto: windows or none. In forms that are asked for only the pieces
     auto           from the least to the most of the types that it may choose. Where that may be blocks, nothing is sure: `beyond`
     -mat_index16   nothing, or 2 bytes per nonzero and 64 per block of rows of a product: it is kept where at least half fits
+    A^T            up to 24 bytes per some thousand entries, for pieces of long columns, beside their places; on cuda with windows, or none
     cuSPARSE       its buffer, of which only it knows: `beyond`
     cuda           the number of those blocks (4 to 1024 rows), each of 4 bytes on several ranks
   So with arrays of the library's own that come from the host, as CSR or by entries. Of triplets on a device, or arrays there, there need be

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with matrices of blocks whose rows are of about one length: groups of rows through shared memory. */
 #include "bcsr.h"
+#include "pieces.h"
 
 /*
   What pays for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results): up to 12, a thread has a column of every PARTS-th block of a row,
@@ -195,21 +196,51 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole
   FinishGroup<B>(a, s, tile, part, blockIdx.x, active);
 }
 
-/* A thread per number of y, or of the ghosts. */
-static __global__ void BcsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs m)
+/* Piece p of a column of blocks, by one warp: lanes share the numbers of one column of numbers after the other. */
+__device__ __forceinline__ void PieceOfColumns(const CsrMultTransposeArgs &a, int64_t p)
 {
-  int64_t t = blockIdx.x * (int64_t)THREADS + threadIdx.x, b = m.b, j = t / b, c = t % b;
-  if (j >= m.ncol) return;
-  int64_t k = m.tptr64 ? m.tptr64[j] : m.tptr32[j], end = m.tptr64 ? m.tptr64[j + 1] : m.tptr32[j + 1];
+  if (p >= a.c.npiece) return;
+  const CsrMultArgs &m = a.c.m;
+  CsriPiece z = Load(a.c.part + p);
+  CutRow cut = RowOfPiece(a.c, z);
+  unsigned lane = threadIdx.x % 32, b = (unsigned)m.A.b, numbers = (unsigned)z.nz * b;
+  for (unsigned c = 0; c < b; c++) {
+    double s = 0;
+    for (unsigned n = lane; n < numbers; n += 32) {
+      int64_t k = z.first + n / b;
+      double v = m.A.val[(poisePermuted(&a, k) * b + c) * b + n % b];
+      s += m.x ? v * m.x[m.A.col[k] * (int64_t)b + n % b] : fabs(v);
+    }
+    s = WarpReduce<COMBINE_SUM>(s);
+    if (lane == 0) a.c.sum[p * b + c] = s;
+  }
+  if (!ArrivesLast(a.c, z, cut)) return;
+  for (unsigned c = 0; c < b; c++) {
+    double s = SumOfPieces(a.c, cut, b, c);
+    if (lane == 0) *poiseOfColumn(&a, cut.row * b + c) = s;
+  }
+}
+
+/* A thread per number of y, or of the ghosts; but of columns that are cut, whose pieces come first. */
+static __global__ void __launch_bounds__(THREADS) BcsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
+{
+  const CsrMultArgs &m = a.c.m;
+  const CsrView &A = m.A;
+  int64_t pieces = (a.c.npiece + WARPS - 1) / WARPS, block = blockIdx.x;
+  if (block < pieces) {
+    PieceOfColumns(a, block * WARPS + threadIdx.x / 32);
+    return;
+  }
+  int64_t t = (block - pieces) * THREADS + threadIdx.x, b = A.b, j = t / b, c = t % b;
+  if (j >= A.m) return;
+  int64_t k = poiseCsrOffset(&A, j), end = poiseCsrOffset(&A, j + 1);
+  if (a.c.npiece && end - k >= a.c.chunk) return;
   double s = 0;
   for (; k < end; k++) {
-    const double *v = m.val + ((m.perm64 ? m.perm64[k] : (int64_t)m.perm32[k]) * b + c) * b;
-    for (int64_t r = 0; r < b; r++) s += m.x ? v[r] * m.x[m.row[k] * b + r] : fabs(v[r]);
+    const double *v = A.val + (poisePermuted(&a, k) * b + c) * b;
+    for (int64_t r = 0; r < b; r++) s += m.x ? v[r] * m.x[A.col[k] * b + r] : fabs(v[r]);
   }
-  if (j < m.nloc)
-    m.y[t] = s;
-  else
-    m.ghost[t - m.nloc * b] = s;
+  *poiseOfColumn(&a, t) = s;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
@@ -245,7 +276,7 @@ extern "C" PoiseErr poiseCuda_bcsr_mult(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_bcsr_mult_transpose(Device *dev, const void *args)
 {
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
-  unsigned grid = Grid(a->ncol * a->b);
+  unsigned grid = Grid(a->c.m.A.m * a->c.m.A.b) + (unsigned)((a->c.npiece + WARPS - 1) / WARPS);
   if (grid) BcsrMultTranspose<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of plain CSR. */
+#include "pieces.h"
 #include "tile.h"
 
 enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
@@ -47,40 +48,67 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   }
 }
 
+/* What a lane has of entries k, k + step, ... of a column. */
+template <typename Index>
+__device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *perm, int64_t k, int64_t end, int step)
+{
+  double s = 0;
+#pragma unroll 4
+  for (; k < end; k += step) {
+    double v = m.A.val[perm[k]];
+    s += m.x ? v * m.x[m.A.col[k]] : fabs(v);
+  }
+  return s;
+}
+
+/* Piece p of a column by one warp; the last one to arrive adds all of them in their order. */
+template <typename Index>
+__device__ __forceinline__ void PieceOfColumn(const CsrMultTransposeArgs &a, const Index *perm, int64_t p)
+{
+  if (p >= a.c.npiece) return;
+  int lane = threadIdx.x % 32;
+  CsriPiece z = Load(a.c.part + p);
+  CutRow cut = RowOfPiece(a.c, z);
+  double s = WarpReduce<COMBINE_SUM>(OfColumn(a.c.m, perm, z.first + lane, z.first + z.nz, 32));
+  if (lane == 0) a.c.sum[p] = s;
+  if (!ArrivesLast(a.c, z, cut)) return;
+  s = SumOfPieces(a.c, cut, 1, 0);
+  if (lane == 0) *poiseOfColumn(&a, cut.row) = s;
+}
+
 /* L neighbouring lanes per column: reads 4 bytes per nonzero for its place and its row each (the place 8 where it is int64), gathers
-   its value and x, and writes y once. */
-template <int L, typename Index>
+   its value and x, and writes y once. CUT: but columns that are cut, whose pieces come first, as they take longest, a warp for each. */
+template <int L, bool CUT, typename Index>
 static __global__ void __launch_bounds__(THREADS)
     CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm)
 {
-  int64_t j = (int64_t)blockIdx.x * (THREADS / L) + threadIdx.x / L, k = 0, end = 0;
-  int lane = threadIdx.x % L;
-  double s = 0;
-  if (j < a.ncol) k = tptr[j] + lane, end = tptr[j + 1];
-#pragma unroll 4
-  for (; k < end; k += L) {
-    double v = a.val[perm[k]];
-    s += a.x ? v * a.x[a.row[k]] : fabs(v);
+  const CsrMultArgs &m = a.c.m;
+  int64_t block = blockIdx.x, pieces = CUT ? (a.c.npiece + WARPS - 1) / WARPS : 0;
+  if (CUT && block < pieces) {
+    PieceOfColumn(a, perm, block * WARPS + threadIdx.x / 32);
+    return;
   }
+  int64_t j = (block - pieces) * (THREADS / L) + threadIdx.x / L, k = 0, end = 0;
+  int lane = threadIdx.x % L;
+  if (j < m.A.m) k = tptr[j] + lane, end = tptr[j + 1];
+  if (CUT && end - k + lane >= a.c.chunk) j = m.A.m, end = 0;
+  double s = OfColumn(m, perm, k, end, L);
   for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
-  if (j >= a.ncol || lane != 0) return;
-  if (j < a.nloc)
-    a.y[j] = s;
-  else
-    a.ghost[j - a.nloc] = s;
+  if (j < m.A.m && lane == 0) *poiseOfColumn(&a, j) = s;
 }
 
-/* One thread per row; d has been set to zero. */
-static __global__ void CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
+/* d has been set to zero. */
+static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
 {
-  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i >= poiseInNumbers(&a.A, a.A.m)) return;
-  int64_t first = i - i % a.b;
-  NumberRow row = poiseNumberRow(&a.A, i);
-  for (int64_t k = 0; k < row.n; k++) {
-    int64_t j = poiseNumberColumn(&a.A, &row, k) - first;
-    if (j >= 0 && j < a.b) a.d[first * a.b + j * a.b + i % a.b] = a.A.val[poiseNumberPlace(&row, k)];
-  }
+  int64_t mine = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  EachRow(a.A, mine < poiseInNumbers(&a.A, a.A.m) ? mine : -1, [&](int64_t i, int64_t k, int step) {
+    int64_t first = i - i % a.b;
+    NumberRow row = poiseNumberRow(&a.A, i);
+    for (; k < row.n; k += step) {
+      int64_t j = poiseNumberColumn(&a.A, &row, k) - first;
+      if (j >= 0 && j < a.b) a.d[first * a.b + j * a.b + i % a.b] = a.A.val[poiseNumberPlace(&row, k)];
+    }
+  });
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
@@ -150,14 +178,20 @@ template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
   return Tiles<THREADS, L, PLAIN_TILE>(dev, a);
 }
 
-template <int L> static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a)
+template <int L, bool CUT> static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a)
 {
-  unsigned grid = (unsigned)((a->ncol + THREADS / L - 1) / (THREADS / L));
-  if (a->tptr32)
-    CsrMultTranspose<L><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, a->tptr32, a->perm32);
+  const CsrView *A = &a->c.m.A;
+  unsigned grid = (unsigned)((A->m + THREADS / L - 1) / (THREADS / L) + (a->c.npiece + WARPS - 1) / WARPS);
+  if (A->ptr32)
+    CsrMultTranspose<L, CUT><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, A->ptr32, a->perm32);
   else
-    CsrMultTranspose<L><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, a->tptr64, a->perm64);
+    CsrMultTranspose<L, CUT><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, A->ptr64, a->perm64);
   return POISE_OK;
+}
+
+template <int L> static PoiseErr EvenOrCut(Device *dev, const CsrMultTransposeArgs *a)
+{
+  return a->c.npiece ? Columns<L, true>(dev, a) : Columns<L, false>(dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
@@ -174,9 +208,10 @@ extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
 {
   typedef PoiseErr (*Run)(Device *, const CsrMultTransposeArgs *);
-  static const Run columns[] = {Columns<1>, Columns<2>, Columns<4>, Columns<8>, Columns<16>, Columns<32>};
+  static const Run columns[] = {EvenOrCut<1>, EvenOrCut<2>, EvenOrCut<4>, EvenOrCut<8>, EvenOrCut<16>, EvenOrCut<32>};
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
-  return a->ncol ? columns[poiseCsrLanes(a->ncol, a->nz)](dev, a) : POISE_OK;
+  const CsrView *A = &a->c.m.A;
+  return A->m ? columns[poiseCsrLanes(A->m, A->nz)](dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels that change the values of a CSR, or sum them, a thread per row; and those that look at patterns. */
+/* Kernels that change the values of a CSR, or sum them, a thread per row, or a block if it is long; and those that look at patterns. */
 #include "cuda.h"
 
 /* x, or the ghosts, at a column. */
@@ -7,6 +7,22 @@ __device__ __forceinline__ double At(const CsrView &A, const double *x, const do
 {
   int64_t owned = poiseInNumbers(&A, A.nloc);
   return col < owned ? x[col] : ghost[col - owned];
+}
+
+/* This thread's row of numbers, or -1; and the r-th of POISE_BLOCK of a block. */
+__device__ __forceinline__ int64_t RowOr(const CsrView &A, int64_t i)
+{
+  return i < poiseInNumbers(&A, A.m) ? i : -1;
+}
+
+__device__ __forceinline__ int64_t ThisRow(const CsrView &A)
+{
+  return RowOr(A, blockIdx.x * (int64_t)THREADS + threadIdx.x);
+}
+
+__device__ __forceinline__ int64_t ThisRow(const CsrView &A, int r)
+{
+  return RowOr(A, (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x);
 }
 
 typedef unsigned long long Number;
@@ -72,38 +88,37 @@ static __global__ void __launch_bounds__(THREADS) CsrHash(const __grid_constant_
 }
 
 /* 20 bytes per nonzero. */
-static __global__ void CsrScale(const __grid_constant__ CsrScaleArgs a)
+static __global__ void __launch_bounds__(THREADS) CsrScale(const __grid_constant__ CsrScaleArgs a)
 {
-  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i >= poiseInNumbers(&a.A, a.A.m)) return;
-  NumberRow row = poiseNumberRow(&a.A, i);
-  for (int64_t k = 0; k < row.n; k++) {
-    int64_t place = poiseNumberPlace(&row, k);
-    double v = a.val[place];
-    if (a.left) v *= a.left[i];
-    if (a.right || a.ghost) v *= At(a.A, a.right, a.ghost, poiseNumberColumn(&a.A, &row, k));
-    a.val[place] = v;
-  }
+  EachRow(a.A, ThisRow(a.A), [&](int64_t i, int64_t k, int step) {
+    NumberRow row = poiseNumberRow(&a.A, i);
+    for (; k < row.n; k += step) {
+      int64_t place = poiseNumberPlace(&row, k);
+      double v = a.val[place];
+      if (a.left) v *= a.left[i];
+      if (a.right || a.ghost) v *= At(a.A, a.right, a.ghost, poiseNumberColumn(&a.A, &row, k));
+      a.val[place] = v;
+    }
+  });
 }
 
 /* 4 bytes per nonzero up to the diagonal. */
 static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_constant__ CsrSetDiagonalArgs a)
 {
   double lacking[1] = {0};
-  for (int r = 0; r < ROWS; r++) {
-    int64_t i = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
-    if (i >= poiseInNumbers(&a.A, a.A.m)) continue;
-    double v = a.d ? a.d[i] : a.value;
-    NumberRow row = poiseNumberRow(&a.A, i);
-    int64_t k = 0;
-    while (k < row.n && poiseNumberColumn(&a.A, &row, k) != i) k++;
-    if (k == row.n) {
-      lacking[0] += 1;
-      continue;
-    }
-    double *to = a.val + poiseNumberPlace(&row, k);
-    *to = a.add ? *to + v : v;
-  }
+  for (int r = 0; r < ROWS; r++)
+    EachRow(a.A, ThisRow(a.A, r), [&](int64_t i, int64_t k, int step) {
+      double v = a.d ? a.d[i] : a.value;
+      NumberRow row = poiseNumberRow(&a.A, i);
+      while (k < row.n && poiseNumberColumn(&a.A, &row, k) != i) k += step;
+      bool found = k < row.n;
+      if (found) {
+        double *to = a.val + poiseNumberPlace(&row, k);
+        *to = a.add ? *to + v : v;
+      }
+      if (step > 1) found = __syncthreads_or(found) || threadIdx.x > 0; /* the first thread speaks for all */
+      if (!found) lacking[0] += 1;
+    });
   BlockReduce<1, COMBINE_SUM>(lacking);
   if (threadIdx.x == 0) a.lacking[blockIdx.x] = lacking[0];
 }
@@ -112,35 +127,36 @@ static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_co
 template <int COMBINE> static __global__ void __launch_bounds__(THREADS) CsrNorm(const __grid_constant__ CsrNormArgs a)
 {
   double block[1] = {0};
-  for (int r = 0; r < ROWS; r++) {
-    int64_t i = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
-    double s = 0;
-    if (i >= poiseInNumbers(&a.A, a.A.m)) continue;
-    NumberRow row = poiseNumberRow(&a.A, i);
-    for (int64_t k = 0; k < row.n; k++) {
-      double v = a.A.val[poiseNumberPlace(&row, k)];
-      s += COMBINE == COMBINE_MAX ? fabs(v) : v * v;
-    }
-    block[0] = Join<COMBINE>(block[0], s);
-  }
+  for (int r = 0; r < ROWS; r++)
+    EachRow(a.A, ThisRow(a.A, r), [&](int64_t i, int64_t k, int step) {
+      double s[1] = {0};
+      NumberRow row = poiseNumberRow(&a.A, i);
+      for (; k < row.n; k += step) {
+        double v = a.A.val[poiseNumberPlace(&row, k)];
+        s[0] += COMBINE == COMBINE_MAX ? fabs(v) : v * v;
+      }
+      if (COMBINE == COMBINE_MAX && step > 1) BlockReduce<1, COMBINE_SUM>(s); /* of all threads, for the first warp */
+      if (COMBINE == COMBINE_SUM || step == 1 || threadIdx.x == 0) block[0] = Join<COMBINE>(block[0], s[0]);
+    });
   BlockReduce<1, COMBINE>(block);
   if (threadIdx.x == 0) a.partial[blockIdx.x] = block[0];
 }
 
 /* 8 bytes per nonzero of the rows listed. */
-static __global__ void CsrZeroRows(const __grid_constant__ CsrZeroRowsArgs a)
+static __global__ void __launch_bounds__(THREADS) CsrZeroRows(const __grid_constant__ CsrZeroRowsArgs a)
 {
-  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (k >= a.n) return;
-  int32_t i = a.row[k];
-  NumberRow row = poiseNumberRow(&a.A, i);
-  for (int64_t e = 0; e < row.n; e++) a.val[poiseNumberPlace(&row, e)] = 0;
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, i = k < a.n ? a.row[k] : -1;
+  EachRow(a.A, i, [&](int64_t j, int64_t e, int step) {
+    NumberRow row = poiseNumberRow(&a.A, j);
+    for (; e < row.n; e += step) a.val[poiseNumberPlace(&row, e)] = 0;
+  });
+  if (i < 0) return;
   if (a.at) a.val[a.at[k]] = a.diagonal;
   if (a.b) a.b[i] = a.diagonal * a.x[i];
   if (a.mark) a.mark[i] = 1;
 }
 
-/* 4 bytes per nonzero, and 16 of those in the columns. */
+/* 4 bytes per nonzero, and 16 of those in the columns. What goes to b is subtracted in order: by one thread, however long the row is. */
 static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;

@@ -57,27 +57,42 @@ __device__ __forceinline__ CutRow RowOfPiece(const CsriMultArgs &a, const CsriPi
   return {poiseCsriRow(&a, &z), from, a.first[z.window + 1] - from};
 }
 
+/* The warp's first thread has written what a piece sums up to: is this the last piece of its row to arrive, which sees those of all? */
+__device__ __forceinline__ bool ArrivesLast(const CsriMultArgs &a, const CsriPiece &z, const CutRow &cut)
+{
+  int lane = threadIdx.x % 32, arrived = 0;
+  if (lane == 0) {
+    __threadfence();
+    arrived = atomicAdd(&a.arrived[z.window], 1);
+  }
+  if (__shfl_sync(0xffffffff, arrived, 0) + 1 < cut.count) return false;
+  __syncwarp();
+  __threadfence();
+  if (lane == 0) a.arrived[z.window] = 0;
+  return true;
+}
+
+/* The sum of a row's pieces, in their order, of which each has b numbers: of number c. One warp. */
+__device__ __forceinline__ double SumOfPieces(const CsriMultArgs &a, const CutRow &cut, int64_t b, int64_t c)
+{
+  double s = 0;
+  for (int64_t q = threadIdx.x % 32; q < cut.count; q += 32) s += __ldcg(a.sum + (cut.from + q) * b + c);
+  return WarpReduce<COMBINE_SUM>(s);
+}
+
 /* Piece p of a row has the sum s: one warp. The last one of a row to arrive adds all of them in their order, so that nothing depends on
    who that is, and finishes the row. */
 __device__ __forceinline__ void JoinPiece(const CsriMultArgs &a, int64_t p, const CsriPiece &z, const CutRow &cut, double s)
 {
   const CsrMultArgs &m = a.m;
-  int lane = threadIdx.x % 32, arrived = 0;
+  int lane = threadIdx.x % 32;
   int64_t last = cut.from + cut.count - 1;
   if (cut.count > 1) {
-    if (lane == 0) {
-      a.sum[p] = s;
-      __threadfence();
-      arrived = atomicAdd(&a.arrived[z.window], 1);
-    }
+    if (lane == 0) a.sum[p] = s;
+    bool all = ArrivesLast(a, z, cut);
     for (int f = 0; f < m.fuse.ndot && lane == 0 && p < last; f++) m.fuse.partial[f][a.parts + p] = 0;
-    if (__shfl_sync(0xffffffff, arrived, 0) + 1 < cut.count) return;
-    __syncwarp();
-    __threadfence();
-    s = 0;
-    for (int64_t q = lane; q < cut.count; q += 32) s += __ldcg(a.sum + cut.from + q);
-    s = WarpReduce<COMBINE_SUM>(s);
-    if (lane == 0) a.arrived[z.window] = 0;
+    if (!all) return;
+    s = SumOfPieces(a, cut, 1, 0);
   }
   if (lane != 0) return;
   double beta = poiseScalar(m.b), y = poiseScalar(m.a) * s + (beta == 0 ? 0 : beta * m.y[cut.row]);

@@ -311,29 +311,45 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* Of column j of blocks: its part of A^T x, or with x = NULL the sums of its |numbers|. */
-static void Column(const CsrMultTransposeArgs *m, int64_t j, double *out)
+/* Of entries [k, last) of a column of blocks: its part of A^T x, or with x = NULL the sums of their |numbers|. */
+static void ColumnSum(const CsrMultTransposeArgs *a, int64_t k, int64_t last, double *out)
 {
-  int64_t b = m->b;
+  const CsrMultArgs *m = &a->c.m;
+  int64_t b = m->A.b;
   double sum[MAX_BLOCK_SIZE] = {0};
-  int64_t k = m->tptr64 ? m->tptr64[j] : m->tptr32[j], last = m->tptr64 ? m->tptr64[j + 1] : m->tptr32[j + 1];
   for (; k < last; k++) {
-    const double *v = m->val + (m->perm64 ? m->perm64[k] : m->perm32[k]) * b * b;
+    const double *v = m->A.val + poisePermuted(a, k) * b * b;
     for (int64_t c = 0; c < b; c++)
-      for (int64_t r = 0; r < b; r++) sum[c] += m->x ? v[c * b + r] * m->x[m->row[k] * b + r] : fabs(v[c * b + r]);
+      for (int64_t r = 0; r < b; r++) sum[c] += m->x ? v[c * b + r] * m->x[m->A.col[k] * b + r] : fabs(v[c * b + r]);
   }
   memcpy(out, sum, (size_t)b * sizeof *sum);
 }
 
 PoiseErr poiseHost_bcsr_mult_transpose(Device *dev, const void *args)
 {
-  const CsrMultTransposeArgs *m = args;
-  int64_t b = m->b, group = POISE_BLOCK / b, ngroup = (m->ncol + group - 1) / group;
+  const CsrMultTransposeArgs *a = args;
+  const CsrMultArgs *m = &a->c.m;
+  int64_t b = m->A.b;
   (void)dev;
-  HOST_PARALLEL_FOR(dev, ngroup)
-  for (int64_t g = 0; g < ngroup; g++)
-    for (int64_t j = g * group; j < (g + 1) * group && j < m->ncol; j++)
-      Column(m, j, j < m->nloc ? m->y + j * b : m->ghost + (j - m->nloc) * b);
+  HOST_PARALLEL_FOR(dev, m->nblock)
+  for (int64_t g = 0; g < m->nblock; g++) {
+    int64_t begin = g * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
+    if (a->c.window) begin = a->c.window[g].begin, end = begin + a->c.window[g].rows;
+    for (int64_t j = begin; j < end; j++)
+      ColumnSum(a, poiseCsrOffset(&m->A, j), poiseCsrOffset(&m->A, j + 1), poiseOfColumn(a, j * b));
+  }
+  HOST_PARALLEL_FOR(dev, a->c.npiece)
+  for (int64_t p = 0; p < a->c.npiece; p++) {
+    const CsriPiece *z = &a->c.part[p];
+    ColumnSum(a, z->first, z->first + z->nz, a->c.sum + p * b);
+  }
+  for (int64_t p = 0; p < a->c.npiece;) { /* in their order */
+    int64_t end = a->c.first[a->c.part[p].window + 1];
+    double *y = poiseOfColumn(a, poiseCsriRow(&a->c, &a->c.part[p]) * b);
+    memset(y, 0, (size_t)b * sizeof *y);
+    for (; p < end; p++)
+      for (int64_t c = 0; c < b; c++) y[c] += a->c.sum[p * b + c];
+  }
   return POISE_OK;
 }
 

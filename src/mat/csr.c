@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
 #include "csr_rows.h"
+#include "windows.h"
 
 typedef struct CsrType {
   CsrData csr; /* first */
@@ -172,30 +173,77 @@ static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Poise
   return poiseCsrProduct(A, x, y, &m, Part_CSR);
 }
 
+/* A's columns as rows, without values. */
+static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
+{
+  Transposed *t = &((CsrData *)A->data)->by_column;
+  const Csr *c = &A->csr;
+  *T = (CsrView){.b = c->b, .m = c->nloc + c->nghost, .nloc = c->m, .nz = c->nz};
+  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&T->ptr64 : (void *)&T->ptr32));
+  return poiseBufferRead(&t->row, DEVICE, &T->col);
+}
+
+enum { MOST_PIECES = 8192 };
+
+/* Entries of a window of m columns; 0: so few are not cut. */
+static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t nz)
+{
+  enum { CHUNK = 8192, LEAST = 2, USUAL = 4 };
+  int64_t chunk = (dev->ops->csri_chunk ? dev->ops->csri_chunk(0) : CHUNK) / (b ? b * b : 1),
+          usual = m ? USUAL * nz / m : 0;
+  if (chunk < usual) chunk = usual;
+  if (chunk < LEAST) chunk = LEAST;
+  if (chunk > CHUNK) chunk = CHUNK;
+  return (m + nz) / chunk <= HOST_FEW_BLOCKS ? 0 : chunk;
+}
+
+/* As csri cuts rows, where there is work for several threads; but no columns of a usual length, which a GPU sums as fast without. It needs
+   windows for their pieces only. */
+static PoiseErr CutColumns(PoiseMat A)
+{
+  Windows *w = &((CsrData *)A->data)->columns;
+  Device *dev = A->ctx->device;
+  CsrView T;
+  TRY(ColumnsView(A, &T));
+  int64_t chunk = ChunkOfColumns(dev, T.b, T.m, T.nz), few = T.nz / MOST_PIECES;
+  if (!chunk) return POISE_OK;
+  TRY(poiseWindowsCutRows(dev, &T, w, chunk, few < 2 * chunk ? 2 * chunk : few, false));
+  if (dev->ops->csri_chunk && !w->npiece) poiseWindowsDestroy(w);
+  return POISE_OK;
+}
+
 static PoiseErr Transpose(PoiseMat A)
 {
   CsrData *t = A->data;
   if (t->pattern == A->pattern) return POISE_OK;
   poiseTransposedDestroy(&t->by_column);
+  poiseWindowsDestroy(&t->columns);
   t->pattern = 0;
   TRY(poiseTransposedCreate(A, &t->by_column));
+  TRY(CutColumns(A));
   t->pattern = A->pattern;
   return POISE_OK;
 }
 
 static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
 {
-  Transposed *t = &((CsrData *)A->data)->by_column;
+  CsrData *d = A->data;
+  Transposed *t = &d->by_column;
   Csr *c = &A->csr;
-  CsrMultTransposeArgs m = {.b = c->b, .ncol = c->nloc + c->nghost, .nloc = c->nloc, .nz = c->nz, .y = y};
+  CsrMultTransposeArgs a = {.owned = c->nloc};
+  CsrMultArgs *m = &a.c.m;
   TRY(Transpose(A));
-  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&m.tptr64 : (void *)&m.tptr32));
-  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&m.perm64 : (void *)&m.perm32));
-  TRY(poiseBufferRead(&t->row, DEVICE, &m.row));
-  TRY(poiseBufferRead(&c->val, DEVICE, &m.val));
-  if (x) TRY(poiseVecRead(x, &m.x));
-  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &m.ghost));
-  return poiseLaunch(A->ctx->device, c->b ? KERNEL_bcsr_mult_transpose : KERNEL_csr_mult_transpose, &m, sizeof m);
+  TRY(ColumnsView(A, &m->A));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&a.perm64 : (void *)&a.perm32));
+  TRY(poiseBufferRead(&c->val, DEVICE, &m->A.val));
+  m->y = y;
+  m->rows = c->b ? POISE_BLOCK / (int)c->b : POISE_BLOCK;
+  m->nblock = d->columns.n ? d->columns.n : (m->A.m + m->rows - 1) / m->rows;
+  if (d->columns.n) TRY(poiseWindowsArguments(&d->columns, &a.c));
+  a.c.npiece = d->columns.npiece;
+  if (x) TRY(poiseVecRead(x, &m->x));
+  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &a.ghost));
+  return poiseLaunch(A->ctx->device, c->b ? KERNEL_bcsr_mult_transpose : KERNEL_csr_mult_transpose, &a, sizeof a);
 }
 
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
@@ -221,15 +269,25 @@ void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
   poiseBufferAdd(&t->from, sum);
   poiseBufferAdd(&t->row, sum);
   poiseBufferAdd(&d->whole, sum);
+  poiseWindowsBytes(&d->columns, sum);
   sum->device += d->plan.bytes;
 }
 
-/* A device makes the transpose itself. */
+/* A device makes the transpose itself, and keeps windows of columns only where one is long. */
 void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
-  int64_t width = plan->nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4;
-  if (!plan->transpose) return;
-  poisePredict(A->ctx->device, (plan->nloc + plan->nghost + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
+  const Device *dev = A->ctx->device;
+  int64_t width = plan->nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4, m = plan->nloc + plan->nghost;
+  int64_t chunk = plan->transpose ? ChunkOfColumns(dev, plan->b, m, plan->nz) : 0;
+  if (plan->transpose) poisePredict(dev, (m + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
+  if (!chunk || (dev->ops->csri_chunk && plan->m < chunk)) return;
+  int64_t n = (m + plan->nz + chunk - 1) / chunk;
+  WindowsPlan w = {.n = {n, n}, .pieces = plan->m < chunk ? 0 : plan->nz / chunk};
+  PoisePrediction windows = {.beyond = NULL};
+  MatPlan columns = *plan;
+  poiseWindowsPredict(A, &w, &columns, &windows);
+  if (dev->ops->csri_chunk) windows.least = (PoiseBytes){0};
+  poisePredictSum(&windows, p);
 }
 
 /* A library's products are composed, and take x with its ghosts. */
@@ -273,6 +331,7 @@ static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
 void poiseCsrDataDestroy(PoiseMat A)
 {
   poiseTransposedDestroy(&((CsrData *)A->data)->by_column);
+  poiseWindowsDestroy(&((CsrData *)A->data)->columns);
   DropPlan(A);
 }
 
@@ -338,14 +397,14 @@ PoiseErr poiseHost_csr_library(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* Of column j: (A^T x)_j, or with x = NULL the sum of its |entries|. */
-POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t j)
+/* Of entries [k, last) of a column: its part of A^T x, or with x = NULL the sum of their absolute values. */
+POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t k, int64_t last)
 {
+  const CsrView *A = &a->c.m.A;
   double s = 0;
-  int64_t k = wide ? a->tptr64[j] : a->tptr32[j], last = wide ? a->tptr64[j + 1] : a->tptr32[j + 1];
   for (; k < last; k++) {
-    double v = a->val[wide ? a->perm64[k] : a->perm32[k]];
-    s += x ? v * x[a->row[k]] : fabs(v);
+    double v = A->val[wide ? a->perm64[k] : a->perm32[k]];
+    s += x ? v * x[A->col[k]] : fabs(v);
   }
   return s;
 }
@@ -353,23 +412,40 @@ POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bo
 POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, bool wide, int64_t begin, int64_t end)
 {
   const CsrMultTransposeArgs local = *args, *a = &local; /* so that stores to y cannot change it */
-  for (int64_t j = begin; j < end; j++) *(j < a->nloc ? a->y + j : a->ghost + (j - a->nloc)) = ColumnSum(a, x, wide, j);
+  const CsrView *A = &a->c.m.A;
+  for (int64_t j = begin; j < end; j++)
+    *(j < a->owned ? a->c.m.y + j : a->ghost + (j - a->owned)) =
+        ColumnSum(a, x, wide, wide ? A->ptr64[j] : A->ptr32[j], wide ? A->ptr64[j + 1] : A->ptr32[j + 1]);
+}
+
+static double PieceOfColumn(const CsrMultTransposeArgs *a, const CsriPiece *p)
+{
+  return ColumnSum(a, a->c.m.x, a->perm64 != NULL, p->first, p->first + p->nz);
 }
 
 PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
 {
   const CsrMultTransposeArgs *a = args;
-  int64_t nblock = POISE_NBLOCKS(a->ncol);
+  const CsrMultArgs *m = &a->c.m;
   (void)dev;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->ncol ? begin + POISE_BLOCK : a->ncol;
-    if (!a->x)
-      Columns(a, NULL, a->tptr64 != NULL, begin, end);
-    else if (a->tptr64)
-      Columns(a, a->x, true, begin, end);
+  HOST_PARALLEL_FOR(dev, m->nblock)
+  for (int64_t b = 0; b < m->nblock; b++) {
+    int64_t begin = b * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
+    if (a->c.window) begin = a->c.window[b].begin, end = begin + a->c.window[b].rows;
+    if (!m->x)
+      Columns(a, NULL, m->A.ptr64 != NULL, begin, end);
+    else if (m->A.ptr64)
+      Columns(a, m->x, true, begin, end);
     else
-      Columns(a, a->x, false, begin, end);
+      Columns(a, m->x, false, begin, end);
+  }
+  HOST_PARALLEL_FOR(dev, a->c.npiece)
+  for (int64_t p = 0; p < a->c.npiece; p++) a->c.sum[p] = PieceOfColumn(a, &a->c.part[p]);
+  for (int64_t p = 0; p < a->c.npiece;) { /* in their order */
+    int64_t end = a->c.first[a->c.part[p].window + 1];
+    double s = 0, *y = poiseOfColumn(a, poiseCsriRow(&a->c, &a->c.part[p]));
+    for (; p < end; p++) s += a->c.sum[p];
+    *y = s;
   }
   return POISE_OK;
 }

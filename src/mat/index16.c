@@ -99,7 +99,7 @@ void poiseIndex16Destroy(Index16 *d)
 /* ---- host kernel ---------------------------------------------------------------------------------------------------- */
 
 /* The windows of the columns [begin, end); how many, or POISE_WINDOWS + 1. */
-static int Windows(const CsrView *A, int64_t begin, int64_t end, int32_t *window)
+static int WindowsOf(const CsrView *A, int64_t begin, int64_t end, int32_t *window)
 {
   int64_t from = 0;
   for (int n = 0; n <= POISE_WINDOWS; n++) {
@@ -124,7 +124,7 @@ PoiseErr poiseHost_csr_index16(Device *dev, const void *args)
             end = poiseCsrOffset(&a->A, last);
     int32_t *window = a->window + b * POISE_WINDOWS;
     memset(window, 0, POISE_WINDOWS * sizeof *window);
-    int n = Windows(&a->A, begin, end, window);
+    int n = WindowsOf(&a->A, begin, end, window);
     if (n > POISE_WINDOWS) {
       window[0] = -1;
       continue;

@@ -372,9 +372,19 @@ PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
 void poiseTransposedDestroy(Transposed *t);
 
 /* ---- csr.c: what types with entries share; their data begins with it ------------------------------------------------------ */
+/* Rows in windows and longer rows in pieces (windows.h). Who cuts otherwise sets these three before, and parts and ninterior where blocks
+   of rows stand for windows. */
+typedef struct Windows {
+  int64_t n, chunk, piece; /* windows; entries from which a row is cut, and of its pieces */
+  int64_t npiece;
+  int64_t parts, ninterior; /* windows, or blocks, of a product; those without ghosts */
+  Buffer window, first, part, sum, arrived, order;
+} Windows;
+
 typedef struct CsrData {
   int64_t pattern;      /* of the matrix that by_column was made for; 0: it was not */
   Transposed by_column; /* made for the first transpose product */
+  Windows columns;      /* of it; none (n = 0) where nothing is to be balanced */
   LibraryPlan plan;     /* of a library */
   int64_t planned;      /* the pattern it was made for; 0: there is none */
   Buffer whole;         /* x for a library on several ranks: [owned | ghosts] */

@@ -39,16 +39,21 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
   return poiseLaunch(dev, KERNEL_csri_own, &own, sizeof own);
 }
 
+PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, int64_t chunk, int64_t piece, bool exact)
+{
+  CsriCutArgs cut = {.A = *A, .exact = exact, .chunk = chunk, .piece = piece};
+  w->chunk = chunk, w->piece = piece;
+  cut.nwindow = w->n = (A->m + A->nz + chunk - 1) / chunk;
+  TRY(poiseWindowsBegin(dev, A->m, w, &cut.window, &cut.pieces));
+  TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
+  return poiseWindowsEnd(dev, w, A);
+}
+
 PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, int64_t chunk, bool exact)
 {
-  Device *dev = A->ctx->device;
-  CsriCutArgs cut = {.exact = exact, .chunk = chunk, .piece = PIECE_WINDOWS * chunk};
-  w->chunk = chunk, w->piece = cut.piece;
-  cut.nwindow = w->n = (A->csr.m + A->csr.nz + chunk - 1) / chunk;
-  TRY(poiseCsrPattern(&A->csr, &cut.A));
-  TRY(poiseWindowsBegin(dev, A->csr.m, w, &cut.window, &cut.pieces));
-  TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
-  return poiseWindowsEnd(dev, w, &cut.A);
+  CsrView view;
+  TRY(poiseCsrPattern(&A->csr, &view));
+  return poiseWindowsCutRows(A->ctx->device, &view, w, chunk, PIECE_WINDOWS * chunk, exact);
 }
 
 /* Pieces always wait for the ghosts. */

@@ -5,16 +5,10 @@
 
 #include "mat.h"
 
-typedef struct
-    Windows { /* the caller sets these three before it cuts, and parts and ninterior where blocks of rows stand for windows */
-  int64_t n, chunk, piece; /* windows; entries from which a row is cut, and of its pieces */
-  int64_t npiece;
-  int64_t parts, ninterior; /* windows, or blocks, of a product; those without ghosts */
-  Buffer window, first, part, sum, arrived, order;
-} Windows;
-
-/* Cut into windows of about `chunk` rows and entries, rows of so many into pieces; exact: to the entry, no pieces. */
-PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, int64_t chunk, bool exact);
+/* A, on the device, is cut into windows of about `chunk` rows and entries, rows of so many into pieces of `piece` entries; exact: to the
+   entry, no pieces. */
+PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, int64_t chunk, int64_t piece, bool exact);
+PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, int64_t chunk, bool exact); /* pieces of two windows' entries */
 /* For types that cut otherwise: device memory for n windows of m rows and how many pieces each leaves, and one more, to be written. */
 PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces);
 /* They have been cut out of A: the pieces. */

@@ -179,6 +179,7 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
 {
   ctx->out = stdout;
   ctx->most_narrow = INT32_MAX;
+  ctx->clock = PoiseTime;
   ctx->stream = init ? init->stream : NULL;
   TRY(CreateComm(ctx, init));
   PoiseErr e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
@@ -288,6 +289,7 @@ static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
                                    .options = ctx->options,
                                    .out = ctx->out,
                                    .most_narrow = ctx->most_narrow,
+                                   .clock = ctx->clock,
                                    .parent = ctx,
                                    .memory.fail_at = r->ctx.memory.fail_at};
   int failed = pthread_create(&r->thread, NULL, RunRank, r);

@@ -687,16 +687,29 @@ typedef struct {
   double *y;
 } CsrLibraryArgs;
 
-/* y = A^T x for owned columns, ghost = the same for ghost columns, through the nz entries sorted by column: column j holds
-   entries perm[tptr[j] .. tptr[j+1]) of val, of rows row[...], ascending. tptr and perm are int64 or int32: the other is NULL. x NULL:
-   y = |A|^T 1, the columns' norms. */
+/* y = A^T x for the `owned` columns, ghost = the same for those behind, through the entries sorted by column: the rows of c.m.A are A's
+   columns, its columns A's rows, ascending, and its entry k is c.m.A.val[perm[k]], A's. perm is as wide as the offsets, the other NULL.
+   c.m.x NULL: y = |A|^T 1, the columns' norms. As in csri_mult there are c.m.nblock windows and c.npiece pieces, by c.window and what
+   follows; or c.window is NULL, and no column is cut. Then there are c.m.nblock blocks of c.m.rows columns, for a host's threads. */
 typedef struct {
-  int64_t b, ncol, nloc, nz;
-  const int64_t *tptr64, *perm64;
-  const int32_t *tptr32, *perm32, *row;
-  const double *val, *x;
-  double *y, *ghost;
+  CsriMultArgs c;
+  int64_t owned;
+  const int64_t *perm64;
+  const int32_t *perm32;
+  double *ghost;
 } CsrMultTransposeArgs;
+
+POISE_INLINE int64_t poisePermuted(const CsrMultTransposeArgs *a, int64_t k)
+{
+  return a->perm32 ? a->perm32[k] : a->perm64[k];
+}
+
+/* Where column j of numbers goes. */
+POISE_INLINE double *poiseOfColumn(const CsrMultTransposeArgs *a, int64_t j)
+{
+  int64_t owned = poiseInNumbers(&a->c.m.A, a->owned);
+  return j < owned ? a->c.m.y + j : a->ghost + (j - owned);
+}
 
 /* partial[b] = 1 if the offsets or columns of A and B differ in block b of POISE_BLOCK rows, else 0. They have as many rows. */
 typedef struct {

@@ -465,6 +465,7 @@ struct PoiseContext_s {
   void *stream;                  /* PoiseInit.stream */
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
   int64_t most_narrow;           /* offsets up to this are int32, beyond it int64: INT32_MAX, or less in tests */
+  double (*clock)(void);         /* what measurements by type auto are made with: PoiseTime, or a test's */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
   bool load_progress;            /* option */
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
