@@ -57,18 +57,19 @@ __device__ __forceinline__ CutRow RowOfPiece(const CsriMultArgs &a, const CsriPi
   return {poiseCsriRow(&a, &z), from, a.first[z.window + 1] - from};
 }
 
-/* The warp's first thread has written what a piece sums up to: is this the last piece of its row to arrive, which sees those of all? */
+/* The warp's first thread has written what a piece sums up to: is this the last piece of its row to arrive, which sees those of all?
+   Only that one acquires: __threadfence would empty the first cache for every piece. */
 __device__ __forceinline__ bool ArrivesLast(const CsriMultArgs &a, const CsriPiece &z, const CutRow &cut)
 {
   int lane = threadIdx.x % 32, arrived = 0;
-  if (lane == 0) {
-    __threadfence();
-    arrived = atomicAdd(&a.arrived[z.window], 1);
-  }
+  int32_t *count = a.arrived + z.window;
+  if (lane == 0) asm volatile("atom.add.release.gpu.global.s32 %0, [%1], 1;" : "=r"(arrived) : "l"(count) : "memory");
   if (__shfl_sync(0xffffffff, arrived, 0) + 1 < cut.count) return false;
+  if (lane == 0) {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    *count = 0;
+  }
   __syncwarp();
-  __threadfence();
-  if (lane == 0) a.arrived[z.window] = 0;
   return true;
 }
 
