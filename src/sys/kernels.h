@@ -154,7 +154,8 @@ typedef struct {
   A phase `name` is a pair of inline functions, found in <stem>_phases.h:
     int  name_begin(const double *in, double *out, const PhaseArgs *a, double *c)
          the prologue: reads slots in[], may set slots out[] (never one that it reads: other blocks may be reading), sets the
-         element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. in and out are NULL outside solvers.
+         element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. Outside solvers in and out are not there. It
+         is run more than once: blocks of rows want its coefficients and result only, and have no array.
     Dots name_element(const double *c, const PhaseArgs *a, int64_t i)
   and a line in phases.def. The end, where there is one, runs when the elements do.
   In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
