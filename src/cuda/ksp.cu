@@ -14,7 +14,7 @@
 enum {
   FEW = 512,      /* partials that every block may sum for itself; of more, a kernel before makes PIECES */
   MANY = 512,     /* threads of a block when the blocks are few, for a chain as short as can be */
-  MANY_MOST = 264 /* such blocks that fit on a GPU at once */
+  MANY_MOST = 264 /* of such blocks, which fit on a GPU at once */
 };
 
 enum { PLAIN = 0, DECIDES = 1, ENDS = 2 }; /* kinds of phases */
