@@ -863,12 +863,7 @@ static void TestView(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-typedef struct Given {
-  PoiseMat A;
-  PoiseVec r, z;
-} Given;
-
-static PoiseErr UseAll(PoisePC pc, Given *g)
+static PoiseErr UseAll(PoisePC pc, SampleGiven *g)
 {
   static const char *const types[] = {"ilu", "icc", "sor", "lu", "bjacobi", "bjacobi"};
   POISE_TRY(PoisePCSetOperator(pc, g->A));
@@ -881,29 +876,17 @@ static PoiseErr UseAll(PoisePC pc, Given *g)
   return POISE_OK;
 }
 
-static PoiseErr CreateAndUse(PoiseContext ctx, void *arg)
-{
-  PoisePC pc;
-  POISE_TRY(PoisePCCreate(ctx, &pc));
-  PoiseErr e = UseAll(pc, arg);
-  PoisePCDestroy(&pc);
-  return e;
-}
-
 static void TestMemory(PoiseContext ctx)
 {
   Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 16);
   s.symmetric = true;
-  Given g = {.A = BlockMatrix(ctx, &s, "bcsr")};
+  SampleGiven g = {.A = BlockMatrix(ctx, &s, "bcsr")};
   CHECK_OK(PoiseOptionsSet(ctx, "several_pc_bjacobi_local_blocks", "2"));
   if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
-  TestAllocationFailures(ctx, CreateAndUse, &g);
-  for (int n = 1; n < 24; n++) { /* what is left after a failure is good for another attempt */
+  SampleUseWithoutMemory(ctx, UseAll, &g);
+  for (int n = 1; n < 24; n++) {
     PoisePC pc = Make(ctx, "none", g.A, NULL);
-    if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
-    PoiseErr e = UseAll(pc, &g);
-    CHECK(!e || e == POISE_ERR_MEMORY || e == POISE_ERR_REMOTE);
-    poiseAllocFailAt(ctx, 0);
+    SampleFailUse(ctx, n, UseAll, pc, &g);
     if (!strcmp(PoisePCType(pc), "ilu") || !strcmp(PoisePCType(pc), "icc")) CHECK_NEAR(FactorDefect(pc, &s, 0), 0, 1e-13);
     CHECK_OK(UseAll(pc, &g));
     PoisePCDestroy(&pc);

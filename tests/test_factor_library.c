@@ -436,12 +436,7 @@ static void TestSolve(PoiseContext ctx)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------------------ */
 
-typedef struct Given {
-  PoiseMat A;
-  PoiseVec r, z;
-} Given;
-
-static PoiseErr Use(PoisePC pc, Given *g)
+static PoiseErr Use(PoisePC pc, SampleGiven *g)
 {
   POISE_TRY(PoisePCSetOptionsPrefix(pc, "x_"));
   POISE_TRY(PoisePCSetOperator(pc, g->A));
@@ -450,31 +445,19 @@ static PoiseErr Use(PoisePC pc, Given *g)
   return PoisePCApply(pc, g->r, g->z);
 }
 
-static PoiseErr CreateAndUse(PoiseContext ctx, void *arg)
-{
-  PoisePC pc;
-  POISE_TRY(PoisePCCreate(ctx, &pc));
-  PoiseErr e = Use(pc, arg);
-  PoisePCDestroy(&pc);
-  return e;
-}
-
 static void TestMemory(PoiseContext ctx)
 {
   const char *library = Library(ctx);
   if (!library) return;
   Shape s = ShapeOf(ctx, SYMMETRIC, LAST, 33);
-  Given g = {.A = Matrix(ctx, &s)};
+  SampleGiven g = {.A = Matrix(ctx, &s)};
   PoisePC pc = MakeBy(ctx, library, false, "ilu", g.A, ""); /* its options stay */
   PoisePCDestroy(&pc);
   if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
-  TestAllocationFailures(ctx, CreateAndUse, &g);
-  for (int n = 1; n < 24; n++) { /* what is left after a failure is good for another attempt */
+  SampleUseWithoutMemory(ctx, Use, &g);
+  for (int n = 1; n < 24; n++) {
     if (!CHECK_OK(PoisePCCreate(ctx, &pc))) return;
-    if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
-    PoiseErr e = Use(pc, &g);
-    CHECK(!e || e == POISE_ERR_MEMORY || e == POISE_ERR_REMOTE);
-    poiseAllocFailAt(ctx, 0);
+    SampleFailUse(ctx, n, Use, pc, &g);
     CHECK_OK(Use(pc, &g));
     CHECK_NEAR(Defect(pc, &s, 0, 0), 0, 1e-13);
     PoisePCDestroy(&pc);

@@ -936,13 +936,7 @@ static void TestView(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-typedef struct Given {
-  PoiseMat A;
-  PoiseVec r, z;
-  int type;
-} Given;
-
-static PoiseErr UseOne(PoisePC pc, Given *g)
+static PoiseErr UseOne(PoisePC pc, SampleGiven *g)
 {
   POISE_TRY(PoisePCSetOptionsPrefix(pc, "x_"));
   POISE_TRY(PoisePCSetOperator(pc, g->A));
@@ -951,35 +945,23 @@ static PoiseErr UseOne(PoisePC pc, Given *g)
   return PoisePCApply(pc, g->r, g->z);
 }
 
-static PoiseErr CreateAndUse(PoiseContext ctx, void *arg)
-{
-  PoisePC pc;
-  POISE_TRY(PoisePCCreate(ctx, &pc));
-  PoiseErr e = UseOne(pc, arg);
-  PoisePCDestroy(&pc);
-  return e;
-}
-
 static void TestMemory(PoiseContext ctx)
 {
   Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 33);
-  Given g = {.A = Matrix(ctx, &s)};
+  SampleGiven g = {.A = Matrix(ctx, &s)};
   if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
   SampleFill(g.r, 4);
   for (int k = 0; k < NTYPES; k++) {
     Set(ctx, all_types[k]);
-    TestAllocationFailures(ctx, CreateAndUse, &g);
+    SampleUseWithoutMemory(ctx, UseOne, &g);
     PoisePC pc;
     CHECK_OK(PoisePCCreate(ctx, &pc));
     CHECK_OK(UseOne(pc, &g));
     uint64_t expected = SampleDigest(g.z);
     PoisePCDestroy(&pc);
-    for (int n = 1; n < 40; n += 3) { /* what is left after a failure is good for another attempt */
+    for (int n = 1; n < 40; n += 3) {
       CHECK_OK(PoisePCCreate(ctx, &pc));
-      if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
-      PoiseErr e = UseOne(pc, &g);
-      CHECK(!e || e == POISE_ERR_MEMORY || e == POISE_ERR_REMOTE);
-      poiseAllocFailAt(ctx, 0);
+      SampleFailUse(ctx, n, UseOne, pc, &g);
       CHECK_OK(UseOne(pc, &g));
       CHECK(SampleDigest(g.z) == expected);
       PoisePCDestroy(&pc);

@@ -421,12 +421,7 @@ static void TestView(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-typedef struct Given {
-  PoiseMat A;
-  PoiseVec r, z;
-} Given;
-
-static PoiseErr UseBoth(PoisePC pc, Given *g)
+static PoiseErr UseBoth(PoisePC pc, SampleGiven *g)
 {
   POISE_TRY(PoisePCSetOptionsPrefix(pc, "memory_"));
   POISE_TRY(PoisePCSetType(pc, "jacobi"));
@@ -436,27 +431,15 @@ static PoiseErr UseBoth(PoisePC pc, Given *g)
   return PoisePCApply(pc, g->r, g->z);
 }
 
-static PoiseErr CreateAndUse(PoiseContext ctx, void *arg)
-{
-  PoisePC pc;
-  POISE_TRY(PoisePCCreate(ctx, &pc));
-  PoiseErr e = UseBoth(pc, arg);
-  PoisePCDestroy(&pc);
-  return e;
-}
-
 static void TestMemory(PoiseContext ctx)
 {
   Shape s = ShapeOf(ctx, 2);
-  Given g = {.A = Matrix(ctx, &s)};
+  SampleGiven g = {.A = Matrix(ctx, &s)};
   if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
-  TestAllocationFailures(ctx, CreateAndUse, &g);
-  for (int n = 1; n < 8; n++) { /* what is left after a failure is good for another attempt */
+  SampleUseWithoutMemory(ctx, UseBoth, &g);
+  for (int n = 1; n < 8; n++) {
     PoisePC pc = Make(ctx, "none", g.A);
-    if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
-    PoiseErr e = UseBoth(pc, &g);
-    CHECK(!e || e == POISE_ERR_MEMORY || e == POISE_ERR_REMOTE);
-    poiseAllocFailAt(ctx, 0);
+    SampleFailUse(ctx, n, UseBoth, pc, &g);
     CHECK_NEAR(Defect(pc, &s, !strcmp(PoisePCType(pc), "pbjacobi") ? 2 : 1, 1), 0,
                !strcmp(PoisePCType(pc), "none") ? INFINITY : 1e-12);
     CHECK_OK(UseBoth(pc, &g));

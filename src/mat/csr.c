@@ -129,16 +129,10 @@ static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
 
 PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
 {
-  const char *const none[] = {NULL}, *const *libraries = A->ctx->device->ops->csr_libraries;
-  char words[256] = "own";
-  if (!libraries) libraries = none;
-  for (int k = 0; libraries[k]; k++) {
-    if (!strcmp(name, libraries[k])) return poiseMatSetLibrary(A, k + 1);
-    snprintf(words + strlen(words), sizeof words - strlen(words), ", %s", libraries[k]);
-  }
-  if (!strcmp(name, "own")) return poiseMatSetLibrary(A, 0);
-  FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of csr; it has: %s", A->ctx->device->ops->name,
-       name, words);
+  const Device *dev = A->ctx->device;
+  int library;
+  TRY(poiseDeviceLibrary(dev, dev->ops->csr_libraries, name, "products of csr", &library));
+  return poiseMatSetLibrary(A, library);
 }
 
 static bool Composes_CSR(PoiseMat A)
@@ -281,7 +275,7 @@ void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
   int64_t chunk = plan->transpose ? ChunkOfColumns(dev, plan->b, m, plan->nz) : 0;
   if (plan->transpose) poisePredict(dev, (m + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
   if (!chunk || (dev->ops->csri_chunk && plan->m < chunk)) return;
-  int64_t n = (m + plan->nz + chunk - 1) / chunk;
+  int64_t n = poiseWindowsOf(m, plan->nz, chunk);
   WindowsPlan w = {.n = {n, n}, .pieces = plan->m < chunk ? 0 : plan->nz / chunk};
   PoisePrediction windows = {.beyond = NULL};
   MatPlan columns = *plan;

@@ -43,7 +43,7 @@ PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, int64_t 
 {
   CsriCutArgs cut = {.A = *A, .exact = exact, .chunk = chunk, .piece = piece};
   w->chunk = chunk, w->piece = piece;
-  cut.nwindow = w->n = (A->m + A->nz + chunk - 1) / chunk;
+  cut.nwindow = w->n = poiseWindowsOf(A->m, A->nz, chunk);
   TRY(poiseWindowsBegin(dev, A->m, w, &cut.window, &cut.pieces));
   TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
   return poiseWindowsEnd(dev, w, A);
@@ -127,7 +127,7 @@ void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoiseP
 void poiseWindowsPredictCut(PoiseMat A, int64_t chunk, bool exact, MatPlan *plan, PoisePrediction *p)
 {
   enum { FEWEST = 4 }; /* rows of a block */
-  int64_t n = (plan->m + plan->nz + chunk - 1) / chunk;
+  int64_t n = poiseWindowsOf(plan->m, plan->nz, chunk);
   WindowsPlan w = {.n = {n, n}, .ordered = PoiseSize(A->ctx) > 1};
   if (!exact && plan->columns >= chunk) w.pieces = plan->nz / chunk;
   if (!exact && !plan->b && A->ctx->device->ops->csr_rows) {

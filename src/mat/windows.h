@@ -5,6 +5,12 @@
 
 #include "mat.h"
 
+/* Windows that m rows of nz entries are cut into. */
+static inline int64_t poiseWindowsOf(int64_t m, int64_t nz, int64_t chunk)
+{
+  return (m + nz + chunk - 1) / chunk;
+}
+
 /* A, on the device, is cut into windows of about `chunk` rows and entries, rows of so many into pieces of `piece` entries; exact: to the
    entry, no pieces. */
 PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, int64_t chunk, int64_t piece, bool exact);

@@ -26,17 +26,11 @@ void poiseFactorLibraryDrop(PoisePC pc)
 PoiseErr poiseFactorLibraryFind(PoisePC pc)
 {
   Incomplete *f = pc->data;
-  const char *const none[] = {NULL}, *const *libraries = pc->ctx->device->ops->factor_libraries;
-  char words[256] = "own";
-  int library = 0, k = 0;
-  if (!libraries) libraries = none;
-  for (; libraries[k]; k++) {
-    if (!strcmp(f->kernel, libraries[k])) library = k + 1;
-    snprintf(words + strlen(words), sizeof words - strlen(words), ", %s", libraries[k]);
-  }
-  if (!library && strcmp(f->kernel, "own"))
-    FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for -%spc_factor_kernel; it has: %s",
-         pc->ctx->device->ops->name, f->kernel, pc->prefix ? pc->prefix : "", words);
+  const Device *dev = pc->ctx->device;
+  char option[POISE_OPTION_LENGTH];
+  int library;
+  snprintf(option, sizeof option, "-%spc_factor_kernel", pc->prefix ? pc->prefix : "");
+  TRY(poiseDeviceLibrary(dev, dev->ops->factor_libraries, f->kernel, option, &library));
   if (library != f->library) poiseFactorLibraryDrop(pc);
   f->library = library;
   return POISE_OK;

@@ -131,6 +131,20 @@ PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total)
   return POISE_OK;
 }
 
+PoiseErr poiseDeviceLibrary(const Device *dev, const char *const *libraries, const char *name, const char *purpose,
+                            int *library)
+{
+  char words[256] = "own";
+  *library = 0;
+  if (!strcmp(name, "own")) return POISE_OK;
+  for (int k = 0; libraries && libraries[k]; k++) {
+    *library = k + 1;
+    if (!strcmp(name, libraries[k])) return POISE_OK;
+    snprintf(words + strlen(words), sizeof words - strlen(words), ", %s", libraries[k]);
+  }
+  FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for %s; it has: %s", dev->ops->name, name, purpose, words);
+}
+
 /* ---- what is enqueued and waited for -------------------------------------------------------------------------------- */
 
 bool poiseDeviceForbid(Device *dev, bool on)

@@ -241,6 +241,9 @@ PoiseErr poiseDeviceWait(Device *dev, int64_t event);
 /* Whether from now on copies between host and device, and waits, are to be errors, where -device_forbid_copies is given. Returns
    what was. */
 bool poiseDeviceForbid(Device *dev, bool on);
+/* *library: 0 for "own", else k where `name` is libraries[k - 1] (the device's for that purpose; NULL: none). POISE_ERR_UNSUPPORTED names all. */
+PoiseErr poiseDeviceLibrary(const Device *dev, const char *const *libraries, const char *name, const char *purpose,
+                            int *library);
 PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind); /* enqueued, counted */
 /* Scratch for eager reductions: made with the device, grown by whoever makes longer vectors. */
 PoiseErr poiseReduceCreate(PoiseContext ctx);
