@@ -121,13 +121,11 @@ typedef struct {
   int flags;  /* meaning is the phase's own, e.g. the norm */
   int64_t n;  /* rows; 0 for scalar work only */
   const double *in[POISE_MAX_VECS];
-  double *out
-      [POISE_MAX_VECS]; /* among in too when read (by poiseRead, as early as can be): element i reads and writes entry i only */
+  double *out[POISE_MAX_VECS]; /* those that are read too stand among in; element i reads and writes entry i only */
   ScalarRef c[POISE_MAX_COEFS];
   double *slots; /* POISE_SLOTS of them; NULL outside solvers */
-  double *
-      array; /* a solver's small array (GMRES: H, rotations, ...); may be NULL, and is for a prologue that is run for its coefficients */
-  int64_t k; /* a small integer for the prologue (GMRES: the column) */
+  double *array; /* a solver's small array (GMRES: H, ...); NULL: it has none, or coefficients alone are wanted */
+  int64_t k;     /* a small integer for the prologue (GMRES: the column) */
   Sum sum[POISE_MAX_SUMS];
   double *partial[POISE_MAX_DOTS];
   BlockEnd end;
