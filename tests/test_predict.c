@@ -132,6 +132,7 @@ static const Case cases[] = {
     {"csri", "", 1, 1, NULL},
     {"csri", "-p_mat_csri_chunk 32", 1.6, 1.6, NULL},
     {"csri", "-p_mat_csri_chunk 32 -p_mat_combine atomic", 1, 1, NULL}, /* small: rows are cut */
+    {"csri", "-p_mat_csri_hubs 16", 1.1, 1.1, NULL},
     {"seg", "", 1.1, 1.1, NULL},
     {"seg", "-p_mat_seg_length 4", 1.1, 1.1, NULL},
     {"seg", "-p_mat_seg_padded", 2, 4, NULL},
@@ -152,8 +153,9 @@ static bool Runs(PoiseContext ctx, const Case *c)
 /* Options keep no memory of those before. */
 static void Forget(PoiseContext ctx)
 {
-  CHECK_OK(PoiseOptionsSetString(ctx, "-p_mat_index16 0 -p_mat_csr_kernel own -p_mat_csri_chunk 0 -p_mat_combine ordered "
-                                      "-p_mat_seg_length 0 -p_mat_seg_padded 0 -p_mat_bcsr_kernel auto"));
+  CHECK_OK(PoiseOptionsSetString(
+      ctx, "-p_mat_index16 0 -p_mat_csr_kernel own -p_mat_csri_chunk 0 -p_mat_csri_hubs -1 -p_mat_combine ordered "
+           "-p_mat_seg_length 0 -p_mat_seg_padded 0 -p_mat_bcsr_kernel auto"));
 }
 
 static PoiseErr Work(PoiseMat A, int transpose)

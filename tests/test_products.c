@@ -19,11 +19,12 @@ enum { TYPES = sizeof types / sizeof *types };
 static const struct {
   const char *key, *value; /* kept by those that follow */
   bool few;                /* left to single ranks */
-} settings[] = {{"mat_csri_chunk", "0", false},   {"mat_csri_chunk", "1", true},      {"mat_csri_chunk", "64", false},
-                {"mat_csri_chunk", "300", true},  {"mat_seg_length", "1", true},      {"mat_seg_length", "8", false},
-                {"mat_seg_length", "64", true},   {"mat_seg_padded", "true", false},  {"mat_seg_length", "256", true},
-                {"mat_seg_length", "0", true},    {"mat_seg_padded", "false", false}, {"mat_seg_length", "0", false},
-                {"mat_auto_measure", "no", true}, {"mat_auto_measure", "yes", true}};
+} settings[] = {{"mat_csri_chunk", "0", false},     {"mat_csri_chunk", "1", true},   {"mat_csri_chunk", "64", false},
+                {"mat_csri_hubs", "64", false},     {"mat_csri_chunk", "300", true}, {"mat_csri_hubs", "-1", true},
+                {"mat_seg_length", "1", true},      {"mat_seg_length", "8", false},  {"mat_seg_length", "64", true},
+                {"mat_seg_padded", "true", false},  {"mat_seg_length", "256", true}, {"mat_seg_length", "0", true},
+                {"mat_seg_padded", "false", false}, {"mat_seg_length", "0", false},  {"mat_auto_measure", "no", true},
+                {"mat_auto_measure", "yes", true}};
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 /* The first says nothing. */

@@ -654,6 +654,101 @@ static void TestStatistics(PoiseContext ctx)
           CheckStatistics(ctx, sizes[s], s % 2, rule, 7, 0, 1);
 }
 
+/* ---- what is found out about columns ------------------------------------------------------------------------------------- */
+
+/* Column k of rule 0: neighbours; 1: anywhere; 2: each in a line of its own; 3: few of them, the first most of all. */
+static int32_t ColumnOf(int rule, int64_t columns, int64_t k)
+{
+  double u = TestRandom(77, (uint64_t)k);
+  int64_t j = rule == 0 ? k : rule == 2 ? k * POISE_LINE : (int64_t)((u + 1) / 2 * (double)(columns - 1));
+  if (rule == 3) j = k % 3 ? j % 7 : 0;
+  return (int32_t)(j % columns);
+}
+
+/* An array of zeros on the device, and one of columns. */
+static bool LendColumns(PoiseContext ctx, int rule, int64_t columns, int64_t nz, Buffer *b, const int32_t **there)
+{
+  int32_t *col;
+  if (!CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(nz + nz % 2) * sizeof *col, "columns of the test", b)))
+    return false;
+  if (!CHECK_OK(poiseBufferWrite(b, HOST, &col))) return false;
+  for (int64_t k = 0; k < nz; k++) col[k] = ColumnOf(rule, columns, k);
+  return CHECK_OK(poiseBufferRead(b, DEVICE, there));
+}
+
+/* The hub of a slot has the most entries of its columns, and of equal ones is the last. */
+static void CheckHubs(PoiseContext ctx, int rule, int64_t columns, int64_t nz, int bits)
+{
+  Buffer col = {0}, count = {0}, most = {0};
+  CsrHubsArgs a = {.A = {.nz = nz}, .columns = columns, .bits = bits};
+  const int64_t *found;
+  int32_t *plain = calloc((size_t)columns, sizeof *plain);
+  for (int64_t k = 0; k < nz; k++) plain[ColumnOf(rule, columns, k)]++;
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(columns + columns % 2) * sizeof *plain, "entries of columns", &count));
+  CHECK_OK(poiseBufferCreate(ctx->device, sizeof *found << bits, "hubs of the test", &most));
+  CHECK_OK(poiseBufferUpdate(&count, DEVICE, &a.count));
+  CHECK_OK(poiseBufferUpdate(&most, DEVICE, &a.most));
+  if (LendColumns(ctx, rule, columns, nz, &col, &a.A.col)) {
+    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_hubs, &a, sizeof a));
+    if (CHECK_OK(poiseBufferRead(&most, HOST, &found)))
+      for (int64_t s = 0; s < 1 << bits; s++) {
+        int64_t best = -1;
+        for (int64_t j = 0; j < columns; j++)
+          if (plain[j] && poiseHubSlot((int32_t)j, bits) == s && (best < 0 || plain[j] >= plain[best])) best = j;
+        CHECK(found[s] == (best < 0 ? 0 : (int64_t)plain[best] << 32 | best));
+      }
+  }
+  poiseBufferDestroy(&col);
+  poiseBufferDestroy(&count);
+  poiseBufferDestroy(&most);
+  free(plain);
+}
+
+static void TestHubs(PoiseContext ctx)
+{
+  for (int rule = 0; rule < 4; rule++) {
+    CheckHubs(ctx, rule, 1, 3, 1);
+    CheckHubs(ctx, rule, 7, 0, 3);
+    CheckHubs(ctx, rule, 1000, 5001, 4);
+    CheckHubs(ctx, rule, 3001, 2000, 9);
+  }
+}
+
+/* Lines, counted in a table of all of them. */
+static void CheckSpread(PoiseContext ctx, int rule, int64_t columns, int64_t nz)
+{
+  Buffer col = {0}, lines = {0};
+  CsrSpreadArgs a = {.A = {.nz = nz}};
+  const int64_t *found;
+  int64_t plain = 0, *seen = calloc((size_t)columns, sizeof *seen);
+  for (int64_t s = 0; s < POISE_SAMPLES; s++)
+    for (int64_t k = 0; k < POISE_SAMPLE; k++) {
+      int64_t *line = &seen[ColumnOf(rule, columns, poiseSampleStart(&a.A, s) + k) / POISE_LINE];
+      plain += *line != s + 1;
+      *line = s + 1;
+    }
+  CHECK_OK(poiseBufferCreate(ctx->device, sizeof *found, "lines of the test", &lines));
+  CHECK_OK(poiseBufferUpdate(&lines, DEVICE, &a.lines));
+  if (LendColumns(ctx, rule, columns, nz, &col, &a.A.col)) {
+    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_spread, &a, sizeof a));
+    if (CHECK_OK(poiseBufferRead(&lines, HOST, &found))) CHECK(*found == plain);
+  }
+  if (rule == 0) CHECK(plain <= POISE_SAMPLES * (POISE_SAMPLE / POISE_LINE + 2));
+  if (rule == 2 && columns > POISE_SAMPLE * POISE_LINE) CHECK(plain == POISE_SAMPLES * POISE_SAMPLE);
+  poiseBufferDestroy(&col);
+  poiseBufferDestroy(&lines);
+  free(seen);
+}
+
+static void TestSpread(PoiseContext ctx)
+{
+  for (int rule = 0; rule < 4; rule++) {
+    CheckSpread(ctx, rule, 1, POISE_SAMPLE);
+    CheckSpread(ctx, rule, 40000, 3 * POISE_SAMPLE + 5);
+    CheckSpread(ctx, rule, 100000, 300 * POISE_SAMPLE);
+  }
+}
+
 /* Lengths of neighbouring rows vary when they change more often than every eighth row, the first being a change. */
 static void TestVary(PoiseContext ctx)
 {
@@ -839,6 +934,8 @@ static const Test tests[] = {
     {"zero_rows", TestZeroRows, 0},
     {"new_values", TestNewValues, 0},
     {"statistics", TestStatistics, 0},
+    {"hubs", TestHubs, 0},
+    {"spread", TestSpread, 0},
     {"vary", TestVary, 0},
     {"borrowed", TestBorrowed, 0},
     {NULL, NULL, 0},

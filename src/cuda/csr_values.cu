@@ -78,6 +78,26 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
   for (int k = 0; k < POISE_TILES; k++) RaiseTo(&a.out->tile[k], tile[k]);
 }
 
+/* A sample: its lines are entered into a set. */
+static __global__ void __launch_bounds__(THREADS) CsrSpread(const __grid_constant__ CsrSpreadArgs a)
+{
+  enum { ROOM = 2 * POISE_SAMPLE };
+  __shared__ int32_t set[ROOM];
+  const int32_t *col = a.A.col + poiseSampleStart(&a.A, blockIdx.x);
+  Number n = 0;
+  for (int k = threadIdx.x; k < ROOM; k += THREADS) set[k] = -1;
+  __syncthreads();
+  for (int k = threadIdx.x; k < POISE_SAMPLE; k += THREADS) {
+    int32_t line = col[k] / POISE_LINE, there = 0;
+    for (uint32_t at = (poiseHash32(line) >> 16) % ROOM;; at = (at + 1) % ROOM) {
+      there = atomicCAS(&set[at], -1, line);
+      if (there < 0 || there == line) break;
+    }
+    n += there < 0;
+  }
+  AddTo(a.lines, n);
+}
+
 /* 4 bytes per row (or 8) and per nonzero. */
 static __global__ void __launch_bounds__(THREADS) CsrHash(const __grid_constant__ CsrHashArgs a, int64_t n)
 {
@@ -230,6 +250,12 @@ extern "C" PoiseErr poiseCuda_csr_statistics(Device *dev, const void *args)
 {
   const CsrStatisticsArgs *a = (const CsrStatisticsArgs *)args;
   if (a->A.m) CsrStatisticsOf<<<FewBlocks(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_csr_spread(Device *dev, const void *args)
+{
+  CsrSpread<<<POISE_SAMPLES, THREADS, 0, poiseCudaStream(dev)>>>(*(const CsrSpreadArgs *)args);
   return POISE_OK;
 }
 

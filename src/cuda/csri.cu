@@ -8,9 +8,11 @@
 enum {
   EACH = 4,              /* neighbouring entries of a lane at work, while as many are under way */
   SPAN = 32 * EACH,      /* of a warp */
-  WINDOWS = 4,           /* of a block */
+  WINDOWS = 8,           /* of a block: neighbours, which find lines of x in the first cache; */
+  FEW_WINDOWS = 4,       /* where all have a place at once */
   RESIDENT_WINDOWS = 32, /* of a multiprocessor */
   NONE = 0xffff,
+  MOST_HUB_BITS = 13,  /* 96 KB; the rest of the memory is a cache, with a line for each number under way */
   RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
 };
 
@@ -30,45 +32,76 @@ static __global__ void CsriOwn(const __grid_constant__ CsriOwnArgs a)
   for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriOwn(&a, w, p);
 }
 
-/* Entries [from, end) from val and col on, which are at a multiple of EACH. */
+/* Entries [from, end) from val and col on, which are at a multiple of 32, or if that takes a span less of 2. */
 struct Entries {
   const double *val;
   const int32_t *col;
   int from, end;
-  bool vectors; /* EACH of them can be fetched at once: a user's arrays may begin anywhere */
+  bool vectors; /* two of them can be fetched at once: a user's arrays may begin anywhere */
 };
 
 __device__ __forceinline__ Entries Stream(const CsrView &A, int64_t first, int n)
 {
-  int from = (int)(first % EACH), end = from + n;
+  int from = (int)(first % 32), least = (int)(first % 2);
+  if ((least + n + SPAN - 1) / SPAN < (from + n + SPAN - 1) / SPAN) from = least;
   int64_t base = first - from;
-  return {A.val + base, A.col + base, from, end, ((uintptr_t)A.val | (uintptr_t)A.col) % 16 == 0};
+  return {A.val + base, A.col + base, from, from + n, (uintptr_t)A.val % 16 == 0 && (uintptr_t)A.col % 8 == 0};
 }
 
-/* EACH neighbouring entries for each lane, from place `at` on. */
+/* Two neighbouring entries of each half of a span for each lane, from place `at` on: so that what the lanes fetch at once is all of some
+   lines, each of which is asked for once. */
 __device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
 {
-  int k = at + EACH * (threadIdx.x % 32);
-  if (e.vectors && k >= e.from && k + EACH <= e.end) {
-    PassingFour(e.val + k, v);
-    PassingFour(e.col + k, c);
-    return;
-  }
 #pragma unroll
-  for (int g = 0; g < EACH; g++) {
-    bool there = k + g >= e.from && k + g < e.end;
-    v[g] = there ? Passing(e.val + k + g) : 0;
-    c[g] = there ? Passing(e.col + k + g) : -1;
+  for (int g = 0; g < EACH; g += 2) {
+    int k = at + 32 * g + 2 * (threadIdx.x % 32);
+    if (e.vectors && k >= e.from && k + 2 <= e.end) {
+      PassingTwo(e.val + k, v[g], v[g + 1]);
+      PassingTwo(e.col + k, c[g], c[g + 1]);
+      continue;
+    }
+#pragma unroll
+    for (int h = g; h < g + 2; h++, k++) {
+      bool there = k >= e.from && k < e.end;
+      v[h] = there ? Passing(e.val + k) : 0;
+      c[h] = there ? Passing(e.col + k) : -1;
+    }
   }
 }
 
-/* What they are multiplied with. */
-template <int MODE>
-__device__ __forceinline__ void Gather(const CsrMultArgs &m, const int32_t (&c)[EACH], double (&x)[EACH])
+/* Four neighbouring entries for each lane, of the first half of the span for even lanes, of the second for odd ones. */
+__device__ __forceinline__ void Regroup(double (&t)[EACH])
 {
+  bool odd = threadIdx.x % 2;
+  double u = __shfl_xor_sync(0xffffffff, odd ? t[0] : t[2], 1), v = __shfl_xor_sync(0xffffffff, odd ? t[1] : t[3], 1);
+  if (odd)
+    t[0] = u, t[1] = v;
+  else
+    t[2] = u, t[3] = v;
+}
+
+/* Columns of many entries and their x, in shared memory. */
+struct HubTable {
+  const int32_t *column;
+  const double *x;
+  int bits;
+};
+
+/* What they are multiplied with. */
+template <int MODE, bool HUBS>
+__device__ __forceinline__ void Gather(const CsrMultArgs &m, const HubTable &hubs, const int32_t (&c)[EACH],
+                                       double (&x)[EACH])
+{
+  bool known[EACH];
+#pragma unroll
+  for (int g = 0; g < EACH; g++) {
+    uint32_t slot = HUBS ? poiseHubSlot(c[g], hubs.bits) : 0;
+    known[g] = HUBS && hubs.column[slot] == c[g];
+    if (known[g]) x[g] = hubs.x[slot];
+  }
 #pragma unroll
   for (int g = 0; g < EACH; g++)
-    x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
+    if (!known[g]) x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
 }
 
 /* Row i, or an empty one. */
@@ -107,14 +140,15 @@ __device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double b
 }
 
 /* Rows that end in a span, of which each lane has EACH terms: these are summed from left to right, then what lanes have left of their last
-   rows is scanned by segments. Returns what is left of the row that goes on. */
+   rows is scanned by segments, in both halves of the span at once. Returns what is left of the row that goes on. */
 template <int MODE>
 __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, double beta, const CsrWindow &z,
                                           const double (&term)[EACH], const uint16_t *span, double carry)
 {
-  int lane = threadIdx.x % 32;
+  const unsigned even = 0x55555555, odd = ~even;
+  int lane = threadIdx.x % 32, half = lane % 2;
   uint16_t mark[EACH];
-  memcpy(mark, span + EACH * lane, sizeof mark);
+  memcpy(mark, span + SPAN / 2 * half + EACH * (lane / 2), sizeof mark);
   double s = 0, head = 0;
   unsigned first = NONE; /* the row of the lane's first end, which may have begun in lanes below: head is its part here */
 #pragma unroll
@@ -127,23 +161,26 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
       End<MODE>(m, alpha, beta, z, mark[g], s);
     s = 0;
   }
-  unsigned upto = __ballot_sync(0xffffffff, first != NONE) & (2u * (1u << lane) - 1);
-  int start = upto ? 31 - __clz(upto) : 0; /* the lane of the latest end */
+  unsigned ends = __ballot_sync(0xffffffff, first != NONE), before = ends & (half ? odd : even) & ((1u << lane) - 1);
+  int start = first != NONE ? lane : before ? 31 - __clz(before) : half; /* the lane of the latest end */
 #pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
+  for (int step = 2; step < 32; step *= 2) {
     double t = __shfl_up_sync(0xffffffff, s, step);
     if (lane - step >= start) s += t;
   }
-  if (!upto) s += carry;
-  double before = __shfl_up_sync(0xffffffff, s, 1);
-  if (lane == 0) before = carry;
-  if (first != NONE) End<MODE>(m, alpha, beta, z, first, before + head);
-  return __shfl_sync(0xffffffff, s, 31);
+  double part = __shfl_up_sync(0xffffffff, s, 2), middle = __shfl_sync(0xffffffff, s, 30),
+         last = __shfl_sync(0xffffffff, s, 31);
+  if (!(ends & even)) middle += carry;
+  if (lane < 2) part = 0;
+  if (!before) part += half ? middle : carry;
+  if (first != NONE) End<MODE>(m, alpha, beta, z, first, part + head);
+  return ends & odd ? last : last + middle;
 }
 
 /* The rows of window w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched meanwhile; mark says which row ends
    at each. */
-template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark)
+template <int MODE, bool HUBS>
+__device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark, const HubTable &hubs)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32;
@@ -156,9 +193,10 @@ template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a
       ahead = RowEnd(m, z, e.from, 32 + lane); /* rows first + lane, ... */
   if (!Begin(m, early)) return;
   double alpha = poiseScalar(m.a), beta = poiseScalar(m.b);
-  for (int at = 0; at == 0 || at < e.end; at += SPAN) {
+  for (int i = lane; MODE != EXACT && !z.nz && i < z.rows; i += 32) Finish<MODE>(m, alpha, beta, z.begin + i, 0);
+  for (int at = 0; z.nz && at < e.end; at += SPAN) {
     double x[EACH], next[EACH];
-    Gather<MODE>(m, c, x);
+    Gather<MODE, HUBS>(m, hubs, c, x);
     Fetch(e, at + SPAN, next, c);
     ((uint2 *)mark)[lane] = make_uint2(~0u, ~0u);
     __syncwarp();
@@ -177,6 +215,7 @@ template <int MODE> __device__ __forceinline__ void Window(const CsriMultArgs &a
     __syncwarp();
 #pragma unroll
     for (int g = 0; g < EACH; g++) x[g] *= v[g], v[g] = next[g];
+    Regroup(x);
     carry = SumRows<MODE>(m, alpha, beta, z, x, mark, carry);
     __syncwarp();
   }
@@ -202,7 +241,8 @@ __device__ __forceinline__ void FetchInTurn(const double *val, const int32_t *co
 }
 
 /* Piece p by one warp. */
-template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool early)
+template <int MODE, bool HUBS>
+__device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool early, const HubTable &hubs)
 {
   const CsrMultArgs &m = a.m;
   CsriPiece z = Load(a.part + p);
@@ -215,7 +255,7 @@ template <int MODE> __device__ __forceinline__ void Piece(const CsriMultArgs &a,
   CutRow cut = RowOfPiece(a, z);
   for (int at = 0; at < z.nz; at += SPAN) {
     double x[EACH], next[EACH];
-    Gather<MODE>(m, c, x);
+    Gather<MODE, HUBS>(m, hubs, c, x);
     FetchInTurn(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
 #pragma unroll
     for (int g = 0; g < EACH; g++) s += v[g] * x[g], v[g] = next[g];
@@ -230,19 +270,54 @@ __host__ __device__ __forceinline__ int64_t PieceBlocks(const CsriMultArgs &a, i
 }
 
 /* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per window. */
-template <int MODE>
-static __global__ void __launch_bounds__(32 * WINDOWS, RESIDENT_WINDOWS / WINDOWS)
+template <int MODE, int W>
+static __global__ void __launch_bounds__(32 * W, RESIDENT_WINDOWS / W)
     CsriMult(const __grid_constant__ CsriMultArgs a, bool early)
 {
-  __shared__ __align__(8) uint16_t mark[WINDOWS][SPAN];
+  __shared__ __align__(8) uint16_t mark[W][SPAN];
   LetFollow();
   if (!Begin(a.m, !early)) return;
   int warp = threadIdx.x / 32;
-  int64_t pieces = PieceBlocks(a, WINDOWS), piece = blockIdx.x * (int64_t)WINDOWS + warp, at = piece - pieces * WINDOWS;
+  int64_t pieces = PieceBlocks(a, W), piece = blockIdx.x * (int64_t)W + warp, at = piece - pieces * W;
   if (at >= 0 && at < a.m.nblock)
-    Window<MODE>(a, a.m.order ? a.m.order[at] : at, early, mark[warp]);
+    Window<MODE, false>(a, a.m.order ? a.m.order[at] : at, early, mark[warp], {});
   else if (MODE != EXACT && piece < a.npiece)
-    Piece<MODE>(a, piece, early);
+    Piece<MODE, false>(a, piece, early, {});
+}
+
+/* The same where there are hubs: one block on each multiprocessor, which fetches their x first; a warp that is done takes the next piece or
+   window. Products whose columns are scattered wait for the tags of the second cache, where hubs are not asked for. */
+template <int MODE>
+static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(const __grid_constant__ CsriMultArgs a)
+{
+  extern __shared__ __align__(16) double hub_x[];
+  __shared__ __align__(8) uint16_t mark[RESIDENT_WINDOWS][SPAN];
+  int32_t n = 1 << a.bits, *column = (int32_t *)(hub_x + n);
+  HubTable hubs = {column, hub_x, (int)a.bits};
+  LetFollow();
+  if (!Begin(a.m, true)) return;
+  for (int s = threadIdx.x; s < n; s += 32 * RESIDENT_WINDOWS) {
+    int32_t c = a.hub[s];
+    column[s] = c;
+    if (c >= a.m.A.nloc) /* ghosts are not there yet when windows without them are multiplied */
+      hub_x[s] = a.m.ghost ? a.m.ghost[c - a.m.A.nloc] : 0;
+    else
+      hub_x[s] = c < 0 ? 0 : a.m.x[c];
+  }
+  __syncthreads();
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int64_t pieces = MODE == EXACT ? 0 : a.npiece, tasks = pieces + a.m.nblock, warps = gridDim.x * (int64_t)RESIDENT_WINDOWS;
+  for (int64_t t = warp * (int64_t)gridDim.x + blockIdx.x; t < tasks;) {
+    int taken = 0; /* by all warps, one for each task that is begun */
+    if (lane == 0) taken = atomicAdd(a.next, 1);
+    int64_t at = t - pieces;
+    if (at >= 0)
+      Window<MODE, true>(a, a.m.order ? a.m.order[at] : at, false, mark[warp], hubs);
+    else
+      Piece<MODE, true>(a, t, false, hubs);
+    if (lane == 0 && taken == tasks - 1) *a.next = 0;
+    t = __shfl_sync(0xffffffff, taken, 0) + warps;
+  }
 }
 
 template <int T, int L>
@@ -255,14 +330,15 @@ static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __
   if (blockIdx.x >= pieces)
     TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - pieces, a.chunk);
   else if (piece < a.npiece)
-    Piece<GENERAL>(a, piece, false);
+    Piece<GENERAL, false>(a, piece, false, {});
 }
 
 template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
 {
   size_t bytes = (size_t)TileRoom(a->m.tile) * 12;
   TRY(LetShare((const void *)CsriTile<T, L>, bytes));
-  return Follow(dev, CsriTile<T, L>, (unsigned)(PieceBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
+  return FollowCarving(dev, CarveTiles(a->m.spread, bytes, T), CsriTile<T, L>,
+                       (unsigned)(PieceBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
 }
 
 template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
@@ -270,13 +346,40 @@ template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
   return a->m.rows * L < THREADS ? Tiles<THREADS / 2, L>(dev, a) : Tiles<THREADS, L>(dev, a);
 }
 
-/* A warp does a window. Long ones keep memory busy, but first of all there should be a warp for each place. */
-int64_t poiseCudaCsriChunk(int64_t size)
+template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, bool plain)
+{
+  unsigned grid = (unsigned)(PieceBlocks(*a, W) + (a->m.nblock + W - 1) / W);
+  return Follow(dev,
+                a->exact ? CsriMult<EXACT, W>
+                : plain  ? CsriMult<PLAIN, W>
+                         : CsriMult<GENERAL, W>,
+                grid, 32 * W, 0, *a, poiseCudaCaptures(dev) && !a->exact);
+}
+
+static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMultArgs))
+{
+  size_t bytes = (sizeof(double) + sizeof(int32_t)) << a->bits;
+  TRY(LetShare((const void *)kernel, bytes, (sizeof(double) + sizeof(int32_t)) << MOST_HUB_BITS));
+  return Follow(dev, kernel, (unsigned)poiseCudaProcessors(dev), 32 * RESIDENT_WINDOWS, bytes, *a);
+}
+
+/* A warp does a window. Long ones keep memory busy, but first of all there should be a warp for each place; where there are hubs, whose warps
+   are few and begin each window alone, they are longer. */
+int64_t poiseCudaCsriChunk(int64_t size, bool hubs)
 {
   enum { LEAST = 128, LONG = 512, ENOUGH = 8192 };
-  int64_t chunk = LEAST;
-  while (chunk < LONG && size / chunk > ENOUGH) chunk *= 2;
+  int64_t chunk = LEAST, most = hubs ? 4 * LONG : LONG, enough = hubs ? 2 * ENOUGH : ENOUGH;
+  while (chunk < most && size / chunk > enough) chunk *= 2;
   return chunk;
+}
+
+/* So many that to fetch their x on all multiprocessors is little beside the nonzeros. */
+int poiseCudaHubBits(const Device *dev, int64_t nz)
+{
+  enum { LEAST = 12, LITTLE = 22 };
+  int bits = MOST_HUB_BITS;
+  while (bits >= LEAST && nz < ((int64_t)LITTLE * poiseCudaProcessors(dev) << bits)) bits--;
+  return bits >= LEAST ? bits : 0;
 }
 
 extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)
@@ -304,10 +407,7 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
   if (a->npiece + a->m.nblock == 0) return POISE_OK;
   if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
   bool plain = !a->m.ghost && !a->m.a.slot && a->m.a.value == 1 && !a->m.b.slot && a->m.b.value == 0;
-  unsigned grid = (unsigned)(PieceBlocks(*a, WINDOWS) + (a->m.nblock + WINDOWS - 1) / WINDOWS);
-  return Follow(dev,
-                a->exact ? CsriMult<EXACT>
-                : plain  ? CsriMult<PLAIN>
-                         : CsriMult<GENERAL>,
-                grid, 32 * WINDOWS, 0, *a, poiseCudaCaptures(dev) && !a->exact);
+  if (a->hub) return Hubs(dev, a, a->exact ? CsriHubMult<EXACT> : plain ? CsriHubMult<PLAIN> : CsriHubMult<GENERAL>);
+  bool few = a->npiece + a->m.nblock <= (int64_t)RESIDENT_WINDOWS * poiseCudaProcessors(dev);
+  return few ? Windows<FEW_WINDOWS>(dev, a, plain) : Windows<WINDOWS>(dev, a, plain);
 }

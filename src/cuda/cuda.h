@@ -27,6 +27,7 @@ struct Sparse;
 extern "C" { /* so that the names keep their prefix in an archive; kernels are static */
 cudaStream_t poiseCudaStream(Device *dev);
 double *poiseCudaPieces(Device *dev);         /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
+int poiseCudaProcessors(const Device *dev);   /* multiprocessors of the GPU */
 bool poiseCudaHasBulk(Device *dev);           /* bulk copies to shared memory: compute capability 9.0 */
 bool poiseCudaCaptures(Device *dev);          /* the loop of a solver is being captured: matrices stay as they are */
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */
@@ -41,7 +42,8 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even);
 int poiseCudaBcsrRows(Device *dev, int b, int form);
 int64_t poiseCudaBcsrChunk(int b);
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz);
-int64_t poiseCudaCsriChunk(int64_t size);
+int64_t poiseCudaCsriChunk(int64_t size, bool hubs);
+int poiseCudaHubBits(const Device *dev, int64_t nz);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
 }
@@ -144,20 +146,39 @@ __device__ __forceinline__ void LetFollow()
 #endif
 }
 
+/* carve: percent of a multiprocessor's memory that is to be shared memory, the rest of which is its cache; -1: as the driver likes. */
 template <typename... Args>
-static PoiseErr Follow(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared, Args... args)
+static PoiseErr FollowCarving(Device *dev, int carve, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared,
+                              Args... args)
 {
   cudaLaunchConfig_t config = {};
-  cudaLaunchAttribute follow = {};
-  follow.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  follow.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attribute[2] = {};
+  unsigned n = 0;
+  if (poiseCudaHasBulk(dev)) {
+    attribute[n].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute[n++].val.programmaticStreamSerializationAllowed = 1;
+  }
+#if CUDART_VERSION >= 12050
+  if (carve >= 0) {
+    attribute[n].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+    attribute[n++].val.sharedMemCarveout = (unsigned)carve;
+  }
+#else
+  (void)carve;
+#endif
   config.gridDim = grid;
   config.blockDim = threads;
   config.dynamicSmemBytes = shared;
   config.stream = poiseCudaStream(dev);
-  config.attrs = &follow;
-  config.numAttrs = poiseCudaHasBulk(dev);
+  config.attrs = attribute;
+  config.numAttrs = n;
   return poiseCudaCheck(cudaLaunchKernelEx(&config, kernel, args...), "launching a kernel");
+}
+
+template <typename... Args>
+static PoiseErr Follow(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared, Args... args)
+{
+  return FollowCarving(dev, -1, kernel, grid, threads, shared, args...);
 }
 
 /* The dots of a block's finished rows y[], which this thread holds ROWS of. */

@@ -15,6 +15,7 @@ typedef struct Cuda {
   cudaEvent_t event[EVENTS];
   int64_t recorded;
   int capability; /* major, of the kernels that run */
+  int processors;
   double *pieces;
   bool captures;
   cudaMemPool_t pool; /* NULL: the GPU has none */
@@ -34,6 +35,11 @@ double *poiseCudaPieces(Device *dev)
 struct Sparse **poiseCudaSparse(Device *dev)
 {
   return &((Cuda *)dev->data)->sparse;
+}
+
+int poiseCudaProcessors(const Device *dev)
+{
+  return ((const Cuda *)dev->data)->processors;
 }
 
 bool poiseCudaHasBulk(Device *dev)
@@ -126,6 +132,7 @@ static PoiseErr Create(Device *dev)
   int major = 0, minor = 0;
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, gpu), "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->processors, cudaDevAttrMultiProcessorCount, gpu), "asking the GPU"));
   cuda->capability = CompiledFor(100 * major + 10 * minor) / 100;
   if (given) {
     unsigned flags;
@@ -368,6 +375,7 @@ const DeviceOps poiseDevice_cuda = {
     poiseCudaFactorPlanFree,
     poiseCudaSortScratch,
     poiseCudaCsriChunk,
+    poiseCudaHubBits,
     SEG_THREADS,
     true,
     Create,

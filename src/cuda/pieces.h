@@ -20,18 +20,15 @@ __device__ __forceinline__ int32_t Passing(const int32_t *p)
   return v;
 }
 
-/* Four at a multiple of 16 bytes. */
-__device__ __forceinline__ void PassingFour(const double *p, double (&v)[4])
+/* Two at a multiple of their size. */
+__device__ __forceinline__ void PassingTwo(const double *p, double &u, double &v)
 {
-  asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(p));
-  asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v[2]), "=d"(v[3]) : "l"(p + 2));
+  asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(u), "=d"(v) : "l"(p));
 }
 
-__device__ __forceinline__ void PassingFour(const int32_t *p, int32_t (&v)[4])
+__device__ __forceinline__ void PassingTwo(const int32_t *p, int32_t &u, int32_t &v)
 {
-  asm("ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
-      : "l"(p));
+  asm("ld.global.nc.L1::no_allocate.v2.s32 {%0, %1}, [%2];" : "=r"(u), "=r"(v) : "l"(p));
 }
 
 /* A record of 16 bytes in one load. */

@@ -10,16 +10,33 @@ enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
 enum {
   ROUND = 8,             /* nonzeros a thread has under way */
   MOST_TILE = 64 * 1024, /* bytes of shared memory for a tile */
-  BLOCKS_AT_ONCE = 1056  /* of a product on a GPU: 8 on each of 132 multiprocessors */
+  BLOCKS_AT_ONCE = 1056, /* of a product on a GPU: 8 on each of 132 multiprocessors */
+  NEAR = 8,              /* spread of columns that are neighbours at most; the others lie around a diagonal, */
+  SCATTERED = 40         /* up to this */
 };
 
-/* Lets a kernel have so much dynamic shared memory. What it may have unasked, 48 KB, counts its static memory too, which is less than
-   4 KB. */
-static inline PoiseErr LetShare(const void *kernel, size_t bytes)
+/* Lets a kernel have so much dynamic shared memory, and up to `most`. What it may have unasked, 48 KB, counts its static memory too, which
+   is less than 4 KB. */
+static inline PoiseErr LetShare(const void *kernel, size_t bytes, int most = MOST_TILE)
 {
   if (bytes <= 44 * 1024) return POISE_OK;
-  return poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_TILE),
+  return poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
                         "shared memory of a product");
+}
+
+/*
+  Percent of a multiprocessor's memory for tiles of so many bytes and T threads; -1: as many as have threads. A number of x that is fetched
+  occupies a line of the first cache until it is there, so where columns are scattered more tiles fetch less (H200: rows of 10 columns
+  anywhere took 1.25 times as long); where they are near, but not neighbours, the lines had better stay for other rows.
+*/
+static inline int CarveTiles(int64_t spread, size_t bytes, int T)
+{
+  enum { MEMORY = 228 * 1024, THREADS_AT_ONCE = 2048, FEWEST = 4, BESIDE = 2048 };
+  size_t each = bytes + BESIDE, all = (size_t)(THREADS_AT_ONCE / T) * each, few = FEWEST * each;
+  if (spread < NEAR) return -1;
+  size_t most = MEMORY / 100 * (spread < SCATTERED ? 75 : 40);
+  if (most < few) most = few;
+  return most < all && most < MEMORY ? (int)(most / (MEMORY / 100)) : -1;
 }
 
 /* log2 of the threads of a row, so that each has about 10 nonzeros at most. */

@@ -17,6 +17,7 @@ typedef struct Rows {      /* what a product with this rank's rows depends on */
   double longest;          /* entries of a row */
   double deviation;        /* standard deviation of the rows' lengths, in means of them */
   bool even, even_but_cut; /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
+  bool dense;              /* rows are all cut, of one length, and neighbours in them are neighbours in x */
   int threads;             /* of the host */
   double busiest;          /* bytes of the busiest of them by rows; of all rows where these are not worth threads */
   double windows;          /* of csri, the last one a part */
@@ -26,8 +27,10 @@ typedef struct Rows {      /* what a product with this rank's rows depends on */
 static const struct {
   double host_csri;     /* windows instead of rows on a CPU; decides where both are balanced */
   double gpu_csri_even; /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
-  double gpu_csri_windows; /* where they are not. H200, forced on even rows of 7, 27 and 100: 1.33, 1.31 and 1.04 */
-  double gpu_lanes;        /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
+  double
+      gpu_csri_windows; /* where they are not. H200, forced on even rows of 7 and 50: 1.33 and 1.1; scattered: 0.8 to 1.0 */
+  double gpu_lanes;     /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
+  double gpu_dense;     /* seg where rows are dense. H200, of 1000 and 3000: 0.8 and 0.87 times csri */
   double seg; /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
   /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in order (arrow, 205 ms) to 0.57
      us where it is not (R-MAT, 8.8 ms). */
@@ -36,9 +39,10 @@ static const struct {
 } fit = {.blocks = 1.1,
          .host_csri = 1.02,
          .gpu_csri_even = 1.01,
-         .gpu_csri_windows = 1.25,
+         .gpu_csri_windows = 1.15,
          .seg = 1.2,
          .gpu_lanes = 1.2,
+         .gpu_dense = 0.9,
          .gpu_wait = 1.7e6};
 
 /* The busiest thread decides. */
@@ -74,7 +78,7 @@ static double SegOnHost(const Rows *r)
 
 static double SegOnGpu(const Rows *r)
 {
-  return fit.seg * CsriOnGpu(r);
+  return r->dense ? fit.gpu_dense : fit.seg * CsriOnGpu(r);
 }
 
 /* What may be chosen; of equal ones the first is. */
@@ -126,7 +130,8 @@ static PoiseErr Look(PoiseMat A, Rows *r)
          share = blocks > HOST_FEW_BLOCKS ? ceil((double)blocks / dev->threads) : (double)blocks;
   r->bytes = BytesOf(r->m, r->nz);
   r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
-  r->even = poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
+  r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.spread > 0 && s.spread <= 100 / POISE_LINE + 1;
+  r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
   r->threads = dev->threads;
   r->busiest = BytesOf(fmin(share * POISE_BLOCK, r->m), (double)s.busiest);

@@ -189,7 +189,8 @@ static PoiseErr Predict_BCSR(PoiseMat A, const void *data, MatPlan *plan, PoiseP
   if (form > BCSR_BALANCED) return PredictGroups(A, form, plan, p);
   PoisePrediction even = *p;
   const int64_t groups[] = {plan->nblock[0], plan->nblock[1]};
-  poiseWindowsPredictCut(A, Chunk(dev, plan->b, plan->m + plan->nz), false, plan, p);
+  const int64_t chunk = Chunk(dev, plan->b, plan->m + plan->nz);
+  poiseWindowsPredictCut(A, (const int64_t[]){chunk, chunk}, false, plan, p);
   if (form == BCSR_BALANCED) return POISE_OK;
   poisePredictEither(&even, p);
   poisePlanEither(groups, plan->partials);

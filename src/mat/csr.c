@@ -58,7 +58,7 @@ PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
   m->nblock = last - first;
   m->rows = c->rows;
   m->tile = c->tile;
-  m->vary = c->vary;
+  m->vary = c->vary, m->spread = c->statistics.spread;
   return POISE_OK;
 }
 
@@ -183,7 +183,7 @@ enum { MOST_PIECES = 8192 };
 static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t nz)
 {
   enum { CHUNK = 8192, LEAST = 2, USUAL = 4 };
-  int64_t chunk = (dev->ops->csri_chunk ? dev->ops->csri_chunk(0) : CHUNK) / (b ? b * b : 1),
+  int64_t chunk = (dev->ops->csri_chunk ? dev->ops->csri_chunk(0, false) : CHUNK) / (b ? b * b : 1),
           usual = m ? USUAL * nz / m : 0;
   if (chunk < usual) chunk = usual;
   if (chunk < LEAST) chunk = LEAST;

@@ -470,7 +470,8 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   Side side = poiseBufferIsCurrent(&c->ptr, HOST) ? HOST : DEVICE;
   Buffer there = {0};
   const void *ptr, *result;
-  *s = (CsrStatistics){.m = c->m, .nz = c->nz};
+  int64_t spread = c->statistics.spread;
+  *s = (CsrStatistics){.m = c->m, .nz = c->nz, .spread = spread};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
   CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = ShareOfRows(dev, c), .out = s};
   a.bound = dev->ops->csr_bound ? dev->ops->csr_bound(c->m, c->nz) : 0;
@@ -482,7 +483,30 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   if (!e) e = poiseLaunch(dev, KERNEL_csr_statistics, &a, sizeof a);
   if (!e) e = poiseBufferRead(&there, HOST, &result);
   if (!e) memcpy(s, result, sizeof *s);
-  s->m = c->m, s->nz = c->nz, s->bound = a.bound;
+  s->m = c->m, s->nz = c->nz, s->bound = a.bound, s->spread = spread;
+  poiseBufferDestroy(&there);
+  return e;
+}
+
+/* Where the columns are. It is nothing to small matrices, of which all blocks are there at once. */
+static PoiseErr FindSpread(PoiseMat A)
+{
+  enum { LEAST = 1000000 };
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  Side side = poiseBufferIsCurrent(&c->col, HOST) ? HOST : DEVICE;
+  CsrSpreadArgs a = {.A = {.m = c->m, .nz = c->nz}};
+  Buffer there = {0};
+  const int64_t *lines;
+  PoiseErr e = POISE_OK;
+  c->statistics.spread = 0;
+  if (!dev->ops->csr_rows || c->b || c->nz < LEAST) return POISE_OK;
+  TRY(poiseBufferRead(&c->col, side, &a.A.col));
+  TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
+  e = poiseBufferUpdate(&there, side, &a.lines);
+  if (!e) e = side == HOST ? poiseHost_csr_spread(dev, &a) : poiseLaunch(dev, KERNEL_csr_spread, &a, sizeof a);
+  if (!e) e = poiseBufferRead(&there, HOST, &lines);
+  if (!e) c->statistics.spread = 100 * *lines / (POISE_SAMPLE * POISE_SAMPLES);
   poiseBufferDestroy(&there);
   return e;
 }
@@ -492,6 +516,7 @@ static PoiseErr ChooseRows(PoiseMat A)
   enum { OFTEN = 8 };
   Csr *c = &A->csr;
   CsrStatistics *s = &c->statistics;
+  TRY(FindSpread(A));
   TRY(poiseCsrStatistics(A, 0, s));
   c->vary = OFTEN * s->changes > c->m;
   c->rows = c->b ? poiseBcsrRows(A->ctx, c->b, s) : poiseCsrRows(A->ctx, s, false);

@@ -58,6 +58,33 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
 }
 
 /* 4 bytes per row (or 8) and per nonzero. */
+/* The numbers in a set of so many that are all different from each other. */
+static int64_t LinesOf(const int32_t *col)
+{
+  enum { ROOM = 2 * POISE_SAMPLE };
+  int32_t set[ROOM];
+  int64_t n = 0;
+  for (int k = 0; k < ROOM; k++) set[k] = -1;
+  for (int k = 0; k < POISE_SAMPLE; k++) {
+    int32_t line = col[k] / POISE_LINE;
+    uint32_t at = (poiseHash32(line) >> 16) % ROOM;
+    while (set[at] != line && set[at] >= 0) at = (at + 1) % ROOM;
+    n += set[at] < 0;
+    set[at] = line;
+  }
+  return n;
+}
+
+PoiseErr poiseHost_csr_spread(Device *dev, const void *args)
+{
+  const CsrSpreadArgs *a = args;
+  int64_t lines = 0;
+  (void)dev;
+  for (int64_t s = 0; s < POISE_SAMPLES; s++) lines += LinesOf(a->A.col + poiseSampleStart(&a->A, s));
+  *a->lines += lines;
+  return POISE_OK;
+}
+
 PoiseErr poiseHost_csr_hash(Device *dev, const void *args)
 {
   const CsrHashArgs *a = args;

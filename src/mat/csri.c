@@ -5,6 +5,7 @@
   chunks and adds the parts of rows by atomics; here windows end at row ends and nothing depends on who comes first.
 */
 #include "csr_rows.h"
+#include "hubs.h"
 #include "windows.h"
 
 enum { ORDERED, ATOMIC };
@@ -12,20 +13,23 @@ enum { CSRI_CHUNK = 8192 };
 
 typedef struct CsriData {
   CsrData csr; /* first: of the transpose product */
-  PoiseInt asked;
-  int combine;         /* ORDERED, ATOMIC */
-  int64_t built;       /* c->built of what was cut; 0: nothing was */
-  PoiseInt was_asked;  /* then */
-  bool exact;          /* it was cut for ATOMIC */
-  int64_t tried;       /* c->built of what was to be cut */
+  PoiseInt asked, hubs_asked;
+  int combine;                         /* ORDERED, ATOMIC */
+  int64_t built;                       /* c->built of what was cut; 0: nothing was */
+  PoiseInt was_asked, hubs_were_asked; /* then */
+  bool exact;                          /* it was cut for ATOMIC */
+  int64_t tried;                       /* c->built of what was to be cut */
   int rows;            /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
   int64_t tile, uncut; /* the most nonzeros of such a block; all nonzeros that are not cut */
   Windows w;
+  Hubs hubs;
 } CsriData;
 
 static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
      "rows and entries of a window; longer rows are cut; 0: as suits the device"},
+    {"mat_csri_hubs", POISE_OPTION_INT, offsetof(CsriData, hubs_asked), "-1", -1, 8192, NULL,
+     "on GPUs, the columns with the most entries whose x products keep at hand, a power of 2; -1: where it pays; 0: none"},
     {"mat_combine", POISE_OPTION_CHOICE, offsetof(CsriData, combine), "ordered", 0, 0, "ordered|atomic",
      "parts of rows that are cut are added in their order, or by atomic additions in none, as in the paper of csri"},
     {0},
@@ -33,10 +37,14 @@ static const PoiseOption options[] = {
 
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
+static int64_t Chunk(const Device *dev, int64_t size, const CsriData *d, bool hubs)
+{
+  return d && d->asked ? d->asked : dev->ops->csri_chunk ? dev->ops->csri_chunk(size, hubs) : CSRI_CHUNK;
+}
+
 int64_t poiseCsriChunk(const Device *dev, int64_t size, const void *data)
 {
-  const CsriData *d = data;
-  return d && d->asked ? d->asked : dev->ops->csri_chunk ? dev->ops->csri_chunk(size) : CSRI_CHUNK;
+  return Chunk(dev, size, data, false);
 }
 
 /* Where the rows that are not cut are even, blocks of them are fetched as type csr does. */
@@ -58,17 +66,21 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
 static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
-  bool other = d->was_asked != d->asked || d->exact != (d->combine == ATOMIC);
+  bool other = d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
   if (d->built == A->csr.built && !other) return POISE_OK;
   /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of chunks. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   poiseWindowsDestroy(&d->w);
   d->built = 0;
-  d->was_asked = d->asked;
+  d->was_asked = d->asked, d->hubs_were_asked = d->hubs_asked;
   d->exact = d->combine == ATOMIC;
-  TRY(poiseWindowsCut(A, &d->w, poiseCsriChunk(A->ctx->device, A->csr.m + A->csr.nz, d), d->exact));
+  poiseHubsDestroy(&d->hubs);
+  if (d->exact || poiseCsrRows(A->ctx, &A->csr.statistics, true) == POISE_BLOCK)
+    TRY(poiseHubsFind(A, d->hubs_asked, &d->hubs));
+  TRY(poiseWindowsCut(A, &d->w, Chunk(A->ctx->device, A->csr.m + A->csr.nz, d, d->hubs.bits > 0), d->exact));
   TRY(ChooseBlocks(A, d));
+  if (d->rows < POISE_BLOCK) poiseHubsDestroy(&d->hubs);
   if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
   return POISE_OK;
@@ -81,7 +93,8 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
   CsriData *d = A->data;
   TRY(SetUp_CSRI(A));
   a->uncut = d->uncut, a->exact = d->exact;
-  a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary;
+  a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary, a->m.spread = A->csr.statistics.spread;
+  TRY(poiseHubsArguments(&d->hubs, a));
   return poiseWindowsArguments(&d->w, a);
 }
 
@@ -115,7 +128,7 @@ static void Inherit_CSRI(const void *A, void *B)
 {
   const CsriData *from = A;
   CsriData *to = B;
-  to->asked = from->asked, to->combine = from->combine;
+  to->asked = from->asked, to->hubs_asked = from->hubs_asked, to->combine = from->combine;
 }
 
 /* Atomic additions come in any order, so the finished rows are not known before the end. */
@@ -134,14 +147,17 @@ static PoiseErr View_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
   bool blocks = d->rows < POISE_BLOCK;
-  double sums[] = {(double)d->w.parts, (double)d->w.npiece, blocks};
+  double sums[] = {(double)d->w.parts, (double)d->w.npiece, blocks, d->hubs.entries, (double)A->csr.nz};
   if (!A->assembled) return POISE_OK;
+  TRY(PoiseSum(A->ctx, 5, sums));
   if (d->exact)
-    return PoisePrintf(A->ctx, "    csri: windows of %lld rows and entries, shared rows by atomic additions\n",
-                       (long long)d->w.chunk);
-  TRY(PoiseSum(A->ctx, 3, sums));
-  return PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
-                     sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->w.chunk);
+    TRY(PoisePrintf(A->ctx, "    csri: windows of %lld rows and entries, shared rows by atomic additions\n",
+                    (long long)d->w.chunk));
+  else
+    TRY(PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
+                    sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->w.chunk));
+  if (sums[3] == 0) return POISE_OK;
+  return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n", 100 * sums[3] / sums[4]);
 }
 
 static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
@@ -149,16 +165,19 @@ static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
   const CsriData *d = A->data;
   poiseCsrDataBytes(A, sum);
   poiseWindowsBytes(&d->w, sum);
+  poiseHubsBytes(&d->hubs, sum);
 }
 
-/* Windows follow from the sizes; not so the pieces. */
+/* Windows follow from the sizes, and from whether there are hubs; not so the pieces. */
 static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const CsriData *d = data;
   const Device *dev = A->ctx->device;
   bool exact = d->combine == ATOMIC;
+  int64_t size = plan->m + plan->nz, chunk[2] = {Chunk(dev, size, d, false), Chunk(dev, size, d, false)};
   poiseCsrDataPredict(A, plan, p);
-  poiseWindowsPredictCut(A, poiseCsriChunk(dev, plan->m + plan->nz, d), exact, plan, p);
+  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) chunk[1] = Chunk(dev, size, d, true);
+  poiseWindowsPredictCut(A, chunk, exact, plan, p);
   if (!exact) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p); /* the product is composed */
   plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
@@ -170,6 +189,7 @@ static void Destroy_CSRI(PoiseMat A)
   CsriData *d = A->data;
   poiseCsrDataDestroy(A);
   poiseWindowsDestroy(&d->w);
+  poiseHubsDestroy(&d->hubs);
 }
 
 const MatType poiseMatType_csri = {

@@ -31,7 +31,7 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
   TRY(poiseDeviceSync(dev));
   TRY(poiseBufferCreate(dev, (size_t)w->npiece * sizeof(CsriPiece), "pieces", &w->part));
   TRY(poiseBufferCreate(dev, (size_t)(w->npiece * (A->b ? A->b : 1)) * sizeof(double), "sums of pieces", &w->sum));
-  TRY(poiseBufferCreate(dev, (size_t)ArrivedBytes(w->n), "pieces that arrived", &w->arrived));
+  TRY(poiseBufferCreate(dev, (size_t)ArrivedBytes(w->n + 1), "pieces that arrived", &w->arrived));
   TRY(poiseBufferRead(&w->window, DEVICE, &own.window));
   TRY(poiseBufferRead(&w->first, DEVICE, &own.first));
   TRY(poiseBufferWrite(&w->part, DEVICE, &own.part));
@@ -73,7 +73,9 @@ PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a)
   TRY(poiseBufferRead(&w->first, DEVICE, &a->first));
   TRY(poiseBufferRead(&w->part, DEVICE, &a->part));
   TRY(poiseBufferUpdate(&w->sum, DEVICE, &a->sum));
-  return poiseBufferUpdate(&w->arrived, DEVICE, &a->arrived);
+  TRY(poiseBufferUpdate(&w->arrived, DEVICE, &a->arrived));
+  a->next = a->arrived + w->n;
+  return POISE_OK;
 }
 
 PoiseErr poiseWindowsMult(PoiseMat A, Windows *w, ProductPart part, int kernel, CsriMultArgs *a, size_t bytes)
@@ -112,7 +114,7 @@ void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoiseP
   int64_t parts[] = {w->n[0], w->n[1]}, size = (int64_t)sizeof(CsrWindow);
   if (w->blocks[1]) poisePlanEither(w->blocks, parts);
   PredictEach(dev, w->n, 1, sizeof(CsrWindow) + sizeof(int64_t), ON_DEVICE, p);
-  poisePredictBetween(dev, ArrivedBytes(w->n[0]), ArrivedBytes(w->n[1]), ON_DEVICE, p);
+  poisePredictBetween(dev, ArrivedBytes(w->n[0] + 1), ArrivedBytes(w->n[1] + 1), ON_DEVICE, p);
   PredictEach(dev, pieces, 0, sizeof(CsriPiece) + (size_t)poisePlanSide(plan) * sizeof(double), ON_DEVICE, p);
   if (w->ordered) PredictEach(dev, parts, 0, sizeof(int32_t), ON_BOTH, p);
   if (w->ordered && !dev->ops->is_host) { /* the host looks at windows, not at blocks */
@@ -124,12 +126,12 @@ void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoiseP
 
 /* A row of L entries, L >= chunk, is cut into L / (2 chunk) pieces, rounded up, which are no more than L / chunk. Where rows cannot be so
    long, there are none. What is left of the rows is perhaps even, and goes by blocks. */
-void poiseWindowsPredictCut(PoiseMat A, int64_t chunk, bool exact, MatPlan *plan, PoisePrediction *p)
+void poiseWindowsPredictCut(PoiseMat A, const int64_t chunk[2], bool exact, MatPlan *plan, PoisePrediction *p)
 {
   enum { FEWEST = 4 }; /* rows of a block */
-  int64_t n = poiseWindowsOf(plan->m, plan->nz, chunk);
-  WindowsPlan w = {.n = {n, n}, .ordered = PoiseSize(A->ctx) > 1};
-  if (!exact && plan->columns >= chunk) w.pieces = plan->nz / chunk;
+  WindowsPlan w = {.ordered = PoiseSize(A->ctx) > 1};
+  for (int k = 0; k < 2; k++) w.n[k] = poiseWindowsOf(plan->m, plan->nz, chunk[1 - k]);
+  if (!exact && plan->columns >= chunk[0]) w.pieces = plan->nz / chunk[0];
   if (!exact && !plan->b && A->ctx->device->ops->csr_rows) {
     w.blocks[0] = plan->nblock[0];
     w.blocks[1] = w.pieces ? (plan->m + FEWEST - 1) / FEWEST : plan->nblock[1];

@@ -34,8 +34,8 @@ typedef struct WindowsPlan { /* at least and at most */
 } WindowsPlan;
 /* p += what they hold; sets the plan's partials. */
 void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoisePrediction *p);
-/* As poiseWindowsCut will cut. */
-void poiseWindowsPredictCut(PoiseMat A, int64_t chunk, bool exact, MatPlan *plan, PoisePrediction *p);
+/* As poiseWindowsCut will cut, into windows of chunk[0] or chunk[1], which is not less. */
+void poiseWindowsPredictCut(PoiseMat A, const int64_t chunk[2], bool exact, MatPlan *plan, PoisePrediction *p);
 void poiseWindowsDestroy(Windows *w);
 
 #endif

@@ -379,6 +379,13 @@ static void Destroy(Device *dev)
   poiseFree(dev->ctx, &dev->data);
 }
 
+/* Hubs are found; the host's products have no use for them. */
+static int HubBits(const Device *dev, int64_t nz)
+{
+  (void)dev;
+  return nz ? 4 : 0;
+}
+
 const DeviceOps poiseDevice_mock = {
     .name = "mock",
     .kernel = poiseHostKernels,
@@ -388,6 +395,7 @@ const DeviceOps poiseDevice_mock = {
     .factor_libraries = libraries,
     .factor_plan = FactorPlan,
     .factor_plan_free = FreePlan,
+    .hub_bits = HubBits,
     .create = Create,
     .destroy = Destroy,
     .alloc = Alloc,

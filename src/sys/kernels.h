@@ -321,14 +321,35 @@ typedef struct { /* what a product is chosen by */
   int64_t bound, above;   /* rows of more than `bound` entries */
   int64_t squares;        /* sum of the squares of the rows' lengths (below 2^63: nz times longest is more) */
   int64_t busiest;        /* most nonzeros in `share` consecutive rows that start at a multiple of that number */
+  int64_t spread;         /* lines of POISE_LINE numbers of x for 100 neighbouring entries; 0: not asked for */
 } CsrStatistics;
 
-/* All of *out, which was 0, but m, nz and bound; of A only the offsets are looked at. limit, share, bound 0: none. */
+/* All of *out, which was 0, but m, nz, bound and spread; of A only the offsets are looked at. limit, share, bound 0: none. */
 typedef struct {
   CsrView A;
   int64_t limit, share, bound;
   CsrStatistics *out;
 } CsrStatisticsArgs;
+
+/* The upper bits are good (Fibonacci hashing: 2^32 over the golden ratio). */
+POISE_INLINE uint32_t poiseHash32(int32_t v)
+{
+  return (uint32_t)v * 2654435769u;
+}
+
+/* *lines += the lines of POISE_LINE numbers of x that the entries of each of POISE_SAMPLES samples have columns in. There are POISE_SAMPLE
+   entries or more, of which a sample is that many neighbours; of A only the columns are looked at. */
+enum { POISE_LINE = 16, POISE_SAMPLE = 1024, POISE_SAMPLES = 256 };
+typedef struct {
+  CsrView A;
+  int64_t *lines;
+} CsrSpreadArgs;
+
+/* The first entry of sample s. */
+POISE_INLINE int64_t poiseSampleStart(const CsrView *A, int64_t s)
+{
+  return (A->nz - POISE_SAMPLE) / (POISE_SAMPLES - 1) * s;
+}
 
 /* Columns of 16 bits beside those of A: a block of rows has up to POISE_WINDOWS windows of POISE_WINDOW columns, and a code says in which
    of them a column is, and where. A window without ghosts is enough for a band, and one for each plane of a grid. */
@@ -401,12 +422,12 @@ POISE_INLINE int64_t poiseCsrShare(const CsrStatisticsArgs *a, int64_t s)
 
 /* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
    device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from
-   those before (said to the host). index16: of these blocks.
+   those before (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs). index16: of these blocks.
    In BcsrMultArgs of blocks: rows counts rows of blocks, y and the dots are of numbers. */
 typedef struct {
   CsrView A;
   int rows, vary;
-  int64_t nblock, tile;
+  int64_t nblock, tile, spread;
   const int32_t *order;
   ScalarRef a, b;
   const double *x, *ghost, *skip;
@@ -456,10 +477,25 @@ typedef struct { /* the pieces of window w are part[first[w]], ..., part[first[w
   CsriPiece *part;
 } CsriOwnArgs;
 
+/* A column has one of 2^bits slots; the hub of a slot is the one of its columns with the most entries, of which a product keeps x at hand. */
+POISE_INLINE uint32_t poiseHubSlot(int32_t column, int bits)
+{
+  return poiseHash32(column) >> (32 - bits);
+}
+
+/* most[s] = entries 2^32 + column of the hub of slot s, and was 0, which it stays where no column has entries. count: of each column, 0
+   before. */
+typedef struct {
+  CsrView A;
+  int64_t columns, bits;
+  int32_t *count;
+  int64_t *most;
+} CsrHubsArgs;
+
 /* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
    blocks of so many rows that are not cut, and of pieces [0, npiece); and their dots: partial w of each window or block, and parts + p of
    each piece, 0 but of a row's last. uncut: nonzeros of rows that are not cut. sum: of each piece; arrived: 0 for each window, before and
-   after.
+   after, and so next. hub: columns of 2^bits slots, -1: none; NULL: no hubs.
    exact: y = A [x | ghost] alone, for windows so cut. Each adds to its first row, and to the one that follows those that end in it,
    atomically; fill: y is set to 0 before. */
 typedef struct {
@@ -470,7 +506,9 @@ typedef struct {
   const CsriPiece *part;
   const int64_t *first;
   double *sum;
-  int32_t *arrived;
+  int32_t *arrived, *next;
+  const int32_t *hub;
+  int64_t bits;
 } CsriMultArgs;
 
 /* y = a A [x | ghost] + b y of blocks. EVEN: groups of c.m.rows rows of blocks, as csr_mult's blocks; BALANCED: windows and pieces, as

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "hubs.h"
+
+enum {
+  LARGE = 32768, /* columns of which x does not fit into a first cache */
+  WORTH = 8,     /* hubs are to have this part of the entries, */
+  TIMES = 4      /* and so many times as many as other columns */
+};
+
+static int BitsOf(const Device *dev, int64_t columns, int64_t nz, PoiseInt asked)
+{
+  int bits = 0;
+  if (!dev->ops->hub_bits || !nz) return 0;
+  if (asked < 0) return columns > LARGE ? dev->ops->hub_bits(dev, nz) : 0;
+  while (asked >> (bits + 1)) bits++;
+  return bits;
+}
+
+/* The hub of each slot, and its entries, as CsrHubsArgs has them. */
+static PoiseErr Count(PoiseMat A, int bits, Buffer *count, Buffer *most, const int64_t **found)
+{
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  CsrHubsArgs a = {.columns = c->nloc + c->nghost, .bits = bits};
+  TRY(poiseBufferCreate(dev, (size_t)(a.columns + a.columns % 2) * sizeof *a.count, "entries of columns", count));
+  TRY(poiseBufferCreate(dev, sizeof *a.most << bits, "columns with most entries", most));
+  TRY(poiseCsrPattern(c, &a.A));
+  TRY(poiseBufferUpdate(count, DEVICE, &a.count));
+  TRY(poiseBufferUpdate(most, DEVICE, &a.most));
+  TRY(poiseLaunch(dev, KERNEL_csr_hubs, &a, sizeof a));
+  return poiseBufferRead(most, HOST, found);
+}
+
+static bool Pays(const Csr *c, int bits, double entries)
+{
+  double columns = (double)(c->nloc + c->nghost), nz = (double)c->nz;
+  return WORTH * entries >= nz && entries * columns >= TIMES * nz * (double)(1 << bits);
+}
+
+static PoiseErr Take(PoiseMat A, PoiseInt asked, int bits, const int64_t *most, Hubs *h)
+{
+  int64_t n = (int64_t)1 << bits;
+  double entries = 0;
+  int32_t *column;
+  for (int64_t s = 0; s < n; s++) entries += (double)(most[s] >> 32);
+  if (asked < 0 && !Pays(&A->csr, bits, entries)) return POISE_OK;
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)n * sizeof *column, "hubs", &h->column));
+  TRY(poiseBufferWrite(&h->column, HOST, &column));
+  for (int64_t s = 0; s < n; s++) column[s] = most[s] ? (int32_t)(most[s] & INT32_MAX) : -1;
+  h->bits = bits;
+  h->entries = entries;
+  return POISE_OK;
+}
+
+PoiseErr poiseHubsFind(PoiseMat A, PoiseInt asked, Hubs *h)
+{
+  Buffer count = {0}, most = {0};
+  const int64_t *found;
+  const Csr *c = &A->csr;
+  int bits = BitsOf(A->ctx->device, c->nloc + c->nghost, c->nz, asked);
+  if (!bits) return POISE_OK;
+  PoiseErr e = Count(A, bits, &count, &most, &found);
+  if (!e) e = Take(A, asked, bits, found, h);
+  poiseBufferDestroy(&count);
+  poiseBufferDestroy(&most);
+  return e;
+}
+
+PoiseErr poiseHubsArguments(Hubs *h, CsriMultArgs *a)
+{
+  if (!h->bits) return POISE_OK;
+  a->bits = h->bits;
+  return poiseBufferRead(&h->column, DEVICE, &a->hub);
+}
+
+void poiseHubsBytes(const Hubs *h, PoiseBytes *sum)
+{
+  poiseBufferAdd(&h->column, sum);
+}
+
+int poiseHubsPredict(const Device *dev, const MatPlan *plan, PoiseInt asked, PoisePrediction *p)
+{
+  int bits = BitsOf(dev, plan->nloc + plan->nghost, plan->nz, asked);
+  if (bits) poisePredictBetween(dev, 0, (int64_t)sizeof(int32_t) << bits, ON_BOTH, p);
+  return bits;
+}
+
+void poiseHubsDestroy(Hubs *h)
+{
+  poiseBufferDestroy(&h->column);
+  *h = (Hubs){0};
+}
+
+/* ---- host kernel ---------------------------------------------------------------------------------------------------- */
+
+PoiseErr poiseHost_csr_hubs(Device *dev, const void *args)
+{
+  const CsrHubsArgs *a = args;
+  (void)dev;
+  for (int64_t k = 0; k < a->A.nz; k++) a->count[a->A.col[k]]++;
+  for (int64_t j = 0; j < a->columns; j++) {
+    int64_t *most = &a->most[poiseHubSlot((int32_t)j, (int)a->bits)], mine = (int64_t)a->count[j] << 32 | j;
+    if (a->count[j] && mine > *most) *most = mine;
+  }
+  return POISE_OK;
+}
