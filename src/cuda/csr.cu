@@ -154,7 +154,7 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
   double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
   bool small = s->m <= AT_ONCE * each && s->longest <= FAR * round && mean <= MOST_MEAN;
   if (s->m > (int64_t)BLOCKS_AT_ONCE * rows || s->m <= each) k++, rows /= 2;
-  bool serves = (double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round;
+  bool serves = small || ((double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round);
   bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
   return poiseCudaHasBulk(dev) && serves && fits && (!even || small || Even(s)) ? rows : POISE_BLOCK;
 }
