@@ -12,6 +12,7 @@ enum {
   FEW_WINDOWS = 4,       /* where all have a place at once */
   RESIDENT_WINDOWS = 32, /* of a multiprocessor */
   NONE = 0xffff,
+  HUB = sizeof(double) + sizeof(int32_t), /* bytes of x and its column */
   MOST_HUB_BITS = 13,  /* 96 KB; the rest of the memory is a cache, with a line for each number under way */
   RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
 };
@@ -356,10 +357,18 @@ template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, boo
                 grid, 32 * W, 0, *a, poiseCudaCaptures(dev) && !a->exact);
 }
 
+/* As many as there is shared memory for, beside the marks and what the system takes. */
+static int MostHubBits(const Device *dev)
+{
+  int bits = MOST_HUB_BITS, beside = RESIDENT_WINDOWS * SPAN * (int)sizeof(uint16_t) + 1024;
+  while (beside + (HUB << bits) > poiseCudaShared(dev)) bits--;
+  return bits;
+}
+
 static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMultArgs))
 {
-  size_t bytes = (sizeof(double) + sizeof(int32_t)) << a->bits;
-  TRY(LetShare((const void *)kernel, bytes, (sizeof(double) + sizeof(int32_t)) << MOST_HUB_BITS));
+  size_t bytes = (size_t)HUB << a->bits;
+  TRY(LetShare((const void *)kernel, bytes, HUB << MostHubBits(dev)));
   return Follow(dev, kernel, (unsigned)poiseCudaProcessors(dev), 32 * RESIDENT_WINDOWS, bytes, *a);
 }
 
@@ -373,13 +382,12 @@ int64_t poiseCudaCsriChunk(int64_t size, bool hubs)
   return chunk;
 }
 
-/* So many that to fetch their x on all multiprocessors is little beside the nonzeros. */
+/* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros nothing is gained.) */
 int poiseCudaHubBits(const Device *dev, int64_t nz)
 {
-  enum { LEAST = 12, LITTLE = 22 };
-  int bits = MOST_HUB_BITS;
-  while (bits >= LEAST && nz < ((int64_t)LITTLE * poiseCudaProcessors(dev) << bits)) bits--;
-  return bits >= LEAST ? bits : 0;
+  enum { LITTLE = 22 };
+  int bits = MostHubBits(dev);
+  return nz >= ((int64_t)LITTLE * poiseCudaProcessors(dev) << bits) ? bits : 0;
 }
 
 extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)

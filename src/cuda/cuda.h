@@ -28,6 +28,7 @@ extern "C" { /* so that the names keep their prefix in an archive; kernels are s
 cudaStream_t poiseCudaStream(Device *dev);
 double *poiseCudaPieces(Device *dev);         /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
 int poiseCudaProcessors(const Device *dev);   /* multiprocessors of the GPU */
+int poiseCudaShared(const Device *dev);       /* bytes of shared memory that a block may have, if it asks */
 bool poiseCudaHasBulk(Device *dev);           /* bulk copies to shared memory: compute capability 9.0 */
 bool poiseCudaCaptures(Device *dev);          /* the loop of a solver is being captured: matrices stay as they are */
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */

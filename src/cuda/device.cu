@@ -15,7 +15,7 @@ typedef struct Cuda {
   cudaEvent_t event[EVENTS];
   int64_t recorded;
   int capability; /* major, of the kernels that run */
-  int processors;
+  int processors, shared;
   double *pieces;
   bool captures;
   cudaMemPool_t pool; /* NULL: the GPU has none */
@@ -40,6 +40,11 @@ struct Sparse **poiseCudaSparse(Device *dev)
 int poiseCudaProcessors(const Device *dev)
 {
   return ((const Cuda *)dev->data)->processors;
+}
+
+int poiseCudaShared(const Device *dev)
+{
+  return ((const Cuda *)dev->data)->shared;
 }
 
 bool poiseCudaHasBulk(Device *dev)
@@ -133,6 +138,8 @@ static PoiseErr Create(Device *dev)
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, gpu), "asking the GPU"));
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->processors, cudaDevAttrMultiProcessorCount, gpu), "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu),
+                     "asking the GPU"));
   cuda->capability = CompiledFor(100 * major + 10 * minor) / 100;
   if (given) {
     unsigned flags;

@@ -12,7 +12,8 @@ static int BitsOf(const Device *dev, int64_t columns, int64_t nz, PoiseInt asked
   int bits = 0;
   if (!dev->ops->hub_bits || !nz) return 0;
   if (asked < 0) return columns > LARGE ? dev->ops->hub_bits(dev, nz) : 0;
-  while (asked >> (bits + 1)) bits++;
+  int most = dev->ops->hub_bits(dev, INT64_MAX);
+  while (bits < most && asked >> (bits + 1)) bits++;
   return bits;
 }
 

@@ -157,12 +157,12 @@ typedef struct DeviceOps {
   void (*factor_plan_free)(Device *, LibraryPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
-  int64_t (*csri_chunk)(int64_t size,
-                        bool hubs); /* rows and entries of a window of csri, of so many in all; NULL: CSRI_CHUNK */
-  int (*hub_bits)(const Device *,
-                  int64_t nz); /* log2 of the hubs that csri_mult is to keep for so many nonzeros; 0: none. NULL: never */
-  int seg_threads;             /* of a window of seg; 0: windows are of as many entries as suits a thread of the host */
-  bool single_rows;            /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
+  /* Rows and entries of a window of csri, of so many in all; NULL: CSRI_CHUNK. log2 of the hubs that csri_mult is to keep for so many
+     nonzeros, at most of INT64_MAX; 0: none. NULL: never */
+  int64_t (*csri_chunk)(int64_t size, bool hubs);
+  int (*hub_bits)(const Device *, int64_t nz);
+  int seg_threads;  /* of a window of seg; 0: windows are of as many entries as suits a thread of the host */
+  bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
