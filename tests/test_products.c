@@ -94,9 +94,9 @@ static PoiseInt MostlyEmpty(PoiseInt i)
 {
   return i % 100003 == 17 ? 9 : 0;
 }
-static PoiseInt FirstHalf(PoiseInt i)
+static PoiseInt FirstHalf(PoiseInt i) /* more windows of 64 than a GPU has warps */
 {
-  return i < 400 ? 90 : 10;
+  return i < 2800 ? 90 : 10;
 }
 
 static PoiseInt Twelve(PoiseInt i)
@@ -154,7 +154,7 @@ static const Shape shapes[] = {{"no entries", 500, 300, None, NULL},
                                {"many segments", 3000, 9000, ManySegments, NULL},
                                {"uneven", 1500, 1000, Uneven, NULL},
                                {"mostly empty", 1000000, 40, MostlyEmpty, NULL},
-                               {"first half", 800, 800, FirstHalf, NULL},
+                               {"first half", 5600, 800, FirstHalf, NULL},
                                {"many even", 280000, 2000, Seven, NULL},
                                {"many longer", 140000, 2000, Twelve, NULL},
                                {"even but one", 4000, 2000, FiveButOne, NULL},
@@ -325,6 +325,7 @@ static void TestAtomic(PoiseContext ctx)
       PoiseVec x, y;
       if ((c && (shapes[s].M > 100000 || shapes[s].N > 65536)) || LeftOut(ctx, c, shapes[s].M)) continue;
       CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_chunk", chunks[c]));
+      CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", c % 2 ? "64" : "-1"));
       if (Create(ctx, &shapes[s], &p, "csri", &A, &x, &y)) {
         CheckProducts(A, x, y, &p, false);
         CHECK_OK(PoiseOptionsSet(ctx, "p_mat_combine", "ordered")); /* and back */
@@ -799,6 +800,107 @@ static void TestIndex16Memory(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* ---- hubs: columns whose x is kept at hand ------------------------------------------------------------------------------- */
+
+/* Rows of one entry, 1: the first `often` in column 0, the others each in its own. */
+static PoiseErr MakeOften(PoiseContext ctx, PoiseInt M, PoiseInt N, PoiseInt often, PoiseMat *A)
+{
+  int64_t *ptr = malloc((size_t)(M + 1) * sizeof *ptr), *col = malloc((size_t)M * sizeof *col);
+  double *val = malloc((size_t)M * sizeof *val);
+  PoiseCSR csr = {.ptr64 = ptr, .col64 = col, .val = val};
+  for (PoiseInt i = 0; i <= M; i++) ptr[i] = i;
+  for (PoiseInt i = 0; i < M; i++) col[i] = i < often ? 0 : i, val[i] = 1;
+  PoiseErr e = PoiseMatCreateCSR(ctx, M, N, M, N, &csr, POISE_COPY, A);
+  free(ptr), free(col), free(val);
+  return e;
+}
+
+/* With so many asked for there are `slots` hubs, if not 0, and these have all entries of column 0 and one of each other slot. A GPU has none
+   where rows go by blocks. plain: what is held without them. */
+static void CheckHubs(PoiseMat A, const char *asked, int64_t often, int64_t slots, int64_t plain)
+{
+  PoiseContext ctx = PoiseMatContext(A);
+  PoiseVec x, y;
+  PoiseMat B;
+  const double *u = NULL, *v = NULL;
+  int64_t wrong = 0;
+  char text[4096];
+  PoiseBytes held;
+  PoisePrediction p;
+  int64_t M = A->csr.m, there = strcmp(ctx->device->ops->name, "mock") ? 0 : slots;
+  double share = there ? 100 * (double)(often + there - 1) / (double)M : -1;
+  static const char words[] = "x of columns with ";
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", asked));
+  CHECK_OK(PoiseMatSetFromOptions(A));
+  CHECK_NEAR(Viewed(A, words, text, sizeof text), share, 0.051);
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecSetRandom(x, 3))) return;
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatBytes(A, &held, NULL));
+  CHECK_INT(Held(A) - plain, there * 4);
+  CHECK_OK(PoiseMatPredictBytes(A, NULL, &p));
+  CHECK(p.least.device <= held.device && held.device <= p.most.device && held.host <= p.most.host);
+  if (CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
+    CHECK_NEAR(Viewed(B, words, text, sizeof text), share, 0.051);
+    PoiseMatDestroy(&B);
+  }
+  if (CHECK_OK(PoiseVecGetRead(x, &u)) && CHECK_OK(PoiseVecGetRead(y, &v)))
+    for (PoiseInt i = 0; i < M; i++) wrong += v[i] != u[i < often ? 0 : i];
+  CHECK_INT(wrong, 0);
+  CHECK_OK(PoiseVecRestore(x, &u));
+  CHECK_OK(PoiseVecRestore(y, &v));
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+static PoiseErr UseHubs(PoiseContext ctx, void *arg)
+{
+  PoiseMat A = NULL;
+  PoiseVec x = NULL, y = NULL;
+  (void)arg;
+  PoiseErr e = MakeOften(ctx, 90, 100, 9, &A);
+  if (!e) e = PoiseMatSetOptionsPrefix(A, "p_");
+  if (!e) e = PoiseMatSetFromOptions(A);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &y);
+  if (!e) e = PoiseVecSet(x, 1);
+  if (!e) e = PoiseMatMult(A, x, y);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+/* By itself the mock device has 16 of them, if they have an eighth of the entries or more and x is large. */
+static void TestHubs(PoiseContext ctx)
+{
+  enum { M = 8000, LARGE = 32768, EIGHTH = M / 8 - 15 };
+  static const struct {
+    PoiseInt N, often;
+    int finds;
+  } cases[] = {{LARGE + 1, EIGHTH, 16}, {LARGE + 1, EIGHTH - 1, 0}, {LARGE, M / 2, 0}};
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_type", "csri"));
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A;
+    CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", "0"));
+    if (!CHECK_OK(MakeOften(ctx, M, cases[k].N, cases[k].often, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "p_")) ||
+        !CHECK_OK(PoiseMatSetFromOptions(A)))
+      return;
+    PoiseVec x, y;
+    if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+    CHECK_OK(PoiseMatMult(A, x, y));
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    int64_t plain = Held(A);
+    CheckHubs(A, "-1", cases[k].often, cases[k].finds, plain);
+    CheckHubs(A, "17", cases[k].often, 16, plain); /* not a power of 2 */
+    CheckHubs(A, "0", cases[k].often, 0, plain);
+    CheckHubs(A, "2", cases[k].often, 2, plain);
+    CheckHubs(A, "1", cases[k].often, 0, plain);
+    PoiseMatDestroy(&A);
+  }
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", "16"));
+  TestAllocationFailures(ctx, UseHubs, NULL);
+}
+
 static const Test tests[] = {{"index16", TestIndex16, 0},
                              {"index16_changes", TestIndex16Changes, 0},
                              {"index16_memory", TestIndex16Memory, 0},
@@ -807,6 +909,7 @@ static const Test tests[] = {{"index16", TestIndex16, 0},
                              {"copies", TestCopies, 0},
                              {"segments", TestSegments, 0},
                              {"beyond", TestBeyond, TEST_SERIAL},
+                             {"hubs", TestHubs, TEST_SERIAL},
                              {"awkward", TestAwkward, 0},
                              {"atomic", TestAtomic, 0},
                              {NULL, NULL, 0}};

@@ -57,8 +57,7 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* 4 bytes per row (or 8) and per nonzero. */
-/* The numbers in a set of so many that are all different from each other. */
+/* The lines of x that a sample has columns in, each counted once. */
 static int64_t LinesOf(const int32_t *col)
 {
   enum { ROOM = 2 * POISE_SAMPLE };
@@ -85,6 +84,7 @@ PoiseErr poiseHost_csr_spread(Device *dev, const void *args)
   return POISE_OK;
 }
 
+/* 4 bytes per row (or 8) and per nonzero. */
 PoiseErr poiseHost_csr_hash(Device *dev, const void *args)
 {
   const CsrHashArgs *a = args;

@@ -176,7 +176,10 @@ static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoiseP
   bool exact = d->combine == ATOMIC;
   int64_t size = plan->m + plan->nz, chunk[2] = {Chunk(dev, size, d, false), Chunk(dev, size, d, false)};
   poiseCsrDataPredict(A, plan, p);
-  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) chunk[1] = Chunk(dev, size, d, true);
+  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) {
+    int64_t other = Chunk(dev, size, d, true);
+    chunk[other > chunk[0]] = other; /* which may be shorter */
+  }
   poiseWindowsPredictCut(A, chunk, exact, plan, p);
   if (!exact) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p); /* the product is composed */
