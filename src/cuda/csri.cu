@@ -377,8 +377,9 @@ static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMult
 int64_t poiseCudaCsriChunk(int64_t size, bool hubs)
 {
   enum { LEAST = 128, LONG = 512, ENOUGH = 8192 };
-  int64_t chunk = LEAST, most = hubs ? 4 * LONG : LONG, enough = hubs ? 2 * ENOUGH : ENOUGH;
-  while (chunk < most && size / chunk > enough) chunk *= 2;
+  int64_t chunk = LEAST;
+  while (chunk < LONG && size / chunk > ENOUGH) chunk *= 2;
+  while (hubs && chunk < 4 * LONG && size / chunk > 2 * ENOUGH) chunk *= 2;
   return chunk;
 }
 

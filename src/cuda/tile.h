@@ -16,7 +16,7 @@ enum {
 };
 
 /* Lets a kernel have so much dynamic shared memory, and up to `most`. What it may have unasked, 48 KB, counts its static memory too, which
-   is less than 4 KB. */
+   is less than 4 KB, or 8 KB where there are hubs, whose bytes are a power of 2 times 12. */
 static inline PoiseErr LetShare(const void *kernel, size_t bytes, int most = MOST_TILE)
 {
   if (bytes <= 44 * 1024) return POISE_OK;

@@ -27,11 +27,11 @@ typedef struct Rows {      /* what a product with this rank's rows depends on */
 static const struct {
   double host_csri;     /* windows instead of rows on a CPU; decides where both are balanced */
   double gpu_csri_even; /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
-  double
-      gpu_csri_windows; /* where they are not. H200, forced on even rows of 7 and 50: 1.33 and 1.1; scattered: 0.8 to 1.0 */
-  double gpu_lanes;     /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
-  double gpu_dense;     /* seg where rows are dense. H200, of 1000 and 3000: 0.8 and 0.87 times csri */
-  double seg; /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
+  /* Where they are not. H200, forced on even rows of 7 and 50: 1.33 and 1.1; scattered columns: 0.8 to 1.0 */
+  double gpu_csri_windows;
+  double gpu_lanes; /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
+  double gpu_dense; /* seg where rows are dense. H200, of 1000 and 3000: 0.8 and 0.87 times csri */
+  double seg;       /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
   /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in order (arrow, 205 ms) to 0.57
      us where it is not (R-MAT, 8.8 ms). */
   double gpu_wait;

@@ -48,24 +48,24 @@ int64_t poiseCsriChunk(const Device *dev, int64_t size, const void *data)
 }
 
 /* Where the rows that are not cut are even, blocks of them are fetched as type csr does. */
-static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d)
+static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t chunk)
 {
   CsrStatistics s;
   d->rows = POISE_BLOCK;
   if (d->exact) return POISE_OK;
   s = A->csr.statistics;
-  if (s.longest >= d->w.chunk) TRY(poiseCsrStatistics(A, d->w.chunk, &s));
+  if (s.longest >= chunk) TRY(poiseCsrStatistics(A, chunk, &s));
   s.nz -= s.cut;
   d->uncut = s.nz;
   d->rows = poiseCsrRows(A->ctx, &s, true);
   d->tile = poiseCsrTileOf(&s, d->rows);
-  if (d->rows < POISE_BLOCK) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
   return POISE_OK;
 }
 
 static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
+  int64_t chunk = Chunk(A->ctx->device, A->csr.m + A->csr.nz, d, false);
   bool other = d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
   if (d->built == A->csr.built && !other) return POISE_OK;
   /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of chunks. */
@@ -76,11 +76,11 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   d->was_asked = d->asked, d->hubs_were_asked = d->hubs_asked;
   d->exact = d->combine == ATOMIC;
   poiseHubsDestroy(&d->hubs);
-  if (d->exact || poiseCsrRows(A->ctx, &A->csr.statistics, true) == POISE_BLOCK)
-    TRY(poiseHubsFind(A, d->hubs_asked, &d->hubs));
-  TRY(poiseWindowsCut(A, &d->w, Chunk(A->ctx->device, A->csr.m + A->csr.nz, d, d->hubs.bits > 0), d->exact));
-  TRY(ChooseBlocks(A, d));
-  if (d->rows < POISE_BLOCK) poiseHubsDestroy(&d->hubs);
+  TRY(ChooseBlocks(A, d, chunk));
+  if (d->rows == POISE_BLOCK) TRY(poiseHubsFind(A, d->hubs_asked, &d->hubs));
+  if (d->hubs.bits) chunk = Chunk(A->ctx->device, A->csr.m + A->csr.nz, d, true);
+  TRY(poiseWindowsCut(A, &d->w, chunk, d->exact));
+  if (d->rows < POISE_BLOCK) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
   if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
   return POISE_OK;
@@ -176,10 +176,7 @@ static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoiseP
   bool exact = d->combine == ATOMIC;
   int64_t size = plan->m + plan->nz, chunk[2] = {Chunk(dev, size, d, false), Chunk(dev, size, d, false)};
   poiseCsrDataPredict(A, plan, p);
-  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) {
-    int64_t other = Chunk(dev, size, d, true);
-    chunk[other > chunk[0]] = other; /* which may be shorter */
-  }
+  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) chunk[1] = Chunk(dev, size, d, true);
   poiseWindowsPredictCut(A, chunk, exact, plan, p);
   if (!exact) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p); /* the product is composed */

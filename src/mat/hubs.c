@@ -79,11 +79,11 @@ void poiseHubsBytes(const Hubs *h, PoiseBytes *sum)
   poiseBufferAdd(&h->column, sum);
 }
 
-int poiseHubsPredict(const Device *dev, const MatPlan *plan, PoiseInt asked, PoisePrediction *p)
+bool poiseHubsPredict(const Device *dev, const MatPlan *plan, PoiseInt asked, PoisePrediction *p)
 {
   int bits = BitsOf(dev, plan->nloc + plan->nghost, plan->nz, asked);
   if (bits) poisePredictBetween(dev, 0, (int64_t)sizeof(int32_t) << bits, ON_BOTH, p);
-  return bits;
+  return bits > 0;
 }
 
 void poiseHubsDestroy(Hubs *h)

@@ -17,8 +17,8 @@ typedef struct Hubs { /* zero-initialise it */
 PoiseErr poiseHubsFind(PoiseMat A, PoiseInt asked, Hubs *h);
 PoiseErr poiseHubsArguments(Hubs *h, CsriMultArgs *a);
 void poiseHubsBytes(const Hubs *h, PoiseBytes *sum);
-int poiseHubsPredict(const Device *dev, const MatPlan *plan, PoiseInt asked,
-                     PoisePrediction *p); /* bits, at most; for CSR */
+/* Of a CSR: *p += what they may hold. Returns whether there may be hubs. */
+bool poiseHubsPredict(const Device *dev, const MatPlan *plan, PoiseInt asked, PoisePrediction *p);
 void poiseHubsDestroy(Hubs *h);
 
 #endif
