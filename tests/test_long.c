@@ -202,19 +202,19 @@ static void TestTypes(PoiseContext ctx)
   static const char *const types[] = {"csr", "csri", "seg"};
   for (int k = 0; k < SHAPES; k++) {
     const Shape *s = &shapes[k];
+    PoiseMat A;
     Sums r = Expect(ctx, s);
+    if (!CHECK_OK(Make(ctx, s, &A))) return;
+    CHECK_OK(PoiseMatSetOptionsPrefix(A, "c_"));
     for (int t = 0; t < 4; t++) {
-      PoiseMat A;
-      if (!CHECK_OK(Make(ctx, s, &A))) return;
-      CHECK_OK(PoiseMatSetOptionsPrefix(A, "c_"));
       CHECK_OK(PoiseOptionsSet(ctx, "c_mat_index16", t == 3 ? "yes" : "no"));
       CHECK_OK(PoiseBarrier(ctx));
       CHECK_OK(PoiseMatSetType(A, types[t % 3]));
       CHECK_OK(PoiseMatSetFromOptions(A));
       CheckTransposed(s, &r, A, t ? 1 : RUNS);
       if (PoiseSize(ctx) == 1 && (k < 2 || (k > 2 && k < 5))) CHECK(IsCut(A)); /* else there is nothing to see here */
-      PoiseMatDestroy(&A);
     }
+    PoiseMatDestroy(&A);
     free(r.sum), free(r.size);
   }
 }
