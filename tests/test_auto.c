@@ -435,6 +435,28 @@ static void TestMeasured(PoiseContext ctx)
   }
 }
 
+/* Of fast types so many products are timed as take a millisecond, from a graph where the device replays some; all are counted. */
+static void TestMeasuredFast(PoiseContext ctx)
+{
+  static const double ms[] = {0.095, 0.019, 0.001}; /* of all types */
+  static const int products[] = {10, 52, 64};       /* in each of 5 rounds */
+  int64_t launches[3];
+  for (int c = 0; c < 3; c++) {
+    PoiseMat A;
+    Option(ctx, "m_mat_auto_measure", "no");
+    if (!CHECK_OK(MakeAuto(ctx, 200, InFront, "m_", &A))) return;
+    Pretend(ctx, A, (double[]){ms[c], ms[c], ms[c]});
+    ctx->winners.count = 0;
+    Option(ctx, "m_mat_auto_measure", "yes");
+    launches[c] = ctx->device->launches;
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CheckWorks(A, NULL);
+    launches[c] = ctx->device->launches - launches[c];
+    PoiseMatDestroy(&A);
+  }
+  for (int c = 1; c < 3; c++) CHECK_INT(launches[c] - launches[0], 5 * 3 * (products[c] - products[0]));
+}
+
 /* All take what rank 0 remembers, if all remember; else they measure, and remember it in the same place. */
 static void TestRemembered(PoiseContext ctx)
 {
@@ -895,6 +917,7 @@ int main(int argc, char **argv)
                                {"solves", TestSolves, 0},
                                {"measure", TestMeasure, 0},
                                {"measured", TestMeasured, 0},
+                               {"measured_fast", TestMeasuredFast, TEST_SERIAL},
                                {"remembered", TestRemembered, 0},
                                {"ring", TestRing, 0},
                                {"hash", TestHash, TEST_SERIAL},

@@ -177,7 +177,13 @@ static PoiseErr Predict(PoiseMat A, int *best)
 
 /* ---- measurements --------------------------------------------------------------------------------------------------------- */
 
-enum { ROUNDS = 5, MOST_PRODUCTS = 16, SLOW = 4 };
+enum { ROUNDS = 5, MOST_PRODUCTS = 64, SLOW = 4 };
+
+typedef struct Timed { /* a type that is timed */
+  Graph *graph;        /* its products; NULL: they are enqueued anew */
+  int64_t launches;    /* of the graph */
+  double round[ROUNDS];
+} Timed;
 
 /* Data of type k, with its options. */
 static PoiseErr MakeData(PoiseMat A, int k, void **data)
@@ -193,17 +199,49 @@ static void Switch(PoiseMat A, const MatType *type, void *data)
   A->data = data;
 }
 
-/* Of one product; every rank does n of them, whatever fails. */
-static double TimeProducts(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
+/* Every rank does so, whatever fails. */
+static void Multiply(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
 {
-  double (*clock)(void) = poiseContextHome(A->ctx)->clock;
-  if (!*e) *e = poiseDeviceSync(A->ctx->device);
-  double start = clock();
   for (int i = 0; i < n; i++) {
     PoiseErr mine = A->type->mult(A, (ScalarRef){NULL, 1}, x, (ScalarRef){NULL, 0}, y, NULL, NULL);
     if (!*e) *e = mine;
   }
-  if (!*e) *e = poiseDeviceSync(A->ctx->device);
+}
+
+/* Solvers replay their products where a device can: to enqueue a small one takes the host longer than the product takes. */
+static PoiseErr Record(PoiseMat A, PoiseVec x, PoiseVec y, int n, Timed *t)
+{
+  Device *dev = A->ctx->device;
+  int64_t before = dev->launches;
+  PoiseErr e = POISE_OK;
+  if (!dev->ops->replay || PoiseSize(A->ctx) > 1) return POISE_OK;
+  TRY(dev->ops->capture_begin(dev));
+  Multiply(A, x, y, n, &e);
+  PoiseErr ended = dev->ops->capture_end(dev, &t->graph);
+  t->launches = dev->launches - before;
+  dev->launches = before;
+  return e ? e : ended;
+}
+
+static PoiseErr Replay(Device *dev, const Timed *t)
+{
+  dev->launches += t->launches;
+  dev->busy = true;
+  return dev->ops->replay(dev, t->graph);
+}
+
+/* Seconds of one of n products. */
+static double TimeProducts(PoiseMat A, PoiseVec x, PoiseVec y, int n, const Timed *t, PoiseErr *e)
+{
+  Device *dev = A->ctx->device;
+  double (*clock)(void) = poiseContextHome(A->ctx)->clock;
+  if (!*e) *e = poiseDeviceSync(dev);
+  double start = clock();
+  if (!t->graph)
+    Multiply(A, x, y, n, e);
+  else if (!*e)
+    *e = Replay(dev, t);
+  if (!*e) *e = poiseDeviceSync(dev);
   return (clock() - start) / n;
 }
 
@@ -213,32 +251,46 @@ static int Compare(const void *a, const void *b)
   return (u > v) - (u < v);
 }
 
-/* Seconds of one product on the slowest rank: medians of rounds in turns, each of about a millisecond for the best type; of a type that
-   is SLOW times slower, a single product. */
-static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, double *seconds)
+/* Medians of rounds in turns, each of about a millisecond for the best type; of a type that is SLOW times slower, a single product. */
+static PoiseErr TimeRounds(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, Timed *t, double *seconds)
 {
-  double round[CANDIDATES][ROUNDS];
   PoiseErr e = POISE_OK;
-  for (int k = 0; k < CANDIDATES; k++) {
-    Switch(A, candidates[k].type, data[k]);
-    (void)TimeProducts(A, x, y, 1, &e); /* for the first time */
-    seconds[k] = TimeProducts(A, x, y, 1, &e);
-  }
-  TRY(PoiseMax(A->ctx, CANDIDATES, seconds));
-  TRY(PoiseAgree(A->ctx, e));
   double best = seconds[Least(seconds)], most = SLOW * best;
   int n = (int)fmin(fmax(1e-3 / best, 1), MOST_PRODUCTS);
+  for (int k = 0; k < CANDIDATES && n > 1 && !e; k++) {
+    Switch(A, candidates[k].type, data[k]);
+    if (seconds[k] <= most) e = Record(A, x, y, n, &t[k]);
+  }
   for (int r = 0; r < ROUNDS; r++)
     for (int k = 0; k < CANDIDATES; k++) {
       if (seconds[k] > most) continue;
       Switch(A, candidates[k].type, data[k]);
-      round[k][r] = TimeProducts(A, x, y, n, &e);
+      t[k].round[r] = TimeProducts(A, x, y, n, &t[k], &e);
     }
   for (int k = 0; k < CANDIDATES; k++) {
     if (seconds[k] > most) continue;
-    qsort(round[k], ROUNDS, sizeof(double), Compare);
-    seconds[k] = round[k][ROUNDS / 2];
+    qsort(t[k].round, ROUNDS, sizeof(double), Compare);
+    seconds[k] = t[k].round[ROUNDS / 2];
   }
+  return e;
+}
+
+/* Seconds of one product on the slowest rank. */
+static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, double *seconds)
+{
+  Timed t[CANDIDATES] = {0};
+  Device *dev = A->ctx->device;
+  PoiseErr e = POISE_OK;
+  for (int k = 0; k < CANDIDATES; k++) {
+    Switch(A, candidates[k].type, data[k]);
+    (void)TimeProducts(A, x, y, 1, &t[k], &e); /* for the first time */
+    seconds[k] = TimeProducts(A, x, y, 1, &t[k], &e);
+  }
+  TRY(PoiseMax(A->ctx, CANDIDATES, seconds));
+  TRY(PoiseAgree(A->ctx, e));
+  e = TimeRounds(A, data, x, y, t, seconds);
+  for (int k = 0; k < CANDIDATES; k++)
+    if (t[k].graph) dev->ops->graph_free(dev, &t[k].graph);
   TRY(PoiseMax(A->ctx, CANDIDATES, seconds));
   return PoiseAgree(A->ctx, e);
 }
