@@ -5,7 +5,7 @@ one, speed beside others, set-up, shares of the bandwidth of reading; and CSR-I'
 
     bench/choice.py results.csv [--picture results.svg] > results.md
 
-A matrix counts once, by its cold times if it fits into caches, else by those from memory (--warm: warm instead of cold). Times are
+A matrix counts once, by its cold times if it fits into caches, else by those from memory (--mode warm, replayed: these instead). Times are
 medians (--least: the least ones, where others work on the machine). The end of a file that was cut off is left out."""
 import argparse
 import csv
@@ -52,10 +52,10 @@ class Matrix:
         self.best = min(fixed, key=self.time.get) if fixed else None
 
 
-def matrices(rows, warm, key):
+def matrices(rows, mode, key):
     found = {}
     for row in rows:
-        if row["mode"] != ("cold" if warm else "warm"):
+        if row["mode"] in ("memory", mode):
             found.setdefault(row["matrix"], []).append(row)
     return [Matrix(name, group, key) for name, group in found.items()]
 
@@ -198,7 +198,7 @@ def picture(found, path):
     def y(s):
         return top + (height - top - 60) * math.log(ceiling / s) / math.log(ceiling / floor)
 
-    colours = {"memory": "#1f5fa8", "cold": "#d9822b", "warm": "#d9822b"}
+    colours = {"memory": "#1f5fa8", "cold": "#d9822b", "warm": "#d9822b", "replayed": "#d9822b"}
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
              f'<rect width="{width}" height="{height}" fill="white"/>']
 
@@ -241,17 +241,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results")
     parser.add_argument("--picture", help="default: beside the results, .svg")
-    parser.add_argument("--warm", action="store_true")
+    parser.add_argument("--mode", choices=("cold", "warm", "replayed"), default="cold")
     parser.add_argument("--least", action="store_true")
     parser.add_argument("--worst", type=int, default=20, help="lines of matrices on which auto loses")
     arguments = parser.parse_args()
     remarks, chosen, rows = read(arguments.results)
-    found = matrices(rows, arguments.warm, "min_us" if arguments.least else "median_us")
+    found = matrices(rows, arguments.mode, "min_us" if arguments.least else "median_us")
     print("# Which product for which matrix\n")
     for line in remarks:
         if line.startswith(("cpu:", "gpu:", "driver:", "date:", "command:", "wrong:", "failed:")):
             print(f"    {line}")
-    print(f"\n{'Least times' if arguments.least else 'Medians'}; {'warm' if arguments.warm else 'cold'} where a matrix fits into caches.\n")
+    print(f"\n{'Least times' if arguments.least else 'Medians'}; {arguments.mode} where a matrix fits into caches.\n")
     table1(found)
     choices(found, chosen, arguments.worst)
     setups(found)

@@ -33,7 +33,7 @@ def read(path):
 
 
 def group(row):
-    return row["row"] + (f" ({row['mode']})" if row["mode"] in ("cold", "warm") else "")
+    return row["row"] + (f" ({row['mode']})" if row["mode"] in ("cold", "warm", "replayed") else "")
 
 
 def save(figure, machine, path):
@@ -90,7 +90,7 @@ def sizes(rows, machine, path):
     names = list(dict.fromkeys(f"{row['who']} {row['how']}" for row in rows))
     for name in names:
         ours = name.startswith("poise")
-        for mode, line in (("memory", "-"), ("warm", "--"), ("cold", ":")):
+        for mode, line in (("memory", "-"), ("warm", "--"), ("replayed", "-."), ("cold", ":")):
             points = sorted((block_size(row), row["gbs"]) for row in rows if f"{row['who']} {row['how']}" == name and row["mode"] == mode)
             if points:
                 axes.plot(*zip(*points), line, color=COLOURS[names.index(name) % len(COLOURS)], marker="o", markersize=3,

@@ -13,7 +13,8 @@
   numbers to a CSV file at the end; the exit status is 1 when a row failed, or its result was wrong.
 
   Times are the median and the least of the repeats. memory: data beyond any cache, calls back to back; cold: caches emptied before
-  each call; warm: smaller data, calls back to back. A solve's time per iteration is that of two solves of different numbers of
+  each call; warm: smaller data, calls back to back; replayed: products with the same from a graph on a GPU, as solvers run them, where
+  none waits for the host, which takes some microseconds to enqueue it. A solve's time per iteration is that of two solves of different numbers of
   iterations, so that set-up, start and end cancel. All solves start from 0 and check no tolerance; ours look at the norm that
   is named in each iteration, the others' compute one. Bytes are those that must be moved if matrix and vectors are moved once for each
   pass of the fused methods of the library (docs/solvers.md), of one of two formats: CSR, the same for all who do not keep blocks, and
@@ -470,7 +471,7 @@ static void Print(Bench *bench, const char *name, Contender *c, const char *mode
     limit[k] = GBs(bench->limits.c[k].bytes, Seconds(&bench->limits.c[k], Median));
     best[k] = GBs(bench->limits.c[k].bytes, Seconds(&bench->limits.c[k], Least));
   }
-  printf("%-22s %-9s %-34s %-6s us %10.2f (min %.2f)", name, c->who, c->how, mode, 1e6 * median, 1e6 * least);
+  printf("%-22s %-9s %-34s %-8s us %10.2f (min %.2f)", name, c->who, c->how, mode, 1e6 * median, 1e6 * least);
   if (bytes > 0)
     printf(" | %s bytes %.4g GB/s %.4g (%.4g), of copy %.3f (%.3f), of read %.3f (%.3f)", FormatOf(bench, c), bytes,
            GBs(bytes, median), GBs(bytes, least), GBs(bytes, median) / limit[COPY], GBs(bytes, least) / best[COPY],
@@ -512,6 +513,7 @@ static PoiseErr Report(Bench *bench, List *list, const char *mode)
   }
   for (int k = 0; k < list->n; k++) {
     const Contender *c = &list->c[k];
+    if (!c->full.n) continue;
     Cost(bench, c->blocks, &bytes, &flops);
     Print(bench, bench->name, &list->c[k], mode, bytes, flops, error[k]);
     if (!c->result || !Wrong(&bench->task, early[k], least)) continue;
@@ -537,7 +539,10 @@ static PoiseErr Contest(Bench *bench, List *list)
     TRY(Report(bench, list, "cold"));
   }
   TRY(Race(&bench->o.rules, &bench->limits, list, BACK_TO_BACK));
-  return Report(bench, list, fits ? "warm" : "memory");
+  TRY(Report(bench, list, fits ? "warm" : "memory"));
+  if (!fits || o->kind != PRODUCT || !bench->library.lane.recorder) return POISE_OK;
+  TRY(Race(&bench->o.rules, &bench->limits, list, REPLAYED));
+  return Report(bench, list, "replayed");
 }
 
 static PoiseErr Row(Bench *bench)

@@ -58,7 +58,7 @@ typedef struct Way { /* one way to run the textbook */
   Product *product;
   cublasHandle_t blas;
   bool on_device; /* the scalars */
-  cudaGraphExec_t graph;
+  void *graph;
 } Way;
 
 enum { HOST_SCALARS, DEVICE_SCALARS, GRAPH, WAYS };
@@ -70,7 +70,7 @@ typedef struct Cuda {
   cusparseHandle_t sparse;
   cusparseMatDescr_t general;
   cudaDeviceProp properties;
-  cudaGraphExec_t empty;
+  void *empty; /* a graph */
   Lane lane;
   int64_t numbers;
   double *a, *b, *c, *flush, *sink;
@@ -224,26 +224,51 @@ static PoiseErr Move(Textbook *t, const double *from, int64_t count, double *to)
   return POISE_OK;
 }
 
+static PoiseErr BeginGraph(void *stream)
+{
+  CUDA(cudaStreamBeginCapture((cudaStream_t)stream, cudaStreamCaptureModeThreadLocal));
+  return POISE_OK;
+}
+
+static PoiseErr EndGraph(void *stream, void **graph)
+{
+  cudaGraph_t captured = NULL;
+  cudaGraphExec_t made = NULL;
+  *graph = NULL;
+  CUDA(cudaStreamEndCapture((cudaStream_t)stream, &captured));
+  cudaError_t error = cudaGraphInstantiate(&made, captured, 0);
+  cudaGraphDestroy(captured);
+  if (error != cudaSuccess) return Failed("cudaGraphInstantiate", cudaGetErrorString(error));
+  *graph = made;
+  return POISE_OK;
+}
+
+static PoiseErr ReplayGraph(void *stream, void *graph)
+{
+  CUDA(cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream));
+  return POISE_OK;
+}
+
+static void ForgetGraph(void *graph)
+{
+  cudaGraphExecDestroy((cudaGraphExec_t)graph);
+}
+
+static const Recorder recorder = {BeginGraph, EndGraph, ReplayGraph, ForgetGraph};
+
 /* A cycle was run in the other ways before: nothing is loaded while it is captured. */
 static PoiseErr Capture(Textbook *t, int op)
 {
   Way *w = WayOf(t);
-  cudaGraph_t graph = NULL;
-  CUDA(cudaStreamBeginCapture(w->cuda->stream, cudaStreamCaptureModeThreadLocal));
-  PoiseErr e = TextbookSteps(t, op, TextbookCycle(op));
-  cudaError_t ended = cudaStreamEndCapture(w->cuda->stream, &graph);
-  if (!e && ended != cudaSuccess) e = Failed("cudaStreamEndCapture", cudaGetErrorString(ended));
-  cudaError_t made = e ? cudaSuccess : cudaGraphInstantiate(&w->graph, graph, 0);
-  if (!e && made != cudaSuccess) e = Failed("cudaGraphInstantiate", cudaGetErrorString(made));
-  if (graph) cudaGraphDestroy(graph);
-  return e;
+  TRY(BeginGraph(w->cuda->stream));
+  PoiseErr e = TextbookSteps(t, op, TextbookCycle(op)), ended = EndGraph(w->cuda->stream, &w->graph);
+  return e ? e : ended;
 }
 
 static PoiseErr Replay(Textbook *t, int op)
 {
   if (!WayOf(t)->graph) TRY(Capture(t, op));
-  CUDA(cudaGraphLaunch(WayOf(t)->graph, WayOf(t)->cuda->stream));
-  return POISE_OK;
+  return ReplayGraph(WayOf(t)->cuda->stream, WayOf(t)->graph);
 }
 
 /* ---- formats ---------------------------------------------------------------------------------------------------------------- */
@@ -610,7 +635,7 @@ static void LeaveTask(void *peer)
     *q = Product{};
   }
   for (int k = 0; k < p->ntext; k++)
-    if (p->way[k].graph) cudaGraphExecDestroy(p->way[k].graph);
+    if (p->way[k].graph) ForgetGraph(p->way[k].graph);
   for (int k = 0; k < VECTORS; k++) cudaFree(p->base.v[k]);
   cudaFree(p->base.basis);
   cudaFree(p->base.small);
@@ -810,7 +835,7 @@ static PoiseErr CallEmpty(void *arg, int op, int64_t count)
 static PoiseErr CallGraph(void *arg, int op, int64_t count)
 {
   (void)op;
-  for (int64_t k = 0; k < count; k++) CUDA(cudaGraphLaunch(((Cuda *)arg)->empty, ((Cuda *)arg)->stream));
+  for (int64_t k = 0; k < count; k++) TRY(ReplayGraph(((Cuda *)arg)->stream, ((Cuda *)arg)->empty));
   return POISE_OK;
 }
 
@@ -854,15 +879,11 @@ static PoiseErr Flush(void *arg)
 
 static PoiseErr CaptureEmpty(Cuda *p)
 {
-  cudaGraph_t graph;
   TRY(CallEmpty(p, 0, 1));
   CUDA(cudaStreamSynchronize(p->stream));
-  CUDA(cudaStreamBeginCapture(p->stream, cudaStreamCaptureModeThreadLocal));
-  PoiseErr e = CallEmpty(p, 0, GRAPH_KERNELS);
-  CUDA(cudaStreamEndCapture(p->stream, &graph));
-  if (!e && cudaGraphInstantiate(&p->empty, graph, 0) != cudaSuccess) e = Failed("cudaGraphInstantiate", "empty kernels");
-  cudaGraphDestroy(graph);
-  return e;
+  TRY(BeginGraph(p->stream));
+  PoiseErr e = CallEmpty(p, 0, GRAPH_KERNELS), ended = EndGraph(p->stream, &p->empty);
+  return e ? e : ended;
 }
 
 static PoiseErr OpenLibraries(Cuda *p)
@@ -894,6 +915,8 @@ static PoiseErr Open(PoiseInt numbers, double *cache, void **peer)
   p->lane.synchronous = false;
   p->lane.wait = Wait;
   p->lane.flush = Flush;
+  p->lane.recorder = &recorder;
+  p->lane.stream = p->stream;
   p->numbers = numbers + numbers % 2;
   if (*cache <= 0) *cache = p->properties.l2CacheSize;
   p->flushed = (size_t)(CACHES * *cache) + 1;
@@ -911,7 +934,7 @@ static void Close(void *peer)
   Cuda *p = (Cuda *)peer;
   if (!p) return;
   LeaveTask(p);
-  if (p->empty) cudaGraphExecDestroy(p->empty);
+  if (p->empty) ForgetGraph(p->empty);
   for (int k = 0; k < 2; k++) {
     if (p->blas[k]) cublasDestroy(p->blas[k]);
     cudaFree(p->workspace[k]);
@@ -957,5 +980,6 @@ static void TakeBack(void *p)
 /* In the order of Peer: C++17 has no designated initialisers. */
 extern "C" {
 extern const Peer peer_cuda;
-const Peer peer_cuda = {"cuSPARSE, cuBLAS", Open, Close, Machine, Limits, EnterTask, LeaveTask, Upload, TakeBack};
+const Peer peer_cuda = {"cuSPARSE, cuBLAS", Open,      Close,  Machine,  Limits,
+                        EnterTask,          LeaveTask, Upload, TakeBack, &recorder};
 }

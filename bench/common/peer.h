@@ -11,11 +11,20 @@ enum { OP_DOT, OP_AXPY, OP_NORM, OP_MULT, OP_JACOBI, OP_CG, OP_BICGSTAB, OP_GMRE
 
 enum { RESTART = 30, MAX_CONTENDERS = 32, CACHES = 4 /* so many times the largest cache is memory */ };
 
+typedef struct Recorder {                      /* of what is enqueued in a stream, to be done again: graphs */
+  PoiseErr (*begin)(void *stream);             /* from here on nothing is done, until */
+  PoiseErr (*end)(void *stream, void **graph); /* also when something failed; *graph is NULL on failure */
+  PoiseErr (*replay)(void *stream, void *graph);
+  void (*forget)(void *graph);
+} Recorder;
+
 typedef struct Lane { /* where work is done; it may still go on when a call has returned */
   void *arg;
   bool synchronous;             /* no, it may not */
   PoiseErr (*wait)(void *arg);  /* until all of it is done */
   PoiseErr (*flush)(void *arg); /* enqueue what leaves nothing of matrix and vectors in a cache */
+  const Recorder *recorder;     /* NULL: there is none */
+  void *stream;                 /* for it */
 } Lane;
 
 typedef struct Contender {
@@ -28,7 +37,8 @@ typedef struct Contender {
   double bytes;                                       /* of one operation, where they are its own; else 0 */
   bool blocks;                                        /* its matrix is that of the task's blocks */
   double setup;                                       /* seconds: what it needs beside its copies of rows and blocks */
-  Times base, full;                                   /* of calls that differ by `units` operations */
+  Times base, full; /* of calls that differ by `units` operations; none: it took no part */
+  void *graph;      /* of RECORDED operations, while they are replayed */
   int64_t units;
 } Contender;
 
@@ -63,6 +73,7 @@ typedef struct Peer {
   /* A copy of so many bytes in the memory of the device that it works on, to be given back. NULL: that is the host's. */
   PoiseErr (*lend)(const void *from, size_t bytes, void **to);
   void (*take_back)(void *p);
+  const Recorder *recorder; /* for streams of that device; NULL: it has none */
 } Peer;
 
 extern const Peer peer_plain, peer_cuda;

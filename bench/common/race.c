@@ -5,6 +5,31 @@
 
 #define TRY POISE_TRY
 
+/* Operations as a graph. Whoever cannot be recorded takes no part, and says why. */
+static void Record(Contender *c)
+{
+  const Lane *l = c->lane;
+  if (!l->recorder) return;
+  PoiseErr e = l->recorder->begin(l->stream);
+  if (!e) {
+    PoiseErr called = c->call(c->arg, c->op, RECORDED);
+    e = l->recorder->end(l->stream, &c->graph);
+    if (called) e = called;
+  }
+  if (!e) return;
+  printf("%s %s is not replayed: %s\n", c->who, c->how, PoiseErrorMessage());
+  PoiseErrorClear();
+  if (c->graph) l->recorder->forget(c->graph);
+  c->graph = NULL;
+}
+
+static PoiseErr Work(Contender *c, int64_t count)
+{
+  if (!c->graph) return c->call(c->arg, c->op, count);
+  for (int64_t k = 0; k < count; k += RECORDED) TRY(c->lane->recorder->replay(c->lane->stream, c->graph));
+  return POISE_OK;
+}
+
 /* Time of `count` operations, or of emptying the caches so often. */
 static PoiseErr Sample(Contender *c, int64_t count, bool flush, bool work, Times *t)
 {
@@ -12,7 +37,7 @@ static PoiseErr Sample(Contender *c, int64_t count, bool flush, bool work, Times
   double outside = 0, start;
   TRY(lane->wait(lane->arg));
   start = PoiseTime();
-  if (!flush) TRY(c->call(c->arg, c->op, count));
+  if (!flush) TRY(Work(c, count));
   for (int64_t k = 0; k < count && flush; k++) {
     double before = PoiseTime();
     TRY(lane->flush(lane->arg));
@@ -38,11 +63,12 @@ PoiseErr Calibrate(const Rules *rules, Contender *c, int mode)
     c->units = 2 * Iterations(rules, c->op);
     return c->call(c->arg, c->op, c->units / 2);
   }
-  TRY(Sample(c, 1, false, true, &t));
-  if (t.t[0] < 0.1) TRY(Sample(c, 1, false, true, &t));
+  int64_t unit = c->graph ? RECORDED : 1;
+  TRY(Sample(c, unit, false, true, &t));
+  if (t.t[0] < 0.1) TRY(Sample(c, unit, false, true, &t));
   double count = ceil(rules->sample / (t.t[t.n - 1] + 1e-9));
   double most = mode == COLD && c->lane->synchronous ? 3 : 1000; /* emptying the caches of a CPU takes long */
-  c->units = (int64_t)fmax(1, fmin(count, most));
+  c->units = unit * (int64_t)fmax(1, fmin(count, most / (double)unit));
   return POISE_OK;
 }
 
@@ -66,17 +92,34 @@ double GBs(double bytes, double seconds)
   return 1e-9 * bytes / seconds;
 }
 
-PoiseErr Race(const Rules *rules, List *limits, List *list, int mode)
+static PoiseErr Turns(const Rules *rules, List *limits, List *list, int mode)
 {
-  for (int k = 0; k < list->n; k++) {
-    list->c[k].base.n = list->c[k].full.n = 0;
-    TRY(Calibrate(rules, &list->c[k], mode));
-  }
   for (int k = READ; k <= COPY; k++) limits->c[k].full.n = 0;
   double start = PoiseTime();
   for (PoiseInt r = 0; r < rules->repeats && (r < FEWEST || PoiseTime() - start < rules->seconds); r++) {
     for (int k = READ; k <= COPY; k++) TRY(Turn(&limits->c[k], BACK_TO_BACK));
-    for (int k = 0; k < list->n; k++) TRY(Turn(&list->c[(k + r) % list->n], mode)); /* nobody always comes first */
+    for (int k = 0; k < list->n; k++) {
+      Contender *c = &list->c[(k + r) % list->n]; /* nobody always comes first */
+      if (c->graph || mode != REPLAYED) TRY(Turn(c, mode));
+    }
   }
   return POISE_OK;
+}
+
+PoiseErr Race(const Rules *rules, List *limits, List *list, int mode)
+{
+  PoiseErr e = POISE_OK;
+  for (int k = 0; k < list->n && !e; k++) {
+    Contender *c = &list->c[k];
+    c->base.n = c->full.n = 0;
+    if (mode == REPLAYED) Record(c);
+    if (c->graph || mode != REPLAYED) e = Calibrate(rules, c, mode);
+  }
+  if (!e) e = Turns(rules, limits, list, mode);
+  for (int k = 0; k < list->n; k++) {
+    Contender *c = &list->c[k];
+    if (c->graph) c->lane->recorder->forget(c->graph);
+    c->graph = NULL;
+  }
+  return e;
 }

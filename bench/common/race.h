@@ -7,11 +7,12 @@
 
 /*
   How calls are repeated: back to back; with caches emptied before each, whose time is left out (on a device that works on while the
-  host returns, by measuring it alone); or solves of two numbers of iterations, so that what is done once per solve cancels.
+  host returns, by measuring it alone); solves of two numbers of iterations, so that what is done once per solve cancels; or replayed from
+  graphs, as solvers do it, so that small operations do not wait for the host, which enqueues each in some microseconds.
 */
-enum { BACK_TO_BACK, COLD, BY_ITERATIONS };
+enum { BACK_TO_BACK, COLD, BY_ITERATIONS, REPLAYED };
 
-enum { FEWEST = 3 };
+enum { FEWEST = 3, RECORDED = 50 /* operations of a graph */ };
 
 typedef struct Rules {
   double sample;                /* seconds that calls are repeated for */
@@ -23,7 +24,8 @@ typedef struct Rules {
 PoiseErr Calibrate(const Rules *rules, Contender *c, int mode);
 /* One more measurement. */
 PoiseErr Turn(Contender *c, int mode);
-/* All contenders of a list, and beside them READ and COPY of the limits, in turns; earlier times are forgotten. */
+/* All contenders of a list, and beside them READ and COPY of the limits, in turns; earlier times are forgotten. REPLAYED: all whose lanes
+   have recorders. */
 PoiseErr Race(const Rules *rules, List *limits, List *list, int mode);
 
 /* Seconds of one operation, by the median or the least of the repeats. */
