@@ -13,9 +13,9 @@
 
   The CSV file has a line per matrix, contender and mode, and is complete after each matrix, so that a run that is stopped loses nothing.
   Modes as of poise_bench: memory (larger than caches, back to back); for smaller matrices cold (caches emptied before each call), warm
-  (back to back) and on GPUs replayed (the same from a graph, as solvers do it). setup: microseconds that a contender needs before its first product beside its CSR arrays; ours: the first product
-  after a type is set, less a second one, the least of two tries and the first (a type that measures remembers what it found). error:
-  |y - A x| over |A| |x|, the largest of a row.
+  (back to back) and on GPUs replayed (the same from a graph, as solvers do it). setup: microseconds that a contender needs before its first
+  product beside its CSR arrays; ours: the first product after a type is set, less a second one, the least of two tries and the first (a
+  type that measures remembers what it found). error: |y - A x| over |A| |x|, the largest of a row.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
