@@ -14,8 +14,8 @@
 
   Times are the median and the least of the repeats. memory: data beyond any cache, calls back to back; cold: caches emptied before
   each call; warm: smaller data, calls back to back; replayed: products with the same from a graph on a GPU, as solvers run them, where
-  none waits for the host, which takes some microseconds to enqueue it. A solve's time per iteration is that of two solves of different numbers of
-  iterations, so that set-up, start and end cancel. All solves start from 0 and check no tolerance; ours look at the norm that
+  none waits for the host, which takes some microseconds to enqueue it. A solve's time per iteration is that of two solves of different
+  numbers of iterations, so that set-up, start and end cancel. All solves start from 0 and check no tolerance; ours look at the norm that
   is named in each iteration, the others' compute one. Bytes are those that must be moved if matrix and vectors are moved once for each
   pass of the fused methods of the library (docs/solvers.md), of one of two formats: CSR, the same for all who do not keep blocks, and
   blocks: 8 per number, zeros too, 4 per block and per row of blocks. Each line says which.

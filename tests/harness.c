@@ -357,8 +357,8 @@ static void RunAll(void)
   CU_basic_run_tests();
 }
 
-/* Sanitizers take twice the time for ranks that hand over from processor to processor. Suites that ctest starts side by side begin on
-   different ones. */
+/* For sanitizers, which take twice the time for ranks that hand over from processor to processor; the suite of communicators goes without.
+   Suites that ctest starts side by side begin on different ones. */
 static void StayHere(void)
 {
 #ifdef __linux__

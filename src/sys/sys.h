@@ -277,7 +277,6 @@ typedef struct Buffer {
   bool host_valid, device_valid;
   PoiseOwn own, own_device; /* of host, of device: POISE_COPY means the library's own block */
   bool window;              /* device is a part of another buffer's */
-  int64_t compared;         /* work of the device when both sides were found equal, where that is checked */
 } Buffer;
 
 /* A buffer of zeroed bytes (both sides valid when there is one copy, else the host side). */
