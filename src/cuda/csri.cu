@@ -229,15 +229,15 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool ea
   }
 }
 
-/* Entries lane, lane + 32, ... below n, the first of them at val and col: in long rows neighbours are often of neighbouring columns. */
-__device__ __forceinline__ void FetchInTurn(const double *val, const int32_t *col, int n, double (&v)[EACH],
-                                            int32_t (&c)[EACH])
+/* Entries lane, lane + 32, ... from place `at` on: in long rows neighbours are often of neighbouring columns. */
+__device__ __forceinline__ void FetchInTurn(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
 {
 #pragma unroll
   for (int g = 0; g < EACH; g++) {
-    int k = threadIdx.x % 32 + 32 * g;
-    v[g] = k < n ? Passing(val + k) : 0;
-    c[g] = k < n ? Passing(col + k) : -1;
+    int k = at + 32 * g + threadIdx.x % 32;
+    bool there = k >= e.from && k < e.end;
+    v[g] = there ? Passing(e.val + k) : 0;
+    c[g] = there ? Passing(e.col + k) : -1;
   }
 }
 
@@ -247,17 +247,16 @@ __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool ear
 {
   const CsrMultArgs &m = a.m;
   CsriPiece z = Load(a.part + p);
-  const double *val = m.A.val + z.first;
-  const int32_t *col = m.A.col + z.first;
+  Entries e = Stream(m.A, z.first, z.nz);
   double s = 0, v[EACH];
   int32_t c[EACH];
-  FetchInTurn(val, col, z.nz, v, c);
+  FetchInTurn(e, 0, v, c);
   if (!Begin(m, early)) return;
   CutRow cut = RowOfPiece(a, z);
-  for (int at = 0; at < z.nz; at += SPAN) {
+  for (int at = 0; at < e.end; at += SPAN) {
     double x[EACH], next[EACH];
     Gather<MODE, HUBS>(m, hubs, c, x);
-    FetchInTurn(val + at + SPAN, col + at + SPAN, z.nz - at - SPAN, next, c);
+    FetchInTurn(e, at + SPAN, next, c);
 #pragma unroll
     for (int g = 0; g < EACH; g++) s += v[g] * x[g], v[g] = next[g];
   }

@@ -586,13 +586,25 @@ POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
   a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->chunk, a->piece, &a->window[w]);
 }
 
+/* Where piece q of the row that begins at `row` does: its values and columns are whole lines of a cache, if they are numbers. */
+POISE_INLINE int64_t poiseCsriPieceBegin(const CsriOwnArgs *a, int64_t row, int64_t q)
+{
+  enum { LINE = 32 };
+  int64_t k = row + q * a->piece;
+  if (a->A.b) return k;
+  k -= k % LINE;
+  return k > row ? k : row;
+}
+
 /* Piece p, which is one of window w. */
 POISE_INLINE void poiseCsriOwn(const CsriOwnArgs *a, int64_t w, int64_t p)
 {
   const CsrWindow *z = &a->window[w];
-  int64_t k = z->first + z->nz + (p - a->first[w]) * a->piece, end = poiseCsrOffset(&a->A, z->begin + z->rows + 1);
+  int64_t row = z->first + z->nz, q = p - a->first[w], k = poiseCsriPieceBegin(a, row, q),
+          end =
+              p + 1 < a->first[w + 1] ? poiseCsriPieceBegin(a, row, q + 1) : poiseCsrOffset(&a->A, z->begin + z->rows + 1);
   a->part[p].first = k, a->part[p].window = (int32_t)w;
-  a->part[p].nz = (int32_t)(k + a->piece < end ? a->piece : end - k);
+  a->part[p].nz = (int32_t)(end - k);
 }
 
 /* ---- segments, after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015): a row has one for each `length` of its entries ---- */
