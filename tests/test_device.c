@@ -183,7 +183,7 @@ static void TestWriteForUpdate(PoiseContext ctx)
 static Graph *CaptureScale(Device *dev, double *w, const double *x)
 {
   Graph *graph = NULL;
-  CHECK_OK(dev->ops->capture_begin(dev));
+  CHECK_OK(dev->ops->capture_begin(dev, true));
   CHECK_OK(Axpby(dev, N, w, 2, x, 0, NULL));
   CHECK_OK(dev->ops->capture_end(dev, &graph));
   CHECK(graph != NULL);
@@ -287,12 +287,12 @@ static void TestForbiddenInCapture(PoiseContext ctx)
   void *p;
   NewBuffer(dev, "array", 1, &b);
   CHECK_OK(Set(dev, N, y, 1));
-  CHECK_OK(dev->ops->capture_begin(dev));
+  CHECK_OK(dev->ops->capture_begin(dev, true));
   CHECK_OK(Axpby(dev, N, y, 5, y, 0, NULL));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "a wait inside the capture");
   CHECK_ERR(dev->ops->wait(dev, 0), POISE_ERR_INTERNAL, "a wait inside the capture");
   CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL, "a wait inside the capture");
-  CHECK_ERR(dev->ops->capture_begin(dev), POISE_ERR_INTERNAL, "a capture inside a capture");
+  CHECK_ERR(dev->ops->capture_begin(dev, true), POISE_ERR_INTERNAL, "a capture inside a capture");
   CHECK_ERR(dev->ops->replay(dev, inner), POISE_ERR_INTERNAL, "a replay inside the capture");
   CHECK_ERR(dev->ops->alloc(dev, 8, "late array", &p), POISE_ERR_INTERNAL, "an allocation (late array) inside the capture");
   CHECK_OK(dev->ops->capture_end(dev, &graph));
@@ -512,7 +512,7 @@ static PoiseErr UseGraph(Device *dev)
   if (!dev->ops->replay) return POISE_OK;
   PoiseErr e = dev->ops->alloc(dev, N * sizeof(double), "array", &p);
   if (!e) {
-    e = dev->ops->capture_begin(dev);
+    e = dev->ops->capture_begin(dev, true);
     PoiseErr end = POISE_OK;
     if (!e) {
       e = Set(dev, N, p, 1);
@@ -613,7 +613,7 @@ static void TestCopyOrder(PoiseContext ctx)
   CHECK(All(staged, N, NAN));
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(All(x, N, 2) && All(staged, N, 7));
-  CHECK_OK(dev->ops->capture_begin(dev));
+  CHECK_OK(dev->ops->capture_begin(dev, true));
   CHECK_OK(Send(dev, N, x, staged));
   CHECK_OK(Axpby(dev, N, y, 2, x, 0, NULL));
   CHECK_OK(Fetch(dev, N, staged, y));
@@ -650,7 +650,7 @@ static void TestReplay(PoiseContext ctx)
   memcpy(eager, host, sizeof eager);
   CHECK_OK(Set(dev, N, x, 1));
   CHECK_OK(Set(dev, N, y, 0.3));
-  CHECK_OK(dev->ops->capture_begin(dev));
+  CHECK_OK(dev->ops->capture_begin(dev, true));
   Turn(dev, x, y, host);
   CHECK_OK(dev->ops->capture_end(dev, &graph));
   CHECK(!memcmp(host, eager, sizeof eager)); /* capturing changes nothing */
@@ -659,7 +659,7 @@ static void TestReplay(PoiseContext ctx)
     CHECK(All(host, N, NAN));
     if (k % 3 == 0) CHECK_OK(poiseDeviceSync(dev));
   }
-  CHECK_OK(dev->ops->capture_begin(dev));
+  CHECK_OK(dev->ops->capture_begin(dev, true));
   CHECK_OK(dev->ops->capture_end(dev, &empty));
   CHECK_OK(dev->ops->replay(dev, empty));
   CHECK_OK(poiseDeviceSync(dev));
@@ -669,7 +669,7 @@ static void TestReplay(PoiseContext ctx)
   dev->ops->free(dev, x);
   dev->ops->free(dev, y);
   dev->ops->free_pinned(dev, host);
-  CHECK_OK(dev->ops->capture_begin(dev)); /* destroyed inside a capture */
+  CHECK_OK(dev->ops->capture_begin(dev, true)); /* destroyed inside a capture */
   poiseDeviceDestroy(&dev);
 }
 
@@ -741,7 +741,7 @@ static void TestQueuedFailure(PoiseContext ctx)
   CHECK(All(x, N, 4));
   CHECK_OK(poiseDeviceSync(dev)); /* reported once */
   CHECK_OK(Set(dev, N, gone, 1));
-  CHECK_OK(dev->ops->capture_begin(dev));
+  CHECK_OK(dev->ops->capture_begin(dev, true));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "a wait inside"); /* this reports another failure */
   Graph *graph;
   CHECK_OK(dev->ops->capture_end(dev, &graph));

@@ -1184,7 +1184,7 @@ static void TestMemoryInCapture(PoiseContext ctx)
   void *p = NULL, *q = NULL;
   if (!dev->ops->capture_begin) TEST_SKIP("this device has no graphs");
   if (!CHECK_OK(poiseDeviceAlloc(dev, 800, "a target", &p)) || !CHECK_OK(poiseDeviceAlloc(dev, 800, "another", &q))) return;
-  if (!CHECK_OK(dev->ops->capture_begin(dev))) return;
+  if (!CHECK_OK(dev->ops->capture_begin(dev, true))) return;
   CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}));
   poiseDeviceFree(dev, 800, &q);
   CHECK_ERR(poiseDeviceAlloc(dev, 800, "too late", &q), POISE_ERR_INTERNAL, "an allocation (too late) inside the capture");

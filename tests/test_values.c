@@ -3,7 +3,7 @@
   Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that plain loops over
   the rows give, on any device and number of ranks.
 */
-#include "mat/mat.h"
+#include "mat/windows.h"
 #include "sample.h"
 
 enum { N = 10007, OFFSETS = 5 }; /* more blocks of rows than one thread takes */
@@ -587,22 +587,46 @@ static void TestNewValues(PoiseContext ctx)
 
 /* ---- statistics of rows ------------------------------------------------------------------------------------------------ */
 
+static int64_t LengthOf(int64_t rule, int64_t i)
+{
+  return rule == 0 ? 7 : rule == 1 ? i % 3 : rule == 2 ? (i * i % 4001 == 1 ? 5000 : i % 256 == 255) : 62 + i % 5;
+}
+
+/* Offsets of m rows, here and on the device. */
+static bool LendOffsets(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t **ptr, Buffer *b, CsrView *A)
+{
+  void *p;
+  const void *given;
+  *ptr = calloc((size_t)m + 1, sizeof **ptr);
+  for (int64_t i = 0; i < m; i++) (*ptr)[i + 1] = (*ptr)[i] + LengthOf(rule, i);
+  if (!CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(m + 1) * (wide ? 8 : 4), "offsets of the test", b)) ||
+      !CHECK_OK(poiseBufferWrite(b, HOST, &p)))
+    return false;
+  for (int64_t i = 0; i <= m; i++)
+    if (wide)
+      ((int64_t *)p)[i] = (*ptr)[i];
+    else
+      ((int32_t *)p)[i] = (int32_t)(*ptr)[i];
+  if (!CHECK_OK(poiseBufferRead(b, DEVICE, &given))) return false;
+  *A = (CsrView){.m = m, .nz = (*ptr)[m], .ptr64 = wide ? given : NULL, .ptr32 = wide ? NULL : given};
+  return true;
+}
+
 /* Of rows of lengths that a rule gives, on the device as in a loop here. */
 static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t limit, int64_t share,
                             int64_t bound)
 {
   Buffer offsets = {0}, result = {0};
   CsrStatistics plain = {0}, *there;
-  CsrStatisticsArgs a = {.A.m = m, .limit = limit, .share = share, .bound = bound};
-  void *p;
-  const void *given;
+  CsrStatisticsArgs a = {.limit = limit, .share = share, .bound = bound};
   const CsrStatistics *found;
-  int64_t *ptr = calloc((size_t)m + 1, sizeof *ptr), before = -1;
+  int64_t *ptr, before = -1;
+  if (!LendOffsets(ctx, m, wide, rule, &ptr, &offsets, &a.A)) return;
   for (int64_t i = 0; i < m; i++) {
-    int64_t n = rule == 0 ? 7 : rule == 1 ? i % 3 : i * i % 4001 == 1 ? 5000 : i % 256 == 255;
-    ptr[i + 1] = ptr[i] + n;
+    int64_t n = ptr[i + 1] - ptr[i];
     plain.changes += n != before;
     plain.empty += n == 0;
+    for (int64_t k = 0; limit && n >= limit && k < n; k += 2 * limit) plain.pieces++;
     if (!limit || n < limit) plain.squares += n * n;
     if (n > plain.longest && (!limit || n < limit)) plain.longest = n;
     plain.above += bound && n > bound && (!limit || n < limit);
@@ -623,18 +647,8 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
       }
       if (n > plain.tile[k]) plain.tile[k] = n;
     }
-  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(m + 1) * (wide ? 8 : 4), "offsets of the test", &offsets));
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof plain, "statistics of the test", &result));
-  if (!CHECK_OK(poiseBufferWrite(&offsets, HOST, &p))) return;
-  for (int64_t i = 0; i <= m; i++)
-    if (wide)
-      ((int64_t *)p)[i] = ptr[i];
-    else
-      ((int32_t *)p)[i] = (int32_t)ptr[i];
-  CHECK_OK(poiseBufferRead(&offsets, DEVICE, &given));
   CHECK_OK(poiseBufferUpdate(&result, DEVICE, &there));
-  a.A.ptr64 = wide ? given : NULL;
-  a.A.ptr32 = wide ? NULL : given;
   a.out = there;
   CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_statistics, &a, sizeof a));
   if (CHECK_OK(poiseBufferRead(&result, HOST, &found))) CHECK(!memcmp(found, &plain, sizeof plain));
@@ -652,6 +666,69 @@ static void TestStatistics(PoiseContext ctx)
       CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule, 0, 0, 3),
           CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 1000, 0), CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 0, 1),
           CheckStatistics(ctx, sizes[s], s % 2, rule, 7, 0, 1);
+}
+
+/* ---- rows in windows and pieces ------------------------------------------------------------------------------------------ */
+
+/* The pieces of row i lie side by side, begin at whole lines, and have about as many entries. */
+static void CheckPieces(const CsriPiece *part, int64_t n, const int64_t *ptr, int64_t i, int64_t w, WindowsCut cut)
+{
+  enum { LINE = 32 };
+  int64_t k = ptr[i], length = ptr[i + 1] - k;
+  CHECK(length >= cut.limit);
+  CHECK_INT(n, (length + cut.piece - 1) / cut.piece);
+  for (int64_t p = 0; p < n; p++) {
+    CHECK_INT(part[p].first, k);
+    CHECK_INT(part[p].window, w);
+    CHECK(!p || k % LINE == 0 || part[p].nz == 0);
+    CHECK(part[p].nz >= 0 && part[p].nz < cut.piece + LINE && llabs(part[p].nz - length / n) <= LINE);
+    k += part[p].nz;
+  }
+  CHECK_INT(k, ptr[i + 1]);
+}
+
+/* Each row is in one window, or is in pieces that follow one. */
+static void CheckWindows(const Windows *w, const CsrWindow *window, const int64_t *first, const CsriPiece *part,
+                         const int64_t *ptr, int64_t m, WindowsCut cut)
+{
+  int64_t row = 0;
+  for (int64_t k = 0; k < w->n; k++) {
+    int64_t end = row + window[k].rows;
+    CHECK_INT(window[k].begin, row);
+    CHECK_INT(window[k].first, ptr[row]);
+    if (!CHECK(end <= m)) return;
+    CHECK_INT(window[k].nz, ptr[end] - ptr[row]);
+    CHECK(window[k].rows + window[k].nz < cut.chunk + cut.limit);
+    for (; row < end; row++) CHECK(ptr[row + 1] - ptr[row] < cut.limit);
+    if (first[k + 1] > first[k]) CheckPieces(part + first[k], first[k + 1] - first[k], ptr, row++, k, cut);
+  }
+  CHECK_INT(row, m);
+}
+
+static void TestWindows(PoiseContext ctx)
+{
+  static const int64_t sizes[] = {0, 1, 8, 1025, 9001};
+  static const WindowsCut cuts[] = {
+      {64, 64, 128, false}, {64, 65, 130, false}, {48, 64, 128, false}, {100, 800, 5000, false}};
+  for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++)
+    for (int rule = 0; rule < 4; rule++)
+      for (int c = 0; c < (int)(sizeof cuts / sizeof *cuts); c++) {
+        Buffer offsets = {0};
+        Windows w = {0};
+        CsrView A;
+        int64_t *ptr;
+        const CsrWindow *window;
+        const CsriPiece *part;
+        const int64_t *first;
+        if (!LendOffsets(ctx, sizes[s], (s + rule) % 2, rule, &ptr, &offsets, &A)) return;
+        if (CHECK_OK(poiseWindowsCutRows(ctx->device, &A, &w, cuts[c])) &&
+            CHECK_OK(poiseBufferRead(&w.window, HOST, &window)) && CHECK_OK(poiseBufferRead(&w.first, HOST, &first)) &&
+            CHECK_OK(poiseBufferRead(&w.part, HOST, &part)))
+          CheckWindows(&w, window, first, part, ptr, sizes[s], cuts[c]);
+        poiseWindowsDestroy(&w);
+        poiseBufferDestroy(&offsets);
+        free(ptr);
+      }
 }
 
 /* ---- what is found out about columns ------------------------------------------------------------------------------------- */
@@ -934,6 +1011,7 @@ static const Test tests[] = {
     {"zero_rows", TestZeroRows, 0},
     {"new_values", TestNewValues, 0},
     {"statistics", TestStatistics, 0},
+    {"windows", TestWindows, TEST_SERIAL},
     {"hubs", TestHubs, 0},
     {"spread", TestSpread, 0},
     {"vary", TestVary, 0},

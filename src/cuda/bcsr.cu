@@ -234,7 +234,7 @@ static __global__ void __launch_bounds__(THREADS) BcsrMultTranspose(const __grid
   int64_t t = (block - pieces) * THREADS + threadIdx.x, b = A.b, j = t / b, c = t % b;
   if (j >= A.m) return;
   int64_t k = poiseCsrOffset(&A, j), end = poiseCsrOffset(&A, j + 1);
-  if (a.c.npiece && end - k >= a.c.chunk) return;
+  if (a.c.npiece && end - k >= a.c.limit) return;
   double s = 0;
   for (; k < end; k++) {
     const double *v = A.val + (poisePermuted(&a, k) * b + c) * b;

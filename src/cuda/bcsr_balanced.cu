@@ -158,7 +158,7 @@ static __global__ void __launch_bounds__(WINDOW_THREADS, B <= 4    ? 10
 template <int B> static PoiseErr Balanced(Device *dev, const BcsrMultArgs *args)
 {
   const CsriMultArgs *a = &args->c;
-  int64_t most = 2 * a->chunk, room = WindowRoom(a->chunk, B), numbers = TileNumbers(room, B);
+  int64_t most = 2 * a->limit, room = WindowRoom(a->limit, B), numbers = TileNumbers(room, B);
   int64_t terms = most * B > WINDOW_THREADS ? most * B : WINDOW_THREADS;
   unsigned grid = (unsigned)(a->npiece + a->m.nblock);
   if (!CanBulk(dev, &a->m))

@@ -91,7 +91,7 @@ static __global__ void __launch_bounds__(THREADS)
   int64_t j = (block - pieces) * (THREADS / L) + threadIdx.x / L, k = 0, end = 0;
   int lane = threadIdx.x % L;
   if (j < m.A.m) k = tptr[j] + lane, end = tptr[j + 1];
-  if (CUT && end - k + lane >= a.c.chunk) j = m.A.m, end = 0;
+  if (CUT && end - k + lane >= a.c.limit) j = m.A.m, end = 0;
   double s = OfColumn(m, perm, k, end, L);
   for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
   if (j < m.A.m && lane == 0) *poiseOfColumn(&a, j) = s;
@@ -152,7 +152,7 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
   int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
   int64_t each = (int64_t)poiseCudaProcessors(dev) * rows; /* a block for each multiprocessor */
   double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
-  bool small = s->m <= AT_ONCE * each && s->longest <= FAR * round && mean <= MOST_MEAN;
+  bool small = s->m <= AT_ONCE * each && s->longest <= FAR * round && mean <= MOST_MEAN && !s->cut;
   if (s->m > (int64_t)BLOCKS_AT_ONCE * rows || s->m <= each) k++, rows /= 2;
   bool serves = small || ((double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round);
   bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
@@ -178,7 +178,7 @@ template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
 {
   bool plain = !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
   bool lean = plain && (L <= 4 || a->index16.code); /* longer rows want the first cache more, unless they take less of it */
-  bool half = a->rows * L < THREADS, early = poiseCudaCaptures(dev) && a->nblock <= BLOCKS_AT_ONCE;
+  bool half = a->rows * L < THREADS, early = poiseCudaInLoop(dev) && a->nblock <= BLOCKS_AT_ONCE;
   if (half && early) return Tiles<THREADS / 2, L, EARLY_TILE>(dev, a);
   if (half && lean) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
   if (half) return Tiles<THREADS / 2, L, PLAIN_TILE>(dev, a);

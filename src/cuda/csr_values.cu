@@ -46,13 +46,16 @@ __device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
 /* 4 bytes per row, or 8. */
 static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
 {
-  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0, seen = 0;
+  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0, pieces = 0;
   int64_t changes = 0, empty = 0, longest = 0, squares = 0, busiest = 0, above = 0, tile[POISE_TILES] = {0};
   for (int64_t i = start; i < a.A.m; i += stride) {
     int64_t begin = poiseCsrOffset(&a.A, i), length = poiseCsrOffset(&a.A, i + 1) - begin;
     changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
     empty += !length;
-    if (!a.limit || length < a.limit) {
+    pieces += poiseCsrPieces(&a, length);
+    if (a.limit && length >= a.limit) {
+      cut += length;
+    } else {
       squares += length * length;
       if (length > longest) longest = length;
       above += a.bound && length > a.bound;
@@ -61,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
     for (int k = 0; k < POISE_TILES; k++) {
       int rows = 256 >> k;
       if (i % rows) continue;
-      int64_t n = poiseCsrTile(&a, i, i + rows < a.A.m ? i + rows : a.A.m, k ? &seen : &cut);
+      int64_t n = poiseCsrTile(&a, i, i + rows < a.A.m ? i + rows : a.A.m);
       if (n > tile[k]) tile[k] = n;
     }
   }
@@ -69,6 +72,7 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
     if (poiseCsrShare(&a, s) > busiest) busiest = poiseCsrShare(&a, s);
   AddTo(&a.out->changes, changes);
   AddTo(&a.out->cut, cut);
+  AddTo(&a.out->pieces, pieces);
   AddTo(&a.out->empty, empty);
   AddTo(&a.out->squares, squares);
   AddTo(&a.out->above, above);

@@ -328,7 +328,7 @@ static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __
   if (a.m.skip && *a.m.skip != 0) return;
   int64_t pieces = PieceBlocks(a, T / 32), piece = blockIdx.x * (int64_t)(T / 32) + threadIdx.x / 32;
   if (blockIdx.x >= pieces)
-    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - pieces, a.chunk);
+    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - pieces, a.limit);
   else if (piece < a.npiece)
     Piece<GENERAL, false>(a, piece, false, {});
 }
@@ -353,7 +353,7 @@ template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, boo
                 a->exact ? CsriMult<EXACT, W>
                 : plain  ? CsriMult<PLAIN, W>
                          : CsriMult<GENERAL, W>,
-                grid, 32 * W, 0, *a, poiseCudaCaptures(dev) && !a->exact);
+                grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact);
 }
 
 /* As many as there is shared memory for, beside the marks and what the system takes. */
@@ -371,8 +371,8 @@ static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMult
   return Follow(dev, kernel, (unsigned)poiseCudaProcessors(dev), 32 * RESIDENT_WINDOWS, bytes, *a);
 }
 
-/* A warp does a window. Long ones keep memory busy, but first of all there should be a warp for each place; where there are hubs, whose warps
-   are few and begin each window alone, they are longer. */
+/* Windows of so many rows and entries could have a warp each, and all keep memory busy; where there are hubs, whose warps are few and begin
+   each window alone, they are longer. */
 int64_t poiseCudaCsriChunk(int64_t size, bool hubs)
 {
   enum { LEAST = 128, LONG = 512, ENOUGH = 8192 };
@@ -380,6 +380,36 @@ int64_t poiseCudaCsriChunk(int64_t size, bool hubs)
   while (chunk < LONG && size / chunk > ENOUGH) chunk *= 2;
   while (hubs && chunk < 4 * LONG && size / chunk > 2 * ENOUGH) chunk *= 2;
   return chunk;
+}
+
+/* Rounds of so many warps that `warps` of them, of a usual size, take: whole ones. In a last round that is not full memory is idle (H200:
+   1.04 rounds take 1.13 times as long as one of larger windows). */
+static double Rounds(double warps, double places)
+{
+  double rounds = round(warps / places);
+  return rounds < 1 ? 1 : rounds;
+}
+
+/* Large windows wait less often for their first entries; where columns are scattered all wait for these, and small ones share them out
+   better. */
+int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s)
+{
+  enum { LEAST = 128, USUAL = 1152, SMALL = 512 };
+  double size = (double)(s->m + s->nz), pieces = (double)s->pieces, usual = s->spread < SCATTERED ? USUAL : SMALL,
+         places = 0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev),
+         windows = Rounds(size / usual + pieces, places) * places - pieces, most = 1.5 * usual;
+  double chunk = windows * most > size ? ceil(size / windows) : most;
+  int64_t least = poiseCudaCsriChunk(s->m + s->nz, false) / 4 * 3;
+  return (int64_t)fmax(chunk, (double)(least < LEAST ? LEAST : least));
+}
+
+/* Where there are so many long rows that a round of pieces of twice the limit were not enough. */
+int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit)
+{
+  enum { USUAL = 2048 };
+  double places = 0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), cut = (double)s->cut;
+  int64_t piece = (int64_t)ceil(cut / (Rounds(cut / USUAL, places) * places));
+  return piece < 2 * limit ? 2 * limit : piece;
 }
 
 /* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros nothing is gained.) */

@@ -30,7 +30,7 @@ double *poiseCudaPieces(Device *dev);         /* scratch of PIECES doubles for e
 int poiseCudaProcessors(const Device *dev);   /* multiprocessors of the GPU */
 int poiseCudaShared(const Device *dev);       /* bytes of shared memory that a block may have, if it asks */
 bool poiseCudaHasBulk(Device *dev);           /* bulk copies to shared memory: compute capability 9.0 */
-bool poiseCudaCaptures(Device *dev);          /* the loop of a solver is being captured: matrices stay as they are */
+bool poiseCudaInLoop(Device *dev);            /* the loop of a solver is being captured, which changes no matrix */
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */
 void poiseCudaSparseClose(Device *dev);
 extern const char *const poiseCudaCsrLibraries[];
@@ -44,6 +44,9 @@ int poiseCudaBcsrRows(Device *dev, int b, int form);
 int64_t poiseCudaBcsrChunk(int b);
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz);
 int64_t poiseCudaCsriChunk(int64_t size, bool hubs);
+enum { POISE_CSRI_MOST = 1728 }; /* of a window */
+int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s);
+int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit);
 int poiseCudaHubBits(const Device *dev, int64_t nz);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */

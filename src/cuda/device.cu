@@ -17,7 +17,7 @@ typedef struct Cuda {
   int capability; /* major, of the kernels that run */
   int processors, shared;
   double *pieces;
-  bool captures;
+  bool loop;
   cudaMemPool_t pool; /* NULL: the GPU has none */
   struct Sparse *sparse;
 } Cuda;
@@ -52,9 +52,9 @@ bool poiseCudaHasBulk(Device *dev)
   return ((Cuda *)dev->data)->capability >= 9;
 }
 
-bool poiseCudaCaptures(Device *dev)
+bool poiseCudaInLoop(Device *dev)
 {
-  return ((Cuda *)dev->data)->captures;
+  return ((Cuda *)dev->data)->loop;
 }
 
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
@@ -291,18 +291,18 @@ static PoiseErr Wait(Device *dev, int64_t event)
 
 /* ---- graphs --------------------------------------------------------------------------------------------------------- */
 
-static PoiseErr CaptureBegin(Device *dev)
+static PoiseErr CaptureBegin(Device *dev, bool loop)
 {
   TRY(poiseCudaCheck(cudaStreamBeginCapture(poiseCudaStream(dev), cudaStreamCaptureModeThreadLocal),
                      "beginning a capture"));
-  ((Cuda *)dev->data)->captures = true;
+  ((Cuda *)dev->data)->loop = loop;
   return POISE_OK;
 }
 
 static PoiseErr CaptureEnd(Device *dev, Graph **graph)
 {
   cudaGraph_t captured = NULL;
-  ((Cuda *)dev->data)->captures = false;
+  ((Cuda *)dev->data)->loop = false;
   *graph = NULL;
   TRY(poiseCudaCheck(cudaStreamEndCapture(poiseCudaStream(dev), &captured), "ending a capture"));
   PoiseErr e = poiseAlloc(dev->ctx, sizeof **graph, "graph", graph);
@@ -382,6 +382,9 @@ const DeviceOps poiseDevice_cuda = {
     poiseCudaFactorPlanFree,
     poiseCudaSortScratch,
     poiseCudaCsriChunk,
+    poiseCudaCsriWindow,
+    POISE_CSRI_MOST,
+    poiseCudaCsriPiece,
     poiseCudaHubBits,
     SEG_THREADS,
     true,

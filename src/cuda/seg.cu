@@ -252,7 +252,7 @@ static bool MostlySingle(const SegMultArgs *a)
 template <int L> static PoiseErr Segments(Device *dev, const SegMultArgs *a)
 {
   unsigned grid = (unsigned)(a->c.npiece + a->c.m.nblock);
-  bool early = poiseCudaCaptures(dev) && grid <= BLOCKS_AT_ONCE;
+  bool early = poiseCudaInLoop(dev) && grid <= BLOCKS_AT_ONCE;
   if (!grid) return POISE_OK;
   if (poiseCudaHasBulk(dev) && MostlySingle(a))
     return Follow(dev, SegMult<SEG_THREADS, L, true>, grid, SEG_THREADS, (size_t)TileRoom(a->c.m.tile) * 12, *a, early);

@@ -518,7 +518,7 @@ static void Capture(PoiseKSP ksp)
   if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return;
   poiseKSPForget(ksp);
   PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *ksp->counts, "counts of a captured loop", &ksp->counts);
-  if (!e) e = dev->ops->capture_begin(dev);
+  if (!e) e = dev->ops->capture_begin(dev, true);
   poiseKSPFailed(ksp, e);
   if (e) return;
   for (int k = 0; k < now.cycle; k++) {

@@ -208,14 +208,15 @@ static void Multiply(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
   }
 }
 
-/* Solvers replay their products where a device can: to enqueue a small one takes the host longer than the product takes. */
+/* Solvers replay their products where a device can: to enqueue a small one takes the host longer than the product takes. Not as a loop of
+   theirs: without vectors between them products would fetch each other's matrix, all at once. */
 static PoiseErr Record(PoiseMat A, PoiseVec x, PoiseVec y, int n, Timed *t)
 {
   Device *dev = A->ctx->device;
   int64_t before = dev->launches;
   PoiseErr e = POISE_OK;
   if (!dev->ops->replay || PoiseSize(A->ctx) > 1) return POISE_OK;
-  TRY(dev->ops->capture_begin(dev));
+  TRY(dev->ops->capture_begin(dev, false));
   Multiply(A, x, y, n, &e);
   PoiseErr ended = dev->ops->capture_end(dev, &t->graph);
   t->launches = dev->launches - before;

@@ -85,8 +85,10 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
   d->built = 0;
   d->was_asked = d->asked;
   TRY(Choose(A, d));
-  if (d->form == BCSR_BALANCED)
-    TRY(poiseWindowsCut(A, &d->w, Chunk(A->ctx->device, A->csr.b, A->csr.m + A->csr.nz), false));
+  if (d->form == BCSR_BALANCED) {
+    int64_t chunk = Chunk(A->ctx->device, A->csr.b, A->csr.m + A->csr.nz);
+    TRY(poiseWindowsCut(A, &d->w, (WindowsCut){chunk, chunk, 2 * chunk, false}));
+  }
   if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
   if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseWindowsOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
@@ -154,7 +156,7 @@ static PoiseErr View_BCSR(PoiseMat A)
   if (d->form == BCSR_EVEN) return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->rows);
   if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
   return PoisePrintf(A->ctx, "    bcsr: windows of %lld rows and blocks, longer rows in pieces (of rank 0: %lld, %lld)\n",
-                     (long long)d->w.chunk, (long long)d->w.n, (long long)d->w.npiece);
+                     (long long)d->w.limit, (long long)d->w.n, (long long)d->w.npiece);
 }
 
 static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
@@ -190,7 +192,7 @@ static PoiseErr Predict_BCSR(PoiseMat A, const void *data, MatPlan *plan, PoiseP
   PoisePrediction even = *p;
   const int64_t groups[] = {plan->nblock[0], plan->nblock[1]};
   const int64_t chunk = Chunk(dev, plan->b, plan->m + plan->nz);
-  poiseWindowsPredictCut(A, (const int64_t[]){chunk, chunk}, false, plan, p);
+  poiseWindowsPredictCut(A, (const int64_t[]){chunk, chunk}, chunk, false, plan, p);
   if (form == BCSR_BALANCED) return POISE_OK;
   poisePredictEither(&even, p);
   poisePlanEither(groups, plan->partials);

@@ -201,7 +201,7 @@ static PoiseErr CutColumns(PoiseMat A)
   TRY(ColumnsView(A, &T));
   int64_t chunk = ChunkOfColumns(dev, T.b, T.m, T.nz), few = T.nz / MOST_PIECES;
   if (!chunk) return POISE_OK;
-  TRY(poiseWindowsCutRows(dev, &T, w, chunk, few < 2 * chunk ? 2 * chunk : few, false));
+  TRY(poiseWindowsCutRows(dev, &T, w, (WindowsCut){chunk, chunk, few < 2 * chunk ? 2 * chunk : few, false}));
   if (dev->ops->csri_chunk && !w->npiece) poiseWindowsDestroy(w);
   return POISE_OK;
 }

@@ -24,26 +24,31 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
-    int64_t first = b * POISE_BLOCK, end = End(b, A->m), cut = 0, seen = 0, tile[POISE_TILES] = {0};
+    int64_t first = b * POISE_BLOCK, end = End(b, A->m), cut = 0, pieces = 0, tile[POISE_TILES] = {0};
     int64_t changes = 0, empty = 0, longest = 0, squares = 0, above = 0;
     for (int64_t i = first; i < end; i++) {
       int64_t length = poiseCsrOffset(A, i + 1) - poiseCsrOffset(A, i);
       changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
       empty += !length;
-      if (a->limit && length >= a->limit) continue;
+      pieces += poiseCsrPieces(a, length);
+      if (a->limit && length >= a->limit) {
+        cut += length;
+        continue;
+      }
       squares += length * length;
       if (length > longest) longest = length;
       above += a->bound && length > a->bound;
     }
     for (int k = 0; k < POISE_TILES; k++)
       for (int64_t rows = 256 >> k, i = first; i < end; i += rows) {
-        int64_t n = poiseCsrTile(a, i, i + rows < end ? i + rows : end, k ? &seen : &cut);
+        int64_t n = poiseCsrTile(a, i, i + rows < end ? i + rows : end);
         if (n > tile[k]) tile[k] = n;
       }
     HOST_CRITICAL
     {
       a->out->changes += changes;
       a->out->cut += cut;
+      a->out->pieces += pieces;
       a->out->empty += empty;
       a->out->squares += squares;
       a->out->above += above;

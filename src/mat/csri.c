@@ -37,35 +37,51 @@ static const PoiseOption options[] = {
 
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
-static int64_t Chunk(const Device *dev, int64_t size, const CsriData *d, bool hubs)
+/* Entries from which rows are cut. */
+static int64_t Limit(const Device *dev, int64_t size, const CsriData *d, bool hubs)
 {
   return d && d->asked ? d->asked : dev->ops->csri_chunk ? dev->ops->csri_chunk(size, hubs) : CSRI_CHUNK;
 }
 
 int64_t poiseCsriChunk(const Device *dev, int64_t size, const void *data)
 {
-  return Chunk(dev, size, data, false);
+  return Limit(dev, size, data, false);
 }
 
-/* Where the rows that are not cut are even, blocks of them are fetched as type csr does. */
-static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t chunk)
+/* Where the rows that are not cut are even, blocks of them are fetched as type csr does. *s: what is known of the rows. */
+static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t limit, CsrStatistics *s)
 {
-  CsrStatistics s;
   d->rows = POISE_BLOCK;
+  *s = A->csr.statistics;
   if (d->exact) return POISE_OK;
-  s = A->csr.statistics;
-  if (s.longest >= chunk) TRY(poiseCsrStatistics(A, chunk, &s));
-  s.nz -= s.cut;
-  d->uncut = s.nz;
-  d->rows = poiseCsrRows(A->ctx, &s, true);
-  d->tile = poiseCsrTileOf(&s, d->rows);
+  if (s->longest >= limit) TRY(poiseCsrStatistics(A, limit, s));
+  CsrStatistics uncut = *s;
+  d->uncut = uncut.nz -= s->cut;
+  d->rows = poiseCsrRows(A->ctx, &uncut, true);
+  d->tile = poiseCsrTileOf(&uncut, d->rows);
   return POISE_OK;
+}
+
+static WindowsCut ChooseCut(PoiseMat A, const CsriData *d, int64_t limit, const CsrStatistics *s)
+{
+  Device *dev = A->ctx->device;
+  int64_t chunk = limit, piece = 2 * limit;
+  if (!d->asked && d->hubs.bits) {
+    chunk = limit = Limit(dev, s->m + s->nz, d, true), piece = 2 * limit;
+  } else if (!d->asked && d->rows < POISE_BLOCK && dev->ops->csri_piece) {
+    piece = dev->ops->csri_piece(dev, s, limit);
+  } else if (!d->asked && d->rows == POISE_BLOCK && dev->ops->csri_window) {
+    chunk = dev->ops->csri_window(dev, s);
+    if (limit < chunk) limit = chunk, piece = 2 * limit;
+  }
+  return (WindowsCut){chunk, limit, piece, d->exact};
 }
 
 static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
-  int64_t chunk = Chunk(A->ctx->device, A->csr.m + A->csr.nz, d, false);
+  int64_t limit = Limit(A->ctx->device, A->csr.m + A->csr.nz, d, false);
+  CsrStatistics s;
   bool other = d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
   if (d->built == A->csr.built && !other) return POISE_OK;
   /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of chunks. */
@@ -76,10 +92,9 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   d->was_asked = d->asked, d->hubs_were_asked = d->hubs_asked;
   d->exact = d->combine == ATOMIC;
   poiseHubsDestroy(&d->hubs);
-  TRY(ChooseBlocks(A, d, chunk));
+  TRY(ChooseBlocks(A, d, limit, &s));
   if (d->rows == POISE_BLOCK) TRY(poiseHubsFind(A, d->hubs_asked, &d->hubs));
-  if (d->hubs.bits) chunk = Chunk(A->ctx->device, A->csr.m + A->csr.nz, d, true);
-  TRY(poiseWindowsCut(A, &d->w, chunk, d->exact));
+  TRY(poiseWindowsCut(A, &d->w, ChooseCut(A, d, limit, &s)));
   if (d->rows < POISE_BLOCK) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
   if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
@@ -151,11 +166,10 @@ static PoiseErr View_CSRI(PoiseMat A)
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
   if (d->exact)
-    TRY(PoisePrintf(A->ctx, "    csri: windows of %lld rows and entries, shared rows by atomic additions\n",
-                    (long long)d->w.chunk));
+    TRY(PoisePrintf(A->ctx, "    csri: %.0f windows, shared rows by atomic additions\n", sums[0]));
   else
     TRY(PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
-                    sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->w.chunk));
+                    sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->w.limit));
   if (sums[3] == 0) return POISE_OK;
   return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n", 100 * sums[3] / sums[4]);
 }
@@ -168,16 +182,21 @@ static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
   poiseHubsBytes(&d->hubs, sum);
 }
 
-/* Windows follow from the sizes, and from whether there are hubs; not so the pieces. */
+/* Windows follow from the sizes, whether there are hubs, and what the device makes of the rows; not so the pieces. */
 static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const CsriData *d = data;
   const Device *dev = A->ctx->device;
   bool exact = d->combine == ATOMIC;
-  int64_t size = plan->m + plan->nz, chunk[2] = {Chunk(dev, size, d, false), Chunk(dev, size, d, false)};
+  int64_t size = plan->m + plan->nz, limit = Limit(dev, size, d, false), chunk[2] = {limit, limit}, hubs = limit;
   poiseCsrDataPredict(A, plan, p);
-  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) chunk[1] = Chunk(dev, size, d, true);
-  poiseWindowsPredictCut(A, chunk, exact, plan, p);
+  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) hubs = Limit(dev, size, d, true);
+  if (!d->asked && dev->ops->csri_window) {
+    chunk[0] -= limit / 4;
+    if (chunk[1] < dev->ops->most_window) chunk[1] = dev->ops->most_window;
+  }
+  if (chunk[1] < hubs) chunk[1] = hubs;
+  poiseWindowsPredictCut(A, chunk, limit, exact, plan, p);
   if (!exact) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p); /* the product is composed */
   plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);

@@ -375,8 +375,7 @@ void poiseTransposedDestroy(Transposed *t);
 /* Rows in windows and longer rows in pieces (windows.h). Who cuts otherwise sets these three before, and parts and ninterior where blocks
    of rows stand for windows. */
 typedef struct Windows {
-  int64_t n, chunk, piece; /* windows; entries from which a row is cut, and of its pieces */
-  int64_t npiece;
+  int64_t n, npiece, limit; /* windows; pieces; entries from which a row is cut */
   int64_t parts, ninterior; /* windows, or blocks, of a product; those without ghosts */
   Buffer window, first, part, sum, arrived, order;
 } Windows;

@@ -2,7 +2,7 @@
 /* Windows of rows and pieces of longer ones, on the device: made, ordered, and multiplied by. */
 #include "windows.h"
 
-enum { BUFFERS = 6, PIECE_WINDOWS = 2 /* a piece has the entries of so many windows */ };
+enum { BUFFERS = 6 };
 
 PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces)
 {
@@ -23,7 +23,7 @@ static int64_t ArrivedBytes(int64_t n)
 
 PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
 {
-  CsriOwnArgs own = {.A = *A, .piece = w->piece, .nwindow = w->n};
+  CsriOwnArgs own = {.A = *A, .nwindow = w->n};
   int64_t *first;
   TRY(poiseBufferUpdate(&w->first, DEVICE, &first));
   TRY(LAUNCH(dev, scan, ScanArgs, .n = w->n, .count = first));
@@ -39,21 +39,21 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
   return poiseLaunch(dev, KERNEL_csri_own, &own, sizeof own);
 }
 
-PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, int64_t chunk, int64_t piece, bool exact)
+PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, WindowsCut cut)
 {
-  CsriCutArgs cut = {.A = *A, .exact = exact, .chunk = chunk, .piece = piece};
-  w->chunk = chunk, w->piece = piece;
-  cut.nwindow = w->n = poiseWindowsOf(A->m, A->nz, chunk);
-  TRY(poiseWindowsBegin(dev, A->m, w, &cut.window, &cut.pieces));
-  TRY(poiseLaunch(dev, KERNEL_csri_cut, &cut, sizeof cut));
+  CsriCutArgs a = {.A = *A, .exact = cut.exact, .chunk = cut.chunk, .limit = cut.limit, .piece = cut.piece};
+  w->limit = cut.limit;
+  a.nwindow = w->n = poiseWindowsOf(A->m, A->nz, cut.chunk);
+  TRY(poiseWindowsBegin(dev, A->m, w, &a.window, &a.pieces));
+  TRY(poiseLaunch(dev, KERNEL_csri_cut, &a, sizeof a));
   return poiseWindowsEnd(dev, w, A);
 }
 
-PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, int64_t chunk, bool exact)
+PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, WindowsCut cut)
 {
   CsrView view;
   TRY(poiseCsrPattern(&A->csr, &view));
-  return poiseWindowsCutRows(A->ctx->device, &view, w, chunk, PIECE_WINDOWS * chunk, exact);
+  return poiseWindowsCutRows(A->ctx->device, &view, w, cut);
 }
 
 /* Pieces always wait for the ghosts. */
@@ -67,7 +67,7 @@ PoiseErr poiseWindowsOrder(PoiseMat A, Windows *w, int rows)
 PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a)
 {
   const int32_t *order;
-  a->chunk = w->chunk, a->parts = w->parts;
+  a->limit = w->limit, a->parts = w->parts;
   if (w->order.dev) TRY(poiseBufferRead(&w->order, DEVICE, &order));
   TRY(poiseBufferRead(&w->window, DEVICE, &a->window));
   TRY(poiseBufferRead(&w->first, DEVICE, &a->first));
@@ -124,16 +124,17 @@ void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoiseP
   plan->partials[0] = parts[0], plan->partials[1] = parts[1] + w->pieces;
 }
 
-/* A row of L entries, L >= chunk, is cut into L / (2 chunk) pieces, rounded up, which are no more than L / chunk. Where rows cannot be so
-   long, there are none. What is left of the rows is perhaps even, and goes by blocks. */
-void poiseWindowsPredictCut(PoiseMat A, const int64_t chunk[2], bool exact, MatPlan *plan, PoisePrediction *p)
+/* A row of L entries, L >= limit, is cut into L / (2 limit) pieces, rounded up, or fewer, which are no more than L / limit. Where rows
+   cannot be so long, there are none. What is left of the rows is perhaps even, and goes by blocks. */
+void poiseWindowsPredictCut(PoiseMat A, const int64_t chunk[2], int64_t limit, bool exact, MatPlan *plan,
+                            PoisePrediction *p)
 {
   enum { FEWEST = 4 }; /* rows of a block */
   WindowsPlan w = {.ordered = PoiseSize(A->ctx) > 1};
   for (int k = 0; k < 2; k++) w.n[k] = poiseWindowsOf(plan->m, plan->nz, chunk[1 - k]);
-  if (!exact && plan->columns >= chunk[0]) w.pieces = plan->nz / chunk[0];
+  if (!exact && plan->columns >= limit) w.pieces = plan->nz / limit;
   if (!exact && !plan->b && A->ctx->device->ops->csr_rows) {
-    w.blocks[0] = plan->nblock[0];
+    w.blocks[0] = w.pieces ? POISE_NBLOCKS(plan->m) : plan->nblock[0];
     w.blocks[1] = w.pieces ? (plan->m + FEWEST - 1) / FEWEST : plan->nblock[1];
   }
   poiseWindowsPredict(A, &w, plan, p);

@@ -11,10 +11,15 @@ static inline int64_t poiseWindowsOf(int64_t m, int64_t nz, int64_t chunk)
   return (m + nz + chunk - 1) / chunk;
 }
 
-/* A, on the device, is cut into windows of about `chunk` rows and entries, rows of so many into pieces of `piece` entries; exact: to the
-   entry, no pieces. */
-PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, int64_t chunk, int64_t piece, bool exact);
-PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, int64_t chunk, bool exact); /* pieces of two windows' entries */
+typedef struct WindowsCut {
+  int64_t chunk; /* rows and entries of a window, about */
+  int64_t limit; /* entries of rows that are cut, no less than chunk */
+  int64_t piece; /* entries of a piece, at most */
+  bool exact;    /* windows to the entry, and no pieces */
+} WindowsCut;
+/* A, on the device, is cut. */
+PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, WindowsCut cut);
+PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, WindowsCut cut);
 /* For types that cut otherwise: device memory for n windows of m rows and how many pieces each leaves, and one more, to be written. */
 PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces);
 /* They have been cut out of A: the pieces. */
@@ -34,8 +39,9 @@ typedef struct WindowsPlan { /* at least and at most */
 } WindowsPlan;
 /* p += what they hold; sets the plan's partials. */
 void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoisePrediction *p);
-/* As poiseWindowsCut will cut, into windows of chunk[0] or chunk[1], which is not less. */
-void poiseWindowsPredictCut(PoiseMat A, const int64_t chunk[2], bool exact, MatPlan *plan, PoisePrediction *p);
+/* As poiseWindowsCut will cut, into windows of chunk[0] or chunk[1], which is not less, and rows of `limit` entries at least. */
+void poiseWindowsPredictCut(PoiseMat A, const int64_t chunk[2], int64_t limit, bool exact, MatPlan *plan,
+                            PoisePrediction *p);
 void poiseWindowsDestroy(Windows *w);
 
 #endif

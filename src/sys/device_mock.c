@@ -204,9 +204,10 @@ static void GraphFree(Device *dev, Graph **graph)
   poiseFree(dev->ctx, graph);
 }
 
-static PoiseErr CaptureBegin(Device *dev)
+static PoiseErr CaptureBegin(Device *dev, bool loop)
 {
   Mock *mock = dev->data;
+  (void)loop;
   if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "a capture inside a capture");
   return poiseAlloc(dev->ctx, sizeof *mock->capturing, "graph", &mock->capturing);
 }

@@ -315,8 +315,9 @@ typedef struct { /* what a product is chosen by */
   int64_t m, nz;
   int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
   int64_t changes;           /* rows of another length than the one before */
-  int64_t cut; /* nonzeros of rows of `limit` entries or more, which count in tiles, longest, above and squares as if they
-                                were empty */
+  int64_t
+      cut; /* nonzeros of rows of `limit` entries or more, which count in tiles, longest, above and squares as if they were empty; */
+  int64_t pieces;         /* of up to 2 limit entries that these have */
   int64_t empty, longest; /* rows without entries; entries of the longest row */
   int64_t bound, above;   /* rows of more than `bound` entries */
   int64_t squares;        /* sum of the squares of the rows' lengths (below 2^63: nz times longest is more) */
@@ -458,20 +459,21 @@ typedef struct { /* entries [first, first + nz) of the row behind those of a win
 } CsriPiece;
 
 /* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window w begins with
-   the first row i that has i + ptr[i] >= w chunk; window[nwindow].begin = m. So a row of `chunk` entries or more would be the last of its
-   window, which leaves it out, to pieces of `piece` entries each; pieces[w]: how many (pieces[nwindow] = 0).
+   the first row i that has i + ptr[i] >= w chunk; window[nwindow].begin = m. So a row of `limit` entries or more, which is no less than
+   chunk, would be the last of its window, which leaves it out, to pieces of about as many entries, `piece` at most (and a line);
+   pieces[w]: how many (pieces[nwindow] = 0).
    exact: windows of exactly `chunk` rows that end and entries, wherever in a row that is; there are no pieces. */
 typedef struct {
   CsrView A;
   int64_t exact;
-  int64_t chunk, piece, nwindow;
+  int64_t chunk, limit, piece, nwindow;
   CsrWindow *window;
   int64_t *pieces;
 } CsriCutArgs;
 
 typedef struct { /* the pieces of window w are part[first[w]], ..., part[first[w + 1] - 1] */
   CsrView A;
-  int64_t piece, nwindow;
+  int64_t nwindow;
   const CsrWindow *window;
   const int64_t *first;
   CsriPiece *part;
@@ -494,14 +496,14 @@ typedef struct {
 
 /* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
    blocks of so many rows that are not cut, and of pieces [0, npiece); and their dots: partial w of each window or block, and parts + p of
-   each piece, 0 but of a row's last. uncut: nonzeros of rows that are not cut. sum: of each piece; arrived: 0 for each window, before and
+   each piece, 0 but of a row's last. limit: entries from which rows are cut; uncut: nonzeros of the others. sum: of each piece; arrived: 0 for each window, before and
    after, and so next. hub: columns of 2^bits slots, -1: none; NULL: no hubs.
    exact: y = A [x | ghost] alone, for windows so cut. Each adds to its first row, and to the one that follows those that end in it,
    atomically; fill: y is set to 0 before. */
 typedef struct {
   CsrMultArgs m;
   int exact, fill; /* without padding, which would look like pointers to the mock */
-  int64_t chunk, parts, npiece, uncut;
+  int64_t limit, parts, npiece, uncut;
   const CsrWindow *window;
   const CsriPiece *part;
   const int64_t *first;
@@ -520,9 +522,9 @@ typedef struct {
   int64_t form;
 } BcsrMultArgs;
 
-POISE_INLINE bool poiseCsriLong(const CsrView *A, int64_t row, int64_t chunk)
+POISE_INLINE bool poiseCsriLong(const CsrView *A, int64_t row, int64_t limit)
 {
-  return poiseCsrOffset(A, row + 1) - poiseCsrOffset(A, row) >= chunk;
+  return poiseCsrOffset(A, row + 1) - poiseCsrOffset(A, row) >= limit;
 }
 
 POISE_INLINE int64_t poiseCsriRow(const CsriMultArgs *a, const CsriPiece *p)
@@ -562,12 +564,12 @@ POISE_INLINE void poiseCsriCutExactly(const CsriCutArgs *a, int64_t w)
   a->pieces[w] = 0;
 }
 
-/* Rows [begin, end) as a window, but for the last if it has `chunk` entries or more: how many pieces that is left to. */
-POISE_INLINE int64_t poiseWindowCut(const CsrView *A, int64_t begin, int64_t end, int64_t chunk, int64_t piece,
+/* Rows [begin, end) as a window, but for the last if it has `limit` entries or more: how many pieces that is left to. */
+POISE_INLINE int64_t poiseWindowCut(const CsrView *A, int64_t begin, int64_t end, int64_t limit, int64_t piece,
                                     CsrWindow *w)
 {
   int64_t first = poiseCsrOffset(A, begin), last = poiseCsrOffset(A, end), pieces = 0;
-  if (end > begin && poiseCsriLong(A, end - 1, chunk)) {
+  if (end > begin && poiseCsriLong(A, end - 1, limit)) {
     int64_t from = poiseCsrOffset(A, --end);
     pieces = (last - from + piece - 1) / piece, last = from;
   }
@@ -583,28 +585,26 @@ POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
     return;
   }
   int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin;
-  a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->chunk, a->piece, &a->window[w]);
+  a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->limit, a->piece, &a->window[w]);
 }
 
-/* Where piece q of the row that begins at `row` does: its values and columns are whole lines of a cache, if they are numbers. */
-POISE_INLINE int64_t poiseCsriPieceBegin(const CsriOwnArgs *a, int64_t row, int64_t q)
+/* Where piece q of n begins, of a row with the entries [from, end): its values and columns are whole lines of a cache, if they are numbers. */
+POISE_INLINE int64_t poiseCsriPieceBegin(const CsrView *A, int64_t from, int64_t end, int64_t q, int64_t n)
 {
   enum { LINE = 32 };
-  int64_t k = row + q * a->piece;
-  if (a->A.b) return k;
-  k -= k % LINE;
-  return k > row ? k : row;
+  int64_t k = from + (end - from) / n * q + (end - from) % n * q / n;
+  if (!A->b && q < n) k -= k % LINE;
+  return k > from ? k : from;
 }
 
 /* Piece p, which is one of window w. */
 POISE_INLINE void poiseCsriOwn(const CsriOwnArgs *a, int64_t w, int64_t p)
 {
   const CsrWindow *z = &a->window[w];
-  int64_t row = z->first + z->nz, q = p - a->first[w], k = poiseCsriPieceBegin(a, row, q),
-          end =
-              p + 1 < a->first[w + 1] ? poiseCsriPieceBegin(a, row, q + 1) : poiseCsrOffset(&a->A, z->begin + z->rows + 1);
+  int64_t from = z->first + z->nz, end = poiseCsrOffset(&a->A, z->begin + z->rows + 1), q = p - a->first[w],
+          n = a->first[w + 1] - a->first[w], k = poiseCsriPieceBegin(&a->A, from, end, q, n);
   a->part[p].first = k, a->part[p].window = (int32_t)w;
-  a->part[p].nz = (int32_t)(end - k);
+  a->part[p].nz = (int32_t)(poiseCsriPieceBegin(&a->A, from, end, q + 1, n) - k);
 }
 
 /* ---- segments, after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015): a row has one for each `length` of its entries ---- */
@@ -715,17 +715,21 @@ typedef struct {
   int64_t length, segments;
 } SegMultArgs;
 
-/* Nonzeros of the rows [i, end) that are shorter than a limit, and to *cut those of the others. */
-POISE_INLINE int64_t poiseCsrTile(const CsrStatisticsArgs *a, int64_t i, int64_t end, int64_t *cut)
+/* Pieces of up to twice the limit that a row of `length` entries has, or 0. */
+POISE_INLINE int64_t poiseCsrPieces(const CsrStatisticsArgs *a, int64_t length)
 {
-  int64_t n = poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, i), longer = 0;
-  if (!a->limit || n < a->limit) return n;
-  for (; i < end; i++) {
+  return a->limit && length >= a->limit ? (length - 1) / (2 * a->limit) + 1 : 0;
+}
+
+/* Nonzeros of the rows [i, end) that are shorter than a limit. */
+POISE_INLINE int64_t poiseCsrTile(const CsrStatisticsArgs *a, int64_t i, int64_t end)
+{
+  int64_t n = poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, i);
+  for (; a->limit && n >= a->limit && i < end; i++) {
     int64_t length = poiseCsrOffset(&a->A, i + 1) - poiseCsrOffset(&a->A, i);
-    if (length >= a->limit) longer += length;
+    if (length >= a->limit) n -= length;
   }
-  *cut += longer;
-  return n - longer;
+  return n;
 }
 
 /* y = A x, x with all columns in one array, by a library of the device, as `plan` (LibraryPlan.device) was made for this A. */

@@ -157,9 +157,14 @@ typedef struct DeviceOps {
   void (*factor_plan_free)(Device *, LibraryPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
-  /* Rows and entries of a window of csri, of so many in all; NULL: CSRI_CHUNK. log2 of the hubs that csri_mult is to keep for so many
-     nonzeros, at most of INT64_MAX; 0: none. NULL: never */
+  /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: CSRI_CHUNK. Rows and entries of a window, with
+     statistics of that limit, at least 3/4 of it and at most so many, or the limit; NULL: the limit. Entries of a piece beside blocks of even
+     rows, twice the limit or more; NULL: that. log2 of the hubs that csri_mult is to keep for so many nonzeros, at most of INT64_MAX; 0: none.
+     NULL: never */
   int64_t (*csri_chunk)(int64_t size, bool hubs);
+  int64_t (*csri_window)(Device *, const CsrStatistics *);
+  int64_t most_window;
+  int64_t (*csri_piece)(Device *, const CsrStatistics *, int64_t limit);
   int (*hub_bits)(const Device *, int64_t nz);
   int seg_threads;  /* of a window of seg; 0: windows are of as many entries as suits a thread of the host */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
@@ -177,7 +182,7 @@ typedef struct DeviceOps {
   /* events and graphs; NULL where work runs at once */
   PoiseErr (*record)(Device *, int64_t *event);
   PoiseErr (*wait)(Device *, int64_t event);
-  PoiseErr (*capture_begin)(Device *);
+  PoiseErr (*capture_begin)(Device *, bool loop);   /* loop: of a solver, which changes no matrix */
   PoiseErr (*capture_end)(Device *, Graph **graph); /* *graph is NULL on failure; capture is over either way */
   PoiseErr (*replay)(Device *, Graph *graph);
   void (*graph_free)(Device *, Graph **graph);
