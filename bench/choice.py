@@ -20,11 +20,13 @@ SLACK = 0.3  # microseconds that do not count
 
 
 def read(path):
-    """The remarks, what automatic choices chose, by matrix and contender, and the rows."""
+    """The remarks; what automatic choices chose, by matrix and contender, and of which matrices csri's product is csr's; and the rows."""
     with open(path, newline="") as file:
         lines = file.read().splitlines()
-    chosen = {}
+    chosen, as_csr = {}, set()
     for line in lines:
+        if re.match(r"# view of \S+ by csri:\s*csri: \d+ blocks of even rows, 0 pieces", line):
+            as_csr.add(line.split()[3])
         said = re.match(r"# view of (\S+) by (\S+):\s*auto: (\w+)", line)
         if said:
             chosen[said[1], said[2]] = said[3]
@@ -33,7 +35,7 @@ def read(path):
     rows = list(csv.DictReader(line for line in data if line.count(",") == fields))
     for row in rows:
         row.update({key: float(row[key]) for key in NUMBERS})
-    return [line[2:] for line in lines if line.startswith("# ")], chosen, rows
+    return [line[2:] for line in lines if line.startswith("# ")], chosen, as_csr, rows
 
 
 class Matrix:
@@ -99,7 +101,11 @@ def within(slow, fast, share):
     return slow <= max(fast * (1 + share), fast + SLACK)
 
 
-def choices(found, chosen, worst):
+def choices(found, chosen, as_csr, worst):
+    def same(m, name):  # times of the same product differ, too
+        types = {chosen.get((m.name, name), name), m.best}
+        return len(types) == 1 or (types == {"csr", "csri"} and m.name in as_csr)
+
     found = [m for m in found if m.best]
     who = list(dict.fromkeys(name for m in found for name in m.types))
     print(f"## Each type on all {len(found)} matrices\n\nBest: the fastest of the library's types without options and auto. Within: not slower by more "
@@ -121,10 +127,11 @@ def choices(found, chosen, worst):
                      key=lambda m: -regret(m, name))
         if not name.startswith("auto") or not bad:
             continue
-        print(f"Where {name} loses more than {100 * share:.0f} % and {SLACK} us, {len(bad)} matrices:\n")
-        table(["matrix", "rows", "mean", "longest", "deviation", "empty", "mode", "chose", "us", "best", "us", "ratio"],
+        print(f"Where {name} loses more than {100 * share:.0f} % and {SLACK} us, {len(bad)} matrices, {sum(same(m, name) for m in bad)} of them "
+              "though it chose the fastest product, which was timed twice:\n")
+        table(["matrix", "rows", "mean", "longest", "deviation", "empty", "mode", "chose", "us", "best", "us", "ratio", "same product"],
               [[m.name, f"{m.of['rows']:.0f}", f"{m.of['mean']:.4g}", f"{m.of['longest']:.0f}", f"{m.of['deviation']:.3g}",
-                f"{m.of['empty']:.2f}", m.mode, chosen.get((m.name, name), "-"), f"{m.time[name]:.2f}", m.best, f"{m.time[m.best]:.2f}", f"{regret(m, name):.3f}"]
+                f"{m.of['empty']:.2f}", m.mode, chosen.get((m.name, name), "-"), f"{m.time[name]:.2f}", m.best, f"{m.time[m.best]:.2f}", f"{regret(m, name):.3f}", "yes" if same(m, name) else "no"]
                for m in bad[:worst]])
     for name in [name for name in who if name.startswith("auto")] + ["the best type"]:
         time = {m.name: m.time[m.best] if name == "the best type" else m.time.get(name) for m in found}
@@ -245,7 +252,7 @@ def main():
     parser.add_argument("--least", action="store_true")
     parser.add_argument("--worst", type=int, default=20, help="lines of matrices on which auto loses")
     arguments = parser.parse_args()
-    remarks, chosen, rows = read(arguments.results)
+    remarks, chosen, as_csr, rows = read(arguments.results)
     found = matrices(rows, arguments.mode, "min_us" if arguments.least else "median_us")
     print("# Which product for which matrix\n")
     for line in remarks:
@@ -253,7 +260,7 @@ def main():
             print(f"    {line}")
     print(f"\n{'Least times' if arguments.least else 'Medians'}; {arguments.mode} where a matrix fits into caches.\n")
     table1(found)
-    choices(found, chosen, arguments.worst)
+    choices(found, chosen, as_csr, arguments.worst)
     setups(found)
     bandwidth(found, arguments.least)
     picture(found, arguments.picture or os.path.splitext(arguments.results)[0] + ".svg")

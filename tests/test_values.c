@@ -681,7 +681,7 @@ static void CheckPieces(const CsriPiece *part, int64_t n, const int64_t *ptr, in
     CHECK_INT(part[p].first, k);
     CHECK_INT(part[p].window, w);
     CHECK(!p || k % LINE == 0 || part[p].nz == 0);
-    CHECK(part[p].nz >= 0 && part[p].nz < cut.piece + LINE && llabs(part[p].nz - length / n) <= LINE);
+    CHECK(part[p].nz >= 0 && part[p].nz <= cut.piece + LINE && llabs(part[p].nz - length / n) <= 2 * LINE);
     k += part[p].nz;
   }
   CHECK_INT(k, ptr[i + 1]);

@@ -391,11 +391,12 @@ static double Rounds(double warps, double places)
 }
 
 /* Large windows wait less often for their first entries; where columns are scattered all wait for these, and small ones share them out
-   better. */
+   better. Rows that are cut would be whole in large ones. */
 int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s)
 {
   enum { LEAST = 128, USUAL = 1152, SMALL = 512 };
-  double size = (double)(s->m + s->nz), pieces = (double)s->pieces, usual = s->spread < SCATTERED ? USUAL : SMALL,
+  double size = (double)(s->m + s->nz), pieces = (double)s->pieces,
+         usual = s->spread < SCATTERED && 8 * s->cut < s->nz ? USUAL : SMALL,
          places = 0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev),
          windows = Rounds(size / usual + pieces, places) * places - pieces, most = 1.5 * usual;
   double chunk = windows * most > size ? ceil(size / windows) : most;

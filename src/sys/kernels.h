@@ -588,13 +588,14 @@ POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
   a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->limit, a->piece, &a->window[w]);
 }
 
-/* Where piece q of n begins, of a row with the entries [from, end): its values and columns are whole lines of a cache, if they are numbers. */
+/* Where piece q of n begins, of a row with the entries [from, end): equal shares of the lines of a cache that its values and columns are in,
+   or in blocks of its entries. */
 POISE_INLINE int64_t poiseCsriPieceBegin(const CsrView *A, int64_t from, int64_t end, int64_t q, int64_t n)
 {
   enum { LINE = 32 };
-  int64_t k = from + (end - from) / n * q + (end - from) % n * q / n;
-  if (!A->b && q < n) k -= k % LINE;
-  return k > from ? k : from;
+  int64_t unit = A->b ? 1 : LINE, first = from / unit, units = (end + unit - 1) / unit - first,
+          k = unit * (first + units / n * q + units % n * q / n);
+  return k < from ? from : k > end ? end : k;
 }
 
 /* Piece p, which is one of window w. */
