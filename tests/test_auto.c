@@ -182,7 +182,7 @@ static void Option(PoiseContext ctx, const char *key, const char *value)
 
 static int64_t Chunk(PoiseMat A)
 {
-  return poiseCsriChunk(A->ctx->device, A->csr.m + A->csr.nz, A->data);
+  return poiseCsriLimit(A->ctx->device, A->csr.m + A->csr.nz, A->data);
 }
 
 static void TestOptions(PoiseContext ctx)
@@ -756,7 +756,7 @@ static void TestView(PoiseContext ctx)
   CheckView(A, words);
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, m, OneLong, "v_", &A))) return;
-  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in rows that csri cuts",
+  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in long rows",
            2000.0 * (double)m / (20.0 * (double)m + 7.0 * (double)(m - 1)));
   CheckView(A, words);
   PoiseMatDestroy(&A);

@@ -451,7 +451,7 @@ static void TestTransposes(PoiseContext ctx)
     CHECK_OK(PoiseVecScale(x, 1)); /* on the device */
     int64_t moved = Moved(ctx);
     CHECK_OK(PoiseMatMultTranspose(A, x, y));              /* the first */
-    int64_t pieces = ctx->device->ops->csri_chunk ? 8 : 0; /* their number, where there is so much as to be cut */
+    int64_t pieces = ctx->device->ops->csri_limit ? 8 : 0; /* their number, where there is so much as to be cut */
     CHECK_INT(Moved(ctx) - moved, away ? Staged(A) + pieces : 0);
     for (PoiseInt i = 0; i < rows.m; i++) {
       rows.b[i] = 0;
@@ -670,18 +670,19 @@ static void TestStatistics(PoiseContext ctx)
 
 /* ---- rows in windows and pieces ------------------------------------------------------------------------------------------ */
 
-/* The pieces of row i lie side by side, begin at whole lines, and have about as many entries. */
-static void CheckPieces(const CsriPiece *part, int64_t n, const int64_t *ptr, int64_t i, int64_t w, WindowsCut cut)
+/* The pieces of row i lie side by side, begin at whole lines (on GPUs), and have about as many entries. */
+static void CheckPieces(const CsriPiece *part, int64_t n, const int64_t *ptr, int64_t i, int64_t w, WindowsCut cut,
+                        int64_t unit)
 {
-  enum { LINE = 32 };
   int64_t k = ptr[i], length = ptr[i + 1] - k;
   CHECK(length >= cut.limit);
   CHECK_INT(n, (length + cut.piece - 1) / cut.piece);
   for (int64_t p = 0; p < n; p++) {
     CHECK_INT(part[p].first, k);
     CHECK_INT(part[p].window, w);
-    CHECK(!p || k % LINE == 0 || part[p].nz == 0);
-    CHECK(part[p].nz >= 0 && part[p].nz <= cut.piece + LINE && llabs(part[p].nz - length / n) <= 2 * LINE);
+    CHECK(!p || k % unit == 0 || part[p].nz == 0);
+    if (unit == 1) CHECK_INT(k - ptr[i], length / n * p + length % n * p / n); /* wherever the row begins */
+    CHECK(part[p].nz >= 0 && part[p].nz < cut.piece + unit + (unit > 1) && llabs(part[p].nz - length / n) <= 2 * unit);
     k += part[p].nz;
   }
   CHECK_INT(k, ptr[i + 1]);
@@ -689,7 +690,7 @@ static void CheckPieces(const CsriPiece *part, int64_t n, const int64_t *ptr, in
 
 /* Each row is in one window, or is in pieces that follow one. */
 static void CheckWindows(const Windows *w, const CsrWindow *window, const int64_t *first, const CsriPiece *part,
-                         const int64_t *ptr, int64_t m, WindowsCut cut)
+                         const int64_t *ptr, int64_t m, WindowsCut cut, int64_t unit)
 {
   int64_t row = 0;
   for (int64_t k = 0; k < w->n; k++) {
@@ -700,7 +701,7 @@ static void CheckWindows(const Windows *w, const CsrWindow *window, const int64_
     CHECK_INT(window[k].nz, ptr[end] - ptr[row]);
     CHECK(window[k].rows + window[k].nz < cut.chunk + cut.limit);
     for (; row < end; row++) CHECK(ptr[row + 1] - ptr[row] < cut.limit);
-    if (first[k + 1] > first[k]) CheckPieces(part + first[k], first[k + 1] - first[k], ptr, row++, k, cut);
+    if (first[k + 1] > first[k]) CheckPieces(part + first[k], first[k + 1] - first[k], ptr, row++, k, cut, unit);
   }
   CHECK_INT(row, m);
 }
@@ -724,7 +725,7 @@ static void TestWindows(PoiseContext ctx)
         if (CHECK_OK(poiseWindowsCutRows(ctx->device, &A, &w, cuts[c])) &&
             CHECK_OK(poiseBufferRead(&w.window, HOST, &window)) && CHECK_OK(poiseBufferRead(&w.first, HOST, &first)) &&
             CHECK_OK(poiseBufferRead(&w.part, HOST, &part)))
-          CheckWindows(&w, window, first, part, ptr, sizes[s], cuts[c]);
+          CheckWindows(&w, window, first, part, ptr, sizes[s], cuts[c], ctx->device->ops->csri_limit ? 32 : 1);
         poiseWindowsDestroy(&w);
         poiseBufferDestroy(&offsets);
         free(ptr);

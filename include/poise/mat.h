@@ -317,7 +317,8 @@ typedef struct PoiseMatCounts { /* of this rank's rows */
   What this rank's part of A will hold once a solver has worked with it, as its type, block size and options now are: of an A that was only
   created (PoiseMatCreate, which takes some hundred bytes), with entries as counted; or with counts = NULL of one that is assembled (and
   with the transpose's part if there was a product with A^T). Exact, but where a pattern decides:
-    csri           up to 24 bytes (of bcsr, uneven: 16 and 8 for each row of a block) per -mat_csri_chunk entries, for pieces of long rows
+    csri           up to 24 bytes (of bcsr, uneven: 16 and 8 for each row of a block) per -mat_csri_chunk entries, for pieces of long rows;
+                   on cuda, where those are not said, how many windows there are, of 28 bytes for some hundred rows and entries
     seg            windows, up to twice as many as the fewest, of 28 bytes for some hundred (cuda) or thousand entries, and pieces as above;
                    -mat_seg_padded: from 12 bytes per nonzero to 12 for each place of a last segment in every row more
     bcsr           with -mat_bcsr_kernel auto: windows or none. In forms that are asked for only the pieces

@@ -373,7 +373,7 @@ static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMult
 
 /* Windows of so many rows and entries could have a warp each, and all keep memory busy; where there are hubs, whose warps are few and begin
    each window alone, they are longer. */
-int64_t poiseCudaCsriChunk(int64_t size, bool hubs)
+int64_t poiseCudaCsriLimit(int64_t size, bool hubs)
 {
   enum { LEAST = 128, LONG = 512, ENOUGH = 8192 };
   int64_t chunk = LEAST;
@@ -391,16 +391,19 @@ static double Rounds(double warps, double places)
 }
 
 /* Large windows wait less often for their first entries; where columns are scattered all wait for these, and small ones share them out
-   better. Rows that are cut would be whole in large ones. */
+   better. If many rows are cut, windows are no longer than these, which would be whole. */
 int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s)
 {
-  enum { LEAST = 128, USUAL = 1152, SMALL = 512 };
+  enum { LEAST = 128, SMALL = 512 };
+  int64_t limit = poiseCudaCsriLimit(s->m + s->nz, false), least = limit - limit / 4;
+  bool many = 4 * s->cut >= s->nz && s->cut;
   double size = (double)(s->m + s->nz), pieces = (double)s->pieces,
-         usual = s->spread < SCATTERED && 8 * s->cut < s->nz ? USUAL : SMALL,
-         places = 0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev),
-         windows = Rounds(size / usual + pieces, places) * places - pieces, most = 1.5 * usual;
+         usual = (double)(many                    ? limit
+                          : s->spread < SCATTERED ? (int64_t)POISE_CSRI_USUAL
+                                                  : (int64_t)SMALL),
+         places = 0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev), most = many ? usual : 1.5 * usual,
+         windows = Rounds(size / usual + pieces, places) * places - pieces;
   double chunk = windows * most > size ? ceil(size / windows) : most;
-  int64_t least = poiseCudaCsriChunk(s->m + s->nz, false) / 4 * 3;
   return (int64_t)fmax(chunk, (double)(least < LEAST ? LEAST : least));
 }
 

@@ -381,7 +381,7 @@ const DeviceOps poiseDevice_cuda = {
     poiseCudaFactorPlan,
     poiseCudaFactorPlanFree,
     poiseCudaSortScratch,
-    poiseCudaCsriChunk,
+    poiseCudaCsriLimit,
     poiseCudaCsriWindow,
     POISE_CSRI_MOST,
     poiseCudaCsriPiece,

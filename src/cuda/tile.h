@@ -117,13 +117,13 @@ __device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const doub
   x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
   threads own neighbouring rows, so a stencil's gather of x is coalesced.
   LEAN_TILE: y = A x, without ghosts, int32 offsets: what takes registers and instructions is left out, so more blocks are resident.
-  CUT_TILE: rows of `chunk` entries or more are left out; a tile that does not fit with them is read from where it is.
+  CUT_TILE: rows of `limit` entries or more are left out; a tile that does not fit with them is read from where it is.
   EARLY_TILE, for systems so small that latency is all: the matrix does not change before this product, so it is fetched before the
   kernel ahead has ended; and nothing waits for what is not needed yet.
   INDEX16: 10 bytes per nonzero of tiles whose columns are there in 16 bits.
 */
 template <int T, int L, int MODE, bool INDEX16 = false>
-__device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number, int64_t chunk)
+__device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number, int64_t limit)
 {
   constexpr bool EARLY = MODE == EARLY_TILE, LEAN = MODE == LEAN_TILE, CUT = MODE == CUT_TILE;
   extern __shared__ __align__(128) unsigned char memory[];
@@ -162,7 +162,7 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   if (INDEX16 && threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = windows[threadIdx.x];
   int64_t i = first + threadIdx.x / L, k = 0, kend = 0; /* places in the tile */
   int lane = threadIdx.x % L;
-  bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, chunk));
+  bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, limit));
   if (mine) k = Offset<LEAN>(a.A, i) - start + lane, kend = Offset<LEAN>(a.A, i + 1) - start;
   mine = mine && lane == 0;
   double s = 0, skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */

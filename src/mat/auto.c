@@ -97,7 +97,7 @@ typedef struct Choice {
   char file[POISE_OPTION_LENGTH];
   void *settings[CANDIDATES]; /* data of each type as it is before it is set up: its options */
   int64_t built;              /* A->csr.built of what was chosen for; 0: nothing was */
-  double cut;                 /* nonzeros of this rank's rows that csri cuts */
+  double cut;                 /* nonzeros of this rank's rows of csri's limit or more entries */
   char why[WORDS];
 } Choice;
 
@@ -121,8 +121,8 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   Choice *c = A->choice;
   Device *dev = A->ctx->device;
   CsrStatistics s = A->csr.statistics, uncut = s;
-  int64_t chunk = poiseCsriChunk(dev, s.m + s.nz, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
-  if (s.longest >= chunk) TRY(poiseCsrStatistics(A, chunk, &uncut));
+  int64_t limit = poiseCsriLimit(dev, s.m + s.nz, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
+  if (s.longest >= limit) TRY(poiseCsrStatistics(A, limit, &uncut));
   uncut.nz -= uncut.cut;
   c->cut = (double)uncut.cut;
   *r = (Rows){.m = (double)s.m, .nz = (double)s.nz, .longest = (double)s.longest};
@@ -135,7 +135,7 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
   r->threads = dev->threads;
   r->busiest = BytesOf(fmin(share * POISE_BLOCK, r->m), (double)s.busiest);
-  r->windows = (r->m + r->nz) / (double)chunk;
+  r->windows = (r->m + r->nz) / (double)limit;
   return POISE_OK;
 }
 
@@ -641,8 +641,7 @@ PoiseErr poiseChoiceView(PoiseMat A)
   if (!c->built) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sum));
   double mean = sum[1] / fmax(sum[0], 1), deviation = sqrt(fmax(0, sum[2] / fmax(sum[0], 1) - mean * mean));
-  TRY(PoisePrintf(A->ctx,
-                  "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in rows that csri cuts\n",
+  TRY(PoisePrintf(A->ctx, "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in long rows\n",
                   mean > 0 ? deviation / mean : 0, sum[3], 100 * sum[4] / fmax(sum[1], 1)));
   return PoisePrintf(A->ctx, "    auto: %s, %s\n", A->type->name, c->why);
 }

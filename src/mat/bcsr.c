@@ -70,7 +70,7 @@ static PoiseErr Choose(PoiseMat A, BcsrData *d)
 
 static int64_t Chunk(const Device *dev, int64_t b, int64_t size)
 {
-  if (b == 1) return poiseCsriChunk(dev, size, NULL);
+  if (b == 1) return poiseCsriLimit(dev, size, NULL);
   return dev->ops->bcsr_chunk ? dev->ops->bcsr_chunk((int)b) : BCSR_CHUNK / (b * b);
 }
 

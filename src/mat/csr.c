@@ -183,7 +183,7 @@ enum { MOST_PIECES = 8192 };
 static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t nz)
 {
   enum { CHUNK = 8192, LEAST = 2, USUAL = 4 };
-  int64_t chunk = (dev->ops->csri_chunk ? dev->ops->csri_chunk(0, false) : CHUNK) / (b ? b * b : 1),
+  int64_t chunk = (dev->ops->csri_limit ? dev->ops->csri_limit(0, false) : CHUNK) / (b ? b * b : 1),
           usual = m ? USUAL * nz / m : 0;
   if (chunk < usual) chunk = usual;
   if (chunk < LEAST) chunk = LEAST;
@@ -202,7 +202,7 @@ static PoiseErr CutColumns(PoiseMat A)
   int64_t chunk = ChunkOfColumns(dev, T.b, T.m, T.nz), few = T.nz / MOST_PIECES;
   if (!chunk) return POISE_OK;
   TRY(poiseWindowsCutRows(dev, &T, w, (WindowsCut){chunk, chunk, few < 2 * chunk ? 2 * chunk : few, false}));
-  if (dev->ops->csri_chunk && !w->npiece) poiseWindowsDestroy(w);
+  if (dev->ops->csri_limit && !w->npiece) poiseWindowsDestroy(w);
   return POISE_OK;
 }
 
@@ -274,13 +274,13 @@ void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
   int64_t width = plan->nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4, m = plan->nloc + plan->nghost;
   int64_t chunk = plan->transpose ? ChunkOfColumns(dev, plan->b, m, plan->nz) : 0;
   if (plan->transpose) poisePredict(dev, (m + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
-  if (!chunk || (dev->ops->csri_chunk && plan->m < chunk)) return;
+  if (!chunk || (dev->ops->csri_limit && plan->m < chunk)) return;
   int64_t n = poiseWindowsOf(m, plan->nz, chunk);
   WindowsPlan w = {.n = {n, n}, .pieces = plan->m < chunk ? 0 : plan->nz / chunk};
   PoisePrediction windows = {.beyond = NULL};
   MatPlan columns = *plan;
   poiseWindowsPredict(A, &w, &columns, &windows);
-  if (dev->ops->csri_chunk) windows.least = (PoiseBytes){0};
+  if (dev->ops->csri_limit) windows.least = (PoiseBytes){0};
   poisePredictSum(&windows, p);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type csri: plain CSR, worked on in windows of equally many rows and entries, however long the rows are; rows longer than a window are
+  Type csri: plain CSR, worked on in windows of equally many rows and entries, however long the rows are; rows that are too long for one are
   shared out in pieces, whose sums are added in order. After CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal
   chunks and adds the parts of rows by atomics; here windows end at row ends and nothing depends on who comes first.
 */
@@ -40,10 +40,10 @@ static const PoiseOption options[] = {
 /* Entries from which rows are cut. */
 static int64_t Limit(const Device *dev, int64_t size, const CsriData *d, bool hubs)
 {
-  return d && d->asked ? d->asked : dev->ops->csri_chunk ? dev->ops->csri_chunk(size, hubs) : CSRI_CHUNK;
+  return d && d->asked ? d->asked : dev->ops->csri_limit ? dev->ops->csri_limit(size, hubs) : CSRI_CHUNK;
 }
 
-int64_t poiseCsriChunk(const Device *dev, int64_t size, const void *data)
+int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data)
 {
   return Limit(dev, size, data, false);
 }

@@ -372,7 +372,7 @@ PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
 void poiseTransposedDestroy(Transposed *t);
 
 /* ---- csr.c: what types with entries share; their data begins with it ------------------------------------------------------ */
-/* Rows in windows and longer rows in pieces (windows.h). Who cuts otherwise sets these three before, and parts and ninterior where blocks
+/* Rows in windows and longer rows in pieces (windows.h). Who cuts otherwise sets n and limit before, and parts and ninterior where blocks
    of rows stand for windows. */
 typedef struct Windows {
   int64_t n, npiece, limit; /* windows; pieces; entries from which a row is cut */
@@ -440,7 +440,7 @@ PoiseErr poiseMatBlockShare(PoiseMat A, double *share);
 PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 
 /* csri.c: entries of a row that data's options (NULL: the defaults) have it cut, of so many rows and entries in all. */
-int64_t poiseCsriChunk(const Device *dev, int64_t size, const void *data);
+int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data);
 
 /* ---- auto.c: type auto, which has another type work ------------------------------------------------------------------------ */
 

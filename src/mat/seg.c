@@ -86,7 +86,7 @@ static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
 static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
 {
   Device *dev = A->ctx->device;
-  a->block = d->block, a->chunk = d->w.limit = Chunk(d->block, d->length), a->piece = SEG_PIECE;
+  a->block = d->block, a->limit = d->w.limit = Chunk(d->block, d->length), a->piece = SEG_PIECE;
   TRY(Count(A, a, &d->segments));
   a->nwindow = d->w.n = (d->segments + d->block - 1) / d->block;
   TRY(poiseWindowsBegin(dev, A->csr.m, &d->w, &a->window, &a->pieces));

@@ -2,7 +2,11 @@
 /* Windows of rows and pieces of longer ones, on the device: made, ordered, and multiplied by. */
 #include "windows.h"
 
-enum { BUFFERS = 6 };
+enum {
+  BUFFERS = 6,
+  LINE =
+      32 /* numbers whose values and columns fill lines of a GPU's caches; elsewhere a row's sum is the same wherever it begins */
+};
 
 PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces)
 {
@@ -23,7 +27,8 @@ static int64_t ArrivedBytes(int64_t n)
 
 PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
 {
-  CsriOwnArgs own = {.A = *A, .nwindow = w->n};
+  bool lines = dev->ops->csri_limit && A->b <= 1;
+  CsriOwnArgs own = {.A = *A, .unit = lines ? LINE : 1, .nwindow = w->n};
   int64_t *first;
   TRY(poiseBufferUpdate(&w->first, DEVICE, &first));
   TRY(LAUNCH(dev, scan, ScanArgs, .n = w->n, .count = first));

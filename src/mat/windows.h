@@ -14,7 +14,7 @@ static inline int64_t poiseWindowsOf(int64_t m, int64_t nz, int64_t chunk)
 typedef struct WindowsCut {
   int64_t chunk; /* rows and entries of a window, about */
   int64_t limit; /* entries of rows that are cut, no less than chunk */
-  int64_t piece; /* entries of a piece, at most */
+  int64_t piece; /* entries of a piece, at most (and a line) */
   bool exact;    /* windows to the entry, and no pieces */
 } WindowsCut;
 /* A, on the device, is cut. */

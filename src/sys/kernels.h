@@ -315,8 +315,8 @@ typedef struct { /* what a product is chosen by */
   int64_t m, nz;
   int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
   int64_t changes;           /* rows of another length than the one before */
-  int64_t
-      cut; /* nonzeros of rows of `limit` entries or more, which count in tiles, longest, above and squares as if they were empty; */
+  int64_t cut; /* nonzeros of rows of `limit` entries or more, which count in tiles, longest, above and squares as if they
+                                were empty; */
   int64_t pieces;         /* of up to 2 limit entries that these have */
   int64_t empty, longest; /* rows without entries; entries of the longest row */
   int64_t bound, above;   /* rows of more than `bound` entries */
@@ -460,7 +460,7 @@ typedef struct { /* entries [first, first + nz) of the row behind those of a win
 
 /* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window w begins with
    the first row i that has i + ptr[i] >= w chunk; window[nwindow].begin = m. So a row of `limit` entries or more, which is no less than
-   chunk, would be the last of its window, which leaves it out, to pieces of about as many entries, `piece` at most (and a line);
+   chunk, would be the last of its window, which leaves it out, to pieces of about as many entries, `piece` at most (and a unit);
    pieces[w]: how many (pieces[nwindow] = 0).
    exact: windows of exactly `chunk` rows that end and entries, wherever in a row that is; there are no pieces. */
 typedef struct {
@@ -471,9 +471,10 @@ typedef struct {
   int64_t *pieces;
 } CsriCutArgs;
 
-typedef struct { /* the pieces of window w are part[first[w]], ..., part[first[w + 1] - 1] */
+/* The pieces of window w are part[first[w]], ..., part[first[w + 1] - 1], and begin where their row does or at multiples of `unit`. */
+typedef struct {
   CsrView A;
-  int64_t nwindow;
+  int64_t unit, nwindow;
   const CsrWindow *window;
   const int64_t *first;
   CsriPiece *part;
@@ -496,8 +497,8 @@ typedef struct {
 
 /* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
    blocks of so many rows that are not cut, and of pieces [0, npiece); and their dots: partial w of each window or block, and parts + p of
-   each piece, 0 but of a row's last. limit: entries from which rows are cut; uncut: nonzeros of the others. sum: of each piece; arrived: 0 for each window, before and
-   after, and so next. hub: columns of 2^bits slots, -1: none; NULL: no hubs.
+   each piece, 0 but of a row's last. limit: entries from which rows are cut; uncut: nonzeros of the others. sum: of each piece; arrived:
+   0 for each window, before and after, and so next. hub: columns of 2^bits slots, -1: none; NULL: no hubs.
    exact: y = A [x | ghost] alone, for windows so cut. Each adds to its first row, and to the one that follows those that end in it,
    atomically; fill: y is set to 0 before. */
 typedef struct {
@@ -588,12 +589,10 @@ POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
   a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->limit, a->piece, &a->window[w]);
 }
 
-/* Where piece q of n begins, of a row with the entries [from, end): equal shares of the lines of a cache that its values and columns are in,
-   or in blocks of its entries. */
-POISE_INLINE int64_t poiseCsriPieceBegin(const CsrView *A, int64_t from, int64_t end, int64_t q, int64_t n)
+/* Where piece q of n begins, of a row with the entries [from, end): they have equal shares of its units. */
+POISE_INLINE int64_t poiseCsriPieceBegin(int64_t unit, int64_t from, int64_t end, int64_t q, int64_t n)
 {
-  enum { LINE = 32 };
-  int64_t unit = A->b ? 1 : LINE, first = from / unit, units = (end + unit - 1) / unit - first,
+  int64_t first = from / unit, units = (end + unit - 1) / unit - first,
           k = unit * (first + units / n * q + units % n * q / n);
   return k < from ? from : k > end ? end : k;
 }
@@ -603,9 +602,9 @@ POISE_INLINE void poiseCsriOwn(const CsriOwnArgs *a, int64_t w, int64_t p)
 {
   const CsrWindow *z = &a->window[w];
   int64_t from = z->first + z->nz, end = poiseCsrOffset(&a->A, z->begin + z->rows + 1), q = p - a->first[w],
-          n = a->first[w + 1] - a->first[w], k = poiseCsriPieceBegin(&a->A, from, end, q, n);
+          n = a->first[w + 1] - a->first[w], k = poiseCsriPieceBegin(a->unit, from, end, q, n);
   a->part[p].first = k, a->part[p].window = (int32_t)w;
-  a->part[p].nz = (int32_t)(poiseCsriPieceBegin(&a->A, from, end, q + 1, n) - k);
+  a->part[p].nz = (int32_t)(poiseCsriPieceBegin(a->unit, from, end, q + 1, n) - k);
 }
 
 /* ---- segments, after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015): a row has one for each `length` of its entries ---- */
@@ -624,11 +623,11 @@ POISE_INLINE int poiseSegLanes(int64_t length)
 }
 
 /* count[k]: segments of rows SEG_ROWS k, ..., from which they are scanned. With block = 0 those that a row's entries fill. Else as windows
-   count them: an empty row has one, as its y is set too, and a row of `chunk` entries or more, which pieces take, has a block of them, so
+   count them: an empty row has one, as its y is set too, and a row of `limit` entries or more, which pieces take, has a block of them, so
    that the row behind begins another window. Window w: the rows with w block segments or more before them, as windows of csri. */
 typedef struct {
   CsrView A;
-  int64_t length, block, chunk, piece, nwindow;
+  int64_t length, block, limit, piece, nwindow;
   int64_t *count, *pieces;
   CsrWindow *window;
 } SegCutArgs;
@@ -637,7 +636,7 @@ POISE_INLINE int64_t poiseSegments(const SegCutArgs *a, int64_t row)
 {
   int64_t n = poiseCsrOffset(&a->A, row + 1) - poiseCsrOffset(&a->A, row), segments = (n + a->length - 1) / a->length;
   if (!a->block) return segments;
-  return n >= a->chunk ? a->block : segments ? segments : 1;
+  return n >= a->limit ? a->block : segments ? segments : 1;
 }
 
 POISE_INLINE void poiseSegCount(const SegCutArgs *a, int64_t k)
@@ -666,7 +665,7 @@ POISE_INLINE int64_t poiseSegBegin(const SegCutArgs *a, int64_t w)
 POISE_INLINE void poiseSegCut(const SegCutArgs *a, int64_t w)
 {
   int64_t begin = poiseSegBegin(a, w), end = w < a->nwindow ? poiseSegBegin(a, w + 1) : begin;
-  a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->chunk, a->piece, &a->window[w]);
+  a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->limit, a->piece, &a->window[w]);
 }
 
 /* The paper's own form, in which every segment is filled up: offsets P.ptr of rows cut.A.ptr, from counts of segments with block = 0; and

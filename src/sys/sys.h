@@ -161,7 +161,7 @@ typedef struct DeviceOps {
      statistics of that limit, at least 3/4 of it and at most so many, or the limit; NULL: the limit. Entries of a piece beside blocks of even
      rows, twice the limit or more; NULL: that. log2 of the hubs that csri_mult is to keep for so many nonzeros, at most of INT64_MAX; 0: none.
      NULL: never */
-  int64_t (*csri_chunk)(int64_t size, bool hubs);
+  int64_t (*csri_limit)(int64_t size, bool hubs);
   int64_t (*csri_window)(Device *, const CsrStatistics *);
   int64_t most_window;
   int64_t (*csri_piece)(Device *, const CsrStatistics *, int64_t limit);
