@@ -99,10 +99,11 @@ void poiseBufferDestroy(Buffer *b)
   *b = (Buffer){0};
 }
 
-/* The first byte that differs, or n. Not memcmp, of which the thread sanitizer follows each byte: entries that are added one by one are
-   looked for in the same arrays, which are compared each time. */
-__attribute__((no_sanitize("thread"))) static size_t FirstDifference(const unsigned char *h, const unsigned char *d,
-                                                                     size_t n)
+/* The first byte that differs, or n: there are n on both sides. Not memcmp, of which the thread sanitizer follows each byte: entries that
+   are added one by one are looked for in the same arrays, which are compared each time. */
+__attribute__((no_sanitize("thread", "address", "undefined"))) static size_t FirstDifference(const unsigned char *h,
+                                                                                             const unsigned char *d,
+                                                                                             size_t n)
 {
   enum { BLOCK = 512 };
   unsigned char differ = 0;
