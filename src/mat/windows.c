@@ -2,11 +2,8 @@
 /* Windows of rows and pieces of longer ones, on the device: made, ordered, and multiplied by. */
 #include "windows.h"
 
-enum {
-  BUFFERS = 6,
-  LINE =
-      32 /* numbers whose values and columns fill lines of a GPU's caches; elsewhere a row's sum is the same wherever it begins */
-};
+/* LINE: numbers whose values and columns fill lines of a GPU's caches. Elsewhere a row's sum is the same wherever it begins. */
+enum { BUFFERS = 6, LINE = 32 };
 
 PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces)
 {
