@@ -3,12 +3,13 @@
 """What bench/choice has measured, as text in Markdown: segSpMV's Table I, how far each type and the automatic choice are from the best
 one, speed beside others, set-up, shares of the bandwidth of reading; and CSR-I's picture, speed-up over the deviation of row lengths.
 
-    bench/choice.py results.csv [--picture results.svg] > results.md
+    bench/choice.py results.csv [--picture results.svg] > results.md      also of results.csv.gz
 
 A matrix counts once, by its cold times if it fits into caches, else by those from memory (--mode warm, replayed: these instead). Times are
 medians (--least: the least ones, where others work on the machine). The end of a file that was cut off is left out."""
 import argparse
 import csv
+import gzip
 import math
 import os
 import re
@@ -21,7 +22,7 @@ SLACK = 0.3  # microseconds that do not count
 
 def read(path):
     """The remarks; what automatic choices chose, by matrix and contender, and of which matrices csri's product is csr's; and the rows."""
-    with open(path, newline="") as file:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="") as file:
         lines = file.read().splitlines()
     chosen, as_csr = {}, set()
     for line in lines:
@@ -263,7 +264,7 @@ def main():
     choices(found, chosen, as_csr, arguments.worst)
     setups(found)
     bandwidth(found, arguments.least)
-    picture(found, arguments.picture or os.path.splitext(arguments.results)[0] + ".svg")
+    picture(found, arguments.picture or re.sub(r"\.csv(\.gz)?$", "", arguments.results) + ".svg")
 
 
 if __name__ == "__main__":

@@ -63,3 +63,5 @@ for file in host cut; do
   done
   tail -1 "$dir/$file.svg" | grep -q '^</svg>' || fail "no picture of $file.csv"
 done
+gzip -n "$dir/host.csv" && python3 "$bench/choice.py" "$dir/host.csv.gz" > "$dir/again.md" && cmp "$dir/host.md" "$dir/again.md" ||
+  fail "the report of host.csv.gz differs"

@@ -376,10 +376,10 @@ static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMult
 int64_t poiseCudaCsriLimit(int64_t size, bool hubs)
 {
   enum { LEAST = 128, LONG = 512, ENOUGH = 8192 };
-  int64_t chunk = LEAST;
-  while (chunk < LONG && size / chunk > ENOUGH) chunk *= 2;
-  while (hubs && chunk < 4 * LONG && size / chunk > 2 * ENOUGH) chunk *= 2;
-  return chunk;
+  int64_t limit = LEAST;
+  while (limit < LONG && size / limit > ENOUGH) limit *= 2;
+  while (hubs && limit < 4 * LONG && size / limit > 2 * ENOUGH) limit *= 2;
+  return limit;
 }
 
 /* Rounds of so many warps that `warps` of them, of a usual size, take: whole ones. In a last round that is not full memory is idle (H200:

@@ -62,18 +62,16 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t limit, CsrStatisti
   return POISE_OK;
 }
 
+/* As was asked, else as suits the device. */
 static WindowsCut ChooseCut(PoiseMat A, const CsriData *d, int64_t limit, const CsrStatistics *s)
 {
   Device *dev = A->ctx->device;
-  int64_t chunk = limit, piece = 2 * limit;
-  if (!d->asked && d->hubs.bits) {
-    chunk = limit = Limit(dev, s->m + s->nz, d, true), piece = 2 * limit;
-  } else if (!d->asked && d->rows < POISE_BLOCK && dev->ops->csri_piece) {
-    piece = dev->ops->csri_piece(dev, s, limit);
-  } else if (!d->asked && d->rows == POISE_BLOCK && dev->ops->csri_window) {
-    chunk = dev->ops->csri_window(dev, s);
-    if (limit < chunk) limit = chunk, piece = 2 * limit;
-  }
+  bool own = !d->asked, blocks = d->rows < POISE_BLOCK;
+  if (own && d->hubs.bits) limit = Limit(dev, s->m + s->nz, d, true);
+  int64_t chunk = limit;
+  if (own && !blocks && !d->hubs.bits && dev->ops->csri_window) chunk = dev->ops->csri_window(dev, s);
+  if (limit < chunk) limit = chunk;
+  int64_t piece = own && blocks && dev->ops->csri_piece ? dev->ops->csri_piece(dev, s, limit) : 2 * limit;
   return (WindowsCut){chunk, limit, piece, d->exact};
 }
 
