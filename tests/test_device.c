@@ -121,6 +121,30 @@ static void TestWriteThroughReadOnHost(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
+/* Wherever the byte is, of an array that is compared in blocks and a rest. */
+static void TestAnyByteIsSeen(PoiseContext ctx)
+{
+  enum { BYTES = 1600 };
+  static const int at[] = {0, 511, 512, 1023, 1024, 1536, BYTES - 1};
+  Device *dev = Open(ctx, "mock");
+  for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+    Buffer b;
+    unsigned char *p;
+    const void *read;
+    char words[80];
+    CHECK_OK(poiseBufferCreate(dev, BYTES, "long array", &b));
+    CHECK_OK(poiseBufferRead(&b, DEVICE, &read));
+    CHECK_OK(poiseBufferRead(&b, HOST, &p));
+    p[at[k]] ^= 1;
+    snprintf(words, sizeof words, "copies of long array (%d bytes), said to be equal, differ at byte %d", BYTES, at[k]);
+    CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL, words);
+    p[at[k]] ^= 1;
+    CHECK_OK(poiseBufferRead(&b, HOST, &read));
+    poiseBufferDestroy(&b);
+  }
+  poiseDeviceDestroy(&dev);
+}
+
 static void TestWriteThroughReadOnDevice(PoiseContext ctx)
 {
   Device *dev = Open(ctx, "mock");
@@ -790,6 +814,7 @@ static void TestUnknownDevice(PoiseContext ctx)
 static const Test tests[] = {
     {"stale_copy", TestStaleCopy, TEST_HOST_ONLY},
     {"write_through_read_host", TestWriteThroughReadOnHost, TEST_HOST_ONLY},
+    {"any_byte_is_seen", TestAnyByteIsSeen, TEST_HOST_ONLY},
     {"write_through_read_device", TestWriteThroughReadOnDevice, TEST_HOST_ONLY},
     {"read_without_wait", TestReadWithoutWait, TEST_HOST_ONLY},
     {"write_for_update", TestWriteForUpdate, TEST_HOST_ONLY},
