@@ -3,10 +3,12 @@
   Type auto: which type it has work on matrices where that is obvious, when it chooses again, that options and copies follow, and what
   measurements leave behind. Products by it are judged by test_products.c and test_types.c, as those of every type.
 */
+#include <pthread.h>
 #include <unistd.h>
 
 #include "harness.h"
 #include "ksp/ksp.h"
+#include "sample.h"
 
 typedef PoiseInt Lengths(PoiseInt i, PoiseInt m); /* of local row i of m */
 
@@ -101,6 +103,19 @@ static void CheckWorks(PoiseMat A, const char *type)
   PoiseMatDestroy(&C);
 }
 
+/* All ranks have one type and count patterns alike. */
+static void CheckAlike(PoiseMat A, const char *type)
+{
+  double same = !strcmp(PoiseMatType(A), type), pattern = (double)A->pattern, all[] = {same, -same, pattern, -pattern};
+  CHECK_OK(PoiseMax(PoiseMatContext(A), 4, all));
+  CHECK(all[0] == -all[1] && all[2] == -all[3]);
+}
+
+static void FailAt(PoiseContext ctx, int64_t n)
+{
+  if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
+}
+
 /* ---- the rule ---------------------------------------------------------------------------------------------------------------- */
 
 static void TestChoice(PoiseContext ctx)
@@ -112,20 +127,19 @@ static void TestChoice(PoiseContext ctx)
   } cases[] = {
       {12000, Even, "csr"}, {12000, InFront, "csri"}, {12000, OneLong, "csri"}, {0, Even, "csr"}, {1, Even, "csr"}};
   bool gpu = ctx->device->ops->csr_rows;
-  ctx->device->threads = 3;
-  for (int k = 0; k < 5; k++) {
+  for (int threads = 1; threads < 4; threads++) { /* bits depend on the choice, and not on them */
     PoiseMat A;
-    if (!CHECK_OK(MakeAuto(ctx, cases[k].m, cases[k].length, "c_", &A))) return;
-    CheckWorks(A, cases[k].type);
-    CheckView(A, "predicted, in times of its bytes: csr ");
+    ctx->device->threads = threads;
+    for (int k = 0; k < 5; k++) {
+      if (!CHECK_OK(MakeAuto(ctx, cases[k].m, cases[k].length, "c_", &A))) return;
+      CheckWorks(A, cases[k].type);
+      CheckView(A,
+                gpu ? "predicted, in times of its bytes: csr " : "predicted for 16 threads, in times of its bytes: csr ");
+      PoiseMatDestroy(&A);
+    }
+    if (CHECK_OK(MakeAuto(ctx, 8000, Few, "c_", &A))) CheckWorks(A, gpu ? "csr" : "csri");
     PoiseMatDestroy(&A);
   }
-  PoiseMat A;
-  if (CHECK_OK(MakeAuto(ctx, 8000, Few, "c_", &A))) CheckWorks(A, gpu ? "csr" : "csri");
-  PoiseMatDestroy(&A);
-  ctx->device->threads = 1; /* nothing is to be balanced */
-  if (CHECK_OK(MakeAuto(ctx, 12000, InFront, "c_", &A))) CheckWorks(A, gpu ? "csri" : "csr");
-  PoiseMatDestroy(&A);
 }
 
 /* The slowest rank decides for all. */
@@ -360,7 +374,7 @@ static void TestMeasure(PoiseContext ctx)
   CHECK_INT(ctx->winners.count, 3);
   Option(ctx, "m_mat_auto_measure", "no");
   CHECK_OK(PoiseMatSetFromOptions(A));
-  CheckView(A, "predicted, ");
+  CheckView(A, "predicted");
   PoiseMatDestroy(&A);
   for (PoiseInt m = 0; m < 2; m++) { /* and of next to nothing */
     Option(ctx, "m_mat_auto_measure", "yes");
@@ -597,6 +611,16 @@ static void TestFile(PoiseContext ctx)
   PoiseMatDestroy(&A);
   GetFile(ctx, path, text, sizeof text);
   if (root) CHECK(!strncmp(text, again, strlen(again)) && strlen(text) >= strlen(again) + 21);
+  Option(ctx, "f_mat_auto_measure", "no"); /* a winner in the file is one nevertheless */
+  ctx->winners.count = 0;
+  for (int k = 0; k < 2; k++) {
+    if (!CHECK_OK(MakeAuto(ctx, k ? 303 : 300, Even, "f_", &A))) return;
+    CheckView(A, k ? "auto: csr, predicted" : "measured before, in file ");
+    PoiseMatDestroy(&A);
+  }
+  GetFile(ctx, path, again, sizeof again);
+  if (root) CHECK(!strcmp(text, again));
+  Option(ctx, "f_mat_auto_measure", "yes");
   for (int k = 0; k < (int)(sizeof bad / sizeof *bad); k++) {
     ctx->winners.count = 0;
     PutFile(ctx, path, bad[k].text);
@@ -610,6 +634,58 @@ static void TestFile(PoiseContext ctx)
   Option(ctx, "f_mat_auto_file", path);
   CHECK_ERR(MakeAuto(ctx, 300, Even, "f_", &A), root ? POISE_ERR_FILE : POISE_ERR_REMOTE, "nowhere");
   Option(ctx, "f_mat_auto_file", "");
+}
+
+typedef struct Program {
+  char path[PATH_LENGTH];
+  int m;
+  PoiseErr e;
+} Program;
+
+enum { PROGRAMS = 4, WINNERS = 6 };
+
+/* Matrices of sizes m, m + 1, ..., in a context of its own. */
+static void *Measures(void *arg)
+{
+  Program *p = arg;
+  PoiseContext own;
+  char *argv[] = {"test", "-device", "host", "-f_mat_auto_measure", "-f_mat_auto_file", p->path}, **list = argv;
+  int argc = 6;
+  p->e = PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1}, &own);
+  for (int k = 0; !p->e && k < WINNERS; k++) {
+    PoiseMat A = NULL;
+    p->e = MakeAuto(own, p->m + k, Even, "f_", &A);
+    PoiseMatDestroy(&A);
+  }
+  if (!p->e) p->e = PoiseFinalize(&own);
+  return NULL;
+}
+
+static int Lines(const char *text)
+{
+  int n = 0;
+  for (const char *c = text; *c; c++) n += *c == '\n';
+  return n;
+}
+
+/* Programs that add to one file at once lose nothing of each other's. */
+static void TestFileOfMany(PoiseContext ctx)
+{
+  Program program[PROGRAMS];
+  pthread_t thread[PROGRAMS];
+  char text[1024];
+  for (int k = 0; k < PROGRAMS; k++) {
+    program[k] = (Program){.m = 100 + 10 * k};
+    TempPath(program[k].path, "many");
+    CHECK(!pthread_create(&thread[k], NULL, Measures, &program[k]));
+  }
+  for (int k = 0; k < PROGRAMS; k++) {
+    CHECK(!pthread_join(thread[k], NULL));
+    CHECK_OK(program[k].e);
+  }
+  GetFile(ctx, program[0].path, text, sizeof text);
+  CHECK_INT(Lines(text), 1 + PROGRAMS * WINNERS);
+  remove(program[0].path);
 }
 
 /* Matrices inside ranks, each of a context in which it is rank 0: winners are remembered with those of all ranks, and one rank writes. */
@@ -634,9 +710,7 @@ static void TestInside(PoiseContext ctx)
     CHECK_OK(PoiseBarrier(ctx));
   }
   GetFile(ctx, path, text, sizeof text);
-  int lines = 0;
-  for (const char *c = text; *c; c++) lines += *c == '\n';
-  CHECK_INT(lines, PoiseRank(ctx) ? 0 : 2);
+  CHECK_INT(Lines(text), PoiseRank(ctx) ? 0 : 2);
   if (!PoiseRank(ctx)) remove(path);
   Option(ctx, "f_mat_auto_file", "");
 }
@@ -644,12 +718,12 @@ static void TestInside(PoiseContext ctx)
 /* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
 
 /* A chain of 40 nodes of 3 unknowns on every rank, each coupled to all of its neighbours' or to the same one of theirs. */
-static PoiseErr EnterChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
+static PoiseErr EnterChain(PoiseContext ctx, bool all, int b, bool named, PoiseMat *A)
 {
   PoiseInt m = 120, N = m * PoiseSize(ctx), first = m * PoiseRank(ctx);
   POISE_TRY(PoiseMatCreate(ctx, m, m, POISE_DECIDE, POISE_DECIDE, A));
   PoiseErr e = PoiseMatSetBlockSize(*A, b);
-  if (!e) e = PoiseMatSetType(*A, "auto");
+  if (!e && named) e = PoiseMatSetType(*A, "auto");
   if (!e) e = PoiseMatSetOptionsPrefix(*A, "b_");
   if (!e) e = PoiseMatSetFromOptions(*A);
   for (PoiseInt i = first; !e && i < first + m; i++)
@@ -664,7 +738,7 @@ static PoiseErr EnterChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
 
 static PoiseErr MakeChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
 {
-  POISE_TRY(EnterChain(ctx, all, b, A));
+  POISE_TRY(EnterChain(ctx, all, b, true, A));
   PoiseErr e = PoiseMatAssemble(*A);
   if (e) PoiseMatDestroy(A);
   return e;
@@ -724,6 +798,37 @@ static void TestBlocks(PoiseContext ctx)
   PoiseMatDestroy(&C);
 }
 
+/* Nobody said auto: a matrix, its copies and transposes stay CSR, until somebody does. */
+static void TestBlocksByName(PoiseContext ctx)
+{
+  for (int k = 0; k < 4; k++) {
+    PoiseMat A, C, T;
+    if (!CHECK_OK(EnterChain(ctx, true, 3, false, &A))) return;
+    CHECK_OK(PoiseMatAssemble(A));
+    if (CHECK_OK(PoiseMatDuplicate(A, 1, &C)) && CHECK_OK(PoiseMatTranspose(A, &T))) {
+      CheckWorks(A, NULL);
+      CheckWorks(C, NULL);
+      CheckWorks(T, NULL);
+      PoiseMatDestroy(&T);
+      PoiseMatDestroy(&C);
+    }
+    if (k == 0) CHECK_OK(PoiseMatSetType(A, "auto"));
+    if (k == 1) Option(ctx, "b_mat_type", "auto");
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    if (k < 2)
+      CheckBlocks(A);
+    else
+      CheckWorks(A, NULL);
+    Option(ctx, "b_mat_type", "");
+    if (k == 3) FailAt(ctx, 1);
+    if (k == 3) CHECK_ERR_OF(PoiseMatSetType(A, "auto"), PoiseRank(ctx) == PoiseSize(ctx) - 1, POISE_ERR_MEMORY, "");
+    FailAt(ctx, 0);
+    if (k == 3) CHECK_OK(PoiseMatSetType(A, "auto")); /* which tries again */
+    if (k == 3) CheckBlocks(A);
+    PoiseMatDestroy(&A);
+  }
+}
+
 static PoiseErr UseBlocks(PoiseContext ctx, void *arg)
 {
   PoiseMat A;
@@ -756,9 +861,20 @@ static void TestView(PoiseContext ctx)
   CheckView(A, words);
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, m, OneLong, "v_", &A))) return;
-  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in long rows",
+  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in rows that csri would cut",
            2000.0 * (double)m / (20.0 * (double)m + 7.0 * (double)(m - 1)));
   CheckView(A, words);
+  PoiseMatDestroy(&A);
+}
+
+/* One rank has longer segments than the others: they are what is told. */
+static void TestViewOfRanks(PoiseContext ctx)
+{
+  PoiseMat A;
+  bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  if (!CHECK_OK(Make(ctx, 500, last ? Few : Even, &A))) return;
+  CHECK_OK(PoiseMatSetType(A, "seg"));
+  CheckView(A, "segments of up to 128 entries");
   PoiseMatDestroy(&A);
 }
 
@@ -823,17 +939,66 @@ static void TestMemory(PoiseContext ctx)
   if (PoiseRank(ctx) == 0) remove(path);
 }
 
-/* All ranks have one type and count patterns alike. */
-static void CheckAlike(PoiseMat A, const char *type)
+/* ---- the default ---------------------------------------------------------------------------------------------------------------------------- */
+
+typedef PoiseErr Action(PoiseMat A, PoiseVec x, PoiseVec y);
+
+static PoiseErr Residual(PoiseMat A, PoiseVec x, PoiseVec y)
 {
-  double same = !strcmp(PoiseMatType(A), type), pattern = (double)A->pattern, all[] = {same, -same, pattern, -pattern};
-  CHECK_OK(PoiseMax(PoiseMatContext(A), 4, all));
-  CHECK(all[0] == -all[1] && all[2] == -all[3]);
+  return PoiseMatResidual(A, y, x, y);
+}
+static PoiseErr Dot(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  double dot;
+  return PoiseMatMultDot(A, x, y, y, &dot);
+}
+static PoiseErr Look(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  (void)x, (void)y;
+  CheckView(A, "auto: csri, predicted");
+  return POISE_OK;
 }
 
-static void FailAt(PoiseContext ctx, int64_t n)
+/* Of a matrix for which nothing was said the type is chosen by the first use of it, on all ranks or, if one cannot, on none. */
+static void TestDefault(PoiseContext ctx)
 {
-  if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
+  static Action *const actions[] = {PoiseMatMult, Residual, Dot, Look};
+  for (int k = 0; k < 7; k++) {
+    PoiseMat A;
+    PoiseVec x, y;
+    if (!CHECK_OK(Make(ctx, 12000, InFront, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+    Action *action = actions[k % 4];
+    CHECK(!strcmp(PoiseMatType(A), "auto") && !strcmp(A->type->name, "csr"));
+    CHECK_OK(PoiseMatMultTranspose(A, y, x)); /* the same of all types */
+    CHECK(!strcmp(A->type->name, "csr"));
+    if (k >= 4) {
+      FailAt(ctx, k == 4 ? 1 : 2);
+      CHECK_ERR_OF(action(A, x, y), PoiseRank(ctx) == PoiseSize(ctx) - 1, POISE_ERR_MEMORY, "");
+      FailAt(ctx, 0);
+      CheckAlike(A, "auto");
+    }
+    CHECK_OK(action(A, x, y));
+    CHECK(!strcmp(A->type->name, "csri"));
+    CheckWorks(A, "csri");
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* A library that was asked for multiplies, whatever the rows are. */
+static void TestLibrary(PoiseContext ctx)
+{
+  const char *const *library = ctx->device->ops->csr_libraries;
+  PoiseMat A;
+  if (!CHECK_OK(Make(ctx, 12000, InFront, &A))) return;
+  for (int k = 0; k < 4; k++) {
+    bool own = k % 2 || !library;
+    CHECK_OK(PoiseMatSetCSRKernel(A, own ? "own" : library[0]));
+    CheckView(A, own ? "auto: csri, predicted" : "auto: csr, as -mat_csr_kernel");
+    CheckWorks(A, own ? "csri" : "csr");
+  }
+  PoiseMatDestroy(&A);
 }
 
 /* One rank has no memory for another type, or for its set-up: the type is one of the two, and the next attempts go on together. */
@@ -869,7 +1034,7 @@ static void TestOneRankFailsBlocks(PoiseContext ctx)
   PoiseErr e = POISE_ERR_MEMORY;
   for (int64_t n = 1; e && n < 200; n++) {
     PoiseMat A, C;
-    if (!CHECK_OK(EnterChain(ctx, true, 3, &A))) return;
+    if (!CHECK_OK(EnterChain(ctx, true, 3, true, &A))) return;
     FailAt(ctx, n);
     e = PoiseMatAssemble(A);
     FailAt(ctx, 0);
@@ -922,11 +1087,16 @@ int main(int argc, char **argv)
                                {"ring", TestRing, 0},
                                {"hash", TestHash, TEST_SERIAL},
                                {"file", TestFile, 0},
+                               {"file_of_many", TestFileOfMany, TEST_SERIAL | TEST_HOST_ONLY},
                                {"inside", TestInside, 0},
                                {"blocks", TestBlocks, 0},
+                               {"blocks_by_name", TestBlocksByName, 0},
                                {"block_memory", TestBlockMemory, 0},
                                {"view", TestView, 0},
+                               {"view_of_ranks", TestViewOfRanks, 0},
                                {"there", TestThere, TEST_SERIAL},
+                               {"default", TestDefault, 0},
+                               {"library", TestLibrary, 0},
                                {"memory", TestMemory, 0},
                                {"one_rank_fails", TestOneRankFails, 0},
                                {"one_rank_fails_blocks", TestOneRankFailsBlocks, 0},

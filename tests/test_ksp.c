@@ -1498,6 +1498,13 @@ static void TestSettings(PoiseContext ctx)
   CHECK(!strcmp(PoiseKSPType(s.ksp), "gmres"));
   CHECK_ERR(PoiseKSPSetType(s.ksp, "gmress"), POISE_ERR_OPTION, "no method 'gmress'; did you mean 'gmres'?");
   CHECK_ERR(PoiseKSPSetType(s.ksp, "bcgss"), POISE_ERR_OPTION, "did you mean 'bcgs'?");
+  CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, "wrong_"));
+  CHECK_OK(PoiseOptionsSetString(ctx, "-wrong_ksp_type gmress -wrong_pc_type jacoby"));
+  CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION, "-wrong_ksp_type gmress (code): there is no method");
+  CHECK_OK(PoiseOptionsSetString(ctx, "-wrong_ksp_type gmres"));
+  CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION, "-wrong_pc_type jacoby (code): there is no preconditioner");
+  CHECK_OK(PoiseOptionsSetString(ctx, "-wrong_pc_type none"));
+  CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, NULL));
   CHECK(!strcmp(PoiseKSPType(s.ksp), "gmres"));
   CHECK_OK(PoiseKSPSetType(s.ksp, "bcgs"));
   CHECK(!strcmp(PoiseKSPType(s.ksp), "bicgstab"));
@@ -1714,7 +1721,7 @@ static void TestView(PoiseContext ctx)
     CHECK(PoiseRank(ctx) ? !*text : strstr(text, expected) != NULL);
     CHECK(PoiseRank(ctx) || (strstr(text, "KSP: type gmres") && strstr(text, k == 3 ? "restart 300," : "restart 30,") &&
                              strstr(text, "PC: type none") && strstr(text, "left, preconditioned norm") &&
-                             strstr(text, k == 1 ? "type shell" : "type csr")));
+                             strstr(text, k == 1 ? "type shell" : "type auto")));
     free(text);
     CloseSystem(&t);
     CloseSystem(&s);

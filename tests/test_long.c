@@ -289,6 +289,7 @@ static void TestChanges(PoiseContext ctx)
   PoiseMat A;
   PoiseInt begin, m, col = s->N - 1;
   if (!CHECK_OK(Make(ctx, s, &A))) return;
+  CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_OK(Compare(A));
   CHECK_OK(PoiseMatScale(A, -2));
   CHECK_OK(Compare(A));

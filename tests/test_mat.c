@@ -637,6 +637,8 @@ static void TestProductErrors(PoiseContext ctx)
   CHECK_OK(PoiseVecDuplicate(x, &odd));
   CHECK_ERR(PoiseMatMult(A, x, odd), POISE_ERR_SIZE, words);
   CHECK_ERR(PoiseMatMultTranspose(A, x, y), POISE_ERR_SIZE, "entries");
+  snprintf(words, sizeof words, "A is %d x %d", (int)w.M, (int)w.N); /* the matrix, not its transpose */
+  CHECK_ERR(PoiseMatMultTranspose(A, x, y), POISE_ERR_SIZE, words);
   CHECK_ERR(PoiseMatResidual(A, x, x, y), POISE_ERR_SIZE, "b has");
   CHECK_ERR(PoiseMatMultDot(A, x, y, x, &dot), POISE_ERR_SIZE, "u has");
   CHECK_ERR(PoiseMatMult(A, x, x), POISE_ERR_ARG, "same vector");
@@ -671,7 +673,7 @@ static void TestTypes(PoiseContext ctx)
   int size = PoiseSize(ctx), last = PoiseRank(ctx) == size - 1;
   PoiseMat A;
   if (!CHECK_OK(PoiseMatCreate(ctx, last ? 9 : 6, last ? 9 : 6, POISE_DECIDE, POISE_DECIDE, &A))) return;
-  CHECK(!strcmp(PoiseMatType(A), "csr") && PoiseMatContext(A) == ctx);
+  CHECK(!strcmp(PoiseMatType(A), "auto") && PoiseMatContext(A) == ctx);
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_ERR(PoiseMatSetType(A, "csrr"), POISE_ERR_OPTION, "did you mean 'csr'");
   CHECK_ERR(PoiseMatSetType(A, "hyperbolic"), POISE_ERR_OPTION, "no matrix type 'hyperbolic'");
@@ -690,7 +692,11 @@ static void TestTypes(PoiseContext ctx)
   CHECK_OK(PoiseMatSetFromOptions(A));
   CHECK_INT(PoiseMatBlockSize(A), 1);
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "heat_"));
-  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "'crs'");
+  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "-heat_mat_type crs (code): there is no matrix type 'crs'");
+  CHECK_OK(PoiseOptionsSetString(ctx, "-flow_mat_csr_kernel ours"));
+  CHECK_OK(PoiseMatSetOptionsPrefix(A, "flow_"));
+  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_UNSUPPORTED, "-flow_mat_csr_kernel ours (code): device");
+  CHECK_OK(PoiseOptionsSetString(ctx, "-flow_mat_csr_kernel own"));
   CHECK_OK(PoiseMatDestroy(&A));
   CHECK_OK(PoiseMatDestroy(&A)); /* NULL is legal */
 }
@@ -711,7 +717,7 @@ static void TestView(PoiseContext ctx)
   MakeWhole(DENSE_ROW, 200, 200, &w);
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 200, 200, &A))) return;
   ViewOf(ctx, A, text); /* not assembled yet */
-  if (!PoiseRank(ctx)) CHECK(strstr(text, "type csr, 200 x 200"));
+  if (!PoiseRank(ctx)) CHECK(strstr(text, "type auto, 200 x 200"));
   CHECK_OK(PoiseMatDestroy(&A));
   if (!CHECK_OK(MakeMat(ctx, &w, LAST, LAST, &A))) return;
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "flow_"));
@@ -733,7 +739,8 @@ static void TestBytes(PoiseContext ctx)
   for (int k = 0; k < 4; k++) held += poiseBufferBytes(all[k], HOST);
   CHECK((double)held <= 1.15 * (double)plain && held >= plain);
   CHECK(!A->csr.ghost && !A->csr.halo && !A->stash.entry && !A->work);
-  CHECK(ctx->memory.live - blocks <= 3 + 6); /* three arrays; the matrix, its type's data, two layouts of two */
+  CHECK(ctx->memory.live - blocks <=
+        3 + 6 + 4); /* three arrays; the matrix, its type's data, two layouts of two; the choice of type */
   CHECK_OK(PoiseMatDestroy(&A));
   FreeWhole(&w);
 }
@@ -1142,6 +1149,66 @@ static void TestBits(PoiseContext ctx)
   }
 }
 
+/* Rows of about the lengths from which csri cuts them, and pieces end. */
+static PoiseErr MakeCut(PoiseContext ctx, PoiseMat *A)
+{
+  static const PoiseInt lengths[] = {8191, 8192, 8193, 16384, 16385, 32768, 32769, 40001};
+  enum { N = 40001, EVERY = 5000 };
+  PoiseInt begin, m, *col = malloc(N * sizeof *col);
+  double *val = malloc(N * sizeof *val);
+  PoiseErr e = PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, A);
+  PoiseSplit(ctx, N, &begin, &m);
+  for (PoiseInt i = begin; !e && i < begin + m; i++) {
+    PoiseInt n = i % EVERY == 4321 && i / EVERY < 8 ? lengths[i / EVERY] : i % 5;
+    for (PoiseInt k = 0; k < n; k++) col[k] = (i + k) % N, val[k] = TestRandom(3, i * N + k);
+    e = PoiseMatAddBlock(*A, 1, &i, (int)n, col, val);
+  }
+  free(col), free(val);
+  return e ? e : PoiseMatAssemble(*A);
+}
+
+static PoiseErr CutBits(PoiseContext ctx, void *arg)
+{
+  static const char *const types[] = {"auto", "csr", "csri"};
+  PoiseMat A;
+  PoiseVec x, y;
+  double dot;
+  uint64_t first = 0;
+  if (!CHECK_OK(MakeCut(ctx, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return POISE_OK;
+  SampleFill(x, X);
+  CHECK_OK(PoiseMatMultDot(A, x, y, x, &dot)); /* by the type that was chosen */
+  for (int k = 0; k < 3; k++) {
+    CHECK_OK(PoiseMatSetType(A, types[k]));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    if (!k) first = SampleDigest(y);
+    CHECK(SampleDigest(y) == first);
+  }
+  SampleKeep(ctx, arg, first);
+  SampleKeep(ctx, arg, SampleBits(dot));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseMatDestroy(&A));
+  return POISE_OK;
+}
+
+/* A product's bits are the same for all numbers of ranks and threads, and for csr and csri; a dot's for all of threads. */
+static void TestBitsOfTypes(PoiseContext ctx)
+{
+  SampleRun one, first, run;
+  (void)ctx;
+  SampleRunOn("host", 1, 1, CutBits, &one);
+  for (int ranks = 1; ranks <= 3; ranks++) {
+    SampleRunOn("host", ranks, 1, CutBits, &first);
+    CHECK(first.n > 0 && first.result[0] == one.result[0]);
+    for (int threads = 2; threads <= 3; threads++) {
+      SampleRunOn("host", ranks, threads, CutBits, &run);
+      CHECK(SampleSame(&run, &first));
+    }
+    SampleRunOn("mock", ranks, 2, CutBits, &run);
+    CHECK(SampleSame(&run, &first));
+  }
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
 typedef struct How {
@@ -1295,6 +1362,7 @@ static const Test tests[] = {
     {"shell", TestShell, 0},
     {"shell_errors", TestShellErrors, 0},
     {"bits", TestBits, TEST_SERIAL | TEST_HOST_ONLY},
+    {"bits_of_types", TestBitsOfTypes, TEST_SERIAL | TEST_HOST_ONLY},
     {"memory", TestMemory, 0},
     {"retry", TestRetry, 0},
     {NULL, NULL, 0},

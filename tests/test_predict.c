@@ -455,6 +455,7 @@ static void TestWrong(PoiseContext ctx)
   CHECK_ERR(PoiseMatPredictBytes(A, &none, &p), POISE_ERR_STATE, "to be found");
   CHECK_OK(PoiseMatDestroy(&A));
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 0, 0, &A))) return;
+  CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_OK(PoiseMatPredictBytes(A, &none, &p));
   CHECK_INT(IsAway(ctx) ? p.most.device : p.most.host, ctx->most_narrow < 0 ? 8 : 4); /* an offset */
   CHECK_OK(PoiseVecPredictBytes(ctx, 5, &p));

@@ -152,17 +152,19 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
 
 /*
   Type by name; of these the matrix stays the same CSR, and only its products change:
-    csr   rows are shared out (default)
+    csr   rows are shared out
     csri  rows and entries are shared out, and long rows cut: for rows of very different lengths
     seg   rows in segments of one length, after segSpMV
-    auto  that of these which is predicted to be fastest for A's pattern on its device, the same on all ranks; chosen when a pattern is
-          new, or an option. With -mat_auto_measure each is timed instead (up to some 80 products; seg is chosen so alone), and another than the
-          predicted one is taken if it is 2 % faster. The context remembers the winners of the latest 256 patterns; -mat_auto_file keeps
-          them from run to run, on rank 0, one line for each pattern, device and set of options: POISE_ERR_FORMAT names a line
-          that is none. What works decides the last bits of results, so these repeat as measurements do. The view says what was chosen,
-          and why. -mat_csr_kernel counts where csr was chosen; a prediction does not know of it. A matrix with a block size above 1 becomes
-          bcsr where its entries came by blocks of triplets, or by PoiseMatAddBlock and its kin and blocks take fewer bytes, each counted as
-          1.1; one of CSR arrays or of single triplets stays CSR, and one of blocks bcsr.
+    auto  (default) that of these which is predicted to be fastest for A's pattern on its device, the same on all ranks and for any number
+          of threads; chosen when the pattern or an option is new, at the latest by the first product. With -mat_auto_measure each is
+          timed instead (up to some 80 products; seg is chosen so alone), and another than the predicted one is taken if it is 2 % faster.
+          The context remembers the winners of the latest 256 patterns; -mat_auto_file keeps them from run to run, on rank 0, one line for
+          each pattern, device and set of options, of all programs that write to it: POISE_ERR_FORMAT names a line that is none. A winner
+          in the file is taken also where nothing is measured. What works decides the last bits of results, so these repeat as measurements
+          do. The view says what was chosen, and why. A library that -mat_csr_kernel names has csr chosen, unless types are timed. Said by
+          name, auto may do more: a matrix with a block size above 1 becomes bcsr where its entries came by blocks of triplets, or by
+          PoiseMatAddBlock and its kin or from a file and blocks take fewer bytes, each counted as 1.1; one of CSR arrays or of single
+          triplets stays CSR, and one of blocks bcsr.
   And, as one that holds its entries otherwise:
     bcsr  dense blocks of A's block size (PoiseMatSetBlockSize), the missing numbers of each as zeros: A is converted into arrays of the
           library's own, and the CSR released, at once or in the first PoiseMatAssemble; another type does it the other way round.

@@ -250,7 +250,8 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetFromOptions"));
   ksp->options.type[0] = 0;
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
-  if (ksp->options.type[0]) TRY(PoiseKSPSetType(ksp, ksp->options.type));
+  if (ksp->options.type[0])
+    TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));
   if (ksp->type->options) {
     poiseKSPRelease(ksp); /* the method's own options may change its sizes */
     TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));

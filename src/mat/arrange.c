@@ -64,6 +64,7 @@ static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutat
   PoiseErr e = PoiseAgree(ctx, Ones(A->rows->n, ctx, &ptr, &val));
   PoiseCSR csr = {.ptr64 = ptr, .col64 = number ? number : ptr, .val = val}; /* not NULL without entries */
   if (!e) e = PoiseMatCreateCSR(ctx, A->rows->n, m, A->rows->N, A->rows->N, &csr, POISE_COPY, &p->from);
+  if (!e) e = PoiseMatSetType(p->from, "csr"); /* rows of one entry */
   if (!e) e = PoiseMatTranspose(p->from, &p->to);
   poiseFree(ctx, &ptr);
   poiseFree(ctx, &val);

@@ -18,9 +18,8 @@ typedef struct Rows {      /* what a product with this rank's rows depends on */
   double deviation;        /* standard deviation of the rows' lengths, in means of them */
   bool even, even_but_cut; /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
   bool dense;              /* rows are all cut, of one length, and neighbours in them are neighbours in x */
-  int threads;             /* of the host */
-  double busiest;          /* bytes of the busiest of them by rows; of all rows where these are not worth threads */
-  double windows;          /* of csri, the last one a part */
+  double busiest; /* bytes of the busiest of HOST_SHARES threads by rows; of all rows where these are not worth threads */
+  double windows; /* of csri, the last one a part */
 } Rows;
 
 /* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
@@ -45,16 +44,16 @@ static const struct {
          .gpu_dense = 0.9,
          .gpu_wait = 1.7e6};
 
-/* The busiest thread decides. */
+/* The busiest thread decides, of as many as there might be. */
 static double CsrOnHost(const Rows *r)
 {
-  return r->busiest * r->threads / r->bytes;
+  return r->busiest * HOST_SHARES / r->bytes;
 }
 
 static double CsriOnHost(const Rows *r)
 {
-  if (r->windows <= HOST_FEW_BLOCKS) return fit.host_csri * r->threads;
-  return fit.host_csri * ceil(ceil(r->windows) / r->threads) * r->threads / r->windows;
+  if (r->windows <= HOST_FEW_BLOCKS) return fit.host_csri * HOST_SHARES;
+  return fit.host_csri * ceil(ceil(r->windows) / HOST_SHARES) * HOST_SHARES / r->windows;
 }
 
 /* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole product for the longest. csr
@@ -93,6 +92,7 @@ static const struct {
 };
 
 typedef struct Choice {
+  bool named;  /* the user said auto: without that A never becomes blocks */
   int measure; /* options */
   char file[POISE_OPTION_LENGTH];
   void *settings[CANDIDATES]; /* data of each type as it is before it is set up: its options */
@@ -105,7 +105,7 @@ static const PoiseOption options[] = {
     {"mat_auto_measure", POISE_OPTION_BOOL, offsetof(Choice, measure), "no", 0, 0, NULL,
      "time the types once on the matrix, instead of predicting; the winner is remembered for its pattern"},
     {"mat_auto_file", POISE_OPTION_STRING, offsetof(Choice, file), "", 0, 0, NULL,
-     "file of winners, read before anything is measured and rewritten afterwards"},
+     "file of winners, which are taken instead of a prediction or a measurement, and which measurements add to"},
     {0},
 };
 
@@ -121,20 +121,18 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   Choice *c = A->choice;
   Device *dev = A->ctx->device;
   CsrStatistics s = A->csr.statistics, uncut = s;
-  int64_t limit = poiseCsriLimit(dev, s.m + s.nz, c->settings[CSRI]), blocks = POISE_NBLOCKS(s.m);
+  int64_t limit = poiseCsriLimit(dev, s.m + s.nz, c->settings[CSRI]);
   if (s.longest >= limit) TRY(poiseCsrStatistics(A, limit, &uncut));
   uncut.nz -= uncut.cut;
   c->cut = (double)uncut.cut;
   *r = (Rows){.m = (double)s.m, .nz = (double)s.nz, .longest = (double)s.longest};
-  double mean = s.m ? r->nz / r->m : 0,
-         share = blocks > HOST_FEW_BLOCKS ? ceil((double)blocks / dev->threads) : (double)blocks;
+  double mean = s.m ? r->nz / r->m : 0;
   r->bytes = BytesOf(r->m, r->nz);
   r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
   r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.spread > 0 && s.spread <= 100 / POISE_LINE + 1;
   r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
-  r->threads = dev->threads;
-  r->busiest = BytesOf(fmin(share * POISE_BLOCK, r->m), (double)s.busiest);
+  r->busiest = BytesOf((double)poiseCsrShareOfRows(&A->csr), (double)s.busiest);
   r->windows = (r->m + r->nz) / (double)limit;
   return POISE_OK;
 }
@@ -166,11 +164,18 @@ static PoiseErr Predict(PoiseMat A, int *best)
   double cost[CANDIDATES + 1] = {0}; /* the last one: of the bytes alone */
   PoiseErr e = Look(A, &r);
   for (int k = 0; !e && k < CANDIDATES; k++) cost[k] = r.bytes * (gpu ? candidates[k].gpu : candidates[k].host)(&r);
+  for (int k = 0; k < CANDIDATES; k++)
+    if (k != CSR && r.m > INT32_MAX) cost[k] = HUGE_VAL; /* the others count them in 32 bits */
   if (!e) cost[CANDIDATES] = r.bytes;
   TRY(PoiseAgree(A->ctx, e));
   TRY(PoiseMax(A->ctx, CANDIDATES + 1, cost));
-  *best = Least(cost);
-  snprintf(c->why, WORDS, "predicted, in times of its bytes: ");
+  *best = A->library ? CSR : Least(cost);
+  if (A->library) snprintf(c->why, WORDS, "as -mat_csr_kernel %s was asked for", PoiseMatCSRKernel(A));
+  if (A->library) return POISE_OK;
+  if (gpu)
+    snprintf(c->why, WORDS, "predicted, in times of its bytes: ");
+  else
+    snprintf(c->why, WORDS, "predicted for %d threads, in times of its bytes: ", HOST_SHARES);
   List(c->why, "%.2f", 1 / cost[CANDIDATES], cost);
   return POISE_OK;
 }
@@ -450,7 +455,7 @@ static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
   return e;
 }
 
-static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int winner)
+static PoiseErr Rewrite(PoiseContext ctx, const char *path, uint64_t key, int winner)
 {
   OutFile f = {0};
   int old = -1;
@@ -463,6 +468,15 @@ static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int 
   }
   fprintf(f.stream, "%016" PRIx64 " %s\n", key, candidates[winner].type->name);
   return poiseFileCommit(ctx, &f);
+}
+
+/* Other programs may be adding theirs. */
+static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int winner)
+{
+  int lock = poiseFileLock(ctx, path);
+  PoiseErr e = Rewrite(ctx, path, key, winner);
+  poiseFileUnlock(lock);
+  return e;
 }
 
 /* Blocks inside ranks have contexts of their own, in which each is rank 0. */
@@ -501,6 +515,7 @@ static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
   return *c->file ? PoiseAgree(ctx, WritesFile(ctx) ? WriteFile(ctx, c->file, key, *best) : POISE_OK) : POISE_OK;
 }
 
+/* What a measurement says: now if that was asked for, or before. */
 static PoiseErr Measure(PoiseMat A, int *best)
 {
   Choice *c = A->choice;
@@ -508,15 +523,12 @@ static PoiseErr Measure(PoiseMat A, int *best)
   int winner = -1;
   TRY(HashAll(A, &key));
   TRY(Recall(A->ctx, key, &winner));
-  snprintf(c->why, WORDS, "measured before");
-  if (winner < 0 && *c->file) {
-    TRY(RecallFromFile(A, key, &winner));
-    if (winner >= 0) Remember(A->ctx, key, winner);
-    snprintf(c->why, WORDS, "measured before, in file %.200s", c->file);
-  }
-  if (winner < 0) return TimeNow(A, key, best);
-  *best = winner;
-  return POISE_OK;
+  bool known = winner >= 0;
+  if (!known && *c->file) TRY(RecallFromFile(A, key, &winner));
+  if (!known && winner >= 0) Remember(A->ctx, key, winner);
+  if (winner >= 0) snprintf(c->why, WORDS, "measured before%s%.200s", known ? "" : ", in file ", known ? "" : c->file);
+  if (winner >= 0) *best = winner;
+  return winner < 0 && c->measure ? TimeNow(A, key, best) : POISE_OK;
 }
 
 static PoiseErr Choose(PoiseMat A)
@@ -525,7 +537,7 @@ static PoiseErr Choose(PoiseMat A)
   void *data = NULL;
   int best = 0;
   TRY(Predict(A, &best));
-  if (c->measure) TRY(Measure(A, &best));
+  if (c->measure || *c->file) TRY(Measure(A, &best));
   PoiseErr e = PoiseAgree(A->ctx, MakeData(A, best, &data));
   if (e)
     poiseFree(A->ctx, &data);
@@ -549,13 +561,13 @@ PoiseErr poiseChoicePredict(PoiseMat A, MatPlan *plan, PoisePrediction *p)
     else
       poisePredictEither(&mine, p), poisePlanEither(cut.partials, plan->partials);
   }
-  plan->open = A->entries && A->block_size > 1 && plan->counts;
+  plan->open = A->choice->named && A->entries && A->block_size > 1 && plan->counts;
   return POISE_OK;
 }
 
 PoiseErr poiseMatChoose(PoiseMat A)
 {
-  if (A->choice->built == A->csr.built) return POISE_OK;
+  if (!A->choice || !A->assembled || A->choice->built == A->csr.built) return POISE_OK;
   poiseLogBegin(A->ctx, EVENT_MatChoose);
   PoiseErr e = Choose(A);
   poiseLogEnd(A->ctx, EVENT_MatChoose, 0, 0);
@@ -566,7 +578,7 @@ PoiseErr poiseChoiceBlocks(PoiseMat A)
 {
   double share;
   int64_t waits = A->changed;
-  if (!A->entries || A->triplets || A->block_size == 1) return POISE_OK;
+  if (!A->choice->named || !A->entries || A->triplets || A->block_size == 1) return POISE_OK;
   TRY(poiseCommMaxInt(A->ctx->comm, &waits, 1));
   if (waits) return POISE_OK; /* for the next PoiseMatAssemble */
   TRY(poiseMatBlockShare(A, &share));
@@ -577,6 +589,20 @@ PoiseErr poiseChoiceBlocks(PoiseMat A)
     A->blocked = false;
   else
     A->share = share;
+  return e;
+}
+
+void poiseChoiceForget(PoiseMat A)
+{
+  if (A->choice) A->choice->built = 0;
+}
+
+PoiseErr poiseChoiceName(PoiseMat A)
+{
+  if (A->choice->named) return POISE_OK;
+  A->choice->named = true;
+  PoiseErr e = A->assembled && !A->blocked ? poiseChoiceBlocks(A) : POISE_OK;
+  if (e && A->choice) A->choice->named = false;
   return e;
 }
 
@@ -613,11 +639,11 @@ PoiseErr poiseChoiceRead(PoiseMat A)
 {
   Choice *c = A->choice;
   uint64_t before = HashOptions(c);
-  TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A))); /* for blocks, should they be chosen */
+  if (c->named) TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A))); /* for blocks, should they be chosen */
   PoiseErr e = PoiseOptionsRead(A->ctx, A->prefix, options, c);
   for (int k = 0; !e && k < CANDIDATES; k++)
     if (candidates[k].type->options) e = PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]);
-  if (!e) e = PoiseOptionsRead(A->ctx, A->prefix, poiseMatType_bcsr.options, A->waiting);
+  if (!e && c->named) e = PoiseOptionsRead(A->ctx, A->prefix, poiseMatType_bcsr.options, A->waiting);
   if (HashOptions(c) != before) A->pattern++, c->built = 0; /* copies that follow A see it by the former */
   return e;
 }
@@ -627,6 +653,7 @@ void poiseChoiceInherit(PoiseMat A, PoiseMat B)
   const Choice *from = A->choice;
   Choice *to = B->choice;
   uint64_t before = HashOptions(to);
+  to->named = from->named;
   to->measure = from->measure;
   memcpy(to->file, from->file, sizeof to->file);
   for (int k = 0; k < CANDIDATES; k++) memcpy(to->settings[k], from->settings[k], candidates[k].type->size);
@@ -641,7 +668,8 @@ PoiseErr poiseChoiceView(PoiseMat A)
   if (!c->built) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sum));
   double mean = sum[1] / fmax(sum[0], 1), deviation = sqrt(fmax(0, sum[2] / fmax(sum[0], 1) - mean * mean));
-  TRY(PoisePrintf(A->ctx, "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in long rows\n",
+  TRY(PoisePrintf(A->ctx,
+                  "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in rows that csri would cut\n",
                   mean > 0 ? deviation / mean : 0, sum[3], 100 * sum[4] / fmax(sum[1], 1)));
   return PoisePrintf(A->ctx, "    auto: %s, %s\n", A->type->name, c->why);
 }

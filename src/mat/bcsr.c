@@ -36,7 +36,7 @@ int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s)
 
 /* ---- the form ------------------------------------------------------------------------------------------------------- */
 
-/* Groups of rows would wait for the longest of them. On a CPU that is the busiest thread; on a GPU (H200) many rows must be longer
+/* Groups of rows would wait for the longest of them. On a CPU that is the busiest of some threads; on a GPU (H200) many rows must be longer
    than the mean, as such groups are fetched faster, or one by so much that it takes a tenth of the time by itself. */
 static bool Uneven(PoiseMat A)
 {
@@ -45,7 +45,7 @@ static bool Uneven(PoiseMat A)
   const double busy = 1.1, groups = 2500;
   double mean = s->m ? (double)s->nz / (double)s->m : 0, squares = (double)s->nz * mean;
   if (!dev->ops->bcsr_rows)
-    return A->csr.nblock > HOST_FEW_BLOCKS && (double)s->busiest * dev->threads > busy * (double)s->nz;
+    return A->csr.nblock > HOST_FEW_BLOCKS && (double)s->busiest > busy * mean * (double)poiseCsrShareOfRows(&A->csr);
   if ((double)s->longest <= 4 * mean) return false;
   return (double)s->squares - squares > squares || groups * (double)s->longest > (double)s->nz;
 }
@@ -165,10 +165,10 @@ static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
   poiseWindowsBytes(&((const BcsrData *)A->data)->w, sum);
 }
 
-/* Could Uneven say so? Not where one thread of a CPU works, or on few blocks. */
+/* Could Uneven say so? Not on few blocks of a CPU. */
 static bool MayBeUneven(const Device *dev, const MatPlan *plan)
 {
-  return dev->ops->bcsr_rows || (dev->threads > 1 && plan->nblock[1] > HOST_FEW_BLOCKS);
+  return dev->ops->bcsr_rows || plan->nblock[1] > HOST_FEW_BLOCKS;
 }
 
 static PoiseErr PredictGroups(PoiseMat A, int form, MatPlan *plan, PoisePrediction *p)

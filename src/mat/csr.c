@@ -11,8 +11,8 @@ typedef struct CsrType {
 
 static const PoiseOption options[] = {
     {"mat_index16", POISE_OPTION_BOOL, offsetof(CsrType, asked), "no", 0, 0, NULL,
-     "on GPUs, 16-bit columns beside the CSR, block by block where they lie in a few bands: products read 10 bytes per "
-     "nonzero"},
+     "on GPUs, 16-bit columns beside the CSR, block by block where they are the rank's own and lie in a few bands: "
+     "products read 10 bytes per nonzero"},
     {0},
 };
 
@@ -146,6 +146,7 @@ PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
   if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work)); /* products are composed */
   if (A->type->composes == Composes_CSR) DropPlan(A);
   A->library = library;
+  poiseChoiceForget(A);
   A->pattern++; /* what was captured with the other product is void */
   return POISE_OK;
 }

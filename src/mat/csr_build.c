@@ -455,11 +455,11 @@ int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even)
   return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s, even) : POISE_BLOCK;
 }
 
-/* The rows that a thread of the host has, in blocks of the product. */
-static int64_t ShareOfRows(const Device *dev, const Csr *c)
+int64_t poiseCsrShareOfRows(const Csr *c)
 {
-  int64_t rows = POISE_BLOCK / poiseCsrSide(c), nblock = (c->m + rows - 1) / rows;
-  return rows * (nblock > HOST_FEW_BLOCKS ? (nblock + dev->threads - 1) / dev->threads : nblock);
+  int64_t rows = POISE_BLOCK / poiseCsrSide(c), nblock = (c->m + rows - 1) / rows,
+          share = nblock > HOST_FEW_BLOCKS ? rows * ((nblock + HOST_SHARES - 1) / HOST_SHARES) : c->m;
+  return share < c->m ? share : c->m;
 }
 
 /* Where the offsets are; elsewhere than on the host only the statistics come back. */
@@ -473,7 +473,7 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   int64_t spread = c->statistics.spread;
   *s = (CsrStatistics){.m = c->m, .nz = c->nz, .spread = spread};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
-  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = ShareOfRows(dev, c), .out = s};
+  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = poiseCsrShareOfRows(c), .out = s};
   a.bound = dev->ops->csr_bound ? dev->ops->csr_bound(c->m, c->nz) : 0;
   *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
   s->bound = a.bound;

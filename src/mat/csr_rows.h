@@ -83,6 +83,18 @@ POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t las
   return s[0] + s[1];
 }
 
+/* Type csri cuts rows of HOST_LONG entries or more into pieces of at most HOST_PIECE. They are summed so by csr too: same bits. */
+enum { HOST_LONG = 8192, HOST_PIECE = 2 * HOST_LONG };
+POISE_INLINE double poiseHostLongRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
+{
+  int64_t n = (last - k + HOST_PIECE - 1) / HOST_PIECE;
+  double s = 0;
+  for (int64_t q = 0; q < n; q++)
+    s += poiseHostRowSum(a, poiseCsriPieceBegin(1, k, last, q, n), poiseCsriPieceBegin(1, k, last, q + 1, n), columns,
+                         false);
+  return s;
+}
+
 POISE_INLINE double poiseHostUpdate(double alpha, double sum, double beta, double old)
 {
   return beta == 0 ? alpha * sum : alpha * sum + beta * old;
@@ -96,7 +108,8 @@ POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double be
   int64_t k = poiseCsrOffset(&a->A, i);
   for (; i < end; i++) {
     int64_t last = poiseCsrOffset(&a->A, i + 1);
-    y[i] = poiseHostUpdate(alpha, poiseHostRowSum(a, k, last, columns, mask), beta, y[i]);
+    double sum = last - k < HOST_LONG ? poiseHostRowSum(a, k, last, columns, mask) : poiseHostLongRow(a, k, last, columns);
+    y[i] = poiseHostUpdate(alpha, sum, beta, y[i]);
     k = last;
   }
 }

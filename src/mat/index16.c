@@ -73,8 +73,9 @@ PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d)
   double percent = 100 / fmax(1, sums[0]);
   TRY(PoisePrintf(A->ctx, "    columns of 16 bits beside the CSR: %.4g %% of them\n", sums[2] * percent));
   if (sums[2] == sums[0]) return POISE_OK;
-  return PoisePrintf(A->ctx, "      %.4g %% are in blocks of %d rows whose columns lie in %d windows of %d%s\n",
+  return PoisePrintf(A->ctx, "      %.4g %% are in blocks of %d rows whose columns lie in %d windows of %d%s%s\n",
                      sums[1] * percent, A->csr.rows, POISE_WINDOWS, POISE_WINDOW,
+                     PoiseSize(A->ctx) > 1 ? ", none of them another rank's" : "",
                      sums[2] < sums[1] ? "; a rank with less than half keeps none" : "");
 }
 

@@ -22,7 +22,7 @@ static const char type_help[] = "storage format of the product:"
 #undef MAT_TYPE
 
 static const PoiseOption options[] = {
-    {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "csr", 0, 0, NULL, type_help},
+    {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "auto", 0, 0, NULL, type_help},
     {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 0, MAX_BLOCK_SIZE, NULL,
      "unknowns per node; 0, with -mat_type bcsr: 2 to 8, whichever blocks take the fewest bytes, or csr if none takes "
      "fewer"},
@@ -108,12 +108,12 @@ PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
   if (!automatic) poiseMatUse(A, type, data);
   poiseFree(A->ctx, &A->waiting);
   A->blocked = false;
-  return automatic && A->assembled ? poiseChoiceBlocks(A) : POISE_OK;
+  return POISE_OK;
 }
 
 PoiseErr poiseMatSetUp(PoiseMat A)
 {
-  if (A->choice) TRY(poiseMatChoose(A));
+  TRY(poiseMatChoose(A));
   return PoiseAgree(A->ctx, A->type->setup ? A->type->setup(A) : POISE_OK);
 }
 
@@ -146,7 +146,7 @@ PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, 
 
 PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A)
 {
-  TRY(poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A));
+  TRY(poiseMatCreateTyped(ctx, &poiseMatType_auto, m, n, M, N, A));
   (*A)->entries = true;
   return POISE_OK;
 }
@@ -154,7 +154,7 @@ PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, Po
 static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                           PoiseOwn own, bool device, PoiseMat *A)
 {
-  TRY(poiseMatCreateTyped(ctx, &poiseMatType_csr, m, n, M, N, A));
+  TRY(poiseMatCreateTyped(ctx, &poiseMatType_auto, m, n, M, N, A));
   poiseLogBegin(ctx, EVENT_MatAssemble);
   PoiseErr e = device ? poiseCsrBuildDevice(*A, csr, own) : poiseCsrBuild(*A, csr, own);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
@@ -239,12 +239,18 @@ static PoiseErr FindType(const char *name, const MatType **type)
   return poiseUnknownWord("matrix type", name, NTYPES, names);
 }
 
+/* By the user. */
+static PoiseErr AskFor(PoiseMat A, const MatType *type)
+{
+  TRY(poiseMatChangeType(A, type));
+  return type == &poiseMatType_auto && A->choice ? poiseChoiceName(A) : POISE_OK;
+}
+
 PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
 {
   const MatType *found;
   TRY(FindType(type, &found));
-  if (poiseMatAsked(A) == found) return POISE_OK;
-  TRY(poiseMatChangeType(A, found));
+  TRY(AskFor(A, found));
   return A->assembled ? poiseMatSetUp(A) : POISE_OK;
 }
 
@@ -267,12 +273,13 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   MatOptions o = {.block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
-  if (o.type[0] && poiseMatHolds(A)) TRY(FindType(o.type, &type));
+  bool named = o.type[0] && poiseMatHolds(A);
+  if (named) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_type", FindType(o.type, &type)));
   if (!o.block_size && !A->find && !type->blocked)
     FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s", type->name);
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
-  TRY(poiseMatChangeType(A, type));
-  if (o.csr_kernel[0]) TRY(PoiseMatSetCSRKernel(A, o.csr_kernel));
+  if (named) TRY(AskFor(A, type));
+  if (o.csr_kernel[0]) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_csr_kernel", PoiseMatSetCSRKernel(A, o.csr_kernel)));
   if (A->choice)
     TRY(poiseChoiceRead(A));
   else if (poiseMatAsked(A)->options)
@@ -375,20 +382,22 @@ PoiseErr poiseMatCheckSquare(PoiseMat A)
   return POISE_OK;
 }
 
+static PoiseErr CheckLayout(PoiseMat A, const Layout *needed, const char *name, PoiseVec v)
+{
+  if (poiseLayoutSame(needed, v->layout)) return POISE_OK;
+  FAIL(POISE_ERR_SIZE, "A is %lld x %lld (%lld x %lld on rank %d), %s has %lld entries (%lld)", (long long)A->rows->N,
+       (long long)A->cols->N, (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx), name,
+       (long long)v->layout->N, (long long)v->layout->n);
+}
+
 /* out = op(A) in, where op(A) has rows `rows` and columns `cols`. */
 static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols, PoiseVec in, PoiseVec out)
 {
   TRY(poiseMatCheckUsable(A));
   if (in == out) FAIL(POISE_ERR_ARG, "x and y of a product are the same vector");
   if (in->ctx != A->ctx || out->ctx != A->ctx) FAIL(POISE_ERR_ARG, "A, x and y belong to different contexts");
-  if (!poiseLayoutSame(cols, in->layout))
-    FAIL(POISE_ERR_SIZE, "A is %lld x %lld (%lld x %lld on rank %d), x has %lld entries (%lld)", (long long)rows->N,
-         (long long)cols->N, (long long)rows->n, (long long)cols->n, PoiseRank(A->ctx), (long long)in->layout->N,
-         (long long)in->layout->n);
-  if (!poiseLayoutSame(rows, out->layout))
-    FAIL(POISE_ERR_SIZE, "A is %lld x %lld (%lld x %lld on rank %d), y has %lld entries (%lld)", (long long)rows->N,
-         (long long)cols->N, (long long)rows->n, (long long)cols->n, PoiseRank(A->ctx), (long long)out->layout->N,
-         (long long)out->layout->n);
+  TRY(CheckLayout(A, cols, "x", in));
+  TRY(CheckLayout(A, rows, "y", out));
   return POISE_OK;
 }
 
@@ -445,6 +454,7 @@ PoiseErr poiseMatReady(PoiseMat A)
   CsrView v;
   double *work;
   const int32_t *order;
+  TRY(poiseMatChoose(A));
   TRY(poiseMatCheckUsable(A));
   if (!Fuses(A) && !A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
   if (!poiseMatHolds(A)) return POISE_OK;
@@ -484,6 +494,7 @@ static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double 
 
 PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y)
 {
+  TRY(poiseMatChoose(A));
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
   return PoiseAgree(A->ctx, Product(A, e, a, x, b, y, NULL));
 }
@@ -495,6 +506,7 @@ PoiseErr PoiseMatMult(PoiseMat A, PoiseVec x, PoiseVec y)
 
 PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r)
 {
+  TRY(poiseMatChoose(A));
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, r);
   if (!e) e = poiseVecCheckSame(b, "b", r, "r");
   if (!e) e = PoiseVecCopy(b, r);
@@ -508,6 +520,7 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
     TRY(PoiseMatMult(A, x, y));
     return PoiseVecDot(u, y, dot);
   }
+  TRY(poiseMatChoose(A));
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
   if (!e) e = poiseVecCheckSame(u, "u", y, "y");
   if (!e && u != y) e = poiseVecRead(u, &f.u[0]);  /* NULL: (y, y) */
@@ -661,6 +674,7 @@ static PoiseErr ViewStored(PoiseMat A)
 
 PoiseErr PoiseMatView(PoiseMat A)
 {
+  TRY(poiseMatChoose(A));
   TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d ranks\n", A->prefix ? " " : "",
                   A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N, (long long)A->cols->N, A->block_size,
                   A->ctx->device->ops->name, PoiseSize(A->ctx)));

@@ -446,13 +446,17 @@ int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data);
 
 PoiseErr poiseChoiceCreate(PoiseMat A); /* A is of type auto from now on */
 void poiseChoiceDestroy(PoiseMat A);
+PoiseErr poiseChoiceName(
+    PoiseMat A); /* the user said so: A may become bcsr, at once if it is assembled. Collective; agrees */
 PoiseErr poiseChoiceRead(PoiseMat A); /* the options, of all types that may be chosen */
 void poiseChoiceInherit(PoiseMat A, PoiseMat B);
-/* Type auto and assembled: A becomes bcsr if all of it came entry by entry, and blocks of its block size take less time. Collective;
-   agrees. */
+/* Type auto, by name, and assembled: A becomes bcsr if all of it came entry by entry, and blocks of its block size take less time.
+   Collective; agrees. */
 PoiseErr poiseChoiceBlocks(PoiseMat A);
+void poiseChoiceForget(PoiseMat A); /* type auto will choose anew */
 PoiseErr poiseChoiceView(PoiseMat A);
-/* Which type works, where A's pattern or the options are not those it was chosen for; else nothing. Collective; agrees. */
+/* Which type works, where A is assembled, of type auto, and its pattern or the options are not those it was chosen for; else nothing.
+   Collective; agrees. */
 PoiseErr poiseMatChoose(PoiseMat A);
 
 /* ---- files: PoiseMatLoad and PoiseMatSave of a format (mm_mat.c, petsc_mat.c) --------------------------------------------- */
@@ -507,6 +511,8 @@ static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
 PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior);
 /* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
+/* Rows that each of HOST_SHARES threads of the host would have in a product by rows: whole blocks; all where they are not worth threads. */
+int64_t poiseCsrShareOfRows(const Csr *c);
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int b;                   /* rows, columns and entries are blocks, as in Csr; 0: numbers */

@@ -33,9 +33,10 @@ typedef struct SegData {
 
 static const PoiseOption options[] = {
     {"mat_seg_length", POISE_OPTION_CHOICE, offsetof(SegData, asked), "0", 0, 0, "0|1|2|4|8|16|32|64|128|256",
-     "entries of a segment; 0: the smallest power of two that is not less than the mean length of rows"},
-    {"mat_seg_padded", POISE_OPTION_BOOL, offsetof(SegData, wants_padded), "false", 0, 0, NULL,
-     "copy values and columns into segments that are filled up with zeros, as published: to compare with"},
+     "entries of a segment; 0: the smallest power of two that is not less than the mean length of rows, 256 at most"},
+    {"mat_seg_padded", POISE_OPTION_BOOL, offsetof(SegData, wants_padded), "no", 0, 0, NULL,
+     "copy values and columns into segments that are filled up with zeros, as published: to compare with; where x is "
+     "not finite, zeros times it are NaN"},
     {0},
 };
 
@@ -235,14 +236,17 @@ static int64_t Partials_SEG(PoiseMat A)
 static PoiseErr View_SEG(PoiseMat A)
 {
   const SegData *d = A->data;
-  int threads = A->ctx->device->ops->seg_threads, lanes = 1 << poiseSegLanes(d->length);
-  double sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.npiece, (double)d->padded.nz, (double)A->csr.nz};
+  int threads = A->ctx->device->ops->seg_threads;
+  double length = (double)d->length,
+         sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.npiece, (double)d->padded.nz, (double)A->csr.nz};
   char summed[64] = "rows summed one by one";
   if (!A->assembled) return POISE_OK;
-  if (threads) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
   TRY(PoiseSum(A->ctx, 5, sums));
-  TRY(PoisePrintf(A->ctx, "    seg: %.0f segments of up to %lld entries, %s, in %.0f windows; %.0f pieces of longer rows\n",
-                  sums[0], (long long)d->length, summed, sums[1], sums[2]));
+  TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank that has the longest ones */
+  int lanes = 1 << poiseSegLanes((int64_t)length);
+  if (threads) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
+  TRY(PoisePrintf(A->ctx, "    seg: %.0f segments of up to %.0f entries, %s, in %.0f windows; %.0f pieces of longer rows\n",
+                  sums[0], length, summed, sums[1], sums[2]));
   if (!d->is_padded) return POISE_OK;
   return PoisePrintf(A->ctx, "    segments are copies filled up with zeros: %.0f entries for %.0f\n", sums[3], sums[4]);
 }

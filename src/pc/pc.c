@@ -129,7 +129,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
 {
   PCOptions o = {{0}};
   TRY(PoiseOptionsRead(pc->ctx, pc->prefix, options, &o));
-  if (o.type[0]) TRY(PoisePCSetType(pc, o.type));
+  if (o.type[0]) TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
   pc->configured++;
   if (pc->type->options) {
     TRY(PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files written whole or not at all, and numbers in them that do not depend on the locale. */
 #define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE     /* flock */
 #define _XOPEN_SOURCE   700 /* realpath */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,6 +89,27 @@ PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f)
     poiseFree(ctx, &f->temp); /* nothing to remove */
   poiseFileAbort(ctx, f);
   return e;
+}
+
+/* Of the folder: a file that is replaced cannot be locked, and one beside it would stay behind. */
+int poiseFileLock(PoiseContext ctx, const char *path)
+{
+  OutFile f = {0};
+  int fd = -1;
+  if (!Resolve(ctx, path, &f)) {
+    char *slash = strrchr(f.path, '/');
+    if (slash) slash[slash == f.path] = 0;
+    fd = open(slash ? f.path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  }
+  poiseFree(ctx, &f.path);
+  while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
+    ;
+  return fd;
+}
+
+void poiseFileUnlock(int lock)
+{
+  if (lock >= 0) close(lock);
 }
 
 void poiseFileAbort(PoiseContext ctx, OutFile *f)

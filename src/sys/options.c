@@ -745,6 +745,19 @@ PoiseErr PoiseOptionsRead(PoiseContext ctx, const char *prefix, const PoiseOptio
   return POISE_OK;
 }
 
+PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e)
+{
+  Options *o = ctx->options;
+  if (e != POISE_ERR_OPTION && e != POISE_ERR_UNSUPPORTED) return e;
+  pthread_mutex_lock(&o->lock);
+  const Entry *of = Find(o, RankOf(ctx), prefix ? prefix : "", key);
+  if (of && of->value)
+    (void)PoiseErrorSet(e, __func__, __FILE__, __LINE__, "-%s%s %.80s (%s): %s", Prefix(o), of->key, of->value, of->where,
+                        PoiseErrorMessage());
+  pthread_mutex_unlock(&o->lock);
+  return e;
+}
+
 int PoiseOptionsHas(PoiseContext ctx, const char *prefix, const char *key, const char **value)
 {
   if (value) *value = NULL;

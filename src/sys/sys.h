@@ -157,7 +157,7 @@ typedef struct DeviceOps {
   void (*factor_plan_free)(Device *, LibraryPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
-  /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: CSRI_CHUNK. Rows and entries of a window, with
+  /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: HOST_LONG. Rows and entries of a window, with
      statistics of that limit, at least 3/4 of it and at most so many, or the limit; NULL: the limit. Entries of a piece beside blocks of even
      rows, twice the limit or more; NULL: that. log2 of the hubs that csri_mult is to keep for so many nonzeros, at most of INT64_MAX; 0: none.
      NULL: never */
@@ -213,7 +213,12 @@ struct Device { /* one stream of work, of one rank */
 
 /* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
 #define HOST_PRAGMA(x) _Pragma(#x)
-enum { HOST_FEW_BLOCKS = 8 };
+enum {
+  HOST_FEW_BLOCKS = 8,
+  /* Threads that rows must keep busy where a form of product is chosen. Not how many there are: the last bits of results follow from the
+     choice, and do not depend on threads. */
+  HOST_SHARES = 16
+};
 #ifdef POISE_HAVE_OPENMP
 #define HOST_PARALLEL_FOR(dev, nblock) \
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > HOST_FEW_BLOCKS))
@@ -335,6 +340,9 @@ typedef struct OutFile { /* zero-initialise it */
 PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);
 PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f); /* the old file stays when anything could not be written */
 void poiseFileAbort(PoiseContext ctx, OutFile *f);      /* nothing has happened; an empty f is legal */
+/* Waits until no other program has it, as far as the file system can: for a file that is read and rewritten. Not collective. */
+int poiseFileLock(PoiseContext ctx, const char *path);
+void poiseFileUnlock(int lock);
 
 /* ---- progress (progress.c) --------------------------------------------------------------------------------------------- */
 
@@ -412,6 +420,8 @@ const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int va
 PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out);
 /* A thread rank ends: forget what it set from code. */
 void poiseOptionsLeave(PoiseContext ctx);
+/* e, of a call to which an option's value led: what is POISE_ERR_OPTION or POISE_ERR_UNSUPPORTED names the option and its source, too. */
+PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e);
 /* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
 const char *poiseClosest(const char *s, int count, const char *const *words);
 /* POISE_ERR_OPTION: "there is no <what> '<word>'", with the closest of the words that exist, or all of them. */
