@@ -5,6 +5,7 @@
 */
 #include <float.h>
 
+#include "cuda/rounds.h"
 #include "harness.h"
 #include "mat/mat.h"
 
@@ -311,6 +312,50 @@ static void TestAwkward(PoiseContext ctx)
       }
     Release(&p);
   }
+}
+
+enum { PLACES = 63 };
+
+static int64_t Window_Rounds(Device *dev, const CsrStatistics *s)
+{
+  (void)dev;
+  return poiseRoundsWindow(PLACES, s->spread >= 40, s);
+}
+
+static int64_t Piece_Rounds(Device *dev, const CsrStatistics *s, int64_t limit)
+{
+  (void)dev;
+  return poiseRoundsPiece(PLACES, s, limit);
+}
+
+/* Windows and pieces of the sizes that a small GPU would have them: windows longer than the rows that are cut, pieces of whole lines. */
+static void TestRounds(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  const DeviceOps *own = dev->ops;
+  DeviceOps ops = *own;
+  ops.csri_limit = poiseRoundsLimit, ops.csri_window = Window_Rounds, ops.csri_piece = Piece_Rounds;
+  ops.most_window = CSRI_MOST;
+  dev->ops = &ops;
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_chunk", "0"));
+  for (int s = 0; s < SHAPES; s++) {
+    Problem p = Make(ctx, &shapes[s]);
+    PoiseMat A;
+    PoiseVec x, y;
+    for (int bits = -1; bits < 64; bits += 65) { /* without hubs and with */
+      char hubs[16];
+      snprintf(hubs, sizeof hubs, "%d", bits);
+      CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", hubs));
+      if (LeftOut(ctx, 0, shapes[s].M)) continue;
+      if (Create(ctx, &shapes[s], &p, "csri", &A, &x, &y)) CheckProducts(A, x, y, &p, true);
+      PoiseVecDestroy(&x);
+      PoiseVecDestroy(&y);
+      PoiseMatDestroy(&A);
+    }
+    Release(&p);
+  }
+  CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", "-1"));
+  dev->ops = own;
 }
 
 /* Windows that share rows, which they add to atomically. */
@@ -911,6 +956,7 @@ static const Test tests[] = {{"index16", TestIndex16, 0},
                              {"beyond", TestBeyond, TEST_SERIAL},
                              {"hubs", TestHubs, TEST_SERIAL},
                              {"awkward", TestAwkward, 0},
+                             {"rounds", TestRounds, 0},
                              {"atomic", TestAtomic, 0},
                              {NULL, NULL, 0}};
 

@@ -3,6 +3,7 @@
   Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that plain loops over
   the rows give, on any device and number of ranks.
 */
+#include "cuda/rounds.h"
 #include "mat/windows.h"
 #include "sample.h"
 
@@ -732,6 +733,41 @@ static void TestWindows(PoiseContext ctx)
       }
 }
 
+/* ---- sizes of windows and pieces on GPUs ---------------------------------------------------------------------------------- */
+
+/* A number from `from` to `to`, all orders of magnitude alike. */
+static int64_t Somewhere(uint64_t k, double from, double to)
+{
+  return (int64_t)(from * pow(to / from, (TestRandom(99, k) + 1) / 2));
+}
+
+/* Windows hold no fewer than they must and no more than they may, and if there is a choice are a little fewer than whole rounds of places. */
+static void TestRounds(PoiseContext ctx)
+{
+  (void)ctx;
+  for (uint64_t k = 0; k < 20000; k++) {
+    CsrStatistics s = {.m = Somewhere(4 * k, 1, 1e9), .nz = Somewhere(4 * k + 1, 1, 3e10)};
+    bool scattered = k & 1;
+    double places = k & 2 ? 4181 : 63, size = (double)(s.m + s.nz);
+    int64_t limit = poiseRoundsLimit(s.m + s.nz, false), hubs = poiseRoundsLimit(s.m + s.nz, true);
+    CHECK(limit >= 128 && limit <= 512 && hubs >= limit && hubs <= 2048);
+    CHECK(limit == 128 || size / (double)limit > 4096); /* enough of them */
+    if (k & 4)
+      s.cut = Somewhere(4 * k + 2, 1, (double)s.nz), s.pieces = Somewhere(4 * k + 3, 1, 1 + (double)s.cut / (double)limit);
+    int64_t window = poiseRoundsWindow(places, scattered, &s), piece = poiseRoundsPiece(places, &s, limit);
+    CHECK(window >= limit - limit / 4 && window >= 128 && window <= CSRI_MOST);
+    CHECK(4 * s.cut < s.nz || !s.cut || window <= limit);
+    CHECK(piece >= 2 * limit);
+    /* neither the least nor the most, and so few rounds that one row more or less in a window is no round */
+    if (window > 512 && window < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) && size < 200.0 * (double)window * places) {
+      double rounds = ceil(size / (double)window) / places, all = rounds + (double)s.pieces / places;
+      CHECK(all <= round(all) + 1 / places && all >= round(all) - rounds / 512 - 1e-9);
+    }
+    double pieces = (double)s.cut / (double)piece / places;
+    if (piece > 2 * limit) CHECK(pieces <= ceil(pieces) && pieces > 0.66 * ceil(pieces) - 1e-9);
+  }
+}
+
 /* ---- what is found out about columns ------------------------------------------------------------------------------------- */
 
 /* Column k of rule 0: neighbours; 1: anywhere; 2: each in a line of its own; 3: few of them, the first most of all. */
@@ -1013,6 +1049,7 @@ static const Test tests[] = {
     {"new_values", TestNewValues, 0},
     {"statistics", TestStatistics, 0},
     {"windows", TestWindows, TEST_SERIAL},
+    {"rounds", TestRounds, TEST_SERIAL | TEST_HOST_ONLY},
     {"hubs", TestHubs, 0},
     {"spread", TestSpread, 0},
     {"vary", TestVary, 0},

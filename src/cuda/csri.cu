@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "pieces.h"
+#include "rounds.h"
 #include "tile.h"
 
 enum {
@@ -371,49 +372,14 @@ static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMult
   return Follow(dev, kernel, (unsigned)poiseCudaProcessors(dev), 32 * RESIDENT_WINDOWS, bytes, *a);
 }
 
-/* Windows of so many rows and entries could have a warp each, and all keep memory busy; where there are hubs, whose warps are few and begin
-   each window alone, they are longer. */
-int64_t poiseCudaCsriLimit(int64_t size, bool hubs)
-{
-  enum { LEAST = 128, LONG = 512, ENOUGH = 8192 };
-  int64_t limit = LEAST;
-  while (limit < LONG && size / limit > ENOUGH) limit *= 2;
-  while (hubs && limit < 4 * LONG && size / limit > 2 * ENOUGH) limit *= 2;
-  return limit;
-}
-
-/* Rounds of so many warps that `warps` of them, of a usual size, take: whole ones. In a last round that is not full memory is idle (H200:
-   1.04 rounds take 1.13 times as long as one of larger windows). */
-static double Rounds(double warps, double places)
-{
-  double rounds = round(warps / places);
-  return rounds < 1 ? 1 : rounds;
-}
-
-/* Large windows wait less often for their first entries; where columns are scattered all wait for these, and small ones share them out
-   better. If many rows are cut, windows are no longer than these, which would be whole. */
 int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s)
 {
-  enum { LEAST = 128, SMALL = 512 };
-  int64_t limit = poiseCudaCsriLimit(s->m + s->nz, false), least = limit - limit / 4;
-  bool many = 4 * s->cut >= s->nz && s->cut;
-  double size = (double)(s->m + s->nz), pieces = (double)s->pieces,
-         usual = (double)(many                    ? limit
-                          : s->spread < SCATTERED ? (int64_t)POISE_CSRI_USUAL
-                                                  : (int64_t)SMALL),
-         places = 0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev), most = many ? usual : 1.5 * usual,
-         windows = Rounds(size / usual + pieces, places) * places - pieces;
-  double chunk = windows * most > size ? ceil(size / windows) : most;
-  return (int64_t)fmax(chunk, (double)(least < LEAST ? LEAST : least));
+  return poiseRoundsWindow(0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev), s->spread >= SCATTERED, s);
 }
 
-/* Where there are so many long rows that a round of pieces of twice the limit were not enough. */
 int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit)
 {
-  enum { USUAL = 2048 };
-  double places = 0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), cut = (double)s->cut;
-  int64_t piece = (int64_t)ceil(cut / (Rounds(cut / USUAL, places) * places));
-  return piece < 2 * limit ? 2 * limit : piece;
+  return poiseRoundsPiece(0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), s, limit);
 }
 
 /* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros nothing is gained.) */

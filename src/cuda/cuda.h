@@ -43,8 +43,6 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even);
 int poiseCudaBcsrRows(Device *dev, int b, int form);
 int64_t poiseCudaBcsrChunk(int b);
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz);
-int64_t poiseCudaCsriLimit(int64_t size, bool hubs);
-enum { POISE_CSRI_USUAL = 1152, POISE_CSRI_MOST = POISE_CSRI_USUAL / 2 * 3 }; /* rows and entries of a window */
 int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s);
 int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit);
 int poiseCudaHubBits(const Device *dev, int64_t nz);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the device is. */
 #include "cuda.h"
+#include "rounds.h"
 
 #include <nvtx3/nvToolsExt.h>
 
@@ -381,9 +382,9 @@ const DeviceOps poiseDevice_cuda = {
     poiseCudaFactorPlan,
     poiseCudaFactorPlanFree,
     poiseCudaSortScratch,
-    poiseCudaCsriLimit,
+    poiseRoundsLimit,
     poiseCudaCsriWindow,
-    POISE_CSRI_MOST,
+    CSRI_MOST,
     poiseCudaCsriPiece,
     poiseCudaHubBits,
     SEG_THREADS,

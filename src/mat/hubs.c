@@ -4,7 +4,7 @@
 enum {
   LARGE = 32768, /* columns of which x does not fit into a first cache */
   WORTH = 8,     /* hubs are to have this part of the entries, */
-  TIMES = 4      /* and so many times as many as other columns */
+  TIMES = 4      /* and so many times as many as a column in the mean */
 };
 
 static int BitsOf(const Device *dev, int64_t columns, int64_t nz, PoiseInt asked)

@@ -158,7 +158,8 @@ typedef struct DeviceOps {
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
   /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: HOST_LONG. Rows and entries of a window, with
-     statistics of that limit, at least 3/4 of it and at most so many, or the limit; NULL: the limit. Entries of a piece beside blocks of even
+     statistics of that limit, at least 3/4 of it and at most so many; where they are more than the limit, rows that long are cut. NULL: the
+     limit. Entries of a piece beside blocks of even
      rows, twice the limit or more; NULL: that. log2 of the hubs that csri_mult is to keep for so many nonzeros, at most of INT64_MAX; 0: none.
      NULL: never */
   int64_t (*csri_limit)(int64_t size, bool hubs);

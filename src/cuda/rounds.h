@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How large windows and pieces of rows are on a GPU. Plain C, of sizes alone, so that tests see it without one. */
+#ifndef POISE_ROUNDS_H
+#define POISE_ROUNDS_H
+
+#include <math.h>
+
+#include "../sys/kernels.h"
+
+/* Rows and entries of a window where columns are scattered, where they are not, and at most; the least of a window, and of rows that are cut. */
+enum { CSRI_SMALL = 512, CSRI_USUAL = 1152, CSRI_MOST = CSRI_USUAL / 2 * 3, CSRI_LEAST = 128 };
+
+/* Windows of so many rows and entries could have a warp each, and all keep memory busy; where there are hubs, whose warps are few and begin
+   each window alone, they are longer. */
+static inline int64_t poiseRoundsLimit(int64_t size, bool hubs)
+{
+  enum { LONG = 512, ENOUGH = 8192 };
+  int64_t limit = CSRI_LEAST;
+  while (limit < LONG && size / limit > ENOUGH) limit *= 2;
+  while (hubs && limit < 4 * LONG && size / limit > 2 * ENOUGH) limit *= 2;
+  return limit;
+}
+
+/* Rounds of so many warps that `warps` of them, of a usual size, take: whole ones. In a last round that is not full memory is idle (H200:
+   1.04 rounds take 1.13 times as long as one of larger windows). */
+static inline double poiseRoundsOf(double warps, double places)
+{
+  double rounds = round(warps / places);
+  return rounds < 1 ? 1 : rounds;
+}
+
+/* Rows and entries of a window, where so many warps have a place at once. Large windows wait less often for their first entries; where
+   columns are scattered all wait for these, and small ones share them out better. If many rows are cut, windows are no longer than these,
+   which would be whole: their rounds are as they come. */
+static inline int64_t poiseRoundsWindow(double places, bool scattered, const CsrStatistics *s)
+{
+  int64_t limit = poiseRoundsLimit(s->m + s->nz, false), least = limit - limit / 4;
+  bool many = 4 * s->cut >= s->nz && s->cut;
+  double size = (double)(s->m + s->nz), pieces = (double)s->pieces,
+         usual = (double)(many        ? limit
+                          : scattered ? (int64_t)CSRI_SMALL
+                                      : (int64_t)CSRI_USUAL),
+         most = many ? usual : 1.5 * usual, windows = poiseRoundsOf(size / usual + pieces, places) * places - pieces,
+         window = windows * most > size ? ceil(size / windows) : most;
+  return (int64_t)fmax(window, (double)(least < CSRI_LEAST ? CSRI_LEAST : least));
+}
+
+/* Entries of a piece beside blocks of even rows: more than twice the limit where there are so many long rows that a round of those were not
+   enough. That the pieces of a row are at least one is not looked at. */
+static inline int64_t poiseRoundsPiece(double places, const CsrStatistics *s, int64_t limit)
+{
+  enum { USUAL = 2048 };
+  double cut = (double)s->cut;
+  int64_t piece = (int64_t)ceil(cut / (poiseRoundsOf(cut / USUAL, places) * places));
+  return piece < 2 * limit ? 2 * limit : piece;
+}
+
+#endif
