@@ -47,7 +47,7 @@ static const PoiseOption table[] = {
     {"only", POISE_OPTION_STRING, offsetof(Options, only), "", 0, 0, NULL,
      "rows whose names begin with one of these words"},
     {"types", POISE_OPTION_STRING, offsetof(Options, types), "", 0, 0, NULL,
-     "matrix types, separated by commas; none: csr, and bcsr where nodes have several unknowns"},
+     "matrix types, separated by commas; none: auto, or csr and bcsr where nodes have several unknowns"},
     {"matrix", POISE_OPTION_STRING, offsetof(Options, matrix), "", 0, 0, NULL, "a file, instead of the problems made here"},
     {"out", POISE_OPTION_STRING, offsetof(Options, out), "", 0, 0, NULL, "CSV file, which appears whole or not at all"},
     {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "0", 0, 2.5e10, NULL, "size of large matrices; 0: each its own"},
@@ -437,7 +437,7 @@ static PoiseErr TryType(Bench *bench, const char *type, const char *kernel, Team
 static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
 {
   char types[POISE_OPTION_LENGTH], *rest = types;
-  snprintf(types, sizeof types, "%s", *bench->o.types ? bench->o.types : bench->blocks.b ? "csr,bcsr" : "csr");
+  snprintf(types, sizeof types, "%s", *bench->o.types ? bench->o.types : bench->blocks.b ? "csr,bcsr" : "auto");
   for (char *type = strtok_r(types, ",", &rest); type; type = strtok_r(NULL, ",", &rest)) {
     bool kernels = bench->operation->kind == PRODUCT && bench->blocks.b && !strcmp(type, "bcsr");
     for (int k = 0; k < (kernels ? KERNELS : 1); k++) TRY(TryType(bench, type, kernels ? bcsr_kernels[k] : "", team, list));

@@ -20,7 +20,7 @@ for device in host mock; do
   "$program" -device $device "${tiny[@]}" -out "$out" > "$dir/log" || fail "on $device:" "$(cat "$dir/log")"
   for row in limits,memory,copy dot.7,poise "dot.7,C loops" mult.7.varied,poise "mult.elasticity,C loops" mult.rmat_scrambled,poise \
     mult.arrow,poise mult.tail,poise cg.7.varied,poise "cg.7.small,C loops" "bicgstab.7.varied,C loops" "gmres.5.varied,C loops" \
-    "gmres.7.small,poise,csr gmres twice" pc_ilu.7,poise pc_pbjacobi.elasticity,poise pc_bjacobi.elasticity,poise "pc_jacobi.7,C loops" \
+    "gmres.7.small,poise,auto gmres twice" pc_ilu.7,poise pc_pbjacobi.elasticity,poise pc_bjacobi.elasticity,poise "pc_jacobi.7,C loops" \
     coo_pattern.elasticity,poise coo_values.elasticity,poise coo_refresh.elasticity,poise coo_pattern.27,poise coo_values.27,poise \
     mult.elasticity,poise,bcsr cg_pbjacobi.elasticity,poise,bcsr blocks.1,poise,bcsr "blocks.32,C loops" blocks.skewed,poise,csr \
     blocks.even,poise,bcsr blocks.audikw_1,poise,bcsr; do
@@ -33,7 +33,7 @@ done
 
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 -1\n2 2 2\n' > "$dir/A.mtx"
 "$program" "${tiny[@]}" -matrix "$dir/A.mtx" -only mult -out "$dir/file.csv" > "$dir/log" || fail "$(cat "$dir/log")"
-grep -q '^mult.file,poise,csr,cold,2,3,' "$dir/file.csv" || fail "no row of the file:" "$(cat "$dir/file.csv")"
+grep -q '^mult.file,poise,auto,cold,2,3,' "$dir/file.csv" || fail "no row of the file:" "$(cat "$dir/file.csv")"
 "$program" "${tiny[@]}" -matrix "$dir/A.mtx" -only blocks.3 -out "$dir/cut.csv" > "$dir/log" || fail "$(cat "$dir/log")"
 grep -q '^blocks.3.file,poise,bcsr balanced,cold,3,9,' "$dir/cut.csv" || fail "no row of the file in blocks:" "$(cat "$dir/cut.csv")"
 
