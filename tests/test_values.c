@@ -886,6 +886,35 @@ static void TestVary(PoiseContext ctx)
   }
 }
 
+/* But not, for a product, where x is large and its numbers are far apart. */
+static void TestVaryFar(PoiseContext ctx)
+{
+  enum { M = 400000, MANY = 3 << 19, NZ = M / 2 * 6 }; /* rows of 1 and 5 */
+  static const struct {
+    int far;
+    PoiseInt N;
+    int vary;
+  } cases[] = {{1, MANY + 1, 0}, {1, MANY, 1}, {0, MANY + 1, 1}};
+  int64_t *ptr = malloc((M + 1) * sizeof *ptr), *col = malloc(NZ * sizeof *col);
+  double *val = calloc(NZ, sizeof *val);
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A;
+    ptr[0] = 0;
+    for (int i = 0; i < M; i++) {
+      ptr[i + 1] = ptr[i] + 1 + i % 2 * 4;
+      for (int64_t e = ptr[i]; e < ptr[i + 1]; e++)
+        col[e] = cases[k].far ? (e - ptr[i]) * 300000 + e * 7919 % 300000 : i + e - ptr[i];
+    }
+    const PoiseCSR csr = {.ptr64 = ptr, .col64 = col, .val = val};
+    if (CHECK_OK(PoiseMatCreateCSR(ctx, M, cases[k].N, M, cases[k].N, &csr, POISE_COPY, &A))) {
+      CHECK_OK(poiseMatReady(A));
+      CHECK_INT(A->csr.vary, cases[k].vary);
+    }
+    PoiseMatDestroy(&A);
+  }
+  free(ptr), free(col), free(val);
+}
+
 /* A borrowed array is current on the host when a call returns. */
 static void TestBorrowed(PoiseContext ctx)
 {
@@ -1053,6 +1082,7 @@ static const Test tests[] = {
     {"hubs", TestHubs, 0},
     {"spread", TestSpread, 0},
     {"vary", TestVary, 0},
+    {"vary_far", TestVaryFar, TEST_SERIAL},
     {"borrowed", TestBorrowed, 0},
     {NULL, NULL, 0},
 };

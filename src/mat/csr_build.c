@@ -488,7 +488,14 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   return e;
 }
 
-/* Where the columns are. It is nothing to small matrices, of which all blocks are there at once. */
+/* Columns of which x fits into no cache of a CPU. */
+static bool ManyColumns(const Csr *c)
+{
+  enum { MANY = 3 << 19 }; /* 12 MB */
+  return c->nloc + c->nghost > MANY;
+}
+
+/* Where the columns are. It is nothing to small matrices, of which all blocks are there at once, nor to a CPU that has x at hand. */
 static PoiseErr FindSpread(PoiseMat A)
 {
   enum { LEAST = 1000000 };
@@ -500,7 +507,7 @@ static PoiseErr FindSpread(PoiseMat A)
   const int64_t *lines;
   PoiseErr e = POISE_OK;
   c->statistics.spread = 0;
-  if (!dev->ops->csr_rows || c->b || c->nz < LEAST) return POISE_OK;
+  if ((!dev->ops->csr_rows && !ManyColumns(c)) || c->b || c->nz < LEAST) return POISE_OK;
   TRY(poiseBufferRead(&c->col, side, &a.A.col));
   TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
   e = poiseBufferUpdate(&there, side, &a.lines);
@@ -513,12 +520,14 @@ static PoiseErr FindSpread(PoiseMat A)
 
 static PoiseErr ChooseRows(PoiseMat A)
 {
-  enum { OFTEN = 8 };
+  enum { OFTEN = 8, FAR = 40 };
   Csr *c = &A->csr;
   CsrStatistics *s = &c->statistics;
   TRY(FindSpread(A));
   TRY(poiseCsrStatistics(A, 0, s));
-  c->vary = OFTEN * s->changes > c->m;
+  /* Where x is far away and in no order, a CPU waits for it: rows that are summed together, whatever their lengths, ask for numbers behind
+     them too, and for less at once (AMD EPYC, L3 32 MB: up to 2 times as long). */
+  c->vary = OFTEN * s->changes > c->m && !(s->spread >= FAR && ManyColumns(c));
   c->rows = c->b ? poiseBcsrRows(A->ctx, c->b, s) : poiseCsrRows(A->ctx, s, false);
   c->tile = c->b && c->rows < 4 ? c->rows * s->longest : poiseCsrTileOf(s, c->rows);
   c->nblock = (c->m + c->rows - 1) / c->rows;

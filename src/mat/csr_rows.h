@@ -83,6 +83,16 @@ POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t las
   return s[0] + s[1];
 }
 
+/* The same of three entries or fewer. */
+POISE_INLINE double poiseHostShortRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
+{
+  double even = 0, odd = 0;
+  if (k < last) even += poiseHostOneTerm(a, k, columns);
+  if (k + 1 < last) odd += poiseHostOneTerm(a, k + 1, columns);
+  if (k + 2 < last) even += poiseHostOneTerm(a, k + 2, columns);
+  return even + odd;
+}
+
 /* Type csri cuts rows of HOST_LONG entries or more into pieces of at most HOST_PIECE. They are summed so by csr too: same bits. */
 enum { HOST_LONG = 8192, HOST_PIECE = 2 * HOST_LONG };
 POISE_INLINE double poiseHostLongRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
@@ -108,19 +118,22 @@ POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double be
   int64_t k = poiseCsrOffset(&a->A, i);
   for (; i < end; i++) {
     int64_t last = poiseCsrOffset(&a->A, i + 1);
-    double sum = last - k < HOST_LONG ? poiseHostRowSum(a, k, last, columns, mask) : poiseHostLongRow(a, k, last, columns);
+    double sum = last - k < 4           ? poiseHostShortRow(a, k, last, columns)
+                 : last - k < HOST_LONG ? poiseHostRowSum(a, k, last, columns, mask)
+                                        : poiseHostLongRow(a, k, last, columns);
     y[i] = poiseHostUpdate(alpha, sum, beta, y[i]);
     k = last;
   }
 }
 
 enum {
-  HOST_STRIP = 16,
-  HOST_FEW = 128
-}; /* rows that are looked at together; the most entries of four rows that are summed at once */
+  HOST_STRIP = 16, /* rows that are looked at together; */
+  HOST_FEW = 128,  /* the most entries of four rows that are summed at once, */
+  HOST_IDLE = 32   /* and of masked ones, beside as many as there are, before to foresee four numbers of turns costs less */
+};
 
-/* The same for rows i to i + 3 at once, each masked to the length of the longest: one number of turns to foresee, not four. Reads up to
-   HOST_FEW entries of the rows behind. */
+/* The same for rows i to i + 3 at once, each masked to the length of the longest, if that is not much longer than the others: one number of
+   turns to foresee, not four. Reads up to HOST_FEW entries of the rows behind. */
 POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, int columns)
 {
   HostTwo s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
@@ -130,6 +143,14 @@ POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double b
     p[r + 1] = poiseCsrOffset(&a->A, i + r + 1);
     n[r] = (HostTwo){(double)(p[r + 1] - p[r]), (double)(p[r + 1] - p[r])};
     if (most < p[r + 1] - p[r]) most = p[r + 1] - p[r];
+  }
+  if (4 * most > 2 * (p[4] - p[0]) + HOST_IDLE) {
+    poiseHostEachRow(a, alpha, beta, i, i + 4, columns, true);
+    return;
+  }
+  if (!most) {
+    for (int r = 0; r < 4; r++) y[i + r] = poiseHostUpdate(alpha, 0, beta, y[i + r]);
+    return;
   }
   for (int64_t j = 0; j < most; j += 4, place += 4) {
     poiseHostAhead(a, p[0] + 4 * j, columns);
