@@ -128,6 +128,7 @@ static PoiseErr EnterOurs(Run *run, int kind)
   c->blocks = kind == BCSR;
   TRY(c->blocks ? PoiseMatCreateBCSR(run->ctx, k->b, r->n, r->n, r->N, r->N, &bcsr, POISE_BORROW, &c->A)
                 : PoiseMatCreateCSR(run->ctx, r->n, r->n, r->N, r->N, &csr, POISE_BORROW, &c->A));
+  if (!c->blocks) TRY(PoiseMatSetType(c->A, "csr"));
   return PoiseVecDuplicate(run->v, &c->y);
 }
 

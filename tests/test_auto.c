@@ -47,6 +47,19 @@ static PoiseErr Make(PoiseContext ctx, PoiseInt m, Lengths *length, PoiseMat *A)
   return e;
 }
 
+/* Of as many columns, so that there is a preconditioner: a diagonal, and in an eighth of the rows a hundred others. */
+static PoiseErr MakeSquare(PoiseContext ctx, PoiseInt m, PoiseMat *A)
+{
+  PoiseInt begin = m * PoiseRank(ctx), N = m * PoiseSize(ctx);
+  PoiseErr e = PoiseMatCreate(ctx, m, m, N, N, A);
+  for (PoiseInt i = begin; !e && i < begin + m; i++)
+    for (PoiseInt k = 0; !e && k <= (i < begin + m / 8 ? 100 : 0); k++) {
+      PoiseInt j = begin + (i - begin + 7 * k) % m;
+      e = PoiseMatAddBlock(*A, 1, &i, 1, &j, &(double){k ? 1 : 300});
+    }
+  return e ? e : PoiseMatAssemble(*A);
+}
+
 static PoiseErr MakeAuto(PoiseContext ctx, PoiseInt m, Lengths *length, const char *prefix, PoiseMat *A)
 {
   POISE_TRY(Make(ctx, m, length, A));
@@ -92,11 +105,11 @@ static void CheckWorks(PoiseMat A, const char *type)
 {
   PoiseMat C;
   char words[80];
+  CheckView(A, "type auto"); /* uses it: now it is chosen */
   CHECK(!strcmp(PoiseMatType(A), "auto"));
   CHECK(!type || !strcmp(A->type->name, type));
   snprintf(words, sizeof words, "auto: %s, ", A->type->name);
   CheckView(A, words);
-  CheckView(A, "type auto");
   if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
   CHECK(!strcmp(PoiseMatType(C), "csr") && !strcmp(C->type->name, "csr"));
   CheckSame(A, C);
@@ -798,9 +811,17 @@ static void TestBlocks(PoiseContext ctx)
   PoiseMatDestroy(&C);
 }
 
-/* Nobody said auto: a matrix, its copies and transposes stay CSR, until somebody does. */
+/* Nobody said auto: a matrix, its copies and transposes stay CSR, until somebody does; one of blocks of triplets, too. */
 static void TestBlocksByName(PoiseContext ctx)
 {
+  PoiseMat B;
+  PoiseInt at = 40 * PoiseRank(ctx);
+  if (!CHECK_OK(PoiseMatCreate(ctx, 120, 120, POISE_DECIDE, POISE_DECIDE, &B))) return;
+  CHECK_OK(PoiseMatSetBlockSize(B, 3));
+  CHECK_OK(PoiseMatSetBlockPatternCOO(B, 1, &at, &at));
+  CHECK_OK(PoiseMatSetValuesCOO(B, (double[]){1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  CheckWorks(B, NULL);
+  PoiseMatDestroy(&B);
   for (int k = 0; k < 4; k++) {
     PoiseMat A, C, T;
     if (!CHECK_OK(EnterChain(ctx, true, 3, false, &A))) return;
@@ -986,6 +1007,85 @@ static void TestDefault(PoiseContext ctx)
   }
 }
 
+/* The choice is made before a preconditioner is built from the pattern, which then counts as the same. */
+static void TestBuiltOnce(PoiseContext ctx)
+{
+  PoiseMat A, P;
+  PoisePC pc;
+  PoiseVec x, y;
+  if (!CHECK_OK(MakeSquare(ctx, 12000, &A)) || !CHECK_OK(PoiseMatDuplicate(A, 1, &P)) ||
+      !CHECK_OK(PoiseMatCreateVecs(P, &x, &y)) || !CHECK_OK(PoisePCCreate(ctx, &pc)))
+    return;
+  CHECK(!strcmp(P->type->name, "csr")); /* nothing is chosen yet */
+  CHECK_OK(PoiseVecSetRandom(x, 3));
+  CHECK_OK(PoisePCSetType(pc, "bjacobi"));
+  CHECK_OK(PoisePCSetOperator(pc, P));
+  CHECK_OK(PoisePCSetUp(pc));
+  int64_t builds = pc->builds;
+  CHECK_OK(PoiseMatMult(P, x, y));
+  CHECK_OK(PoiseMatView(P));
+  CHECK_OK(PoisePCApply(pc, x, y));
+  CHECK_INT(pc->builds, builds);
+  CheckWorks(P, "csri");
+  PoisePCDestroy(&pc);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&P);
+}
+
+/* What A^T x has made is kept when another type comes to work. */
+static void TestKeepsColumns(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec x, y, again;
+  PoiseBytes before, after;
+  double norm;
+  if (!CHECK_OK(Make(ctx, 12000, InFront, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) ||
+      !CHECK_OK(PoiseVecDuplicate(x, &again)))
+    return;
+  CHECK_OK(PoiseVecSetRandom(y, 3));
+  CHECK_OK(PoiseMatMultTranspose(A, y, x));
+  CHECK(!strcmp(A->type->name, "csr"));
+  CHECK_OK(PoiseMatBytes(A, &before, NULL));
+  CHECK_OK(PoiseMatMult(A, again, y));
+  CHECK(!strcmp(A->type->name, "csri"));
+  CHECK_INT(((const CsrData *)A->data)->pattern, A->pattern);
+  CHECK_OK(PoiseMatBytes(A, &after, NULL));
+  CHECK(after.host >= before.host && after.device >= before.device);
+  CHECK_OK(PoiseVecSetRandom(y, 3));
+  CHECK_OK(PoiseMatMultTranspose(A, y, again));
+  CHECK_OK(PoiseVecAXPY(again, -1, x));
+  CHECK_OK(PoiseVecNorm(again, POISE_NORM_INF, &norm));
+  CHECK(norm == 0);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&again);
+  PoiseMatDestroy(&A);
+}
+
+/* An operation that makes a new pattern is done whole or not at all: to repeat it adds nothing twice. */
+static void TestWholeOrNot(PoiseContext ctx)
+{
+  PoiseErr e = POISE_ERR_MEMORY;
+  for (int64_t n = 1; e && n < 400; n++) {
+    PoiseMat A, X, C;
+    if (!CHECK_OK(Make(ctx, 12000, Even, &A)) || !CHECK_OK(Make(ctx, 12000, InFront, &X)) ||
+        !CHECK_OK(PoiseMatDuplicate(A, 1, &C)))
+      return;
+    CHECK_OK(PoiseMatAXPY(C, 2, X));
+    FailAt(ctx, n);
+    e = PoiseMatAXPY(A, 2, X);
+    FailAt(ctx, 0);
+    if (e) CHECK_OK(PoiseMatAXPY(A, 2, X));
+    CheckSame(A, C);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&X);
+    PoiseMatDestroy(&C);
+  }
+  CHECK(!e);
+}
+
 /* A library that was asked for multiplies, whatever the rows are. */
 static void TestLibrary(PoiseContext ctx)
 {
@@ -1097,6 +1197,9 @@ int main(int argc, char **argv)
                                {"there", TestThere, TEST_SERIAL},
                                {"default", TestDefault, 0},
                                {"library", TestLibrary, 0},
+                               {"built_once", TestBuiltOnce, 0},
+                               {"keeps_columns", TestKeepsColumns, 0},
+                               {"whole_or_not", TestWholeOrNot, 0},
                                {"memory", TestMemory, 0},
                                {"one_rank_fails", TestOneRankFails, 0},
                                {"one_rank_fails_blocks", TestOneRankFailsBlocks, 0},

@@ -317,7 +317,7 @@ typedef struct PoiseMatCounts { /* of this rank's rows */
 
 /*
   What this rank's part of A will hold once a solver has worked with it, as its type, block size and options now are: of an A that was only
-  created (PoiseMatCreate, which takes some hundred bytes), with entries as counted; or with counts = NULL of one that is assembled (and
+  created (PoiseMatCreate, which takes some thousand bytes), with entries as counted; or with counts = NULL of one that is assembled (and
   with the transpose's part if there was a product with A^T). Exact, but where a pattern decides:
     csri           up to 24 bytes (of bcsr, uneven: 16 and 8 for each row of a block) per -mat_csri_chunk entries, for pieces of long rows;
                    on cuda, where those are not said, how many windows there are, of 28 bytes for some hundred rows and entries
@@ -357,7 +357,7 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
     if n is at most 32 and divides both sizes. Other lines there are ignored.
   -mat_block_size n, without a prefix, counts before that line, in files of both kinds, if it divides both sizes. Rows are laid out in
   whole blocks, and the block size is n; with n = 0, which has it found by bcsr, in multiples of 2 to 8 as far as these divide both sizes and
-  give each rank 16 or more. The matrix is csr; PoiseMatSetFromOptions with -mat_type bcsr then makes it blocks.
+  give each rank 16 or more. The matrix is of CSR; PoiseMatSetFromOptions with -mat_type bcsr then makes it blocks.
 */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /*

@@ -397,16 +397,22 @@ static const MatType *TypeFor(const PoiseMat A, int b)
   return b && !A->type->blocked ? &poiseMatType_bcsr : NULL;
 }
 
+/* Type auto waits for the first use: its choice may fail, and the entries are there. */
+static PoiseErr SetUpReplaced(PoiseMat A)
+{
+  return A->choice ? POISE_OK : poiseMatSetUp(A);
+}
+
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
 {
   TRY(poiseMatReplaceAs(A, mine, r, NULL, TypeFor(A, r->b)));
-  return poiseMatSetUp(A);
+  return SetUpReplaced(A);
 }
 
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
 {
   TRY(poiseMatReplaceAs(A, mine, NULL, made, TypeFor(A, made->b)));
-  return poiseMatSetUp(A);
+  return SetUpReplaced(A);
 }
 
 /* The stored row and the added one, which have no column in common, by columns, from place `out` on. */

@@ -18,8 +18,9 @@ typedef struct Rows {      /* what a product with this rank's rows depends on */
   double deviation;        /* standard deviation of the rows' lengths, in means of them */
   bool even, even_but_cut; /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
   bool dense;              /* rows are all cut, of one length, and neighbours in them are neighbours in x */
-  double busiest; /* bytes of the busiest of HOST_SHARES threads by rows; of all rows where these are not worth threads */
-  double windows; /* of csri, the last one a part */
+  bool alone;              /* blocks of rows are so few that one thread of the host works on all */
+  double share, busiest;   /* bytes of HOST_SHARES threads by rows, in the mean, and of the busiest */
+  double windows;          /* of csri, the last one a part */
 } Rows;
 
 /* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
@@ -44,16 +45,15 @@ static const struct {
          .gpu_dense = 0.9,
          .gpu_wait = 1.7e6};
 
-/* The busiest thread decides, of as many as there might be. */
+/* The busiest thread decides, of as many as there might be; not that a few blocks cannot be shared out evenly. */
 static double CsrOnHost(const Rows *r)
 {
-  return r->busiest * HOST_SHARES / r->bytes;
+  return r->alone ? HOST_SHARES : r->busiest / r->share;
 }
 
 static double CsriOnHost(const Rows *r)
 {
-  if (r->windows <= HOST_FEW_BLOCKS) return fit.host_csri * HOST_SHARES;
-  return fit.host_csri * ceil(ceil(r->windows) / HOST_SHARES) * HOST_SHARES / r->windows;
+  return r->windows <= HOST_FEW_BLOCKS ? fit.host_csri * HOST_SHARES : fit.host_csri;
 }
 
 /* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole product for the longest. csr
@@ -132,7 +132,9 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.spread > 0 && s.spread <= 100 / POISE_LINE + 1;
   r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
-  r->busiest = BytesOf((double)poiseCsrShareOfRows(&A->csr), (double)s.busiest);
+  double rows = (double)poiseCsrShareOfRows(&A->csr);
+  r->alone = POISE_NBLOCKS(s.m) <= HOST_FEW_BLOCKS;
+  r->share = BytesOf(rows, rows * mean), r->busiest = BytesOf(rows, (double)s.busiest);
   r->windows = (r->m + r->nz) / (double)limit;
   return POISE_OK;
 }
@@ -335,7 +337,11 @@ static PoiseErr Time(PoiseMat A, double *seconds)
 
 static uint64_t HashBytes(uint64_t h, const void *bytes, size_t n)
 {
-  for (size_t k = 0; k < n; k++) h = poiseMix(h, ((const unsigned char *)bytes)[k]);
+  for (size_t k = 0; k < n; k += sizeof h) {
+    uint64_t word = 0;
+    memcpy(&word, (const char *)bytes + k, n - k < sizeof word ? n - k : sizeof word);
+    h = poiseMix(h, word);
+  }
   return h;
 }
 
@@ -531,6 +537,17 @@ static PoiseErr Measure(PoiseMat A, int *best)
   return winner < 0 && c->measure ? TimeNow(A, key, best) : POISE_OK;
 }
 
+/* Another type works; the columns that A^T x needs, which are the same for all, stay. */
+static void UseInstead(PoiseMat A, const MatType *type, void *data)
+{
+  CsrData *old = A->data, *now = data;
+  bool current = old->pattern == A->pattern;
+  now->by_column = old->by_column, now->columns = old->columns;
+  old->by_column = (Transposed){0}, old->columns = (Windows){0};
+  poiseMatUse(A, type, data);
+  now->pattern = current ? A->pattern : 0;
+}
+
 static PoiseErr Choose(PoiseMat A)
 {
   Choice *c = A->choice;
@@ -538,13 +555,17 @@ static PoiseErr Choose(PoiseMat A)
   int best = 0;
   TRY(Predict(A, &best));
   if (c->measure || *c->file) TRY(Measure(A, &best));
-  PoiseErr e = PoiseAgree(A->ctx, MakeData(A, best, &data));
-  if (e)
-    poiseFree(A->ctx, &data);
-  else
-    poiseMatUse(A, candidates[best].type, data);
-  if (!e) c->built = A->csr.built;
-  return e;
+  const MatType *type = candidates[best].type;
+  if (A->type == type) { /* with other options perhaps */
+    type->inherit(c->settings[best], A->data);
+  } else {
+    PoiseErr e = PoiseAgree(A->ctx, MakeData(A, best, &data));
+    if (e) poiseFree(A->ctx, &data);
+    TRY(e);
+    UseInstead(A, type, data);
+  }
+  c->built = A->csr.built;
+  return POISE_OK;
 }
 
 PoiseErr poiseChoicePredict(PoiseMat A, MatPlan *plan, PoisePrediction *p)
@@ -590,6 +611,11 @@ PoiseErr poiseChoiceBlocks(PoiseMat A)
   else
     A->share = share;
   return e;
+}
+
+bool poiseChoiceIsNamed(PoiseMat A)
+{
+  return A->choice && A->choice->named;
 }
 
 void poiseChoiceForget(PoiseMat A)

@@ -304,6 +304,17 @@ static void Exactly(Device *dev, const CsriMultArgs *a)
   for (int64_t k = 0; k < m->nblock; k++) ExactWindow(m, &a->window[m->order ? m->order[k] : k]);
 }
 
+static void WindowRows(const CsriMultArgs *a, double alpha, double beta, int64_t w)
+{
+  const CsrMultArgs *m = &a->m;
+  int64_t begin = a->window[w].begin, end = begin + a->window[w].rows;
+  if (m->ghost)
+    poiseHostRows(m, alpha, beta, begin, end, true);
+  else
+    poiseHostRows(m, alpha, beta, begin, end, false);
+  poiseHostFuse(&m->fuse, m->y, begin, end, w);
+}
+
 PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
 {
   const CsriMultArgs *a = args;
@@ -315,17 +326,13 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
     Exactly(dev, a);
     return POISE_OK;
   }
-  HOST_PARALLEL_FOR(dev, m->nblock)
-  for (int64_t k = 0; k < m->nblock; k++) {
-    int64_t w = m->order ? m->order[k] : k, begin = a->window[w].begin, end = begin + a->window[w].rows;
-    if (m->ghost)
-      poiseHostRows(m, alpha, beta, begin, end, true);
+  int64_t n = a->npiece + m->nblock;
+  HOST_PARALLEL_FOR(dev, n)
+  for (int64_t k = 0; k < n; k++)
+    if (k < a->npiece)
+      a->sum[k] = PieceSum(a, k);
     else
-      poiseHostRows(m, alpha, beta, begin, end, false);
-    poiseHostFuse(&m->fuse, m->y, begin, end, w);
-  }
-  HOST_PARALLEL_FOR(dev, a->npiece)
-  for (int64_t p = 0; p < a->npiece; p++) a->sum[p] = PieceSum(a, p);
+      WindowRows(a, alpha, beta, m->order ? m->order[k - a->npiece] : k - a->npiece);
   Join(a, alpha, beta);
   return POISE_OK;
 }

@@ -453,7 +453,8 @@ void poiseChoiceInherit(PoiseMat A, PoiseMat B);
 /* Type auto, by name, and assembled: A becomes bcsr if all of it came entry by entry, and blocks of its block size take less time.
    Collective; agrees. */
 PoiseErr poiseChoiceBlocks(PoiseMat A);
-void poiseChoiceForget(PoiseMat A); /* type auto will choose anew */
+bool poiseChoiceIsNamed(PoiseMat A); /* type auto, and the user said so */
+void poiseChoiceForget(PoiseMat A);  /* type auto will choose anew */
 PoiseErr poiseChoiceView(PoiseMat A);
 /* Which type works, where A is assembled, of type auto, and its pattern or the options are not those it was chosen for; else nothing.
    Collective; agrees. */

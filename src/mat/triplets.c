@@ -457,8 +457,8 @@ static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const Poi
 /* Where a block size is to be found, of numbers, the pattern is made for CSR before: it is that which is looked at. */
 static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
-  if (b > 1) A->find = false;                                        /* blocks are given */
-  if (b > 1 && A->choice && !A->assembled) TRY(poiseMatToBlocks(A)); /* type auto has no reason to take them apart */
+  if (b > 1) A->find = false;                                                    /* blocks are given */
+  if (b > 1 && poiseChoiceIsNamed(A) && !A->assembled) TRY(poiseMatToBlocks(A)); /* it has no reason to take them apart */
   if (!A->blocked || !A->find) return MakePattern(A, where, b, n, rows, cols);
   A->blocked = false;
   PoiseErr e = MakePattern(A, where, 1, n, rows, cols);

@@ -187,6 +187,7 @@ PoiseErr poisePCPrepare(PoisePC pc, bool keep)
 {
   if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   keep = keep && pc->built;
+  TRY(poiseMatChoose(pc->P)); /* now: what is chosen later is a new pattern to what is built from it */
   if (!keep) TRY(PoiseAgree(pc->ctx, poiseMatCheckUsable(pc->P)));
   if (keep || (pc->state == pc->P->state && pc->pattern == pc->P->pattern)) return Ready(pc, keep);
   poiseLogBegin(pc->ctx, EVENT_PCSetUp);

@@ -9,6 +9,7 @@
 #include <locale.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sys.h"
@@ -94,6 +95,8 @@ PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f)
 /* Of the folder: a file that is replaced cannot be locked, and one beside it would stay behind. */
 int poiseFileLock(PoiseContext ctx, const char *path)
 {
+  enum { TRIES = 200 };
+  const struct timespec pause = {.tv_nsec = 10000000};
   OutFile f = {0};
   int fd = -1;
   if (!Resolve(ctx, path, &f)) {
@@ -102,8 +105,8 @@ int poiseFileLock(PoiseContext ctx, const char *path)
     fd = open(slash ? f.path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   }
   poiseFree(ctx, &f.path);
-  while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
-    ;
+  for (int k = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK && k < TRIES; k++)
+    nanosleep(&pause, NULL);
   return fd;
 }
 

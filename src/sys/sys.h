@@ -341,7 +341,8 @@ typedef struct OutFile { /* zero-initialise it */
 PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);
 PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f); /* the old file stays when anything could not be written */
 void poiseFileAbort(PoiseContext ctx, OutFile *f);      /* nothing has happened; an empty f is legal */
-/* Waits until no other program has it, as far as the file system can: for a file that is read and rewritten. Not collective. */
+/* Waits until no other program has it, two seconds at most, and as far as the file system can: for a file that is read and rewritten. Not
+   collective. */
 int poiseFileLock(PoiseContext ctx, const char *path);
 void poiseFileUnlock(int lock);
 
