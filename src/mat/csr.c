@@ -183,12 +183,12 @@ enum { MOST_PIECES = 8192 };
 /* Entries of a window of m columns; 0: so few are not cut. */
 static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t nz)
 {
-  enum { CHUNK = 8192, LEAST = 2, USUAL = 4 };
-  int64_t chunk = (dev->ops->csri_limit ? dev->ops->csri_limit(0, false) : CHUNK) / (b ? b * b : 1),
+  enum { LEAST = 2, USUAL = 4 };
+  int64_t chunk = (dev->ops->csri_limit ? dev->ops->csri_limit(0, false) : HOST_LONG) / (b ? b * b : 1),
           usual = m ? USUAL * nz / m : 0;
   if (chunk < usual) chunk = usual;
   if (chunk < LEAST) chunk = LEAST;
-  if (chunk > CHUNK) chunk = CHUNK;
+  if (chunk > HOST_LONG) chunk = HOST_LONG;
   return (m + nz) / chunk <= HOST_FEW_BLOCKS ? 0 : chunk;
 }
 

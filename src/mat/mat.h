@@ -446,8 +446,8 @@ int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data);
 
 PoiseErr poiseChoiceCreate(PoiseMat A); /* A is of type auto from now on */
 void poiseChoiceDestroy(PoiseMat A);
-PoiseErr poiseChoiceName(
-    PoiseMat A); /* the user said so: A may become bcsr, at once if it is assembled. Collective; agrees */
+/* The user said so: A may become bcsr, at once if it is assembled. Collective; agrees. */
+PoiseErr poiseChoiceName(PoiseMat A);
 PoiseErr poiseChoiceRead(PoiseMat A); /* the options, of all types that may be chosen */
 void poiseChoiceInherit(PoiseMat A, PoiseMat B);
 /* Type auto, by name, and assembled: A becomes bcsr if all of it came entry by entry, and blocks of its block size take less time.
