@@ -1092,11 +1092,12 @@ static void TestLibrary(PoiseContext ctx)
   const char *const *library = ctx->device->ops->csr_libraries;
   PoiseMat A;
   if (!CHECK_OK(Make(ctx, 12000, InFront, &A))) return;
+  bool refuses = A->csr.wide && !strcmp(ctx->device->ops->name, "cuda"); /* cuSPARSE: see test_types */
   for (int k = 0; k < 4; k++) {
     bool own = k % 2 || !library;
     CHECK_OK(PoiseMatSetCSRKernel(A, own ? "own" : library[0]));
     CheckView(A, own ? "auto: csri, predicted" : "auto: csr, as -mat_csr_kernel");
-    CheckWorks(A, own ? "csri" : "csr");
+    if (own || !refuses) CheckWorks(A, own ? "csri" : "csr");
   }
   PoiseMatDestroy(&A);
 }

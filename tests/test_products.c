@@ -756,7 +756,9 @@ static void TestIndex16Changes(PoiseContext ctx)
   char text[4096];
   PoiseInt far[] = {5, N - 3}, begin, end;
   for (int on = 0; on < 2; on++)
-    if (!CHECK_OK(MakeArrow(ctx, N, &A[on])) || !CHECK_OK(UseIndex16(A[on], on))) return;
+    if (!CHECK_OK(MakeArrow(ctx, N, &A[on])) || !CHECK_OK(PoiseMatSetType(A[on], "csr")) ||
+        !CHECK_OK(UseIndex16(A[on], on)))
+      return;
   if (!CHECK_OK(PoiseMatCreateVecs(A[0], &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &b)) ||
       !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))
     return;
