@@ -270,16 +270,35 @@ __host__ __device__ __forceinline__ int64_t PieceBlocks(const CsriMultArgs &a, i
   return (a.npiece + warps - 1) / warps;
 }
 
+/* Window w of the first ones, which warps begin with at once: where its rows, entries and x are, or near to that, is asked for before it
+   is known, so that pages a multiprocessor does not know are looked up together, not one after the other as the window leads to entries
+   and these to x. */
+__device__ __forceinline__ void Ask(const CsrMultArgs &m, int64_t w)
+{
+  int lane = threadIdx.x % 32;
+  float share = __fdividef((float)w, (float)m.nblock);
+  int64_t row = (int64_t)(share * (float)m.A.m), entry = (int64_t)(share * (float)m.A.nz),
+          column = (int64_t)(share * (float)m.A.nloc);
+  const void *p = NULL;
+  if (lane == 0 && row < m.A.m) p = m.A.ptr32 ? (const void *)(m.A.ptr32 + row) : m.A.ptr64 + row;
+  if (lane == 1 && entry < m.A.nz) p = m.A.val + entry;
+  if (lane == 2 && entry < m.A.nz) p = m.A.col + entry;
+  if (lane == 3 && column < m.A.nloc) p = m.x + column;
+  if (lane == 4 && row < m.A.m) p = m.y + row;
+  if (p) asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 /* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per window. */
 template <int MODE, int W>
 static __global__ void __launch_bounds__(32 * W, RESIDENT_WINDOWS / W)
-    CsriMult(const __grid_constant__ CsriMultArgs a, bool early)
+    CsriMult(const __grid_constant__ CsriMultArgs a, bool early, unsigned first)
 {
   __shared__ __align__(8) uint16_t mark[W][SPAN];
   LetFollow();
-  if (!Begin(a.m, !early)) return;
   int warp = threadIdx.x / 32;
   int64_t pieces = PieceBlocks(a, W), piece = blockIdx.x * (int64_t)W + warp, at = piece - pieces * W;
+  if (blockIdx.x < first && at >= 0 && at < a.m.nblock) Ask(a.m, at);
+  if (!Begin(a.m, !early)) return;
   if (at >= 0 && at < a.m.nblock)
     Window<MODE, false>(a, a.m.order ? a.m.order[at] : at, early, mark[warp], {});
   else if (MODE != EXACT && piece < a.npiece)
@@ -349,12 +368,13 @@ template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
 
 template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, bool plain)
 {
-  unsigned grid = (unsigned)(PieceBlocks(*a, W) + (a->m.nblock + W - 1) / W);
+  unsigned grid = (unsigned)(PieceBlocks(*a, W) + (a->m.nblock + W - 1) / W),
+           first = (unsigned)(poiseCudaProcessors(dev) * (RESIDENT_WINDOWS / W));
   return Follow(dev,
                 a->exact ? CsriMult<EXACT, W>
                 : plain  ? CsriMult<PLAIN, W>
                          : CsriMult<GENERAL, W>,
-                grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact);
+                grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact, first);
 }
 
 /* As many as there is shared memory for, beside the marks and what the system takes. */
