@@ -31,8 +31,14 @@ static PoiseInt Few(PoiseInt i, PoiseInt m) /* long rows, alike, but too few to 
   return 100;
 }
 
-/* On every rank m rows of these lengths, of columns near the diagonal; sizes such that threads are used. */
-static PoiseErr Make(PoiseContext ctx, PoiseInt m, Lengths *length, PoiseMat *A)
+static PoiseInt Varied(PoiseInt i, PoiseInt m)
+{
+  (void)m;
+  return 3 + i % 5;
+}
+
+/* On every rank m rows of these lengths, of columns near the diagonal, `apart` and a bit from each other; sizes such that threads are used. */
+static PoiseErr MakeApart(PoiseContext ctx, PoiseInt m, Lengths *length, PoiseInt apart, PoiseMat *A)
 {
   PoiseInt N = 40 * m * PoiseSize(ctx);
   int64_t *ptr = calloc((size_t)m + 1, sizeof *ptr);
@@ -40,11 +46,17 @@ static PoiseErr Make(PoiseContext ctx, PoiseInt m, Lengths *length, PoiseMat *A)
   int64_t *col = calloc((size_t)ptr[m] + 1, sizeof *col);
   double *val = calloc((size_t)ptr[m] + 1, sizeof *val);
   for (PoiseInt i = 0; i < m; i++)
-    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) col[k] = i + (k - ptr[i]), val[k] = 1 + (double)(k % 3);
+    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++)
+      col[k] = i + (k - ptr[i]) * apart + 7919 * i % apart, val[k] = 1 + (double)(k % 3);
   const PoiseCSR csr = {.ptr64 = ptr, .col64 = col, .val = val};
   PoiseErr e = PoiseMatCreateCSR(ctx, m, 40 * m, POISE_DECIDE, N, &csr, POISE_COPY, A);
   free(ptr), free(col), free(val);
   return e;
+}
+
+static PoiseErr Make(PoiseContext ctx, PoiseInt m, Lengths *length, PoiseMat *A)
+{
+  return MakeApart(ctx, m, length, 1, A);
 }
 
 /* Of as many columns, so that there is a preconditioner: a diagonal, and in an eighth of the rows a hundred others. */
@@ -151,6 +163,19 @@ static void TestChoice(PoiseContext ctx)
       PoiseMatDestroy(&A);
     }
     if (CHECK_OK(MakeAuto(ctx, 8000, Few, "c_", &A))) CheckWorks(A, gpu ? "csr" : "csri");
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* On a GPU rows whose blocks do not all have a place at once are multiplied in windows where their columns are apart. Elsewhere in rows. */
+static void TestColumns(PoiseContext ctx)
+{
+  bool gpu = ctx->device->ops->csr_rows;
+  PoiseMat A;
+  for (int apart = 0; apart < 2; apart++) {
+    if (!CHECK_OK(MakeApart(ctx, gpu ? 300000 : 3000, Varied, apart ? 2000 : 1, &A))) return;
+    CHECK_OK(PoiseMatSetType(A, "auto"));
+    CheckWorks(A, gpu && apart ? "csri" : "csr");
     PoiseMatDestroy(&A);
   }
 }
@@ -1176,6 +1201,7 @@ static void TestOneRankFailsOptions(PoiseContext ctx)
 int main(int argc, char **argv)
 {
   static const Test tests[] = {{"choice", TestChoice, 0},
+                               {"columns", TestColumns, 0},
                                {"one_rank_decides", TestOneRankDecides, 0},
                                {"patterns", TestPatterns, 0},
                                {"options", TestOptions, 0},

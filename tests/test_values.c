@@ -768,6 +768,42 @@ static void TestRounds(PoiseContext ctx)
   }
 }
 
+/* Rows of a mean length, with a deviation in shares of it. */
+static CsrStatistics OfRows(int64_t m, double mean, double deviation, int64_t spread)
+{
+  double nz = mean * (double)m;
+  return (CsrStatistics){
+      .m = m, .nz = (int64_t)nz, .squares = (int64_t)(nz * mean * (1 + deviation * deviation)), .spread = spread};
+}
+
+/* What was measured: bench/results/h200_even.txt. */
+static void TestRather(PoiseContext ctx)
+{
+  static const struct {
+    double m, mean, deviation;
+    int spread;
+    bool windows;
+  } cases[] = {{1e6, 7, .03, 4, false}, {1e6, 5, .4, 7, false},   {2e6, 4, .5, 13, true},    {1e7, 4, .5, 13, true},
+               {8e6, 5, .4, 13, true},  {2e6, 2.5, 1, 14, false}, {2e6, 2.8, .65, 13, true}, {1e6, 10, 0, 12, true},
+               {1e7, 10, 0, 12, false}, {4e6, 20, 0, 12, false},  {5e5, 20, 0, 12, true},    {1e6, 100, 0, 35, true},
+               {2e6, 5, 0, 99, false},  {1e6, 10, 0, 99, true},   {5e4, 300, 0, 88, true}};
+  for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
+    CsrStatistics s = OfRows((int64_t)cases[k].m, cases[k].mean, cases[k].deviation, cases[k].spread);
+    CHECK(poiseRoundsRather(&s, false) == cases[k].windows);
+  }
+  for (uint64_t k = 0; k < 5000; k++) {
+    CsrStatistics s = OfRows(Somewhere(4 * k, 1, 1e9), (double)Somewhere(4 * k + 1, 1, 1e5) / 100,
+                             (double)Somewhere(4 * k + 2, 1, 1e4) / 1000, Somewhere(4 * k + 3, 1, 100));
+    bool near = s.spread < CSRI_NEAR;
+    CHECK(!poiseRoundsRather(&s, true));
+    CHECK(!near || !poiseRoundsRather(&s, false));
+    s.cut = 1;
+    CHECK(poiseRoundsRather(&s, k % 2) == !near);
+  }
+  CHECK(!poiseRoundsRather(&(CsrStatistics){0}, false));
+  (void)ctx;
+}
+
 /* ---- what is found out about columns ------------------------------------------------------------------------------------- */
 
 /* Column k of rule 0: neighbours; 1: anywhere; 2: each in a line of its own; 3: few of them, the first most of all. */
@@ -1079,6 +1115,7 @@ static const Test tests[] = {
     {"statistics", TestStatistics, 0},
     {"windows", TestWindows, TEST_SERIAL},
     {"rounds", TestRounds, TEST_SERIAL | TEST_HOST_ONLY},
+    {"rather", TestRather, TEST_SERIAL | TEST_HOST_ONLY},
     {"hubs", TestHubs, 0},
     {"spread", TestSpread, 0},
     {"vary", TestVary, 0},

@@ -130,33 +130,35 @@ int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
 }
 
 /* Do the threads of a row rarely wait for those of another? A warp waits for its longest row, so few warps may have one that takes another
-   round than those of mean length, which takes as much longer as these are few; and where they are several lengths must not deviate much.
-   Beside rows that are cut, scattered columns are better not fetched by tiles (H200: 3 to 5 % slower). */
+   round than those of mean length, which takes as much longer as these are few; and where they are several lengths must not deviate much. */
 static bool Even(const CsrStatistics *s)
 {
   int k = Lanes(s->m, s->nz), others = (32 >> k) - 1; /* rows of a warp */
   int64_t bound = poiseCudaCsrBound(s->m, s->nz), rounds = bound / (ROUND << k);
   double mean = (double)s->nz / (double)s->m, deviates = (double)s->squares - (double)s->nz * mean;
   bool waits = s->longest > bound && (s->bound != bound || (double)(s->above * others) > 0.1 * (double)(s->m * rounds));
-  if (s->cut && s->spread >= SCATTERED) return false;
   return !waits && (bound <= ROUND << k || deviates <= 0.16 * (double)s->nz * mean) && mean <= MOST_MEAN;
 }
 
 /* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far more of them than the mean,
    and the longest row, at 0.4 us a round, takes no longer than 3 us and two fifths of what the rest takes. Many blocks are of half as many threads: fewer of them wait for
    the slowest (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more multiprocessors. Blocks that are all
-   there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows of 23, 33 at most: 2.7 us, windows 4.1). */
+   there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows of 23, 33 at most: 2.7 us, windows 4.1). even: only
+   where windows would not take less, either (17361 rows of 20, 120 at most: 5.6 us, windows 5.2). */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {
   enum { AT_ONCE = 4, FAR = 4 };
   int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
   int64_t each = (int64_t)poiseCudaProcessors(dev) * rows; /* a block for each multiprocessor */
   double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
-  bool small = s->m <= AT_ONCE * each && s->longest <= FAR * round && mean <= MOST_MEAN && !s->cut;
-  if (s->m > (int64_t)BLOCKS_AT_ONCE * rows || s->m <= each) k++, rows /= 2;
+  int64_t far = FAR * (even ? ROUND << LeastLanes(s->m, s->nz) : round);
+  bool small = s->m <= AT_ONCE * each && s->longest <= far && mean <= MOST_MEAN && !s->cut;
+  bool at_once = s->m <= (int64_t)BLOCKS_AT_ONCE * rows, few = 2 * s->m <= 3 * each;
+  bool chosen = !even || small || (Even(s) && !poiseRoundsRather(s, at_once));
+  if (few || !at_once) k++, rows /= 2;
   bool serves = small || ((double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round);
   bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
-  return poiseCudaHasBulk(dev) && serves && fits && (!even || small || Even(s)) ? rows : POISE_BLOCK;
+  return poiseCudaHasBulk(dev) && serves && fits && chosen ? rows : POISE_BLOCK;
 }
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)

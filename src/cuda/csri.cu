@@ -394,7 +394,7 @@ static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMult
 
 int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s)
 {
-  return poiseRoundsWindow(0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev), s->spread >= SCATTERED, s);
+  return poiseRoundsWindow(0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev), s->spread >= CSRI_SCATTERED, s);
 }
 
 int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit)

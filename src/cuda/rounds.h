@@ -7,6 +7,9 @@
 
 #include "../sys/kernels.h"
 
+/* Spread of columns that are neighbours at most; the others lie around a diagonal, up to the second. */
+enum { CSRI_NEAR = 8, CSRI_SCATTERED = 40 };
+
 /* Rows and entries of a window where columns are scattered, where they are not, and at most; the least of a window, and of rows that are cut. */
 enum { CSRI_SMALL = 512, CSRI_USUAL = 1152, CSRI_MOST = CSRI_USUAL / 2 * 3, CSRI_LEAST = 128 };
 
@@ -53,6 +56,22 @@ static inline int64_t poiseRoundsPiece(double places, const CsrStatistics *s, in
   double cut = (double)s->cut;
   int64_t piece = (int64_t)ceil(cut / (poiseRoundsOf(cut / USUAL, places) * places));
   return piece < 2 * limit ? 2 * limit : piece;
+}
+
+/*
+  Windows rather than blocks of even rows? Blocks ask for x all at the same time, and have more threads that wait for it; so not where columns
+  are neighbours, nor where all blocks have a place at once, nor where rows are hardly longer than their offsets. Those of a large matrix come
+  out of step. H200, 26 matrices (bench/results/h200_even.txt), time of windows over that of blocks: lengths that deviate by a fifth or
+  more 0.77 to 0.96, even ones 0.75 to 1.01; what is left to blocks: even rows of large matrices 1.06 to 1.13, short ones with columns anywhere
+  1.0 to 1.07.
+*/
+static inline bool poiseRoundsRather(const CsrStatistics *s, bool at_once)
+{
+  enum { LARGE = 32000000, APART = 30, SHORT = 8 };
+  double nz = (double)s->nz, mean = s->m ? nz / (double)s->m : 0;
+  bool deviate = (double)s->squares - nz * mean >= 0.2 * 0.2 * nz * mean;
+  if (s->spread < CSRI_NEAR || (s->cut == 0 && (at_once || mean < 2.75))) return false;
+  return s->cut || deviate || ((s->nz < LARGE || s->spread >= APART) && (mean >= SHORT || s->spread < CSRI_SCATTERED));
 }
 
 #endif
