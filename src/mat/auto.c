@@ -130,6 +130,7 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   r->bytes = BytesOf(r->m, r->nz);
   r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
   r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.spread > 0 && s.spread <= 100 / POISE_LINE + 1;
+  if (poiseCsrAsksIndex16(c->settings[CSR])) s.spread = 0; /* only csr has them: no windows because columns are apart */
   r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
   double rows = (double)poiseCsrShareOfRows(&A->csr);

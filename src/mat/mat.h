@@ -442,6 +442,9 @@ PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 /* csri.c: entries of a row that data's options (NULL: the defaults) have it cut, of so many rows and entries in all. */
 int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data);
 
+/* csr.c: do data's options ask for columns of 16 bits? */
+bool poiseCsrAsksIndex16(const void *data);
+
 /* ---- auto.c: type auto, which has another type work ------------------------------------------------------------------------ */
 
 PoiseErr poiseChoiceCreate(PoiseMat A); /* A is of type auto from now on */
