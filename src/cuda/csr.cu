@@ -141,10 +141,10 @@ static bool Even(const CsrStatistics *s)
 }
 
 /* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far more of them than the mean,
-   and the longest row, at 0.4 us a round, takes no longer than 3 us and two fifths of what the rest takes. Many blocks are of half as many threads: fewer of them wait for
-   the slowest (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more multiprocessors. Blocks that are all
-   there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows of 23, 33 at most: 2.7 us, windows 4.1). even: only
-   where windows would not take less, either (17361 rows of 20, 120 at most: 5.6 us, windows 5.2). */
+   and the longest row, at 0.4 us a round, takes no longer than 3 us and two fifths of what the rest takes. Many blocks are of half as many
+   threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more
+   multiprocessors. Blocks that are all there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows of 23, 33 at
+   most: 2.7 us, windows 4.1). even: only where windows would not take less, either (17361 rows of 20, 120 at most: 5.6 us, windows 5.2). */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {
   enum { AT_ONCE = 4, FAR = 4 };
