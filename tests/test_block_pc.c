@@ -618,7 +618,7 @@ static void TestSameAsCSR(PoiseContext ctx)
                                         "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 1\n-x_sub_pc_type ilu",
                                         "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 2\n-x_sub_pc_type sor"};
   for (int k = 0; k < NSIZES; k++) {
-    Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, sizes[k], 28);
+    Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, sizes[k], 22);
     s.symmetric = true;
     PoiseMat A = BlockMatrix(ctx, &s, "csr"), B = BlockMatrix(ctx, &s, "bcsr");
     for (int q = 0; q < (sizes[k] > 1 ? 4 : 9); q++)
