@@ -92,6 +92,9 @@ POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
 POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
 /* Settings of one method, without effect on others, as in PETSc. */
 POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* also fgmres's */
+/* gmres and fgmres, with a norm: DIVERGED_BREAKDOWN where, at a restart, |b - A x| and the recurrence's norm differ by more than this
+   times the norm at the start of the cycle; 0.1. PoiseKSPReasonDetail has both. -ksp_gmres_breakdown_tolerance */
+POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance);
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
