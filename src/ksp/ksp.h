@@ -235,6 +235,9 @@ const char *poiseKSPAppliesEagerly(PoiseKSP ksp); /* why a loop around it cannot
 /* p += what it will hold, with its preconditioner, of the matrix that it has. Collective; agrees. */
 PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
 
+/* Has it P's numbering, that of the matrix of the preconditioner that it is inside of? Local. */
+PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P);
+
 /* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */
 
 bool poiseKSPArranges(PoiseKSP ksp); /* its matrices are rearranged, or were and no longer are to be */
@@ -245,7 +248,13 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 PoiseErr poiseKSPArrange(PoiseKSP ksp);
 PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun with the application's vectors */
 PoiseErr poiseKSPViewArranged(PoiseKSP ksp);
-void poiseKSPDropArranged(PoiseKSP ksp);
+/* Before and after the application gives others for these of its matrices. The latter is collective and agrees. */
+void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
+PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
+void poiseKSPDropArranged(
+    PoiseKSP ksp); /* after which the preconditioner is to be built anew, if it was of other numbers */
+PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* may it work with them? Local */
+extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
 
 /* ---- claim.c: is what a method claims true? scale.c: norms that squares cannot hold ----------------------------------- */
 

@@ -40,6 +40,7 @@ static PoiseErr Ready_KSP(PoisePC pc, bool keep)
 {
   Inner *inner = pc->data;
   TRY(Make(pc));
+  TRY(poiseKSPCheckInside(inner->ksp, pc->P));
   TRY(poiseKSPReady(inner->ksp, keep));
   poisePCInside(pc, inner->ksp->pc->generation);
   return POISE_OK;
