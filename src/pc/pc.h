@@ -6,6 +6,11 @@
 #include "../mat/mat.h"
 #include "poise/pc.h"
 
+typedef struct Varying { /* what makes an M another one in each application */
+  const char *pc, *method,
+      *prefix; /* the preconditioner, the solver in it that stops when it has converged; NULL: no prefix */
+} Varying;
+
 typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
@@ -13,6 +18,8 @@ typedef struct PCType {
   bool live;                  /* M is P as it is now: an old M cannot be kept */
   /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
   const char *(*eager)(PoisePC);
+  /* Does M change from one application to the next, and why? Local, after a set-up. NULL: it does not. */
+  bool (*varies)(PoisePC, Varying *why);
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
   /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep: theirs are kept too,
      see poisePCPrepare. Local failures are agreed upon by pc.c. NULL: none. */
@@ -55,6 +62,7 @@ PoiseErr poisePCPrepare(PoisePC pc, bool keep);
 /* For ready: the sum of the generations of what is inside; when it changes, so does pc's. */
 void poisePCInside(PoisePC pc, int64_t inside);
 const char *poisePCEager(PoisePC pc); /* as PCType's */
+bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of what is inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
