@@ -342,6 +342,14 @@ static const char *Eager_BJacobi(PoisePC pc)
   return why;
 }
 
+static bool Varies_BJacobi(PoisePC pc, Varying *why)
+{
+  const BJacobi *j = pc->data;
+  bool varies = false;
+  for (int64_t k = 0; k < j->count && !varies; k++) varies = poiseKSPVaries(j->ksp[k], "bjacobi", why);
+  return varies;
+}
+
 /* ---- application ---------------------------------------------------------------------------------------------------------- */
 
 static PoiseErr ApplyBlocks(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
@@ -491,6 +499,7 @@ const PCType poisePCType_bjacobi = {
     .size = sizeof(BJacobi),
     .options = options,
     .eager = Eager_BJacobi,
+    .varies = Varies_BJacobi,
     .setup = SetUp_BJacobi,
     .ready = Ready_BJacobi,
     .apply = Apply_BJacobi,

@@ -482,6 +482,20 @@ static PoiseErr Choose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
   return ChooseNorm(ksp, side, norm);
 }
 
+/* The conditions of all methods but flexible ones speak of one M. */
+static PoiseErr CheckSteady(PoiseKSP ksp)
+{
+  const char *context = poiseOptionsPrefix(ksp->ctx), *prefix = ksp->prefix ? ksp->prefix : "", *inside;
+  Varying why;
+  if (!poisePCVaries(ksp->pc, &why)) return POISE_OK;
+  inside = why.prefix ? why.prefix : "";
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "preconditioner %s changes from one application to the next, as method %s in it stops when it has converged, and "
+       "method %s needs one that does not: give -%s%sksp_type fgmres; or inside -%s%sksp_type preonly, or richardson or "
+       "chebyshev with -%s%sksp_norm_type none",
+       why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
+}
+
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
   if (poiseKSPArranges(ksp)) TRY(poiseKSPArrange(ksp));
@@ -495,6 +509,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   ksp->norm = norm;
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
   TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || ksp->held));
+  if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   ksp->eager = WhyEager(ksp);
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
@@ -538,6 +553,15 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep)
   ksp->reason = POISE_CONVERGED_ITS; /* the answer of every solve */
   ksp->its = 1;
   return POISE_OK;
+}
+
+bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
+{
+  bool once = ksp->type == &poiseKSPType_preonly; /* whatever a test says then, it is too late */
+  bool linear = ksp->type == &poiseKSPType_richardson || ksp->type == &poiseKSPType_chebyshev;
+  if (once || (linear && ksp->norm == POISE_KSP_NORM_NONE && !ksp->test)) return poisePCVaries(ksp->pc, why);
+  *why = (Varying){.pc = pc, .method = ksp->type->name, .prefix = ksp->prefix};
+  return true;
 }
 
 const char *poiseKSPAppliesEagerly(PoiseKSP ksp)

@@ -165,6 +165,11 @@ const char *poisePCEager(PoisePC pc)
   return pc->type->eager ? pc->type->eager(pc) : NULL;
 }
 
+bool poisePCVaries(PoisePC pc, Varying *why)
+{
+  return pc->type->varies && pc->type->varies(pc, why);
+}
+
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH])
 {
   int n = snprintf(prefix, POISE_OPTION_LENGTH, "%s%s", pc->prefix ? pc->prefix : "", inner);

@@ -6,6 +6,11 @@
 #include "../mat/mat.h"
 #include "poise/pc.h"
 
+typedef struct Varying { /* what makes an M another one in each application */
+  const char *pc, *method,
+      *prefix; /* the preconditioner, the solver in it that stops when it has converged; NULL: no prefix */
+} Varying;
+
 typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
@@ -14,6 +19,8 @@ typedef struct PCType {
   bool outside;               /* r and z go to the application, with its rows; others have P's */
   /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
   const char *(*eager)(PoisePC);
+  /* Does M change from one application to the next, and why? Local, after a set-up. NULL: it does not. */
+  bool (*varies)(PoisePC, Varying *why);
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
   /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep: theirs are kept too,
      see poisePCPrepare. Local failures are agreed upon by pc.c. NULL: none. */
@@ -68,6 +75,7 @@ PoiseErr poisePCPrepare(PoisePC pc, bool keep);
 PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, as its owner does */
 void poisePCInside(PoisePC pc, int64_t inside);
 const char *poisePCEager(PoisePC pc); /* as PCType's */
+bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of what is inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
