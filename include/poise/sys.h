@@ -96,7 +96,7 @@ struct PoiseOption;
 /* What PoiseInitialize may be told; zero-initialise it and set what is needed. */
 typedef struct PoiseInit {
   const char *prefix;                /* only options "-<prefix>key" belong to Poise; NULL: all ("-key") */
-  const void *mpi_comm;              /* address of an MPI_Comm, which is duplicated; NULL: MPI_COMM_WORLD */
+  const void *mpi_comm;              /* address of an MPI_Comm, not MPI_COMM_NULL, which is duplicated; NULL: MPI_COMM_WORLD */
   int serial;                        /* nonzero: one rank, MPI is neither initialised nor used */
   const char *help;                  /* what the program does; heads the text of -help */
   const struct PoiseOption *options; /* the application's own options (ends with a NULL key), listed by -help and never
@@ -115,7 +115,8 @@ typedef struct PoiseInit {
 */
 POISE_API PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx);
 /* Print what options asked for (-log_view, unused options), release the context, null the pointer. Collective. All objects
-   of the context must have been destroyed: POISE_ERR_STATE names how many were not (and the context is kept). */
+   of the context must have been destroyed: POISE_ERR_STATE names how many were not (and the context is kept). Before the application's
+   MPI_Finalize: after it, this rank's objects and context are released, without what options asked for, and it is POISE_ERR_STATE. */
 POISE_API PoiseErr PoiseFinalize(PoiseContext *ctx);
 /*
   Run body(ctx, arg) on all ranks. With option -ranks <n> (or n > 1 set by PoiseOptionsSet) on a one-rank context: on n

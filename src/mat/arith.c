@@ -104,6 +104,11 @@ static PoiseErr AddMissing(PoiseMat A, int mode, PoiseVec d, double a)
   return PoiseMatAssemble(A);
 }
 
+PoiseErr poiseMatStoreDiagonal(PoiseMat A)
+{
+  return AddMissing(A, ADDING, NULL, 0);
+}
+
 /* A_ii = or += d_i, or a. */
 static PoiseErr ChangeDiagonal(PoiseMat A, int mode, PoiseVec d, double a)
 {

@@ -164,9 +164,10 @@ typedef struct Incomplete {
   Triangular triangular;
   int64_t built, checked; /* triangular.built when memory was allocated; when the pattern was found to be symmetric (icc) */
   Buffer lu, d, result;
-  double shift; /* that was needed */
-  int tries;    /* shifts tried */
-  int library;  /* what solves: 0: the device's own sweeps, k: its factor_libraries[k - 1] */
+  bool negative; /* M is that of -A, turned back (icc) */
+  double shift;  /* that was needed */
+  int tries;     /* shifts tried */
+  int library;   /* what solves: 0: the device's own sweeps, k: its factor_libraries[k - 1] */
   LibraryPlan plan;
   int64_t planned; /* triangular.built when the plan was made; 0: there is none */
 } Incomplete;
