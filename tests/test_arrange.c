@@ -1120,7 +1120,7 @@ static void TestInnerSolver(PoiseContext ctx)
   CloseBoth(s);
 }
 
-/* Set through the preconditioner, P is the solver's: before a set-up, between solves, when the wish comes or goes. */
+/* Set through the preconditioner P is the solver's: before a set-up, between solves, when a wish comes or goes. */
 static void TestSetOperator(PoiseContext ctx)
 {
   System s[2];

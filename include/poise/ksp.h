@@ -143,8 +143,8 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
   Solvers inside preconditioners. What they do not converge to is used as far as it goes; a method outside that is not flexible
   (fgmres is) wants preonly inside. They are set up with the preconditioner and again when they have been changed.
   Where the solver outside has rearranged its matrix those inside have the rows of the copy. Their Solve and
-  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block on one
-  rank), BuildSolution, PoisePCApply and shells.
+  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block on
+  one rank), BuildSolution, PoisePCApply and shells.
 
   "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the prefix of the PC and
   "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes
@@ -152,8 +152,8 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 */
 /* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. -pc_bjacobi_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
-/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. Where a
-   solver rearranges its matrix lengths are POISE_ERR_UNSUPPORTED at its set-up: they would cut other rows.
+/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. Where
+   a solver rearranges its matrix lengths are POISE_ERR_UNSUPPORTED at its set-up: they would cut other rows.
    -pc_bjacobi_local_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths);
 /* This rank's solvers, lent until the blocks, the type or the rows of the matrix change; how many, and how many there are on lower

@@ -37,16 +37,17 @@ POISE_API PoiseErr PoisePCSetFromOptions(PoisePC pc);
 /* Build M from P's present values; called by PoiseKSPSetUp. Does nothing when P did not change. A zero or missing diagonal
    entry, a singular block, or a zero pivot, is POISE_ERR_NUMERIC naming the row. */
 POISE_API PoiseErr PoisePCSetUp(PoisePC pc);
-/* z = M^-1 r, of P's rows; where a solver has rearranged P (PoiseMatSetOrder, PoiseMatSetPartition), of those of
-   the P that was set. */
+/* z = M^-1 r, of P's rows; where a solver has rearranged P (PoiseMatSetOrder, PoiseMatSetPartition), of those
+   of the P that was set. */
 POISE_API PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z);
 
 /*
-  z = M^-1 r by a user's function, with vectors of P's rows and with P as it was set, also where a solver works with
-  a rearranged copy. In blocks of bjacobi, but one block on one rank, there are no such rows: POISE_ERR_UNSUPPORTED.
-  setup, which may be NULL, is called when P is new or has changed and M is to be built. arg is borrowed. Each is called on all ranks, and may itself call collective functions, solves too; an
-  error on one rank ends the call or the solve on all, but must not keep that rank from what is collective in the function.
-  Makes pc one of type shell.
+  z = M^-1 r by a user's function, with vectors of P's rows and with P as it was set, also where a solver
+  works with a rearranged copy. In blocks of bjacobi, but one block on one rank, there are then no such
+  rows: POISE_ERR_UNSUPPORTED. setup, which may be NULL, is called when P is new or has changed and M is to
+  be built. arg is borrowed. Each is called on all ranks, and may itself call collective functions, solves
+  too; an error on one rank ends the call or the solve on all, but must not keep that rank from what is
+  collective in the function. Makes pc one of type shell.
 */
 typedef struct PoiseShellPC {
   PoiseErr (*apply)(void *arg, PoiseVec r, PoiseVec z);

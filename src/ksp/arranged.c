@@ -149,7 +149,7 @@ PoiseErr poiseKSPArrange(PoiseKSP ksp)
   return UseIfOther(ksp, ksp->arranged->A.mat, P == A ? ksp->arranged->A.mat : ksp->arranged->P.mat);
 }
 
-/* An M that has been built may be kept, and needs the old numbers: what becomes of them is known at set-up. */
+/* An M that has been built may be kept, and needs the old numbers: what becomes of them set-up sees. */
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P)
 {
   if (ksp->arranged && (ksp->pc->built || !(other_A || other_P))) return POISE_OK;

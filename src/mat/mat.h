@@ -204,8 +204,8 @@ struct PoiseMat_s {
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
   /* Of a copy that a solver has rearranged (ksp/arranged.c): what moves vectors between its rows and the
-     application's, and what it is a copy of, lent; NULL when the solver has let go of that. Of a block of such a
-     copy moves.to alone, for the names of rows. */
+     application's, and what it is a copy of, lent; NULL when the solver has let go of that. Of a block of such
+     a copy moves.to alone, for the names of rows. */
   Permutation moves;
   PoiseMat original;
 };
@@ -276,7 +276,7 @@ Layout *poiseMatRowsOutside(PoiseMat A);                  /* the layout of its v
 PoiseErr poiseMatOutside(PoiseMat A, PoiseMat *original); /* its matrix */
 /* Has it rows for A's? what: that crosses, for the message. */
 PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what);
-bool poiseMatSameRows(PoiseMat A, PoiseMat P); /* are both as the application has them, or both moved alike? */
+bool poiseMatSameRows(PoiseMat A, PoiseMat P); /* both as the application has them, or both moved alike? */
 
 PoiseErr poiseMatShape(PoiseMat A, MatShape *shape); /* collective; agrees */
 /* The number that local row i has in the application, for messages. */
