@@ -68,7 +68,9 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
 /* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Where A asks for another
-   arrangement (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of both, arranged alike. */
+   arrangement (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of both,
+   arranged alike. What they take from the application, and hand to it, has its rows all the same, or is
+   refused: see below, and PoisePCSetShell. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
 /* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present value. */
@@ -160,13 +162,19 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
   fgmres, for preonly, which applies it once, and for richardson, which computes b - A x anew each time. With another method
   PoiseKSPSetUp and PoiseKSPSolve return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
 
+  Where the solver outside has rearranged its matrix those inside have the rows of the copy. Their Solve and
+  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block on
+  one rank), BuildSolution, PoisePCApply and shells.
+
   "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the prefix of the PC and
   "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes
   of the matrix's block size) on a rank, if more than 1, are POISE_ERR_SIZE.
 */
 /* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. -pc_bjacobi_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
-/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. -pc_bjacobi_local_blocks */
+/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. Where
+   a solver rearranges its matrix lengths are POISE_ERR_UNSUPPORTED at its set-up: they would cut other rows.
+   -pc_bjacobi_local_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths);
 /* This rank's solvers, lent until the blocks, the type or the rows of the matrix change; how many, and how many there are on lower
    ranks (each may be NULL). The matrix must be set. */

@@ -252,7 +252,7 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 PoiseErr poiseKSPArrange(PoiseKSP ksp);
 PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun with the application's vectors */
 PoiseErr poiseKSPViewArranged(PoiseKSP ksp);
-/* Before and after the application gives others for these of its matrices. The latter is collective and agrees. */
+/* Before and after the application gives others for these of its matrices. The latter: collective, agrees. */
 void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
 void poiseKSPDropArranged(

@@ -190,7 +190,7 @@ static PoiseErr Ready(PoisePC pc, bool keep)
   return pc->type->ready ? PoiseAgree(pc->ctx, pc->type->ready(pc, keep)) : POISE_OK;
 }
 
-/* ---- rows that are not the application's ------------------------------------------------------------------------------- */
+/* ---- rows that are not the application's --------------------------------------------------------------- */
 
 static PoiseErr CreateMoved(PoisePC pc, Layout *rows)
 {
@@ -209,7 +209,8 @@ static PoiseErr MakeMoved(PoisePC pc)
   return PoiseAgree(pc->ctx, e);
 }
 
-/* outside: r and z are the application's. A function of its that fails on one rank keeps that from no move, which are collective. */
+/* outside: r and z are the application's. A function of its that fails on one rank keeps that from no move:
+   moves are collective. */
 static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   const Permutation *m = &pc->P->moves;
@@ -221,7 +222,7 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
   return e ? e : poiseVecFuse(z, skip, fuse);
 }
 
-/* ---- set-up and application --------------------------------------------------------------------------------------------- */
+/* ---- set-up and application ---------------------------------------------------------------------------- */
 
 static PoiseErr Build(PoisePC pc)
 {

@@ -43,10 +43,11 @@ typedef struct PCType {
   void (*destroy)(PoisePC); /* of pc->data's contents */
 } PCType;
 
-/* The solver that a preconditioner is a part of, asked when the application turns to the latter: it may have rearranged P. */
+/* The solver that a preconditioner is a part of, asked when the application turns to the latter: it may have
+   rearranged P. All collective, and agree, but plan. */
 typedef struct PCOwner {
-  PoiseErr (*set)(void *solver, PoiseMat P); /* P is the application's new matrix for it. Collective; agrees */
-  PoiseErr (*follow)(void *solver);          /* make pc->P what the solver is to work with. Collective; agrees */
+  PoiseErr (*set)(void *solver, PoiseMat P); /* P is the application's new matrix for it */
+  PoiseErr (*follow)(void *solver);          /* make pc->P what the solver is to work with */
   /* May memory be predicted from pc->P? *beyond: what that leaves out, else as it was. */
   PoiseErr (*plan)(void *solver, const char **beyond);
 } PCOwner;
@@ -65,7 +66,7 @@ struct PoisePC_s {
   int64_t builds;         /* counts all */
   int64_t inside;         /* the generations of the preconditioners inside */
   int64_t configured;     /* counts calls of SetFromOptions */
-  PoiseVec moved[2];      /* r and z with the rows of the other side, where P is rearranged; made when needed */
+  PoiseVec moved[2];      /* r and z of the other side's rows, where P is rearranged; made when needed */
   char *prefix;
 };
 
