@@ -185,7 +185,6 @@ static PoiseErr RunEstimate(PoiseKSP ksp, PoiseKSP g)
 {
   Chebyshev *c = ksp->data;
   TRY(poiseMatShare(ksp->A, &g->A));
-  g->options.reuse = 1; /* whether to rebuild has been decided */
   g->options.side = 1;
   g->options.replay = ksp->options.replay;
   TRY(PoiseKSPSetTolerances(g, 1e-12, -1, -1, c->steps));
@@ -201,6 +200,7 @@ static PoiseErr Estimate(PoiseKSP ksp)
   TRY(PoiseKSPCreate(ksp->ctx, &g));
   PoisePCDestroy(&g->pc);
   g->pc = ksp->pc;
+  g->borrows = true;
   PoiseErr e = RunEstimate(ksp, g);
   g->pc = NULL;
   PoiseKSPDestroy(&g);
