@@ -67,10 +67,10 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 */
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
-/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Where A asks for another
-   arrangement (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of both,
-   arranged alike. What they take from the application, and hand to it, has its rows all the same, or is
-   refused: see below, and PoisePCSetShell. */
+/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Matrices that are set again count as
+   changed only if they have; but shells always, as nobody sees what has become of them. Where A asks for another arrangement
+   (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of both, arranged alike. What they take from the
+   application, and hand to it, has its rows all the same, or is refused: see below, and PoisePCSetShell. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
 /* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present value. */
@@ -101,7 +101,10 @@ POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
 /* Nonzero: once built, the preconditioner stays as it is when its matrix changes or another one is set, until this is
-   switched off or the type of the PC changes; but sor, which is the matrix itself, follows it. -ksp_reuse_preconditioner */
+   switched off or the type of the PC changes; but sor, which is the matrix itself, follows it. Applications between solves
+   (PoisePCApply) find it as it is, too. An iterative solver in it (ksp; bjacobi with one block on one rank) reads the matrix, so while
+   this is on it works with a copy, taken when the preconditioner is built or at once if it is built (POISE_ERR_MEMORY). When the values
+   have changed before that, such a preconditioner, on any number of ranks, is built once more. -ksp_reuse_preconditioner */
 POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 /* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
