@@ -79,6 +79,17 @@ POISE_API PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side);
 POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);
 /* Nonzero: a solve that did not converge returns POISE_ERR_NOT_CONVERGED. */
 POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
+/*
+  Nonzero, the default: a convergence that the method claims is checked with b - A x before it is reported: one product, one
+  application of M from the left, and two passes over vectors. A norm above ten times the tolerance refutes the claim, and the method
+  goes on from x. If it claims again, falsely and without having halved the norm, the reason is DIVERGED_BREAKDOWN, x is the better
+  one and PoiseKSPReasonDetail has both norms. Not checked: norm none, a user's convergence test, a norm that a method has just
+  computed from b - A x, and by default solvers inside preconditioners (-sub_ksp_verify). -ksp_verify, -log_view: KSPVerify
+*/
+POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
+/* Nonzero: CONVERGED_RTOL in the preconditioned or natural norm with |b - A x| above 0.01 |b| (and ten times the relative tolerance),
+   which otherwise PoiseKSPReasonDetail warns of, is POISE_ERR_NOT_CONVERGED. Needs the check above. -ksp_error_if_inaccurate */
+POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
 /* Settings of one method, without effect on others, as in PETSc. */
 POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* also fgmres's */
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);

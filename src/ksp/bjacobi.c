@@ -104,7 +104,7 @@ static PoiseErr CreateSolver(PoisePC pc, PoiseKSP *ksp)
   char prefix[POISE_OPTION_LENGTH];
   TRY(poisePCInnerPrefix(pc, "sub_", prefix));
   TRY(PoiseKSPCreate(poiseContextSelf(pc->ctx), ksp));
-  (*ksp)->inside = true;
+  poiseKSPSetInside(*ksp);
   TRY(PoiseKSPSetType(*ksp, "preonly"));
   TRY(PoisePCSetType((*ksp)->pc, "ilu"));
   return PoiseKSPSetOptionsPrefix(*ksp, prefix);

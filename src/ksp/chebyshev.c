@@ -186,6 +186,7 @@ static PoiseErr RunEstimate(PoiseKSP ksp, PoiseKSP g)
   Chebyshev *c = ksp->data;
   TRY(poiseMatShare(ksp->A, &g->A));
   g->options.reuse = 1; /* whether to rebuild has been decided */
+  g->options.verify = 0;
   g->options.side = 1;
   g->options.replay = ksp->options.replay;
   TRY(PoiseKSPSetTolerances(g, 1e-12, -1, -1, c->steps));
@@ -270,5 +271,6 @@ const KSPType poiseKSPType_chebyshev = {
     .setup = SetUp_Chebyshev,
     .start = Start_Chebyshev,
     .iterate = Iterate_Chebyshev,
+    .residual = poiseStationaryResidual,
     .view = View_Chebyshev,
 };

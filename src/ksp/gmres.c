@@ -10,11 +10,17 @@
 
 enum { NEVER, IF_NEEDED, ALWAYS };
 
+_Static_assert((int)GM_END <= (int)POISE_SLOTS, "gmres has too many slots");
+
 const PoiseOption poiseGMRESOptions[] = {
     {"ksp_gmres_restart", POISE_OPTION_INT, offsetof(GMRES, restart), "30", 1, 10000, NULL,
      "iterations between restarts of gmres and fgmres"},
     {"ksp_gmres_cgs_refinement_type", POISE_OPTION_CHOICE, offsetof(GMRES, refine), "refine_never", 0, 0,
      "refine_never|refine_ifneeded|refine_always", "when gmres and fgmres orthogonalise a second time"},
+    {"ksp_gmres_breakdown_tolerance", POISE_OPTION_REAL, offsetof(GMRES, breakdown), "0.1", 0, 1e300, NULL,
+     "gmres and fgmres break down where the residual norm at a restart differs from the recurrence's by more than this "
+     "times "
+     "the norm at the start of the cycle"},
     {0},
 };
 
@@ -61,10 +67,13 @@ void poiseGMRESStart(PoiseKSP ksp, PoiseVec b)
   poiseKSPCopy(ksp, b, ksp->work[GM_B]);
   poiseKSPResidual(ksp, b, ksp->work[GM_T]);
   PreconditionResidual(ksp);
-  poiseKSPPhase(
-      ksp, PHASE_gmres_start,
-      (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp), .k = relative_to_b},
-      NO_SLOT, NO_SLOT);
+  poiseKSPPhase(ksp, PHASE_gmres_start,
+                (PhaseArgs){.in = {ksp->v[GM_W]},
+                            .out = {ksp->v[GM_V]},
+                            .flags = poiseGMRESRestart(ksp),
+                            .k = relative_to_b,
+                            .c = {{.value = ((GMRES *)ksp->data)->breakdown}}},
+                NO_SLOT, NO_SLOT);
 }
 
 typedef void Subtract(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
@@ -113,6 +122,22 @@ void poiseGMRESContinue(PoiseKSP ksp)
   poiseKSPPhase(ksp, PHASE_gmres_restart,
                 (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp)}, NO_SLOT,
                 NO_SLOT);
+}
+
+/* When the cycle that ends has no column, b - A x has been computed at its start. */
+int poiseGMRESResidual(PoiseKSP ksp)
+{
+  return poiseGMRESColumns(ksp) == 0 ? GM_T : -1;
+}
+
+void poiseGMRESExplain(PoiseKSP ksp)
+{
+  const GMRES *g = ksp->data;
+  double recurrence = ksp->final[GM_RECURRENCE] / ksp->scale, computed = ksp->final[GM_COMPUTED] / ksp->scale;
+  if (ksp->norm == POISE_KSP_NORM_NONE || fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
+    return;
+  poiseKSPSay(ksp, "at a restart the residual norm is %.3g, by the recurrence it would be %.3g%s", computed, recurrence,
+              g->refine == NEVER ? ": -ksp_gmres_cgs_refinement_type refine_ifneeded may help" : "");
 }
 
 PoiseErr poiseGMRESView(PoiseKSP ksp)
@@ -191,5 +216,7 @@ const KSPType poiseKSPType_gmres = {
     .restart = Restart_GMRES,
     .finish = Finish_GMRES,
     .solution = Solution_GMRES,
+    .residual = poiseGMRESResidual,
+    .explain = poiseGMRESExplain,
     .view = poiseGMRESView,
 };

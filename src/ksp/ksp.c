@@ -46,6 +46,10 @@ static const PoiseOption options[] = {
      "x holds a guess on entry"},
     {"ksp_error_if_not_converged", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_not_converged), "no", 0, 0, NULL,
      "a solve that did not converge is an error"},
+    {"ksp_verify", POISE_OPTION_BOOL, offsetof(KSPOptions, verify), "yes", 0, 0, NULL,
+     "check with b - A x that a convergence is one; inside preconditioners the default is no"},
+    {"ksp_error_if_inaccurate", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_inaccurate), "no", 0, 0, NULL,
+     "a solve that converged in another norm, with |b - A x| above 0.01 |b|, is an error"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner that was built, whatever becomes of its matrix"},
     {"ksp_monitor", POISE_OPTION_BOOL, offsetof(KSPOptions, monitor), "no", 0, 0, NULL,
@@ -226,6 +230,18 @@ PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero)
 PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on)
 {
   ksp->options.error_if_not_converged = on;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on)
+{
+  ksp->options.verify = on != 0;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on)
+{
+  ksp->options.error_if_inaccurate = on != 0;
   return POISE_OK;
 }
 
@@ -484,6 +500,12 @@ static bool IsDirect(PoiseKSP ksp)
   return ksp->type == &poiseKSPType_preonly && !ksp->test && !o->converged_reason && !o->view;
 }
 
+void poiseKSPSetInside(PoiseKSP ksp)
+{
+  ksp->inside = true;
+  ksp->options.verify = 0;
+}
+
 PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep)
 {
   PoisePCSide side;
@@ -565,6 +587,9 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (ksp->options.error_if_not_converged && ksp->reason < 0)
     FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s", PoiseKSPReasonString(ksp->reason),
          (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm, *ksp->detail ? "; " : "", ksp->detail);
+  if (ksp->options.error_if_inaccurate && poiseKSPInaccuracy(ksp) > 0)
+    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, but %s", PoiseKSPReasonString(ksp->reason),
+         (long long)ksp->its, ksp->detail);
   return POISE_OK;
 }
 

@@ -26,7 +26,7 @@ static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[Z_ODD], MR_ZQ);
   poiseKSPResidual(ksp, b, ksp->work[R]);
   poiseKSPAddDot(ksp, &f, ksp->v[R], MR_RZ);
-  if (ksp->norm == POISE_KSP_NORM_PRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, MR_NN);
+  poiseKSPAddDot(ksp, &f, NULL, MR_ZZ);
   poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
   poiseKSPScalars(ksp, PHASE_minres_start, (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b});
   poiseKSPZero(ksp, ksp->work[R_ODD]);
@@ -53,11 +53,14 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
                 (PhaseArgs){.in = {v[z + now], v[W + next]}, .out = {v[X], v[W + now]}}, NO_SLOT, NO_SLOT);
 }
 
+_Static_assert((int)MR_END <= (int)POISE_SLOTS, "minres has too many slots");
+
 #define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_minres = {
     .name = "minres",
     .left = NORM(PRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
+    .factor = MR_FACTOR,
     .vectors = Vectors_MINRES,
     .start = Start_MINRES,
     .iterate = Iterate_MINRES,

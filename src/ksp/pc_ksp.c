@@ -18,7 +18,7 @@ static PoiseErr Make(PoisePC pc)
   if (!inner->ksp) {
     TRY(poisePCInnerPrefix(pc, "ksp_", prefix)); /* of the same length on all ranks */
     TRY(PoiseKSPCreate(pc->ctx, &inner->ksp));
-    inner->ksp->inside = true;
+    poiseKSPSetInside(inner->ksp);
     PoiseErr e = PoiseKSPSetOptionsPrefix(inner->ksp, prefix);
     if (e) PoiseKSPDestroy(&inner->ksp);
     TRY(e);

@@ -94,8 +94,12 @@ enum {
   SLOT_ATOL,
   SLOT_DTOL,
   SLOT_MAXITS,
-  SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored */
-  SLOT_RESULT,        /* 0 if x, as it is delivered, is finite, else NaN */
+  SLOT_BASE,          /* iterations finished when the method was started: not 0 when it goes on after a refuted claim */
+  SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored or a claim is checked */
+  SLOT_CHECK_RZ,      /* (r, z) and (z, z) of that r and z = M^-1 r, and (b, b) */
+  SLOT_CHECK_ZZ,
+  SLOT_CHECK_BB,
+  SLOT_RESULT, /* 0 if x, as it is delivered, is finite, else NaN */
   SLOT_FIRST_OWN
 };
 
@@ -122,6 +126,7 @@ typedef struct {
   int64_t n;  /* rows; 0 for scalar work only */
   const double *in[POISE_MAX_VECS];
   double *out[POISE_MAX_VECS]; /* those that are read too stand among in; element i reads and writes entry i only */
+  int seldom;                  /* how many of out are touched once in a while only: not counted as traffic */
   ScalarRef c[POISE_MAX_COEFS];
   double *slots; /* POISE_SLOTS of them; NULL outside solvers */
   double *array; /* a solver's small array (GMRES: H, ...); NULL: it has none, or coefficients alone are wanted */
