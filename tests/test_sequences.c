@@ -103,11 +103,12 @@ typedef struct Model {
 
 typedef struct Diagonal { /* of the shell: M = |diag P| + 1 as it was when it was set up */
   PoiseVec d;
+  PoiseMat P; /* of the application; not referenced */
 } Diagonal;
 
 typedef struct Guest { /* what monitors and tests have seen */
   uint64_t seen;
-  PoiseVec x; /* NULL: no iterates are built */
+  PoiseVec x; /* the latest iterate that was built; NULL: none are */
   int mode;
 } Guest;
 
@@ -483,12 +484,26 @@ static uint64_t Mix(uint64_t a, uint64_t b)
   return a ^ (a >> 29);
 }
 
+/* The diagonal is that of the application's matrix. */
+static PoiseErr IsApplications(const Diagonal *shell)
+{
+  PoiseVec d;
+  POISE_TRY(PoiseMatCreateVecs(shell->P, NULL, &d));
+  PoiseErr e = PoiseMatGetDiagonal(shell->P, d);
+  uint64_t bits = e ? 0 : SampleDigest(d);
+  PoiseVecDestroy(&d);
+  POISE_TRY(e);
+  if (SampleDigest(shell->d) != bits) POISE_FAIL(POISE_ERR_USER, "a shell is set up for another matrix than P");
+  return POISE_OK;
+}
+
 static PoiseErr SetUp_Shell(void *arg, PoiseMat P)
 {
   Diagonal *shell = arg;
   PoiseVecDestroy(&shell->d);
   POISE_TRY(PoiseMatCreateVecs(P, NULL, &shell->d));
-  return PoiseMatGetDiagonal(P, shell->d);
+  POISE_TRY(PoiseMatGetDiagonal(P, shell->d));
+  return IsApplications(shell);
 }
 
 static PoiseErr Apply_Shell(void *arg, PoiseVec r, PoiseVec z)
@@ -536,7 +551,7 @@ typedef struct Outcome {
   PoiseKSPReason reason;
   PoiseInt its, count;
   int norm;
-  double last, inconsistency, history[HISTORY];
+  double last, inconsistency, apart, history[HISTORY]; /* apart: the iterate as built and the solution */
   uint64_t x, seen;
 } Outcome;
 
@@ -578,6 +593,17 @@ static void TakeWords(char *text)
   PoiseErrorClear();
 }
 
+/* The iterate that stopped the solve, and what the solve made of it. */
+static PoiseErr Distance(PoiseVec built, PoiseVec x, double *relative)
+{
+  double norm;
+  POISE_TRY(PoiseVecNorm(built, POISE_NORM_INF, &norm));
+  POISE_TRY(PoiseVecAXPY(built, -1, x));
+  POISE_TRY(PoiseVecNorm(built, POISE_NORM_INF, relative));
+  if (norm > 0) *relative /= norm;
+  return POISE_OK;
+}
+
 static PoiseErr RunSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x, Guest *guest, Outcome *o)
 {
   const double *norms;
@@ -586,8 +612,10 @@ static PoiseErr RunSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x, Guest *guest, Out
   if (guest->mode == BUILDS) POISE_TRY(PoiseVecDuplicate(x, &guest->x));
   o->e = PoiseKSPSolve(ksp, b, x);
   TakeWords(o->words);
-  PoiseVecDestroy(&guest->x);
   o->reason = PoiseKSPConvergedReason(ksp);
+  bool stopped = guest->x && !o->e && o->reason == POISE_CONVERGED_USER;
+  if (stopped) POISE_TRY(Distance(guest->x, x, &o->apart));
+  PoiseVecDestroy(&guest->x);
   o->seen = guest->seen;
   if (o->reason == POISE_DIVERGED_ERROR) return POISE_OK;
   o->its = PoiseKSPIterations(ksp);
@@ -636,6 +664,7 @@ static PoiseErr MakeFresh(Sequence *s, Fresh *f)
   POISE_TRY(MakeMat(s, &s->m.mat[k->A], "fa_", &f->A));
   if (k->P != k->A) POISE_TRY(MakeMat(s, &s->m.mat[k->P], "fp_", &f->P));
   if (k->reuse && s->m.built) POISE_TRY(MakeMat(s, &s->m.kept, "fk_", &f->kept));
+  f->shell.P = f->kept ? f->kept : f->P ? f->P : f->A;
   POISE_TRY(PoiseKSPCreate(s->ctx, &f->ksp));
   POISE_TRY(ConfigureSolver(s, f->ksp, f->kept, &f->shell, &f->guest));
   return PoiseKSPSetOperators(f->ksp, f->A, f->P);
@@ -753,11 +782,15 @@ static PoiseErr CheckClaim(Sequence *s, const Fresh *f, const Outcome *o, PoiseV
   double norm = 0, norm0 = 0;
   char text[80];
   bool claims = o->reason == POISE_CONVERGED_RTOL || o->reason == POISE_CONVERGED_ATOL;
-  if (!WITH_CLAIMS || !claims || k->test || !IsFixed(&s->m.pc) || (IsArranged(m) && !WITH_ARRANGED_APPLY)) return POISE_OK;
+  if (!WITH_CLAIMS || !claims || (f->kept && !WITH_REUSE_APPLY) || k->test || !IsFixed(&s->m.pc) ||
+      (IsArranged(m) && !WITH_ARRANGED_APPLY))
+    return POISE_OK;
   POISE_TRY(Remove(f->A, m->left, m->space, b));
   POISE_TRY(NormOf(m, f, o->norm, b, &norm0));
   POISE_TRY(PoiseMatResidual(f->A, b, x, b));
   POISE_TRY(NormOf(m, f, o->norm, b, &norm));
+  if (norm0 == 0) norm0 = o->history[0]; /* of the guess; from x = 0 nothing need be computed */
+  if (norm0 == 0) return POISE_OK;
   double tolerance = poiseLarger(k->atol, k->rtol * norm0);
   snprintf(text, sizeof text, "%g where %g was claimed", norm, o->last);
   if (!(norm <= 10 * tolerance)) Fail(s, "a claim is false", text, PoiseKSPReasonString(o->reason));
@@ -815,6 +848,7 @@ static void SolveBoth(Sequence *s)
   PoiseVecDestroy(&b);
   PoiseVecDestroy(&x);
   if (!made || !SameOutcome(s, &used, &fresh)) return;
+  if (used.apart > 1e-8) Fail(s, "the iterate that was built is not the solution", "", "");
   if (s->aloud && PoiseRank(s->ctx) == 0)
     fprintf(stderr, "    %s after %lld: %g %s%s\n", PoiseKSPReasonString(used.reason), (long long)used.its, used.last,
             used.detail, used.words);
@@ -955,6 +989,7 @@ static bool SameLocal(Sequence *s, const MatModel *a, const MatModel *b)
 static void OtherP(Sequence *s)
 {
   if (s->m.built && !SameLocal(s, &s->m.kept, &s->m.mat[s->m.ksp.P])) s->m.built = false;
+  s->shell.P = s->mat[s->m.ksp.P];
 }
 
 static bool SetOperators(Sequence *s)
@@ -1167,6 +1202,7 @@ static void TellSolversInside(Sequence *s)
   Say(s, "inside %s %s %d %g", next.pc.inner.type, next.pc.inner.pc, next.pc.inner.maxits, next.pc.inner.rtol);
   Did(s, PoiseKSPGetPC(s->ksp, &pc));
   PoiseErr e = blocks ? PoisePCBJacobiGetSubKSP(pc, &count, NULL, &of) : PoisePCKSPGetKSP(pc, &one);
+  if (e == POISE_ERR_STATE) Fail(s, "there are no solvers inside", PoiseErrorMessage(), "");
   PoiseErrorClear(); /* blocks that cannot be are refused by the solve too */
   s->m.option[!blocks] = next.pc.inner;
   Did(s, WriteInner(s, "u_", blocks ? "sub_" : "ksp_", &next.pc.inner));
@@ -1709,6 +1745,7 @@ static PoiseErr MakeSolver(Sequence *s)
   POISE_TRY(PoiseKSPSetOptionsPrefix(s->ksp, "u_"));
   POISE_TRY(PoiseKSPSetTolerances(s->ksp, -1, -1, -1, 100));
   POISE_TRY(PoiseKSPKeepHistory(s->ksp, 1));
+  s->shell.P = s->mat[0];
   return PoiseKSPSetOperators(s->ksp, s->mat[0], NULL);
 }
 
