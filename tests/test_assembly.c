@@ -781,6 +781,32 @@ static void CheckNorms(PoiseMat A, const Dense *d)
   CHECK_NEAR(got, sqrt(squares), 1e-14 * got);
 }
 
+/* 400 entries v in rows of 4, whose squares under- or overflow, or sums of rows. */
+static void TestNormsOfAnySize(PoiseContext ctx)
+{
+  enum { N = 100 };
+  static const double sizes[] = {0, 0x1p-1074, 1e-200, 1e-140, 1, 1e150, 1e200, 0x1p1019, 0x1.8p1023, INFINITY, NAN};
+  for (int blocks = 0; blocks < 2; blocks++)
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+      PoiseMat A;
+      PoiseInt begin, m;
+      double v = sizes[k], norm = -1;
+      PoiseSplit(ctx, N / 4, &begin, &m);
+      if (!CHECK_OK(PoiseMatCreate(ctx, 4 * m, 4 * m, N, N, &A))) return;
+      for (PoiseInt i = 4 * begin; i < 4 * (begin + m); i++)
+        for (PoiseInt j = 0; j < 4; j++) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, (PoiseInt[]){i / 4 * 4 + j}, &v));
+      CHECK_OK(PoiseMatAssemble(A));
+      if (blocks) CHECK_OK(PoiseMatSetBlockSize(A, 4));
+      if (blocks) CHECK_OK(PoiseMatSetType(A, "bcsr"));
+      CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &norm));
+      if (v - v == 0 && v < 0x1p1020)
+        CHECK_NEAR(norm, 20 * v, 1e-14 * norm);
+      else
+        CHECK(v == v ? norm == INFINITY : isnan(norm));
+      CHECK_OK(PoiseMatDestroy(&A));
+    }
+}
+
 static void CheckRows(PoiseMat A, const Dense *d)
 {
   PoiseInt wrong = 0, n;
@@ -1176,6 +1202,7 @@ static void TestMemory(PoiseContext ctx)
 }
 
 static const Test tests[] = {
+    {"norms_of_any_size", TestNormsOfAnySize, 0},
     {"rounds", TestRounds, 0},
     {"last_stays", TestLastStays, 0},
     {"wide_block", TestWideBlock, 0},

@@ -688,6 +688,18 @@ static double Conversions(PoiseContext ctx)
   return counts.event[EVENT_MatConvert].calls;
 }
 
+/* For a method that needs one M a polynomial of A, else what there is: gmres. */
+static void ChooseInside(PoiseKSP ksp, PoisePC pc)
+{
+  PoiseKSP inner;
+  PoisePC jacobi;
+  if (ksp->type->flexible || !CHECK_OK(PoisePCKSPGetKSP(pc, &inner)) || !CHECK_OK(PoiseKSPGetPC(inner, &jacobi))) return;
+  CHECK_OK(PoiseKSPSetType(inner, "chebyshev"));
+  CHECK_OK(PoiseKSPSetNormType(inner, POISE_KSP_NORM_NONE));
+  CHECK_OK(PoiseKSPSetTolerances(inner, -1, -1, -1, 6));
+  CHECK_OK(PoisePCSetType(jacobi, "jacobi"));
+}
+
 static void Solve(PoiseMat A, const char *ksp_type, const char *pc_type)
 {
   PoiseContext ctx = PoiseMatContext(A);
@@ -707,6 +719,7 @@ static void Solve(PoiseMat A, const char *ksp_type, const char *pc_type)
   CHECK_OK(PoiseKSPGetPC(ksp, &pc));
   CHECK_OK(PoisePCSetType(pc, pc_type));
   if (!strcmp(pc_type, "shell")) CHECK_OK(PoisePCSetShell(pc, &shell, NULL));
+  if (!strcmp(pc_type, "ksp")) ChooseInside(ksp, pc);
   CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
   CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-7, -1, -1, 500));
   if (!strcmp(ksp_type, "richardson") && !strcmp(pc_type, "none")) CHECK_OK(PoiseMatScale(A, 1.0 / 120));

@@ -384,7 +384,7 @@ static void TestChangeInside(PoiseContext ctx)
       PoiseKSP *ksp;
       PoiseInt count, its[4];
       Set(ctx, blocks == 1 ? "-x_pc_bjacobi_local_blocks 1" : "-x_pc_bjacobi_local_blocks 3");
-      if (!Open(ctx, "-x_pc_type bjacobi", &s)) return;
+      if (!Open(ctx, "-x_ksp_type fgmres\n-x_pc_type bjacobi", &s)) return;
       CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, keep));
       CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
       for (int round = 0; round < 4; round++) {
@@ -910,6 +910,109 @@ static void TestKSP(PoiseContext ctx)
   Close(&s);
 }
 
+typedef struct VaryCase {
+  const char *options, *pc, *method, *prefix; /* what varies; pc NULL: nothing does */
+} VaryCase;
+
+#define KSP_INSIDE(type) "-x_pc_type ksp\n-x_ksp_ksp_type " type
+#define BJACOBI(type)    "-x_pc_type bjacobi\n-x_sub_ksp_type " type
+static const VaryCase vary_cases[] = {
+    {KSP_INSIDE("preonly"), NULL, NULL, NULL},
+    {KSP_INSIDE("richardson\n-x_ksp_ksp_norm_type none"), NULL, NULL, NULL},
+    {KSP_INSIDE("chebyshev\n-x_ksp_ksp_norm_type none"), NULL, NULL, NULL},
+    {BJACOBI("chebyshev\n-x_sub_ksp_norm_type none"), NULL, NULL, NULL},
+    {BJACOBI("preonly\n-x_pc_bjacobi_supervariables 3"), NULL, NULL, NULL},
+    {KSP_INSIDE("richardson"), "ksp", "richardson", "x_ksp_"},
+    {KSP_INSIDE("chebyshev\n-x_ksp_ksp_norm_type unpreconditioned"), "ksp", "chebyshev", "x_ksp_"},
+    {KSP_INSIDE("gmres\n-x_ksp_ksp_norm_type none"), "ksp", "gmres", "x_ksp_"},
+    {KSP_INSIDE("fgmres"), "ksp", "fgmres", "x_ksp_"},
+    {BJACOBI("cg"), "bjacobi", "cg", "x_sub_"},
+    {BJACOBI("richardson"), "bjacobi", "richardson", "x_sub_"},
+    {KSP_INSIDE("preonly\n-x_ksp_pc_type bjacobi\n-x_ksp_sub_ksp_type cg"), "bjacobi", "cg", "x_ksp_sub_"},
+    {KSP_INSIDE("richardson\n-x_ksp_ksp_norm_type none\n-x_ksp_pc_type ksp\n-x_ksp_ksp_ksp_type bicgstab"), "ksp",
+     "bicgstab", "x_ksp_ksp_"},
+    {BJACOBI("richardson\n-x_sub_ksp_norm_type none\n-x_sub_pc_type ksp"), "ksp", "gmres", "x_sub_ksp_"},
+};
+
+/* What each case does not name. */
+static const char vary_defaults[] =
+    "-x_ksp_ksp_type gmres\n-x_ksp_ksp_norm_type default\n-x_ksp_pc_type jacobi\n-x_ksp_ksp_max_it 3\n"
+    "-x_ksp_ksp_ksp_type gmres\n-x_ksp_sub_ksp_type preonly\n-x_sub_ksp_type preonly\n"
+    "-x_sub_ksp_norm_type default\n-x_sub_ksp_max_it 3\n-x_sub_pc_type jacobi\n"
+    "-x_pc_bjacobi_supervariables 0\n-x_ksp_max_it 400";
+
+#define KSP_TYPE(name) #name,
+static const char *const all_methods[] = {
+#include "ksp/types.def"
+};
+#undef KSP_TYPE
+
+/* A preconditioner that varies is refused by all methods but those that allow it, by the same words on all ranks. */
+static void TestVaries(PoiseContext ctx)
+{
+  for (size_t k = 0; k < sizeof vary_cases / sizeof *vary_cases; k++) {
+    const VaryCase *v = &vary_cases[k];
+    System s;
+    Set(ctx, vary_defaults);
+    if (!Open(ctx, v->options, &s)) return;
+    for (size_t m = 0; m < sizeof all_methods / sizeof *all_methods; m++) {
+      const char *method = all_methods[m];
+      bool takes = !strcmp(method, "fgmres") || !strcmp(method, "preonly") || !strcmp(method, "richardson");
+      char words[500];
+      if (!strcmp(method, "prcg")) continue; /* which takes diagonals only */
+      CHECK_OK(PoiseKSPSetType(s.ksp, method));
+      PoiseErr e = PoiseKSPSolve(s.ksp, s.b, s.x);
+      if (takes || !v->pc) {
+        CHECK_OK(e);
+        continue;
+      }
+      snprintf(
+          words, sizeof words,
+          "preconditioner %s changes from one application to the next, as method %s in it stops when it has converged, "
+          "and method %s needs one that does not: give -x_ksp_type fgmres; or inside -%sksp_type preonly, or richardson "
+          "or chebyshev with -%sksp_norm_type none",
+          v->pc, v->method, method, v->prefix, v->prefix);
+      CHECK_ERR(e, POISE_ERR_UNSUPPORTED, words);
+    }
+    Close(&s);
+  }
+}
+
+static PoiseErr Never(PoiseKSP ksp, PoiseInt it, double norm, PoiseKSPReason *reason, void *arg)
+{
+  (void)ksp, (void)it, (void)norm, (void)reason, (void)arg;
+  return POISE_OK;
+}
+
+/* The solver of one block, on one rank, is made to stop when it has converged: all ranks refuse. A user's test may stop, too; and what
+   was refused is taken when it stays again. */
+static void TestVariesOnOneRank(PoiseContext ctx)
+{
+  bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  System s;
+  PoisePC pc;
+  PoiseKSP *ksp;
+  PoiseInt count;
+  Set(ctx, vary_defaults);
+  if (!Open(ctx, "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 2\n-x_sub_ksp_type richardson\n-x_sub_ksp_norm_type none",
+            &s))
+    return;
+  PoiseInt its = Solve(s.ksp, s.b, s.x);
+  CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+  CHECK_OK(PoisePCBJacobiGetSubKSP(pc, &count, NULL, &ksp));
+  for (int way = 0; way < 3; way++) {
+    if (mine && way == 0) CHECK_OK(PoiseKSPSetType(ksp[1], "cg"));
+    if (mine && way == 1) CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_PRECONDITIONED));
+    if (mine && way == 2) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], Never, NULL));
+    CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_UNSUPPORTED, "preconditioner bjacobi changes");
+    if (mine) CHECK_OK(PoiseKSPSetType(ksp[1], "richardson"));
+    if (mine) CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_NONE));
+    if (mine) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], NULL, NULL));
+    CHECK_INT(Solve(s.ksp, s.b, s.x), its);
+  }
+  Close(&s);
+}
+
 /* ---- views, memory --------------------------------------------------------------------------------------------------------- */
 
 static void TestView(PoiseContext ctx)
@@ -1011,6 +1114,8 @@ static const Test tests[] = {
     {"shell_errors", TestShellErrors, 0},
     {"matrix_free", TestMatrixFree, 0},
     {"ksp", TestKSP, 0},
+    {"varies", TestVaries, 0},
+    {"varies_on_one_rank", TestVariesOnOneRank, 0},
     {"view", TestView, 0},
     {"memory", TestMemory, 0},
     {"steady_memory", TestSteadyMemory, 0},

@@ -58,7 +58,7 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
   "prcg"        the same in one pass over the vectors, for a diagonal M (Chen & Carson 2020): faster where vectors or
                 latency count; on hard problems it may take some per cent more iterations
   "bicgstab"    (also "bcgs") any A
-  "gmres"       any A; "fgmres": M may change from one application to the next, preconditioned from the right
+  "gmres"       any A; "fgmres": M may change from one application to the next (see below), preconditioned from the right
   "minres"      A symmetric, M symmetric positive definite
   "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
   "richardson"  x += scale M^-1 (b - A x)
@@ -92,6 +92,9 @@ POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
 POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
 /* Settings of one method, without effect on others, as in PETSc. */
 POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* also fgmres's */
+/* gmres and fgmres, with a norm: DIVERGED_BREAKDOWN where, at a restart, |b - A x| and the recurrence's norm differ by more than this
+   times the norm at the start of the cycle; 0.1. PoiseKSPReasonDetail has both. -ksp_gmres_breakdown_tolerance */
+POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance);
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
@@ -149,8 +152,13 @@ POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest
 POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
 /*
-  Solvers inside preconditioners. What they do not converge to is used as far as it goes; a method outside that is not flexible
-  (fgmres is) wants preonly inside. They are set up with the preconditioner and again when they have been changed.
+  Solvers inside preconditioners. What they do not converge to is used as far as it goes. They are set up with the preconditioner
+  and again when they have been changed.
+
+  A method that stops when it has converged makes another M of each application. Inside a preconditioner all do so but preonly, and
+  richardson and chebyshev with norm none and no user's test; these too where the preconditioner inside them does. Such an M is for
+  fgmres, for preonly, which applies it once, and for richardson, which computes b - A x anew each time. With another method
+  PoiseKSPSetUp and PoiseKSPSolve return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
 
   "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the prefix of the PC and
   "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes

@@ -177,6 +177,9 @@ POISE_API PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *t
   a wait; else NULL. PoiseInit.stream, if given, which must be of this rank's current GPU and outlive the context, and may not be the
   legacy default stream; else one that waits for no other: what an application writes in a stream of its own to an array
   that it lends must be done before the library is called. Not collective.
+  Calls work on the context's GPU from any thread, whichever is current there, and leave that as it was. Only PoiseInitialize makes its
+  GPU current, in a thread that has used none; who has chosen one makes the context's current to start kernels in this stream.
+  An error that waits in a CUDA runtime which the library shares (it is linked statically) is dropped, never taken for the library's.
 */
 POISE_API void *PoiseStream(PoiseContext ctx);
 

@@ -85,6 +85,10 @@ static PoiseErr Split(PoisePC pc, PoiseInt count)
 {
   BJacobi *j = pc->data;
   const PoiseInt *length = j->lengths == count ? j->length : NULL;
+  if (length && pc->P->moves.to)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "pc_bjacobi: lengths of blocks are of the application's rows, which the solver has rearranged (-mat_partition, "
+         "-mat_order): give their number alone");
   PoiseInt b = pc->P->block_size, nodes = pc->P->rows->n / b, first = 0;
   for (PoiseInt k = 0; k < count; k++) {
     PoiseInt n = length ? length[k] : (nodes / count + (nodes % count > k)) * b;
@@ -260,16 +264,14 @@ static PoiseErr CreateEmpty(PoisePC pc, const Block *b, PoiseMat *A)
   (*A)->block_size = P->block_size;
   poiseMatInherit(P, *A);
   (*A)->origin = P->origin + P->rows->begin + b->first;
-  return POISE_OK;
+  return P->moves.to ? poiseMatShare(P->moves.to, &(*A)->moves.to) : POISE_OK;
 }
 
 static PoiseErr CreateMatrix(PoisePC pc, Block *b)
 {
-  PoiseMat P = pc->P;
   RowArrays r = {0};
   ReleaseMatrix(b);
   TRY(CreateEmpty(pc, b, &b->A));
-  if (P->permutation) TRY(poiseMatShare(P->permutation, &b->A->permutation));
   TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));
   TRY(poiseVecCreateWindow(b->A->rows, &b->r));
   return poiseVecCreateWindow(b->A->rows, &b->z);
@@ -324,6 +326,7 @@ static PoiseErr Ready_BJacobi(PoisePC pc, bool keep)
   int64_t inside = 0;
   TRY(Configure(pc));
   for (int64_t k = 0; k < j->count; k++) {
+    TRY(poiseKSPCheckInside(j->ksp[k], pc->P));
     TRY(poiseKSPReady(j->ksp[k], keep));
     inside += j->ksp[k]->pc->generation;
   }
@@ -337,6 +340,14 @@ static const char *Eager_BJacobi(PoisePC pc)
   const char *why = NULL;
   for (int64_t k = 0; k < j->count && !why; k++) why = poiseKSPAppliesEagerly(j->ksp[k]);
   return why;
+}
+
+static bool Varies_BJacobi(PoisePC pc, Varying *why)
+{
+  const BJacobi *j = pc->data;
+  bool varies = false;
+  for (int64_t k = 0; k < j->count && !varies; k++) varies = poiseKSPVaries(j->ksp[k], "bjacobi", why);
+  return varies;
 }
 
 /* ---- application ---------------------------------------------------------------------------------------------------------- */
@@ -488,6 +499,7 @@ const PCType poisePCType_bjacobi = {
     .size = sizeof(BJacobi),
     .options = options,
     .eager = Eager_BJacobi,
+    .varies = Varies_BJacobi,
     .setup = SetUp_BJacobi,
     .ready = Ready_BJacobi,
     .apply = Apply_BJacobi,

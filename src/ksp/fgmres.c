@@ -53,6 +53,7 @@ static PoiseVec Solution_FGMRES(PoiseKSP ksp)
 
 const KSPType poiseKSPType_fgmres = {
     .name = "fgmres",
+    .flexible = true,
     .size = sizeof(GMRES),
     .options = poiseGMRESOptions,
     .right = 1u << POISE_KSP_NORM_UNPRECONDITIONED | 1u << POISE_KSP_NORM_NONE,

@@ -35,6 +35,15 @@ PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
   return POISE_OK;
 }
 
+PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance)
+{
+  if (ksp->type->options != poiseGMRESOptions) return POISE_OK;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESSetBreakdownTolerance"));
+  if (!(tolerance >= 0)) FAIL(POISE_ERR_ARG, "a breakdown tolerance of %g is not 0 or more", tolerance);
+  ((GMRES *)ksp->data)->breakdown = tolerance;
+  return POISE_OK;
+}
+
 /* ---- shared with fgmres --------------------------------------------------------------------------------------------- */
 
 int poiseGMRESRestart(PoiseKSP ksp)

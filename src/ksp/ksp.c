@@ -114,6 +114,7 @@ PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp)
   PoiseErr e = PoiseAgree(ctx, Create(ctx, ksp));
   if (!e) e = SetType(*ksp, &poiseKSPType_gmres);
   if (!e) e = PoisePCCreate(ctx, &(*ksp)->pc);
+  if (!e) (*ksp)->pc->owner = &poiseKSPOwner, (*ksp)->pc->solver = *ksp;
   if (e) PoiseKSPDestroy(ksp);
   return e;
 }
@@ -161,7 +162,7 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep;
   int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
-  TRY(PoisePCSetOperator(ksp->pc, P));
+  TRY(poisePCUse(ksp->pc, P));
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
@@ -181,13 +182,13 @@ PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(poiseMatShare(A, &keep_A));
   TRY(poiseMatShare(P ? P : A, &keep_P));
-  if (ksp->arranged && A != ksp->given_A) ksp->arranged->A.of = NULL;
-  if (ksp->arranged && keep_P != ksp->given_P) ksp->arranged->P.of = NULL;
+  bool other_A = A != ksp->given_A, other_P = keep_P != ksp->given_P;
+  poiseKSPLetGo(ksp, other_A, other_P);
   PoiseMatDestroy(&ksp->given_A);
   PoiseMatDestroy(&ksp->given_P);
   ksp->given_A = keep_A;
   ksp->given_P = keep_P;
-  return poiseKSPArranges(ksp) ? POISE_OK : poiseKSPUse(ksp, keep_A, keep_P); /* else when it is set up */
+  return poiseKSPReplaced(ksp, other_A, other_P);
 }
 
 PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc)
@@ -443,23 +444,56 @@ static PoiseMat Given(PoiseKSP ksp)
   return ksp->given_A ? ksp->given_A : ksp->A;
 }
 
-static PoiseErr Check(PoiseKSP ksp)
+PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp)
 {
   PoiseMat A = Given(ksp), P = poiseKSPArranges(ksp) ? ksp->given_P : ksp->pc->P;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(poiseMatCheckUsable(A));
   TRY(poiseMatCheckSquare(A));
+  TRY(poiseKSPCheckInside(ksp, P));
   if (!poiseLayoutSame(A->rows, P->rows))
     FAIL(POISE_ERR_SIZE, "A has %lld rows, the matrix of the preconditioner %lld", (long long)A->rows->N,
          (long long)P->rows->N);
   return POISE_OK;
 }
 
+PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
+{
+  if (!ksp->inside || !ksp->A || poiseMatSameRows(ksp->A, P)) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order) works with copies of the "
+       "matrices around it, and was given another");
+}
+
+/* Of a solver inside, b and x have the rows of the matrix around it. */
+static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
+{
+  if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "%s of a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order), whose rows are not the "
+       "application's",
+       what);
+}
+
 /* What can be found wrong without work. */
 static PoiseErr Choose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 {
-  TRY(PoiseAgree(ksp->ctx, Check(ksp)));
+  TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
   return ChooseNorm(ksp, side, norm);
+}
+
+/* The conditions of all methods but flexible ones speak of one M. */
+static PoiseErr CheckSteady(PoiseKSP ksp)
+{
+  const char *context = poiseOptionsPrefix(ksp->ctx), *prefix = ksp->prefix ? ksp->prefix : "", *inside;
+  Varying why;
+  if (!poisePCVaries(ksp->pc, &why)) return POISE_OK;
+  inside = why.prefix ? why.prefix : "";
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "preconditioner %s changes from one application to the next, as method %s in it stops when it has converged, and "
+       "method %s needs one that does not: give -%s%sksp_type fgmres; or inside -%s%sksp_type preonly, or richardson or "
+       "chebyshev with -%s%sksp_norm_type none",
+       why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
 }
 
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
@@ -475,6 +509,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   ksp->norm = norm;
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
   TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || ksp->held));
+  if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   ksp->eager = WhyEager(ksp);
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
@@ -520,15 +555,26 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep)
   return POISE_OK;
 }
 
+bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
+{
+  bool once = ksp->type == &poiseKSPType_preonly; /* whatever a test says then, it is too late */
+  bool linear = ksp->type == &poiseKSPType_richardson || ksp->type == &poiseKSPType_chebyshev;
+  if (once || (linear && ksp->norm == POISE_KSP_NORM_NONE && !ksp->test)) return poisePCVaries(ksp->pc, why);
+  *why = (Varying){.pc = pc, .method = ksp->type->name, .prefix = ksp->prefix};
+  return true;
+}
+
 const char *poiseKSPAppliesEagerly(PoiseKSP ksp)
 {
   return IsDirect(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
 }
 
+static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   if (IsDirect(ksp)) return poisePCApplyFuse(ksp->pc, r, z, skip, fuse);
-  TRY(PoiseKSPSolve(ksp, r, z));
+  TRY(Solve(ksp, r, z));
   return poiseVecFuse(z, skip, fuse);
 }
 
@@ -566,7 +612,7 @@ static PoiseErr Run(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   return e;
 }
 
-PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
   ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
@@ -591,6 +637,12 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, but %s", PoiseKSPReasonString(ksp->reason),
          (long long)ksp->its, ksp->detail);
   return POISE_OK;
+}
+
+PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  TRY(CheckOutside(ksp, "PoiseKSPSolve"));
+  return Solve(ksp, b, x);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------------------------ */
@@ -641,6 +693,7 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
 {
   PoiseVec r;
   if (!Given(ksp)) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(CheckOutside(ksp, "PoiseKSPTrueResidual"));
   TRY(PoiseVecDuplicate(b, &r));
   PoiseErr e = PoiseMatResidual(Given(ksp), b, x, r);
   if (!e) e = PoiseVecNorm(r, POISE_NORM_2, norm);

@@ -25,6 +25,7 @@ typedef struct KSPType {
   const char *name, *alias;    /* alias may be NULL */
   size_t size;                 /* of ksp->data */
   const PoiseOption *options;  /* of ksp->data */
+  bool flexible;               /* M may change from one application to the next */
   unsigned left, right;        /* norms it offers per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
   int64_t (*array)(PoiseKSP);  /* doubles of its small device array; may be NULL */
@@ -231,9 +232,15 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep);
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 /* sum += what it holds, with its preconditioner and A (may be NULL), if that is its own; ksp NULL: nothing. */
 void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum);
+/* Is z no fixed linear function of r, as the method stops when it has converged, or its own M is none? Then *why says so, the solver
+   being in a preconditioner of type `pc`. Local. */
+bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why);
 const char *poiseKSPAppliesEagerly(PoiseKSP ksp); /* why a loop around it cannot be replayed; NULL: it can */
 /* p += what it will hold, with its preconditioner, of the matrix that it has. Collective; agrees. */
 PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
+
+/* Has it P's numbering, that of the matrix of the preconditioner that it is inside of? Local. */
+PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P);
 
 /* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */
 
@@ -245,7 +252,13 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 PoiseErr poiseKSPArrange(PoiseKSP ksp);
 PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun with the application's vectors */
 PoiseErr poiseKSPViewArranged(PoiseKSP ksp);
-void poiseKSPDropArranged(PoiseKSP ksp);
+/* Before and after the application gives others for these of its matrices. The latter is collective and agrees. */
+void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
+PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
+void poiseKSPDropArranged(
+    PoiseKSP ksp); /* after which the preconditioner is to be built anew, if it was of other numbers */
+PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* may it work with them? Local */
+extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
 
 /* ---- claim.c: is what a method claims true? scale.c: norms that squares cannot hold ----------------------------------- */
 

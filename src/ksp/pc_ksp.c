@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   PC ksp: z = what a solver on all ranks makes of P z = r, from a zero guess (options -ksp_ksp_..., -ksp_pc_...), as PETSc's PCKSP.
-  It is no linear operator unless it runs a fixed number of linear iterations: the method outside should be a flexible one.
+  It is no linear operator unless it runs a fixed number of linear iterations (poiseKSPVaries): else the method outside is a
+  flexible one.
 */
 #include "ksp.h"
 
@@ -40,6 +41,7 @@ static PoiseErr Ready_KSP(PoisePC pc, bool keep)
 {
   Inner *inner = pc->data;
   TRY(Make(pc));
+  TRY(poiseKSPCheckInside(inner->ksp, pc->P));
   TRY(poiseKSPReady(inner->ksp, keep));
   poisePCInside(pc, inner->ksp->pc->generation);
   return POISE_OK;
@@ -55,6 +57,11 @@ static const char *Eager_KSP(PoisePC pc)
 {
   const Inner *inner = pc->data;
   return inner->ksp ? poiseKSPAppliesEagerly(inner->ksp) : NULL;
+}
+
+static bool Varies_KSP(PoisePC pc, Varying *why)
+{
+  return poiseKSPVaries(((const Inner *)pc->data)->ksp, "ksp", why);
 }
 
 static void Cost_KSP(PoisePC pc, double *flops, double *bytes)
@@ -92,6 +99,7 @@ const PCType poisePCType_ksp = {
     .name = "ksp",
     .size = sizeof(Inner),
     .eager = Eager_KSP,
+    .varies = Varies_KSP,
     .setup = SetUp_KSP,
     .ready = Ready_KSP,
     .apply = Apply_KSP,

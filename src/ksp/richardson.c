@@ -45,6 +45,7 @@ static PoiseErr View_Richardson(PoiseKSP ksp)
 
 const KSPType poiseKSPType_richardson = {
     .name = "richardson",
+    .flexible = true,
     .size = sizeof(Richardson),
     .options = options,
     .left = STATIONARY_NORMS,

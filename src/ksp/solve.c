@@ -433,6 +433,25 @@ static void TrueResidual(PoiseKSP ksp)
   ksp->finishing = false;
 }
 
+/* x: of A's rows. */
+static void BuildIterate(PoiseKSP ksp, PoiseVec x)
+{
+  ksp->finishing = true; /* nothing is skipped */
+  poiseKSPCopy(ksp, ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0], x);
+  if (ksp->A->null.n) RemoveNullSpace(ksp, x, NULL);
+  if (ksp->scale != 1) poiseKSPFailed(ksp, PoiseVecScale(x, 1 / ksp->scale));
+  ksp->finishing = false;
+}
+
+static PoiseErr CheckIterate(PoiseKSP ksp, PoiseVec x)
+{
+  const Layout *rows = poiseMatRowsOutside(ksp->A);
+  TRY(poiseMatCheckOutside(ksp->A, "PoiseKSPBuildSolution of a solver"));
+  if (x->ctx != ksp->ctx || !poiseLayoutSame(rows, x->layout))
+    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)rows->N, (long long)x->layout->N);
+  return POISE_OK;
+}
+
 PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
 {
   if (!ksp->running) FAIL(POISE_ERR_STATE, "there is no solve under way whose iterate could be built");
@@ -440,13 +459,15 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
     FAIL(POISE_ERR_STATE,
          "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
          "-ksp_replay 0");
-  if (x->ctx != ksp->ctx || !poiseLayoutSame(ksp->layout, x->layout))
-    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)ksp->layout->N, (long long)x->layout->N);
-  ksp->finishing = true; /* nothing is skipped */
-  poiseKSPCopy(ksp, ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0], x);
-  if (ksp->A->null.n) RemoveNullSpace(ksp, x, NULL);
-  if (ksp->scale != 1) poiseKSPFailed(ksp, PoiseVecScale(x, 1 / ksp->scale));
-  ksp->finishing = false;
+  PoiseMat from = ksp->A->moves.from; /* x has the application's rows */
+  PoiseVec own = x;
+  PoiseErr e = CheckIterate(ksp, x);
+  if (!e && from) e = poiseVecCreateLocal(ksp->layout, &own);
+  e = PoiseAgree(ksp->ctx, e);
+  if (!e) BuildIterate(ksp, own);
+  if (!e && from) poiseKSPFailed(ksp, poiseVecMove(from, own, x));
+  if (own != x) PoiseVecDestroy(&own);
+  TRY(e);
   if (!ksp->failed) poiseKSPFailed(ksp, poiseBufferSettle(&x->data));
   return AgreeOnResult(ksp);
 }

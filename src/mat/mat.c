@@ -200,7 +200,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);
   PoiseVecDestroy(&mat->work);
-  PoiseMatDestroy(&mat->permutation);
+  poisePermutationDestroy(&mat->moves);
   poiseLayoutDestroy(&mat->rows);
   poiseLayoutDestroy(&mat->cols);
   poiseFree(ctx, &mat->prefix);

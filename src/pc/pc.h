@@ -6,13 +6,21 @@
 #include "../mat/mat.h"
 #include "poise/pc.h"
 
+typedef struct Varying { /* what makes an M another one in each application */
+  const char *pc, *method,
+      *prefix; /* the preconditioner, the solver in it that stops when it has converged; NULL: no prefix */
+} Varying;
+
 typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
+  bool outside;               /* r and z go to the application, with its rows; others have P's */
   /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
   const char *(*eager)(PoisePC);
+  /* Does M change from one application to the next, and why? Local, after a set-up. NULL: it does not. */
+  bool (*varies)(PoisePC, Varying *why);
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
   /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep: theirs are kept too,
      see poisePCPrepare. Local failures are agreed upon by pc.c. NULL: none. */
@@ -35,8 +43,18 @@ typedef struct PCType {
   void (*destroy)(PoisePC); /* of pc->data's contents */
 } PCType;
 
+/* The solver that a preconditioner is a part of, asked when the application turns to the latter: it may have rearranged P. */
+typedef struct PCOwner {
+  PoiseErr (*set)(void *solver, PoiseMat P); /* P is the application's new matrix for it. Collective; agrees */
+  PoiseErr (*follow)(void *solver);          /* make pc->P what the solver is to work with. Collective; agrees */
+  /* May memory be predicted from pc->P? *beyond: what that leaves out, else as it was. */
+  PoiseErr (*plan)(void *solver, const char **beyond);
+} PCOwner;
+
 struct PoisePC_s {
   PoiseContext ctx;
+  const PCOwner *owner; /* NULL: it stands alone */
+  void *solver;
   const PCType *type;
   void *data;
   PoiseMat P;
@@ -47,14 +65,17 @@ struct PoisePC_s {
   int64_t builds;         /* counts all */
   int64_t inside;         /* the generations of the preconditioners inside */
   int64_t configured;     /* counts calls of SetFromOptions */
+  PoiseVec moved[2];      /* r and z with the rows of the other side, where P is rearranged; made when needed */
   char *prefix;
 };
 
 /* PoisePCSetUp; keep: an M that has been built stays, whatever became of P. */
 PoiseErr poisePCPrepare(PoisePC pc, bool keep);
 /* For ready: the sum of the generations of what is inside; when it changes, so does pc's. */
+PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, as its owner does */
 void poisePCInside(PoisePC pc, int64_t inside);
 const char *poisePCEager(PoisePC pc); /* as PCType's */
+bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of what is inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);

@@ -797,6 +797,7 @@ typedef struct
 { /* partial[b]: the largest sum of |entries| of a row of block b (largest != 0), or the sum of their squares */
   CsrView A;
   int largest;
+  double scale[2]; /* by which entries are multiplied, one after the other, before they are squared */
   double *partial;
 } CsrNormArgs;
 

@@ -745,6 +745,11 @@ PoiseErr PoiseOptionsRead(PoiseContext ctx, const char *prefix, const PoiseOptio
   return POISE_OK;
 }
 
+const char *poiseOptionsPrefix(PoiseContext ctx)
+{
+  return Prefix(ctx->options);
+}
+
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e)
 {
   Options *o = ctx->options;

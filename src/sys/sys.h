@@ -422,6 +422,7 @@ const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int va
 PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out);
 /* A thread rank ends: forget what it set from code. */
 void poiseOptionsLeave(PoiseContext ctx);
+const char *poiseOptionsPrefix(PoiseContext ctx); /* of every option of the context; "": none */
 /* e, of a call to which an option's value led: what is POISE_ERR_OPTION or POISE_ERR_UNSUPPORTED names the option and its source, too. */
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e);
 /* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
