@@ -1201,7 +1201,7 @@ static void TestMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, AssembleAll, NULL);
 }
 
-/* The smallest index is negative as all are: ignored, and no difference to it overflows (which sanitizers would see). */
+/* The smallest index is ignored as all negative ones are, and no difference overflows, which sanitizers would see. */
 static void TestSmallestIndex(PoiseContext ctx)
 {
   enum { N = 12 };

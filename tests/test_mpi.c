@@ -61,7 +61,7 @@ static void TestNoRank(PoiseContext ctx)
   CHECK_OK(PoiseBarrier(ctx));
 }
 
-/* What an application has when it ends MPI too early: with rows of others, so that there are plans of messages. */
+/* What an application has when it ends MPI too early. A product has plans of messages. */
 typedef struct Early {
   PoiseContext ctx;
   PoiseMat A;

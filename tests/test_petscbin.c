@@ -329,7 +329,7 @@ static void TestLoadDiagonal(PoiseContext ctx)
       if (!A) return;
       SharedName(ctx, path, names[k]);
       CHECK_OK(PoiseMatSave(A, path));
-      for (int stores = 0; stores < 2; stores++) {
+      for (int stores = 1; stores >= 0; stores--) { /* later tests find it off */
         CHECK_OK(PoiseOptionsSet(ctx, "mat_load_diagonal", stores ? "yes" : "no"));
         if (!CHECK_OK(PoiseMatLoad(ctx, path, &B))) continue;
         if (square) CheckFactors(ctx, B, types[k], !stores);

@@ -16,8 +16,8 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
 /*
   "none", "jacobi" (inverse diagonal), "pbjacobi" (inverse diagonal blocks of the matrix's block size); and, each on the block
   that a rank owns (on several ranks this is block Jacobi with one block per rank):
-  "ilu", "icc"  incomplete LU and Cholesky factors without fill (level 0); icc reads the upper triangle of a symmetric pattern;
-                where all of A's diagonal is negative, -A is factored and M negative definite
+  "ilu", "icc"  incomplete LU and Cholesky factors without fill (level 0); icc reads the upper triangle of a
+                symmetric pattern; where all of A's diagonal is negative, it factors -A, and M is negative definite
   "sor"         sweeps of successive over-relaxation, by default one forward and one backward (SSOR)
                 of a matrix of blocks (type bcsr) these three take blocks where they take entries of others
 and, for the whole matrix,

@@ -482,7 +482,8 @@ PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t
 PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t unit,
                            PoiseInt N);         /* this rank's of N rows or columns, in whole units */
 extern const PoiseOption poiseMatLoadOptions[]; /* without a prefix */
-PoiseErr poiseMatStoreDiagonal(PoiseMat A); /* arith.c: missing diagonal entries, as 0. A is square. Collective; agrees */
+/* arith.c: missing diagonal entries, as 0. A is square. Collective; agrees. */
+PoiseErr poiseMatStoreDiagonal(PoiseMat A);
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
 PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
 /* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */

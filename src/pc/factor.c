@@ -207,7 +207,7 @@ static PoiseErr HasNegativeDiagonal(PoisePC pc, bool *has)
   return e;
 }
 
-/* Is A to be factored as -A? All ranks' first attempts, if they made one, are looked at before their diagonals are. Collective. */
+/* Is A to be factored as -A? All ranks' first attempts are looked at before their diagonals are. Collective. */
 static PoiseErr FindSign(PoisePC pc, Incomplete *f, const double *result)
 {
   bool refused = result && result[REFUSED_ROW] >= 0 && result[REFUSED_PIVOT] < 0, empty = result && !f->triangular.n;

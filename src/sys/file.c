@@ -48,7 +48,7 @@ static PoiseErr Resolve(PoiseContext ctx, const char *path, OutFile *f)
   FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(ELOOP));
 }
 
-/* How much of the path the name of a temporary file begins with: all, or the folder, where the name is nearly too long by itself. */
+/* How much of the path a temporary file's name begins with: all, or the folder where the rest is nearly too long. */
 static int Begin(const char *path)
 {
   enum { MORE = 32 };
