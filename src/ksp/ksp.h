@@ -147,6 +147,7 @@ struct PoiseKSP_s {
   bool again;    /* the method goes on from x: its guess is not zero, and SLOT_NORM0 is set */
   PoiseInt base; /* iterations before that */
   double scale;  /* a power of 2 that b, the guess and atol are multiplied by */
+  bool vanished; /* x did, when it was scaled back */
   bool scaling;  /* the loop has ended at once, because b is to be scaled */
   int scalings;  /* of this solve so far */
   Claim claim;
@@ -280,6 +281,8 @@ void poiseKSPSayClaim(PoiseKSP ksp); /* poiseKSPSay what has become of claims */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots);
 /* Scale ksp->b, which becomes another vector, and the guess in x, if that helps. Collective; agrees. */
 PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x);
+PoiseErr poiseKSPScaled(PoiseKSP ksp,
+                        PoiseVec x); /* is the x of a scaled solve one, now that it is scaled back? Collective; agrees. */
 
 void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
 void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */
