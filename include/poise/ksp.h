@@ -93,7 +93,9 @@ POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, do
 POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 /* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
-POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp); /* also the PC's */
+/* Also the PC's, and those of the solvers inside it. The later call wins: options override what was set before, and what is set after
+   overrides them. */
+POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp);
 
 /* Allocate work and build the preconditioner; PoiseKSPSolve does it when needed. */
 POISE_API PoiseErr PoiseKSPSetUp(PoiseKSP ksp);
@@ -154,7 +156,8 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
   "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes
   of the matrix's block size) on a rank, if more than 1, are POISE_ERR_SIZE.
 */
-/* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. -pc_bjacobi_blocks */
+/* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. Each of the two takes the place of the other
+   and of -pc_bjacobi_supervariables; of options that are read together no two may be given. -pc_bjacobi_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
 /* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. -pc_bjacobi_local_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths);

@@ -136,7 +136,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   if (o.type[0]) TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
   pc->configured++;
   if (pc->type->options) {
-    TRY(PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
+    TRY(pc->type->read ? pc->type->read(pc) : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
     pc->state = 0;
     pc->generation++;
   }

@@ -19,6 +19,7 @@ typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
+  PoiseErr (*read)(PoisePC);  /* them, as a later call that may override others; NULL: PoiseOptionsRead does */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
   /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
   const char *(*eager)(PoisePC);
