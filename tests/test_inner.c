@@ -445,8 +445,8 @@ static void Wish(System *s, bool option)
   }
 }
 
-/* M is that of the matrix it was built from, whatever reads that inside; between solves, too. The wish may come before or after M was
-   built. What is not kept has no copy. */
+/* M is that of the matrix it was built from, whatever reads that inside; between solves, too. The wish may
+   come before or after M was built. What is not kept has no copy. */
 static void TestKeepReaders(PoiseContext ctx)
 {
   for (int k = 0; k < NREADERS; k++)
@@ -1158,7 +1158,8 @@ static const char *const all_methods[] = {
 };
 #undef KSP_TYPE
 
-/* A preconditioner that varies is refused by all methods but those that allow it, by the same words on all ranks. */
+/* A preconditioner that varies is refused by all methods but those that allow it, by the same words on all
+   ranks. */
 static void TestVaries(PoiseContext ctx)
 {
   for (size_t k = 0; k < sizeof vary_cases / sizeof *vary_cases; k++) {
@@ -1195,8 +1196,8 @@ static PoiseErr Never(PoiseKSP ksp, PoiseInt it, double norm, PoiseKSPReason *re
   return POISE_OK;
 }
 
-/* The solver of one block, on one rank, is made to stop when it has converged: all ranks refuse. A user's test may stop, too; and what
-   was refused is taken when it stays again. */
+/* The solver of one block, on one rank, is made to stop when it has converged: all ranks refuse. A user's
+   test may stop, too; and what was refused is taken when it stays again. */
 static void TestVariesOnOneRank(PoiseContext ctx)
 {
   bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;

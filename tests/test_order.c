@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The later call wins, be it a setter or the one that reads options: every setter that has an option, before and after it. What is found is
-  judged by what the objects then do or hold, not by what was said.
+  The later call wins, be it a setter or the one that reads options: every setter that has an option, before and
+  after it. What is found is judged by what the objects then do or hold, not by what was said.
 */
 #include "ksp/gmres.h"
 #include "shapes.h"
@@ -234,7 +234,8 @@ static PoiseErr Say(Objects *o, const Setter *s, int what)
   return PoiseKSPSetFromOptions(o->ksp);
 }
 
-/* What is found after `first` and `second`, which may be 0; `built`: the solver is set up before and between. */
+/* What is found after `first` and `second`, which may be 0; `built`: the solver is set up before and between.
+   */
 static double Found(PoiseContext ctx, int k, int first, int second, bool built)
 {
   Objects o;

@@ -18,8 +18,8 @@ typedef struct Block {
 } Block;
 
 typedef struct BJacobi {
-  PoiseInt total, local,
-      most; /* blocks on all ranks, on this one; rows of a supervariable block: two of them are 0 (not given) */
+  /* Blocks on all ranks, on this one; rows of a supervariable block. At most one is not 0, which is: not given. */
+  PoiseInt total, local, most;
   PoiseInt *length, lengths; /* rows of so many blocks on this rank, as given; NULL: nearly equal */
   int64_t count;
   Block *block;
@@ -547,7 +547,8 @@ static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const Pois
   return POISE_OK;
 }
 
-/* What options give overrides what there was: a number all of it, 0 in total those of ranks, too, another 0 itself. */
+/* What options give overrides what there was: a number all of it, 0 in total those of ranks, too, another 0
+   itself. */
 static PoiseErr Override(PoisePC pc, const BJacobi *given)
 {
   const BJacobi *j = pc->data;

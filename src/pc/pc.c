@@ -206,8 +206,8 @@ static PoiseErr CopyOperator(PoisePC pc)
   return e;
 }
 
-/* An M that is to outlive P's values must not read them. Where they have changed already, M is not what it was on any number of ranks:
-   it is built once more. */
+/* An M that is to outlive P's values must not read them. Where they have changed already, M is not what it
+   was on any number of ranks: it is built once more. */
 static PoiseErr Hold(PoisePC pc, bool current)
 {
   Reads reads;
@@ -306,7 +306,8 @@ PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes)
   return POISE_OK;
 }
 
-/* p += what a copy of P, of which the prediction is `matrix`, will hold: on a device, what the host needs of it is fetched when it does. */
+/* p += what a copy of P, of which the prediction is `matrix`, will hold: on a device, what the host needs of
+   it is fetched when it does. */
 static PoiseErr PredictCopy(PoisePC pc, PoisePrediction matrix, PoisePrediction *p)
 {
   Reads reads = READS_NOTHING;

@@ -11,8 +11,8 @@ typedef struct Varying { /* what makes an M another one in each application */
       *prefix; /* the preconditioner, the solver in it that stops when it has converged; NULL: no prefix */
 } Varying;
 
-/* What solvers inside read in each application, beside what was built: nothing, blocks of P that were copied when M was built, or
-   P's own values. */
+/* What solvers inside read in each application, beside what was built: nothing, blocks of P that were copied
+   when M was built, or P's own values. */
 typedef enum Reads { READS_NOTHING, READS_COPIES, READS_P } Reads;
 
 typedef struct PCType {
@@ -67,8 +67,8 @@ struct PoisePC_s {
   char *prefix;
 };
 
-/* Whether an M that is built stays from now on, as its user wishes or as what pc is inside of does. While P still has the values that M
-   was built from, solvers inside that read it get a copy. Collective; agrees. */
+/* Whether an M that is built stays from now on, as its user wishes or as what pc is inside of does. While P
+   still has the values that M was built from, solvers inside that read it get a copy. Collective; agrees. */
 PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);
 PoiseMat poisePCSource(PoisePC pc); /* the matrix that solvers inside work with */
 /* For ready: the sum of the generations of what is inside; when it changes, so does pc's. */

@@ -307,7 +307,8 @@ static bool Matches(const char *given, const char *prefix, const char *key)
   return given && !strncmp(given, prefix, n) && !strcmp(given + n, key);
 }
 
-/* The environment, files and code may leave the context's prefix out, and an option's own name may begin with it: both are meant. */
+/* The environment, files and code may leave the context's prefix out, and an option's own name may begin with
+   it: both are meant. */
 static bool HasKey(const Options *o, const Entry *e, const char *prefix, const char *key)
 {
   return Matches(e->key, prefix, key) || (e->source != COMMAND_LINE && Matches(Behind(o, e->key), prefix, key));
