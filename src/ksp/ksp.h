@@ -25,6 +25,7 @@ typedef struct KSPType {
   const char *name, *alias;    /* alias may be NULL */
   size_t size;                 /* of ksp->data */
   const PoiseOption *options;  /* of ksp->data */
+  PoiseErr (*read)(PoiseKSP);  /* them, as a later call that may override others; NULL: PoiseOptionsRead does */
   bool flexible;               /* M may change from one application to the next */
   unsigned left, right;        /* norms it offers per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
@@ -223,12 +224,14 @@ void poiseKSPSay(PoiseKSP ksp, const char *format, ...) __attribute__((format(pr
 
 /* ---- solvers inside preconditioners (ksp.c) -------------------------------------------------------------------------- */
 
-/* It is inside a preconditioner from now on: nothing is rearranged, and claims are checked only if options ask for it. */
+/* It is inside a preconditioner from now on: nothing is rearranged, and claims are checked only if options
+   ask for it. */
 void poiseKSPSetInside(PoiseKSP ksp);
-/* Set up what poiseKSPApply needs, for A = P = source, which is no more than the preconditioner when the method is preonly; keep: what
-   it is inside of stays as it is, and so does its preconditioner. */
+/* Set up what poiseKSPApply needs, for A = P = source, which is no more than the preconditioner when the
+   method is preonly; keep: what it is inside of stays as it is, and so does its preconditioner. */
 PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep);
-/* What applications read of the values of its matrix: READS_P or READS_NOTHING, or what solvers further inside do. Local. */
+/* What applications read of the values of its matrix: READS_P or READS_NOTHING, or what solvers further
+   inside do. Local. */
 PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads);
 /* z = what the solver makes of A z = r from a zero guess, then the dots of z; with preonly an application of the preconditioner,
    else a solve. One that does not converge is no error (but see PoiseKSPSetErrorIfNotConverged): z is what it has. All
@@ -236,8 +239,8 @@ PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads);
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 /* sum += what it holds, with its preconditioner and A (may be NULL), if that is its own; ksp NULL: nothing. */
 void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum);
-/* Is z no fixed linear function of r, as the method stops when it has converged, or its own M is none? Then *why says so, the solver
-   being in a preconditioner of type `pc`. Local. */
+/* Is z no fixed linear function of r, as the method stops when it has converged, or its own M is none? Then
+   *why says so, the solver being in a preconditioner of type `pc`. Local. */
 bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why);
 const char *poiseKSPAppliesEagerly(PoiseKSP ksp); /* why a loop around it cannot be replayed; NULL: it can */
 /* p += what it will hold, with its preconditioner, of the matrix that it has. Collective; agrees. */
