@@ -67,8 +67,10 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 */
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
-/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Where A asks for another
-   arrangement (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of both, arranged alike. */
+/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Matrices that are set again count as
+   changed only if they have; but shells always, as nobody sees what has become of them. Where A asks for another arrangement
+   (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of both, arranged alike. What they take from the
+   application, and hand to it, has its rows all the same, or is refused: see below, and PoisePCSetShell. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
 /* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present value. */
@@ -99,7 +101,10 @@ POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
 /* Nonzero: once built, the preconditioner stays as it is when its matrix changes or another one is set, until this is
-   switched off or the type of the PC changes; but sor, which is the matrix itself, follows it. -ksp_reuse_preconditioner */
+   switched off or the type of the PC changes; but sor, which is the matrix itself, follows it. Applications between solves
+   (PoisePCApply) find it as it is, too. An iterative solver in it (ksp; bjacobi with one block on one rank) reads the matrix, so while
+   this is on it works with a copy, taken when the preconditioner is built or at once if it is built (POISE_ERR_MEMORY). When the values
+   have changed before that, such a preconditioner, on any number of ranks, is built once more. -ksp_reuse_preconditioner */
 POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 /* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
@@ -160,13 +165,19 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
   fgmres, for preonly, which applies it once, and for richardson, which computes b - A x anew each time. With another method
   PoiseKSPSetUp and PoiseKSPSolve return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
 
+  Where the solver outside has rearranged its matrix those inside have the rows of the copy. Their Solve and
+  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block on
+  one rank), BuildSolution, PoisePCApply and shells.
+
   "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the prefix of the PC and
   "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes
   of the matrix's block size) on a rank, if more than 1, are POISE_ERR_SIZE.
 */
 /* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. -pc_bjacobi_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
-/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. -pc_bjacobi_local_blocks */
+/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. Where
+   a solver rearranges its matrix lengths are POISE_ERR_UNSUPPORTED at its set-up: they would cut other rows.
+   -pc_bjacobi_local_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths);
 /* This rank's solvers, lent until the blocks, the type or the rows of the matrix change; how many, and how many there are on lower
    ranks (each may be NULL). The matrix must be set. */

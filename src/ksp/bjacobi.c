@@ -320,6 +320,19 @@ static PoiseErr Configure(PoisePC pc)
   return POISE_OK;
 }
 
+/* One that has its block as a copy reads no more than that, whatever it is. */
+static PoiseErr Reads_BJacobi(PoisePC pc, Reads *reads)
+{
+  BJacobi *j = pc->data;
+  Reads one;
+  TRY(Configure(pc));
+  for (int64_t k = 0; k < j->count; k++) {
+    TRY(poiseKSPReads(j->ksp[k], &one));
+    if (one != READS_NOTHING) *reads = IsWhole(pc) ? one : READS_COPIES;
+  }
+  return POISE_OK;
+}
+
 static PoiseErr Ready_BJacobi(PoisePC pc, bool keep)
 {
   BJacobi *j = pc->data;
@@ -327,7 +340,7 @@ static PoiseErr Ready_BJacobi(PoisePC pc, bool keep)
   TRY(Configure(pc));
   for (int64_t k = 0; k < j->count; k++) {
     TRY(poiseKSPCheckInside(j->ksp[k], pc->P));
-    TRY(poiseKSPReady(j->ksp[k], keep));
+    TRY(poiseKSPReady(j->ksp[k], IsWhole(pc) ? poisePCSource(pc) : j->block[k].A, keep));
     inside += j->ksp[k]->pc->generation;
   }
   poisePCInside(pc, inside);
@@ -476,7 +489,7 @@ static PoiseErr Predict_BJacobi(PoisePC pc, const MatPlan *plan, PoisePrediction
   }
   TRY(MakeBlocks(pc));
   TRY(Configure(pc));
-  if (IsWhole(pc) && j->ksp[0]->A != pc->P) TRY(PoiseKSPSetOperators(j->ksp[0], pc->P, NULL));
+  if (IsWhole(pc) && j->ksp[0]->A != poisePCSource(pc)) TRY(PoiseKSPSetOperators(j->ksp[0], poisePCSource(pc), NULL));
   if (IsWhole(pc)) return poiseKSPPredictInside(j->ksp[0], plan->counts, p);
   for (int64_t k = 0; k < j->count; k++) {
     TRY(Promise(pc, k));
@@ -501,6 +514,7 @@ const PCType poisePCType_bjacobi = {
     .eager = Eager_BJacobi,
     .varies = Varies_BJacobi,
     .setup = SetUp_BJacobi,
+    .reads = Reads_BJacobi,
     .ready = Ready_BJacobi,
     .apply = Apply_BJacobi,
     .blocks = Blocks_BJacobi,

@@ -185,7 +185,6 @@ static PoiseErr RunEstimate(PoiseKSP ksp, PoiseKSP g)
 {
   Chebyshev *c = ksp->data;
   TRY(poiseMatShare(ksp->A, &g->A));
-  g->options.reuse = 1; /* whether to rebuild has been decided */
   g->options.verify = 0;
   g->options.side = 1;
   g->options.replay = ksp->options.replay;
@@ -202,6 +201,7 @@ static PoiseErr Estimate(PoiseKSP ksp)
   TRY(PoiseKSPCreate(ksp->ctx, &g));
   PoisePCDestroy(&g->pc);
   g->pc = ksp->pc;
+  g->borrows = true;
   PoiseErr e = RunEstimate(ksp, g);
   g->pc = NULL;
   PoiseKSPDestroy(&g);

@@ -107,7 +107,7 @@ bool poiseKSPJudge(PoiseKSP ksp, const double *slots)
   if (poiseFinite(norm)) c->best_square = fmin(c->best_square, square);
   ksp->rnorm = c->best / ksp->scale;
   if (!claims) return false;
-  if (c->refuted == 1 || norm <= before / 2) return true;
+  if (c->refuted == 1 || (poiseFinite(norm) && norm <= before / 2)) return true;
   ksp->reason = POISE_DIVERGED_BREAKDOWN;
   return false;
 }

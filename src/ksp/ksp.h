@@ -103,6 +103,7 @@ struct PoiseKSP_s {
   const char *eager; /* why the loop is not replayed; NULL: it is */
   bool inside;       /* of a preconditioner, which hands over vectors of its matrix's layout: nothing is rearranged */
   bool held;         /* by a preconditioner that this solver is inside of and that is kept: so is this one's */
+  bool borrows;      /* its preconditioner, which is set up */
 
   /* set up for these sizes */
   Layout *layout;
@@ -223,9 +224,11 @@ void poiseKSPSay(PoiseKSP ksp, const char *format, ...) __attribute__((format(pr
 
 /* It is inside a preconditioner from now on: nothing is rearranged, and claims are checked only if options ask for it. */
 void poiseKSPSetInside(PoiseKSP ksp);
-/* Set up what poiseKSPApply needs, which is no more than the preconditioner when the method is preonly; keep: as of
-   poisePCPrepare. */
-PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep);
+/* Set up what poiseKSPApply needs, for A = P = source, which is no more than the preconditioner when the method is preonly; keep: what
+   it is inside of stays as it is, and so does its preconditioner. */
+PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep);
+/* What applications read of the values of its matrix: READS_P or READS_NOTHING, or what solvers further inside do. Local. */
+PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads);
 /* z = what the solver makes of A z = r from a zero guess, then the dots of z; with preonly an application of the preconditioner,
    else a solve. One that does not converge is no error (but see PoiseKSPSetErrorIfNotConverged): z is what it has. All
    ranks must call, whatever failed on some. */
@@ -252,7 +255,7 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 PoiseErr poiseKSPArrange(PoiseKSP ksp);
 PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun with the application's vectors */
 PoiseErr poiseKSPViewArranged(PoiseKSP ksp);
-/* Before and after the application gives others for these of its matrices. The latter is collective and agrees. */
+/* Before and after the application gives others for these of its matrices. The latter: collective, agrees. */
 void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
 void poiseKSPDropArranged(
