@@ -28,19 +28,10 @@ enum { SEEDS = 12 };
 enum { SEEDS = 120 };
 #endif
 
-/* Left out while something else is being mended: 0, with the reason. */
+/* Left out until it is mended: 0, with the reason. */
 enum {
-  WITH_CLAIMS = 1,           /* a claim's norm, computed anew: claims are not checked yet */
-  WITH_ARRANGED_SHELL = 1,   /* a shell gets vectors in the new numbering */
-  WITH_ARRANGED_BUILD = 1,   /* PoiseKSPBuildSolution gives the new numbering */
-  WITH_ARRANGED_APPLY = 1,   /* PoisePCApply takes the new numbering */
-  WITH_ARRANGED_BLOCKS = 1,  /* PoisePCBJacobiGetSubKSP has no matrix before the set-up */
-  WITH_ARRANGED_OWN_P = 1,   /* A replaces the P of PoisePCSetOperator */
-  WITH_ARRANGED_CHANGES = 1, /* a wish that is taken back leaves the matrix before it */
-  WITH_ARRANGED_REUSE = 1,   /* a preconditioner that is kept, in other numbers */
-  WITH_REUSE_INSIDE = 1,     /* solvers inside are built anew */
-  WITH_REUSE_APPLY = 0,      /* PoisePCApply builds anew */
-  WITH_PRCG = 1              /* counts of a breakdown differ between eager and replayed loops */
+  WITH_REUSE_APPLY = 0,    /* PoisePCApply builds a preconditioner anew that is to be kept */
+  WITH_CHEBYSHEV_STEPS = 0 /* -ksp_chebyshev_esteig_steps after a solve: the estimate stays that of the steps before */
 };
 
 enum { SLOTS = 3, STEPS = 32, MOST_SEEDS = 4096, MOST_RANKS = 8, HISTORY = 130, TEXT = 1 << 14, WORDS = 240 };
@@ -757,17 +748,39 @@ static void AgreeToGoOn(Sequence *s)
 
 /* ---- claims ---------------------------------------------------------------------------------------------------------------------------- */
 
+static PoiseErr NullVector(PoiseMat A, int kind, uint64_t seed, PoiseVec *v)
+{
+  POISE_TRY(SpaceVector(v, A, seed));
+  return kind == CONSTANT ? PoiseVecSet(*v, 1 / sqrt((double)PoiseVecSize(*v))) : POISE_OK;
+}
+
 /* b without what lies in the null space of A^T, if that is known; or z without A's. */
 static PoiseErr Remove(PoiseMat A, int kind, uint64_t seed, PoiseVec b)
 {
   PoiseVec v;
   double dot;
   if (!kind) return POISE_OK;
-  POISE_TRY(SpaceVector(&v, A, seed));
-  PoiseErr e = kind == CONSTANT ? PoiseVecSet(v, 1 / sqrt((double)PoiseVecSize(v))) : POISE_OK;
+  PoiseErr e = NullVector(A, kind, seed, &v);
   if (!e) e = PoiseVecDot(v, b, &dot);
   if (!e) e = PoiseVecAXPY(b, -dot, v);
   PoiseVecDestroy(&v);
+  return e;
+}
+
+/* Is the null space of A what it is said to be? The part of x that is left out changes b - A x otherwise. */
+static PoiseErr IsNullSpace(PoiseMat A, const MatModel *m, bool *is)
+{
+  PoiseVec v, y;
+  double norm = 0;
+  *is = true;
+  if (!m->null) return POISE_OK;
+  PoiseErr e = NullVector(A, m->null, m->space, &v);
+  if (!e) e = PoiseVecDuplicate(v, &y);
+  if (!e) e = PoiseMatMult(A, v, y);
+  if (!e) e = PoiseVecNorm(y, POISE_NORM_2, &norm);
+  PoiseVecDestroy(&v);
+  PoiseVecDestroy(&y);
+  *is = norm < 1e-13;
   return e;
 }
 
@@ -801,11 +814,12 @@ static PoiseErr CheckClaim(Sequence *s, const Fresh *f, const Outcome *o, PoiseV
   const KSPModel *k = &s->m.ksp;
   const MatModel *m = &s->m.mat[k->A];
   double norm = 0, norm0 = 0;
+  bool is;
   char text[80];
   bool claims = o->reason == POISE_CONVERGED_RTOL || o->reason == POISE_CONVERGED_ATOL;
-  if (!WITH_CLAIMS || !claims || (f->kept[0] && !WITH_REUSE_APPLY) || k->test || k->blind || !IsFixed(&s->m.pc) ||
-      (IsArranged(m) && !WITH_ARRANGED_APPLY))
-    return POISE_OK;
+  if (!claims || (f->kept[0] && !WITH_REUSE_APPLY) || k->test || k->blind || !IsFixed(&s->m.pc)) return POISE_OK;
+  POISE_TRY(IsNullSpace(f->A, m, &is));
+  if (!is) return POISE_OK;
   POISE_TRY(Remove(f->A, m->left, m->space, b));
   POISE_TRY(NormOf(m, f, o->norm, b, &norm0));
   POISE_TRY(PoiseMatResidual(f->A, b, x, b));
@@ -880,21 +894,6 @@ static void SolveBoth(Sequence *s)
 
 /* ---- calls that a solver takes ---------------------------------------------------------------------------------------------------------- */
 
-static bool Inside(const PCModel *pc)
-{
-  if (!strcmp(pc->type, "ksp")) return true;
-  return !strcmp(pc->type, "bjacobi") && !pc->most && (strcmp(pc->inner.type, "preonly") || !strcmp(pc->inner.pc, "sor"));
-}
-
-static bool Excluded(const Model *m)
-{
-  bool arranged = IsArranged(&m->mat[m->ksp.A]);
-  return (arranged && !WITH_ARRANGED_SHELL && !strcmp(m->pc.type, "shell")) ||
-         (arranged && !WITH_ARRANGED_BUILD && m->ksp.test == BUILDS) || (arranged && !WITH_ARRANGED_OWN_P && m->ksp.own) ||
-         (arranged && !WITH_ARRANGED_REUSE && m->ksp.reuse) || (m->ksp.reuse && !WITH_REUSE_INSIDE && Inside(&m->pc)) ||
-         (!WITH_PRCG && !strcmp(m->ksp.type, "prcg"));
-}
-
 static bool SameLocal(Sequence *s, const MatModel *a, const MatModel *b)
 {
   bool same = a->N == b->N;
@@ -910,11 +909,11 @@ static bool Renumbers(Sequence *s, const Model *next)
   return !same && (IsArranged(a) || IsArranged(b));
 }
 
-/* The model as it is after the call that is then to be made; unless that is left out. */
+/* The model as it is after the call that is then to be made; unless that drops what is to be kept. */
 static bool Take(Sequence *s, const Model *next)
 {
   bool renumbers = Renumbers(s, next);
-  if (Excluded(next) || (renumbers && next->ksp.reuse)) return false;
+  if (renumbers && next->ksp.reuse) return false;
   s->m = *next;
   s->m.unknown = s->m.unknown || renumbers;
   return true;
@@ -1055,8 +1054,6 @@ static void Operators(Sequence *s)
   Model next = s->m;
   next.ksp.A = Draw(s, SLOTS);
   next.ksp.P = Draw(s, 2) ? next.ksp.A : Draw(s, 4) && next.ksp.A < 2 ? !next.ksp.A : Draw(s, SLOTS);
-  next.ksp.own = false;
-  if (!WITH_ARRANGED_CHANGES && IsArranged(&s->m.mat[s->m.ksp.A]) && !IsArranged(&next.mat[next.ksp.A])) return;
   if (!Take(s, &next)) return;
   Say(s, "operators %d %d", next.ksp.A, next.ksp.P);
   SetOperators(s);
@@ -1064,7 +1061,6 @@ static void Operators(Sequence *s)
 
 static void SameOperators(Sequence *s)
 {
-  s->m.ksp.own = false;
   Say(s, "same operators");
   SetOperators(s);
 }
@@ -1074,7 +1070,6 @@ static void OwnP(Sequence *s)
   Model next = s->m;
   PoisePC pc;
   next.ksp.P = next.ksp.A < 2 ? Draw(s, 2) : next.ksp.A;
-  next.ksp.own = true;
   if (!Take(s, &next)) return;
   Say(s, "pc operator %d", next.ksp.P);
   OtherP(s);
@@ -1132,7 +1127,8 @@ static void KSPOption(Sequence *s)
   KSPModel *k = &s->m.ksp;
   Loop l = {PICK(s, replays), !Draw(s, 4), !Draw(s, 4), !Draw(s, 4), !Draw(s, 6)};
   if (Is(k->type, "gmres") || Is(k->type, "fgmres")) k->refine = Draw(s, LENGTH(refinements));
-  if (Is(k->type, "chebyshev")) k->transform = Draw(s, LENGTH(transforms)), k->steps = 1 + Draw(s, 20);
+  if (Is(k->type, "chebyshev")) k->transform = Draw(s, LENGTH(transforms));
+  if (Is(k->type, "chebyshev") && WITH_CHEBYSHEV_STEPS) k->steps = 1 + Draw(s, 20);
   Say(s, "options refine %d transform %d steps %d replay %d print %d%d%d%d", k->refine, k->transform, k->steps, l.replay,
       l.monitor, l.residual, l.reason, l.view);
   Did(s, WriteLoop(s, l));
@@ -1247,10 +1243,10 @@ static void TellSolversInside(Sequence *s)
   PoisePC pc;
   PoiseKSP *of, one;
   PoiseInt count = 1;
-  bool blocks = Is(next.pc.type, "bjacobi"), arranged = IsArranged(&next.mat[next.ksp.A]);
+  bool blocks = Is(next.pc.type, "bjacobi");
   next.pc.inner = DrawInner(s);
   if (!(blocks || Is(next.pc.type, "ksp")) || next.pc.most || !next.configured || IsKept(s)) return;
-  if ((arranged && !WITH_ARRANGED_BLOCKS) || !Take(s, &next)) return;
+  s->m = next;
   s->m.unknown = true;
   Say(s, "inside %s %s %d %g %d", next.pc.inner.type, next.pc.inner.pc, next.pc.inner.maxits, next.pc.inner.rtol,
       next.pc.inner.counts);
@@ -1318,7 +1314,8 @@ static void Apply(Sequence *s)
 {
   uint64_t seed = (uint64_t)Draw(s, 1000);
   Outcome used, fresh;
-  if ((IsKept(s) && !WITH_REUSE_APPLY) || (IsArranged(&s->m.mat[s->m.ksp.A]) && !WITH_ARRANGED_APPLY)) return;
+  if (!SameLocal(s, &s->m.mat[s->m.ksp.A], &s->m.mat[s->m.ksp.P])) return;
+  if (IsKept(s) && !WITH_REUSE_APPLY) return;
   Say(s, "pc apply");
   if (!Did(s, ApplyTo(s->ksp, s->mat[s->m.ksp.A], seed, &used)) || !Did(s, ApplyFresh(s, seed, &fresh))) return;
   if (SameOutcome(s, &used, &fresh)) SetUpEnded(s, !used.e);
@@ -1621,7 +1618,6 @@ static void Arrange(Sequence *s)
   MatModel *m = &next.mat[k];
   m->order = Draw(s, 2);
   m->partition = Draw(s, 2) ? Draw(s, 3) : 0;
-  if (!WITH_ARRANGED_CHANGES && k == s->m.ksp.A && IsArranged(&s->m.mat[k]) && !IsArranged(m)) return;
   if (!Take(s, &next)) return;
   Say(s, "mat %d partition %d order %d", k, m->partition, m->order);
   Did(s, PoiseMatSetPartition(s->mat[k], (PoisePartition)m->partition));
@@ -1654,14 +1650,13 @@ static void Replace(Sequence *s, int k, PoiseMat A)
   PoiseMatDestroy(&s->mat[k]);
   s->mat[k] = A;
   if (s->ksp && (s->m.ksp.A == k || s->m.ksp.P == k)) SetOperators(s);
-  s->m.ksp.own = s->m.ksp.own && s->m.ksp.A != k && s->m.ksp.P != k;
 }
 
 /* May matrix k become one that is not arranged? */
 static bool MayReplace(Sequence *s, int k)
 {
   if (k != s->m.ksp.A || !IsArranged(&s->m.mat[k])) return true;
-  if (!WITH_ARRANGED_CHANGES || s->m.ksp.reuse) return false;
+  if (s->m.ksp.reuse) return false;
   s->m.unknown = true;
   return true;
 }
