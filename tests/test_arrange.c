@@ -711,7 +711,7 @@ static void TestSingular(PoiseContext ctx)
   Close(&s);
 }
 
-/* ---- what crosses to the application ------------------------------------------------------------------------------------- */
+/* ---- what crosses to the application ------------------------------------------------------------------- */
 
 /* Two like solvers of one system: the second one's matrix is to be arranged. */
 static int OpenBoth(PoiseContext ctx, int kind, const char *type, const char *pc, int partition, int order, System s[2])
@@ -898,7 +898,7 @@ static PoiseErr Look(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
   return POISE_OK;
 }
 
-/* A vector that is laid out as x is, but on the last two ranks, which have each other's shares; NULL on one rank. */
+/* A vector laid out as x is, but on the last two ranks, which have each other's shares; NULL on one rank. */
 static PoiseVec Swapped(PoiseVec x)
 {
   PoiseContext ctx = PoiseVecContext(x);
@@ -1009,6 +1009,12 @@ static void Applying(PoiseContext ctx, const char *pc, int partition, int order)
   Close(&s);
 }
 
+static PoiseErr CopyIt(void *arg, PoiseVec r, PoiseVec z)
+{
+  (void)arg;
+  return PoiseVecCopy(r, z);
+}
+
 /* M by itself takes the application's vectors. */
 static void TestApply(PoiseContext ctx)
 {
@@ -1022,6 +1028,17 @@ static void TestApply(PoiseContext ctx)
   Applying(ctx, "bjacobi", NPARTITIONS - 1, POISE_ORDER_RCM);
   CHECK_OK(PoiseOptionsSetString(ctx, "-h_pc_bjacobi_supervariables 4 -h_pc_bjacobi_local_blocks 0"));
   Applying(ctx, "bjacobi", NPARTITIONS - 1, POISE_ORDER_RCM);
+}
+
+static PoiseErr BuildInBlock(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
+{
+  PoiseVec x;
+  (void)norm, (void)arg;
+  if (iteration != 3) return POISE_OK;
+  POISE_TRY(PoiseMatCreateVecs(ksp->A, &x, NULL));
+  PoiseErr e = PoiseKSPBuildSolution(ksp, x);
+  if (ksp->eager) CHECK_ERR(e, POISE_ERR_UNSUPPORTED, "PoiseKSPBuildSolution of a solver in a block");
+  return PoiseVecDestroy(&x);
 }
 
 /* What belongs to a block is of no rows of the application's. */
@@ -1055,13 +1072,19 @@ static void TestBlocks(PoiseContext ctx)
   CHECK_ERR(PoisePCApply(pc, r, z), POISE_ERR_UNSUPPORTED, "PoisePCApply of a preconditioner in a block");
   CHECK_OK(PoiseVecDestroy(&r));
   CHECK_OK(PoiseVecDestroy(&z));
+  for (PoiseInt k = 0; k < count; k++) { /* an iterate is of no rows either */
+    CHECK_OK(PoiseKSPSetType(sub[k], "richardson"));
+    CHECK_OK(PoiseKSPSetTolerances(sub[k], -1, -1, -1, 4));
+    CHECK_OK(PoiseKSPAddMonitor(sub[k], BuildInBlock, NULL));
+  }
+  CHECK_OK(PoisePCApply(s.pc, s.exact, s.x));
   Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_NATURAL); /* then they are */
   CHECK_OK(PoisePCBJacobiSetLocalBlocks(s.pc, 2, lengths));
   Solve(&s, 1);
   Close(&s);
 }
 
-/* A solver inside shows iterates of the application's rows, and works with no other matrices than those around it. */
+/* A solver inside shows iterates of the application's rows, and works with the matrices around it alone. */
 static void TestInnerSolver(PoiseContext ctx)
 {
   System s[2];
@@ -1098,7 +1121,7 @@ static void TestInnerSolver(PoiseContext ctx)
   CloseBoth(s);
 }
 
-/* Set through the preconditioner, P is the solver's: before a set-up, between solves, when the wish comes later, or goes. */
+/* Set through the preconditioner P is the solver's: before a set-up, between solves, when a wish comes or goes. */
 static void TestSetOperator(PoiseContext ctx)
 {
   System s[2];
@@ -1152,7 +1175,7 @@ static void CheckInverse(PoiseKSP ksp, PoiseVec b, PoiseVec x, double unit)
   CHECK_OK(PoiseVecRestore(x, &p));
 }
 
-/* The wish for an order comes and goes between setting a matrix and the solve: it is that matrix which is solved with. */
+/* The wish for an order comes and goes between setting a matrix and the solve: that matrix is solved with. */
 static void TestTakenBack(PoiseContext ctx)
 {
   for (int k = 0; k < 16; k++) { /* A's order when set, before it is solved with; B's likewise */
@@ -1282,6 +1305,23 @@ static PoiseErr ArrangeAndSolve(PoiseContext ctx, void *arg)
   return e;
 }
 
+/* M by itself, on rows that are moved. */
+static PoiseErr ArrangeAndApply(PoiseContext ctx, void *arg)
+{
+  System *s = arg;
+  PoiseKSP ksp = NULL;
+  PoisePC pc;
+  POISE_TRY(PoiseKSPCreate(ctx, &ksp));
+  PoiseErr e = PoiseKSPSetOperators(ksp, s->A, NULL);
+  if (!e) e = PoiseKSPGetPC(ksp, &pc);
+  if (!e) e = PoisePCSetType(pc, "jacobi");
+  if (!e) e = PoisePCApply(pc, s->b, s->x);
+  if (!e) e = PoisePCSetShell(pc, &(PoiseShellPC){.apply = CopyIt}, NULL);
+  if (!e) e = PoisePCSetUp(pc);
+  PoiseKSPDestroy(&ksp);
+  return e;
+}
+
 static PoiseErr Rearrange(PoiseContext ctx, void *arg)
 {
   PoiseMat B, P;
@@ -1300,6 +1340,7 @@ static void TestMemory(PoiseContext ctx)
   CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL));
   Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_RCM);
   TestAllocationFailures(ctx, ArrangeAndSolve, &s);
+  TestAllocationFailures(ctx, ArrangeAndApply, &s);
   Close(&s);
 }
 

@@ -40,7 +40,8 @@ static PoiseErr SetAll(PoiseVec v, const double *global, double scale)
 /* What the tests change, as it is without options: these stay in a context. */
 static const char defaults[] =
     "-ksp_norm_type default -ksp_pc_side default -ksp_rtol 1e-5 -ksp_atol 1e-50 -ksp_divtol 1e4 -ksp_max_it 10000 "
-    "-ksp_replay 8 -ksp_initial_guess_nonzero no -ksp_gmres_restart 30 -ksp_verify yes -pc_type none";
+    "-ksp_replay 8 -ksp_initial_guess_nonzero no "
+    "-ksp_verify yes -pc_type none";
 
 static PoiseErr Build(PoiseContext ctx, int n, EntryOf *a, const double *b, const char *options, Problem *p)
 {
@@ -144,9 +145,19 @@ static double Grid(int i, int j) /* a line, shifted so that it is well condition
   return i == j ? 2.5 + 0.01 * i : abs(i - j) == 1 ? -1 : 0;
 }
 
-static double Shift(int i, int j) /* cyclic: r, A r, ... are orthogonal */
+static _Thread_local unsigned drawn; /* which matrix Integers is */
+
+static double Draw(unsigned seed, int i, int j)
 {
-  return (i + 1) % 24 == j ? 1 : 0;
+  unsigned h = seed * 2654435761u + (unsigned)i * 40503u + (unsigned)j * 9176u;
+  h ^= h >> 13, h *= 0x5bd1e995u, h ^= h >> 15;
+  int v = (int)(h % 7) - 3;
+  return abs(v) == 3 ? 0 : v;
+}
+
+static double Integers(int i, int j) /* dots of which are exact, so that (r, r^) vanishes */
+{
+  return Draw(drawn, i, j);
 }
 
 static double Graded(int i, int j)
@@ -157,6 +168,13 @@ static double Graded(int i, int j)
 static double Scaled(int i, int j) /* rows of odd number by 1e9 */
 {
   return (i % 2 ? 1e9 : 1) * Grid(i, j);
+}
+
+static double LowRank(int i, int j) /* 20 of 40 */
+{
+  double v = 0;
+  for (int k = 0; k < 20; k++) v += TestRandom(5, (uint64_t)(40 * k + i)) * TestRandom(6, (uint64_t)(40 * k + j));
+  return v;
 }
 
 /* ---- (r, z) = 0 ----------------------------------------------------------------------------------------------------------- */
@@ -244,6 +262,87 @@ static void TestPrice(PoiseContext ctx)
   }
 }
 
+typedef struct Liar { /* products with A, after so many with another matrix */
+  PoiseMat A, other;
+  int lies, products;
+} Liar;
+
+static PoiseErr Mult_Liar(void *arg, PoiseVec x, PoiseVec y)
+{
+  Liar *l = arg;
+  return PoiseMatMult(l->products++ < l->lies ? l->other : l->A, x, y);
+}
+
+/* The product of a method is another one while it iterates: what it claims is refuted, and it goes on from x as a solve with that guess
+   does; counts and history go on. */
+static void GoesOn(PoiseContext ctx, const char *words)
+{
+  Problem p, fresh;
+  Liar liar = {0};
+  PoiseMat shell = NULL;
+  PoiseInt m, count;
+  const double *norms;
+  PoiseShell functions = {.mult = Mult_Liar};
+  if (!Open(ctx, 40, Grid, NULL, words, &fresh)) return;
+  if (!Open(ctx, 40, Grid, NULL, words, &p)) return;
+  PoiseMatLocalSizes(p.A, &m, NULL);
+  liar.A = p.A;
+  CHECK_OK(PoiseMatDuplicate(p.A, 1, &liar.other));
+  CHECK_OK(PoiseMatShift(liar.other, 1));
+  CHECK_OK(PoiseMatCreateShell(ctx, m, m, 40, 40, &functions, &liar, &shell));
+  CHECK_OK(PoiseKSPSetOperators(p.ksp, shell, p.A));
+  CHECK_OK(PoiseKSPKeepHistory(p.ksp, 1));
+  CHECK_OK(PoiseKSPSetVerify(p.ksp, 0));
+  liar.lies = INT32_MAX;
+  Outcome first = SolveOnly(&p); /* what is claimed */
+  CHECK(first.reason > 0);
+  liar.lies = liar.products, liar.products = 0;
+  CHECK_OK(PoiseKSPSetVerify(p.ksp, 1));
+  Outcome o = SolveOnly(&p);
+  CHECK_OK(SetAll(fresh.x, first.x, 1));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(fresh.ksp, 1));
+  Outcome second = SolveOnly(&fresh);
+  CHECK_INT(o.reason, second.reason);
+  CHECK(o.reason > 0);
+  CHECK_INT(o.its, first.its + second.its);
+  CHECK_NEAR(o.norm, second.norm, 1e-12 * second.norm);
+  for (int i = 0; i < 40; i++)
+    if (!CHECK_NEAR(o.x[i], second.x[i], 1e-14 * fabs(second.x[i]))) break;
+  CHECK_OK(PoiseKSPHistory(p.ksp, &count, &norms));
+  CHECK_INT(count, o.its + 1);
+  CHECK(norms[o.its] == o.norm);
+  CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "1 claim before was not true") != NULL);
+  PoiseMatDestroy(&shell);
+  PoiseMatDestroy(&liar.other);
+  Close(&p);
+  Close(&fresh);
+}
+
+static void TestGoesOn(PoiseContext ctx)
+{
+  static const char *const all[] = {
+      "-ksp_type cg",
+      "-ksp_type cg -ksp_norm_type unpreconditioned",
+      "-ksp_type cg -ksp_norm_type natural",
+      "-ksp_type prcg",
+      "-ksp_type minres",
+      "-ksp_type minres -ksp_norm_type natural",
+      "-ksp_type gmres",
+      "-ksp_type gmres -ksp_pc_side right",
+      "-ksp_type fgmres -ksp_gmres_restart 30",
+      "-ksp_type bicgstab",
+      "-ksp_type bicgstab -ksp_pc_side right",
+  };
+  for (int k = 0; k < 22; k++) {
+    const char *words = all[k / 2];
+    bool jacobi = k % 2 == 0;
+    char full[200];
+    if (!jacobi && k / 2 == 3) continue; /* prcg wants a diagonal */
+    snprintf(full, sizeof full, "%s -pc_type %s -ksp_rtol 1e-7", words, jacobi ? "jacobi" : "sor");
+    GoesOn(ctx, full);
+  }
+}
+
 /* A recurrence that leaves the residual: without the check a convergence that is none. */
 static void TestRefuted(PoiseContext ctx)
 {
@@ -260,6 +359,7 @@ static void TestRefuted(PoiseContext ctx)
     CHECK_OK(PoiseKSPSetVerify(p.ksp, 1));
     o = SolveOnly(&p);
     if (o.reason > 0) CHECK(TrueResidual(&p) <= 1.001e-7);
+    if (lie) CHECK(o.reason > 0 || o.reason == POISE_DIVERGED_BREAKDOWN);
     if (lie && o.reason == POISE_DIVERGED_BREAKDOWN) {
       CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "claimed a residual norm of") != NULL);
       CHECK_NEAR(o.norm / sqrt(12) / TrueResidual(&p), 1, 1e-6); /* that of the x that is delivered */
@@ -305,22 +405,29 @@ static void TestInaccurate(PoiseContext ctx)
 
 /* ---- starting afresh, restarts -------------------------------------------------------------------------------------------- */
 
-/* What BiCGSTAB returns when it gives up is no worse than where it first started afresh. */
+/* What BiCGSTAB returns when it gives up is the x that it had when it first started afresh: because a residual is 100 times as large,
+   or because it starts afresh again. */
 static void TestAfresh(PoiseContext ctx)
 {
-  static const char *const sides[] = {"left", "right"};
-  double b[MOST] = {0};
-  b[0] = 1, b[3] = -1, b[5] = 2;
-  for (int side = 0; side < 2; side++) {
+  static const struct {
+    unsigned seed;
+    int n, its;
+    double residual;
+  } all[] = {{958, 6, 2, 1.10085}, {2195, 4, 2, 1.41421}, {1654, 3, 3, 0.447214}};
+  for (int k = 0; k < 6; k++) {
+    double b[MOST] = {0};
     char words[200];
     Problem p;
-    snprintf(words, sizeof words, "-ksp_type bicgstab -ksp_pc_side %s -ksp_max_it 1000 -ksp_divtol 1e300 -pc_type none",
-             sides[side]);
-    if (!Open(ctx, 24, Shift, b, words, &p)) return;
+    drawn = all[k % 3].seed;
+    for (int i = 0; i < all[k % 3].n; i++) b[i] = Draw(drawn + 77777, i, 0);
+    snprintf(words, sizeof words, "-ksp_type bicgstab -ksp_pc_side %s -ksp_max_it 500 -ksp_divtol 1e300",
+             k < 3 ? "left" : "right");
+    if (!Open(ctx, all[k % 3].n, Integers, b, words, &p)) return;
     Outcome o = SolveOnly(&p);
-    CHECK(o.reason < 0);
-    CHECK(TrueResidual(&p) <= 1.0001);
-    CHECK_NEAR(o.norm / sqrt(6), TrueResidual(&p), 1e-12);
+    CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);
+    CHECK_INT(o.its, all[k % 3].its);
+    CHECK_NEAR(TrueResidual(&p), all[k % 3].residual, 1e-5);
+    CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "started afresh") != NULL);
     Close(&p);
   }
 }
@@ -334,6 +441,23 @@ static void TestDeparture(PoiseContext ctx)
   CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "by the recurrence it would be") != NULL);
   CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "refine_ifneeded") != NULL);
   CHECK_NEAR(o.norm / sqrt(40) / TrueResidual(&p), 1, 1e-6);
+  Close(&p);
+}
+
+/* A space that is exhausted: what is left of a column is rounding, and dividing by it would make x large. */
+static void TestDropped(PoiseContext ctx)
+{
+  Problem p;
+  double most = 0;
+  if (!Open(ctx, 40, LowRank, NULL,
+            "-ksp_type gmres -ksp_rtol 1e-9 -ksp_gmres_restart 60 -ksp_gmres_cgs_refinement_type refine_ifneeded", &p))
+    return;
+  Outcome o = SolveOnly(&p);
+  CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);
+  CHECK(o.its < 40);
+  for (int i = 0; i < 40; i++) most = fmax(most, fabs(o.x[i]));
+  CHECK(most < 1e3);
+  CHECK(TrueResidual(&p) <= 1);
   Close(&p);
 }
 
@@ -371,6 +495,22 @@ static void TestScaling(PoiseContext ctx)
   }
 }
 
+/* M^-1 b is 0 by underflow until b is scaled, and its square is until it is scaled again. */
+static void TestTwice(PoiseContext ctx)
+{
+  PoiseMat P;
+  Problem p;
+  if (!Open(ctx, 40, Grid, NULL, "-ksp_type cg -pc_type jacobi -ksp_atol 0 -ksp_rtol 1e-9", &p)) return;
+  CHECK_OK(PoiseMatDuplicate(p.A, 1, &P));
+  CHECK_OK(PoiseMatScale(P, 1e200));
+  CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, P));
+  CHECK_OK(PoiseVecSet(p.b, 1e-200));
+  CHECK(SolveOnly(&p).reason > 0);
+  CHECK(TrueResidual(&p) < 1e-7);
+  PoiseMatDestroy(&P);
+  Close(&p);
+}
+
 /* Tiny b, with the default absolute tolerance: solved, as in PETSc; and b = 0. */
 static void TestTiny(PoiseContext ctx)
 {
@@ -399,12 +539,15 @@ int main(int argc, char **argv)
       {"indefinite_pc", TestIndefinitePreconditioner, 0},
       {"same_counts", TestSameCounts, 0},
       {"price", TestPrice, 0},
+      {"goes_on", TestGoesOn, 0},
       {"refuted", TestRefuted, 0},
       {"inside", TestInside, 0},
       {"inaccurate", TestInaccurate, 0},
       {"afresh", TestAfresh, 0},
       {"departure", TestDeparture, 0},
+      {"dropped", TestDropped, 0},
       {"scaling", TestScaling, 0},
+      {"twice", TestTwice, 0},
       {"tiny", TestTiny, 0},
       {NULL, NULL, 0},
   };

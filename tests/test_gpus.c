@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Whose GPU is current: an application has its own, changes it, has several contexts and threads. Each public call does its work on the
-  context's GPU and leaves the thread's as it was. With two GPUs all of this is told apart.
+  Whose GPU is current: an application has its own, changes it, has several contexts and threads. Each public call does
+  its work on the context's GPU and leaves the thread's as it was. With two GPUs all of this is told apart.
 */
 #define _GNU_SOURCE /* setenv */
 #include "harness.h"
@@ -235,7 +235,7 @@ static void TestFirst(PoiseContext ctx)
   if (CHECK(!pthread_create(&thread, NULL, InitializeThere, NULL))) pthread_join(thread, NULL);
 }
 
-/* The tests are linked with one runtime for both, in which an error that nobody asked for waits for the next who asks. */
+/* Tests are linked with one runtime for both, in which an error waits for whoever asks next. */
 static void TestOlderError(PoiseContext ctx)
 {
   if (Lacks(ctx, 1)) TEST_SKIP(Lacks(ctx, 1));

@@ -36,17 +36,27 @@ static void EqualBlocks(const Shape *s, PoiseInt count, int size, int *block)
     for (PoiseInt i = 0; i < (nodes / count + (nodes % count > k)) * size; i++) block[at++] = (int)k;
 }
 
-static uint64_t Apply(PoisePC pc)
+static uint64_t ApplyBy(PoisePC pc, PoiseErr (*apply)(PoisePC, PoiseVec, PoiseVec))
 {
   PoiseVec r, z;
   uint64_t digest = 0;
   if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &r, &z))) return 0;
   SampleFill(r, 4);
   SampleConstant(z, NAN);
-  if (CHECK_OK(PoisePCApply(pc, r, z))) digest = SampleDigest(z);
+  if (CHECK_OK(apply(pc, r, z))) digest = SampleDigest(z);
   PoiseVecDestroy(&r);
   PoiseVecDestroy(&z);
   return digest;
+}
+
+static uint64_t Apply(PoisePC pc)
+{
+  return ApplyBy(pc, PoisePCApply);
+}
+
+static PoiseErr AsItIs(PoisePC pc, PoiseVec r, PoiseVec z)
+{
+  return poisePCApplyFuse(pc, r, z, NULL, NULL);
 }
 
 /* max |A z - r| where z = M^-1 r */
@@ -178,8 +188,11 @@ static void TestLocalBlocks(PoiseContext ctx)
   CHECK_ERR_OF(PoisePCBJacobiSetLocalBlocks(pc, PoiseRank(ctx) ? 3 : 4, lengths), PoiseRank(ctx) == 0, POISE_ERR_ARG,
                "block 3 has -2 rows");
   CHECK_OK(PoisePCBJacobiSetTotalBlocks(pc, size));
-  CHECK_OK(PoisePCSetFromOptions(pc)); /* the option is as before */
-  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_OPTION, "in total");
+  CHECK_OK(PoisePCBJacobiGetSubKSP(pc, &count, NULL, &ksp));
+  CHECK_INT(count, 1);
+  CHECK_OK(PoisePCSetFromOptions(pc)); /* the option, which is as before, is the later call */
+  CHECK_OK(PoisePCBJacobiGetSubKSP(pc, &count, NULL, &ksp));
+  CHECK_INT(count, 2);
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);
 }
@@ -206,8 +219,12 @@ static void TestBadBlocks(PoiseContext ctx)
   CHECK_OK(PoisePCSetType(pc, "jacobi"));
   CHECK_ERR(PoisePCBJacobiSetTotalBlocks(pc, 1), POISE_ERR_STATE, "type jacobi, not bjacobi");
   PoisePCDestroy(&pc);
-  pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_blocks 64\n-x_pc_bjacobi_supervariables 4");
-  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_OPTION, "supervariables finds the blocks");
+  pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 4");
+  Set(ctx, "-x_pc_bjacobi_blocks 64");
+  CHECK_ERR(PoisePCSetFromOptions(pc), POISE_ERR_OPTION, "supervariables finds the blocks");
+  Set(ctx, "-x_pc_bjacobi_local_blocks 2");
+  CHECK_ERR(PoisePCSetFromOptions(pc), POISE_ERR_OPTION, "in total (64) or on each rank (2), not both");
+  Set(ctx, "-x_pc_bjacobi_local_blocks 0");
   CHECK_ERR(PoisePCBJacobiGetSubKSP(pc, NULL, NULL, &ksp), POISE_ERR_STATE, "no solvers in them");
   PoisePCDestroy(&pc);
   pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 0\n-x_sub_ksp_initial_guess_nonzero");
@@ -343,16 +360,25 @@ static double TrueResidual(System *s)
   return norm / norm_b;
 }
 
+static double SetUps(PoiseContext ctx)
+{
+  LogCounts counts;
+  poiseLogCounts(ctx, &counts);
+  return counts.event[EVENT_PCSetUp].calls;
+}
+
+static const char *const kept_types[] = {"-x_pc_type bjacobi", "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 3",
+                                         "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 3",
+                                         "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type jacobi", "-x_pc_type lu"};
+enum { NKEPT = sizeof kept_types / sizeof *kept_types };
+
 /* A preconditioner that is kept stays, with what is inside it; when it is not kept any more it is built anew. */
 static void TestKeep(PoiseContext ctx)
 {
-  static const char *const types[] = {"-x_pc_type bjacobi", "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 3",
-                                      "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 3",
-                                      "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type jacobi", "-x_pc_type lu"};
-  for (int k = 0; k < 5; k++) {
+  for (int k = 0; k < NKEPT; k++) {
     System s;
     PoisePC pc;
-    if (!Open(ctx, types[k], &s)) return;
+    if (!Open(ctx, kept_types[k], &s)) return;
     CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 1));
     CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
     CHECK(Solve(s.ksp, s.b, s.x) < 60);
@@ -364,12 +390,197 @@ static void TestKeep(PoiseContext ctx)
     CHECK(Solve(s.ksp, s.b, s.x) < 60);
     CHECK(TrueResidual(&s) < 1e-8);
     SampleFill(s.r, 3);
-    CHECK_OK(poisePCApplyFuse(pc, s.r, s.x, NULL, NULL));
+    CHECK_OK(PoisePCApply(pc, s.r, s.x));
     CHECK(SampleDigest(s.x) == before);
     CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 0));
     CHECK(Solve(s.ksp, s.b, s.x) < 60);
     CHECK_OK(poisePCApplyFuse(pc, s.r, s.x, NULL, NULL));
     CHECK(SampleDigest(s.x) != before);
+    Close(&s);
+  }
+}
+
+/* An iterative solver inside reads the matrix. */
+static const char *const readers[] = {
+    "-x_pc_type ksp",
+    "-x_pc_type ksp\n-x_ksp_ksp_type chebyshev\n-x_ksp_ksp_norm_type none\n-x_ksp_ksp_max_it 20",
+    "-x_pc_type bjacobi\n-x_sub_ksp_type gmres",
+    "-x_pc_type bjacobi\n-x_sub_ksp_type bicgstab\n-x_pc_bjacobi_local_blocks 2",
+    "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type ksp",
+    "-x_pc_type ksp\n-x_ksp_pc_type bjacobi\n-x_ksp_sub_ksp_type gmres\n-x_ksp_ksp_type fgmres",
+    "-x_pc_type bjacobi\n-x_sub_pc_type ksp\n-x_sub_ksp_type fgmres",
+    "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type bjacobi\n-x_ksp_sub_ksp_type gmres",
+};
+enum { NREADERS = sizeof readers / sizeof *readers };
+
+static const char reader_defaults[] =
+    "-x_ksp_ksp_type gmres\n-x_ksp_ksp_norm_type default\n-x_ksp_ksp_rtol 1e-6\n-x_ksp_ksp_max_it 1000\n"
+    "-x_ksp_pc_type jacobi\n-x_ksp_ksp_ksp_rtol 1e-6\n-x_ksp_sub_ksp_type preonly\n-x_ksp_sub_ksp_rtol 1e-6\n"
+    "-x_sub_ksp_type preonly\n-x_sub_ksp_rtol 1e-6\n-x_sub_pc_type jacobi\n-x_sub_ksp_ksp_rtol 1e-6\n"
+    "-x_pc_bjacobi_local_blocks 0\n-x_ksp_reuse_preconditioner no";
+
+static int OpenReader(PoiseContext ctx, int k, System *s, PoisePC *pc)
+{
+  Set(ctx, reader_defaults);
+  if (!Open(ctx, k < NREADERS ? readers[k] : kept_types[k - NREADERS], s) || !CHECK_OK(PoiseKSPGetPC(s->ksp, pc))) return 0;
+  Set(ctx, "-x_ksp_type fgmres");
+  return CHECK_OK(PoiseKSPSetFromOptions(s->ksp));
+}
+
+static int64_t Held(PoisePC pc)
+{
+  PoiseBytes held = {0};
+  CHECK_OK(PoisePCBytes(pc, &held));
+  return held.host + held.device;
+}
+
+/* By the setter or an option. */
+static void Wish(System *s, bool option)
+{
+  if (!option) {
+    CHECK_OK(PoiseKSPSetReusePreconditioner(s->ksp, 1));
+  } else {
+    Set(PoiseMatContext(s->A), "-x_ksp_reuse_preconditioner");
+    CHECK_OK(PoiseKSPSetFromOptions(s->ksp));
+  }
+}
+
+/* M is that of the matrix it was built from, whatever reads that inside; between solves, too. The wish may
+   come before or after M was built. What is not kept has no copy. */
+static void TestKeepReaders(PoiseContext ctx)
+{
+  for (int k = 0; k < NREADERS; k++)
+    for (int way = 0; way < 4; way++) {
+      System s;
+      PoisePC pc;
+      bool whole = k != 3 && (PoiseSize(ctx) == 1 || k == 0 || k == 1 || k == 4 || k == 5);
+      if (PoiseSize(ctx) > 1 && (k + way) % 3) continue; /* in turn */
+      if (!OpenReader(ctx, k, &s, &pc)) return;
+      if (way < 2) Wish(&s, way % 2);
+      PoiseInt its = Solve(s.ksp, s.b, s.x);
+      CHECK(its < 60 && TrueResidual(&s) < 1e-8);
+      if (way >= 2) Wish(&s, way % 2);
+      uint64_t before = ApplyBy(pc, AsItIs);
+      CHECK((pc->kept != NULL) == whole);
+      int64_t held = Held(pc);
+      CHECK_OK(PoiseMatShift(s.A, 40)); /* dominated by its diagonal, which it was not */
+      CHECK(Apply(pc) == before);
+      PoiseInt more = Solve(s.ksp, s.b, s.x);
+      CHECK(more < 200 && TrueResidual(&s) < 1e-8);
+      if (whole) CHECK(more > its);
+      CHECK(Apply(pc) == before);
+      CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 0));
+      CHECK(Solve(s.ksp, s.b, s.x) <= its && TrueResidual(&s) < 1e-8);
+      CHECK(Apply(pc) != before);
+      CHECK(pc->kept == NULL && (!whole || Held(pc) < held));
+      Close(&s);
+    }
+}
+
+/* When the wish comes after the values, M is built of these, once, on any number of ranks. */
+static void TestKeepLate(PoiseContext ctx)
+{
+  for (int k = 0; k < NREADERS; k++) {
+    System s;
+    PoisePC pc;
+    uint64_t of[2];
+    if (!OpenReader(ctx, k, &s, &pc)) return;
+    for (int scaled = 1; scaled >= 0; scaled--) {
+      CHECK_OK(PoiseMatScale(s.A, scaled ? 4 : 0.25)); /* which is exact */
+      Solve(s.ksp, s.b, s.x);
+      of[scaled] = Apply(pc);
+    }
+    CHECK(of[0] != of[1]);
+    CHECK_OK(PoiseMatScale(s.A, 4));
+    CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 1));
+    for (int round = 0; round < 2; round++) {
+      Solve(s.ksp, s.b, s.x);
+      CHECK(Apply(pc) == of[1]);
+      CHECK_OK(PoiseMatScale(s.A, 0.25));
+    }
+    Close(&s);
+  }
+}
+
+/* A solver inside that begins to read when the values have changed cannot have the old ones. */
+static void TestKeepChanged(PoiseContext ctx)
+{
+  for (int change = 0; change < 2; change++) {
+    System s;
+    PoisePC pc;
+    PoiseKSP inner;
+    if (!OpenReader(ctx, 0, &s, &pc)) return;
+    CHECK_OK(PoisePCKSPGetKSP(pc, &inner));
+    CHECK_OK(PoiseKSPSetType(inner, "preonly"));
+    CHECK_OK(PoiseKSPSetTolerances(inner, 1e-12, -1, -1, -1));
+    CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 1));
+    Solve(s.ksp, s.b, s.x);
+    int64_t builds = pc->builds;
+    CHECK(pc->kept == NULL); /* nothing is read */
+    if (change) CHECK_OK(PoiseMatShift(s.A, 5));
+    CHECK_OK(PoiseKSPSetType(inner, "gmres"));
+    CHECK_INT(Solve(s.ksp, s.b, s.x), 1);
+    CHECK_INT(pc->builds, builds + change);
+    uint64_t before = Apply(pc);
+    CHECK_OK(PoiseMatShift(s.A, 5));
+    CHECK(Solve(s.ksp, s.b, s.x) > 1);
+    CHECK(Apply(pc) == before);
+    Close(&s);
+  }
+}
+
+/* A copy that cannot be had is an error of the wish, or of the set-up that is to make it. */
+static PoiseErr KeepOne(PoiseContext ctx, void *arg)
+{
+  System *s = arg;
+  PoiseKSP ksp;
+  PoiseErr e = PoiseKSPCreate(ctx, &ksp);
+  if (e) return e;
+  e = PoiseKSPSetOptionsPrefix(ksp, "x_");
+  if (!e) e = PoiseKSPSetFromOptions(ksp);
+  if (!e) e = PoiseKSPSetOperators(ksp, s->A, NULL);
+  if (!e) e = PoiseKSPSetUp(ksp);
+  if (!e) e = PoiseKSPSetReusePreconditioner(ksp, 1);
+  if (!e) e = PoiseKSPSetUp(ksp);
+  if (!e) CHECK_INT(ksp->pc->kept != NULL, 1);
+  PoiseKSPDestroy(&ksp);
+  return e;
+}
+
+static void TestKeepWithoutMemory(PoiseContext ctx)
+{
+  for (int early = 0; early < 2; early++) {
+    System s;
+    PoisePC pc;
+    if (!OpenReader(ctx, 0, &s, &pc)) return;
+    if (early) Set(ctx, "-x_ksp_reuse_preconditioner");
+    TestAllocationFailures(ctx, KeepOne, &s);
+    Close(&s);
+  }
+}
+
+/* The same matrix set again is no other one, as long as it has not changed. */
+static void TestSameOperators(PoiseContext ctx)
+{
+  for (int k = 0; k < NREADERS + NKEPT; k++) {
+    System s;
+    PoisePC pc;
+    if (!OpenReader(ctx, k, &s, &pc)) return;
+    PoiseInt its = Solve(s.ksp, s.b, s.x);
+    int64_t builds = pc->builds;
+    double setups = SetUps(ctx);
+    for (int round = 0; round < 10; round++) {
+      CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, round % 2 ? s.A : NULL));
+      if (round % 3 == 0) CHECK_OK(PoisePCSetOperator(pc, s.A));
+      CHECK_INT(Solve(s.ksp, s.b, s.x), its);
+    }
+    CHECK_INT(pc->builds, builds);
+    CHECK(SetUps(ctx) == setups);
+    CHECK_OK(PoiseMatScale(s.A, 2));
+    CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+    Solve(s.ksp, s.b, s.x);
+    CHECK_INT(pc->builds, builds + 1);
+    CHECK(TrueResidual(&s) < 1e-8);
     Close(&s);
   }
 }
@@ -947,7 +1158,8 @@ static const char *const all_methods[] = {
 };
 #undef KSP_TYPE
 
-/* A preconditioner that varies is refused by all methods but those that allow it, by the same words on all ranks. */
+/* A preconditioner that varies is refused by all methods but those that allow it, by the same words on all
+   ranks. */
 static void TestVaries(PoiseContext ctx)
 {
   for (size_t k = 0; k < sizeof vary_cases / sizeof *vary_cases; k++) {
@@ -984,8 +1196,8 @@ static PoiseErr Never(PoiseKSP ksp, PoiseInt it, double norm, PoiseKSPReason *re
   return POISE_OK;
 }
 
-/* The solver of one block, on one rank, is made to stop when it has converged: all ranks refuse. A user's test may stop, too; and what
-   was refused is taken when it stays again. */
+/* The solver of one block, on one rank, is made to stop when it has converged: all ranks refuse. A user's
+   test may stop, too; and what was refused is taken when it stays again. */
 static void TestVariesOnOneRank(PoiseContext ctx)
 {
   bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
@@ -1100,6 +1312,11 @@ static const Test tests[] = {
     {"pivots", TestPivots, 0},
     {"refresh", TestRefresh, 0},
     {"keep", TestKeep, 0},
+    {"keep_readers", TestKeepReaders, 0},
+    {"keep_late", TestKeepLate, 0},
+    {"keep_changed", TestKeepChanged, 0},
+    {"keep_without_memory", TestKeepWithoutMemory, 0},
+    {"same_operators", TestSameOperators, 0},
     {"change_inside", TestChangeInside, 0},
     {"replay", TestReplay, TEST_SERIAL},
     {"supervariables", TestSupervariables, 0},

@@ -281,13 +281,19 @@ static const PCCase pcs[] = {
     {"-s_pc_type bjacobi -s_pc_bjacobi_supervariables 8", 9, 9, false, false},
     {"-s_pc_type ksp -s_ksp_ksp_type richardson -s_ksp_ksp_max_it 2 -s_ksp_pc_type jacobi", 1, 1, true, false},
     {"-s_pc_type ksp -s_ksp_ksp_max_it 2 -s_ksp_pc_type ilu", 2, 2, false, false},
+    {"-s_pc_type ksp -s_ksp_ksp_max_it 2 -s_ksp_pc_type ilu -s_ksp_reuse_preconditioner", 2, 2, true,
+     false}, /* a copy of P, too */
+    {"-s_pc_type ksp -s_ksp_ksp_type preonly -s_ksp_pc_type jacobi -s_ksp_reuse_preconditioner", 1, 1, false, false},
+    {"-s_pc_type bjacobi -s_sub_ksp_type gmres -s_sub_ksp_max_it 2 -s_sub_pc_type none -s_ksp_reuse_preconditioner", 2, 2,
+     false, false},
 };
 enum { NPCS = sizeof pcs / sizeof *pcs };
 
 static PoiseErr CreateSolver(PoiseContext ctx, PoiseMat A, const char *method, const char *options, PoiseKSP *ksp)
 {
   TRY(PoiseOptionsSetString(ctx, "-s_sub_ksp_type preonly -s_sub_pc_type ilu -s_pc_bjacobi_local_blocks 0 -s_pc_sor_its 1 "
-                                 "-s_pc_bjacobi_supervariables 0 -s_ksp_ksp_type gmres -s_ksp_pc_type none"));
+                                 "-s_pc_bjacobi_supervariables 0 -s_ksp_ksp_type gmres -s_ksp_pc_type none "
+                                 "-s_ksp_reuse_preconditioner no"));
   TRY(PoiseOptionsSetString(ctx, options));
   TRY(PoiseOptionsSet(ctx, "s_ksp_type", method));
   TRY(PoiseKSPCreate(ctx, ksp));
@@ -338,6 +344,7 @@ static void CheckSolver(PoiseContext ctx, const Case *c, const PCCase *p, const 
   CHECK_OK(PoisePCPredictBytes(pc, NULL, &known[0]));
   if (CHECK_OK(Solve(ksp))) {
     CHECK_OK(PoisePCBytes(pc, &held));
+    if (pc->kept && pc->kept->library) held.device -= ((const CsrData *)pc->kept->data)->plan.bytes;
     CHECK_OK(PoisePCPredictBytes(pc, NULL, &known[1]));
     int64_t builds = pc->builds;
     CHECK_OK(Solve(ksp));

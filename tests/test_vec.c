@@ -502,7 +502,7 @@ static void TestNormsOfNaN(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&x));
 }
 
-/* Norms over the full range of numbers: of N entries v 2^e in row `from` and behind, and v 2^less elsewhere. */
+/* The norm of entries v 2^e in row `from` and behind, and v 2^less before. */
 static double NormOf(PoiseVec x, double v, int e, PoiseInt from, int less)
 {
   PoiseInt begin, end;

@@ -87,8 +87,8 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
 /* ---- doors ---------------------------------------------------------------------------------------------------------- */
 
 /*
-  While it lives, the device's context is current in this thread, and then again what was before: another GPU, or nothing. The driver
-  is asked, as cudaSetDevice would make a context on a GPU that the caller has not used yet.
+  While it lives, the device's context is current in this thread, and then again what was before: another GPU, or
+  nothing. The driver is asked, as cudaSetDevice would make a context on a GPU that the caller has not used yet.
 */
 class Current
 {
@@ -218,7 +218,7 @@ static PoiseErr RetainContext(Device *dev)
   return poiseCudaCheck((cudaError_t)cuda->driver.cuDevicePrimaryCtxRetain(&cuda->context, gpu), "choosing the GPU");
 }
 
-/* A caller who has not used a GPU in this thread finds the device's current from now on; any other keeps the own one. */
+/* A caller who has not used a GPU in this thread finds the device's current from now on; others keep theirs. */
 static PoiseErr FindContext(Device *dev, cudaStream_t given)
 {
   Cuda *cuda = (Cuda *)dev->data;
@@ -379,8 +379,8 @@ static const KernelFn kernels[KERNEL_COUNT] = {
 #undef KERNEL
 };
 
-/* An error that was there before is the application's, in a program that has one runtime for both. It is dropped, as libraries that
-   kernels call would take it for theirs. */
+/* An error that was there before is the application's, in a program that has one runtime for both. It is dropped, as
+   libraries that kernels call would take it for theirs. */
 static PoiseErr Launch(Device *dev, int kernel, const void *args, size_t bytes)
 {
   (void)bytes;

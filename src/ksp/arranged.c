@@ -149,7 +149,7 @@ PoiseErr poiseKSPArrange(PoiseKSP ksp)
   return UseIfOther(ksp, ksp->arranged->A.mat, P == A ? ksp->arranged->A.mat : ksp->arranged->P.mat);
 }
 
-/* An M that has been built may be kept, and needs the old numbers: what becomes of them is known when the solver is set up. */
+/* An M that has been built may be kept, and needs the old numbers: what becomes of them set-up sees. */
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P)
 {
   if (ksp->arranged && (ksp->pc->built || !(other_A || other_P))) return POISE_OK;
@@ -158,7 +158,7 @@ PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P)
   return poiseKSPUse(ksp, ksp->given_A, ksp->given_P);
 }
 
-/* ---- what the application asks of the preconditioner ------------------------------------------------------------------- */
+/* ---- what the application asks of the preconditioner --------------------------------------------------- */
 
 static PoiseErr SetP(void *solver, PoiseMat P)
 {
@@ -190,7 +190,7 @@ static PoiseErr Plan(void *solver, const char **beyond)
 
 const PCOwner poiseKSPOwner = {.set = SetP, .follow = Follow_KSP, .plan = Plan};
 
-/* ---- solves ------------------------------------------------------------------------------------------------------------- */
+/* ---- solves -------------------------------------------------------------------------------------------- */
 
 PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {

@@ -29,9 +29,10 @@ enum {
   GM_END
 };
 
-POISE_INLINE double poiseEpsilon(void)
+/* Of the largest entry of R: what rounding leaves of a column that is a combination of those before, some units in the last place. */
+POISE_INLINE double poiseGMRESRounding(void)
 {
-  return 0x1p-52;
+  return 16 * 0x1p-52;
 }
 
 POISE_INLINE double *poiseGMRESColumn(double *array, int64_t m, int64_t j)
@@ -127,7 +128,9 @@ POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseAr
     top = -sn[i] * top + cs[i] * next;
   }
   double length = sqrt(top * top + below * below);
-  int dropped = length <= poiseEpsilon() * largest; /* what is left of the column is rounding: it would only make x large */
+  if (!poiseFinite(length)) length = hypot(top, below); /* squares that are no numbers */
+  int dropped =
+      length <= poiseGMRESRounding() * largest; /* what is left of the column is rounding: it would only make x large */
   double cosine = dropped ? 0 : top / length, sine = dropped ? 1 : below / length; /* no progress */
   cs[j] = cosine;
   sn[j] = sine;

@@ -166,7 +166,8 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
-  if (A != ksp->A) { /* now: another matrix may come to lie where this one was */
+  if (A != ksp->A ||
+      !poiseMatHolds(A)) { /* now: another matrix may come to lie where this one was; and a shell may have changed */
     poiseKSPForget(ksp);
     ksp->operators++;
   }
@@ -249,7 +250,7 @@ PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on)
 PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on)
 {
   ksp->options.reuse = on != 0;
-  return POISE_OK;
+  return poisePCKeep(ksp->pc, on != 0, ksp->held);
 }
 
 PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)
@@ -267,11 +268,12 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetFromOptions"));
   ksp->options.type[0] = 0;
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
+  TRY(PoiseKSPSetReusePreconditioner(ksp, ksp->options.reuse));
   if (ksp->options.type[0])
     TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));
   if (ksp->type->options) {
     poiseKSPRelease(ksp); /* the method's own options may change its sizes */
-    TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
+    TRY(ksp->type->read ? ksp->type->read(ksp) : PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
   }
   return PoisePCSetFromOptions(ksp->pc);
 }
@@ -508,7 +510,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   ksp->side = side;
   ksp->norm = norm;
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
-  TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || ksp->held));
+  if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   ksp->eager = WhyEager(ksp);
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
@@ -541,15 +543,25 @@ void poiseKSPSetInside(PoiseKSP ksp)
   ksp->options.verify = 0;
 }
 
-PoiseErr poiseKSPReady(PoiseKSP ksp, bool keep)
+PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads)
+{
+  *reads = READS_P;
+  if (!IsDirect(ksp)) return POISE_OK;
+  *reads = READS_NOTHING;
+  return ksp->pc->type->reads ? ksp->pc->type->reads(ksp->pc, reads) : POISE_OK;
+}
+
+PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep)
 {
   PoisePCSide side;
   ksp->held = keep;
+  if (ksp->A != source) TRY(PoiseKSPSetOperators(ksp, source, NULL));
+  TRY(poisePCKeep(ksp->pc, ksp->options.reuse, keep));
   if (ksp->options.guess_nonzero)
     FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
   if (!IsDirect(ksp)) return PoiseKSPSetUp(ksp);
   if (!keep) TRY(Choose(ksp, &side, &ksp->norm));
-  TRY(poisePCPrepare(ksp->pc, ksp->options.reuse || keep));
+  TRY(poisePCPrepare(ksp->pc));
   ksp->reason = POISE_CONVERGED_ITS; /* the answer of every solve */
   ksp->its = 1;
   return POISE_OK;

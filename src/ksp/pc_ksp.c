@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   PC ksp: z = what a solver on all ranks makes of P z = r, from a zero guess (options -ksp_ksp_..., -ksp_pc_...), as PETSc's PCKSP.
-  It is no linear operator unless it runs a fixed number of linear iterations (poiseKSPVaries): else the method outside is a
-  flexible one.
+  It is no linear operator unless it runs a fixed number of linear iterations (poiseKSPVaries): else the method
+  outside is a flexible one.
 */
 #include "ksp.h"
 
@@ -37,12 +37,19 @@ static PoiseErr SetUp_KSP(PoisePC pc)
   return PoiseKSPSetOperators(inner->ksp, pc->P, NULL);
 }
 
+static PoiseErr Reads_KSP(PoisePC pc, Reads *reads)
+{
+  const Inner *inner = pc->data;
+  TRY(Make(pc));
+  return poiseKSPReads(inner->ksp, reads);
+}
+
 static PoiseErr Ready_KSP(PoisePC pc, bool keep)
 {
   Inner *inner = pc->data;
   TRY(Make(pc));
   TRY(poiseKSPCheckInside(inner->ksp, pc->P));
-  TRY(poiseKSPReady(inner->ksp, keep));
+  TRY(poiseKSPReady(inner->ksp, poisePCSource(pc), keep));
   poisePCInside(pc, inner->ksp->pc->generation);
   return POISE_OK;
 }
@@ -85,7 +92,7 @@ static PoiseErr Predict_KSP(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
   Inner *inner = pc->data;
   TRY(Make(pc));
-  if (inner->ksp->A != pc->P) TRY(PoiseKSPSetOperators(inner->ksp, pc->P, NULL));
+  if (inner->ksp->A != poisePCSource(pc)) TRY(PoiseKSPSetOperators(inner->ksp, poisePCSource(pc), NULL));
   return poiseKSPPredictInside(inner->ksp, plan->counts, p);
 }
 
@@ -101,6 +108,7 @@ const PCType poisePCType_ksp = {
     .eager = Eager_KSP,
     .varies = Varies_KSP,
     .setup = SetUp_KSP,
+    .reads = Reads_KSP,
     .ready = Ready_KSP,
     .apply = Apply_KSP,
     .cost = Cost_KSP,

@@ -104,6 +104,11 @@ static PoiseErr AddMissing(PoiseMat A, int mode, PoiseVec d, double a)
   return PoiseMatAssemble(A);
 }
 
+PoiseErr poiseMatStoreDiagonal(PoiseMat A)
+{
+  return AddMissing(A, ADDING, NULL, 0);
+}
+
 /* A_ii = or += d_i, or a. */
 static PoiseErr ChangeDiagonal(PoiseMat A, int mode, PoiseVec d, double a)
 {
@@ -178,7 +183,7 @@ static PoiseErr NormOfRows(PoiseMat A, bool largest, const double scale[2], doub
   return poiseReduceFinish(A->ctx, SumRows(A, largest, scale), 1, POISE_NBLOCKS(A->rows->n), largest, norm);
 }
 
-/* Entries whose squares under- or overflow are scaled by the largest sum of a row, which may be infinite where they are not. */
+/* Entries whose squares under- or overflow are scaled by the largest sum of a row, which may itself overflow. */
 static PoiseErr Frobenius(PoiseMat A, double *norm)
 {
   double largest, scale[2] = {1, 1};

@@ -320,7 +320,7 @@ PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y)
   return PoiseAgree(P->ctx, e);
 }
 
-/* ---- what crosses to the application ------------------------------------------------------------------------------------- */
+/* ---- what crosses to the application ------------------------------------------------------------------- */
 
 Layout *poiseMatRowsOutside(PoiseMat A)
 {

@@ -203,8 +203,9 @@ struct PoiseMat_s {
   PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
-  /* Of a copy that a solver has rearranged (ksp/arranged.c): what moves vectors between its rows and the application's, and what it
-     is a copy of, lent; NULL when the solver has let go of that. Of a block of such a copy moves.to alone, for the names of rows. */
+  /* Of a copy that a solver has rearranged (ksp/arranged.c): what moves vectors between its rows and the
+     application's, and what it is a copy of, lent; NULL when the solver has let go of that. Of a block of such
+     a copy moves.to alone, for the names of rows. */
   Permutation moves;
   PoiseMat original;
 };
@@ -270,12 +271,12 @@ PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B);
 /* y = P x for one of the two. Collective; agrees. */
 PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y);
 
-/* Of a solver's matrix: what the application has for it. */
+/* Of a solver's matrix, a copy or not: what the application has for it. */
 Layout *poiseMatRowsOutside(PoiseMat A);                  /* the layout of its vectors */
 PoiseErr poiseMatOutside(PoiseMat A, PoiseMat *original); /* its matrix */
-PoiseErr poiseMatCheckOutside(PoiseMat A,
-                              const char *what); /* what crosses: are there rows of the application's for A's? */
-bool poiseMatSameRows(PoiseMat A, PoiseMat P);   /* numbered alike: both as the application has them, or both moved */
+/* Has it rows for A's? what: that crosses, for the message. */
+PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what);
+bool poiseMatSameRows(PoiseMat A, PoiseMat P); /* both as the application has them, or both moved alike? */
 
 PoiseErr poiseMatShape(PoiseMat A, MatShape *shape); /* collective; agrees */
 /* The number that local row i has in the application, for messages. */
@@ -479,7 +480,10 @@ PoiseErr poiseMatChoose(PoiseMat A);
    a rank: b, or where it is to be found, what the sizes that are tried divide. Local. */
 PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b, int64_t *unit);
 PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t unit,
-                           PoiseInt N); /* this rank's of N rows or columns, in whole units */
+                           PoiseInt N);         /* this rank's of N rows or columns, in whole units */
+extern const PoiseOption poiseMatLoadOptions[]; /* without a prefix */
+/* arith.c: missing diagonal entries, as 0. A is square. Collective; agrees. */
+PoiseErr poiseMatStoreDiagonal(PoiseMat A);
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
 PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
 /* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */

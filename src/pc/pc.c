@@ -55,6 +55,7 @@ static PoiseErr SetType(PoisePC pc, const PCType *type)
   if (pc->type && pc->type->destroy) pc->type->destroy(pc);
   poiseFree(pc->ctx, &pc->data);
   ReleaseMoved(pc);
+  PoiseMatDestroy(&pc->kept);
   pc->type = type;
   pc->data = data;
   pc->state = 0;
@@ -89,6 +90,7 @@ PoiseErr PoisePCDestroy(PoisePC *pc)
   ReleaseMoved(*pc);
   poiseFree(ctx, &(*pc)->prefix);
   PoiseMatDestroy(&(*pc)->P);
+  PoiseMatDestroy(&(*pc)->kept);
   poiseFree(ctx, pc);
   ctx->objects--;
   return POISE_OK;
@@ -113,6 +115,8 @@ PoiseErr poisePCUse(PoisePC pc, PoiseMat P)
 {
   PoiseMat keep;
   int64_t differs = pc->built && !poiseLayoutSame(pc->P->rows, P->rows);
+  if (P == pc->P && poiseMatHolds(P))
+    return POISE_OK; /* its state says whether it has changed, which that of a shell cannot */
   if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1)); /* on any rank: to build is collective */
   TRY(poiseMatShare(P, &keep));
   pc->given += P != pc->P; /* their patterns are counted from the same number */
@@ -145,7 +149,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   if (o.type[0]) TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
   pc->configured++;
   if (pc->type->options) {
-    TRY(PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
+    TRY(pc->type->read ? pc->type->read(pc) : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
     pc->state = 0;
     pc->generation++;
   }
@@ -185,12 +189,72 @@ void poisePCInside(PoisePC pc, int64_t inside)
   pc->builds++;
 }
 
+/* ---- set-up ----------------------------------------------------------------------------------------------------------- */
+
+PoiseMat poisePCSource(PoisePC pc)
+{
+  return pc->kept ? pc->kept : pc->P;
+}
+
+static PoiseErr Reading(PoisePC pc, Reads *reads)
+{
+  *reads = READS_NOTHING;
+  return pc->type->reads ? pc->type->reads(pc, reads) : POISE_OK;
+}
+
+/* A shell's products are the user's, then as now. */
+static PoiseErr CopyOperator(PoisePC pc)
+{
+  PoiseMat P = pc->P, copy;
+  if (!poiseMatHolds(P)) return POISE_OK;
+  TRY(PoiseMatDuplicate(P, 1, &copy));
+  copy->origin = P->origin;
+  PoiseErr e = P->moves.from ? poiseMatShare(P->moves.from, &copy->moves.from) : POISE_OK;
+  if (!e && P->moves.to) e = poiseMatShare(P->moves.to, &copy->moves.to);
+  if (!e && P->null.n) e = PoiseMatSetNullSpace(copy, 0, P->null.n, P->null.v);
+  if (!e && P->left.n) e = PoiseMatSetTransposeNullSpace(copy, 0, P->left.n, P->left.v);
+  if (e)
+    PoiseMatDestroy(&copy);
+  else
+    pc->kept = copy;
+  return e;
+}
+
+/* An M that is to outlive P's values must not read them. Where they have changed already, M is not what it
+   was on any number of ranks: it is built once more. */
+static PoiseErr Hold(PoisePC pc, bool current)
+{
+  Reads reads;
+  if (!pc->type->reads || pc->holds) return POISE_OK;
+  TRY(PoiseAgree(pc->ctx, Reading(pc, &reads)));
+  int64_t worst[] = {(int64_t)reads, !current};
+  TRY(poiseCommMaxInt(pc->ctx->comm, worst, 2));
+  if (worst[0] == READS_NOTHING) return POISE_OK;
+  pc->built = pc->built && !worst[1];
+  if (worst[1]) return POISE_OK;
+  if (worst[0] == READS_P) TRY(CopyOperator(pc));
+  pc->holds = true;
+  return POISE_OK;
+}
+
+static bool IsCurrent(PoisePC pc)
+{
+  return pc->state == pc->P->state && pc->pattern == pc->P->pattern;
+}
+
+PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held)
+{
+  pc->reuse = reuse;
+  pc->held = held;
+  return reuse && pc->built ? Hold(pc, IsCurrent(pc)) : POISE_OK;
+}
+
 static PoiseErr Ready(PoisePC pc, bool keep)
 {
   return pc->type->ready ? PoiseAgree(pc->ctx, pc->type->ready(pc, keep)) : POISE_OK;
 }
 
-/* ---- rows that are not the application's ------------------------------------------------------------------------------- */
+/* ---- rows that are not the application's --------------------------------------------------------------- */
 
 static PoiseErr CreateMoved(PoisePC pc, Layout *rows)
 {
@@ -209,7 +273,8 @@ static PoiseErr MakeMoved(PoisePC pc)
   return PoiseAgree(pc->ctx, e);
 }
 
-/* outside: r and z are the application's. A function of its that fails on one rank keeps that from no move, which are collective. */
+/* outside: r and z are the application's. A function of its that fails on one rank keeps that from no move:
+   moves are collective. */
 static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   const Permutation *m = &pc->P->moves;
@@ -221,13 +286,17 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
   return e ? e : poiseVecFuse(z, skip, fuse);
 }
 
-/* ---- set-up and application --------------------------------------------------------------------------------------------- */
+/* ---- set-up and application ---------------------------------------------------------------------------- */
 
 static PoiseErr Build(PoisePC pc)
 {
   if (pc->type->outside) TRY(MakeMoved(pc));
+  PoiseMatDestroy(&pc->kept);
+  pc->holds = false;
   PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
+  if (!e && pc->reuse) e = Hold(pc, true);
   if (!e) e = Ready(pc, false);
+  if (!e && pc->reuse) e = Hold(pc, true); /* what is further inside is there only now */
   pc->state = e ? 0 : pc->P->state;
   pc->built = !e && !pc->type->live;
   pc->builds++;
@@ -235,13 +304,15 @@ static PoiseErr Build(PoisePC pc)
   return e;
 }
 
-PoiseErr poisePCPrepare(PoisePC pc, bool keep)
+PoiseErr poisePCPrepare(PoisePC pc)
 {
   if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
-  keep = keep && pc->built;
   TRY(poiseMatChoose(pc->P)); /* now: what is chosen later is a new pattern to what is built from it */
+  if (pc->kept && !pc->reuse) pc->state = 0, pc->built = false; /* solvers inside work with P again */
+  TRY(poisePCKeep(pc, pc->reuse, pc->held));                    /* they may have changed */
+  bool keep = (pc->reuse || pc->held) && pc->built;
   if (!keep) TRY(PoiseAgree(pc->ctx, poiseMatCheckUsable(pc->P)));
-  if (keep || (pc->state == pc->P->state && pc->pattern == pc->P->pattern)) return Ready(pc, keep);
+  if (keep || IsCurrent(pc)) return Ready(pc, keep);
   poiseLogBegin(pc->ctx, EVENT_PCSetUp);
   PoiseErr e = Build(pc);
   poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);
@@ -251,7 +322,7 @@ PoiseErr poisePCPrepare(PoisePC pc, bool keep)
 PoiseErr PoisePCSetUp(PoisePC pc)
 {
   if (pc->owner) TRY(pc->owner->follow(pc->solver));
-  return poisePCPrepare(pc, false);
+  return poisePCPrepare(pc);
 }
 
 static PoiseErr ApplyLogged(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
@@ -289,6 +360,23 @@ PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes)
 {
   *bytes = (PoiseBytes){0};
   if (pc->type->bytes) pc->type->bytes(pc, bytes);
+  if (!pc->kept) return POISE_OK;
+  PoiseBytes copy;
+  TRY(PoiseMatBytes(pc->kept, &copy, NULL));
+  bytes->host += copy.host;
+  bytes->device += copy.device;
+  return POISE_OK;
+}
+
+/* p += what a copy of P, of which the prediction is `matrix`, will hold: on a device, what the host needs of
+   it is fetched when it does. */
+static PoiseErr PredictCopy(PoisePC pc, PoisePrediction matrix, PoisePrediction *p)
+{
+  Reads reads = READS_NOTHING;
+  if (pc->reuse) TRY(Reading(pc, &reads));
+  if (reads != READS_P || !poiseMatHolds(pc->P)) return POISE_OK;
+  if (!pc->ctx->device->ops->is_host) matrix.least.host = 0;
+  poisePredictSum(&matrix, p);
   return POISE_OK;
 }
 
@@ -299,6 +387,7 @@ PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePredictio
   if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   TRY(PoiseAgree(pc->ctx, poiseMatPredict(pc->P, counts, &plan, &matrix)));
   TRY(PoiseAgree(pc->ctx, pc->type->predict ? pc->type->predict(pc, &plan, &mine) : POISE_OK));
+  TRY(PoiseAgree(pc->ctx, PredictCopy(pc, matrix, &mine)));
   if (pc->type->bytes && !pc->type->predict) mine.beyond = "what a preconditioner of its type keeps";
   poisePredictOpen(&plan, &mine);
   poisePredictSum(&mine, p);

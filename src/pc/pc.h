@@ -11,10 +11,15 @@ typedef struct Varying { /* what makes an M another one in each application */
       *prefix; /* the preconditioner, the solver in it that stops when it has converged; NULL: no prefix */
 } Varying;
 
+/* What solvers inside read in each application, beside what was built: nothing, blocks of P that were copied
+   when M was built, or P's own values. */
+typedef enum Reads { READS_NOTHING, READS_COPIES, READS_P } Reads;
+
 typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
+  PoiseErr (*read)(PoisePC);  /* them, as a later call that may override others; NULL: PoiseOptionsRead does */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
   bool outside;               /* r and z go to the application, with its rows; others have P's */
   /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
@@ -22,8 +27,10 @@ typedef struct PCType {
   /* Does M change from one application to the next, and why? Local, after a set-up. NULL: it does not. */
   bool (*varies)(PoisePC, Varying *why);
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
+  /* The solvers inside, made and configured; local failures are agreed upon by pc.c. NULL: READS_NOTHING. */
+  PoiseErr (*reads)(PoisePC, Reads *);
   /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep: theirs are kept too,
-     see poisePCPrepare. Local failures are agreed upon by pc.c. NULL: none. */
+     see poisePCKeep. Local failures are agreed upon by pc.c. NULL: none. */
   PoiseErr (*ready)(PoisePC, bool keep);
   /* z = M^-1 r and dots of z; enqueued. */
   PoiseErr (*apply)(PoisePC, PoiseVec r, PoiseVec z, const double *skip, const Fuse *);
@@ -43,10 +50,11 @@ typedef struct PCType {
   void (*destroy)(PoisePC); /* of pc->data's contents */
 } PCType;
 
-/* The solver that a preconditioner is a part of, asked when the application turns to the latter: it may have rearranged P. */
+/* The solver that a preconditioner is a part of, asked when the application turns to the latter: it may have
+   rearranged P. All collective, and agree, but plan. */
 typedef struct PCOwner {
-  PoiseErr (*set)(void *solver, PoiseMat P); /* P is the application's new matrix for it. Collective; agrees */
-  PoiseErr (*follow)(void *solver);          /* make pc->P what the solver is to work with. Collective; agrees */
+  PoiseErr (*set)(void *solver, PoiseMat P); /* P is the application's new matrix for it */
+  PoiseErr (*follow)(void *solver);          /* make pc->P what the solver is to work with */
   /* May memory be predicted from pc->P? *beyond: what that leaves out, else as it was. */
   PoiseErr (*plan)(void *solver, const char **beyond);
 } PCOwner;
@@ -61,16 +69,22 @@ struct PoisePC_s {
   int64_t state, pattern; /* of P when M was built; 0: not built */
   int64_t given;          /* counts the matrices that were P */
   bool built;             /* there is an M of P's layout, be it an old one */
-  int64_t generation;     /* counts rebuilds that move arrays or change what is enqueued */
-  int64_t builds;         /* counts all */
-  int64_t inside;         /* the generations of the preconditioners inside */
-  int64_t configured;     /* counts calls of SetFromOptions */
-  PoiseVec moved[2];      /* r and z with the rows of the other side, where P is rearranged; made when needed */
+  bool reuse, held;   /* an M that is built stays, whatever becomes of P: its user's wish; that of what it is inside of */
+  bool holds;         /* P's values may change: what solvers inside read of them is safe */
+  PoiseMat kept;      /* a copy of P as it was when M was built, for solvers inside; NULL: they read P */
+  int64_t generation; /* counts rebuilds that move arrays or change what is enqueued */
+  int64_t builds;     /* counts all */
+  int64_t inside;     /* the generations of the preconditioners inside */
+  int64_t configured; /* counts calls of SetFromOptions */
+  PoiseVec moved[2];  /* r and z of the other side's rows, where P is rearranged; made when needed */
   char *prefix;
 };
 
-/* PoisePCSetUp; keep: an M that has been built stays, whatever became of P. */
-PoiseErr poisePCPrepare(PoisePC pc, bool keep);
+/* Whether an M that is built stays from now on, as its user wishes or as what pc is inside of does. While P
+   still has the values that M was built from, solvers inside that read it get a copy. Collective; agrees. */
+PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);
+PoiseErr poisePCPrepare(PoisePC pc); /* PoisePCSetUp, as its owner does */
+PoiseMat poisePCSource(PoisePC pc);  /* the matrix that solvers inside work with */
 /* For ready: the sum of the generations of what is inside; when it changes, so does pc's. */
 PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, as its owner does */
 void poisePCInside(PoisePC pc, int64_t inside);
@@ -164,9 +178,10 @@ typedef struct Incomplete {
   Triangular triangular;
   int64_t built, checked; /* triangular.built when memory was allocated; when the pattern was found to be symmetric (icc) */
   Buffer lu, d, result;
-  double shift; /* that was needed */
-  int tries;    /* shifts tried */
-  int library;  /* what solves: 0: the device's own sweeps, k: its factor_libraries[k - 1] */
+  bool negative; /* M is that of -A, turned back (icc) */
+  double shift;  /* that was needed */
+  int tries;     /* shifts tried */
+  int library;   /* what solves: 0: the device's own sweeps, k: its factor_libraries[k - 1] */
   LibraryPlan plan;
   int64_t planned; /* triangular.built when the plan was made; 0: there is none */
 } Incomplete;

@@ -249,8 +249,9 @@ static PoiseErr Insert(PoiseVec x, int mode, Indices rows, const double *v)
   TRY(poiseBufferUpdate(&x->data, HOST, &array));
   x->pending.mode = mode;
   for (PoiseInt k = 0; k < rows.n; k++) {
-    PoiseInt row = poiseIndex(&rows, k), i = row - x->layout->begin;
+    PoiseInt row = poiseIndex(&rows, k);
     if (row < 0) continue;
+    PoiseInt i = row - x->layout->begin;
     if (i < 0 || i >= x->layout->n)
       TRY(poiseStashAdd(x->ctx, &x->stash, row, 0, v[k]));
     else
