@@ -391,10 +391,16 @@ static bool IsNoNorm(const Case *c, const Norms *last, long double limit)
          last->natural * last->natural < 1e-13L * last->sizes && last->sizes > slack * slack * limit * limit;
 }
 
+/* Does the solver say that its last norm is that of the x it returns? */
+static bool TellsNorm(const Ended *e)
+{
+  return strstr(e->detail, "that of b - A x is") || strstr(e->detail, "x is the best");
+}
+
 static void JudgeNorms(Stage *t, const Case *c, const Ended *e, PoisePC pc)
 {
   static const double nothing[MOST];
-  bool claims = e->reason > 0, told = *e->detail && e->reason == POISE_DIVERGED_BREAKDOWN;
+  bool claims = e->reason > 0, told = e->reason == POISE_DIVERGED_BREAKDOWN && TellsNorm(e);
   Norms first, of_b, last;
   if (!CHECK_OK(NormsAt(t, pc, c, c->s->x0, &first)) || !CHECK_OK(NormsAt(t, pc, c, nothing, &of_b)) ||
       !CHECK_OK(NormsAt(t, pc, c, e->x, &last)))
