@@ -38,8 +38,9 @@ def matrices(folder, only):
 def run(program, A, b, words, timeout):
     """(lines, what went wrong or None)"""
     command = [program, "-A", A] + (["-b", b] if b else []) + words
+    one = {**os.environ, "OMP_NUM_THREADS": "1"}  # the same bits; several programs run side by side
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=one, check=False)
     except subprocess.TimeoutExpired as late:
         return (late.stdout or b"").decode().splitlines()[:-1], f"{A}: stopped after {timeout} s"
     return done.stdout.splitlines(), f"{A}: {done.stderr.strip()}" if done.returncode else None
