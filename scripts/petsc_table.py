@@ -68,7 +68,8 @@ with the number of ranks and tell what experiments said of a difference:
   of them, it is the order of summation that makes the difference.
 - What all this does not explain is in bold (to look at).
 
-When (r, r^) vanishes in BiCGSTAB, PETSc ends with `BREAKDOWN`, Poise starts afresh from the residual.
+When (r, r^) vanishes in BiCGSTAB, PETSc ends with `BREAKDOWN`, Poise starts afresh from the residual. Where one ends with `ITS` and the
+other with `BREAKDOWN`, that counts as a difference.
 
 `icc` shifts the diagonal where a pivot is not positive. PETSc takes the first shift of its bisection that works; Poise goes
 on, as PETSc does for `ilu`, to a smaller one. The norms then differ from the start, mostly to Poise's advantage; the experiment
@@ -273,6 +274,8 @@ def judge_counts(poise, petsc, textbook, again):
     if poise.refused() or petsc.refused():
         who = "Poise" if poise.refused() else "PETSc"
         return f"**only {who} refuses: {(poise if poise.refused() else petsc).reason}**", False
+    if not poise.converged and not petsc.converged and {poise.reason, petsc.reason} == {"DIVERGED_ITS", "DIVERGED_BREAKDOWN"}:
+        return f"**Poise ends with {poise.reason}, PETSc with {petsc.reason}**", False
     if poise.converged == petsc.converged and (not poise.converged or poise.its <= 1.1 * petsc.its):
         return "", True
     counts = sorted(sum(textbook.counts(), []))

@@ -317,9 +317,9 @@ typedef struct System {
   PoisePC pc;
 } System;
 
-static int Open(PoiseContext ctx, int kind, int b, const char *type, const char *pc, System *s)
+static int OpenLaid(PoiseContext ctx, int kind, int layout, int b, const char *type, const char *pc, System *s)
 {
-  *s = (System){.A = Matrix(ctx, kind, N, UNEVEN, b)};
+  *s = (System){.A = Matrix(ctx, kind, N, layout, b)};
   if (!s->A || !CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b))) return 0;
   CHECK_OK(PoiseVecDuplicate(s->x, &s->exact));
   SampleFill(s->exact, 2);
@@ -331,6 +331,11 @@ static int Open(PoiseContext ctx, int kind, int b, const char *type, const char 
   CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL));
   CHECK_OK(PoiseKSPKeepHistory(s->ksp, 1));
   return CHECK_OK(PoiseKSPSetTolerances(s->ksp, 1e-11, -1, -1, 500));
+}
+
+static int Open(PoiseContext ctx, int kind, int b, const char *type, const char *pc, System *s)
+{
+  return OpenLaid(ctx, kind, UNEVEN, b, type, pc, s);
 }
 
 static void Close(System *s)
@@ -672,6 +677,553 @@ static void TestRowNames(PoiseContext ctx)
   Close(&s);
 }
 
+/* Is this number among those that follow the words in the text? */
+static bool Lists(const char *text, const char *words, long number)
+{
+  const char *at = strstr(text, words);
+  char *end = NULL;
+  if (!at) return false;
+  for (at += strlen(words); strtol(at, &end, 10) != number; at = end + 1)
+    if (*end != ',') return false;
+  return true;
+}
+
+/* Also those of other ranks, by those who factor all rows; and the rows of a block one by one. */
+static void TestSingular(PoiseContext ctx)
+{
+  enum { ROW = 5 };
+  char words[64];
+  System s;
+  if (!Open(ctx, LATTICE, 1, "preonly", "lu", &s)) return;
+  Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
+  for (PoiseInt i = s.A->rows->begin; i < s.A->rows->begin + s.A->rows->n; i++) /* row and column are zeros */
+    for (PoiseInt j = 0; j < N; j++)
+      if (Stored(LATTICE, N, i, j) && (i == ROW || j == ROW)) CHECK_OK(PoiseMatSetValues(s.A, 1, &i, &j, &(double){0}));
+  CHECK_OK(PoiseMatAssemble(s.A));
+  snprintf(words, sizeof words, "left for row %d is 0", ROW);
+  CHECK_ERR(PoiseKSPSetUp(s.ksp), POISE_ERR_NUMERIC, words);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-pc_type bjacobi -pc_bjacobi_supervariables 8"));
+  CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
+  PoiseErr e = PoiseKSPSetUp(s.ksp);
+  CHECK(e == POISE_ERR_REMOTE || e == POISE_ERR_NUMERIC);
+  CHECK(Lists(PoiseErrorMessage(), "block of rows", ROW));
+  PoiseErrorClear();
+  Close(&s);
+}
+
+/* ---- what crosses to the application ------------------------------------------------------------------- */
+
+/* Two like solvers of one system: the second one's matrix is to be arranged. */
+static int OpenBoth(PoiseContext ctx, int kind, const char *type, const char *pc, int partition, int order, System s[2])
+{
+  for (int k = 0; k < 2; k++)
+    if (!Open(ctx, kind, 1, type, pc, &s[k])) return 0;
+  Ask(s[1].A, partition, order);
+  return 1;
+}
+
+static bool IsMoved(const System *s)
+{
+  return s->ksp->arranged && s->ksp->arranged->moves.from;
+}
+
+/* |x - y| <= tol |y| */
+static void CheckLike(PoiseVec x, PoiseVec y, double tol)
+{
+  PoiseVec r;
+  double norm, size;
+  if (!CHECK_OK(PoiseVecDuplicate(x, &r))) return;
+  CHECK_OK(PoiseVecWAXPY(r, -1, x, y));
+  CHECK_OK(PoiseVecNorm(r, POISE_NORM_2, &norm));
+  CHECK_OK(PoiseVecNorm(y, POISE_NORM_2, &size));
+  CHECK_NEAR(norm, 0, tol * size);
+  CHECK_OK(PoiseVecDestroy(&r));
+}
+
+/* Both solve, in as many iterations to one and with like norms. */
+static void SolveBoth(System s[2])
+{
+  const double *norms[2];
+  PoiseInt count[2];
+  for (int k = 0; k < 2; k++) {
+    SampleConstant(s[k].x, NAN);
+    Solve(&s[k], 1);
+    CHECK_OK(PoiseKSPHistory(s[k].ksp, &count[k], &norms[k]));
+  }
+  CHECK(llabs((long long)(count[0] - count[1])) <= 1);
+  for (int k = 0; k < 4 && k < count[0] && k < count[1]; k++) CHECK_NEAR(norms[1][k], norms[0][k], 1e-8 * norms[0][0]);
+}
+
+static void CloseBoth(System s[2])
+{
+  Close(&s[0]);
+  Close(&s[1]);
+}
+
+typedef struct Users { /* a diagonal M, each entry of which depends on the row's number */
+  PoiseMat P;          /* that setup is to get */
+  PoiseVec inverse;
+  int setups, fails; /* fails: as from application number `fails` on, on the last rank */
+  int applied;
+} Users;
+
+static PoiseErr Setup_Users(void *arg, PoiseMat P)
+{
+  Users *u = arg;
+  double *d;
+  PoiseInt begin, end;
+  CHECK(P == u->P);
+  u->setups++;
+  POISE_TRY(PoiseMatGetDiagonal(P, u->inverse));
+  POISE_TRY(PoiseVecReciprocal(u->inverse));
+  PoiseVecRange(u->inverse, &begin, &end);
+  POISE_TRY(PoiseVecGetUpdate(u->inverse, &d));
+  for (PoiseInt i = begin; i < end; i++) d[i - begin] *= 1.2 + TestRandom(12, (uint64_t)i);
+  return SampleRestore(u->inverse, &d);
+}
+
+static PoiseErr Apply_Users(void *arg, PoiseVec r, PoiseVec z)
+{
+  Users *u = arg;
+  PoiseContext ctx = PoiseVecContext(r);
+  CHECK(poiseLayoutSame(r->layout, u->P->rows) && poiseLayoutSame(z->layout, u->P->rows));
+  u->applied++;
+  if (u->fails && u->applied >= u->fails && PoiseRank(ctx) == PoiseSize(ctx) - 1) return POISE_ERR_USER;
+  return PoiseVecPointwiseMult(z, u->inverse, r);
+}
+
+static const PoiseShellPC users = {.apply = Apply_Users, .setup = Setup_Users};
+
+static void OpenUsers(System *s, Users *u)
+{
+  *u = (Users){.P = s->A};
+  CHECK_OK(PoiseVecDuplicate(s->x, &u->inverse));
+}
+
+static void ShellSolves(PoiseContext ctx, const char *type, int partition, int order)
+{
+  System s[2];
+  Users u[2];
+  if (!OpenBoth(ctx, LATTICE, type, "shell", partition, order, s)) return;
+  for (int k = 0; k < 2; k++) {
+    OpenUsers(&s[k], &u[k]);
+    CHECK_OK(PoisePCSetShell(s[k].pc, &users, &u[k]));
+  }
+  SolveBoth(s);
+  int64_t calls = Allocations(ctx);
+  CHECK_OK(PoiseKSPSolve(s[1].ksp, s[1].b, s[1].x));
+  CHECK_INT(Allocations(ctx), calls);
+  for (int k = 0; k < 2; k++) { /* M follows A, whose last row is another */
+    CHECK_OK(PoiseMatScale(s[k].A, 2));
+    CHECK_OK(PoiseMatMult(s[k].A, s[k].exact, s[k].b));
+  }
+  SolveBoth(s);
+  CHECK_INT(u[1].setups, 2);
+  for (int k = 0; k < 2; k++) { /* and is kept */
+    CHECK_OK(PoiseKSPSetReusePreconditioner(s[k].ksp, 1));
+    CHECK_OK(PoiseMatShift(s[k].A, 1));
+    CHECK_OK(PoiseMatMult(s[k].A, s[k].exact, s[k].b));
+  }
+  SolveBoth(s);
+  CHECK_INT(u[1].setups, 2);
+  CHECK_OK(PoisePCApply(s[0].pc, s[0].exact, s[0].x));
+  CHECK_OK(PoisePCApply(s[1].pc, s[1].exact, s[1].x));
+  CHECK(SampleDigest(s[0].x) == SampleDigest(s[1].x));
+  u[1].fails = u[1].applied + 3; /* in a solve */
+  CHECK_ERR_OF(PoiseKSPSolve(s[1].ksp, s[1].b, s[1].x), PoiseRank(ctx) == PoiseSize(ctx) - 1, POISE_ERR_USER,
+               "the shell's apply");
+  u[1].fails = 0;
+  Solve(&s[1], 1);
+  CloseBoth(s);
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecDestroy(&u[k].inverse));
+}
+
+/* A user's preconditioner gets r, z and P as the application has them. */
+static void TestShell(PoiseContext ctx)
+{
+  for (int partition = 0; partition < NPARTITIONS; partition++)
+    for (int order = 0; order < 2; order++) {
+      ShellSolves(ctx, "cg", partition, order);
+      ShellSolves(ctx, "gmres", partition, order);
+    }
+}
+
+/* So does one inside PC ksp; in a block there is nothing to give it. */
+static void TestShellInside(PoiseContext ctx)
+{
+  System s[2];
+  Users u[2];
+  PoiseKSP inner, *sub;
+  PoisePC pc;
+  if (!OpenBoth(ctx, LATTICE, "cg", "ksp", NPARTITIONS - 1, POISE_ORDER_RCM, s)) return;
+  for (int k = 0; k < 2; k++) {
+    OpenUsers(&s[k], &u[k]);
+    if (!CHECK_OK(PoisePCKSPGetKSP(s[k].pc, &inner)) || !CHECK_OK(PoiseKSPGetPC(inner, &pc))) return;
+    CHECK_OK(PoiseKSPSetType(inner, "preonly"));
+    CHECK_OK(PoisePCSetShell(pc, &users, &u[k]));
+  }
+  SolveBoth(s);
+  CHECK_OK(PoisePCApply(pc, s[1].exact, s[1].x)); /* the inner one by itself */
+  CHECK_OK(PoiseVecPointwiseMult(s[0].x, u[1].inverse, s[1].exact));
+  CHECK(SampleDigest(s[0].x) == SampleDigest(s[1].x));
+  CHECK_OK(PoisePCSetType(s[1].pc, "bjacobi"));
+  CHECK_OK(PoisePCBJacobiGetSubKSP(s[1].pc, NULL, NULL, &sub));
+  CHECK_OK(PoiseKSPGetPC(sub[0], &pc));
+  CHECK_OK(PoisePCSetShell(pc, &users, &u[1]));
+  if (PoiseSize(ctx) == 1) /* the block is all */
+    SolveBoth(s);
+  else
+    CHECK_ERR(PoiseKSPSetUp(s[1].ksp), POISE_ERR_UNSUPPORTED, "preconditioner shell in a block of a matrix that a solver");
+  CloseBoth(s);
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecDestroy(&u[k].inverse));
+}
+
+typedef struct Seen { /* in a monitor or a convergence test */
+  PoiseVec x, z;      /* the iterate and M^-1 x, of iteration 3 */
+  PoiseVec other;     /* of another layout on some ranks, or NULL */
+} Seen;
+
+static PoiseErr Look(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
+{
+  Seen *seen = arg;
+  PoisePC pc;
+  (void)norm;
+  if (iteration != 3) return POISE_OK;
+  POISE_TRY(PoiseKSPGetPC(ksp, &pc));
+  POISE_TRY(PoiseKSPBuildSolution(ksp, seen->x));
+  if (seen->z) POISE_TRY(PoisePCApply(pc, seen->x, seen->z));
+  if (!seen->other) return POISE_OK;
+  PoiseErr e = PoiseKSPBuildSolution(ksp, seen->other);
+  CHECK_ERR(e, e == POISE_ERR_REMOTE ? e : POISE_ERR_SIZE, "the solution has 78 entries, x has 78");
+  return POISE_OK;
+}
+
+/* A vector laid out as x is, but on the last two ranks, which have each other's shares; NULL on one rank. */
+static PoiseVec Swapped(PoiseVec x)
+{
+  PoiseContext ctx = PoiseVecContext(x);
+  int rank = PoiseRank(ctx), size = PoiseSize(ctx);
+  double n[7] = {0};
+  PoiseVec other = NULL;
+  n[rank] = (double)PoiseVecLocalSize(x);
+  CHECK_OK(PoiseSum(ctx, size, n));
+  int from = rank < size - 2 ? rank : 2 * size - 3 - rank;
+  if (size > 1) CHECK_OK(PoiseVecCreate(ctx, (PoiseInt)n[from], N, &other));
+  return other;
+}
+
+static PoiseErr LookAndGoOn(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg)
+{
+  if (norm < 1e-10) *reason = POISE_CONVERGED_USER;
+  return Look(ksp, iteration, norm, arg);
+}
+
+static void Iterates(PoiseContext ctx, const char *type, int kind, int partition)
+{
+  System s[2];
+  Seen seen[2] = {{NULL}};
+  if (!OpenBoth(ctx, kind, type, "jacobi", partition, POISE_ORDER_RCM, s)) return;
+  for (int test = 0; test < 2; test++) {
+    for (int k = 0; k < 2; k++) {
+      PoiseKSP ksp = s[k].ksp;
+      if (!test) CHECK_OK(PoiseVecDuplicate(s[k].x, &seen[k].x));
+      if (!test) CHECK_OK(PoiseVecDuplicate(s[k].x, &seen[k].z));
+      if (!test) seen[k].other = Swapped(s[k].x);
+      CHECK_OK(PoiseOptionsSetString(ctx, "-z_ksp_replay 0"));
+      CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "z_"));
+      CHECK_OK(PoiseKSPSetFromOptions(ksp));
+      CHECK_OK(test ? PoiseKSPSetConvergenceTest(ksp, LookAndGoOn, &seen[k]) : PoiseKSPAddMonitor(ksp, Look, &seen[k]));
+      SampleConstant(seen[k].x, NAN);
+      SampleConstant(seen[k].z, NAN);
+      Solve(&s[k], 1);
+    }
+    CheckLike(seen[1].x, seen[0].x, 1e-8);
+    CheckLike(seen[1].z, seen[0].z, 1e-8);
+  }
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(PoiseVecDestroy(&seen[k].x));
+    CHECK_OK(PoiseVecDestroy(&seen[k].z));
+    CHECK_OK(PoiseVecDestroy(&seen[k].other));
+  }
+  CloseBoth(s);
+}
+
+/* Iterates are the application's, of whatever a method makes them; so is M in the middle of a solve. */
+static void TestIterates(PoiseContext ctx)
+{
+  for (int partition = 0; partition < NPARTITIONS; partition++) {
+    Iterates(ctx, "cg", LATTICE, partition);
+    Iterates(ctx, "gmres", ONE_SIDED, partition);
+    Iterates(ctx, "fgmres", ONE_SIDED, partition);
+    Iterates(ctx, "bicgstab", LATTICE, partition);
+    Iterates(ctx, "minres", LATTICE, partition);
+    Iterates(ctx, "richardson", LATTICE, partition);
+  }
+}
+
+/* Of the rearranged matrix itself: the same M, built and applied by hand. */
+static void ApplyByHand(System *s, const char *pc, PoiseVec z)
+{
+  PoiseContext ctx = s->A->ctx;
+  PoiseMat B, P;
+  PoisePC own;
+  PoiseVec r, y;
+  if (!CHECK_OK(PoiseMatRearrange(s->A, &B, &P)) || !CHECK_OK(PoiseMatCreateVecs(B, &y, &r))) return;
+  CHECK_OK(PoisePCCreate(ctx, &own));
+  CHECK_OK(PoisePCSetType(own, pc));
+  CHECK_OK(PoisePCSetOptionsPrefix(own, "h_"));
+  CHECK_OK(PoisePCSetOperator(own, B));
+  CHECK_OK(PoisePCSetFromOptions(own));
+  CHECK_OK(PoiseMatMult(P, s->exact, r));
+  CHECK_OK(PoisePCApply(own, r, y));
+  CHECK_OK(PoiseMatMultTranspose(P, y, z));
+  CHECK_OK(PoisePCDestroy(&own));
+  CHECK_OK(PoiseVecDestroy(&r));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseMatDestroy(&B));
+  CHECK_OK(PoiseMatDestroy(&P));
+}
+
+static void Applying(PoiseContext ctx, const char *pc, int partition, int order)
+{
+  System s;
+  PoiseVec z, other;
+  if (!Open(ctx, LATTICE, 3, "gmres", pc, &s) || !CHECK_OK(PoiseVecDuplicate(s.x, &z))) return;
+  Ask(s.A, partition, order);
+  CHECK_OK(PoisePCSetOptionsPrefix(s.pc, "h_"));
+  CHECK_OK(PoisePCSetFromOptions(s.pc));
+  for (int k = 0; k < 3; k++) { /* before any set-up, between solves, and after values have changed */
+    SampleConstant(s.x, NAN);
+    CHECK_OK(PoisePCApply(s.pc, s.exact, s.x));
+    ApplyByHand(&s, pc, z);
+    CHECK(SampleDigest(s.x) == SampleDigest(z));
+    if (k == 0) CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    if (k == 1) CHECK_OK(PoiseMatShift(s.A, 2));
+  }
+  CHECK_OK(PoisePCSetUp(s.pc));
+  CHECK_ERR(PoisePCApply(s.pc, s.x, s.x), POISE_ERR_ARG, "the same vector");
+  CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, N + 1, &other));
+  CHECK_ERR(PoisePCApply(s.pc, other, other), POISE_ERR_ARG, "");
+  CHECK_OK(PoiseVecDestroy(&other));
+  CHECK_OK(PoiseVecDestroy(&z));
+  Close(&s);
+}
+
+static PoiseErr CopyIt(void *arg, PoiseVec r, PoiseVec z)
+{
+  (void)arg;
+  return PoiseVecCopy(r, z);
+}
+
+/* M by itself takes the application's vectors. */
+static void TestApply(PoiseContext ctx)
+{
+  static const char *const types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "sor", "lu", "bjacobi", "ksp"};
+  CHECK_OK(PoiseOptionsSetString(ctx, "-h_ksp_ksp_type richardson -h_ksp_ksp_max_it 3 -h_ksp_ksp_norm_type none "
+                                      "-h_ksp_pc_type jacobi"));
+  for (int partition = 0; partition < NPARTITIONS; partition++)
+    for (int order = 0; order < 2; order++)
+      for (size_t k = 0; k < sizeof types / sizeof *types; k++) Applying(ctx, types[k], partition, order);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-h_pc_bjacobi_local_blocks 2"));
+  Applying(ctx, "bjacobi", NPARTITIONS - 1, POISE_ORDER_RCM);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-h_pc_bjacobi_supervariables 4 -h_pc_bjacobi_local_blocks 0"));
+  Applying(ctx, "bjacobi", NPARTITIONS - 1, POISE_ORDER_RCM);
+}
+
+static PoiseErr BuildInBlock(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
+{
+  PoiseVec x;
+  (void)norm, (void)arg;
+  if (iteration != 3) return POISE_OK;
+  POISE_TRY(PoiseMatCreateVecs(ksp->A, &x, NULL));
+  PoiseErr e = PoiseKSPBuildSolution(ksp, x);
+  if (ksp->eager) CHECK_ERR(e, POISE_ERR_UNSUPPORTED, "PoiseKSPBuildSolution of a solver in a block");
+  return PoiseVecDestroy(&x);
+}
+
+/* What belongs to a block is of no rows of the application's. */
+static void TestBlocks(PoiseContext ctx)
+{
+  System s;
+  PoiseInt count, lengths[2], n, again;
+  PoiseKSP *sub, *later;
+  PoisePC pc;
+  PoiseVec r, z;
+  double norm;
+  if (!OpenLaid(ctx, LATTICE, EVEN, 1, "gmres", "bjacobi", &s)) return;
+  Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
+  PoiseMatLocalSizes(s.A, &n, NULL);
+  lengths[0] = n / 2, lengths[1] = n - n / 2;
+  CHECK_OK(PoisePCBJacobiSetLocalBlocks(s.pc, 2, lengths));
+  CHECK_ERR(PoiseKSPSetUp(s.ksp), POISE_ERR_UNSUPPORTED, "lengths of blocks are of the application's rows");
+  CHECK_OK(PoisePCBJacobiSetLocalBlocks(s.pc, 2, NULL));
+  CHECK_OK(PoisePCBJacobiGetSubKSP(s.pc, &count, NULL, &sub)); /* before any set-up: they stay */
+  CHECK_INT(count, 2);
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseKSPGetPC(sub[k], &pc)), CHECK_OK(PoisePCSetType(pc, "lu"));
+  Solve(&s, 1);
+  CHECK_OK(PoisePCBJacobiGetSubKSP(s.pc, &again, NULL, &later));
+  CHECK(again == 2 && later == sub);
+  CHECK_OK(PoiseKSPGetPC(sub[0], &pc));
+  CHECK(!strcmp(PoisePCType(pc), "lu"));
+  CHECK_OK(PoiseMatCreateVecs(sub[0]->A, &z, &r));
+  CHECK_OK(PoiseVecSet(r, 1));
+  CHECK_ERR(PoiseKSPSolve(sub[0], r, z), POISE_ERR_UNSUPPORTED, "PoiseKSPSolve of a solver inside");
+  CHECK_ERR(PoiseKSPTrueResidual(sub[0], r, z, &norm), POISE_ERR_UNSUPPORTED, "PoiseKSPTrueResidual of a solver inside");
+  CHECK_ERR(PoisePCApply(pc, r, z), POISE_ERR_UNSUPPORTED, "PoisePCApply of a preconditioner in a block");
+  CHECK_OK(PoiseVecDestroy(&r));
+  CHECK_OK(PoiseVecDestroy(&z));
+  for (PoiseInt k = 0; k < count; k++) { /* an iterate is of no rows either */
+    CHECK_OK(PoiseKSPSetType(sub[k], "richardson"));
+    CHECK_OK(PoiseKSPSetTolerances(sub[k], -1, -1, -1, 4));
+    CHECK_OK(PoiseKSPAddMonitor(sub[k], BuildInBlock, NULL));
+  }
+  CHECK_OK(PoisePCApply(s.pc, s.exact, s.x));
+  Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_NATURAL); /* then they are */
+  CHECK_OK(PoisePCBJacobiSetLocalBlocks(s.pc, 2, lengths));
+  Solve(&s, 1);
+  Close(&s);
+}
+
+/* A solver inside shows iterates of the application's rows, and works with the matrices around it alone. */
+static void TestInnerSolver(PoiseContext ctx)
+{
+  System s[2];
+  Seen seen[2] = {{NULL}};
+  PoiseKSP inner;
+  PoisePC pc;
+  double norm;
+  if (!OpenBoth(ctx, LATTICE, "fgmres", "ksp", NPARTITIONS - 1, POISE_ORDER_RCM, s)) return;
+  CHECK_OK(PoiseOptionsSetString(ctx, "-y_ksp_ksp_type cg -y_ksp_pc_type jacobi -y_ksp_ksp_max_it 4 -y_ksp_ksp_replay 0"));
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(PoiseVecDuplicate(s[k].x, &seen[k].x));
+    CHECK_OK(PoiseKSPSetOptionsPrefix(s[k].ksp, "y_"));
+    CHECK_OK(PoiseKSPSetFromOptions(s[k].ksp));
+    if (!CHECK_OK(PoisePCKSPGetKSP(s[k].pc, &inner)) || !CHECK_OK(PoiseKSPAddMonitor(inner, Look, &seen[k]))) return;
+    CHECK_OK(PoisePCApply(s[k].pc, s[k].b, s[k].x));
+  }
+  CheckLike(seen[1].x, seen[0].x, 1e-8);
+  SolveBoth(s);
+  CHECK_ERR(PoiseKSPSolve(inner, s[1].b, s[1].x), POISE_ERR_UNSUPPORTED, "PoiseKSPSolve of a solver inside");
+  CHECK_ERR(PoiseKSPTrueResidual(inner, s[1].b, s[1].x, &norm), POISE_ERR_UNSUPPORTED, "PoiseKSPTrueResidual of a solver");
+  CHECK_OK(PoiseKSPGetPC(inner, &pc));
+  CHECK_OK(PoisePCApply(pc, s[1].exact, s[1].x));
+  CHECK_OK(PoiseMatGetDiagonal(s[1].A, s[0].x));
+  CHECK_OK(PoiseVecPointwiseDivide(s[0].x, s[1].exact, s[0].x));
+  CheckLike(s[1].x, s[0].x, 1e-14);
+  CHECK_OK(PoisePCSetOperator(pc, s[1].A));
+  CHECK_ERR(PoiseKSPSolve(s[1].ksp, s[1].b, s[1].x), POISE_ERR_UNSUPPORTED, "was given another");
+  CHECK_OK(PoiseKSPSetOperators(inner, s[1].A, NULL));
+  CHECK_ERR(PoiseKSPSolve(s[1].ksp, s[1].b, s[1].x), POISE_ERR_UNSUPPORTED, "was given another");
+  CHECK_OK(PoiseMatScale(s[1].A, 2)); /* M is new, and with it what is inside */
+  Solve(&s[1], 0.5);
+  CHECK_OK(PoiseVecDestroy(&seen[0].x));
+  CHECK_OK(PoiseVecDestroy(&seen[1].x));
+  CloseBoth(s);
+}
+
+/* Set through the preconditioner P is the solver's: before a set-up, between solves, when a wish comes or goes. */
+static void TestSetOperator(PoiseContext ctx)
+{
+  System s[2];
+  double value = 9;
+  if (!OpenBoth(ctx, LATTICE, "cg", "jacobi", NPARTITIONS - 1, POISE_ORDER_RCM, s)) return;
+  PoiseMat P = Matrix(ctx, DIAGONAL, N, UNEVEN, 1), D = Matrix(ctx, DIAGONAL, N, UNEVEN, 1);
+  CHECK_OK(PoiseMatScale(P, 3));
+  CHECK_OK(PoiseMatZeroEntries(D));
+  for (PoiseInt i = D->rows->begin; i < D->rows->begin + D->rows->n; i++, value += 1)
+    CHECK_OK(PoiseMatSetValues(D, 1, &i, &i, &value));
+  CHECK_OK(PoiseMatAssemble(D));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoisePCSetOperator(s[k].pc, P));
+  SolveBoth(s);
+  CHECK(!IsMoved(&s[1]) || s[1].pc->P->original == P);
+  for (int k = 0; k < 2; k++) CHECK_OK(PoisePCSetOperator(s[k].pc, D));
+  SolveBoth(s);
+  CHECK(!IsMoved(&s[1]) || s[1].pc->P->original == D);
+  Ask(s[1].A, POISE_PARTITION_ROWS, POISE_ORDER_NATURAL);
+  SolveBoth(s);
+  CHECK(s[1].pc->P == D);
+  Ask(s[1].A, POISE_PARTITION_BYTES, POISE_ORDER_RCM);
+  SolveBoth(s);
+  CHECK(!IsMoved(&s[1]) || s[1].pc->P->original == D);
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseKSPSetOperators(s[k].ksp, s[k].A, NULL)); /* A again */
+  SolveBoth(s);
+  CHECK(s[1].pc->P == s[1].ksp->A);
+  CHECK_OK(PoiseMatDestroy(&P));
+  CHECK_OK(PoiseMatDestroy(&D));
+  CloseBoth(s);
+}
+
+static PoiseMat Diagonal(PoiseContext ctx, double unit, int order)
+{
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 3, 3, &A))) return NULL;
+  for (PoiseInt i = A->rows->begin; i < A->rows->begin + A->rows->n; i++)
+    CHECK_OK(PoiseMatSetValues(A, 1, &i, &i, &(double){unit * (double)(i + 1)}));
+  CHECK_OK(PoiseMatAssemble(A));
+  Ask(A, POISE_PARTITION_ROWS, order);
+  return A;
+}
+
+/* x = 1 / (unit (i + 1)) */
+static void CheckInverse(PoiseKSP ksp, PoiseVec b, PoiseVec x, double unit)
+{
+  const double *p;
+  PoiseInt begin, end;
+  PoiseVecRange(x, &begin, &end);
+  if (!CHECK_OK(PoiseKSPSolve(ksp, b, x)) || !CHECK_OK(PoiseVecGetRead(x, &p))) return;
+  for (PoiseInt i = begin; i < end; i++) CHECK_NEAR(p[i - begin], 1 / (unit * (double)(i + 1)), 1e-12);
+  CHECK_OK(PoiseVecRestore(x, &p));
+}
+
+/* The wish for an order comes and goes between setting a matrix and the solve: that matrix is solved with. */
+static void TestTakenBack(PoiseContext ctx)
+{
+  for (int k = 0; k < 16; k++) { /* A's order when set, before it is solved with; B's likewise */
+    PoiseMat A = Diagonal(ctx, 1, k & 1), B = Diagonal(ctx, 10, k >> 2 & 1);
+    PoiseKSP ksp;
+    PoiseVec b, x;
+    if (!A || !B || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return;
+    CHECK_OK(PoiseVecSet(b, 1));
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-14, -1, -1, -1));
+    CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+    CHECK_OK(PoiseMatSetOrder(A, (PoiseOrder)(k >> 1 & 1)));
+    CheckInverse(ksp, b, x, 1);
+    CHECK_OK(PoiseKSPSetOperators(ksp, B, NULL));
+    CHECK_OK(PoiseMatDestroy(&A)); /* which the solver has let go */
+    CHECK_OK(PoiseMatSetOrder(B, (PoiseOrder)(k >> 3 & 1)));
+    CheckInverse(ksp, b, x, 10);
+    CHECK_OK(PoiseKSPDestroy(&ksp));
+    CHECK_OK(PoiseMatDestroy(&B));
+    CHECK_OK(PoiseVecDestroy(&b));
+    CHECK_OK(PoiseVecDestroy(&x));
+  }
+}
+
+/* Memory of M is predicted before it is set up, and told of what will be. */
+static void TestPredicted(PoiseContext ctx)
+{
+  System s;
+  PoisePrediction p;
+  PoiseBytes held;
+  if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
+  PoiseMat other = Matrix(ctx, BAND, N, UNEVEN, 1);
+  Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
+  CHECK_OK(PoisePCPredictBytes(s.pc, NULL, &p));
+  CHECK(p.beyond && strstr(p.beyond, "-mat_order"));
+  Solve(&s, 1);
+  CHECK_OK(PoisePCPredictBytes(s.pc, NULL, &p));
+  CHECK_OK(PoisePCBytes(s.pc, &held));
+  CHECK(!p.beyond);
+  CHECK(p.least.device <= held.device && held.device <= p.most.device);
+  CHECK(p.least.host <= held.host && held.host <= p.most.host);
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, other, NULL));
+  CHECK_ERR(PoisePCPredictBytes(s.pc, NULL, &p), POISE_ERR_STATE, "not yet rearranged");
+  CHECK_OK(PoiseKSPSetUp(s.ksp));
+  CHECK_OK(PoisePCPredictBytes(s.pc, NULL, &p));
+  CHECK_OK(PoiseMatDestroy(&other));
+  Close(&s);
+}
+
 /* ---- bad input ----------------------------------------------------------------------------------------------------------- */
 
 static void TestErrors(PoiseContext ctx)
@@ -753,6 +1305,23 @@ static PoiseErr ArrangeAndSolve(PoiseContext ctx, void *arg)
   return e;
 }
 
+/* M by itself, on rows that are moved. */
+static PoiseErr ArrangeAndApply(PoiseContext ctx, void *arg)
+{
+  System *s = arg;
+  PoiseKSP ksp = NULL;
+  PoisePC pc;
+  POISE_TRY(PoiseKSPCreate(ctx, &ksp));
+  PoiseErr e = PoiseKSPSetOperators(ksp, s->A, NULL);
+  if (!e) e = PoiseKSPGetPC(ksp, &pc);
+  if (!e) e = PoisePCSetType(pc, "jacobi");
+  if (!e) e = PoisePCApply(pc, s->b, s->x);
+  if (!e) e = PoisePCSetShell(pc, &(PoiseShellPC){.apply = CopyIt}, NULL);
+  if (!e) e = PoisePCSetUp(pc);
+  PoiseKSPDestroy(&ksp);
+  return e;
+}
+
 static PoiseErr Rearrange(PoiseContext ctx, void *arg)
 {
   PoiseMat B, P;
@@ -771,6 +1340,7 @@ static void TestMemory(PoiseContext ctx)
   CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL));
   Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_RCM);
   TestAllocationFailures(ctx, ArrangeAndSolve, &s);
+  TestAllocationFailures(ctx, ArrangeAndApply, &s);
   Close(&s);
 }
 
@@ -790,6 +1360,16 @@ static const Test tests[] = {
     {"null_space", TestNullSpace, 0},
     {"reports", TestReports, 0},
     {"row_names", TestRowNames, 0},
+    {"singular", TestSingular, 0},
+    {"shell", TestShell, 0},
+    {"shell_inside", TestShellInside, 0},
+    {"iterates", TestIterates, 0},
+    {"apply", TestApply, 0},
+    {"blocks", TestBlocks, 0},
+    {"inner_solver", TestInnerSolver, 0},
+    {"set_operator", TestSetOperator, 0},
+    {"taken_back", TestTakenBack, 0},
+    {"predicted", TestPredicted, 0},
     {"errors", TestErrors, 0},
     {"repeats", TestRepeats, TEST_SERIAL | TEST_HOST_ONLY},
     {"memory", TestMemory, 0},

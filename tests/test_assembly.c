@@ -781,6 +781,32 @@ static void CheckNorms(PoiseMat A, const Dense *d)
   CHECK_NEAR(got, sqrt(squares), 1e-14 * got);
 }
 
+/* 400 entries v in rows of 4, whose squares under- or overflow, or sums of rows. */
+static void TestNormsOfAnySize(PoiseContext ctx)
+{
+  enum { N = 100 };
+  static const double sizes[] = {0, 0x1p-1074, 1e-200, 1e-140, 1, 1e150, 1e200, 0x1p1019, 0x1.8p1023, INFINITY, NAN};
+  for (int blocks = 0; blocks < 2; blocks++)
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+      PoiseMat A;
+      PoiseInt begin, m;
+      double v = sizes[k], norm = -1;
+      PoiseSplit(ctx, N / 4, &begin, &m);
+      if (!CHECK_OK(PoiseMatCreate(ctx, 4 * m, 4 * m, N, N, &A))) return;
+      for (PoiseInt i = 4 * begin; i < 4 * (begin + m); i++)
+        for (PoiseInt j = 0; j < 4; j++) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, (PoiseInt[]){i / 4 * 4 + j}, &v));
+      CHECK_OK(PoiseMatAssemble(A));
+      if (blocks) CHECK_OK(PoiseMatSetBlockSize(A, 4));
+      if (blocks) CHECK_OK(PoiseMatSetType(A, "bcsr"));
+      CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &norm));
+      if (v - v == 0 && v < 0x1p1020)
+        CHECK_NEAR(norm, 20 * v, 1e-14 * norm);
+      else
+        CHECK(v == v ? norm == INFINITY : isnan(norm));
+      CHECK_OK(PoiseMatDestroy(&A));
+    }
+}
+
 static void CheckRows(PoiseMat A, const Dense *d)
 {
   PoiseInt wrong = 0, n;
@@ -1175,7 +1201,57 @@ static void TestMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, AssembleAll, NULL);
 }
 
+/* The smallest index is ignored as all negative ones are, and no difference overflows, which sanitizers would see. */
+static void TestSmallestIndex(PoiseContext ctx)
+{
+  enum { N = 12 };
+  const PoiseInt least[] = {INT64_MIN, INT64_MIN + 1, -1, 0}, own[] = {0, 0, 0, 0};
+  const double v[16] = {7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+  double sum = -1;
+  PoiseInt n;
+  for (int blocks = 0; blocks < 2; blocks++) {
+    PoiseMat A;
+    PoiseVec x, y;
+    PoiseInt begin, m;
+    PoiseSplit(ctx, N / 2, &begin, &m);
+    if (!CHECK_OK(PoiseMatCreate(ctx, 2 * m, 2 * m, N, N, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+    CHECK_OK(PoiseMatSetBlockSize(A, 2));
+    if (blocks) CHECK_OK(PoiseMatSetType(A, "bcsr"));
+    CHECK_OK(PoiseMatAddBlock(A, 3, least, 3, least, v));
+    CHECK_OK(PoiseMatAddValues(A, 3, least, own, v));
+    CHECK_OK(PoiseMatAddValues(A, 3, own, least, v));
+    CHECK_OK(PoiseMatSetLocalToGlobal(A, 4, least, 4, least));
+    CHECK_OK(PoiseMatAddBlockLocal(A, 3, (PoiseInt[]){0, 1, INT64_MIN}, 1, (PoiseInt[]){3}, v));
+    CHECK_OK(PoiseMatAssemble(A));
+    CHECK_OK(PoiseMatAddBlock(A, 3, least, 3, least, v)); /* to what is assembled */
+    CHECK_OK(PoiseMatAssemble(A));
+    CHECK_OK(PoiseMatNorm(A, POISE_NORM_1, &sum));
+    CHECK(sum == 0);
+    CHECK_OK(PoiseMatSetPatternCOO(A, 4, least, least)); /* one of them is none to be ignored */
+    CHECK_OK(PoiseMatSetValuesCOO(A, v));
+    CHECK_OK(PoiseMatNorm(A, POISE_NORM_1, &sum));
+    CHECK(sum == 7.0 * PoiseSize(ctx));
+    CHECK_OK(PoiseMatSetBlockPatternCOO(A, 4, least, least));
+    CHECK_OK(PoiseMatSetValuesCOO(A, v));
+    CHECK_OK(PoiseMatNorm(A, POISE_NORM_1, &sum));
+    CHECK(sum == 14.0 * PoiseSize(ctx));
+    CHECK_OK(PoiseMatZeroRows(A, 3, least, 1, NULL, NULL));
+    CHECK_OK(PoiseMatZeroRowsColumns(A, 3, least, 1, NULL, NULL));
+    CHECK_ERR(PoiseMatGetRow(A, INT64_MIN, &n, NULL, NULL), POISE_ERR_ARG, "row -9223372036854775808 is not one of");
+    CHECK_OK(PoiseVecSet(x, 1));
+    CHECK_OK(PoiseVecAddValues(x, 3, least, v));
+    CHECK_OK(PoiseVecAssemble(x));
+    CHECK_OK(PoiseVecSumEntries(x, &sum));
+    CHECK(sum == N);
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y));
+    CHECK_OK(PoiseMatDestroy(&A));
+  }
+}
+
 static const Test tests[] = {
+    {"smallest_index", TestSmallestIndex, 0},
+    {"norms_of_any_size", TestNormsOfAnySize, 0},
     {"rounds", TestRounds, 0},
     {"last_stays", TestLastStays, 0},
     {"wide_block", TestWideBlock, 0},

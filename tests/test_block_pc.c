@@ -367,10 +367,10 @@ static void TestSingular(PoiseContext ctx)
     PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
     PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type none");
     char words[200];
-    snprintf(
-        words, sizeof words,
-        "%s: the pivot of row 0 (block row 0: rows 0 to 2) is 0, and 2.22045e-14 counts as zero (-x_pc_factor_zeropivot)",
-        types[k]);
+    snprintf(words, sizeof words,
+             "%s: the pivot of row 0 (block row 0: rows 0 to 2) is 0, a zero pivot (up to 2.22045e-14 counts as zero: "
+             "-x_pc_factor_zeropivot)",
+             types[k]);
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 0, POISE_ERR_NUMERIC), words);
     s.weak = -1; /* a matrix that was put right is accepted */
     CHECK_OK(Enter(A, &s));
@@ -445,6 +445,7 @@ static void TestShiftPositive(PoiseContext ctx)
     for (int deep = 0; deep < 2; deep++) {
       Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 15);
       s.symmetric = true, s.diagonal = deep ? -3 : 1.5;
+      if (deep) s.weak = 0; /* not all of one sign */
       PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
       PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type positive_definite");
       CHECK_OK(PoisePCSetUp(pc));
@@ -464,6 +465,33 @@ static void TestShiftPositive(PoiseContext ctx)
       PoisePCDestroy(&pc);
       PoiseMatDestroy(&A);
     }
+}
+
+/* icc of a negative definite matrix of blocks. */
+static void TestNegative(PoiseContext ctx)
+{
+  for (int deep = 0; deep < 2; deep++) {
+    Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 15);
+    s.symmetric = true, s.diagonal = deep ? 3 : 0;
+    PoiseMat A = BlockMatrix(ctx, &s, "bcsr"), B;
+    PoiseVec r, z[2];
+    double d;
+    if (!CHECK_OK(PoiseMatDuplicate(A, 1, &B)) || !CHECK_OK(PoiseMatScale(B, -1)) ||
+        !CHECK_OK(PoiseMatCreateVecs(A, &r, &z[0])) || !CHECK_OK(PoiseVecDuplicate(r, &z[1])))
+      return;
+    PoisePC pc[] = {Make(ctx, "icc", A, NULL), Make(ctx, "icc", B, NULL)};
+    SampleFill(r, 5);
+    for (int k = 0; k < 2; k++) CHECK_OK(PoisePCApply(pc[k], r, z[k]));
+    const Incomplete *f = pc[0]->data, *g = pc[1]->data;
+    CHECK(!f->negative && g->negative && f->tries == g->tries && f->shift == g->shift);
+    CHECK_OK(PoiseVecAXPY(z[0], 1, z[1]));
+    CHECK_OK(PoiseVecNorm(z[0], POISE_NORM_INF, &d));
+    CHECK(d == 0);
+    for (int k = 0; k < 2; k++) PoisePCDestroy(&pc[k]), PoiseVecDestroy(&z[k]);
+    PoiseVecDestroy(&r);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+  }
 }
 
 /* No diagonal block in a row, and a pattern that is not symmetric. */
@@ -917,6 +945,7 @@ static const Test tests[] = {{"ilu", TestILU, 0},
                              {"later_pivot", TestLaterPivot, 0},
                              {"shifts", TestShifts, 0},
                              {"shift_positive", TestShiftPositive, 0},
+                             {"negative", TestNegative, 0},
                              {"pattern", TestPattern, 0},
                              {"sor", TestSOR, 0},
                              {"same_as_csr", TestSameAsCSR, 0},

@@ -256,7 +256,7 @@ static void TestZeroPivot(PoiseContext ctx)
     PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type none");
     char words[200];
     snprintf(words, sizeof words,
-             "%s: the pivot of row 0 is 0, and 2.22045e-14 counts as zero (-x_pc_factor_zeropivot): "
+             "%s: the pivot of row 0 is 0, a zero pivot (up to 2.22045e-14 counts as zero: -x_pc_factor_zeropivot): "
              "try -x_pc_factor_shift_type nonzero or positive_definite",
              types[k]);
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 0, POISE_ERR_NUMERIC), words);
@@ -332,6 +332,7 @@ static void TestShiftPositive(PoiseContext ctx)
     for (int deep = 0; deep < 2; deep++) {
       Shape s = ShapeOf(ctx, SYMMETRIC, UNEVEN, 40);
       s.diagonal = deep ? -3 : 0.7;
+      if (deep) s.weak = 0, s.value = 0.7; /* not all of one sign */
       PoiseMat A = Matrix(ctx, &s);
       PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type positive_definite");
       Dense d = DenseOf(&s, 0);
@@ -361,6 +362,72 @@ static void TestShiftPositive(PoiseContext ctx)
       PoisePCDestroy(&pc);
       PoiseMatDestroy(&A);
     }
+}
+
+/* z = M r of both, which must be of opposite signs, to the bit. */
+static void CheckOpposite(PoisePC p, PoisePC q, PoiseMat A)
+{
+  PoiseVec r, z[2];
+  double d;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z[0])) || !CHECK_OK(PoiseVecDuplicate(r, &z[1]))) return;
+  SampleFill(r, 5);
+  CHECK_OK(PoisePCApply(p, r, z[0]));
+  CHECK_OK(PoisePCApply(q, r, z[1]));
+  CHECK_OK(PoiseVecAXPY(z[0], 1, z[1]));
+  CHECK_OK(PoiseVecNorm(z[0], POISE_NORM_INF, &d));
+  CHECK(d == 0);
+  PoiseVecDestroy(&r);
+  for (int k = 0; k < 2; k++) PoiseVecDestroy(&z[k]);
+}
+
+static PoiseInt SolveBySigns(PoiseMat A)
+{
+  PoiseKSP ksp;
+  PoisePC pc;
+  PoiseVec x, b;
+  double norm[2];
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(PoiseMatContext(A), &ksp))) return -1;
+  SampleFill(b, 6);
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+  CHECK_OK(PoiseKSPSetType(ksp, "cg"));
+  CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+  CHECK_OK(PoisePCSetType(pc, "icc"));
+  CHECK_OK(PoiseKSPSolve(ksp, b, x));
+  CHECK(PoiseKSPConvergedReason(ksp) > 0);
+  CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &norm[0]));
+  CHECK_OK(PoiseVecNorm(b, POISE_NORM_2, &norm[1]));
+  CHECK(norm[0] <= 1e-3 * norm[1]);
+  PoiseInt its = PoiseKSPIterations(ksp);
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+  return its;
+}
+
+/* icc of -A is that of A, turned back, with shifts or without; cg then does to -A what it does to A. */
+static void TestNegative(PoiseContext ctx)
+{
+  static const double diagonals[] = {4, 1.2, 1.01}; /* the last two need shifts */
+  for (int k = 0; k < 6; k++) {
+    Shape s = ShapeOf(ctx, SYMMETRIC, k % 2 ? UNEVEN : EVEN, 40);
+    s.diagonal = diagonals[k / 2];
+    PoiseMat A = Matrix(ctx, &s), B;
+    if (!CHECK_OK(PoiseMatDuplicate(A, 1, &B)) || !CHECK_OK(PoiseMatScale(B, -1))) return;
+    PoisePC p = Make(ctx, "icc", A, NULL), q = Make(ctx, "icc", B, NULL);
+    CheckOpposite(p, q, A);
+    const Incomplete *f = p->data, *g = q->data;
+    CHECK(!f->negative && g->negative);
+    CHECK(k < 2 || PoiseSize(ctx) > 1 || f->tries > 0);
+    CHECK(f->tries == g->tries && f->shift == g->shift);
+    if (k < 2) CHECK_INT(SolveBySigns(A), SolveBySigns(B));
+    CHECK_OK(PoiseMatScale(B, -1)); /* and A again, by the same */
+    CHECK_OK(PoisePCSetUp(q));
+    CHECK(!g->negative);
+    PoisePCDestroy(&p);
+    PoisePCDestroy(&q);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+  }
 }
 
 static void TestBadMatrix(PoiseContext ctx)
@@ -783,6 +850,7 @@ static const Test tests[] = {
     {"shift_nonzero", TestShiftNonzero, 0},
     {"shift_inblocks", TestShiftInBlocks, 0},
     {"shift_positive", TestShiftPositive, 0},
+    {"negative", TestNegative, 0},
     {"bad_matrix", TestBadMatrix, 0},
     {"shell", TestShell, 0},
     {"pattern", TestPattern, 0},

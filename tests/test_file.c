@@ -120,6 +120,64 @@ static void TestModeAndLink(PoiseContext ctx)
   Remove(&folder);
 }
 
+/* A link to a file that is not there yet, in steps or at once, makes it there; one to nowhere is refused. */
+static void TestDanglingLink(PoiseContext ctx)
+{
+  Folder folder;
+  OutFile f;
+  char link[PATH], far[PATH], absolute[1200], here[1024];
+  struct stat s;
+  Make(&folder);
+  snprintf(link, sizeof link, "%s/link", folder.path);
+  snprintf(far, sizeof far, "%s/far", folder.path);
+  if (!CHECK(getcwd(here, sizeof here) != NULL)) return;
+  snprintf(absolute, sizeof absolute, "%s/%s", here, folder.file);
+  for (int k = 0; k < 2; k++) {
+    CHECK(!symlink(k ? absolute : "./file", link));
+    CHECK(!symlink("link", far));
+    CHECK_OK(poiseFileBegin(ctx, far, &f));
+    fputs("new", f.stream);
+    CHECK_OK(poiseFileCommit(ctx, &f));
+    CHECK(Holds(folder.file, "new"));
+    CHECK(!lstat(link, &s) && S_ISLNK(s.st_mode) && !lstat(far, &s) && S_ISLNK(s.st_mode));
+    CHECK(!remove(folder.file) && !remove(link) && !remove(far));
+  }
+  CHECK(!symlink("far", link) && !symlink("link", far));
+  CHECK_ERR(poiseFileBegin(ctx, far, &f), POISE_ERR_FILE, strerror(ELOOP));
+  CHECK(!f.path && !f.temp && Entries(&folder) == 2);
+  remove(link), remove(far);
+  CHECK(!symlink("no/file", link));
+  CHECK_ERR(poiseFileBegin(ctx, link, &f), POISE_ERR_FILE, strerror(ENOENT));
+  remove(link);
+  Remove(&folder);
+}
+
+/* As long as the system allows, and longer. */
+static void TestLongName(PoiseContext ctx)
+{
+  enum { MOST = 255 };
+  static const int lengths[] = {200, 230, 250, MOST};
+  Folder folder;
+  OutFile f;
+  char name[MOST + 2], path[sizeof folder.path + sizeof name];
+  Make(&folder);
+  memset(name, 'x', sizeof name);
+  for (int k = 0; k < 4; k++) {
+    snprintf(path, sizeof path, "%s/%.*s", folder.path, lengths[k], name);
+    for (int again = 0; again < 2; again++) {
+      CHECK_OK(poiseFileBegin(ctx, path, &f));
+      fputs(again ? "new" : "old", f.stream);
+      CHECK_OK(poiseFileCommit(ctx, &f));
+      CHECK(Holds(path, again ? "new" : "old"));
+    }
+    remove(path);
+  }
+  snprintf(path, sizeof path, "%s/%.*s", folder.path, MOST + 1, name);
+  CHECK_ERR(poiseFileBegin(ctx, path, &f), POISE_ERR_FILE, strerror(ENAMETOOLONG));
+  CHECK(!f.path && !f.temp);
+  Remove(&folder);
+}
+
 static void TestCannotOpen(PoiseContext ctx)
 {
   Folder folder;
@@ -231,6 +289,8 @@ static const Test tests[] = {{"commit", TestCommit, TEST_HOST_ONLY},
                              {"abort", TestAbort, TEST_HOST_ONLY},
                              {"mode_and_link", TestModeAndLink, TEST_HOST_ONLY},
                              {"cannot_open", TestCannotOpen, TEST_HOST_ONLY},
+                             {"dangling_link", TestDanglingLink, TEST_HOST_ONLY},
+                             {"long_name", TestLongName, TEST_HOST_ONLY},
                              {"full", TestFull, TEST_HOST_ONLY | TEST_SERIAL},
                              {"pipe", TestPipe, TEST_HOST_ONLY},
                              {"memory", TestMemory, TEST_HOST_ONLY},

@@ -38,14 +38,74 @@ static void TestSerial(PoiseContext ctx)
   CHECK_OK(PoiseBarrier(ctx));
 }
 
+/* Who is no rank of the communicator has none to give. */
+static void TestNoRank(PoiseContext ctx)
+{
+  MPI_Comm first;
+  PoiseContext own;
+  int rank;
+  if (!strcmp(ctx->comm->ops->name, "threads")) TEST_SKIP("thread ranks make no MPI calls");
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_split(MPI_COMM_WORLD, rank ? MPI_UNDEFINED : 0, 0, &first);
+  PoiseErr e = PoiseInitialize(NULL, NULL, &(PoiseInit){.mpi_comm = &first}, &own);
+  if (rank) {
+    CHECK_ERR(e, POISE_ERR_ARG, "PoiseInit.mpi_comm is MPI_COMM_NULL");
+    CHECK(own == NULL);
+  } else if (CHECK_OK(e)) {
+    CHECK_INT(PoiseSize(own), 1);
+    CHECK_OK(PoiseFinalize(&own));
+    MPI_Comm_free(&first);
+  }
+  first = MPI_COMM_NULL; /* nobody is */
+  CHECK_ERR(PoiseInitialize(NULL, NULL, &(PoiseInit){.mpi_comm = &first}, &own), POISE_ERR_ARG, "MPI_COMM_NULL");
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
+/* What an application has when it ends MPI too early. A product has plans of messages. */
+typedef struct Early {
+  PoiseContext ctx;
+  PoiseMat A;
+  PoiseVec x, y;
+} Early;
+
+static PoiseErr OpenEarly(Early *s)
+{
+  const PoiseInt n = 8;
+  POISE_TRY(PoiseInitialize(NULL, NULL, NULL, &s->ctx));
+  POISE_TRY(PoiseMatCreate(s->ctx, POISE_DECIDE, POISE_DECIDE, n, n, &s->A));
+  for (PoiseInt i = 0; i < n && PoiseRank(s->ctx) == 0; i++)
+    POISE_TRY(PoiseMatAddBlock(s->A, 1, &i, 2, (PoiseInt[]){i, (i + 3) % n}, (double[]){2, 1}));
+  POISE_TRY(PoiseMatAssemble(s->A));
+  POISE_TRY(PoiseMatCreateVecs(s->A, &s->x, &s->y));
+  POISE_TRY(PoiseVecSet(s->x, 1));
+  return PoiseMatMult(s->A, s->x, s->y);
+}
+
+static int EndEarly(Early *s)
+{
+  bool alone = PoiseSize(s->ctx) == 1;
+  double norm;
+  PoiseErr e = PoiseVecNorm(s->y, POISE_NORM_1, &norm);
+  if (alone ? e || norm != 24 : e != POISE_ERR_STATE || !strstr(PoiseErrorMessage(), "MPI has been finalised")) return 1;
+  PoiseErrorClear();
+  if (!alone && PoiseMatMult(s->A, s->x, s->y) != POISE_ERR_STATE) return 1;
+  if (PoiseFinalize(&s->ctx) != POISE_ERR_STATE || !s->ctx || !strstr(PoiseErrorMessage(), "objects")) return 1;
+  if (PoiseVecDestroy(&s->x) || PoiseVecDestroy(&s->y) || PoiseMatDestroy(&s->A)) return 1;
+  if (PoiseFinalize(&s->ctx) != POISE_ERR_STATE || s->ctx) return 1;
+  return !strstr(PoiseErrorMessage(), "MPI was finalised before PoiseFinalize");
+}
+
 /* Poise neither finalises an application's MPI nor works after it has ended. */
 static int AfterTests(void)
 {
   PoiseContext ctx;
+  Early early;
   int finalized;
   MPI_Finalized(&finalized);
-  if (finalized) return 1;
+  if (finalized || OpenEarly(&early)) return 1;
   MPI_Finalize();
+  if (EndEarly(&early)) return 1;
+  PoiseErrorClear();
   if (PoiseInitialize(NULL, NULL, NULL, &ctx) != POISE_ERR_STATE) return 1;
   if (PoiseInitialize(NULL, NULL, &(PoiseInit){.serial = 1}, &ctx)) return 1;
   return PoiseFinalize(&ctx) != POISE_OK;
@@ -54,6 +114,7 @@ static int AfterTests(void)
 static const Test tests[] = {
     {"own_communicator", TestOwnCommunicator, TEST_HOST_ONLY},
     {"serial", TestSerial, TEST_HOST_ONLY},
+    {"no_rank", TestNoRank, TEST_HOST_ONLY},
     {NULL, NULL, 0},
 };
 

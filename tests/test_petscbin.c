@@ -245,6 +245,103 @@ static void TestWriteMatrix(PoiseContext ctx)
   free(b.p);
 }
 
+/* ---- -mat_load_diagonal ----------------------------------------------------------------------------------------------- */
+
+enum { LACKING = 40 };
+
+static bool Lacks(PoiseInt i)
+{
+  return i % 3 == 0;
+}
+
+/* Neighbours are joined by 1; each third row has no diagonal entry. N columns. */
+static PoiseMat LackingMatrix(PoiseContext ctx, PoiseInt N)
+{
+  PoiseInt begin, m;
+  PoiseMat A;
+  PoiseSplit(ctx, LACKING, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, POISE_DECIDE, LACKING, N, &A))) return NULL;
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (PoiseInt j = i - 1; j <= i + 1; j++) {
+      double v = i == j ? 4 : 1;
+      if (j >= 0 && j < N && (i != j || !Lacks(i))) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &v));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+/* A and a matrix from its file, which must be the same but for what is stored. */
+static void CheckLoaded(PoiseMat A, PoiseMat B, PoiseInt more)
+{
+  PoiseInt nz[2];
+  double norm;
+  CHECK_OK(PoiseMatNonzeros(A, &nz[0]));
+  CHECK_OK(PoiseMatNonzeros(B, &nz[1]));
+  CHECK_INT(nz[1] - nz[0], more);
+  CHECK_OK(PoiseMatAXPY(B, -1, A));
+  CHECK_OK(PoiseMatNorm(B, POISE_NORM_FROBENIUS, &norm));
+  CHECK(norm == 0);
+}
+
+static void CheckFactors(PoiseContext ctx, PoiseMat B, const char *type, bool lacks)
+{
+  PoiseKSP ksp;
+  PoisePC pc;
+  PoiseVec x, b;
+  double norm[2];
+  if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp)) || !CHECK_OK(PoiseMatCreateVecs(B, &x, &b))) return;
+  CHECK_OK(PoiseVecSetRandom(b, 3));
+  CHECK_OK(PoiseKSPSetOperators(ksp, B, NULL));
+  CHECK_OK(PoiseKSPSetType(ksp, "gmres"));
+  CHECK_OK(PoiseKSPSetPCSide(ksp, POISE_PC_RIGHT)); /* its norm is the one that is checked */
+  CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+  CHECK_OK(PoisePCSetType(pc, type));
+  CHECK_OK(PoiseOptionsSet(ctx, "pc_factor_shift_type", "nonzero"));
+  CHECK_OK(PoiseOptionsSet(ctx, "pc_factor_shift_amount", "0.5"));
+  CHECK_OK(PoiseKSPSetFromOptions(ksp));
+  PoiseErr e = PoiseKSPSolve(ksp, b, x);
+  if (lacks) { /* the first row of every rank of two rows or more, or one of the next two */
+    bool mine = false;
+    PoiseInt begin, end;
+    PoiseVecRange(b, &begin, &end);
+    for (PoiseInt i = begin; i < end; i++) mine = mine || Lacks(i);
+    CHECK(strstr(PoiseErrorMessage(), "has no diagonal entry") && strstr(PoiseErrorMessage(), "-mat_load_diagonal") &&
+          strstr(PoiseErrorMessage(), "-pc_factor_shift_type"));
+    CHECK_ERR(e, mine ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE, "row ");
+  } else if (CHECK_OK(e)) {
+    CHECK(PoiseKSPConvergedReason(ksp) > 0);
+    CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &norm[0]));
+    CHECK_OK(PoiseVecNorm(b, POISE_NORM_2, &norm[1]));
+    CHECK(norm[0] <= 1e-3 * norm[1]);
+  }
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+}
+
+static void TestLoadDiagonal(PoiseContext ctx)
+{
+  static const char *const names[] = {"diagonal.petsc", "diagonal.mtx", "diagonal.bin.gz"};
+  static const char *const types[] = {"ilu", "icc", "ilu"};
+  char path[PATH];
+  for (int k = 0; k < 3; k++)
+    for (int square = 0; square < 2; square++) {
+      PoiseMat A = LackingMatrix(ctx, LACKING + !square), B;
+      if (!A) return;
+      SharedName(ctx, path, names[k]);
+      CHECK_OK(PoiseMatSave(A, path));
+      for (int stores = 1; stores >= 0; stores--) { /* later tests find it off */
+        CHECK_OK(PoiseOptionsSet(ctx, "mat_load_diagonal", stores ? "yes" : "no"));
+        if (!CHECK_OK(PoiseMatLoad(ctx, path, &B))) continue;
+        if (square) CheckFactors(ctx, B, types[k], !stores);
+        CheckLoaded(A, B, stores && square ? (LACKING + 2) / 3 : 0);
+        CHECK_OK(PoiseMatDestroy(&B));
+      }
+      CHECK_OK(PoiseMatDestroy(&A));
+      Remove(ctx, path);
+    }
+}
+
 static void TestVector(PoiseContext ctx)
 {
   static const PoiseInt sizes[] = {0, 1, 6, 5000};
@@ -895,6 +992,7 @@ static void TestMemory(PoiseContext ctx)
 }
 
 static const Test tests[] = {
+    {"load_diagonal", TestLoadDiagonal, 0},
     {"read_matrix", TestReadMatrix, 0},
     {"write_matrix", TestWriteMatrix, 0},
     {"vector", TestVector, 0},

@@ -502,6 +502,59 @@ static void TestNormsOfNaN(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&x));
 }
 
+/* The norm of entries v 2^e in row `from` and behind, and v 2^less before. */
+static double NormOf(PoiseVec x, double v, int e, PoiseInt from, int less)
+{
+  PoiseInt begin, end;
+  double *p, norm = -1;
+  PoiseVecRange(x, &begin, &end);
+  if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return -1;
+  for (PoiseInt i = begin; i < end; i++) p[i - begin] = ldexp(v, i < from ? less : e);
+  CHECK_OK(SampleRestore(x, &p));
+  CHECK_OK(PoiseVecNorm(x, POISE_NORM_2, &norm));
+  return norm;
+}
+
+static void TestNormsOfAnySize(PoiseContext ctx)
+{
+  enum { N = 2500 };
+  static const int exponents[] = {-1074, -1073, -1060, -1022, -1021, -700, -566, -540, -467, -465,
+                                  -400,  0,     400,   480,   490,   500,  511,  512,  700,  1017};
+  PoiseVec x;
+  if (!CHECK_OK(SampleVec(ctx, UNEVEN, N, &x))) return;
+  for (size_t k = 0; k < sizeof exponents / sizeof *exponents; k++) {
+    int e = exponents[k];
+    double one = ldexp(1, e), most = fmax(4 * DBL_EPSILON * 50 * one, 0x1p-1074);
+    CHECK_NEAR(NormOf(x, 1, e, 0, 0), 50 * one, most); /* sqrt(2500) */
+    CHECK_NEAR(NormOf(x, 1, e, N - 1, -1074), one,
+               fmax(60 * 0x1p-1074, 4 * DBL_EPSILON * one)); /* far larger than the others */
+  }
+  CHECK(NormOf(x, 0, 0, 0, 0) == 0);
+  CHECK(NormOf(x, 1.5, 1023, 0, 0) == INFINITY); /* which it is */
+  CHECK_NEAR(NormOf(x, 1.5, 1023, N - 1, 0) * 0x1p-1023, 1.5, 4 * DBL_EPSILON);
+  CHECK(NormOf(x, INFINITY, 0, N - 1, 0) == INFINITY && isnan(NormOf(x, NAN, 0, N - 1, 0)));
+  CHECK_OK(PoiseVecDestroy(&x));
+}
+
+/* Others keep their bits, and take one pass. */
+static void TestNormsOfUsualSize(PoiseContext ctx)
+{
+  PoiseVec x;
+  double norm, square;
+  if (!CHECK_OK(SampleVec(ctx, UNEVEN, 2500, &x))) return;
+  SampleFill(x, 4);
+  CHECK_OK(PoiseVecDot(x, x, &square));
+  int64_t launches = ctx->device->launches;
+  CHECK_OK(PoiseVecNorm(x, POISE_NORM_2, &norm));
+  CHECK_INT(ctx->device->launches - launches, 2); /* with the sum of the partial ones */
+  CHECK(norm == sqrt(square));
+  CHECK_OK(PoiseVecSet(x, 0));
+  launches = ctx->device->launches;
+  CHECK_OK(PoiseVecNorm(x, POISE_NORM_2, &norm));
+  CHECK(norm == 0 && ctx->device->launches - launches <= 4);
+  CHECK_OK(PoiseVecDestroy(&x));
+}
+
 /* ---- random numbers ----------------------------------------------------------------------------------------------- */
 
 static void TestRandomNumbers(PoiseContext ctx)
@@ -930,6 +983,8 @@ static const Test tests[] = {
     {"overwrite_nan", TestOverwriteNaN, 0},
     {"reductions", TestReductions, 0},
     {"norms_of_nan", TestNormsOfNaN, 0},
+    {"norms_of_any_size", TestNormsOfAnySize, 0},
+    {"norms_of_usual_size", TestNormsOfUsualSize, 0},
     {"random", TestRandomNumbers, 0},
     {"add", TestAdd, 0},
     {"set", TestSet, 0},

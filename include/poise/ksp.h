@@ -71,7 +71,8 @@ POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
 /* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Matrices
    that are set again count as changed only if they have; but shells always, as nobody sees what has become of
    them. Where A asks for another arrangement (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC
-   work with copies of both, arranged alike. */
+   work with copies of both, arranged alike. What they take from the application, and hand to it, has its rows
+   all the same, or is refused: see below, and PoisePCSetShell. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
 /* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present value. */
@@ -82,8 +83,22 @@ POISE_API PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side);
 POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);
 /* Nonzero: a solve that did not converge returns POISE_ERR_NOT_CONVERGED. */
 POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
+/*
+  Nonzero, the default: a convergence that the method claims is checked with b - A x before it is reported: one product, one
+  application of M from the left, and two passes over vectors. A norm above ten times the tolerance refutes the claim, and the method
+  goes on from x. If it claims again, falsely and without having halved the norm, the reason is DIVERGED_BREAKDOWN, x is the better
+  one and PoiseKSPReasonDetail has both norms. Not checked: norm none, a user's convergence test, a norm that a method has just
+  computed from b - A x, and by default solvers inside preconditioners (-sub_ksp_verify). -ksp_verify, -log_view: KSPVerify
+*/
+POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
+/* Nonzero: CONVERGED_RTOL in the preconditioned or natural norm with |b - A x| above 0.01 |b| (and ten times the relative tolerance),
+   which otherwise PoiseKSPReasonDetail warns of, is POISE_ERR_NOT_CONVERGED. Needs the check above. -ksp_error_if_inaccurate */
+POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
 /* Settings of one method, without effect on others, as in PETSc. */
 POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* also fgmres's */
+/* gmres and fgmres, with a norm: DIVERGED_BREAKDOWN where, at a restart, |b - A x| and the recurrence's norm differ by more than this
+   times the norm at the start of the cycle; 0.1. PoiseKSPReasonDetail has both. -ksp_gmres_breakdown_tolerance */
+POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance);
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
@@ -156,6 +171,10 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
   richardson, which computes b - A x anew each time. With another method PoiseKSPSetUp and PoiseKSPSolve return
   POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
 
+  Where the solver outside has rearranged its matrix those inside have the rows of the copy. Their Solve and
+  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block on
+  one rank), BuildSolution, PoisePCApply and shells.
+
   "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the prefix of the PC and
   "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes
   of the matrix's block size) on a rank, if more than 1, are POISE_ERR_SIZE.
@@ -164,7 +183,9 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
    takes the place of the other and of -pc_bjacobi_supervariables; of options that are read together no two
    may be given. -pc_bjacobi_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
-/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. -pc_bjacobi_local_blocks */
+/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. Where
+   a solver rearranges its matrix lengths are POISE_ERR_UNSUPPORTED at its set-up: they would cut other rows.
+   -pc_bjacobi_local_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths);
 /* This rank's solvers, lent until the blocks, the type or the rows of the matrix change; how many, and how many there are on lower
    ranks (each may be NULL). The matrix must be set. */

@@ -358,6 +358,8 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
   -mat_block_size n, without a prefix, counts before that line, in files of both kinds, if it divides both sizes. Rows are laid out in
   whole blocks, and the block size is n; with n = 0, which has it found by bcsr, in multiples of 2 to 8 as far as these divide both sizes and
   give each rank 16 or more. The matrix is of CSR; PoiseMatSetFromOptions with -mat_type bcsr then makes it blocks.
+  -mat_load_diagonal, without a prefix, stores as 0 what a square matrix lacks of its diagonal. ilu, icc and sor need
+  these entries; ilu and icc, with -pc_factor_shift_type, can do with zeros.
 */
 POISE_API PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A);
 /*

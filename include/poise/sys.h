@@ -96,7 +96,8 @@ struct PoiseOption;
 /* What PoiseInitialize may be told; zero-initialise it and set what is needed. */
 typedef struct PoiseInit {
   const char *prefix;                /* only options "-<prefix>key" belong to Poise; NULL: all ("-key") */
-  const void *mpi_comm;              /* address of an MPI_Comm, which is duplicated; NULL: MPI_COMM_WORLD */
+  const void *mpi_comm;              /* address of an MPI_Comm, which is duplicated (MPI_COMM_NULL is
+                                        POISE_ERR_ARG); NULL: MPI_COMM_WORLD */
   int serial;                        /* nonzero: one rank, MPI is neither initialised nor used */
   const char *help;                  /* what the program does; heads the text of -help */
   const struct PoiseOption *options; /* the application's own options (ends with a NULL key), listed by -help and never
@@ -116,7 +117,9 @@ typedef struct PoiseInit {
 */
 POISE_API PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx);
 /* Print what options asked for (-log_view, unused options), release the context, null the pointer. Collective. All objects
-   of the context must have been destroyed: POISE_ERR_STATE names how many were not (and the context is kept). */
+   of the context must have been destroyed: POISE_ERR_STATE names how many were not (and the context is kept).
+   Before the application's MPI_Finalize: after it, this is not collective, prints nothing, releases this rank's context
+   and is POISE_ERR_STATE. */
 POISE_API PoiseErr PoiseFinalize(PoiseContext *ctx);
 /*
   Run body(ctx, arg) on all ranks. With option -ranks <n> (or n > 1 set by PoiseOptionsSet) on a one-rank context: on n
@@ -178,6 +181,10 @@ POISE_API PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *t
   a wait; else NULL. PoiseInit.stream, if given, which must be of this rank's current GPU and outlive the context, and may not be the
   legacy default stream; else one that waits for no other: what an application writes in a stream of its own to an array
   that it lends must be done before the library is called. Not collective.
+  Calls work on the context's GPU from any thread, whichever is current there, and leave that as it was. Only
+  PoiseInitialize makes its GPU current, in a thread that has used none. Who has chosen another one makes the context's
+  current to start kernels in this stream. In a program with one CUDA runtime for both (a static library) an error
+  that nobody asked for is dropped when the library next starts a kernel, and not taken for the kernel's.
 */
 POISE_API void *PoiseStream(PoiseContext ctx);
 

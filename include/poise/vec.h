@@ -89,6 +89,7 @@ POISE_API PoiseErr PoiseVecReciprocal(PoiseVec x);                              
 
 POISE_API PoiseErr PoiseVecDot(PoiseVec x, PoiseVec y, double *dot);                 /* (x, y) */
 POISE_API PoiseErr PoiseVecMDot(PoiseVec y, int k, const PoiseVec *x, double *dots); /* (x_j, y), one pass over y */
+/* Also of entries whose squares under- or overflow: the 2-norm then takes two more passes. */
 POISE_API PoiseErr PoiseVecNorm(PoiseVec x, PoiseNorm type, double *norm);
 POISE_API PoiseErr PoiseVecSumEntries(PoiseVec x, double *sum);
 /* y += a x and (y, y) in one pass. */

@@ -156,7 +156,7 @@ template <int COMBINE> static __global__ void __launch_bounds__(THREADS) CsrNorm
       double s[1] = {0};
       NumberRow row = poiseNumberRow(&a.A, i);
       for (; k < row.n; k += step) {
-        double v = a.A.val[poiseNumberPlace(&row, k)];
+        double v = a.A.val[poiseNumberPlace(&row, k)] * a.scale[0] * a.scale[1];
         s[0] += COMBINE == COMBINE_MAX ? fabs(v) : v * v;
       }
       if (COMBINE == COMBINE_MAX && step > 1) BlockReduce<1, COMBINE_SUM>(s); /* of all threads, for the first warp */

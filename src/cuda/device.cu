@@ -3,6 +3,7 @@
 #include "cuda.h"
 #include "rounds.h"
 
+#include <cudaTypedefs.h>
 #include <nvtx3/nvToolsExt.h>
 
 enum { EVENTS = 8 }; /* more than are ever waited for at once */
@@ -11,7 +12,24 @@ struct Graph {
   cudaGraphExec_t exec;
 };
 
+/* F(name, version): what is used of the driver, which nothing is linked with */
+#define DRIVER(F)                   \
+  F(cuCtxGetCurrent, 4000)          \
+  F(cuCtxPushCurrent, 4000)         \
+  F(cuCtxPopCurrent, 4000)          \
+  F(cuDeviceGet, 2000)              \
+  F(cuDevicePrimaryCtxRetain, 7000) \
+  F(cuStreamGetCtx, 9020)
+
+typedef struct Driver {
+#define POINTER(name, version) PFN_##name##_v##version name;
+  DRIVER(POINTER)
+#undef POINTER
+} Driver;
+
 typedef struct Cuda {
+  Driver driver;
+  CUcontext context; /* the GPU's, or that of PoiseInit.stream; NULL: not known yet */
   cudaStream_t stream;
   cudaEvent_t event[EVENTS];
   int64_t recorded;
@@ -66,10 +84,53 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
        cudaGetErrorName(e));
 }
 
+/* ---- doors ---------------------------------------------------------------------------------------------------------- */
+
+/*
+  While it lives, the device's context is current in this thread, and then again what was before: another GPU, or
+  nothing. The driver is asked, as cudaSetDevice would make a context on a GPU that the caller has not used yet.
+*/
+class Current
+{
+  PFN_cuCtxPopCurrent_v4000 pop = NULL; /* NULL: it was current before */
+
+public:
+  explicit Current(Device *dev)
+  {
+    const Cuda *cuda = (const Cuda *)dev->data;
+    CUcontext now = NULL;
+    if (!cuda || !cuda->context) return;
+    if (cuda->driver.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == cuda->context) return;
+    CUresult e = cuda->driver.cuCtxPushCurrent(cuda->context);
+    if (e == CUDA_SUCCESS) pop = cuda->driver.cuCtxPopCurrent;
+    if (!pop && !dev->failed) dev->failed = poiseCudaCheck((cudaError_t)e, "making the GPU current");
+  }
+  ~Current()
+  {
+    CUcontext same;
+    if (pop) (void)pop(&same);
+  }
+  Current(const Current &) = delete;
+  Current &operator=(const Current &) = delete;
+};
+
+/* Through<F>::Door is F with the device current. */
+template <auto F> struct Through;
+template <typename R, typename... Args, R (*F)(Device *, Args...)> struct Through<F> {
+  static R Door(Device *dev, Args... args)
+  {
+    Current current(dev);
+    return F(dev, args...);
+  }
+};
+
+/* ---- which GPUs there are ------------------------------------------------------------------------------------------- */
+
 static PoiseErr Count(int *count)
 {
   *count = 0;
   cudaError_t e = cudaGetDeviceCount(count);
+  if (e != cudaSuccess) (void)cudaGetLastError();
   if (e != cudaSuccess) FAIL(POISE_ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
   if (*count == 0) FAIL(POISE_ERR_DEVICE, "there is no GPU in this machine");
   return POISE_OK;
@@ -88,6 +149,8 @@ static void Describe(int id, char *text, size_t size)
   (void)cudaDeviceGetPCIBusId(bus, POISE_BUS, id);
   snprintf(text, size, "%s, %s", p.name, bus);
 }
+
+/* ---- the device ------------------------------------------------------------------------------------------------------ */
 
 /*
   Memory comes from a pool of the device's own, in the order of its stream: a block that is freed serves the next one at once, and nobody
@@ -124,6 +187,64 @@ static int CompiledFor(int gpu)
   return best;
 }
 
+static PoiseErr LookUp(const char *name, unsigned version, void **function)
+{
+  cudaDriverEntryPointQueryResult found;
+  *function = NULL;
+#if CUDART_VERSION >= 12050
+  TRY(poiseCudaCheck(cudaGetDriverEntryPointByVersion(name, function, version, cudaEnableDefault, &found), name));
+#else
+  (void)version;
+  TRY(poiseCudaCheck(cudaGetDriverEntryPoint(name, function, cudaEnableDefault, &found), name));
+#endif
+  if (!*function) FAIL(POISE_ERR_DEVICE, "the GPU's driver has no function %s", name);
+  return POISE_OK;
+}
+
+static PoiseErr OpenDriver(Driver *driver)
+{
+#define LOOK_UP(name, version) TRY(LookUp(#name, version, (void **)&driver->name));
+  DRIVER(LOOK_UP)
+#undef LOOK_UP
+  return POISE_OK;
+}
+
+/* The context that the runtime uses on this GPU, kept for good as by the runtime. */
+static PoiseErr RetainContext(Device *dev)
+{
+  Cuda *cuda = (Cuda *)dev->data;
+  CUdevice gpu;
+  TRY(poiseCudaCheck((cudaError_t)cuda->driver.cuDeviceGet(&gpu, dev->id), "choosing the GPU"));
+  return poiseCudaCheck((cudaError_t)cuda->driver.cuDevicePrimaryCtxRetain(&cuda->context, gpu), "choosing the GPU");
+}
+
+/* A caller who has not used a GPU in this thread finds the device's current from now on; others keep theirs. */
+static PoiseErr FindContext(Device *dev, cudaStream_t given)
+{
+  Cuda *cuda = (Cuda *)dev->data;
+  CUcontext callers = NULL;
+  TRY(OpenDriver(&cuda->driver));
+  (void)cuda->driver.cuCtxGetCurrent(&callers);
+  if (given) TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU of PoiseInit.stream"));
+  if (!callers) TRY(poiseCudaCheck(cudaSetDevice(dev->id), "choosing the GPU"));
+  return given ? poiseCudaCheck((cudaError_t)cuda->driver.cuStreamGetCtx(given, &cuda->context), "PoiseInit.stream")
+               : RetainContext(dev);
+}
+
+static PoiseErr AskGpu(Device *dev)
+{
+  Cuda *cuda = (Cuda *)dev->data;
+  int major = 0, minor = 0;
+  TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, dev->id), "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, dev->id), "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->processors, cudaDevAttrMultiProcessorCount, dev->id), "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, dev->id),
+                     "asking the GPU"));
+  cuda->capability = CompiledFor(100 * major + 10 * minor) / 100;
+  return POISE_OK;
+}
+
 static PoiseErr Create(Device *dev)
 {
   Cuda *cuda;
@@ -132,16 +253,9 @@ static PoiseErr Create(Device *dev)
   cudaStream_t given = (cudaStream_t)dev->ctx->stream;
   if (given == cudaStreamLegacy)
     FAIL(POISE_ERR_ARG, "PoiseInit.stream is the legacy default stream, which records no graphs");
-  if (given) TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU of PoiseInit.stream"));
-  int gpu = dev->id;
-  TRY(poiseCudaCheck(cudaSetDevice(gpu), "choosing the GPU"));
-  int major = 0, minor = 0;
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, gpu), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->processors, cudaDevAttrMultiProcessorCount, gpu), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu),
-                     "asking the GPU"));
-  cuda->capability = CompiledFor(100 * major + 10 * minor) / 100;
+  TRY(FindContext(dev, given));
+  Current current(dev);
+  TRY(AskGpu(dev));
   if (given) {
     unsigned flags;
     TRY(poiseCudaCheck(cudaStreamGetFlags(given, &flags), "PoiseInit.stream"));
@@ -265,9 +379,12 @@ static const KernelFn kernels[KERNEL_COUNT] = {
 #undef KERNEL
 };
 
+/* An error that was there before is the application's, in a program that has one runtime for both. It is dropped, as
+   libraries that kernels call would take it for theirs. */
 static PoiseErr Launch(Device *dev, int kernel, const void *args, size_t bytes)
 {
   (void)bytes;
+  if (cudaPeekAtLastError() != cudaSuccess) (void)cudaGetLastError();
   TRY(kernels[kernel](dev, args));
   return poiseCudaCheck(cudaGetLastError(), poiseKernelName(kernel));
 }
@@ -376,12 +493,12 @@ const DeviceOps poiseDevice_cuda = {
     poiseCudaBcsrChunk,
     poiseCudaCsrBound,
     poiseCudaCsrLibraries,
-    poiseCudaCsrPlan,
-    poiseCudaCsrPlanFree,
+    Through<poiseCudaCsrPlan>::Door,
+    Through<poiseCudaCsrPlanFree>::Door,
     poiseCudaFactorLibraries,
-    poiseCudaFactorPlan,
-    poiseCudaFactorPlanFree,
-    poiseCudaSortScratch,
+    Through<poiseCudaFactorPlan>::Door,
+    Through<poiseCudaFactorPlanFree>::Door,
+    Through<poiseCudaSortScratch>::Door,
     poiseRoundsLimit,
     poiseCudaCsriWindow,
     CSRI_MOST,
@@ -390,24 +507,24 @@ const DeviceOps poiseDevice_cuda = {
     SEG_THREADS,
     true,
     Create,
-    Destroy,
-    Alloc,
-    Free,
-    FreeAdopted,
-    AllocPinned,
-    FreePinned,
-    Copy,
-    Launch,
-    Sync,
+    Through<Destroy>::Door,
+    Through<Alloc>::Door,
+    Through<Free>::Door,
+    Through<FreeAdopted>::Door,
+    Through<AllocPinned>::Door,
+    Through<FreePinned>::Door,
+    Through<Copy>::Door,
+    Through<Launch>::Door,
+    Through<Sync>::Door,
     NULL,
-    Record,
-    Wait,
-    CaptureBegin,
-    CaptureEnd,
-    Replay,
-    GraphFree,
-    Owns,
-    MemoryLeft,
+    Through<Record>::Door,
+    Through<Wait>::Door,
+    Through<CaptureBegin>::Door,
+    Through<CaptureEnd>::Door,
+    Through<Replay>::Door,
+    Through<GraphFree>::Door,
+    Through<Owns>::Door,
+    Through<MemoryLeft>::Door,
     Range,
     true,
     Count,

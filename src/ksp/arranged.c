@@ -15,7 +15,22 @@ static PoiseErr MakeMoved(PoiseMat A, const Permutation *p, PoiseMat *mat)
 {
   if (!p->from) return poiseMatShare(A, mat);
   TRY(poiseMatMoved(A, p, mat));
-  return poiseMatShare(p->to, &(*mat)->permutation);
+  (*mat)->original = A;
+  TRY(poiseMatShare(p->from, &(*mat)->moves.from));
+  return poiseMatShare(p->to, &(*mat)->moves.to);
+}
+
+/* The application may destroy what m is a copy of, which is made anew. */
+static void LetGo(Moved *m)
+{
+  if (m->mat) m->mat->original = NULL;
+  m->of = NULL;
+}
+
+void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P)
+{
+  if (ksp->arranged && other_A) LetGo(&ksp->arranged->A);
+  if (ksp->arranged && other_P) LetGo(&ksp->arranged->P);
 }
 
 enum { CURRENT, VALUES, PATTERN };
@@ -33,6 +48,7 @@ static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale
   if (stale == CURRENT) return POISE_OK;
   m->of = NULL; /* until all is done */
   if (stale == PATTERN) {
+    LetGo(m); /* the old one may be in use until then */
     PoiseMatDestroy(&m->mat);
     TRY(MakeMoved(A, p, &now.mat));
   } else if (m->mat != A) {
@@ -45,9 +61,10 @@ static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale
 
 static void Clear(Arranged *a)
 {
+  LetGo(&a->A);
+  LetGo(&a->P);
   PoiseMatDestroy(&a->A.mat);
   PoiseMatDestroy(&a->P.mat);
-  a->A.of = a->P.of = NULL;
   PoiseVecDestroy(&a->b);
   PoiseVecDestroy(&a->x);
   poisePermutationDestroy(&a->moves);
@@ -56,6 +73,7 @@ static void Clear(Arranged *a)
 
 void poiseKSPDropArranged(PoiseKSP ksp)
 {
+  if (ksp->arranged && ksp->arranged->moves.from) ksp->pc->built = false;
   if (ksp->arranged) Clear(ksp->arranged);
   poiseFree(ksp->ctx, &ksp->arranged);
 }
@@ -120,7 +138,6 @@ PoiseErr poiseKSPArrange(PoiseKSP ksp)
   PoiseContext ctx = ksp->ctx;
   PoiseMat A = ksp->given_A, P = ksp->given_P;
   if (!poiseMatArranges(A)) { /* no longer */
-    if (ksp->arranged->moves.from) ksp->pc->built = false;
     poiseKSPDropArranged(ksp);
     return UseIfOther(ksp, A, P);
   }
@@ -131,6 +148,49 @@ PoiseErr poiseKSPArrange(PoiseKSP ksp)
   TRY(Update(ksp, ksp->arranged));
   return UseIfOther(ksp, ksp->arranged->A.mat, P == A ? ksp->arranged->A.mat : ksp->arranged->P.mat);
 }
+
+/* An M that has been built may be kept, and needs the old numbers: what becomes of them set-up sees. */
+PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P)
+{
+  if (ksp->arranged && (ksp->pc->built || !(other_A || other_P))) return POISE_OK;
+  if (ksp->arranged && !other_A) return poisePCUse(ksp->pc, ksp->given_P);
+  poiseKSPDropArranged(ksp);
+  return poiseKSPUse(ksp, ksp->given_A, ksp->given_P);
+}
+
+/* ---- what the application asks of the preconditioner --------------------------------------------------- */
+
+static PoiseErr SetP(void *solver, PoiseMat P)
+{
+  PoiseKSP ksp = solver;
+  TRY(poiseKSPCheckIdle(ksp, "PoisePCSetOperator"));
+  return ksp->given_A ? PoiseKSPSetOperators(ksp, ksp->given_A, P) : poisePCUse(ksp->pc, P);
+}
+
+/* In the middle of a solve they stay as they are. */
+static PoiseErr Follow_KSP(void *solver)
+{
+  PoiseKSP ksp = solver;
+  if (ksp->running || !poiseKSPArranges(ksp)) return POISE_OK;
+  TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
+  return poiseKSPArrange(ksp);
+}
+
+static PoiseErr Plan(void *solver, const char **beyond)
+{
+  PoiseKSP ksp = solver;
+  const Arranged *a = ksp->arranged;
+  if (!poiseKSPArranges(ksp)) return POISE_OK;
+  if (!a) *beyond = "rows that -mat_partition or -mat_order moves";
+  if (a &&
+      (Stale(&a->A, ksp->given_A) == PATTERN || (ksp->given_P != ksp->given_A && Stale(&a->P, ksp->given_P) == PATTERN)))
+    FAIL(POISE_ERR_STATE, "the solver's matrices are not yet rearranged (-mat_partition, -mat_order): call PoiseKSPSetUp");
+  return POISE_OK;
+}
+
+const PCOwner poiseKSPOwner = {.set = SetP, .follow = Follow_KSP, .plan = Plan};
+
+/* ---- solves -------------------------------------------------------------------------------------------- */
 
 PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {

@@ -2,7 +2,8 @@
 /*
   BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. K = M^-1 A (left: preconditioned norm) or A M^-1
   (right: unpreconditioned norm; then the iteration is on u with x = x0 + M^-1 u). Unlike PETSc, which gives up, the method
-  starts afresh from the residual when (r, r^) vanishes; not before: below eps |r| |r^| it lost convergences (olm1000).
+  starts afresh from the residual when (r, r^) vanishes; not before: below eps |r| |r^| it lost convergences (olm1000). What follows
+  is often worse, so the best x of these starts is kept, and is the result if the method gets nowhere.
 
   Vectors read and written per iteration beside two matrices and two preconditioners: v, r, r (s); p, t, r^, r, x, x, r
   (update); r, v, p, p (direction): 14, and those of the products. From the right dense blocks are applied in the phases that
@@ -11,11 +12,13 @@
 #include "ksp.h"
 #include "bicgstab_phases.h"
 
-enum { X, R, RHAT, P, V, T, W, U };
+enum { X, R, RHAT, P, V, T, W, KEPT, U };
+
+_Static_assert((int)BI_END <= (int)POISE_SLOTS, "bicgstab has too many slots");
 
 static int Vectors_BiCGSTAB(PoiseKSP ksp)
 {
-  return ksp->side == POISE_PC_RIGHT ? U + 1 : W + 1;
+  return ksp->side == POISE_PC_RIGHT ? U + 1 : KEPT + 1;
 }
 
 /* The solution the iteration works on: a correction in u when preconditioned from the right. */
@@ -81,11 +84,22 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
   poiseKSPPhase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
                 (PhaseArgs){.in = {v[P], v[T], v[RHAT], x, v[R]}, .out = {x, v[R]}}, BI_RHO, BI_RR);
   Phase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
-        (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT]}}, P, NO_SLOT);
+        (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT], x, v[KEPT]}, .seldom = 3}, P, NO_SLOT);
+}
+
+/* |r|^2 of the x that is kept, if that is the better one of a solve that failed; else 0. */
+static double Kept(PoiseKSP ksp)
+{
+  const double *kept = ksp->final + BI_KEPT,
+               least = kept[0] > 0 && kept[1] > 0 ? fmin(kept[0], kept[1]) : kept[0] + kept[1];
+  return ksp->reason < 0 && least > 0 && !(ksp->final[BI_RR] <= least) ? least : 0;
 }
 
 static void Finish_BiCGSTAB(PoiseKSP ksp)
 {
+  double kept = Kept(ksp);
+  if (kept > 0) poiseKSPCopy(ksp, ksp->work[KEPT], ksp->work[Unknown(ksp)]);
+  if (kept > 0) ksp->rnorm = sqrt(kept) / ksp->scale;
   if (ksp->side == POISE_PC_RIGHT) poiseKSPUnwind(ksp, ksp->work[U], ksp->work[W]); /* x += M^-1 u */
 }
 
@@ -93,6 +107,13 @@ static PoiseVec Solution_BiCGSTAB(PoiseKSP ksp)
 {
   bool left = ksp->side == POISE_PC_LEFT;
   return left ? ksp->work[X] : poiseKSPUnwound(ksp, ksp->work[U], ksp->work[T]); /* w may be needed */
+}
+
+static void Explain_BiCGSTAB(PoiseKSP ksp)
+{
+  if (Kept(ksp) > 0)
+    poiseKSPSay(ksp, "started afresh to no avail: x is the best of those starts, the residual norm was %.3g at the end",
+                sqrt(ksp->final[BI_RR]) / ksp->scale);
 }
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n)
@@ -107,4 +128,5 @@ const KSPType poiseKSPType_bicgstab = {
     .iterate = Iterate_BiCGSTAB,
     .finish = Finish_BiCGSTAB,
     .solution = Solution_BiCGSTAB,
+    .explain = Explain_BiCGSTAB,
 };

@@ -5,8 +5,21 @@
 
 #include "ksp_phases.h"
 
-/* BI_RHO is (r, r^) as summed; BI_USED, by parity, the rho that an iteration works with. */
-enum { BI_RHO = SLOT_FIRST_OWN, BI_USED, BI_USED_ODD, BI_VR, BI_SS, BI_ST, BI_TT, BI_RR, BI_ALPHA, BI_OMEGA };
+enum {
+  BI_RHO = SLOT_FIRST_OWN, /* (r, r^) as summed */
+  BI_USED,                 /* the rho that an iteration works with; two, by parity */
+  BI_USED_ODD,
+  BI_VR,
+  BI_SS,
+  BI_ST,
+  BI_TT,
+  BI_RR,
+  BI_ALPHA,
+  BI_OMEGA,
+  BI_KEPT, /* |r|^2 of the x that is kept since the method started afresh, 0: it never has; two, by parity */
+  BI_KEPT_ODD,
+  BI_END
+};
 
 /* bicgstab_start: the first norm; p = r. RHO = (r, r) is summed by the caller. in: r; out: p, r^. k: rtol relative to |b|. */
 POISE_INLINE int bicgstab_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
@@ -14,7 +27,7 @@ POISE_INLINE int bicgstab_start_begin(const double *in, double *out, const Phase
   double rr = in[BI_RHO];
   (void)c;
   out[BI_USED] = rr;
-  if (!poiseDecideFirst(in, out, a, sqrt(rr), (int)a->k) && rr == 0) poiseFinish(out, REASON_ATOL, 0);
+  if (!poiseDecideFirst(in, out, a, sqrt(rr), (int)a->k) && rr == 0) poiseFinish(out, REASON_ATOL, in[SLOT_BASE]);
   return 1;
 }
 
@@ -65,19 +78,23 @@ POISE_INLINE Dots bicgstab_update_element(const double *c, const PhaseArgs *a, i
 }
 
 /* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0 the method starts
-   afresh from r: r^ = p = r, rho' = (r, r). in: r, v, p; out: p, r^. */
+   afresh from r: r^ = p = r, rho' = (r, r), and keeps x if no r was smaller when it did so before. The second start must find half of
+   the norm kept, and no norm may become 100 times that. in: r, v, p; out: p, r^, x, the x that is kept. */
 POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
-  double rho = in[BI_RHO], rr = in[BI_RR], omega = in[BI_OMEGA], its = in[SLOT_ITS + a->parity] + 1;
-  int afresh = rho == 0;
+  double rho = in[BI_RHO], rr = in[BI_RR], omega = in[BI_OMEGA], kept = in[BI_KEPT + a->parity];
+  int afresh = rho == 0, keep = afresh && (kept == 0 || rr < kept);
+  int give_up = kept > 0 && (rr > 1e4 * kept || (afresh && rr > 0.25 * kept));
+  int reason = poiseTestNext(in, a, sqrt(rr));
+  if (!reason && rr == 0) reason = REASON_ATOL; /* solved, without a norm */
+  if (!reason && (omega == 0 || give_up)) reason = REASON_BREAKDOWN;
   c[0] = afresh ? 0 : (rho / in[BI_USED + a->parity]) * (in[BI_ALPHA] / omega);
   c[1] = omega;
   c[2] = afresh;
+  c[3] = keep;
   out[BI_USED + !a->parity] = afresh ? rr : rho;
-  if (poiseDecide(in, out, a, sqrt(rr))) return 0;
-  if (rr == 0 || omega == 0)
-    poiseFinish(out, rr == 0 ? REASON_ATOL : REASON_BREAKDOWN, its); /* 0: solved, without a norm */
-  return 1;
+  out[BI_KEPT + !a->parity] = keep ? rr : kept;
+  return !poiseConclude(in, out, a, sqrt(rr), reason);
 }
 
 POISE_INLINE Dots bicgstab_direction_element(const double *c, const PhaseArgs *a, int64_t i)
@@ -85,6 +102,7 @@ POISE_INLINE Dots bicgstab_direction_element(const double *c, const PhaseArgs *a
   double ri = poiseRead(a, 0, i);
   a->out[0][i] = ri + c[0] * (poiseRead(a, 2, i) - c[1] * poiseRead(a, 1, i));
   if (c[2] != 0) a->out[1][i] = ri;
+  if (c[3] != 0) a->out[3][i] = a->out[2][i];
   return poiseDots(0, 0, 0);
 }
 

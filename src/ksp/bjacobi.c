@@ -83,6 +83,10 @@ static PoiseErr Split(PoisePC pc, PoiseInt count)
 {
   BJacobi *j = pc->data;
   const PoiseInt *length = j->lengths == count ? j->length : NULL;
+  if (length && pc->P->moves.to)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "pc_bjacobi: lengths of blocks are of the application's rows, which the solver has rearranged (-mat_partition, "
+         "-mat_order): give their number alone");
   PoiseInt b = pc->P->block_size, nodes = pc->P->rows->n / b, first = 0;
   for (PoiseInt k = 0; k < count; k++) {
     PoiseInt n = length ? length[k] : (nodes / count + (nodes % count > k)) * b;
@@ -102,7 +106,7 @@ static PoiseErr CreateSolver(PoisePC pc, PoiseKSP *ksp)
   char prefix[POISE_OPTION_LENGTH];
   TRY(poisePCInnerPrefix(pc, "sub_", prefix));
   TRY(PoiseKSPCreate(poiseContextSelf(pc->ctx), ksp));
-  (*ksp)->inside = true;
+  poiseKSPSetInside(*ksp);
   TRY(PoiseKSPSetType(*ksp, "preonly"));
   TRY(PoisePCSetType((*ksp)->pc, "ilu"));
   return PoiseKSPSetOptionsPrefix(*ksp, prefix);
@@ -258,16 +262,14 @@ static PoiseErr CreateEmpty(PoisePC pc, const Block *b, PoiseMat *A)
   (*A)->block_size = P->block_size;
   poiseMatInherit(P, *A);
   (*A)->origin = P->origin + P->rows->begin + b->first;
-  return POISE_OK;
+  return P->moves.to ? poiseMatShare(P->moves.to, &(*A)->moves.to) : POISE_OK;
 }
 
 static PoiseErr CreateMatrix(PoisePC pc, Block *b)
 {
-  PoiseMat P = pc->P;
   RowArrays r = {0};
   ReleaseMatrix(b);
   TRY(CreateEmpty(pc, b, &b->A));
-  if (P->permutation) TRY(poiseMatShare(P->permutation, &b->A->permutation));
   TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));
   TRY(poiseVecCreateWindow(b->A->rows, &b->r));
   return poiseVecCreateWindow(b->A->rows, &b->z);
@@ -333,6 +335,7 @@ static PoiseErr Ready_BJacobi(PoisePC pc, bool keep)
   int64_t inside = 0;
   TRY(Configure(pc));
   for (int64_t k = 0; k < j->count; k++) {
+    TRY(poiseKSPCheckInside(j->ksp[k], pc->P));
     TRY(poiseKSPReady(j->ksp[k], IsWhole(pc) ? poisePCSource(pc) : j->block[k].A, keep));
     inside += j->ksp[k]->pc->generation;
   }

@@ -14,12 +14,17 @@ int poiseCGVectors(PoiseKSP ksp)
   return 5;
 }
 
+int poiseCGFlags(PoiseKSP ksp)
+{
+  return (int)ksp->norm | (ksp->A->null.n ? CG_PROJECTED : 0);
+}
+
 /* alpha = rz / pq; r -= alpha q; rz' = (r, z) and |z| or |r|, with z = M r, which is made where M is no diagonal. */
 static void Update(PoiseKSP ksp, int rz)
 {
   double **v = ksp->v;
-  int zz = ksp->norm == POISE_KSP_NORM_PRECONDITIONED ? CG_NN : NO_SLOT;
-  int rr = ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED ? CG_NN : NO_SLOT;
+  bool by_r = ksp->norm != POISE_KSP_NORM_PRECONDITIONED;
+  int zz = by_r ? NO_SLOT : CG_NN, rr = by_r ? CG_NN : NO_SLOT;
   PhaseArgs a = {.in = {v[Q], ksp->point, v[R]}, .out = {v[R]}, .flags = NORM_UNPRECONDITIONED};
   if (ksp->pointwise) {
     a.flags = (int)ksp->norm;
@@ -38,13 +43,13 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
   poiseKSPAddDot(ksp, &f, v[R], CG_RZ);
   if (ksp->norm == POISE_KSP_NORM_PRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, CG_NN);
   poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
-  if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED) {
+  if (ksp->norm != POISE_KSP_NORM_PRECONDITIONED) {
     Fuse rr = {0};
     poiseKSPAddDot(ksp, &rr, NULL, CG_NN);
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &rr);
   }
   poiseKSPPhase(ksp, PHASE_cg_start,
-                (PhaseArgs){.in = {[2] = v[Z]}, .out = {v[P]}, .flags = (int)ksp->norm, .k = relative_to_b}, NO_SLOT,
+                (PhaseArgs){.in = {[2] = v[Z]}, .out = {v[P]}, .flags = poiseCGFlags(ksp), .k = relative_to_b}, NO_SLOT,
                 NO_SLOT);
 }
 
@@ -52,15 +57,15 @@ static void Iterate_CG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
   const double *d = ksp->point, *z = ksp->pointwise ? NULL : v[Z];
-  int even = ksp->parity, odd = !even, norm = (int)ksp->norm;
+  int even = ksp->parity, odd = !even;
   Fuse pq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &pq, v[P], CG_PQ + even);
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &pq); /* q = A p, pq = (p, q) */
   Update(ksp, CG_RZ + odd);                           /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
   poiseKSPPhase(ksp, PHASE_cg_direction,              /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
-                (PhaseArgs){.in = {z ? NULL : v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = norm}, NO_SLOT,
-                NO_SLOT);
+                (PhaseArgs){.in = {z ? NULL : v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = poiseCGFlags(ksp)},
+                NO_SLOT, NO_SLOT);
 }
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n)

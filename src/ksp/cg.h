@@ -11,5 +11,6 @@ enum { X, R, P, Q, Z };
 int poiseCGVectors(PoiseKSP ksp);
 /* r = b - A x, p = z = M r, (r, z), and the first norm. */
 void poiseCGStart(PoiseKSP ksp, PoiseVec b);
+int poiseCGFlags(PoiseKSP ksp); /* of phases that judge: the norm, and CG_PROJECTED */
 
 #endif

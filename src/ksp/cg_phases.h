@@ -7,26 +7,35 @@
 
 enum { CG_RZ = SLOT_FIRST_OWN, CG_RZ_ODD, CG_PQ, CG_PQ_ODD, CG_NN, CG_ALPHA };
 
+/* Of flags, beside the norm: the null space of A is removed from z. */
+enum { CG_NORM = 7, CG_PROJECTED = 8 };
+
 /* The norm asked for, from (r, z) and the other dot: |z|^2 or |r|^2. */
 POISE_INLINE double poiseCGNorm(const PhaseArgs *a, double rz, double nn)
 {
-  return sqrt(a->flags == NORM_NATURAL ? fabs(rz) : nn);
+  return sqrt((a->flags & CG_NORM) == NORM_NATURAL ? fabs(rz) : nn);
 }
 
-/* (r, z) = 0 solves the problem, a change of its sign shows an indefinite preconditioner: as in PETSc, A and M may both be
-   negative definite. */
-POISE_INLINE void poiseCGCheckRZ(double *out, double rz, double old, double its)
+/* `reason` as the norm has it, or what (r, z) says. That it is 0 and r is not, or that its sign changes, shows an indefinite
+   preconditioner: as in PETSc, A and M may both be negative definite. Where a null space is removed, r may lie in it. nn: as for the
+   norm. */
+POISE_INLINE int poiseCGReason(const PhaseArgs *a, int reason, double rz, double old, double nn)
 {
-  if (rz == 0) poiseFinish(out, REASON_ATOL, its);
-  if ((rz < 0) != (old < 0) && rz != 0) poiseFinish(out, REASON_INDEFINITE_PC, its);
+  int natural = (a->flags & CG_NORM) == NORM_NATURAL, projected = a->flags & CG_PROJECTED;
+  if (rz == 0 && nn > 0 && natural && !projected) return REASON_INDEFINITE_PC; /* whatever that norm says */
+  if (reason) return reason;
+  if (rz == 0 && nn > 0) return projected ? REASON_BREAKDOWN : REASON_INDEFINITE_PC;
+  if (rz == 0) return REASON_ATOL;
+  return (rz < 0) != (old < 0) ? REASON_INDEFINITE_PC : 0;
 }
 
 /* cg_start: the first norm; p = z = M r. in: r, d, z (NULL: z = d r); out: p. k: rtol is relative to |b|. */
 POISE_INLINE int cg_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
-  double rz = in[CG_RZ];
+  double rz = in[CG_RZ], nn = in[CG_NN], norm = poiseCGNorm(a, rz, nn);
+  int reason = poiseTestFirst(in, a, norm, (int)a->k);
   (void)c;
-  if (!poiseDecideFirst(in, out, a, poiseCGNorm(a, rz, in[CG_NN]), (int)a->k)) poiseCGCheckRZ(out, rz, rz, 0);
+  poiseConcludeFirst(in, out, a, norm, (int)a->k, poiseCGReason(a, reason, rz, rz, nn));
   return 1;
 }
 
@@ -42,8 +51,7 @@ POISE_INLINE int cg_update_begin(const double *in, double *out, const PhaseArgs 
 {
   double pq = in[CG_PQ + a->parity], old = in[CG_PQ + !a->parity];
   if (!poiseFinite(pq)) return poiseStop(in, out, a, REASON_NANORINF);
-  if (pq == 0 || (in[SLOT_ITS + a->parity] > 0 && (pq < 0) != (old < 0)))
-    return poiseStop(in, out, a, REASON_INDEFINITE_MAT);
+  if (pq == 0 || (!poiseIsFirst(in, a) && (pq < 0) != (old < 0))) return poiseStop(in, out, a, REASON_INDEFINITE_MAT);
   c[0] = in[CG_RZ + a->parity] / pq;
   out[CG_ALPHA] = c[0];
   return 1;
@@ -53,16 +61,16 @@ POISE_INLINE Dots cg_update_element(const double *c, const PhaseArgs *a, int64_t
 {
   double ri = poiseRead(a, 2, i) - c[0] * poiseRead(a, 0, i), z = poisePoint(a, 1, ri, i);
   a->out[0][i] = ri;
-  return poiseDots(ri * z, a->flags == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
+  return poiseDots(ri * z, (a->flags & CG_NORM) == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
 }
 
 /* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. in: r, d, z (NULL: z = d r), x, p; out: x, p. */
 POISE_INLINE int cg_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
-  double rz = in[CG_RZ + !a->parity], old = in[CG_RZ + a->parity];
+  double rz = in[CG_RZ + !a->parity], old = in[CG_RZ + a->parity], nn = in[CG_NN], norm = poiseCGNorm(a, rz, nn);
   c[0] = in[CG_ALPHA];
   c[1] = rz / old;
-  if (!poiseDecide(in, out, a, poiseCGNorm(a, rz, in[CG_NN]))) poiseCGCheckRZ(out, rz, old, in[SLOT_ITS + a->parity] + 1);
+  poiseConclude(in, out, a, norm, poiseCGReason(a, poiseTestNext(in, a, norm), rz, old, nn));
   return 1;
 }
 

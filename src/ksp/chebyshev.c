@@ -190,6 +190,7 @@ static PoiseErr RunEstimate(PoiseKSP ksp, PoiseKSP g)
 {
   Chebyshev *c = ksp->data;
   TRY(poiseMatShare(ksp->A, &g->A));
+  g->options.verify = 0;
   g->options.side = 1;
   g->options.replay = ksp->options.replay;
   TRY(PoiseKSPSetTolerances(g, 1e-12, -1, -1, c->steps));
@@ -276,5 +277,6 @@ const KSPType poiseKSPType_chebyshev = {
     .setup = SetUp_Chebyshev,
     .start = Start_Chebyshev,
     .iterate = Iterate_Chebyshev,
+    .residual = poiseStationaryResidual,
     .view = View_Chebyshev,
 };

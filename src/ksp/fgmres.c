@@ -65,5 +65,7 @@ const KSPType poiseKSPType_fgmres = {
     .restart = Restart_FGMRES,
     .finish = Finish_FGMRES,
     .solution = Solution_FGMRES,
+    .residual = poiseGMRESResidual,
+    .explain = poiseGMRESExplain,
     .view = poiseGMRESView,
 };

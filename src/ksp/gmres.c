@@ -10,11 +10,17 @@
 
 enum { NEVER, IF_NEEDED, ALWAYS };
 
+_Static_assert((int)GM_END <= (int)POISE_SLOTS, "gmres has too many slots");
+
 const PoiseOption poiseGMRESOptions[] = {
     {"ksp_gmres_restart", POISE_OPTION_INT, offsetof(GMRES, restart), "30", 1, 10000, NULL,
      "iterations between restarts of gmres and fgmres"},
     {"ksp_gmres_cgs_refinement_type", POISE_OPTION_CHOICE, offsetof(GMRES, refine), "refine_never", 0, 0,
      "refine_never|refine_ifneeded|refine_always", "when gmres and fgmres orthogonalise a second time"},
+    {"ksp_gmres_breakdown_tolerance", POISE_OPTION_REAL, offsetof(GMRES, breakdown), "0.1", 0, 1e300, NULL,
+     "gmres and fgmres break down where the residual norm at a restart differs from the recurrence's by more than this "
+     "times "
+     "the norm at the start of the cycle"},
     {0},
 };
 
@@ -26,6 +32,15 @@ PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
   if (restart < 1 || restart > 10000) FAIL(POISE_ERR_ARG, "a restart of %d is not between 1 and 10000", restart);
   if (g->restart != restart) poiseKSPRelease(ksp);
   g->restart = restart;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance)
+{
+  if (ksp->type->options != poiseGMRESOptions) return POISE_OK;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESSetBreakdownTolerance"));
+  if (!(tolerance >= 0)) FAIL(POISE_ERR_ARG, "a breakdown tolerance of %g is not 0 or more", tolerance);
+  ((GMRES *)ksp->data)->breakdown = tolerance;
   return POISE_OK;
 }
 
@@ -61,10 +76,13 @@ void poiseGMRESStart(PoiseKSP ksp, PoiseVec b)
   poiseKSPCopy(ksp, b, ksp->work[GM_B]);
   poiseKSPResidual(ksp, b, ksp->work[GM_T]);
   PreconditionResidual(ksp);
-  poiseKSPPhase(
-      ksp, PHASE_gmres_start,
-      (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp), .k = relative_to_b},
-      NO_SLOT, NO_SLOT);
+  poiseKSPPhase(ksp, PHASE_gmres_start,
+                (PhaseArgs){.in = {ksp->v[GM_W]},
+                            .out = {ksp->v[GM_V]},
+                            .flags = poiseGMRESRestart(ksp),
+                            .k = relative_to_b,
+                            .c = {{.value = ((GMRES *)ksp->data)->breakdown}}},
+                NO_SLOT, NO_SLOT);
 }
 
 typedef void Subtract(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
@@ -113,6 +131,23 @@ void poiseGMRESContinue(PoiseKSP ksp)
   poiseKSPPhase(ksp, PHASE_gmres_restart,
                 (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp)}, NO_SLOT,
                 NO_SLOT);
+}
+
+/* At a restart b - A x has been computed. */
+int poiseGMRESResidual(PoiseKSP ksp)
+{
+  bool restarted = (ksp->its - ksp->base) % poiseGMRESRestart(ksp) == 0 && poiseGMRESColumns(ksp) == 0;
+  return restarted ? GM_T : -1;
+}
+
+void poiseGMRESExplain(PoiseKSP ksp)
+{
+  const GMRES *g = ksp->data;
+  double recurrence = ksp->final[GM_RECURRENCE] / ksp->scale, computed = ksp->final[GM_COMPUTED] / ksp->scale;
+  if (ksp->norm == POISE_KSP_NORM_NONE || fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
+    return;
+  poiseKSPSay(ksp, "at a restart the residual norm is %.3g, by the recurrence it would be %.3g%s", computed, recurrence,
+              g->refine == NEVER ? ": -ksp_gmres_cgs_refinement_type refine_ifneeded may help" : "");
 }
 
 PoiseErr poiseGMRESView(PoiseKSP ksp)
@@ -191,5 +226,7 @@ const KSPType poiseKSPType_gmres = {
     .restart = Restart_GMRES,
     .finish = Finish_GMRES,
     .solution = Solution_GMRES,
+    .residual = poiseGMRESResidual,
+    .explain = poiseGMRESExplain,
     .view = poiseGMRESView,
 };

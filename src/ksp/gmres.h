@@ -9,6 +9,7 @@
 typedef struct GMRES {
   PoiseInt restart;
   int refine;
+  double breakdown; /* tolerance */
 } GMRES;
 
 enum { GM_X, GM_B, GM_T, GM_W, GM_V }; /* work vectors; from GM_V on restart + 1 of the basis, then a method's own */
@@ -24,6 +25,8 @@ void poiseGMRESExtend(PoiseKSP ksp, int j);
 double *poiseGMRESCoefficients(PoiseKSP ksp, int k);
 /* x holds the correction of a whole cycle: the new residual; decides; v_0. */
 void poiseGMRESContinue(PoiseKSP ksp);
+int poiseGMRESResidual(PoiseKSP ksp); /* these three as KSPType's */
+void poiseGMRESExplain(PoiseKSP ksp);
 PoiseErr poiseGMRESView(PoiseKSP ksp);
 
 /* Columns of the unfinished cycle, as the host knows them. */

@@ -13,7 +13,27 @@
 
 /* GM_REFINED and GM_SKIP say the same of a second pass, one for the prologue that ends the iteration, the other, which that
    prologue sets at the end of the solve, for the kernels. */
-enum { GM_WW = SLOT_FIRST_OWN, GM_WW2, GM_RR, GM_SKIP, GM_REFINED, GM_COLUMNS };
+enum {
+  GM_WW = SLOT_FIRST_OWN,
+  GM_WW2,
+  GM_RR,
+  GM_SKIP,
+  GM_REFINED,
+  GM_COLUMNS,
+  GM_LARGEST, /* entry of R so far; two, by parity */
+  GM_LARGEST_ODD,
+  GM_FIRST,      /* the norm that the cycle began with */
+  GM_RECURRENCE, /* at the latest restart: the norm by the recurrence, and as computed */
+  GM_COMPUTED,
+  GM_TOLERANCE, /* by how much of GM_FIRST they may differ */
+  GM_END
+};
+
+/* Of the largest entry of R: what rounding leaves of a column that is a combination of those before, some units in the last place. */
+POISE_INLINE double poiseGMRESRounding(void)
+{
+  return 16 * 0x1p-52;
+}
 
 POISE_INLINE double *poiseGMRESColumn(double *array, int64_t m, int64_t j)
 {
@@ -51,15 +71,17 @@ POISE_INLINE Dots poiseScaleElement(const double *c, const PhaseArgs *a, int64_t
   return poiseDots(0, 0, 0);
 }
 
-/* gmres_start: the first norm. flags: m; k: rtol relative to |b|. */
+/* gmres_start: the first norm. flags: m; k: rtol relative to |b|; c[0]: GM_TOLERANCE. */
 POISE_INLINE int gmres_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double norm = sqrt(in[GM_RR]);
   out[GM_COLUMNS] = 0;
+  out[GM_LARGEST + a->parity] = 0;
+  out[GM_TOLERANCE] = a->c[0].value;
   if (a->array) poiseGMRESGamma(a->array, a->flags)[0] = norm;
   c[0] = 1 / norm;
   if (poiseDecideFirst(in, out, a, norm, (int)a->k)) return 0;
-  if (norm == 0) poiseFinish(out, REASON_ATOL, 0);
+  if (norm == 0) poiseFinish(out, REASON_ATOL, in[SLOT_BASE]);
   return norm != 0;
 }
 
@@ -98,22 +120,29 @@ POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseAr
   if (!a->array) return below != 0; /* rows need not know whether the solve is over: nobody reads v_j+1 then */
   const double *h = poiseGMRESColumn(a->array, m, j);
   double *r = poiseGMRESRotated(a->array, m, j), *cs = poiseGMRESCos(a->array, m), *sn = poiseGMRESSin(a->array, m);
-  double *gamma = poiseGMRESGamma(a->array, m), top = h[0];
+  double *gamma = poiseGMRESGamma(a->array, m), top = h[0], largest = in[GM_LARGEST + a->parity];
   for (int64_t i = 0; i < j; i++) {
-    double next = h[i + 1];
-    r[i] = cs[i] * top + sn[i] * next;
+    double next = h[i + 1], ri = cs[i] * top + sn[i] * next;
+    r[i] = ri;
+    largest = poiseLarger(largest, fabs(ri));
     top = -sn[i] * top + cs[i] * next;
   }
   double length = sqrt(top * top + below * below);
-  double cosine = length == 0 ? 0 : top / length, sine = length == 0 ? 1 : below / length; /* zero column: no progress */
+  if (!poiseFinite(length)) length = hypot(top, below); /* squares that are no numbers */
+  int dropped =
+      length <= poiseGMRESRounding() * largest; /* what is left of the column is rounding: it would only make x large */
+  double cosine = dropped ? 0 : top / length, sine = dropped ? 1 : below / length; /* no progress */
   cs[j] = cosine;
   sn[j] = sine;
   r[j] = length;
   gamma[j + 1] = -sine * gamma[j];
-  out[GM_COLUMNS] = length == 0 || !poiseFinite(length) ? (double)j : (double)(j + 1);
+  if (j == 0) out[GM_FIRST] = gamma[0];
+  out[GM_LARGEST + !a->parity] = poiseLarger(largest, length);
+  out[GM_COLUMNS] = dropped || !poiseFinite(length) ? (double)j : (double)(j + 1);
   if (!poiseDecide(in, out, a, fabs(gamma[j + 1]))) {
-    if (below != 0) return 1; /* else K v_j lies in the space: its solution is exact unless the column is zero */
-    poiseFinish(out, length == 0 ? REASON_BREAKDOWN : REASON_HAPPY, its);
+    if (below != 0 && !dropped)
+      return 1; /* else K v_j lies in the space: its solution is exact unless the column is dropped */
+    poiseFinish(out, dropped ? REASON_BREAKDOWN : REASON_HAPPY, its);
   }
   out[GM_SKIP] = 1;
   return 0;
@@ -145,11 +174,17 @@ POISE_INLINE Dots gmres_solve_element(const double *c, const PhaseArgs *a, int64
   return poiseDots(0, 0, 0);
 }
 
-/* gmres_restart: x holds all columns; the norm computed from b - A x replaces the recurrence's; decides; v_0 = r / |r|. */
+/* gmres_restart: x holds all columns; the norm computed from b - A x replaces the recurrence's; decides; v_0 = r / |r|. As in PETSc,
+   a recurrence that has left the residual is a breakdown. */
 POISE_INLINE int gmres_restart_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double its = in[SLOT_ITS + a->parity], norm = sqrt(in[GM_RR]);
   int reason = poiseTest(in, &a->conv, norm, in[SLOT_NORM0], its);
+  double recurrence = a->array ? fabs(poiseGMRESGamma(a->array, a->flags)[a->flags]) : norm;
+  if (!reason && !a->conv.none && fabs(norm - recurrence) > in[GM_TOLERANCE] * in[GM_FIRST]) reason = REASON_BREAKDOWN;
+  out[GM_RECURRENCE] = recurrence;
+  out[GM_COMPUTED] = norm;
+  out[GM_LARGEST + a->parity] = 0;
   out[GM_COLUMNS] = 0;
   out[SLOT_NORM] = norm;
   a->conv.history[(int64_t)its & a->conv.mask] = norm;

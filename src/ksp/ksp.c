@@ -46,6 +46,10 @@ static const PoiseOption options[] = {
      "x holds a guess on entry"},
     {"ksp_error_if_not_converged", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_not_converged), "no", 0, 0, NULL,
      "a solve that did not converge is an error"},
+    {"ksp_verify", POISE_OPTION_BOOL, offsetof(KSPOptions, verify), "yes", 0, 0, NULL,
+     "check with b - A x that a convergence is one; inside preconditioners the default is no"},
+    {"ksp_error_if_inaccurate", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_inaccurate), "no", 0, 0, NULL,
+     "a solve that converged in another norm, with |b - A x| above 0.01 |b|, is an error"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner that was built, whatever becomes of its matrix"},
     {"ksp_monitor", POISE_OPTION_BOOL, offsetof(KSPOptions, monitor), "no", 0, 0, NULL,
@@ -110,6 +114,7 @@ PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp)
   PoiseErr e = PoiseAgree(ctx, Create(ctx, ksp));
   if (!e) e = SetType(*ksp, &poiseKSPType_gmres);
   if (!e) e = PoisePCCreate(ctx, &(*ksp)->pc);
+  if (!e) (*ksp)->pc->owner = &poiseKSPOwner, (*ksp)->pc->solver = *ksp;
   if (e) PoiseKSPDestroy(ksp);
   return e;
 }
@@ -157,7 +162,7 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep;
   int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
-  TRY(PoisePCSetOperator(ksp->pc, P));
+  TRY(poisePCUse(ksp->pc, P));
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
@@ -178,13 +183,13 @@ PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(poiseMatShare(A, &keep_A));
   TRY(poiseMatShare(P ? P : A, &keep_P));
-  if (ksp->arranged && A != ksp->given_A) ksp->arranged->A.of = NULL;
-  if (ksp->arranged && keep_P != ksp->given_P) ksp->arranged->P.of = NULL;
+  bool other_A = A != ksp->given_A, other_P = keep_P != ksp->given_P;
+  poiseKSPLetGo(ksp, other_A, other_P);
   PoiseMatDestroy(&ksp->given_A);
   PoiseMatDestroy(&ksp->given_P);
   ksp->given_A = keep_A;
   ksp->given_P = keep_P;
-  return poiseKSPArranges(ksp) ? POISE_OK : poiseKSPUse(ksp, keep_A, keep_P); /* else when it is set up */
+  return poiseKSPReplaced(ksp, other_A, other_P);
 }
 
 PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc)
@@ -227,6 +232,18 @@ PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero)
 PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on)
 {
   ksp->options.error_if_not_converged = on;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on)
+{
+  ksp->options.verify = on != 0;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on)
+{
+  ksp->options.error_if_inaccurate = on != 0;
   return POISE_OK;
 }
 
@@ -429,22 +446,41 @@ static PoiseMat Given(PoiseKSP ksp)
   return ksp->given_A ? ksp->given_A : ksp->A;
 }
 
-static PoiseErr Check(PoiseKSP ksp)
+PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp)
 {
   PoiseMat A = Given(ksp), P = poiseKSPArranges(ksp) ? ksp->given_P : ksp->pc->P;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(poiseMatCheckUsable(A));
   TRY(poiseMatCheckSquare(A));
+  TRY(poiseKSPCheckInside(ksp, P));
   if (!poiseLayoutSame(A->rows, P->rows))
     FAIL(POISE_ERR_SIZE, "A has %lld rows, the matrix of the preconditioner %lld", (long long)A->rows->N,
          (long long)P->rows->N);
   return POISE_OK;
 }
 
+PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
+{
+  if (!ksp->inside || !ksp->A || poiseMatSameRows(ksp->A, P)) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order) works with copies of the "
+       "matrices around it, and was given another");
+}
+
+/* Of a solver inside, b and x have the rows of the matrix around it. */
+static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
+{
+  if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "%s of a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order), whose rows are not the "
+       "application's",
+       what);
+}
+
 /* What can be found wrong without work. */
 static PoiseErr Choose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 {
-  TRY(PoiseAgree(ksp->ctx, Check(ksp)));
+  TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
   return ChooseNorm(ksp, side, norm);
 }
 
@@ -474,7 +510,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   ksp->side = side;
   ksp->norm = norm;
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
-  if (!ksp->borrows) TRY(PoisePCSetUp(ksp->pc));
+  if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   ksp->eager = WhyEager(ksp);
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
@@ -501,6 +537,12 @@ static bool IsDirect(PoiseKSP ksp)
   return ksp->type == &poiseKSPType_preonly && !ksp->test && !o->converged_reason && !o->view;
 }
 
+void poiseKSPSetInside(PoiseKSP ksp)
+{
+  ksp->inside = true;
+  ksp->options.verify = 0;
+}
+
 PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads)
 {
   *reads = READS_P;
@@ -519,7 +561,7 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep)
     FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
   if (!IsDirect(ksp)) return PoiseKSPSetUp(ksp);
   if (!keep) TRY(Choose(ksp, &side, &ksp->norm));
-  TRY(PoisePCSetUp(ksp->pc));
+  TRY(poisePCPrepare(ksp->pc));
   ksp->reason = POISE_CONVERGED_ITS; /* the answer of every solve */
   ksp->its = 1;
   return POISE_OK;
@@ -539,10 +581,12 @@ const char *poiseKSPAppliesEagerly(PoiseKSP ksp)
   return IsDirect(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
 }
 
+static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   if (IsDirect(ksp)) return poisePCApplyFuse(ksp->pc, r, z, skip, fuse);
-  TRY(PoiseKSPSolve(ksp, r, z));
+  TRY(Solve(ksp, r, z));
   return poiseVecFuse(z, skip, fuse);
 }
 
@@ -580,7 +624,7 @@ static PoiseErr Run(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   return e;
 }
 
-PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
   ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
@@ -601,7 +645,16 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (ksp->options.error_if_not_converged && ksp->reason < 0)
     FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s", PoiseKSPReasonString(ksp->reason),
          (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm, *ksp->detail ? "; " : "", ksp->detail);
+  if (ksp->options.error_if_inaccurate && poiseKSPInaccuracy(ksp) > 0)
+    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, but %s", PoiseKSPReasonString(ksp->reason),
+         (long long)ksp->its, ksp->detail);
   return POISE_OK;
+}
+
+PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  TRY(CheckOutside(ksp, "PoiseKSPSolve"));
+  return Solve(ksp, b, x);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------------------------ */
@@ -652,6 +705,7 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
 {
   PoiseVec r;
   if (!Given(ksp)) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(CheckOutside(ksp, "PoiseKSPTrueResidual"));
   TRY(PoiseVecDuplicate(b, &r));
   PoiseErr e = PoiseMatResidual(Given(ksp), b, x, r);
   if (!e) e = PoiseVecNorm(r, POISE_NORM_2, norm);

@@ -37,7 +37,11 @@ typedef struct KSPType {
   void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */
   void (*finish)(PoiseKSP);         /* x; may be NULL when the iteration keeps x */
   PoiseVec (*solution)(PoiseKSP); /* the iterate, made in a work vector; ksp->final holds the slots; may be NULL likewise */
-  PoiseErr (*view)(PoiseKSP);     /* may be NULL */
+  int factor; /* slot: the norm that is tested is the natural one times this; 0: it is the norm in use */
+  int (*residual)(
+      PoiseKSP); /* the work vector that holds b - A x, from which the norm in ksp->final was computed; -1, or NULL: none */
+  void (*explain)(PoiseKSP);  /* poiseKSPSay what there is to say of a solve that has ended; may be NULL */
+  PoiseErr (*view)(PoiseKSP); /* may be NULL */
 } KSPType;
 
 typedef struct KSPOptions { /* what -ksp_... sets, apart from the method's own */
@@ -45,7 +49,7 @@ typedef struct KSPOptions { /* what -ksp_... sets, apart from the method's own *
   double rtol, atol, dtol;
   PoiseInt maxits, replay;
   int norm, side; /* 0: default; side 1 left, 2 right */
-  int guess_nonzero, error_if_not_converged, reuse;
+  int guess_nonzero, error_if_not_converged, error_if_inaccurate, reuse, verify;
   int monitor, true_residual, converged_reason, view;
 } KSPOptions;
 
@@ -64,6 +68,13 @@ typedef struct Arranged { /* a solve in another layout or numbering than the app
   PoiseVec b, x;
   MatShape before, after; /* of A */
 } Arranged;
+
+typedef struct Claim {      /* of convergence, as checked; norms as the method has them, which may be scaled */
+  int refuted;              /* how many of this solve */
+  double claimed;           /* norm of the latest that was refuted */
+  double best, best_square; /* the least norm computed, and the least square that x was delivered with; infinite: none */
+  double residual, rhs;     /* |b - A x| and |b|, where they have been computed, else 0 */
+} Claim;
 
 typedef struct Captured { /* what a captured loop depends on */
   const KSPType *type;
@@ -133,14 +144,21 @@ struct PoiseKSP_s {
   bool finishing;  /* the method's finish is running: SLOT_DONE, which is set, skips nothing */
   PoiseErr failed; /* this rank's first failure, and its words: a user's function called later may set others */
   ErrorState error;
-  bool stop; /* some rank failed: seen by all in the same global sum */
+  bool stop;     /* some rank failed: seen by all in the same global sum */
+  bool again;    /* the method goes on from x: its guess is not zero, and SLOT_NORM0 is set */
+  PoiseInt base; /* iterations before that */
+  double scale;  /* a power of 2 that b, the guess and atol are multiplied by */
+  bool vanished; /* x did, when it was scaled back */
+  bool scaling;  /* the loop has ended at once, because b is to be scaled */
+  int scalings;  /* of this solve so far */
+  Claim claim;
 
   /* of the latest solve */
   double final[POISE_SLOTS]; /* the slots as they were at the end */
   PoiseKSPReason reason;
   PoiseInt its, reported, tested; /* the latest given to the monitors, and to the user's test */
   double rnorm, inconsistency;
-  char detail[160]; /* of the reason; "": none */
+  char detail[400]; /* of the reason; "": none */
   double *history;
   int64_t history_size, history_capacity;
   bool keep_history;
@@ -164,6 +182,11 @@ void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fu
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r);
 /* SLOT_NORM0 = |b| in the norm in use; t: scratch; nothing when the guess is zero. Returns whether rtol is relative to it. */
 int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot);
+/* Does x hold a guess, be it what a refuted claim left? */
+static inline bool poiseKSPHasGuess(PoiseKSP ksp)
+{
+  return ksp->options.guess_nonzero || ksp->again;
+}
 /* Add the dot (u, result) to f, or (result, result) when u is NULL; it is in slots[slot] from the next phase on. */
 void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot);
 /* Run phase `id` on all rows (rows = 0: scalars only); its dots go to slots dot0, dot1 (NO_SLOT: not wanted). */
@@ -175,6 +198,10 @@ typedef struct {
 /* poiseKSPPhase, and z = M^-1 r of the r that the phase, which is marked ENDS, has just written: in the same pass where M is dense
    blocks, else behind it. */
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m);
+/* Work vector r, which holds A x, becomes b - A x; its dots and b's to their slots, and, if z is not NO_SLOT, those of work vector
+   z = M^-1 r. */
+void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z);
+void poiseKSPPublish(PoiseKSP ksp); /* pending dots to their slots, without a phase that takes them in */
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a);
 /* dst[0..k) = (x_j, y), all ranks, k any number, and added to sum[0..k) (may be NULL); *skip != 0: not done. */
 void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip);
@@ -192,9 +219,14 @@ void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);          /* the solut
 PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t);     /* t = the solution + M^-1 u */
 /* Keep a failure of this rank. */
 void poiseKSPFailed(PoiseKSP ksp, PoiseErr e);
+/* Add to ksp->detail, behind a semicolon. */
+void poiseKSPSay(PoiseKSP ksp, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- solvers inside preconditioners (ksp.c) -------------------------------------------------------------------------- */
 
+/* It is inside a preconditioner from now on: nothing is rearranged, and claims are checked only if options
+   ask for it. */
+void poiseKSPSetInside(PoiseKSP ksp);
 /* Set up what poiseKSPApply needs, for A = P = source, which is no more than the preconditioner when the
    method is preonly; keep: what it is inside of stays as it is, and so does its preconditioner. */
 PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep);
@@ -214,6 +246,9 @@ const char *poiseKSPAppliesEagerly(PoiseKSP ksp); /* why a loop around it cannot
 /* p += what it will hold, with its preconditioner, of the matrix that it has. Collective; agrees. */
 PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
 
+/* Has it P's numbering, that of the matrix of the preconditioner that it is inside of? Local. */
+PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P);
+
 /* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */
 
 bool poiseKSPArranges(PoiseKSP ksp); /* its matrices are rearranged, or were and no longer are to be */
@@ -224,7 +259,33 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 PoiseErr poiseKSPArrange(PoiseKSP ksp);
 PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun with the application's vectors */
 PoiseErr poiseKSPViewArranged(PoiseKSP ksp);
-void poiseKSPDropArranged(PoiseKSP ksp);
+/* Before and after the application gives others for these of its matrices. The latter: collective, agrees. */
+void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
+PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
+void poiseKSPDropArranged(
+    PoiseKSP ksp); /* after which the preconditioner is to be built anew, if it was of other numbers */
+PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* may it work with them? Local */
+extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
+
+/* ---- claim.c: is what a method claims true? scale.c: norms that squares cannot hold ----------------------------------- */
+
+/* Is the claim in ksp->reason to be checked, or what follows a refuted one to be compared with it? */
+bool poiseKSPChecks(PoiseKSP ksp);
+/* Enqueue the dots of b - A x of the x in work[0], which take two more work vectors; b - A x may be there. */
+void poiseKSPMeasure(PoiseKSP ksp);
+/* What these, now in `slots`, say of ksp->reason. Returns whether the method is to go on from x. */
+bool poiseKSPJudge(PoiseKSP ksp, const double *slots);
+/* The square of the norm computed before, which x must not exceed to be delivered; infinite: any may. And the slot of this one's. */
+double poiseKSPMost(PoiseKSP ksp, int *slot);
+/* Success that is worth nothing: |b - A x| / |b|, else 0. */
+double poiseKSPInaccuracy(PoiseKSP ksp);
+void poiseKSPSayClaim(PoiseKSP ksp); /* poiseKSPSay what has become of claims */
+/* Does the first norm, in the slots, call for scaling? ksp->scaling says so. */
+bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots);
+/* Scale ksp->b, which becomes another vector, and the guess in x, if that helps. Collective; agrees. */
+PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x);
+PoiseErr poiseKSPScaled(PoiseKSP ksp,
+                        PoiseVec x); /* is the x of a scaled solve one, now that it is scaled back? Collective; agrees. */
 
 void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
 void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */

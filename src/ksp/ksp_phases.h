@@ -27,13 +27,25 @@ POISE_INLINE double poisePoint(const PhaseArgs *a, int k, double r, int64_t i)
   return a->in[k] ? poiseRead(a, k, i) * r : r;
 }
 
-/* End the solve from a plain phase (before its elements): also a deciding phase behind it is skipped. Returns 0 = skip. */
-POISE_INLINE int poiseStop(const double *in, double *out, const PhaseArgs *a, int reason)
+/* Is this the first iteration since the method was started? */
+POISE_INLINE int poiseIsFirst(const double *in, const PhaseArgs *a)
+{
+  return in[SLOT_ITS + a->parity] == in[SLOT_BASE];
+}
+
+/* End the solve from a plain phase (before its elements), after `its` iterations: also a deciding phase behind it is skipped.
+   Returns 0 = skip. */
+POISE_INLINE int poiseStopAt(double *out, int reason, double its)
 {
   out[SLOT_DONE] = out[SLOT_SEEN] = 1;
   out[SLOT_REASON] = reason;
-  out[SLOT_ITS_FINAL] = in[SLOT_ITS + a->parity];
+  out[SLOT_ITS_FINAL] = its;
   return 0;
+}
+
+POISE_INLINE int poiseStop(const double *in, double *out, const PhaseArgs *a, int reason)
+{
+  return poiseStopAt(out, reason, in[SLOT_ITS + a->parity]);
 }
 
 /* End it from a deciding phase, whose elements still run, at iteration its. */
@@ -55,29 +67,53 @@ POISE_INLINE int poiseTest(const double *in, const Convergence *v, double norm, 
   return its >= in[SLOT_MAXITS] ? REASON_MAXITS : 0;
 }
 
-/* Record the norm before the first iteration and decide. norm0 is what rtol is relative to: |b| when that was asked for
-   (kept in SLOT_NORM0 by phase ksp_norm0), else this norm. Returns nonzero when the solve is over. */
-POISE_INLINE int poiseDecideFirst(const double *in, double *out, const PhaseArgs *a, double norm, int relative_to_b)
+/* What the first norm is compared with: |b| when that was asked for, or what a method that goes on was compared with (in SLOT_NORM0
+   already), else this norm. */
+POISE_INLINE double poiseNorm0(const double *in, double norm, int kept)
 {
-  double norm0 = relative_to_b && in[SLOT_NORM0] > 0 ? in[SLOT_NORM0] : norm;
-  int reason = poiseTest(in, &a->conv, norm, norm0, 0);
+  return kept && in[SLOT_NORM0] > 0 ? in[SLOT_NORM0] : norm;
+}
+
+/* What poiseTest says of the norm before the first iteration; kept: as poiseNorm0 has it. */
+POISE_INLINE int poiseTestFirst(const double *in, const PhaseArgs *a, double norm, int kept)
+{
+  return poiseTest(in, &a->conv, norm, poiseNorm0(in, norm, kept), in[SLOT_BASE]);
+}
+
+/* Record the norm before the first iteration, and end the solve if there is a reason, which is returned. */
+POISE_INLINE int poiseConcludeFirst(const double *in, double *out, const PhaseArgs *a, double norm, int kept, int reason)
+{
   out[SLOT_NORM] = norm;
-  if (!relative_to_b || !(in[SLOT_NORM0] > 0)) out[SLOT_NORM0] = norm;
-  a->conv.history[0] = norm;
-  if (reason) poiseFinish(out, reason, 0);
+  if (!kept || !(in[SLOT_NORM0] > 0)) out[SLOT_NORM0] = norm;
+  a->conv.history[(int64_t)in[SLOT_BASE] & a->conv.mask] = norm;
+  if (reason) poiseFinish(out, reason, in[SLOT_BASE]);
   return reason;
 }
 
-/* The same for the iteration just finished, which is counted. */
-POISE_INLINE int poiseDecide(const double *in, double *out, const PhaseArgs *a, double norm)
+POISE_INLINE int poiseDecideFirst(const double *in, double *out, const PhaseArgs *a, double norm, int kept)
+{
+  return poiseConcludeFirst(in, out, a, norm, kept, poiseTestFirst(in, a, norm, kept));
+}
+
+/* The same three for the iteration just finished, which is counted. */
+POISE_INLINE int poiseTestNext(const double *in, const PhaseArgs *a, double norm)
+{
+  return poiseTest(in, &a->conv, norm, in[SLOT_NORM0], in[SLOT_ITS + a->parity] + 1);
+}
+
+POISE_INLINE int poiseConclude(const double *in, double *out, const PhaseArgs *a, double norm, int reason)
 {
   double its = in[SLOT_ITS + a->parity] + 1;
-  int reason = poiseTest(in, &a->conv, norm, in[SLOT_NORM0], its);
   out[SLOT_ITS + !a->parity] = its;
   out[SLOT_NORM] = norm;
   a->conv.history[(int64_t)its & a->conv.mask] = norm;
   if (reason) poiseFinish(out, reason, its);
   return reason;
+}
+
+POISE_INLINE int poiseDecide(const double *in, double *out, const PhaseArgs *a, double norm)
+{
+  return poiseConclude(in, out, a, norm, poiseTestNext(in, a, norm));
 }
 
 /* ksp_norm0: SLOT_NORM0 = the norm of b that was summed into slot k, k = its square root or sqrt(|.|) for the natural norm. */
@@ -94,17 +130,35 @@ POISE_INLINE Dots ksp_norm0_element(const double *c, const PhaseArgs *a, int64_t
   return poiseDots(0, 0, 0);
 }
 
-/* ksp_deliver: the user's x = x; the dot is 0, or NaN when an entry is not finite. in: x; out: the user's. */
-POISE_INLINE int ksp_deliver_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+/* ksp_check: r = b - r, where r holds A x; dots (r, z), (z, z) with z = d r, (r, r), (b, b). in: b, d; out: r. */
+POISE_INLINE int ksp_check_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   (void)in, (void)out, (void)a, (void)c;
   return 1;
 }
 
+POISE_INLINE Dots ksp_check_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  double *r = a->out[0];
+  (void)c;
+  double bi = poiseRead(a, 0, i), ri = r[i] = bi - r[i], z = poisePoint(a, 1, ri, i);
+  Dots t = poiseDots(ri * z, z * z, ri * ri);
+  t.d[3] = bi * bi;
+  return t;
+}
+
+/* ksp_deliver: the user's x = c_2 x, unless |c_0| is more than a finite c_1, or no number; the dot is 0, or NaN when an entry is not
+   finite. in: x; out: the user's. */
+POISE_INLINE int ksp_deliver_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  (void)in, (void)out;
+  c[0] = poiseScalar(a->c[2]);
+  return !poiseFinite(poiseScalar(a->c[1])) || fabs(poiseScalar(a->c[0])) <= poiseScalar(a->c[1]);
+}
+
 POISE_INLINE Dots ksp_deliver_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double v = poiseRead(a, 0, i);
-  (void)c;
+  double v = c[0] * poiseRead(a, 0, i);
   a->out[0][i] = v;
   return poiseDots(v - v, 0, 0);
 }

@@ -28,7 +28,13 @@ static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
   poiseKSPAddDot(ksp, &f, ksp->v[R], MR_RZ);
   if (ksp->norm == POISE_KSP_NORM_PRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, MR_NN);
   poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
-  poiseKSPScalars(ksp, PHASE_minres_start, (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b});
+  if (ksp->norm != POISE_KSP_NORM_PRECONDITIONED) {
+    Fuse rr = {0};
+    poiseKSPAddDot(ksp, &rr, NULL, MR_NN);
+    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, ksp->v[R], NULL, &rr);
+  }
+  poiseKSPScalars(ksp, PHASE_minres_start,
+                  (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b, .c = {{.value = ksp->A->null.n > 0}}});
   poiseKSPZero(ksp, ksp->work[R_ODD]);
   poiseKSPZero(ksp, ksp->work[W]);
   poiseKSPZero(ksp, ksp->work[W_ODD]);
@@ -53,11 +59,14 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
                 (PhaseArgs){.in = {v[z + now], v[W + next]}, .out = {v[X], v[W + now]}}, NO_SLOT, NO_SLOT);
 }
 
+_Static_assert((int)MR_END <= (int)POISE_SLOTS, "minres has too many slots");
+
 #define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_minres = {
     .name = "minres",
     .left = NORM(PRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
+    .factor = MR_FACTOR,
     .vectors = Vectors_MINRES,
     .start = Start_MINRES,
     .iterate = Iterate_MINRES,

@@ -15,8 +15,8 @@ enum {
   MR_RZ = SLOT_FIRST_OWN, /* beta^2 = (r, z) */
   MR_RZ_ODD,
   MR_ZQ,
-  MR_NN,
-  MR_FACTOR, /* from |phi| to the norm asked for */
+  MR_NN = MR_ZQ, /* before the first product: (z, z) for the preconditioned norm, else (r, r) */
+  MR_FACTOR,     /* from |phi| to the norm asked for */
   MR_COS,
   MR_COS_ODD,
   MR_SIN,
@@ -26,21 +26,28 @@ enum {
   MR_EPSILON,
   MR_EPSILON_ODD,
   MR_PHI,
-  MR_PHI_ODD
+  MR_PHI_ODD,
+  MR_END
 };
 
-/* minres_start: the first norm; flags: the norm asked for. k: rtol is relative to |b|. */
+/* minres_start: the first norm; flags: the norm asked for. k: rtol is relative to |b|; c[0] != 0: a null space is removed from z.
+   (r, z) = 0 shows an indefinite M where r, or z for the norm of that, is not 0. r may be a part of the null space; z is not. */
 POISE_INLINE int minres_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
-  double rz = in[MR_RZ], beta = sqrt(fabs(rz));
-  double factor = a->flags == NORM_PRECONDITIONED && beta > 0 ? sqrt(in[MR_NN]) / beta : 1;
+  double rz = in[MR_RZ], nn = in[MR_NN], beta = sqrt(fabs(rz));
+  double factor = a->flags == NORM_PRECONDITIONED && beta > 0 ? sqrt(nn) / beta : 1;
+  double norm = beta == 0 && a->flags == NORM_PRECONDITIONED ? sqrt(nn) : factor * beta;
+  int reason = poiseTestFirst(in, a, norm, (int)a->k);
   (void)c;
+  int projected = a->c[0].value != 0;
+  if (rz == 0 && nn > 0 && (!projected || a->flags == NORM_PRECONDITIONED))
+    reason = projected ? REASON_BREAKDOWN : REASON_INDEFINITE_PC;
+  else if (!reason && rz <= 0)
+    reason = rz < 0 ? REASON_INDEFINITE_PC : REASON_ATOL;
   out[MR_FACTOR] = factor;
   out[MR_COS] = -1;
   out[MR_PHI] = beta;
-  if (poiseDecideFirst(in, out, a, factor * beta, (int)a->k)) return 0;
-  if (rz == 0) poiseFinish(out, REASON_ATOL, 0);
-  if (rz < 0) poiseFinish(out, REASON_INDEFINITE_PC, 0);
+  poiseConcludeFirst(in, out, a, norm, (int)a->k, reason);
   return 0;
 }
 
@@ -58,7 +65,7 @@ POISE_INLINE int minres_lanczos_begin(const double *in, double *out, const Phase
   if (!poiseFinite(in[MR_ZQ])) return poiseStop(in, out, a, REASON_NANORINF);
   c[0] = 1 / beta;
   c[1] = in[MR_ZQ] / rz / beta;
-  c[2] = in[SLOT_ITS + a->parity] > 0 ? beta / sqrt(in[MR_RZ + !a->parity]) : 0;
+  c[2] = poiseIsFirst(in, a) ? 0 : beta / sqrt(in[MR_RZ + !a->parity]);
   return 1;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a solve tells: norms to history and monitors, and the lines that scripts written for PETSc read. */
+#include <stdarg.h>
+
 #include "ksp.h"
 
 const char *PoiseKSPReasonString(PoiseKSPReason reason)
@@ -40,7 +42,7 @@ bool poiseKSPMonitorsTrueResidual(PoiseKSP ksp)
 
 static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
 {
-  double t = sqrt(ksp->final[SLOT_TRUE_RESIDUAL]);
+  double t = sqrt(ksp->final[SLOT_TRUE_RESIDUAL]) / ksp->scale;
   if (it == 0 && ksp->prefix && (ksp->options.monitor || ksp->options.true_residual))
     TRY(PoisePrintf(ksp->ctx, "  Residual norms for %s solve.\n", ksp->prefix));
   if (ksp->options.monitor) TRY(PoisePrintf(ksp->ctx, "%3lld KSP Residual norm %14.12e\n", (long long)it, norm));
@@ -65,7 +67,7 @@ void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
   if (ksp->norm == POISE_KSP_NORM_NONE) return;
   while (ksp->reported < last && !ksp->failed) {
     PoiseInt it = ++ksp->reported;
-    ksp->rnorm = ksp->norms[it & (ksp->ring - 1)];
+    ksp->rnorm = ksp->norms[it & (ksp->ring - 1)] / ksp->scale;
     Tell(ksp, it, ksp->rnorm);
   }
 }
@@ -110,13 +112,27 @@ static PoiseErr ExplainNan(PoiseKSP ksp, PoiseVec b)
   return POISE_OK;
 }
 
+void poiseKSPSay(PoiseKSP ksp, const char *format, ...)
+{
+  size_t length = strlen(ksp->detail);
+  va_list args;
+  if (length) length += (size_t)snprintf(ksp->detail + length, sizeof ksp->detail - length, "; ");
+  if (length >= sizeof ksp->detail) return;
+  va_start(args, format);
+  vsnprintf(ksp->detail + length, sizeof ksp->detail - length, format, args);
+  va_end(args);
+}
+
 PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
 {
   ksp->detail[0] = 0;
   if (ksp->reason == POISE_DIVERGED_NANORINF) return ExplainNan(ksp, b);
   if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* and not by rounding only */
-    snprintf(ksp->detail, sizeof ksp->detail, "b is inconsistent: %.3g of its norm lies in the null space%s",
-             ksp->inconsistency, ksp->A->left.n ? " of the transpose, and was left out" : "");
+    poiseKSPSay(ksp, "b is inconsistent: %.3g of its norm lies in the null space%s", ksp->inconsistency,
+                ksp->A->left.n ? " of the transpose, and was left out" : "");
+  if (ksp->vanished) poiseKSPSay(ksp, "x is too small for a number");
+  poiseKSPSayClaim(ksp);
+  if (ksp->reason < 0 && ksp->type->explain) ksp->type->explain(ksp);
   return POISE_OK;
 }
 

@@ -19,7 +19,7 @@ static PoiseErr Make(PoisePC pc)
   if (!inner->ksp) {
     TRY(poisePCInnerPrefix(pc, "ksp_", prefix)); /* of the same length on all ranks */
     TRY(PoiseKSPCreate(pc->ctx, &inner->ksp));
-    inner->ksp->inside = true;
+    poiseKSPSetInside(inner->ksp);
     PoiseErr e = PoiseKSPSetOptionsPrefix(inner->ksp, prefix);
     if (e) PoiseKSPDestroy(&inner->ksp);
     TRY(e);
@@ -48,6 +48,7 @@ static PoiseErr Ready_KSP(PoisePC pc, bool keep)
 {
   Inner *inner = pc->data;
   TRY(Make(pc));
+  TRY(poiseKSPCheckInside(inner->ksp, pc->P));
   TRY(poiseKSPReady(inner->ksp, poisePCSource(pc), keep));
   poisePCInside(pc, inner->ksp->pc->generation);
   return POISE_OK;

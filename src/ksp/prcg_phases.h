@@ -10,14 +10,17 @@ enum { PRCG_QDQ = CG_ALPHA + 1 };
 /* Judge the update before. Returns nonzero when the solve is over. */
 POISE_INLINE int poisePRCGJudge(const double *in, double *out, const PhaseArgs *a)
 {
-  double rz = in[CG_RZ + a->parity];
-  int reason = poiseDecide(in, out, a, poiseCGNorm(a, rz, in[CG_NN]));
-  if (!reason && rz == 0) reason = REASON_ATOL;
-  if (!reason && rz < 0) reason = REASON_INDEFINITE_PC;
-  if (!reason) return 0;
-  poiseFinish(out, reason, in[SLOT_ITS + a->parity] + 1);
-  out[SLOT_SEEN] = 1;
+  double rz = in[CG_RZ + a->parity], old = in[CG_RZ + !a->parity], nn = in[CG_NN], norm = poiseCGNorm(a, rz, nn);
+  int reason = poiseConclude(in, out, a, norm, poiseCGReason(a, poiseTestNext(in, a, norm), rz, old, nn));
+  if (reason) out[SLOT_SEEN] = 1;
   return reason;
+}
+
+/* Updates made since the solve began, before this one. The latest is counted when it is judged: in this prologue (k), or at the end
+   of a cycle, which has the other parity. */
+POISE_INLINE double poisePRCGUpdates(const double *in, const PhaseArgs *a)
+{
+  return a->k ? in[SLOT_ITS + a->parity] + 1 : poiseLarger(in[SLOT_ITS], in[SLOT_ITS_ODD]);
 }
 
 /* prcg_update: x += alpha p; r -= alpha q; p = D r + beta p; dots (r, D r) and |D r|^2 or |r|^2. in: q, d, x, r, p; out: x, r, p.
@@ -26,12 +29,12 @@ POISE_INLINE int poisePRCGJudge(const double *in, double *out, const PhaseArgs *
 POISE_INLINE int prcg_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rz = in[CG_RZ + a->parity], pq = in[CG_PQ + a->parity], old = in[CG_PQ + !a->parity];
+  double its = poisePRCGUpdates(in, a);
   c[0] = rz / pq;
   c[1] = poiseLarger(0, (c[0] * c[0] * in[PRCG_QDQ] - rz) / rz);
   if (a->k && poisePRCGJudge(in, out, a)) return 0;
-  if (!poiseFinite(pq)) return poiseStop(in, out, a, REASON_NANORINF);
-  if (pq == 0 || (in[SLOT_ITS + a->parity] > 0 && (pq < 0) != (old < 0)))
-    return poiseStop(in, out, a, REASON_INDEFINITE_MAT);
+  if (!poiseFinite(pq)) return poiseStopAt(out, REASON_NANORINF, its);
+  if (pq == 0 || (its > in[SLOT_BASE] && (pq < 0) != (old < 0))) return poiseStopAt(out, REASON_INDEFINITE_MAT, its);
   return 1;
 }
 
@@ -41,7 +44,7 @@ POISE_INLINE Dots prcg_update_element(const double *c, const PhaseArgs *a, int64
   a->out[0][i] = poiseRead(a, 2, i) + c[0] * pi;
   a->out[1][i] = ri;
   a->out[2][i] = z + c[1] * pi;
-  return poiseDots(ri * z, a->flags == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
+  return poiseDots(ri * z, (a->flags & CG_NORM) == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
 }
 
 /* prcg_judge: the update before. */

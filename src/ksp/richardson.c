@@ -52,5 +52,6 @@ const KSPType poiseKSPType_richardson = {
     .vectors = Vectors_Richardson,
     .start = Start_Richardson,
     .iterate = Iterate_Richardson,
+    .residual = poiseStationaryResidual,
     .view = View_Richardson,
 };

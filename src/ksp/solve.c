@@ -107,7 +107,7 @@ void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fu
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r)
 {
   poiseKSPCopy(ksp, b, r);
-  if (ksp->options.guess_nonzero) poiseKSPSubtractProduct(ksp, ksp->work[0], r);
+  if (poiseKSPHasGuess(ksp)) poiseKSPSubtractProduct(ksp, ksp->work[0], r);
 }
 
 int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
@@ -115,7 +115,8 @@ int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
   const double *p = NULL;
   double *q = NULL;
   Fuse f = {0};
-  if (!ksp->options.guess_nonzero || ksp->norm == POISE_KSP_NORM_NONE) return 0;
+  if (!poiseKSPHasGuess(ksp) || ksp->norm == POISE_KSP_NORM_NONE) return 0;
+  if (ksp->again) return 1; /* it is there */
   poiseKSPFailed(ksp, poiseVecRead(b, &p));
   poiseKSPAddDot(ksp, &f, ksp->norm == POISE_KSP_NORM_NATURAL ? p : NULL, slot);
   if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED) {
@@ -214,14 +215,14 @@ static void SumPending(PoiseKSP ksp)
 /* Numbers per row that a phase moves: vectors, of which one that is read and written stands in in[] and out[], and those of its end. */
 static double Streams(const PhaseArgs *a)
 {
-  double streams = a->end.b ? 1 + (double)a->end.b : 0; /* z, and a row of D; r is in cache */
+  double streams = (a->end.b ? 1 + (double)a->end.b : 0) - a->seldom; /* z, and a row of D; r is in cache */
   for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
   return streams;
 }
 
-static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[4])
+/* dot: slots of the phase's own. */
+static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_MAX_DOTS], int rz, int zz)
 {
-  double **partial[] = {&a.partial[0], &a.partial[1], &a.end.rz, &a.end.zz};
   SumPending(ksp);
   poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
   a.id = id;
@@ -233,35 +234,59 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   a.nsum = ksp->npending;
   memcpy(a.sum, ksp->pending, (size_t)ksp->npending * sizeof *a.sum);
   ksp->npending = 0;
-  for (int k = 0; k < 4; k++)
-    if (dot[k] != NO_SLOT) *partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
+  for (int k = 0; k < POISE_MAX_DOTS; k++)
+    if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
+  if (rz != NO_SLOT) a.end.rz = Pend(ksp, rz, poisePhaseBlocks(&a));
+  if (zz != NO_SLOT) a.end.zz = Pend(ksp, zz, poisePhaseBlocks(&a));
   poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_phase, &a, sizeof a));
   poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
 }
 
-void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
+static void PlainPhase(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS])
 {
-  LaunchPhase(ksp, id, a, ksp->layout->n, (int[]){dot0, dot1, NO_SLOT, NO_SLOT});
+  LaunchPhase(ksp, id, a, ksp->layout->n, dot, NO_SLOT, NO_SLOT);
 }
 
-void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m)
+void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
+{
+  PlainPhase(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT});
+}
+
+static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS], Application m)
 {
   Fuse f = {0};
   if (ksp->blocks.b) {
     a.end = ksp->blocks;
     a.end.r = ksp->v[m.r], a.end.z = ksp->v[m.z];
-    LaunchPhase(ksp, id, a, ksp->layout->n, (int[]){dot0, dot1, m.rz, m.zz});
+    LaunchPhase(ksp, id, a, ksp->layout->n, dot, m.rz, m.zz);
     return;
   }
-  poiseKSPPhase(ksp, id, a, dot0, dot1);
+  PlainPhase(ksp, id, a, dot);
   if (m.rz != NO_SLOT) poiseKSPAddDot(ksp, &f, ksp->v[m.r], m.rz);
   if (m.zz != NO_SLOT) poiseKSPAddDot(ksp, &f, NULL, m.zz);
   poiseKSPPrecondition(ksp, ksp->work[m.r], ksp->work[m.z], &f);
 }
 
+void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m)
+{
+  PhasePrecondition(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT}, m);
+}
+
+void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
+{
+  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB};
+  PhaseArgs a = {.in = {b}, .out = {ksp->v[r]}};
+  if (z != NO_SLOT && !ksp->pointwise) {
+    PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
+    return;
+  }
+  if (z != NO_SLOT) a.in[1] = ksp->point, dot[0] = SLOT_CHECK_RZ, dot[1] = SLOT_CHECK_ZZ;
+  PlainPhase(ksp, PHASE_ksp_check, a, dot);
+}
+
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
 {
-  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT});
+  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT}, NO_SLOT, NO_SLOT);
 }
 
 static double *DotPartials(PoiseKSP ksp)
@@ -387,8 +412,7 @@ static PoiseErr FetchSlots(PoiseKSP ksp)
   return WaitForSlots(ksp, LATEST);
 }
 
-/* Pending dots, to their slots, without a phase that takes them in. */
-static void PublishPending(PoiseKSP ksp)
+void poiseKSPPublish(PoiseKSP ksp)
 {
   SumPending(ksp);
   for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
@@ -405,8 +429,27 @@ static void TrueResidual(PoiseKSP ksp)
   poiseKSPCopy(ksp, ksp->b, ksp->residual);
   poiseKSPAddDot(ksp, &f, NULL, SLOT_TRUE_RESIDUAL);
   Product(ksp, minus_one, x, one, ksp->residual, &f);
-  PublishPending(ksp);
+  poiseKSPPublish(ksp);
   ksp->finishing = false;
+}
+
+/* x: of A's rows. */
+static void BuildIterate(PoiseKSP ksp, PoiseVec x)
+{
+  ksp->finishing = true; /* nothing is skipped */
+  poiseKSPCopy(ksp, ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0], x);
+  if (ksp->A->null.n) RemoveNullSpace(ksp, x, NULL);
+  if (ksp->scale != 1) poiseKSPFailed(ksp, PoiseVecScale(x, 1 / ksp->scale));
+  ksp->finishing = false;
+}
+
+static PoiseErr CheckIterate(PoiseKSP ksp, PoiseVec x)
+{
+  const Layout *rows = poiseMatRowsOutside(ksp->A);
+  TRY(poiseMatCheckOutside(ksp->A, "PoiseKSPBuildSolution of a solver"));
+  if (x->ctx != ksp->ctx || !poiseLayoutSame(rows, x->layout))
+    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)rows->N, (long long)x->layout->N);
+  return POISE_OK;
 }
 
 PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
@@ -416,12 +459,15 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
     FAIL(POISE_ERR_STATE,
          "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
          "-ksp_replay 0");
-  if (x->ctx != ksp->ctx || !poiseLayoutSame(ksp->layout, x->layout))
-    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)ksp->layout->N, (long long)x->layout->N);
-  ksp->finishing = true; /* nothing is skipped */
-  poiseKSPCopy(ksp, ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0], x);
-  if (ksp->A->null.n) RemoveNullSpace(ksp, x, NULL);
-  ksp->finishing = false;
+  PoiseMat from = ksp->A->moves.from; /* x has the application's rows */
+  PoiseVec own = x;
+  PoiseErr e = CheckIterate(ksp, x);
+  if (!e && from) e = poiseVecCreateLocal(ksp->layout, &own);
+  e = PoiseAgree(ksp->ctx, e);
+  if (!e) BuildIterate(ksp, own);
+  if (!e && from) poiseKSPFailed(ksp, poiseVecMove(from, own, x));
+  if (own != x) PoiseVecDestroy(&own);
+  TRY(e);
   if (!ksp->failed) poiseKSPFailed(ksp, poiseBufferSettle(&x->data));
   return AgreeOnResult(ksp);
 }
@@ -487,7 +533,7 @@ static void Eager(PoiseKSP ksp)
   for (bool over = false; !over;) {
     PoiseErr e = FetchIteration(ksp);
     poiseKSPFailed(ksp, e);
-    if (Failed(ksp)) return;
+    if (Failed(ksp) || poiseKSPOutOfRange(ksp, ksp->status[0])) return;
     over = Look(ksp, ksp->status[0]);
     over = HostStops(ksp) || over;
     if (!over) Step(ksp);
@@ -549,7 +595,7 @@ static void Replay(PoiseKSP ksp)
   Device *dev = Dev(ksp);
   int64_t event[2] = {0, 0};
   poiseKSPFailed(ksp, FetchSlots(ksp));
-  if (ksp->failed || Look(ksp, ksp->status[0])) return;
+  if (ksp->failed || poiseKSPOutOfRange(ksp, ksp->status[0]) || Look(ksp, ksp->status[0])) return;
   Capture(ksp);
   if (ksp->failed) return;
   EnqueueReplay(ksp, 0, &event[0]);
@@ -560,22 +606,36 @@ static void Replay(PoiseKSP ksp)
     if (!ksp->failed && Look(ksp, ksp->status[k])) break;
   }
   poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
-  Count(ksp, (double)(ksp->its / ksp->captured.cycle), ksp->captured.cycle); /* kernels launched after the end did none */
-  Count(ksp, 1, (int)(ksp->its % ksp->captured.cycle));
+  PoiseInt done = ksp->its - ksp->base;
+  Count(ksp, (double)(done / ksp->captured.cycle), ksp->captured.cycle); /* kernels launched after the end did none */
+  Count(ksp, 1, (int)(done % ksp->captured.cycle));
 }
 
 /* ---- one solve ------------------------------------------------------------------------------------------------------ */
 
-PoiseErr poiseKSPPrepare(PoiseKSP ksp)
+/* The scalars of a method that is to start, or to go on after ksp->base iterations. */
+static PoiseErr SetSlots(PoiseKSP ksp)
 {
   double *slots;
   TRY(poiseBufferWrite(&ksp->slot_buffer, HOST, &slots));
   memset(slots, 0, ksp->slot_buffer.bytes);
   slots[SLOT_RTOL] = ksp->options.rtol;
-  slots[SLOT_ATOL] = ksp->options.atol;
+  slots[SLOT_ATOL] = ksp->options.atol * ksp->scale;
   slots[SLOT_DTOL] = ksp->options.dtol;
   slots[SLOT_MAXITS] = (double)ksp->options.maxits;
-  TRY(poiseBufferUpdate(&ksp->slot_buffer, DEVICE, &ksp->slots));
+  slots[SLOT_BASE] = slots[SLOT_ITS] = slots[SLOT_ITS_ODD] = (double)ksp->base;
+  slots[SLOT_NORM0] = ksp->again ? ksp->final[SLOT_NORM0] : 0;
+  ksp->parity = ksp->cycle_at = ksp->npending = ksp->next_partial = 0;
+  return poiseBufferUpdate(&ksp->slot_buffer, DEVICE, &ksp->slots);
+}
+
+PoiseErr poiseKSPPrepare(PoiseKSP ksp)
+{
+  ksp->again = ksp->scaling = ksp->vanished = false;
+  ksp->scalings = 0;
+  ksp->base = 0;
+  ksp->scale = 1;
+  TRY(SetSlots(ksp));
   TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
   TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array)); /* zeros at first, as methods may fetch all of it */
@@ -586,7 +646,6 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
   ksp->blocks = (BlockEnd){.b = ksp->point != NULL, .d = ksp->point};
   if (ksp->pc->type->blocks && !RemovesNullSpace(ksp)) TRY(ksp->pc->type->blocks(ksp->pc, &ksp->blocks.d, &ksp->blocks.b));
-  ksp->parity = ksp->cycle_at = ksp->npending = ksp->next_partial = 0;
   ksp->conv = (Convergence){.history = ksp->slots + POISE_SLOTS,
                             .mask = ksp->ring - 1,
                             .test = !ksp->test,
@@ -604,8 +663,9 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
   if (!space->n) return POISE_OK;
   TRY(PoiseVecMDot(*b, space->n, space->v, c));
   TRY(PoiseVecNorm(*b, POISE_NORM_2, &norm));
-  for (int k = 0; k < space->n; k++) sum += c[k] * c[k], c[k] = -c[k];
-  if (norm > 0) ksp->inconsistency = sqrt(sum) / norm;
+  for (int k = 0; k < space->n && norm > 0; k++) sum += c[k] / norm * (c[k] / norm);
+  for (int k = 0; k < space->n; k++) c[k] = -c[k];
+  ksp->inconsistency = sqrt(sum);
   if (!left->n) return POISE_OK;
   PoiseErr e = PoiseVecCopy(*b, ksp->rhs);
   if (!e) e = PoiseVecMAXPY(ksp->rhs, left->n, c, left->v);
@@ -613,17 +673,64 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
   return PoiseAgree(ksp->ctx, e);
 }
 
-/* The solution to the user's vector. Where scales are absurd it may overflow while residuals vanish: that is no convergence. Seen in
-   the pass that copies it, it costs nothing but the sum. */
+/* The solution to the user's vector, if it is not worse than one that is there. Where scales are absurd it may overflow while residuals
+   vanish: that is no convergence. Seen in the pass that copies it, it costs nothing but the sum. */
 static void Deliver(PoiseKSP ksp, PoiseVec x)
 {
-  double *p;
-  PoiseErr e = poiseVecWrite(x, &p);
+  int slot;
+  double *p, most = poiseKSPMost(ksp, &slot);
+  PoiseErr e = poiseFinite(most) ? poiseVecUpdate(x, &p) : poiseVecWrite(x, &p);
+  PhaseArgs a = {.in = {ksp->v[0]}, .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->scale}}};
   poiseKSPFailed(ksp, e);
-  poiseKSPPhase(ksp, PHASE_ksp_deliver, (PhaseArgs){.in = {ksp->v[0]}, .out = {e ? ksp->v[0] : p}}, SLOT_RESULT, NO_SLOT);
-  PublishPending(ksp);
+  a.out[0] = e ? ksp->v[0] : p;
+  if (poiseFinite(most)) {
+    poiseKSPPublish(ksp);
+    a.c[0].slot = poiseKSPSlot(ksp, slot);
+  }
+  poiseKSPPhase(ksp, PHASE_ksp_deliver, a, SLOT_RESULT, NO_SLOT);
+  poiseKSPPublish(ksp);
   poiseKSPFailed(ksp, FetchSlots(ksp));
-  if (ksp->reason > 0 && ksp->status[0][SLOT_RESULT] != 0) ksp->reason = POISE_DIVERGED_NANORINF;
+  bool delivered = !poiseFinite(most) || fabs(ksp->status[0][slot]) <= most;
+  if (ksp->reason > 0 && delivered && ksp->status[0][SLOT_RESULT] != 0) ksp->reason = POISE_DIVERGED_NANORINF;
+}
+
+/* The loop, from the x in work[0]. Afterwards the solve is over, or ksp->scaling. */
+static PoiseErr Loop(PoiseKSP ksp)
+{
+  ksp->finishing = false;
+  ksp->type->start(ksp, ksp->b);
+  if (ksp->eager)
+    Eager(ksp);
+  else
+    Replay(ksp);
+  return AgreeOnResult(ksp);
+}
+
+/* The end of a loop that is over: x, and whether what the method claims of it is true. *again: it is not, and the method is to go on. */
+static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
+{
+  bool checks = poiseKSPChecks(ksp);
+  ksp->finishing = true;
+  if (ksp->type->finish) ksp->type->finish(ksp);
+  if (ksp->A->null.n) RemoveNullSpace(ksp, ksp->work[0], NULL);
+  if (checks) poiseKSPMeasure(ksp);
+  Deliver(ksp, x);
+  TRY(AgreeOnResult(ksp));
+  *again = checks && poiseKSPJudge(ksp, ksp->status[0]);
+  return ksp->scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
+}
+
+/* Start again, from x or from a b that is scaled: rare, so that it may copy and wait. */
+static PoiseErr Restart(PoiseKSP ksp, PoiseVec x)
+{
+  bool forbids = poiseDeviceForbid(Dev(ksp), false);
+  PoiseErr e = ksp->scaling ? poiseKSPRescale(ksp, x) : POISE_OK;
+  ksp->again = !ksp->scaling;
+  ksp->base = ksp->its;
+  ksp->scaling = false;
+  if (!e) e = PoiseAgree(ksp->ctx, SetSlots(ksp));
+  poiseDeviceForbid(Dev(ksp), forbids);
+  return e;
 }
 
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
@@ -635,6 +742,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->reported = ksp->tested = -1;
   ksp->rnorm = 0;
   memset(ksp->final, 0, sizeof ksp->final);
+  ksp->claim = (Claim){.best = INFINITY, .best_square = INFINITY};
   TRY(LeaveOut(ksp, &b));
   ksp->b = b;
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->norm_b));
@@ -642,15 +750,11 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     poiseKSPCopy(ksp, x, ksp->work[0]);
   else
     poiseKSPZero(ksp, ksp->work[0]);
-  ksp->type->start(ksp, b);
-  if (ksp->eager)
-    Eager(ksp);
-  else
-    Replay(ksp);
-  TRY(AgreeOnResult(ksp));
-  ksp->finishing = true;
-  if (ksp->type->finish) ksp->type->finish(ksp);
-  if (ksp->A->null.n) RemoveNullSpace(ksp, ksp->work[0], NULL);
-  Deliver(ksp, x);
-  return AgreeOnResult(ksp);
+  for (bool again = true; again;) {
+    TRY(Loop(ksp));
+    again = ksp->scaling;
+    if (!again) TRY(Conclude(ksp, x, &again));
+    if (again) TRY(Restart(ksp, x));
+  }
+  return POISE_OK;
 }

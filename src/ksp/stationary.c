@@ -27,7 +27,7 @@ void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, 
 {
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[ST_Z], ST_NN);
   poiseKSPCopy(ksp, b, ksp->work[ST_B]);
-  Residual(ksp, !ksp->options.guess_nonzero);
+  Residual(ksp, !poiseKSPHasGuess(ksp));
   poiseKSPScalars(ksp, PHASE_stationary_start,
                   (PhaseArgs){.c = {{.value = scale}, {.value = alpha}, {.value = reason}}, .k = relative_to_b});
 }
@@ -36,6 +36,12 @@ void poiseStationaryEnd(PoiseKSP ksp)
 {
   Residual(ksp, false);
   poiseKSPScalars(ksp, PHASE_stationary_decide, (PhaseArgs){0});
+}
+
+int poiseStationaryResidual(PoiseKSP ksp)
+{
+  (void)ksp;
+  return ST_R;
 }
 
 PhaseArgs poiseStationaryStep(PoiseKSP ksp, double *p)

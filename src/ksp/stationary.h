@@ -10,6 +10,7 @@ enum { ST_X, ST_B, ST_R, ST_Z, ST_OWN }; /* work vectors; a method's own start a
 
 /* Keep b, the first residual and norm, SLOTs ST_SCALE and ST_ALPHA; reason: nonzero when the solve cannot go on. */
 void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, int reason);
+int poiseStationaryResidual(PoiseKSP ksp); /* as KSPType's */
 /* The residual and norm of the new x; decides. */
 void poiseStationaryEnd(PoiseKSP ksp);
 /* The arguments of a step: in = {r, d, z} (z NULL: z = d r), out = {x, p}; p may be NULL. */

@@ -29,7 +29,7 @@ POISE_INLINE int stationary_start_begin(const double *in, double *out, const Pha
   out[ST_SCALE] = a->c[0].value;
   out[ST_ALPHA] = a->c[1].value;
   if (!poiseDecideFirst(in, out, a, sqrt(in[ST_NN]), (int)a->k) && a->c[2].value != 0)
-    poiseFinish(out, (int)a->c[2].value, 0);
+    poiseFinish(out, (int)a->c[2].value, in[SLOT_BASE]);
   return 0;
 }
 
@@ -78,7 +78,7 @@ POISE_INLINE Dots richardson_step_element(const double *c, const PhaseArgs *a, i
 POISE_INLINE int chebyshev_step_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double alpha = in[ST_ALPHA], omega = 1 / (1 - 0.25 * alpha * alpha * in[ST_OMEGA + a->parity]);
-  int first = in[SLOT_ITS + a->parity] == 0;
+  int first = poiseIsFirst(in, a);
   out[ST_OMEGA + !a->parity] = first ? 2 : omega;
   c[0] = first ? 0 : omega - 1;
   c[1] = (first ? 1 : omega) * in[ST_SCALE];

@@ -104,6 +104,11 @@ static PoiseErr AddMissing(PoiseMat A, int mode, PoiseVec d, double a)
   return PoiseMatAssemble(A);
 }
 
+PoiseErr poiseMatStoreDiagonal(PoiseMat A)
+{
+  return AddMissing(A, ADDING, NULL, 0);
+}
+
 /* A_ii = or += d_i, or a. */
 static PoiseErr ChangeDiagonal(PoiseMat A, int mode, PoiseVec d, double a)
 {
@@ -132,9 +137,9 @@ PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d)
 /* ---- norms ---------------------------------------------------------------------------------------------------------- */
 
 /* The largest sums of rows, or the sums of squares, as partial results in the context's scratch. */
-static PoiseErr SumRows(PoiseMat A, bool largest)
+static PoiseErr SumRows(PoiseMat A, bool largest, const double scale[2])
 {
-  CsrNormArgs n = {.largest = largest};
+  CsrNormArgs n = {.largest = largest, .scale = {scale[0], scale[1]}};
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(A->rows->n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &n.partial));
   TRY(poiseCsrView(&A->csr, &n.A));
@@ -173,17 +178,36 @@ static PoiseErr NormOfColumnsThere(PoiseMat A, double *norm)
   return e;
 }
 
+static PoiseErr NormOfRows(PoiseMat A, bool largest, const double scale[2], double *norm)
+{
+  return poiseReduceFinish(A->ctx, SumRows(A, largest, scale), 1, POISE_NBLOCKS(A->rows->n), largest, norm);
+}
+
+/* Entries whose squares under- or overflow are scaled by the largest sum of a row, which may itself overflow. */
+static PoiseErr Frobenius(PoiseMat A, double *norm)
+{
+  double largest, scale[2] = {1, 1};
+  int e = 0;
+  TRY(NormOfRows(A, false, scale, norm));
+  if (!poiseSquaresHold(*norm)) {
+    TRY(NormOfRows(A, true, scale, &largest));
+    if (largest > 0) {
+      e = poiseScaleSquares(largest, scale);
+      TRY(NormOfRows(A, false, scale, norm));
+    }
+  }
+  *norm = ldexp(sqrt(*norm), e);
+  return POISE_OK;
+}
+
 PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 {
-  bool largest = type == POISE_NORM_INF;
   if (type != POISE_NORM_1 && type != POISE_NORM_INF && type != POISE_NORM_FROBENIUS)
     FAIL(POISE_ERR_UNSUPPORTED, "matrices have the norms 1, infinity and Frobenius, not %d", (int)type);
   TRY(PoiseAgree(A->ctx, CheckValues(A)));
   bool here = A->ctx->device->ops->is_host && A->type->stored;
   if (type == POISE_NORM_1) return here ? NormOfColumns(A, norm) : NormOfColumnsThere(A, norm);
-  TRY(poiseReduceFinish(A->ctx, SumRows(A, largest), 1, POISE_NBLOCKS(A->rows->n), largest, norm));
-  if (!largest) *norm = sqrt(*norm);
-  return POISE_OK;
+  return type == POISE_NORM_INF ? NormOfRows(A, true, (double[]){1, 1}, norm) : Frobenius(A, norm);
 }
 
 /* ---- sums of matrices ----------------------------------------------------------------------------------------------- */

@@ -320,6 +320,37 @@ PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y)
   return PoiseAgree(P->ctx, e);
 }
 
+/* ---- what crosses to the application ------------------------------------------------------------------- */
+
+Layout *poiseMatRowsOutside(PoiseMat A)
+{
+  return A->moves.from ? A->moves.from->rows : A->rows;
+}
+
+PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what)
+{
+  if (A->moves.to && !A->moves.from)
+    FAIL(
+        POISE_ERR_UNSUPPORTED,
+        "%s in a block of a matrix that a solver has rearranged (-mat_partition, -mat_order): its rows are no block of the "
+        "application's",
+        what);
+  return POISE_OK;
+}
+
+PoiseErr poiseMatOutside(PoiseMat A, PoiseMat *original)
+{
+  *original = A->moves.from ? A->original : A;
+  if (!*original)
+    FAIL(POISE_ERR_STATE, "the solver of a rearranged matrix has been given another one: call its PoiseKSPSetUp first");
+  return POISE_OK;
+}
+
+bool poiseMatSameRows(PoiseMat A, PoiseMat P)
+{
+  return A->moves.to == P->moves.to;
+}
+
 PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
 {
   Permutation p;
@@ -366,7 +397,7 @@ PoiseErr poiseMatShape(PoiseMat A, MatShape *shape)
 long long poiseMatRowName(PoiseMat A, int64_t i)
 {
   HostCsr h;
-  PoiseMat P = A->permutation;
+  PoiseMat P = A->moves.to;
   PoiseInt row = A->origin + A->rows->begin + i;
   if (!P || row < P->rows->begin || row >= P->rows->begin + P->rows->n || poiseMatRead(P, &h)) return (long long)row;
   return (long long)poiseCsrGlobal(P, h.col[row - P->rows->begin]);

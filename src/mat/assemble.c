@@ -150,9 +150,9 @@ static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, cons
 
 static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const Piece *p, const double *v)
 {
-  PoiseInt i = row - A->rows->begin;
   Piece rest;
-  if (row < 0) return POISE_OK;
+  if (row < 0) return POISE_OK; /* first, as it may be too small for a difference */
+  PoiseInt i = row - A->rows->begin;
   if (i < 0 || i >= A->rows->n) {
     for (int j = 0; j < p->n; j++) TRY(poiseStashAdd(A->ctx, &A->stash, row, p->col[j], v[p->place[j]]));
     return POISE_OK;
@@ -175,7 +175,7 @@ static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row
 static void FetchRows(PoiseMat A, const Indices *rows)
 {
   for (PoiseInt k = 0; A->added.row && k < rows->n; k++) {
-    PoiseInt i = poiseIndex(rows, k) - A->rows->begin;
+    PoiseInt row = poiseIndex(rows, k), i = row < 0 ? -1 : row - A->rows->begin;
     if (i >= 0 && i < A->rows->n) poiseRowsFetch(A, i);
   }
 }

@@ -163,7 +163,7 @@ PoiseErr poiseHost_csr_norm(Device *dev, const void *args)
       double s = 0;
       NumberRow row = poiseNumberRow(A, i);
       for (int64_t k = 0; k < row.n; k++) {
-        double v = A->val[poiseNumberPlace(&row, k)];
+        double v = A->val[poiseNumberPlace(&row, k)] * a->scale[0] * a->scale[1];
         s += a->largest ? fabs(v) : v * v;
       }
       block = a->largest ? poiseLarger(block, s) : block + s;

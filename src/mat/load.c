@@ -3,6 +3,16 @@
 #include "../vec/petsc.h"
 #include "mat.h"
 
+typedef struct LoadOptions {
+  int diagonal;
+} LoadOptions;
+
+const PoiseOption poiseMatLoadOptions[] = {
+    {"mat_load_diagonal", POISE_OPTION_BOOL, offsetof(LoadOptions, diagonal), "no", 0, 0, NULL,
+     "diagonal entries that a square matrix lacks in its file are stored, as 0, for preconditioners that need them"},
+    {0},
+};
+
 PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t unit, PoiseInt N)
 {
   PoiseInt begin, n;
@@ -11,7 +21,7 @@ PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t unit, PoiseInt N)
   return n * unit;
 }
 
-static PoiseErr Load(PoiseContext ctx, const char *path, PoiseMat *A)
+static PoiseErr LoadEntries(PoiseContext ctx, const char *path, PoiseMat *A)
 {
   FileKind kind;
   ByteSource s;
@@ -20,6 +30,21 @@ static PoiseErr Load(PoiseContext ctx, const char *path, PoiseMat *A)
   PoiseErr e = poiseSourceOpen(ctx, path, &s);
   e = poisePetscLoadMat(ctx, e, &s, A);
   poiseSourceClose(&s);
+  return e;
+}
+
+static PoiseErr LoadDiagonal(PoiseMat A)
+{
+  LoadOptions o;
+  TRY(PoiseAgree(A->ctx, PoiseOptionsRead(A->ctx, NULL, poiseMatLoadOptions, &o)));
+  return o.diagonal && A->rows->N == A->cols->N ? poiseMatStoreDiagonal(A) : POISE_OK;
+}
+
+static PoiseErr Load(PoiseContext ctx, const char *path, PoiseMat *A)
+{
+  TRY(LoadEntries(ctx, path, A));
+  PoiseErr e = LoadDiagonal(*A);
+  if (e) PoiseMatDestroy(A);
   return e;
 }
 

@@ -39,6 +39,7 @@ static const PoiseOption options[] = {
 PoiseErr poiseRegister_mat(PoiseContext ctx)
 {
   TRY(poiseOptionsRegister(ctx, "Mat", options));
+  TRY(poiseOptionsRegister(ctx, "MatLoad", poiseMatLoadOptions));
   for (int i = 0; i < NTYPES; i++)
     if (types[i]->options) TRY(poiseOptionsRegister(ctx, types[i]->name, types[i]->options));
   return POISE_OK;
@@ -200,7 +201,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseMapDestroy(ctx, &mat->row_map);
   poiseMapDestroy(ctx, &mat->col_map);
   PoiseVecDestroy(&mat->work);
-  PoiseMatDestroy(&mat->permutation);
+  poisePermutationDestroy(&mat->moves);
   poiseLayoutDestroy(&mat->rows);
   poiseLayoutDestroy(&mat->cols);
   poiseFree(ctx, &mat->prefix);

@@ -167,6 +167,10 @@ typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
   PoiseVec v[POISE_MAX_BATCH];
 } NullSpace;
 
+typedef struct Permutation { /* x = from x', x' = to x; from: of the old rows and the new columns */
+  PoiseMat from, to;
+} Permutation;
+
 struct PoiseMat_s {
   PoiseContext ctx;
   int refs;
@@ -199,8 +203,11 @@ struct PoiseMat_s {
   PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
-  PoiseMat permutation; /* of a copy that a solver rearranged, or a block of it: row i's column is its number in the
-                           application; else NULL */
+  /* Of a copy that a solver has rearranged (ksp/arranged.c): what moves vectors between its rows and the
+     application's, and what it is a copy of, lent; NULL when the solver has let go of that. Of a block of such
+     a copy moves.to alone, for the names of rows. */
+  Permutation moves;
+  PoiseMat original;
 };
 
 PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
@@ -247,10 +254,6 @@ PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column);
 
 /* ---- arrange.c: matrices in another layout and numbering ---------------------------------------------------------------- */
 
-typedef struct Permutation { /* x = from x', x' = to x; from: of the old rows and the new columns */
-  PoiseMat from, to;
-} Permutation;
-
 typedef struct MatShape {                   /* over all ranks */
   double nonzeros, most, ghosts, bandwidth; /* most: of a rank; bandwidth: the largest of the blocks of owned columns */
 } MatShape;
@@ -267,6 +270,14 @@ PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B);
 PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B);
 /* y = P x for one of the two. Collective; agrees. */
 PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y);
+
+/* Of a solver's matrix, a copy or not: what the application has for it. */
+Layout *poiseMatRowsOutside(PoiseMat A);                  /* the layout of its vectors */
+PoiseErr poiseMatOutside(PoiseMat A, PoiseMat *original); /* its matrix */
+/* Has it rows for A's? what: that crosses, for the message. */
+PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what);
+bool poiseMatSameRows(PoiseMat A, PoiseMat P); /* both as the application has them, or both moved alike? */
+
 PoiseErr poiseMatShape(PoiseMat A, MatShape *shape); /* collective; agrees */
 /* The number that local row i has in the application, for messages. */
 long long poiseMatRowName(PoiseMat A, int64_t i);
@@ -469,7 +480,10 @@ PoiseErr poiseMatChoose(PoiseMat A);
    a rank: b, or where it is to be found, what the sizes that are tried divide. Local. */
 PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b, int64_t *unit);
 PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t unit,
-                           PoiseInt N); /* this rank's of N rows or columns, in whole units */
+                           PoiseInt N);         /* this rank's of N rows or columns, in whole units */
+extern const PoiseOption poiseMatLoadOptions[]; /* without a prefix */
+/* arith.c: missing diagonal entries, as 0. A is square. Collective; agrees. */
+PoiseErr poiseMatStoreDiagonal(PoiseMat A);
 PoiseErr poiseMatLoadMM(PoiseContext ctx, const char *path, PoiseMat *A);
 PoiseErr poiseMatSaveMM(PoiseMat A, const char *path);
 /* source: this rank's, of the same bytes on all ranks; mine: this rank's error in opening it. Collective; agrees. */

@@ -120,8 +120,9 @@ static PoiseInt ColumnOf(const Plan *p, int64_t k)
 static int Owner(PoiseMat A, const Plan *p, int64_t k)
 {
   const Layout *l = A->rows;
-  PoiseInt row = RowOf(p, k) * p->unit;
+  PoiseInt row = RowOf(p, k);
   if (row < 0 || ColumnOf(p, k) < 0) return -1;
+  row *= p->unit;
   if (row >= l->begin && row < l->begin + l->n) return PoiseRank(A->ctx);
   return poiseLayoutOwner(l, row);
 }

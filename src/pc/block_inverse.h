@@ -5,14 +5,14 @@
 
 #include "pivot.h"
 
-/* Gauss-Jordan with row pivoting, or without if all pivots must be positive, in place, column-major. The number of the pivot that is
+/* Gauss-Jordan with row pivoting, or without if all pivots must have one sign, in place, column-major. The number of the pivot that is
    refused, or b; and that pivot: NaN where the inverse is not finite. rule, rest: see poiseInvertPivot. */
 POISE_INLINE int poiseInvertPivots(const FactorArgs *rule, double rest, double *a, int b, double *refused)
 {
   int pivot[32];
   for (int k = 0; k < b; k++) {
     int p = k;
-    for (int i = k + 1; !rule->positive && i < b; i++)
+    for (int i = k + 1; !rule->sign && i < b; i++)
       if (fabs(a[k * b + i]) > fabs(a[k * b + p])) p = i;
     pivot[k] = p;
     double d = poiseInvertPivot(rule, a[k * b + p], rest);

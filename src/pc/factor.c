@@ -8,6 +8,8 @@
   by bisection in at most 5 steps, for a small part of the shift that would make the block diagonally dominant (as PETSc's ilu
   does; its icc stops at the first shift that works, a larger one: bench/results/petsc_table.md); inblocks adds shift_amount to
   each zero pivot.
+
+  With positive_definite, icc of a matrix whose diagonal is negative is that of -A, turned back: M = -U^T D U.
 */
 #include "pivot.h"
 #include "triangles_host.h"
@@ -62,13 +64,18 @@ static PoiseErr Allocate(PoisePC pc, Incomplete *f)
   return POISE_OK;
 }
 
+static int Sign(const Incomplete *f)
+{
+  return f->negative ? -1 : 1;
+}
+
 /* result[REFUSED_...]: of a factorisation with this shift. */
 static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, const double **result)
 {
   FactorArgs a = {.symmetric = symmetric,
-                  .positive = f->shift_type == POSITIVE_DEFINITE,
+                  .sign = f->shift_type != POSITIVE_DEFINITE ? 0 : Sign(f),
                   .relative = f->shift_type == POSITIVE_DEFINITE || f->shift_type == NONZERO,
-                  .shift = shift,
+                  .shift = Sign(f) * shift,
                   .zero = f->zero_pivot,
                   .replace = f->shift_type == INBLOCKS ? f->shift_amount : 0};
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
@@ -85,7 +92,7 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
 /* What the diagonal lacks for dominance, and a tenth more. */
 static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
 {
-  DominanceArgs a = {.floor = f->zero_pivot};
+  DominanceArgs a = {.floor = f->zero_pivot, .sign = Sign(f)};
   const double *result;
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
@@ -113,9 +120,8 @@ static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double
     FAIL(POISE_ERR_NUMERIC, "%s: the pivot of row %lld%s is %g after %d shifts of the diagonal, the last by %g",
          pc->type->name, global, block, pivot, s->tries, s->shift);
   FAIL(POISE_ERR_NUMERIC,
-       "%s: the pivot of row %lld%s is %g, and %g counts as zero (-%spc_factor_zeropivot): try -%spc_factor_shift_type "
-       "nonzero or "
-       "positive_definite, or another preconditioner",
+       "%s: the pivot of row %lld%s is %g, a zero pivot (up to %g counts as zero: -%spc_factor_zeropivot): try "
+       "-%spc_factor_shift_type nonzero or positive_definite, or another preconditioner",
        pc->type->name, global, block, pivot, f->zero_pivot, prefix, prefix);
 }
 
@@ -158,37 +164,81 @@ static PoiseErr CheckFinite(PoisePC pc)
   return POISE_OK;
 }
 
-static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric)
+/* The result of a first attempt without a shift is there. */
+static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric, const double *result)
 {
   Search s = {.high = 1};
-  bool more = true;
-  while (more) {
-    const double *result;
-    TRY(Try(pc, f, symmetric, s.shift, &result));
+  for (;;) {
     double row = result[REFUSED_ROW], pivot = result[REFUSED_PIVOT];
     if (row < 0) {
       f->shift = s.shift;
       f->tries = s.tries;
-      more = SmallerShift(f, &s);
-      continue;
+      if (!SmallerShift(f, &s)) return POISE_OK;
+    } else {
+      bool more = pivot - pivot == 0;
+      if (more && !s.tries) TRY(CheckFinite(pc));
+      if (more) TRY(NextShift(pc, f, &s, &more));
+      if (!more) return NoPivot(pc, f, &s, row, pivot);
     }
-    more = pivot - pivot == 0;
-    if (more && !s.tries) TRY(CheckFinite(pc));
-    if (more) TRY(NextShift(pc, f, &s, &more));
-    if (!more) return NoPivot(pc, f, &s, row, pivot);
+    TRY(Try(pc, f, symmetric, s.shift, &result));
   }
-  return POISE_OK;
+}
+
+static PoiseErr ReadSigns(PoiseVec d, double *largest)
+{
+  const double *p;
+  TRY(PoiseVecGetRead(d, &p));
+  *largest = -INFINITY;
+  for (PoiseInt i = 0; i < PoiseVecLocalSize(d); i++) *largest = poiseLarger(p[i], *largest);
+  return PoiseVecRestore(d, &p);
+}
+
+/* Collective. */
+static PoiseErr HasNegativeDiagonal(PoisePC pc, bool *has)
+{
+  PoiseVec d;
+  double largest = 0;
+  TRY(poiseVecCreateLayout(pc->P->rows, &d));
+  PoiseErr e = PoiseMatGetDiagonal(pc->P, d);
+  if (!e) e = PoiseAgree(pc->ctx, ReadSigns(d, &largest));
+  if (!e) e = PoiseMax(pc->ctx, 1, &largest);
+  *has = largest < 0;
+  PoiseVecDestroy(&d);
+  return e;
+}
+
+/* Is A to be factored as -A? All ranks' first attempts are looked at before their diagonals are. Collective. */
+static PoiseErr FindSign(PoisePC pc, Incomplete *f, const double *result)
+{
+  bool refused = result && result[REFUSED_ROW] >= 0 && result[REFUSED_PIVOT] < 0, empty = result && !f->triangular.n;
+  double some[2] = {refused, !refused && !empty};
+  TRY(PoiseMax(pc->ctx, 2, some));
+  return some[0] > 0 && some[1] == 0 ? HasNegativeDiagonal(pc, &f->negative) : POISE_OK;
+}
+
+static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
+{
+  TRY(poiseFactorLibraryFind(pc));
+  TRY(poiseTriangularSetup(pc, &f->triangular, true, false));
+  TRY(poiseFactorLibraryCheck(pc));
+  if (symmetric) TRY(CheckSymmetric(pc, f));
+  return Allocate(pc, f);
 }
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 {
   Incomplete *f = pc->data;
-  TRY(poiseFactorLibraryFind(pc));
-  TRY(poiseTriangularSetup(pc, &f->triangular, true, false));
-  TRY(poiseFactorLibraryCheck(pc));
-  if (symmetric) TRY(CheckSymmetric(pc, f));
-  TRY(Allocate(pc, f));
-  TRY(Factorise(pc, f, symmetric));
+  const double *result = NULL;
+  f->negative = false;
+  PoiseErr e = Prepare(pc, f, symmetric);
+  if (!e) e = Try(pc, f, symmetric, 0, &result);
+  if (symmetric && f->shift_type == POSITIVE_DEFINITE) {
+    PoiseErr found = FindSign(pc, f, result);
+    if (!e) e = found;
+    if (!e && f->negative) e = Try(pc, f, symmetric, 0, &result);
+  }
+  TRY(e);
+  TRY(Factorise(pc, f, symmetric, result));
   return poiseFactorLibraryPlan(pc);
 }
 
@@ -226,7 +276,7 @@ PoiseErr poiseFactorView(PoisePC pc)
   const Incomplete *f = pc->data;
   double most[] = {f->shift, f->tries};
   TRY(PoiseMax(pc->ctx, 2, most));
-  TRY(PoisePrintf(pc->ctx, "  level 0"));
+  TRY(PoisePrintf(pc->ctx, f->negative ? "  level 0 of -A" : "  level 0"));
   if (f->triangular.b) TRY(PoisePrintf(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
   TRY(PoisePrintf(pc->ctx, ", shift %s", names[f->shift_type]));
   if (most[1] > 0) TRY(PoisePrintf(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));

@@ -129,31 +129,39 @@ static PoiseErr Gather(PoisePC pc, double *a)
   return POISE_OK;
 }
 
-static PoiseErr Factorise(PoisePC pc)
+/* The rank that has the row knows its name. Collective: all ranks have refused it. */
+static PoiseErr Refuse(PoisePC pc, const double *result)
+{
+  const LU *lu = pc->data;
+  int64_t i = (int64_t)result[REFUSED_ROW] - lu->layout->begin;
+  int64_t name = i >= 0 && i < lu->layout->n ? poiseMatRowName(pc->P, i) : -1;
+  TRY(poiseCommMaxInt(pc->ctx->comm, &name, 1));
+  FAIL(POISE_ERR_NUMERIC,
+       "lu: the largest pivot that is left for row %lld is %g: the matrix is singular, or not finite "
+       "(-%spc_factor_zeropivot %g)",
+       (long long)name, result[REFUSED_PIVOT], pc->prefix ? pc->prefix : "", lu->zero_pivot);
+}
+
+static PoiseErr Factorise(PoisePC pc, const double **result)
 {
   LU *lu = pc->data;
   LuFactorArgs a = {.n = lu->n, .zero = lu->zero_pivot};
-  const double *result;
   TRY(poiseBufferUpdate(&lu->factors, DEVICE, &a.a));
   TRY(poiseBufferWrite(&lu->pivot, DEVICE, &a.pivot));
   TRY(poiseBufferWrite(&lu->result, DEVICE, &a.refused));
   TRY(poiseLaunch(pc->ctx->device, KERNEL_lu_factor, &a, sizeof a));
-  TRY(poiseBufferRead(&lu->result, HOST, &result));
-  if (result[REFUSED_ROW] < 0) return POISE_OK;
-  FAIL(POISE_ERR_NUMERIC,
-       "lu: the largest pivot that is left for row %lld is %g: the matrix is singular, or not finite "
-       "(-%spc_factor_zeropivot %g)",
-       poiseMatRowName(pc->P, (int64_t)result[REFUSED_ROW] - pc->P->rows->begin), result[REFUSED_PIVOT],
-       pc->prefix ? pc->prefix : "", lu->zero_pivot);
+  return poiseBufferRead(&lu->result, HOST, result);
 }
 
 static PoiseErr SetUp_LU(PoisePC pc)
 {
   double *a = NULL;
+  const double *result;
   TRY(Prepare(pc));
   TRY(PoiseAgree(pc->ctx, FillRows(pc, &a)));
   TRY(Gather(pc, a));
-  return Factorise(pc);
+  TRY(PoiseAgree(pc->ctx, Factorise(pc, &result)));
+  return result[REFUSED_ROW] < 0 ? POISE_OK : Refuse(pc, result);
 }
 
 /* ---- application ---------------------------------------------------------------------------------------------------------- */

@@ -36,6 +36,12 @@ PoiseErr poiseRegister_pc(PoiseContext ctx)
   return POISE_OK;
 }
 
+static void ReleaseMoved(PoisePC pc)
+{
+  PoiseVecDestroy(&pc->moved[0]);
+  PoiseVecDestroy(&pc->moved[1]);
+}
+
 /* Collective. After a failure all ranks have the old type. */
 static PoiseErr SetType(PoisePC pc, const PCType *type)
 {
@@ -48,6 +54,7 @@ static PoiseErr SetType(PoisePC pc, const PCType *type)
   }
   if (pc->type && pc->type->destroy) pc->type->destroy(pc);
   poiseFree(pc->ctx, &pc->data);
+  ReleaseMoved(pc);
   PoiseMatDestroy(&pc->kept);
   pc->type = type;
   pc->data = data;
@@ -80,6 +87,7 @@ PoiseErr PoisePCDestroy(PoisePC *pc)
   PoiseContext ctx = (*pc)->ctx;
   if ((*pc)->type && (*pc)->type->destroy) (*pc)->type->destroy(*pc);
   poiseFree(ctx, &(*pc)->data);
+  ReleaseMoved(*pc);
   poiseFree(ctx, &(*pc)->prefix);
   PoiseMatDestroy(&(*pc)->P);
   PoiseMatDestroy(&(*pc)->kept);
@@ -103,11 +111,10 @@ const char *PoisePCType(PoisePC pc)
   return pc->type->name;
 }
 
-PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
+PoiseErr poisePCUse(PoisePC pc, PoiseMat P)
 {
   PoiseMat keep;
   int64_t differs = pc->built && !poiseLayoutSame(pc->P->rows, P->rows);
-  if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
   if (P == pc->P && poiseMatHolds(P))
     return POISE_OK; /* its state says whether it has changed, which that of a shell cannot */
   if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1)); /* on any rank: to build is collective */
@@ -118,6 +125,12 @@ PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
   pc->P = keep;
   pc->state = 0;
   return POISE_OK;
+}
+
+PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
+{
+  if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
+  return pc->owner ? pc->owner->set(pc->solver, P) : poisePCUse(pc, P);
 }
 
 PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix)
@@ -196,8 +209,9 @@ static PoiseErr CopyOperator(PoisePC pc)
   if (!poiseMatHolds(P)) return POISE_OK;
   TRY(PoiseMatDuplicate(P, 1, &copy));
   copy->origin = P->origin;
-  if (P->permutation) TRY(poiseMatShare(P->permutation, &copy->permutation));
-  PoiseErr e = P->null.n ? PoiseMatSetNullSpace(copy, 0, P->null.n, P->null.v) : POISE_OK;
+  PoiseErr e = P->moves.from ? poiseMatShare(P->moves.from, &copy->moves.from) : POISE_OK;
+  if (!e && P->moves.to) e = poiseMatShare(P->moves.to, &copy->moves.to);
+  if (!e && P->null.n) e = PoiseMatSetNullSpace(copy, 0, P->null.n, P->null.v);
   if (!e && P->left.n) e = PoiseMatSetTransposeNullSpace(copy, 0, P->left.n, P->left.v);
   if (e)
     PoiseMatDestroy(&copy);
@@ -240,8 +254,43 @@ static PoiseErr Ready(PoisePC pc, bool keep)
   return pc->type->ready ? PoiseAgree(pc->ctx, pc->type->ready(pc, keep)) : POISE_OK;
 }
 
+/* ---- rows that are not the application's --------------------------------------------------------------- */
+
+static PoiseErr CreateMoved(PoisePC pc, Layout *rows)
+{
+  if (pc->moved[0] && poiseLayoutSame(pc->moved[0]->layout, rows)) return POISE_OK;
+  ReleaseMoved(pc);
+  TRY(poiseVecCreateLocal(rows, &pc->moved[0]));
+  return poiseVecCreateLocal(rows, &pc->moved[1]);
+}
+
+/* r and z of the other side than those that the type takes or hands out. Collective; agrees. */
+static PoiseErr MakeMoved(PoisePC pc)
+{
+  if (!pc->P->moves.from) return POISE_OK;
+  PoiseErr e = CreateMoved(pc, pc->type->outside ? poiseMatRowsOutside(pc->P) : pc->P->rows);
+  if (e) ReleaseMoved(pc);
+  return PoiseAgree(pc->ctx, e);
+}
+
+/* outside: r and z are the application's. A function of its that fails on one rank keeps that from no move:
+   moves are collective. */
+static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  const Permutation *m = &pc->P->moves;
+  if (!m->from || outside == pc->type->outside) return pc->type->apply(pc, r, z, skip, fuse);
+  TRY(poiseVecMove(outside ? m->to : m->from, r, pc->moved[0]));
+  PoiseErr e = pc->type->apply(pc, pc->moved[0], pc->moved[1], NULL, NULL);
+  PoiseErr back = poiseVecMove(outside ? m->from : m->to, pc->moved[1], z);
+  if (!e) e = back;
+  return e ? e : poiseVecFuse(z, skip, fuse);
+}
+
+/* ---- set-up and application ---------------------------------------------------------------------------- */
+
 static PoiseErr Build(PoisePC pc)
 {
+  if (pc->type->outside) TRY(MakeMoved(pc));
   PoiseMatDestroy(&pc->kept);
   pc->holds = false;
   PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
@@ -255,7 +304,7 @@ static PoiseErr Build(PoisePC pc)
   return e;
 }
 
-PoiseErr PoisePCSetUp(PoisePC pc)
+PoiseErr poisePCPrepare(PoisePC pc)
 {
   if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   TRY(poiseMatChoose(pc->P)); /* now: what is chosen later is a new pattern to what is built from it */
@@ -270,14 +319,25 @@ PoiseErr PoisePCSetUp(PoisePC pc)
   return e;
 }
 
-PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+PoiseErr PoisePCSetUp(PoisePC pc)
+{
+  if (pc->owner) TRY(pc->owner->follow(pc->solver));
+  return poisePCPrepare(pc);
+}
+
+static PoiseErr ApplyLogged(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   double flops = (double)r->layout->n, bytes = 24 * flops;
   if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
   poiseLogBegin(pc->ctx, EVENT_PCApply);
-  PoiseErr e = pc->type->apply(pc, r, z, skip, fuse);
+  PoiseErr e = Apply(pc, outside, r, z, skip, fuse);
   poiseLogEnd(pc->ctx, EVENT_PCApply, flops, bytes);
   return e;
+}
+
+PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  return ApplyLogged(pc, false, r, z, skip, fuse);
 }
 
 PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
@@ -285,11 +345,13 @@ PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
   PoiseErr e = PoisePCSetUp(pc);
   if (!e && r == z) e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "r and z are the same vector");
   if (!e) e = poiseVecCheckSame(r, "r", z, "z");
-  if (!e && !poiseLayoutSame(pc->P->rows, r->layout))
+  if (!e) e = poiseMatCheckOutside(pc->P, "PoisePCApply of a preconditioner");
+  if (!e && !poiseLayoutSame(poiseMatRowsOutside(pc->P), r->layout))
     e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__, "P has %lld rows, r has %lld entries",
                       (long long)pc->P->rows->N, (long long)r->layout->N);
   TRY(PoiseAgree(pc->ctx, e));
-  e = poisePCApplyFuse(pc, r, z, NULL, NULL);
+  TRY(MakeMoved(pc));
+  e = ApplyLogged(pc, true, r, z, NULL, NULL);
   if (!e) e = poiseBufferSettle(&z->data);
   return PoiseAgree(pc->ctx, e);
 }
@@ -335,6 +397,7 @@ PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePredictio
 PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p)
 {
   *p = (PoisePrediction){.beyond = NULL};
+  if (pc->owner) TRY(PoiseAgree(pc->ctx, pc->owner->plan(pc->solver, &p->beyond)));
   return poisePCPredict(pc, counts, p);
 }
 

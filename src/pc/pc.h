@@ -21,6 +21,7 @@ typedef struct PCType {
   const PoiseOption *options; /* of pc->data */
   PoiseErr (*read)(PoisePC);  /* reads them, as a call that may override others; NULL: into data */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
+  bool outside;               /* r and z go to the application, with its rows; others have P's */
   /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
   const char *(*eager)(PoisePC);
   /* Does M change from one application to the next, and why? Local, after a set-up. NULL: it does not. */
@@ -49,8 +50,19 @@ typedef struct PCType {
   void (*destroy)(PoisePC); /* of pc->data's contents */
 } PCType;
 
+/* The solver that a preconditioner is a part of, asked when the application turns to the latter: it may have
+   rearranged P. All collective, and agree, but plan. */
+typedef struct PCOwner {
+  PoiseErr (*set)(void *solver, PoiseMat P); /* P is the application's new matrix for it */
+  PoiseErr (*follow)(void *solver);          /* make pc->P what the solver is to work with */
+  /* May memory be predicted from pc->P? *beyond: what that leaves out, else as it was. */
+  PoiseErr (*plan)(void *solver, const char **beyond);
+} PCOwner;
+
 struct PoisePC_s {
   PoiseContext ctx;
+  const PCOwner *owner; /* NULL: it stands alone */
+  void *solver;
   const PCType *type;
   void *data;
   PoiseMat P;
@@ -64,14 +76,17 @@ struct PoisePC_s {
   int64_t builds;         /* counts all */
   int64_t inside;         /* the generations of the preconditioners inside */
   int64_t configured;     /* counts calls of SetFromOptions */
+  PoiseVec moved[2];      /* r and z of the other side's rows, where P is rearranged; made when needed */
   char *prefix;
 };
 
 /* Whether an M that is built stays from now on, as its user wishes or as what pc is inside of does. While P
    still has the values that M was built from, solvers inside that read it get a copy. Collective; agrees. */
 PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);
-PoiseMat poisePCSource(PoisePC pc); /* the matrix that solvers inside work with */
+PoiseErr poisePCPrepare(PoisePC pc); /* PoisePCSetUp, as its owner does */
+PoiseMat poisePCSource(PoisePC pc);  /* the matrix that solvers inside work with */
 /* For ready: the sum of the generations of what is inside; when it changes, so does pc's. */
+PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, as its owner does */
 void poisePCInside(PoisePC pc, int64_t inside);
 const char *poisePCEager(PoisePC pc); /* as PCType's */
 bool poisePCVaries(PoisePC pc, Varying *why);
@@ -163,9 +178,10 @@ typedef struct Incomplete {
   Triangular triangular;
   int64_t built, checked; /* triangular.built when memory was allocated; when the pattern was found to be symmetric (icc) */
   Buffer lu, d, result;
-  double shift; /* that was needed */
-  int tries;    /* shifts tried */
-  int library;  /* what solves: 0: the device's own sweeps, k: its factor_libraries[k - 1] */
+  bool negative; /* M is that of -A, turned back (icc) */
+  double shift;  /* that was needed */
+  int tries;     /* shifts tried */
+  int library;   /* what solves: 0: the device's own sweeps, k: its factor_libraries[k - 1] */
   LibraryPlan plan;
   int64_t planned; /* triangular.built when the plan was made; 0: there is none */
 } Incomplete;

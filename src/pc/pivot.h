@@ -10,7 +10,7 @@ POISE_INLINE double poiseInvertPivot(const FactorArgs *a, double pivot, double r
 {
   double zero = a->relative ? a->zero * rest : a->zero;
   if (pivot - pivot != 0 || rest - rest != 0) return 0;
-  if ((a->positive ? pivot : fabs(pivot)) <= zero) pivot = a->replace == 0 ? 0 : pivot + a->replace;
+  if ((a->sign ? a->sign * pivot : fabs(pivot)) <= zero) pivot = a->replace == 0 ? 0 : pivot + a->replace;
   return pivot == 0 ? 0 : 1 / pivot;
 }
 
@@ -55,7 +55,7 @@ POISE_INLINE double poiseLack(const DominanceArgs *a, int64_t i)
   const Triangles *t = &a->t;
   int64_t b = t->b ? t->b : 1, row = i / b, r = i % b, diag = poiseOffset(t, t->diag, row);
   return poiseSizesBeside(b, a->a, poiseOffset(t, t->begin, row), poiseOffset(t, t->end, row), diag, r,
-                          -a->a[(diag * b + r) * b + r]);
+                          -a->sign * a->a[(diag * b + r) * b + r]);
 }
 
 #endif

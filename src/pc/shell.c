@@ -11,9 +11,12 @@ static PoiseErr SetUp_Shell(PoisePC pc)
 {
   const Shell *s = pc->data;
   if (!s->functions.apply) FAIL(POISE_ERR_STATE, "preconditioner shell has no function to apply: call PoisePCSetShell");
+  PoiseMat P;
+  TRY(poiseMatCheckOutside(pc->P, "preconditioner shell"));
   if (!s->functions.setup) return POISE_OK;
+  TRY(poiseMatOutside(pc->P, &P));
   PoiseErrorClear();
-  return poiseErrorOfUser(s->functions.setup(s->arg, pc->P), "the shell's setup");
+  return poiseErrorOfUser(s->functions.setup(s->arg, P), "the shell's setup");
 }
 
 static PoiseErr Apply_Shell(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
@@ -30,8 +33,12 @@ static const char *Eager_Shell(PoisePC pc)
   return "the preconditioner calls back to the host";
 }
 
-const PCType poisePCType_shell = {
-    .name = "shell", .size = sizeof(Shell), .eager = Eager_Shell, .setup = SetUp_Shell, .apply = Apply_Shell};
+const PCType poisePCType_shell = {.name = "shell",
+                                  .size = sizeof(Shell),
+                                  .outside = true,
+                                  .eager = Eager_Shell,
+                                  .setup = SetUp_Shell,
+                                  .apply = Apply_Shell};
 
 PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg)
 {

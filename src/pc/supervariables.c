@@ -130,10 +130,22 @@ static PoiseErr Invert(PoisePC pc, Supervariables *s, double *bad)
   return POISE_OK;
 }
 
+/* The rows [first, end) as the application has them, which need not be neighbours there. */
+static const char *Names(PoisePC pc, int64_t first, int64_t end, char *text, size_t size)
+{
+  size_t at = 0;
+  if (!pc->P->moves.to)
+    snprintf(text, size, "%lld to %lld", poiseMatRowName(pc->P, first), poiseMatRowName(pc->P, end - 1));
+  for (int64_t i = first; pc->P->moves.to && i < end && at < size; i++)
+    at += (size_t)snprintf(text + at, size - at, "%s%lld", i == first ? "" : ", ", poiseMatRowName(pc->P, i));
+  return text;
+}
+
 PoiseErr poiseSupervariablesSetup(PoisePC pc, Supervariables *s, int most)
 {
   const int32_t *start;
   double bad = -1;
+  char names[320];
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
   TRY(Find(pc, s, most));
@@ -141,8 +153,8 @@ PoiseErr poiseSupervariablesSetup(PoisePC pc, Supervariables *s, int most)
   if (bad < 0) return POISE_OK;
   TRY(poiseBufferRead(&s->start, HOST, &start));
   int64_t k = (int64_t)bad;
-  FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite",
-       poiseMatRowName(pc->P, start[k]), poiseMatRowName(pc->P, start[k + 1] - 1));
+  FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %s is singular or not finite",
+       Names(pc, start[k], start[k + 1], names, sizeof names));
 }
 
 PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, PoiseVec z, const double *skip,

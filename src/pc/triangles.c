@@ -78,6 +78,23 @@ static void SetOffset(const Csr *c, void *offsets, int64_t i, int64_t k)
     ((int32_t *)offsets)[i] = (int32_t)k;
 }
 
+/* Factors, which can be shifted, have entries of their own. */
+static PoiseErr FailMissing(PoisePC pc, const Triangular *t, int64_t i)
+{
+  const char *prefix = pc->prefix ? pc->prefix : "";
+  char row[100], shift[POISE_OPTION_LENGTH + 80] = "";
+  int b = poiseTriangularSide(t);
+  long long first = poiseMatRowName(pc->P, i * b);
+  snprintf(row, sizeof row, b > 1 ? "block row %lld (row %lld)" : "row %lld", first / b, first);
+  if (t->own)
+    snprintf(shift, sizeof shift, ", with -%spc_factor_shift_type nonzero or positive_definite if that is no pivot",
+             prefix);
+  FAIL(POISE_ERR_NUMERIC,
+       "%s has no diagonal %s, which preconditioner %s needs: store it, if need be as 0 (in a matrix from a file: "
+       "-mat_load_diagonal)%s",
+       row, b > 1 ? "block" : "entry", pc->type->name, shift);
+}
+
 static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
 {
   Csr *c = &pc->P->csr;
@@ -102,13 +119,7 @@ static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
     while (k < last && col[k] >= c->nloc) k++;
     first = k;
     while (k < last && col[k] < i) k++;
-    if ((k == last || col[k] != i) && t->b)
-      FAIL(POISE_ERR_NUMERIC,
-           "block row %lld (row %lld) has no diagonal block, which preconditioner %s needs: store it, if need be as zeros",
-           poiseMatRowName(pc->P, i * t->b) / t->b, poiseMatRowName(pc->P, i * t->b), pc->type->name);
-    if (k == last || col[k] != i)
-      FAIL(POISE_ERR_NUMERIC, "row %lld has no diagonal entry, which preconditioner %s needs: store it, if need be as 0",
-           poiseMatRowName(pc->P, i), pc->type->name);
+    if (k == last || col[k] != i) return FailMissing(pc, t, i);
     SetOffset(c, diag, i, k);
     while (k < last && col[k] < c->nloc) k++;
     t->nz += k - first;

@@ -35,6 +35,20 @@ static PoiseErr Check(int code, const char *call)
 
 #define MPI(name, ...) Check(MPI_##name(__VA_ARGS__), "MPI_" #name)
 
+/* MPI calls after MPI_Finalize end the program. */
+static bool HasEnded(void)
+{
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized;
+}
+
+static PoiseErr CheckRuns(void)
+{
+  if (HasEnded()) FAIL(POISE_ERR_STATE, "MPI has been finalised: the ranks of this context can no longer communicate");
+  return POISE_OK;
+}
+
 /* ---- counts beyond int -------------------------------------------------------------------------------------------- */
 
 /* `bytes` bytes as *count items of *type, which goes back to FreeType. */
@@ -75,6 +89,7 @@ static PoiseErr Allgather(Comm *comm, const void *in, size_t bytes, void *out)
   World *world = comm->data;
   MPI_Datatype type;
   int count;
+  TRY(CheckRuns());
   PoiseErr e = MakeType(bytes, &count, &type);
   if (!e) e = MPI(Allgather, in, count, type, out, count, type, world->comm);
   Count(comm, 1, (int64_t)bytes);
@@ -86,6 +101,7 @@ static PoiseErr Bcast(Comm *comm, void *data, size_t bytes, int root)
   World *world = comm->data;
   MPI_Datatype type;
   int count;
+  TRY(CheckRuns());
   PoiseErr e = MakeType(bytes, &count, &type);
   if (!e) e = MPI(Bcast, data, count, type, root, world->comm);
   if (comm->rank == root) Count(comm, 1, (int64_t)bytes);
@@ -111,6 +127,7 @@ static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_byte
   int posted = 0;
   char *to = recv;
   const char *from = send;
+  TRY(CheckRuns());
   for (int r = 0; r < comm->size && !e; r++) {
     if (!recv_bytes[r]) continue; /* a pointer to nothing may be NULL */
     e = Post(world, false, to, (size_t)recv_bytes[r], r, &world->request[posted++]);
@@ -133,7 +150,7 @@ static void ExchangeFree(Comm *comm, Exchange *ex)
 {
   Plan *plan = ex->priv;
   if (!plan) return;
-  for (int k = 0; k < plan->count; k++) MPI_Request_free(&plan->request[k]);
+  for (int k = 0; k < plan->count && !HasEnded(); k++) MPI_Request_free(&plan->request[k]);
   poiseFree(comm->ctx, &plan->request);
   poiseFree(comm->ctx, &ex->priv);
 }
@@ -180,6 +197,7 @@ static PoiseErr ExchangeSetup(Comm *comm, Exchange *ex)
 static PoiseErr ExchangeBegin(Comm *comm, Exchange *ex)
 {
   Plan *plan = ex->priv;
+  TRY(CheckRuns());
   Count(comm, plan->count - plan->nrecv, plan->bytes);
   return plan->count ? MPI(Startall, plan->count, plan->request) : POISE_OK;
 }
@@ -196,10 +214,8 @@ static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
 static void Destroy(Comm *comm)
 {
   World *world = comm->data;
-  int finalized = 0;
   if (!world) return;
-  MPI_Finalized(&finalized);
-  if (!finalized && world->comm != MPI_COMM_NULL) MPI_Comm_free(&world->comm);
+  if (!HasEnded() && world->comm != MPI_COMM_NULL) MPI_Comm_free(&world->comm);
   poiseFree(comm->ctx, &world->request);
   poiseFree(comm->ctx, &comm->data);
   communicators--;
@@ -214,22 +230,20 @@ static const CommOps ops = {
     .exchange_free = ExchangeFree,
     .exchange_begin = ExchangeBegin,
     .exchange_end = ExchangeEnd,
+    .has_ended = HasEnded,
     .destroy = Destroy,
 };
 
 /* Not while a context lives: the process is leaving in error then, and MPI_Finalize would wait for the other ranks. */
 static void FinalizeAtExit(void)
 {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (!finalized && !communicators) MPI_Finalize();
+  if (!HasEnded() && !communicators) MPI_Finalize();
 }
 
 static PoiseErr InitializeMPI(void)
 {
-  int initialized, finalized, provided;
-  TRY(MPI(Finalized, &finalized));
-  if (finalized) FAIL(POISE_ERR_STATE, "MPI has been finalised: only serial contexts (PoiseInit.serial) can be created");
+  int initialized, provided;
+  if (HasEnded()) FAIL(POISE_ERR_STATE, "MPI has been finalised: only serial contexts (PoiseInit.serial) can be created");
   TRY(MPI(Initialized, &initialized));
   if (initialized) return POISE_OK;
   TRY(MPI(Init_thread, NULL, NULL, MPI_THREAD_FUNNELED, &provided));
@@ -266,6 +280,8 @@ PoiseErr poiseCommCreateMPI(PoiseContext ctx, const void *mpi_comm, Comm **comm)
   *comm = NULL;
   TRY(InitializeMPI());
   mpi = mpi_comm ? *(const MPI_Comm *)mpi_comm : MPI_COMM_WORLD;
+  if (mpi == MPI_COMM_NULL)
+    FAIL(POISE_ERR_ARG, "PoiseInit.mpi_comm is MPI_COMM_NULL: only ranks of a communicator call PoiseInitialize with it");
   TRY(MPI(Comm_dup, mpi, &dup));
   TRY(MPI(Comm_set_errhandler, dup, MPI_ERRORS_RETURN));
   TRY(MPI(Comm_rank, dup, &rank));

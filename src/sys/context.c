@@ -232,6 +232,24 @@ static PoiseErr Report(PoiseContext ctx)
   return PoiseAgree(ctx, system.options_left ? PoiseOptionsUnused(ctx, ctx->out, NULL) : POISE_OK);
 }
 
+static PoiseErr Release(PoiseContext *ctx)
+{
+  PoiseContext c = *ctx;
+  Empty(c);
+  int64_t live = c->memory.live;
+  free(c);
+  *ctx = NULL;
+  return NoMemory(live);
+}
+
+/* Without the other ranks. */
+static PoiseErr FinalizeAlone(PoiseContext *ctx)
+{
+  TRY(NoObjects(*ctx, "at PoiseFinalize"));
+  TRY(Release(ctx));
+  FAIL(POISE_ERR_STATE, "MPI was finalised before PoiseFinalize: the context is released, but nothing was printed");
+}
+
 PoiseErr PoiseFinalize(PoiseContext *ctx)
 {
   if (!ctx) FAIL(POISE_ERR_ARG, "the context's address is NULL");
@@ -239,14 +257,10 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   if (!c) return POISE_OK;
   if (c->parent) FAIL(POISE_ERR_STATE, "PoiseRun finalises the contexts that it makes");
   if (c->home) FAIL(POISE_ERR_STATE, "the context of one rank goes with the one that it belongs to");
+  if (c->comm->ops->has_ended && c->comm->ops->has_ended()) return FinalizeAlone(ctx);
   TRY(PoiseAgree(c, NoObjects(c, "at PoiseFinalize")));
-  PoiseErr e = Report(c);
-  Empty(c);
-  int64_t live = c->memory.live;
-  free(c);
-  *ctx = NULL;
-  TRY(e);
-  return NoMemory(live);
+  PoiseErr e = Report(c), released = Release(ctx);
+  return e ? e : released;
 }
 
 /* ---- ranks as threads --------------------------------------------------------------------------------------------- */

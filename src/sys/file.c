@@ -16,11 +16,44 @@
 
 enum { NAMES = 1000 }; /* temporary names to try */
 
-/* A link keeps pointing to the file that is replaced. */
+/* One step from a link in name; false: it is none, or errno says why it leads nowhere. */
+static bool Follow(char name[PATH_MAX])
+{
+  char target[PATH_MAX];
+  ssize_t n = readlink(name, target, sizeof target - 1);
+  if (n < 0) return false;
+  char *slash = strrchr(name, '/');
+  size_t folder = *target == '/' || !slash ? 0 : (size_t)(slash - name) + 1;
+  target[n] = 0;
+  errno = ENAMETOOLONG;
+  if (folder + (size_t)n >= PATH_MAX) return false;
+  memcpy(name + folder, target, (size_t)n + 1);
+  return true;
+}
+
+/* A link keeps pointing to the file that is replaced, or made. */
 static PoiseErr Resolve(PoiseContext ctx, const char *path, OutFile *f)
 {
-  char real[PATH_MAX];
-  return poiseStringCopy(ctx, realpath(path, real) ? real : path, &f->path);
+  enum { LINKS = 40 };
+  char name[PATH_MAX];
+  struct stat link;
+  if (realpath(path, name)) return poiseStringCopy(ctx, name, &f->path);
+  if (lstat(path, &link) || !S_ISLNK(link.st_mode)) return poiseStringCopy(ctx, path, &f->path);
+  strcpy(name, path); /* which lstat has found to be short enough */
+  for (int k = 0; k < LINKS; k++)
+    if (!Follow(name)) {
+      if (errno == EINVAL || errno == ENOENT) return poiseStringCopy(ctx, name, &f->path);
+      FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
+    }
+  FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(ELOOP));
+}
+
+/* How much of the path a temporary file's name begins with: all, or the folder where the rest is nearly too long. */
+static int Begin(const char *path)
+{
+  enum { MORE = 32 };
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  return (int)(strlen(name) + MORE > NAME_MAX ? (size_t)(name - path) : strlen(path));
 }
 
 static PoiseErr OpenTemporary(PoiseContext ctx, OutFile *f, int *fd)
@@ -28,7 +61,7 @@ static PoiseErr OpenTemporary(PoiseContext ctx, OutFile *f, int *fd)
   size_t bytes = strlen(f->path) + 32;
   TRY(poiseAlloc(ctx, bytes, "name of a temporary file", &f->temp));
   for (int i = 0; i < NAMES; i++) {
-    snprintf(f->temp, bytes, "%s.%ld.%d.tmp", f->path, (long)getpid(), i);
+    snprintf(f->temp, bytes, "%.*s.%ld.%d.tmp", Begin(f->path), f->path, (long)getpid(), i);
     *fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (*fd >= 0) return POISE_OK;
     if (errno != EEXIST) break;
@@ -45,6 +78,7 @@ static PoiseErr Open(PoiseContext ctx, const char *path, OutFile *f)
   if (!path || !*path) FAIL(POISE_ERR_FILE, "cannot write '': %s", strerror(ENOENT));
   TRY(Resolve(ctx, path, f));
   bool exists = !stat(f->path, &old);
+  if (!exists && errno == ENAMETOOLONG) FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
   if (exists && S_ISDIR(old.st_mode)) FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(EISDIR));
   if (exists && !S_ISREG(old.st_mode)) {
     fd = open(f->path, O_WRONLY);

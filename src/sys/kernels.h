@@ -94,8 +94,12 @@ enum {
   SLOT_ATOL,
   SLOT_DTOL,
   SLOT_MAXITS,
-  SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored */
-  SLOT_RESULT,        /* 0 if x, as it is delivered, is finite, else NaN */
+  SLOT_BASE,          /* iterations finished when the method was started: not 0 when it goes on after a refuted claim */
+  SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored or a claim is checked */
+  SLOT_CHECK_RZ,      /* (r, z) and (z, z) of that r and z = M^-1 r, and (b, b) */
+  SLOT_CHECK_ZZ,
+  SLOT_CHECK_BB,
+  SLOT_RESULT, /* 0 if x, as it is delivered, is finite, else NaN */
   SLOT_FIRST_OWN
 };
 
@@ -122,6 +126,7 @@ typedef struct {
   int64_t n;  /* rows; 0 for scalar work only */
   const double *in[POISE_MAX_VECS];
   double *out[POISE_MAX_VECS]; /* those that are read too stand among in; element i reads and writes entry i only */
+  int seldom;                  /* how many of out are touched once in a while only: not counted as traffic */
   ScalarRef c[POISE_MAX_COEFS];
   double *slots; /* POISE_SLOTS of them; NULL outside solvers */
   double *array; /* a solver's small array (GMRES: H, ...); NULL: it has none, or coefficients alone are wanted */
@@ -792,6 +797,7 @@ typedef struct
 { /* partial[b]: the largest sum of |entries| of a row of block b (largest != 0), or the sum of their squares */
   CsrView A;
   int largest;
+  double scale[2]; /* by which entries are multiplied, one after the other, before they are squared */
   double *partial;
 } CsrNormArgs;
 
@@ -1031,16 +1037,16 @@ typedef struct {
 /*
   A + shift I = L U on the pattern of A, that is without fill: L, whose diagonal is 1, and U go where A's entries are, the
   inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L = (D^-1 U)^T.
-  A pivot is refused, and its d is 0, when it is not finite or |pivot| (pivot, if positive) is at most zero, or zero times the
-  sum of the |entries| beside it if relative; replace != 0 is added to such pivots instead.
+  A pivot is refused, and its d is 0, when it is not finite or |pivot| (sign pivot, if sign is not 0) is at most
+  zero, or zero times the sum of the |entries| beside it if relative; replace != 0 is added to such pivots instead.
   Of blocks: L's diagonal are identities, U is without its diagonal, d the inverse blocks U_ii, and pivots those of their
-  elimination, with rows exchanged for the largest pivot in a block unless positive. The rest of a pivot is then the largest of a
-  row of the block. d of a block whose pivot was refused is NaN, the number of the pivot in the block, and the pivot.
+  elimination, with rows exchanged for the largest pivot in a block if sign is 0. The rest of a pivot is then the
+  largest of a row of the block. d of a block whose pivot was refused is NaN, the number of the pivot in the block, and the pivot.
 */
 typedef struct {
   Triangles t;
-  Levels levels; /* of the lower triangle */
-  int symmetric, positive, relative;
+  Levels levels;                 /* of the lower triangle */
+  int symmetric, sign, relative; /* sign: of all pivots; 0: each may have its own */
   double shift, zero, replace;
   const double *a;
   double *lu, *d, *work; /* work: as for a sweep */
@@ -1061,9 +1067,9 @@ typedef struct {
   double *work, *y;
 } FactorLibraryArgs;
 
-typedef struct { /* *lack = the largest of floor and sum of |a_ij|, j != i, - a_ii over the rows: what dominance lacks */
+typedef struct { /* *lack = the largest of floor and sum of |a_ij|, j != i, - sign a_ii over the rows */
   Triangles t;
-  double floor;
+  double floor, sign;
   const double *a;
   double *lack;
 } DominanceArgs;

@@ -85,6 +85,7 @@ typedef struct CommOps {
   void (*exchange_free)(Comm *, Exchange *);
   PoiseErr (*exchange_begin)(Comm *, Exchange *); /* send[] is full; returns without waiting for others if it can */
   PoiseErr (*exchange_end)(Comm *, Exchange *);   /* recv[] is full, send[] may be written again */
+  bool (*has_ended)(void);                        /* has the application ended what ranks communicate by? NULL: it cannot */
   void (*destroy)(Comm *);
 } CommOps;
 

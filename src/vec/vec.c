@@ -2,6 +2,8 @@
 /* Vectors: creation, access, assembly, BLAS-1. Every element-wise operation is a phase (vec_phases.h). */
 #include "vec.h"
 
+#include <float.h>
+
 /* ---- creation ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Given { /* the user's array; NULL: none */
@@ -247,8 +249,9 @@ static PoiseErr Insert(PoiseVec x, int mode, Indices rows, const double *v)
   TRY(poiseBufferUpdate(&x->data, HOST, &array));
   x->pending.mode = mode;
   for (PoiseInt k = 0; k < rows.n; k++) {
-    PoiseInt row = poiseIndex(&rows, k), i = row - x->layout->begin;
+    PoiseInt row = poiseIndex(&rows, k);
     if (row < 0) continue;
+    PoiseInt i = row - x->layout->begin;
     if (i < 0 || i >= x->layout->n)
       TRY(poiseStashAdd(x->ctx, &x->stash, row, 0, v[k]));
     else
@@ -522,12 +525,41 @@ PoiseErr PoiseVecSumEntries(PoiseVec x, double *sum)
   return Reduce(PHASE_vec_sum, 1, NULL, x, NULL, (PhaseArgs){0}, sum);
 }
 
+bool poiseSquaresHold(double sum)
+{
+  return !(sum < 1e-280) && !(sum > 1e300);
+}
+
+int poiseScaleSquares(double largest, double scale[2])
+{
+  int e = DBL_MAX_EXP;
+  if (poiseFinite(largest)) (void)frexp(largest, &e);
+  scale[0] = ldexp(1, -e / 2);
+  scale[1] = ldexp(1, -e - -e / 2);
+  return e;
+}
+
+/* Where squares under- or overflow. */
+static PoiseErr ScaledNorm(PoiseVec x, double *norm)
+{
+  double largest, scale[2];
+  TRY(Reduce(PHASE_vec_norm_inf, 1, NULL, x, NULL, (PhaseArgs){0}, &largest));
+  *norm = largest;
+  if (largest == 0) return POISE_OK;
+  int e = poiseScaleSquares(largest, scale);
+  PhaseArgs a = {.c = {{.value = scale[0]}, {.value = scale[1]}}};
+  TRY(Reduce(PHASE_vec_norm2_scaled, 1, NULL, x, NULL, a, norm));
+  *norm = ldexp(sqrt(*norm), e);
+  return POISE_OK;
+}
+
 PoiseErr PoiseVecNorm(PoiseVec x, PoiseNorm type, double *norm)
 {
   static const int phase[] = {
       [POISE_NORM_1] = PHASE_vec_norm1, [POISE_NORM_2] = PHASE_vec_dot, [POISE_NORM_INF] = PHASE_vec_norm_inf};
   if ((unsigned)type > POISE_NORM_INF) FAIL(POISE_ERR_ARG, "there is no norm %d", (int)type);
   TRY(Reduce(phase[type], 1, NULL, x, type == POISE_NORM_2 ? x : NULL, (PhaseArgs){0}, norm));
+  if (type == POISE_NORM_2 && !poiseSquaresHold(*norm)) return ScaledNorm(x, norm);
   if (type == POISE_NORM_2) *norm = sqrt(*norm);
   return POISE_OK;
 }

@@ -109,6 +109,10 @@ PoiseErr poiseVecUpdate(PoiseVec x, double **p);
 PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname);
 /* The dots of y in a pass of their own, for whoever cannot take them while finishing rows. */
 PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse);
+bool poiseSquaresHold(double sum); /* did they add up to this without under- or overflow? NaN did */
+/* If not: two factors for entries of this size at most, as their product may overflow. A norm is taken back by the power
+   of two that is the value. */
+int poiseScaleSquares(double largest, double scale[2]);
 /* Finish an eager reduction: k sums (maxima) of nblock partials each in the context's scratch, over all ranks. `mine` is this
    rank's error so far: whoever failed, all fail. */
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result);

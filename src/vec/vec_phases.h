@@ -175,6 +175,19 @@ POISE_INLINE Dots vec_norm1_element(const double *c, const PhaseArgs *a, int64_t
   return poiseDots(fabs(poiseRead(a, 0, i)), 0, 0);
 }
 
+POISE_INLINE int vec_norm2_scaled_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+{
+  (void)in, (void)out;
+  return poiseTakeScalars(a, c);
+}
+
+/* (a b x, a b x): a b alone may overflow */
+POISE_INLINE Dots vec_norm2_scaled_element(const double *c, const PhaseArgs *a, int64_t i)
+{
+  double v = poiseRead(a, 0, i) * c[0] * c[1];
+  return poiseDots(v * v, 0, 0);
+}
+
 POISE_INLINE int vec_norm_inf_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   (void)in, (void)out;

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  A method's claim is checked before it is made: its recurrence may have left the residual. b - A x is computed once, in the norm that
+  was tested. Above ten times the tolerance the claim is refuted, and the method goes on from x. If that gains less than a half by
+  the next claim that is refuted, the solve has broken down, and the better x is the result.
+*/
+#include <float.h>
+
+#include "ksp.h"
+
+enum { MARGIN = 10 }; /* times the tolerance: what rounding and a recurrence that is sound may differ by */
+
+static bool IsLeft(PoiseKSP ksp)
+{
+  return ksp->norm != POISE_KSP_NORM_UNPRECONDITIONED;
+}
+
+/* The work vector that holds b - A x, from which the norm of the claim has been computed, or -1. */
+static int Known(PoiseKSP ksp)
+{
+  return ksp->type->residual && !ksp->claim.refuted ? ksp->type->residual(ksp) : -1;
+}
+
+/* At the first norm b - A x has just been computed. From the left |b - A x| itself is wanted too, see poiseKSPInaccuracy. */
+bool poiseKSPChecks(PoiseKSP ksp)
+{
+  if (!ksp->options.verify || ksp->test || ksp->norm == POISE_KSP_NORM_NONE) return false;
+  if (ksp->claim.refuted) return true;
+  if (ksp->reason < 0 || ksp->its == ksp->base) return false;
+  return IsLeft(ksp) || Known(ksp) < 0;
+}
+
+static void Measure(PoiseKSP ksp, const double *b)
+{
+  enum { X, R, Z };
+  int known = Known(ksp);
+  if (known >= 0) {
+    const double *r = ksp->v[known];
+    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){.in = {r, r}}, SLOT_TRUE_RESIDUAL, NO_SLOT);
+    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){.in = {b, b}}, SLOT_CHECK_BB, NO_SLOT);
+  } else {
+    poiseKSPMult(ksp, ksp->work[X], ksp->work[R], NULL);
+    poiseKSPCheckPhase(ksp, b, R, IsLeft(ksp) ? Z : NO_SLOT);
+  }
+}
+
+void poiseKSPMeasure(PoiseKSP ksp)
+{
+  const double *b = NULL;
+  PoiseErr e = poiseVecRead(ksp->b, &b);
+  poiseKSPFailed(ksp, e);
+  poiseLogBegin(ksp->ctx, EVENT_KSPVerify);
+  Measure(ksp, e ? ksp->v[0] : b);              /* after a failure too, as other ranks do */
+  poiseLogEnd(ksp->ctx, EVENT_KSPVerify, 0, 0); /* nested events count */
+}
+
+/* Is the norm sqrt(r, z), or that times a factor? */
+static bool IsNatural(PoiseKSP ksp)
+{
+  return ksp->norm == POISE_KSP_NORM_NATURAL || ksp->type->factor;
+}
+
+static int SlotOfNorm(PoiseKSP ksp)
+{
+  if (!IsLeft(ksp)) return SLOT_TRUE_RESIDUAL;
+  return IsNatural(ksp) ? SLOT_CHECK_RZ : SLOT_CHECK_ZZ;
+}
+
+/* From a square to the norm that was tested. */
+static double Norm(PoiseKSP ksp, double square)
+{
+  double factor = ksp->type->factor ? ksp->final[ksp->type->factor] : 1;
+  return factor * sqrt(fabs(square));
+}
+
+/* The norm that was tested. A (r, z) that is nothing but rounding is no norm: M is indefinite, and r may be anything. A part of r in
+   the null space has no share in (r, z), and is no sign of that. */
+static double Computed(PoiseKSP ksp, const double *slots)
+{
+  double rz = slots[SLOT_CHECK_RZ], zz = slots[SLOT_CHECK_ZZ], rr = slots[SLOT_TRUE_RESIDUAL];
+  bool none = IsLeft(ksp) && IsNatural(ksp) && !ksp->A->null.n && rr > 0 && fabs(rz) <= DBL_EPSILON * sqrt(rr) * sqrt(zz);
+  return none ? INFINITY : Norm(ksp, slots[SlotOfNorm(ksp)]);
+}
+
+static double Tolerance(PoiseKSP ksp)
+{
+  const double *s = ksp->final;
+  return fmax(s[SLOT_RTOL] * s[SLOT_NORM0], s[SLOT_ATOL]);
+}
+
+double poiseKSPMost(PoiseKSP ksp, int *slot)
+{
+  *slot = SlotOfNorm(ksp);
+  return ksp->claim.best_square;
+}
+
+bool poiseKSPJudge(PoiseKSP ksp, const double *slots)
+{
+  Claim *c = &ksp->claim;
+  double square = fabs(slots[SlotOfNorm(ksp)]), norm = Computed(ksp, slots), before = c->best;
+  bool claims = ksp->reason > 0;
+  c->residual = sqrt(slots[SLOT_TRUE_RESIDUAL]);
+  c->rhs = sqrt(slots[SLOT_CHECK_BB]);
+  if (Known(ksp) >= 0 || (claims && norm <= MARGIN * Tolerance(ksp))) return false;
+  if (claims) c->claimed = ksp->rnorm, c->refuted++;
+  c->best = fmin(c->best, norm);
+  if (poiseFinite(norm)) c->best_square = fmin(c->best_square, square);
+  ksp->rnorm = c->best / ksp->scale;
+  if (!claims) return false;
+  if (c->refuted == 1 || (poiseFinite(norm) && norm <= before / 2)) return true;
+  ksp->reason = POISE_DIVERGED_BREAKDOWN;
+  return false;
+}
+
+/* The part of b in the null space that was not left out stays in |b - A x|, and is told elsewhere. */
+double poiseKSPInaccuracy(PoiseKSP ksp)
+{
+  const Claim *c = &ksp->claim;
+  double ratio = c->rhs > 0 ? c->residual / c->rhs : 0, known = ksp->A->left.n ? 0 : ksp->inconsistency;
+  double rest = sqrt(fmax(0, ratio * ratio - known * known));
+  return ksp->reason == POISE_CONVERGED_RTOL && IsLeft(ksp) && rest > fmax(0.01, MARGIN * ksp->options.rtol) ? ratio : 0;
+}
+
+void poiseKSPSayClaim(PoiseKSP ksp)
+{
+  const Claim *c = &ksp->claim;
+  double inaccuracy = poiseKSPInaccuracy(ksp);
+  if (inaccuracy > 0)
+    poiseKSPSay(ksp, "WARNING: |b - A x| is %.3g of |b|, the tolerance was reached in the %s norm alone", inaccuracy,
+                PoiseKSPNormString(ksp->norm));
+  if (!c->refuted) return;
+  if (ksp->reason > 0)
+    poiseKSPSay(ksp, "%d claim%s before %s not true and went on", c->refuted, c->refuted > 1 ? "s" : "",
+                c->refuted > 1 ? "were" : "was");
+  else
+    poiseKSPSay(ksp, "the method claimed a residual norm of %.3g, that of b - A x is %.3g", c->claimed,
+                c->best / ksp->scale);
+}

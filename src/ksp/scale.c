@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Squares of norms below 1e-154 or above 1e154 are no numbers. Where the first norm is near to that, b, the guess and the absolute
+  tolerance are multiplied by a power of 2, and x is divided by it in the end: exact, and other solves are as they were.
+*/
+#include <float.h>
+
+#include "ksp.h"
+
+static const double least = 1e-140, most = 1e150;
+enum { MOST_SCALINGS = 2 /* the first may see M^-1 b overflow */, MOST_EXPONENT = 1000 };
+
+/* A method without a norm shows by claiming to be done at once that its dots were 0. */
+bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
+{
+  double norm = slots[SLOT_NORM0], atol = slots[SLOT_ATOL];
+  bool first = !ksp->again && fmax(slots[SLOT_ITS], slots[SLOT_ITS_ODD]) == 0;
+  if (!first || ksp->scalings == MOST_SCALINGS) return false;
+  if (ksp->norm == POISE_KSP_NORM_NONE)
+    ksp->scaling = slots[SLOT_DONE] != 0 && slots[SLOT_REASON] == REASON_ATOL;
+  else
+    ksp->scaling =
+        !(norm >= least && norm <= most) && !(norm < least && atol >= least); /* that converges, whatever it is */
+  return ksp->scaling;
+}
+
+/* The largest entry of v, or of M^-1 v, or between them, as the norm goes; NaN, infinite and 0 tell nothing. */
+static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
+{
+  double applied, *p;
+  TRY(PoiseVecNorm(v, POISE_NORM_INF, m));
+  if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED || !(*m > 0) || !poiseFinite(*m)) return POISE_OK;
+  PoiseVec z = ksp->work[2];
+  poiseKSPPrecondition(ksp, v, z, NULL);
+  poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
+  TRY(PoiseAgree(ksp->ctx, ksp->failed));
+  TRY(PoiseVecNorm(z, POISE_NORM_INF, &applied));
+  if (!(applied > 0) || !poiseFinite(applied)) return POISE_OK;
+  *m = ksp->norm == POISE_KSP_NORM_PRECONDITIONED ? applied : sqrt(*m) * sqrt(applied);
+  return POISE_OK;
+}
+
+/* Of b, or of the first residual if b = 0. */
+static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
+{
+  TRY(Magnitude(ksp, ksp->b, m));
+  if (*m != 0 || !ksp->options.guess_nonzero) return POISE_OK;
+  poiseKSPResidual(ksp, ksp->b, ksp->work[1]);
+  TRY(PoiseAgree(ksp->ctx, ksp->failed));
+  return Magnitude(ksp, ksp->work[1], m);
+}
+
+static PoiseErr Apply(PoiseKSP ksp, PoiseVec x, int exponent)
+{
+  PoiseErr e = ksp->rhs ? POISE_OK : poiseVecCreateLocal(ksp->layout, &ksp->rhs);
+  TRY(PoiseAgree(ksp->ctx, e));
+  if (ksp->b != ksp->rhs) TRY(PoiseVecCopy(ksp->b, ksp->rhs));
+  ksp->b = ksp->rhs;
+  ksp->scale = ldexp(ksp->scale, exponent);
+  TRY(PoiseVecScale(ksp->b, ldexp(1, exponent)));
+  if (!ksp->options.guess_nonzero) return POISE_OK;
+  TRY(PoiseVecCopy(x, ksp->work[0]));
+  return PoiseVecScale(ksp->work[0], ksp->scale);
+}
+
+PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x)
+{
+  double m = 0;
+  int exponent = 0;
+  ksp->finishing = true; /* nothing is skipped */
+  PoiseErr e = MagnitudeOfProblem(ksp, &m);
+  ksp->finishing = false;
+  TRY(e);
+  if (m > 0 && poiseFinite(m)) (void)frexp(m, &exponent);
+  int before = ilogb(ksp->scale), now = before - exponent;
+  now = now > MOST_EXPONENT ? MOST_EXPONENT : now < -MOST_EXPONENT ? -MOST_EXPONENT : now;
+  ksp->scalings = now != before ? ksp->scalings + 1 : MOST_SCALINGS;
+  return now != before ? Apply(ksp, x, now - before) : POISE_OK;
+}
+
+PoiseErr poiseKSPScaled(PoiseKSP ksp, PoiseVec x)
+{
+  double before, now;
+  bool forbids = poiseDeviceForbid(ksp->ctx->device, false);
+  PoiseErr e = PoiseVecNorm(ksp->work[0], POISE_NORM_INF, &before);
+  if (!e) e = PoiseVecNorm(x, POISE_NORM_INF, &now);
+  poiseDeviceForbid(ksp->ctx->device, forbids);
+  TRY(e);
+  ksp->vanished = before > 0 && now < DBL_MIN;
+  if (!ksp->vanished) return POISE_OK;
+  ksp->rnorm = ksp->final[SLOT_NORM0] / ksp->scale; /* of x = 0 */
+  if (ksp->reason > 0) ksp->reason = POISE_DIVERGED_BREAKDOWN;
+  return POISE_OK;
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What a solver says of a solve is true: claims that are refuted, what checking costs, methods that start afresh, counts after a
+  breakdown, and right-hand sides whose squares are no numbers. All combinations are in test_honest.c.
+*/
+#include <math.h>
+
+#include "ksp/ksp.h"
+#include "sample.h"
+
+enum { MOST = 64 };
+
+typedef double EntryOf(int i, int j);
+
+typedef struct Problem {
+  PoiseMat A;
+  PoiseVec b, x;
+  PoiseKSP ksp;
+  int n;
+} Problem;
+
+static void Close(Problem *p)
+{
+  PoiseKSPDestroy(&p->ksp);
+  PoiseVecDestroy(&p->x);
+  PoiseVecDestroy(&p->b);
+  PoiseMatDestroy(&p->A);
+}
+
+static PoiseErr SetAll(PoiseVec v, const double *global, double scale)
+{
+  double *p;
+  PoiseInt begin, end;
+  PoiseVecRange(v, &begin, &end);
+  TRY(PoiseVecGetWrite(v, &p));
+  for (PoiseInt i = begin; i < end; i++) p[i - begin] = scale * global[i];
+  return SampleRestore(v, &p);
+}
+
+/* What the tests change, as it is without options: these stay in a context. */
+static const char defaults[] =
+    "-ksp_norm_type default -ksp_pc_side default -ksp_rtol 1e-5 -ksp_atol 1e-50 -ksp_divtol 1e4 -ksp_max_it 10000 "
+    "-ksp_replay 8 -ksp_initial_guess_nonzero no "
+    "-ksp_verify yes -pc_type none";
+
+static PoiseErr Build(PoiseContext ctx, int n, EntryOf *a, const double *b, const char *options, Problem *p)
+{
+  *p = (Problem){.n = n};
+  TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, n, n, &p->A));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = 0; PoiseRank(ctx) == 0 && i < n; i++)
+    for (PoiseInt j = 0; !e && j < n; j++) {
+      double v = a((int)i, (int)j);
+      if (v != 0) e = PoiseMatAddBlock(p->A, 1, &i, 1, &j, &v);
+    }
+  TRY(PoiseAgree(ctx, e));
+  TRY(PoiseMatAssemble(p->A));
+  TRY(PoiseMatCreateVecs(p->A, &p->x, &p->b));
+  TRY(b ? PoiseAgree(ctx, SetAll(p->b, b, 1)) : PoiseVecSet(p->b, 1));
+  TRY(PoiseAgree(ctx, PoiseOptionsSetString(ctx, defaults)));
+  TRY(PoiseAgree(ctx, PoiseOptionsSetString(ctx, options)));
+  TRY(PoiseKSPCreate(ctx, &p->ksp));
+  TRY(PoiseKSPSetOperators(p->ksp, p->A, NULL));
+  return PoiseKSPSetFromOptions(p->ksp);
+}
+
+static bool Open(PoiseContext ctx, int n, EntryOf *a, const double *b, const char *options, Problem *p)
+{
+  if (CHECK_OK(Build(ctx, n, a, b, options, p))) return true;
+  Close(p);
+  return false;
+}
+
+/* |b - A x| / |b| */
+static double TrueResidual(Problem *p)
+{
+  double r = NAN, b = NAN;
+  CHECK_OK(PoiseKSPTrueResidual(p->ksp, p->b, p->x, &r));
+  CHECK_OK(PoiseVecNorm(p->b, POISE_NORM_2, &b));
+  return r / b;
+}
+
+typedef struct Outcome {
+  PoiseKSPReason reason;
+  PoiseInt its;
+  double norm, x[MOST], calls[EVENT_COUNT], waits; /* calls: of events, in the solve */
+} Outcome;
+
+static Outcome SolveOnly(Problem *p)
+{
+  PoiseContext ctx = PoiseKSPContext(p->ksp);
+  Outcome o = {.reason = POISE_ITERATING};
+  LogCounts before, after;
+  const double *x;
+  double all[MOST] = {0};
+  PoiseInt begin, end;
+  poiseLogCounts(ctx, &before);
+  int64_t waits = ctx->device->waits;
+  CHECK_OK(PoiseKSPSolve(p->ksp, p->b, p->x));
+  o.waits = (double)(ctx->device->waits - waits);
+  poiseLogCounts(ctx, &after);
+  for (int k = 0; k < EVENT_COUNT; k++) o.calls[k] = after.event[k].calls - before.event[k].calls;
+  o.reason = PoiseKSPConvergedReason(p->ksp);
+  o.its = PoiseKSPIterations(p->ksp);
+  o.norm = PoiseKSPResidualNorm(p->ksp);
+  PoiseVecRange(p->x, &begin, &end);
+  if (CHECK_OK(PoiseVecGetRead(p->x, &x))) {
+    for (PoiseInt i = begin; i < end; i++) all[i] = x[i - begin];
+    CHECK_OK(PoiseVecRestore(p->x, &x));
+  }
+  CHECK_OK(PoiseSum(ctx, p->n, all));
+  memcpy(o.x, all, sizeof all);
+  return o;
+}
+
+/* ---- matrices ------------------------------------------------------------------------------------------------------------- */
+
+static double SignedDiagonal(int i, int j)
+{
+  return i == j ? (i % 2 ? -1 : 1) : 0;
+}
+
+static double Saddle(int i, int j) /* diagonal +2, -2 */
+{
+  return i == j ? (i < 2 ? 2 : -2) : abs(i - j) == 2 ? 0.5 : 0;
+}
+
+static double TwoSigns(int i, int j)
+{
+  return i == j ? (i ? -1 : 2) : 0;
+}
+
+static double Negative(int i, int j)
+{
+  return i == j ? -3 - 0.1 * i : abs(i - j) == 1 ? 1 : 0;
+}
+
+static double Hilbert(int i, int j)
+{
+  return 1.0 / (i + j + 1);
+}
+
+static double Grid(int i, int j) /* a line, shifted so that it is well conditioned */
+{
+  return i == j ? 2.5 + 0.01 * i : abs(i - j) == 1 ? -1 : 0;
+}
+
+static _Thread_local unsigned drawn; /* which matrix Integers is */
+
+static double Draw(unsigned seed, int i, int j)
+{
+  unsigned h = seed * 2654435761u + (unsigned)i * 40503u + (unsigned)j * 9176u;
+  h ^= h >> 13, h *= 0x5bd1e995u, h ^= h >> 15;
+  int v = (int)(h % 7) - 3;
+  return abs(v) == 3 ? 0 : v;
+}
+
+static double Integers(int i, int j) /* dots of which are exact, so that (r, r^) vanishes */
+{
+  return Draw(drawn, i, j);
+}
+
+static double Graded(int i, int j)
+{
+  return pow(10, -0.6 * i) * (i == j ? 2 : abs(i - j) == 1 ? -1 : 0);
+}
+
+static double Scaled(int i, int j) /* rows of odd number by 1e9 */
+{
+  return (i % 2 ? 1e9 : 1) * Grid(i, j);
+}
+
+static double LowRank(int i, int j) /* 20 of 40 */
+{
+  double v = 0;
+  for (int k = 0; k < 20; k++) v += TestRandom(5, (uint64_t)(40 * k + i)) * TestRandom(6, (uint64_t)(40 * k + j));
+  return v;
+}
+
+/* ---- (r, z) = 0 ----------------------------------------------------------------------------------------------------------- */
+
+static void TestIndefinitePreconditioner(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "prcg", "minres"};
+  static const char *const norms[] = {"default", "preconditioned", "unpreconditioned", "natural", "none"};
+  for (int k = 0; k < 30; k++) {
+    const char *type = types[k % 3], *norm = norms[k / 3 % 5];
+    char words[200];
+    Problem p;
+    if (k % 3 == 2 && k / 3 % 5 == 2) continue; /* not offered */
+    snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type %s -pc_type jacobi -ksp_max_it 30", type, norm);
+    if (!Open(ctx, k < 15 ? 2 : 4, k < 15 ? SignedDiagonal : Saddle, NULL, words, &p)) return;
+    Outcome o = SolveOnly(&p);
+    CHECK_INT(o.reason, POISE_DIVERGED_INDEFINITE_PC);
+    CHECK_INT(o.its, 0);
+    Close(&p);
+  }
+}
+
+/* prcg says what cg says, after as many iterations, replayed and not. */
+static void TestSameCounts(PoiseContext ctx)
+{
+  static const int replays[] = {0, 2, 8, 16};
+  for (int k = 0; k < 8; k++) {
+    Outcome o[2];
+    for (int t = 0; t < 2; t++) {
+      char words[200];
+      Problem p;
+      snprintf(words, sizeof words, "-ksp_type %s -pc_type %s -ksp_rtol 1e-10 -ksp_replay %d", t ? "prcg" : "cg",
+               k < 4 ? "none" : "jacobi", replays[k % 4]);
+      if (!Open(ctx, k < 4 ? 2 : 40, k < 4 ? TwoSigns : Negative, NULL, words, &p)) return;
+      o[t] = SolveOnly(&p);
+      Close(&p);
+    }
+    CHECK_INT(o[0].reason, k < 4 ? POISE_DIVERGED_INDEFINITE_MAT : POISE_CONVERGED_RTOL);
+    CHECK_INT(o[1].reason, o[0].reason);
+    CHECK_INT(o[1].its, o[0].its);
+    if (k < 4) CHECK_INT(o[0].its, 1);
+  }
+}
+
+/* ---- the check ------------------------------------------------------------------------------------------------------------ */
+
+/* One product, one application of M, no wait; as bits and counts are without it. */
+static void TestPrice(PoiseContext ctx)
+{
+  static const struct {
+    const char *words;
+    int products, applications;
+  } all[] = {
+      {"-ksp_type cg -pc_type sor", 1, 1},
+      {"-ksp_type cg -pc_type sor -ksp_norm_type natural", 1, 1},
+      {"-ksp_type cg -pc_type sor -ksp_norm_type unpreconditioned", 1, 0},
+      {"-ksp_type cg -pc_type jacobi", 1, 0},
+      {"-ksp_type minres -pc_type sor", 1, 1},
+      {"-ksp_type gmres -pc_type sor -ksp_pc_side right", 1, 0},
+      {"-ksp_type fgmres -pc_type sor", 1, 0},
+      {"-ksp_type bicgstab -pc_type sor", 1, 1},
+      {"-ksp_type richardson -pc_type sor", 0, 0},
+      {"-ksp_type cg -ksp_norm_type none -ksp_max_it 5", 0, 0},
+  };
+  for (int k = 0; k < (int)(sizeof all / sizeof *all); k++) {
+    Outcome o[2];
+    for (int on = 0; on < 2; on++) {
+      char words[200];
+      Problem p;
+      snprintf(words, sizeof words, "%s -ksp_rtol 1e-8 -ksp_verify %s", all[k].words, on ? "yes" : "no");
+      if (!Open(ctx, 40, Grid, NULL, words, &p)) return;
+      (void)SolveOnly(&p); /* sets up */
+      o[on] = SolveOnly(&p);
+      Close(&p);
+    }
+    CHECK(o[0].reason > 0);
+    CHECK_INT(o[1].reason, o[0].reason);
+    CHECK_INT(o[1].its, o[0].its);
+    CHECK(!memcmp(o[0].x, o[1].x, sizeof o[0].x));
+    CHECK_INT(o[1].calls[EVENT_MatMult] - o[0].calls[EVENT_MatMult], all[k].products);
+    CHECK_INT(o[1].calls[EVENT_PCApply] - o[0].calls[EVENT_PCApply], all[k].applications);
+    if (PoiseSize(ctx) == 1) CHECK_INT(o[1].waits, o[0].waits); /* else its sums wait, as all do */
+    CHECK_INT(o[0].calls[EVENT_KSPVerify], 0);
+    CHECK_INT(o[1].calls[EVENT_KSPVerify], all[k].products || k == 8);
+  }
+}
+
+typedef struct Liar { /* products with A, after so many with another matrix */
+  PoiseMat A, other;
+  int lies, products;
+} Liar;
+
+static PoiseErr Mult_Liar(void *arg, PoiseVec x, PoiseVec y)
+{
+  Liar *l = arg;
+  return PoiseMatMult(l->products++ < l->lies ? l->other : l->A, x, y);
+}
+
+/* The product of a method is another one while it iterates: what it claims is refuted, and it goes on from x as a solve with that guess
+   does; counts and history go on. */
+static void GoesOn(PoiseContext ctx, const char *words)
+{
+  Problem p, fresh;
+  Liar liar = {0};
+  PoiseMat shell = NULL;
+  PoiseInt m, count;
+  const double *norms;
+  PoiseShell functions = {.mult = Mult_Liar};
+  if (!Open(ctx, 40, Grid, NULL, words, &fresh)) return;
+  if (!Open(ctx, 40, Grid, NULL, words, &p)) return;
+  PoiseMatLocalSizes(p.A, &m, NULL);
+  liar.A = p.A;
+  CHECK_OK(PoiseMatDuplicate(p.A, 1, &liar.other));
+  CHECK_OK(PoiseMatShift(liar.other, 1));
+  CHECK_OK(PoiseMatCreateShell(ctx, m, m, 40, 40, &functions, &liar, &shell));
+  CHECK_OK(PoiseKSPSetOperators(p.ksp, shell, p.A));
+  CHECK_OK(PoiseKSPKeepHistory(p.ksp, 1));
+  CHECK_OK(PoiseKSPSetVerify(p.ksp, 0));
+  liar.lies = INT32_MAX;
+  Outcome first = SolveOnly(&p); /* what is claimed */
+  CHECK(first.reason > 0);
+  liar.lies = liar.products, liar.products = 0;
+  CHECK_OK(PoiseKSPSetVerify(p.ksp, 1));
+  Outcome o = SolveOnly(&p);
+  CHECK_OK(SetAll(fresh.x, first.x, 1));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(fresh.ksp, 1));
+  Outcome second = SolveOnly(&fresh);
+  CHECK_INT(o.reason, second.reason);
+  CHECK(o.reason > 0);
+  CHECK_INT(o.its, first.its + second.its);
+  CHECK_NEAR(o.norm, second.norm, 1e-12 * second.norm);
+  for (int i = 0; i < 40; i++)
+    if (!CHECK_NEAR(o.x[i], second.x[i], 1e-14 * fabs(second.x[i]))) break;
+  CHECK_OK(PoiseKSPHistory(p.ksp, &count, &norms));
+  CHECK_INT(count, o.its + 1);
+  CHECK(norms[o.its] == o.norm);
+  CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "1 claim before was not true") != NULL);
+  PoiseMatDestroy(&shell);
+  PoiseMatDestroy(&liar.other);
+  Close(&p);
+  Close(&fresh);
+}
+
+static void TestGoesOn(PoiseContext ctx)
+{
+  static const char *const all[] = {
+      "-ksp_type cg",
+      "-ksp_type cg -ksp_norm_type unpreconditioned",
+      "-ksp_type cg -ksp_norm_type natural",
+      "-ksp_type prcg",
+      "-ksp_type minres",
+      "-ksp_type minres -ksp_norm_type natural",
+      "-ksp_type gmres",
+      "-ksp_type gmres -ksp_pc_side right",
+      "-ksp_type fgmres -ksp_gmres_restart 30",
+      "-ksp_type bicgstab",
+      "-ksp_type bicgstab -ksp_pc_side right",
+  };
+  for (int k = 0; k < 22; k++) {
+    const char *words = all[k / 2];
+    bool jacobi = k % 2 == 0;
+    char full[200];
+    if (!jacobi && k / 2 == 3) continue; /* prcg wants a diagonal */
+    snprintf(full, sizeof full, "%s -pc_type %s -ksp_rtol 1e-7", words, jacobi ? "jacobi" : "sor");
+    GoesOn(ctx, full);
+  }
+}
+
+/* A recurrence that leaves the residual: without the check a convergence that is none. */
+static void TestRefuted(PoiseContext ctx)
+{
+  static const char *const types[] = {"minres", "cg", "gmres -ksp_gmres_restart 200", "bicgstab"};
+  int refuted = 0;
+  for (int k = 0; k < 4; k++) {
+    char words[200];
+    Problem p;
+    snprintf(words, sizeof words, "-ksp_type %s -ksp_rtol 1e-8 -ksp_verify no", types[k]);
+    if (!Open(ctx, 12, Hilbert, NULL, words, &p)) return;
+    Outcome o = SolveOnly(&p);
+    bool lie = o.reason > 0 && TrueResidual(&p) > 1e-7;
+    refuted += lie;
+    CHECK_OK(PoiseKSPSetVerify(p.ksp, 1));
+    o = SolveOnly(&p);
+    if (o.reason > 0) CHECK(TrueResidual(&p) <= 1.001e-7);
+    if (lie) CHECK(o.reason > 0 || o.reason == POISE_DIVERGED_BREAKDOWN);
+    if (lie && o.reason == POISE_DIVERGED_BREAKDOWN) {
+      CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "claimed a residual norm of") != NULL);
+      CHECK_NEAR(o.norm / sqrt(12) / TrueResidual(&p), 1, 1e-6); /* that of the x that is delivered */
+    }
+    if (lie && o.reason > 0) CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "before") != NULL);
+    Close(&p);
+  }
+  CHECK(refuted > 0);
+}
+
+/* Solvers inside are not checked unless asked for. */
+static void TestInside(PoiseContext ctx)
+{
+  for (int on = 0; on < 2; on++) {
+    Problem p;
+    char words[200];
+    snprintf(words, sizeof words, "-ksp_type fgmres -pc_type ksp -ksp_ksp_type cg -ksp_ksp_rtol 1e-2 -ksp_rtol 1e-9%s",
+             on ? " -ksp_ksp_verify" : "");
+    if (!Open(ctx, 40, Grid, NULL, words, &p)) return;
+    Outcome o = SolveOnly(&p);
+    CHECK(o.reason > 0);
+    CHECK_INT(o.calls[EVENT_KSPVerify], on ? 1 + o.its : 1);
+    Close(&p);
+  }
+}
+
+static void TestInaccurate(PoiseContext ctx)
+{
+  double b[MOST];
+  Problem p;
+  for (int i = 0; i < MOST; i++) b[i] = i % 2 ? 0 : 1;
+  if (!Open(ctx, 40, Scaled, b, "-ksp_type gmres -pc_type jacobi", &p)) return;
+  CHECK_INT(SolveOnly(&p).reason, POISE_CONVERGED_RTOL);
+  CHECK(TrueResidual(&p) > 0.01);
+  CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "WARNING: |b - A x| is") != NULL);
+  CHECK_OK(PoiseKSPSetErrorIfInaccurate(p.ksp, 1));
+  CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_NOT_CONVERGED, "|b - A x| is");
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-14, -1, -1, -1));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK(!*PoiseKSPReasonDetail(p.ksp));
+  Close(&p);
+}
+
+/* ---- starting afresh, restarts -------------------------------------------------------------------------------------------- */
+
+/* What BiCGSTAB returns when it gives up is the x that it had when it first started afresh: because a residual is 100 times as large,
+   or because it starts afresh again. */
+static void TestAfresh(PoiseContext ctx)
+{
+  static const struct {
+    unsigned seed;
+    int n, its;
+    double residual;
+  } all[] = {{958, 6, 2, 1.10085}, {2195, 4, 2, 1.41421}, {1654, 3, 3, 0.447214}};
+  for (int k = 0; k < 6; k++) {
+    double b[MOST] = {0};
+    char words[200];
+    Problem p;
+    drawn = all[k % 3].seed;
+    for (int i = 0; i < all[k % 3].n; i++) b[i] = Draw(drawn + 77777, i, 0);
+    snprintf(words, sizeof words, "-ksp_type bicgstab -ksp_pc_side %s -ksp_max_it 500 -ksp_divtol 1e300",
+             k < 3 ? "left" : "right");
+    if (!Open(ctx, all[k % 3].n, Integers, b, words, &p)) return;
+    Outcome o = SolveOnly(&p);
+    CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);
+    CHECK_INT(o.its, all[k % 3].its);
+    CHECK_NEAR(TrueResidual(&p), all[k % 3].residual, 1e-5);
+    CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "started afresh") != NULL);
+    Close(&p);
+  }
+}
+
+static void TestDeparture(PoiseContext ctx)
+{
+  Problem p;
+  if (!Open(ctx, 40, Graded, NULL, "-ksp_type gmres -ksp_rtol 1e-13 -ksp_gmres_restart 40 -ksp_max_it 400", &p)) return;
+  Outcome o = SolveOnly(&p);
+  CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);
+  CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "by the recurrence it would be") != NULL);
+  CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "refine_ifneeded") != NULL);
+  CHECK_NEAR(o.norm / sqrt(40) / TrueResidual(&p), 1, 1e-6);
+  Close(&p);
+}
+
+/* A space that is exhausted: what is left of a column is rounding, and dividing by it would make x large. */
+static void TestDropped(PoiseContext ctx)
+{
+  Problem p;
+  double most = 0;
+  if (!Open(ctx, 40, LowRank, NULL,
+            "-ksp_type gmres -ksp_rtol 1e-9 -ksp_gmres_restart 60 -ksp_gmres_cgs_refinement_type refine_ifneeded", &p))
+    return;
+  Outcome o = SolveOnly(&p);
+  CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);
+  CHECK(o.its < 40);
+  for (int i = 0; i < 40; i++) most = fmax(most, fabs(o.x[i]));
+  CHECK(most < 1e3);
+  CHECK(TrueResidual(&p) <= 1);
+  Close(&p);
+}
+
+/* ---- squares that are no numbers ------------------------------------------------------------------------------------------ */
+
+/* Scaling by a power of 2 changes nothing else: the same iterations, and every bit of x. */
+static void TestScaling(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "richardson", "chebyshev"};
+  static const int powers[] = {-600, -500, 520, 700};
+  for (int k = 0; k < 64; k++) {
+    const char *type = types[k % 8];
+    int power = powers[k / 8 % 4], guess = k / 32;
+    double b[MOST], x0[MOST];
+    char words[200];
+    Problem p;
+    for (int i = 0; i < MOST; i++) b[i] = TestRandom(1, (uint64_t)i), x0[i] = TestRandom(2, (uint64_t)i);
+    snprintf(words, sizeof words, "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_max_it 60 -ksp_initial_guess_nonzero %s",
+             type, guess ? "yes" : "no");
+    if (!Open(ctx, 40, Grid, b, words, &p)) return;
+    CHECK_OK(SetAll(p.x, x0, 1));
+    Outcome plain = SolveOnly(&p);
+    CHECK_OK(SetAll(p.b, b, ldexp(1, power)));
+    CHECK_OK(SetAll(p.x, x0, ldexp(1, power)));
+    Outcome o = SolveOnly(&p);
+    CHECK_INT(o.reason, plain.reason);
+    CHECK_INT(o.its, plain.its);
+    CHECK(o.norm == ldexp(plain.norm, power));
+    for (int i = 0; i < 40; i++)
+      if (!CHECK(o.x[i] == ldexp(plain.x[i], power))) break;
+    CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, ldexp(10, power), -1, -1)); /* in units of b */
+    o = SolveOnly(&p);
+    CHECK_INT(o.reason, POISE_CONVERGED_ATOL);
+    Close(&p);
+  }
+}
+
+/* M^-1 b is 0 by underflow until b is scaled, and its square is until it is scaled again. */
+static void TestTwice(PoiseContext ctx)
+{
+  PoiseMat P;
+  Problem p;
+  if (!Open(ctx, 40, Grid, NULL, "-ksp_type cg -pc_type jacobi -ksp_atol 0 -ksp_rtol 1e-9", &p)) return;
+  CHECK_OK(PoiseMatDuplicate(p.A, 1, &P));
+  CHECK_OK(PoiseMatScale(P, 1e200));
+  CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, P));
+  CHECK_OK(PoiseVecSet(p.b, 1e-200));
+  CHECK(SolveOnly(&p).reason > 0);
+  CHECK(TrueResidual(&p) < 1e-7);
+  PoiseMatDestroy(&P);
+  Close(&p);
+}
+
+/* Tiny b, with the default absolute tolerance: solved, as in PETSc; and b = 0. */
+static void TestTiny(PoiseContext ctx)
+{
+  double b[MOST] = {0};
+  Problem p;
+  if (!Open(ctx, 40, Grid, b, "-ksp_type cg -ksp_atol 0", &p)) return;
+  Outcome o = SolveOnly(&p);
+  CHECK(o.reason > 0);
+  CHECK_INT(o.its, 0);
+  for (int i = 0; i < 40; i++) b[i] = 1e-170;
+  CHECK_OK(SetAll(p.b, b, 1));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, 1e-50, -1, -1));
+  o = SolveOnly(&p);
+  CHECK_INT(o.reason, POISE_CONVERGED_ATOL);
+  CHECK_INT(o.its, 0);
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, 0, -1, -1));
+  o = SolveOnly(&p);
+  CHECK_INT(o.reason, POISE_CONVERGED_RTOL);
+  CHECK_NEAR((Grid(0, 0) * o.x[0] - o.x[1]) / 1e-170, 1, 1e-8);
+  Close(&p);
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {
+      {"indefinite_pc", TestIndefinitePreconditioner, 0},
+      {"same_counts", TestSameCounts, 0},
+      {"price", TestPrice, 0},
+      {"goes_on", TestGoesOn, 0},
+      {"refuted", TestRefuted, 0},
+      {"inside", TestInside, 0},
+      {"inaccurate", TestInaccurate, 0},
+      {"afresh", TestAfresh, 0},
+      {"departure", TestDeparture, 0},
+      {"dropped", TestDropped, 0},
+      {"scaling", TestScaling, 0},
+      {"twice", TestTwice, 0},
+      {"tiny", TestTiny, 0},
+      {NULL, NULL, 0},
+  };
+  return TestMain(argc, argv, "claim", tests);
+}
