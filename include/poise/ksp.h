@@ -59,7 +59,7 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
                 latency count; on hard problems it may take some per cent more iterations
   "bicgstab"    (also "bcgs") any A
   "gmres"       any A
-  "fgmres"      the same, preconditioned from the right; M may change from one application to the next, see below
+  "fgmres"      the same from the right; M may change from one application to the next (see below)
   "minres"      A symmetric, M symmetric positive definite
   "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
   "richardson"  x += scale M^-1 (b - A x)

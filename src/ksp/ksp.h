@@ -25,7 +25,7 @@ typedef struct KSPType {
   const char *name, *alias;    /* alias may be NULL */
   size_t size;                 /* of ksp->data */
   const PoiseOption *options;  /* of ksp->data */
-  PoiseErr (*read)(PoiseKSP);  /* them, as a later call that may override others; NULL: PoiseOptionsRead does */
+  PoiseErr (*read)(PoiseKSP);  /* reads them, as a call that may override others; NULL: into data */
   bool flexible;               /* M may change from one application to the next */
   unsigned left, right;        /* norms it offers per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
