@@ -30,6 +30,7 @@ enum { SEEDS = 100 }; /* on one rank, and fewer on several */
 
 /* Left out until it is mended: 0, with the reason. */
 enum {
+  WITH_ARRANGED_REUSE = 0, /* with a new pattern, the old numbers outlast the preconditioner that was kept */
   WITH_REUSE_INSIDE = 0,   /* solvers inside a preconditioner that is kept follow the matrix */
   WITH_REUSE_APPLY = 0,    /* PoisePCApply builds a preconditioner anew that is to be kept */
   WITH_MONITORED_TRUE = 0, /* -ksp_monitor_true_residual overwrites what gmres warns of when it has converged */
@@ -624,7 +625,7 @@ static PoiseErr Distance(PoiseVec built, PoiseVec x, double *relative)
   POISE_TRY(PoiseVecNorm(built, POISE_NORM_INF, &norm));
   POISE_TRY(PoiseVecAXPY(built, -1, x));
   POISE_TRY(PoiseVecNorm(built, POISE_NORM_INF, relative));
-  if (norm > 0) *relative /= norm;
+  *relative /= poiseLarger(norm, 1); /* the size of guesses */
   return POISE_OK;
 }
 
@@ -846,6 +847,7 @@ static PoiseErr CheckClaim(Sequence *s, const Fresh *f, const Outcome *o, PoiseV
   bool is;
   char text[80];
   bool claims = o->reason == POISE_CONVERGED_RTOL || o->reason == POISE_CONVERGED_ATOL;
+  if (o->its == 0 && !k->guess) claims = false; /* 0 times a number that is not finite */
   if (!claims || (f->kept[0] && !WITH_REUSE_APPLY) || k->test || k->blind || !IsFixed(&s->m.pc)) return POISE_OK;
   POISE_TRY(IsNullSpace(f->A, m, &is));
   if (!is) return POISE_OK;
@@ -853,8 +855,7 @@ static PoiseErr CheckClaim(Sequence *s, const Fresh *f, const Outcome *o, PoiseV
   POISE_TRY(NormOf(m, f, o->norm, b, &norm0));
   POISE_TRY(PoiseMatResidual(f->A, b, x, b));
   POISE_TRY(NormOf(m, f, o->norm, b, &norm));
-  if (norm0 == 0) norm0 = o->history[0]; /* of the guess; from x = 0 nothing need be computed */
-  if (norm0 == 0) return POISE_OK;
+  if (norm0 == 0) norm0 = o->history[0];
   double tolerance = poiseLarger(k->atol, k->rtol * norm0);
   snprintf(text, sizeof text, "%g where %g was claimed", norm, o->last);
   if (!(norm <= 10 * tolerance)) Fail(s, "a claim is false", text, PoiseKSPReasonString(o->reason));
@@ -949,7 +950,9 @@ static bool Renumbers(Sequence *s, const Model *next)
 static bool Take(Sequence *s, const Model *next)
 {
   bool renumbers = Renumbers(s, next);
-  if (next->ksp.reuse && (renumbers || (!WITH_REUSE_INSIDE && HasSolver(&next->pc)))) return false;
+  bool arranged = IsArranged(&next->mat[next->ksp.A]) && !WITH_ARRANGED_REUSE;
+  bool inside = HasSolver(&next->pc) && !WITH_REUSE_INSIDE;
+  if (next->ksp.reuse && (renumbers || arranged || inside)) return false;
   s->m = *next;
   s->m.unknown = s->m.unknown || renumbers;
   return true;
