@@ -188,8 +188,11 @@ static void TestLocalBlocks(PoiseContext ctx)
   CHECK_ERR_OF(PoisePCBJacobiSetLocalBlocks(pc, PoiseRank(ctx) ? 3 : 4, lengths), PoiseRank(ctx) == 0, POISE_ERR_ARG,
                "block 3 has -2 rows");
   CHECK_OK(PoisePCBJacobiSetTotalBlocks(pc, size));
-  CHECK_OK(PoisePCSetFromOptions(pc)); /* the option is as before */
-  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_OPTION, "in total");
+  CHECK_OK(PoisePCBJacobiGetSubKSP(pc, &count, NULL, &ksp));
+  CHECK_INT(count, 1);
+  CHECK_OK(PoisePCSetFromOptions(pc)); /* the option, which is as before, is the later call */
+  CHECK_OK(PoisePCBJacobiGetSubKSP(pc, &count, NULL, &ksp));
+  CHECK_INT(count, 2);
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);
 }
@@ -216,8 +219,12 @@ static void TestBadBlocks(PoiseContext ctx)
   CHECK_OK(PoisePCSetType(pc, "jacobi"));
   CHECK_ERR(PoisePCBJacobiSetTotalBlocks(pc, 1), POISE_ERR_STATE, "type jacobi, not bjacobi");
   PoisePCDestroy(&pc);
-  pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_blocks 64\n-x_pc_bjacobi_supervariables 4");
-  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_OPTION, "supervariables finds the blocks");
+  pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 4");
+  Set(ctx, "-x_pc_bjacobi_blocks 64");
+  CHECK_ERR(PoisePCSetFromOptions(pc), POISE_ERR_OPTION, "supervariables finds the blocks");
+  Set(ctx, "-x_pc_bjacobi_local_blocks 2");
+  CHECK_ERR(PoisePCSetFromOptions(pc), POISE_ERR_OPTION, "in total (64) or on each rank (2), not both");
+  Set(ctx, "-x_pc_bjacobi_local_blocks 0");
   CHECK_ERR(PoisePCBJacobiGetSubKSP(pc, NULL, NULL, &ksp), POISE_ERR_STATE, "no solvers in them");
   PoisePCDestroy(&pc);
   pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 0\n-x_sub_ksp_initial_guess_nonzero");
@@ -438,8 +445,8 @@ static void Wish(System *s, bool option)
   }
 }
 
-/* M is that of the matrix it was built from, whatever reads that inside; between solves, too. The wish may come before or after M was
-   built. What is not kept has no copy. */
+/* M is that of the matrix it was built from, whatever reads that inside; between solves, too. The wish may
+   come before or after M was built. What is not kept has no copy. */
 static void TestKeepReaders(PoiseContext ctx)
 {
   for (int k = 0; k < NREADERS; k++)
@@ -1151,7 +1158,8 @@ static const char *const all_methods[] = {
 };
 #undef KSP_TYPE
 
-/* A preconditioner that varies is refused by all methods but those that allow it, by the same words on all ranks. */
+/* A preconditioner that varies is refused by all methods but those that allow it, by the same words on all
+   ranks. */
 static void TestVaries(PoiseContext ctx)
 {
   for (size_t k = 0; k < sizeof vary_cases / sizeof *vary_cases; k++) {
@@ -1188,8 +1196,8 @@ static PoiseErr Never(PoiseKSP ksp, PoiseInt it, double norm, PoiseKSPReason *re
   return POISE_OK;
 }
 
-/* The solver of one block, on one rank, is made to stop when it has converged: all ranks refuse. A user's test may stop, too; and what
-   was refused is taken when it stays again. */
+/* The solver of one block, on one rank, is made to stop when it has converged: all ranks refuse. A user's
+   test may stop, too; and what was refused is taken when it stays again. */
 static void TestVariesOnOneRank(PoiseContext ctx)
 {
   bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;

@@ -207,6 +207,42 @@ static void TestPrefix(PoiseContext ctx)
   Close(&own);
 }
 
+/* A context's prefix that an option's own name begins with: "ours_" and ours_gain, or t_count with "t_". */
+static void TestPrefixOfName(PoiseContext ctx)
+{
+  static const PoiseOption own_table[] = {{"t_count", FIELD(INT, count), "30", 1, 1000, NULL, "a number of things"},
+                                          {"count", FIELD(INT, any), "7", 0, 0, NULL, "another"},
+                                          {"t_name", FIELD(STRING, name), "x", 0, 0, NULL, "a name"},
+                                          {0}};
+  PoiseContext own;
+  Fields fields;
+  FILE *f = tmpfile();
+  char text[TEXT];
+  int unused = -1;
+  (void)ctx;
+  setenv("POISE_OPTIONS", "-t_count 3 -t_name who -t_t_name me -t_nam 5", 1);
+  PoiseErr e = OpenWith((PoiseInit){.prefix = "t_", .options = own_table}, "-t_in_t_count 8 -in_t_count 9", &own);
+  unsetenv("POISE_OPTIONS");
+  if (!CHECK_OK(e)) return;
+  CHECK_OK(PoiseOptionsDefaults(own_table, &fields));
+  CHECK_OK(PoiseOptionsRead(own, NULL, own_table, &fields));
+  CHECK_INT(fields.count, 3);        /* the name as it is */
+  CHECK_INT(fields.any, 3);          /* count behind the prefix */
+  CHECK(!strcmp(fields.name, "me")); /* of the two, the later one */
+  CHECK_OK(PoiseOptionsRead(own, "in_", own_table, &fields));
+  CHECK_INT(fields.count, 8);                       /* on the command line the prefix must be there */
+  CHECK_OK(PoiseOptionsSet(own, "t_name", "code")); /* below the environment */
+  CHECK(Given(own, "t_name", "me"));
+  CHECK_OK(PoiseOptionsSetString(own, "-code 1 -t_code 2 -code 3"));
+  CHECK(Given(own, "code", "3")); /* the later one of two that say the same */
+  CHECK_OK(PoiseOptionsUnused(own, f, &unused));
+  Content(f, text);
+  CHECK_INT(unused, 1);
+  CHECK(strstr(text, "unused option -t_nam 5 (POISE_OPTIONS): ") != NULL);
+  fclose(f);
+  Close(&own);
+}
+
 static void TestNestedPrefix(PoiseContext ctx)
 {
   Fields fields;
@@ -938,6 +974,7 @@ static const Test tests[] = {{"precedence", TestPrecedence, ONE},
                              {"command_line", TestCommandLine, ONE},
                              {"arguments", TestArguments, ONE},
                              {"prefix", TestPrefix, ONE},
+                             {"prefix_of_name", TestPrefixOfName, ONE},
                              {"nested_prefix", TestNestedPrefix, TEST_HOST_ONLY},
                              {"ranks", TestRanks, TEST_HOST_ONLY},
                              {"runs", TestRuns, ONE},

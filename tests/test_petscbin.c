@@ -293,6 +293,7 @@ static void CheckFactors(PoiseContext ctx, PoiseMat B, const char *type, bool la
   CHECK_OK(PoiseVecSetRandom(b, 3));
   CHECK_OK(PoiseKSPSetOperators(ksp, B, NULL));
   CHECK_OK(PoiseKSPSetType(ksp, "gmres"));
+  CHECK_OK(PoiseKSPSetPCSide(ksp, POISE_PC_RIGHT)); /* its norm is the one that is checked */
   CHECK_OK(PoiseKSPGetPC(ksp, &pc));
   CHECK_OK(PoisePCSetType(pc, type));
   CHECK_OK(PoiseOptionsSet(ctx, "pc_factor_shift_type", "nonzero"));

@@ -58,7 +58,8 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
   "prcg"        the same in one pass over the vectors, for a diagonal M (Chen & Carson 2020): faster where vectors or
                 latency count; on hard problems it may take some per cent more iterations
   "bicgstab"    (also "bcgs") any A
-  "gmres"       any A; "fgmres": M may change from one application to the next (see below), preconditioned from the right
+  "gmres"       any A
+  "fgmres"      the same, preconditioned from the right; M may change from one application to the next, see below
   "minres"      A symmetric, M symmetric positive definite
   "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
   "richardson"  x += scale M^-1 (b - A x)
@@ -67,10 +68,11 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 */
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
-/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Matrices that are set again count as
-   changed only if they have; but shells always, as nobody sees what has become of them. Where A asks for another arrangement
-   (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of both, arranged alike. What they take from the
-   application, and hand to it, has its rows all the same, or is refused: see below, and PoisePCSetShell. */
+/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Matrices
+   that are set again count as changed only if they have; but shells always, as nobody sees what has become of
+   them. Where A asks for another arrangement (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC
+   work with copies of both, arranged alike. What they take from the application, and hand to it, has its rows
+   all the same, or is refused: see below, and PoisePCSetShell. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
 /* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present value. */
@@ -100,15 +102,18 @@ POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double toler
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
-/* Nonzero: once built, the preconditioner stays as it is when its matrix changes or another one is set, until this is
-   switched off or the type of the PC changes; but sor, which is the matrix itself, follows it. Applications between solves
-   (PoisePCApply) find it as it is, too. An iterative solver in it (ksp; bjacobi with one block on one rank) reads the matrix, so while
-   this is on it works with a copy, taken when the preconditioner is built or at once if it is built (POISE_ERR_MEMORY). When the values
-   have changed before that, such a preconditioner, on any number of ranks, is built once more. -ksp_reuse_preconditioner */
+/* Nonzero: once built, the preconditioner stays as it is when its matrix changes or another one is set, until
+   this is switched off or the type of the PC changes; but sor, which is the matrix itself, follows it.
+   Applications between solves (PoisePCApply) find it as it is, too. An iterative solver in it (ksp; bjacobi
+   with one block on one rank) reads the matrix, so while this is on it works with a copy, taken when the
+   preconditioner is built or at once if it is built (POISE_ERR_MEMORY). When the values have changed before
+   that, such a preconditioner, on any number of ranks, is built once more. -ksp_reuse_preconditioner */
 POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 /* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
-POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp); /* also the PC's */
+/* Also the PC's, and those of the solvers inside it. The later call wins: options override what was set
+   before, and what is set after overrides them. */
+POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp);
 
 /* Allocate work and build the preconditioner; PoiseKSPSolve does it when needed. */
 POISE_API PoiseErr PoiseKSPSetUp(PoiseKSP ksp);
@@ -157,13 +162,14 @@ POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest
 POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
 /*
-  Solvers inside preconditioners. What they do not converge to is used as far as it goes. They are set up with the preconditioner
-  and again when they have been changed.
+  Solvers inside preconditioners. What they do not converge to is used as far as it goes. They are set up with
+  the preconditioner and again when they have been changed.
 
-  A method that stops when it has converged makes another M of each application. Inside a preconditioner all do so but preonly, and
-  richardson and chebyshev with norm none and no user's test; these too where the preconditioner inside them does. Such an M is for
-  fgmres, for preonly, which applies it once, and for richardson, which computes b - A x anew each time. With another method
-  PoiseKSPSetUp and PoiseKSPSolve return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
+  A method that stops when it has converged makes another M of each application. Inside a preconditioner all do
+  so but preonly, and richardson and chebyshev with norm none and no user's test. These do so, too, where the
+  preconditioner inside them does. Such an M is for fgmres, for preonly, which applies it once, and for
+  richardson, which computes b - A x anew each time. With another method PoiseKSPSetUp and PoiseKSPSolve return
+  POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
 
   Where the solver outside has rearranged its matrix those inside have the rows of the copy. Their Solve and
   TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block on
@@ -173,7 +179,9 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
   "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes
   of the matrix's block size) on a rank, if more than 1, are POISE_ERR_SIZE.
 */
-/* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. -pc_bjacobi_blocks */
+/* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. Each of the two
+   takes the place of the other and of -pc_bjacobi_supervariables; of options that are read together no two
+   may be given. -pc_bjacobi_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
 /* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. Where
    a solver rearranges its matrix lengths are POISE_ERR_UNSUPPORTED at its set-up: they would cut other rows.

@@ -29,16 +29,16 @@ and, for the whole matrix,
 */
 POISE_API PoiseErr PoisePCSetType(PoisePC pc, const char *type);
 POISE_API const char *PoisePCType(PoisePC pc); /* lent; not collective */
-/* The matrix the preconditioner is built from. A reference is taken. One that is set again and has not changed is no news; a shell is.
-   Of a solver's preconditioner it is the solver's P from then on, as of PoiseKSPSetOperators; in the middle of a solve
-   POISE_ERR_STATE. */
+/* The matrix the preconditioner is built from. A reference is taken. One that is set again and has not
+   changed is no news; a shell is. Of a solver's preconditioner it is the solver's P from then on, as of
+   PoiseKSPSetOperators; in the middle of a solve POISE_ERR_STATE. */
 POISE_API PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P);
 /* Prefix of the options: "-<prefix>pc_type". Copied. */
 POISE_API PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix);
 POISE_API PoiseErr PoisePCSetFromOptions(PoisePC pc);
-/* Build M from P's present values; called by PoiseKSPSetUp. Does nothing when P did not change, or when the solver that pc belongs to
-   is to keep it (PoiseKSPSetReusePreconditioner). A zero or missing diagonal
-   entry, a singular block, or a zero pivot, is POISE_ERR_NUMERIC naming the row. */
+/* Build M from P's present values; called by PoiseKSPSetUp. Does nothing when P did not change, or when the
+   solver that pc belongs to is to keep it (PoiseKSPSetReusePreconditioner). A zero or missing diagonal entry,
+   a singular block, or a zero pivot, is POISE_ERR_NUMERIC naming the row. */
 POISE_API PoiseErr PoisePCSetUp(PoisePC pc);
 /* z = M^-1 r, of P's rows; where a solver has rearranged P (PoiseMatSetOrder, PoiseMatSetPartition), of those
    of the P that was set. */
@@ -57,8 +57,8 @@ typedef struct PoiseShellPC {
   PoiseErr (*setup)(void *arg, PoiseMat P);
 } PoiseShellPC;
 POISE_API PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg);
-/* What it holds on this rank beside its matrix: factors, inverses, solvers inside, a copy of the matrix that they work with. Not
-   collective. */
+/* What it holds on this rank beside its matrix: factors, inverses, solvers inside, a copy of the matrix that
+   they work with. Not collective. */
 POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
 /*
   The same before it is set up, as its type and options now are: its matrix has been set, and need only have been created; counts are those of
@@ -67,7 +67,8 @@ POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
     bjacobi        on several ranks, or of several blocks, matrices of its own, of which only the values are sure; and how many entries are in the
                    blocks, unless the matrix is assembled and counts is NULL. Else several blocks are taken to share them as they do rows:
                    `beyond`. Of supervariables: their sizes, from 8 bytes per row to 8 for each of the most rows that are allowed, and 12
-    ksp, bjacobi   that are kept and have an iterative solver inside: the copy of the matrix, which on a device is there as far as it is used
+    ksp, bjacobi   that are kept, with an iterative solver inside: the copy of the matrix, on the host as far
+                   as it is used there
   While it is set up up to 8 bytes per row more are held on the host. Makes the solvers inside (bjacobi, ksp), but nothing that grows with
   sizes, unless it counts entries in blocks whose pattern must come to the host for it. Errors are those of PoiseMatPredictBytes, and what
   in sizes and options a set-up would refuse. Where the solver will first rearrange its matrices, `beyond` says so;

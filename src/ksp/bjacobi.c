@@ -18,8 +18,9 @@ typedef struct Block {
 } Block;
 
 typedef struct BJacobi {
-  PoiseInt total, local, most; /* blocks on all ranks, on this one (0: not given); rows of a supervariable block */
-  PoiseInt *length, lengths;   /* rows of so many blocks on this rank, as given; NULL: nearly equal */
+  /* Blocks on all ranks, on this one; rows of a supervariable block. At most one is not 0, which is: not given. */
+  PoiseInt total, local, most;
+  PoiseInt *length, lengths; /* rows of so many blocks on this rank, as given; NULL: nearly equal */
   int64_t count;
   Block *block;
   PoiseKSP *ksp;          /* of each block */
@@ -68,9 +69,6 @@ static PoiseErr Count(PoisePC pc, PoiseInt *count)
   int size = PoiseSize(pc->ctx), rank = PoiseRank(pc->ctx);
   PoiseInt nodes = pc->P->rows->n / pc->P->block_size;
   *count = j->total ? j->total / size + (j->total % size > rank) : j->local ? j->local : 1;
-  if (j->total && j->local)
-    FAIL(POISE_ERR_OPTION, "pc_bjacobi: give a number of blocks in total (%lld) or on each rank (%lld), not both",
-         (long long)j->total, (long long)j->local);
   if (*count == 0)
     FAIL(POISE_ERR_SIZE, "pc_bjacobi_blocks: %lld blocks on %d ranks: a block does not span ranks, give at least %d",
          (long long)j->total, size, size);
@@ -305,8 +303,6 @@ static PoiseErr SetUp_BJacobi(PoisePC pc)
     TRY(MakeBlocks(pc));
     return MakeMatrices(pc);
   }
-  if (j->total || j->local)
-    FAIL(POISE_ERR_OPTION, "pc_bjacobi_supervariables finds the blocks: give no number of blocks with it");
   ReleaseBlocks(pc);
   return poiseSupervariablesSetup(pc, &j->small, (int)j->most);
 }
@@ -507,10 +503,13 @@ static void Destroy_BJacobi(PoisePC pc)
   poiseFree(pc->ctx, &j->length);
 }
 
+static PoiseErr Read_BJacobi(PoisePC pc);
+
 const PCType poisePCType_bjacobi = {
     .name = "bjacobi",
     .size = sizeof(BJacobi),
     .options = options,
+    .read = Read_BJacobi,
     .eager = Eager_BJacobi,
     .varies = Varies_BJacobi,
     .setup = SetUp_BJacobi,
@@ -532,7 +531,8 @@ static PoiseErr CheckType(PoisePC pc)
   return POISE_OK;
 }
 
-static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const PoiseInt *lengths)
+/* A number in total, or on this rank, or neither and rows of supervariable blocks; nor these. */
+static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const PoiseInt *lengths, PoiseInt most)
 {
   BJacobi *j = pc->data;
   PoiseInt *copy = NULL;
@@ -543,17 +543,43 @@ static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const Pois
   j->lengths = copy ? local : 0;
   j->total = total;
   j->local = local;
+  j->most = most;
   ReleaseBlocks(pc);
   pc->state = 0;
   pc->built = false;
   return POISE_OK;
 }
 
+/* What options give overrides what there was: a number all of it, 0 in total those of ranks, too, another 0
+   itself. */
+static PoiseErr Override(PoisePC pc, const BJacobi *given)
+{
+  const BJacobi *j = pc->data;
+  bool all = given->total > 0 || given->local > 0 || given->most > 0;
+  PoiseInt total = given->total >= 0 ? given->total : all ? 0 : j->total;
+  PoiseInt local = given->local >= 0 ? given->local : all || !given->total ? 0 : j->local;
+  PoiseInt most = given->most >= 0 ? given->most : all ? 0 : j->most;
+  bool same = total == j->total && local == j->local && most == j->most && !(given->local > 0 && j->lengths);
+  return same ? POISE_OK : SetBlocks(pc, total, local, NULL, most);
+}
+
+static PoiseErr Read_BJacobi(PoisePC pc)
+{
+  BJacobi given = {.total = -1, .local = -1, .most = -1};
+  TRY(PoiseOptionsRead(pc->ctx, pc->prefix, options, &given));
+  if (given.total > 0 && given.local > 0)
+    FAIL(POISE_ERR_OPTION, "pc_bjacobi: give a number of blocks in total (%lld) or on each rank (%lld), not both",
+         (long long)given.total, (long long)given.local);
+  if (given.most > 0 && (given.total > 0 || given.local > 0))
+    FAIL(POISE_ERR_OPTION, "pc_bjacobi_supervariables finds the blocks: give no number of blocks with it");
+  return Override(pc, &given);
+}
+
 PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks)
 {
   TRY(CheckType(pc));
   if (blocks < 0) FAIL(POISE_ERR_ARG, "%lld blocks", (long long)blocks);
-  return SetBlocks(pc, blocks, 0, NULL);
+  return SetBlocks(pc, blocks, 0, NULL, 0);
 }
 
 static PoiseErr CheckLengths(PoiseInt blocks, const PoiseInt *lengths)
@@ -568,7 +594,7 @@ PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseIn
 {
   TRY(CheckType(pc));
   PoiseErr e = CheckLengths(blocks, lengths);
-  return PoiseAgree(pc->ctx, e ? e : SetBlocks(pc, 0, blocks, lengths));
+  return PoiseAgree(pc->ctx, e ? e : SetBlocks(pc, 0, blocks, lengths, 0));
 }
 
 PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, PoiseKSP **ksp)

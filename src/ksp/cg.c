@@ -23,7 +23,7 @@ int poiseCGFlags(PoiseKSP ksp)
 static void Update(PoiseKSP ksp, int rz)
 {
   double **v = ksp->v;
-  bool by_r = ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED;
+  bool by_r = ksp->norm != POISE_KSP_NORM_PRECONDITIONED;
   int zz = by_r ? NO_SLOT : CG_NN, rr = by_r ? CG_NN : NO_SLOT;
   PhaseArgs a = {.in = {v[Q], ksp->point, v[R]}, .out = {v[R]}, .flags = NORM_UNPRECONDITIONED};
   if (ksp->pointwise) {
@@ -41,9 +41,9 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[Z], CG_ALPHA);
   poiseKSPResidual(ksp, b, ksp->work[R]);
   poiseKSPAddDot(ksp, &f, v[R], CG_RZ);
-  if (ksp->norm != POISE_KSP_NORM_UNPRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, CG_NN);
+  if (ksp->norm == POISE_KSP_NORM_PRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, CG_NN);
   poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
-  if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED) {
+  if (ksp->norm != POISE_KSP_NORM_PRECONDITIONED) {
     Fuse rr = {0};
     poiseKSPAddDot(ksp, &rr, NULL, CG_NN);
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &rr);

@@ -18,12 +18,13 @@ POISE_INLINE double poiseCGNorm(const PhaseArgs *a, double rz, double nn)
 
 /* `reason` as the norm has it, or what (r, z) says. That it is 0 and r is not, or that its sign changes, shows an indefinite
    preconditioner: as in PETSc, A and M may both be negative definite. Where a null space is removed, r may lie in it. nn: as for the
-   norm; (r, z) = 0 is no norm. */
+   norm. */
 POISE_INLINE int poiseCGReason(const PhaseArgs *a, int reason, double rz, double old, double nn)
 {
-  int natural = (a->flags & CG_NORM) == NORM_NATURAL;
-  if (rz == 0 && nn > 0 && (!reason || natural)) return a->flags & CG_PROJECTED ? REASON_BREAKDOWN : REASON_INDEFINITE_PC;
+  int natural = (a->flags & CG_NORM) == NORM_NATURAL, projected = a->flags & CG_PROJECTED;
+  if (rz == 0 && nn > 0 && natural && !projected) return REASON_INDEFINITE_PC; /* whatever that norm says */
   if (reason) return reason;
+  if (rz == 0 && nn > 0) return projected ? REASON_BREAKDOWN : REASON_INDEFINITE_PC;
   if (rz == 0) return REASON_ATOL;
   return (rz < 0) != (old < 0) ? REASON_INDEFINITE_PC : 0;
 }

@@ -17,7 +17,8 @@
 enum { P = ST_OWN };
 
 typedef struct Chebyshev {
-  char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* as the options give them; bounds "": not given */
+  char bounds[POISE_OPTION_LENGTH],
+      transform[POISE_OPTION_LENGTH]; /* as options give them; bounds "": not in the latest ones */
   PoiseInt steps;
   double emin, emax; /* in use */
   bool given;
@@ -73,23 +74,27 @@ PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin)
   return POISE_OK;
 }
 
-/* What the options say. */
-static PoiseErr ReadBounds(PoiseKSP ksp, double transform[4])
+static PoiseErr Read_Chebyshev(PoiseKSP ksp)
 {
   Chebyshev *c = ksp->data;
   double v[2];
-  if (c->bounds[0]) {
-    if (ReadList(c->bounds, 2, v) != 2)
-      FAIL(POISE_ERR_OPTION, "-%s%s '%s' are not two numbers emin,emax", ksp->prefix ? ksp->prefix : "", bounds_key,
-           c->bounds);
-    c->bounds[0] = 0;
-    TRY(PoiseKSPChebyshevSetEigenvalues(ksp, v[1], v[0]));
-  }
+  c->bounds[0] = 0; /* what options once said does not override what was set since */
+  TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, c));
+  if (!c->bounds[0]) return POISE_OK;
+  if (ReadList(c->bounds, 2, v) != 2)
+    FAIL(POISE_ERR_OPTION, "-%s%s%s '%s' are not two numbers emin,emax", poiseOptionsPrefix(ksp->ctx),
+         ksp->prefix ? ksp->prefix : "", bounds_key, c->bounds);
+  return PoiseKSPChebyshevSetEigenvalues(ksp, v[1], v[0]);
+}
+
+static PoiseErr ReadTransform(PoiseKSP ksp, double transform[4])
+{
+  const Chebyshev *c = ksp->data;
   int n = ReadList(c->transform, 4, transform);
   if (n == 2) transform[3] = transform[1], transform[1] = transform[0], transform[0] = transform[2] = 0;
   if (n != 2 && n != 4)
-    FAIL(POISE_ERR_OPTION, "-%s%s '%s' are not four numbers a,b,c,d, nor two b,d", ksp->prefix ? ksp->prefix : "",
-         transform_key, c->transform);
+    FAIL(POISE_ERR_OPTION, "-%s%s%s '%s' are not four numbers a,b,c,d, nor two b,d", poiseOptionsPrefix(ksp->ctx),
+         ksp->prefix ? ksp->prefix : "", transform_key, c->transform);
   return POISE_OK;
 }
 
@@ -212,7 +217,7 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
 {
   Chebyshev *c = ksp->data;
   double t[4];
-  TRY(ReadBounds(ksp, t));
+  TRY(ReadTransform(ksp, t));
   if (c->given) return POISE_OK;
   if (c->operators != ksp->operators || c->state != ksp->A->state || c->pattern != ksp->A->pattern ||
       c->builds != ksp->pc->builds) {
@@ -266,6 +271,7 @@ const KSPType poiseKSPType_chebyshev = {
     .name = "chebyshev",
     .size = sizeof(Chebyshev),
     .options = options,
+    .read = Read_Chebyshev,
     .left = STATIONARY_NORMS,
     .vectors = Vectors_Chebyshev,
     .setup = SetUp_Chebyshev,

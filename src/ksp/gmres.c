@@ -133,10 +133,11 @@ void poiseGMRESContinue(PoiseKSP ksp)
                 NO_SLOT);
 }
 
-/* When the cycle that ends has no column, b - A x has been computed at its start. */
+/* At a restart b - A x has been computed. */
 int poiseGMRESResidual(PoiseKSP ksp)
 {
-  return poiseGMRESColumns(ksp) == 0 ? GM_T : -1;
+  bool restarted = (ksp->its - ksp->base) % poiseGMRESRestart(ksp) == 0 && poiseGMRESColumns(ksp) == 0;
+  return restarted ? GM_T : -1;
 }
 
 void poiseGMRESExplain(PoiseKSP ksp)

@@ -128,6 +128,7 @@ POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseAr
     top = -sn[i] * top + cs[i] * next;
   }
   double length = sqrt(top * top + below * below);
+  if (!poiseFinite(length)) length = hypot(top, below); /* squares that are no numbers */
   int dropped =
       length <= poiseGMRESRounding() * largest; /* what is left of the column is rounding: it would only make x large */
   double cosine = dropped ? 0 : top / length, sine = dropped ? 1 : below / length; /* no progress */

@@ -273,7 +273,7 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
     TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));
   if (ksp->type->options) {
     poiseKSPRelease(ksp); /* the method's own options may change its sizes */
-    TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
+    TRY(ksp->type->read ? ksp->type->read(ksp) : PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
   }
   return PoisePCSetFromOptions(ksp->pc);
 }

@@ -25,6 +25,7 @@ typedef struct KSPType {
   const char *name, *alias;    /* alias may be NULL */
   size_t size;                 /* of ksp->data */
   const PoiseOption *options;  /* of ksp->data */
+  PoiseErr (*read)(PoiseKSP);  /* them, as a later call that may override others; NULL: PoiseOptionsRead does */
   bool flexible;               /* M may change from one application to the next */
   unsigned left, right;        /* norms it offers per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
@@ -147,6 +148,7 @@ struct PoiseKSP_s {
   bool again;    /* the method goes on from x: its guess is not zero, and SLOT_NORM0 is set */
   PoiseInt base; /* iterations before that */
   double scale;  /* a power of 2 that b, the guess and atol are multiplied by */
+  bool vanished; /* x did, when it was scaled back */
   bool scaling;  /* the loop has ended at once, because b is to be scaled */
   int scalings;  /* of this solve so far */
   Claim claim;
@@ -222,12 +224,14 @@ void poiseKSPSay(PoiseKSP ksp, const char *format, ...) __attribute__((format(pr
 
 /* ---- solvers inside preconditioners (ksp.c) -------------------------------------------------------------------------- */
 
-/* It is inside a preconditioner from now on: nothing is rearranged, and claims are checked only if options ask for it. */
+/* It is inside a preconditioner from now on: nothing is rearranged, and claims are checked only if options
+   ask for it. */
 void poiseKSPSetInside(PoiseKSP ksp);
-/* Set up what poiseKSPApply needs, for A = P = source, which is no more than the preconditioner when the method is preonly; keep: what
-   it is inside of stays as it is, and so does its preconditioner. */
+/* Set up what poiseKSPApply needs, for A = P = source, which is no more than the preconditioner when the
+   method is preonly; keep: what it is inside of stays as it is, and so does its preconditioner. */
 PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep);
-/* What applications read of the values of its matrix: READS_P or READS_NOTHING, or what solvers further inside do. Local. */
+/* What applications read of the values of its matrix: READS_P or READS_NOTHING, or what solvers further
+   inside do. Local. */
 PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads);
 /* z = what the solver makes of A z = r from a zero guess, then the dots of z; with preonly an application of the preconditioner,
    else a solve. One that does not converge is no error (but see PoiseKSPSetErrorIfNotConverged): z is what it has. All
@@ -235,8 +239,8 @@ PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads);
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 /* sum += what it holds, with its preconditioner and A (may be NULL), if that is its own; ksp NULL: nothing. */
 void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum);
-/* Is z no fixed linear function of r, as the method stops when it has converged, or its own M is none? Then *why says so, the solver
-   being in a preconditioner of type `pc`. Local. */
+/* Is z no fixed linear function of r, as the method stops when it has converged, or its own M is none? Then
+   *why says so, the solver being in a preconditioner of type `pc`. Local. */
 bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why);
 const char *poiseKSPAppliesEagerly(PoiseKSP ksp); /* why a loop around it cannot be replayed; NULL: it can */
 /* p += what it will hold, with its preconditioner, of the matrix that it has. Collective; agrees. */
@@ -280,6 +284,8 @@ void poiseKSPSayClaim(PoiseKSP ksp); /* poiseKSPSay what has become of claims */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots);
 /* Scale ksp->b, which becomes another vector, and the guess in x, if that helps. Collective; agrees. */
 PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x);
+PoiseErr poiseKSPScaled(PoiseKSP ksp,
+                        PoiseVec x); /* is the x of a scaled solve one, now that it is scaled back? Collective; agrees. */
 
 void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
 void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */

@@ -26,9 +26,15 @@ static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[Z_ODD], MR_ZQ);
   poiseKSPResidual(ksp, b, ksp->work[R]);
   poiseKSPAddDot(ksp, &f, ksp->v[R], MR_RZ);
-  poiseKSPAddDot(ksp, &f, NULL, MR_ZZ);
+  if (ksp->norm == POISE_KSP_NORM_PRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, MR_NN);
   poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
-  poiseKSPScalars(ksp, PHASE_minres_start, (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b});
+  if (ksp->norm != POISE_KSP_NORM_PRECONDITIONED) {
+    Fuse rr = {0};
+    poiseKSPAddDot(ksp, &rr, NULL, MR_NN);
+    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, ksp->v[R], NULL, &rr);
+  }
+  poiseKSPScalars(ksp, PHASE_minres_start,
+                  (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b, .c = {{.value = ksp->A->null.n > 0}}});
   poiseKSPZero(ksp, ksp->work[R_ODD]);
   poiseKSPZero(ksp, ksp->work[W]);
   poiseKSPZero(ksp, ksp->work[W_ODD]);

@@ -15,7 +15,7 @@ enum {
   MR_RZ = SLOT_FIRST_OWN, /* beta^2 = (r, z) */
   MR_RZ_ODD,
   MR_ZQ,
-  MR_ZZ = MR_ZQ, /* (z, z), before the first product */
+  MR_NN = MR_ZQ, /* before the first product: (z, z) for the preconditioned norm, else (r, r) */
   MR_FACTOR,     /* from |phi| to the norm asked for */
   MR_COS,
   MR_COS_ODD,
@@ -30,15 +30,18 @@ enum {
   MR_END
 };
 
-/* minres_start: the first norm; flags: the norm asked for. k: rtol is relative to |b|. (r, z) = 0 and z not 0 show an indefinite M. */
+/* minres_start: the first norm; flags: the norm asked for. k: rtol is relative to |b|; c[0] != 0: a null space is removed from z.
+   (r, z) = 0 shows an indefinite M where r, or z for the norm of that, is not 0. r may be a part of the null space; z is not. */
 POISE_INLINE int minres_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
-  double rz = in[MR_RZ], zz = in[MR_ZZ], beta = sqrt(fabs(rz));
-  double factor = a->flags == NORM_PRECONDITIONED && beta > 0 ? sqrt(zz) / beta : 1, norm = factor * beta;
+  double rz = in[MR_RZ], nn = in[MR_NN], beta = sqrt(fabs(rz));
+  double factor = a->flags == NORM_PRECONDITIONED && beta > 0 ? sqrt(nn) / beta : 1;
+  double norm = beta == 0 && a->flags == NORM_PRECONDITIONED ? sqrt(nn) : factor * beta;
   int reason = poiseTestFirst(in, a, norm, (int)a->k);
   (void)c;
-  if (rz == 0 && zz > 0)
-    reason = REASON_INDEFINITE_PC;
+  int projected = a->c[0].value != 0;
+  if (rz == 0 && nn > 0 && (!projected || a->flags == NORM_PRECONDITIONED))
+    reason = projected ? REASON_BREAKDOWN : REASON_INDEFINITE_PC;
   else if (!reason && rz <= 0)
     reason = rz < 0 ? REASON_INDEFINITE_PC : REASON_ATOL;
   out[MR_FACTOR] = factor;

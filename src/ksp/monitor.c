@@ -130,6 +130,7 @@ PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
   if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* and not by rounding only */
     poiseKSPSay(ksp, "b is inconsistent: %.3g of its norm lies in the null space%s", ksp->inconsistency,
                 ksp->A->left.n ? " of the transpose, and was left out" : "");
+  if (ksp->vanished) poiseKSPSay(ksp, "x is too small for a number");
   poiseKSPSayClaim(ksp);
   if (ksp->reason < 0 && ksp->type->explain) ksp->type->explain(ksp);
   return POISE_OK;

@@ -3,6 +3,8 @@
   Squares of norms below 1e-154 or above 1e154 are no numbers. Where the first norm is near to that, b, the guess and the absolute
   tolerance are multiplied by a power of 2, and x is divided by it in the end: exact, and other solves are as they were.
 */
+#include <float.h>
+
 #include "ksp.h"
 
 static const double least = 1e-140, most = 1e150;
@@ -74,4 +76,19 @@ PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x)
   now = now > MOST_EXPONENT ? MOST_EXPONENT : now < -MOST_EXPONENT ? -MOST_EXPONENT : now;
   ksp->scalings = now != before ? ksp->scalings + 1 : MOST_SCALINGS;
   return now != before ? Apply(ksp, x, now - before) : POISE_OK;
+}
+
+PoiseErr poiseKSPScaled(PoiseKSP ksp, PoiseVec x)
+{
+  double before, now;
+  bool forbids = poiseDeviceForbid(ksp->ctx->device, false);
+  PoiseErr e = PoiseVecNorm(ksp->work[0], POISE_NORM_INF, &before);
+  if (!e) e = PoiseVecNorm(x, POISE_NORM_INF, &now);
+  poiseDeviceForbid(ksp->ctx->device, forbids);
+  TRY(e);
+  ksp->vanished = before > 0 && now < DBL_MIN;
+  if (!ksp->vanished) return POISE_OK;
+  ksp->rnorm = ksp->final[SLOT_NORM0] / ksp->scale; /* of x = 0 */
+  if (ksp->reason > 0) ksp->reason = POISE_DIVERGED_BREAKDOWN;
+  return POISE_OK;
 }

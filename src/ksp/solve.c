@@ -631,7 +631,7 @@ static PoiseErr SetSlots(PoiseKSP ksp)
 
 PoiseErr poiseKSPPrepare(PoiseKSP ksp)
 {
-  ksp->again = ksp->scaling = false;
+  ksp->again = ksp->scaling = ksp->vanished = false;
   ksp->scalings = 0;
   ksp->base = 0;
   ksp->scale = 1;
@@ -717,7 +717,7 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   Deliver(ksp, x);
   TRY(AgreeOnResult(ksp));
   *again = checks && poiseKSPJudge(ksp, ksp->status[0]);
-  return POISE_OK;
+  return ksp->scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
 }
 
 /* Start again, from x or from a b that is scaled: rare, so that it may copy and wait. */

@@ -149,7 +149,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   if (o.type[0]) TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
   pc->configured++;
   if (pc->type->options) {
-    TRY(PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
+    TRY(pc->type->read ? pc->type->read(pc) : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
     pc->state = 0;
     pc->generation++;
   }
@@ -220,8 +220,8 @@ static PoiseErr CopyOperator(PoisePC pc)
   return e;
 }
 
-/* An M that is to outlive P's values must not read them. Where they have changed already, M is not what it was on any number of ranks:
-   it is built once more. */
+/* An M that is to outlive P's values must not read them. Where they have changed already, M is not what it
+   was on any number of ranks: it is built once more. */
 static PoiseErr Hold(PoisePC pc, bool current)
 {
   Reads reads;
@@ -368,7 +368,8 @@ PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes)
   return POISE_OK;
 }
 
-/* p += what a copy of P, of which the prediction is `matrix`, will hold: on a device, what the host needs of it is fetched when it does. */
+/* p += what a copy of P, of which the prediction is `matrix`, will hold: on a device, what the host needs of
+   it is fetched when it does. */
 static PoiseErr PredictCopy(PoisePC pc, PoisePrediction matrix, PoisePrediction *p)
 {
   Reads reads = READS_NOTHING;

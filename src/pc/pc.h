@@ -11,14 +11,15 @@ typedef struct Varying { /* what makes an M another one in each application */
       *prefix; /* the preconditioner, the solver in it that stops when it has converged; NULL: no prefix */
 } Varying;
 
-/* What solvers inside read in each application, beside what was built: nothing, blocks of P that were copied when M was built, or
-   P's own values. */
+/* What solvers inside read in each application, beside what was built: nothing, blocks of P that were copied
+   when M was built, or P's own values. */
 typedef enum Reads { READS_NOTHING, READS_COPIES, READS_P } Reads;
 
 typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
+  PoiseErr (*read)(PoisePC);  /* them, as a later call that may override others; NULL: PoiseOptionsRead does */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
   bool outside;               /* r and z go to the application, with its rows; others have P's */
   /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
@@ -79,8 +80,8 @@ struct PoisePC_s {
   char *prefix;
 };
 
-/* Whether an M that is built stays from now on, as its user wishes or as what pc is inside of does. While P still has the values that M
-   was built from, solvers inside that read it get a copy. Collective; agrees. */
+/* Whether an M that is built stays from now on, as its user wishes or as what pc is inside of does. While P
+   still has the values that M was built from, solvers inside that read it get a copy. Collective; agrees. */
 PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);
 PoiseErr poisePCPrepare(PoisePC pc); /* PoisePCSetUp, as its owner does */
 PoiseMat poisePCSource(PoisePC pc);  /* the matrix that solvers inside work with */

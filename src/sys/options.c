@@ -18,10 +18,12 @@
 typedef enum { CODE, ENVIRONMENT, OPTIONS_FILE, COMMAND_LINE } Source; /* the later overrides */
 
 typedef struct Entry {
-  char *key, *value; /* value is NULL when none was given */
-  char *where;       /* for messages */
+  char *key;   /* as it was given, but from the command line without the context's prefix */
+  char *value; /* NULL when none was given */
+  char *where; /* for messages */
   Source source;
-  int rank; /* the thread rank that set it; EVERY_RANK */
+  int rank;     /* the thread rank that set it; EVERY_RANK */
+  int64_t turn; /* counts what is set: the later overrides */
   bool used;
 } Entry;
 
@@ -38,6 +40,7 @@ struct Options {
   Entry *entry;
   Heading *heading;
   int nentry, entries, nheading, headings; /* in use, allocated */
+  int64_t turns;
 };
 
 enum { EVERY_RANK = -1, WORD_LENGTH = 64, REASON = 512, SHOWN = 80, CHUNK = 1 << 16, FILE_LIMIT = 1 << 20 };
@@ -291,15 +294,43 @@ static bool SameText(const char *a, const char *b)
   return a == b || (a && b && !strcmp(a, b));
 }
 
-static bool HasKey(const Entry *e, const char *prefix, const char *key)
+/* The key behind the context's prefix, or NULL. The prefix alone is no prefix. */
+static const char *Behind(const Options *o, const char *key)
+{
+  size_t n = strlen(Prefix(o));
+  return !strncmp(key, Prefix(o), n) && key[n] ? key + n : NULL;
+}
+
+static bool Matches(const char *given, const char *prefix, const char *key)
 {
   size_t n = strlen(prefix);
-  return !strncmp(e->key, prefix, n) && !strcmp(e->key + n, key);
+  return given && !strncmp(given, prefix, n) && !strcmp(given + n, key);
+}
+
+/* The environment, files and code may leave the context's prefix out, and an option's own name may begin with
+   it: both are meant. */
+static bool HasKey(const Options *o, const Entry *e, const char *prefix, const char *key)
+{
+  return Matches(e->key, prefix, key) || (e->source != COMMAND_LINE && Matches(Behind(o, e->key), prefix, key));
 }
 
 static bool Visible(const Entry *e, int rank)
 {
   return e->rank == EVERY_RANK || e->rank == rank;
+}
+
+/* The key behind the context's prefix, where it was given, for messages. */
+static const char *Own(const Options *o, const Entry *e)
+{
+  const char *own = e->source == COMMAND_LINE ? NULL : Behind(o, e->key);
+  return own ? own : e->key;
+}
+
+static bool Overrides(const Entry *a, const Entry *b)
+{
+  if (a->source != b->source) return a->source > b->source;
+  if (a->rank != b->rank) return a->rank != EVERY_RANK;
+  return a->turn > b->turn;
 }
 
 /* What counts for a rank: the highest source, and its own before everybody's. Marked as used; NULL when not given. */
@@ -308,9 +339,9 @@ static const Entry *Find(Options *o, int rank, const char *prefix, const char *k
   const Entry *found = NULL;
   for (int i = 0; i < o->nentry; i++) {
     Entry *e = &o->entry[i];
-    if (!Visible(e, rank) || !HasKey(e, prefix, key)) continue;
+    if (!Visible(e, rank) || !HasKey(o, e, prefix, key)) continue;
     e->used = true;
-    if (!found || e->source > found->source || (e->source == found->source && e->rank != EVERY_RANK)) found = e;
+    if (!found || Overrides(e, found)) found = e;
   }
   return found;
 }
@@ -344,6 +375,7 @@ static PoiseErr Store(Options *o, int at, const Entry *given)
 {
   Entry copy, *e = &o->entry[at];
   PoiseErr failed = Copy(o->owner, given, &copy);
+  copy.turn = ++o->turns;
   if (failed) {
     Clear(o->owner, &copy);
     return failed;
@@ -364,8 +396,9 @@ static PoiseErr Insert(Options *o, const Entry *given)
   int at = 0;
   while (at < o->nentry && (o->entry[at].rank != given->rank || strcmp(o->entry[at].key, given->key))) at++;
   if (at < o->nentry) {
-    const Entry *old = &o->entry[at];
+    Entry *old = &o->entry[at];
     if (old->source > given->source) return POISE_OK;
+    if (old->source == given->source) old->turn = ++o->turns;
     if (old->source == given->source && SameText(old->value, given->value)) return POISE_OK;
   }
   TRY(Reserve(o->owner, o->nentry, &o->entries, sizeof *o->entry, &o->entry));
@@ -434,21 +467,15 @@ static PoiseErr Next(Text *t, Source source)
   return POISE_OK;
 }
 
-/* What follows the prefix of this context. The command line is shared with others, so there the prefix must be there. */
-static const char *OwnKey(const Options *o, const char *key, Source source)
-{
-  size_t n = strlen(Prefix(o));
-  if (!strncmp(key, Prefix(o), n) && key[n]) return key + n;
-  return source == COMMAND_LINE ? NULL : key;
-}
-
+/* The command line is shared with others, so there the context's prefix must be there. */
 static PoiseErr AddPair(Options *o, int rank, Source source, const char *key, char *value, char *where)
 {
-  const char *own = OwnKey(o, key, source);
-  if (!own) return POISE_OK;
-  if (source == OPTIONS_FILE && !strcmp(own, "options_file"))
+  Entry e = {.key = (char *)key, .value = value, .where = where, .source = source, .rank = rank};
+  if (source == COMMAND_LINE) e.key = (char *)Behind(o, key);
+  if (!e.key) return POISE_OK;
+  if (source == OPTIONS_FILE && HasKey(o, &e, "", "options_file"))
     FAIL(POISE_ERR_OPTION, "%s: an options file cannot name another one", where);
-  return Insert(o, &(Entry){.key = (char *)own, .value = value, .where = where, .source = source, .rank = rank});
+  return Insert(o, &e);
 }
 
 /* The value, if there is one on the same line, of the key just read. */
@@ -728,7 +755,7 @@ static PoiseErr ReadTable(Options *o, int rank, const char *prefix, const PoiseO
   for (const PoiseOption *row = table; row->key; row++) {
     const Entry *e = Find(o, rank, prefix, row->key);
     if (!e || Parse(row, e->value, fields, reason)) continue;
-    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): %s", Prefix(o), e->key, e->value ? " " : "", e->value ? e->value : "",
+    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): %s", Prefix(o), Own(o, e), e->value ? " " : "", e->value ? e->value : "",
          e->where, reason);
   }
   return POISE_OK;
@@ -757,8 +784,8 @@ PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *ke
   pthread_mutex_lock(&o->lock);
   const Entry *of = Find(o, RankOf(ctx), prefix ? prefix : "", key);
   if (of && of->value)
-    (void)PoiseErrorSet(e, __func__, __FILE__, __LINE__, "-%s%s %.80s (%s): %s", Prefix(o), of->key, of->value, of->where,
-                        PoiseErrorMessage());
+    (void)PoiseErrorSet(e, __func__, __FILE__, __LINE__, "-%s%s %.80s (%s): %s", Prefix(o), Own(o, of), of->value,
+                        of->where, PoiseErrorMessage());
   pthread_mutex_unlock(&o->lock);
   return e;
 }
@@ -926,14 +953,14 @@ static Guess Closest(const Options *o, const char *key)
 
 static void ReportUnused(const Options *o, const Entry *e, const Guess *g, FILE *out)
 {
-  fprintf(out, "poise: unused option -%s%s%s%s (%s): ", Prefix(o), e->key, e->value ? " " : "", e->value ? e->value : "",
+  fprintf(out, "poise: unused option -%s%s%s%s (%s): ", Prefix(o), Own(o, e), e->value ? " " : "", e->value ? e->value : "",
           e->where);
   if (!g->key)
     fprintf(out, "there is no such option\n");
   else if (g->distance == 0)
     fprintf(out, "it exists, but nothing asked for it\n");
   else
-    fprintf(out, "did you mean -%s%.*s%s?\n", Prefix(o), (int)g->skip, e->key, g->key);
+    fprintf(out, "did you mean -%s%.*s%s?\n", Prefix(o), (int)g->skip, Own(o, e), g->key);
 }
 
 static int ReportAllUnused(const Options *o, int rank, FILE *out)
@@ -942,7 +969,7 @@ static int ReportAllUnused(const Options *o, int rank, FILE *out)
   for (int i = 0; i < o->nentry; i++) {
     const Entry *e = &o->entry[i];
     if (e->used || !Visible(e, rank)) continue;
-    Guess g = Closest(o, e->key);
+    Guess g = Closest(o, Own(o, e));
     if (g.application && g.distance == 0 && g.skip == 0) continue; /* it may read its own options in its own way */
     count++;
     if (out) ReportUnused(o, e, &g, out);
