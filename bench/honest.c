@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Whether claims of convergence are true: one matrix, every method with every preconditioner, side and norm; after each solve the norm
-  that was tested is computed again from x, apart from the library: A as plain CSR, sums in long double, M by PoisePCApply.
+  Whether claims of convergence are true: one matrix, every method with every preconditioner, side and norm;
+  after each solve the norm that was tested is computed again from x, apart from the library: A as plain
+  CSR, sums in long double, M by PoisePCApply.
 
     honest -A matrix.mtx.gz [-b rhs.mtx.gz] [-only gmres] [-work 1e8] [-max_it 2000]
-    bench/honest.py                                         all of a folder, a table, and a comparison of two builds
+    bench/honest.py                           all of a folder, a table, and a comparison of two builds
 
-  b = A times ones where no file gives it, x0 = 0; -pc_jacobi_fixdiagonal, and shifts in factors where pivots are zero. A line of comma-separated values for each solve:
-  matrix, rows, nonzeros, method, pc, side, norm, reason, iterations, claimed (the library's last norm), limit (what it had to fall below:
-  the larger of rtol times the first norm, computed again too, and atol), computed, true (|b - A x| / |b|), detail (what the library says).
+  b = A times ones where no file gives it, x0 = 0; -pc_jacobi_fixdiagonal, and shifts in factors where
+  pivots are zero. A line of comma-separated values for each solve: matrix, rows, nonzeros, method, pc,
+  side, norm, reason, iterations, claimed (the library's last norm), limit (what it had to fall below: the
+  larger of rtol times the first norm, computed again too, and atol), computed, true (|b - A x| / |b|),
+  detail (what the library says).
 */
 #include <inttypes.h>
 #include <math.h>
@@ -129,7 +132,8 @@ static PoiseErr AllNorms(System *s, PoisePC pc, PoiseVec x, Norms *of)
   return POISE_OK;
 }
 
-/* The one that a method tests. Of minres it is |M^-1 r0| times the decrease of the natural one (src/ksp/minres.c). */
+/* The one that a method tests. Of minres it is |M^-1 r0| times the decrease of the natural one
+   (src/ksp/minres.c). */
 static long double Tested(const Way *way, const Norms *first, const Norms *of)
 {
   if (way->norm == POISE_KSP_NORM_UNPRECONDITIONED) return of->plain;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small systems on which solvers go wrong, each as a line of a table and as plain dense arrays of every rank. */
+/* Small systems on which solvers go wrong, each as a line of a table and as plain dense arrays of every
+   rank. */
 #ifndef POISE_TEST_SYSTEMS_H
 #define POISE_TEST_SYSTEMS_H
 
@@ -7,7 +8,7 @@
 
 enum { MOST = 60 }; /* rows */
 
-/* ---- matrices: entry (i, j) of n rows ------------------------------------------------------------------------------------ */
+/* ---- matrices: entry (i, j) of n rows ------------------------------------------------------------------ */
 
 typedef double EntryAt(int n, int i, int j);
 
@@ -194,7 +195,7 @@ static inline double WithInf(int n, int i, int j)
   return i == n / 2 && j == i ? INFINITY : Easy(n, i, j);
 }
 
-/* ---- systems ------------------------------------------------------------------------------------------------------------- */
+/* ---- systems ------------------------------------------------------------------------------------------- */
 
 typedef enum { ONES, FIRST, LAST_ONE, IMAGE, RANDOM, NOTHING, NAN_B, INF_B } RightSide; /* IMAGE: A times ones */
 typedef enum { NO_GUESS, EXACT, NEAR, FAR, HUGE_X, NAN_X } Guess;                       /* EXACT: ones, for IMAGE */
