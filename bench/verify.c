@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What checking a claim costs (-ksp_verify): whole solves with the check and without it, in turns; medians of their times. A is the 7-point
-  matrix of a cube with variable coefficients, b random, CG with jacobi. Options of KSP and PC choose another solver.
+  What checking a claim costs (-ksp_verify): whole solves with the check and without it, in turns; medians of
+  their times. A is the 7-point matrix of a cube with variable coefficients, b random, CG with jacobi. Options of
+  KSP and PC choose another solver.
 
     verify -n 32 -rounds 99 -device cuda
 */

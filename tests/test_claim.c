@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What a solver says of a solve is true: claims that are refuted, what checking costs, methods that start afresh, counts after a
-  breakdown, and right-hand sides whose squares are no numbers. All combinations are in test_honest.c.
+  What a solver says of a solve is true: claims that are refuted, what checking costs, methods that start
+  afresh, counts after a breakdown, and right-hand sides whose squares are no numbers. All combinations are
+  in test_honest.c.
 */
 #include <math.h>
 
@@ -273,8 +274,8 @@ static PoiseErr Mult_Liar(void *arg, PoiseVec x, PoiseVec y)
   return PoiseMatMult(l->products++ < l->lies ? l->other : l->A, x, y);
 }
 
-/* The product of a method is another one while it iterates: what it claims is refuted, and it goes on from x as a solve with that guess
-   does; counts and history go on. */
+/* The product of a method is another one while it iterates: what it claims is refuted, and it goes on
+   from x as a solve with that guess does; counts and history go on. */
 static void GoesOn(PoiseContext ctx, const char *words)
 {
   Problem p, fresh;
@@ -405,8 +406,8 @@ static void TestInaccurate(PoiseContext ctx)
 
 /* ---- starting afresh, restarts -------------------------------------------------------------------------------------------- */
 
-/* What BiCGSTAB returns when it gives up is the x that it had when it first started afresh: because a residual is 100 times as large,
-   or because it starts afresh again. */
+/* What BiCGSTAB returns when it gives up is the x that it had when it first started afresh: because a
+   residual is 100 times as large, or because it starts afresh again. */
 static void TestAfresh(PoiseContext ctx)
 {
   static const struct {

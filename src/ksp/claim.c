@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A method's claim is checked before it is made: its recurrence may have left the residual. b - A x is computed once, in the norm that
-  was tested. Above ten times the tolerance the claim is refuted, and the method goes on from x. If that gains less than a half by
-  the next claim that is refuted, the solve has broken down, and the better x is the result.
+  A method's claim is checked before it is made: its recurrence may have left the residual. b - A x is
+  computed once, in the norm that was tested. Above ten times the tolerance the claim is refuted, and the
+  method goes on from x. If that gains less than a half by the next claim that is refuted, the solve has
+  broken down, and the better x is the result.
 */
 #include <float.h>
 
@@ -21,7 +22,8 @@ static int Known(PoiseKSP ksp)
   return ksp->type->residual && !ksp->claim.refuted ? ksp->type->residual(ksp) : -1;
 }
 
-/* At the first norm b - A x has just been computed. From the left |b - A x| itself is wanted too, see poiseKSPInaccuracy. */
+/* At the first norm b - A x has just been computed. From the left |b - A x| itself is wanted too, see
+   poiseKSPInaccuracy. */
 bool poiseKSPChecks(PoiseKSP ksp)
 {
   if (!ksp->options.verify || ksp->test || ksp->norm == POISE_KSP_NORM_NONE) return false;
@@ -73,8 +75,8 @@ static double Norm(PoiseKSP ksp, double square)
   return factor * sqrt(fabs(square));
 }
 
-/* The norm that was tested. A (r, z) that is nothing but rounding is no norm: M is indefinite, and r may be anything. A part of r in
-   the null space has no share in (r, z), and is no sign of that. */
+/* The norm that was tested. A (r, z) that is nothing but rounding is no norm: M is indefinite, and r may
+   be anything. A part of r in the null space has no share in (r, z), and is no sign of that. */
 static double Computed(PoiseKSP ksp, const double *slots)
 {
   double rz = slots[SLOT_CHECK_RZ], zz = slots[SLOT_CHECK_ZZ], rr = slots[SLOT_TRUE_RESIDUAL];
