@@ -199,6 +199,49 @@ static void TestIndefinitePreconditioner(PoiseContext ctx)
 }
 
 /* prcg says what cg says, after as many iterations, replayed and not. */
+/* Nor is a (r, z) that is rounding, before the first iteration either. */
+static void TestNearlyNoNorm(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "prcg", "minres"};
+  for (int k = 0; k < 3; k++) {
+    const double b[] = {1, 1 + 0x1p-52};
+    char words[200];
+    Problem p;
+    snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type natural -pc_type jacobi -ksp_atol 1e-6", types[k]);
+    if (!Open(ctx, 2, SignedDiagonal, b, words, &p)) return;
+    CHECK_INT(SolveOnly(&p).reason, POISE_DIVERGED_INDEFINITE_PC);
+    Close(&p);
+  }
+}
+
+static double Huge(int i, int j)
+{
+  return 1e200 * Grid(i, j);
+}
+
+static double Small(int i, int j)
+{
+  return 1e-200 * Grid(i, j);
+}
+
+/* Where the squares of r or z overflow, and (r, z) does not, claims are true all the same. */
+static void TestHugeSquares(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "prcg", "minres"};
+  for (int k = 0; k < 6; k++) {
+    char words[200];
+    Problem p;
+    double b[MOST];
+    for (int i = 0; i < 40; i++) b[i] = k < 3 ? 1e200 : 1;
+    snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type natural -pc_type jacobi", types[k % 3]);
+    if (!Open(ctx, 40, k < 3 ? Huge : Small, b, words, &p)) return;
+    CHECK_INT(SolveOnly(&p).reason, POISE_CONVERGED_RTOL);
+    CHECK(!*PoiseKSPReasonDetail(p.ksp));
+    CHECK(TrueResidual(&p) < 1e-4);
+    Close(&p);
+  }
+}
+
 static void TestSameCounts(PoiseContext ctx)
 {
   static const int replays[] = {0, 2, 8, 16};
@@ -404,6 +447,49 @@ static void TestInaccurate(PoiseContext ctx)
   Close(&p);
 }
 
+/* The norm of iteration 20 by the recurrence, or as computed at a restart. */
+static double NormAt20(Problem *p, int restart)
+{
+  PoiseInt n = 0;
+  const double *norms;
+  CHECK_OK(PoiseKSPGMRESSetRestart(p->ksp, restart));
+  SolveOnly(p);
+  CHECK_OK(PoiseKSPHistory(p->ksp, &n, &norms));
+  return n > 20 ? norms[20] / norms[0] : NAN;
+}
+
+static PoiseErr BuildEach(PoiseKSP ksp, PoiseInt iteration, double norm, void *x)
+{
+  (void)iteration, (void)norm;
+  return PoiseKSPBuildSolution(ksp, x);
+}
+
+/* A claim at a restart brings no warning, though the residual it was made of has been overwritten since: by a
+   loop that is replayed, or by an iterate that was asked for. */
+static void TestAtRestart(PoiseContext ctx)
+{
+  int claims = 0;
+  for (int k = 0; k < 40; k++) {
+    double b[MOST];
+    const char *options = k % 2 ? "-ksp_type gmres -ksp_rtol 1e-15 -ksp_replay 0" : "-ksp_type gmres -ksp_rtol 1e-15";
+    Problem p;
+    for (int i = 0; i < 40; i++) b[i] = TestRandom(90 + (uint64_t)k / 2, (uint64_t)i);
+    if (!Open(ctx, 40, Grid, b, options, &p)) return;
+    CHECK_OK(PoiseKSPKeepHistory(p.ksp, 1));
+    CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, 0, -1, 21));
+    double recurrence = NormAt20(&p, 40), computed = NormAt20(&p, 20);
+    if (computed < recurrence * (1 - 1e-12)) {
+      CHECK_OK(PoiseKSPSetTolerances(p.ksp, (computed + recurrence) / 2, 0, -1, 100));
+      if (k % 2) CHECK_OK(PoiseKSPAddMonitor(p.ksp, BuildEach, p.x));
+      Outcome o = SolveOnly(&p);
+      claims += o.reason == POISE_CONVERGED_RTOL && o.its == 20;
+      CHECK(!*PoiseKSPReasonDetail(p.ksp));
+    }
+    Close(&p);
+  }
+  CHECK(claims > 0);
+}
+
 /* ---- starting afresh, restarts -------------------------------------------------------------------------------------------- */
 
 /* What BiCGSTAB returns when it gives up is the x that it had when it first started afresh: because a
@@ -538,12 +624,15 @@ int main(int argc, char **argv)
 {
   static const Test tests[] = {
       {"indefinite_pc", TestIndefinitePreconditioner, 0},
+      {"nearly_no_norm", TestNearlyNoNorm, 0},
+      {"huge_squares", TestHugeSquares, 0},
       {"same_counts", TestSameCounts, 0},
       {"price", TestPrice, 0},
       {"goes_on", TestGoesOn, 0},
       {"refuted", TestRefuted, 0},
       {"inside", TestInside, 0},
       {"inaccurate", TestInaccurate, 0},
+      {"at_restart", TestAtRestart, 0},
       {"afresh", TestAfresh, 0},
       {"departure", TestDeparture, 0},
       {"dropped", TestDropped, 0},

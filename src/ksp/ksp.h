@@ -38,7 +38,8 @@ typedef struct KSPType {
   void (*finish)(PoiseKSP);         /* x; may be NULL when the iteration keeps x */
   PoiseVec (*solution)(PoiseKSP); /* the iterate, made in a work vector; ksp->final holds the slots; may be NULL likewise */
   int factor; /* slot: the norm that is tested is the natural one times this; 0: it is the norm in use */
-  /* The work vector that holds b - A x, from which the norm in ksp->final was computed; -1, or NULL: none. */
+  /* The work vector that holds b - A x, from which the norm in ksp->final was computed; 0: it was, but none holds
+     it any more; -1, or NULL: it was not. */
   int (*residual)(PoiseKSP);
   void (*explain)(PoiseKSP);  /* poiseKSPSay what there is to say of a solve that has ended; may be NULL */
   PoiseErr (*view)(PoiseKSP); /* may be NULL */
