@@ -88,7 +88,8 @@ POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
   one product, one application of M from the left, and two passes over vectors. A norm above ten times the
   tolerance refutes the claim, and the method goes on from x. If it claims again, falsely and without having
   halved the norm, the reason is DIVERGED_BREAKDOWN, x is the better one and PoiseKSPReasonDetail has both
-  norms. Not checked: norm none, a user's convergence test, a norm that a method has just computed from b -
+  norms; or DIVERGED_INDEFINITE_PC where the norm is made of a (r, z) that is nothing but rounding. Not
+  checked: norm none, a user's convergence test, a norm but (r, z) that a method has just computed from b -
   A x, and by default solvers inside preconditioners (-sub_ksp_verify). -ksp_verify, -log_view: KSPVerify
 */
 POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
