@@ -1150,7 +1150,7 @@ static const char vary_defaults[] =
     "-x_ksp_ksp_type gmres\n-x_ksp_ksp_norm_type default\n-x_ksp_pc_type jacobi\n-x_ksp_ksp_max_it 3\n"
     "-x_ksp_ksp_ksp_type gmres\n-x_ksp_sub_ksp_type preonly\n-x_sub_ksp_type preonly\n"
     "-x_sub_ksp_norm_type default\n-x_sub_ksp_max_it 3\n-x_sub_pc_type jacobi\n"
-    "-x_pc_bjacobi_supervariables 0\n-x_ksp_max_it 400";
+    "-x_pc_bjacobi_supervariables 0\n-x_ksp_max_it 20";
 
 #define KSP_TYPE(name) #name,
 static const char *const all_methods[] = {

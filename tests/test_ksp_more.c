@@ -470,6 +470,11 @@ static void TestEstimateKept(PoiseContext ctx)
   CHECK_OK(PoiseKSPSetOperators(p.ksp, other, p.P));
   CHECK_INT(ProductsOfSolve(&p, &o), 11);
   CHECK_INT(ProductsOfSolve(&p, &o), 0);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_chebyshev_esteig_steps 7"));
+  CHECK_OK(PoiseKSPSetFromOptions(p.ksp));
+  CHECK_OK(PoiseKSPSetReusePreconditioner(p.ksp, 1));
+  CHECK_INT(ProductsOfSolve(&p, &o), 8); /* other steps, another estimate */
+  CHECK_INT(ProductsOfSolve(&p, &o), 0);
   CHECK_OK(PoiseKSPChebyshevSetEigenvalues(p.ksp, 1, 0.05));
   CHECK_OK(PoiseKSPSetOperators(p.ksp, shell, p.P));
   CHECK_INT(ProductsOfSolve(&p, &o), 0);

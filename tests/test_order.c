@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The later call wins, be it a setter or the one that reads options: every setter that has an option, before and
-  after it. What is found is judged by what the objects then do or hold, not by what was said.
+  The later call wins, be it a setter or the one that reads options: every setter that has an option, before
+  and after it. What is found is judged by what the objects then do or hold, not by what was said.
 */
 #include "ksp/gmres.h"
 #include "shapes.h"
@@ -23,7 +23,7 @@ typedef struct Setter {
   bool library; /* only where a device has one to multiply with */
 } Setter;
 
-/* ---- what is set, and found ------------------------------------------------------------------------------------------------- */
+/* ---- what is set, and found ---------------------------------------------------------------------------- */
 
 #define KSP_OPTION(name, call, found)   \
   static PoiseErr Set##name(Objects *o) \
@@ -202,7 +202,7 @@ static const Setter setters[] = {
 };
 enum { NSETTERS = sizeof setters / sizeof *setters };
 
-/* ---- in either order ---------------------------------------------------------------------------------------------------------- */
+/* ---- in either order ----------------------------------------------------------------------------------- */
 
 enum { CODE = 1, OPTION = 2 };
 

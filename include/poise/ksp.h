@@ -59,7 +59,7 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
                 latency count; on hard problems it may take some per cent more iterations
   "bicgstab"    (also "bcgs") any A
   "gmres"       any A
-  "fgmres"      the same, preconditioned from the right; M may change from one application to the next, see below
+  "fgmres"      the same from the right; M may change from one application to the next (see below)
   "minres"      A symmetric, M symmetric positive definite
   "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
   "richardson"  x += scale M^-1 (b - A x)
@@ -84,20 +84,24 @@ POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);
 /* Nonzero: a solve that did not converge returns POISE_ERR_NOT_CONVERGED. */
 POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
 /*
-  Nonzero, the default: a convergence that the method claims is checked with b - A x before it is reported: one product, one
-  application of M from the left, and two passes over vectors. A norm above ten times the tolerance refutes the claim, and the method
-  goes on from x. If it claims again, falsely and without having halved the norm, the reason is DIVERGED_BREAKDOWN, x is the better
-  one and PoiseKSPReasonDetail has both norms. Not checked: norm none, a user's convergence test, a norm that a method has just
-  computed from b - A x, and by default solvers inside preconditioners (-sub_ksp_verify). -ksp_verify, -log_view: KSPVerify
+  Nonzero, the default: a convergence that the method claims is checked with b - A x before it is reported:
+  one product, one application of M from the left, and two passes over vectors. A norm above ten times the
+  tolerance refutes the claim, and the method goes on from x. If it claims again, falsely and without having
+  halved the norm, the reason is DIVERGED_BREAKDOWN, x is the better one and PoiseKSPReasonDetail has both
+  norms; or DIVERGED_INDEFINITE_PC where the norm is made of a (r, z) that is nothing but rounding. Not
+  checked: norm none, a user's convergence test, a norm but (r, z) that a method has just computed from b -
+  A x, and by default solvers inside preconditioners (-sub_ksp_verify). -ksp_verify, -log_view: KSPVerify
 */
 POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
-/* Nonzero: CONVERGED_RTOL in the preconditioned or natural norm with |b - A x| above 0.01 |b| (and ten times the relative tolerance),
-   which otherwise PoiseKSPReasonDetail warns of, is POISE_ERR_NOT_CONVERGED. Needs the check above. -ksp_error_if_inaccurate */
+/* Nonzero: CONVERGED_RTOL in the preconditioned or natural norm with |b - A x| above 0.01 |b| (and ten
+   times the relative tolerance), which otherwise PoiseKSPReasonDetail warns of, is
+   POISE_ERR_NOT_CONVERGED. Needs the check above. -ksp_error_if_inaccurate */
 POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
 /* Settings of one method, without effect on others, as in PETSc. */
 POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* also fgmres's */
-/* gmres and fgmres, with a norm: DIVERGED_BREAKDOWN where, at a restart, |b - A x| and the recurrence's norm differ by more than this
-   times the norm at the start of the cycle; 0.1. PoiseKSPReasonDetail has both. -ksp_gmres_breakdown_tolerance */
+/* gmres and fgmres, with a norm: DIVERGED_BREAKDOWN where, at a restart, |b - A x| and the recurrence's
+   norm differ by more than this times the norm at the start of the cycle; 0.1. PoiseKSPReasonDetail has
+   both. -ksp_gmres_breakdown_tolerance */
 POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance);
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
@@ -162,22 +166,23 @@ POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest
 POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
 /*
-  Solvers inside preconditioners. What they do not converge to is used as far as it goes. They are set up with
-  the preconditioner and again when they have been changed.
+  Solvers inside preconditioners. What they do not converge to is used as far as it goes. They are set up
+  with the preconditioner and again when they have been changed.
 
-  A method that stops when it has converged makes another M of each application. Inside a preconditioner all do
-  so but preonly, and richardson and chebyshev with norm none and no user's test. These do so, too, where the
-  preconditioner inside them does. Such an M is for fgmres, for preonly, which applies it once, and for
-  richardson, which computes b - A x anew each time. With another method PoiseKSPSetUp and PoiseKSPSolve return
-  POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
+  A method that stops when it has converged makes another M of each application. Inside a preconditioner all
+  do so but preonly, and richardson and chebyshev with norm none and no user's test. These do so, too, where
+  the preconditioner inside them does. Such an M is for fgmres, for preonly, which applies it once, and for
+  richardson, which computes b - A x anew each time. With another method PoiseKSPSetUp and PoiseKSPSolve
+  return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
 
   Where the solver outside has rearranged its matrix those inside have the rows of the copy. Their Solve and
-  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block on
-  one rank), BuildSolution, PoisePCApply and shells.
+  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block
+  on one rank), BuildSolution, PoisePCApply and shells.
 
-  "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the prefix of the PC and
-  "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the solvers. More blocks than rows (or nodes
-  of the matrix's block size) on a rank, if more than 1, are POISE_ERR_SIZE.
+  "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the
+  prefix of the PC and "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the
+  solvers. More blocks than rows (or nodes of the matrix's block size) on a rank, if more than 1, are
+  POISE_ERR_SIZE.
 */
 /* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. Each of the two
    takes the place of the other and of -pc_bjacobi_supervariables; of options that are read together no two

@@ -110,8 +110,8 @@ typedef struct PoiseInit {
   initialised, Poise initialises it (MPI_THREAD_FUNNELED) and finalises it at process exit once all contexts are finalised;
   so initialise and finalise may be repeated in one process. argc and argv may be NULL; they are not modified.
   Options: code (PoiseOptionsSet) < environment POISE_OPTIONS < -options_file < command line; those of rank 0, on all ranks.
-  In the environment and in files, which are Poise's alone, an option prefix may be left out; a key that begins
-  with it is also an option of that whole name. On the command line words that
+  In the environment and in files, which are Poise's alone, an option prefix may be left out; a key that
+  begins with it is also an option of that whole name. On the command line words that
   are no option or its value, words with two dashes, and all behind "--" are left alone. "-1" is a value, not an option.
   init may be NULL. *ctx is NULL after a failure.
 */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. K = M^-1 A (left: preconditioned norm) or A M^-1
-  (right: unpreconditioned norm; then the iteration is on u with x = x0 + M^-1 u). Unlike PETSc, which gives up, the method
-  starts afresh from the residual when (r, r^) vanishes; not before: below eps |r| |r^| it lost convergences (olm1000). What follows
-  is often worse, so the best x of these starts is kept, and is the result if the method gets nowhere.
+  BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. K = M^-1 A (left: preconditioned
+  norm) or A M^-1 (right: unpreconditioned norm; then the iteration is on u with x = x0 + M^-1 u). Unlike
+  PETSc, which gives up, the method starts afresh from the residual when (r, r^) vanishes; not before: below
+  eps |r| |r^| it lost convergences (olm1000). What follows is often worse, so the best x of these starts is
+  kept, and is the result if the method gets nowhere.
 
-  Vectors read and written per iteration beside two matrices and two preconditioners: v, r, r (s); p, t, r^, r, x, x, r
-  (update); r, v, p, p (direction): 14, and those of the products. From the right dense blocks are applied in the phases that
-  write s and p.
+  Vectors read and written per iteration beside two matrices and two preconditioners: v, r, r (s); p, t, r^,
+  r, x, x, r (update); r, v, p, p (direction): 14, and those of the products. From the right dense blocks
+  are applied in the phases that write s and p.
 */
 #include "ksp.h"
 #include "bicgstab_phases.h"

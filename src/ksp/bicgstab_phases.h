@@ -77,9 +77,10 @@ POISE_INLINE Dots bicgstab_update_element(const double *c, const PhaseArgs *a, i
   return poiseDots(ri * poiseRead(a, 2, i), ri * ri, 0);
 }
 
-/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0 the method starts
-   afresh from r: r^ = p = r, rho' = (r, r), and keeps x if no r was smaller when it did so before. The second start must find half of
-   the norm kept, and no norm may become 100 times that. in: r, v, p; out: p, r^, x, the x that is kept. */
+/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho'
+   = 0 the method starts afresh from r: r^ = p = r, rho' = (r, r), and keeps x if no r was smaller when
+   it did so before. The second start must find half of the norm kept, and no norm may become 100 times
+   that. in: r, v, p; out: p, r^, x, the x that is kept. */
 POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rho = in[BI_RHO], rr = in[BI_RR], omega = in[BI_OMEGA], kept = in[BI_KEPT + a->parity];

@@ -18,7 +18,7 @@ typedef struct Block {
 } Block;
 
 typedef struct BJacobi {
-  /* Blocks on all ranks, on this one; rows of a supervariable block. At most one is not 0, which is: not given. */
+  /* Blocks on all ranks, on this one; rows of a supervariable block. 0: not given; at most one is. */
   PoiseInt total, local, most;
   PoiseInt *length, lengths; /* rows of so many blocks on this rank, as given; NULL: nearly equal */
   int64_t count;

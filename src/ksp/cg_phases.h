@@ -16,9 +16,9 @@ POISE_INLINE double poiseCGNorm(const PhaseArgs *a, double rz, double nn)
   return sqrt((a->flags & CG_NORM) == NORM_NATURAL ? fabs(rz) : nn);
 }
 
-/* `reason` as the norm has it, or what (r, z) says. That it is 0 and r is not, or that its sign changes, shows an indefinite
-   preconditioner: as in PETSc, A and M may both be negative definite. Where a null space is removed, r may lie in it. nn: as for the
-   norm. */
+/* `reason` as the norm has it, or what (r, z) says. That it is 0 and r is not, or that its sign changes,
+   shows an indefinite preconditioner: as in PETSc, A and M may both be negative definite. Where a null
+   space is removed, r may lie in it. nn: as for the norm. */
 POISE_INLINE int poiseCGReason(const PhaseArgs *a, int reason, double rz, double old, double nn)
 {
   int natural = (a->flags & CG_NORM) == NORM_NATURAL, projected = a->flags & CG_PROJECTED;

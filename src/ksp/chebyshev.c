@@ -24,6 +24,7 @@ typedef struct Chebyshev {
   bool given;
   double least, largest;                     /* eigenvalues as estimated */
   int64_t operators, state, pattern, builds; /* for which A and M */
+  PoiseInt taken;                            /* steps */
 } Chebyshev;
 
 static const char bounds_key[] = "ksp_chebyshev_eigenvalues", transform_key[] = "ksp_chebyshev_esteig";
@@ -220,9 +221,10 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
   TRY(ReadTransform(ksp, t));
   if (c->given) return POISE_OK;
   if (c->operators != ksp->operators || c->state != ksp->A->state || c->pattern != ksp->A->pattern ||
-      c->builds != ksp->pc->builds) {
+      c->builds != ksp->pc->builds || c->taken != c->steps) {
     c->operators = 0; /* no A has this number: a failure leaves no estimate */
     TRY(Estimate(ksp));
+    c->taken = c->steps;
     c->operators = ksp->operators, c->state = ksp->A->state, c->pattern = ksp->A->pattern, c->builds = ksp->pc->builds;
   }
   c->emin = t[0] * c->least + t[1] * c->largest;

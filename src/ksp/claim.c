@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A method's claim is checked before it is made: its recurrence may have left the residual. b - A x is computed once, in the norm that
-  was tested. Above ten times the tolerance the claim is refuted, and the method goes on from x. If that gains less than a half by
-  the next claim that is refuted, the solve has broken down, and the better x is the result.
+  A method's claim is checked before it is made: its recurrence may have left the residual. b - A x is
+  computed once, in the norm that was tested. Above ten times the tolerance the claim is refuted, and the
+  method goes on from x. If that gains less than a half by the next claim that is refuted, the solve has
+  broken down, and the better x is the result.
 */
 #include <float.h>
 
@@ -15,18 +16,26 @@ static bool IsLeft(PoiseKSP ksp)
   return ksp->norm != POISE_KSP_NORM_UNPRECONDITIONED;
 }
 
-/* The work vector that holds b - A x, from which the norm of the claim has been computed, or -1. */
+/* The work vector that holds b - A x, from which the norm of the claim has been computed, 0 if that has been
+   overwritten, or -1. */
 static int Known(PoiseKSP ksp)
 {
   return ksp->type->residual && !ksp->claim.refuted ? ksp->type->residual(ksp) : -1;
 }
 
-/* At the first norm b - A x has just been computed. From the left |b - A x| itself is wanted too, see poiseKSPInaccuracy. */
+/* Is the norm sqrt(r, z), or that times a factor? */
+static bool IsNatural(PoiseKSP ksp)
+{
+  return ksp->norm == POISE_KSP_NORM_NATURAL || ksp->type->factor;
+}
+
+/* At the first norm b - A x has just been computed, but (r, z) may be no norm. From the left |b - A x| itself
+   is wanted too, see poiseKSPInaccuracy. */
 bool poiseKSPChecks(PoiseKSP ksp)
 {
   if (!ksp->options.verify || ksp->test || ksp->norm == POISE_KSP_NORM_NONE) return false;
   if (ksp->claim.refuted) return true;
-  if (ksp->reason < 0 || ksp->its == ksp->base) return false;
+  if (ksp->reason < 0 || (ksp->its == ksp->base && !IsNatural(ksp))) return false;
   return IsLeft(ksp) || Known(ksp) < 0;
 }
 
@@ -34,7 +43,7 @@ static void Measure(PoiseKSP ksp, const double *b)
 {
   enum { X, R, Z };
   int known = Known(ksp);
-  if (known >= 0) {
+  if (known > 0) {
     const double *r = ksp->v[known];
     poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){.in = {r, r}}, SLOT_TRUE_RESIDUAL, NO_SLOT);
     poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){.in = {b, b}}, SLOT_CHECK_BB, NO_SLOT);
@@ -54,12 +63,6 @@ void poiseKSPMeasure(PoiseKSP ksp)
   poiseLogEnd(ksp->ctx, EVENT_KSPVerify, 0, 0); /* nested events count */
 }
 
-/* Is the norm sqrt(r, z), or that times a factor? */
-static bool IsNatural(PoiseKSP ksp)
-{
-  return ksp->norm == POISE_KSP_NORM_NATURAL || ksp->type->factor;
-}
-
 static int SlotOfNorm(PoiseKSP ksp)
 {
   if (!IsLeft(ksp)) return SLOT_TRUE_RESIDUAL;
@@ -73,13 +76,19 @@ static double Norm(PoiseKSP ksp, double square)
   return factor * sqrt(fabs(square));
 }
 
-/* The norm that was tested. A (r, z) that is nothing but rounding is no norm: M is indefinite, and r may be anything. A part of r in
-   the null space has no share in (r, z), and is no sign of that. */
-static double Computed(PoiseKSP ksp, const double *slots)
+/* A (r, z) that is nothing but rounding is no norm: M is indefinite, and r may be anything. A part of r in the
+   null space has no share in (r, z), and is no sign of that; squares that overflow say nothing. */
+static bool IsNoNorm(PoiseKSP ksp, const double *slots)
 {
   double rz = slots[SLOT_CHECK_RZ], zz = slots[SLOT_CHECK_ZZ], rr = slots[SLOT_TRUE_RESIDUAL];
-  bool none = IsLeft(ksp) && IsNatural(ksp) && !ksp->A->null.n && rr > 0 && fabs(rz) <= DBL_EPSILON * sqrt(rr) * sqrt(zz);
-  return none ? INFINITY : Norm(ksp, slots[SlotOfNorm(ksp)]);
+  if (!IsLeft(ksp) || !IsNatural(ksp) || ksp->A->null.n || !poiseFinite(rr) || !poiseFinite(zz)) return false;
+  return rr > 0 && fabs(rz) <= DBL_EPSILON * sqrt(rr) * sqrt(zz);
+}
+
+/* The norm that was tested. */
+static double Computed(PoiseKSP ksp, const double *slots)
+{
+  return IsNoNorm(ksp, slots) ? INFINITY : Norm(ksp, slots[SlotOfNorm(ksp)]);
 }
 
 static double Tolerance(PoiseKSP ksp)
@@ -102,13 +111,14 @@ bool poiseKSPJudge(PoiseKSP ksp, const double *slots)
   c->residual = sqrt(slots[SLOT_TRUE_RESIDUAL]);
   c->rhs = sqrt(slots[SLOT_CHECK_BB]);
   if (Known(ksp) >= 0 || (claims && norm <= MARGIN * Tolerance(ksp))) return false;
-  if (claims) c->claimed = ksp->rnorm, c->refuted++;
+  if (claims && poiseFinite(ksp->rnorm)) c->claimed = ksp->rnorm; /* else no iteration since the last claim */
+  c->refuted += claims;
   c->best = fmin(c->best, norm);
   if (poiseFinite(norm)) c->best_square = fmin(c->best_square, square);
   ksp->rnorm = c->best / ksp->scale;
   if (!claims) return false;
   if (c->refuted == 1 || (poiseFinite(norm) && norm <= before / 2)) return true;
-  ksp->reason = POISE_DIVERGED_BREAKDOWN;
+  ksp->reason = IsNoNorm(ksp, slots) ? POISE_DIVERGED_INDEFINITE_PC : POISE_DIVERGED_BREAKDOWN;
   return false;
 }
 

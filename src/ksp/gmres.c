@@ -133,11 +133,12 @@ void poiseGMRESContinue(PoiseKSP ksp)
                 NO_SLOT);
 }
 
-/* At a restart b - A x has been computed. */
+/* At a restart b - A x has been computed, but what holds it then serves iterates that are asked for, and the
+   next cycle of a replayed loop, too. */
 int poiseGMRESResidual(PoiseKSP ksp)
 {
   bool restarted = (ksp->its - ksp->base) % poiseGMRESRestart(ksp) == 0 && poiseGMRESColumns(ksp) == 0;
-  return restarted ? GM_T : -1;
+  return restarted ? 0 : -1;
 }
 
 void poiseGMRESExplain(PoiseKSP ksp)

@@ -29,7 +29,8 @@ enum {
   GM_END
 };
 
-/* Of the largest entry of R: what rounding leaves of a column that is a combination of those before, some units in the last place. */
+/* Of the largest entry of R: what rounding leaves of a column that is a combination of those before,
+   some units in the last place. */
 POISE_INLINE double poiseGMRESRounding(void)
 {
   return 16 * 0x1p-52;
@@ -174,8 +175,8 @@ POISE_INLINE Dots gmres_solve_element(const double *c, const PhaseArgs *a, int64
   return poiseDots(0, 0, 0);
 }
 
-/* gmres_restart: x holds all columns; the norm computed from b - A x replaces the recurrence's; decides; v_0 = r / |r|. As in PETSc,
-   a recurrence that has left the residual is a breakdown. */
+/* gmres_restart: x holds all columns; the norm computed from b - A x replaces the recurrence's; decides;
+   v_0 = r / |r|. As in PETSc, a recurrence that has left the residual is a breakdown. */
 POISE_INLINE int gmres_restart_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double its = in[SLOT_ITS + a->parity], norm = sqrt(in[GM_RR]);

@@ -166,8 +166,8 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
-  if (A != ksp->A ||
-      !poiseMatHolds(A)) { /* now: another matrix may come to lie where this one was; and a shell may have changed */
+  /* Now: another matrix may come to lie where this one was; and a shell may have changed. */
+  if (A != ksp->A || !poiseMatHolds(A)) {
     poiseKSPForget(ksp);
     ksp->operators++;
   }

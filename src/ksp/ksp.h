@@ -25,7 +25,7 @@ typedef struct KSPType {
   const char *name, *alias;    /* alias may be NULL */
   size_t size;                 /* of ksp->data */
   const PoiseOption *options;  /* of ksp->data */
-  PoiseErr (*read)(PoiseKSP);  /* them, as a later call that may override others; NULL: PoiseOptionsRead does */
+  PoiseErr (*read)(PoiseKSP);  /* reads them, as a call that may override others; NULL: into data */
   bool flexible;               /* M may change from one application to the next */
   unsigned left, right;        /* norms it offers per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
@@ -38,8 +38,9 @@ typedef struct KSPType {
   void (*finish)(PoiseKSP);         /* x; may be NULL when the iteration keeps x */
   PoiseVec (*solution)(PoiseKSP); /* the iterate, made in a work vector; ksp->final holds the slots; may be NULL likewise */
   int factor; /* slot: the norm that is tested is the natural one times this; 0: it is the norm in use */
-  int (*residual)(
-      PoiseKSP); /* the work vector that holds b - A x, from which the norm in ksp->final was computed; -1, or NULL: none */
+  /* The work vector that holds b - A x, from which the norm in ksp->final was computed; 0: it was, but none holds
+     it any more; -1, or NULL: it was not. */
+  int (*residual)(PoiseKSP);
   void (*explain)(PoiseKSP);  /* poiseKSPSay what there is to say of a solve that has ended; may be NULL */
   PoiseErr (*view)(PoiseKSP); /* may be NULL */
 } KSPType;
@@ -69,11 +70,13 @@ typedef struct Arranged { /* a solve in another layout or numbering than the app
   MatShape before, after; /* of A */
 } Arranged;
 
-typedef struct Claim {      /* of convergence, as checked; norms as the method has them, which may be scaled */
-  int refuted;              /* how many of this solve */
-  double claimed;           /* norm of the latest that was refuted */
-  double best, best_square; /* the least norm computed, and the least square that x was delivered with; infinite: none */
-  double residual, rhs;     /* |b - A x| and |b|, where they have been computed, else 0 */
+/* A claim of convergence, as checked; norms as the method has them, which may be scaled. */
+typedef struct Claim {
+  int refuted;          /* how many of this solve */
+  double claimed;       /* norm of the latest that was refuted */
+  double best;          /* the least norm computed for such a claim, or after it; infinite: none */
+  double best_square;   /* the least square that x was delivered with; infinite: none */
+  double residual, rhs; /* |b - A x| and |b|, where they have been computed, else 0 */
 } Claim;
 
 typedef struct Captured { /* what a captured loop depends on */
@@ -198,8 +201,8 @@ typedef struct {
 /* poiseKSPPhase, and z = M^-1 r of the r that the phase, which is marked ENDS, has just written: in the same pass where M is dense
    blocks, else behind it. */
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m);
-/* Work vector r, which holds A x, becomes b - A x; its dots and b's to their slots, and, if z is not NO_SLOT, those of work vector
-   z = M^-1 r. */
+/* Work vector r, which holds A x, becomes b - A x; its dots and b's to their slots, and, if z is not
+   NO_SLOT, those of work vector z = M^-1 r. */
 void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z);
 void poiseKSPPublish(PoiseKSP ksp); /* pending dots to their slots, without a phase that takes them in */
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a);
@@ -275,7 +278,8 @@ bool poiseKSPChecks(PoiseKSP ksp);
 void poiseKSPMeasure(PoiseKSP ksp);
 /* What these, now in `slots`, say of ksp->reason. Returns whether the method is to go on from x. */
 bool poiseKSPJudge(PoiseKSP ksp, const double *slots);
-/* The square of the norm computed before, which x must not exceed to be delivered; infinite: any may. And the slot of this one's. */
+/* The square of the norm computed before, which x must not exceed to be delivered; infinite: any may.
+   And the slot of this one's. */
 double poiseKSPMost(PoiseKSP ksp, int *slot);
 /* Success that is worth nothing: |b - A x| / |b|, else 0. */
 double poiseKSPInaccuracy(PoiseKSP ksp);
@@ -284,8 +288,8 @@ void poiseKSPSayClaim(PoiseKSP ksp); /* poiseKSPSay what has become of claims */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots);
 /* Scale ksp->b, which becomes another vector, and the guess in x, if that helps. Collective; agrees. */
 PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x);
-PoiseErr poiseKSPScaled(PoiseKSP ksp,
-                        PoiseVec x); /* is the x of a scaled solve one, now that it is scaled back? Collective; agrees. */
+/* Is the x of a scaled solve one, now that it is scaled back? Collective; agrees. */
+PoiseErr poiseKSPScaled(PoiseKSP ksp, PoiseVec x);
 
 void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
 void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */

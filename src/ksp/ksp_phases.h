@@ -33,8 +33,8 @@ POISE_INLINE int poiseIsFirst(const double *in, const PhaseArgs *a)
   return in[SLOT_ITS + a->parity] == in[SLOT_BASE];
 }
 
-/* End the solve from a plain phase (before its elements), after `its` iterations: also a deciding phase behind it is skipped.
-   Returns 0 = skip. */
+/* End the solve from a plain phase (before its elements), after `its` iterations: also a deciding phase
+   behind it is skipped. Returns 0 = skip. */
 POISE_INLINE int poiseStopAt(double *out, int reason, double its)
 {
   out[SLOT_DONE] = out[SLOT_SEEN] = 1;
@@ -67,8 +67,8 @@ POISE_INLINE int poiseTest(const double *in, const Convergence *v, double norm, 
   return its >= in[SLOT_MAXITS] ? REASON_MAXITS : 0;
 }
 
-/* What the first norm is compared with: |b| when that was asked for, or what a method that goes on was compared with (in SLOT_NORM0
-   already), else this norm. */
+/* What the first norm is compared with: |b| when that was asked for, or what a method that goes on was
+   compared with (in SLOT_NORM0 already), else this norm. */
 POISE_INLINE double poiseNorm0(const double *in, double norm, int kept)
 {
   return kept && in[SLOT_NORM0] > 0 ? in[SLOT_NORM0] : norm;
@@ -130,7 +130,8 @@ POISE_INLINE Dots ksp_norm0_element(const double *c, const PhaseArgs *a, int64_t
   return poiseDots(0, 0, 0);
 }
 
-/* ksp_check: r = b - r, where r holds A x; dots (r, z), (z, z) with z = d r, (r, r), (b, b). in: b, d; out: r. */
+/* ksp_check: r = b - r, where r holds A x; dots (r, z), (z, z) with z = d r, (r, r), (b, b). in: b, d;
+   out: r. */
 POISE_INLINE int ksp_check_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   (void)in, (void)out, (void)a, (void)c;
@@ -147,8 +148,8 @@ POISE_INLINE Dots ksp_check_element(const double *c, const PhaseArgs *a, int64_t
   return t;
 }
 
-/* ksp_deliver: the user's x = c_2 x, unless |c_0| is more than a finite c_1, or no number; the dot is 0, or NaN when an entry is not
-   finite. in: x; out: the user's. */
+/* ksp_deliver: the user's x = c_2 x, unless |c_0| is more than a finite c_1, or no number; the dot is 0,
+   or NaN when an entry is not finite. in: x; out: the user's. */
 POISE_INLINE int ksp_deliver_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   (void)in, (void)out;

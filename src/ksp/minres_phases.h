@@ -30,8 +30,9 @@ enum {
   MR_END
 };
 
-/* minres_start: the first norm; flags: the norm asked for. k: rtol is relative to |b|; c[0] != 0: a null space is removed from z.
-   (r, z) = 0 shows an indefinite M where r, or z for the norm of that, is not 0. r may be a part of the null space; z is not. */
+/* minres_start: the first norm; flags: the norm asked for. k: rtol is relative to |b|; c[0] != 0: a null
+   space is removed from z. (r, z) = 0 shows an indefinite M where r, or z for the norm of that, is not
+   0. r may be a part of the null space; z is not. */
 POISE_INLINE int minres_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rz = in[MR_RZ], nn = in[MR_NN], beta = sqrt(fabs(rz));

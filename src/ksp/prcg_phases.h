@@ -16,8 +16,8 @@ POISE_INLINE int poisePRCGJudge(const double *in, double *out, const PhaseArgs *
   return reason;
 }
 
-/* Updates made since the solve began, before this one. The latest is counted when it is judged: in this prologue (k), or at the end
-   of a cycle, which has the other parity. */
+/* Updates made since the solve began, before this one. The latest is counted when it is judged: in this
+   prologue (k), or at the end of a cycle, which has the other parity. */
 POISE_INLINE double poisePRCGUpdates(const double *in, const PhaseArgs *a)
 {
   return a->k ? in[SLOT_ITS + a->parity] + 1 : poiseLarger(in[SLOT_ITS], in[SLOT_ITS_ODD]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Squares of norms below 1e-154 or above 1e154 are no numbers. Where the first norm is near to that, b, the guess and the absolute
-  tolerance are multiplied by a power of 2, and x is divided by it in the end: exact, and other solves are as they were.
+  Squares of norms below 1e-154 or above 1e154 are no numbers. Where the first norm is near to that, b, the
+  guess and the absolute tolerance are multiplied by a power of 2, and x is divided by it in the end: exact,
+  and other solves are as they were.
 */
 #include <float.h>
 
@@ -24,7 +25,8 @@ bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
   return ksp->scaling;
 }
 
-/* The largest entry of v, or of M^-1 v, or between them, as the norm goes; NaN, infinite and 0 tell nothing. */
+/* The largest entry of v, or of M^-1 v, or between them, as the norm goes; NaN, infinite and 0 tell
+   nothing. */
 static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
 {
   double applied, *p;

@@ -673,8 +673,9 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
   return PoiseAgree(ksp->ctx, e);
 }
 
-/* The solution to the user's vector, if it is not worse than one that is there. Where scales are absurd it may overflow while residuals
-   vanish: that is no convergence. Seen in the pass that copies it, it costs nothing but the sum. */
+/* The solution to the user's vector, if it is not worse than one that is there. Where scales are absurd
+   it may overflow while residuals vanish: that is no convergence. Seen in the pass that copies it, it
+   costs nothing but the sum. */
 static void Deliver(PoiseKSP ksp, PoiseVec x)
 {
   int slot;
@@ -706,7 +707,8 @@ static PoiseErr Loop(PoiseKSP ksp)
   return AgreeOnResult(ksp);
 }
 
-/* The end of a loop that is over: x, and whether what the method claims of it is true. *again: it is not, and the method is to go on. */
+/* The end of a loop that is over: x, and whether what the method claims of it is true. *again: it is
+   not, and the method is to go on. */
 static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
 {
   bool checks = poiseKSPChecks(ksp);

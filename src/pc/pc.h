@@ -19,7 +19,7 @@ typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
-  PoiseErr (*read)(PoisePC);  /* them, as a later call that may override others; NULL: PoiseOptionsRead does */
+  PoiseErr (*read)(PoisePC);  /* reads them, as a call that may override others; NULL: into data */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
   bool outside;               /* r and z go to the application, with its rows; others have P's */
   /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
@@ -69,14 +69,14 @@ struct PoisePC_s {
   int64_t state, pattern; /* of P when M was built; 0: not built */
   int64_t given;          /* counts the matrices that were P */
   bool built;             /* there is an M of P's layout, be it an old one */
-  bool reuse, held;   /* an M that is built stays, whatever becomes of P: its user's wish; that of what it is inside of */
-  bool holds;         /* P's values may change: what solvers inside read of them is safe */
-  PoiseMat kept;      /* a copy of P as it was when M was built, for solvers inside; NULL: they read P */
-  int64_t generation; /* counts rebuilds that move arrays or change what is enqueued */
-  int64_t builds;     /* counts all */
-  int64_t inside;     /* the generations of the preconditioners inside */
-  int64_t configured; /* counts calls of SetFromOptions */
-  PoiseVec moved[2];  /* r and z of the other side's rows, where P is rearranged; made when needed */
+  bool reuse, held;       /* an M that is built stays: so its user wishes; or what it is inside of */
+  bool holds;             /* P's values may change: what solvers inside read of them is safe */
+  PoiseMat kept;          /* a copy of P as it was when M was built, for solvers inside; NULL: they read P */
+  int64_t generation;     /* counts rebuilds that move arrays or change what is enqueued */
+  int64_t builds;         /* counts all */
+  int64_t inside;         /* the generations of the preconditioners inside */
+  int64_t configured;     /* counts calls of SetFromOptions */
+  PoiseVec moved[2];      /* r and z of the other side's rows, where P is rearranged; made when needed */
   char *prefix;
 };
 

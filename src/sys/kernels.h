@@ -94,7 +94,7 @@ enum {
   SLOT_ATOL,
   SLOT_DTOL,
   SLOT_MAXITS,
-  SLOT_BASE,          /* iterations finished when the method was started: not 0 when it goes on after a refuted claim */
+  SLOT_BASE,          /* iterations finished when the method was started, be it after a refuted claim */
   SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored or a claim is checked */
   SLOT_CHECK_RZ,      /* (r, z) and (z, z) of that r and z = M^-1 r, and (b, b) */
   SLOT_CHECK_ZZ,
@@ -1035,13 +1035,14 @@ typedef struct {
 } SweepArgs;
 
 /*
-  A + shift I = L U on the pattern of A, that is without fill: L, whose diagonal is 1, and U go where A's entries are, the
-  inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L = (D^-1 U)^T.
-  A pivot is refused, and its d is 0, when it is not finite or |pivot| (sign pivot, if sign is not 0) is at most
-  zero, or zero times the sum of the |entries| beside it if relative; replace != 0 is added to such pivots instead.
-  Of blocks: L's diagonal are identities, U is without its diagonal, d the inverse blocks U_ii, and pivots those of their
-  elimination, with rows exchanged for the largest pivot in a block if sign is 0. The rest of a pivot is then the
-  largest of a row of the block. d of a block whose pivot was refused is NaN, the number of the pivot in the block, and the pivot.
+  A + shift I = L U on the pattern of A, that is without fill: L, whose diagonal is 1, and U go where A's
+  entries are, the inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L =
+  (D^-1 U)^T. A pivot is refused, and its d is 0, when it is not finite or |pivot| (sign pivot, if sign is
+  not 0) is at most zero, or zero times the sum of the |entries| beside it if relative; replace != 0 is
+  added to such pivots instead. Of blocks: L's diagonal are identities, U is without its diagonal, d the
+  inverse blocks U_ii, and pivots those of their elimination, with rows exchanged for the largest pivot in a
+  block if sign is 0. The rest of a pivot is then the largest of a row of the block. d of a block whose
+  pivot was refused is NaN, the number of the pivot in the block, and the pivot.
 */
 typedef struct {
   Triangles t;
