@@ -620,6 +620,23 @@ static void TestTiny(PoiseContext ctx)
   Close(&p);
 }
 
+/* Without a norm, too. */
+static void TestHugeWithoutNorm(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab"};
+  double b[MOST];
+  for (int i = 0; i < 40; i++) b[i] = 1e170;
+  for (int k = 0; k < 6; k++) {
+    char words[200];
+    Problem p;
+    snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type none -ksp_max_it 15", types[k]);
+    if (!Open(ctx, 40, Grid, b, words, &p)) return;
+    CHECK_INT(SolveOnly(&p).reason, POISE_CONVERGED_ITS);
+    CHECK(TrueResidual(&p) < 1e-3);
+    Close(&p);
+  }
+}
+
 int main(int argc, char **argv)
 {
   static const Test tests[] = {
@@ -639,6 +656,7 @@ int main(int argc, char **argv)
       {"scaling", TestScaling, 0},
       {"twice", TestTwice, 0},
       {"tiny", TestTiny, 0},
+      {"huge_without_norm", TestHugeWithoutNorm, 0},
       {NULL, NULL, 0},
   };
   return TestMain(argc, argv, "claim", tests);

@@ -11,14 +11,14 @@
 static const double least = 1e-140, most = 1e150;
 enum { MOST_SCALINGS = 2 /* the first may see M^-1 b overflow */, MOST_EXPONENT = 1000 };
 
-/* A method without a norm shows by claiming to be done at once that its dots were 0. */
+/* A method without a norm shows by being done at once that its dots were 0, or no numbers. */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
 {
   double norm = slots[SLOT_NORM0], atol = slots[SLOT_ATOL];
   bool first = !ksp->again && fmax(slots[SLOT_ITS], slots[SLOT_ITS_ODD]) == 0;
   if (!first || ksp->scalings == MOST_SCALINGS) return false;
   if (ksp->norm == POISE_KSP_NORM_NONE)
-    ksp->scaling = slots[SLOT_DONE] != 0 && slots[SLOT_REASON] == REASON_ATOL;
+    ksp->scaling = slots[SLOT_DONE] != 0 && (slots[SLOT_REASON] == REASON_ATOL || slots[SLOT_REASON] == REASON_NANORINF);
   else
     ksp->scaling =
         !(norm >= least && norm <= most) && !(norm < least && atol >= least); /* that converges, whatever it is */
