@@ -492,23 +492,22 @@ static void TestAtRestart(PoiseContext ctx)
 
 /* ---- starting afresh, restarts -------------------------------------------------------------------------------------------- */
 
-/* What BiCGSTAB returns when it gives up is the x that it had when it first started afresh: because a
-   residual is 100 times as large, or because it starts afresh again. */
+/* What BiCGSTAB returns when it gives up is the x that it had when it first started afresh: because it starts
+   afresh again, or diverges. */
 static void TestAfresh(PoiseContext ctx)
 {
   static const struct {
     unsigned seed;
     int n, its;
     double residual;
-  } all[] = {{958, 6, 2, 1.10085}, {2195, 4, 2, 1.41421}, {1654, 3, 3, 0.447214}};
+  } all[] = {{2366, 4, 2, 0.612372}, {2195, 4, 2, 1.41421}, {93, 3, 2, 0.223607}};
   for (int k = 0; k < 6; k++) {
     double b[MOST] = {0};
     char words[200];
     Problem p;
     drawn = all[k % 3].seed;
     for (int i = 0; i < all[k % 3].n; i++) b[i] = Draw(drawn + 77777, i, 0);
-    snprintf(words, sizeof words, "-ksp_type bicgstab -ksp_pc_side %s -ksp_max_it 500 -ksp_divtol 1e300",
-             k < 3 ? "left" : "right");
+    snprintf(words, sizeof words, "-ksp_type bicgstab -ksp_pc_side %s -ksp_max_it 500", k < 3 ? "left" : "right");
     if (!Open(ctx, all[k % 3].n, Integers, b, words, &p)) return;
     Outcome o = SolveOnly(&p);
     CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);

@@ -647,7 +647,7 @@ static PoiseErr RunSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x, Guest *guest, Out
   o->inconsistency = PoiseKSPInconsistency(ksp);
   snprintf(o->detail, sizeof o->detail, "%s", PoiseKSPReasonDetail(ksp));
   POISE_TRY(PoiseKSPHistory(ksp, &o->count, &norms));
-  memcpy(o->history, norms, (size_t)(o->count < HISTORY ? o->count : HISTORY) * sizeof *norms);
+  for (int k = 0; k < o->count && k < HISTORY; k++) o->history[k] = norms[k];
   o->x = SampleDigest(x);
   return POISE_OK;
 }

@@ -77,18 +77,18 @@ POISE_INLINE Dots bicgstab_update_element(const double *c, const PhaseArgs *a, i
   return poiseDots(ri * poiseRead(a, 2, i), ri * ri, 0);
 }
 
-/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho'
-   = 0 the method starts afresh from r: r^ = p = r, rho' = (r, r), and keeps x if no r was smaller when
-   it did so before. The second start must find half of the norm kept, and no norm may become 100 times
-   that. in: r, v, p; out: p, r^, x, the x that is kept. */
+/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0 the
+   method starts afresh from r: r^ = p = r, rho' = (r, r), and keeps x if no r was smaller when it did so before.
+   The second start must find half of the norm kept. Divergence after a start is a breakdown, for the x that is kept
+   is the result. in: r, v, p; out: p, r^, x, the x that is kept. */
 POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rho = in[BI_RHO], rr = in[BI_RR], omega = in[BI_OMEGA], kept = in[BI_KEPT + a->parity];
   int afresh = rho == 0, keep = afresh && (kept == 0 || rr < kept);
-  int give_up = kept > 0 && (rr > 1e4 * kept || (afresh && rr > 0.25 * kept));
   int reason = poiseTestNext(in, a, sqrt(rr));
   if (!reason && rr == 0) reason = REASON_ATOL; /* solved, without a norm */
-  if (!reason && (omega == 0 || give_up)) reason = REASON_BREAKDOWN;
+  if (!reason && (omega == 0 || (kept > 0 && afresh && rr > 0.25 * kept))) reason = REASON_BREAKDOWN;
+  if (reason == REASON_DTOL && kept > 0) reason = REASON_BREAKDOWN;
   c[0] = afresh ? 0 : (rho / in[BI_USED + a->parity]) * (in[BI_ALPHA] / omega);
   c[1] = omega;
   c[2] = afresh;
