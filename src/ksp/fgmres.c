@@ -66,6 +66,7 @@ const KSPType poiseKSPType_fgmres = {
     .finish = Finish_FGMRES,
     .solution = Solution_FGMRES,
     .residual = poiseGMRESResidual,
+    .stalls = poiseGMRESStalls,
     .explain = poiseGMRESExplain,
     .view = poiseGMRESView,
 };

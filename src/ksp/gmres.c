@@ -141,9 +141,15 @@ int poiseGMRESResidual(PoiseKSP ksp)
   return restarted ? 0 : -1;
 }
 
+bool poiseGMRESStalls(PoiseKSP ksp)
+{
+  return ksp->reason == POISE_DIVERGED_BREAKDOWN && ksp->final[GM_DROPPED] != 0;
+}
+
 void poiseGMRESExplain(PoiseKSP ksp)
 {
   const GMRES *g = ksp->data;
+  if (poiseGMRESStalls(ksp)) poiseKSPSay(ksp, "the Krylov space is exhausted: K is singular, or nearly so");
   double recurrence = ksp->final[GM_RECURRENCE] / ksp->scale, computed = ksp->final[GM_COMPUTED] / ksp->scale;
   if (ksp->norm == POISE_KSP_NORM_NONE || fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
     return;
@@ -228,6 +234,7 @@ const KSPType poiseKSPType_gmres = {
     .finish = Finish_GMRES,
     .solution = Solution_GMRES,
     .residual = poiseGMRESResidual,
+    .stalls = poiseGMRESStalls,
     .explain = poiseGMRESExplain,
     .view = poiseGMRESView,
 };

@@ -25,7 +25,8 @@ void poiseGMRESExtend(PoiseKSP ksp, int j);
 double *poiseGMRESCoefficients(PoiseKSP ksp, int k);
 /* x holds the correction of a whole cycle: the new residual; decides; v_0. */
 void poiseGMRESContinue(PoiseKSP ksp);
-int poiseGMRESResidual(PoiseKSP ksp); /* these three as KSPType's */
+int poiseGMRESResidual(PoiseKSP ksp); /* these four as KSPType's */
+bool poiseGMRESStalls(PoiseKSP ksp);
 void poiseGMRESExplain(PoiseKSP ksp);
 PoiseErr poiseGMRESView(PoiseKSP ksp);
 

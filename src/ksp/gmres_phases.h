@@ -25,15 +25,15 @@ enum {
   GM_FIRST,      /* the norm that the cycle began with */
   GM_RECURRENCE, /* at the latest restart: the norm by the recurrence, and as computed */
   GM_COMPUTED,
+  GM_DROPPED,   /* the solve has ended because a column was dropped */
   GM_TOLERANCE, /* by how much of GM_FIRST they may differ */
   GM_END
 };
 
-/* Of the largest entry of R: what rounding leaves of a column that is a combination of those before,
-   some units in the last place. */
+/* Of the largest entry of R: what rounding may leave of a column that is a combination of those before. */
 POISE_INLINE double poiseGMRESRounding(void)
 {
-  return 16 * 0x1p-52;
+  return 0x1p-52;
 }
 
 POISE_INLINE double *poiseGMRESColumn(double *array, int64_t m, int64_t j)
@@ -144,6 +144,7 @@ POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseAr
     if (below != 0 && !dropped)
       return 1; /* else K v_j lies in the space: its solution is exact unless the column is dropped */
     poiseFinish(out, dropped ? REASON_BREAKDOWN : REASON_HAPPY, its);
+    out[GM_DROPPED] = dropped;
   }
   out[GM_SKIP] = 1;
   return 0;

@@ -249,6 +249,7 @@ PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on)
 
 PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on)
 {
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetReusePreconditioner"));
   ksp->options.reuse = on != 0;
   return poisePCKeep(ksp->pc, on != 0, ksp->held);
 }

@@ -41,6 +41,7 @@ typedef struct KSPType {
   /* The work vector that holds b - A x, from which the norm in ksp->final was computed; 0: it was, but none holds
      it any more; -1, or NULL: it was not. */
   int (*residual)(PoiseKSP);
+  bool (*stalls)(PoiseKSP);   /* has it ended where a start from x may get on? NULL: never */
   void (*explain)(PoiseKSP);  /* poiseKSPSay what there is to say of a solve that has ended; may be NULL */
   PoiseErr (*view)(PoiseKSP); /* may be NULL */
 } KSPType;
@@ -155,6 +156,7 @@ struct PoiseKSP_s {
   bool scaling;  /* the loop has ended at once, because b is to be scaled */
   int scalings;  /* of this solve so far */
   Claim claim;
+  double stalled; /* the norm where it last did so; infinite: nowhere */
 
   /* of the latest solve */
   double final[POISE_SLOTS]; /* the slots as they were at the end */

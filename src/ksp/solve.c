@@ -707,6 +707,15 @@ static PoiseErr Loop(PoiseKSP ksp)
   return AgreeOnResult(ksp);
 }
 
+/* A method that stalls is started again from x, unless that has not halved the norm since it last was. */
+static bool Retries(PoiseKSP ksp)
+{
+  double before = ksp->stalled;
+  if (!ksp->type->stalls || !ksp->type->stalls(ksp)) return false;
+  ksp->stalled = ksp->rnorm;
+  return ksp->rnorm <= before / 2;
+}
+
 /* The end of a loop that is over: x, and whether what the method claims of it is true. *again: it is
    not, and the method is to go on. */
 static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
@@ -719,6 +728,7 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   Deliver(ksp, x);
   TRY(AgreeOnResult(ksp));
   *again = checks && poiseKSPJudge(ksp, ksp->status[0]);
+  if (!*again) *again = Retries(ksp);
   return ksp->scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
 }
 
@@ -744,6 +754,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->reported = ksp->tested = -1;
   ksp->rnorm = 0;
   memset(ksp->final, 0, sizeof ksp->final);
+  ksp->stalled = INFINITY;
   ksp->claim = (Claim){.best = INFINITY, .best_square = INFINITY};
   TRY(LeaveOut(ksp, &b));
   ksp->b = b;
