@@ -225,6 +225,19 @@ static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
   return Allocate(pc, f);
 }
 
+/* Where -A has pivots that no shift mends, as where A is not symmetric: A itself, shifted, on all ranks. Collective. */
+static PoiseErr FallBack(PoisePC pc, Incomplete *f, PoiseErr mine)
+{
+  const double *result;
+  double failed = mine == POISE_ERR_NUMERIC;
+  PoiseErr e = PoiseMax(pc->ctx, 1, &failed);
+  if (e || !failed) return mine ? mine : e;
+  if (mine && mine != POISE_ERR_NUMERIC) return mine;
+  f->negative = false;
+  TRY(Try(pc, f, true, 0, &result));
+  return Factorise(pc, f, true, result);
+}
+
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 {
   Incomplete *f = pc->data;
@@ -237,9 +250,9 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
     if (!e) e = found;
     if (!e && f->negative) e = Try(pc, f, symmetric, 0, &result);
   }
-  TRY(e);
-  TRY(Factorise(pc, f, symmetric, result));
-  return poiseFactorLibraryPlan(pc);
+  if (!e) e = Factorise(pc, f, symmetric, result);
+  if (f->negative) e = FallBack(pc, f, e);
+  return e ? e : poiseFactorLibraryPlan(pc);
 }
 
 /* ---- application ---------------------------------------------------------------------------------------------------------- */
