@@ -141,15 +141,22 @@ int poiseGMRESResidual(PoiseKSP ksp)
   return restarted ? 0 : -1;
 }
 
-bool poiseGMRESStalls(PoiseKSP ksp)
+static bool Dropped(PoiseKSP ksp)
 {
   return ksp->reason == POISE_DIVERGED_BREAKDOWN && ksp->final[GM_DROPPED] != 0;
+}
+
+/* What is left of the cycle before the column that was dropped may have gained. */
+bool poiseGMRESStalls(PoiseKSP ksp, double *norm)
+{
+  *norm = ksp->final[GM_FIRST];
+  return Dropped(ksp) && ksp->norm != POISE_KSP_NORM_NONE && ksp->final[SLOT_NORM] <= *norm / 2;
 }
 
 void poiseGMRESExplain(PoiseKSP ksp)
 {
   const GMRES *g = ksp->data;
-  if (poiseGMRESStalls(ksp)) poiseKSPSay(ksp, "the Krylov space is exhausted: K is singular, or nearly so");
+  if (Dropped(ksp)) poiseKSPSay(ksp, "the Krylov space is exhausted: K is singular, or nearly so");
   double recurrence = ksp->final[GM_RECURRENCE] / ksp->scale, computed = ksp->final[GM_COMPUTED] / ksp->scale;
   if (ksp->norm == POISE_KSP_NORM_NONE || fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
     return;

@@ -26,7 +26,7 @@ double *poiseGMRESCoefficients(PoiseKSP ksp, int k);
 /* x holds the correction of a whole cycle: the new residual; decides; v_0. */
 void poiseGMRESContinue(PoiseKSP ksp);
 int poiseGMRESResidual(PoiseKSP ksp); /* these four as KSPType's */
-bool poiseGMRESStalls(PoiseKSP ksp);
+bool poiseGMRESStalls(PoiseKSP ksp, double *norm);
 void poiseGMRESExplain(PoiseKSP ksp);
 PoiseErr poiseGMRESView(PoiseKSP ksp);
 

@@ -41,7 +41,8 @@ typedef struct KSPType {
   /* The work vector that holds b - A x, from which the norm in ksp->final was computed; 0: it was, but none holds
      it any more; -1, or NULL: it was not. */
   int (*residual)(PoiseKSP);
-  bool (*stalls)(PoiseKSP);   /* has it ended where a start from x may get on? NULL: never */
+  /* Has it ended where a start from x may get on? Then *norm is what it began with. NULL: never. */
+  bool (*stalls)(PoiseKSP, double *norm);
   void (*explain)(PoiseKSP);  /* poiseKSPSay what there is to say of a solve that has ended; may be NULL */
   PoiseErr (*view)(PoiseKSP); /* may be NULL */
 } KSPType;
@@ -156,7 +157,7 @@ struct PoiseKSP_s {
   bool scaling;  /* the loop has ended at once, because b is to be scaled */
   int scalings;  /* of this solve so far */
   Claim claim;
-  double stalled; /* the norm where it last did so; infinite: nowhere */
+  double stalled; /* the norm that the latest start began with which stalled; infinite: none */
 
   /* of the latest solve */
   double final[POISE_SLOTS]; /* the slots as they were at the end */

@@ -707,13 +707,13 @@ static PoiseErr Loop(PoiseKSP ksp)
   return AgreeOnResult(ksp);
 }
 
-/* A method that stalls is started again from x, unless that has not halved the norm since it last was. */
+/* A method that stalls is started again from x, while the norms that it started from halve. */
 static bool Retries(PoiseKSP ksp)
 {
-  double before = ksp->stalled;
-  if (!ksp->type->stalls || !ksp->type->stalls(ksp)) return false;
-  ksp->stalled = ksp->rnorm;
-  return ksp->rnorm <= before / 2;
+  double norm, before = ksp->stalled;
+  if (!ksp->type->stalls || !ksp->type->stalls(ksp, &norm)) return false;
+  ksp->stalled = norm;
+  return norm <= before / 2;
 }
 
 /* The end of a loop that is over: x, and whether what the method claims of it is true. *again: it is
