@@ -157,7 +157,8 @@ static PoiseErr Report(PoiseContext ctx, const Settings *set, Problem *p)
   POISE_TRY(PoisePrintf(ctx, "method         %s, %s\n", PoiseKSPType(p->ksp), PoisePCType(pc)));
   POISE_TRY(PoisePrintf(ctx, "iterations     %" PRId64 "\n", PoiseKSPIterations(p->ksp)));
   POISE_TRY(PoisePrintf(ctx, "reason         %s: %s\n", PoiseKSPReasonString(reason), ReasonWords(reason)));
-  if (*PoiseKSPReasonDetail(p->ksp) != '\0') POISE_TRY(PoisePrintf(ctx, "detail         %s\n", PoiseKSPReasonDetail(p->ksp)));
+  if (*PoiseKSPReasonDetail(p->ksp) != '\0')
+    POISE_TRY(PoisePrintf(ctx, "detail         %s\n", PoiseKSPReasonDetail(p->ksp)));
   POISE_TRY(PoisePrintf(ctx, "residual       %.3e  in the %s norm\n", PoiseKSPResidualNorm(p->ksp),
                         PoiseKSPNormString(PoiseKSPNormUsed(p->ksp))));
   POISE_TRY(PoisePrintf(ctx, "true residual  %.3e  %s\n", b == 0 ? residual : residual / b,
