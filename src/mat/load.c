@@ -35,7 +35,7 @@ static PoiseErr LoadEntries(PoiseContext ctx, const char *path, PoiseMat *A)
 
 static PoiseErr LoadDiagonal(PoiseMat A)
 {
-  LoadOptions o;
+  LoadOptions o = {0}; /* an option that is not given leaves its field as it is */
   TRY(PoiseAgree(A->ctx, PoiseOptionsRead(A->ctx, NULL, poiseMatLoadOptions, &o)));
   return o.diagonal && A->rows->N == A->cols->N ? poiseMatStoreDiagonal(A) : POISE_OK;
 }
