@@ -601,6 +601,24 @@ static void TestSOR(PoiseContext ctx)
     }
 }
 
+/* Another matrix, of which a row has gone from the last rank to the one before: the others have the rows that they had. */
+static void TestSOROtherRows(PoiseContext ctx)
+{
+  const Relaxation w = {1, 3, 2, 1};
+  int rank = PoiseRank(ctx), last = PoiseSize(ctx) - 1;
+  Shape s = ShapeOf(ctx, ANY, EVEN, 35), t = s;
+  if (last > 0) t.end += rank == last - 1, t.begin += rank == last;
+  PoiseMat A = Matrix(ctx, &s), B = Matrix(ctx, &t);
+  PoisePC pc = Make(ctx, "sor", A, "-x_pc_sor_its 2");
+  for (int k = 0; k < 3; k++) {
+    CHECK_OK(PoisePCSetOperator(pc, k % 2 ? B : A));
+    CHECK_NEAR(SORDefect(pc, k % 2 ? &t : &s, &w), 0, 1e-13);
+  }
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
 static void TestSOROptions(PoiseContext ctx)
 {
   Shape s = ShapeOf(ctx, ANY, EVEN, 12);
@@ -855,6 +873,7 @@ static const Test tests[] = {
     {"shell", TestShell, 0},
     {"pattern", TestPattern, 0},
     {"sor", TestSOR, 0},
+    {"sor_other_rows", TestSOROtherRows, 0},
     {"sor_options", TestSOROptions, 0},
     {"refresh", TestRefresh, 0},
     {"keep", TestKeep, 0},

@@ -27,7 +27,7 @@
     HAS_FEATURE(thread_sanitizer)
 enum { SEEDS = 12 };
 #else
-enum { SEEDS = 100 }; /* on one rank, and fewer on several */
+enum { SEEDS = 150 }; /* on one rank, and fewer on several */
 #endif
 
 /* Left out until it is mended: 0, with the reason. */

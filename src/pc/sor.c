@@ -47,16 +47,20 @@ static PoiseErr CheckOptions(const SOR *s)
   return POISE_OK;
 }
 
+/* A rank whose rows are as before keeps its vector while others make theirs: local. */
+static PoiseErr CreateVector(PoisePC pc, PoiseVec *v)
+{
+  if (*v && !poiseLayoutSame((*v)->layout, pc->P->rows)) PoiseVecDestroy(v);
+  return *v ? POISE_OK : poiseVecCreateLocal(pc->P->rows, v);
+}
+
 static PoiseErr CreateVectors(PoisePC pc)
 {
   SOR *s = pc->data;
   if (!Corrects(pc)) return POISE_OK;
-  if (s->residual && !poiseLayoutSame(s->residual->layout, pc->P->rows)) {
-    PoiseVecDestroy(&s->residual);
-    PoiseVecDestroy(&s->correction);
-  }
-  if (!s->residual) TRY(poiseVecCreateLayout(pc->P->rows, &s->residual));
-  return s->correction ? POISE_OK : poiseVecCreateLayout(pc->P->rows, &s->correction);
+  PoiseErr e = CreateVector(pc, &s->residual);
+  if (!e) e = CreateVector(pc, &s->correction);
+  return PoiseAgree(pc->ctx, e);
 }
 
 static PoiseErr SetUp_SOR(PoisePC pc)
