@@ -33,9 +33,7 @@ enum { SEEDS = 150 }; /* on one rank, and fewer on several */
 /* Left out until it is mended: 0, with the reason. */
 enum {
   WITH_ARRANGED_REUSE = 0, /* after a new pattern, old numbers outlast the preconditioner that was kept */
-  WITH_TINY_AND_GUESS = 0, /* where |b|^2 underflows beside a guess, rtol is relative to the guess's residual */
-  WITH_MONITORED_TRUE = 0, /* -ksp_monitor_true_residual overwrites the residual that gmres warns of */
-  WITH_CHEBYSHEV_STEPS = 0 /* -ksp_chebyshev_esteig_steps after a solve leaves the estimate as it is */
+  WITH_TINY_AND_GUESS = 0  /* where |b|^2 underflows beside a guess, rtol is relative to the guess's residual */
 };
 
 enum { SLOTS = 3, STEPS = 32, MOST_SEEDS = 16384, MOST_RANKS = 8, HISTORY = 130, TEXT = 1 << 14, WORDS = 240 };
@@ -1181,10 +1179,9 @@ static void KSPOption(Sequence *s)
 {
   static const int replays[] = {0, 1, 8, 50};
   KSPModel *k = &s->m.ksp;
-  Loop l = {PICK(s, replays), !Draw(s, 4), !Draw(s, 4) && WITH_MONITORED_TRUE, !Draw(s, 4), !Draw(s, 6)};
+  Loop l = {PICK(s, replays), !Draw(s, 4), !Draw(s, 4), !Draw(s, 4), !Draw(s, 6)};
   if (Is(k->type, "gmres") || Is(k->type, "fgmres")) k->refine = Draw(s, LENGTH(refinements));
-  if (Is(k->type, "chebyshev")) k->transform = Draw(s, LENGTH(transforms));
-  if (Is(k->type, "chebyshev") && WITH_CHEBYSHEV_STEPS) k->steps = 1 + Draw(s, 20);
+  if (Is(k->type, "chebyshev")) k->transform = Draw(s, LENGTH(transforms)), k->steps = 1 + Draw(s, 20);
   Say(s, "options refine %d transform %d steps %d replay %d print %d%d%d%d", k->refine, k->transform, k->steps, l.replay,
       l.monitor, l.residual, l.reason, l.view);
   Did(s, WriteLoop(s, l));
