@@ -619,6 +619,36 @@ static void TestTiny(PoiseContext ctx)
   Close(&p);
 }
 
+/* Where the square of a tiny b is 0, a guess's residual is not what rtol is relative to: nor is it for b of
+   1e-100, whose square is a number. */
+static void TestTinyBesideGuess(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "richardson"};
+  static const double sizes[] = {1e-100, 1e-155, 1e-170};
+  double b[MOST], x0[MOST];
+  for (int k = 0; k < 7 * 3; k++) {
+    char words[200];
+    Problem p;
+    for (int i = 0; i < 40; i++) b[i] = sizes[k / 7] * TestRandom(1, (uint64_t)i), x0[i] = TestRandom(2, (uint64_t)i);
+    snprintf(words, sizeof words,
+             "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_divtol 1e300 -ksp_rtol 1e-6 -ksp_initial_guess_nonzero yes "
+             "-ksp_max_it 5000",
+             types[k % 7]);
+    if (!Open(ctx, 40, Grid, b, words, &p)) return;
+    CHECK_OK(SetAll(p.x, x0, 1));
+    Outcome o = SolveOnly(&p);
+    CHECK(o.reason < 0 || TrueResidual(&p) < 1e-4);
+    if (k % 7 == 0) CHECK(o.reason > 0);
+    CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, -1, 1e4, -1));
+    CHECK_OK(SetAll(p.x, x0, 1));
+    CHECK_INT(SolveOnly(&p).reason, POISE_DIVERGED_DTOL);
+    CHECK_OK(PoiseVecSet(p.b, 0)); /* relative to the guess's residual */
+    CHECK_OK(SetAll(p.x, x0, 1));
+    CHECK_INT(SolveOnly(&p).reason, POISE_CONVERGED_RTOL);
+    Close(&p);
+  }
+}
+
 /* Without a norm, too. */
 static void TestHugeWithoutNorm(PoiseContext ctx)
 {
@@ -655,6 +685,7 @@ int main(int argc, char **argv)
       {"scaling", TestScaling, 0},
       {"twice", TestTwice, 0},
       {"tiny", TestTiny, 0},
+      {"tiny_beside_guess", TestTinyBesideGuess, 0},
       {"huge_without_norm", TestHugeWithoutNorm, 0},
       {NULL, NULL, 0},
   };

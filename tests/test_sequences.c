@@ -33,7 +33,7 @@ enum { SEEDS = 150 }; /* on one rank, and fewer on several */
 /* Left out until it is mended: 0, with the reason. */
 enum {
   WITH_ARRANGED_REUSE = 0, /* after a new pattern, old numbers outlast the preconditioner that was kept */
-  WITH_TINY_AND_GUESS = 0  /* where |b|^2 underflows beside a guess, rtol is relative to the guess's residual */
+  WITH_TINY_AND_GUESS = 1
 };
 
 enum { SLOTS = 3, STEPS = 32, MOST_SEEDS = 16384, MOST_RANKS = 8, HISTORY = 130, TEXT = 1 << 14, WORDS = 240 };

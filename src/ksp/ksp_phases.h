@@ -116,11 +116,13 @@ POISE_INLINE int poiseDecide(const double *in, double *out, const PhaseArgs *a, 
   return poiseConclude(in, out, a, norm, poiseTestNext(in, a, norm));
 }
 
-/* ksp_norm0: SLOT_NORM0 = the norm of b that was summed into slot k, k = its square root or sqrt(|.|) for the natural norm. */
+/* ksp_norm0: SLOT_NORM0 = the norm of b, whose square, or (b, z) for the natural norm, was summed into slot
+   k. The square is kept: where it is 0, b is 0 or too small for it. */
 POISE_INLINE int ksp_norm0_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   (void)c;
   out[SLOT_NORM0] = sqrt(fabs(in[a->k]));
+  out[SLOT_CHECK_BB] = in[a->k];
   return 0;
 }
 

@@ -11,6 +11,17 @@
 static const double least = 1e-140, most = 1e150;
 enum { MOST_SCALINGS = 2 /* the first may see M^-1 b overflow */, MOST_EXPONENT = 1000 };
 
+static bool InRange(double norm)
+{
+  return norm >= least && norm <= most;
+}
+
+/* Is b, beside a guess, 0 or so small that the square of its norm is? */
+static bool Vanishes(PoiseKSP ksp, const double *slots)
+{
+  return ksp->options.guess_nonzero && slots[SLOT_CHECK_BB] == 0;
+}
+
 /* A method without a norm shows by being done at once that its dots were 0, or no numbers. */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
 {
@@ -19,9 +30,10 @@ bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
   if (!first || ksp->scalings == MOST_SCALINGS) return false;
   if (ksp->norm == POISE_KSP_NORM_NONE)
     ksp->scaling = slots[SLOT_DONE] != 0 && (slots[SLOT_REASON] == REASON_ATOL || slots[SLOT_REASON] == REASON_NANORINF);
+  else if (Vanishes(ksp, slots))
+    ksp->scaling = true;
   else
-    ksp->scaling =
-        !(norm >= least && norm <= most) && !(norm < least && atol >= least); /* that converges, whatever it is */
+    ksp->scaling = !InRange(norm) && !(norm < least && atol >= least); /* that converges, whatever it is */
   return ksp->scaling;
 }
 
@@ -42,14 +54,26 @@ static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
   return POISE_OK;
 }
 
-/* Of b, or of the first residual if b = 0. */
+/* Of b, or of the first residual if b = 0 or that is so large that its square would overflow. 0: the first
+   norm was that of b, or b is 0. */
 static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
 {
-  TRY(Magnitude(ksp, ksp->b, m));
-  if (*m != 0 || !ksp->options.guess_nonzero) return POISE_OK;
+  static const double apart = 0x1p400;
+  const double *slots = ksp->status[0];
+  double of_b, of_r;
+  TRY(Magnitude(ksp, ksp->b, &of_b));
+  *m = of_b;
+  if (!ksp->options.guess_nonzero || !poiseFinite(of_b)) return POISE_OK;
+  if (InRange(slots[SLOT_NORM0]) && !(of_b > 0 && of_b < least)) {
+    *m = 0;
+    return POISE_OK;
+  }
   poiseKSPResidual(ksp, ksp->b, ksp->work[1]);
   TRY(PoiseAgree(ksp->ctx, ksp->failed));
-  return Magnitude(ksp, ksp->work[1], m);
+  TRY(Magnitude(ksp, ksp->work[1], &of_r));
+  if (!poiseFinite(of_r)) return POISE_OK;
+  *m = of_b > 0 ? fmax(of_b, of_r / apart) : of_r;
+  return POISE_OK;
 }
 
 static PoiseErr Apply(PoiseKSP ksp, PoiseVec x, int exponent)

@@ -96,7 +96,7 @@ enum {
   SLOT_MAXITS,
   SLOT_BASE,          /* iterations finished when the method was started, be it after a refuted claim */
   SLOT_TRUE_RESIDUAL, /* (r, r) of r = b - A x, where it is monitored or a claim is checked */
-  SLOT_CHECK_RZ,      /* (r, z) and (z, z) of that r and z = M^-1 r, and (b, b) */
+  SLOT_CHECK_RZ,      /* (r, z) and (z, z) of that r and z = M^-1 r, and (b, b); before that see ksp_norm0 */
   SLOT_CHECK_ZZ,
   SLOT_CHECK_BB,
   SLOT_RESULT, /* 0 if x, as it is delivered, is finite, else NaN */
