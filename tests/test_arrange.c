@@ -498,6 +498,55 @@ static void TestOtherMatrices(PoiseContext ctx)
   Close(&s);
 }
 
+/* New pattern: the numbers that a kept preconditioner knows last as long as it does. */
+static void KeptNumbers(PoiseContext ctx, bool other_type)
+{
+  System s;
+  PoiseKSP fresh;
+  PoisePC pc;
+  PoiseVec x;
+  PoiseInt row = 0, col = N / 2;
+  double v = 0.5;
+  if (!Open(ctx, LATTICE, 1, "gmres", "ilu", &s)) return;
+  Ask(s.A, POISE_PARTITION_BYTES, POISE_ORDER_RCM);
+  Solve(&s, 1);
+  CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 1));
+  CHECK_OK(PoiseMatAddValues(s.A, 1, &row, &col, PoiseRank(ctx) ? &(double){0} : &v));
+  CHECK_OK(PoiseMatAssemble(s.A));
+  CHECK_OK(PoiseMatMult(s.A, s.exact, s.b));
+  PoiseMat from = s.ksp->arranged->moves.from;
+  int64_t builds = s.pc->builds;
+  Solve(&s, 1);
+  Solve(&s, 1);
+  CHECK(s.ksp->arranged->moves.from == from);
+  CHECK_INT(s.pc->builds, builds);
+  if (other_type)
+    CHECK_OK(PoisePCSetType(s.pc, "jacobi"));
+  else
+    CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 0));
+  Solve(&s, 1);
+  CHECK_INT(s.pc->builds, builds + 1);
+  CHECK_OK(PoiseVecDuplicate(s.x, &x));
+  CHECK_OK(PoiseKSPCreate(ctx, &fresh));
+  CHECK_OK(PoiseKSPSetFromOptions(fresh));
+  CHECK_OK(PoiseKSPSetType(fresh, "gmres"));
+  CHECK_OK(PoiseKSPGetPC(fresh, &pc));
+  CHECK_OK(PoisePCSetType(pc, PoisePCType(s.pc)));
+  CHECK_OK(PoiseKSPSetTolerances(fresh, s.ksp->options.rtol, -1, -1, -1));
+  CHECK_OK(PoiseKSPSetOperators(fresh, s.A, NULL));
+  CHECK_OK(PoiseKSPSolve(fresh, s.b, x));
+  CHECK(SampleDigest(x) == SampleDigest(s.x));
+  PoiseKSPDestroy(&fresh);
+  PoiseVecDestroy(&x);
+  Close(&s);
+}
+
+static void TestKeptNumbers(PoiseContext ctx)
+{
+  KeptNumbers(ctx, false);
+  KeptNumbers(ctx, true);
+}
+
 /* Another matrix for the preconditioner is rearranged alike, and followed. */
 static void TestPreconditionerMatrix(PoiseContext ctx)
 {
@@ -1353,6 +1402,7 @@ static const Test tests[] = {
     {"solves", TestSolves, 0},
     {"replay", TestReplay, TEST_SERIAL},
     {"values", TestValues, 0},
+    {"kept_numbers", TestKeptNumbers, 0},
     {"other_matrices", TestOtherMatrices, 0},
     {"preconditioner_matrix", TestPreconditionerMatrix, 0},
     {"inside", TestInside, 0},

@@ -30,12 +30,6 @@ enum { SEEDS = 12 };
 enum { SEEDS = 150 }; /* on one rank, and fewer on several */
 #endif
 
-/* Left out until it is mended: 0, with the reason. */
-enum {
-  WITH_ARRANGED_REUSE = 0, /* after a new pattern, old numbers outlast the preconditioner that was kept */
-  WITH_TINY_AND_GUESS = 1
-};
-
 enum { SLOTS = 3, STEPS = 32, MOST_SEEDS = 16384, MOST_RANKS = 8, HISTORY = 130, TEXT = 1 << 14, WORDS = 240 };
 
 #define LENGTH(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -914,7 +908,6 @@ static void SolveBoth(Sequence *s)
   Right right = {kind < NRIGHT ? kind : ANY_B, (uint64_t)Draw(s, 1 << 20)};
   Outcome used, fresh;
   PoiseVec b, x;
-  if (right.kind == TINY && s->m.ksp.guess && !WITH_TINY_AND_GUESS) right.kind = ANY_B;
   Say(s, "solve %d", right.kind);
   bool made = Did(s, MakeVectors(s->mat[s->m.ksp.A], right, s->m.ksp.guess, &b, &x));
   made = made && Did(s, RunSolve(s->ksp, b, x, &s->guest, &used)) && Did(s, SolveFresh(s, right, &fresh));
@@ -950,8 +943,7 @@ static bool Renumbers(Sequence *s, const Model *next)
 static bool Take(Sequence *s, const Model *next)
 {
   bool renumbers = Renumbers(s, next);
-  bool arranged = IsArranged(&next->mat[next->ksp.A]) && !WITH_ARRANGED_REUSE;
-  if (next->ksp.reuse && (renumbers || arranged)) return false;
+  if (next->ksp.reuse && renumbers) return false;
   s->m = *next;
   s->m.unknown = s->m.unknown || renumbers;
   return true;

@@ -90,6 +90,7 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   a->partition = A->partition;
   a->order = A->order;
   a->rows = poiseLayoutShare(A->rows);
+  a->outlived = false;
   if (!a->moves.from) return POISE_OK;
   PoiseErr e = poiseMatReady(a->moves.from); /* now, so that a solve copies nothing */
   if (!e) e = poiseMatReady(a->moves.to);
@@ -97,15 +98,16 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
 }
 
 /* What must be done, on any rank: for A, for P, and whether there must be new numbers. A preconditioner that is kept needs the old
-   ones. */
-static PoiseErr Compare(PoiseKSP ksp, const Arranged *a, int64_t stale[3])
+   ones, be they another pattern's; they last as long as it does. */
+static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
 {
   PoiseMat A = ksp->given_A;
   bool kept = ksp->options.reuse && ksp->pc->built;
   stale[0] = Stale(&a->A, A);
   stale[1] = ksp->given_P == A ? CURRENT : Stale(&a->P, ksp->given_P);
+  a->outlived = a->outlived || stale[0] == PATTERN;
   stale[2] = !a->rows || a->partition != A->partition || a->order != A->order || !poiseLayoutSame(a->rows, A->rows) ||
-             (stale[0] == PATTERN && !kept);
+             (a->outlived && !kept);
   TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
   if (stale[2]) stale[0] = PATTERN;
   if (stale[2] && ksp->given_P != A) stale[1] = PATTERN;

@@ -67,7 +67,8 @@ typedef struct Arranged { /* a solve in another layout or numbering than the app
   PoiseOrder order;
   Layout *rows; /* the application's; NULL: nothing is arranged yet */
   Permutation moves;
-  Moved A, P; /* the solver's operator and what the preconditioner is built from; P is empty when they are one */
+  bool outlived; /* moves are those of an earlier pattern, which a preconditioner that is kept knows */
+  Moved A, P;    /* the solver's operator and what the preconditioner is built from; P is empty when they are one */
   PoiseVec b, x;
   MatShape before, after; /* of A */
 } Arranged;
