@@ -388,10 +388,12 @@ static PoiseErr ClearPartials(PoiseKSP ksp)
   return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
 }
 
+/* The same goes for vectors that a product of an iteration behind the end reads; on the host they are zeros. */
 static PoiseErr AllocateVectors(PoiseKSP ksp)
 {
   for (int k = 0; k < ksp->nwork; k++) {
     TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
+    if (!ksp->ctx->device->ops->is_host) TRY(PoiseVecSet(ksp->work[k], 0));
     TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   }
   if (ksp->options.true_residual) TRY(poiseVecCreateLocal(ksp->layout, &ksp->residual));
