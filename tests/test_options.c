@@ -538,11 +538,11 @@ static void TestArgumentErrors(PoiseContext ctx)
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     CHECK_ERR(PoiseOptionsSet(ctx, bad[i], "1"), POISE_ERR_ARG, "not the key");
   CHECK_ERR(PoiseOptionsSet(ctx, NULL, "1"), POISE_ERR_ARG, "key");
-  CHECK_ERR(PoiseOptionsSet(NULL, "k", "1"), POISE_ERR_ARG, "context");
+  CHECK_ERR(PoiseOptionsSet(NULL, "k", "1"), POISE_ERR_ARG, "ctx is NULL");
   CHECK_ERR(PoiseOptionsSetString(ctx, NULL), POISE_ERR_ARG, "text");
   CHECK_ERR(PoiseOptionsRead(ctx, NULL, NULL, &fields), POISE_ERR_ARG, "table");
-  CHECK_ERR(PoiseOptionsRead(ctx, NULL, table, NULL), POISE_ERR_ARG, "struct");
-  CHECK_ERR(PoiseOptionsUnused(NULL, NULL, NULL), POISE_ERR_ARG, "context");
+  CHECK_ERR(PoiseOptionsRead(ctx, NULL, table, NULL), POISE_ERR_ARG, "fields is NULL");
+  CHECK_ERR(PoiseOptionsUnused(NULL, NULL, NULL), POISE_ERR_ARG, "ctx is NULL");
   CHECK(!PoiseOptionsHas(ctx, NULL, NULL, NULL));
 }
 

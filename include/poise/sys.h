@@ -6,6 +6,9 @@
   - Every function returns a PoiseErr; 0 (POISE_OK) is success. Wrap calls in POISE_TRY to build the error trace.
   - "Collective" means that all ranks of the context must call, in the same order. A collective call that fails on one
     rank fails on all of them: the others get POISE_ERR_REMOTE with the first failing rank's words.
+  - A pointer that is to be an object is looked up in a table of those that live before it is followed. NULL, a destroyed
+    object, one of another kind, and objects of several contexts are POISE_ERR_ARG, which names the parameter. A function
+    that returns no PoiseErr then returns 0, NULL or "", and PoiseErrorMessage tells why.
   - Create gives one reference, Destroy drops it and nulls the pointer (NULL is legal), a setter that keeps an object takes
     a reference, a getter lends (do not destroy what it returns).
   - The library never aborts; it writes to a stream only where a call or an option asked for output (PoiseSetOutput).
@@ -88,7 +91,8 @@ POISE_API PoiseErr PoiseErrorTrace(PoiseErr code, const char *function, const ch
 
 /* ---- context and ranks -------------------------------------------------------------------------------------------- */
 
-/* One rank's view of the process: its communicator, options, log and devices. There is no other global state. */
+/* One rank's view of the process: its communicator, options, log and devices. What belongs to the process is the table of
+   objects that live, a thread's latest error, and whether MPI was initialised here. */
 typedef struct PoiseContext_s *PoiseContext;
 
 struct PoiseOption;

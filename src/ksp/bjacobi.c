@@ -577,6 +577,7 @@ static PoiseErr Read_BJacobi(PoisePC pc)
 
 PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks)
 {
+  CALLED(OBJECT(pc));
   TRY(CheckType(pc));
   if (blocks < 0) FAIL(POISE_ERR_ARG, "%lld blocks", (long long)blocks);
   return SetBlocks(pc, blocks, 0, NULL, 0);
@@ -592,6 +593,7 @@ static PoiseErr CheckLengths(PoiseInt blocks, const PoiseInt *lengths)
 
 PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths)
 {
+  CALLED(OBJECT(pc));
   TRY(CheckType(pc));
   PoiseErr e = CheckLengths(blocks, lengths);
   return PoiseAgree(pc->ctx, e ? e : SetBlocks(pc, 0, blocks, lengths, 0));
@@ -599,6 +601,7 @@ PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseIn
 
 PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, PoiseKSP **ksp)
 {
+  CALLED(OBJECT(pc));
   BJacobi *j = pc->data;
   PoiseInt all, before;
   TRY(CheckType(pc));

@@ -63,6 +63,7 @@ static int ReadList(const char *text, int most, double *v)
 
 PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin)
 {
+  CALLED(OBJECT(ksp));
   Chebyshev *c = ksp->data;
   if (ksp->type != &poiseKSPType_chebyshev) return POISE_OK; /* as PETSc: no effect on other methods */
   if (!isfinite(emin) || !isfinite(emax) || emin >= emax)

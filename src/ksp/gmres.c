@@ -26,6 +26,7 @@ const PoiseOption poiseGMRESOptions[] = {
 
 PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
 {
+  CALLED(OBJECT(ksp));
   GMRES *g = ksp->data;
   if (ksp->type->options != poiseGMRESOptions) return POISE_OK; /* as PETSc: no effect on other methods */
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESSetRestart"));
@@ -37,6 +38,7 @@ PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
 
 PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance)
 {
+  CALLED(OBJECT(ksp));
   if (ksp->type->options != poiseGMRESOptions) return POISE_OK;
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESSetBreakdownTolerance"));
   if (!(tolerance >= 0)) FAIL(POISE_ERR_ARG, "a breakdown tolerance of %g is not 0 or more", tolerance);

@@ -102,14 +102,13 @@ static PoiseErr SetType(PoiseKSP ksp, const KSPType *type)
 
 static PoiseErr Create(PoiseContext ctx, PoiseKSP *ksp)
 {
-  TRY(poiseAlloc(ctx, sizeof **ksp, "solver", ksp));
-  (*ksp)->ctx = ctx;
-  ctx->objects++;
+  TRY(poiseObjectCreate(ctx, sizeof **ksp, KIND_KSP, "solver", ksp));
   return PoiseOptionsDefaults(options, &(*ksp)->options);
 }
 
 PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp)
 {
+  CALLED(OBJECT(ctx), GIVEN(ksp));
   *ksp = NULL;
   PoiseErr e = PoiseAgree(ctx, Create(ctx, ksp));
   if (!e) e = SetType(*ksp, &poiseKSPType_gmres);
@@ -121,6 +120,7 @@ PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp)
 
 PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
 {
+  DESTROYS(ksp);
   PoiseKSP k = *ksp;
   if (!k) return POISE_OK;
   TRY(poiseKSPCheckIdle(k, "PoiseKSPDestroy"));
@@ -134,8 +134,7 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
   PoiseMatDestroy(&k->given_A);
   PoiseMatDestroy(&k->given_P);
   PoisePCDestroy(&k->pc);
-  poiseFree(ctx, ksp);
-  ctx->objects--;
+  poiseObjectFree(ctx, ksp);
   return POISE_OK;
 }
 
@@ -143,6 +142,7 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
 
 PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type)
 {
+  CALLED(OBJECT(ksp), GIVEN(type));
   const char *names[2 * NTYPES];
   int n = 0;
   for (int i = 0; i < NTYPES; i++) {
@@ -155,6 +155,7 @@ PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type)
 
 const char *PoiseKSPType(PoiseKSP ksp)
 {
+  CALLED_OR("", OBJECT(ksp));
   return ksp->type->name;
 }
 
@@ -178,9 +179,9 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 
 PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
+  CALLED(OBJECT(ksp), OBJECT(A), OBJECT_OR_NO(P));
   PoiseMat keep_A, keep_P;
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetOperators"));
-  if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(poiseMatShare(A, &keep_A));
   TRY(poiseMatShare(P ? P : A, &keep_P));
   bool other_A = A != ksp->given_A, other_P = keep_P != ksp->given_P;
@@ -194,12 +195,14 @@ PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 
 PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc)
 {
+  CALLED(OBJECT(ksp), GIVEN(pc));
   *pc = ksp->pc;
   return POISE_OK;
 }
 
 PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dtol, PoiseInt maxits)
 {
+  CALLED(OBJECT(ksp));
   if (rtol >= 1) FAIL(POISE_ERR_ARG, "a relative tolerance of %g is not below 1", rtol);
   if (isnan(rtol) || isnan(atol) || isnan(dtol)) FAIL(POISE_ERR_ARG, "a tolerance is NaN (%g, %g, %g)", rtol, atol, dtol);
   if (rtol >= 0) ksp->options.rtol = rtol;
@@ -211,6 +214,7 @@ PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dt
 
 PoiseErr PoiseKSPSetNormType(PoiseKSP ksp, PoiseNormType norm)
 {
+  CALLED(OBJECT(ksp));
   if ((int)norm < 0 || norm > POISE_KSP_NORM_NATURAL) FAIL(POISE_ERR_ARG, "there is no norm %d", (int)norm);
   ksp->options.norm = (int)norm;
   return POISE_OK;
@@ -218,6 +222,7 @@ PoiseErr PoiseKSPSetNormType(PoiseKSP ksp, PoiseNormType norm)
 
 PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side)
 {
+  CALLED(OBJECT(ksp));
   if (side != POISE_PC_LEFT && side != POISE_PC_RIGHT) FAIL(POISE_ERR_ARG, "there is no side %d", (int)side);
   ksp->options.side = side == POISE_PC_LEFT ? 1 : 2;
   return POISE_OK;
@@ -225,30 +230,35 @@ PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side)
 
 PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero)
 {
+  CALLED(OBJECT(ksp));
   ksp->options.guess_nonzero = nonzero;
   return POISE_OK;
 }
 
 PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on)
 {
+  CALLED(OBJECT(ksp));
   ksp->options.error_if_not_converged = on;
   return POISE_OK;
 }
 
 PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on)
 {
+  CALLED(OBJECT(ksp));
   ksp->options.verify = on != 0;
   return POISE_OK;
 }
 
 PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on)
 {
+  CALLED(OBJECT(ksp));
   ksp->options.error_if_inaccurate = on != 0;
   return POISE_OK;
 }
 
 PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on)
 {
+  CALLED(OBJECT(ksp));
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetReusePreconditioner"));
   ksp->options.reuse = on != 0;
   return poisePCKeep(ksp->pc, on != 0, ksp->held);
@@ -256,6 +266,7 @@ PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on)
 
 PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)
 {
+  CALLED(OBJECT(ksp));
   char *copy = NULL;
   PoiseErr e = PoiseAgree(ksp->ctx, poiseStringCopy(ksp->ctx, prefix, &copy));
   poiseFree(ksp->ctx, e ? &copy : &ksp->prefix);
@@ -266,6 +277,7 @@ PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)
 
 PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
 {
+  CALLED(OBJECT(ksp));
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetFromOptions"));
   ksp->options.type[0] = 0;
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
@@ -281,6 +293,7 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
 
 PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg)
 {
+  CALLED(OBJECT(ksp));
   if (ksp->nmonitors == MAX_MONITORS) FAIL(POISE_ERR_ARG, "there are %d monitors already", MAX_MONITORS);
   ksp->monitor[ksp->nmonitors] = monitor;
   ksp->monitor_arg[ksp->nmonitors++] = arg;
@@ -289,6 +302,7 @@ PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg)
 
 PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg)
 {
+  CALLED(OBJECT(ksp));
   ksp->test = test;
   ksp->test_arg = arg;
   return POISE_OK;
@@ -296,6 +310,7 @@ PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, voi
 
 PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on)
 {
+  CALLED(OBJECT(ksp));
   ksp->keep_history = on != 0;
   return POISE_OK;
 }
@@ -521,6 +536,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 
 PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
 {
+  CALLED(OBJECT(ksp));
   PoisePCSide side = POISE_PC_LEFT;
   PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetUp"));
@@ -599,7 +615,6 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   if (b == x) FAIL(POISE_ERR_ARG, "b and x are the same vector");
   TRY(poiseVecCheckSame(b, "b", x, "x"));
-  if (b->ctx != ksp->ctx) FAIL(POISE_ERR_ARG, "the vectors belong to another context than the solver");
   if (!poiseLayoutSame(Given(ksp)->rows, b->layout))
     FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)Given(ksp)->rows->N, (long long)b->layout->N);
   return POISE_OK;
@@ -656,6 +671,7 @@ static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
+  CALLED(OBJECT(ksp), OBJECT(b), OBJECT(x));
   TRY(CheckOutside(ksp, "PoiseKSPSolve"));
   return Solve(ksp, b, x);
 }
@@ -664,41 +680,49 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 
 PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp)
 {
+  CALLED_OR(POISE_ITERATING, OBJECT(ksp));
   return ksp->reason;
 }
 
 const char *PoiseKSPReasonDetail(PoiseKSP ksp)
 {
+  CALLED_OR("", OBJECT(ksp));
   return ksp->detail;
 }
 
 PoiseInt PoiseKSPIterations(PoiseKSP ksp)
 {
+  CALLED_OR(0, OBJECT(ksp));
   return ksp->its;
 }
 
 double PoiseKSPInconsistency(PoiseKSP ksp)
 {
+  CALLED_OR(0, OBJECT(ksp));
   return ksp->inconsistency;
 }
 
 double PoiseKSPResidualNorm(PoiseKSP ksp)
 {
+  CALLED_OR(0, OBJECT(ksp));
   return ksp->rnorm;
 }
 
 PoiseNormType PoiseKSPNormUsed(PoiseKSP ksp)
 {
+  CALLED_OR(POISE_KSP_NORM_DEFAULT, OBJECT(ksp));
   return ksp->norm;
 }
 
 PoiseContext PoiseKSPContext(PoiseKSP ksp)
 {
+  CALLED_OR(NULL, OBJECT(ksp));
   return ksp->ctx;
 }
 
 PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double **norms)
 {
+  CALLED(OBJECT(ksp), GIVEN(count), GIVEN(norms));
   *count = ksp->history_size;
   *norms = ksp->history;
   return POISE_OK;
@@ -706,6 +730,7 @@ PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double **norms)
 
 PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm)
 {
+  CALLED(OBJECT(ksp), OBJECT(b), OBJECT(x), GIVEN(norm));
   PoiseVec r;
   if (!Given(ksp)) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(CheckOutside(ksp, "PoiseKSPTrueResidual"));
@@ -742,6 +767,7 @@ static PoiseErr Predict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePred
 
 PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
 {
+  CALLED(OBJECT(ksp), GIVEN(p));
   PoiseMat A = Given(ksp);
   PoisePrediction matrix = {.beyond = NULL};
   MatPlan plan;
@@ -769,6 +795,7 @@ static void AddVector(PoiseVec x, PoiseBytes *sum)
 
 PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
 {
+  CALLED(OBJECT(ksp), GIVEN(bytes));
   *bytes = (PoiseBytes){0};
   if (!ksp->layout) return POISE_OK;
   poiseBufferAdd(&ksp->slot_buffer, bytes);
@@ -804,6 +831,7 @@ static PoiseErr ViewBytes(PoiseKSP ksp)
 
 PoiseErr PoiseKSPView(PoiseKSP ksp)
 {
+  CALLED(OBJECT(ksp));
   TRY(PoisePrintf(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "", ksp->type->name));
   TRY(PoisePrintf(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
                   ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));

@@ -120,6 +120,7 @@ const PCType poisePCType_ksp = {
 
 PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp)
 {
+  CALLED(OBJECT(pc), GIVEN(ksp));
   if (pc->type != &poisePCType_ksp) FAIL(POISE_ERR_STATE, "the preconditioner is of type %s, not ksp", pc->type->name);
   TRY(Make(pc));
   *ksp = ((Inner *)pc->data)->ksp;

@@ -14,6 +14,7 @@ static const PoiseOption options[] = {
 
 PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale)
 {
+  CALLED(OBJECT(ksp));
   if (ksp->type != &poiseKSPType_richardson) return POISE_OK; /* as PETSc: no effect on other methods */
   if (!isfinite(scale)) FAIL(POISE_ERR_ARG, "a scale of %g is not finite", scale);
   ((Richardson *)ksp->data)->scale = scale;

@@ -454,6 +454,7 @@ static PoiseErr CheckIterate(PoiseKSP ksp, PoiseVec x)
 
 PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
 {
+  CALLED(OBJECT(ksp), OBJECT(x));
   if (!ksp->running) FAIL(POISE_ERR_STATE, "there is no solve under way whose iterate could be built");
   if (!ksp->eager)
     FAIL(POISE_ERR_STATE,

@@ -23,6 +23,7 @@ static PoiseErr Scale(PoiseMat A, double a)
 
 PoiseErr PoiseMatScale(PoiseMat A, double a)
 {
+  CALLED(OBJECT(A));
   TRY(PoiseAgree(A->ctx, CheckValues(A)));
   return PoiseAgree(A->ctx, Scale(A, a));
 }
@@ -49,6 +50,7 @@ static PoiseErr Multiply(PoiseMat A, PoiseVec l, const double *right, const doub
 
 PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r)
 {
+  CALLED(OBJECT(A), OBJECT_OR_NO(l), OBJECT_OR_NO(r));
   const double *right = NULL, *ghost = NULL;
   TRY(PoiseAgree(A->ctx, CheckFactors(A, l, r)));
   PoiseErr e = r ? poiseVecRead(r, &right) : POISE_OK;
@@ -121,16 +123,19 @@ static PoiseErr ChangeDiagonal(PoiseMat A, int mode, PoiseVec d, double a)
 
 PoiseErr PoiseMatShift(PoiseMat A, double a)
 {
+  CALLED(OBJECT(A));
   return ChangeDiagonal(A, ADDING, NULL, a);
 }
 
 PoiseErr PoiseMatSetDiagonal(PoiseMat A, PoiseVec d)
 {
+  CALLED(OBJECT(A), OBJECT(d));
   return ChangeDiagonal(A, SETTING, d, 0);
 }
 
 PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d)
 {
+  CALLED(OBJECT(A), OBJECT(d));
   return ChangeDiagonal(A, ADDING, d, 0);
 }
 
@@ -202,6 +207,7 @@ static PoiseErr Frobenius(PoiseMat A, double *norm)
 
 PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 {
+  CALLED(OBJECT(A), GIVEN(norm));
   if (type != POISE_NORM_1 && type != POISE_NORM_INF && type != POISE_NORM_FROBENIUS)
     FAIL(POISE_ERR_UNSUPPORTED, "matrices have the norms 1, infinity and Frobenius, not %d", (int)type);
   TRY(PoiseAgree(A->ctx, CheckValues(A)));
@@ -214,7 +220,6 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 
 static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
 {
-  if (X->ctx != Y->ctx) FAIL(POISE_ERR_ARG, "X and Y belong to different contexts");
   TRY(poiseMatCheckHolds(X));
   TRY(poiseMatCheckHolds(Y));
   TRY(poiseMatCheckUsable(X));
@@ -356,6 +361,7 @@ static PoiseErr Add(PoiseMat Y, double a, PoiseMat X)
 
 PoiseErr PoiseMatAXPY(PoiseMat Y, double a, PoiseMat X)
 {
+  CALLED(OBJECT(Y), OBJECT(X));
   PoiseMat copy;
   TRY(PoiseAgree(Y->ctx, CheckSum(Y, X)));
   if (X->csr.b == Y->csr.b) return Add(Y, a, X);

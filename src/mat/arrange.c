@@ -7,6 +7,7 @@
 
 PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
 {
+  CALLED(OBJECT(A));
   if ((int)partition < 0 || partition > POISE_PARTITION_GRAPH)
     FAIL(POISE_ERR_ARG, "there is no partition %d", (int)partition);
   if (partition == POISE_PARTITION_GRAPH) TRY(poiseMetisCheck());
@@ -16,6 +17,7 @@ PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
 
 PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order)
 {
+  CALLED(OBJECT(A));
   if ((int)order < 0 || order > POISE_ORDER_RCM) FAIL(POISE_ERR_ARG, "there is no order %d", (int)order);
   A->order = order;
   return POISE_OK;
@@ -353,6 +355,7 @@ bool poiseMatSameRows(PoiseMat A, PoiseMat P)
 
 PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
 {
+  CALLED(OBJECT(A), GIVEN(B));
   Permutation p;
   *B = NULL;
   if (P) *P = NULL;

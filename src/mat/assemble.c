@@ -203,26 +203,31 @@ static PoiseErr InsertEntries(PoiseMat A, int mode, Indices rows, Indices cols, 
 
 PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
 {
+  CALLED(OBJECT(A));
   return poisePendingKeep(&A->pending, InsertBlock(A, ADDING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
 }
 
 PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
 {
+  CALLED(OBJECT(A));
   return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
 }
 
 PoiseErr PoiseMatAddValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
 {
+  CALLED(OBJECT(A));
   return poisePendingKeep(&A->pending, InsertEntries(A, ADDING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
 }
 
 PoiseErr PoiseMatSetValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
 {
+  CALLED(OBJECT(A));
   return poisePendingKeep(&A->pending, InsertEntries(A, SETTING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
 }
 
 PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows, PoiseInt nc, const PoiseInt *cols)
 {
+  CALLED(OBJECT(A));
   PoiseErr e = poiseMapSet(A->ctx, nr, rows, A->rows->N, "row", &A->row_map);
   if (!e) e = poiseMapSet(A->ctx, nc, cols, A->cols->N, "column", &A->col_map);
   return PoiseAgree(A->ctx, e);
@@ -230,12 +235,14 @@ PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows,
 
 PoiseErr PoiseMatAddBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
 {
+  CALLED(OBJECT(A));
   Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
   return poisePendingKeep(&A->pending, InsertBlock(A, ADDING, r, c, v));
 }
 
 PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
 {
+  CALLED(OBJECT(A));
   Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
   return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, r, c, v));
 }
@@ -287,6 +294,7 @@ static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
 
 PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
 {
+  CALLED(OBJECT(A));
   TRY(PoiseAgree(A->ctx, SetValuesCSR(A, val)));
   A->state++;
   return POISE_OK;
@@ -311,6 +319,7 @@ static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
 
 PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val)
 {
+  CALLED(OBJECT(A));
   TRY(PoiseAgree(A->ctx, SetValuesBCSR(A, row_major, val)));
   A->state++;
   return POISE_OK;
@@ -318,6 +327,7 @@ PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val)
 
 PoiseErr PoiseMatZeroEntries(PoiseMat A)
 {
+  CALLED(OBJECT(A));
   return PoiseAgree(A->ctx, ZeroEntries(A));
 }
 
@@ -494,6 +504,7 @@ static PoiseErr Assemble(PoiseMat A)
 
 PoiseErr PoiseMatAssemble(PoiseMat A)
 {
+  CALLED(OBJECT(A));
   if (!poiseMatHolds(A)) return POISE_OK;
   poiseLogBegin(A->ctx, EVENT_MatAssemble);
   PoiseErr e = Assemble(A);

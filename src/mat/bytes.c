@@ -9,6 +9,7 @@ static void VecBytes(PoiseVec x, PoiseBytes *sum)
 
 PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
 {
+  CALLED(OBJECT(A), GIVEN(bytes));
   const Csr *c = &A->csr;
   const NullSpace *spaces[] = {&A->null, &A->left, &A->near};
   *bytes = (PoiseBytes){0};
@@ -135,6 +136,7 @@ void poisePredictOpen(const MatPlan *plan, PoisePrediction *p)
 
 PoiseErr PoiseMatPredictBytes(PoiseMat A, const PoiseMatCounts *counts, PoisePrediction *p)
 {
+  CALLED(OBJECT(A), GIVEN(p));
   MatPlan plan;
   *p = (PoisePrediction){.beyond = NULL};
   TRY(poiseMatPredict(A, counts, &plan, p));

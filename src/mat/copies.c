@@ -16,6 +16,7 @@ static PoiseErr RoomForRow(PoiseMat A, int64_t count)
 
 PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v)
 {
+  CALLED(OBJECT(A));
   PoiseInt i = row < 0 ? -1 : row - A->rows->begin;
   HostCsr h;
   TRY(poiseMatReadEntries(A, &h));
@@ -49,6 +50,7 @@ static PoiseErr CreateLike(PoiseMat A, const Layout *rows, const Layout *cols, P
 
 PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
 {
+  CALLED(OBJECT(A), GIVEN(B));
   Csr copy = {0};
   TRY(CreateLike(A, A->rows, A->cols, B));
   PoiseErr e = poiseMatReplaceCsr(*B, poiseCsrCopy(A, values, &copy), &copy);
@@ -170,6 +172,7 @@ static PoiseErr TransposeBlocks(PoiseMat A, PoiseMat T)
 
 PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
 {
+  CALLED(OBJECT(A), GIVEN(T));
   TRY(CreateLike(A, A->cols, A->rows, T));
   PoiseErr e = PoiseSize(A->ctx) == 1 ? TransposeHere(A, *T) : A->csr.b ? TransposeBlocks(A, *T) : TransposeSpread(A, *T);
   if (e) PoiseMatDestroy(T);
@@ -188,6 +191,7 @@ static PoiseErr Largest(PoiseMat A)
 
 PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
 {
+  CALLED(OBJECT(A), OBJECT(B), GIVEN(is));
   PoiseMat T;
   double largest = 0;
   *is = 0;
@@ -201,6 +205,7 @@ PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
 
 PoiseErr PoiseMatIsSymmetric(PoiseMat A, double tol, int *is)
 {
+  CALLED(OBJECT(A), GIVEN(is));
   TRY(PoiseAgree(A->ctx, poiseMatCheckSquare(A)));
   return PoiseMatIsTranspose(A, A, tol, is);
 }

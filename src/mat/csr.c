@@ -134,6 +134,7 @@ static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
 
 PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
 {
+  CALLED(OBJECT(A), GIVEN(name));
   const Device *dev = A->ctx->device;
   int library;
   TRY(poiseDeviceLibrary(dev, dev->ops->csr_libraries, name, "products of csr", &library));
@@ -158,6 +159,7 @@ PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
 
 const char *PoiseMatCSRKernel(PoiseMat A)
 {
+  CALLED_OR("", OBJECT(A));
   return A->library ? A->ctx->device->ops->csr_libraries[A->library - 1] : "own";
 }
 

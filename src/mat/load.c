@@ -50,6 +50,7 @@ static PoiseErr Load(PoiseContext ctx, const char *path, PoiseMat *A)
 
 PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A)
 {
+  CALLED(OBJECT(ctx), GIVEN(path), GIVEN(A));
   *A = NULL;
   poiseLogBegin(ctx, EVENT_MatLoad);
   PoiseErr e = Load(ctx, path, A);
@@ -59,6 +60,7 @@ PoiseErr PoiseMatLoad(PoiseContext ctx, const char *path, PoiseMat *A)
 
 PoiseErr PoiseMatSave(PoiseMat A, const char *path)
 {
+  CALLED(OBJECT(A), GIVEN(path));
   poiseLogBegin(A->ctx, EVENT_MatSave);
   PoiseErr e = poisePetscNamed(path) ? poisePetscSaveMat(A, path) : poiseMatSaveMM(A, path);
   poiseLogEnd(A->ctx, EVENT_MatSave, 0, 0);

@@ -125,12 +125,10 @@ const MatType *poiseMatAsked(PoiseMat A)
 
 static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
 {
-  TRY(poiseAlloc(ctx, sizeof **A, "matrix", A));
-  (*A)->ctx = ctx;
+  TRY(poiseObjectCreate(ctx, sizeof **A, KIND_MAT, "matrix", A));
   (*A)->refs = 1;
   (*A)->block_size = 1;
   (*A)->pattern = (*A)->state = 1;
-  ctx->objects++;
   return FirstType(*A, type);
 }
 
@@ -147,6 +145,7 @@ PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, 
 
 PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A)
 {
+  CALLED(OBJECT(ctx), GIVEN(A));
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_auto, m, n, M, N, A));
   (*A)->entries = true;
   return POISE_OK;
@@ -169,17 +168,20 @@ static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, 
 PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                            PoiseOwn own, PoiseMat *A)
 {
+  CALLED(OBJECT(ctx), GIVEN(A));
   return CreateCSR(ctx, m, n, M, N, csr, own, false, A);
 }
 
 PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                                  PoiseOwn own, PoiseMat *A)
 {
+  CALLED(OBJECT(ctx), GIVEN(A));
   return CreateCSR(ctx, m, n, M, N, csr, own, true, A);
 }
 
 PoiseErr PoiseMatDestroy(PoiseMat *A)
 {
+  DESTROYS(A);
   PoiseMat mat = *A;
   *A = NULL;
   if (!mat || --mat->refs) return POISE_OK;
@@ -205,8 +207,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseLayoutDestroy(&mat->rows);
   poiseLayoutDestroy(&mat->cols);
   poiseFree(ctx, &mat->prefix);
-  poiseFree(ctx, &mat);
-  ctx->objects--;
+  poiseObjectFree(ctx, &mat);
   return POISE_OK;
 }
 
@@ -249,6 +250,7 @@ static PoiseErr AskFor(PoiseMat A, const MatType *type)
 
 PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
 {
+  CALLED(OBJECT(A), GIVEN(type));
   const MatType *found;
   TRY(FindType(type, &found));
   TRY(AskFor(A, found));
@@ -257,11 +259,13 @@ PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
 
 const char *PoiseMatType(PoiseMat A)
 {
+  CALLED_OR("", OBJECT(A));
   return poiseMatAsked(A)->name;
 }
 
 PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
 {
+  CALLED(OBJECT(A));
   char *copy;
   PoiseErr e = PoiseAgree(A->ctx, poiseStringCopy(A->ctx, prefix, &copy));
   poiseFree(A->ctx, e ? &copy : &A->prefix);
@@ -271,6 +275,7 @@ PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
 
 PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 {
+  CALLED(OBJECT(A));
   MatOptions o = {.block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
@@ -301,6 +306,7 @@ PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)
 
 PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 {
+  CALLED(OBJECT(A));
   PoiseErr e = POISE_OK;
   if (b < 0 || b > MAX_BLOCK_SIZE)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__,
@@ -326,6 +332,7 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
 
 int PoiseMatBlockSize(PoiseMat A)
 {
+  CALLED_OR(0, OBJECT(A));
   return A->block_size;
 }
 
@@ -396,7 +403,6 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
 {
   TRY(poiseMatCheckUsable(A));
   if (in == out) FAIL(POISE_ERR_ARG, "x and y of a product are the same vector");
-  if (in->ctx != A->ctx || out->ctx != A->ctx) FAIL(POISE_ERR_ARG, "A, x and y belong to different contexts");
   TRY(CheckLayout(A, cols, "x", in));
   TRY(CheckLayout(A, rows, "y", out));
   return POISE_OK;
@@ -495,6 +501,7 @@ static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double 
 
 PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y)
 {
+  CALLED(OBJECT(A), OBJECT(x), OBJECT(y));
   TRY(poiseMatChoose(A));
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
   return PoiseAgree(A->ctx, Product(A, e, a, x, b, y, NULL));
@@ -502,11 +509,13 @@ PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y)
 
 PoiseErr PoiseMatMult(PoiseMat A, PoiseVec x, PoiseVec y)
 {
+  CALLED(OBJECT(A), OBJECT(x), OBJECT(y));
   return PoiseMatMultAdd(A, 1, x, 0, y);
 }
 
 PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r)
 {
+  CALLED(OBJECT(A), OBJECT(b), OBJECT(x), OBJECT(r));
   TRY(poiseMatChoose(A));
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, r);
   if (!e) e = poiseVecCheckSame(b, "b", r, "r");
@@ -516,6 +525,7 @@ PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r)
 
 PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double *dot)
 {
+  CALLED(OBJECT(A), OBJECT(x), OBJECT(y), OBJECT_OR_NO(u), GIVEN(dot));
   Fuse f = {.ndot = 1};
   if (!poiseMatHolds(A)) { /* a user's function may itself use the context's scratch */
     TRY(PoiseMatMult(A, x, y));
@@ -534,6 +544,7 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
 
 PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
 {
+  CALLED(OBJECT(A), OBJECT(x), OBJECT(y));
   PoiseErr e = CheckProduct(A, A->cols, A->rows, x, y);
   if (!e && !A->type->mult_transpose)
     e = PoiseErrorSet(POISE_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__, "matrix type %s has no transpose product",
@@ -573,6 +584,7 @@ static PoiseErr OpenDiagonal(PoiseMat A, PoiseVec d, double **p)
 
 PoiseErr PoiseMatGetDiagonal(PoiseMat A, PoiseVec d)
 {
+  CALLED(OBJECT(A), OBJECT(d));
   double *p = NULL;
   PoiseErr e = OpenDiagonal(A, d, &p);
   e = poiseMatDiagonalBlocks(A, e, 1, p);
@@ -584,24 +596,28 @@ PoiseErr PoiseMatGetDiagonal(PoiseMat A, PoiseVec d)
 
 void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N)
 {
+  CALLED_OR(, OBJECT(A));
   if (M) *M = A->rows->N;
   if (N) *N = A->cols->N;
 }
 
 void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n)
 {
+  CALLED_OR(, OBJECT(A));
   if (m) *m = A->rows->n;
   if (n) *n = A->cols->n;
 }
 
 PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz)
 {
+  CALLED(OBJECT(A), GIVEN(nz));
   int64_t before;
   return poiseCommScan(A->ctx->comm, poiseCsrNumbers(&A->csr), &before, nz);
 }
 
 PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y)
 {
+  CALLED(OBJECT(A));
   if (y) *y = NULL;
   if (x) TRY(poiseVecCreateLayout(A->cols, x));
   if (!y) return POISE_OK;
@@ -612,11 +628,13 @@ PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y)
 
 PoiseContext PoiseMatContext(PoiseMat A)
 {
+  CALLED_OR(NULL, OBJECT(A));
   return A->ctx;
 }
 
 PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
 {
+  CALLED(OBJECT(A), GIVEN(ptr), GIVEN(col), GIVEN(val));
   Csr *c = &A->csr;
   HostCsr h;
   *ptr = *col = NULL, *val = NULL;
@@ -675,6 +693,7 @@ static PoiseErr ViewStored(PoiseMat A)
 
 PoiseErr PoiseMatView(PoiseMat A)
 {
+  CALLED(OBJECT(A));
   TRY(poiseMatChoose(A));
   TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d ranks\n", A->prefix ? " " : "",
                   A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N, (long long)A->cols->N, A->block_size,

@@ -22,10 +22,13 @@ static PoiseErr Check(PoiseMat A, const Given *g)
   if (g->n < 0 || count > POISE_MAX_BATCH)
     FAIL(POISE_ERR_ARG, "a null space of %d vectors, there can be %d", count, POISE_MAX_BATCH);
   if (count && g->layout->N == 0) FAIL(POISE_ERR_ARG, "a matrix without %s has no null space", g->entries);
-  for (int k = 0; k < g->n; k++)
-    if (g->v[k]->ctx != A->ctx || !poiseLayoutSame(g->layout, g->v[k]->layout))
+  TRY(poiseCheckCall("PoiseMatSetNullSpace", PARAMETERS(OBJECT(A), ARRAY_OF(g->n, g->v))));
+  for (int k = 0; k < g->n; k++) {
+    TRY(poiseCheckCall("PoiseMatSetNullSpace", PARAMETERS(OBJECT(A), OBJECT(g->v[k]))));
+    if (!poiseLayoutSame(g->layout, g->v[k]->layout))
       FAIL(POISE_ERR_SIZE, "A has %lld %s, vector %d of its null space %lld entries", (long long)g->layout->N, g->entries,
            k, (long long)g->v[k]->layout->N);
+  }
   return POISE_OK;
 }
 
@@ -69,21 +72,25 @@ static PoiseErr Replace(PoiseMat A, const Given *g, NullSpace *space)
 
 PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
 {
+  CALLED(OBJECT(A));
   return Replace(A, &(Given){A->cols, "columns", constant != 0, n, v}, &A->null);
 }
 
 PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
 {
+  CALLED(OBJECT(A));
   return Replace(A, &(Given){A->rows, "rows", constant != 0, n, v}, &A->left);
 }
 
 PoiseErr PoiseMatSetNearNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
 {
+  CALLED(OBJECT(A));
   return Replace(A, &(Given){A->cols, "columns", constant != 0, n, v}, &A->near);
 }
 
 PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec **v)
 {
+  CALLED(OBJECT(A), GIVEN(n), GIVEN(v));
   *n = A->near.n;
   *v = A->near.v;
   return POISE_OK;

@@ -54,6 +54,7 @@ const MatType poiseMatType_shell = {
 PoiseErr PoiseMatCreateShell(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseShell *functions,
                              void *arg, PoiseMat *A)
 {
+  CALLED(OBJECT(ctx), GIVEN(A));
   *A = NULL;
   if (!functions || !functions->mult) FAIL(POISE_ERR_ARG, "a shell matrix needs a mult function");
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_shell, m, n, M, N, A));

@@ -471,21 +471,25 @@ static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const Pois
 
 PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
+  CALLED(OBJECT(A));
   return SetPattern(A, HOST, 1, n, rows, cols);
 }
 
 PoiseErr PoiseMatSetPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
+  CALLED(OBJECT(A));
   return SetPattern(A, DEVICE, 1, n, rows, cols);
 }
 
 PoiseErr PoiseMatSetBlockPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
+  CALLED(OBJECT(A));
   return SetPattern(A, HOST, A->block_size, n, rows, cols);
 }
 
 PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
 {
+  CALLED(OBJECT(A));
   return SetPattern(A, DEVICE, A->block_size, n, rows, cols);
 }
 
@@ -599,20 +603,24 @@ PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add)
 
 PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v)
 {
+  CALLED(OBJECT(A));
   return poiseMatTakeCOO(A, HOST, v, false);
 }
 
 PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v)
 {
+  CALLED(OBJECT(A));
   return poiseMatTakeCOO(A, HOST, v, true);
 }
 
 PoiseErr PoiseMatSetValuesDeviceCOO(PoiseMat A, const double *v)
 {
+  CALLED(OBJECT(A));
   return poiseMatTakeCOO(A, DEVICE, v, false);
 }
 
 PoiseErr PoiseMatAddValuesDeviceCOO(PoiseMat A, const double *v)
 {
+  CALLED(OBJECT(A));
   return poiseMatTakeCOO(A, DEVICE, v, true);
 }

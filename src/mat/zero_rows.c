@@ -140,10 +140,12 @@ static PoiseErr ZeroRows(PoiseMat A, Zero z)
 
 PoiseErr PoiseMatZeroRows(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x, PoiseVec b)
 {
+  CALLED(OBJECT(A), OBJECT_OR_NO(x), OBJECT_OR_NO(b));
   return ZeroRows(A, (Zero){.rows = {n, rows, NULL}, .diagonal = diagonal, .x = x, .b = b});
 }
 
 PoiseErr PoiseMatZeroRowsColumns(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x, PoiseVec b)
 {
+  CALLED(OBJECT(A), OBJECT_OR_NO(x), OBJECT_OR_NO(b));
   return ZeroRows(A, (Zero){.rows = {n, rows, NULL}, .diagonal = diagonal, .x = x, .b = b, .columns = true});
 }

@@ -66,14 +66,12 @@ static PoiseErr SetType(PoisePC pc, const PCType *type)
 
 static PoiseErr Create(PoiseContext ctx, PoisePC *pc)
 {
-  TRY(poiseAlloc(ctx, sizeof **pc, "preconditioner", pc));
-  (*pc)->ctx = ctx;
-  ctx->objects++;
-  return POISE_OK;
+  return poiseObjectCreate(ctx, sizeof **pc, KIND_PC, "preconditioner", pc);
 }
 
 PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc)
 {
+  CALLED(OBJECT(ctx), GIVEN(pc));
   *pc = NULL;
   PoiseErr e = PoiseAgree(ctx, Create(ctx, pc));
   if (!e) e = SetType(*pc, types[0]);
@@ -83,6 +81,7 @@ PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc)
 
 PoiseErr PoisePCDestroy(PoisePC *pc)
 {
+  DESTROYS(pc);
   if (!*pc) return POISE_OK;
   PoiseContext ctx = (*pc)->ctx;
   if ((*pc)->type && (*pc)->type->destroy) (*pc)->type->destroy(*pc);
@@ -91,13 +90,13 @@ PoiseErr PoisePCDestroy(PoisePC *pc)
   poiseFree(ctx, &(*pc)->prefix);
   PoiseMatDestroy(&(*pc)->P);
   PoiseMatDestroy(&(*pc)->kept);
-  poiseFree(ctx, pc);
-  ctx->objects--;
+  poiseObjectFree(ctx, pc);
   return POISE_OK;
 }
 
 PoiseErr PoisePCSetType(PoisePC pc, const char *type)
 {
+  CALLED(OBJECT(pc), GIVEN(type));
   const char *names[NTYPES];
   for (int i = 0; i < NTYPES; i++) {
     names[i] = types[i]->name;
@@ -108,6 +107,7 @@ PoiseErr PoisePCSetType(PoisePC pc, const char *type)
 
 const char *PoisePCType(PoisePC pc)
 {
+  CALLED_OR("", OBJECT(pc));
   return pc->type->name;
 }
 
@@ -129,12 +129,13 @@ PoiseErr poisePCUse(PoisePC pc, PoiseMat P)
 
 PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P)
 {
-  if (P->ctx != pc->ctx) FAIL(POISE_ERR_ARG, "the matrix belongs to another context than the preconditioner");
+  CALLED(OBJECT(pc), OBJECT(P));
   return pc->owner ? pc->owner->set(pc->solver, P) : poisePCUse(pc, P);
 }
 
 PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix)
 {
+  CALLED(OBJECT(pc));
   char *copy = NULL;
   PoiseErr e = PoiseAgree(pc->ctx, poiseStringCopy(pc->ctx, prefix, &copy));
   poiseFree(pc->ctx, e ? &copy : &pc->prefix);
@@ -144,6 +145,7 @@ PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix)
 
 PoiseErr PoisePCSetFromOptions(PoisePC pc)
 {
+  CALLED(OBJECT(pc));
   PCOptions o = {{0}};
   TRY(PoiseOptionsRead(pc->ctx, pc->prefix, options, &o));
   if (o.type[0]) TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
@@ -321,6 +323,7 @@ PoiseErr poisePCPrepare(PoisePC pc)
 
 PoiseErr PoisePCSetUp(PoisePC pc)
 {
+  CALLED(OBJECT(pc));
   if (pc->owner) TRY(pc->owner->follow(pc->solver));
   return poisePCPrepare(pc);
 }
@@ -342,6 +345,7 @@ PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 
 PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
 {
+  CALLED(OBJECT(pc), OBJECT(r), OBJECT(z));
   PoiseErr e = PoisePCSetUp(pc);
   if (!e && r == z) e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "r and z are the same vector");
   if (!e) e = poiseVecCheckSame(r, "r", z, "z");
@@ -358,6 +362,7 @@ PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
 
 PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes)
 {
+  CALLED(OBJECT(pc), GIVEN(bytes));
   *bytes = (PoiseBytes){0};
   if (pc->type->bytes) pc->type->bytes(pc, bytes);
   if (!pc->kept) return POISE_OK;
@@ -396,6 +401,7 @@ PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePredictio
 
 PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p)
 {
+  CALLED(OBJECT(pc), GIVEN(p));
   *p = (PoisePrediction){.beyond = NULL};
   if (pc->owner) TRY(PoiseAgree(pc->ctx, pc->owner->plan(pc->solver, &p->beyond)));
   return poisePCPredict(pc, counts, p);
@@ -403,6 +409,7 @@ PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePred
 
 PoiseErr PoisePCView(PoisePC pc)
 {
+  CALLED(OBJECT(pc));
   PoiseBytes held;
   TRY(PoisePCBytes(pc, &held));
   double sum[] = {(double)held.host, (double)held.device};

@@ -42,6 +42,7 @@ const PCType poisePCType_shell = {.name = "shell",
 
 PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg)
 {
+  CALLED(OBJECT(pc));
   if (!functions || !functions->apply) FAIL(POISE_ERR_ARG, "a shell preconditioner needs an apply function");
   TRY(PoisePCSetType(pc, poisePCType_shell.name));
   *(Shell *)pc->data = (Shell){*functions, arg};

@@ -96,6 +96,7 @@ static int FirstFailing(const int64_t *code, int size)
 
 PoiseErr PoiseAgree(PoiseContext ctx, PoiseErr mine)
 {
+  CALLED_OR(POISE_ERR_ARG, OBJECT(ctx));
   Comm *comm = ctx->comm;
   char words[512];
   int64_t code = mine;

@@ -104,6 +104,7 @@ static PoiseErr Register(PoiseContext ctx)
 static void DestroySelf(PoiseContext ctx)
 {
   if (!ctx->self) return;
+  poiseObjectRemove(ctx->self);
   poiseReduceDestroy(ctx->self);
   poiseCommDestroy(&ctx->self->comm);
   poiseFree(ctx, &ctx->self);
@@ -116,6 +117,7 @@ static PoiseErr CreateSelf(PoiseContext ctx)
   TRY(poiseAlloc(ctx, sizeof *ctx->self, "context of one rank", &ctx->self));
   *ctx->self = (struct PoiseContext_s){
       .options = ctx->options, .log = ctx->log, .device = ctx->device, .out = ctx->out, .home = ctx};
+  TRY(poiseObjectAdd(ctx->self, KIND_CONTEXT));
   TRY(poiseCommCreateSelf(ctx->self, &ctx->self->comm));
   return poiseReduceCreate(ctx->self);
 }
@@ -165,6 +167,7 @@ static void Empty(PoiseContext ctx)
   EmptyRank(ctx);
   if (ctx->options) poiseOptionsDestroy(&ctx->options);
   poiseCommDestroy(&ctx->comm);
+  poiseObjectRemove(ctx);
 }
 
 static PoiseErr Greet(PoiseContext ctx)
@@ -181,8 +184,9 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
   ctx->most_narrow = INT32_MAX;
   ctx->clock = PoiseTime;
   ctx->stream = init ? init->stream : NULL;
-  TRY(CreateComm(ctx, init));
-  PoiseErr e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
+  TRY(poiseObjectAdd(ctx, KIND_CONTEXT));
+  PoiseErr e = CreateComm(ctx, init);
+  if (!e) e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
   if (!e) e = PoiseAgree(ctx, Register(ctx));
   if (!e) e = FillRank(ctx);
   if (!e) e = PoiseAgree(ctx, Greet(ctx));
@@ -252,9 +256,8 @@ static PoiseErr FinalizeAlone(PoiseContext *ctx)
 
 PoiseErr PoiseFinalize(PoiseContext *ctx)
 {
-  if (!ctx) FAIL(POISE_ERR_ARG, "the context's address is NULL");
+  DESTROYS(ctx);
   PoiseContext c = *ctx;
-  if (!c) return POISE_OK;
   if (c->parent) FAIL(POISE_ERR_STATE, "PoiseRun finalises the contexts that it makes");
   if (c->home) FAIL(POISE_ERR_STATE, "the context of one rank goes with the one that it belongs to");
   if (c->comm->ops->has_ended && c->comm->ops->has_ended()) return FinalizeAlone(ctx);
@@ -292,6 +295,7 @@ static void *RunRank(void *rank)
   poiseOptionsLeave(&r->ctx);
   EmptyRank(&r->ctx);
   poiseOptionsLeave(&r->ctx);
+  poiseObjectRemove(&r->ctx);
   r->code = e ? e : NoMemory(r->ctx.memory.live);
   poiseErrorSave(&r->error);
   return NULL;
@@ -306,7 +310,9 @@ static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
                                    .clock = ctx->clock,
                                    .parent = ctx,
                                    .memory.fail_at = r->ctx.memory.fail_at};
+  TRY(poiseObjectAdd(&r->ctx, KIND_CONTEXT));
   int failed = pthread_create(&r->thread, NULL, RunRank, r);
+  if (failed) poiseObjectRemove(&r->ctx);
   if (failed) FAIL(POISE_ERR_MEMORY, "PoiseRun cannot start thread rank %d: %s", rank, strerror(failed));
   return POISE_OK;
 }
@@ -354,10 +360,11 @@ static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team **team, Po
 
 PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void *arg)
 {
+  CALLED(OBJECT(ctx));
   System system;
   Rank *rank = NULL;
   Team *team = NULL;
-  if (!ctx || !body) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "body" : "context");
+  if (!body) FAIL(POISE_ERR_ARG, "PoiseRun: body is NULL");
   TRY(ReadSystem(ctx, &system));
   if (system.ranks == 1 || ctx->parent || ctx->home) return body(ctx, arg);
   if (ctx->comm->size > 1)
@@ -376,39 +383,46 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
 
 void *PoiseStream(PoiseContext ctx)
 {
+  CALLED_OR(NULL, OBJECT(ctx));
   return ctx->device->stream;
 }
 
 int PoiseRank(PoiseContext ctx)
 {
+  CALLED_OR(0, OBJECT(ctx));
   return ctx->comm->rank;
 }
 
 int PoiseSize(PoiseContext ctx)
 {
+  CALLED_OR(0, OBJECT(ctx));
   return ctx->comm->size;
 }
 
 PoiseErr PoiseBarrier(PoiseContext ctx)
 {
+  CALLED(OBJECT(ctx));
   double nothing = 0;
   return poiseCommSum(ctx->comm, &nothing, 1);
 }
 
 PoiseErr PoiseSum(PoiseContext ctx, int n, double *v)
 {
+  CALLED(OBJECT(ctx));
   if (n < 0 || (n && !v)) FAIL(POISE_ERR_ARG, "PoiseSum of %d values at %p", n, (void *)v);
   return poiseCommSum(ctx->comm, v, n);
 }
 
 PoiseErr PoiseMax(PoiseContext ctx, int n, double *v)
 {
+  CALLED(OBJECT(ctx));
   if (n < 0 || (n && !v)) FAIL(POISE_ERR_ARG, "PoiseMax of %d values at %p", n, (void *)v);
   return poiseCommMax(ctx->comm, v, n);
 }
 
 void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseInt *n)
 {
+  CALLED_OR(, OBJECT(ctx), GIVEN(begin), GIVEN(n));
   PoiseInt size = PoiseSize(ctx), rank = PoiseRank(ctx), more = N % size;
   *n = N / size + (rank < more);
   *begin = N / size * rank + (rank < more ? rank : more);
@@ -418,11 +432,13 @@ void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseInt *n)
 
 void PoiseSetOutput(PoiseContext ctx, FILE *out)
 {
+  CALLED_OR(, OBJECT(ctx));
   ctx->out = out ? out : stdout;
 }
 
 PoiseErr PoisePrintf(PoiseContext ctx, const char *format, ...)
 {
+  CALLED(OBJECT(ctx), GIVEN(format));
   PoiseContext home = poiseContextHome(ctx);
   va_list args;
   if (home->comm->rank) return POISE_OK;
@@ -461,6 +477,7 @@ static PoiseErr DescribeDevice(PoiseContext ctx, char *text, size_t size)
 
 PoiseErr PoiseView(PoiseContext ctx)
 {
+  CALLED(OBJECT(ctx));
   System system;
   char device[512];
   TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));

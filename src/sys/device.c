@@ -120,8 +120,8 @@ PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const
 
 PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total)
 {
+  CALLED(OBJECT(ctx));
   int64_t free_bytes, all;
-  if (!ctx) FAIL(POISE_ERR_ARG, "the context is NULL");
   Device *dev = ctx->device;
   poiseHostMemory(&free_bytes, &all);
   if (dev->ops->memory) TRY(dev->ops->memory(dev, &free_bytes, &all));

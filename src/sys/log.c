@@ -195,9 +195,8 @@ const char *poiseLogWhere(PoiseContext ctx)
   return Name(log, log->frame[log->depth - 1].event);
 }
 
-static PoiseErr CheckName(PoiseContext ctx, const char *name)
+static PoiseErr CheckName(const char *name)
 {
-  if (!ctx || !name) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "section's name" : "context");
   size_t n = strlen(name);
   if (!n || n >= NAME_LENGTH)
     FAIL(POISE_ERR_ARG, "the name of a section has %zu characters, not 1 .. %d", n, NAME_LENGTH - 1);
@@ -222,7 +221,8 @@ static PoiseErr AddSection(Log *log, const char *name, int *section)
 
 PoiseErr PoiseLogBegin(PoiseContext ctx, const char *name)
 {
-  TRY(CheckName(ctx, name));
+  CALLED(OBJECT(ctx), GIVEN(name));
+  TRY(CheckName(name));
   int section = FindSection(ctx->log, name);
   if (section < 0) TRY(AddSection(ctx->log, name, &section));
   poiseLogBegin(ctx, EVENT_COUNT + section);
@@ -231,7 +231,8 @@ PoiseErr PoiseLogBegin(PoiseContext ctx, const char *name)
 
 PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name)
 {
-  TRY(CheckName(ctx, name));
+  CALLED(OBJECT(ctx), GIVEN(name));
+  TRY(CheckName(name));
   int section = FindSection(ctx->log, name);
   if (section < 0 || FindFrame(ctx->log, EVENT_COUNT + section, ctx->log->depth) < 0)
     FAIL(POISE_ERR_STATE, "PoiseLogEnd(\"%s\") without PoiseLogBegin", name);
@@ -458,7 +459,7 @@ static PoiseErr ViewAll(View *v)
 
 PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
 {
-  if (!ctx) FAIL(POISE_ERR_ARG, "the context is NULL");
+  CALLED(OBJECT(ctx));
   PoiseErr e = POISE_OK;
   if (format < POISE_LOG_TEXT || format > POISE_LOG_JSON)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "%d is no format of the log", (int)format);

@@ -714,7 +714,7 @@ PoiseErr poiseOptionsRegister(PoiseContext ctx, const char *heading, const Poise
 
 PoiseErr PoiseOptionsSet(PoiseContext ctx, const char *key, const char *value)
 {
-  if (!ctx || !key) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "key" : "context");
+  CALLED(OBJECT(ctx), GIVEN(key));
   const char *bare = key + (*key == '-');
   if (!*bare || *bare == '-' || strpbrk(bare, " \t\r\n")) FAIL(POISE_ERR_ARG, "'%.80s' is not the key of an option", key);
   Options *o = ctx->options;
@@ -728,7 +728,7 @@ PoiseErr PoiseOptionsSet(PoiseContext ctx, const char *key, const char *value)
 
 PoiseErr PoiseOptionsSetString(PoiseContext ctx, const char *text)
 {
-  if (!ctx || !text) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "text" : "context");
+  CALLED(OBJECT(ctx), GIVEN(text));
   Options *o = ctx->options;
   pthread_mutex_lock(&o->lock);
   PoiseErr e = ReadTextCopy(o, RankOf(ctx), CODE, text);
@@ -763,7 +763,7 @@ static PoiseErr ReadTable(Options *o, int rank, const char *prefix, const PoiseO
 
 PoiseErr PoiseOptionsRead(PoiseContext ctx, const char *prefix, const PoiseOption *table, void *fields)
 {
-  if (!ctx || !table || !fields) FAIL(POISE_ERR_ARG, "the %s is NULL", !ctx ? "context" : !table ? "table" : "struct");
+  CALLED(OBJECT(ctx), GIVEN(table), GIVEN(fields));
   Options *o = ctx->options;
   pthread_mutex_lock(&o->lock);
   PoiseErr e = ReadTable(o, RankOf(ctx), prefix ? prefix : "", table, fields);
@@ -792,6 +792,7 @@ PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *ke
 
 int PoiseOptionsHas(PoiseContext ctx, const char *prefix, const char *key, const char **value)
 {
+  CALLED_OR(0, OBJECT(ctx), GIVEN(key));
   if (value) *value = NULL;
   if (!ctx || !key) return 0;
   Options *o = ctx->options;
@@ -870,6 +871,7 @@ static PoiseErr WriteHelp(const Options *o, FILE *out)
 
 PoiseErr PoiseOptionsHelp(PoiseContext ctx)
 {
+  CALLED(OBJECT(ctx));
   Options *o = ctx->options;
   if (ctx->comm->rank) return POISE_OK;
   pthread_mutex_lock(&o->lock);
@@ -979,7 +981,7 @@ static int ReportAllUnused(const Options *o, int rank, FILE *out)
 
 PoiseErr PoiseOptionsUnused(PoiseContext ctx, FILE *out, int *count)
 {
-  if (!ctx) FAIL(POISE_ERR_ARG, "the context is NULL");
+  CALLED(OBJECT(ctx));
   Options *o = ctx->options;
   if (ctx->comm->rank) out = NULL;
   pthread_mutex_lock(&o->lock);

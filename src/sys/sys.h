@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels.h"
+#include "objects.h"
 #include "poise/sys.h"
 
 #define TRY  POISE_TRY
@@ -489,6 +490,7 @@ struct PoiseContext_s {
   FILE *out;
   void *stream;                  /* PoiseInit.stream */
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
+  const char *call;              /* the latest public function that this rank was in */
   int64_t most_narrow;           /* offsets up to this are int32, beyond it int64: INT32_MAX, or less in tests */
   double (*clock)(void);         /* what measurements by type auto are made with: PoiseTime, or a test's */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */

@@ -45,6 +45,7 @@ static PoiseErr Get(PoiseVec x, const Indices *rows, const PoiseInt *remote, int
 
 PoiseErr PoiseVecGetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, double *v)
 {
+  CALLED(OBJECT(x));
   PoiseContext ctx = x->ctx;
   Indices wanted = {n, rows, NULL};
   PoiseInt *remote = NULL;

@@ -54,6 +54,7 @@ PoiseErr poiseFileKind(PoiseContext ctx, const char *path, FileKind *kind)
 
 PoiseErr PoiseVecLoad(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x)
 {
+  CALLED(OBJECT(ctx), GIVEN(path), GIVEN(x));
   FileKind kind;
   ByteSource s;
   *x = NULL;
@@ -67,5 +68,6 @@ PoiseErr PoiseVecLoad(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path
 
 PoiseErr PoiseVecSave(PoiseVec x, const char *path)
 {
+  CALLED(OBJECT(x), GIVEN(path));
   return poisePetscNamed(path) ? poisePetscSaveVec(x, path) : poiseVecSaveMM(x, path);
 }

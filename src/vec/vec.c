@@ -16,10 +16,8 @@ static PoiseErr Create(Layout *layout, Given g, PoiseVec *x)
 {
   PoiseContext ctx = layout->ctx;
   size_t bytes = (size_t)layout->n * sizeof(double);
-  TRY(poiseAlloc(ctx, sizeof **x, "vector", x));
-  (*x)->ctx = ctx;
+  TRY(poiseObjectCreate(ctx, sizeof **x, KIND_VEC, "vector", x));
   (*x)->layout = poiseLayoutShare(layout);
-  ctx->objects++;
   if (!g.array)
     TRY(poiseBufferCreate(ctx->device, bytes, "vector", &(*x)->data));
   else if (g.device)
@@ -57,10 +55,8 @@ PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x)
 PoiseErr poiseVecCreateWindow(Layout *layout, PoiseVec *x)
 {
   PoiseContext ctx = layout->ctx;
-  TRY(poiseAlloc(ctx, sizeof **x, "vector", x));
-  (*x)->ctx = ctx;
+  TRY(poiseObjectCreate(ctx, sizeof **x, KIND_VEC, "vector", x));
   (*x)->layout = poiseLayoutShare(layout);
-  ctx->objects++;
   poiseBufferWindow(ctx->device, (size_t)layout->n * sizeof(double), "part of a vector", &(*x)->data);
   return poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(layout->n));
 }
@@ -72,6 +68,7 @@ void poiseVecPoint(PoiseVec x, const double *part)
 
 PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x)
 {
+  CALLED(OBJECT(ctx), GIVEN(x));
   Layout *layout;
   *x = NULL;
   TRY(poiseLayoutCreate(ctx, n, N, "vector", &layout));
@@ -98,55 +95,63 @@ static PoiseErr CreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, Given g, P
 
 PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
 {
+  CALLED(OBJECT(ctx), GIVEN(x));
   return CreateArray(ctx, n, N, (Given){array, false, own}, x);
 }
 
 PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
 {
+  CALLED(OBJECT(ctx), GIVEN(x));
   return CreateArray(ctx, n, N, (Given){array, true, own}, x);
 }
 
 PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y)
 {
+  CALLED(OBJECT(x), GIVEN(y));
   return poiseVecCreateLayout(x->layout, y);
 }
 
 PoiseErr PoiseVecDestroy(PoiseVec *x)
 {
+  DESTROYS(x);
   if (!*x) return POISE_OK;
   PoiseContext ctx = (*x)->ctx;
   poiseBufferDestroy(&(*x)->data);
   poiseStashDestroy(ctx, &(*x)->stash);
   poiseMapDestroy(ctx, &(*x)->map);
   poiseLayoutDestroy(&(*x)->layout);
-  poiseFree(ctx, x);
-  ctx->objects--;
+  poiseObjectFree(ctx, x);
   return POISE_OK;
 }
 
 PoiseInt PoiseVecSize(PoiseVec x)
 {
+  CALLED_OR(0, OBJECT(x));
   return x->layout->N;
 }
 
 PoiseInt PoiseVecLocalSize(PoiseVec x)
 {
+  CALLED_OR(0, OBJECT(x));
   return x->layout->n;
 }
 
 void PoiseVecRange(PoiseVec x, PoiseInt *begin, PoiseInt *end)
 {
+  CALLED_OR(, OBJECT(x), GIVEN(begin), GIVEN(end));
   *begin = x->layout->begin;
   *end = x->layout->begin + x->layout->n;
 }
 
 PoiseContext PoiseVecContext(PoiseVec x)
 {
+  CALLED_OR(NULL, OBJECT(x));
   return x->ctx;
 }
 
 PoiseErr PoiseVecBytes(PoiseVec x, PoiseBytes *bytes)
 {
+  CALLED(OBJECT(x), GIVEN(bytes));
   *bytes = (PoiseBytes){0};
   poiseBufferAdd(&x->data, bytes);
   return POISE_OK;
@@ -154,6 +159,7 @@ PoiseErr PoiseVecBytes(PoiseVec x, PoiseBytes *bytes)
 
 PoiseErr PoiseVecPredictBytes(PoiseContext ctx, PoiseInt n, PoisePrediction *p)
 {
+  CALLED(OBJECT(ctx), GIVEN(p));
   *p = (PoisePrediction){.beyond = NULL};
   if (n < 0 || n > INT64_MAX / 8) FAIL(POISE_ERR_ARG, "a vector of %lld entries", (long long)n);
   poisePredict(ctx->device, 8 * n, ON_DEVICE, p);
@@ -163,6 +169,7 @@ PoiseErr PoiseVecPredictBytes(PoiseContext ctx, PoiseInt n, PoisePrediction *p)
 
 PoiseErr PoiseVecView(PoiseVec x)
 {
+  CALLED(OBJECT(x));
   return PoisePrintf(x->ctx,
                      "Vec: %lld entries on %d ranks, device %s, %lld bytes on the host and %lld on the device of rank 0\n",
                      (long long)x->layout->N, PoiseSize(x->ctx), x->ctx->device->ops->name,
@@ -179,6 +186,7 @@ static PoiseErr CheckAssembled(PoiseVec x)
 
 PoiseErr PoiseVecGetRead(PoiseVec x, const double **array)
 {
+  CALLED(OBJECT(x), GIVEN(array));
   TRY(CheckAssembled(x));
   TRY(poiseBufferRead(&x->data, HOST, array));
   return POISE_OK;
@@ -186,6 +194,7 @@ PoiseErr PoiseVecGetRead(PoiseVec x, const double **array)
 
 PoiseErr PoiseVecGetWrite(PoiseVec x, double **array)
 {
+  CALLED(OBJECT(x), GIVEN(array));
   TRY(CheckAssembled(x));
   TRY(poiseBufferWrite(&x->data, HOST, array));
   return POISE_OK;
@@ -193,6 +202,7 @@ PoiseErr PoiseVecGetWrite(PoiseVec x, double **array)
 
 PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array)
 {
+  CALLED(OBJECT(x), GIVEN(array));
   TRY(CheckAssembled(x));
   TRY(poiseBufferUpdate(&x->data, HOST, array));
   return POISE_OK;
@@ -200,6 +210,7 @@ PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array)
 
 PoiseErr PoiseVecRestore(PoiseVec x, void *array)
 {
+  CALLED(OBJECT(x), GIVEN(array));
   const double *none = NULL;
   memcpy(array, &none, sizeof none);
   return poiseBufferSettle(&x->data); /* what was written on the host, to an array lent on the device */
@@ -207,6 +218,7 @@ PoiseErr PoiseVecRestore(PoiseVec x, void *array)
 
 PoiseErr PoiseVecToDevice(PoiseVec x)
 {
+  CALLED(OBJECT(x));
   const double *p;
   TRY(poiseVecRead(x, &p));
   return POISE_OK;
@@ -232,7 +244,6 @@ PoiseErr poiseVecUpdate(PoiseVec x, double **p)
 
 PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname)
 {
-  if (x->ctx != y->ctx) FAIL(POISE_ERR_ARG, "%s and %s belong to different contexts", xname, yname);
   if (!poiseLayoutSame(x->layout, y->layout))
     FAIL(POISE_ERR_SIZE, "%s has %lld entries (%lld on rank %d), %s has %lld (%lld)", xname, (long long)x->layout->N,
          (long long)x->layout->n, PoiseRank(x->ctx), yname, (long long)y->layout->N, (long long)y->layout->n);
@@ -262,26 +273,31 @@ static PoiseErr Insert(PoiseVec x, int mode, Indices rows, const double *v)
 
 PoiseErr PoiseVecAddValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
 {
+  CALLED(OBJECT(x));
   return poisePendingKeep(&x->pending, Insert(x, ADDING, (Indices){n, rows, NULL}, v));
 }
 
 PoiseErr PoiseVecSetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
 {
+  CALLED(OBJECT(x));
   return poisePendingKeep(&x->pending, Insert(x, SETTING, (Indices){n, rows, NULL}, v));
 }
 
 PoiseErr PoiseVecSetLocalToGlobal(PoiseVec x, PoiseInt n, const PoiseInt *rows)
 {
+  CALLED(OBJECT(x));
   return PoiseAgree(x->ctx, poiseMapSet(x->ctx, n, rows, x->layout->N, "row", &x->map));
 }
 
 PoiseErr PoiseVecAddValuesLocal(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
 {
+  CALLED(OBJECT(x));
   return poisePendingKeep(&x->pending, Insert(x, ADDING, (Indices){n, rows, &x->map}, v));
 }
 
 PoiseErr PoiseVecSetValuesLocal(PoiseVec x, PoiseInt n, const PoiseInt *rows, const double *v)
 {
+  CALLED(OBJECT(x));
   return poisePendingKeep(&x->pending, Insert(x, SETTING, (Indices){n, rows, &x->map}, v));
 }
 
@@ -301,6 +317,7 @@ static PoiseErr TakeReceived(PoiseVec x, int mode)
 
 PoiseErr PoiseVecAssemble(PoiseVec x)
 {
+  CALLED(OBJECT(x));
   PoiseContext ctx = x->ctx;
   int mode = ADDING;
   poiseLogBegin(ctx, EVENT_VecAssemble);
@@ -341,11 +358,13 @@ static PoiseErr Phase(int id, PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs a, d
 
 PoiseErr PoiseVecSet(PoiseVec x, double a)
 {
+  CALLED(OBJECT(x));
   return Phase(PHASE_vec_set, x, NULL, NULL, (PhaseArgs){.c[0].value = a}, 0);
 }
 
 PoiseErr PoiseVecSetRandom(PoiseVec x, uint64_t seed)
 {
+  CALLED(OBJECT(x));
   uint64_t k = (uint64_t)x->layout->begin + seed * 0xd1342543de82ef95u;
   return Phase(PHASE_vec_random, x, NULL, NULL, (PhaseArgs){.k = (int64_t)k}, 0);
 }
@@ -357,46 +376,55 @@ static PoiseErr Axpby(PoiseVec w, double a, PoiseVec x, double b, PoiseVec y)
 
 PoiseErr PoiseVecCopy(PoiseVec x, PoiseVec y)
 {
+  CALLED(OBJECT(x), OBJECT(y));
   return x == y ? POISE_OK : Axpby(y, 1, x, 0, NULL);
 }
 
 PoiseErr PoiseVecScale(PoiseVec x, double a)
 {
+  CALLED(OBJECT(x));
   return Axpby(x, a, x, 0, NULL);
 }
 
 PoiseErr PoiseVecAXPY(PoiseVec y, double a, PoiseVec x)
 {
+  CALLED(OBJECT(y), OBJECT(x));
   return Axpby(y, a, x, 1, y);
 }
 
 PoiseErr PoiseVecAYPX(PoiseVec y, double a, PoiseVec x)
 {
+  CALLED(OBJECT(y), OBJECT(x));
   return Axpby(y, 1, x, a, y);
 }
 
 PoiseErr PoiseVecAXPBY(PoiseVec y, double a, double b, PoiseVec x)
 {
+  CALLED(OBJECT(y), OBJECT(x));
   return b == 0 ? Axpby(y, a, x, 0, NULL) : Axpby(y, a, x, b, y);
 }
 
 PoiseErr PoiseVecWAXPY(PoiseVec w, double a, PoiseVec x, PoiseVec y)
 {
+  CALLED(OBJECT(w), OBJECT(x), OBJECT(y));
   return Axpby(w, a, x, 1, y);
 }
 
 PoiseErr PoiseVecPointwiseMult(PoiseVec w, PoiseVec x, PoiseVec y)
 {
+  CALLED(OBJECT(w), OBJECT(x), OBJECT(y));
   return Phase(PHASE_vec_mult, w, x, y, (PhaseArgs){0}, 1);
 }
 
 PoiseErr PoiseVecPointwiseDivide(PoiseVec w, PoiseVec x, PoiseVec y)
 {
+  CALLED(OBJECT(w), OBJECT(x), OBJECT(y));
   return Phase(PHASE_vec_divide, w, x, y, (PhaseArgs){0}, 1);
 }
 
 PoiseErr PoiseVecReciprocal(PoiseVec x)
 {
+  CALLED(OBJECT(x));
   return Phase(PHASE_vec_reciprocal, x, x, NULL, (PhaseArgs){0}, 1);
 }
 
@@ -412,6 +440,7 @@ PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse)
 static PoiseErr CheckMaxpy(PoiseVec y, int k, const PoiseVec *x)
 {
   for (int j = 0; j < k; j++) {
+    TRY(poiseCheckCall("PoiseVecMAXPY", PARAMETERS(OBJECT(y), OBJECT(x[j]))));
     if (x[j] == y) FAIL(POISE_ERR_ARG, "x[%d] and y are the same vector", j);
     TRY(poiseVecCheckSame(x[j], "x", y, "y"));
   }
@@ -436,6 +465,7 @@ static int Batch(int k)
 
 PoiseErr PoiseVecMAXPY(PoiseVec y, int k, const double *a, const PoiseVec *x)
 {
+  CALLED(OBJECT(y), ARRAY_OF(k, a), ARRAY_OF(k, x));
   double n = (double)y->layout->n;
   poiseLogBegin(y->ctx, EVENT_VecUpdate);
   PoiseErr e = CheckMaxpy(y, k, x);
@@ -504,11 +534,13 @@ static PoiseErr Reduce(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, PhaseA
 
 PoiseErr PoiseVecDot(PoiseVec x, PoiseVec y, double *dot)
 {
+  CALLED(OBJECT(x), OBJECT(y), GIVEN(dot));
   return Reduce(PHASE_vec_dot, 1, NULL, x, y, (PhaseArgs){0}, dot);
 }
 
 PoiseErr PoiseVecDotNorm2(PoiseVec x, PoiseVec y, double *xy, double *yy)
 {
+  CALLED(OBJECT(x), OBJECT(y), GIVEN(xy), GIVEN(yy));
   double r[2];
   TRY(Reduce(PHASE_vec_dot2, 2, NULL, x, y, (PhaseArgs){0}, r));
   *xy = r[0], *yy = r[1];
@@ -517,11 +549,13 @@ PoiseErr PoiseVecDotNorm2(PoiseVec x, PoiseVec y, double *xy, double *yy)
 
 PoiseErr PoiseVecAXPYDot(PoiseVec y, double a, PoiseVec x, double *yy)
 {
+  CALLED(OBJECT(y), OBJECT(x), GIVEN(yy));
   return Reduce(PHASE_vec_axpby_dot, 1, y, x, y, (PhaseArgs){.c = {{.value = a}, {.value = 1}}}, yy);
 }
 
 PoiseErr PoiseVecSumEntries(PoiseVec x, double *sum)
 {
+  CALLED(OBJECT(x), GIVEN(sum));
   return Reduce(PHASE_vec_sum, 1, NULL, x, NULL, (PhaseArgs){0}, sum);
 }
 
@@ -555,6 +589,7 @@ static PoiseErr ScaledNorm(PoiseVec x, double *norm)
 
 PoiseErr PoiseVecNorm(PoiseVec x, PoiseNorm type, double *norm)
 {
+  CALLED(OBJECT(x), GIVEN(norm));
   static const int phase[] = {
       [POISE_NORM_1] = PHASE_vec_norm1, [POISE_NORM_2] = PHASE_vec_dot, [POISE_NORM_INF] = PHASE_vec_norm_inf};
   if ((unsigned)type > POISE_NORM_INF) FAIL(POISE_ERR_ARG, "there is no norm %d", (int)type);
@@ -569,6 +604,7 @@ static PoiseErr MdotBatch(PoiseVec y, int k, const PoiseVec *x)
   PoiseContext ctx = y->ctx;
   MdotArgs m = {.n = y->layout->n, .k = k, .stride = POISE_NBLOCKS(y->layout->n)};
   for (int j = 0; j < k; j++) {
+    TRY(poiseCheckCall("PoiseVecMDot", PARAMETERS(OBJECT(y), OBJECT(x[j]))));
     TRY(poiseVecCheckSame(x[j], "x", y, "y"));
     TRY(poiseVecRead(x[j], &m.x[j]));
   }
@@ -579,6 +615,7 @@ static PoiseErr MdotBatch(PoiseVec y, int k, const PoiseVec *x)
 
 PoiseErr PoiseVecMDot(PoiseVec y, int k, const PoiseVec *x, double *dots)
 {
+  CALLED(OBJECT(y), ARRAY_OF(k, x), ARRAY_OF(k, dots));
   PoiseContext ctx = y->ctx;
   PoiseErr e = POISE_OK;
   double n = (double)y->layout->n;

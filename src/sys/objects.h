@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The objects that live, and what a public function asks of its arguments before it follows a pointer: one line,
+
+    CALLED(OBJECT(A), OBJECT(x), OBJECT(y), GIVEN(dot));
+
+  A pointer is looked up and not followed: one that is wild, destroyed or of another kind is an error with words,
+  as are objects of several contexts.
+*/
+#ifndef POISE_OBJECTS_H
+#define POISE_OBJECTS_H
+
+#include "poise/sys.h"
+
+struct PoiseVec_s;
+struct PoiseMat_s;
+struct PoisePC_s;
+struct PoiseKSP_s;
+
+/* What a pointer is to be. */
+typedef enum ObjectKind {
+  KIND_CONTEXT = 1,
+  KIND_VEC,
+  KIND_MAT,
+  KIND_PC,
+  KIND_KSP,
+  KIND_POINTER, /* to anything */
+  KIND_ARRAY,   /* of n entries: NULL only where n is 0; n is not negative */
+  KIND_WORD     /* n of `most` values of an enum */
+} ObjectKind;
+
+typedef struct Parameter {
+  const void *p;
+  const char *name;
+  ObjectKind kind;
+  bool optional; /* may be NULL */
+  int64_t n, most;
+} Parameter;
+
+/* clang-format off */
+#define KIND_OF(x)                   \
+  _Generic((x),                      \
+    PoiseContext: KIND_CONTEXT,      \
+    struct PoiseVec_s *: KIND_VEC,   \
+    struct PoiseMat_s *: KIND_MAT,   \
+    struct PoisePC_s *: KIND_PC,     \
+    struct PoiseKSP_s *: KIND_KSP)
+/* clang-format on */
+
+#define NAMED(x, ...)      ((Parameter){.p = (x), .name = #x, __VA_ARGS__})
+#define OBJECT(x)          NAMED(x, .kind = KIND_OF(x))
+#define OBJECT_OR_NO(x)    NAMED(x, .kind = KIND_OF(x), .optional = true)
+#define GIVEN(x)           NAMED(x, .kind = KIND_POINTER)
+#define ARRAY_OF(count, x) NAMED(x, .kind = KIND_ARRAY, .n = (count))
+#define WORD(x, count)     ((Parameter){.name = #x, .kind = KIND_WORD, .n = (int64_t)(x), .most = (count)})
+
+#define PARAMETERS(...) \
+  (const Parameter[]){__VA_ARGS__}, (int)(sizeof((const Parameter[]){__VA_ARGS__}) / sizeof(Parameter))
+
+/* The first line of a public function; the first parameter is an object. */
+#define CALLED(...) POISE_TRY(poiseCalled(__func__, PARAMETERS(__VA_ARGS__)))
+/* And of one that returns `value` after an error. */
+#define CALLED_OR(value, ...)                                            \
+  do {                                                                   \
+    if (poiseCheckCall(__func__, PARAMETERS(__VA_ARGS__))) return value; \
+  } while (0)
+/* And of one that destroys *x: nothing is no object. */
+#define DESTROYS(x)                             \
+  do {                                          \
+    CALLED(GIVEN(x));                           \
+    if (!*(x)) return POISE_OK;                 \
+    CALLED(NAMED(*(x), .kind = KIND_OF(*(x)))); \
+  } while (0)
+
+PoiseErr poiseCheckCall(const char *function, const Parameter *parameter, int n);
+/* The same, and the context of the first object notes the function: what this rank is in, see comm.c. */
+PoiseErr poiseCalled(const char *function, const Parameter *parameter, int n);
+
+/* A context, whose memory is its owner's, is an object from here on, until it is removed. */
+PoiseErr poiseObjectAdd(const void *object, ObjectKind kind);
+void poiseObjectRemove(const void *object);
+/* *object (address of the pointer): `bytes` zeroed bytes of ctx, which they begin with; NULL after a failure. `what`, with a value, goes
+   into messages. */
+PoiseErr poiseObjectCreate(PoiseContext ctx, size_t bytes, ObjectKind kind, const char *what, void *object);
+void poiseObjectFree(PoiseContext ctx, void *object);
+
+#endif
