@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wrong calls: pointers that are no objects, and ranks that are in different calls. */
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "harness.h"
 #include "poise.h"
+#include "sys/sys.h"
 
 /* ---- objects ------------------------------------------------------------------------------------------- */
 
@@ -57,9 +60,137 @@ static void TestNoObjects(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
+/* ---- ranks in different calls -------------------------------------------------------------------------- */
+
+/* One rank makes another call than the others. */
+typedef enum Mistake {
+  MORE_NUMBERS, /* of a sum */
+  OTHER_NORM,
+  NORM_AND_DOT,
+  NORM_AND_DOTS,
+  LEAVES,
+  NORM_AND_PRODUCT, /* which waits for neighbours only */
+  SUM_AND_MAXIMUM,
+  SKIPS_ASSEMBLY,
+  MISTAKES
+} Mistake;
+
+static PoiseMat Chain(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseInt begin, n;
+  PoiseSplit(ctx, 40, &begin, &n);
+  if (!CHECK_OK(PoiseMatCreate(ctx, n, n, 40, 40, &A))) return NULL;
+  for (PoiseInt i = begin; i < begin + n; i++)
+    for (PoiseInt j = i - 1; j <= i + 1; j++) {
+      double v = i == j ? 2 : -1;
+      if (j >= 0 && j < 40) CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &v));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+static PoiseErr MakeMistake(PoiseContext ctx, Mistake mistake, bool mine, PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  double v[2] = {1, 2};
+  PoiseVec two[] = {x, y};
+  switch (mistake) {
+  case MORE_NUMBERS:
+    return PoiseSum(ctx, mine ? 2 : 1, v);
+  case OTHER_NORM:
+    return PoiseVecNorm(x, mine ? POISE_NORM_INF : POISE_NORM_1, v);
+  case NORM_AND_DOT:
+    return mine ? PoiseVecDotNorm2(x, y, &v[0], &v[1]) : PoiseVecNorm(x, POISE_NORM_2, v);
+  case NORM_AND_DOTS:
+    return mine ? PoiseVecMDot(x, 2, two, v) : PoiseVecNorm(x, POISE_NORM_2, v);
+  case LEAVES:
+    return mine ? POISE_OK : PoiseBarrier(ctx);
+  case NORM_AND_PRODUCT:
+    return mine ? PoiseVecNorm(x, POISE_NORM_2, v) : PoiseMatMult(A, x, y);
+  case SUM_AND_MAXIMUM:
+    return mine ? PoiseMax(ctx, 1, v) : PoiseSum(ctx, 1, v);
+  case SKIPS_ASSEMBLY:
+    return mine ? PoiseVecNorm(x, POISE_NORM_2, v) : PoiseMatAssemble(A);
+  case MISTAKES:
+    break;
+  }
+  return POISE_OK;
+}
+
+typedef struct Case {
+  Mistake mistake;
+  PoiseErr code; /* of the mistake, on rank 0 */
+} Case;
+
+static PoiseErr Mistaken(PoiseContext ctx, void *arg)
+{
+  Case *c = arg;
+  PoiseVec x = NULL, y = NULL;
+  PoiseMat A = Chain(ctx);
+  PoiseErr e = A ? PoiseMatCreateVecs(A, &x, &y) : POISE_ERR_INTERNAL;
+  if (!e) e = PoiseVecSet(x, 1);
+  if (!e) e = PoiseMatMult(A, x, y);
+  if (!e) e = MakeMistake(ctx, c->mistake, PoiseRank(ctx) == PoiseSize(ctx) - 1, A, x, y);
+  if (PoiseRank(ctx) == 0) c->code = e;
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+/* All of it is an error that names ranks and calls, and nothing hangs. */
+static void TestMistakes(PoiseContext ctx)
+{
+  static const char *const words_of[MISTAKES] = {"is in PoiseSum (which sums 16 bytes)",
+                                                 "is in PoiseVecNorm (which finds the largest of",
+                                                 "is in PoiseVecDotNorm2",
+                                                 "is in PoiseVecMDot",
+                                                 "has left the body of PoiseRun",
+                                                 "all ranks must make the same calls",
+                                                 "is in PoiseMax",
+                                                 "is in PoiseMatAssemble"};
+  (void)ctx;
+  for (int ranks = 2; ranks <= 4; ranks++)
+    for (int m = 0; m < MISTAKES; m++) {
+      const PoiseInit init = {.serial = 1};
+      Case c = {.mistake = (Mistake)m};
+      PoiseContext own;
+      char words[64];
+      snprintf(words, sizeof words, "%d", ranks);
+      if (!CHECK_OK(PoiseInitialize(NULL, NULL, &init, &own))) return;
+      CHECK_OK(PoiseOptionsSet(own, "device", "host"));
+      CHECK_OK(PoiseOptionsSet(own, "ranks", words));
+      CHECK_ERR(PoiseRun(own, Mistaken, &c), POISE_ERR_COMM, words_of[m]);
+      CHECK(c.code == POISE_ERR_COMM || c.code == POISE_ERR_REMOTE);
+      CHECK_OK(PoiseFinalize(&own));
+    }
+}
+
+/* Under MPI where it is asked for; not in exchanges between neighbours. */
+static void TestMistakesChecked(PoiseContext ctx)
+{
+  static const Mistake mistakes[] = {MORE_NUMBERS, OTHER_NORM, NORM_AND_DOT, NORM_AND_DOTS, SUM_AND_MAXIMUM};
+  char *words[] = {"test", "-comm_check", "yes", "-device", "host", NULL}, **argv = words;
+  int argc = 5;
+  PoiseContext own;
+  PoiseVec x, y;
+  if (strcmp(ctx->comm->ops->name, "mpi") || PoiseSize(ctx) == 1) TEST_SKIP("it takes several MPI ranks");
+  if (!CHECK_OK(PoiseInitialize(&argc, &argv, NULL, &own))) return;
+  CHECK_OK(PoiseVecCreate(own, 3, POISE_DECIDE, &x));
+  CHECK_OK(PoiseVecDuplicate(x, &y));
+  for (int k = 0; k < 5; k++)
+    CHECK_ERR(MakeMistake(own, mistakes[k], PoiseRank(own) == PoiseSize(own) - 1, NULL, x, y), POISE_ERR_COMM,
+              "all ranks must make the same calls");
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseFinalize(&own));
+}
+
 static const Test tests[] = {
     {"many", TestMany, 0},
     {"no_objects", TestNoObjects, 0},
+    {"mistakes", TestMistakes, TEST_SERIAL},
+    {"mistakes_checked", TestMistakesChecked, 0},
     {NULL, NULL, 0},
 };
 

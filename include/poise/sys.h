@@ -5,7 +5,9 @@
   Conventions of the whole interface
   - Every function returns a PoiseErr; 0 (POISE_OK) is success. Wrap calls in POISE_TRY to build the error trace.
   - "Collective" means that all ranks of the context must call, in the same order. A collective call that fails on one
-    rank fails on all of them: the others get POISE_ERR_REMOTE with the first failing rank's words.
+    rank fails on all of them: the others get POISE_ERR_REMOTE with the first failing rank's words. Ranks that are in
+    different collectives get POISE_ERR_COMM with both calls: threads always; MPI ranks in debug builds and with
+    -comm_check yes, but for exchanges between neighbours.
   - A pointer that is to be an object is looked up in a table of those that live before it is followed. NULL, a destroyed
     object, one of another kind, and objects of several contexts are POISE_ERR_ARG, which names the parameter. A function
     that returns no PoiseErr then returns 0, NULL or "", and PoiseErrorMessage tells why.

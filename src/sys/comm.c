@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all communicators share: sums in rank order and the agreement on errors, both made of allgather. */
+/* What all communicators share: sums in rank order and the agreement on errors, both made of allgather; and what
+   is said where ranks are in different calls. */
 #include <stdio.h>
 
 #include "sys.h"
@@ -24,6 +25,48 @@ void poiseCommDestroy(Comm **comm)
   poiseFree(ctx, comm);
 }
 
+/* ---- are all ranks in the same call? --------------------------------------------------------------------- */
+
+CommMeeting poiseCommMeeting(Comm *comm, CommPurpose purpose, size_t bytes, int root)
+{
+  return (CommMeeting){.purpose = purpose, .bytes = (int64_t)bytes, .root = root, .call = comm->ctx->call};
+}
+
+static void Describe(const CommMeeting *m, char *words, size_t size)
+{
+  static const char *const purposes[COMM_PURPOSES] = {
+      "gathers", "sums", "finds the largest of", "finds the largest of", "adds up", "agrees by", "shares", "trades", ""};
+  if (m->purpose == COMM_END)
+    snprintf(words, size, "has left the body of PoiseRun");
+  else
+    snprintf(words, size, "is in %s (which %s %lld bytes)", m->call ? m->call : "the library", purposes[m->purpose],
+             (long long)m->bytes);
+}
+
+PoiseErr poiseCommSame(const CommMeeting *mine, int rank, const CommMeeting *other, int other_rank)
+{
+  char a[128], b[128];
+  if (mine->purpose == other->purpose && mine->bytes == other->bytes && mine->root == other->root) return POISE_OK;
+  Describe(other, a, sizeof a);
+  Describe(mine, b, sizeof b);
+  FAIL(POISE_ERR_COMM, "rank %d %s, rank %d %s: all ranks must make the same calls", other_rank, a, rank, b);
+}
+
+static PoiseErr Gather(Comm *comm, CommPurpose purpose, const void *in, size_t bytes, void *out)
+{
+  comm->purpose = purpose;
+  PoiseErr e = comm->ops->allgather(comm, in, bytes, out);
+  comm->purpose = COMM_GATHER;
+  return e;
+}
+
+PoiseErr poiseCommEnd(Comm *comm)
+{
+  return comm->size > 1 ? Gather(comm, COMM_END, &(double){0}, sizeof(double), comm->scratch) : POISE_OK;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------ */
+
 static int Piece(int n)
 {
   return n < POISE_COMM_WIDTH ? n : POISE_COMM_WIDTH;
@@ -33,7 +76,7 @@ PoiseErr poiseCommSum(Comm *comm, double *v, int n)
 {
   for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
     piece = Piece(n);
-    TRY(comm->ops->allgather(comm, v, (size_t)piece * sizeof *v, comm->scratch));
+    TRY(Gather(comm, COMM_SUM, v, (size_t)piece * sizeof *v, comm->scratch));
     for (int i = 0; i < piece; i++) {
       v[i] = comm->scratch[i];
       for (int r = 1; r < comm->size; r++) v[i] += comm->scratch[r * piece + i];
@@ -46,7 +89,7 @@ PoiseErr poiseCommMax(Comm *comm, double *v, int n)
 {
   for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
     piece = Piece(n);
-    TRY(comm->ops->allgather(comm, v, (size_t)piece * sizeof *v, comm->scratch));
+    TRY(Gather(comm, COMM_MAX, v, (size_t)piece * sizeof *v, comm->scratch));
     for (int i = 0; i < piece; i++) {
       v[i] = comm->scratch[i];
       for (int r = 1; r < comm->size; r++) {
@@ -63,7 +106,7 @@ PoiseErr poiseCommMaxInt(Comm *comm, int64_t *v, int n)
   for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
     const int64_t *all = (const void *)comm->scratch;
     piece = Piece(n);
-    TRY(comm->ops->allgather(comm, v, (size_t)piece * sizeof *v, comm->scratch));
+    TRY(Gather(comm, COMM_MAX_INT, v, (size_t)piece * sizeof *v, comm->scratch));
     for (int i = 0; i < piece; i++)
       for (int r = 0; r < comm->size; r++)
         if (all[r * piece + i] > v[i]) v[i] = all[r * piece + i];
@@ -75,7 +118,7 @@ PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total)
 {
   const int64_t *all = (const void *)comm->scratch;
   *before = *total = 0;
-  TRY(comm->ops->allgather(comm, &v, sizeof v, comm->scratch));
+  TRY(Gather(comm, COMM_SCAN, &v, sizeof v, comm->scratch));
   for (int r = 0; r < comm->size; r++) {
     if (r == comm->rank) *before = *total;
     *total += all[r];
@@ -101,7 +144,7 @@ PoiseErr PoiseAgree(PoiseContext ctx, PoiseErr mine)
   char words[512];
   int64_t code = mine;
   if (comm->size == 1) return mine;
-  PoiseErr e = comm->ops->allgather(comm, &code, sizeof code, comm->scratch);
+  PoiseErr e = Gather(comm, COMM_AGREE, &code, sizeof code, comm->scratch);
   if (e) return mine ? mine : e;
   int first = FirstFailing((const void *)comm->scratch, comm->size);
   if (first < 0) return POISE_OK;

@@ -6,10 +6,11 @@
 #include <limits.h>
 #include <mpi.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "sys.h"
 
-enum { TAG_ALLTOALLV = 1, TAG_EXCHANGE = 2 };
+enum { TAG_ALLTOALLV = 1, TAG_EXCHANGE = 2, CALL_LENGTH = 64 };
 
 typedef struct World {  /* Comm.data */
   MPI_Comm comm;        /* a duplicate, which returns errors */
@@ -84,12 +85,42 @@ static void Count(Comm *comm, int64_t messages, int64_t bytes)
   comm->message_bytes += bytes;
 }
 
+/* What every rank is in, in a message of its own. */
+typedef struct Card {
+  CommMeeting meeting;
+  char call[CALL_LENGTH];
+} Card;
+
+static PoiseErr Exchanged(Comm *comm, const Card *mine, Card *all)
+{
+  World *world = comm->data;
+  TRY(MPI(Allgather, mine, (int)sizeof *mine, MPI_BYTE, all, (int)sizeof *mine, MPI_BYTE, world->comm));
+  for (int r = 0; r < comm->size; r++) {
+    all[r].meeting.call = all[r].call; /* a pointer of another process is none */
+    TRY(poiseCommSame(&mine->meeting, comm->rank, &all[r].meeting, r));
+  }
+  return POISE_OK;
+}
+
+/* Before a collective. */
+static PoiseErr Meet(Comm *comm, CommPurpose purpose, size_t bytes, int root)
+{
+  Card mine = {.meeting = poiseCommMeeting(comm, purpose, bytes, root)}, *all;
+  TRY(CheckRuns());
+  if (!comm->checks) return POISE_OK;
+  snprintf(mine.call, sizeof mine.call, "%s", mine.meeting.call ? mine.meeting.call : "the library");
+  TRY(poiseAllocArray(comm->ctx, comm->size, sizeof *all, "calls of all ranks", &all));
+  PoiseErr e = Exchanged(comm, &mine, all);
+  poiseFree(comm->ctx, &all);
+  return e;
+}
+
 static PoiseErr Allgather(Comm *comm, const void *in, size_t bytes, void *out)
 {
   World *world = comm->data;
   MPI_Datatype type;
   int count;
-  TRY(CheckRuns());
+  TRY(Meet(comm, comm->purpose, bytes, 0));
   PoiseErr e = MakeType(bytes, &count, &type);
   if (!e) e = MPI(Allgather, in, count, type, out, count, type, world->comm);
   Count(comm, 1, (int64_t)bytes);
@@ -101,7 +132,7 @@ static PoiseErr Bcast(Comm *comm, void *data, size_t bytes, int root)
   World *world = comm->data;
   MPI_Datatype type;
   int count;
-  TRY(CheckRuns());
+  TRY(Meet(comm, COMM_SHARE, bytes, root));
   PoiseErr e = MakeType(bytes, &count, &type);
   if (!e) e = MPI(Bcast, data, count, type, root, world->comm);
   if (comm->rank == root) Count(comm, 1, (int64_t)bytes);
@@ -127,7 +158,7 @@ static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_byte
   int posted = 0;
   char *to = recv;
   const char *from = send;
-  TRY(CheckRuns());
+  TRY(Meet(comm, COMM_TRADE, 0, 0));
   for (int r = 0; r < comm->size && !e; r++) {
     if (!recv_bytes[r]) continue; /* a pointer to nothing may be NULL */
     e = Post(world, false, to, (size_t)recv_bytes[r], r, &world->request[posted++]);

@@ -4,6 +4,9 @@
 
   Everything waits for counters that only grow: a waiter spins briefly (if there is a core for every rank), lets others run, then sleeps. A
   rank that leaves with an error ends all waits that it would never satisfy.
+
+  Ranks that are in different calls get an error and neither wrong numbers nor a hang: at a barrier each shows what it is in,
+  and who waits for a neighbour sees that this one waits at a barrier.
 */
 #include <sched.h>
 #include <stdatomic.h>
@@ -24,6 +27,8 @@ typedef struct Slot { /* what a rank shows the others */
   _Alignas(64) unsigned char small[2][INLINE_BYTES];
   const void *data;
   const int64_t *bytes;
+  CommMeeting meeting[2];      /* what the rank is in; halves as of small */
+  _Alignas(64) Counter target; /* of the barrier where the rank is, or was */
   _Alignas(64) Counter begun; /* exchanges; all ranks begin the same ones in the same order, so that the number names one */
   Counter
       copied[LANES]; /* the latest exchange, of those that are this modulo LANES, of which this rank has copied its part */
@@ -34,6 +39,7 @@ struct Team {
   int size, spins;
   _Alignas(64) Counter arrivals; /* at barriers, ever */
   _Alignas(64) Counter sleepers;
+  Counter watchers;   /* of these, who wait for one rank, which may be waiting at a barrier */
   Counter stopped;    /* ranks that left, or will not wait again because one left */
   atomic_int aborted; /* 1 + the rank that left first */
   pthread_mutex_t lock;
@@ -66,22 +72,41 @@ static void Wake(Team *team)
   pthread_mutex_unlock(&team->lock);
 }
 
-static bool Over(Team *team, Counter *counter, int64_t target, bool even_aborted)
+enum { NOBODY = -1 };
+
+typedef struct Wait {
+  Counter *counter;
+  int64_t target;
+  int rank; /* the one that moves the counter; NOBODY: all do */
+  bool even_aborted;
+} Wait;
+
+/* Does this rank wait at a barrier, for one that does not come there? */
+static bool IsAtBarrier(Team *team, int rank)
 {
-  return atomic_load(counter) >= target || (!even_aborted && atomic_load(&team->aborted));
+  int64_t target = rank == NOBODY ? 0 : atomic_load(&team->slot[rank].target);
+  return atomic_load(&team->arrivals) < target;
 }
 
-static void Await(Team *team, Counter *counter, int64_t target, bool even_aborted)
+static bool Over(Team *team, const Wait *w)
+{
+  if (IsAtBarrier(team, w->rank)) return true; /* before the counter, which it may have moved before it went there */
+  return atomic_load(w->counter) >= w->target || (!w->even_aborted && atomic_load(&team->aborted));
+}
+
+static void Await(Team *team, const Wait *w)
 {
   for (int i = 0; i < team->spins; i++)
-    if (Over(team, counter, target, even_aborted)) return;
+    if (Over(team, w)) return;
   for (int i = 0; i < YIELDS; i++) {
-    if (Over(team, counter, target, even_aborted)) return;
+    if (Over(team, w)) return;
     sched_yield();
   }
   pthread_mutex_lock(&team->lock);
   atomic_fetch_add(&team->sleepers, 1); /* before the test below: whoever moves the counter after it sees a sleeper */
-  while (!Over(team, counter, target, even_aborted)) pthread_cond_wait(&team->wake, &team->lock);
+  atomic_fetch_add(&team->watchers, w->rank != NOBODY);
+  while (!Over(team, w)) pthread_cond_wait(&team->wake, &team->lock);
+  atomic_fetch_sub(&team->watchers, w->rank != NOBODY);
   atomic_fetch_sub(&team->sleepers, 1);
   pthread_mutex_unlock(&team->lock);
 }
@@ -103,16 +128,22 @@ void poiseTeamAbort(Team *team, int rank)
   Wake(team);
 }
 
-/* After an abort no rank unwinds, and so frees what others may be copying from, before all have stopped. */
-static PoiseErr WaitFor(Comm *comm, Counter *counter, int64_t target)
+/* After an abort no rank unwinds, and so frees what others may be copying from, before all have stopped. rank: as of
+   Wait; one that waits at a barrier meanwhile is in another call than this rank, in an exchange. */
+static PoiseErr WaitFor(Comm *comm, Counter *counter, int64_t target, int rank)
 {
   Seat *seat = comm->data;
   Team *team = seat->team;
   if (!seat->stopped) {
-    Await(team, counter, target, false);
+    Await(team, &(Wait){counter, target, rank, false});
     if (atomic_load(counter) >= target) return POISE_OK; /* what was reached is good even if a rank has left since */
+    if (!atomic_load(&team->aborted)) {
+      const char *call = comm->ctx->call;
+      FAIL(POISE_ERR_COMM, "rank %d waits in %s for rank %d, which is in another call: all ranks must make the same calls",
+           comm->rank, call ? call : "the library", rank);
+    }
     Stop(team, comm->rank);
-    Await(team, &team->stopped, team->size, true);
+    Await(team, &(Wait){&team->stopped, team->size, NOBODY, true});
   }
   FAIL(POISE_ERR_REMOTE, "rank %d left with an error", atomic_load(&team->aborted) - 1);
 }
@@ -122,8 +153,9 @@ static PoiseErr Barrier(Comm *comm)
   Team *team = ((Seat *)comm->data)->team;
   int64_t ticket = atomic_fetch_add(&team->arrivals, 1);
   int64_t target = (ticket / team->size + 1) * team->size;
-  if (ticket + 1 == target) Wake(team);
-  return WaitFor(comm, &team->arrivals, target);
+  atomic_store(&team->slot[comm->rank].target, target);
+  if (ticket + 1 == target || atomic_load(&team->watchers)) Wake(team);
+  return WaitFor(comm, &team->arrivals, target, NOBODY);
 }
 
 /* ---- collectives -------------------------------------------------------------------------------------------------- */
@@ -139,9 +171,25 @@ static void Count(Comm *comm, size_t bytes)
   comm->message_bytes += (int64_t)bytes;
 }
 
+/* The barrier of a collective, where all must be in the same. Who is not sees it as the others do. */
+static PoiseErr Meet(Comm *comm, CommMeeting mine)
+{
+  Seat *seat = comm->data;
+  Slot *slot = seat->team->slot;
+  int parity = seat->parity;
+  slot[comm->rank].meeting[parity] = mine;
+  TRY(Barrier(comm));
+  for (int r = 0; r < comm->size; r++) {
+    PoiseErr e = poiseCommSame(&mine, comm->rank, &slot[r].meeting[parity], r);
+    if (e) seat->parity = !parity; /* others may still be reading this half */
+    TRY(e);
+  }
+  return POISE_OK;
+}
+
 /* Show `bytes` bytes (NULL: nothing) and wait until all have. Small data are copied, into the other half of the slot than
    last time: when it is overwritten, two calls on, everybody has passed the barrier in between and so has read it. */
-static PoiseErr Show(Comm *comm, const void *data, size_t bytes)
+static PoiseErr Show(Comm *comm, const void *data, size_t bytes, CommPurpose purpose, int root)
 {
   Seat *seat = comm->data;
   Slot *mine = &seat->team->slot[comm->rank];
@@ -149,7 +197,7 @@ static PoiseErr Show(Comm *comm, const void *data, size_t bytes)
     mine->data = data;
   else if (data)
     Copy(mine->small[seat->parity], data, bytes);
-  return Barrier(comm);
+  return Meet(comm, poiseCommMeeting(comm, purpose, bytes, root));
 }
 
 static const void *Shown(Comm *comm, int rank, size_t bytes)
@@ -170,7 +218,7 @@ static PoiseErr Hide(Comm *comm, size_t bytes)
 
 static PoiseErr Allgather(Comm *comm, const void *in, size_t bytes, void *out)
 {
-  TRY(Show(comm, in, bytes));
+  TRY(Show(comm, in, bytes, comm->purpose, 0));
   for (int r = 0; r < comm->size; r++) Copy((char *)out + (size_t)r * bytes, Shown(comm, r, bytes), bytes);
   Count(comm, bytes);
   return Hide(comm, bytes);
@@ -179,7 +227,7 @@ static PoiseErr Allgather(Comm *comm, const void *in, size_t bytes, void *out)
 static PoiseErr Bcast(Comm *comm, void *data, size_t bytes, int root)
 {
   bool sends = comm->rank == root;
-  TRY(Show(comm, sends ? data : NULL, bytes));
+  TRY(Show(comm, sends ? data : NULL, bytes, COMM_SHARE, root));
   if (sends)
     Count(comm, bytes);
   else
@@ -216,7 +264,7 @@ static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_byte
   mine->bytes = send_bytes;
   for (int r = 0; r < comm->size; r++)
     if (send_bytes[r] && r != comm->rank) Count(comm, (size_t)send_bytes[r]);
-  TRY(Barrier(comm));
+  TRY(Meet(comm, poiseCommMeeting(comm, COMM_TRADE, 0, 0)));
   PoiseErr e = Collect(comm, recv, recv_bytes);
   PoiseErr hidden = Barrier(comm);
   return e ? e : hidden;
@@ -318,14 +366,14 @@ static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
   for (int k = 0; k < ex->nrecv; k++) {
     size_t n = (size_t)(ex->recv_start[k + 1] - ex->recv_start[k]);
     if (!n) continue;
-    TRY(WaitFor(comm, &team->slot[ex->recv_rank[k]].begun, plan->number));
+    TRY(WaitFor(comm, &team->slot[ex->recv_rank[k]].begun, plan->number, ex->recv_rank[k]));
     memcpy(ex->recv + ex->recv_start[k], plan->from[k], n * sizeof(double));
   }
   atomic_store(&team->slot[comm->rank].copied[lane], plan->number);
   Wake(team);
   for (int k = 0; k < ex->nsend; k++)
     if (ex->send_start[k + 1] > ex->send_start[k])
-      TRY(WaitFor(comm, &team->slot[ex->send_rank[k]].copied[lane], plan->number));
+      TRY(WaitFor(comm, &team->slot[ex->send_rank[k]].copied[lane], plan->number, ex->send_rank[k]));
   return POISE_OK;
 }
 

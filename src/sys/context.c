@@ -50,7 +50,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ---------------------------------------------------------------------------------- */
 
 typedef struct System {
-  int help, options_left, view, device, load_progress, forbid_copies, device_time;
+  int help, options_left, view, device, load_progress, forbid_copies, device_time, comm_check;
   PoiseInt ranks, host_threads, device_id;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
@@ -80,9 +80,18 @@ static const PoiseOption table[] = {
      "wait for the device at both ends of each event, so that its time is the device's; loops are then not replayed"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
      "threads of host kernels per rank; 0: share out the cores"},
+    {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
+     "under MPI, ask before each collective whether all ranks are in the same call; auto: in debug builds"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
      "while a file is read for long, a line on standard error, if that is a terminal"},
     {0}};
+
+enum { CHECK_AUTO, CHECK_YES, CHECK_NO };
+#ifdef NDEBUG
+static const bool checks_collectives = false;
+#else
+static const bool checks_collectives = true;
+#endif
 
 static PoiseErr ReadSystem(PoiseContext ctx, System *system)
 {
@@ -148,6 +157,7 @@ static PoiseErr FillRank(PoiseContext ctx)
   System system = {0};
   const DeviceOps *ops = NULL;
   TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
+  ctx->comm->checks = system.comm_check == CHECK_YES || (system.comm_check == CHECK_AUTO && checks_collectives);
   int id = (int)system.device_id;
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
@@ -283,6 +293,7 @@ static PoiseErr Work(Rank *r)
   PoiseContext ctx = &r->ctx;
   TRY(FillRank(ctx));
   TRY(r->body(ctx, r->arg));
+  TRY(poiseCommEnd(ctx->comm));
   TRY(PoiseAgree(ctx, NoObjects(ctx, "at the end of PoiseRun's body")));
   return ViewLog(ctx);
 }

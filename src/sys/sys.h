@@ -67,6 +67,20 @@ void poiseAllocFailAt(PoiseContext ctx, int64_t n);
 
 typedef struct Comm Comm;
 
+/* What a collective is for: ranks that meet in different ones are in different calls. */
+typedef enum CommPurpose {
+  COMM_GATHER,
+  COMM_SUM,
+  COMM_MAX,
+  COMM_MAX_INT,
+  COMM_SCAN,
+  COMM_AGREE,
+  COMM_SHARE, /* one rank's data */
+  COMM_TRADE, /* all to all */
+  COMM_END,   /* of PoiseRun's body */
+  COMM_PURPOSES
+} CommPurpose;
+
 typedef struct Exchange { /* a neighbour exchange: segments of doubles, fixed at set-up. Ranks ascending, never self */
   int nsend, nrecv;
   int *send_rank, *recv_rank;
@@ -95,6 +109,8 @@ struct Comm {
   PoiseContext ctx;
   int rank, size;
   void *data;
+  CommPurpose purpose;             /* of gathers: comm.c sets it for its own */
+  bool checks;                     /* do all ranks meet in the same collective? (threads always ask) */
   int64_t messages, message_bytes; /* sent so far, for the log */
   double *scratch;                 /* size * POISE_COMM_WIDTH doubles: sums allocate nothing */
 };
@@ -115,6 +131,17 @@ void poiseTeamDestroy(Team **team);                               /* after all t
 Comm *poiseTeamComm(Team *team, int rank, PoiseContext rank_ctx); /* lent to one rank's context */
 /* This rank leaves with an error: ranks that wait for it, now or later, get POISE_ERR_REMOTE instead of hanging. */
 void poiseTeamAbort(Team *team, int rank);
+
+/* What a rank is in when it meets others in a collective. */
+typedef struct CommMeeting {
+  int64_t purpose, bytes, root;
+  const char *call; /* the public function, or NULL */
+} CommMeeting;
+CommMeeting poiseCommMeeting(Comm *comm, CommPurpose purpose, size_t bytes, int root);
+/* POISE_ERR_COMM, with both calls, if ranks are in different collectives. */
+PoiseErr poiseCommSame(const CommMeeting *mine, int rank, const CommMeeting *other, int other_rank);
+/* This rank has left PoiseRun's body. Collective. */
+PoiseErr poiseCommEnd(Comm *comm);
 
 /* v[0..n) = sums over ranks in rank order: same bits everywhere. Any n; never allocates. */
 PoiseErr poiseCommSum(Comm *comm, double *v, int n);
