@@ -145,6 +145,8 @@ static PoiseErr FillRank(PoiseContext ctx)
 {
   System system = {0};
   const DeviceOps *ops = NULL;
+  /* All ranks have the options of rank 0, which alone says what is wrong with them. */
+  TRY(PoiseAgree(ctx, ctx->comm->rank ? POISE_OK : ReadSystem(ctx, &system)));
   TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
   int id = (int)system.device_id;
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
