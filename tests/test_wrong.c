@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Wrong calls: each must give an error with words, neither crash nor hang, and leave all objects such that they
-  can be destroyed. Only poise.h is seen. Each call runs in a process of its own, so that one run tells of all
-  that fail; wrong_calls.def lists them, and a line there is the number of a call.
+  Wrong calls: each must give an error with words, neither crash nor hang, and leave all objects such that
+  they can be destroyed. Only poise.h is seen. Each call runs in a process of its own, so that one run tells of
+  all that fail; wrong_calls.def lists them, and a line there is the number of a call.
 
     test_wrong [--device host] [--line 123]      --line: this call alone, in this process, for a debugger
 */
@@ -19,7 +19,7 @@
 
 enum { N = 4, SECONDS = 20 };
 
-/* ---- what calls are given ---------------------------------------------------------------------------------- */
+/* ---- what calls are given ----------------------------------------------------------------------------- */
 
 static FILE *nowhere;
 static PoiseContext ctx, other; /* two that live, */
@@ -61,7 +61,8 @@ static double *val64;
 
 static int32_t ptr[N + 1] = {0, 2, 5, 8, 10}, col[10] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
 static double val[10] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2};
-static int32_t falling[N + 1] = {0, 5, 2, 8, 10}, late[N + 1] = {1, 2, 5, 8, 10}, wide[10] = {0, 1, 0, 1, 2, 1, 2, 7, 2, 3};
+static int32_t falling[N + 1] = {0, 5, 2, 8, 10}, late[N + 1] = {1, 2, 5, 8, 10};
+static int32_t wide[10] = {0, 1, 0, 1, 2, 1, 2, 7, 2, 3};
 static int32_t twice[10] = {0, 0, 0, 1, 2, 1, 2, 3, 2, 3}, minus[10] = {0, -1, 0, 1, 2, 1, 2, 3, 2, 3};
 static int32_t block_ptr[3] = {0, 1, 2}, block_col[2] = {0, 1}, block_beyond[2] = {0, 2};
 static double block_val[8] = {2, 0, 0, 2, 2, 0, 0, 2};
@@ -69,6 +70,9 @@ static const int64_t ptr_64[N + 1] = {0, 2, 5, 8, 10};
 
 #define CSR_OF(...)   (&(PoiseCSR){__VA_ARGS__})
 #define BCSR_OF(...)  (&(PoiseBCSR){__VA_ARGS__})
+#define FALLING       .ptr32 = falling, .col32 = col, .val = val
+#define TWICE         .ptr32 = ptr, .col32 = twice, .val = val
+#define MINUS         .ptr32 = ptr, .col32 = minus, .val = val
 #define GOOD          .ptr32 = ptr, .col32 = col, .val = val
 #define GOOD_BLOCKS   .ptr32 = block_ptr, .col32 = block_col, .val = block_val
 #define BLOCKS_BEYOND .ptr32 = block_ptr, .col32 = block_beyond, .val = block_val
@@ -77,10 +81,18 @@ typedef struct Fields {
   PoiseInt n;
 } Fields;
 static Fields fields;
-static const PoiseOption table[] = {{"n", POISE_OPTION_INT, offsetof(Fields, n), "1", 0, 9, NULL, "a number"}, {0}};
-static const PoiseOption bad_table[] = {{"n", POISE_OPTION_INT, offsetof(Fields, n), "ten", 0, 9, NULL, "none"}, {0}};
-static const PoiseOption odd_table[] = {{"n", (PoiseOptionType)77, offsetof(Fields, n), "1", 0, 9, NULL, "of no type"},
-                                        {0}};
+static const PoiseOption table[] = {
+    {"n", POISE_OPTION_INT, offsetof(Fields, n), "1", 0, 9, NULL, "a number"},
+    {0},
+};
+static const PoiseOption bad_table[] = {
+    {"n", POISE_OPTION_INT, offsetof(Fields, n), "ten", 0, 9, NULL, "none"},
+    {0},
+};
+static const PoiseOption odd_table[] = {
+    {"n", (PoiseOptionType)77, offsetof(Fields, n), "1", 0, 9, NULL, "of no type"},
+    {0},
+};
 
 static PoiseErr Copy(void *arg, PoiseVec in, PoiseVec out)
 {
@@ -126,7 +138,8 @@ static PoiseErr Judge(PoiseKSP solver, PoiseInt iteration, double norm, PoiseKSP
 }
 
 static const PoiseShell copies = {.mult = Copy}, fails = {.mult = Fails}, no_shell = {.mult = NULL};
-static const PoiseShellPC copies_pc = {.apply = Copy}, fails_pc = {.apply = Fails}, no_shell_pc = {.apply = NULL};
+static const PoiseShellPC copies_pc = {.apply = Copy}, fails_pc = {.apply = Fails};
+static const PoiseShellPC no_shell_pc = {.apply = NULL};
 
 static PoiseErr OpenContext(const char *device, PoiseContext *c)
 {
@@ -234,7 +247,7 @@ static PoiseErr Close(void)
   return PoiseFinalize(&ctx);
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------------- */
+/* ---- the calls ---------------------------------------------------------------------------------------- */
 
 /*
   wrong_calls.def lists them:
@@ -288,7 +301,7 @@ static PoiseErr Call(int line)
   }
 }
 
-/* ---- one process for each ------------------------------------------------------------------------------------ */
+/* ---- one process for each ----------------------------------------------------------------------------- */
 
 typedef enum Verdict { GOOD_ERROR, NO_ERROR, NO_WORDS, HARM, NO_START, CRASH, HANG, VERDICTS } Verdict;
 static const char *const verdicts[VERDICTS] = {[GOOD_ERROR] = "gave an error with words",
