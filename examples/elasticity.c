@@ -457,6 +457,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
+  POISE_TRY(FemCheckMesh(ctx, (const char *const[]){"cell", "n", "length", "height", NULL}));
   POISE_TRY(FemTryOutput(ctx, set.output));
   PoiseErr err = Bend(ctx, &set, &times, &body);
   free(body.volume);

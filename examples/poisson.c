@@ -38,7 +38,7 @@ static const PoiseOption options[] = {
     {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "all", 0, 0, "tri3|tri6|quad4|tet4|tet10|hex8|all",
      "kind of cells"},
     {"mesh", POISE_OPTION_STRING, offsetof(Settings, mesh), "", 0, 0, NULL,
-     "a .msh file of Gmsh, version 2 or 4.1; the options of boxes are then without effect"},
+     "a .msh file of Gmsh, version 2 or 4.1; not beside the options of boxes"},
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "0", 0, 20000, NULL,
      "bricks per side of the coarsest mesh, 0: few, but enough for each kind of cells"},
     {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, 10, NULL, "how often the mesh is halved"},
@@ -290,6 +290,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
+  POISE_TRY(FemCheckMesh(ctx, (const char *const[]){"cell", "n", "refinements", "shape", "bump", "grading", NULL}));
   if (set.nullspace && strcmp(set.dirichlet, "none") != 0) {
     POISE_FAIL(POISE_ERR_OPTION, "-nullspace: the constant is a null space only where no u is given, -dirichlet none");
   }

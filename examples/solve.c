@@ -12,6 +12,7 @@
   well. One "name  value" line each on standard output; errors go to standard error. Exit code: 0 converged, 3 not converged
   (the reason is printed, x is written all the same), 1 error.
 */
+#include "fem/program.h"
 #include <inttypes.h>
 #include <math.h>
 #include <poise.h>
@@ -225,9 +226,6 @@ int main(int argc, char **argv)
   PoiseContext ctx;
   PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, Run, NULL);
-  if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
-  PoiseErr end = PoiseFinalize(&ctx);
-  if (end != POISE_OK) fputs(PoiseErrorText(), stderr);
-  if (err == POISE_ERR_NOT_CONVERGED && end == POISE_OK) return 3;
-  return err != POISE_OK || end != POISE_OK;
+  int code = FemEnd(&ctx, err);
+  return err == POISE_ERR_NOT_CONVERGED ? 3 : code;
 }

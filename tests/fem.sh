@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# fem.sh <folder of the examples>: what the finite-element drivers say of bad input, that ranks and ways of assembly change no result, and
+# fem.sh <folder of the examples> [words that start 3 processes]: what the finite-element drivers say of bad input, that ranks and ways of assembly change no result, and
 # what they write. The programs judge their own results.
 set -euo pipefail
 bin=$(cd "$1" && pwd)
+mpi=("${@:2}")
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bracket=$tests/../examples/data/bracket.msh
 export OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
@@ -78,6 +79,11 @@ refused "name the group of cells" elasticity -mesh "$bracket" -contrast 3
 refused "body has no group 'rubber'; it has: steel (1)" elasticity -mesh "$bracket" -soft rubber -contrast 3 -output x
 refused "boundary has no group 'lid'; it has: fixed (2)" elasticity -mesh "$bracket" -loaded lid -output x
 refused "-fixed and -loaded are both '2'" elasticity -mesh "$bracket" -loaded 2
+refused "-cell is for meshes that the program makes, not beside -mesh" poisson -mesh "$bracket" -cell tet4 -dirichlet fixed
+refused "-bump is for meshes" poisson -mesh "$bracket" -bump 0.1 -dirichlet fixed -ranks 3
+refused "-n is for meshes" elasticity -mesh "$bracket" -n 4
+refused "-mesh: this program reads no mesh, it makes a box of -n bricks" heat -mesh "$bracket"
+refused "-mesh: this program reads no mesh" convection -mesh "$bracket"
 refused "'part.msh' is neither an option" elasticity part.msh
 refused "where it should be exact" convection -stabilise no -solution layer
 refused "did not converge: DIVERGED_ITS" heat -ksp_max_it 2
@@ -90,10 +96,32 @@ mkdir beam_0.vtu # nor can the only one give its file its name
 refused "beam_0.vtu cannot be written" elasticity -output beam_0
 rmdir beam_0.vtu
 
+# An error is printed once, whether one rank found it or all.
+once()
+{
+  refused "$@"
+  [ "$(grep -c '^poise: ' log)" -eq 1 ] || fail "${*:2} printed more than one error:" "$(cat log)"
+}
+once "no group 'lid'" poisson -cell tri3 -dirichlet lid -ranks 3
+# The same of processes, with the words to start them: a rank's, everybody's, before there are ranks.
+once_mpi()
+{
+  env -u OMPI_MCA_ess_singleton_isolated "${mpi[@]}" "$bin/$2" "${@:3}" > log 2>&1 && fail "${*:2} did not fail"
+  grep -qF -- "$1" log && [ "$(grep -c '^poise: ' log)" -eq 1 ] || fail "${*:2} on processes:" "$(cat log)"
+}
+if [ ${#mpi[@]} -gt 0 ]; then
+  once_mpi "vtu cannot be written" heat -output x/hot
+  once_mpi "no group 'lid'" poisson -cell tri3 -dirichlet lid
+  once_mpi "-mesh: this program reads no mesh" convection -mesh "$bracket"
+  once_mpi "no matrix: give -A" solve
+  once_mpi "-device" heat -device abacus
+fi
+
 # The same errors and orders on any number of ranks, also more than there are bricks, and by any assembly; ranks have other rounding.
 numbers()
 {
-  "$bin/poisson" -n 4 -refinements 0 -ksp_rtol 1e-12 "$@" > log || fail "poisson $*:" "$(cat log)"
+  [[ $* == *-mesh* ]] || set -- -n 4 -refinements 0 "$@"
+  "$bin/poisson" -ksp_rtol 1e-12 "$@" > log || fail "poisson $*:" "$(cat log)"
   awk '/^(tri|quad|tet|hex)/ { print $1, $2, $3, $5, $6 }' log
 }
 numbers -shape ring -grading 3 > one

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program.h"
+#include <stdio.h>
+#include <string.h>
 
 static const char *const names[FEM_STAGES] = {"mesh", "assembly", "refresh", "set-up", "solve", "output"};
 
@@ -81,15 +83,57 @@ static PoiseErr CheckWords(int argc, char **argv)
   return POISE_OK;
 }
 
+PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box)
+{
+  for (; *box != NULL && PoiseOptionsHas(ctx, NULL, "mesh", NULL); box++) {
+    if (!PoiseOptionsHas(ctx, NULL, *box, NULL)) continue;
+    POISE_FAIL(POISE_ERR_OPTION, "-%s is for meshes that the program makes, not beside -mesh: leave out one of them", *box);
+  }
+  return POISE_OK;
+}
+
+/* Of a program that only makes meshes itself. */
+static PoiseErr RefuseMesh(PoiseContext ctx, const PoiseOption *options)
+{
+  for (const PoiseOption *o = options; o->key != NULL; o++)
+    if (strcmp(o->key, "mesh") == 0) return POISE_OK;
+  if (!PoiseOptionsHas(ctx, NULL, "mesh", NULL)) return POISE_OK;
+  POISE_FAIL(POISE_ERR_OPTION, "-mesh: this program reads no mesh, it makes a box of -n bricks per side (see -cell)");
+}
+
+/* Does this rank print its error? The first of those that failed by themselves; else the first that failed. */
+static int Prints(PoiseContext ctx, PoiseErr err)
+{
+  if (ctx == NULL) return err != POISE_ERR_REMOTE; /* PoiseInitialize failed: there are no ranks to ask */
+  int size = PoiseSize(ctx), rank = PoiseRank(ctx);
+  double first = -(rank + (err == POISE_OK ? 2.0 * size : err == POISE_ERR_REMOTE ? size : 0)), mine = first;
+  return PoiseMax(ctx, 1, &first) != POISE_OK || first == mine;
+}
+
+static void Print(PoiseContext ctx, PoiseErr err)
+{
+  char text[8192];
+  snprintf(text, sizeof text, "%s", PoiseErrorText()); /* Prints may fail, too */
+  if (Prints(ctx, err) && err != POISE_OK) fputs(text, stderr);
+}
+
+int FemEnd(PoiseContext *ctx, PoiseErr err)
+{
+  Print(*ctx, err);
+  PoiseErr end = PoiseFinalize(ctx);
+  if (end != POISE_OK && end != POISE_ERR_REMOTE) fputs(PoiseErrorText(), stderr);
+  return err != POISE_OK || end != POISE_OK;
+}
+
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *))
 {
   const PoiseInit init = {.help = help, .options = options};
-  PoiseContext ctx = NULL;
-  PoiseErr err = CheckWords(argc, argv);
-  if (err == POISE_OK) err = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (err == POISE_OK && !PoiseOptionsHas(ctx, NULL, "help", NULL)) err = PoiseRun(ctx, body, NULL);
-  if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
-  PoiseErr end = PoiseFinalize(&ctx);
-  if (end != POISE_OK) fputs(PoiseErrorText(), stderr);
-  return err != POISE_OK || end != POISE_OK;
+  PoiseContext ctx;
+  PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
+  if (err == POISE_OK && !PoiseOptionsHas(ctx, NULL, "help", NULL)) {
+    err = CheckWords(argc, argv);
+    if (err == POISE_OK) err = RefuseMesh(ctx, options);
+    if (err == POISE_OK) err = PoiseRun(ctx, body, NULL);
+  }
+  return FemEnd(&ctx, err);
 }

@@ -26,7 +26,15 @@ PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 /* POISE_ERR_NUMERIC unless the error fell by this order, to 0.1, when the mesh was halved. */
 PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory);
 
-/* main: body on all ranks; its error is printed and makes the exit code 1. */
+/* POISE_ERR_OPTION if -mesh was given beside one of the options of boxes, a list that ends with NULL. */
+PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box);
+
+/* Print the error err of this rank, which may have none, and finalise. Of several ranks that failed by
+   themselves the first prints, else everybody would say the same. The value is the exit code. Collective. */
+int FemEnd(PoiseContext *ctx, PoiseErr err);
+
+/* main: body on all ranks; its error is printed and makes the exit code 1. Without "mesh" in its options a
+   program refuses -mesh. */
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *));
 
 #endif

@@ -208,6 +208,7 @@ static PoiseErr Prepare(Comm *comm, Plan *plan, bool sends, int n, const int *ra
 
 static PoiseErr CreatePlan(Comm *comm, Exchange *ex)
 {
+  TRY(CheckRuns());
   TRY(poiseAlloc(comm->ctx, sizeof(Plan), "exchange", &ex->priv));
   Plan *plan = ex->priv;
   TRY(poiseAllocArray(comm->ctx, ex->nrecv + ex->nsend, sizeof(MPI_Request), "exchange requests", &plan->request));
@@ -237,6 +238,7 @@ static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
 {
   Plan *plan = ex->priv;
   (void)comm;
+  TRY(CheckRuns());
   return plan->count ? MPI(Waitall, plan->count, plan->request, MPI_STATUSES_IGNORE) : POISE_OK;
 }
 

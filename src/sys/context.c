@@ -156,6 +156,8 @@ static PoiseErr FillRank(PoiseContext ctx)
 {
   System system = {0};
   const DeviceOps *ops = NULL;
+  /* All ranks have the options of rank 0, which alone says what is wrong with them. */
+  TRY(PoiseAgree(ctx, ctx->comm->rank ? POISE_OK : ReadSystem(ctx, &system)));
   TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
   ctx->comm->checks = system.comm_check == CHECK_YES || (system.comm_check == CHECK_AUTO && checks_collectives);
   int id = (int)system.device_id;
