@@ -294,6 +294,7 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
 PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg)
 {
   CALLED(OBJECT(ksp));
+  if (!monitor) FAIL(POISE_ERR_ARG, "PoiseKSPAddMonitor: monitor is NULL");
   if (ksp->nmonitors == MAX_MONITORS) FAIL(POISE_ERR_ARG, "there are %d monitors already", MAX_MONITORS);
   ksp->monitor[ksp->nmonitors] = monitor;
   ksp->monitor_arg[ksp->nmonitors++] = arg;

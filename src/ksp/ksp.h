@@ -287,6 +287,8 @@ bool poiseKSPJudge(PoiseKSP ksp, const double *slots);
 double poiseKSPMost(PoiseKSP ksp, int *slot);
 /* Success that is worth nothing: |b - A x| / |b|, else 0. */
 double poiseKSPInaccuracy(PoiseKSP ksp);
+/* Is it one of those in ksp.h? */
+bool poiseKSPIsReason(PoiseKSPReason reason);
 void poiseKSPSayClaim(PoiseKSP ksp); /* poiseKSPSay what has become of claims */
 /* Does the first norm, in the slots, call for scaling? ksp->scaling says so. */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots);

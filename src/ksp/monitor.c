@@ -16,6 +16,11 @@ const char *PoiseKSPReasonString(PoiseKSPReason reason)
   return "UNKNOWN";
 }
 
+bool poiseKSPIsReason(PoiseKSPReason reason)
+{
+  return strcmp(PoiseKSPReasonString(reason), "UNKNOWN") != 0;
+}
+
 const char *PoiseKSPNormString(PoiseNormType norm)
 {
   static const char *const words[] = {"default", "none", "preconditioned", "unpreconditioned", "natural"};

@@ -495,6 +495,12 @@ static bool Look(PoiseKSP ksp, const double *status)
   return done;
 }
 
+static PoiseErr CheckReason(PoiseKSPReason reason)
+{
+  if (!poiseKSPIsReason(reason)) FAIL(POISE_ERR_USER, "the convergence test gave reason %d, which is none", (int)reason);
+  return POISE_OK;
+}
+
 /* What the user's convergence test says, asked once in each iteration. */
 static PoiseKSPReason HostTest(PoiseKSP ksp)
 {
@@ -504,6 +510,7 @@ static PoiseKSPReason HostTest(PoiseKSP ksp)
   PoiseErrorClear();
   poiseKSPFailed(ksp,
                  poiseErrorOfUser(ksp->test(ksp, ksp->its, ksp->rnorm, &reason, ksp->test_arg), "the convergence test"));
+  poiseKSPFailed(ksp, CheckReason(reason));
   return reason;
 }
 

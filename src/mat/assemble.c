@@ -67,12 +67,14 @@ static PoiseErr Open(PoiseMat A, HostCsr *h)
   return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
 }
 
-static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *cols, HostCsr *h)
+static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *cols, int64_t n, const double *v,
+                      HostCsr *h)
 {
   TRY(poiseMatCheckHolds(A));
   TRY(poisePendingMode(&A->pending, mode, "PoiseMatAssemble"));
   TRY(poiseIndicesCheck(rows, A->rows->N, "row", "matrix"));
   TRY(poiseIndicesCheck(cols, A->cols->N, "column", "matrix"));
+  TRY(poiseValuesCheck(n, v));
   TRY(Open(A, h));
   A->pending.mode = mode;
   A->changed = true;
@@ -184,7 +186,7 @@ static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, co
 {
   HostCsr h;
   Piece p;
-  TRY(Begin(A, mode, &rows, &cols, &h));
+  TRY(Begin(A, mode, &rows, &cols, rows.n * cols.n, v, &h));
   for (PoiseInt first = 0; first < cols.n; first += PIECE) {
     TakePiece(&cols, first, &p);
     if (!h.val) FetchRows(A, &rows);
@@ -196,7 +198,7 @@ static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, co
 static PoiseErr InsertEntries(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
 {
   HostCsr h;
-  TRY(Begin(A, mode, &rows, &cols, &h));
+  TRY(Begin(A, mode, &rows, &cols, rows.n, v, &h));
   for (PoiseInt k = 0; k < rows.n; k++) TRY(InsertEntry(A, &h, mode, rows.index[k], cols.index[k], v[k]));
   return POISE_OK;
 }

@@ -85,14 +85,14 @@ static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt
 PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
                             PoiseOwn own, PoiseMat *A)
 {
-  CALLED(OBJECT(ctx), GIVEN(A));
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
   return Create(ctx, b, m, n, M, N, bcsr, own, false, A);
 }
 
 PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                   const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A)
 {
-  CALLED(OBJECT(ctx), GIVEN(A));
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
   return Create(ctx, b, m, n, M, N, bcsr, own, true, A);
 }
 

@@ -51,7 +51,7 @@ static PoiseErr Find(PoiseMat A, PoiseErr mine, PoiseBlockFill *table, int *b)
 
 PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_BLOCK_FILLS], int *b)
 {
-  CALLED(OBJECT(A), GIVEN(b));
+  CALLED(OBJECT(A), GIVEN(table), GIVEN(b));
   PoiseErr e = poiseMatCheckStored(A);
   return Find(A, e ? e : poiseMatCheckUsable(A), table, b);
 }

@@ -16,7 +16,7 @@ static PoiseErr RoomForRow(PoiseMat A, int64_t count)
 
 PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **cols, const double **v)
 {
-  CALLED(OBJECT(A));
+  CALLED(OBJECT(A), GIVEN(n));
   PoiseInt i = row < 0 ? -1 : row - A->rows->begin;
   HostCsr h;
   TRY(poiseMatReadEntries(A, &h));

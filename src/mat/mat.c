@@ -168,14 +168,14 @@ static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, 
 PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                            PoiseOwn own, PoiseMat *A)
 {
-  CALLED(OBJECT(ctx), GIVEN(A));
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
   return CreateCSR(ctx, m, n, M, N, csr, own, false, A);
 }
 
 PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
                                  PoiseOwn own, PoiseMat *A)
 {
-  CALLED(OBJECT(ctx), GIVEN(A));
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
   return CreateCSR(ctx, m, n, M, N, csr, own, true, A);
 }
 
@@ -525,7 +525,7 @@ PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r)
 
 PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double *dot)
 {
-  CALLED(OBJECT(A), OBJECT(x), OBJECT(y), OBJECT_OR_NO(u), GIVEN(dot));
+  CALLED(OBJECT(A), OBJECT(x), OBJECT(y), OBJECT(u), GIVEN(dot));
   Fuse f = {.ndot = 1};
   if (!poiseMatHolds(A)) { /* a user's function may itself use the context's scratch */
     TRY(PoiseMatMult(A, x, y));
@@ -612,6 +612,7 @@ PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz)
 {
   CALLED(OBJECT(A), GIVEN(nz));
   int64_t before;
+  TRY(PoiseAgree(A->ctx, poiseMatCheckUsable(A)));
   return poiseCommScan(A->ctx->comm, poiseCsrNumbers(&A->csr), &before, nz);
 }
 

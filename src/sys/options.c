@@ -740,6 +740,7 @@ PoiseErr PoiseOptionsSetString(PoiseContext ctx, const char *text)
 PoiseErr PoiseOptionsDefaults(const PoiseOption *table, void *fields)
 {
   char reason[REASON];
+  if (!table || !fields) FAIL(POISE_ERR_ARG, "PoiseOptionsDefaults: %s is NULL", table ? "fields" : "table");
   for (const PoiseOption *row = table; row->key; row++) {
     if (!row->initial)
       memset((char *)fields + row->offset, 0, FieldSize(row->type));

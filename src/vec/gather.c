@@ -14,10 +14,11 @@ static bool Owned(const Layout *l, PoiseInt row)
 }
 
 /* The rows of other ranks, ascending, each once. */
-static PoiseErr RemoteRows(PoiseVec x, const Indices *rows, PoiseInt **remote, int64_t *count)
+static PoiseErr RemoteRows(PoiseVec x, const Indices *rows, const double *v, PoiseInt **remote, int64_t *count)
 {
   int64_t n = 0;
   TRY(poiseIndicesCheck(rows, x->layout->N, "row", "vector"));
+  TRY(poiseValuesCheck(rows->n, v));
   TRY(poiseAllocArray(x->ctx, rows->n, sizeof(PoiseInt), "rows to read", remote));
   for (PoiseInt k = 0; k < rows->n; k++)
     if (rows->index[k] >= 0 && !Owned(x->layout, rows->index[k])) (*remote)[n++] = rows->index[k];
@@ -51,7 +52,7 @@ PoiseErr PoiseVecGetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, double 
   PoiseInt *remote = NULL;
   int64_t count = 0;
   Halo *halo = NULL;
-  PoiseErr e = PoiseAgree(ctx, RemoteRows(x, &wanted, &remote, &count));
+  PoiseErr e = PoiseAgree(ctx, RemoteRows(x, &wanted, v, &remote, &count));
   if (!e && PoiseSize(ctx) > 1) e = poiseHaloCreate(x->layout, count, remote, &halo);
   if (!e) e = PoiseAgree(ctx, Get(x, &wanted, remote, count, halo, v));
   poiseHaloDestroy(&halo);

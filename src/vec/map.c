@@ -4,7 +4,8 @@
 
 static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what, Map *map)
 {
-  if (n < 0) FAIL(POISE_ERR_ARG, "a local-to-global map of %lld %ss", (long long)n, what);
+  if (n < 0 || (n && !global))
+    FAIL(POISE_ERR_ARG, "a local-to-global map of %lld %ss%s", (long long)n, what, n < 0 ? "" : ", which are NULL");
   for (PoiseInt k = 0; k < n; k++)
     if (global[k] >= N)
       FAIL(POISE_ERR_ARG, "the local-to-global map's %s %lld is %lld, there are %lld", what, (long long)k,
@@ -34,6 +35,12 @@ PoiseErr poiseIndexBeyond(PoiseInt i, int64_t place, PoiseInt N, const char *wha
 {
   FAIL(POISE_ERR_ARG, "%s %lld of a %s of %lld %ss (at place %lld, from 0, of those given)", what, (long long)i, object,
        (long long)N, what, (long long)place);
+}
+
+PoiseErr poiseValuesCheck(int64_t n, const double *v)
+{
+  if (n > 0 && !v) FAIL(POISE_ERR_ARG, "%lld values at NULL", (long long)n);
+  return POISE_OK;
 }
 
 PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const char *object)

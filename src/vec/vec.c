@@ -95,13 +95,13 @@ static PoiseErr CreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, Given g, P
 
 PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
 {
-  CALLED(OBJECT(ctx), GIVEN(x));
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(x));
   return CreateArray(ctx, n, N, (Given){array, false, own}, x);
 }
 
 PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
 {
-  CALLED(OBJECT(ctx), GIVEN(x));
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(x));
   return CreateArray(ctx, n, N, (Given){array, true, own}, x);
 }
 
@@ -257,6 +257,7 @@ static PoiseErr Insert(PoiseVec x, int mode, Indices rows, const double *v)
   double *array;
   TRY(poisePendingMode(&x->pending, mode, "PoiseVecAssemble"));
   TRY(poiseIndicesCheck(&rows, x->layout->N, "row", "vector"));
+  TRY(poiseValuesCheck(rows.n, v));
   TRY(poiseBufferUpdate(&x->data, HOST, &array));
   x->pending.mode = mode;
   for (PoiseInt k = 0; k < rows.n; k++) {

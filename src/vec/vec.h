@@ -76,6 +76,7 @@ typedef struct Indices { /* rows or columns that a user gives: global, or number
 PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first);
 PoiseErr poiseIndexBeyond(PoiseInt i, int64_t place, PoiseInt N, const char *what, const char *object); /* that error */
 /* Are all below N, or in the map? `what` ("row") and `object` ("vector") are for the message. */
+PoiseErr poiseValuesCheck(int64_t n, const double *v);
 PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const char *object);
 /* The k-th global index, negative if it is to be ignored. */
 static inline PoiseInt poiseIndex(const Indices *x, PoiseInt k)
