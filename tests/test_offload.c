@@ -687,6 +687,39 @@ static void TestHostPointer(PoiseContext ctx)
   SampleTakeBack(ctx, p);
 }
 
+/* And the other way round: where whole arrays are taken. */
+static void TestDevicePointer(PoiseContext ctx)
+{
+  enum { ROWS = 4 };
+  static const int32_t ptr[ROWS + 1] = {0, 1, 2, 3, 4}, col[ROWS] = {0, 1, 2, 3};
+  static const PoiseInt rows[ROWS] = {0, 1, 2, 3};
+  static const double val[ROWS] = {1, 2, 3, 4};
+  void *p = NULL;
+  PoiseVec x;
+  PoiseMat A, sparse;
+  if (!IsAway(ctx)) TEST_SKIP("host and device are one");
+  if (!CHECK_OK(ctx->device->ops->alloc(ctx->device, 8 * ROWS + 8, "an application's array", &p))) return;
+  poiseFreeCount(ctx);
+  CHECK_ERR(PoiseVecCreateArray(ctx, ROWS, ROWS, p, POISE_COPY, &x), POISE_ERR_ARG, "array: ");
+  PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = p};
+  CHECK_ERR(PoiseMatCreateCSR(ctx, ROWS, ROWS, ROWS, ROWS, &csr, POISE_COPY, &A), POISE_ERR_ARG, "val: ");
+  csr.val = (double *)(uintptr_t)val, csr.ptr32 = p;
+  CHECK_ERR(PoiseMatCreateCSR(ctx, ROWS, ROWS, ROWS, ROWS, &csr, POISE_COPY, &A), POISE_ERR_ARG, "ptr: ");
+  csr.ptr32 = ptr, csr.col32 = p;
+  CHECK_ERR(PoiseMatCreateCSR(ctx, ROWS, ROWS, ROWS, ROWS, &csr, POISE_COPY, &A), POISE_ERR_ARG, "col: ");
+  csr.col32 = col;
+  if (!CHECK_OK(PoiseMatCreateCSR(ctx, ROWS, ROWS, ROWS, ROWS, &csr, POISE_COPY, &A))) return;
+  CHECK_ERR(PoiseMatSetValuesCSR(A, p), POISE_ERR_ARG, "val: ");
+  CHECK_OK(PoiseMatCreate(ctx, ROWS, ROWS, ROWS, ROWS, &sparse));
+  CHECK_ERR(PoiseMatSetPatternCOO(sparse, ROWS, p, rows), POISE_ERR_ARG, "rows: ");
+  CHECK_ERR(PoiseMatSetPatternCOO(sparse, ROWS, rows, p), POISE_ERR_ARG, "cols: ");
+  CHECK_OK(PoiseMatSetPatternCOO(sparse, ROWS, rows, rows));
+  CHECK_ERR(PoiseMatSetValuesCOO(sparse, p), POISE_ERR_ARG, "values of triplets");
+  CHECK_OK(PoiseMatDestroy(&A));
+  CHECK_OK(PoiseMatDestroy(&sparse));
+  SampleTakeBack(ctx, p);
+}
+
 static PoiseErr AdoptOne(PoiseContext ctx, void *arg)
 {
   PoiseVec x;
@@ -1221,6 +1254,7 @@ static const Test tests[] = {{"freed_in_use", TestFreedInUse, 0},
                              {"no_gpu", TestNoGpu, TEST_SERIAL | TEST_HOST_ONLY},
                              {"device_array", TestDeviceArray, 0},
                              {"host_pointer", TestHostPointer, 0},
+                             {"device_pointer", TestDevicePointer, TEST_SERIAL},
                              {"adopt_failures", TestAdoptFailures, 0},
                              {"device_csr", TestDeviceCSR, 0},
                              {"device_csr_errors", TestDeviceCSRErrors, TEST_SERIAL},

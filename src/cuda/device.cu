@@ -442,16 +442,28 @@ static void GraphFree(Device *dev, Graph **graph)
   poiseFree(dev->ctx, graph);
 }
 
+/* What CUDA knows of a pointer; where that is nothing, it is the host's. */
+static cudaPointerAttributes Attributes(const void *p)
+{
+  cudaPointerAttributes a = {};
+  if (cudaPointerGetAttributes(&a, p) == cudaSuccess) return a;
+  (void)cudaGetLastError();
+  a.type = cudaMemoryTypeUnregistered;
+  return a;
+}
+
 /* Memory of this GPU; of how many bytes, CUDA does not say. */
 static bool Owns(Device *dev, const void *p, size_t bytes)
 {
-  cudaPointerAttributes a;
+  cudaPointerAttributes a = Attributes(p);
   (void)bytes;
-  if (cudaPointerGetAttributes(&a, p) != cudaSuccess) {
-    (void)cudaGetLastError();
-    return false;
-  }
   return a.type == cudaMemoryTypeManaged || (a.type == cudaMemoryTypeDevice && a.device == dev->id);
+}
+
+static bool Hides(Device *dev, const void *p)
+{
+  (void)dev;
+  return Attributes(p).type == cudaMemoryTypeDevice;
 }
 
 /* What the pool holds and nobody uses is free, that which the GPU has yet to leave too. */
@@ -524,6 +536,7 @@ const DeviceOps poiseDevice_cuda = {
     Through<Replay>::Door,
     Through<GraphFree>::Door,
     Through<Owns>::Door,
+    Through<Hides>::Door,
     Through<MemoryLeft>::Door,
     Range,
     true,

@@ -277,6 +277,7 @@ PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
   if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device) return poiseBufferWrite(&A->csr.val, DEVICE, &own);
+  if (where == HOST) TRY(poiseDeviceCheckHost(dev, val, "val"));
   if (dev->ops->is_host || (where == HOST && A->csr.val.own == POISE_BORROW)) {
     TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
     if (bytes && own != val) memcpy(own, val, bytes);
@@ -314,6 +315,7 @@ static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld blocks", (long long)A->csr.nz);
   if (A->csr.nz && (val == A->csr.val.host || val == A->csr.val.device))
     FAIL(POISE_ERR_ARG, "blocks are kept column-major, so those in the borrowed array cannot be row-major");
+  TRY(poiseDeviceCheckHost(A->ctx->device, val, "val"));
   TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
   for (int64_t k = 0; k < A->csr.nz; k++) poiseTurnBlock(b, val + k * b * b, own + k * b * b);
   return poiseBufferSettle(&A->csr.val);

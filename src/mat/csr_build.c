@@ -133,6 +133,14 @@ static PoiseErr CheckOffsets(const PoiseMat A, const PoiseCSR *in, int64_t i, in
   return POISE_OK;
 }
 
+static PoiseErr CheckHere(Device *dev, const PoiseCSR *in)
+{
+  if (!in) return POISE_OK; /* see CheckGiven */
+  TRY(poiseDeviceCheckHost(dev, in->ptr32 ? (const void *)in->ptr32 : in->ptr64, "ptr"));
+  TRY(poiseDeviceCheckHost(dev, in->col32 ? (const void *)in->col32 : in->col64, "col"));
+  return poiseDeviceCheckHost(dev, in->val, "val");
+}
+
 static PoiseErr CheckPointers(const PoiseMat A, const PoiseCSR *in)
 {
   int64_t m = A->csr.m;
@@ -367,6 +375,7 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
   bool sorted;
   int64_t row = 0;
   Measure(A);
+  if (!device) TRY(CheckHere(A->ctx->device, in));
   TRY(CheckPointers(A, in));
   TRY(CheckColumns(A, in, &sorted, &row));
   c->nz = InPtr(in, c->m);

@@ -166,6 +166,8 @@ static PoiseErr TakeIndices(PoiseMat A, Plan *p)
   Device *dev = ctx->device;
   PoiseInt b = p->given * p->unit, M = A->rows->N / b, N = A->cols->N / b;
   const char *row = b > 1 ? "block row" : "row", *column = b > 1 ? "block column" : "column";
+  if (p->where == HOST) TRY(poiseDeviceCheckHost(dev, p->rows.index, "rows"));
+  if (p->where == HOST) TRY(poiseDeviceCheckHost(dev, p->cols.index, "cols"));
   if (dev->ops->is_host || p->rows.n <= 0) p->where = HOST;
   if (p->where == DEVICE) {
     TRY(poiseDeviceCheckPointer(dev, p->rows.index, (size_t)p->rows.n * sizeof(PoiseInt), "rows"));
@@ -503,7 +505,7 @@ static PoiseErr Check(PoiseMat A, Side where, const double *v)
   TRY(poiseMatCheckUsable(A));
   if (t->built != A->csr.built) FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");
   if (!v && t->ngiven) FAIL(POISE_ERR_ARG, "the values of %lld triplets are NULL", (long long)t->ngiven);
-  return where == HOST ? POISE_OK
+  return where == HOST ? poiseDeviceCheckHost(A->ctx->device, v, "values of triplets")
                        : poiseDeviceCheckPointer(A->ctx->device, v, (size_t)(t->ngiven * t->numbers) * sizeof *v,
                                                  "values of triplets");
 }

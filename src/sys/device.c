@@ -118,6 +118,14 @@ PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const
   return POISE_OK;
 }
 
+PoiseErr poiseDeviceCheckHost(Device *dev, const void *p, const char *argument)
+{
+  if (p && dev->ops->hides && dev->ops->hides(dev, p))
+    FAIL(POISE_ERR_ARG, "%s: %p lies in the memory of device %s, where the host cannot read: see the calls for the device",
+         argument, p, dev->ops->name);
+  return POISE_OK;
+}
+
 PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total)
 {
   CALLED(OBJECT(ctx));

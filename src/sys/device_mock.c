@@ -321,6 +321,11 @@ static bool Owns(Device *dev, const void *p, size_t bytes)
   return false;
 }
 
+static bool Hides(Device *dev, const void *p)
+{
+  return Owns(dev, p, 1);
+}
+
 /* ---- libraries --------------------------------------------------------------------------------------------------------- */
 
 static const char *const libraries[] = {"mock", NULL};
@@ -415,5 +420,6 @@ const DeviceOps poiseDevice_mock = {
     .replay = Replay,
     .graph_free = GraphFree,
     .owns = Owns,
+    .hides = Hides,
     .count = Count,
 };

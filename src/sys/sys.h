@@ -217,6 +217,7 @@ typedef struct DeviceOps {
   PoiseErr (*replay)(Device *, Graph *graph);
   void (*graph_free)(Device *, Graph **graph);
   bool (*owns)(Device *, const void *p, size_t bytes);         /* are these bytes its memory? NULL: all memory is */
+  bool (*hides)(Device *, const void *p);                      /* can the host not read there? NULL: it can read all */
   PoiseErr (*memory)(Device *, int64_t *left, int64_t *total); /* NULL: it is the host's */
   void (*range)(const char *name); /* tells a profiler that an event begins; NULL: the innermost one ends. May be NULL */
   /* GPUs; without them NULL. These are asked before a device is made, and create no context. */
@@ -276,6 +277,8 @@ void poiseDeviceFree(Device *dev, size_t bytes, void **p);
 void poiseDeviceFreeAdopted(Device *dev, void *p);
 /* POISE_ERR_ARG when an argument of a user's does not point to so many bytes of the device. */
 PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const char *argument);
+/* And when one, which may be NULL, points to where the host cannot read. */
+PoiseErr poiseDeviceCheckHost(Device *dev, const void *p, const char *argument);
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
 /* Launch a kernel by name with a compound literal of its argument type: LAUNCH(dev, gather, GatherArgs, .n = n, ...) */
 #define LAUNCH(dev, name, Args, ...) poiseLaunch(dev, KERNEL_##name, &(Args){__VA_ARGS__}, sizeof(Args))

@@ -84,6 +84,7 @@ static PoiseErr CreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, Given g, P
   if (!g.array && layout->n > 0)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "the array of %lld entries is NULL",
                       (long long)layout->n);
+  if (!e && !g.device) e = poiseDeviceCheckHost(ctx->device, g.array, "array");
   if (!e && g.device) e = poiseDeviceCheckPointer(ctx->device, g.array, (size_t)layout->n * sizeof(double), "array");
   e = PoiseAgree(ctx, e);
   if (e) {
