@@ -84,6 +84,9 @@ refused "-bump is for meshes" poisson -mesh "$bracket" -bump 0.1 -dirichlet fixe
 refused "-n is for meshes" elasticity -mesh "$bracket" -n 4
 refused "-mesh: this program reads no mesh, it makes a box of -n bricks" heat -mesh "$bracket"
 refused "-mesh: this program reads no mesh" convection -mesh "$bracket"
+refused "/dev/zero is not a text: byte 1 is 0" poisson -mesh /dev/zero -dirichlet none
+{ printf '$MeshFormat\n2.2 0 8\n' && head -c 40000000 /dev/zero | tr '\0' '\n'; } > blank.msh
+refused "blank.msh, line 2: more than 16777216 blanks" poisson -mesh blank.msh -dirichlet none
 refused "'part.msh' is neither an option" elasticity part.msh
 refused "where it should be exact" convection -stabilise no -solution layer
 refused "did not converge: DIVERGED_ITS" heat -ksp_max_it 2

@@ -299,6 +299,102 @@ static void TestLongLines(PoiseContext ctx)
   free(text);
 }
 
+/* Text, many times the same character, and text. */
+typedef struct Filled {
+  const char *head;
+  char fill;
+  size_t times;
+  const char *tail;
+  const char *words; /* of the error; NULL: none */
+} Filled;
+
+typedef struct FilledSource {
+  const Filled *is;
+  size_t at;
+} FilledSource;
+
+static size_t LengthOf(const Filled *f)
+{
+  return strlen(f->head) + f->times + strlen(f->tail);
+}
+
+static PoiseErr ReadFilled(void *from, char *buffer, size_t size, size_t *n)
+{
+  FilledSource *s = from;
+  const Filled *f = s->is;
+  const size_t head = strlen(f->head), tail = head + f->times, end = LengthOf(f);
+  const size_t stop = s->at < head ? head : s->at < tail ? tail : end;
+  *n = stop - s->at < size ? stop - s->at : size;
+  if (s->at < head)
+    memcpy(buffer, f->head + s->at, *n);
+  else if (s->at < tail)
+    memset(buffer, f->fill, *n);
+  else
+    memcpy(buffer, f->tail + (s->at - tail), *n);
+  s->at += *n;
+  return POISE_OK;
+}
+
+/* Blank text, and a line, without end: refused long before all is read. What is allowed is exact. */
+static void TestEndless(PoiseContext ctx)
+{
+  enum { END = 1 << 26 };
+  static const Filled texts[] = {
+      {"", '\n', END, "", "line 1: more than 16777216 blanks"},
+      {REAL, '\n', END, "", "line 1: more than 16777216 blanks"},
+      {REAL "2 2 1\n", '\n', END, "", "line 2: more than"},
+      {REAL "2 2 1\n2 1 5\n \n", '\n', END, "", "line 3: more than"},
+      {REAL "2 2 2\n2 1 5\n", ' ', END, "", "line 4: longer than"},
+      {REAL "2 2 2\n2 1 5\n", 0, END, "", "line 4: longer than"},
+      {REAL, 0, END, "", "line 2: longer than"},
+      {"", 0, END, "", "line 1: longer than"},
+      {"", '%', END, "", "line 1: longer than"},
+      {REAL "2 2 1\n2 1 5\n", '\n', MM_BLANK, "", "line 3: more than"},
+      {REAL "2 2 1\n2 1 5\n", '\n', MM_BLANK - 1, "", NULL},
+      {REAL "2 2 2\n1 1 3\n", '\n', MM_BLANK - 1, "2 1 4\n", NULL},
+      {REAL "2 2 2\n1 1 3\n", '\n', MM_BLANK - 1, "2 1 4\n\n\n", NULL},
+      {REAL "2 2 1\n", '\n', MM_BLANK - 1, "2 1 5\n", NULL},
+  };
+  for (const Filled *f = texts; f < texts + LENGTH(texts); f++) {
+    PoiseMat A;
+    double norm;
+    FilledSource s = {f, 0};
+    PoiseErr e = poiseMatLoadMMSource(ctx, &(MMSource){ReadFilled, &s, "text", NULL}, 70000, &A);
+    if (f->words)
+      CheckFails(ctx, e, POISE_ERR_FORMAT, f->words);
+    else if (CHECK_OK(e) && CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &norm)))
+      CHECK(norm == 5);
+    if (f->times == END) CHECK(s.at < END / 2);
+    if (!e) CHECK_OK(PoiseMatDestroy(&A));
+  }
+}
+
+/* The same of files: a device, and a small compressed file. */
+static void TestEndlessFiles(PoiseContext ctx)
+{
+  enum { PART = 1 << 20 };
+  char path[PATH];
+  PoiseMat A;
+  PoiseVec x;
+  TempName(path, "blank.mtx.gz");
+  CheckFails(ctx, PoiseMatLoad(ctx, "/dev/zero", &A), POISE_ERR_FORMAT, "/dev/zero, line 1: longer than");
+  CheckFails(ctx, PoiseVecLoad(ctx, POISE_DECIDE, 9, "/dev/zero", &x), POISE_ERR_FORMAT, "/dev/zero, line 1");
+  if (PoiseRank(ctx) == 0) {
+    char *part = malloc(PART);
+    gzFile gz = gzopen(path, "wb1");
+    if (CHECK(part && gz)) {
+      CHECK(gzputs(gz, REAL "2 2 1\n") > 0);
+      memset(part, '\n', PART);
+      for (int k = 0; k < 64; k++) CHECK(gzwrite(gz, part, PART) == PART);
+      CHECK(gzclose(gz) == Z_OK);
+    }
+    free(part);
+  }
+  CHECK_OK(PoiseBarrier(ctx));
+  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT, "blank.mtx.gz, line 2: more than");
+  Remove(ctx, path);
+}
+
 /* ---- what can be read ----------------------------------------------------------------------------------------------- */
 
 /* Plain or compressed, with blocks of this size. */
@@ -1163,6 +1259,8 @@ static const Test tests[] = {
     {"sort", TestSort, TEST_SERIAL | TEST_HOST_ONLY},
     {"pieces", TestPieces, TEST_HOST_ONLY},
     {"long_lines", TestLongLines, TEST_HOST_ONLY},
+    {"endless", TestEndless, TEST_HOST_ONLY},
+    {"endless_files", TestEndlessFiles, TEST_HOST_ONLY},
     {"progress", TestProgress, TEST_SERIAL | TEST_HOST_ONLY},
     {"locale", TestLocale, TEST_SERIAL | TEST_HOST_ONLY},
     {"good", TestGood, 0},

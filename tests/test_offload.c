@@ -471,6 +471,62 @@ static void TestOutOfMemory(PoiseContext ctx)
   Close(&s);
 }
 
+/* However much of a matrix fits, a failed product leaves nothing of its arrays behind; a later one is right. */
+static void TestFailedUpload(PoiseContext ctx)
+{
+  static const char *const types[] = {"csr", "csri", "seg", "bcsr"};
+  if (!IsAway(ctx)) TEST_SKIP("the host's memory has no limit that a test may reach");
+  for (int k = 0; k < (int)(sizeof types / sizeof *types); k++) {
+    System s;
+    PoiseErr e = POISE_ERR_MEMORY;
+    int64_t tries = 0, bytes;
+    double sum, right;
+    bool none;
+    if (!Open(ctx, "gmres", "none", &s)) return;
+    CHECK_OK(PoiseMatSetType(s.A, types[k]));
+    CHECK_OK(PoiseVecSet(s.b, 1)); /* b and x are on the device */
+    CHECK_OK(PoiseVecSet(s.x, 1));
+    CHECK_OK(PoiseVecToDevice(s.b));
+    bytes = ctx->device->bytes;
+    for (int64_t more = 0; e; more += more / 8 + 8, tries++) {
+      ctx->device->limit = bytes + more;
+      e = PoiseMatMult(s.A, s.b, s.x);
+      if (!e) break;
+      CHECK_ERR(e, POISE_ERR_MEMORY, "no memory on device");
+      none = !s.A->csr.ptr.device && !s.A->csr.col.device && !s.A->csr.val.device;
+      CHECK(ctx->device->bytes == bytes || (none && ctx->device->bytes < bytes)); /* a new bcsr is there in part */
+      bytes = ctx->device->bytes;
+    }
+    CHECK(tries > 5);
+    ctx->device->limit = 0;
+    CHECK_OK(PoiseVecSumEntries(s.x, &sum));
+    CHECK_OK(PoiseMatMultTranspose(s.A, s.b, s.x)); /* (1, A 1) = (A^T 1, 1) */
+    CHECK_OK(PoiseVecSumEntries(s.x, &right));
+    CHECK_NEAR(sum, right, 1e-9);
+    Close(&s);
+  }
+}
+
+/* Memory for the host's zeros is lacking when the device has given its own. */
+static void TestFailedZeros(PoiseContext ctx)
+{
+  Buffer b;
+  const char *p;
+  if (!IsAway(ctx)) TEST_SKIP("buffers have one side");
+  int64_t bytes = ctx->device->bytes;
+  if (!CHECK_OK(poiseBufferCreate(ctx->device, 12, "twelve bytes", &b))) return;
+  PoiseErr e = POISE_ERR_MEMORY;
+  for (int n = 1; e; n++) {
+    ctx->memory.fail_at = n;
+    e = poiseBufferRead(&b, DEVICE, &p);
+    if (e) CHECK_ERR(e, POISE_ERR_MEMORY, "");
+    CHECK_INT(ctx->device->bytes, bytes + (e ? 0 : 12));
+    CHECK(!b.device == !!e && !b.device_valid == !!e);
+  }
+  ctx->memory.fail_at = 0;
+  poiseBufferDestroy(&b);
+}
+
 /* Nothing but the GPU itself says that it is full: what was asked for and what is free is named, and after freeing all goes on. */
 static void TestFullGpu(PoiseContext ctx)
 {
@@ -1246,6 +1302,8 @@ static const Test tests[] = {{"freed_in_use", TestFreedInUse, 0},
                              {"solver_sizes", TestSolverSizes, 0},
                              {"preconditioner_sizes", TestPreconditionerSizes, 0},
                              {"out_of_memory", TestOutOfMemory, 0},
+                             {"failed_upload", TestFailedUpload, TEST_SERIAL},
+                             {"failed_zeros", TestFailedZeros, TEST_SERIAL},
                              {"full_gpu", TestFullGpu, TEST_SERIAL},
                              {"device_memory", TestDeviceMemory, 0},
                              {"pick", TestPick, TEST_SERIAL | TEST_HOST_ONLY},

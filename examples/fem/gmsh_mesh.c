@@ -15,9 +15,26 @@
 
 /* ---- the text, the same on all ranks ----------------------------------------------------------------------------------- */
 
+enum { BLANK = 1 << 24 }; /* blanks and ends of lines in a row that are believed */
+
+/* What a device gives without end is no mesh: bytes from `from` on are new, *full is behind the last that is not
+   blank. */
+static PoiseErr CheckText(const char *path, const char *text, size_t from, size_t size, size_t *full)
+{
+  size_t end = size, line = 1;
+  const char *zero = memchr(text + from, 0, size - from);
+  if (zero != NULL) POISE_FAIL(POISE_ERR_FORMAT, "%s is not a text: byte %zu is 0", path, (size_t)(zero - text) + 1);
+  while (end > from && strchr(" \t\n\v\f\r", text[end - 1]) != NULL) end--;
+  if (end > from) *full = end;
+  if (size - *full <= BLANK) return POISE_OK;
+  for (size_t i = 0; i < *full; i++) line += text[i] == '\n';
+  POISE_FAIL(POISE_ERR_FORMAT, "%s, line %zu: more than %d blanks and ends of lines in a row begin here", path, line,
+             BLANK);
+}
+
 static PoiseErr ReadAll(FILE *stream, const char *path, char **text, size_t *size)
 {
-  size_t room = 0, got = 1;
+  size_t room = 0, got = 1, full = 0;
   for (*size = 0; got > 0; *size += got) {
     if (*size + 1 >= room) { /* one for a 0 behind it */
       char *larger = realloc(*text, 2 * room + 65536);
@@ -26,6 +43,7 @@ static PoiseErr ReadAll(FILE *stream, const char *path, char **text, size_t *siz
       room = 2 * room + 65536;
     }
     got = fread(*text + *size, 1, room - 1 - *size, stream);
+    POISE_TRY(CheckText(path, *text, *size, *size + got, &full));
   }
   if (ferror(stream)) POISE_FAIL(POISE_ERR_FILE, "%s: %s", path, strerror(errno));
   (*text)[*size] = '\0';

@@ -350,6 +350,7 @@ POISE_API PoiseErr PoiseMatView(PoiseMat A);
     parts; what is compressed, a pipe, or seen by rank 0 alone, rank 0 reads and deals out, so a file need only be where rank 0
     runs. All ranks and their threads parse: 16 bytes per entry while loading, 12 afterwards. A pipe is read once, so that of
     an entry given twice the lines are not known. A line may have 65536 characters, a comment any number.
+    In what only rank 0 reads 2^24 blanks and ends of lines in a row are the most.
   - PETSc binary (MatView, MatLoad): the first matrix of the file, sparse, or dense, whose zeros are not entries; 32- or
     64-bit integers; real double numbers, NaN too. A column twice in a row is POISE_ERR_FORMAT. Every rank reads its own
     rows, so all must be able to open the file; of a gzip file each rank inflates as much as it needs. A line

@@ -46,10 +46,17 @@ PoiseErr poiseCsrPattern(Csr *c, CsrView *v)
   return poiseBufferRead(&c->col, DEVICE, &v->col);
 }
 
+/* The device has all of a matrix or nothing: a part that no product can use would take the memory that others need. */
 PoiseErr poiseCsrView(Csr *c, CsrView *v)
 {
-  TRY(poiseCsrPattern(c, v));
-  return poiseBufferRead(&c->val, DEVICE, &v->val);
+  PoiseErr e = poiseCsrPattern(c, v);
+  if (!e) e = poiseBufferRead(&c->val, DEVICE, &v->val);
+  if (e != POISE_ERR_MEMORY) return e;
+  poiseBufferLeave(&c->ptr);
+  poiseBufferLeave(&c->col);
+  poiseBufferLeave(&c->val);
+  TRY(e);
+  return POISE_OK;
 }
 
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *v, double **val)

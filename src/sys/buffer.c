@@ -148,10 +148,9 @@ static PoiseErr ReadHost(Buffer *b)
   return POISE_OK;
 }
 
-static PoiseErr ReadDevice(Buffer *b)
+/* What the host's side has, or zeros. */
+static PoiseErr FillDevice(Buffer *b)
 {
-  TRY(AllocDevice(b));
-  if (b->device_valid) return POISE_OK;
   bool zero = !b->host_valid;
   if (zero && b->bytes % sizeof(double) == 0) {
     TRY(LAUNCH(b->dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = (int64_t)(b->bytes / sizeof(double)),
@@ -160,6 +159,17 @@ static PoiseErr ReadDevice(Buffer *b)
     if (zero) TRY(ReadHost(b));
     TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
   }
+  return POISE_OK;
+}
+
+static PoiseErr ReadDevice(Buffer *b)
+{
+  bool had = b->device;
+  TRY(AllocDevice(b));
+  if (b->device_valid) return POISE_OK;
+  PoiseErr e = FillDevice(b);
+  if (e && !had) poiseDeviceFree(b->dev, b->bytes, &b->device);
+  TRY(e);
   b->device_valid = true;
   return POISE_OK;
 }
@@ -214,6 +224,14 @@ PoiseErr poiseBufferToDevice(Buffer *b)
   poiseFree(b->dev->ctx, &b->host);
   b->host_valid = false;
   return POISE_OK;
+}
+
+void poiseBufferLeave(Buffer *b)
+{
+  if (!b->device || !b->host_valid || b->window || b->own_device != POISE_COPY || b->dev->ops->is_host) return;
+  (void)b->dev->ops->sync(b->dev); /* what is queued may use it; what failed is told by the next wait */
+  poiseDeviceFree(b->dev, b->bytes, &b->device);
+  b->device_valid = false;
 }
 
 PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy)

@@ -344,6 +344,8 @@ PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy);
 void poiseBufferZero(Buffer *b);
 /* Bring it to the device, and release the host's copy if that is the library's own. */
 PoiseErr poiseBufferToDevice(Buffer *b);
+/* Give back the device's side, where the host's holds the same. */
+void poiseBufferLeave(Buffer *b);
 /* Make a borrowed array current, on the side where it is; does nothing for others. */
 PoiseErr poiseBufferSettle(Buffer *b);
 bool poiseBufferIsCurrent(const Buffer *b, Side side); /* so that reading it there copies nothing */

@@ -28,7 +28,10 @@ typedef struct MMHeader {
   MMSymmetry symmetry;
 } MMHeader;
 
-enum { MM_LONGEST = 1 << 16 }; /* characters of a line, if it is no comment */
+enum {
+  MM_LONGEST = 1 << 16, /* characters of a line, if it is no comment */
+  MM_BLANK = 1 << 24    /* blanks and ends of lines in a row, in what is read as a stream */
+};
 
 typedef struct MMPlace { /* for messages: a file, and a line of it */
   const char *name;
@@ -68,6 +71,8 @@ typedef struct MMStream { /* on one rank */
   size_t capacity, begin, end; /* of the buffer; [begin, end) was read and not yet taken */
   bool at_end;
   int64_t taken; /* bytes before `begin` */
+  int64_t lines; /* ends of lines that were read; blanks at the end of that, and the line they begin in */
+  int64_t blank, blank_line;
   char line[MM_LONGEST + 2];
 } MMStream;
 

@@ -17,6 +17,7 @@ enum {
   WORKERS = 64,      /* as many parse faster than one inflates */
   STEP = 1 << 12,    /* to find the end of a line */
   INFLATE = 1 << 17, /* zlib's buffer */
+  READ = 1 << 20,    /* bytes of a stream at once: fewer than MM_BLANK */
 };
 
 /* ---- one file ------------------------------------------------------------------------------------------------------- */
@@ -87,6 +88,40 @@ static void CloseFile(PoiseContext ctx, MMFile **file)
 
 /* ---- the stream of one rank ----------------------------------------------------------------------------------------- */
 
+static bool IsBlank(char c)
+{
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static int64_t CountLines(const char *p, size_t n)
+{
+  int64_t lines = 0;
+  for (size_t i = 0; i < n; i++) lines += p[i] == '\n';
+  return lines;
+}
+
+/* n more bytes were read. Blanks and ends of lines without end, from a device or from a small compressed file,
+   would be read for ever: a run of more than MM_BLANK, which no read holds by itself, is refused. */
+static PoiseErr Watch(MMStream *s, const char *p, size_t n)
+{
+  size_t front = 0, back = n;
+  while (front < n && IsBlank(p[front])) front++;
+  while (back > front && IsBlank(p[back - 1])) back--;
+  if (s->blank + (int64_t)front > MM_BLANK)
+    FAIL(POISE_ERR_FORMAT, "%s, line %lld: more than %d blanks and ends of lines in a row begin here", s->source->name,
+         (long long)s->blank_line, MM_BLANK);
+  if (back > front) {
+    s->blank = 0;
+    s->lines += CountLines(p, back);
+    s->blank_line = s->lines + 1;
+    p += back;
+    n -= back;
+  }
+  s->blank += (int64_t)n;
+  s->lines += CountLines(p, n);
+  return POISE_OK;
+}
+
 /* At least `need` bytes are in the buffer, if there are as many. */
 static PoiseErr Fill(MMStream *s, size_t need)
 {
@@ -96,7 +131,9 @@ static PoiseErr Fill(MMStream *s, size_t need)
   s->end -= s->begin;
   s->begin = 0;
   while (!s->at_end && s->end < s->capacity) {
-    TRY(s->source->read(s->source->from, s->buffer + s->end, s->capacity - s->end, &n));
+    size_t room = s->capacity - s->end;
+    TRY(s->source->read(s->source->from, s->buffer + s->end, room < READ ? room : READ, &n));
+    TRY(Watch(s, s->buffer + s->end, n));
     s->end += n;
     s->at_end = n == 0;
   }
@@ -109,21 +146,30 @@ static void Take(MMStream *s, size_t n)
   s->taken += (int64_t)n;
 }
 
-/* The next line of the header, cut to its first MM_LONGEST characters and given a newline. */
+static bool IsComment(const char *line, size_t length)
+{
+  size_t i = 0;
+  while (i < length && IsBlank(line[i])) i++;
+  return i < length && line[i] == '%';
+}
+
+/* The next line of the header, cut to its first MM_LONGEST characters and given a newline. Of a longer one, which
+   will be refused but for comments behind the first line, the rest is not read: it may have no end. */
 static PoiseErr NextLine(void *from, const char **line)
 {
   MMStream *s = from;
+  const bool first = s->taken == 0;
   size_t length = 0;
   *line = NULL;
-  for (bool newline = false; !newline;) {
+  for (bool done = false; !done;) {
     TRY(Fill(s, 1));
     if (s->begin == s->end) break;
     const char *text = s->buffer + s->begin, *end = memchr(text, '\n', s->end - s->begin);
     size_t n = end ? (size_t)(end - text) : s->end - s->begin, room = MM_LONGEST + 1 - length;
     memcpy(s->line + length, text, n < room ? n : room);
     length += n < room ? n : room;
-    newline = end != NULL;
-    Take(s, n + newline);
+    Take(s, n + (end != NULL));
+    done = end || (length > MM_LONGEST && (first || !IsComment(s->line, length)));
     *line = s->line;
   }
   s->line[length] = '\n';
@@ -297,7 +343,8 @@ PoiseErr poiseMMAgain(MMReader *r, bool *can)
   if (!*can) return POISE_OK;
   TRY(r->source.rewind(r->source.from));
   s->begin = s->end = 0;
-  s->taken = 0;
+  s->taken = s->lines = s->blank = 0;
+  s->blank_line = 1;
   s->at_end = false;
   return ReadHeader(r);
 }
@@ -325,6 +372,7 @@ static PoiseErr Begin(MMReader *r)
   }
   TRY(poiseAlloc(r->ctx, sizeof *r->stream, "stream of a file", &r->stream));
   r->stream->source = &r->source;
+  r->stream->blank_line = 1;
   r->stream->capacity = (size_t)capacity;
   TRY(poiseRealloc(r->ctx, (size_t)capacity + 1, 0, "buffer of a file", &r->stream->buffer));
   return ReadHeader(r);
