@@ -10,10 +10,10 @@
 enum { MAX_WORDS = 32, TEXT = 1 << 16 };
 
 typedef struct Fields {
-  int flag, method;
+  int flag, method, often;
   PoiseInt count, any;
   double level, free, positive;
-  char name[POISE_OPTION_LENGTH];
+  char name[POISE_OPTION_LENGTH], alone[POISE_OPTION_LENGTH];
 } Fields;
 
 #define FIELD(type, field) POISE_OPTION_##type, offsetof(Fields, field)
@@ -26,6 +26,8 @@ static const PoiseOption table[] = {
     {"t_free", FIELD(REAL, free), "-1e-3", 0, 0, NULL, "any number"},
     {"t_positive", FIELD(REAL, positive), "2", 1e-300, INFINITY, NULL, "a | b"},
     {"t_name", FIELD(STRING, name), "x y", 0, 0, NULL, "a name"},
+    {"t_alone", FIELD(STRING, alone), "", 0, 0, "usual", "a text that may be left out"},
+    {"t_often", FIELD(CHOICE, often), "no", 0, 0, "no|warn|error|=warn", "a word that may be left out"},
     {0}};
 
 /* A one-rank context of its own from command-line words. */
@@ -455,14 +457,15 @@ static void TestBad(PoiseContext ctx)
       {"t_free", "-1e999", "too large"},
       {"t_free", "1d5", "not a number"},
       {"t_positive", "0", ">= 1e-300"},
+      {"t_name", NULL, "needs a value"},
   };
-  static const char *const good[][2] = {{"t_flag", "no"},  {"t_method", "none"}, {"t_count", "30"},  {"t_any", "0"},
-                                        {"t_level", ".5"}, {"t_free", "1"},      {"t_positive", "1"}};
+  static const char *const good[][2] = {{"t_flag", "no"},  {"t_method", "none"}, {"t_count", "30"},   {"t_any", "0"},
+                                        {"t_level", ".5"}, {"t_free", "1"},      {"t_positive", "1"}, {"t_name", "x"}};
   char words[64];
   Quiet(ctx);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     Fields fields, same;
-    for (size_t j = 0; j < 7; j++) CHECK_OK(PoiseOptionsSet(ctx, good[j][0], good[j][1]));
+    for (size_t j = 0; j < 8; j++) CHECK_OK(PoiseOptionsSet(ctx, good[j][0], good[j][1]));
     CHECK_OK(PoiseOptionsDefaults(table, &fields));
     CHECK_OK(PoiseOptionsRead(ctx, NULL, table, &fields));
     same = fields;
@@ -512,9 +515,59 @@ static void TestStrings(PoiseContext ctx)
       n += 50;
     }
   }
-  CHECK_OK(PoiseOptionsSet(ctx, "t_name", NULL));
+}
+
+/* Keys whose row says what they mean without a value. */
+static void TestAlone(PoiseContext ctx)
+{
+  Fields fields;
+  Quiet(ctx);
+  CHECK_OK(PoiseOptionsDefaults(table, &fields));
+  CHECK(!*fields.alone && fields.often == 0);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-t_flag -t_alone -t_often"));
   CHECK_OK(PoiseOptionsRead(ctx, NULL, table, &fields));
-  CHECK(!*fields.name);
+  CHECK(fields.flag == 1 && !strcmp(fields.alone, "usual") && fields.often == 1);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-t_alone '' -t_often error"));
+  CHECK_OK(PoiseOptionsRead(ctx, NULL, table, &fields));
+  CHECK(!*fields.alone && fields.often == 2);
+}
+
+/* No key of a type, nor any other text of the library's that needs one, takes its default in silence. */
+static void TestNeedsValue(PoiseContext ctx)
+{
+  static const char *const cases[][3] = {{"ksp_type", "there is no method ''", ""},
+                                         {"pc_type", "there is no preconditioner ''", ""},
+                                         {"mat_type", "there is no matrix type ''", ""},
+                                         {"mat_csr_kernel", "", ""},
+                                         {"ksp_chebyshev_eigenvalues", "are not two numbers", "chebyshev"},
+                                         {"ksp_norm_type", "not one of", ""},
+                                         {"pc_factor_kernel", NULL, ""}};
+  char words[128], key[64];
+  Quiet(ctx);
+  for (int i = 0; i < 7; i++)
+    for (int empty = 0; empty < 2; empty++) {
+      PoiseMat A = NULL;
+      PoiseKSP ksp = NULL;
+      PoisePC pc;
+      snprintf(key, sizeof key, "c%d%d_%s", i, empty, cases[i][0]);
+      snprintf(words, sizeof words, "-%s (code): needs a value", key);
+      CHECK_OK(PoiseOptionsSet(ctx, key, empty ? "" : NULL));
+      snprintf(key, sizeof key, "c%d%d_", i, empty);
+      CHECK_OK(PoiseMatCreate(ctx, 1, 1, POISE_DECIDE, POISE_DECIDE, &A));
+      CHECK_OK(PoiseMatSetOptionsPrefix(A, key));
+      CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+      CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, key));
+      CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+      CHECK_OK(PoisePCSetType(pc, "ilu"));
+      if (*cases[i][2]) CHECK_OK(PoiseKSPSetType(ksp, cases[i][2]));
+      PoiseErr e = PoiseMatSetFromOptions(A);
+      if (!e) e = PoiseKSPSetFromOptions(ksp);
+      const char *expected = empty ? cases[i][1] : words;
+      if (expected) CHECK(e == POISE_ERR_OPTION || (empty && e == POISE_ERR_UNSUPPORTED));
+      if (expected) CHECK(strstr(PoiseErrorMessage(), expected) != NULL);
+      PoiseKSPDestroy(&ksp);
+      PoiseMatDestroy(&A);
+    }
 }
 
 static void TestChoices(PoiseContext ctx)
@@ -985,6 +1038,8 @@ static const Test tests[] = {{"precedence", TestPrecedence, ONE},
                              {"bad", TestBad, TEST_HOST_ONLY},
                              {"bad_source", TestBadSource, ONE},
                              {"strings", TestStrings, TEST_HOST_ONLY},
+                             {"alone", TestAlone, TEST_HOST_ONLY},
+                             {"needs_value", TestNeedsValue, TEST_HOST_ONLY},
                              {"choices", TestChoices, TEST_HOST_ONLY},
                              {"argument_errors", TestArgumentErrors, TEST_HOST_ONLY},
                              {"text", TestText, TEST_HOST_ONLY},

@@ -201,9 +201,9 @@ typedef enum PoiseOptionType {
   POISE_OPTION_BOOL,   /* int: yes/no, true/false, on/off, 1/0, or no value (= true) */
   POISE_OPTION_INT,    /* PoiseInt */
   POISE_OPTION_REAL,   /* double */
-  POISE_OPTION_STRING, /* char[POISE_OPTION_LENGTH] */
+  POISE_OPTION_STRING, /* char[POISE_OPTION_LENGTH]; needs a value, unless `choices` is the one of a key that stands alone */
   POISE_OPTION_CHOICE /* int: index into `choices`, words separated by '|', given in small letters or capitals; "a=b" after a
-                          word gives an alias a of b */
+                          word gives an alias a of b, "=b" means b where the key stands alone */
 } PoiseOptionType;
 
 #define POISE_OPTION_LENGTH 256
@@ -215,7 +215,7 @@ typedef struct PoiseOption {
   size_t offset;       /* of the field in the struct that PoiseOptionsRead fills */
   const char *initial; /* default value, as text */
   double min, max;     /* legal range of INT and REAL (both 0: any) */
-  const char *choices; /* of CHOICE; else NULL */
+  const char *choices; /* of CHOICE; of a STRING that may stand alone; else NULL */
   const char *help;    /* one line */
 } PoiseOption;
 

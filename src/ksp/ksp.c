@@ -267,10 +267,9 @@ PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)
 PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
 {
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetFromOptions"));
-  ksp->options.type[0] = 0;
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
   TRY(PoiseKSPSetReusePreconditioner(ksp, ksp->options.reuse));
-  if (ksp->options.type[0])
+  if (PoiseOptionsHas(ksp->ctx, ksp->prefix, "ksp_type", NULL))
     TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));
   if (ksp->type->options) {
     poiseKSPRelease(ksp); /* the method's own options may change its sizes */

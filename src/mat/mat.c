@@ -274,13 +274,14 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   MatOptions o = {.block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
-  bool named = o.type[0] && poiseMatHolds(A);
+  bool named = PoiseOptionsHas(A->ctx, A->prefix, "mat_type", NULL) && poiseMatHolds(A);
   if (named) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_type", FindType(o.type, &type)));
   if (!o.block_size && !A->find && !type->blocked)
     FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s", type->name);
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
   if (named) TRY(AskFor(A, type));
-  if (o.csr_kernel[0]) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_csr_kernel", PoiseMatSetCSRKernel(A, o.csr_kernel)));
+  if (PoiseOptionsHas(A->ctx, A->prefix, "mat_csr_kernel", NULL))
+    TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_csr_kernel", PoiseMatSetCSRKernel(A, o.csr_kernel)));
   if (A->choice)
     TRY(poiseChoiceRead(A));
   else if (poiseMatAsked(A)->options)

@@ -66,7 +66,7 @@ static const PoiseOption table[] = {
     {"help", FIELD(BOOL, help), "no", 0, 0, NULL, "print all options"},
     {"options_file", FIELD(STRING, options_file), "", 0, 0, NULL, "read more options from this file"},
     {"options_left", FIELD(BOOL, options_left), "yes", 0, 0, NULL, "name unused options at the end"},
-    {"log_view", FIELD(STRING, log_view), "", 0, 0, NULL,
+    {"log_view", FIELD(STRING, log_view), "", 0, 0, "",
      "print the table of events at the end; :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},

@@ -270,15 +270,23 @@ static bool ParseTyped(const PoiseOption *row, const char *text, void *value, ch
   return false;
 }
 
+/* What a key means that stands alone; NULL: it needs a value. */
+static const char *Alone(const PoiseOption *row)
+{
+  if (row->type == POISE_OPTION_BOOL) return "yes";
+  if (row->type == POISE_OPTION_STRING) return row->choices;
+  return row->type == POISE_OPTION_CHOICE && FindChoice(row->choices, "") >= 0 ? "" : NULL;
+}
+
 /* Set the row's field from text (NULL: the key stood alone), or leave it and say why. */
 static bool Parse(const PoiseOption *row, const char *text, void *fields, char reason[REASON])
 {
   _Alignas(8) char value[POISE_OPTION_LENGTH];
-  if (!text && row->type != POISE_OPTION_BOOL && row->type != POISE_OPTION_STRING) {
+  if (!text) text = Alone(row);
+  if (!text) {
     snprintf(reason, REASON, "needs a value");
     return false;
   }
-  if (!text) text = row->type == POISE_OPTION_BOOL ? "yes" : "";
   NumberLocale numbers = poiseNumbersBegin();
   bool good = ParseTyped(row, text, value, reason);
   poiseNumbersEnd(numbers);
@@ -838,15 +846,21 @@ static PoiseErr Written(FILE *out, const char *what)
   return POISE_OK;
 }
 
+/* Which values are legal; "": any. */
+static const char *Values(const PoiseOption *row, char text[WORD_LENGTH])
+{
+  if (row->type == POISE_OPTION_STRING) return row->choices ? "may stand alone" : "";
+  return row->choices ? row->choices : RangeText(row, text);
+}
+
 static void HelpRow(const PoiseOption *row, const char *prefix, FILE *out)
 {
   char range[WORD_LENGTH];
+  const char *values = Values(row, range);
   int width = fprintf(out, "  -%s%s <%s>", prefix, row->key, TypeName(row->type));
   fprintf(out, "%*s%s (%s%s", width < 36 ? 36 - width : 1, "", row->help ? row->help : "",
           row->initial && *row->initial ? "default " : "no default", row->initial ? row->initial : "");
-  if (*RangeText(row, range)) fprintf(out, "; %s", range);
-  if (row->choices) fprintf(out, "; %s", row->choices);
-  fprintf(out, ")\n");
+  fprintf(out, "%s%s)\n", *values ? "; " : "", values);
 }
 
 static bool NewHeading(const Options *o, int i)
@@ -895,7 +909,7 @@ static void MarkdownRow(const PoiseOption *row, FILE *out)
   fprintf(out, "| `-%s` |", row->key);
   Cell(out, TypeName(row->type));
   Cell(out, row->initial);
-  Cell(out, row->choices ? row->choices : RangeText(row, range));
+  Cell(out, Values(row, range));
   Cell(out, row->help);
   fprintf(out, "\n");
 }
