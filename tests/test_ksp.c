@@ -1503,6 +1503,10 @@ static void TestSettings(PoiseContext ctx)
   CHECK(!strcmp(PoiseKSPType(s.ksp), "gmres"));
   CHECK_ERR(PoiseKSPSetType(s.ksp, "gmress"), POISE_ERR_OPTION, "no method 'gmress'; did you mean 'gmres'?");
   CHECK_ERR(PoiseKSPSetType(s.ksp, "bcgss"), POISE_ERR_OPTION, "did you mean 'bcgs'?");
+  CHECK_ERR(PoiseKSPSetType(s.ksp, "cgs"), POISE_ERR_OPTION, "did you mean 'cg'? there are cg, prcg, bicgstab, bcgs,");
+  CHECK_OK(PoiseKSPSetType(s.ksp, "none"));
+  CHECK(!strcmp(PoiseKSPType(s.ksp), "preonly"));
+  CHECK_OK(PoiseKSPSetType(s.ksp, "gmres"));
   CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, "wrong_"));
   CHECK_OK(PoiseOptionsSetString(ctx, "-wrong_ksp_type gmress -wrong_pc_type jacoby"));
   CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION, "-wrong_ksp_type gmress (code): there is no method");

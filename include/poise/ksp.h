@@ -64,7 +64,7 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
   "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
   "richardson"  x += scale M^-1 (b - A x)
   "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS; a nonzero guess is POISE_ERR_ARG
-  Default: gmres, as in PETSc. -ksp_type
+  Default: gmres, as in PETSc, whose words "bcgs" (bicgstab) and "none" (preonly) are understood. -ksp_type
 */
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */

@@ -170,6 +170,7 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
           library's own, and the CSR released, at once or in the first PoiseMatAssemble; another type does it the other way round.
           Entries of blocks that are there change in place; for others Assemble makes a CSR of all, and blocks of that. A conversion
           drops the plan of triplets: give the type before them. See PoiseMatCreateBCSR
+  PETSc's names are understood, also with seq or mpi before them: aij, aijcusparse and aijkokkos are auto, baij is bcsr.
   Collective. Options: -mat_type, and those of the types, which auto reads too and copies inherit.
 */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);

@@ -229,13 +229,23 @@ void poiseMatInherit(PoiseMat A, PoiseMat B)
     asked->inherit(poiseMatAskedData(A), poiseMatAskedData(B));
 }
 
+/* PETSc's names, which are of a device or of one rank or several, too: words that types here do not say. */
+static const char *OwnName(const char *name)
+{
+  static const char *const theirs[] = {"aij", "aijcusparse", "aijkokkos", "baij"};
+  const char *bare = name + (!strncmp(name, "seq", 3) || !strncmp(name, "mpi", 3) ? 3 : 0);
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(bare, theirs[i])) return i < 3 ? "auto" : "bcsr";
+  return name;
+}
+
 static PoiseErr FindType(const char *name, const MatType **type)
 {
-  const char *names[NTYPES];
+  const char *names[NTYPES], *own = OwnName(name);
   for (int i = 0; i < NTYPES; i++) {
     names[i] = types[i]->name;
     *type = types[i];
-    if (!strcmp(name, names[i])) return POISE_OK;
+    if (!strcmp(own, names[i])) return POISE_OK;
   }
   return poiseUnknownWord("matrix type", name, NTYPES, names);
 }

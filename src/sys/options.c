@@ -101,12 +101,12 @@ const char *poiseClosest(const char *s, int count, const char *const *words)
 
 PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const char *const *words)
 {
-  char all[512] = "";
+  char all[512] = "", meant[SHOWN + 32] = "";
   const char *closest = poiseClosest(word, count, words);
-  if (closest) FAIL(POISE_ERR_OPTION, "there is no %s '%s'; did you mean '%s'?", what, word, closest);
+  if (closest) snprintf(meant, sizeof meant, "did you mean '%s'? ", closest);
   for (int k = 0, n = 0; k < count && n < (int)sizeof all; k++)
     n += snprintf(all + n, sizeof all - (size_t)n, "%s%s", k ? ", " : "", words[k]);
-  FAIL(POISE_ERR_OPTION, "there is no %s '%s'; there are %s", what, word, all);
+  FAIL(POISE_ERR_OPTION, "there is no %s '%.*s'; %sthere are %s", what, SHOWN, word, meant, all);
 }
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */

@@ -428,7 +428,7 @@ const char *poiseOptionsPrefix(PoiseContext ctx); /* of every option of the cont
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e);
 /* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
 const char *poiseClosest(const char *s, int count, const char *const *words);
-/* POISE_ERR_OPTION: "there is no <what> '<word>'", with the closest of the words that exist, or all of them. */
+/* POISE_ERR_OPTION: "there is no <what> '<word>'", with the words that exist, and the closest of them, if one is near. */
 PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const char *const *words);
 
 /* ---- log (log.c) ------------------------------------------------------------------------------------------------------ */
