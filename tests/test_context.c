@@ -192,7 +192,6 @@ static void AtEnd(PoiseContext ctx, const char *options, const char *words)
 static void TestAtEnd(PoiseContext ctx)
 {
   AtEnd(ctx, "", "");
-  AtEnd(ctx, "-nonsense 3", "nonsense");
   AtEnd(ctx, "-nonsense 3 -options_left no", "");
   AtEnd(ctx, "-log_view", "Total");
 }

@@ -49,10 +49,8 @@ static PoiseErr Open(const char *words, PoiseContext *own)
 /* Without the report of unused options. */
 static void Close(PoiseContext *own)
 {
-  FILE *f = tmpfile();
-  PoiseSetOutput(*own, f);
+  CHECK_OK(PoiseOptionsSet(*own, "options_left", "no"));
   CHECK_OK(PoiseFinalize(own));
-  fclose(f);
 }
 
 /* What a test leaves unused in the harness's context need not be reported. */
@@ -779,6 +777,149 @@ static int Count(const char *text, const char *word)
   return count;
 }
 
+/* From here on standard error goes to f; what it was is to be given back. */
+static int Divert(FILE *f)
+{
+  fflush(stderr);
+  int saved = dup(STDERR_FILENO);
+  dup2(fileno(f), STDERR_FILENO);
+  return saved;
+}
+
+static void Restore(int saved)
+{
+  fflush(stderr);
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+}
+
+/* Solve x = 1 with a solver of this prefix; *error keeps the message. */
+static PoiseErr SolveOne(PoiseContext ctx, const char *prefix, char error[512])
+{
+  int32_t ptr[] = {0, 1}, col[] = {0};
+  double one[] = {1};
+  PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = one};
+  PoiseMat A = NULL;
+  PoiseVec b = NULL, x = NULL;
+  PoiseKSP ksp = NULL;
+  PoiseErr e = PoiseMatCreateCSR(ctx, 1, 1, 1, 1, &csr, POISE_BORROW, &A);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &b);
+  if (!e) e = PoiseVecSet(b, 1);
+  if (!e) e = PoiseKSPCreate(ctx, &ksp);
+  if (!e) e = PoiseKSPSetOptionsPrefix(ksp, prefix);
+  if (!e) e = PoiseKSPSetOperators(ksp, A, NULL);
+  if (!e) e = PoiseKSPSetFromOptions(ksp);
+  if (!e) e = PoiseKSPSolve(ksp, b, x);
+  snprintf(error, 512, "%s", e ? PoiseErrorMessage() : "");
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&b);
+  PoiseVecDestroy(&x);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static const PoiseOption near_ours[] = {{"ksp_typo", POISE_OPTION_INT, 0, "1", 0, 0, NULL, "near -ksp_type"}, {0}};
+
+/* Keys that are refused before the first solve, those that are warned of then, and those that are told at the end. */
+static void TestUnknown(PoiseContext ctx)
+{
+  static const struct {
+    const char *words, *prefix;            /* the solver's */
+    const char *refused, *warning, *atend; /* NULL: not so */
+  } cases[] = {
+      {"-ksp_tpye cg", NULL, "-ksp_tpye cg (command line): there is no such option; did you mean -ksp_type?", NULL, NULL},
+      {"-ksp_tpye cg", "fine_", "did you mean -ksp_type?", NULL, NULL},
+      {"-fine_ksp_tpye cg", "fine_", "did you mean -fine_ksp_type?", NULL, NULL},
+      {"-fine_ksp_tpye cg", NULL, NULL, "unknown option -fine_ksp_tpye cg", NULL}, /* perhaps of an object to come */
+      {"-a_long_pc_tpye ilu", "a_long_", "did you mean -a_long_pc_type?", NULL, NULL},
+      {"-a_long_pc_tpye ilu", "a_", NULL, "did you mean -a_long_pc_type?", NULL},
+      {"-mat_tipe csr", NULL, "did you mean -mat_type?", NULL, NULL},
+      {"-device_foo_is_no_near_key 3", NULL, NULL, "-device_foo_is_no_near_key 3 (command line): there is no such", NULL},
+      {"-size 3", NULL, NULL, "unknown option -size 3", NULL},
+      {"-fine_ksp_rtol 0.1", NULL, NULL, NULL, "unused option -fine_ksp_rtol 0.1"},
+      {"-ksp_gmres_restart 9 -ksp_type cg", NULL, NULL, NULL, "-ksp_gmres_restart 9 (command line): it exists"},
+      {"-ksp_typo 3", NULL, NULL, NULL, NULL}, /* the application's */
+      {"-ksp_rtol 0.1", NULL, NULL, NULL, NULL},
+  };
+  PoiseContext own;
+  char text[TEXT], error[512];
+  (void)ctx;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    FILE *f = tmpfile();
+    if (!CHECK_OK(OpenWith((PoiseInit){.options = near_ours}, cases[i].words, &own))) return;
+    int saved = Divert(f);
+    PoiseErr e = SolveOne(own, cases[i].prefix, error), again = SolveOne(own, cases[i].prefix, error);
+    Restore(saved);
+    Content(f, text);
+    CHECK(e == again && e == (cases[i].refused ? POISE_ERR_OPTION : POISE_OK));
+    CHECK(strstr(error, cases[i].refused ? cases[i].refused : "") != NULL);
+    CHECK_INT(Count(text, "poise: "), cases[i].warning != NULL); /* once */
+    CHECK(strstr(text, cases[i].warning ? cases[i].warning : "") != NULL);
+    size_t before = strlen(text);
+    fseek(f, 0, SEEK_END);
+    saved = Divert(f);
+    CHECK_OK(PoiseFinalize(&own));
+    Restore(saved);
+    Content(f, text);
+    if (!cases[i].refused) CHECK_INT(Count(text + before, "poise: "), cases[i].atend != NULL);
+    CHECK(strstr(text + before, cases[i].atend ? cases[i].atend : "") != NULL);
+    fclose(f);
+  }
+}
+
+/* What is asked for before the solve is the application's, whatever it looks like; PoiseOptionsSet may mend an error. */
+static void TestUnknownAsked(PoiseContext ctx)
+{
+  PoiseContext own;
+  char error[512], text[TEXT];
+  FILE *f = tmpfile();
+  (void)ctx;
+  if (!CHECK_OK(OpenWith((PoiseInit){.prefix = "ours_"}, "-ksp_tpye 1 -ours_ksp_tpye cg", &own))) return;
+  CHECK(SolveOne(own, NULL, error) == POISE_ERR_OPTION);
+  CHECK(strstr(error, "-ours_ksp_tpye cg (command line): there is no such option; did you mean -ours_ksp_type?") != NULL);
+  CHECK(PoiseOptionsHas(own, NULL, "ksp_tpye", NULL));
+  int saved = Divert(f);
+  CHECK_OK(SolveOne(own, NULL, error));
+  CHECK_OK(PoiseFinalize(&own));
+  Restore(saved);
+  CHECK(!*Content(f, text));
+  fclose(f);
+}
+
+/* -options_left in all its words. */
+static void TestLeft(PoiseContext ctx)
+{
+  static const struct {
+    const char *words;
+    PoiseErr code;
+    bool told;
+  } cases[] = {{"-zzz", POISE_OK, true},
+               {"-zzz -options_left", POISE_OK, true},
+               {"-zzz -options_left yes", POISE_OK, true},
+               {"-zzz -options_left no", POISE_OK, false},
+               {"-zzz -options_left false", POISE_OK, false},
+               {"-zzz -options_left error", POISE_ERR_OPTION, true},
+               {"-options_left error -device host", POISE_OK, false}};
+  char text[TEXT], error[512];
+  (void)ctx;
+  for (int i = 0; i < 14; i++) {
+    PoiseContext own;
+    FILE *f = tmpfile(), *out = tmpfile();
+    if (!CHECK_OK(Open(cases[i / 2].words, &own))) return;
+    PoiseSetOutput(own, out);
+    int saved = Divert(f);
+    if (i % 2) CHECK_OK(SolveOne(own, NULL, error)); /* warned of before, or only at the end */
+    PoiseErr e = PoiseFinalize(&own);
+    Restore(saved);
+    if (e) CHECK(strstr(PoiseErrorMessage(), "1 option was not used (-options_left error)") != NULL);
+    CHECK(e == cases[i / 2].code && !own);
+    CHECK_INT(Count(Content(f, text), "-zzz"), cases[i / 2].told);
+    CHECK(!*Content(out, text));
+    fclose(out);
+    fclose(f);
+  }
+}
+
 static void TestHelp(PoiseContext ctx)
 {
   PoiseContext own;
@@ -1049,6 +1190,9 @@ static const Test tests[] = {{"precedence", TestPrecedence, ONE},
                              {"bad_file", TestBadFile, ONE},
                              {"closest", TestClosest, TEST_HOST_ONLY},
                              {"unused", TestUnused, ONE},
+                             {"unknown", TestUnknown, ONE},
+                             {"unknown_asked", TestUnknownAsked, ONE},
+                             {"left", TestLeft, ONE},
                              {"help", TestHelp, ONE},
                              {"help_fails", TestHelpFails, ONE},
                              {"fuzz_text", TestFuzzText, TEST_HOST_ONLY},

@@ -8,7 +8,8 @@
     rank fails on all of them: the others get POISE_ERR_REMOTE with the first failing rank's words.
   - Create gives one reference, Destroy drops it and nulls the pointer (NULL is legal), a setter that keeps an object takes
     a reference, a getter lends (do not destroy what it returns).
-  - The library never aborts; it writes to a stream only where a call or an option asked for output (PoiseSetOutput).
+  - The library never aborts; it writes to a stream only where a call or an option asked for output (PoiseSetOutput), but names
+    options that are unknown or unused on standard error (-options_left).
 */
 #ifndef POISE_SYS_H
 #define POISE_SYS_H
@@ -101,7 +102,7 @@ typedef struct PoiseInit {
   int serial;                        /* nonzero: one rank, MPI is neither initialised nor used */
   const char *help;                  /* what the program does; heads the text of -help */
   const struct PoiseOption *options; /* the application's own options (ends with a NULL key), listed by -help and never
-                                        reported as unused; may be NULL */
+                                        reported as unknown or unused; may be NULL */
   void *stream; /* a cudaStream_t for the device cuda to work on (see PoiseStream); NULL: one of its own */
 } PoiseInit;
 
@@ -113,10 +114,14 @@ typedef struct PoiseInit {
   In the environment and in files, which are Poise's alone, an option prefix may be left out; a key that
   begins with it is also an option of that whole name. On the command line words that
   are no option or its value, words with two dashes, and all behind "--" are left alone. "-1" is a value, not an option.
+  Before the first solve (PoiseKSPSetUp) a key that nobody knows or has asked for is POISE_ERR_OPTION if, behind a prefix with which an
+  object has read options, it begins with ksp_, pc_, mat_, vec_, device_ or log_ and is near a known key. Others are named on
+  standard error: keys of the application's that are not in its table should be asked for before.
   init may be NULL. *ctx is NULL after a failure.
 */
 POISE_API PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx);
-/* Print what options asked for (-log_view, unused options), release the context, null the pointer. Collective. All objects
+/* Print what options asked for (-log_view), name unused options on standard error (-options_left; "error": and it is
+   POISE_ERR_OPTION, the context being released all the same), release the context, null the pointer. Collective. All objects
    of the context must have been destroyed: POISE_ERR_STATE names how many were not (and the context is kept).
    Before the application's MPI_Finalize: after it, this is not collective, prints nothing, releases this rank's context
    and is POISE_ERR_STATE. */

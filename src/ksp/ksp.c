@@ -523,6 +523,7 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   PoisePCSide side = POISE_PC_LEFT;
   PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetUp"));
+  TRY(poiseContextCheck(ksp->ctx));
   TRY(Choose(ksp, &side, &norm));
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
   PoiseErr e = SetUp(ksp, side, norm);

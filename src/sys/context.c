@@ -50,7 +50,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ---------------------------------------------------------------------------------- */
 
 typedef struct System {
-  int help, options_left, view, device, load_progress, forbid_copies, device_time;
+  int help, left, view, device, load_progress, forbid_copies, device_time;
   PoiseInt ranks, host_threads, device_id;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
@@ -61,11 +61,15 @@ static const char device_words[] = "auto"
     ;
 #undef DEVICE
 
+enum { LEFT_NO, LEFT_WARN, LEFT_ERROR };
+static const char left_words[] = "no|false=no|0=no|warn|=warn|yes=warn|true=warn|1=warn|error";
+
 #define FIELD(type, field) POISE_OPTION_##type, offsetof(System, field)
 static const PoiseOption table[] = {
     {"help", FIELD(BOOL, help), "no", 0, 0, NULL, "print all options"},
     {"options_file", FIELD(STRING, options_file), "", 0, 0, NULL, "read more options from this file"},
-    {"options_left", FIELD(BOOL, options_left), "yes", 0, 0, NULL, "name unused options at the end"},
+    {"options_left", FIELD(CHOICE, left), "warn", 0, 0, left_words,
+     "name on standard error what is unknown before the first solve, or unused at the end, which may also be an error"},
     {"log_view", FIELD(STRING, log_view), "", 0, 0, "",
      "print the table of events at the end; :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
@@ -97,6 +101,17 @@ static PoiseErr Register(PoiseContext ctx)
   TRY(poiseRegister_mat(ctx));
   TRY(poiseRegister_pc(ctx));
   return poiseRegister_ksp(ctx);
+}
+
+PoiseErr poiseContextCheck(PoiseContext ctx)
+{
+  System system;
+  if (ctx->options_checked) return POISE_OK;
+  PoiseErr e = ReadSystem(ctx, &system);
+  if (!e) e = poiseOptionsCheck(ctx, system.left == LEFT_NO ? NULL : stderr);
+  TRY(PoiseAgree(ctx, e));
+  ctx->options_checked = true;
+  return POISE_OK;
 }
 
 /* ---- life --------------------------------------------------------------------------------------------------------- */
@@ -224,12 +239,21 @@ static PoiseErr ViewLog(PoiseContext ctx)
   return PoiseOptionsHas(ctx, NULL, "log_view", &value) ? poiseLogViewOption(ctx, value) : POISE_OK;
 }
 
-static PoiseErr Report(PoiseContext ctx)
+static PoiseErr CheckLeft(PoiseContext ctx)
 {
   System system;
+  TRY(ReadSystem(ctx, &system));
+  int count = system.left == LEFT_NO ? 0 : poiseOptionsLeft(ctx, stderr);
+  if (count && system.left == LEFT_ERROR)
+    FAIL(POISE_ERR_OPTION, "%d option%s not used (-%soptions_left error)", count, count == 1 ? " was" : "s were",
+         poiseOptionsPrefix(ctx));
+  return POISE_OK;
+}
+
+static PoiseErr Report(PoiseContext ctx)
+{
   if (!ctx->log_viewed) TRY(ViewLog(ctx));
-  TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
-  return PoiseAgree(ctx, system.options_left ? PoiseOptionsUnused(ctx, ctx->out, NULL) : POISE_OK);
+  return PoiseAgree(ctx, CheckLeft(ctx));
 }
 
 static PoiseErr Release(PoiseContext *ctx)

@@ -22,9 +22,10 @@ typedef struct Entry {
   char *value; /* NULL when none was given */
   char *where; /* for messages */
   Source source;
-  int rank;     /* the thread rank that set it; EVERY_RANK */
-  int64_t turn; /* counts what is set: the later overrides */
-  bool used;
+  int rank;          /* the thread rank that set it; EVERY_RANK */
+  int64_t turn;      /* counts what is set: the later overrides */
+  bool used, told;   /* told: it was warned of as unknown */
+  uint64_t prefixes; /* bit n: its first n letters are the prefix of an object that has asked for options */
 } Entry;
 
 typedef struct Heading {
@@ -322,16 +323,23 @@ static bool HasKey(const Options *o, const Entry *e, const char *prefix, const c
   return Matches(e->key, prefix, key) || (e->source != COMMAND_LINE && Matches(Behind(o, e->key), prefix, key));
 }
 
-static bool Visible(const Entry *e, int rank)
-{
-  return e->rank == EVERY_RANK || e->rank == rank;
-}
-
 /* The key behind the context's prefix, where it was given, for messages. */
 static const char *Own(const Options *o, const Entry *e)
 {
   const char *own = e->source == COMMAND_LINE ? NULL : Behind(o, e->key);
   return own ? own : e->key;
+}
+
+/* So that it is known which part of an unknown key is a prefix in use. */
+static void NotePrefix(const Options *o, Entry *e, const char *prefix)
+{
+  size_t n = strlen(prefix);
+  if (n < 64 && !strncmp(Own(o, e), prefix, n)) e->prefixes |= (uint64_t)1 << n;
+}
+
+static bool Visible(const Entry *e, int rank)
+{
+  return e->rank == EVERY_RANK || e->rank == rank;
 }
 
 static bool Overrides(const Entry *a, const Entry *b)
@@ -347,7 +355,9 @@ static const Entry *Find(Options *o, int rank, const char *prefix, const char *k
   const Entry *found = NULL;
   for (int i = 0; i < o->nentry; i++) {
     Entry *e = &o->entry[i];
-    if (!Visible(e, rank) || !HasKey(o, e, prefix, key)) continue;
+    if (!Visible(e, rank)) continue;
+    NotePrefix(o, e, prefix);
+    if (!HasKey(o, e, prefix, key)) continue;
     e->used = true;
     if (!found || Overrides(e, found)) found = e;
   }
@@ -390,6 +400,7 @@ static PoiseErr Store(Options *o, int at, const Entry *given)
   }
   if (at < o->nentry) {
     copy.used = e->used;
+    copy.prefixes = e->prefixes;
     Clear(o->owner, e);
   } else {
     o->nentry++;
@@ -936,7 +947,7 @@ PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out)
   return e;
 }
 
-/* ---- unused options --------------------------------------------------------------------------------------------- */
+/* ---- unknown and unused options ---------------------------------------------------------------------------------- */
 
 typedef struct Guess {
   const char *key; /* of a table; NULL when none is near */
@@ -965,10 +976,10 @@ static Guess Closest(const Options *o, const char *key)
   return best;
 }
 
-static void ReportUnused(const Options *o, const Entry *e, const Guess *g, FILE *out)
+static void Report(const Options *o, const Entry *e, const char *what, const Guess *g, FILE *out)
 {
-  fprintf(out, "poise: unused option -%s%s%s%s (%s): ", Prefix(o), Own(o, e), e->value ? " " : "", e->value ? e->value : "",
-          e->where);
+  fprintf(out, "poise: %s option -%s%s%s%s (%s): ", what, Prefix(o), Own(o, e), e->value ? " " : "",
+          e->value ? e->value : "", e->where);
   if (!g->key)
     fprintf(out, "there is no such option\n");
   else if (g->distance == 0)
@@ -977,18 +988,86 @@ static void ReportUnused(const Options *o, const Entry *e, const Guess *g, FILE 
     fprintf(out, "did you mean -%s%.*s%s?\n", Prefix(o), (int)g->skip, Own(o, e), g->key);
 }
 
-static int ReportAllUnused(const Options *o, int rank, FILE *out)
+static bool IsUnused(const Options *o, const Entry *e, int rank, Guess *g)
 {
+  if (e->used || !Visible(e, rank)) return false;
+  *g = Closest(o, Own(o, e));
+  return !(g->application && g->distance == 0 && g->skip == 0); /* it may read its own options in its own way */
+}
+
+/* again: also those that were warned of */
+static int ReportAllUnused(const Options *o, int rank, bool again, FILE *out)
+{
+  Guess g;
   int count = 0;
   for (int i = 0; i < o->nentry; i++) {
     const Entry *e = &o->entry[i];
-    if (e->used || !Visible(e, rank)) continue;
-    Guess g = Closest(o, Own(o, e));
-    if (g.application && g.distance == 0 && g.skip == 0) continue; /* it may read its own options in its own way */
+    if (!IsUnused(o, e, rank, &g)) continue;
     count++;
-    if (out) ReportUnused(o, e, &g, out);
+    if (out && (again || !e->told)) Report(o, e, "unused", &g, out);
   }
   return count;
+}
+
+static bool BeginsAsOurs(const char *key)
+{
+  static const char *const families[] = {"ksp_", "pc_", "mat_", "vec_", "device_", "log_"};
+  for (int i = 0; i < 6; i++)
+    if (!strncmp(key, families[i], strlen(families[i]))) return true;
+  return false;
+}
+
+/* Of a key that is not known: is it plainly meant for the library, behind a prefix in use? */
+static bool IsMisspelt(const Options *o, const Entry *e, Guess *g)
+{
+  const char *key = Own(o, e);
+  for (size_t n = 0; n < 64 && n < strlen(key); n++) {
+    *g = (Guess){.distance = INT32_MAX};
+    if ((n && !(e->prefixes >> n & 1)) || !BeginsAsOurs(key + n)) continue;
+    for (int i = 0; i < o->nheading; i++) Compare(&o->heading[i], key, n, g);
+    if (g->key) return true;
+  }
+  return false;
+}
+
+static PoiseErr CheckKnown(const Options *o, Entry *e, FILE *out)
+{
+  Guess g = Closest(o, Own(o, e)), meant;
+  if (g.distance == 0) return POISE_OK;
+  if (IsMisspelt(o, e, &meant))
+    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): there is no such option; did you mean -%s%.*s%s?", Prefix(o), Own(o, e),
+         e->value ? " " : "", e->value ? e->value : "", e->where, Prefix(o), (int)meant.skip, Own(o, e), meant.key);
+  if (!out || e->told) return POISE_OK;
+  Report(o, e, "unknown", &g, out);
+  e->told = true;
+  return POISE_OK;
+}
+
+static PoiseErr CheckAllKnown(Options *o, int rank, FILE *out)
+{
+  for (int i = 0; i < o->nentry; i++) {
+    Entry *e = &o->entry[i];
+    if (!e->used && Visible(e, rank)) TRY(CheckKnown(o, e, out));
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out)
+{
+  Options *o = ctx->options;
+  pthread_mutex_lock(&o->lock);
+  PoiseErr e = CheckAllKnown(o, RankOf(ctx), poiseContextHome(ctx)->comm->rank ? NULL : out);
+  pthread_mutex_unlock(&o->lock);
+  return e;
+}
+
+int poiseOptionsLeft(PoiseContext ctx, FILE *out)
+{
+  Options *o = ctx->options;
+  pthread_mutex_lock(&o->lock);
+  int unused = ReportAllUnused(o, RankOf(ctx), false, ctx->comm->rank ? NULL : out);
+  pthread_mutex_unlock(&o->lock);
+  return unused;
 }
 
 PoiseErr PoiseOptionsUnused(PoiseContext ctx, FILE *out, int *count)
@@ -997,7 +1076,7 @@ PoiseErr PoiseOptionsUnused(PoiseContext ctx, FILE *out, int *count)
   Options *o = ctx->options;
   if (ctx->comm->rank) out = NULL;
   pthread_mutex_lock(&o->lock);
-  int unused = ReportAllUnused(o, RankOf(ctx), out);
+  int unused = ReportAllUnused(o, RankOf(ctx), true, out);
   pthread_mutex_unlock(&o->lock);
   if (count) *count = unused;
   return out ? Written(out, "the list of unused options") : POISE_OK;

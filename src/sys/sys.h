@@ -426,6 +426,11 @@ void poiseOptionsLeave(PoiseContext ctx);
 const char *poiseOptionsPrefix(PoiseContext ctx); /* of every option of the context; "": none */
 /* e, of a call to which an option's value led: what is POISE_ERR_OPTION or POISE_ERR_UNSUPPORTED names the option and its source, too. */
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e);
+/* POISE_ERR_OPTION where an unknown key is plainly a misspelt one of the library's; rank 0 names other unknown ones to out, which may be
+   NULL. */
+PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out);
+/* How many options nobody has asked for; rank 0 names those that it has not warned of to out, which may be NULL. */
+int poiseOptionsLeft(PoiseContext ctx, FILE *out);
 /* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
 const char *poiseClosest(const char *s, int count, const char *const *words);
 /* POISE_ERR_OPTION: "there is no <what> '<word>'", with the words that exist, and the closest of them, if one is near. */
@@ -493,6 +498,7 @@ struct PoiseContext_s {
   double (*clock)(void);         /* what measurements by type auto are made with: PoiseTime, or a test's */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
   bool load_progress;            /* option */
+  bool options_checked;          /* all are known (poiseContextCheck) */
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
   struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
   bool log_device_time;          /* option */
@@ -518,6 +524,8 @@ static inline PoiseContext poiseContextHome(PoiseContext ctx)
 
 /* PoiseInitialize for a zeroed context (whose memory may be set to fail); releases everything when it fails. */
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init);
+/* Before a solve: are all options known? Looked at until they are. Collective; agrees. */
+PoiseErr poiseContextCheck(PoiseContext ctx);
 /* The option tables of the upper layers, each defined in its layer. */
 PoiseErr poiseRegister_vec(PoiseContext ctx);
 PoiseErr poiseRegister_mat(PoiseContext ctx);
