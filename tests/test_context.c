@@ -227,21 +227,74 @@ static void TestLogFileFails(PoiseContext ctx)
   CHECK_ERR(PoiseFinalize(&own), POISE_ERR_OPTION, "elsewhere");
 }
 
+static PoiseErr Called(PoiseContext ctx, void *arg)
+{
+  (void)ctx;
+  atomic_fetch_add((atomic_int *)arg, 1);
+  return POISE_OK;
+}
+
+/* What a program prints that is started with these words, and how often its body runs. */
+static int Start(PoiseInit init, const char *words, char text[4096])
+{
+  char copy[256], *argv[MAX_WORDS] = {"test"}, **list = argv, *rest = copy;
+  int argc = 1;
+  atomic_int calls = 0;
+  PoiseContext own;
+  FILE *f = tmpfile();
+  snprintf(copy, sizeof copy, "%s", words);
+  for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
+  init.serial = 1;
+  fflush(stdout);
+  fflush(stderr);
+  int saved[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+  dup2(fileno(f), STDOUT_FILENO); /* a new context writes to stdout */
+  dup2(fileno(f), STDERR_FILENO);
+  PoiseErr e = PoiseInitialize(&argc, &list, &init, &own);
+  if (!e) e = PoiseRun(own, Called, &calls);
+  bool answered = !e && PoiseAnswered(own);
+  if (!e) e = PoiseFinalize(&own);
+  fflush(stdout);
+  fflush(stderr);
+  dup2(saved[0], STDOUT_FILENO);
+  dup2(saved[1], STDERR_FILENO);
+  close(saved[0]);
+  close(saved[1]);
+  CHECK_OK(e);
+  CHECK(answered == (calls == 0));
+  Content(f, text);
+  fclose(f);
+  return calls;
+}
+
+/* Programs that are asked what they are answer, and do nothing else. */
 static void TestHelp(PoiseContext ctx)
 {
-  PoiseContext own;
-  char text[4096];
-  FILE *f = tmpfile();
-  fflush(stdout);
-  int saved = dup(STDOUT_FILENO);
-  dup2(fileno(f), STDOUT_FILENO); /* a new context writes to stdout */
-  PoiseErr e = Open(ctx, NULL, "-help", &own);
-  fflush(stdout);
-  dup2(saved, STDOUT_FILENO);
-  close(saved);
-  if (CHECK_OK(e)) CHECK_OK(PoiseFinalize(&own));
-  CHECK(strstr(Content(f, text), "-ranks") != NULL);
-  fclose(f);
+  static const char *const asked[] = {"-help", "--help", "-h", "-h -zzz 3", "-help -ranks 3 -log_view", "-help yes"};
+  static const char *const other[] = {"", "-help no", "-h 3 -options_left no", "-- --help", "word"};
+  static const PoiseOption height[] = {{"h", POISE_OPTION_REAL, 0, "1", 0, 0, NULL, "mesh size"}, {0}};
+  static const PoiseOption version[] = {{"version", POISE_OPTION_INT, 0, "1", 0, 0, NULL, "of the input"}, {0}};
+  char text[4096], words[64];
+  (void)ctx;
+  for (int i = 0; i < 6; i++) {
+    CHECK_INT(Start((PoiseInit){.help = "Solves a puzzle."}, asked[i], text), 0);
+    CHECK(!strncmp(text, "Solves a puzzle.\n", 17) && strstr(text, "-ranks <") && !strstr(text, "Total"));
+  }
+  for (int i = 0; i < 5; i++) {
+    CHECK_INT(Start((PoiseInit){.help = "Solves a puzzle."}, other[i], text), 1);
+    CHECK(!*text);
+  }
+  CHECK_INT(Start((PoiseInit){.options = height}, "-h", text), 1); /* its own */
+  CHECK_INT(Start((PoiseInit){.options = height}, "--help", text), 0);
+  CHECK_INT(Start((PoiseInit){.prefix = "ours_"}, "--help -h -help -version", text), 1); /* somebody else's */
+  CHECK(!*text);
+  CHECK_INT(Start((PoiseInit){.prefix = "ours_"}, "-ours_help", text), 0);
+  snprintf(words, sizeof words, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH);
+  for (int i = 0; i < 2; i++) {
+    CHECK_INT(Start((PoiseInit){0}, i ? "-version" : "--version", text), 0);
+    CHECK(!strcmp(text, words));
+  }
+  CHECK_INT(Start((PoiseInit){.options = version}, "-version 1", text), 1);
 }
 
 /* ---- ranks -------------------------------------------------------------------------------------------------------- */

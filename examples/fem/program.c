@@ -87,7 +87,7 @@ int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
   PoiseContext ctx = NULL;
   PoiseErr err = CheckWords(argc, argv);
   if (err == POISE_OK) err = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (err == POISE_OK && !PoiseOptionsHas(ctx, NULL, "help", NULL)) err = PoiseRun(ctx, body, NULL);
+  if (err == POISE_OK) err = PoiseRun(ctx, body, NULL);
   if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
   PoiseErr end = PoiseFinalize(&ctx);
   if (end != POISE_OK) fputs(PoiseErrorText(), stderr);

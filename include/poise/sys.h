@@ -114,6 +114,8 @@ typedef struct PoiseInit {
   In the environment and in files, which are Poise's alone, an option prefix may be left out; a key that
   begins with it is also an option of that whole name. On the command line words that
   are no option or its value, words with two dashes, and all behind "--" are left alone. "-1" is a value, not an option.
+  Without an option prefix --help, and -h without a value where the application's table has no h, mean -help, --version means
+  -version: these print, and PoiseRun then does nothing (PoiseAnswered).
   Before the first solve (PoiseKSPSetUp) a key that nobody knows or has asked for is POISE_ERR_OPTION if, behind a prefix with which an
   object has read options, it begins with ksp_, pc_, mat_, vec_, device_ or log_ and is near a known key. Others are named on
   standard error: keys of the application's that are not in its table should be asked for before.
@@ -130,9 +132,12 @@ POISE_API PoiseErr PoiseFinalize(PoiseContext *ctx);
   Run body(ctx, arg) on all ranks. With option -ranks <n> (or n > 1 set by PoiseOptionsSet) on a one-rank context: on n
   threads of this process, each with a context of its own that is valid inside body only; otherwise body is simply called
   with ctx. Returns the first failing rank's code; its trace becomes this thread's. body must not keep objects.
+  After -help or -version body is not called, and the code is POISE_OK.
 */
 POISE_API PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
+/* Nonzero where -help or -version was given, which PoiseInitialize has answered: a program without PoiseRun finalises and ends. */
+POISE_API int PoiseAnswered(PoiseContext ctx);
 POISE_API int PoiseRank(PoiseContext ctx); /* 0 .. PoiseSize - 1 */
 POISE_API int PoiseSize(PoiseContext ctx); /* number of ranks */
 /* Wait for all ranks. Collective. */

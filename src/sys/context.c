@@ -50,7 +50,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ---------------------------------------------------------------------------------- */
 
 typedef struct System {
-  int help, left, view, device, load_progress, forbid_copies, device_time;
+  int help, version, left, view, device, load_progress, forbid_copies, device_time;
   PoiseInt ranks, host_threads, device_id;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
@@ -66,7 +66,8 @@ static const char left_words[] = "no|false=no|0=no|warn|=warn|yes=warn|true=warn
 
 #define FIELD(type, field) POISE_OPTION_##type, offsetof(System, field)
 static const PoiseOption table[] = {
-    {"help", FIELD(BOOL, help), "no", 0, 0, NULL, "print all options"},
+    {"help", FIELD(BOOL, help), "no", 0, 0, NULL, "print all options, and end"},
+    {"version", FIELD(BOOL, version), "no", 0, 0, NULL, "print the version, and end"},
     {"options_file", FIELD(STRING, options_file), "", 0, 0, NULL, "read more options from this file"},
     {"options_left", FIELD(CHOICE, left), "warn", 0, 0, left_words,
      "name on standard error what is unknown before the first solve, or unused at the end, which may also be an error"},
@@ -186,6 +187,9 @@ static PoiseErr Greet(PoiseContext ctx)
 {
   System system;
   TRY(ReadSystem(ctx, &system));
+  bool version = system.version && !poiseOptionsApplicationHas(ctx, "version");
+  ctx->answered = system.help || version;
+  if (version) TRY(PoisePrintf(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
   if (system.help) TRY(PoiseOptionsHelp(ctx));
   return system.view ? PoiseView(ctx) : POISE_OK;
 }
@@ -252,6 +256,7 @@ static PoiseErr CheckLeft(PoiseContext ctx)
 
 static PoiseErr Report(PoiseContext ctx)
 {
+  if (ctx->answered) return POISE_OK;
   if (!ctx->log_viewed) TRY(ViewLog(ctx));
   return PoiseAgree(ctx, CheckLeft(ctx));
 }
@@ -382,6 +387,7 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   Rank *rank = NULL;
   Team *team = NULL;
   if (!ctx || !body) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "body" : "context");
+  if (ctx->answered) return POISE_OK;
   TRY(ReadSystem(ctx, &system));
   if (system.ranks == 1 || ctx->parent || ctx->home) return body(ctx, arg);
   if (ctx->comm->size > 1)
@@ -397,6 +403,11 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
 }
 
 /* ---- ranks -------------------------------------------------------------------------------------------------------- */
+
+int PoiseAnswered(PoiseContext ctx)
+{
+  return ctx->answered;
+}
 
 void *PoiseStream(PoiseContext ctx)
 {

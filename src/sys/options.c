@@ -537,14 +537,34 @@ static PoiseErr ReadTextCopy(Options *o, int rank, Source source, const char *te
   return e;
 }
 
+static bool ApplicationHas(const Options *o, const char *key)
+{
+  for (int i = 0; i < o->nheading; i++)
+    for (const PoiseOption *row = o->heading[i].table; o->heading[i].application && row->key; row++)
+      if (!strcmp(row->key, key)) return true;
+  return false;
+}
+
+/* The words by which any program is asked what it is, where no prefix says which words are ours; else NULL. */
+static const char *Question(const Options *o, const char *word, bool has)
+{
+  if (*Prefix(o)) return NULL;
+  if (!strcmp(word, "--help") || (!strcmp(word, "-h") && !has && !ApplicationHas(o, "h"))) return "help";
+  return strcmp(word, "--version") ? NULL : "version";
+}
+
 /* Words that are neither "-key" nor its value, and all behind "--", are the application's. */
 static PoiseErr ReadCommandLine(Options *o, int argc, char **argv)
 {
   char where[] = "command line";
   for (int i = 1; i < argc && argv[i] && strcmp(argv[i], "--"); i++) {
-    if (!IsKey(argv[i]) || argv[i][1] == '-') continue;
-    char *key = argv[i] + 1;
     bool has = i + 1 < argc && argv[i + 1] && !IsKey(argv[i + 1]);
+    const char *question = Question(o, argv[i], has), *key = argv[i] + 1;
+    if (question) {
+      TRY(AddPair(o, EVERY_RANK, COMMAND_LINE, question, NULL, where));
+      continue;
+    }
+    if (!IsKey(argv[i]) || *key == '-') continue;
     TRY(AddPair(o, EVERY_RANK, COMMAND_LINE, key, has ? argv[++i] : NULL, where));
   }
   return POISE_OK;
@@ -789,6 +809,11 @@ PoiseErr PoiseOptionsRead(PoiseContext ctx, const char *prefix, const PoiseOptio
   pthread_mutex_unlock(&o->lock);
   TRY(e);
   return POISE_OK;
+}
+
+bool poiseOptionsApplicationHas(PoiseContext ctx, const char *key)
+{
+  return ApplicationHas(ctx->options, key);
 }
 
 const char *poiseOptionsPrefix(PoiseContext ctx)

@@ -423,7 +423,8 @@ const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int va
 PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out);
 /* A thread rank ends: forget what it set from code. */
 void poiseOptionsLeave(PoiseContext ctx);
-const char *poiseOptionsPrefix(PoiseContext ctx); /* of every option of the context; "": none */
+bool poiseOptionsApplicationHas(PoiseContext ctx, const char *key); /* is it in the application's table? */
+const char *poiseOptionsPrefix(PoiseContext ctx);                   /* of every option of the context; "": none */
 /* e, of a call to which an option's value led: what is POISE_ERR_OPTION or POISE_ERR_UNSUPPORTED names the option and its source, too. */
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e);
 /* POISE_ERR_OPTION where an unknown key is plainly a misspelt one of the library's; rank 0 names other unknown ones to out, which may be
@@ -498,6 +499,7 @@ struct PoiseContext_s {
   double (*clock)(void);         /* what measurements by type auto are made with: PoiseTime, or a test's */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
   bool load_progress;            /* option */
+  bool answered;                 /* -help or -version: see PoiseAnswered */
   bool options_checked;          /* all are known (poiseContextCheck) */
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
   struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
