@@ -116,7 +116,8 @@ POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 /* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
 /* Also the PC's, and those of the solvers inside it. The later call wins: options override what was set
-   before, and what is set after overrides them. */
+   before, and what is set after overrides them. And, behind their own prefixes, the options of A and P
+   (PoiseMatSetFromOptions), set before or after, if nobody has read them and the program has not set their types. */
 POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp);
 
 /* Allocate work and build the preconditioner; PoiseKSPSolve does it when needed. */

@@ -176,6 +176,14 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   return POISE_OK;
 }
 
+/* Inside a preconditioner they are the outer solver's, or parts of those. */
+static PoiseErr OfferMatrices(PoiseKSP ksp, PoiseMat A, PoiseMat P)
+{
+  if (ksp->inside || !A) return POISE_OK;
+  TRY(poiseMatOffer(A));
+  return poiseMatOffer(P);
+}
+
 PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep_A, keep_P;
@@ -183,6 +191,12 @@ PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   if (A->ctx != ksp->ctx || (P && P->ctx != ksp->ctx)) FAIL(POISE_ERR_ARG, "the matrices belong to another context");
   TRY(poiseMatShare(A, &keep_A));
   TRY(poiseMatShare(P ? P : A, &keep_P));
+  PoiseErr e = ksp->configured ? OfferMatrices(ksp, keep_A, keep_P) : POISE_OK;
+  if (e) {
+    PoiseMatDestroy(&keep_A);
+    PoiseMatDestroy(&keep_P);
+    return e;
+  }
   bool other_A = A != ksp->given_A, other_P = keep_P != ksp->given_P;
   poiseKSPLetGo(ksp, other_A, other_P);
   PoiseMatDestroy(&ksp->given_A);
@@ -275,6 +289,8 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
     poiseKSPRelease(ksp); /* the method's own options may change its sizes */
     TRY(ksp->type->read ? ksp->type->read(ksp) : PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
   }
+  ksp->configured = true;
+  TRY(OfferMatrices(ksp, ksp->given_A, ksp->given_P));
   return PoisePCSetFromOptions(ksp->pc);
 }
 

@@ -108,6 +108,7 @@ struct PoiseKSP_s {
   PoiseConvergenceTest test;
   void *test_arg;
   const char *eager; /* why the loop is not replayed; NULL: it is */
+  bool configured;   /* its options have been read */
   bool inside;       /* of a preconditioner, which hands over vectors of its matrix's layout: nothing is rearranged */
   bool held;         /* by a preconditioner that this solver is inside of and that is kept: so is this one's */
   bool borrows;      /* its preconditioner, which is set up */

@@ -221,6 +221,8 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
 
 void poiseMatInherit(PoiseMat A, PoiseMat B)
 {
+  B->typed = A->typed;
+  B->configured = A->configured;
   const MatType *asked = poiseMatAsked(A);
   if (asked != poiseMatAsked(B)) return;
   if (A->choice)
@@ -262,6 +264,7 @@ PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
   const MatType *found;
   TRY(FindType(type, &found));
   TRY(AskFor(A, found));
+  A->typed = true;
   return A->assembled ? poiseMatSetUp(A) : POISE_OK;
 }
 
@@ -283,6 +286,7 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 {
   MatOptions o = {.block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
+  A->configured = true;
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   bool named = PoiseOptionsHas(A->ctx, A->prefix, "mat_type", NULL) && poiseMatHolds(A);
   if (named) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_type", FindType(o.type, &type)));
@@ -299,6 +303,11 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   if (A->assembled) TRY(poiseMatSetUp(A));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
   return PoiseMatSetOrder(A, (PoiseOrder)o.order);
+}
+
+PoiseErr poiseMatOffer(PoiseMat A)
+{
+  return A->typed || A->configured || !poiseMatHolds(A) ? POISE_OK : PoiseMatSetFromOptions(A);
 }
 
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)
