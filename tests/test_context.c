@@ -216,15 +216,34 @@ static void TestLogFile(PoiseContext ctx)
 
 static void TestLogFileFails(PoiseContext ctx)
 {
+  static const char *const bad[] = {":no/such/folder/log:json", ":.", "elsewhere", ":log:jsn"};
+  bool remote = PoiseRank(ctx) && PoiseSize(ctx) > 1 && !strcmp(ctx->comm->ops->name, "mpi");
+  char option[64];
+  for (int i = 0; i < 4; i++) { /* told before the program works for it */
+    PoiseContext own = ctx;
+    PoiseErr file = remote ? POISE_ERR_REMOTE : POISE_ERR_FILE;
+    snprintf(option, sizeof option, "-log_view %s", bad[i]);
+    CHECK_ERR(Open(ctx, NULL, option, &own), i < 2 ? file : POISE_ERR_OPTION, i < 2 ? "cannot" : bad[i]);
+    CHECK(!own);
+    if (!CHECK_OK(Open(ctx, NULL, "", &own))) return;
+    CHECK_OK(PoiseOptionsSet(own, "log_view", bad[i])); /* later */
+    CHECK_ERR(PoiseFinalize(&own), i < 2 ? file : POISE_ERR_OPTION, i < 2 ? "cannot" : bad[i]);
+    CHECK(!own); /* released all the same */
+  }
+}
+
+/* Nothing is left in the file's place by a program that never comes to its end. */
+static void TestLogFileEarly(PoiseContext ctx)
+{
+  char folder[] = "test_context_XXXXXX", option[64];
   PoiseContext own;
-  if (!CHECK_OK(Open(ctx, NULL, "-log_view :no/such/folder/log:json", &own))) return;
-  CHECK_ERR(PoiseFinalize(&own),
-            PoiseRank(ctx) && PoiseSize(ctx) > 1 && !strcmp(ctx->comm->ops->name, "mpi") ? POISE_ERR_REMOTE
-                                                                                         : POISE_ERR_FILE,
-            "no/such/folder/log");
-  CHECK(!own); /* released all the same */
-  if (!CHECK_OK(Open(ctx, NULL, "-log_view elsewhere", &own))) return;
-  CHECK_ERR(PoiseFinalize(&own), POISE_ERR_OPTION, "elsewhere");
+  (void)ctx;
+  if (!CHECK(mkdtemp(folder))) return;
+  snprintf(option, sizeof option, "-log_view :%s/log.txt", folder);
+  if (CHECK_OK(Open(ctx, NULL, option, &own))) {
+    CHECK(!rmdir(folder)); /* it is empty */
+    CHECK_ERR(PoiseFinalize(&own), POISE_ERR_FILE, folder);
+  }
 }
 
 static PoiseErr Called(PoiseContext ctx, void *arg)
@@ -447,9 +466,14 @@ static PoiseErr RunAllocating(PoiseContext ctx, void *arg)
 static void TestRunMemory(PoiseContext ctx)
 {
   PoiseContext own;
-  if (!CHECK_OK(Open(ctx, NULL, "-ranks 3 -device mock", &own))) return;
-  TestAllocationFailures(own, RunAllocating, NULL);
-  CHECK_OK(PoiseFinalize(&own));
+  for (int log = 0; log < 2; log++) {
+    FILE *f = tmpfile();
+    if (!CHECK_OK(Open(ctx, NULL, log ? "-ranks 3 -device mock -log_view" : "-ranks 3 -device mock", &own))) return;
+    PoiseSetOutput(own, f);
+    TestAllocationFailures(own, RunAllocating, NULL);
+    CHECK_OK(PoiseFinalize(&own));
+    fclose(f);
+  }
 }
 
 static void TestRunUnderMPI(PoiseContext ctx)
@@ -483,6 +507,26 @@ static void TestRunLog(PoiseContext ctx)
   fclose(f);
 }
 
+/* The log of ranks that fail, all or some, some of them waiting for the others: what they did is counted. */
+static void TestRunLogFails(PoiseContext ctx)
+{
+  static const unsigned failing[] = {15, 1, 4, 8}, hanging[] = {0, 14, 11, 0};
+  PoiseContext own;
+  char text[4096];
+  for (int i = 0; i < 4; i++) {
+    atomic_int calls = 0;
+    FILE *f = tmpfile();
+    if (CHECK_OK(Open(ctx, NULL, "-ranks 4 -log_view ::csv", &own))) {
+      PoiseSetOutput(own, f);
+      CHECK_ERR(PoiseRun(own, Act, &(Story){4, failing[i], hanging[i], &calls}), POISE_ERR_USER, "does not like it");
+      const char *total = strstr(Content(f, text), "\"Total\",1,1,");
+      CHECK(total && !strstr(total + 8, "Total")); /* once */
+      CHECK_OK(PoiseFinalize(&own));
+    }
+    fclose(f);
+  }
+}
+
 static const Test tests[] = {
     {"repeat", TestRepeat, 0},
     {"no_arguments", TestNoArguments, 0},
@@ -496,6 +540,7 @@ static const Test tests[] = {
     {"at_end", TestAtEnd, 0},
     {"log_file", TestLogFile, TEST_SERIAL | TEST_HOST_ONLY},
     {"log_file_fails", TestLogFileFails, 0},
+    {"log_file_early", TestLogFileEarly, TEST_SERIAL | TEST_HOST_ONLY},
     {"help", TestHelp, TEST_SERIAL},
     {"split", TestSplit, 0},
     {"run", TestRun, TEST_SERIAL},
@@ -505,6 +550,7 @@ static const Test tests[] = {
     {"run_memory", TestRunMemory, TEST_SERIAL},
     {"run_under_mpi", TestRunUnderMPI, 0},
     {"run_log", TestRunLog, TEST_SERIAL},
+    {"run_log_fails", TestRunLogFails, TEST_SERIAL},
     {NULL, NULL, 0},
 };
 

@@ -52,8 +52,8 @@ static const PoiseOption options[] = {
      "a solve that converged in another norm, with |b - A x| above 0.01 |b|, is an error"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner that was built, whatever becomes of its matrix"},
-    {"ksp_monitor", POISE_OPTION_BOOL, offsetof(KSPOptions, monitor), "no", 0, 0, NULL,
-     "print the norm of every iteration"},
+    {"ksp_monitor", POISE_OPTION_STRING, offsetof(KSPOptions, monitor_words), "no", 0, 0, "yes",
+     "print the norm of every iteration: yes, no, or into a file :file or :file.csv"},
     {"ksp_monitor_true_residual", POISE_OPTION_BOOL, offsetof(KSPOptions, true_residual), "no", 0, 0, NULL,
      "print the norm of every iteration and that of b - A x"},
     {"ksp_converged_reason", POISE_OPTION_BOOL, offsetof(KSPOptions, converged_reason), "no", 0, 0, NULL,
@@ -282,6 +282,7 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
 {
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetFromOptions"));
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
+  TRY(PoiseAgree(ksp->ctx, poiseKSPReadMonitor(ksp)));
   TRY(PoiseKSPSetReusePreconditioner(ksp, ksp->options.reuse));
   if (PoiseOptionsHas(ksp->ctx, ksp->prefix, "ksp_type", NULL))
     TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));

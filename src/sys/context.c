@@ -174,6 +174,7 @@ static void EmptyRank(PoiseContext ctx)
   poiseReduceDestroy(ctx);
   if (ctx->device) poiseDeviceDestroy(&ctx->device);
   if (ctx->log) poiseLogDestroy(&ctx->log);
+  poiseFileLinesClose(ctx);
 }
 
 static void Empty(PoiseContext ctx)
@@ -186,11 +187,13 @@ static void Empty(PoiseContext ctx)
 static PoiseErr Greet(PoiseContext ctx)
 {
   System system;
+  const char *log;
   TRY(ReadSystem(ctx, &system));
   bool version = system.version && !poiseOptionsApplicationHas(ctx, "version");
   ctx->answered = system.help || version;
   if (version) TRY(PoisePrintf(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
   if (system.help) TRY(PoiseOptionsHelp(ctx));
+  if (!ctx->answered && PoiseOptionsHas(ctx, NULL, "log_view", &log)) TRY(PoiseAgree(ctx, poiseLogCheckOption(ctx, log)));
   return system.view ? PoiseView(ctx) : POISE_OK;
 }
 
@@ -296,7 +299,7 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
 
 typedef struct Rank {
   _Alignas(64) struct PoiseContext_s ctx; /* alignment: ranks count their allocations without sharing a cache line */
-  Team *team;
+  Team *team, *after;                     /* after: for the log of ranks that have failed; NULL: it is not asked for */
   PoiseErr (*body)(PoiseContext, void *);
   void *arg;
   pthread_t thread;
@@ -304,12 +307,36 @@ typedef struct Rank {
   ErrorState error; /* of the thread that ended */
 } Rank;
 
+/* As that of MPI ranks, whose program finalises after an error. The first team is over, and all its ranks come here. */
+static void ViewLogOfFailed(Rank *r)
+{
+  PoiseContext ctx = &r->ctx;
+  ErrorState error;
+  poiseErrorSave(&error);
+  poiseTeamAbort(r->team, ctx->comm->rank);
+  Comm *comm = poiseTeamComm(r->after, ctx->comm->rank, ctx);
+  comm->messages = ctx->comm->messages;
+  comm->message_bytes = ctx->comm->message_bytes;
+  ctx->comm = comm;
+  (void)ViewLog(ctx);
+  poiseErrorRestore(&error);
+}
+
+static PoiseErr CallBody(Rank *r)
+{
+  TRY(r->body(&r->ctx, r->arg));
+  return PoiseAgree(&r->ctx, NoObjects(&r->ctx, "at the end of PoiseRun's body"));
+}
+
 static PoiseErr Work(Rank *r)
 {
   PoiseContext ctx = &r->ctx;
-  TRY(FillRank(ctx));
-  TRY(r->body(ctx, r->arg));
-  TRY(PoiseAgree(ctx, NoObjects(ctx, "at the end of PoiseRun's body")));
+  PoiseErr e = FillRank(ctx);
+  if (e && r->after) poiseTeamAbort(r->after, ctx->comm->rank);
+  TRY(e);
+  e = CallBody(r);
+  if (e && r->after) ViewLogOfFailed(r);
+  TRY(e);
   return ViewLog(ctx);
 }
 
@@ -353,7 +380,7 @@ static PoiseErr FirstError(const Rank *rank, int n)
   return PoiseErrorTrace(rank[first].code, name, __FILE__, __LINE__);
 }
 
-static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team)
+static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team, Team *after)
 {
   PoiseErr e = POISE_OK;
   int started = 0;
@@ -361,22 +388,26 @@ static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team)
     e = StartRank(ctx, started, &rank[started]);
     if (!e) started++;
   }
-  for (int r = started; r < n; r++) poiseTeamAbort(team, r);
+  for (int r = started; r < n; r++) {
+    poiseTeamAbort(team, r);
+    if (after) poiseTeamAbort(after, r);
+  }
   for (int r = 0; r < started; r++) pthread_join(rank[r].thread, NULL);
   return e ? e : FirstError(rank, n);
 }
 
-static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team **team, PoiseErr (*body)(PoiseContext, void *),
+static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team *team[2], PoiseErr (*body)(PoiseContext, void *),
                            void *arg)
 {
   TRY(poiseAllocArray(ctx, n, sizeof **rank, "thread ranks", rank));
-  TRY(poiseTeamCreate(ctx, n, team));
-  for (int r = 0; r < n; r++) (*rank)[r] = (Rank){.team = *team, .body = body, .arg = arg};
+  TRY(poiseTeamCreate(ctx, n, &team[0]));
+  if (PoiseOptionsHas(ctx, NULL, "log_view", NULL)) TRY(poiseTeamCreate(ctx, n, &team[1]));
+  for (int r = 0; r < n; r++) (*rank)[r] = (Rank){.team = team[0], .after = team[1], .body = body, .arg = arg};
   /* an allocation that a test makes fail may be one of the last rank's */
   Memory *last = &(*rank)[n - 1].ctx.memory;
   last->fail_at = ctx->memory.fail_at;
   ctx->memory.fail_at = 0;
-  PoiseErr e = RunRanks(ctx, *rank, n, *team);
+  PoiseErr e = RunRanks(ctx, *rank, n, team[0], team[1]);
   ctx->memory.fail_at = last->fail_at;
   return e;
 }
@@ -385,7 +416,7 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
 {
   System system;
   Rank *rank = NULL;
-  Team *team = NULL;
+  Team *team[2] = {NULL, NULL};
   if (!ctx || !body) FAIL(POISE_ERR_ARG, "the %s is NULL", ctx ? "body" : "context");
   if (ctx->answered) return POISE_OK;
   TRY(ReadSystem(ctx, &system));
@@ -394,8 +425,9 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
     FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) inside %d MPI ranks", (int)system.ranks, ctx->comm->size);
   if (ctx->stream)
     FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) with PoiseInit.stream, which serves one rank", (int)system.ranks);
-  PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, &team, body, arg);
-  poiseTeamDestroy(&team);
+  PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, team, body, arg);
+  poiseTeamDestroy(&team[0]);
+  poiseTeamDestroy(&team[1]);
   poiseFree(ctx, &rank);
   ctx->log_viewed = true;
   TRY(e);

@@ -511,6 +511,14 @@ static PoiseErr ViewToFile(PoiseContext ctx, const char *path, PoiseLogFormat fo
   return POISE_OK;
 }
 
+PoiseErr poiseLogCheckOption(PoiseContext ctx, const char *value)
+{
+  char path[POISE_OPTION_LENGTH];
+  PoiseLogFormat format;
+  TRY(ParseView(value, path, &format));
+  return *path && !ctx->comm->rank ? poiseFileCheck(ctx, path) : POISE_OK;
+}
+
 PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value)
 {
   char path[POISE_OPTION_LENGTH];

@@ -180,6 +180,12 @@ static bool ParseBool(const char *text, int *value, char reason[REASON])
   return false;
 }
 
+bool poiseOptionsYesNo(const char *text, int *value)
+{
+  char reason[REASON];
+  return ParseBool(text, value, reason);
+}
+
 /* "3 .. 7", ">= 3", "<= 7", or "" when any value is legal. */
 static const char *RangeText(const PoiseOption *row, char text[WORD_LENGTH])
 {

@@ -342,6 +342,12 @@ typedef struct OutFile { /* zero-initialise it */
 PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);
 PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f); /* the old file stays when anything could not be written */
 void poiseFileAbort(PoiseContext ctx, OutFile *f);      /* nothing has happened; an empty f is legal */
+/* Could it be written? Tried, but for devices and pipes, whose readers would see an end. Not collective. */
+PoiseErr poiseFileCheck(PoiseContext ctx, const char *path);
+/* A file that takes lines as they come, closed with the context; the same one for the same path. *fresh: it was made now. *stream is NULL on
+   ranks but 0. Not collective. */
+PoiseErr poiseFileLines(PoiseContext ctx, const char *path, FILE **stream, bool *fresh);
+void poiseFileLinesClose(PoiseContext ctx);
 /* Waits until no other program has it, two seconds at most, and as far as the file system can: for a file that is read and rewritten. Not
    collective. */
 int poiseFileLock(PoiseContext ctx, const char *path);
@@ -432,6 +438,7 @@ PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *ke
 PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out);
 /* How many options nobody has asked for; rank 0 names those that it has not warned of to out, which may be NULL. */
 int poiseOptionsLeft(PoiseContext ctx, FILE *out);
+bool poiseOptionsYesNo(const char *text, int *value); /* as of a BOOL; false: it is neither */
 /* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
 const char *poiseClosest(const char *s, int count, const char *const *words);
 /* POISE_ERR_OPTION: "there is no <what> '<word>'", with the words that exist, and the closest of them, if one is near. */
@@ -473,6 +480,7 @@ void poiseLogAddWork(PoiseContext ctx, double times, const LogCounts *from, cons
 /* PoiseLogView as -log_view says: "" for text to the context's output, or ":file", ":file:format", "::format". A file is
    written whole or not at all. Collective. */
 PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value);
+PoiseErr poiseLogCheckOption(PoiseContext ctx, const char *value); /* will it be able to? Local: rank 0 tries the file */
 
 /* ---- context (context.c) ----------------------------------------------------------------------------------------------- */
 
@@ -493,6 +501,7 @@ struct PoiseContext_s {
   Log *log;
   Device *device;
   FILE *out;
+  struct Lines *lines;           /* files of poiseFileLines */
   void *stream;                  /* PoiseInit.stream */
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
   int64_t most_narrow;           /* offsets up to this are int32, beyond it int64: INT32_MAX, or less in tests */
