@@ -216,6 +216,8 @@ static void TestLogFile(PoiseContext ctx)
 
 static void TestLogFileFails(PoiseContext ctx)
 {
+  PoiseContext ours = ctx;
+  CHECK_ERR(Open(ctx, "ours_", "-ours_log_view elsewhere", &ours), POISE_ERR_OPTION, "-ours_log_view elsewhere: expected");
   static const char *const bad[] = {":no/such/folder/log:json", ":.", "elsewhere", ":log:jsn"};
   bool remote = PoiseRank(ctx) && PoiseSize(ctx) > 1 && !strcmp(ctx->comm->ops->name, "mpi");
   char option[64];

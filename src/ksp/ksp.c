@@ -627,9 +627,8 @@ static PoiseErr CheckForbidden(PoiseKSP ksp)
 {
   const Device *dev = ksp->ctx->device;
   if (dev->forbid_copies && !dev->ops->is_host && ksp->eager)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "-device_forbid_copies: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
-         ksp->slot_buffer.bytes, ksp->eager);
+    FAIL(POISE_ERR_UNSUPPORTED, "%s: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
+         poiseOptionsName(ksp->ctx, NULL, "device_forbid_copies"), ksp->slot_buffer.bytes, ksp->eager);
   return POISE_OK;
 }
 

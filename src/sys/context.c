@@ -252,8 +252,8 @@ static PoiseErr CheckLeft(PoiseContext ctx)
   TRY(ReadSystem(ctx, &system));
   int count = system.left == LEFT_NO ? 0 : poiseOptionsLeft(ctx, stderr);
   if (count && system.left == LEFT_ERROR)
-    FAIL(POISE_ERR_OPTION, "%d option%s not used (-%soptions_left error)", count, count == 1 ? " was" : "s were",
-         poiseOptionsPrefix(ctx));
+    FAIL(POISE_ERR_OPTION, "%d option%s not used (%s error)", count, count == 1 ? " was" : "s were",
+         poiseOptionsName(ctx, NULL, "options_left"));
   return POISE_OK;
 }
 
@@ -422,9 +422,11 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   TRY(ReadSystem(ctx, &system));
   if (system.ranks == 1 || ctx->parent || ctx->home) return body(ctx, arg);
   if (ctx->comm->size > 1)
-    FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) inside %d MPI ranks", (int)system.ranks, ctx->comm->size);
+    FAIL(POISE_ERR_UNSUPPORTED, "%s %d (threads) inside %d MPI ranks", poiseOptionsName(ctx, NULL, "ranks"),
+         (int)system.ranks, ctx->comm->size);
   if (ctx->stream)
-    FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) with PoiseInit.stream, which serves one rank", (int)system.ranks);
+    FAIL(POISE_ERR_UNSUPPORTED, "%s %d (threads) with PoiseInit.stream, which serves one rank",
+         poiseOptionsName(ctx, NULL, "ranks"), (int)system.ranks);
   PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, team, body, arg);
   poiseTeamDestroy(&team[0]);
   poiseTeamDestroy(&team[1]);

@@ -827,6 +827,15 @@ const char *poiseOptionsPrefix(PoiseContext ctx)
   return Prefix(ctx->options);
 }
 
+const char *poiseOptionsName(PoiseContext ctx, const char *prefix, const char *key)
+{
+  static _Thread_local char names[4][POISE_OPTION_LENGTH];
+  static _Thread_local int latest;
+  latest = (latest + 1) % 4;
+  snprintf(names[latest], POISE_OPTION_LENGTH, "-%s%s%s", poiseOptionsPrefix(ctx), prefix ? prefix : "", key);
+  return names[latest];
+}
+
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e)
 {
   Options *o = ctx->options;

@@ -438,6 +438,8 @@ PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *ke
 PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out);
 /* How many options nobody has asked for; rank 0 names those that it has not warned of to out, which may be NULL. */
 int poiseOptionsLeft(PoiseContext ctx, FILE *out);
+/* "-ksp_type" with the prefixes of context and object (may be NULL), for messages; as many as 4 in one. */
+const char *poiseOptionsName(PoiseContext ctx, const char *prefix, const char *key);
 bool poiseOptionsYesNo(const char *text, int *value); /* as of a BOOL; false: it is neither */
 /* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
 const char *poiseClosest(const char *s, int count, const char *const *words);
