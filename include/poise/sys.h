@@ -258,7 +258,8 @@ typedef enum PoiseLogFormat { POISE_LOG_TEXT, POISE_LOG_CSV, POISE_LOG_JSON } Po
 POISE_API PoiseErr PoiseLogBegin(PoiseContext ctx, const char *name);
 POISE_API PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name);
 /* Write the table of events that happened; rank 0 writes. Collective. Option: -log_view [:file[:text|csv|json]] at
-   PoiseFinalize. */
+   PoiseFinalize, or at the end of PoiseRun on threads, also where ranks have failed. PoiseInitialize tries whether the
+   file can be written. */
 POISE_API PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format);
 
 #ifdef __cplusplus
