@@ -171,7 +171,6 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(table, &o));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, table, &o));
-  if (PoiseOptionsHas(ctx, NULL, "help", NULL)) return POISE_OK; /* printed by PoiseInitialize */
   POISE_TRY(PoisePrintf(ctx, "%s, %d ranks\n", o.file, PoiseSize(ctx)));
   if (o.write) POISE_TRY(Write(ctx, &o));
   return Read(ctx, &o);

@@ -210,7 +210,6 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   Problem p = {0};
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
-  if (PoiseOptionsHas(ctx, NULL, "help", NULL)) return POISE_OK; /* printed by PoiseInitialize */
   PoiseErr err = LoadSolveReport(ctx, &set, &p);
   PoiseKSPDestroy(&p.ksp);
   PoiseVecDestroy(&p.work);

@@ -547,7 +547,7 @@ int main(int argc, char **argv)
   PoiseInit init = {.serial = 1, .options = options};
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) {
-    e = Run(ctx);
+    e = PoiseAnswered(ctx) ? POISE_OK : Run(ctx);
     if (e) fprintf(stderr, "%s", PoiseErrorText());
     PoiseFinalize(&ctx);
   }

@@ -194,7 +194,6 @@ static void AtEnd(PoiseContext ctx, const char *options, const char *words)
 static void TestAtEnd(PoiseContext ctx)
 {
   AtEnd(ctx, "", "");
-  AtEnd(ctx, "-nonsense 3", "nonsense");
   AtEnd(ctx, "-nonsense 3 -options_left no", "");
   AtEnd(ctx, "-log_view", "Total");
 }
@@ -219,32 +218,106 @@ static void TestLogFile(PoiseContext ctx)
 
 static void TestLogFileFails(PoiseContext ctx)
 {
-  PoiseContext own;
-  if (!CHECK_OK(Open(ctx, NULL, "-log_view :no/such/folder/log:json", &own))) return;
-  CHECK_ERR(PoiseFinalize(&own),
-            PoiseRank(ctx) && PoiseSize(ctx) > 1 && !strcmp(ctx->comm->ops->name, "mpi") ? POISE_ERR_REMOTE
-                                                                                         : POISE_ERR_FILE,
-            "no/such/folder/log");
-  CHECK(!own); /* released all the same */
-  if (!CHECK_OK(Open(ctx, NULL, "-log_view elsewhere", &own))) return;
-  CHECK_ERR(PoiseFinalize(&own), POISE_ERR_OPTION, "elsewhere");
+  PoiseContext ours = ctx;
+  CHECK_ERR(Open(ctx, "ours_", "-ours_log_view elsewhere", &ours), POISE_ERR_OPTION, "-ours_log_view elsewhere: expected");
+  static const char *const bad[] = {":no/such/folder/log:json", ":.", "elsewhere", ":log:jsn"};
+  bool remote = PoiseRank(ctx) && PoiseSize(ctx) > 1 && !strcmp(ctx->comm->ops->name, "mpi");
+  char option[64];
+  for (int i = 0; i < 4; i++) { /* told before the program works for it */
+    PoiseContext own = ctx;
+    PoiseErr file = remote ? POISE_ERR_REMOTE : POISE_ERR_FILE;
+    snprintf(option, sizeof option, "-log_view %s", bad[i]);
+    CHECK_ERR(Open(ctx, NULL, option, &own), i < 2 ? file : POISE_ERR_OPTION, i < 2 ? "cannot" : bad[i]);
+    CHECK(!own);
+    if (!CHECK_OK(Open(ctx, NULL, "", &own))) return;
+    CHECK_OK(PoiseOptionsSet(own, "log_view", bad[i])); /* later */
+    CHECK_ERR(PoiseFinalize(&own), i < 2 ? file : POISE_ERR_OPTION, i < 2 ? "cannot" : bad[i]);
+    CHECK(!own); /* released all the same */
+  }
 }
 
+/* Nothing is left in the file's place by a program that never comes to its end. */
+static void TestLogFileEarly(PoiseContext ctx)
+{
+  char folder[] = "test_context_XXXXXX", option[64];
+  PoiseContext own;
+  (void)ctx;
+  if (!CHECK(mkdtemp(folder))) return;
+  snprintf(option, sizeof option, "-log_view :%s/log.txt", folder);
+  if (CHECK_OK(Open(ctx, NULL, option, &own))) {
+    CHECK(!rmdir(folder)); /* it is empty */
+    CHECK_ERR(PoiseFinalize(&own), POISE_ERR_FILE, folder);
+  }
+}
+
+static PoiseErr Called(PoiseContext ctx, void *arg)
+{
+  (void)ctx;
+  atomic_fetch_add((atomic_int *)arg, 1);
+  return POISE_OK;
+}
+
+/* What a program prints that is started with these words, and how often its body runs. */
+static int Start(PoiseInit init, const char *words, char text[4096])
+{
+  char copy[256], *argv[MAX_WORDS] = {"test"}, **list = argv, *rest = copy;
+  int argc = 1;
+  atomic_int calls = 0;
+  PoiseContext own;
+  FILE *f = tmpfile();
+  snprintf(copy, sizeof copy, "%s", words);
+  for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
+  init.serial = 1;
+  fflush(stdout);
+  fflush(stderr);
+  int saved[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+  dup2(fileno(f), STDOUT_FILENO); /* a new context writes to stdout */
+  dup2(fileno(f), STDERR_FILENO);
+  PoiseErr e = PoiseInitialize(&argc, &list, &init, &own);
+  if (!e) e = PoiseRun(own, Called, &calls);
+  bool answered = !e && PoiseAnswered(own);
+  if (!e) e = PoiseFinalize(&own);
+  fflush(stdout);
+  fflush(stderr);
+  dup2(saved[0], STDOUT_FILENO);
+  dup2(saved[1], STDERR_FILENO);
+  close(saved[0]);
+  close(saved[1]);
+  CHECK_OK(e);
+  CHECK(answered == (calls == 0));
+  Content(f, text);
+  fclose(f);
+  return calls;
+}
+
+/* Programs that are asked what they are answer, and do nothing else. */
 static void TestHelp(PoiseContext ctx)
 {
-  PoiseContext own;
-  char text[4096];
-  FILE *f = tmpfile();
-  fflush(stdout);
-  int saved = dup(STDOUT_FILENO);
-  dup2(fileno(f), STDOUT_FILENO); /* a new context writes to stdout */
-  PoiseErr e = Open(ctx, NULL, "-help", &own);
-  fflush(stdout);
-  dup2(saved, STDOUT_FILENO);
-  close(saved);
-  if (CHECK_OK(e)) CHECK_OK(PoiseFinalize(&own));
-  CHECK(strstr(Content(f, text), "-ranks") != NULL);
-  fclose(f);
+  static const char *const asked[] = {"-help", "--help", "-h", "-h -zzz 3", "-help -ranks 3 -log_view", "-help yes"};
+  static const char *const other[] = {"", "-help no", "-h 3 -options_left no", "-- --help", "word"};
+  static const PoiseOption height[] = {{"h", POISE_OPTION_REAL, 0, "1", 0, 0, NULL, "mesh size"}, {0}};
+  static const PoiseOption version[] = {{"version", POISE_OPTION_INT, 0, "1", 0, 0, NULL, "of the input"}, {0}};
+  char text[4096], words[64];
+  (void)ctx;
+  for (int i = 0; i < 6; i++) {
+    CHECK_INT(Start((PoiseInit){.help = "Solves a puzzle."}, asked[i], text), 0);
+    CHECK(!strncmp(text, "Solves a puzzle.\n", 17) && strstr(text, "-ranks <") && !strstr(text, "Total"));
+  }
+  for (int i = 0; i < 5; i++) {
+    CHECK_INT(Start((PoiseInit){.help = "Solves a puzzle."}, other[i], text), 1);
+    CHECK(!*text);
+  }
+  CHECK_INT(Start((PoiseInit){.options = height}, "-h", text), 1); /* its own */
+  CHECK_INT(Start((PoiseInit){.options = height}, "--help", text), 0);
+  CHECK_INT(Start((PoiseInit){.prefix = "ours_"}, "--help -h -help -version", text), 1); /* somebody else's */
+  CHECK(!*text);
+  CHECK_INT(Start((PoiseInit){.prefix = "ours_"}, "-ours_help", text), 0);
+  snprintf(words, sizeof words, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH);
+  for (int i = 0; i < 2; i++) {
+    CHECK_INT(Start((PoiseInit){0}, i ? "-version" : "--version", text), 0);
+    CHECK(!strcmp(text, words));
+  }
+  CHECK_INT(Start((PoiseInit){.options = version}, "-version 1", text), 1);
 }
 
 /* ---- ranks -------------------------------------------------------------------------------------------------------- */
@@ -397,9 +470,14 @@ static PoiseErr RunAllocating(PoiseContext ctx, void *arg)
 static void TestRunMemory(PoiseContext ctx)
 {
   PoiseContext own;
-  if (!CHECK_OK(Open(ctx, NULL, "-ranks 3 -device mock", &own))) return;
-  TestAllocationFailures(own, RunAllocating, NULL);
-  CHECK_OK(PoiseFinalize(&own));
+  for (int log = 0; log < 2; log++) {
+    FILE *f = tmpfile();
+    if (!CHECK_OK(Open(ctx, NULL, log ? "-ranks 3 -device mock -log_view" : "-ranks 3 -device mock", &own))) return;
+    PoiseSetOutput(own, f);
+    TestAllocationFailures(own, RunAllocating, NULL);
+    CHECK_OK(PoiseFinalize(&own));
+    fclose(f);
+  }
 }
 
 static void TestRunUnderMPI(PoiseContext ctx)
@@ -433,6 +511,26 @@ static void TestRunLog(PoiseContext ctx)
   fclose(f);
 }
 
+/* The log of ranks that fail, all or some, some of them waiting for the others: what they did is counted. */
+static void TestRunLogFails(PoiseContext ctx)
+{
+  static const unsigned failing[] = {15, 1, 4, 8}, hanging[] = {0, 14, 11, 0};
+  PoiseContext own;
+  char text[4096];
+  for (int i = 0; i < 4; i++) {
+    atomic_int calls = 0;
+    FILE *f = tmpfile();
+    if (CHECK_OK(Open(ctx, NULL, "-ranks 4 -log_view ::csv", &own))) {
+      PoiseSetOutput(own, f);
+      CHECK_ERR(PoiseRun(own, Act, &(Story){4, failing[i], hanging[i], &calls}), POISE_ERR_USER, "does not like it");
+      const char *total = strstr(Content(f, text), "\"Total\",1,1,");
+      CHECK(total && !strstr(total + 8, "Total")); /* once */
+      CHECK_OK(PoiseFinalize(&own));
+    }
+    fclose(f);
+  }
+}
+
 static const Test tests[] = {
     {"repeat", TestRepeat, 0},
     {"no_arguments", TestNoArguments, 0},
@@ -446,6 +544,7 @@ static const Test tests[] = {
     {"at_end", TestAtEnd, 0},
     {"log_file", TestLogFile, TEST_SERIAL | TEST_HOST_ONLY},
     {"log_file_fails", TestLogFileFails, 0},
+    {"log_file_early", TestLogFileEarly, TEST_SERIAL | TEST_HOST_ONLY},
     {"help", TestHelp, TEST_SERIAL},
     {"split", TestSplit, 0},
     {"run", TestRun, TEST_SERIAL},
@@ -455,6 +554,7 @@ static const Test tests[] = {
     {"run_memory", TestRunMemory, TEST_SERIAL},
     {"run_under_mpi", TestRunUnderMPI, 0},
     {"run_log", TestRunLog, TEST_SERIAL},
+    {"run_log_fails", TestRunLogFails, TEST_SERIAL},
     {NULL, NULL, 0},
 };
 

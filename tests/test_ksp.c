@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solvers, against textbook versions on dense matrices, against themselves on another device, and at their limits. */
+#define _POSIX_C_SOURCE 200809L
+#include <unistd.h>
+
 #include "harness.h"
 #include "ksp/ksp.h"
 #include "sample.h"
@@ -1503,6 +1506,10 @@ static void TestSettings(PoiseContext ctx)
   CHECK(!strcmp(PoiseKSPType(s.ksp), "gmres"));
   CHECK_ERR(PoiseKSPSetType(s.ksp, "gmress"), POISE_ERR_OPTION, "no method 'gmress'; did you mean 'gmres'?");
   CHECK_ERR(PoiseKSPSetType(s.ksp, "bcgss"), POISE_ERR_OPTION, "did you mean 'bcgs'?");
+  CHECK_ERR(PoiseKSPSetType(s.ksp, "cgs"), POISE_ERR_OPTION, "did you mean 'cg'? there are cg, prcg, bicgstab, bcgs,");
+  CHECK_OK(PoiseKSPSetType(s.ksp, "none"));
+  CHECK(!strcmp(PoiseKSPType(s.ksp), "preonly"));
+  CHECK_OK(PoiseKSPSetType(s.ksp, "gmres"));
   CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, "wrong_"));
   CHECK_OK(PoiseOptionsSetString(ctx, "-wrong_ksp_type gmress -wrong_pc_type jacoby"));
   CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION, "-wrong_ksp_type gmress (code): there is no method");
@@ -1698,6 +1705,67 @@ static void TestLines(PoiseContext ctx)
     }
 }
 
+/* Norms that a file has after this solve: those of all solves so far, which are the history's. */
+static void CheckFile(const char *path, const char *first, const char *format, PoiseKSP ksp, int solves)
+{
+  char line[128];
+  const double *norms;
+  PoiseInt count;
+  FILE *f = fopen(path, "r");
+  CHECK_OK(PoiseKSPHistory(ksp, &count, &norms));
+  CHECK(count > 3);
+  if (!CHECK(f)) return;
+  if (!strncmp(format, "%d,", 3)) CHECK(fgets(line, sizeof line, f) && !strcmp(line, first));
+  for (int s = 0; s < solves; s++) {
+    if (strncmp(format, "%d,", 3)) CHECK(fgets(line, sizeof line, f) && !strcmp(line, first));
+    for (int i = 0; i < count; i++) {
+      int it = -1;
+      double norm = NAN;
+      CHECK(fgets(line, sizeof line, f) && sscanf(line, format, &it, &norm) == 2);
+      CHECK(it == i);
+      CHECK_NEAR(norm, norms[i], 1e-11 * norms[i]);
+    }
+  }
+  CHECK(!fgets(line, sizeof line, f));
+  fclose(f);
+}
+
+/* -ksp_monitor :file has the norms of all solves, and nothing is printed. */
+static void TestMonitorFile(PoiseContext ctx)
+{
+  static const char *const forms[][3] = {{"csv", "iteration,norm\n", "%d,%lf"},
+                                         {"txt", "  Residual norms for m_ solve.\n", "%d KSP Residual norm %lf"}};
+  PoiseErr bad = PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE;
+  for (int k = 0; k < 2; k++) {
+    char path[64], option[80];
+    System s;
+    snprintf(path, sizeof path, "test_ksp_%ld_%d.%s", (long)getpid(), PoiseSize(ctx), forms[k][0]);
+    snprintf(option, sizeof option, ":%s", path);
+    CHECK_OK(PoiseOptionsSet(ctx, "m_ksp_monitor", option));
+    if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+    CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, "m_"));
+    CHECK_OK(PoiseKSPKeepHistory(s.ksp, 1));
+    for (int solves = 1; solves <= 2; solves++) {
+      CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
+      char *text = Printed(ctx, &s);
+      CHECK(!*text);
+      free(text);
+      if (!PoiseRank(ctx)) CheckFile(path, forms[k][1], forms[k][2], s.ksp, solves);
+    }
+    if (!PoiseRank(ctx)) remove(path);
+    CHECK_OK(PoiseOptionsSet(ctx, "m_ksp_monitor", "maybe"));
+    CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION, "-m_ksp_monitor maybe (code): neither yes nor no");
+    CHECK_OK(PoiseOptionsSet(ctx, "m_ksp_monitor", ":no/such/folder/lines.csv"));
+    CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), bad, "no/such/folder/lines.csv");
+    CHECK_OK(PoiseOptionsSet(ctx, "m_ksp_monitor", "no"));
+    CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
+    char *text = Printed(ctx, &s);
+    CHECK(!*text);
+    free(text);
+    CloseSystem(&s);
+  }
+}
+
 static void TestView(PoiseContext ctx)
 {
   bool mock = !ctx->device->ops->is_host, serial = PoiseSize(ctx) == 1;
@@ -1856,6 +1924,7 @@ static const Test tests[] = {
     {"misuse", TestMisuse, 0},
     {"bad_preconditioner", TestBadPreconditioner, 0},
     {"lines", TestLines, 0},
+    {"monitor_file", TestMonitorFile, 0},
     {"view", TestView, 0},
     {"memory", TestMemory, 0},
     {"memory_again", TestMemoryAgain, 0},

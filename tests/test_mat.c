@@ -675,7 +675,17 @@ static void TestTypes(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatCreate(ctx, last ? 9 : 6, last ? 9 : 6, POISE_DECIDE, POISE_DECIDE, &A))) return;
   CHECK(!strcmp(PoiseMatType(A), "auto") && PoiseMatContext(A) == ctx);
   CHECK_OK(PoiseMatSetType(A, "csr"));
-  CHECK_ERR(PoiseMatSetType(A, "csrr"), POISE_ERR_OPTION, "did you mean 'csr'");
+  static const char *const theirs[][2] = {{"aij", "auto"},          {"mpiaijcusparse", "auto"}, {"baij", "bcsr"},
+                                          {"seqaijkokkos", "auto"}, {"seqbaij", "bcsr"},        {"mpiaij", "auto"}};
+  CHECK_OK(PoiseMatSetBlockSize(A, 3));
+  for (int i = 0; i < 6; i++) {
+    CHECK_OK(PoiseMatSetType(A, theirs[i][0]));
+    CHECK(!strcmp(PoiseMatType(A), theirs[i][1]));
+  }
+  CHECK_OK(PoiseMatSetBlockSize(A, 1));
+  CHECK_OK(PoiseMatSetType(A, "csr"));
+  CHECK_ERR(PoiseMatSetType(A, "csrr"), POISE_ERR_OPTION, "did you mean 'csr'? there are csr, csri, seg, bcsr,");
+  CHECK_ERR(PoiseMatSetType(A, "seqseg"), POISE_ERR_OPTION, "no matrix type 'seqseg'");
   CHECK_ERR(PoiseMatSetType(A, "hyperbolic"), POISE_ERR_OPTION, "no matrix type 'hyperbolic'");
   CHECK_ERR(PoiseMatSetType(A, "shell"), POISE_ERR_UNSUPPORTED, "csr cannot become shell");
   CHECK_INT(PoiseMatBlockSize(A), 1);

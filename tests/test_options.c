@@ -10,10 +10,10 @@
 enum { MAX_WORDS = 32, TEXT = 1 << 16 };
 
 typedef struct Fields {
-  int flag, method;
+  int flag, method, often;
   PoiseInt count, any;
   double level, free, positive;
-  char name[POISE_OPTION_LENGTH];
+  char name[POISE_OPTION_LENGTH], alone[POISE_OPTION_LENGTH];
 } Fields;
 
 #define FIELD(type, field) POISE_OPTION_##type, offsetof(Fields, field)
@@ -26,6 +26,8 @@ static const PoiseOption table[] = {
     {"t_free", FIELD(REAL, free), "-1e-3", 0, 0, NULL, "any number"},
     {"t_positive", FIELD(REAL, positive), "2", 1e-300, INFINITY, NULL, "a | b"},
     {"t_name", FIELD(STRING, name), "x y", 0, 0, NULL, "a name"},
+    {"t_alone", FIELD(STRING, alone), "", 0, 0, "usual", "a text that may be left out"},
+    {"t_often", FIELD(CHOICE, often), "no", 0, 0, "no|warn|error|=warn", "a word that may be left out"},
     {0}};
 
 /* A one-rank context of its own from command-line words. */
@@ -47,10 +49,8 @@ static PoiseErr Open(const char *words, PoiseContext *own)
 /* Without the report of unused options. */
 static void Close(PoiseContext *own)
 {
-  FILE *f = tmpfile();
-  PoiseSetOutput(*own, f);
+  CHECK_OK(PoiseOptionsSet(*own, "options_left", "no"));
   CHECK_OK(PoiseFinalize(own));
-  fclose(f);
 }
 
 /* What a test leaves unused in the harness's context need not be reported. */
@@ -455,14 +455,15 @@ static void TestBad(PoiseContext ctx)
       {"t_free", "-1e999", "too large"},
       {"t_free", "1d5", "not a number"},
       {"t_positive", "0", ">= 1e-300"},
+      {"t_name", NULL, "needs a value"},
   };
-  static const char *const good[][2] = {{"t_flag", "no"},  {"t_method", "none"}, {"t_count", "30"},  {"t_any", "0"},
-                                        {"t_level", ".5"}, {"t_free", "1"},      {"t_positive", "1"}};
+  static const char *const good[][2] = {{"t_flag", "no"},  {"t_method", "none"}, {"t_count", "30"},   {"t_any", "0"},
+                                        {"t_level", ".5"}, {"t_free", "1"},      {"t_positive", "1"}, {"t_name", "x"}};
   char words[64];
   Quiet(ctx);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     Fields fields, same;
-    for (size_t j = 0; j < 7; j++) CHECK_OK(PoiseOptionsSet(ctx, good[j][0], good[j][1]));
+    for (size_t j = 0; j < 8; j++) CHECK_OK(PoiseOptionsSet(ctx, good[j][0], good[j][1]));
     CHECK_OK(PoiseOptionsDefaults(table, &fields));
     CHECK_OK(PoiseOptionsRead(ctx, NULL, table, &fields));
     same = fields;
@@ -512,9 +513,59 @@ static void TestStrings(PoiseContext ctx)
       n += 50;
     }
   }
-  CHECK_OK(PoiseOptionsSet(ctx, "t_name", NULL));
+}
+
+/* Keys whose row says what they mean without a value. */
+static void TestAlone(PoiseContext ctx)
+{
+  Fields fields;
+  Quiet(ctx);
+  CHECK_OK(PoiseOptionsDefaults(table, &fields));
+  CHECK(!*fields.alone && fields.often == 0);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-t_flag -t_alone -t_often"));
   CHECK_OK(PoiseOptionsRead(ctx, NULL, table, &fields));
-  CHECK(!*fields.name);
+  CHECK(fields.flag == 1 && !strcmp(fields.alone, "usual") && fields.often == 1);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-t_alone '' -t_often error"));
+  CHECK_OK(PoiseOptionsRead(ctx, NULL, table, &fields));
+  CHECK(!*fields.alone && fields.often == 2);
+}
+
+/* No key of a type, nor any other text of the library's that needs one, takes its default in silence. */
+static void TestNeedsValue(PoiseContext ctx)
+{
+  static const char *const cases[][3] = {{"ksp_type", "there is no method ''", ""},
+                                         {"pc_type", "there is no preconditioner ''", ""},
+                                         {"mat_type", "there is no matrix type ''", ""},
+                                         {"mat_csr_kernel", "", ""},
+                                         {"ksp_chebyshev_eigenvalues", "are not two numbers", "chebyshev"},
+                                         {"ksp_norm_type", "not one of", ""},
+                                         {"pc_factor_kernel", NULL, ""}};
+  char words[128], key[64];
+  Quiet(ctx);
+  for (int i = 0; i < 7; i++)
+    for (int empty = 0; empty < 2; empty++) {
+      PoiseMat A = NULL;
+      PoiseKSP ksp = NULL;
+      PoisePC pc;
+      snprintf(key, sizeof key, "c%d%d_%s", i, empty, cases[i][0]);
+      snprintf(words, sizeof words, "-%s (code): needs a value", key);
+      CHECK_OK(PoiseOptionsSet(ctx, key, empty ? "" : NULL));
+      snprintf(key, sizeof key, "c%d%d_", i, empty);
+      CHECK_OK(PoiseMatCreate(ctx, 1, 1, POISE_DECIDE, POISE_DECIDE, &A));
+      CHECK_OK(PoiseMatSetOptionsPrefix(A, key));
+      CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+      CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, key));
+      CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+      CHECK_OK(PoisePCSetType(pc, "ilu"));
+      if (*cases[i][2]) CHECK_OK(PoiseKSPSetType(ksp, cases[i][2]));
+      PoiseErr e = PoiseMatSetFromOptions(A);
+      if (!e) e = PoiseKSPSetFromOptions(ksp);
+      const char *expected = empty ? cases[i][1] : words;
+      if (expected) CHECK(e == POISE_ERR_OPTION || (empty && e == POISE_ERR_UNSUPPORTED));
+      if (expected) CHECK(strstr(PoiseErrorMessage(), expected) != NULL);
+      PoiseKSPDestroy(&ksp);
+      PoiseMatDestroy(&A);
+    }
 }
 
 static void TestChoices(PoiseContext ctx)
@@ -724,6 +775,149 @@ static int Count(const char *text, const char *word)
   int count = 0;
   for (const char *p = strstr(text, word); p; p = strstr(p + 1, word)) count++;
   return count;
+}
+
+/* From here on standard error goes to f; what it was is to be given back. */
+static int Divert(FILE *f)
+{
+  fflush(stderr);
+  int saved = dup(STDERR_FILENO);
+  dup2(fileno(f), STDERR_FILENO);
+  return saved;
+}
+
+static void Restore(int saved)
+{
+  fflush(stderr);
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+}
+
+/* Solve x = 1 with a solver of this prefix; *error keeps the message. */
+static PoiseErr SolveOne(PoiseContext ctx, const char *prefix, char error[512])
+{
+  int32_t ptr[] = {0, 1}, col[] = {0};
+  double one[] = {1};
+  PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = one};
+  PoiseMat A = NULL;
+  PoiseVec b = NULL, x = NULL;
+  PoiseKSP ksp = NULL;
+  PoiseErr e = PoiseMatCreateCSR(ctx, 1, 1, 1, 1, &csr, POISE_BORROW, &A);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &b);
+  if (!e) e = PoiseVecSet(b, 1);
+  if (!e) e = PoiseKSPCreate(ctx, &ksp);
+  if (!e) e = PoiseKSPSetOptionsPrefix(ksp, prefix);
+  if (!e) e = PoiseKSPSetOperators(ksp, A, NULL);
+  if (!e) e = PoiseKSPSetFromOptions(ksp);
+  if (!e) e = PoiseKSPSolve(ksp, b, x);
+  snprintf(error, 512, "%s", e ? PoiseErrorMessage() : "");
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&b);
+  PoiseVecDestroy(&x);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static const PoiseOption near_ours[] = {{"ksp_typo", POISE_OPTION_INT, 0, "1", 0, 0, NULL, "near -ksp_type"}, {0}};
+
+/* Keys that are refused before the first solve, those that are warned of then, and those that are told at the end. */
+static void TestUnknown(PoiseContext ctx)
+{
+  static const struct {
+    const char *words, *prefix;            /* the solver's */
+    const char *refused, *warning, *atend; /* NULL: not so */
+  } cases[] = {
+      {"-ksp_tpye cg", NULL, "-ksp_tpye cg (command line): there is no such option; did you mean -ksp_type?", NULL, NULL},
+      {"-ksp_tpye cg", "fine_", "did you mean -ksp_type?", NULL, NULL},
+      {"-fine_ksp_tpye cg", "fine_", "did you mean -fine_ksp_type?", NULL, NULL},
+      {"-fine_ksp_tpye cg", NULL, NULL, "unknown option -fine_ksp_tpye cg", NULL}, /* perhaps of an object to come */
+      {"-a_long_pc_tpye ilu", "a_long_", "did you mean -a_long_pc_type?", NULL, NULL},
+      {"-a_long_pc_tpye ilu", "a_", NULL, "did you mean -a_long_pc_type?", NULL},
+      {"-mat_tipe csr", NULL, "did you mean -mat_type?", NULL, NULL},
+      {"-device_foo_is_no_near_key 3", NULL, NULL, "-device_foo_is_no_near_key 3 (command line): there is no such", NULL},
+      {"-size 3", NULL, NULL, "unknown option -size 3", NULL},
+      {"-fine_ksp_rtol 0.1", NULL, NULL, NULL, "unused option -fine_ksp_rtol 0.1"},
+      {"-ksp_gmres_restart 9 -ksp_type cg", NULL, NULL, NULL, "-ksp_gmres_restart 9 (command line): it exists"},
+      {"-ksp_typo 3", NULL, NULL, NULL, NULL}, /* the application's */
+      {"-ksp_rtol 0.1", NULL, NULL, NULL, NULL},
+  };
+  PoiseContext own;
+  char text[TEXT], error[512];
+  (void)ctx;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    FILE *f = tmpfile();
+    if (!CHECK_OK(OpenWith((PoiseInit){.options = near_ours}, cases[i].words, &own))) return;
+    int saved = Divert(f);
+    PoiseErr e = SolveOne(own, cases[i].prefix, error), again = SolveOne(own, cases[i].prefix, error);
+    Restore(saved);
+    Content(f, text);
+    CHECK(e == again && e == (cases[i].refused ? POISE_ERR_OPTION : POISE_OK));
+    CHECK(strstr(error, cases[i].refused ? cases[i].refused : "") != NULL);
+    CHECK_INT(Count(text, "poise: "), cases[i].warning != NULL); /* once */
+    CHECK(strstr(text, cases[i].warning ? cases[i].warning : "") != NULL);
+    size_t before = strlen(text);
+    fseek(f, 0, SEEK_END);
+    saved = Divert(f);
+    CHECK_OK(PoiseFinalize(&own));
+    Restore(saved);
+    Content(f, text);
+    if (!cases[i].refused) CHECK_INT(Count(text + before, "poise: "), cases[i].atend != NULL);
+    CHECK(strstr(text + before, cases[i].atend ? cases[i].atend : "") != NULL);
+    fclose(f);
+  }
+}
+
+/* What is asked for before the solve is the application's, whatever it looks like; PoiseOptionsSet may mend an error. */
+static void TestUnknownAsked(PoiseContext ctx)
+{
+  PoiseContext own;
+  char error[512], text[TEXT];
+  FILE *f = tmpfile();
+  (void)ctx;
+  if (!CHECK_OK(OpenWith((PoiseInit){.prefix = "ours_"}, "-ksp_tpye 1 -ours_ksp_tpye cg", &own))) return;
+  CHECK(SolveOne(own, NULL, error) == POISE_ERR_OPTION);
+  CHECK(strstr(error, "-ours_ksp_tpye cg (command line): there is no such option; did you mean -ours_ksp_type?") != NULL);
+  CHECK(PoiseOptionsHas(own, NULL, "ksp_tpye", NULL));
+  int saved = Divert(f);
+  CHECK_OK(SolveOne(own, NULL, error));
+  CHECK_OK(PoiseFinalize(&own));
+  Restore(saved);
+  CHECK(!*Content(f, text));
+  fclose(f);
+}
+
+/* -options_left in all its words. */
+static void TestLeft(PoiseContext ctx)
+{
+  static const struct {
+    const char *words;
+    PoiseErr code;
+    bool told;
+  } cases[] = {{"-zzz", POISE_OK, true},
+               {"-zzz -options_left", POISE_OK, true},
+               {"-zzz -options_left yes", POISE_OK, true},
+               {"-zzz -options_left no", POISE_OK, false},
+               {"-zzz -options_left false", POISE_OK, false},
+               {"-zzz -options_left error", POISE_ERR_OPTION, true},
+               {"-options_left error -device host", POISE_OK, false}};
+  char text[TEXT], error[512];
+  (void)ctx;
+  for (int i = 0; i < 14; i++) {
+    PoiseContext own;
+    FILE *f = tmpfile(), *out = tmpfile();
+    if (!CHECK_OK(Open(cases[i / 2].words, &own))) return;
+    PoiseSetOutput(own, out);
+    int saved = Divert(f);
+    if (i % 2) CHECK_OK(SolveOne(own, NULL, error)); /* warned of before, or only at the end */
+    PoiseErr e = PoiseFinalize(&own);
+    Restore(saved);
+    if (e) CHECK(strstr(PoiseErrorMessage(), "1 option was not used (-options_left error)") != NULL);
+    CHECK(e == cases[i / 2].code && !own);
+    CHECK_INT(Count(Content(f, text), "-zzz"), cases[i / 2].told);
+    CHECK(!*Content(out, text));
+    fclose(out);
+    fclose(f);
+  }
 }
 
 static void TestHelp(PoiseContext ctx)
@@ -985,6 +1179,8 @@ static const Test tests[] = {{"precedence", TestPrecedence, ONE},
                              {"bad", TestBad, TEST_HOST_ONLY},
                              {"bad_source", TestBadSource, ONE},
                              {"strings", TestStrings, TEST_HOST_ONLY},
+                             {"alone", TestAlone, TEST_HOST_ONLY},
+                             {"needs_value", TestNeedsValue, TEST_HOST_ONLY},
                              {"choices", TestChoices, TEST_HOST_ONLY},
                              {"argument_errors", TestArgumentErrors, TEST_HOST_ONLY},
                              {"text", TestText, TEST_HOST_ONLY},
@@ -994,6 +1190,9 @@ static const Test tests[] = {{"precedence", TestPrecedence, ONE},
                              {"bad_file", TestBadFile, ONE},
                              {"closest", TestClosest, TEST_HOST_ONLY},
                              {"unused", TestUnused, ONE},
+                             {"unknown", TestUnknown, ONE},
+                             {"unknown_asked", TestUnknownAsked, ONE},
+                             {"left", TestLeft, ONE},
                              {"help", TestHelp, ONE},
                              {"help_fails", TestHelpFails, ONE},
                              {"fuzz_text", TestFuzzText, TEST_HOST_ONLY},

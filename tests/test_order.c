@@ -266,7 +266,91 @@ static void TestSetters(PoiseContext ctx)
     }
 }
 
-static const Test tests[] = {{"setters", TestSetters, 0}, {NULL, NULL, 0}};
+/* ---- the options of a solver's matrices ---------------------------------------------------------------- */
+
+enum { NOTHING, TYPED, READ, SHELL }; /* what a program does with a matrix before it goes into a solver */
+
+static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
+{
+  (void)arg;
+  return PoiseVecAXPBY(y, 2, 0, x);
+}
+
+/* tridiag(-1, 4, -1) from CSR arrays, as in the first example. */
+static PoiseMat Arrays(PoiseContext ctx, const char *prefix, int what)
+{
+  enum { M = 9 };
+  int32_t ptr[M + 1] = {0}, col[3 * M];
+  double val[3 * M];
+  PoiseMat A = NULL;
+  PoiseInt N = M * PoiseSize(ctx), begin = M * PoiseRank(ctx);
+  if (what == SHELL) {
+    CHECK_OK(PoiseMatCreateShell(ctx, M, M, N, N, &(PoiseShell){.mult = Twice}, NULL, &A));
+  } else {
+    int nz = 0;
+    for (int i = 0; i < M; ptr[++i] = nz)
+      for (PoiseInt j = begin + i - 1; j <= begin + i + 1; j++) {
+        if (j < 0 || j >= N) continue;
+        col[nz] = (int32_t)j;
+        val[nz++] = j == begin + i ? 4 : -1;
+      }
+    const PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = val};
+    CHECK_OK(PoiseMatCreateCSR(ctx, M, M, N, N, &csr, POISE_COPY, &A));
+  }
+  if (A) CHECK_OK(PoiseMatSetOptionsPrefix(A, prefix));
+  if (A && what == TYPED) CHECK_OK(PoiseMatSetType(A, "csr"));
+  if (A && what == READ) CHECK_OK(PoiseMatSetFromOptions(A));
+  return A;
+}
+
+static double Answer(PoiseKSP ksp, PoiseMat A)
+{
+  Objects o = {.A = A, .ksp = ksp};
+  CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-12, -1, -1, -1));
+  return Norm(&o);
+}
+
+/* -mat_type reaches A and P behind their own prefixes, whether options are read before they are set or after. */
+static void TestReach(PoiseContext ctx)
+{
+  static const struct {
+    int a, p;
+    const char *of_A, *of_P;
+  } cases[] = {{NOTHING, NOTHING, "csri", "seg"},
+               {TYPED, NOTHING, "csr", "seg"},
+               {NOTHING, TYPED, "csri", "csr"},
+               {READ, NOTHING, "auto", "seg"},
+               {SHELL, NOTHING, "shell", "seg"}};
+  char text[100], of_A[16], of_P[16];
+  CHECK_OK(PoiseOptionsSet(ctx, "options_left", "no"));
+  for (int k = 0; k < 20; k++) {
+    int c = k / 4, late = k / 2 % 2, one = k % 2; /* one: P is A */
+    PoiseKSP ksp;
+    snprintf(of_A, sizeof of_A, "a%d_", k);
+    snprintf(of_P, sizeof of_P, "p%d_", k);
+    PoiseMat A = Arrays(ctx, of_A, cases[c].a), P = Arrays(ctx, of_P, cases[c].p);
+    if (!A || !P || !CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return;
+    snprintf(text, sizeof text, "-%smat_type csri -%smat_type seg -mat_type bcsr", of_A, of_P);
+    CHECK_OK(PoiseOptionsSetString(ctx, text));
+    CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "reach_"));
+    if (!late) CHECK_OK(PoiseKSPSetOperators(ksp, A, one ? NULL : P));
+    CHECK(!late || !strcmp(PoiseMatType(P), cases[c].p == TYPED ? "csr" : "auto"));
+    CHECK_OK(PoiseKSPSetFromOptions(ksp));
+    if (late) CHECK_OK(PoiseKSPSetOperators(ksp, A, one ? NULL : P));
+    CHECK(!strcmp(PoiseMatType(A), cases[c].of_A));
+    if (!one) CHECK(!strcmp(PoiseMatType(P), cases[c].of_P));
+    double norm = Answer(ksp, A);
+    CHECK_OK(PoiseMatSetType(P, "csr")); /* code after options */
+    CHECK_OK(PoiseKSPSetFromOptions(ksp));
+    CHECK(!strcmp(PoiseMatType(P), "csr"));
+    CHECK_NEAR(Answer(ksp, A), norm, 1e-10 * norm);
+    PoiseKSPDestroy(&ksp);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&P);
+  }
+}
+
+static const Test tests[] = {{"setters", TestSetters, 0}, {"reach", TestReach, 0}, {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -128,12 +128,10 @@ int FemEnd(PoiseContext *ctx, PoiseErr err)
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *))
 {
   const PoiseInit init = {.help = help, .options = options};
-  PoiseContext ctx;
-  PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (err == POISE_OK && !PoiseOptionsHas(ctx, NULL, "help", NULL)) {
-    err = CheckWords(argc, argv);
-    if (err == POISE_OK) err = RefuseMesh(ctx, options);
-    if (err == POISE_OK) err = PoiseRun(ctx, body, NULL);
-  }
+  PoiseContext ctx = NULL;
+  PoiseErr err = CheckWords(argc, argv);
+  if (err == POISE_OK) err = PoiseInitialize(&argc, &argv, &init, &ctx);
+  if (err == POISE_OK && !PoiseAnswered(ctx)) err = RefuseMesh(ctx, options);
+  if (err == POISE_OK) err = PoiseRun(ctx, body, NULL);
   return FemEnd(&ctx, err);
 }

@@ -64,7 +64,7 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
   "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
   "richardson"  x += scale M^-1 (b - A x)
   "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS; a nonzero guess is POISE_ERR_ARG
-  Default: gmres, as in PETSc. -ksp_type
+  Default: gmres, as in PETSc, whose words "bcgs" (bicgstab) and "none" (preonly) are understood. -ksp_type
 */
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
@@ -116,7 +116,8 @@ POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 /* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
 /* Also the PC's, and those of the solvers inside it. The later call wins: options override what was set
-   before, and what is set after overrides them. */
+   before, and what is set after overrides them. And, behind their own prefixes, the options of A and P
+   (PoiseMatSetFromOptions), set before or after, if nobody has read them and the program has not set their types. */
 POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp);
 
 /* Allocate work and build the preconditioner; PoiseKSPSolve does it when needed. */

@@ -170,6 +170,7 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
           library's own, and the CSR released, at once or in the first PoiseMatAssemble; another type does it the other way round.
           Entries of blocks that are there change in place; for others Assemble makes a CSR of all, and blocks of that. A conversion
           drops the plan of triplets: give the type before them. See PoiseMatCreateBCSR
+  PETSc's names are understood, also with seq or mpi before them: aij, aijcusparse and aijkokkos are auto, baij is bcsr.
   Collective. Options: -mat_type, and those of the types, which auto reads too and copies inherit.
 */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
@@ -185,7 +186,8 @@ POISE_API PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name);
 POISE_API const char *PoiseMatCSRKernel(PoiseMat A); /* lent; not collective */
 /* Prefix of A's options: "-<prefix>mat_type". Copied. */
 POISE_API PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix);
-/* Take -mat_type, -mat_block_size, -mat_partition, ... */
+/* Take -mat_type, -mat_block_size, -mat_partition, ... A solver that takes its options does this for its matrices, but not
+   for those whose type the program has set. */
 POISE_API PoiseErr PoiseMatSetFromOptions(PoiseMat A);
 /* Unknowns per node: local sizes must be multiples of it (1 to 32). 0: to be found when A becomes bcsr, as PoiseMatFindBlockSize does; where no
    blocks take fewer bytes than CSR, the size is 1 and A stays of the type that it had, or csr. Blocks that are there keep their size. */

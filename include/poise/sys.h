@@ -13,7 +13,8 @@
     that returns no PoiseErr then returns 0, NULL or "", and PoiseErrorMessage tells why.
   - Create gives one reference, Destroy drops it and nulls the pointer (NULL is legal), a setter that keeps an object takes
     a reference, a getter lends (do not destroy what it returns).
-  - The library never aborts; it writes to a stream only where a call or an option asked for output (PoiseSetOutput).
+  - The library never aborts; it writes to a stream only where a call or an option asked for output (PoiseSetOutput), but names
+    options that are unknown or unused on standard error (-options_left).
 */
 #ifndef POISE_SYS_H
 #define POISE_SYS_H
@@ -107,7 +108,7 @@ typedef struct PoiseInit {
   int serial;                        /* nonzero: one rank, MPI is neither initialised nor used */
   const char *help;                  /* what the program does; heads the text of -help */
   const struct PoiseOption *options; /* the application's own options (ends with a NULL key), listed by -help and never
-                                        reported as unused; may be NULL */
+                                        reported as unknown or unused; may be NULL */
   void *stream; /* a cudaStream_t for the device cuda to work on (see PoiseStream); NULL: one of its own */
 } PoiseInit;
 
@@ -119,10 +120,16 @@ typedef struct PoiseInit {
   In the environment and in files, which are Poise's alone, an option prefix may be left out; a key that
   begins with it is also an option of that whole name. On the command line words that
   are no option or its value, words with two dashes, and all behind "--" are left alone. "-1" is a value, not an option.
+  Without an option prefix --help, and -h without a value where the application's table has no h, mean -help, --version means
+  -version: these print, and PoiseRun then does nothing (PoiseAnswered).
+  Before the first solve (PoiseKSPSetUp) a key that nobody knows or has asked for is POISE_ERR_OPTION if, behind a prefix with which an
+  object has read options, it begins with ksp_, pc_, mat_, vec_, device_ or log_ and is near a known key. Others are named on
+  standard error: keys of the application's that are not in its table should be asked for before.
   init may be NULL. *ctx is NULL after a failure.
 */
 POISE_API PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx);
-/* Print what options asked for (-log_view, unused options), release the context, null the pointer. Collective. All objects
+/* Print what options asked for (-log_view), name unused options on standard error (-options_left; "error": and it is
+   POISE_ERR_OPTION, the context being released all the same), release the context, null the pointer. Collective. All objects
    of the context must have been destroyed: POISE_ERR_STATE names how many were not (and the context is kept).
    Before the application's MPI_Finalize: after it, this is not collective, prints nothing, releases this rank's context
    and is POISE_ERR_STATE. */
@@ -131,9 +138,12 @@ POISE_API PoiseErr PoiseFinalize(PoiseContext *ctx);
   Run body(ctx, arg) on all ranks. With option -ranks <n> (or n > 1 set by PoiseOptionsSet) on a one-rank context: on n
   threads of this process, each with a context of its own that is valid inside body only; otherwise body is simply called
   with ctx. Returns the first failing rank's code; its trace becomes this thread's. body must not keep objects.
+  After -help or -version body is not called, and the code is POISE_OK.
 */
 POISE_API PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
+/* Nonzero where -help or -version was given, which PoiseInitialize has answered: a program without PoiseRun finalises and ends. */
+POISE_API int PoiseAnswered(PoiseContext ctx);
 POISE_API int PoiseRank(PoiseContext ctx); /* 0 .. PoiseSize - 1 */
 POISE_API int PoiseSize(PoiseContext ctx); /* number of ranks */
 /* Wait for all ranks. Collective. */
@@ -207,9 +217,9 @@ typedef enum PoiseOptionType {
   POISE_OPTION_BOOL,   /* int: yes/no, true/false, on/off, 1/0, or no value (= true) */
   POISE_OPTION_INT,    /* PoiseInt */
   POISE_OPTION_REAL,   /* double */
-  POISE_OPTION_STRING, /* char[POISE_OPTION_LENGTH] */
+  POISE_OPTION_STRING, /* char[POISE_OPTION_LENGTH]; needs a value, unless `choices` is the one of a key that stands alone */
   POISE_OPTION_CHOICE /* int: index into `choices`, words separated by '|', given in small letters or capitals; "a=b" after a
-                          word gives an alias a of b */
+                          word gives an alias a of b, "=b" means b where the key stands alone */
 } PoiseOptionType;
 
 #define POISE_OPTION_LENGTH 256
@@ -221,7 +231,7 @@ typedef struct PoiseOption {
   size_t offset;       /* of the field in the struct that PoiseOptionsRead fills */
   const char *initial; /* default value, as text */
   double min, max;     /* legal range of INT and REAL (both 0: any) */
-  const char *choices; /* of CHOICE; else NULL */
+  const char *choices; /* of CHOICE; of a STRING that may stand alone; else NULL */
   const char *help;    /* one line */
 } PoiseOption;
 
@@ -254,7 +264,8 @@ typedef enum PoiseLogFormat { POISE_LOG_TEXT, POISE_LOG_CSV, POISE_LOG_JSON } Po
 POISE_API PoiseErr PoiseLogBegin(PoiseContext ctx, const char *name);
 POISE_API PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name);
 /* Write the table of events that happened; rank 0 writes. Collective. Option: -log_view [:file[:text|csv|json]] at
-   PoiseFinalize. */
+   PoiseFinalize, or at the end of PoiseRun on threads, also where ranks have failed. PoiseInitialize tries whether the
+   file can be written. */
 POISE_API PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format);
 
 #ifdef __cplusplus

@@ -17,8 +17,7 @@
 enum { P = ST_OWN };
 
 typedef struct Chebyshev {
-  char bounds[POISE_OPTION_LENGTH],
-      transform[POISE_OPTION_LENGTH]; /* as options give them; bounds "": not in the latest ones */
+  char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* as options give them */
   PoiseInt steps;
   double emin, emax; /* in use */
   bool given;
@@ -29,10 +28,12 @@ typedef struct Chebyshev {
 
 static const char bounds_key[] = "ksp_chebyshev_eigenvalues", transform_key[] = "ksp_chebyshev_esteig";
 
+static const char usual[] = "0,0.1,0,1.1";
+
 static const PoiseOption options[] = {
     {bounds_key, POISE_OPTION_STRING, offsetof(Chebyshev, bounds), "", 0, 0, NULL,
      "emin,emax: bounds of the eigenvalues, which are then not estimated"},
-    {transform_key, POISE_OPTION_STRING, offsetof(Chebyshev, transform), "0,0.1,0,1.1", 0, 0, NULL,
+    {transform_key, POISE_OPTION_STRING, offsetof(Chebyshev, transform), usual, 0, 0, usual,
      "a,b,c,d: bounds a min + b max and c min + d max from the estimate; also b,d"},
     {"ksp_chebyshev_esteig_steps", POISE_OPTION_INT, offsetof(Chebyshev, steps), "10", 1, 1000, NULL,
      "iterations of GMRES that the estimate takes"},
@@ -80,9 +81,8 @@ static PoiseErr Read_Chebyshev(PoiseKSP ksp)
 {
   Chebyshev *c = ksp->data;
   double v[2];
-  c->bounds[0] = 0; /* what options once said does not override what was set since */
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, c));
-  if (!c->bounds[0]) return POISE_OK;
+  if (!PoiseOptionsHas(ksp->ctx, ksp->prefix, bounds_key, NULL)) return POISE_OK;
   if (ReadList(c->bounds, 2, v) != 2)
     FAIL(POISE_ERR_OPTION, "-%s%s%s '%s' are not two numbers emin,emax", poiseOptionsPrefix(ksp->ctx),
          ksp->prefix ? ksp->prefix : "", bounds_key, c->bounds);

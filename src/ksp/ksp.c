@@ -52,8 +52,8 @@ static const PoiseOption options[] = {
      "a solve that converged in another norm, with |b - A x| above 0.01 |b|, is an error"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner that was built, whatever becomes of its matrix"},
-    {"ksp_monitor", POISE_OPTION_BOOL, offsetof(KSPOptions, monitor), "no", 0, 0, NULL,
-     "print the norm of every iteration"},
+    {"ksp_monitor", POISE_OPTION_STRING, offsetof(KSPOptions, monitor_words), "no", 0, 0, "yes",
+     "print the norm of every iteration: yes, no, or into a file :file or :file.csv"},
     {"ksp_monitor_true_residual", POISE_OPTION_BOOL, offsetof(KSPOptions, true_residual), "no", 0, 0, NULL,
      "print the norm of every iteration and that of b - A x"},
     {"ksp_converged_reason", POISE_OPTION_BOOL, offsetof(KSPOptions, converged_reason), "no", 0, 0, NULL,
@@ -177,6 +177,14 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   return POISE_OK;
 }
 
+/* Inside a preconditioner they are the outer solver's, or parts of those. */
+static PoiseErr OfferMatrices(PoiseKSP ksp, PoiseMat A, PoiseMat P)
+{
+  if (ksp->inside || !A) return POISE_OK;
+  TRY(poiseMatOffer(A));
+  return poiseMatOffer(P);
+}
+
 PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   CALLED(OBJECT(ksp), OBJECT(A), OBJECT_OR_NO(P));
@@ -184,6 +192,12 @@ PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetOperators"));
   TRY(poiseMatShare(A, &keep_A));
   TRY(poiseMatShare(P ? P : A, &keep_P));
+  PoiseErr e = ksp->configured ? OfferMatrices(ksp, keep_A, keep_P) : POISE_OK;
+  if (e) {
+    PoiseMatDestroy(&keep_A);
+    PoiseMatDestroy(&keep_P);
+    return e;
+  }
   bool other_A = A != ksp->given_A, other_P = keep_P != ksp->given_P;
   poiseKSPLetGo(ksp, other_A, other_P);
   PoiseMatDestroy(&ksp->given_A);
@@ -279,15 +293,17 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
 {
   CALLED(OBJECT(ksp));
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetFromOptions"));
-  ksp->options.type[0] = 0;
   TRY(PoiseOptionsRead(ksp->ctx, ksp->prefix, options, &ksp->options));
+  TRY(PoiseAgree(ksp->ctx, poiseKSPReadMonitor(ksp)));
   TRY(PoiseKSPSetReusePreconditioner(ksp, ksp->options.reuse));
-  if (ksp->options.type[0])
+  if (PoiseOptionsHas(ksp->ctx, ksp->prefix, "ksp_type", NULL))
     TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));
   if (ksp->type->options) {
     poiseKSPRelease(ksp); /* the method's own options may change its sizes */
     TRY(ksp->type->read ? ksp->type->read(ksp) : PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
   }
+  ksp->configured = true;
+  TRY(OfferMatrices(ksp, ksp->given_A, ksp->given_P));
   return PoisePCSetFromOptions(ksp->pc);
 }
 
@@ -541,6 +557,7 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   PoisePCSide side = POISE_PC_LEFT;
   PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetUp"));
+  TRY(poiseContextCheck(ksp->ctx));
   TRY(Choose(ksp, &side, &norm));
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
   PoiseErr e = SetUp(ksp, side, norm);
@@ -626,9 +643,8 @@ static PoiseErr CheckForbidden(PoiseKSP ksp)
 {
   const Device *dev = ksp->ctx->device;
   if (dev->forbid_copies && !dev->ops->is_host && ksp->eager)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "-device_forbid_copies: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
-         ksp->slot_buffer.bytes, ksp->eager);
+    FAIL(POISE_ERR_UNSUPPORTED, "%s: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
+         poiseOptionsName(ksp->ctx, NULL, "device_forbid_copies"), ksp->slot_buffer.bytes, ksp->eager);
   return POISE_OK;
 }
 

@@ -47,13 +47,17 @@ typedef struct KSPType {
   PoiseErr (*view)(PoiseKSP); /* may be NULL */
 } KSPType;
 
+typedef enum { MONITOR_OFF, MONITOR_PRINT, MONITOR_TEXT, MONITOR_CSV } Monitored; /* the last two: into a file */
+
 typedef struct KSPOptions { /* what -ksp_... sets, apart from the method's own */
   char type[POISE_OPTION_LENGTH];
   double rtol, atol, dtol;
   PoiseInt maxits, replay;
   int norm, side; /* 0: default; side 1 left, 2 right */
   int guess_nonzero, error_if_not_converged, error_if_inaccurate, reuse, verify;
-  int monitor, true_residual, converged_reason, view;
+  char monitor_words[POISE_OPTION_LENGTH];
+  Monitored monitor;
+  int true_residual, converged_reason, view;
 } KSPOptions;
 
 typedef struct Moved { /* a rearranged copy, and what of the original it was made from */
@@ -102,12 +106,14 @@ struct PoiseKSP_s {
   PoiseMat A;                /* what is worked with, as is pc->P */
   PoisePC pc;
   int64_t operators; /* counts the matrices set as A */
+  FILE *lines;       /* the monitor's; NULL on ranks but 0 */
   PoiseMonitor monitor[MAX_MONITORS];
   void *monitor_arg[MAX_MONITORS];
   int nmonitors;
   PoiseConvergenceTest test;
   void *test_arg;
   const char *eager; /* why the loop is not replayed; NULL: it is */
+  bool configured;   /* its options have been read */
   bool inside;       /* of a preconditioner, which hands over vectors of its matrix's layout: nothing is rearranged */
   bool held;         /* by a preconditioner that this solver is inside of and that is kept: so is this one's */
   bool borrows;      /* its preconditioner, which is set up */
@@ -307,6 +313,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* after poiseKSPPre
 PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what);
 /* Give the norms up to iteration `last` to history and monitors. */
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
+PoiseErr poiseKSPReadMonitor(PoiseKSP ksp); /* the latest -ksp_monitor that was read */
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
 /* ksp->detail: what there is to say of a solve that has ended, for b as the user gave it. Collective; agrees. */
 PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b);

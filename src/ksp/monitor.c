@@ -45,12 +45,47 @@ bool poiseKSPMonitorsTrueResidual(PoiseKSP ksp)
   return ksp->options.true_residual && ksp->norm != POISE_KSP_NORM_NONE;
 }
 
+static PoiseErr SetMonitor(PoiseKSP ksp, const char *words)
+{
+  size_t n = strlen(words);
+  bool file = *words == ':', csv = n > 5 && !strcmp(words + n - 4, ".csv"), fresh;
+  int on = 1;
+  ksp->options.monitor = MONITOR_OFF;
+  if (!file && !poiseOptionsYesNo(words, &on)) FAIL(POISE_ERR_OPTION, "neither yes nor no, nor :file or :file.csv");
+  if (file) TRY(poiseFileLines(ksp->ctx, words + 1, &ksp->lines, &fresh));
+  if (file && csv && fresh) fputs("iteration,norm\n", ksp->lines);
+  if (on) ksp->options.monitor = !file ? MONITOR_PRINT : csv ? MONITOR_CSV : MONITOR_TEXT;
+  return POISE_OK;
+}
+
+PoiseErr poiseKSPReadMonitor(PoiseKSP ksp)
+{
+  if (!PoiseOptionsHas(ksp->ctx, ksp->prefix, "ksp_monitor", NULL)) return POISE_OK;
+  return poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_monitor", SetMonitor(ksp, ksp->options.monitor_words));
+}
+
+static PoiseErr PrintToFile(PoiseKSP ksp, PoiseInt it, double norm)
+{
+  bool csv = ksp->options.monitor == MONITOR_CSV;
+  if (!ksp->lines) return POISE_OK;
+  NumberLocale numbers = poiseNumbersBegin();
+  if (it == 0 && ksp->prefix && !csv) fprintf(ksp->lines, "  Residual norms for %s solve.\n", ksp->prefix);
+  int n = fprintf(ksp->lines, csv ? "%lld,%.15g\n" : "%3lld KSP Residual norm %14.12e\n", (long long)it, norm);
+  poiseNumbersEnd(numbers);
+  if (n < 0)
+    FAIL(POISE_ERR_FILE, "the file of -%s%sksp_monitor cannot be written", poiseOptionsPrefix(ksp->ctx),
+         ksp->prefix ? ksp->prefix : "");
+  return POISE_OK;
+}
+
 static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
 {
+  bool prints = ksp->options.monitor == MONITOR_PRINT;
   double t = sqrt(ksp->final[SLOT_TRUE_RESIDUAL]) / ksp->scale;
-  if (it == 0 && ksp->prefix && (ksp->options.monitor || ksp->options.true_residual))
+  if (ksp->options.monitor > MONITOR_PRINT) TRY(PrintToFile(ksp, it, norm));
+  if (it == 0 && ksp->prefix && (prints || ksp->options.true_residual))
     TRY(PoisePrintf(ksp->ctx, "  Residual norms for %s solve.\n", ksp->prefix));
-  if (ksp->options.monitor) TRY(PoisePrintf(ksp->ctx, "%3lld KSP Residual norm %14.12e\n", (long long)it, norm));
+  if (prints) TRY(PoisePrintf(ksp->ctx, "%3lld KSP Residual norm %14.12e\n", (long long)it, norm));
   if (!ksp->options.true_residual) return POISE_OK;
   return PoisePrintf(ksp->ctx, "%3lld KSP %s resid norm %14.12e true resid norm %14.12e ||r(i)||/||b|| %14.12e\n",
                      (long long)it, PoiseKSPNormString(ksp->norm), norm, t, t / ksp->norm_b);

@@ -30,6 +30,7 @@ static void Iterate_PreOnly(PoiseKSP ksp, int j)
 
 const KSPType poiseKSPType_preonly = {
     .name = "preonly",
+    .alias = "none",
     .flexible = true,
     .left = 1u << POISE_KSP_NORM_NONE,
     .right = 1u << POISE_KSP_NORM_NONE,

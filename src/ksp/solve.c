@@ -459,7 +459,8 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
   if (!ksp->eager)
     FAIL(POISE_ERR_STATE,
          "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
-         "-ksp_replay 0");
+         "%s 0",
+         poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_replay"));
   PoiseMat from = ksp->A->moves.from; /* x has the application's rows */
   PoiseVec own = x;
   PoiseErr e = CheckIterate(ksp, x);

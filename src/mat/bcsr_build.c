@@ -75,6 +75,7 @@ static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt
   Split(ctx, b, &m, M);
   Split(ctx, b, &n, N);
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_bcsr, m, n, M, N, A));
+  (*A)->typed = true;
   poiseLogBegin(ctx, EVENT_MatAssemble);
   PoiseErr e = Fill(*A, b, bcsr, own, device);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);

@@ -222,6 +222,8 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
 
 void poiseMatInherit(PoiseMat A, PoiseMat B)
 {
+  B->typed = A->typed;
+  B->configured = A->configured;
   const MatType *asked = poiseMatAsked(A);
   if (asked != poiseMatAsked(B)) return;
   if (A->choice)
@@ -230,13 +232,23 @@ void poiseMatInherit(PoiseMat A, PoiseMat B)
     asked->inherit(poiseMatAskedData(A), poiseMatAskedData(B));
 }
 
+/* PETSc's names, which are of a device or of one rank or several, too: words that types here do not say. */
+static const char *OwnName(const char *name)
+{
+  static const char *const theirs[] = {"aij", "aijcusparse", "aijkokkos", "baij"};
+  const char *bare = name + (!strncmp(name, "seq", 3) || !strncmp(name, "mpi", 3) ? 3 : 0);
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(bare, theirs[i])) return i < 3 ? "auto" : "bcsr";
+  return name;
+}
+
 static PoiseErr FindType(const char *name, const MatType **type)
 {
-  const char *names[NTYPES];
+  const char *names[NTYPES], *own = OwnName(name);
   for (int i = 0; i < NTYPES; i++) {
     names[i] = types[i]->name;
     *type = types[i];
-    if (!strcmp(name, names[i])) return POISE_OK;
+    if (!strcmp(own, names[i])) return POISE_OK;
   }
   return poiseUnknownWord("matrix type", name, NTYPES, names);
 }
@@ -254,6 +266,7 @@ PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
   const MatType *found;
   TRY(FindType(type, &found));
   TRY(AskFor(A, found));
+  A->typed = true;
   return A->assembled ? poiseMatSetUp(A) : POISE_OK;
 }
 
@@ -278,14 +291,16 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   CALLED(OBJECT(A));
   MatOptions o = {.block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
+  A->configured = true;
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
-  bool named = o.type[0] && poiseMatHolds(A);
+  bool named = PoiseOptionsHas(A->ctx, A->prefix, "mat_type", NULL) && poiseMatHolds(A);
   if (named) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_type", FindType(o.type, &type)));
   if (!o.block_size && !A->find && !type->blocked)
     FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s", type->name);
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
   if (named) TRY(AskFor(A, type));
-  if (o.csr_kernel[0]) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_csr_kernel", PoiseMatSetCSRKernel(A, o.csr_kernel)));
+  if (PoiseOptionsHas(A->ctx, A->prefix, "mat_csr_kernel", NULL))
+    TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_csr_kernel", PoiseMatSetCSRKernel(A, o.csr_kernel)));
   if (A->choice)
     TRY(poiseChoiceRead(A));
   else if (poiseMatAsked(A)->options)
@@ -293,6 +308,11 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   if (A->assembled) TRY(poiseMatSetUp(A));
   TRY(PoiseMatSetPartition(A, (PoisePartition)o.partition));
   return PoiseMatSetOrder(A, (PoiseOrder)o.order);
+}
+
+PoiseErr poiseMatOffer(PoiseMat A)
+{
+  return A->typed || A->configured || !poiseMatHolds(A) ? POISE_OK : PoiseMatSetFromOptions(A);
 }
 
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)

@@ -193,9 +193,10 @@ struct PoiseMat_s {
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* whose product type csr uses: 0: the device's own, k: that of its csr_libraries[k - 1] */
   char *prefix;
-  int block_size;        /* 1 to MAX_BLOCK_SIZE */
-  bool find;             /* that of blocks is to be found when A becomes such */
-  PoiseBlockFill *fills; /* what was found then; NULL: nothing */
+  bool typed, configured; /* the program, or what A is a copy of, has set its type; has read its options */
+  int block_size;         /* 1 to MAX_BLOCK_SIZE */
+  bool find;              /* that of blocks is to be found when A becomes such */
+  PoiseBlockFill *fills;  /* what was found then; NULL: nothing */
   bool blocked;    /* bcsr was asked for: until A is assembled, and while it takes new entries in, another type works */
   void *waiting;   /* data of bcsr with its options, for then; NULL: none were kept */
   bool entries;    /* all came by PoiseMatAddBlock and its kin, or by triplets: nobody has arrays for them */
@@ -230,7 +231,9 @@ PoiseErr poiseMatSetUp(PoiseMat A);
 void poiseMatUse(PoiseMat A, const MatType *type, void *data);
 PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data); /* with the defaults of its options */
 PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B);                               /* *B = A with one more reference */
-PoiseErr poiseMatCheckSquare(PoiseMat A);                                      /* rows and columns laid out alike */
+/* A solver that takes options was given A: read A's, if nobody has, and the program has not set its type. Collective; agrees. */
+PoiseErr poiseMatOffer(PoiseMat A);
+PoiseErr poiseMatCheckSquare(PoiseMat A); /* rows and columns laid out alike */
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */
 PoiseErr poiseMatDiagonalBlocks(PoiseMat A, PoiseErr mine, int b, double *d);
 PoiseErr poiseMatSetLibrary(PoiseMat A, int library); /* csr.c. Collective; agrees */

@@ -105,7 +105,6 @@ static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
 
 static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double row, double pivot)
 {
-  const char *prefix = pc->prefix ? pc->prefix : "";
   char block[100] = "";
   int64_t b = poiseTriangularSide(&f->triangular), first = (int64_t)row / b * b;
   long long global = poiseMatRowName(pc->P, (int64_t)row), begin = poiseMatRowName(pc->P, first);
@@ -120,9 +119,10 @@ static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double
     FAIL(POISE_ERR_NUMERIC, "%s: the pivot of row %lld%s is %g after %d shifts of the diagonal, the last by %g",
          pc->type->name, global, block, pivot, s->tries, s->shift);
   FAIL(POISE_ERR_NUMERIC,
-       "%s: the pivot of row %lld%s is %g, a zero pivot (up to %g counts as zero: -%spc_factor_zeropivot): try "
-       "-%spc_factor_shift_type nonzero or positive_definite, or another preconditioner",
-       pc->type->name, global, block, pivot, f->zero_pivot, prefix, prefix);
+       "%s: the pivot of row %lld%s is %g, a zero pivot (up to %g counts as zero: %s): try "
+       "%s nonzero or positive_definite, or another preconditioner",
+       pc->type->name, global, block, pivot, f->zero_pivot, poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_zeropivot"),
+       poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_shift_type"));
 }
 
 /* After a refused pivot: the next shift to try; *more is false when there is none. */

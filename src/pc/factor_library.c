@@ -27,9 +27,8 @@ PoiseErr poiseFactorLibraryFind(PoisePC pc)
 {
   Incomplete *f = pc->data;
   const Device *dev = pc->ctx->device;
-  char option[POISE_OPTION_LENGTH];
+  const char *option = poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_kernel");
   int library;
-  snprintf(option, sizeof option, "-%spc_factor_kernel", pc->prefix ? pc->prefix : "");
   TRY(poiseDeviceLibrary(dev, dev->ops->factor_libraries, f->kernel, option, &library));
   if (library != f->library) poiseFactorLibraryDrop(pc);
   f->library = library;
@@ -39,17 +38,17 @@ PoiseErr poiseFactorLibraryFind(PoisePC pc)
 PoiseErr poiseFactorLibraryCheck(PoisePC pc)
 {
   const Incomplete *f = pc->data;
-  const char *prefix = pc->prefix ? pc->prefix : "";
+  const char *option = poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_kernel");
   if (!f->library) return POISE_OK;
   if (f->triangular.b)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "%s: -%spc_factor_kernel %s takes numbers, and the matrix is of blocks of %d x %d: use own, or -mat_type csr",
-         pc->type->name, prefix, f->kernel, f->triangular.b, f->triangular.b);
+         "%s: %s %s takes numbers, and the matrix is of blocks of %d x %d: use own, or -mat_type csr", pc->type->name,
+         option, f->kernel, f->triangular.b, f->triangular.b);
   if (f->triangular.end.dev)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "%s: -%spc_factor_kernel %s takes whole rows, and those of rank %d have columns of other ranks: use own, or "
+         "%s: %s %s takes whole rows, and those of rank %d have columns of other ranks: use own, or "
          "-pc_type bjacobi -sub_pc_factor_kernel %s, which copies the block",
-         pc->type->name, prefix, f->kernel, PoiseRank(pc->ctx), f->kernel);
+         pc->type->name, option, f->kernel, PoiseRank(pc->ctx), f->kernel);
   return POISE_OK;
 }
 

@@ -48,9 +48,9 @@ static PoiseErr Check(PoisePC pc)
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
   if (N > lu->max_size)
-    FAIL(POISE_ERR_SIZE,
-         "preconditioner lu is dense: %lld rows take %.0f bytes on every rank, allowed are %lld rows (-%spc_lu_max_size)",
-         (long long)N, 8.0 * (double)N * (double)N, (long long)lu->max_size, pc->prefix ? pc->prefix : "");
+    FAIL(POISE_ERR_SIZE, "preconditioner lu is dense: %lld rows take %.0f bytes on every rank, allowed are %lld rows (%s)",
+         (long long)N, 8.0 * (double)N * (double)N, (long long)lu->max_size,
+         poiseOptionsName(pc->ctx, pc->prefix, "pc_lu_max_size"));
   return POISE_OK;
 }
 
@@ -138,8 +138,9 @@ static PoiseErr Refuse(PoisePC pc, const double *result)
   TRY(poiseCommMaxInt(pc->ctx->comm, &name, 1));
   FAIL(POISE_ERR_NUMERIC,
        "lu: the largest pivot that is left for row %lld is %g: the matrix is singular, or not finite "
-       "(-%spc_factor_zeropivot %g)",
-       (long long)name, result[REFUSED_PIVOT], pc->prefix ? pc->prefix : "", lu->zero_pivot);
+       "(%s %g)",
+       (long long)name, result[REFUSED_PIVOT], poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_zeropivot"),
+       lu->zero_pivot);
 }
 
 static PoiseErr Factorise(PoisePC pc, const double **result)

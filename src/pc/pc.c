@@ -148,7 +148,8 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   CALLED(OBJECT(pc));
   PCOptions o = {{0}};
   TRY(PoiseOptionsRead(pc->ctx, pc->prefix, options, &o));
-  if (o.type[0]) TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
+  if (PoiseOptionsHas(pc->ctx, pc->prefix, "pc_type", NULL))
+    TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
   pc->configured++;
   if (pc->type->options) {
     TRY(pc->type->read ? pc->type->read(pc) : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));

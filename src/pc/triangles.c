@@ -81,14 +81,13 @@ static void SetOffset(const Csr *c, void *offsets, int64_t i, int64_t k)
 /* Factors, which can be shifted, have entries of their own. */
 static PoiseErr FailMissing(PoisePC pc, const Triangular *t, int64_t i)
 {
-  const char *prefix = pc->prefix ? pc->prefix : "";
   char row[100], shift[POISE_OPTION_LENGTH + 80] = "";
   int b = poiseTriangularSide(t);
   long long first = poiseMatRowName(pc->P, i * b);
   snprintf(row, sizeof row, b > 1 ? "block row %lld (row %lld)" : "row %lld", first / b, first);
   if (t->own)
-    snprintf(shift, sizeof shift, ", with -%spc_factor_shift_type nonzero or positive_definite if that is no pivot",
-             prefix);
+    snprintf(shift, sizeof shift, ", with %s nonzero or positive_definite if that is no pivot",
+             poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_shift_type"));
   FAIL(POISE_ERR_NUMERIC,
        "%s has no diagonal %s, which preconditioner %s needs: store it, if need be as 0 (in a matrix from a file: "
        "-mat_load_diagonal)%s",

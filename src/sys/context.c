@@ -50,7 +50,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ---------------------------------------------------------------------------------- */
 
 typedef struct System {
-  int help, options_left, view, device, load_progress, forbid_copies, device_time, comm_check;
+  int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check;
   PoiseInt ranks, host_threads, device_id;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
@@ -61,12 +61,17 @@ static const char device_words[] = "auto"
     ;
 #undef DEVICE
 
+enum { LEFT_NO, LEFT_WARN, LEFT_ERROR };
+static const char left_words[] = "no|false=no|0=no|warn|=warn|yes=warn|true=warn|1=warn|error";
+
 #define FIELD(type, field) POISE_OPTION_##type, offsetof(System, field)
 static const PoiseOption table[] = {
-    {"help", FIELD(BOOL, help), "no", 0, 0, NULL, "print all options"},
+    {"help", FIELD(BOOL, help), "no", 0, 0, NULL, "print all options, and end"},
+    {"version", FIELD(BOOL, version), "no", 0, 0, NULL, "print the version, and end"},
     {"options_file", FIELD(STRING, options_file), "", 0, 0, NULL, "read more options from this file"},
-    {"options_left", FIELD(BOOL, options_left), "yes", 0, 0, NULL, "name unused options at the end"},
-    {"log_view", FIELD(STRING, log_view), "", 0, 0, NULL,
+    {"options_left", FIELD(CHOICE, left), "warn", 0, 0, left_words,
+     "name on standard error what is unknown before the first solve, or unused at the end, which may also be an error"},
+    {"log_view", FIELD(STRING, log_view), "", 0, 0, "",
      "print the table of events at the end; :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
@@ -106,6 +111,17 @@ static PoiseErr Register(PoiseContext ctx)
   TRY(poiseRegister_mat(ctx));
   TRY(poiseRegister_pc(ctx));
   return poiseRegister_ksp(ctx);
+}
+
+PoiseErr poiseContextCheck(PoiseContext ctx)
+{
+  System system;
+  if (ctx->options_checked) return POISE_OK;
+  PoiseErr e = ReadSystem(ctx, &system);
+  if (!e) e = poiseOptionsCheck(ctx, system.left == LEFT_NO ? NULL : stderr);
+  TRY(PoiseAgree(ctx, e));
+  ctx->options_checked = true;
+  return POISE_OK;
 }
 
 /* ---- life --------------------------------------------------------------------------------------------------------- */
@@ -172,6 +188,7 @@ static void EmptyRank(PoiseContext ctx)
   poiseReduceDestroy(ctx);
   if (ctx->device) poiseDeviceDestroy(&ctx->device);
   if (ctx->log) poiseLogDestroy(&ctx->log);
+  poiseFileLinesClose(ctx);
 }
 
 static void Empty(PoiseContext ctx)
@@ -185,8 +202,13 @@ static void Empty(PoiseContext ctx)
 static PoiseErr Greet(PoiseContext ctx)
 {
   System system;
+  const char *log;
   TRY(ReadSystem(ctx, &system));
+  bool version = system.version && !poiseOptionsApplicationHas(ctx, "version");
+  ctx->answered = system.help || version;
+  if (version) TRY(PoisePrintf(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
   if (system.help) TRY(PoiseOptionsHelp(ctx));
+  if (!ctx->answered && PoiseOptionsHas(ctx, NULL, "log_view", &log)) TRY(PoiseAgree(ctx, poiseLogCheckOption(ctx, log)));
   return system.view ? PoiseView(ctx) : POISE_OK;
 }
 
@@ -240,12 +262,22 @@ static PoiseErr ViewLog(PoiseContext ctx)
   return PoiseOptionsHas(ctx, NULL, "log_view", &value) ? poiseLogViewOption(ctx, value) : POISE_OK;
 }
 
-static PoiseErr Report(PoiseContext ctx)
+static PoiseErr CheckLeft(PoiseContext ctx)
 {
   System system;
+  TRY(ReadSystem(ctx, &system));
+  int count = system.left == LEFT_NO ? 0 : poiseOptionsLeft(ctx, stderr);
+  if (count && system.left == LEFT_ERROR)
+    FAIL(POISE_ERR_OPTION, "%d option%s not used (%s error)", count, count == 1 ? " was" : "s were",
+         poiseOptionsName(ctx, NULL, "options_left"));
+  return POISE_OK;
+}
+
+static PoiseErr Report(PoiseContext ctx)
+{
+  if (ctx->answered) return POISE_OK;
   if (!ctx->log_viewed) TRY(ViewLog(ctx));
-  TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
-  return PoiseAgree(ctx, system.options_left ? PoiseOptionsUnused(ctx, ctx->out, NULL) : POISE_OK);
+  return PoiseAgree(ctx, CheckLeft(ctx));
 }
 
 static PoiseErr Release(PoiseContext *ctx)
@@ -282,7 +314,7 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
 
 typedef struct Rank {
   _Alignas(64) struct PoiseContext_s ctx; /* alignment: ranks count their allocations without sharing a cache line */
-  Team *team;
+  Team *team, *after;                     /* after: for the log of ranks that have failed; NULL: it is not asked for */
   PoiseErr (*body)(PoiseContext, void *);
   void *arg;
   pthread_t thread;
@@ -290,13 +322,37 @@ typedef struct Rank {
   ErrorState error; /* of the thread that ended */
 } Rank;
 
+/* As that of MPI ranks, whose program finalises after an error. The first team is over, and all its ranks come here. */
+static void ViewLogOfFailed(Rank *r)
+{
+  PoiseContext ctx = &r->ctx;
+  ErrorState error;
+  poiseErrorSave(&error);
+  poiseTeamAbort(r->team, ctx->comm->rank);
+  Comm *comm = poiseTeamComm(r->after, ctx->comm->rank, ctx);
+  comm->messages = ctx->comm->messages;
+  comm->message_bytes = ctx->comm->message_bytes;
+  ctx->comm = comm;
+  (void)ViewLog(ctx);
+  poiseErrorRestore(&error);
+}
+
+static PoiseErr CallBody(Rank *r)
+{
+  TRY(r->body(&r->ctx, r->arg));
+  TRY(poiseCommEnd(r->ctx.comm));
+  return PoiseAgree(&r->ctx, NoObjects(&r->ctx, "at the end of PoiseRun's body"));
+}
+
 static PoiseErr Work(Rank *r)
 {
   PoiseContext ctx = &r->ctx;
-  TRY(FillRank(ctx));
-  TRY(r->body(ctx, r->arg));
-  TRY(poiseCommEnd(ctx->comm));
-  TRY(PoiseAgree(ctx, NoObjects(ctx, "at the end of PoiseRun's body")));
+  PoiseErr e = FillRank(ctx);
+  if (e && r->after) poiseTeamAbort(r->after, ctx->comm->rank);
+  TRY(e);
+  e = CallBody(r);
+  if (e && r->after) ViewLogOfFailed(r);
+  TRY(e);
   return ViewLog(ctx);
 }
 
@@ -343,7 +399,7 @@ static PoiseErr FirstError(const Rank *rank, int n)
   return PoiseErrorTrace(rank[first].code, name, __FILE__, __LINE__);
 }
 
-static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team)
+static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team, Team *after)
 {
   PoiseErr e = POISE_OK;
   int started = 0;
@@ -351,22 +407,26 @@ static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team)
     e = StartRank(ctx, started, &rank[started]);
     if (!e) started++;
   }
-  for (int r = started; r < n; r++) poiseTeamAbort(team, r);
+  for (int r = started; r < n; r++) {
+    poiseTeamAbort(team, r);
+    if (after) poiseTeamAbort(after, r);
+  }
   for (int r = 0; r < started; r++) pthread_join(rank[r].thread, NULL);
   return e ? e : FirstError(rank, n);
 }
 
-static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team **team, PoiseErr (*body)(PoiseContext, void *),
+static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team *team[2], PoiseErr (*body)(PoiseContext, void *),
                            void *arg)
 {
   TRY(poiseAllocArray(ctx, n, sizeof **rank, "thread ranks", rank));
-  TRY(poiseTeamCreate(ctx, n, team));
-  for (int r = 0; r < n; r++) (*rank)[r] = (Rank){.team = *team, .body = body, .arg = arg};
+  TRY(poiseTeamCreate(ctx, n, &team[0]));
+  if (PoiseOptionsHas(ctx, NULL, "log_view", NULL)) TRY(poiseTeamCreate(ctx, n, &team[1]));
+  for (int r = 0; r < n; r++) (*rank)[r] = (Rank){.team = team[0], .after = team[1], .body = body, .arg = arg};
   /* an allocation that a test makes fail may be one of the last rank's */
   Memory *last = &(*rank)[n - 1].ctx.memory;
   last->fail_at = ctx->memory.fail_at;
   ctx->memory.fail_at = 0;
-  PoiseErr e = RunRanks(ctx, *rank, n, *team);
+  PoiseErr e = RunRanks(ctx, *rank, n, team[0], team[1]);
   ctx->memory.fail_at = last->fail_at;
   return e;
 }
@@ -376,16 +436,20 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   CALLED(OBJECT(ctx));
   System system;
   Rank *rank = NULL;
-  Team *team = NULL;
+  Team *team[2] = {NULL, NULL};
   if (!body) FAIL(POISE_ERR_ARG, "PoiseRun: body is NULL");
+  if (ctx->answered) return POISE_OK;
   TRY(ReadSystem(ctx, &system));
   if (system.ranks == 1 || ctx->parent || ctx->home) return body(ctx, arg);
   if (ctx->comm->size > 1)
-    FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) inside %d MPI ranks", (int)system.ranks, ctx->comm->size);
+    FAIL(POISE_ERR_UNSUPPORTED, "%s %d (threads) inside %d MPI ranks", poiseOptionsName(ctx, NULL, "ranks"),
+         (int)system.ranks, ctx->comm->size);
   if (ctx->stream)
-    FAIL(POISE_ERR_UNSUPPORTED, "-ranks %d (threads) with PoiseInit.stream, which serves one rank", (int)system.ranks);
-  PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, &team, body, arg);
-  poiseTeamDestroy(&team);
+    FAIL(POISE_ERR_UNSUPPORTED, "%s %d (threads) with PoiseInit.stream, which serves one rank",
+         poiseOptionsName(ctx, NULL, "ranks"), (int)system.ranks);
+  PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, team, body, arg);
+  poiseTeamDestroy(&team[0]);
+  poiseTeamDestroy(&team[1]);
   poiseFree(ctx, &rank);
   ctx->log_viewed = true;
   TRY(e);
@@ -393,6 +457,12 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
 }
 
 /* ---- ranks -------------------------------------------------------------------------------------------------------- */
+
+int PoiseAnswered(PoiseContext ctx)
+{
+  CALLED_OR(0, OBJECT(ctx));
+  return ctx->answered;
+}
 
 void *PoiseStream(PoiseContext ctx)
 {

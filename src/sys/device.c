@@ -176,8 +176,9 @@ PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, 
   if (!bytes) return POISE_OK;
   if (kind != COPY_ON_DEVICE && !dev->ops->is_host) {
     if (dev->forbids)
-      FAIL(POISE_ERR_UNSUPPORTED, "a copy of %zu bytes to the %s by %s inside a solve: -device_forbid_copies", bytes,
-           kind == COPY_TO_HOST ? "host" : "device", poiseLogWhere(dev->ctx));
+      FAIL(POISE_ERR_UNSUPPORTED, "a copy of %zu bytes to the %s by %s inside a solve: %s", bytes,
+           kind == COPY_TO_HOST ? "host" : "device", poiseLogWhere(dev->ctx),
+           poiseOptionsName(dev->ctx, NULL, "device_forbid_copies"));
     dev->copies++;
     dev->copied[kind] += (int64_t)bytes;
   }
@@ -189,8 +190,8 @@ static PoiseErr CountWait(Device *dev)
 {
   if (dev->ops->is_host) return POISE_OK;
   if (dev->forbids)
-    FAIL(POISE_ERR_UNSUPPORTED, "a wait for the device by %s inside a solve: -device_forbid_copies",
-         poiseLogWhere(dev->ctx));
+    FAIL(POISE_ERR_UNSUPPORTED, "a wait for the device by %s inside a solve: %s", poiseLogWhere(dev->ctx),
+         poiseOptionsName(dev->ctx, NULL, "device_forbid_copies"));
   dev->waits++;
   return POISE_OK;
 }

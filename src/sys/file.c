@@ -158,6 +158,74 @@ void poiseFileAbort(PoiseContext ctx, OutFile *f)
   f->stream = NULL;
 }
 
+PoiseErr poiseFileCheck(PoiseContext ctx, const char *path)
+{
+  OutFile f;
+  struct stat s;
+  if (!stat(path, &s) && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode)) return POISE_OK;
+  TRY(poiseFileBegin(ctx, path, &f));
+  poiseFileAbort(ctx, &f);
+  return POISE_OK;
+}
+
+/* ---- lines as they come ------------------------------------------------------------------------------------------- */
+
+typedef struct Lines {
+  struct Lines *next;
+  char *path;
+  FILE *stream;
+} Lines;
+
+static void FreeLines(PoiseContext ctx, Lines *l)
+{
+  if (l->stream) fclose(l->stream);
+  poiseFree(ctx, &l->path);
+  poiseFree(ctx, &l);
+}
+
+static PoiseErr OpenLines(PoiseContext ctx, const char *path, Lines **made)
+{
+  Lines *l;
+  TRY(poiseAlloc(ctx, sizeof *l, "file of lines", &l));
+  PoiseErr e = poiseStringCopy(ctx, path, &l->path);
+  if (!e) l->stream = fopen(path, "w");
+  if (!e && !l->stream)
+    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", path, strerror(errno));
+  if (e) {
+    FreeLines(ctx, l);
+    return e;
+  }
+  setvbuf(l->stream, NULL, _IOLBF, BUFSIZ); /* so that it can be watched, and survives the program */
+  l->next = ctx->lines;
+  *made = ctx->lines = l;
+  return POISE_OK;
+}
+
+PoiseErr poiseFileLines(PoiseContext ctx, const char *path, FILE **stream, bool *fresh)
+{
+  PoiseContext home = poiseContextHome(ctx);
+  Lines *l = home->lines;
+  *stream = NULL;
+  *fresh = false;
+  if (home->comm->rank) return POISE_OK;
+  while (l && strcmp(l->path, path)) l = l->next;
+  *fresh = !l;
+  if (!l) TRY(OpenLines(home, path, &l));
+  *stream = l->stream;
+  return POISE_OK;
+}
+
+void poiseFileLinesClose(PoiseContext ctx)
+{
+  while (ctx->lines) {
+    Lines *l = ctx->lines;
+    ctx->lines = l->next;
+    FreeLines(ctx, l);
+  }
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+
 NumberLocale poiseNumbersBegin(void)
 {
   NumberLocale numbers = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0)};

@@ -478,14 +478,15 @@ PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
 /* ---- -log_view -------------------------------------------------------------------------------------------------- */
 
 /* ":path:format" into its parts; path is empty for the context's output. */
-static PoiseErr ParseView(const char *value, char path[POISE_OPTION_LENGTH], PoiseLogFormat *format)
+static PoiseErr ParseView(PoiseContext ctx, const char *value, char path[POISE_OPTION_LENGTH], PoiseLogFormat *format)
 {
   static const char *const words[] = {[POISE_LOG_TEXT] = "text", [POISE_LOG_CSV] = "csv", [POISE_LOG_JSON] = "json"};
   path[0] = 0;
   *format = POISE_LOG_TEXT;
   if (!*value) return POISE_OK;
   if (*value != ':' || strlen(value) > POISE_OPTION_LENGTH)
-    FAIL(POISE_ERR_OPTION, "-log_view %.80s: expected :file or :file:text|csv|json", value);
+    FAIL(POISE_ERR_OPTION, "%s %.80s: expected :file or :file:text|csv|json", poiseOptionsName(ctx, NULL, "log_view"),
+         value);
   strcpy(path, value + 1);
   char *word = strrchr(path, ':');
   if (!word) return POISE_OK;
@@ -496,8 +497,9 @@ static PoiseErr ParseView(const char *value, char path[POISE_OPTION_LENGTH], Poi
     return POISE_OK;
   }
   const char *closest = poiseClosest(word, 3, words);
-  FAIL(POISE_ERR_OPTION, "-log_view %.80s: '%.80s' is not a format (text, csv, json)%s%s%s", value, word,
-       closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
+  FAIL(POISE_ERR_OPTION, "%s %.80s: '%.80s' is not a format (text, csv, json)%s%s%s",
+       poiseOptionsName(ctx, NULL, "log_view"), value, word, closest ? "; did you mean '" : "", closest ? closest : "",
+       closest ? "'?" : "");
 }
 
 static PoiseErr ViewToFile(PoiseContext ctx, const char *path, PoiseLogFormat format)
@@ -512,10 +514,18 @@ static PoiseErr ViewToFile(PoiseContext ctx, const char *path, PoiseLogFormat fo
   return POISE_OK;
 }
 
+PoiseErr poiseLogCheckOption(PoiseContext ctx, const char *value)
+{
+  char path[POISE_OPTION_LENGTH];
+  PoiseLogFormat format;
+  TRY(ParseView(ctx, value, path, &format));
+  return *path && !ctx->comm->rank ? poiseFileCheck(ctx, path) : POISE_OK;
+}
+
 PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value)
 {
   char path[POISE_OPTION_LENGTH];
   PoiseLogFormat format;
-  TRY(ParseView(value ? value : "", path, &format));
+  TRY(ParseView(ctx, value ? value : "", path, &format));
   return *path ? ViewToFile(ctx, path, format) : PoiseLogView(ctx, ctx->out, format);
 }

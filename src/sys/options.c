@@ -22,9 +22,10 @@ typedef struct Entry {
   char *value; /* NULL when none was given */
   char *where; /* for messages */
   Source source;
-  int rank;     /* the thread rank that set it; EVERY_RANK */
-  int64_t turn; /* counts what is set: the later overrides */
-  bool used;
+  int rank;          /* the thread rank that set it; EVERY_RANK */
+  int64_t turn;      /* counts what is set: the later overrides */
+  bool used, told;   /* told: it was warned of as unknown */
+  uint64_t prefixes; /* bit n: its first n letters are the prefix of an object that has asked for options */
 } Entry;
 
 typedef struct Heading {
@@ -101,12 +102,12 @@ const char *poiseClosest(const char *s, int count, const char *const *words)
 
 PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const char *const *words)
 {
-  char all[512] = "";
+  char all[512] = "", meant[SHOWN + 32] = "";
   const char *closest = poiseClosest(word, count, words);
-  if (closest) FAIL(POISE_ERR_OPTION, "there is no %s '%s'; did you mean '%s'?", what, word, closest);
+  if (closest) snprintf(meant, sizeof meant, "did you mean '%s'? ", closest);
   for (int k = 0, n = 0; k < count && n < (int)sizeof all; k++)
     n += snprintf(all + n, sizeof all - (size_t)n, "%s%s", k ? ", " : "", words[k]);
-  FAIL(POISE_ERR_OPTION, "there is no %s '%s'; there are %s", what, word, all);
+  FAIL(POISE_ERR_OPTION, "there is no %s '%.*s'; %sthere are %s", what, SHOWN, word, meant, all);
 }
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
@@ -177,6 +178,12 @@ static bool ParseBool(const char *text, int *value, char reason[REASON])
   }
   snprintf(reason, REASON, "not yes or no");
   return false;
+}
+
+bool poiseOptionsYesNo(const char *text, int *value)
+{
+  char reason[REASON];
+  return ParseBool(text, value, reason);
 }
 
 /* "3 .. 7", ">= 3", "<= 7", or "" when any value is legal. */
@@ -270,15 +277,23 @@ static bool ParseTyped(const PoiseOption *row, const char *text, void *value, ch
   return false;
 }
 
+/* What a key means that stands alone; NULL: it needs a value. */
+static const char *Alone(const PoiseOption *row)
+{
+  if (row->type == POISE_OPTION_BOOL) return "yes";
+  if (row->type == POISE_OPTION_STRING) return row->choices;
+  return row->type == POISE_OPTION_CHOICE && FindChoice(row->choices, "") >= 0 ? "" : NULL;
+}
+
 /* Set the row's field from text (NULL: the key stood alone), or leave it and say why. */
 static bool Parse(const PoiseOption *row, const char *text, void *fields, char reason[REASON])
 {
   _Alignas(8) char value[POISE_OPTION_LENGTH];
-  if (!text && row->type != POISE_OPTION_BOOL && row->type != POISE_OPTION_STRING) {
+  if (!text) text = Alone(row);
+  if (!text) {
     snprintf(reason, REASON, "needs a value");
     return false;
   }
-  if (!text) text = row->type == POISE_OPTION_BOOL ? "yes" : "";
   NumberLocale numbers = poiseNumbersBegin();
   bool good = ParseTyped(row, text, value, reason);
   poiseNumbersEnd(numbers);
@@ -314,16 +329,23 @@ static bool HasKey(const Options *o, const Entry *e, const char *prefix, const c
   return Matches(e->key, prefix, key) || (e->source != COMMAND_LINE && Matches(Behind(o, e->key), prefix, key));
 }
 
-static bool Visible(const Entry *e, int rank)
-{
-  return e->rank == EVERY_RANK || e->rank == rank;
-}
-
 /* The key behind the context's prefix, where it was given, for messages. */
 static const char *Own(const Options *o, const Entry *e)
 {
   const char *own = e->source == COMMAND_LINE ? NULL : Behind(o, e->key);
   return own ? own : e->key;
+}
+
+/* So that it is known which part of an unknown key is a prefix in use. */
+static void NotePrefix(const Options *o, Entry *e, const char *prefix)
+{
+  size_t n = strlen(prefix);
+  if (n < 64 && !strncmp(Own(o, e), prefix, n)) e->prefixes |= (uint64_t)1 << n;
+}
+
+static bool Visible(const Entry *e, int rank)
+{
+  return e->rank == EVERY_RANK || e->rank == rank;
 }
 
 static bool Overrides(const Entry *a, const Entry *b)
@@ -339,7 +361,9 @@ static const Entry *Find(Options *o, int rank, const char *prefix, const char *k
   const Entry *found = NULL;
   for (int i = 0; i < o->nentry; i++) {
     Entry *e = &o->entry[i];
-    if (!Visible(e, rank) || !HasKey(o, e, prefix, key)) continue;
+    if (!Visible(e, rank)) continue;
+    NotePrefix(o, e, prefix);
+    if (!HasKey(o, e, prefix, key)) continue;
     e->used = true;
     if (!found || Overrides(e, found)) found = e;
   }
@@ -382,6 +406,7 @@ static PoiseErr Store(Options *o, int at, const Entry *given)
   }
   if (at < o->nentry) {
     copy.used = e->used;
+    copy.prefixes = e->prefixes;
     Clear(o->owner, e);
   } else {
     o->nentry++;
@@ -518,14 +543,34 @@ static PoiseErr ReadTextCopy(Options *o, int rank, Source source, const char *te
   return e;
 }
 
+static bool ApplicationHas(const Options *o, const char *key)
+{
+  for (int i = 0; i < o->nheading; i++)
+    for (const PoiseOption *row = o->heading[i].table; o->heading[i].application && row->key; row++)
+      if (!strcmp(row->key, key)) return true;
+  return false;
+}
+
+/* The words by which any program is asked what it is, where no prefix says which words are ours; else NULL. */
+static const char *Question(const Options *o, const char *word, bool has)
+{
+  if (*Prefix(o)) return NULL;
+  if (!strcmp(word, "--help") || (!strcmp(word, "-h") && !has && !ApplicationHas(o, "h"))) return "help";
+  return strcmp(word, "--version") ? NULL : "version";
+}
+
 /* Words that are neither "-key" nor its value, and all behind "--", are the application's. */
 static PoiseErr ReadCommandLine(Options *o, int argc, char **argv)
 {
   char where[] = "command line";
   for (int i = 1; i < argc && argv[i] && strcmp(argv[i], "--"); i++) {
-    if (!IsKey(argv[i]) || argv[i][1] == '-') continue;
-    char *key = argv[i] + 1;
     bool has = i + 1 < argc && argv[i + 1] && !IsKey(argv[i + 1]);
+    const char *question = Question(o, argv[i], has), *key = argv[i] + 1;
+    if (question) {
+      TRY(AddPair(o, EVERY_RANK, COMMAND_LINE, question, NULL, where));
+      continue;
+    }
+    if (!IsKey(argv[i]) || *key == '-') continue;
     TRY(AddPair(o, EVERY_RANK, COMMAND_LINE, key, has ? argv[++i] : NULL, where));
   }
   return POISE_OK;
@@ -773,9 +818,23 @@ PoiseErr PoiseOptionsRead(PoiseContext ctx, const char *prefix, const PoiseOptio
   return POISE_OK;
 }
 
+bool poiseOptionsApplicationHas(PoiseContext ctx, const char *key)
+{
+  return ApplicationHas(ctx->options, key);
+}
+
 const char *poiseOptionsPrefix(PoiseContext ctx)
 {
   return Prefix(ctx->options);
+}
+
+const char *poiseOptionsName(PoiseContext ctx, const char *prefix, const char *key)
+{
+  static _Thread_local char names[4][POISE_OPTION_LENGTH];
+  static _Thread_local int latest;
+  latest = (latest + 1) % 4;
+  snprintf(names[latest], POISE_OPTION_LENGTH, "-%s%s%s", poiseOptionsPrefix(ctx), prefix ? prefix : "", key);
+  return names[latest];
 }
 
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e)
@@ -840,15 +899,21 @@ static PoiseErr Written(FILE *out, const char *what)
   return POISE_OK;
 }
 
+/* Which values are legal; "": any. */
+static const char *Values(const PoiseOption *row, char text[WORD_LENGTH])
+{
+  if (row->type == POISE_OPTION_STRING) return row->choices ? "may stand alone" : "";
+  return row->choices ? row->choices : RangeText(row, text);
+}
+
 static void HelpRow(const PoiseOption *row, const char *prefix, FILE *out)
 {
   char range[WORD_LENGTH];
+  const char *values = Values(row, range);
   int width = fprintf(out, "  -%s%s <%s>", prefix, row->key, TypeName(row->type));
   fprintf(out, "%*s%s (%s%s", width < 36 ? 36 - width : 1, "", row->help ? row->help : "",
           row->initial && *row->initial ? "default " : "no default", row->initial ? row->initial : "");
-  if (*RangeText(row, range)) fprintf(out, "; %s", range);
-  if (row->choices) fprintf(out, "; %s", row->choices);
-  fprintf(out, ")\n");
+  fprintf(out, "%s%s)\n", *values ? "; " : "", values);
 }
 
 static bool NewHeading(const Options *o, int i)
@@ -898,7 +963,7 @@ static void MarkdownRow(const PoiseOption *row, FILE *out)
   fprintf(out, "| `-%s` |", row->key);
   Cell(out, TypeName(row->type));
   Cell(out, row->initial);
-  Cell(out, row->choices ? row->choices : RangeText(row, range));
+  Cell(out, Values(row, range));
   Cell(out, row->help);
   fprintf(out, "\n");
 }
@@ -925,7 +990,7 @@ PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out)
   return e;
 }
 
-/* ---- unused options --------------------------------------------------------------------------------------------- */
+/* ---- unknown and unused options ---------------------------------------------------------------------------------- */
 
 typedef struct Guess {
   const char *key; /* of a table; NULL when none is near */
@@ -954,10 +1019,10 @@ static Guess Closest(const Options *o, const char *key)
   return best;
 }
 
-static void ReportUnused(const Options *o, const Entry *e, const Guess *g, FILE *out)
+static void Report(const Options *o, const Entry *e, const char *what, const Guess *g, FILE *out)
 {
-  fprintf(out, "poise: unused option -%s%s%s%s (%s): ", Prefix(o), Own(o, e), e->value ? " " : "", e->value ? e->value : "",
-          e->where);
+  fprintf(out, "poise: %s option -%s%s%s%s (%s): ", what, Prefix(o), Own(o, e), e->value ? " " : "",
+          e->value ? e->value : "", e->where);
   if (!g->key)
     fprintf(out, "there is no such option\n");
   else if (g->distance == 0)
@@ -966,18 +1031,86 @@ static void ReportUnused(const Options *o, const Entry *e, const Guess *g, FILE 
     fprintf(out, "did you mean -%s%.*s%s?\n", Prefix(o), (int)g->skip, Own(o, e), g->key);
 }
 
-static int ReportAllUnused(const Options *o, int rank, FILE *out)
+static bool IsUnused(const Options *o, const Entry *e, int rank, Guess *g)
 {
+  if (e->used || !Visible(e, rank)) return false;
+  *g = Closest(o, Own(o, e));
+  return !(g->application && g->distance == 0 && g->skip == 0); /* it may read its own options in its own way */
+}
+
+/* again: also those that were warned of */
+static int ReportAllUnused(const Options *o, int rank, bool again, FILE *out)
+{
+  Guess g;
   int count = 0;
   for (int i = 0; i < o->nentry; i++) {
     const Entry *e = &o->entry[i];
-    if (e->used || !Visible(e, rank)) continue;
-    Guess g = Closest(o, Own(o, e));
-    if (g.application && g.distance == 0 && g.skip == 0) continue; /* it may read its own options in its own way */
+    if (!IsUnused(o, e, rank, &g)) continue;
     count++;
-    if (out) ReportUnused(o, e, &g, out);
+    if (out && (again || !e->told)) Report(o, e, "unused", &g, out);
   }
   return count;
+}
+
+static bool BeginsAsOurs(const char *key)
+{
+  static const char *const families[] = {"ksp_", "pc_", "mat_", "vec_", "device_", "log_"};
+  for (int i = 0; i < 6; i++)
+    if (!strncmp(key, families[i], strlen(families[i]))) return true;
+  return false;
+}
+
+/* Of a key that is not known: is it plainly meant for the library, behind a prefix in use? */
+static bool IsMisspelt(const Options *o, const Entry *e, Guess *g)
+{
+  const char *key = Own(o, e);
+  for (size_t n = 0; n < 64 && n < strlen(key); n++) {
+    *g = (Guess){.distance = INT32_MAX};
+    if ((n && !(e->prefixes >> n & 1)) || !BeginsAsOurs(key + n)) continue;
+    for (int i = 0; i < o->nheading; i++) Compare(&o->heading[i], key, n, g);
+    if (g->key) return true;
+  }
+  return false;
+}
+
+static PoiseErr CheckKnown(const Options *o, Entry *e, FILE *out)
+{
+  Guess g = Closest(o, Own(o, e)), meant;
+  if (g.distance == 0) return POISE_OK;
+  if (IsMisspelt(o, e, &meant))
+    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): there is no such option; did you mean -%s%.*s%s?", Prefix(o), Own(o, e),
+         e->value ? " " : "", e->value ? e->value : "", e->where, Prefix(o), (int)meant.skip, Own(o, e), meant.key);
+  if (!out || e->told) return POISE_OK;
+  Report(o, e, "unknown", &g, out);
+  e->told = true;
+  return POISE_OK;
+}
+
+static PoiseErr CheckAllKnown(Options *o, int rank, FILE *out)
+{
+  for (int i = 0; i < o->nentry; i++) {
+    Entry *e = &o->entry[i];
+    if (!e->used && Visible(e, rank)) TRY(CheckKnown(o, e, out));
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out)
+{
+  Options *o = ctx->options;
+  pthread_mutex_lock(&o->lock);
+  PoiseErr e = CheckAllKnown(o, RankOf(ctx), poiseContextHome(ctx)->comm->rank ? NULL : out);
+  pthread_mutex_unlock(&o->lock);
+  return e;
+}
+
+int poiseOptionsLeft(PoiseContext ctx, FILE *out)
+{
+  Options *o = ctx->options;
+  pthread_mutex_lock(&o->lock);
+  int unused = ReportAllUnused(o, RankOf(ctx), false, ctx->comm->rank ? NULL : out);
+  pthread_mutex_unlock(&o->lock);
+  return unused;
 }
 
 PoiseErr PoiseOptionsUnused(PoiseContext ctx, FILE *out, int *count)
@@ -986,7 +1119,7 @@ PoiseErr PoiseOptionsUnused(PoiseContext ctx, FILE *out, int *count)
   Options *o = ctx->options;
   if (ctx->comm->rank) out = NULL;
   pthread_mutex_lock(&o->lock);
-  int unused = ReportAllUnused(o, RankOf(ctx), out);
+  int unused = ReportAllUnused(o, RankOf(ctx), true, out);
   pthread_mutex_unlock(&o->lock);
   if (count) *count = unused;
   return out ? Written(out, "the list of unused options") : POISE_OK;

@@ -74,13 +74,13 @@ int poisePickGpu(int rank, const GpuPlace *all, int count)
 }
 
 /* *count of GPUs; an error where there is none. */
-static PoiseErr Count(const DeviceOps *ops, int id, int *count)
+static PoiseErr Count(PoiseContext ctx, const DeviceOps *ops, int id, int *count)
 {
   TRY(ops->count(count));
   if (*count > MOST) *count = MOST;
   if (id >= *count)
-    FAIL(POISE_ERR_OPTION, "-device_id %d: there %s %d of device %s here, numbered from 0", id, *count == 1 ? "is" : "are",
-         *count, ops->name);
+    FAIL(POISE_ERR_OPTION, "%s %d: there %s %d of device %s here, numbered from 0",
+         poiseOptionsName(ctx, NULL, "device_id"), id, *count == 1 ? "is" : "are", *count, ops->name);
   return POISE_OK;
 }
 
@@ -93,7 +93,7 @@ PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id)
     *id = 0;
     return POISE_OK;
   }
-  PoiseErr e = Count(ops, *id, &count);
+  PoiseErr e = Count(ctx, ops, *id, &count);
   if (!e) e = poiseAllocArray(ctx, comm->size, sizeof *all, "places of ranks", &all);
   e = PoiseAgree(ctx, e);
   if (!e && *id < 0) {

@@ -375,6 +375,12 @@ typedef struct OutFile { /* zero-initialise it */
 PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);
 PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f); /* the old file stays when anything could not be written */
 void poiseFileAbort(PoiseContext ctx, OutFile *f);      /* nothing has happened; an empty f is legal */
+/* Could it be written? Tried, but for devices and pipes, whose readers would see an end. Not collective. */
+PoiseErr poiseFileCheck(PoiseContext ctx, const char *path);
+/* A file that takes lines as they come, closed with the context; the same one for the same path. *fresh: it was made now. *stream is NULL on
+   ranks but 0. Not collective. */
+PoiseErr poiseFileLines(PoiseContext ctx, const char *path, FILE **stream, bool *fresh);
+void poiseFileLinesClose(PoiseContext ctx);
 /* Waits until no other program has it, two seconds at most, and as far as the file system can: for a file that is read and rewritten. Not
    collective. */
 int poiseFileLock(PoiseContext ctx, const char *path);
@@ -456,12 +462,21 @@ const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int va
 PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out);
 /* A thread rank ends: forget what it set from code. */
 void poiseOptionsLeave(PoiseContext ctx);
-const char *poiseOptionsPrefix(PoiseContext ctx); /* of every option of the context; "": none */
+bool poiseOptionsApplicationHas(PoiseContext ctx, const char *key); /* is it in the application's table? */
+const char *poiseOptionsPrefix(PoiseContext ctx);                   /* of every option of the context; "": none */
 /* e, of a call to which an option's value led: what is POISE_ERR_OPTION or POISE_ERR_UNSUPPORTED names the option and its source, too. */
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e);
+/* POISE_ERR_OPTION where an unknown key is plainly a misspelt one of the library's; rank 0 names other unknown ones to out, which may be
+   NULL. */
+PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out);
+/* How many options nobody has asked for; rank 0 names those that it has not warned of to out, which may be NULL. */
+int poiseOptionsLeft(PoiseContext ctx, FILE *out);
+/* "-ksp_type" with the prefixes of context and object (may be NULL), for messages; as many as 4 in one. */
+const char *poiseOptionsName(PoiseContext ctx, const char *prefix, const char *key);
+bool poiseOptionsYesNo(const char *text, int *value); /* as of a BOOL; false: it is neither */
 /* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
 const char *poiseClosest(const char *s, int count, const char *const *words);
-/* POISE_ERR_OPTION: "there is no <what> '<word>'", with the closest of the words that exist, or all of them. */
+/* POISE_ERR_OPTION: "there is no <what> '<word>'", with the words that exist, and the closest of them, if one is near. */
 PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const char *const *words);
 
 /* ---- log (log.c) ------------------------------------------------------------------------------------------------------ */
@@ -500,6 +515,7 @@ void poiseLogAddWork(PoiseContext ctx, double times, const LogCounts *from, cons
 /* PoiseLogView as -log_view says: "" for text to the context's output, or ":file", ":file:format", "::format". A file is
    written whole or not at all. Collective. */
 PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value);
+PoiseErr poiseLogCheckOption(PoiseContext ctx, const char *value); /* will it be able to? Local: rank 0 tries the file */
 
 /* ---- context (context.c) ----------------------------------------------------------------------------------------------- */
 
@@ -520,6 +536,7 @@ struct PoiseContext_s {
   Log *log;
   Device *device;
   FILE *out;
+  struct Lines *lines;           /* files of poiseFileLines */
   void *stream;                  /* PoiseInit.stream */
   int64_t objects;               /* Vec, Mat, PC, KSP that live */
   const char *call;              /* the latest public function that this rank was in */
@@ -527,6 +544,8 @@ struct PoiseContext_s {
   double (*clock)(void);         /* what measurements by type auto are made with: PoiseTime, or a test's */
   struct PoiseContext_s *parent; /* of a thread rank; NULL else */
   bool load_progress;            /* option */
+  bool answered;                 /* -help or -version: see PoiseAnswered */
+  bool options_checked;          /* all are known (poiseContextCheck) */
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
   struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
   bool log_device_time;          /* option */
@@ -552,6 +571,8 @@ static inline PoiseContext poiseContextHome(PoiseContext ctx)
 
 /* PoiseInitialize for a zeroed context (whose memory may be set to fail); releases everything when it fails. */
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init);
+/* Before a solve: are all options known? Looked at until they are. Collective; agrees. */
+PoiseErr poiseContextCheck(PoiseContext ctx);
 /* The option tables of the upper layers, each defined in its layer. */
 PoiseErr poiseRegister_vec(PoiseContext ctx);
 PoiseErr poiseRegister_mat(PoiseContext ctx);
