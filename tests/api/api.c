@@ -224,10 +224,8 @@ static const struct {
   const char *name;
   const Test *tests;
 } tables[] = {
-    {"vectors", vector_tests},
-    {"products", product_tests},
-    {"assembly", assembly_tests},
-    {"changes", change_tests},
+    {"vectors", vector_tests}, {"products", product_tests}, {"assembly", assembly_tests},
+    {"changes", change_tests}, {"methods", method_tests},   {"solvers", solver_tests},
 };
 
 static bool AddSuite(int table, const char *device, int ranks)

@@ -22,7 +22,7 @@ typedef struct Test {
 } Test;
 
 /* One table per file; ends with a NULL name. */
-extern const Test vector_tests[], product_tests[], assembly_tests[], change_tests[];
+extern const Test vector_tests[], product_tests[], assembly_tests[], change_tests[], method_tests[], solver_tests[];
 
 /*
   Checks are expressions: 1 when they hold, else the failure is recorded, with the case that was set last.
