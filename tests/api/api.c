@@ -224,8 +224,20 @@ static const struct {
   const char *name;
   const Test *tests;
 } tables[] = {
-    {"vectors", vector_tests}, {"products", product_tests}, {"assembly", assembly_tests},
-    {"changes", change_tests}, {"methods", method_tests},   {"solvers", solver_tests},
+    {"vectors", vector_tests},
+    {"products", product_tests},
+    {"assembly", assembly_tests},
+    {"changes", change_tests},
+    {"methods", method_tests},
+    {"solvers", solver_tests},
+    {"pcs", pc_tests},
+    {"nested", nested_tests},
+    {"files", file_tests},
+    {"options", option_tests},
+    {"errors", error_tests},
+    {"ranks", rank_tests},
+    {"arrangement", arrange_tests},
+    {"reports", report_tests},
 };
 
 static bool AddSuite(int table, const char *device, int ranks)

@@ -22,7 +22,8 @@ typedef struct Test {
 } Test;
 
 /* One table per file; ends with a NULL name. */
-extern const Test vector_tests[], product_tests[], assembly_tests[], change_tests[], method_tests[], solver_tests[];
+extern const Test vector_tests[], product_tests[], assembly_tests[], change_tests[], method_tests[], solver_tests[],
+    pc_tests[], nested_tests[], file_tests[], option_tests[], error_tests[], rank_tests[], arrange_tests[], report_tests[];
 
 /*
   Checks are expressions: 1 when they hold, else the failure is recorded, with the case that was set last.
