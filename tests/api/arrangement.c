@@ -214,4 +214,80 @@ static void TestSolves(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSet(ctx, "mat_partition", "rows"));
 }
 
-const Test arrange_tests[] = {{"rearranged", TestRearranged}, {"solves", TestSolves}, {NULL, NULL}};
+/* Null spaces and near ones go along with the rows. */
+static void TestSpaces(PoiseContext ctx)
+{
+  double u[N], w[N], weights[N], rhs[N], exact[N], got[N], d;
+  for (int i = 0; i < N; i++) weights[i] = 1 + 0.5 * Random(280, (uint64_t)i);
+  double length = Norm(N, weights);
+  for (int i = 0; i < N; i++) u[i] = weights[i] / length, w[i] = 0;
+  w[0] = u[1] / hypot(u[0], u[1]);
+  w[1] = -u[0] / hypot(u[0], u[1]);
+  Dense D = Shuffled(1);
+  for (int i = 0; i < N; i++) /* symmetric, with D u = 0 */
+    for (int j = 0; j < i; j++) {
+      if (!D.has[i * N + j]) continue;
+      D.a[i * N + j] = D.a[j * N + i] = -fabs(D.a[i * N + j]) / 10;
+    }
+  for (int i = 0; i < N; i++) {
+    D.a[i * N + i] = 0;
+    double sum = 0;
+    for (int j = 0; j < N; j++) sum -= D.a[i * N + j] * u[j];
+    DenseSet(&D, i, i, sum / u[i]);
+  }
+  PoiseMat A = MatOf(ctx, &D, 1, 0), B = NULL, P = NULL;
+  PoiseVec v[2], b, x;
+  const PoiseVec *near;
+  PoiseKSP ksp = NULL;
+  PoiseInt m;
+  int n, of[N];
+  PoiseMatLocalSizes(A, &m, NULL);
+  v[0] = VecOf(ctx, m, N, u);
+  v[1] = VecOf(ctx, m, N, w);
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
+  CHECK_OK(PoiseMatSetNullSpace(A, 0, 1, v));
+  CHECK_OK(PoiseMatSetNearNullSpace(A, 0, 2, v));
+  CHECK_OK(PoiseMatGetNearNullSpace(A, &n, &near));
+  if (CHECK_INT(n, 2)) {
+    VecIs(near[0], u, 1e-15);
+    VecIs(near[1], w, 1e-15);
+  }
+  CHECK_OK(PoiseMatSetOrder(A, POISE_ORDER_RCM));
+  CHECK_OK(PoiseMatSetPartition(A, POISE_PARTITION_BYTES));
+  CHECK_OK(PoiseMatRearrange(A, &B, &P));
+  Numbers(P, of);
+  CHECK_OK(PoiseMatGetNearNullSpace(B, &n, &near));
+  for (int k = 0; k < 2 && CHECK_INT(n, 2); k++) {
+    for (int i = 0; i < N; i++) got[i] = (k ? w : u)[of[i]];
+    VecIs(near[k], got, 1e-15);
+  }
+  for (int i = 0; i < N; i++) exact[i] = Random(281, (uint64_t)i);
+  d = Dot(N, exact, u);
+  for (int i = 0; i < N; i++) exact[i] -= d * u[i];
+  DenseMult(&D, exact, rhs);
+  VecFill(b, rhs);
+  CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+  CHECK_OK(PoiseKSPSetType(ksp, "cg"));
+  CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-12, -1, -1, -1));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+  CHECK_OK(PoiseKSPSolve(ksp, b, x));
+  VecIs(x, exact, 1e-8);
+  CHECK_OK(PoiseMatSetNearNullSpace(A, 0, 0, NULL));
+  CHECK_OK(PoiseMatSetNullSpace(A, 0, 0, NULL));
+  CHECK_OK(PoiseMatGetNearNullSpace(A, &n, &near));
+  CHECK_INT(n, 0);
+  CHECK_OK(PoiseMatSetNearNullSpace(A, 1, 0, NULL)); /* the constant one, of length 1 */
+  CHECK_OK(PoiseMatGetNearNullSpace(A, &n, &near));
+  for (int i = 0; i < N; i++) got[i] = 1 / sqrt(N);
+  if (CHECK_INT(n, 1)) VecIs(near[0], got, 1e-14);
+  CHECK_OK(PoiseKSPDestroy(&ksp));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecDestroy(&v[k]));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&b));
+  CHECK_OK(PoiseMatDestroy(&A));
+  CHECK_OK(PoiseMatDestroy(&B));
+  CHECK_OK(PoiseMatDestroy(&P));
+  DenseFree(&D);
+}
+
+const Test arrange_tests[] = {{"rearranged", TestRearranged}, {"solves", TestSolves}, {"spaces", TestSpaces}, {NULL, NULL}};

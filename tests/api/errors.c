@@ -175,6 +175,130 @@ static void TestOrder(PoiseContext ctx)
   CHECK_OK(PoiseKSPDestroy(&s.ksp));
 }
 
+static PoiseErr Nothing(void *arg, PoiseVec x, PoiseVec y)
+{
+  (void)arg;
+  return PoiseVecCopy(x, y);
+}
+
+/* Of a matrix without entries, and of one that is a function, what needs entries is refused, and names why. */
+static void Needs(PoiseContext ctx, Scene *s, PoiseMat E, PoiseErr code)
+{
+  PoiseMat B = NULL, P = NULL;
+  PoiseInt n, row = 0;
+  PoiseBlockFill table[POISE_BLOCK_FILLS];
+  const PoiseInt *cols;
+  const double *v;
+  double a = 1;
+  int64_t *ptr, *col;
+  double *val;
+  int is;
+  char path[256];
+  CHECK_ERR(PoiseMatScale(E, 2), code, "");
+  CHECK_ERR(PoiseMatShift(E, 2), code, "");
+  CHECK_ERR(PoiseMatDiagonalScale(E, s->x, s->x), code, "");
+  CHECK_ERR(PoiseMatSetDiagonal(E, s->x), code, "");
+  CHECK_ERR(PoiseMatAddDiagonal(E, s->x), code, "");
+  CHECK_ERR(PoiseMatGetDiagonal(E, s->x), code, "");
+  CHECK_ERR(PoiseMatAXPY(E, 1, s->A), code, "");
+  CHECK_ERR(PoiseMatAXPY(s->A, 1, E), code, "");
+  CHECK_ERR(PoiseMatNorm(E, POISE_NORM_1, &a), code, "");
+  CHECK_ERR(PoiseMatNorm(E, POISE_NORM_INF, &a), code, "");
+  CHECK_ERR(PoiseMatDuplicate(E, 1, &B), code, "");
+  CHECK_ERR(PoiseMatTranspose(E, &B), code, "");
+  CHECK_ERR(PoiseMatRearrange(E, &B, &P), code, "");
+  CHECK(B == NULL && P == NULL);
+  CHECK_ERR(PoiseMatIsSymmetric(E, 0, &is), code, "");
+  CHECK_ERR(PoiseMatIsTranspose(s->A, E, 0, &is), code, "");
+  CHECK_ERR(PoiseMatIsTranspose(E, s->A, 0, &is), code, "");
+  CHECK_ERR(PoiseMatZeroRows(E, 1, &row, 1, NULL, NULL), code, "");
+  CHECK_ERR(PoiseMatZeroRowsColumns(E, 1, &row, 1, NULL, NULL), code, "");
+  CHECK_ERR(PoiseMatFindBlockSize(E, table, &is), code, "");
+  CHECK_ERR(PoiseMatGetRow(E, 0, &n, &cols, &v), code, "");
+  CHECK_ERR(PoiseMatCopyCSR(E, &ptr, &col, &val), code, "");
+  CHECK_ERR(PoiseMatSetValuesCSR(E, &a), code, "");
+  CHECK_ERR(PoiseMatSave(E, ApiPath(ctx, "none.mtx", path)), code, "");
+  CHECK_ERR(PoiseMatSave(E, ApiPath(ctx, "none.bin", path)), code, "");
+  static const char *const pcs[] = {"pbjacobi", "ilu", "icc", "sor", "lu", "bjacobi"};
+  CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, E));
+  for (int k = 0; k < 6; k++) {
+    ApiCase("%s", pcs[k]);
+    CHECK_OK(PoisePCSetType(s->pc, pcs[k]));
+    CHECK_ERR(PoisePCSetUp(s->pc), code, "");
+    CHECK_ERR(PoiseKSPSolve(s->ksp, s->x, s->y), code, "");
+  }
+}
+
+static void TestNeeds(PoiseContext ctx)
+{
+  Scene s = Begin(ctx);
+  PoiseMat E = NULL;
+  PoiseInt m = PoiseVecLocalSize(s.x);
+  CHECK_OK(PoiseMatCreate(ctx, m, m, 12, 12, &E));
+  Needs(ctx, &s, E, POISE_ERR_STATE);
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+  CHECK_OK(PoiseMatDestroy(&E));
+  CHECK_OK(PoiseMatCreateShell(ctx, m, m, 12, 12, &(PoiseShell){Nothing, NULL, NULL}, NULL, &E));
+  Needs(ctx, &s, E, POISE_ERR_UNSUPPORTED);
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
+  CHECK_OK(PoiseMatDestroy(&E));
+  End(&s);
+}
+
+/* Arrays said to be the device's: on the host all are, elsewhere those of the host are refused by name. */
+static void TestPointers(PoiseContext ctx)
+{
+  int size = PoiseSize(ctx), rank = PoiseRank(ctx), host = !strcmp(ApiDevice(ctx), "host");
+  int32_t ptr[3] = {0, 1, 2}, col[2] = {2 * rank, 2 * rank + 1};
+  double val[2] = {3, 4}, v[2] = {1, 2}, sum;
+  PoiseInt rows[2] = {2 * rank, 2 * rank + 1};
+  Dense D = DenseNew(2 * size, 2 * size);
+  for (int i = 0; i < 2 * size; i++) DenseSet(&D, i, i, i % 2 ? 4 : 3);
+  PoiseMat A = NULL;
+  PoiseVec x = NULL;
+  PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = val};
+  PoiseBCSR bcsr = {.ptr32 = ptr, .col32 = col, .val = val};
+  PoiseErr made = PoiseVecCreateDeviceArray(ctx, 2, POISE_DECIDE, v, POISE_COPY, &x);
+  if (host) {
+    CHECK_OK(made);
+    CHECK_OK(PoiseVecSumEntries(x, &sum));
+    CHECK_NEAR(sum, 3 * size, 0);
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2 * size, 2 * size, &csr, POISE_COPY, &A));
+    MatIs(A, &D, 0);
+    CHECK_OK(PoiseMatDestroy(&A));
+    CHECK_OK(PoiseMatCreateDeviceBCSR(ctx, 1, 2, 2, 2 * size, 2 * size, &bcsr, POISE_COPY, &A));
+    MatIs(A, &D, 0);
+    CHECK_OK(PoiseMatDestroy(&A));
+  } else {
+    CHECK_ERR(made, POISE_ERR_ARG, "");
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2 * size, 2 * size, &csr, POISE_COPY, &A), POISE_ERR_ARG, "");
+    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 1, 2, 2, 2 * size, 2 * size, &bcsr, POISE_COPY, &A), POISE_ERR_ARG, "");
+    CHECK(x == NULL && A == NULL);
+  }
+  CHECK_OK(PoiseMatCreate(ctx, 2, 2, 2 * size, 2 * size, &A));
+  PoiseErr e = PoiseMatSetPatternDeviceCOO(A, 2, rows, rows);
+  if (host)
+    CHECK_OK(e);
+  else
+    CHECK_ERR(e, POISE_ERR_ARG, "rows");
+  CHECK_OK(PoiseMatSetPatternCOO(A, 2, rows, rows));
+  e = PoiseMatSetValuesDeviceCOO(A, val);
+  if (host)
+    CHECK_OK(e);
+  else
+    CHECK_ERR(e, POISE_ERR_ARG, "");
+  CHECK_OK(PoiseMatSetValuesCOO(A, val));
+  MatIs(A, &D, 0);
+  if (host) {
+    CHECK_OK(PoiseMatAddValuesDeviceCOO(A, val));
+    for (int i = 0; i < 2 * size; i++) D.a[i * 2 * size + i] *= 2;
+    MatIs(A, &D, 0);
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+  DenseFree(&D);
+}
+
 /* One rank is wrong: all hear of it, and meet again. */
 static void TestOneRank(PoiseContext ctx)
 {
@@ -230,5 +354,6 @@ static void TestContexts(PoiseContext ctx)
   CHECK(own == NULL);
 }
 
-const Test error_tests[] = {{"sizes", TestSizes},      {"arguments", TestArguments}, {"order", TestOrder},
-                            {"one_rank", TestOneRank}, {"contexts", TestContexts},   {NULL, NULL}};
+const Test error_tests[] = {
+    {"sizes", TestSizes},       {"arguments", TestArguments}, {"order", TestOrder},       {"needs", TestNeeds},
+    {"pointers", TestPointers}, {"one_rank", TestOneRank},    {"contexts", TestContexts}, {NULL, NULL}};

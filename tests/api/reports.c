@@ -130,6 +130,80 @@ static void TestLog(PoiseContext ctx)
   DenseFree(&D);
 }
 
+/* The numbers of an event in the CSV: least and most over the ranks of calls, seconds, flops, bytes, GB/s, messages, their
+   bytes, allocations, launches, copies, bytes to the device and to the host, waits. */
+enum { CALLS = 0, SECONDS = 2, FLOPS = 4, ALLOCATIONS = 14, TO_DEVICE = 20, TO_HOST = 22, COLUMNS = 26 };
+
+static bool Row(const char *text, const char *event, double v[COLUMNS])
+{
+  char name[80];
+  snprintf(name, sizeof name, "\n\"%s\",", event);
+  const char *at = strstr(text, name);
+  if (!CHECK(at != NULL)) return false;
+  at += strlen(name);
+  for (int k = 0; k < COLUMNS; k++) {
+    char *end;
+    v[k] = strtod(at, &end);
+    if (!CHECK(end != at && *end == (k + 1 < COLUMNS ? ',' : '\n'))) return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+/* What a section did is what it says. */
+static void TestCounts(PoiseContext ctx)
+{
+  char text[60000];
+  double u[N] = {0}, begin, took, v[COLUMNS];
+  bool copies = strcmp(ApiDevice(ctx), "host");
+  PoiseInt m;
+  Dense D = System(SPD, N);
+  PoiseMat A = MatOf(ctx, &D, 1, 0);
+  PoiseVec x, y;
+  CHECK_OK(PoiseMatSetType(A, "csr"));
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
+  PoiseMatLocalSizes(A, &m, NULL);
+  CHECK_OK(PoiseMatMult(A, x, y)); /* all is where it is needed */
+  VecFill(x, u);
+  begin = PoiseTime();
+  CHECK_OK(PoiseLogBegin(ctx, "one"));
+  CHECK_OK(PoiseVecToDevice(x));
+  while (PoiseTime() < begin + 0.01) continue;
+  CHECK_OK(PoiseLogEnd(ctx, "one"));
+  CHECK_OK(PoiseLogBegin(ctx, "two"));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseLogEnd(ctx, "two"));
+  CHECK_OK(PoiseLogBegin(ctx, "three"));
+  VecIs(y, u, 0);
+  CHECK_OK(PoiseLogEnd(ctx, "three"));
+  took = PoiseTime() - begin;
+  FILE *out = tmpfile();
+  CHECK_OK(PoiseLogView(ctx, out, POISE_LOG_CSV));
+  if (out && !PoiseRank(ctx)) {
+    rewind(out);
+    text[fread(text, 1, sizeof text - 1, out)] = 0;
+    if (Row(text, "one", v)) {
+      CHECK(v[CALLS] == 1 && v[CALLS + 1] == 1);
+      CHECK(v[SECONDS] >= 0 && v[SECONDS] <= v[SECONDS + 1] && v[SECONDS + 1] <= took * 4 + 1);
+      if (PoiseSize(ctx) == 1) CHECK(v[SECONDS] >= 0.009 && v[SECONDS] <= took);
+      CHECK_NEAR(v[TO_DEVICE + 1], copies ? 8 * m : 0, 0);
+      CHECK(v[FLOPS + 1] == 0 && v[ALLOCATIONS + 1] == 0);
+    }
+    if (Row(text, "two", v)) {
+      CHECK(v[FLOPS] <= v[FLOPS + 1]);
+      if (PoiseSize(ctx) == 1) CHECK_NEAR(v[FLOPS], 4.0 * (double)DenseCount(&D), 0);
+      if (PoiseSize(ctx) == 1) CHECK_NEAR(v[TO_HOST], 0, 0);
+    }
+    if (Row(text, "three", v)) CHECK_NEAR(v[TO_HOST + 1], copies ? 8 * m : 0, 0);
+    if (Row(text, "MatMult", v)) CHECK(v[CALLS] == 3 && v[CALLS + 1] == 3);
+  }
+  if (out) fclose(out);
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseMatDestroy(&A));
+  DenseFree(&D);
+}
+
 static void Between(const PoisePrediction *p, const PoiseBytes *now)
 {
   CHECK(p->least.host <= now->host && now->host <= p->most.host);
@@ -187,5 +261,5 @@ static void TestBytes(PoiseContext ctx)
   }
 }
 
-const Test report_tests[] = {
-    {"views", TestViews}, {"monitors", TestMonitors}, {"log", TestLog}, {"bytes", TestBytes}, {NULL, NULL}};
+const Test report_tests[] = {{"views", TestViews},   {"monitors", TestMonitors}, {"log", TestLog},
+                             {"counts", TestCounts}, {"bytes", TestBytes},       {NULL, NULL}};
