@@ -325,6 +325,29 @@ static void TestLong(PoiseContext ctx)
   free(text);
 }
 
+/* Vectors of more than one piece. */
+static void TestVectors(PoiseContext ctx)
+{
+  static const char *const names[] = {"large.bin", "large.mtx", "large.petsc.gz"};
+  static const PoiseInt sizes[] = {700001, 30001, 140001};
+  for (int k = 0; k < 3; k++) {
+    char path[256];
+    PoiseVec x = NULL, y = NULL;
+    double norm = 1;
+    ApiCase("%s", names[k]);
+    CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, sizes[k], &x));
+    CHECK_OK(PoiseVecSetRandom(x, 5));
+    CHECK_OK(PoiseVecSave(x, ApiPath(ctx, names[k], path)));
+    CHECK_OK(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, path, &y));
+    CHECK_OK(PoiseVecAXPY(y, -1, x));
+    CHECK_OK(PoiseVecNorm(y, POISE_NORM_INF, &norm));
+    CHECK_NEAR(norm, 0, 0);
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y));
+    Remove(ctx, path);
+  }
+}
+
 static void TestDiagonal(PoiseContext ctx)
 {
   static const char text[] = HEAD "3 3 2\n1 2 4\n3 3 5\n";
@@ -361,5 +384,6 @@ const Test file_tests[] = {{"round_trips", TestRoundTrips},
                            {"petsc", TestPetsc},
                            {"bytes", TestBytes},
                            {"long", TestLong},
+                           {"vectors", TestVectors},
                            {"diagonal", TestDiagonal},
                            {NULL, NULL}};

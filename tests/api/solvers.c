@@ -147,6 +147,15 @@ static void TestReasons(PoiseContext ctx)
   s = Begin(ctx, INDEFINITE, "cg", "none");
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_INDEFINITE_MAT);
+  CHECK_OK(PoiseMatScale(s.A, -1));
+  for (int i = 0; i < N; i++)
+    CHECK_OK(PoiseMatAddValues(s.A, PoiseRank(ctx) ? 0 : 1, &(PoiseInt){i}, &(PoiseInt){i}, &(double){-9}));
+  CHECK_OK(PoiseMatAssemble(s.A));
+  CHECK_OK(PoiseKSPSetType(s.ksp, "chebyshev")); /* whose estimate finds that A is negative definite */
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_INDEFINITE_MAT);
+  CHECK_INT(PoiseKSPIterations(s.ksp), 0);
+  CHECK_OK(PoiseKSPSetType(s.ksp, "cg"));
   s.rhs[5] = NAN;
   VecFill(s.b, s.rhs);
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
