@@ -317,6 +317,11 @@ static void TestOneRank(PoiseContext ctx)
   CHECK(strstr(PoiseErrorMessage(), "number 42") != NULL);
   CHECK(strstr(PoiseErrorText(), "number 42") != NULL);
   if (rank == last) CHECK(strstr(PoiseErrorText(), "f (g:7)") != NULL);
+  if (rank == last) {
+    CHECK_INT(PoiseErrorTrace(POISE_ERR_USER, "outer", "where", 8), POISE_ERR_USER);
+    const char *inner = strstr(PoiseErrorText(), "f (g:7)"), *outer = strstr(PoiseErrorText(), "outer (where:8)");
+    CHECK(inner && outer && inner < outer);
+  }
   PoiseErrorClear();
   CHECK(!strcmp(PoiseErrorMessage(), ""));
   CHECK_OK(PoiseAgree(ctx, POISE_OK));

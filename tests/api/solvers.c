@@ -227,6 +227,35 @@ static void TestSettings(PoiseContext ctx)
   End(&s);
 }
 
+/* Of an ill-conditioned A gmres ends in as many steps as A has rows where it orthogonalises twice. */
+static void TestRefinement(PoiseContext ctx)
+{
+  static const char *const of[] = {"refine_ifneeded", "refine_always"};
+  Dense D = DenseNew(N, N);
+  for (int i = 0; i < N; i++) {
+    double v = pow(10, -4.0 * i / N);
+    DenseSet(&D, i, i, v);
+    if (i + 1 < N) DenseSet(&D, i, i + 1, v / 2);
+  }
+  for (int k = 0; k < 4; k++) {
+    ApiCase("%s, %s", of[k % 2], k / 2 ? "fgmres" : "gmres");
+    Solver s = Begin(ctx, SPD, k / 2 ? "fgmres" : "gmres", "none");
+    PoiseMat A = MatOf(ctx, &D, 4, 0);
+    CHECK_OK(PoiseOptionsSet(ctx, "ksp_gmres_cgs_refinement_type", of[k % 2]));
+    CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
+    CHECK_OK(PoiseKSPSetOperators(s.ksp, A, NULL));
+    CHECK_OK(PoiseVecSet(s.b, 1));
+    CHECK_OK(PoiseKSPGMRESSetRestart(s.ksp, 100));
+    CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-13, 0, -1, N));
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_RTOL);
+    CHECK_OK(PoiseMatDestroy(&A));
+    End(&s);
+  }
+  CHECK_OK(PoiseOptionsSet(ctx, "ksp_gmres_cgs_refinement_type", "refine_never"));
+  DenseFree(&D);
+}
+
 /* ---- callbacks ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Seen {
@@ -452,7 +481,7 @@ static void TestInaccurate(PoiseContext ctx)
   End(&s);
 }
 
-const Test solver_tests[] = {
-    {"converges", TestConverges},  {"reasons", TestReasons},       {"guess", TestGuess}, {"settings", TestSettings},
-    {"monitor", TestMonitor},      {"user_test", TestUserTest},    {"reuse", TestReuse}, {"units", TestUnits},
-    {"null_space", TestNullSpace}, {"inaccurate", TestInaccurate}, {NULL, NULL}};
+const Test solver_tests[] = {{"converges", TestConverges},   {"reasons", TestReasons},       {"guess", TestGuess},
+                             {"settings", TestSettings},     {"monitor", TestMonitor},       {"user_test", TestUserTest},
+                             {"reuse", TestReuse},           {"units", TestUnits},           {"null_space", TestNullSpace},
+                             {"inaccurate", TestInaccurate}, {"refinement", TestRefinement}, {NULL, NULL}};
