@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The iterates of every method, with every preconditioner, side and norm that it offers, are those that its definition
+  gives in dense arithmetic; and the norms that it tells are those of their residuals.
+*/
+#include "api.h"
+
+enum { N = 24, STEPS = 6, NONE = 1 << POISE_KSP_NORM_NONE, PRE = 1 << POISE_KSP_NORM_PRECONDITIONED };
+enum { TRUE = 1 << POISE_KSP_NORM_UNPRECONDITIONED, NATURAL = 1 << POISE_KSP_NORM_NATURAL };
+
+typedef struct Method {
+  const char *type;
+  int kind;          /* of system */
+  int left, right;   /* norms that are offered */
+  const char *pc[6]; /* that fit */
+} Method;
+
+static const Method methods[] = {
+    {"cg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi", "pbjacobi", "icc", "sor", "bjacobi"}},
+    {"prcg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi"}},
+    {"bicgstab", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"gmres", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"fgmres", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"minres", INDEFINITE, NONE | PRE | NATURAL, 0, {"none", "jacobi"}},
+    {"minres", SPD, NONE | PRE | NATURAL, 0, {"pbjacobi", "icc", "sor"}},
+    {"chebyshev", SPD, NONE | PRE | TRUE, 0, {"none", "jacobi", "icc", "sor"}},
+    {"richardson", CONVECTION, NONE | PRE | TRUE, 0, {"jacobi", "pbjacobi", "ilu", "sor"}},
+    {"preonly", CONVECTION, NONE, NONE, {"none", "jacobi", "ilu", "lu"}},
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+/* A x = b, the inverse of M as a matrix, and the first iterate. */
+typedef struct Problem {
+  Dense A, M;
+  double b[N], x0[N], exact[N];
+  double scale, emin, emax;
+  int restart;
+} Problem;
+
+static void Residual(const Problem *p, const double *x, double *r)
+{
+  DenseMult(&p->A, x, r);
+  for (int i = 0; i < N; i++) r[i] = p->b[i] - r[i];
+}
+
+static double NormOf(const Problem *p, int norm, const double *x)
+{
+  double r[N], z[N];
+  Residual(p, x, r);
+  DenseMult(&p->M, r, z);
+  return norm == POISE_KSP_NORM_PRECONDITIONED ? Norm(N, z)
+         : norm == POISE_KSP_NORM_NATURAL      ? sqrt(Dot(N, r, z))
+                                               : Norm(N, r);
+}
+
+/* ---- definitions --------------------------------------------------------------------------------------------- */
+
+/* Orthonormal vectors of the space of M A that M r begins. */
+static void Krylov(const Problem *p, const double *r, int k, double v[][N])
+{
+  double t[N];
+  for (int j = 0; j < k; j++) {
+    if (j) DenseMult(&p->A, v[j - 1], t);
+    DenseMult(&p->M, j ? t : r, v[j]);
+    for (int again = 0; again < 2; again++)
+      for (int i = 0; i < j; i++) {
+        double h = Dot(N, v[i], v[j]);
+        for (int l = 0; l < N; l++) v[j][l] -= h * v[i][l];
+      }
+    double length = Norm(N, v[j]);
+    for (int l = 0; l < N; l++) v[j][l] /= length;
+  }
+}
+
+/* x += of that space, so that (w_i, r) = 0: w = V (cg), W A V with W = M (minres), M'M (left gmres), 1 (right). */
+static void Project(const Problem *p, const char *type, bool right, int k, double *x)
+{
+  double v[STEPS + 1][N], av[STEPS + 1][N], w[STEPS + 1][N], r[N], t[N], y[STEPS + 1], rhs[STEPS + 1];
+  Dense G = DenseNew(k, k);
+  Residual(p, x, r);
+  Krylov(p, r, k, v);
+  for (int j = 0; j < k; j++) {
+    DenseMult(&p->A, v[j], av[j]);
+    memcpy(w[j], strstr(type, "cg") ? v[j] : av[j], sizeof w[j]);
+    if (!strcmp(type, "minres")) DenseMult(&p->M, av[j], w[j]);
+    if (!strcmp(type, "gmres") && !right) {
+      DenseMult(&p->M, av[j], t);
+      DenseMultTranspose(&p->M, t, w[j]);
+    }
+  }
+  for (int i = 0; i < k; i++) {
+    rhs[i] = Dot(N, w[i], r);
+    for (int j = 0; j < k; j++) G.a[i * k + j] = Dot(N, w[i], av[j]);
+  }
+  if (k) CHECK(DenseSolve(&G, rhs, y));
+  for (int j = 0; j < k; j++)
+    for (int l = 0; l < N; l++) x[l] += y[j] * v[j][l];
+  DenseFree(&G);
+}
+
+static void BiCGSTAB(const Problem *p, bool right, int k, double *x)
+{
+  double r[N], hat[N], d[N], v[N], t[N], w[N], rho = 1, alpha = 1, omega = 1;
+  const Dense *first = right ? &p->M : &p->A, *second = right ? &p->A : &p->M;
+  Residual(p, x, w);
+  if (right)
+    memcpy(r, w, sizeof r);
+  else
+    DenseMult(&p->M, w, r);
+  memcpy(hat, r, sizeof r);
+  memset(d, 0, sizeof d);
+  memset(v, 0, sizeof v);
+  for (; k > 0; k--) {
+    double now = Dot(N, hat, r), beta = now / rho * alpha / omega, u[N];
+    for (int i = 0; i < N; i++) d[i] = r[i] + beta * (d[i] - omega * v[i]);
+    DenseMult(first, d, w);
+    DenseMult(second, w, v);
+    alpha = now / Dot(N, hat, v);
+    for (int i = 0; i < N; i++) r[i] -= alpha * v[i];
+    DenseMult(first, r, w);
+    DenseMult(second, w, t);
+    omega = Dot(N, t, r) / Dot(N, t, t);
+    for (int i = 0; i < N; i++) u[i] = alpha * d[i] + omega * r[i];
+    if (right) DenseMult(&p->M, u, w);
+    for (int i = 0; i < N; i++) x[i] += right ? w[i] : u[i], r[i] -= omega * t[i];
+    rho = now;
+  }
+}
+
+/* The error is T_k((theta - M A) / delta) / T_k(theta / delta) times the first one. */
+static void Chebyshev(const Problem *p, int k, double *x)
+{
+  double theta = (p->emax + p->emin) / 2, delta = (p->emax - p->emin) / 2, e[2][N], t[N], z[N], c[2] = {0, 1};
+  for (int i = 0; i < N; i++) e[0][i] = 0, e[1][i] = x[i] - p->exact[i];
+
+  for (int j = 1; j <= k; j++) {
+    double f = j == 1 ? 1 : 2, next = f * theta / delta * c[1] - (j == 1 ? 0 : c[0]);
+    DenseMult(&p->A, e[1], t);
+    DenseMult(&p->M, t, z);
+    for (int i = 0; i < N; i++) {
+      double v = f * (theta * e[1][i] - z[i]) / delta - (j == 1 ? 0 : e[0][i]);
+      e[0][i] = e[1][i];
+      e[1][i] = v;
+    }
+    c[0] = c[1];
+    c[1] = next;
+  }
+  for (int i = 0; i < N; i++) x[i] = p->exact[i] + e[1][i] / c[1];
+}
+
+static void Iterate(const Problem *p, const char *type, bool right, int k, double *x)
+{
+  double r[N], z[N];
+  memcpy(x, p->x0, sizeof p->x0);
+  if (!strcmp(type, "bicgstab")) {
+    BiCGSTAB(p, right, k, x);
+  } else if (!strcmp(type, "chebyshev")) {
+    Chebyshev(p, k, x);
+  } else if (!strcmp(type, "richardson") || !strcmp(type, "preonly")) {
+    for (; k > 0; k--) {
+      Residual(p, x, r);
+      DenseMult(&p->M, r, z);
+      for (int i = 0; i < N; i++) x[i] += (*type == 'r' ? p->scale : 1) * z[i];
+    }
+  } else if (strstr(type, "gmres")) {
+    for (; k > p->restart; k -= p->restart) Project(p, type, right, p->restart, x);
+    Project(p, type, right, k, x);
+  } else {
+    Project(p, type, right, k, x);
+  }
+}
+
+/* ---- the library's ------------------------------------------------------------------------------------------- */
+
+/* M^-1, by its columns. */
+static void Columns(PoiseKSP ksp, PoiseVec b, PoiseVec x, Dense *M)
+{
+  PoisePC pc;
+  double e[N] = {0}, z[N];
+  CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+  for (int j = 0; j < N; j++) {
+    e[j] = 1;
+    VecFill(b, e);
+    e[j] = 0;
+    CHECK_OK(PoisePCApply(pc, b, x));
+    VecAll(x, z);
+    for (int i = 0; i < N; i++) DenseSet(M, i, j, z[i]);
+  }
+}
+
+static void Steps(PoiseContext ctx, PoiseKSP ksp, const Problem *p, const char *type, bool right, int norm, PoiseVec b,
+                  PoiseVec x)
+{
+  double want[N], found, ref = 0;
+  bool guess = Norm(N, p->x0) > 0;
+  int last = !strcmp(type, "preonly") ? 1 : STEPS;
+  VecFill(b, p->b);
+  for (int k = 0; k <= last; k++) {
+    PoiseInt count;
+    const double *history;
+    Iterate(p, type, right, k, want);
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 0, 0, 1e30, k));
+    if (guess)
+      VecFill(x, p->x0);
+    else
+      CHECK_OK(PoiseVecSet(x, NAN));
+    if (!CHECK_OK(PoiseKSPSolve(ksp, b, x))) return;
+    if (k == 0 && !strcmp(type, "preonly")) continue;
+    CHECK_INT(PoiseKSPIterations(ksp), k);
+    CHECK_INT(PoiseKSPConvergedReason(ksp), norm == POISE_KSP_NORM_NONE ? POISE_CONVERGED_ITS : POISE_DIVERGED_ITS);
+    VecIs(x, want, 1e-8);
+    CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &found));
+    CHECK_NEAR(found, NormOf(p, POISE_KSP_NORM_UNPRECONDITIONED, want), 1e-7);
+    if (norm == POISE_KSP_NORM_NONE) continue;
+    CHECK_INT(PoiseKSPNormUsed(ksp), norm);
+    CHECK_OK(PoiseKSPHistory(ksp, &count, &history));
+    if (!CHECK_INT(count, k + 1)) continue;
+    double told = NormOf(p, norm, want);
+    if (!strcmp(type, "minres") && norm == POISE_KSP_NORM_PRECONDITIONED) /* as PETSc's was: decreases as the natural one */
+      told = NormOf(p, norm, p->x0) * NormOf(p, POISE_KSP_NORM_NATURAL, want) / NormOf(p, POISE_KSP_NORM_NATURAL, p->x0);
+    if (!k) ref = told;
+    CHECK_NEAR(history[k], told, 1e-7 * ref);
+    CHECK_NEAR(PoiseKSPResidualNorm(ksp), history[k], 0);
+  }
+  (void)ctx;
+}
+
+static void Problems(PoiseContext ctx, const Method *m, const char *type_of_pc, int seed)
+{
+  static const char *const blocks[] = {"csr", "bcsr", "csri"};
+  Problem p = {.A = System(m->kind, N), .M = DenseNew(N, N), .scale = 0.6, .emin = 0.3, .emax = 1.9};
+  PoiseMat A = MatOf(ctx, &p.A, 2, seed % 2);
+  PoiseVec b, x;
+  PoisePC pc;
+  CHECK_OK(PoiseMatSetType(A, blocks[seed % 3]));
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
+  for (int i = 0; i < N; i++) p.exact[i] = Random(110, (uint64_t)i);
+  DenseMult(&p.A, p.exact, p.b);
+  for (int side = 0; side < 2; side++)
+    for (int norm = POISE_KSP_NORM_NONE; norm <= POISE_KSP_NORM_NATURAL; norm++) {
+      bool guess = (side + norm + seed) % 2 && strcmp(m->type, "preonly");
+      PoiseKSP ksp = NULL;
+      int replay = (norm + seed) % 3;
+      ApiCase("%s, %s, side %d, norm %d, guess %d, replay %d", m->type, type_of_pc, side, norm, guess, replay);
+      for (int i = 0; i < N; i++) p.x0[i] = guess ? Random(111, (uint64_t)i) : 0;
+      p.restart = norm % 2 ? 4 : 30;
+      if (strcmp(type_of_pc, "jacobi")) p.emin = 0.2, p.emax = 3;
+      CHECK_OK(PoiseOptionsSet(ctx, "ksp_replay", replay == 0 ? "0" : replay == 1 ? "1" : "8"));
+      CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+      CHECK_OK(PoiseKSPSetFromOptions(ksp));
+      CHECK_OK(PoiseKSPSetType(ksp, m->type));
+      CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+      CHECK_OK(PoisePCSetType(pc, type_of_pc));
+      CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+      CHECK_OK(PoiseKSPSetNormType(ksp, (PoiseNormType)norm));
+      CHECK_OK(PoiseKSPSetPCSide(ksp, side ? POISE_PC_RIGHT : POISE_PC_LEFT));
+      CHECK_OK(PoiseKSPSetInitialGuessNonzero(ksp, guess));
+      CHECK_OK(PoiseKSPKeepHistory(ksp, 1));
+      CHECK_OK(PoiseKSPGMRESSetRestart(ksp, p.restart));
+      CHECK_OK(PoiseKSPRichardsonSetScale(ksp, p.scale));
+      CHECK_OK(PoiseKSPChebyshevSetEigenvalues(ksp, p.emax, p.emin));
+      if ((side ? m->right : m->left) >> norm & 1) {
+        CHECK_OK(PoiseKSPSetUp(ksp));
+        Columns(ksp, b, x, &p.M);
+        Steps(ctx, ksp, &p, m->type, side, norm, b, x);
+      } else {
+        CHECK_ERR(PoiseKSPSetUp(ksp), POISE_ERR_UNSUPPORTED, m->type);
+      }
+      CHECK_OK(PoiseKSPDestroy(&ksp));
+    }
+  CHECK_OK(PoiseVecDestroy(&b));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseMatDestroy(&A));
+  DenseFree(&p.A);
+  DenseFree(&p.M);
+}
+
+static void TestIterates(PoiseContext ctx)
+{
+  for (int k = 0; k < METHODS; k++)
+    for (int c = 0; c < 6 && methods[k].pc[c]; c++) Problems(ctx, &methods[k], methods[k].pc[c], k + c);
+}
+
+/* Without a word, each method takes its own side and norm. */
+static void TestDefaults(PoiseContext ctx)
+{
+  static const PoiseNormType own[] = {POISE_KSP_NORM_PRECONDITIONED,   POISE_KSP_NORM_PRECONDITIONED,
+                                      POISE_KSP_NORM_PRECONDITIONED,   POISE_KSP_NORM_PRECONDITIONED,
+                                      POISE_KSP_NORM_UNPRECONDITIONED, POISE_KSP_NORM_PRECONDITIONED,
+                                      POISE_KSP_NORM_PRECONDITIONED,   POISE_KSP_NORM_PRECONDITIONED,
+                                      POISE_KSP_NORM_PRECONDITIONED,   POISE_KSP_NORM_NONE};
+  Dense D = System(SPD, N);
+  PoiseMat A = MatOf(ctx, &D, 1, 0);
+  for (int k = 0; k < METHODS; k++) {
+    PoiseKSP ksp = NULL;
+    ApiCase("%s", methods[k].type);
+    CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+    CHECK(!strcmp(PoiseKSPType(ksp), "gmres"));
+    CHECK_OK(PoiseKSPSetType(ksp, methods[k].type));
+    CHECK(!strcmp(PoiseKSPType(ksp), methods[k].type));
+    CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+    CHECK_OK(PoiseKSPSetUp(ksp));
+    CHECK_INT(PoiseKSPNormUsed(ksp), own[k]);
+    CHECK_OK(PoiseKSPSetNormType(ksp, POISE_KSP_NORM_UNPRECONDITIONED));
+    if ((methods[k].left | methods[k].right) & TRUE) /* the side follows the norm */
+      CHECK_OK(PoiseKSPSetUp(ksp));
+    else
+      CHECK_ERR(PoiseKSPSetUp(ksp), POISE_ERR_UNSUPPORTED, methods[k].type);
+    CHECK_OK(PoiseKSPDestroy(&ksp));
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+  DenseFree(&D);
+}
+
+const Test method_tests[] = {{"iterates", TestIterates}, {"defaults", TestDefaults}, {NULL, NULL}};
