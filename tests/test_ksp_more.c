@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ksp/ksp.h"
+#include "ksp/prcg_phases.h"
 #include "sample.h"
 
 enum { SIDE = 6, N = SIDE * SIDE, STEPS = 10 };
@@ -380,6 +381,41 @@ static void TestFgmres(PoiseContext ctx)
     }
 }
 
+/* The next (r, z) that prcg predicts is a square: a ratio that rounding makes negative is 0. */
+static void TestPrediction(PoiseContext ctx)
+{
+  double in[POISE_SLOTS] = {0}, out[POISE_SLOTS], c[4];
+  const PhaseArgs a = {.conv = {.none = 1}};
+  in[CG_RZ] = 1;
+  in[CG_PQ] = 2;
+  for (int large = 0; large < 2; large++) {
+    in[PRCG_QDQ] = large ? 8 : 1; /* alpha^2 (q, D q) = 2, and 1/4 */
+    CHECK_INT(prcg_update_begin(in, out, &a, c), 1);
+    CHECK(c[0] == 0.5 && c[1] == large);
+  }
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
+/* Cycles that become longer, and shorter, between solves by one solver. */
+static void TestOtherRestart(PoiseContext ctx)
+{
+  static const char *const options[] = {"-ksp_type gmres -pc_type none", "-ksp_type fgmres -pc_type none"};
+  Dense d;
+  double norms[STEPS + 1];
+  DenseFill(&d, CONVECTION, SPD, false);
+  for (int k = 0; k < 2; k++) {
+    Problem p;
+    if (!CHECK_OK(Open(ctx, CONVECTION, SPD, options[k], &p))) return;
+    for (int turn = 0; turn < 3; turn++) {
+      int restart = turn == 1 ? STEPS + 1 : 3;
+      MinimalResidual(&d, false, false, restart, norms);
+      CHECK_OK(PoiseKSPGMRESSetRestart(p.ksp, restart));
+      CheckHistory(&p, norms, options[k]);
+    }
+    Close(&p);
+  }
+}
+
 /* ---- chebyshev's bounds --------------------------------------------------------------------------------------------- */
 
 static void TestEstimate(PoiseContext ctx)
@@ -553,6 +589,42 @@ static void TestDivergence(PoiseContext ctx)
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_INDEFINITE_PC);
   Close(&p);
+}
+
+/* Norms that are what they are compared with, to the bit: |r_k| = |b| 2^k with A = I and scale 3, |b| 2^-k with 1/2. */
+static void TestEdges(PoiseContext ctx)
+{
+  PoiseMat A = NULL;
+  PoiseVec x = NULL, b = NULL;
+  PoiseKSP ksp = NULL;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 4, 4, &A))) return;
+  for (PoiseInt i = 0; i < 4; i++) CHECK_OK(PoiseMatAddBlock(A, PoiseRank(ctx) == 0, &i, 1, &i, &(double){1}));
+  if (CHECK_OK(PoiseMatAssemble(A)) && CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) && CHECK_OK(PoiseKSPCreate(ctx, &ksp))) {
+    Problem p = {.b = b, .x = x, .ksp = ksp};
+    SampleConstant(b, 1); /* |b| = 2 */
+    CHECK_OK(PoiseKSPSetType(ksp, "richardson"));
+    CHECK_OK(PoiseOptionsSetString(ctx, "-pc_type none"));
+    CHECK_OK(PoiseKSPSetFromOptions(ksp));
+    CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+    CHECK_OK(PoiseKSPRichardsonSetScale(ksp, 3));
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, 0, 8, 20));
+    ExpectEnd(&p, POISE_DIVERGED_DTOL, 3); /* not below divtol */
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, 0, nextafter(8, 9), 20));
+    ExpectEnd(&p, POISE_DIVERGED_DTOL, 4);
+    CHECK_OK(PoiseKSPRichardsonSetScale(ksp, 0.5));
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 0.125, 0, 8, 20));
+    ExpectEnd(&p, POISE_CONVERGED_RTOL, 3); /* not above rtol */
+    CHECK_OK(PoiseKSPSetTolerances(ksp, nextafter(0.125, 0), 0, 8, 20));
+    ExpectEnd(&p, POISE_CONVERGED_RTOL, 4);
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 0, 0.25, 8, 20));
+    ExpectEnd(&p, POISE_CONVERGED_RTOL, 3); /* nor above atol: as PETSc, which tells of atol what is below it */
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 0, nextafter(0.25, 1), 8, 20));
+    ExpectEnd(&p, POISE_CONVERGED_ATOL, 3);
+  }
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&b);
+  PoiseVecDestroy(&x);
+  PoiseMatDestroy(&A);
 }
 
 /* diag(1, 1, 0, 0) and b of ones: every number of the iteration is exact, and the second column is zero. */
@@ -911,10 +983,13 @@ static const Test tests[] = {
     {"minres", TestMinres, 0},
     {"fgmres", TestFgmres, 0},
     {"fgmres changing", TestFgmresChanging, 0},
+    {"prediction", TestPrediction, TEST_SERIAL | TEST_HOST_ONLY},
+    {"other restart", TestOtherRestart, 0},
     {"estimate", TestEstimate, 0},
     {"estimate kept", TestEstimateKept, 0},
     {"reasons", TestReasons, 0},
     {"divergence", TestDivergence, 0},
+    {"edges", TestEdges, 0},
     {"singular", TestSingular, 0},
     {"preonly", TestPreOnly, 0},
     {"wrong options", TestWrongOptions, 0},

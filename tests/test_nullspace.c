@@ -342,6 +342,17 @@ static void TestErrors(PoiseContext ctx)
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, POISE_MAX_BATCH, many), POISE_ERR_ARG, "33 vectors, there can be 32");
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, -1, many), POISE_ERR_ARG, "null space of");
   CHECK_INT(s.A->null.n, 0);
+  for (int far = 0; far < 2; far++) { /* a length that differs by less than 1e-8, and by more */
+    double factor = sqrt(1 + (far ? 2e-8 : 0.5e-8));
+    PoiseVec longer = Halves(s.A, factor * v, factor * v), shorter = Halves(s.A, v / factor, -v / factor);
+    PoiseErr code = far ? POISE_ERR_ARG : POISE_OK;
+    CHECK_INT(PoiseMatSetNullSpace(s.A, 0, 1, &longer), code);
+    CHECK_INT(PoiseMatSetNullSpace(s.A, 0, 1, &shorter), code);
+    PoiseErrorClear();
+    CHECK_OK(PoiseVecDestroy(&longer));
+    CHECK_OK(PoiseVecDestroy(&shorter));
+  }
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
   CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &other), POISE_ERR_SIZE,
             "A has 72 rows, vector 0 of its null space 73");
   CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG, "the product of numbers 0 and 0 is");
