@@ -18,8 +18,10 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -210,8 +212,14 @@ class Case:
         return self.process.returncode in (0, 77)
 
     def stop(self):
+        """mpiexec ends its ranks when it is asked to; who does not hear is killed."""
         if self.process and self.process.poll() is None:
-            os.killpg(self.process.pid, 9)
+            self.signal(signal.SIGTERM)
+            threading.Timer(3, self.signal, [signal.SIGKILL]).start()
+
+    def signal(self, number):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, number)
 
 
 def cases(pattern):
@@ -292,7 +300,8 @@ def main():
             continue
         done += 1
         survivors += seen is None
-        print(f"{done} {name}:{i + 1} {kind}: {seen or 'SURVIVES'}\n  - {before.strip()}\n  + {after.strip()}", flush=True)
+        print(f"{done} {name}:{i + 1} {kind}: " +
+              (f"seen by {seen}" if seen else f"SURVIVES\n  - {before.strip()}\n  + {after.strip()}"), flush=True)
     build(given.jobs)
     print(f"killed {done - survivors} of {done}")
     return 1 if survivors else 0

@@ -519,6 +519,53 @@ static void TestEstimateKept(PoiseContext ctx)
   Close(&p);
 }
 
+/* Norms of some steps: of the solver, or of one that is made for these operators alone. */
+static void StepsOf(Problem *p, PoiseKSP ksp, double *norms)
+{
+  PoiseInt count = 0;
+  const double *h = NULL;
+  CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-300, 0, 1e300, STEPS));
+  CHECK_OK(PoiseKSPSolve(ksp, p->b, p->x));
+  CHECK_OK(PoiseKSPHistory(ksp, &count, &h));
+  for (int k = 0; k <= STEPS; k++) norms[k] = k < count ? h[k] : NAN;
+}
+
+/* What is known of a preconditioner that is kept says nothing of A: other numbers, another A with as many changes behind
+   it, or another null space are another estimate. */
+static void TestEstimateAnew(PoiseContext ctx)
+{
+  Problem p;
+  PoiseMat other = NULL;
+  double was[STEPS + 1] = {0}, used[STEPS + 1], fresh[STEPS + 1];
+  if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_type chebyshev -pc_type none", &p))) return;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &other))) return;
+  CHECK_OK(Fill(other, SPD, 3));
+  CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, NULL));
+  CHECK_OK(PoiseKSPSetReusePreconditioner(p.ksp, 1));
+  for (int change = 0; change < 4; change++) {
+    PoiseKSP one = NULL;
+    PoiseMat A = change < 3 ? p.A : other;
+    for (int k = 0; k < 2; k++) {
+      if (change == 1) CHECK_OK(PoiseMatScale(k ? other : A, 5));
+      if (change == 2) CHECK_OK(PoiseMatSetNullSpace(k ? other : A, 1, 0, NULL));
+    }
+    if (change == 3) CHECK(A->state == p.A->state && A->pattern == p.A->pattern);
+    if (change == 3) CHECK_OK(PoiseKSPSetOperators(p.ksp, A, NULL));
+    StepsOf(&p, p.ksp, used);
+    CHECK_OK(PoiseKSPCreate(ctx, &one));
+    CHECK_OK(PoiseKSPSetOperators(one, A, NULL));
+    CHECK_OK(PoiseKSPKeepHistory(one, 1));
+    CHECK_OK(PoiseKSPSetFromOptions(one));
+    StepsOf(&p, one, fresh);
+    CHECK(memcmp(used, fresh, sizeof fresh) == 0);
+    CHECK(memcmp(was, fresh, sizeof fresh) != 0);
+    memcpy(was, fresh, sizeof fresh);
+    PoiseKSPDestroy(&one);
+  }
+  PoiseMatDestroy(&other);
+  Close(&p);
+}
+
 /* ---- reasons and errors --------------------------------------------------------------------------------------------- */
 
 static const char *const methods[] = {"richardson", "chebyshev", "minres", "fgmres", "preonly"};
@@ -987,6 +1034,7 @@ static const Test tests[] = {
     {"other restart", TestOtherRestart, 0},
     {"estimate", TestEstimate, 0},
     {"estimate kept", TestEstimateKept, 0},
+    {"estimate anew", TestEstimateAnew, 0},
     {"reasons", TestReasons, 0},
     {"divergence", TestDivergence, 0},
     {"edges", TestEdges, 0},
