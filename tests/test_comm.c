@@ -477,7 +477,10 @@ static PoiseErr LeaveAndOverwrite(PoiseContext ctx, void *arg)
   ex.recv_start = reads ? start : none;
   for (int i = 0; i < NUMBERS; i++) data[i] = writes ? i + 1 : 0;
   POISE_TRY(comm->ops->exchange_setup(comm, &ex));
-  if (comm->rank == LEAVER) POISE_FAIL(POISE_ERR_USER, "I leave");
+  if (comm->rank == LEAVER) {
+    comm->ops->exchange_free(comm, &ex);
+    POISE_FAIL(POISE_ERR_USER, "I leave");
+  }
   PoiseErr e = comm->ops->exchange_begin(comm, &ex);
   double until = PoiseTime() + (reads ? 0.1 : 0);
   while (PoiseTime() < until) continue;
