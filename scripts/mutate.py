@@ -5,11 +5,12 @@
     scripts/mutate.sh --seed 1 --count 20
     scripts/mutate.sh --tests '^api' --count 50
 
-The bugs are drawn from the kinds in KINDS, each kind's among all lines of src/*/*.[ch] that have room for one. What does
-not compile, or compiles to the same code, is drawn again, and so is what tests/mutants_equivalent.txt says changes
-nothing. The copy, its build and the log of the last failure lie in build/mutate; the tree itself is only read. Tests run
-by their times without a bug, shortest first, and end at the first failure; one that takes ten times as long hangs, which
-is a failure. Exit code: 0 when all bugs were seen, 1 when some survive, 2 when nothing could be said.
+The bugs are drawn from KINDS, each kind's among all lines of src/*/*.[ch] that have room for one. What does
+not compile, or compiles to the same code, is drawn again, and so is what tests/mutants_equivalent.txt says
+changes nothing. The copy, its build and the log of the last failure lie in build/mutate; the tree itself is
+only read. Tests run by their times without a bug, shortest first, and end at the first failure. One that takes ten
+times as long hangs, which is a failure. Exit code: 0 when all bugs were seen, 1 when some survive, 2 when
+nothing could be said.
 """
 import argparse
 import hashlib
@@ -31,7 +32,8 @@ TREE, BUILD = os.path.join(WORK, "tree"), os.path.join(WORK, "build")
 EQUIVALENT = os.path.join("tests", "mutants_equivalent.txt")
 REFUSED = "-Werror=return-type -Werror=incompatible-pointer-types -Werror=int-conversion"
 CONFIGURE = ["-D", "CMAKE_BUILD_TYPE=Release", "-D", "CMAKE_C_FLAGS_RELEASE=-O1 " + REFUSED, "-D",
-             "POISE_EXAMPLES=OFF", "-D", "POISE_BENCH=OFF", "-D", "POISE_TEST_RANKS=3", "-D", "POISE_TEST_THREADS=1;4"]
+             "POISE_EXAMPLES=OFF", "-D", "POISE_BENCH=OFF", "-D", "POISE_TEST_RANKS=3", "-D",
+             "POISE_TEST_THREADS=1;4"]
 SUITES = r"\.(threads|np[0-9]+)$|^fuzz\.|^large\.|^mpi_exit"
 
 OPERAND = r"(?<![\w.>\])*&-])[A-Za-z_]\w*(?:(?:->|\.)\w+|\[[^\[\]]*\])*(?![\w(\[.-])"
@@ -44,9 +46,11 @@ def swap(match):
 
 
 # (name, how often it is drawn, what it looks for, what it puts there). One bug is one match.
+EDGE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+SIGN = {"+": "-", "-": "+"}
 KINDS = [
-    ("comparison", 2, r" (<=?|>=?) ", lambda m: " %s " % {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}[m.group(1)]),
-    ("sign", 2, r"(?<=[\w)\]]) ([+-])(=?) (?=[\w(*&-])", lambda m: " %s%s " % ("-+"[m.group(1) == "-"], m.group(2))),
+    ("comparison", 2, r" (<=?|>=?) ", lambda m: f" {EDGE[m.group(1)]} "),
+    ("sign", 2, r"(?<=[\w)\]]) ([+-])(=?) (?=[\w(*&-])", lambda m: f" {SIGN[m.group(1)]}{m.group(2)} "),
     ("statement", 3, STATEMENT, lambda m: m.group(1) + ";"),
     ("wait", 1, WAIT, lambda m: "POISE_OK"),
     ("integer", 1, r"\b(int64_t|PoiseInt|size_t)\b(?= \w| ?\*?\)|\))", lambda m: "int32_t"),
@@ -57,14 +61,16 @@ KINDS = [
 
 
 def run(command, **more):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", **more)
 
 
-# ---- the copy ---------------------------------------------------------------------------------------------------------
+# ---- the copy ----------------------------------------------------------------------------------------------
 
 
 def files_of_tree():
-    names = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT).stdout.split("\n")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = run(command, cwd=ROOT).stdout.split("\n")
     return [n for n in names if n and os.path.isfile(os.path.join(ROOT, n))]
 
 
@@ -100,15 +106,16 @@ def copy_tree():
                 os.remove(path)
 
 
-# ---- drawing ----------------------------------------------------------------------------------------------------------
+# ---- drawing -----------------------------------------------------------------------------------------------
 
 
 def blank(text):
-    """The same text without comments and strings, which become spaces; directives of more than one line, too."""
+    """The same text with spaces for comments, strings and directives."""
     def spaces(match):
         return re.sub(r"[^\n]", " ", match.group())
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^#(?:[^\n]*\\\n)*[^\n]*', spaces, text,
-                  flags=re.S | re.M)
+    comment, word, letter = r"/\*.*?\*/|//[^\n]*", r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])+'"
+    directive = r"^#(?:[^\n]*\\\n)*[^\n]*"
+    return re.sub("|".join((comment, word, letter, directive)), spaces, text, flags=re.S | re.M)
 
 
 def ends_statement(code, i):
@@ -141,7 +148,7 @@ def mutants_of(kind, name):
 
 
 def candidates():
-    names = sorted(n for n in files_of_tree() if re.match(r"src/\w+/\w+\.[ch]$", n) and not n.startswith("src/cuda/"))
+    names = sorted(n for n in files_of_tree() if re.match(r"src/(?!cuda/)\w+/\w+\.[ch]$", n))
     return {kind[0]: [line for name in names for line in mutants_of(kind, name)] for kind in KINDS}
 
 
@@ -163,7 +170,7 @@ def equivalent():
     return {(name, before.strip(), after.strip()) for name, before, after in blocks}
 
 
-# ---- building and testing ---------------------------------------------------------------------------------------------
+# ---- building and testing ----------------------------------------------------------------------------------
 
 
 def build(jobs):
@@ -177,7 +184,8 @@ def code_built():
 
 def prepare(jobs):
     copy_tree()
-    generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(os.path.join(BUILD, "Makefile")) else []
+    made = os.path.exists(os.path.join(BUILD, "CMakeCache.txt"))
+    generator = ["-G", "Ninja"] if shutil.which("ninja") and not made else []
     for result in run(["cmake", "-S", TREE, "-B", BUILD] + generator + CONFIGURE), build(jobs):
         if result.returncode:
             print(result.stdout[-4000:])
@@ -198,8 +206,9 @@ class Case:
     def run(self, limit):
         """Zero or 77 is good; what it printed is in self.output."""
         began = time.monotonic()
-        self.process = subprocess.Popen(self.command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+        self.process = subprocess.Popen(self.command, cwd=self.folder, env=self.environment,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        stdin=subprocess.DEVNULL, start_new_session=True)
         try:
             output, _ = self.process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
@@ -243,14 +252,30 @@ def first_failure(tests, jobs):
     return failed[0] if failed else None
 
 
+def tree_hash():
+    digest = hashlib.sha256()
+    for folder, folders, names in os.walk(TREE):
+        folders.sort()
+        for name in sorted(names):
+            with open(os.path.join(folder, name), "rb") as f:
+                digest.update(os.path.join(folder, name).encode() + f.read())
+    return digest.hexdigest()
+
+
 def baseline(pattern, jobs):
-    """The tests that pass without a bug, shortest first."""
+    """The tests that pass without a bug, shortest first. Times are kept for more runs of this tree."""
+    path, tree = os.path.join(WORK, "times.json"), tree_hash()
+    kept = json.loads(read(path)) if os.path.exists(path) else {}
+    times = kept["seconds"] if kept.get("tree") == tree else {}
     tests = cases(pattern)
     with ThreadPoolExecutor(jobs) as pool:
-        good = list(pool.map(lambda case: case.run(900), tests))
+        good = list(pool.map(lambda case: case.name in times or case.run(900), tests))
     for case, passed in zip(tests, good):
-        if not passed:
+        if passed:
+            case.seconds = times.setdefault(case.name, case.seconds)
+        else:
             print(f"{case.name} fails without a bug and is left out:\n{case.output[-2000:]}")
+    write(path, json.dumps({"tree": tree, "seconds": times}))
     return sorted((c for c, passed in zip(tests, good) if passed), key=lambda c: c.seconds)
 
 
@@ -280,14 +305,15 @@ def main():
     words.add_argument("--seed", type=int, default=1, help="of the drawing (1)")
     words.add_argument("--count", type=int, default=20, help="bugs that are planted (20)")
     words.add_argument("--tests", default=SUITES, help="regular expression of CTest's names (all suites)")
-    words.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers and tests at a time (processors)")
+    words.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers, tests at a time")
     given = words.parse_args()
     prepare(given.jobs)
     tests = baseline(given.tests, given.jobs)
     if not tests:
         print(f"no test that passes has a name like {given.tests}")
         return 2
-    print(f"seed {given.seed}, {len(tests)} tests, {sum(c.seconds for c in tests):.0f} s without a bug", flush=True)
+    seconds = sum(c.seconds for c in tests)
+    print(f"seed {given.seed}, {len(tests)} tests, {seconds:.0f} s without a bug", flush=True)
     clean, known, done, survivors = code_built(), equivalent(), 0, 0
     for mutant in draw(given.seed):
         kind, name, i, before, after = mutant
@@ -300,8 +326,8 @@ def main():
             continue
         done += 1
         survivors += seen is None
-        print(f"{done} {name}:{i + 1} {kind}: " +
-              (f"seen by {seen}" if seen else f"SURVIVES\n  - {before.strip()}\n  + {after.strip()}"), flush=True)
+        said = f"seen by {seen}" if seen else f"SURVIVES\n  - {before.strip()}\n  + {after.strip()}"
+        print(f"{done} {name}:{i + 1} {kind}: {said}", flush=True)
     build(given.jobs)
     print(f"killed {done - survivors} of {done}")
     return 1 if survivors else 0

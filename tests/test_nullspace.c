@@ -352,6 +352,12 @@ static void TestErrors(PoiseContext ctx)
     CHECK_OK(PoiseVecDestroy(&longer));
     CHECK_OK(PoiseVecDestroy(&shorter));
   }
+  PoiseVec pair[2] = {Halves(s.A, 0, 0), Halves(s.A, 0, 0)}; /* e_0, e_1 + 1e-8 e_0: just orthogonal enough */
+  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseVecSetValues(pair[0], 1, (PoiseInt[]){0}, (double[]){1}));
+  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseVecSetValues(pair[1], 2, (PoiseInt[]){0, 1}, (double[]){1e-8, 1}));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecAssemble(pair[k]));
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 2, pair));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecDestroy(&pair[k]));
   CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
   CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &other), POISE_ERR_SIZE,
             "A has 72 rows, vector 0 of its null space 73");
