@@ -460,6 +460,50 @@ static void TestCounts(PoiseContext ctx)
   FreeExchange(&ex);
 }
 
+/* ---- a rank that leaves ------------------------------------------------------------------------------------------- */
+
+enum { READER, WRITER, LEAVER, NUMBERS = 1000 };
+
+/* The reader copies late; until then the writer, whom the leaver's error has reached, must not touch what it sent. */
+static PoiseErr LeaveAndOverwrite(PoiseContext ctx, void *arg)
+{
+  Comm *comm = ctx->comm;
+  bool writes = comm->rank == WRITER, reads = comm->rank == READER, *good = arg;
+  int other[1] = {writes ? READER : WRITER};
+  int64_t start[2] = {0, NUMBERS}, none[1] = {0};
+  double data[NUMBERS];
+  Exchange ex = {.nsend = writes, .nrecv = reads, .send_rank = other, .recv_rank = other, .send = data, .recv = data};
+  ex.send_start = writes ? start : none;
+  ex.recv_start = reads ? start : none;
+  for (int i = 0; i < NUMBERS; i++) data[i] = writes ? i + 1 : 0;
+  POISE_TRY(comm->ops->exchange_setup(comm, &ex));
+  if (comm->rank == LEAVER) {
+    comm->ops->exchange_free(comm, &ex);
+    POISE_FAIL(POISE_ERR_USER, "I leave");
+  }
+  PoiseErr e = comm->ops->exchange_begin(comm, &ex);
+  double until = PoiseTime() + (reads ? 0.1 : 0);
+  while (PoiseTime() < until) continue;
+  if (!e) e = comm->ops->exchange_end(comm, &ex);
+  for (int i = 0; reads && i < NUMBERS; i++) *good = *good && data[i] == i + 1;
+  if (writes) memset(data, 0xff, sizeof data);
+  comm->ops->exchange_free(comm, &ex);
+  return e ? e : PoiseBarrier(ctx);
+}
+
+static void TestLeaves(PoiseContext ctx)
+{
+  PoiseContext own;
+  bool good = true;
+  char *argv[] = {"test", "-device", "host", "-ranks", "3"}, **list = argv;
+  int argc = 5;
+  if (!CHECK_OK(PoiseBarrier(ctx))) return;
+  if (!CHECK_OK(PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1}, &own))) return;
+  CHECK_ERR(PoiseRun(own, LeaveAndOverwrite, &good), POISE_ERR_USER, "I leave");
+  CHECK(good);
+  CHECK_OK(PoiseFinalize(&own));
+}
+
 static const Test tests[] = {
     {"sum", TestSum, 0},
     {"max", TestMax, 0},
@@ -477,6 +521,7 @@ static const Test tests[] = {
     {"memory", TestMemory, TEST_SERIAL},
     {"memory_mpi", TestMemory_MPI, 0},
     {"counts", TestCounts, 0},
+    {"leaves", TestLeaves, TEST_SERIAL | TEST_HOST_ONLY},
     {NULL, NULL, 0},
 };
 

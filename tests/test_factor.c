@@ -314,6 +314,24 @@ static void TestShiftNonzero(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* No shift will do: of amount 0, or where elimination overflows with all that are numbers. The search ends. */
+static void TestShiftEnds(PoiseContext ctx)
+{
+  static const char *const amounts[] = {"-x_pc_factor_shift_amount 0", "-x_pc_factor_shift_amount 1e300"};
+  const double v[4] = {0, 1.7e308, 1.7e308, 0};
+  for (int k = 0; k < 2; k++) {
+    PoiseMat A;
+    if (!CHECK_OK(PoiseMatCreate(ctx, 2, 2, 2, 2, &A))) return;
+    CHECK_OK(PoiseMatAddBlock(A, 2, (PoiseInt[]){0, 1}, 2, (PoiseInt[]){0, 1}, v));
+    CHECK_OK(PoiseMatAssemble(A));
+    CHECK_OK(PoiseOptionsSetString(ctx, amounts[k]));
+    PoisePC pc = Make(ctx, "ilu", A, "-x_pc_factor_shift_type nonzero");
+    CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC, k ? "pivot" : "the pivot of row 0 is 0");
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
 static void TestShiftInBlocks(PoiseContext ctx)
 {
   Shape s = ZeroPivot(ctx);
@@ -866,6 +884,7 @@ static const Test tests[] = {
     {"zero_pivot", TestZeroPivot, 0},
     {"later_pivot", TestLaterPivot, 0},
     {"shift_nonzero", TestShiftNonzero, 0},
+    {"shift_ends", TestShiftEnds, TEST_SERIAL},
     {"shift_inblocks", TestShiftInBlocks, 0},
     {"shift_positive", TestShiftPositive, 0},
     {"negative", TestNegative, 0},

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ksp/ksp.h"
+#include "ksp/prcg_phases.h"
 #include "sample.h"
 
 enum { SIDE = 6, N = SIDE * SIDE, STEPS = 10 };
@@ -380,6 +381,41 @@ static void TestFgmres(PoiseContext ctx)
     }
 }
 
+/* The next (r, z) that prcg predicts is a square: a ratio that rounding makes negative is 0. */
+static void TestPrediction(PoiseContext ctx)
+{
+  double in[POISE_SLOTS] = {0}, out[POISE_SLOTS], c[4];
+  const PhaseArgs a = {.conv = {.none = 1}};
+  in[CG_RZ] = 1;
+  in[CG_PQ] = 2;
+  for (int large = 0; large < 2; large++) {
+    in[PRCG_QDQ] = large ? 8 : 1; /* alpha^2 (q, D q) = 2, and 1/4 */
+    CHECK_INT(prcg_update_begin(in, out, &a, c), 1);
+    CHECK(c[0] == 0.5 && c[1] == large);
+  }
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
+/* Cycles that become longer, and shorter, between solves by one solver. */
+static void TestOtherRestart(PoiseContext ctx)
+{
+  static const char *const options[] = {"-ksp_type gmres -pc_type none", "-ksp_type fgmres -pc_type none"};
+  Dense d;
+  double norms[STEPS + 1];
+  DenseFill(&d, CONVECTION, SPD, false);
+  for (int k = 0; k < 2; k++) {
+    Problem p;
+    if (!CHECK_OK(Open(ctx, CONVECTION, SPD, options[k], &p))) return;
+    for (int turn = 0; turn < 3; turn++) {
+      int restart = turn == 1 ? STEPS + 1 : 3;
+      MinimalResidual(&d, false, false, restart, norms);
+      CHECK_OK(PoiseKSPGMRESSetRestart(p.ksp, restart));
+      CheckHistory(&p, norms, options[k]);
+    }
+    Close(&p);
+  }
+}
+
 /* ---- chebyshev's bounds --------------------------------------------------------------------------------------------- */
 
 static void TestEstimate(PoiseContext ctx)
@@ -483,6 +519,53 @@ static void TestEstimateKept(PoiseContext ctx)
   Close(&p);
 }
 
+/* Norms of some steps: of the solver, or of one that is made for these operators alone. */
+static void StepsOf(Problem *p, PoiseKSP ksp, double *norms)
+{
+  PoiseInt count = 0;
+  const double *h = NULL;
+  CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-300, 0, 1e300, STEPS));
+  CHECK_OK(PoiseKSPSolve(ksp, p->b, p->x));
+  CHECK_OK(PoiseKSPHistory(ksp, &count, &h));
+  for (int k = 0; k <= STEPS; k++) norms[k] = k < count ? h[k] : NAN;
+}
+
+/* What is known of a preconditioner that is kept says nothing of A: other numbers, another A with as many changes behind
+   it, or another null space are another estimate. */
+static void TestEstimateAnew(PoiseContext ctx)
+{
+  Problem p;
+  PoiseMat other = NULL;
+  double was[STEPS + 1] = {0}, used[STEPS + 1], fresh[STEPS + 1];
+  if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_type chebyshev -pc_type none", &p))) return;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &other))) return;
+  CHECK_OK(Fill(other, SPD, 3));
+  CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, NULL));
+  CHECK_OK(PoiseKSPSetReusePreconditioner(p.ksp, 1));
+  for (int change = 0; change < 4; change++) {
+    PoiseKSP one = NULL;
+    PoiseMat A = change < 3 ? p.A : other;
+    for (int k = 0; k < 2; k++) {
+      if (change == 1) CHECK_OK(PoiseMatScale(k ? other : A, 5));
+      if (change == 2) CHECK_OK(PoiseMatSetNullSpace(k ? other : A, 1, 0, NULL));
+    }
+    if (change == 3) CHECK(A->state == p.A->state && A->pattern == p.A->pattern);
+    if (change == 3) CHECK_OK(PoiseKSPSetOperators(p.ksp, A, NULL));
+    StepsOf(&p, p.ksp, used);
+    CHECK_OK(PoiseKSPCreate(ctx, &one));
+    CHECK_OK(PoiseKSPSetOperators(one, A, NULL));
+    CHECK_OK(PoiseKSPKeepHistory(one, 1));
+    CHECK_OK(PoiseKSPSetFromOptions(one));
+    StepsOf(&p, one, fresh);
+    CHECK(memcmp(used, fresh, sizeof fresh) == 0);
+    CHECK(memcmp(was, fresh, sizeof fresh) != 0);
+    memcpy(was, fresh, sizeof fresh);
+    PoiseKSPDestroy(&one);
+  }
+  PoiseMatDestroy(&other);
+  Close(&p);
+}
+
 /* ---- reasons and errors --------------------------------------------------------------------------------------------- */
 
 static const char *const methods[] = {"richardson", "chebyshev", "minres", "fgmres", "preonly"};
@@ -553,6 +636,42 @@ static void TestDivergence(PoiseContext ctx)
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_INDEFINITE_PC);
   Close(&p);
+}
+
+/* Norms that are what they are compared with, to the bit: |r_k| = |b| 2^k with A = I and scale 3, |b| 2^-k with 1/2. */
+static void TestEdges(PoiseContext ctx)
+{
+  PoiseMat A = NULL;
+  PoiseVec x = NULL, b = NULL;
+  PoiseKSP ksp = NULL;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 4, 4, &A))) return;
+  for (PoiseInt i = 0; i < 4; i++) CHECK_OK(PoiseMatAddBlock(A, PoiseRank(ctx) == 0, &i, 1, &i, &(double){1}));
+  if (CHECK_OK(PoiseMatAssemble(A)) && CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) && CHECK_OK(PoiseKSPCreate(ctx, &ksp))) {
+    Problem p = {.b = b, .x = x, .ksp = ksp};
+    SampleConstant(b, 1); /* |b| = 2 */
+    CHECK_OK(PoiseKSPSetType(ksp, "richardson"));
+    CHECK_OK(PoiseOptionsSetString(ctx, "-pc_type none"));
+    CHECK_OK(PoiseKSPSetFromOptions(ksp));
+    CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+    CHECK_OK(PoiseKSPRichardsonSetScale(ksp, 3));
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, 0, 8, 20));
+    ExpectEnd(&p, POISE_DIVERGED_DTOL, 3); /* not below divtol */
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, 0, nextafter(8, 9), 20));
+    ExpectEnd(&p, POISE_DIVERGED_DTOL, 4);
+    CHECK_OK(PoiseKSPRichardsonSetScale(ksp, 0.5));
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 0.125, 0, 8, 20));
+    ExpectEnd(&p, POISE_CONVERGED_RTOL, 3); /* not above rtol */
+    CHECK_OK(PoiseKSPSetTolerances(ksp, nextafter(0.125, 0), 0, 8, 20));
+    ExpectEnd(&p, POISE_CONVERGED_RTOL, 4);
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 0, 0.25, 8, 20));
+    ExpectEnd(&p, POISE_CONVERGED_RTOL, 3); /* nor above atol: as PETSc, which tells of atol what is below it */
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 0, nextafter(0.25, 1), 8, 20));
+    ExpectEnd(&p, POISE_CONVERGED_ATOL, 3);
+  }
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&b);
+  PoiseVecDestroy(&x);
+  PoiseMatDestroy(&A);
 }
 
 /* diag(1, 1, 0, 0) and b of ones: every number of the iteration is exact, and the second column is zero. */
@@ -911,10 +1030,14 @@ static const Test tests[] = {
     {"minres", TestMinres, 0},
     {"fgmres", TestFgmres, 0},
     {"fgmres changing", TestFgmresChanging, 0},
+    {"prediction", TestPrediction, TEST_SERIAL | TEST_HOST_ONLY},
+    {"other restart", TestOtherRestart, 0},
     {"estimate", TestEstimate, 0},
     {"estimate kept", TestEstimateKept, 0},
+    {"estimate anew", TestEstimateAnew, 0},
     {"reasons", TestReasons, 0},
     {"divergence", TestDivergence, 0},
+    {"edges", TestEdges, 0},
     {"singular", TestSingular, 0},
     {"preonly", TestPreOnly, 0},
     {"wrong options", TestWrongOptions, 0},

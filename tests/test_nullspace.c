@@ -342,6 +342,23 @@ static void TestErrors(PoiseContext ctx)
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, POISE_MAX_BATCH, many), POISE_ERR_ARG, "33 vectors, there can be 32");
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, -1, many), POISE_ERR_ARG, "null space of");
   CHECK_INT(s.A->null.n, 0);
+  for (int far = 0; far < 2; far++) { /* a length that differs by less than 1e-8, and by more */
+    double factor = sqrt(1 + (far ? 2e-8 : 0.5e-8));
+    PoiseVec longer = Halves(s.A, factor * v, factor * v), shorter = Halves(s.A, v / factor, -v / factor);
+    PoiseErr code = far ? POISE_ERR_ARG : POISE_OK;
+    CHECK_INT(PoiseMatSetNullSpace(s.A, 0, 1, &longer), code);
+    CHECK_INT(PoiseMatSetNullSpace(s.A, 0, 1, &shorter), code);
+    PoiseErrorClear();
+    CHECK_OK(PoiseVecDestroy(&longer));
+    CHECK_OK(PoiseVecDestroy(&shorter));
+  }
+  PoiseVec pair[2] = {Halves(s.A, 0, 0), Halves(s.A, 0, 0)}; /* e_0, e_1 + 1e-8 e_0: just orthogonal enough */
+  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseVecSetValues(pair[0], 1, (PoiseInt[]){0}, (double[]){1}));
+  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseVecSetValues(pair[1], 2, (PoiseInt[]){0, 1}, (double[]){1e-8, 1}));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecAssemble(pair[k]));
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 2, pair));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecDestroy(&pair[k]));
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
   CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &other), POISE_ERR_SIZE,
             "A has 72 rows, vector 0 of its null space 73");
   CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG, "the product of numbers 0 and 0 is");

@@ -451,6 +451,38 @@ static void TestMemory(PoiseContext ctx)
   PoiseMatDestroy(&g.A);
 }
 
+/* Blocks (1e-10, 1; -1, 1): the largest pivot is negative, and the other one costs 6 digits. */
+static void TestPivots(PoiseContext ctx)
+{
+  static const char *const types[] = {"pbjacobi", "lu"};
+  const double v[4] = {1e-10, 1, -1, 1};
+  PoiseInt begin, m;
+  PoiseMat A;
+  PoiseSplit(ctx, NODES, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, 2 * m, 2 * m, 2 * NODES, 2 * NODES, &A))) return;
+  for (PoiseInt i = begin; i < begin + m; i++)
+    CHECK_OK(PoiseMatAddBlock(A, 2, (PoiseInt[]){2 * i, 2 * i + 1}, 2, (PoiseInt[]){2 * i, 2 * i + 1}, v));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatSetBlockSize(A, 2));
+  for (int k = 0; k < 2; k++) {
+    PoisePC pc = Make(ctx, types[k], A);
+    PoiseVec r, z;
+    double *p;
+    const double *q;
+    if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecGetWrite(r, &p))) return;
+    for (PoiseInt i = 0; i < 2 * m; i++) p[i] = i % 2 == 0;
+    CHECK_OK(SampleRestore(r, &p));
+    CHECK_OK(PoisePCApply(pc, r, z));
+    CHECK_OK(PoiseVecGetRead(z, &q));
+    for (PoiseInt i = 0; i < 2 * m; i++) CHECK_NEAR(q[i], 1 / (1 + 1e-10), 1e-15);
+    CHECK_OK(PoiseVecRestore(z, &q));
+    PoiseVecDestroy(&r);
+    PoiseVecDestroy(&z);
+    PoisePCDestroy(&pc);
+  }
+  PoiseMatDestroy(&A);
+}
+
 static const Test tests[] = {
     {"none", TestNone, 0},
     {"blocks", TestBlocks, 0},
@@ -460,6 +492,7 @@ static const Test tests[] = {
     {"bad_block", TestBadBlock, 0},
     {"refresh", TestRefresh, 0},
     {"change", TestChange, 0},
+    {"pivots", TestPivots, 0},
     {"block_size", TestBlockSize, 0},
     {"shell", TestShell, 0},
     {"misuse", TestMisuse, 0},

@@ -974,6 +974,73 @@ static void TestGrowth(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&y));
 }
 
+/* ---- halo: when its buffers are filled again ---------------------------------------------------------------------- */
+
+enum { ON_RANK = 5 };
+
+/* Each rank but the first reads the last entry of the rank before; the last one sends nothing. */
+static Halo *LineOfRanks(PoiseVec x)
+{
+  Halo *halo = NULL;
+  PoiseInt ghost = x->layout->begin - 1;
+  CHECK_OK(poiseHaloCreate(x->layout, ghost >= 0, &ghost, &halo));
+  return halo;
+}
+
+/* Two exchanges, and no wait of the caller between: what was fetched first is what its reader gets. */
+static void TestHaloAgain(PoiseContext ctx)
+{
+  PoiseVec x[2], y[2];
+  double *to;
+  const double *from, *ghost;
+  for (int k = 0; k < 2; k++) {
+    if (!CHECK_OK(PoiseVecCreate(ctx, ON_RANK, POISE_DECIDE, &x[k]))) return;
+    if (!CHECK_OK(PoiseVecCreate(ctx, 1, POISE_DECIDE, &y[k]))) return;
+    SampleConstant(x[k], 10 * k + PoiseRank(ctx));
+    SampleConstant(y[k], -1);
+  }
+  Halo *halo = LineOfRanks(x[0]);
+  for (int k = 0; k < 2 && halo; k++) {
+    CHECK_OK(poiseVecRead(x[k], &from));
+    CHECK_OK(poiseVecUpdate(y[k], &to));
+    CHECK_OK(poiseHaloBegin(halo, POISE_OK, from));
+    CHECK_OK(poiseHaloEnd(halo, &ghost));
+    if (PoiseRank(ctx))
+      CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_axpby, .n = 1, .in = {ghost, to}, .out = {to},
+                      .c = {{.value = 1}, {.value = 0}}));
+  }
+  for (int k = 0; k < 2; k++) {
+    if (CHECK_OK(PoiseVecGetRead(y[k], &from))) CHECK(from[0] == (PoiseRank(ctx) ? 10 * k + PoiseRank(ctx) - 1 : -1));
+    CHECK_OK(PoiseVecRestore(y[k], &from));
+    PoiseVecDestroy(&x[k]);
+    PoiseVecDestroy(&y[k]);
+  }
+  poiseHaloDestroy(&halo);
+}
+
+/* Sums that go back, and at once an exchange by ranks that have failed: what the first one brought is added. */
+static void TestHaloBack(PoiseContext ctx)
+{
+  PoiseVec y;
+  double *to, *ghost;
+  const double *from;
+  PoiseInt last = ON_RANK - 1;
+  if (!CHECK_OK(PoiseVecCreate(ctx, ON_RANK, POISE_DECIDE, &y))) return;
+  SampleConstant(y, 1);
+  Halo *halo = LineOfRanks(y);
+  if (halo && CHECK_OK(poiseVecUpdate(y, &to)) && CHECK_OK(poiseHaloGhostWrite(halo, &ghost))) {
+    if (PoiseRank(ctx))
+      CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 1, .out = {ghost}, .c = {{.value = 4}}));
+    CHECK_OK(poiseHaloReverse(halo, POISE_OK, to));
+    for (int64_t i = 0; i < halo->nghost; i++) halo->back.send[i] = 100;
+    CHECK_INT(poiseHaloReverse(halo, POISE_ERR_USER, to), POISE_ERR_USER);
+    if (CHECK_OK(PoiseVecGetRead(y, &from))) CHECK(from[last] == (PoiseRank(ctx) < PoiseSize(ctx) - 1 ? 5 : 1));
+    CHECK_OK(PoiseVecRestore(y, &from));
+  }
+  poiseHaloDestroy(&halo);
+  PoiseVecDestroy(&y);
+}
+
 static const Test tests[] = {
     {"sizes", TestSizes, 0},
     {"create_errors", TestCreateErrors, 0},
@@ -998,6 +1065,8 @@ static const Test tests[] = {
     {"bits", TestBits, TEST_SERIAL | TEST_HOST_ONLY},
     {"memory", TestMemory, 0},
     {"growth", TestGrowth, 0},
+    {"halo_again", TestHaloAgain, 0},
+    {"halo_back", TestHaloBack, 0},
     {NULL, NULL, 0},
 };
 

@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plant single bugs in a copy of the sources and tell which of them no test sees.
+
+    scripts/mutate.sh --seed 1 --count 20
+    scripts/mutate.sh --tests '^api' --count 50
+
+The bugs are drawn from KINDS, each kind's among all lines of src/*/*.[ch] that have room for one. What does
+not compile, or compiles to the same code, is drawn again, and so is what tests/mutants_equivalent.txt says
+changes nothing. The copy, its build and the log of the last failure lie in build/mutate; the tree itself is
+only read. Tests run by their times without a bug, shortest first, and end at the first failure. One that takes ten
+times as long hangs, which is a failure. Exit code: 0 when all bugs were seen, 1 when some survive, 2 when
+nothing could be said.
+"""
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK = os.path.join(ROOT, "build", "mutate")
+TREE, BUILD = os.path.join(WORK, "tree"), os.path.join(WORK, "build")
+EQUIVALENT = os.path.join("tests", "mutants_equivalent.txt")
+REFUSED = "-Werror=return-type -Werror=incompatible-pointer-types -Werror=int-conversion"
+CONFIGURE = ["-D", "CMAKE_BUILD_TYPE=Release", "-D", "CMAKE_C_FLAGS_RELEASE=-O1 " + REFUSED, "-D",
+             "POISE_EXAMPLES=OFF", "-D", "POISE_BENCH=OFF", "-D", "POISE_TEST_RANKS=3", "-D",
+             "POISE_TEST_THREADS=1;4"]
+SUITES = r"\.(threads|np[0-9]+)$|^fuzz\.|^large\.|^mpi_exit"
+
+OPERAND = r"(?<![\w.>\])*&-])[A-Za-z_]\w*(?:(?:->|\.)\w+|\[[^\[\]]*\])*(?![\w(\[.-])"
+WAIT = r"(?:poiseDeviceSync|WaitFor|Barrier|PoiseBarrier|Await|[\w>.-]*ops->sync)\([^;]*?\)(?=\)?;)"
+STATEMENT = r"(?<=^)(\s+)(?!return\b|case\b|default\b|typedef\b|extern\b)[^\s{}][^{}]*;$"
+
+
+def swap(match):
+    return match.group("b") + match.group("between") + match.group("a")
+
+
+# (name, how often it is drawn, what it looks for, what it puts there). One bug is one match.
+EDGE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+SIGN = {"+": "-", "-": "+"}
+KINDS = [
+    ("comparison", 2, r" (<=?|>=?) ", lambda m: f" {EDGE[m.group(1)]} "),
+    ("sign", 2, r"(?<=[\w)\]]) ([+-])(=?) (?=[\w(*&-])", lambda m: f" {SIGN[m.group(1)]}{m.group(2)} "),
+    ("statement", 3, STATEMENT, lambda m: m.group(1) + ";"),
+    ("wait", 1, WAIT, lambda m: "POISE_OK"),
+    ("integer", 1, r"\b(int64_t|PoiseInt|size_t)\b(?= \w| ?\*?\)|\))", lambda m: "int32_t"),
+    ("operands", 1, f"(?P<a>{OPERAND})(?P<between> (?:-|/|<|>|<=|>=) )(?P<b>{OPERAND})", swap),
+    ("arguments", 1, rf"(?<=[(,])(?P<s> ?)(?P<a>{OPERAND})(?P<between>, )(?P<b>{OPERAND})(?=[,)])",
+     lambda m: m.group("s") + swap(m)),
+]
+
+
+def run(command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", **more)
+
+
+# ---- the copy ----------------------------------------------------------------------------------------------
+
+
+def files_of_tree():
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = run(command, cwd=ROOT).stdout.split("\n")
+    return [n for n in names if n and os.path.isfile(os.path.join(ROOT, n))]
+
+
+def read(name):
+    with open(name, encoding="utf-8") as f:
+        return f.read()
+
+
+def write(name, text):
+    with open(name, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def same(a, b):
+    if not os.path.exists(b):
+        return False
+    with open(a, "rb") as f, open(b, "rb") as g:
+        return f.read() == g.read()
+
+
+def copy_tree():
+    """Make the copy as the tree is; what has not changed keeps its time, so that little is built."""
+    names = set(files_of_tree())
+    for name in names:
+        source, target = os.path.join(ROOT, name), os.path.join(TREE, name)
+        if not same(source, target):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy(source, target)
+    for folder, _, found in os.walk(TREE):
+        for name in found:
+            path = os.path.join(folder, name)
+            if os.path.relpath(path, TREE) not in names:
+                os.remove(path)
+
+
+# ---- drawing -----------------------------------------------------------------------------------------------
+
+
+def blank(text):
+    """The same text with spaces for comments, strings and directives."""
+    def spaces(match):
+        return re.sub(r"[^\n]", " ", match.group())
+    comment, word, letter = r"/\*.*?\*/|//[^\n]*", r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])+'"
+    directive = r"^#(?:[^\n]*\\\n)*[^\n]*"
+    return re.sub("|".join((comment, word, letter, directive)), spaces, text, flags=re.S | re.M)
+
+
+def ends_statement(code, i):
+    """Is line i the beginning of a statement, or what a condition before it does?"""
+    while i and not code[i - 1].strip():
+        i -= 1
+    before = code[i - 1].rstrip() if i else ""
+    return re.search(r"[;{}:]$|\belse$", before) or re.search(r"^\s*(\} else )?(if|for|while) .*\)$", before)
+
+
+def mutants_of(kind, name):
+    """All mutants (file, line, text before, text after) of a kind in a file, by line."""
+    _, _, pattern, change = kind
+    lines = read(os.path.join(ROOT, name)).split("\n")
+    code = blank("\n".join(lines)).split("\n")
+    found = []
+    for i, line in enumerate(code):
+        line = line.rstrip()
+        if kind[0] == "statement" and not ends_statement(code, i):
+            continue
+        here = []
+        for match in re.finditer(pattern, line):
+            if "a" in match.groupdict() and match.group("a") == match.group("b"):
+                continue
+            end = len(lines[i]) if kind[0] == "statement" else match.end()
+            here.append((name, i, lines[i], lines[i][:match.start()] + change(match) + lines[i][end:]))
+        if here:
+            found.append(here)
+    return found
+
+
+def candidates():
+    names = sorted(n for n in files_of_tree() if re.match(r"src/(?!cuda/)\w+/\w+\.[ch]$", n))
+    return {kind[0]: [line for name in names for line in mutants_of(kind, name)] for kind in KINDS}
+
+
+def draw(seed):
+    """Mutants without end, or until there are none; the same ones for the same seed and sources."""
+    dice, found = random.Random(seed), candidates()
+    names, weights = [k[0] for k in KINDS], [k[1] for k in KINDS]
+    while any(found.values()):
+        kind = dice.choices(names, weights)[0]
+        if found[kind]:
+            line = found[kind].pop(dice.randrange(len(found[kind])))
+            yield (kind,) + line[dice.randrange(len(line))]
+
+
+def equivalent():
+    """{(file, line before, line after)} of the list."""
+    path = os.path.join(ROOT, EQUIVALENT)
+    blocks = re.findall(r"^(\S+)\n- (.*)\n\+ (.*)\n", read(path), flags=re.M) if os.path.exists(path) else []
+    return {(name, before.strip(), after.strip()) for name, before, after in blocks}
+
+
+# ---- building and testing ----------------------------------------------------------------------------------
+
+
+def build(jobs):
+    return run(["nice", "cmake", "--build", BUILD, "-j", str(jobs)])
+
+
+def code_built():
+    with open(os.path.join(BUILD, "tests", "libpoise_internal.a"), "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+def prepare(jobs):
+    copy_tree()
+    made = os.path.exists(os.path.join(BUILD, "CMakeCache.txt"))
+    generator = ["-G", "Ninja"] if shutil.which("ninja") and not made else []
+    for result in run(["cmake", "-S", TREE, "-B", BUILD] + generator + CONFIGURE), build(jobs):
+        if result.returncode:
+            print(result.stdout[-4000:])
+            sys.exit(2)
+
+
+class Case:
+    """A test of CTest: what it runs and how long it took without a bug."""
+
+    def __init__(self, test):
+        more = {p["name"]: p["value"] for p in test.get("properties", [])}
+        self.name, self.command = test["name"], test["command"]
+        self.folder = more.get("WORKING_DIRECTORY", BUILD)
+        self.environment = dict(os.environ, **dict(e.split("=", 1) for e in more.get("ENVIRONMENT", [])))
+        self.ranks = int(more.get("PROCESSORS", 1))
+        self.seconds, self.process = None, None
+
+    def run(self, limit):
+        """Zero or 77 is good; what it printed is in self.output."""
+        began = time.monotonic()
+        self.process = subprocess.Popen(self.command, cwd=self.folder, env=self.environment,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            output, _ = self.process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            output, _ = self.process.communicate()
+            output += b"\nhangs\n"
+        self.output = output.decode(errors="replace")
+        if self.seconds is None:
+            self.seconds = time.monotonic() - began
+        return self.process.returncode in (0, 77)
+
+    def stop(self):
+        """mpiexec ends its ranks when it is asked to; who does not hear is killed."""
+        if self.process and self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+            threading.Timer(3, self.signal, [signal.SIGKILL]).start()
+
+    def signal(self, number):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, number)
+
+
+def cases(pattern):
+    answer = run(["ctest", "--test-dir", BUILD, "--show-only=json-v1"]).stdout
+    tests = json.loads(answer[answer.index("{"):])["tests"]
+    return [Case(t) for t in tests if re.search(pattern, t["name"])]
+
+
+def first_failure(tests, jobs):
+    """The test that fails first, or None; it ends the others."""
+    failed = []
+
+    def one(case):
+        if not failed and not case.run(10 + 10 * case.seconds) and not failed:
+            failed.append(case)
+            for other in tests:
+                other.stop()
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, tests))
+    return failed[0] if failed else None
+
+
+def tree_hash():
+    digest = hashlib.sha256()
+    for folder, folders, names in os.walk(TREE):
+        folders.sort()
+        for name in sorted(names):
+            with open(os.path.join(folder, name), "rb") as f:
+                digest.update(os.path.join(folder, name).encode() + f.read())
+    return digest.hexdigest()
+
+
+def baseline(pattern, jobs):
+    """The tests that pass without a bug, shortest first. Times are kept for more runs of this tree."""
+    path, tree = os.path.join(WORK, "times.json"), tree_hash()
+    kept = json.loads(read(path)) if os.path.exists(path) else {}
+    times = kept["seconds"] if kept.get("tree") == tree else {}
+    tests = cases(pattern)
+    with ThreadPoolExecutor(jobs) as pool:
+        good = list(pool.map(lambda case: case.name in times or case.run(900), tests))
+    for case, passed in zip(tests, good):
+        if passed:
+            case.seconds = times.setdefault(case.name, case.seconds)
+        else:
+            print(f"{case.name} fails without a bug and is left out:\n{case.output[-2000:]}")
+    write(path, json.dumps({"tree": tree, "seconds": times}))
+    return sorted((c for c, passed in zip(tests, good) if passed), key=lambda c: c.seconds)
+
+
+def judge(mutant, tests, jobs, clean):
+    """'same', 'refused', the name of the test that sees it, or None."""
+    _, name, i, _, after = mutant
+    path = os.path.join(TREE, name)
+    whole = read(path)
+    lines = whole.split("\n")
+    lines[i] = after
+    write(path, "\n".join(lines))
+    try:
+        if build(jobs).returncode:
+            return "refused"
+        if code_built() == clean:
+            return "same"
+        case = first_failure(tests, jobs)
+        if case:
+            write(os.path.join(WORK, "last.log"), case.output)
+        return case and case.name
+    finally:
+        write(path, whole)
+
+
+def main():
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--seed", type=int, default=1, help="of the drawing (1)")
+    words.add_argument("--count", type=int, default=20, help="bugs that are planted (20)")
+    words.add_argument("--tests", default=SUITES, help="regular expression of CTest's names (all suites)")
+    words.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers, tests at a time")
+    given = words.parse_args()
+    prepare(given.jobs)
+    tests = baseline(given.tests, given.jobs)
+    if not tests:
+        print(f"no test that passes has a name like {given.tests}")
+        return 2
+    seconds = sum(c.seconds for c in tests)
+    print(f"seed {given.seed}, {len(tests)} tests, {seconds:.0f} s without a bug", flush=True)
+    clean, known, done, survivors = code_built(), equivalent(), 0, 0
+    for mutant in draw(given.seed):
+        kind, name, i, before, after = mutant
+        if done == given.count:
+            break
+        if (name, before.strip(), after.strip()) in known:
+            continue
+        seen = judge(mutant, tests, given.jobs, clean)
+        if seen in ("same", "refused"):
+            continue
+        done += 1
+        survivors += seen is None
+        said = f"seen by {seen}" if seen else f"SURVIVES\n  - {before.strip()}\n  + {after.strip()}"
+        print(f"{done} {name}:{i + 1} {kind}: {said}", flush=True)
+    build(given.jobs)
+    print(f"killed {done - survivors} of {done}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
