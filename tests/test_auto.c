@@ -870,13 +870,13 @@ static void TestBlocksByName(PoiseContext ctx)
       PoiseMatDestroy(&C);
     }
     if (k == 0) CHECK_OK(PoiseMatSetType(A, "auto"));
-    if (k == 1) Option(ctx, "b_mat_type", "auto");
+    if (k == 1) Option(ctx, "named_mat_type", "auto");
+    if (k == 1) CHECK_OK(PoiseMatSetOptionsPrefix(A, "named_"));
     CHECK_OK(PoiseMatSetFromOptions(A));
     if (k < 2)
       CheckBlocks(A);
     else
       CheckWorks(A, NULL);
-    Option(ctx, "b_mat_type", "");
     if (k == 3) FailAt(ctx, 1);
     if (k == 3) CHECK_ERR_OF(PoiseMatSetType(A, "auto"), PoiseRank(ctx) == PoiseSize(ctx) - 1, POISE_ERR_MEMORY, "");
     FailAt(ctx, 0);
