@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market and PETSc binary files, plain and by gzip: written and read back, as others write them, and bad ones. */
+/* Matrix Market and PETSc binary files, plain and by gzip: written and read back, as others write
+   them, and bad ones. */
 #include "api.h"
 
 #include <stdio.h>
@@ -189,7 +190,7 @@ static void TestBad(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* ---- PETSc ---------------------------------------------------------------------------------------------------------- */
+/* ---- PETSc ---- */
 
 static size_t Put(unsigned char *to, size_t at, int bytes, long long v)
 {
@@ -348,6 +349,41 @@ static void TestVectors(PoiseContext ctx)
   }
 }
 
+/* Matrices of more rows than are read at once. */
+static void TestRows(PoiseContext ctx)
+{
+  enum { N = 40001 };
+  static const char *const names[] = {"rows.bin", "rows.bin.gz", "rows.mtx.gz"};
+  PoiseMat A = NULL, B = NULL;
+  PoiseInt begin, m, nz[2];
+  PoiseSplit(ctx, N, &begin, &m);
+  CHECK_OK(PoiseMatCreate(ctx, m, m, N, N, &A));
+  for (PoiseInt i = begin; i < begin + m; i++) {
+    PoiseInt cols[3] = {i, i % 7 ? (i * 31 + 5) % N : -1, N - 1 - i};
+    double v[3] = {1 + (double)i, 1.0 / (double)(i + 2), -3};
+    CHECK_OK(PoiseMatAddBlock(A, 1, &i, 3, cols, v));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatNonzeros(A, &nz[0]));
+  for (int k = 0; k < 3; k++) {
+    char path[256];
+    double norm = 1;
+    ApiCase("%s", names[k]);
+    CHECK_OK(PoiseMatSave(A, ApiPath(ctx, names[k], path)));
+    CHECK_OK(PoiseMatLoad(ctx, path, &B));
+    CHECK_OK(PoiseMatNonzeros(B, &nz[1]));
+    CHECK_INT(nz[0], nz[1]);
+    CHECK_OK(PoiseMatAXPY(B, -1, A));
+    CHECK_OK(PoiseMatNorm(B, POISE_NORM_INF, &norm));
+    CHECK_NEAR(norm, 0, 0);
+    CHECK_OK(PoiseMatNonzeros(B, &nz[1]));
+    CHECK_INT(nz[0], nz[1]); /* all of its entries were there */
+    CHECK_OK(PoiseMatDestroy(&B));
+    Remove(ctx, path);
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
 static void TestDiagonal(PoiseContext ctx)
 {
   static const char text[] = HEAD "3 3 2\n1 2 4\n3 3 5\n";
@@ -385,5 +421,6 @@ const Test file_tests[] = {{"round_trips", TestRoundTrips},
                            {"bytes", TestBytes},
                            {"long", TestLong},
                            {"vectors", TestVectors},
+                           {"rows", TestRows},
                            {"diagonal", TestDiagonal},
                            {NULL, NULL}};
