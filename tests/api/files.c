@@ -13,6 +13,17 @@ static void Remove(PoiseContext ctx, const char *path)
   CHECK_OK(PoiseBarrier(ctx));
 }
 
+/* The number that the next file gets: files that stay open raise it. */
+static int NextDescriptor(PoiseContext ctx)
+{
+  CHECK_OK(PoiseBarrier(ctx));
+  FILE *f = PoiseRank(ctx) ? NULL : fopen("/dev/null", "r");
+  int n = f ? fileno(f) : -1;
+  if (f) fclose(f);
+  CHECK_OK(PoiseBarrier(ctx));
+  return n;
+}
+
 static void TestRoundTrips(PoiseContext ctx)
 {
   static const char *const names[] = {"a.mtx", "a.mtx.gz", "a.petsc", "a.bin.gz"};
@@ -100,6 +111,7 @@ static void WriteGz(PoiseContext ctx, const char *path, const char *text)
 static void TestMatrixMarket(PoiseContext ctx)
 {
   char path[256];
+  int next = NextDescriptor(ctx);
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
     for (int gz = 0; gz < 2; gz++) {
       PoiseMat A = NULL;
@@ -118,6 +130,7 @@ static void TestMatrixMarket(PoiseContext ctx)
       Remove(ctx, path);
       DenseFree(&D);
     }
+  CHECK_INT(NextDescriptor(ctx), next);
   static const char vector[] = "%%MatrixMarket matrix coordinate real general\n4 1 2\n4 1 2.5\n2 1 -1\n";
   PoiseVec x = NULL;
   ApiWrite(ctx, path, vector, sizeof vector - 1);
@@ -162,6 +175,7 @@ static const Bad bad[] = {
 static void TestBad(PoiseContext ctx)
 {
   char path[256];
+  int next = NextDescriptor(ctx);
   ApiPath(ctx, "bad", path);
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     PoiseMat A = NULL;
@@ -174,6 +188,7 @@ static void TestBad(PoiseContext ctx)
     CHECK(A == NULL);
     Remove(ctx, path);
   }
+  CHECK_INT(NextDescriptor(ctx), next);
   PoiseMat A = NULL;
   PoiseVec x = NULL;
   CHECK_ERR(PoiseMatLoad(ctx, "no/such/file.mtx", &A), POISE_ERR_FILE, "no/such/file.mtx");
