@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the tables: threads.<device>.<ranks>, or np under mpiexec. Checks may come from any thread; CUnit hears of
-   them once all ranks are through. Under MPI each rank reports its own, and its exit status counts. */
+/* Runs the tables as suites, <table>.<device>.t<ranks>, or np<ranks> under mpiexec. Checks may come from any
+   thread; CUnit hears of them once all ranks are through. Under MPI each rank reports its own, and its exit
+   status counts. */
 #include "api.h"
 
 #include <CUnit/Basic.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <unistd.h>
 
 enum { MOST_TEXT = 700, MOST_KEPT = 4000, MOST_FAILURES = 12, MOST_SUITES = 256 };
 
@@ -37,7 +37,7 @@ static struct {
 static _Thread_local char this_case[160];
 static _Thread_local int this_rank;
 
-/* ---- checks ---------------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static int Record(int holds, const char *file, int line, const char *format, ...) POISE_PRINTF(4, 5);
 static int Record(int holds, const char *file, int line, const char *format, ...)
@@ -164,7 +164,7 @@ void ApiPrintEnd(PoiseContext ctx, FILE *out, char *text, size_t size)
   CHECK(!PoiseRank(ctx) == !!text[0]); /* rank 0 alone prints */
 }
 
-/* ---- running --------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static PoiseErr Body(PoiseContext ctx, void *arg)
 {
@@ -264,7 +264,6 @@ int main(int argc, char **argv)
   const char *ranks = argc > 1 ? argv[1] : "1,2,3,4", *only = argc > 2 ? argv[2] : NULL;
   bool added = true;
   setvbuf(stdout, NULL, _IOLBF, 0);
-  alarm(getenv("POISE_API_SECONDS") ? (unsigned)atoi(getenv("POISE_API_SECONDS")) : 280); /* a hang is a failure */
   state.mpi = Launched();
   int words = 3;
   const char *start[] = {"api", "-device", "host", NULL};

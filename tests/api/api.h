@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What the library promises, asked of an installed copy through <poise.h> alone and judged by dense arithmetic.
+  What the library promises, asked of an installed copy through <poise.h> alone, judged by dense arithmetic.
   A test is written once and is called on every rank of every configuration: each device that is there, and
   1 to 4 ranks as threads or those of mpiexec. It makes the same dense matrix on every rank from a seed, a
   PoiseMat of it, and compares. One file for each part of the interface; this header is all that they share.
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tests and checks ----------------------------------------------------------------------------------- */
+/* ---- tests and checks ---- */
 
 typedef struct Test {
   const char *name;
@@ -27,7 +27,8 @@ extern const Test vector_tests[], product_tests[], assembly_tests[], change_test
 
 /*
   Checks are expressions: 1 when they hold, else the failure is recorded, with the case that was set last.
-  CHECK_ERR: the call fails with this code, here or on another rank, and its message has these words ("" for any).
+  CHECK_ERR: the call fails with this code, here or on another rank, and its message has these words ("" for
+  any).
   CHECK_NEAR: |a - b| <= tol; fails on NaN.
 */
 #define CHECK(holds)                 ApiCheck(!!(holds), __FILE__, __LINE__, #holds)
@@ -55,7 +56,7 @@ void ApiWrite(PoiseContext ctx, const char *path, const void *bytes, size_t n);
 FILE *ApiPrintBegin(PoiseContext ctx);
 void ApiPrintEnd(PoiseContext ctx, FILE *out, char *text, size_t size);
 
-/* ---- dense reference ------------------------------------------------------------------------------------ */
+/* ---- dense reference ---- */
 
 /* The i-th number of a stream, in [-1, 1): the same on every rank. */
 double Random(uint64_t seed, uint64_t i);
@@ -88,9 +89,10 @@ Dense Shape(int k, int *b);
 enum { SPD, INDEFINITE, CONVECTION, KINDS };
 Dense System(int kind, int n);
 
-/* ---- objects of the library ------------------------------------------------------------------------------ */
+/* ---- objects of the library ---- */
 
-/* Local size on this rank: 0 the library's, 1 nothing on rank 0, 2 nothing but on the last rank; whole blocks of b. */
+/* Local size on this rank: 0 the library's, 1 nothing on rank 0, 2 nothing but on the last rank; whole
+   blocks of b. */
 enum { LAYOUTS = 3 };
 PoiseInt Share(PoiseContext ctx, int N, int b, int layout);
 PoiseVec VecOf(PoiseContext ctx, PoiseInt n, int N, const double *v);

@@ -11,7 +11,7 @@ double Random(uint64_t seed, uint64_t i)
   return (double)(z >> 11) * 0x1p-52 - 1;
 }
 
-/* ---- dense ------------------------------------------------------------------------------------------------ */
+/* ---- dense ---- */
 
 Dense DenseNew(int m, int n)
 {
@@ -129,7 +129,7 @@ double Norm(int n, const double *x)
   return sqrt(Dot(n, x, x));
 }
 
-/* ---- matrices to try ---------------------------------------------------------------------------------------- */
+/* ---- matrices to try ---- */
 
 /* Of blocks of b, a share of them; nonzero: every diagonal block too. */
 static Dense Sparse(int m, int n, int b, double share, int diagonal, uint64_t seed)
@@ -221,7 +221,7 @@ Dense System(int kind, int n)
   return D;
 }
 
-/* ---- to the library and back --------------------------------------------------------------------------------- */
+/* ---- to the library and back ---- */
 
 PoiseInt Share(PoiseContext ctx, int N, int b, int layout)
 {

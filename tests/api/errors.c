@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wrong calls are errors of the right code, with words and values, on all ranks; and what was there goes on. */
+/* Wrong calls are errors of the right code, with words and values, on all ranks; and what was there
+   goes on. */
 #include "api.h"
 
 typedef struct Scene {
@@ -181,7 +182,8 @@ static PoiseErr Nothing(void *arg, PoiseVec x, PoiseVec y)
   return PoiseVecCopy(x, y);
 }
 
-/* Of a matrix without entries, and of one that is a function, what needs entries is refused, and names why. */
+/* Of a matrix without entries, and of one that is a function, what needs entries is refused, and names
+   why. */
 static void Needs(PoiseContext ctx, Scene *s, PoiseMat E, PoiseErr code)
 {
   PoiseMat B = NULL, P = NULL;

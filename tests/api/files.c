@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market and PETSc binary files, plain and by gzip: written and read back, as others write them, and bad ones. */
+/* Matrix Market and PETSc binary files, plain and by gzip: written and read back, as others write
+   them, and bad ones. */
 #include "api.h"
 
 #include <stdio.h>
@@ -10,6 +11,17 @@ static void Remove(PoiseContext ctx, const char *path)
   CHECK_OK(PoiseBarrier(ctx));
   if (!PoiseRank(ctx)) CHECK(remove(path) == 0);
   CHECK_OK(PoiseBarrier(ctx));
+}
+
+/* The number that the next file gets: files that stay open raise it. */
+static int NextDescriptor(PoiseContext ctx)
+{
+  CHECK_OK(PoiseBarrier(ctx));
+  FILE *f = PoiseRank(ctx) ? NULL : fopen("/dev/null", "r");
+  int n = f ? fileno(f) : -1;
+  if (f) fclose(f);
+  CHECK_OK(PoiseBarrier(ctx));
+  return n;
 }
 
 static void TestRoundTrips(PoiseContext ctx)
@@ -99,6 +111,7 @@ static void WriteGz(PoiseContext ctx, const char *path, const char *text)
 static void TestMatrixMarket(PoiseContext ctx)
 {
   char path[256];
+  int next = NextDescriptor(ctx);
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
     for (int gz = 0; gz < 2; gz++) {
       PoiseMat A = NULL;
@@ -117,6 +130,7 @@ static void TestMatrixMarket(PoiseContext ctx)
       Remove(ctx, path);
       DenseFree(&D);
     }
+  CHECK_INT(NextDescriptor(ctx), next);
   static const char vector[] = "%%MatrixMarket matrix coordinate real general\n4 1 2\n4 1 2.5\n2 1 -1\n";
   PoiseVec x = NULL;
   ApiWrite(ctx, path, vector, sizeof vector - 1);
@@ -161,6 +175,7 @@ static const Bad bad[] = {
 static void TestBad(PoiseContext ctx)
 {
   char path[256];
+  int next = NextDescriptor(ctx);
   ApiPath(ctx, "bad", path);
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     PoiseMat A = NULL;
@@ -173,6 +188,7 @@ static void TestBad(PoiseContext ctx)
     CHECK(A == NULL);
     Remove(ctx, path);
   }
+  CHECK_INT(NextDescriptor(ctx), next);
   PoiseMat A = NULL;
   PoiseVec x = NULL;
   CHECK_ERR(PoiseMatLoad(ctx, "no/such/file.mtx", &A), POISE_ERR_FILE, "no/such/file.mtx");
@@ -189,7 +205,7 @@ static void TestBad(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* ---- PETSc ---------------------------------------------------------------------------------------------------------- */
+/* ---- PETSc ---- */
 
 static size_t Put(unsigned char *to, size_t at, int bytes, long long v)
 {
@@ -348,6 +364,41 @@ static void TestVectors(PoiseContext ctx)
   }
 }
 
+/* Matrices of more rows than are read at once. */
+static void TestRows(PoiseContext ctx)
+{
+  enum { N = 40001 };
+  static const char *const names[] = {"rows.bin", "rows.bin.gz", "rows.mtx.gz"};
+  PoiseMat A = NULL, B = NULL;
+  PoiseInt begin, m, nz[2];
+  PoiseSplit(ctx, N, &begin, &m);
+  CHECK_OK(PoiseMatCreate(ctx, m, m, N, N, &A));
+  for (PoiseInt i = begin; i < begin + m; i++) {
+    PoiseInt cols[3] = {i, i % 7 ? (i * 31 + 5) % N : -1, N - 1 - i};
+    double v[3] = {1 + (double)i, 1.0 / (double)(i + 2), -3};
+    CHECK_OK(PoiseMatAddBlock(A, 1, &i, 3, cols, v));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatNonzeros(A, &nz[0]));
+  for (int k = 0; k < 3; k++) {
+    char path[256];
+    double norm = 1;
+    ApiCase("%s", names[k]);
+    CHECK_OK(PoiseMatSave(A, ApiPath(ctx, names[k], path)));
+    CHECK_OK(PoiseMatLoad(ctx, path, &B));
+    CHECK_OK(PoiseMatNonzeros(B, &nz[1]));
+    CHECK_INT(nz[0], nz[1]);
+    CHECK_OK(PoiseMatAXPY(B, -1, A));
+    CHECK_OK(PoiseMatNorm(B, POISE_NORM_INF, &norm));
+    CHECK_NEAR(norm, 0, 0);
+    CHECK_OK(PoiseMatNonzeros(B, &nz[1]));
+    CHECK_INT(nz[0], nz[1]); /* all of its entries were there */
+    CHECK_OK(PoiseMatDestroy(&B));
+    Remove(ctx, path);
+  }
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
 static void TestDiagonal(PoiseContext ctx)
 {
   static const char text[] = HEAD "3 3 2\n1 2 4\n3 3 5\n";
@@ -385,5 +436,6 @@ const Test file_tests[] = {{"round_trips", TestRoundTrips},
                            {"bytes", TestBytes},
                            {"long", TestLong},
                            {"vectors", TestVectors},
+                           {"rows", TestRows},
                            {"diagonal", TestDiagonal},
                            {NULL, NULL}};

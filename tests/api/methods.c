@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The iterates of every method, with every preconditioner, side and norm that it offers, are those that its definition
-  gives in dense arithmetic; and the norms that it tells are those of their residuals.
+  The iterates of every method, with every preconditioner, side and norm that it offers, are those that its
+  definition gives in dense arithmetic; and the norms that it tells are those of their residuals.
 */
 #include "api.h"
 
@@ -53,7 +53,7 @@ static double NormOf(const Problem *p, int norm, const double *x)
                                                : Norm(N, r);
 }
 
-/* ---- definitions --------------------------------------------------------------------------------------------- */
+/* ---- definitions ---- */
 
 /* Orthonormal vectors of the space of M A that M r begins. */
 static void Krylov(const Problem *p, const double *r, int k, double v[][N])
@@ -72,7 +72,8 @@ static void Krylov(const Problem *p, const double *r, int k, double v[][N])
   }
 }
 
-/* x += of that space, so that (w_i, r) = 0: w = V (cg), W A V with W = M (minres), M'M (left gmres), 1 (right). */
+/* x += of that space, so that (w_i, r) = 0: w = V (cg), W A V with W = M (minres), M'M (left gmres), 1
+   (right). */
 static void Project(const Problem *p, const char *type, bool right, int k, double *x)
 {
   double v[STEPS + 1][N], av[STEPS + 1][N], w[STEPS + 1][N], r[N], t[N], y[STEPS + 1], rhs[STEPS + 1];
@@ -170,7 +171,7 @@ static void Iterate(const Problem *p, const char *type, bool right, int k, doubl
   }
 }
 
-/* ---- the library's ------------------------------------------------------------------------------------------- */
+/* ---- the library's ---- */
 
 /* M^-1, by its columns. */
 static void Columns(PoiseKSP ksp, PoiseVec b, PoiseVec x, Dense *M)

@@ -109,7 +109,7 @@ static void TestVarying(PoiseContext ctx)
   }
 }
 
-/* ---- the user's own ---------------------------------------------------------------------------------------------- */
+/* ---- the user's own ---- */
 
 typedef struct Own {
   int setups, applications;

@@ -210,7 +210,8 @@ static void TestObjects(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* Help lists the library's and names their defaults; a key that nobody asked for is told with its neighbour. */
+/* Help lists the library's and names their defaults; a key that nobody asked for is told with its
+   neighbour. */
 static void TestTold(PoiseContext ctx)
 {
   static char text[200000];

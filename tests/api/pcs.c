@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* z = M^-1 r of every preconditioner against its definition in dense arithmetic, on the rows of each rank. */
+/* z = M^-1 r of every preconditioner against its definition in dense arithmetic, on the rows of each
+   rank. */
 #include "api.h"
 
 enum { N = 24, MOST_RANKS = 64 };
@@ -50,9 +51,10 @@ static void SolvePart(const Dense *D, int begin, int end, const double *r, doubl
   DenseFree(&P);
 }
 
-/* ---- definitions ------------------------------------------------------------------------------------------------ */
+/* ---- definitions ---- */
 
-/* LU without fill by blocks of b: L has unit diagonal blocks; where a block is not stored nothing is changed. */
+/* LU without fill by blocks of b: L has unit diagonal blocks; where a block is not stored nothing is
+   changed. */
 static void Incomplete(const Dense *D, int begin, int end, int b, double shift, const double *r, double *z)
 {
   int n = end - begin, nb = n / b;
@@ -131,7 +133,7 @@ static void Relax(const Dense *D, const PoiseInt *starts, int ranks, int b, cons
   }
 }
 
-/* ---- the library's ------------------------------------------------------------------------------------------------ */
+/* ---- the library's ---- */
 
 typedef struct Setting {
   PoiseMat A;
@@ -297,7 +299,8 @@ static void TestBlocks(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSet(ctx, "sub_pc_type", "ilu"));
 }
 
-/* Pivots: blocks and matrices whose largest entries are not where they are looked for first, and negative. */
+/* Pivots: blocks and matrices whose largest entries are not where they are looked for first, and
+   negative. */
 static void TestPivots(PoiseContext ctx)
 {
   static const char *const pcs[] = {"lu", "pbjacobi", "bjacobi", "ilu", "sor"};

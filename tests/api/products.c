@@ -342,7 +342,7 @@ static void TestBlocks(PoiseContext ctx)
   }
 }
 
-/* ---- shells ------------------------------------------------------------------------------------------------- */
+/* ---- shells ---- */
 
 static PoiseErr ShellMult(void *arg, PoiseVec x, PoiseVec y)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solves to the end: true residuals, reasons, histories, monitors, tests, guesses, null spaces, and what is kept between them. */
+/* Solves to the end: true residuals, reasons, histories, monitors, tests, guesses, null spaces, and
+   what is kept between them. */
 #include "api.h"
 
 enum { N = 64 };
@@ -256,7 +257,7 @@ static void TestRefinement(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* ---- callbacks ---------------------------------------------------------------------------------------------------- */
+/* ---- callbacks ---- */
 
 typedef struct Seen {
   PoiseInt calls, next, stop;
@@ -345,7 +346,7 @@ static void TestUserTest(PoiseContext ctx)
   }
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------------------------- */
+/* ---- what is kept ---- */
 
 /* New values of the matrix, of which the preconditioner is told or not. */
 static void TestReuse(PoiseContext ctx)
@@ -409,9 +410,10 @@ static void TestUnits(PoiseContext ctx)
     }
 }
 
-/* ---- singular systems ----------------------------------------------------------------------------------------------- */
+/* ---- singular systems ---- */
 
-/* Constants are the null space; b has a part in it, which is told, and left out when the space of A^T is given. */
+/* Constants are the null space; b has a part in it, which is told, and left out when the space of A^T
+   is given. */
 static void TestNullSpace(PoiseContext ctx)
 {
   static const char *const of[] = {"cg", "minres", "gmres", "fgmres", "bicgstab"};
