@@ -173,8 +173,8 @@ on_device()
 under()
 {
   local log=$logs/$2.$1 summary words=()
-  # Calls of the runtime that fail are what this suite is about.
-  if [ "$2.$1" = gpus.memcheck ]; then words=(--report-api-errors no); fi
+  # Calls of the runtime that fail are what these suites are about.
+  if [[ $2.$1 =~ ^(gpus|offload).memcheck$ ]]; then words=(--report-api-errors no); fi
   attempt "$3" "$log" compute-sanitizer --tool "$1" "${words[@]}" --error-exitcode 9 "$build/tests/test_$2" --devices cuda --ranks 1
   summary=$(grep -oE '(ERROR|RACECHECK) SUMMARY: .*' "$log" | tail -n 1)
   # Without its last line the tool has looked at nothing.

@@ -395,6 +395,34 @@ static void TestEndlessFiles(PoiseContext ctx)
   Remove(ctx, path);
 }
 
+/* Of a text without a known size, rank 0 tells at each round how much of it has been given out: all, at the end. */
+static void TestGivenOut(PoiseContext ctx)
+{
+  enum { ROWS = 300 };
+  static const char first[] = "%%MatrixMarket matrix coordinate real general\n300 300 300\n";
+  char text[ROWS * 16 + sizeof first];
+  size_t n = sizeof first - 1;
+  int64_t given = (int64_t)n, done, total, rounds = 0;
+  MMReader r = {0};
+  memcpy(text, first, sizeof first);
+  for (int i = 1; i <= ROWS; i++) n += (size_t)sprintf(text + n, "%d %d 1\n", i, i);
+  Pieces p = {text, n, 0, 100};
+  PoiseErr e = poiseMMOpenSource(ctx, &(MMSource){ReadPiece, &p, "text", NULL}, 200, &r);
+  for (bool more = CHECK_OK(e); more; rounds++) {
+    MMPiece piece;
+    if (!CHECK_OK(poiseMMNext(&r, &piece, &more))) break;
+    double bytes = (double)(piece.end - piece.text);
+    if (!CHECK_OK(PoiseSum(ctx, 1, &bytes))) break;
+    given += (int64_t)bytes;
+    poiseMMProgress(&r, &done, &total);
+    CHECK_INT(total, 0);
+    CHECK_INT(done, PoiseRank(ctx) ? 0 : given);
+  }
+  CHECK_INT(given, n);
+  CHECK(rounds > 1);
+  poiseMMClose(&r);
+}
+
 /* ---- what can be read ----------------------------------------------------------------------------------------------- */
 
 /* Plain or compressed, with blocks of this size. */
@@ -1272,6 +1300,7 @@ static const Test tests[] = {
     {"elsewhere", TestElsewhere, TEST_HOST_ONLY},
     {"no_file", TestNoFile, 0},
     {"damaged_gzip", TestDamagedGzip, 0},
+    {"given_out", TestGivenOut, 0},
     {"matrix", TestMatrix, 0},
     {"large_matrix", TestLargeMatrix, 0},
     {"vector", TestVector, 0},

@@ -47,11 +47,11 @@ typedef struct Parameter {
     struct PoiseKSP_s *: KIND_KSP)
 /* clang-format on */
 
-#define NAMED(x, ...)      ((Parameter){.p = (x), .name = #x, __VA_ARGS__})
-#define OBJECT(x)          NAMED(x, .kind = KIND_OF(x))
-#define OBJECT_OR_NO(x)    NAMED(x, .kind = KIND_OF(x), .optional = true)
-#define GIVEN(x)           NAMED(x, .kind = KIND_POINTER)
-#define ARRAY_OF(count, x) NAMED(x, .kind = KIND_ARRAY, .n = (count))
+#define PARAMETER(x, ...)  ((Parameter){.p = (x), .name = #x, __VA_ARGS__})
+#define OBJECT(x)          PARAMETER(x, .kind = KIND_OF(x))
+#define OBJECT_OR_NO(x)    PARAMETER(x, .kind = KIND_OF(x), .optional = true)
+#define GIVEN(x)           PARAMETER(x, .kind = KIND_POINTER)
+#define ARRAY_OF(count, x) PARAMETER(x, .kind = KIND_ARRAY, .n = (count))
 #define WORD(x, count)     ((Parameter){.name = #x, .kind = KIND_WORD, .n = (int64_t)(x), .most = (count)})
 
 #define PARAMETERS(...) \
@@ -65,11 +65,11 @@ typedef struct Parameter {
     if (poiseCheckCall(__func__, PARAMETERS(__VA_ARGS__))) return value; \
   } while (0)
 /* And of one that destroys *x: nothing is no object. */
-#define DESTROYS(x)                             \
-  do {                                          \
-    CALLED(GIVEN(x));                           \
-    if (!*(x)) return POISE_OK;                 \
-    CALLED(NAMED(*(x), .kind = KIND_OF(*(x)))); \
+#define DESTROYS(x)                                 \
+  do {                                              \
+    CALLED(GIVEN(x));                               \
+    if (!*(x)) return POISE_OK;                     \
+    CALLED(PARAMETER(*(x), .kind = KIND_OF(*(x)))); \
   } while (0)
 
 PoiseErr poiseCheckCall(const char *function, const Parameter *parameter, int n);
