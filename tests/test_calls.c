@@ -28,6 +28,21 @@ static void TestMany(PoiseContext ctx)
   }
 }
 
+/* And does not grow with what has been. */
+static void TestComeAndGo(PoiseContext ctx)
+{
+  enum { MOST = 60 };
+  PoiseVec v[MOST];
+  size_t before = 0;
+  for (int round = 0; round < 4000; round++) {
+    int n = 1 + round * 7 % MOST;
+    for (int i = 0; i < n; i++) CHECK_OK(PoiseVecCreate(ctx, 1 + i, POISE_DECIDE, &v[i]));
+    for (int i = 0; i < n; i++) CHECK_OK(PoiseVecDestroy(&v[i]));
+    if (round == MOST) before = poiseObjectRoom();
+  }
+  CHECK_INT(poiseObjectRoom(), before);
+}
+
 static void TestNoObjects(PoiseContext ctx)
 {
   double norm, wild[8] = {0};
@@ -188,6 +203,7 @@ static void TestMistakesChecked(PoiseContext ctx)
 
 static const Test tests[] = {
     {"many", TestMany, 0},
+    {"come_and_go", TestComeAndGo, TEST_SERIAL | TEST_HOST_ONLY},
     {"no_objects", TestNoObjects, 0},
     {"mistakes", TestMistakes, TEST_SERIAL},
     {"mistakes_checked", TestMistakesChecked, 0},

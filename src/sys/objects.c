@@ -20,7 +20,7 @@ typedef atomic_uintptr_t Word;
 typedef struct Table {
   struct Table *before;
   int bits;
-  size_t used; /* words that are not empty */
+  size_t used; /* words that are not empty: of objects, and removed ones */
   Word word[];
 } Table;
 
@@ -55,12 +55,25 @@ static Word *Find(Table *t, uintptr_t address)
   }
 }
 
+static uintptr_t At(const Table *t, size_t i)
+{
+  return atomic_load_explicit(&t->word[i & (Size(t) - 1)], memory_order_relaxed);
+}
+
 static void Put(Table *t, uintptr_t word)
 {
   size_t i = Home(t, AddressOf(word));
-  while (atomic_load_explicit(&t->word[i], memory_order_relaxed) != EMPTY) i = (i + 1) & (Size(t) - 1);
-  t->used++;
-  atomic_store_explicit(&t->word[i], word, memory_order_release);
+  while (AddressOf(At(t, i))) i++;
+  t->used += At(t, i) == EMPTY;
+  atomic_store_explicit(&t->word[i & (Size(t) - 1)], word, memory_order_release);
+}
+
+/* What was removed at the end of a run of words is empty again: no search goes on behind it. */
+static void Take(Table *t, size_t i)
+{
+  atomic_store_explicit(&t->word[i], REMOVED, memory_order_release);
+  for (; At(t, i + 1) == EMPTY && At(t, i) == REMOVED; i--, t->used--)
+    atomic_store_explicit(&t->word[i & (Size(t) - 1)], EMPTY, memory_order_release);
 }
 
 /* A table with room for one more at a load of a half. */
@@ -69,7 +82,7 @@ static Table *WithRoom(Table *old)
   int bits = LEAST_BITS;
   if (old && 2 * (old->used + 1) <= Size(old)) return old;
   while (((size_t)1 << bits) < 4 * (live + 1)) bits++;
-  if (old && bits < old->bits) bits = old->bits;
+  if (old && bits <= old->bits) bits = old->bits + 1;
   Table *t = calloc(1, sizeof *t + ((size_t)1 << bits) * sizeof *t->word);
   if (!t) return NULL;
   t->bits = bits;
@@ -98,12 +111,19 @@ PoiseErr poiseObjectAdd(const void *object, ObjectKind kind)
 void poiseObjectRemove(const void *object)
 {
   pthread_mutex_lock(&lock);
-  Word *word = Find(atomic_load(&table), (uintptr_t)object);
+  Table *t = atomic_load(&table);
+  Word *word = Find(t, (uintptr_t)object);
   if (word) {
-    atomic_store(word, REMOVED);
+    Take(t, (size_t)(word - t->word));
     live--;
   }
   pthread_mutex_unlock(&lock);
+}
+
+size_t poiseObjectRoom(void)
+{
+  const Table *t = atomic_load(&table);
+  return t ? Size(t) : 0;
 }
 
 PoiseErr poiseObjectCreate(PoiseContext ctx, size_t bytes, ObjectKind kind, const char *what, void *object)

@@ -83,5 +83,7 @@ void poiseObjectRemove(const void *object);
    into messages. */
 PoiseErr poiseObjectCreate(PoiseContext ctx, size_t bytes, ObjectKind kind, const char *what, void *object);
 void poiseObjectFree(PoiseContext ctx, void *object);
+/* How many words the table has. For tests. */
+size_t poiseObjectRoom(void);
 
 #endif
