@@ -3,9 +3,10 @@
   The table of objects that live: a pointer is asked for there, and not followed. It belongs to the process, as
   an object of another context is to be told from no object.
 
-  Open addressing. A word is an address and, in the bits that alignment leaves 0, the kind of the object. Readers
-  take no lock: a word never moves inside a table, and a larger table is published when it is whole. Tables
-  that have been replaced stay, as a reader may still be in one: together they are smaller than the present one.
+  Open addressing. A word is an address and, in the bits that alignment leaves 0, the kind of the object. Who
+  asks takes no lock as long as the object is found; that it is not there is said under the lock, as words move
+  when others are removed. Tables that were too small stay, as someone may still be reading there: together they
+  are smaller than the present one.
 */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,14 +14,13 @@
 
 #include "sys.h"
 
-enum { EMPTY = 0, REMOVED = 7, KIND_BITS = 7, LEAST_BITS = 8 };
+enum { EMPTY = 0, KIND_BITS = 7, LEAST_BITS = 8 };
 
 typedef atomic_uintptr_t Word;
 
 typedef struct Table {
   struct Table *before;
   int bits;
-  size_t used; /* words that are not empty: of objects, and removed ones */
   Word word[];
 } Table;
 
@@ -33,64 +33,78 @@ static size_t Size(const Table *t)
   return (size_t)1 << t->bits;
 }
 
-/* Fibonacci hashing: the upper bits of a product with 2^64 over the golden ratio. */
-static size_t Home(const Table *t, uintptr_t address)
-{
-  return (size_t)(((uint64_t)address * 0x9e3779b97f4a7c15u) >> (64 - t->bits));
-}
-
 static uintptr_t AddressOf(uintptr_t word)
 {
   return word & ~(uintptr_t)KIND_BITS;
 }
 
-/* The word of this address, or NULL. */
-static Word *Find(Table *t, uintptr_t address)
+/* Fibonacci hashing: the upper bits of a product with 2^64 over the golden ratio. */
+static size_t Home(const Table *t, uintptr_t word)
 {
-  if (!t || !address || address != AddressOf(address)) return NULL;
-  for (size_t i = Home(t, address);; i = (i + 1) & (Size(t) - 1)) {
-    uintptr_t word = atomic_load_explicit(&t->word[i], memory_order_acquire);
-    if (word == EMPTY) return NULL;
-    if (AddressOf(word) == address) return &t->word[i];
-  }
+  return (size_t)(((uint64_t)AddressOf(word) * 0x9e3779b97f4a7c15u) >> (64 - t->bits));
 }
 
 static uintptr_t At(const Table *t, size_t i)
 {
-  return atomic_load_explicit(&t->word[i & (Size(t) - 1)], memory_order_relaxed);
+  return atomic_load_explicit(&t->word[i & (Size(t) - 1)], memory_order_acquire);
 }
 
-static void Put(Table *t, uintptr_t word)
+static void Store(Table *t, size_t i, uintptr_t word)
 {
-  size_t i = Home(t, AddressOf(word));
-  while (AddressOf(At(t, i))) i++;
-  t->used += At(t, i) == EMPTY;
   atomic_store_explicit(&t->word[i & (Size(t) - 1)], word, memory_order_release);
 }
 
-/* What was removed at the end of a run of words is empty again: no search goes on behind it. */
-static void Take(Table *t, size_t i)
+/* Where this address is, or the empty word where the search for it ends. */
+static size_t Seek(const Table *t, uintptr_t address)
 {
-  atomic_store_explicit(&t->word[i], REMOVED, memory_order_release);
-  for (; At(t, i + 1) == EMPTY && At(t, i) == REMOVED; i--, t->used--)
-    atomic_store_explicit(&t->word[i & (Size(t) - 1)], EMPTY, memory_order_release);
+  size_t i = Home(t, address);
+  while (At(t, i) != EMPTY && AddressOf(At(t, i)) != address) i++;
+  return i;
+}
+
+/* The kind of the object there; 0: there is none. */
+static int KindAt(uintptr_t address)
+{
+  const Table *t = atomic_load_explicit(&table, memory_order_acquire);
+  uintptr_t word = t ? At(t, Seek(t, address)) : EMPTY;
+  return AddressOf(word) == address ? (int)(word & KIND_BITS) : 0;
+}
+
+static int KindOf(const void *object)
+{
+  uintptr_t address = (uintptr_t)object;
+  if (!address || address != AddressOf(address)) return 0;
+  int kind = KindAt(address);
+  if (kind) return kind;
+  pthread_mutex_lock(&lock);
+  kind = KindAt(address);
+  pthread_mutex_unlock(&lock);
+  return kind;
+}
+
+/* The words behind move up, so that none is left that is there for nothing. */
+static void Take(Table *t, size_t hole)
+{
+  const size_t most = Size(t) - 1;
+  for (size_t i = hole + 1; At(t, i) != EMPTY; i++) {
+    if (((i - Home(t, At(t, i))) & most) < ((i - hole) & most)) continue; /* it would stand before its home */
+    Store(t, hole, At(t, i));
+    hole = i;
+  }
+  Store(t, hole, EMPTY);
 }
 
 /* A table with room for one more at a load of a half. */
 static Table *WithRoom(Table *old)
 {
-  int bits = LEAST_BITS;
-  if (old && 2 * (old->used + 1) <= Size(old)) return old;
-  while (((size_t)1 << bits) < 4 * (live + 1)) bits++;
-  if (old && bits <= old->bits) bits = old->bits + 1;
+  if (old && 2 * (live + 1) <= Size(old)) return old;
+  int bits = old ? old->bits + 1 : LEAST_BITS;
   Table *t = calloc(1, sizeof *t + ((size_t)1 << bits) * sizeof *t->word);
   if (!t) return NULL;
   t->bits = bits;
   t->before = old;
-  for (size_t i = 0; old && i < Size(old); i++) {
-    uintptr_t word = atomic_load_explicit(&old->word[i], memory_order_relaxed);
-    if (AddressOf(word)) Put(t, word);
-  }
+  for (size_t i = 0; old && i < Size(old); i++)
+    if (At(old, i) != EMPTY) Store(t, Seek(t, AddressOf(At(old, i))), At(old, i));
   return t;
 }
 
@@ -99,7 +113,7 @@ PoiseErr poiseObjectAdd(const void *object, ObjectKind kind)
   pthread_mutex_lock(&lock);
   Table *t = WithRoom(atomic_load(&table));
   if (t) {
-    Put(t, (uintptr_t)object | (uintptr_t)kind);
+    Store(t, Seek(t, (uintptr_t)object), (uintptr_t)object | (uintptr_t)kind);
     live++;
     atomic_store(&table, t);
   }
@@ -112,9 +126,9 @@ void poiseObjectRemove(const void *object)
 {
   pthread_mutex_lock(&lock);
   Table *t = atomic_load(&table);
-  Word *word = Find(t, (uintptr_t)object);
-  if (word) {
-    Take(t, (size_t)(word - t->word));
+  size_t i = t ? Seek(t, (uintptr_t)object) : 0;
+  if (t && At(t, i) != EMPTY) {
+    Take(t, i);
     live--;
   }
   pthread_mutex_unlock(&lock);
@@ -152,7 +166,7 @@ void poiseObjectFree(PoiseContext ctx, void *object)
 
 static const char *const kinds[] = {"nothing", "context", "vector", "matrix", "preconditioner", "solver"};
 
-static PoiseErr Refuse(const char *function, const Parameter *a, uintptr_t kind)
+static PoiseErr Refuse(const char *function, const Parameter *a, int kind)
 {
   if (!a->p) FAIL(POISE_ERR_ARG, "%s: %s is NULL", function, a->name);
   if (kind) FAIL(POISE_ERR_ARG, "%s: %s is not a %s but a %s (%p)", function, a->name, kinds[a->kind], kinds[kind], a->p);
@@ -163,9 +177,8 @@ static PoiseErr Refuse(const char *function, const Parameter *a, uintptr_t kind)
 /* Objects begin with their context. *first: that of the first of them, or NULL. */
 static PoiseErr CheckObject(const char *function, const Parameter *a, const Parameter *parameter, PoiseContext *first)
 {
-  const Word *word = Find(atomic_load_explicit(&table, memory_order_acquire), (uintptr_t)a->p);
-  uintptr_t kind = word ? atomic_load_explicit(word, memory_order_acquire) & KIND_BITS : 0;
-  if (kind != (uintptr_t)a->kind) return Refuse(function, a, kind == REMOVED ? 0 : kind);
+  int kind = KindOf(a->p);
+  if (kind != (int)a->kind) return Refuse(function, a, kind);
   PoiseContext ctx = kind == KIND_CONTEXT ? (PoiseContext)(uintptr_t)a->p : *(const PoiseContext *)a->p;
   if (!*first) *first = ctx;
   if (ctx != *first) FAIL(POISE_ERR_ARG, "%s: %s and %s belong to different contexts", function, parameter->name, a->name);
