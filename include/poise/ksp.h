@@ -60,7 +60,8 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
   "bicgstab"    (also "bcgs") any A
   "gmres"       any A
   "fgmres"      the same from the right; M may change from one application to the next (see below)
-  "minres"      A symmetric, M symmetric positive definite
+  "minres"      A symmetric, M symmetric positive definite; its preconditioned norm is |M^-1 r_0| times the decrease of
+                the natural norm
   "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
   "richardson"  x += scale M^-1 (b - A x)
   "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS; a nonzero guess is POISE_ERR_ARG

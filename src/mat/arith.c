@@ -209,7 +209,8 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 {
   CALLED(OBJECT(A), GIVEN(norm));
   if (type != POISE_NORM_1 && type != POISE_NORM_INF && type != POISE_NORM_FROBENIUS)
-    FAIL(POISE_ERR_UNSUPPORTED, "matrices have the norms 1, infinity and Frobenius, not %d", (int)type);
+    FAIL(POISE_ERR_UNSUPPORTED, "matrices have the norms 1, infinity and Frobenius, not %s",
+         type == POISE_NORM_2 ? "2" : "one that PoiseNorm lacks");
   TRY(PoiseAgree(A->ctx, CheckValues(A)));
   bool here = A->ctx->device->ops->is_host && A->type->stored;
   if (type == POISE_NORM_1) return here ? NormOfColumns(A, norm) : NormOfColumnsThere(A, norm);
