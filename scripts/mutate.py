@@ -197,7 +197,11 @@ class Case:
 
     def __init__(self, test):
         more = {p["name"]: p["value"] for p in test.get("properties", [])}
-        self.name, self.command = test["name"], test["command"]
+        self.name = test["name"]
+        if "FIXTURES_REQUIRED" in more:  # CTest knows what to run before it: once at a time
+            self.command = ["flock", os.path.join(WORK, "lock"), "ctest", "--test-dir", BUILD, "-R", f"^{re.escape(self.name)}$"]
+        else:
+            self.command = test["command"]
         self.folder = more.get("WORKING_DIRECTORY", BUILD)
         self.environment = dict(os.environ, **dict(e.split("=", 1) for e in more.get("ENVIRONMENT", [])))
         self.ranks = int(more.get("PROCESSORS", 1))
@@ -231,10 +235,15 @@ class Case:
             os.killpg(self.process.pid, number)
 
 
+def is_fixture(test):
+    """Something that CTest runs for others."""
+    return any(p["name"] == "FIXTURES_SETUP" for p in test.get("properties", []))
+
+
 def cases(pattern):
     answer = run(["ctest", "--test-dir", BUILD, "--show-only=json-v1"]).stdout
     tests = json.loads(answer[answer.index("{"):])["tests"]
-    return [Case(t) for t in tests if re.search(pattern, t["name"])]
+    return [Case(t) for t in tests if re.search(pattern, t["name"]) and not is_fixture(t)]
 
 
 def first_failure(tests, jobs):

@@ -214,7 +214,7 @@ static void TestObjects(PoiseContext ctx)
    neighbour. */
 static void TestTold(PoiseContext ctx)
 {
-  static char text[200000];
+  static _Thread_local char text[200000];
   FILE *out = ApiPrintBegin(ctx);
   CHECK_OK(PoiseOptionsHelp(ctx));
   ApiPrintEnd(ctx, out, text, sizeof text);
