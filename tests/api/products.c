@@ -187,6 +187,33 @@ static void TestTypes(PoiseContext ctx)
   }
 }
 
+/* A row of more blocks than a piece of work has is cut, and put together again. */
+static void TestCut(PoiseContext ctx)
+{
+  enum { B = 4, ROWS = 3, COLUMNS = 1100 };
+  static const char *const kernels[] = {"auto", "even", "balanced"};
+  Dense D = DenseNew(ROWS * B, COLUMNS * B);
+  for (int i = 0; i < B; i++) {
+    for (int j = 0; j < D.n; j++) DenseSet(&D, B + i, j, Random(40, (uint64_t)(i * D.n + j)));
+    DenseSet(&D, i, i, 2);
+    DenseSet(&D, 2 * B + i, 5 * B, -1);
+  }
+  for (int k = 0; k < 3; k++) {
+    ApiCase("kernel %s", kernels[k]);
+    PoiseMat A = MatOf(ctx, &D, B, 0);
+    CHECK_OK(PoiseOptionsSet(ctx, "mat_type", "bcsr"));
+    CHECK_OK(PoiseOptionsSet(ctx, "mat_bcsr_kernel", kernels[k]));
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    Operands o = Make(A, &D);
+    Products(A, &D, &o);
+    Transpose(A, &D, &o);
+    Release(&o);
+    CHECK_OK(PoiseMatDestroy(&A));
+  }
+  CHECK_OK(PoiseOptionsSet(ctx, "mat_bcsr_kernel", "auto"));
+  DenseFree(&D);
+}
+
 /* The same matrix goes from type to type. */
 static void TestChanges(PoiseContext ctx)
 {
@@ -477,6 +504,8 @@ static void TestMeasured(PoiseContext ctx)
   DenseFree(&E);
 }
 
-const Test product_tests[] = {{"measured", TestMeasured}, {"types", TestTypes},       {"changes", TestChanges},
-                              {"arrays", TestArrays},     {"borrowed", TestBorrowed}, {"blocks", TestBlocks},
-                              {"shell", TestShell},       {"large", TestLarge},       {NULL, NULL}};
+const Test product_tests[] = {{"measured", TestMeasured}, {"types", TestTypes},
+                              {"cut", TestCut},           {"changes", TestChanges},
+                              {"arrays", TestArrays},     {"borrowed", TestBorrowed},
+                              {"blocks", TestBlocks},     {"shell", TestShell},
+                              {"large", TestLarge},       {NULL, NULL}};
