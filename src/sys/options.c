@@ -297,8 +297,8 @@ static bool Parse(const PoiseOption *row, const char *text, void *fields, char r
   NumberLocale numbers = poiseNumbersBegin();
   bool good = ParseTyped(row, text, value, reason);
   poiseNumbersEnd(numbers);
-  size_t bytes = row->type == POISE_OPTION_STRING ? strlen(text) + 1 : FieldSize(row->type);
-  if (good) memcpy((char *)fields + row->offset, value, bytes);
+  if (good)
+    memcpy((char *)fields + row->offset, value, row->type == POISE_OPTION_STRING ? strlen(text) + 1 : FieldSize(row->type));
   return good;
 }
 
@@ -782,11 +782,19 @@ PoiseErr PoiseOptionsSetString(PoiseContext ctx, const char *text)
   return POISE_OK;
 }
 
+static PoiseErr CheckType(const PoiseOption *row)
+{
+  if ((unsigned)row->type > POISE_OPTION_CHOICE)
+    FAIL(POISE_ERR_ARG, "option -%s has type %d, which is none of PoiseOptionType", row->key, (int)row->type);
+  return POISE_OK;
+}
+
 PoiseErr PoiseOptionsDefaults(const PoiseOption *table, void *fields)
 {
   char reason[REASON];
   if (!table || !fields) FAIL(POISE_ERR_ARG, "PoiseOptionsDefaults: %s is NULL", table ? "fields" : "table");
   for (const PoiseOption *row = table; row->key; row++) {
+    TRY(CheckType(row));
     if (!row->initial)
       memset((char *)fields + row->offset, 0, FieldSize(row->type));
     else if (!Parse(row, row->initial, fields, reason))
@@ -800,6 +808,7 @@ static PoiseErr ReadTable(Options *o, int rank, const char *prefix, const PoiseO
   char reason[REASON];
   for (const PoiseOption *row = table; row->key; row++) {
     const Entry *e = Find(o, rank, prefix, row->key);
+    TRY(CheckType(row));
     if (!e || Parse(row, e->value, fields, reason)) continue;
     FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): %s", Prefix(o), Own(o, e), e->value ? " " : "", e->value ? e->value : "",
          e->where, reason);
