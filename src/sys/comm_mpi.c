@@ -12,9 +12,16 @@
 
 enum { TAG_ALLTOALLV = 1, TAG_EXCHANGE = 2, CALL_LENGTH = 64 };
 
+/* What every rank is in, in a message of its own. */
+typedef struct Card {
+  CommMeeting meeting;
+  char call[CALL_LENGTH];
+} Card;
+
 typedef struct World {  /* Comm.data */
   MPI_Comm comm;        /* a duplicate, which returns errors */
   MPI_Request *request; /* 2 * size: of an alltoallv */
+  Card *card;           /* of all ranks */
 } World;
 
 typedef struct Plan { /* Exchange.priv: persistent requests, receives first */
@@ -85,15 +92,11 @@ static void Count(Comm *comm, int64_t messages, int64_t bytes)
   comm->message_bytes += bytes;
 }
 
-/* What every rank is in, in a message of its own. */
-typedef struct Card {
-  CommMeeting meeting;
-  char call[CALL_LENGTH];
-} Card;
-
-static PoiseErr Exchanged(Comm *comm, const Card *mine, Card *all)
+/* No rank may fail before the others have met it: nothing is allocated. */
+static PoiseErr Exchanged(Comm *comm, const Card *mine)
 {
   World *world = comm->data;
+  Card *all = world->card;
   TRY(MPI(Allgather, mine, (int)sizeof *mine, MPI_BYTE, all, (int)sizeof *mine, MPI_BYTE, world->comm));
   for (int r = 0; r < comm->size; r++) {
     all[r].meeting.call = all[r].call; /* a pointer of another process is none */
@@ -105,14 +108,11 @@ static PoiseErr Exchanged(Comm *comm, const Card *mine, Card *all)
 /* Before a collective. */
 static PoiseErr Meet(Comm *comm, CommPurpose purpose, size_t bytes, int root)
 {
-  Card mine = {.meeting = poiseCommMeeting(comm, purpose, bytes, root)}, *all;
+  Card mine = {.meeting = poiseCommMeeting(comm, purpose, bytes, root)};
   TRY(CheckRuns());
   if (!comm->checks) return POISE_OK;
   snprintf(mine.call, sizeof mine.call, "%s", mine.meeting.call ? mine.meeting.call : "the library");
-  TRY(poiseAllocArray(comm->ctx, comm->size, sizeof *all, "calls of all ranks", &all));
-  PoiseErr e = Exchanged(comm, &mine, all);
-  poiseFree(comm->ctx, &all);
-  return e;
+  return Exchanged(comm, &mine);
 }
 
 static PoiseErr Allgather(Comm *comm, const void *in, size_t bytes, void *out)
@@ -250,6 +250,7 @@ static void Destroy(Comm *comm)
   if (!world) return;
   if (!HasEnded() && world->comm != MPI_COMM_NULL) MPI_Comm_free(&world->comm);
   poiseFree(comm->ctx, &world->request);
+  poiseFree(comm->ctx, &world->card);
   poiseFree(comm->ctx, &comm->data);
   communicators--;
 }
@@ -292,6 +293,7 @@ static PoiseErr Fill(PoiseContext ctx, int rank, int size, Comm **comm)
   world->comm = MPI_COMM_NULL;
   (*comm)->data = world;
   communicators++;
+  TRY(poiseAllocArray(ctx, size, sizeof(Card), "calls of all ranks", &world->card));
   return poiseAllocArray(ctx, 2 * (int64_t)size, sizeof(MPI_Request), "MPI requests", &world->request);
 }
 
