@@ -113,5 +113,7 @@ void CSRFree(CSR *c);
 PoiseMat MatOf(PoiseContext ctx, const Dense *D, int b, int layout);
 /* Every entry, and what is stored, by PoiseMatCopyCSR; type bcsr stores whole blocks. */
 int MatIs(PoiseMat A, const Dense *D, double tol);
+/* A x, A^T x of a square A, and every entry; A is at most 150 x 150. */
+void MatWorks(PoiseMat A, const Dense *D);
 
 #endif

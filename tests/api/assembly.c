@@ -37,30 +37,10 @@ static PoiseMat Empty(PoiseContext ctx, int N, int b, int layout)
   return A;
 }
 
-/* A x against dense, as every assembly must end in a matrix that works. */
-static void Works(PoiseMat A, const Dense *D)
-{
-  double u[64], w[64];
-  PoiseVec x, y;
-  for (int i = 0; i < D->n; i++) u[i] = Random(60, (uint64_t)i);
-  CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
-  VecFill(x, u);
-  DenseMult(D, u, w);
-  CHECK_OK(PoiseMatMult(A, x, y));
-  VecIs(y, w, 1e-13);
-  DenseMultTranspose(D, u, w);
-  if (D->m == D->n) {
-    CHECK_OK(PoiseMatMultTranspose(A, x, y));
-    VecIs(y, w, 1e-13);
-  }
-  CHECK_OK(PoiseVecDestroy(&x));
-  CHECK_OK(PoiseVecDestroy(&y));
-}
-
 static void Equal(PoiseMat A, const Dense *D)
 {
   MatIs(A, D, 1e-14);
-  Works(A, D);
+  MatWorks(A, D);
 }
 
 /* Values by any rank, again with others, on zeros, beyond the pattern. */

@@ -26,21 +26,6 @@ static void ForAll(PoiseContext ctx, Change change)
     }
 }
 
-static void Works(PoiseMat A, const Dense *D)
-{
-  double u[150], w[150];
-  PoiseVec x, y;
-  for (int i = 0; i < D->n; i++) u[i] = Random(60, (uint64_t)i);
-  CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
-  VecFill(x, u);
-  DenseMult(D, u, w);
-  CHECK_OK(PoiseMatMult(A, x, y));
-  VecIs(y, w, 1e-13);
-  CHECK_OK(PoiseVecDestroy(&x));
-  CHECK_OK(PoiseVecDestroy(&y));
-  MatIs(A, D, 1e-13);
-}
-
 static void Scales(PoiseContext ctx, PoiseMat A, Dense *D, const double *u, const double *w)
 {
   PoiseInt m, n;
@@ -49,19 +34,19 @@ static void Scales(PoiseContext ctx, PoiseMat A, Dense *D, const double *u, cons
   PoiseVec l = VecOf(PoiseMatContext(A), m, D->m, u), r = VecOf(PoiseMatContext(A), n, D->n, w);
   CHECK_OK(PoiseMatScale(A, -0.5));
   for (int k = 0; k < D->m * D->n; k++) D->a[k] *= -0.5;
-  Works(A, D);
+  MatWorks(A, D);
   CHECK_OK(PoiseMatDiagonalScale(A, l, r));
   for (int k = 0; k < D->m * D->n; k++) D->a[k] *= u[k / D->n] * w[k % D->n];
-  Works(A, D);
+  MatWorks(A, D);
   CHECK_OK(PoiseMatDiagonalScale(A, NULL, r));
   for (int k = 0; k < D->m * D->n; k++) D->a[k] *= w[k % D->n];
-  Works(A, D);
+  MatWorks(A, D);
   CHECK_OK(PoiseMatDiagonalScale(A, l, NULL));
   for (int k = 0; k < D->m * D->n; k++) D->a[k] *= u[k / D->n];
-  Works(A, D);
+  MatWorks(A, D);
   CHECK_OK(PoiseMatScale(A, 0));
   for (int k = 0; k < D->m * D->n; k++) D->a[k] = 0;
-  Works(A, D);
+  MatWorks(A, D);
   CHECK_OK(PoiseVecDestroy(&l));
   CHECK_OK(PoiseVecDestroy(&r));
 }
@@ -74,13 +59,13 @@ static void Diagonals(PoiseContext ctx, PoiseMat A, Dense *D, const double *u, c
   (void)w;
   CHECK_OK(PoiseMatShift(A, 2.5));
   for (int i = 0; i < D->m; i++) DenseSet(D, i, i, D->a[i * D->n + i] + 2.5);
-  Works(A, D);
+  MatWorks(A, D);
   CHECK_OK(PoiseMatAddDiagonal(A, d));
   for (int i = 0; i < D->m; i++) D->a[i * D->n + i] += u[i];
-  Works(A, D);
+  MatWorks(A, D);
   CHECK_OK(PoiseMatSetDiagonal(A, d));
   for (int i = 0; i < D->m; i++) D->a[i * D->n + i] = u[i];
-  Works(A, D);
+  MatWorks(A, D);
   CHECK_OK(PoiseVecDestroy(&d));
 }
 
@@ -92,32 +77,32 @@ static void Copies(PoiseContext ctx, PoiseMat A, Dense *D, const double *u, cons
   CHECK_OK(PoiseMatDuplicate(A, 1, &B));
   CHECK(!strcmp(PoiseMatType(A), PoiseMatType(B)));
   CHECK_INT(PoiseMatBlockSize(A), PoiseMatBlockSize(B));
-  Works(B, D);
+  MatWorks(B, D);
   CHECK_OK(PoiseMatScale(B, 2));
-  Works(A, D); /* which is another matrix */
+  MatWorks(A, D); /* which is another matrix */
   CHECK_OK(PoiseMatDestroy(&B));
   Dense E = DenseTranspose(D);
   CHECK_OK(PoiseMatTranspose(A, &T));
   CHECK(!strcmp(PoiseMatType(A), PoiseMatType(T)));
-  Works(T, &E);
+  MatWorks(T, &E);
   CHECK_OK(PoiseMatIsTranspose(A, T, 0, &is));
   CHECK_INT(is, 1);
   CHECK_OK(PoiseMatIsSymmetric(A, 1e-3, &is));
   CHECK_INT(is, D->m == 1);
   CHECK_OK(PoiseMatAXPY(T, 1, A)); /* A + A^T */
   for (int k = 0; k < D->m * D->n; k++) E.a[k] += D->a[k], E.has[k] |= D->has[k];
-  Works(T, &E);
+  MatWorks(T, &E);
   CHECK_OK(PoiseMatIsSymmetric(T, 1e-14, &is));
   CHECK_INT(is, 1);
   CHECK_OK(PoiseMatDestroy(&T));
   CHECK_OK(PoiseMatDuplicate(A, 0, &B));
   memset(E.a, 0, (size_t)(E.m * E.n) * sizeof *E.a);
   memcpy(E.has, D->has, (size_t)(E.m * E.n));
-  Works(B, &E);
+  MatWorks(B, &E);
   CHECK_OK(PoiseMatAXPY(B, -2, A)); /* of the same pattern */
   CHECK_OK(PoiseMatAXPY(B, 1, B));
   for (int k = 0; k < D->m * D->n; k++) E.a[k] = -4 * D->a[k];
-  Works(B, &E);
+  MatWorks(B, &E);
   CHECK_OK(PoiseMatDestroy(&B));
   DenseFree(&E);
 }
@@ -151,12 +136,12 @@ static void Zeros(PoiseContext ctx, PoiseMat A, Dense *D, const double *u, const
       }
     for (int i = 0; i < N; i++)
       if (fixed[i]) rhs[i] = 3 * u[i];
-    Works(B, &E);
+    MatWorks(B, &E);
     VecIs(b, rhs, 1e-13);
     CHECK_OK(PoiseMatZeroRows(B, n, rows, 0, NULL, NULL));
     for (int i = 0; i < N; i++)
       if (fixed[i]) E.a[i * N + i] = 0;
-    Works(B, &E);
+    MatWorks(B, &E);
     CHECK_OK(PoiseMatDestroy(&B));
     DenseFree(&E);
   }
@@ -196,9 +181,9 @@ static void TestRectangular(PoiseContext ctx)
       ApiCase("shape %d, %s", of[s], types[t]);
       CHECK_OK(PoiseMatSetType(A, types[t]));
       CHECK_OK(PoiseMatTranspose(A, &T));
-      Works(T, &E);
+      MatWorks(T, &E);
       CHECK_OK(PoiseMatTranspose(T, &U));
-      Works(U, &D);
+      MatWorks(U, &D);
       CHECK_ERR(PoiseMatShift(A, 1), POISE_ERR_SIZE, "");
       CHECK_OK(PoiseMatDestroy(&A));
       CHECK_OK(PoiseMatDestroy(&T));
@@ -213,7 +198,7 @@ static void TestRectangular(PoiseContext ctx)
   CHECK_ERR(PoiseMatZeroRows(A, 1, &(PoiseInt){4}, 1, NULL, NULL), POISE_ERR_ARG, "4");
   CHECK_OK(PoiseMatShift(A, -1));
   for (int i = 0; i < 9; i++) DenseSet(&D, i, i, -1);
-  Works(A, &D);
+  MatWorks(A, &D);
   CHECK_OK(PoiseMatDestroy(&A));
   DenseFree(&D);
 }
@@ -249,7 +234,7 @@ static void TestFill(PoiseContext ctx)
     CHECK_OK(PoiseMatSetBlockSize(A, 0));
     CHECK_OK(PoiseMatSetType(A, "bcsr"));
     CHECK_INT(PoiseMatBlockSize(A), b);
-    Works(A, &D);
+    MatWorks(A, &D);
     CHECK_OK(PoiseMatDestroy(&A));
     DenseFree(&D);
   }

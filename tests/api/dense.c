@@ -355,3 +355,23 @@ int MatIs(PoiseMat A, const Dense *D, double tol)
   free(val);
   return good;
 }
+
+void MatWorks(PoiseMat A, const Dense *D)
+{
+  double u[150], w[150];
+  PoiseVec x, y;
+  for (int i = 0; i < D->n; i++) u[i] = Random(60, (uint64_t)i);
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
+  VecFill(x, u);
+  DenseMult(D, u, w);
+  CHECK_OK(PoiseMatMult(A, x, y));
+  VecIs(y, w, 1e-13);
+  DenseMultTranspose(D, u, w);
+  if (D->m == D->n) {
+    CHECK_OK(PoiseMatMultTranspose(A, x, y));
+    VecIs(y, w, 1e-13);
+  }
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  MatIs(A, D, 1e-13);
+}
