@@ -4,17 +4,18 @@
 
   Conventions of the whole interface
   - Every function returns a PoiseErr; 0 (POISE_OK) is success. Wrap calls in POISE_TRY to build the error trace.
-  - "Collective" means that all ranks of the context must call, in the same order. A collective call that fails on one
-    rank fails on all of them: the others get POISE_ERR_REMOTE with the first failing rank's words. Ranks that are in
-    different collectives get POISE_ERR_COMM with both calls: threads always; MPI ranks in debug builds and with
-    -comm_check yes, but for exchanges between neighbours.
-  - A pointer that is to be an object is looked up in a table of those that live before it is followed. NULL, a destroyed
-    object, one of another kind, and objects of several contexts are POISE_ERR_ARG, which names the parameter. A function
-    that returns no PoiseErr then returns 0, NULL or "", and PoiseErrorMessage tells why.
+  - "Collective" means that all ranks of the context must call, in the same order. A collective call that
+    fails on one rank fails on all of them: the others get POISE_ERR_REMOTE with the first failing rank's
+    words. Ranks that are in different collectives get POISE_ERR_COMM with both calls: threads always; MPI
+    ranks in debug builds and with -comm_check yes, but for exchanges between neighbours.
+  - A pointer that is to be an object is looked up in a table of those that live before it is followed.
+    NULL, a destroyed object, one of another kind, and objects of several contexts are POISE_ERR_ARG, which
+    names the parameter. A function that returns no PoiseErr then returns 0, NULL or "", and
+    PoiseErrorMessage tells why.
   - Create gives one reference, Destroy drops it and nulls the pointer (NULL is legal), a setter that keeps an object takes
     a reference, a getter lends (do not destroy what it returns).
-  - The library never aborts; it writes to a stream only where a call or an option asked for output (PoiseSetOutput), but names
-    options that are unknown or unused on standard error (-options_left).
+  - The library never aborts; it writes to a stream only where a call or an option asked for output
+    (PoiseSetOutput), but names options that are unknown or unused on standard error (-options_left).
 */
 #ifndef POISE_SYS_H
 #define POISE_SYS_H
@@ -94,8 +95,8 @@ POISE_API PoiseErr PoiseErrorTrace(PoiseErr code, const char *function, const ch
 
 /* ---- context and ranks -------------------------------------------------------------------------------------------- */
 
-/* One rank's view of the process: its communicator, options, log and devices. What belongs to the process is the table of
-   objects that live, a thread's latest error, and whether MPI was initialised here. */
+/* One rank's view of the process: its communicator, options, log and devices. What belongs to the process
+   is the table of objects that live, a thread's latest error, and whether MPI was initialised here. */
 typedef struct PoiseContext_s *PoiseContext;
 
 struct PoiseOption;
@@ -120,19 +121,19 @@ typedef struct PoiseInit {
   In the environment and in files, which are Poise's alone, an option prefix may be left out; a key that
   begins with it is also an option of that whole name. On the command line words that
   are no option or its value, words with two dashes, and all behind "--" are left alone. "-1" is a value, not an option.
-  Without an option prefix --help, and -h without a value where the application's table has no h, mean -help, --version means
-  -version: these print, and PoiseRun then does nothing (PoiseAnswered).
-  Before the first solve (PoiseKSPSetUp) a key that nobody knows or has asked for is POISE_ERR_OPTION if, behind a prefix with which an
-  object has read options, it begins with ksp_, pc_, mat_, vec_, device_ or log_ and is near a known key. Others are named on
-  standard error: keys of the application's that are not in its table should be asked for before.
-  init may be NULL. *ctx is NULL after a failure.
+  Without an option prefix --help, and -h without a value where the application's table has no h, mean
+  -help, --version means -version: these print, and PoiseRun then does nothing (PoiseAnswered).
+  Before the first solve (PoiseKSPSetUp) a key that nobody knows or has asked for is POISE_ERR_OPTION if,
+  behind a prefix with which an object has read options, it begins with ksp_, pc_, mat_, vec_, device_ or
+  log_ and is near a known key. Others are named on standard error: keys of the application's that are not
+  in its table should be asked for before. init may be NULL. *ctx is NULL after a failure.
 */
 POISE_API PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx);
-/* Print what options asked for (-log_view), name unused options on standard error (-options_left; "error": and it is
-   POISE_ERR_OPTION, the context being released all the same), release the context, null the pointer. Collective. All objects
-   of the context must have been destroyed: POISE_ERR_STATE names how many were not (and the context is kept).
-   Before the application's MPI_Finalize: after it, this is not collective, prints nothing, releases this rank's context
-   and is POISE_ERR_STATE. */
+/* Print what options asked for (-log_view), name unused options on standard error (-options_left; "error":
+   and it is POISE_ERR_OPTION, the context being released all the same), release the context, null the
+   pointer. Collective. All objects of the context must have been destroyed: POISE_ERR_STATE names how many
+   were not (and the context is kept). Before the application's MPI_Finalize: after it, this is not
+   collective, prints nothing, releases this rank's context and is POISE_ERR_STATE. */
 POISE_API PoiseErr PoiseFinalize(PoiseContext *ctx);
 /*
   Run body(ctx, arg) on all ranks. With option -ranks <n> (or n > 1 set by PoiseOptionsSet) on a one-rank context: on n
@@ -142,7 +143,8 @@ POISE_API PoiseErr PoiseFinalize(PoiseContext *ctx);
 */
 POISE_API PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
-/* Nonzero where -help or -version was given, which PoiseInitialize has answered: a program without PoiseRun finalises and ends. */
+/* Nonzero where -help or -version was given, which PoiseInitialize has answered: a program without PoiseRun
+   finalises and ends. */
 POISE_API int PoiseAnswered(PoiseContext ctx);
 POISE_API int PoiseRank(PoiseContext ctx); /* 0 .. PoiseSize - 1 */
 POISE_API int PoiseSize(PoiseContext ctx); /* number of ranks */
@@ -263,9 +265,9 @@ typedef enum PoiseLogFormat { POISE_LOG_TEXT, POISE_LOG_CSV, POISE_LOG_JSON } Po
    All ranks should use the same names: one that rank 0 does not have is missing in the table. */
 POISE_API PoiseErr PoiseLogBegin(PoiseContext ctx, const char *name);
 POISE_API PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name);
-/* Write the table of events that happened; rank 0 writes. Collective. Option: -log_view [:file[:text|csv|json]] at
-   PoiseFinalize, or at the end of PoiseRun on threads, also where ranks have failed. PoiseInitialize tries whether the
-   file can be written. */
+/* Write the table of events that happened; rank 0 writes. Collective. Option: -log_view
+   [:file[:text|csv|json]] at PoiseFinalize, or at the end of PoiseRun on threads, also where ranks have
+   failed. PoiseInitialize tries whether the file can be written. */
 POISE_API PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format);
 
 #ifdef __cplusplus

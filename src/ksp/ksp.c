@@ -420,7 +420,8 @@ static PoiseErr ClearPartials(PoiseKSP ksp)
   return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
 }
 
-/* The same goes for vectors that a product of an iteration behind the end reads; on the host they are zeros. */
+/* The same goes for vectors that a product of an iteration behind the end reads; on the host they are
+   zeros. */
 static PoiseErr AllocateVectors(PoiseKSP ksp)
 {
   for (int k = 0; k < ksp->nwork; k++) {

@@ -46,7 +46,8 @@ PoiseErr poiseCsrPattern(Csr *c, CsrView *v)
   return poiseBufferRead(&c->col, DEVICE, &v->col);
 }
 
-/* The device has all of a matrix or nothing: a part that no product can use would take the memory that others need. */
+/* The device has all of a matrix or nothing: a part that no product can use would take the memory that
+   others need. */
 PoiseErr poiseCsrView(Csr *c, CsrView *v)
 {
   PoiseErr e = poiseCsrPattern(c, v);

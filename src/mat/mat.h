@@ -231,7 +231,8 @@ PoiseErr poiseMatSetUp(PoiseMat A);
 void poiseMatUse(PoiseMat A, const MatType *type, void *data);
 PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data); /* with the defaults of its options */
 PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B);                               /* *B = A with one more reference */
-/* A solver that takes options was given A: read A's, if nobody has, and the program has not set its type. Collective; agrees. */
+/* A solver that takes options was given A: read A's, if nobody has, and the program has not set its type.
+   Collective; agrees. */
 PoiseErr poiseMatOffer(PoiseMat A);
 PoiseErr poiseMatCheckSquare(PoiseMat A); /* rows and columns laid out alike */
 /* d = the b x b diagonal blocks on the device, column-major. Collective; mine: this rank's error so far; the caller agrees. */

@@ -128,8 +128,9 @@ void poiseTeamAbort(Team *team, int rank)
   Wake(team);
 }
 
-/* After an abort no rank unwinds, and so frees what others may be copying from, before all have stopped. rank: as of
-   Wait; one that waits at a barrier meanwhile is in another call than this rank, in an exchange. */
+/* After an abort no rank unwinds, and so frees what others may be copying from, before all have stopped.
+   rank: as of Wait; one that waits at a barrier meanwhile is in another call than this rank, in an
+   exchange. */
 static PoiseErr WaitFor(Comm *comm, Counter *counter, int64_t target, int rank)
 {
   Seat *seat = comm->data;

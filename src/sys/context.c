@@ -322,7 +322,8 @@ typedef struct Rank {
   ErrorState error; /* of the thread that ended */
 } Rank;
 
-/* As that of MPI ranks, whose program finalises after an error. The first team is over, and all its ranks come here. */
+/* As that of MPI ranks, whose program finalises after an error. The first team is over, and all its ranks
+   come here. */
 static void ViewLogOfFailed(Rank *r)
 {
   PoiseContext ctx = &r->ctx;

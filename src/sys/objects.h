@@ -79,8 +79,8 @@ PoiseErr poiseCalled(const char *function, const Parameter *parameter, int n);
 /* A context, whose memory is its owner's, is an object from here on, until it is removed. */
 PoiseErr poiseObjectAdd(const void *object, ObjectKind kind);
 void poiseObjectRemove(const void *object);
-/* *object (address of the pointer): `bytes` zeroed bytes of ctx, which they begin with; NULL after a failure. `what`, with a value, goes
-   into messages. */
+/* *object (address of the pointer): `bytes` zeroed bytes of ctx, which they begin with; NULL after a
+   failure. `what`, with a value, goes into messages. */
 PoiseErr poiseObjectCreate(PoiseContext ctx, size_t bytes, ObjectKind kind, const char *what, void *object);
 void poiseObjectFree(PoiseContext ctx, void *object);
 /* How many words the table has. For tests. */
