@@ -3,14 +3,14 @@
 """Plant single bugs in a copy of the sources and tell which of them no test sees.
 
     scripts/mutate.sh --seed 1 --count 20
-    scripts/mutate.sh --tests '^api' --count 50
+    scripts/mutate.sh --tests "^api" --count 50 --builds 4
 
 The bugs are drawn from KINDS, each kind's among all lines of src/*/*.[ch] that have room for one. What does
 not compile, or compiles to the same code, is drawn again, and so is what tests/mutants_equivalent.txt says
-changes nothing. The copy, its build and the log of the last failure lie in build/mutate; the tree itself is
-only read. Tests run by their times without a bug, shortest first, and end at the first failure. One that takes ten
-times as long hangs, which is a failure. Exit code: 0 when all bugs were seen, 1 when some survive, 2 when
-nothing could be said.
+changes nothing. The copies, their builds and the logs of the last failures lie in build/mutate; the tree itself
+is only read. Tests run by their times without a bug, shortest first, and end at the first failure. One that takes
+ten times as long hangs, which is a failure. With --builds 8 eight bugs are judged at a time, each in a copy.
+Exit code: 0 when all bugs were seen, 1 when some survive, 2 when nothing could be said.
 """
 import argparse
 import hashlib
@@ -28,7 +28,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(ROOT, "build", "mutate")
-TREE, BUILD = os.path.join(WORK, "tree"), os.path.join(WORK, "build")
 EQUIVALENT = os.path.join("tests", "mutants_equivalent.txt")
 REFUSED = "-Werror=return-type -Werror=incompatible-pointer-types -Werror=int-conversion"
 CONFIGURE = ["-D", "CMAKE_BUILD_TYPE=Release", "-D", "CMAKE_C_FLAGS_RELEASE=-O1 " + REFUSED, "-D",
@@ -91,19 +90,63 @@ def same(a, b):
         return f.read() == g.read()
 
 
-def copy_tree():
-    """Make the copy as the tree is; what has not changed keeps its time, so that little is built."""
-    names = set(files_of_tree())
-    for name in names:
-        source, target = os.path.join(ROOT, name), os.path.join(TREE, name)
-        if not same(source, target):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            shutil.copy(source, target)
-    for folder, _, found in os.walk(TREE):
-        for name in found:
-            path = os.path.join(folder, name)
-            if os.path.relpath(path, TREE) not in names:
-                os.remove(path)
+class Copy:
+    """Of the sources, with a build and the tests in it."""
+
+    def __init__(self, number, jobs):
+        self.folder = os.path.join(WORK, str(number))
+        self.tree, self.build = os.path.join(self.folder, "tree"), os.path.join(self.folder, "build")
+        self.jobs, self.tests, self.clean = jobs, [], None
+
+    def path(self, name):
+        return os.path.join(self.tree, name)
+
+    def refresh(self):
+        """Make the copy as the tree is; what has not changed keeps its time, so that little is built."""
+        names = set(files_of_tree())
+        for name in names:
+            source, target = os.path.join(ROOT, name), self.path(name)
+            if not same(source, target):
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                shutil.copy(source, target)
+        for folder, _, found in os.walk(self.tree):
+            for name in found:
+                path = os.path.join(folder, name)
+                if os.path.relpath(path, self.tree) not in names:
+                    os.remove(path)
+
+    def make(self):
+        return run(["nice", "cmake", "--build", self.build, "-j", str(self.jobs)])
+
+    def prepare(self):
+        """None, or what the build printed when it failed."""
+        self.refresh()
+        made = os.path.exists(os.path.join(self.build, "CMakeCache.txt"))
+        generator = ["-G", "Ninja"] if shutil.which("ninja") and not made else []
+        configured = run(["cmake", "-S", self.tree, "-B", self.build] + generator + CONFIGURE)
+        for result in (configured, self.make()):
+            if result.returncode:
+                return result.stdout[-4000:]
+        self.clean = self.code()
+        return None
+
+    def code(self):
+        with open(os.path.join(self.build, "tests", "libpoise_internal.a"), "rb") as f:
+            return hashlib.sha256(f.read()).hexdigest()
+
+    def find_tests(self, pattern):
+        answer = run(["ctest", "--test-dir", self.build, "--show-only=json-v1"]).stdout
+        tests = json.loads(answer[answer.index("{"):])["tests"]
+        self.tests = [Case(t, self) for t in tests if re.search(pattern, t["name"]) and not is_fixture(t)]
+
+    def hash(self):
+        digest = hashlib.sha256()
+        for folder, folders, names in os.walk(self.tree):
+            folders.sort()
+            for name in sorted(names):
+                with open(os.path.join(folder, name), "rb") as f:
+                    digest.update(os.path.join(folder, name).encode() + f.read())
+        return digest.hexdigest()
 
 
 # ---- drawing -----------------------------------------------------------------------------------------------
@@ -173,36 +216,18 @@ def equivalent():
 # ---- building and testing ----------------------------------------------------------------------------------
 
 
-def build(jobs):
-    return run(["nice", "cmake", "--build", BUILD, "-j", str(jobs)])
-
-
-def code_built():
-    with open(os.path.join(BUILD, "tests", "libpoise_internal.a"), "rb") as f:
-        return hashlib.sha256(f.read()).hexdigest()
-
-
-def prepare(jobs):
-    copy_tree()
-    made = os.path.exists(os.path.join(BUILD, "CMakeCache.txt"))
-    generator = ["-G", "Ninja"] if shutil.which("ninja") and not made else []
-    for result in run(["cmake", "-S", TREE, "-B", BUILD] + generator + CONFIGURE), build(jobs):
-        if result.returncode:
-            print(result.stdout[-4000:])
-            sys.exit(2)
-
-
 class Case:
     """A test of CTest: what it runs and how long it took without a bug."""
 
-    def __init__(self, test):
+    def __init__(self, test, copy):
         more = {p["name"]: p["value"] for p in test.get("properties", [])}
         self.name = test["name"]
         if "FIXTURES_REQUIRED" in more:  # CTest knows what to run before it: once at a time
-            self.command = ["flock", os.path.join(WORK, "lock"), "ctest", "--test-dir", BUILD, "-R", f"^{re.escape(self.name)}$"]
+            lock, name = os.path.join(copy.folder, "lock"), f"^{re.escape(self.name)}$"
+            self.command = ["flock", lock, "ctest", "--test-dir", copy.build, "-R", name]
         else:
             self.command = test["command"]
-        self.folder = more.get("WORKING_DIRECTORY", BUILD)
+        self.folder = more.get("WORKING_DIRECTORY", copy.build)
         self.environment = dict(os.environ, **dict(e.split("=", 1) for e in more.get("ENVIRONMENT", [])))
         self.ranks = int(more.get("PROCESSORS", 1))
         self.seconds, self.process = None, None
@@ -240,12 +265,6 @@ def is_fixture(test):
     return any(p["name"] == "FIXTURES_SETUP" for p in test.get("properties", []))
 
 
-def cases(pattern):
-    answer = run(["ctest", "--test-dir", BUILD, "--show-only=json-v1"]).stdout
-    tests = json.loads(answer[answer.index("{"):])["tests"]
-    return [Case(t) for t in tests if re.search(pattern, t["name"]) and not is_fixture(t)]
-
-
 def first_failure(tests, jobs):
     """The test that fails first, or None; it ends the others."""
     failed = []
@@ -261,52 +280,80 @@ def first_failure(tests, jobs):
     return failed[0] if failed else None
 
 
-def tree_hash():
-    digest = hashlib.sha256()
-    for folder, folders, names in os.walk(TREE):
-        folders.sort()
-        for name in sorted(names):
-            with open(os.path.join(folder, name), "rb") as f:
-                digest.update(os.path.join(folder, name).encode() + f.read())
-    return digest.hexdigest()
-
-
-def baseline(pattern, jobs):
-    """The tests that pass without a bug, shortest first. Times are kept for more runs of this tree."""
-    path, tree = os.path.join(WORK, "times.json"), tree_hash()
+def baseline(copies, pattern, jobs):
+    """Give the copies the tests that pass without a bug, shortest first. Times are kept for more runs."""
+    first = copies[0]
+    path, tree = os.path.join(WORK, "times.json"), first.hash()
     kept = json.loads(read(path)) if os.path.exists(path) else {}
     times = kept["seconds"] if kept.get("tree") == tree else {}
-    tests = cases(pattern)
+    for copy in copies:
+        copy.find_tests(pattern)
     with ThreadPoolExecutor(jobs) as pool:
-        good = list(pool.map(lambda case: case.name in times or case.run(900), tests))
-    for case, passed in zip(tests, good):
+        good = list(pool.map(lambda case: case.name in times or case.run(900), first.tests))
+    for case, passed in zip(first.tests, good):
         if passed:
-            case.seconds = times.setdefault(case.name, case.seconds)
+            times.setdefault(case.name, case.seconds)
         else:
             print(f"{case.name} fails without a bug and is left out:\n{case.output[-2000:]}")
     write(path, json.dumps({"tree": tree, "seconds": times}))
-    return sorted((c for c, passed in zip(tests, good) if passed), key=lambda c: c.seconds)
+    for copy in copies:
+        copy.tests = sorted((c for c in copy.tests if c.name in times), key=lambda c: times[c.name])
+        for case in copy.tests:
+            case.seconds = times[case.name]
 
 
-def judge(mutant, tests, jobs, clean):
+def judge(mutant, copy):
     """'same', 'refused', the name of the test that sees it, or None."""
     _, name, i, _, after = mutant
-    path = os.path.join(TREE, name)
-    whole = read(path)
+    whole = read(copy.path(name))
     lines = whole.split("\n")
     lines[i] = after
-    write(path, "\n".join(lines))
+    write(copy.path(name), "\n".join(lines))
     try:
-        if build(jobs).returncode:
+        if copy.make().returncode:
             return "refused"
-        if code_built() == clean:
+        if copy.code() == copy.clean:
             return "same"
-        case = first_failure(tests, jobs)
+        case = first_failure(copy.tests, copy.jobs)
         if case:
-            write(os.path.join(WORK, "last.log"), case.output)
+            write(os.path.join(copy.folder, "last.log"), case.output)
         return case and case.name
     finally:
-        write(path, whole)
+        write(copy.path(name), whole)
+
+
+class Count:
+    """Of what was drawn and seen; copies ask it for the next bug until enough are judged or being judged."""
+
+    def __init__(self, seed, wanted):
+        self.lock, self.known, self.wanted = threading.Lock(), equivalent(), wanted
+        self.drawn = (m for m in draw(seed) if (m[1], m[3].strip(), m[4].strip()) not in self.known)
+        self.open, self.done, self.killed = 0, 0, 0
+
+    def next(self):
+        with self.lock:
+            if self.done + self.open >= self.wanted:
+                return None
+            mutant = next(self.drawn, None)
+            self.open += mutant is not None
+            return mutant
+
+    def tell(self, mutant, seen):
+        kind, name, i, before, after = mutant
+        with self.lock:
+            self.open -= 1
+            if seen in ("same", "refused"):
+                return
+            self.done += 1
+            self.killed += seen is not None
+            said = f"seen by {seen}" if seen else f"SURVIVES\n  - {before.strip()}\n  + {after.strip()}"
+            print(f"{self.done} {name}:{i + 1} {kind}: {said}", flush=True)
+
+
+def work(copy, count):
+    while (mutant := count.next()) is not None:
+        count.tell(mutant, judge(mutant, copy))
+    copy.make()
 
 
 def main():
@@ -314,32 +361,26 @@ def main():
     words.add_argument("--seed", type=int, default=1, help="of the drawing (1)")
     words.add_argument("--count", type=int, default=20, help="bugs that are planted (20)")
     words.add_argument("--tests", default=SUITES, help="regular expression of CTest's names (all suites)")
-    words.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers, tests at a time")
+    words.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers, tests at a time, in all")
+    words.add_argument("--builds", type=int, default=1, help="bugs that are judged at a time (1)")
     given = words.parse_args()
-    prepare(given.jobs)
-    tests = baseline(given.tests, given.jobs)
-    if not tests:
-        print(f"no test that passes has a name like {given.tests}")
-        return 2
-    seconds = sum(c.seconds for c in tests)
-    print(f"seed {given.seed}, {len(tests)} tests, {seconds:.0f} s without a bug", flush=True)
-    clean, known, done, survivors = code_built(), equivalent(), 0, 0
-    for mutant in draw(given.seed):
-        kind, name, i, before, after = mutant
-        if done == given.count:
-            break
-        if (name, before.strip(), after.strip()) in known:
-            continue
-        seen = judge(mutant, tests, given.jobs, clean)
-        if seen in ("same", "refused"):
-            continue
-        done += 1
-        survivors += seen is None
-        said = f"seen by {seen}" if seen else f"SURVIVES\n  - {before.strip()}\n  + {after.strip()}"
-        print(f"{done} {name}:{i + 1} {kind}: {said}", flush=True)
-    build(given.jobs)
-    print(f"killed {done - survivors} of {done}")
-    return 1 if survivors else 0
+    copies = [Copy(k, max(given.jobs // given.builds, 1)) for k in range(given.builds)]
+    with ThreadPoolExecutor(given.builds) as pool:
+        for failure in pool.map(Copy.prepare, copies):
+            if failure:
+                print(failure)
+                return 2
+        baseline(copies, given.tests, given.jobs)
+        tests = copies[0].tests
+        if not tests:
+            print(f"no test that passes has a name like {given.tests}")
+            return 2
+        seconds = sum(c.seconds for c in tests)
+        print(f"seed {given.seed}, {len(tests)} tests, {seconds:.0f} s without a bug", flush=True)
+        count = Count(given.seed, given.count)
+        list(pool.map(lambda copy: work(copy, count), copies))
+    print(f"killed {count.killed} of {count.done}")
+    return 1 if count.killed < count.done else 0
 
 
 if __name__ == "__main__":
