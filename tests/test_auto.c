@@ -886,6 +886,21 @@ static void TestBlocksByName(PoiseContext ctx)
   }
 }
 
+/* Blocks are made of what all ranks have assembled: one rank's open entries let all wait for the next assembly. */
+static void TestOneRankWaits(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseInt at = 120 * PoiseRank(ctx), end = at + 119;
+  double one = 1;
+  if (!CHECK_OK(EnterChain(ctx, true, 3, false, &A))) return;
+  CHECK_OK(PoiseMatAssemble(A));
+  if (PoiseRank(ctx) == PoiseSize(ctx) - 1) CHECK_OK(PoiseMatAddBlock(A, 1, &at, 1, &end, &one));
+  CHECK_OK(PoiseMatSetType(A, "auto"));
+  CHECK_OK(PoiseMatAssemble(A));
+  CheckBlocks(A);
+  PoiseMatDestroy(&A);
+}
+
 static PoiseErr UseBlocks(PoiseContext ctx, void *arg)
 {
   PoiseMat A;
@@ -1234,6 +1249,7 @@ int main(int argc, char **argv)
                                {"inside", TestInside, 0},
                                {"blocks", TestBlocks, 0},
                                {"blocks_by_name", TestBlocksByName, 0},
+                               {"one_rank_waits", TestOneRankWaits, 0},
                                {"block_memory", TestBlockMemory, 0},
                                {"view", TestView, 0},
                                {"view_of_ranks", TestViewOfRanks, 0},

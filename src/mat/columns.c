@@ -23,9 +23,8 @@ PoiseErr poiseColumnsCollect(PoiseMat A, PoiseErr mine, double *column)
 {
   const Csr *c = &A->csr;
   int64_t b = poiseCsrSide(c);
-  double *ghost;
   if (!c->halo) return mine;
-  if (!mine) mine = poiseHaloHostGhosts(c->halo, &ghost);
+  double *ghost = poiseHaloHostGhosts(c->halo);
   if (!mine && c->nghost) memcpy(ghost, column + c->nloc * b, (size_t)(c->nghost * b) * sizeof *ghost);
   return poiseHaloHostReverse(c->halo, mine, column);
 }

@@ -190,8 +190,7 @@ bool poiseOptionsYesNo(const char *text, int *value)
 static const char *RangeText(const PoiseOption *row, char text[WORD_LENGTH])
 {
   const double huge = row->type == POISE_OPTION_INT ? 9e18 : 1e300;
-  text[0] = 0;
-  if ((row->min == 0 && row->max == 0) || (row->min <= -huge && row->max >= huge)) return text;
+  if ((row->min == 0 && row->max == 0) || (row->min <= -huge && row->max >= huge)) return "";
   if (row->max >= huge)
     snprintf(text, WORD_LENGTH, ">= %.12g", row->min);
   else if (row->min <= -huge)

@@ -158,6 +158,6 @@ PoiseErr poiseHaloGhostWrite(Halo *halo, double **ghost); /* where to put what R
    Collective; the exchange takes place whatever mine is. */
 PoiseErr poiseHaloHost(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
 PoiseErr poiseHaloHostReverse(Halo *halo, PoiseErr mine, double *y);
-PoiseErr poiseHaloHostGhosts(Halo *halo, double **ghost); /* where to put what HostReverse sends */
+double *poiseHaloHostGhosts(Halo *halo); /* where to put what HostReverse sends */
 
 #endif
