@@ -117,6 +117,25 @@ static void TestCounts(PoiseContext ctx)
   CHECK_NEAR(Value(csv, "MatMult", "gb_per_second_max"), rate, 1e-6 * rate);
 }
 
+/* A sum of k vectors reads each of them and y, and writes y; each takes 2 flops an entry. */
+static void TestCountsOfSums(PoiseContext ctx)
+{
+  char csv[TEXT];
+  double a[3] = {1, 2, 3}, size = PoiseSize(ctx);
+  PoiseVec x[4];
+  if (!CHECK_OK(PoiseVecCreate(ctx, 10 * (PoiseRank(ctx) + 1), POISE_DECIDE, &x[0]))) return;
+  for (int k = 1; k < 4; k++)
+    if (!CHECK_OK(PoiseVecDuplicate(x[0], &x[k]))) return;
+  for (int k = 0; k < 4; k++) CHECK_OK(PoiseVecSet(x[k], 1));
+  CHECK_OK(PoiseLogBegin(ctx, "sum"));
+  CHECK_OK(PoiseVecMAXPY(x[0], 3, a, x + 1));
+  CHECK_OK(PoiseLogEnd(ctx, "sum"));
+  View(ctx, POISE_LOG_CSV, csv);
+  CHECK(Is(ctx, csv, "sum", "flops", 60, 60 * size));
+  CHECK(Is(ctx, csv, "sum", "bytes", 400, 400 * size));
+  for (int k = 0; k < 4; k++) PoiseVecDestroy(&x[k]);
+}
+
 static void Recurse(PoiseContext ctx, int levels)
 {
   CHECK_OK(PoiseLogBegin(ctx, "recursion"));
@@ -598,6 +617,7 @@ static void TestMemory(PoiseContext ctx)
 
 static const Test tests[] = {{"time", TestTime, TEST_HOST_ONLY},
                              {"counts", TestCounts, TEST_HOST_ONLY},
+                             {"counts_of_sums", TestCountsOfSums, TEST_HOST_ONLY},
                              {"recursion", TestRecursion, TEST_HOST_ONLY},
                              {"abandoned", TestAbandoned, TEST_HOST_ONLY},
                              {"deep", TestDeep, TEST_HOST_ONLY},

@@ -827,6 +827,13 @@ static void TestGzip(PoiseContext ctx)
     FILE *f = fopen(path, "rb");
     packed.n = fread(packed.p, 1, ROOM, f);
     fclose(f);
+    ByteSource s = {0};
+    char byte;
+    size_t got = 1;
+    CHECK_OK(poiseSourceOpen(ctx, path, &s));
+    CHECK_ERR(poiseSourceTry(&s, -1, &byte, 1, &got), POISE_ERR_FILE, "cannot go to byte -1");
+    CHECK(got == 0);
+    poiseSourceClose(&s);
   }
   CHECK_OK(PoiseBarrier(ctx));
   if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) CheckMatrix(A, shape);
