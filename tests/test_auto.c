@@ -618,7 +618,7 @@ static void TestFile(PoiseContext ctx)
 {
   static const struct {
     const char *text, *words;
-  } bad[] = {{"%%MatrixMarket matrix\n", "line 1: not a file of -mat_auto_file"},
+  } bad[] = {{"%%MatrixMarket matrix\n", "line 1: not a file of winners of type auto"},
              {"poise auto 1", "line 1: not a file"},
              {"poise auto 1\n0123456789abcdef csri\n0123456789abcde csri\n", "line 3: '0123456789abcde csri' is not 16"},
              {"poise auto 1\n0123456789abcdeg csr\n", "line 2: '0123456789abcdeg csr' is not"},

@@ -162,8 +162,10 @@ void poiseGMRESExplain(PoiseKSP ksp)
   double recurrence = ksp->final[GM_RECURRENCE] / ksp->scale, computed = ksp->final[GM_COMPUTED] / ksp->scale;
   if (ksp->norm == POISE_KSP_NORM_NONE || fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
     return;
-  poiseKSPSay(ksp, "at a restart the residual norm is %.3g, by the recurrence it would be %.3g%s", computed, recurrence,
-              g->refine == NEVER ? ": -ksp_gmres_cgs_refinement_type refine_ifneeded may help" : "");
+  const char *option = poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_gmres_cgs_refinement_type");
+  poiseKSPSay(ksp, "at a restart the residual norm is %.3g, by the recurrence it would be %.3g%s%s%s", computed, recurrence,
+              g->refine == NEVER ? ": " : "", g->refine == NEVER ? option : "",
+              g->refine == NEVER ? " refine_ifneeded may help" : "");
 }
 
 PoiseErr poiseGMRESView(PoiseKSP ksp)

@@ -420,7 +420,7 @@ static PoiseErr ReadLine(const char *path, int64_t n, char *line, uint64_t *key,
   char *end = line;
   size_t length = strlen(line);
   if (n == 1 && strcmp(line, header))
-    FAIL(POISE_ERR_FORMAT, "%s, line 1: not a file of -mat_auto_file, which begins with '%.*s'", path,
+    FAIL(POISE_ERR_FORMAT, "%s, line 1: not a file of winners of type auto, which begins with '%.*s'", path,
          (int)sizeof header - 2, header);
   *winner = -1;
   if (n == 1) return POISE_OK;
@@ -447,7 +447,7 @@ static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
   FILE *f = fopen(path, "r");
   *winner = -1;
   if (!f && errno == ENOENT) return POISE_OK;
-  if (!f) FAIL(POISE_ERR_FILE, "-mat_auto_file '%s' cannot be opened: %s", path, strerror(errno));
+  if (!f) FAIL(POISE_ERR_FILE, "the winners of type auto in '%s' cannot be opened: %s", path, strerror(errno));
   for (int64_t n = 1; !e && fgets(line, sizeof line, f); n++) {
     e = ReadLine(path, n, line, &found, &k);
     if (e || k < 0) continue;
@@ -458,7 +458,7 @@ static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
   }
   bool failed = ferror(f);
   fclose(f);
-  if (!e && failed) FAIL(POISE_ERR_FILE, "-mat_auto_file '%s' cannot be read", path);
+  if (!e && failed) FAIL(POISE_ERR_FILE, "the winners of type auto in '%s' cannot be read", path);
   return e;
 }
 
