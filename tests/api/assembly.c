@@ -122,6 +122,29 @@ static void TestBlocks(PoiseContext ctx)
     }
 }
 
+/* Entries of full blocks become blocks where type auto is asked for, and else stay CSR. */
+static void TestNoBlocksUnasked(PoiseContext ctx)
+{
+  enum { N = 24 };
+  double full[9] = {4, 1, 1, 1, 4, 1, 1, 1, 4};
+  for (int asked = 0; asked < 2; asked++) {
+    Dense D = DenseNew(N, N);
+    PoiseMat A = Empty(ctx, N, 3, 0);
+    ApiCase("asked %d", asked);
+    if (asked) CHECK_OK(PoiseMatSetType(A, "auto"));
+    for (int at = 0; at < N; at += 3) {
+      PoiseInt rows[3] = {at, at + 1, at + 2};
+      if (!PoiseRank(ctx)) CHECK_OK(PoiseMatAddBlock(A, 3, rows, 3, rows, full));
+      for (int k = 0; k < 9; k++) DenseSet(&D, at + k / 3, at + k % 3, full[k]);
+    }
+    CHECK_OK(PoiseMatAssemble(A));
+    CHECK((strcmp(PoiseMatType(A), "bcsr") == 0) == asked);
+    Equal(A, &D);
+    CHECK_OK(PoiseMatDestroy(&A));
+    DenseFree(&D);
+  }
+}
+
 /* Triplets: a plan, and values as often as wanted. */
 static void TestTriplets(PoiseContext ctx)
 {
@@ -247,6 +270,7 @@ static void TestRepeats(PoiseContext ctx)
 
 const Test assembly_tests[] = {{"values", TestValues},
                                {"blocks", TestBlocks},
+                               {"no_blocks_unasked", TestNoBlocksUnasked},
                                {"triplets", TestTriplets},
                                {"block_triplets", TestBlockTriplets},
                                {"many", TestMany},

@@ -189,6 +189,31 @@ static void TestGuess(PoiseContext ctx)
   }
 }
 
+/* An exact guess ends cg although no norm is taken: its residual is 0, and no step can be told. */
+static void TestExactWithoutNorm(PoiseContext ctx)
+{
+  double got[N];
+  Solver s = Begin(ctx, SPD, "cg", "jacobi");
+  Dense E = DenseNew(N, N);
+  for (int i = 0; i < N; i++) DenseSet(&E, i, i, 2);
+  PoiseMat A = MatOf(ctx, &E, 4, 0);
+  for (int i = 0; i < N; i++) s.rhs[i] = 2 * s.exact[i];
+  VecFill(s.b, s.rhs);
+  VecFill(s.x, s.exact);
+  CHECK_OK(PoiseKSPSetOperators(s.ksp, A, NULL));
+  CHECK_OK(PoiseKSPSetNormType(s.ksp, POISE_KSP_NORM_NONE));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
+  CHECK_OK(PoiseKSPSetTolerances(s.ksp, -1, -1, -1, 5));
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_ATOL);
+  CHECK_INT(PoiseKSPIterations(s.ksp), 0);
+  VecAll(s.x, got);
+  CHECK(!memcmp(got, s.exact, sizeof got));
+  CHECK_OK(PoiseMatDestroy(&A));
+  DenseFree(&E);
+  End(&s);
+}
+
 /* Restarts that grow and shrink between solves; bounds that are estimated anew. */
 static void TestSettings(PoiseContext ctx)
 {
@@ -483,7 +508,16 @@ static void TestInaccurate(PoiseContext ctx)
   End(&s);
 }
 
-const Test solver_tests[] = {{"converges", TestConverges},   {"reasons", TestReasons},       {"guess", TestGuess},
-                             {"settings", TestSettings},     {"monitor", TestMonitor},       {"user_test", TestUserTest},
-                             {"reuse", TestReuse},           {"units", TestUnits},           {"null_space", TestNullSpace},
-                             {"inaccurate", TestInaccurate}, {"refinement", TestRefinement}, {NULL, NULL}};
+const Test solver_tests[] = {{"converges", TestConverges},
+                             {"reasons", TestReasons},
+                             {"guess", TestGuess},
+                             {"settings", TestSettings},
+                             {"monitor", TestMonitor},
+                             {"user_test", TestUserTest},
+                             {"reuse", TestReuse},
+                             {"units", TestUnits},
+                             {"null_space", TestNullSpace},
+                             {"inaccurate", TestInaccurate},
+                             {"refinement", TestRefinement},
+                             {"exact_without_norm", TestExactWithoutNorm},
+                             {NULL, NULL}};
