@@ -214,6 +214,30 @@ static void TestCut(PoiseContext ctx)
   DenseFree(&D);
 }
 
+/* Blocks of up to a strip of rows, of whole strips, and of what is left behind these. */
+static void TestBlockSizes(PoiseContext ctx)
+{
+  enum { ROWS = 6 };
+  static const int sizes[] = {5, 7, 8, 11, 16};
+  static const char *const kernels[] = {"even", "balanced"};
+  for (int k = 0; k < 10; k++) {
+    int b = sizes[k / 2];
+    Dense D = DenseNew(ROWS * b, ROWS * b);
+    for (int i = 0; i < D.m; i++)
+      for (int j = 0; j < D.n; j++)
+        if ((i / b + 2 * (j / b)) % 3 == 0) DenseSet(&D, i, j, Random(41, (uint64_t)(i * D.n + j)));
+    ApiCase("b %d, kernel %s", b, kernels[k % 2]);
+    PoiseMat A = MatOf(ctx, &D, b, 0);
+    CHECK_OK(PoiseOptionsSet(ctx, "mat_type", "bcsr"));
+    CHECK_OK(PoiseOptionsSet(ctx, "mat_bcsr_kernel", kernels[k % 2]));
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CheckAll(A, &D);
+    CHECK_OK(PoiseMatDestroy(&A));
+    DenseFree(&D);
+  }
+  CHECK_OK(PoiseOptionsSet(ctx, "mat_bcsr_kernel", "auto"));
+}
+
 /* The same matrix goes from type to type. */
 static void TestChanges(PoiseContext ctx)
 {
@@ -504,8 +528,14 @@ static void TestMeasured(PoiseContext ctx)
   DenseFree(&E);
 }
 
-const Test product_tests[] = {{"measured", TestMeasured}, {"types", TestTypes},
-                              {"cut", TestCut},           {"changes", TestChanges},
-                              {"arrays", TestArrays},     {"borrowed", TestBorrowed},
-                              {"blocks", TestBlocks},     {"shell", TestShell},
-                              {"large", TestLarge},       {NULL, NULL}};
+const Test product_tests[] = {{"measured", TestMeasured},
+                              {"types", TestTypes},
+                              {"cut", TestCut},
+                              {"block_sizes", TestBlockSizes},
+                              {"changes", TestChanges},
+                              {"arrays", TestArrays},
+                              {"borrowed", TestBorrowed},
+                              {"blocks", TestBlocks},
+                              {"shell", TestShell},
+                              {"large", TestLarge},
+                              {NULL, NULL}};
