@@ -3,14 +3,16 @@
 """Plant single bugs in a copy of the sources and tell which of them no test sees.
 
     scripts/mutate.sh --seed 1 --count 20
-    scripts/mutate.sh --tests "^api" --count 50 --builds 4
+    scripts/mutate.sh --tests '^api' --count 50 --builds 4
 
 The bugs are drawn from KINDS, each kind's among all lines of src/*/*.[ch] that have room for one. What does
 not compile, or compiles to the same code, is drawn again, and so is what tests/mutants_equivalent.txt says
-changes nothing. The copies, their builds and the logs of the last failures lie in build/mutate; the tree itself
-is only read. Tests run by their times without a bug, shortest first, and end at the first failure. One that takes
-ten times as long hangs, which is a failure. With --builds 8 eight bugs are judged at a time, each in a copy.
-Exit code: 0 when all bugs were seen, 1 when some survive, 2 when nothing could be said.
+changes nothing. With --builds 8 eight bugs are judged at a time, each in a copy of its own. The copies,
+their builds and the logs of their last failures lie in build/mutate; the tree itself is only read.
+
+Tests run by their times without a bug, shortest first, and end at the first failure. One that takes ten times
+as long hangs, which is a failure. Exit code: 0 when all bugs were seen, 1 when some survive, 2 when nothing
+could be said.
 """
 import argparse
 import hashlib
@@ -91,7 +93,7 @@ def same(a, b):
 
 
 class Copy:
-    """Of the sources, with a build and the tests in it."""
+    """A copy of the sources, with its build and the tests in it."""
 
     def __init__(self, number, jobs):
         self.folder = os.path.join(WORK, str(number))
@@ -322,8 +324,8 @@ def judge(mutant, copy):
         write(copy.path(name), whole)
 
 
-class Count:
-    """Of what was drawn and seen; copies ask it for the next bug until enough are judged or being judged."""
+class Tally:
+    """Gives out the bugs that are drawn until enough are judged or being judged; counts those that tests saw."""
 
     def __init__(self, seed, wanted):
         self.lock, self.known, self.wanted = threading.Lock(), equivalent(), wanted
@@ -350,9 +352,9 @@ class Count:
             print(f"{self.done} {name}:{i + 1} {kind}: {said}", flush=True)
 
 
-def work(copy, count):
-    while (mutant := count.next()) is not None:
-        count.tell(mutant, judge(mutant, copy))
+def work(copy, tally):
+    while (mutant := tally.next()) is not None:
+        tally.tell(mutant, judge(mutant, copy))
     copy.make()
 
 
@@ -377,10 +379,10 @@ def main():
             return 2
         seconds = sum(c.seconds for c in tests)
         print(f"seed {given.seed}, {len(tests)} tests, {seconds:.0f} s without a bug", flush=True)
-        count = Count(given.seed, given.count)
-        list(pool.map(lambda copy: work(copy, count), copies))
-    print(f"killed {count.killed} of {count.done}")
-    return 1 if count.killed < count.done else 0
+        tally = Tally(given.seed, given.count)
+        list(pool.map(lambda copy: work(copy, tally), copies))
+    print(f"killed {tally.killed} of {tally.done}")
+    return 1 if tally.killed < tally.done else 0
 
 
 if __name__ == "__main__":

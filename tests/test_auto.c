@@ -886,7 +886,7 @@ static void TestBlocksByName(PoiseContext ctx)
   }
 }
 
-/* Blocks are made of what all ranks have assembled: one rank's open entries let all wait for the next assembly. */
+/* While one rank has entries that are not assembled, no rank makes blocks. */
 static void TestOneRankWaits(PoiseContext ctx)
 {
   PoiseMat A;

@@ -117,7 +117,7 @@ static void TestCounts(PoiseContext ctx)
   CHECK_NEAR(Value(csv, "MatMult", "gb_per_second_max"), rate, 1e-6 * rate);
 }
 
-/* A sum of k vectors reads each of them and y, and writes y; each takes 2 flops an entry. */
+/* y += the sum of a_j x_j, k vectors of n entries: 2 k n flops; k + 1 vectors are read and y is written. */
 static void TestCountsOfSums(PoiseContext ctx)
 {
   char csv[TEXT];

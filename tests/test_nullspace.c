@@ -371,6 +371,29 @@ static void TestErrors(PoiseContext ctx)
   Close(&s);
 }
 
+/* As many vectors as there can be, in all three bases. Each is freed whole, and nothing behind it. */
+static void TestFull(PoiseContext ctx)
+{
+  System s;
+  PoiseVec v[POISE_MAX_BATCH];
+  if (!Open(ctx, 1, &s)) return;
+  for (int k = 0; k < POISE_MAX_BATCH; k++) {
+    v[k] = Halves(s.A, 0, 0);
+    if (PoiseRank(ctx) == 0) CHECK_OK(PoiseVecSetValues(v[k], 1, (PoiseInt[]){k}, (double[]){1}));
+    CHECK_OK(PoiseVecAssemble(v[k]));
+  }
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, POISE_MAX_BATCH, v));
+  CHECK_OK(PoiseMatSetTransposeNullSpace(s.A, 0, POISE_MAX_BATCH, v));
+  CHECK_OK(PoiseMatSetNearNullSpace(s.A, 0, POISE_MAX_BATCH, v));
+  CHECK_INT(s.A->null.n + s.A->left.n + s.A->near.n, 3 * POISE_MAX_BATCH);
+  for (int k = 0; k < POISE_MAX_BATCH; k++) CHECK_OK(PoiseVecDestroy(&v[k]));
+  PoiseErrorClear();
+  CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
+  CHECK_INT(s.A->left.n, POISE_MAX_BATCH);
+  Close(&s);
+  CHECK(!PoiseErrorMessage()[0]);
+}
+
 /* Kept, found again in order, also in a rearranged copy; solves and what A v is know nothing of it. */
 static void TestNear(PoiseContext ctx)
 {
@@ -453,6 +476,7 @@ static const Test tests[] = {
     {"symmetric", TestSymmetric, 0},
     {"replayed", TestReplayed, 0},
     {"near", TestNear, 0},
+    {"full", TestFull, 0},
     {"errors", TestErrors, 0},
     {"memory", TestMemory, 0},
     {NULL, NULL, 0},

@@ -162,10 +162,14 @@ void poiseGMRESExplain(PoiseKSP ksp)
   double recurrence = ksp->final[GM_RECURRENCE] / ksp->scale, computed = ksp->final[GM_COMPUTED] / ksp->scale;
   if (ksp->norm == POISE_KSP_NORM_NONE || fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
     return;
-  const char *option = poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_gmres_cgs_refinement_type");
-  poiseKSPSay(ksp, "at a restart the residual norm is %.3g, by the recurrence it would be %.3g%s%s%s", computed, recurrence,
-              g->refine == NEVER ? ": " : "", g->refine == NEVER ? option : "",
-              g->refine == NEVER ? " refine_ifneeded may help" : "");
+  char hint[POISE_OPTION_LENGTH + 80] = "";
+  if (g->refine == NEVER)
+    snprintf(hint, sizeof hint, ": %s refine_ifneeded may help",
+             poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_gmres_cgs_refinement_type"));
+  poiseKSPSay(ksp,
+              "at a restart the residual norm is %.3g, "
+              "by the recurrence it would be %.3g%s",
+              computed, recurrence, hint);
 }
 
 PoiseErr poiseGMRESView(PoiseKSP ksp)

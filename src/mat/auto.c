@@ -447,7 +447,7 @@ static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
   FILE *f = fopen(path, "r");
   *winner = -1;
   if (!f && errno == ENOENT) return POISE_OK;
-  if (!f) FAIL(POISE_ERR_FILE, "the winners of type auto in '%s' cannot be opened: %s", path, strerror(errno));
+  if (!f) FAIL(POISE_ERR_FILE, "cannot open '%s', a file of winners of type auto: %s", path, strerror(errno));
   for (int64_t n = 1; !e && fgets(line, sizeof line, f); n++) {
     e = ReadLine(path, n, line, &found, &k);
     if (e || k < 0) continue;
@@ -458,7 +458,7 @@ static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
   }
   bool failed = ferror(f);
   fclose(f);
-  if (!e && failed) FAIL(POISE_ERR_FILE, "the winners of type auto in '%s' cannot be read", path);
+  if (!e && failed) FAIL(POISE_ERR_FILE, "cannot read '%s', a file of winners of type auto", path);
   return e;
 }
 
@@ -602,7 +602,7 @@ PoiseErr poiseChoiceBlocks(PoiseMat A)
   int64_t waits = A->changed;
   if (!A->choice->named || !A->entries || A->triplets || A->block_size == 1) return POISE_OK;
   TRY(poiseCommMaxInt(A->ctx->comm, &waits, 1));
-  if (waits) return POISE_OK; /* for the next PoiseMatAssemble */
+  if (waits) return POISE_OK; /* the next PoiseMatAssemble of a new pattern asks again */
   TRY(poiseMatBlockShare(A, &share));
   if (fit.blocks * share >= 1) return POISE_OK;
   A->blocked = true;

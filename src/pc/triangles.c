@@ -88,9 +88,11 @@ static PoiseErr FailMissing(PoisePC pc, const Triangular *t, int64_t i)
   if (t->own)
     snprintf(shift, sizeof shift, ", with %s nonzero or positive_definite if that is no pivot",
              poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_shift_type"));
+  const char *load = poiseOptionsName(pc->ctx, NULL, "mat_load_diagonal");
   FAIL(POISE_ERR_NUMERIC,
-       "%s has no diagonal %s, which preconditioner %s needs: store it, if need be as 0 (in a matrix from a file: %s)%s",
-       row, b > 1 ? "block" : "entry", pc->type->name, poiseOptionsName(pc->ctx, NULL, "mat_load_diagonal"), shift);
+       "%s has no diagonal %s, which preconditioner %s needs: store it, if need be as 0 "
+       "(in a matrix from a file: %s)%s",
+       row, b > 1 ? "block" : "entry", pc->type->name, load, shift);
 }
 
 static PoiseErr FindOffsets(PoisePC pc, Triangular *t)

@@ -214,28 +214,27 @@ static void TestCut(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* Blocks of up to a strip of rows, of whole strips, and of what is left behind these. */
+/* Blocks smaller than a strip of 8 rows, of whole strips, and of strips with a remainder. */
 static void TestBlockSizes(PoiseContext ctx)
 {
   enum { ROWS = 6 };
   static const int sizes[] = {5, 7, 8, 11, 16};
-  static const char *const kernels[] = {"even", "balanced"};
-  for (int k = 0; k < 10; k++) {
-    int b = sizes[k / 2];
+  for (int k = 0; k < 5; k++) {
+    int b = sizes[k];
     Dense D = DenseNew(ROWS * b, ROWS * b);
     for (int i = 0; i < D.m; i++)
       for (int j = 0; j < D.n; j++)
         if ((i / b + 2 * (j / b)) % 3 == 0) DenseSet(&D, i, j, Random(41, (uint64_t)(i * D.n + j)));
-    ApiCase("b %d, kernel %s", b, kernels[k % 2]);
-    PoiseMat A = MatOf(ctx, &D, b, 0);
-    CHECK_OK(PoiseOptionsSet(ctx, "mat_type", "bcsr"));
-    CHECK_OK(PoiseOptionsSet(ctx, "mat_bcsr_kernel", kernels[k % 2]));
-    CHECK_OK(PoiseMatSetFromOptions(A));
-    CheckAll(A, &D);
-    CHECK_OK(PoiseMatDestroy(&A));
+    for (int t = 0; t < TYPES; t++) {
+      if (strcmp(types[t][0], "bcsr")) continue;
+      ApiCase("b %d, %s", b, types[t][1]);
+      PoiseMat A = MatOf(ctx, &D, b, 0);
+      SetType(ctx, A, t);
+      CheckAll(A, &D);
+      CHECK_OK(PoiseMatDestroy(&A));
+    }
     DenseFree(&D);
   }
-  CHECK_OK(PoiseOptionsSet(ctx, "mat_bcsr_kernel", "auto"));
 }
 
 /* The same matrix goes from type to type. */

@@ -189,7 +189,7 @@ static void TestGuess(PoiseContext ctx)
   }
 }
 
-/* An exact guess ends cg although no norm is taken: its residual is 0, and no step can be told. */
+/* An exact guess ends cg where no norm is computed, too: r = 0 has no direction to go on in. */
 static void TestExactWithoutNorm(PoiseContext ctx)
 {
   double got[N];
