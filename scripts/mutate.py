@@ -325,7 +325,7 @@ def judge(mutant, copy):
 
 
 class Tally:
-    """Gives out the bugs that are drawn until enough are judged or being judged; counts those that tests saw."""
+    """Gives out drawn bugs until enough are judged or being judged; counts those that tests saw."""
 
     def __init__(self, seed, wanted):
         self.lock, self.known, self.wanted = threading.Lock(), equivalent(), wanted

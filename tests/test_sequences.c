@@ -642,7 +642,7 @@ static PoiseErr RunSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x, Guest *guest, Out
   o->last = PoiseKSPResidualNorm(ksp);
   o->inconsistency = PoiseKSPInconsistency(ksp);
   snprintf(o->detail, sizeof o->detail, "%s", PoiseKSPReasonDetail(ksp));
-  CHECK(!strstr(o->detail, "-ksp_") && !strstr(o->detail, "-pc_")); /* but with a prefix */
+  CHECK(!strstr(o->detail, "-ksp_") && !strstr(o->detail, "-pc_"));  /* without a prefix */
   for (char *at = o->detail; (at = strstr(at, "-u_"));) at[1] = 'f'; /* that of the fresh one */
   POISE_TRY(PoiseKSPHistory(ksp, &o->count, &norms));
   for (PoiseInt k = 0; k < o->count && k < HISTORY; k++) o->history[k] = norms[k];
