@@ -26,7 +26,7 @@ def read(path):
         lines = file.read().splitlines()
     chosen, as_csr = {}, set()
     for line in lines:
-        if re.match(r"# view of \S+ by csri:\s*csri: \d+ blocks of even rows, 0 pieces", line):
+        if re.match(r"# view of \S+ by csri:\s*csri: \d+ uniform row blocks, 0 fragments", line):
             as_csr.add(line.split()[3])
         said = re.match(r"# view of (\S+) by (\S+):\s*auto: (\w+)", line)
         if said:

@@ -41,7 +41,7 @@ static PoiseMat Make(PoiseContext ctx)
   PoiseSplit(ctx, M, &begin, &m);
   for (PoiseInt i = begin; i < begin + m; i++)
     for (PoiseInt j = 0; j < N; j++)
-      if (Stored((int)i, (int)j)) Q(PoiseMatAddValues(A, 1, &i, &j, &(double){Random((int)(i + j))}));
+      if (Stored((int)i, (int)j)) Q(PoiseMatAddEntries(A, 1, &i, &j, &(double){Random((int)(i + j))}));
   Q(PoiseMatAssemble(A));
   return A;
 }

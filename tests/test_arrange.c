@@ -74,7 +74,7 @@ static void Fill(PoiseMat A, int kind)
   for (PoiseInt i = begin; i < end; i++)
     for (PoiseInt j = 0; j < n; j++) {
       double v = Value(kind, n, i, j);
-      if (Stored(kind, n, i, j)) CHECK_OK(PoiseMatSetValues(A, 1, &i, &j, &v));
+      if (Stored(kind, n, i, j)) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &v));
     }
   CHECK_OK(PoiseMatAssemble(A));
 }
@@ -451,8 +451,8 @@ static void TestValues(PoiseContext ctx)
   CHECK(s.ksp->arranged->moves.from == from && s.ksp->A == B);
   PoiseInt row = 0, col = N / 2;
   double v = 0.5;
-  CHECK_OK(PoiseMatAddValues(s.A, 1, &row, &col, PoiseRank(ctx) ? &(double){0} : &v));
-  CHECK_OK(PoiseMatAddValues(s.A, 1, &col, &row, PoiseRank(ctx) ? &(double){0} : &v));
+  CHECK_OK(PoiseMatAddEntries(s.A, 1, &row, &col, PoiseRank(ctx) ? &(double){0} : &v));
+  CHECK_OK(PoiseMatAddEntries(s.A, 1, &col, &row, PoiseRank(ctx) ? &(double){0} : &v));
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_STATE, "PoiseMatAssemble");
   CHECK_OK(PoiseMatAssemble(s.A));
   CHECK_OK(PoiseMatMult(s.A, s.exact, s.b));
@@ -511,7 +511,7 @@ static void KeptNumbers(PoiseContext ctx, bool other_type)
   Ask(s.A, POISE_PARTITION_BYTES, POISE_ORDER_RCM);
   Solve(&s, 1);
   CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 1));
-  CHECK_OK(PoiseMatAddValues(s.A, 1, &row, &col, PoiseRank(ctx) ? &(double){0} : &v));
+  CHECK_OK(PoiseMatAddEntries(s.A, 1, &row, &col, PoiseRank(ctx) ? &(double){0} : &v));
   CHECK_OK(PoiseMatAssemble(s.A));
   CHECK_OK(PoiseMatMult(s.A, s.exact, s.b));
   PoiseMat from = s.ksp->arranged->moves.from;
@@ -629,9 +629,9 @@ static void TestNullSpace(PoiseContext ctx)
       for (PoiseInt j = 0; j < N; j++) {
         double w = i == j || !Stored(BAND, N, i, j) ? 0 : -si * (1.5 + TestRandom(8, (uint64_t)j));
         degree += w != 0;
-        if (w != 0) CHECK_OK(PoiseMatSetValues(s.A, 1, &i, &j, &w));
+        if (w != 0) CHECK_OK(PoiseMatSetEntries(s.A, 1, &i, &j, &w));
       }
-      CHECK_OK(PoiseMatSetValues(s.A, 1, &i, &i, &(double){degree * si * si}));
+      CHECK_OK(PoiseMatSetEntries(s.A, 1, &i, &i, &(double){degree * si * si}));
     }
     CHECK_OK(PoiseMatAssemble(s.A));
     CHECK_OK(PoiseVecNorm(v, POISE_NORM_2, &dot));
@@ -718,7 +718,7 @@ static void TestRowNames(PoiseContext ctx)
   System s;
   if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
   Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
-  CHECK_OK(PoiseMatSetValues(s.A, 1, &row, &row, &zero));
+  CHECK_OK(PoiseMatSetEntries(s.A, 1, &row, &row, &zero));
   CHECK_OK(PoiseMatAssemble(s.A));
   snprintf(words, sizeof words, "of row %d is zero", (int)row);
   PoiseErr e = PoiseKSPSetUp(s.ksp);
@@ -747,7 +747,7 @@ static void TestSingular(PoiseContext ctx)
   Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
   for (PoiseInt i = s.A->rows->begin; i < s.A->rows->begin + s.A->rows->n; i++) /* row and column are zeros */
     for (PoiseInt j = 0; j < N; j++)
-      if (Stored(LATTICE, N, i, j) && (i == ROW || j == ROW)) CHECK_OK(PoiseMatSetValues(s.A, 1, &i, &j, &(double){0}));
+      if (Stored(LATTICE, N, i, j) && (i == ROW || j == ROW)) CHECK_OK(PoiseMatSetEntries(s.A, 1, &i, &j, &(double){0}));
   CHECK_OK(PoiseMatAssemble(s.A));
   snprintf(words, sizeof words, "left for row %d is 0", ROW);
   CHECK_ERR(PoiseKSPSetUp(s.ksp), POISE_ERR_NUMERIC, words);
@@ -1180,7 +1180,7 @@ static void TestSetOperator(PoiseContext ctx)
   CHECK_OK(PoiseMatScale(P, 3));
   CHECK_OK(PoiseMatZeroEntries(D));
   for (PoiseInt i = D->rows->begin; i < D->rows->begin + D->rows->n; i++, value += 1)
-    CHECK_OK(PoiseMatSetValues(D, 1, &i, &i, &value));
+    CHECK_OK(PoiseMatSetEntries(D, 1, &i, &i, &value));
   CHECK_OK(PoiseMatAssemble(D));
   for (int k = 0; k < 2; k++) CHECK_OK(PoisePCSetOperator(s[k].pc, P));
   SolveBoth(s);
@@ -1207,7 +1207,7 @@ static PoiseMat Diagonal(PoiseContext ctx, double unit, int order)
   PoiseMat A;
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 3, 3, &A))) return NULL;
   for (PoiseInt i = A->rows->begin; i < A->rows->begin + A->rows->n; i++)
-    CHECK_OK(PoiseMatSetValues(A, 1, &i, &i, &(double){unit * (double)(i + 1)}));
+    CHECK_OK(PoiseMatSetEntries(A, 1, &i, &i, &(double){unit * (double)(i + 1)}));
   CHECK_OK(PoiseMatAssemble(A));
   Ask(A, POISE_PARTITION_ROWS, order);
   return A;

@@ -114,7 +114,7 @@ static PoiseErr GiveBlock(PoiseMat A, int how, int kind, const Block *b)
     if (kind == 1)
       POISE_TRY(how == ADDS ? PoiseMatAddBlock(A, 1, row, NC, b->cols, v) : PoiseMatSetBlock(A, 1, row, NC, b->cols, v));
     else
-      POISE_TRY(how == ADDS ? PoiseMatAddValues(A, NC, row, b->cols, v) : PoiseMatSetValues(A, NC, row, b->cols, v));
+      POISE_TRY(how == ADDS ? PoiseMatAddEntries(A, NC, row, b->cols, v) : PoiseMatSetEntries(A, NC, row, b->cols, v));
   }
   return POISE_OK;
 }
@@ -151,7 +151,7 @@ static void Rounds(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   free(d);
 }
 
-static void TestRounds(PoiseContext ctx)
+static void TestWaves(PoiseContext ctx)
 {
   ForAll(ctx, Rounds);
 }
@@ -168,7 +168,7 @@ static void TestLastStays(PoiseContext ctx)
       PoiseInt i = Below(MOST, 50, (uint64_t)k), j = Below(MOST, 51, (uint64_t)k);
       double v = k + 10000 * round;
       d->v[i][j] = v, d->has[i][j] = 1;
-      if (last) CHECK_OK(PoiseMatSetValues(A, 1, &i, &j, &v));
+      if (last) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &v));
     }
     CHECK_OK(PoiseMatAssemble(A));
     Same(A, d);
@@ -233,7 +233,7 @@ static void TestLongRow(PoiseContext ctx)
     for (PoiseInt k = N - 1; k >= 0; k--) {
       PoiseInt j = t % 2 ? k : (k * 1999) % N; /* 1999 and N have no common divisor */
       double v = (double)j / 8;
-      CHECK_OK(PoiseMatAddValues(A, 1, &row, &j, &v));
+      CHECK_OK(PoiseMatAddEntries(A, 1, &row, &j, &v));
     }
   CHECK_OK(PoiseMatAssemble(A));
   PoiseMatLocalSizes(A, &m, NULL);
@@ -380,7 +380,7 @@ static void TestKept(PoiseContext ctx)
     CHECK_OK(PoiseVecAddValues(x, 2, good, v));
     if (last) {
       CHECK_ERR(PoiseMatAddBlock(A, 2, good, 2, bad, v), POISE_ERR_ARG, "column 10 of a matrix of 10 columns");
-      CHECK_ERR(PoiseMatSetValues(A, 1, good, good, v), POISE_ERR_STATE, "without PoiseMatAssemble between");
+      CHECK_ERR(PoiseMatSetEntries(A, 1, good, good, v), POISE_ERR_STATE, "without PoiseMatAssemble between");
       CHECK_ERR(PoiseMatAddBlock(A, -2, good, 2, bad, v), POISE_ERR_ARG, "-2 rows");
       CHECK_ERR(PoiseVecAddValues(x, 2, bad, v), POISE_ERR_ARG, "row 10");
     }
@@ -408,7 +408,7 @@ static void TestMixed(PoiseContext ctx)
   Dense *d = MakeDense(10, 10);
   PoiseMat A;
   if (!CHECK_OK(EmptySquare(ctx, EVEN, 10, &A))) return;
-  CHECK_OK(PoiseMatAddValues(A, 1, &i, &i, &v));
+  CHECK_OK(PoiseMatAddEntries(A, 1, &i, &i, &v));
   CHECK_ERR(PoiseMatSetBlock(A, 1, &i, 1, &i, &v), POISE_ERR_STATE, "added and set without PoiseMatAssemble");
   CHECK_OK(PoiseMatZeroEntries(A)); /* forgets what is pending */
   CHECK_OK(PoiseMatSetBlock(A, 1, &i, 1, &i, &v));
@@ -418,7 +418,7 @@ static void TestMixed(PoiseContext ctx)
   Same(A, d);
   if (size > 1) {
     i = 5;
-    CHECK_OK(last ? PoiseMatAddValues(A, 1, &i, &i, &v) : PoiseMatSetValues(A, 1, &i, &i, &v));
+    CHECK_OK(last ? PoiseMatAddEntries(A, 1, &i, &i, &v) : PoiseMatSetEntries(A, 1, &i, &i, &v));
     CHECK_ERR(PoiseMatAssemble(A), POISE_ERR_STATE, "added on one rank and set on another");
     CHECK_OK(PoiseMatAssemble(A)); /* what was pending is dropped */
     Same(A, d);
@@ -507,7 +507,7 @@ static void Triplets(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   if (!CHECK_OK(Empty(ctx, layout, M, N, &A))) return;
   for (int kind = 0; kind < 3; kind++) { /* each replaces the one before */
     Listed(ctx, A, M, N, kind);
-    if (M && N) CHECK_OK(PoiseMatAddValues(A, 1, &i, &i, (double[]){5})); /* pending: dropped by the next one */
+    if (M && N) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &i, (double[]){5})); /* pending: dropped by the next one */
   }
   CHECK_OK(PoiseMatDestroy(&A));
 }
@@ -625,11 +625,11 @@ static void TestTripletErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatSetPatternCOO(A, 2, rows, cols));
   CHECK_ERR_OF(PoiseMatSetValuesCOO(A, last ? NULL : v), last, POISE_ERR_ARG, "values of 2 triplets are NULL");
   CHECK_OK(PoiseMatSetValuesCOO(A, v));
-  if (last) CHECK_OK(PoiseMatAddValues(A, 1, rows, cols, v));
+  if (last) CHECK_OK(PoiseMatAddEntries(A, 1, rows, cols, v));
   CHECK_ERR_OF(PoiseMatSetValuesCOO(A, v), last, POISE_ERR_STATE, "call PoiseMatAssemble");
   CHECK_OK(PoiseMatAssemble(A)); /* within the pattern */
   CHECK_OK(PoiseMatSetValuesCOO(A, v));
-  CHECK_OK(PoiseMatAddValues(A, 1, rows, rows, v));
+  CHECK_OK(PoiseMatAddEntries(A, 1, rows, rows, v));
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_ERR(PoiseMatAddValuesCOO(A, v), POISE_ERR_STATE, "pattern has changed since PoiseMatSetPatternCOO");
   CHECK_OK(PoiseMatDestroy(&A));
@@ -655,7 +655,7 @@ static PoiseErr ToMat(PoiseContext ctx, const Dense *d, int rows, int cols, Pois
   PoiseErr e = PoiseMatCreate(ctx, SampleLocal(ctx, rows, d->M), SampleLocal(ctx, cols, d->N), d->M, d->N, A);
   for (PoiseInt i = 0; !e && i < d->M; i++)
     for (PoiseInt j = 0; !e && j < d->N; j++)
-      if (d->has[i][j] && i % PoiseSize(ctx) == PoiseRank(ctx)) e = PoiseMatSetValues(*A, 1, &i, &j, &d->v[i][j]);
+      if (d->has[i][j] && i % PoiseSize(ctx) == PoiseRank(ctx)) e = PoiseMatSetEntries(*A, 1, &i, &j, &d->v[i][j]);
   if (!e || e == POISE_ERR_MEMORY) e = *A ? PoiseMatAssemble(*A) : e;
   return e;
 }
@@ -980,7 +980,7 @@ static void Copies(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   CHECK_OK(PoiseMatDestroy(&B));
   if (M && N) { /* one entry differs a little, stored or not */
     double little = 1e-3;
-    CHECK_OK(PoiseMatAddValues(T, PoiseRank(ctx) == 0, &col, &row, &little));
+    CHECK_OK(PoiseMatAddEntries(T, PoiseRank(ctx) == 0, &col, &row, &little));
     CHECK_OK(PoiseMatAssemble(T));
     CHECK_OK(PoiseMatIsTranspose(A, T, 2e-3, &is));
     CHECK(is);
@@ -1012,7 +1012,7 @@ static void TestSymmetric(PoiseContext ctx)
   if (!CHECK_OK(ToMat(ctx, d, UNEVEN, UNEVEN, &A))) return;
   CHECK_OK(PoiseMatIsSymmetric(A, 0, &is));
   CHECK(is);
-  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &v));
+  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &v));
   CHECK_ERR_OF(PoiseMatIsSymmetric(A, 0, &is), PoiseRank(ctx) == 0, POISE_ERR_STATE, "call PoiseMatAssemble");
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatIsSymmetric(A, 0, &is));
@@ -1020,7 +1020,7 @@ static void TestSymmetric(PoiseContext ctx)
   CHECK_OK(PoiseMatIsSymmetric(A, 2e-6, &is));
   CHECK(is);
   v = NAN;
-  CHECK_OK(PoiseMatSetValues(A, PoiseRank(ctx) == 0, &i, &i, &v));
+  CHECK_OK(PoiseMatSetEntries(A, PoiseRank(ctx) == 0, &i, &i, &v));
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatIsSymmetric(A, 1e300, &is));
   CHECK(!is);
@@ -1063,7 +1063,7 @@ static void TestChangeErrors(PoiseContext ctx)
   CHECK_ERR(PoiseMatZeroRows(S, 1, &zero, 1, NULL, NULL), POISE_ERR_UNSUPPORTED, "shell");
   CHECK_ERR(PoiseMatSetPatternCOO(S, 1, &zero, &zero), POISE_ERR_UNSUPPORTED, "shell");
   CHECK_ERR(PoiseMatAXPY(A, 1, S), POISE_ERR_UNSUPPORTED, "shell");
-  if (last) CHECK_OK(PoiseMatAddValues(A, 1, &zero, &zero, &(double){0}));
+  if (last) CHECK_OK(PoiseMatAddEntries(A, 1, &zero, &zero, &(double){0}));
   CHECK_ERR_OF(PoiseMatScale(A, 2), last, POISE_ERR_STATE, "call PoiseMatAssemble");
   CHECK_ERR_OF(PoiseMatNorm(A, POISE_NORM_1, &norm), last, POISE_ERR_STATE, "call PoiseMatAssemble");
   CHECK_ERR_OF(PoiseMatTranspose(A, &B), last, POISE_ERR_STATE, "call PoiseMatAssemble");
@@ -1218,8 +1218,8 @@ static void TestSmallestIndex(PoiseContext ctx)
     CHECK_OK(PoiseMatSetBlockSize(A, 2));
     if (blocks) CHECK_OK(PoiseMatSetType(A, "bcsr"));
     CHECK_OK(PoiseMatAddBlock(A, 3, least, 3, least, v));
-    CHECK_OK(PoiseMatAddValues(A, 3, least, own, v));
-    CHECK_OK(PoiseMatAddValues(A, 3, own, least, v));
+    CHECK_OK(PoiseMatAddEntries(A, 3, least, own, v));
+    CHECK_OK(PoiseMatAddEntries(A, 3, own, least, v));
     CHECK_OK(PoiseMatSetLocalToGlobal(A, 4, least, 4, least));
     CHECK_OK(PoiseMatAddBlockLocal(A, 3, (PoiseInt[]){0, 1, INT64_MIN}, 1, (PoiseInt[]){3}, v));
     CHECK_OK(PoiseMatAssemble(A));
@@ -1252,7 +1252,7 @@ static void TestSmallestIndex(PoiseContext ctx)
 static const Test tests[] = {
     {"smallest_index", TestSmallestIndex, 0},
     {"norms_of_any_size", TestNormsOfAnySize, 0},
-    {"rounds", TestRounds, 0},
+    {"rounds", TestWaves, 0},
     {"last_stays", TestLastStays, 0},
     {"wide_block", TestWideBlock, 0},
     {"long_row", TestLongRow, 0},

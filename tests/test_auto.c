@@ -175,7 +175,7 @@ static void TestChoice(PoiseContext ctx)
   }
 }
 
-/* On a GPU rows whose blocks do not all have a place at once are multiplied in windows where their columns are apart. Elsewhere in rows. */
+/* On a GPU rows whose blocks do not all have a place at once are multiplied in row blocks where their columns are apart. Elsewhere in rows. */
 static void TestColumns(PoiseContext ctx)
 {
   bool gpu = ctx->device->ops->csr_rows;
@@ -211,12 +211,12 @@ static void TestPatterns(PoiseContext ctx)
   ctx->device->threads = 3;
   if (!CHECK_OK(PoiseMatCreate(ctx, m, 40 * m, m * PoiseSize(ctx), N, &A)) || !CHECK_OK(PoiseMatSetType(A, "auto"))) return;
   CHECK(!strcmp(PoiseMatType(A), "auto")); /* and nothing is chosen yet */
-  for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddValues(A, 1, &i, &i, &(double){2}));
+  for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &i, &(double){2}));
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, "csr");
   int64_t pattern = A->pattern;
   CHECK_OK(PoiseMatScale(A, 3)); /* values only */
-  CHECK_OK(PoiseMatAddValues(A, 1, &begin, &begin, &(double){2}));
+  CHECK_OK(PoiseMatAddEntries(A, 1, &begin, &begin, &(double){2}));
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatSetFromOptions(A)); /* which say nothing new */
   CHECK_OK(PoiseMatSetType(A, "auto"));
@@ -324,7 +324,7 @@ static PoiseErr MakeArrow(PoiseContext ctx, PoiseInt n, PoiseMat *A)
   PoiseSplit(ctx, n, &begin, &m);
   POISE_TRY(PoiseMatCreate(ctx, m, m, n, n, A));
   for (PoiseInt i = begin; i < begin + m; i++) { /* Assemble speaks of a failure */
-    (void)PoiseMatAddValues(*A, 1, &i, &i, &(double){i ? 4 : (double)n});
+    (void)PoiseMatAddEntries(*A, 1, &i, &i, &(double){i ? 4 : (double)n});
     if (i) (void)PoiseMatAddBlock(*A, 1, &i, 1, &(PoiseInt){0}, &(double){-0.5});
     if (i) (void)PoiseMatAddBlock(*A, 1, &(PoiseInt){0}, 1, &i, &(double){-0.5});
   }
@@ -411,7 +411,7 @@ static void TestMeasure(PoiseContext ctx)
   PoiseMatDestroy(&B);
   CHECK_INT(ctx->winners.count, 1);
   PoiseInt row = 500 * PoiseRank(ctx), col = 499; /* another pattern with as many rows; on rank 0 only the column is new */
-  CHECK_OK(PoiseMatAddValues(A, 1, &row, &col, &(double){1}));
+  CHECK_OK(PoiseMatAddEntries(A, 1, &row, &col, &(double){1}));
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, NULL);
   CheckView(A, "measured, in ms: csr ");
@@ -814,7 +814,7 @@ static void TestBlocks(PoiseContext ctx)
   Option(ctx, "b_mat_bcsr_kernel", "balanced");
   if (!CHECK_OK(MakeChain(ctx, true, 3, &A))) return;
   CheckView(A, "auto: bcsr, as blocks take 0.6");
-  CheckView(A, "bcsr: windows of");
+  CheckView(A, "bcsr: row blocks of");
   CheckBlocks(A);
   more[0] += 3 * at, more[1] += 3 * at; /* an entry far away, in a new block */
   CHECK_OK(PoiseMatAddBlock(A, 1, more, 1, more + 1, &one));

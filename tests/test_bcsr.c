@@ -240,7 +240,7 @@ static void TestManyRows(PoiseContext ctx)
   Release(&a);
 }
 
-/* Every kernel, on rows that windows hold many of and rows that are cut into pieces, one after the other in one matrix. */
+/* Every kernel, on rows that row blocks hold many of and rows that are cut into fragments, one after the other in one matrix. */
 static void TestKernels(PoiseContext ctx)
 {
   const char *const words[] = {"balanced", "block", "column", "row", "even", "auto"};
@@ -268,11 +268,11 @@ static void TestKernels(PoiseContext ctx)
   }
 }
 
-/* Rows of blocks that are even go by groups, one that holds most of the blocks by windows. */
+/* Rows of blocks that are even go by groups, one that holds most of the blocks by row blocks. */
 static void TestChoice(PoiseContext ctx)
 {
   const Shape shapes[] = {{4, 3000, 4, false, true}, {8, 1500, 1500, true, false}};
-  const char *const words[] = {"bcsr: groups of ", "bcsr: windows of "};
+  const char *const words[] = {"bcsr: groups of ", "bcsr: row blocks of "};
   for (int k = 0; k < 2; k++) {
     PoiseMat A;
     char text[4096];
@@ -353,7 +353,7 @@ static PoiseErr Numbers(PoiseContext ctx, const Shape *s, bool holes, PoiseMat *
   for (PoiseInt i = first * b; !e && i < (first + m) * b; i++)
     for (PoiseInt j = 0; !e && j < s->N * b; j++)
       if (Has(s, i / b, j / b) && !(holes && Hole(s, i, j)))
-        e = PoiseMatAddValues(*A, 1, &i, &j, &(double){Value(s, i, j)});
+        e = PoiseMatAddEntries(*A, 1, &i, &j, &(double){Value(s, i, j)});
   POISE_TRY(PoiseMatAssemble(*A));
   return PoiseMatSetBlockSize(*A, s->b);
 }
@@ -427,7 +427,7 @@ static PoiseErr Enter(PoiseMat A, const Shape *s, int part, bool dense)
         for (int c = 0; c < b; c++) rows[r] = I * b + r, cols[c] = J * b + c, v[r * b + c] = Value(s, rows[r], cols[c]);
       if (dense) e = PoiseMatAddBlock(A, b, rows, b, cols, v);
       for (int r = 0; r < b && !dense; r++)
-        for (int c = 0; !e && c < b; c++) e = PoiseMatAddValues(A, 1, &rows[r], &cols[c], &v[r * b + c]);
+        for (int c = 0; !e && c < b; c++) e = PoiseMatAddEntries(A, 1, &rows[r], &cols[c], &v[r * b + c]);
     }
   return e;
 }
@@ -463,7 +463,7 @@ static void TestAssembly(PoiseContext ctx)
     CheckProducts(&s, A);
     PoiseInt i = s.M * b - 1; /* set by all, of one rank */
     if (Has(&s, s.M - 1, s.M - 1)) {
-      CHECK_OK(PoiseMatSetValues(A, 1, &i, &i, &(double){Value(&s, i, i)}));
+      CHECK_OK(PoiseMatSetEntries(A, 1, &i, &i, &(double){Value(&s, i, i)}));
       CHECK_OK(PoiseMatAssemble(A));
       CheckProducts(&s, A);
     }

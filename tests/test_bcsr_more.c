@@ -27,7 +27,7 @@ static bool SameBlocks(PoiseMat A, PoiseMat B)
   bool same = A->csr.m == B->csr.m;
   for (int64_t i = 0; same && i <= A->csr.m; i++) same = poiseCsrPtr(&A->csr, a.ptr, i) == poiseCsrPtr(&B->csr, b.ptr, i);
   for (int64_t k = 0; same && k < A->csr.nz; k++) same = poiseCsrGlobal(A, a.col[k]) == poiseCsrGlobal(B, b.col[k]);
-  for (int64_t k = 0; same && k < poiseCsrNumbers(&A->csr); k++) same = va[k] == vb[k];
+  for (int64_t k = 0; same && k < poiseCsrScalars(&A->csr); k++) same = va[k] == vb[k];
   return CHECK(same);
 }
 
@@ -192,7 +192,7 @@ static void TestFew(PoiseContext ctx)
       CHECK_OK(PoiseMatSetValuesCOO(A, v));
       CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &all));
       CHECK_NEAR(all, sqrt(NODES), 1e-12);
-      int64_t numbers = poiseCsrNumbers(&A->csr);
+      int64_t numbers = poiseCsrScalars(&A->csr);
       double *w = malloc((size_t)numbers * sizeof *w + 1);
       for (int64_t j = 0; j < numbers; j++) w[j] = NAN;
       CHECK_OK(PoiseMatSetValuesBCSR(A, 0, w));
@@ -246,7 +246,7 @@ static void TestMixed(PoiseContext ctx)
   Give(A, &l, BLOCKS);
   Give(B, &l, BLOCKS);
   for (int k = 0; k < 2; k++) {
-    CHECK_OK(first ? PoiseMatAddValues(k ? B : A, 1, &row, &col, &(double){5}) : POISE_OK);
+    CHECK_OK(first ? PoiseMatAddEntries(k ? B : A, 1, &row, &col, &(double){5}) : POISE_OK);
     CHECK_OK(PoiseMatAssemble(k ? B : A));
   }
   SameBlocks(A, B);
@@ -338,7 +338,7 @@ static PoiseErr MakeNodes(PoiseContext ctx, const char *type, int nodes, int hol
     for (PoiseInt j = 0; !e && j < M; j++) {
       bool there = nodes ? (i / 3 + j / 3) % 4 == 0 || i / 3 == j / 3 : i == j || (i * 7 + j) % 31 == 0;
       if (there && !(holes && (i + 2 * j) % 17 == 0))
-        e = PoiseMatAddValues(*A, 1, &i, &j, &(double){TestRandom(41, (uint64_t)(i * M + j))});
+        e = PoiseMatAddEntries(*A, 1, &i, &j, &(double){TestRandom(41, (uint64_t)(i * M + j))});
     }
   return e ? e : PoiseMatAssemble(*A);
 }
@@ -569,7 +569,7 @@ static void CheckBalanced(PoiseMat A)
   FILE *f = TestPrintBegin(A->ctx);
   CHECK_OK(PoiseMatView(A));
   TestPrintEnd(A->ctx, f, text, sizeof text);
-  if (PoiseRank(A->ctx) == 0) CHECK(strstr(text, "bcsr: windows of ") != NULL);
+  if (PoiseRank(A->ctx) == 0) CHECK(strstr(text, "bcsr: row blocks of ") != NULL);
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
 }
@@ -587,7 +587,7 @@ static void TestOptionsStay(PoiseContext ctx)
   Give(B, &l, BLOCKS);
   CheckBalanced(A);
   for (PoiseInt row = 0; row < 36; row += 7)
-    for (int t = 0; t < 2; t++) CHECK_OK(PoiseMatAddValues(t ? B : A, 1, &row, &(PoiseInt){35 - row}, &(double){3}));
+    for (int t = 0; t < 2; t++) CHECK_OK(PoiseMatAddEntries(t ? B : A, 1, &row, &(PoiseInt){35 - row}, &(double){3}));
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatAssemble(B));
   CheckBalanced(A);
@@ -1059,7 +1059,7 @@ static void TestFileErrors(PoiseContext ctx)
   SharedName(ctx, "no/such/folder.petsc", path);
   CHECK_ERR_OF(PoiseMatSave(A, path), PoiseRank(ctx) == 0, POISE_ERR_FILE, "no/such/folder");
   PoiseInt row = A->rows->begin;
-  CHECK_OK(A->rows->n ? PoiseMatSetValues(A, 1, &row, &row, &(double){NAN}) : POISE_OK);
+  CHECK_OK(A->rows->n ? PoiseMatSetEntries(A, 1, &row, &row, &(double){NAN}) : POISE_OK);
   CHECK_OK(PoiseMatAssemble(A));
   SharedName(ctx, "c.mtx", path);
   e = PoiseMatSave(A, path);

@@ -257,7 +257,7 @@ static void TestICC(PoiseContext ctx)
       for (PoiseInt i = s.begin * s.b; i < s.end * s.b; i++)
         for (PoiseInt j = s.begin * s.b; j < i; j++) {
           double more = 3;
-          if (Has(&s, i / s.b, j / s.b)) CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &more));
+          if (Has(&s, i / s.b, j / s.b)) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &more));
         }
       CHECK_OK(PoiseMatAssemble(A));
       CHECK(!strcmp(PoiseMatType(A), "bcsr"));
@@ -377,12 +377,12 @@ static void TestSingular(PoiseContext ctx)
     CHECK_NEAR(FactorDefect(pc, &s, 0), 0, 1e-13);
     PoiseInt bad = 10, row = 3 * bad + 1;
     double nan = NAN;
-    if (bad >= s.begin && bad < s.end) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &nan));
+    if (bad >= s.begin && bad < s.end) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &row, &nan));
     CHECK_OK(PoiseMatAssemble(A));
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, bad, POISE_ERR_NUMERIC), "(block row 10: rows 30 to 32) is nan: an entry of");
     CHECK_OK(Enter(A, &s));
     PoiseInt beside = row + 1; /* of the pivot, which is finite: a shift would not help */
-    if (bad >= s.begin && bad < s.end) CHECK_OK(PoiseMatSetValues(A, 1, &row, &beside, &nan));
+    if (bad >= s.begin && bad < s.end) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &beside, &nan));
     CHECK_OK(PoiseMatAssemble(A));
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, bad, POISE_ERR_NUMERIC), "row 31 has an entry that is not finite");
     PoisePCDestroy(&pc);
@@ -401,7 +401,7 @@ static void TestLaterPivot(PoiseContext ctx)
       for (int k = 0; k < 16 && bad[q] >= s.begin && bad[q] < s.end && Has(&s, bad[q], J); k++) {
         PoiseInt i = 4 * bad[q] + k / 4, j = 4 * J + k % 4;
         double v = J == bad[q] && k / 4 == k % 4 && k / 4 < 2 ? 1 : 0;
-        CHECK_OK(PoiseMatSetValues(A, 1, &i, &j, &v));
+        CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &v));
       }
   CHECK_OK(PoiseMatAssemble(A));
   PoisePC pc = Make(ctx, "ilu", A, NULL);

@@ -99,7 +99,7 @@ static PoiseMat Chain(PoiseContext ctx)
   for (PoiseInt i = begin; i < begin + n; i++)
     for (PoiseInt j = i - 1; j <= i + 1; j++) {
       double v = i == j ? 2 : -1;
-      if (j >= 0 && j < 40) CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &v));
+      if (j >= 0 && j < 40) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &v));
     }
   CHECK_OK(PoiseMatAssemble(A));
   return A;

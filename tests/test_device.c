@@ -422,7 +422,7 @@ static void End(Trial *t)
   CHECK_OK(poiseDeviceSync(t->dev));
   for (int k = 0; k < t->logged; k++) CHECK(All(seen + k * t->n, t->n, t->expected[k]));
   for (int i = 0; i < t->n && t->b.own != POISE_COPY; i++) CHECK(!isnan(t->user[i])); /* never poisoned */
-  CHECK_OK(poiseBufferSettle(&t->b));
+  CHECK_OK(poiseBufferSyncBorrowed(&t->b));
   if (t->b.own != POISE_COPY) CHECK(All(t->user, t->n, t->truth));
   CHECK_OK(poiseBufferRead(&t->b, HOST, &p));
   CHECK(All(p, t->n, t->truth));
@@ -479,7 +479,7 @@ static void TestEmptyBuffers(PoiseContext ctx)
 }
 
 /* Settle copies only where somebody outside looks, and not twice. */
-static void TestSettle(PoiseContext ctx)
+static void TestSyncBorrowed(PoiseContext ctx)
 {
   Device *dev = Open(ctx, "mock");
   double user[N], *p;
@@ -492,10 +492,10 @@ static void TestSettle(PoiseContext ctx)
   CHECK_OK(poiseBufferUpdate(&b, DEVICE, &p));
   CHECK_OK(Axpby(dev, N, p, 3, p, 0, NULL));
   int64_t copies = dev->copies;
-  CHECK_OK(poiseBufferSettle(&b));
+  CHECK_OK(poiseBufferSyncBorrowed(&b));
   CHECK(All(user, N, 3));
   int64_t waits = dev->waits;
-  CHECK_OK(poiseBufferSettle(&b));
+  CHECK_OK(poiseBufferSyncBorrowed(&b));
   CHECK_INT(dev->copies, copies + 1);
   CHECK_INT(dev->waits, waits);
   CHECK(dev->copied[COPY_TO_DEVICE] == sizeof user && dev->copied[COPY_TO_HOST] == sizeof user);
@@ -505,7 +505,7 @@ static void TestSettle(PoiseContext ctx)
   NewBuffer(dev, "own", 1, &b);
   CHECK_OK(poiseBufferUpdate(&b, DEVICE, &p));
   copies = dev->copies;
-  CHECK_OK(poiseBufferSettle(&b));
+  CHECK_OK(poiseBufferSyncBorrowed(&b));
   CHECK_INT(dev->copies, copies);
   poiseBufferDestroy(&b);
   poiseDeviceDestroy(&dev);
@@ -826,7 +826,7 @@ static const Test tests[] = {
     {"prologue_reads_what_it_writes", TestPrologueReadsWhatItWrites, TEST_HOST_ONLY},
     {"sequences", TestSequences, TEST_HOST_ONLY},
     {"empty_buffers", TestEmptyBuffers, TEST_HOST_ONLY},
-    {"settle", TestSettle, TEST_HOST_ONLY},
+    {"settle", TestSyncBorrowed, TEST_HOST_ONLY},
     {"allocations", TestAllocations, TEST_HOST_ONLY},
     {"failed_access", TestFailedAccess, TEST_HOST_ONLY},
     {"late", TestLate, TEST_HOST_ONLY},

@@ -274,11 +274,11 @@ static void TestNumbers(PoiseContext ctx)
   for (int i = 0; i < 4 && !found; i++) found = setlocale(LC_NUMERIC, names[i]);
   snprintf(text, sizeof text, "%.1f", 1.5);
   bool comma = !strcmp(text, "1,5");
-  NumberLocale numbers = poiseNumbersBegin();
+  NumberLocale numbers = poiseScalarsBegin();
   snprintf(text, sizeof text, "%.1f", 1.5);
   CHECK(!strcmp(text, "1.5"));
   CHECK_NEAR(strtod("2.5", NULL), 2.5, 0);
-  poiseNumbersEnd(numbers);
+  poiseScalarsEnd(numbers);
   snprintf(text, sizeof text, "%.1f", 1.5);
   CHECK(comma == !strcmp(text, "1,5"));
   setlocale(LC_NUMERIC, "C");

@@ -252,7 +252,7 @@ static void TestPivots(PoiseContext ctx)
     for (PoiseInt i = n - 4; last && i < n; i++) /* row n - 4 is alone */
       for (PoiseInt j = n - 5; j < n; j++) {
         double none = 0;
-        if (i != j && (i == n - 4 || j == n - 4) && Stored(&s, i, j)) CHECK_OK(PoiseMatSetValues(A, 1, &i, &j, &none));
+        if (i != j && (i == n - 4 || j == n - 4) && Stored(&s, i, j)) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &none));
       }
     CHECK_OK(PoiseMatAssemble(A));
     snprintf(options, sizeof options, "-x_pc_bjacobi_local_blocks 2\n-x_sub_pc_type %s", inner[k % 5]);
@@ -683,7 +683,7 @@ static PoiseMat NodeMatrix(PoiseContext ctx, Nodes *nodes)
       for (PoiseInt i = nodes->first[k]; i < nodes->first[k + 1]; i++)
         for (PoiseInt j = nodes->first[other]; j < nodes->first[other + 1]; j++) {
           double v = (i == j ? 5 : 0) + TestRandom(9, (uint64_t)(i * nodes->n + j));
-          CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &v));
+          CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &v));
         }
   CHECK_OK(PoiseMatAssemble(A));
   return A;
@@ -761,7 +761,7 @@ static void TestLongSupervariables(PoiseContext ctx)
   for (PoiseInt i = begin; i < begin + ROWS; i++)
     for (PoiseInt j = i > 0 ? i - 1 : 0; j <= i + 1 && j < n; j++) {
       double a = (i == j ? 4 : 0) + TestRandom(9, (uint64_t)(3 * i + j));
-      CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &a));
+      CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &a));
     }
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatCreateVecs(A, &z, &r));
@@ -798,7 +798,7 @@ static void TestSingularBlock(PoiseContext ctx)
     double v = k ? NAN : 1;
     char words[64];
     for (PoiseInt i = first; last && i < end; i++)
-      for (PoiseInt j = first; j < end; j++) CHECK_OK(PoiseMatSetValues(A, 1, &i, &j, &v));
+      for (PoiseInt j = first; j < end; j++) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &v));
     CHECK_OK(PoiseMatAssemble(A));
     PoisePC pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_supervariables 2");
     snprintf(words, sizeof words, "rows %d to %d is singular or not finite", (int)first, (int)end - 1);
@@ -898,7 +898,7 @@ static void TestBadLU(PoiseContext ctx)
     double v = k == 0 ? 0 : NAN;
     for (PoiseInt i = s.begin; k < 2 && i < s.end; i++) { /* column 37 is zero, or NaN */
       PoiseInt j = 37;
-      if (Stored(&s, i, j)) CHECK_OK(PoiseMatSetValues(A, 1, &i, &j, &v));
+      if (Stored(&s, i, j)) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &v));
     }
     CHECK_OK(PoiseMatAssemble(A));
     PoisePC pc = Make(ctx, "lu", A, k == 2 ? "-x_pc_lu_max_size 49" : "-x_pc_lu_max_size 50");

@@ -448,7 +448,7 @@ static int64_t LengthOf(int kind, int64_t i)
   return kind == ALIKE ? 5 : (int64_t)(kind == SHORT ? 13 * u : kind == MIXED ? 70 * u : u < 0.05 ? 300 : 6 * u);
 }
 
-/* Two blocks of rows and some, the first without ghosts; NaN in every 11th row that has entries. */
+/* Two row blocks and some, the first without ghosts; NaN in every 11th row that has entries. */
 static Sparse NewRows(Rig *rig, int kind, int64_t m, int64_t nloc, int64_t nghost)
 {
   Sparse s = {.A = {.m = m, .nloc = nloc}, .nghost = nghost, .ptr = Take(rig, m + 1, sizeof *s.ptr)};
@@ -504,22 +504,22 @@ static void CaseCsrIndex16(Rig *rig, int64_t m, int rows, int bands)
   enum { NLOC = 200000, WORDS = sizeof(double) / sizeof(uint16_t) };
   Sparse s = NewRows(rig, ALIKE, m, NLOC, 10);
   int64_t nblock = (m + rows - 1) / rows, expected = 0;
-  double *code = Constant(rig, s.A.nz / WORDS + 1, 0), *window = Constant(rig, nblock * POISE_WINDOWS / 2 + 1, 0),
+  double *code = Constant(rig, s.A.nz / WORDS + 1, 0), *base = Constant(rig, nblock * POISE_BANDS / 2 + 1, 0),
          *fits = Constant(rig, 1, 0);
   for (int64_t k = 0; k < s.A.nz; k++) {
     int64_t block = k / 5 / rows, band = k % bands;
     s.col[k] = (int32_t)(12000 * band + block + (band ? 1 : 0) * (k * 7 % 4000));
     if (block % 3 == 1 && k % 5 == 4) s.col[k] = NLOC + (int32_t)(k % 10);
   }
-  CsrIndex16Args a = {.A = s.A, .rows = rows, .nblock = nblock, .code = (uint16_t *)code, .window = (int32_t *)window};
+  CsrIndex16Args a = {.A = s.A, .rows = rows, .nblock = nblock, .code = (uint16_t *)code, .base = (int32_t *)base};
   a.fits = (int64_t *)fits;
-  RUN(rig, csr_index16, a, {fits, 1}, {code, s.A.nz / WORDS + 1}, {window, nblock * POISE_WINDOWS / 2 + 1});
+  RUN(rig, csr_index16, a, {fits, 1}, {code, s.A.nz / WORDS + 1}, {base, nblock * POISE_BANDS / 2 + 1});
   for (int64_t b = 0; b < nblock; b++) {
     int64_t begin = s.ptr[b * rows], end = s.ptr[(b + 1) * rows < m ? (b + 1) * rows : m];
-    const int32_t *own = a.window + b * POISE_WINDOWS;
+    const int32_t *own = a.base + b * POISE_BANDS;
     bool can = true;
     for (int64_t k = begin; k < end; k++) can = can && s.col[k] < NLOC;
-    if (bands > POISE_WINDOWS && end - begin >= bands) can = false;
+    if (bands > POISE_BANDS && end - begin >= bands) can = false;
     CHECK(can == (own[0] >= 0));
     if (can) expected += end - begin;
     for (int64_t k = begin; k < end && can; k++) CHECK(poiseIndex16Column(own, a.code[k]) == s.col[k]);
@@ -534,8 +534,8 @@ static void TestCsrIndex16(PoiseContext ctx)
   Rig rig = Open(ctx);
   for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx))
     for (int r = 0; r < 4; r++) {
-      CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_WINDOWS);
-      CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_WINDOWS + 1); /* too many, but for blocks of few entries */
+      CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_BANDS);
+      CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_BANDS + 1); /* too many, but for blocks of few entries */
     }
   Close(&rig);
 }

@@ -15,7 +15,7 @@ typedef struct Shape {
   const char *name;
   PoiseInt M, N;
   PoiseInt (*length)(PoiseInt j);
-  bool spread; /* over all rows; else in the first ones */
+  bool x_lines; /* over all rows; else in the first ones */
 } Shape;
 
 static PoiseInt None(PoiseInt j)
@@ -38,17 +38,17 @@ static PoiseInt MostlyEmpty(PoiseInt j)
 {
   return j == 7 ? 1000000 : j % 7 == 0 ? 10 : 0;
 }
-static PoiseInt AroundPieces(PoiseInt j) /* one less, as many, and one more than windows and pieces hold */
+static PoiseInt AroundFragments(PoiseInt j) /* one less, as many, and one more than row blocks and fragments hold */
 {
   static const PoiseInt lengths[] = {8191, 8192, 8193, 0, 16383, 16384, 16385, 1, 32767, 32768, 32769, 3};
   return j < 12 ? lengths[j] : 2;
 }
-static PoiseInt AroundSmallPieces(PoiseInt j) /* the same of a GPU */
+static PoiseInt AroundSmallFragments(PoiseInt j) /* the same of a GPU */
 {
   static const PoiseInt lengths[] = {127, 128, 129, 0, 255, 256, 257, 1, 511, 512, 513, 2, 2049};
   return j % 2000 < 13 ? lengths[j % 2000] : 2;
 }
-static PoiseInt AroundPiecesOfBlocks(PoiseInt j) /* of 2 x 2 and of 3 x 3, on hosts, where windows are of 2048 and 910 */
+static PoiseInt AroundFragmentsOfBlocks(PoiseInt j) /* of 2 x 2 and of 3 x 3, on hosts, where row blocks are of 2048 and 910 */
 {
   static const PoiseInt lengths[] = {4094, 4096, 4098, 8190, 8192, 8194, 2727, 2730, 2733, 5457, 5460, 5463};
   return j < 72 ? lengths[j / 6] : 2;
@@ -67,9 +67,9 @@ static const Shape shapes[] = {{"a full column", 30000, 30000, FullColumn, true}
                                {"one column", 100002, 1, All, true},
                                {"one row", 1, 100002, One, true},
                                {"mostly empty", 42000, 60000, MostlyEmpty, true},
-                               {"around pieces", 33000, 6000, AroundPieces, false},
-                               {"around small pieces", 3000, 20000, AroundSmallPieces, true},
-                               {"around pieces of blocks", 9000, 6000, AroundPiecesOfBlocks, false},
+                               {"around fragments", 33000, 6000, AroundFragments, false},
+                               {"around small fragments", 3000, 20000, AroundSmallFragments, true},
+                               {"around fragments of blocks", 9000, 6000, AroundFragmentsOfBlocks, false},
                                {"uneven", 15000, 600, Uneven, true},
                                {"in front", 20000, 20000, InFront, true},
                                {"full", 600, 600, All, true},
@@ -86,7 +86,7 @@ static PoiseInt Length(const Shape *s, PoiseInt j)
 /* Ascending, all different; the spread ones from a place that differs from column to column. */
 static PoiseInt Row(const Shape *s, PoiseInt j, PoiseInt n, PoiseInt k)
 {
-  return s->spread ? k * s->M / n + j % (s->M / n) * (k + 1 < n) : k;
+  return s->x_lines ? k * s->M / n + j % (s->M / n) * (k + 1 < n) : k;
 }
 
 static double Value(PoiseInt i, PoiseInt j)
@@ -191,10 +191,10 @@ static void CheckTransposed(const Shape *s, const Sums *r, PoiseMat A, int runs)
   PoiseVecDestroy(&y);
 }
 
-/* Whether this rank's columns were cut: on a host, those of several windows. */
+/* Whether this rank's columns were cut: on a host, those of several row blocks. */
 static bool IsCut(PoiseMat A)
 {
-  return ((const CsrData *)A->data)->columns.npiece > 0;
+  return ((const CsrData *)A->data)->columns.nfragment > 0;
 }
 
 static void TestTypes(PoiseContext ctx)
@@ -294,11 +294,11 @@ static void TestChanges(PoiseContext ctx)
   CHECK_OK(PoiseMatScale(A, -2));
   CHECK_OK(Compare(A));
   PoiseSplit(ctx, s->M, &begin, &m);
-  for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddValues(A, 1, &i, &col, &(double){1}));
+  for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &col, &(double){1}));
   CHECK_OK(PoiseMatAssemble(A));
-  int64_t before = ((const CsrData *)A->data)->columns.npiece;
+  int64_t before = ((const CsrData *)A->data)->columns.nfragment;
   CHECK_OK(Compare(A));
-  if (PoiseSize(ctx) == 1) CHECK(((const CsrData *)A->data)->columns.npiece == 2 * before);
+  if (PoiseSize(ctx) == 1) CHECK(((const CsrData *)A->data)->columns.nfragment == 2 * before);
   PoiseMatDestroy(&A);
 }
 
@@ -341,12 +341,12 @@ static PoiseErr MakeRows(PoiseContext ctx, bool transpose, PoiseMat *A)
   PoiseInt begin, m;
   PoiseSplit(ctx, N, &begin, &m);
   POISE_TRY(PoiseMatCreate(ctx, m, m, N, N, A));
-  for (PoiseInt i = begin; i < begin + m; i++) (void)PoiseMatAddValues(*A, 1, &i, &i, &(double){4 + (double)(i % 3)});
+  for (PoiseInt i = begin; i < begin + m; i++) (void)PoiseMatAddEntries(*A, 1, &i, &i, &(double){4 + (double)(i % 3)});
   for (int r = 0; r < LONG_ROWS; r++)
     for (PoiseInt k = 0; k < long_length[r]; k++) {
       PoiseInt i = long_row[r], j = (i + 1 + k) % N;
       const PoiseInt *row = transpose ? &j : &i, *col = transpose ? &i : &j;
-      if (*row >= begin && *row < begin + m) (void)PoiseMatAddValues(*A, 1, row, col, &(double){Value(i, j)});
+      if (*row >= begin && *row < begin + m) (void)PoiseMatAddEntries(*A, 1, row, col, &(double){Value(i, j)});
     }
   return PoiseMatAssemble(*A); /* which speaks of a failure */
 }
@@ -430,7 +430,7 @@ static void Powers(PoiseVec d, PoiseVec e)
 
 static void TestRows(PoiseContext ctx)
 {
-  static Change *const changes[] = {Scale, ScaleRows, Shift, SetDiagonal, ZeroBoth};
+  static Change *const length_changes[] = {Scale, ScaleRows, Shift, SetDiagonal, ZeroBoth};
   for (int b = 1; b <= 2; b++) {
     PoiseMat R, C;
     PoiseVec d, e, f;
@@ -442,10 +442,10 @@ static void TestRows(PoiseContext ctx)
     if (b > 1) CHECK_OK(PoiseMatSetBlockSize(R, b));
     if (b > 1) CHECK_OK(PoiseMatSetType(R, "bcsr"));
     Powers(d, e);
-    for (int k = 0; k < (int)(sizeof changes / sizeof *changes); k++) {
+    for (int k = 0; k < (int)(sizeof length_changes / sizeof *length_changes); k++) {
       int is = 0;
-      CHECK_OK(changes[k](R, false, d, e));
-      CHECK_OK(changes[k](C, true, d, e));
+      CHECK_OK(length_changes[k](R, false, d, e));
+      CHECK_OK(length_changes[k](C, true, d, e));
       CHECK_OK(PoiseMatIsTranspose(R, C, 0, &is));
       CHECK(is);
       CheckNorms(R, C);
@@ -476,7 +476,7 @@ static void TestLacking(PoiseContext ctx)
   for (PoiseInt i = begin; i < begin + m; i++) {
     bool is_long = i % 1000 < 2;
     for (PoiseInt j = is_long ? 0 : i; j < (is_long ? N : i + 1); j++)
-      if (i != 1001 || j != i) CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &(double){1}));
+      if (i != 1001 || j != i) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &(double){1}));
   }
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatShift(A, 0.5));

@@ -1159,7 +1159,7 @@ static void TestBits(PoiseContext ctx)
   }
 }
 
-/* Rows of about the lengths from which csri cuts them, and pieces end. */
+/* Rows of about the lengths from which csri cuts them, and fragments end. */
 static PoiseErr MakeCut(PoiseContext ctx, PoiseMat *A)
 {
   static const PoiseInt lengths[] = {8191, 8192, 8193, 16384, 16385, 32768, 32769, 40001};

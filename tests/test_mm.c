@@ -204,14 +204,14 @@ static void CheckFails(PoiseContext ctx, PoiseErr e, PoiseErr code, const char *
   CHECK(mine > 0);
 }
 
-typedef struct Pieces {
+typedef struct Chunks {
   const char *text;
   size_t n, at, step;
-} Pieces;
+} Chunks;
 
-static PoiseErr ReadPiece(void *from, char *buffer, size_t size, size_t *n)
+static PoiseErr ReadChunk(void *from, char *buffer, size_t size, size_t *n)
 {
-  Pieces *p = from;
+  Chunks *p = from;
   *n = p->n - p->at;
   if (*n > p->step) *n = p->step;
   if (*n > size) *n = size;
@@ -222,12 +222,12 @@ static PoiseErr ReadPiece(void *from, char *buffer, size_t size, size_t *n)
 
 static PoiseErr ParseText(PoiseContext ctx, const char *text, size_t step, int64_t block, PoiseMat *A)
 {
-  Pieces p = {text, strlen(text), 0, step};
-  return poiseMatLoadMMSource(ctx, &(MMSource){ReadPiece, &p, "text", NULL}, block, A);
+  Chunks p = {text, strlen(text), 0, step};
+  return poiseMatLoadMMSource(ctx, &(MMSource){ReadChunk, &p, "text", NULL}, block, A);
 }
 
 /* However the bytes come, and wherever the buffer and the ranks' blocks end: 900 kB of lines, then the same entries. */
-static void TestPieces(PoiseContext ctx)
+static void TestChunks(PoiseContext ctx)
 {
   enum { ENTRIES = 30000, ROOM = 40 * ENTRIES };
   static const size_t steps[] = {1, 7, 4096, ROOM};
@@ -406,12 +406,12 @@ static void TestGivenOut(PoiseContext ctx)
   MMReader r = {0};
   memcpy(text, first, sizeof first);
   for (int i = 1; i <= ROWS; i++) n += (size_t)sprintf(text + n, "%d %d 1\n", i, i);
-  Pieces p = {text, n, 0, 100};
-  PoiseErr e = poiseMMOpenSource(ctx, &(MMSource){ReadPiece, &p, "text", NULL}, 200, &r);
+  Chunks p = {text, n, 0, 100};
+  PoiseErr e = poiseMMOpenSource(ctx, &(MMSource){ReadChunk, &p, "text", NULL}, 200, &r);
   for (bool more = CHECK_OK(e); more; rounds++) {
-    MMPiece piece;
-    if (!CHECK_OK(poiseMMNext(&r, &piece, &more))) break;
-    double bytes = (double)(piece.end - piece.text);
+    MMChunk chunk;
+    if (!CHECK_OK(poiseMMNext(&r, &chunk, &more))) break;
+    double bytes = (double)(chunk.end - chunk.text);
     if (!CHECK_OK(PoiseSum(ctx, 1, &bytes))) break;
     given += (int64_t)bytes;
     poiseMMProgress(&r, &done, &total);
@@ -960,7 +960,7 @@ static void TestMatrix(PoiseContext ctx)
       }
 }
 
-/* Text of several pieces from each rank. */
+/* Text of several chunks from each rank. */
 static void TestLargeMatrix(PoiseContext ctx)
 {
   enum { ROWS = 60000 };
@@ -1285,7 +1285,7 @@ static const Test tests[] = {
     {"real", TestReal, TEST_SERIAL | TEST_HOST_ONLY},
     {"format", TestFormat, TEST_SERIAL | TEST_HOST_ONLY},
     {"sort", TestSort, TEST_SERIAL | TEST_HOST_ONLY},
-    {"pieces", TestPieces, TEST_HOST_ONLY},
+    {"chunks", TestChunks, TEST_HOST_ONLY},
     {"long_lines", TestLongLines, TEST_HOST_ONLY},
     {"endless", TestEndless, TEST_HOST_ONLY},
     {"endless_files", TestEndlessFiles, TEST_HOST_ONLY},

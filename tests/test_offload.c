@@ -834,7 +834,7 @@ static void CheckAssembled(PoiseMat A, const double *borrowed)
   PoiseInt row = A->rows->begin;
   HostCsr h;
   double v = 0;
-  if (A->rows->n) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &(double){7}));
+  if (A->rows->n) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &row, &(double){7}));
   CHECK_OK(PoiseMatAssemble(A));
   if (!A->rows->n || !CHECK_OK(poiseMatPattern(A, &h))) return;
   int64_t k = poiseCsrFind(A, h.ptr, h.col, 0, row);

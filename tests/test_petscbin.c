@@ -374,7 +374,7 @@ static void TestVector(PoiseContext ctx)
   free(b.p);
 }
 
-/* Several pieces from each rank. */
+/* Several chunks from each rank. */
 static void TestLarge(PoiseContext ctx)
 {
   enum { ROWS = 300000 };
@@ -925,7 +925,7 @@ static void TestCannotWrite(PoiseContext ctx)
   SharedName(ctx, path, "no/such/directory.petsc");
   if (CHECK_OK(LoadMatrix(ctx, &b, &A))) CHECK_ERR_OF(PoiseMatSave(A, path), writes, POISE_ERR_FILE, "no/such/directory");
   SharedName(ctx, path, "open.petsc");
-  CHECK_OK(PoiseMatAddValues(A, 1, &(PoiseInt){3}, &(PoiseInt){2}, &(double){1}));
+  CHECK_OK(PoiseMatAddEntries(A, 1, &(PoiseInt){3}, &(PoiseInt){2}, &(double){1}));
   CHECK_ERR(PoiseMatSave(A, path), POISE_ERR_STATE, "entries added since");
   CHECK_OK(PoiseMatDestroy(&A));
   CHECK_OK(PoiseOptionsSet(ctx, "petsc_index_bits", "32"));

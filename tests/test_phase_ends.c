@@ -61,7 +61,7 @@ static void Apart(Rig *rig, const PhaseArgs *fused, double *r, double *z)
   int64_t b = a.end.b, count = (a.n + b - 1) / b;
   a.out[0] = r;
   a.partial[0] = NULL;
-  a.end = (BlockEnd){0};
+  a.end = (BlockEpilogue){0};
   CHECK_OK(poiseLaunch(rig->ctx->device, KERNEL_phase, &a, sizeof a));
   if (a.n % b == 0) {
     BlockApplyArgs apply = {.n = a.n, .b = (int)b, .d = fused->end.d, .x = r, .y = z};
@@ -100,7 +100,7 @@ static void CheckPartials(Rig *rig, const PhaseArgs *a, const double *partial, c
 static PhaseArgs Residual(Rig *rig, int64_t n, int b)
 {
   PhaseArgs a = {.id = PHASE_stationary_residual, .n = n, .in = {Random(rig, n, 1)}, .out = {Random(rig, n, 2)}};
-  a.end = (BlockEnd){.b = b, .d = Random(rig, n * b, 3), .r = a.out[0], .z = Take(rig, n, NULL)};
+  a.end = (BlockEpilogue){.b = b, .d = Random(rig, n * b, 3), .r = a.out[0], .z = Take(rig, n, NULL)};
   return a;
 }
 

@@ -74,7 +74,7 @@ static PoiseErr Create(PoiseContext ctx, Pattern pattern, const char *type, cons
 static PoiseMatCounts CountsOf(PoiseMat A, int transpose)
 {
   const Csr *c = &A->csr;
-  return (PoiseMatCounts){.nonzeros = poiseCsrNumbers(c),
+  return (PoiseMatCounts){.nonzeros = poiseCsrScalars(c),
                           .ghosts = c->nghost * poiseCsrSide(c),
                           .sends = c->halo ? c->halo->nsend : 0,
                           .transpose = transpose};
@@ -178,7 +178,7 @@ static void CheckMatrix(PoiseContext ctx, const Case *c, Pattern pattern, int tr
   PoisePrediction before, after;
   PoiseBytes held;
   char name[200];
-  /* on cuda several ranks order blocks of rows, whose number is not known */
+  /* on cuda several ranks order row blocks, whose number is not known */
   double factor = pattern == ARROW || pattern == RAGGED ? c->other : c->grid;
   if (factor == 1 && IsCuda(ctx)) factor = 1.1;
   snprintf(name, sizeof name, "%s %s %s%s", c->type, c->options, names[pattern], transpose ? ", transpose" : "");
@@ -237,7 +237,7 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
   where = c->options;
   double factor = c->other > 1 || IsCuda(ctx) ? c->other + 1
                   : M > 10000                 ? 1.001
-                                              : 1; /* of long columns the pieces are not known */
+                                              : 1; /* of long columns the fragments are not known */
   Judge(&known, held, factor);
   Judge(&p, held, factor);
   CHECK_OK(PoiseMatDestroy(&A));
@@ -246,7 +246,7 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
 static void TestShapes(PoiseContext ctx)
 {
   static const PoiseInt shape[][3] = {{0, 0, 1},   {9, 0, 1},   {0, 9, 1},    {9, 9, 0},    {1, 900, 900},
-                                      {900, 1, 1}, {90, 60, 7}, {60, 90, 40}, {90000, 3, 1}}; /* columns in pieces */
+                                      {900, 1, 1}, {90, 60, 7}, {60, 90, 40}, {90000, 3, 1}}; /* columns in fragments */
   if (!Reserve(ctx)) return;
   for (int k = 0; k < NCASES; k++)
     for (size_t s = 0; Runs(ctx, &cases[k]) && s < sizeof shape / sizeof *shape; s++)
@@ -325,7 +325,7 @@ static void CheckSolver(PoiseContext ctx, const Case *c, const PCCase *p, const 
   char name[300];
   bool cuts = c->grid > 1 || IsCuda(ctx); /* partials are not known */
   double few =
-      IsCuda(ctx) ? 8 : 1.7; /* rows, of which partials are much: a GPU has windows of some hundred entries, or none */
+      IsCuda(ctx) ? 8 : 1.7; /* rows, of which partials are much: a GPU has row blocks of some hundred entries, or none */
   double inside = p->multiplies && cuts ? few : 1, open = !strcmp(c->type, "auto") ? 5 : 1;
   if (strstr(p->options, "bjacobi")) inside = fmax(inside, c->other); /* which has matrices */
   snprintf(name, sizeof name, "%s %s, %s, %s", c->type, c->options, p->options, method);

@@ -5,7 +5,7 @@
 */
 #include <float.h>
 
-#include "cuda/rounds.h"
+#include "cuda/waves.h"
 #include "harness.h"
 #include "mat/mat.h"
 
@@ -70,7 +70,7 @@ static PoiseInt All(PoiseInt i)
 {
   return 20000 + 0 * i;
 }
-static PoiseInt AroundCuts(PoiseInt i) /* one less, as many, and one more than what windows hold */
+static PoiseInt AroundCuts(PoiseInt i) /* one less, as many, and one more than what row blocks hold */
 {
   static const PoiseInt lengths[] = {63,  64,  65,  0,   127, 128,  129,  1,    299,  300,
                                      301, 511, 512, 513, 2,   8191, 8192, 8193, 4096, 5};
@@ -95,7 +95,7 @@ static PoiseInt MostlyEmpty(PoiseInt i)
 {
   return i % 100003 == 17 ? 9 : 0;
 }
-static PoiseInt FirstHalf(PoiseInt i) /* more windows of 64 than a GPU has warps */
+static PoiseInt FirstHalf(PoiseInt i) /* more row blocks of 64 than a GPU has warps */
 {
   return i < 2800 ? 90 : 10;
 }
@@ -121,7 +121,7 @@ static PoiseInt Seventeen(PoiseInt i)
 {
   return 17 + 0 * i;
 }
-static PoiseInt Within16Bits(PoiseInt i, PoiseInt k) /* and in some blocks of rows one more than that */
+static PoiseInt Within16Bits(PoiseInt i, PoiseInt k) /* and in some row blocks one more than that */
 {
   return k < 16 ? 4096 * k : i / 1024 % 3 == 1 ? 65536 : 65535;
 }
@@ -316,26 +316,26 @@ static void TestAwkward(PoiseContext ctx)
 
 enum { PLACES = 63 };
 
-static int64_t Window_Rounds(Device *dev, const CsrStatistics *s)
+static int64_t RowBlock_Waves(Device *dev, const CsrStatistics *s)
 {
   (void)dev;
-  return poiseRoundsWindow(PLACES, s->spread >= 40, s);
+  return poiseWavesRowBlock(PLACES, s->x_lines >= 40, s);
 }
 
-static int64_t Piece_Rounds(Device *dev, const CsrStatistics *s, int64_t limit)
+static int64_t Fragment_Waves(Device *dev, const CsrStatistics *s, int64_t limit)
 {
   (void)dev;
-  return poiseRoundsPiece(PLACES, s, limit);
+  return poiseWavesFragment(PLACES, s, limit);
 }
 
-/* Windows and pieces of the sizes that a small GPU would have them: windows longer than the rows that are cut, pieces of whole lines. */
-static void TestRounds(PoiseContext ctx)
+/* Row blocks and fragments of the sizes that a small GPU would have them: row blocks longer than the rows that are cut, fragments of whole lines. */
+static void TestWaves(PoiseContext ctx)
 {
   Device *dev = ctx->device;
   const DeviceOps *own = dev->ops;
   DeviceOps ops = *own;
-  ops.csri_limit = poiseRoundsLimit, ops.csri_window = Window_Rounds, ops.csri_piece = Piece_Rounds;
-  ops.most_window = CSRI_MOST;
+  ops.csri_limit = poiseWavesLimit, ops.csri_row_block = RowBlock_Waves, ops.csri_fragment = Fragment_Waves;
+  ops.most_row_block = CSRI_MOST;
   dev->ops = &ops;
   CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_chunk", "0"));
   for (int s = 0; s < SHAPES; s++) {
@@ -358,7 +358,7 @@ static void TestRounds(PoiseContext ctx)
   dev->ops = own;
 }
 
-/* Windows that share rows, which they add to atomically. */
+/* Row blocks that share rows, which they add to atomically. */
 static void TestAtomic(PoiseContext ctx)
 {
   static const char *const chunks[] = {"0", "1", "64", "300"};
@@ -573,7 +573,7 @@ static PoiseErr MakeArrow(PoiseContext ctx, PoiseInt n, PoiseMat *A)
   for (PoiseInt i = begin; i < begin + m; i++)
     for (PoiseInt k = 0, count = 1; k < count; k++) {
       count = Arrow(n, i, k, &j, &v);
-      (void)PoiseMatAddValues(*A, 1, &i, &j, &v); /* Assemble speaks of a failure */
+      (void)PoiseMatAddEntries(*A, 1, &i, &j, &v); /* Assemble speaks of a failure */
     }
   return PoiseMatAssemble(*A);
 }
@@ -641,17 +641,17 @@ static int Ascending(const void *a, const void *b)
   return (i > j) - (i < j);
 }
 
-/* On one rank: nonzeros in blocks of so many rows whose columns 16 windows of 4096 cover. */
+/* On one rank: nonzeros in blocks of so many rows whose columns 16 row blocks of 4096 cover. */
 static int64_t Fitting(const Problem *p, int rows)
 {
   int64_t fits = 0, *col = malloc((size_t)(p->ptr[p->m] + 1) * sizeof *col);
   for (PoiseInt i = 0; i < p->m; i += rows) {
-    int64_t begin = p->ptr[i], n = p->ptr[i + rows < p->m ? i + rows : p->m] - begin, windows = 0, from = 0;
+    int64_t begin = p->ptr[i], n = p->ptr[i + rows < p->m ? i + rows : p->m] - begin, bases = 0, from = 0;
     if (n) memcpy(col, p->col + begin, (size_t)n * sizeof *col);
     qsort(col, (size_t)n, sizeof *col, Ascending);
     for (int64_t k = 0; k < n; k++)
-      if (col[k] >= from) windows++, from = col[k] + 4096;
-    if (windows <= 16) fits += n;
+      if (col[k] >= from) bases++, from = col[k] + 4096;
+    if (bases <= 16) fits += n;
   }
   free(col);
   return fits;
@@ -958,7 +958,7 @@ static const Test tests[] = {{"index16", TestIndex16, 0},
                              {"beyond", TestBeyond, TEST_SERIAL},
                              {"hubs", TestHubs, TEST_SERIAL},
                              {"awkward", TestAwkward, 0},
-                             {"rounds", TestRounds, 0},
+                             {"rounds", TestWaves, 0},
                              {"atomic", TestAtomic, 0},
                              {NULL, NULL, 0}};
 

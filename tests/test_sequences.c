@@ -341,7 +341,7 @@ static PoiseErr GiveRow(Sequence *s, PoiseMat A, const MatModel *m, PoiseInt i, 
   if (turn % PoiseSize(s->ctx) != PoiseRank(s->ctx)) return POISE_OK;
   PoiseErr e = POISE_OK;
   for (int k = 0; !e && k < m->row[i].n; k++)
-    e = PoiseMatSetValues(A, 1, &i, &(PoiseInt){m->row[i].col[k]}, &m->row[i].v[k]);
+    e = PoiseMatSetEntries(A, 1, &i, &(PoiseInt){m->row[i].col[k]}, &m->row[i].v[k]);
   return e;
 }
 
@@ -1477,7 +1477,7 @@ static void Add(Sequence *s)
     double v = TestRandom(s->seed, s->draws++), *a = At(m, i, j);
     *a = set ? v : *a + v;
     if (PoiseRank(s->ctx) != l % PoiseSize(s->ctx)) continue;
-    Did(s, set ? PoiseMatSetValues(s->mat[k], 1, &i, &j, &v) : PoiseMatAddValues(s->mat[k], 1, &i, &j, &v));
+    Did(s, set ? PoiseMatSetEntries(s->mat[k], 1, &i, &j, &v) : PoiseMatAddEntries(s->mat[k], 1, &i, &j, &v));
   }
   Fill(m);
   Did(s, PoiseMatAssemble(s->mat[k]));
@@ -1749,7 +1749,7 @@ static void NotFinite(Sequence *s)
   a = At(m, i, i), before = *a, *a = v;
   Say(s, "mat %d row %lld %g", k, (long long)i, v);
   for (int back = 0; back < 2 && !s->failed; back++) {
-    if (!PoiseRank(s->ctx)) Did(s, PoiseMatSetValues(s->mat[k], 1, &i, &j, back ? &before : &v));
+    if (!PoiseRank(s->ctx)) Did(s, PoiseMatSetEntries(s->mat[k], 1, &i, &j, back ? &before : &v));
     Did(s, PoiseMatAssemble(s->mat[k]));
     if (!back) SolveBoth(s);
     *At(m, i, i) = before;

@@ -142,7 +142,7 @@ static void CheckProduct(PoiseMat A, double scale)
   PoiseVecDestroy(&y);
 }
 
-/* y = a A x + b y with dots as solvers ask for it, in blocks of rows as the type has them; skipped, it changes nothing. */
+/* y = a A x + b y with dots as solvers ask for it, in row blocks as the type has them; skipped, it changes nothing. */
 static void CheckFused(PoiseMat A)
 {
   PoiseContext ctx = PoiseMatContext(A);

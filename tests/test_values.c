@@ -3,11 +3,11 @@
   Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that plain loops over
   the rows give, on any device and number of ranks.
 */
-#include "cuda/rounds.h"
-#include "mat/windows.h"
+#include "cuda/waves.h"
+#include "mat/row_blocks.h"
 #include "sample.h"
 
-enum { N = 10007, OFFSETS = 5 }; /* more blocks of rows than one thread takes */
+enum { N = 10007, OFFSETS = 5 }; /* more row blocks than one thread takes */
 
 static const PoiseInt offset[OFFSETS] = {-1500, -1, 0, 1, 777};
 
@@ -359,7 +359,7 @@ static void TestDuplicates(PoiseContext ctx)
   uint64_t product = SampleDigest(y);
   for (int where = 0; where < 2; where++) { /* A's values are on the device; then on the host */
     PoiseInt row = rows.begin;
-    if (where && rows.m) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &(double){4}));
+    if (where && rows.m) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &row, &(double){4}));
     if (where) CHECK_OK(PoiseMatAssemble(A));
     for (int64_t k = 0; where && rows.m && k < rows.ptr[1]; k++)
       if (rows.col[k] == row) rows.val[k] = 4;
@@ -452,8 +452,8 @@ static void TestTransposes(PoiseContext ctx)
     CHECK_OK(PoiseVecScale(x, 1)); /* on the device */
     int64_t moved = Moved(ctx);
     CHECK_OK(PoiseMatMultTranspose(A, x, y));              /* the first */
-    int64_t pieces = ctx->device->ops->csri_limit ? 8 : 0; /* their number, where there is so much as to be cut */
-    CHECK_INT(Moved(ctx) - moved, away ? Staged(A) + pieces : 0);
+    int64_t fragments = ctx->device->ops->csri_limit ? 8 : 0; /* their number, where there is so much as to be cut */
+    CHECK_INT(Moved(ctx) - moved, away ? Staged(A) + fragments : 0);
     for (PoiseInt i = 0; i < rows.m; i++) {
       rows.b[i] = 0;
       for (int64_t k = turned.ptr[i]; k < turned.ptr[i + 1]; k++) rows.b[i] += turned.val[k] * X(turned.col[k]);
@@ -557,7 +557,7 @@ static void TestNewValues(PoiseContext ctx)
   for (int64_t k = 0; k < nz; k++) rows.val[k] = host[k] = TestRandom(6, (uint64_t)k);
   CHECK_OK(poiseBufferRead(&given, DEVICE, &there));
   int64_t moved = Moved(ctx);
-  CHECK_OK(poiseMatSetValues(A, DEVICE, there));
+  CHECK_OK(poiseMatSetEntries(A, DEVICE, there));
   CHECK_INT(Moved(ctx), moved);
   Same(A, &rows);
   for (int64_t k = 0; k < nz; k++) rows.val[k] = TestRandom(7, (uint64_t)k);
@@ -575,7 +575,7 @@ static void TestNewValues(PoiseContext ctx)
   moved = Moved(ctx);
   CHECK_OK(PoiseMatZeroEntries(A));
   PoiseInt row = rows.begin;
-  if (rows.m) CHECK_OK(PoiseMatSetValues(A, 1, &row, &row, &(double){4})); /* on the host, where zeros appear */
+  if (rows.m) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &row, &(double){4})); /* on the host, where zeros appear */
   CHECK_INT(Moved(ctx), moved);
   CHECK_OK(PoiseMatAssemble(A));
   for (int64_t k = 0; k < nz; k++) rows.val[k] = 0;
@@ -625,17 +625,17 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
   if (!LendOffsets(ctx, m, wide, rule, &ptr, &offsets, &a.A)) return;
   for (int64_t i = 0; i < m; i++) {
     int64_t n = ptr[i + 1] - ptr[i];
-    plain.changes += n != before;
+    plain.length_changes += n != before;
     plain.empty += n == 0;
-    for (int64_t k = 0; limit && n >= limit && k < n; k += 2 * limit) plain.pieces++;
+    for (int64_t k = 0; limit && n >= limit && k < n; k += 2 * limit) plain.fragments++;
     if (!limit || n < limit) plain.squares += n * n;
     if (n > plain.longest && (!limit || n < limit)) plain.longest = n;
-    plain.above += bound && n > bound && (!limit || n < limit);
+    plain.rows_above += bound && n > bound && (!limit || n < limit);
     before = n;
   }
   for (int64_t i = 0; share && i < m; i += share) {
     int64_t n = ptr[i + share < m ? i + share : m] - ptr[i];
-    if (n > plain.busiest) plain.busiest = n;
+    if (n > plain.max_share_nnz) plain.max_share_nnz = n;
   }
   for (int k = 0; k < POISE_TILES; k++)
     for (int64_t rows = 256 >> k, i = 0; i < m; i += rows) {
@@ -669,71 +669,71 @@ static void TestStatistics(PoiseContext ctx)
           CheckStatistics(ctx, sizes[s], s % 2, rule, 7, 0, 1);
 }
 
-/* ---- rows in windows and pieces ------------------------------------------------------------------------------------------ */
+/* ---- rows in row blocks and fragments ------------------------------------------------------------------------------------------ */
 
-/* The pieces of row i lie side by side, begin at whole lines (on GPUs), and have about as many entries. */
-static void CheckPieces(const CsriPiece *part, int64_t n, const int64_t *ptr, int64_t i, int64_t w, WindowsCut cut,
+/* The fragments of row i lie side by side, begin at whole lines (on GPUs), and have about as many entries. */
+static void CheckFragments(const RowFragment *part, int64_t n, const int64_t *ptr, int64_t i, int64_t w, RowBlocksCut cut,
                         int64_t unit)
 {
   int64_t k = ptr[i], length = ptr[i + 1] - k;
   CHECK(length >= cut.limit);
-  CHECK_INT(n, (length + cut.piece - 1) / cut.piece);
+  CHECK_INT(n, (length + cut.fragment - 1) / cut.fragment);
   for (int64_t p = 0; p < n; p++) {
     CHECK_INT(part[p].first, k);
-    CHECK_INT(part[p].window, w);
+    CHECK_INT(part[p].row_block, w);
     CHECK(!p || k % unit == 0 || part[p].nz == 0);
     if (unit == 1) CHECK_INT(k - ptr[i], length / n * p + length % n * p / n); /* wherever the row begins */
-    CHECK(part[p].nz >= 0 && part[p].nz < cut.piece + unit + (unit > 1) && llabs(part[p].nz - length / n) <= 2 * unit);
+    CHECK(part[p].nz >= 0 && part[p].nz < cut.fragment + unit + (unit > 1) && llabs(part[p].nz - length / n) <= 2 * unit);
     k += part[p].nz;
   }
   CHECK_INT(k, ptr[i + 1]);
 }
 
-/* Each row is in one window, or is in pieces that follow one. */
-static void CheckWindows(const Windows *w, const CsrWindow *window, const int64_t *first, const CsriPiece *part,
-                         const int64_t *ptr, int64_t m, WindowsCut cut, int64_t unit)
+/* Each row is in one row block, or is in fragments that follow one. */
+static void CheckRowBlocks(const RowBlocks *w, const RowBlock *row_block, const int64_t *first, const RowFragment *part,
+                         const int64_t *ptr, int64_t m, RowBlocksCut cut, int64_t unit)
 {
   int64_t row = 0;
   for (int64_t k = 0; k < w->n; k++) {
-    int64_t end = row + window[k].rows;
-    CHECK_INT(window[k].begin, row);
-    CHECK_INT(window[k].first, ptr[row]);
+    int64_t end = row + row_block[k].rows;
+    CHECK_INT(row_block[k].begin, row);
+    CHECK_INT(row_block[k].first, ptr[row]);
     if (!CHECK(end <= m)) return;
-    CHECK_INT(window[k].nz, ptr[end] - ptr[row]);
-    CHECK(window[k].rows + window[k].nz < cut.chunk + cut.limit);
+    CHECK_INT(row_block[k].nz, ptr[end] - ptr[row]);
+    CHECK(row_block[k].rows + row_block[k].nz < cut.chunk + cut.limit);
     for (; row < end; row++) CHECK(ptr[row + 1] - ptr[row] < cut.limit);
-    if (first[k + 1] > first[k]) CheckPieces(part + first[k], first[k + 1] - first[k], ptr, row++, k, cut, unit);
+    if (first[k + 1] > first[k]) CheckFragments(part + first[k], first[k + 1] - first[k], ptr, row++, k, cut, unit);
   }
   CHECK_INT(row, m);
 }
 
-static void TestWindows(PoiseContext ctx)
+static void TestRowBlocks(PoiseContext ctx)
 {
   static const int64_t sizes[] = {0, 1, 8, 1025, 9001};
-  static const WindowsCut cuts[] = {
+  static const RowBlocksCut cuts[] = {
       {64, 64, 128, false}, {64, 65, 130, false}, {48, 64, 128, false}, {100, 800, 5000, false}};
   for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++)
     for (int rule = 0; rule < 4; rule++)
       for (int c = 0; c < (int)(sizeof cuts / sizeof *cuts); c++) {
         Buffer offsets = {0};
-        Windows w = {0};
+        RowBlocks w = {0};
         CsrView A;
         int64_t *ptr;
-        const CsrWindow *window;
-        const CsriPiece *part;
+        const RowBlock *row_block;
+        const RowFragment *part;
         const int64_t *first;
         if (!LendOffsets(ctx, sizes[s], (s + rule) % 2, rule, &ptr, &offsets, &A)) return;
-        if (CHECK_OK(poiseWindowsCutRows(ctx->device, &A, &w, cuts[c])) &&
-            CHECK_OK(poiseBufferRead(&w.window, HOST, &window)) && CHECK_OK(poiseBufferRead(&w.first, HOST, &first)) &&
+        if (CHECK_OK(poiseRowBlocksCutRows(ctx->device, &A, &w, cuts[c])) &&
+            CHECK_OK(poiseBufferRead(&w.row_block, HOST, &row_block)) && CHECK_OK(poiseBufferRead(&w.first, HOST, &first)) &&
             CHECK_OK(poiseBufferRead(&w.part, HOST, &part)))
-          CheckWindows(&w, window, first, part, ptr, sizes[s], cuts[c], ctx->device->ops->csri_limit ? 32 : 1);
-        poiseWindowsDestroy(&w);
+          CheckRowBlocks(&w, row_block, first, part, ptr, sizes[s], cuts[c], ctx->device->ops->csri_limit ? 32 : 1);
+        poiseRowBlocksDestroy(&w);
         poiseBufferDestroy(&offsets);
         free(ptr);
       }
 }
 
-/* ---- sizes of windows and pieces on GPUs ---------------------------------------------------------------------------------- */
+/* ---- sizes of row blocks and fragments on GPUs ---------------------------------------------------------------------------------- */
 
 /* A number from `from` to `to`, all orders of magnitude alike. */
 static int64_t Somewhere(uint64_t k, double from, double to)
@@ -741,39 +741,39 @@ static int64_t Somewhere(uint64_t k, double from, double to)
   return (int64_t)(from * pow(to / from, (TestRandom(99, k) + 1) / 2));
 }
 
-/* Windows hold no fewer than they must and no more than they may, and if there is a choice are a little fewer than whole rounds of places. */
-static void TestRounds(PoiseContext ctx)
+/* Row blocks hold no fewer than they must and no more than they may, and if there is a choice are a little fewer than whole rounds of places. */
+static void TestWaves(PoiseContext ctx)
 {
   (void)ctx;
   for (uint64_t k = 0; k < 20000; k++) {
     CsrStatistics s = {.m = Somewhere(4 * k, 1, 1e9), .nz = Somewhere(4 * k + 1, 1, 3e10)};
     bool scattered = k & 1;
     double places = k & 2 ? 4181 : 63, size = (double)(s.m + s.nz);
-    int64_t limit = poiseRoundsLimit(s.m + s.nz, false), hubs = poiseRoundsLimit(s.m + s.nz, true);
+    int64_t limit = poiseWavesLimit(s.m + s.nz, false), hubs = poiseWavesLimit(s.m + s.nz, true);
     CHECK(limit >= 128 && limit <= 512 && hubs >= limit && hubs <= 2048);
     CHECK(limit == 128 || size / (double)limit > 4096); /* enough of them */
     if (k & 4)
-      s.cut = Somewhere(4 * k + 2, 1, (double)s.nz), s.pieces = Somewhere(4 * k + 3, 1, 1 + (double)s.cut / (double)limit);
-    int64_t window = poiseRoundsWindow(places, scattered, &s), piece = poiseRoundsPiece(places, &s, limit);
-    CHECK(window >= limit - limit / 4 && window >= 128 && window <= CSRI_MOST);
-    CHECK(4 * s.cut < s.nz || !s.cut || window <= limit);
-    CHECK(piece >= 2 * limit);
-    /* neither the least nor the most, and so few rounds that one row more or less in a window is no round */
-    if (window > 512 && window < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) && size < 200.0 * (double)window * places) {
-      double rounds = ceil(size / (double)window) / places, all = rounds + (double)s.pieces / places;
+      s.cut = Somewhere(4 * k + 2, 1, (double)s.nz), s.fragments = Somewhere(4 * k + 3, 1, 1 + (double)s.cut / (double)limit);
+    int64_t row_block = poiseWavesRowBlock(places, scattered, &s), fragment = poiseWavesFragment(places, &s, limit);
+    CHECK(row_block >= limit - limit / 4 && row_block >= 128 && row_block <= CSRI_MOST);
+    CHECK(4 * s.cut < s.nz || !s.cut || row_block <= limit);
+    CHECK(fragment >= 2 * limit);
+    /* neither the least nor the most, and so few rounds that one row more or less in a row block is no round */
+    if (row_block > 512 && row_block < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) && size < 200.0 * (double)row_block * places) {
+      double rounds = ceil(size / (double)row_block) / places, all = rounds + (double)s.fragments / places;
       CHECK(all <= round(all) + 1 / places && all >= round(all) - rounds / 512 - 1e-9);
     }
-    double pieces = (double)s.cut / (double)piece / places;
-    if (piece > 2 * limit) CHECK(pieces <= ceil(pieces) && pieces > 0.66 * ceil(pieces) - 1e-9);
+    double fragments = (double)s.cut / (double)fragment / places;
+    if (fragment > 2 * limit) CHECK(fragments <= ceil(fragments) && fragments > 0.66 * ceil(fragments) - 1e-9);
   }
 }
 
 /* Rows of a mean length, with a deviation in shares of it. */
-static CsrStatistics OfRows(int64_t m, double mean, double deviation, int64_t spread)
+static CsrStatistics OfRows(int64_t m, double mean, double deviation, int64_t x_lines)
 {
   double nz = mean * (double)m;
   return (CsrStatistics){
-      .m = m, .nz = (int64_t)nz, .squares = (int64_t)(nz * mean * (1 + deviation * deviation)), .spread = spread};
+      .m = m, .nz = (int64_t)nz, .squares = (int64_t)(nz * mean * (1 + deviation * deviation)), .x_lines = x_lines};
 }
 
 /* What was measured: bench/results/h200_even.txt. */
@@ -781,26 +781,26 @@ static void TestRather(PoiseContext ctx)
 {
   static const struct {
     double m, mean, deviation;
-    int spread;
-    bool windows;
+    int x_lines;
+    bool row_blocks;
   } cases[] = {{1e6, 7, .03, 4, false}, {1e6, 5, .4, 7, false},   {2e6, 4, .5, 13, true},    {1e7, 4, .5, 13, true},
                {8e6, 5, .4, 13, true},  {2e6, 2.5, 1, 14, false}, {2e6, 2.8, .65, 13, true}, {1e6, 10, 0, 12, true},
                {1e7, 10, 0, 12, false}, {4e6, 20, 0, 12, false},  {5e5, 20, 0, 12, true},    {1e6, 100, 0, 35, true},
                {2e6, 5, 0, 99, false},  {1e6, 10, 0, 99, true},   {5e4, 300, 0, 88, true}};
   for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
-    CsrStatistics s = OfRows((int64_t)cases[k].m, cases[k].mean, cases[k].deviation, cases[k].spread);
-    CHECK(poiseRoundsRather(&s, false) == cases[k].windows);
+    CsrStatistics s = OfRows((int64_t)cases[k].m, cases[k].mean, cases[k].deviation, cases[k].x_lines);
+    CHECK(poiseWavesRather(&s, false) == cases[k].row_blocks);
   }
   for (uint64_t k = 0; k < 5000; k++) {
     CsrStatistics s = OfRows(Somewhere(4 * k, 1, 1e9), (double)Somewhere(4 * k + 1, 1, 1e5) / 100,
                              (double)Somewhere(4 * k + 2, 1, 1e4) / 1000, Somewhere(4 * k + 3, 1, 100));
-    bool near = s.spread < CSRI_NEAR;
-    CHECK(!poiseRoundsRather(&s, true));
-    CHECK(!near || !poiseRoundsRather(&s, false));
+    bool near = s.x_lines < CSRI_NEAR;
+    CHECK(!poiseWavesRather(&s, true));
+    CHECK(!near || !poiseWavesRather(&s, false));
     s.cut = 1;
-    CHECK(poiseRoundsRather(&s, k % 2) == !near);
+    CHECK(poiseWavesRather(&s, k % 2) == !near);
   }
-  CHECK(!poiseRoundsRather(&(CsrStatistics){0}, false));
+  CHECK(!poiseWavesRather(&(CsrStatistics){0}, false));
   (void)ctx;
 }
 
@@ -880,7 +880,7 @@ static void CheckSpread(PoiseContext ctx, int rule, int64_t columns, int64_t nz)
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof *found, "lines of the test", &lines));
   CHECK_OK(poiseBufferUpdate(&lines, DEVICE, &a.lines));
   if (LendColumns(ctx, rule, columns, nz, &col, &a.A.col)) {
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_spread, &a, sizeof a));
+    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_x_lines, &a, sizeof a));
     if (CHECK_OK(poiseBufferRead(&lines, HOST, &found))) CHECK(*found == plain);
   }
   if (rule == 0) CHECK(plain <= POISE_SAMPLES * (POISE_SAMPLE / POISE_LINE + 2));
@@ -1113,8 +1113,8 @@ static const Test tests[] = {
     {"zero_rows", TestZeroRows, 0},
     {"new_values", TestNewValues, 0},
     {"statistics", TestStatistics, 0},
-    {"windows", TestWindows, TEST_SERIAL},
-    {"rounds", TestRounds, TEST_SERIAL | TEST_HOST_ONLY},
+    {"row blocks", TestRowBlocks, TEST_SERIAL},
+    {"rounds", TestWaves, TEST_SERIAL | TEST_HOST_ONLY},
     {"rather", TestRather, TEST_SERIAL | TEST_HOST_ONLY},
     {"hubs", TestHubs, 0},
     {"spread", TestSpread, 0},

@@ -157,9 +157,9 @@ static PoiseErr OpenMatrices(void)
   POISE_TRY(PoiseMatCreateBCSR(ctx, 2, N, N, N, N, BCSR_OF(GOOD_BLOCKS), POISE_COPY, &B));
   POISE_TRY(PoiseMatCreateShell(ctx, N, N, N, N, &copies, NULL, &S));
   POISE_TRY(PoiseMatCreate(ctx, N, N, N, N, &U));
-  POISE_TRY(PoiseMatAddValues(U, N, rows, rows, v));
+  POISE_TRY(PoiseMatAddEntries(U, N, rows, rows, v));
   POISE_TRY(PoiseMatCreate(ctx, N, N - 1, N, N - 1, &R));
-  POISE_TRY(PoiseMatAddValues(R, N - 1, rows, rows, v));
+  POISE_TRY(PoiseMatAddEntries(R, N - 1, rows, rows, v));
   POISE_TRY(PoiseMatAssemble(R));
   return PoiseMatCreateCSR(other, N, N, N, N, CSR_OF(GOOD), POISE_COPY, &far_A);
 }

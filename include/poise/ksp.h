@@ -205,7 +205,7 @@ POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
    collective. */
 POISE_API PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes);
 /* The same before it is set up, as its type and options now are; A has been set, and counts are as of PoiseMatPredictBytes. Exact, but where the
-   product of A leaves sums for windows and pieces, 8 bytes and for some methods 16 for each, that depend on its pattern. Nothing else is held
+   product of A leaves sums for row blocks and fragments, 8 bytes and for some methods 16 for each, that depend on its pattern. Nothing else is held
    meanwhile. Allocates nothing. Not collective. */
 POISE_API PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
 /* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a solve. */

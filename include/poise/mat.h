@@ -82,8 +82,8 @@ POISE_API PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, in
                                     const double *v);
 POISE_API PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
                                     const double *v);
-POISE_API PoiseErr PoiseMatAddValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v);
-POISE_API PoiseErr PoiseMatSetValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v);
+POISE_API PoiseErr PoiseMatAddEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v);
+POISE_API PoiseErr PoiseMatSetEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v);
 /* This rank's own numbers 0 .. nr - 1 stand for these global rows, 0 .. nc - 1 for these columns (of any rank; negative:
    ignored). Copied. */
 POISE_API PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows, PoiseInt nc,
@@ -321,14 +321,14 @@ typedef struct PoiseMatCounts { /* of this rank's rows */
   What this rank's part of A will hold once a solver has worked with it, as its type, block size and options now are: of an A that was only
   created (PoiseMatCreate, which takes some thousand bytes), with entries as counted; or with counts = NULL of one that is assembled (and
   with the transpose's part if there was a product with A^T). Exact, but where a pattern decides:
-    csri           up to 24 bytes (of bcsr, uneven: 16 and 8 for each row of a block) per -mat_csri_chunk entries, for pieces of long rows;
-                   on cuda, where those are not said, how many windows there are, of 28 bytes for some hundred rows and entries
-    seg            windows, up to twice as many as the fewest, of 28 bytes for some hundred (cuda) or thousand entries, and pieces as above;
+    csri           up to 24 bytes (of bcsr, uneven: 16 and 8 for each row of a block) per -mat_csri_chunk entries, for fragments of long rows;
+                   on cuda, where those are not said, how many row blocks there are, of 28 bytes for some hundred rows and entries
+    seg            row blocks, up to twice as many as the fewest, of 28 bytes for some hundred (cuda) or thousand entries, and fragments as above;
                    -mat_seg_padded: from 12 bytes per nonzero to 12 for each place of a last segment in every row more
-    bcsr           with -mat_bcsr_kernel auto: windows or none. In forms that are asked for only the pieces
+    bcsr           with -mat_bcsr_kernel auto: row blocks or none. In forms that are asked for only the fragments
     auto           from the least to the most of the types that it may choose. Where that may be blocks, nothing is sure: `beyond`
     -mat_index16   nothing, or 2 bytes per nonzero and 64 per block of rows of a product: it is kept where at least half fits
-    A^T            up to 24 bytes per some thousand entries, for pieces of long columns, beside their places; on cuda with windows, or none
+    A^T            up to 24 bytes per some thousand entries, for fragments of long columns, beside their places; on cuda with row blocks, or none
     cuSPARSE       its buffer, of which only it knows: `beyond`
     cuda           the number of those blocks (4 to 1024 rows), each of 4 bytes on several ranks
   So with arrays of the library's own that come from the host, as CSR or by entries. Of triplets on a device, or arrays there, there need be

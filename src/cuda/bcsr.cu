@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with matrices of blocks whose rows are of about one length: groups of rows through shared memory. */
 #include "bcsr.h"
-#include "pieces.h"
+#include "fragments.h"
 
 /*
   What pays for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results): up to 12, a thread has a column of every PARTS-th block of a row,
@@ -32,7 +32,7 @@ constexpr __host__ __device__ int GroupThreads(int b)
 }
 
 /* Blocks that a thread has under way. */
-enum { ROUND = 8 };
+enum { UNROLL = 8 };
 constexpr __host__ __device__ int RowRound(int b)
 {
   return b <= 16 ? 2 : 1;
@@ -47,19 +47,19 @@ constexpr __host__ __device__ int Resident(int b)
 
 /* s += this thread's column of blocks k, k + PARTS, ... below n of a row, times x; c: a round of their block columns. FIRST: s = instead. */
 template <int B, bool GHOSTS, bool FIRST, typename Wait>
-__device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val, const int32_t (&c)[ROUND], int k, int n,
+__device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val, const int32_t (&c)[UNROLL], int k, int n,
                                            int j, Wait wait, double (&s)[B])
 {
-  double x[ROUND];
+  double x[UNROLL];
 #pragma unroll
-  for (int u = 0; u < ROUND; u++) x[u] = LoadIf(c[u] >= 0, Factors<B, GHOSTS>(a, c[u]) + j, 0.0);
+  for (int u = 0; u < UNROLL; u++) x[u] = LoadIf(c[u] >= 0, Factors<B, GHOSTS>(a, c[u]) + j, 0.0);
   wait();
   if (FIRST) { /* until here it takes no registers */
 #pragma unroll
     for (int r = 0; r < B; r++) s[r] = 0;
   }
 #pragma unroll
-  for (int u = 0; u < ROUND; u++)
+  for (int u = 0; u < UNROLL; u++)
     if (k + u * Parts(B) < n) {
       const double *v = val + (k + u * Parts(B)) * B * B + j * B;
 #pragma unroll
@@ -110,8 +110,8 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, first = group * R,
           last = first + R < a.A.m ? first + R : a.A.m;
@@ -140,9 +140,9 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     };
     int low = from > at ? from : at, k = low + ((p - (low - from)) & (P - 1)) - at, n = (to < stop ? to : stop) - at;
     if constexpr (ByColumns(B))
-      for (; k < n; k += P * ROUND) {
-        int32_t c[ROUND];
-        FetchColumns<ROUND, P>(col, k, n, c);
+      for (; k < n; k += P * UNROLL) {
+        int32_t c[UNROLL];
+        FetchColumns<UNROLL, P>(col, k, n, c);
         AddColumns<B, true, false>(a, val, c, k, n, j, wait, s);
       }
     else
@@ -164,8 +164,8 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   double skip = a.skip ? *a.skip : 0;
   int first = blockIdx.x * R, last = first + R < a.A.m ? first + R : (int)a.A.m;
   int i = first + (int)threadIdx.x / (B * P), j = threadIdx.x % B, p = threadIdx.x / B % P;
@@ -178,12 +178,12 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole
   auto wait = [&] { BulkWait(&barrier, 0); };
   double s[ByColumns(B) ? B : 1];
   if constexpr (ByColumns(B)) {
-    int32_t c[ROUND];
-    FetchColumns<ROUND, P>(col, k, n, c);
+    int32_t c[UNROLL];
+    FetchColumns<UNROLL, P>(col, k, n, c);
     __syncthreads();
     AddColumns<B, false, true>(a, val, c, k, n, j, wait, s);
-    for (k += P * ROUND; k < n; k += P * ROUND) {
-      FetchColumns<ROUND, P>(col, k, n, c);
+    for (k += P * UNROLL; k < n; k += P * UNROLL) {
+      FetchColumns<UNROLL, P>(col, k, n, c);
       AddColumns<B, false, false>(
           a, val, c, k, n, j, [] {}, s);
     }
@@ -196,13 +196,13 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole
   FinishGroup<B>(a, s, tile, part, blockIdx.x, active);
 }
 
-/* Piece p of a column of blocks, by one warp: lanes share the numbers of one column of numbers after the other. */
-__device__ __forceinline__ void PieceOfColumns(const CsrMultTransposeArgs &a, int64_t p)
+/* Fragment p of a column of blocks, by one warp: lanes share the numbers of one column of numbers after the other. */
+__device__ __forceinline__ void FragmentOfColumns(const CsrMultTransposeArgs &a, int64_t p)
 {
-  if (p >= a.c.npiece) return;
+  if (p >= a.c.nfragment) return;
   const CsrMultArgs &m = a.c.m;
-  CsriPiece z = Load(a.c.part + p);
-  CutRow cut = RowOfPiece(a.c, z);
+  RowFragment z = Load(a.c.part + p);
+  CutRow cut = RowOfFragment(a.c, z);
   unsigned lane = threadIdx.x % 32, b = (unsigned)m.A.b, numbers = (unsigned)z.nz * b;
   for (unsigned c = 0; c < b; c++) {
     double s = 0;
@@ -216,25 +216,25 @@ __device__ __forceinline__ void PieceOfColumns(const CsrMultTransposeArgs &a, in
   }
   if (!ArrivesLast(a.c, z, cut)) return;
   for (unsigned c = 0; c < b; c++) {
-    double s = SumOfPieces(a.c, cut, b, c);
+    double s = SumOfFragments(a.c, cut, b, c);
     if (lane == 0) *poiseOfColumn(&a, cut.row * b + c) = s;
   }
 }
 
-/* A thread per number of y, or of the ghosts; but of columns that are cut, whose pieces come first. */
+/* A thread per number of y, or of the ghosts; but of columns that are cut, whose fragments come first. */
 static __global__ void __launch_bounds__(THREADS) BcsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
 {
   const CsrMultArgs &m = a.c.m;
   const CsrView &A = m.A;
-  int64_t pieces = (a.c.npiece + WARPS - 1) / WARPS, block = blockIdx.x;
-  if (block < pieces) {
-    PieceOfColumns(a, block * WARPS + threadIdx.x / 32);
+  int64_t fragments = (a.c.nfragment + WARPS - 1) / WARPS, block = blockIdx.x;
+  if (block < fragments) {
+    FragmentOfColumns(a, block * WARPS + threadIdx.x / 32);
     return;
   }
-  int64_t t = (block - pieces) * THREADS + threadIdx.x, b = A.b, j = t / b, c = t % b;
+  int64_t t = (block - fragments) * THREADS + threadIdx.x, b = A.b, j = t / b, c = t % b;
   if (j >= A.m) return;
   int64_t k = poiseCsrOffset(&A, j), end = poiseCsrOffset(&A, j + 1);
-  if (a.c.npiece && end - k >= a.c.limit) return;
+  if (a.c.nfragment && end - k >= a.c.limit) return;
   double s = 0;
   for (; k < end; k++) {
     const double *v = A.val + (poisePermuted(&a, k) * b + c) * b;
@@ -257,10 +257,10 @@ template <int B> static PoiseErr Even(Device *dev, const BcsrMultArgs *args)
   const CsrMultArgs *a = &args->c.m;
   int64_t room = TileBlocks(a->tile, B);
   size_t sums = ByColumns(B) ? (size_t)T * B * sizeof(double) : 0, bytes = (size_t)TileNumbers(room, B) * sizeof(double);
-  if (!CanBulk(dev, a)) return Follow(dev, BcsrEven<B, false>, (unsigned)a->nblock, T, sums, *a, 0);
+  if (!CanBulk(dev, a)) return LaunchPdl(dev, BcsrEven<B, false>, (unsigned)a->nblock, T, sums, *a, 0);
   if (room == a->tile && !a->ghost && !a->order && a->A.ptr32 && a->A.m < INT32_MAX - T)
-    return Follow(dev, BcsrWhole<B>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a);
-  return Follow(dev, BcsrEven<B, true>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a, (int)room);
+    return LaunchPdl(dev, BcsrWhole<B>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a);
+  return LaunchPdl(dev, BcsrEven<B, true>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a, (int)room);
 }
 
 extern "C" PoiseErr poiseCuda_bcsr_mult(Device *dev, const void *args)
@@ -276,7 +276,7 @@ extern "C" PoiseErr poiseCuda_bcsr_mult(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_bcsr_mult_transpose(Device *dev, const void *args)
 {
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
-  unsigned grid = Grid(a->c.m.A.m * a->c.m.A.b) + (unsigned)((a->c.npiece + WARPS - 1) / WARPS);
+  unsigned grid = Grid(a->c.m.A.m * a->c.m.A.b) + (unsigned)((a->c.nfragment + WARPS - 1) / WARPS);
   if (grid) BcsrMultTranspose<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

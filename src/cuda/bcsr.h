@@ -62,36 +62,36 @@ template <int B, bool GHOSTS = true> __device__ __forceinline__ const double *Fa
 }
 
 /* Columns of blocks k, k + PARTS, ... below n; -1 where there is none. */
-template <int ROUND, int PARTS>
-__device__ __forceinline__ void FetchColumns(const int32_t *col, int k, int n, int32_t (&c)[ROUND])
+template <int UNROLL, int PARTS>
+__device__ __forceinline__ void FetchColumns(const int32_t *col, int k, int n, int32_t (&c)[UNROLL])
 {
 #pragma unroll
-  for (int u = 0; u < ROUND; u++) c[u] = LoadIf(k + u * PARTS < n, col + k + u * PARTS, -1);
+  for (int u = 0; u < UNROLL; u++) c[u] = LoadIf(k + u * PARTS < n, col + k + u * PARTS, -1);
 }
 
-/* put(k, what row r of block k of a row, times x, is), for blocks k, k + PARTS, ... below n; from val and col on, ROUND of them and STRIP of
+/* put(k, what row r of block k of a row, times x, is), for blocks k, k + PARTS, ... below n; from val and col on, UNROLL of them and STRIP of
    their columns at once. wait: until val is there. */
-template <int B, int PARTS, int ROUND, bool GHOSTS = true, typename Wait, typename Put>
+template <int B, int PARTS, int UNROLL, bool GHOSTS = true, typename Wait, typename Put>
 __device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n,
                                             int r, Wait wait, Put put)
 {
   constexpr int STRIP = B <= 16 ? B : 8;
-  for (; k < n; k += PARTS * ROUND) {
-    int32_t c[ROUND];
-    double s[ROUND] = {0};
-    FetchColumns<ROUND, PARTS>(col, k, n, c);
+  for (; k < n; k += PARTS * UNROLL) {
+    int32_t c[UNROLL];
+    double s[UNROLL] = {0};
+    FetchColumns<UNROLL, PARTS>(col, k, n, c);
 #pragma unroll
     for (int first = 0; first < B; first += STRIP) {
-      double x[ROUND][STRIP];
+      double x[UNROLL][STRIP];
 #pragma unroll
-      for (int u = 0; u < ROUND; u++) {
+      for (int u = 0; u < UNROLL; u++) {
         const double *from = Factors<B, GHOSTS>(a, c[u]) + first;
 #pragma unroll
         for (int j = 0; j < STRIP; j++) x[u][j] = first + j < B ? LoadIf(c[u] >= 0, from + j, 0.0) : 0;
       }
       wait();
 #pragma unroll
-      for (int u = 0; u < ROUND; u++)
+      for (int u = 0; u < UNROLL; u++)
         if (k + u * PARTS < n) {
           const double *v = val + (k + u * PARTS) * B * B + first * B + r;
 #pragma unroll
@@ -100,7 +100,7 @@ __device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *
         }
     }
 #pragma unroll
-    for (int u = 0; u < ROUND; u++)
+    for (int u = 0; u < UNROLL; u++)
       if (k + u * PARTS < n) put(k + u * PARTS, s[u]);
   }
 }

@@ -55,8 +55,8 @@ static __global__ void __launch_bounds__(32 * PAPER_ROWS) BcsrPaper(const __grid
 {
   constexpr int T = 32 * PAPER_ROWS;
   __shared__ double x[PAPER_ROWS][32];
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   int warp = threadIdx.x / 32, r = threadIdx.x % 32;
   int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, i = group * PAPER_ROWS + warp, k = 0, end = 0;
@@ -80,7 +80,7 @@ template <int B> static PoiseErr Paper(Device *dev, const BcsrMultArgs *args)
   void (*kernel)(CsrMultArgs) = args->form == BCSR_COLUMN ? BcsrPaper<B, BCSR_COLUMN> : BcsrPaper<B, BCSR_ROW>;
   if constexpr (B <= 5)
     if (args->form == BCSR_BLOCK) kernel = BcsrPaper<B, BCSR_BLOCK>;
-  return Follow(dev, kernel, (unsigned)a->nblock, 32 * PAPER_ROWS, 0, *a);
+  return LaunchPdl(dev, kernel, (unsigned)a->nblock, 32 * PAPER_ROWS, 0, *a);
 }
 
 PoiseErr poiseCudaBcsrPaper(Device *dev, const BcsrMultArgs *a)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of plain CSR. */
-#include "pieces.h"
+#include "fragments.h"
 #include "tile.h"
 
 enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
@@ -10,16 +10,16 @@ template <int L, bool INDEX16>
 static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
   __shared__ double sum[POISE_BLOCK];
-  __shared__ int32_t window[POISE_WINDOWS];
-  LetFollow();
-  Ready();
+  __shared__ int32_t base[POISE_BANDS];
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   int64_t block = a.order ? a.order[blockIdx.x] : blockIdx.x, first = block * POISE_BLOCK;
   int lane = threadIdx.x % L;
-  const int32_t *windows = INDEX16 ? a.index16.window + block * POISE_WINDOWS : NULL;
-  bool in16 = INDEX16 && *windows >= 0; /* this block's columns */
+  const int32_t *bases = INDEX16 ? a.index16.base + block * POISE_BANDS : NULL;
+  bool in16 = INDEX16 && *bases >= 0; /* this block's columns */
   if (INDEX16) {
-    if (threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = windows[threadIdx.x];
+    if (threadIdx.x < POISE_BANDS) base[threadIdx.x] = bases[threadIdx.x];
     __syncthreads();
   }
   for (int r = threadIdx.x / L; r < POISE_BLOCK; r += POISE_BLOCK / L) {
@@ -28,7 +28,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
     if (i < a.A.m) k = poiseCsrOffset(&a.A, i) + lane, end = poiseCsrOffset(&a.A, i + 1);
 #pragma unroll 4
     for (; k < end; k += L) {
-      int32_t c = in16 ? poiseIndex16Column(window, a.index16.code[k]) : a.A.col[k];
+      int32_t c = in16 ? poiseIndex16Column(base, a.index16.code[k]) : a.A.col[k];
       s += a.A.val[k] * (c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc]);
     }
     for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
@@ -61,34 +61,34 @@ __device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *pe
   return s;
 }
 
-/* Piece p of a column by one warp; the last one to arrive adds all of them in their order. */
+/* Fragment p of a column by one warp; the last one to arrive adds all of them in their order. */
 template <typename Index>
-__device__ __forceinline__ void PieceOfColumn(const CsrMultTransposeArgs &a, const Index *perm, int64_t p)
+__device__ __forceinline__ void FragmentOfColumn(const CsrMultTransposeArgs &a, const Index *perm, int64_t p)
 {
-  if (p >= a.c.npiece) return;
+  if (p >= a.c.nfragment) return;
   int lane = threadIdx.x % 32;
-  CsriPiece z = Load(a.c.part + p);
-  CutRow cut = RowOfPiece(a.c, z);
+  RowFragment z = Load(a.c.part + p);
+  CutRow cut = RowOfFragment(a.c, z);
   double s = WarpReduce<COMBINE_SUM>(OfColumn(a.c.m, perm, z.first + lane, z.first + z.nz, 32));
   if (lane == 0) a.c.sum[p] = s;
   if (!ArrivesLast(a.c, z, cut)) return;
-  s = SumOfPieces(a.c, cut, 1, 0);
+  s = SumOfFragments(a.c, cut, 1, 0);
   if (lane == 0) *poiseOfColumn(&a, cut.row) = s;
 }
 
 /* L neighbouring lanes per column: reads 4 bytes per nonzero for its place and its row each (the place 8 where it is int64), gathers
-   its value and x, and writes y once. CUT: but columns that are cut, whose pieces come first, as they take longest, a warp for each. */
+   its value and x, and writes y once. CUT: but columns that are cut, whose fragments come first, as they take longest, a warp for each. */
 template <int L, bool CUT, typename Index>
 static __global__ void __launch_bounds__(THREADS)
     CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm)
 {
   const CsrMultArgs &m = a.c.m;
-  int64_t block = blockIdx.x, pieces = CUT ? (a.c.npiece + WARPS - 1) / WARPS : 0;
-  if (CUT && block < pieces) {
-    PieceOfColumn(a, perm, block * WARPS + threadIdx.x / 32);
+  int64_t block = blockIdx.x, fragments = CUT ? (a.c.nfragment + WARPS - 1) / WARPS : 0;
+  if (CUT && block < fragments) {
+    FragmentOfColumn(a, perm, block * WARPS + threadIdx.x / 32);
     return;
   }
-  int64_t j = (block - pieces) * (THREADS / L) + threadIdx.x / L, k = 0, end = 0;
+  int64_t j = (block - fragments) * (THREADS / L) + threadIdx.x / L, k = 0, end = 0;
   int lane = threadIdx.x % L;
   if (j < m.A.m) k = tptr[j] + lane, end = tptr[j + 1];
   if (CUT && end - k + lane >= a.c.limit) j = m.A.m, end = 0;
@@ -101,9 +101,9 @@ static __global__ void __launch_bounds__(THREADS)
 static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
 {
   int64_t mine = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  EachRow(a.A, mine < poiseInNumbers(&a.A, a.A.m) ? mine : -1, [&](int64_t i, int64_t k, int step) {
+  EachRow(a.A, mine < poiseInScalars(&a.A, a.A.m) ? mine : -1, [&](int64_t i, int64_t k, int step) {
     int64_t first = i - i % a.b;
-    NumberRow row = poiseNumberRow(&a.A, i);
+    ScalarRow row = poiseNumberRow(&a.A, i);
     for (; k < row.n; k += step) {
       int64_t j = poiseNumberColumn(&a.A, &row, k) - first;
       if (j >= 0 && j < a.b) a.d[first * a.b + j * a.b + i % a.b] = a.A.val[poiseNumberPlace(&row, k)];
@@ -116,8 +116,8 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
 template <int T, int L, int MODE, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
-  LetFollow();
-  if (MODE != EARLY_TILE) Ready();
+  PdlLaunchDependents();
+  if (MODE != EARLY_TILE) PdlWait();
   if (MODE != EARLY_TILE && a.skip && *a.skip != 0) return;
   TileOfRows<T, L, MODE, INDEX16>(a, blockIdx.x, 0);
 }
@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
 /* Entries of a row whose threads are done in as many rounds as those of a row of mean length. */
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
 {
-  int64_t round = (int64_t)ROUND << Lanes(m, nz), mean = m ? (nz + m - 1) / m : 0;
+  int64_t round = (int64_t)UNROLL << Lanes(m, nz), mean = m ? (nz + m - 1) / m : 0;
   return (mean + round - 1) / round * round;
 }
 
@@ -134,27 +134,27 @@ int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
 static bool Even(const CsrStatistics *s)
 {
   int k = Lanes(s->m, s->nz), others = (32 >> k) - 1; /* rows of a warp */
-  int64_t bound = poiseCudaCsrBound(s->m, s->nz), rounds = bound / (ROUND << k);
+  int64_t bound = poiseCudaCsrBound(s->m, s->nz), rounds = bound / (UNROLL << k);
   double mean = (double)s->nz / (double)s->m, deviates = (double)s->squares - (double)s->nz * mean;
-  bool waits = s->longest > bound && (s->bound != bound || (double)(s->above * others) > 0.1 * (double)(s->m * rounds));
-  return !waits && (bound <= ROUND << k || deviates <= 0.16 * (double)s->nz * mean) && mean <= MOST_MEAN;
+  bool waits = s->longest > bound && (s->bound != bound || (double)(s->rows_above * others) > 0.1 * (double)(s->m * rounds));
+  return !waits && (bound <= UNROLL << k || deviates <= 0.16 * (double)s->nz * mean) && mean <= MOST_MEAN;
 }
 
 /* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far more of them than the mean,
    and the longest row, at 0.4 us a round, takes no longer than 3 us and two fifths of what the rest takes. Many blocks are of half as many
    threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more
    multiprocessors. Blocks that are all there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows of 23, 33 at
-   most: 2.7 us, windows 4.1). even: only where windows would not take less, either (17361 rows of 20, 120 at most: 5.6 us, windows 5.2). */
+   most: 2.7 us, row blocks 4.1). even: only where row blocks would not take less, either (17361 rows of 20, 120 at most: 5.6 us, row blocks 5.2). */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {
   enum { AT_ONCE = 4, FAR = 4 };
-  int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
+  int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = UNROLL << k;
   int64_t each = (int64_t)poiseCudaProcessors(dev) * rows; /* a block for each multiprocessor */
   double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
-  int64_t far = FAR * (even ? ROUND << LeastLanes(s->m, s->nz) : round);
+  int64_t far = FAR * (even ? UNROLL << LeastLanes(s->m, s->nz) : round);
   bool small = s->m <= AT_ONCE * each && s->longest <= far && mean <= MOST_MEAN && !s->cut;
   bool at_once = s->m <= (int64_t)BLOCKS_AT_ONCE * rows, few = 2 * s->m <= 3 * each;
-  bool chosen = !even || small || (Even(s) && !poiseRoundsRather(s, at_once));
+  bool chosen = !even || small || (Even(s) && !poiseWavesRather(s, at_once));
   if (few || !at_once) k++, rows /= 2;
   bool serves = small || ((double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round);
   bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
@@ -163,7 +163,7 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
 {
-  return Follow(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock, POISE_BLOCK, 0, *a);
+  return LaunchPdl(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock, POISE_BLOCK, 0, *a);
 }
 
 template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
@@ -172,7 +172,7 @@ template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMu
   void (*kernel)(CsrMultArgs) = in16 ? CsrTile<T, L, MODE, true> : CsrTile<T, L, MODE, false>;
   size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) * (in16 && a->index16.all ? 10 : 12);
   TRY(LetShare((const void *)kernel, bytes));
-  return FollowCarving(dev, CarveTiles(a->spread, bytes, T), kernel, (unsigned)a->nblock, T, bytes, *a);
+  return LaunchPdlCarving(dev, CarveTiles(a->x_lines, bytes, T), kernel, (unsigned)a->nblock, T, bytes, *a);
 }
 
 /* More blocks than are resident hide latency, and skipped ones would fetch in vain. */
@@ -190,7 +190,7 @@ template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
 template <int L, bool CUT> static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a)
 {
   const CsrView *A = &a->c.m.A;
-  unsigned grid = (unsigned)((A->m + THREADS / L - 1) / (THREADS / L) + (a->c.npiece + WARPS - 1) / WARPS);
+  unsigned grid = (unsigned)((A->m + THREADS / L - 1) / (THREADS / L) + (a->c.nfragment + WARPS - 1) / WARPS);
   if (A->ptr32)
     CsrMultTranspose<L, CUT><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, A->ptr32, a->perm32);
   else
@@ -200,7 +200,7 @@ template <int L, bool CUT> static PoiseErr Columns(Device *dev, const CsrMultTra
 
 template <int L> static PoiseErr EvenOrCut(Device *dev, const CsrMultTransposeArgs *a)
 {
-  return a->c.npiece ? Columns<L, true>(dev, a) : Columns<L, false>(dev, a);
+  return a->c.nfragment ? Columns<L, true>(dev, a) : Columns<L, false>(dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
@@ -226,7 +226,7 @@ extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)
 {
   const CsrDiagonalArgs *a = (const CsrDiagonalArgs *)args;
-  int64_t m = poiseInNumbers(&a->A, a->A.m);
+  int64_t m = poiseInScalars(&a->A, a->A.m);
   unsigned grid = Grid(m);
   if (!grid) return POISE_OK;
   cudaMemsetAsync(a->d, 0, (size_t)m * (size_t)a->b * sizeof(double), poiseCudaStream(dev));

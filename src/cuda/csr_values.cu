@@ -5,14 +5,14 @@
 /* x, or the ghosts, at a column. */
 __device__ __forceinline__ double At(const CsrView &A, const double *x, const double *ghost, int64_t col)
 {
-  int64_t owned = poiseInNumbers(&A, A.nloc);
+  int64_t owned = poiseInScalars(&A, A.nloc);
   return col < owned ? x[col] : ghost[col - owned];
 }
 
 /* This thread's row of numbers, or -1; and the r-th of POISE_BLOCK of a block. */
 __device__ __forceinline__ int64_t RowOr(const CsrView &A, int64_t i)
 {
-  return i < poiseInNumbers(&A, A.m) ? i : -1;
+  return i < poiseInScalars(&A, A.m) ? i : -1;
 }
 
 __device__ __forceinline__ int64_t ThisRow(const CsrView &A)
@@ -46,19 +46,19 @@ __device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
 /* 4 bytes per row, or 8. */
 static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
 {
-  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0, pieces = 0;
-  int64_t changes = 0, empty = 0, longest = 0, squares = 0, busiest = 0, above = 0, tile[POISE_TILES] = {0};
+  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0, fragments = 0;
+  int64_t length_changes = 0, empty = 0, longest = 0, squares = 0, max_share_nnz = 0, rows_above = 0, tile[POISE_TILES] = {0};
   for (int64_t i = start; i < a.A.m; i += stride) {
     int64_t begin = poiseCsrOffset(&a.A, i), length = poiseCsrOffset(&a.A, i + 1) - begin;
-    changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
+    length_changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
     empty += !length;
-    pieces += poiseCsrPieces(&a, length);
+    fragments += poiseCsrFragments(&a, length);
     if (a.limit && length >= a.limit) {
       cut += length;
     } else {
       squares += length * length;
       if (length > longest) longest = length;
-      above += a.bound && length > a.bound;
+      rows_above += a.bound && length > a.bound;
     }
 #pragma unroll
     for (int k = 0; k < POISE_TILES; k++) {
@@ -69,15 +69,15 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
     }
   }
   for (int64_t s = start; a.share && s * a.share < a.A.m; s += stride)
-    if (poiseCsrShare(&a, s) > busiest) busiest = poiseCsrShare(&a, s);
-  AddTo(&a.out->changes, changes);
+    if (poiseCsrShare(&a, s) > max_share_nnz) max_share_nnz = poiseCsrShare(&a, s);
+  AddTo(&a.out->length_changes, length_changes);
   AddTo(&a.out->cut, cut);
-  AddTo(&a.out->pieces, pieces);
+  AddTo(&a.out->fragments, fragments);
   AddTo(&a.out->empty, empty);
   AddTo(&a.out->squares, squares);
-  AddTo(&a.out->above, above);
+  AddTo(&a.out->rows_above, rows_above);
   RaiseTo(&a.out->longest, longest);
-  RaiseTo(&a.out->busiest, busiest);
+  RaiseTo(&a.out->max_share_nnz, max_share_nnz);
 #pragma unroll
   for (int k = 0; k < POISE_TILES; k++) RaiseTo(&a.out->tile[k], tile[k]);
 }
@@ -115,7 +115,7 @@ static __global__ void __launch_bounds__(THREADS) CsrHash(const __grid_constant_
 static __global__ void __launch_bounds__(THREADS) CsrScale(const __grid_constant__ CsrScaleArgs a)
 {
   EachRow(a.A, ThisRow(a.A), [&](int64_t i, int64_t k, int step) {
-    NumberRow row = poiseNumberRow(&a.A, i);
+    ScalarRow row = poiseNumberRow(&a.A, i);
     for (; k < row.n; k += step) {
       int64_t place = poiseNumberPlace(&row, k);
       double v = a.val[place];
@@ -133,7 +133,7 @@ static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_co
   for (int r = 0; r < ROWS; r++)
     EachRow(a.A, ThisRow(a.A, r), [&](int64_t i, int64_t k, int step) {
       double v = a.d ? a.d[i] : a.value;
-      NumberRow row = poiseNumberRow(&a.A, i);
+      ScalarRow row = poiseNumberRow(&a.A, i);
       while (k < row.n && poiseNumberColumn(&a.A, &row, k) != i) k += step;
       bool found = k < row.n;
       if (found) {
@@ -154,7 +154,7 @@ template <int COMBINE> static __global__ void __launch_bounds__(THREADS) CsrNorm
   for (int r = 0; r < ROWS; r++)
     EachRow(a.A, ThisRow(a.A, r), [&](int64_t i, int64_t k, int step) {
       double s[1] = {0};
-      NumberRow row = poiseNumberRow(&a.A, i);
+      ScalarRow row = poiseNumberRow(&a.A, i);
       for (; k < row.n; k += step) {
         double v = a.A.val[poiseNumberPlace(&row, k)] * a.scale[0] * a.scale[1];
         s[0] += COMBINE == COMBINE_MAX ? fabs(v) : v * v;
@@ -171,7 +171,7 @@ static __global__ void __launch_bounds__(THREADS) CsrZeroRows(const __grid_const
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, i = k < a.n ? a.row[k] : -1;
   EachRow(a.A, i, [&](int64_t j, int64_t e, int step) {
-    NumberRow row = poiseNumberRow(&a.A, j);
+    ScalarRow row = poiseNumberRow(&a.A, j);
     for (; e < row.n; e += step) a.val[poiseNumberPlace(&row, e)] = 0;
   });
   if (i < 0) return;
@@ -184,8 +184,8 @@ static __global__ void __launch_bounds__(THREADS) CsrZeroRows(const __grid_const
 static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i >= poiseInNumbers(&a.A, a.A.m) || a.mark[i] != 0) return;
-  NumberRow row = poiseNumberRow(&a.A, i);
+  if (i >= poiseInScalars(&a.A, a.A.m) || a.mark[i] != 0) return;
+  ScalarRow row = poiseNumberRow(&a.A, i);
   for (int64_t k = 0; k < row.n; k++) {
     int64_t j = poiseNumberColumn(&a.A, &row, k);
     if (At(a.A, a.mark, a.ghost_mark, j) == 0) continue;
@@ -232,7 +232,7 @@ static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
 }
 
 /* A thread per number that is written; what a block's threads read lies side by side too. 16 bytes per number, 4 or 8 per block. */
-static __global__ void BcsrTurn(const __grid_constant__ BcsrTurnArgs a)
+static __global__ void BcsrTransposeBlocks(const __grid_constant__ BcsrTransposeBlocksArgs a)
 {
   int b = (int)a.b, numbers = b * b;
   int64_t first = blockIdx.x * (int64_t)THREADS, k = first / numbers;
@@ -257,7 +257,7 @@ extern "C" PoiseErr poiseCuda_csr_statistics(Device *dev, const void *args)
   return POISE_OK;
 }
 
-extern "C" PoiseErr poiseCuda_csr_spread(Device *dev, const void *args)
+extern "C" PoiseErr poiseCuda_csr_x_lines(Device *dev, const void *args)
 {
   CsrSpread<<<POISE_SAMPLES, THREADS, 0, poiseCudaStream(dev)>>>(*(const CsrSpreadArgs *)args);
   return POISE_OK;
@@ -274,7 +274,7 @@ extern "C" PoiseErr poiseCuda_csr_hash(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_scale(Device *dev, const void *args)
 {
   const CsrScaleArgs *a = (const CsrScaleArgs *)args;
-  int64_t m = poiseInNumbers(&a->A, a->A.m);
+  int64_t m = poiseInScalars(&a->A, a->A.m);
   if (m) CsrScale<<<Grid(m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
@@ -282,7 +282,7 @@ extern "C" PoiseErr poiseCuda_csr_scale(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_set_diagonal(Device *dev, const void *args)
 {
   const CsrSetDiagonalArgs *a = (const CsrSetDiagonalArgs *)args;
-  unsigned grid = (unsigned)POISE_NBLOCKS(poiseInNumbers(&a->A, a->A.m));
+  unsigned grid = (unsigned)POISE_NBLOCKS(poiseInScalars(&a->A, a->A.m));
   if (grid) CsrSetDiagonal<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
@@ -290,7 +290,7 @@ extern "C" PoiseErr poiseCuda_csr_set_diagonal(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_norm(Device *dev, const void *args)
 {
   const CsrNormArgs *a = (const CsrNormArgs *)args;
-  unsigned grid = (unsigned)POISE_NBLOCKS(poiseInNumbers(&a->A, a->A.m));
+  unsigned grid = (unsigned)POISE_NBLOCKS(poiseInScalars(&a->A, a->A.m));
   if (grid && a->largest) CsrNorm<COMBINE_MAX><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   if (grid && !a->largest) CsrNorm<COMBINE_SUM><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
@@ -306,7 +306,7 @@ extern "C" PoiseErr poiseCuda_csr_zero_rows(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_zero_columns(Device *dev, const void *args)
 {
   const CsrZeroColumnsArgs *a = (const CsrZeroColumnsArgs *)args;
-  int64_t m = poiseInNumbers(&a->A, a->A.m);
+  int64_t m = poiseInScalars(&a->A, a->A.m);
   if (m) CsrZeroColumns<<<Grid(m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
@@ -318,10 +318,10 @@ extern "C" PoiseErr poiseCuda_csr_differ(Device *dev, const void *args)
   return POISE_OK;
 }
 
-extern "C" PoiseErr poiseCuda_bcsr_turn(Device *dev, const void *args)
+extern "C" PoiseErr poiseCuda_bcsr_transpose_blocks(Device *dev, const void *args)
 {
-  const BcsrTurnArgs *a = (const BcsrTurnArgs *)args;
-  if (a->n) BcsrTurn<<<Grid(a->n * a->b * a->b), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  const BcsrTransposeBlocksArgs *a = (const BcsrTransposeBlocksArgs *)args;
+  if (a->n) BcsrTransposeBlocks<<<Grid(a->n * a->b * a->b), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 

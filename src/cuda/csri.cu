@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a warp for each piece of a longer row. */
+/* Kernels of csri: a warp for each row block, or tiles where rows are even; a warp for each fragment of a longer row. */
 #include <limits.h>
 
-#include "pieces.h"
-#include "rounds.h"
+#include "fragments.h"
+#include "waves.h"
 #include "tile.h"
 
 enum {
   EACH = 4,              /* neighbouring entries of a lane at work, while as many are under way */
   SPAN = 32 * EACH,      /* of a warp */
-  WINDOWS = 8,           /* of a block: neighbours, which find lines of x in the first cache; */
-  FEW_WINDOWS = 4,       /* where all have a place at once */
-  RESIDENT_WINDOWS = 32, /* of a multiprocessor */
+  ROW_BLOCKS = 8,           /* of a block: neighbours, which find lines of x in the first cache; */
+  FEW_ROW_BLOCKS = 4,       /* where all have a place at once */
+  RESIDENT_ROW_BLOCKS = 32, /* of a multiprocessor */
   NONE = 0xffff,
   HUB = sizeof(double) + sizeof(int32_t), /* bytes of x and its column */
   MOST_HUB_BITS = 13,  /* 96 KB; the rest of the memory is a cache, with a line for each number under way */
   RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
 };
 
-/* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by windows that share rows, of a y that was set to 0. */
+/* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by row blocks that share rows, of a y that was set to 0. */
 enum { GENERAL, PLAIN, EXACT };
 
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
 {
   int64_t w = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (w <= a.nwindow) poiseCsriCut(&a, w);
+  if (w <= a.nrow_block) poiseCsriCut(&a, w);
 }
 
-static __global__ void CsriOwn(const __grid_constant__ CsriOwnArgs a)
+static __global__ void CsriFragments(const __grid_constant__ CsriFragmentsArgs a)
 {
   int64_t w = blockIdx.x * (int64_t)WARPS + threadIdx.x / 32;
-  if (w >= a.nwindow) return;
-  for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriOwn(&a, w, p);
+  if (w >= a.nrow_block) return;
+  for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriFragment(&a, w, p);
 }
 
 /* Entries [from, end) from val and col on, which are at a multiple of 32, or if that takes a span less of 2. */
@@ -58,15 +58,15 @@ __device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH
   for (int g = 0; g < EACH; g += 2) {
     int k = at + 32 * g + 2 * (threadIdx.x % 32);
     if (e.vectors && k >= e.from && k + 2 <= e.end) {
-      PassingTwo(e.val + k, v[g], v[g + 1]);
-      PassingTwo(e.col + k, c[g], c[g + 1]);
+      LoadStreaming2(e.val + k, v[g], v[g + 1]);
+      LoadStreaming2(e.col + k, c[g], c[g + 1]);
       continue;
     }
 #pragma unroll
     for (int h = g; h < g + 2; h++, k++) {
       bool there = k >= e.from && k < e.end;
-      v[h] = there ? Passing(e.val + k) : 0;
-      c[h] = there ? Passing(e.col + k) : -1;
+      v[h] = there ? LoadStreaming(e.val + k) : 0;
+      c[h] = there ? LoadStreaming(e.col + k) : -1;
     }
   }
 }
@@ -113,12 +113,12 @@ __device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, doubl
   m.y[i] = MODE == GENERAL ? alpha * sum + (beta == 0 ? 0 : beta * m.y[i]) : sum;
 }
 
-/* The place where row i of a window ends, which has its first entry at `from`. */
-__device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, int from, int i)
+/* The place where row i of a row block ends, which has its first entry at `from`. */
+__device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const RowBlock &z, int from, int i)
 {
   if (i >= z.rows) return INT_MAX;
   int64_t row = z.begin + i + 1;
-  return (int)((m.A.ptr32 ? Passing(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first) + from;
+  return (int)((m.A.ptr32 ? LoadStreaming(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first) + from;
 }
 
 /* Where it is time for that, waits for what is before; is there anything to do? (In a solver's loop the matrix stays as it is, so its
@@ -126,13 +126,13 @@ __device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, 
 __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
 {
   if (!now) return true;
-  Ready();
+  PdlWait();
   return !m.skip || *m.skip == 0;
 }
 
-/* y[i] of a row that ends in the window. The first one may have begun before it, and is added to what others do there. */
+/* y[i] of a row that ends in the row block. The first one may have begun before it, and is added to what others do there. */
 template <int MODE>
-__device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double beta, const CsrWindow &z, unsigned row,
+__device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double beta, const RowBlock &z, unsigned row,
                                     double sum)
 {
   if (MODE == EXACT && row == 0)
@@ -144,7 +144,7 @@ __device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double b
 /* Rows that end in a span, of which each lane has EACH terms: these are summed from left to right, then what lanes have left of their last
    rows is scanned by segments, in both halves of the span at once. Returns what is left of the row that goes on. */
 template <int MODE>
-__device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, double beta, const CsrWindow &z,
+__device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, double beta, const RowBlock &z,
                                           const double (&term)[EACH], const uint16_t *span, double carry)
 {
   const unsigned even = 0x55555555, odd = ~even;
@@ -179,14 +179,14 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   return ends & odd ? last : last + middle;
 }
 
-/* The rows of window w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched meanwhile; mark says which row ends
+/* The rows of row block w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched meanwhile; mark says which row ends
    at each. */
 template <int MODE, bool HUBS>
-__device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark, const HubTable &hubs)
+__device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark, const HubTable &hubs)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32;
-  CsrWindow z = Load(a.window + w);
+  RowBlock z = Load(a.row_block + w);
   Entries e = Stream(m.A, z.first, z.nz);
   double carry = 0, v[EACH];
   int32_t c[EACH];
@@ -237,23 +237,23 @@ __device__ __forceinline__ void FetchInTurn(const Entries &e, int at, double (&v
   for (int g = 0; g < EACH; g++) {
     int k = at + 32 * g + threadIdx.x % 32;
     bool there = k >= e.from && k < e.end;
-    v[g] = there ? Passing(e.val + k) : 0;
-    c[g] = there ? Passing(e.col + k) : -1;
+    v[g] = there ? LoadStreaming(e.val + k) : 0;
+    c[g] = there ? LoadStreaming(e.col + k) : -1;
   }
 }
 
-/* Piece p by one warp. */
+/* Fragment p by one warp. */
 template <int MODE, bool HUBS>
-__device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool early, const HubTable &hubs)
+__device__ __forceinline__ void Fragment(const CsriMultArgs &a, int64_t p, bool early, const HubTable &hubs)
 {
   const CsrMultArgs &m = a.m;
-  CsriPiece z = Load(a.part + p);
+  RowFragment z = Load(a.part + p);
   Entries e = Stream(m.A, z.first, z.nz);
   double s = 0, v[EACH];
   int32_t c[EACH];
   FetchInTurn(e, 0, v, c);
   if (!Begin(m, early)) return;
-  CutRow cut = RowOfPiece(a, z);
+  CutRow cut = RowOfFragment(a, z);
   for (int at = 0; at < e.end; at += SPAN) {
     double x[EACH], next[EACH];
     Gather<MODE, HUBS>(m, hubs, c, x);
@@ -261,19 +261,19 @@ __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool ear
 #pragma unroll
     for (int g = 0; g < EACH; g++) s += v[g] * x[g], v[g] = next[g];
   }
-  JoinPiece(a, p, z, cut, WarpReduce<COMBINE_SUM>(s));
+  JoinFragment(a, p, z, cut, WarpReduce<COMBINE_SUM>(s));
 }
 
-/* Blocks of so many warps for the pieces. */
-__host__ __device__ __forceinline__ int64_t PieceBlocks(const CsriMultArgs &a, int warps)
+/* Blocks of so many warps for the fragments. */
+__host__ __device__ __forceinline__ int64_t FragmentBlocks(const CsriMultArgs &a, int warps)
 {
-  return (a.npiece + warps - 1) / warps;
+  return (a.nfragment + warps - 1) / warps;
 }
 
-/* Window w of the first ones, which warps begin with at once: where its rows, entries and x are, or near to that, is asked for before it
-   is known, so that pages a multiprocessor does not know are looked up together, not one after the other as the window leads to entries
+/* Row block w of the first ones, which warps begin with at once: where its rows, entries and x are, or near to that, is asked for before it
+   is known, so that pages a multiprocessor does not know are looked up together, not one after the other as the row block leads to entries
    and these to x. */
-__device__ __forceinline__ void Ask(const CsrMultArgs &m, int64_t w)
+__device__ __forceinline__ void PrefetchFirstPages(const CsrMultArgs &m, int64_t w)
 {
   int lane = threadIdx.x % 32;
   float share = __fdividef((float)w, (float)m.nblock);
@@ -288,53 +288,53 @@ __device__ __forceinline__ void Ask(const CsrMultArgs &m, int64_t w)
   if (p) asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
-/* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per window. */
+/* Fragments first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per row block. */
 template <int MODE, int W>
-static __global__ void __launch_bounds__(32 * W, RESIDENT_WINDOWS / W)
+static __global__ void __launch_bounds__(32 * W, RESIDENT_ROW_BLOCKS / W)
     CsriMult(const __grid_constant__ CsriMultArgs a, bool early, unsigned first)
 {
   __shared__ __align__(8) uint16_t mark[W][SPAN];
-  LetFollow();
+  PdlLaunchDependents();
   int warp = threadIdx.x / 32;
-  int64_t pieces = PieceBlocks(a, W), piece = blockIdx.x * (int64_t)W + warp, at = piece - pieces * W;
-  if (blockIdx.x < first && at >= 0 && at < a.m.nblock) Ask(a.m, at);
+  int64_t fragments = FragmentBlocks(a, W), fragment = blockIdx.x * (int64_t)W + warp, at = fragment - fragments * W;
+  if (blockIdx.x < first && at >= 0 && at < a.m.nblock) PrefetchFirstPages(a.m, at);
   if (!Begin(a.m, !early)) return;
   if (at >= 0 && at < a.m.nblock)
-    Window<MODE, false>(a, a.m.order ? a.m.order[at] : at, early, mark[warp], {});
-  else if (MODE != EXACT && piece < a.npiece)
-    Piece<MODE, false>(a, piece, early, {});
+    RowBlockByWarp<MODE, false>(a, a.m.order ? a.m.order[at] : at, early, mark[warp], {});
+  else if (MODE != EXACT && fragment < a.nfragment)
+    Fragment<MODE, false>(a, fragment, early, {});
 }
 
-/* The same where there are hubs: one block on each multiprocessor, which fetches their x first; a warp that is done takes the next piece or
-   window. Products whose columns are scattered wait for the tags of the second cache, where hubs are not asked for. */
+/* The same where there are hubs: one block on each multiprocessor, which fetches their x first; a warp that is done takes the next fragment or
+   row block. Products whose columns are scattered wait for the tags of the second cache, where hubs are not asked for. */
 template <int MODE>
-static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(const __grid_constant__ CsriMultArgs a)
+static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1) CsriHubMult(const __grid_constant__ CsriMultArgs a)
 {
   extern __shared__ __align__(16) double hub_x[];
-  __shared__ __align__(8) uint16_t mark[RESIDENT_WINDOWS][SPAN];
+  __shared__ __align__(8) uint16_t mark[RESIDENT_ROW_BLOCKS][SPAN];
   int32_t n = 1 << a.bits, *column = (int32_t *)(hub_x + n);
   HubTable hubs = {column, hub_x, (int)a.bits};
-  LetFollow();
+  PdlLaunchDependents();
   if (!Begin(a.m, true)) return;
-  for (int s = threadIdx.x; s < n; s += 32 * RESIDENT_WINDOWS) {
+  for (int s = threadIdx.x; s < n; s += 32 * RESIDENT_ROW_BLOCKS) {
     int32_t c = a.hub[s];
     column[s] = c;
-    if (c >= a.m.A.nloc) /* ghosts are not there yet when windows without them are multiplied */
+    if (c >= a.m.A.nloc) /* ghosts are not there yet when row blocks without them are multiplied */
       hub_x[s] = a.m.ghost ? a.m.ghost[c - a.m.A.nloc] : 0;
     else
       hub_x[s] = c < 0 ? 0 : a.m.x[c];
   }
   __syncthreads();
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int64_t pieces = MODE == EXACT ? 0 : a.npiece, tasks = pieces + a.m.nblock, warps = gridDim.x * (int64_t)RESIDENT_WINDOWS;
+  int64_t fragments = MODE == EXACT ? 0 : a.nfragment, tasks = fragments + a.m.nblock, warps = gridDim.x * (int64_t)RESIDENT_ROW_BLOCKS;
   for (int64_t t = warp * (int64_t)gridDim.x + blockIdx.x; t < tasks;) {
     int taken = 0; /* by all warps, one for each task that is begun */
     if (lane == 0) taken = atomicAdd(a.next, 1);
-    int64_t at = t - pieces;
+    int64_t at = t - fragments;
     if (at >= 0)
-      Window<MODE, true>(a, a.m.order ? a.m.order[at] : at, false, mark[warp], hubs);
+      RowBlockByWarp<MODE, true>(a, a.m.order ? a.m.order[at] : at, false, mark[warp], hubs);
     else
-      Piece<MODE, true>(a, t, false, hubs);
+      Fragment<MODE, true>(a, t, false, hubs);
     if (lane == 0 && taken == tasks - 1) *a.next = 0;
     t = __shfl_sync(0xffffffff, taken, 0) + warps;
   }
@@ -343,22 +343,22 @@ static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(c
 template <int T, int L>
 static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __grid_constant__ CsriMultArgs a)
 {
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.m.skip && *a.m.skip != 0) return;
-  int64_t pieces = PieceBlocks(a, T / 32), piece = blockIdx.x * (int64_t)(T / 32) + threadIdx.x / 32;
-  if (blockIdx.x >= pieces)
-    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - pieces, a.limit);
-  else if (piece < a.npiece)
-    Piece<GENERAL, false>(a, piece, false, {});
+  int64_t fragments = FragmentBlocks(a, T / 32), fragment = blockIdx.x * (int64_t)(T / 32) + threadIdx.x / 32;
+  if (blockIdx.x >= fragments)
+    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - fragments, a.limit);
+  else if (fragment < a.nfragment)
+    Fragment<GENERAL, false>(a, fragment, false, {});
 }
 
 template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
 {
   size_t bytes = (size_t)TileRoom(a->m.tile) * 12;
   TRY(LetShare((const void *)CsriTile<T, L>, bytes));
-  return FollowCarving(dev, CarveTiles(a->m.spread, bytes, T), CsriTile<T, L>,
-                       (unsigned)(PieceBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
+  return LaunchPdlCarving(dev, CarveTiles(a->m.x_lines, bytes, T), CsriTile<T, L>,
+                       (unsigned)(FragmentBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
 }
 
 template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
@@ -366,11 +366,11 @@ template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
   return a->m.rows * L < THREADS ? Tiles<THREADS / 2, L>(dev, a) : Tiles<THREADS, L>(dev, a);
 }
 
-template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, bool plain)
+template <int W> static PoiseErr RowBlocks(Device *dev, const CsriMultArgs *a, bool plain)
 {
-  unsigned grid = (unsigned)(PieceBlocks(*a, W) + (a->m.nblock + W - 1) / W),
-           first = (unsigned)(poiseCudaProcessors(dev) * (RESIDENT_WINDOWS / W));
-  return Follow(dev,
+  unsigned grid = (unsigned)(FragmentBlocks(*a, W) + (a->m.nblock + W - 1) / W),
+           first = (unsigned)(poiseCudaProcessors(dev) * (RESIDENT_ROW_BLOCKS / W));
+  return LaunchPdl(dev,
                 a->exact ? CsriMult<EXACT, W>
                 : plain  ? CsriMult<PLAIN, W>
                          : CsriMult<GENERAL, W>,
@@ -380,7 +380,7 @@ template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, boo
 /* As many as there is shared memory for, beside the marks and what the system takes. */
 static int MostHubBits(const Device *dev)
 {
-  int bits = MOST_HUB_BITS, beside = RESIDENT_WINDOWS * SPAN * (int)sizeof(uint16_t) + 1024;
+  int bits = MOST_HUB_BITS, beside = RESIDENT_ROW_BLOCKS * SPAN * (int)sizeof(uint16_t) + 1024;
   while (beside + (HUB << bits) > poiseCudaShared(dev)) bits--;
   return bits;
 }
@@ -389,17 +389,17 @@ static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMult
 {
   size_t bytes = (size_t)HUB << a->bits;
   TRY(LetShare((const void *)kernel, bytes, HUB << MostHubBits(dev)));
-  return Follow(dev, kernel, (unsigned)poiseCudaProcessors(dev), 32 * RESIDENT_WINDOWS, bytes, *a);
+  return LaunchPdl(dev, kernel, (unsigned)poiseCudaProcessors(dev), 32 * RESIDENT_ROW_BLOCKS, bytes, *a);
 }
 
-int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s)
+int64_t poiseCudaCsriRowBlock(Device *dev, const CsrStatistics *s)
 {
-  return poiseRoundsWindow(0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev), s->spread >= CSRI_SCATTERED, s);
+  return poiseWavesRowBlock(0.99 * RESIDENT_ROW_BLOCKS * poiseCudaProcessors(dev), s->x_lines >= CSRI_SCATTERED, s);
 }
 
-int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit)
+int64_t poiseCudaCsriFragment(Device *dev, const CsrStatistics *s, int64_t limit)
 {
-  return poiseRoundsPiece(0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), s, limit);
+  return poiseWavesFragment(0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), s, limit);
 }
 
 /* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros nothing is gained.) */
@@ -413,15 +413,15 @@ int poiseCudaHubBits(const Device *dev, int64_t nz)
 extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)
 {
   const CsriCutArgs *a = (const CsriCutArgs *)args;
-  CsriCut<<<Grid(a->nwindow + 1), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  CsriCut<<<Grid(a->nrow_block + 1), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 
-extern "C" PoiseErr poiseCuda_csri_own(Device *dev, const void *args)
+extern "C" PoiseErr poiseCuda_csri_fragments(Device *dev, const void *args)
 {
-  const CsriOwnArgs *a = (const CsriOwnArgs *)args;
-  unsigned grid = (unsigned)((a->nwindow + WARPS - 1) / WARPS);
-  if (grid) CsriOwn<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  const CsriFragmentsArgs *a = (const CsriFragmentsArgs *)args;
+  unsigned grid = (unsigned)((a->nrow_block + WARPS - 1) / WARPS);
+  if (grid) CsriFragments<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 
@@ -432,10 +432,10 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
   const CsriMultArgs *a = (const CsriMultArgs *)args;
   if (a->exact && a->fill)
     TRY(poiseCudaCheck(cudaMemsetAsync(a->m.y, 0, (size_t)a->m.A.m * sizeof(double), poiseCudaStream(dev)), "y = 0"));
-  if (a->npiece + a->m.nblock == 0) return POISE_OK;
+  if (a->nfragment + a->m.nblock == 0) return POISE_OK;
   if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
   bool plain = !a->m.ghost && !a->m.a.slot && a->m.a.value == 1 && !a->m.b.slot && a->m.b.value == 0;
   if (a->hub) return Hubs(dev, a, a->exact ? CsriHubMult<EXACT> : plain ? CsriHubMult<PLAIN> : CsriHubMult<GENERAL>);
-  bool few = a->npiece + a->m.nblock <= (int64_t)RESIDENT_WINDOWS * poiseCudaProcessors(dev);
-  return few ? Windows<FEW_WINDOWS>(dev, a, plain) : Windows<WINDOWS>(dev, a, plain);
+  bool few = a->nfragment + a->m.nblock <= (int64_t)RESIDENT_ROW_BLOCKS * poiseCudaProcessors(dev);
+  return few ? RowBlocks<FEW_ROW_BLOCKS>(dev, a, plain) : RowBlocks<ROW_BLOCKS>(dev, a, plain);
 }

@@ -15,10 +15,10 @@ extern "C" {
 }
 
 enum {
-  SEG_THREADS = 128, /* that sum a window of seg */
+  SEG_THREADS = 128, /* that sum a row block of seg */
   THREADS = 256,     /* of most blocks, which have POISE_BLOCK rows */
   WARPS = THREADS / 32,
-  PIECES = 64,                 /* partials that many partials are first summed into */
+  SUBTOTALS = 64,                 /* partials that many partials are first summed into */
   ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
 };
 
@@ -26,7 +26,7 @@ struct Sparse;
 
 extern "C" { /* so that the names keep their prefix in an archive; kernels are static */
 cudaStream_t poiseCudaStream(Device *dev);
-double *poiseCudaPieces(Device *dev);         /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
+double *poiseCudaSubtotals(Device *dev);         /* scratch of SUBTOTALS doubles for each of POISE_MAX_SUMS sums */
 int poiseCudaProcessors(const Device *dev);   /* multiprocessors of the GPU */
 int poiseCudaShared(const Device *dev);       /* bytes of shared memory that a block may have, if it asks */
 bool poiseCudaHasBulk(Device *dev);           /* bulk copies to shared memory: compute capability 9.0 */
@@ -43,8 +43,8 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even);
 int poiseCudaBcsrRows(Device *dev, int b, int form);
 int64_t poiseCudaBcsrChunk(int b);
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz);
-int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s);
-int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit);
+int64_t poiseCudaCsriRowBlock(Device *dev, const CsrStatistics *s);
+int64_t poiseCudaCsriFragment(Device *dev, const CsrStatistics *s, int64_t limit);
 int poiseCudaHubBits(const Device *dev, int64_t nz);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
@@ -133,15 +133,15 @@ template <typename Work> __device__ __forceinline__ void EachRow(const CsrView &
 /* ---- kernels that follow each other without a gap --------------------------------------------------------------------------- */
 
 /* A kernel launched by Follow may start before the one before it has ended: first of all it lets its own follower start, and it
-   reads nothing that changes until Ready, which all its threads call. (Nothing to do before compute capability 9.0.) */
-__device__ __forceinline__ void Ready()
+   reads nothing that changes until PdlWait, which all its threads call. (Nothing to do before compute capability 9.0.) */
+__device__ __forceinline__ void PdlWait()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-__device__ __forceinline__ void LetFollow()
+__device__ __forceinline__ void PdlLaunchDependents()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -150,7 +150,7 @@ __device__ __forceinline__ void LetFollow()
 
 /* carve: percent of a multiprocessor's memory that is to be shared memory, the rest of which is its cache; -1: as the driver likes. */
 template <typename... Args>
-static PoiseErr FollowCarving(Device *dev, int carve, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared,
+static PoiseErr LaunchPdlCarving(Device *dev, int carve, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared,
                               Args... args)
 {
   cudaLaunchConfig_t config = {};
@@ -178,9 +178,9 @@ static PoiseErr FollowCarving(Device *dev, int carve, void (*kernel)(Args...), d
 }
 
 template <typename... Args>
-static PoiseErr Follow(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared, Args... args)
+static PoiseErr LaunchPdl(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared, Args... args)
 {
-  return FollowCarving(dev, -1, kernel, grid, threads, shared, args...);
+  return LaunchPdlCarving(dev, -1, kernel, grid, threads, shared, args...);
 }
 
 /* The dots of a block's finished rows y[], which this thread holds ROWS of. */

@@ -128,8 +128,8 @@ static PoiseErr Prepare(Device *dev, Sparse *s, const CsrView *A, int64_t column
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
   CALL(s, cusparseCreateConstCsr, &p->A, A->m, columns, A->nz, A->ptr32, A->col, A->val, CUSPARSE_INDEX_32I,
        CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F);
-  CALL(s, cusparseCreateDnVec, &p->x, columns, poiseCudaPieces(dev), CUDA_R_64F);
-  CALL(s, cusparseCreateDnVec, &p->y, A->m, poiseCudaPieces(dev), CUDA_R_64F);
+  CALL(s, cusparseCreateDnVec, &p->x, columns, poiseCudaSubtotals(dev), CUDA_R_64F);
+  CALL(s, cusparseCreateDnVec, &p->y, A->m, poiseCudaSubtotals(dev), CUDA_R_64F);
   CALL(s, cusparseSpMV_bufferSize, s->handle, plain, &one, p->A, p->x, &zero, p->y, CUDA_R_64F, p->algorithm, &p->bytes);
   if (!p->bytes) p->bytes = sizeof(double);
   TRY(poiseDeviceAlloc(dev, p->bytes, "buffer of cuSPARSE", &p->buffer));
@@ -211,8 +211,8 @@ static PoiseErr PrepareSolve(Device *dev, Sparse *s, const FactorView *f, int pa
 
 static PoiseErr PrepareSolves(Device *dev, Sparse *s, const FactorView *f, Solves *p)
 {
-  CALL(s, cusparseCreateDnVec, &p->x, f->t.n, poiseCudaPieces(dev), CUDA_R_64F);
-  CALL(s, cusparseCreateDnVec, &p->y, f->t.n, poiseCudaPieces(dev), CUDA_R_64F);
+  CALL(s, cusparseCreateDnVec, &p->x, f->t.n, poiseCudaSubtotals(dev), CUDA_R_64F);
+  CALL(s, cusparseCreateDnVec, &p->y, f->t.n, poiseCudaSubtotals(dev), CUDA_R_64F);
   TRY(PrepareSolve(dev, s, f, LOWER, p));
   return PrepareSolve(dev, s, f, UPPER, p);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the device is. */
 #include "cuda.h"
-#include "rounds.h"
+#include "waves.h"
 
 #include <cudaTypedefs.h>
 #include <nvtx3/nvToolsExt.h>
@@ -35,7 +35,7 @@ typedef struct Cuda {
   int64_t recorded;
   int capability; /* major, of the kernels that run */
   int processors, shared;
-  double *pieces;
+  double *fragments;
   bool loop;
   cudaMemPool_t pool; /* NULL: the GPU has none */
   struct Sparse *sparse;
@@ -46,9 +46,9 @@ cudaStream_t poiseCudaStream(Device *dev)
   return ((Cuda *)dev->data)->stream;
 }
 
-double *poiseCudaPieces(Device *dev)
+double *poiseCudaSubtotals(Device *dev)
 {
-  return ((Cuda *)dev->data)->pieces;
+  return ((Cuda *)dev->data)->fragments;
 }
 
 struct Sparse **poiseCudaSparse(Device *dev)
@@ -267,7 +267,7 @@ static PoiseErr Create(Device *dev)
   TRY(CreatePool(dev));
   for (int k = 0; k < EVENTS; k++)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming), "creating an event"));
-  return poiseCudaCheck(cudaMalloc((void **)&cuda->pieces, POISE_MAX_SUMS * PIECES * sizeof(double)),
+  return poiseCudaCheck(cudaMalloc((void **)&cuda->fragments, POISE_MAX_SUMS * SUBTOTALS * sizeof(double)),
                         "scratch of the device");
 }
 
@@ -278,7 +278,7 @@ static void Destroy(Device *dev)
   poiseCudaSparseClose(dev);
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
-  if (cuda->pieces) cudaFree(cuda->pieces);
+  if (cuda->fragments) cudaFree(cuda->fragments);
   if (cuda->pool) cudaMemPoolDestroy(cuda->pool); /* goes when the last of its blocks has */
   if (cuda->stream && cuda->stream != (cudaStream_t)dev->ctx->stream) cudaStreamDestroy(cuda->stream);
   poiseFree(dev->ctx, &dev->data);
@@ -511,10 +511,10 @@ const DeviceOps poiseDevice_cuda = {
     Through<poiseCudaFactorPlan>::Door,
     Through<poiseCudaFactorPlanFree>::Door,
     Through<poiseCudaSortScratch>::Door,
-    poiseRoundsLimit,
-    poiseCudaCsriWindow,
+    poiseWavesLimit,
+    poiseCudaCsriRowBlock,
     CSRI_MOST,
-    poiseCudaCsriPiece,
+    poiseCudaCsriFragment,
     poiseCudaHubBits,
     SEG_THREADS,
     true,

@@ -5,11 +5,11 @@
 /* A block of threads per block of rows, whose columns are in a cache when they are looked at again. */
 static __global__ void __launch_bounds__(THREADS) CsrIndex16(const __grid_constant__ CsrIndex16Args a)
 {
-  __shared__ int32_t window[POISE_WINDOWS], found;
+  __shared__ int32_t base[POISE_BANDS], found;
   int64_t b = blockIdx.x, row = (b + 1) * a.rows, from = 0;
   int64_t begin = poiseCsrOffset(&a.A, b * a.rows), end = poiseCsrOffset(&a.A, row < a.A.m ? row : a.A.m);
   int n = 0;
-  if (threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = 0;
+  if (threadIdx.x < POISE_BANDS) base[threadIdx.x] = 0;
   for (;; n++) {
     int32_t least = INT32_MAX;
     for (int64_t k = begin + threadIdx.x; k < end; k += THREADS) {
@@ -22,18 +22,18 @@ static __global__ void __launch_bounds__(THREADS) CsrIndex16(const __grid_consta
     __syncthreads();
     least = found;
     if (least == INT32_MAX) break;
-    if (n == POISE_WINDOWS || least >= a.A.nloc) {
-      n = POISE_WINDOWS + 1;
+    if (n == POISE_BANDS || least >= a.A.nloc) {
+      n = POISE_BANDS + 1;
       break;
     }
-    if (threadIdx.x == 0) window[n] = least;
+    if (threadIdx.x == 0) base[n] = least;
     from = poiseIndex16End(&a.A, least);
   }
   __syncthreads();
-  bool fits = n <= POISE_WINDOWS;
-  if (threadIdx.x < POISE_WINDOWS) a.window[b * POISE_WINDOWS + threadIdx.x] = fits ? window[threadIdx.x] : -1;
+  bool fits = n <= POISE_BANDS;
+  if (threadIdx.x < POISE_BANDS) a.base[b * POISE_BANDS + threadIdx.x] = fits ? base[threadIdx.x] : -1;
   if (!fits) return;
-  for (int64_t k = begin + threadIdx.x; k < end; k += THREADS) a.code[k] = poiseIndex16Code(window, n, a.A.col[k]);
+  for (int64_t k = begin + threadIdx.x; k < end; k += THREADS) a.code[k] = poiseIndex16Code(base, n, a.A.col[k]);
   if (threadIdx.x == 0) atomicAdd((unsigned long long *)a.fits, (unsigned long long)(end - begin));
 }
 

@@ -12,12 +12,12 @@
 #include "../ksp/stationary_phases.h"
 
 enum {
-  FEW = 512,      /* partials that every block may sum for itself; of more, a kernel before makes PIECES */
+  FEW = 512,      /* partials that every block may sum for itself; of more, a kernel before makes SUBTOTALS */
   MANY = 512,     /* threads of a block when the blocks are few, for a chain as short as can be */
   MANY_MOST = 264 /* of such blocks, which fit on a GPU at once */
 };
 
-enum { PLAIN = 0, DECIDES = 1, ENDS = 2 }; /* kinds of phases */
+enum { PLAIN = 0, DECIDES = 1, EPILOGUE = 2 }; /* kinds of phases */
 
 typedef int (*Begin)(const double *in, double *out, const PhaseArgs *a, double *c);
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
@@ -128,7 +128,7 @@ template <Begin BEGIN> __device__ __forceinline__ int Prepare(const PhaseArgs &a
 }
 
 /* The end of a phase: rows [begin, end), whose r this block has written; (r, z) and (z, z) to s[0] and s[1]. */
-template <int T> __device__ __forceinline__ void ApplyBlocks(const BlockEnd &e, int64_t begin, int64_t end, double *s)
+template <int T> __device__ __forceinline__ void ApplyBlocks(const BlockEpilogue &e, int64_t begin, int64_t end, double *s)
 {
   const double *d = e.d + begin * e.b, *r = e.r + begin;
   int b = (int)e.b, rows = (int)(end - begin);
@@ -148,12 +148,12 @@ template <int T> __device__ __forceinline__ void ApplyBlocks(const BlockEnd &e, 
 template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T>
 static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ PhaseArgs a)
 {
-  constexpr bool DECIDING = (KIND & DECIDES) != 0, END = (KIND & ENDS) != 0;
+  constexpr bool DECIDING = (KIND & DECIDES) != 0, END = (KIND & EPILOGUE) != 0;
   constexpr int N = NDOT + 2 * END;
   __shared__ Prologue p;
   int64_t block = (int64_t)blockIdx.x - IsApart(a), rows = END ? poisePhaseRows(&a) : POISE_BLOCK;
   int64_t begin = block * rows, end = block < 0 ? begin : begin + rows < a.n ? begin + rows : a.n;
-  LetFollow();
+  PdlLaunchDependents();
   for (int k = threadIdx.x; k < (int)(sizeof a / 8); k += T) ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
   Inputs<T> inputs(a);
   Row row[POISE_BLOCK / T];
@@ -162,7 +162,7 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
     (PhaseArgs &)row[r].args = a;
     if (T == MANY) row[r].Find(a, begin + threadIdx.x + r * T, end);
   }
-  Ready();
+  PdlWait();
   inputs.Load();
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++)
@@ -206,16 +206,16 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   if (END && a.end.zz) a.end.zz[block] = s[N - 1];
 }
 
-/* Sum k becomes PIECES partials: piece[k][p] = the sum of every PIECES * THREADS-th, one block each. */
-static __global__ void __launch_bounds__(THREADS) SumPieces(const __grid_constant__ PhaseArgs a, double *piece)
+/* Sum k becomes SUBTOTALS partials: piece[k][p] = the sum of every SUBTOTALS * THREADS-th, one block each. */
+static __global__ void __launch_bounds__(THREADS) SumSubtotals(const __grid_constant__ PhaseArgs a, double *piece)
 {
   const Sum &sum = a.sum[blockIdx.y];
   double s[1] = {0};
-  LetFollow();
-  Ready();
-  for (int64_t b = blockIdx.x * THREADS + threadIdx.x; b < sum.count; b += PIECES * THREADS) s[0] += sum.partial[b];
+  PdlLaunchDependents();
+  PdlWait();
+  for (int64_t b = blockIdx.x * THREADS + threadIdx.x; b < sum.count; b += SUBTOTALS * THREADS) s[0] += sum.partial[b];
   BlockReduce<1, COMBINE_SUM>(s);
-  if (threadIdx.x == 0) piece[blockIdx.y * PIECES + blockIdx.x] = s[0];
+  if (threadIdx.x == 0) piece[blockIdx.y * SUBTOTALS + blockIdx.x] = s[0];
 }
 
 enum { SUM = COMBINE_SUM, MAX = COMBINE_MAX };
@@ -225,7 +225,7 @@ typedef void (*PhaseKernel)(PhaseArgs);
 /* The kernel with the end, of phases that may have one. */
 template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T> constexpr PhaseKernel Ending()
 {
-  if constexpr ((KIND & ENDS) != 0)
+  if constexpr ((KIND & EPILOGUE) != 0)
     return RunPhase<BEGIN, ELEMENT, NDOT, COMBINE, KIND, T>;
   else
     return nullptr;
@@ -233,8 +233,8 @@ template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T> 
 
 static const PhaseKernel phases[][4] = {
 #define PHASE(name, ndot, combine, kind)                                           \
-  {RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~ENDS, THREADS>, \
-   RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~ENDS, MANY>,    \
+  {RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~EPILOGUE, THREADS>, \
+   RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~EPILOGUE, MANY>,    \
    Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),           \
    Ending<name##_begin, name##_element, ndot, combine, kind, MANY>()},
 #include "../sys/phases.def"
@@ -248,10 +248,10 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
   bool many = a.n > THREADS && nblock <= MANY_MOST;
   for (int k = 0; k < a.nsum; k++) most = a.sum[k].count > most ? a.sum[k].count : most;
   if (most > FEW) {
-    double *piece = poiseCudaPieces(dev);
-    TRY(Follow(dev, SumPieces, dim3(PIECES, (unsigned)a.nsum), THREADS, 0, a, piece));
-    for (int k = 0; k < a.nsum; k++) a.sum[k].partial = piece + k * PIECES, a.sum[k].count = PIECES;
+    double *piece = poiseCudaSubtotals(dev);
+    TRY(LaunchPdl(dev, SumSubtotals, dim3(SUBTOTALS, (unsigned)a.nsum), THREADS, 0, a, piece));
+    for (int k = 0; k < a.nsum; k++) a.sum[k].partial = piece + k * SUBTOTALS, a.sum[k].count = SUBTOTALS;
   }
   unsigned blocks = (unsigned)nblock + IsApart(a);
-  return Follow(dev, phases[a.id][many + 2 * (a.end.b != 0)], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
+  return LaunchPdl(dev, phases[a.id][many + 2 * (a.end.b != 0)], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
 }

@@ -44,8 +44,8 @@ static __global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
 /* y = D x by rows: 8 b bytes per row, x and y once. */
 static __global__ void __launch_bounds__(THREADS) BlockApply(const __grid_constant__ BlockApplyArgs a)
 {
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
   double y[ROWS];
@@ -73,7 +73,7 @@ extern "C" PoiseErr poiseCuda_invert_blocks(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_block_apply(Device *dev, const void *args)
 {
   const BlockApplyArgs *a = (const BlockApplyArgs *)args;
-  return a->n ? Follow(dev, BlockApply, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+  return a->n ? LaunchPdl(dev, BlockApply, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
 
 /* ---- supervariables: blocks of different sizes ----------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static __global__ void InvertSupervariables(const __grid_constant__ InvertSuperv
   int64_t first = a.start[k], b = a.start[k + 1] - first;
   for (int64_t e = 0; e < b * b; e++) d[e] = 0;
   for (int64_t i = first; i < first + b; i++) {
-    NumberRow row = poiseNumberRow(&a.A, i);
+    ScalarRow row = poiseNumberRow(&a.A, i);
     for (int64_t k = 0; k < row.n; k++) {
       int64_t j = poiseNumberColumn(&a.A, &row, k) - first;
       if (j >= 0 && j < b) d[j * b + i - first] = a.A.val[poiseNumberPlace(&row, k)];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of seg: a block of threads for each window of segments, or for each piece of a longer row. */
+/* Kernels of seg: a block of threads for each row block of segments, or for each fragment of a longer row. */
 #include <cub/block/block_scan.cuh>
 
-#include "pieces.h"
+#include "fragments.h"
 #include "tile.h"
 
 enum {
@@ -22,7 +22,7 @@ static __global__ void SegCount(const __grid_constant__ SegCutArgs a)
 static __global__ void SegCut(const __grid_constant__ SegCutArgs a)
 {
   int64_t w = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (w <= a.nwindow) poiseSegCut(&a, w);
+  if (w <= a.nrow_block) poiseSegCut(&a, w);
 }
 
 static __global__ void SegOffsets(const __grid_constant__ SegPadArgs a)
@@ -48,8 +48,8 @@ __device__ __forceinline__ void Terms(const CsrMultArgs &m, const double *val, c
 #pragma unroll
   for (int r = 0; r < AT_ONCE; r++) {
     int k = at + r * T + (int)threadIdx.x;
-    term[r] = k < n ? Passing(val + k) : 0;
-    c[r] = k < n ? Passing(col + k) : -1;
+    term[r] = k < n ? LoadStreaming(val + k) : 0;
+    c[r] = k < n ? LoadStreaming(col + k) : -1;
   }
   double x[AT_ONCE];
 #pragma unroll
@@ -58,11 +58,11 @@ __device__ __forceinline__ void Terms(const CsrMultArgs &m, const double *val, c
   for (int r = 0; r < AT_ONCE; r++) term[r] *= x[r];
 }
 
-/* Piece p of a row by a block. */
-template <int T> __device__ __forceinline__ void PieceByBlock(const CsriMultArgs &a, int64_t p)
+/* Fragment p of a row by a block. */
+template <int T> __device__ __forceinline__ void FragmentByBlock(const CsriMultArgs &a, int64_t p)
 {
-  CsriPiece z = Load(a.part + p);
-  CutRow cut = RowOfPiece(a, z);
+  RowFragment z = Load(a.part + p);
+  CutRow cut = RowOfFragment(a, z);
   double s[1] = {0}, term[AT_ONCE];
   for (int at = 0; at < z.nz; at += T * AT_ONCE) {
     Terms<T>(a.m, a.m.A.val + z.first, a.m.A.col + z.first, z.nz, at, term);
@@ -70,23 +70,23 @@ template <int T> __device__ __forceinline__ void PieceByBlock(const CsriMultArgs
     for (int r = 0; r < AT_ONCE; r++) s[0] += term[r];
   }
   BlockReduce<1, COMBINE_SUM, T>(s);
-  if (threadIdx.x < 32) JoinPiece(a, p, z, cut, s[0]);
+  if (threadIdx.x < 32) JoinFragment(a, p, z, cut, s[0]);
 }
 
-/* Where the product of a window's entry k is kept: one further on for every 16, so that threads whose segments begin 4, 8 or 16 entries
+/* Where the product of a row block's entry k is kept: one further on for every 16, so that threads whose segments begin 4, 8 or 16 entries
    apart do not meet in a bank. */
 __host__ __device__ __forceinline__ int Spread(int k)
 {
   return k + k / 16;
 }
 
-/* The entries of a window in shared memory: BULK: as they are, fetched in bulk; else, as the paper has it, multiplied. */
+/* The entries of a row block in shared memory: BULK: as they are, fetched in bulk; else, as the paper has it, multiplied. */
 template <int T, bool BULK> struct Entries {
   const double *val;
   const int32_t *col;
   int bulk;
 
-  __device__ __forceinline__ void Fetch(const SegMultArgs &a, const CsrWindow &z, void *memory, uint64_t *barrier)
+  __device__ __forceinline__ void Fetch(const SegMultArgs &a, const RowBlock &z, void *memory, uint64_t *barrier)
   {
     const CsrMultArgs &m = a.c.m;
     double *v = (double *)memory;
@@ -149,11 +149,11 @@ __device__ __forceinline__ int RowOf(const int *number, int rows, int q)
 }
 
 /*
-  Window w: its entries into shared memory, coalesced; meanwhile a thread per row counts segments, whose numbers are a scan; L threads per
+  Row block w: its entries into shared memory, coalesced; meanwhile a thread per row counts segments, whose numbers are a scan; L threads per
   segment sum it, and a thread per row those of its segments in order. Where every row has one segment nothing is scanned.
 */
 template <int T, int L, bool BULK>
-__device__ __forceinline__ void SegWindow(const SegMultArgs &a, int64_t w, bool early, unsigned char *memory)
+__device__ __forceinline__ void SegRowBlock(const SegMultArgs &a, int64_t w, bool early, unsigned char *memory)
 {
   enum { GROUPS = T / L };
   typedef cub::BlockScan<int, T> Before;
@@ -163,7 +163,7 @@ __device__ __forceinline__ void SegWindow(const SegMultArgs &a, int64_t w, bool 
   __shared__ double sum[2 * GROUPS];
   const CsrMultArgs &m = a.c.m;
   const int t = (int)threadIdx.x, S = (int)a.length;
-  CsrWindow z = Load(a.c.window + w);
+  RowBlock z = Load(a.c.row_block + w);
   Entries<T, BULK> entries;
   entries.Fetch(a, z, memory, &barrier);
   int count = 0;
@@ -183,7 +183,7 @@ __device__ __forceinline__ void SegWindow(const SegMultArgs &a, int64_t w, bool 
   }
   entries.Wait(&barrier);
   if (early) {
-    Ready();
+    PdlWait();
     if (m.skip && *m.skip != 0) return;
   }
   double s = 0;
@@ -219,7 +219,7 @@ __device__ __forceinline__ void SegWindow(const SegMultArgs &a, int64_t w, bool 
   }
 }
 
-/* Pieces first, as they take longest. early: the matrix does not change before this product, and latency is all, so it is fetched before
+/* Fragments first, as they take longest. early: the matrix does not change before this product, and latency is all, so it is fetched before
    the kernel ahead has ended. */
 template <int T, int L, bool BULK>
 static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / T)
@@ -227,17 +227,17 @@ static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / 
 {
   extern __shared__ __align__(128) unsigned char memory[];
   const CsrMultArgs &m = a.c.m;
-  int64_t at = (int64_t)blockIdx.x - a.c.npiece;
-  LetFollow();
+  int64_t at = (int64_t)blockIdx.x - a.c.nfragment;
+  PdlLaunchDependents();
   if (at < 0) early = false;
   if (!early) {
-    Ready();
+    PdlWait();
     if (m.skip && *m.skip != 0) return;
   }
   if (at < 0)
-    PieceByBlock<T>(a.c, blockIdx.x);
+    FragmentByBlock<T>(a.c, blockIdx.x);
   else
-    SegWindow<T, L, BULK>(a, m.order ? m.order[at] : at, BULK && early, memory);
+    SegRowBlock<T, L, BULK>(a, m.order ? m.order[at] : at, BULK && early, memory);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
@@ -251,12 +251,12 @@ static bool MostlySingle(const SegMultArgs *a)
 
 template <int L> static PoiseErr Segments(Device *dev, const SegMultArgs *a)
 {
-  unsigned grid = (unsigned)(a->c.npiece + a->c.m.nblock);
+  unsigned grid = (unsigned)(a->c.nfragment + a->c.m.nblock);
   bool early = poiseCudaInLoop(dev) && grid <= BLOCKS_AT_ONCE;
   if (!grid) return POISE_OK;
   if (poiseCudaHasBulk(dev) && MostlySingle(a))
-    return Follow(dev, SegMult<SEG_THREADS, L, true>, grid, SEG_THREADS, (size_t)TileRoom(a->c.m.tile) * 12, *a, early);
-  return Follow(dev, SegMult<SEG_THREADS, L, false>, grid, SEG_THREADS, (size_t)(Spread((int)a->c.m.tile) + 1) * 8, *a,
+    return LaunchPdl(dev, SegMult<SEG_THREADS, L, true>, grid, SEG_THREADS, (size_t)TileRoom(a->c.m.tile) * 12, *a, early);
+  return LaunchPdl(dev, SegMult<SEG_THREADS, L, false>, grid, SEG_THREADS, (size_t)(Spread((int)a->c.m.tile) + 1) * 8, *a,
                 false);
 }
 
@@ -279,7 +279,7 @@ extern "C" PoiseErr poiseCuda_seg_count(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_seg_cut(Device *dev, const void *args)
 {
   const SegCutArgs *a = (const SegCutArgs *)args;
-  SegCut<<<Grid(a->nwindow + 1), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  SegCut<<<Grid(a->nrow_block + 1), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 

@@ -5,11 +5,11 @@
 
 #include "bulk.h"
 #include "cuda.h"
-#include "rounds.h"
+#include "waves.h"
 
 enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
 enum {
-  ROUND = 8,             /* nonzeros a thread has under way */
+  UNROLL = 8,             /* nonzeros a thread has under way */
   MOST_TILE = 64 * 1024, /* bytes of shared memory for a tile */
   BLOCKS_AT_ONCE = 1056  /* of a product on a GPU: 8 on each of 132 multiprocessors */
 };
@@ -28,12 +28,12 @@ static inline PoiseErr LetShare(const void *kernel, size_t bytes, int most = MOS
   occupies a line of the first cache until it is there, so where columns are scattered more tiles fetch less (H200: rows of 10 columns
   anywhere took 1.25 times as long); where they are near, but not neighbours, the lines had better stay for other rows.
 */
-static inline int CarveTiles(int64_t spread, size_t bytes, int T)
+static inline int CarveTiles(int64_t x_lines, size_t bytes, int T)
 {
   enum { MEMORY = 228 * 1024, THREADS_AT_ONCE = 2048, FEWEST = 4, BESIDE = 2048 };
   size_t each = bytes + BESIDE, all = (size_t)(THREADS_AT_ONCE / T) * each, few = FEWEST * each;
-  if (spread < CSRI_NEAR) return -1;
-  size_t most = MEMORY / 100 * (spread < CSRI_SCATTERED ? 75 : 40);
+  if (x_lines < CSRI_NEAR) return -1;
+  size_t most = MEMORY / 100 * (x_lines < CSRI_SCATTERED ? 75 : 40);
   if (most < few) most = few;
   return most < all && most < MEMORY ? (int)(most / (MEMORY / 100)) : -1;
 }
@@ -54,8 +54,8 @@ static inline int Lanes(int64_t m, int64_t nz)
   enum { ROOM = 1 << 17 /* threads */ };
   int k = LeastLanes(m, nz);
   double each = m ? (double)nz / (double)m / (1 << k) : 0;
-  bool two_rounds = each > ROUND - 0.25 && m << (k + 1) <= ROOM, same_banks = fabs(each - ROUND) <= 0.25;
-  return k < 2 && (two_rounds || same_banks) ? k + 1 : k;
+  bool two_waves = each > UNROLL - 0.25 && m << (k + 1) <= ROOM, same_banks = fabs(each - UNROLL) <= 0.25;
+  return k < 2 && (two_waves || same_banks) ? k + 1 : k;
 }
 
 /* Nonzeros that are copied together, 16 bytes of columns of 4 bytes or of 2. */
@@ -67,13 +67,13 @@ __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile, int unit = UN
   return (tile + 2 * unit - 2) / unit * unit;
 }
 
-/* Columns of 16 bits of a tile with these windows. */
+/* Columns of 16 bits of a tile with these bands. */
 struct Columns16 {
   const uint16_t *code;
-  const int32_t *window;
+  const int32_t *base;
   __device__ __forceinline__ int32_t operator[](int k) const
   {
-    return poiseIndex16Column(window, code[k]);
+    return poiseIndex16Column(base, code[k]);
   }
 };
 
@@ -82,20 +82,20 @@ template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A,
   return LEAN ? A.ptr32[i] : poiseCsrOffset(&A, i);
 }
 
-/* s and the terms at places k, k + L, ... of a row, ROUND of them under way. */
+/* s and the terms at places k, k + L, ... of a row, UNROLL of them under way. */
 template <int L, bool GHOSTS, typename Place, typename Columns>
 __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k, Place end,
                                             double s = 0)
 {
-  for (; k < end; k += ROUND * L) {
-    double x[ROUND];
+  for (; k < end; k += UNROLL * L) {
+    double x[UNROLL];
 #pragma unroll
-    for (int r = 0; r < ROUND; r++) {
+    for (int r = 0; r < UNROLL; r++) {
       int32_t c = k + r * L < end ? col[k + r * L] : -1;
       x[r] = c < 0 ? 0 : !GHOSTS || c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc];
     }
 #pragma unroll
-    for (int r = 0; r < ROUND; r++)
+    for (int r = 0; r < UNROLL; r++)
       if (k + r * L < end) s += val[k + r * L] * x[r];
   }
   return s;
@@ -103,23 +103,23 @@ __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *
 
 /* The columns of the first round, and the same as PartOfRow from there, for when x has to be waited for between the two. */
 template <int L, typename Columns>
-__device__ __forceinline__ void FirstColumns(Columns col, int k, int end, int32_t (&c)[ROUND])
+__device__ __forceinline__ void FirstColumns(Columns col, int k, int end, int32_t (&c)[UNROLL])
 {
 #pragma unroll
-  for (int r = 0; r < ROUND; r++) c[r] = k + r * L < end ? col[k + r * L] : -1;
+  for (int r = 0; r < UNROLL; r++) c[r] = k + r * L < end ? col[k + r * L] : -1;
 }
 
 template <int L, typename Columns>
 __device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const double *val, Columns col, int k, int end,
-                                                const int32_t (&c)[ROUND])
+                                                const int32_t (&c)[UNROLL])
 {
-  double x[ROUND], s = 0;
+  double x[UNROLL], s = 0;
 #pragma unroll
-  for (int r = 0; r < ROUND; r++) x[r] = c[r] < 0 ? 0 : c[r] < a.A.nloc ? a.x[c[r]] : a.ghost[c[r] - a.A.nloc];
+  for (int r = 0; r < UNROLL; r++) x[r] = c[r] < 0 ? 0 : c[r] < a.A.nloc ? a.x[c[r]] : a.ghost[c[r] - a.A.nloc];
 #pragma unroll
-  for (int r = 0; r < ROUND; r++)
+  for (int r = 0; r < UNROLL; r++)
     if (c[r] >= 0) s += val[k + r * L] * x[r];
-  return PartOfRow<L, true, int>(a, val, col, k + ROUND * L, end, s);
+  return PartOfRow<L, true, int>(a, val, col, k + UNROLL * L, end, s);
 }
 
 /*
@@ -138,7 +138,7 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   constexpr bool EARLY = MODE == EARLY_TILE, LEAN = MODE == LEAN_TILE, CUT = MODE == CUT_TILE;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint64_t barrier;
-  __shared__ int32_t window[POISE_WINDOWS];
+  __shared__ int32_t base[POISE_BANDS];
   constexpr int R = T / L, U = INDEX16 ? UNIT16 : UNIT;
   int64_t block = !LEAN && a.order ? a.order[number] : number, first = block * R,
           last = first + R < a.A.m ? first + R : a.A.m;
@@ -146,8 +146,8 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
           stop = (end + U - 1) & ~(int64_t)(U - 1);
   if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1);               /* a copy must not read behind the arrays */
   bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
-  const int32_t *windows = INDEX16 ? a.index16.window + block * POISE_WINDOWS : NULL;
-  bool in16 = INDEX16 && (a.index16.all || *windows >= 0); /* this tile's columns */
+  const int32_t *bases = INDEX16 ? a.index16.base + block * POISE_BANDS : NULL;
+  bool in16 = INDEX16 && (a.index16.all || *bases >= 0); /* this tile's columns */
   bool fits = !CUT || end - start <= TileRoom(a.tile);
   int bulk = aligned && stop > start && fits ? (int)(stop - start) : 0;
   double *val = (double *)memory;
@@ -169,15 +169,15 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
     else
       col[k - start] = a.A.col[k];
   }
-  if (INDEX16 && threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = windows[threadIdx.x];
+  if (INDEX16 && threadIdx.x < POISE_BANDS) base[threadIdx.x] = bases[threadIdx.x];
   int64_t i = first + threadIdx.x / L, k = 0, kend = 0; /* places in the tile */
   int lane = threadIdx.x % L;
   bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, limit));
   if (mine) k = Offset<LEAN>(a.A, i) - start + lane, kend = Offset<LEAN>(a.A, i + 1) - start;
   mine = mine && lane == 0;
   double s = 0, skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */
-  int32_t c[ROUND];
-  Columns16 columns16 = {code, window};
+  int32_t c[UNROLL];
+  Columns16 columns16 = {code, base};
   __syncthreads();
   if (bulk) BulkWait(&barrier, 0);
   if (EARLY) {
@@ -185,7 +185,7 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
       FirstColumns<L>(columns16, (int)k, (int)kend, c);
     else
       FirstColumns<L>(col, (int)k, (int)kend, c);
-    Ready();
+    PdlWait();
     if (a.skip) skip = *a.skip;
     alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
     for (int f = 0; f < 2; f++)

@@ -7,8 +7,8 @@
 static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
 {
   __shared__ double part[POISE_MAX_BATCH][WARPS];
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
   double y[ROWS];
@@ -34,8 +34,8 @@ static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ M
 static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyArgs a)
 {
   __shared__ double c[POISE_MAX_BATCH];
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   if ((int)threadIdx.x < a.k) c[threadIdx.x] = a.sign * (a.a ? a.a[threadIdx.x] : a.value[threadIdx.x]);
   __syncthreads();
@@ -58,8 +58,8 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
 /* Reads x, and y where it is kept, writes y: 16 or 24 bytes per row. */
 static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ AxpbyArgs a)
 {
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
   double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y[ROWS];
@@ -89,8 +89,8 @@ static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__
   __shared__ uint64_t barrier;
   double dot[PART_VECTORS] = {0}, fused[POISE_MAX_DOTS] = {0};
   int t = threadIdx.x, warp = t / 32, lane = t % 32, part = 0;
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   if (t == 0) BulkInit(&barrier);
   if (t < a.k) c[t] = a.sign * (a.a ? a.a[t] : a.value[t]);
@@ -129,8 +129,8 @@ static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__
 
 static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__ ReduceArgs a)
 {
-  LetFollow();
-  Ready();
+  PdlLaunchDependents();
+  PdlWait();
   if (a.skip && *a.skip != 0) return;
   const double *p = a.partial + blockIdx.x * a.stride;
   double s[1] = {0};
@@ -159,7 +159,7 @@ static __global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
 extern "C" PoiseErr poiseCuda_mdot(Device *dev, const void *args)
 {
   const MdotArgs *a = (const MdotArgs *)args;
-  return a->n && a->k ? Follow(dev, Mdot, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+  return a->n && a->k ? LaunchPdl(dev, Mdot, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
 
 static PoiseErr DotAgain(Device *dev, const MaxpyArgs *a)
@@ -186,21 +186,21 @@ extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
   unsigned grid = (unsigned)POISE_NBLOCKS(a->n);
   if (!a->n) return POISE_OK;
   if (a->again && a->k && grid >= WORTH && poiseCudaHasBulk(dev) && Aligned(a))
-    return Follow(dev, MaxpyMdot, grid, PART, (size_t)a->k * PART * sizeof(double), *a);
-  TRY(Follow(dev, Maxpy, grid, THREADS, 0, *a));
+    return LaunchPdl(dev, MaxpyMdot, grid, PART, (size_t)a->k * PART * sizeof(double), *a);
+  TRY(LaunchPdl(dev, Maxpy, grid, THREADS, 0, *a));
   return a->again ? DotAgain(dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_axpby(Device *dev, const void *args)
 {
   const AxpbyArgs *a = (const AxpbyArgs *)args;
-  return a->n ? Follow(dev, Axpby, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+  return a->n ? LaunchPdl(dev, Axpby, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_reduce(Device *dev, const void *args)
 {
   const ReduceArgs *a = (const ReduceArgs *)args;
-  return a->nsum ? Follow(dev, Reduce, (unsigned)a->nsum, THREADS, 0, *a) : POISE_OK;
+  return a->nsum ? LaunchPdl(dev, Reduce, (unsigned)a->nsum, THREADS, 0, *a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_gather(Device *dev, const void *args)

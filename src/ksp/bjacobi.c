@@ -5,7 +5,7 @@
   M = L D L^T but for rounding. Or, with -pc_bjacobi_supervariables, small dense blocks that are inverted.
 
   A solver works in the context of its rank alone. Its matrix is a copy of the block, whose values are gathered from P's in one
-  pass when these change; on one rank with one block it is P itself. Vectors are windows on r and z. With preonly inside,
+  pass when these change; on one rank with one block it is P itself. Vectors are slices on r and z. With preonly inside,
   nothing is copied and the solver's loop may be replayed.
 */
 #include "ksp.h"
@@ -271,8 +271,8 @@ static PoiseErr CreateMatrix(PoisePC pc, Block *b)
   ReleaseMatrix(b);
   TRY(CreateEmpty(pc, b, &b->A));
   TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));
-  TRY(poiseVecCreateWindow(b->A->rows, &b->r));
-  return poiseVecCreateWindow(b->A->rows, &b->z);
+  TRY(poiseVecCreateSlice(b->A->rows, &b->r));
+  return poiseVecCreateSlice(b->A->rows, &b->z);
 }
 
 static PoiseErr MakeMatrices(PoisePC pc)

@@ -45,7 +45,7 @@ static const PoiseOption options[] = {
 /* Numbers separated by commas into v[0..most); the count, or -1. */
 static int ReadList(const char *text, int most, double *v)
 {
-  NumberLocale numbers = poiseNumbersBegin();
+  NumberLocale numbers = poiseScalarsBegin();
   int n = 0;
   for (bool more = true; more && n >= 0;) {
     char *end;
@@ -58,7 +58,7 @@ static int ReadList(const char *text, int most, double *v)
       text = end + 1;
     }
   }
-  poiseNumbersEnd(numbers);
+  poiseScalarsEnd(numbers);
   return n;
 }
 

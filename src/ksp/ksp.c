@@ -129,7 +129,7 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
   poiseFree(ctx, &k->data);
   poiseFree(ctx, &k->prefix);
   poiseFree(ctx, &k->history);
-  poiseKSPDropArranged(k);
+  poiseKSPDropReordered(k);
   PoiseMatDestroy(&k->A);
   PoiseMatDestroy(&k->given_A);
   PoiseMatDestroy(&k->given_P);
@@ -484,7 +484,7 @@ static PoiseMat Given(PoiseKSP ksp)
 
 PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp)
 {
-  PoiseMat A = Given(ksp), P = poiseKSPArranges(ksp) ? ksp->given_P : ksp->pc->P;
+  PoiseMat A = Given(ksp), P = poiseKSPReorders(ksp) ? ksp->given_P : ksp->pc->P;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(poiseMatCheckUsable(A));
   TRY(poiseMatCheckSquare(A));
@@ -536,7 +536,7 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
 
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
-  if (poiseKSPArranges(ksp)) TRY(poiseKSPArrange(ksp));
+  if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
   TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* decides how many partials a product leaves */
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
   TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
@@ -655,7 +655,7 @@ static PoiseErr Run(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (!e) e = poiseKSPPrepare(ksp);
   TRY(PoiseAgree(ksp->ctx, e));
   bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
-  e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  e = ksp->arranged ? poiseKSPRunReordered(ksp, b, x) : poiseKSPRun(ksp, b, x);
   poiseDeviceForbid(ksp->ctx->device, forbade);
   return e;
 }
@@ -674,7 +674,7 @@ static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->reason = POISE_DIVERGED_ERROR;
   TRY(e);
-  TRY(PoiseAgree(ksp->ctx, poiseBufferSettle(&x->data)));
+  TRY(PoiseAgree(ksp->ctx, poiseBufferSyncBorrowed(&x->data)));
   TRY(poiseKSPExplain(ksp, b));
   if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
@@ -865,7 +865,7 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n, ksp->A->left.n));
   if (*ksp->detail) TRY(PoisePrintf(ksp->ctx, "  latest solve: %s; %s\n", PoiseKSPReasonString(ksp->reason), ksp->detail));
   TRY(PoisePCView(ksp->pc));
-  if (ksp->arranged) TRY(poiseKSPViewArranged(ksp));
+  if (ksp->arranged) TRY(poiseKSPViewReordered(ksp));
   PoiseMat A = Given(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;
   if (A) TRY(PoiseMatView(A));
   return P && P != A ? PoiseMatView(P) : POISE_OK;

@@ -149,7 +149,7 @@ struct PoiseKSP_s {
   int cycle_at;        /* iteration of the cycle */
   const double *point; /* device pointer: pointwise preconditioner (NULL: identity), valid if pointwise */
   bool pointwise;
-  BlockEnd blocks;               /* b and d: M^-1 as phases may end with it; b = 0: they may not */
+  BlockEpilogue blocks;               /* b and d: M^-1 as phases may end with it; b = 0: they may not */
   double *null[POISE_MAX_BATCH]; /* device pointers: the null space of A */
   Sum pending[MAX_PENDING];      /* dots waiting for the next phase */
   int npending, next_partial;
@@ -208,7 +208,7 @@ typedef struct {
   int r, z;   /* work vectors */
   int rz, zz; /* slots of the dots (r, z) and (z, z), or NO_SLOT */
 } Application;
-/* poiseKSPPhase, and z = M^-1 r of the r that the phase, which is marked ENDS, has just written: in the same pass where M is dense
+/* poiseKSPPhase, and z = M^-1 r of the r that the phase, which is marked EPILOGUE, has just written: in the same pass where M is dense
    blocks, else behind it. */
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m);
 /* Work vector r, which holds A x, becomes b - A x; its dots and b's to their slots, and, if z is not
@@ -262,20 +262,20 @@ PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, Poise
 /* Has it P's numbering, that of the matrix of the preconditioner that it is inside of? Local. */
 PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P);
 
-/* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */
+/* ---- between ksp.c, reordered.c, solve.c and monitor.c ------------------------------------------------------------------ */
 
-bool poiseKSPArranges(PoiseKSP ksp); /* its matrices are rearranged, or were and no longer are to be */
+bool poiseKSPReorders(PoiseKSP ksp); /* its matrices are rearranged, or were and no longer are to be */
 /* Work with these matrices, of the same layout, from now on. Collective; agrees. */
 PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 /* Bring what is worked with up to date with the application's matrices; after which poiseKSPRun takes vectors of ksp->A's layout.
    Collective; agrees. */
-PoiseErr poiseKSPArrange(PoiseKSP ksp);
-PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun with the application's vectors */
-PoiseErr poiseKSPViewArranged(PoiseKSP ksp);
+PoiseErr poiseKSPReorder(PoiseKSP ksp);
+PoiseErr poiseKSPRunReordered(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun with the application's vectors */
+PoiseErr poiseKSPViewReordered(PoiseKSP ksp);
 /* Before and after the application gives others for these of its matrices. The latter: collective, agrees. */
 void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
-void poiseKSPDropArranged(
+void poiseKSPDropReordered(
     PoiseKSP ksp); /* after which the preconditioner is to be built anew, if it was of other numbers */
 PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* may it work with them? Local */
 extern const PCOwner poiseKSPOwner;           /* of its preconditioner */

@@ -68,10 +68,10 @@ static PoiseErr PrintToFile(PoiseKSP ksp, PoiseInt it, double norm)
 {
   bool csv = ksp->options.monitor == MONITOR_CSV;
   if (!ksp->lines) return POISE_OK;
-  NumberLocale numbers = poiseNumbersBegin();
+  NumberLocale numbers = poiseScalarsBegin();
   if (it == 0 && ksp->prefix && !csv) fprintf(ksp->lines, "  Residual norms for %s solve.\n", ksp->prefix);
   int n = fprintf(ksp->lines, csv ? "%lld,%.15g\n" : "%3lld KSP Residual norm %14.12e\n", (long long)it, norm);
-  poiseNumbersEnd(numbers);
+  poiseScalarsEnd(numbers);
   if (n < 0)
     FAIL(POISE_ERR_FILE, "the file of -%s%sksp_monitor cannot be written", poiseOptionsPrefix(ksp->ctx),
          ksp->prefix ? ksp->prefix : "");

@@ -18,7 +18,7 @@ typedef struct Phase {
 } Phase;
 
 enum { SUM, MAX };
-enum { PLAIN, DECIDES, ENDS };
+enum { PLAIN, DECIDES, EPILOGUE };
 
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
 
@@ -90,7 +90,7 @@ static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
 }
 
 /* The end of block `at` of rows. */
-static void RunEnd(const BlockEnd *e, int64_t n, int64_t begin, int64_t end, int64_t at)
+static void RunEnd(const BlockEpilogue *e, int64_t n, int64_t begin, int64_t end, int64_t at)
 {
   poiseHostBlocks(e->d, e->b, n, e->r, e->z, begin, end);
   if (e->rz) e->rz[at] = poiseHostDot(e->r, e->z, begin, end);
@@ -113,7 +113,7 @@ PoiseErr poiseHost_phase(Device *dev, const void *args)
   double c[POISE_MAX_COEFS] = {0}, in[POISE_SLOTS];
   int64_t rows = poisePhaseRows(a), nblock = poisePhaseBlocks(a);
   int go, decides = p->kind & DECIDES;
-  if (a->end.b && !(p->kind & ENDS)) FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
+  if (a->end.b && !(p->kind & EPILOGUE)) FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
   if (a->slots) {
     bool skip = a->slots[decides ? SLOT_SEEN : SLOT_DONE] != 0;
     if (!decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];

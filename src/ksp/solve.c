@@ -470,7 +470,7 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
   if (!e && from) poiseKSPFailed(ksp, poiseVecMove(from, own, x));
   if (own != x) PoiseVecDestroy(&own);
   TRY(e);
-  if (!ksp->failed) poiseKSPFailed(ksp, poiseBufferSettle(&x->data));
+  if (!ksp->failed) poiseKSPFailed(ksp, poiseBufferSyncBorrowed(&x->data));
   return AgreeOnResult(ksp);
 }
 
@@ -653,7 +653,7 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
-  ksp->blocks = (BlockEnd){.b = ksp->point != NULL, .d = ksp->point};
+  ksp->blocks = (BlockEpilogue){.b = ksp->point != NULL, .d = ksp->point};
   if (ksp->pc->type->blocks && !RemovesNullSpace(ksp)) TRY(ksp->pc->type->blocks(ksp->pc, &ksp->blocks.d, &ksp->blocks.b));
   ksp->conv = (Convergence){.history = ksp->slots + POISE_SLOTS,
                             .mask = ksp->ring - 1,

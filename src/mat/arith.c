@@ -13,12 +13,12 @@ static PoiseErr CheckValues(PoiseMat A)
 
 static PoiseErr Scale(PoiseMat A, double a)
 {
-  PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrNumbers(&A->csr), .c[0].value = a};
+  PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrScalars(&A->csr), .c[0].value = a};
   TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[0]));
   p.in[0] = p.out[0];
   A->state++;
   TRY(poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p));
-  return poiseBufferSettle(&A->csr.val);
+  return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
 PoiseErr PoiseMatScale(PoiseMat A, double a)
@@ -45,7 +45,7 @@ static PoiseErr Multiply(PoiseMat A, PoiseVec l, const double *right, const doub
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
   A->state++;
   TRY(poiseLaunch(A->ctx->device, KERNEL_csr_scale, &s, sizeof s));
-  return poiseBufferSettle(&A->csr.val);
+  return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
 PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r)
@@ -81,7 +81,7 @@ static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
   A->state++;
   TRY(poiseLaunch(A->ctx->device, KERNEL_csr_set_diagonal, &s, sizeof s));
-  return poiseBufferSettle(&A->csr.val);
+  return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
 static PoiseErr OpenMissing(PoiseMat A, PoiseVec d, HostCsr *h, const double **p)
@@ -101,7 +101,7 @@ static PoiseErr AddMissing(PoiseMat A, int mode, PoiseVec d, double a)
     PoiseInt row = A->rows->begin + i;
     double v = p ? p[i] : a;
     if (poiseMatPlace(A, &h, i, row) >= 0) continue;
-    e = mode == ADDING ? PoiseMatAddValues(A, 1, &row, &row, &v) : PoiseMatSetValues(A, 1, &row, &row, &v);
+    e = mode == ADDING ? PoiseMatAddEntries(A, 1, &row, &row, &v) : PoiseMatSetEntries(A, 1, &row, &row, &v);
   }
   return PoiseMatAssemble(A);
 }
@@ -255,13 +255,13 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 
 static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
 {
-  PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrNumbers(&Y->csr), .c = {{.value = a}, {.value = 1}}};
+  PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrScalars(&Y->csr), .c = {{.value = a}, {.value = 1}}};
   TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[0]));
   TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[0]));
   p.in[1] = p.out[0];
   Y->state++;
   TRY(poiseLaunch(Y->ctx->device, KERNEL_phase, &p, sizeof p));
-  return poiseBufferSettle(&Y->csr.val);
+  return poiseBufferSyncBorrowed(&Y->csr.val);
 }
 
 /* ---- sums of matrices with different patterns, on the host ----------------------------------------------------------- */
@@ -322,7 +322,7 @@ static PoiseErr AddInPlace(Walk *w, double a)
   for (int64_t i = 0; i < w->Y->csr.m; i++)
     for (StartRow(w, i); Next(w, &col, &ky, &kx);)
       if (kx >= 0) Plus(n, w->y.val + n * ky, a, w->x.val + n * kx, w->y.val + n * ky);
-  return poiseBufferSettle(&w->Y->csr.val);
+  return poiseBufferSyncBorrowed(&w->Y->csr.val);
 }
 
 static PoiseErr AddRows(Walk *w, double a, int64_t missing, RowArrays *r)

@@ -23,21 +23,21 @@ PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order)
   return POISE_OK;
 }
 
-bool poiseMatArranges(PoiseMat A)
+bool poiseMatReorders(PoiseMat A)
 {
   return A->partition != POISE_PARTITION_ROWS || A->order != POISE_ORDER_NATURAL;
 }
 
-PoiseErr poiseMatCheckArrange(PoiseMat A, PoiseMat asked)
+PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked)
 {
   char words[POISE_OPTION_LENGTH];
   if (!poiseMatHolds(A))
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot be rearranged (%s)", A->type->name,
-         poiseMatArrangementWords(asked, words, sizeof words));
+         poiseMatReorderWords(asked, words, sizeof words));
   TRY(poiseMatCheckUsable(A));
   if (A->csr.b && asked->block_size % A->csr.b)
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of blocks of %d x %d cannot be rearranged (%s) as one of block size %d", A->csr.b,
-         A->csr.b, poiseMatArrangementWords(asked, words, sizeof words), asked->block_size);
+         A->csr.b, poiseMatReorderWords(asked, words, sizeof words), asked->block_size);
   return poiseMatCheckSquare(A);
 }
 
@@ -187,7 +187,7 @@ static PoiseErr CreatePermutation(PoiseMat A, bool always, Permutation *p)
   PoiseInt *number = NULL, m;
   bool so = false;
   *p = (Permutation){0};
-  TRY(PoiseAgree(A->ctx, poiseMatCheckArrange(A, A)));
+  TRY(PoiseAgree(A->ctx, poiseMatCheckReorder(A, A)));
   PoiseErr e = PoiseAgree(A->ctx, poiseAllocArray(A->ctx, A->rows->n, sizeof(PoiseInt), "numbers of rows", &number));
   if (!e) e = Number(A, number, &m);
   if (!e && !always) e = IsSo(A, m, number, &so);
@@ -304,7 +304,7 @@ static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)
   return poiseMatMoveRest(A, p, *B);
 }
 
-PoiseErr poiseMatMoved(PoiseMat A, const Permutation *p, PoiseMat *B)
+PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B)
 {
   *B = NULL;
   poiseLogBegin(A->ctx, EVENT_MatRearrange);
@@ -388,7 +388,7 @@ static PoiseErr Bandwidth(PoiseMat A, double *width)
 
 PoiseErr poiseMatShape(PoiseMat A, MatShape *shape)
 {
-  double numbers = (double)poiseCsrNumbers(&A->csr), most[2] = {numbers, 0};
+  double numbers = (double)poiseCsrScalars(&A->csr), most[2] = {numbers, 0};
   double sum[2] = {numbers, (double)(A->csr.nghost * poiseCsrSide(&A->csr))};
   TRY(PoiseAgree(A->ctx, Bandwidth(A, &most[1])));
   TRY(PoiseSum(A->ctx, 2, sum));

@@ -35,9 +35,9 @@ PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h)
   return poiseBufferRead(&A->csr.val, HOST, &h->val);
 }
 
-PoiseErr poiseWalkBegin(PoiseMat A, NumberWalk *w)
+PoiseErr poiseWalkBegin(PoiseMat A, ScalarWalk *w)
 {
-  *w = (NumberWalk){.A = A, .b = poiseCsrSide(&A->csr)};
+  *w = (ScalarWalk){.A = A, .b = poiseCsrSide(&A->csr)};
   TRY(poiseMatReadEntries(A, &w->h));
   if (A->rows->n) poiseWalkTo(w, 0);
   return POISE_OK;
@@ -81,10 +81,10 @@ static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *
   return POISE_OK;
 }
 
-/* Up to PIECE columns of a block from the first on, sorted; those to be ignored are left out. */
-static void TakePiece(const Indices *cols, PoiseInt first, Piece *p)
+/* Up to COLUMN_BATCH columns of a block from the first on, sorted; those to be ignored are left out. */
+static void TakeBatch(const Indices *cols, PoiseInt first, ColumnBatch *p)
 {
-  PoiseInt last = cols->n - first < PIECE ? cols->n : first + PIECE;
+  PoiseInt last = cols->n - first < COLUMN_BATCH ? cols->n : first + COLUMN_BATCH;
   p->n = 0;
   for (PoiseInt place = first; place < last; place++) {
     PoiseInt col = poiseIndex(cols, place);
@@ -122,7 +122,7 @@ POISE_INLINE void Put(double *to, int mode, double v)
 
 /* Change the stored entries of a row, val[0 .. n); *rest: those that are not stored. b > 1: of a row of blocks, of its row r. */
 POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow row, int64_t n, double *val, int64_t b,
-                         int64_t r, int mode, const Piece *p, const double *v, Piece *rest)
+                         int64_t r, int mode, const ColumnBatch *p, const double *v, ColumnBatch *rest)
 {
   int64_t k = 0;
   for (int j = 0; j < p->n; j++) {
@@ -135,7 +135,7 @@ POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredR
   }
 }
 
-static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const Piece *p, const double *v, Piece *rest)
+static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const ColumnBatch *p, const double *v, ColumnBatch *rest)
 {
   const Csr *c = &A->csr;
   int64_t b = c->b > 1 ? c->b : 1, I = b > 1 ? i / b : i, first = poiseCsrPtr(c, h->ptr, I);
@@ -150,9 +150,9 @@ static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, cons
     Change(OwnedColumn, r, n, h->val + first, 1, 0, mode, p, v, rest);
 }
 
-static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const Piece *p, const double *v)
+static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const ColumnBatch *p, const double *v)
 {
-  Piece rest;
+  ColumnBatch rest;
   if (row < 0) return POISE_OK; /* first, as it may be too small for a difference */
   PoiseInt i = row - A->rows->begin;
   if (i < 0 || i >= A->rows->n) {
@@ -166,7 +166,7 @@ static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, 
 
 static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, PoiseInt col, double v)
 {
-  Piece p;
+  ColumnBatch p;
   p.n = col >= 0;
   p.col[0] = col;
   p.place[0] = 0;
@@ -185,10 +185,10 @@ static void FetchRows(PoiseMat A, const Indices *rows)
 static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
 {
   HostCsr h;
-  Piece p;
+  ColumnBatch p;
   TRY(Begin(A, mode, &rows, &cols, rows.n * cols.n, v, &h));
-  for (PoiseInt first = 0; first < cols.n; first += PIECE) {
-    TakePiece(&cols, first, &p);
+  for (PoiseInt first = 0; first < cols.n; first += COLUMN_BATCH) {
+    TakeBatch(&cols, first, &p);
     if (!h.val) FetchRows(A, &rows);
     for (PoiseInt i = 0; i < rows.n; i++) TRY(InsertRow(A, &h, mode, poiseIndex(&rows, i), &p, v + i * cols.n));
   }
@@ -215,13 +215,13 @@ PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, cons
   return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
 }
 
-PoiseErr PoiseMatAddValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
+PoiseErr PoiseMatAddEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
 {
   CALLED(OBJECT(A));
   return poisePendingKeep(&A->pending, InsertEntries(A, ADDING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
 }
 
-PoiseErr PoiseMatSetValues(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
+PoiseErr PoiseMatSetEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
 {
   CALLED(OBJECT(A));
   return poisePendingKeep(&A->pending, InsertEntries(A, SETTING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
@@ -264,14 +264,14 @@ static PoiseErr ZeroEntries(PoiseMat A)
   A->state++;
   if (!A->assembled) return POISE_OK;
   poiseBufferZero(&A->csr.val);
-  return poiseBufferSettle(&A->csr.val);
+  return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
 /* A borrowed array is to be current on the host, so there values given on the host go first. */
-PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
+PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
 {
   Device *dev = A->ctx->device;
-  size_t bytes = (size_t)poiseCsrNumbers(&A->csr) * sizeof(double);
+  size_t bytes = (size_t)poiseCsrScalars(&A->csr) * sizeof(double);
   double *own;
   TRY(poiseMatCheckHolds(A));
   TRY(poiseMatCheckUsable(A));
@@ -286,13 +286,13 @@ PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val)
   TRY(poiseBufferWrite(&A->csr.val, DEVICE, &own));
   TRY(poiseDeviceCopy(dev, own, val, bytes, where == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE));
   if (where == HOST) TRY(poiseDeviceSync(dev)); /* the caller may write to val again */
-  return poiseBufferSettle(&A->csr.val);
+  return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
 static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
 {
   if (A->blocked) FAIL(POISE_ERR_ARG, "the matrix is of type bcsr, whose values PoiseMatSetValuesBCSR takes");
-  return poiseMatSetValues(A, HOST, val);
+  return poiseMatSetEntries(A, HOST, val);
 }
 
 PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
@@ -310,15 +310,15 @@ static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
   TRY(poiseMatCheckHolds(A));
   if (!A->blocked)
     FAIL(POISE_ERR_ARG, "the matrix is of type %s, whose values PoiseMatSetValuesCSR takes", PoiseMatType(A));
-  if (!row_major || b == 1) return poiseMatSetValues(A, HOST, val);
+  if (!row_major || b == 1) return poiseMatSetEntries(A, HOST, val);
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld blocks", (long long)A->csr.nz);
   if (A->csr.nz && (val == A->csr.val.host || val == A->csr.val.device))
     FAIL(POISE_ERR_ARG, "blocks are kept column-major, so those in the borrowed array cannot be row-major");
   TRY(poiseDeviceCheckHost(A->ctx->device, val, "val"));
   TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
-  for (int64_t k = 0; k < A->csr.nz; k++) poiseTurnBlock(b, val + k * b * b, own + k * b * b);
-  return poiseBufferSettle(&A->csr.val);
+  for (int64_t k = 0; k < A->csr.nz; k++) poiseTransposeBlock(b, val + k * b * b, own + k * b * b);
+  return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
 PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val)
@@ -503,7 +503,7 @@ static PoiseErr Assemble(PoiseMat A)
   if (fresh) TRY(poiseMatSetUp(A));
   if (A->blocked && A->type->stored) TRY(poiseMatToBlocks(A));
   A->state++;
-  return PoiseAgree(ctx, poiseBufferSettle(&A->csr.val));
+  return PoiseAgree(ctx, poiseBufferSyncBorrowed(&A->csr.val));
 }
 
 PoiseErr PoiseMatAssemble(PoiseMat A)

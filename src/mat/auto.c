@@ -18,17 +18,17 @@ typedef struct Rows {      /* what a product with this rank's rows depends on */
   double deviation;        /* standard deviation of the rows' lengths, in means of them */
   bool even, even_but_cut; /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
   bool dense;              /* rows are all cut, of one length, and neighbours in them are neighbours in x */
-  bool alone;              /* blocks of rows are so few that one thread of the host works on all */
-  double share, busiest;   /* bytes of HOST_SHARES threads by rows, in the mean, and of the busiest */
-  double windows;          /* of csri, the last one a part */
+  bool alone;              /* row blocks are so few that one thread of the host works on all */
+  double share, max_share_nnz;   /* bytes of HOST_SHARES threads by rows, in the mean, and of the busiest */
+  double row_blocks;          /* of csri, the last one a part */
 } Rows;
 
 /* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
 static const struct {
-  double host_csri;     /* windows instead of rows on a CPU. Two threads, even rows: 1.0 to 1.1 */
+  double host_csri;     /* row blocks instead of rows on a CPU. Two threads, even rows: 1.0 to 1.1 */
   double gpu_csri_even; /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
   /* Where they are not. H200, forced on even rows of 7 and 50: 1.33 and 1.1; scattered columns: 0.8 to 1.0 */
-  double gpu_csri_windows;
+  double gpu_csri_row_blocks;
   double gpu_lanes; /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
   double gpu_dense; /* seg where rows are dense. H200, of 1000 and 3000: 0.8 and 0.87 times csri */
   double seg;       /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
@@ -39,7 +39,7 @@ static const struct {
 } fit = {.blocks = 1.1,
          .host_csri = 1.1,
          .gpu_csri_even = 1.01,
-         .gpu_csri_windows = 1.15,
+         .gpu_csri_row_blocks = 1.15,
          .seg = 1.2,
          .gpu_lanes = 1.2,
          .gpu_dense = 0.9,
@@ -48,12 +48,12 @@ static const struct {
 /* The busiest thread decides, of as many as there might be; not that a few blocks cannot be shared out evenly. */
 static double CsrOnHost(const Rows *r)
 {
-  return r->alone ? HOST_SHARES : r->busiest / r->share;
+  return r->alone ? HOST_SHARES : r->max_share_nnz / r->share;
 }
 
 static double CsriOnHost(const Rows *r)
 {
-  return r->windows <= HOST_FEW_BLOCKS ? fit.host_csri * HOST_SHARES : fit.host_csri;
+  return r->row_blocks <= HOST_FEW_BLOCKS ? fit.host_csri * HOST_SHARES : fit.host_csri;
 }
 
 /* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole product for the longest. csr
@@ -67,7 +67,7 @@ static double CsrOnGpu(const Rows *r)
 
 static double CsriOnGpu(const Rows *r)
 {
-  return r->even_but_cut ? fit.gpu_csri_even : fit.gpu_csri_windows;
+  return r->even_but_cut ? fit.gpu_csri_even : fit.gpu_csri_row_blocks;
 }
 
 static double SegOnHost(const Rows *r)
@@ -129,14 +129,14 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   double mean = s.m ? r->nz / r->m : 0;
   r->bytes = BytesOf(r->m, r->nz);
   r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
-  r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.spread > 0 && s.spread <= 100 / POISE_LINE + 1;
-  if (poiseCsrAsksIndex16(c->settings[CSR])) s.spread = 0; /* only csr has them: no windows because columns are apart */
+  r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.x_lines > 0 && s.x_lines <= 100 / POISE_LINE + 1;
+  if (poiseCsrAsksIndex16(c->settings[CSR])) s.x_lines = 0; /* only csr has them: no bases because columns are apart */
   r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
   double rows = (double)poiseCsrShareOfRows(&A->csr);
   r->alone = POISE_NBLOCKS(s.m) <= HOST_FEW_BLOCKS;
-  r->share = BytesOf(rows, rows * mean), r->busiest = BytesOf(rows, (double)s.busiest);
-  r->windows = (r->m + r->nz) / (double)limit;
+  r->share = BytesOf(rows, rows * mean), r->max_share_nnz = BytesOf(rows, (double)s.max_share_nnz);
+  r->row_blocks = (r->m + r->nz) / (double)limit;
   return POISE_OK;
 }
 
@@ -544,7 +544,7 @@ static void UseInstead(PoiseMat A, const MatType *type, void *data)
   CsrData *old = A->data, *now = data;
   bool current = old->pattern == A->pattern;
   now->by_column = old->by_column, now->columns = old->columns;
-  old->by_column = (Transposed){0}, old->columns = (Windows){0};
+  old->by_column = (Transposed){0}, old->columns = (RowBlocks){0};
   poiseMatUse(A, type, data);
   now->pattern = current ? A->pattern : 0;
 }

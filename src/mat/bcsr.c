@@ -5,9 +5,9 @@
 */
 #include "bcsr_host.h"
 #include "csr_rows.h"
-#include "windows.h"
+#include "row_blocks.h"
 
-enum { BCSR_CHUNK = 8192 }; /* numbers of a window on the host */
+enum { BCSR_CHUNK = 8192 }; /* numbers of a row block on the host */
 
 typedef struct BcsrData {
   CsrData csr;          /* first: of the transpose product */
@@ -15,14 +15,14 @@ typedef struct BcsrData {
   int64_t built, tried; /* c->built of what was set up, and of what was to be */
   int was_asked;        /* then */
   int form, rows;       /* what was chosen; rows of blocks of a group, but of the balanced form */
-  Windows w;            /* but of even groups, which are those of the CSR */
+  RowBlocks w;            /* but of even groups, which are those of the CSR */
 } BcsrData;
 
 static const char *const forms[] = {"auto", "even", "balanced", "block", "column", "row"}; /* BCSR_... */
 
 static const PoiseOption options[] = {
     {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0, "auto|even|balanced|block|column|row",
-     "products of bcsr: groups of rows; windows of as many blocks (uneven rows); on a GPU also the paper's three "
+     "products of bcsr: groups of rows; row blocks of as many blocks (uneven rows); on a GPU also the paper's three "
      "algorithms"},
     {0},
 };
@@ -45,7 +45,7 @@ static bool Uneven(PoiseMat A)
   const double busy = 1.1, groups = 2500;
   double mean = s->m ? (double)s->nz / (double)s->m : 0, squares = (double)s->nz * mean;
   if (!dev->ops->bcsr_rows)
-    return A->csr.nblock > HOST_FEW_BLOCKS && (double)s->busiest > busy * mean * (double)poiseCsrShareOfRows(&A->csr);
+    return A->csr.nblock > HOST_FEW_BLOCKS && (double)s->max_share_nnz > busy * mean * (double)poiseCsrShareOfRows(&A->csr);
   if ((double)s->longest <= 4 * mean) return false;
   return (double)s->squares - squares > squares || groups * (double)s->longest > (double)s->nz;
 }
@@ -81,16 +81,16 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
   if (d->built == A->csr.built && !other) return POISE_OK;
   if (d->tried == A->csr.built && other) A->pattern++; /* a captured loop knows the old form; all ranks count alike */
   d->tried = A->csr.built;
-  poiseWindowsDestroy(&d->w);
+  poiseRowBlocksDestroy(&d->w);
   d->built = 0;
   d->was_asked = d->asked;
   TRY(Choose(A, d));
   if (d->form == BCSR_BALANCED) {
     int64_t chunk = Chunk(A->ctx->device, A->csr.b, A->csr.m + A->csr.nz);
-    TRY(poiseWindowsCut(A, &d->w, (WindowsCut){chunk, chunk, 2 * chunk, false}));
+    TRY(poiseRowBlocksCut(A, &d->w, (RowBlocksCut){chunk, chunk, 2 * chunk, false}));
   }
   if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
-  if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseWindowsOrder(A, &d->w, d->rows));
+  if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseRowBlocksOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
   return POISE_OK;
 }
@@ -102,7 +102,7 @@ static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
   BcsrData *d = A->data;
   TRY(SetUp_BCSR(A));
   a->form = d->form, a->c.m.rows = d->rows;
-  return d->form == BCSR_BALANCED ? poiseWindowsArguments(&d->w, &a->c) : POISE_OK;
+  return d->form == BCSR_BALANCED ? poiseRowBlocksArguments(&d->w, &a->c) : POISE_OK;
 }
 
 static PoiseErr Ready_BCSR(PoiseMat A)
@@ -124,7 +124,7 @@ static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
     return poiseLaunch(A->ctx->device, numbers ? KERNEL_csr_mult : KERNEL_bcsr_mult, m, numbers ? sizeof *m : sizeof *a);
   }
   numbers = numbers && d->form == BCSR_BALANCED;
-  return poiseWindowsMult(A, &d->w, part, numbers ? KERNEL_csri_mult : KERNEL_bcsr_mult, &a->c,
+  return poiseRowBlocksMult(A, &d->w, part, numbers ? KERNEL_csri_mult : KERNEL_bcsr_mult, &a->c,
                           numbers ? sizeof a->c : sizeof *a);
 }
 
@@ -145,7 +145,7 @@ static void Inherit_BCSR(const void *from, void *to)
 static int64_t Partials_BCSR(PoiseMat A)
 {
   const BcsrData *d = A->data; /* as of the latest set-up: see Ready_BCSR */
-  return d->form == BCSR_EVEN ? A->csr.nblock : poiseWindowsPartials(&d->w);
+  return d->form == BCSR_EVEN ? A->csr.nblock : poiseRowBlocksPartials(&d->w);
 }
 
 static PoiseErr View_BCSR(PoiseMat A)
@@ -155,14 +155,14 @@ static PoiseErr View_BCSR(PoiseMat A)
   if (A->share > 0) TRY(PoisePrintf(A->ctx, "    auto: bcsr, as blocks take %.2f of the bytes of csr\n", A->share));
   if (d->form == BCSR_EVEN) return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->rows);
   if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
-  return PoisePrintf(A->ctx, "    bcsr: windows of %lld rows and blocks, longer rows in pieces (of rank 0: %lld, %lld)\n",
-                     (long long)d->w.limit, (long long)d->w.n, (long long)d->w.npiece);
+  return PoisePrintf(A->ctx, "    bcsr: row blocks of %lld rows and blocks, longer rows in fragments (of rank 0: %lld, %lld)\n",
+                     (long long)d->w.limit, (long long)d->w.n, (long long)d->w.nfragment);
 }
 
 static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
 {
   poiseCsrDataBytes(A, sum);
-  poiseWindowsBytes(&((const BcsrData *)A->data)->w, sum);
+  poiseRowBlocksBytes(&((const BcsrData *)A->data)->w, sum);
 }
 
 /* Could Uneven say so? Not on few blocks of a CPU. */
@@ -192,7 +192,7 @@ static PoiseErr Predict_BCSR(PoiseMat A, const void *data, MatPlan *plan, PoiseP
   PoisePrediction even = *p;
   const int64_t groups[] = {plan->nblock[0], plan->nblock[1]};
   const int64_t chunk = Chunk(dev, plan->b, plan->m + plan->nz);
-  poiseWindowsPredictCut(A, (const int64_t[]){chunk, chunk}, chunk, false, plan, p);
+  poiseRowBlocksPredictCut(A, (const int64_t[]){chunk, chunk}, chunk, false, plan, p);
   if (form == BCSR_BALANCED) return POISE_OK;
   poisePredictEither(&even, p);
   poisePlanEither(groups, plan->partials);
@@ -202,7 +202,7 @@ static PoiseErr Predict_BCSR(PoiseMat A, const void *data, MatPlan *plan, PoiseP
 static void Destroy_BCSR(PoiseMat A)
 {
   poiseCsrDataDestroy(A);
-  poiseWindowsDestroy(&((BcsrData *)A->data)->w);
+  poiseRowBlocksDestroy(&((BcsrData *)A->data)->w);
 }
 
 const MatType poiseMatType_bcsr = {
@@ -257,27 +257,27 @@ POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double
 
 typedef struct {
   void (*rows)(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
-  void (*piece)(const CsrMultArgs *m, int64_t k, int64_t last, double *sum);
+  void (*fragment)(const CsrMultArgs *m, int64_t k, int64_t last, double *sum);
 } OfSize;
 #define OF_SIZE(b)                                                                                 \
   static void Rows##b(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end) \
   {                                                                                                \
     BlockRows(b, m, alpha, beta, begin, end);                                                      \
   }                                                                                                \
-  static void Piece##b(const CsrMultArgs *m, int64_t k, int64_t last, double *sum)                 \
+  static void Fragment##b(const CsrMultArgs *m, int64_t k, int64_t last, double *sum)                 \
   {                                                                                                \
     AddBlocks(b, m, k, last, sum);                                                                 \
   }
 POISE_BLOCK_SIZES(OF_SIZE)
-#define BOTH(b) {Rows##b, Piece##b},
+#define BOTH(b) {Rows##b, Fragment##b},
 static const OfSize of_size[MAX_BLOCK_SIZE + 1] = {{0}, POISE_BLOCK_SIZES(BOTH)};
 
-/* Rows that were cut: sums of pieces in their order. */
+/* Rows that were cut: sums of fragments in their order. */
 static void Join(const CsriMultArgs *a, double alpha, double beta)
 {
   int64_t b = a->m.A.b;
-  for (int64_t p = 0; p < a->npiece;) {
-    int64_t row = poiseCsriRow(a, &a->part[p]), end = a->first[a->part[p].window + 1];
+  for (int64_t p = 0; p < a->nfragment;) {
+    int64_t row = poiseCsriRow(a, &a->part[p]), end = a->first[a->part[p].row_block + 1];
     double s[MAX_BLOCK_SIZE] = {0}, *y = a->m.y + row * b;
     for (; p < end; p++) {
       for (int64_t r = 0; r < b; r++) s[r] += a->sum[p * b + r];
@@ -302,14 +302,14 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   for (int64_t k = 0; k < m->nblock; k++) {
     int64_t group = m->order ? m->order[k] : k, begin = group * m->rows;
     int64_t end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
-    if (balanced->form == BCSR_BALANCED) begin = a->window[group].begin, end = begin + a->window[group].rows;
+    if (balanced->form == BCSR_BALANCED) begin = a->row_block[group].begin, end = begin + a->row_block[group].rows;
     size->rows(m, alpha, beta, begin, end);
     poiseHostFuse(&m->fuse, m->y, begin * b, end * b, group);
   }
   if (balanced->form != BCSR_BALANCED) return POISE_OK;
-  HOST_PARALLEL_FOR(dev, a->npiece)
-  for (int64_t p = 0; p < a->npiece; p++)
-    size->piece(m, a->part[p].first, a->part[p].first + a->part[p].nz, a->sum + p * b);
+  HOST_PARALLEL_FOR(dev, a->nfragment)
+  for (int64_t p = 0; p < a->nfragment; p++)
+    size->fragment(m, a->part[p].first, a->part[p].first + a->part[p].nz, a->sum + p * b);
   Join(a, alpha, beta);
   return POISE_OK;
 }
@@ -337,17 +337,17 @@ PoiseErr poiseHost_bcsr_mult_transpose(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t g = 0; g < m->nblock; g++) {
     int64_t begin = g * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
-    if (a->c.window) begin = a->c.window[g].begin, end = begin + a->c.window[g].rows;
+    if (a->c.row_block) begin = a->c.row_block[g].begin, end = begin + a->c.row_block[g].rows;
     for (int64_t j = begin; j < end; j++)
       ColumnSum(a, poiseCsrOffset(&m->A, j), poiseCsrOffset(&m->A, j + 1), poiseOfColumn(a, j * b));
   }
-  HOST_PARALLEL_FOR(dev, a->c.npiece)
-  for (int64_t p = 0; p < a->c.npiece; p++) {
-    const CsriPiece *z = &a->c.part[p];
+  HOST_PARALLEL_FOR(dev, a->c.nfragment)
+  for (int64_t p = 0; p < a->c.nfragment; p++) {
+    const RowFragment *z = &a->c.part[p];
     ColumnSum(a, z->first, z->first + z->nz, a->c.sum + p * b);
   }
-  for (int64_t p = 0; p < a->c.npiece;) { /* in their order */
-    int64_t end = a->c.first[a->c.part[p].window + 1];
+  for (int64_t p = 0; p < a->c.nfragment;) { /* in their order */
+    int64_t end = a->c.first[a->c.part[p].row_block + 1];
     double *y = poiseOfColumn(a, poiseCsriRow(&a->c, &a->c.part[p]) * b);
     memset(y, 0, (size_t)b * sizeof *y);
     for (; p < end; p++)
@@ -356,16 +356,16 @@ PoiseErr poiseHost_bcsr_mult_transpose(Device *dev, const void *args)
   return POISE_OK;
 }
 
-PoiseErr poiseHost_bcsr_turn(Device *dev, const void *args)
+PoiseErr poiseHost_bcsr_transpose_blocks(Device *dev, const void *args)
 {
-  const BcsrTurnArgs *a = args;
+  const BcsrTransposeBlocksArgs *a = args;
   int64_t b = a->b, nblock = POISE_NBLOCKS(a->n);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t g = 0; g < nblock; g++)
     for (int64_t k = g * POISE_BLOCK; k < (g + 1) * POISE_BLOCK && k < a->n; k++) {
       int64_t from = a->from32 ? a->from32[k] : a->from64 ? a->from64[k] : k;
-      poiseTurnBlock(b, a->x + from * b * b, a->out + k * b * b);
+      poiseTransposeBlock(b, a->x + from * b * b, a->out + k * b * b);
     }
   return POISE_OK;
 }

@@ -39,14 +39,14 @@ static PoiseErr TurnInto(PoiseMat A, Buffer *turned)
 {
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
-  BcsrTurnArgs t = {.n = c->nz, .b = c->b};
+  BcsrTransposeBlocksArgs t = {.n = c->nz, .b = c->b};
   TRY(poiseBufferCreate(dev, c->val.bytes, "values", turned));
   TRY(poiseBufferRead(&c->val, DEVICE, &t.x));
   TRY(poiseBufferWrite(turned, DEVICE, &t.out));
-  return poiseLaunch(dev, KERNEL_bcsr_turn, &t, sizeof t);
+  return poiseLaunch(dev, KERNEL_bcsr_transpose_blocks, &t, sizeof t);
 }
 
-static PoiseErr TurnBlocks(PoiseMat A)
+static PoiseErr TransposeEachBlock(PoiseMat A)
 {
   Buffer turned = {0};
   PoiseErr e = TurnInto(A, &turned);
@@ -64,7 +64,7 @@ static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own, bool 
   A->block_size = A->csr.b = b;
   TRY(device ? poiseCsrBuildDevice(A, &csr, own) : poiseCsrBuild(A, &csr, own));
   A->assembled = true;
-  return PoiseAgree(A->ctx, in->row_major && b > 1 ? TurnBlocks(A) : POISE_OK);
+  return PoiseAgree(A->ctx, in->row_major && b > 1 ? TransposeEachBlock(A) : POISE_OK);
 }
 
 static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
@@ -124,7 +124,7 @@ static void TakeBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, PoiseInt c
     }
 }
 
-/* The blocks of rows [i, i + b), from number k on; with r NULL they are only counted. The number behind them. */
+/* The row blocks [i, i + b), from number k on; with r NULL they are only counted. The number behind them. */
 static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64_t k, RowArrays *r)
 {
   int64_t at[MAX_BLOCK_SIZE];
@@ -181,7 +181,7 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
   (void)dev;
   TRY(poiseMatPattern(A, &h));
   TRY(poiseBufferRead(&A->csr.val, HOST, &val));
-  TRY(poiseRowArraysCreate(A, poiseCsrNumbers(&A->csr), r));
+  TRY(poiseRowArraysCreate(A, poiseCsrScalars(&A->csr), r));
   HOST_PARALLEL_FOR(dev, chunks)
   for (int64_t c = 0; c < chunks; c++)
     for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++) {

@@ -13,7 +13,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   const Csr *c = &A->csr;
   const NullSpace *spaces[] = {&A->null, &A->left, &A->near};
   *bytes = (PoiseBytes){0};
-  if (plain) *plain = A->assembled ? 8 * poiseCsrNumbers(c) + 4 * c->nz + (c->m + 1) * (c->wide ? 8 : 4) : 0;
+  if (plain) *plain = A->assembled ? 8 * poiseCsrScalars(c) + 4 * c->nz + (c->m + 1) * (c->wide ? 8 : 4) : 0;
   poiseBufferAdd(&c->ptr, bytes);
   poiseBufferAdd(&c->col, bytes);
   poiseBufferAdd(&c->val, bytes);
@@ -49,7 +49,7 @@ static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
   return POISE_OK;
 }
 
-/* Blocks of rows of a product. The device's own choice depends on m, nz and how even the rows are: it is that for rows as even as can be, or
+/* Row blocks of a product. The device's own choice depends on m, nz and how even the rows are: it is that for rows as even as can be, or
    POISE_BLOCK. */
 static void PlanBlocks(PoiseContext ctx, MatPlan *plan)
 {
@@ -92,7 +92,7 @@ static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
 static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
-  poisePredict(dev, (plan->m + 1) * (plan->wide ? 8 : 4) + 4 * plan->nz + 8 * poisePlanNumbers(plan), ON_BOTH, p);
+  poisePredict(dev, (plan->m + 1) * (plan->wide ? 8 : 4) + 4 * plan->nz + 8 * poisePlanScalars(plan), ON_BOTH, p);
   if (PoiseSize(A->ctx) == 1) return;
   poisePredictBetween(dev, 4 * plan->nblock[0], 4 * plan->nblock[1], ON_BOTH, p);
   poisePredictHost(plan->nghost * (int64_t)sizeof(PoiseInt), p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   A pattern from triplets, on a device and one rank, by sorting their indices (keys.c). What the sorted places are is also the map by
-  which values are taken (coo.c). Indices given on the host come to the device in pieces; those that are there are read where they are. With
+  which values are taken (coo.c). Indices given on the host come to the device in chunks; those that are there are read where they are. With
   more ranks triplets travel first, and the host sorts (triplets.c).
 
   Bytes held beyond what is given, n triplets, z entries and m rows, P = 4 (8 beyond 2^32 triplets), Q = 4 (8 beyond 2^31 entries):
@@ -14,7 +14,7 @@
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */
 
-typedef struct Sent { /* a piece of the indices */
+typedef struct Sent { /* a chunk of the indices */
   Buffer row, col;
 } Sent;
 
@@ -24,7 +24,7 @@ static PoiseErr Make(Device *dev, int64_t n, const char *what, Buffer *b, int64_
   return poiseBufferWrite(b, DEVICE, p);
 }
 
-/* Pieces follow each other on the device through the same two buffers. */
+/* Chunks follow each other on the device through the same two buffers. */
 static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Sent *s, int64_t n, CooKeysArgs a)
 {
   int64_t most = n < SENT_AT_ONCE ? n : SENT_AT_ONCE, *row, *col;
@@ -70,7 +70,7 @@ static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt
   t->n = c->nz;
   t->wide = k->wide;
   t->from = poiseKeysTakePlaces(k);
-  return poiseBufferCreate(dev, (size_t)poiseCsrNumbers(c) * sizeof(double), "values",
+  return poiseBufferCreate(dev, (size_t)poiseCsrScalars(c) * sizeof(double), "values",
                            &c->val); /* zeros when they are first read */
 }
 

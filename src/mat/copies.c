@@ -86,13 +86,13 @@ static PoiseErr GatherValues(PoiseMat A, Transposed *t, Csr *c)
   return poiseLaunch(A->ctx->device, KERNEL_gather, &g, sizeof g);
 }
 
-static PoiseErr TurnBlocks(PoiseMat A, Transposed *t, Csr *c)
+static PoiseErr TransposeEachBlock(PoiseMat A, Transposed *t, Csr *c)
 {
-  BcsrTurnArgs b = {.n = c->nz, .b = c->b};
+  BcsrTransposeBlocksArgs b = {.n = c->nz, .b = c->b};
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&b.from64 : (void *)&b.from32));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &b.x));
   TRY(poiseBufferWrite(&c->val, DEVICE, &b.out));
-  return poiseLaunch(A->ctx->device, KERNEL_bcsr_turn, &b, sizeof b);
+  return poiseLaunch(A->ctx->device, KERNEL_bcsr_transpose_blocks, &b, sizeof b);
 }
 
 /* On one rank: the rows of A's columns are T's columns, and the values are gathered. */
@@ -102,8 +102,8 @@ static PoiseErr TurnHere(PoiseMat A, Transposed *t, Csr *c)
   *c = (Csr){.b = A->csr.b, .m = A->csr.nloc, .nloc = A->csr.m, .nz = A->csr.nz, .wide = t->wide};
   c->ptr = t->ptr, c->col = t->row;
   t->ptr = t->row = (Buffer){0};
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)poiseCsrNumbers(c) * sizeof(double), "values", &c->val));
-  return c->b ? TurnBlocks(A, t, c) : GatherValues(A, t, c);
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)poiseCsrScalars(c) * sizeof(double), "values", &c->val));
+  return c->b ? TransposeEachBlock(A, t, c) : GatherValues(A, t, c);
 }
 
 static PoiseErr TransposeHere(PoiseMat A, PoiseMat T)
@@ -147,12 +147,12 @@ static PoiseErr ListTurned(PoiseMat A, Turned *t)
   TRY(poiseMatReadEntries(A, &h));
   TRY(poiseAllocArray(A->ctx, c->nz, sizeof *t->row, "rows of blocks", &t->row));
   TRY(poiseAllocArray(A->ctx, c->nz, sizeof *t->col, "columns of blocks", &t->col));
-  TRY(poiseAllocArray(A->ctx, poiseCsrNumbers(c), sizeof *t->val, "blocks", &t->val));
+  TRY(poiseAllocArray(A->ctx, poiseCsrScalars(c), sizeof *t->val, "blocks", &t->val));
   for (int64_t i = 0; i < c->m; i++)
     for (int64_t k = poiseCsrPtr(c, h.ptr, i); k < poiseCsrPtr(c, h.ptr, i + 1); k++) {
       t->row[k] = poiseCsrGlobal(A, h.col[k]);
       t->col[k] = c->row + i;
-      poiseTurnBlock(b, h.val + k * b * b, t->val + k * b * b);
+      poiseTransposeBlock(b, h.val + k * b * b, t->val + k * b * b);
     }
   return POISE_OK;
 }
@@ -182,7 +182,7 @@ PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
 /* The largest |entry|, as partial maxima in the context's scratch. */
 static PoiseErr Largest(PoiseMat A)
 {
-  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = poiseCsrNumbers(&A->csr)};
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = poiseCsrScalars(&A->csr)};
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(p.n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &p.partial[0]));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[0]));
@@ -197,7 +197,7 @@ PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
   *is = 0;
   TRY(PoiseMatTranspose(A, &T));
   PoiseErr e = PoiseMatAXPY(T, -1, B);
-  if (!e) e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(poiseCsrNumbers(&T->csr)), true, &largest);
+  if (!e) e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(poiseCsrScalars(&T->csr)), true, &largest);
   *is = !e && largest <= tol; /* not if it is NaN */
   PoiseMatDestroy(&T);
   return e;

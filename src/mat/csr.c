@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
 #include "csr_rows.h"
-#include "windows.h"
+#include "row_blocks.h"
 
 typedef struct CsrType {
   CsrData csr; /* first */
@@ -63,7 +63,7 @@ PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
   m->nblock = last - first;
   m->rows = c->rows;
   m->tile = c->tile;
-  m->vary = c->vary, m->spread = c->statistics.spread;
+  m->vary = c->vary, m->x_lines = c->statistics.x_lines;
   return POISE_OK;
 }
 
@@ -187,7 +187,7 @@ static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
 
 enum { MOST_PIECES = 8192 };
 
-/* Entries of a window of m columns; 0: so few are not cut. */
+/* Entries of a row block of m columns; 0: so few are not cut. */
 static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t nz)
 {
   enum { LEAST = 2, USUAL = 4 };
@@ -200,17 +200,17 @@ static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t n
 }
 
 /* As csri cuts rows, where there is work for several threads; but no columns of a usual length, which a GPU sums as fast without. It needs
-   windows for their pieces only. */
+   row blocks for their fragments only. */
 static PoiseErr CutColumns(PoiseMat A)
 {
-  Windows *w = &((CsrData *)A->data)->columns;
+  RowBlocks *w = &((CsrData *)A->data)->columns;
   Device *dev = A->ctx->device;
   CsrView T;
   TRY(ColumnsView(A, &T));
   int64_t chunk = ChunkOfColumns(dev, T.b, T.m, T.nz), few = T.nz / MOST_PIECES;
   if (!chunk) return POISE_OK;
-  TRY(poiseWindowsCutRows(dev, &T, w, (WindowsCut){chunk, chunk, few < 2 * chunk ? 2 * chunk : few, false}));
-  if (dev->ops->csri_limit && !w->npiece) poiseWindowsDestroy(w);
+  TRY(poiseRowBlocksCutRows(dev, &T, w, (RowBlocksCut){chunk, chunk, few < 2 * chunk ? 2 * chunk : few, false}));
+  if (dev->ops->csri_limit && !w->nfragment) poiseRowBlocksDestroy(w);
   return POISE_OK;
 }
 
@@ -219,7 +219,7 @@ static PoiseErr Transpose(PoiseMat A)
   CsrData *t = A->data;
   if (t->pattern == A->pattern) return POISE_OK;
   poiseTransposedDestroy(&t->by_column);
-  poiseWindowsDestroy(&t->columns);
+  poiseRowBlocksDestroy(&t->columns);
   t->pattern = 0;
   TRY(poiseTransposedCreate(A, &t->by_column));
   TRY(CutColumns(A));
@@ -241,8 +241,8 @@ static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
   m->y = y;
   m->rows = c->b ? POISE_BLOCK / (int)c->b : POISE_BLOCK;
   m->nblock = d->columns.n ? d->columns.n : (m->A.m + m->rows - 1) / m->rows;
-  if (d->columns.n) TRY(poiseWindowsArguments(&d->columns, &a.c));
-  a.c.npiece = d->columns.npiece;
+  if (d->columns.n) TRY(poiseRowBlocksArguments(&d->columns, &a.c));
+  a.c.nfragment = d->columns.nfragment;
   if (x) TRY(poiseVecRead(x, &m->x));
   if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &a.ghost));
   return poiseLaunch(A->ctx->device, c->b ? KERNEL_bcsr_mult_transpose : KERNEL_csr_mult_transpose, &a, sizeof a);
@@ -271,11 +271,11 @@ void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
   poiseBufferAdd(&t->from, sum);
   poiseBufferAdd(&t->row, sum);
   poiseBufferAdd(&d->whole, sum);
-  poiseWindowsBytes(&d->columns, sum);
+  poiseRowBlocksBytes(&d->columns, sum);
   sum->device += d->plan.bytes;
 }
 
-/* A device makes the transpose itself, and keeps windows of columns only where one is long. */
+/* A device makes the transpose itself, and keeps row blocks of columns only where one is long. */
 void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -283,13 +283,13 @@ void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
   int64_t chunk = plan->transpose ? ChunkOfColumns(dev, plan->b, m, plan->nz) : 0;
   if (plan->transpose) poisePredict(dev, (m + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
   if (!chunk || (dev->ops->csri_limit && plan->m < chunk)) return;
-  int64_t n = poiseWindowsOf(m, plan->nz, chunk);
-  WindowsPlan w = {.n = {n, n}, .pieces = plan->m < chunk ? 0 : plan->nz / chunk};
-  PoisePrediction windows = {.beyond = NULL};
+  int64_t n = poiseRowBlocksOf(m, plan->nz, chunk);
+  RowBlocksPlan w = {.n = {n, n}, .fragments = plan->m < chunk ? 0 : plan->nz / chunk};
+  PoisePrediction row_blocks = {.beyond = NULL};
   MatPlan columns = *plan;
-  poiseWindowsPredict(A, &w, &columns, &windows);
-  if (dev->ops->csri_limit) windows.least = (PoiseBytes){0};
-  poisePredictSum(&windows, p);
+  poiseRowBlocksPredict(A, &w, &columns, &row_blocks);
+  if (dev->ops->csri_limit) row_blocks.least = (PoiseBytes){0};
+  poisePredictSum(&row_blocks, p);
 }
 
 /* A library's products are composed, and take x with its ghosts. */
@@ -333,7 +333,7 @@ static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
 void poiseCsrDataDestroy(PoiseMat A)
 {
   poiseTransposedDestroy(&((CsrData *)A->data)->by_column);
-  poiseWindowsDestroy(&((CsrData *)A->data)->columns);
+  poiseRowBlocksDestroy(&((CsrData *)A->data)->columns);
   DropPlan(A);
 }
 
@@ -374,7 +374,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   for (int64_t k = 0; k < a->nblock; k++) {
     int64_t block = a->order ? a->order[k] : k, begin = block * POISE_BLOCK; /* the host asks for no other number of rows */
     int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
-    if (a->index16.code && a->index16.window[block * POISE_WINDOWS] >= 0)
+    if (a->index16.code && a->index16.base[block * POISE_BANDS] >= 0)
       poiseHostRows(a, alpha, beta, begin, end, HOST_INDEX16);
     else if (a->ghost)
       poiseHostRows(a, alpha, beta, begin, end, HOST_GHOSTS);
@@ -420,7 +420,7 @@ POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, boo
         ColumnSum(a, x, wide, wide ? A->ptr64[j] : A->ptr32[j], wide ? A->ptr64[j + 1] : A->ptr32[j + 1]);
 }
 
-static double PieceOfColumn(const CsrMultTransposeArgs *a, const CsriPiece *p)
+static double FragmentOfColumn(const CsrMultTransposeArgs *a, const RowFragment *p)
 {
   return ColumnSum(a, a->c.m.x, a->perm64 != NULL, p->first, p->first + p->nz);
 }
@@ -433,7 +433,7 @@ PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t b = 0; b < m->nblock; b++) {
     int64_t begin = b * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
-    if (a->c.window) begin = a->c.window[b].begin, end = begin + a->c.window[b].rows;
+    if (a->c.row_block) begin = a->c.row_block[b].begin, end = begin + a->c.row_block[b].rows;
     if (!m->x)
       Columns(a, NULL, m->A.ptr64 != NULL, begin, end);
     else if (m->A.ptr64)
@@ -441,10 +441,10 @@ PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
     else
       Columns(a, m->x, false, begin, end);
   }
-  HOST_PARALLEL_FOR(dev, a->c.npiece)
-  for (int64_t p = 0; p < a->c.npiece; p++) a->c.sum[p] = PieceOfColumn(a, &a->c.part[p]);
-  for (int64_t p = 0; p < a->c.npiece;) { /* in their order */
-    int64_t end = a->c.first[a->c.part[p].window + 1];
+  HOST_PARALLEL_FOR(dev, a->c.nfragment)
+  for (int64_t p = 0; p < a->c.nfragment; p++) a->c.sum[p] = FragmentOfColumn(a, &a->c.part[p]);
+  for (int64_t p = 0; p < a->c.nfragment;) { /* in their order */
+    int64_t end = a->c.first[a->c.part[p].row_block + 1];
     double s = 0, *y = poiseOfColumn(a, poiseCsriRow(&a->c, &a->c.part[p]));
     for (; p < end; p++) s += a->c.sum[p];
     *y = s;
@@ -455,7 +455,7 @@ PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
 PoiseErr poiseHost_csr_diagonal(Device *dev, const void *args)
 {
   const CsrDiagonalArgs *a = args;
-  int64_t m = poiseInNumbers(&a->A, a->A.m), nblock = POISE_NBLOCKS(m);
+  int64_t m = poiseInScalars(&a->A, a->A.m), nblock = POISE_NBLOCKS(m);
   int b = a->b;
   (void)dev;
   if (m) memset(a->d, 0, (size_t)m * (size_t)b * sizeof(double));
@@ -463,7 +463,7 @@ PoiseErr poiseHost_csr_diagonal(Device *dev, const void *args)
   for (int64_t block = 0; block < nblock; block++)
     for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < m; i++) {
       int64_t first = i - i % b; /* of the diagonal block */
-      NumberRow row = poiseNumberRow(&a->A, i);
+      ScalarRow row = poiseNumberRow(&a->A, i);
       for (int64_t k = 0; k < row.n; k++) {
         int64_t j = poiseNumberColumn(&a->A, &row, k) - first;
         if (j >= 0 && j < b) a->d[first * b + j * b + i % b] = a->A.val[poiseNumberPlace(&row, k)];

@@ -350,7 +350,7 @@ static void UndoRenumber(PoiseMat A)
 
 static PoiseErr WrapValues(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
 {
-  return wrap(A->ctx->device, (size_t)poiseCsrNumbers(&A->csr) * sizeof(double), "values", (void *)(uintptr_t)in->val, own,
+  return wrap(A->ctx->device, (size_t)poiseCsrScalars(&A->csr) * sizeof(double), "values", (void *)(uintptr_t)in->val, own,
               &A->csr.val);
 }
 
@@ -362,7 +362,7 @@ static PoiseErr BuildSorted(PoiseMat A, const PoiseCSR *in)
   PoiseInt *col;
   double *val;
   PoiseCSR sorted = *in;
-  TRY(poiseBufferCreate(ctx->device, (size_t)poiseCsrNumbers(c) * sizeof(double), "values", &c->val));
+  TRY(poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(c) * sizeof(double), "values", &c->val));
   TRY(poiseBufferWrite(&c->val, HOST, &val));
   TRY(poiseAllocArray(ctx, c->nz, sizeof(PoiseInt), "sorted columns", &col));
   PoiseErr e = CopySorted(A, in, col, val);
@@ -461,10 +461,10 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
     NarrowColumns(A, ghosts, (char *)r->col, c->nz);
   TRY(HandOver(A, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &r->ptr, &c->ptr));
   TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", r->col32 ? (void *)&r->col32 : (void *)&r->col, &c->col));
-  return HandOver(A, (size_t)poiseCsrNumbers(c) * sizeof(double), "values", &r->val, &c->val);
+  return HandOver(A, (size_t)poiseCsrScalars(c) * sizeof(double), "values", &r->val, &c->val);
 }
 
-/* ---- blocks of rows, as the device wants them -------------------------------------------------------------------------- */
+/* ---- row blocks, as the device wants them -------------------------------------------------------------------------- */
 
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even)
 {
@@ -487,8 +487,8 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   Side side = poiseBufferIsCurrent(&c->ptr, HOST) ? HOST : DEVICE;
   Buffer there = {0};
   const void *ptr, *result;
-  int64_t spread = c->statistics.spread;
-  *s = (CsrStatistics){.m = c->m, .nz = c->nz, .spread = spread};
+  int64_t x_lines = c->statistics.x_lines;
+  *s = (CsrStatistics){.m = c->m, .nz = c->nz, .x_lines = x_lines};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
   CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = poiseCsrShareOfRows(c), .out = s};
   a.bound = dev->ops->csr_bound ? dev->ops->csr_bound(c->m, c->nz) : 0;
@@ -500,7 +500,7 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   if (!e) e = poiseLaunch(dev, KERNEL_csr_statistics, &a, sizeof a);
   if (!e) e = poiseBufferRead(&there, HOST, &result);
   if (!e) memcpy(s, result, sizeof *s);
-  s->m = c->m, s->nz = c->nz, s->bound = a.bound, s->spread = spread;
+  s->m = c->m, s->nz = c->nz, s->bound = a.bound, s->x_lines = x_lines;
   poiseBufferDestroy(&there);
   return e;
 }
@@ -523,14 +523,14 @@ static PoiseErr FindSpread(PoiseMat A)
   Buffer there = {0};
   const int64_t *lines;
   PoiseErr e = POISE_OK;
-  c->statistics.spread = 0;
+  c->statistics.x_lines = 0;
   if ((!dev->ops->csr_rows && !ManyColumns(c)) || c->b || c->nz < LEAST) return POISE_OK;
   TRY(poiseBufferRead(&c->col, side, &a.A.col));
   TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
   e = poiseBufferUpdate(&there, side, &a.lines);
-  if (!e) e = side == HOST ? poiseHost_csr_spread(dev, &a) : poiseLaunch(dev, KERNEL_csr_spread, &a, sizeof a);
+  if (!e) e = side == HOST ? poiseHost_csr_x_lines(dev, &a) : poiseLaunch(dev, KERNEL_csr_x_lines, &a, sizeof a);
   if (!e) e = poiseBufferRead(&there, HOST, &lines);
-  if (!e) c->statistics.spread = 100 * *lines / (POISE_SAMPLE * POISE_SAMPLES);
+  if (!e) c->statistics.x_lines = 100 * *lines / (POISE_SAMPLE * POISE_SAMPLES);
   poiseBufferDestroy(&there);
   return e;
 }
@@ -544,7 +544,7 @@ static PoiseErr ChooseRows(PoiseMat A)
   TRY(poiseCsrStatistics(A, 0, s));
   /* Where x is far away and in no order, a CPU waits for it: rows that are summed together, whatever their lengths, ask for numbers behind
      them too, and for less at once (AMD EPYC, L3 32 MB: up to 2 times as long). */
-  c->vary = OFTEN * s->changes > c->m && !(s->spread >= FAR && ManyColumns(c));
+  c->vary = OFTEN * s->length_changes > c->m && !(s->x_lines >= FAR && ManyColumns(c));
   c->rows = c->b ? poiseBcsrRows(A->ctx, c->b, s) : poiseCsrRows(A->ctx, s, false);
   c->tile = c->b && c->rows < 4 ? c->rows * s->longest : poiseCsrTileOf(s, c->rows);
   c->nblock = (c->m + c->rows - 1) / c->rows;
@@ -553,7 +553,7 @@ static PoiseErr ChooseRows(PoiseMat A)
 
 /* ---- several ranks: interior blocks first --------------------------------------------------------------------------- */
 
-PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior)
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const RowBlock *row_block, Buffer *order, int64_t *ninterior)
 {
   Csr *c = &A->csr;
   const void *ptr;
@@ -566,8 +566,8 @@ PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window,
   TRY(poiseBufferRead(&c->col, HOST, &col));
   *ninterior = 0;
   for (int64_t b = 0; b < n; b++) {
-    int64_t first = b * rows, last = first + rows, k = window ? window[b].first : poiseCsrPtr(c, ptr, first);
-    int64_t end = window ? k + window[b].nz : poiseCsrPtr(c, ptr, last < c->m ? last : c->m);
+    int64_t first = b * rows, last = first + rows, k = row_block ? row_block[b].first : poiseCsrPtr(c, ptr, first);
+    int64_t end = row_block ? k + row_block[b].nz : poiseCsrPtr(c, ptr, last < c->m ? last : c->m);
     while (k < end && col[k] < c->nloc) k++;
     bool inside = k >= end;
     to[inside ? (*ninterior)++ : n - ++boundary] = (int32_t)b;

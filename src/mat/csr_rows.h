@@ -6,7 +6,7 @@
 #include "../vec/vec_host.h"
 #include "mat.h"
 
-/* What the columns of a block of rows are, a constant where these functions are inlined: owned ones, some of them ghosts, or owned ones
+/* What the columns of a row block are, a constant where these functions are inlined: owned ones, some of them ghosts, or owned ones
    in 16 bits. */
 enum { HOST_OWNED = false, HOST_GHOSTS = true, HOST_INDEX16 };
 
@@ -29,7 +29,7 @@ typedef int64_t HostTwoBits __attribute__((vector_size(16)));
 /* What entry k is to be multiplied by. The place is chosen and not the value, which would be a branch that is rarely foreseen. */
 POISE_INLINE double poiseHostFactor(const CsrMultArgs *a, int64_t k, int columns)
 {
-  int32_t c = columns == HOST_INDEX16 ? poiseIndex16Column(a->index16.window, a->index16.code[k]) : a->A.col[k];
+  int32_t c = columns == HOST_INDEX16 ? poiseIndex16Column(a->index16.base, a->index16.code[k]) : a->A.col[k];
   uintptr_t from = (uintptr_t)a->x;
   if (columns == HOST_GHOSTS && c >= a->A.nloc) from = (uintptr_t)a->ghost - (uintptr_t)a->A.nloc * sizeof *a->ghost;
   return *(const double *)(from + (uintptr_t)c * sizeof(double));
@@ -93,14 +93,14 @@ POISE_INLINE double poiseHostShortRow(const CsrMultArgs *a, int64_t k, int64_t l
   return even + odd;
 }
 
-/* Type csri cuts rows of HOST_LONG entries or more into pieces of at most HOST_PIECE. They are summed so by csr too: same bits. */
+/* Type csri cuts rows of HOST_LONG entries or more into fragments of at most HOST_PIECE. They are summed so by csr too: same bits. */
 enum { HOST_LONG = 8192, HOST_PIECE = 2 * HOST_LONG };
 POISE_INLINE double poiseHostLongRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
 {
   int64_t n = (last - k + HOST_PIECE - 1) / HOST_PIECE;
   double s = 0;
   for (int64_t q = 0; q < n; q++)
-    s += poiseHostRowSum(a, poiseCsriPieceBegin(1, k, last, q, n), poiseCsriPieceBegin(1, k, last, q + 1, n), columns,
+    s += poiseHostRowSum(a, poiseRowFragmentBegin(1, k, last, q, n), poiseRowFragmentBegin(1, k, last, q + 1, n), columns,
                          false);
   return s;
 }
@@ -173,7 +173,7 @@ POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double be
 {
   CsrMultArgs local = *args; /* so that stores to y cannot change it */
   const CsrMultArgs *a = &local;
-  if (columns == HOST_INDEX16) local.index16.window += begin / POISE_BLOCK * POISE_WINDOWS; /* of this block */
+  if (columns == HOST_INDEX16) local.index16.base += begin / POISE_BLOCK * POISE_BANDS; /* of this block */
   if (!a->vary) {
     poiseHostEachRow(a, alpha, beta, begin, end, columns, false);
     return;

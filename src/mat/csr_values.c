@@ -11,7 +11,7 @@ static inline int64_t End(int64_t b, int64_t m)
 /* x, or the ghosts, at a column. */
 static inline double At(const CsrView *A, const double *x, const double *ghost, int64_t col)
 {
-  int64_t owned = poiseInNumbers(A, A->nloc);
+  int64_t owned = poiseInScalars(A, A->nloc);
   return col < owned ? x[col] : ghost[col - owned];
 }
 
@@ -24,20 +24,20 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
-    int64_t first = b * POISE_BLOCK, end = End(b, A->m), cut = 0, pieces = 0, tile[POISE_TILES] = {0};
-    int64_t changes = 0, empty = 0, longest = 0, squares = 0, above = 0;
+    int64_t first = b * POISE_BLOCK, end = End(b, A->m), cut = 0, fragments = 0, tile[POISE_TILES] = {0};
+    int64_t length_changes = 0, empty = 0, longest = 0, squares = 0, rows_above = 0;
     for (int64_t i = first; i < end; i++) {
       int64_t length = poiseCsrOffset(A, i + 1) - poiseCsrOffset(A, i);
-      changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
+      length_changes += !i || length != poiseCsrOffset(A, i) - poiseCsrOffset(A, i - 1);
       empty += !length;
-      pieces += poiseCsrPieces(a, length);
+      fragments += poiseCsrFragments(a, length);
       if (a->limit && length >= a->limit) {
         cut += length;
         continue;
       }
       squares += length * length;
       if (length > longest) longest = length;
-      above += a->bound && length > a->bound;
+      rows_above += a->bound && length > a->bound;
     }
     for (int k = 0; k < POISE_TILES; k++)
       for (int64_t rows = 256 >> k, i = first; i < end; i += rows) {
@@ -46,19 +46,19 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
       }
     HOST_CRITICAL
     {
-      a->out->changes += changes;
+      a->out->length_changes += length_changes;
       a->out->cut += cut;
-      a->out->pieces += pieces;
+      a->out->fragments += fragments;
       a->out->empty += empty;
       a->out->squares += squares;
-      a->out->above += above;
+      a->out->rows_above += rows_above;
       if (longest > a->out->longest) a->out->longest = longest;
       for (int k = 0; k < POISE_TILES; k++)
         if (tile[k] > a->out->tile[k]) a->out->tile[k] = tile[k];
     }
   }
   for (int64_t s = 0; a->share && s * a->share < A->m; s++)
-    if (poiseCsrShare(a, s) > a->out->busiest) a->out->busiest = poiseCsrShare(a, s);
+    if (poiseCsrShare(a, s) > a->out->max_share_nnz) a->out->max_share_nnz = poiseCsrShare(a, s);
   return POISE_OK;
 }
 
@@ -79,7 +79,7 @@ static int64_t LinesOf(const int32_t *col)
   return n;
 }
 
-PoiseErr poiseHost_csr_spread(Device *dev, const void *args)
+PoiseErr poiseHost_csr_x_lines(Device *dev, const void *args)
 {
   const CsrSpreadArgs *a = args;
   int64_t lines = 0;
@@ -109,12 +109,12 @@ PoiseErr poiseHost_csr_scale(Device *dev, const void *args)
 {
   const CsrScaleArgs *a = args;
   const CsrView *A = &a->A;
-  int64_t m = poiseInNumbers(A, A->m), nblock = POISE_NBLOCKS(m);
+  int64_t m = poiseInScalars(A, A->m), nblock = POISE_NBLOCKS(m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
     for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
-      NumberRow row = poiseNumberRow(A, i);
+      ScalarRow row = poiseNumberRow(A, i);
       for (int64_t k = 0; k < row.n; k++) {
         double *v = a->val + poiseNumberPlace(&row, k);
         if (a->left) *v *= a->left[i];
@@ -128,14 +128,14 @@ PoiseErr poiseHost_csr_set_diagonal(Device *dev, const void *args)
 {
   const CsrSetDiagonalArgs *a = args;
   const CsrView *A = &a->A;
-  int64_t m = poiseInNumbers(A, A->m), nblock = POISE_NBLOCKS(m);
+  int64_t m = poiseInScalars(A, A->m), nblock = POISE_NBLOCKS(m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t lacking = 0;
     for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       double v = a->d ? a->d[i] : a->value;
-      NumberRow row = poiseNumberRow(A, i);
+      ScalarRow row = poiseNumberRow(A, i);
       int64_t k = 0;
       while (k < row.n && poiseNumberColumn(A, &row, k) != i) k++;
       if (k == row.n) {
@@ -154,14 +154,14 @@ PoiseErr poiseHost_csr_norm(Device *dev, const void *args)
 {
   const CsrNormArgs *a = args;
   const CsrView *A = &a->A;
-  int64_t m = poiseInNumbers(A, A->m), nblock = POISE_NBLOCKS(m);
+  int64_t m = poiseInScalars(A, A->m), nblock = POISE_NBLOCKS(m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     double block = 0;
     for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       double s = 0;
-      NumberRow row = poiseNumberRow(A, i);
+      ScalarRow row = poiseNumberRow(A, i);
       for (int64_t k = 0; k < row.n; k++) {
         double v = A->val[poiseNumberPlace(&row, k)] * a->scale[0] * a->scale[1];
         s += a->largest ? fabs(v) : v * v;
@@ -182,7 +182,7 @@ PoiseErr poiseHost_csr_zero_rows(Device *dev, const void *args)
   for (int64_t b = 0; b < nblock; b++)
     for (int64_t k = b * POISE_BLOCK; k < End(b, a->n); k++) {
       int32_t i = a->row[k];
-      NumberRow row = poiseNumberRow(&a->A, i);
+      ScalarRow row = poiseNumberRow(&a->A, i);
       for (int64_t e = 0; e < row.n; e++) a->val[poiseNumberPlace(&row, e)] = 0;
       if (a->at) a->val[a->at[k]] = a->diagonal;
       if (a->b) a->b[i] = a->diagonal * a->x[i];
@@ -195,13 +195,13 @@ PoiseErr poiseHost_csr_zero_columns(Device *dev, const void *args)
 {
   const CsrZeroColumnsArgs *a = args;
   const CsrView *A = &a->A;
-  int64_t m = poiseInNumbers(A, A->m), nblock = POISE_NBLOCKS(m);
+  int64_t m = poiseInScalars(A, A->m), nblock = POISE_NBLOCKS(m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
     for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       if (a->mark[i] != 0) continue;
-      NumberRow row = poiseNumberRow(A, i);
+      ScalarRow row = poiseNumberRow(A, i);
       for (int64_t k = 0; k < row.n; k++) {
         int64_t j = poiseNumberColumn(A, &row, k);
         if (At(A, a->mark, a->ghost_mark, j) == 0) continue;

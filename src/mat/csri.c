@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type csri: plain CSR, worked on in windows of equally many rows and entries, however long the rows are; rows that are too long for one are
-  shared out in pieces, whose sums are added in order. After CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal
-  chunks and adds the parts of rows by atomics; here windows end at row ends and nothing depends on who comes first.
+  Type csri: plain CSR, worked on in row blocks of equally many rows and entries, however long the rows are; rows that are too long for one are
+  shared out in fragments, whose sums are added in order. After CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal
+  chunks and adds the parts of rows by atomics; here row blocks end at row ends and nothing depends on who comes first.
 */
 #include "csr_rows.h"
 #include "hubs.h"
-#include "windows.h"
+#include "row_blocks.h"
 
 enum { ORDERED, ATOMIC };
 
@@ -20,13 +20,13 @@ typedef struct CsriData {
   int64_t tried;                       /* c->built of what was to be cut */
   int rows;            /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
   int64_t tile, uncut; /* the most nonzeros of such a block; all nonzeros that are not cut */
-  Windows w;
+  RowBlocks w;
   Hubs hubs;
 } CsriData;
 
 static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
-     "rows and entries of a window; longer rows are cut; 0: as suits the device"},
+     "rows and entries of a row block; longer rows are cut; 0: as suits the device"},
     {"mat_csri_hubs", POISE_OPTION_INT, offsetof(CsriData, hubs_asked), "-1", -1, 8192, NULL,
      "on GPUs, the columns with the most entries whose x products keep at hand, down to a power of 2; -1: where it pays; 0 "
      "or 1: none"},
@@ -63,16 +63,16 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t limit, CsrStatisti
 }
 
 /* As was asked, else as suits the device. */
-static WindowsCut ChooseCut(PoiseMat A, const CsriData *d, int64_t limit, const CsrStatistics *s)
+static RowBlocksCut ChooseCut(PoiseMat A, const CsriData *d, int64_t limit, const CsrStatistics *s)
 {
   Device *dev = A->ctx->device;
   bool own = !d->asked, blocks = d->rows < POISE_BLOCK;
   if (own && d->hubs.bits) limit = Limit(dev, s->m + s->nz, d, true);
   int64_t chunk = limit;
-  if (own && !blocks && !d->hubs.bits && dev->ops->csri_window) chunk = dev->ops->csri_window(dev, s);
+  if (own && !blocks && !d->hubs.bits && dev->ops->csri_row_block) chunk = dev->ops->csri_row_block(dev, s);
   if (limit < chunk) limit = chunk;
-  int64_t piece = own && blocks && dev->ops->csri_piece ? dev->ops->csri_piece(dev, s, limit) : 2 * limit;
-  return (WindowsCut){chunk, limit, piece, d->exact};
+  int64_t fragment = own && blocks && dev->ops->csri_fragment ? dev->ops->csri_fragment(dev, s, limit) : 2 * limit;
+  return (RowBlocksCut){chunk, limit, fragment, d->exact};
 }
 
 static PoiseErr SetUp_CSRI(PoiseMat A)
@@ -85,16 +85,16 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of chunks. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
-  poiseWindowsDestroy(&d->w);
+  poiseRowBlocksDestroy(&d->w);
   d->built = 0;
   d->was_asked = d->asked, d->hubs_were_asked = d->hubs_asked;
   d->exact = d->combine == ATOMIC;
   poiseHubsDestroy(&d->hubs);
   TRY(ChooseBlocks(A, d, limit, &s));
   if (d->rows == POISE_BLOCK) TRY(poiseHubsFind(A, d->hubs_asked, &d->hubs));
-  TRY(poiseWindowsCut(A, &d->w, ChooseCut(A, d, limit, &s)));
+  TRY(poiseRowBlocksCut(A, &d->w, ChooseCut(A, d, limit, &s)));
   if (d->rows < POISE_BLOCK) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
-  if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, d->rows));
+  if (A->csr.halo) TRY(poiseRowBlocksOrder(A, &d->w, d->rows));
   d->built = A->csr.built;
   return POISE_OK;
 }
@@ -106,9 +106,9 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
   CsriData *d = A->data;
   TRY(SetUp_CSRI(A));
   a->uncut = d->uncut, a->exact = d->exact;
-  a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary, a->m.spread = A->csr.statistics.spread;
+  a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary, a->m.x_lines = A->csr.statistics.x_lines;
   TRY(poiseHubsArguments(&d->hubs, a));
-  return poiseWindowsArguments(&d->w, a);
+  return poiseRowBlocksArguments(&d->w, a);
 }
 
 static PoiseErr Ready_CSRI(PoiseMat A)
@@ -124,11 +124,11 @@ static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
   if (part != REST) TRY(Arguments(A, a));
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
   a->fill = part != REST;
-  bool as_csr = d->rows < POISE_BLOCK && !d->w.npiece;
-  return poiseWindowsMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a, as_csr ? sizeof *m : sizeof *a);
+  bool as_csr = d->rows < POISE_BLOCK && !d->w.nfragment;
+  return poiseRowBlocksMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a, as_csr ? sizeof *m : sizeof *a);
 }
 
-/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. Interior windows run while the ghosts travel. */
+/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. Interior row blocks run while the ghosts travel. */
 static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
@@ -153,21 +153,21 @@ static bool Composes_CSRI(PoiseMat A)
 static int64_t Partials_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
-  return poiseWindowsPartials(&d->w); /* as of the latest set-up: see Ready_CSRI */
+  return poiseRowBlocksPartials(&d->w); /* as of the latest set-up: see Ready_CSRI */
 }
 
 static PoiseErr View_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
   bool blocks = d->rows < POISE_BLOCK;
-  double sums[] = {(double)d->w.parts, (double)d->w.npiece, blocks, d->hubs.entries, (double)A->csr.nz};
+  double sums[] = {(double)d->w.parts, (double)d->w.nfragment, blocks, d->hubs.entries, (double)A->csr.nz};
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
   if (d->exact)
-    TRY(PoisePrintf(A->ctx, "    csri: %.0f windows, shared rows by atomic additions\n", sums[0]));
+    TRY(PoisePrintf(A->ctx, "    csri: %.0f row blocks, shared rows by atomic additions\n", sums[0]));
   else
-    TRY(PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
-                    sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->w.limit));
+    TRY(PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f fragments of rows of %lld entries or more\n", sums[0],
+                    sums[2] > 0 ? "uniform row blocks" : "row blocks", sums[1], (long long)d->w.limit));
   if (sums[3] == 0) return POISE_OK;
   return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n", 100 * sums[3] / sums[4]);
 }
@@ -176,11 +176,11 @@ static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
 {
   const CsriData *d = A->data;
   poiseCsrDataBytes(A, sum);
-  poiseWindowsBytes(&d->w, sum);
+  poiseRowBlocksBytes(&d->w, sum);
   poiseHubsBytes(&d->hubs, sum);
 }
 
-/* Windows follow from the sizes, whether there are hubs, and what the device makes of the rows; not so the pieces. */
+/* Row blocks follow from the sizes, whether there are hubs, and what the device makes of the rows; not so the fragments. */
 static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const CsriData *d = data;
@@ -189,12 +189,12 @@ static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoiseP
   int64_t size = plan->m + plan->nz, limit = Limit(dev, size, d, false), chunk[2] = {limit, limit}, hubs = limit;
   poiseCsrDataPredict(A, plan, p);
   if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) hubs = Limit(dev, size, d, true);
-  if (!d->asked && dev->ops->csri_window) {
+  if (!d->asked && dev->ops->csri_row_block) {
     chunk[0] -= limit / 4;
-    if (chunk[1] < dev->ops->most_window) chunk[1] = dev->ops->most_window;
+    if (chunk[1] < dev->ops->most_row_block) chunk[1] = dev->ops->most_row_block;
   }
   if (chunk[1] < hubs) chunk[1] = hubs;
-  poiseWindowsPredictCut(A, chunk, limit, exact, plan, p);
+  poiseRowBlocksPredictCut(A, chunk, limit, exact, plan, p);
   if (!exact) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p); /* the product is composed */
   plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
@@ -205,7 +205,7 @@ static void Destroy_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
   poiseCsrDataDestroy(A);
-  poiseWindowsDestroy(&d->w);
+  poiseRowBlocksDestroy(&d->w);
   poiseHubsDestroy(&d->hubs);
 }
 
@@ -234,19 +234,19 @@ const MatType poiseMatType_csri = {
 PoiseErr poiseHost_csri_cut(Device *dev, const void *args)
 {
   const CsriCutArgs *a = args;
-  int64_t n = a->nwindow + 1;
+  int64_t n = a->nrow_block + 1;
   (void)dev;
   HOST_PARALLEL_FOR(dev, n)
   for (int64_t w = 0; w < n; w++) poiseCsriCut(a, w);
   return POISE_OK;
 }
 
-PoiseErr poiseHost_csri_own(Device *dev, const void *args)
+PoiseErr poiseHost_csri_fragments(Device *dev, const void *args)
 {
-  const CsriOwnArgs *a = args;
+  const CsriFragmentsArgs *a = args;
   (void)dev;
-  for (int64_t w = 0; w < a->nwindow; w++)
-    for (int64_t p = a->first[w]; p < a->first[w + 1]; p++) poiseCsriOwn(a, w, p);
+  for (int64_t w = 0; w < a->nrow_block; w++)
+    for (int64_t p = a->first[w]; p < a->first[w + 1]; p++) poiseCsriFragment(a, w, p);
   return POISE_OK;
 }
 
@@ -255,16 +255,16 @@ static double PartSum(const CsrMultArgs *m, int64_t k, int64_t last)
   return m->ghost ? poiseHostRowSum(m, k, last, true, false) : poiseHostRowSum(m, k, last, false, false);
 }
 
-static double PieceSum(const CsriMultArgs *a, int64_t p)
+static double FragmentSum(const CsriMultArgs *a, int64_t p)
 {
   return PartSum(&a->m, a->part[p].first, a->part[p].first + a->part[p].nz);
 }
 
-/* The rows that were cut: sums of pieces in order. */
+/* The rows that were cut: sums of fragments in order. */
 static void Join(const CsriMultArgs *a, double alpha, double beta)
 {
-  for (int64_t p = 0; p < a->npiece;) {
-    int64_t row = poiseCsriRow(a, &a->part[p]), end = a->first[a->part[p].window + 1];
+  for (int64_t p = 0; p < a->nfragment;) {
+    int64_t row = poiseCsriRow(a, &a->part[p]), end = a->first[a->part[p].row_block + 1];
     double s = 0;
     for (; p < end; p++) {
       s += a->sum[p];
@@ -281,7 +281,7 @@ static void Add(double *to, double v)
   *to += v;
 }
 
-static void ExactWindow(const CsrMultArgs *m, const CsrWindow *z)
+static void ExactRowBlock(const CsrMultArgs *m, const RowBlock *z)
 {
   int64_t k = z->first, stop = z->first + z->nz, last = z->begin + z->rows;
   for (int64_t i = z->begin; i < last; i++) {
@@ -301,13 +301,13 @@ static void Exactly(Device *dev, const CsriMultArgs *a)
   (void)dev;
   if (a->fill && m->A.m) memset(m->y, 0, (size_t)m->A.m * sizeof *m->y);
   HOST_PARALLEL_FOR(dev, m->nblock)
-  for (int64_t k = 0; k < m->nblock; k++) ExactWindow(m, &a->window[m->order ? m->order[k] : k]);
+  for (int64_t k = 0; k < m->nblock; k++) ExactRowBlock(m, &a->row_block[m->order ? m->order[k] : k]);
 }
 
-static void WindowRows(const CsriMultArgs *a, double alpha, double beta, int64_t w)
+static void RowBlockRows(const CsriMultArgs *a, double alpha, double beta, int64_t w)
 {
   const CsrMultArgs *m = &a->m;
-  int64_t begin = a->window[w].begin, end = begin + a->window[w].rows;
+  int64_t begin = a->row_block[w].begin, end = begin + a->row_block[w].rows;
   if (m->ghost)
     poiseHostRows(m, alpha, beta, begin, end, true);
   else
@@ -326,13 +326,13 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
     Exactly(dev, a);
     return POISE_OK;
   }
-  int64_t n = a->npiece + m->nblock;
+  int64_t n = a->nfragment + m->nblock;
   HOST_PARALLEL_FOR(dev, n)
   for (int64_t k = 0; k < n; k++)
-    if (k < a->npiece)
-      a->sum[k] = PieceSum(a, k);
+    if (k < a->nfragment)
+      a->sum[k] = FragmentSum(a, k);
     else
-      WindowRows(a, alpha, beta, m->order ? m->order[k - a->npiece] : k - a->npiece);
+      RowBlockRows(a, alpha, beta, m->order ? m->order[k - a->nfragment] : k - a->nfragment);
   Join(a, alpha, beta);
   return POISE_OK;
 }

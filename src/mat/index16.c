@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Columns of 16 bits beside the CSR, which stays as it is: the columns of a block of rows of a band matrix, or of a grid's, lie in a few
-  bands, and 4 bits say in which, 12 where. The windows of a block are found from the least column upwards, each begins at the first column
-  that those before do not cover, which is as few as there can be. Exact; a block that needs more windows is read as it is.
+  Columns of 16 bits beside the CSR, which stays as it is: the columns of a row block of a band matrix, or of a grid's, lie in a few
+  bands, and 4 bits say in which, 12 where. The bands of a block are found from the least column upwards, each begins at the first column
+  that those before do not cover, which is as few as there can be. Exact; a block that needs more bands is read as it is.
 */
 #include "mat.h"
 
@@ -14,11 +14,11 @@ static bool Kept(const Index16 *d, int64_t nz)
 static void Release(Index16 *d)
 {
   poiseBufferDestroy(&d->code);
-  poiseBufferDestroy(&d->window);
+  poiseBufferDestroy(&d->base);
   d->built = d->fits = 0;
 }
 
-/* Windows and codes, on the device, and there the number of nonzeros that fit. Reads 4 bytes per nonzero once more than there are windows
+/* Bands and codes, on the device, and there the number of nonzeros that fit. Reads 4 bytes per nonzero once more than there are bands
    and once for the codes, all but once from a cache. */
 static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
 {
@@ -26,11 +26,11 @@ static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
   Device *dev = A->ctx->device;
   CsrIndex16Args a = {.rows = c->rows, .nblock = c->nblock};
   TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(uint16_t), "columns of 16 bits", &d->code));
-  TRY(poiseBufferCreate(dev, (size_t)c->nblock * POISE_WINDOWS * sizeof(int32_t), "windows of columns", &d->window));
+  TRY(poiseBufferCreate(dev, (size_t)c->nblock * POISE_BANDS * sizeof(int32_t), "bases of columns", &d->base));
   TRY(poiseBufferCreate(dev, sizeof *a.fits, "columns that fit", count));
   TRY(poiseCsrPattern(c, &a.A));
   TRY(poiseBufferWrite(&d->code, DEVICE, &a.code));
-  TRY(poiseBufferWrite(&d->window, DEVICE, &a.window));
+  TRY(poiseBufferWrite(&d->base, DEVICE, &a.base));
   TRY(poiseBufferUpdate(count, DEVICE, &a.fits));
   TRY(poiseLaunch(dev, KERNEL_csr_index16, &a, sizeof a));
   TRY(poiseDeviceCopy(dev, &d->fits, a.fits, sizeof d->fits, COPY_TO_HOST));
@@ -63,7 +63,7 @@ PoiseErr poiseIndex16View(PoiseMat A, Index16 *d, Index16View *v)
   if (!Kept(d, A->csr.nz)) return POISE_OK;
   v->all = d->fits == A->csr.nz;
   TRY(poiseBufferRead(&d->code, DEVICE, &v->code));
-  return poiseBufferRead(&d->window, DEVICE, &v->window);
+  return poiseBufferRead(&d->base, DEVICE, &v->base);
 }
 
 PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d)
@@ -73,8 +73,8 @@ PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d)
   double percent = 100 / fmax(1, sums[0]);
   TRY(PoisePrintf(A->ctx, "    columns of 16 bits beside the CSR: %.4g %% of them\n", sums[2] * percent));
   if (sums[2] == sums[0]) return POISE_OK;
-  return PoisePrintf(A->ctx, "      %.4g %% are in blocks of %d rows whose columns lie in %d windows of %d%s%s\n",
-                     sums[1] * percent, A->csr.rows, POISE_WINDOWS, POISE_WINDOW,
+  return PoisePrintf(A->ctx, "      %.4g %% are in blocks of %d rows whose columns lie in %d bases of %d%s%s\n",
+                     sums[1] * percent, A->csr.rows, POISE_BANDS, POISE_BAND,
                      PoiseSize(A->ctx) > 1 ? ", none of them another rank's" : "",
                      sums[2] < sums[1] ? "; a rank with less than half keeps none" : "");
 }
@@ -82,14 +82,14 @@ PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d)
 void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum)
 {
   poiseBufferAdd(&d->code, sum);
-  poiseBufferAdd(&d->window, sum);
+  poiseBufferAdd(&d->base, sum);
 }
 
 /* Whether half of the nonzeros fit, only the pattern knows. */
 void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p)
 {
-  int64_t windows = plan->nblock[1] * POISE_WINDOWS * (int64_t)sizeof(int32_t);
-  if (plan->nz) poisePredictBetween(dev, 0, plan->nz * (int64_t)sizeof(uint16_t) + windows, ON_DEVICE, p);
+  int64_t bases = plan->nblock[1] * POISE_BANDS * (int64_t)sizeof(int32_t);
+  if (plan->nz) poisePredictBetween(dev, 0, plan->nz * (int64_t)sizeof(uint16_t) + bases, ON_DEVICE, p);
 }
 
 void poiseIndex16Destroy(Index16 *d)
@@ -99,20 +99,20 @@ void poiseIndex16Destroy(Index16 *d)
 
 /* ---- host kernel ---------------------------------------------------------------------------------------------------- */
 
-/* The windows of the columns [begin, end); how many, or POISE_WINDOWS + 1. */
-static int WindowsOf(const CsrView *A, int64_t begin, int64_t end, int32_t *window)
+/* The bands of the columns [begin, end); how many, or POISE_BANDS + 1. */
+static int RowBlocksOf(const CsrView *A, int64_t begin, int64_t end, int32_t *base)
 {
   int64_t from = 0;
-  for (int n = 0; n <= POISE_WINDOWS; n++) {
+  for (int n = 0; n <= POISE_BANDS; n++) {
     int32_t least = INT32_MAX;
     for (int64_t k = begin; k < end; k++)
       if (A->col[k] >= from && A->col[k] < least) least = A->col[k];
     if (least == INT32_MAX) return n;
-    if (n == POISE_WINDOWS || least >= A->nloc) break;
-    window[n] = least;
+    if (n == POISE_BANDS || least >= A->nloc) break;
+    base[n] = least;
     from = poiseIndex16End(A, least);
   }
-  return POISE_WINDOWS + 1;
+  return POISE_BANDS + 1;
 }
 
 PoiseErr poiseHost_csr_index16(Device *dev, const void *args)
@@ -123,14 +123,14 @@ PoiseErr poiseHost_csr_index16(Device *dev, const void *args)
   for (int64_t b = 0; b < a->nblock; b++) {
     int64_t last = (b + 1) * a->rows < a->A.m ? (b + 1) * a->rows : a->A.m, begin = poiseCsrOffset(&a->A, b * a->rows),
             end = poiseCsrOffset(&a->A, last);
-    int32_t *window = a->window + b * POISE_WINDOWS;
-    memset(window, 0, POISE_WINDOWS * sizeof *window);
-    int n = WindowsOf(&a->A, begin, end, window);
-    if (n > POISE_WINDOWS) {
-      window[0] = -1;
+    int32_t *base = a->base + b * POISE_BANDS;
+    memset(base, 0, POISE_BANDS * sizeof *base);
+    int n = RowBlocksOf(&a->A, begin, end, base);
+    if (n > POISE_BANDS) {
+      base[0] = -1;
       continue;
     }
-    for (int64_t k = begin; k < end; k++) a->code[k] = poiseIndex16Code(window, n, a->A.col[k]);
+    for (int64_t k = begin; k < end; k++) a->code[k] = poiseIndex16Code(base, n, a->A.col[k]);
     HOST_CRITICAL
     *a->fits += end - begin;
   }

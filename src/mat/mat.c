@@ -381,7 +381,7 @@ PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t
   return POISE_OK;
 }
 
-const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size)
+const char *poiseMatReorderWords(PoiseMat A, char *text, size_t size)
 {
   const char *prefix = A->prefix ? A->prefix : "";
   snprintf(text, size, "-%smat_partition %s -%smat_order %s", prefix,
@@ -446,7 +446,7 @@ double poiseMatTraffic(PoiseMat A)
 {
   const Csr *c = &A->csr;
   if (!poiseMatHolds(A)) return 0;
-  return 8.0 * (double)poiseCsrNumbers(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
+  return 8.0 * (double)poiseCsrScalars(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
 
@@ -472,7 +472,7 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
 {
   poiseLogBegin(A->ctx, EVENT_MatMult);
   PoiseErr e = Fuses(A) ? A->type->mult(A, a, x, b, y, skip, fuse) : Compose(A, a, x, b, y, skip, fuse);
-  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrNumbers(&A->csr), poiseMatTraffic(A));
+  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrScalars(&A->csr), poiseMatTraffic(A));
   return e;
 }
 
@@ -516,7 +516,7 @@ static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double 
   }
   if (mine) return ExchangeOnly(A, mine);
   TRY(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, fuse));
-  return poiseBufferSettle(&y->data);
+  return poiseBufferSyncBorrowed(&y->data);
 }
 
 PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y)
@@ -572,8 +572,8 @@ PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
   TRY(PoiseAgree(A->ctx, e));
   poiseLogBegin(A->ctx, EVENT_MatMultTranspose);
   e = A->type->mult_transpose(A, x, y);
-  poiseLogEnd(A->ctx, EVENT_MatMultTranspose, 2.0 * (double)poiseCsrNumbers(&A->csr), poiseMatTraffic(A));
-  if (!e) e = poiseBufferSettle(&y->data);
+  poiseLogEnd(A->ctx, EVENT_MatMultTranspose, 2.0 * (double)poiseCsrScalars(&A->csr), poiseMatTraffic(A));
+  if (!e) e = poiseBufferSyncBorrowed(&y->data);
   return PoiseAgree(A->ctx, e);
 }
 
@@ -608,7 +608,7 @@ PoiseErr PoiseMatGetDiagonal(PoiseMat A, PoiseVec d)
   double *p = NULL;
   PoiseErr e = OpenDiagonal(A, d, &p);
   e = poiseMatDiagonalBlocks(A, e, 1, p);
-  if (!e) e = poiseBufferSettle(&d->data);
+  if (!e) e = poiseBufferSyncBorrowed(&d->data);
   return PoiseAgree(A->ctx, e);
 }
 
@@ -633,7 +633,7 @@ PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz)
   CALLED(OBJECT(A), GIVEN(nz));
   int64_t before;
   TRY(PoiseAgree(A->ctx, poiseMatCheckUsable(A)));
-  return poiseCommScan(A->ctx->comm, poiseCsrNumbers(&A->csr), &before, nz);
+  return poiseCommScan(A->ctx->comm, poiseCsrScalars(&A->csr), &before, nz);
 }
 
 PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y)
@@ -661,7 +661,7 @@ PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
   *ptr = *col = NULL, *val = NULL;
   TRY(poiseMatReadEntries(A, &h));
   int64_t b = poiseCsrSide(c), m = A->rows->n, out = 0;
-  size_t nz = (size_t)poiseCsrNumbers(c);
+  size_t nz = (size_t)poiseCsrScalars(c);
   *ptr = malloc((size_t)(m + 1) * sizeof **ptr);
   *col = malloc(nz ? nz * sizeof **col : 1);
   *val = malloc(nz ? nz * sizeof **val : 1);

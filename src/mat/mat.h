@@ -34,13 +34,13 @@ static inline int64_t poiseCsrSide(const Csr *c) /* rows and columns of numbers 
   return c->b ? c->b : 1;
 }
 
-static inline int64_t poiseCsrNumbers(const Csr *c) /* in all entries */
+static inline int64_t poiseCsrScalars(const Csr *c) /* in all entries */
 {
   return c->nz * poiseCsrSide(c) * poiseCsrSide(c);
 }
 
 /* out = the transpose of a block. */
-static inline void poiseTurnBlock(int64_t b, const double *block, double *out)
+static inline void poiseTransposeBlock(int64_t b, const double *block, double *out)
 {
   for (int64_t c = 0; c < b; c++)
     for (int64_t r = 0; r < b; r++) out[c * b + r] = block[r * b + c];
@@ -104,18 +104,18 @@ POISE_INLINE int64_t poiseSeekColumn(PoiseInt (*column)(const void *row, int64_t
   return k;
 }
 
-enum { PIECE = 64 };
+enum { COLUMN_BATCH = 64 };
 
 typedef struct
-    Piece { /* of a block's columns: ascending, equal ones in their order, and their places in the block's rows */
+    ColumnBatch { /* of a block's columns: ascending, equal ones in their order, and their places in the block's rows */
   int n;
-  PoiseInt col[PIECE];
-  PoiseInt place[PIECE];
-} Piece;
+  PoiseInt col[COLUMN_BATCH];
+  PoiseInt place[COLUMN_BATCH];
+} ColumnBatch;
 
 /* Entries (i, p->col[j]) = v[p->place[j]] of local row i; those of equal columns are added, or the latest stays (mode:
    SETTING). */
-PoiseErr poiseRowsAdd(PoiseMat A, int mode, int64_t i, const Piece *p, const double *v);
+PoiseErr poiseRowsAdd(PoiseMat A, int mode, int64_t i, const ColumnBatch *p, const double *v);
 PoiseErr poiseRowsSort(PoiseMat A, int mode);
 void poiseRowsFetch(PoiseMat A, int64_t i);          /* row i will be needed soon; something was added before */
 AddedRow poiseRowsGet(const TermRows *r, int64_t i); /* when sorted: columns ascend */
@@ -129,7 +129,7 @@ typedef struct MatPlan {        /* of a matrix that need have no entries yet */
   int64_t m, nloc, columns, nghost, nz, nsend; /* as in Csr; nsend: numbers */
   int b;                                       /* as in Csr */
   bool wide;
-  int64_t nblock[2];   /* at least and at most: blocks of rows of a product of Csr */
+  int64_t nblock[2];   /* at least and at most: row blocks of a product of Csr */
   int64_t partials[2]; /* and what poiseMatPartials will say */
   bool open;           /* type auto may make it blocks, of which nothing here is known */
 } MatPlan;
@@ -204,7 +204,7 @@ struct PoiseMat_s {
   PoiseInt origin; /* of a diagonal block: its first row in the matrix that it was taken from, for messages */
   PoisePartition partition; /* how a solver is to arrange it, and in what order */
   PoiseOrder order;
-  /* Of a copy that a solver has rearranged (ksp/arranged.c): what moves vectors between its rows and the
+  /* Of a copy that a solver has rearranged (ksp/reordered.c): what moves vectors between its rows and the
      application's, and what it is a copy of, lent; NULL when the solver has let go of that. Of a block of such
      a copy moves.to alone, for the names of rows. */
   Permutation moves;
@@ -262,14 +262,14 @@ typedef struct MatShape {                   /* over all ranks */
   double nonzeros, most, ghosts, bandwidth; /* most: of a rank; bandwidth: the largest of the blocks of owned columns */
 } MatShape;
 
-bool poiseMatArranges(PoiseMat A);                                         /* not as it is */
-const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size); /* the options that say so (mat.c) */
-PoiseErr poiseMatCheckArrange(PoiseMat A, PoiseMat asked);                 /* can A be arranged as that matrix asks? */
+bool poiseMatReorders(PoiseMat A);                                         /* not as it is */
+const char *poiseMatReorderWords(PoiseMat A, char *text, size_t size); /* the options that say so (mat.c) */
+PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked);                 /* can A be arranged as that matrix asks? */
 /* p stays empty when A is so already. Collective; agrees. */
 PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p);
 void poisePermutationDestroy(Permutation *p);
 /* B = A rearranged, then what has changed since in A's values, or in its type and null space. Collective; agrees. */
-PoiseErr poiseMatMoved(PoiseMat A, const Permutation *p, PoiseMat *B);
+PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B);
 PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B);
 PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B);
 /* y = P x for one of the two. Collective; agrees. */
@@ -304,7 +304,7 @@ static inline int64_t poisePlanSide(const MatPlan *plan) /* as poiseCsrSide */
   return plan->b ? plan->b : 1;
 }
 
-static inline int64_t poisePlanNumbers(const MatPlan *plan)
+static inline int64_t poisePlanScalars(const MatPlan *plan)
 {
   return plan->nz * poisePlanSide(plan) * poisePlanSide(plan);
 }
@@ -387,18 +387,18 @@ PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
 void poiseTransposedDestroy(Transposed *t);
 
 /* ---- csr.c: what types with entries share; their data begins with it ------------------------------------------------------ */
-/* Rows in windows and longer rows in pieces (windows.h). Who cuts otherwise sets n and limit before, and parts and ninterior where blocks
-   of rows stand for windows. */
-typedef struct Windows {
-  int64_t n, npiece, limit; /* windows; pieces; entries from which a row is cut */
-  int64_t parts, ninterior; /* windows, or blocks, of a product; those without ghosts */
-  Buffer window, first, part, sum, arrived, order;
-} Windows;
+/* Rows in row blocks and longer rows in fragments (row blocks.h). Who cuts otherwise sets n and limit before, and parts and ninterior where blocks
+   of rows stand for row blocks. */
+typedef struct RowBlocks {
+  int64_t n, nfragment, limit; /* row blocks; fragments; entries from which a row is cut */
+  int64_t parts, ninterior; /* row blocks, or blocks, of a product; those without ghosts */
+  Buffer row_block, first, part, sum, arrived, order;
+} RowBlocks;
 
 typedef struct CsrData {
   int64_t pattern;      /* of the matrix that by_column was made for; 0: it was not */
   Transposed by_column; /* made for the first transpose product */
-  Windows columns;      /* of it; none (n = 0) where nothing is to be balanced */
+  RowBlocks columns;      /* of it; none (n = 0) where nothing is to be balanced */
   LibraryPlan plan;     /* of a library */
   int64_t planned;      /* the pattern it was made for; 0: there is none */
   Buffer whole;         /* x for a library on several ranks: [owned | ghosts] */
@@ -411,7 +411,7 @@ typedef struct Index16 {
   int64_t built; /* c->built of what was decided; 0: nothing was */
   int64_t tried; /* of what was to be */
   int64_t fits;  /* nonzeros of blocks whose columns fit */
-  Buffer code, window;
+  Buffer code, base;
 } Index16;
 
 /* For the blocks of A->csr, or what is there released; kept where at least half of the nonzeros are in blocks that fit. Local. */
@@ -518,7 +518,7 @@ PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* o
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);
 PoiseErr poiseCsrPattern(Csr *c, CsrView *view); /* device pointers of offsets and columns, */
 PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
-/* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
+/* The same, and the values to be changed there; then poiseBufferSyncBorrowed. The caller counts A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even); /* rows of a block, as csr_rows of the device says */
 int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s);    /* the same in block rows: bcsr.c */
@@ -529,8 +529,8 @@ static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
     if (rows == 256 >> k) return s->tile[k];
   return 0;
 }
-/* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) window[b], have no ghosts, and may go ahead of the exchange: these *ninterior first, int32. Local. */
-PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior);
+/* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) row_block[b], have no ghosts, and may go ahead of the exchange: these *ninterior first, int32. Local. */
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const RowBlock *row_block, Buffer *order, int64_t *ninterior);
 /* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
 /* Rows that each of HOST_SHARES threads of the host would have in a product by rows: whole blocks; all where they are not worth threads. */
@@ -593,7 +593,7 @@ typedef struct HostCsr { /* host pointers to A's arrays */
 
 void poiseMatDropPending(PoiseMat A); /* what was added or set and not assembled */
 /* PoiseMatSetValuesCSR, or BCSR of blocks that are column-major, with val on one side of A's device. Local. */
-PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
+PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val);
 PoiseErr poiseMatCheckHolds(PoiseMat A);     /* has entries, as a shell has not */
 PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are numbers */
 static inline bool poiseMatHolds(PoiseMat A) /* arrays of its own, of whatever entries */
@@ -618,14 +618,14 @@ static inline PoiseInt poiseCsrGlobal(const PoiseMat A, int32_t col)
   return col < A->csr.nloc ? A->csr.column + col : A->csr.ghost[col - A->csr.nloc];
 }
 
-typedef struct NumberWalk { /* through this rank's numbers, row by row, in blocks or not */
+typedef struct ScalarWalk { /* through this rank's numbers, row by row, in blocks or not */
   PoiseMat A;
   HostCsr h;
   int64_t b, i, k, end, c; /* next: of local row i, in column c of entry k; end: of the row's entries */
-} NumberWalk;
+} ScalarWalk;
 
 /* To the first number of local row i, which need not be. */
-static inline void poiseWalkTo(NumberWalk *w, int64_t i)
+static inline void poiseWalkTo(ScalarWalk *w, int64_t i)
 {
   w->i = i;
   w->k = poiseCsrPtr(&w->A->csr, w->h.ptr, i / w->b);
@@ -634,7 +634,7 @@ static inline void poiseWalkTo(NumberWalk *w, int64_t i)
 }
 
 /* Global column and value of the next number, of which there is one; w->i is then its row. */
-static inline double poiseWalkOn(NumberWalk *w, PoiseInt *col)
+static inline double poiseWalkOn(ScalarWalk *w, PoiseInt *col)
 {
   while (w->k == w->end) poiseWalkTo(w, w->i + 1);
   int64_t b = w->b, place = b == 1 ? w->k : (w->k * b + w->c) * b + w->i % b;
@@ -642,6 +642,6 @@ static inline double poiseWalkOn(NumberWalk *w, PoiseInt *col)
   if (++w->c == b) w->c = 0, w->k++;
   return w->h.val[place];
 }
-PoiseErr poiseWalkBegin(PoiseMat A, NumberWalk *w); /* A is to be usable */
+PoiseErr poiseWalkBegin(PoiseMat A, ScalarWalk *w); /* A is to be usable */
 
 #endif

@@ -79,7 +79,7 @@ PoiseErr poiseMatLoadMMSource(PoiseContext ctx, const struct MMSource *source, i
 
 static PoiseErr NextEntry(void *from, char *text, int *length)
 {
-  NumberWalk *w = from;
+  ScalarWalk *w = from;
   PoiseInt column;
   double v = poiseWalkOn(w, &column);
   long long row = w->A->rows->begin + w->i + 1, col = column + 1;
@@ -94,12 +94,12 @@ static PoiseErr NextEntry(void *from, char *text, int *length)
 PoiseErr poiseMatSaveMM(PoiseMat A, const char *path)
 {
   char header[128];
-  NumberWalk walk;
+  ScalarWalk walk;
   PoiseInt nz = 0;
   PoiseErr e = PoiseAgree(A->ctx, poiseWalkBegin(A, &walk));
   if (!e) e = PoiseMatNonzeros(A, &nz);
   snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
            (long long)A->rows->N, (long long)A->cols->N, (long long)nz);
-  if (!e) e = poiseMMWrite(A->ctx, POISE_OK, path, header, &(MMLines){poiseCsrNumbers(&A->csr), NextEntry, &walk});
+  if (!e) e = poiseMMWrite(A->ctx, POISE_OK, path, header, &(MMLines){poiseCsrScalars(&A->csr), NextEntry, &walk});
   return e;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Matrices in PETSc's binary files. Every rank reads its own rows: their lengths, then columns and values straight to where
-  they stay, a piece at a time. Beyond the matrix itself little is held: the longest of the rows that must be sorted.
+  they stay, a chunk at a time. Beyond the matrix itself little is held: the longest of the rows that must be sorted.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "../vec/petsc.h"
 #include "mat.h"
 
-enum { DENSE_PIECE = 1 << 15 }; /* values */
+enum { DENSE_CHUNK = 1 << 15 }; /* values */
 
 /* ---- reading -------------------------------------------------------------------------------------------------------- */
 
@@ -67,16 +67,16 @@ static PoiseErr ReadLengths(Reader *r)
 }
 
 /* The values of dense rows that are not zero; the first time they are only counted. */
-static PoiseErr ScanDense(Reader *r, double *piece, bool fill)
+static PoiseErr ScanDense(Reader *r, double *chunk, bool fill)
 {
   PoiseInt N = r->item.N, j = 0;
   int64_t total = r->rows->n * N, at = r->item.data + 8 * r->rows->begin * N, i = 0, k = 0;
-  for (int64_t e = 0; e < total; e += DENSE_PIECE) {
-    int64_t n = total - e < DENSE_PIECE ? total - e : DENSE_PIECE;
-    TRY(poisePetscDoubles(r->s, at + 8 * e, n, "values of a dense matrix", piece));
+  for (int64_t e = 0; e < total; e += DENSE_CHUNK) {
+    int64_t n = total - e < DENSE_CHUNK ? total - e : DENSE_CHUNK;
+    TRY(poisePetscDoubles(r->s, at + 8 * e, n, "values of a dense matrix", chunk));
     for (int64_t l = 0; l < n; l++) {
-      if (piece[l] != 0) {
-        if (fill) PutCol(r, k, j), r->csr.val[k] = piece[l];
+      if (chunk[l] != 0) {
+        if (fill) PutCol(r, k, j), r->csr.val[k] = chunk[l];
         k++;
       }
       if (++j == N) j = 0, i++;
@@ -88,10 +88,10 @@ static PoiseErr ScanDense(Reader *r, double *piece, bool fill)
 
 static PoiseErr ReadDense(Reader *r, bool fill)
 {
-  double *piece;
-  TRY(poiseAllocArray(r->ctx, DENSE_PIECE, sizeof *piece, "piece of a dense matrix", &piece));
-  PoiseErr e = ScanDense(r, piece, fill);
-  poiseFree(r->ctx, &piece);
+  double *chunk;
+  TRY(poiseAllocArray(r->ctx, DENSE_CHUNK, sizeof *chunk, "chunk of a dense matrix", &chunk));
+  PoiseErr e = ScanDense(r, chunk, fill);
+  poiseFree(r->ctx, &chunk);
   return e;
 }
 
@@ -281,49 +281,49 @@ typedef struct Writer {
   PoiseMat A;
   int width;
   int64_t row, column, value; /* to be written next */
-  NumberWalk columns, values;
+  ScalarWalk columns, values;
 } Writer;
 
-/* Of m - *next things, those that fit into a piece. */
+/* Of m - *next things, those that fit into a chunk. */
 static int64_t Count(int64_t next, int64_t m, int width)
 {
-  return m - next < POISE_PIECE / width ? m - next : POISE_PIECE / width;
+  return m - next < POISE_CHUNK / width ? m - next : POISE_CHUNK / width;
 }
 
-static PoiseErr NextLengths(void *from, char *piece, int64_t *bytes, bool *more)
+static PoiseErr NextLengths(void *from, char *chunk, int64_t *bytes, bool *more)
 {
   Writer *w = from;
   const Csr *c = &w->A->csr;
   const void *ptr = w->columns.h.ptr;
-  char *p = piece;
+  char *p = chunk;
   int64_t b = poiseCsrSide(c), m = w->A->rows->n;
   for (int64_t n = Count(w->row, m, w->width); n > 0; n--, w->row++)
     p = poisePetscPutInt(p, w->width, (poiseCsrPtr(c, ptr, w->row / b + 1) - poiseCsrPtr(c, ptr, w->row / b)) * b);
-  *bytes = p - piece;
+  *bytes = p - chunk;
   *more = w->row < m;
   return POISE_OK;
 }
 
-static PoiseErr NextColumns(void *from, char *piece, int64_t *bytes, bool *more)
+static PoiseErr NextColumns(void *from, char *chunk, int64_t *bytes, bool *more)
 {
   Writer *w = from;
-  char *p = piece;
-  int64_t numbers = poiseCsrNumbers(&w->A->csr);
+  char *p = chunk;
+  int64_t numbers = poiseCsrScalars(&w->A->csr);
   PoiseInt col;
   for (int64_t n = Count(w->column, numbers, w->width); n > 0; n--, w->column++) {
     (void)poiseWalkOn(&w->columns, &col);
     p = poisePetscPutInt(p, w->width, col);
   }
-  *bytes = p - piece;
+  *bytes = p - chunk;
   *more = w->column < numbers;
   return POISE_OK;
 }
 
-static PoiseErr NextValues(void *from, char *piece, int64_t *bytes, bool *more)
+static PoiseErr NextValues(void *from, char *chunk, int64_t *bytes, bool *more)
 {
   Writer *w = from;
-  char *p = piece;
-  int64_t numbers = poiseCsrNumbers(&w->A->csr), n = Count(w->value, numbers, 8);
+  char *p = chunk;
+  int64_t numbers = poiseCsrScalars(&w->A->csr), n = Count(w->value, numbers, 8);
   PoiseInt col;
   if (n && w->values.b == 1) p = poisePetscPutDoubles(p, w->values.h.val + w->value, n);
   for (int64_t k = 0; w->values.b > 1 && k < n; k++) {
@@ -331,7 +331,7 @@ static PoiseErr NextValues(void *from, char *piece, int64_t *bytes, bool *more)
     p = poisePetscPutDoubles(p, &v, 1);
   }
   w->value += n;
-  *bytes = p - piece;
+  *bytes = p - chunk;
   *more = w->value < numbers;
   return POISE_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows that grow. Entries come in pieces of ascending columns; those that a row has are changed in place, the others are put
+  Rows that grow. Entries come in batches of ascending columns; those that a row has are changed in place, the others are put
   between them. Where that would move many for few they wait behind them, and once they are more than a small part of the row
   they are sorted and merged with it. So short rows are always sorted, long ones are merged seldom, and what is held is near to
   what remains, however often an entry is added to. A row that is full moves to a longer block. Blocks come from chunks; a block
@@ -140,9 +140,9 @@ static void Join(double *a, double value, int mode)
 
 typedef struct Fresh { /* entries that a row lacks, columns ascending, and the places in the row before which they belong */
   int n;
-  PoiseInt col[PIECE];
-  double val[PIECE];
-  int64_t at[PIECE];
+  PoiseInt col[COLUMN_BATCH];
+  double val[COLUMN_BATCH];
+  int64_t at[COLUMN_BATCH];
 } Fresh;
 
 /* Sort what waits behind the sorted entries, each column once, and merge it with them. */
@@ -196,7 +196,7 @@ POISE_INLINE PoiseErr Spread(bool wide, PoiseContext ctx, TermRows *r, struct Te
   return POISE_OK;
 }
 
-POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, const Piece *p, const double *v)
+POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, const ColumnBatch *p, const double *v)
 {
   Fresh f;
   f.n = 0;
@@ -223,7 +223,7 @@ POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, 
   return TAIL * (row->n - sorted) > row->n ? Combine(wide, A->ctx, row, mode) : POISE_OK;
 }
 
-PoiseErr poiseRowsAdd(PoiseMat A, int mode, int64_t i, const Piece *p, const double *v)
+PoiseErr poiseRowsAdd(PoiseMat A, int mode, int64_t i, const ColumnBatch *p, const double *v)
 {
   TermRows *r = &A->added;
   if (!r->row) {

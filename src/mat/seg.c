@@ -4,11 +4,11 @@
   power of two just above the mean length of rows, and a block of threads sums about as many segments as all others. The arrays stay plain
   CSR, where the paper fills segments up with zeros (-mat_seg_padded, to compare with): a segment's place follows from the offsets. Where
   the paper adds the segments of a row on the host and sums them, here the block does, in order; rows that do not fit into one are cut
-  into pieces as in csri.
+  into fragments as in csri.
 */
-#include "windows.h"
+#include "row_blocks.h"
 
-enum { SEG_ENTRIES = 8192, SEG_PIECE = 4096 }; /* of a window on the host, of a piece of a longer row */
+enum { SEG_ENTRIES = 8192, SEG_FRAGMENT = 4096 }; /* of a row block on the host, of a fragment of a longer row */
 
 typedef struct SegPadded { /* the filled segments */
   int64_t nz, state;       /* state: A->state of the values */
@@ -23,12 +23,12 @@ typedef struct SegData {
   int64_t built;            /* c->built of what was cut; 0: nothing was */
   int was_asked;            /* then */
   int64_t tried;            /* c->built of what was to be cut */
-  int64_t length, block;    /* entries of a segment, segments of a window */
-  int64_t filled, segments; /* segments that entries are in; and as windows count them */
-  int64_t tile;             /* the most entries of a window */
+  int64_t length, block;    /* entries of a segment, segments of a row block */
+  int64_t filled, segments; /* segments that entries are in; and as row blocks count them */
+  int64_t tile;             /* the most entries of a row block */
   bool is_padded;
   SegPadded padded;
-  Windows w;
+  RowBlocks w;
 } SegData;
 
 static const PoiseOption options[] = {
@@ -51,7 +51,7 @@ static int64_t Length(const SegData *d, int64_t m, int64_t nz)
   return length;
 }
 
-/* Segments of a window. */
+/* Segments of a row block. */
 static int64_t Block(const Device *dev, int64_t length)
 {
   int threads = dev->ops->seg_threads;
@@ -65,7 +65,7 @@ static int64_t Chunk(int64_t block, int64_t length)
 
 static void Release(SegData *d)
 {
-  poiseWindowsDestroy(&d->w);
+  poiseRowBlocksDestroy(&d->w);
   poiseBufferDestroy(&d->padded.ptr);
   poiseBufferDestroy(&d->padded.col);
   poiseBufferDestroy(&d->padded.val);
@@ -87,17 +87,17 @@ static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
 static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
 {
   Device *dev = A->ctx->device;
-  a->block = d->block, a->limit = d->w.limit = Chunk(d->block, d->length), a->piece = SEG_PIECE;
+  a->block = d->block, a->limit = d->w.limit = Chunk(d->block, d->length), a->fragment = SEG_FRAGMENT;
   TRY(Count(A, a, &d->segments));
-  a->nwindow = d->w.n = (d->segments + d->block - 1) / d->block;
-  TRY(poiseWindowsBegin(dev, A->csr.m, &d->w, &a->window, &a->pieces));
+  a->nrow_block = d->w.n = (d->segments + d->block - 1) / d->block;
+  TRY(poiseRowBlocksBegin(dev, A->csr.m, &d->w, &a->row_block, &a->fragments));
   TRY(poiseLaunch(dev, KERNEL_seg_cut, a, sizeof *a));
-  TRY(poiseWindowsEnd(dev, &d->w, &a->A));
-  return A->csr.halo && !d->is_padded ? poiseWindowsOrder(A, &d->w, POISE_BLOCK)
+  TRY(poiseRowBlocksEnd(dev, &d->w, &a->A));
+  return A->csr.halo && !d->is_padded ? poiseRowBlocksOrder(A, &d->w, POISE_BLOCK)
                                       : POISE_OK; /* copies just wait for ghosts */
 }
 
-/* Windows of rows of one segment each are blocks of rows. */
+/* Row blocks of one segment each are row blocks. */
 static void Tile(PoiseMat A, SegData *d)
 {
   d->tile = d->length * (d->block + d->block / 2);
@@ -189,7 +189,7 @@ static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
   TRY(Fill(A, d));
   a->length = d->length, a->segments = d->segments;
   a->c.m.rows = POISE_BLOCK, a->c.m.tile = d->tile, a->c.m.vary = A->csr.vary;
-  return poiseWindowsArguments(&d->w, &a->c);
+  return poiseRowBlocksArguments(&d->w, &a->c);
 }
 
 static PoiseErr Ready_SEG(PoiseMat A)
@@ -208,10 +208,10 @@ static PoiseErr Part_SEG(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pro
     TRY(PaddedPattern(d, &m->A));
     TRY(poiseBufferRead(&d->padded.val, DEVICE, &m->A.val));
   }
-  return poiseWindowsMult(A, &d->w, part, KERNEL_seg_mult, &a->c, sizeof *a);
+  return poiseRowBlocksMult(A, &d->w, part, KERNEL_seg_mult, &a->c, sizeof *a);
 }
 
-/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. */
+/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. */
 static PoiseErr Mult_SEG(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                          const Fuse *fuse)
 {
@@ -230,7 +230,7 @@ static void Inherit_SEG(const void *A, void *B)
 static int64_t Partials_SEG(PoiseMat A)
 {
   const SegData *d = A->data;
-  return poiseWindowsPartials(&d->w); /* as of the latest set-up: see Ready_SEG */
+  return poiseRowBlocksPartials(&d->w); /* as of the latest set-up: see Ready_SEG */
 }
 
 static PoiseErr View_SEG(PoiseMat A)
@@ -238,14 +238,14 @@ static PoiseErr View_SEG(PoiseMat A)
   const SegData *d = A->data;
   int threads = A->ctx->device->ops->seg_threads;
   double length = (double)d->length,
-         sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.npiece, (double)d->padded.nz, (double)A->csr.nz};
+         sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.nfragment, (double)d->padded.nz, (double)A->csr.nz};
   char summed[64] = "rows summed one by one";
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
   TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank that has the longest ones */
   int lanes = 1 << poiseSegLanes((int64_t)length);
   if (threads) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
-  TRY(PoisePrintf(A->ctx, "    seg: %.0f segments of up to %.0f entries, %s, in %.0f windows; %.0f pieces of longer rows\n",
+  TRY(PoisePrintf(A->ctx, "    seg: %.0f segments of up to %.0f entries, %s, in %.0f row blocks; %.0f fragments of longer rows\n",
                   sums[0], length, summed, sums[1], sums[2]));
   if (!d->is_padded) return POISE_OK;
   return PoisePrintf(A->ctx, "    segments are copies filled up with zeros: %.0f entries for %.0f\n", sums[3], sums[4]);
@@ -255,7 +255,7 @@ static void Bytes_SEG(PoiseMat A, PoiseBytes *sum)
 {
   const SegData *d = A->data;
   poiseCsrDataBytes(A, sum);
-  poiseWindowsBytes(&d->w, sum);
+  poiseRowBlocksBytes(&d->w, sum);
   poiseBufferAdd(&d->padded.ptr, sum);
   poiseBufferAdd(&d->padded.col, sum);
   poiseBufferAdd(&d->padded.val, sum);
@@ -273,7 +273,7 @@ static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_
 }
 
 /* n rows, of which at most `some` have entries, nz in all: they fill nz / S segments or, with a rest in each of them, a segment each more. A
-   row of a chunk or more counts as a whole window; how many these can be is known from nz. */
+   row of a chunk or more counts as a whole row block; how many these can be is known from nz. */
 static PoiseErr Predict_SEG(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const SegData *d = data;
@@ -281,14 +281,14 @@ static PoiseErr Predict_SEG(PoiseMat A, const void *data, MatPlan *plan, PoisePr
   int64_t some = m < nz ? m : nz, cut = plan->columns + S > chunk ? nz / (chunk - S) : 0;
   const int64_t filled[] = {(nz + S - 1) / S, (nz + some * (S - 1)) / S};
   int64_t segments[] = {cut || filled[0] < m ? m : filled[0], nz / S + m};
-  WindowsPlan w = {.ordered = PoiseSize(A->ctx) > 1 && !d->wants_padded};
+  RowBlocksPlan w = {.ordered = PoiseSize(A->ctx) > 1 && !d->wants_padded};
   if (cut > some) cut = some;
   segments[1] += cut * block;
   for (int k = 0; k < 2; k++) w.n[k] = (segments[k] + block - 1) / block;
-  if (cut) w.pieces = (d->wants_padded ? filled[1] * S : nz) / SEG_PIECE + cut;
+  if (cut) w.fragments = (d->wants_padded ? filled[1] * S : nz) / SEG_FRAGMENT + cut;
   poiseCsrDataPredict(A, plan, p);
   if (d->wants_padded) PredictPadded(A, filled, S, m, p);
-  poiseWindowsPredict(A, &w, plan, p);
+  poiseRowBlocksPredict(A, &w, plan, p);
   return POISE_OK;
 }
 
@@ -332,7 +332,7 @@ PoiseErr poiseHost_seg_count(Device *dev, const void *args)
 PoiseErr poiseHost_seg_cut(Device *dev, const void *args)
 {
   const SegCutArgs *a = args;
-  int64_t n = a->nwindow + 1;
+  int64_t n = a->nrow_block + 1;
   (void)dev;
   HOST_PARALLEL_FOR(dev, n)
   for (int64_t w = 0; w < n; w++) poiseSegCut(a, w);

@@ -577,7 +577,7 @@ static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
 {
   double *val;
   TRY(add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val));
-  SumValues(A->ctx, A->triplets, poiseCsrNumbers(&A->csr), v, add, val);
+  SumValues(A->ctx, A->triplets, poiseCsrScalars(&A->csr), v, add, val);
   return POISE_OK;
 }
 
@@ -599,7 +599,7 @@ PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add)
   const Triplets *t = A->triplets;
   double numbers = t ? (double)t->ngiven * t->numbers : 0;
   poiseLogEnd(A->ctx, EVENT_MatAssemble, 0,
-              t ? 8 * numbers + 4 * (double)t->ngiven + 8 * (double)poiseCsrNumbers(&A->csr) : 0);
+              t ? 8 * numbers + 4 * (double)t->ngiven + 8 * (double)poiseCsrScalars(&A->csr) : 0);
   return e;
 }
 

@@ -122,8 +122,8 @@ static PoiseErr Run(PoiseMat A, Zero *z)
   A->state++;
   PoiseErr e = ApplyRows(A, z);
   if (z->columns) e = Columns(A, e, z);
-  if (!e) e = poiseBufferSettle(&A->csr.val);
-  if (!e && z->b) e = poiseBufferSettle(&z->b->data);
+  if (!e) e = poiseBufferSyncBorrowed(&A->csr.val);
+  if (!e && z->b) e = poiseBufferSyncBorrowed(&z->b->data);
   return PoiseAgree(ctx, e);
 }
 

@@ -57,7 +57,7 @@ static PoiseErr Allocate(PoisePC pc, Incomplete *f)
   size_t b = (size_t)poiseTriangularSide(&f->triangular);
   if (f->built == f->triangular.built) return POISE_OK;
   Release(f);
-  TRY(poiseBufferCreate(dev, (size_t)poiseCsrNumbers(&pc->P->csr) * sizeof(double), "incomplete factors", &f->lu));
+  TRY(poiseBufferCreate(dev, (size_t)poiseCsrScalars(&pc->P->csr) * sizeof(double), "incomplete factors", &f->lu));
   TRY(poiseBufferCreate(dev, b * (size_t)pc->P->rows->n * sizeof(double), "inverse pivots", &f->d));
   TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &f->result));
   f->built = f->triangular.built;
@@ -312,7 +312,7 @@ PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
   TRY(poiseTriangularPredict(pc, true, plan, p));
-  poisePredict(dev, 8 * (poisePlanNumbers(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
+  poisePredict(dev, 8 * (poisePlanScalars(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
   if (!strcmp(((Incomplete *)pc->data)->kernel, "own")) return POISE_OK;
   if (!dev->ops->single_rows) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);

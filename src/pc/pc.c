@@ -357,7 +357,7 @@ PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
   TRY(PoiseAgree(pc->ctx, e));
   TRY(MakeMoved(pc));
   e = ApplyLogged(pc, true, r, z, NULL, NULL);
-  if (!e) e = poiseBufferSettle(&z->data);
+  if (!e) e = poiseBufferSyncBorrowed(&z->data);
   return PoiseAgree(pc->ctx, e);
 }
 

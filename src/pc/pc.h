@@ -37,7 +37,7 @@ typedef struct PCType {
   /* M^-1 as a diagonal, on the device (NULL: the identity), for solvers that apply it inside their vector phases; NULL here
      when M is none. */
   PoiseErr (*pointwise)(PoisePC, const double **d);
-  /* M^-1 as dense blocks on the diagonal, on the device, as BlockEnd has them, for solvers whose phases end with it; *b = 0: M has
+  /* M^-1 as dense blocks on the diagonal, on the device, as BlockEpilogue has them, for solvers whose phases end with it; *b = 0: M has
      blocks of other sizes, or none. NULL here when M is never so. */
   PoiseErr (*blocks)(PoisePC, const double **d, int64_t *b);
   /* Of one application, beside what nested events count; NULL: one flop and 24 bytes per row. */

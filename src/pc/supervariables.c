@@ -191,7 +191,7 @@ static void CopyBlock(const CsrView *A, int64_t first, int64_t b, double *d)
 {
   memset(d, 0, (size_t)(b * b) * sizeof *d);
   for (int64_t i = first; i < first + b; i++) {
-    NumberRow row = poiseNumberRow(A, i);
+    ScalarRow row = poiseNumberRow(A, i);
     for (int64_t k = 0; k < row.n; k++) {
       int64_t j = poiseNumberColumn(A, &row, k) - first;
       if (j >= 0 && j < b) d[j * b + i - first] = A->val[poiseNumberPlace(&row, k)];

@@ -69,10 +69,10 @@ void poiseBufferDisown(Buffer *b)
   if (b->own == POISE_ADOPT) b->own = POISE_BORROW;
 }
 
-void poiseBufferWindow(Device *dev, size_t bytes, const char *what, Buffer *b)
+void poiseBufferSlice(Device *dev, size_t bytes, const char *what, Buffer *b)
 {
   PoiseOwn own = dev->ops->is_host ? POISE_BORROW : POISE_COPY;
-  *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own = own, .window = true};
+  *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own = own, .slice = true};
 }
 
 void poiseBufferPoint(Buffer *b, void *device)
@@ -91,7 +91,7 @@ void poiseBufferDestroy(Buffer *b)
   if (b->own_device == POISE_ADOPT && b->device) {
     ReleaseCount(b);
     poiseDeviceFreeAdopted(b->dev, b->device);
-  } else if (!b->window && b->own_device == POISE_COPY) {
+  } else if (!b->slice && b->own_device == POISE_COPY) {
     poiseDeviceFree(b->dev, b->bytes, &b->device);
   }
   if (b->own == POISE_COPY) poiseFree(b->dev->ctx, &b->host);
@@ -228,7 +228,7 @@ PoiseErr poiseBufferToDevice(Buffer *b)
 
 void poiseBufferLeave(Buffer *b)
 {
-  if (!b->device || !b->host_valid || b->window || b->own_device != POISE_COPY || b->dev->ops->is_host) return;
+  if (!b->device || !b->host_valid || b->slice || b->own_device != POISE_COPY || b->dev->ops->is_host) return;
   (void)b->dev->ops->sync(b->dev); /* what is queued may use it; what failed is told by the next wait */
   poiseDeviceFree(b->dev, b->bytes, &b->device);
   b->device_valid = false;
@@ -256,7 +256,7 @@ void poiseBufferZero(Buffer *b)
   b->device_valid = false;
 }
 
-PoiseErr poiseBufferSettle(Buffer *b)
+PoiseErr poiseBufferSyncBorrowed(Buffer *b)
 {
   if (b->dev->ops->is_host) return POISE_OK;
   if (b->own != POISE_COPY && !b->host_valid) return ReadHost(b);
@@ -276,6 +276,6 @@ bool poiseBufferIsCurrent(const Buffer *b, Side side)
 
 int64_t poiseBufferBytes(const Buffer *b, Side side)
 {
-  if (b->window && (side == DEVICE || b->dev->ops->is_host)) return 0; /* somebody else's */
+  if (b->slice && (side == DEVICE || b->dev->ops->is_host)) return 0; /* somebody else's */
   return (side == HOST ? b->host : b->device) ? (int64_t)b->bytes : 0;
 }

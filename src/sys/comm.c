@@ -67,19 +67,19 @@ PoiseErr poiseCommEnd(Comm *comm)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-static int Piece(int n)
+static int Chunk(int n)
 {
   return n < POISE_COMM_WIDTH ? n : POISE_COMM_WIDTH;
 }
 
 PoiseErr poiseCommSum(Comm *comm, double *v, int n)
 {
-  for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
-    piece = Piece(n);
-    TRY(Gather(comm, COMM_SUM, v, (size_t)piece * sizeof *v, comm->scratch));
-    for (int i = 0; i < piece; i++) {
+  for (int chunk; n > 0 && comm->size > 1; v += chunk, n -= chunk) {
+    chunk = Chunk(n);
+    TRY(Gather(comm, COMM_SUM, v, (size_t)chunk * sizeof *v, comm->scratch));
+    for (int i = 0; i < chunk; i++) {
       v[i] = comm->scratch[i];
-      for (int r = 1; r < comm->size; r++) v[i] += comm->scratch[r * piece + i];
+      for (int r = 1; r < comm->size; r++) v[i] += comm->scratch[r * chunk + i];
     }
   }
   return POISE_OK;
@@ -87,13 +87,13 @@ PoiseErr poiseCommSum(Comm *comm, double *v, int n)
 
 PoiseErr poiseCommMax(Comm *comm, double *v, int n)
 {
-  for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
-    piece = Piece(n);
-    TRY(Gather(comm, COMM_MAX, v, (size_t)piece * sizeof *v, comm->scratch));
-    for (int i = 0; i < piece; i++) {
+  for (int chunk; n > 0 && comm->size > 1; v += chunk, n -= chunk) {
+    chunk = Chunk(n);
+    TRY(Gather(comm, COMM_MAX, v, (size_t)chunk * sizeof *v, comm->scratch));
+    for (int i = 0; i < chunk; i++) {
       v[i] = comm->scratch[i];
       for (int r = 1; r < comm->size; r++) {
-        double w = comm->scratch[r * piece + i];
+        double w = comm->scratch[r * chunk + i];
         if (w > v[i] || w != w) v[i] = w; /* a NaN stays: nothing is larger than it */
       }
     }
@@ -103,13 +103,13 @@ PoiseErr poiseCommMax(Comm *comm, double *v, int n)
 
 PoiseErr poiseCommMaxInt(Comm *comm, int64_t *v, int n)
 {
-  for (int piece; n > 0 && comm->size > 1; v += piece, n -= piece) {
+  for (int chunk; n > 0 && comm->size > 1; v += chunk, n -= chunk) {
     const int64_t *all = (const void *)comm->scratch;
-    piece = Piece(n);
-    TRY(Gather(comm, COMM_MAX_INT, v, (size_t)piece * sizeof *v, comm->scratch));
-    for (int i = 0; i < piece; i++)
+    chunk = Chunk(n);
+    TRY(Gather(comm, COMM_MAX_INT, v, (size_t)chunk * sizeof *v, comm->scratch));
+    for (int i = 0; i < chunk; i++)
       for (int r = 0; r < comm->size; r++)
-        if (all[r * piece + i] > v[i]) v[i] = all[r * piece + i];
+        if (all[r * chunk + i] > v[i]) v[i] = all[r * chunk + i];
   }
   return POISE_OK;
 }

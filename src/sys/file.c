@@ -226,14 +226,14 @@ void poiseFileLinesClose(PoiseContext ctx)
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------ */
 
-NumberLocale poiseNumbersBegin(void)
+NumberLocale poiseScalarsBegin(void)
 {
   NumberLocale numbers = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
   if (numbers.plain) numbers.old = uselocale(numbers.plain);
   return numbers;
 }
 
-void poiseNumbersEnd(NumberLocale numbers)
+void poiseScalarsEnd(NumberLocale numbers)
 {
   if (!numbers.plain) return;
   uselocale(numbers.old);

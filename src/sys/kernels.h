@@ -110,13 +110,13 @@ typedef struct {   /* how convergence is decided, beside the tolerances in their
   int none;        /* 1: no norm, run maxits iterations */
 } Convergence;
 
-/* What a phase marked ENDS may end with, for the rows of r that it has just written: z = D r by dense blocks of b rows, column-major one
+/* What a phase marked EPILOGUE may end with, for the rows of r that it has just written: z = D r by dense blocks of b rows, column-major one
    after the other (the last may have fewer), and the dots (r, z) and (z, z), whose partials go to rz and zz (NULL: not wanted). */
 typedef struct {
   int64_t b; /* at most 32; 0: no such end */
   const double *d, *r;
   double *z, *rz, *zz;
-} BlockEnd;
+} BlockEpilogue;
 
 typedef struct {
   int id;     /* PHASE_... */
@@ -133,7 +133,7 @@ typedef struct {
   int64_t k;     /* a small integer for the prologue (GMRES: the column) */
   Sum sum[POISE_MAX_SUMS];
   double *partial[POISE_MAX_DOTS];
-  BlockEnd end;
+  BlockEpilogue end;
   Convergence conv;
 } PhaseArgs;
 
@@ -158,7 +158,7 @@ typedef struct {
     int  name_begin(const double *in, double *out, const PhaseArgs *a, double *c)
          the prologue: reads slots in[], may set slots out[] (never one that it reads: other blocks may be reading), sets the
          element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. Outside solvers in and out are not there. It
-         is run more than once: blocks of rows want its coefficients and result only, and have no array.
+         is run more than once: row blocks want its coefficients and result only, and have no array.
     Dots name_element(const double *c, const PhaseArgs *a, int64_t i)
   and a line in phases.def. The end, where there is one, runs when the elements do.
   In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
@@ -240,30 +240,30 @@ POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
 /* Row i of numbers: n of them, of entries from the first on; row r of b in their blocks. */
 typedef struct {
   int64_t first, n, b, r;
-} NumberRow;
+} ScalarRow;
 
-POISE_INLINE NumberRow poiseNumberRow(const CsrView *A, int64_t i)
+POISE_INLINE ScalarRow poiseNumberRow(const CsrView *A, int64_t i)
 {
   int64_t b = A->b ? A->b : 1, row = b == 1 ? i : i / b, first = poiseCsrOffset(A, row);
-  NumberRow of = {first, (poiseCsrOffset(A, row + 1) - first) * b, b, i - row * b};
+  ScalarRow of = {first, (poiseCsrOffset(A, row + 1) - first) * b, b, i - row * b};
   return of;
 }
 
 /* Where its number k is, and in which column of numbers. */
-POISE_INLINE int64_t poiseNumberPlace(const NumberRow *row, int64_t k)
+POISE_INLINE int64_t poiseNumberPlace(const ScalarRow *row, int64_t k)
 {
   int64_t b = row->b;
   return b == 1 ? row->first + k : ((row->first + k / b) * b + k % b) * b + row->r;
 }
 
-POISE_INLINE int64_t poiseNumberColumn(const CsrView *A, const NumberRow *row, int64_t k)
+POISE_INLINE int64_t poiseNumberColumn(const CsrView *A, const ScalarRow *row, int64_t k)
 {
   int64_t b = row->b;
   return b == 1 ? A->col[row->first + k] : A->col[row->first + k / b] * b + k % b;
 }
 
 /* n rows, or columns, in numbers. */
-POISE_INLINE int64_t poiseInNumbers(const CsrView *A, int64_t n)
+POISE_INLINE int64_t poiseInScalars(const CsrView *A, int64_t n)
 {
   return A->b ? n * A->b : n;
 }
@@ -299,7 +299,7 @@ POISE_INLINE int poiseFindsUnsorted(const FindArgs *a, int64_t k, int64_t end)
 POISE_INLINE int poiseFindsNan(const FindArgs *a, int64_t i)
 {
   CsrView A = {a->b, 0, 0, 0, a->ptr64, a->ptr32, NULL, a->val};
-  NumberRow row = poiseNumberRow(&A, i);
+  ScalarRow row = poiseNumberRow(&A, i);
   for (int64_t k = 0; k < row.n; k++)
     if (!poiseFinite(a->val[poiseNumberPlace(&row, k)])) return 1;
   return 0;
@@ -319,15 +319,15 @@ enum { POISE_TILES = 7 };
 typedef struct { /* what a product is chosen by */
   int64_t m, nz;
   int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
-  int64_t changes;           /* rows of another length than the one before */
+  int64_t length_changes;           /* rows of another length than the one before */
   int64_t cut; /* nonzeros of rows of `limit` entries or more, which count in tiles, longest, above and squares as if they
                                 were empty; */
-  int64_t pieces;         /* of up to 2 limit entries that these have */
+  int64_t fragments;         /* of up to 2 limit entries that these have */
   int64_t empty, longest; /* rows without entries; entries of the longest row */
-  int64_t bound, above;   /* rows of more than `bound` entries */
+  int64_t bound, rows_above;   /* rows of more than `bound` entries */
   int64_t squares;        /* sum of the squares of the rows' lengths (below 2^63: nz times longest is more) */
-  int64_t busiest;        /* most nonzeros in `share` consecutive rows that start at a multiple of that number */
-  int64_t spread;         /* lines of POISE_LINE numbers of x for 100 neighbouring entries; 0: not asked for */
+  int64_t max_share_nnz;        /* most nonzeros in `share` consecutive rows that start at a multiple of that number */
+  int64_t x_lines;         /* lines of POISE_LINE numbers of x for 100 neighbouring entries; 0: not asked for */
 } CsrStatistics;
 
 /* All of *out, which was 0, but m, nz, bound and spread; of A only the offsets are looked at. limit, share, bound 0: none. */
@@ -357,42 +357,42 @@ POISE_INLINE int64_t poiseSampleStart(const CsrView *A, int64_t s)
   return (A->nz - POISE_SAMPLE) / (POISE_SAMPLES - 1) * s;
 }
 
-/* Columns of 16 bits beside those of A: a block of rows has up to POISE_WINDOWS windows of POISE_WINDOW columns, and a code says in which
-   of them a column is, and where. A window without ghosts is enough for a band, and one for each plane of a grid. */
-enum { POISE_WINDOWS = 16, POISE_WINDOW = 65536 / POISE_WINDOWS };
+/* Columns of 16 bits beside those of A: a row block has up to POISE_BANDS bands of POISE_BAND columns, and a code says in which
+   of them a column is, and where. One band without ghosts is enough for a banded matrix, and one for each plane of a grid. */
+enum { POISE_BANDS = 16, POISE_BAND = 65536 / POISE_BANDS };
 
 typedef struct { /* NULL: there are none. code: of each entry; all: the columns of all blocks fit */
   const uint16_t *code;
-  const int32_t *window; /* those of block b begin, ascending, at window[b * POISE_WINDOWS]; -1: its columns do not fit */
+  const int32_t *base; /* those of block b begin, ascending, at base[b * POISE_BANDS]; -1: its columns do not fit */
   int64_t all;
 } Index16View;
 
-POISE_INLINE int32_t poiseIndex16Column(const int32_t *window, uint16_t code)
+POISE_INLINE int32_t poiseIndex16Column(const int32_t *base, uint16_t code)
 {
-  return window[code / POISE_WINDOW] + code % POISE_WINDOW;
+  return base[code / POISE_BAND] + code % POISE_BAND;
 }
 
-/* Of a column in one of these n windows. */
-POISE_INLINE uint16_t poiseIndex16Code(const int32_t *window, int n, int32_t col)
+/* Of a column in one of these n bands. */
+POISE_INLINE uint16_t poiseIndex16Code(const int32_t *base, int n, int32_t col)
 {
-  while (n > 1 && window[n - 1] > col) n--;
-  return (uint16_t)((n - 1) * POISE_WINDOW + (col - window[n - 1]));
+  while (n > 1 && base[n - 1] > col) n--;
+  return (uint16_t)((n - 1) * POISE_BAND + (col - base[n - 1]));
 }
 
-/* Where the columns end that a window covers which begins at `least`; ghosts are covered by none. */
+/* Where the columns end that a band covers which begins at `least`; ghosts are covered by none. */
 POISE_INLINE int64_t poiseIndex16End(const CsrView *A, int32_t least)
 {
-  int64_t end = (int64_t)least + POISE_WINDOW;
+  int64_t end = (int64_t)least + POISE_BAND;
   return end < A->nloc ? end : A->nloc;
 }
 
-/* Codes and windows of nblock blocks of `rows` rows; *fits, which was 0: nonzeros of the blocks whose columns fit. */
+/* Codes and row blocks of nblock blocks of `rows` rows; *fits, which was 0: nonzeros of the blocks whose columns fit. */
 typedef struct {
   CsrView A;
   int rows;
   int64_t nblock;
   uint16_t *code;
-  int32_t *window;
+  int32_t *base;
   int64_t *fits;
 } CsrIndex16Args;
 
@@ -433,7 +433,7 @@ POISE_INLINE int64_t poiseCsrShare(const CsrStatisticsArgs *a, int64_t s)
 typedef struct {
   CsrView A;
   int rows, vary;
-  int64_t nblock, tile, spread;
+  int64_t nblock, tile, x_lines;
   const int32_t *order;
   ScalarRef a, b;
   const double *x, *ghost, *skip;
@@ -456,34 +456,34 @@ typedef struct { /* rows [begin, begin + rows), which have the entries [first, f
   int64_t first;
   int32_t begin;
   uint16_t rows, nz;
-} CsrWindow;
+} RowBlock;
 
-typedef struct { /* entries [first, first + nz) of the row behind those of a window */
+typedef struct { /* entries [first, first + nz) of the row behind those of a row block */
   int64_t first;
-  int32_t nz, window;
-} CsriPiece;
+  int32_t nz, row_block;
+} RowFragment;
 
-/* Windows of rows with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: window w begins with
-   the first row i that has i + ptr[i] >= w chunk; window[nwindow].begin = m. So a row of `limit` entries or more, which is no less than
-   chunk, would be the last of its window, which leaves it out, to pieces of about as many entries, `piece` at most (and a unit);
-   pieces[w]: how many (pieces[nwindow] = 0).
-   exact: windows of exactly `chunk` rows that end and entries, wherever in a row that is; there are no pieces. */
+/* Row blocks with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: row block w begins with
+   the first row i that has i + ptr[i] >= w chunk; row_block[nrow_block].begin = m. So a row of `limit` entries or more, which is no less than
+   chunk, would be the last of its row block, which leaves it out, to fragments of about as many entries, `fragment` at most (and a unit);
+   fragments[w]: how many (fragments[nrow_block] = 0).
+   exact: row blocks of exactly `chunk` rows that end and entries, wherever in a row that is; there are no fragments. */
 typedef struct {
   CsrView A;
   int64_t exact;
-  int64_t chunk, limit, piece, nwindow;
-  CsrWindow *window;
-  int64_t *pieces;
+  int64_t chunk, limit, fragment, nrow_block;
+  RowBlock *row_block;
+  int64_t *fragments;
 } CsriCutArgs;
 
-/* The pieces of window w are part[first[w]], ..., part[first[w + 1] - 1], and begin where their row does or at multiples of `unit`. */
+/* The fragments of row block w are part[first[w]], ..., part[first[w + 1] - 1], and begin where their row does or at multiples of `unit`. */
 typedef struct {
   CsrView A;
-  int64_t unit, nwindow;
-  const CsrWindow *window;
+  int64_t unit, nrow_block;
+  const RowBlock *row_block;
   const int64_t *first;
-  CsriPiece *part;
-} CsriOwnArgs;
+  RowFragment *part;
+} CsriFragmentsArgs;
 
 /* A column has one of 2^bits slots; the hub of a slot is the one of its columns with the most entries, of which a product keeps x at hand. */
 POISE_INLINE uint32_t poiseHubSlot(int32_t column, int bits)
@@ -500,18 +500,18 @@ typedef struct {
   int64_t *most;
 } CsrHubsArgs;
 
-/* y = a A [x | ghost] + b y for the rows of windows m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
-   blocks of so many rows that are not cut, and of pieces [0, npiece); and their dots: partial w of each window or block, and parts + p of
-   each piece, 0 but of a row's last. limit: entries from which rows are cut; uncut: nonzeros of the others. sum: of each piece; arrived:
-   0 for each window, before and after, and so next. hub: columns of 2^bits slots, -1: none; NULL: no hubs.
-   exact: y = A [x | ghost] alone, for windows so cut. Each adds to its first row, and to the one that follows those that end in it,
+/* y = a A [x | ghost] + b y for the rows of row blocks m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
+   blocks of so many rows that are not cut, and of fragments [0, nfragment); and their dots: partial w of each row block or block, and parts + p of
+   each fragment, 0 but of a row's last. limit: entries from which rows are cut; uncut: nonzeros of the others. sum: of each fragment; arrived:
+   0 for each row block, before and after, and so next. hub: columns of 2^bits slots, -1: none; NULL: no hubs.
+   exact: y = A [x | ghost] alone, for row blocks so cut. Each adds to its first row, and to the one that follows those that end in it,
    atomically; fill: y is set to 0 before. */
 typedef struct {
   CsrMultArgs m;
   int exact, fill; /* without padding, which would look like pointers to the mock */
-  int64_t limit, parts, npiece, uncut;
-  const CsrWindow *window;
-  const CsriPiece *part;
+  int64_t limit, parts, nfragment, uncut;
+  const RowBlock *row_block;
+  const RowFragment *part;
   const int64_t *first;
   double *sum;
   int32_t *arrived, *next;
@@ -519,8 +519,8 @@ typedef struct {
   int64_t bits;
 } CsriMultArgs;
 
-/* y = a A [x | ghost] + b y of blocks. EVEN: groups of c.m.rows rows of blocks, as csr_mult's blocks; BALANCED: windows and pieces, as
-   csri_mult's of which all entries are blocks, and c.sum has b numbers for each piece. The others are a device's own, by groups: the three
+/* y = a A [x | ghost] + b y of blocks. EVEN: groups of c.m.rows rows of blocks, as csr_mult's blocks; BALANCED: row blocks and fragments, as
+   csri_mult's of which all entries are blocks, and c.sum has b numbers for each fragment. The others are a device's own, by groups: the three
    algorithms of Eberhardt & Hoemmen 2016. */
 enum { BCSR_AUTO, BCSR_EVEN, BCSR_BALANCED, BCSR_BLOCK, BCSR_COLUMN, BCSR_ROW };
 typedef struct {
@@ -533,16 +533,16 @@ POISE_INLINE bool poiseCsriLong(const CsrView *A, int64_t row, int64_t limit)
   return poiseCsrOffset(A, row + 1) - poiseCsrOffset(A, row) >= limit;
 }
 
-POISE_INLINE int64_t poiseCsriRow(const CsriMultArgs *a, const CsriPiece *p)
+POISE_INLINE int64_t poiseCsriRow(const CsriMultArgs *a, const RowFragment *p)
 {
-  return a->window[p->window].begin + a->window[p->window].rows;
+  return a->row_block[p->row_block].begin + a->row_block[p->row_block].rows;
 }
 
-/* The first row of window w. */
+/* The first row of row block w. */
 POISE_INLINE int64_t poiseCsriBegin(const CsriCutArgs *a, int64_t w)
 {
   int64_t low = 0, high = a->A.m;
-  if (w >= a->nwindow) return a->A.m;
+  if (w >= a->nrow_block) return a->A.m;
   while (low < high) {
     int64_t i = low + (high - low) / 2;
     if (i + poiseCsrOffset(&a->A, i) >= w * a->chunk)
@@ -556,7 +556,7 @@ POISE_INLINE int64_t poiseCsriBegin(const CsriCutArgs *a, int64_t w)
 /* The row that is in progress after w chunk rows and entries; *k: the next entry. */
 POISE_INLINE int64_t poiseCsriPlace(const CsriCutArgs *a, int64_t w, int64_t *k)
 {
-  int64_t d = w < a->nwindow ? w * a->chunk : a->A.m + a->A.nz, i = poiseCsriBegin(a, w);
+  int64_t d = w < a->nrow_block ? w * a->chunk : a->A.m + a->A.nz, i = poiseCsriBegin(a, w);
   if (i + poiseCsrOffset(&a->A, i) > d) i--;
   *k = d - i;
   return i;
@@ -564,24 +564,24 @@ POISE_INLINE int64_t poiseCsriPlace(const CsriCutArgs *a, int64_t w, int64_t *k)
 
 POISE_INLINE void poiseCsriCutExactly(const CsriCutArgs *a, int64_t w)
 {
-  int64_t first, last, begin = poiseCsriPlace(a, w, &first), end = poiseCsriPlace(a, w < a->nwindow ? w + 1 : w, &last);
-  a->window[w].first = first, a->window[w].begin = (int32_t)begin;
-  a->window[w].rows = (uint16_t)(end - begin), a->window[w].nz = (uint16_t)(last - first);
-  a->pieces[w] = 0;
+  int64_t first, last, begin = poiseCsriPlace(a, w, &first), end = poiseCsriPlace(a, w < a->nrow_block ? w + 1 : w, &last);
+  a->row_block[w].first = first, a->row_block[w].begin = (int32_t)begin;
+  a->row_block[w].rows = (uint16_t)(end - begin), a->row_block[w].nz = (uint16_t)(last - first);
+  a->fragments[w] = 0;
 }
 
-/* Rows [begin, end) as a window, but for the last if it has `limit` entries or more: how many pieces that is left to. */
-POISE_INLINE int64_t poiseWindowCut(const CsrView *A, int64_t begin, int64_t end, int64_t limit, int64_t piece,
-                                    CsrWindow *w)
+/* Rows [begin, end) as a row block, but for the last if it has `limit` entries or more: how many fragments that is left to. */
+POISE_INLINE int64_t poiseRowBlockCut(const CsrView *A, int64_t begin, int64_t end, int64_t limit, int64_t fragment,
+                                    RowBlock *w)
 {
-  int64_t first = poiseCsrOffset(A, begin), last = poiseCsrOffset(A, end), pieces = 0;
+  int64_t first = poiseCsrOffset(A, begin), last = poiseCsrOffset(A, end), fragments = 0;
   if (end > begin && poiseCsriLong(A, end - 1, limit)) {
     int64_t from = poiseCsrOffset(A, --end);
-    pieces = (last - from + piece - 1) / piece, last = from;
+    fragments = (last - from + fragment - 1) / fragment, last = from;
   }
   w->first = first, w->begin = (int32_t)begin;
   w->rows = (uint16_t)(end - begin), w->nz = (uint16_t)(last - first);
-  return pieces;
+  return fragments;
 }
 
 POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
@@ -590,26 +590,26 @@ POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
     poiseCsriCutExactly(a, w);
     return;
   }
-  int64_t begin = poiseCsriBegin(a, w), end = w < a->nwindow ? poiseCsriBegin(a, w + 1) : begin;
-  a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->limit, a->piece, &a->window[w]);
+  int64_t begin = poiseCsriBegin(a, w), end = w < a->nrow_block ? poiseCsriBegin(a, w + 1) : begin;
+  a->fragments[w] = poiseRowBlockCut(&a->A, begin, end, a->limit, a->fragment, &a->row_block[w]);
 }
 
-/* Where piece q of n begins, of a row with the entries [from, end): they have equal shares of its units. */
-POISE_INLINE int64_t poiseCsriPieceBegin(int64_t unit, int64_t from, int64_t end, int64_t q, int64_t n)
+/* Where fragment q of n begins, of a row with the entries [from, end): they have equal shares of its units. */
+POISE_INLINE int64_t poiseRowFragmentBegin(int64_t unit, int64_t from, int64_t end, int64_t q, int64_t n)
 {
   int64_t first = from / unit, units = (end + unit - 1) / unit - first,
           k = unit * (first + units / n * q + units % n * q / n);
   return k < from ? from : k > end ? end : k;
 }
 
-/* Piece p, which is one of window w. */
-POISE_INLINE void poiseCsriOwn(const CsriOwnArgs *a, int64_t w, int64_t p)
+/* Fragment p, which is one of row block w. */
+POISE_INLINE void poiseCsriFragment(const CsriFragmentsArgs *a, int64_t w, int64_t p)
 {
-  const CsrWindow *z = &a->window[w];
+  const RowBlock *z = &a->row_block[w];
   int64_t from = z->first + z->nz, end = poiseCsrOffset(&a->A, z->begin + z->rows + 1), q = p - a->first[w],
-          n = a->first[w + 1] - a->first[w], k = poiseCsriPieceBegin(a->unit, from, end, q, n);
-  a->part[p].first = k, a->part[p].window = (int32_t)w;
-  a->part[p].nz = (int32_t)(poiseCsriPieceBegin(a->unit, from, end, q + 1, n) - k);
+          n = a->first[w + 1] - a->first[w], k = poiseRowFragmentBegin(a->unit, from, end, q, n);
+  a->part[p].first = k, a->part[p].row_block = (int32_t)w;
+  a->part[p].nz = (int32_t)(poiseRowFragmentBegin(a->unit, from, end, q + 1, n) - k);
 }
 
 /* ---- segments, after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015): a row has one for each `length` of its entries ---- */
@@ -627,14 +627,14 @@ POISE_INLINE int poiseSegLanes(int64_t length)
   return k;
 }
 
-/* count[k]: segments of rows SEG_ROWS k, ..., from which they are scanned. With block = 0 those that a row's entries fill. Else as windows
-   count them: an empty row has one, as its y is set too, and a row of `limit` entries or more, which pieces take, has a block of them, so
-   that the row behind begins another window. Window w: the rows with w block segments or more before them, as windows of csri. */
+/* count[k]: segments of rows SEG_ROWS k, ..., from which they are scanned. With block = 0 those that a row's entries fill. Else as row blocks
+   count them: an empty row has one, as its y is set too, and a row of `limit` entries or more, which fragments take, has a block of them, so
+   that the row behind begins another row block. Row block w: the rows with w block segments or more before them, as row blocks of csri. */
 typedef struct {
   CsrView A;
-  int64_t length, block, limit, piece, nwindow;
-  int64_t *count, *pieces;
-  CsrWindow *window;
+  int64_t length, block, limit, fragment, nrow_block;
+  int64_t *count, *fragments;
+  RowBlock *row_block;
 } SegCutArgs;
 
 POISE_INLINE int64_t poiseSegments(const SegCutArgs *a, int64_t row)
@@ -650,11 +650,11 @@ POISE_INLINE void poiseSegCount(const SegCutArgs *a, int64_t k)
   for (int64_t i = k * SEG_ROWS; i < (k + 1) * SEG_ROWS && i < a->A.m; i++) a->count[k] += poiseSegments(a, i);
 }
 
-/* The first row of window w. */
+/* The first row of row block w. */
 POISE_INLINE int64_t poiseSegBegin(const SegCutArgs *a, int64_t w)
 {
   int64_t low = 0, high = (a->A.m + SEG_ROWS - 1) / SEG_ROWS, before;
-  if (w >= a->nwindow) return a->A.m;
+  if (w >= a->nrow_block) return a->A.m;
   while (high - low > 1) { /* count[low] <= w block < count[high] */
     int64_t k = low + (high - low) / 2;
     if (a->count[k] <= w * a->block)
@@ -669,8 +669,8 @@ POISE_INLINE int64_t poiseSegBegin(const SegCutArgs *a, int64_t w)
 
 POISE_INLINE void poiseSegCut(const SegCutArgs *a, int64_t w)
 {
-  int64_t begin = poiseSegBegin(a, w), end = w < a->nwindow ? poiseSegBegin(a, w + 1) : begin;
-  a->pieces[w] = poiseWindowCut(&a->A, begin, end, a->limit, a->piece, &a->window[w]);
+  int64_t begin = poiseSegBegin(a, w), end = w < a->nrow_block ? poiseSegBegin(a, w + 1) : begin;
+  a->fragments[w] = poiseRowBlockCut(&a->A, begin, end, a->limit, a->fragment, &a->row_block[w]);
 }
 
 /* The paper's own form, in which every segment is filled up: offsets P.ptr of rows cut.A.ptr, from counts of segments with block = 0; and
@@ -714,14 +714,14 @@ POISE_INLINE void poiseSegFill(const SegPadArgs *a, int64_t segment)
   }
 }
 
-/* As csri's, of windows that were cut so; segments: as windows count them. */
+/* As csri's, of row blocks that were cut so; segments: as row blocks count them. */
 typedef struct {
   CsriMultArgs c;
   int64_t length, segments;
 } SegMultArgs;
 
-/* Pieces of up to twice the limit that a row of `length` entries has, or 0. */
-POISE_INLINE int64_t poiseCsrPieces(const CsrStatisticsArgs *a, int64_t length)
+/* Fragments of up to twice the limit that a row of `length` entries has, or 0. */
+POISE_INLINE int64_t poiseCsrFragments(const CsrStatisticsArgs *a, int64_t length)
 {
   return a->limit && length >= a->limit ? (length - 1) / (2 * a->limit) + 1 : 0;
 }
@@ -747,8 +747,8 @@ typedef struct {
 
 /* y = A^T x for the `owned` columns, ghost = the same for those behind, through the entries sorted by column: the rows of c.m.A are A's
    columns, its columns A's rows, ascending, and its entry k is c.m.A.val[perm[k]], A's. perm is as wide as the offsets, the other NULL.
-   c.m.x NULL: y = |A|^T 1, the columns' norms. As in csri_mult there are c.m.nblock windows and c.npiece pieces, by c.window and what
-   follows; or c.window is NULL, and no column is cut. Then there are c.m.nblock blocks of c.m.rows columns, for a host's threads. */
+   c.m.x NULL: y = |A|^T 1, the columns' norms. As in csri_mult there are c.m.nblock row blocks and c.nfragment fragments, by c.row_block and what
+   follows; or c.row_block is NULL, and no column is cut. Then there are c.m.nblock blocks of c.m.rows columns, for a host's threads. */
 typedef struct {
   CsriMultArgs c;
   int64_t owned;
@@ -765,7 +765,7 @@ POISE_INLINE int64_t poisePermuted(const CsrMultTransposeArgs *a, int64_t k)
 /* Where column j of numbers goes. */
 POISE_INLINE double *poiseOfColumn(const CsrMultTransposeArgs *a, int64_t j)
 {
-  int64_t owned = poiseInNumbers(&a->c.m.A, a->owned);
+  int64_t owned = poiseInScalars(&a->c.m.A, a->owned);
   return j < owned ? a->c.m.y + j : a->ghost + (j - owned);
 }
 
@@ -935,7 +935,7 @@ typedef struct {
   const int32_t *from32;
   const double *x;
   double *out;
-} BcsrTurnArgs;
+} BcsrTransposeBlocksArgs;
 
 /* The b x b diagonal blocks of local rows, column-major, absent entries 0: block k at d + k b b. */
 typedef struct {
@@ -961,7 +961,7 @@ typedef struct { /* y_block = D_block x_block for n = rows, b x b column-major b
   Fuse fuse;
 } BlockApplyArgs;
 
-/* The diagonal blocks of rows start[k] .. start[k + 1), at most 32, inverted: block k < nblock, column-major, at d + at[k]. *bad =
+/* The diagonal row blocks start[k] .. start[k + 1), at most 32, inverted: block k < nblock, column-major, at d + at[k]. *bad =
    the first block that is singular or not finite, or -1. */
 typedef struct {
   CsrView A;

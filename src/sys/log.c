@@ -466,9 +466,9 @@ PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
   else if (!ctx->comm->rank && !out)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "no file to write the log to");
   TRY(PoiseAgree(ctx, e));
-  NumberLocale numbers = poiseNumbersBegin();
+  NumberLocale numbers = poiseScalarsBegin();
   e = ViewAll(&(View){.ctx = ctx, .out = ctx->comm->rank ? NULL : out, .writer = &writers[format], .first = true});
-  poiseNumbersEnd(numbers);
+  poiseScalarsEnd(numbers);
   if (!e && !ctx->comm->rank && (fflush(out) || ferror(out)))
     e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "the log cannot be written");
   TRY(PoiseAgree(ctx, e));

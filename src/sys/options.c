@@ -293,9 +293,9 @@ static bool Parse(const PoiseOption *row, const char *text, void *fields, char r
     snprintf(reason, REASON, "needs a value");
     return false;
   }
-  NumberLocale numbers = poiseNumbersBegin();
+  NumberLocale numbers = poiseScalarsBegin();
   bool good = ParseTyped(row, text, value, reason);
-  poiseNumbersEnd(numbers);
+  poiseScalarsEnd(numbers);
   if (good)
     memcpy((char *)fields + row->offset, value, row->type == POISE_OPTION_STRING ? strlen(text) + 1 : FieldSize(row->type));
   return good;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of all ranks to one file, in the order of ranks: every rank makes its own, a piece at a time, rank 0 writes them. */
+/* Bytes of all ranks to one file, in the order of ranks: every rank makes its own, a chunk at a time, rank 0 writes them. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <unistd.h>
@@ -48,27 +48,27 @@ static PoiseErr Close(PoiseContext ctx, Output *out, PoiseErr e)
 typedef struct Writer {
   PoiseContext ctx;
   Output out;
-  char *piece;
+  char *chunk;
   int64_t *send, *receive; /* bytes per rank */
 } Writer;
 
 static PoiseErr Begin(Writer *w, const void *header, size_t bytes)
 {
   PoiseContext ctx = w->ctx;
-  TRY(poiseAlloc(ctx, POISE_PIECE, "piece of a file", &w->piece));
+  TRY(poiseAlloc(ctx, POISE_CHUNK, "chunk of a file", &w->chunk));
   TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof(int64_t), "counts", &w->send));
   TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof(int64_t), "counts", &w->receive));
   return PoiseRank(ctx) == 0 ? Open(ctx, &w->out, header, bytes) : POISE_OK;
 }
 
-/* The piece of `rank` to rank 0. */
+/* The chunk of `rank` to rank 0. */
 static PoiseErr Send(Writer *w, int rank, int64_t bytes)
 {
   Comm *comm = w->ctx->comm;
   if (rank == 0) return POISE_OK;
   w->send[0] = comm->rank == rank ? bytes : 0;
   w->receive[rank] = comm->rank == 0 ? bytes : 0;
-  PoiseErr e = comm->ops->alltoallv(comm, w->piece, w->send, w->piece, w->receive);
+  PoiseErr e = comm->ops->alltoallv(comm, w->chunk, w->send, w->chunk, w->receive);
   w->send[0] = w->receive[rank] = 0;
   return e;
 }
@@ -79,15 +79,15 @@ static PoiseErr WriteSection(Writer *w, const Section *section, int rank)
   struct {
     int64_t bytes;
     bool more;
-  } piece = {0};
+  } chunk = {0};
   do {
     TRY(PoiseAgree(ctx,
-                   PoiseRank(ctx) == rank ? section->next(section->from, w->piece, &piece.bytes, &piece.more) : POISE_OK));
-    TRY(ctx->comm->ops->bcast(ctx->comm, &piece, sizeof piece, rank));
-    PoiseErr e = Send(w, rank, piece.bytes);
-    if (!e && PoiseRank(ctx) == 0) e = Put(&w->out, w->piece, (size_t)piece.bytes);
+                   PoiseRank(ctx) == rank ? section->next(section->from, w->chunk, &chunk.bytes, &chunk.more) : POISE_OK));
+    TRY(ctx->comm->ops->bcast(ctx->comm, &chunk, sizeof chunk, rank));
+    PoiseErr e = Send(w, rank, chunk.bytes);
+    if (!e && PoiseRank(ctx) == 0) e = Put(&w->out, w->chunk, (size_t)chunk.bytes);
     TRY(PoiseAgree(ctx, e));
-  } while (piece.more);
+  } while (chunk.more);
   return POISE_OK;
 }
 
@@ -99,7 +99,7 @@ PoiseErr poiseFileSections(PoiseContext ctx, PoiseErr mine, const char *path, co
   for (int s = 0; !e && s < n; s++)
     for (int r = 0; !e && r < PoiseSize(ctx); r++) e = WriteSection(&w, &section[s], r);
   if (PoiseRank(ctx) == 0) e = Close(ctx, &w.out, e);
-  poiseFree(ctx, &w.piece);
+  poiseFree(ctx, &w.chunk);
   poiseFree(ctx, &w.send);
   poiseFree(ctx, &w.receive);
   return PoiseAgree(ctx, e);

@@ -172,7 +172,7 @@ typedef struct DeviceOps {
   int (*bcsr_rows)(Device *, int b,
                    int form);   /* rows of blocks of a group of bcsr_mult; 0: it has no such form. NULL: POISE_BLOCK / b,
                                                   EVEN and BALANCED alone */
-  int64_t (*bcsr_chunk)(int b); /* blocks of a window of bcsr_mult; NULL: BCSR_CHUNK numbers */
+  int64_t (*bcsr_chunk)(int b); /* blocks of a row block of bcsr_mult; NULL: BCSR_CHUNK numbers */
   int64_t (*csr_bound)(int64_t m, int64_t nz); /* `bound` of the statistics that it is asked with; NULL: 0 */
   /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
      columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
@@ -186,17 +186,17 @@ typedef struct DeviceOps {
   void (*factor_plan_free)(Device *, LibraryPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
-  /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: HOST_LONG. Rows and entries of a window, with
+  /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: HOST_LONG. Rows and entries of a row block, with
      statistics of that limit, at least 3/4 of it and at most so many; where they are more than the limit, rows that long are cut. NULL: the
-     limit. Entries of a piece beside blocks of even
+     limit. Entries of a fragment beside blocks of even
      rows, twice the limit or more; NULL: that. log2 of the hubs that csri_mult is to keep for so many nonzeros, at most of INT64_MAX; 0: none.
      NULL: never */
   int64_t (*csri_limit)(int64_t size, bool hubs);
-  int64_t (*csri_window)(Device *, const CsrStatistics *);
-  int64_t most_window;
-  int64_t (*csri_piece)(Device *, const CsrStatistics *, int64_t limit);
+  int64_t (*csri_row_block)(Device *, const CsrStatistics *);
+  int64_t most_row_block;
+  int64_t (*csri_fragment)(Device *, const CsrStatistics *, int64_t limit);
   int (*hub_bits)(const Device *, int64_t nz);
-  int seg_threads;  /* of a window of seg; 0: windows are of as many entries as suits a thread of the host */
+  int seg_threads;  /* of a row block of seg; 0: row blocks are of as many entries as suits a thread of the host */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
@@ -319,7 +319,7 @@ typedef struct Buffer {
   void *host, *device; /* the same address on a host device; device is allocated on first need */
   bool host_valid, device_valid;
   PoiseOwn own, own_device; /* of host, of device: POISE_COPY means the library's own block */
-  bool window;              /* device is a part of another buffer's */
+  bool slice;               /* device is a part of another buffer's */
 } Buffer;
 
 /* A buffer of zeroed bytes (both sides valid when there is one copy, else the host side). */
@@ -330,9 +330,9 @@ PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *arra
 PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
 /* A call that was to adopt arrays fails: they stay the user's. */
 void poiseBufferDisown(Buffer *b);
-/* A window on device memory that somebody else holds, of which a host copy is made where one is asked for. To be pointed at
+/* A slice of device memory that somebody else holds, of which a host copy is made where one is asked for. To be pointed at
    memory that is current there, before anything else; what was written on the host is there after a poiseBufferRead of DEVICE. */
-void poiseBufferWindow(Device *dev, size_t bytes, const char *what, Buffer *b);
+void poiseBufferSlice(Device *dev, size_t bytes, const char *what, Buffer *b);
 void poiseBufferPoint(Buffer *b, void *device);
 void poiseBufferDestroy(Buffer *b);
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
@@ -347,7 +347,7 @@ PoiseErr poiseBufferToDevice(Buffer *b);
 /* Give back the device's side, where the host's holds the same. */
 void poiseBufferLeave(Buffer *b);
 /* Make a borrowed array current, on the side where it is; does nothing for others. */
-PoiseErr poiseBufferSettle(Buffer *b);
+PoiseErr poiseBufferSyncBorrowed(Buffer *b);
 bool poiseBufferIsCurrent(const Buffer *b, Side side); /* so that reading it there copies nothing */
 int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */
 void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += what is held */
@@ -402,11 +402,11 @@ void poiseProgressEnd(Progress *p);
 
 /* ---- all ranks' bytes to one file (sections.c) ------------------------------------------------------------------------ */
 
-enum { POISE_PIECE = 1 << 20 }; /* bytes that travel at once */
+enum { POISE_CHUNK = 1 << 20 }; /* bytes that travel at once */
 
-typedef struct Section { /* what this rank has to say in one part of a file, a piece at a time */
-  /* Puts at most POISE_PIECE bytes; *more: there are more to come. Called at least once. */
-  PoiseErr (*next)(void *from, char *piece, int64_t *bytes, bool *more);
+typedef struct Section { /* what this rank has to say in one part of a file, a fragment at a time */
+  /* Puts at most POISE_CHUNK bytes; *more: there are more to come. Called at least once. */
+  PoiseErr (*next)(void *from, char *fragment, int64_t *bytes, bool *more);
   void *from;
 } Section;
 
@@ -445,8 +445,8 @@ typedef struct NumberLocale {
 } NumberLocale;
 
 /* Between the two, this thread reads and writes numbers with a decimal point, whatever the application's locale. */
-NumberLocale poiseNumbersBegin(void);
-void poiseNumbersEnd(NumberLocale numbers);
+NumberLocale poiseScalarsBegin(void);
+void poiseScalarsEnd(NumberLocale numbers);
 
 /* ---- options (options.c) --------------------------------------------------------------------------------------------- */
 

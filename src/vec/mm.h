@@ -11,8 +11,8 @@
    range of double. Gives the character after the number, or NULL when there is none. Independent of the locale. */
 const char *poiseParseReal(const char *p, double *v);
 enum { POISE_REAL_LENGTH = 32 };
-/* The fewest of 15, 16 or 17 digits that read back as the same bits; gives their length. Call between poiseNumbersBegin and
-   poiseNumbersEnd. v is finite. */
+/* The fewest of 15, 16 or 17 digits that read back as the same bits; gives their length. Call between poiseScalarsBegin and
+   poiseScalarsEnd. v is finite. */
 int poiseFormatReal(double v, char text[POISE_REAL_LENGTH]);
 
 /* ---- text (mm_text.c): local ------------------------------------------------------------------------------------------ */
@@ -42,17 +42,17 @@ typedef struct MMPlace { /* for messages: a file, and a line of it */
    latest one. */
 PoiseErr poiseMMHeader(PoiseErr (*next)(void *from, const char **line), void *from, MMPlace *at, MMHeader *h);
 
-typedef struct MMPiece { /* whole lines behind the header; the last character is a newline */
+typedef struct MMChunk { /* whole lines behind the header; the last character is a newline */
   const char *text, *end;
   int64_t n, lines; /* entries found, lines they were in */
   Entry *entry;     /* 0-based, in the file's order, of one triangle if not MM_GENERAL; of an array the values only */
-} MMPiece;
+} MMChunk;
 
 /* The fewest characters of a line with an entry, which bounds the room for entries. */
 int poiseMMShortest(const MMHeader *h);
-/* at: the line before the piece. Of text that is wrong the entries before it are kept. */
-PoiseErr poiseMMEntries(const MMHeader *h, MMPlace at, MMPiece *p);
-int64_t poiseMMLineOf(const MMPiece *p, int64_t k); /* which line of the piece, from 1, entry k stands in */
+/* at: the line before the chunk. Of text that is wrong the entries before it are kept. */
+PoiseErr poiseMMEntries(const MMHeader *h, MMPlace at, MMChunk *p);
+int64_t poiseMMLineOf(const MMChunk *p, int64_t k); /* which line of the chunk, from 1, entry k stands in */
 /* Rows and columns of n entries of an array, of which the first is number `first` in the file. */
 void poiseMMPlaceArray(const MMHeader *h, int64_t first, Entry *entry, int64_t n);
 
@@ -104,10 +104,10 @@ void poiseMMClose(MMReader *r);
 /* The bytes of text that poiseMMNext may give. */
 int64_t poiseMMRoom(const MMReader *r);
 /* This rank's lines of the next round; *more: there is another round. Collective, but what is returned is this rank's. */
-PoiseErr poiseMMNext(MMReader *r, MMPiece *text, bool *more);
+PoiseErr poiseMMNext(MMReader *r, MMChunk *text, bool *more);
 /* Rank 0 goes over the whole text once more, if it can: lines from the first entry on. Local. */
 PoiseErr poiseMMAgain(MMReader *r, bool *can);
-PoiseErr poiseMMNextAgain(MMReader *r, MMPiece *text);
+PoiseErr poiseMMNextAgain(MMReader *r, MMChunk *text);
 /* For a progress line, on rank 0: bytes of the file read so far, and of it all (0: unknown). */
 void poiseMMProgress(const MMReader *r, int64_t *done, int64_t *total);
 

@@ -25,7 +25,7 @@ typedef struct Reading {
   bool zeros;
   MMRows *out;
   int threads;
-  MMPiece *piece; /* of each thread */
+  MMChunk *chunk; /* of each thread */
   Entry *entry;
   Tally *tally;            /* of all ranks */
   Tally before;            /* of earlier rounds */
@@ -39,7 +39,7 @@ typedef struct Reading {
 /* ---- parsing -------------------------------------------------------------------------------------------------------- */
 
 /* Lines for each thread. Its entries have room where, if all lines were the shortest, they would be. */
-static void Split(Reading *r, const MMPiece *text)
+static void Split(Reading *r, const MMChunk *text)
 {
   int shortest = poiseMMShortest(&r->in->header);
   const char *begin = text->text;
@@ -48,26 +48,26 @@ static void Split(Reading *r, const MMPiece *text)
     if (t == r->threads - 1) end = text->end;
     if (end < begin) end = begin;
     if (end > begin) end = (const char *)memchr(end - 1, '\n', (size_t)(text->end - end + 1)) + 1;
-    r->piece[t] = (MMPiece){.text = begin, .end = end, .entry = r->entry + (begin - text->text) / shortest};
+    r->chunk[t] = (MMChunk){.text = begin, .end = end, .entry = r->entry + (begin - text->text) / shortest};
     begin = end;
   }
 }
 
 /* What is wrong is said later, by Explain: nobody knows yet which lines these are. */
-static void ParsePieces(Reading *r, const MMPiece *text, Tally *mine)
+static void ParseChunks(Reading *r, const MMChunk *text, Tally *mine)
 {
   int failed = 0;
   bool much = r->threads > 1 && text->end - text->text > MUCH;
   HOST_PARALLEL_ITEMS(r->threads, much)
   for (int t = 0; t < r->threads; t++)
-    if (poiseMMEntries(&r->in->header, (MMPlace){.name = r->in->source.name}, &r->piece[t])) {
+    if (poiseMMEntries(&r->in->header, (MMPlace){.name = r->in->source.name}, &r->chunk[t])) {
       PoiseErrorClear();
-      r->piece[t].lines = -1;
+      r->chunk[t].lines = -1;
     }
   for (int t = 0; t < r->threads && !failed; t++) {
-    failed = r->piece[t].lines < 0;
-    mine->entries += r->piece[t].n;
-    mine->lines += r->piece[t].lines;
+    failed = r->chunk[t].lines < 0;
+    mine->entries += r->chunk[t].n;
+    mine->lines += r->chunk[t].lines;
   }
   mine->failed = failed;
 }
@@ -78,15 +78,15 @@ static PoiseErr Explain(Reading *r, Tally before)
   const MMHeader *h = &r->in->header;
   MMPlace at = {r->in->source.name, r->in->body + before.lines};
   for (int t = 0; t < r->threads; t++) {
-    MMPiece *piece = &r->piece[t];
+    MMChunk *chunk = &r->chunk[t];
     int64_t left = h->stored - before.entries;
-    PoiseErr e = poiseMMEntries(h, at, piece);
-    if (piece->n > left || (e && piece->n == left))
+    PoiseErr e = poiseMMEntries(h, at, chunk);
+    if (chunk->n > left || (e && chunk->n == left))
       FAIL(POISE_ERR_FORMAT, "%s, line %lld: more than the %lld entries announced in line %lld", at.name,
-           (long long)(at.line + poiseMMLineOf(piece, left)), (long long)h->stored, (long long)h->line);
+           (long long)(at.line + poiseMMLineOf(chunk, left)), (long long)h->stored, (long long)h->line);
     TRY(e);
-    at.line += piece->lines;
-    before.entries += piece->n;
+    at.line += chunk->lines;
+    before.entries += chunk->n;
   }
   return POISE_OK;
 }
@@ -135,13 +135,13 @@ static PoiseErr Reserve(PoiseContext ctx, MMRows *rows, int64_t more)
 }
 
 /* One rank: no entry travels. */
-static PoiseErr Keep(Reading *r, const MMPiece *piece)
+static PoiseErr Keep(Reading *r, const MMChunk *chunk)
 {
   MMRows *out = r->out;
   Entry both[2];
-  TRY(Reserve(r->ctx, out, 2 * piece->n));
-  for (int64_t k = 0; k < piece->n; k++)
-    for (int i = 0, n = Expand(r, &piece->entry[k], both); i < n; i++) {
+  TRY(Reserve(r->ctx, out, 2 * chunk->n));
+  for (int64_t k = 0; k < chunk->n; k++)
+    for (int i = 0, n = Expand(r, &chunk->entry[k], both); i < n; i++) {
       out->key[out->n] = both[i].row << out->bits | both[i].col;
       out->val[out->n++] = both[i].value;
     }
@@ -153,23 +153,23 @@ static bool Owns(const Layout *layout, int rank, PoiseInt row)
   return row >= layout->start[rank] && row < layout->start[rank + 1];
 }
 
-static void CountRecords(Reading *r, const MMPiece *piece)
+static void CountRecords(Reading *r, const MMChunk *chunk)
 {
   int owner = PoiseRank(r->ctx);
   Entry both[2];
-  for (int64_t k = 0; k < piece->n; k++)
-    for (int i = 0, n = Expand(r, &piece->entry[k], both); i < n; i++) {
+  for (int64_t k = 0; k < chunk->n; k++)
+    for (int i = 0, n = Expand(r, &chunk->entry[k], both); i < n; i++) {
       if (!Owns(r->layout, owner, both[i].row)) owner = poiseLayoutOwner(r->layout, both[i].row);
       r->send[owner]++;
     }
 }
 
-static void PackRecords(Reading *r, const MMPiece *piece)
+static void PackRecords(Reading *r, const MMChunk *chunk)
 {
   int owner = PoiseRank(r->ctx);
   Entry both[2];
-  for (int64_t k = 0; k < piece->n; k++)
-    for (int i = 0, n = Expand(r, &piece->entry[k], both); i < n; i++) {
+  for (int64_t k = 0; k < chunk->n; k++)
+    for (int i = 0, n = Expand(r, &chunk->entry[k], both); i < n; i++) {
       if (!Owns(r->layout, owner, both[i].row)) owner = poiseLayoutOwner(r->layout, both[i].row);
       PoiseInt row = both[i].row - r->layout->start[owner];
       r->record[r->next[owner]++] = (Record){row << r->out->bits | both[i].col, both[i].value};
@@ -191,7 +191,7 @@ static PoiseErr Announce(Reading *r, int64_t *sent, int64_t *received)
   Comm *comm = r->ctx->comm;
   const int64_t *sizes = r->next;
   memset(r->send, 0, (size_t)comm->size * sizeof *r->send);
-  for (int t = 0; t < r->threads; t++) CountRecords(r, &r->piece[t]);
+  for (int t = 0; t < r->threads; t++) CountRecords(r, &r->chunk[t]);
   for (int q = 0; q < comm->size; q++) r->next[q] = sizeof *r->send;
   TRY(comm->ops->alltoallv(comm, r->send, sizes, r->receive, sizes));
   for (int q = 0; q < comm->size; q++) *sent += r->send[q], *received += r->receive[q];
@@ -206,7 +206,7 @@ static PoiseErr Send(Reading *r)
   TRY(Announce(r, &sent, &received));
   r->next[0] = 0;
   for (int q = 1; q < comm->size; q++) r->next[q] = r->next[q - 1] + r->send[q - 1];
-  for (int t = 0; t < r->threads; t++) PackRecords(r, &r->piece[t]);
+  for (int t = 0; t < r->threads; t++) PackRecords(r, &r->chunk[t]);
   for (int q = 0; q < comm->size; q++) r->send[q] *= (int64_t)sizeof(Record), r->receive[q] *= (int64_t)sizeof(Record);
   Record *in = r->record ? r->record + sent : NULL;
   TRY(PoiseAgree(r->ctx, comm->ops->alltoallv(comm, r->record, r->send, in, r->receive)));
@@ -220,7 +220,7 @@ static PoiseErr Send(Reading *r)
 static PoiseErr FindLines(Reading *r, PoiseInt i, PoiseInt j, int64_t line[2], Entry *given)
 {
   MMReader *in = r->in;
-  MMPiece text;
+  MMChunk text;
   Entry both[2];
   int64_t lines = in->body;
   bool can;
@@ -279,21 +279,21 @@ static PoiseErr CheckTwice(Reading *r)
 static PoiseErr Round(Reading *r, bool *more)
 {
   const MMHeader *h = &r->in->header;
-  MMPiece text;
+  MMChunk text;
   Tally mine = {0}, before = {0};
   PoiseErr e = poiseMMNext(r->in, &text, more);
-  if (e) text = (MMPiece){0};
+  if (e) text = (MMChunk){0};
   Split(r, &text);
-  ParsePieces(r, &text, &mine);
+  ParseChunks(r, &text, &mine);
   int64_t entries = r->before.entries;
   TRY(Count(r, e, mine, &before));
   if (r->before.entries == entries) return POISE_OK; /* none of any rank */
   for (int t = 0; t < r->threads && h->array; t++) {
-    poiseMMPlaceArray(h, before.entries, r->piece[t].entry, r->piece[t].n);
-    before.entries += r->piece[t].n;
+    poiseMMPlaceArray(h, before.entries, r->chunk[t].entry, r->chunk[t].n);
+    before.entries += r->chunk[t].n;
   }
   if (PoiseSize(r->ctx) > 1) return Send(r);
-  for (int t = 0; t < r->threads; t++) TRY(Keep(r, &r->piece[t]));
+  for (int t = 0; t < r->threads; t++) TRY(Keep(r, &r->chunk[t]));
   return POISE_OK;
 }
 
@@ -334,7 +334,7 @@ static PoiseErr Prepare(Reading *r)
   if (BitsFor(most) + r->out->bits > 63)
     FAIL(POISE_ERR_UNSUPPORTED, "%s: %lld rows on a rank and %lld columns are too many", r->in->source.name,
          (long long)most, (long long)h->N);
-  TRY(poiseAllocArray(ctx, r->threads, sizeof *r->piece, "pieces of a file", &r->piece));
+  TRY(poiseAllocArray(ctx, r->threads, sizeof *r->chunk, "chunks of a file", &r->chunk));
   TRY(poiseAllocArray(ctx, size, sizeof *r->tally, "counts", &r->tally));
   TRY(poiseAllocArray(ctx, size, sizeof *r->send, "counts", &r->send));
   TRY(poiseAllocArray(ctx, size, sizeof *r->receive, "counts", &r->receive));
@@ -345,7 +345,7 @@ static PoiseErr Prepare(Reading *r)
 
 static void Release(Reading *r)
 {
-  poiseFree(r->ctx, &r->piece);
+  poiseFree(r->ctx, &r->chunk);
   poiseFree(r->ctx, &r->entry);
   poiseFree(r->ctx, &r->tally);
   poiseFree(r->ctx, &r->send);

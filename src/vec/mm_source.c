@@ -195,13 +195,13 @@ static size_t Cut(const MMStream *s, int64_t block)
 }
 
 /* Text ends with a newline, for which there is room. */
-static void Finish(char *text, size_t n, MMPiece *piece)
+static void Finish(char *text, size_t n, MMChunk *chunk)
 {
   if (n && text[n - 1] != '\n') text[n++] = '\n';
-  *piece = (MMPiece){.text = text, .end = text + n};
+  *chunk = (MMChunk){.text = text, .end = text + n};
 }
 
-static PoiseErr NextOfStream(MMReader *r, MMPiece *text, bool *more)
+static PoiseErr NextOfStream(MMReader *r, MMChunk *text, bool *more)
 {
   MMStream *s = r->stream;
   TRY(Fill(s, Enough(r->block)));
@@ -240,7 +240,7 @@ static void ReadOn(MMReader *r)
   if (!r->failed) r->failed = Fill(r->stream, Enough(Workers(r) * r->block));
 }
 
-static PoiseErr Deal(MMReader *r, MMPiece *text, bool *more)
+static PoiseErr Deal(MMReader *r, MMChunk *text, bool *more)
 {
   Comm *comm = r->ctx->comm;
   MMStream *s = r->stream; /* on rank 0 */
@@ -279,7 +279,7 @@ static PoiseErr ReadAt(const MMReader *r, int64_t at, char *p, size_t bytes)
 }
 
 /* The lines that begin in [low, high): from behind the first newline at low - 1 or later, to the first at high - 1 or later. */
-static PoiseErr NextOfFile(MMReader *r, MMPiece *text, bool *more)
+static PoiseErr NextOfFile(MMReader *r, MMChunk *text, bool *more)
 {
   int64_t ranks = PoiseSize(r->ctx), number = r->round++ * ranks + PoiseRank(r->ctx);
   int64_t low = r->first + number * r->block - 1, high = low + 1 + r->block < r->size ? low + 1 + r->block : r->size;
@@ -302,10 +302,10 @@ static PoiseErr NextOfFile(MMReader *r, MMPiece *text, bool *more)
   return POISE_OK;
 }
 
-PoiseErr poiseMMNext(MMReader *r, MMPiece *text, bool *more)
+PoiseErr poiseMMNext(MMReader *r, MMChunk *text, bool *more)
 {
   *more = false;
-  *text = (MMPiece){0};
+  *text = (MMChunk){0};
   if (!r->dealt) return NextOfFile(r, text, more);
   return PoiseSize(r->ctx) == 1 ? NextOfStream(r, text, more) : Deal(r, text, more);
 }
@@ -349,7 +349,7 @@ PoiseErr poiseMMAgain(MMReader *r, bool *can)
   return ReadHeader(r);
 }
 
-PoiseErr poiseMMNextAgain(MMReader *r, MMPiece *text)
+PoiseErr poiseMMNextAgain(MMReader *r, MMChunk *text)
 {
   bool more;
   return NextOfStream(r, text, &more);

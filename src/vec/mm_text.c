@@ -268,7 +268,7 @@ static PoiseErr ParseEntry(const MMHeader *h, const MMPlace *at, const char **p,
   return EndLine(at, p);
 }
 
-PoiseErr poiseMMEntries(const MMHeader *h, MMPlace at, MMPiece *p)
+PoiseErr poiseMMEntries(const MMHeader *h, MMPlace at, MMChunk *p)
 {
   int64_t before = at.line;
   p->n = p->lines = 0;
@@ -288,7 +288,7 @@ PoiseErr poiseMMEntries(const MMHeader *h, MMPlace at, MMPiece *p)
   return POISE_OK;
 }
 
-int64_t poiseMMLineOf(const MMPiece *p, int64_t k)
+int64_t poiseMMLineOf(const MMChunk *p, int64_t k)
 {
   int64_t n = 0;
   for (const char *line = p->text; line < p->end; line = (const char *)memchr(line, '\n', (size_t)(p->end - line)) + 1) {

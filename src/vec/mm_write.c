@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market: lines to pieces of text. */
+/* Matrix Market: lines to chunks of text. */
 #include "mm.h"
 
 static PoiseErr MakeLines(MMLines *lines, char *text, int64_t *bytes)
 {
   int length;
-  for (*bytes = 0; lines->n && *bytes + MM_LINE <= POISE_PIECE; lines->n--, *bytes += length)
+  for (*bytes = 0; lines->n && *bytes + MM_LINE <= POISE_CHUNK; lines->n--, *bytes += length)
     TRY(lines->next(lines->from, text + *bytes, &length));
   return POISE_OK;
 }
 
-static PoiseErr NextPiece(void *from, char *text, int64_t *bytes, bool *more)
+static PoiseErr NextChunk(void *from, char *text, int64_t *bytes, bool *more)
 {
   MMLines *lines = from;
-  NumberLocale numbers = poiseNumbersBegin();
+  NumberLocale numbers = poiseScalarsBegin();
   PoiseErr e = MakeLines(lines, text, bytes);
-  poiseNumbersEnd(numbers);
+  poiseScalarsEnd(numbers);
   *more = lines->n > 0;
   return e;
 }
@@ -23,5 +23,5 @@ static PoiseErr NextPiece(void *from, char *text, int64_t *bytes, bool *more)
 PoiseErr poiseMMWrite(PoiseContext ctx, PoiseErr mine, const char *path, const char *header, const MMLines *lines)
 {
   MMLines left = *lines;
-  return poiseFileSections(ctx, mine, path, header, strlen(header), 1, &(Section){NextPiece, &left});
+  return poiseFileSections(ctx, mine, path, header, strlen(header), 1, &(Section){NextChunk, &left});
 }

@@ -7,8 +7,8 @@
 enum {
   FIRST_KIND = 1211200, /* PETSc's class numbers of files lie in this range */
   LAST_KIND = 1211299,
-  READ_PIECE = 1 << 20, /* bytes */
-  STACK_PIECE = 4096    /* integers */
+  READ_CHUNK = 1 << 20, /* bytes */
+  STACK_CHUNK = 4096    /* integers */
 };
 
 #define LARGEST (INT64_MAX / 64) /* size: as many bytes as such an object has can be counted */
@@ -61,20 +61,20 @@ char *poisePetscPutDoubles(char *p, const double *v, int64_t n)
 
 PoiseErr poisePetscInts(const ByteSource *s, int width, int64_t at, int64_t n, const char *what, int64_t *v)
 {
-  char piece[STACK_PIECE * 8];
-  for (int64_t k = 0; k < n; k += STACK_PIECE) {
-    int64_t count = n - k < STACK_PIECE ? n - k : STACK_PIECE;
-    TRY(poiseSourceRead(s, at + width * k, piece, (size_t)(count * width), what));
-    for (int64_t i = 0; i < count; i++) v[k + i] = GetInt(piece + width * i, width);
+  char chunk[STACK_CHUNK * 8];
+  for (int64_t k = 0; k < n; k += STACK_CHUNK) {
+    int64_t count = n - k < STACK_CHUNK ? n - k : STACK_CHUNK;
+    TRY(poiseSourceRead(s, at + width * k, chunk, (size_t)(count * width), what));
+    for (int64_t i = 0; i < count; i++) v[k + i] = GetInt(chunk + width * i, width);
   }
   return POISE_OK;
 }
 
-/* ---- arrays, in pieces that are swapped while they are in cache, by as many threads as the source bears -------------- */
+/* ---- arrays, in chunks that are swapped while they are in cache, by as many threads as the source bears -------------- */
 
 typedef struct Array {
   const ByteSource *s;
-  int64_t at, n, piece; /* piece: items */
+  int64_t at, n, chunk; /* chunk: items */
   const char *what;
   int width;
   void *v;
@@ -101,7 +101,7 @@ static PoiseErr ReadInts32(const Array *a, int64_t k, int64_t n)
 
 static PoiseErr NarrowInts(const Array *a, int64_t k, int64_t n)
 {
-  int64_t wide[STACK_PIECE];
+  int64_t wide[STACK_CHUNK];
   int32_t *v = (int32_t *)a->v + k;
   TRY(poisePetscInts(a->s, a->width, a->at + a->width * k, n, a->what, wide));
   for (int64_t i = 0; i < n; i++) v[i] = wide[i] >= 0 && wide[i] <= INT32_MAX ? (int32_t)wide[i] : -1;
@@ -110,31 +110,31 @@ static PoiseErr NarrowInts(const Array *a, int64_t k, int64_t n)
 
 static PoiseErr ReadArray(const Array *a, PoiseErr (*read)(const Array *, int64_t k, int64_t n))
 {
-  int64_t pieces = (a->n + a->piece - 1) / a->piece;
+  int64_t chunks = (a->n + a->chunk - 1) / a->chunk;
   _Atomic int failed = 0;
   const struct {
     int threads;
   } by = {a->s->threads > 1 ? a->s->threads : 1};
-  HOST_PARALLEL_FOR(&by, pieces)
-  for (int64_t p = 0; p < pieces; p++) {
-    int64_t k = p * a->piece, n = a->n - k < a->piece ? a->n - k : a->piece;
+  HOST_PARALLEL_FOR(&by, chunks)
+  for (int64_t p = 0; p < chunks; p++) {
+    int64_t k = p * a->chunk, n = a->n - k < a->chunk ? a->n - k : a->chunk;
     if (!failed && read(a, k, n)) failed = 1;
   }
   if (!failed) return POISE_OK;
-  for (int64_t k = 0; k < a->n; k += a->piece) /* again, to have the error in this thread */
-    TRY(read(a, k, a->n - k < a->piece ? a->n - k : a->piece));
+  for (int64_t k = 0; k < a->n; k += a->chunk) /* again, to have the error in this thread */
+    TRY(read(a, k, a->n - k < a->chunk ? a->n - k : a->chunk));
   return POISE_OK;
 }
 
 PoiseErr poisePetscDoubles(const ByteSource *s, int64_t at, int64_t n, const char *what, double *v)
 {
-  return ReadArray(&(Array){s, at, n, READ_PIECE / 8, what, 8, v}, ReadDoubles);
+  return ReadArray(&(Array){s, at, n, READ_CHUNK / 8, what, 8, v}, ReadDoubles);
 }
 
 PoiseErr poisePetscInts32(const ByteSource *s, int width, int64_t at, int64_t n, const char *what, int32_t *v)
 {
-  if (width == 4) return ReadArray(&(Array){s, at, n, READ_PIECE / 4, what, 4, v}, ReadInts32);
-  return ReadArray(&(Array){s, at, n, STACK_PIECE, what, width, v}, NarrowInts);
+  if (width == 4) return ReadArray(&(Array){s, at, n, READ_CHUNK / 4, what, 4, v}, ReadInts32);
+  return ReadArray(&(Array){s, at, n, STACK_CHUNK, what, width, v}, NarrowInts);
 }
 
 /* ---- objects -------------------------------------------------------------------------------------------------------- */
@@ -264,10 +264,10 @@ static PoiseErr ReadHeader(const ByteSource *s, PetscItem *item)
 /* Where an open matrix ends. */
 static PoiseErr SumLengths(const ByteSource *s, PetscItem *item)
 {
-  int32_t length[STACK_PIECE];
+  int32_t length[STACK_CHUNK];
   int64_t nz = 0;
-  for (PoiseInt i = 0; i < item->M; i += STACK_PIECE) {
-    int64_t n = item->M - i < STACK_PIECE ? item->M - i : STACK_PIECE;
+  for (PoiseInt i = 0; i < item->M; i += STACK_CHUNK) {
+    int64_t n = item->M - i < STACK_CHUNK ? item->M - i : STACK_CHUNK;
     TRY(poisePetscInts32(s, item->width, item->data + i * item->width, n, "lengths of rows", length));
     for (int64_t k = 0; k < n; k++) nz += length[k] > 0 ? length[k] : 0;
   }

@@ -54,11 +54,11 @@ typedef struct Cursor {
   int64_t left;
 } Cursor;
 
-static PoiseErr NextEntries(void *from, char *piece, int64_t *bytes, bool *more)
+static PoiseErr NextEntries(void *from, char *chunk, int64_t *bytes, bool *more)
 {
   Cursor *c = from;
-  int64_t n = c->left < POISE_PIECE / 8 ? c->left : POISE_PIECE / 8;
-  *bytes = poisePetscPutDoubles(piece, c->entry, n) - piece;
+  int64_t n = c->left < POISE_CHUNK / 8 ? c->left : POISE_CHUNK / 8;
+  *bytes = poisePetscPutDoubles(chunk, c->entry, n) - chunk;
   if (n) c->entry += n; /* NULL when there are none at all */
   c->left -= n;
   *more = c->left > 0;

@@ -52,12 +52,12 @@ PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x)
   return CreateOn(poiseLayoutShare(layout), (Given){0}, x);
 }
 
-PoiseErr poiseVecCreateWindow(Layout *layout, PoiseVec *x)
+PoiseErr poiseVecCreateSlice(Layout *layout, PoiseVec *x)
 {
   PoiseContext ctx = layout->ctx;
   TRY(poiseObjectCreate(ctx, sizeof **x, KIND_VEC, "vector", x));
   (*x)->layout = poiseLayoutShare(layout);
-  poiseBufferWindow(ctx->device, (size_t)layout->n * sizeof(double), "part of a vector", &(*x)->data);
+  poiseBufferSlice(ctx->device, (size_t)layout->n * sizeof(double), "part of a vector", &(*x)->data);
   return poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(layout->n));
 }
 
@@ -214,7 +214,7 @@ PoiseErr PoiseVecRestore(PoiseVec x, void *array)
   CALLED(OBJECT(x), GIVEN(array));
   const double *none = NULL;
   memcpy(array, &none, sizeof none);
-  return poiseBufferSettle(&x->data); /* what was written on the host, to an array lent on the device */
+  return poiseBufferSyncBorrowed(&x->data); /* what was written on the host, to an array lent on the device */
 }
 
 PoiseErr PoiseVecToDevice(PoiseVec x)
@@ -307,14 +307,14 @@ static PoiseErr TakeReceived(PoiseVec x, int mode)
 {
   double *array;
   TRY(poiseStashExchange(x->ctx, &x->stash, x->layout));
-  if (!x->stash.n) return poiseBufferSettle(&x->data);
+  if (!x->stash.n) return poiseBufferSyncBorrowed(&x->data);
   TRY(poiseBufferUpdate(&x->data, HOST, &array));
   for (int64_t k = 0; k < x->stash.n; k++) {
     const Entry *t = &x->stash.entry[k];
     PoiseInt i = t->row - x->layout->begin;
     array[i] = mode == ADDING ? array[i] + t->value : t->value;
   }
-  return poiseBufferSettle(&x->data);
+  return poiseBufferSyncBorrowed(&x->data);
 }
 
 PoiseErr PoiseVecAssemble(PoiseVec x)
@@ -344,7 +344,7 @@ static PoiseErr LaunchPhase(PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs *a)
   if (y) TRY(poiseVecRead(y, &a->in[1]));
   TRY(x == w || y == w ? poiseVecUpdate(w, &a->out[0]) : poiseVecWrite(w, &a->out[0]));
   TRY(poiseLaunch(w->ctx->device, KERNEL_phase, a, sizeof *a));
-  return poiseBufferSettle(&w->data);
+  return poiseBufferSyncBorrowed(&w->data);
 }
 
 static PoiseErr Phase(int id, PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs a, double flops)
@@ -472,7 +472,7 @@ PoiseErr PoiseVecMAXPY(PoiseVec y, int k, const double *a, const PoiseVec *x)
   poiseLogBegin(y->ctx, EVENT_VecUpdate);
   PoiseErr e = CheckMaxpy(y, k, x);
   for (int done = 0; !e && done < k; done += POISE_MAX_BATCH) e = MaxpyBatch(y, Batch(k - done), a + done, x + done);
-  if (!e) e = poiseBufferSettle(&y->data);
+  if (!e) e = poiseBufferSyncBorrowed(&y->data);
   poiseLogEnd(y->ctx, EVENT_VecUpdate, 2.0 * k * n, 8.0 * (k + 2) * n);
   return e;
 }
@@ -529,7 +529,7 @@ static PoiseErr Reduce(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, PhaseA
   poiseLogBegin(ctx, event);
   PoiseErr e = DotPhase(id, k, w, x, y, a);
   e = poiseReduceFinish(ctx, e, k, POISE_NBLOCKS(x->layout->n), id == PHASE_vec_norm_inf, result);
-  if (!e && w) e = poiseBufferSettle(&w->data);
+  if (!e && w) e = poiseBufferSyncBorrowed(&w->data);
   poiseLogEnd(ctx, event, 2 * k * n, 8 * (1 + (y && y != x) + (w != NULL)) * n);
   return e;
 }

@@ -101,7 +101,7 @@ PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x); /* shares the layout
 PoiseErr poiseVecCreateLocal(Layout *layout, PoiseVec *x);
 /* A vector that lies in others, one after the other: pointed at a part of the device memory of one before each use. What is
    written to it on the host is in that memory after the next poiseVecRead. The caller agrees, and destroys after a failure. */
-PoiseErr poiseVecCreateWindow(Layout *layout, PoiseVec *x);
+PoiseErr poiseVecCreateSlice(Layout *layout, PoiseVec *x);
 void poiseVecPoint(PoiseVec x, const double *part);
 /* Device pointers to the local entries, as Read, Write, Update of buffer.c. */
 PoiseErr poiseVecRead(PoiseVec x, const double **p);

@@ -58,7 +58,7 @@ static void TestValues(PoiseContext ctx)
     for (int round = 0; round < 3; round++) {
       int last = round < 2 ? size : 1; /* at last rank 0 alone */
       Given(rank, round, N, rows, cols, v);
-      if (rank < last) CHECK_OK(PoiseMatAddValues(A, GIVEN, rows, cols, v));
+      if (rank < last) CHECK_OK(PoiseMatAddEntries(A, GIVEN, rows, cols, v));
       CHECK_OK(PoiseMatAssemble(A));
       for (int r = 0; r < last; r++) AddGiven(&D, r, round);
       Equal(A, &D);
@@ -66,12 +66,12 @@ static void TestValues(PoiseContext ctx)
     CHECK_OK(PoiseMatZeroEntries(A));
     memset(D.a, 0, (size_t)(N * N) * sizeof *D.a);
     Equal(A, &D);
-    CHECK_OK(PoiseMatAddValues(A, 1, &(PoiseInt){N - 1}, &(PoiseInt){rank}, &(double){rank + 1})); /* new entries */
+    CHECK_OK(PoiseMatAddEntries(A, 1, &(PoiseInt){N - 1}, &(PoiseInt){rank}, &(double){rank + 1})); /* new entries */
     CHECK_OK(PoiseMatAssemble(A));
     for (int r = 0; r < size; r++) DenseSet(&D, N - 1, r, r + 1);
     Equal(A, &D);
-    CHECK_OK(PoiseMatSetValues(A, 1, &(PoiseInt){rank}, &(PoiseInt){N - 1}, &(double){rank - 7}));
-    CHECK_OK(PoiseMatSetValues(A, 1, &(PoiseInt){N - 1}, &(PoiseInt){rank}, &(double){5}));
+    CHECK_OK(PoiseMatSetEntries(A, 1, &(PoiseInt){rank}, &(PoiseInt){N - 1}, &(double){rank - 7}));
+    CHECK_OK(PoiseMatSetEntries(A, 1, &(PoiseInt){N - 1}, &(PoiseInt){rank}, &(double){5}));
     CHECK_OK(PoiseMatAssemble(A));
     for (int r = 0; r < size; r++) DenseSet(&D, r, N - 1, r - 7), DenseSet(&D, N - 1, r, 5);
     Equal(A, &D);
@@ -172,8 +172,8 @@ static void TestTriplets(PoiseContext ctx)
     memset(D.a, 0, (size_t)(N * N) * sizeof *D.a);
     for (int r = 0; r < size; r++) AddGiven(&D, r, 2);
     Equal(A, &D);
-    CHECK_OK(PoiseMatAddValues(A, 1, &(PoiseInt){N - 1}, &(PoiseInt){N - 1}, &(double){1}));
-    CHECK_OK(PoiseMatAddValues(A, 1, &(PoiseInt){N - 2}, &(PoiseInt){0}, &(double){1}));
+    CHECK_OK(PoiseMatAddEntries(A, 1, &(PoiseInt){N - 1}, &(PoiseInt){N - 1}, &(double){1}));
+    CHECK_OK(PoiseMatAddEntries(A, 1, &(PoiseInt){N - 2}, &(PoiseInt){0}, &(double){1}));
     CHECK_OK(PoiseMatAssemble(A));
     D.a[N * N - 1] += size, D.a[(N - 2) * N] += size;
     bool grew = !D.has[N * N - 1] || !D.has[(N - 2) * N];
@@ -231,7 +231,7 @@ static void TestMany(PoiseContext ctx)
       for (PoiseInt j = r; j < N; j += 1 + i % 7) {
         double v = Random(90, (uint64_t)(i * N + j + r * 7777));
         DenseSet(&D, (int)i, (int)j, D.a[i * N + j] + v);
-        if (r == rank) CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &v));
+        if (r == rank) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &v));
       }
   CHECK_OK(PoiseMatAssemble(A));
   Equal(A, &D);
@@ -251,7 +251,7 @@ static void TestRepeats(PoiseContext ctx)
     PoiseMat A = Empty(ctx, N, 1, 0);
     for (int round = 0; round < 4; round++) {
       Given(PoiseRank(ctx), round, N, rows, cols, v);
-      CHECK_OK(PoiseMatAddValues(A, GIVEN, rows, cols, v));
+      CHECK_OK(PoiseMatAddEntries(A, GIVEN, rows, cols, v));
     }
     CHECK_OK(PoiseMatAssemble(A));
     PoiseMatLocalSizes(A, &m, NULL);

@@ -91,7 +91,7 @@ static void TestArguments(PoiseContext ctx)
   CHECK_ERR(PoiseVecAddValues(s.x, 1, &row, &a), POISE_ERR_ARG, "12");
   CHECK_ERR(PoiseVecAssemble(s.x), POISE_ERR_ARG, "12"); /* it is kept until all meet */
   CHECK_OK(PoiseVecAssemble(s.x));
-  CHECK_ERR(PoiseMatAddValues(s.A, 1, &row, &fine, &a), POISE_ERR_ARG, "12");
+  CHECK_ERR(PoiseMatAddEntries(s.A, 1, &row, &fine, &a), POISE_ERR_ARG, "12");
   CHECK_ERR(PoiseMatAssemble(s.A), POISE_ERR_ARG, "12");
   CHECK_OK(PoiseMatAssemble(s.A));
   CHECK_ERR(PoiseMatAddBlock(s.W, 1, &fine, 1, &(PoiseInt){15}, &a), POISE_ERR_ARG, "15");
@@ -158,11 +158,11 @@ static void TestOrder(PoiseContext ctx)
   CHECK_ERR(PoiseVecSetValues(s.x, 1, &zero, &a), POISE_ERR_STATE, "");
   CHECK_ERR(PoiseVecAssemble(s.x), POISE_ERR_STATE, "");
   CHECK_OK(PoiseVecAssemble(s.x));
-  CHECK_OK(PoiseMatSetValues(E, 1, &zero, &zero, &a));
-  CHECK_ERR(PoiseMatAddValues(E, 1, &zero, &zero, &a), POISE_ERR_STATE, "");
+  CHECK_OK(PoiseMatSetEntries(E, 1, &zero, &zero, &a));
+  CHECK_ERR(PoiseMatAddEntries(E, 1, &zero, &zero, &a), POISE_ERR_STATE, "");
   CHECK_ERR(PoiseMatAssemble(E), POISE_ERR_STATE, "");
   CHECK_OK(PoiseMatAssemble(E));
-  CHECK_OK(PoiseMatAddValues(E, 1, &zero, &zero, &a));
+  CHECK_OK(PoiseMatAddEntries(E, 1, &zero, &zero, &a));
   CHECK_ERR(PoiseMatMult(E, s.x, s.y), POISE_ERR_STATE, ""); /* on its ranks, values wait */
   CHECK_OK(PoiseMatAssemble(E));
   CHECK_ERR(PoiseMatSetValuesCOO(E, &a), POISE_ERR_STATE, "");
@@ -311,7 +311,7 @@ static void TestOneRank(PoiseContext ctx)
   PoiseErr e = PoiseVecAddValues(s.x, 1, &row, &a);
   CHECK_INT(e, rank == last ? POISE_ERR_ARG : POISE_OK);
   CHECK_ERR(PoiseVecAssemble(s.x), POISE_ERR_ARG, "99");
-  e = PoiseMatAddValues(s.A, 1, &row, &row, &a);
+  e = PoiseMatAddEntries(s.A, 1, &row, &row, &a);
   CHECK_INT(e, rank == last ? POISE_ERR_ARG : POISE_OK);
   CHECK_ERR(PoiseMatAssemble(s.A), POISE_ERR_ARG, "99");
   e = PoiseAgree(ctx, rank == last ? PoiseErrorSet(POISE_ERR_USER, "f", "g", 7, "number %d", 42) : POISE_OK);

@@ -341,7 +341,7 @@ static void TestLong(PoiseContext ctx)
   free(text);
 }
 
-/* Vectors of more than one piece. */
+/* Vectors of more than one chunk. */
 static void TestVectors(PoiseContext ctx)
 {
   static const char *const names[] = {"large.bin", "large.mtx", "large.petsc.gz"};

@@ -339,7 +339,7 @@ static void TestShifts(PoiseContext ctx)
     Setting s = Begin(ctx, &D, 1, 0, "csr", pcs[k], "");
     CHECK_ERR(PoisePCSetUp(s.pc), POISE_ERR_NUMERIC, k == 3 ? "" : "13");
     D.a[13 * N + 13] = 5;
-    CHECK_OK(PoiseMatAddValues(s.A, PoiseRank(ctx) ? 0 : 1, &(PoiseInt){13}, &(PoiseInt){13}, &(double){5}));
+    CHECK_OK(PoiseMatAddEntries(s.A, PoiseRank(ctx) ? 0 : 1, &(PoiseInt){13}, &(PoiseInt){13}, &(double){5}));
     CHECK_OK(PoiseMatAssemble(s.A));
     CHECK_OK(PoisePCSetUp(s.pc));
     for (int i = 0; i < N; i++) s.w[i] = s.u[i] / D.a[i * N + i];

@@ -187,7 +187,7 @@ static void TestTypes(PoiseContext ctx)
   }
 }
 
-/* A row of more blocks than a piece of work has is cut, and put together again. */
+/* A row of more blocks than a fragment of work has is cut, and put together again. */
 static void TestCut(PoiseContext ctx)
 {
   enum { B = 4, ROWS = 3, COLUMNS = 1100 };
@@ -448,7 +448,7 @@ static void TestShell(PoiseContext ctx)
   }
 }
 
-/* Larger than a block of rows, a window or a thread's share: a band with a few long rows. */
+/* Larger than a row block, a row block or a thread's share: a band with a few long rows. */
 static void TestLarge(PoiseContext ctx)
 {
   enum { N = 5000, LONG = 3 };
@@ -463,7 +463,7 @@ static void TestLarge(PoiseContext ctx)
     int step = i % 1600 == 7 ? 1 : i % 50 ? 1201 : 97; /* 5000, 5, or 52 entries */
     for (PoiseInt j = i % step; j < N; j += step) {
       double a = Random(41, (uint64_t)(i * N + j));
-      CHECK_OK(PoiseMatAddValues(A, 1, &i, &j, &a));
+      CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &a));
       v[i] += a * u[j];
       w[j] += a * u[i];
     }

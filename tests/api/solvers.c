@@ -150,7 +150,7 @@ static void TestReasons(PoiseContext ctx)
   CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_INDEFINITE_MAT);
   CHECK_OK(PoiseMatScale(s.A, -1));
   for (int i = 0; i < N; i++)
-    CHECK_OK(PoiseMatAddValues(s.A, PoiseRank(ctx) ? 0 : 1, &(PoiseInt){i}, &(PoiseInt){i}, &(double){-9}));
+    CHECK_OK(PoiseMatAddEntries(s.A, PoiseRank(ctx) ? 0 : 1, &(PoiseInt){i}, &(PoiseInt){i}, &(double){-9}));
   CHECK_OK(PoiseMatAssemble(s.A));
   CHECK_OK(PoiseKSPSetType(s.ksp, "chebyshev")); /* whose estimate finds that A is negative definite */
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));

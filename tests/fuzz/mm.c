@@ -11,13 +11,13 @@ enum { ROWS = 1 << 14 }; /* a file may announce more rows than there is memory f
 
 typedef struct Bytes {
   const uint8_t *first;
-  size_t at, size, piece; /* piece: most that one read gives */
+  size_t at, size, chunk; /* chunk: most that one read gives */
 } Bytes;
 
 static PoiseErr Read(void *from, char *buffer, size_t size, size_t *n)
 {
   Bytes *b = from;
-  *n = b->size - b->at < b->piece ? b->size - b->at : b->piece;
+  *n = b->size - b->at < b->chunk ? b->size - b->at : b->chunk;
   if (*n > size) *n = size;
   if (*n) memcpy(buffer, b->first + b->at, *n);
   b->at += *n;
@@ -45,11 +45,11 @@ static PoiseErr ReadRows(MMReader *r, Meaning *m)
   return e;
 }
 
-static PoiseErr Parse(const uint8_t *data, size_t size, size_t piece, int64_t block, Meaning *m)
+static PoiseErr Parse(const uint8_t *data, size_t size, size_t chunk, int64_t block, Meaning *m)
 {
   MMReader r;
-  Bytes bytes = {data, 0, size, piece};
-  MMSource source = {.read = Read, .from = &bytes, .name = "input", .rewind = piece > size ? Rewind : NULL};
+  Bytes bytes = {data, 0, size, chunk};
+  MMSource source = {.read = Read, .from = &bytes, .name = "input", .rewind = chunk > size ? Rewind : NULL};
   *m = (Meaning){0};
   PoiseErr e = poiseMMOpenSource(FuzzContext(), &source, block, &r);
   if (!e) e = ReadRows(&r, m);

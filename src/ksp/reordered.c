@@ -5,16 +5,16 @@
 */
 #include "ksp.h"
 
-bool poiseKSPArranges(PoiseKSP ksp)
+bool poiseKSPReorders(PoiseKSP ksp)
 {
-  return ksp->arranged || (!ksp->inside && ksp->given_A && poiseMatArranges(ksp->given_A));
+  return ksp->arranged || (!ksp->inside && ksp->given_A && poiseMatReorders(ksp->given_A));
 }
 
 /* A rearranged matrix, or A itself where it is so already. */
 static PoiseErr MakeMoved(PoiseMat A, const Permutation *p, PoiseMat *mat)
 {
   if (!p->from) return poiseMatShare(A, mat);
-  TRY(poiseMatMoved(A, p, mat));
+  TRY(poiseMatReordered(A, p, mat));
   (*mat)->original = A;
   TRY(poiseMatShare(p->from, &(*mat)->moves.from));
   return poiseMatShare(p->to, &(*mat)->moves.to);
@@ -71,7 +71,7 @@ static void Clear(Arranged *a)
   poiseLayoutDestroy(&a->rows);
 }
 
-void poiseKSPDropArranged(PoiseKSP ksp)
+void poiseKSPDropReordered(PoiseKSP ksp)
 {
   if (ksp->arranged && ksp->arranged->moves.from) ksp->pc->built = false;
   if (ksp->arranged) Clear(ksp->arranged);
@@ -135,16 +135,16 @@ static PoiseErr UseIfOther(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   return ksp->A == A && ksp->pc->P == P ? POISE_OK : poiseKSPUse(ksp, A, P);
 }
 
-PoiseErr poiseKSPArrange(PoiseKSP ksp)
+PoiseErr poiseKSPReorder(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
   PoiseMat A = ksp->given_A, P = ksp->given_P;
-  if (!poiseMatArranges(A)) { /* no longer */
-    poiseKSPDropArranged(ksp);
+  if (!poiseMatReorders(A)) { /* no longer */
+    poiseKSPDropReordered(ksp);
     return UseIfOther(ksp, A, P);
   }
-  PoiseErr e = poiseMatCheckArrange(A, A);
-  if (!e) e = poiseMatCheckArrange(P, A);
+  PoiseErr e = poiseMatCheckReorder(A, A);
+  if (!e) e = poiseMatCheckReorder(P, A);
   if (!e && !ksp->arranged) e = poiseAlloc(ctx, sizeof *ksp->arranged, "arrangement", &ksp->arranged);
   TRY(PoiseAgree(ctx, e));
   TRY(Update(ksp, ksp->arranged));
@@ -156,7 +156,7 @@ PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P)
 {
   if (ksp->arranged && (ksp->pc->built || !(other_A || other_P))) return POISE_OK;
   if (ksp->arranged && !other_A) return poisePCUse(ksp->pc, ksp->given_P);
-  poiseKSPDropArranged(ksp);
+  poiseKSPDropReordered(ksp);
   return poiseKSPUse(ksp, ksp->given_A, ksp->given_P);
 }
 
@@ -173,16 +173,16 @@ static PoiseErr SetP(void *solver, PoiseMat P)
 static PoiseErr Follow_KSP(void *solver)
 {
   PoiseKSP ksp = solver;
-  if (ksp->running || !poiseKSPArranges(ksp)) return POISE_OK;
+  if (ksp->running || !poiseKSPReorders(ksp)) return POISE_OK;
   TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
-  return poiseKSPArrange(ksp);
+  return poiseKSPReorder(ksp);
 }
 
 static PoiseErr Plan(void *solver, const char **beyond)
 {
   PoiseKSP ksp = solver;
   const Arranged *a = ksp->arranged;
-  if (!poiseKSPArranges(ksp)) return POISE_OK;
+  if (!poiseKSPReorders(ksp)) return POISE_OK;
   if (!a) *beyond = "rows that -mat_partition or -mat_order moves";
   if (a &&
       (Stale(&a->A, ksp->given_A) == PATTERN || (ksp->given_P != ksp->given_A && Stale(&a->P, ksp->given_P) == PATTERN)))
@@ -194,7 +194,7 @@ const PCOwner poiseKSPOwner = {.set = SetP, .follow = Follow_KSP, .plan = Plan};
 
 /* ---- solves -------------------------------------------------------------------------------------------- */
 
-PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+PoiseErr poiseKSPRunReordered(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   const Arranged *a = ksp->arranged;
   if (!a->moves.from) return poiseKSPRun(ksp, b, x);
@@ -204,14 +204,14 @@ PoiseErr poiseKSPRunArranged(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   return poiseVecMove(a->moves.from, a->x, x);
 }
 
-PoiseErr poiseKSPViewArranged(PoiseKSP ksp)
+PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
   const Arranged *a = ksp->arranged;
   const MatShape *old = &a->before, *now = &a->after;
   double share = old->nonzeros > 0 ? old->nonzeros / PoiseSize(ctx) : 1;
   char words[POISE_OPTION_LENGTH];
-  TRY(PoisePrintf(ctx, "  %s: %s\n", poiseMatArrangementWords(ksp->given_A, words, sizeof words),
+  TRY(PoisePrintf(ctx, "  %s: %s\n", poiseMatReorderWords(ksp->given_A, words, sizeof words),
                   a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
   TRY(PoisePrintf(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n", old->most / share,
                   now->most / share));
