@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Which product is fastest for which matrix: every type of the library beside others, in turns, on a set of matrices with rows of many
-  distributions of lengths (common/matrices.h), on stand-ins for the matrices of segSpMV's Table I, and on files:
+  Which product is fastest for which matrix: every type of the library beside others, in turns, on a set of
+  matrices with rows of many distributions of lengths (common/matrices.h), on stand-ins for the matrices of
+  segSpMV's Table I, and on files:
 
     choice -device cuda -folder matrices -out choice.csv      everything
-    choice -device cuda -only "table1 rmat" -out some.csv     matrices whose names begin so, and groups: table1, files, set
+    choice -device cuda -only "table1 rmat" -out some.csv     matrices whose names begin so, and groups:
+    table1, files, set
     bench/choice.py choice.csv                                tables and a picture
 
-  -types lists the library's contenders, each a type, with options behind colons: csr,csri,seg:mat_seg_length=8. Types that do not exist
-  are left out, and told. The others are loops in C on a CPU; on a GPU cuSPARSE with CSR (both algorithms, preprocessed) and COO, and for
-  Table I the textbook's kernels.
+  -types lists the library's contenders, each a type, with options behind colons:
+  csr,csri,seg:mat_seg_length=8. Types that do not exist are left out, and told. The others are loops in C on
+  a CPU; on a GPU cuSPARSE with CSR (both algorithms, preprocessed) and COO, and for Table I the textbook's
+  kernels.
 
-  The CSV file has a line per matrix, contender and mode, and is complete after each matrix, so that a run that is stopped loses nothing.
-  Modes as of poise_bench: memory (larger than caches, back to back); for smaller matrices cold (caches emptied before each call), warm
-  (back to back) and on GPUs replayed (the same from a graph, as solvers do it). setup: microseconds that a contender needs before its first
-  product beside its CSR arrays; ours: the first product after a type is set, less a second one, the least of two tries and the first (a
-  type that measures remembers what it found). error: |y - A x| over |A| |x|, the largest of a row.
+  The CSV file has a line per matrix, contender and mode, and is complete after each matrix, so that a run
+  that is stopped loses nothing. Modes as of poise_bench: memory (larger than caches, back to back); for
+  smaller matrices cold (caches emptied before each call), warm (back to back) and on GPUs replayed (the same
+  from a graph, as solvers do it). setup: microseconds that a contender needs before its first product beside
+  its CSR arrays; ours: the first product after a type is set, less a second one, the least of two tries and
+  the first (a type that measures remembers what it found). error: |y - A x| over |A| |x|, the largest of a
+  row.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -34,8 +39,8 @@
 enum { MAX_TYPES = 16, COMMON_LINES = 4 /* of the view of any matrix */ };
 
 typedef struct Options {
-  char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], more[POISE_OPTION_LENGTH], folder[POISE_OPTION_LENGTH],
-      out[POISE_OPTION_LENGTH];
+  char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], more[POISE_OPTION_LENGTH],
+      folder[POISE_OPTION_LENGTH], out[POISE_OPTION_LENGTH];
   double cache, shrink, seconds;
   PoiseInt numbers, repeats;
   int peers;
@@ -44,18 +49,22 @@ typedef struct Options {
 static const PoiseOption table[] = {
     {"only", POISE_OPTION_STRING, offsetof(Options, only), "", 0, 0, NULL,
      "matrices or groups (table1, files, set) whose names begin with one of these words"},
-    {"types", POISE_OPTION_STRING, offsetof(Options, types), "csr,csri,seg,auto,auto:mat_auto_measure=yes", 0, 0, NULL,
-     "matrix types, separated by commas, each with its options behind colons"},
-    {"more", POISE_OPTION_STRING, offsetof(Options, more), "", 0, 0, NULL, "the same for Table I, beside -types"},
+    {"types", POISE_OPTION_STRING, offsetof(Options, types), "csr,csri,seg,auto,auto:mat_auto_measure=yes", 0,
+     0, NULL, "matrix types, separated by commas, each with its options behind colons"},
+    {"more", POISE_OPTION_STRING, offsetof(Options, more), "", 0, 0, NULL,
+     "the same for Table I, beside -types"},
     {"folder", POISE_OPTION_STRING, offsetof(Options, folder), "", 0, 0, NULL, "of files *.mtx and *.mtx.gz"},
-    {"out", POISE_OPTION_STRING, offsetof(Options, out), "", 0, 0, NULL, "CSV file, which grows as results come"},
-    {"repeats", POISE_OPTION_INT, offsetof(Options, repeats), "15", 1, MAX_REPEATS, NULL, "measurements of each time"},
+    {"out", POISE_OPTION_STRING, offsetof(Options, out), "", 0, 0, NULL,
+     "CSV file, which grows as results come"},
+    {"repeats", POISE_OPTION_INT, offsetof(Options, repeats), "15", 1, MAX_REPEATS, NULL,
+     "measurements of each time"},
     {"seconds", POISE_OPTION_REAL, offsetof(Options, seconds), "0.5", 0, 1e9, NULL,
      "of a matrix in a mode, after which 3 repeats are enough"},
     {"numbers", POISE_OPTION_INT, offsetof(Options, numbers), "33554432", 1024, 1000000000, NULL,
      "length of the arrays that bandwidth is measured with"},
     {"peers", POISE_OPTION_BOOL, offsetof(Options, peers), "yes", 0, 0, NULL, "the others take part"},
-    {"shrink", POISE_OPTION_REAL, offsetof(Options, shrink), "1", 1, 1e9, NULL, "rows of the set are divided by it"},
+    {"shrink", POISE_OPTION_REAL, offsetof(Options, shrink), "1", 1, 1e9, NULL,
+     "rows of the set are divided by it"},
     {"cache", POISE_OPTION_REAL, offsetof(Options, cache), "0", 0, 1e12, NULL,
      "bytes of the largest cache; 0: as the machine says"},
     {0},
@@ -93,7 +102,7 @@ typedef struct Choice {
   double error[MAX_CONTENDERS], first[MAX_CONTENDERS]; /* first: set-up in the first of two tries */
 } Choice;
 
-/* ---- the library's contenders ------------------------------------------------------------------------------------------ */
+/* ---- the library's contenders ---------------------------------------------------------------- */
 
 /* A word of -types: the type, and options behind colons, which get a prefix of their own. */
 static PoiseErr AddVariant(Choice *c, const char *word, bool table1)
@@ -109,7 +118,8 @@ static PoiseErr AddVariant(Choice *c, const char *word, bool table1)
   snprintf(v->type, sizeof v->type, "%.*s", (int)sizeof v->type - 1, at);
   while ((at = strtok_r(NULL, ":", &rest))) {
     char *value = strchr(at, '=');
-    if (!value) POISE_FAIL(POISE_ERR_OPTION, "'%s' in '%s': an option and its value have a = between them", at, word);
+    if (!value)
+      POISE_FAIL(POISE_ERR_OPTION, "'%s' in '%s': an option and its value have a = between them", at, word);
     *value++ = 0;
     snprintf(v->prefix, sizeof v->prefix, "choice%d_", c->nvariant);
     snprintf(key, sizeof key, "-%s%s", v->prefix, at);
@@ -177,8 +187,8 @@ static PoiseErr CreateOurs(Choice *c, const Variant *v, Ours *p, double *setup)
   PoiseCSR csr = {.ptr32 = r->ptr, .col32 = r->col, .val = r->val};
   double start, first, second;
   *p = (Ours){.x = c->x, .y = c->y};
-  TRY((c->there.ptr ? PoiseMatCreateDeviceCSR : PoiseMatCreateCSR)(c->ctx, c->matrix.n, c->matrix.n, c->matrix.N,
-                                                                   c->matrix.N, &csr, POISE_BORROW, &p->A));
+  TRY((c->there.ptr ? PoiseMatCreateDeviceCSR : PoiseMatCreateCSR)(
+      c->ctx, c->matrix.n, c->matrix.n, c->matrix.N, c->matrix.N, &csr, POISE_BORROW, &p->A));
   if (*v->prefix) TRY(PoiseMatSetOptionsPrefix(p->A, v->prefix));
   TRY(c->library.lane.wait(c->library.lane.arg));
   start = PoiseTime();
@@ -232,7 +242,7 @@ static PoiseErr EnterOurs(Choice *c)
   return POISE_OK;
 }
 
-/* ---- a matrix ----------------------------------------------------------------------------------------------------------- */
+/* ---- a matrix -------------------------------------------------------------------------------- */
 
 static PoiseErr Fill(Choice *c)
 {
@@ -277,23 +287,26 @@ static void Report(Choice *c, const char *mode)
   double bytes = 12.0 * r->ptr[r->n] + 4.0 * (double)(r->n + 1) + 16.0 * (double)r->n, limit[2];
   for (int k = READ; k <= COPY; k++) limit[k] = GBs(c->limits.c[k].bytes, Seconds(&c->limits.c[k], Median));
   double most = GBs(c->limits.c[READ].bytes, Seconds(&c->limits.c[READ], Least)); /* beside the least times */
-  printf("%-24s %-6s %9lld rows, %9d nonzeros, mean %.4g, longest %.0f, deviation %.3g\n", c->name, mode, (long long)r->n,
-         r->ptr[r->n], c->of.mean, c->of.longest, c->of.deviation);
+  printf("%-24s %-6s %9lld rows, %9d nonzeros, mean %.4g, longest %.0f, deviation %.3g\n", c->name, mode,
+         (long long)r->n, r->ptr[r->n], c->of.mean, c->of.longest, c->of.deviation);
   for (int k = 0; k < c->list.n; k++) {
     Contender *o = &c->list.c[k];
     char how[64];
     double median = Seconds(o, Median), least = Seconds(o, Least);
     if (!o->full.n) continue;
     PlainField(o->how, how, sizeof how);
-    printf("  %-9s %-30s us %9.2f (min %.2f) | GB/s %7.1f, of read %.3f | set-up %.1f products | error %.1e\n", o->who, how,
-           1e6 * median, 1e6 * least, GBs(bytes, median), GBs(bytes, median) / limit[READ], o->setup / median, c->error[k]);
+    printf(
+        "  %-9s %-30s us %9.2f (min %.2f) | GB/s %7.1f, of read %.3f | set-up %.1f products | error %.1e\n",
+        o->who, how, 1e6 * median, 1e6 * least, GBs(bytes, median), GBs(bytes, median) / limit[READ],
+        o->setup / median, c->error[k]);
     if (c->out)
-      fprintf(c->out, "%s,%s,%s,%s,%s,%lld,%d,%.6g,%.6g,%.6g,%.6g,%d,%lld,", c->name, c->group, o->who, how, mode,
-              (long long)r->n, r->ptr[r->n], c->of.mean, c->of.longest, c->of.deviation, c->of.empty, o->full.n,
-              (long long)o->units);
+      fprintf(c->out, "%s,%s,%s,%s,%s,%lld,%d,%.6g,%.6g,%.6g,%.6g,%d,%lld,", c->name, c->group, o->who, how,
+              mode, (long long)r->n, r->ptr[r->n], c->of.mean, c->of.longest, c->of.deviation, c->of.empty,
+              o->full.n, (long long)o->units);
     if (c->out)
-      fprintf(c->out, "%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g\n", 1e6 * median, 1e6 * least, 1e6 * o->setup,
-              1e6 * c->first[k], GBs(bytes, median), limit[COPY], limit[READ], most, c->error[k]);
+      fprintf(c->out, "%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g\n", 1e6 * median, 1e6 * least,
+              1e6 * o->setup, 1e6 * c->first[k], GBs(bytes, median), limit[COPY], limit[READ], most,
+              c->error[k]);
   }
   fflush(stdout);
   if (c->out) fflush(c->out);
@@ -314,7 +327,8 @@ static PoiseErr CheckAll(Choice *c, const Task *task)
   return POISE_OK;
 }
 
-/* Samples of so many seconds: of warm calls long against waiting for the device, of cold ones short, as emptying caches takes longer. */
+/* Samples of so many seconds: of warm calls long against waiting for the device, of cold ones short, as
+   emptying caches takes longer. */
 static PoiseErr Contest(Choice *c)
 {
   const Rows *r = &c->matrix;
@@ -362,13 +376,14 @@ static void Matrix(Choice *c, PoiseErr e)
   c->measured++;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void Lines(Choice *c, const char *group, const char *const *lines)
 {
   c->group = group;
   for (; *lines; lines++) {
-    snprintf(c->name, sizeof c->name, "%.*s", (int)fmin(MATRIX_NAME - 1, (double)strcspn(*lines, " ")), *lines);
+    snprintf(c->name, sizeof c->name, "%.*s", (int)fmin(MATRIX_NAME - 1, (double)strcspn(*lines, " ")),
+             *lines);
     if (!Asked(c->o.only, c->name) && !Asked(c->o.only, group)) continue;
     if (c->out) fprintf(c->out, "# matrix %s\n", *lines);
     Matrix(c, CreateFromLine(c->ctx, *lines, c->o.shrink, c->name, &c->matrix));
@@ -390,7 +405,8 @@ static int IsFile(const struct dirent *d)
 static void File(Choice *c, const char *file)
 {
   char path[2 * POISE_OPTION_LENGTH];
-  snprintf(c->name, sizeof c->name, "%.*s", (int)fmin(MATRIX_NAME - 1, (double)(strstr(file, ".mtx") - file)), file);
+  snprintf(c->name, sizeof c->name, "%.*s", (int)fmin(MATRIX_NAME - 1, (double)(strstr(file, ".mtx") - file)),
+           file);
   if (!Asked(c->o.only, c->name) && !Asked(c->o.only, "files")) return;
   snprintf(path, sizeof path, "%s/%s", c->o.folder, file);
   PoiseErr e = LoadRows(c->ctx, path, &c->matrix);
@@ -454,7 +470,8 @@ static PoiseErr Open(Choice *c, int argc, char **argv)
   Rules rules = {.sample = 1e-3};
   for (int k = READ; k <= COPY; k++) TRY(Calibrate(&rules, &c->limits.c[k], BACK_TO_BACK));
   if (c->out)
-    fputs("matrix,group,who,how,mode,rows,nonzeros,mean,longest,deviation,empty,repeats,units,median_us,min_us,setup_us,"
+    fputs("matrix,group,who,how,mode,rows,nonzeros,mean,longest,deviation,empty,repeats,units,median_us,min_"
+          "us,setup_us,"
           "setup_first_us,gbs,"
           "copy_gbs,read_gbs,read_most_gbs,error\n",
           c->out);
@@ -483,7 +500,8 @@ int main(int argc, char **argv)
   if (e) fputs(PoiseErrorText(), stderr);
   CloseLibrary(&c.library);
   if (c.peer) c.peer->close(c.peer_data);
-  if (c.out && fclose(c.out) && !e) fprintf(stderr, "cannot write '%s': %s\n", c.o.out, strerror(errno)), c.failed++;
+  if (c.out && fclose(c.out) && !e)
+    fprintf(stderr, "cannot write '%s': %s\n", c.o.out, strerror(errno)), c.failed++;
   if (c.ctx && PoiseFinalize(&c.ctx)) fputs(PoiseErrorText(), stderr);
   if (c.failed) printf("%d FAILED or are WRONG\n", c.failed);
   return e != POISE_OK || c.failed;

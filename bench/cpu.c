@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Speed on CPUs, each figure beside a limit measured in the same run, in turns with it: products and CG beside the bandwidth of
-  reading and of the triad, taking new values of triplets beside that of copying, and everything beside PETSc where this was
-  built with it (POISE_PETSC). One line per case:
+  Speed on CPUs, each figure beside a limit measured in the same run, in turns with it: products and CG beside
+  the bandwidth of reading and of the triad, taking new values of triplets beside that of copying, and
+  everything beside PETSc where this was built with it (POISE_PETSC). One line per case:
 
-    cpu -case mult|cg|assemble|coo -problem 5|7|27|elasticity|blocks -bytes 1e9 [-block 3 -repeats 9 -iterations 20 -host_threads 2]
+    cpu -case mult|cg|assemble|coo -problem 5|7|27|elasticity|blocks -bytes 1e9 [-block 3 -repeats 9
+    -iterations 20 -host_threads 2]
 
-  -mat_type says by which type (bcsr: of the blocks of elasticity). 5 and 7: difference Laplacians on a square and a cube; 27 and
-  elasticity (81 entries per row): trilinear hexahedra on a cube, 1 and 3 unknowns per node, with some mass so that nothing is singular; blocks: -block unknowns per node, 27 dense blocks per row of blocks.
-  Elements and rows go to ranks by planes of nodes.
+  -mat_type says by which type (bcsr: of the blocks of elasticity). 5 and 7: difference Laplacians on a square
+  and a cube; 27 and elasticity (81 entries per row): trilinear hexahedra on a cube, 1 and 3 unknowns per
+  node, with some mass so that nothing is singular; blocks: -block unknowns per node, 27 dense blocks per row
+  of blocks. Elements and rows go to ranks by planes of nodes.
 */
 #define _DEFAULT_SOURCE /* madvise */
 #include <math.h>
@@ -40,13 +42,19 @@ typedef struct Options {
 } Options;
 
 static const PoiseOption table[] = {
-    {"case", POISE_OPTION_CHOICE, offsetof(Options, kind), "mult", 0, 0, "mult|cg|assemble|coo", "what to measure"},
-    {"problem", POISE_OPTION_CHOICE, offsetof(Options, problem), "7", 0, 0, "5|7|27|elasticity|blocks", "the matrix"},
+    {"case", POISE_OPTION_CHOICE, offsetof(Options, kind), "mult", 0, 0, "mult|cg|assemble|coo",
+     "what to measure"},
+    {"problem", POISE_OPTION_CHOICE, offsetof(Options, problem), "7", 0, 0, "5|7|27|elasticity|blocks",
+     "the matrix"},
     {"block", POISE_OPTION_INT, offsetof(Options, block), "3", 1, 32, NULL, "unknowns per node of blocks"},
-    {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "1e9", 1e3, 1e12, NULL, "size of the matrix, at least"},
-    {"repeats", POISE_OPTION_INT, offsetof(Options, repeats), "9", 1, MAX_REPEATS, NULL, "measurements of each time"},
-    {"iterations", POISE_OPTION_INT, offsetof(Options, iterations), "20", 1, 1e6, NULL, "iterations of a solve"},
-    {"shuffle", POISE_OPTION_BOOL, offsetof(Options, shuffle), "no", 0, 0, NULL, "coo: triplets in random order"},
+    {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "1e9", 1e3, 1e12, NULL,
+     "size of the matrix, at least"},
+    {"repeats", POISE_OPTION_INT, offsetof(Options, repeats), "9", 1, MAX_REPEATS, NULL,
+     "measurements of each time"},
+    {"iterations", POISE_OPTION_INT, offsetof(Options, iterations), "20", 1, 1e6, NULL,
+     "iterations of a solve"},
+    {"shuffle", POISE_OPTION_BOOL, offsetof(Options, shuffle), "no", 0, 0, NULL,
+     "coo: triplets in random order"},
     {0},
 };
 
@@ -75,23 +83,28 @@ static double Rate(Run *run, Limits *w, int kind, double time)
   return 1e-9 * bandwidth_bytes[kind] * (double)w->arrays.n * PoiseSize(run->ctx) / time;
 }
 
-/* ---- products and solves -------------------------------------------------------------------------------------------- */
+/* ---- products and solves --------------------------------------------------------------------- */
 
-/* The line of a case that is bound by bandwidth: against reading (or copying), and against PETSc; medians, and the same of minima. */
+/* The line of a case that is bound by bandwidth: against reading (or copying), and against PETSc; medians,
+   and the same of minima. */
 static PoiseErr Report(Run *run, double bytes, double flops, Times *ours, Limits *w, int limit, Times *others)
 {
-  double median = Median(ours), least = Least(ours), rate = 1e-9 * bytes / median, best = 1e-9 * bytes / least;
-  double limit_rate = Rate(run, w, limit, Median(&w->t[limit])), limit_best = Rate(run, w, limit, Least(&w->t[limit]));
-  POISE_TRY(
-      PoisePrintf(run->ctx,
-                  "%-16s bytes %.4g flops %.4g | ms %.3f (min %.3f) | GB/s %.2f (%.2f), of %s %.3f (%.3f) | %s %.2f (%.2f) "
-                  "triad %.2f (%.2f)",
-                  run->name, bytes, flops, 1e3 * median, 1e3 * least, rate, best, limit == READ ? "read" : "copy",
-                  rate / limit_rate, best / limit_best, limit == READ ? "read" : "copy", limit_rate, limit_best,
-                  Rate(run, w, TRIAD, Median(&w->t[TRIAD])), Rate(run, w, TRIAD, Least(&w->t[TRIAD]))));
+  double median = Median(ours), least = Least(ours), rate = 1e-9 * bytes / median,
+         best = 1e-9 * bytes / least;
+  double limit_rate = Rate(run, w, limit, Median(&w->t[limit])),
+         limit_best = Rate(run, w, limit, Least(&w->t[limit]));
+  POISE_TRY(PoisePrintf(run->ctx,
+                        "%-16s bytes %.4g flops %.4g | ms %.3f (min %.3f) | GB/s %.2f (%.2f), of %s %.3f "
+                        "(%.3f) | %s %.2f (%.2f) "
+                        "triad %.2f (%.2f)",
+                        run->name, bytes, flops, 1e3 * median, 1e3 * least, rate, best,
+                        limit == READ ? "read" : "copy", rate / limit_rate, best / limit_best,
+                        limit == READ ? "read" : "copy", limit_rate, limit_best,
+                        Rate(run, w, TRIAD, Median(&w->t[TRIAD])), Rate(run, w, TRIAD, Least(&w->t[TRIAD]))));
   if (theirs)
     POISE_TRY(PoisePrintf(run->ctx, " | %s ms %.3f (%.3f), ours / theirs %.3f (%.3f)", theirs->version,
-                          1e3 * Median(others), 1e3 * Least(others), median / Median(others), least / Least(others)));
+                          1e3 * Median(others), 1e3 * Least(others), median / Median(others),
+                          least / Least(others)));
   return PoisePrintf(run->ctx, "\n");
 }
 
@@ -175,7 +188,8 @@ static PoiseErr Turns(Run *run, Solve *s, const Rows *r, Limits *w)
   for (int k = 0; k < ours.n; k++) ours.t[k] /= per;
   for (int k = 0; k < others.n; k++) others.t[k] /= per;
   double n = (double)r->N, bytes = matrix + 16 * n, flops = 2.0 * (double)nz;
-  if (run->o.kind == CG) bytes += 80 * n, flops += 13 * n; /* q r d r, r d p x x p: 10 vectors beside the product's p, q */
+  /* q r d r, r d p x x p: 10 vectors beside the product's p, q */
+  if (run->o.kind == CG) bytes += 80 * n, flops += 13 * n;
   return Report(run, bytes, flops, &ours, w, READ, &others);
 }
 
@@ -184,8 +198,8 @@ static PoiseErr Product(Run *run, const Mesh *m)
   Rows r = {0};
   Solve s = {0};
   Limits w = {0};
-  PoiseErr e =
-      run->o.problem == BLOCKS ? CreateBlocks(run->ctx, (int)run->o.block, run->o.bytes, &r) : CreateMeshRows(m, &r);
+  PoiseErr e = run->o.problem == BLOCKS ? CreateBlocks(run->ctx, (int)run->o.block, run->o.bytes, &r)
+                                        : CreateMeshRows(m, &r);
   if (!e) e = CreateSolve(run, &r, &s);
   if (!e && theirs) theirs->create(&r);
   if (!e) e = CreateBandwidth((int64_t)1 << 25, &w.arrays);
@@ -196,7 +210,7 @@ static PoiseErr Product(Run *run, const Mesh *m)
   return e;
 }
 
-/* ---- assembly ------------------------------------------------------------------------------------------------------- */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 static PoiseErr AddElements(const Mesh *m, PoiseMat A)
 {
@@ -217,7 +231,8 @@ static PoiseErr AddElements(const Mesh *m, PoiseMat A)
 static PoiseErr TheirReserve(Run *run, const Mesh *m)
 {
   int64_t n = m->n * m->dofs, begin = m->begin * m->dofs;
-  int32_t *inside = calloc((size_t)n, sizeof *inside), *outside = calloc((size_t)n, sizeof *outside), col[27 * 3];
+  int32_t *inside = calloc((size_t)n, sizeof *inside), *outside = calloc((size_t)n, sizeof *outside),
+          col[27 * 3];
   if (!inside || !outside) POISE_FAIL(POISE_ERR_MEMORY, "counts of %lld rows", (long long)n);
   for (int64_t i = 0; i < n; i++) {
     int count = NodeRow(m, m->begin + i / m->dofs, 0, col, NULL);
@@ -278,20 +293,23 @@ static PoiseErr TheirAssembly(Run *run, const Mesh *m, Times *first, Times *agai
   return POISE_OK;
 }
 
-static PoiseErr ReportAssembly(Run *run, const char *what, double blocks, double added, Times *ours, Times *others)
+static PoiseErr ReportAssembly(Run *run, const char *what, double blocks, double added, Times *ours,
+                               Times *others)
 {
   double t = Median(ours), least = Least(ours);
-  POISE_TRY(PoisePrintf(run->ctx,
-                        "%-16s %s: %.4g blocks, bytes added %.4g flops %.4g | ms %.1f (min %.1f) | entries/s %.3g (%.3g)",
-                        run->name, what, blocks, 8 * added, added, 1e3 * t, 1e3 * least, added / t, added / least));
+  POISE_TRY(PoisePrintf(
+      run->ctx,
+      "%-16s %s: %.4g blocks, bytes added %.4g flops %.4g | ms %.1f (min %.1f) | entries/s %.3g (%.3g)",
+      run->name, what, blocks, 8 * added, added, 1e3 * t, 1e3 * least, added / t, added / least));
   if (theirs)
-    POISE_TRY(PoisePrintf(run->ctx, " | %s, preallocated, ms %.1f (%.1f), ours / theirs %.3f (%.3f)", theirs->version,
-                          1e3 * Median(others), 1e3 * Least(others), t / Median(others), least / Least(others)));
+    POISE_TRY(PoisePrintf(run->ctx, " | %s, preallocated, ms %.1f (%.1f), ours / theirs %.3f (%.3f)",
+                          theirs->version, 1e3 * Median(others), 1e3 * Least(others), t / Median(others),
+                          least / Least(others)));
   return PoisePrintf(run->ctx, "\n");
 }
 
-/* The host of a virtual machine takes pages back that lie free for seconds, and the next to need them waits for it. So both sides
-   begin when enough pages have just been in use. */
+/* The host of a virtual machine takes pages back that lie free for seconds, and the next to need them waits
+   for it. So both sides begin when enough pages have just been in use. */
 static PoiseErr UsePages(const Run *run)
 {
   enum { PAGE = 4096, LARGE_PAGE = 512 * PAGE };
@@ -326,7 +344,7 @@ static PoiseErr Assembly(Run *run, const Mesh *m)
   return ReportAssembly(run, "again", blocks, blocks * size * size, &again, &their_again);
 }
 
-/* ---- triplets ------------------------------------------------------------------------------------------------------- */
+/* ---- triplets -------------------------------------------------------------------------------- */
 
 static PoiseErr CooTurns(Run *run, PoiseMat A, const Coo *c, Limits *w)
 {
@@ -367,24 +385,28 @@ static PoiseErr Triplets(Run *run, const Mesh *m)
   return e;
 }
 
-/* ---- main ----------------------------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 static PoiseErr Body(PoiseContext ctx, void *arg)
 {
-  static const char *const cases[] = {"mult", "cg", "assemble", "coo"}, *const problems[] = {"5", "7", "27", "elasticity",
+  static const char *const cases[] = {"mult", "cg", "assemble", "coo"}, *const problems[] = {"5", "7", "27",
+                                                                                             "elasticity",
                                                                                              "blocks"};
   Run run = {.ctx = ctx, .o = *(const Options *)arg};
   Mesh m;
   bool elements = run.o.problem == TWENTY_SEVEN || run.o.problem == ELASTICITY;
   if (run.o.kind >= ASSEMBLE && !elements)
-    POISE_FAIL(POISE_ERR_OPTION, "problem %s has no elements: -problem 27 or elasticity", problems[run.o.problem]);
+    POISE_FAIL(POISE_ERR_OPTION, "problem %s has no elements: -problem 27 or elasticity",
+               problems[run.o.problem]);
   snprintf(run.name, sizeof run.name, "%s.%s%s", cases[run.o.kind], problems[run.o.problem],
            run.o.shuffle ? ".shuffled" : "");
   if (run.o.problem == BLOCKS)
     snprintf(run.name, sizeof run.name, "%s.blocks.%d", cases[run.o.kind], (int)run.o.block);
   else
     CreateMesh(ctx, run.o.problem, false, run.o.bytes, &m);
-  PoiseErr e = run.o.kind <= CG ? Product(&run, &m) : run.o.kind == ASSEMBLE ? Assembly(&run, &m) : Triplets(&run, &m);
+  PoiseErr e = run.o.kind <= CG         ? Product(&run, &m)
+               : run.o.kind == ASSEMBLE ? Assembly(&run, &m)
+                                        : Triplets(&run, &m);
   if (theirs) theirs->destroy();
   return e;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products by blocks on CPUs: Poise's bcsr and csr, PETSc's BAIJ and AIJ (POISE_PETSC), Eigen (where it is installed), in turns with each other
-  and with reading an array. A line for each:
+  Products by blocks on CPUs: Poise's bcsr and csr, PETSc's BAIJ and AIJ (POISE_PETSC), Eigen (where it is
+  installed), in turns with each other and with reading an array. A line for each:
 
-    cpu_blocks -matrix cube|elasticity|raefsky4|...|A.mtx [-block 3 -bytes 9e8 -repeats 15]      OMP_NUM_THREADS says how many threads
+    cpu_blocks -matrix cube|elasticity|raefsky4|...|A.mtx [-block 3 -bytes 9e8 -repeats 15]
+    OMP_NUM_THREADS says how many threads
 
-  cube: 27 neighbours per node and -block unknowns; then those of common/blocks.h; then files, cut into -block. -bytes is the size of CSR.
+  cube: 27 neighbours per node and -block unknowns; then those of common/blocks.h; then files, cut into
+  -block. -bytes is the size of CSR.
 
-  Medians, and the least, of turns in which other processes of the machine left it alone. A turn waits until they do, and one in which they
-  took more than 5 % of the processors is not counted, unless -patience seconds have passed. The line says how many there were, and how much
-  others took of those that count at most.
+  Medians, and the least, of turns in which other processes of the machine left it alone. A turn waits until
+  they do, and one in which they took more than 5 % of the processors is not counted, unless -patience seconds
+  have passed. The line says how many there were, and how much others took of those that count at most.
 */
 #define _DEFAULT_SOURCE
 #include <math.h>
@@ -46,12 +48,17 @@ typedef struct Options {
 } Options;
 
 static const PoiseOption table[] = {
-    {"matrix", POISE_OPTION_STRING, offsetof(Options, matrix), "cube", 0, 0, NULL, "cube, elasticity, a name, or a file"},
-    {"block", POISE_OPTION_INT, offsetof(Options, block), "3", 1, 32, NULL, "rows of a block of cube, and of files"},
-    {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "9e8", 1e3, 1e12, NULL, "size of the CSR, at most or about"},
+    {"matrix", POISE_OPTION_STRING, offsetof(Options, matrix), "cube", 0, 0, NULL,
+     "cube, elasticity, a name, or a file"},
+    {"block", POISE_OPTION_INT, offsetof(Options, block), "3", 1, 32, NULL,
+     "rows of a block of cube, and of files"},
+    {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "9e8", 1e3, 1e12, NULL,
+     "size of the CSR, at most or about"},
     {"repeats", POISE_OPTION_INT, offsetof(Options, repeats), "15", 1, MAX_REPEATS, NULL, "turns that count"},
-    {"sample", POISE_OPTION_REAL, offsetof(Options, sample), "0.04", 0, 10, NULL, "seconds of a turn of each, at least"},
-    {"patience", POISE_OPTION_REAL, offsetof(Options, patience), "60", 0, 1e9, NULL, "seconds to wait for quiet turns"},
+    {"sample", POISE_OPTION_REAL, offsetof(Options, sample), "0.04", 0, 10, NULL,
+     "seconds of a turn of each, at least"},
+    {"patience", POISE_OPTION_REAL, offsetof(Options, patience), "60", 0, 1e9, NULL,
+     "seconds to wait for quiet turns"},
     {0},
 };
 
@@ -81,7 +88,7 @@ typedef struct Run {
   double taken; /* the largest share that others had of a turn that counts */
 } Run;
 
-/* ---- the matrix, in all forms ------------------------------------------------------------------------------------------ */
+/* ---- the matrix, in all forms ---------------------------------------------------------------- */
 
 static double NumberOf(int64_t j)
 {
@@ -180,7 +187,7 @@ static void Destroy(Run *run)
   free(run->x);
 }
 
-/* ---- what is right ---------------------------------------------------------------------------------------------------- */
+/* ---- what is right --------------------------------------------------------------------------- */
 
 static PoiseErr Mult(Run *run, Contender *c)
 {
@@ -219,14 +226,16 @@ static PoiseErr Check(Run *run, Contender *c)
   return e ? e : PoiseMax(run->ctx, 1, &c->error);
 }
 
-/* ---- turns -------------------------------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* Seconds for which the machine's processors worked, or its host took them, since it was started. */
 static double Busy(void)
 {
   double t[8] = {0}, sum = 0;
   FILE *f = fopen("/proc/stat", "r");
-  int n = f ? fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", t, t + 1, t + 2, t + 3, t + 4, t + 5, t + 6, t + 7) : 0;
+  int n =
+      f ? fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", t, t + 1, t + 2, t + 3, t + 4, t + 5, t + 6, t + 7)
+        : 0;
   if (f) fclose(f);
   for (int k = 0; k < n; k++) sum += k == 3 || k == 4 ? 0 : t[k]; /* idle, waiting */
   return sum / (double)sysconf(_SC_CLK_TCK);
@@ -236,7 +245,8 @@ static double Own(void)
 {
   struct rusage u;
   getrusage(RUSAGE_SELF, &u);
-  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+         1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 typedef struct Clock {
@@ -330,7 +340,7 @@ static PoiseErr Turns(Run *run)
   return POISE_OK;
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------------------------- */
+/* ---- what is told ---------------------------------------------------------------------------- */
 
 static PoiseErr Report(Run *run)
 {
@@ -345,15 +355,17 @@ static PoiseErr Report(Run *run)
            file ? file + 1 : run->o.matrix, (int)run->o.block);
   for (int k = 0; k < run->n; k++) {
     Contender *c = &run->c[k];
-    double median = Median(&c->t), least = Least(&c->t), moved = 1e-9 * (bytes[c->blocks] + 16 * (double)r->N);
+    double median = Median(&c->t), least = Least(&c->t),
+           moved = 1e-9 * (bytes[c->blocks] + 16 * (double)r->N);
     double rate = read / Median(&run->read), best = read / Least(&run->read);
-    TRY(PoisePrintf(
-        run->ctx,
-        "%-12s %d x %d %-20s ms %8.3f (min %.3f) | %s bytes %.3e GB/s %6.2f (%.2f), of read %.3f (%.3f) | csr / "
-        "this %.3f | error %.1e | turns %d, dropped %d, taken %.2f | read %.2f (%.2f)\n",
-        name, PoiseSize(run->ctx), Threads(), c->name, 1e3 * median, 1e3 * least, c->blocks ? "block" : "csr", 1e9 * moved,
-        moved / median, moved / least, moved / median / rate, moved / least / best, csr / median, c->error, c->t.n,
-        run->dropped, run->taken, rate, best));
+    TRY(PoisePrintf(run->ctx,
+                    "%-12s %d x %d %-20s ms %8.3f (min %.3f) | %s bytes %.3e GB/s %6.2f (%.2f), of read %.3f "
+                    "(%.3f) | csr / "
+                    "this %.3f | error %.1e | turns %d, dropped %d, taken %.2f | read %.2f (%.2f)\n",
+                    name, PoiseSize(run->ctx), Threads(), c->name, 1e3 * median, 1e3 * least,
+                    c->blocks ? "block" : "csr", 1e9 * moved, moved / median, moved / least,
+                    moved / median / rate, moved / least / best, csr / median, c->error, c->t.n, run->dropped,
+                    run->taken, rate, best));
     if (!(c->error <= 1e-11)) POISE_FAIL(POISE_ERR_NUMERIC, "%s is wrong: %g", c->name, c->error);
   }
   return POISE_OK;

@@ -10,7 +10,8 @@ typedef struct Other {
   bool blocks;  /* it keeps blocks, else CSR: so its bytes are counted */
   bool ranks;   /* it works on several */
   bool threads; /* it uses those of a rank */
-  /* A matrix from this rank's rows and the same in blocks, which both stay; x is this rank's part. false: failed, with a line on stderr. */
+  /* A matrix from this rank's rows and the same in blocks, which both stay; x is this rank's part. false:
+     failed, with a line on stderr. */
   bool (*create)(const Rows *rows, const Blocks *blocks, const double *x);
   bool (*mult)(void);
   bool (*result)(double *y); /* this rank's part of the last product */

@@ -132,7 +132,8 @@ static void DestroyBaij(void)
 
 #define TEXT(x)  TEXT_(x)
 #define TEXT_(x) #x
-#define VERSION  "PETSc " TEXT(PETSC_VERSION_MAJOR) "." TEXT(PETSC_VERSION_MINOR) "." TEXT(PETSC_VERSION_SUBMINOR)
+#define VERSION \
+  "PETSc " TEXT(PETSC_VERSION_MAJOR) "." TEXT(PETSC_VERSION_MINOR) "." TEXT(PETSC_VERSION_SUBMINOR)
 
 const Other other_aij = {.name = VERSION " aij",
                          .ranks = true,

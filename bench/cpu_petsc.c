@@ -123,7 +123,8 @@ static void ValuesCOO(const double *v)
 #define TEXT_(x) #x
 
 const Theirs theirs_petsc = {
-    .version = "PETSc " TEXT(PETSC_VERSION_MAJOR) "." TEXT(PETSC_VERSION_MINOR) "." TEXT(PETSC_VERSION_SUBMINOR),
+    .version =
+        "PETSc " TEXT(PETSC_VERSION_MAJOR) "." TEXT(PETSC_VERSION_MINOR) "." TEXT(PETSC_VERSION_SUBMINOR),
     .start = Start,
     .stop = Stop,
     .create = Create,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The same work done by PETSc, in the same process on the same ranks (cpu_petsc.c, built with POISE_PETSC). */
+/* The same work done by PETSc, in the same process on the same ranks (cpu_petsc.c, built with
+   POISE_PETSC). */
 #ifndef CPU_THEIRS_H
 #define CPU_THEIRS_H
 
@@ -14,7 +15,8 @@ typedef struct Theirs { /* every function ends the process when PETSc reports an
   void (*create)(const Rows *rows); /* a matrix from CSR arrays, with vectors and a CG + Jacobi solver */
   void (*mult)(void);
   void (*cg)(int iterations); /* exactly so many, from x = 0 with b = A 1 */
-  /* a matrix of n of N rows, preallocated with so many entries in each row in and outside the diagonal block */
+  /* a matrix of n of N rows, preallocated with so many entries in each row in and outside the diagonal
+     block */
   void (*reserve)(int64_t n, int64_t N, const int32_t *inside, const int32_t *outside);
   void (*add)(int k, const int64_t *rows, const double *v); /* a dense k x k block */
   void (*assemble)(void);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  How fast files are written and read, and with how much memory: a matrix with the pattern of a 7-point stencil on n^3 points,
-  or with entries in random columns (-pattern random).
+  How fast files are written and read, and with how much memory: a matrix with the pattern of a 7-point
+  stencil on n^3 points, or with entries in random columns (-pattern random).
 
     files -n 220 -file /tmp/a.petsc [-repeat 3]
     mpirun -n 2 files -n 220 -file /tmp/a.petsc
 
-  Prints MB/s (10^6 bytes of the file) of the fastest of the repeats, the seconds of processor time of that rank's process, which
-  say more on a busy machine, and the peak of memory while reading: what the largest rank
-  held beyond what it held before, over its share of plain CSR (12 bytes per entry, 4 per row). On several ranks that are threads
-  memory is that of the process over all shares.
+  Prints MB/s (10^6 bytes of the file) of the fastest of the repeats, the seconds of processor time of that
+  rank's process, which say more on a busy machine, and the peak of memory while reading: what the largest
+  rank held beyond what it held before, over its share of plain CSR (12 bytes per entry, 4 per row). On
+  several ranks that are threads memory is that of the process over all shares.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -29,10 +29,13 @@ enum { STENCIL, RANDOM };
 
 static const PoiseOption table[] = {
     {"n", POISE_OPTION_INT, offsetof(Options, n), "100", 1, 2000, NULL, "points in each direction"},
-    {"file", POISE_OPTION_STRING, offsetof(Options, file), "/tmp/poise.petsc", 0, 0, NULL, "file to write and read"},
+    {"file", POISE_OPTION_STRING, offsetof(Options, file), "/tmp/poise.petsc", 0, 0, NULL,
+     "file to write and read"},
     {"repeat", POISE_OPTION_INT, offsetof(Options, repeat), "3", 1, 100, NULL, "how often it is read"},
-    {"pattern", POISE_OPTION_CHOICE, offsetof(Options, pattern), "stencil", 0, 0, "stencil|random", "of the matrix"},
-    {"write", POISE_OPTION_BOOL, offsetof(Options, write), "yes", 0, 0, NULL, "write the file first; else it is there"},
+    {"pattern", POISE_OPTION_CHOICE, offsetof(Options, pattern), "stencil", 0, 0, "stencil|random",
+     "of the matrix"},
+    {"write", POISE_OPTION_BOOL, offsetof(Options, write), "yes", 0, 0, NULL,
+     "write the file first; else it is there"},
     {0},
 };
 
@@ -80,7 +83,8 @@ static int Row(const Options *o, PoiseInt i, int64_t col[7])
   PoiseInt n = o->n, N = n * n * n, x = i % n, y = i / n % n, z = i / n / n;
   int k = 0;
   if (o->pattern == RANDOM) { /* one in each seventh of the columns: none twice */
-    for (; k < 7 && N >= 7; k++) col[k] = N / 7 * k + (int64_t)(Mix((uint64_t)(7 * i + k)) % (uint64_t)(N / 7));
+    for (; k < 7 && N >= 7; k++)
+      col[k] = N / 7 * k + (int64_t)(Mix((uint64_t)(7 * i + k)) % (uint64_t)(N / 7));
     qsort(col, (size_t)k, sizeof *col, CompareInts);
     return k;
   }
@@ -102,9 +106,9 @@ static PoiseErr Make(PoiseContext ctx, const Options *o, PoiseMat *A)
   int64_t *ptr = malloc((size_t)(m + 1) * sizeof *ptr);
   int32_t *col = malloc((size_t)(7 * m + 1) * sizeof *col);
   double *val = malloc((size_t)(7 * m + 1) * sizeof *val);
-  PoiseErr e = ptr && col && val
-                   ? POISE_OK
-                   : PoiseErrorSet(POISE_ERR_MEMORY, __func__, __FILE__, __LINE__, "no memory for the matrix");
+  PoiseErr e = ptr && col && val ? POISE_OK
+                                 : PoiseErrorSet(POISE_ERR_MEMORY, __func__, __FILE__, __LINE__,
+                                                 "no memory for the matrix");
   if (!e) ptr[0] = 0;
   for (PoiseInt i = 0; !e && i < m; i++) {
     int64_t c[7];
@@ -113,7 +117,9 @@ static PoiseErr Make(PoiseContext ctx, const Options *o, PoiseMat *A)
     ptr[i + 1] = nz;
   }
   e = PoiseAgree(ctx, e);
-  if (!e) e = PoiseMatCreateCSR(ctx, m, m, N, N, &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val}, POISE_ADOPT, A);
+  if (!e)
+    e = PoiseMatCreateCSR(ctx, m, m, N, N, &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val}, POISE_ADOPT,
+                          A);
   if (e) free(ptr), free(col), free(val);
   return e;
 }
@@ -161,7 +167,8 @@ static PoiseErr Read(PoiseContext ctx, const Options *o)
     if (most[2] > peak) peak = most[2];
   }
   double bytes = stat(o->file, &info) ? 0 : (double)info.st_size;
-  return PoisePrintf(ctx, "read   %7.0f MB  %7.3f s  %6.0f MB/s  processor %.3f s  peak %.2f of a rank's CSR\n",
+  return PoisePrintf(ctx,
+                     "read   %7.0f MB  %7.3f s  %6.0f MB/s  processor %.3f s  peak %.2f of a rank's CSR\n",
                      bytes * 1e-6, best[0], bytes * 1e-6 / best[0], best[1], peak);
 }
 
@@ -179,7 +186,8 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
 int main(int argc, char **argv)
 {
   PoiseContext ctx;
-  PoiseErr err = PoiseInitialize(&argc, &argv, &(PoiseInit){.help = "Speed of files.", .options = table}, &ctx);
+  PoiseErr err =
+      PoiseInitialize(&argc, &argv, &(PoiseInit){.help = "Speed of files.", .options = table}, &ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, Run, NULL);
   if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
   PoiseErr end = PoiseFinalize(&ctx);

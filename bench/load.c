@@ -2,12 +2,14 @@
 /*
   Time and memory of loading a matrix from a file.
 
-    load -n 156 -make stencil.mtx                 writes a 27-point stencil on 156^3 points, 101 million entries, 2 GB
+    load -n 156 -make stencil.mtx                 writes a 27-point stencil on 156^3 points, 101 million
+    entries, 2 GB
     load -n 156 -make stencil.mtx -scatter        the same, its rows in a scattered order
     mpirun -n 4 load -A stencil.mtx               loads it; a line for each rank
 
-  A rank's share is what its rows take as CSR: 12 bytes per entry and 4 per row. Its peak is the largest resident set of the
-  process while it loads, less what was resident before. Ranks are MPI processes: threads would share one peak.
+  A rank's share is what its rows take as CSR: 12 bytes per entry and 4 per row. Its peak is the largest
+  resident set of the process while it loads, less what was resident before. Ranks are MPI processes: threads
+  would share one peak.
 */
 #include <inttypes.h>
 #include <poise.h>
@@ -23,12 +25,14 @@ typedef struct Settings {
 
 static const PoiseOption options[] = {
     {"A", POISE_OPTION_STRING, offsetof(Settings, A), "", 0, 0, NULL, "file to load"},
-    {"make", POISE_OPTION_STRING, offsetof(Settings, make), "", 0, 0, NULL, "Matrix Market file to write, instead"},
-    {"n", POISE_OPTION_INT, offsetof(Settings, n), "20", 1, 1000, NULL, "points in each direction of the file to write"},
+    {"make", POISE_OPTION_STRING, offsetof(Settings, make), "", 0, 0, NULL,
+     "Matrix Market file to write, instead"},
+    {"n", POISE_OPTION_INT, offsetof(Settings, n), "20", 1, 1000, NULL,
+     "points in each direction of the file to write"},
     {"scatter", POISE_OPTION_BOOL, offsetof(Settings, scatter), "no", 0, 0, NULL, "rows not in their order"},
     {0}};
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void WriteRow(FILE *f, PoiseInt n, PoiseInt row)
 {
@@ -40,7 +44,8 @@ static void WriteRow(FILE *f, PoiseInt n, PoiseInt row)
         if (col == row)
           fprintf(f, "%" PRId64 " %" PRId64 " 26.5\n", row + 1, col + 1);
         else
-          fprintf(f, "%" PRId64 " %" PRId64 " -0.%d\n", row + 1, col + 1, (int)((row * 7 + col * 3) % 9000) + 1000);
+          fprintf(f, "%" PRId64 " %" PRId64 " -0.%d\n", row + 1, col + 1,
+                  (int)((row * 7 + col * 3) % 9000) + 1000);
       }
 }
 
@@ -59,7 +64,7 @@ static PoiseErr Make(const Settings *s)
   return POISE_OK;
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static double Peak(void)
 {
@@ -81,15 +86,15 @@ static PoiseErr Report(PoiseMat A, double peak, double seconds, double megabytes
     POISE_TRY(PoiseMatGetRow(A, i, &n, &cols, &v));
     mine += n;
   }
-  POISE_TRY(PoisePrintf(ctx, "%" PRId64 " entries, %.0f MB of text, %.2f s, %.0f MB/s\n", nz, megabytes, seconds,
-                        megabytes / seconds));
+  POISE_TRY(PoisePrintf(ctx, "%" PRId64 " entries, %.0f MB of text, %.2f s, %.0f MB/s\n", nz, megabytes,
+                        seconds, megabytes / seconds));
   for (int r = 0; r < PoiseSize(ctx); r++) {
     double line[4] = {0};
     if (r == PoiseRank(ctx))
       line[0] = (double)mine, line[1] = 1e-6 * (12.0 * (double)mine + 4.0 * (double)(m + 1)), line[2] = peak;
     POISE_TRY(PoiseSum(ctx, 3, line));
-    POISE_TRY(PoisePrintf(ctx, "rank %d: %.0f entries, share %.1f MB, peak %.1f MB, %.3f of its share\n", r, line[0],
-                          line[1], line[2], line[2] / line[1]));
+    POISE_TRY(PoisePrintf(ctx, "rank %d: %.0f entries, share %.1f MB, peak %.1f MB, %.3f of its share\n", r,
+                          line[0], line[1], line[2], line[2] / line[1]));
   }
   return POISE_OK;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The same systems solved by Poise and by PETSc in one process: one matrix, one b, one set of options that both libraries read
-  for themselves, from the command line and from -options_file. Prints what came out side by side.
+  The same systems solved by Poise and by PETSc in one process: one matrix, one b, one set of options that
+  both libraries read for themselves, from the command line and from -options_file. Prints what came out side
+  by side.
 
     petsc_solve -A matrix.mtx.gz -ksp_type cg -pc_type jacobi -ksp_rtol 1e-8
     mpirun -n 4 petsc_solve -A matrix.mtx.gz -solves a_,b_ -a_ksp_type cg -b_ksp_type bcgs -b_pc_type bjacobi
 
-  Every word of -solves is an options prefix and makes one solve. x starts from zero. With -factors k it is made k times, with b
-  times 1, 3, 5, ...: the same system, only that all is rounded otherwise. Both true residuals |b - A x| / |b| are
-  computed by Poise. A solver that cannot be set up is a result ("error: ..."), not the end. One "name | Poise | PETSc" line each;
-  the norms are those of iterations 0 to -norms. Exit code 0 when all solves were made, whatever came of them.
+  Every word of -solves is an options prefix and makes one solve. x starts from zero. With -factors k it is
+  made k times, with b times 1, 3, 5, ...: the same system, only that all is rounded otherwise. Both true
+  residuals |b - A x| / |b| are computed by Poise. A solver that cannot be set up is a result ("error: ..."),
+  not the end. One "name | Poise | PETSc" line each; the norms are those of iterations 0 to -norms. Exit code
+  0 when all solves were made, whatever came of them.
 */
 #include <inttypes.h>
 #include <petscksp.h>
@@ -23,11 +25,14 @@ typedef struct Settings {
 } Settings;
 
 static const PoiseOption options[] = {
-    {"A", POISE_OPTION_STRING, offsetof(Settings, A), "", 0, 0, NULL, "Matrix Market file of A, plain or gzip (required)"},
-    {"b", POISE_OPTION_STRING, offsetof(Settings, b), "", 0, 0, NULL, "Matrix Market file of b; default: b = A times ones"},
+    {"A", POISE_OPTION_STRING, offsetof(Settings, A), "", 0, 0, NULL,
+     "Matrix Market file of A, plain or gzip (required)"},
+    {"b", POISE_OPTION_STRING, offsetof(Settings, b), "", 0, 0, NULL,
+     "Matrix Market file of b; default: b = A times ones"},
     {"solves", POISE_OPTION_STRING, offsetof(Settings, solves), "", 0, 0, NULL,
      "prefixes of the solvers' options, separated by commas; default: one solver without prefix"},
-    {"norms", POISE_OPTION_INT, offsetof(Settings, norms), "10", 0, 1e6, NULL, "print the norms up to this iteration"},
+    {"norms", POISE_OPTION_INT, offsetof(Settings, norms), "10", 0, 1e6, NULL,
+     "print the norms up to this iteration"},
     {"factors", POISE_OPTION_INT, offsetof(Settings, factors), "1", 1, 1e6, NULL,
      "solve with b times 1, 3, 5, ..., so many times"},
     {0}};
@@ -48,7 +53,7 @@ typedef struct Result {
   double *norms, true_residual, setup, solve;
 } Result;
 
-/* ---- PETSc's errors as Poise's ------------------------------------------------------------------------------------------- */
+/* ---- PETSc's errors as Poise's --------------------------------------------------------------- */
 
 static PoiseErr Fail(PetscErrorCode code)
 {
@@ -64,7 +69,7 @@ static PoiseErr Fail(PetscErrorCode code)
     if (code_) POISE_TRY(Fail(code_)); \
   } while (0)
 
-/* ---- the system ------------------------------------------------------------------------------------------------------------ */
+/* ---- the system ------------------------------------------------------------------------------ */
 
 static PoiseErr Load(const Settings *set, Problem *p)
 {
@@ -89,7 +94,8 @@ static PoiseErr CheckSplit(MPI_Comm comm, const Rows *r)
 {
   PetscInt m = PETSC_DECIDE, M = r->M;
   PETSC(PetscSplitOwnership(comm, &m, &M));
-  if (m != r->m) POISE_FAIL(POISE_ERR_SIZE, "of %d rows PETSc gives this rank %d, Poise %d", (int)M, (int)m, (int)r->m);
+  if (m != r->m)
+    POISE_FAIL(POISE_ERR_SIZE, "of %d rows PETSc gives this rank %d, Poise %d", (int)M, (int)m, (int)r->m);
   return POISE_OK;
 }
 
@@ -127,7 +133,8 @@ static PoiseErr CreateMatrix(Problem *p, const Rows *r)
   PETSC(MatSetSizes(p->petsc_A, r->m, r->m, r->M, r->M));
   PETSC(MatSetType(p->petsc_A, MATAIJ));
   PETSC(MatSetFromOptions(p->petsc_A));
-  PETSC(MatSeqAIJSetPreallocationCSR(p->petsc_A, r->ptr, r->col, r->val)); /* each acts on matrices of its own type */
+  /* each acts on matrices of its own type */
+  PETSC(MatSeqAIJSetPreallocationCSR(p->petsc_A, r->ptr, r->col, r->val));
   PETSC(MatMPIAIJSetPreallocationCSR(p->petsc_A, r->ptr, r->col, r->val));
   PETSC(MatCreateVecs(p->petsc_A, &p->petsc_x, &p->petsc_b));
   return POISE_OK;
@@ -168,7 +175,7 @@ static PoiseErr CopySolution(Problem *p)
   return PoiseVecRestore(p->x, &to);
 }
 
-/* ---- the solves ------------------------------------------------------------------------------------------------------------ */
+/* ---- the solves ------------------------------------------------------------------------------ */
 
 static void Seconds(PoiseContext ctx, double *start, double *seconds)
 {
@@ -259,7 +266,8 @@ static PoiseErr Conclude(Problem *p, PoiseErr err, Result *r)
   return POISE_OK;
 }
 
-static PoiseErr PrintNumber(PoiseContext ctx, const char *name, const char *format, int a, double va, int b, double vb)
+static PoiseErr PrintNumber(PoiseContext ctx, const char *name, const char *format, int a, double va, int b,
+                            double vb)
 {
   char text[2][32] = {"", ""};
   if (a) snprintf(text[0], sizeof text[0], format, va);
@@ -341,7 +349,8 @@ static PoiseErr Run(PoiseContext ctx)
   return e;
 }
 
-/* Poise starts MPI, and ends it at the exit of the process; PETSc leaves an MPI alone that it did not start. */
+/* Poise starts MPI, and ends it at the exit of the process; PETSc leaves an MPI alone that it did not
+   start. */
 static PoiseErr RunBoth(PoiseContext ctx, int *argc, char ***argv)
 {
   PETSC(PetscInitialize(argc, argv, NULL, NULL));

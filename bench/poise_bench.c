@@ -5,20 +5,24 @@
     poise_bench -device cuda -out h200.csv              everything; on a CPU rather: -device host -bytes 2e8
     poise_bench -device cuda -only "mult cg.7"          rows that begin so
     poise_bench -matrix A.mtx -only "mult cg"           the same on a matrix from a file
-    poise_bench -only blocks                            matrices of full blocks: of 1 to 32 unknowns per node, of uneven rows, ...
+    poise_bench -only blocks                            matrices of full blocks: of 1 to 32 unknowns per node,
+    of uneven rows, ...
     poise_bench -matrix A.mtx -only "blocks.5 blocks.7" a matrix from a file, cut into such blocks
     bench/plot.py h200.csv                              pictures
 
-  The others are loops in C on a CPU and cuSPARSE with cuBLAS on a GPU. Text goes to the standard output as it comes, the same
-  numbers to a CSV file at the end; the exit status is 1 when a row failed, or its result was wrong.
+  The others are loops in C on a CPU and cuSPARSE with cuBLAS on a GPU. Text goes to the standard output as it
+  comes, the same numbers to a CSV file at the end; the exit status is 1 when a row failed, or its result was
+  wrong.
 
-  Times are the median and the least of the repeats. memory: data beyond any cache, calls back to back; cold: caches emptied before
-  each call; warm: smaller data, calls back to back; replayed: products with the same from a graph on a GPU, as solvers run them, where
-  none waits for the host, which takes some microseconds to enqueue it. A solve's time per iteration is that of two solves of different
-  numbers of iterations, so that set-up, start and end cancel. All solves start from 0 and check no tolerance; ours look at the norm that
-  is named in each iteration, the others' compute one. Bytes are those that must be moved if matrix and vectors are moved once for each
-  pass of the fused methods of the library (docs/solvers.md), of one of two formats: CSR, the same for all who do not keep blocks, and
-  blocks: 8 per number, zeros too, 4 per block and per row of blocks. Each line says which.
+  Times are the median and the least of the repeats. memory: data beyond any cache, calls back to back; cold:
+  caches emptied before each call; warm: smaller data, calls back to back; replayed: products with the same
+  from a graph on a GPU, as solvers run them, where none waits for the host, which takes some microseconds to
+  enqueue it. A solve's time per iteration is that of two solves of different numbers of iterations, so that
+  set-up, start and end cancel. All solves start from 0 and check no tolerance; ours look at the norm that is
+  named in each iteration, the others' compute one. Bytes are those that must be moved if matrix and vectors
+  are moved once for each pass of the fused methods of the library (docs/solvers.md), of one of two formats:
+  CSR, the same for all who do not keep blocks, and blocks: 8 per number, zeros too, 4 per block and per row
+  of blocks. Each line says which.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -36,7 +40,8 @@ enum { MAX_MATRICES = 16, LARGE = 0, SMALL = 1, MAX_BLOCK = 32 };
 enum { VECTORS, PRODUCT, SOLVE, PRECONDITION, PATTERN, VALUES, REFRESH }; /* kinds of operations */
 
 typedef struct Options {
-  char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], matrix[POISE_OPTION_LENGTH], out[POISE_OPTION_LENGTH];
+  char only[POISE_OPTION_LENGTH], types[POISE_OPTION_LENGTH], matrix[POISE_OPTION_LENGTH],
+      out[POISE_OPTION_LENGTH];
   double bytes, small_bytes, cache;
   PoiseInt numbers;
   int peers;
@@ -48,11 +53,16 @@ static const PoiseOption table[] = {
      "rows whose names begin with one of these words"},
     {"types", POISE_OPTION_STRING, offsetof(Options, types), "", 0, 0, NULL,
      "matrix types, separated by commas; none: auto, or csr and bcsr where nodes have several unknowns"},
-    {"matrix", POISE_OPTION_STRING, offsetof(Options, matrix), "", 0, 0, NULL, "a file, instead of the problems made here"},
-    {"out", POISE_OPTION_STRING, offsetof(Options, out), "", 0, 0, NULL, "CSV file, which appears whole or not at all"},
-    {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "0", 0, 2.5e10, NULL, "size of large matrices; 0: each its own"},
-    {"small_bytes", POISE_OPTION_REAL, offsetof(Options, small_bytes), "0", 0, 2.5e10, NULL, "size of small ones"},
-    {"repeats", POISE_OPTION_INT, offsetof(Options, rules.repeats), "9", 1, MAX_REPEATS, NULL, "measurements of each time"},
+    {"matrix", POISE_OPTION_STRING, offsetof(Options, matrix), "", 0, 0, NULL,
+     "a file, instead of the problems made here"},
+    {"out", POISE_OPTION_STRING, offsetof(Options, out), "", 0, 0, NULL,
+     "CSV file, which appears whole or not at all"},
+    {"bytes", POISE_OPTION_REAL, offsetof(Options, bytes), "0", 0, 2.5e10, NULL,
+     "size of large matrices; 0: each its own"},
+    {"small_bytes", POISE_OPTION_REAL, offsetof(Options, small_bytes), "0", 0, 2.5e10, NULL,
+     "size of small ones"},
+    {"repeats", POISE_OPTION_INT, offsetof(Options, rules.repeats), "9", 1, MAX_REPEATS, NULL,
+     "measurements of each time"},
     {"sample", POISE_OPTION_REAL, offsetof(Options, rules.sample), "0.005", 0, 10, NULL,
      "seconds that calls are repeated for, at least"},
     {"seconds", POISE_OPTION_REAL, offsetof(Options, rules.seconds), "20", 0, 1e9, NULL,
@@ -67,7 +77,7 @@ static const PoiseOption table[] = {
     {0},
 };
 
-/* ---- what is measured ---------------------------------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------ */
 
 typedef struct
     Variant { /* of the library: a type of solver or preconditioner, an option of it, and the solver's preconditioner */
@@ -79,12 +89,15 @@ static const Variant one[] = {{.name = ""}, {0}},
                      by_cg[] = {{.name = "cg", .type = "cg"}, {.name = "prcg", .type = "prcg"}, {0}},
                      by_bicgstab[] = {{.name = "bicgstab", .type = "bicgstab"}, {0}},
                      by_gmres[] = {{.name = "gmres once", .type = "gmres"},
-                                   {"gmres twice", "gmres", "ksp_gmres_cgs_refinement_type", "refine_always", NULL},
+                                   {"gmres twice", "gmres", "ksp_gmres_cgs_refinement_type", "refine_always",
+                                    NULL},
                                    {0}},
                      by_jacobi[] = {{.name = "jacobi", .type = "jacobi"}, {0}},
                      by_pbjacobi[] = {{.name = "pbjacobi", .type = "pbjacobi"}, {0}},
                      by_cg_pbjacobi[] = {{.name = "cg pbjacobi", .type = "cg", .pc = "pbjacobi"}, {0}},
-                     by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8", NULL}, {0}},
+                     by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8",
+                                      NULL},
+                                     {0}},
                      by_ilu[] = {{.name = "ilu", .type = "ilu"},
                                  {"ilu, solves by cusparse", "ilu", "pc_factor_kernel", "cusparse", NULL},
                                  {0}};
@@ -97,7 +110,8 @@ enum { KERNELS = sizeof bcsr_kernels / sizeof *bcsr_kernels };
 typedef struct Operation {
   const char *name;
   int op, kind;
-  double products, vectors, flops; /* of one: products, vectors moved beside the matrix, flops per row beside its */
+  /* of one: products, vectors moved beside the matrix, flops per row beside its */
+  double products, vectors, flops;
   const Variant *ours;
 } Operation;
 
@@ -204,7 +218,7 @@ typedef struct Bench {
   Coo coo, there; /* there: copies in a GPU's memory, or NULL */
 } Bench;
 
-/* ---- the library's contenders ------------------------------------------------------------------------------------------- */
+/* ---- the library's contenders ---------------------------------------------------------------- */
 
 typedef struct Ours {
   Bench *bench;
@@ -227,20 +241,22 @@ static PoiseErr Solves(Ours *p, int64_t count)
   TRY(PoiseKSPGMRESSetBreakdownTolerance(p->ksp, 1e300)); /* it works on at the level of rounding */
   TRY(PoiseKSPSolve(p->ksp, p->x, p->y));
   if (PoiseKSPIterations(p->ksp) == count) return POISE_OK;
-  POISE_FAIL(POISE_ERR_NUMERIC, "%lld iterations and not %lld: %s", (long long)PoiseKSPIterations(p->ksp), (long long)count,
-             PoiseKSPReasonString(PoiseKSPConvergedReason(p->ksp)));
+  POISE_FAIL(POISE_ERR_NUMERIC, "%lld iterations and not %lld: %s", (long long)PoiseKSPIterations(p->ksp),
+             (long long)count, PoiseKSPReasonString(PoiseKSPConvergedReason(p->ksp)));
 }
 
 /* Triplets are given where the device is. */
 static PoiseErr Pattern(const Bench *bench, PoiseMat A)
 {
   const Coo *c = &bench->coo, *t = &bench->there;
-  return t->n ? PoiseMatSetPatternDeviceCOO(A, t->n, t->rows, t->cols) : PoiseMatSetPatternCOO(A, c->n, c->rows, c->cols);
+  return t->n ? PoiseMatSetPatternDeviceCOO(A, t->n, t->rows, t->cols)
+              : PoiseMatSetPatternCOO(A, c->n, c->rows, c->cols);
 }
 
 static PoiseErr Values(const Bench *bench, PoiseMat A)
 {
-  return bench->there.n ? PoiseMatSetValuesDeviceCOO(A, bench->there.v) : PoiseMatSetValuesCOO(A, bench->coo.v);
+  return bench->there.n ? PoiseMatSetValuesDeviceCOO(A, bench->there.v)
+                        : PoiseMatSetValuesCOO(A, bench->coo.v);
 }
 
 static PoiseErr Refresh(Ours *p)
@@ -382,7 +398,8 @@ static PoiseErr CreateMat(Bench *bench, const char *type, const char *kernel, Po
     return PoiseMatSetFromOptions(*A);
   }
   if (!bench->coo.n) {
-    TRY(PoiseMatCreateCSR(bench->ctx, r->n, r->n, r->N, r->N, &csr, AreBlocks(bench) ? POISE_BORROW : POISE_COPY, A));
+    TRY(PoiseMatCreateCSR(bench->ctx, r->n, r->n, r->N, r->N, &csr,
+                          AreBlocks(bench) ? POISE_BORROW : POISE_COPY, A));
   } else {
     TRY(PoiseMatCreate(bench->ctx, r->n, r->n, r->N, r->N, A));
     TRY(Pattern(bench, *A));
@@ -399,7 +416,8 @@ static PoiseErr EnterType(Bench *bench, const char *type, const char *word, Team
   PoiseMat A = NULL;
   bool matrix = bench->operation->kind != VECTORS;
   if (matrix) {
-    if (team->nA == MAX_MATRICES) POISE_FAIL(POISE_ERR_OPTION, "more than %d types and kernels", MAX_MATRICES);
+    if (team->nA == MAX_MATRICES)
+      POISE_FAIL(POISE_ERR_OPTION, "more than %d types and kernels", MAX_MATRICES);
     PoiseMat *place = &team->A[team->nA++];
     TRY(CreateMat(bench, type, word, place));
     if (bench->operation->kind == PRODUCT) TRY(Remark(bench, ViewMat, *place));
@@ -413,12 +431,14 @@ static PoiseErr EnterType(Bench *bench, const char *type, const char *word, Team
     TRY(CreateOurs(bench, A, v, p));
     double setup = PoiseTime() - start;
     if (bench->operation->kind == PRECONDITION) TRY(Remark(bench, ViewPC, p->pc));
-    if (bench->operation->kind == PRODUCT) TRY(PoiseMatMult(A, p->x, p->y)); /* not all kernels take all sizes */
-    snprintf(how, sizeof how, "%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "", kernel,
-             *v->name ? " " : "", v->name, p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
+    /* not all kernels take all sizes */
+    if (bench->operation->kind == PRODUCT) TRY(PoiseMatMult(A, p->x, p->y));
+    snprintf(how, sizeof how, "%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "",
+             kernel, *v->name ? " " : "", v->name, p->ksp ? ", " : "",
+             p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
     bool looked_at = p->ksp || (bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY);
-    Contender *c =
-        Enter(list, "poise", how, &bench->library.lane, p, bench->operation->op, Call, looked_at ? Result : NULL);
+    Contender *c = Enter(list, "poise", how, &bench->library.lane, p, bench->operation->op, Call,
+                         looked_at ? Result : NULL);
     c->setup = setup;
     c->blocks = A && bench->blocks.b && !strcmp(PoiseMatType(A), "bcsr");
   }
@@ -430,7 +450,8 @@ static PoiseErr TryType(Bench *bench, const char *type, const char *kernel, Team
 {
   PoiseErr e = EnterType(bench, type, kernel, team, list);
   if (e != POISE_ERR_UNSUPPORTED) return e;
-  printf("%-22s poise %s%s%s: not supported: %s\n", bench->name, type, *kernel ? " " : "", kernel, PoiseErrorMessage());
+  printf("%-22s poise %s%s%s: not supported: %s\n", bench->name, type, *kernel ? " " : "", kernel,
+         PoiseErrorMessage());
   PoiseErrorClear();
   return POISE_OK;
 }
@@ -438,16 +459,20 @@ static PoiseErr TryType(Bench *bench, const char *type, const char *kernel, Team
 static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
 {
   char types[POISE_OPTION_LENGTH], *rest = types;
-  snprintf(types, sizeof types, "%s", *bench->o.types ? bench->o.types : bench->blocks.b ? "csr,bcsr" : "auto");
+  snprintf(types, sizeof types, "%s",
+           *bench->o.types   ? bench->o.types
+           : bench->blocks.b ? "csr,bcsr"
+                             : "auto");
   for (char *type = strtok_r(types, ",", &rest); type; type = strtok_r(NULL, ",", &rest)) {
     bool kernels = bench->operation->kind == PRODUCT && bench->blocks.b && !strcmp(type, "bcsr");
-    for (int k = 0; k < (kernels ? KERNELS : 1); k++) TRY(TryType(bench, type, kernels ? bcsr_kernels[k] : "", team, list));
+    for (int k = 0; k < (kernels ? KERNELS : 1); k++)
+      TRY(TryType(bench, type, kernels ? bcsr_kernels[k] : "", team, list));
     if (bench->operation->kind == VECTORS) break; /* has no types */
   }
   return POISE_OK;
 }
 
-/* ---- rows: what they cost, what is right, and what is told ----------------------------------------------------------- */
+/* ---- rows: what they cost, what is right, and what is told ----------------------------------- */
 
 /* Whose bytes are counted. */
 static const char *FormatOf(const Bench *bench, const Contender *c)
@@ -463,7 +488,8 @@ static double Stored(const Bench *bench, bool blocks)
   return bench->matrix.ptr ? bench->matrix.ptr[bench->matrix.n] : 0;
 }
 
-static void Print(Bench *bench, const char *name, Contender *c, const char *mode, double bytes, double flops, double error)
+static void Print(Bench *bench, const char *name, Contender *c, const char *mode, double bytes, double flops,
+                  double error)
 {
   double median = Seconds(c, Median), least = Seconds(c, Least), limit[2], best[2];
   char how[64];
@@ -474,21 +500,23 @@ static void Print(Bench *bench, const char *name, Contender *c, const char *mode
   }
   printf("%-22s %-9s %-34s %-8s us %10.2f (min %.2f)", name, c->who, c->how, mode, 1e6 * median, 1e6 * least);
   if (bytes > 0)
-    printf(" | %s bytes %.4g GB/s %.4g (%.4g), of copy %.3f (%.3f), of read %.3f (%.3f)", FormatOf(bench, c), bytes,
-           GBs(bytes, median), GBs(bytes, least), GBs(bytes, median) / limit[COPY], GBs(bytes, least) / best[COPY],
-           GBs(bytes, median) / limit[READ], GBs(bytes, least) / best[READ]);
+    printf(" | %s bytes %.4g GB/s %.4g (%.4g), of copy %.3f (%.3f), of read %.3f (%.3f)", FormatOf(bench, c),
+           bytes, GBs(bytes, median), GBs(bytes, least), GBs(bytes, median) / limit[COPY],
+           GBs(bytes, least) / best[COPY], GBs(bytes, median) / limit[READ], GBs(bytes, least) / best[READ]);
   if (!isnan(error))
     printf(" | %s %.2e", bench->operation && bench->operation->kind == SOLVE ? "residual" : "error", error);
   printf("\n");
   fflush(stdout);
   if (!bench->file.stream) return;
-  fprintf(bench->file.stream, "%s,%s,%s,%s,%lld,%.0f,%d,%lld,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g,%.3g,%s\n", name,
-          c->who, how, mode, (long long)bench->matrix.n, Stored(bench, c->blocks), c->full.n, (long long)c->units,
-          1e6 * median, 1e6 * least, bytes, flops, bytes > 0 ? GBs(bytes, median) : 0, limit[COPY], limit[READ], c->setup,
-          error, FormatOf(bench, c));
+  fprintf(bench->file.stream,
+          "%s,%s,%s,%s,%lld,%.0f,%d,%lld,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g,%.3g,%s\n", name, c->who,
+          how, mode, (long long)bench->matrix.n, Stored(bench, c->blocks), c->full.n, (long long)c->units,
+          1e6 * median, 1e6 * least, bytes, flops, bytes > 0 ? GBs(bytes, median) : 0, limit[COPY],
+          limit[READ], c->setup, error, FormatOf(bench, c));
 }
 
-/* Of one operation, by the matrix's rows or its blocks: what must be moved, and additions and multiplications. */
+/* Of one operation, by the matrix's rows or its blocks: what must be moved, and additions and
+   multiplications. */
 static void Cost(const Bench *bench, bool blocks, double *bytes, double *flops)
 {
   const Rows *r = &bench->matrix;
@@ -565,7 +593,7 @@ static PoiseErr Row(Bench *bench)
   return e;
 }
 
-/* ---- problems -------------------------------------------------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 static PoiseErr LendCoo(Bench *bench)
 {
@@ -627,7 +655,8 @@ static PoiseErr Prepare(Bench *bench, int problem, int vary, int size)
 {
   double bytes = size == SMALL ? bench->o.small_bytes : bench->o.bytes;
   bool coo = NeedsCoo(bench->operation);
-  if (bench->x && bench->problem == problem && bench->vary == vary && bench->size == size && coo == (bench->coo.n > 0))
+  if (bench->x && bench->problem == problem && bench->vary == vary && bench->size == size &&
+      coo == (bench->coo.n > 0))
     return POISE_OK;
   Forget(bench);
   bench->problem = problem, bench->vary = vary, bench->size = size;
@@ -677,7 +706,7 @@ static int MadeRows(Bench *bench)
   return measured;
 }
 
-/* ---- matrices of blocks ---------------------------------------------------------------------------------------------- */
+/* ---- matrices of blocks ---------------------------------------------------------------------- */
 
 /* Full blocks of one size, or what is in the file, cut into them. */
 static PoiseErr MakeBlocks(Bench *bench, int b)
@@ -685,7 +714,8 @@ static PoiseErr MakeBlocks(Bench *bench, int b)
   const char *file = bench->o.matrix;
   double bytes = bench->o.bytes > 0 ? bench->o.bytes : 2.25e9; /* 1.5e9 of values */
   Forget(bench);
-  TRY(*file ? LoadRows(bench->ctx, file, &bench->matrix) : CreateBlocks(bench->ctx, b, bytes, &bench->matrix));
+  TRY(*file ? LoadRows(bench->ctx, file, &bench->matrix)
+            : CreateBlocks(bench->ctx, b, bytes, &bench->matrix));
   TRY(PadRows(&bench->matrix, b));
   TRY(CutRows(&bench->matrix, &bench->blocks));
   return RandomNumbers(bench);
@@ -739,13 +769,14 @@ static int FileRows(Bench *bench)
   return measured + (e != POISE_OK);
 }
 
-/* ---- main ------------------------------------------------------------------------------------------------------------------ */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 static PoiseErr Header(Bench *bench, int argc, char **argv)
 {
   TRY(DescribeRun(bench->ctx, bench->peer, bench->peer_data, argc, argv, bench->file.stream));
   if (bench->file.stream)
-    fputs("row,who,how,mode,rows,nonzeros,repeats,units,median_us,min_us,bytes,flops,gbs,copy_gbs,read_gbs,setup_s,error,"
+    fputs("row,who,how,mode,rows,nonzeros,repeats,units,median_us,min_us,bytes,flops,gbs,copy_gbs,read_gbs,"
+          "setup_s,error,"
           "format\n",
           bench->file.stream);
   return POISE_OK;
@@ -755,7 +786,8 @@ static PoiseErr Limits(Bench *bench)
 {
   TRY(bench->peer->limits(bench->peer_data, &bench->limits));
   bool asked = Asked(bench->o.only, "limits");
-  for (int k = 0; k < bench->limits.n; k++) TRY(Calibrate(&bench->o.rules, &bench->limits.c[k], BACK_TO_BACK));
+  for (int k = 0; k < bench->limits.n; k++)
+    TRY(Calibrate(&bench->o.rules, &bench->limits.c[k], BACK_TO_BACK));
   for (PoiseInt r = 0; r < bench->o.rules.repeats; r++)
     for (int k = 0; k < bench->limits.n; k++) TRY(Turn(&bench->limits.c[k], BACK_TO_BACK));
   for (int k = 0; k < bench->limits.n && asked; k++)
@@ -766,7 +798,8 @@ static PoiseErr Limits(Bench *bench)
 static PoiseErr Open(Bench *bench)
 {
   bench->peer = PeerOn(DeviceOf(bench->ctx));
-  if (PoiseSize(bench->ctx) > 1) POISE_FAIL(POISE_ERR_UNSUPPORTED, "one rank is measured here; bench/cpu measures several");
+  if (PoiseSize(bench->ctx) > 1)
+    POISE_FAIL(POISE_ERR_UNSUPPORTED, "one rank is measured here; bench/cpu measures several");
   TRY(BeginFile(bench->o.out, &bench->file));
   TRY(bench->peer->open(bench->o.numbers, &bench->o.cache, &bench->peer_data));
   return OpenLibrary(bench->ctx, bench->o.cache, &bench->library);
@@ -779,7 +812,8 @@ static PoiseErr Body(Bench *bench, int argc, char **argv)
   TRY(Limits(bench));
   int measured = *bench->o.matrix ? FileRows(bench) : MadeRows(bench);
   measured += BlockRows(bench);
-  if (!measured && !Asked(bench->o.only, "limits")) POISE_FAIL(POISE_ERR_OPTION, "no row begins with '%s'", bench->o.only);
+  if (!measured && !Asked(bench->o.only, "limits"))
+    POISE_FAIL(POISE_ERR_OPTION, "no row begins with '%s'", bench->o.only);
   return CommitFile(&bench->file);
 }
 

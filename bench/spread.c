@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  How much the iteration count of a method depends on rounding: textbook CG, BiCGSTAB and GMRES(30), serial and independent of
-  the library's solvers, run with several orders of summation in every dot product and row sum. Prints one line:
+  How much the iteration count of a method depends on rounding: textbook CG, BiCGSTAB and GMRES(30), serial
+  and independent of the library's solvers, run with several orders of summation in every dot product and row
+  sum. Prints one line:
 
-    spread -A matrix.mtx -method cg|bicgstab|gmres [-rtol 1e-8] [-maxits 2000] [-orders 5]   ->   counts, "no": not converged
+    spread -A matrix.mtx -method cg|bicgstab|gmres [-rtol 1e-8] [-maxits 2000] [-orders 5]   ->   counts,
+    "no": not converged
 
-  With -factors k every order solves with b times 1, 3, 5, ...: k counts of the first order, then those of the second.
-  With -norms k there is another line: for iterations 0 to k, how much the norms of the orders differ, (largest - smallest) / largest.
+  With -factors k every order solves with b times 1, 3, 5, ...: k counts of the first order, then those of the
+  second. With -norms k there is another line: for iterations 0 to k, how much the norms of the orders differ,
+  (largest - smallest) / largest.
 
-  b = A * ones unless -b names a file, x0 = 0. -norm unpreconditioned, the default: of b - A x, with BiCGSTAB and GMRES
-  preconditioned from the right, as scripts/solve_table.py asks of the library; preconditioned: of M^-1 (b - A x), these two
-  preconditioned from the left, as scripts/petsc_table.py does. M is the library's, by its options (-pc_type ...).
+  b = A * ones unless -b names a file, x0 = 0. -norm unpreconditioned, the default: of b - A x, with BiCGSTAB
+  and GMRES preconditioned from the right, as scripts/solve_table.py asks of the library; preconditioned: of
+  M^-1 (b - A x), these two preconditioned from the left, as scripts/petsc_table.py does. M is the library's,
+  by its options (-pc_type ...).
 */
 #include <math.h>
 #include <poise.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* TURNS: four sums in turn, as the library's products on the host sum rows. Further orders: blocks of lanes, of many sizes. */
+/* TURNS: four sums in turn, as the library's products on the host sum rows. Further orders: blocks of lanes,
+   of many sizes. */
 enum { FORWARD, BACKWARD, STRIDED, BLOCKED, PAIRWISE, TURNS };
 enum { MOST_NORMS = 1000 };
 
@@ -30,9 +35,10 @@ typedef struct Options {
 
 static const PoiseOption table[] = {
     {"A", POISE_OPTION_STRING, offsetof(Options, A), "", 0, 0, NULL, "Matrix Market file"},
-    {"b", POISE_OPTION_STRING, offsetof(Options, b), "", 0, 0, NULL, "Matrix Market file of b; default: b = A times ones"},
-    {"norm", POISE_OPTION_CHOICE, offsetof(Options, left), "unpreconditioned", 0, 0, "unpreconditioned|preconditioned",
-     "norm of the residual, and side of the preconditioner"},
+    {"b", POISE_OPTION_STRING, offsetof(Options, b), "", 0, 0, NULL,
+     "Matrix Market file of b; default: b = A times ones"},
+    {"norm", POISE_OPTION_CHOICE, offsetof(Options, left), "unpreconditioned", 0, 0,
+     "unpreconditioned|preconditioned", "norm of the residual, and side of the preconditioner"},
     {"method", POISE_OPTION_CHOICE, offsetof(Options, method), "cg", 0, 0, "cg|bicgstab|gmres", "method"},
     {"rtol", POISE_OPTION_REAL, offsetof(Options, rtol), "1e-8", 0, 1, NULL, "relative tolerance"},
     {"maxits", POISE_OPTION_INT, offsetof(Options, maxits), "2000", 1, 1e9, NULL, "most iterations"},
@@ -224,7 +230,8 @@ static int64_t BiCGSTAB(System *a, double *r, const Options *o)
 
 enum { RESTART = 30 };
 
-/* One cycle from the residual r at iteration *k; x += V y (left) or M^-1 V y. Returns whether it converged. */
+/* One cycle from the residual r at iteration *k; x += V y (left) or M^-1 V y. Returns whether it
+   converged. */
 static int Cycle(System *a, double *x, const double *r, double *V, double target, int64_t *k, int64_t maxits)
 {
   int64_t n = a->n;

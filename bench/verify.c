@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   What checking a claim costs (-ksp_verify): whole solves with the check and without it, in turns; medians of
-  their times. A is the 7-point matrix of a cube with variable coefficients, b random, CG with jacobi. Options of
-  KSP and PC choose another solver.
+  their times. A is the 7-point matrix of a cube with variable coefficients, b random, CG with jacobi. Options
+  of KSP and PC choose another solver.
 
     verify -n 32 -rounds 99 -device cuda
 */
@@ -21,7 +21,8 @@ typedef struct Options {
 
 static const PoiseOption table[] = {
     {"n", POISE_OPTION_INT, offsetof(Options, n), "32", 1, 1000, NULL, "nodes on an edge of the cube"},
-    {"rounds", POISE_OPTION_INT, offsetof(Options, rounds), "99", 1, MAX_REPEATS, NULL, "solves of each kind"},
+    {"rounds", POISE_OPTION_INT, offsetof(Options, rounds), "99", 1, MAX_REPEATS, NULL,
+     "solves of each kind"},
     {0},
 };
 
@@ -57,9 +58,10 @@ static PoiseErr Measure(PoiseContext ctx, const Options *o, PoiseKSP ksp, PoiseV
     TRY(Race(ctx, ksp, b, x, o->rounds, times));
     double without = 1e6 * Median(&times[0]), with = 1e6 * Median(&times[1]);
     TRY(PoisePrintf(ctx,
-                    "n %" PRId64 ", rtol %.0e, %s after %" PRId64 " iterations: %.1f us, with the check %.1f: %.1f more\n",
-                    o->n, rtol[k], PoiseKSPReasonString(PoiseKSPConvergedReason(ksp)), PoiseKSPIterations(ksp), without,
-                    with, with - without));
+                    "n %" PRId64 ", rtol %.0e, %s after %" PRId64
+                    " iterations: %.1f us, with the check %.1f: %.1f more\n",
+                    o->n, rtol[k], PoiseKSPReasonString(PoiseKSPConvergedReason(ksp)),
+                    PoiseKSPIterations(ksp), without, with, with - without));
   }
   return POISE_OK;
 }

@@ -7,8 +7,8 @@
     mpirun -n 2 01_solve        two ranks, as processes
     01_solve -help              all options, e.g. -ksp_type gmres -pc_type none -ksp_monitor
 
-  The exact solution is x_i = (i + 1) (n - i) / 2, i = 0 .. n - 1, so the program judges itself. CG finds it in n / 2
-  iterations without any error at all, which it calls CONVERGED_ATOL: the residual is 0.
+  The exact solution is x_i = (i + 1) (n - i) / 2, i = 0 .. n - 1, so the program judges itself. CG finds it
+  in n / 2 iterations without any error at all, which it calls CONVERGED_ATOL: the residual is 0.
 */
 #include <math.h>
 #include <poise.h>
@@ -47,8 +47,8 @@ static PoiseErr Check(PoiseVec x)
   return POISE_OK;
 }
 
-/* Called on every rank. An error returns at once and leaves its objects to the end of the program; 02 shows the tidy
-   way. */
+/* Called on every rank. An error returns at once and leaves its objects to the end of the program; 02 shows
+   the tidy way. */
 static PoiseErr Solve(PoiseContext ctx, void *arg)
 {
   (void)arg;
@@ -62,7 +62,8 @@ static PoiseErr Solve(PoiseContext ctx, void *arg)
   Fill((int)begin, (int)m, ptr, col, val);
 
   const PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = val};
-  POISE_TRY(PoiseMatCreateCSR(ctx, m, m, N, N, &csr, POISE_BORROW, &A)); /* the values are used where they are */
+  /* the values are used where they are */
+  POISE_TRY(PoiseMatCreateCSR(ctx, m, m, N, N, &csr, POISE_BORROW, &A));
   POISE_TRY(PoiseMatCreateVecs(A, &x, &b));
   POISE_TRY(PoiseVecSet(b, 1));
   POISE_TRY(PoiseKSPCreate(ctx, &ksp));

@@ -2,15 +2,15 @@
 /*
   Finite elements: -div(grad u) = f on the unit square, u given on its boundary, linear triangles.
 
-  New here: element matrices are added by whichever rank owns the element, also to rows of other ranks; options of the
-  program's own; objects that are released on failure too.
+  New here: element matrices are added by whichever rank owns the element, also to rows of other ranks;
+  options of the program's own; objects that are released on failure too.
 
     02_poisson -n 64 -refinements 3 -ksp_converged_reason
     mpirun -n 4 02_poisson -ksp_type bicgstab -ksp_monitor
 
-  The mesh is n x n cells, moved by a smooth map and cut along either diagonal, so that nodes have 4 to 8 neighbours and no
-  two rows are alike. The exact solution is u = sin(pi x) exp(y); on meshes of size h the error must fall like h^2, which
-  the program checks: each refinement has to divide it by about 4.
+  The mesh is n x n cells, moved by a smooth map and cut along either diagonal, so that nodes have 4 to 8
+  neighbours and no two rows are alike. The exact solution is u = sin(pi x) exp(y); on meshes of size h the
+  error must fall like h^2, which the program checks: each refinement has to divide it by about 4.
 */
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +28,7 @@ static double Source(const double p[2]) /* f = -div(grad u) */
   return (pi * pi - 1) * Exact(p);
 }
 
-/* ---- the mesh ------------------------------------------------------------------------------------------------------ */
+/* ---- the mesh -------------------------------------------------------------------------------- */
 
 /* Node (i, j) of (n + 1) x (n + 1) has number j (n + 1) + i. The map keeps the boundary on the boundary. */
 static void NodePosition(PoiseInt n, PoiseInt node, double p[2])
@@ -57,9 +57,10 @@ static void CellTriangles(PoiseInt n, PoiseInt cell, PoiseInt nodes[2][3])
   }
 }
 
-/* ---- the element --------------------------------------------------------------------------------------------------- */
+/* ---- the element ----------------------------------------------------------------------------- */
 
-/* K_kl = integral of grad phi_k . grad phi_l,  F_k = integral of f phi_k (edge midpoints); returns the area. */
+/* K_kl = integral of grad phi_k . grad phi_l,  F_k = integral of f phi_k (edge midpoints); returns the
+   area. */
 static double ElementSystem(double p[3][2], double K[3][3], double F[3])
 {
   double gx[3], gy[3], f[3]; /* 2 area grad phi_k; f opposite to node k */
@@ -78,8 +79,9 @@ static double ElementSystem(double p[3][2], double K[3][3], double F[3])
   return area;
 }
 
-/* u_k = g is known: move its column to the right-hand side and leave K_kk u_k = K_kk g. The matrix stays symmetric and
-   positive definite, and the sum of such rows over the elements around the node says u_k = g again. */
+/* u_k = g is known: move its column to the right-hand side and leave K_kk u_k = K_kk g. The matrix stays
+   symmetric and positive definite, and the sum of such rows over the elements around the node says u_k = g
+   again. */
 static void FixValue(int k, double g, double K[3][3], double F[3])
 {
   for (int l = 0; l < 3; l++) {
@@ -90,7 +92,7 @@ static void FixValue(int k, double g, double K[3][3], double F[3])
   F[k] = K[k][k] * g;
 }
 
-/* ---- one mesh ------------------------------------------------------------------------------------------------------ */
+/* ---- one mesh -------------------------------------------------------------------------------- */
 
 typedef struct Problem {
   PoiseMat A;
@@ -122,8 +124,8 @@ static PoiseErr AddElements(PoiseContext ctx, PoiseInt n, Problem *p)
   return POISE_OK;
 }
 
-/* Adding is local to a rank. So the ranks agree that it went well before they meet in the three Assemble calls, where the
-   rows of other ranks travel. */
+/* Adding is local to a rank. So the ranks agree that it went well before they meet in the three Assemble
+   calls, where the rows of other ranks travel. */
 static PoiseErr Assemble(PoiseContext ctx, PoiseInt n, Problem *p)
 {
   POISE_TRY(PoiseAgree(ctx, AddElements(ctx, n, p)));
@@ -189,16 +191,17 @@ static void Release(Problem *p)
   PoiseMatDestroy(&p->A);
 }
 
-/* ---- the sequence of meshes ---------------------------------------------------------------------------------------- */
+/* ---- the sequence of meshes ------------------------------------------------------------------ */
 
 typedef struct Settings {
   PoiseInt n, refinements;
 } Settings;
 
-static const PoiseOption options[] = {
-    {"n", POISE_OPTION_INT, offsetof(Settings, n), "32", 16, 20000, NULL, "cells per side of the coarsest mesh"},
-    {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "2", 0, 10, NULL, "how often the mesh is halved"},
-    {0}};
+static const PoiseOption options[] = {{"n", POISE_OPTION_INT, offsetof(Settings, n), "32", 16, 20000, NULL,
+                                       "cells per side of the coarsest mesh"},
+                                      {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "2",
+                                       0, 10, NULL, "how often the mesh is halved"},
+                                      {0}};
 
 static PoiseErr Converge(PoiseContext ctx, void *arg)
 {
@@ -207,8 +210,8 @@ static PoiseErr Converge(PoiseContext ctx, void *arg)
   double error = 0, order = 2;
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
-  POISE_TRY(PoisePrintf(ctx, "%10s %10s  %-24s %10s %12s %6s\n", "unknowns", "iterations", "reason", "residual", "L2 error",
-                        "order"));
+  POISE_TRY(PoisePrintf(ctx, "%10s %10s  %-24s %10s %12s %6s\n", "unknowns", "iterations", "reason",
+                        "residual", "L2 error", "order"));
   for (PoiseInt level = 0; level <= set.refinements; level++) {
     Problem p = {0};
     double coarser = error;
@@ -216,13 +219,15 @@ static PoiseErr Converge(PoiseContext ctx, void *arg)
     if (err == POISE_OK) {
       PoiseKSPReason reason = PoiseKSPConvergedReason(p.ksp);
       err = PoisePrintf(ctx, "%10" PRId64 " %10" PRId64 "  %-24s %10.2e %12.4e", PoiseVecSize(p.u),
-                        PoiseKSPIterations(p.ksp), PoiseKSPReasonString(reason), PoiseKSPResidualNorm(p.ksp), error);
+                        PoiseKSPIterations(p.ksp), PoiseKSPReasonString(reason), PoiseKSPResidualNorm(p.ksp),
+                        error);
     }
     Release(&p);
     POISE_TRY(err);
     if (level > 0) order = log2(coarser / error);
     POISE_TRY(level > 0 ? PoisePrintf(ctx, " %6.3f\n", order) : PoisePrintf(ctx, "\n"));
-    if (!(fabs(order - 2) < 0.15)) POISE_FAIL(POISE_ERR_NUMERIC, "the order of convergence is %.3f, not 2", order);
+    if (!(fabs(order - 2) < 0.15))
+      POISE_FAIL(POISE_ERR_NUMERIC, "the order of convergence is %.3f, not 2", order);
   }
   if (set.refinements == 0) return PoisePrintf(ctx, "One mesh only: the order was not checked.\n");
   return PoisePrintf(ctx, "The error falls with the square of the mesh size, as it must.\n");
@@ -230,8 +235,9 @@ static PoiseErr Converge(PoiseContext ctx, void *arg)
 
 int main(int argc, char **argv)
 {
-  const PoiseInit init = {.help = "Poisson's equation by linear finite elements, checked by its order of convergence.",
-                          .options = options};
+  const PoiseInit init = {
+      .help = "Poisson's equation by linear finite elements, checked by its order of convergence.",
+      .options = options};
   PoiseContext ctx;
   PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, Converge, NULL);

@@ -2,9 +2,10 @@
 /*
   A matrix that exists only as a function (a shell): A = L + e e^T / n, e = (1, ..., 1).
 
-  L is the Laplacian of a path, tridiag(-1, 2, -1) with corners 1: what a problem with fluxes given on its whole boundary
-  leads to. It is singular, L e = 0; adding the mean value makes it positive definite, and dense: n^2 entries if it were
-  assembled, two passes over x as a function. The program does both and compares.
+  L is the Laplacian of a path, tridiag(-1, 2, -1) with corners 1: what a problem with fluxes given on its
+  whole boundary leads to. It is singular, L e = 0; adding the mean value makes it positive definite, and
+  dense: n^2 entries if it were assembled, two passes over x as a function. The program does both and
+  compares.
 
     03_matrix_free -n 200 -ksp_monitor
     03_matrix_free -ksp_type gmres -pc_type jacobi      (jacobi works because the shell can give its diagonal)
@@ -24,7 +25,7 @@ typedef struct Objects {
   PoiseVec b, x, y;
 } Objects;
 
-/* ---- the shell ----------------------------------------------------------------------------------------------------- */
+/* ---- the shell ------------------------------------------------------------------------------- */
 
 /* y = L x + (e, x) / n e. Called on all ranks, so it may use collective functions. */
 static PoiseErr Mult(void *arg, PoiseVec x, PoiseVec y)
@@ -43,7 +44,7 @@ static PoiseErr Diagonal(void *arg, PoiseVec d)
   return PoiseVecAXPY(d, 1 / (double)PoiseVecSize(d), mean->e);
 }
 
-/* ---- the same, assembled --------------------------------------------------------------------------------------------- */
+/* ---- the same, assembled --------------------------------------------------------------------- */
 
 /* L by its edges; each adds [1 -1; -1 1]. This rank's share of them. */
 static PoiseErr AddEdges(PoiseContext ctx, PoiseInt n, PoiseMat A)
@@ -87,9 +88,10 @@ static PoiseErr Create(PoiseContext ctx, PoiseInt n, Objects *o)
   return PoiseMatAssemble(o->dense);
 }
 
-/* ---- solve and compare ----------------------------------------------------------------------------------------------- */
+/* ---- solve and compare ----------------------------------------------------------------------- */
 
-static PoiseErr SolveWith(PoiseContext ctx, const char *what, PoiseMat A, PoiseKSP *solver, PoiseVec b, PoiseVec x)
+static PoiseErr SolveWith(PoiseContext ctx, const char *what, PoiseMat A, PoiseKSP *solver, PoiseVec b,
+                          PoiseVec x)
 {
   PoisePC pc;
   POISE_TRY(PoiseKSPCreate(ctx, solver));
@@ -102,11 +104,12 @@ static PoiseErr SolveWith(PoiseContext ctx, const char *what, PoiseMat A, PoiseK
   POISE_TRY(PoiseKSPSetTolerances(ksp, 1e-10, -1, -1, -1));
   POISE_TRY(PoiseKSPSetFromOptions(ksp));
   POISE_TRY(PoiseKSPSolve(ksp, b, x));
-  return PoisePrintf(ctx, "%-10s %s after %d iterations\n", what, PoiseKSPReasonString(PoiseKSPConvergedReason(ksp)),
-                     (int)PoiseKSPIterations(ksp));
+  return PoisePrintf(ctx, "%-10s %s after %d iterations\n", what,
+                     PoiseKSPReasonString(PoiseKSPConvergedReason(ksp)), (int)PoiseKSPIterations(ksp));
 }
 
-/* b_i = i - (n - 1) / 2 sums to zero. So e^T A x = e^T b says that x has mean value zero and solves L x = b as well. */
+/* b_i = i - (n - 1) / 2 sums to zero. So e^T A x = e^T b says that x has mean value zero and solves L x = b
+   as well. */
 static PoiseErr SetRightHandSide(PoiseVec b)
 {
   PoiseInt begin, end;
@@ -132,12 +135,14 @@ static PoiseErr Compare(PoiseContext ctx, PoiseInt n, Objects *o)
   POISE_TRY(PoiseVecNorm(o->y, POISE_NORM_2, &difference));
   POISE_TRY(PoiseMatResidual(o->mean.L, o->b, o->x, o->y));
   POISE_TRY(PoiseVecNorm(o->y, POISE_NORM_2, &residual));
-  POISE_TRY(PoisePrintf(ctx, "difference %.1e, |b - L x| / |b| %.1e, mean of x / |x| %.1e\n", difference / x, residual / b,
-                        fabs(sum) / (double)n / x));
-  if (!(difference < 1e-6 * x)) POISE_FAIL(POISE_ERR_NUMERIC, "the two solutions differ by %g of x", difference / x);
+  POISE_TRY(PoisePrintf(ctx, "difference %.1e, |b - L x| / |b| %.1e, mean of x / |x| %.1e\n", difference / x,
+                        residual / b, fabs(sum) / (double)n / x));
+  if (!(difference < 1e-6 * x))
+    POISE_FAIL(POISE_ERR_NUMERIC, "the two solutions differ by %g of x", difference / x);
   if (!(residual < 1e-8 * b))
     POISE_FAIL(POISE_ERR_NUMERIC, "x does not solve L x = b: |b - L x| / |b| is %g", residual / b);
-  if (!(fabs(sum) < 1e-8 * (double)n * x)) POISE_FAIL(POISE_ERR_NUMERIC, "the mean of x is %g, not 0", sum / (double)n);
+  if (!(fabs(sum) < 1e-8 * (double)n * x))
+    POISE_FAIL(POISE_ERR_NUMERIC, "the mean of x is %g, not 0", sum / (double)n);
   return POISE_OK;
 }
 

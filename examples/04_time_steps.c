@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Time steps: du/dt = d2u/dx2 on (0, 1), u = 0 at both ends, linear elements, implicit Euler with growing steps:
-  (M + dt K) u_new = M u_old.
+  Time steps: du/dt = d2u/dx2 on (0, 1), u = 0 at both ends, linear elements, implicit Euler with growing
+  steps: (M + dt K) u_new = M u_old.
 
-  New here: one matrix filled again and again with new values on its pattern; one solver kept, each solve starting from
-  the last solution; unknowns left out of the system by negative indices.
+  New here: one matrix filled again and again with new values on its pattern; one solver kept, each solve
+  starting from the last solution; unknowns left out of the system by negative indices.
 
     04_time_steps -n 500 -steps 8 -ksp_monitor
 
-  The check: v_i = sin(pi x_i) is an eigenvector, K v = lambda M v. So (v, M u) is divided by exactly 1 + lambda dt in
-  each step, whatever u was at the start.
+  The check: v_i = sin(pi x_i) is an eigenvector, K v = lambda M v. So (v, M u) is divided by exactly 1 +
+  lambda dt in each step, whatever u was at the start.
 */
 #include <inttypes.h>
 #include <math.h>
@@ -25,7 +25,8 @@ typedef struct Settings {
 static const PoiseOption options[] = {
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "200", 2, 10000000, NULL, "number of elements"},
     {"steps", POISE_OPTION_INT, offsetof(Settings, steps), "5", 1, 1000, NULL, "number of time steps"},
-    {"dt", POISE_OPTION_REAL, offsetof(Settings, dt), "0.001", 1e-12, 1, NULL, "first time step; each next is 1.5 times"},
+    {"dt", POISE_OPTION_REAL, offsetof(Settings, dt), "0.001", 1e-12, 1, NULL,
+     "first time step; each next is 1.5 times"},
     {0}};
 
 typedef struct Problem {
@@ -34,8 +35,8 @@ typedef struct Problem {
   PoiseKSP ksp;
 } Problem;
 
-/* A += M + dt K, this rank's share. Element e joins unknowns e - 1 and e; the two ends of the interval are no unknowns: -1
-   stands for both, and AddBlock passes over it. */
+/* A += M + dt K, this rank's share. Element e joins unknowns e - 1 and e; the two ends of the interval are no
+   unknowns: -1 stands for both, and AddBlock passes over it. */
 static PoiseErr AddElements(PoiseContext ctx, PoiseInt n, double dt, PoiseMat A)
 {
   const double h = 1 / (double)n, same = h / 3 + dt / h, other = h / 6 - dt / h;
@@ -87,20 +88,23 @@ static PoiseErr Create(PoiseContext ctx, PoiseInt n, Problem *p)
 
 static PoiseErr March(PoiseContext ctx, const Settings *set, Problem *p)
 {
-  const double c = cos(pi / (double)set->n), h = 1 / (double)set->n, lambda = 6 * (2 - 2 * c) / (h * h * (4 + 2 * c));
+  const double c = cos(pi / (double)set->n), h = 1 / (double)set->n,
+               lambda = 6 * (2 - 2 * c) / (h * h * (4 + 2 * c));
   double dt = set->dt, mode, expected;
   POISE_TRY(Create(ctx, set->n, p));
   POISE_TRY(PoiseMatMult(p->M, p->u, p->b));
   POISE_TRY(PoiseVecDot(p->v, p->b, &expected));
-  POISE_TRY(PoisePrintf(ctx, "%4s %10s %10s  %-20s %14s\n", "step", "dt", "iterations", "reason", "(v, M u)"));
+  POISE_TRY(
+      PoisePrintf(ctx, "%4s %10s %10s  %-20s %14s\n", "step", "dt", "iterations", "reason", "(v, M u)"));
   for (PoiseInt step = 1; step <= set->steps; step++, dt *= 1.5) {
     POISE_TRY(Fill(ctx, set->n, dt, p->A));
     POISE_TRY(PoiseKSPSolve(p->ksp, p->b, p->u)); /* sees that A changed, and starts from the present u */
     POISE_TRY(PoiseMatMult(p->M, p->u, p->b));
     POISE_TRY(PoiseVecDot(p->v, p->b, &mode));
     expected /= 1 + lambda * dt;
-    POISE_TRY(PoisePrintf(ctx, "%4" PRId64 " %10.3e %10" PRId64 "  %-20s %14.6e\n", step, dt, PoiseKSPIterations(p->ksp),
-                          PoiseKSPReasonString(PoiseKSPConvergedReason(p->ksp)), mode));
+    POISE_TRY(PoisePrintf(ctx, "%4" PRId64 " %10.3e %10" PRId64 "  %-20s %14.6e\n", step, dt,
+                          PoiseKSPIterations(p->ksp), PoiseKSPReasonString(PoiseKSPConvergedReason(p->ksp)),
+                          mode));
     if (!(fabs(mode - expected) < 1e-7 * fabs(expected))) {
       POISE_FAIL(POISE_ERR_NUMERIC, "step %" PRId64 ": (v, M u) is %.9e, must be %.9e", step, mode, expected);
     }
@@ -127,8 +131,9 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
 
 int main(int argc, char **argv)
 {
-  const PoiseInit init = {.help = "The heat equation by implicit time steps: new values, same pattern, same solver.",
-                          .options = options};
+  const PoiseInit init = {
+      .help = "The heat equation by implicit time steps: new values, same pattern, same solver.",
+      .options = options};
   PoiseContext ctx;
   PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, Run, NULL);

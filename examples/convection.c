@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Convection and diffusion: -div(grad u) / Pe + beta . grad u = f with |beta| = 1, by linear elements and streamline-upwind
-  Petrov-Galerkin (SUPG, Brooks & Hughes 1982).
+  Convection and diffusion: -div(grad u) / Pe + beta . grad u = f with |beta| = 1, by linear elements and
+  streamline-upwind Petrov-Galerkin (SUPG, Brooks & Hughes 1982).
 
     convection -peclet 1e4 -ksp_type gmres -ksp_gmres_restart 50 -ksp_converged_reason
     mpirun -n 3 convection -solution layer -cell tet4 -n 12 -ksp_type bicgstab -pc_type jacobi -output layer
 
-  The matrix is not symmetric; where convection wins (Pe h > 2) it has no dominant diagonal either, and Galerkin's method oscillates:
-  see -solution layer -stabilise no, which fails. SUPG tests with N + tau beta . grad N, tau = h / 2 (coth(Pe h / 2) - 2 / (Pe h)), h the
-  length of the cell along the stream. Two solutions are known:
-    layer   beta along x, f = 0: u = (exp(Pe x) - 1) / (exp(Pe) - 1), with a layer of thickness 1 / Pe on the right. With this tau
-            the values at the nodes of even bricks are exact, for any Pe; the program checks that, to the solver's tolerance
-    smooth  beta at an -angle: u = sin(pi x) exp(y), times cos(z) in 3D. The error must fall like h in H1 (checked to 0.1)
+  The matrix is not symmetric; where convection wins (Pe h > 2) it has no dominant diagonal either, and
+  Galerkin's method oscillates: see -solution layer -stabilise no, which fails. SUPG tests with N + tau beta .
+  grad N, tau = h / 2 (coth(Pe h / 2) - 2 / (Pe h)), h the length of the cell along the stream. Two solutions
+  are known:
+    layer   beta along x, f = 0: u = (exp(Pe x) - 1) / (exp(Pe) - 1), with a layer of thickness 1 / Pe on the
+    right. With this tau
+            the values at the nodes of even bricks are exact, for any Pe; the program checks that, to the
+            solver's tolerance
+    smooth  beta at an -angle: u = sin(pi x) exp(y), times cos(z) in 3D. The error must fall like h in H1
+    (checked to 0.1)
 */
 #include "fem/cells.h"
 #include "fem/program.h"
@@ -32,23 +36,28 @@ typedef struct Settings {
 
 static const FemCell kinds[] = {FEM_TRI3, FEM_QUAD4, FEM_TET4, FEM_HEX8};
 
-static const PoiseOption options[] = {
-    {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "quad4", 0, 0, "tri3|quad4|tet4|hex8", "kind of cells"},
-    {"n", POISE_OPTION_INT, offsetof(Settings, n), "24", 2, 20000, NULL, "bricks per side; smooth: of the coarser mesh"},
-    {"solution", POISE_OPTION_CHOICE, offsetof(Settings, solution), "both", 0, 0, "layer|smooth|both",
-     "which problem to solve"},
-    {"peclet", POISE_OPTION_REAL, offsetof(Settings, peclet), "100", 1e-3, 1e12, NULL, "Peclet number of the box"},
-    {"angle", POISE_OPTION_REAL, offsetof(Settings, angle), "30", -360, 360, NULL,
-     "smooth: of beta with the x axis, degrees"},
-    {"stabilise", POISE_OPTION_BOOL, offsetof(Settings, stabilise), "yes", 0, 0, NULL, "SUPG; no: Galerkin's method"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS,
-     "how the matrix is assembled"},
-    {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
-    {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
-     "write the solution to <name>_<solution>.vtu, residual norms to .csv"},
-    {0}};
+static const PoiseOption options[] = {{"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "quad4", 0, 0,
+                                       "tri3|quad4|tet4|hex8", "kind of cells"},
+                                      {"n", POISE_OPTION_INT, offsetof(Settings, n), "24", 2, 20000, NULL,
+                                       "bricks per side; smooth: of the coarser mesh"},
+                                      {"solution", POISE_OPTION_CHOICE, offsetof(Settings, solution), "both",
+                                       0, 0, "layer|smooth|both", "which problem to solve"},
+                                      {"peclet", POISE_OPTION_REAL, offsetof(Settings, peclet), "100", 1e-3,
+                                       1e12, NULL, "Peclet number of the box"},
+                                      {"angle", POISE_OPTION_REAL, offsetof(Settings, angle), "30", -360, 360,
+                                       NULL, "smooth: of beta with the x axis, degrees"},
+                                      {"stabilise", POISE_OPTION_BOOL, offsetof(Settings, stabilise), "yes",
+                                       0, 0, NULL, "SUPG; no: Galerkin's method"},
+                                      {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly),
+                                       "elements", 0, 0, FEM_WAYS, "how the matrix is assembled"},
+                                      {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no",
+                                       0, 0, NULL, "compare with the other way"},
+                                      {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0,
+                                       NULL,
+                                       "write the solution to <name>_<solution>.vtu, residual norms to .csv"},
+                                      {0}};
 
-/* ---- the problem --------------------------------------------------------------------------------------------------------- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 typedef struct Problem {
   const Settings *set;
@@ -92,8 +101,8 @@ static double SmoothSource(const FemPoint *p, const Problem *problem)
 }
 
 /*
-  K_ab = (grad N_a, grad N_b) / Pe + (N_a, s_b) + tau (s_a, s_b),  F_a = (N_a + tau s_a, f),  s_a = beta . grad N_a.
-  Second derivatives of linear elements on bricks are 0, so the method stays consistent.
+  K_ab = (grad N_a, grad N_b) / Pe + (N_a, s_b) + tau (s_a, s_b),  F_a = (N_a + tau s_a, f),  s_a = beta .
+  grad N_a. Second derivatives of linear elements on bricks are 0, so the method stays consistent.
 */
 static void Transport(const FemPoint *p, const Problem *problem, double f, double *K, double *F)
 {
@@ -126,7 +135,7 @@ static const struct {
   FemValue value;
 } solutions[] = {{"layer", LayerForm, Layer, LayerValue}, {"smooth", SmoothForm, Smooth, SmoothValue}};
 
-/* ---- one mesh ------------------------------------------------------------------------------------------------------------ */
+/* ---- one mesh -------------------------------------------------------------------------------- */
 
 typedef struct Level {
   FemMesh mesh;
@@ -136,7 +145,8 @@ typedef struct Level {
   double *values;
 } Level;
 
-static PoiseErr Assemble(PoiseContext ctx, Problem *problem, Solution which, PoiseInt n, FemTimes *times, Level *l)
+static PoiseErr Assemble(PoiseContext ctx, Problem *problem, Solution which, PoiseInt n, FemTimes *times,
+                         Level *l)
 {
   const Settings *set = problem->set;
   const FemBox box = {.cell = kinds[set->cell], .n = {n, n, n}, .length = {1, 1, 1}};
@@ -155,15 +165,16 @@ static PoiseErr Assemble(PoiseContext ctx, Problem *problem, Solution which, Poi
   if (set->check) POISE_TRY(FemCheckAssembly(&l->system, solutions[which].form, problem));
   for (int g = 0; g < l->mesh.groups; g++) {
     const FemGroup *group = &l->mesh.group[g];
-    if (group->dim == l->mesh.dim - 1) POISE_TRY(FemFix(&l->system, group->number, solutions[which].value, problem));
+    if (group->dim == l->mesh.dim - 1)
+      POISE_TRY(FemFix(&l->system, group->number, solutions[which].value, problem));
   }
   POISE_TRY(FemConstrain(&l->system));
   return FemStageEnd(ctx, times, FEM_ASSEMBLY);
 }
 
 /* Errors: in L2, in H1, and the largest at a node. */
-static PoiseErr Solve(PoiseContext ctx, Problem *problem, Solution which, PoiseInt n, FemTimes *times, Level *l,
-                      double e[3])
+static PoiseErr Solve(PoiseContext ctx, Problem *problem, Solution which, PoiseInt n, FemTimes *times,
+                      Level *l, double e[3])
 {
   char name[POISE_OPTION_LENGTH + 16];
   double mean;
@@ -176,8 +187,9 @@ static PoiseErr Solve(PoiseContext ctx, Problem *problem, Solution which, PoiseI
   POISE_TRY(FemInterpolate(&l->mesh, 1, solutions[which].value, problem, l->exact));
   POISE_TRY(PoiseVecAXPY(l->exact, -1, l->system.x));
   POISE_TRY(PoiseVecNorm(l->exact, POISE_NORM_INF, &e[2]));
-  POISE_TRY(PoisePrintf(ctx, "%-8s %9" PRId64 " %9" PRId64 " %10" PRId64 " %11.3e %11.3e %11.3e", solutions[which].name,
-                        l->mesh.allCells, l->mesh.allNodes, PoiseKSPIterations(l->ksp), e[0], e[1], e[2]));
+  POISE_TRY(PoisePrintf(ctx, "%-8s %9" PRId64 " %9" PRId64 " %10" PRId64 " %11.3e %11.3e %11.3e",
+                        solutions[which].name, l->mesh.allCells, l->mesh.allNodes, PoiseKSPIterations(l->ksp),
+                        e[0], e[1], e[2]));
 
   if (problem->set->output[0] == '\0') return POISE_OK;
   POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
@@ -189,7 +201,8 @@ static PoiseErr Solve(PoiseContext ctx, Problem *problem, Solution which, PoiseI
 }
 
 /* coarser: the errors on the mesh before this one, if there was one. */
-static PoiseErr Judge(PoiseContext ctx, const Level *l, Solution which, const double *coarser, const double e[3])
+static PoiseErr Judge(PoiseContext ctx, const Level *l, Solution which, const double *coarser,
+                      const double e[3])
 {
   if (coarser != NULL) {
     double order = log2(coarser[1] / e[1]);
@@ -224,9 +237,10 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
   POISE_TRY(FemTryOutput(ctx, set.output));
-  Problem layer = {&set, {1, 0, 0}}, smooth = {&set, {cos(set.angle * pi / 180), sin(set.angle * pi / 180), 0}};
-  POISE_TRY(PoisePrintf(ctx, "%-8s %9s %9s %10s %11s %11s %11s %5s\n", "solution", "cells", "unknowns", "iterations",
-                        "L2 error", "H1 error", "at nodes", "order"));
+  Problem layer = {&set, {1, 0, 0}},
+          smooth = {&set, {cos(set.angle * pi / 180), sin(set.angle * pi / 180), 0}};
+  POISE_TRY(PoisePrintf(ctx, "%-8s %9s %9s %10s %11s %11s %11s %5s\n", "solution", "cells", "unknowns",
+                        "iterations", "L2 error", "H1 error", "at nodes", "order"));
   if (set.solution != SMOOTH) POISE_TRY(SolveOn(ctx, &layer, LAYER, set.n, &times, NULL, coarse));
   if (set.solution != LAYER) {
     POISE_TRY(SolveOn(ctx, &smooth, SMOOTH, set.n, &times, NULL, coarse));
@@ -238,6 +252,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
 
 int main(int argc, char **argv)
 {
-  return FemMain(argc, argv, "Convection and diffusion by stabilised finite elements, checked against known solutions.",
+  return FemMain(argc, argv,
+                 "Convection and diffusion by stabilised finite elements, checked against known solutions.",
                  options, Run);
 }

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Linear elasticity in 3D: -div(sigma) = 0, sigma = lambda div(u) I + mu (grad u + grad u^T), three unknowns per node.
+  Linear elasticity in 3D: -div(sigma) = 0, sigma = lambda div(u) I + mu (grad u + grad u^T), three unknowns
+  per node.
 
-    elasticity                                                 a steel cantilever; its deflection against beam theory
-    mpirun -n 4 elasticity -n 8 -contrast 10 -output beam      a sandwich with a soft core; beam.pvtu and beam.csv
-    elasticity -mesh part.msh -toward front -output part       a part that Gmsh meshed, held at "fixed", loaded at "load"
-    elasticity -cell hex8 -n 64 -assembly blocks               blocks of 3 x 3 from the cells, on the device where there is one
+    elasticity                                                 a steel cantilever; its deflection against beam
+    theory
+    mpirun -n 4 elasticity -n 8 -contrast 10 -output beam      a sandwich with a soft core; beam.pvtu and
+    beam.csv
+    elasticity -mesh part.msh -toward front -output part       a part that Gmsh meshed, held at "fixed",
+    loaded at "load"
+    elasticity -cell hex8 -n 64 -assembly blocks               blocks of 3 x 3 from the cells, on the device
+    where there is one
 
-  A beam along x, of square section, is clamped on the left and pulled down on the right. What it shows: blocks of 3 (-pc_type pbjacobi
-  inverts one 3 x 3 block per node), a material that changes from place to place, the six rigid motions, and stresses from
-  displacements. The program checks that
+  A beam along x, of square section, is clamped on the left and pulled down on the right. What it shows:
+  blocks of 3 (-pc_type pbjacobi inverts one 3 x 3 block per node), a material that changes from place to
+  place, the six rigid motions, and stresses from displacements. The program checks that
   - the matrix, before anything is clamped, gives zero for each rigid motion, to rounding;
-  - the deflection is within 2 % of Timoshenko's beam: P L^3 / (3 EI) for bending and P L / K for shear, where EI is the sum over
-    the layers and K follows from the energy of the shear stresses that equilibrium asks for (5/6 G A for one material). Beam theory
-    knows nothing of how the section deforms at the clamp, which is most of the difference on fine meshes;
-  - of a part, whose deflection nobody knows, the work of the load is twice the energy that the stresses store.
-  With -support none nothing is clamped and both ends are pulled: the rigid motions are attached as the null space of the matrix, and the
-  answer is known exactly, u = stress / E (x, -nu y, -nu z) plus a rigid motion; any mesh must give it, to the solver's tolerance.
+  - the deflection is within 2 % of Timoshenko's beam: P L^3 / (3 EI) for bending and P L / K for shear, where
+    EI is the sum over
+    the layers and K follows from the energy of the shear stresses that equilibrium asks for (5/6 G A for one
+    material). Beam theory knows nothing of how the section deforms at the clamp, which is most of the
+    difference on fine meshes;
+  - of a part, whose deflection nobody knows, the work of the load is twice the energy that the stresses
+    store. With -support none nothing is clamped and both ends are pulled: the rigid motions are attached as
+    the null space of the matrix, and the answer is known exactly, u = stress / E (x, -nu y, -nu z) plus a
+    rigid motion; any mesh must give it, to the solver's tolerance.
 */
 #include "fem/gmsh.h"
 #include "fem/program.h"
@@ -32,24 +40,29 @@ typedef struct Settings {
   PoiseInt n;
   int cell, assembly, check, support, toward;
   double length, height, young, poisson, load, contrast;
-  char mesh[POISE_OPTION_LENGTH], fixed[POISE_OPTION_LENGTH], loaded[POISE_OPTION_LENGTH], soft[POISE_OPTION_LENGTH];
+  char mesh[POISE_OPTION_LENGTH], fixed[POISE_OPTION_LENGTH], loaded[POISE_OPTION_LENGTH],
+      soft[POISE_OPTION_LENGTH];
   char output[POISE_OPTION_LENGTH];
 } Settings;
 
 static const FemCell kinds[] = {FEM_TET4, FEM_TET10, FEM_HEX8};
 
 static const PoiseOption options[] = {
-    {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "tet10", 0, 0, "tet4|tet10|hex8", "kind of cells"},
+    {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "tet10", 0, 0, "tet4|tet10|hex8",
+     "kind of cells"},
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "2", 1, 2000, NULL,
      "bricks through the height; a multiple of 4 with layers"},
     {"length", POISE_OPTION_REAL, offsetof(Settings, length), "1", 1e-9, 1e9, NULL,
      "of the beam, m; beam theory wants some ten heights"},
-    {"height", POISE_OPTION_REAL, offsetof(Settings, height), "0.1", 1e-9, 1e9, NULL, "and width of the beam, m"},
-    {"young", POISE_OPTION_REAL, offsetof(Settings, young), "2.1e11", 1e-30, 1e30, NULL, "Young's modulus, Pa"},
+    {"height", POISE_OPTION_REAL, offsetof(Settings, height), "0.1", 1e-9, 1e9, NULL,
+     "and width of the beam, m"},
+    {"young", POISE_OPTION_REAL, offsetof(Settings, young), "2.1e11", 1e-30, 1e30, NULL,
+     "Young's modulus, Pa"},
     {"poisson", POISE_OPTION_REAL, offsetof(Settings, poisson), "0.3", 0, 0.499, NULL, "Poisson's ratio"},
-    {"load", POISE_OPTION_REAL, offsetof(Settings, load), "1000", 1e-30, 1e30, NULL, "force on the loaded facets, N"},
-    {"toward", POISE_OPTION_CHOICE, offsetof(Settings, toward), "bottom", 0, 0, "left|right|front|back|bottom|top",
-     "direction of the load: -x, x, -y, y, -z, z"},
+    {"load", POISE_OPTION_REAL, offsetof(Settings, load), "1000", 1e-30, 1e30, NULL,
+     "force on the loaded facets, N"},
+    {"toward", POISE_OPTION_CHOICE, offsetof(Settings, toward), "bottom", 0, 0,
+     "left|right|front|back|bottom|top", "direction of the load: -x, x, -y, y, -z, z"},
     {"contrast", POISE_OPTION_REAL, offsetof(Settings, contrast), "1", 1e-6, 1e6, NULL,
      "the middle half of the height, or -soft, is softer by this factor"},
     {"mesh", POISE_OPTION_STRING, offsetof(Settings, mesh), "", 0, 0, NULL,
@@ -58,17 +71,19 @@ static const PoiseOption options[] = {
      "group of facets that is clamped; else left, of a file fixed"},
     {"loaded", POISE_OPTION_STRING, offsetof(Settings, loaded), "", 0, 0, NULL,
      "group of facets with the load; else right, of a file load"},
-    {"soft", POISE_OPTION_STRING, offsetof(Settings, soft), "", 0, 0, NULL, "group of cells of a softer material"},
+    {"soft", POISE_OPTION_STRING, offsetof(Settings, soft), "", 0, 0, NULL,
+     "group of cells of a softer material"},
     {"support", POISE_OPTION_CHOICE, offsetof(Settings, support), "clamp", 0, 0, "clamp|none",
      "clamp the left end, or pull at both ends of a free beam"},
     {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS "|blocks",
      "how the matrix is assembled"},
-    {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
+    {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
+     "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
      "write displacements and stresses to <name>.vtu, residual norms to .csv"},
     {0}};
 
-/* ---- the material, the load ------------------------------------------------------------------------------------------------ */
+/* ---- the material, the load ------------------------------------------------------------------ */
 
 /* Young's modulus of a beam in layers. */
 static double Young(const Settings *set, double z)
@@ -98,9 +113,9 @@ static PoiseErr SetMaterial(const Settings *set, const FemMesh *mesh, double *yo
 }
 
 /*
-  The deflection under a force at the end. Bending: EI = integral of E z^2. Shear: equilibrium of a slice asks for
-  tau(z) = P S(z) / EI, where S(z) is the integral of E z' over the part of the height above z, which stores the energy tau^2 / (2 G)
-  per volume. Midpoint sums over the height.
+  The deflection under a force at the end. Bending: EI = integral of E z^2. Shear: equilibrium of a slice asks
+  for tau(z) = P S(z) / EI, where S(z) is the integral of E z' over the part of the height above z, which
+  stores the energy tau^2 / (2 G) per volume. Midpoint sums over the height.
 */
 static double BeamDeflection(const Settings *set)
 {
@@ -112,7 +127,8 @@ static double BeamDeflection(const Settings *set)
     EI += Young(set, z) * (z - h / 2) * (z - h / 2) * h * dz;
   }
   for (int i = SLICES - 1; i >= 0; i--) {
-    double z = (i + 0.5) * dz, E = Young(set, z), G = E / (2 * (1 + set->poisson)), part = 0.5 * E * (z - h / 2) * dz;
+    double z = (i + 0.5) * dz, E = Young(set, z), G = E / (2 * (1 + set->poisson)),
+           part = 0.5 * E * (z - h / 2) * dz;
     S += part;
     shear += S * S / (EI * EI) / G * h * dz;
     S += part;
@@ -120,7 +136,8 @@ static double BeamDeflection(const Settings *set)
   return set->load * L * L * L / (3 * EI) + set->load * L * shear;
 }
 
-/* K_(a i)(b j) = lambda d_i N_a d_j N_b + mu (d_j N_a d_i N_b + delta_ij grad N_a . grad N_b); arg: lambda and mu of each cell */
+/* K_(a i)(b j) = lambda d_i N_a d_j N_b + mu (d_j N_a d_i N_b + delta_ij grad N_a . grad N_b); arg: lambda
+   and mu of each cell */
 static void Stiffness(const FemPoint *p, void *arg, double *K, double *F)
 {
   const int n = 3 * p->nodes;
@@ -155,7 +172,7 @@ static void Clamped(const double x[3], void *arg, double *value)
   value[0] = value[1] = value[2] = 0;
 }
 
-/* ---- rigid motions --------------------------------------------------------------------------------------------------------- */
+/* ---- rigid motions --------------------------------------------------------------------------- */
 
 /* Motion k: translations along x, y, z, rotations about them, through the origin. */
 static void RigidMotion(const double x[3], void *arg, double *u)
@@ -204,7 +221,7 @@ static PoiseErr CheckRigidMotions(const FemSystem *system, const PoiseVec v[RIGI
   POISE_FAIL(POISE_ERR_NUMERIC, "a rigid motion is not in the kernel of the matrix: |A v| is %.1e |A|", most);
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 typedef struct Body {
   FemMesh mesh;
@@ -216,10 +233,12 @@ typedef struct Body {
 
 static PoiseErr MakeMesh(PoiseContext ctx, const Settings *set, FemMesh *mesh)
 {
-  FemBox box = {.cell = kinds[set->cell], .n = {(PoiseInt)ceil(set->length / set->height) * set->n, set->n, set->n}};
+  FemBox box = {.cell = kinds[set->cell],
+                .n = {(PoiseInt)ceil(set->length / set->height) * set->n, set->n, set->n}};
   if (set->mesh[0] != '\0') {
     POISE_TRY(FemMeshGmsh(ctx, set->mesh, mesh));
-    if (mesh->dim != 3) POISE_FAIL(POISE_ERR_ARG, "%s is a mesh in the plane; displacements here are in space", set->mesh);
+    if (mesh->dim != 3)
+      POISE_FAIL(POISE_ERR_ARG, "%s is a mesh in the plane; displacements here are in space", set->mesh);
     return POISE_OK;
   }
   box.length[0] = set->length;
@@ -227,7 +246,8 @@ static PoiseErr MakeMesh(PoiseContext ctx, const Settings *set, FemMesh *mesh)
   return FemMeshBox(ctx, &box, mesh);
 }
 
-/* b of the load, which is spread over the loaded facets. Traction of 1 gives a b that sums up to their area. */
+/* b of the load, which is spread over the loaded facets. Traction of 1 gives a b that sums up to their
+   area. */
 static PoiseErr Load(const Settings *set, FemSystem *system, int group)
 {
   double t[3] = {0}, area;
@@ -289,11 +309,12 @@ static PoiseErr JudgeDeflection(PoiseContext ctx, const Settings *set, const Fem
   double work, theory = BeamDeflection(set);
   POISE_TRY(PoiseVecDot(system->b, system->x, &work));
   double deflection = work / set->load, error = deflection / theory - 1;
-  POISE_TRY(PoisePrintf(ctx, "deflection     %.6e m\nTimoshenko     %.6e m\ndifference     %+.2f %%\n", deflection, theory,
-                        100 * error));
+  POISE_TRY(PoisePrintf(ctx, "deflection     %.6e m\nTimoshenko     %.6e m\ndifference     %+.2f %%\n",
+                        deflection, theory, 100 * error));
   if (fabs(error) < 0.02) return POISE_OK;
   POISE_FAIL(POISE_ERR_NUMERIC,
-             "the deflection is %.6e m, beam theory says %.6e m (is the mesh, -n, too coarse? Theory wants a -length of "
+             "the deflection is %.6e m, beam theory says %.6e m (is the mesh, -n, too coarse? Theory wants a "
+             "-length of "
              "some ten heights, too, -poisson up to 0.4 and -contrast between 0.001 and 30)",
              deflection, theory);
 }
@@ -308,7 +329,8 @@ static void Stretched(const double x[3], void *arg, double *u)
   u[2] = -set->poisson * strain * x[2];
 }
 
-/* The solver keeps u orthogonal to the rigid motions, so the exact one is compared after they have left it. */
+/* The solver keeps u orthogonal to the rigid motions, so the exact one is compared after they have left
+   it. */
 static PoiseErr JudgeStretch(PoiseContext ctx, Settings *set, Body *body)
 {
   double norm, error;
@@ -321,9 +343,11 @@ static PoiseErr JudgeStretch(PoiseContext ctx, Settings *set, Body *body)
   POISE_TRY(PoiseVecNorm(body->work, POISE_NORM_2, &norm));
   POISE_TRY(PoiseVecAXPY(body->work, -1, body->system.x));
   POISE_TRY(PoiseVecNorm(body->work, POISE_NORM_2, &error));
-  POISE_TRY(PoisePrintf(ctx, "error          %.1e  |u_h - u| / |u| of a bar that is stretched\n", error / norm));
+  POISE_TRY(
+      PoisePrintf(ctx, "error          %.1e  |u_h - u| / |u| of a bar that is stretched\n", error / norm));
   if (error < 1e-6 * norm) return POISE_OK;
-  POISE_FAIL(POISE_ERR_NUMERIC, "displacements are off by %.1e of their norm, more than the solver's tolerance allows",
+  POISE_FAIL(POISE_ERR_NUMERIC,
+             "displacements are off by %.1e of their norm, more than the solver's tolerance allows",
              error / norm);
 }
 
@@ -332,7 +356,8 @@ typedef struct Stresses {
   double *mises, *volume; /* integrals over the cells */
 } Stresses;
 
-/* Of the displacements at this rank's nodes: von Mises' stress, sqrt(3/2 s:s) with s the deviator of sigma; sums: sigma : grad u. */
+/* Of the displacements at this rank's nodes: von Mises' stress, sqrt(3/2 s:s) with s the deviator of sigma;
+   sums: sigma : grad u. */
 static void Stress(const FemPoint *p, void *arg, double *sums)
 {
   const Stresses *out = arg;
@@ -357,7 +382,8 @@ static void Stress(const FemPoint *p, void *arg, double *sums)
   out->volume[p->element] += p->dV;
 }
 
-/* Displacements at this rank's nodes, and stress as its mean over each cell; *energy: twice what the stresses store. */
+/* Displacements at this rank's nodes, and stress as its mean over each cell; *energy: twice what the stresses
+   store. */
 static PoiseErr FindStresses(Body *body, double *energy)
 {
   const FemMesh *mesh = &body->mesh;
@@ -380,11 +406,12 @@ static PoiseErr JudgeEnergy(PoiseContext ctx, Body *body)
   POISE_TRY(PoiseVecNorm(body->system.x, POISE_NORM_INF, &largest));
   for (PoiseInt e = 0; e < body->mesh.cells; e++) mises = fmax(mises, body->mises[e]);
   POISE_TRY(PoiseMax(ctx, 1, &mises));
-  POISE_TRY(
-      PoisePrintf(ctx, "displacement   %.6e m, the largest component\nvon Mises      %.6e Pa, the largest mean of a cell\n",
-                  largest, mises));
-  POISE_TRY(
-      PoisePrintf(ctx, "energy         %.6e J = (load, u); off by %.1e from (stress, grad u)\n", work, energy / work - 1));
+  POISE_TRY(PoisePrintf(
+      ctx,
+      "displacement   %.6e m, the largest component\nvon Mises      %.6e Pa, the largest mean of a cell\n",
+      largest, mises));
+  POISE_TRY(PoisePrintf(ctx, "energy         %.6e J = (load, u); off by %.1e from (stress, grad u)\n", work,
+                        energy / work - 1));
   if (fabs(energy / work - 1) < 1e-6) return POISE_OK;
   POISE_FAIL(POISE_ERR_NUMERIC, "the load works %.9e J, the stresses store %.9e J", work, energy);
 }
@@ -410,19 +437,21 @@ static PoiseErr CheckSettings(const Settings *set)
 {
   const int part = set->mesh[0] != '\0', layers = set->contrast != 1 && set->soft[0] == '\0';
   if (set->support == FREE && (part || set->contrast != 1)) {
-    POISE_FAIL(POISE_ERR_OPTION,
-               "-support none is compared with the answer for a bar of one material: without -contrast, -mesh");
+    POISE_FAIL(
+        POISE_ERR_OPTION,
+        "-support none is compared with the answer for a bar of one material: without -contrast, -mesh");
   }
-  if (part && layers) POISE_FAIL(POISE_ERR_OPTION, "-contrast: name the group of cells of the mesh that is softer, -soft");
+  if (part && layers)
+    POISE_FAIL(POISE_ERR_OPTION, "-contrast: name the group of cells of the mesh that is softer, -soft");
   if (!part && (set->fixed[0] != '\0' || set->loaded[0] != '\0' || set->soft[0] != '\0' || set->toward < 4)) {
-    POISE_FAIL(POISE_ERR_OPTION,
-               "-fixed, -loaded, -soft and a load to the side are for parts, -mesh: the beam is compared with theory");
+    POISE_FAIL(POISE_ERR_OPTION, "-fixed, -loaded, -soft and a load to the side are for parts, -mesh: the "
+                                 "beam is compared with theory");
   }
   if (!part && set->length > 1e6 * set->height)
     POISE_FAIL(POISE_ERR_OPTION, "-length is more than a million times -height");
   if (!part && layers && set->n % 4 != 0) {
-    POISE_FAIL(POISE_ERR_OPTION, "-n %" PRId64 ": layers (-contrast) need a multiple of 4 bricks through the height",
-               set->n);
+    POISE_FAIL(POISE_ERR_OPTION,
+               "-n %" PRId64 ": layers (-contrast) need a multiple of 4 bricks through the height", set->n);
   }
   return POISE_OK;
 }
@@ -433,8 +462,8 @@ static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *bod
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
   POISE_TRY(MakeMesh(ctx, set, &body->mesh));
   POISE_TRY(FemStageEnd(ctx, times, FEM_MESH));
-  POISE_TRY(PoisePrintf(ctx, "mesh           %" PRId64 " cells (%s), %" PRId64 " unknowns\n", body->mesh.allCells,
-                        FemCellInfoOf(body->mesh.cell)->name, 3 * body->mesh.allNodes));
+  POISE_TRY(PoisePrintf(ctx, "mesh           %" PRId64 " cells (%s), %" PRId64 " unknowns\n",
+                        body->mesh.allCells, FemCellInfoOf(body->mesh.cell)->name, 3 * body->mesh.allNodes));
   POISE_TRY(Assemble(ctx, set, times, body));
   POISE_TRY(FemSolverCreate(&body->system, "cg", "pbjacobi", 1e-8, &body->ksp));
   POISE_TRY(FemSolve(&body->system, body->ksp, times));
@@ -475,5 +504,6 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
 
 int main(int argc, char **argv)
 {
-  return FemMain(argc, argv, "Linear elasticity by finite elements, checked against beam theory.", options, Run);
+  return FemMain(argc, argv, "Linear elasticity by finite elements, checked against beam theory.", options,
+                 Run);
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Heat that flows out of a box: du/dt = div(kappa(t) grad u), u = 0 on the boundary, by implicit steps in time.
+  Heat that flows out of a box: du/dt = div(kappa(t) grad u), u = 0 on the boundary, by implicit steps in
+  time.
 
     heat -cell hex8 -n 32 -steps 20 -ksp_converged_reason
     mpirun -n 3 heat -theta 1 -pc_type ilu -ksp_reuse_preconditioner -output heat -every 2
 
-  In each step A u' = (M - (1 - theta) dt kappa K) u, A = M + theta dt kappa K, with the mass matrix M and the stiffness K of linear
-  elements on bricks; theta = 1/2 is Crank and Nicolson, 1 is Euler. It shows a matrix whose values are new in each step while its pattern
-  stays (kappa changes with time), a preconditioner that is built anew each time or kept (-ksp_reuse_preconditioner), and the
-  last u as the guess.
-  Elements are integrated once: A += theta dt (kappa' - kappa) K is all that a new kappa changes, one pass over the values, and the
-  right-hand side is A u - dt kappa K u. So a step is little but its solve.
-  At first u = 1 inside. A product of sines v is, on even bricks, an eigenvector of M and of K: with
-  lambda = sum over directions of 6 (2 - 2 c) / (h^2 (4 + 2 c)), c = cos(pi h), every step multiplies the part of v in u, which is
-  (v, u) / (v, v), by (1 - (1 - theta) dt kappa lambda) / (1 + theta dt kappa lambda), whatever else u holds. The program checks that in
-  every step, to 1e-8 of |u| / |v|, and prints what the part would be in continuous space and time.
+  In each step A u' = (M - (1 - theta) dt kappa K) u, A = M + theta dt kappa K, with the mass matrix M and the
+  stiffness K of linear elements on bricks; theta = 1/2 is Crank and Nicolson, 1 is Euler. It shows a matrix
+  whose values are new in each step while its pattern stays (kappa changes with time), a preconditioner that
+  is built anew each time or kept (-ksp_reuse_preconditioner), and the last u as the guess. Elements are
+  integrated once: A += theta dt (kappa' - kappa) K is all that a new kappa changes, one pass over the values,
+  and the right-hand side is A u - dt kappa K u. So a step is little but its solve. At first u = 1 inside. A
+  product of sines v is, on even bricks, an eigenvector of M and of K: with lambda = sum over directions of 6
+  (2 - 2 c) / (h^2 (4 + 2 c)), c = cos(pi h), every step multiplies the part of v in u, which is (v, u) / (v,
+  v), by (1 - (1 - theta) dt kappa lambda) / (1 + theta dt kappa lambda), whatever else u holds. The program
+  checks that in every step, to 1e-8 of |u| / |v|, and prints what the part would be in continuous space and
+  time.
 */
 #include "fem/program.h"
 #include <inttypes.h>
@@ -39,15 +41,17 @@ static const PoiseOption options[] = {
     {"end", POISE_OPTION_REAL, offsetof(Settings, end), "0.1", 1e-12, 1e12, NULL, "time of the last step"},
     {"theta", POISE_OPTION_REAL, offsetof(Settings, theta), "0.5", 0.5, 1, NULL,
      "1/2: Crank and Nicolson, 1: implicit Euler"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "coo", 0, 0, FEM_WAYS, "how the matrix is assembled"},
-    {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "coo", 0, 0, FEM_WAYS,
+     "how the matrix is assembled"},
+    {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
+     "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
      "write solutions to <name>_<step>.vtu, residual norms of the last solve to .csv"},
     {"every", POISE_OPTION_INT, offsetof(Settings, every), "0", 0, 1000000, NULL,
      "write each that many steps, 0: only the last one"},
     {0}};
 
-/* ---- the problem --------------------------------------------------------------------------------------------------------- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 /* kappa(t), and its integral from 0 to t. */
 static double Kappa(double t)
@@ -89,7 +93,7 @@ static void Form(const FemPoint *p, void *arg, double *K, double *F)
   }
 }
 
-/* ---- the march ------------------------------------------------------------------------------------------------------------- */
+/* ---- the march ------------------------------------------------------------------------------- */
 
 typedef struct Box {
   FemMesh mesh;
@@ -110,8 +114,8 @@ static PoiseErr AssembleMatrix(const Settings *set, double mass, double stiffnes
   return set->check ? FemCheckAssembly(system, Form, &op) : POISE_OK;
 }
 
-/* K, and A = M on the same pattern. Rows and columns of the boundary leave both, but for A's diagonal; u is 0 there, so nothing of them
-   is missing on the right-hand side. */
+/* K, and A = M on the same pattern. Rows and columns of the boundary leave both, but for A's diagonal; u is 0
+   there, so nothing of them is missing on the right-hand side. */
 static PoiseErr AssembleMatrices(const Settings *set, Box *b)
 {
   FemSystem *s = &b->system;
@@ -146,7 +150,8 @@ static PoiseErr Begin(PoiseContext ctx, const Settings *set, FemTimes *times, Bo
 /* A and b of the step from time t; what it starts from stays in x as the guess. */
 static PoiseErr Refresh(PoiseContext ctx, const Settings *set, double t, FemTimes *times, Box *b)
 {
-  const double dt = set->end / (double)set->steps, kappa = Kappa(t + set->theta * dt), implicit = set->theta * dt * kappa;
+  const double dt = set->end / (double)set->steps, kappa = Kappa(t + set->theta * dt),
+               implicit = set->theta * dt * kappa;
   FemSystem *s = &b->system;
   POISE_TRY(FemStageBegin(ctx, times, FEM_REFRESH));
   POISE_TRY(PoiseMatAXPY(s->A, implicit - b->implicit, b->K));
@@ -191,7 +196,8 @@ static PoiseErr March(PoiseContext ctx, const Settings *set, FemTimes *times, Bo
   part = first;
   POISE_TRY(FemSolverCreate(&b->system, "cg", "jacobi", 1e-10, &b->ksp));
   POISE_TRY(PoiseMatSetFromOptions(b->K)); /* sums and products of one type */
-  POISE_TRY(PoisePrintf(ctx, "%6s %10s %10s %14s %14s\n", "step", "time", "iterations", "part of v", "continuous"));
+  POISE_TRY(
+      PoisePrintf(ctx, "%6s %10s %10s %14s %14s\n", "step", "time", "iterations", "part of v", "continuous"));
   seconds = PoiseTime();
   for (PoiseInt step = 1; step <= set->steps; step++) {
     const double t = (double)(step - 1) * dt, kappa = Kappa(t + set->theta * dt);
@@ -202,16 +208,19 @@ static PoiseErr March(PoiseContext ctx, const Settings *set, FemTimes *times, Bo
     POISE_TRY(PartOfMode(b, &part));
     expected *= (1 - (1 - set->theta) * dt * kappa * lambda) / (1 + set->theta * dt * kappa * lambda);
     POISE_TRY(PoisePrintf(ctx, "%6" PRId64 " %10.4f %10" PRId64 " %14.6e %14.6e\n", step, t + dt,
-                          PoiseKSPIterations(b->ksp), part, first * exp(-b->mesh.dim * pi * pi * KappaIntegral(t + dt))));
-    if (!(fabs(part - expected) <= 1e-8 * size / sqrt(b->modeSquare) + 1e-45)) { /* the solver leaves off at 1e-50 */
-      POISE_FAIL(POISE_ERR_NUMERIC, "step %" PRId64 ": the part of v in u is %.9e, must be %.9e", step, part, expected);
+                          PoiseKSPIterations(b->ksp), part,
+                          first * exp(-b->mesh.dim * pi * pi * KappaIntegral(t + dt))));
+    /* the solver leaves off at 1e-50 */
+    if (!(fabs(part - expected) <= 1e-8 * size / sqrt(b->modeSquare) + 1e-45)) {
+      POISE_FAIL(POISE_ERR_NUMERIC, "step %" PRId64 ": the part of v in u is %.9e, must be %.9e", step, part,
+                 expected);
     }
     POISE_TRY(Output(ctx, set, step, times, b));
   }
   seconds = PoiseTime() - seconds - times->seconds[FEM_OUTPUT];
   POISE_TRY(FemPrintTimes(ctx, times));
-  POISE_TRY(PoisePrintf(ctx, "\nA step takes %.4f s, %.1f %% of it outside the solve.\n", seconds / (double)set->steps,
-                        100 * (1 - times->seconds[FEM_SOLVE] / seconds)));
+  POISE_TRY(PoisePrintf(ctx, "\nA step takes %.4f s, %.1f %% of it outside the solve.\n",
+                        seconds / (double)set->steps, 100 * (1 - times->seconds[FEM_SOLVE] / seconds)));
   return PoisePrintf(ctx, "Every step multiplied the part of v by its factor, as it must.\n");
 }
 
@@ -236,5 +245,6 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
 
 int main(int argc, char **argv)
 {
-  return FemMain(argc, argv, "The heat equation by implicit steps, checked against an exact decaying mode.", options, Run);
+  return FemMain(argc, argv, "The heat equation by implicit steps, checked against an exact decaying mode.",
+                 options, Run);
 }

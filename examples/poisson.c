@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Poisson's equation by finite elements: -div(grad u) = f, with u given on a part of the boundary and its normal derivative on
-  the rest, on meshes of triangles, quadrilaterals, tetrahedra or hexahedra, linear or quadratic.
+  Poisson's equation by finite elements: -div(grad u) = f, with u given on a part of the boundary and its
+  normal derivative on the rest, on meshes of triangles, quadrilaterals, tetrahedra or hexahedra, linear or
+  quadratic.
 
     poisson                                               all kinds of cells, each on two meshes
     mpirun -n 4 poisson -cell tet10 -n 12 -shape ring -output ring -pc_type bjacobi -ksp_converged_reason
 
-  It shows how forms are written (Stiffness, Flux), and how A and b come from them; the mesh, the elements and assembly are in
-  examples/fem. Data are those of u = sin(pi x) exp(y), times cos(z) in 3D. So the errors are known; with polynomials of degree k they
-  must fall like h^(k + 1) in L2 and like h^k in H1, which the program checks to 0.1 in the exponent. More to try:
+  It shows how forms are written (Stiffness, Flux), and how A and b come from them; the mesh, the elements and
+  assembly are in examples/fem. Data are those of u = sin(pi x) exp(y), times cos(z) in 3D. So the errors are
+  known; with polynomials of degree k they must fall like h^(k + 1) in L2 and like h^k in H1, which the
+  program checks to 0.1 in the exponent. More to try:
 
     -dirichlet none -nullspace     derivatives alone: u is unique but for a constant
     -bump 0.4                      a mesh that folds over: an error names the cell
@@ -35,16 +37,18 @@ typedef struct Settings {
 } Settings;
 
 static const PoiseOption options[] = {
-    {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "all", 0, 0, "tri3|tri6|quad4|tet4|tet10|hex8|all",
-     "kind of cells"},
+    {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "all", 0, 0,
+     "tri3|tri6|quad4|tet4|tet10|hex8|all", "kind of cells"},
     {"mesh", POISE_OPTION_STRING, offsetof(Settings, mesh), "", 0, 0, NULL,
      "a .msh file of Gmsh, version 2 or 4.1; not beside the options of boxes"},
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "0", 0, 20000, NULL,
      "bricks per side of the coarsest mesh, 0: few, but enough for each kind of cells"},
-    {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, 10, NULL, "how often the mesh is halved"},
+    {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, 10, NULL,
+     "how often the mesh is halved"},
     {"shape", POISE_OPTION_CHOICE, offsetof(Settings, shape), "box", 0, 0, "box|ring",
      "the unit box, or a quarter of a ring"},
-    {"bump", POISE_OPTION_REAL, offsetof(Settings, bump), "0.03", 0, 1, NULL, "how far nodes are moved inside the box"},
+    {"bump", POISE_OPTION_REAL, offsetof(Settings, bump), "0.03", 0, 1, NULL,
+     "how far nodes are moved inside the box"},
     {"grading", POISE_OPTION_REAL, offsetof(Settings, grading), "1", 0.001, 1000, NULL,
      "width of the last brick over that of the first"},
     {"dirichlet", POISE_OPTION_STRING, offsetof(Settings, dirichlet), "left,bottom", 0, 0, NULL,
@@ -53,12 +57,13 @@ static const PoiseOption options[] = {
      "without values of u: the constant is a null space"},
     {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS,
      "how the matrix is assembled"},
-    {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL, "compare with the other way"},
+    {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
+     "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
      "write the finest solution to <name>_<cell>.vtu, residual norms to .csv"},
     {0}};
 
-/* ---- the problem --------------------------------------------------------------------------------------------------------- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 /* u and its gradient; z is 0 in 2D. */
 static double Exact(const double x[3], void *arg, double gradient[3])
@@ -83,7 +88,8 @@ static void Stiffness(const FemPoint *p, void *arg, double *K, double *F)
   double gradient[3], u = Exact(p->x, arg, gradient), f = (p->dim == 2 ? pi * pi - 1 : pi * pi) * u;
   for (int a = 0; a < p->nodes; a++) {
     for (int b = 0; b < p->nodes && K != NULL; b++) {
-      double dot = p->grad[a][0] * p->grad[b][0] + p->grad[a][1] * p->grad[b][1] + p->grad[a][2] * p->grad[b][2];
+      double dot =
+          p->grad[a][0] * p->grad[b][0] + p->grad[a][1] * p->grad[b][1] + p->grad[a][2] * p->grad[b][2];
       K[a * p->nodes + b] += p->dV * dot;
     }
     F[a] += p->dV * f * p->N[a];
@@ -100,7 +106,7 @@ static void Flux(const FemPoint *p, void *arg, double *K, double *F)
   for (int a = 0; a < p->nodes; a++) F[a] += p->dV * flux * p->N[a];
 }
 
-/* ---- one mesh ------------------------------------------------------------------------------------------------------------ */
+/* ---- one mesh -------------------------------------------------------------------------------- */
 
 /* The sides of the box stay where they are. */
 static void Move(double x[3], void *arg)
@@ -109,7 +115,8 @@ static void Move(double x[3], void *arg)
   double bump = set->bump * sin(2 * pi * x[0]) * sin(2 * pi * x[1]);
   x[0] += bump;
   x[1] -= bump;
-  if (set->cell == FEM_TET4 || set->cell == FEM_TET10 || set->cell == FEM_HEX8) x[2] += bump * sin(2 * pi * x[2]);
+  if (set->cell == FEM_TET4 || set->cell == FEM_TET10 || set->cell == FEM_HEX8)
+    x[2] += bump * sin(2 * pi * x[2]);
   if (set->shape == RING) {
     double r = 0.5 + 0.5 * x[0], angle = 0.5 * pi * x[1];
     x[0] = r * cos(angle);
@@ -173,7 +180,8 @@ static void Volume(const FemPoint *p, void *arg, double *volume)
   *volume += p->dV;
 }
 
-/* A facet in no group would be one without flux. Over all of the boundary n must sum up to 0, and x . n to dim times the volume. */
+/* A facet in no group would be one without flux. Over all of the boundary n must sum up to 0, and x . n to
+   dim times the volume. */
 static PoiseErr CheckBoundary(const FemMesh *mesh)
 {
   double volume, n[3] = {0}, area = 0, gauss = 0;
@@ -197,7 +205,8 @@ static PoiseErr CheckBoundary(const FemMesh *mesh)
   const double open = fmax(fmax(fabs(sums[2]), fabs(sums[3])), fabs(sums[4])), must = mesh->dim * volume;
   if (open <= 1e-9 * sums[0] && fabs(sums[1] - must) <= 1e-9 * must) return POISE_OK;
   POISE_FAIL(POISE_ERR_ARG,
-             "a part of the boundary is in no physical group: over what is, normals sum up to (%g, %g, %g) and not to 0, "
+             "a part of the boundary is in no physical group: over what is, normals sum up to (%g, %g, %g) "
+             "and not to 0, "
              "or x . n to %g and not to %g",
              sums[2], sums[3], sums[4], sums[1], must);
 }
@@ -209,8 +218,8 @@ typedef struct Level {
   double *values;
 } Level;
 
-static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, int finest, FemTimes *times, Level *l,
-                           double errors[2])
+static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, int finest, FemTimes *times,
+                           Level *l, double errors[2])
 {
   double mean;
   FemBox box = {.cell = (FemCell)set->cell, .map = Move, .arg = (void *)set};
@@ -248,7 +257,7 @@ static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, in
   return FemStageEnd(ctx, times, FEM_OUTPUT);
 }
 
-/* ---- the sequence of meshes ------------------------------------------------------------------------------------------------ */
+/* ---- the sequence of meshes ------------------------------------------------------------------ */
 
 /* One line of the table; coarser: the errors on the mesh before this one, if there was one. */
 static PoiseErr Report(PoiseContext ctx, const Level *l, const double coarser[2], const double e[2])
@@ -290,18 +299,21 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
-  POISE_TRY(FemCheckMesh(ctx, (const char *const[]){"cell", "n", "refinements", "shape", "bump", "grading", NULL}));
+  POISE_TRY(
+      FemCheckMesh(ctx, (const char *const[]){"cell", "n", "refinements", "shape", "bump", "grading", NULL}));
   if (set.nullspace && strcmp(set.dirichlet, "none") != 0) {
-    POISE_FAIL(POISE_ERR_OPTION, "-nullspace: the constant is a null space only where no u is given, -dirichlet none");
+    POISE_FAIL(POISE_ERR_OPTION,
+               "-nullspace: the constant is a null space only where no u is given, -dirichlet none");
   }
   POISE_TRY(FemTryOutput(ctx, set.output));
   if (set.mesh[0] != '\0') { /* one mesh, whose cells are what they are */
     set.cell = FEM_TET4;
     set.refinements = 0;
   }
-  const int first = set.cell == FEM_CELLS ? 0 : set.cell, last = set.cell == FEM_CELLS ? FEM_CELLS - 1 : set.cell;
-  POISE_TRY(PoisePrintf(ctx, "%-6s %9s %9s %10s %11s %5s %11s %5s\n", "mesh", "cells", "unknowns", "iterations", "L2 error",
-                        "order", "H1 error", "order"));
+  const int first = set.cell == FEM_CELLS ? 0 : set.cell,
+            last = set.cell == FEM_CELLS ? FEM_CELLS - 1 : set.cell;
+  POISE_TRY(PoisePrintf(ctx, "%-6s %9s %9s %10s %11s %5s %11s %5s\n", "mesh", "cells", "unknowns",
+                        "iterations", "L2 error", "order", "H1 error", "order"));
   for (set.cell = first; set.cell <= last; set.cell++) POISE_TRY(Converge(ctx, &set, &times));
   POISE_TRY(FemPrintTimes(ctx, &times));
   if (set.refinements == 0) return PoisePrintf(ctx, "\nOne mesh only: orders were not checked.\n");
@@ -310,5 +322,6 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
 
 int main(int argc, char **argv)
 {
-  return FemMain(argc, argv, "Poisson's equation by finite elements, checked by its orders of convergence.", options, Run);
+  return FemMain(argc, argv, "Poisson's equation by finite elements, checked by its orders of convergence.",
+                 options, Run);
 }

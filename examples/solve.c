@@ -7,10 +7,11 @@
     mpirun -n 4 solve -A matrix.mtx -repeat 10 -log_view
     solve -A system.petsc -b system.petsc -x solution.petsc
 
-  Files are recognised by their content, that of x is written as its name says (see PoiseMatLoad, PoiseMatSave); a PETSc
-  file may hold A and behind it b. Without -b the right-hand side is A times ones, and the error against ones is printed as
-  well. One "name  value" line each on standard output; errors go to standard error. Exit code: 0 converged, 3 not converged
-  (the reason is printed, x is written all the same), 1 error.
+  Files are recognised by their content, that of x is written as its name says (see PoiseMatLoad,
+  PoiseMatSave); a PETSc file may hold A and behind it b. Without -b the right-hand side is A times ones, and
+  the error against ones is printed as well. One "name  value" line each on standard output; errors go to
+  standard error. Exit code: 0 converged, 3 not converged (the reason is printed, x is written all the same),
+  1 error.
 */
 #include "fem/program.h"
 #include <inttypes.h>
@@ -29,7 +30,8 @@ static const PoiseOption options[] = {
      "file of b, may be that of A (PETSc); default: b = A times ones"},
     {"x", POISE_OPTION_STRING, offsetof(Settings, x), "", 0, 0, NULL,
      "write x to this file: PETSc binary if it ends in .petsc, else Matrix Market; .gz"},
-    {"repeat", POISE_OPTION_INT, offsetof(Settings, repeat), "1", 1, 1000000, NULL, "solve that often with one set-up"},
+    {"repeat", POISE_OPTION_INT, offsetof(Settings, repeat), "1", 1, 1000000, NULL,
+     "solve that often with one set-up"},
     {0}};
 
 typedef struct Problem {
@@ -188,7 +190,8 @@ static PoiseErr Judge(PoiseContext ctx, Problem *p)
     POISE_TRY(PoisePrintf(ctx, "WARNING        x contains NaN or Inf\n"));
     POISE_FAIL(POISE_ERR_NOT_CONVERGED, "x contains NaN or Inf");
   }
-  if (reason <= 0) POISE_FAIL(POISE_ERR_NOT_CONVERGED, "%s: %s", PoiseKSPReasonString(reason), ReasonWords(reason));
+  if (reason <= 0)
+    POISE_FAIL(POISE_ERR_NOT_CONVERGED, "%s: %s", PoiseKSPReasonString(reason), ReasonWords(reason));
   return POISE_OK;
 }
 
@@ -221,7 +224,8 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
 
 int main(int argc, char **argv)
 {
-  const PoiseInit init = {.help = "Solve A x = b from Matrix Market or PETSc binary files.", .options = options};
+  const PoiseInit init = {.help = "Solve A x = b from Matrix Market or PETSc binary files.",
+                          .options = options};
   PoiseContext ctx;
   PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, Run, NULL);

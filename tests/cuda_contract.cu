@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The kernel contract as device code: every phase compiles in a kernel, and argument structs can be passed to one. Compiled
-  only; a phase listed in phases.def whose header is missing here is an error.
+  The kernel contract as device code: every phase compiles in a kernel, and argument structs can be passed to
+  one. Compiled only; a phase listed in phases.def whose header is missing here is an error.
 */
 #include <type_traits>
 
@@ -21,7 +21,8 @@ __global__ void RunPhase(PhaseArgs a, const double *in)
 {
   double c[POISE_MAX_COEFS] = {0};
   if (!Begin(in, a.slots, &a, c)) return;
-  for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < a.n; i += gridDim.x * (int64_t)blockDim.x) {
+  for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < a.n;
+       i += gridDim.x * (int64_t)blockDim.x) {
     Dots t = Element(c, &a, i);
     for (int k = 0; k < POISE_MAX_DOTS; k++)
       if (a.partial[k]) atomicAdd(a.partial[k], t.d[k]);
@@ -33,6 +34,7 @@ __global__ void RunPhase(PhaseArgs a, const double *in)
 #include "sys/phases.def"
 #undef PHASE
 
-#define KERNEL(name, Args) static_assert(std::is_trivially_copyable<Args>::value && sizeof(Args) <= 4096, "kernel " #name);
+#define KERNEL(name, Args) \
+  static_assert(std::is_trivially_copyable<Args>::value && sizeof(Args) <= 4096, "kernel " #name);
 #include "sys/kernels.def"
 #undef KERNEL

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The elements of examples/fem, one reference cell of each kind: shape functions are 1 at their own node and 0 at others, which
-  makes polynomials exact; integration has the degree that it claims; facets close the cell and face outwards (the theorem of Gauss).
+  The elements of examples/fem, one reference cell of each kind: shape functions are 1 at their own node and 0
+  at others, which makes polynomials exact; integration has the degree that it claims; facets close the cell
+  and face outwards (the theorem of Gauss).
 */
 #include "../examples/fem/assemble.h"
 #include <stdio.h>
@@ -42,7 +43,8 @@ static FemMesh OneCell(FemCell cell, double x[FEM_MAX_NODES][3], PoiseInt nodes[
 {
   const FemCellInfo *info = FemCellInfoOf(cell);
   static const double simplex[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-  static const double cube[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+  static const double cube[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                                    {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
   PoiseInt *flat = facets[0];
   memset(x, 0, FEM_MAX_NODES * sizeof *x);
   for (int k = 0; k < info->nodes; k++) {
@@ -103,21 +105,24 @@ static void CheckShapes(FemCell cell, const FemMesh *mesh)
     double u = 0, g[3] = {0}, one = 0;
     for (int a = 0; a < p.nodes; a++) {
       const double *x = p.corner[a];
-      double at = 1 + 2 * x[0] - x[1] + 3 * x[2] + (quadratic ? x[0] * x[1] - x[1] * x[1] + 2 * x[0] * x[2] : 0);
+      double at =
+          1 + 2 * x[0] - x[1] + 3 * x[2] + (quadratic ? x[0] * x[1] - x[1] * x[1] + 2 * x[0] * x[2] : 0);
       u += at * p.N[a];
       one += p.N[a];
       for (int c = 0; c < 3; c++) g[c] += at * p.grad[a][c];
     }
     const double *x = p.x, z = mesh->dim == 3;
     Expect(cell, "the sum of shape functions", one, 1);
-    Expect(cell, "u", u, 1 + 2 * x[0] - x[1] + 3 * x[2] + (quadratic ? x[0] * x[1] - x[1] * x[1] + 2 * x[0] * x[2] : 0));
+    Expect(cell, "u", u,
+           1 + 2 * x[0] - x[1] + 3 * x[2] + (quadratic ? x[0] * x[1] - x[1] * x[1] + 2 * x[0] * x[2] : 0));
     Expect(cell, "du/dx", g[0], 2 + (quadratic ? x[1] + 2 * x[2] : 0));
     Expect(cell, "du/dy", g[1], -1 + (quadratic ? x[0] - 2 * x[1] : 0));
     Expect(cell, "du/dz", g[2], z * (3 + (quadratic ? 2 * x[0] : 0)));
   }
 }
 
-/* The integral of F . n over the facets is that of div F: F = (x, 2 y, 3 z) and, on quadratic elements, (x y, y^2, x z). */
+/* The integral of F . n over the facets is that of div F: F = (x, 2 y, 3 z) and, on quadratic elements, (x y,
+   y^2, x z). */
 static void CheckFacets(FemCell cell, const FemMesh *mesh)
 {
   FemReference r;

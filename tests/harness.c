@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  CUnit's asserts are not thread safe and know one process: checks are recorded here, and handed to CUnit by the main thread
-  once all ranks are through. Under MPI every rank hands over the failures of all, so that counts agree; rank 0 prints.
+  CUnit's asserts are not thread safe and know one process: checks are recorded here, and handed to CUnit by
+  the main thread once all ranks are through. Under MPI every rank hands over the failures of all, so that
+  counts agree; rank 0 prints.
 */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "harness.h"
@@ -52,7 +53,7 @@ static struct { /* CUnit calls tests without an argument */
 
 static _Thread_local int this_rank;
 
-/* ---- checks ------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static void Record(const char *file, int line, const char *format, ...) POISE_PRINTF(3, 4);
 static void Record(const char *file, int line, const char *format, ...)
@@ -93,8 +94,8 @@ int TestCheckErr(PoiseErr e, PoiseErr code, const char *words, const char *file,
   const char *message = PoiseErrorMessage();
   int holds = e == code && strstr(message, words);
   if (!holds)
-    Record(file, line, "%s gave '%s' (\"%s\") instead of '%s' with \"%s\"", text, PoiseErrorString(e), e ? message : "",
-           PoiseErrorString(code), words);
+    Record(file, line, "%s gave '%s' (\"%s\") instead of '%s' with \"%s\"", text, PoiseErrorString(e),
+           e ? message : "", PoiseErrorString(code), words);
   PoiseErrorClear();
   return holds;
 }
@@ -149,7 +150,7 @@ double TestRandom(uint64_t seed, uint64_t i)
   return (double)(z >> 11) * 0x1p-52 - 1;
 }
 
-/* ---- allocation failures ------------------------------------------------------------------------------------------ */
+/* ---- allocation failures --------------------------------------------------------------------- */
 
 /* Is there an n-th allocation on that rank? */
 static bool FailOne(PoiseContext ctx, int rank, int n, PoiseErr (*body)(PoiseContext, void *), void *arg)
@@ -162,7 +163,8 @@ static bool FailOne(PoiseContext ctx, int rank, int n, PoiseErr (*body)(PoiseCon
   poiseAllocFailAt(ctx, 0);
   if (e) {
     CHECK(fired || !fails);
-    CHECK_ERR(e, fails ? POISE_ERR_MEMORY : POISE_ERR_REMOTE, fails ? "" : PoiseErrorString(POISE_ERR_MEMORY));
+    CHECK_ERR(e, fails ? POISE_ERR_MEMORY : POISE_ERR_REMOTE,
+              fails ? "" : PoiseErrorString(POISE_ERR_MEMORY));
   }
   if (!CHECK_OK(PoiseMax(ctx, 1, &fired))) return false;
   bool good = CHECK(!fired || e) && CHECK_INT(live, ctx->memory.live) && CHECK_INT(objects, ctx->objects) &&
@@ -183,7 +185,7 @@ void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext, voi
   }
 }
 
-/* ---- one test in one configuration -------------------------------------------------------------------------------- */
+/* ---- one test in one configuration ----------------------------------------------------------- */
 
 static PoiseErr Body(PoiseContext ctx, void *arg)
 {
@@ -238,10 +240,11 @@ static void RunCurrent(void)
   if (atomic_load(&state.checks) <= own_checks && !state.nfailure && !state.skipped[0])
     Record(__FILE__, __LINE__, "test %s checks nothing", name);
   for (int r = 0; r < PoiseSize(state.control); r++) Report(r);
-  if (state.skipped[0] && PoiseRank(state.control) == 0) printf("\n%s %s: skipped: %s\n", suite, name, state.skipped);
+  if (state.skipped[0] && PoiseRank(state.control) == 0)
+    printf("\n%s %s: skipped: %s\n", suite, name, state.skipped);
 }
 
-/* ---- all tests in all configurations ------------------------------------------------------------------------------ */
+/* ---- all tests in all configurations --------------------------------------------------------- */
 
 typedef struct Selection {
   const char *device[MAX_LIST], *test;
@@ -309,7 +312,8 @@ static bool Wanted(const Test *t, const Selection *s, const char *device, int ra
   return !(t->flags & TEST_HOST_ONLY) || !strcmp(device, "host");
 }
 
-/* Offsets as those of parts with more than 2^31 entries: in half of the configurations, of each device and each number of ranks. */
+/* Offsets as those of parts with more than 2^31 entries: in half of the configurations, of each device and
+   each number of ranks. */
 static bool Wide(const char *device, int ranks)
 {
   return (ranks / 2 + !strcmp(device, "mock")) % 2;
@@ -357,8 +361,8 @@ static void RunAll(void)
   CU_basic_run_tests();
 }
 
-/* For sanitizers, which take twice the time for ranks that hand over from processor to processor; the suite of communicators goes without.
-   Suites that ctest starts side by side begin on different ones. */
+/* For sanitizers, which take twice the time for ranks that hand over from processor to processor; the suite
+   of communicators goes without. Suites that ctest starts side by side begin on different ones. */
 static void StayHere(void)
 {
 #ifdef __linux__

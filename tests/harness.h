@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A test is written once and called on every rank of every configuration: devices {host, mock} x thread ranks {1, 2, 4, 7},
-  or the MPI ranks when started by mpiexec. Each call gets a context of its own, which must be left without objects and
-  without memory. Suites are named "<suite>.<device>.t<ranks>" (threads) or "<suite>.<device>.np<ranks>" (MPI). In half of them,
-  every device and every number of ranks among them, row offsets are int64, as in parts of more than 2^31 nonzeros.
+  A test is written once and called on every rank of every configuration: devices {host, mock} x thread ranks
+  {1, 2, 4, 7}, or the MPI ranks when started by mpiexec. Each call gets a context of its own, which must be
+  left without objects and without memory. Suites are named "<suite>.<device>.t<ranks>" (threads) or
+  "<suite>.<device>.np<ranks>" (MPI). In half of them, every device and every number of ranks among them, row
+  offsets are int64, as in parts of more than 2^31 nonzeros.
 
     static void TestDot(PoiseContext ctx) { ... if (!CHECK_OK(PoiseVecCreate(ctx, ...))) return; ... }
     static const Test tests[] = {{"dot", TestDot, 0}, {NULL, NULL, 0}};
@@ -33,9 +34,9 @@ typedef struct {
 int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 
 /*
-  Checks are expressions: 1 when they hold; else the failure is recorded (any thread may) and the value is 0, so that a test
-  that cannot go on returns: if (!CHECK_OK(...)) return;
-  CHECK_OK, CHECK_ERR  call returns POISE_OK; or fails with this code and with these words in its message ("" for any).
+  Checks are expressions: 1 when they hold; else the failure is recorded (any thread may) and the value is 0,
+  so that a test that cannot go on returns: if (!CHECK_OK(...)) return; CHECK_OK, CHECK_ERR  call returns
+  POISE_OK; or fails with this code and with these words in its message ("" for any).
   CHECK_NEAR           |a - b| <= tol; fails on NaN.
   CHECK_INT            integers a == b.
 */
@@ -53,15 +54,16 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
   } while (0)
 
 /*
-  Call body(ctx, arg) with the 1st, 2nd, ... allocation made to fail, on the first rank and then on the last one, until it
-  runs through. Each time the failing rank must return POISE_ERR_MEMORY and the others POISE_ERR_REMOTE, all of them leaving
-  as many objects and blocks as before. body is collective, agrees on errors, destroys what it made, and may be called again.
+  Call body(ctx, arg) with the 1st, 2nd, ... allocation made to fail, on the first rank and then on the last
+  one, until it runs through. Each time the failing rank must return POISE_ERR_MEMORY and the others
+  POISE_ERR_REMOTE, all of them leaving as many objects and blocks as before. body is collective, agrees on
+  errors, destroys what it made, and may be called again.
 */
 void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
 /*
-  What is printed, on rank 0: between these two it goes to a file of its own (NULL: there is none, and a check has failed), then, cut to its
-  size, to text, which other ranks find empty.
+  What is printed, on rank 0: between these two it goes to a file of its own (NULL: there is none, and a check
+  has failed), then, cut to its size, to text, which other ranks find empty.
 */
 FILE *TestPrintBegin(PoiseContext ctx);
 void TestPrintEnd(PoiseContext ctx, FILE *file, char *text, size_t size);

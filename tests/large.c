@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices of more than 2^31 nonzeros on one rank, judged by exact results: values are small whole numbers. A part that needs more
-  memory than there is says so and is skipped.
+  Matrices of more than 2^31 nonzeros on one rank, judged by exact results: values are small whole numbers. A
+  part that needs more memory than there is says so and is skipped.
 
     large [-nonzeros 2300000000] [-device cuda] [-ilu no] [-only stencil] [-triplets 3000000000]
 
-  dense  m x 1024. All rows have the same columns and every 1024th the same values, so that one small file, mapped over and over,
+  dense  m x 1024. All rows have the same columns and every 1024th the same values, so that one small file,
+  mapped over and over,
          is the whole matrix: its product needs 1.1 GiB (on the host).
-  band   A = (2 h + 1) I - the ones of h diagonals on either side, in arrays that the library takes over. With all of the band
+  band   A = (2 h + 1) I - the ones of h diagonals on either side, in arrays that the library takes over. With
+  all of the band
          stored its incomplete factors are the exact ones, and a solve with them takes one iteration.
-  stencil   seven points on a cube, in arrays that are made where the device is and lent to the library. Products and residuals are
+  stencil   seven points on a cube, in arrays that are made where the device is and lent to the library.
+  Products and residuals are
          checked there, without the matrix: nothing of its size comes to the host of a GPU.
-  triplets  the same from triplets, on a GPU as many as there is memory for: 40 bytes each while they are sorted.
+  triplets  the same from triplets, on a GPU as many as there is memory for: 40 bytes each while they are
+  sorted.
 */
 #define _GNU_SOURCE
 #include <math.h>
@@ -34,14 +38,16 @@ typedef struct Large {
 } Large;
 
 static const PoiseOption options[] = {
-    {"nonzeros", POISE_OPTION_INT, offsetof(Large, nonzeros), "2300000000", 1, 1e12, NULL, "of the matrix, at least"},
+    {"nonzeros", POISE_OPTION_INT, offsetof(Large, nonzeros), "2300000000", 1, 1e12, NULL,
+     "of the matrix, at least"},
     {"triplets", POISE_OPTION_INT, offsetof(Large, triplets), "0", 0, 4e9, NULL,
      "of the matrix, at least; 0: on a GPU as many as fit, else as many as the other matrices have nonzeros"},
-    {"only", POISE_OPTION_CHOICE, offsetof(Large, only), "all", 0, 0, "all|dense|band|stencil|triplets", "one part"},
+    {"only", POISE_OPTION_CHOICE, offsetof(Large, only), "all", 0, 0, "all|dense|band|stencil|triplets",
+     "one part"},
     {"ilu", POISE_OPTION_BOOL, offsetof(Large, ilu), "yes", 0, 0, NULL, "incomplete factors too"},
     {0}};
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* A number of KiB of the system's account. */
 static double Available(void)
@@ -79,7 +85,7 @@ static PoiseErr Left(PoiseContext ctx, double *bytes)
   return POISE_OK;
 }
 
-/* ---- dense: the same pages over and over ---------------------------------------------------------------------------------- */
+/* ---- dense: the same pages over and over ----------------------------------------------------- */
 
 enum { COLUMNS = 1024, TILE = COLUMNS * 1024 }; /* entries of a tile: 1024 rows */
 
@@ -98,7 +104,8 @@ static PoiseErr Repeat(const void *tile, size_t bytes, int64_t tiles, char **p)
   for (int64_t k = 0; mapped && k < tiles; k++)
     mapped = mmap(*p + k * (int64_t)bytes, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
   close(fd);
-  if (!mapped) POISE_FAIL(POISE_ERR_MEMORY, "%lld mappings of %zu bytes are refused", (long long)tiles, bytes);
+  if (!mapped)
+    POISE_FAIL(POISE_ERR_MEMORY, "%lld mappings of %zu bytes are refused", (long long)tiles, bytes);
   return POISE_OK;
 }
 
@@ -184,7 +191,7 @@ static PoiseErr Dense(PoiseContext ctx, const Large *large)
   return POISE_OK;
 }
 
-/* ---- band -------------------------------------------------------------------------------------------------------------- */
+/* ---- band ------------------------------------------------------------------------------------ */
 
 enum { HALF = 32 };
 
@@ -208,9 +215,11 @@ static PoiseErr CreateBand(PoiseContext ctx, int64_t m, PoiseMat *A)
   ptr[m] = k;
   k = 0;
   for (int64_t i = 0; i < m; i++)
-    for (int64_t j = First(i); j <= Last(i, m); j++) col[k] = (int32_t)j, val[k++] = i == j ? 2 * HALF + 1 : -1;
+    for (int64_t j = First(i); j <= Last(i, m); j++)
+      col[k] = (int32_t)j, val[k++] = i == j ? 2 * HALF + 1 : -1;
   PoisePrintf(ctx, "  %lld x %lld, %lld nonzeros\n", (long long)m, (long long)m, (long long)k);
-  return PoiseMatCreateCSR(ctx, m, m, m, m, &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val}, POISE_ADOPT, A);
+  return PoiseMatCreateCSR(ctx, m, m, m, m, &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val}, POISE_ADOPT,
+                           A);
 }
 
 static int64_t X(int64_t i)
@@ -231,7 +240,9 @@ static PoiseErr CheckProduct(PoiseVec y, int64_t m, double factor)
     wrong += v[i] != factor * (double)((2 * HALF + 2) * X(i) - sum);
   }
   POISE_TRY(PoiseVecRestore(y, &v));
-  if (wrong) POISE_FAIL(POISE_ERR_NUMERIC, "%lld of %lld entries of the product are wrong", (long long)wrong, (long long)m);
+  if (wrong)
+    POISE_FAIL(POISE_ERR_NUMERIC, "%lld of %lld entries of the product are wrong", (long long)wrong,
+               (long long)m);
   return POISE_OK;
 }
 
@@ -279,8 +290,8 @@ static PoiseErr Solve(PoiseContext ctx, PoiseMat A, PoiseVec x, PoiseVec b, cons
   POISE_TRY(PoiseVecNorm(x, POISE_NORM_2, &size));
   error /= size;
   DEMAND(error < 200 * 1e-10);
-  PoisePrintf(ctx, "  cg with %s: right to %.1e, %lld iterations, set up in %.2f s, solved in %.2f s\n", pc, error,
-              (long long)PoiseKSPIterations(ksp), ready - start, end - ready);
+  PoisePrintf(ctx, "  cg with %s: right to %.1e, %lld iterations, set up in %.2f s, solved in %.2f s\n", pc,
+              error, (long long)PoiseKSPIterations(ksp), ready - start, end - ready);
   POISE_TRY(PoiseKSPDestroy(&ksp));
   return PoiseVecDestroy(&z);
 }
@@ -312,7 +323,7 @@ static PoiseErr Band(PoiseContext ctx, const Large *large)
   return PoiseMatDestroy(&A);
 }
 
-/* ---- stencil and triplets ------------------------------------------------------------------------------------------------ */
+/* ---- stencil and triplets -------------------------------------------------------------------- */
 
 static const char *AllocHere(size_t bytes, void *p)
 {
@@ -398,7 +409,8 @@ static PoiseErr CheckStencil(const Stencil *s, PoiseMat A, double factor)
   double wrong;
   POISE_TRY(PoiseMatMult(A, s->X, s->B));
   POISE_TRY(Do(s, (Work){.job = COUNT_WRONG, .factor = factor, .x = s->x, .y = s->b}, &wrong));
-  if (wrong > 0) POISE_FAIL(POISE_ERR_NUMERIC, "%.0f of %lld entries of the product are wrong", wrong, (long long)s->m);
+  if (wrong > 0)
+    POISE_FAIL(POISE_ERR_NUMERIC, "%.0f of %lld entries of the product are wrong", wrong, (long long)s->m);
   PoisePrintf(s->ctx, "  product: right\n");
   return POISE_OK;
 }
@@ -425,7 +437,8 @@ static PoiseErr SolveStencil(const Stencil *s, PoiseMat A, PoiseInt iterations)
   POISE_TRY(Do(s, (Work){.job = SQUARE, .y = s->b}, &b));
   double seen = PoiseKSPResidualNorm(ksp) / sqrt(b), is = sqrt(r / b);
   PoisePrintf(s->ctx,
-              "  cg with jacobi: %lld iterations, residual %.6e of b, %.6e as the solver has it; set up in %.3f s, solved "
+              "  cg with jacobi: %lld iterations, residual %.6e of b, %.6e as the solver has it; set up in "
+              "%.3f s, solved "
               "in %.3f s\n",
               (long long)PoiseKSPIterations(ksp), is, seen, ready - start, seconds);
   DEMAND(PoiseKSPIterations(ksp) == iterations && PoiseKSPConvergedReason(ksp) == POISE_DIVERGED_ITS);
@@ -457,10 +470,10 @@ static PoiseErr StencilRows(PoiseContext ctx, const Large *large)
   POISE_TRY(New(&s, nz, sizeof *val, &val));
   POISE_TRY(Do(&s, (Work){.job = MAKE_ROWS, .ptr = ptr, .col = col, .val = val}, NULL));
   double start = PoiseTime();
-  POISE_TRY(
-      PoiseMatCreateDeviceCSR(ctx, m, m, m, m, &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val}, POISE_BORROW, &A));
-  PoisePrintf(ctx, "  %lld x %lld, %lld nonzeros, taken over in %.3f s\n", (long long)m, (long long)m, (long long)nz,
-              PoiseTime() - start);
+  POISE_TRY(PoiseMatCreateDeviceCSR(ctx, m, m, m, m, &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val},
+                                    POISE_BORROW, &A));
+  PoisePrintf(ctx, "  %lld x %lld, %lld nonzeros, taken over in %.3f s\n", (long long)m, (long long)m,
+              (long long)nz, PoiseTime() - start);
   POISE_TRY(CheckStencil(&s, A, 1));
   POISE_TRY(SolveStencil(&s, A, 40));
   POISE_TRY(PoiseMatDestroy(&A));
@@ -493,7 +506,8 @@ static PoiseErr StencilTriplets(PoiseContext ctx, const Large *large)
   PoiseInt nz;
   int64_t *rows, *cols, k = 1;
   double *v, left;
-  double per_node = NODE * (PoiseStream(ctx) ? 40 : 80) + 3 * 8 + 8; /* three vectors are there too, and the offsets */
+  /* three vectors are there too, and the offsets */
+  double per_node = NODE * (PoiseStream(ctx) ? 40 : 80) + 3 * 8 + 8;
   POISE_TRY(ChooseTriplets(ctx, large, per_node, &k));
   int64_t m = k * k * k, n = NODE * m;
   POISE_TRY(Left(ctx, &left));
@@ -509,8 +523,8 @@ static PoiseErr StencilTriplets(PoiseContext ctx, const Large *large)
   s.place->release(rows);
   s.place->release(cols);
   POISE_TRY(PoiseMatNonzeros(A, &nz));
-  PoisePrintf(ctx, "  %lld x %lld, %lld nonzeros of %lld triplets, pattern in %.3f s\n", (long long)m, (long long)m,
-              (long long)nz, (long long)n, seconds);
+  PoisePrintf(ctx, "  %lld x %lld, %lld nonzeros of %lld triplets, pattern in %.3f s\n", (long long)m,
+              (long long)m, (long long)nz, (long long)n, seconds);
   DEMAND(nz == Before(k, m));
   POISE_TRY(New(&s, n, sizeof *v, &v));
   for (int factor = 2; factor > 0; factor--) {

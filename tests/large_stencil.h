@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Seven points on a cube of k^3 nodes, and what is to be done for each node, written once for a CPU and a GPU: making the matrix, as
-  rows or as triplets, and checking results without it. A_ii = 6 + i mod 3, -1 beside it: whole numbers, so that products of whole
-  numbers are exact.
+  Seven points on a cube of k^3 nodes, and what is to be done for each node, written once for a CPU and a GPU:
+  making the matrix, as rows or as triplets, and checking results without it. A_ii = 6 + i mod 3, -1 beside
+  it: whole numbers, so that products of whole numbers are exact.
 */
 #ifndef LARGE_STENCIL_H
 #define LARGE_STENCIL_H
@@ -73,9 +73,10 @@ EITHER int64_t AtMost(int64_t a, int64_t most)
 /* Entries of the rows before i: all points of them but those outside, face by face. */
 EITHER int64_t Before(int64_t k, int64_t i)
 {
-  int64_t plane = k * k, full = i / plane * k, rest = i % plane, behind = rest - (plane - k), last = i - plane * (k - 1);
-  int64_t outside = (i + k - 1) / k + i / k + 2 * full + AtMost(rest, k) + (behind > 0 ? behind : 0) + AtMost(i, plane) +
-                    (last > 0 ? last : 0);
+  int64_t plane = k * k, full = i / plane * k, rest = i % plane, behind = rest - (plane - k),
+          last = i - plane * (k - 1);
+  int64_t outside = (i + k - 1) / k + i / k + 2 * full + AtMost(rest, k) + (behind > 0 ? behind : 0) +
+                    AtMost(i, plane) + (last > 0 ? last : 0);
   return NODE * i - outside;
 }
 

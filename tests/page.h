@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fragments of the documentation find: see page.awk. Each has a system of its own, tridiag(-1, 2, -1) x = 1. */
+/* What the fragments of the documentation find: see page.awk. Each has a system of its own, tridiag(-1, 2,
+   -1) x = 1. */
 #ifndef POISE_TEST_PAGE_H
 #define POISE_TEST_PAGE_H
 
@@ -23,8 +24,8 @@ typedef struct Page {
   PoisePC pc;
 } Page;
 
-/* Names of the fragments: A, x, b, ksp and pc are ready; B, C, v and other are NULL, and released if they are made; this rank's
-   rows are [begin, end). */
+/* Names of the fragments: A, x, b, ksp and pc are ready; B, C, v and other are NULL, and released if they are
+   made; this rank's rows are [begin, end). */
 #define PAGE_OPEN                            \
   Page page = {0};                           \
   POISE_TRY(PageOpen(ctx, &page));           \
@@ -47,7 +48,8 @@ static PoiseErr PageOpen(PoiseContext ctx, Page *p)
   PoiseInt begin, end;
   PoiseVecRange(p->x, &begin, &end);
   for (PoiseInt i = begin; i < end; i++)
-    POISE_TRY(PoiseMatAddBlock(p->A, 1, &i, 3, (PoiseInt[]){i - 1, i, i + 1 < N ? i + 1 : -1}, (double[]){-1, 2, -1}));
+    POISE_TRY(PoiseMatAddBlock(p->A, 1, &i, 3, (PoiseInt[]){i - 1, i, i + 1 < N ? i + 1 : -1},
+                               (double[]){-1, 2, -1}));
   POISE_TRY(PoiseMatAssemble(p->A));
   POISE_TRY(PoiseVecSet(p->b, 1));
   POISE_TRY(PoiseKSPCreate(ctx, &p->ksp));

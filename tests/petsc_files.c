@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Binary files exchanged with PETSc itself, in one program that links both libraries: what one writes the other reads, and
-  the products with it are equal. tests/petsc_files.sh builds and runs it.
+  Binary files exchanged with PETSc itself, in one program that links both libraries: what one writes the
+  other reads, and the products with it are equal. tests/petsc_files.sh builds and runs it.
 
     petsc_files <folder>
 */
@@ -138,7 +138,8 @@ static void PoiseToPetsc(PoiseContext ctx, const char *folder, const char *type,
   P(PetscViewerDestroy(&viewer));
   P(MatGetBlockSize(B, &b));
   failed |= b != (blocks ? BLOCK : 1);
-  snprintf(x_file, sizeof x_file, "Poise%s to PETSc, %s, block size %d", blocks ? ", bcsr," : "", type, (int)b);
+  snprintf(x_file, sizeof x_file, "Poise%s to PETSc, %s, block size %d", blocks ? ", bcsr," : "", type,
+           (int)b);
   Compare(x_file, A, x, B, z);
   Q(PoiseVecDestroy(&x));
   Q(PoiseMatDestroy(&A));
@@ -192,7 +193,8 @@ static void PetscToPoise(PoiseContext ctx, const char *folder, const char *type,
   Q(PoiseVecLoad(ctx, n, POISE_DECIDE, file, &x)); /* behind the matrix */
   if (blocks) ToBlocks(A, PoiseMatBlockSize(A));
   failed |= blocks && PoiseMatBlockSize(A) != BLOCK;
-  snprintf(file, sizeof file, "PETSc to Poise%s, %s%s", blocks ? ", bcsr" : "", type, native ? ", native" : "");
+  snprintf(file, sizeof file, "PETSc to Poise%s, %s%s", blocks ? ", bcsr" : "", type,
+           native ? ", native" : "");
   Compare(file, A, x, B, z);
   Q(PoiseVecDestroy(&x));
   Q(PoiseMatDestroy(&A));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the suites of vectors and matrices share: layouts, data that are a function of the global row, and digests. */
+/* What the suites of vectors and matrices share: layouts, data that are a function of the global row, and
+   digests. */
 #ifndef POISE_TEST_SAMPLE_H
 #define POISE_TEST_SAMPLE_H
 
@@ -9,7 +10,8 @@
 #include "harness.h"
 #include "sys/sys.h"
 
-enum { EVEN, LAST, UNEVEN, NLAYOUTS }; /* the default; all on the last rank; all but the first in turns of more and fewer */
+/* the default; all on the last rank; all but the first in turns of more and fewer */
+enum { EVEN, LAST, UNEVEN, NLAYOUTS };
 
 /* Local size of N in a layout. */
 static inline PoiseInt SampleLocal(PoiseContext ctx, int layout, PoiseInt N)
@@ -81,7 +83,8 @@ static inline uint64_t SampleBits(double v)
   return z;
 }
 
-/* A collective call that one rank makes fail: it has its own code, the others POISE_ERR_REMOTE with its words. */
+/* A collective call that one rank makes fail: it has its own code, the others POISE_ERR_REMOTE with its
+   words. */
 #define CHECK_ERR_OF(call, mine, code, words) CHECK_ERR(call, (mine) ? (code) : POISE_ERR_REMOTE, words)
 
 /* A mismatch that some ranks are sure to see: they name it, and no rank gets away. */
@@ -90,7 +93,8 @@ static inline int SampleMismatch(PoiseErr e, int sees, PoiseErr code, const char
   return CHECK_ERR(e, !sees && e == POISE_ERR_REMOTE ? POISE_ERR_REMOTE : code, words);
 }
 
-/* What a preconditioner is used with, and how: `use` sets it up by itself and applies it to r, as often as wanted. */
+/* What a preconditioner is used with, and how: `use` sets it up by itself and applies it to r, as often as
+   wanted. */
 typedef struct SampleGiven {
   PoiseMat A;
   PoiseVec r, z;
@@ -159,11 +163,12 @@ static inline void SampleKeep(PoiseContext ctx, SampleRun *run, uint64_t bits)
 }
 
 /* body on `ranks` thread ranks of a context of its own */
-static inline void SampleRunOn(const char *device, int ranks, int threads, PoiseErr (*body)(PoiseContext, void *),
-                               SampleRun *run)
+static inline void SampleRunOn(const char *device, int ranks, int threads,
+                               PoiseErr (*body)(PoiseContext, void *), SampleRun *run)
 {
   PoiseContext own;
-  char r[16], t[16], *argv[] = {"test", "-device", (char *)device, "-ranks", r, "-host_threads", t}, **list = argv;
+  char r[16], t[16], *argv[] = {"test", "-device", (char *)device, "-ranks", r, "-host_threads", t},
+                     **list = argv;
   int argc = 7;
   snprintf(r, sizeof r, "%d", ranks);
   snprintf(t, sizeof t, "%d", threads);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the suites of preconditioners share: matrices that are a function of (i, j), dense references, the dots of a result. */
+/* What the suites of preconditioners share: matrices that are a function of (i, j), dense references, the
+   dots of a result. */
 #ifndef POISE_TEST_SHAPES_H
 #define POISE_TEST_SHAPES_H
 
 #include "pc/pc.h"
 #include "sample.h"
 
-/* ---- matrices that are a function of (i, j) ------------------------------------------------------------------------------- */
+/* ---- matrices that are a function of (i, j) -------------------------------------------------- */
 
 enum { ANY, SYMMETRIC, TRIDIAGONAL, ARROW, FULL, NKINDS };
 
@@ -41,7 +42,8 @@ static inline double Value(const Shape *s, PoiseInt i, PoiseInt j)
 {
   bool mirrored = (s->kind == SYMMETRIC || s->kind == TRIDIAGONAL) && i > j;
   if (i == j) return i == s->weak ? s->value : s->diagonal + TestRandom(s->seed + 1, (uint64_t)i);
-  return (s->kind == FULL ? 1 : 0.5) * TestRandom(s->seed + 2, (uint64_t)(mirrored ? j * s->n + i : i * s->n + j));
+  return (s->kind == FULL ? 1 : 0.5) *
+         TestRandom(s->seed + 2, (uint64_t)(mirrored ? j * s->n + i : i * s->n + j));
 }
 
 static inline int AddRows(PoiseMat A, const Shape *s)
@@ -77,7 +79,7 @@ static inline PoisePC Make(PoiseContext ctx, const char *type, PoiseMat P, const
   return pc;
 }
 
-/* ---- dense references ------------------------------------------------------------------------------------------------------ */
+/* ---- dense references ------------------------------------------------------------------------ */
 
 typedef struct Dense { /* the block that this rank owns */
   int m;
@@ -93,7 +95,8 @@ static inline Dense DenseOf(const Shape *s, double shift)
   for (int i = 0; i < d.m; i++)
     for (int j = 0; j < d.m; j++) {
       d.stored[i * d.m + j] = Stored(s, s->begin + i, s->begin + j);
-      if (d.stored[i * d.m + j]) d.a[i * d.m + j] = Value(s, s->begin + i, s->begin + j) + (i == j ? shift : 0);
+      if (d.stored[i * d.m + j])
+        d.a[i * d.m + j] = Value(s, s->begin + i, s->begin + j) + (i == j ? shift : 0);
     }
   return d;
 }
@@ -156,8 +159,8 @@ static inline double Difference(PoisePC pc, const Dense *factors)
   return worst;
 }
 
-/* Minus the Laplacian on nx x ny x nz points, 7-point; slope: convection, which makes it unsymmetric; with slope 1 even its
-   pattern is, as zeros are not stored. */
+/* Minus the Laplacian on nx x ny x nz points, 7-point; slope: convection, which makes it unsymmetric; with
+   slope 1 even its pattern is, as zeros are not stored. */
 static inline PoiseMat Grid(PoiseContext ctx, PoiseInt nx, PoiseInt ny, PoiseInt nz, double slope)
 {
   const PoiseInt step[] = {1, nx, nx * ny}, N = nx * ny * nz;
@@ -199,7 +202,8 @@ static inline void CheckDots(const Fuse *f, PoiseVec u, PoiseVec z, const double
   PoiseVecRestore(z, &y);
 }
 
-/* z = M^-1 r with the dots of z; then, if that works on a device, skipped: z and the dots stay. Fills r and u. */
+/* z = M^-1 r with the dots of z; then, if that works on a device, skipped: z and the dots stay. Fills r and
+   u. */
 static inline void CheckFusedApply(PoisePC pc, PoiseVec r, PoiseVec z, PoiseVec u, bool skips)
 {
   PoiseContext ctx = z->ctx;

@@ -8,7 +8,7 @@
 
 enum { MOST = 60 }; /* rows */
 
-/* ---- matrices: entry (i, j) of n rows ------------------------------------------------------------------ */
+/* ---- matrices: entry (i, j) of n rows -------------------------------------------------------- */
 
 typedef double EntryAt(int n, int i, int j);
 
@@ -143,8 +143,9 @@ static inline double Graded(int n, int i, int j)
 {
   double size = pow(10, 10 - 20.0 * i / n);
   if (i == j) return size;
-  return abs(i - j) <= 2 || (i + 3 * j) % 7 == 0 ? size * TestRandom(19, (uint64_t)(100 * i + j)) * ((i + j) % 4 ? 0.3 : 30)
-                                                 : 0;
+  return abs(i - j) <= 2 || (i + 3 * j) % 7 == 0
+             ? size * TestRandom(19, (uint64_t)(100 * i + j)) * ((i + j) % 4 ? 0.3 : 30)
+             : 0;
 }
 
 static inline double Grcar(int n, int i, int j)
@@ -195,15 +196,17 @@ static inline double WithInf(int n, int i, int j)
   return i == n / 2 && j == i ? INFINITY : Easy(n, i, j);
 }
 
-/* ---- systems ------------------------------------------------------------------------------------------- */
+/* ---- systems --------------------------------------------------------------------------------- */
 
-typedef enum { ONES, FIRST, LAST_ONE, IMAGE, RANDOM, NOTHING, NAN_B, INF_B } RightSide; /* IMAGE: A times ones */
-typedef enum { NO_GUESS, EXACT, NEAR, FAR, HUGE_X, NAN_X } Guess;                       /* EXACT: ones, for IMAGE */
+/* IMAGE: A times ones */
+typedef enum { ONES, FIRST, LAST_ONE, IMAGE, RANDOM, NOTHING, NAN_B, INF_B } RightSide;
+/* EXACT: ones, for IMAGE */
+typedef enum { NO_GUESS, EXACT, NEAR, FAR, HUGE_X, NAN_X } Guess;
 typedef enum {
   PLAIN,
   ROWS,
   BOTH_SIDES
-} Scaling;                                    /* by 1e100 and 1e-100 in turns; BOTH_SIDES: a symmetric matrix stays such */
+} Scaling; /* by 1e100 and 1e-100 in turns; BOTH_SIDES: a symmetric matrix stays such */
 typedef enum { UNTOLD, OF_A, OF_BOTH } Nulls; /* constants are attached as null space of A; of A^T too */
 
 enum {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices in another layout and numbering: against the entries they came from, and solves against solves without. */
+/* Matrices in another layout and numbering: against the entries they came from, and solves against solves
+   without. */
 #include <stdio.h>
 
 #include "ksp/ksp.h"
 #include "mat/graph.h"
 #include "sample.h"
 
-/* ---- matrices that are functions of the global row and column ----------------------------------------------------------- */
+/* ---- matrices that are functions of the global row and column -------------------------------- */
 
 enum { BAND, LATTICE, ARROW, PARTS, ONE_SIDED, DIAGONAL, EMPTY, NKINDS };
 enum { N = 78 }; /* a multiple of 2, 3 and 6 */
@@ -95,7 +96,7 @@ static void Ask(PoiseMat A, int partition, int order)
   CHECK_OK(PoiseMatSetOrder(A, (PoiseOrder)order));
 }
 
-/* ---- rearranged matrices ------------------------------------------------------------------------------------------------- */
+/* ---- rearranged matrices --------------------------------------------------------------------- */
 
 /* old[k]: the number that row k of B had, as P says, on all ranks: each once. */
 static int Numbers(PoiseMat P, PoiseInt *old, PoiseInt n)
@@ -238,7 +239,7 @@ static void TestShares(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static double WidthInOrder(PoiseContext ctx, int kind, PoiseInt n, double *before)
 {
@@ -295,7 +296,8 @@ static void TestPath(PoiseContext ctx)
   }
 }
 
-/* A star is walked leaf, centre, other leaves; and the reverse of that is wanted, which fills in nothing when factored. */
+/* A star is walked leaf, centre, other leaves; and the reverse of that is wanted, which fills in nothing when
+   factored. */
 static void TestStar(PoiseContext ctx)
 {
   enum { LEAVES = 6, CENTRE = 2 };
@@ -308,7 +310,7 @@ static void TestStar(PoiseContext ctx)
   if (CHECK_OK(poiseReverseCuthillMcKee(ctx, &g, order))) CHECK_INT(order[LEAVES - 1], CENTRE);
 }
 
-/* ---- solves -------------------------------------------------------------------------------------------------------------- */
+/* ---- solves ---------------------------------------------------------------------------------- */
 
 typedef struct System {
   PoiseMat A;
@@ -317,7 +319,8 @@ typedef struct System {
   PoisePC pc;
 } System;
 
-static int OpenLaid(PoiseContext ctx, int kind, int layout, int b, const char *type, const char *pc, System *s)
+static int OpenLaid(PoiseContext ctx, int kind, int layout, int b, const char *type, const char *pc,
+                    System *s)
 {
   *s = (System){.A = Matrix(ctx, kind, N, layout, b)};
   if (!s->A || !CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b))) return 0;
@@ -371,7 +374,8 @@ static int64_t Allocations(PoiseContext ctx)
 }
 
 /* A preconditioner of points makes the same iteration in any arrangement, so the same history to rounding. */
-static void Solving(PoiseContext ctx, int kind, int b, const char *type, const char *pc, int partition, int order)
+static void Solving(PoiseContext ctx, int kind, int b, const char *type, const char *pc, int partition,
+                    int order)
 {
   System s;
   double first[4] = {0};
@@ -385,7 +389,8 @@ static void Solving(PoiseContext ctx, int kind, int b, const char *type, const c
   SampleConstant(s.x, NAN);
   Solve(&s, 1);
   CHECK_OK(PoiseKSPHistory(s.ksp, &count, &norms));
-  for (int k = 0; strcmp(pc, "jacobi") == 0 && k < 4 && k < count; k++) CHECK_NEAR(norms[k], first[k], 1e-8 * first[0]);
+  for (int k = 0; strcmp(pc, "jacobi") == 0 && k < 4 && k < count; k++)
+    CHECK_NEAR(norms[k], first[k], 1e-8 * first[0]);
   CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
   CHECK_OK(PoiseVecScale(s.b, 2));
   CHECK_OK(PoiseVecAXPBY(s.x, 2, 0, s.exact));
@@ -436,7 +441,7 @@ static void TestReplay(PoiseContext ctx)
   Close(&s);
 }
 
-/* ---- changes of the matrix ----------------------------------------------------------------------------------------------- */
+/* ---- changes of the matrix ------------------------------------------------------------------- */
 
 static void TestValues(PoiseContext ctx)
 {
@@ -568,7 +573,8 @@ static void TestPreconditionerMatrix(PoiseContext ctx)
   Close(&s);
 }
 
-/* A solver inside a preconditioner gets vectors of its matrix's layout: it arranges nothing, though that matrix asks for it. */
+/* A solver inside a preconditioner gets vectors of its matrix's layout: it arranges nothing, though that
+   matrix asks for it. */
 static void TestInside(PoiseContext ctx)
 {
   static const char *const types[] = {"ilu", "bjacobi", "ksp"};
@@ -610,7 +616,7 @@ static void TestAlready(PoiseContext ctx)
   Close(&s);
 }
 
-/* ---- null spaces --------------------------------------------------------------------------------------------------------- */
+/* ---- null spaces ----------------------------------------------------------------------------- */
 
 static void TestNullSpace(PoiseContext ctx)
 {
@@ -619,10 +625,11 @@ static void TestNullSpace(PoiseContext ctx)
     PoiseVec v;
     double *p, dot;
     if (!Open(ctx, BAND, 1, "cg", "jacobi", &s)) return;
-    CHECK_OK(
-        PoiseVecDuplicate(s.x, &v)); /* A = the lattice's graph with weights s_i s_j: v_i = 1 / s_i is its null space */
+    CHECK_OK(PoiseVecDuplicate(
+        s.x, &v)); /* A = the lattice's graph with weights s_i s_j: v_i = 1 / s_i is its null space */
     CHECK_OK(PoiseVecGetWrite(v, &p));
-    for (PoiseInt i = 0; i < PoiseVecLocalSize(v); i++) p[i] = 1 / (1.5 + TestRandom(8, (uint64_t)(s.A->rows->begin + i)));
+    for (PoiseInt i = 0; i < PoiseVecLocalSize(v); i++)
+      p[i] = 1 / (1.5 + TestRandom(8, (uint64_t)(s.A->rows->begin + i)));
     CHECK_OK(SampleRestore(v, &p));
     for (PoiseInt i = s.A->rows->begin; i < s.A->rows->begin + s.A->rows->n; i++) {
       double degree = 0, si = 1.5 + TestRandom(8, (uint64_t)i);
@@ -655,7 +662,7 @@ static void TestNullSpace(PoiseContext ctx)
   }
 }
 
-/* ---- what a solve tells -------------------------------------------------------------------------------------------------- */
+/* ---- what a solve tells ---------------------------------------------------------------------- */
 
 static PoiseErr Count(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
 {
@@ -688,8 +695,8 @@ static void TestReports(PoiseContext ctx)
   int told = 0;
   if (!CHECK(out != NULL) || !Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
   PoiseSetOutput(ctx, out);
-  CHECK_OK(
-      PoiseOptionsSetString(ctx, "-q_ksp_monitor_true_residual -q_ksp_view -q_mat_partition nonzeros -q_mat_order rcm"));
+  CHECK_OK(PoiseOptionsSetString(
+      ctx, "-q_ksp_monitor_true_residual -q_ksp_view -q_mat_partition nonzeros -q_mat_order rcm"));
   CHECK_OK(PoiseMatSetOptionsPrefix(s.A, "q_"));
   CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, "q_"));
   CHECK_OK(PoiseMatSetFromOptions(s.A));
@@ -747,7 +754,8 @@ static void TestSingular(PoiseContext ctx)
   Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
   for (PoiseInt i = s.A->rows->begin; i < s.A->rows->begin + s.A->rows->n; i++) /* row and column are zeros */
     for (PoiseInt j = 0; j < N; j++)
-      if (Stored(LATTICE, N, i, j) && (i == ROW || j == ROW)) CHECK_OK(PoiseMatSetEntries(s.A, 1, &i, &j, &(double){0}));
+      if (Stored(LATTICE, N, i, j) && (i == ROW || j == ROW))
+        CHECK_OK(PoiseMatSetEntries(s.A, 1, &i, &j, &(double){0}));
   CHECK_OK(PoiseMatAssemble(s.A));
   snprintf(words, sizeof words, "left for row %d is 0", ROW);
   CHECK_ERR(PoiseKSPSetUp(s.ksp), POISE_ERR_NUMERIC, words);
@@ -760,10 +768,11 @@ static void TestSingular(PoiseContext ctx)
   Close(&s);
 }
 
-/* ---- what crosses to the application ------------------------------------------------------------------- */
+/* ---- what crosses to the application --------------------------------------------------------- */
 
 /* Two like solvers of one system: the second one's matrix is to be arranged. */
-static int OpenBoth(PoiseContext ctx, int kind, const char *type, const char *pc, int partition, int order, System s[2])
+static int OpenBoth(PoiseContext ctx, int kind, const char *type, const char *pc, int partition, int order,
+                    System s[2])
 {
   for (int k = 0; k < 2; k++)
     if (!Open(ctx, kind, 1, type, pc, &s[k])) return 0;
@@ -800,7 +809,8 @@ static void SolveBoth(System s[2])
     CHECK_OK(PoiseKSPHistory(s[k].ksp, &count[k], &norms[k]));
   }
   CHECK(llabs((long long)(count[0] - count[1])) <= 1);
-  for (int k = 0; k < 4 && k < count[0] && k < count[1]; k++) CHECK_NEAR(norms[1][k], norms[0][k], 1e-8 * norms[0][0]);
+  for (int k = 0; k < 4 && k < count[0] && k < count[1]; k++)
+    CHECK_NEAR(norms[1][k], norms[0][k], 1e-8 * norms[0][0]);
 }
 
 static void CloseBoth(System s[2])
@@ -922,7 +932,8 @@ static void TestShellInside(PoiseContext ctx)
   if (PoiseSize(ctx) == 1) /* the block is all */
     SolveBoth(s);
   else
-    CHECK_ERR(PoiseKSPSetUp(s[1].ksp), POISE_ERR_UNSUPPORTED, "preconditioner shell in a block of a matrix that a solver");
+    CHECK_ERR(PoiseKSPSetUp(s[1].ksp), POISE_ERR_UNSUPPORTED,
+              "preconditioner shell in a block of a matrix that a solver");
   CloseBoth(s);
   for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecDestroy(&u[k].inverse));
 }
@@ -981,7 +992,8 @@ static void Iterates(PoiseContext ctx, const char *type, int kind, int partition
       CHECK_OK(PoiseOptionsSetString(ctx, "-z_ksp_replay 0"));
       CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "z_"));
       CHECK_OK(PoiseKSPSetFromOptions(ksp));
-      CHECK_OK(test ? PoiseKSPSetConvergenceTest(ksp, LookAndGoOn, &seen[k]) : PoiseKSPAddMonitor(ksp, Look, &seen[k]));
+      CHECK_OK(test ? PoiseKSPSetConvergenceTest(ksp, LookAndGoOn, &seen[k])
+                    : PoiseKSPAddMonitor(ksp, Look, &seen[k]));
       SampleConstant(seen[k].x, NAN);
       SampleConstant(seen[k].z, NAN);
       Solve(&s[k], 1);
@@ -1067,9 +1079,11 @@ static PoiseErr CopyIt(void *arg, PoiseVec r, PoiseVec z)
 /* M by itself takes the application's vectors. */
 static void TestApply(PoiseContext ctx)
 {
-  static const char *const types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "sor", "lu", "bjacobi", "ksp"};
-  CHECK_OK(PoiseOptionsSetString(ctx, "-h_ksp_ksp_type richardson -h_ksp_ksp_max_it 3 -h_ksp_ksp_norm_type none "
-                                      "-h_ksp_pc_type jacobi"));
+  static const char *const types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc",
+                                      "sor",  "lu",     "bjacobi",  "ksp"};
+  CHECK_OK(PoiseOptionsSetString(ctx,
+                                 "-h_ksp_ksp_type richardson -h_ksp_ksp_max_it 3 -h_ksp_ksp_norm_type none "
+                                 "-h_ksp_pc_type jacobi"));
   for (int partition = 0; partition < NPARTITIONS; partition++)
     for (int order = 0; order < 2; order++)
       for (size_t k = 0; k < sizeof types / sizeof *types; k++) Applying(ctx, types[k], partition, order);
@@ -1117,7 +1131,8 @@ static void TestBlocks(PoiseContext ctx)
   CHECK_OK(PoiseMatCreateVecs(sub[0]->A, &z, &r));
   CHECK_OK(PoiseVecSet(r, 1));
   CHECK_ERR(PoiseKSPSolve(sub[0], r, z), POISE_ERR_UNSUPPORTED, "PoiseKSPSolve of a solver inside");
-  CHECK_ERR(PoiseKSPTrueResidual(sub[0], r, z, &norm), POISE_ERR_UNSUPPORTED, "PoiseKSPTrueResidual of a solver inside");
+  CHECK_ERR(PoiseKSPTrueResidual(sub[0], r, z, &norm), POISE_ERR_UNSUPPORTED,
+            "PoiseKSPTrueResidual of a solver inside");
   CHECK_ERR(PoisePCApply(pc, r, z), POISE_ERR_UNSUPPORTED, "PoisePCApply of a preconditioner in a block");
   CHECK_OK(PoiseVecDestroy(&r));
   CHECK_OK(PoiseVecDestroy(&z));
@@ -1142,18 +1157,21 @@ static void TestInnerSolver(PoiseContext ctx)
   PoisePC pc;
   double norm;
   if (!OpenBoth(ctx, LATTICE, "fgmres", "ksp", NPARTITIONS - 1, POISE_ORDER_RCM, s)) return;
-  CHECK_OK(PoiseOptionsSetString(ctx, "-y_ksp_ksp_type cg -y_ksp_pc_type jacobi -y_ksp_ksp_max_it 4 -y_ksp_ksp_replay 0"));
+  CHECK_OK(PoiseOptionsSetString(
+      ctx, "-y_ksp_ksp_type cg -y_ksp_pc_type jacobi -y_ksp_ksp_max_it 4 -y_ksp_ksp_replay 0"));
   for (int k = 0; k < 2; k++) {
     CHECK_OK(PoiseVecDuplicate(s[k].x, &seen[k].x));
     CHECK_OK(PoiseKSPSetOptionsPrefix(s[k].ksp, "y_"));
     CHECK_OK(PoiseKSPSetFromOptions(s[k].ksp));
-    if (!CHECK_OK(PoisePCKSPGetKSP(s[k].pc, &inner)) || !CHECK_OK(PoiseKSPAddMonitor(inner, Look, &seen[k]))) return;
+    if (!CHECK_OK(PoisePCKSPGetKSP(s[k].pc, &inner)) || !CHECK_OK(PoiseKSPAddMonitor(inner, Look, &seen[k])))
+      return;
     CHECK_OK(PoisePCApply(s[k].pc, s[k].b, s[k].x));
   }
   CheckLike(seen[1].x, seen[0].x, 1e-8);
   SolveBoth(s);
   CHECK_ERR(PoiseKSPSolve(inner, s[1].b, s[1].x), POISE_ERR_UNSUPPORTED, "PoiseKSPSolve of a solver inside");
-  CHECK_ERR(PoiseKSPTrueResidual(inner, s[1].b, s[1].x, &norm), POISE_ERR_UNSUPPORTED, "PoiseKSPTrueResidual of a solver");
+  CHECK_ERR(PoiseKSPTrueResidual(inner, s[1].b, s[1].x, &norm), POISE_ERR_UNSUPPORTED,
+            "PoiseKSPTrueResidual of a solver");
   CHECK_OK(PoiseKSPGetPC(inner, &pc));
   CHECK_OK(PoisePCApply(pc, s[1].exact, s[1].x));
   CHECK_OK(PoiseMatGetDiagonal(s[1].A, s[0].x));
@@ -1170,7 +1188,8 @@ static void TestInnerSolver(PoiseContext ctx)
   CloseBoth(s);
 }
 
-/* Set through the preconditioner P is the solver's: before a set-up, between solves, when a wish comes or goes. */
+/* Set through the preconditioner P is the solver's: before a set-up, between solves, when a wish comes or
+   goes. */
 static void TestSetOperator(PoiseContext ctx)
 {
   System s[2];
@@ -1273,7 +1292,7 @@ static void TestPredicted(PoiseContext ctx)
   Close(&s);
 }
 
-/* ---- bad input ----------------------------------------------------------------------------------------------------------- */
+/* ---- bad input ------------------------------------------------------------------------------- */
 
 static void TestErrors(PoiseContext ctx)
 {
@@ -1306,7 +1325,8 @@ static void TestErrors(PoiseContext ctx)
   CHECK_OK(PoiseKSPSetOperators(ksp, P, A)); /* P's options count: it is the operator now */
   CHECK_OK(PoiseKSPSetUp(ksp));
   CHECK_OK(PoiseMatSetPartition(P, POISE_PARTITION_BYTES));
-  CHECK_ERR(PoiseKSPSetUp(ksp), POISE_ERR_UNSUPPORTED, "type shell cannot be rearranged (-mat_partition bytes");
+  CHECK_ERR(PoiseKSPSetUp(ksp), POISE_ERR_UNSUPPORTED,
+            "type shell cannot be rearranged (-mat_partition bytes");
   CHECK_OK(PoiseMatSetPartition(P, POISE_PARTITION_ROWS));
   CHECK_OK(PoiseKSPSetUp(ksp));
   CHECK_OK(PoiseKSPDestroy(&ksp));
@@ -1314,7 +1334,7 @@ static void TestErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&P));
 }
 
-/* ---- the same in every run, and without memory --------------------------------------------------------------------------- */
+/* ---- the same in every run, and without memory ----------------------------------------------- */
 
 static PoiseErr Run(PoiseContext ctx, void *arg)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assembly and changes of matrices against dense arrays that every rank holds. Values are multiples of 1/8, so that sums are
-   exact in any order and results can be compared as they are. */
+/* Assembly and changes of matrices against dense arrays that every rank holds. Values are multiples of 1/8,
+   so that sums are exact in any order and results can be compared as they are. */
 #include "mat/mat.h"
 #include "sample.h"
 
@@ -50,7 +50,8 @@ static int Same(PoiseMat A, const Dense *d)
 
 static PoiseErr Empty(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N, PoiseMat *A)
 {
-  return PoiseMatCreate(ctx, SampleLocal(ctx, layout, M), SampleLocal(ctx, (layout + 1) % NLAYOUTS, N), M, N, A);
+  return PoiseMatCreate(ctx, SampleLocal(ctx, layout, M), SampleLocal(ctx, (layout + 1) % NLAYOUTS, N), M, N,
+                        A);
 }
 
 static PoiseErr EmptySquare(PoiseContext ctx, int layout, PoiseInt N, PoiseMat *A)
@@ -62,12 +63,13 @@ typedef void (*Check)(PoiseContext, int layout, PoiseInt M, PoiseInt N);
 
 static void ForAll(PoiseContext ctx, Check check)
 {
-  static const PoiseInt sizes[][2] = {{0, 0}, {1, 1}, {0, 5}, {7, 0}, {3, MOST}, {MOST, 2}, {MOST, MOST - 8}, {MOST, MOST}};
+  static const PoiseInt sizes[][2] = {{0, 0},    {1, 1},    {0, 5},           {7, 0},
+                                      {3, MOST}, {MOST, 2}, {MOST, MOST - 8}, {MOST, MOST}};
   for (int layout = 0; layout < NLAYOUTS; layout++)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) check(ctx, layout, sizes[k][0], sizes[k][1]);
 }
 
-/* ---- entries and blocks --------------------------------------------------------------------------------------------- */
+/* ---- entries and blocks ---------------------------------------------------------------------- */
 
 enum { ADDS, SETS };
 enum { NR = 3, NC = 4, BLOCKS = 60 };
@@ -77,7 +79,8 @@ typedef struct Block {
   double v[NR * NC];
 } Block;
 
-/* Block e of a round: some indices negative. What is set depends on the entry alone, so it is the same from every rank. */
+/* Block e of a round: some indices negative. What is set depends on the entry alone, so it is the same from
+   every rank. */
 static Block MakeBlock(const Dense *d, int how, int round, int e)
 {
   Block b;
@@ -112,9 +115,11 @@ static PoiseErr GiveBlock(PoiseMat A, int how, int kind, const Block *b)
     PoiseInt row[NC] = {b->rows[i], b->rows[i], b->rows[i], b->rows[i]};
     const double *v = b->v + (size_t)NC * (size_t)i;
     if (kind == 1)
-      POISE_TRY(how == ADDS ? PoiseMatAddBlock(A, 1, row, NC, b->cols, v) : PoiseMatSetBlock(A, 1, row, NC, b->cols, v));
+      POISE_TRY(how == ADDS ? PoiseMatAddBlock(A, 1, row, NC, b->cols, v)
+                            : PoiseMatSetBlock(A, 1, row, NC, b->cols, v));
     else
-      POISE_TRY(how == ADDS ? PoiseMatAddEntries(A, NC, row, b->cols, v) : PoiseMatSetEntries(A, NC, row, b->cols, v));
+      POISE_TRY(how == ADDS ? PoiseMatAddEntries(A, NC, row, b->cols, v)
+                            : PoiseMatSetEntries(A, NC, row, b->cols, v));
   }
   return POISE_OK;
 }
@@ -156,7 +161,8 @@ static void TestWaves(PoiseContext ctx)
   ForAll(ctx, Rounds);
 }
 
-/* Of one rank's values for an entry the last one stays, whether the pattern has it or not, and whoever owns it. */
+/* Of one rank's values for an entry the last one stays, whether the pattern has it or not, and whoever owns
+   it. */
 static void TestLastStays(PoiseContext ctx)
 {
   int last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
@@ -190,7 +196,8 @@ static void WideBlock(PoiseContext ctx, int how)
   PoiseMat A;
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, M, N, &A))) return;
   for (int t = 0; t < TIMES; t++) {
-    for (int j = 0; j < WIDE; j++) cols[j] = j % 17 == 3 ? -1 : Below(t % 2 ? N : 25, 300 + (uint64_t)t, (uint64_t)j);
+    for (int j = 0; j < WIDE; j++)
+      cols[j] = j % 17 == 3 ? -1 : Below(t % 2 ? N : 25, 300 + (uint64_t)t, (uint64_t)j);
     for (int k = 0; k < M * WIDE; k++) {
       int64_t at = rows[k / WIDE] * N + cols[k % WIDE];
       v[k] = Eighths(400 + (uint64_t)t, (uint64_t)k);
@@ -199,7 +206,8 @@ static void WideBlock(PoiseContext ctx, int how)
       has[at] = 1;
     }
     if (PoiseRank(ctx) == last)
-      CHECK_OK(how == ADDS ? PoiseMatAddBlock(A, M, rows, WIDE, cols, v) : PoiseMatSetBlock(A, M, rows, WIDE, cols, v));
+      CHECK_OK(how == ADDS ? PoiseMatAddBlock(A, M, rows, WIDE, cols, v)
+                           : PoiseMatSetBlock(A, M, rows, WIDE, cols, v));
     if (t % 5 == 4) CHECK_OK(PoiseMatAssemble(A));
   }
   CHECK_OK(PoiseMatAssemble(A));
@@ -208,7 +216,8 @@ static void WideBlock(PoiseContext ctx, int how)
     int64_t stored = 0, first = (A->rows->begin + i) * N;
     for (int j = 0; j < N; j++) stored += has[first + j];
     wrong += stored != ptr[i + 1] - ptr[i];
-    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) wrong += !has[first + col[k]] || val[k] != dense[first + col[k]];
+    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++)
+      wrong += !has[first + col[k]] || val[k] != dense[first + col[k]];
   }
   CHECK_INT(wrong, 0);
   free(ptr), free(col), free(val), free(dense), free(v), free(has);
@@ -238,7 +247,8 @@ static void TestLongRow(PoiseContext ctx)
   CHECK_OK(PoiseMatAssemble(A));
   PoiseMatLocalSizes(A, &m, NULL);
   if (CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) {
-    for (int64_t k = 0; k < ptr[m]; k++) wrong += col[k] != k || val[k] != (double)k / 8 * TIMES * PoiseSize(ctx);
+    for (int64_t k = 0; k < ptr[m]; k++)
+      wrong += col[k] != k || val[k] != (double)k / 8 * TIMES * PoiseSize(ctx);
     CHECK_INT(wrong, 0);
     CHECK_INT(ptr[m], row >= A->rows->begin && row < A->rows->begin + m ? N : 0);
     free(ptr), free(col), free(val);
@@ -246,7 +256,7 @@ static void TestLongRow(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
-/* ---- numbers of the rank's own -------------------------------------------------------------------------------------- */
+/* ---- numbers of the rank's own --------------------------------------------------------------- */
 
 typedef struct Numbers {
   PoiseInt nr, nc, rows[MOST], cols[MOST];
@@ -341,21 +351,27 @@ static void TestLocalErrors(PoiseContext ctx)
   double v = 1;
   PoiseMat A;
   PoiseVec x;
-  if (!CHECK_OK(EmptySquare(ctx, EVEN, 10, &A)) || !CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 10, &x))) return;
+  if (!CHECK_OK(EmptySquare(ctx, EVEN, 10, &A)) || !CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 10, &x)))
+    return;
   CHECK_ERR(PoiseMatAddBlockLocal(A, 1, &i, 1, &i, &v), POISE_ERR_STATE, "no local-to-global map of rows");
   CHECK_ERR(PoiseVecSetValuesLocal(x, 1, &i, &v), POISE_ERR_STATE, "no local-to-global map of rows");
-  CHECK_ERR_OF(PoiseMatSetLocalToGlobal(A, 3, map, 3, map), last, POISE_ERR_ARG, "map's row 2 is 10, there are 10");
+  CHECK_ERR_OF(PoiseMatSetLocalToGlobal(A, 3, map, 3, map), last, POISE_ERR_ARG,
+               "map's row 2 is 10, there are 10");
   CHECK_ERR_OF(PoiseVecSetLocalToGlobal(x, 3, map), last, POISE_ERR_ARG, "map's row 2 is 10, there are 10");
   CHECK_ERR(PoiseVecSetLocalToGlobal(x, -1, map), POISE_ERR_ARG, "map of -1 rows");
   map[2] = 9;
   CHECK_OK(PoiseMatSetLocalToGlobal(A, 3, map, 2, map));
   CHECK_OK(PoiseVecSetLocalToGlobal(x, 3, map));
-  CHECK_ERR(PoiseMatSetBlockLocal(A, 1, &i, 1, &zero, &v), POISE_ERR_ARG, "local row 3, the local-to-global map has 3");
+  CHECK_ERR(PoiseMatSetBlockLocal(A, 1, &i, 1, &zero, &v), POISE_ERR_ARG,
+            "local row 3, the local-to-global map has 3");
   i = 2;
-  CHECK_ERR(PoiseMatSetBlockLocal(A, 1, &i, 1, &i, &v), POISE_ERR_ARG, "local column 2, the local-to-global map has 2");
+  CHECK_ERR(PoiseMatSetBlockLocal(A, 1, &i, 1, &i, &v), POISE_ERR_ARG,
+            "local column 2, the local-to-global map has 2");
   i = 3;
-  CHECK_ERR(PoiseVecAddValuesLocal(x, 1, &i, &v), POISE_ERR_ARG, "local row 3, the local-to-global map has 3");
-  CHECK_ERR(PoiseMatAssemble(A), POISE_ERR_STATE, "no local-to-global map of rows"); /* the first that failed */
+  CHECK_ERR(PoiseVecAddValuesLocal(x, 1, &i, &v), POISE_ERR_ARG,
+            "local row 3, the local-to-global map has 3");
+  CHECK_ERR(PoiseMatAssemble(A), POISE_ERR_STATE,
+            "no local-to-global map of rows"); /* the first that failed */
   CHECK_ERR(PoiseVecAssemble(x), POISE_ERR_STATE, "no local-to-global map of rows");
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseVecAssemble(x));
@@ -363,7 +379,7 @@ static void TestLocalErrors(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&x));
 }
 
-/* ---- calls that fail ------------------------------------------------------------------------------------------------ */
+/* ---- calls that fail ------------------------------------------------------------------------- */
 
 /* One rank fails while adding and goes on; all hear of it where they meet, and nothing else is lost. */
 static void TestKept(PoiseContext ctx)
@@ -374,12 +390,14 @@ static void TestKept(PoiseContext ctx)
   Dense *d = MakeDense(10, 10);
   PoiseMat A;
   PoiseVec x;
-  if (!CHECK_OK(EmptySquare(ctx, EVEN, 10, &A)) || !CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 10, &x))) return;
+  if (!CHECK_OK(EmptySquare(ctx, EVEN, 10, &A)) || !CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 10, &x)))
+    return;
   for (int round = 1; round <= 2; round++) { /* into a new pattern, then into the old one */
     CHECK_OK(PoiseMatAddBlock(A, 2, good, 2, good, v));
     CHECK_OK(PoiseVecAddValues(x, 2, good, v));
     if (last) {
-      CHECK_ERR(PoiseMatAddBlock(A, 2, good, 2, bad, v), POISE_ERR_ARG, "column 10 of a matrix of 10 columns");
+      CHECK_ERR(PoiseMatAddBlock(A, 2, good, 2, bad, v), POISE_ERR_ARG,
+                "column 10 of a matrix of 10 columns");
       CHECK_ERR(PoiseMatSetEntries(A, 1, good, good, v), POISE_ERR_STATE, "without PoiseMatAssemble between");
       CHECK_ERR(PoiseMatAddBlock(A, -2, good, 2, bad, v), POISE_ERR_ARG, "-2 rows");
       CHECK_ERR(PoiseVecAddValues(x, 2, bad, v), POISE_ERR_ARG, "row 10");
@@ -427,7 +445,7 @@ static void TestMixed(PoiseContext ctx)
   free(d);
 }
 
-/* ---- triplets ------------------------------------------------------------------------------------------------------- */
+/* ---- triplets -------------------------------------------------------------------------------- */
 
 typedef struct List { /* the triplets that rank r gives */
   PoiseInt n, *rows, *cols;
@@ -442,8 +460,12 @@ static List MakeList(int r, PoiseInt M, PoiseInt N, int kind, int round)
   List l = {n, malloc((size_t)n * 8 + 1), malloc((size_t)n * 8 + 1), malloc((size_t)n * 8 + 1)};
   for (PoiseInt k = 0; k < n; k++) {
     PoiseInt at = kind == BACKWARDS ? n - 1 - k : k;
-    l.rows[k] = kind == SORTED_ONCE ? k / N : k % 17 == 3 || !M ? -3 : Below(M, 80, (uint64_t)(at + 10000 * r));
-    l.cols[k] = kind == SORTED_ONCE ? k % N : k % 19 == 4 || !N ? -1 : Below(N, 81, (uint64_t)(at + 10000 * r));
+    l.rows[k] = kind == SORTED_ONCE ? k / N
+                : k % 17 == 3 || !M ? -3
+                                    : Below(M, 80, (uint64_t)(at + 10000 * r));
+    l.cols[k] = kind == SORTED_ONCE ? k % N
+                : k % 19 == 4 || !N ? -1
+                                    : Below(N, 81, (uint64_t)(at + 10000 * r));
     l.v[k] = Eighths(82 + (uint64_t)round, (uint64_t)(at + 10000 * r));
   }
   return l;
@@ -507,7 +529,8 @@ static void Triplets(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   if (!CHECK_OK(Empty(ctx, layout, M, N, &A))) return;
   for (int kind = 0; kind < 3; kind++) { /* each replaces the one before */
     Listed(ctx, A, M, N, kind);
-    if (M && N) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &i, (double[]){5})); /* pending: dropped by the next one */
+    /* pending: dropped by the next one */
+    if (M && N) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &i, (double[]){5}));
   }
   CHECK_OK(PoiseMatDestroy(&A));
 }
@@ -517,7 +540,8 @@ static void TestTriplets(PoiseContext ctx)
   ForAll(ctx, Triplets);
 }
 
-/* Triplets that together are longer than blocks of the refresh, on several threads and one, have the same sums. */
+/* Triplets that together are longer than blocks of the refresh, on several threads and one, have the same
+   sums. */
 static void TestManyTriplets(PoiseContext ctx)
 {
   enum { N = 6000, EACH = 9 };
@@ -549,7 +573,8 @@ static void TestManyTriplets(PoiseContext ctx)
   free(rows), free(cols), free(v);
 }
 
-/* Values in groups that go to entries far apart, beyond what a run's places reach; and each on its own. Old values do not stay. */
+/* Values in groups that go to entries far apart, beyond what a run's places reach; and each on its own. Old
+   values do not stay. */
 static void TestScatteredTriplets(PoiseContext ctx)
 {
   enum { N = 200000, EACH = 2, COUNT = N * EACH, JUMP = 7919 };
@@ -583,7 +608,8 @@ static void TestScatteredTriplets(PoiseContext ctx)
   free(rows), free(v), free(sum);
 }
 
-/* Values of one entry that lie side by side, more of them than a run of the plan holds, then some of the next; and back to front. */
+/* Values of one entry that lie side by side, more of them than a run of the plan holds, then some of the
+   next; and back to front. */
 static void TestLongRuns(PoiseContext ctx)
 {
   enum { ENTRIES = 3, EACH = 70000, COUNT = ENTRIES * EACH };
@@ -623,7 +649,8 @@ static void TestTripletErrors(PoiseContext ctx)
   CHECK_ERR(PoiseMatSetPatternCOO(A, 3, rows, cols), POISE_ERR_ARG, "column 11 of a matrix of 10 columns");
   CHECK_ERR(PoiseMatSetValuesCOO(A, v), POISE_ERR_STATE, "call PoiseMatSetPatternCOO");
   CHECK_OK(PoiseMatSetPatternCOO(A, 2, rows, cols));
-  CHECK_ERR_OF(PoiseMatSetValuesCOO(A, last ? NULL : v), last, POISE_ERR_ARG, "values of 2 triplets are NULL");
+  CHECK_ERR_OF(PoiseMatSetValuesCOO(A, last ? NULL : v), last, POISE_ERR_ARG,
+               "values of 2 triplets are NULL");
   CHECK_OK(PoiseMatSetValuesCOO(A, v));
   if (last) CHECK_OK(PoiseMatAddEntries(A, 1, rows, cols, v));
   CHECK_ERR_OF(PoiseMatSetValuesCOO(A, v), last, POISE_ERR_STATE, "call PoiseMatAssemble");
@@ -635,7 +662,7 @@ static void TestTripletErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
-/* ---- changes of an assembled matrix --------------------------------------------------------------------------------- */
+/* ---- changes of an assembled matrix ---------------------------------------------------------- */
 
 /* A third of the entries, and the diagonal if so asked. */
 static Dense *Fill(PoiseInt M, PoiseInt N, int diagonal, uint64_t seed)
@@ -655,7 +682,8 @@ static PoiseErr ToMat(PoiseContext ctx, const Dense *d, int rows, int cols, Pois
   PoiseErr e = PoiseMatCreate(ctx, SampleLocal(ctx, rows, d->M), SampleLocal(ctx, cols, d->N), d->M, d->N, A);
   for (PoiseInt i = 0; !e && i < d->M; i++)
     for (PoiseInt j = 0; !e && j < d->N; j++)
-      if (d->has[i][j] && i % PoiseSize(ctx) == PoiseRank(ctx)) e = PoiseMatSetEntries(*A, 1, &i, &j, &d->v[i][j]);
+      if (d->has[i][j] && i % PoiseSize(ctx) == PoiseRank(ctx))
+        e = PoiseMatSetEntries(*A, 1, &i, &j, &d->v[i][j]);
   if (!e || e == POISE_ERR_MEMORY) e = *A ? PoiseMatAssemble(*A) : e;
   return e;
 }
@@ -665,7 +693,8 @@ static int Rows(PoiseContext ctx, PoiseInt N, PoiseInt *rows, int *zero)
   int n = 0;
   for (PoiseInt k = 0; k < N; k++) {
     zero[k] = k % 5 == 2 || k == N - 1;
-    if (zero[k] && (k % PoiseSize(ctx) == PoiseRank(ctx) || k % 3 == 0)) rows[n++] = k; /* some are given by all ranks */
+    /* some are given by all ranks */
+    if (zero[k] && (k % PoiseSize(ctx) == PoiseRank(ctx) || k % 3 == 0)) rows[n++] = k;
   }
   rows[n++] = -7;
   return n;
@@ -736,11 +765,14 @@ static void TestZeroRowsErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
   CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 11, &s));
   if (PoiseSize(ctx) == 1)
-    CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 1, x, b), POISE_ERR_ARG, "row 3 has no diagonal entry in the pattern");
+    CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 1, x, b), POISE_ERR_ARG,
+              "row 3 has no diagonal entry in the pattern");
   else /* its owner says so, whichever rank that is */
-    CHECK(PoiseMatZeroRows(A, 1, &row, 1, x, b) != POISE_OK && strstr(PoiseErrorMessage(), "row 3 has no diagonal entry"));
+    CHECK(PoiseMatZeroRows(A, 1, &row, 1, x, b) != POISE_OK &&
+          strstr(PoiseErrorMessage(), "row 3 has no diagonal entry"));
   Same(A, d);
-  CHECK_ERR_OF(PoiseMatZeroRows(A, last, &bad, 1, x, b), last, POISE_ERR_ARG, "row 10 of a matrix of 10 rows");
+  CHECK_ERR_OF(PoiseMatZeroRows(A, last, &bad, 1, x, b), last, POISE_ERR_ARG,
+               "row 10 of a matrix of 10 rows");
   CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 0, x, NULL), POISE_ERR_ARG, "give both or neither");
   CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 0, x, x), POISE_ERR_ARG, "same vector");
   CHECK_ERR(PoiseMatZeroRows(A, 1, &row, 0, s, b), POISE_ERR_SIZE, "11");
@@ -785,7 +817,8 @@ static void CheckNorms(PoiseMat A, const Dense *d)
 static void TestNormsOfAnySize(PoiseContext ctx)
 {
   enum { N = 100 };
-  static const double sizes[] = {0, 0x1p-1074, 1e-200, 1e-140, 1, 1e150, 1e200, 0x1p1019, 0x1.8p1023, INFINITY, NAN};
+  static const double sizes[] = {0,     0x1p-1074, 1e-200,     1e-140,   1,  1e150,
+                                 1e200, 0x1p1019,  0x1.8p1023, INFINITY, NAN};
   for (int blocks = 0; blocks < 2; blocks++)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
       PoiseMat A;
@@ -794,7 +827,8 @@ static void TestNormsOfAnySize(PoiseContext ctx)
       PoiseSplit(ctx, N / 4, &begin, &m);
       if (!CHECK_OK(PoiseMatCreate(ctx, 4 * m, 4 * m, N, N, &A))) return;
       for (PoiseInt i = 4 * begin; i < 4 * (begin + m); i++)
-        for (PoiseInt j = 0; j < 4; j++) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, (PoiseInt[]){i / 4 * 4 + j}, &v));
+        for (PoiseInt j = 0; j < 4; j++)
+          CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, (PoiseInt[]){i / 4 * 4 + j}, &v));
       CHECK_OK(PoiseMatAssemble(A));
       if (blocks) CHECK_OK(PoiseMatSetBlockSize(A, 4));
       if (blocks) CHECK_OK(PoiseMatSetType(A, "bcsr"));
@@ -831,7 +865,9 @@ static void Arithmetic(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   PoiseMat A;
   PoiseVec l, r;
   double left[MOST] = {0}, right[MOST] = {0};
-  if (!CHECK_OK(ToMat(ctx, d, layout, (layout + 1) % NLAYOUTS, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &r, &l))) return;
+  if (!CHECK_OK(ToMat(ctx, d, layout, (layout + 1) % NLAYOUTS, &A)) ||
+      !CHECK_OK(PoiseMatCreateVecs(A, &r, &l)))
+    return;
   int64_t pattern = A->pattern, state = A->state;
   CHECK_OK(PoiseMatScale(A, -2));
   CHECK(A->state > state);
@@ -1043,7 +1079,8 @@ static void TestChangeErrors(PoiseContext ctx)
   double norm;
   PoiseInt n, zero = 0;
   if (!CHECK_OK(ToMat(ctx, d, EVEN, EVEN, &A)) || !CHECK_OK(ToMat(ctx, wide, EVEN, EVEN, &W))) return;
-  CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 10, 10, &(PoiseShell){.mult = Nothing}, NULL, &S));
+  CHECK_OK(
+      PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 10, 10, &(PoiseShell){.mult = Nothing}, NULL, &S));
   CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 11, &s));
   CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 12, &r));
   CHECK_ERR(PoiseMatAXPY(A, 1, W), POISE_ERR_SIZE, "X is 10 x 12, Y is 10 x 10");
@@ -1078,7 +1115,7 @@ static void TestChangeErrors(PoiseContext ctx)
   free(d), free(wide);
 }
 
-/* ---- entries of vectors --------------------------------------------------------------------------------------------- */
+/* ---- entries of vectors ---------------------------------------------------------------------- */
 
 static void Reading(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
 {
@@ -1110,13 +1147,14 @@ static void TestReading(PoiseContext ctx)
   double v[2] = {0};
   ForAll(ctx, Reading);
   if (!CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 10, &x))) return;
-  CHECK_ERR_OF(PoiseVecGetValues(x, 2, (PoiseInt[]){0, last ? 10 : 9}, v), last, POISE_ERR_ARG, "row 10 of a vector");
+  CHECK_ERR_OF(PoiseVecGetValues(x, 2, (PoiseInt[]){0, last ? 10 : 9}, v), last, POISE_ERR_ARG,
+               "row 10 of a vector");
   if (last) CHECK_OK(PoiseVecAddValues(x, 1, (PoiseInt[]){0}, v));
   CHECK_ERR_OF(PoiseVecGetValues(x, 1, (PoiseInt[]){0}, v), last, POISE_ERR_STATE, "PoiseVecAssemble");
   CHECK_OK(PoiseVecDestroy(&x));
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static PoiseErr AssembleAll(PoiseContext ctx, void *arg)
 {
@@ -1183,7 +1221,8 @@ static PoiseErr ChangeAll(PoiseContext ctx, void *arg)
   if (!e) e = PoiseMatAXPY(C, 2, A); /* of one pattern */
   if (!e) e = PoiseMatIsSymmetric(A, 0, &is);
   PoiseErr mine = POISE_OK;
-  for (PoiseInt i = 0; !e && !mine && i < A->rows->n; i++) mine = PoiseMatGetRow(A, A->rows->begin + i, &n, NULL, NULL);
+  for (PoiseInt i = 0; !e && !mine && i < A->rows->n; i++)
+    mine = PoiseMatGetRow(A, A->rows->begin + i, &n, NULL, NULL);
   if (!e) e = PoiseAgree(ctx, mine);
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&b);
@@ -1201,7 +1240,8 @@ static void TestMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, AssembleAll, NULL);
 }
 
-/* The smallest index is ignored as all negative ones are, and no difference overflows, which sanitizers would see. */
+/* The smallest index is ignored as all negative ones are, and no difference overflows, which sanitizers would
+   see. */
 static void TestSmallestIndex(PoiseContext ctx)
 {
   enum { N = 12 };
@@ -1214,7 +1254,8 @@ static void TestSmallestIndex(PoiseContext ctx)
     PoiseVec x, y;
     PoiseInt begin, m;
     PoiseSplit(ctx, N / 2, &begin, &m);
-    if (!CHECK_OK(PoiseMatCreate(ctx, 2 * m, 2 * m, N, N, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+    if (!CHECK_OK(PoiseMatCreate(ctx, 2 * m, 2 * m, N, N, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)))
+      return;
     CHECK_OK(PoiseMatSetBlockSize(A, 2));
     if (blocks) CHECK_OK(PoiseMatSetType(A, "bcsr"));
     CHECK_OK(PoiseMatAddBlock(A, 3, least, 3, least, v));
@@ -1237,7 +1278,8 @@ static void TestSmallestIndex(PoiseContext ctx)
     CHECK(sum == 14.0 * PoiseSize(ctx));
     CHECK_OK(PoiseMatZeroRows(A, 3, least, 1, NULL, NULL));
     CHECK_OK(PoiseMatZeroRowsColumns(A, 3, least, 1, NULL, NULL));
-    CHECK_ERR(PoiseMatGetRow(A, INT64_MIN, &n, NULL, NULL), POISE_ERR_ARG, "row -9223372036854775808 is not one of");
+    CHECK_ERR(PoiseMatGetRow(A, INT64_MIN, &n, NULL, NULL), POISE_ERR_ARG,
+              "row -9223372036854775808 is not one of");
     CHECK_OK(PoiseVecSet(x, 1));
     CHECK_OK(PoiseVecAddValues(x, 3, least, v));
     CHECK_OK(PoiseVecAssemble(x));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type auto: which type it has work on matrices where that is obvious, when it chooses again, that options and copies follow, and what
-  measurements leave behind. Products by it are judged by test_products.c and test_types.c, as those of every type.
+  Type auto: which type it has work on matrices where that is obvious, when it chooses again, that options and
+  copies follow, and what measurements leave behind. Products by it are judged by test_products.c and
+  test_types.c, as those of every type.
 */
 #include <pthread.h>
 #include <unistd.h>
@@ -42,11 +43,13 @@ static PoiseInt Varied(PoiseInt i, PoiseInt m)
   return 3 + i % 5;
 }
 
-/* On every rank m rows of these lengths, of columns near the diagonal, `apart` and a bit from each other; sizes such that threads are used. */
+/* On every rank m rows of these lengths, of columns near the diagonal, `apart` and a bit from each other;
+   sizes such that threads are used. */
 static PoiseErr MakeApart(PoiseContext ctx, PoiseInt m, Lengths *length, PoiseInt apart, PoiseMat *A)
 {
   int64_t *ptr = calloc((size_t)m + 1, sizeof *ptr);
-  PoiseInt n = m + 129 * apart; /* columns: as many for all lengths but OneLong, and in blocks of 3 where the rows are */
+  /* columns: as many for all lengths but OneLong, and in blocks of 3 where the rows are */
+  PoiseInt n = m + 129 * apart;
   for (PoiseInt i = 0; i < m; i++) {
     ptr[i + 1] = ptr[i] + length(i, m);
     if (i + (length(i, m) + 1) * apart > n) n = i + (length(i, m) + 1) * apart;
@@ -67,7 +70,8 @@ static PoiseErr Make(PoiseContext ctx, PoiseInt m, Lengths *length, PoiseMat *A)
   return MakeApart(ctx, m, length, 1, A);
 }
 
-/* Of as many columns, so that there is a preconditioner: a diagonal, and in an eighth of the rows a hundred others. */
+/* Of as many columns, so that there is a preconditioner: a diagonal, and in an eighth of the rows a hundred
+   others. */
 static PoiseErr MakeSquare(PoiseContext ctx, PoiseInt m, PoiseMat *A)
 {
   PoiseInt begin = m * PoiseRank(ctx), N = m * PoiseSize(ctx);
@@ -139,7 +143,8 @@ static void CheckWorks(PoiseMat A, const char *type)
 /* All ranks have one type and count patterns alike. */
 static void CheckAlike(PoiseMat A, const char *type)
 {
-  double same = !strcmp(PoiseMatType(A), type), pattern = (double)A->pattern, all[] = {same, -same, pattern, -pattern};
+  double same = !strcmp(PoiseMatType(A), type), pattern = (double)A->pattern,
+         all[] = {same, -same, pattern, -pattern};
   CHECK_OK(PoiseMax(PoiseMatContext(A), 4, all));
   CHECK(all[0] == -all[1] && all[2] == -all[3]);
 }
@@ -149,7 +154,7 @@ static void FailAt(PoiseContext ctx, int64_t n)
   if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
 }
 
-/* ---- the rule ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the rule -------------------------------------------------------------------------------- */
 
 static void TestChoice(PoiseContext ctx)
 {
@@ -157,8 +162,11 @@ static void TestChoice(PoiseContext ctx)
     PoiseInt m;
     Lengths *length;
     const char *type;
-  } cases[] = {
-      {12000, Even, "csr"}, {12000, InFront, "csri"}, {12000, OneLong, "csri"}, {0, Even, "csr"}, {1, Even, "csr"}};
+  } cases[] = {{12000, Even, "csr"},
+               {12000, InFront, "csri"},
+               {12000, OneLong, "csri"},
+               {0, Even, "csr"},
+               {1, Even, "csr"}};
   bool gpu = ctx->device->ops->csr_rows;
   for (int threads = 1; threads < 4; threads++) { /* bits depend on the choice, and not on them */
     PoiseMat A;
@@ -166,8 +174,8 @@ static void TestChoice(PoiseContext ctx)
     for (int k = 0; k < 5; k++) {
       if (!CHECK_OK(MakeAuto(ctx, cases[k].m, cases[k].length, "c_", &A))) return;
       CheckWorks(A, cases[k].type);
-      CheckView(A,
-                gpu ? "predicted, in times of its bytes: csr " : "predicted for 16 threads, in times of its bytes: csr ");
+      CheckView(A, gpu ? "predicted, in times of its bytes: csr "
+                       : "predicted for 16 threads, in times of its bytes: csr ");
       PoiseMatDestroy(&A);
     }
     if (CHECK_OK(MakeAuto(ctx, 8000, Few, "c_", &A))) CheckWorks(A, gpu ? "csr" : "csri");
@@ -175,7 +183,8 @@ static void TestChoice(PoiseContext ctx)
   }
 }
 
-/* On a GPU rows whose blocks do not all have a place at once are multiplied in row blocks where their columns are apart. Elsewhere in rows. */
+/* On a GPU rows whose blocks do not all have a place at once are multiplied in row blocks where their columns
+   are apart. Elsewhere in rows. */
 static void TestColumns(PoiseContext ctx)
 {
   bool gpu = ctx->device->ops->csr_rows;
@@ -202,14 +211,16 @@ static void TestOneRankDecides(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- when it is chosen again ---------------------------------------------------------------------------------------------------- */
+/* ---- when it is chosen again ----------------------------------------------------------------- */
 
 static void TestPatterns(PoiseContext ctx)
 {
   PoiseMat A;
   PoiseInt m = 12000, begin = m * PoiseRank(ctx), N = 40 * m * PoiseSize(ctx);
   ctx->device->threads = 3;
-  if (!CHECK_OK(PoiseMatCreate(ctx, m, 40 * m, m * PoiseSize(ctx), N, &A)) || !CHECK_OK(PoiseMatSetType(A, "auto"))) return;
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, 40 * m, m * PoiseSize(ctx), N, &A)) ||
+      !CHECK_OK(PoiseMatSetType(A, "auto")))
+    return;
   CHECK(!strcmp(PoiseMatType(A), "auto")); /* and nothing is chosen yet */
   for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &i, &(double){2}));
   CHECK_OK(PoiseMatAssemble(A));
@@ -235,7 +246,7 @@ static void TestPatterns(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- options and copies ----------------------------------------------------------------------------------------------------------- */
+/* ---- options and copies ---------------------------------------------------------------------- */
 
 static void Option(PoiseContext ctx, const char *key, const char *value)
 {
@@ -279,7 +290,8 @@ static void TestOptions(PoiseContext ctx)
   CHECK_OK(PoiseBarrier(ctx));
 }
 
-/* A type and its options that come together are set up once; with wrong options it still multiplies, until they are replaced. */
+/* A type and its options that come together are set up once; with wrong options it still multiplies, until
+   they are replaced. */
 static void TestTypeAndOptions(PoiseContext ctx)
 {
   static const char *const types[] = {"csri", "seg", "auto"};
@@ -298,7 +310,8 @@ static void TestTypeAndOptions(PoiseContext ctx)
     double once = after.launches - before.launches;
     CHECK_OK(PoiseMatSetType(C, types[k]));
     poiseLogCounts(ctx, &before);
-    if (k < 2) CHECK_NEAR(before.launches - after.launches, once, 0); /* auto may choose another type for another chunk */
+    /* auto may choose another type for another chunk */
+    if (k < 2) CHECK_NEAR(before.launches - after.launches, once, 0);
     CHECK_OK(PoiseMatSetType(A, "csr"));
     CHECK_OK(PoiseMatSetType(C, "csr"));
     Option(ctx, "t_mat_csri_chunk", "9000");
@@ -338,7 +351,8 @@ static const char *const methods[] = {
 #undef KSP_TYPE
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* By every method, in another order too, and with blocks inside: copies are of type auto and choose for themselves. */
+/* By every method, in another order too, and with blocks inside: copies are of type auto and choose for
+   themselves. */
 static void TestSolves(PoiseContext ctx)
 {
   PoiseMat A;
@@ -357,7 +371,8 @@ static void TestSolves(PoiseContext ctx)
     PoiseKSP ksp;
     PoisePC pc;
     bool orders = k / METHODS == 1, blocks = k / METHODS == 2;
-    if (!strcmp(methods[k % METHODS], "preonly") || (blocks && !strcmp(methods[k % METHODS], "prcg"))) continue;
+    if (!strcmp(methods[k % METHODS], "preonly") || (blocks && !strcmp(methods[k % METHODS], "prcg")))
+      continue;
     if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp))) continue;
     CHECK_OK(PoiseMatSetOrder(A, orders ? POISE_ORDER_RCM : POISE_ORDER_NATURAL));
     CHECK_OK(PoiseKSPSetType(ksp, methods[k % METHODS]));
@@ -378,7 +393,7 @@ static void TestSolves(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- measurements -------------------------------------------------------------------------------------------------------------------- */
+/* ---- measurements ---------------------------------------------------------------------------- */
 
 enum { PATH_LENGTH = 200 };
 
@@ -410,7 +425,8 @@ static void TestMeasure(PoiseContext ctx)
   }
   PoiseMatDestroy(&B);
   CHECK_INT(ctx->winners.count, 1);
-  PoiseInt row = 500 * PoiseRank(ctx), col = 499; /* another pattern with as many rows; on rank 0 only the column is new */
+  /* another pattern with as many rows; on rank 0 only the column is new */
+  PoiseInt row = 500 * PoiseRank(ctx), col = 499;
   CHECK_OK(PoiseMatAddEntries(A, 1, &row, &col, &(double){1}));
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, NULL);
@@ -434,7 +450,8 @@ static void TestMeasure(PoiseContext ctx)
 
 static const char *const candidates[] = {"csr", "csri", "seg"}; /* by the number that is remembered */
 
-/* A clock by which a product of the type at work takes as long as is said here; in the second round of csr 1 s passes besides. */
+/* A clock by which a product of the type at work takes as long as is said here; in the second round of csr 1
+   s passes besides. */
 static _Thread_local struct {
   PoiseMat A;
   double seconds[3], now; /* of the candidates */
@@ -457,14 +474,16 @@ static void Pretend(PoiseContext ctx, PoiseMat A, const double *ms)
   ctx->clock = Pretended;
 }
 
-/* What is fastest on its slowest rank works and is remembered; what was predicted, unless that is 2 % slower. */
+/* What is fastest on its slowest rank works and is remembered; what was predicted, unless that is 2 %
+   slower. */
 static void TestMeasured(PoiseContext ctx)
 {
   static const struct {
     double ms[3], last[3]; /* of the predicted type and of those after it; on the last rank */
     int winner;            /* in this order */
-  } cases[] = {{{2, 1, 3}, {2, 1, 3}, 1},       {{2, 3, 1}, {2, 3, 1}, 2},       {{1, 1.5, 2}, {1, 1.5, 2}, 0},
-               {{1.01, 1, 1}, {1.01, 1, 1}, 0}, {{1.03, 1, 2}, {1.03, 1, 2}, 1}, {{20, 5, 1}, {20, 5, 1}, 2},
+  } cases[] = {{{2, 1, 3}, {2, 1, 3}, 1},       {{2, 3, 1}, {2, 3, 1}, 2},
+               {{1, 1.5, 2}, {1, 1.5, 2}, 0},   {{1.01, 1, 1}, {1.01, 1, 1}, 0},
+               {{1.03, 1, 2}, {1.03, 1, 2}, 1}, {{20, 5, 1}, {20, 5, 1}, 2},
                {{2, 1, 3}, {2, 9, 3}, 0},       {{1, 3, 2}, {8, 3, 2}, 2}};
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
   ctx->device->threads = 3;
@@ -484,8 +503,8 @@ static void TestMeasured(PoiseContext ctx)
     Option(ctx, "m_mat_auto_measure", "yes");
     CHECK_OK(PoiseMatSetFromOptions(A));
     CHECK_OK(PoiseMax(ctx, 3, slowest));
-    snprintf(words, sizeof words, "measured, in ms: csr %.4f, csri %.4f, seg %.4f%s", slowest[0], slowest[1], slowest[2],
-             c == 3 ? "; predicted, and not 2 % slower" : "\n");
+    snprintf(words, sizeof words, "measured, in ms: csr %.4f, csri %.4f, seg %.4f%s", slowest[0], slowest[1],
+             slowest[2], c == 3 ? "; predicted, and not 2 % slower" : "\n");
     CheckView(A, words);
     CheckWorks(A, candidates[winner]);
     CHECK_INT(ctx->winners.count, 1);
@@ -498,7 +517,8 @@ static void TestMeasured(PoiseContext ctx)
   }
 }
 
-/* Of fast types so many products are timed as take a millisecond, from a graph where the device replays some; all are counted. */
+/* Of fast types so many products are timed as take a millisecond, from a graph where the device replays some;
+   all are counted. */
 static void TestMeasuredFast(PoiseContext ctx)
 {
   static const double ms[] = {0.095, 0.019, 0.001}; /* of all types */
@@ -545,7 +565,8 @@ static void TestRing(PoiseContext ctx)
   static const struct {
     PoiseInt m;
     bool known;
-  } steps[] = {{20, false}, {30, false}, {20, true}, {30, true}, {40, false}, {30, true}, {40, true}, {20, false}};
+  } steps[] = {{20, false}, {30, false}, {20, true}, {30, true},
+               {40, false}, {30, true},  {40, true}, {20, false}};
   Option(ctx, "m_mat_auto_measure", "yes");
   for (int k = 0; k < 8; k++) {
     PoiseMat A;
@@ -620,12 +641,14 @@ static void TestFile(PoiseContext ctx)
     const char *text, *words;
   } bad[] = {{"%%MatrixMarket matrix\n", "line 1: not a file of winners of type auto"},
              {"poise auto 1", "line 1: not a file"},
-             {"poise auto 1\n0123456789abcdef csri\n0123456789abcde csri\n", "line 3: '0123456789abcde csri' is not 16"},
+             {"poise auto 1\n0123456789abcdef csri\n0123456789abcde csri\n",
+              "line 3: '0123456789abcde csri' is not 16"},
              {"poise auto 1\n0123456789abcdeg csr\n", "line 2: '0123456789abcdeg csr' is not"},
              {"poise auto 1\n0123456789abcdef shell\n", "line 2: '0123456789abcdef shell' is not"},
              {"poise auto 1\n0123456789abcdef csr", "line 2: '0123456789abcdef csr' is not"},
              {"poise auto 1\n\n", "line 2: '' is not"},
-             {"poise auto 1\n0123456789abcdef csr and many more words, more than a line has room for\n", "line 2: "}};
+             {"poise auto 1\n0123456789abcdef csr and many more words, more than a line has room for\n",
+              "line 2: "}};
   char path[PATH_LENGTH], text[512], again[512], other[40];
   bool root = PoiseRank(ctx) == 0;
   PoiseMat A;
@@ -653,7 +676,9 @@ static void TestFile(PoiseContext ctx)
   if (!CHECK_OK(MakeAuto(ctx, 300, Even, "f_", &A))) return;
   CheckView(A, "measured before, in file ");
   CHECK_INT(ctx->winners.count, 1);
-  if (root) CHECK(!strncmp(other + 17, A->type->name, strlen(A->type->name)) && other[17 + strlen(A->type->name)] == '\n');
+  if (root)
+    CHECK(!strncmp(other + 17, A->type->name, strlen(A->type->name)) &&
+          other[17 + strlen(A->type->name)] == '\n');
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, 302, Even, "f_", &A))) return; /* what the file had stays */
   CheckView(A, "measured, in ms: csr ");
@@ -698,7 +723,8 @@ static void *Measures(void *arg)
 {
   Program *p = arg;
   PoiseContext own;
-  char *argv[] = {"test", "-device", "host", "-f_mat_auto_measure", "-f_mat_auto_file", p->path}, **list = argv;
+  char *argv[] = {"test", "-device", "host", "-f_mat_auto_measure", "-f_mat_auto_file", p->path},
+       **list = argv;
   int argc = 6;
   p->e = PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1}, &own);
   for (int k = 0; !p->e && k < WINNERS; k++) {
@@ -737,7 +763,8 @@ static void TestFileOfMany(PoiseContext ctx)
   remove(program[0].path);
 }
 
-/* Matrices inside ranks, each of a context in which it is rank 0: winners are remembered with those of all ranks, and one rank writes. */
+/* Matrices inside ranks, each of a context in which it is rank 0: winners are remembered with those of all
+   ranks, and one rank writes. */
 static void TestInside(PoiseContext ctx)
 {
   PoiseContext self = poiseContextSelf(ctx);
@@ -764,9 +791,10 @@ static void TestInside(PoiseContext ctx)
   Option(ctx, "f_mat_auto_file", "");
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* A chain of 40 nodes of 3 unknowns on every rank, each coupled to all of its neighbours' or to the same one of theirs. */
+/* A chain of 40 nodes of 3 unknowns on every rank, each coupled to all of its neighbours' or to the same one
+   of theirs. */
 static PoiseErr EnterChain(PoiseContext ctx, bool all, int b, bool named, PoiseMat *A)
 {
   PoiseInt m = 120, N = m * PoiseSize(ctx), first = m * PoiseRank(ctx);
@@ -847,7 +875,8 @@ static void TestBlocks(PoiseContext ctx)
   PoiseMatDestroy(&C);
 }
 
-/* Nobody said auto: a matrix, its copies and transposes stay CSR, until somebody does; one of blocks of triplets, too. */
+/* Nobody said auto: a matrix, its copies and transposes stay CSR, until somebody does; one of blocks of
+   triplets, too. */
 static void TestBlocksByName(PoiseContext ctx)
 {
   PoiseMat B;
@@ -878,7 +907,8 @@ static void TestBlocksByName(PoiseContext ctx)
     else
       CheckWorks(A, NULL);
     if (k == 3) FailAt(ctx, 1);
-    if (k == 3) CHECK_ERR_OF(PoiseMatSetType(A, "auto"), PoiseRank(ctx) == PoiseSize(ctx) - 1, POISE_ERR_MEMORY, "");
+    if (k == 3)
+      CHECK_ERR_OF(PoiseMatSetType(A, "auto"), PoiseRank(ctx) == PoiseSize(ctx) - 1, POISE_ERR_MEMORY, "");
     FailAt(ctx, 0);
     if (k == 3) CHECK_OK(PoiseMatSetType(A, "auto")); /* which tries again */
     if (k == 3) CheckBlocks(A);
@@ -915,7 +945,7 @@ static void TestBlockMemory(PoiseContext ctx)
   TestAllocationFailures(ctx, UseBlocks, NULL);
 }
 
-/* ---- views ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* Statistics are those of all ranks' rows, and nothing is fetched for them. */
 static void TestView(PoiseContext ctx)
@@ -927,9 +957,11 @@ static void TestView(PoiseContext ctx)
   dev->threads = 1;
   if (!CHECK_OK(MakeAuto(ctx, m, InFront, "v_", &A))) return;
   double few = 7.0 / 8, mean = 2 * few + 126 * (1 - few), square = 4 * few + 126 * 126 * (1 - few);
-  snprintf(words, sizeof words, "row length mean %.2f, deviation %.2f, longest 126\n", mean, sqrt(square - mean * mean));
+  snprintf(words, sizeof words, "row length mean %.2f, deviation %.2f, longest 126\n", mean,
+           sqrt(square - mean * mean));
   CheckView(A, words);
-  snprintf(words, sizeof words, "rows: deviation %.2f of the mean, 0 empty, 0.0 %%", sqrt(square - mean * mean) / mean);
+  snprintf(words, sizeof words, "rows: deviation %.2f of the mean, 0 empty, 0.0 %%",
+           sqrt(square - mean * mean) / mean);
   CheckView(A, words);
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, m, OneLong, "v_", &A))) return;
@@ -950,7 +982,8 @@ static void TestViewOfRanks(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* Of arrays that live on the device nothing of the rows' size comes to the host, neither for the choice nor for the view. */
+/* Of arrays that live on the device nothing of the rows' size comes to the host, neither for the choice nor
+   for the view. */
 static void TestThere(PoiseContext ctx)
 {
   enum { M = 20000 };
@@ -960,8 +993,8 @@ static void TestThere(PoiseContext ctx)
   double *val;
   PoiseCSR csr = {0};
   for (int k = 0; k < 3; k++)
-    if (!CHECK_OK(
-            poiseBufferCreate(ctx->device, (M + 1) * (k < 2 ? sizeof *ptr : sizeof *val), "array of the test", &b[k])))
+    if (!CHECK_OK(poiseBufferCreate(ctx->device, (M + 1) * (k < 2 ? sizeof *ptr : sizeof *val),
+                                    "array of the test", &b[k])))
       return;
   CHECK_OK(poiseBufferWrite(&b[0], HOST, &ptr));
   CHECK_OK(poiseBufferWrite(&b[1], HOST, &col));
@@ -980,7 +1013,7 @@ static void TestThere(PoiseContext ctx)
   for (int k = 0; k < 3; k++) poiseBufferDestroy(&b[k]);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static PoiseErr Use(PoiseContext ctx, void *arg)
 {
@@ -1007,11 +1040,12 @@ static void TestMemory(PoiseContext ctx)
   Option(ctx, "a_mat_auto_file", path);
   TestAllocationFailures(ctx, Use, ctx);
   Option(ctx, "a_mat_auto_measure", "yes");
-  if (PoiseSize(ctx) <= 2) TestAllocationFailures(ctx, Use, NULL); /* more ranks than cores take long to measure */
+  /* more ranks than cores take long to measure */
+  if (PoiseSize(ctx) <= 2) TestAllocationFailures(ctx, Use, NULL);
   if (PoiseRank(ctx) == 0) remove(path);
 }
 
-/* ---- the default ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the default ----------------------------------------------------------------------------- */
 
 typedef PoiseErr Action(PoiseMat A, PoiseVec x, PoiseVec y);
 
@@ -1031,7 +1065,8 @@ static PoiseErr Look(PoiseMat A, PoiseVec x, PoiseVec y)
   return POISE_OK;
 }
 
-/* Of a matrix for which nothing was said the type is chosen by the first use of it, on all ranks or, if one cannot, on none. */
+/* Of a matrix for which nothing was said the type is chosen by the first use of it, on all ranks or, if one
+   cannot, on none. */
 static void TestDefault(PoiseContext ctx)
 {
   static Action *const actions[] = {PoiseMatMult, Residual, Dot, Look};
@@ -1158,7 +1193,8 @@ static void TestLibrary(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* One rank has no memory for another type, or for its set-up: the type is one of the two, and the next attempts go on together. */
+/* One rank has no memory for another type, or for its set-up: the type is one of the two, and the next
+   attempts go on together. */
 static void TestOneRankFails(PoiseContext ctx)
 {
   static const char *const to[] = {"auto", "csri", "auto", "seg", "csr", "auto"};
@@ -1185,7 +1221,8 @@ static void TestOneRankFails(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* One rank has no memory for blocks: all stay with CSR or all have blocks, and assembling again leaves what works. */
+/* One rank has no memory for blocks: all stay with CSR or all have blocks, and assembling again leaves what
+   works. */
 static void TestOneRankFailsBlocks(PoiseContext ctx)
 {
   PoiseErr e = POISE_ERR_MEMORY;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices of blocks of every size, on patterns with empty, single and long rows of blocks: products, products with the transpose and
-  diagonals against sums in long double; from arrays of every form and from CSR; solves; what goes wrong.
+  Matrices of blocks of every size, on patterns with empty, single and long rows of blocks: products, products
+  with the transpose and diagonals against sums in long double; from arrays of every form and from CSR;
+  solves; what goes wrong.
 */
 #include <float.h>
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "mat/mat.h"
 #include "sample.h"
 
-/* ---- a matrix that is a function of its indices ----------------------------------------------------------------------- */
+/* ---- a matrix that is a function of its indices ---------------------------------------------- */
 
 typedef struct Shape { /* in blocks */
   int b;
@@ -58,7 +59,8 @@ static Arrays Make(PoiseContext ctx, const Shape *s, int form)
   PoiseSplit(ctx, s->N, &unused, &a.n);
   for (PoiseInt i = 0; i < a.m; i++)
     for (PoiseInt j = 0; j < s->N; j++) nz += Has(s, a.first + i, j);
-  a.ptr64 = malloc((size_t)(a.m + 1) * sizeof *a.ptr64), a.ptr32 = malloc((size_t)(a.m + 1) * sizeof *a.ptr32);
+  a.ptr64 = malloc((size_t)(a.m + 1) * sizeof *a.ptr64),
+  a.ptr32 = malloc((size_t)(a.m + 1) * sizeof *a.ptr32);
   a.col64 = malloc((size_t)nz * sizeof *a.col64 + 8), a.col32 = malloc((size_t)nz * sizeof *a.col32 + 8);
   a.val = malloc((size_t)(nz * b * b) * sizeof *a.val + 8);
   a.ptr64[0] = base;
@@ -69,7 +71,8 @@ static Arrays Make(PoiseContext ctx, const Shape *s, int form)
       a.col64[k] = j + base;
       for (int64_t r = 0; r < b; r++)
         for (int64_t c = 0; c < b; c++)
-          a.val[k * b * b + (form & ROW_MAJOR ? r * b + c : c * b + r)] = Value(s, (a.first + i) * b + r, j * b + c);
+          a.val[k * b * b + (form & ROW_MAJOR ? r * b + c : c * b + r)] =
+              Value(s, (a.first + i) * b + r, j * b + c);
       k++;
     }
     a.ptr64[i + 1] = k + base;
@@ -101,7 +104,7 @@ static PoiseErr Create(PoiseContext ctx, const Shape *s, const Arrays *a, int fo
   return PoiseMatCreateBCSR(ctx, s->b, a->m * b, POISE_DECIDE, POISE_DECIDE, s->N * b, &in, own, A);
 }
 
-/* ---- references -------------------------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static void FillX(PoiseVec x)
 {
@@ -152,7 +155,8 @@ static void CheckDiagonal(const Shape *s, PoiseMat A, PoiseVec d)
   CHECK_OK(PoiseMatGetDiagonal(A, d));
   PoiseVecRange(d, &begin, &end);
   if (!CHECK_OK(PoiseVecGetRead(d, &v))) return;
-  for (PoiseInt i = begin; i < end; i++) CHECK(v[i - begin] == (Has(s, i / s->b, i / s->b) ? Value(s, i, i) : 0));
+  for (PoiseInt i = begin; i < end; i++)
+    CHECK(v[i - begin] == (Has(s, i / s->b, i / s->b) ? Value(s, i, i) : 0));
   CHECK_OK(PoiseVecRestore(d, &v));
 }
 
@@ -186,7 +190,7 @@ static void CheckProducts(const Shape *s, PoiseMat A)
   PoiseVecDestroy(&t);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void TestSizes(PoiseContext ctx)
 {
@@ -214,7 +218,8 @@ static void TestSizes(PoiseContext ctx)
   }
 }
 
-/* Groups of rows that take about as much of a GPU's shared memory as they get without asking, and more than they can get. */
+/* Groups of rows that take about as much of a GPU's shared memory as they get without asking, and more than
+   they can get. */
 static void TestTiles(PoiseContext ctx)
 {
   const Shape shapes[] = {{1, 256, 62, false, true}, {2, 96, 41, false, true}, {3, 32, 41, false, true},
@@ -240,7 +245,8 @@ static void TestManyRows(PoiseContext ctx)
   Release(&a);
 }
 
-/* Every kernel, on rows that row blocks hold many of and rows that are cut into fragments, one after the other in one matrix. */
+/* Every kernel, on rows that row blocks hold many of and rows that are cut into fragments, one after the
+   other in one matrix. */
 static void TestKernels(PoiseContext ctx)
 {
   const char *const words[] = {"balanced", "block", "column", "row", "even", "auto"};
@@ -259,8 +265,8 @@ static void TestKernels(PoiseContext ctx)
       bool paper = w >= 1 && w <= 3, has = !paper || (gpu && (w != 1 || shapes[k].b <= 5));
       snprintf(option, sizeof option, "-mat_bcsr_kernel %s", words[w]);
       CHECK_OK(PoiseOptionsSetString(ctx, option));
-      snprintf(text, sizeof text, "has no kernel '%s' for products of bcsr with blocks of %d x %d", words[w], shapes[k].b,
-               shapes[k].b);
+      snprintf(text, sizeof text, "has no kernel '%s' for products of bcsr with blocks of %d x %d", words[w],
+               shapes[k].b, shapes[k].b);
       if (has && CHECK_OK(PoiseMatSetFromOptions(A))) CheckProducts(&shapes[k], A);
       if (!has) CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_UNSUPPORTED, text);
     }
@@ -320,14 +326,16 @@ static void TestOwn(PoiseContext ctx)
       CheckProducts(&s, A);
       PoiseMatDestroy(&A);
     } else if (!lent_ok &&
-               a.ptr32[a.m] > (form & ONE)) { /* a rank without blocks sees nothing wrong with the order of columns */
+               a.ptr32[a.m] >
+                   (form & ONE)) { /* a rank without blocks sees nothing wrong with the order of columns */
       CHECK(e == POISE_ERR_ARG || e == POISE_ERR_REMOTE);
       CHECK(A == NULL);
     }
     PoiseBCSR in = Given(&a, form);
-    if (!(form & ROW_MAJOR) &&
-        CHECK_OK(PoiseMatCreateBCSR(ctx, 3, a.m * 3, a.n * 3, POISE_DECIDE, POISE_DECIDE, &in, POISE_ADOPT, &A))) {
-      free(form & WIDE ? (void *)a.ptr32 : (void *)a.ptr64), free(form & WIDE ? (void *)a.col32 : (void *)a.col64);
+    if (!(form & ROW_MAJOR) && CHECK_OK(PoiseMatCreateBCSR(ctx, 3, a.m * 3, a.n * 3, POISE_DECIDE,
+                                                           POISE_DECIDE, &in, POISE_ADOPT, &A))) {
+      free(form & WIDE ? (void *)a.ptr32 : (void *)a.ptr64),
+          free(form & WIDE ? (void *)a.col32 : (void *)a.col64);
       CheckProducts(&s, A);
       PoiseMatDestroy(&A);
     } else {
@@ -336,7 +344,8 @@ static void TestOwn(PoiseContext ctx)
   }
 }
 
-/* Without one row of each block, another one in the next block: a row of blocks is more than each of its rows. */
+/* Without one row of each block, another one in the next block: a row of blocks is more than each of its
+   rows. */
 static bool Hole(const Shape *s, PoiseInt i, PoiseInt j)
 {
   return s->b > 1 && i % s->b == j / s->b % s->b;
@@ -393,7 +402,8 @@ static void TestConversion(PoiseContext ctx)
     CheckSame(A, B);
     const char *type = back[(k + 1) % 4];
     CHECK_OK(PoiseMatSetType(B, type));
-    CHECK(!strcmp(PoiseMatType(B), strcmp(type, "auto") ? type : "bcsr")); /* which has no reason to take blocks apart */
+    CHECK(!strcmp(PoiseMatType(B),
+                  strcmp(type, "auto") ? type : "bcsr")); /* which has no reason to take blocks apart */
     CheckSame(A, B);
     CHECK_OK(PoiseMatNonzeros(A, &before));
     CHECK_OK(PoiseMatNonzeros(B, &after));
@@ -411,8 +421,8 @@ static void TestConversion(PoiseContext ctx)
   }
 }
 
-/* Entries of the block rows of all ranks, those of block row I by rank I % size, by dense blocks or one by one; in part a: only those
-   with an even column of blocks, 1: only the others. */
+/* Entries of the block rows of all ranks, those of block row I by rank I % size, by dense blocks or one by
+   one; in part a: only those with an even column of blocks, 1: only the others. */
 static PoiseErr Enter(PoiseMat A, const Shape *s, int part, bool dense)
 {
   PoiseContext ctx = PoiseMatContext(A);
@@ -424,7 +434,8 @@ static PoiseErr Enter(PoiseMat A, const Shape *s, int part, bool dense)
     for (PoiseInt J = part; !e && J < s->N; J += 2) {
       if (!Has(s, I, J)) continue;
       for (int r = 0; r < b; r++)
-        for (int c = 0; c < b; c++) rows[r] = I * b + r, cols[c] = J * b + c, v[r * b + c] = Value(s, rows[r], cols[c]);
+        for (int c = 0; c < b; c++)
+          rows[r] = I * b + r, cols[c] = J * b + c, v[r * b + c] = Value(s, rows[r], cols[c]);
       if (dense) e = PoiseMatAddBlock(A, b, rows, b, cols, v);
       for (int r = 0; r < b && !dense; r++)
         for (int c = 0; !e && c < b; c++) e = PoiseMatAddEntries(A, 1, &rows[r], &cols[c], &v[r * b + c]);
@@ -438,7 +449,8 @@ static PoiseErr Add(PoiseMat A, const Shape *s, int part, bool dense)
   return PoiseMatAssemble(A);
 }
 
-/* Asked for before there are entries; by blocks, which come in two parts; then other values in place, and the same again. */
+/* Asked for before there are entries; by blocks, which come in two parts; then other values in place, and the
+   same again. */
 static void TestAssembly(PoiseContext ctx)
 {
   static const int sizes[] = {1, 2, 3, 7};
@@ -473,7 +485,8 @@ static void TestAssembly(PoiseContext ctx)
   }
 }
 
-/* An Assemble that runs out of memory, anywhere in it, is repeated and loses nothing; meanwhile A is not used. */
+/* An Assemble that runs out of memory, anywhere in it, is repeated and loses nothing; meanwhile A is not
+   used. */
 static void TestRepeated(PoiseContext ctx)
 {
   const Shape s = {2, 13, 13, false, false};
@@ -528,8 +541,10 @@ static void TestOptions(PoiseContext ctx)
   CHECK_OK(PoiseMatView(A));
   TestPrintEnd(ctx, f, text, sizeof text);
   if (PoiseRank(ctx) == 0)
-    CHECK(strstr(text, "type bcsr, 48 x 48") &&
-          strstr(text, "\n  54 blocks of 4 x 4, row length mean 4.50,")); /* 12 + 2 * 11, and 2 * 10 with the first */
+    CHECK(
+        strstr(text, "type bcsr, 48 x 48") &&
+        strstr(text,
+               "\n  54 blocks of 4 x 4, row length mean 4.50,")); /* 12 + 2 * 11, and 2 * 10 with the first */
   CHECK_ERR(PoiseMatSetBlockSize(A, 2), POISE_ERR_STATE, "blocks of 4 x 4");
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_OK(PoiseMatSetBlockSize(A, 2));
@@ -555,9 +570,10 @@ static void TestBytes(PoiseContext ctx)
 /* The same solution and, but for rounding, iterations as with CSR. */
 static void TestSolve(PoiseContext ctx)
 {
-  static const char *const options[] = {"-s_ksp_type cg -s_pc_type pbjacobi",    "-s_ksp_type cg -s_pc_type jacobi",
-                                        "-s_ksp_type gmres -s_pc_type pbjacobi", "-s_ksp_type bicgstab -s_pc_type none",
-                                        "-s_ksp_type prcg -s_pc_type jacobi",    "-s_ksp_type chebyshev -s_pc_type jacobi"};
+  static const char *const options[] = {
+      "-s_ksp_type cg -s_pc_type pbjacobi",    "-s_ksp_type cg -s_pc_type jacobi",
+      "-s_ksp_type gmres -s_pc_type pbjacobi", "-s_ksp_type bicgstab -s_pc_type none",
+      "-s_ksp_type prcg -s_pc_type jacobi",    "-s_ksp_type chebyshev -s_pc_type jacobi"};
   const Shape s = {3, 400, 400, true, false}; /* several partial sums */
   PoiseMat A[2];
   if (!CHECK_OK(Numbers(ctx, &s, false, &A[0])) || !CHECK_OK(Numbers(ctx, &s, false, &A[1]))) return;
@@ -605,13 +621,16 @@ static void TestBadArrays(PoiseContext ctx)
   PoiseBCSR in = {.ptr32 = (int32_t[]){0, 1, 1}, .col32 = (int32_t[]){0, 0}, .val = v};
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 0, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "block size 0");
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 33, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "block size 33");
-  CHECK_ERR(PoiseMatCreateBCSR(ctx, 3, n, n, 4, 3, &in, POISE_COPY, &A), POISE_ERR_SIZE, "does not divide the 4 rows");
-  CHECK_ERR(PoiseMatCreateBCSR(ctx, 3, n, n, 3, 4, &in, POISE_COPY, &A), POISE_ERR_SIZE, "does not divide the 4 columns");
+  CHECK_ERR(PoiseMatCreateBCSR(ctx, 3, n, n, 4, 3, &in, POISE_COPY, &A), POISE_ERR_SIZE,
+            "does not divide the 4 rows");
+  CHECK_ERR(PoiseMatCreateBCSR(ctx, 3, n, n, 3, 4, &in, POISE_COPY, &A), POISE_ERR_SIZE,
+            "does not divide the 4 columns");
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 3, 4, n, n, 3, &in, POISE_COPY, &A), POISE_ERR_SIZE, "4 local rows");
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, NULL, POISE_COPY, &A), POISE_ERR_ARG, "NULL");
   in.row_major = 1;
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_ADOPT, &A), POISE_ERR_ARG, "cannot be adopted");
-  CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_BORROW, &A), POISE_ERR_ARG, "cannot be borrowed");
+  CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_BORROW, &A), POISE_ERR_ARG,
+            "cannot be borrowed");
   in.row_major = 0;
   if (PoiseSize(ctx) > 1) {
     int b = 1 + 2 * (PoiseRank(ctx) == 0);
@@ -624,12 +643,14 @@ static void TestBadArrays(PoiseContext ctx)
     return;
   }
   in.ptr32 = (int32_t[]){0, 2, 2};
-  CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "block row 0 has column 0 twice");
+  CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG,
+            "block row 0 has column 0 twice");
   in.col32 = (int32_t[]){0, 2};
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG,
             "block row 0 has column 2, legal are 0 to 1");
   in.ptr32 = (int32_t[]){0, 2, 1};
-  CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "decrease at block row 1");
+  CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG,
+            "decrease at block row 1");
   in.val = NULL;
   in.ptr32 = (int32_t[]){0, 1, 1};
   CHECK_ERR(PoiseMatCreateBCSR(ctx, 2, n, n, 4, 4, &in, POISE_COPY, &A), POISE_ERR_ARG, "val is NULL");
@@ -774,7 +795,8 @@ static void TestWaiting(PoiseContext ctx)
   PoiseInt row = 0;
   double one = 1;
   for (int k = 0; k < 3; k++) {
-    if (!CHECK_OK(PoiseMatCreate(ctx, 2, 2, POISE_DECIDE, POISE_DECIDE, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)))
+    if (!CHECK_OK(PoiseMatCreate(ctx, 2, 2, POISE_DECIDE, POISE_DECIDE, &A)) ||
+        !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)))
       return;
     CHECK_OK(PoiseMatSetType(A, others[k]));
     CHECK_OK(PoiseMatSetType(A, "bcsr"));

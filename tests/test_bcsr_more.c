@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices of blocks made in other ways, copied, turned, added, saved and moved: each gives the blocks, to the bit, that the same steps
-  with CSR give, when their result is made blocks.
+  Matrices of blocks made in other ways, copied, turned, added, saved and moved: each gives the blocks, to the
+  bit, that the same steps with CSR give, when their result is made blocks.
 */
 #define _XOPEN_SOURCE 700
 #include <unistd.h>
@@ -12,21 +12,26 @@
 static const int sizes[] = {1, 2, 3, 8, 17, 32};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* ---- what is compared --------------------------------------------------------------------------------------------------- */
+/* ---- what is compared ------------------------------------------------------------------------ */
 
-/* Blocks of A and of B, where they are and what is in them. B may be of another type, and is bcsr afterwards. */
+/* Blocks of A and of B, where they are and what is in them. B may be of another type, and is bcsr
+   afterwards. */
 static bool SameBlocks(PoiseMat A, PoiseMat B)
 {
   HostCsr a, b;
   const double *va, *vb;
   if (!CHECK(A->type->blocked) || !CHECK_OK(PoiseMatSetBlockSize(B, A->block_size)) ||
-      !CHECK_OK(PoiseMatSetType(B, "bcsr")) || !CHECK_INT(A->csr.nz, B->csr.nz) || !CHECK_INT(A->csr.b, B->csr.b) ||
-      !CHECK_INT(A->csr.nghost, B->csr.nghost) || !CHECK_OK(poiseMatPattern(A, &a)) || !CHECK_OK(poiseMatPattern(B, &b)) ||
-      !CHECK_OK(poiseBufferRead(&A->csr.val, HOST, &va)) || !CHECK_OK(poiseBufferRead(&B->csr.val, HOST, &vb)))
+      !CHECK_OK(PoiseMatSetType(B, "bcsr")) || !CHECK_INT(A->csr.nz, B->csr.nz) ||
+      !CHECK_INT(A->csr.b, B->csr.b) || !CHECK_INT(A->csr.nghost, B->csr.nghost) ||
+      !CHECK_OK(poiseMatPattern(A, &a)) || !CHECK_OK(poiseMatPattern(B, &b)) ||
+      !CHECK_OK(poiseBufferRead(&A->csr.val, HOST, &va)) ||
+      !CHECK_OK(poiseBufferRead(&B->csr.val, HOST, &vb)))
     return false;
   bool same = A->csr.m == B->csr.m;
-  for (int64_t i = 0; same && i <= A->csr.m; i++) same = poiseCsrPtr(&A->csr, a.ptr, i) == poiseCsrPtr(&B->csr, b.ptr, i);
-  for (int64_t k = 0; same && k < A->csr.nz; k++) same = poiseCsrGlobal(A, a.col[k]) == poiseCsrGlobal(B, b.col[k]);
+  for (int64_t i = 0; same && i <= A->csr.m; i++)
+    same = poiseCsrPtr(&A->csr, a.ptr, i) == poiseCsrPtr(&B->csr, b.ptr, i);
+  for (int64_t k = 0; same && k < A->csr.nz; k++)
+    same = poiseCsrGlobal(A, a.col[k]) == poiseCsrGlobal(B, b.col[k]);
   for (int64_t k = 0; same && k < poiseCsrScalars(&A->csr); k++) same = va[k] == vb[k];
   return CHECK(same);
 }
@@ -37,7 +42,8 @@ static void SameProduct(PoiseMat A, PoiseMat B)
   PoiseVec x, y, z;
   double norm = NAN, size = NAN;
   for (int transpose = 0; transpose < 2; transpose++) {
-    if (!CHECK_OK(PoiseMatCreateVecs(A, transpose ? &y : &x, transpose ? &x : &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)))
+    if (!CHECK_OK(PoiseMatCreateVecs(A, transpose ? &y : &x, transpose ? &x : &y)) ||
+        !CHECK_OK(PoiseVecDuplicate(y, &z)))
       return;
     SampleFill(x, 3);
     CHECK_OK(transpose ? PoiseMatMultTranspose(A, x, y) : PoiseMatMult(A, x, y));
@@ -52,9 +58,10 @@ static void SameProduct(PoiseMat A, PoiseMat B)
   }
 }
 
-/* ---- triplets ----------------------------------------------------------------------------------------------------------- */
+/* ---- triplets -------------------------------------------------------------------------------- */
 
-typedef struct List { /* blocks of all ranks' rows, many twice, some to be ignored; and their numbers one by one */
+/* blocks of all ranks' rows, many twice, some to be ignored; and their numbers one by one */
+typedef struct List {
   int b;
   PoiseInt M, N, n; /* in blocks */
   PoiseInt *rows, *cols, *number_rows, *number_cols;
@@ -105,24 +112,29 @@ static PoiseErr CreateEmpty(PoiseContext ctx, const List *l, const char *type, P
 
 enum { BLOCKS = 1, THERE = 2, TWICE = 4 };
 
-/* A's pattern and values, by blocks or numbers, from the host or the device; TWICE: another list before, and the values added again. */
+/* A's pattern and values, by blocks or numbers, from the host or the device; TWICE: another list before, and
+   the values added again. */
 static void Give(PoiseMat A, const List *l, int how)
 {
   PoiseContext ctx = PoiseMatContext(A);
   int64_t bb = (int64_t)l->b * l->b, n = how & BLOCKS ? l->n : l->n * bb;
-  const PoiseInt *rows = how & BLOCKS ? l->rows : l->number_rows, *cols = how & BLOCKS ? l->cols : l->number_cols;
+  const PoiseInt *rows = how & BLOCKS ? l->rows : l->number_rows,
+                 *cols = how & BLOCKS ? l->cols : l->number_cols;
   if (how & TWICE) CHECK_OK(PoiseMatSetPatternCOO(A, 1, (PoiseInt[]){0}, (PoiseInt[]){0}));
   if (how & THERE) {
-    void *r = SampleLend(ctx, (size_t)n * sizeof *rows, rows), *c = SampleLend(ctx, (size_t)n * sizeof *cols, cols);
+    void *r = SampleLend(ctx, (size_t)n * sizeof *rows, rows),
+         *c = SampleLend(ctx, (size_t)n * sizeof *cols, cols);
     void *v = SampleLend(ctx, (size_t)(l->n * bb) * sizeof *l->v, l->v);
-    CHECK_OK(how & BLOCKS ? PoiseMatSetBlockPatternDeviceCOO(A, n, r, c) : PoiseMatSetPatternDeviceCOO(A, n, r, c));
+    CHECK_OK(how & BLOCKS ? PoiseMatSetBlockPatternDeviceCOO(A, n, r, c)
+                          : PoiseMatSetPatternDeviceCOO(A, n, r, c));
     SampleTakeBack(ctx, r), SampleTakeBack(ctx, c);
     CHECK_OK(PoiseMatSetValuesDeviceCOO(A, v));
     if (how & TWICE) CHECK_OK(PoiseMatAddValuesDeviceCOO(A, v));
     CHECK_OK(poiseDeviceSync(ctx->device));
     SampleTakeBack(ctx, v);
   } else {
-    CHECK_OK(how & BLOCKS ? PoiseMatSetBlockPatternCOO(A, n, rows, cols) : PoiseMatSetPatternCOO(A, n, rows, cols));
+    CHECK_OK(how & BLOCKS ? PoiseMatSetBlockPatternCOO(A, n, rows, cols)
+                          : PoiseMatSetPatternCOO(A, n, rows, cols));
     CHECK_OK(PoiseMatSetValuesCOO(A, l->v));
     if (how & TWICE) CHECK_OK(PoiseMatAddValuesCOO(A, l->v));
   }
@@ -202,7 +214,8 @@ static void TestFew(PoiseContext ctx)
   }
 }
 
-/* As elements give them: enough for several blocks of the plan, and threads; values once more allocate nothing and keep the pattern. */
+/* As elements give them: enough for several blocks of the plan, and threads; values once more allocate
+   nothing and keep the pattern. */
 static void TestElements(PoiseContext ctx)
 {
   enum { NODES = 4000, EACH = 4 };
@@ -267,7 +280,8 @@ static void TestTripletErrors(PoiseContext ctx)
   for (int k = 0; k < 2; k++) {
     List l = MakeList(ctx, 3, 5, 4, 20);
     PoiseMat A, B;
-    if (!CHECK_OK(CreateEmpty(ctx, &l, types[k], &A)) || !CHECK_OK(CreateEmpty(ctx, &l, types[k], &B))) return;
+    if (!CHECK_OK(CreateEmpty(ctx, &l, types[k], &A)) || !CHECK_OK(CreateEmpty(ctx, &l, types[k], &B)))
+      return;
     CHECK_ERR(PoiseMatSetValuesCOO(A, v), POISE_ERR_STATE, "call PoiseMatSetPatternCOO");
     Give(A, &l, BLOCKS);
     Give(B, &l, BLOCKS);
@@ -278,7 +292,8 @@ static void TestTripletErrors(PoiseContext ctx)
     l.rows[0] = old, l.cols[0] = 4;
     CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, l.rows, l.cols), mine, POISE_ERR_ARG,
                  "block column 4 of a matrix of 4 block columns");
-    CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? -3 : 0, l.rows, l.cols), mine, POISE_ERR_ARG, "-3 block rows");
+    CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? -3 : 0, l.rows, l.cols), mine, POISE_ERR_ARG,
+                 "-3 block rows");
     CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, NULL, l.cols), mine, POISE_ERR_ARG,
                  "the indices of 20 block rows are NULL");
     CHECK_ERR_OF(PoiseMatSetBlockPatternCOO(A, mine ? 20 : 0, l.rows, NULL), mine, POISE_ERR_ARG,
@@ -289,7 +304,8 @@ static void TestTripletErrors(PoiseContext ctx)
       CHECK_ERR(PoiseMatSetBlockPatternDeviceCOO(A, 20, l.rows, l.cols), POISE_ERR_ARG, "rows: ");
       CHECK_ERR(PoiseMatSetValuesDeviceCOO(A, l.v), POISE_ERR_ARG, "values of triplets: ");
       l.rows[0] = 5;
-      void *r = SampleLend(ctx, 20 * sizeof *l.rows, l.rows), *c = SampleLend(ctx, 20 * sizeof *l.cols, l.cols);
+      void *r = SampleLend(ctx, 20 * sizeof *l.rows, l.rows),
+           *c = SampleLend(ctx, 20 * sizeof *l.cols, l.cols);
       CHECK_ERR(PoiseMatSetBlockPatternDeviceCOO(A, 20, r, c), POISE_ERR_ARG, "block row 5 of a matrix");
       SampleTakeBack(ctx, r), SampleTakeBack(ctx, c);
     }
@@ -323,9 +339,10 @@ static void TestTripletMemory(PoiseContext ctx)
   FreeList(&l);
 }
 
-/* ---- finding a block size ------------------------------------------------------------------------------------------------ */
+/* ---- finding a block size -------------------------------------------------------------------- */
 
-/* Numbers in blocks of 3 x 3 near the diagonal, a few of them missing where there are holes; or a matrix of no blocks. */
+/* Numbers in blocks of 3 x 3 near the diagonal, a few of them missing where there are holes; or a matrix of
+   no blocks. */
 static PoiseErr MakeNodes(PoiseContext ctx, const char *type, int nodes, int holes, PoiseInt M, PoiseMat *A)
 {
   PoiseInt begin, m;
@@ -396,7 +413,8 @@ static void TestFills(PoiseContext ctx)
   }
 }
 
-/* By the option, before there are entries and afterwards; what was found is seen, and a second time nothing changes. */
+/* By the option, before there are entries and afterwards; what was found is seen, and a second time nothing
+   changes. */
 static void TestFound(PoiseContext ctx)
 {
   char text[4096];
@@ -418,7 +436,8 @@ static void TestFound(PoiseContext ctx)
     CHECK_OK(PoiseMatView(A));
     TestPrintEnd(ctx, f, text, sizeof text);
     if (PoiseRank(ctx) == 0) {
-      CHECK(strstr(text, nodes ? "  block size 3 was found; CSR has " : "  no blocks were found that take fewer") != NULL);
+      CHECK(strstr(text, nodes ? "  block size 3 was found; CSR has "
+                               : "  no blocks were found that take fewer") != NULL);
       CHECK(strstr(text, "    3 x 3: ") != NULL);
       CHECK(strstr(text, "    7 x 7: 7 does not divide the rows and columns of every rank\n") != NULL);
     }
@@ -492,7 +511,7 @@ static void TestFoundMemory(PoiseContext ctx)
   FreeList(&l);
 }
 
-/* ---- copies, transposes, sums ------------------------------------------------------------------------------------------- */
+/* ---- copies, transposes, sums ---------------------------------------------------------------- */
 
 /* The same entries, as blocks and as CSR, of several shapes. */
 static bool MakePair(PoiseContext ctx, int b, PoiseInt M, PoiseInt N, PoiseInt n, PoiseMat *A, PoiseMat *B)
@@ -521,7 +540,8 @@ static void TestCopies(PoiseContext ctx)
       PoiseMat A, B, C, D;
       if (!MakePair(ctx, sizes[k], shape[s][0], shape[s][1], shape[s][2], &A, &B)) return;
       for (int values = 0; values < 2; values++) {
-        if (!CHECK_OK(PoiseMatDuplicate(A, values, &C)) || !CHECK_OK(PoiseMatDuplicate(B, values, &D))) return;
+        if (!CHECK_OK(PoiseMatDuplicate(A, values, &C)) || !CHECK_OK(PoiseMatDuplicate(B, values, &D)))
+          return;
         CHECK(C->type->blocked && PoiseMatBlockSize(C) == sizes[k]);
         SameAndDestroy(&C, &D);
       }
@@ -574,7 +594,8 @@ static void CheckBalanced(PoiseMat A)
   PoiseVecDestroy(&y);
 }
 
-/* Options of the type that are given before there are blocks hold, also when new entries come, and for copies. */
+/* Options of the type that are given before there are blocks hold, also when new entries come, and for
+   copies. */
 static void TestOptionsStay(PoiseContext ctx)
 {
   List l = MakeList(ctx, 3, 12, 12, 30);
@@ -587,7 +608,8 @@ static void TestOptionsStay(PoiseContext ctx)
   Give(B, &l, BLOCKS);
   CheckBalanced(A);
   for (PoiseInt row = 0; row < 36; row += 7)
-    for (int t = 0; t < 2; t++) CHECK_OK(PoiseMatAddEntries(t ? B : A, 1, &row, &(PoiseInt){35 - row}, &(double){3}));
+    for (int t = 0; t < 2; t++)
+      CHECK_OK(PoiseMatAddEntries(t ? B : A, 1, &row, &(PoiseInt){35 - row}, &(double){3}));
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatAssemble(B));
   CheckBalanced(A);
@@ -615,7 +637,9 @@ static void TestSums(PoiseContext ctx)
         PoiseMat Y, Z, X = NULL, W = NULL;
         const int b = sizes[k];
         if (!MakePair(ctx, b, 9, 9, 40, &Y, &Z)) return;
-        if (what == ALIKE && (!CHECK_OK(PoiseMatDuplicate(Y, 1, &X)) || !CHECK_OK(PoiseMatDuplicate(Z, 1, &W)))) return;
+        if (what == ALIKE &&
+            (!CHECK_OK(PoiseMatDuplicate(Y, 1, &X)) || !CHECK_OK(PoiseMatDuplicate(Z, 1, &W))))
+          return;
         if (what > ALIKE && !MakePair(ctx, b, 9, 9, 70, &X, &W)) return;
         if (what == OTHER_SIZE) {
           CHECK_OK(PoiseMatSetType(X, "csr"));
@@ -717,7 +741,7 @@ static void TestCopyMemory(PoiseContext ctx)
   FreeList(&l);
 }
 
-/* ---- all values anew, and arrays on the device --------------------------------------------------------------------------- */
+/* ---- all values anew, and arrays on the device ----------------------------------------------- */
 
 typedef struct Arrays { /* of a matrix of blocks, as a caller might have them */
   int64_t m, nz, *ptr;
@@ -735,7 +759,8 @@ static Arrays Extract(PoiseMat A)
   if (!CHECK_OK(poiseMatReadEntries(A, &h))) return a;
   for (int64_t i = 0; i <= a.m; i++) a.ptr[i] = poiseCsrPtr(&A->csr, h.ptr, i);
   for (int64_t k = 0; k < a.nz; k++) a.col[k] = poiseCsrGlobal(A, h.col[k]);
-  for (int64_t k = 0; k < a.nz * bb; k++) a.val[0][k] = h.val[k], a.val[1][k / bb * bb + k % b * b + k % bb / b] = h.val[k];
+  for (int64_t k = 0; k < a.nz * bb; k++)
+    a.val[0][k] = h.val[k], a.val[1][k / bb * bb + k % b * b + k % bb / b] = h.val[k];
   return a;
 }
 
@@ -761,7 +786,8 @@ static void TestNewValues(PoiseContext ctx)
     PoiseErr e = PoiseMatSetValuesBCSR(C, 0, NULL);
     if (mine) CHECK_ERR(e, POISE_ERR_ARG, "no values");
     CHECK_ERR(PoiseMatSetValuesCSR(C, a.val[0]), POISE_ERR_ARG, "PoiseMatSetValuesBCSR");
-    CHECK_ERR(PoiseMatSetValuesBCSR(B, 0, a.val[0]), POISE_ERR_ARG, "type csr, whose values PoiseMatSetValuesCSR");
+    CHECK_ERR(PoiseMatSetValuesBCSR(B, 0, a.val[0]), POISE_ERR_ARG,
+              "type csr, whose values PoiseMatSetValuesCSR");
     PoiseMatDestroy(&C);
     SameAndDestroy(&A, &B);
     FreeArrays(&a);
@@ -831,7 +857,8 @@ static void TestDeviceArrays(PoiseContext ctx)
         Arrays a = Extract(A);
         PoiseBCSR in = LendBCSR(ctx, &a, (int64_t)b * b, form);
         PoiseMatLocalSizes(A, NULL, &n);
-        bool in_place = !ctx->device->ops->is_host && PoiseSize(ctx) == 1 && own != POISE_COPY && !in.base && in.col32;
+        bool in_place =
+            !ctx->device->ops->is_host && PoiseSize(ctx) == 1 && own != POISE_COPY && !in.base && in.col32;
         PoiseErr e = PoiseMatCreateDeviceBCSR(ctx, b, a.m * b, n, 9 * b, 12 * b, &in, (PoiseOwn)own, &C);
         if (in.row_major && b > 1 && own != POISE_COPY) {
           CHECK_ERR(e, POISE_ERR_ARG, "row-major");
@@ -848,8 +875,8 @@ static void TestDeviceArrays(PoiseContext ctx)
         if (own == POISE_BORROW && !form) CheckOddArray(ctx, &a, b, n, in, B);
         if (own == POISE_BORROW) { /* the application writes to its array */
           for (int64_t j = 0; j < a.nz * b * b; j++) a.val[0][j] *= 2;
-          CHECK_OK(poiseDeviceCopy(ctx->device, (void *)(uintptr_t)in.val, a.val[0], (size_t)(a.nz * b * b) * 8,
-                                   COPY_TO_DEVICE));
+          CHECK_OK(poiseDeviceCopy(ctx->device, (void *)(uintptr_t)in.val, a.val[0],
+                                   (size_t)(a.nz * b * b) * 8, COPY_TO_DEVICE));
           CHECK_OK(PoiseMatSetValuesBCSR(C, 0, in.val));
           CHECK_OK(PoiseMatScale(B, 2));
           if (b > 1 && a.nz)
@@ -881,8 +908,10 @@ static void TestDeviceArrayErrors(PoiseContext ctx)
     if (k == 0) wrong.ptr32 = ptr32;
     if (k == 1) wrong.col32 = col32;
     if (k == 2) wrong.val = val;
-    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 2, 4, 4, 4, 4, &wrong, POISE_BORROW, &A), POISE_ERR_ARG, names[k]);
-    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 3, 4, 4, 4, 4, &in, POISE_BORROW, &A), POISE_ERR_SIZE, "does not divide");
+    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 2, 4, 4, 4, 4, &wrong, POISE_BORROW, &A), POISE_ERR_ARG,
+              names[k]);
+    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 3, 4, 4, 4, 4, &in, POISE_BORROW, &A), POISE_ERR_SIZE,
+              "does not divide");
     CHECK(A == NULL);
     TakeBackBCSR(ctx, &in);
   }
@@ -890,7 +919,8 @@ static void TestDeviceArrayErrors(PoiseContext ctx)
     bad.ptr = (int64_t *)(uintptr_t)(k ? ptr : down), bad.col = (int64_t *)(uintptr_t)(k ? far : col);
     PoiseBCSR in = LendBCSR(ctx, &bad, 4, 0);
     CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 2, 4, 4, 4, 4, &in, POISE_BORROW, &A), POISE_ERR_ARG,
-              k ? "block row 1 has column 2, legal are 0 to 1" : "row offsets decrease at block row 1: 5, then 3");
+              k ? "block row 1 has column 2, legal are 0 to 1"
+                : "row offsets decrease at block row 1: 5, then 3");
     TakeBackBCSR(ctx, &in);
   }
 }
@@ -923,7 +953,7 @@ static void TestAdoptFailures(PoiseContext ctx)
     TestAllocationFailures(ctx, Adopt, &(Adopted){form, form & ROW_MAJOR ? POISE_COPY : POISE_ADOPT});
 }
 
-/* ---- files --------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 enum { PATH = 512 };
 
@@ -962,8 +992,8 @@ static int Beside(const char *info)
   return b;
 }
 
-/* The same bytes as from a CSR of the same numbers; what is read becomes the same blocks, by the option or, from PETSc's files, by what
-   stands beside them. */
+/* The same bytes as from a CSR of the same numbers; what is read becomes the same blocks, by the option or,
+   from PETSc's files, by what stands beside them. */
 static void SaveAndRead(PoiseContext ctx, bool beside)
 {
   static const char *const names[] = {"a.petsc", "a.mtx"}, *const others[] = {"b.petsc", "b.mtx"};
@@ -1053,7 +1083,8 @@ static void TestFileErrors(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
   CHECK_INT(PoiseMatBlockSize(L), 1);
   PoiseErr e = PoiseMatSetFromOptions(L); /* of some rank's rows it may be a divisor */
-  CHECK((e == POISE_ERR_SIZE || e == POISE_ERR_REMOTE) && strstr(PoiseErrorMessage(), "block size 3 does not divide the "));
+  CHECK((e == POISE_ERR_SIZE || e == POISE_ERR_REMOTE) &&
+        strstr(PoiseErrorMessage(), "block size 3 does not divide the "));
   PoiseMatDestroy(&L);
   Remove(ctx, path);
   SharedName(ctx, "no/such/folder.petsc", path);
@@ -1099,7 +1130,7 @@ static void TestFileMemory(PoiseContext ctx)
   PoiseMatDestroy(&B);
 }
 
-/* ---- other layouts and orders ---------------------------------------------------------------------------------------------- */
+/* ---- other layouts and orders ---------------------------------------------------------------- */
 
 /* A chain of nodes whose numbers are far apart, with heavy rows at the one end: symmetric and dominant. */
 static bool MakeChain(PoiseContext ctx, int b, PoiseInt nodes, const char *type, double factor, PoiseMat *A)

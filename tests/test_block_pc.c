@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioners of matrices of blocks: textbook loops on dense arrays of blocks, restricted to the pattern of the block that a rank
-  owns, say what z has to be; every method with every preconditioner, without a conversion.
+  Preconditioners of matrices of blocks: textbook loops on dense arrays of blocks, restricted to the pattern
+  of the block that a rank owns, say what z has to be; every method with every preconditioner, without a
+  conversion.
 */
 #include "ksp/ksp.h"
 #include "shapes.h"
 
-/* ---- matrices that are a function of their indices ------------------------------------------------------------------------ */
+/* ---- matrices that are a function of their indices ------------------------------------------- */
 
 enum { ANYWHERE, SAME_BOTH_WAYS, CHAIN, EVERYWHERE, KINDS };
 
@@ -34,7 +35,8 @@ static bool Has(const Blocky *s, PoiseInt I, PoiseInt J)
   PoiseInt low = I < J ? I : J, high = I < J ? J : I;
   if (I == J) return true;
   if (s->kind == CHAIN) return high - low == 1;
-  return s->kind == EVERYWHERE || TestRandom(11, (uint64_t)(s->kind == ANYWHERE ? I * s->n + J : low * s->n + high)) > 0.4;
+  return s->kind == EVERYWHERE ||
+         TestRandom(11, (uint64_t)(s->kind == ANYWHERE ? I * s->n + J : low * s->n + high)) > 0.4;
 }
 
 /* Of numbers. */
@@ -61,7 +63,8 @@ static PoiseErr Enter(PoiseMat A, const Blocky *s)
     for (PoiseInt J = s->own ? s->begin : 0; !e && J < (s->own ? s->end : s->n); J++) {
       if (!Has(s, I, J)) continue;
       for (int r = 0; r < b; r++)
-        for (int c = 0; c < b; c++) rows[r] = I * b + r, cols[c] = J * b + c, v[r * b + c] = Number(s, rows[r], cols[c]);
+        for (int c = 0; c < b; c++)
+          rows[r] = I * b + r, cols[c] = J * b + c, v[r * b + c] = Number(s, rows[r], cols[c]);
       e = PoiseMatSetBlock(A, b, rows, b, cols, v);
     }
   PoiseErr all = PoiseMatAssemble(A);
@@ -85,7 +88,7 @@ static PoiseMat BlockMatrix(PoiseContext ctx, const Blocky *s, const char *type)
   return A;
 }
 
-/* ---- a reference: elimination by blocks, of the block that a rank owns ------------------------------------------------------ */
+/* ---- a reference: elimination by blocks, of the block that a rank owns ----------------------- */
 
 typedef struct Reference {
   int m, b; /* blocks, and their size */
@@ -222,7 +225,7 @@ static double FactorDefect(PoisePC pc, const Blocky *s, double shift)
   return worst;
 }
 
-/* ---- factors ---------------------------------------------------------------------------------------------------------------- */
+/* ---- factors --------------------------------------------------------------------------------- */
 
 static const int sizes[] = {1, 2, 3, 4, 5, 8, 17, 32};
 enum { NSIZES = sizeof sizes / sizeof *sizes };
@@ -333,7 +336,7 @@ static void TestNoFill(PoiseContext ctx)
     }
 }
 
-/* ---- what cannot be factored ------------------------------------------------------------------------------------------------- */
+/* ---- what cannot be factored ----------------------------------------------------------------- */
 
 static PoiseErr Mine(const Blocky *s, PoiseInt block, PoiseErr code)
 {
@@ -368,7 +371,8 @@ static void TestSingular(PoiseContext ctx)
     PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type none");
     char words[200];
     snprintf(words, sizeof words,
-             "%s: the pivot of row 0 (block row 0: rows 0 to 2) is 0, a zero pivot (up to 2.22045e-14 counts as zero: "
+             "%s: the pivot of row 0 (block row 0: rows 0 to 2) is 0, a zero pivot (up to 2.22045e-14 counts "
+             "as zero: "
              "-x_pc_factor_zeropivot)",
              types[k]);
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 0, POISE_ERR_NUMERIC), words);
@@ -379,7 +383,8 @@ static void TestSingular(PoiseContext ctx)
     double nan = NAN;
     if (bad >= s.begin && bad < s.end) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &row, &nan));
     CHECK_OK(PoiseMatAssemble(A));
-    CHECK_ERR(PoisePCSetUp(pc), Mine(&s, bad, POISE_ERR_NUMERIC), "(block row 10: rows 30 to 32) is nan: an entry of");
+    CHECK_ERR(PoisePCSetUp(pc), Mine(&s, bad, POISE_ERR_NUMERIC),
+              "(block row 10: rows 30 to 32) is nan: an entry of");
     CHECK_OK(Enter(A, &s));
     PoiseInt beside = row + 1; /* of the pivot, which is finite: a shift would not help */
     if (bad >= s.begin && bad < s.end) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &beside, &nan));
@@ -408,7 +413,8 @@ static void TestLaterPivot(PoiseContext ctx)
   PoiseErr e = PoisePCSetUp(pc);
   bool first = Mine(&s, 5, POISE_OK) == POISE_OK, second = Mine(&s, 7, POISE_OK) == POISE_OK;
   CHECK_INT(e, first || second ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE);
-  if (first || !second) CHECK(strstr(PoiseErrorMessage(), "the pivot of row 22 (block row 5: rows 20 to 23) is 0") != NULL);
+  if (first || !second)
+    CHECK(strstr(PoiseErrorMessage(), "the pivot of row 22 (block row 5: rows 20 to 23) is 0") != NULL);
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);
 }
@@ -419,7 +425,8 @@ static void TestShifts(PoiseContext ctx)
   s.weak = 0;
   PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
   PoisePC pc =
-      Make(ctx, "ilu", A, "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25\n-x_pc_factor_zeropivot 1e-3");
+      Make(ctx, "ilu", A,
+           "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25\n-x_pc_factor_zeropivot 1e-3");
   CHECK_OK(PoisePCSetUp(pc));
   const Incomplete *f = pc->data;
   if (s.begin == 0 && s.end > 0) CHECK(f->tries == 1 && f->shift == 0.25);
@@ -502,9 +509,10 @@ static void TestPattern(PoiseContext ctx)
   int rank = PoiseRank(ctx);
   PoiseInt N = 2 * PoiseSize(ctx);
   double v[12] = {1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1};
-  const int32_t whole[] = {0, 2, 3}, lacking[] = {0, 1, 2}, columns[] = {2 * rank, 2 * rank + 1, 2 * rank + 1},
-                only[] = {2 * rank, 2 * rank};
-  PoiseBCSR in = {.ptr32 = whole, .col32 = columns, .val = v}, bad = {.ptr32 = lacking, .col32 = only, .val = v};
+  const int32_t whole[] = {0, 2, 3}, lacking[] = {0, 1, 2},
+                columns[] = {2 * rank, 2 * rank + 1, 2 * rank + 1}, only[] = {2 * rank, 2 * rank};
+  PoiseBCSR in = {.ptr32 = whole, .col32 = columns, .val = v},
+            bad = {.ptr32 = lacking, .col32 = only, .val = v};
   PoiseMat A, B;
   char words[100];
   if (!CHECK_OK(PoiseMatCreateBCSR(ctx, 2, 4, 4, n, 2 * N, &in, POISE_COPY, &A)) ||
@@ -512,14 +520,16 @@ static void TestPattern(PoiseContext ctx)
     return;
   for (int k = 0; k < 3; k++) {
     PoisePC pc = Make(ctx, types[k], B, NULL);
-    snprintf(words, sizeof words, "block row %d (row %d) has no diagonal block, which preconditioner %s needs",
-             2 * rank + 1, 4 * rank + 2, types[k]);
+    snprintf(words, sizeof words,
+             "block row %d (row %d) has no diagonal block, which preconditioner %s needs", 2 * rank + 1,
+             4 * rank + 2, types[k]);
     if (k == 2)
-      snprintf(words, sizeof words, "the diagonal block of rows %d to %d is singular", 4 * rank + 2, 4 * rank + 3);
+      snprintf(words, sizeof words, "the diagonal block of rows %d to %d is singular", 4 * rank + 2,
+               4 * rank + 3);
     CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC, words);
     CHECK_OK(PoisePCSetOperator(pc, A));
-    snprintf(words, sizeof words, "block (%d, %d) is stored and (%d, %d) is not", 2 * rank, 2 * rank + 1, 2 * rank + 1,
-             2 * rank);
+    snprintf(words, sizeof words, "block (%d, %d) is stored and (%d, %d) is not", 2 * rank, 2 * rank + 1,
+             2 * rank + 1, 2 * rank);
     if (k == 1)
       CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC, words);
     else
@@ -530,7 +540,7 @@ static void TestPattern(PoiseContext ctx)
   PoiseMatDestroy(&B);
 }
 
-/* ---- sor ------------------------------------------------------------------------------------------------------------------- */
+/* ---- sor ------------------------------------------------------------------------------------- */
 
 enum { FORWARD = 1, BACKWARD = 2 };
 
@@ -540,13 +550,14 @@ typedef struct Relaxation {
   PoiseInt its, lits;
 } Relaxation;
 
-static void Relax(const Blocky *s, PoiseInt begin, PoiseInt end, double omega, bool backward, const long double *r,
-                  const long double *old, long double *x)
+static void Relax(const Blocky *s, PoiseInt begin, PoiseInt end, double omega, bool backward,
+                  const long double *r, const long double *old, long double *x)
 {
   int b = s->b;
   for (PoiseInt q = 0; q < end - begin; q++) {
     PoiseInt I = backward ? end - 1 - q : begin + q;
-    long double sum[MAX_BLOCK_SIZE], d[MAX_BLOCK_SIZE * MAX_BLOCK_SIZE], inverse[MAX_BLOCK_SIZE * MAX_BLOCK_SIZE];
+    long double sum[MAX_BLOCK_SIZE], d[MAX_BLOCK_SIZE * MAX_BLOCK_SIZE],
+        inverse[MAX_BLOCK_SIZE * MAX_BLOCK_SIZE];
     for (int i = 0; i < b; i++) {
       sum[i] = r[I * b + i];
       for (PoiseInt j = 0; j < s->n * b; j++) {
@@ -593,8 +604,9 @@ static double SORDefect(PoisePC pc, const Blocky *s, const Relaxation *w)
 
 static void TestSOR(PoiseContext ctx)
 {
-  static const Relaxation cases[] = {{1, 3, 1, 1},   {1.5, 3, 1, 1}, {0.7, 1, 1, 1}, {1.2, 2, 1, 1}, {1.2, 3, 1, 3},
-                                     {1.1, 2, 1, 2}, {1, 3, 3, 1},   {1.2, 1, 2, 2}, {0.8, 2, 2, 1}};
+  static const Relaxation cases[] = {{1, 3, 1, 1},   {1.5, 3, 1, 1}, {0.7, 1, 1, 1},
+                                     {1.2, 2, 1, 1}, {1.2, 3, 1, 3}, {1.1, 2, 1, 2},
+                                     {1, 3, 3, 1},   {1.2, 1, 2, 2}, {0.8, 2, 2, 1}};
   for (int k = 0; k < NSIZES; k++) {
     Blocky s = BlockyOf(ctx, ANYWHERE, sizes[k], sizes[k] > 8 ? 5 : 14);
     PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
@@ -603,7 +615,8 @@ static void TestSOR(PoiseContext ctx)
       const Relaxation *w = &cases[q];
       char text[300];
       snprintf(text, sizeof text,
-               "-x_pc_sor_omega %g\n-x_pc_sor_its %d\n-x_pc_sor_lits %d\n-x_pc_sor_forward %d\n-x_pc_sor_backward %d",
+               "-x_pc_sor_omega %g\n-x_pc_sor_its %d\n-x_pc_sor_lits %d\n-x_pc_sor_forward "
+               "%d\n-x_pc_sor_backward %d",
                w->omega, (int)w->its, (int)w->lits, w->directions == FORWARD, w->directions == BACKWARD);
       CHECK_OK(PoiseOptionsSetString(ctx, text));
       CHECK_OK(PoiseBarrier(ctx));
@@ -616,7 +629,7 @@ static void TestSOR(PoiseContext ctx)
   }
 }
 
-/* ---- against csr ------------------------------------------------------------------------------------------------------------- */
+/* ---- against csr ----------------------------------------------------------------------------- */
 
 static uint64_t Applied(PoiseMat A, const char *type, const char *options)
 {
@@ -635,16 +648,18 @@ static uint64_t Applied(PoiseMat A, const char *type, const char *options)
 /* lu and supervariables see the same numbers, so do all with blocks of 1: the same bits. */
 static void TestSameAsCSR(PoiseContext ctx)
 {
-  static const char *const types[] = {"lu", "bjacobi", "bjacobi", "bjacobi", "ilu", "icc", "sor", "bjacobi", "bjacobi"};
-  static const char *const options[] = {NULL,
-                                        "-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 8",
-                                        "-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 2",
-                                        "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 3\n-x_sub_pc_type lu",
-                                        NULL,
-                                        NULL,
-                                        NULL,
-                                        "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 1\n-x_sub_pc_type ilu",
-                                        "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 2\n-x_sub_pc_type sor"};
+  static const char *const types[] = {"lu",  "bjacobi", "bjacobi", "bjacobi", "ilu",
+                                      "icc", "sor",     "bjacobi", "bjacobi"};
+  static const char *const options[] = {
+      NULL,
+      "-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 8",
+      "-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 2",
+      "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 3\n-x_sub_pc_type lu",
+      NULL,
+      NULL,
+      NULL,
+      "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 1\n-x_sub_pc_type ilu",
+      "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 2\n-x_sub_pc_type sor"};
   for (int k = 0; k < NSIZES; k++) {
     Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, sizes[k], 22);
     s.symmetric = true;
@@ -656,7 +671,8 @@ static void TestSameAsCSR(PoiseContext ctx)
   }
 }
 
-/* Blocks of rows are matrices of blocks themselves; one per rank gives what ilu does alone; new values reach them. */
+/* Blocks of rows are matrices of blocks themselves; one per rank gives what ilu does alone; new values reach
+   them. */
 static void TestBJacobi(PoiseContext ctx)
 {
   for (int k = 0; k < NSIZES; k++) {
@@ -664,7 +680,8 @@ static void TestBJacobi(PoiseContext ctx)
     PoiseMat A = BlockMatrix(ctx, &s, "bcsr"), inner;
     PoiseKSP *sub;
     PoiseInt count;
-    CHECK(Applied(A, "bjacobi", "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 1\n-x_sub_pc_type ilu") ==
+    CHECK(Applied(A, "bjacobi",
+                  "-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 1\n-x_sub_pc_type ilu") ==
           Applied(A, "ilu", NULL));
     PoisePC pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_local_blocks 2");
     for (int round = 0; round < 2; round++) {
@@ -690,7 +707,7 @@ static void TestBJacobi(PoiseContext ctx)
   }
 }
 
-/* ---- everything with everything, and nothing is converted ------------------------------------------------------------------- */
+/* ---- everything with everything, and nothing is converted ------------------------------------ */
 
 #define KSP_TYPE(name) #name,
 static const char *const ksps[] = {
@@ -721,7 +738,9 @@ static void ChooseInside(PoiseKSP ksp, PoisePC pc)
 {
   PoiseKSP inner;
   PoisePC jacobi;
-  if (ksp->type->flexible || !CHECK_OK(PoisePCKSPGetKSP(pc, &inner)) || !CHECK_OK(PoiseKSPGetPC(inner, &jacobi))) return;
+  if (ksp->type->flexible || !CHECK_OK(PoisePCKSPGetKSP(pc, &inner)) ||
+      !CHECK_OK(PoiseKSPGetPC(inner, &jacobi)))
+    return;
   CHECK_OK(PoiseKSPSetType(inner, "chebyshev"));
   CHECK_OK(PoiseKSPSetNormType(inner, POISE_KSP_NORM_NONE));
   CHECK_OK(PoiseKSPSetTolerances(inner, -1, -1, -1, 6));
@@ -779,7 +798,7 @@ static void TestConversions(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- devices, threads, dots, skipping, memory -------------------------------------------------------------------------------- */
+/* ---- devices, threads, dots, skipping, memory ------------------------------------------------ */
 
 /* 3 unknowns at the points of a plane grid, whose lines are groups that threads share. */
 static PoiseErr Plane(PoiseContext ctx, int nx, int ny, int b, PoiseMat *A)
@@ -816,7 +835,8 @@ static PoiseErr ApplyAll(PoiseContext ctx, void *arg)
       POISE_TRY(Plane(ctx, k == 4 ? 6 : 40, k == 4 ? 5 : 70, b, &A)); /* 70 groups, or more */
       POISE_TRY(PoiseMatCreateVecs(A, &r, &z));
       SampleFill(r, 4);
-      PoisePC pc = Make(ctx, types[k], A, "-x_pc_sor_lits 2\n-x_pc_sor_omega 0.8\n-x_pc_bjacobi_local_blocks 3");
+      PoisePC pc =
+          Make(ctx, types[k], A, "-x_pc_sor_lits 2\n-x_pc_sor_omega 0.8\n-x_pc_bjacobi_local_blocks 3");
       POISE_TRY(PoisePCApply(pc, r, z));
       SampleKeep(ctx, arg, SampleDigest(z));
       PoisePCDestroy(&pc);
@@ -833,7 +853,8 @@ static void TestSameBits(PoiseContext ctx)
   SampleSameBits(ApplyAll);
 }
 
-/* Rows of blocks that end within the 1024 numbers of a dot's block, forward and backward; then skipped: z and the dots stay. */
+/* Rows of blocks that end within the 1024 numbers of a dot's block, forward and backward; then skipped: z and
+   the dots stay. */
 static void TestFuseAndSkip(PoiseContext ctx)
 {
   static const char *const types[] = {"ilu", "sor", "sor", "bjacobi"};
@@ -928,7 +949,8 @@ static void TestMemory(PoiseContext ctx)
   for (int n = 1; n < 24; n++) {
     PoisePC pc = Make(ctx, "none", g.A, NULL);
     SampleFailUse(ctx, n, UseAll, pc, &g);
-    if (!strcmp(PoisePCType(pc), "ilu") || !strcmp(PoisePCType(pc), "icc")) CHECK_NEAR(FactorDefect(pc, &s, 0), 0, 1e-13);
+    if (!strcmp(PoisePCType(pc), "ilu") || !strcmp(PoisePCType(pc), "icc"))
+      CHECK_NEAR(FactorDefect(pc, &s, 0), 0, 1e-13);
     CHECK_OK(UseAll(pc, &g));
     PoisePCDestroy(&pc);
   }

@@ -8,7 +8,7 @@
 #include "poise.h"
 #include "sys/sys.h"
 
-/* ---- objects ------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* The table grows, and forgets what was destroyed. */
 static void TestMany(PoiseContext ctx)
@@ -75,7 +75,7 @@ static void TestNoObjects(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
-/* ---- ranks in different calls -------------------------------------------------------------------------- */
+/* ---- ranks in different calls ---------------------------------------------------------------- */
 
 /* One rank makes another call than the others. */
 typedef enum Mistake {

@@ -39,10 +39,10 @@ static PoiseErr SetAll(PoiseVec v, const double *global, double scale)
 }
 
 /* What the tests change, as it is without options: these stay in a context. */
-static const char defaults[] =
-    "-ksp_norm_type default -ksp_pc_side default -ksp_rtol 1e-5 -ksp_atol 1e-50 -ksp_divtol 1e4 -ksp_max_it 10000 "
-    "-ksp_replay 8 -ksp_initial_guess_nonzero no "
-    "-ksp_verify yes -pc_type none";
+static const char defaults[] = "-ksp_norm_type default -ksp_pc_side default -ksp_rtol 1e-5 -ksp_atol 1e-50 "
+                               "-ksp_divtol 1e4 -ksp_max_it 10000 "
+                               "-ksp_replay 8 -ksp_initial_guess_nonzero no "
+                               "-ksp_verify yes -pc_type none";
 
 static PoiseErr Build(PoiseContext ctx, int n, EntryOf *a, const double *b, const char *options, Problem *p)
 {
@@ -114,7 +114,7 @@ static Outcome SolveOnly(Problem *p)
   return o;
 }
 
-/* ---- matrices ------------------------------------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 static double SignedDiagonal(int i, int j)
 {
@@ -176,7 +176,7 @@ static double Singular(int i, int j) /* a space of four vectors, one of which it
   return i == j ? i % 4 : 0;
 }
 
-/* ---- (r, z) = 0 ----------------------------------------------------------------------------------------------------------- */
+/* ---- (r, z) = 0 ------------------------------------------------------------------------------ */
 
 static void TestIndefinitePreconditioner(PoiseContext ctx)
 {
@@ -187,7 +187,8 @@ static void TestIndefinitePreconditioner(PoiseContext ctx)
     char words[200];
     Problem p;
     if (k % 3 == 2 && k / 3 % 5 == 2) continue; /* not offered */
-    snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type %s -pc_type jacobi -ksp_max_it 30", type, norm);
+    snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type %s -pc_type jacobi -ksp_max_it 30", type,
+             norm);
     if (!Open(ctx, k < 15 ? 2 : 4, k < 15 ? SignedDiagonal : Saddle, NULL, words, &p)) return;
     Outcome o = SolveOnly(&p);
     CHECK_INT(o.reason, POISE_DIVERGED_INDEFINITE_PC);
@@ -205,7 +206,8 @@ static void TestNearlyNoNorm(PoiseContext ctx)
     const double b[] = {1, 1 + 0x1p-52};
     char words[200];
     Problem p;
-    snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type natural -pc_type jacobi -ksp_atol 1e-6", types[k]);
+    snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type natural -pc_type jacobi -ksp_atol 1e-6",
+             types[k]);
     if (!Open(ctx, 2, SignedDiagonal, b, words, &p)) return;
     CHECK_INT(SolveOnly(&p).reason, POISE_DIVERGED_INDEFINITE_PC);
     Close(&p);
@@ -248,8 +250,8 @@ static void TestSameCounts(PoiseContext ctx)
     for (int t = 0; t < 2; t++) {
       char words[200];
       Problem p;
-      snprintf(words, sizeof words, "-ksp_type %s -pc_type %s -ksp_rtol 1e-10 -ksp_replay %d", t ? "prcg" : "cg",
-               k < 4 ? "none" : "jacobi", replays[k % 4]);
+      snprintf(words, sizeof words, "-ksp_type %s -pc_type %s -ksp_rtol 1e-10 -ksp_replay %d",
+               t ? "prcg" : "cg", k < 4 ? "none" : "jacobi", replays[k % 4]);
       if (!Open(ctx, k < 4 ? 2 : 40, k < 4 ? TwoSigns : Negative, NULL, words, &p)) return;
       o[t] = SolveOnly(&p);
       Close(&p);
@@ -261,7 +263,7 @@ static void TestSameCounts(PoiseContext ctx)
   }
 }
 
-/* ---- the check ------------------------------------------------------------------------------------------------------------ */
+/* ---- the check ------------------------------------------------------------------------------- */
 
 /* One product, one application of M, no wait; as bits and counts are without it. */
 static void TestPrice(PoiseContext ctx)
@@ -418,7 +420,8 @@ static void TestInside(PoiseContext ctx)
   for (int on = 0; on < 2; on++) {
     Problem p;
     char words[200];
-    snprintf(words, sizeof words, "-ksp_type fgmres -pc_type ksp -ksp_ksp_type cg -ksp_ksp_rtol 1e-2 -ksp_rtol 1e-9%s",
+    snprintf(words, sizeof words,
+             "-ksp_type fgmres -pc_type ksp -ksp_ksp_type cg -ksp_ksp_rtol 1e-2 -ksp_rtol 1e-9%s",
              on ? " -ksp_ksp_verify" : "");
     if (!Open(ctx, 40, Grid, NULL, words, &p)) return;
     Outcome o = SolveOnly(&p);
@@ -469,7 +472,8 @@ static void TestAtRestart(PoiseContext ctx)
   int claims = 0;
   for (int k = 0; k < 40; k++) {
     double b[MOST];
-    const char *options = k % 2 ? "-ksp_type gmres -ksp_rtol 1e-15 -ksp_replay 0" : "-ksp_type gmres -ksp_rtol 1e-15";
+    const char *options =
+        k % 2 ? "-ksp_type gmres -ksp_rtol 1e-15 -ksp_replay 0" : "-ksp_type gmres -ksp_rtol 1e-15";
     Problem p;
     for (int i = 0; i < 40; i++) b[i] = TestRandom(90 + (uint64_t)k / 2, (uint64_t)i);
     if (!Open(ctx, 40, Grid, b, options, &p)) return;
@@ -488,7 +492,7 @@ static void TestAtRestart(PoiseContext ctx)
   CHECK(claims > 0);
 }
 
-/* ---- starting afresh, restarts -------------------------------------------------------------------------------------------- */
+/* ---- starting afresh, restarts --------------------------------------------------------------- */
 
 /* What BiCGSTAB returns when it gives up is the x that it had when it first started afresh: because it starts
    afresh again, or diverges. */
@@ -505,7 +509,8 @@ static void TestAfresh(PoiseContext ctx)
     Problem p;
     drawn = all[k % 3].seed;
     for (int i = 0; i < all[k % 3].n; i++) b[i] = Draw(drawn + 77777, i, 0);
-    snprintf(words, sizeof words, "-ksp_type bicgstab -ksp_pc_side %s -ksp_max_it 500", k < 3 ? "left" : "right");
+    snprintf(words, sizeof words, "-ksp_type bicgstab -ksp_pc_side %s -ksp_max_it 500",
+             k < 3 ? "left" : "right");
     if (!Open(ctx, all[k % 3].n, Integers, b, words, &p)) return;
     Outcome o = SolveOnly(&p);
     CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);
@@ -519,7 +524,9 @@ static void TestAfresh(PoiseContext ctx)
 static void TestDeparture(PoiseContext ctx)
 {
   Problem p;
-  if (!Open(ctx, 40, Graded, NULL, "-ksp_type gmres -ksp_rtol 1e-13 -ksp_gmres_restart 40 -ksp_max_it 400", &p)) return;
+  if (!Open(ctx, 40, Graded, NULL, "-ksp_type gmres -ksp_rtol 1e-13 -ksp_gmres_restart 40 -ksp_max_it 400",
+            &p))
+    return;
   Outcome o = SolveOnly(&p);
   CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);
   CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "by the recurrence it would be") != NULL);
@@ -528,18 +535,22 @@ static void TestDeparture(PoiseContext ctx)
   Close(&p);
 }
 
-/* A space that is exhausted: what is left of a column is rounding, and dividing by it would make x large. On several
-   ranks, or a GPU, the rounding may be just too large to be seen as such; the claim is refuted then. */
+/* A space that is exhausted: what is left of a column is rounding, and dividing by it would make x large. On
+   several ranks, or a GPU, the rounding may be just too large to be seen as such; the claim is refuted
+   then. */
 static void TestDropped(PoiseContext ctx)
 {
   Problem p;
   double most = 0;
   if (!Open(ctx, 40, Singular, NULL,
-            "-ksp_type gmres -ksp_rtol 1e-9 -ksp_gmres_restart 60 -ksp_gmres_cgs_refinement_type refine_ifneeded", &p))
+            "-ksp_type gmres -ksp_rtol 1e-9 -ksp_gmres_restart 60 -ksp_gmres_cgs_refinement_type "
+            "refine_ifneeded",
+            &p))
     return;
   Outcome o = SolveOnly(&p);
   CHECK_INT(o.reason, POISE_DIVERGED_BREAKDOWN);
-  bool dropped = !strcmp(PoiseKSPReasonDetail(p.ksp), "the Krylov space is exhausted: K is singular, or nearly so");
+  bool dropped =
+      !strcmp(PoiseKSPReasonDetail(p.ksp), "the Krylov space is exhausted: K is singular, or nearly so");
   if (PoiseSize(ctx) == 1 && strcmp(ctx->device->ops->name, "cuda")) CHECK(dropped);
   for (int i = 0; i < 40; i++) most = fmax(most, fabs(o.x[i]));
   if (dropped) CHECK(most < 10 && o.its <= 8); /* the space twice */
@@ -547,12 +558,13 @@ static void TestDropped(PoiseContext ctx)
   Close(&p);
 }
 
-/* ---- squares that are no numbers ------------------------------------------------------------------------------------------ */
+/* ---- squares that are no numbers ------------------------------------------------------------- */
 
 /* Scaling by a power of 2 changes nothing else: the same iterations, and every bit of x. */
 static void TestScaling(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "richardson", "chebyshev"};
+  static const char *const types[] = {"cg",     "prcg",     "minres",     "gmres",
+                                      "fgmres", "bicgstab", "richardson", "chebyshev"};
   static const int powers[] = {-600, -500, 520, 700};
   for (int k = 0; k < 64; k++) {
     const char *type = types[k % 8];
@@ -561,8 +573,9 @@ static void TestScaling(PoiseContext ctx)
     char words[200];
     Problem p;
     for (int i = 0; i < MOST; i++) b[i] = TestRandom(1, (uint64_t)i), x0[i] = TestRandom(2, (uint64_t)i);
-    snprintf(words, sizeof words, "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_max_it 60 -ksp_initial_guess_nonzero %s",
-             type, guess ? "yes" : "no");
+    snprintf(words, sizeof words,
+             "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_max_it 60 -ksp_initial_guess_nonzero %s", type,
+             guess ? "yes" : "no");
     if (!Open(ctx, 40, Grid, b, words, &p)) return;
     CHECK_OK(SetAll(p.x, x0, 1));
     Outcome plain = SolveOnly(&p);
@@ -629,9 +642,11 @@ static void TestTinyBesideGuess(PoiseContext ctx)
   for (int k = 0; k < 7 * 3; k++) {
     char words[200];
     Problem p;
-    for (int i = 0; i < 40; i++) b[i] = sizes[k / 7] * TestRandom(1, (uint64_t)i), x0[i] = TestRandom(2, (uint64_t)i);
+    for (int i = 0; i < 40; i++)
+      b[i] = sizes[k / 7] * TestRandom(1, (uint64_t)i), x0[i] = TestRandom(2, (uint64_t)i);
     snprintf(words, sizeof words,
-             "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_divtol 1e300 -ksp_rtol 1e-6 -ksp_initial_guess_nonzero yes "
+             "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_divtol 1e300 -ksp_rtol 1e-6 "
+             "-ksp_initial_guess_nonzero yes "
              "-ksp_max_it 5000",
              types[k % 7]);
     if (!Open(ctx, 40, Grid, b, words, &p)) return;

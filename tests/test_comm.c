@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives and neighbour exchanges against what each rank can compute by itself, on every kind of communicator. */
+/* Collectives and neighbour exchanges against what each rank can compute by itself, on every kind of
+   communicator. */
 #include "harness.h"
 #include "sys/sys.h"
 
@@ -13,7 +14,7 @@ static unsigned char Byte(int from, int to, int64_t i)
   return (unsigned char)(31 * from + 17 * to + 7 * i + i / 251);
 }
 
-/* ---- sums --------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static const int lengths[] = {0, 1, 2, 63, 64, 65, 128, 200};
 enum { NLENGTHS = sizeof lengths / sizeof *lengths, LONGEST = 200 };
@@ -72,7 +73,7 @@ static void TestScan(PoiseContext ctx)
   CHECK_INT(total, size * large + size * (size - 1) / 2);
 }
 
-/* ---- collectives -------------------------------------------------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 static const size_t sizes[] = {0, 1, 8, 511, 512, 513, 4096, 100003};
 enum { NSIZES = sizeof sizes / sizeof *sizes, LARGEST = 100003 };
@@ -130,7 +131,8 @@ static int64_t Uneven(int from, int to, int turn)
 static void TestAlltoallv(PoiseContext ctx)
 {
   Comm *comm = ctx->comm;
-  int64_t *sends = calloc((size_t)comm->size, sizeof *sends), *recvs = calloc((size_t)comm->size, sizeof *recvs);
+  int64_t *sends = calloc((size_t)comm->size, sizeof *sends),
+          *recvs = calloc((size_t)comm->size, sizeof *recvs);
   for (int turn = 0; turn < 9; turn++) {
     int64_t sent = 0, received = 0;
     for (int r = 0; r < comm->size; r++) {
@@ -154,7 +156,8 @@ static void TestAlltoallvMismatch(PoiseContext ctx)
 {
   Comm *comm = ctx->comm;
   if (!strcmp(comm->ops->name, "mpi")) TEST_SKIP("MPI does not say how much was sent before it arrives");
-  int64_t *sends = calloc((size_t)comm->size, sizeof *sends), *recvs = calloc((size_t)comm->size, sizeof *recvs);
+  int64_t *sends = calloc((size_t)comm->size, sizeof *sends),
+          *recvs = calloc((size_t)comm->size, sizeof *recvs);
   char send[8] = "", recv[16];
   int last = comm->size - 1;
   if (comm->rank == last) sends[0] = 8;
@@ -169,9 +172,10 @@ static void TestAlltoallvMismatch(PoiseContext ctx)
   free(recvs);
 }
 
-/* ---- exchanges ---------------------------------------------------------------------------------------------------- */
+/* ---- exchanges ------------------------------------------------------------------------------- */
 
-typedef int64_t (*Pattern)(int from, int to, int size); /* doubles that one rank sends another; -1: not neighbours */
+/* doubles that one rank sends another; -1: not neighbours */
+typedef int64_t (*Pattern)(int from, int to, int size);
 
 static int64_t Ring(int from, int to, int size)
 {
@@ -325,7 +329,8 @@ static void TestExchangeMismatch(PoiseContext ctx)
 {
   Comm *comm = ctx->comm;
   if (strcmp(comm->ops->name, "threads")) TEST_SKIP("only thread ranks see each other's plans");
-  for (int finder = 0; finder < 2; finder++) { /* the rank that has a segment of which the other end does not know */
+  /* the rank that has a segment of which the other end does not know */
+  for (int finder = 0; finder < 2; finder++) {
     Exchange ex = MakeExchange(comm, Ring);
     if (comm->rank == 0 && finder == 1) ex.nsend = 0;
     if (comm->rank == 1 && finder == 0) ex.nrecv = 0;
@@ -336,7 +341,7 @@ static void TestExchangeMismatch(PoiseContext ctx)
   }
 }
 
-/* ---- agreement ---------------------------------------------------------------------------------------------------- */
+/* ---- agreement ------------------------------------------------------------------------------- */
 
 /* The ranks of `failing` (bits) fail; the lowest of them is the one that the others hear of. */
 static void AgreeOn(PoiseContext ctx, unsigned failing)
@@ -356,7 +361,8 @@ static void AgreeOn(PoiseContext ctx, unsigned failing)
     snprintf(words, sizeof words, "row %d is bad", 100 + rank);
     CHECK_ERR(e, POISE_ERR_NUMERIC, words);
   } else {
-    snprintf(words, sizeof words, "rank %d: %s: row %d is bad", first, PoiseErrorString(POISE_ERR_NUMERIC), 100 + first);
+    snprintf(words, sizeof words, "rank %d: %s: row %d is bad", first, PoiseErrorString(POISE_ERR_NUMERIC),
+             100 + first);
     CHECK_ERR(e, POISE_ERR_REMOTE, words);
   }
 }
@@ -377,12 +383,13 @@ static void TestAgreeTwice(PoiseContext ctx)
 {
   int last = PoiseSize(ctx) - 1;
   PoiseErr e = POISE_OK;
-  if (PoiseRank(ctx) == last) e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "no such matrix");
+  if (PoiseRank(ctx) == last)
+    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "no such matrix");
   e = PoiseAgree(ctx, PoiseAgree(ctx, e));
   CHECK_ERR(e, PoiseRank(ctx) == last ? POISE_ERR_FILE : POISE_ERR_REMOTE, "no such matrix");
 }
 
-/* ---- creation ----------------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static PoiseErr SetUpAndFree(PoiseContext ctx, void *arg)
 {
@@ -460,11 +467,12 @@ static void TestCounts(PoiseContext ctx)
   FreeExchange(&ex);
 }
 
-/* ---- a rank that leaves ------------------------------------------------------------------------------------------- */
+/* ---- a rank that leaves ---------------------------------------------------------------------- */
 
 enum { READER, WRITER, LEAVER, NUMBERS = 1000 };
 
-/* The reader copies late; until then the writer, whom the leaver's error has reached, must not touch what it sent. */
+/* The reader copies late; until then the writer, whom the leaver's error has reached, must not touch what it
+   sent. */
 static PoiseErr LeaveAndOverwrite(PoiseContext ctx, void *arg)
 {
   Comm *comm = ctx->comm;
@@ -472,7 +480,8 @@ static PoiseErr LeaveAndOverwrite(PoiseContext ctx, void *arg)
   int other[1] = {writes ? READER : WRITER};
   int64_t start[2] = {0, NUMBERS}, none[1] = {0};
   double data[NUMBERS];
-  Exchange ex = {.nsend = writes, .nrecv = reads, .send_rank = other, .recv_rank = other, .send = data, .recv = data};
+  Exchange ex = {
+      .nsend = writes, .nrecv = reads, .send_rank = other, .recv_rank = other, .send = data, .recv = data};
   ex.send_start = writes ? start : none;
   ex.recv_start = reads ? start : none;
   for (int i = 0; i < NUMBERS; i++) data[i] = writes ? i + 1 : 0;

@@ -9,7 +9,8 @@
 
 enum { MAX_WORDS = 16 };
 
-/* A context from command-line words, on the ranks of ctx: over MPI if it is MPI's, else of the calling thread alone. */
+/* A context from command-line words, on the ranks of ctx: over MPI if it is MPI's, else of the calling thread
+   alone. */
 static PoiseErr Open(PoiseContext ctx, const char *prefix, const char *words, PoiseContext *own)
 {
   char text[256], *argv[MAX_WORDS] = {"test"}, **list = argv, *rest = text;
@@ -33,7 +34,7 @@ static const char *Content(FILE *f, char text[4096])
   return text;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void TestRepeat(PoiseContext ctx)
 {
@@ -71,7 +72,8 @@ static void TestNoArguments(PoiseContext ctx)
 static void TestPrefix(PoiseContext ctx)
 {
   PoiseContext own;
-  if (!CHECK_OK(Open(ctx, "ours_", "-device nowhere -ours_device mock -options_left no -ours_host_threads 3", &own)))
+  if (!CHECK_OK(Open(ctx, "ours_", "-device nowhere -ours_device mock -options_left no -ours_host_threads 3",
+                     &own)))
     return;
   CHECK(!strcmp(own->device->ops->name, "mock"));
   CHECK_INT(own->device->threads, 3);
@@ -87,7 +89,8 @@ static void TestBadOptions(PoiseContext ctx)
       {"-device nowhere", "nowhere"},
       {"-host_threads -1", "host_threads"},
   };
-  const bool mpi = !strcmp(ctx->comm->ops->name, "mpi"); /* whose ranks open one together: one says what is wrong */
+  const bool mpi =
+      !strcmp(ctx->comm->ops->name, "mpi"); /* whose ranks open one together: one says what is wrong */
   const PoiseErr code = mpi && PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_OPTION;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     PoiseContext own = ctx;
@@ -108,7 +111,8 @@ static void TestThreads(PoiseContext ctx)
 /* Every allocation of PoiseInitialize in turn, on the last rank. */
 static void TestInitializeMemory(PoiseContext ctx)
 {
-  bool mpi = !strcmp(ctx->comm->ops->name, "mpi"), fails = !mpi || PoiseRank(ctx) == PoiseSize(ctx) - 1, fired = true;
+  bool mpi = !strcmp(ctx->comm->ops->name, "mpi"), fails = !mpi || PoiseRank(ctx) == PoiseSize(ctx) - 1,
+       fired = true;
   PoiseInit init = {.serial = !mpi};
   char *argv[] = {"test", "-device", "mock"};
   for (int n = 1; fired && n < 1000; n++) {
@@ -144,7 +148,7 @@ static void TestFinalizeChecks(PoiseContext ctx)
   CHECK(!own);
 }
 
-/* ---- output ------------------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void TestOutput(PoiseContext ctx)
 {
@@ -219,7 +223,8 @@ static void TestLogFile(PoiseContext ctx)
 static void TestLogFileFails(PoiseContext ctx)
 {
   PoiseContext ours = ctx;
-  CHECK_ERR(Open(ctx, "ours_", "-ours_log_view elsewhere", &ours), POISE_ERR_OPTION, "-ours_log_view elsewhere: expected");
+  CHECK_ERR(Open(ctx, "ours_", "-ours_log_view elsewhere", &ours), POISE_ERR_OPTION,
+            "-ours_log_view elsewhere: expected");
   static const char *const bad[] = {":no/such/folder/log:json", ":.", "elsewhere", ":log:jsn"};
   bool remote = PoiseRank(ctx) && PoiseSize(ctx) > 1 && !strcmp(ctx->comm->ops->name, "mpi");
   char option[64];
@@ -293,10 +298,12 @@ static int Start(PoiseInit init, const char *words, char text[4096])
 /* Programs that are asked what they are answer, and do nothing else. */
 static void TestHelp(PoiseContext ctx)
 {
-  static const char *const asked[] = {"-help", "--help", "-h", "-h -zzz 3", "-help -ranks 3 -log_view", "-help yes"};
+  static const char *const asked[] = {"-help",    "--help", "-h", "-h -zzz 3", "-help -ranks 3 -log_view",
+                                      "-help yes"};
   static const char *const other[] = {"", "-help no", "-h 3 -options_left no", "-- --help", "word"};
   static const PoiseOption height[] = {{"h", POISE_OPTION_REAL, 0, "1", 0, 0, NULL, "mesh size"}, {0}};
-  static const PoiseOption version[] = {{"version", POISE_OPTION_INT, 0, "1", 0, 0, NULL, "of the input"}, {0}};
+  static const PoiseOption version[] = {{"version", POISE_OPTION_INT, 0, "1", 0, 0, NULL, "of the input"},
+                                        {0}};
   char text[4096], words[64];
   (void)ctx;
   for (int i = 0; i < 6; i++) {
@@ -312,7 +319,8 @@ static void TestHelp(PoiseContext ctx)
   CHECK_INT(Start((PoiseInit){.prefix = "ours_"}, "--help -h -help -version", text), 1); /* somebody else's */
   CHECK(!*text);
   CHECK_INT(Start((PoiseInit){.prefix = "ours_"}, "-ours_help", text), 0);
-  snprintf(words, sizeof words, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH);
+  snprintf(words, sizeof words, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR,
+           POISE_VERSION_PATCH);
   for (int i = 0; i < 2; i++) {
     CHECK_INT(Start((PoiseInit){0}, i ? "-version" : "--version", text), 0);
     CHECK(!strcmp(text, words));
@@ -320,7 +328,7 @@ static void TestHelp(PoiseContext ctx)
   CHECK_INT(Start((PoiseInit){.options = version}, "-version 1", text), 1);
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static void TestSplit(PoiseContext ctx)
 {
@@ -472,7 +480,8 @@ static void TestRunMemory(PoiseContext ctx)
   PoiseContext own;
   for (int log = 0; log < 2; log++) {
     FILE *f = tmpfile();
-    if (!CHECK_OK(Open(ctx, NULL, log ? "-ranks 3 -device mock -log_view" : "-ranks 3 -device mock", &own))) return;
+    if (!CHECK_OK(Open(ctx, NULL, log ? "-ranks 3 -device mock -log_view" : "-ranks 3 -device mock", &own)))
+      return;
     PoiseSetOutput(own, f);
     TestAllocationFailures(own, RunAllocating, NULL);
     CHECK_OK(PoiseFinalize(&own));
@@ -522,7 +531,8 @@ static void TestRunLogFails(PoiseContext ctx)
     FILE *f = tmpfile();
     if (CHECK_OK(Open(ctx, NULL, "-ranks 4 -log_view ::csv", &own))) {
       PoiseSetOutput(own, f);
-      CHECK_ERR(PoiseRun(own, Act, &(Story){4, failing[i], hanging[i], &calls}), POISE_ERR_USER, "does not like it");
+      CHECK_ERR(PoiseRun(own, Act, &(Story){4, failing[i], hanging[i], &calls}), POISE_ERR_USER,
+                "does not like it");
       const char *total = strstr(Content(f, text), "\"Total\",1,1,");
       CHECK(total && !strstr(total + 8, "Total")); /* once */
       CHECK_OK(PoiseFinalize(&own));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Devices and buffers: that the mock finds the mistakes it is there for, that buffers keep their promise in every order of
-  calls, that streams run late and graphs replay. Each rank makes devices of its own, so one configuration of devices is enough.
+  Devices and buffers: that the mock finds the mistakes it is there for, that buffers keep their promise in
+  every order of calls, that streams run late and graphs replay. Each rank makes devices of its own, so one
+  configuration of devices is enough.
 */
 #include "harness.h"
 #include "sys/sys.h"
@@ -73,7 +74,7 @@ static void NewBuffer(Device *dev, const char *what, double v, Buffer *b)
   Fill(p, N, v);
 }
 
-/* ---- planted mistakes, each beside the same calls done right ---------------------------------------------------------- */
+/* ---- planted mistakes, each beside the same calls done right --------------------------------- */
 
 static void TestStaleCopy(PoiseContext ctx)
 {
@@ -136,7 +137,8 @@ static void TestAnyByteIsSeen(PoiseContext ctx)
     CHECK_OK(poiseBufferRead(&b, DEVICE, &read));
     CHECK_OK(poiseBufferRead(&b, HOST, &p));
     p[at[k]] ^= 1;
-    snprintf(words, sizeof words, "copies of long array (%d bytes), said to be equal, differ at byte %d", BYTES, at[k]);
+    snprintf(words, sizeof words, "copies of long array (%d bytes), said to be equal, differ at byte %d",
+             BYTES, at[k]);
     CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL, words);
     p[at[k]] ^= 1;
     CHECK_OK(poiseBufferRead(&b, HOST, &read));
@@ -156,7 +158,8 @@ static void TestWriteThroughReadOnDevice(PoiseContext ctx)
     CHECK_OK(plant ? poiseBufferRead(&b, DEVICE, &p) : poiseBufferUpdate(&b, DEVICE, &p));
     CHECK_OK(Set(dev, 1, p + 4, 7));
     if (plant) {
-      CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL, "differ at byte 38"); /* little-endian 1 and 7 */
+      CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL,
+                "differ at byte 38"); /* little-endian 1 and 7 */
     } else if (CHECK_OK(poiseBufferRead(&b, HOST, &read))) {
       CHECK(All(read, 4, 1) && read[4] == 7);
     }
@@ -246,7 +249,8 @@ static void TestPointerThatMoved(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
-/* Work that was queued before its operand was freed is good, as on a device whose frees keep the order of the stream. */
+/* Work that was queued before its operand was freed is good, as on a device whose frees keep the order of the
+   stream. */
 static void TestFreedWhileQueued(PoiseContext ctx)
 {
   Device *dev = Open(ctx, "mock");
@@ -261,7 +265,8 @@ static void TestFreedWhileQueued(PoiseContext ctx)
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(All(host, N, 8));
   CHECK_OK(Axpby(dev, N, y, 2, x, 0, NULL)); /* queued after it was freed is not */
-  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "kernel phase was given a pointer into block 'array' of 40 bytes");
+  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL,
+            "kernel phase was given a pointer into block 'array' of 40 bytes");
   CHECK_OK(Fetch(dev, N, host, x));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "copy was given a pointer into block 'array'");
   dev->ops->free(dev, y);
@@ -280,7 +285,8 @@ static void TestPinnedFreed(PoiseContext ctx)
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(All(x, N, 3));
   CHECK_OK(Set(dev, N, pinned, 1));
-  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "kernel phase was given a pointer into block 'test results'");
+  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL,
+            "kernel phase was given a pointer into block 'test results'");
   dev->ops->free(dev, x);
   poiseDeviceDestroy(&dev);
 }
@@ -318,7 +324,8 @@ static void TestForbiddenInCapture(PoiseContext ctx)
   CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL, "a wait inside the capture");
   CHECK_ERR(dev->ops->capture_begin(dev, true), POISE_ERR_INTERNAL, "a capture inside a capture");
   CHECK_ERR(dev->ops->replay(dev, inner), POISE_ERR_INTERNAL, "a replay inside the capture");
-  CHECK_ERR(dev->ops->alloc(dev, 8, "late array", &p), POISE_ERR_INTERNAL, "an allocation (late array) inside the capture");
+  CHECK_ERR(dev->ops->alloc(dev, 8, "late array", &p), POISE_ERR_INTERNAL,
+            "an allocation (late array) inside the capture");
   CHECK_OK(dev->ops->capture_end(dev, &graph));
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(All(y, N, 1)); /* captured, not run */
@@ -353,7 +360,7 @@ static void TestPrologueReadsWhatItWrites(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
-/* ---- buffers against a model ------------------------------------------------------------------------------------------ */
+/* ---- buffers against a model ----------------------------------------------------------------- */
 
 enum { READ, WRITE, UPDATE, NWHAT, LENGTH = 4 };
 enum { CREATED, COPIED, ADOPTED, BORROWED, NKIND };
@@ -567,7 +574,8 @@ static void TestAllocations(PoiseContext ctx)
   TestAllocationFailures(ctx, UseDevice, "mock");
 }
 
-/* A buffer that could not be brought to a side is as it was before: the next attempt succeeds and sees the value. */
+/* A buffer that could not be brought to a side is as it was before: the next attempt succeeds and sees the
+   value. */
 static void TestFailedAccess(PoiseContext ctx)
 {
   Device *dev = Open(ctx, "mock");
@@ -591,7 +599,7 @@ static void TestFailedAccess(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
-/* ---- streams, events, graphs -------------------------------------------------------------------------------------------- */
+/* ---- streams, events, graphs ----------------------------------------------------------------- */
 
 static void TestLate(PoiseContext ctx)
 {
@@ -619,8 +627,8 @@ static void TestLate(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
-/* A source is read when its copy runs; and a pinned array may be the source of one copy and the target of the next, as the
-   stream keeps their order. */
+/* A source is read when its copy runs; and a pinned array may be the source of one copy and the target of the
+   next, as the stream keeps their order. */
 static void TestCopyOrder(PoiseContext ctx)
 {
   Device *dev = Open(ctx, "mock");
@@ -697,7 +705,8 @@ static void TestReplay(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
-/* Two arrays, each op moving the values of one into the other, one place on: any op lost, doubled or out of order shows. */
+/* Two arrays, each op moving the values of one into the other, one place on: any op lost, doubled or out of
+   order shows. */
 typedef struct Wheel {
   Device *dev;
   double *array[2];
@@ -754,14 +763,16 @@ static void TestLongQueue(PoiseContext ctx)
 static void TestQueuedFailure(PoiseContext ctx)
 {
   Device *dev = Open(ctx, "mock");
-  double *x = DeviceArray(dev, N, "x"), *gone = DeviceArray(dev, N, "gone"), *more = DeviceArray(dev, N, "gone too");
+  double *x = DeviceArray(dev, N, "x"), *gone = DeviceArray(dev, N, "gone"),
+         *more = DeviceArray(dev, N, "gone too");
   dev->ops->free(dev, gone);
   dev->ops->free(dev, more);
   CHECK_OK(Set(dev, N, gone, 1));
   CHECK_OK(Set(dev, N, x, 2));
   CHECK_OK(Set(dev, N, more, 3));
   CHECK_OK(Axpby(dev, N, x, 2, x, 0, NULL));
-  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "'gone"); /* a thread keeps the words of its latest error */
+  CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL,
+            "'gone"); /* a thread keeps the words of its latest error */
   CHECK(All(x, N, 4));
   CHECK_OK(poiseDeviceSync(dev)); /* reported once */
   CHECK_OK(Set(dev, N, gone, 1));
@@ -775,7 +786,7 @@ static void TestQueuedFailure(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
-/* ---- the registry ----------------------------------------------------------------------------------------------------- */
+/* ---- the registry ---------------------------------------------------------------------------- */
 
 static void TestMissingKernel(PoiseContext ctx)
 {

@@ -67,8 +67,9 @@ static void TestPaths(PoiseContext ctx)
   PoiseErrorSet(POISE_ERR_ARG, "F", "/home/me/src/poise/src/mat/csr.c", 7, "m");
   PoiseErrorTrace(POISE_ERR_ARG, "G", "src/ksp/cg.c", 8);
   PoiseErrorTrace(POISE_ERR_ARG, "H", "/opt/application/main.c", 9);
-  CHECK(!strcmp(PoiseErrorText(), "poise: invalid argument: m\n  at F (src/mat/csr.c:7)\n  at G (src/ksp/cg.c:8)\n"
-                                  "  at H (main.c:9)\n"));
+  CHECK(!strcmp(PoiseErrorText(),
+                "poise: invalid argument: m\n  at F (src/mat/csr.c:7)\n  at G (src/ksp/cg.c:8)\n"
+                "  at H (main.c:9)\n"));
   PoiseErrorClear();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioners ilu, icc and sor: textbook loops on dense arrays, restricted to the pattern of the block that a rank owns,
-  say what z has to be.
+  Preconditioners ilu, icc and sor: textbook loops on dense arrays, restricted to the pattern of the block
+  that a rank owns, say what z has to be.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
@@ -17,7 +17,7 @@ static double FactorDefect(PoisePC pc, const Shape *s, double shift, double repl
   return worst;
 }
 
-/* ---- factors --------------------------------------------------------------------------------------------------------------- */
+/* ---- factors --------------------------------------------------------------------------------- */
 
 static void TestILU(PoiseContext ctx)
 {
@@ -57,7 +57,8 @@ static void TestICC(PoiseContext ctx)
     }
 }
 
-/* On each rank 2 in the diagonal and -1 beside it; or an arrow, with a dense row and column at the end or at the beginning. */
+/* On each rank 2 in the diagonal and -1 beside it; or an arrow, with a dense row and column at the end or at
+   the beginning. */
 enum { LINE, ARROW_END, ARROW_BEGIN };
 
 static PoiseMat Chain(PoiseContext ctx, int kind, PoiseInt n)
@@ -78,7 +79,8 @@ static PoiseMat Chain(PoiseContext ctx, int kind, PoiseInt n)
   return A;
 }
 
-/* Where elimination makes no entries the factors are exact: one application solves with the rank's own block. */
+/* Where elimination makes no entries the factors are exact: one application solves with the rank's own
+   block. */
 static void TestNoFill(PoiseContext ctx)
 {
   for (int k = 0; k < 4; k++) {
@@ -123,7 +125,7 @@ static void TestLongRows(PoiseContext ctx)
   }
 }
 
-/* ---- on a grid ---------------------------------------------------------------------------------------------------------------- */
+/* ---- on a grid ------------------------------------------------------------------------------- */
 
 static void TestSymmetric(PoiseContext ctx)
 {
@@ -151,8 +153,8 @@ static void TestSymmetric(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* Iterations to 1e-10, or INT32_MAX, of the last solve; *digest of its solution. then: options that are changed before a second
-   one; NULL: there is none. */
+/* Iterations to 1e-10, or INT32_MAX, of the last solve; *digest of its solution. then: options that are
+   changed before a second one; NULL: there is none. */
 static PoiseInt SolveTwice(PoiseMat A, const char *types, int replay, const char *then, uint64_t *digest)
 {
   PoiseContext ctx = PoiseMatContext(A);
@@ -160,8 +162,8 @@ static PoiseInt SolveTwice(PoiseMat A, const char *types, int replay, const char
   PoiseVec x, b, r;
   char text[300];
   double norm, norm0;
-  snprintf(text, sizeof text, "-s_ksp_pc_side left\n%s\n-s_ksp_rtol 1e-10\n-s_ksp_replay %d\n-s_pc_sor_omega 1", types,
-           replay);
+  snprintf(text, sizeof text,
+           "-s_ksp_pc_side left\n%s\n-s_ksp_rtol 1e-10\n-s_ksp_replay %d\n-s_pc_sor_omega 1", types, replay);
   CHECK_OK(PoiseOptionsSetString(ctx, text));
   CHECK_OK(PoiseBarrier(ctx));
   if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseVecDuplicate(b, &r))) return INT32_MAX;
@@ -210,7 +212,8 @@ static void TestSolve(PoiseContext ctx)
   PoiseMatDestroy(&B);
 }
 
-/* Every iteration enqueued, or replayed where the device can: the same. gmres preconditions on the right first inside its loop. */
+/* Every iteration enqueued, or replayed where the device can: the same. gmres preconditions on the right
+   first inside its loop. */
 static void TestReplay(PoiseContext ctx)
 {
   static const char *const types[] = {"ilu", "icc", "sor"};
@@ -224,14 +227,15 @@ static void TestReplay(PoiseContext ctx)
     CHECK_INT(SolveTwice(A, text, 1, NULL, &replayed), its);
     CHECK(eager == replayed);
     if (strcmp(types[k % 3], "sor")) continue;
-    SolveTwice(A, text, 0, "-s_pc_sor_omega 1.4", &eager); /* a loop that was captured does not keep the old factor */
+    SolveTwice(A, text, 0, "-s_pc_sor_omega 1.4",
+               &eager); /* a loop that was captured does not keep the old factor */
     SolveTwice(A, text, 1, "-s_pc_sor_omega 1.4", &changed);
     CHECK(eager == changed && eager != replayed);
   }
   PoiseMatDestroy(&A);
 }
 
-/* ---- pivots and shifts -------------------------------------------------------------------------------------------------- */
+/* ---- pivots and shifts ----------------------------------------------------------------------- */
 
 static PoiseErr Mine(const Shape *s, PoiseInt row, PoiseErr code)
 {
@@ -256,7 +260,8 @@ static void TestZeroPivot(PoiseContext ctx)
     PoisePC pc = Make(ctx, types[k], A, "-x_pc_factor_shift_type none");
     char words[200];
     snprintf(words, sizeof words,
-             "%s: the pivot of row 0 is 0, a zero pivot (up to 2.22045e-14 counts as zero: -x_pc_factor_zeropivot): "
+             "%s: the pivot of row 0 is 0, a zero pivot (up to 2.22045e-14 counts as zero: "
+             "-x_pc_factor_zeropivot): "
              "try -x_pc_factor_shift_type nonzero or positive_definite",
              types[k]);
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 0, POISE_ERR_NUMERIC), words);
@@ -301,7 +306,8 @@ static void TestShiftNonzero(PoiseContext ctx)
   Shape s = ZeroPivot(ctx);
   PoiseMat A = Matrix(ctx, &s);
   PoisePC pc =
-      Make(ctx, "ilu", A, "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25\n-x_pc_factor_zeropivot 1");
+      Make(ctx, "ilu", A,
+           "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25\n-x_pc_factor_zeropivot 1");
   CHECK_OK(PoisePCSetUp(pc));
   const Incomplete *f = pc->data;
   if (s.begin == 0 && s.end > 0) { /* 0.25, 0.5, ... until the pivot is larger than what is beside it */
@@ -314,7 +320,8 @@ static void TestShiftNonzero(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* No shift will do: of amount 0, or where elimination overflows with all that are numbers. The search ends. */
+/* No shift will do: of amount 0, or where elimination overflows with all that are numbers. The search
+   ends. */
 static void TestShiftEnds(PoiseContext ctx)
 {
   static const char *const amounts[] = {"-x_pc_factor_shift_amount 0", "-x_pc_factor_shift_amount 1e300"};
@@ -342,7 +349,8 @@ static void TestShiftInBlocks(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* An indefinite matrix: the default shift of icc makes M positive definite, by no more than dominance needs. */
+/* An indefinite matrix: the default shift of icc makes M positive definite, by no more than dominance
+   needs. */
 static void TestShiftPositive(PoiseContext ctx)
 {
   static const char *const types[] = {"icc", "ilu"};
@@ -359,7 +367,8 @@ static void TestShiftPositive(PoiseContext ctx)
       const Incomplete *f = pc->data;
       for (int i = 0; i < d.m; i++) {
         double sum = -2 * poiseLarger(d.a[i * d.m + i], 0);
-        for (int j = 0; j < d.m; j++) sum += j == i && d.a[i * d.m + i] < 0 ? -d.a[i * d.m + i] : fabs(d.a[i * d.m + j]);
+        for (int j = 0; j < d.m; j++)
+          sum += j == i && d.a[i * d.m + i] < 0 ? -d.a[i * d.m + i] : fabs(d.a[i * d.m + j]);
         lack = poiseLarger(lack, sum);
       }
       DenseFree(&d);
@@ -370,7 +379,8 @@ static void TestShiftPositive(PoiseContext ctx)
       CHECK(least > 0);
       CHECK_NEAR(Difference(pc, &d), 0, 1e-11);
       DenseFree(&d);
-      d = DenseOf(&s, f->shift - lack * 1.1 / 8); /* the bisection stopped near the least shift: with less it fails */
+      /* the bisection stopped near the least shift: with less it fails */
+      d = DenseOf(&s, f->shift - lack * 1.1 / 8);
       Eliminate(&d, 0);
       least = INFINITY;
       for (int i = 0; i < d.m; i++) least = fmin(least, d.a[i * d.m + i]);
@@ -404,7 +414,8 @@ static PoiseInt SolveBySigns(PoiseMat A)
   PoisePC pc;
   PoiseVec x, b;
   double norm[2];
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(PoiseMatContext(A), &ksp))) return -1;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(PoiseMatContext(A), &ksp)))
+    return -1;
   SampleFill(b, 6);
   CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
   CHECK_OK(PoiseKSPSetType(ksp, "cg"));
@@ -471,13 +482,16 @@ static void TestBadMatrix(PoiseContext ctx)
       for (int q = 0; q < 2 && PoiseRank(ctx) == 0; q++)
         CHECK_OK(PoiseMatSetBlock(A, 1, &pair[q], 1, &pair[1 - q], &beside));
       CHECK_OK(PoiseMatAssemble(A));
-      if (bad) CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 13, POISE_ERR_NUMERIC), "row 13 has an entry that is not finite");
+      if (bad)
+        CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 13, POISE_ERR_NUMERIC),
+                  "row 13 has an entry that is not finite");
     }
     v = NAN;
     if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &row, &v));
     CHECK_OK(PoiseMatAssemble(A));
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 13, POISE_ERR_NUMERIC), "not finite");
-    if (CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 5, 6, &R)) && CHECK_OK(PoiseMatAssemble(R))) {
+    if (CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 5, 6, &R)) &&
+        CHECK_OK(PoiseMatAssemble(R))) {
       CHECK_OK(PoisePCSetOperator(pc, R));
       PoiseErr e = PoisePCSetUp(pc);
       CHECK(e == POISE_ERR_SIZE || e == POISE_ERR_REMOTE);
@@ -503,7 +517,8 @@ static void TestShell(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 20, 20, &shell, NULL, &A))) return;
   for (int k = 0; k < 3; k++) {
     PoisePC pc = Make(ctx, types[k], A, NULL);
-    CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "needs the entries of the matrix, and one of type shell has none");
+    CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED,
+              "needs the entries of the matrix, and one of type shell has none");
     PoisePCDestroy(&pc);
   }
   PoiseMatDestroy(&A);
@@ -526,7 +541,7 @@ static void TestPattern(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- sor ------------------------------------------------------------------------------------------------------------------- */
+/* ---- sor ------------------------------------------------------------------------------------- */
 
 enum { FORWARD = 1, BACKWARD = 2 };
 
@@ -536,7 +551,8 @@ typedef struct Relaxation {
   PoiseInt its, lits;
 } Relaxation;
 
-/* One direction over rows [begin, end) of the whole matrix; columns elsewhere count with x's present values. */
+/* One direction over rows [begin, end) of the whole matrix; columns elsewhere count with x's present
+   values. */
 static void Relax(const Shape *s, PoiseInt begin, PoiseInt end, double omega, bool backward, const double *b,
                   const double *old, double *x)
 {
@@ -550,7 +566,8 @@ static void Relax(const Shape *s, PoiseInt begin, PoiseInt end, double omega, bo
 }
 
 /* Every rank computes all blocks. */
-static void Textbook(const Shape *s, const PoiseInt *start, int ranks, const Relaxation *w, const double *b, double *x)
+static void Textbook(const Shape *s, const PoiseInt *start, int ranks, const Relaxation *w, const double *b,
+                     double *x)
 {
   double *old = calloc((size_t)s->n + 1, sizeof *old);
   for (PoiseInt i = 0; i < s->n; i++) x[i] = 0;
@@ -590,8 +607,9 @@ static double SORDefect(PoisePC pc, const Shape *s, const Relaxation *w)
 
 static void TestSOR(PoiseContext ctx)
 {
-  static const Relaxation cases[] = {{1, 3, 1, 1},   {1.5, 3, 1, 1}, {0.7, 1, 1, 1}, {1.2, 2, 1, 1}, {1.2, 3, 1, 3},
-                                     {0.9, 1, 1, 2}, {1.1, 2, 1, 2}, {1, 3, 3, 1},   {1.2, 1, 2, 2}, {0.8, 2, 2, 1}};
+  static const Relaxation cases[] = {{1, 3, 1, 1},   {1.5, 3, 1, 1}, {0.7, 1, 1, 1}, {1.2, 2, 1, 1},
+                                     {1.2, 3, 1, 3}, {0.9, 1, 1, 2}, {1.1, 2, 1, 2}, {1, 3, 3, 1},
+                                     {1.2, 1, 2, 2}, {0.8, 2, 2, 1}};
   static const PoiseInt sizes[] = {0, 1, 33};
   for (int q = 0; q < 3; q++)
     for (int layout = 0; layout < NLAYOUTS; layout++) {
@@ -603,11 +621,11 @@ static void TestSOR(PoiseContext ctx)
         const Relaxation *w = &cases[k];
         const char *names = k % 2 ? "local_" : "", *prefix = k % 2 ? "l" : "g";
         char text[300];
-        int used = snprintf(text, sizeof text, "-%s_pc_sor_omega %g\n-%s_pc_sor_its %d\n-%s_pc_sor_lits %d", prefix,
-                            w->omega, prefix, (int)w->its, prefix, (int)w->lits);
+        int used = snprintf(text, sizeof text, "-%s_pc_sor_omega %g\n-%s_pc_sor_its %d\n-%s_pc_sor_lits %d",
+                            prefix, w->omega, prefix, (int)w->its, prefix, (int)w->lits);
         for (int d = 1; d <= 3; d++)
-          used += snprintf(text + used, sizeof text - (size_t)used, "\n-%s_pc_sor_%s%s %s", prefix, names, directions[d],
-                           d == w->directions ? "yes" : "no");
+          used += snprintf(text + used, sizeof text - (size_t)used, "\n-%s_pc_sor_%s%s %s", prefix, names,
+                           directions[d], d == w->directions ? "yes" : "no");
         CHECK_OK(PoiseOptionsSetString(ctx, text));
         CHECK_OK(PoiseBarrier(ctx));
         CHECK_OK(PoisePCSetOptionsPrefix(pc, k % 2 ? "l_" : "g_"));
@@ -619,7 +637,8 @@ static void TestSOR(PoiseContext ctx)
     }
 }
 
-/* Another matrix, of which a row has gone from the last rank to the one before: the others have the rows that they had. */
+/* Another matrix, of which a row has gone from the last rank to the one before: the others have the rows that
+   they had. */
 static void TestSOROtherRows(PoiseContext ctx)
 {
   const Relaxation w = {1, 3, 2, 1};
@@ -650,7 +669,7 @@ static void TestSOROptions(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- changes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void TestRefresh(PoiseContext ctx)
 {
@@ -688,14 +707,16 @@ static void TestRefresh(PoiseContext ctx)
     }
     CHECK_OK(PoiseMatAssemble(A));
     if (k == 2) CHECK_NEAR(SORDefect(pc, &u, &ssor), 0, 1e-13);
-    if (k < 2 && PoiseSize(ctx) > 1) CHECK_NEAR(FactorDefect(pc, &u, 0, 0), 0, 1e-13); /* one of the two is elsewhere */
+    /* one of the two is elsewhere */
+    if (k < 2 && PoiseSize(ctx) > 1) CHECK_NEAR(FactorDefect(pc, &u, 0, 0), 0, 1e-13);
     CHECK_OK(PoisePCSetUp(pc));
     PoisePCDestroy(&pc);
     PoiseMatDestroy(&A);
   }
 }
 
-/* Factors outlive the pattern and the matrix that they were made of; sor, which is the matrix, cannot be kept. */
+/* Factors outlive the pattern and the matrix that they were made of; sor, which is the matrix, cannot be
+   kept. */
 static void TestKeep(PoiseContext ctx)
 {
   static const char *const types[] = {"ilu", "icc", "sor"};
@@ -726,7 +747,7 @@ static void TestKeep(PoiseContext ctx)
   }
 }
 
-/* ---- devices, threads, dots, skipping ---------------------------------------------------------------------------------- */
+/* ---- devices, threads, dots, skipping -------------------------------------------------------- */
 
 /* Lines of x: 40 x 33 groups in 72 levels, so that threads share them. */
 static PoiseErr ApplyAll(PoiseContext ctx, void *arg)
@@ -813,7 +834,7 @@ static void TestFuseAndSkip(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- views, memory -------------------------------------------------------------------------------------------------------- */
+/* ---- views, memory --------------------------------------------------------------------------- */
 
 static void TestView(PoiseContext ctx)
 {

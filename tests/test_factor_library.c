@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Triangular solves of ilu and icc by libraries of the device (the mock's; cuSPARSE): dense references and our own sweeps say what z
-  has to be. On one rank, where all rows are on one of them (layout LAST), or in the blocks of bjacobi.
+  Triangular solves of ilu and icc by libraries of the device (the mock's; cuSPARSE): dense references and our
+  own sweeps say what z has to be. On one rank, where all rows are on one of them (layout LAST), or in the
+  blocks of bjacobi.
 */
 #include "shapes.h"
 
-#define NONE "-x_pc_factor_kernel own\n-x_sub_pc_factor_kernel own\n-x_pc_factor_shift_type none\n-x_sub_pc_type ilu\n"
+#define NONE \
+  "-x_pc_factor_kernel own\n-x_sub_pc_factor_kernel own\n-x_pc_factor_shift_type none\n-x_sub_pc_type ilu\n"
 
-/* A preconditioner whose factors are solved with by `kernel`, directly or in bjacobi; more: further options, or "". */
-static PoisePC MakeBy(PoiseContext ctx, const char *kernel, bool inside, const char *type, PoiseMat A, const char *more)
+/* A preconditioner whose factors are solved with by `kernel`, directly or in bjacobi; more: further options,
+   or "". */
+static PoisePC MakeBy(PoiseContext ctx, const char *kernel, bool inside, const char *type, PoiseMat A,
+                      const char *more)
 {
   char options[600];
-  snprintf(options, sizeof options, "%s-x_pc_bjacobi_local_blocks 0\n-x_%spc_type %s\n-x_%spc_factor_kernel %s\n%s", NONE,
+  snprintf(options, sizeof options,
+           "%s-x_pc_bjacobi_local_blocks 0\n-x_%spc_type %s\n-x_%spc_factor_kernel %s\n%s", NONE,
            inside ? "sub_" : "", type, inside ? "sub_" : "", kernel, more);
   if (inside) strcat(options, "\n-x_pc_type bjacobi");
   return Make(ctx, "none", A, options);
@@ -22,8 +27,8 @@ static Incomplete *Factors(PoisePC pc)
   return pc->data;
 }
 
-/* The library that is to be tested, or NULL: the device has none, or it is not there, which is said. cuSPARSE takes no offsets of 64
-   bits. */
+/* The library that is to be tested, or NULL: the device has none, or it is not there, which is said. cuSPARSE
+   takes no offsets of 64 bits. */
 static const char *Library(PoiseContext ctx)
 {
   const char *const *libraries = ctx->device->ops->factor_libraries;
@@ -90,7 +95,7 @@ static void CheckSame(PoisePC pc, PoisePC own, double tolerance)
   free(expected);
 }
 
-/* ---- which ------------------------------------------------------------------------------------------------------------------ */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 static void TestChoice(PoiseContext ctx)
 {
@@ -100,8 +105,8 @@ static void TestChoice(PoiseContext ctx)
   char words[100];
   for (int inside = 0; inside < 2; inside++) {
     PoisePC pc = MakeBy(ctx, "nothing", inside, "ilu", A, "");
-    snprintf(words, sizeof words, "device %s has no kernel 'nothing' for -x_%spc_factor_kernel; it has: own", device,
-             inside ? "sub_" : "");
+    snprintf(words, sizeof words, "device %s has no kernel 'nothing' for -x_%spc_factor_kernel; it has: own",
+             device, inside ? "sub_" : "");
     CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, words);
     CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, words);
     if (strcmp(device, "cuda")) {
@@ -163,7 +168,7 @@ static void TestRefused(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- what comes out --------------------------------------------------------------------------------------------------------- */
+/* ---- what comes out -------------------------------------------------------------------------- */
 
 static void TestFactors(PoiseContext ctx)
 {
@@ -216,10 +221,12 @@ static void TestShifts(PoiseContext ctx)
   bool mine = s.end > s.begin;
   CHECK_ERR(PoisePCSetUp(pc), mine ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE, "the pivot of row 0 is 0");
   PoisePCDestroy(&pc);
-  pc = MakeBy(ctx, library, false, "ilu", A, "-x_pc_factor_shift_type inblocks\n-x_pc_factor_shift_amount 0.5");
+  pc = MakeBy(ctx, library, false, "ilu", A,
+              "-x_pc_factor_shift_type inblocks\n-x_pc_factor_shift_amount 0.5");
   CHECK_NEAR(Defect(pc, &s, 0, 0.5), 0, 1e-13);
   PoisePCDestroy(&pc);
-  pc = MakeBy(ctx, library, false, "ilu", A, "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25");
+  pc = MakeBy(ctx, library, false, "ilu", A,
+              "-x_pc_factor_shift_type nonzero\n-x_pc_factor_shift_amount 0.25");
   CHECK_OK(PoisePCSetUp(pc));
   CHECK(!mine || Factors(pc)->shift == 0.25);
   CHECK_NEAR(Defect(pc, &s, Factors(pc)->shift, 0), 0, 1e-13);
@@ -250,7 +257,8 @@ static void TestNan(PoiseContext ctx)
     CHECK_OK(PoisePCApply(own, r, y));
     CHECK_OK(PoiseVecGetRead(z, &a));
     CHECK_OK(PoiseVecGetRead(y, &b));
-    for (int i = 0; i < PoiseVecLocalSize(r); i++) CHECK(isnan(a[i]) ? isnan(b[i]) : fabs(a[i] - b[i]) <= 1e-13);
+    for (int i = 0; i < PoiseVecLocalSize(r); i++)
+      CHECK(isnan(a[i]) ? isnan(b[i]) : fabs(a[i] - b[i]) <= 1e-13);
     CHECK_OK(PoiseVecRestore(z, &a));
     CHECK_OK(PoiseVecRestore(y, &b));
   }
@@ -278,9 +286,10 @@ static void TestFuse(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------------------------------- */
 
-/* New values are taken by the plan that is there; also after values that had no factors; a new pattern or matrix has a new plan. */
+/* New values are taken by the plan that is there; also after values that had no factors; a new pattern or
+   matrix has a new plan. */
 static void TestRefresh(PoiseContext ctx)
 {
   static const char *const types[] = {"ilu", "icc"};
@@ -302,7 +311,8 @@ static void TestRefresh(PoiseContext ctx)
       AddRows(A, now);
       calls = ctx->memory.calls;
       if (round == 1)
-        CHECK_ERR(PoisePCSetUp(pc), s.end > s.begin ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE, "the pivot of row 0 is 0");
+        CHECK_ERR(PoisePCSetUp(pc), s.end > s.begin ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE,
+                  "the pivot of row 0 is 0");
       else
         CHECK_OK(PoisePCSetUp(pc));
       if (round != 1) CHECK_INT(ctx->memory.calls, calls);
@@ -383,17 +393,19 @@ static void TestBytes(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- in solvers -------------------------------------------------------------------------------------------------------------- */
+/* ---- in solvers ------------------------------------------------------------------------------ */
 
-/* Iterations, *digest of x, what the view says. The solver is configured and used again after `then` has been set, if any. */
-static PoiseInt SolveBy(PoiseMat A, const char *kernel, const char *types, const char *then, uint64_t *digest, char *view,
-                        size_t size)
+/* Iterations, *digest of x, what the view says. The solver is configured and used again after `then` has been
+   set, if any. */
+static PoiseInt SolveBy(PoiseMat A, const char *kernel, const char *types, const char *then, uint64_t *digest,
+                        char *view, size_t size)
 {
   PoiseContext ctx = PoiseMatContext(A);
   PoiseKSP ksp;
   PoiseVec x, b;
   char text[400];
-  snprintf(text, sizeof text, "-s_ksp_rtol 1e-10\n-s_pc_type bjacobi\n-s_sub_pc_factor_kernel %s\n%s", kernel, types);
+  snprintf(text, sizeof text, "-s_ksp_rtol 1e-10\n-s_pc_type bjacobi\n-s_sub_pc_factor_kernel %s\n%s", kernel,
+           types);
   for (int k = 0; k < (then ? 2 : 1); k++) {
     CHECK_OK(PoiseOptionsSetString(ctx, k ? then : text));
     CHECK_OK(PoiseBarrier(ctx));
@@ -417,7 +429,8 @@ static PoiseInt SolveBy(PoiseMat A, const char *kernel, const char *types, const
 
 static void TestSolve(PoiseContext ctx)
 {
-  static const char *const types[] = {"-s_ksp_type cg\n-s_sub_pc_type icc", "-s_ksp_type gmres\n-s_sub_pc_type ilu"};
+  static const char *const types[] = {"-s_ksp_type cg\n-s_sub_pc_type icc",
+                                      "-s_ksp_type gmres\n-s_sub_pc_type ilu"};
   const char *library = Library(ctx);
   if (!library) return;
   PoiseMat A = Grid(ctx, 11, 10, 9, 0);
@@ -426,15 +439,18 @@ static void TestSolve(PoiseContext ctx)
     char view[3000];
     PoiseInt its = SolveBy(A, "own", types[k], NULL, &own, view, sizeof view);
     CHECK(!strstr(view, "a library solves"));
-    CHECK(its > 0 && llabs((long long)(SolveBy(A, library, types[k], NULL, &with, view, sizeof view) - its)) <= 1);
-    if (PoiseSize(ctx) == 1) CHECK(strstr(view, "enqueued: a library solves with the preconditioner's factors") != NULL);
+    CHECK(its > 0 &&
+          llabs((long long)(SolveBy(A, library, types[k], NULL, &with, view, sizeof view) - its)) <= 1);
+    if (PoiseSize(ctx) == 1)
+      CHECK(strstr(view, "enqueued: a library solves with the preconditioner's factors") != NULL);
     CHECK_INT(SolveBy(A, library, types[k], "-s_sub_pc_factor_kernel own", &back, view, sizeof view), its);
-    CHECK(back == own && !strstr(view, "a library solves")); /* a loop that is replayed has the kernel that is asked for */
+    CHECK(back == own &&
+          !strstr(view, "a library solves")); /* a loop that is replayed has the kernel that is asked for */
   }
   PoiseMatDestroy(&A);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static PoiseErr Use(PoisePC pc, SampleGiven *g)
 {
@@ -468,10 +484,13 @@ static void TestMemory(PoiseContext ctx)
 }
 
 static const Test tests[] = {
-    {"choice", TestChoice, 0}, {"view", TestView, 0},     {"refused", TestRefused, 0}, {"factors", TestFactors, 0},
-    {"grid", TestGrid, 0},     {"shifts", TestShifts, 0}, {"fuse", TestFuse, 0},       {"refresh", TestRefresh, 0},
-    {"keep", TestKeep, 0},     {"bytes", TestBytes, 0},   {"solve", TestSolve, 0},     {"memory", TestMemory, 0},
-    {"nan", TestNan, 0},       {NULL, NULL, 0},
+    {"choice", TestChoice, 0},   {"view", TestView, 0},
+    {"refused", TestRefused, 0}, {"factors", TestFactors, 0},
+    {"grid", TestGrid, 0},       {"shifts", TestShifts, 0},
+    {"fuse", TestFuse, 0},       {"refresh", TestRefresh, 0},
+    {"keep", TestKeep, 0},       {"bytes", TestBytes, 0},
+    {"solve", TestSolve, 0},     {"memory", TestMemory, 0},
+    {"nan", TestNan, 0},         {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)

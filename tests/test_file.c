@@ -223,8 +223,8 @@ static void TestFull(PoiseContext ctx)
   Remove(&folder);
 }
 
-/* What is no plain file is written directly, and stays what it is. A pipe of its own: a test that fails must not replace a
-   device of the machine. */
+/* What is no plain file is written directly, and stays what it is. A pipe of its own: a test that fails must
+   not replace a device of the machine. */
 static void TestPipe(PoiseContext ctx)
 {
   Folder folder;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The reader of meshes in examples/fem. A mesh is judged by its volume, its areas, and Gauss: the integral of x . n over all of its
-  boundary is dim times the volume, which it is only if no facet is missing, given twice or turned inwards.
+  The reader of meshes in examples/fem. A mesh is judged by its volume, its areas, and Gauss: the integral of
+  x . n over all of its boundary is dim times the volume, which it is only if no facet is missing, given twice
+  or turned inwards.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -15,7 +16,7 @@
 #include "fem/gmsh.h"
 #include "harness.h"
 
-/* ---- files ------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 typedef char Path[64];
 
@@ -46,7 +47,7 @@ static void Remove(PoiseContext ctx, const char *path)
   if (PoiseRank(ctx) == 0) remove(path);
 }
 
-/* ---- judges ------------------------------------------------------------------------------------------------------------ */
+/* ---- judges ---------------------------------------------------------------------------------- */
 
 static void One(const FemPoint *p, void *arg, double *sums)
 {
@@ -104,7 +105,7 @@ static void CheckNumbers(const FemMesh *mesh)
   free(x);
 }
 
-/* ---- meshes ------------------------------------------------------------------------------------------------------------ */
+/* ---- meshes ---------------------------------------------------------------------------------- */
 
 /* What gmsh made of bracket.geo, in both versions. */
 static void TestBracket(PoiseContext ctx)
@@ -136,7 +137,8 @@ static void TestBracket(PoiseContext ctx)
     Boundary(&mesh, group, sums);
     CHECK_NEAR(sums[0], 2 * pi * 0.005 * 0.02, 0.05 * 2 * pi * 0.005 * 0.02);
     for (int d = 0; d < 3; d++) CHECK_NEAR(sums[2 + d], 0, 1e-15);
-    CHECK_ERR(FemMeshGroup(&mesh, mesh.dim - 1, "wall", &group), POISE_ERR_ARG, "fixed (2), load (3), hole (4), walls (5)");
+    CHECK_ERR(FemMeshGroup(&mesh, mesh.dim - 1, "wall", &group), POISE_ERR_ARG,
+              "fixed (2), load (3), hole (4), walls (5)");
     Boundary(&mesh, 0, sums);
     CHECK_NEAR(sums[1], 3 * volume[version], 1e-13 * exact);
     FemMeshFree(&mesh);
@@ -167,9 +169,11 @@ static void PutNodes(FILE *f, const FemMesh *mesh, const PoiseInt *node, int n, 
 static void Write2(FILE *f, const FemMesh *mesh)
 {
   const FemCellInfo *info = FemCellInfoOf(mesh->cell);
-  fprintf(f, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Comments\nany\n$EndComments\n$Nodes\n%" PRId64 "\n", mesh->nodes);
+  fprintf(f, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Comments\nany\n$EndComments\n$Nodes\n%" PRId64 "\n",
+          mesh->nodes);
   for (PoiseInt i = 0; i < mesh->nodes; i++) {
-    fprintf(f, "%" PRId64 " %.17g %.17g %.17g\n", TagOf(mesh, i), mesh->x[3 * i], mesh->x[3 * i + 1], mesh->x[3 * i + 2]);
+    fprintf(f, "%" PRId64 " %.17g %.17g %.17g\n", TagOf(mesh, i), mesh->x[3 * i], mesh->x[3 * i + 1],
+            mesh->x[3 * i + 2]);
   }
   fprintf(f, "$EndNodes\n$Elements\n%" PRId64 "\n", mesh->cells + mesh->facets);
   for (PoiseInt e = 0; e < mesh->facets; e++) {
@@ -202,7 +206,8 @@ static void Write4(FILE *f, const FemMesh *mesh)
                          : " 0 0 0.25");
     }
   }
-  fprintf(f, "$EndNodes\n$Elements\n%" PRId64 " %" PRId64 " 1 9\n", mesh->facets + 1, mesh->cells + mesh->facets);
+  fprintf(f, "$EndNodes\n$Elements\n%" PRId64 " %" PRId64 " 1 9\n", mesh->facets + 1,
+          mesh->cells + mesh->facets);
   for (PoiseInt e = 0; e < mesh->facets; e++) {
     fprintf(f, "%d %d %d 1\n%" PRId64, dim - 1, 100 + mesh->facetGroup[e], types[mesh->cell][1], e + 1);
     PutNodes(f, mesh, mesh->facetNodes + e * info->facetNodes, info->facetNodes, 0);
@@ -227,7 +232,8 @@ static void Mirror(FemMesh *mesh)
   for (PoiseInt i = 0; i < mesh->nodes; i++) mesh->x[3 * i] = -mesh->x[3 * i];
 }
 
-/* The last cell, where its first corner does not show it: the corner opposite, or the middle of an edge, lies on another. */
+/* The last cell, where its first corner does not show it: the corner opposite, or the middle of an edge, lies
+   on another. */
 static void Fold(FemMesh *mesh)
 {
   const FemCellInfo *info = FemCellInfoOf(mesh->cell);
@@ -319,7 +325,8 @@ static void Ones(const FemPoint *p, void *arg, double *K, double *F)
   for (int a = 0; a < p->nodes; a++) F[a] += 1;
 }
 
-/* The same in a mesh that no reader has seen, in every way of assembly; the form need not ask whether there is a K. */
+/* The same in a mesh that no reader has seen, in every way of assembly; the form need not ask whether there
+   is a K. */
 static void TestInverted(PoiseContext ctx)
 {
   const FemBox box = {.cell = FEM_HEX8, .n = {3, 2, 2}, .length = {1, 1, 1}, .map = TurnOver};
@@ -339,9 +346,10 @@ static void TestInverted(PoiseContext ctx)
 
 static void TestTwoBodies(PoiseContext ctx)
 {
-  static const char *const text = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
-                                  "$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 1 0 0\n5 2 0 0\n6 2 1 0\n$EndNodes\n"
-                                  "$Elements\n2\n1 2 2 7 1 1 2 3\n2 2 2 7 1 4 5 6\n$EndElements\n";
+  static const char *const text =
+      "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
+      "$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 1 0 0\n5 2 0 0\n6 2 1 0\n$EndNodes\n"
+      "$Elements\n2\n1 2 2 7 1 1 2 3\n2 2 2 7 1 4 5 6\n$EndElements\n";
   Path path;
   FemMesh mesh;
   Name(ctx, path);
@@ -352,19 +360,22 @@ static void TestTwoBodies(PoiseContext ctx)
   Remove(ctx, path);
 }
 
-/* ---- files that are wrong ------------------------------------------------------------------------------------------------ */
+/* ---- files that are wrong -------------------------------------------------------------------- */
 
 /* Two triangles; one line of the boundary in a group, the one between the triangles in another. */
 static const char *const small[] = {
     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n3\n1 1 \"foot\"\n1 2 \"middle\"\n2 7 "
     "\"plate\"\n$EndPhysicalNames\n"
     "$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n$EndNodes\n"
-    "$Elements\n5\n1 15 2 9 1 1\n2 1 2 1 1 1 2\n3 1 2 2 1 1 3\n4 2 2 7 1 1 2 3\n5 2 2 7 1 1 3 4\n$EndElements\n",
+    "$Elements\n5\n1 15 2 9 1 1\n2 1 2 1 1 1 2\n3 1 2 2 1 1 3\n4 2 2 7 1 1 2 3\n5 2 2 7 1 1 3 "
+    "4\n$EndElements\n",
     "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n3\n1 1 \"foot\"\n1 2 \"middle\"\n2 7 "
     "\"plate\"\n$EndPhysicalNames\n"
-    "$Entities\n1 2 1 0\n1 0 0 0 0\n1 0 0 0 1 0 0 1 1 0\n2 0 0 0 1 1 0 1 2 0\n1 0 0 0 1 1 0 1 7 0\n$EndEntities\n"
+    "$Entities\n1 2 1 0\n1 0 0 0 0\n1 0 0 0 1 0 0 1 1 0\n2 0 0 0 1 1 0 1 2 0\n1 0 0 0 1 1 0 1 7 "
+    "0\n$EndEntities\n"
     "$Nodes\n1 4 1 4\n2 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n$EndNodes\n"
-    "$Elements\n4 5 1 5\n0 1 15 1\n1 1\n1 1 1 1\n2 1 2\n1 2 1 1\n3 1 3\n2 1 2 2\n4 1 2 3\n5 1 3 4\n$EndElements\n"};
+    "$Elements\n4 5 1 5\n0 1 15 1\n1 1\n1 1 1 1\n2 1 2\n1 2 1 1\n3 1 3\n2 1 2 2\n4 1 2 3\n5 1 3 "
+    "4\n$EndElements\n"};
 
 /* text with the first `from` become `to`. */
 static void Replace(const char *text, const char *from, const char *to, char *out, size_t size)
@@ -427,7 +438,8 @@ static void TestWrong(PoiseContext ctx)
       {2, "3 1 1 0\n", "3 1 1 0 0\n", "line 14: '0' is more than the line can hold"},
       {2, "3 1 1 0\n", "3 1 1 0.5\n", "is not in the plane z = 0"},
       {2, "4 0 1 0\n", "4 1 1 0\n", "line 23: element 5, a tri3, is inverted or flat"},
-      {2, "4 0 1 0\n", "4 0.9 0.1 0\n", "line 23: element 5, a tri3, overlaps that of line 22: one of them is inverted"},
+      {2, "4 0 1 0\n", "4 0.9 0.1 0\n",
+       "line 23: element 5, a tri3, overlaps that of line 22: one of them is inverted"},
       {2, "$Elements\n5\n1 15 2 9 1 1\n", "$Elements\n5\n1 2 2 7 1 1 3 2\n", "is given again"},
       {2, "$Nodes\n4\n1 0 0 0\n", "$Nodes\n5\n1 0 0 0\n5 -1 2 0\n", NULL}, /* a node that no cell has */
       {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 2 9", "line 22: there is no node 9"},
@@ -435,13 +447,15 @@ static void TestWrong(PoiseContext ctx)
       {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 2", "line 22: the line ends where the number of a node should be"},
       {2, "4 2 2 7 1 1 2 3", "4 99 2 7 1 1 2 3", "line 22: elements of type 99 are not read"},
       {2, "4 2 2 7 1 1 2 3", "4 6 2 7 1 1 2 3 4 1 2", "line 22: elements of type 6 are not read"},
-      {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 3 4", "line 23: element 5, a tri3, is given again, first in line 22"},
+      {2, "4 2 2 7 1 1 2 3", "4 2 2 7 1 1 3 4",
+       "line 23: element 5, a tri3, is given again, first in line 22"},
       {2, "4 2 2 7 1 1 2 3", "4 3 2 7 1 1 2 3 4", "line 23: element 5, a tri3, does not fit"},
       {2, "4 2 2 7 1 1 2 3", "4 2 1000001 7 1 1 2 3", "1000001 cannot be the number of tags"},
       {2, "2 1 2 1 1 1 2", "2 1 2 1 1 2 4", "line 20: element 2, a line, belongs to no cell"},
       {2, "3 1 2 2 1 1 3", "3 1 2 1 1 1 3", "line 21: element 3, a line, lies between two cells"},
       {2, "3 1 2 2 1 1 3", "3 1 2 2 1 1 2", "line 21: element 3, a line, is given again, first in line 20"},
-      {2, "4 2 2 7 1 1 2 3", "4 2 2 7 99999999999999999999 1 2 3", "line 22: 99999999999999999999 cannot be a tag"},
+      {2, "4 2 2 7 1 1 2 3", "4 2 2 7 99999999999999999999 1 2 3",
+       "line 22: 99999999999999999999 cannot be a tag"},
       {4, "1 0 0 0 1 1 0 1 7 0", "1 0 0 0 1 1 0 2 7 8 0", "is in more than one physical group"},
       {4, "2 1 2 2\n", "2 5 2 2\n", "$Entities has no 5 of dimension 2"},
       {4, "2 1 2 2\n", "2 1 4 2\n", "a tet4 on an entity of dimension 2"},
@@ -506,8 +520,10 @@ static void TestSpoilt(PoiseContext ctx)
     FemMesh mesh;
     snprintf(text, sizeof text, "%s", small[trial % 2]);
     for (int k = 0; k <= trial % 3; k++) {
-      const double at = TestRandom(7, (uint64_t)(6 * trial + 2 * k)), to = TestRandom(7, (uint64_t)(6 * trial + 2 * k + 1));
-      text[(size_t)((at + 1) / 2 * (double)strlen(text))] = letters[(size_t)((to + 1) / 2 * (double)(sizeof letters - 1))];
+      const double at = TestRandom(7, (uint64_t)(6 * trial + 2 * k)),
+                   to = TestRandom(7, (uint64_t)(6 * trial + 2 * k + 1));
+      text[(size_t)((at + 1) / 2 * (double)strlen(text))] =
+          letters[(size_t)((to + 1) / 2 * (double)(sizeof letters - 1))];
     }
     Put(ctx, path, text);
     PoiseErr err = FemMeshGmsh(ctx, path, &mesh);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Whose GPU is current: an application has its own, changes it, has several contexts and threads. Each public call does
-  its work on the context's GPU and leaves the thread's as it was. With two GPUs all of this is told apart.
+  Whose GPU is current: an application has its own, changes it, has several contexts and threads. Each public
+  call does its work on the context's GPU and leaves the thread's as it was. With two GPUs all of this is told
+  apart.
 */
 #define _GNU_SOURCE /* setenv */
 #include "harness.h"
@@ -252,9 +253,10 @@ static void TestOlderError(PoiseContext ctx)
   (void)cudaGetLastError();
 }
 
-static const Test tests[] = {{"switching", TestSwitching, TEST_SERIAL},      {"two_contexts", TestTwoContexts, TEST_SERIAL},
-                             {"other_thread", TestOtherThread, TEST_SERIAL}, {"first", TestFirst, TEST_SERIAL},
-                             {"older_error", TestOlderError, TEST_SERIAL},   {NULL, NULL, 0}};
+static const Test tests[] = {
+    {"switching", TestSwitching, TEST_SERIAL},      {"two_contexts", TestTwoContexts, TEST_SERIAL},
+    {"other_thread", TestOtherThread, TEST_SERIAL}, {"first", TestFirst, TEST_SERIAL},
+    {"older_error", TestOlderError, TEST_SERIAL},   {NULL, NULL, 0}};
 
 #else
 

@@ -88,7 +88,7 @@ typedef struct Norms {                                   /* of b - A x */
   long double plain, natural, preconditioned, rz, sizes; /* sizes: |r| |z| */
 } Norms;
 
-/* ---- preconditioners ----------------------------------------------------------------------------------- */
+/* ---- preconditioners ------------------------------------------------------------------------- */
 
 /* z = S r; TURN: (r, z) = 0, by pairs of rows */
 static double ShellEntry(Shell shell, const double *r, int64_t n, int64_t i)
@@ -137,7 +137,7 @@ static PoiseErr SetPC(PoisePC pc, const Case *c)
   return strcmp(c->pc->type, "ksp") ? POISE_OK : SetInside(pc, !strcmp(c->method->name, "fgmres"));
 }
 
-/* ---- the norm, again ----------------------------------------------------------------------------------- */
+/* ---- the norm, again ------------------------------------------------------------------------- */
 
 /* v without its part in the constants */
 static void WithoutMean(int n, long double *v)
@@ -214,8 +214,8 @@ static long double Tested(const Case *c, const Norms *first, const Norms *of)
 
 /* What rounding may do to the norm of b - A x in doubles: it has no bound as |x| grows, and M may enlarge
    it, of which three vectors of errors with several signs tell. last: the norms without. */
-static PoiseErr Noise(Stage *t, PoisePC pc, const Case *c, const double *x, const Norms *first, const Norms *last,
-                      long double *noise)
+static PoiseErr Noise(Stage *t, PoisePC pc, const Case *c, const double *x, const Norms *first,
+                      const Norms *last, long double *noise)
 {
   *noise = 0;
   for (int probe = 0; probe < 3; probe++) {
@@ -224,7 +224,10 @@ static PoiseErr Noise(Stage *t, PoisePC pc, const Case *c, const double *x, cons
     for (int i = 0; i < t->s->n; i++) {
       r[i] = fabs(t->s->b[i]);
       for (int j = 0; j < t->s->n; j++) r[i] += fabsl((long double)t->s->a[i][j] * x[j]);
-      r[i] *= 16 * DBL_EPSILON * (probe == 0 ? 1 : probe == 1 ? 1 - 2 * (i % 2) : TestRandom(31, (uint64_t)i));
+      r[i] *= 16 * DBL_EPSILON *
+              (probe == 0   ? 1
+               : probe == 1 ? 1 - 2 * (i % 2)
+                            : TestRandom(31, (uint64_t)i));
     }
     TRY(NormsOf(t, pc, c, r, &of));
     of.natural += sqrtl(16 * DBL_EPSILON * last->sizes);
@@ -233,7 +236,7 @@ static PoiseErr Noise(Stage *t, PoisePC pc, const Case *c, const double *x, cons
   return POISE_OK;
 }
 
-/* ---- one solve ----------------------------------------------------------------------------------------- */
+/* ---- one solve ------------------------------------------------------------------------------- */
 
 static PoiseErr Prepare(Stage *t, const Case *c, PoiseKSP ksp)
 {
@@ -283,7 +286,8 @@ static PoiseErr Solve(Stage *t, PoiseKSP ksp, int power, Ended *e)
 static bool MayRefuse(PoiseErr e, const Case *c)
 {
   bool guess = !strcmp(c->method->name, "preonly") && c->s->line->guess != NO_GUESS;
-  return e == POISE_ERR_NUMERIC || e == POISE_ERR_UNSUPPORTED || e == POISE_ERR_REMOTE || (e == POISE_ERR_ARG && guess);
+  return e == POISE_ERR_NUMERIC || e == POISE_ERR_UNSUPPORTED || e == POISE_ERR_REMOTE ||
+         (e == POISE_ERR_ARG && guess);
 }
 
 /* A failure is told by the first rank, with all that is needed to repeat it. */
@@ -292,10 +296,11 @@ static void Fail(Stage *t, const Case *c, const Ended *e, const char *what, long
   char text[600];
   if (PoiseRank(t->ctx)) return;
   snprintf(text, sizeof text,
-           "%s: %.3Lg beside %.3Lg: %s on '%s' (%s), pc %s, %s norm, %s, manner '%s': %s after %lld, claimed %.3g%s%s",
-           what, is, limit, c->method->name, c->s->line->name, c->mat, c->pc->name, PoiseKSPNormString(c->norm),
-           c->side == POISE_PC_LEFT ? "left" : "right", manners[c->manner], PoiseKSPReasonString(e->reason),
-           (long long)e->its, e->claimed, *e->detail ? ": " : "", e->detail);
+           "%s: %.3Lg beside %.3Lg: %s on '%s' (%s), pc %s, %s norm, %s, manner '%s': %s after %lld, claimed "
+           "%.3g%s%s",
+           what, is, limit, c->method->name, c->s->line->name, c->mat, c->pc->name,
+           PoiseKSPNormString(c->norm), c->side == POISE_PC_LEFT ? "left" : "right", manners[c->manner],
+           PoiseKSPReasonString(e->reason), (long long)e->its, e->claimed, *e->detail ? ": " : "", e->detail);
 #ifdef HONEST_LOG
   fprintf(stderr, "@%s\n", text);
 #endif
@@ -324,7 +329,7 @@ static bool Usual(const Case *c, const char *names)
   return c->pc->shell == OTHER && strstr(names, c->pc->type) != NULL;
 }
 
-/* ---- what mathematics says ----------------------------------------------------------------------------- */
+/* ---- what mathematics says ------------------------------------------------------------------- */
 
 /* What there is to know of a solve without looking at norms. */
 static void JudgeReason(Stage *t, const Case *c, const Ended *e)
@@ -337,11 +342,13 @@ static void JudgeReason(Stage *t, const Case *c, const Ended *e)
   Expect(t, c, e, e->reason != POISE_DIVERGED_ITS || e->its == MOST_ITS, "ITS before the most");
   Expect(t, c, e, e->reason != POISE_CONVERGED_ITS || none, "CONVERGED_ITS with a norm");
   if (s->line->b == NAN_B || s->line->b == INF_B || (given && s->line->guess == NAN_X))
-    Expect(t, c, e, e->reason == POISE_DIVERGED_NANORINF || (none && e->reason == POISE_DIVERGED_INDEFINITE_MAT),
+    Expect(t, c, e,
+           e->reason == POISE_DIVERGED_NANORINF || (none && e->reason == POISE_DIVERGED_INDEFINITE_MAT),
            "NaN or Inf: not NANORINF");
   if (s->line->b == NOTHING && !given && !none)
     Expect(t, c, e,
-           e->its == 0 && (e->reason == POISE_CONVERGED_ATOL || (s->line->atol == 0 && e->reason == POISE_CONVERGED_RTOL)),
+           e->its == 0 && (e->reason == POISE_CONVERGED_ATOL ||
+                           (s->line->atol == 0 && e->reason == POISE_CONVERGED_RTOL)),
            "b = 0: not converged at once");
   if (s->line->b == NOTHING && !given && e->reason > 0)
     for (int i = 0; i < s->n; i++) Expect(t, c, e, e->x[i] == 0, "b = 0: x is not 0");
@@ -364,10 +371,12 @@ static void JudgeEasy(Stage *t, const Case *c, const Ended *e)
 static void JudgeFirst(Stage *t, const Case *c, const Ended *e, const Norms *first, long double limit)
 {
   bool exact = c->s->line->flags & INTEGER && c->s->line->guess == NO_GUESS && c->s->line->nulls == UNTOLD;
-  bool stops = c->norm != POISE_KSP_NORM_NATURAL && c->norm != POISE_KSP_NORM_NONE && Tested(c, first, first) <= limit;
+  bool stops =
+      c->norm != POISE_KSP_NORM_NATURAL && c->norm != POISE_KSP_NORM_NONE && Tested(c, first, first) <= limit;
   if (!Is(c, "cg prcg minres") || !isfinite(first->plain) || !(first->plain > 0) || stops) return;
   if (first->rz == 0 && exact && (c->pc->shell != OTHER || Usual(c, "none jacobi")))
-    Expect(t, c, e, e->reason == POISE_DIVERGED_INDEFINITE_PC && e->its == 0, "(r, z) = 0: not INDEFINITE_PC");
+    Expect(t, c, e, e->reason == POISE_DIVERGED_INDEFINITE_PC && e->its == 0,
+           "(r, z) = 0: not INDEFINITE_PC");
   if (Is(c, "minres") && first->rz < -1e-8L * first->sizes && first->natural > limit)
     Expect(t, c, e,
            e->its == 0 && (e->reason == POISE_DIVERGED_INDEFINITE_PC || e->reason == POISE_DIVERGED_DTOL ||
@@ -378,7 +387,8 @@ static void JudgeFirst(Stage *t, const Case *c, const Ended *e, const Norms *fir
 /* What rtol is relative to: the first norm, that of b if there is a guess and b is not 0. */
 static long double BaseOf(const Case *c, const Norms *first, const Norms *of_b)
 {
-  long double norm_b = c->norm == POISE_KSP_NORM_PRECONDITIONED ? of_b->preconditioned : Tested(c, first, of_b);
+  long double norm_b =
+      c->norm == POISE_KSP_NORM_PRECONDITIONED ? of_b->preconditioned : Tested(c, first, of_b);
   return c->s->line->guess != NO_GUESS && norm_b > 0 ? norm_b : Tested(c, first, first);
 }
 
@@ -410,13 +420,16 @@ static void JudgeNorms(Stage *t, const Case *c, const Ended *e, PoisePC pc)
   JudgeFirst(t, c, e, &first, limit);
   if (c->norm == POISE_KSP_NORM_NONE || (c->pc->shell == NIL && c->norm != POISE_KSP_NORM_UNPRECONDITIONED))
     return; /* all norms are 0 */
-  if (claims && IsNoNorm(c, &last, limit)) Fail(t, c, e, "(r, z) = 0, but r is not", sqrtl(last.sizes), limit);
-  long double told_norm = told ? e->claimed : limit, bound = slack * fmaxl(told_norm, DBL_MIN * told), noise = 0;
+  if (claims && IsNoNorm(c, &last, limit))
+    Fail(t, c, e, "(r, z) = 0, but r is not", sqrtl(last.sizes), limit);
+  long double told_norm = told ? e->claimed : limit, bound = slack * fmaxl(told_norm, DBL_MIN * told),
+              noise = 0;
   bool above = (claims || told) && !(tested <= bound);
   if (above) CHECK_OK(Noise(t, pc, c, e->x, &first, &last, &noise));
   if (above && !(tested <= bound + noise))
     Fail(t, c, e, told ? "not the norm that is told" : "FALSE CLAIM", tested, told_norm);
-  if (e->reason == POISE_DIVERGED_DTOL && !*e->detail && base > DBL_MIN && !(e->claimed >= 0.99L * dtol * base))
+  if (e->reason == POISE_DIVERGED_DTOL && !*e->detail && base > DBL_MIN &&
+      !(e->claimed >= 0.99L * dtol * base))
     Fail(t, c, e, "DTOL without growth", e->claimed, base);
 }
 
@@ -428,7 +441,7 @@ static void Judge(Stage *t, const Case *c, const Ended *e, PoiseKSP ksp)
   if (strcmp(c->method->name, "preonly") && CHECK_OK(PoiseKSPGetPC(ksp, &pc))) JudgeNorms(t, c, e, pc);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int Open(PoiseContext ctx, const System *s, const char *mat, Stage *t)
 {
@@ -514,8 +527,11 @@ static void RunSystem(PoiseContext ctx, const System *s, int line, int type)
         for (int side = 0; side < 2; side++) {
           unsigned offers = side == POISE_PC_LEFT ? methods[m]->left : methods[m]->right;
           uint64_t code = Mix((uint64_t)line, at++), way = (code + configuration) % (uint64_t)ways;
-          if (!(offers >> norm & 1) || (int)(way % LENGTH(mat_types)) != type || Mix(code, configuration) % share) continue;
-          Run(&t, &(Case){s, methods[m], &pcs[k], mat_types[type], norm, side, (int)(way / LENGTH(mat_types))});
+          if (!(offers >> norm & 1) || (int)(way % LENGTH(mat_types)) != type ||
+              Mix(code, configuration) % share)
+            continue;
+          Run(&t,
+              &(Case){s, methods[m], &pcs[k], mat_types[type], norm, side, (int)(way / LENGTH(mat_types))});
         }
   Close(&t);
 }
@@ -530,7 +546,7 @@ static void TestClaims(PoiseContext ctx)
   }
 }
 
-/* ---- CG from the text book ----------------------------------------------------------------------------- */
+/* ---- CG from the text book ------------------------------------------------------------------- */
 
 typedef struct Textbook {
   const System *s;
@@ -548,7 +564,9 @@ static bool Diagonal(const System *s, const Preconditioner *pc, long double *m)
   bool jacobi = !strcmp(pc->name, "jacobi");
   for (int i = 0; i < s->n; i++) ones[i] = 1;
   for (int i = 0; i < s->n; i++)
-    m[i] = jacobi ? 1 / (long double)s->a[i][i] : pc->shell == OTHER ? 1 : ShellEntry(pc->shell, ones, s->n, i);
+    m[i] = jacobi               ? 1 / (long double)s->a[i][i]
+           : pc->shell == OTHER ? 1
+                                : ShellEntry(pc->shell, ones, s->n, i);
   return jacobi || pc->shell == MINUS || pc->shell == INDEFINITE || !strcmp(pc->name, "none");
 }
 
@@ -592,7 +610,8 @@ static bool TextbookStep(Textbook *t, long double *rz, long double *old_pq)
   long double pq = Dot(n, t->p, t->q), alpha = *rz / pq, old = *rz;
   BeSure(t, pq, t->p, t->q);
   if (pq == 0 || (t->its > 0 && (pq < 0) != (*old_pq < 0))) return End(t, POISE_DIVERGED_INDEFINITE_MAT);
-  for (int i = 0; i < n; i++) t->x[i] += alpha * t->p[i], t->r[i] -= alpha * t->q[i], t->z[i] = t->m[i] * t->r[i];
+  for (int i = 0; i < n; i++)
+    t->x[i] += alpha * t->p[i], t->r[i] -= alpha * t->q[i], t->z[i] = t->m[i] * t->r[i];
   *rz = Dot(n, t->r, t->z), *old_pq = pq;
   t->its++;
   if (TextbookDecides(t)) return true;
@@ -662,13 +681,14 @@ static void TestTextbook(PoiseContext ctx)
     if (!Open(ctx, &s, "csr", &t)) return;
     for (int p = 0; p < LENGTH(pcs); p++)
       for (int norm = POISE_KSP_NORM_PRECONDITIONED; norm <= POISE_KSP_NORM_NATURAL; norm++, at++)
-        if (PoiseSize(ctx) == 1 || Mix(at, 1) % 4 == 0) compared += CompareCG(&t, &pcs[p], norm, (int)(at % 2));
+        if (PoiseSize(ctx) == 1 || Mix(at, 1) % 4 == 0)
+          compared += CompareCG(&t, &pcs[p], norm, (int)(at % 2));
     Close(&t);
   }
   CHECK(compared > 20);
 }
 
-/* ---- powers of two ------------------------------------------------------------------------------------- */
+/* ---- powers of two --------------------------------------------------------------------------- */
 
 static bool ScaledBy(int n, const double *x, const double *y, int power)
 {
@@ -700,7 +720,8 @@ static void ScaleMethods(Stage *t, uint64_t *at, int power)
         for (int side = 0; side < 2; side++) {
           unsigned offers = side == POISE_PC_LEFT ? methods[m]->left : methods[m]->right;
           if (!(offers >> norm & 1) || Mix((*at)++, Configuration(t->ctx)) % (4 * share)) continue;
-          CompareScaled(t, &(Case){t->s, methods[m], &pcs[k], "csr", norm, side, (int)(*at % LENGTH(manners))}, power);
+          CompareScaled(
+              t, &(Case){t->s, methods[m], &pcs[k], "csr", norm, side, (int)(*at % LENGTH(manners))}, power);
         }
 }
 
@@ -716,7 +737,8 @@ static void TestScaled(PoiseContext ctx)
     SystemFill(&s, &lines[k]);
     if (!Open(ctx, &s, "csr", &t)) return;
     for (int p = 0; p < LENGTH(powers); p++)
-      if (ldexp(ldexp(lines[k].atol, powers[p]), -powers[p]) == lines[k].atol) ScaleMethods(&t, &at, powers[p]);
+      if (ldexp(ldexp(lines[k].atol, powers[p]), -powers[p]) == lines[k].atol)
+        ScaleMethods(&t, &at, powers[p]);
     Close(&t);
   }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Solvers inside preconditioners (bjacobi, ksp), small dense ones (lu, supervariable blocks) and the user's (shell): dense
-  elimination on each block says what z has to be; what is nested is compared with what is not.
+  Solvers inside preconditioners (bjacobi, ksp), small dense ones (lu, supervariable blocks) and the user's
+  (shell): dense elimination on each block says what z has to be; what is nested is compared with what is not.
 */
 #include "ksp/ksp.h"
 #include "shapes.h"
@@ -67,7 +67,8 @@ static double Residual(PoisePC pc, PoiseMat A)
   if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(r, &t))) return norm;
   SampleFill(r, 4);
   SampleConstant(z, NAN);
-  if (CHECK_OK(PoisePCApply(pc, r, z)) && CHECK_OK(PoiseMatResidual(A, r, z, t))) PoiseVecNorm(t, POISE_NORM_INF, &norm);
+  if (CHECK_OK(PoisePCApply(pc, r, z)) && CHECK_OK(PoiseMatResidual(A, r, z, t)))
+    PoiseVecNorm(t, POISE_NORM_INF, &norm);
   PoiseVecDestroy(&r);
   PoiseVecDestroy(&z);
   PoiseVecDestroy(&t);
@@ -81,7 +82,7 @@ static Shape Dominant(PoiseContext ctx, int kind, int layout, PoiseInt n)
   return s;
 }
 
-/* ---- the context of one rank ---------------------------------------------------------------------------------------------- */
+/* ---- the context of one rank ----------------------------------------------------------------- */
 
 static void TestSelf(PoiseContext ctx)
 {
@@ -94,7 +95,8 @@ static void TestSelf(PoiseContext ctx)
   CHECK_INT(PoiseRank(self), 0);
   CHECK((self == ctx) == (PoiseSize(ctx) == 1) && poiseContextHome(self) == ctx);
   CHECK(self->device == ctx->device && self->log == ctx->log && self->options == ctx->options);
-  if (!CHECK_OK(PoiseVecCreate(self, 3 + PoiseRank(ctx), POISE_DECIDE, &x))) return; /* no other rank takes part */
+  /* no other rank takes part */
+  if (!CHECK_OK(PoiseVecCreate(self, 3 + PoiseRank(ctx), POISE_DECIDE, &x))) return;
   CHECK(ctx->memory.live > live);
   CHECK_INT(self->objects, 1);
   CHECK_OK(PoiseVecSet(x, 2));
@@ -114,7 +116,7 @@ static void TestSelf(PoiseContext ctx)
   if (self != ctx) CHECK_ERR(PoiseFinalize(&copy), POISE_ERR_STATE, "the one that it belongs to");
 }
 
-/* ---- blocks with solvers -------------------------------------------------------------------------------------------------- */
+/* ---- blocks with solvers --------------------------------------------------------------------- */
 
 /* One block per rank: the bits of the same preconditioner without a solver around it. */
 static void TestOneBlock(PoiseContext ctx)
@@ -138,9 +140,9 @@ static void TestOneBlock(PoiseContext ctx)
 
 static void TestBlocks(PoiseContext ctx)
 {
-  static const char *const inner[] = {"-x_sub_pc_type lu",
-                                      "-x_sub_ksp_type gmres\n-x_sub_ksp_rtol 1e-13\n-x_sub_pc_type none",
-                                      "-x_sub_ksp_type preonly\n-x_sub_pc_type bjacobi\n-x_sub_sub_pc_type lu"};
+  static const char *const inner[] = {
+      "-x_sub_pc_type lu", "-x_sub_ksp_type gmres\n-x_sub_ksp_rtol 1e-13\n-x_sub_pc_type none",
+      "-x_sub_ksp_type preonly\n-x_sub_pc_type bjacobi\n-x_sub_sub_pc_type lu"};
   int size = PoiseSize(ctx), rank = PoiseRank(ctx), block[64];
   for (int k = 0; k < 3; k++)
     for (PoiseInt total = size; total < 4 * size; total += 3) {
@@ -185,8 +187,8 @@ static void TestLocalBlocks(PoiseContext ctx)
   CHECK_OK(PoisePCBJacobiSetLocalBlocks(pc, 4, lengths));
   CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_SIZE, "have 10 rows in all, the rank has 9");
   lengths[3] = -2;
-  CHECK_ERR_OF(PoisePCBJacobiSetLocalBlocks(pc, PoiseRank(ctx) ? 3 : 4, lengths), PoiseRank(ctx) == 0, POISE_ERR_ARG,
-               "block 3 has -2 rows");
+  CHECK_ERR_OF(PoisePCBJacobiSetLocalBlocks(pc, PoiseRank(ctx) ? 3 : 4, lengths), PoiseRank(ctx) == 0,
+               POISE_ERR_ARG, "block 3 has -2 rows");
   CHECK_OK(PoisePCBJacobiSetTotalBlocks(pc, size));
   CHECK_OK(PoisePCBJacobiGetSubKSP(pc, &count, NULL, &ksp));
   CHECK_INT(count, 1);
@@ -227,7 +229,8 @@ static void TestBadBlocks(PoiseContext ctx)
   Set(ctx, "-x_pc_bjacobi_local_blocks 0");
   CHECK_ERR(PoisePCBJacobiGetSubKSP(pc, NULL, NULL, &ksp), POISE_ERR_STATE, "no solvers in them");
   PoisePCDestroy(&pc);
-  pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 0\n-x_sub_ksp_initial_guess_nonzero");
+  pc = Make(ctx, "bjacobi", A,
+            "-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 0\n-x_sub_ksp_initial_guess_nonzero");
   CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_ARG, "starts from zero");
   PoisePCDestroy(&pc);
   CHECK_OK(PoisePCCreate(ctx, &pc));
@@ -237,7 +240,8 @@ static void TestBadBlocks(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* A pivot that is zero, and one that is NaN, in a block of the last rank: all know, by the row of the whole matrix. */
+/* A pivot that is zero, and one that is NaN, in a block of the last rank: all know, by the row of the whole
+   matrix. */
 static void TestPivots(PoiseContext ctx)
 {
   static const char *const inner[] = {"ilu", "icc", "jacobi", "lu", "sor"};
@@ -252,7 +256,8 @@ static void TestPivots(PoiseContext ctx)
     for (PoiseInt i = n - 4; last && i < n; i++) /* row n - 4 is alone */
       for (PoiseInt j = n - 5; j < n; j++) {
         double none = 0;
-        if (i != j && (i == n - 4 || j == n - 4) && Stored(&s, i, j)) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &none));
+        if (i != j && (i == n - 4 || j == n - 4) && Stored(&s, i, j))
+          CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &none));
       }
     CHECK_OK(PoiseMatAssemble(A));
     snprintf(options, sizeof options, "-x_pc_bjacobi_local_blocks 2\n-x_sub_pc_type %s", inner[k % 5]);
@@ -264,7 +269,7 @@ static void TestPivots(PoiseContext ctx)
   }
 }
 
-/* ---- changes --------------------------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static const char *const changing[] = {"-x_sub_pc_type lu", "-x_pc_bjacobi_supervariables 1",
                                        "-x_pc_bjacobi_local_blocks 3"};
@@ -333,7 +338,8 @@ static int Open(PoiseContext ctx, const char *options, System *s)
   *s = (System){.A = Grid(ctx, 8, 6, 5, 0.3)};
   Set(ctx, "-x_ksp_rtol 1e-10\n-x_ksp_type bicgstab");
   Set(ctx, options);
-  if (!CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->r))) return 0;
+  if (!CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->r)))
+    return 0;
   SampleFill(s->b, 7);
   CHECK_OK(PoiseKSPCreate(ctx, &s->ksp));
   CHECK_OK(PoiseKSPSetOptionsPrefix(s->ksp, "x_"));
@@ -367,12 +373,14 @@ static double SetUps(PoiseContext ctx)
   return counts.event[EVENT_PCSetUp].calls;
 }
 
-static const char *const kept_types[] = {"-x_pc_type bjacobi", "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 3",
-                                         "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 3",
-                                         "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type jacobi", "-x_pc_type lu"};
+static const char *const kept_types[] = {
+    "-x_pc_type bjacobi", "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 3",
+    "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 3",
+    "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type jacobi", "-x_pc_type lu"};
 enum { NKEPT = sizeof kept_types / sizeof *kept_types };
 
-/* A preconditioner that is kept stays, with what is inside it; when it is not kept any more it is built anew. */
+/* A preconditioner that is kept stays, with what is inside it; when it is not kept any more it is built
+   anew. */
 static void TestKeep(PoiseContext ctx)
 {
   for (int k = 0; k < NKEPT; k++) {
@@ -422,7 +430,9 @@ static const char reader_defaults[] =
 static int OpenReader(PoiseContext ctx, int k, System *s, PoisePC *pc)
 {
   Set(ctx, reader_defaults);
-  if (!Open(ctx, k < NREADERS ? readers[k] : kept_types[k - NREADERS], s) || !CHECK_OK(PoiseKSPGetPC(s->ksp, pc))) return 0;
+  if (!Open(ctx, k < NREADERS ? readers[k] : kept_types[k - NREADERS], s) ||
+      !CHECK_OK(PoiseKSPGetPC(s->ksp, pc)))
+    return 0;
   Set(ctx, "-x_ksp_type fgmres");
   return CHECK_OK(PoiseKSPSetFromOptions(s->ksp));
 }
@@ -585,7 +595,8 @@ static void TestSameOperators(PoiseContext ctx)
   }
 }
 
-/* Solvers inside are changed between solves: the next solve knows, also one whose loop was captured; kept or not. */
+/* Solvers inside are changed between solves: the next solve knows, also one whose loop was captured; kept or
+   not. */
 static void TestChangeInside(PoiseContext ctx)
 {
   for (int keep = 0; keep < 2; keep++)
@@ -627,10 +638,10 @@ static void TestChangeInside(PoiseContext ctx)
 /* New values do not break a captured loop, and it finds them. */
 static void TestReplay(PoiseContext ctx)
 {
-  static const char *const types[] = {"-x_pc_type bjacobi",
-                                      "-x_pc_type bjacobi\n-x_pc_bjacobi_blocks 4\n-x_sub_pc_type jacobi",
-                                      "-x_pc_type bjacobi\n-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 5",
-                                      "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type ilu", "-x_pc_type lu"};
+  static const char *const types[] = {
+      "-x_pc_type bjacobi", "-x_pc_type bjacobi\n-x_pc_bjacobi_blocks 4\n-x_sub_pc_type jacobi",
+      "-x_pc_type bjacobi\n-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 5",
+      "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type ilu", "-x_pc_type lu"};
   for (int k = 0; k < 5; k++) {
     System s;
     uint64_t digest[2];
@@ -652,7 +663,7 @@ static void TestReplay(PoiseContext ctx)
   }
 }
 
-/* ---- supervariables -------------------------------------------------------------------------------------------------------- */
+/* ---- supervariables -------------------------------------------------------------------------- */
 
 /* Nodes of 1 to 5 unknowns, coupled to the two nodes beside them; kept in one rank. */
 enum { NODES = 90 };
@@ -676,7 +687,8 @@ static PoiseMat NodeMatrix(PoiseContext ctx, Nodes *nodes)
   nodes->n = nodes->first[NODES];
   nodes->begin = nodes->first[begin];
   nodes->end = nodes->first[begin + count];
-  if (!CHECK_OK(PoiseMatCreate(ctx, nodes->end - nodes->begin, nodes->end - nodes->begin, nodes->n, nodes->n, &A)))
+  if (!CHECK_OK(
+          PoiseMatCreate(ctx, nodes->end - nodes->begin, nodes->end - nodes->begin, nodes->n, nodes->n, &A)))
     return NULL;
   for (PoiseInt k = begin; k < begin + count; k++)
     for (PoiseInt other = k > 0 ? k - 1 : 0; other <= k + 1 && other < NODES; other++)
@@ -692,7 +704,9 @@ static PoiseMat NodeMatrix(PoiseContext ctx, Nodes *nodes)
 static double NodesDefect(PoisePC pc, const Nodes *nodes, const int *block)
 {
   int m = (int)(nodes->end - nodes->begin);
-  Dense d = {.m = m, .a = calloc((size_t)(m * m) + 1, sizeof(double)), .stored = calloc((size_t)(m * m) + 1, sizeof(bool))};
+  Dense d = {.m = m,
+             .a = calloc((size_t)(m * m) + 1, sizeof(double)),
+             .stored = calloc((size_t)(m * m) + 1, sizeof(bool))};
   PoiseInt n;
   const PoiseInt *cols;
   const double *v;
@@ -746,8 +760,8 @@ static void TestSupervariables(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* More rows than a block of a kernel's, whose ends lie inside small blocks: all rows of a tridiagonal matrix differ in their
-   columns, so that small blocks are 7 rows from each rank's first one on. */
+/* More rows than a block of a kernel's, whose ends lie inside small blocks: all rows of a tridiagonal matrix
+   differ in their columns, so that small blocks are 7 rows from each rank's first one on. */
 static void TestLongSupervariables(PoiseContext ctx)
 {
   enum { ROWS = 2 * POISE_BLOCK + 300, SMALL = 7 };
@@ -809,20 +823,22 @@ static void TestSingularBlock(PoiseContext ctx)
   }
 }
 
-/* ---- bits, dots, skipping -------------------------------------------------------------------------------------------------- */
+/* ---- bits, dots, skipping -------------------------------------------------------------------- */
 
-static const char *const all_types[] = {"-x_pc_type bjacobi\n-x_sub_pc_type ilu",
-                                        "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 3",
-                                        "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 3\n-x_sub_ksp_type gmres",
-                                        "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 7",
-                                        "-x_pc_type lu",
-                                        "-x_pc_type ksp",
-                                        "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type sor"};
+static const char *const all_types[] = {
+    "-x_pc_type bjacobi\n-x_sub_pc_type ilu",
+    "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 3",
+    "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 3\n-x_sub_ksp_type gmres",
+    "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 7",
+    "-x_pc_type lu",
+    "-x_pc_type ksp",
+    "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type sor"};
 enum { NTYPES = sizeof all_types / sizeof *all_types };
 
 static PoiseErr ApplyAll(PoiseContext ctx, void *arg)
 {
-  PoiseMat A = Grid(ctx, 24, 22, 40, 0.2), B = Grid(ctx, 9, 8, 7, 0.2); /* enough rows for threads; but not for lu */
+  /* enough rows for threads; but not for lu */
+  PoiseMat A = Grid(ctx, 24, 22, 40, 0.2), B = Grid(ctx, 9, 8, 7, 0.2);
   for (int k = 0; k < NTYPES; k++) {
     PoisePC pc = Make(ctx, "none", k == 4 ? B : A, all_types[k]);
     SampleKeep(ctx, arg, Apply(pc));
@@ -857,7 +873,7 @@ static void TestFuseAndSkip(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- lu -------------------------------------------------------------------------------------------------------------------- */
+/* ---- lu -------------------------------------------------------------------------------------- */
 
 /* Also where elimination without exchanges breaks down, and across the panels. */
 static void TestLU(PoiseContext ctx)
@@ -911,9 +927,10 @@ static void TestBadLU(PoiseContext ctx)
   }
 }
 
-/* ---- shell ----------------------------------------------------------------------------------------------------------------- */
+/* ---- shell ----------------------------------------------------------------------------------- */
 
-typedef struct User { /* what a user's preconditioner or matrix does: a solve of its own, or its vector entry by entry */
+/* what a user's preconditioner or matrix does: a solve of its own, or its vector entry by entry */
+typedef struct User {
   PoiseMat A;
   PoiseKSP ksp;
   PoiseVec m;
@@ -1013,7 +1030,8 @@ static void TestShellErrors(PoiseContext ctx)
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_STATE, "call PoisePCSetShell");
   CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
   CHECK_ERR(PoisePCSetShell(pc, NULL, NULL), POISE_ERR_ARG, "needs an apply function");
-  CHECK_ERR(PoisePCSetShell(pc, &(PoiseShellPC){.setup = UserSetUp}, NULL), POISE_ERR_ARG, "needs an apply function");
+  CHECK_ERR(PoisePCSetShell(pc, &(PoiseShellPC){.setup = UserSetUp}, NULL), POISE_ERR_ARG,
+            "needs an apply function");
   for (int nested = 0; nested < 2; nested++) {
     MakeUser(&s, nested, &u);
     CHECK_OK(PoisePCSetShell(pc, &(PoiseShellPC){UserApply, UserSetUp}, &u));
@@ -1053,7 +1071,8 @@ static PoiseErr NestedMult(void *arg, PoiseVec x, PoiseVec y)
   return e;
 }
 
-/* Every preconditioner from an assembled matrix, with the operator a user's function in which a solve takes place. */
+/* Every preconditioner from an assembled matrix, with the operator a user's function in which a solve takes
+   place. */
 static void TestMatrixFree(PoiseContext ctx)
 {
   for (int k = 0; k <= NTYPES; k++) {
@@ -1068,7 +1087,8 @@ static void TestMatrixFree(PoiseContext ctx)
     MakeUser(&s, 1, &u);
     MakeUser(&s, 1, &v);
     PoiseMatLocalSizes(s.A, &m, NULL);
-    CHECK_OK(PoiseMatCreateShell(ctx, m, m, POISE_DECIDE, POISE_DECIDE, &(PoiseShell){.mult = NestedMult}, &u, &S));
+    CHECK_OK(PoiseMatCreateShell(ctx, m, m, POISE_DECIDE, POISE_DECIDE, &(PoiseShell){.mult = NestedMult}, &u,
+                                 &S));
     CHECK_OK(PoiseKSPSetOperators(s.ksp, S, s.A));
     CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
     if (k == NTYPES) CHECK_OK(PoisePCSetShell(pc, &(PoiseShellPC){UserApply, UserSetUp}, &v));
@@ -1088,7 +1108,7 @@ static void TestMatrixFree(PoiseContext ctx)
   }
 }
 
-/* ---- ksp ------------------------------------------------------------------------------------------------------------------- */
+/* ---- ksp ------------------------------------------------------------------------------------- */
 
 /* An inner solve to the end leaves one iteration; one that is cut short
    does not end the one outside. */
@@ -1140,8 +1160,8 @@ static const VaryCase vary_cases[] = {
     {BJACOBI("cg"), "bjacobi", "cg", "x_sub_"},
     {BJACOBI("richardson"), "bjacobi", "richardson", "x_sub_"},
     {KSP_INSIDE("preonly\n-x_ksp_pc_type bjacobi\n-x_ksp_sub_ksp_type cg"), "bjacobi", "cg", "x_ksp_sub_"},
-    {KSP_INSIDE("richardson\n-x_ksp_ksp_norm_type none\n-x_ksp_pc_type ksp\n-x_ksp_ksp_ksp_type bicgstab"), "ksp",
-     "bicgstab", "x_ksp_ksp_"},
+    {KSP_INSIDE("richardson\n-x_ksp_ksp_norm_type none\n-x_ksp_pc_type ksp\n-x_ksp_ksp_ksp_type bicgstab"),
+     "ksp", "bicgstab", "x_ksp_ksp_"},
     {BJACOBI("richardson\n-x_sub_ksp_norm_type none\n-x_sub_pc_type ksp"), "ksp", "gmres", "x_sub_ksp_"},
 };
 
@@ -1178,12 +1198,13 @@ static void TestVaries(PoiseContext ctx)
         CHECK_OK(e);
         continue;
       }
-      snprintf(
-          words, sizeof words,
-          "preconditioner %s changes from one application to the next, as method %s in it stops when it has converged, "
-          "and method %s needs one that does not: give -x_ksp_type fgmres; or inside -%sksp_type preonly, or richardson "
-          "or chebyshev with -%sksp_norm_type none",
-          v->pc, v->method, method, v->prefix, v->prefix);
+      snprintf(words, sizeof words,
+               "preconditioner %s changes from one application to the next, as method %s in it stops when it "
+               "has converged, "
+               "and method %s needs one that does not: give -x_ksp_type fgmres; or inside -%sksp_type "
+               "preonly, or richardson "
+               "or chebyshev with -%sksp_norm_type none",
+               v->pc, v->method, method, v->prefix, v->prefix);
       CHECK_ERR(e, POISE_ERR_UNSUPPORTED, words);
     }
     Close(&s);
@@ -1206,7 +1227,9 @@ static void TestVariesOnOneRank(PoiseContext ctx)
   PoiseKSP *ksp;
   PoiseInt count;
   Set(ctx, vary_defaults);
-  if (!Open(ctx, "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 2\n-x_sub_ksp_type richardson\n-x_sub_ksp_norm_type none",
+  if (!Open(ctx,
+            "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 2\n-x_sub_ksp_type "
+            "richardson\n-x_sub_ksp_norm_type none",
             &s))
     return;
   PoiseInt its = Solve(s.ksp, s.b, s.x);
@@ -1216,7 +1239,8 @@ static void TestVariesOnOneRank(PoiseContext ctx)
     if (mine && way == 0) CHECK_OK(PoiseKSPSetType(ksp[1], "cg"));
     if (mine && way == 1) CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_PRECONDITIONED));
     if (mine && way == 2) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], Never, NULL));
-    CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_UNSUPPORTED, "preconditioner bjacobi changes");
+    CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_UNSUPPORTED,
+                 "preconditioner bjacobi changes");
     if (mine) CHECK_OK(PoiseKSPSetType(ksp[1], "richardson"));
     if (mine) CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_NONE));
     if (mine) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], NULL, NULL));
@@ -1225,15 +1249,17 @@ static void TestVariesOnOneRank(PoiseContext ctx)
   Close(&s);
 }
 
-/* ---- views, memory --------------------------------------------------------------------------------------------------------- */
+/* ---- views, memory --------------------------------------------------------------------------- */
 
 static void TestView(PoiseContext ctx)
 {
-  static const char *const words[][2] = {
-      {"KSP x_sub_: type preonly\n", "PC: type ilu\n"}, {" blocks; the solver of the first:\n", "PC: type ilu\n"},
-      {"KSP x_sub_: type gmres\n", "PC: type ilu\n"},   {" blocks of supervariables", "bytes"},
-      {"dense factors of 45 rows", "16200 bytes"},      {"KSP x_ksp_: type gmres\n", "PC: type none\n"},
-      {"KSP x_ksp_: type preonly\n", "PC: type sor\n"}};
+  static const char *const words[][2] = {{"KSP x_sub_: type preonly\n", "PC: type ilu\n"},
+                                         {" blocks; the solver of the first:\n", "PC: type ilu\n"},
+                                         {"KSP x_sub_: type gmres\n", "PC: type ilu\n"},
+                                         {" blocks of supervariables", "bytes"},
+                                         {"dense factors of 45 rows", "16200 bytes"},
+                                         {"KSP x_ksp_: type gmres\n", "PC: type none\n"},
+                                         {"KSP x_ksp_: type preonly\n", "PC: type sor\n"}};
   Shape s = ShapeOf(ctx, TRIDIAGONAL, EVEN, 45);
   PoiseMat A = Matrix(ctx, &s);
   for (int k = 0; k < NTYPES; k++) {

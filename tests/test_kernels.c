@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The kernels of the contract, called on plain arrays and judged by plain loops. Every run is repeated with other numbers of
-  threads and on the mock device: the bits must be the same.
+  The kernels of the contract, called on plain arrays and judged by plain loops. Every run is repeated with
+  other numbers of threads and on the mock device: the bits must be the same.
 */
 #include "harness.h"
 #include "sys/sys.h"
 
-/* ---- arrays and runs ---------------------------------------------------------------------------------------------------- */
+/* ---- arrays and runs ------------------------------------------------------------------------- */
 
 enum { MAX_ARRAYS = 64 };
 
@@ -111,7 +111,8 @@ static void Run(Rig *rig, int kernel, const void *args, size_t bytes, const Out 
   while (rig->narray > mark) free(rig->array[--rig->narray]);
 }
 
-#define RUN(rig, kernel, args, ...) Run(rig, KERNEL_##kernel, &(args), sizeof(args), (const Out[MAX_OUT]){__VA_ARGS__})
+#define RUN(rig, kernel, args, ...) \
+  Run(rig, KERNEL_##kernel, &(args), sizeof(args), (const Out[MAX_OUT]){__VA_ARGS__})
 
 static bool All(const double *p, int64_t n, double v)
 {
@@ -125,7 +126,7 @@ static bool Close2(double a, double b, double scale)
   return fabs(a - b) <= 1e-13 * scale;
 }
 
-/* ---- dots --------------------------------------------------------------------------------------------------------------- */
+/* ---- dots ------------------------------------------------------------------------------------ */
 
 enum { U, D, NEITHER };
 
@@ -153,7 +154,8 @@ typedef struct Dotted { /* a Fuse of all three kinds, and its outputs */
 
 static Dotted NewDots(Rig *rig, int64_t n, int ndot)
 {
-  Dotted t = {.nblock = POISE_NBLOCKS(n), .u = Random(rig, n, 100), .d = Random(rig, n, 101), .fuse.ndot = ndot};
+  Dotted t = {
+      .nblock = POISE_NBLOCKS(n), .u = Random(rig, n, 100), .d = Random(rig, n, 101), .fuse.ndot = ndot};
   for (int k = 0; k < ndot; k++) t.fuse.partial[k] = t.partial[k] = Constant(rig, t.nblock, -7);
   t.fuse.u[0] = t.u;
   t.fuse.d[1] = t.d;
@@ -205,13 +207,14 @@ static void TestMdot(PoiseContext ctx)
   Close(&rig);
 }
 
-/* ---- sums of vectors ---------------------------------------------------------------------------------------------------- */
+/* ---- sums of vectors ------------------------------------------------------------------------- */
 
 static void CaseMaxpy(Rig *rig, int64_t n, int k, bool slots, int ndot)
 {
   double c[POISE_MAX_BATCH], zero = 0, one = 1;
   Dotted t = NewDots(rig, n, ndot);
-  MaxpyArgs a = {.n = n, .k = k, .sign = slots ? -1 : 1, .skip = &one, .fuse = t.fuse, .y = Random(rig, n, 1)};
+  MaxpyArgs a = {
+      .n = n, .k = k, .sign = slots ? -1 : 1, .skip = &one, .fuse = t.fuse, .y = Random(rig, n, 1)};
   double *old = Copy(rig, a.y, n);
   for (int j = 0; j < k; j++) {
     a.x[j] = Random(rig, n, (uint64_t)(2 + j));
@@ -258,7 +261,8 @@ static void CaseAxpby(Rig *rig, int64_t n, double alpha, double beta, bool slots
   for (int d = 0; d < ndot; d++) CHECK(All(t.partial[d], t.nblock, -7));
   a.skip = slots ? &flag[0] : NULL;
   RUN(rig, axpby, a, {a.y, n}, DOTS_OUT(t));
-  for (int64_t i = 0; i < n; i++) CHECK_NEAR(a.y[i], beta == 0 ? alpha * x[i] : alpha * x[i] + beta * old[i], 1e-15);
+  for (int64_t i = 0; i < n; i++)
+    CHECK_NEAR(a.y[i], beta == 0 ? alpha * x[i] : alpha * x[i] + beta * old[i], 1e-15);
   CheckDots(&t, a.y, n);
   Release(rig);
 }
@@ -268,7 +272,8 @@ static void TestAxpby(PoiseContext ctx)
   static const double factors[][2] = {{1, 0}, {-1, 1}, {0.5, -0.25}, {0, 1}};
   Rig rig = Open(ctx);
   for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx))
-    for (int k = 0; k < 16; k++) CaseAxpby(&rig, sizes[s], factors[k % 4][0], factors[k % 4][1], k / 4 % 2, k / 4);
+    for (int k = 0; k < 16; k++)
+      CaseAxpby(&rig, sizes[s], factors[k % 4][0], factors[k % 4][1], k / 4 % 2, k / 4);
   Close(&rig);
 }
 
@@ -278,7 +283,8 @@ static void TestReduce(PoiseContext ctx)
   Rig rig = Open(ctx);
   for (int count = 0; count <= 10; count += 5)
     for (int flags = 0; flags < 8; flags++) {
-      double skip = (flags & 4) != 0, *p = Random(&rig, SUMS * STRIDE, 5), *dst = Constant(&rig, SUMS + 1, 0.25);
+      double skip = (flags & 4) != 0, *p = Random(&rig, SUMS * STRIDE, 5),
+             *dst = Constant(&rig, SUMS + 1, 0.25);
       ReduceArgs a = {.nsum = SUMS,
                       .add = flags & 1,
                       .max = flags >> 1 & 1,
@@ -287,12 +293,14 @@ static void TestReduce(PoiseContext ctx)
                       .partial = p,
                       .dst = dst,
                       .skip = flags & 4 || count == 5 ? &skip : NULL};
-      for (int i = 0; a.max && i < SUMS * STRIDE; i++) p[i] = fabs(p[i]); /* maxima are of what is not negative */
+      /* maxima are of what is not negative */
+      for (int i = 0; a.max && i < SUMS * STRIDE; i++) p[i] = fabs(p[i]);
       for (int i = count; i < STRIDE; i++) p[i] = p[STRIDE + i] = NAN;
       RUN(&rig, reduce, a, {dst, SUMS + 1});
       for (int k = 0; k < SUMS; k++) {
         double r = a.add ? 0.25 : 0;
-        for (int b = 0; b < count; b++) r = a.max ? fmax(r, p[k * STRIDE + b]) : r + p[k * STRIDE + b]; /* in this order */
+        /* in this order */
+        for (int b = 0; b < count; b++) r = a.max ? fmax(r, p[k * STRIDE + b]) : r + p[k * STRIDE + b];
         CHECK(dst[k] == (skip != 0 ? 0.25 : r));
       }
       CHECK(dst[SUMS] == 0.25);
@@ -315,10 +323,14 @@ static void TestGatherScatter(PoiseContext ctx)
     int32_t *idx = Take(&rig, n, sizeof *idx);
     int64_t *idx64 = Take(&rig, n, sizeof *idx64);
     double *x = Random(&rig, m, 1);
-    for (int64_t i = 0; i < n; i++) idx[i] = (int32_t)(idx64[i] = (i * 7 + i / 5) % m); /* many more than once */
+    /* many more than once */
+    for (int64_t i = 0; i < n; i++) idx[i] = (int32_t)(idx64[i] = (i * 7 + i / 5) % m);
     for (int wide = 0; wide < 2; wide++) {
-      GatherArgs g = {
-          .n = n, .idx = wide ? NULL : idx, .idx64 = wide ? idx64 : NULL, .x = x, .out = Constant(&rig, n, NAN)};
+      GatherArgs g = {.n = n,
+                      .idx = wide ? NULL : idx,
+                      .idx64 = wide ? idx64 : NULL,
+                      .x = x,
+                      .out = Constant(&rig, n, NAN)};
       RUN(&rig, gather, g, {g.out, n});
       for (int64_t i = 0; i < n; i++) CHECK(g.out[i] == x[idx[i]]);
     }
@@ -337,7 +349,7 @@ static void TestGatherScatter(PoiseContext ctx)
   Close(&rig);
 }
 
-/* ---- CSR ------------------------------------------------------------------------------------------------------------------ */
+/* ---- CSR ------------------------------------------------------------------------------------- */
 
 typedef struct Sparse {
   CsrView A;
@@ -362,7 +374,8 @@ static Sparse NewSparse(Rig *rig, int64_t m, int64_t nloc, int64_t nghost, bool 
   s.col = Take(rig, s.A.nz, sizeof *s.col);
   s.val = Random(rig, s.A.nz, 50);
   for (int64_t i = 0; i < m; i++)
-    for (int64_t k = s.ptr[i]; k < s.ptr[i + 1]; k++) s.col[k] = (int32_t)((i + (k - s.ptr[i]) * (1 + i % 3)) % ncol);
+    for (int64_t k = s.ptr[i]; k < s.ptr[i + 1]; k++)
+      s.col[k] = (int32_t)((i + (k - s.ptr[i]) * (1 + i % 3)) % ncol);
   int32_t *narrow = Take(rig, m + 1, sizeof *narrow);
   for (int64_t i = 0; i <= m; i++) narrow[i] = (int32_t)s.ptr[i];
   s.A.ptr32 = wide ? NULL : narrow;
@@ -372,7 +385,8 @@ static Sparse NewSparse(Rig *rig, int64_t m, int64_t nloc, int64_t nghost, bool 
   return s;
 }
 
-/* Rows of the blocks that were asked for hold alpha A [x | ghost] + beta old, the others their old content. */
+/* Rows of the blocks that were asked for hold alpha A [x | ghost] + beta old, the others their old
+   content. */
 static void CheckProduct(const Sparse *s, const CsrMultArgs *a, double alpha, double beta, const double *old,
                          const bool *done)
 {
@@ -398,8 +412,11 @@ static void CaseCsrMult(Rig *rig, int64_t m, int64_t nghost, bool wide, bool sca
   bool *done = Take(rig, nblock, sizeof *done);
   int32_t *order = Take(rig, nblock, sizeof *order);
   double alpha = 1.5, beta = -0.5, one = 1;
-  CsrMultArgs a = {
-      .A = s.A, .x = Random(rig, nloc, 60), .ghost = Random(rig, nghost, 61), .y = Random(rig, m, 62), .fuse = t.fuse};
+  CsrMultArgs a = {.A = s.A,
+                   .x = Random(rig, nloc, 60),
+                   .ghost = Random(rig, nghost, 61),
+                   .y = Random(rig, m, 62),
+                   .fuse = t.fuse};
   double *old = Copy(rig, a.y, m);
   a.a = scalars ? (ScalarRef){&alpha, NAN} : (ScalarRef){NULL, alpha};
   a.b = scalars ? (ScalarRef){&beta, NAN} : (ScalarRef){NULL, beta};
@@ -436,7 +453,8 @@ static void TestCsrMult(PoiseContext ctx)
 {
   Rig rig = Open(ctx);
   for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx))
-    for (int c = 0; c < 4; c++) CaseCsrMult(&rig, sizes[s], c % 2 ? 5 : 0, c / 2, (s + c) % 3 == 0, (s + c) % 4);
+    for (int c = 0; c < 4; c++)
+      CaseCsrMult(&rig, sizes[s], c % 2 ? 5 : 0, c / 2, (s + c) % 3 == 0, (s + c) % 4);
   Close(&rig);
 }
 
@@ -445,7 +463,11 @@ enum { ALIKE, SHORT, MIXED, SOME_LONG, LENGTHS };
 static int64_t LengthOf(int kind, int64_t i)
 {
   double u = fabs(TestRandom(70, (uint64_t)i));
-  return kind == ALIKE ? 5 : (int64_t)(kind == SHORT ? 13 * u : kind == MIXED ? 70 * u : u < 0.05 ? 300 : 6 * u);
+  return kind == ALIKE ? 5
+                       : (int64_t)(kind == SHORT   ? 13 * u
+                                   : kind == MIXED ? 70 * u
+                                   : u < 0.05      ? 300
+                                                   : 6 * u);
 }
 
 /* Two row blocks and some, the first without ghosts; NaN in every 11th row that has entries. */
@@ -497,8 +519,8 @@ static void TestCsrRows(PoiseContext ctx)
   Close(&rig);
 }
 
-/* Blocks of `rows` rows of about `bands` bands of columns, those of every third reaching ghosts: codes say what the columns are, or
-   none do. */
+/* Blocks of `rows` rows of about `bands` bands of columns, those of every third reaching ghosts: codes say
+   what the columns are, or none do. */
 static void CaseCsrIndex16(Rig *rig, int64_t m, int rows, int bands)
 {
   enum { NLOC = 200000, WORDS = sizeof(double) / sizeof(uint16_t) };
@@ -511,7 +533,8 @@ static void CaseCsrIndex16(Rig *rig, int64_t m, int rows, int bands)
     s.col[k] = (int32_t)(12000 * band + block + (band ? 1 : 0) * (k * 7 % 4000));
     if (block % 3 == 1 && k % 5 == 4) s.col[k] = NLOC + (int32_t)(k % 10);
   }
-  CsrIndex16Args a = {.A = s.A, .rows = rows, .nblock = nblock, .code = (uint16_t *)code, .base = (int32_t *)base};
+  CsrIndex16Args a = {
+      .A = s.A, .rows = rows, .nblock = nblock, .code = (uint16_t *)code, .base = (int32_t *)base};
   a.fits = (int64_t *)fits;
   RUN(rig, csr_index16, a, {fits, 1}, {code, s.A.nz / WORDS + 1}, {base, nblock * POISE_BANDS / 2 + 1});
   for (int64_t b = 0; b < nblock; b++) {
@@ -549,7 +572,8 @@ typedef struct ByColumn {
 static ByColumn SortColumns(Rig *rig, const Sparse *s, int64_t ncol)
 {
   int64_t nz = s->A.nz;
-  ByColumn t = {.ncol = ncol, .ptr = Take(rig, ncol + 1, 8), .from = Take(rig, nz, 8), .row = Take(rig, nz, 4)};
+  ByColumn t = {
+      .ncol = ncol, .ptr = Take(rig, ncol + 1, 8), .from = Take(rig, nz, 8), .row = Take(rig, nz, 4)};
   int64_t *next = Take(rig, ncol, sizeof *next);
   t.ptr32 = Take(rig, ncol + 1, 4), t.from32 = Take(rig, nz, 4);
   for (int64_t k = 0; k < nz; k++) t.ptr[s->col[k] + 1]++;
@@ -591,19 +615,22 @@ static void TestCsrMultTranspose(PoiseContext ctx)
       T->y = Constant(&rig, nloc, NAN);
       a.ghost = Constant(&rig, nghost, NAN);
       RUN(&rig, csr_mult_transpose, a, {T->y, nloc}, {a.ghost, nghost});
-      for (int64_t j = 0; j < ncol; j++) CHECK((j < nloc ? T->y[j] : a.ghost[j - nloc]) == (form < 2 ? expected : norm)[j]);
+      for (int64_t j = 0; j < ncol; j++)
+        CHECK((j < nloc ? T->y[j] : a.ghost[j - nloc]) == (form < 2 ? expected : norm)[j]);
     }
     Release(&rig);
   }
   Close(&rig);
 }
 
-/* Keys of a matrix, sorted by column alone, are its entries by column. Outputs are compared as doubles, bit by bit. */
+/* Keys of a matrix, sorted by column alone, are its entries by column. Outputs are compared as doubles, bit
+   by bit. */
 static void TestCsrKeys(PoiseContext ctx)
 {
   Rig rig = Open(ctx);
   for (int z = PoiseRank(ctx); z < NSIZES; z += PoiseSize(ctx))
-    for (int form = 0; form < 6; form++) { /* most columns: so many digits that their number is odd, or even */
+    for (int form = 0; form < 6;
+         form++) { /* most columns: so many digits that their number is odd, or even */
       bool wide = form % 2;
       int64_t m = sizes[z], ncol = form / 2 == 0 ? 7 : form / 2 == 1 ? 300 : 70000, nz;
       int bits = 0, most = 1;
@@ -613,7 +640,8 @@ static void TestCsrKeys(PoiseContext ctx)
       nz = s.A.nz;
       ByColumn t = SortColumns(&rig, &s, ncol);
       void *key[2], *place[2];
-      for (int k = 0; k < 2; k++) key[k] = Take(&rig, nz, 8), place[k] = Take(&rig, nz, 8); /* int32 or int64 */
+      /* int32 or int64 */
+      for (int k = 0; k < 2; k++) key[k] = Take(&rig, nz, 8), place[k] = Take(&rig, nz, 8);
       CsrKeysArgs a = {.A = s.A, .bits = bits, .key = key[0]};
       SortKeysArgs b = {.n = nz, .first = bits, .bits = most, .key = {key[0], key[1]}};
       if (wide)
@@ -646,7 +674,8 @@ static void TestCsrDiffer(PoiseContext ctx)
       int64_t *ptr64 = Take(&rig, m + 1, sizeof *ptr64);
       if (s.A.nz) memcpy(col, s.col, (size_t)s.A.nz * sizeof *col);
       memcpy(ptr64, s.ptr, (size_t)(m + 1) * sizeof *ptr64);
-      while (last > 0 && s.ptr[last] == s.ptr[last + 1]) last--; /* the last row with an entry loses it, or gets another */
+      /* the last row with an entry loses it, or gets another */
+      while (last > 0 && s.ptr[last] == s.ptr[last + 1]) last--;
       if (what && s.A.nz) at = last;
       if (what == 1 && at >= 0) col[s.ptr[at + 1] - 1]++;
       if (what == 2 && at >= 0) ptr64[at + 1]--;
@@ -689,7 +718,7 @@ static void TestCsrDiagonal(PoiseContext ctx)
   Close(&rig);
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* |A X - I| for column-major b x b. */
 static double InverseError(int b, const double *A, const double *X)
@@ -720,7 +749,8 @@ static void TestInvertBlocks(PoiseContext ctx)
     int64_t size = (int64_t)b * b;
     double *A = Random(&rig, BLOCKS * size, (uint64_t)b), *X;
     for (int i = 0; b > 1 && i < b; i++) {
-      A[size + i * b + i] = 0; /* block 1 has no pivot on its diagonal; block 2 is a shift, nothing but exchanges */
+      /* block 1 has no pivot on its diagonal; block 2 is a shift, nothing but exchanges */
+      A[size + i * b + i] = 0;
       for (int j = 0; j < b; j++) A[2 * size + j * b + i] = i == (j + 1) % b ? 2 : 0;
     }
     X = Copy(&rig, A, BLOCKS * size);
@@ -776,7 +806,8 @@ static void CaseBlockApply(Rig *rig, int64_t n, int b, bool identity, int ndot)
 {
   double zero = 0, one = 1;
   Dotted t = NewDots(rig, n, ndot);
-  BlockApplyArgs a = {.n = n, .b = b, .x = Random(rig, n, 1), .y = Constant(rig, n, NAN), .skip = &one, .fuse = t.fuse};
+  BlockApplyArgs a = {
+      .n = n, .b = b, .x = Random(rig, n, 1), .y = Constant(rig, n, NAN), .skip = &one, .fuse = t.fuse};
   if (!identity) a.d = Random(rig, n * b, 2);
   RUN(rig, block_apply, a, {a.y, n}, DOTS_OUT(t));
   CHECK(All(a.y, n, NAN));
@@ -806,7 +837,7 @@ static void TestBlockApply(PoiseContext ctx)
   Close(&rig);
 }
 
-/* ---- phases --------------------------------------------------------------------------------------------------------------- */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 /* w of an element-wise phase at x, y with coefficients a, b; and its dots, as (p, q). */
 static double Element(int id, double a, double b, double x, double y)
@@ -831,7 +862,8 @@ static double Element(int id, double a, double b, double x, double y)
 static void CasePhase(Rig *rig, int id, int64_t n, double alpha, double beta)
 {
   bool slots = n % 2;
-  PhaseArgs a = {.id = id, .n = n, .in = {Random(rig, n, 1), Random(rig, n, 2)}, .out = {Constant(rig, n, NAN)}};
+  PhaseArgs a = {
+      .id = id, .n = n, .in = {Random(rig, n, 1), Random(rig, n, 2)}, .out = {Constant(rig, n, NAN)}};
   a.c[0] = slots ? (ScalarRef){&alpha, NAN} : (ScalarRef){NULL, alpha};
   a.c[1] = slots ? (ScalarRef){&beta, NAN} : (ScalarRef){NULL, beta};
   for (int64_t i = 0; i < n && alpha == 0; i++) ((double *)a.in[0])[i] = NAN; /* a factor 0 drops NaN */
@@ -854,7 +886,8 @@ static void TestElementPhases(PoiseContext ctx)
     CasePhase(&rig, PHASE_vec_axpby, sizes[s], 0, 0);
   }
   double *x = Random(&rig, LARGE, 1), *old = Copy(&rig, x, LARGE); /* in place */
-  PhaseArgs a = {.id = PHASE_vec_axpby, .n = LARGE, .in = {x, x}, .out = {x}, .c = {{.value = 2}, {.value = 0.5}}};
+  PhaseArgs a = {
+      .id = PHASE_vec_axpby, .n = LARGE, .in = {x, x}, .out = {x}, .c = {{.value = 2}, {.value = 0.5}}};
   RUN(&rig, phase, a, {x, LARGE});
   for (int64_t i = 0; i < LARGE; i++) CHECK(x[i] == 2 * old[i] + 0.5 * old[i]);
   Close(&rig);
@@ -926,12 +959,14 @@ static void TestRandomPhase(PoiseContext ctx)
   Close(&rig);
 }
 
-/* Sums are taken before the prologue; DONE skips a plain phase, SEEN (set by a plain one) a phase that decides. */
+/* Sums are taken before the prologue; DONE skips a plain phase, SEEN (set by a plain one) a phase that
+   decides. */
 static void TestPhaseSlots(PoiseContext ctx)
 {
   enum { ROWS = 1500, K = SLOT_FIRST_OWN };
   Rig rig = Open(ctx);
-  double partial[] = {4, 5, 7}, slots[POISE_SLOTS], history[2], *r = Random(&rig, ROWS, 1), *p = Constant(&rig, ROWS, 0);
+  double partial[] = {4, 5, 7}, slots[POISE_SLOTS], history[2], *r = Random(&rig, ROWS, 1),
+         *p = Constant(&rig, ROWS, 0);
   PhaseArgs plain = {.id = PHASE_ksp_norm0, .k = K, .slots = slots, .nsum = 2};
   PhaseArgs decides = {.id = PHASE_bicgstab_start, .n = ROWS, .in = {r}, .out = {p, p}, .slots = slots};
   plain.sum[0] = (Sum){partial, 3, slots + K};
@@ -943,7 +978,8 @@ static void TestPhaseSlots(PoiseContext ctx)
     slots[K + 1] = 9;
     slots[SLOT_DONE] = done;
     RUN(&rig, phase, plain, {slots, POISE_SLOTS});
-    CHECK(slots[K] == (done ? 0 : 16) && slots[K + 1] == (done ? 9 : 0) && slots[SLOT_NORM0] == (done ? 0 : 4));
+    CHECK(slots[K] == (done ? 0 : 16) && slots[K + 1] == (done ? 9 : 0) &&
+          slots[SLOT_NORM0] == (done ? 0 : 4));
     CHECK(slots[SLOT_SEEN] == done);
     slots[SLOT_DONE] = 1; /* decided since */
     RUN(&rig, phase, decides, {p, ROWS}, {slots, POISE_SLOTS}, {history, 2});
@@ -953,14 +989,14 @@ static void TestPhaseSlots(PoiseContext ctx)
   Close(&rig);
 }
 
-/* ---- one partial per block -------------------------------------------------------------------------------------------------- */
+/* ---- one partial per block ------------------------------------------------------------------- */
 
 static void TestNaNStaysInItsBlock(PoiseContext ctx)
 {
   enum { ROWS = 2 * POISE_BLOCK + 100, AT = POISE_BLOCK + 17 };
   Rig rig = Open(ctx);
-  double partial[5][2][3], *x = Random(&rig, ROWS, 1), *y = Constant(&rig, ROWS, 0), *z = Random(&rig, ROWS, 2),
-                           good = x[AT];
+  double partial[5][2][3], *x = Random(&rig, ROWS, 1), *y = Constant(&rig, ROWS, 0),
+                           *z = Random(&rig, ROWS, 2), good = x[AT];
   Sparse s = NewSparse(&rig, ROWS, ROWS, 0, false);
   for (int64_t k = 0; k < s.A.nz; k++) s.col[k] = (int32_t)(k % 900); /* what row AT reads is finite */
   for (int plant = 0; plant < 2; plant++) {
@@ -971,7 +1007,8 @@ static void TestNaNStaysInItsBlock(PoiseContext ctx)
     PhaseArgs max = {.id = PHASE_vec_norm_inf, .n = ROWS, .in = {x}, .partial = {partial[2][plant]}};
     CsrMultArgs mult = {.A = s.A, .nblock = 3, .a.value = 1, .x = z, .y = y};
     mult.fuse = (Fuse){.ndot = 1, .partial = {partial[3][plant]}};
-    BlockApplyArgs apply = {.n = ROWS, .b = 1, .x = x, .y = y, .fuse = {.ndot = 1, .partial = {partial[4][plant]}}};
+    BlockApplyArgs apply = {
+        .n = ROWS, .b = 1, .x = x, .y = y, .fuse = {.ndot = 1, .partial = {partial[4][plant]}}};
     RUN(&rig, mdot, dot, {dot.partial, 3});
     RUN(&rig, phase, sum, {sum.partial[0], 3});
     RUN(&rig, phase, max, {max.partial[0], 3});

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solvers, against textbook versions on dense matrices, against themselves on another device, and at their limits. */
+/* Solvers, against textbook versions on dense matrices, against themselves on another device, and at their
+   limits. */
 #define _POSIX_C_SOURCE 200809L
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 
 enum { B = 4, COMPARED = 10 }; /* block size of the grids; iterations that are compared with the textbook */
 
-/* ---- systems ------------------------------------------------------------------------------------------------------ */
+/* ---- systems --------------------------------------------------------------------------------- */
 
 typedef enum { SPD, CONVECTION, OTHER } Kind; /* OTHER: symmetric positive definite too */
 
@@ -18,9 +19,11 @@ typedef struct Grid {
   int nx, ny;
 } Grid;
 
-static const Grid small_spd = {SPD, 12, 8}, small_convection = {CONVECTION, 12, 8}, small_other = {OTHER, 12, 8};
+static const Grid small_spd = {SPD, 12, 8}, small_convection = {CONVECTION, 12, 8},
+                  small_other = {OTHER, 12, 8};
 
-/* Five-point Laplacian, scaled so that the diagonal varies, on both sides, or with a wind on the left only. */
+/* Five-point Laplacian, scaled so that the diagonal varies, on both sides, or with a wind on the left
+   only. */
 static int GridRow(const Grid *g, PoiseInt i, PoiseInt *cols, double *v)
 {
   static const int dx[] = {0, -1, 1, 0, 0}, dy[] = {0, 0, 0, -1, 1};
@@ -80,7 +83,8 @@ typedef struct System {
 static bool OpenSystem(PoiseContext ctx, PoiseMat A, System *s)
 {
   *s = (System){.A = A};
-  if (!A || !CHECK_OK(PoiseMatCreateVecs(A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->exact))) return false;
+  if (!A || !CHECK_OK(PoiseMatCreateVecs(A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->exact)))
+    return false;
   return CHECK_OK(PoiseVecSetRandom(s->exact, 5)) && CHECK_OK(PoiseMatMult(A, s->exact, s->b)) &&
          CHECK_OK(PoiseVecSet(s->x, NAN)) && CHECK_OK(PoiseKSPCreate(ctx, &s->ksp)) &&
          CHECK_OK(PoiseKSPSetOperators(s->ksp, A, NULL)) && CHECK_OK(PoiseKSPKeepHistory(s->ksp, 1));
@@ -189,7 +193,8 @@ static PoiseErr Configure(PoiseKSP ksp, const Case *c, const char *pc_type)
   return PoisePCSetType(pc, Fitting(c->type, pc_type));
 }
 
-/* Many ranks on few cores are slow: on several each case, and on many every other one, goes with one preconditioner. */
+/* Many ranks on few cores are slow: on several each case, and on many every other one, goes with one
+   preconditioner. */
 static bool Chosen(PoiseContext ctx, int i, int j)
 {
   if (Fitting(cases[i].type, pcs[j]) != pcs[j]) return false;
@@ -201,7 +206,7 @@ static const Grid *GridFor(const Case *c)
   return IsCG(c->type) ? &small_spd : &small_convection;
 }
 
-/* ---- the textbook ------------------------------------------------------------------------------------------------- */
+/* ---- the textbook ---------------------------------------------------------------------------- */
 
 enum { N = 96, MAX_RESTART = 40 };
 
@@ -230,7 +235,8 @@ static void Axpy(double a, const double *x, double *y)
   for (int i = 0; i < N; i++) y[i] += a * x[i];
 }
 
-/* x = inverse of the b x b matrix a (leading dimension N), by elimination without pivoting: the blocks are dominant. */
+/* x = inverse of the b x b matrix a (leading dimension N), by elimination without pivoting: the blocks are
+   dominant. */
 static void InvertBlock(int b, const double *a, double *x)
 {
   double w[B][2 * B] = {{0}};
@@ -285,7 +291,9 @@ static void BookCG(const Book *k, const double *residual, PoiseNormType type, do
   memcpy(p, z, sizeof p);
   for (int i = 0;; i++) {
     double rz = Inner(r, z);
-    norm[i] = sqrt(type == POISE_KSP_NORM_NATURAL ? rz : type == POISE_KSP_NORM_PRECONDITIONED ? Inner(z, z) : Inner(r, r));
+    norm[i] = sqrt(type == POISE_KSP_NORM_NATURAL          ? rz
+                   : type == POISE_KSP_NORM_PRECONDITIONED ? Inner(z, z)
+                                                           : Inner(r, r));
     if (i == its) return;
     Multiply(k->A, p, q);
     Axpy(-rz / Inner(p, q), q, r);
@@ -318,7 +326,8 @@ static void BookBiCGSTAB(const Book *k, const double *f, double *norm, int its)
   }
 }
 
-/* One cycle of at most m iterations by modified Gram-Schmidt; norms of its iterations; r becomes the new residual. */
+/* One cycle of at most m iterations by modified Gram-Schmidt; norms of its iterations; r becomes the new
+   residual. */
 static void BookCycle(const Book *k, int m, double *r, double *norm)
 {
   static _Thread_local double v[MAX_RESTART + 1][N], h[MAX_RESTART + 1][MAX_RESTART];
@@ -363,7 +372,8 @@ static void BookGMRES(const Book *k, const double *f, int restart, double *norm,
 }
 
 /* Norms of iterations 0 .. its, and of b, for r0 = b - A x0. */
-static double BookHistory(const Book *k, const Case *c, const double *b, const double *r0, double *norm, int its)
+static double BookHistory(const Book *k, const Case *c, const double *b, const double *r0, double *norm,
+                          int its)
 {
   double f[N], fb[N];
   Multiply(k->M, b, fb);
@@ -389,7 +399,9 @@ static void CompareWithBook(System *s, const Book *k, const Case *c, const doubl
   GetVec(s->b, b);
   Multiply(k->A, x0, Ax);
   for (int i = 0; i < N; i++) r0[i] = b[i] - Ax[i];
-  if (!CHECK_OK(PoiseKSPHistory(s->ksp, &count, &norm)) || !CHECK_INT(count, its + 1) || !CHECK(its >= COMPARED)) return;
+  if (!CHECK_OK(PoiseKSPHistory(s->ksp, &count, &norm)) || !CHECK_INT(count, its + 1) ||
+      !CHECK(its >= COMPARED))
+    return;
   double size_of_b = BookHistory(k, c, b, r0, book, COMPARED);
   for (int i = 0; i <= COMPARED; i++)
     if (!CHECK_NEAR(norm[i], book[i], 1e-6 * book[i])) return;
@@ -444,7 +456,7 @@ static void TestTwoMatrices(PoiseContext ctx)
       if (Chosen(ctx, i, j)) CompareCase(ctx, GridFor(&cases[i]), &small_other, &cases[i], pcs[j]);
 }
 
-/* ---- the same bits on host and mock, enqueued and replayed --------------------------------------------------------- */
+/* ---- the same bits on host and mock, enqueued and replayed ----------------------------------- */
 
 enum { NX = 36, NY = 32, MAX_NORMS = 400, MAX_MAXITS = 5 };
 static const int maxits[MAX_MAXITS] = {300, 0, 1, 17, 30};
@@ -479,9 +491,11 @@ static void RecordSolve(System *s, Watch *w)
   Result *r = w->result;
   const double *norm, *p;
   PoiseInt count, begin, end;
-  if (!CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x)) || !CHECK_OK(PoiseKSPHistory(s->ksp, &count, &norm))) return;
+  if (!CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x)) || !CHECK_OK(PoiseKSPHistory(s->ksp, &count, &norm)))
+    return;
   PoiseVecRange(s->x, &begin, &end);
-  if (CHECK_OK(PoiseVecGetRead(s->x, &p)) && end > begin) memcpy(r->x + begin, p, (size_t)(end - begin) * sizeof *p);
+  if (CHECK_OK(PoiseVecGetRead(s->x, &p)) && end > begin)
+    memcpy(r->x + begin, p, (size_t)(end - begin) * sizeof *p);
   PoiseVecRestore(s->x, &p);
   CHECK_INT(count, w->seen);
   if (!w->write) return;
@@ -555,9 +569,9 @@ static void CompareSweeps(const Result *a, const Result *b, const char *what)
   for (int n = 0; n < RESULTS; n++)
     if (!CHECK(!memcmp(&a[n], &b[n], sizeof *a))) {
       const Case *c = &cases[n / MAX_MAXITS / 3];
-      printf("\n%s: %s side %d norm %d restart %d pc %s maxits %d: reason %d and %d, its %d and %d\n", what, c->type,
-             (int)c->side, (int)c->norm, c->restart, pcs[n / MAX_MAXITS % 3], maxits[n % MAX_MAXITS], a[n].reason,
-             b[n].reason, a[n].its, b[n].its);
+      printf("\n%s: %s side %d norm %d restart %d pc %s maxits %d: reason %d and %d, its %d and %d\n", what,
+             c->type, (int)c->side, (int)c->norm, c->restart, pcs[n / MAX_MAXITS % 3], maxits[n % MAX_MAXITS],
+             a[n].reason, b[n].reason, a[n].its, b[n].its);
       return;
     }
 }
@@ -581,13 +595,13 @@ static void TestBits(PoiseContext ctx)
   }
 }
 
-/* ---- reasons ------------------------------------------------------------------------------------------------------ */
+/* ---- reasons --------------------------------------------------------------------------------- */
 
 enum { MAX_SMALL = 8 };
 
 /* Solve the n x n system with method `type` unpreconditioned; *x (may be NULL) gets the solution. */
-static PoiseKSPReason Solve(PoiseContext ctx, int n, const double *a, const double *b, const char *type, const char *pc,
-                            PoiseNormType norm, PoiseInt *its, double *x)
+static PoiseKSPReason Solve(PoiseContext ctx, int n, const double *a, const double *b, const char *type,
+                            const char *pc, PoiseNormType norm, PoiseInt *its, double *x)
 {
   System s;
   double all[MAX_SMALL];
@@ -623,15 +637,16 @@ static void TestZeroRightHandSide(PoiseContext ctx)
 
 static void TestNaN(PoiseContext ctx)
 {
-  double a[] = {2, 1, 0, 1, 3, 1, 0, NAN, 4}, good[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, b[] = {1, 2, 3}, bad[] = {1, NAN, 3},
-         x[3];
+  double a[] = {2, 1, 0, 1, 3, 1, 0, NAN, 4}, good[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, b[] = {1, 2, 3},
+         bad[] = {1, NAN, 3}, x[3];
   double large[] = {1e200, 1e200, 1e200};
   PoiseInt its;
   for (int t = 0; t < 3; t++)
     for (int norm = POISE_KSP_NORM_DEFAULT; norm <= POISE_KSP_NORM_NONE; norm++) {
       CHECK_INT(Solve(ctx, 3, a, b, types[t], "none", (PoiseNormType)norm, &its, x), POISE_DIVERGED_NANORINF);
       CHECK(its <= 1);
-      CHECK_INT(Solve(ctx, 3, good, bad, types[t], "jacobi", (PoiseNormType)norm, &its, x), POISE_DIVERGED_NANORINF);
+      CHECK_INT(Solve(ctx, 3, good, bad, types[t], "jacobi", (PoiseNormType)norm, &its, x),
+                POISE_DIVERGED_NANORINF);
       CHECK_INT(its, 0);
     }
   for (int t = 0; t < 3; t++) { /* whose squares are no numbers */
@@ -681,7 +696,8 @@ static void TestFirstNaN(PoiseContext ctx)
     Put(s.A, 17, 16, -1);
     CheckDetail(&s, "row 60 of A has an entry that is not finite");
     Put(s.A, 60, 61, -1);
-    if (at >= s.A->rows->begin && at < s.A->rows->begin + s.A->rows->n) CHECK_OK(PoiseVecSetValues(s.b, 1, &at, &right));
+    if (at >= s.A->rows->begin && at < s.A->rows->begin + s.A->rows->n)
+      CHECK_OK(PoiseVecSetValues(s.b, 1, &at, &right));
     CHECK_OK(PoiseVecAssemble(s.b));
     CheckDetail(&s, "entry 90 of b is not finite");
     CHECK_OK(PoiseVecSet(s.b, 1));
@@ -721,7 +737,8 @@ static void TestRepeats(PoiseContext ctx)
     CHECK_OK(PoisePCSetType(pc, "jacobi"));
     CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-9, -1, -1, 12));
     for (int k = 0; k < 40; k++) { /* half of them eager */
-      if (k == 20 && t < 8 && !ctx->device->ops->is_host && PoiseSize(ctx) == 1) CHECK(!s.ksp->eager && s.ksp->graph);
+      if (k == 20 && t < 8 && !ctx->device->ops->is_host && PoiseSize(ctx) == 1)
+        CHECK(!s.ksp->eager && s.ksp->graph);
       if (k == 20) s.ksp->options.replay = 0;
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
       uint64_t bits = SampleDigest(s.x);
@@ -734,12 +751,13 @@ static void TestRepeats(PoiseContext ctx)
   }
 }
 
-/* x = b / a has no number, though residuals and norms may have one: no method may call that converged. Most break down, as squares
-   vanish; but to cg and preonly all seems well until x is looked at. */
+/* x = b / a has no number, though residuals and norms may have one: no method may call that converged. Most
+   break down, as squares vanish; but to cg and preonly all seems well until x is looked at. */
 static void TestOverflow(PoiseContext ctx)
 {
   static const char *const all[] = {"cg", "preonly", "richardson", "bicgstab", "gmres", "fgmres", "minres"};
-  double a[] = {1e-200, 0, 0, 0, 1e-200, 0, 0, 0, 1e-200}, b[] = {1e150, 1e150, 1e150}, small[] = {1e80, 1e80, 1e80}, x[3];
+  double a[] = {1e-200, 0, 0, 0, 1e-200, 0, 0, 0, 1e-200}, b[] = {1e150, 1e150, 1e150},
+         small[] = {1e80, 1e80, 1e80}, x[3];
   PoiseInt its;
   for (int t = 0; t < 7; t++) {
     const char *pc = t && t < 3 ? "jacobi" : "none";
@@ -758,11 +776,14 @@ static void TestIndefinite(PoiseContext ctx)
   double plus_minus[] = {1, 0, 0, -1}, minus[] = {-2, 1, 1, -3}, mixed[] = {2, 0.5, 0.5, -1};
   double one[] = {1, 1}, two[] = {1, 2}, second[] = {0.1, 1}, x[2];
   PoiseInt its;
-  CHECK_INT(Solve(ctx, 2, plus_minus, one, "cg", "none", POISE_KSP_NORM_DEFAULT, &its, x), POISE_DIVERGED_INDEFINITE_MAT);
+  CHECK_INT(Solve(ctx, 2, plus_minus, one, "cg", "none", POISE_KSP_NORM_DEFAULT, &its, x),
+            POISE_DIVERGED_INDEFINITE_MAT);
   CHECK_INT(its, 0); /* (p, A p) = 0 */
-  CHECK_INT(Solve(ctx, 2, plus_minus, two, "cg", "none", POISE_KSP_NORM_DEFAULT, &its, x), POISE_DIVERGED_INDEFINITE_MAT);
+  CHECK_INT(Solve(ctx, 2, plus_minus, two, "cg", "none", POISE_KSP_NORM_DEFAULT, &its, x),
+            POISE_DIVERGED_INDEFINITE_MAT);
   CHECK_INT(its, 1); /* its sign changes */
-  CHECK_INT(Solve(ctx, 2, mixed, second, "cg", "jacobi", POISE_KSP_NORM_DEFAULT, &its, x), POISE_DIVERGED_INDEFINITE_PC);
+  CHECK_INT(Solve(ctx, 2, mixed, second, "cg", "jacobi", POISE_KSP_NORM_DEFAULT, &its, x),
+            POISE_DIVERGED_INDEFINITE_PC);
   CHECK_INT(its, 1); /* the sign of (r, M r) changes */
   CHECK(Solve(ctx, 2, minus, two, "cg", "none", POISE_KSP_NORM_DEFAULT, &its, x) > 0);
   CHECK_NEAR(-2 * x[0] + x[1], 1, 1e-9); /* negative definite is as good */
@@ -773,7 +794,8 @@ static void TestIndefinite(PoiseContext ctx)
   CHECK(!strcmp(PoiseKSPReasonString(POISE_DIVERGED_INDEFINITE_PC), "DIVERGED_INDEFINITE_PC"));
 }
 
-/* Scaling by powers of two scales the solution and changes nothing else, as long as squares of norms are representable. */
+/* Scaling by powers of two scales the solution and changes nothing else, as long as squares of norms are
+   representable. */
 static void TestScale(PoiseContext ctx)
 {
   double a[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, b[] = {1, 2, 3}, x[3], sa[9], sb[3], sx[3];
@@ -817,16 +839,21 @@ static void TestBreakdown(PoiseContext ctx)
   double zero[4] = {0};
   PoiseInt its;
   for (int norm = POISE_KSP_NORM_DEFAULT; norm <= POISE_KSP_NORM_NONE; norm++) {
-    CHECK_INT(Solve(ctx, 2, turn, e1, "bicgstab", "none", (PoiseNormType)norm, &its, x), POISE_DIVERGED_BREAKDOWN);
+    CHECK_INT(Solve(ctx, 2, turn, e1, "bicgstab", "none", (PoiseNormType)norm, &its, x),
+              POISE_DIVERGED_BREAKDOWN);
     CHECK_INT(its, 0); /* (r^, A r) = 0 */
     CHECK(Solve(ctx, 2, turn, e1, "gmres", "none", POISE_KSP_NORM_DEFAULT, &its, x) > 0);
     CHECK(its == 2 && x[0] == 0 && x[1] == 1);
-    CHECK_INT(Solve(ctx, 4, shift, e1, "gmres", "none", (PoiseNormType)norm, &its, x), POISE_DIVERGED_BREAKDOWN);
+    CHECK_INT(Solve(ctx, 4, shift, e1, "gmres", "none", (PoiseNormType)norm, &its, x),
+              POISE_DIVERGED_BREAKDOWN);
     CHECK_INT(its, 4);
-    CHECK_INT(Solve(ctx, 2, zero, e1, "gmres", "none", (PoiseNormType)norm, &its, x), POISE_DIVERGED_BREAKDOWN);
+    CHECK_INT(Solve(ctx, 2, zero, e1, "gmres", "none", (PoiseNormType)norm, &its, x),
+              POISE_DIVERGED_BREAKDOWN);
     CHECK(its == 1 && x[0] == 0 && x[1] == 0);
-    CHECK_INT(Solve(ctx, 2, zero, e1, "bicgstab", "none", (PoiseNormType)norm, &its, x), POISE_DIVERGED_BREAKDOWN);
-    CHECK_INT(Solve(ctx, 2, zero, e1, "cg", "none", (PoiseNormType)norm, &its, x), POISE_DIVERGED_INDEFINITE_MAT);
+    CHECK_INT(Solve(ctx, 2, zero, e1, "bicgstab", "none", (PoiseNormType)norm, &its, x),
+              POISE_DIVERGED_BREAKDOWN);
+    CHECK_INT(Solve(ctx, 2, zero, e1, "cg", "none", (PoiseNormType)norm, &its, x),
+              POISE_DIVERGED_INDEFINITE_MAT);
   }
 }
 
@@ -880,7 +907,8 @@ static void TestLimits(PoiseContext ctx)
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_ATOL);
     CHECK_INT(PoiseKSPIterations(s.ksp), 3);
-    CHECK_OK(PoiseKSPSetTolerances(s.ksp, third / first * 1.0001, 0, -1, 3)); /* at the last iteration allowed */
+    /* at the last iteration allowed */
+    CHECK_OK(PoiseKSPSetTolerances(s.ksp, third / first * 1.0001, 0, -1, 3));
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_RTOL);
     CHECK_INT(PoiseKSPIterations(s.ksp), 3);
@@ -895,7 +923,8 @@ static void TestLimits(PoiseContext ctx)
   }
 }
 
-/* The residual of CG grows when b lies in the direction of a small eigenvalue: the first one is 4.9 times |b| here. */
+/* The residual of CG grows when b lies in the direction of a small eigenvalue: the first one is 4.9 times |b|
+   here. */
 static void TestGrowth(PoiseContext ctx)
 {
   double a[] = {1, 0, 0, 100}, b[] = {1, 0.1};
@@ -927,7 +956,7 @@ static void TestErrorIfNotConverged(PoiseContext ctx)
   CloseSystem(&s);
 }
 
-/* ---- guesses ------------------------------------------------------------------------------------------------------ */
+/* ---- guesses --------------------------------------------------------------------------------- */
 
 /* rtol is relative to the norm of b, just above or below which the guess lies. */
 static void TestGuess(PoiseContext ctx)
@@ -958,7 +987,8 @@ static void TestGuess(PoiseContext ctx)
         CHECK(above ? PoiseKSPIterations(s.ksp) == 0 : PoiseKSPIterations(s.ksp) > 0);
         CHECK_NEAR(ErrorOf(&s), 0, 1e-2);
       }
-      CHECK_OK(PoiseVecCopy(s.exact, s.x)); /* the solution itself, and then b = 0, relative to the first norm */
+      /* the solution itself, and then b = 0, relative to the first norm */
+      CHECK_OK(PoiseVecCopy(s.exact, s.x));
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
       CHECK_INT(PoiseKSPIterations(s.ksp), 0);
       CHECK_OK(PoiseVecSet(s.b, 0));
@@ -971,7 +1001,7 @@ static void TestGuess(PoiseContext ctx)
     }
 }
 
-/* ---- user's functions --------------------------------------------------------------------------------------------- */
+/* ---- user's functions ------------------------------------------------------------------------ */
 
 typedef struct Judge {
   PoiseInt at, seen;
@@ -1068,7 +1098,8 @@ static void TestMonitors(PoiseContext ctx)
     for (int silent = 0; silent < 2; silent++) {
       two[0] = (Judge){.at = 1000};
       two[1] = (Judge){.at = last ? 5 : 1000, .error = (PoiseErr)77, .silent = silent};
-      CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), last ? (silent ? POISE_ERR_USER : (PoiseErr)77) : POISE_ERR_REMOTE,
+      CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x),
+                last ? (silent ? POISE_ERR_USER : (PoiseErr)77) : POISE_ERR_REMOTE,
                 silent ? "a monitor returned 77" : "no more after 5");
       CHECK_INT(two[1].seen, last ? 6 : two[1].seen);
       CHECK(two[0].seen >= 6);
@@ -1118,7 +1149,7 @@ static void TestCollectiveCallbacks(PoiseContext ctx)
   CloseSystem(&s);
 }
 
-/* ---- shells ------------------------------------------------------------------------------------------------------- */
+/* ---- shells ---------------------------------------------------------------------------------- */
 
 typedef struct Half { /* (A + I / 2), half of it on the host */
   PoiseMat A;
@@ -1190,7 +1221,8 @@ static void TestShellFails(PoiseContext ctx)
       if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
       h.A = s.A;
       PoiseMatLocalSizes(s.A, &m, &n);
-      if (!CHECK_OK(PoiseMatCreateShell(ctx, m, n, N, N, &(PoiseShell){.mult = Mult_Half}, &h, &shell))) return;
+      if (!CHECK_OK(PoiseMatCreateShell(ctx, m, n, N, N, &(PoiseShell){.mult = Mult_Half}, &h, &shell)))
+        return;
       if (!OpenSystem(ctx, shell, &t)) return;
       CHECK_OK(PoiseKSPSetOperators(t.ksp, shell, s.A));
       CHECK_OK(Configure(t.ksp, &cases[i], "jacobi"));
@@ -1208,9 +1240,10 @@ static void TestShellFails(PoiseContext ctx)
     }
 }
 
-/* ---- one solver, many solves -------------------------------------------------------------------------------------- */
+/* ---- one solver, many solves ----------------------------------------------------------------- */
 
-static void SolveFresh(PoiseContext ctx, const System *given, const Case *c, const char *pc, double *x, PoiseInt *its)
+static void SolveFresh(PoiseContext ctx, const System *given, const Case *c, const char *pc, double *x,
+                       PoiseInt *its)
 {
   System s = {.b = given->b};
   if (!CHECK_OK(PoiseVecDuplicate(s.b, &s.x)) || !CHECK_OK(PoiseKSPCreate(ctx, &s.ksp))) return;
@@ -1224,7 +1257,8 @@ static void SolveFresh(PoiseContext ctx, const System *given, const Case *c, con
   PoiseKSPDestroy(&s.ksp);
 }
 
-/* Types, sides, norms, restarts and preconditioners change between solves: each is as if it were the first. */
+/* Types, sides, norms, restarts and preconditioners change between solves: each is as if it were the
+   first. */
 static void TestChanges(PoiseContext ctx)
 {
   System s;
@@ -1271,7 +1305,8 @@ static void TestOtherPreconditioners(PoiseContext ctx)
   }
 }
 
-/* A second solve allocates nothing: also not with another b and x, new values, a tighter tolerance or a guess. */
+/* A second solve allocates nothing: also not with another b and x, new values, a tighter tolerance or a
+   guess. */
 static void TestSecondSolve(PoiseContext ctx)
 {
   for (int i = 0; i < CASES; i++)
@@ -1334,7 +1369,8 @@ static void TestOtherMatrices(PoiseContext ctx)
     System s;
     if (!OpenSystem(ctx, A, &s)) return;
     CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
-    CHECK_OK(Configure(ksp, &cases[k / 2 % 2 ? 8 : 4], pcs[k / 2 % 3])); /* twice: only the matrix is another */
+    /* twice: only the matrix is another */
+    CHECK_OK(Configure(ksp, &cases[k / 2 % 2 ? 8 : 4], pcs[k / 2 % 3]));
     CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, -1, -1, 400));
     CHECK_OK(PoiseKSPSolve(ksp, s.b, s.x));
     CHECK_INT(PoiseKSPConvergedReason(ksp), POISE_CONVERGED_RTOL);
@@ -1360,7 +1396,8 @@ static void TestOtherLayouts(PoiseContext ctx)
     PoiseMat A;
     System s;
     if (!CHECK_OK(PoiseMatCreate(ctx, n, n, POISE_DECIDE, POISE_DECIDE, &A))) return;
-    for (PoiseInt i = begin; i < begin + n; i++) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &i, &(double){2 + (double)i}));
+    for (PoiseInt i = begin; i < begin + n; i++)
+      CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &i, &(double){2 + (double)i}));
     CHECK_OK(PoiseMatAssemble(A));
     if (!OpenSystem(ctx, A, &s)) return;
     CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
@@ -1371,7 +1408,7 @@ static void TestOtherLayouts(PoiseContext ctx)
   PoiseKSPDestroy(&ksp);
 }
 
-/* ---- GMRES -------------------------------------------------------------------------------------------------------- */
+/* ---- GMRES ----------------------------------------------------------------------------------- */
 
 enum { FIRST_BASIS = 4, SPREAD = 60 }; /* where the basis starts among the work vectors */
 
@@ -1460,7 +1497,8 @@ static void TestRestarts(PoiseContext ctx)
         CHECK_OK(PoiseKSPHistory(s.ksp, &count, &norm));
         for (int n = 0; n <= COMPARED && n < count; n++) {
           if (k == 0 && side == 0) reference[n] = norm[n];
-          CHECK_NEAR(norm[n], reference[n], 1e-10 * reference[0]); /* without a preconditioner the sides agree */
+          /* without a preconditioner the sides agree */
+          CHECK_NEAR(norm[n], reference[n], 1e-10 * reference[0]);
           CHECK(n == 0 || norm[n] <= norm[n - 1] * (1 + 1e-12));
         }
         CloseSystem(&s);
@@ -1468,7 +1506,7 @@ static void TestRestarts(PoiseContext ctx)
   }
 }
 
-/* ---- sizes at the edge -------------------------------------------------------------------------------------------- */
+/* ---- sizes at the edge ----------------------------------------------------------------------- */
 
 /* Fewer rows than ranks. */
 static void TestSmall(PoiseContext ctx)
@@ -1485,13 +1523,14 @@ static void TestSmall(PoiseContext ctx)
         CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-12, -1, -1, n + 2));
         CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
         CHECK(PoiseKSPConvergedReason(s.ksp) > 0 || cases[i].norm == POISE_KSP_NORM_NONE);
-        if (cases[i].norm != POISE_KSP_NORM_NONE) CHECK(PoiseKSPIterations(s.ksp) <= n + 1 && TrueResidual(&s) < 1e-9);
+        if (cases[i].norm != POISE_KSP_NORM_NONE)
+          CHECK(PoiseKSPIterations(s.ksp) <= n + 1 && TrueResidual(&s) < 1e-9);
         if (n == 0) CHECK_INT(PoiseKSPIterations(s.ksp), 0);
         CloseSystem(&s);
       }
 }
 
-/* ---- misuse ------------------------------------------------------------------------------------------------------- */
+/* ---- misuse ---------------------------------------------------------------------------------- */
 
 static PoiseErr Quiet(PoiseKSP ksp, PoiseInt it, double norm, void *arg)
 {
@@ -1506,15 +1545,18 @@ static void TestSettings(PoiseContext ctx)
   CHECK(!strcmp(PoiseKSPType(s.ksp), "gmres"));
   CHECK_ERR(PoiseKSPSetType(s.ksp, "gmress"), POISE_ERR_OPTION, "no method 'gmress'; did you mean 'gmres'?");
   CHECK_ERR(PoiseKSPSetType(s.ksp, "bcgss"), POISE_ERR_OPTION, "did you mean 'bcgs'?");
-  CHECK_ERR(PoiseKSPSetType(s.ksp, "cgs"), POISE_ERR_OPTION, "did you mean 'cg'? there are cg, prcg, bicgstab, bcgs,");
+  CHECK_ERR(PoiseKSPSetType(s.ksp, "cgs"), POISE_ERR_OPTION,
+            "did you mean 'cg'? there are cg, prcg, bicgstab, bcgs,");
   CHECK_OK(PoiseKSPSetType(s.ksp, "none"));
   CHECK(!strcmp(PoiseKSPType(s.ksp), "preonly"));
   CHECK_OK(PoiseKSPSetType(s.ksp, "gmres"));
   CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, "wrong_"));
   CHECK_OK(PoiseOptionsSetString(ctx, "-wrong_ksp_type gmress -wrong_pc_type jacoby"));
-  CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION, "-wrong_ksp_type gmress (code): there is no method");
+  CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION,
+            "-wrong_ksp_type gmress (code): there is no method");
   CHECK_OK(PoiseOptionsSetString(ctx, "-wrong_ksp_type gmres"));
-  CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION, "-wrong_pc_type jacoby (code): there is no preconditioner");
+  CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION,
+            "-wrong_pc_type jacoby (code): there is no preconditioner");
   CHECK_OK(PoiseOptionsSetString(ctx, "-wrong_pc_type none"));
   CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, NULL));
   CHECK(!strcmp(PoiseKSPType(s.ksp), "gmres"));
@@ -1587,7 +1629,8 @@ static void TestMisuse(PoiseContext ctx)
     PoiseVecDestroy(&other);
     PoiseVecDestroy(&another);
   }
-  if (CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 20, 40, &R)) && CHECK_OK(PoiseMatAssemble(R))) {
+  if (CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 20, 40, &R)) &&
+      CHECK_OK(PoiseMatAssemble(R))) {
     CHECK_OK(PoiseKSPSetOperators(empty, R, NULL));
     CHECK_ERR(PoiseKSPSetUp(empty), POISE_ERR_SIZE, "the matrix is 20 x 40");
     CHECK_OK(PoiseKSPSetOperators(empty, s.A, R));
@@ -1601,13 +1644,15 @@ static void TestMisuse(PoiseContext ctx)
   }
   PoiseInt row = 0;
   if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(s.A, 1, &row, 1, &row, &unused));
-  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_STATE, "PoiseMatAssemble");
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_STATE,
+            "PoiseMatAssemble");
   PoiseKSPDestroy(&empty);
   PoiseKSPDestroy(&empty); /* NULL is legal */
   CloseSystem(&s);
 }
 
-/* A preconditioner that cannot be built: the error names the row, and the solver can be used once the matrix is right. */
+/* A preconditioner that cannot be built: the error names the row, and the solver can be used once the matrix
+   is right. */
 static void TestBadPreconditioner(PoiseContext ctx)
 {
   double a[] = {2, 1, 0, 1, 0, 1, 0, 1, 4}, one = 1;
@@ -1618,7 +1663,8 @@ static void TestBadPreconditioner(PoiseContext ctx)
   if (!OpenSystem(ctx, DenseMatrix(ctx, 3, a), &s)) return;
   CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
   CHECK_OK(PoisePCSetType(pc, "jacobi"));
-  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), begin <= 1 && begin + m > 1 ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE,
+  CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x),
+            begin <= 1 && begin + m > 1 ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE,
             "the diagonal entry of row 1 is zero");
   if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(s.A, 1, &row, 1, &row, &one));
   CHECK_OK(PoiseMatAssemble(s.A));
@@ -1628,7 +1674,7 @@ static void TestBadPreconditioner(PoiseContext ctx)
   CloseSystem(&s);
 }
 
-/* ---- what is printed ---------------------------------------------------------------------------------------------- */
+/* ---- what is printed ------------------------------------------------------------------------- */
 
 static char *Printed(PoiseContext ctx, System *s)
 {
@@ -1670,9 +1716,9 @@ static void CheckLines(System *s, char *text, const char *prefix)
     CHECK(!strcmp(line, expected));
   }
   bool good = PoiseKSPConvergedReason(s->ksp) > 0;
-  snprintf(expected, sizeof expected, "Linear %s%ssolve %s due to %s iterations %d", prefix, *prefix ? " " : "",
-           good ? "converged" : "did not converge", good ? "CONVERGED_RTOL" : "DIVERGED_ITS",
-           (int)PoiseKSPIterations(s->ksp));
+  snprintf(expected, sizeof expected, "Linear %s%ssolve %s due to %s iterations %d", prefix,
+           *prefix ? " " : "", good ? "converged" : "did not converge",
+           good ? "CONVERGED_RTOL" : "DIVERGED_ITS", (int)PoiseKSPIterations(s->ksp));
   CHECK(!strcmp(NextLine(&text), expected));
   CHECK(!*text);
 }
@@ -1733,8 +1779,9 @@ static void CheckFile(const char *path, const char *first, const char *format, P
 /* -ksp_monitor :file has the norms of all solves, and nothing is printed. */
 static void TestMonitorFile(PoiseContext ctx)
 {
-  static const char *const forms[][3] = {{"csv", "iteration,norm\n", "%d,%lf"},
-                                         {"txt", "  Residual norms for m_ solve.\n", "%d KSP Residual norm %lf"}};
+  static const char *const forms[][3] = {
+      {"csv", "iteration,norm\n", "%d,%lf"},
+      {"txt", "  Residual norms for m_ solve.\n", "%d KSP Residual norm %lf"}};
   PoiseErr bad = PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE;
   for (int k = 0; k < 2; k++) {
     char path[64], option[80];
@@ -1754,7 +1801,8 @@ static void TestMonitorFile(PoiseContext ctx)
     }
     if (!PoiseRank(ctx)) remove(path);
     CHECK_OK(PoiseOptionsSet(ctx, "m_ksp_monitor", "maybe"));
-    CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION, "-m_ksp_monitor maybe (code): neither yes nor no");
+    CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), POISE_ERR_OPTION,
+              "-m_ksp_monitor maybe (code): neither yes nor no");
     CHECK_OK(PoiseOptionsSet(ctx, "m_ksp_monitor", ":no/such/folder/lines.csv"));
     CHECK_ERR(PoiseKSPSetFromOptions(s.ksp), bad, "no/such/folder/lines.csv");
     CHECK_OK(PoiseOptionsSet(ctx, "m_ksp_monitor", "no"));
@@ -1790,18 +1838,21 @@ static void TestView(PoiseContext ctx)
     static const char *const why[] = {"loop: replayed\n", "enqueued: the matrix calls back to the host",
                                       "enqueued: the convergence test is a user's",
                                       "enqueued: the method's cycle is too long to capture"};
-    const char *expected = !mock ? "the host runs at once" : !serial ? "ranks exchange through the host" : why[k];
+    const char *expected = !mock     ? "the host runs at once"
+                           : !serial ? "ranks exchange through the host"
+                                     : why[k];
     CHECK(PoiseRank(ctx) ? !*text : strstr(text, expected) != NULL);
-    CHECK(PoiseRank(ctx) || (strstr(text, "KSP: type gmres") && strstr(text, k == 3 ? "restart 300," : "restart 30,") &&
-                             strstr(text, "PC: type none") && strstr(text, "left, preconditioned norm") &&
-                             strstr(text, k == 1 ? "type shell" : "type auto")));
+    CHECK(PoiseRank(ctx) ||
+          (strstr(text, "KSP: type gmres") && strstr(text, k == 3 ? "restart 300," : "restart 30,") &&
+           strstr(text, "PC: type none") && strstr(text, "left, preconditioned norm") &&
+           strstr(text, k == 1 ? "type shell" : "type auto")));
     free(text);
     CloseSystem(&t);
     CloseSystem(&s);
   }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 typedef struct Given {
   System *s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods richardson, preonly, chebyshev, minres, fgmres; the true-residual monitor; preconditioners that are kept. */
+/* Methods richardson, preonly, chebyshev, minres, fgmres; the true-residual monitor; preconditioners that are
+   kept. */
 #include <math.h>
 
 #include "ksp/ksp.h"
@@ -10,11 +11,13 @@ enum { SIDE = 6, N = SIDE * SIDE, STEPS = 10 };
 
 typedef enum { SPD, INDEFINITE, CONVECTION, NEGATIVE, COMPLEX, NKINDS } Kind;
 
-/* Entry (i, j) of a sample matrix: a 5-point grid with a diagonal that varies, shifted, or with a first derivative. */
+/* Entry (i, j) of a sample matrix: a 5-point grid with a diagonal that varies, shifted, or with a first
+   derivative. */
 static double SampleEntry(Kind kind, int i, int j)
 {
   int di = abs(i / SIDE - j / SIDE), dj = abs(i % SIDE - j % SIDE);
-  double skew = kind == CONVECTION ? 0.4 * (j > i ? 1 : -1) : 0, diagonal = 4.5 + 1.5 * TestRandom(7, (uint64_t)i);
+  double skew = kind == CONVECTION ? 0.4 * (j > i ? 1 : -1) : 0,
+         diagonal = 4.5 + 1.5 * TestRandom(7, (uint64_t)i);
   if (kind == COMPLEX) /* 2 x 2 blocks with eigenvalues 2, 2.5, 3 and 3.5, +- i */
     return i == j ? 2 + 0.5 * (i / 2 % 4) : i / 2 == j / 2 ? (j > i ? 1 : -1) : 0;
   if (i == j) return kind == INDEFINITE ? diagonal - 4 : kind == NEGATIVE ? -diagonal : diagonal;
@@ -80,7 +83,8 @@ static PoiseErr Build(PoiseContext ctx, Kind kind, Kind pc, const char *options,
   return PoiseKSPSetFromOptions(p->ksp);
 }
 
-/* A solver of A x = b, preconditioned by P of another kind, with options as on a command line; all is undone by Close. */
+/* A solver of A x = b, preconditioned by P of another kind, with options as on a command line; all is undone
+   by Close. */
 static PoiseErr Open(PoiseContext ctx, Kind kind, Kind pc, const char *options, Problem *p)
 {
   *p = (Problem){0};
@@ -89,7 +93,7 @@ static PoiseErr Open(PoiseContext ctx, Kind kind, Kind pc, const char *options, 
   return e;
 }
 
-/* ---- references: dense, from the text book -------------------------------------------------------------------------- */
+/* ---- references: dense, from the text book --------------------------------------------------- */
 
 typedef struct Dense {
   double a[N][N], m[N], b[N]; /* M^-1 = diag(m) */
@@ -129,9 +133,10 @@ static double DenseResidual(const Dense *d, const double *x, bool preconditioned
   return Norm(preconditioned ? z : r);
 }
 
-/* x_k+1 = omega (x_k - x_k-1 + scale z_k) + x_k-1, omega = 2 mu T_k(mu) / T_k+1(mu); richardson: omega = 1, scale given. */
-static void PolynomialMethod(const Dense *d, bool chebyshev, double scale, double emin, double emax, bool preconditioned,
-                             double *norms)
+/* x_k+1 = omega (x_k - x_k-1 + scale z_k) + x_k-1, omega = 2 mu T_k(mu) / T_k+1(mu); richardson: omega = 1,
+   scale given. */
+static void PolynomialMethod(const Dense *d, bool chebyshev, double scale, double emin, double emax,
+                             bool preconditioned, double *norms)
 {
   double x[N] = {0}, old[N] = {0}, z[N], mu = (emax + emin) / (emax - emin), t0 = 1, t1 = mu;
   for (int k = 0; k <= STEPS; k++) {
@@ -168,8 +173,9 @@ static double DenseFactor(int k)
   return 1 + 0.5 * (k % 3);
 }
 
-/* |r_k| minimal over c - span(w_0, ..., w_k-1), w_j = K_j v_j, v the orthonormal basis that w continues; anew every `restart`
-   steps. symmetric: K = M^-1/2 A M^-1/2, c = M^-1/2 b (MINRES); else K_j = A M_j^-1 with a changing M (FGMRES), c = b. */
+/* |r_k| minimal over c - span(w_0, ..., w_k-1), w_j = K_j v_j, v the orthonormal basis that w continues; anew
+   every `restart` steps. symmetric: K = M^-1/2 A M^-1/2, c = M^-1/2 b (MINRES); else K_j = A M_j^-1 with a
+   changing M (FGMRES), c = b. */
 static void MinimalResidual(const Dense *d, bool symmetric, bool changing, int restart, double *norms)
 {
   static _Thread_local double v[STEPS + 1][N], q[STEPS][N];
@@ -179,7 +185,8 @@ static void MinimalResidual(const Dense *d, bool symmetric, bool changing, int r
     norms[k] = Norm(r);
     if (j % restart == 0) j = 0;
     if (j == 0) memcpy(v[0], r, sizeof r), Orthonormalise(v, 0, v[0]);
-    for (int i = 0; i < N; i++) u[i] = v[j][i] * (symmetric ? sqrt(d->m[i]) : d->m[i] * (changing ? DenseFactor(k) : 1));
+    for (int i = 0; i < N; i++)
+      u[i] = v[j][i] * (symmetric ? sqrt(d->m[i]) : d->m[i] * (changing ? DenseFactor(k) : 1));
     for (int i = 0; i < N; i++) q[j % STEPS][i] = (symmetric ? sqrt(d->m[i]) : 1) * Dot(d->a[i], u);
     if (k == STEPS) return;
     memcpy(v[j + 1], q[j], sizeof r);
@@ -213,7 +220,7 @@ static void DenseExtremes(const Dense *d, double *least, double *largest)
   for (int i = 0; i < N; i++) *least = fmin(*least, s[i][i]), *largest = fmax(*largest, s[i][i]);
 }
 
-/* ---- histories ------------------------------------------------------------------------------------------------------ */
+/* ---- histories ------------------------------------------------------------------------------- */
 
 /* STEPS iterations have these norms, to 6 digits; x has the last one where it is |b - A x|. */
 static void CheckHistory(Problem *p, const double *norms, const char *options)
@@ -230,7 +237,8 @@ static void CheckHistory(Problem *p, const double *norms, const char *options)
   if (bad) fprintf(stderr, "with %s\n", options);
   if (PoiseKSPNormUsed(p->ksp) != POISE_KSP_NORM_UNPRECONDITIONED) return;
   double norm;
-  if (CHECK_OK(PoiseKSPTrueResidual(p->ksp, p->b, p->x, &norm))) CHECK_NEAR(norm, norms[STEPS], 1e-6 * norms[STEPS]);
+  if (CHECK_OK(PoiseKSPTrueResidual(p->ksp, p->b, p->x, &norm)))
+    CHECK_NEAR(norm, norms[STEPS], 1e-6 * norms[STEPS]);
 }
 
 /* Iterations of a solve begun at the solution of another: the history goes on. */
@@ -255,11 +263,14 @@ static void TestRichardson(PoiseContext ctx)
     double scale;
   } cases[] = {
       {"-ksp_type richardson -pc_type jacobi", true, true, 1},
-      {"-ksp_type richardson -pc_type jacobi -ksp_norm_type unpreconditioned -ksp_richardson_scale 0.7", true, false, 0.7},
-      {"-ksp_type richardson -pc_type pbjacobi -ksp_norm_type preconditioned -ksp_richardson_scale 0.9", true, true, 0.9},
-      {"-ksp_type richardson -pc_type pbjacobi -ksp_norm_type unpreconditioned -ksp_richardson_scale 0.9", true, false,
-       0.9},
-      {"-ksp_type richardson -pc_type none -ksp_norm_type preconditioned -ksp_richardson_scale 0.2", false, true, 0.2},
+      {"-ksp_type richardson -pc_type jacobi -ksp_norm_type unpreconditioned -ksp_richardson_scale 0.7", true,
+       false, 0.7},
+      {"-ksp_type richardson -pc_type pbjacobi -ksp_norm_type preconditioned -ksp_richardson_scale 0.9", true,
+       true, 0.9},
+      {"-ksp_type richardson -pc_type pbjacobi -ksp_norm_type unpreconditioned -ksp_richardson_scale 0.9",
+       true, false, 0.9},
+      {"-ksp_type richardson -pc_type none -ksp_norm_type preconditioned -ksp_richardson_scale 0.2", false,
+       true, 0.2},
   };
   Dense d;
   double norms[STEPS + 1];
@@ -282,11 +293,14 @@ static void TestChebyshev(PoiseContext ctx)
     bool jacobi, preconditioned;
   } cases[] = {
       {"-ksp_type chebyshev -ksp_chebyshev_eigenvalues 0.3,1.9 -pc_type jacobi", true, true},
-      {"-ksp_type chebyshev -ksp_chebyshev_eigenvalues 0.3,1.9 -pc_type pbjacobi -ksp_norm_type unpreconditioned", true,
-       false},
-      {"-ksp_type chebyshev -ksp_chebyshev_eigenvalues 0.3,1.9 -pc_type pbjacobi -ksp_norm_type preconditioned", true,
-       true},
-      {"-ksp_type chebyshev -ksp_chebyshev_eigenvalues .3,1.9 -pc_type none -ksp_norm_type preconditioned", false, true},
+      {"-ksp_type chebyshev -ksp_chebyshev_eigenvalues 0.3,1.9 -pc_type pbjacobi -ksp_norm_type "
+       "unpreconditioned",
+       true, false},
+      {"-ksp_type chebyshev -ksp_chebyshev_eigenvalues 0.3,1.9 -pc_type pbjacobi -ksp_norm_type "
+       "preconditioned",
+       true, true},
+      {"-ksp_type chebyshev -ksp_chebyshev_eigenvalues .3,1.9 -pc_type none -ksp_norm_type preconditioned",
+       false, true},
   };
   Dense d;
   double norms[STEPS + 1];
@@ -364,8 +378,9 @@ static void TestFgmresChanging(PoiseContext ctx)
 
 static void TestFgmres(PoiseContext ctx)
 {
-  static const char *const options[] = {"-ksp_type fgmres -pc_type none", "-ksp_type fgmres -pc_type jacobi",
-                                        "-ksp_type fgmres -pc_type pbjacobi -ksp_gmres_cgs_refinement_type refine_always"};
+  static const char *const options[] = {
+      "-ksp_type fgmres -pc_type none", "-ksp_type fgmres -pc_type jacobi",
+      "-ksp_type fgmres -pc_type pbjacobi -ksp_gmres_cgs_refinement_type refine_always"};
   Dense d;
   double norms[STEPS + 1];
   for (int k = 0; k < 3; k++)
@@ -416,7 +431,7 @@ static void TestOtherRestart(PoiseContext ctx)
   }
 }
 
-/* ---- chebyshev's bounds --------------------------------------------------------------------------------------------- */
+/* ---- chebyshev's bounds ---------------------------------------------------------------------- */
 
 static void TestEstimate(PoiseContext ctx)
 {
@@ -425,7 +440,8 @@ static void TestEstimate(PoiseContext ctx)
   double norms[STEPS + 1], least, largest;
   DenseFill(&d, SPD, SPD, true);
   DenseExtremes(&d, &least, &largest);
-  const char *all = "-ksp_type chebyshev -pc_type jacobi -ksp_chebyshev_esteig_steps 36 -ksp_chebyshev_esteig 1,0,0,1";
+  const char *all =
+      "-ksp_type chebyshev -pc_type jacobi -ksp_chebyshev_esteig_steps 36 -ksp_chebyshev_esteig 1,0,0,1";
   PolynomialMethod(&d, true, 2 / (least + largest), least, largest, true, norms);
   if (!CHECK_OK(Open(ctx, SPD, SPD, all, &p))) return;
   CheckHistory(&p, norms, all);
@@ -452,8 +468,8 @@ static void TestEstimate(PoiseContext ctx)
   if (!CHECK_OK(Open(ctx, COMPLEX, COMPLEX, all, &p))) return;
   CheckHistory(&p, norms, all);
   Close(&p);
-  CHECK_OK(
-      PoiseOptionsSetString(ctx, "-ksp_chebyshev_esteig 0,0.1,0,1.1 -ksp_chebyshev_esteig_steps 10 -ksp_max_it 10000"));
+  CHECK_OK(PoiseOptionsSetString(
+      ctx, "-ksp_chebyshev_esteig 0,0.1,0,1.1 -ksp_chebyshev_esteig_steps 10 -ksp_max_it 10000"));
 }
 
 typedef struct Operator { /* A as a function of the user's, which counts and fails on demand */
@@ -485,7 +501,8 @@ static int ProductsOfSolve(Problem *p, Operator *o)
   return o->products - (int)PoiseKSPIterations(p->ksp);
 }
 
-/* The estimate costs 10 iterations of GMRES and, where its cycle ends, the product of a restart; it is made when A or M is new. */
+/* The estimate costs 10 iterations of GMRES and, where its cycle ends, the product of a restart; it is made
+   when A or M is new. */
 static void TestEstimateKept(PoiseContext ctx)
 {
   Problem p;
@@ -530,8 +547,8 @@ static void StepsOf(Problem *p, PoiseKSP ksp, double *norms)
   for (int k = 0; k <= STEPS; k++) norms[k] = k < count ? h[k] : NAN;
 }
 
-/* What is known of a preconditioner that is kept says nothing of A: other numbers, another A with as many changes behind
-   it, or another null space are another estimate. */
+/* What is known of a preconditioner that is kept says nothing of A: other numbers, another A with as many
+   changes behind it, or another null space are another estimate. */
 static void TestEstimateAnew(PoiseContext ctx)
 {
   Problem p;
@@ -566,7 +583,7 @@ static void TestEstimateAnew(PoiseContext ctx)
   Close(&p);
 }
 
-/* ---- reasons and errors --------------------------------------------------------------------------------------------- */
+/* ---- reasons and errors ---------------------------------------------------------------------- */
 
 static const char *const methods[] = {"richardson", "chebyshev", "minres", "fgmres", "preonly"};
 enum { NMETHODS = sizeof methods / sizeof *methods };
@@ -615,7 +632,8 @@ static void TestReasons(PoiseContext ctx)
 static void TestDivergence(PoiseContext ctx)
 {
   Problem p;
-  if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_type richardson -ksp_richardson_scale 3 -pc_type jacobi", &p))) return;
+  if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_type richardson -ksp_richardson_scale 3 -pc_type jacobi", &p)))
+    return;
   ExpectEnd(&p, POISE_DIVERGED_DTOL, -1);
   CHECK_OK(PoiseKSPRichardsonSetScale(p.ksp, 0.9));
   ExpectEnd(&p, POISE_CONVERGED_RTOL, -1);
@@ -638,15 +656,18 @@ static void TestDivergence(PoiseContext ctx)
   Close(&p);
 }
 
-/* Norms that are what they are compared with, to the bit: |r_k| = |b| 2^k with A = I and scale 3, |b| 2^-k with 1/2. */
+/* Norms that are what they are compared with, to the bit: |r_k| = |b| 2^k with A = I and scale 3, |b| 2^-k
+   with 1/2. */
 static void TestEdges(PoiseContext ctx)
 {
   PoiseMat A = NULL;
   PoiseVec x = NULL, b = NULL;
   PoiseKSP ksp = NULL;
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 4, 4, &A))) return;
-  for (PoiseInt i = 0; i < 4; i++) CHECK_OK(PoiseMatAddBlock(A, PoiseRank(ctx) == 0, &i, 1, &i, &(double){1}));
-  if (CHECK_OK(PoiseMatAssemble(A)) && CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) && CHECK_OK(PoiseKSPCreate(ctx, &ksp))) {
+  for (PoiseInt i = 0; i < 4; i++)
+    CHECK_OK(PoiseMatAddBlock(A, PoiseRank(ctx) == 0, &i, 1, &i, &(double){1}));
+  if (CHECK_OK(PoiseMatAssemble(A)) && CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) &&
+      CHECK_OK(PoiseKSPCreate(ctx, &ksp))) {
     Problem p = {.b = b, .x = x, .ksp = ksp};
     SampleConstant(b, 1); /* |b| = 2 */
     CHECK_OK(PoiseKSPSetType(ksp, "richardson"));
@@ -664,7 +685,8 @@ static void TestEdges(PoiseContext ctx)
     CHECK_OK(PoiseKSPSetTolerances(ksp, nextafter(0.125, 0), 0, 8, 20));
     ExpectEnd(&p, POISE_CONVERGED_RTOL, 4);
     CHECK_OK(PoiseKSPSetTolerances(ksp, 0, 0.25, 8, 20));
-    ExpectEnd(&p, POISE_CONVERGED_RTOL, 3); /* nor above atol: as PETSc, which tells of atol what is below it */
+    /* nor above atol: as PETSc, which tells of atol what is below it */
+    ExpectEnd(&p, POISE_CONVERGED_RTOL, 3);
     CHECK_OK(PoiseKSPSetTolerances(ksp, 0, nextafter(0.25, 1), 8, 20));
     ExpectEnd(&p, POISE_CONVERGED_ATOL, 3);
   }
@@ -681,8 +703,10 @@ static void TestSingular(PoiseContext ctx)
   PoiseVec x = NULL, b = NULL;
   PoiseKSP ksp = NULL;
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 4, 4, &A))) return;
-  for (PoiseInt i = 0; i < 4; i++) CHECK_OK(PoiseMatAddBlock(A, PoiseRank(ctx) == 0, &i, 1, &i, &(double){i < 2}));
-  if (CHECK_OK(PoiseMatAssemble(A)) && CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) && CHECK_OK(PoiseKSPCreate(ctx, &ksp))) {
+  for (PoiseInt i = 0; i < 4; i++)
+    CHECK_OK(PoiseMatAddBlock(A, PoiseRank(ctx) == 0, &i, 1, &i, &(double){i < 2}));
+  if (CHECK_OK(PoiseMatAssemble(A)) && CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) &&
+      CHECK_OK(PoiseKSPCreate(ctx, &ksp))) {
     Problem p = {.b = b, .x = x, .ksp = ksp};
     double r;
     CHECK_OK(PoiseKSPSetType(ksp, "minres"));
@@ -745,13 +769,15 @@ static void TestWrongOptions(PoiseContext ctx)
     CHECK_ERR(Open(ctx, SPD, SPD, bad[k], &p), POISE_ERR_OPTION, "-ksp_chebyshev_eigenvalues");
   }
   CHECK_ERR(Open(ctx, SPD, SPD, "-ksp_chebyshev_eigenvalues 2,1", &p), POISE_ERR_ARG, "2 and 1");
-  if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_chebyshev_eigenvalues 1,2 -ksp_chebyshev_esteig 1,2,3", &p))) return;
+  if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_chebyshev_eigenvalues 1,2 -ksp_chebyshev_esteig 1,2,3", &p)))
+    return;
   CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_OPTION, "nor two");
   Close(&p);
-  CHECK_ERR(Open(ctx, SPD, SPD, "-ksp_chebyshev_esteig 0.1,1.1 -ksp_chebyshev_esteig_steps 0", &p), POISE_ERR_OPTION,
-            "ksp_chebyshev_esteig_steps");
+  CHECK_ERR(Open(ctx, SPD, SPD, "-ksp_chebyshev_esteig 0.1,1.1 -ksp_chebyshev_esteig_steps 0", &p),
+            POISE_ERR_OPTION, "ksp_chebyshev_esteig_steps");
   CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_chebyshev_esteig_steps 10"));
-  CHECK_ERR(Open(ctx, SPD, SPD, "-ksp_type richardson -ksp_richardson_scale fast", &p), POISE_ERR_OPTION, "fast");
+  CHECK_ERR(Open(ctx, SPD, SPD, "-ksp_type richardson -ksp_richardson_scale fast", &p), POISE_ERR_OPTION,
+            "fast");
   CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_richardson_scale 1"));
   if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_type fgmres -ksp_pc_side left", &p))) return;
   CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED,
@@ -764,7 +790,7 @@ static void TestWrongOptions(PoiseContext ctx)
   Close(&p);
 }
 
-/* ---- the true residual ---------------------------------------------------------------------------------------------- */
+/* ---- the true residual ----------------------------------------------------------------------- */
 
 /* Line k of the monitor tells the true residual of the x that k iterations give. */
 static void CheckLines(Problem *p, FILE *out)
@@ -780,12 +806,14 @@ static void CheckLines(Problem *p, FILE *out)
   for (PoiseInt i = 0; i < count; i++) {
     const char *kind = PoiseKSPNormString(PoiseKSPNormUsed(p->ksp));
     CHECK_OK(PoiseKSPSetTolerances(p->ksp, 0, 0, 1e300, i));
-    if (!CHECK_OK(PoiseKSPSolve(p->ksp, p->b, p->x)) || !CHECK_OK(PoiseKSPTrueResidual(p->ksp, p->b, p->x, &now))) return;
+    if (!CHECK_OK(PoiseKSPSolve(p->ksp, p->b, p->x)) ||
+        !CHECK_OK(PoiseKSPTrueResidual(p->ksp, p->b, p->x, &now)))
+      return;
     if (!rank0) continue;
     char word[64] = "";
     if (!CHECK(fgets(line, sizeof line, out) != NULL)) return;
-    int got =
-        sscanf(line, "%d KSP %63s resid norm %le true resid norm %le ||r(i)||/||b|| %le", &k, word, &norm, &truth, &ratio);
+    int got = sscanf(line, "%d KSP %63s resid norm %le true resid norm %le ||r(i)||/||b|| %le", &k, word,
+                     &norm, &truth, &ratio);
     if (!CHECK_INT(got, 5)) return;
     lines++;
     CHECK_INT(k, i);
@@ -816,7 +844,8 @@ static void TestTrueResidual(PoiseContext ctx)
     Problem p;
     FILE *out = tmpfile();
     if (!CHECK(out != NULL)) return;
-    CHECK_OK(PoiseOptionsSetString(ctx, "-pc_type jacobi -ksp_max_it 12 -ksp_rtol 0 -ksp_monitor_true_residual"));
+    CHECK_OK(
+        PoiseOptionsSetString(ctx, "-pc_type jacobi -ksp_max_it 12 -ksp_rtol 0 -ksp_monitor_true_residual"));
     if (!CHECK_OK(Open(ctx, SPD, SPD, options[k], &p))) return;
     PoiseSetOutput(ctx, out);
     CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
@@ -828,7 +857,7 @@ static void TestTrueResidual(PoiseContext ctx)
   }
 }
 
-/* ---- preconditioners that are kept, matrix-free operators ----------------------------------------------------------- */
+/* ---- preconditioners that are kept, matrix-free operators ------------------------------------ */
 
 static PoiseInt Iterations(Problem *p)
 {
@@ -841,7 +870,8 @@ static void TestReuse(PoiseContext ctx)
 {
   Problem p, q;
   PoisePC pc;
-  if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_type richardson -pc_type jacobi -ksp_reuse_preconditioner", &p))) return;
+  if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_type richardson -pc_type jacobi -ksp_reuse_preconditioner", &p)))
+    return;
   if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_reuse_preconditioner no", &q))) return;
   CHECK_OK(PoiseKSPGetPC(p.ksp, &pc));
   SampleFill(p.x, 5);
@@ -895,7 +925,8 @@ static void TestMatrixFree(PoiseContext ctx)
   }
 }
 
-/* One rank's product fails: all ranks leave the solve, with and without a norm, and with the true residual monitored. */
+/* One rank's product fails: all ranks leave the solve, with and without a norm, and with the true residual
+   monitored. */
 static void TestFailure(PoiseContext ctx)
 {
   FILE *out = tmpfile();
@@ -908,7 +939,8 @@ static void TestFailure(PoiseContext ctx)
         PoiseMat shell;
         int last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
         Operator o = {.fail_at = last ? at : 0};
-        if (!CHECK_OK(Open(ctx, SPD, SPD, "-pc_type jacobi -ksp_max_it 9 -ksp_chebyshev_esteig_steps 3", &p))) return;
+        if (!CHECK_OK(Open(ctx, SPD, SPD, "-pc_type jacobi -ksp_max_it 9 -ksp_chebyshev_esteig_steps 3", &p)))
+          return;
         o.A = p.A;
         CHECK_OK(PoiseKSPSetType(p.ksp, methods[k]));
         if (mode == 1) CHECK_OK(PoiseKSPSetNormType(p.ksp, POISE_KSP_NORM_NONE));
@@ -927,7 +959,7 @@ static void TestFailure(PoiseContext ctx)
   fclose(out);
 }
 
-/* ---- memory, empty systems, bits ------------------------------------------------------------------------------------ */
+/* ---- memory, empty systems, bits ------------------------------------------------------------- */
 
 static PoiseErr SolveOnce(PoiseContext ctx, void *arg)
 {
@@ -940,8 +972,9 @@ static PoiseErr SolveOnce(PoiseContext ctx, void *arg)
 
 static void TestMemory(PoiseContext ctx)
 {
-  static const char *const options[] = {"-ksp_type chebyshev -ksp_chebyshev_esteig_steps 3 -pc_type jacobi -ksp_max_it 3",
-                                        "-ksp_type fgmres -ksp_gmres_restart 2 -ksp_monitor_true_residual"};
+  static const char *const options[] = {
+      "-ksp_type chebyshev -ksp_chebyshev_esteig_steps 3 -pc_type jacobi -ksp_max_it 3",
+      "-ksp_type fgmres -ksp_gmres_restart 2 -ksp_monitor_true_residual"};
   FILE *out = tmpfile();
   if (!CHECK(out != NULL)) return;
   PoiseSetOutput(ctx, out);
@@ -988,8 +1021,8 @@ static PoiseErr KeepBits(PoiseContext ctx, void *arg)
         Problem p;
         PoiseInt count;
         const double *h;
-        TRY(Open(ctx, strcmp(methods[k], "minres") ? SPD : INDEFINITE, SPD, replay ? "-ksp_replay 5" : "-ksp_replay 0",
-                 &p));
+        TRY(Open(ctx, strcmp(methods[k], "minres") ? SPD : INDEFINITE, SPD,
+                 replay ? "-ksp_replay 5" : "-ksp_replay 0", &p));
         TRY(PoisePCSetType(p.ksp->pc, jacobi ? "jacobi" : "pbjacobi"));
         TRY(PoiseKSPSetType(p.ksp, methods[k]));
         TRY(PoiseKSPGMRESSetRestart(p.ksp, 3));

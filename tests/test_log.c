@@ -46,7 +46,8 @@ static double Value(const char *csv, const char *event, const char *column)
   return strtod(line, NULL);
 }
 
-static bool Is(PoiseContext ctx, const char *csv, const char *event, const char *column, double min, double max)
+static bool Is(PoiseContext ctx, const char *csv, const char *event, const char *column, double min,
+               double max)
 {
   char name[64];
   if (PoiseRank(ctx)) return true;
@@ -246,7 +247,8 @@ static void TestResources(PoiseContext ctx)
                                         "to_device_bytes", "to_host_bytes", "waits"};
   double away = !ctx->device->ops->is_host;
   for (int c = 0; c < 7; c++) v[c] = after[c] - before[c];
-  CHECK(v[0] >= 4 && v[3] == 2 * away && v[4] == 64 * away && v[5] == 64 * away && v[6] >= 2 * away && v[6] <= 4 * away);
+  CHECK(v[0] >= 4 && v[3] == 2 * away && v[4] == 64 * away && v[5] == 64 * away && v[6] >= 2 * away &&
+        v[6] <= 4 * away);
   CHECK((PoiseSize(ctx) > 1) == (v[1] > 0) && (PoiseSize(ctx) > 1) == (v[2] > 0));
   double most[7], least[7];
   for (int c = 0; c < 7; c++) most[c] = v[c], least[c] = -v[c];
@@ -271,7 +273,8 @@ static void TestDeviceTime(PoiseContext ctx)
     static const int events[] = {EVENT_VecDot, EVENT_VecUpdate, EVENT_MatMult};
     ctx->log_device_time = k == 1;
     poiseLogBegin(ctx, events[k]);
-    CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 8, .out = {p}, .c = {{.value = k}}));
+    CHECK_OK(
+        LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 8, .out = {p}, .c = {{.value = k}}));
     Wait(1e-5);
     if (k == 0) CHECK_OK(poiseDeviceSync(ctx->device));
     int64_t waits = ctx->device->waits;
@@ -371,7 +374,7 @@ static void TestNames(PoiseContext ctx)
   CHECK_ERR(PoiseLogEnd(ctx, NULL), POISE_ERR_ARG, "NULL");
 }
 
-/* ---- the forms -------------------------------------------------------------------------------------------------- */
+/* ---- the forms ------------------------------------------------------------------------------- */
 
 /* The end of a JSON value at s, or NULL when there is none. */
 static const char *Json(const char *s);
@@ -443,7 +446,9 @@ static void TestJson(PoiseContext ctx)
   const char *end = Json(text);
   CHECK(end && !*Space(end));
   CHECK(strstr(text, "\"q\\\"uo\\\"te\"") && strstr(text, "\"back\\\\slash\""));
-  CHECK(strstr(text, "{\"name\": \"MatMult\", \"calls\": {\"min\": 5, \"max\": 5}, \"seconds\": {\"min\": ") != NULL);
+  CHECK(
+      strstr(text, "{\"name\": \"MatMult\", \"calls\": {\"min\": 5, \"max\": 5}, \"seconds\": {\"min\": ") !=
+      NULL);
   snprintf(words, sizeof words, "\"ranks\": %d", PoiseSize(ctx));
   CHECK(strstr(text, words) != NULL);
 }
@@ -488,14 +493,15 @@ static void TestTable(PoiseContext ctx)
   CHECK(strstr(text, ctx->device->ops->name) && strstr(text, "MatMult") && !strstr(text, "MatLoad"));
 }
 
-/* ---- where it goes ---------------------------------------------------------------------------------------------- */
+/* ---- where it goes --------------------------------------------------------------------------- */
 
 static void TestViewErrors(PoiseContext ctx)
 {
   PoiseErr mine = PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE;
   CHECK_ERR(PoiseLogView(ctx, stdout, (PoiseLogFormat)7), POISE_ERR_ARG, "7 is no format");
   CHECK_ERR(PoiseLogView(NULL, stdout, POISE_LOG_TEXT), POISE_ERR_ARG, "NULL");
-  CHECK_ERR(PoiseLogView(ctx, NULL, POISE_LOG_TEXT), PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_ARG, "no file");
+  CHECK_ERR(PoiseLogView(ctx, NULL, POISE_LOG_TEXT), PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_ARG,
+            "no file");
   FILE *full = fopen("/dev/full", "w");
   if (!full) return;
   CHECK_ERR(PoiseLogView(ctx, full, POISE_LOG_TEXT), mine, "cannot be written");
@@ -524,7 +530,8 @@ static const char *Content(const char *path, char text[TEXT])
 
 static void TestOption(PoiseContext ctx)
 {
-  static const char *const formats[][2] = {{"", "Poise log"}, {":text", "Poise log"}, {":csv", "event,"}, {":json", "{\""}};
+  static const char *const formats[][2] = {
+      {"", "Poise log"}, {":text", "Poise log"}, {":csv", "event,"}, {":json", "{\""}};
   char path[32], option[64], text[TEXT];
   for (int i = 0; i < 4; i++) {
     Name(ctx, path, formats[i][0], option);
@@ -564,8 +571,8 @@ static void TestOptionErrors(PoiseContext ctx)
   CHECK_ERR(poiseLogViewOption(ctx, ":f:jsn"), POISE_ERR_OPTION, "did you mean 'json'?");
   CHECK_ERR(poiseLogViewOption(ctx, ":f:"), POISE_ERR_OPTION, "text, csv, json");
   CHECK_ERR(poiseLogViewOption(ctx, text), POISE_ERR_OPTION, "expected");
-  CHECK_ERR(poiseLogViewOption(ctx, ":no/such/folder/f:csv"), PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE,
-            "no/such/folder/f");
+  CHECK_ERR(poiseLogViewOption(ctx, ":no/such/folder/f:csv"),
+            PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE, "no/such/folder/f");
 }
 
 /* A limit on the size of files, which is the process's, stands in for a full disk. */

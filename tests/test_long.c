@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Long rows and columns. Products with the transpose, and norms of columns, where columns are of awkward lengths: each against a sum in long
-  double, within a small multiple of its length times unit roundoff; the same bits in every run and on any number of threads. What changes
-  or sums rows, on long ones, beside the same of the transpose, whose rows are short.
+  Long rows and columns. Products with the transpose, and norms of columns, where columns are of awkward
+  lengths: each against a sum in long double, within a small multiple of its length times unit roundoff; the
+  same bits in every run and on any number of threads. What changes or sums rows, on long ones, beside the
+  same of the transpose, whose rows are short.
 */
 #include <float.h>
 
 #include "harness.h"
 #include "mat/mat.h"
 
-/* ---- matrices, column by column -------------------------------------------------------------------------------------------------- */
+/* ---- matrices, column by column -------------------------------------------------------------- */
 
 typedef struct Shape {
   const char *name;
@@ -38,7 +39,8 @@ static PoiseInt MostlyEmpty(PoiseInt j)
 {
   return j == 7 ? 1000000 : j % 7 == 0 ? 10 : 0;
 }
-static PoiseInt AroundFragments(PoiseInt j) /* one less, as many, and one more than row blocks and fragments hold */
+/* one less, as many, and one more than row blocks and fragments hold */
+static PoiseInt AroundFragments(PoiseInt j)
 {
   static const PoiseInt lengths[] = {8191, 8192, 8193, 0, 16383, 16384, 16385, 1, 32767, 32768, 32769, 3};
   return j < 12 ? lengths[j] : 2;
@@ -48,7 +50,8 @@ static PoiseInt AroundSmallFragments(PoiseInt j) /* the same of a GPU */
   static const PoiseInt lengths[] = {127, 128, 129, 0, 255, 256, 257, 1, 511, 512, 513, 2, 2049};
   return j % 2000 < 13 ? lengths[j % 2000] : 2;
 }
-static PoiseInt AroundFragmentsOfBlocks(PoiseInt j) /* of 2 x 2 and of 3 x 3, on hosts, where row blocks are of 2048 and 910 */
+/* of 2 x 2 and of 3 x 3, on hosts, where row blocks are of 2048 and 910 */
+static PoiseInt AroundFragmentsOfBlocks(PoiseInt j)
 {
   static const PoiseInt lengths[] = {4094, 4096, 4098, 8190, 8192, 8194, 2727, 2730, 2733, 5457, 5460, 5463};
   return j < 72 ? lengths[j / 6] : 2;
@@ -115,7 +118,8 @@ static PoiseErr Make(PoiseContext ctx, const Shape *s, PoiseMat *A)
         ptr[i + (pass ? 1 : 2)]++; /* counts, then where the row goes on */
       }
     for (PoiseInt i = 0; i <= m && !pass; i++) ptr[i + 1] += ptr[i];
-    if (!pass) col = calloc((size_t)ptr[m + 1] + 1, sizeof *col), val = calloc((size_t)ptr[m + 1] + 1, sizeof *val);
+    if (!pass)
+      col = calloc((size_t)ptr[m + 1] + 1, sizeof *col), val = calloc((size_t)ptr[m + 1] + 1, sizeof *val);
   }
   PoiseCSR csr = {.ptr64 = ptr, .col64 = col, .val = val};
   PoiseErr e = PoiseMatCreateCSR(ctx, m, n, s->M, s->N, &csr, POISE_COPY, A);
@@ -123,7 +127,7 @@ static PoiseErr Make(PoiseContext ctx, const Shape *s, PoiseMat *A)
   return e;
 }
 
-/* ---- what they must be ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what they must be ----------------------------------------------------------------------- */
 
 typedef struct Sums { /* of this rank's columns */
   PoiseInt begin, n;
@@ -159,7 +163,7 @@ static bool IsRight(const Shape *s, const Sums *r, const double *y)
   return true;
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 enum { THREADS = 3, RUNS = 7 }; /* for each number of threads */
 
@@ -212,7 +216,8 @@ static void TestTypes(PoiseContext ctx)
       CHECK_OK(PoiseMatSetType(A, types[t % 3]));
       CHECK_OK(PoiseMatSetFromOptions(A));
       CheckTransposed(s, &r, A, t ? 1 : RUNS);
-      if (PoiseSize(ctx) == 1 && (k < 2 || (k > 2 && k < 5))) CHECK(IsCut(A)); /* else there is nothing to see here */
+      /* else there is nothing to see here */
+      if (PoiseSize(ctx) == 1 && (k < 2 || (k > 2 && k < 5))) CHECK(IsCut(A));
     }
     PoiseMatDestroy(&A);
     free(r.sum), free(r.size);
@@ -225,7 +230,8 @@ static void TestBlocks(PoiseContext ctx)
   for (int k = 0; k < SHAPES; k++)
     for (int b = 2; b <= 3; b++) {
       const Shape *s = &shapes[k];
-      int divided = s->M % b == 0 && s->N % b == 0 && s->M / b % PoiseSize(ctx) == 0 && s->N / b % PoiseSize(ctx) == 0;
+      int divided =
+          s->M % b == 0 && s->N % b == 0 && s->M / b % PoiseSize(ctx) == 0 && s->N / b % PoiseSize(ctx) == 0;
       PoiseMat A;
       if (!divided) continue;
       Sums r = Expect(ctx, s);
@@ -327,11 +333,12 @@ static void TestMemory(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 enum { N = 3000, LONG_ROWS = 6 };
 
-/* Around what a GPU leaves to one thread, one after the other and far apart; the lengths count what is not on the diagonal. */
+/* Around what a GPU leaves to one thread, one after the other and far apart; the lengths count what is not on
+   the diagonal. */
 static const PoiseInt long_row[LONG_ROWS] = {4, 5, 700, 1501, 1502, 2998},
                       long_length[LONG_ROWS] = {N, 510, 511, 512, N, 1025};
 
@@ -341,12 +348,14 @@ static PoiseErr MakeRows(PoiseContext ctx, bool transpose, PoiseMat *A)
   PoiseInt begin, m;
   PoiseSplit(ctx, N, &begin, &m);
   POISE_TRY(PoiseMatCreate(ctx, m, m, N, N, A));
-  for (PoiseInt i = begin; i < begin + m; i++) (void)PoiseMatAddEntries(*A, 1, &i, &i, &(double){4 + (double)(i % 3)});
+  for (PoiseInt i = begin; i < begin + m; i++)
+    (void)PoiseMatAddEntries(*A, 1, &i, &i, &(double){4 + (double)(i % 3)});
   for (int r = 0; r < LONG_ROWS; r++)
     for (PoiseInt k = 0; k < long_length[r]; k++) {
       PoiseInt i = long_row[r], j = (i + 1 + k) % N;
       const PoiseInt *row = transpose ? &j : &i, *col = transpose ? &i : &j;
-      if (*row >= begin && *row < begin + m) (void)PoiseMatAddEntries(*A, 1, row, col, &(double){Value(i, j)});
+      if (*row >= begin && *row < begin + m)
+        (void)PoiseMatAddEntries(*A, 1, row, col, &(double){Value(i, j)});
     }
   return PoiseMatAssemble(*A); /* which speaks of a failure */
 }
@@ -403,7 +412,8 @@ static void CheckZeroRows(PoiseMat A, PoiseVec x)
   CHECK_OK(PoiseMatZeroRows(A, PoiseRank(PoiseMatContext(A)) ? 0 : 5, rows, 3, NULL, NULL));
   CHECK_OK(PoiseMatMult(A, x, z));
   PoiseVecRange(x, &begin, &end);
-  if (CHECK_OK(PoiseVecGetRead(x, &p)) && CHECK_OK(PoiseVecGetRead(y, &q)) && CHECK_OK(PoiseVecGetRead(z, &r)))
+  if (CHECK_OK(PoiseVecGetRead(x, &p)) && CHECK_OK(PoiseVecGetRead(y, &q)) &&
+      CHECK_OK(PoiseVecGetRead(z, &r)))
     for (PoiseInt i = begin; i < end; i++) {
       bool zeroed = false;
       for (int k = 0; k < 5; k++) zeroed = zeroed || rows[k] == i;
@@ -423,7 +433,8 @@ static void Powers(PoiseVec d, PoiseVec e)
   PoiseInt begin, end;
   PoiseVecRange(d, &begin, &end);
   if (!CHECK_OK(PoiseVecGetWrite(d, &p)) || !CHECK_OK(PoiseVecGetWrite(e, &q))) return;
-  for (PoiseInt i = begin; i < end; i++) p[i - begin] = ldexp(1, (int)(i % 5)), q[i - begin] = ldexp(1, -(int)(i % 3));
+  for (PoiseInt i = begin; i < end; i++)
+    p[i - begin] = ldexp(1, (int)(i % 5)), q[i - begin] = ldexp(1, -(int)(i % 3));
   CHECK_OK(PoiseVecRestore(d, &p));
   CHECK_OK(PoiseVecRestore(e, &q));
 }
@@ -492,8 +503,9 @@ static void TestLacking(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-      {"types", TestTypes, 0},   {"blocks", TestBlocks, 0}, {"bytes", TestBytes, 0},     {"changes", TestChanges, 0},
-      {"memory", TestMemory, 0}, {"rows", TestRows, 0},     {"lacking", TestLacking, 0}, {NULL, NULL, 0}};
+  static const Test tests[] = {{"types", TestTypes, 0},     {"blocks", TestBlocks, 0},
+                               {"bytes", TestBytes, 0},     {"changes", TestChanges, 0},
+                               {"memory", TestMemory, 0},   {"rows", TestRows, 0},
+                               {"lacking", TestLacking, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "long", tests);
 }

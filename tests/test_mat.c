@@ -5,7 +5,7 @@
 
 typedef long double Wide;
 
-/* ---- whole matrices ----------------------------------------------------------------------------------------------- */
+/* ---- whole matrices -------------------------------------------------------------------------- */
 
 typedef struct Whole { /* 0-based, columns ascending */
   PoiseInt M, N;
@@ -25,7 +25,8 @@ static int Ascending(const void *a, const void *b)
 static int64_t ScatteredRow(PoiseInt i, PoiseInt N, int64_t *col)
 {
   int64_t n = (int64_t)(6 + 5 * TestRandom(20, (uint64_t)i)), k = 0;
-  for (int64_t j = 0; j < n; j++) col[j] = (int64_t)((TestRandom(21, (uint64_t)(12 * i + j)) + 1) / 2 * (double)N);
+  for (int64_t j = 0; j < n; j++)
+    col[j] = (int64_t)((TestRandom(21, (uint64_t)(12 * i + j)) + 1) / 2 * (double)N);
   qsort(col, (size_t)n, sizeof *col, Ascending);
   for (int64_t j = 0; j < n; j++)
     if (!j || col[j] != col[k - 1]) col[k++] = col[j];
@@ -66,7 +67,8 @@ static void MakeWhole(int pattern, PoiseInt M, PoiseInt N, Whole *w)
   *w = (Whole){M, N, calloc((size_t)M + 1, 8), malloc((size_t)room * 8), malloc((size_t)room * 8)};
   for (PoiseInt i = 0; i < M; i++) {
     int64_t n = FillRow(pattern, M, N, i, row), at = w->ptr[i];
-    for (int64_t k = 0; k < n; k++) w->col[at + k] = row[k], w->val[at + k] = TestRandom(22, (uint64_t)(at + k));
+    for (int64_t k = 0; k < n; k++)
+      w->col[at + k] = row[k], w->val[at + k] = TestRandom(22, (uint64_t)(at + k));
     w->ptr[i + 1] = at + n;
   }
   free(row);
@@ -77,7 +79,7 @@ static void FreeWhole(Whole *w)
   free(w->ptr), free(w->col), free(w->val);
 }
 
-/* ---- users' arrays of this rank's rows ---------------------------------------------------------------------------- */
+/* ---- users' arrays of this rank's rows ------------------------------------------------------- */
 
 typedef struct Arrays {
   PoiseCSR csr;
@@ -162,7 +164,7 @@ static int Equals(PoiseMat A, const Whole *w)
   return same;
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 enum { X = 2, Y = 3, U = 4 }; /* seeds of vectors */
 
@@ -175,7 +177,8 @@ typedef struct Reference { /* exact sums, and what their rounding errors are mea
 static Reference Exact(const Whole *w, int transpose, uint64_t seed)
 {
   PoiseInt n = transpose ? w->N : w->M;
-  Reference r = {calloc((size_t)n + 1, sizeof(Wide)), calloc((size_t)n + 1, sizeof(Wide)), calloc((size_t)n + 1, 8), n};
+  Reference r = {calloc((size_t)n + 1, sizeof(Wide)), calloc((size_t)n + 1, sizeof(Wide)),
+                 calloc((size_t)n + 1, 8), n};
   for (PoiseInt i = 0; i < w->M; i++)
     for (int64_t k = w->ptr[i]; k < w->ptr[i + 1]; k++) {
       PoiseInt row = transpose ? w->col[k] : i, col = transpose ? i : w->col[k];
@@ -327,7 +330,8 @@ static void OneShape(PoiseContext ctx, int pattern, PoiseInt M, PoiseInt N, int 
 
 static void TestSmall(PoiseContext ctx)
 {
-  static const PoiseInt sizes[][2] = {{0, 0}, {5, 0}, {0, 5}, {1, 1}, {1, 9}, {9, 1}, {7, 7}, {40, 30}, {30, 40}};
+  static const PoiseInt sizes[][2] = {{0, 0}, {5, 0}, {0, 5},   {1, 1},  {1, 9},
+                                      {9, 1}, {7, 7}, {40, 30}, {30, 40}};
   for (int pattern = 0; pattern < NPATTERNS; pattern++)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
       for (int layout = 0; layout < NLAYOUTS; layout++)
@@ -338,21 +342,23 @@ static void TestSmall(PoiseContext ctx)
 
 static void TestBlocks(PoiseContext ctx)
 {
-  static const PoiseInt sizes[][2] = {{1023, 1023}, {1024, 1024}, {1025, 1025}, {2500, 2500}, {3000, 700}, {700, 3000}};
+  static const PoiseInt sizes[][2] = {{1023, 1023}, {1024, 1024}, {1025, 1025},
+                                      {2500, 2500}, {3000, 700},  {700, 3000}};
   for (int pattern = 0; pattern < NPATTERNS; pattern++)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
       if (pattern != FULL)
         OneShape(ctx, pattern, sizes[k][0], sizes[k][1], (pattern + (int)k) % NLAYOUTS, (int)k % NLAYOUTS);
 }
 
-/* ---- users' arrays: what is accepted ------------------------------------------------------------------------------ */
+/* ---- users' arrays: what is accepted --------------------------------------------------------- */
 
 static void Accept(PoiseContext ctx, const Whole *w, int layout, int kind, PoiseOwn own)
 {
   PoiseMat A;
   Arrays a;
   Part p = MakePart(ctx, layout, layout, w->M, w->N);
-  int in_place = (own == POISE_ADOPT || (own == POISE_BORROW && PoiseSize(ctx) == 1)) && !(kind & (WIDE_COL | BASE_1));
+  int in_place =
+      (own == POISE_ADOPT || (own == POISE_BORROW && PoiseSize(ctx) == 1)) && !(kind & (WIDE_COL | BASE_1));
   MakeArrays(w, p.begin, p.m, kind, &a);
   if (!CHECK_OK(PoiseMatCreateCSR(ctx, p.m, p.n, w->M, w->N, &a.csr, own, &A))) {
     FreeArrays(&a);
@@ -431,7 +437,8 @@ static void TestUnsorted(PoiseContext ctx)
   FreeWhole(&w);
 }
 
-/* Values in use are the user's: what is added in place is seen, and what was borrowed is current when a call returns. */
+/* Values in use are the user's: what is added in place is seen, and what was borrowed is current when a call
+   returns. */
 static void TestBorrowed(PoiseContext ctx)
 {
   Whole w;
@@ -493,7 +500,8 @@ static void TestNewValues(PoiseContext ctx)
     CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
     CHECK_OK(PoiseMatMult(A, x, y)); /* the device has its copy of the old values */
     int64_t state = A->state, pattern = A->pattern;
-    if (owns[o] == POISE_BORROW) memcpy(a.val, b.val, (size_t)(w.ptr[p.begin + p.m] - w.ptr[p.begin]) * sizeof(double));
+    if (owns[o] == POISE_BORROW)
+      memcpy(a.val, b.val, (size_t)(w.ptr[p.begin + p.m] - w.ptr[p.begin]) * sizeof(double));
     CHECK_OK(PoiseMatSetValuesCSR(A, owns[o] == POISE_BORROW ? a.val : b.val));
     Products(A, &w);
     CHECK(A->state > state); /* preconditioners are built anew */
@@ -511,7 +519,7 @@ static void TestNewValues(PoiseContext ctx)
   }
 }
 
-/* ---- users' arrays: what is refused ------------------------------------------------------------------------------- */
+/* ---- users' arrays: what is refused ---------------------------------------------------------- */
 
 enum { ROWS = 3, COLS = 8, NZ = 6 }; /* three rows on each rank; the last rank's arrays are wrong */
 
@@ -573,8 +581,8 @@ static void TestRefused(PoiseContext ctx)
       Spell(b->words, ROWS * (PoiseSize(ctx) - 1) + b->base, words);
       if (owns[o] == POISE_BORROW && (k == 2 || k == 3)) snprintf(words, sizeof words, "not sorted");
       A = (PoiseMat)ctx;
-      CHECK_ERR_OF(PoiseMatCreateCSR(ctx, ROWS, POISE_DECIDE, POISE_DECIDE, COLS, &csr, owns[o], &A), last, POISE_ERR_ARG,
-                   words);
+      CHECK_ERR_OF(PoiseMatCreateCSR(ctx, ROWS, POISE_DECIDE, POISE_DECIDE, COLS, &csr, owns[o], &A), last,
+                   POISE_ERR_ARG, words);
       CHECK(!A);
       FreeArrays(&a); /* a failed call has adopted nothing */
     }
@@ -599,21 +607,24 @@ static void TestNullArrays(PoiseContext ctx)
   };
   PoiseMat A;
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
-    CHECK_ERR_OF(PoiseMatCreateCSR(ctx, 1, 1, POISE_DECIDE, POISE_DECIDE, last ? &bad[k].csr : &good, POISE_BORROW, &A),
+    CHECK_ERR_OF(PoiseMatCreateCSR(ctx, 1, 1, POISE_DECIDE, POISE_DECIDE, last ? &bad[k].csr : &good,
+                                   POISE_BORROW, &A),
                  last, POISE_ERR_ARG, bad[k].words);
-  CHECK_ERR_OF(PoiseMatCreateCSR(ctx, 1, 1, POISE_DECIDE, POISE_DECIDE, last ? NULL : &good, POISE_COPY, &A), last,
-               POISE_ERR_ARG, "NULL");
+  CHECK_ERR_OF(PoiseMatCreateCSR(ctx, 1, 1, POISE_DECIDE, POISE_DECIDE, last ? NULL : &good, POISE_COPY, &A),
+               last, POISE_ERR_ARG, "NULL");
   CHECK(!A);
   const PoiseCSR empty = {.ptr32 = (int32_t[]){0, 0}}; /* no entries: neither columns nor values are needed */
-  if (CHECK_OK(PoiseMatCreateCSR(ctx, 1, 1, POISE_DECIDE, POISE_DECIDE, &empty, POISE_BORROW, &A))) CHECK_INT(A->csr.nz, 0);
+  if (CHECK_OK(PoiseMatCreateCSR(ctx, 1, 1, POISE_DECIDE, POISE_DECIDE, &empty, POISE_BORROW, &A)))
+    CHECK_INT(A->csr.nz, 0);
   CHECK_OK(PoiseMatDestroy(&A));
-  CHECK_ERR(PoiseMatCreateCSR(ctx, 1, 1, PoiseSize(ctx) + 1, POISE_DECIDE, &good, POISE_COPY, &A), POISE_ERR_SIZE,
-            "rows of the matrix");
-  CHECK_ERR(PoiseMatCreate(ctx, 1, POISE_DECIDE, POISE_DECIDE, POISE_DECIDE, &A), POISE_ERR_ARG, "columns of the matrix");
+  CHECK_ERR(PoiseMatCreateCSR(ctx, 1, 1, PoiseSize(ctx) + 1, POISE_DECIDE, &good, POISE_COPY, &A),
+            POISE_ERR_SIZE, "rows of the matrix");
+  CHECK_ERR(PoiseMatCreate(ctx, 1, POISE_DECIDE, POISE_DECIDE, POISE_DECIDE, &A), POISE_ERR_ARG,
+            "columns of the matrix");
   CHECK(!A);
 }
 
-/* ---- use ---------------------------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 static void TestProductErrors(PoiseContext ctx)
 {
@@ -675,8 +686,9 @@ static void TestTypes(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatCreate(ctx, last ? 9 : 6, last ? 9 : 6, POISE_DECIDE, POISE_DECIDE, &A))) return;
   CHECK(!strcmp(PoiseMatType(A), "auto") && PoiseMatContext(A) == ctx);
   CHECK_OK(PoiseMatSetType(A, "csr"));
-  static const char *const theirs[][2] = {{"aij", "auto"},          {"mpiaijcusparse", "auto"}, {"baij", "bcsr"},
-                                          {"seqaijkokkos", "auto"}, {"seqbaij", "bcsr"},        {"mpiaij", "auto"}};
+  static const char *const theirs[][2] = {{"aij", "auto"},     {"mpiaijcusparse", "auto"},
+                                          {"baij", "bcsr"},    {"seqaijkokkos", "auto"},
+                                          {"seqbaij", "bcsr"}, {"mpiaij", "auto"}};
   CHECK_OK(PoiseMatSetBlockSize(A, 3));
   for (int i = 0; i < 6; i++) {
     CHECK_OK(PoiseMatSetType(A, theirs[i][0]));
@@ -684,7 +696,8 @@ static void TestTypes(PoiseContext ctx)
   }
   CHECK_OK(PoiseMatSetBlockSize(A, 1));
   CHECK_OK(PoiseMatSetType(A, "csr"));
-  CHECK_ERR(PoiseMatSetType(A, "csrr"), POISE_ERR_OPTION, "did you mean 'csr'? there are csr, csri, seg, bcsr,");
+  CHECK_ERR(PoiseMatSetType(A, "csrr"), POISE_ERR_OPTION,
+            "did you mean 'csr'? there are csr, csri, seg, bcsr,");
   CHECK_ERR(PoiseMatSetType(A, "seqseg"), POISE_ERR_OPTION, "no matrix type 'seqseg'");
   CHECK_ERR(PoiseMatSetType(A, "hyperbolic"), POISE_ERR_OPTION, "no matrix type 'hyperbolic'");
   CHECK_ERR(PoiseMatSetType(A, "shell"), POISE_ERR_UNSUPPORTED, "csr cannot become shell");
@@ -702,7 +715,8 @@ static void TestTypes(PoiseContext ctx)
   CHECK_OK(PoiseMatSetFromOptions(A));
   CHECK_INT(PoiseMatBlockSize(A), 1);
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "heat_"));
-  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "-heat_mat_type crs (code): there is no matrix type 'crs'");
+  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION,
+            "-heat_mat_type crs (code): there is no matrix type 'crs'");
   CHECK_OK(PoiseOptionsSetString(ctx, "-flow_mat_csr_kernel ours"));
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "flow_"));
   CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_UNSUPPORTED, "-flow_mat_csr_kernel ours (code): device");
@@ -732,7 +746,8 @@ static void TestView(PoiseContext ctx)
   if (!CHECK_OK(MakeMat(ctx, &w, LAST, LAST, &A))) return;
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "flow_"));
   ViewOf(ctx, A, text);
-  if (!PoiseRank(ctx)) CHECK(strstr(text, "flow_") && strstr(text, "399 nonzeros") && strstr(text, "longest 200"));
+  if (!PoiseRank(ctx))
+    CHECK(strstr(text, "flow_") && strstr(text, "399 nonzeros") && strstr(text, "longest 200"));
   CHECK_OK(PoiseMatDestroy(&A));
   FreeWhole(&w);
 }
@@ -755,7 +770,7 @@ static void TestBytes(PoiseContext ctx)
   FreeWhole(&w);
 }
 
-/* ---- assembly ----------------------------------------------------------------------------------------------------- */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 enum { NODES = 61, ELEMENTS = 200, CORNERS = 3 };
 
@@ -857,7 +872,8 @@ static void Adjoint(PoiseMat A)
 
 static PoiseErr CreateEmpty(PoiseContext ctx, int layout, PoiseMat *A)
 {
-  return PoiseMatCreate(ctx, SampleLocal(ctx, layout, NODES), SampleLocal(ctx, layout, NODES), NODES, NODES, A);
+  return PoiseMatCreate(ctx, SampleLocal(ctx, layout, NODES), SampleLocal(ctx, layout, NODES), NODES, NODES,
+                        A);
 }
 
 static void Assembling(PoiseContext ctx, int layout)
@@ -986,7 +1002,7 @@ static void TestAssemblyErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A)); /* with entries pending */
 }
 
-/* ---- shell -------------------------------------------------------------------------------------------------------- */
+/* ---- shell ----------------------------------------------------------------------------------- */
 
 typedef struct Inner { /* a shell around another matrix; functions may be told to fail */
   PoiseMat A;
@@ -1037,10 +1053,12 @@ static void TestShell(PoiseContext ctx)
   Backward(S, &w, x, u);
   Diagonal(S, &w, x);
   CHECK_OK(PoiseMatAssemble(S)); /* nothing to do */
-  CHECK_ERR(PoiseMatAddBlock(S, 1, (PoiseInt[]){0}, 1, (PoiseInt[]){0}, &dot), POISE_ERR_UNSUPPORTED, "shell");
+  CHECK_ERR(PoiseMatAddBlock(S, 1, (PoiseInt[]){0}, 1, (PoiseInt[]){0}, &dot), POISE_ERR_UNSUPPORTED,
+            "shell");
   CHECK_ERR(PoiseMatZeroEntries(S), POISE_ERR_UNSUPPORTED, "shell");
   CHECK_ERR(PoiseMatSetType(S, "csr"), POISE_ERR_UNSUPPORTED, "shell cannot become csr");
-  CHECK_ERR(PoiseMatCopyCSR(S, &(int64_t *){NULL}, &(int64_t *){NULL}, &(double *){NULL}), POISE_ERR_UNSUPPORTED, "shell");
+  CHECK_ERR(PoiseMatCopyCSR(S, &(int64_t *){NULL}, &(int64_t *){NULL}, &(double *){NULL}),
+            POISE_ERR_UNSUPPORTED, "shell");
   ViewOf(ctx, S, text);
   if (!PoiseRank(ctx)) CHECK(strstr(text, "type shell, 70 x 70"));
   CHECK_OK(PoiseVecDestroy(&x));
@@ -1077,9 +1095,11 @@ static void TestShellErrors(PoiseContext ctx)
   PoiseMat S;
   PoiseVec x, y, odd;
   double dot;
-  CHECK_ERR(PoiseMatCreateShell(ctx, 10, 10, POISE_DECIDE, POISE_DECIDE, &(PoiseShell){.mult = NULL}, NULL, &S),
-            POISE_ERR_ARG, "needs a mult");
-  CHECK_ERR(PoiseMatCreateShell(ctx, 10, 10, POISE_DECIDE, POISE_DECIDE, NULL, NULL, &S), POISE_ERR_ARG, "needs a mult");
+  CHECK_ERR(
+      PoiseMatCreateShell(ctx, 10, 10, POISE_DECIDE, POISE_DECIDE, &(PoiseShell){.mult = NULL}, NULL, &S),
+      POISE_ERR_ARG, "needs a mult");
+  CHECK_ERR(PoiseMatCreateShell(ctx, 10, 10, POISE_DECIDE, POISE_DECIDE, NULL, NULL, &S), POISE_ERR_ARG,
+            "needs a mult");
   CHECK(!S);
   if (!CHECK_OK(PoiseMatCreateShell(ctx, 10, 10, POISE_DECIDE, POISE_DECIDE, &some, &in, &S))) return;
   CHECK_OK(PoiseMatCreateVecs(S, &x, &y));
@@ -1103,10 +1123,12 @@ static void TestShellErrors(PoiseContext ctx)
     PoiseErr code = how == CODE ? POISE_ERR_USER : POISE_ERR_NUMERIC;
     in.fail = last ? how : GOOD;
     CHECK_ERR_OF(PoiseMatMult(S, x, y), last, code, how == CODE ? "the shell's mult returned 77" : "sky");
-    CHECK_ERR_OF(PoiseMatMultAdd(S, 2, x, 3, y), last, code, how == CODE ? "the shell's mult returned 77" : "sky");
+    CHECK_ERR_OF(PoiseMatMultAdd(S, 2, x, 3, y), last, code,
+                 how == CODE ? "the shell's mult returned 77" : "sky");
     CHECK_ERR_OF(PoiseMatResidual(S, x, x, y), last, code, how == CODE ? "the shell's mult" : "sky");
     CHECK_ERR_OF(PoiseMatMultDot(S, x, y, x, &dot), last, code, how == CODE ? "the shell's mult" : "sky");
-    CHECK_ERR_OF(PoiseMatMultTranspose(S, x, y), last, code, how == CODE ? "mult_transpose returned 77" : "sky");
+    CHECK_ERR_OF(PoiseMatMultTranspose(S, x, y), last, code,
+                 how == CODE ? "mult_transpose returned 77" : "sky");
     CHECK_ERR_OF(PoiseMatGetDiagonal(S, y), last, code, how == CODE ? "diagonal returned 77" : "sky");
   }
   in.fail = GOOD;
@@ -1116,7 +1138,7 @@ static void TestShellErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&S));
 }
 
-/* ---- bits --------------------------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 static PoiseErr ProductBits(PoiseContext ctx, void *arg)
 {
@@ -1201,7 +1223,8 @@ static PoiseErr CutBits(PoiseContext ctx, void *arg)
   return POISE_OK;
 }
 
-/* A product's bits are the same for all numbers of ranks and threads, and for csr and csri; a dot's for all of threads. */
+/* A product's bits are the same for all numbers of ranks and threads, and for csr and csri; a dot's for all
+   of threads. */
 static void TestBitsOfTypes(PoiseContext ctx)
 {
   SampleRun one, first, run;
@@ -1219,7 +1242,7 @@ static void TestBitsOfTypes(PoiseContext ctx)
   }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 typedef struct How {
   PoiseOwn own;
@@ -1318,8 +1341,10 @@ static PoiseErr UseShell(PoiseContext ctx, void *arg)
 
 static void TestMemory(PoiseContext ctx)
 {
-  static How hows[] = {{POISE_COPY, 0, 0}, {POISE_ADOPT, 0, 0}, {POISE_ADOPT, BASE_1 | WIDE_COL, 1}, {POISE_BORROW, 0, 0}};
-  for (size_t k = 0; k < sizeof hows / sizeof *hows; k++) TestAllocationFailures(ctx, CreateAndMultiply, &hows[k]);
+  static How hows[] = {
+      {POISE_COPY, 0, 0}, {POISE_ADOPT, 0, 0}, {POISE_ADOPT, BASE_1 | WIDE_COL, 1}, {POISE_BORROW, 0, 0}};
+  for (size_t k = 0; k < sizeof hows / sizeof *hows; k++)
+    TestAllocationFailures(ctx, CreateAndMultiply, &hows[k]);
   TestAllocationFailures(ctx, AssembleTwice, NULL);
   TestAllocationFailures(ctx, UseShell, NULL);
 }

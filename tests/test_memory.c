@@ -11,7 +11,8 @@ static bool Zero(const unsigned char *p, size_t n)
 
 static void TestAlloc(PoiseContext ctx)
 {
-  static const size_t sizes[] = {1, 63, 64, 65, 4097, 1000000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 9000001};
+  static const size_t sizes[] = {1,      63, 64, 65, 4097, 1000000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1,
+                                 9000001};
   int64_t live = ctx->memory.live, calls = ctx->memory.calls;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     unsigned char *p;
@@ -38,7 +39,8 @@ static void TestTooMuch(PoiseContext ctx)
   static const int64_t counts[] = {-1, INT64_MIN, INT64_MAX, INT64_MAX / 8 + 1, (INT64_C(1) << 61) + 1};
   int64_t live = ctx->memory.live;
   double *p = &(double){0};
-  CHECK_ERR(poiseAlloc(ctx, SIZE_MAX, "too much", &p), POISE_ERR_MEMORY, "too much: 18446744073709551615 bytes");
+  CHECK_ERR(poiseAlloc(ctx, SIZE_MAX, "too much", &p), POISE_ERR_MEMORY,
+            "too much: 18446744073709551615 bytes");
   CHECK(!p);
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     p = &(double){0};
@@ -55,7 +57,8 @@ static void TestGrow(PoiseContext ctx)
   CHECK_OK(poiseRealloc(ctx, 3 * sizeof *p, 0, "list", &p));
   for (int i = 0; i < 3; i++) p[i] = i;
   for (; n < 3000000; n = n * 2 + 1) { /* from small blocks to those that are mapped */
-    if (!CHECK_OK(poiseRealloc(ctx, (size_t)(2 * n + 1) * sizeof *p, (size_t)n * sizeof *p, "list", &p))) return;
+    if (!CHECK_OK(poiseRealloc(ctx, (size_t)(2 * n + 1) * sizeof *p, (size_t)n * sizeof *p, "list", &p)))
+      return;
     for (int64_t i = n; i < 2 * n + 1; i++) p[i] = (int)i;
     CHECK_INT(ctx->memory.live, live + 1);
   }
@@ -63,7 +66,8 @@ static void TestGrow(PoiseContext ctx)
   CHECK_INT(wrong, 0);
   int *old = p;
   poiseAllocFailAt(ctx, 1);
-  CHECK_ERR(poiseRealloc(ctx, (size_t)n * 2 * sizeof *p, (size_t)n * sizeof *p, "list", &p), POISE_ERR_MEMORY, "list");
+  CHECK_ERR(poiseRealloc(ctx, (size_t)n * 2 * sizeof *p, (size_t)n * sizeof *p, "list", &p), POISE_ERR_MEMORY,
+            "list");
   CHECK(p == old && p[n - 1] == (int)n - 1); /* still there */
   poiseFree(ctx, &p);
   CHECK_INT(ctx->memory.live, live);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market files: what is read is what was written, and whatever is wrong with a file is said with file and line. */
+/* Matrix Market files: what is read is what was written, and whatever is wrong with a file is said with file
+   and line. */
 #define _XOPEN_SOURCE 700
 #include <dirent.h>
 #include <locale.h>
@@ -26,7 +27,7 @@
 
 enum { PATH = 512 };
 
-/* ---- temporary files: rank 0 alone touches them ------------------------------------------------------------------------ */
+/* ---- temporary files: rank 0 alone touches them ---------------------------------------------- */
 
 static const char *TempRoot(void)
 {
@@ -57,7 +58,7 @@ static void Remove(PoiseContext ctx, const char *path)
   if (PoiseRank(ctx) == 0) CHECK(!remove(path));
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static int SameBits(double a, double b)
 {
@@ -66,7 +67,8 @@ static int SameBits(double a, double b)
 
 static uint64_t RandomBits(uint64_t i)
 {
-  uint64_t high = (uint64_t)((TestRandom(1, i) + 1) * 0x1p31), low = (uint64_t)((TestRandom(2, i) + 1) * 0x1p31);
+  uint64_t high = (uint64_t)((TestRandom(1, i) + 1) * 0x1p31),
+           low = (uint64_t)((TestRandom(2, i) + 1) * 0x1p31);
   return high << 32 | low;
 }
 
@@ -120,8 +122,8 @@ static void TestReal(PoiseContext ctx)
     CHECK(ReadsAsStrtod(text));
     snprintf(text, sizeof text, "%llue%d", (unsigned long long)(bits >> i % 64), (int)(i % 140) - 70);
     CHECK(ReadsAsStrtod(text));
-    snprintf(text, sizeof text, "%llu.%llue%d", (unsigned long long)bits, (unsigned long long)RandomBits(i + 1),
-             (int)(i % 90) - 60);
+    snprintf(text, sizeof text, "%llu.%llue%d", (unsigned long long)bits,
+             (unsigned long long)RandomBits(i + 1), (int)(i % 90) - 60);
     CHECK(ReadsAsStrtod(text));
     snprintf(text, sizeof text, "%.*f", (int)(i % 40), TestRandom(3, i) * pow(10, (double)(i % 30) - 15));
     CHECK(ReadsAsStrtod(text));
@@ -158,7 +160,7 @@ static void TestFormat(PoiseContext ctx)
   }
 }
 
-/* ---- sorting -------------------------------------------------------------------------------------------------------- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 static int CompareInts(const void *a, const void *b)
 {
@@ -171,7 +173,8 @@ static void TestSort(PoiseContext ctx)
 {
   enum { MOST = 100000 };
   static const int sizes[] = {0, 1, 2, 31, 33, 1000, 40000, MOST}, bits[] = {1, 5, 20, 63};
-  PoiseInt *key = malloc(MOST * sizeof *key), *sorted = malloc(MOST * sizeof *key), *first = malloc(MOST * sizeof *key);
+  PoiseInt *key = malloc(MOST * sizeof *key), *sorted = malloc(MOST * sizeof *key),
+           *first = malloc(MOST * sizeof *key);
   double *val = malloc(MOST * sizeof *val);
   (void)ctx;
   for (int s = 0; s < LENGTH(sizes); s++)
@@ -193,7 +196,7 @@ static void TestSort(PoiseContext ctx)
   free(key), free(sorted), free(first), free(val);
 }
 
-/* ---- sources -------------------------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* A call that all ranks make fails with these words; one rank has the code at least, the others learn it. */
 static void CheckFails(PoiseContext ctx, PoiseErr e, PoiseErr code, const char *words)
@@ -226,7 +229,8 @@ static PoiseErr ParseText(PoiseContext ctx, const char *text, size_t step, int64
   return poiseMatLoadMMSource(ctx, &(MMSource){ReadChunk, &p, "text", NULL}, block, A);
 }
 
-/* However the bytes come, and wherever the buffer and the ranks' blocks end: 900 kB of lines, then the same entries. */
+/* However the bytes come, and wherever the buffer and the ranks' blocks end: 900 kB of lines, then the same
+   entries. */
 static void TestChunks(PoiseContext ctx)
 {
   enum { ENTRIES = 30000, ROOM = 40 * ENTRIES };
@@ -235,7 +239,8 @@ static void TestChunks(PoiseContext ctx)
   char *text = malloc(ROOM);
   int n = snprintf(text, ROOM, "%s%d 2 %d\n", REAL, ENTRIES, ENTRIES);
   for (int k = 0; k < ENTRIES; k++)
-    n += snprintf(text + n, (size_t)(ROOM - n), "%d %d %.17g\n", k + 1, k % 2 + 1, TestRandom(5, (uint64_t)k));
+    n +=
+        snprintf(text + n, (size_t)(ROOM - n), "%d %d %.17g\n", k + 1, k % 2 + 1, TestRandom(5, (uint64_t)k));
   for (int s = 0; s < LENGTH(steps); s++) {
     PoiseMat A;
     PoiseInt begin, m;
@@ -246,7 +251,8 @@ static void TestChunks(PoiseContext ctx)
     PoiseSplit(ctx, ENTRIES, &begin, &m);
     if (CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) {
       for (PoiseInt i = 0; i < m; i++)
-        CHECK(ptr[i] == i && col[i] == (begin + i) % 2 && SameBits(val[i], TestRandom(5, (uint64_t)(begin + i))));
+        CHECK(ptr[i] == i && col[i] == (begin + i) % 2 &&
+              SameBits(val[i], TestRandom(5, (uint64_t)(begin + i))));
       CHECK_INT(ptr[m], m);
       free(ptr), free(col), free(val);
     }
@@ -266,9 +272,9 @@ static void TestLongLines(PoiseContext ctx)
       PoiseMat A;
       double norm;
       int n = sprintf(text, "%s%%", REAL);
-#define LOAD()                               \
-  (WriteFile(ctx, path, text, strlen(text)), \
-   file ? poiseMatLoadMMBlocks(ctx, path, (int64_t)step, &A) : ParseText(ctx, text, step, (int64_t)step, &A))
+#define LOAD()                                                                                         \
+  (WriteFile(ctx, path, text, strlen(text)), file ? poiseMatLoadMMBlocks(ctx, path, (int64_t)step, &A) \
+                                                  : ParseText(ctx, text, step, (int64_t)step, &A))
       memset(text + n, 'x', LONG);
       strcpy(text + n + LONG, "\n2 2 1\n2 1 5\n");
       if (CHECK_OK(LOAD()) && CHECK_OK(PoiseMatNorm(A, POISE_NORM_FROBENIUS, &norm))) CHECK(norm == 5);
@@ -395,7 +401,8 @@ static void TestEndlessFiles(PoiseContext ctx)
   Remove(ctx, path);
 }
 
-/* Of a text without a known size, rank 0 tells at each round how much of it has been given out: all, at the end. */
+/* Of a text without a known size, rank 0 tells at each round how much of it has been given out: all, at the
+   end. */
 static void TestGivenOut(PoiseContext ctx)
 {
   enum { ROWS = 300 };
@@ -423,7 +430,7 @@ static void TestGivenOut(PoiseContext ctx)
   poiseMMClose(&r);
 }
 
-/* ---- what can be read ----------------------------------------------------------------------------------------------- */
+/* ---- what can be read ------------------------------------------------------------------------ */
 
 /* Plain or compressed, with blocks of this size. */
 static PoiseErr LoadBlocks(PoiseContext ctx, const char *text, size_t n, int gzip, int64_t block, PoiseMat *A)
@@ -485,18 +492,34 @@ static const Good good[] = {
      3,
      {0, 1.5, 0, -2, 0, 3},
      "%%MatrixMarket MATRIX Coordinate REAL General  \r\n% c\r\n\r\n2 3 3\r\n1 2 1.5\r\n2 3 3\r\n2 1 -2\r\n"},
-    {2, 3, 3, {0, 1.5, 0, -2, 0, 3}, REAL "%\n%%\n \t\n  2\t3 3 \n\n +1 2 +1.5\n\t2 3 0.3d1\n\n2 001 -2.0E0\t\n\n \n"},
+    {2,
+     3,
+     3,
+     {0, 1.5, 0, -2, 0, 3},
+     REAL "%\n%%\n \t\n  2\t3 3 \n\n +1 2 +1.5\n\t2 3 0.3d1\n\n2 001 -2.0E0\t\n\n \n"},
     {2, 2, 2, {0, 0, 7, 0}, REAL "2 2 2\n1 1 0\n2 1 7"}, /* a given zero is an entry */
     {2, 2, 2, {-3, 0, 0, 20}, "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 -3\n2 2 20\n"},
     {2, 2, 2, {1, 0, 1, 0}, "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 1\n"},
-    {3, 3, 4, {0, 1, 1, 1, 0, 0, 1, 0, 0}, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 1\n"},
+    {3,
+     3,
+     4,
+     {0, 1, 1, 1, 0, 0, 1, 0, 0},
+     "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 1\n"},
     {3, 3, 5, {4, 2, 0, 2, 0, 5, 0, 5, 0}, SYMMETRIC "3 3 3\n3 2 5\n1 1 4\n2 1 2\n"},
     {3, 3, 4, {0, -2, 0, 2, 0, -5, 0, 5, 0}, SKEW "3 3 2\n3 2 5\n2 1 2\n"},
     {2, 2, 3, {0, -2, 2, 0}, SKEW "2 2 2\n2 2 0\n2 1 2\n"},
     {2, 3, 5, {1, 3, 5, 2, 0, 6}, ARRAY "2 3\n1\n2\n3\n0\n5\n6\n"}, /* an array's zeros are not stored */
     {3, 1, 2, {1, 0, 3}, ARRAY "3 1\n1\n0\n3\n"},
-    {3, 3, 9, {1, 2, 3, 2, 4, 5, 3, 5, 6}, "%%MatrixMarket matrix array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n"},
-    {3, 3, 6, {0, -1, -2, 1, 0, -3, 2, 3, 0}, "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n"},
+    {3,
+     3,
+     9,
+     {1, 2, 3, 2, 4, 5, 3, 5, 6},
+     "%%MatrixMarket matrix array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n"},
+    {3,
+     3,
+     6,
+     {0, -1, -2, 1, 0, -3, 2, 3, 0},
+     "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n"},
     {0, 0, 0, {0}, REAL "0 0 0\n"},
     {0, 3, 0, {0}, ARRAY "0 3"},
     {3, 2, 0, {0}, REAL "3 2 0"},
@@ -508,13 +531,14 @@ static void TestGood(PoiseContext ctx)
   for (int i = 0; i < LENGTH(good); i++)
     for (int b = 0; b < 4; b++) {
       PoiseMat A;
-      if (!CHECK_OK(LoadBlocks(ctx, good[i].text, strlen(good[i].text), b % 2, b / 2 * (3 + i % 13), &A))) continue;
+      if (!CHECK_OK(LoadBlocks(ctx, good[i].text, strlen(good[i].text), b % 2, b / 2 * (3 + i % 13), &A)))
+        continue;
       CheckDense(A, good[i].M, good[i].N, good[i].dense, good[i].nz);
       CHECK_OK(PoiseMatDestroy(&A));
     }
 }
 
-/* ---- what cannot be read -------------------------------------------------------------------------------------------- */
+/* ---- what cannot be read --------------------------------------------------------------------- */
 
 typedef struct Bad {
   const char *text;
@@ -533,10 +557,14 @@ static const Bad bad[] = {
     {"%%MatrixMarket matrix rows real general\n", POISE_ERR_FORMAT, "unknown format 'rows'"},
     {"%%MatrixMarket matrix coordinate reals general\n", POISE_ERR_FORMAT, "unknown kind of values 'reals'"},
     {"%%MatrixMarket matrix coordinate real diagonal\n", POISE_ERR_FORMAT, "unknown symmetry 'diagonal'"},
-    {"%%MatrixMarket matrix coordinate real general too\n1 1 0\n", POISE_ERR_FORMAT, "line 1: unexpected 'too'"},
-    {"%%MatrixMarket matrix coordinate complex general\n", POISE_ERR_UNSUPPORTED, "line 1: kind of values 'complex'"},
-    {"%%MatrixMarket matrix coordinate real hermitian\n", POISE_ERR_UNSUPPORTED, "symmetry 'hermitian' is not supported"},
-    {"%%MatrixMarket vector coordinate real general\n", POISE_ERR_UNSUPPORTED, "object 'vector' is not supported"},
+    {"%%MatrixMarket matrix coordinate real general too\n1 1 0\n", POISE_ERR_FORMAT,
+     "line 1: unexpected 'too'"},
+    {"%%MatrixMarket matrix coordinate complex general\n", POISE_ERR_UNSUPPORTED,
+     "line 1: kind of values 'complex'"},
+    {"%%MatrixMarket matrix coordinate real hermitian\n", POISE_ERR_UNSUPPORTED,
+     "symmetry 'hermitian' is not supported"},
+    {"%%MatrixMarket vector coordinate real general\n", POISE_ERR_UNSUPPORTED,
+     "object 'vector' is not supported"},
     {"%%MatrixMarket matrix array pattern general\n1 1\n", POISE_ERR_FORMAT, "an array has values"},
     {"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", POISE_ERR_FORMAT,
      "skew-symmetric matrix has values"},
@@ -546,8 +574,10 @@ static const Bad bad[] = {
     {REAL "3 x 3\n", POISE_ERR_FORMAT, "line 2: number of columns 'x' is not a whole number"},
     {REAL "3 3.0 3\n", POISE_ERR_FORMAT, "number of columns '3.0' is not a whole number"},
     {REAL "-3 3 3\n", POISE_ERR_FORMAT, "number of rows -3 is outside 0 to"},
-    {REAL "3 3 99999999999999999999\n", POISE_ERR_FORMAT, "number of entries 99999999999999999999 is outside"},
-    {REAL "3 3 20000000000000000000000\n", POISE_ERR_FORMAT, "number of entries 20000000000000000000000 is outside"},
+    {REAL "3 3 99999999999999999999\n", POISE_ERR_FORMAT,
+     "number of entries 99999999999999999999 is outside"},
+    {REAL "3 3 20000000000000000000000\n", POISE_ERR_FORMAT,
+     "number of entries 20000000000000000000000 is outside"},
     {REAL "3 3 0 3\n", POISE_ERR_FORMAT, "line 2: unexpected '3' at the end of the line"},
     {REAL "1000000000000000 1 0\n", POISE_ERR_ARG, "text.mtx: global size 1000000000000000 is too large"},
     {SYMMETRIC "3 4 0\n", POISE_ERR_FORMAT, "line 2: a symmetric or skew-symmetric matrix cannot be 3 x 4"},
@@ -559,13 +589,15 @@ static const Bad bad[] = {
     {REAL "3 3 2\n1 1 1\n", POISE_ERR_FORMAT,
      "text.mtx: the file ends at line 3 after 1 of the 2 entries announced in line 2"},
     {REAL "3 3 1000000000000000000\n1 1 1\n", POISE_ERR_FORMAT, "after 1 of the 1000000000000000000 entries"},
-    {REAL "3 3 1\n1 1 1\n\n2 2 2\n", POISE_ERR_FORMAT, "text.mtx, line 5: more than the 1 entries announced in line 2"},
+    {REAL "3 3 1\n1 1 1\n\n2 2 2\n", POISE_ERR_FORMAT,
+     "text.mtx, line 5: more than the 1 entries announced in line 2"},
     {REAL "3 3 1\n0 1 1\n", POISE_ERR_FORMAT, "text.mtx, line 3: row 0 is outside 1 to 3"},
     {REAL "3 3 1\n4 1 1\n", POISE_ERR_FORMAT, "row 4 is outside 1 to 3"},
     {REAL "3 3 1\n-1 1 1\n", POISE_ERR_FORMAT, "row -1 is outside 1 to 3"},
     {REAL "3 4 1\n1 0 1\n", POISE_ERR_FORMAT, "column 0 is outside 1 to 4"},
     {REAL "3 4 1\n1 5 1\n", POISE_ERR_FORMAT, "column 5 is outside 1 to 4"},
-    {REAL "3 3 1\n18446744073709551617 1 1\n", POISE_ERR_FORMAT, "row 18446744073709551617 is outside 1 to 3"},
+    {REAL "3 3 1\n18446744073709551617 1 1\n", POISE_ERR_FORMAT,
+     "row 18446744073709551617 is outside 1 to 3"},
     {REAL "3 3 1\n1.5 1 1\n", POISE_ERR_FORMAT, "row '1.5' is not a whole number"},
     {REAL "3 3 1\n1\n", POISE_ERR_FORMAT, "line 3: the column is missing"},
     {REAL "3 3 1\n1 1\n", POISE_ERR_FORMAT, "line 3: the value is missing"},
@@ -581,17 +613,22 @@ static const Bad bad[] = {
      "ccccccccccdddddddddd...' is not"},
     {REAL "3 3 1\n1 1 1 0\n", POISE_ERR_FORMAT, "line 3: unexpected '0' at the end of the line"},
     {REAL "3 3 2\n1 1 1\n% comment\n2 2 2\n", POISE_ERR_FORMAT, "line 4: row '%' is not a whole number"},
-    {"%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 1 5\n", POISE_ERR_FORMAT, "line 3: unexpected '5'"},
+    {"%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 1 5\n", POISE_ERR_FORMAT,
+     "line 3: unexpected '5'"},
     {"%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 1.5\n", POISE_ERR_FORMAT,
      "line 3: value 1.5 of an integer file is not whole"},
-    {SYMMETRIC "3 3 1\n1 2 1\n", POISE_ERR_FORMAT, "line 3: entry (1, 2) lies above the diagonal, which a symmetric file"},
-    {SKEW "3 3 1\n1 2 1\n", POISE_ERR_FORMAT, "entry (1, 2) lies above the diagonal, which a skew-symmetric file"},
-    {SKEW "3 3 1\n2 2 1\n", POISE_ERR_FORMAT, "line 3: diagonal entry (2, 2) = 1 of a skew-symmetric matrix is not zero"},
+    {SYMMETRIC "3 3 1\n1 2 1\n", POISE_ERR_FORMAT,
+     "line 3: entry (1, 2) lies above the diagonal, which a symmetric file"},
+    {SKEW "3 3 1\n1 2 1\n", POISE_ERR_FORMAT,
+     "entry (1, 2) lies above the diagonal, which a skew-symmetric file"},
+    {SKEW "3 3 1\n2 2 1\n", POISE_ERR_FORMAT,
+     "line 3: diagonal entry (2, 2) = 1 of a skew-symmetric matrix is not zero"},
     {REAL "3 3 3\n2 1 1\n1 1 1\n2 1 1\n", POISE_ERR_FORMAT,
      "text.mtx, line 5: entry (2, 1) is given again, first in line 3"},
     {REAL "\n3 3 4\n\n1 1 1\n2 3 1\n\n\n2 1 1\n2 3 1\n", POISE_ERR_FORMAT,
      "line 10: entry (2, 3) is given again, first in line 6"},
-    {SYMMETRIC "3 3 2\n3 1 1\n3 1 2\n", POISE_ERR_FORMAT, "line 4: entry (3, 1) is given again, first in line 3"},
+    {SYMMETRIC "3 3 2\n3 1 1\n3 1 2\n", POISE_ERR_FORMAT,
+     "line 4: entry (3, 1) is given again, first in line 3"},
 };
 
 /* Rank 0 finds what is wrong with a file; the others learn it. */
@@ -609,7 +646,8 @@ static void TestBad(PoiseContext ctx)
   PoiseMat A;
   for (int i = 0; i < LENGTH(bad); i++)
     for (int b = 0; b < LENGTH(blocks); b++) {
-      CheckFails(ctx, LoadBlocks(ctx, bad[i].text, strlen(bad[i].text), i % 2, blocks[b], &A), bad[i].code, bad[i].words);
+      CheckFails(ctx, LoadBlocks(ctx, bad[i].text, strlen(bad[i].text), i % 2, blocks[b], &A), bad[i].code,
+                 bad[i].words);
       CHECK(!A);
     }
   CheckFails(ctx, LoadText(ctx, binary, sizeof binary, &A), POISE_ERR_FORMAT, "is not a Matrix Market file");
@@ -630,8 +668,8 @@ static void TestTruncated(PoiseContext ctx)
 
 enum { ENTRIES = 40, LINES_ROOM = 64 * ENTRIES };
 
-/* A file of one entry in each row, with blank lines: line[k] is that of entry k. Row 0 stands in entry `wrong` and in the last;
-   entry `twice` is given again in the last. */
+/* A file of one entry in each row, with blank lines: line[k] is that of entry k. Row 0 stands in entry
+   `wrong` and in the last; entry `twice` is given again in the last. */
 static size_t MakeLines(char text[LINES_ROOM], int announced, int wrong, int twice, int line[ENTRIES + 1])
 {
   int n = sprintf(text, "%s%% c\n\n%d 2 %d\n", REAL, ENTRIES, announced), at = 4;
@@ -657,22 +695,25 @@ static void TestLines(PoiseContext ctx)
       snprintf(words, sizeof words, ", line %d: row 0 is outside", line[k]);
       CheckFails(ctx, LoadBlocks(ctx, text, n, b % 2, blocks[b / 2], &A), POISE_ERR_FORMAT, words);
       n = MakeLines(text, k - 1, b % 4 ? ENTRIES : k, 0, line);
-      snprintf(words, sizeof words, ", line %d: more than the %d entries announced in line 4", line[k], k - 1);
+      snprintf(words, sizeof words, ", line %d: more than the %d entries announced in line 4", line[k],
+               k - 1);
       CheckFails(ctx, LoadBlocks(ctx, text, n, b % 2, blocks[b / 2], &A), POISE_ERR_FORMAT, words);
       n = MakeLines(text, ENTRIES, 0, k, line);
-      snprintf(words, sizeof words, ", line %d: entry (%d, 1) is given again, first in line %d", line[ENTRIES], k, line[k]);
+      snprintf(words, sizeof words, ", line %d: entry (%d, 1) is given again, first in line %d",
+               line[ENTRIES], k, line[k]);
       CheckFails(ctx, LoadBlocks(ctx, text, n, b % 2, blocks[b / 2], &A), POISE_ERR_FORMAT, words);
       n = MakeLines(text, ENTRIES + k, 0, 0, line);
-      snprintf(words, sizeof words, "ends at line %d after %d of the %d entries announced in line 4", line[ENTRIES],
-               ENTRIES, ENTRIES + k);
+      snprintf(words, sizeof words, "ends at line %d after %d of the %d entries announced in line 4",
+               line[ENTRIES], ENTRIES, ENTRIES + k);
       CheckFails(ctx, LoadBlocks(ctx, text, n, b % 2, blocks[b / 2], &A), POISE_ERR_FORMAT, words);
     }
 }
 
-/* ---- scattered entries ---------------------------------------------------------------------------------------------- */
+/* ---- scattered entries ----------------------------------------------------------------------- */
 
-typedef struct Scatter { /* about a tenth of all entries, in an order that is neither by rows nor by columns */
-  int M, N, step;        /* step and M N have no common divisor */
+/* about a tenth of all entries, in an order that is neither by rows nor by columns */
+typedef struct Scatter {
+  int M, N, step; /* step and M N have no common divisor */
   char *text;
   size_t n;
 } Scatter;
@@ -691,7 +732,8 @@ static void MakeScatter(Scatter *s)
   for (int64_t k = 0, at = 0; k < all; k++, at = (at + s->step) % all)
     if (Given(at))
       s->n += (size_t)sprintf(s->text + s->n, k % 5 ? "%lld %lld %.17g\n" : "%lld\t%lld %.17g \r\n",
-                              (long long)(at / s->N) + 1, (long long)(at % s->N) + 1, TestRandom(12, (uint64_t)at));
+                              (long long)(at / s->N) + 1, (long long)(at % s->N) + 1,
+                              TestRandom(12, (uint64_t)at));
   s->n--; /* the last newline */
 }
 
@@ -719,14 +761,16 @@ static void CheckScatter(PoiseMat A, const Scatter *s)
 static void TestScatter(PoiseContext ctx)
 {
   static const int64_t blocks[] = {0, 10000, 40970};
-  Scatter shapes[] = {{.M = 300, .N = 700, .step = 100003}, {.M = 700, .N = 300, .step = 1}, {.M = 2, .N = 9, .step = 5}};
+  Scatter shapes[] = {
+      {.M = 300, .N = 700, .step = 100003}, {.M = 700, .N = 300, .step = 1}, {.M = 2, .N = 9, .step = 5}};
   int threads = ctx->device->threads;
   for (int s = 0; s < LENGTH(shapes); s++) {
     MakeScatter(&shapes[s]);
     for (int b = 0; b < 2 * LENGTH(blocks); b++) {
       PoiseMat A;
       ctx->device->threads = 1 + b % 4;
-      if (CHECK_OK(LoadBlocks(ctx, shapes[s].text, shapes[s].n, b % 2, blocks[b / 2], &A))) CheckScatter(A, &shapes[s]);
+      if (CHECK_OK(LoadBlocks(ctx, shapes[s].text, shapes[s].n, b % 2, blocks[b / 2], &A)))
+        CheckScatter(A, &shapes[s]);
       CHECK_OK(PoiseMatDestroy(&A));
     }
     free(shapes[s].text);
@@ -734,7 +778,7 @@ static void TestScatter(PoiseContext ctx)
   ctx->device->threads = threads;
 }
 
-/* ---- pipes, and files that not all ranks see ------------------------------------------------------------------------ */
+/* ---- pipes, and files that not all ranks see ------------------------------------------------- */
 
 typedef struct Feed {
   const char *path, *text;
@@ -774,10 +818,12 @@ static void TestPipe(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
   free(s.text);
   CheckFails(ctx, LoadPipe(ctx, wrong, strlen(wrong), &A), POISE_ERR_FORMAT, "pipe.mtx, line 5: column 'y'");
-  CheckFails(ctx, LoadPipe(ctx, twice, strlen(twice), &A), POISE_ERR_FORMAT, "pipe.mtx: entry (1, 2) is given twice");
+  CheckFails(ctx, LoadPipe(ctx, twice, strlen(twice), &A), POISE_ERR_FORMAT,
+             "pipe.mtx: entry (1, 2) is given twice");
 }
 
-/* In its own folder, each rank sees another file, of the same length, or none: rank 0's is the one that is loaded. */
+/* In its own folder, each rank sees another file, of the same length, or none: rank 0's is the one that is
+   loaded. */
 static void TestElsewhere(PoiseContext ctx)
 {
   Scatter s = {.M = 200, .N = 100, .step = 10007};
@@ -801,7 +847,7 @@ static void TestElsewhere(PoiseContext ctx)
   free(s.text);
 }
 
-/* ---- progress ------------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 /* What rank 0 writes to its standard error, a terminal or not, when it is patient no longer. */
 static void WatchProgress(PoiseContext ctx, int terminal, char seen[400])
@@ -838,7 +884,7 @@ static void TestProgress(PoiseContext ctx)
   CHECK(!strcmp(seen, "!"));
 }
 
-/* ---- files that are wrong ------------------------------------------------------------------------------------------- */
+/* ---- files that are wrong -------------------------------------------------------------------- */
 
 static void TestNoFile(PoiseContext ctx)
 {
@@ -874,22 +920,26 @@ static void TestDamagedGzip(PoiseContext ctx)
   CHECK_OK(PoiseBarrier(ctx));
   if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) CHECK_OK(PoiseMatDestroy(&A));
   WriteFile(ctx, path, bytes, n / 2);
-  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT, "damaged.mtx: the compressed file is truncated");
+  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT,
+             "damaged.mtx: the compressed file is truncated");
   WriteFile(ctx, path, bytes, n ? n - 4 : 0); /* all the text, without its length */
-  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT, "damaged.mtx: the compressed file is truncated");
+  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT,
+             "damaged.mtx: the compressed file is truncated");
   bytes[n ? n - 6 : 0] ^= 1; /* the check sum */
   WriteFile(ctx, path, bytes, n);
-  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT, "damaged.mtx: the compressed file is damaged");
+  CheckFails(ctx, PoiseMatLoad(ctx, path, &A), POISE_ERR_FORMAT,
+             "damaged.mtx: the compressed file is damaged");
   Remove(ctx, path);
 }
 
-/* ---- round trips ---------------------------------------------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 typedef struct Shape {
   PoiseInt M, N;
 } Shape;
 
-/* Entry (i, j), stored or not: an empty row, a full one, scattered entries over all exponents, zeros of both signs. */
+/* Entry (i, j), stored or not: an empty row, a full one, scattered entries over all exponents, zeros of both
+   signs. */
 static int Stored(PoiseInt i, PoiseInt j)
 {
   return i % 11 != 3 && (i % 17 == 5 || j == i || TestRandom(7, (uint64_t)(i * 1000 + j)) > 0.8);
@@ -905,15 +955,16 @@ static double Value(PoiseInt i, PoiseInt j)
 /* Rows [begin, begin + m) of the matrix above. */
 static PoiseErr CreateRows(PoiseContext ctx, PoiseInt begin, PoiseInt m, Shape s, PoiseMat *A)
 {
-  int64_t *ptr = calloc((size_t)m + 1, sizeof *ptr), *col = malloc((size_t)(m * s.N + 1) * sizeof *col), nz = 0;
+  int64_t *ptr = calloc((size_t)m + 1, sizeof *ptr), *col = malloc((size_t)(m * s.N + 1) * sizeof *col),
+          nz = 0;
   double *val = malloc((size_t)(m * s.N + 1) * sizeof *val);
   for (PoiseInt i = 0; i < m; i++) {
     for (PoiseInt j = 0; j < s.N; j++)
       if (Stored(begin + i, j)) col[nz] = j, val[nz++] = Value(begin + i, j);
     ptr[i + 1] = nz;
   }
-  PoiseErr e =
-      PoiseMatCreateCSR(ctx, m, POISE_DECIDE, s.M, s.N, &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_COPY, A);
+  PoiseErr e = PoiseMatCreateCSR(ctx, m, POISE_DECIDE, s.M, s.N,
+                                 &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_COPY, A);
   free(ptr), free(col), free(val);
   return e;
 }
@@ -973,15 +1024,17 @@ static void TestLargeMatrix(PoiseContext ctx)
   PoiseSplit(ctx, ROWS, &begin, &m);
   ptr = malloc((size_t)(m + 1) * sizeof *ptr), col = malloc((size_t)(m + 1) * sizeof *col),
   val = malloc((size_t)(m + 1) * sizeof *val);
-  for (PoiseInt i = 0; i <= m; i++) ptr[i] = i, col[i] = (begin + i) % 10, val[i] = TestRandom(9, (uint64_t)(begin + i));
-  PoiseErr e = PoiseMatCreateCSR(ctx, m, POISE_DECIDE, ROWS, 10, &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val},
-                                 POISE_COPY, &A);
+  for (PoiseInt i = 0; i <= m; i++)
+    ptr[i] = i, col[i] = (begin + i) % 10, val[i] = TestRandom(9, (uint64_t)(begin + i));
+  PoiseErr e = PoiseMatCreateCSR(ctx, m, POISE_DECIDE, ROWS, 10,
+                                 &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_COPY, &A);
   free(ptr), free(col), free(val);
   if (!CHECK_OK(e)) return;
   CHECK_OK(PoiseMatSave(A, path));
   if (CHECK_OK(PoiseMatLoad(ctx, path, &B)) && CHECK_OK(PoiseMatCopyCSR(B, &ptr, &col, &val))) {
     for (PoiseInt i = 0; i < m; i++)
-      CHECK(ptr[i] == i && col[i] == (begin + i) % 10 && SameBits(val[i], TestRandom(9, (uint64_t)(begin + i))));
+      CHECK(ptr[i] == i && col[i] == (begin + i) % 10 &&
+            SameBits(val[i], TestRandom(9, (uint64_t)(begin + i))));
     free(ptr), free(col), free(val);
   }
   CHECK_OK(PoiseMatDestroy(&A));
@@ -1059,7 +1112,8 @@ static void TestVectorKinds(PoiseContext ctx)
   }
   CHECK_OK(PoiseVecDestroy(&x));
   WriteFile(ctx, path, wide, strlen(wide));
-  CHECK_ERR(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, path, &x), POISE_ERR_SIZE, "kind.mtx holds a 1 x 2 matrix");
+  CHECK_ERR(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, path, &x), POISE_ERR_SIZE,
+            "kind.mtx holds a 1 x 2 matrix");
   Remove(ctx, path);
 }
 
@@ -1079,7 +1133,7 @@ static void TestLocale(PoiseContext ctx)
   Remove(ctx, path);
 }
 
-/* ---- writing fails -------------------------------------------------------------------------------------------------- */
+/* ---- writing fails --------------------------------------------------------------------------- */
 
 static int FilesIn(const char *directory)
 {
@@ -1145,7 +1199,8 @@ static void TestCannotWrite(PoiseContext ctx)
   TempName(path, "no/such/directory.mtx");
   CHECK_ERR(PoiseMatSave(A, path), Code(ctx, POISE_ERR_FILE), "no/such/directory.mtx");
   CHECK_ERR(PoiseMatSave(A, TempRoot()), Code(ctx, POISE_ERR_FILE), "Is a directory");
-  CHECK_ERR(PoiseMatSave(A, "/dev/full"), Code(ctx, POISE_ERR_FILE), "cannot write '/dev/full': No space left");
+  CHECK_ERR(PoiseMatSave(A, "/dev/full"), Code(ctx, POISE_ERR_FILE),
+            "cannot write '/dev/full': No space left");
   CHECK_OK(PoiseMatDestroy(&A));
   TempName(path, "nan.mtx");
   int last = PoiseSize(ctx) - 1; /* the failing rank is not the one that writes */
@@ -1157,7 +1212,8 @@ static void TestCannotWrite(PoiseContext ctx)
   CHECK_ERR(PoiseVecSave(x, path), PoiseRank(ctx) == last ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE,
             "is nan, which a Matrix Market");
   CHECK_OK(PoiseVecDestroy(&x));
-  if (CHECK_OK(PoiseVecLoad(ctx, 2, POISE_DECIDE, path, &x))) CHECK_OK(PoiseVecDestroy(&x)); /* the old file */
+  /* the old file */
+  if (CHECK_OK(PoiseVecLoad(ctx, 2, POISE_DECIDE, path, &x))) CHECK_OK(PoiseVecDestroy(&x));
   Remove(ctx, path);
 }
 
@@ -1172,7 +1228,8 @@ static void TestNotStored(PoiseContext ctx)
   char path[PATH];
   PoiseMat A;
   TempName(path, "shell.mtx");
-  if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 4, 4, &(PoiseShell){.mult = NoProduct}, NULL, &A)))
+  if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 4, 4, &(PoiseShell){.mult = NoProduct},
+                                    NULL, &A)))
     return;
   CHECK_ERR(PoiseMatSave(A, path), POISE_ERR_UNSUPPORTED, "type shell has no entries");
   CHECK_OK(PoiseMatDestroy(&A));
@@ -1182,7 +1239,7 @@ static void TestNotStored(PoiseContext ctx)
   if (PoiseRank(ctx) == 0) CHECK(access(path, F_OK));
 }
 
-/* ---- memory fails --------------------------------------------------------------------------------------------------- */
+/* ---- memory fails ---------------------------------------------------------------------------- */
 
 typedef struct Names {
   char matrix[PATH], vector[PATH], plain[PATH];
@@ -1222,7 +1279,7 @@ static void TestMemory(PoiseContext ctx)
   Remove(ctx, names.vector);
 }
 
-/* ---- real matrices -------------------------------------------------------------------------------------------------- */
+/* ---- real matrices --------------------------------------------------------------------------- */
 
 /* The name, rows and entries that a line of the folder's README.md states. */
 static int TableLine(const char *line, char name[64], PoiseInt *rows, PoiseInt *nz)
@@ -1273,7 +1330,8 @@ static void TestMatrices(PoiseContext ctx)
   snprintf(path, sizeof path, "%s/README.md", folder);
   FILE *readme = fopen(path, "r");
   if (!readme)
-    TEST_SKIP("no README.md in the folder named by POISE_MATRICES (default: shared/matrices beside the source tree)");
+    TEST_SKIP("no README.md in the folder named by POISE_MATRICES (default: shared/matrices beside the "
+              "source tree)");
   int step = PoiseSize(ctx) == 1 && !strcmp(ctx->device->ops->name, "host") ? 1 : 8;
   while (fgets(line, sizeof line, readme))
     if (TableLine(line, name, &rows, &nz) && seen++ % step == 0) CheckReal(ctx, folder, name, rows, nz);

@@ -57,7 +57,8 @@ static void TestNoRank(PoiseContext ctx)
     MPI_Comm_free(&first);
   }
   first = MPI_COMM_NULL; /* nobody is */
-  CHECK_ERR(PoiseInitialize(NULL, NULL, &(PoiseInit){.mpi_comm = &first}, &own), POISE_ERR_ARG, "MPI_COMM_NULL");
+  CHECK_ERR(PoiseInitialize(NULL, NULL, &(PoiseInit){.mpi_comm = &first}, &own), POISE_ERR_ARG,
+            "MPI_COMM_NULL");
   CHECK_OK(PoiseBarrier(ctx));
 }
 
@@ -123,8 +124,8 @@ static bool RefuseCollectives(PoiseContext ctx)
 /* Of an exchange that was set up before. */
 static bool RefuseExchange(Comm *comm, Exchange *ring)
 {
-  const bool refused =
-      comm->ops->exchange_begin(comm, ring) == POISE_ERR_STATE && comm->ops->exchange_end(comm, ring) == POISE_ERR_STATE;
+  const bool refused = comm->ops->exchange_begin(comm, ring) == POISE_ERR_STATE &&
+                       comm->ops->exchange_end(comm, ring) == POISE_ERR_STATE;
   comm->ops->exchange_free(comm, ring);
   return refused;
 }
@@ -164,10 +165,14 @@ static int EndEarly(Early *s)
   bool alone = PoiseSize(s->ctx) == 1;
   double norm;
   PoiseErr e = PoiseVecNorm(s->y, POISE_NORM_1, &norm);
-  if (alone ? e || norm != 24 : e != POISE_ERR_STATE || !strstr(PoiseErrorMessage(), "MPI has been finalised")) return 1;
+  if (alone ? e || norm != 24
+            : e != POISE_ERR_STATE || !strstr(PoiseErrorMessage(), "MPI has been finalised"))
+    return 1;
   PoiseErrorClear();
-  if (!alone && (!RefuseCollectives(s->ctx) || !RefuseExchange(s->ctx->comm, &s->ring) || !RefuseCalls(s))) return 1;
-  if (PoiseFinalize(&s->ctx) != POISE_ERR_STATE || !s->ctx || !strstr(PoiseErrorMessage(), "objects")) return 1;
+  if (!alone && (!RefuseCollectives(s->ctx) || !RefuseExchange(s->ctx->comm, &s->ring) || !RefuseCalls(s)))
+    return 1;
+  if (PoiseFinalize(&s->ctx) != POISE_ERR_STATE || !s->ctx || !strstr(PoiseErrorMessage(), "objects"))
+    return 1;
   if (PoiseVecDestroy(&s->x) || PoiseVecDestroy(&s->y) || PoiseMatDestroy(&s->A)) return 1;
   if (PoiseFinalize(&s->ctx) != POISE_ERR_STATE || s->ctx) return 1;
   return !strstr(PoiseErrorMessage(), "MPI was finalised before PoiseFinalize");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Users' functions that call the library: shells of shells, solves inside products, monitors and tests; and their errors. */
+/* Users' functions that call the library: shells of shells, solves inside products, monitors and tests; and
+   their errors. */
 #include "ksp/ksp.h"
 #include "sample.h"
 
 enum { N = 60 };
 
-/* ---- what is solved -------------------------------------------------------------------------------------------------- */
+/* ---- what is solved -------------------------------------------------------------------------- */
 
 /* Tridiagonal, symmetric positive definite. */
 static PoiseMat Chain(PoiseContext ctx, double shift)
@@ -61,7 +62,8 @@ static PoiseErr Mult_Twice(void *arg, PoiseVec x, PoiseVec y)
   POISE_TRY(PoiseMatMult(level->A, x, level->y));
   POISE_TRY(PoiseVecNorm(level->y, POISE_NORM_2, &norm));
   POISE_TRY(PoiseMatMultDot(level->A, level->y, y, x, &dot));
-  if (!(fabs(dot - norm * norm) <= 1e-12 * norm * norm)) POISE_FAIL(POISE_ERR_USER, "(x, A A x) is not |A x|^2");
+  if (!(fabs(dot - norm * norm) <= 1e-12 * norm * norm))
+    POISE_FAIL(POISE_ERR_USER, "(x, A A x) is not |A x|^2");
   return POISE_OK;
 }
 
@@ -95,7 +97,8 @@ typedef struct System {
 static int Open(PoiseMat A, const char *type, const char *pc, System *s)
 {
   *s = (System){.A = A};
-  if (!A || !CHECK_OK(PoiseMatCreateVecs(A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->exact))) return 0;
+  if (!A || !CHECK_OK(PoiseMatCreateVecs(A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->exact)))
+    return 0;
   SampleFill(s->exact, 5);
   CHECK_OK(PoiseMatMult(A, s->exact, s->b));
   s->ksp = Solver(A, type, pc);
@@ -122,7 +125,7 @@ static void Close(System *s)
   CHECK_OK(PoiseMatDestroy(&s->A));
 }
 
-/* ---- shells ---------------------------------------------------------------------------------------------------------- */
+/* ---- shells ---------------------------------------------------------------------------------- */
 
 static const char *const methods[] = {"cg", "gmres", "bicgstab", "minres"};
 
@@ -180,7 +183,7 @@ static void TestSolveInProduct(PoiseContext ctx)
   }
 }
 
-/* ---- monitors and tests ------------------------------------------------------------------------------------------------ */
+/* ---- monitors and tests ---------------------------------------------------------------------- */
 
 typedef struct Guest { /* called in each iteration of s */
   System *s, *other;   /* other: solved meanwhile */
@@ -197,7 +200,8 @@ static PoiseErr Visit(Guest *g, PoiseKSP ksp)
   POISE_TRY(PoiseVecNorm(g->s->b, POISE_NORM_2, &size));
   POISE_TRY(PoiseVecSet(g->other->x, NAN));
   POISE_TRY(PoiseKSPSolve(g->other->ksp, g->other->b, g->other->x));
-  if (PoiseKSPConvergedReason(g->other->ksp) < 0) POISE_FAIL(POISE_ERR_USER, "the other solve does not converge");
+  if (PoiseKSPConvergedReason(g->other->ksp) < 0)
+    POISE_FAIL(POISE_ERR_USER, "the other solve does not converge");
   if (g->builds) {
     POISE_TRY(PoiseKSPBuildSolution(ksp, g->x));
     POISE_TRY(PoiseKSPTrueResidual(ksp, g->s->b, g->x, &g->residual));
@@ -226,7 +230,8 @@ static PoiseErr Test_Visit(PoiseKSP ksp, PoiseInt it, double norm, PoiseKSPReaso
 
 static int OpenGuest(PoiseContext ctx, const char *method, System two[2], Guest *g)
 {
-  if (!Open(Chain(ctx, 0.2), method, "jacobi", &two[0]) || !Open(Chain(ctx, 1), "cg", "jacobi", &two[1])) return 0;
+  if (!Open(Chain(ctx, 0.2), method, "jacobi", &two[0]) || !Open(Chain(ctx, 1), "cg", "jacobi", &two[1]))
+    return 0;
   *g = (Guest){.s = &two[0], .other = &two[1]};
   return CHECK_OK(PoiseVecDuplicate(two[0].x, &g->x));
 }
@@ -238,7 +243,8 @@ static void CloseGuest(System two[2], Guest *g)
   Close(&two[1]);
 }
 
-/* Whatever a monitor does, the solve is the same; and in the end the iterate that it built is the solution. */
+/* Whatever a monitor does, the solve is the same; and in the end the iterate that it built is the
+   solution. */
 static void TestMonitors(PoiseContext ctx)
 {
   for (int t = 0; t < 4; t++) {
@@ -293,7 +299,7 @@ static void TestTests(PoiseContext ctx)
     }
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 /* e, once the error's text was seen to say so `times` times. */
 static PoiseErr Saying(int times, const char *words, PoiseErr e)
@@ -304,7 +310,8 @@ static PoiseErr Saying(int times, const char *words, PoiseErr e)
   return e;
 }
 
-/* The innermost of three products fails on the last rank: it says so, all others know, and the trace names the functions. */
+/* The innermost of three products fails on the last rank: it says so, all others know, and the trace names
+   the functions. */
 static void TestShellErrors(PoiseContext ctx)
 {
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
@@ -318,7 +325,8 @@ static void TestShellErrors(PoiseContext ctx)
       if (!Open(Shell(level[0].A, Mult_Once, &level[2]), methods[t], "none", &s)) return;
       level[0].fail_at = last ? call : 0;
       snprintf(words, sizeof words, "call %d goes wrong", call);
-      CHECK_ERR_OF(Saying(3, "at the shell's mult", PoiseKSPSolve(s.ksp, s.b, s.x)), last, POISE_ERR_USER, words);
+      CHECK_ERR_OF(Saying(3, "at the shell's mult", PoiseKSPSolve(s.ksp, s.b, s.x)), last, POISE_ERR_USER,
+                   words);
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
       CHECK(ErrorOf(&s) < 1e-8);
       Close(&s);
@@ -342,7 +350,8 @@ static void TestGuestErrors(PoiseContext ctx)
       g.fail_at = last ? 4 : 0;
       g.silent = silent ? (PoiseErr)77 : POISE_OK;
       PoiseErr e = PoiseKSPSolve(two[0].ksp, two[0].b, two[0].x);
-      CHECK_ERR_OF(Saying(last && !silent, name, e), last, POISE_ERR_USER, silent ? said : "visit 4 goes wrong");
+      CHECK_ERR_OF(Saying(last && !silent, name, e), last, POISE_ERR_USER,
+                   silent ? said : "visit 4 goes wrong");
       CHECK_INT(PoiseKSPConvergedReason(two[0].ksp), POISE_DIVERGED_ERROR);
       g.fail_at = g.calls = 0;
       CHECK_OK(PoiseKSPSolve(two[0].ksp, two[0].b, two[0].x));
@@ -351,7 +360,7 @@ static void TestGuestErrors(PoiseContext ctx)
     }
 }
 
-/* ---- a solver that is in the middle of a solve -------------------------------------------------------------------------- */
+/* ---- a solver that is in the middle of a solve ----------------------------------------------- */
 
 typedef struct Meddler {
   PoiseVec b, x;

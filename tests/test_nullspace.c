@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Singular systems whose null space is known: two rings of N/2 nodes with springs between neighbours (or one ring of N). */
+/* Singular systems whose null space is known: two rings of N/2 nodes with springs between neighbours (or one
+   ring of N). */
 #include "ksp/ksp.h"
 #include "sample.h"
 
@@ -96,8 +97,8 @@ static void Near(System *s, double tol)
 }
 
 /* b lies in the range: x is the solution without a part in the null space, also from a guess that has one. */
-static void Solving(PoiseContext ctx, PoiseInt rings, int flag, const char *type, const char *pc, PoiseNormType norm,
-                    PoisePCSide side)
+static void Solving(PoiseContext ctx, PoiseInt rings, int flag, const char *type, const char *pc,
+                    PoiseNormType norm, PoisePCSide side)
 {
   System s;
   PoisePC p;
@@ -155,8 +156,8 @@ static int Count(const char *text, const char *word)
   return n;
 }
 
-/* b has a part in the null space: the solve gives the solution of the rest and says so; where the norm can see that part,
-   it does not converge. */
+/* b has a part in the null space: the solve gives the solution of the rest and says so; where the norm can
+   see that part, it does not converge. */
 static void TestInconsistent(PoiseContext ctx)
 {
   System s;
@@ -166,8 +167,8 @@ static void TestInconsistent(PoiseContext ctx)
   if (!Open(ctx, 1, &s)) return;
   Attach(s.A, 1, 1);
   CHECK_OK(PoiseKSPSetType(s.ksp, "cg"));
-  CHECK_OK(
-      PoiseKSPSetTolerances(s.ksp, 1e-6, -1, -1, -1)); /* (r, z) sees the part that stays in r: no further, as in PETSc */
+  CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-6, -1, -1,
+                                 -1)); /* (r, z) sees the part that stays in r: no further, as in PETSc */
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   ReasonText(&s, text, sizeof text);
   CHECK_INT(Count(text, "inconsistent"), 0);
@@ -180,7 +181,8 @@ static void TestInconsistent(PoiseContext ctx)
   CHECK_NEAR(PoiseKSPInconsistency(s.ksp), 0.5 / sqrt(1.25), 1e-12);
   Near(&s, 1e-3); /* 1e-6 and the condition */
   ReasonText(&s, text, sizeof text);
-  CHECK_INT(Count(text, "b is inconsistent: 0.447 of its norm lies in the null space"), PoiseRank(ctx) == 0 ? 2 : 0);
+  CHECK_INT(Count(text, "b is inconsistent: 0.447 of its norm lies in the null space"),
+            PoiseRank(ctx) == 0 ? 2 : 0);
   CHECK_OK(PoiseKSPSetNormType(s.ksp, POISE_KSP_NORM_UNPRECONDITIONED));
   CHECK_OK(PoiseKSPSetErrorIfNotConverged(s.ksp, 1));
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_NOT_CONVERGED, "b is inconsistent: 0.447 of its norm");
@@ -192,7 +194,8 @@ static void TestInconsistent(PoiseContext ctx)
   Close(&s);
 }
 
-/* A = L S R for the ring S and diagonal L, R: A (1 / r) = 0 and A^T (1 / l) = 0, two different vectors of length 1. */
+/* A = L S R for the ring S and diagonal L, R: A (1 / r) = 0 and A^T (1 / l) = 0, two different vectors of
+   length 1. */
 static void Skew(System *s, PoiseVec *null, PoiseVec *left)
 {
   double norm, dot;
@@ -336,10 +339,12 @@ static void TestErrors(PoiseContext ctx)
   PoiseVec plus = Halves(s.A, v, v), minus = Halves(s.A, v, -v);
   for (int k = 0; k < POISE_MAX_BATCH; k++) many[k] = plus;
   CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, N + 1, &other));
-  CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, 1, &plus), POISE_ERR_ARG, "not orthonormal: the product of numbers 0 and 1 is 1");
+  CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, 1, &plus), POISE_ERR_ARG,
+            "not orthonormal: the product of numbers 0 and 1 is 1");
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG, "the product of numbers 0 and 0 is");
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 0, 1, &other), POISE_ERR_SIZE, "vector 0 of its null space 73");
-  CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, POISE_MAX_BATCH, many), POISE_ERR_ARG, "33 vectors, there can be 32");
+  CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, POISE_MAX_BATCH, many), POISE_ERR_ARG,
+            "33 vectors, there can be 32");
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 1, -1, many), POISE_ERR_ARG, "null space of");
   CHECK_INT(s.A->null.n, 0);
   for (int far = 0; far < 2; far++) { /* a length that differs by less than 1e-8, and by more */
@@ -361,7 +366,8 @@ static void TestErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
   CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &other), POISE_ERR_SIZE,
             "A has 72 rows, vector 0 of its null space 73");
-  CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG, "the product of numbers 0 and 0 is");
+  CHECK_ERR(PoiseMatSetTransposeNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG,
+            "the product of numbers 0 and 0 is");
   CHECK_INT(s.A->left.n, 0);
   CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 1, &minus));
   CHECK_INT(s.A->null.n, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What a program can know and ask of the device that it runs on: that a solve copies nothing but its scalars, what the log says of a
-  solve, how much memory objects take, what happens when there is none left.
+  What a program can know and ask of the device that it runs on: that a solve copies nothing but its scalars,
+  what the log says of a solve, how much memory objects take, what happens when there is none left.
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
@@ -27,7 +27,8 @@ static PoiseErr Laplacian(PoiseContext ctx, int nx, int ny, PoiseMat *A)
     for (int k = 0; !e && k < 5; k++) {
       PoiseInt x = i % nx + dx[k], y = i / nx + dy[k], j = y * nx + x;
       if (x < 0 || x >= nx || y < 0 || y >= ny) continue;
-      double v = (k ? -1 : 4) * (1 + 0.4 * TestRandom(1, (uint64_t)i)) * (1 + 0.4 * TestRandom(1, (uint64_t)j));
+      double v =
+          (k ? -1 : 4) * (1 + 0.4 * TestRandom(1, (uint64_t)i)) * (1 + 0.4 * TestRandom(1, (uint64_t)j));
       e = PoiseMatAddBlock(*A, 1, &i, 1, &j, &v);
     }
   if (!e) e = PoiseMatAssemble(*A);
@@ -68,7 +69,7 @@ static bool IsAway(PoiseContext ctx)
   return !ctx->device->ops->is_host;
 }
 
-/* ---- -device_forbid_copies ------------------------------------------------------------------------------------------ */
+/* ---- -device_forbid_copies ------------------------------------------------------------------- */
 
 static void TestForbid(PoiseContext ctx)
 {
@@ -123,8 +124,8 @@ static void TestForbidden(PoiseContext ctx)
   ctx->device->forbid_copies = true;
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   SampleFill(s.b, 3); /* on the host */
-  snprintf(words, sizeof words, "a copy of %d bytes to the device by VecUpdate inside a solve: -device_forbid_copies",
-           N * 8);
+  snprintf(words, sizeof words,
+           "a copy of %d bytes to the device by VecUpdate inside a solve: -device_forbid_copies", N * 8);
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
   CHECK_OK(PoiseVecToDevice(s.b));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
@@ -145,7 +146,8 @@ static void TestForbidden(PoiseContext ctx)
   CHECK_OK(PoiseKSPDestroy(&watched));
   CHECK_OK(PoiseVecDestroy(&other));
   CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, Stop, NULL));
-  snprintf(words, sizeof words, "copy %zu bytes to the host in every iteration and wait for them: the convergence test is",
+  snprintf(words, sizeof words,
+           "copy %zu bytes to the host in every iteration and wait for them: the convergence test is",
            s.ksp->slot_buffer.bytes);
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
   CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, NULL, NULL));
@@ -188,7 +190,7 @@ static void TestForbidOption(PoiseContext ctx)
   }
 }
 
-/* ---- what the log counts ---------------------------------------------------------------------------------------------- */
+/* ---- what the log counts --------------------------------------------------------------------- */
 
 typedef struct Counted {
   LogCounts log;
@@ -244,13 +246,15 @@ static void TestReplayedCounts(PoiseContext ctx)
       SameWork(&eager, &replayed);
       if (!s.ksp->eager && m < 2) { /* each iteration launches as many kernels */
         Solve(ctx, &s, its[k] + 1, 0, &more);
-        double each = more.log.launches - eager.log.launches, cycle = 8, replays = ceil((double)its[k] / cycle) + 1;
+        double each = more.log.launches - eager.log.launches, cycle = 8,
+               replays = ceil((double)its[k] / cycle) + 1;
         CHECK_NEAR(replayed.log.launches, eager.log.launches + (replays * cycle - (double)its[k]) * each, 0);
         double mult = replayed.log.event[EVENT_MatMult].launches;
         CHECK_NEAR(mult, (m + 1) * replays * cycle, 0);
         CHECK_INT(replayed.copied[COPY_TO_HOST], (int64_t)(replays + 2) * (int64_t)s.ksp->slot_buffer.bytes);
         CHECK_INT(replayed.copied[COPY_TO_DEVICE], s.ksp->slot_buffer.bytes);
-        CHECK_INT(replayed.waits, (int64_t)replays - 1 + 4); /* scalars set, fetched at the start, all done, x delivered */
+        /* scalars set, fetched at the start, all done, x delivered */
+        CHECK_INT(replayed.waits, (int64_t)replays - 1 + 4);
       }
     }
     Close(&s);
@@ -271,7 +275,8 @@ static void TestCountsOfCG(PoiseContext ctx)
   CHECK_NEAR(many.log.event[EVENT_MatMult].bytes, 33 * poiseMatTraffic(s.A) + halo, 0);
   CHECK_NEAR(many.log.event[EVENT_MatMult].flops, 33 * 2.0 * (double)s.A->csr.nz, 0);
   CHECK_NEAR(many.log.event[EVENT_KSPVectors].calls - few.log.event[EVENT_KSPVectors].calls, more * 2, 0);
-  CHECK_NEAR(many.log.event[EVENT_KSPVectors].bytes - few.log.event[EVENT_KSPVectors].bytes, more * 80 * n, 0);
+  CHECK_NEAR(many.log.event[EVENT_KSPVectors].bytes - few.log.event[EVENT_KSPVectors].bytes, more * 80 * n,
+             0);
   CHECK_NEAR(many.log.event[EVENT_PCApply].calls, 1, 0); /* in the start only */
   CHECK_NEAR(many.log.event[EVENT_KSPSolve].calls, 1, 0);
   CHECK_NEAR(many.log.event[EVENT_KSPSolve].bytes, many.log.bytes, 0);
@@ -283,7 +288,7 @@ static void TestCountsOfCG(PoiseContext ctx)
   Close(&s);
 }
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static PoiseBytes Counters(PoiseContext ctx)
 {
@@ -320,7 +325,8 @@ static void TestMatrixSizes(PoiseContext ctx)
     PoiseBytes before = Counters(ctx), held, vectors, one;
     PoisePrediction predicted;
     int64_t plain;
-    if (!CHECK_OK(Laplacian(ctx, grids[g][0], grids[g][1], &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+    if (!CHECK_OK(Laplacian(ctx, grids[g][0], grids[g][1], &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)))
+      return;
     CHECK_OK(PoiseVecSet(x, 1));
     CHECK_OK(PoiseMatMult(A, x, y));
     const Csr *c = &A->csr;
@@ -340,7 +346,8 @@ static void TestMatrixSizes(PoiseContext ctx)
     PoiseBytes old = held; /* a type's own arrays, and a plan of triplets, are counted too */
     CHECK_OK(PoiseMatMultTranspose(A, x, y));
     CHECK_OK(PoiseMatBytes(A, &held, NULL));
-    int64_t index = c->nz > ctx->most_narrow ? 8 : 4, transpose = index * (c->m + c->nghost + 1) + (index + 4) * c->nz;
+    int64_t index = c->nz > ctx->most_narrow ? 8 : 4,
+            transpose = index * (c->m + c->nghost + 1) + (index + 4) * c->nz;
     CHECK_INT(held.host - old.host, IsAway(ctx) ? 0 : transpose);
     CHECK_INT(held.device - old.device, IsAway(ctx) ? transpose : 0);
     CHECK_OK(PoiseVecDestroy(&x));
@@ -420,7 +427,7 @@ static void TestPreconditionerSizes(PoiseContext ctx)
   }
 }
 
-/* ---- no memory left ------------------------------------------------------------------------------------------------------- */
+/* ---- no memory left -------------------------------------------------------------------------- */
 
 static void Limit(PoiseContext ctx, bool mine, int64_t more)
 {
@@ -447,7 +454,8 @@ static void TestOutOfMemory(PoiseContext ctx)
   CHECK_ERR_OF(PoiseKSPSetUp(s.ksp), mine, POISE_ERR_MEMORY, mine ? words : "of ");
   int64_t tries = 0;
   PoiseErr e = POISE_ERR_MEMORY;
-  for (int64_t more = 100; e && more < 100 * bytes; more += more / 4, tries++) { /* in every place of set-up and solve */
+  /* in every place of set-up and solve */
+  for (int64_t more = 100; e && more < 100 * bytes; more += more / 4, tries++) {
     Limit(ctx, mine, more);
     e = PoiseKSPSolve(s.ksp, s.b, s.x);
     if (e) CHECK_ERR_OF(e, mine, POISE_ERR_MEMORY, "no memory on device");
@@ -456,8 +464,8 @@ static void TestOutOfMemory(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&s.x));
   CHECK_OK(PoiseVecDuplicate(s.b, &s.x));
   Limit(ctx, mine, bytes - 1); /* in the solve: x itself */
-  snprintf(words, sizeof words, "no memory on device %s for vector: %lld bytes; %lld of", ctx->device->ops->name,
-           (long long)bytes, (long long)bytes - 1);
+  snprintf(words, sizeof words, "no memory on device %s for vector: %lld bytes; %lld of",
+           ctx->device->ops->name, (long long)bytes, (long long)bytes - 1);
   CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_MEMORY, mine ? words : " for vector");
   CHECK(PoiseKSPConvergedReason(s.ksp) == POISE_DIVERGED_ERROR);
   CHECK_OK(PoiseVecDestroy(&ballast));
@@ -471,7 +479,8 @@ static void TestOutOfMemory(PoiseContext ctx)
   Close(&s);
 }
 
-/* However much of a matrix fits, a failed product leaves nothing of its arrays behind; a later one is right. */
+/* However much of a matrix fits, a failed product leaves nothing of its arrays behind; a later one is
+   right. */
 static void TestFailedUpload(PoiseContext ctx)
 {
   static const char *const types[] = {"csr", "csri", "seg", "bcsr"};
@@ -494,7 +503,8 @@ static void TestFailedUpload(PoiseContext ctx)
       if (!e) break;
       CHECK_ERR(e, POISE_ERR_MEMORY, "no memory on device");
       none = !s.A->csr.ptr.device && !s.A->csr.col.device && !s.A->csr.val.device;
-      CHECK(ctx->device->bytes == bytes || (none && ctx->device->bytes < bytes)); /* a new bcsr is there in part */
+      /* a new bcsr is there in part */
+      CHECK(ctx->device->bytes == bytes || (none && ctx->device->bytes < bytes));
       bytes = ctx->device->bytes;
     }
     CHECK(tries > 5);
@@ -527,7 +537,8 @@ static void TestFailedZeros(PoiseContext ctx)
   poiseBufferDestroy(&b);
 }
 
-/* Nothing but the GPU itself says that it is full: what was asked for and what is free is named, and after freeing all goes on. */
+/* Nothing but the GPU itself says that it is full: what was asked for and what is free is named, and after
+   freeing all goes on. */
 static void TestFullGpu(PoiseContext ctx)
 {
   enum { MOST = 64 };
@@ -544,7 +555,8 @@ static void TestFullGpu(PoiseContext ctx)
   uint64_t bits = SampleDigest(s.x);
   CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
   for (int64_t bytes = left - spare; count < MOST && bytes > spare && left > 4 * spare; count++) {
-    while (bytes > spare && dev->ops->alloc(dev, (size_t)bytes, "ballast", &ballast[count])) bytes -= bytes / 8;
+    while (bytes > spare && dev->ops->alloc(dev, (size_t)bytes, "ballast", &ballast[count]))
+      bytes -= bytes / 8;
     CHECK_OK(PoiseDeviceMemory(ctx, &left, &total));
     bytes = left - spare;
   }
@@ -576,7 +588,7 @@ static void TestDeviceMemory(PoiseContext ctx)
   CHECK_ERR(PoiseDeviceMemory(NULL, &left, NULL), POISE_ERR_ARG, "NULL");
 }
 
-/* ---- which GPU ------------------------------------------------------------------------------------------------------------ */
+/* ---- which GPU ------------------------------------------------------------------------------- */
 
 static void TestPick(PoiseContext ctx)
 {
@@ -589,7 +601,8 @@ static void TestPick(PoiseContext ctx)
   }
   for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){(uint64_t)r / 8, 0xff}; /* two machines of 8 GPUs */
   for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), r % 8);
-  for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, r % 2 ? 0xf0 : 0x0f}; /* two sockets in turn, each with 4 */
+  /* two sockets in turn, each with 4 */
+  for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, r % 2 ? 0xf0 : 0x0f};
   for (int r = 0; r < 8; r++) CHECK_INT(poisePickGpu(r, p, 8), 4 * (r % 2) + r / 2);
   for (int r = 8; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), poisePickGpu(r - 8, p, 8));
   for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){(uint64_t)r % 2, 0xff}; /* two machines in turn */
@@ -667,7 +680,7 @@ static void TestNoGpu(PoiseContext ctx)
   CHECK_OK(PoiseFinalize(&own));
 }
 
-/* ---- arrays on the device --------------------------------------------------------------------------------------------------- */
+/* ---- arrays on the device -------------------------------------------------------------------- */
 
 /* Are these n numbers in the device's memory f(i) for the global rows i? */
 static bool Holds(PoiseContext ctx, const double *p, PoiseInt n, PoiseInt begin, double scale, double shift)
@@ -730,15 +743,16 @@ static void TestHostPointer(PoiseContext ctx)
   PoiseInt n, begin;
   double *p = LendRows(ctx, &n, &begin), host[50];
   bool mine = PoiseRank(ctx) == 0; /* which has rows */
-  CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? NULL : p, POISE_BORROW, &x), mine, POISE_ERR_ARG, "NULL");
+  CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? NULL : p, POISE_BORROW, &x), mine, POISE_ERR_ARG,
+               "NULL");
   if (IsAway(ctx))
     for (int own = POISE_COPY; own <= POISE_BORROW; own++) {
-      CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? host : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
-                   "a host pointer?");
+      CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? host : p, (PoiseOwn)own, &x), mine,
+                   POISE_ERR_ARG, "a host pointer?");
       CHECK(x == NULL);
       if (!strcmp(ctx->device->ops->name, "cuda")) continue; /* it does not know lengths */
-      CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? p + 1 : p, (PoiseOwn)own, &x), mine, POISE_ERR_ARG,
-                   "array: ");
+      CHECK_ERR_OF(PoiseVecCreateDeviceArray(ctx, n, 50, mine ? p + 1 : p, (PoiseOwn)own, &x), mine,
+                   POISE_ERR_ARG, "array: ");
     }
   SampleTakeBack(ctx, p);
 }
@@ -783,7 +797,8 @@ static PoiseErr AdoptOne(PoiseContext ctx, void *arg)
   (void)arg;
   PoiseSplit(ctx, 50, &begin, &n);
   void *p = NULL;
-  PoiseErr e = IsAway(ctx) ? ctx->device->ops->alloc(ctx->device, (size_t)n * 8, "an application's array", &p) : POISE_OK;
+  PoiseErr e = IsAway(ctx) ? ctx->device->ops->alloc(ctx->device, (size_t)n * 8, "an application's array", &p)
+                           : POISE_OK;
   if (!e && IsAway(ctx) && p) poiseFreeCount(ctx);
   if (!e && !IsAway(ctx)) p = malloc((size_t)n * 8 + 1);
   e = PoiseAgree(ctx, e);
@@ -801,8 +816,8 @@ static void TestAdoptFailures(PoiseContext ctx)
 }
 
 /* This rank's CSR in the device's memory, in all widths and bases. */
-static PoiseCSR LendCSR(PoiseContext ctx, int64_t m, const int64_t *ptr, const int64_t *col, const double *val, int wide,
-                        int base)
+static PoiseCSR LendCSR(PoiseContext ctx, int64_t m, const int64_t *ptr, const int64_t *col,
+                        const double *val, int wide, int base)
 {
   int64_t nz = ptr[m];
   int32_t *p32 = malloc((size_t)(m + 1) * 4), *c32 = malloc((size_t)nz * 4 + 1);
@@ -873,7 +888,8 @@ static void TestDeviceCSR(PoiseContext ctx)
     CHECK_OK(PoiseMatMult(A, s.b, y));
     CHECK(SampleDigest(y) == twice);
     if (own == POISE_BORROW) { /* written to by the application */
-      CHECK_OK(poiseDeviceCopy(ctx->device, (void *)(uintptr_t)csr.val, val, (size_t)ptr[m] * 8, COPY_TO_DEVICE));
+      CHECK_OK(
+          poiseDeviceCopy(ctx->device, (void *)(uintptr_t)csr.val, val, (size_t)ptr[m] * 8, COPY_TO_DEVICE));
       CHECK_OK(PoiseMatSetValuesCSR(A, csr.val));
       CHECK_OK(PoiseMatMult(A, s.b, y));
       CHECK(SampleDigest(y) == expected);
@@ -895,7 +911,8 @@ static void TestDeviceCSR(PoiseContext ctx)
   Close(&s);
 }
 
-/* Each array that is not on the device is named, and what is wrong with the matrix as for arrays on the host. */
+/* Each array that is not on the device is named, and what is wrong with the matrix as for arrays on the
+   host. */
 static void TestDeviceCSRErrors(PoiseContext ctx)
 {
   static const char *const names[] = {"csr->ptr32: ", "csr->col32: ", "csr->val: "};
@@ -909,7 +926,8 @@ static void TestDeviceCSRErrors(PoiseContext ctx)
     if (k % 3 == 0) bad.ptr32 = ptr32;
     if (k % 3 == 1) bad.col32 = col32;
     if (k % 3 == 2) bad.val = val;
-    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &bad, (PoiseOwn)(k / 3), &A), POISE_ERR_ARG, names[k % 3]);
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &bad, (PoiseOwn)(k / 3), &A), POISE_ERR_ARG,
+              names[k % 3]);
     CHECK(A == NULL);
     TakeBackCSR(ctx, &csr);
   }
@@ -925,11 +943,13 @@ static void TestDeviceCSRErrors(PoiseContext ctx)
     TakeBackCSR(ctx, &wrong);
   }
   for (int k = 0; k < 8; k++) { /* as arrays on the host, whether they are looked at on the device or not */
-    static const char *const words[] = {"row 1 has column 2, legal are 0 to 1", "row 1 has column -1, legal are 0 to 1",
-                                        "row 0 has column 1 twice", "the first row offset is 1, not the base 0"};
+    static const char *const words[] = {"row 1 has column 2, legal are 0 to 1",
+                                        "row 1 has column -1, legal are 0 to 1", "row 0 has column 1 twice",
+                                        "the first row offset is 1, not the base 0"};
     const int64_t cols[][3] = {{0, 1, 2}, {0, 1, -1}, {1, 1, 0}, {0, 1, 1}}, late[] = {1, 2, 3};
     PoiseCSR wrong = LendCSR(ctx, 2, k % 4 == 3 ? late : ptr, cols[k % 4], val, k < 4 ? 1 : 2, 0);
-    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &wrong, POISE_BORROW, &A), POISE_ERR_ARG, words[k % 4]);
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2, 2, &wrong, POISE_BORROW, &A), POISE_ERR_ARG,
+              words[k % 4]);
     TakeBackCSR(ctx, &wrong);
   }
   PoiseCSR csr = LendCSR(ctx, 2, ptr, unsorted, val, 0, 0);
@@ -961,7 +981,8 @@ static void TestAdoptCSRFailures(PoiseContext ctx)
   for (int base = 0; base < 2; base++) TestAllocationFailures(ctx, AdoptCSR, &base);
 }
 
-/* A matrix whose arrays are on the device, of more rows than a block: of its indices nothing comes to the host but single numbers. */
+/* A matrix whose arrays are on the device, of more rows than a block: of its indices nothing comes to the
+   host but single numbers. */
 static void TestDeviceCSRStays(PoiseContext ctx)
 {
   enum { ROWS = 5000 };
@@ -990,8 +1011,10 @@ static void TestDeviceCSRStays(PoiseContext ctx)
     CHECK_OK(PoiseMatDestroy(&A));
     if (wide && IsAway(ctx)) { /* the first of two wrong rows, both in later blocks */
       int32_t far = ROWS;
-      CHECK_OK(poiseDeviceCopy(ctx->device, (int32_t *)(uintptr_t)csr.col32 + 2 * 4321, &far, sizeof far, COPY_TO_DEVICE));
-      CHECK_OK(poiseDeviceCopy(ctx->device, (int32_t *)(uintptr_t)csr.col32 + 2 * 2345, &far, sizeof far, COPY_TO_DEVICE));
+      CHECK_OK(poiseDeviceCopy(ctx->device, (int32_t *)(uintptr_t)csr.col32 + 2 * 4321, &far, sizeof far,
+                               COPY_TO_DEVICE));
+      CHECK_OK(poiseDeviceCopy(ctx->device, (int32_t *)(uintptr_t)csr.col32 + 2 * 2345, &far, sizeof far,
+                               COPY_TO_DEVICE));
       CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, ROWS, ROWS, ROWS, ROWS, &csr, POISE_BORROW, &A), POISE_ERR_ARG,
                 "row 2345 has column 5000, legal are 0 to 4999");
     }
@@ -1002,7 +1025,7 @@ static void TestDeviceCSRStays(PoiseContext ctx)
   free(ptr), free(col), free(val);
 }
 
-/* ---- triplets in the device's memory ------------------------------------------------------------------------------------ */
+/* ---- triplets in the device's memory --------------------------------------------------------- */
 
 enum { TRIPLETS = 40000 };
 
@@ -1021,10 +1044,12 @@ static bool SameEntries(PoiseMat A, PoiseMat H)
 {
   int64_t *ptr[2], *col[2];
   double *val[2];
-  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr[0], &col[0], &val[0])) || !CHECK_OK(PoiseMatCopyCSR(H, &ptr[1], &col[1], &val[1])))
+  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr[0], &col[0], &val[0])) ||
+      !CHECK_OK(PoiseMatCopyCSR(H, &ptr[1], &col[1], &val[1])))
     return false;
   size_t m = (size_t)A->rows->n, nz = (size_t)ptr[0][m];
-  bool same = !memcmp(ptr[0], ptr[1], (m + 1) * 8) && !memcmp(col[0], col[1], nz * 8) && !memcmp(val[0], val[1], nz * 8);
+  bool same = !memcmp(ptr[0], ptr[1], (m + 1) * 8) && !memcmp(col[0], col[1], nz * 8) &&
+              !memcmp(val[0], val[1], nz * 8);
   for (int k = 0; k < 2; k++) free(ptr[k]), free(col[k]), free(val[k]);
   return same;
 }
@@ -1036,8 +1061,8 @@ static void TestDeviceTriplets(PoiseContext ctx)
   double *v = malloc(TRIPLETS * sizeof *v);
   PoiseMat A, H;
   MakeTriplets(ctx, rows, cols, v);
-  void *r = SampleLend(ctx, TRIPLETS * sizeof *rows, rows), *c = SampleLend(ctx, TRIPLETS * sizeof *cols, cols),
-       *there = SampleLend(ctx, TRIPLETS * sizeof *v, v);
+  void *r = SampleLend(ctx, TRIPLETS * sizeof *rows, rows),
+       *c = SampleLend(ctx, TRIPLETS * sizeof *cols, cols), *there = SampleLend(ctx, TRIPLETS * sizeof *v, v);
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A)) ||
       !CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &H)))
     return;
@@ -1076,8 +1101,8 @@ static void TestDeviceTripletErrors(PoiseContext ctx)
   PoiseMat A;
   char words[128];
   MakeTriplets(ctx, rows, cols, v);
-  void *r = SampleLend(ctx, TRIPLETS * sizeof *rows, rows), *c = SampleLend(ctx, TRIPLETS * sizeof *cols, cols),
-       *there = SampleLend(ctx, TRIPLETS * sizeof *v, v);
+  void *r = SampleLend(ctx, TRIPLETS * sizeof *rows, rows),
+       *c = SampleLend(ctx, TRIPLETS * sizeof *cols, cols), *there = SampleLend(ctx, TRIPLETS * sizeof *v, v);
   rows[30001] = N, rows[39999] = N + 5, cols[20002] = N + 7;
   void *bad_rows = SampleLend(ctx, TRIPLETS * sizeof *rows, rows),
        *bad_cols = SampleLend(ctx, TRIPLETS * sizeof *cols, cols);
@@ -1092,9 +1117,12 @@ static void TestDeviceTripletErrors(PoiseContext ctx)
   CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, mine ? -2 : 0, r, c), mine, POISE_ERR_ARG, "-2 rows");
   if (IsAway(ctx)) {
     CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, mine ? rows : r, c), mine, POISE_ERR_ARG, "rows: ");
-    CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, mine ? cols : c), mine, POISE_ERR_ARG, "a host pointer?");
-    CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, mine ? NULL : c), mine, POISE_ERR_ARG, "cols is NULL");
-    CHECK_ERR_OF(PoiseMatSetValuesDeviceCOO(A, mine ? v : there), mine, POISE_ERR_ARG, "values of triplets: ");
+    CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, mine ? cols : c), mine, POISE_ERR_ARG,
+                 "a host pointer?");
+    CHECK_ERR_OF(PoiseMatSetPatternDeviceCOO(A, TRIPLETS, r, mine ? NULL : c), mine, POISE_ERR_ARG,
+                 "cols is NULL");
+    CHECK_ERR_OF(PoiseMatSetValuesDeviceCOO(A, mine ? v : there), mine, POISE_ERR_ARG,
+                 "values of triplets: ");
   }
   CHECK_INT(A->csr.nz, nz);
   CHECK_OK(PoiseMatSetValuesDeviceCOO(A, there));
@@ -1165,7 +1193,8 @@ static void TestDeviceTripletFailures(PoiseContext ctx)
   PoiseInt *rows = malloc(TRIPLETS * sizeof *rows), *cols = malloc(TRIPLETS * sizeof *cols);
   double *v = malloc(TRIPLETS * sizeof *v);
   MakeTriplets(ctx, rows, cols, v);
-  DeviceTriplets t = {300, SampleLend(ctx, TRIPLETS * sizeof *rows, rows), SampleLend(ctx, TRIPLETS * sizeof *cols, cols),
+  DeviceTriplets t = {300, SampleLend(ctx, TRIPLETS * sizeof *rows, rows),
+                      SampleLend(ctx, TRIPLETS * sizeof *cols, cols),
                       SampleLend(ctx, TRIPLETS * sizeof *v, v)};
   TestAllocationFailures(ctx, AssembleThere, &t);
   SampleTakeBack(ctx, t.rows), SampleTakeBack(ctx, t.cols), SampleTakeBack(ctx, t.v);
@@ -1181,8 +1210,10 @@ static void TestDeviceTripletMemory(PoiseContext ctx)
 
   MakeTriplets(ctx, rows, cols, v);
   DeviceTriplets t = {TRIPLETS, SampleLend(ctx, TRIPLETS * sizeof *rows, rows),
-                      SampleLend(ctx, TRIPLETS * sizeof *cols, cols), SampleLend(ctx, TRIPLETS * sizeof *v, v)};
-  int place = poisePlacesAreWide(ctx, TRIPLETS) ? 8 : 4, scratch = strcmp(ctx->device->ops->name, "cuda") ? 64 : 64 << 20;
+                      SampleLend(ctx, TRIPLETS * sizeof *cols, cols),
+                      SampleLend(ctx, TRIPLETS * sizeof *v, v)};
+  int place = poisePlacesAreWide(ctx, TRIPLETS) ? 8 : 4,
+      scratch = strcmp(ctx->device->ops->name, "cuda") ? 64 : 64 << 20;
   ctx->device->limit = ctx->device->bytes + 2 * (8 + place) * TRIPLETS - 1;
   CHECK_ERR(AssembleThere(ctx, &t), POISE_ERR_MEMORY, "no memory on device");
   ctx->device->limit += 1 + scratch;
@@ -1199,13 +1230,15 @@ static void TestStream(PoiseContext ctx)
   int argc = 5, stream;
   CHECK(PoiseStream(ctx) == NULL);
   if (!CHECK_OK(PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1, .stream = &stream}, &own))) return;
-  CHECK_ERR(PoiseRun(own, SolveOnHostVectors, NULL), POISE_ERR_UNSUPPORTED, "-ranks 2 (threads) with PoiseInit.stream");
+  CHECK_ERR(PoiseRun(own, SolveOnHostVectors, NULL), POISE_ERR_UNSUPPORTED,
+            "-ranks 2 (threads) with PoiseInit.stream");
   CHECK_OK(PoiseFinalize(&own));
 }
 
-/* ---- memory in the order of the work ----------------------------------------------------------------------------------------- */
+/* ---- memory in the order of the work --------------------------------------------------------- */
 
-/* A block that is freed and given out again while work that uses it is still queued: each piece of work sees its own content. */
+/* A block that is freed and given out again while work that uses it is still queued: each piece of work sees
+   its own content. */
 static void TestFreedInUse(PoiseContext ctx)
 {
   enum { TIMES = 16, LENGTH = 20000 };
@@ -1216,7 +1249,8 @@ static void TestFreedInUse(PoiseContext ctx)
   if (!CHECK(host != NULL) || !CHECK_OK(poiseDeviceAlloc(dev, TIMES * bytes, "what is kept", &kept))) return;
   for (int k = 0; k < TIMES; k++) {
     if (!CHECK_OK(poiseDeviceAlloc(dev, bytes, "what is freed in use", &p))) break;
-    CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = LENGTH, .out = {p}, .c = {{.value = k}}));
+    CHECK_OK(
+        LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = LENGTH, .out = {p}, .c = {{.value = k}}));
     CHECK_OK(poiseDeviceCopy(dev, (char *)kept + (size_t)k * bytes, p, bytes, COPY_ON_DEVICE));
     poiseDeviceFree(dev, bytes, &p);
   }
@@ -1229,7 +1263,8 @@ static void TestFreedInUse(PoiseContext ctx)
   free(host);
 }
 
-/* Memory that was freed is free, for larger blocks too, and is said to be; running out leaves a device that works. */
+/* Memory that was freed is free, for larger blocks too, and is said to be; running out leaves a device that
+   works. */
 static void UseMemory(PoiseContext ctx)
 {
   enum { SLACK = 1 << 26 };
@@ -1246,12 +1281,15 @@ static void UseMemory(PoiseContext ctx)
     CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL));
     CHECK(left <= before + SLACK && left >= before - SLACK);
   }
-  CHECK_ERR(poiseDeviceAlloc(dev, (size_t)total + 1, "more than there is", &p), POISE_ERR_MEMORY, "bytes are free");
+  CHECK_ERR(poiseDeviceAlloc(dev, (size_t)total + 1, "more than there is", &p), POISE_ERR_MEMORY,
+            "bytes are free");
   CHECK(p == NULL);
   CHECK_OK(poiseDeviceAlloc(dev, 1000, "little", &p));
   poiseDeviceFree(dev, 1000, &p);
   Device *other; /* as of another rank that is a thread: it gets what this one keeps for itself */
-  if (!CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL)) || !CHECK_OK(poiseDeviceOpen(ctx, dev->ops, dev->id, &other))) return;
+  if (!CHECK_OK(PoiseDeviceMemory(ctx, &left, NULL)) ||
+      !CHECK_OK(poiseDeviceOpen(ctx, dev->ops, dev->id, &other)))
+    return;
   CHECK_OK(poiseDeviceAlloc(other, (size_t)(0.9 * (double)left), "nearly all there is", &p));
   poiseDeviceFree(other, (size_t)(0.9 * (double)left), &p);
   poiseDeviceDestroy(&other);
@@ -1273,11 +1311,14 @@ static void TestMemoryInCapture(PoiseContext ctx)
   Graph *graph = NULL;
   void *p = NULL, *q = NULL;
   if (!dev->ops->capture_begin) TEST_SKIP("this device has no graphs");
-  if (!CHECK_OK(poiseDeviceAlloc(dev, 800, "a target", &p)) || !CHECK_OK(poiseDeviceAlloc(dev, 800, "another", &q))) return;
+  if (!CHECK_OK(poiseDeviceAlloc(dev, 800, "a target", &p)) ||
+      !CHECK_OK(poiseDeviceAlloc(dev, 800, "another", &q)))
+    return;
   if (!CHECK_OK(dev->ops->capture_begin(dev, true))) return;
   CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}));
   poiseDeviceFree(dev, 800, &q);
-  CHECK_ERR(poiseDeviceAlloc(dev, 800, "too late", &q), POISE_ERR_INTERNAL, "an allocation (too late) inside the capture");
+  CHECK_ERR(poiseDeviceAlloc(dev, 800, "too late", &q), POISE_ERR_INTERNAL,
+            "an allocation (too late) inside the capture");
   CHECK_OK(dev->ops->capture_end(dev, &graph));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "");
   CHECK_OK(dev->ops->replay(dev, graph));

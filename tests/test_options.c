@@ -19,7 +19,8 @@ typedef struct Fields {
 #define FIELD(type, field) POISE_OPTION_##type, offsetof(Fields, field)
 static const PoiseOption table[] = {
     {"t_flag", FIELD(BOOL, flag), "no", 0, 0, NULL, "a flag"},
-    {"t_method", FIELD(CHOICE, method), "none", 0, 0, "none|jacobi|pbjacobi|bcgs=bicgstab|bicgstab", "a choice"},
+    {"t_method", FIELD(CHOICE, method), "none", 0, 0, "none|jacobi|pbjacobi|bcgs=bicgstab|bicgstab",
+     "a choice"},
     {"t_count", FIELD(INT, count), "30", 1, 1000, NULL, "a number of things"},
     {"t_any", FIELD(INT, any), NULL, 0, 0, NULL, "any integer"},
     {"t_level", FIELD(REAL, level), "0.5", 0, 1, NULL, "a level"},
@@ -93,7 +94,7 @@ static const char *Content(FILE *f, char text[TEXT])
   return text;
 }
 
-/* ---- sources ---------------------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static void TestPrecedence(PoiseContext ctx)
 {
@@ -104,11 +105,17 @@ static void TestPrecedence(PoiseContext ctx)
   for (int mask = 0; mask < 16; mask++) {
     bool code = mask & 1, environment = mask & 2, file = mask & 4, line = mask & 8;
     if (environment) setenv("POISE_OPTIONS", "-k environment", 1);
-    snprintf(words, sizeof words, "%s%s%s", file ? "-options_file " : "", file ? path : "", line ? " -k line" : "");
+    snprintf(words, sizeof words, "%s%s%s", file ? "-options_file " : "", file ? path : "",
+             line ? " -k line" : "");
     if (!CHECK_OK(Open(words, &own))) break;
     unsetenv("POISE_OPTIONS");
     if (code) CHECK_OK(PoiseOptionsSet(own, "-k", "code"));
-    CHECK(Given(own, "k", line ? "line" : file ? "file" : environment ? "environment" : code ? "code" : NULL));
+    CHECK(Given(own, "k",
+                line          ? "line"
+                : file        ? "file"
+                : environment ? "environment"
+                : code        ? "code"
+                              : NULL));
     Close(&own);
   }
   remove(path);
@@ -191,7 +198,8 @@ static void TestPrefix(PoiseContext ctx)
   char text[TEXT];
   (void)ctx;
   setenv("POISE_OPTIONS", "-ours_e 1 -f 2", 1);
-  PoiseErr e = OpenWith((PoiseInit){.prefix = "ours_"}, "-a 1 -ours_b 2 -ours_in_t_count 0 -ours_ 3 -ours_zzz 3", &own);
+  PoiseErr e = OpenWith((PoiseInit){.prefix = "ours_"},
+                        "-a 1 -ours_b 2 -ours_in_t_count 0 -ours_ 3 -ours_zzz 3", &own);
   unsetenv("POISE_OPTIONS");
   if (!CHECK_OK(e)) return;
   CHECK(Given(own, "a", NULL));
@@ -200,7 +208,8 @@ static void TestPrefix(PoiseContext ctx)
   CHECK(Given(own, "e", "1"));
   CHECK(Given(own, "f", "2")); /* the environment variable is Poise's alone */
   CHECK_OK(PoiseOptionsDefaults(table, &fields));
-  CHECK_ERR(PoiseOptionsRead(own, "in_", table, &fields), POISE_ERR_OPTION, "-ours_in_t_count 0 (command line)");
+  CHECK_ERR(PoiseOptionsRead(own, "in_", table, &fields), POISE_ERR_OPTION,
+            "-ours_in_t_count 0 (command line)");
   CHECK_OK(PoiseOptionsUnused(own, f, NULL));
   CHECK(strstr(Content(f, text), "-ours_zzz 3 (command line)") != NULL);
   fclose(f);
@@ -210,10 +219,11 @@ static void TestPrefix(PoiseContext ctx)
 /* A context's prefix that an option's own name begins with: "ours_" and ours_gain, or t_count with "t_". */
 static void TestPrefixOfName(PoiseContext ctx)
 {
-  static const PoiseOption own_table[] = {{"t_count", FIELD(INT, count), "30", 1, 1000, NULL, "a number of things"},
-                                          {"count", FIELD(INT, any), "7", 0, 0, NULL, "another"},
-                                          {"t_name", FIELD(STRING, name), "x", 0, 0, NULL, "a name"},
-                                          {0}};
+  static const PoiseOption own_table[] = {
+      {"t_count", FIELD(INT, count), "30", 1, 1000, NULL, "a number of things"},
+      {"count", FIELD(INT, any), "7", 0, 0, NULL, "another"},
+      {"t_name", FIELD(STRING, name), "x", 0, 0, NULL, "a name"},
+      {0}};
   PoiseContext own;
   Fields fields;
   FILE *f = tmpfile();
@@ -221,7 +231,8 @@ static void TestPrefixOfName(PoiseContext ctx)
   int unused = -1;
   (void)ctx;
   setenv("POISE_OPTIONS", "-t_count 3 -t_name who -t_t_name me -t_nam 5", 1);
-  PoiseErr e = OpenWith((PoiseInit){.prefix = "t_", .options = own_table}, "-t_in_t_count 8 -in_t_count 9", &own);
+  PoiseErr e =
+      OpenWith((PoiseInit){.prefix = "t_", .options = own_table}, "-t_in_t_count 8 -in_t_count 9", &own);
   unsetenv("POISE_OPTIONS");
   if (!CHECK_OK(e)) return;
   CHECK_OK(PoiseOptionsDefaults(own_table, &fields));
@@ -257,7 +268,8 @@ static void TestNestedPrefix(PoiseContext ctx)
   }
 }
 
-/* What thread ranks set is their own, and ends with them; an unchanged value stays where it is, as it may be lent. */
+/* What thread ranks set is their own, and ends with them; an unchanged value stays where it is, as it may be
+   lent. */
 static void TestRanks(PoiseContext ctx)
 {
   char value[16];
@@ -321,7 +333,7 @@ static void TestShared(PoiseContext ctx)
   CHECK(!own);
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void TestDefaults(PoiseContext ctx)
 {
@@ -384,8 +396,9 @@ static void TestGood(PoiseContext ctx)
     double v = cases[i].value;
     CHECK_OK(PoiseOptionsDefaults(table, &fields));
     expected = fields;
-    CHECK_OK(PoiseOptionsSetString(ctx, "-t_flag no -t_method none -t_count 30 -t_any 0 -t_level .5 -t_free -1e-3 "
-                                        "-t_positive 2"));
+    CHECK_OK(PoiseOptionsSetString(ctx,
+                                   "-t_flag no -t_method none -t_count 30 -t_any 0 -t_level .5 -t_free -1e-3 "
+                                   "-t_positive 2"));
     CHECK_OK(PoiseOptionsSetString(ctx, text));
     CHECK_OK(PoiseOptionsRead(ctx, NULL, table, &fields));
     if (!strncmp(text, "-t_flag", 7)) expected.flag = (int)v;
@@ -457,8 +470,9 @@ static void TestBad(PoiseContext ctx)
       {"t_positive", "0", ">= 1e-300"},
       {"t_name", NULL, "needs a value"},
   };
-  static const char *const good[][2] = {{"t_flag", "no"},  {"t_method", "none"}, {"t_count", "30"},   {"t_any", "0"},
-                                        {"t_level", ".5"}, {"t_free", "1"},      {"t_positive", "1"}, {"t_name", "x"}};
+  static const char *const good[][2] = {{"t_flag", "no"},    {"t_method", "none"}, {"t_count", "30"},
+                                        {"t_any", "0"},      {"t_level", ".5"},    {"t_free", "1"},
+                                        {"t_positive", "1"}, {"t_name", "x"}};
   char words[64];
   Quiet(ctx);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -469,7 +483,8 @@ static void TestBad(PoiseContext ctx)
     same = fields;
     CHECK_OK(PoiseOptionsSet(ctx, cases[i][0], cases[i][1]));
     CHECK_ERR(PoiseOptionsRead(ctx, NULL, table, &fields), POISE_ERR_OPTION, cases[i][2]);
-    snprintf(words, sizeof words, "-%s%s%s (code): ", cases[i][0], cases[i][1] ? " " : "", cases[i][1] ? cases[i][1] : "");
+    snprintf(words, sizeof words, "-%s%s%s (code): ", cases[i][0], cases[i][1] ? " " : "",
+             cases[i][1] ? cases[i][1] : "");
     CHECK_ERR(PoiseOptionsRead(ctx, NULL, table, &fields), POISE_ERR_OPTION, words);
     CHECK(!memcmp(&same, &fields, sizeof fields)); /* the bad value left no trace */
   }
@@ -486,10 +501,15 @@ static void TestBadSource(PoiseContext ctx)
   for (int i = 0; i < 3; i++) {
     PoiseContext own;
     if (i == 0) setenv("POISE_OPTIONS", "-t_count 0", 1);
-    snprintf(words, sizeof words, "%s%s", i == 1 ? "-options_file " : i == 2 ? "-t_count 0" : "", i == 1 ? path : "");
+    snprintf(words, sizeof words, "%s%s",
+             i == 1   ? "-options_file "
+             : i == 2 ? "-t_count 0"
+                      : "",
+             i == 1 ? path : "");
     if (!CHECK_OK(Open(words, &own))) return;
     unsetenv("POISE_OPTIONS");
-    snprintf(words, sizeof words, "-t_count 0 (%s%s", i == 1 ? path : "", i == 1 ? sources[1] : sources[i] + 1);
+    snprintf(words, sizeof words, "-t_count 0 (%s%s", i == 1 ? path : "",
+             i == 1 ? sources[1] : sources[i] + 1);
     CHECK_ERR(PoiseOptionsRead(own, NULL, table, &fields), POISE_ERR_OPTION, words);
     Close(&own);
   }
@@ -597,13 +617,14 @@ static void TestArgumentErrors(PoiseContext ctx)
   CHECK(!PoiseOptionsHas(ctx, NULL, NULL, NULL));
 }
 
-/* ---- texts and files -------------------------------------------------------------------------------------------- */
+/* ---- texts and files ------------------------------------------------------------------------- */
 
 static void TestText(PoiseContext ctx)
 {
   Quiet(ctx);
-  CHECK_OK(PoiseOptionsSetString(ctx, "  -a 1\t-b\n\n# -x 1\n-c 'two words' # -y 1\r\n-d \"it's\" -e it\"' \"s -f ''\r\n"
-                                      "-g a#b\n-h -1 -i '-j'\n-k\n-l 'say \"x\"'\v-m - -n -.5"));
+  CHECK_OK(PoiseOptionsSetString(
+      ctx, "  -a 1\t-b\n\n# -x 1\n-c 'two words' # -y 1\r\n-d \"it's\" -e it\"' \"s -f ''\r\n"
+           "-g a#b\n-h -1 -i '-j'\n-k\n-l 'say \"x\"'\v-m - -n -.5"));
   CHECK(Given(ctx, "a", "1") && Given(ctx, "b", ""));
   CHECK(Given(ctx, "x", NULL) && Given(ctx, "y", NULL));
   CHECK(Given(ctx, "c", "two words"));
@@ -693,13 +714,15 @@ static void TestBadFile(PoiseContext ctx)
     CHECK_ERR(OpenFile(cases[i].text, cases[i].n, path, &own), cases[i].code, path);
     CHECK(!own);
   }
-  CHECK_ERR(Open("-options_file no/such/file", &own), POISE_ERR_FILE, "'no/such/file' cannot be opened: No such file");
+  CHECK_ERR(Open("-options_file no/such/file", &own), POISE_ERR_FILE,
+            "'no/such/file' cannot be opened: No such file");
   CHECK_ERR(Open("-options_file .", &own), POISE_ERR_FILE, "'.' cannot be read: Is a directory");
   CHECK_ERR(Open("-options_file", &own), POISE_ERR_OPTION, "needs a name");
-  if (!access("/dev/zero", R_OK)) CHECK_ERR(Open("-options_file /dev/zero", &own), POISE_ERR_FORMAT, "more than");
+  if (!access("/dev/zero", R_OK))
+    CHECK_ERR(Open("-options_file /dev/zero", &own), POISE_ERR_FORMAT, "more than");
 }
 
-/* ---- reports ---------------------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void TestClosest(PoiseContext ctx)
 {
@@ -747,7 +770,8 @@ static void TestUnused(PoiseContext ctx)
   (void)ctx;
   if (!CHECK_OK(OpenWith(
           (PoiseInit){.options = application},
-          "-t_metohd jacobi -fine_t_cuont 3 -fine_t_count 3 -zzzzz -app_sise 3 -app_size 3 -t_level 1 -asked", &own)))
+          "-t_metohd jacobi -fine_t_cuont 3 -fine_t_count 3 -zzzzz -app_sise 3 -app_size 3 -t_level 1 -asked",
+          &own)))
     return;
   CHECK_OK(poiseOptionsRegister(own, "Test", table));
   CHECK_OK(poiseOptionsRegister(own, "Test", table)); /* again: nothing new */
@@ -818,26 +842,32 @@ static PoiseErr SolveOne(PoiseContext ctx, const char *prefix, char error[512])
   return e;
 }
 
-static const PoiseOption near_ours[] = {{"ksp_typo", POISE_OPTION_INT, 0, "1", 0, 0, NULL, "near -ksp_type"}, {0}};
+static const PoiseOption near_ours[] = {{"ksp_typo", POISE_OPTION_INT, 0, "1", 0, 0, NULL, "near -ksp_type"},
+                                        {0}};
 
-/* Keys that are refused before the first solve, those that are warned of then, and those that are told at the end. */
+/* Keys that are refused before the first solve, those that are warned of then, and those that are told at the
+   end. */
 static void TestUnknown(PoiseContext ctx)
 {
   static const struct {
     const char *words, *prefix;            /* the solver's */
     const char *refused, *warning, *atend; /* NULL: not so */
   } cases[] = {
-      {"-ksp_tpye cg", NULL, "-ksp_tpye cg (command line): there is no such option; did you mean -ksp_type?", NULL, NULL},
+      {"-ksp_tpye cg", NULL, "-ksp_tpye cg (command line): there is no such option; did you mean -ksp_type?",
+       NULL, NULL},
       {"-ksp_tpye cg", "fine_", "did you mean -ksp_type?", NULL, NULL},
       {"-fine_ksp_tpye cg", "fine_", "did you mean -fine_ksp_type?", NULL, NULL},
-      {"-fine_ksp_tpye cg", NULL, NULL, "unknown option -fine_ksp_tpye cg", NULL}, /* perhaps of an object to come */
+      {"-fine_ksp_tpye cg", NULL, NULL, "unknown option -fine_ksp_tpye cg",
+       NULL}, /* perhaps of an object to come */
       {"-a_long_pc_tpye ilu", "a_long_", "did you mean -a_long_pc_type?", NULL, NULL},
       {"-a_long_pc_tpye ilu", "a_", NULL, "did you mean -a_long_pc_type?", NULL},
       {"-mat_tipe csr", NULL, "did you mean -mat_type?", NULL, NULL},
-      {"-device_foo_is_no_near_key 3", NULL, NULL, "-device_foo_is_no_near_key 3 (command line): there is no such", NULL},
+      {"-device_foo_is_no_near_key 3", NULL, NULL,
+       "-device_foo_is_no_near_key 3 (command line): there is no such", NULL},
       {"-size 3", NULL, NULL, "unknown option -size 3", NULL},
       {"-fine_ksp_rtol 0.1", NULL, NULL, NULL, "unused option -fine_ksp_rtol 0.1"},
-      {"-ksp_gmres_restart 9 -ksp_type cg", NULL, NULL, NULL, "-ksp_gmres_restart 9 (command line): it exists"},
+      {"-ksp_gmres_restart 9 -ksp_type cg", NULL, NULL, NULL,
+       "-ksp_gmres_restart 9 (command line): it exists"},
       {"-ksp_typo 3", NULL, NULL, NULL, NULL}, /* the application's */
       {"-ksp_rtol 0.1", NULL, NULL, NULL, NULL},
   };
@@ -867,7 +897,8 @@ static void TestUnknown(PoiseContext ctx)
   }
 }
 
-/* What is asked for before the solve is the application's, whatever it looks like; PoiseOptionsSet may mend an error. */
+/* What is asked for before the solve is the application's, whatever it looks like; PoiseOptionsSet may mend
+   an error. */
 static void TestUnknownAsked(PoiseContext ctx)
 {
   PoiseContext own;
@@ -876,7 +907,9 @@ static void TestUnknownAsked(PoiseContext ctx)
   (void)ctx;
   if (!CHECK_OK(OpenWith((PoiseInit){.prefix = "ours_"}, "-ksp_tpye 1 -ours_ksp_tpye cg", &own))) return;
   CHECK(SolveOne(own, NULL, error) == POISE_ERR_OPTION);
-  CHECK(strstr(error, "-ours_ksp_tpye cg (command line): there is no such option; did you mean -ours_ksp_type?") != NULL);
+  CHECK(strstr(error,
+               "-ours_ksp_tpye cg (command line): there is no such option; did you mean -ours_ksp_type?") !=
+        NULL);
   CHECK(PoiseOptionsHas(own, NULL, "ksp_tpye", NULL));
   int saved = Divert(f);
   CHECK_OK(SolveOne(own, NULL, error));
@@ -926,7 +959,9 @@ static void TestHelp(PoiseContext ctx)
   char text[TEXT], words[64];
   FILE *f = tmpfile();
   (void)ctx;
-  if (!CHECK_OK(OpenWith((PoiseInit){.prefix = "ours_", .help = "Solves a puzzle.", .options = table}, "", &own))) return;
+  if (!CHECK_OK(
+          OpenWith((PoiseInit){.prefix = "ours_", .help = "Solves a puzzle.", .options = table}, "", &own)))
+    return;
   PoiseSetOutput(own, f);
   CHECK_OK(PoiseOptionsHelp(own));
   Content(f, text);
@@ -966,7 +1001,7 @@ static void TestHelpFails(PoiseContext ctx)
   fclose(full);
 }
 
-/* ---- hostile input ---------------------------------------------------------------------------------------------- */
+/* ---- hostile input --------------------------------------------------------------------------- */
 
 static char Letter(uint64_t seed, uint64_t i)
 {
@@ -974,7 +1009,8 @@ static char Letter(uint64_t seed, uint64_t i)
   return letters[(size_t)((TestRandom(seed, i) + 1) / 2 * (double)(sizeof letters - 1))];
 }
 
-/* Any bytes give success or an error of the options with words; and everything can still be read and reported. */
+/* Any bytes give success or an error of the options with words; and everything can still be read and
+   reported. */
 static void TestFuzzText(PoiseContext ctx)
 {
   char text[65];
@@ -1089,7 +1125,7 @@ static void TestLongKey(PoiseContext ctx)
   free(text);
 }
 
-/* ---- memory and locale ------------------------------------------------------------------------------------------ */
+/* ---- memory and locale ----------------------------------------------------------------------- */
 
 static PoiseErr SetAndRead(PoiseContext ctx, void *arg)
 {

@@ -23,7 +23,7 @@ typedef struct Setter {
   bool library; /* only where a device has one to multiply with */
 } Setter;
 
-/* ---- what is set, and found ---------------------------------------------------------------------------- */
+/* ---- what is set, and found ------------------------------------------------------------------ */
 
 #define KSP_OPTION(name, call, found)   \
   static PoiseErr Set##name(Objects *o) \
@@ -182,7 +182,8 @@ static const Setter setters[] = {
     {"KSPGMRESSetRestart", "gmres", NULL, "ksp_gmres_restart 9", SetRestart, GetRestart, false},
     {"KSPGMRESSetRestart", "fgmres", NULL, "ksp_gmres_restart 9", SetRestart, GetRestart, false},
     {"KSPRichardsonSetScale", "richardson", "jacobi", "ksp_richardson_scale 0.5", SetScale, Norm, false},
-    {"KSPChebyshevSetEigenvalues", "chebyshev", "jacobi", "ksp_chebyshev_eigenvalues 0.1,1.5", SetBounds, Norm, false},
+    {"KSPChebyshevSetEigenvalues", "chebyshev", "jacobi", "ksp_chebyshev_eigenvalues 0.1,1.5", SetBounds,
+     Norm, false},
     {"PCSetType", NULL, NULL, "pc_type jacobi", SetPCType, GetPCType, false},
     {"PCBJacobiSetTotalBlocks", NULL, "bjacobi", "pc_bjacobi_blocks 0", SetTotal, GetBlocks, false},
     {"PCBJacobiSetTotalBlocks", NULL, "bjacobi", "pc_bjacobi_local_blocks 4", SetTotal, GetBlocks, false},
@@ -190,8 +191,10 @@ static const Setter setters[] = {
     {"PCBJacobiSetLocalBlocks", NULL, "bjacobi", "pc_bjacobi_blocks 0", SetLocal, GetBlocks, false},
     {"PCBJacobiSetLocalBlocks", NULL, "bjacobi", "pc_bjacobi_blocks 7", SetLocal, GetBlocks, false},
     {"PCBJacobiSetLocalBlocks", NULL, "bjacobi", "pc_bjacobi_local_blocks 4", SetLocal, GetBlocks, false},
-    {"PCBJacobiSetLocalBlocks, lengths", NULL, "bjacobi", "pc_bjacobi_local_blocks 3", SetLengths, GetBlocks, false},
-    {"PCBJacobiSetLocalBlocks, lengths", NULL, "bjacobi", "pc_bjacobi_supervariables 4", SetLengths, GetBlocks, false},
+    {"PCBJacobiSetLocalBlocks, lengths", NULL, "bjacobi", "pc_bjacobi_local_blocks 3", SetLengths, GetBlocks,
+     false},
+    {"PCBJacobiSetLocalBlocks, lengths", NULL, "bjacobi", "pc_bjacobi_supervariables 4", SetLengths,
+     GetBlocks, false},
     {"a solver inside", "fgmres", "ksp", "ksp_ksp_rtol 0.25", SetInside, GetInside, false},
     {"a solver of a block", NULL, "bjacobi", "sub_ksp_rtol 0.25", SetSub, GetSub, false},
     {"MatSetType", NULL, NULL, "mat_type seg", SetMatType, GetMatType, false},
@@ -202,7 +205,7 @@ static const Setter setters[] = {
 };
 enum { NSETTERS = sizeof setters / sizeof *setters };
 
-/* ---- in either order ----------------------------------------------------------------------------------- */
+/* ---- in either order ------------------------------------------------------------------------- */
 
 enum { CODE = 1, OPTION = 2 };
 
@@ -261,12 +264,12 @@ static void TestSetters(PoiseContext ctx)
       double later[] = {Found(ctx, k, OPTION, CODE, built), Found(ctx, k, CODE, OPTION, built)};
       bool good = CHECK(code != option) && CHECK(later[0] == code) && CHECK(later[1] == option);
       if (!good)
-        printf("%s, -%s: %g and %g, then %g and %g\n", setters[k].name, setters[k].option, code, option, later[0],
-               later[1]);
+        printf("%s, -%s: %g and %g, then %g and %g\n", setters[k].name, setters[k].option, code, option,
+               later[0], later[1]);
     }
 }
 
-/* ---- the options of a solver's matrices ---------------------------------------------------------------- */
+/* ---- the options of a solver's matrices ------------------------------------------------------ */
 
 enum { NOTHING, TYPED, READ, SHELL }; /* what a program does with a matrix before it goes into a solver */
 
@@ -310,7 +313,8 @@ static double Answer(PoiseKSP ksp, PoiseMat A)
   return Norm(&o);
 }
 
-/* -mat_type reaches A and P behind their own prefixes, whether options are read before they are set or after. */
+/* -mat_type reaches A and P behind their own prefixes, whether options are read before they are set or
+   after. */
 static void TestReach(PoiseContext ctx)
 {
   static const struct {

@@ -17,12 +17,14 @@ static Shape ShapeOf(PoiseContext ctx, int b)
   return (Shape){b, (PoiseInt)NODES * b, begin * b, (begin + n) * b};
 }
 
-/* Diagonal blocks without a pattern, some with zeros where elimination would look first; couplings to the next nodes. */
+/* Diagonal blocks without a pattern, some with zeros where elimination would look first; couplings to the
+   next nodes. */
 static double Value(const Shape *s, PoiseInt i, PoiseInt j)
 {
   PoiseInt node = i / s->b, other = j / s->b;
   double r = TestRandom((uint64_t)s->b, (uint64_t)(i * s->n + j));
-  if (other == node && s->b > 2 && node % 3 == 1) r += i % s->b == (j + 1) % s->b ? 2.0 * s->b : -r * (i == j);
+  if (other == node && s->b > 2 && node % 3 == 1)
+    r += i % s->b == (j + 1) % s->b ? 2.0 * s->b : -r * (i == j);
   if (other == node && (s->b <= 2 || node % 3 != 1)) r += i == j ? 2.0 * s->b : 0;
   return other == node || other == node + 1 || other == node - 1 ? r : 0;
 }
@@ -60,7 +62,8 @@ static PoisePC Make(PoiseContext ctx, const char *type, PoiseMat P)
   return pc;
 }
 
-/* Apply to random r, where z held NaN; then largest |(D z - r)_i| with the b x b diagonal blocks D, scale times Value. */
+/* Apply to random r, where z held NaN; then largest |(D z - r)_i| with the b x b diagonal blocks D, scale
+   times Value. */
 static double Defect(PoisePC pc, const Shape *s, int b, double scale)
 {
   PoiseVec r = NULL, z = NULL;
@@ -125,7 +128,7 @@ static void TestJacobi(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- what cannot be inverted -------------------------------------------------------------------------------------- */
+/* ---- what cannot be inverted ----------------------------------------------------------------- */
 
 /* A diagonal matrix but for row `bad`, which holds v, or nothing when v is infinite. */
 static PoiseMat Diagonal(PoiseContext ctx, const Shape *s, PoiseInt bad, double v)
@@ -188,9 +191,11 @@ static void TestFixDiagonal(PoiseContext ctx)
     CHECK_OK(PoisePCSetOptionsPrefix(pc, "fix_"));
     CHECK_OK(PoisePCSetFromOptions(pc));
     if (isnan(values[k])) {
-      CHECK_ERR(PoisePCApply(pc, r, z), bad >= s.begin && bad < s.end ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE, "row 9");
+      CHECK_ERR(PoisePCApply(pc, r, z), bad >= s.begin && bad < s.end ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE,
+                "row 9");
     } else if (CHECK_OK(PoisePCApply(pc, r, z)) && CHECK_OK(PoiseVecGetRead(z, &y))) {
-      for (PoiseInt i = s.begin; i < s.end; i++) CHECK_NEAR(y[i - s.begin], i == bad ? 3 : 3 / (2.0 + (double)i), 1e-15);
+      for (PoiseInt i = s.begin; i < s.end; i++)
+        CHECK_NEAR(y[i - s.begin], i == bad ? 3 : 3 / (2.0 + (double)i), 1e-15);
       PoiseVecRestore(z, &y);
     }
     PoiseVecDestroy(&r);
@@ -214,7 +219,8 @@ static void TestBadBlock(PoiseContext ctx)
       PoiseInt rows[] = {3 * node, 3 * node + 1, 3 * node + 2};
       double good[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, one[] = {1, 2, 4, 2, 4, 8, 4, 8, 16},
              nan[] = {2, NAN, 0, 0, 3, 1, 0, 1, 4};
-      if (node != 7 || kind != 1) CHECK_OK(PoiseMatAddBlock(A, 3, rows, 3, rows, node != 7 ? good : kind == 0 ? one : nan));
+      if (node != 7 || kind != 1)
+        CHECK_OK(PoiseMatAddBlock(A, 3, rows, 3, rows, node != 7 ? good : kind == 0 ? one : nan));
     }
     CHECK_OK(PoiseMatAssemble(A));
     CHECK_OK(PoiseMatSetBlockSize(A, 3));
@@ -225,7 +231,7 @@ static void TestBadBlock(PoiseContext ctx)
   }
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void TestRefresh(PoiseContext ctx)
 {
@@ -315,12 +321,13 @@ static void TestBlockSize(PoiseContext ctx)
     PoiseVecDestroy(&z);
     PoiseVecDestroy(&y);
   }
-  CHECK_ERR(PoiseMatSetBlockSize(A, 4), s.end > s.begin && m % 4 ? POISE_ERR_SIZE : POISE_ERR_REMOTE, "block size 4");
+  CHECK_ERR(PoiseMatSetBlockSize(A, 4), s.end > s.begin && m % 4 ? POISE_ERR_SIZE : POISE_ERR_REMOTE,
+            "block size 4");
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);
 }
 
-/* ---- shells ------------------------------------------------------------------------------------------------------- */
+/* ---- shells ---------------------------------------------------------------------------------- */
 
 static PoiseErr ItsDiagonal(void *arg, PoiseVec d)
 {
@@ -350,7 +357,8 @@ static void TestShell(PoiseContext ctx)
     } else if (k == 1) {
       CHECK_ERR(PoisePCApply(pc, r, z), POISE_ERR_UNSUPPORTED, "diagonal");
     } else {
-      CHECK_ERR(PoisePCApply(pc, r, z), last ? POISE_ERR_USER : POISE_ERR_REMOTE, "the shell's diagonal returned");
+      CHECK_ERR(PoisePCApply(pc, r, z), last ? POISE_ERR_USER : POISE_ERR_REMOTE,
+                "the shell's diagonal returned");
     }
     PoiseVecDestroy(&r);
     PoiseVecDestroy(&z);
@@ -359,7 +367,7 @@ static void TestShell(PoiseContext ctx)
   }
 }
 
-/* ---- misuse, views, memory ---------------------------------------------------------------------------------------- */
+/* ---- misuse, views, memory ------------------------------------------------------------------- */
 
 static void TestMisuse(PoiseContext ctx)
 {
@@ -367,8 +375,11 @@ static void TestMisuse(PoiseContext ctx)
   PoiseMat A = Matrix(ctx, &s), R, empty;
   PoisePC pc = Make(ctx, "jacobi", A), none;
   PoiseVec r, z, other;
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, s.n + 9, &other))) return;
-  CHECK_ERR(PoisePCSetType(pc, "jacobbi"), POISE_ERR_OPTION, "no preconditioner 'jacobbi'; did you mean 'jacobi'?");
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) ||
+      !CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, s.n + 9, &other)))
+    return;
+  CHECK_ERR(PoisePCSetType(pc, "jacobbi"), POISE_ERR_OPTION,
+            "no preconditioner 'jacobbi'; did you mean 'jacobi'?");
   CHECK_ERR(PoisePCSetType(pc, "xyzzyx"), POISE_ERR_OPTION, "no preconditioner 'xyzzyx'");
   CHECK(!strcmp(PoisePCType(pc), "jacobi"));
   CHECK_ERR(PoisePCApply(pc, r, r), POISE_ERR_ARG, "r and z are the same vector");
@@ -415,7 +426,8 @@ static void TestView(PoiseContext ctx)
   double sum[] = {(double)held.host, (double)held.device};
   CHECK_OK(PoiseSum(ctx, 2, sum));
   snprintf(expected, sizeof expected,
-           "PC: type pbjacobi\n  %.0f bytes on the host, %.0f on the device\n  blocks of 3 x 3\n", sum[0], sum[1]);
+           "PC: type pbjacobi\n  %.0f bytes on the host, %.0f on the device\n  blocks of 3 x 3\n", sum[0],
+           sum[1]);
   CHECK(!strcmp(text, PoiseRank(ctx) ? "" : expected));
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PETSc's binary files against an encoder of their definition that shares nothing with the library: what is written has these
-  bytes, what is read has these entries, and whatever is wrong with a file is said with its byte.
+  PETSc's binary files against an encoder of their definition that shares nothing with the library: what is
+  written has these bytes, what is read has these entries, and whatever is wrong with a file is said with its
+  byte.
 */
 #define _XOPEN_SOURCE 700
 #include <sys/stat.h>
@@ -16,7 +17,7 @@
 
 enum { PATH = 512, ROOM = 1 << 20 };
 
-/* ---- the encoder ---------------------------------------------------------------------------------------------------- */
+/* ---- the encoder ----------------------------------------------------------------------------- */
 
 typedef struct Bytes {
   unsigned char *p;
@@ -66,8 +67,9 @@ static double FromBits(uint64_t z)
 /* All there is: NaN with a payload, infinities, zeros of both signs, denormal numbers. */
 static double Value(PoiseInt i, PoiseInt j)
 {
-  static const uint64_t special[] = {0x7ff8000000001234, 0xfff4567812345678, 0x7ff0000000000000, 0xfff0000000000000,
-                                     0x0000000000000000, 0x8000000000000000, 0x0000000000000001, 0x800fffffffffffff};
+  static const uint64_t special[] = {0x7ff8000000001234, 0xfff4567812345678, 0x7ff0000000000000,
+                                     0xfff0000000000000, 0x0000000000000000, 0x8000000000000000,
+                                     0x0000000000000001, 0x800fffffffffffff};
   uint64_t k = (uint64_t)(i * 1000 + j);
   return k % 13 < 8 ? FromBits(special[k % 13]) : TestRandom(8, k) * exp2((double)(k % 2000) - 1000);
 }
@@ -103,7 +105,7 @@ static void PutVector(Bytes *b, int width, PoiseInt n)
   for (PoiseInt i = 0; i < n; i++) PutReal(b, Value(i, 0));
 }
 
-/* ---- what was read -------------------------------------------------------------------------------------------------- */
+/* ---- what was read --------------------------------------------------------------------------- */
 
 static void CheckMatrix(PoiseMat A, Shape s)
 {
@@ -153,7 +155,7 @@ static PoiseErr LoadVector(PoiseContext ctx, const Bytes *b, PoiseVec *x)
   return poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, x);
 }
 
-/* ---- files: rank 0 alone touches them, but for reading ---------------------------------------------------------------- */
+/* ---- files: rank 0 alone touches them, but for reading --------------------------------------- */
 
 static void TempName(char path[PATH], const char *name)
 {
@@ -197,7 +199,7 @@ static int FileIs(const char *path, const Bytes *b)
   return same;
 }
 
-/* ---- round trips ---------------------------------------------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 static const Shape shapes[] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}, {3, 40}, {40, 3}, {70, 70}, {200, 30}};
 static const int widths[] = {4, 8};
@@ -245,7 +247,7 @@ static void TestWriteMatrix(PoiseContext ctx)
   free(b.p);
 }
 
-/* ---- -mat_load_diagonal ----------------------------------------------------------------------------------------------- */
+/* ---- -mat_load_diagonal ---------------------------------------------------------------------- */
 
 enum { LACKING = 40 };
 
@@ -305,7 +307,8 @@ static void CheckFactors(PoiseContext ctx, PoiseMat B, const char *type, bool la
     PoiseInt begin, end;
     PoiseVecRange(b, &begin, &end);
     for (PoiseInt i = begin; i < end; i++) mine = mine || Lacks(i);
-    CHECK(strstr(PoiseErrorMessage(), "has no diagonal entry") && strstr(PoiseErrorMessage(), "-mat_load_diagonal") &&
+    CHECK(strstr(PoiseErrorMessage(), "has no diagonal entry") &&
+          strstr(PoiseErrorMessage(), "-mat_load_diagonal") &&
           strstr(PoiseErrorMessage(), "-pc_factor_shift_type"));
     CHECK_ERR(e, mine ? POISE_ERR_NUMERIC : POISE_ERR_REMOTE, "row ");
   } else if (CHECK_OK(e)) {
@@ -388,8 +391,8 @@ static void TestLarge(PoiseContext ctx)
   ptr = malloc((size_t)(m + 1) * sizeof *ptr), col = malloc((size_t)(m + 1) * sizeof *col),
   val = malloc((size_t)(m + 1) * sizeof *val);
   for (PoiseInt i = 0; i <= m; i++) ptr[i] = i, col[i] = ROWS - 1 - begin - i, val[i] = (double)(begin + i);
-  PoiseErr e = PoiseMatCreateCSR(ctx, m, POISE_DECIDE, ROWS, ROWS, &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val},
-                                 POISE_COPY, &A);
+  PoiseErr e = PoiseMatCreateCSR(ctx, m, POISE_DECIDE, ROWS, ROWS,
+                                 &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_COPY, &A);
   free(ptr), free(col), free(val);
   if (!CHECK_OK(e)) return;
   CHECK_OK(PoiseMatSave(A, path));
@@ -426,7 +429,8 @@ static void TestProduct(PoiseContext ctx)
     CHECK_OK(PoiseVecGetRead(y, &v));
     for (PoiseInt i = begin; i < end; i++) {
       double sum = 0;
-      for (int k = 0; k < 3; k++) sum += (double)(3 * i + k) * TestRandom(3, (uint64_t)((i * 7 + k * 16) % N));
+      for (int k = 0; k < 3; k++)
+        sum += (double)(3 * i + k) * TestRandom(3, (uint64_t)((i * 7 + k * 16) % N));
       CHECK_NEAR(v[i - begin], sum, 1e-12 * 3 * N);
     }
     CHECK_OK(PoiseVecRestore(y, &v));
@@ -441,7 +445,8 @@ static void PutDense(Bytes *b, int width, Shape s)
 {
   PutHeader(b, width, s.M, s.N, -1);
   for (PoiseInt i = 0; i < s.M; i++)
-    for (PoiseInt j = 0; j < s.N; j++) PutReal(b, Stored(i, j) ? (double)(i * 100 + j + 1) : j % 2 ? 0.0 : -0.0);
+    for (PoiseInt j = 0; j < s.N; j++)
+      PutReal(b, Stored(i, j) ? (double)(i * 100 + j + 1) : j % 2 ? 0.0 : -0.0);
 }
 
 static void TestDense(PoiseContext ctx)
@@ -501,13 +506,14 @@ static void TestWideColumns(PoiseContext ctx)
   if (!CHECK_OK(e) || !CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
   PoiseSplit(ctx, 2, &begin, &m);
   if (m && begin == 0)
-    CHECK(ptr[1] == 3 && col[0] == 5 && col[1] == 2147483648 && col[2] == 2999999999 && val[0] == 1 && val[2] == 0);
+    CHECK(ptr[1] == 3 && col[0] == 5 && col[1] == 2147483648 && col[2] == 2999999999 && val[0] == 1 &&
+          val[2] == 0);
   if (m && begin == 1) CHECK(ptr[1] == 1 && col[0] == 0 && val[0] == 3);
   free(ptr), free(col), free(val);
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
-/* ---- several objects ------------------------------------------------------------------------------------------------ */
+/* ---- several objects ------------------------------------------------------------------------- */
 
 static void TestSeveral(PoiseContext ctx)
 {
@@ -550,7 +556,8 @@ static void TestSeveral(PoiseContext ctx)
   free(b.p);
 }
 
-/* A file with a matrix of more than 2^31 entries, which says so by its rows' lengths only, and a vector of one entry. */
+/* A file with a matrix of more than 2^31 entries, which says so by its rows' lengths only, and a vector of
+   one entry. */
 typedef struct Virtual {
   int64_t nz;
   unsigned char begin[16 + 3 * 4], end[16];
@@ -576,16 +583,18 @@ static void TestOpen(PoiseContext ctx)
   for (int i = 0; i < 3; i++) PutBits(&b, 4, lengths[i]);
   b = (Bytes){v.end, 0};
   PutVector(&b, 4, 1);
-  ByteSource s = {.read = ReadVirtual, .name = "virtual", .size = 28 + 12 * v.nz + 16, .memory = (const void *)&v};
-  if (CHECK_OK(poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, &x))) CheckVector(x, POISE_DECIDE, 1);
+  ByteSource s = {
+      .read = ReadVirtual, .name = "virtual", .size = 28 + 12 * v.nz + 16, .memory = (const void *)&v};
+  if (CHECK_OK(poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, &x)))
+    CheckVector(x, POISE_DECIDE, 1);
   CHECK_OK(PoiseVecDestroy(&x));
   s.size = 28 + 12 * v.nz - 1;
-  CHECK_ERR_OF(poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, &x), PoiseRank(ctx) == 0, POISE_ERR_FORMAT,
-               "with 4100000005 entries, with 32-bit integers, ends at byte 49200000088");
+  CHECK_ERR_OF(poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, &x), PoiseRank(ctx) == 0,
+               POISE_ERR_FORMAT, "with 4100000005 entries, with 32-bit integers, ends at byte 49200000088");
   CHECK(!x);
 }
 
-/* ---- what cannot be read -------------------------------------------------------------------------------------------- */
+/* ---- what cannot be read --------------------------------------------------------------------- */
 
 /* Some rank finds what these words say; others may find what is wrong with their part, or hear of it. */
 static void CheckRefused(PoiseContext ctx, PoiseErr e, const char *words)
@@ -630,13 +639,15 @@ typedef struct Bad {
 
 /* 3 x 4: lengths 2 0 3 (bytes 16 to 28), columns 1 3 | 0 2 3 (to 48), values (to 88). */
 static const Bad bad[] = {
-    {0, 1211215, "memory, byte 0: '00 12 7b 4f 00 00 00 03' begins no vector (class 1211214), matrix (1211216)"},
+    {0, 1211215,
+     "memory, byte 0: '00 12 7b 4f 00 00 00 03' begins no vector (class 1211214), matrix (1211216)"},
     {0, 0, "begins no vector"},
     {0, -1, "begins no vector"},
     {1, -1, "byte 4: the matrix has -1 rows"},
     {1, 2, "byte 16: the lengths of the rows add up to 2, but 5 entries are announced at byte 12"},
     {1, 100,
-     "byte 0: a matrix of 100 x 4 with 5 entries, with 32-bit integers, ends at byte 476, the file ends at byte 88"},
+     "byte 0: a matrix of 100 x 4 with 5 entries, with 32-bit integers, ends at byte 476, the file ends at "
+     "byte 88"},
     {1, 2147483647, "byte 0: a matrix of 2147483647 x 4"},
     {2, -5, "byte 8: the matrix has -5 columns"},
     {2, 1, "byte 16: row 0 has 2 entries, legal are 0 to 1"},
@@ -683,7 +694,8 @@ static void TestBad(PoiseContext ctx)
     }
   PutSmall(&b, 8);
   memcpy(b.p + 9 * 8, "\x7f\xff\xff\xff\xff\xff\xff\xff", 8); /* beyond 32 bits, as it stands there */
-  CheckRefused(ctx, LoadMatrix(ctx, &b, &A), "byte 72: row 2 has column 9223372036854775807, legal are 0 to 3");
+  CheckRefused(ctx, LoadMatrix(ctx, &b, &A),
+               "byte 72: row 2 has column 9223372036854775807, legal are 0 to 3");
   for (int place = 1; place < 4; place++) { /* sizes whose bytes cannot be counted */
     PutSmall(&b, 8);
     memcpy(b.p + 8 * place, "\x7f\xff\xff\xff\xff\xff\xff\xff", 8);
@@ -725,8 +737,9 @@ static void TestFlipped(PoiseContext ctx)
 /* Numbers of other kinds are known by the length. */
 static void TestOtherNumbers(PoiseContext ctx)
 {
-  static const char *const words[] = {"a matrix of 3 x 4 with 5 entries consists of single precision numbers by its length",
-                                      "a matrix of 3 x 4 with 5 entries consists of complex numbers by its length"};
+  static const char *const words[] = {
+      "a matrix of 3 x 4 with 5 entries consists of single precision numbers by its length",
+      "a matrix of 3 x 4 with 5 entries consists of complex numbers by its length"};
   int reads = PoiseRank(ctx) == 0;
   Bytes b = NewBytes();
   PoiseMat A;
@@ -739,19 +752,23 @@ static void TestOtherNumbers(PoiseContext ctx)
       if (complex || more)
         CHECK_ERR_OF(LoadMatrix(ctx, &b, &A), reads, POISE_ERR_UNSUPPORTED, words[complex]);
       else
-        CHECK_ERR_OF(LoadMatrix(ctx, &b, &A), reads, POISE_ERR_FORMAT, "ends at byte 88, the file ends at byte 68");
+        CHECK_ERR_OF(LoadMatrix(ctx, &b, &A), reads, POISE_ERR_FORMAT,
+                     "ends at byte 88, the file ends at byte 68");
     }
   b.n = 0;
   PutVector(&b, 4, 3);
   b.n += 24;
-  CHECK_ERR_OF(LoadVector(ctx, &b, &x), reads, POISE_ERR_UNSUPPORTED, "a vector of 3 entries consists of complex numbers");
-  static const unsigned char little[] = {0x50, 0x7b, 0x12, 0, 3, 0, 0, 0}, wide[] = {0x4e, 0x7b, 0x12, 0, 0, 0, 0, 0};
-  CHECK_ERR_OF(LoadMatrix(ctx, &(Bytes){(void *)little, 8}, &A), reads, POISE_ERR_UNSUPPORTED, "little-endian");
+  CHECK_ERR_OF(LoadVector(ctx, &b, &x), reads, POISE_ERR_UNSUPPORTED,
+               "a vector of 3 entries consists of complex numbers");
+  static const unsigned char little[] = {0x50, 0x7b, 0x12, 0, 3, 0, 0, 0},
+                             wide[] = {0x4e, 0x7b, 0x12, 0, 0, 0, 0, 0};
+  CHECK_ERR_OF(LoadMatrix(ctx, &(Bytes){(void *)little, 8}, &A), reads, POISE_ERR_UNSUPPORTED,
+               "little-endian");
   CHECK_ERR_OF(LoadMatrix(ctx, &(Bytes){(void *)wide, 8}, &A), reads, POISE_ERR_UNSUPPORTED, "little-endian");
   free(b.p);
 }
 
-/* ---- files that cannot be read --------------------------------------------------------------------------------------- */
+/* ---- files that cannot be read --------------------------------------------------------------- */
 
 static void TestUnknown(PoiseContext ctx)
 {
@@ -766,7 +783,8 @@ static void TestUnknown(PoiseContext ctx)
                "it begins with '?HDF\?\?\?\?' (89 48 44 46 0d 0a 1a 0a)");
   WriteFile(ctx, path, &(Bytes){(void *)text, sizeof text - 1});
   CHECK_ERR_OF(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, path, &x), reads, POISE_ERR_FORMAT,
-               "unknown is not a Matrix Market file: line 1 does not begin with %%MatrixMarket; nor a PETSc binary file");
+               "unknown is not a Matrix Market file: line 1 does not begin with %%MatrixMarket; nor a PETSc "
+               "binary file");
   CHECK(!A && !x);
   Remove(ctx, path);
 }
@@ -776,7 +794,8 @@ static PoiseErr ReadFails(const ByteSource *s, int64_t at, void *p, size_t bytes
 {
   (void)at, (void)p, (void)bytes;
   *got = 0;
-  return PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "rank %d cannot read '%s': test", s->rank, s->name);
+  return PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "rank %d cannot read '%s': test",
+                       s->rank, s->name);
 }
 
 static void TestOneRank(PoiseContext ctx)
@@ -797,15 +816,18 @@ static void TestOneRank(PoiseContext ctx)
   snprintf(words, sizeof words, last ? "rank %d cannot open '" : "cannot open '", last);
   CHECK_ERR_OF(poisePetscLoadMat(ctx, e, &s, &A), fails, POISE_ERR_FILE, words);
   if (fails) e = poiseSourceOpen(ctx, path, &s);
-  CHECK_ERR_OF(poisePetscLoadVec(ctx, e, &s, POISE_DECIDE, POISE_DECIDE, &x), fails, POISE_ERR_FILE, "No such file");
+  CHECK_ERR_OF(poisePetscLoadVec(ctx, e, &s, POISE_DECIDE, POISE_DECIDE, &x), fails, POISE_ERR_FILE,
+               "No such file");
   poiseSourceMemory(b.p, b.n, "memory", &s);
   s.rank = PoiseRank(ctx);
   if (fails) s.read = ReadFails;
   snprintf(words, sizeof words, "rank %d cannot read 'memory': test", last);
   CHECK_ERR_OF(poisePetscLoadMat(ctx, POISE_OK, &s, &A), fails, POISE_ERR_FILE, words);
-  CHECK_ERR_OF(poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, &x), fails, POISE_ERR_FILE, words);
+  CHECK_ERR_OF(poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, &x), fails, POISE_ERR_FILE,
+               words);
   poiseSourceMemory(b.p, b.n - (size_t)fails, "memory", &s);
-  snprintf(words, sizeof words, "rank %d sees a file 'memory' of %zu bytes, rank 0 one of %zu", last, b.n - 1, b.n);
+  snprintf(words, sizeof words, "rank %d sees a file 'memory' of %zu bytes, rank 0 one of %zu", last, b.n - 1,
+           b.n);
   if (last) CHECK_ERR_OF(poisePetscLoadMat(ctx, POISE_OK, &s, &A), fails, POISE_ERR_FILE, words);
   CHECK(!A && !x);
   free(b.p);
@@ -864,25 +886,28 @@ static void TestGzip(PoiseContext ctx)
   free(b.p), free(packed.p);
 }
 
-/* The block size that PETSc wrote beside a file, where it can be the matrix's; rows are split between blocks. */
+/* The block size that PETSc wrote beside a file, where it can be the matrix's; rows are split between
+   blocks. */
 static void TestInfo(PoiseContext ctx)
 {
   static const Shape shapes_[] = {{70, 70}, {30, 20}};
   static const struct {
     const char *text;
     int b[2]; /* for each shape */
-  } infos[] = {{"-matload_block_size 10\n", {10, 10}},
-               {"# by hand\n-vecload_block_size 7\n-matload_block_size 2\n-other yes\n  -matload_block_size 5", {5, 5}},
-               {"-matload_block_size 7\n", {7, 1}},
-               {"-matload_block_size 35\n", {1, 1}}, /* more than there may be */
-               {"-matload_block_size 3\n", {1, 1}},
-               {"-matload_block_size 0\n", {1, 1}},
-               {"-matload_block_size -2\n", {1, 1}},
-               {"-matload_block_size 2x\n", {1, 1}},
-               {"-matload_block_size 99999999999999999999\n", {1, 1}},
-               {"-matload_block_size", {1, 1}},
-               {"-x_matload_block_size 2\n", {1, 1}},
-               {"", {1, 1}}};
+  } infos[] = {
+      {"-matload_block_size 10\n", {10, 10}},
+      {"# by hand\n-vecload_block_size 7\n-matload_block_size 2\n-other yes\n  -matload_block_size 5",
+       {5, 5}},
+      {"-matload_block_size 7\n", {7, 1}},
+      {"-matload_block_size 35\n", {1, 1}}, /* more than there may be */
+      {"-matload_block_size 3\n", {1, 1}},
+      {"-matload_block_size 0\n", {1, 1}},
+      {"-matload_block_size -2\n", {1, 1}},
+      {"-matload_block_size 2x\n", {1, 1}},
+      {"-matload_block_size 99999999999999999999\n", {1, 1}},
+      {"-matload_block_size", {1, 1}},
+      {"-x_matload_block_size 2\n", {1, 1}},
+      {"", {1, 1}}};
   static const char *const names[] = {"blocks.petsc", "blocks.petsc.gz"};
   char path[PATH], info[PATH];
   Bytes b = NewBytes(), text = NewBytes();
@@ -923,7 +948,8 @@ static void TestCannotWrite(PoiseContext ctx)
   PoiseVec x;
   PutMatrix(&b, 4, shape, 0);
   SharedName(ctx, path, "no/such/directory.petsc");
-  if (CHECK_OK(LoadMatrix(ctx, &b, &A))) CHECK_ERR_OF(PoiseMatSave(A, path), writes, POISE_ERR_FILE, "no/such/directory");
+  if (CHECK_OK(LoadMatrix(ctx, &b, &A)))
+    CHECK_ERR_OF(PoiseMatSave(A, path), writes, POISE_ERR_FILE, "no/such/directory");
   SharedName(ctx, path, "open.petsc");
   CHECK_OK(PoiseMatAddEntries(A, 1, &(PoiseInt){3}, &(PoiseInt){2}, &(double){1}));
   CHECK_ERR(PoiseMatSave(A, path), POISE_ERR_STATE, "entries added since");
@@ -932,7 +958,8 @@ static void TestCannotWrite(PoiseContext ctx)
   b.n = 0;
   PutHeader(&b, 8, 0, 3000000000, 0);
   if (PoiseSize(ctx) > 1 && CHECK_OK(LoadMatrix(ctx, &b, &A))) {
-    CHECK_ERR(PoiseMatSave(A, path), POISE_ERR_OPTION, "-petsc_index_bits 32: sizes of 0 x 3000000000 need 64");
+    CHECK_ERR(PoiseMatSave(A, path), POISE_ERR_OPTION,
+              "-petsc_index_bits 32: sizes of 0 x 3000000000 need 64");
     CHECK_OK(PoiseMatDestroy(&A));
   }
   if (CHECK_OK(PoiseVecCreate(ctx, 2, POISE_DECIDE, &x))) {
@@ -943,7 +970,7 @@ static void TestCannotWrite(PoiseContext ctx)
   free(b.p);
 }
 
-/* ---- memory fails --------------------------------------------------------------------------------------------------- */
+/* ---- memory fails ---------------------------------------------------------------------------- */
 
 typedef struct Names {
   char A[PATH], x[PATH];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioners of dense blocks that are applied at the end of a vector phase: the kernel beside those that it stands for, solves beside
-  those with the same preconditioner as a user's function, which no phase applies, and what the log says of both.
+  Preconditioners of dense blocks that are applied at the end of a vector phase: the kernel beside those that
+  it stands for, solves beside those with the same preconditioner as a user's function, which no phase
+  applies, and what the log says of both.
 */
 #include "ksp/ksp.h"
 #include "sample.h"
 
-/* ---- the kernel ------------------------------------------------------------------------------------------------------------ */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 enum { MOST = 32, ARRAYS = 16 };
 
@@ -40,7 +41,8 @@ static const double *Fetch(Rig *rig, const double *p)
 {
   int k = 0;
   while (rig->dev[k] != p) k++;
-  CHECK_OK(poiseDeviceCopy(rig->ctx->device, rig->host[k], p, (size_t)rig->n[k] * sizeof(double), COPY_TO_HOST));
+  CHECK_OK(
+      poiseDeviceCopy(rig->ctx->device, rig->host[k], p, (size_t)rig->n[k] * sizeof(double), COPY_TO_HOST));
   CHECK_OK(poiseDeviceSync(rig->ctx->device));
   return rig->host[k];
 }
@@ -83,7 +85,8 @@ static void Apart(Rig *rig, const PhaseArgs *fused, double *r, double *z)
   free(at);
 }
 
-static void CheckPartials(Rig *rig, const PhaseArgs *a, const double *partial, const double *x, const double *y)
+static void CheckPartials(Rig *rig, const PhaseArgs *a, const double *partial, const double *x,
+                          const double *y)
 {
   int64_t rows = poisePhaseRows(a), nblock = poisePhaseBlocks(a);
   double *got = malloc((size_t)nblock * sizeof *got);
@@ -99,7 +102,8 @@ static void CheckPartials(Rig *rig, const PhaseArgs *a, const double *partial, c
 
 static PhaseArgs Residual(Rig *rig, int64_t n, int b)
 {
-  PhaseArgs a = {.id = PHASE_stationary_residual, .n = n, .in = {Random(rig, n, 1)}, .out = {Random(rig, n, 2)}};
+  PhaseArgs a = {
+      .id = PHASE_stationary_residual, .n = n, .in = {Random(rig, n, 1)}, .out = {Random(rig, n, 2)}};
   a.end = (BlockEpilogue){.b = b, .d = Random(rig, n * b, 3), .r = a.out[0], .z = Take(rig, n, NULL)};
   return a;
 }
@@ -121,7 +125,8 @@ static void CaseKernel(PoiseContext ctx, int64_t n, int b, int dots)
   if (dots & 1) a.partial[0] = Take(&rig, nblock, NULL);
   if (dots & 2) a.end.rz = Take(&rig, nblock, NULL);
   if (dots & 4) a.end.zz = Take(&rig, nblock, NULL);
-  CHECK(poisePhaseRows(&a) % b == 0 && poisePhaseRows(&a) > POISE_BLOCK - MOST && (nblock - 1) * poisePhaseRows(&a) < n);
+  CHECK(poisePhaseRows(&a) % b == 0 && poisePhaseRows(&a) > POISE_BLOCK - MOST &&
+        (nblock - 1) * poisePhaseRows(&a) < n);
   slots[SLOT_DONE] = 1; /* the solve is over */
   a.slots = Take(&rig, POISE_SLOTS, slots);
   CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
@@ -164,7 +169,8 @@ static void TestNaN(PoiseContext ctx)
     const double *z = Fetch(&rig, a.end.z);
     for (int i = 0; i < N; i++) CHECK((isnan(z[i]) != 0) == (in_d ? i == AT / B * B : i / B == AT / B));
     for (int k = 0; k < 3; k++)
-      CHECK((isnan(Fetch(&rig, a.end.rz)[k]) != 0) == (k == 1) && (isnan(Fetch(&rig, a.end.zz)[k]) != 0) == (k == 1));
+      CHECK((isnan(Fetch(&rig, a.end.rz)[k]) != 0) == (k == 1) &&
+            (isnan(Fetch(&rig, a.end.zz)[k]) != 0) == (k == 1));
     Release(&rig);
   }
 }
@@ -178,9 +184,10 @@ static void TestUnmarked(PoiseContext ctx)
   CHECK(x == 5 && z == 6);
 }
 
-/* ---- solves ---------------------------------------------------------------------------------------------------------------- */
+/* ---- solves ---------------------------------------------------------------------------------- */
 
-/* Nodes in a row, dense blocks of b rows; uneven: those of the second half are of 3 and 2 rows in turns. Symmetric, positive definite. */
+/* Nodes in a row, dense blocks of b rows; uneven: those of the second half are of 3 and 2 rows in turns.
+   Symmetric, positive definite. */
 typedef struct Nodes {
   PoiseInt count;
   int b, uneven;
@@ -239,7 +246,8 @@ static const Method methods[] = {
     {"bicgstab", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED},
     {"gmres", POISE_PC_RIGHT, POISE_KSP_NORM_UNPRECONDITIONED},
 };
-enum { NMETHODS = sizeof methods / sizeof *methods, FUSING = 9 }; /* the first ones apply M to what a phase has written */
+/* the first ones apply M to what a phase has written */
+enum { NMETHODS = sizeof methods / sizeof *methods, FUSING = 9 };
 
 typedef struct System {
   PoiseMat A;
@@ -260,7 +268,8 @@ static bool SetPC(PoisePC pc, const char *type, int most)
   snprintf(text, sizeof text, "%d", most);
   if (!CHECK_OK(PoisePCSetOptionsPrefix(pc, "e_")) || !CHECK_OK(PoisePCSetType(pc, type))) return false;
   if (strcmp(type, "bjacobi")) return true;
-  return CHECK_OK(PoiseOptionsSet(pc->ctx, "e_pc_bjacobi_supervariables", text)) && CHECK_OK(PoisePCSetFromOptions(pc));
+  return CHECK_OK(PoiseOptionsSet(pc->ctx, "e_pc_bjacobi_supervariables", text)) &&
+         CHECK_OK(PoisePCSetFromOptions(pc));
 }
 
 static bool Open(PoiseContext ctx, const Nodes *nodes, const char *pc, int most, System *s)
@@ -270,8 +279,9 @@ static bool Open(PoiseContext ctx, const Nodes *nodes, const char *pc, int most,
   return CHECK_OK(NodesMatrix(ctx, nodes, &s->A)) && CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) &&
          CHECK_OK(PoiseVecSetRandom(s->b, 3)) && CHECK_OK(PoiseKSPCreate(ctx, &s->ksp)) &&
          CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL)) && CHECK_OK(PoiseKSPKeepHistory(s->ksp, 1)) &&
-         CHECK_OK(PoiseKSPGetPC(s->ksp, &p)) && SetPC(p, pc, most) && CHECK_OK(PoisePCCreate(ctx, &s->inner)) &&
-         CHECK_OK(PoisePCSetOperator(s->inner, s->A)) && SetPC(s->inner, pc, most);
+         CHECK_OK(PoiseKSPGetPC(s->ksp, &p)) && SetPC(p, pc, most) &&
+         CHECK_OK(PoisePCCreate(ctx, &s->inner)) && CHECK_OK(PoisePCSetOperator(s->inner, s->A)) &&
+         SetPC(s->inner, pc, most);
 }
 
 static void Close(System *s)
@@ -286,7 +296,8 @@ static void Close(System *s)
 static bool Choose(PoiseKSP ksp, const Method *m)
 {
   return CHECK_OK(PoiseKSPSetType(ksp, m->name)) && CHECK_OK(PoiseKSPSetPCSide(ksp, m->side)) &&
-         CHECK_OK(PoiseKSPSetNormType(ksp, m->norm)) && CHECK_OK(PoiseKSPChebyshevSetEigenvalues(ksp, 1.9, 0.1));
+         CHECK_OK(PoiseKSPSetNormType(ksp, m->norm)) &&
+         CHECK_OK(PoiseKSPChebyshevSetEigenvalues(ksp, 1.9, 0.1));
 }
 
 typedef struct History {
@@ -362,7 +373,8 @@ static Work WorkOf(System *s, const Method *m)
   if (!Choose(s->ksp, &without)) return (Work){0};
   s->ksp->options.replay = 0;
   LogCounts few = CountsOf(s, 3), many = CountsOf(s, 4);
-  return (Work){many.launches - few.launches, many.event[EVENT_PCApply].calls - few.event[EVENT_PCApply].calls,
+  return (Work){many.launches - few.launches,
+                many.event[EVENT_PCApply].calls - few.event[EVENT_PCApply].calls,
                 many.event[EVENT_KSPVectors].bytes - few.event[EVENT_KSPVectors].bytes};
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What objects will hold, asked of a matrix without entries, is what they say that they hold when a solver has worked: equal where the
-  prediction says so, else within its bounds. (That what they say is what is allocated, test_offload.c sees.)
+  What objects will hold, asked of a matrix without entries, is what they say that they hold when a solver has
+  worked: equal where the prediction says so, else within its bounds. (That what they say is what is
+  allocated, test_offload.c sees.)
 */
 #include "ksp/ksp.h"
 #include "sample.h"
 
 enum { B = 2, NODES = 32 * 20 };
 
-/* ---- matrices of nodes with B unknowns ---------------------------------------------------------------------------------- */
+/* ---- matrices of nodes with B unknowns ------------------------------------------------------- */
 
 typedef enum {
   GRID,
@@ -80,11 +81,12 @@ static PoiseMatCounts CountsOf(PoiseMat A, int transpose)
                           .transpose = transpose};
 }
 
-/* ---- judgement ---------------------------------------------------------------------------------------------------------- */
+/* ---- judgement ------------------------------------------------------------------------------- */
 
 static _Thread_local const char *where; /* a name for messages: of the case */
 
-/* factor: that `most` may be of what is held, on both sides together; 1: exact, though not more than some bytes are known so. */
+/* factor: that `most` may be of what is held, on both sides together; 1: exact, though not more than some
+   bytes are known so. */
 static bool Judge(const PoisePrediction *p, PoiseBytes held, double factor)
 {
   const int64_t some = 4096;
@@ -94,9 +96,9 @@ static bool Judge(const PoisePrediction *p, PoiseBytes held, double factor)
   bool near = factor > 1 ? CHECK((double)most <= factor * (double)all + (double)some)
                          : CHECK_INT(most, p->least.host + p->least.device) && CHECK_INT(all, most);
   if (!within || !near)
-    printf("%s: host %lld in %lld .. %lld, device %lld in %lld .. %lld, factor %g\n", where, (long long)held.host,
-           (long long)p->least.host, (long long)p->most.host, (long long)held.device, (long long)p->least.device,
-           (long long)p->most.device, factor);
+    printf("%s: host %lld in %lld .. %lld, device %lld in %lld .. %lld, factor %g\n", where,
+           (long long)held.host, (long long)p->least.host, (long long)p->most.host, (long long)held.device,
+           (long long)p->least.device, (long long)p->most.device, factor);
   return within && near;
 }
 
@@ -116,7 +118,7 @@ static bool Reserve(PoiseContext ctx)
   return CHECK_OK(poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(NODES * B)));
 }
 
-/* ---- matrices ----------------------------------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 typedef struct Case {
   const char *type, *options;
@@ -147,15 +149,17 @@ enum { NCASES = sizeof cases / sizeof *cases };
 static bool Runs(PoiseContext ctx, const Case *c)
 {
   bool wide = ctx->most_narrow < 0; /* int64 offsets, by which no library multiplies */
-  return !c->device || (!strcmp(c->device, ctx->device->ops->name) && !(wide && strstr(c->options, "cusparse")));
+  return !c->device ||
+         (!strcmp(c->device, ctx->device->ops->name) && !(wide && strstr(c->options, "cusparse")));
 }
 
 /* Options keep no memory of those before. */
 static void Forget(PoiseContext ctx)
 {
   CHECK_OK(PoiseOptionsSetString(
-      ctx, "-p_mat_index16 0 -p_mat_csr_kernel own -p_mat_csri_chunk 0 -p_mat_csri_hubs -1 -p_mat_combine ordered "
-           "-p_mat_seg_length 0 -p_mat_seg_padded 0 -p_mat_bcsr_kernel auto"));
+      ctx,
+      "-p_mat_index16 0 -p_mat_csr_kernel own -p_mat_csri_chunk 0 -p_mat_csri_hubs -1 -p_mat_combine ordered "
+      "-p_mat_seg_length 0 -p_mat_seg_padded 0 -p_mat_bcsr_kernel auto"));
 }
 
 static PoiseErr Work(PoiseMat A, int transpose)
@@ -181,7 +185,8 @@ static void CheckMatrix(PoiseContext ctx, const Case *c, Pattern pattern, int tr
   /* on cuda several ranks order row blocks, whose number is not known */
   double factor = pattern == ARROW || pattern == RAGGED ? c->other : c->grid;
   if (factor == 1 && IsCuda(ctx)) factor = 1.1;
-  snprintf(name, sizeof name, "%s %s %s%s", c->type, c->options, names[pattern], transpose ? ", transpose" : "");
+  snprintf(name, sizeof name, "%s %s %s%s", c->type, c->options, names[pattern],
+           transpose ? ", transpose" : "");
   Forget(ctx);
   if (!CHECK_OK(Create(ctx, pattern, c->type, c->options, &A)) || !CHECK_OK(Fill(A, pattern)) ||
       !CHECK_OK(Create(ctx, pattern, c->type, c->options, &empty)))
@@ -207,7 +212,8 @@ static void TestMatrices(PoiseContext ctx)
   if (!Reserve(ctx)) return;
   for (int k = 0; k < NCASES; k++)
     for (int pattern = 0; Runs(ctx, &cases[k]) && pattern < NPATTERNS; pattern++)
-      for (int transpose = 0; transpose < 2; transpose++) CheckMatrix(ctx, &cases[k], (Pattern)pattern, transpose);
+      for (int transpose = 0; transpose < 2; transpose++)
+        CheckMatrix(ctx, &cases[k], (Pattern)pattern, transpose);
 }
 
 /* M x N with `row` entries, or N, in each row. */
@@ -245,15 +251,23 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
 
 static void TestShapes(PoiseContext ctx)
 {
-  static const PoiseInt shape[][3] = {{0, 0, 1},   {9, 0, 1},   {0, 9, 1},    {9, 9, 0},    {1, 900, 900},
-                                      {900, 1, 1}, {90, 60, 7}, {60, 90, 40}, {90000, 3, 1}}; /* columns in fragments */
+  static const PoiseInt shape[][3] = {{0, 0, 1},
+                                      {9, 0, 1},
+                                      {0, 9, 1},
+                                      {9, 9, 0},
+                                      {1, 900, 900},
+                                      /* columns in fragments */
+                                      {900, 1, 1},
+                                      {90, 60, 7},
+                                      {60, 90, 40},
+                                      {90000, 3, 1}};
   if (!Reserve(ctx)) return;
   for (int k = 0; k < NCASES; k++)
     for (size_t s = 0; Runs(ctx, &cases[k]) && s < sizeof shape / sizeof *shape; s++)
       CheckShape(ctx, &cases[k], shape[s][0], shape[s][1], shape[s][2]);
 }
 
-/* ---- preconditioners and solvers ------------------------------------------------------------------------------------------ */
+/* ---- preconditioners and solvers ------------------------------------------------------------- */
 
 typedef struct PCCase {
   const char *options;
@@ -279,21 +293,26 @@ static const PCCase pcs[] = {
     {"-s_pc_type bjacobi -s_sub_ksp_type gmres -s_sub_ksp_max_it 2 -s_sub_pc_type none", 2, 2, false, false},
     {"-s_pc_type bjacobi -s_pc_bjacobi_local_blocks 1 -s_sub_pc_type lu", 1.5, 1.5, false, true},
     {"-s_pc_type bjacobi -s_pc_bjacobi_supervariables 8", 9, 9, false, false},
-    {"-s_pc_type ksp -s_ksp_ksp_type richardson -s_ksp_ksp_max_it 2 -s_ksp_pc_type jacobi", 1, 1, true, false},
+    {"-s_pc_type ksp -s_ksp_ksp_type richardson -s_ksp_ksp_max_it 2 -s_ksp_pc_type jacobi", 1, 1, true,
+     false},
     {"-s_pc_type ksp -s_ksp_ksp_max_it 2 -s_ksp_pc_type ilu", 2, 2, false, false},
     {"-s_pc_type ksp -s_ksp_ksp_max_it 2 -s_ksp_pc_type ilu -s_ksp_reuse_preconditioner", 2, 2, true,
      false}, /* a copy of P, too */
-    {"-s_pc_type ksp -s_ksp_ksp_type preonly -s_ksp_pc_type jacobi -s_ksp_reuse_preconditioner", 1, 1, false, false},
-    {"-s_pc_type bjacobi -s_sub_ksp_type gmres -s_sub_ksp_max_it 2 -s_sub_pc_type none -s_ksp_reuse_preconditioner", 2, 2,
-     false, false},
+    {"-s_pc_type ksp -s_ksp_ksp_type preonly -s_ksp_pc_type jacobi -s_ksp_reuse_preconditioner", 1, 1, false,
+     false},
+    {"-s_pc_type bjacobi -s_sub_ksp_type gmres -s_sub_ksp_max_it 2 -s_sub_pc_type none "
+     "-s_ksp_reuse_preconditioner",
+     2, 2, false, false},
 };
 enum { NPCS = sizeof pcs / sizeof *pcs };
 
-static PoiseErr CreateSolver(PoiseContext ctx, PoiseMat A, const char *method, const char *options, PoiseKSP *ksp)
+static PoiseErr CreateSolver(PoiseContext ctx, PoiseMat A, const char *method, const char *options,
+                             PoiseKSP *ksp)
 {
-  TRY(PoiseOptionsSetString(ctx, "-s_sub_ksp_type preonly -s_sub_pc_type ilu -s_pc_bjacobi_local_blocks 0 -s_pc_sor_its 1 "
-                                 "-s_pc_bjacobi_supervariables 0 -s_ksp_ksp_type gmres -s_ksp_pc_type none "
-                                 "-s_ksp_reuse_preconditioner no"));
+  TRY(PoiseOptionsSetString(
+      ctx, "-s_sub_ksp_type preonly -s_sub_pc_type ilu -s_pc_bjacobi_local_blocks 0 -s_pc_sor_its 1 "
+           "-s_pc_bjacobi_supervariables 0 -s_ksp_ksp_type gmres -s_ksp_pc_type none "
+           "-s_ksp_reuse_preconditioner no"));
   TRY(PoiseOptionsSetString(ctx, options));
   TRY(PoiseOptionsSet(ctx, "s_ksp_type", method));
   TRY(PoiseKSPCreate(ctx, ksp));
@@ -325,7 +344,9 @@ static void CheckSolver(PoiseContext ctx, const Case *c, const PCCase *p, const 
   char name[300];
   bool cuts = c->grid > 1 || IsCuda(ctx); /* partials are not known */
   double few =
-      IsCuda(ctx) ? 8 : 1.7; /* rows, of which partials are much: a GPU has row blocks of some hundred entries, or none */
+      IsCuda(ctx)
+          ? 8
+          : 1.7; /* rows, of which partials are much: a GPU has row blocks of some hundred entries, or none */
   double inside = p->multiplies && cuts ? few : 1, open = !strcmp(c->type, "auto") ? 5 : 1;
   if (strstr(p->options, "bjacobi")) inside = fmax(inside, c->other); /* which has matrices */
   snprintf(name, sizeof name, "%s %s, %s, %s", c->type, c->options, p->options, method);
@@ -388,7 +409,7 @@ static void TestSolvers(PoiseContext ctx)
       if (InTurn(ctx, k + (int)m)) CheckSolver(ctx, &cases[k], &pcs[1], methods[m], m % 2 ? ARROW : GRID);
 }
 
-/* ---- a matrix without entries of its own ---------------------------------------------------------------------------------- */
+/* ---- a matrix without entries of its own ----------------------------------------------------- */
 
 static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
 {
@@ -404,8 +425,8 @@ static void TestShell(PoiseContext ctx)
   PoiseBytes held;
   Forget(ctx);
   if (!Reserve(ctx) ||
-      !CHECK_OK(
-          PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, NODES, NODES, &(PoiseShell){.mult = Twice}, NULL, &A)) ||
+      !CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, NODES, NODES,
+                                    &(PoiseShell){.mult = Twice}, NULL, &A)) ||
       !CHECK_OK(CreateSolver(ctx, A, "cg", "-s_pc_type none", &ksp)))
     return;
   where = "shell";
@@ -423,7 +444,7 @@ static void TestShell(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------------------------------------ */
+/* ---- what is wrong --------------------------------------------------------------------------- */
 
 static void TestWrong(PoiseContext ctx)
 {
@@ -442,8 +463,10 @@ static void TestWrong(PoiseContext ctx)
   huge.nonzeros -= 3;
   CHECK_ERR(PoiseMatPredictBytes(A, &huge, &p), POISE_ERR_MEMORY, "no machine");
   if (PoiseSize(ctx) == 1)
-    CHECK_ERR(PoiseMatPredictBytes(A, &(PoiseMatCounts){.nonzeros = 8, .ghosts = 2}, &p), POISE_ERR_ARG, "2 ghosts");
-  CHECK_ERR(PoiseMatPredictBytes(A, &(PoiseMatCounts){.nonzeros = 4, .ghosts = 8}, &p), POISE_ERR_ARG, "8 ghosts");
+    CHECK_ERR(PoiseMatPredictBytes(A, &(PoiseMatCounts){.nonzeros = 8, .ghosts = 2}, &p), POISE_ERR_ARG,
+              "2 ghosts");
+  CHECK_ERR(PoiseMatPredictBytes(A, &(PoiseMatCounts){.nonzeros = 4, .ghosts = 8}, &p), POISE_ERR_ARG,
+            "8 ghosts");
   CHECK_ERR(PoisePCPredictBytes(pc, &none, &p), POISE_ERR_STATE, "no matrix");
   CHECK_ERR(PoiseKSPPredictBytes(ksp, &none, &p), POISE_ERR_STATE, "no matrix");
   CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of every type with entries, on matrices that are awkward for one or the other: each row against a sum in long double, within a
-  small multiple of its length times unit roundoff; the same bits in every run; with the dots, in place of y, and in a solve.
+  Products of every type with entries, on matrices that are awkward for one or the other: each row against a
+  sum in long double, within a small multiple of its length times unit roundoff; the same bits in every run;
+  with the dots, in place of y, and in a solve.
 */
 #include <float.h>
 
@@ -20,12 +21,13 @@ enum { TYPES = sizeof types / sizeof *types };
 static const struct {
   const char *key, *value; /* kept by those that follow */
   bool few;                /* left to single ranks */
-} settings[] = {{"mat_csri_chunk", "0", false},     {"mat_csri_chunk", "1", true},   {"mat_csri_chunk", "64", false},
-                {"mat_csri_hubs", "64", false},     {"mat_csri_chunk", "300", true}, {"mat_csri_hubs", "-1", true},
-                {"mat_seg_length", "1", true},      {"mat_seg_length", "8", false},  {"mat_seg_length", "64", true},
-                {"mat_seg_padded", "true", false},  {"mat_seg_length", "256", true}, {"mat_seg_length", "0", true},
-                {"mat_seg_padded", "false", false}, {"mat_seg_length", "0", false},  {"mat_auto_measure", "no", true},
-                {"mat_auto_measure", "yes", true}};
+} settings[] = {
+    {"mat_csri_chunk", "0", false},     {"mat_csri_chunk", "1", true},   {"mat_csri_chunk", "64", false},
+    {"mat_csri_hubs", "64", false},     {"mat_csri_chunk", "300", true}, {"mat_csri_hubs", "-1", true},
+    {"mat_seg_length", "1", true},      {"mat_seg_length", "8", false},  {"mat_seg_length", "64", true},
+    {"mat_seg_padded", "true", false},  {"mat_seg_length", "256", true}, {"mat_seg_length", "0", true},
+    {"mat_seg_padded", "false", false}, {"mat_seg_length", "0", false},  {"mat_auto_measure", "no", true},
+    {"mat_auto_measure", "yes", true}};
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 /* The first says nothing. */
@@ -41,7 +43,7 @@ static bool LeftOut(PoiseContext ctx, int setting, PoiseInt M)
   return PoiseSize(ctx) > 1 && (settings[setting].few || (M > 100000 && M < 1000000));
 }
 
-/* ---- matrices -------------------------------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 typedef struct Shape {
   const char *name;
@@ -81,7 +83,8 @@ static PoiseInt AroundSegments(PoiseInt i) /* the same of segments of 8 entries,
   static const PoiseInt lengths[] = {8, 9, 15, 0, 7, 1, 16, 17, 4, 3};
   return lengths[i % 10];
 }
-static PoiseInt ManySegments(PoiseInt i) /* as many as the largest block of a GPU sums, and one more, of rows around it */
+/* as many as the largest block of a GPU sums, and one more, of rows around it */
+static PoiseInt ManySegments(PoiseInt i)
 {
   static const PoiseInt lengths[] = {64, 65, 63, 0, 2, 1024, 1023, 1025, 1, 0};
   return i % 100 < 10 ? lengths[i % 10] : 1;
@@ -205,7 +208,8 @@ static Problem Make(PoiseContext ctx, const Shape *s)
     PoiseInt length = p.ptr[i + 1] - p.ptr[i], shift = length ? (p.begin + i) % (s->N / length) : 0;
     long double sum = 0, size = 0;
     for (PoiseInt k = 0; k < length; k++, nz++) {
-      p.col[nz] = k * s->N / length + (k + 1 < length ? shift % ((k + 1) * s->N / length - k * s->N / length) : 0);
+      p.col[nz] =
+          k * s->N / length + (k + 1 < length ? shift % ((k + 1) * s->N / length - k * s->N / length) : 0);
       if (s->column) p.col[nz] = s->column(p.begin + i, k);
       p.val[nz] = TestRandom(4, (uint64_t)nz + 1000003 * (uint64_t)(p.begin + i)) - 0.5;
       sum += (long double)p.val[nz] * X(p.col[nz]);
@@ -222,7 +226,8 @@ static void Release(Problem *p)
   free(p->ptr), free(p->col), free(p->val), free(p->sum), free(p->size);
 }
 
-static bool Create(PoiseContext ctx, const Shape *s, Problem *p, const char *type, PoiseMat *A, PoiseVec *x, PoiseVec *y)
+static bool Create(PoiseContext ctx, const Shape *s, Problem *p, const char *type, PoiseMat *A, PoiseVec *x,
+                   PoiseVec *y)
 {
   PoiseCSR csr = {.ptr64 = p->ptr, .col64 = p->col, .val = p->val};
   double *v;
@@ -256,13 +261,14 @@ static double Error(PoiseVec y, const Problem *p, double a, double b)
     double y0 = b == 0 ? 0 : b * Y(p->begin + i), size = fabs(a) * p->size[i] + fabs(y0);
     double error = fabs(v[i] - (a * p->sum[i] + y0)),
            unit = (double)(p->ptr[i + 1] - p->ptr[i] + 3) * DBL_EPSILON / 2 * size;
-    if (!(error <= worst * unit)) worst = unit > 0 ? error / unit : error > 0 || isnan(error) ? INFINITY : worst;
+    if (!(error <= worst * unit))
+      worst = unit > 0 ? error / unit : error > 0 || isnan(error) ? INFINITY : worst;
   }
   CHECK_OK(PoiseVecRestore(y, &v));
   return worst;
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /* repeats: with the same bits. */
 static void CheckProducts(PoiseMat A, PoiseVec x, PoiseVec y, const Problem *p, bool repeats)
@@ -302,7 +308,8 @@ static void TestAwkward(PoiseContext ctx)
         PoiseVec x, y;
         char key[64];
         if (!strcmp(types[t], "shell") || !Concerns(set, types[t])) continue;
-        if ((set && (shapes[s].M > 100000 || shapes[s].N > 65536)) || LeftOut(ctx, set, shapes[s].M)) continue;
+        if ((set && (shapes[s].M > 100000 || shapes[s].N > 65536)) || LeftOut(ctx, set, shapes[s].M))
+          continue;
         snprintf(key, sizeof key, "p_%s", settings[set].key);
         CHECK_OK(PoiseOptionsSet(ctx, key, settings[set].value));
         if (Create(ctx, &shapes[s], &p, types[t], &A, &x, &y)) CheckProducts(A, x, y, &p, true);
@@ -328,7 +335,8 @@ static int64_t Fragment_Waves(Device *dev, const CsrStatistics *s, int64_t limit
   return poiseWavesFragment(PLACES, s, limit);
 }
 
-/* Row blocks and fragments of the sizes that a small GPU would have them: row blocks longer than the rows that are cut, fragments of whole lines. */
+/* Row blocks and fragments of the sizes that a small GPU would have them: row blocks longer than the rows
+   that are cut, fragments of whole lines. */
 static void TestWaves(PoiseContext ctx)
 {
   Device *dev = ctx->device;
@@ -506,7 +514,8 @@ static PoiseErr FillSegments(PoiseContext ctx, void *arg)
   return e;
 }
 
-/* Segments that are filled up are copies: they are counted, and follow the values. Their lengths are powers of two. */
+/* Segments that are filled up are copies: they are counted, and follow the values. Their lengths are powers
+   of two. */
 static void TestSegments(PoiseContext ctx)
 {
   Shape shape = {"around segments", 1200, 300, AroundSegments, NULL};
@@ -555,7 +564,8 @@ static void TestSegments(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSet(ctx, "p_mat_seg_length", "0"));
 }
 
-/* An arrow: dense first row and column, dominant. Entry (i, j) of its row i at place k; the number of entries. */
+/* An arrow: dense first row and column, dominant. Entry (i, j) of its row i at place k; the number of
+   entries. */
 static PoiseInt Arrow(PoiseInt n, PoiseInt i, PoiseInt k, PoiseInt *j, double *v)
 {
   PoiseInt first[] = {0, i - 1, i, i + 1}, from = i == 1 ? 1 : 0, count = (i + 1 < n ? 4 : 3) - from;
@@ -601,7 +611,8 @@ static void TestSolves(PoiseContext ctx)
       double norm;
       if (!strcmp(types[t], "shell")) continue;
       if (!CHECK_OK(MakeArrow(ctx, 3000, &A)) || !CHECK_OK(PoiseMatSetType(A, types[t])) ||
-          !CHECK_OK(PoiseMatSetOptionsPrefix(A, "s_")) || !CHECK_OK(PoiseOptionsSet(ctx, "s_mat_type", types[t])) ||
+          !CHECK_OK(PoiseMatSetOptionsPrefix(A, "s_")) ||
+          !CHECK_OK(PoiseOptionsSet(ctx, "s_mat_type", types[t])) ||
           !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))
         return;
       CHECK_OK(PoiseVecSetRandom(b, 7));
@@ -626,7 +637,7 @@ static void TestSolves(PoiseContext ctx)
     }
 }
 
-/* ---- columns of 16 bits ------------------------------------------------------------------------------------------------ */
+/* ---- columns of 16 bits ---------------------------------------------------------------------- */
 
 static PoiseErr UseIndex16(PoiseMat A, bool on)
 {
@@ -700,8 +711,10 @@ static void CheckKept(PoiseMat A, const Shape *shape, const Problem *p, const Po
   double said = Viewed(A, columns_of_16, text, sizeof text);
   int64_t nz = p->ptr[p->m], fits = Fitting(p, A->csr.rows), blocks = (p->m + A->csr.rows - 1) / A->csr.rows;
   bool is_host = PoiseMatContext(A)->device->ops->is_host, kept = fits > 0 && 2 * fits >= nz && !is_host;
-  if (!strcmp(shape->name, "band") && !is_host && PoiseSize(PoiseMatContext(A)) == 2 && !PoiseRank(PoiseMatContext(A)))
-    CHECK(said > 50 && said < 100 && strstr(text, "none of them another rank's")); /* but for blocks with ghosts */
+  if (!strcmp(shape->name, "band") && !is_host && PoiseSize(PoiseMatContext(A)) == 2 &&
+      !PoiseRank(PoiseMatContext(A)))
+    CHECK(said > 50 && said < 100 &&
+          strstr(text, "none of them another rank's")); /* but for blocks with ghosts */
   CHECK(!is_host || PoiseRank(PoiseMatContext(A)) || strstr(text, "columns of 16 bits: not on the host"));
   if (PoiseSize(PoiseMatContext(A)) > 1) return;
   CHECK_NEAR(said, is_host ? -1 : kept ? 100.0 * (double)fits / (double)nz : 0, 0.01);
@@ -771,12 +784,14 @@ static void TestIndex16Changes(PoiseContext ctx)
       if (change == 2) {
         PoiseVecRange(y, &begin, &end);
         for (int k = 0; k < 2; k++) /* one rank adds to its rows, by chance to its own columns */
-          if (far[k] >= begin && far[k] < end) CHECK_OK(PoiseMatAddBlock(A[on], 1, &far[k], 2, far, (double[]){0.5, 0.25}));
+          if (far[k] >= begin && far[k] < end)
+            CHECK_OK(PoiseMatAddBlock(A[on], 1, &far[k], 2, far, (double[]){0.5, 0.25}));
         CHECK_OK(PoiseMatAssemble(A[on]));
       }
       int64_t more = ctx->device->launches;
       CHECK_OK(PoiseMatMult(A[on], b, y));
-      if (change == 1 && PoiseSize(ctx) == 1) CHECK_INT(ctx->device->launches - more, 1); /* the columns are as they were */
+      /* the columns are as they were */
+      if (change == 1 && PoiseSize(ctx) == 1) CHECK_INT(ctx->device->launches - more, 1);
       CheckBits(y, bits, on);
     }
     double said = Viewed(A[1], columns_of_16, text, sizeof text);
@@ -847,7 +862,7 @@ static void TestIndex16Memory(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- hubs: columns whose x is kept at hand ------------------------------------------------------------------------------- */
+/* ---- hubs: columns whose x is kept at hand --------------------------------------------------- */
 
 /* Rows of one entry, 1: the first `often` in column 0, the others each in its own. */
 static PoiseErr MakeOften(PoiseContext ctx, PoiseInt M, PoiseInt N, PoiseInt often, PoiseMat *A)
@@ -862,8 +877,8 @@ static PoiseErr MakeOften(PoiseContext ctx, PoiseInt M, PoiseInt N, PoiseInt oft
   return e;
 }
 
-/* With so many asked for there are `slots` hubs, if not 0, and these have all entries of column 0 and one of each other slot. A GPU has none
-   where rows go by blocks. plain: what is held without them. */
+/* With so many asked for there are `slots` hubs, if not 0, and these have all entries of column 0 and one of
+   each other slot. A GPU has none where rows go by blocks. plain: what is held without them. */
 static void CheckHubs(PoiseMat A, const char *asked, int64_t often, int64_t slots, int64_t plain)
 {
   PoiseContext ctx = PoiseMatContext(A);
@@ -928,8 +943,8 @@ static void TestHubs(PoiseContext ctx)
   for (int k = 0; k < 3; k++) {
     PoiseMat A;
     CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", "0"));
-    if (!CHECK_OK(MakeOften(ctx, M, cases[k].N, cases[k].often, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "p_")) ||
-        !CHECK_OK(PoiseMatSetFromOptions(A)))
+    if (!CHECK_OK(MakeOften(ctx, M, cases[k].N, cases[k].often, &A)) ||
+        !CHECK_OK(PoiseMatSetOptionsPrefix(A, "p_")) || !CHECK_OK(PoiseMatSetFromOptions(A)))
       return;
     PoiseVec x, y;
     if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;

@@ -30,11 +30,19 @@ enum { SEEDS = 12 };
 enum { SEEDS = 150 }; /* on one rank, and fewer on several */
 #endif
 
-enum { SLOTS = 3, STEPS = 32, MOST_SEEDS = 16384, MOST_RANKS = 8, HISTORY = 130, TEXT = 1 << 14, WORDS = 240 };
+enum {
+  SLOTS = 3,
+  STEPS = 32,
+  MOST_SEEDS = 16384,
+  MOST_RANKS = 8,
+  HISTORY = 130,
+  TEXT = 1 << 14,
+  WORDS = 240
+};
 
 #define LENGTH(a) ((int)(sizeof(a) / sizeof *(a)))
 
-/* ---- the model ---- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 typedef struct Row {
   int n, room, *col;
@@ -120,7 +128,8 @@ typedef struct Sequence {
 static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto"};
 static const char *const ksp_types[] = {"cg",     "prcg",      "bicgstab",   "gmres",  "fgmres",
                                         "minres", "chebyshev", "richardson", "preonly"};
-static const char *const pc_types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "sor", "bjacobi", "lu", "ksp", "shell"};
+static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu", "icc",
+                                       "sor",  "bjacobi", "lu",       "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
 static const char *const inner_pcs[] = {"none", "jacobi", "ilu", "sor", "icc"};
 static const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
@@ -156,7 +165,8 @@ static void Say(Sequence *s, const char *format, ...)
 static void Fail(Sequence *s, const char *what, const char *used, const char *fresh)
 {
   const char *calls = s->said > 900 && s->said < sizeof s->calls ? s->calls + s->said - 900 : s->calls;
-  snprintf(s->text, sizeof s->text, "POISE_TEST_SEED=%llu, step %d: %s: '%.180s', fresh '%.180s'; calls:%.900s",
+  snprintf(s->text, sizeof s->text,
+           "POISE_TEST_SEED=%llu, step %d: %s: '%.180s', fresh '%.180s'; calls:%.900s",
            (unsigned long long)s->seed, s->step, what, used, fresh, calls);
   s->failed = true;
 }
@@ -170,7 +180,7 @@ static bool Did(Sequence *s, PoiseErr e)
   return !e;
 }
 
-/* ---- matrices of the model ---- */
+/* ---- matrices of the model ------------------------------------------------------------------- */
 
 static void RowsFree(MatModel *m)
 {
@@ -267,7 +277,8 @@ static double OffDiagonal(int kind, uint64_t seed, PoiseInt i, PoiseInt j)
   bool mirrored = kind != UNSYMMETRIC && kind != LOOSE;
   double v = TestRandom(seed, (uint64_t)(mirrored ? a * 65536 + b : i * 65536 + j));
   if (kind == NEUMANN) return -1 - fabs(v);
-  if (kind == BADLY_SCALED) return v * pow(10, (double)((a * 7) % 7) - 3) * pow(10, (double)((b * 7) % 7) - 3);
+  if (kind == BADLY_SCALED)
+    return v * pow(10, (double)((a * 7) % 7) - 3) * pow(10, (double)((b * 7) % 7) - 3);
   return v;
 }
 
@@ -281,7 +292,9 @@ static void DrawValues(Sequence *s, MatModel *m)
     double sum = 0, sign = kind == NEGATIVE || (kind == INDEFINITE && i % 3 == 1) ? -1 : 1;
     for (int k = 0; k < r->n; k++) r->v[k] = r->col[k] == i ? 0 : OffDiagonal(kind, seed, i, r->col[k]);
     for (int k = 0; k < r->n; k++) sum += fabs(r->v[k]);
-    double extra = kind == NEUMANN ? 0 : kind == LOOSE ? -0.6 * sum : 0.3 + fabs(TestRandom(seed + 1, (uint64_t)i));
+    double extra = kind == NEUMANN ? 0
+                   : kind == LOOSE ? -0.6 * sum
+                                   : 0.3 + fabs(TestRandom(seed + 1, (uint64_t)i));
     if (Has(m, i, i)) *At(m, i, i) = sign * (sum + extra);
   }
   Say(s, "values %d", kind);
@@ -314,7 +327,7 @@ static bool IsArranged(const MatModel *m)
   return m->partition || m->order;
 }
 
-/* ---- matrices made of the model ---- */
+/* ---- matrices made of the model -------------------------------------------------------------- */
 
 static PoiseErr FromCSR(Sequence *s, const MatModel *m, PoiseMat *A)
 {
@@ -327,8 +340,8 @@ static PoiseErr FromCSR(Sequence *s, const MatModel *m, PoiseMat *A)
     ptr[i + 1] = ptr[i] + r->n;
     for (int k = 0; k < r->n; k++) col[ptr[i] + k] = r->col[k], val[ptr[i] + k] = r->v[k];
   }
-  PoiseErr e =
-      PoiseMatCreateCSR(s->ctx, n, n, m->N, m->N, &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_COPY, A);
+  PoiseErr e = PoiseMatCreateCSR(s->ctx, n, n, m->N, m->N,
+                                 &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_COPY, A);
   free(ptr);
   free(col);
   free(val);
@@ -407,7 +420,7 @@ static PoiseErr MakeMat(Sequence *s, const MatModel *m, const char *prefix, Pois
   return PoiseMatSetOrder(*A, (PoiseOrder)m->order);
 }
 
-/* ---- the solver's options, of the model ---- */
+/* ---- the solver's options, of the model ------------------------------------------------------ */
 
 static PoiseErr WriteInner(Sequence *s, const char *prefix, const char *inner, const Inner *in)
 {
@@ -467,7 +480,7 @@ static PoiseErr WriteKSP(Sequence *s, const char *prefix, const KSPModel *k)
   return SetNumber(s, prefix, "ksp_chebyshev_esteig_steps", k->steps);
 }
 
-/* ---- what calls back ---- */
+/* ---- what calls back ------------------------------------------------------------------------- */
 
 static uint64_t Mix(uint64_t a, uint64_t b)
 {
@@ -541,7 +554,8 @@ static PoiseErr Monitor(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg
 {
   Guest *g = arg;
   g->seen = Mix(g->seen + (uint64_t)iteration, SampleBits(norm));
-  if (PoiseKSPSetUp(ksp) != POISE_ERR_STATE) POISE_FAIL(POISE_ERR_USER, "a solver is set up in the middle of a solve");
+  if (PoiseKSPSetUp(ksp) != POISE_ERR_STATE)
+    POISE_FAIL(POISE_ERR_USER, "a solver is set up in the middle of a solve");
   PoiseErrorClear();
   return POISE_OK;
 }
@@ -561,7 +575,7 @@ static PoiseErr StopsAtFive(PoiseKSP ksp, PoiseInt iteration, double norm, Poise
   return POISE_OK;
 }
 
-/* ---- solves ---- */
+/* ---- solves ---------------------------------------------------------------------------------- */
 
 typedef struct Outcome {
   PoiseErr e;
@@ -591,7 +605,8 @@ static PoiseErr MakeVectors(PoiseMat A, Right right, int guess, PoiseVec *b, Poi
     POISE_TRY(PoiseMatMult(A, *x, *b));
   }
   if (right.kind == ZERO || right.kind == ONES) POISE_TRY(PoiseVecSet(*b, right.kind == ONES));
-  if (right.kind == TINY || right.kind == HUGE_B) POISE_TRY(PoiseVecScale(*b, right.kind == TINY ? 1e-170 : 1e200));
+  if (right.kind == TINY || right.kind == HUGE_B)
+    POISE_TRY(PoiseVecScale(*b, right.kind == TINY ? 1e-170 : 1e200));
   if (right.kind == NOT_FINITE) {
     POISE_TRY(PoiseVecGetUpdate(*b, &p));
     if (PoiseVecLocalSize(*b)) p[0] = NAN;
@@ -715,7 +730,7 @@ static void DestroyFresh(Fresh *f)
   PoiseVecDestroy(&f->shell.d);
 }
 
-/* ---- comparisons ---- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 static bool SameText(Sequence *s, const char *what, const char *used, const char *fresh)
 {
@@ -755,11 +770,13 @@ static bool SameOutcome(Sequence *s, const Outcome *u, const Outcome *f)
   return SameText(s, "errors", PoiseErrorString(u->e), PoiseErrorString(f->e)) &&
          SameText(s, "words of the error", u->words, f->words) &&
          SameText(s, "reasons", PoiseKSPReasonString(u->reason), PoiseKSPReasonString(f->reason)) &&
-         SameNumber(s, "norms used", u->norm, f->norm) && SameNumber(s, "iterations", (double)u->its, (double)f->its) &&
-         SameNumber(s, "lengths of the history", (double)u->count, (double)f->count) && SameHistory(s, u, f) &&
-         SameNumber(s, "last norms", u->last, f->last) && SameText(s, "details", u->detail, f->detail) &&
-         SameNumber(s, "inconsistency", u->inconsistency, f->inconsistency) && SameBits(s, "solutions", u->x, f->x) &&
-         SameBits(s, "what monitors and tests saw", u->seen, f->seen);
+         SameNumber(s, "norms used", u->norm, f->norm) &&
+         SameNumber(s, "iterations", (double)u->its, (double)f->its) &&
+         SameNumber(s, "lengths of the history", (double)u->count, (double)f->count) &&
+         SameHistory(s, u, f) && SameNumber(s, "last norms", u->last, f->last) &&
+         SameText(s, "details", u->detail, f->detail) &&
+         SameNumber(s, "inconsistency", u->inconsistency, f->inconsistency) &&
+         SameBits(s, "solutions", u->x, f->x) && SameBits(s, "what monitors and tests saw", u->seen, f->seen);
 }
 
 /* All ranks go on, or none: then the first that saw why says so. */
@@ -772,7 +789,7 @@ static void AgreeToGoOn(Sequence *s)
   s->failed = first > 0;
 }
 
-/* ---- claims ---- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static PoiseErr NullVector(PoiseMat A, int kind, uint64_t seed, PoiseVec *v)
 {
@@ -831,7 +848,8 @@ static PoiseErr NormOf(const MatModel *m, const Fresh *f, int norm, PoiseVec r, 
 
 static bool IsFixed(const PCModel *pc)
 {
-  return strcmp(pc->type, "ksp") && (strcmp(pc->type, "bjacobi") || pc->most || !strcmp(pc->inner.type, "preonly"));
+  return strcmp(pc->type, "ksp") &&
+         (strcmp(pc->type, "bjacobi") || pc->most || !strcmp(pc->inner.type, "preonly"));
 }
 
 /* Nobody knows it better than b - A x. */
@@ -864,7 +882,7 @@ static PoiseErr CheckClaim(Sequence *s, const Fresh *f, const Outcome *o, PoiseV
   return POISE_OK;
 }
 
-/* ---- the solve of both ---- */
+/* ---- the solve of both ----------------------------------------------------------------------- */
 
 /* What the used solver's preconditioner is built from now. */
 static void SetUpEnded(Sequence *s, bool well)
@@ -918,13 +936,13 @@ static void SolveBoth(Sequence *s)
   if (!made || !SameOutcome(s, &used, &fresh)) return;
   if (used.apart > 1e-8) Fail(s, "the iterate that was built is not the solution", "", "");
   if (s->aloud && PoiseRank(s->ctx) == 0)
-    fprintf(stderr, "    %s after %lld: %g %s%s\n", PoiseKSPReasonString(used.reason), (long long)used.its, used.last,
-            used.detail, used.words);
+    fprintf(stderr, "    %s after %lld: %g %s%s\n", PoiseKSPReasonString(used.reason), (long long)used.its,
+            used.last, used.detail, used.words);
   SetUpEnded(s, used.reason != POISE_DIVERGED_ERROR);
   Keep(s, &used);
 }
 
-/* ---- calls that a solver takes ---- */
+/* ---- calls that a solver takes --------------------------------------------------------------- */
 
 static bool SameLocal(Sequence *s, const MatModel *a, const MatModel *b)
 {
@@ -1176,8 +1194,8 @@ static void KSPOption(Sequence *s)
   Loop l = {PICK(s, replays), !Draw(s, 4), !Draw(s, 4), !Draw(s, 4), !Draw(s, 6)};
   if (Is(k->type, "gmres") || Is(k->type, "fgmres")) k->refine = Draw(s, LENGTH(refinements));
   if (Is(k->type, "chebyshev")) k->transform = Draw(s, LENGTH(transforms)), k->steps = 1 + Draw(s, 20);
-  Say(s, "options refine %d transform %d steps %d replay %d print %d%d%d%d", k->refine, k->transform, k->steps, l.replay,
-      l.monitor, l.residual, l.reason, l.view);
+  Say(s, "options refine %d transform %d steps %d replay %d print %d%d%d%d", k->refine, k->transform,
+      k->steps, l.replay, l.monitor, l.residual, l.reason, l.view);
   Did(s, WriteLoop(s, l));
   Did(s, ReadOptions(s));
 }
@@ -1239,7 +1257,8 @@ static void PCOption(Sequence *s)
   if (Is(pc->type, "jacobi")) pc->fix = Draw(s, 2);
   if (Is(pc->type, "ilu") || Is(pc->type, "icc")) pc->shift = Draw(s, LENGTH(shifts));
   if (Is(pc->type, "sor"))
-    pc->omega = 1 + Draw(s, 7), pc->its = 1 + Draw(s, 2), pc->lits = 1 + Draw(s, 2), pc->sweep = Draw(s, LENGTH(sweeps));
+    pc->omega = 1 + Draw(s, 7), pc->its = 1 + Draw(s, 2), pc->lits = 1 + Draw(s, 2),
+    pc->sweep = Draw(s, LENGTH(sweeps));
   if (Is(pc->type, "bjacobi")) {
     int which = Draw(s, 5); /* two at once are refused */
     pc->most = which == 0 ? 1 + Draw(s, 6) : 0;
@@ -1250,9 +1269,9 @@ static void PCOption(Sequence *s)
   if (Is(pc->type, "bjacobi") || Is(pc->type, "ksp")) pc->inner = DrawInner(s);
   if (!Take(s, &next)) return;
   s->m.unknown = true;
-  Say(s, "pc options fix %d shift %d sor %d %d %d %d blocks %d %d %d lu %d inner %s %s %d %g %d", pc->fix, pc->shift,
-      pc->omega, pc->its, pc->lits, pc->sweep, pc->total, pc->local, pc->most, pc->largest, pc->inner.type, pc->inner.pc,
-      pc->inner.maxits, pc->inner.rtol, pc->inner.counts);
+  Say(s, "pc options fix %d shift %d sor %d %d %d %d blocks %d %d %d lu %d inner %s %s %d %g %d", pc->fix,
+      pc->shift, pc->omega, pc->its, pc->lits, pc->sweep, pc->total, pc->local, pc->most, pc->largest,
+      pc->inner.type, pc->inner.pc, pc->inner.maxits, pc->inner.rtol, pc->inner.counts);
   Did(s, ReadOptions(s));
 }
 
@@ -1297,8 +1316,8 @@ static void TellSolversInside(Sequence *s)
   if (!(blocks || Is(next.pc.type, "ksp")) || next.pc.most || !next.configured || IsKept(s)) return;
   if (!Take(s, &next)) return;
   s->m.unknown = true;
-  Say(s, "inside %s %s %d %g %d", next.pc.inner.type, next.pc.inner.pc, next.pc.inner.maxits, next.pc.inner.rtol,
-      next.pc.inner.counts);
+  Say(s, "inside %s %s %d %g %d", next.pc.inner.type, next.pc.inner.pc, next.pc.inner.maxits,
+      next.pc.inner.rtol, next.pc.inner.counts);
   Did(s, PoiseKSPGetPC(s->ksp, &pc));
   PoiseErr e = blocks ? PoisePCBJacobiGetSubKSP(pc, &count, NULL, &of) : PoisePCKSPGetKSP(pc, &one);
   if (e == POISE_ERR_STATE) Fail(s, "there are no solvers inside", PoiseErrorMessage(), "");
@@ -1357,7 +1376,8 @@ static void Apply(Sequence *s)
   Outcome used, fresh;
   if (!SameLocal(s, &s->m.mat[s->m.ksp.A], &s->m.mat[s->m.ksp.P])) return;
   Say(s, "pc apply");
-  if (!Did(s, ApplyTo(s->ksp, s->mat[s->m.ksp.A], seed, &used)) || !Did(s, ApplyFresh(s, seed, &fresh))) return;
+  if (!Did(s, ApplyTo(s->ksp, s->mat[s->m.ksp.A], seed, &used)) || !Did(s, ApplyFresh(s, seed, &fresh)))
+    return;
   if (SameOutcome(s, &used, &fresh)) SetUpEnded(s, !used.e);
 }
 
@@ -1408,7 +1428,7 @@ static void OutOfMemory(Sequence *s)
   SetUpEnded(s, false); /* or well, as the device has it */
 }
 
-/* ---- calls that a matrix takes ---- */
+/* ---- calls that a matrix takes --------------------------------------------------------------- */
 
 static int Which(Sequence *s)
 {
@@ -1441,7 +1461,8 @@ static PoiseErr GiveBCSR(Sequence *s, PoiseMat A, const MatModel *m, int row_maj
   nz = 0;
   for (PoiseInt i = first; i < first + n; i += b)
     for (int k = 0; k < m->row[i].n; k += b)
-      for (int c = 0; c < b * b; c++) v[nz++] = row_major ? m->row[i + c / b].v[k + c % b] : m->row[i + c % b].v[k + c / b];
+      for (int c = 0; c < b * b; c++)
+        v[nz++] = row_major ? m->row[i + c / b].v[k + c % b] : m->row[i + c % b].v[k + c / b];
   PoiseErr e = PoiseMatSetValuesBCSR(A, row_major, v);
   free(v);
   return e;
@@ -1497,7 +1518,8 @@ static void Triplets(Sequence *s)
   double *v = calloc((size_t)n + 1, sizeof *v);
   PoiseInt at = n; /* backwards */
   for (PoiseInt i = first; i < end; i++)
-    for (int c = 0; c < m->row[i].n; c++) ij[--at] = i, ij[n + at] = m->row[i].col[c], v[at] = m->row[i].v[c] / 2;
+    for (int c = 0; c < m->row[i].n; c++)
+      ij[--at] = i, ij[n + at] = m->row[i].col[c], v[at] = m->row[i].v[c] / 2;
   Did(s, PoiseMatSetPatternCOO(s->mat[k], n, ij, ij + n));
   Did(s, PoiseMatSetValuesCOO(s->mat[k], v));
   Did(s, PoiseMatAddValuesCOO(s->mat[k], v));
@@ -1586,7 +1608,8 @@ static void ZeroRows(Sequence *s)
   int k = Which(s), columns = Draw(s, 2), n = 0;
   MatModel *m = &s->m.mat[k];
   PoiseInt rows[3], start = Draw(s, (int)m->N);
-  while (n < 3 && n < m->N && Has(m, (start + n) % m->N, (start + n) % m->N)) rows[n] = (start + n) % m->N, n++;
+  while (n < 3 && n < m->N && Has(m, (start + n) % m->N, (start + n) % m->N))
+    rows[n] = (start + n) % m->N, n++;
   for (PoiseInt i = 0; i < m->N; i++)
     for (int c = 0; c < m->row[i].n; c++)
       for (int l = 0; l < n; l++) {
@@ -1757,7 +1780,7 @@ static void NotFinite(Sequence *s)
   }
 }
 
-/* ---- products ---- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 typedef struct Products {
   uint64_t y, turned, diagonal;
@@ -1807,7 +1830,7 @@ static void CompareProducts(Sequence *s)
   for (int n = 0; n < 3; n++) SameNumber(s, "norms of the matrix", used.norm[n], fresh.norm[n]);
 }
 
-/* ---- sequences ---- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 /* Nothing is left of the options of the sequence before. */
 static PoiseErr ResetOptions(Sequence *s)
@@ -1855,14 +1878,54 @@ typedef struct Call {
 } Call;
 
 static const Call calls[] = {
-    {TellType, 6},   {TellTolerances, 3}, {TellNorm, 2},    {TellSide, 2},    {TellGuess, 2},         {TellStrict, 1},
-    {TellChecks, 1}, {TellBreakdown, 1},  {TellRestart, 2}, {TellScale, 1},   {TellEigenvalues, 2},   {TellReuse, 3},
-    {Operators, 4},  {SameOperators, 1},  {OwnP, 2},        {AddMonitor, 1},  {TellTest, 2},          {KSPOption, 3},
-    {TellPCType, 6}, {Shell, 2},          {PCOption, 6},    {TellBlocks, 2},  {TellSolversInside, 2}, {SetUp, 2},
-    {Look, 1},       {NewSolver, 1},      {Apply, 2},       {Wrong, 1},       {WrongVectors, 1},      {OutOfMemory, 1},
-    {Values, 3},     {ZeroAndAdd, 2},     {Add, 3},         {Triplets, 2},    {ScaleMat, 1},          {DiagonalScale, 1},
-    {Shift, 2},      {Axpy, 2},           {ZeroRows, 2},    {TellMatType, 4}, {MatOption, 2},         {BlockSize, 3},
-    {NullSpaces, 3}, {Arrange, 3},        {NewMatrix, 2},   {Copy, 2},        {NotFinite, 1},         {CompareProducts, 2},
+    {TellType, 6},
+    {TellTolerances, 3},
+    {TellNorm, 2},
+    {TellSide, 2},
+    {TellGuess, 2},
+    {TellStrict, 1},
+    {TellChecks, 1},
+    {TellBreakdown, 1},
+    {TellRestart, 2},
+    {TellScale, 1},
+    {TellEigenvalues, 2},
+    {TellReuse, 3},
+    {Operators, 4},
+    {SameOperators, 1},
+    {OwnP, 2},
+    {AddMonitor, 1},
+    {TellTest, 2},
+    {KSPOption, 3},
+    {TellPCType, 6},
+    {Shell, 2},
+    {PCOption, 6},
+    {TellBlocks, 2},
+    {TellSolversInside, 2},
+    {SetUp, 2},
+    {Look, 1},
+    {NewSolver, 1},
+    {Apply, 2},
+    {Wrong, 1},
+    {WrongVectors, 1},
+    {OutOfMemory, 1},
+    {Values, 3},
+    {ZeroAndAdd, 2},
+    {Add, 3},
+    {Triplets, 2},
+    {ScaleMat, 1},
+    {DiagonalScale, 1},
+    {Shift, 2},
+    {Axpy, 2},
+    {ZeroRows, 2},
+    {TellMatType, 4},
+    {MatOption, 2},
+    {BlockSize, 3},
+    {NullSpaces, 3},
+    {Arrange, 3},
+    {NewMatrix, 2},
+    {Copy, 2},
+    {NotFinite, 1},
+    {CompareProducts, 2},
 };
 _Static_assert(sizeof calls / sizeof *calls >= 40, "fewer kinds of calls");
 
@@ -1941,7 +2004,8 @@ static void CompareDevices(Sequence *s)
 {
   int size = PoiseSize(s->ctx);
   bool mine = !s->failed && PoiseRank(s->ctx) == 0 && size < MOST_RANKS && s->seed < MOST_SEEDS;
-  if (!mine || (strcmp(s->ctx->device->ops->name, "host") && strcmp(s->ctx->device->ops->name, "mock"))) return;
+  if (!mine || (strcmp(s->ctx->device->ops->name, "host") && strcmp(s->ctx->device->ops->name, "mock")))
+    return;
   for (int k = 0; k < STEPS; k++) {
     uint64_t *other = &seen[size][s->seed][k];
     s->step = k;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What every type of Mat, PC and KSP owes, asked of all that types.def list: a new type is tested the day it is listed. What it
-  computes is judged by suites of its own.
+  What every type of Mat, PC and KSP owes, asked of all that types.def list: a new type is tested the day it
+  is listed. What it computes is judged by suites of its own.
 */
 #include "harness.h"
 #include "ksp/ksp.h"
 
 enum { N = 90, B = 3 };
 
-/* tridiag(-1, 4, -1) / 4, in which one row is longer; blocks of B on each rank. Symmetric and dominant: every method and
-   preconditioner works, also Richardson's without one. */
+/* tridiag(-1, 4, -1) / 4, in which one row is longer; blocks of B on each rank. Symmetric and dominant: every
+   method and preconditioner works, also Richardson's without one. */
 static PoiseErr Matrix(PoiseContext ctx, int blocks, PoiseMat *A)
 {
   PoiseInt begin, m, n = (PoiseInt)blocks * B, far = n / 2;
@@ -18,7 +18,10 @@ static PoiseErr Matrix(PoiseContext ctx, int blocks, PoiseMat *A)
   POISE_TRY(PoiseMatCreate(ctx, m, m, n, n, A));
   PoiseErr e = POISE_OK;
   for (PoiseInt i = begin; !e && i < begin + m; i++) { /* Assemble speaks of a failure, to all ranks */
-    PoiseInt cols[] = {i - 1, i, i + 1 < n ? i + 1 : -1, i == 0 && far > 1 ? far : i == far && far > 1 ? 0 : -1};
+    PoiseInt cols[] = {i - 1, i, i + 1 < n ? i + 1 : -1,
+                       i == 0 && far > 1     ? far
+                       : i == far && far > 1 ? 0
+                                             : -1};
     e = PoiseMatAddBlock(*A, 1, &i, 4, cols, (double[]){-0.25, 1, -0.25, -0.125});
   }
   POISE_TRY(PoiseMatAssemble(*A));
@@ -53,7 +56,7 @@ static double Largest(PoiseVec x)
     CHECK(PoiseRank(ctx) || strstr(text_, name) != NULL); \
   } while (0)
 
-/* ---- Mat ---------------------------------------------------------------------------------------------------------- */
+/* ---- Mat ------------------------------------------------------------------------------------- */
 
 #define MAT_TYPE(name) #name,
 static const char *const mats[] = {
@@ -142,7 +145,8 @@ static void CheckProduct(PoiseMat A, double scale)
   PoiseVecDestroy(&y);
 }
 
-/* y = a A x + b y with dots as solvers ask for it, in row blocks as the type has them; skipped, it changes nothing. */
+/* y = a A x + b y with dots as solvers ask for it, in row blocks as the type has them; skipped, it changes
+   nothing. */
 static void CheckFused(PoiseMat A)
 {
   PoiseContext ctx = PoiseMatContext(A);
@@ -225,11 +229,12 @@ static void CheckMat(PoiseContext ctx, Way *way)
 static void TestMats(PoiseContext ctx)
 {
   for (int k = 0; k < MATS; k++)
-    for (int l = 0; strcmp(mats[k], "shell") && KernelOf(ctx, mats[k], l); l++) /* a shell has no entries, but functions */
+    for (int l = 0; strcmp(mats[k], "shell") && KernelOf(ctx, mats[k], l);
+         l++) /* a shell has no entries, but functions */
       CheckMat(ctx, &(Way){mats[k], KernelOf(ctx, mats[k], l)});
 }
 
-/* ---- products by libraries ---------------------------------------------------------------------------------------------- */
+/* ---- products by libraries ------------------------------------------------------------------- */
 
 /* Is A x, by the kernel of A's choice, that of the device's own? */
 static void CheckSame(PoiseMat A)
@@ -277,7 +282,8 @@ static void CheckLibrary(PoiseContext ctx, const char *library)
   PoiseVec x, y, z;
   PoiseInt begin, end;
   bool repeats = strcmp(library, "cusparse") != 0; /* of which its makers do not say so */
-  if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)))
+  if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) ||
+      !CHECK_OK(PoiseVecDuplicate(y, &z)))
     return;
   CHECK_OK(PoiseMatSetCSRKernel(A, library));
   if (!Refuses(A)) {
@@ -331,7 +337,7 @@ static void TestLibraries(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* ---- PC ------------------------------------------------------------------------------------------------------------- */
+/* ---- PC -------------------------------------------------------------------------------------- */
 
 #define PC_TYPE(name) #name,
 static const char *const pcs[] = {
@@ -369,7 +375,9 @@ static void CheckPC(PoisePC pc, PoiseMat A, const char *name)
 {
   PoiseVec r, z, kept, again;
   PoiseContext ctx = PoiseMatContext(A);
-  if (!CHECK_OK(PoisePCSetType(pc, name)) || !CHECK_OK(PoisePCSetOperator(pc, A)) || !CHECK_OK(PoisePCSetUp(pc))) return;
+  if (!CHECK_OK(PoisePCSetType(pc, name)) || !CHECK_OK(PoisePCSetOperator(pc, A)) ||
+      !CHECK_OK(PoisePCSetUp(pc)))
+    return;
   if (!CHECK_OK(PoiseMatCreateVecs(A, &z, &r)) || !CHECK_OK(PoiseVecDuplicate(z, &again)) ||
       !CHECK_OK(PoiseVecDuplicate(r, &kept)))
     return;
@@ -407,7 +415,9 @@ static void TestPCs(PoiseContext ctx)
 {
   PoiseMat A, empty;
   PoisePC pc;
-  if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(Matrix(ctx, 0, &empty)) || !CHECK_OK(PoisePCCreate(ctx, &pc))) return;
+  if (!CHECK_OK(Matrix(ctx, N / B, &A)) || !CHECK_OK(Matrix(ctx, 0, &empty)) ||
+      !CHECK_OK(PoisePCCreate(ctx, &pc)))
+    return;
   for (int k = 0; k < PCS; k++) {
     if (!Listed(pcs[k])) continue;
     CheckPC(pc, A, pcs[k]);
@@ -425,7 +435,7 @@ static void TestPCs(PoiseContext ctx)
     if (Listed(pcs[k])) TestAllocationFailures(ctx, UsePC, (void *)pcs[k]);
 }
 
-/* ---- KSP ------------------------------------------------------------------------------------------------------------ */
+/* ---- KSP ------------------------------------------------------------------------------------- */
 
 #define KSP_TYPE(name) #name,
 static const char *const ksps[] = {
@@ -564,7 +574,8 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
   PoiseMat P;
   const double *a, *b;
   PoiseInt n, m;
-  bool repeats = strcmp(library, "cusparse") != 0, alone = PoiseSize(ctx) == 1, multiplies = !strcmp(pc, "sor");
+  bool repeats = strcmp(library, "cusparse") != 0, alone = PoiseSize(ctx) == 1,
+       multiplies = !strcmp(pc, "sor");
   if (!CHECK_OK(Open(ctx, ksp, N / B, &s)) || !CHECK_OK(Open(ctx, ksp, N / B, &own))) return;
   CHECK_OK(PoiseMatSetCSRKernel(s.A, library));
   for (Solver *t = &s;; t = &own) {
@@ -588,7 +599,8 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
     CHECK_INT(PoiseKSPIterations(s.ksp), PoiseKSPIterations(own.ksp));
     CHECK(!strcmp(PoiseMatCSRKernel(s.ksp->A), library) && (s.ksp->A != s.A) == (moves && alone));
     CHECK(Difference(s.x, 1, own.x) <= 1e-10);
-    if (CHECK_OK(PoiseKSPHistory(s.ksp, &n, &a)) && CHECK_OK(PoiseKSPHistory(own.ksp, &m, &b)) && CHECK_INT(n, m))
+    if (CHECK_OK(PoiseKSPHistory(s.ksp, &n, &a)) && CHECK_OK(PoiseKSPHistory(own.ksp, &m, &b)) &&
+        CHECK_INT(n, m))
       for (PoiseInt k = 0; k < n; k++) CHECK_NEAR(a[k], b[k], 1e-11 * b[0]);
     if (repeats && !moves) CheckKSP(ctx, &s);
     CHECK_OK(PoiseMatScale(s.A, 2)); /* what is captured sees it */
@@ -619,7 +631,8 @@ static void TestLibrarySolves(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"mat", TestMats, 0}, {"libraries", TestLibraries, 0},          {"pc", TestPCs, 0},
-                               {"ksp", TestKSPs, 0}, {"library_solves", TestLibrarySolves, 0}, {NULL, NULL, 0}};
+  static const Test tests[] = {
+      {"mat", TestMats, 0}, {"libraries", TestLibraries, 0},          {"pc", TestPCs, 0},
+      {"ksp", TestKSPs, 0}, {"library_solves", TestLibrarySolves, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "types", tests);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that plain loops over
-  the rows give, on any device and number of ranks.
+  Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that
+  plain loops over the rows give, on any device and number of ranks.
 */
 #include "cuda/waves.h"
 #include "mat/row_blocks.h"
@@ -79,7 +79,8 @@ static bool Make(PoiseContext ctx, int whole, PoiseOwn own, PoiseMat *A, Rows *r
     r->ptr[i + 1] = nz;
   }
   ctx->device->threads = 3;
-  if (!CHECK_OK(PoiseMatCreateCSR(ctx, m, m, N, N, &(PoiseCSR){.ptr64 = r->ptr, .col64 = r->col, .val = r->val}, own, A)))
+  if (!CHECK_OK(PoiseMatCreateCSR(ctx, m, m, N, N,
+                                  &(PoiseCSR){.ptr64 = r->ptr, .col64 = r->col, .val = r->val}, own, A)))
     return false;
   PoiseVec x, y; /* a product brings all that products need */
   if (!CHECK_OK(PoiseMatCreateVecs(*A, &x, &y))) return false;
@@ -116,7 +117,7 @@ static void SameVec(PoiseVec b, const Rows *r)
   CHECK_OK(PoiseVecRestore(b, &p));
 }
 
-/* ---- what travels ---------------------------------------------------------------------------------------------------- */
+/* ---- what travels ---------------------------------------------------------------------------- */
 
 static int64_t Moved(PoiseContext ctx)
 {
@@ -140,7 +141,7 @@ enum { SCALAR = 8 };
     CHECK((A)->state > state_);                             \
   } while (0)
 
-/* ---- scaling and the diagonal ---------------------------------------------------------------------------------------- */
+/* ---- scaling and the diagonal ---------------------------------------------------------------- */
 
 static void ScaleRows(Rows *r, double a, bool left, bool right)
 {
@@ -214,7 +215,7 @@ static void TestMissingDiagonal(PoiseContext ctx)
   Release(&A, &rows);
 }
 
-/* ---- norms ------------------------------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 static void TestNorms(PoiseContext ctx)
 {
@@ -257,7 +258,7 @@ static void TestNorms(PoiseContext ctx)
   Release(&A, &rows);
 }
 
-/* ---- sums, copies, transposes --------------------------------------------------------------------------------------- */
+/* ---- sums, copies, transposes ---------------------------------------------------------------- */
 
 static void AddRows(Rows *y, double a, const Rows *x)
 {
@@ -273,17 +274,21 @@ static Rows CopyRows(const Rows *r)
   copy.val = calloc((size_t)nz + 2, sizeof *r->val);
   copy.b = calloc((size_t)r->m + 1, sizeof *r->b);
   memcpy(copy.ptr, r->ptr, (size_t)(r->m + 1) * sizeof *r->ptr);
-  if (nz) memcpy(copy.col, r->col, (size_t)nz * sizeof *r->col), memcpy(copy.val, r->val, (size_t)nz * sizeof *r->val);
+  if (nz)
+    memcpy(copy.col, r->col, (size_t)nz * sizeof *r->col),
+        memcpy(copy.val, r->val, (size_t)nz * sizeof *r->val);
   return copy;
 }
 
 static bool FromRows(PoiseContext ctx, const Rows *r, PoiseMat *A)
 {
   PoiseCSR csr = {.ptr64 = r->ptr, .col64 = r->col, .val = r->val};
-  return CHECK_OK(PoiseMatCreateCSR(ctx, r->m, r->m, N, N, &csr, POISE_COPY, A)) && CHECK_OK(poiseMatReady(*A));
+  return CHECK_OK(PoiseMatCreateCSR(ctx, r->m, r->m, N, N, &csr, POISE_COPY, A)) &&
+         CHECK_OK(poiseMatReady(*A));
 }
 
-/* Matrices of one pattern, though nobody said that it is one. Factors are powers of 2, so that no device rounds otherwise. */
+/* Matrices of one pattern, though nobody said that it is one. Factors are powers of 2, so that no device
+   rounds otherwise. */
 static void TestSums(PoiseContext ctx)
 {
   PoiseMat Y, X, W;
@@ -317,8 +322,8 @@ static void TestSums(PoiseContext ctx)
   Release(&Y, &y);
 }
 
-/* As many entries, but one of the last rank's first row is in another column; on several ranks it is a ghost, and the only difference
-   is whose. Ranks whose patterns are alike go along. */
+/* As many entries, but one of the last rank's first row is in another column; on several ranks it is a ghost,
+   and the only difference is whose. Ranks whose patterns are alike go along. */
 static void TestOtherPattern(PoiseContext ctx)
 {
   PoiseMat Y, X;
@@ -451,12 +456,14 @@ static void TestTransposes(PoiseContext ctx)
     Fill(x, X);
     CHECK_OK(PoiseVecScale(x, 1)); /* on the device */
     int64_t moved = Moved(ctx);
-    CHECK_OK(PoiseMatMultTranspose(A, x, y));              /* the first */
-    int64_t fragments = ctx->device->ops->csri_limit ? 8 : 0; /* their number, where there is so much as to be cut */
+    CHECK_OK(PoiseMatMultTranspose(A, x, y)); /* the first */
+    /* their number, where there is so much as to be cut */
+    int64_t fragments = ctx->device->ops->csri_limit ? 8 : 0;
     CHECK_INT(Moved(ctx) - moved, away ? Staged(A) + fragments : 0);
     for (PoiseInt i = 0; i < rows.m; i++) {
       rows.b[i] = 0;
-      for (int64_t k = turned.ptr[i]; k < turned.ptr[i + 1]; k++) rows.b[i] += turned.val[k] * X(turned.col[k]);
+      for (int64_t k = turned.ptr[i]; k < turned.ptr[i + 1]; k++)
+        rows.b[i] += turned.val[k] * X(turned.col[k]);
     }
     const double *p;
     if (CHECK_OK(PoiseVecGetRead(y, &p)))
@@ -482,7 +489,7 @@ static void TestTransposes(PoiseContext ctx)
   }
 }
 
-/* ---- prescribed unknowns ------------------------------------------------------------------------------------------------ */
+/* ---- prescribed unknowns --------------------------------------------------------------------- */
 
 static bool Prescribed(PoiseInt i)
 {
@@ -522,7 +529,8 @@ static void Zeroing(PoiseContext ctx, bool columns, double diagonal)
   int64_t most = 2 * Staged(A);
   for (PoiseInt i = 0; i < rows.m; i++) most += 12 * Prescribed(rows.begin + i);
   CHECK_MOVES(A,
-              columns ? PoiseMatZeroRowsColumns(A, n, list, diagonal, x, b) : PoiseMatZeroRows(A, n, list, diagonal, x, b),
+              columns ? PoiseMatZeroRowsColumns(A, n, list, diagonal, x, b)
+                      : PoiseMatZeroRows(A, n, list, diagonal, x, b),
               most);
   Prescribe(&rows, columns, diagonal);
   Same(A, &rows);
@@ -540,7 +548,7 @@ static void TestZeroRows(PoiseContext ctx)
   Zeroing(ctx, true, 0);
 }
 
-/* ---- new values --------------------------------------------------------------------------------------------------------- */
+/* ---- new values ------------------------------------------------------------------------------ */
 
 static void TestNewValues(PoiseContext ctx)
 {
@@ -575,7 +583,8 @@ static void TestNewValues(PoiseContext ctx)
   moved = Moved(ctx);
   CHECK_OK(PoiseMatZeroEntries(A));
   PoiseInt row = rows.begin;
-  if (rows.m) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &row, &(double){4})); /* on the host, where zeros appear */
+  /* on the host, where zeros appear */
+  if (rows.m) CHECK_OK(PoiseMatSetEntries(A, 1, &row, &row, &(double){4}));
   CHECK_INT(Moved(ctx), moved);
   CHECK_OK(PoiseMatAssemble(A));
   for (int64_t k = 0; k < nz; k++) rows.val[k] = 0;
@@ -586,15 +595,19 @@ static void TestNewValues(PoiseContext ctx)
   Release(&A, &rows);
 }
 
-/* ---- statistics of rows ------------------------------------------------------------------------------------------------ */
+/* ---- statistics of rows ---------------------------------------------------------------------- */
 
 static int64_t LengthOf(int64_t rule, int64_t i)
 {
-  return rule == 0 ? 7 : rule == 1 ? i % 3 : rule == 2 ? (i * i % 4001 == 1 ? 5000 : i % 256 == 255) : 62 + i % 5;
+  return rule == 0   ? 7
+         : rule == 1 ? i % 3
+         : rule == 2 ? (i * i % 4001 == 1 ? 5000 : i % 256 == 255)
+                     : 62 + i % 5;
 }
 
 /* Offsets of m rows, here and on the device. */
-static bool LendOffsets(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t **ptr, Buffer *b, CsrView *A)
+static bool LendOffsets(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t **ptr, Buffer *b,
+                        CsrView *A)
 {
   void *p;
   const void *given;
@@ -614,8 +627,8 @@ static bool LendOffsets(PoiseContext ctx, int64_t m, bool wide, int64_t rule, in
 }
 
 /* Of rows of lengths that a rule gives, on the device as in a loop here. */
-static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t limit, int64_t share,
-                            int64_t bound)
+static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule, int64_t limit,
+                            int64_t share, int64_t bound)
 {
   Buffer offsets = {0}, result = {0};
   CsrStatistics plain = {0}, *there;
@@ -665,15 +678,16 @@ static void TestStatistics(PoiseContext ctx)
   for (int s = 0; s < 8; s++)
     for (int rule = 0; rule < 3; rule++)
       CheckStatistics(ctx, sizes[s], (s + rule) % 2, rule, 0, 0, 3),
-          CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 1000, 0), CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 0, 1),
+          CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 1000, 0),
+          CheckStatistics(ctx, sizes[s], s % 2, rule, 2, 0, 1),
           CheckStatistics(ctx, sizes[s], s % 2, rule, 7, 0, 1);
 }
 
-/* ---- rows in row blocks and fragments ------------------------------------------------------------------------------------------ */
+/* ---- rows in row blocks and fragments -------------------------------------------------------- */
 
 /* The fragments of row i lie side by side, begin at whole lines (on GPUs), and have about as many entries. */
-static void CheckFragments(const RowFragment *part, int64_t n, const int64_t *ptr, int64_t i, int64_t w, RowBlocksCut cut,
-                        int64_t unit)
+static void CheckFragments(const RowFragment *part, int64_t n, const int64_t *ptr, int64_t i, int64_t w,
+                           RowBlocksCut cut, int64_t unit)
 {
   int64_t k = ptr[i], length = ptr[i + 1] - k;
   CHECK(length >= cut.limit);
@@ -683,15 +697,17 @@ static void CheckFragments(const RowFragment *part, int64_t n, const int64_t *pt
     CHECK_INT(part[p].row_block, w);
     CHECK(!p || k % unit == 0 || part[p].nz == 0);
     if (unit == 1) CHECK_INT(k - ptr[i], length / n * p + length % n * p / n); /* wherever the row begins */
-    CHECK(part[p].nz >= 0 && part[p].nz < cut.fragment + unit + (unit > 1) && llabs(part[p].nz - length / n) <= 2 * unit);
+    CHECK(part[p].nz >= 0 && part[p].nz < cut.fragment + unit + (unit > 1) &&
+          llabs(part[p].nz - length / n) <= 2 * unit);
     k += part[p].nz;
   }
   CHECK_INT(k, ptr[i + 1]);
 }
 
 /* Each row is in one row block, or is in fragments that follow one. */
-static void CheckRowBlocks(const RowBlocks *w, const RowBlock *row_block, const int64_t *first, const RowFragment *part,
-                         const int64_t *ptr, int64_t m, RowBlocksCut cut, int64_t unit)
+static void CheckRowBlocks(const RowBlocks *w, const RowBlock *row_block, const int64_t *first,
+                           const RowFragment *part, const int64_t *ptr, int64_t m, RowBlocksCut cut,
+                           int64_t unit)
 {
   int64_t row = 0;
   for (int64_t k = 0; k < w->n; k++) {
@@ -702,7 +718,8 @@ static void CheckRowBlocks(const RowBlocks *w, const RowBlock *row_block, const 
     CHECK_INT(row_block[k].nz, ptr[end] - ptr[row]);
     CHECK(row_block[k].rows + row_block[k].nz < cut.chunk + cut.limit);
     for (; row < end; row++) CHECK(ptr[row + 1] - ptr[row] < cut.limit);
-    if (first[k + 1] > first[k]) CheckFragments(part + first[k], first[k + 1] - first[k], ptr, row++, k, cut, unit);
+    if (first[k + 1] > first[k])
+      CheckFragments(part + first[k], first[k + 1] - first[k], ptr, row++, k, cut, unit);
   }
   CHECK_INT(row, m);
 }
@@ -724,16 +741,18 @@ static void TestRowBlocks(PoiseContext ctx)
         const int64_t *first;
         if (!LendOffsets(ctx, sizes[s], (s + rule) % 2, rule, &ptr, &offsets, &A)) return;
         if (CHECK_OK(poiseRowBlocksCutRows(ctx->device, &A, &w, cuts[c])) &&
-            CHECK_OK(poiseBufferRead(&w.row_block, HOST, &row_block)) && CHECK_OK(poiseBufferRead(&w.first, HOST, &first)) &&
+            CHECK_OK(poiseBufferRead(&w.row_block, HOST, &row_block)) &&
+            CHECK_OK(poiseBufferRead(&w.first, HOST, &first)) &&
             CHECK_OK(poiseBufferRead(&w.part, HOST, &part)))
-          CheckRowBlocks(&w, row_block, first, part, ptr, sizes[s], cuts[c], ctx->device->ops->csri_limit ? 32 : 1);
+          CheckRowBlocks(&w, row_block, first, part, ptr, sizes[s], cuts[c],
+                         ctx->device->ops->csri_limit ? 32 : 1);
         poiseRowBlocksDestroy(&w);
         poiseBufferDestroy(&offsets);
         free(ptr);
       }
 }
 
-/* ---- sizes of row blocks and fragments on GPUs ---------------------------------------------------------------------------------- */
+/* ---- sizes of row blocks and fragments on GPUs ----------------------------------------------- */
 
 /* A number from `from` to `to`, all orders of magnitude alike. */
 static int64_t Somewhere(uint64_t k, double from, double to)
@@ -741,7 +760,8 @@ static int64_t Somewhere(uint64_t k, double from, double to)
   return (int64_t)(from * pow(to / from, (TestRandom(99, k) + 1) / 2));
 }
 
-/* Row blocks hold no fewer than they must and no more than they may, and if there is a choice are a little fewer than whole rounds of places. */
+/* Row blocks hold no fewer than they must and no more than they may, and if there is a choice are a little
+   fewer than whole rounds of places. */
 static void TestWaves(PoiseContext ctx)
 {
   (void)ctx;
@@ -753,18 +773,23 @@ static void TestWaves(PoiseContext ctx)
     CHECK(limit >= 128 && limit <= 512 && hubs >= limit && hubs <= 2048);
     CHECK(limit == 128 || size / (double)limit > 4096); /* enough of them */
     if (k & 4)
-      s.cut = Somewhere(4 * k + 2, 1, (double)s.nz), s.fragments = Somewhere(4 * k + 3, 1, 1 + (double)s.cut / (double)limit);
-    int64_t row_block = poiseWavesRowBlock(places, scattered, &s), fragment = poiseWavesFragment(places, &s, limit);
+      s.cut = Somewhere(4 * k + 2, 1, (double)s.nz),
+      s.fragments = Somewhere(4 * k + 3, 1, 1 + (double)s.cut / (double)limit);
+    int64_t row_block = poiseWavesRowBlock(places, scattered, &s),
+            fragment = poiseWavesFragment(places, &s, limit);
     CHECK(row_block >= limit - limit / 4 && row_block >= 128 && row_block <= CSRI_MOST);
     CHECK(4 * s.cut < s.nz || !s.cut || row_block <= limit);
     CHECK(fragment >= 2 * limit);
-    /* neither the least nor the most, and so few rounds that one row more or less in a row block is no round */
-    if (row_block > 512 && row_block < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) && size < 200.0 * (double)row_block * places) {
+    /* neither the least nor the most, and so few rounds that one row more or less in a row block is no
+       round */
+    if (row_block > 512 && row_block < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) &&
+        size < 200.0 * (double)row_block * places) {
       double rounds = ceil(size / (double)row_block) / places, all = rounds + (double)s.fragments / places;
       CHECK(all <= round(all) + 1 / places && all >= round(all) - rounds / 512 - 1e-9);
     }
     double fragments = (double)s.cut / (double)fragment / places;
-    if (fragment > 2 * limit) CHECK(fragments <= ceil(fragments) && fragments > 0.66 * ceil(fragments) - 1e-9);
+    if (fragment > 2 * limit)
+      CHECK(fragments <= ceil(fragments) && fragments > 0.66 * ceil(fragments) - 1e-9);
   }
 }
 
@@ -772,8 +797,10 @@ static void TestWaves(PoiseContext ctx)
 static CsrStatistics OfRows(int64_t m, double mean, double deviation, int64_t x_lines)
 {
   double nz = mean * (double)m;
-  return (CsrStatistics){
-      .m = m, .nz = (int64_t)nz, .squares = (int64_t)(nz * mean * (1 + deviation * deviation)), .x_lines = x_lines};
+  return (CsrStatistics){.m = m,
+                         .nz = (int64_t)nz,
+                         .squares = (int64_t)(nz * mean * (1 + deviation * deviation)),
+                         .x_lines = x_lines};
 }
 
 /* What was measured: bench/results/h200_even.txt. */
@@ -783,10 +810,11 @@ static void TestRather(PoiseContext ctx)
     double m, mean, deviation;
     int x_lines;
     bool row_blocks;
-  } cases[] = {{1e6, 7, .03, 4, false}, {1e6, 5, .4, 7, false},   {2e6, 4, .5, 13, true},    {1e7, 4, .5, 13, true},
-               {8e6, 5, .4, 13, true},  {2e6, 2.5, 1, 14, false}, {2e6, 2.8, .65, 13, true}, {1e6, 10, 0, 12, true},
-               {1e7, 10, 0, 12, false}, {4e6, 20, 0, 12, false},  {5e5, 20, 0, 12, true},    {1e6, 100, 0, 35, true},
-               {2e6, 5, 0, 99, false},  {1e6, 10, 0, 99, true},   {5e4, 300, 0, 88, true}};
+  } cases[] = {{1e6, 7, .03, 4, false},   {1e6, 5, .4, 7, false}, {2e6, 4, .5, 13, true},
+               {1e7, 4, .5, 13, true},    {8e6, 5, .4, 13, true}, {2e6, 2.5, 1, 14, false},
+               {2e6, 2.8, .65, 13, true}, {1e6, 10, 0, 12, true}, {1e7, 10, 0, 12, false},
+               {4e6, 20, 0, 12, false},   {5e5, 20, 0, 12, true}, {1e6, 100, 0, 35, true},
+               {2e6, 5, 0, 99, false},    {1e6, 10, 0, 99, true}, {5e4, 300, 0, 88, true}};
   for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
     CsrStatistics s = OfRows((int64_t)cases[k].m, cases[k].mean, cases[k].deviation, cases[k].x_lines);
     CHECK(poiseWavesRather(&s, false) == cases[k].row_blocks);
@@ -804,9 +832,10 @@ static void TestRather(PoiseContext ctx)
   (void)ctx;
 }
 
-/* ---- what is found out about columns ------------------------------------------------------------------------------------- */
+/* ---- what is found out about columns --------------------------------------------------------- */
 
-/* Column k of rule 0: neighbours; 1: anywhere; 2: each in a line of its own; 3: few of them, the first most of all. */
+/* Column k of rule 0: neighbours; 1: anywhere; 2: each in a line of its own; 3: few of them, the first most
+   of all. */
 static int32_t ColumnOf(int rule, int64_t columns, int64_t k)
 {
   double u = TestRandom(77, (uint64_t)k);
@@ -816,10 +845,12 @@ static int32_t ColumnOf(int rule, int64_t columns, int64_t k)
 }
 
 /* An array of zeros on the device, and one of columns. */
-static bool LendColumns(PoiseContext ctx, int rule, int64_t columns, int64_t nz, Buffer *b, const int32_t **there)
+static bool LendColumns(PoiseContext ctx, int rule, int64_t columns, int64_t nz, Buffer *b,
+                        const int32_t **there)
 {
   int32_t *col;
-  if (!CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(nz + nz % 2) * sizeof *col, "columns of the test", b)))
+  if (!CHECK_OK(
+          poiseBufferCreate(ctx->device, (size_t)(nz + nz % 2) * sizeof *col, "columns of the test", b)))
     return false;
   if (!CHECK_OK(poiseBufferWrite(b, HOST, &col))) return false;
   for (int64_t k = 0; k < nz; k++) col[k] = ColumnOf(rule, columns, k);
@@ -834,7 +865,8 @@ static void CheckHubs(PoiseContext ctx, int rule, int64_t columns, int64_t nz, i
   const int64_t *found;
   int32_t *plain = calloc((size_t)columns, sizeof *plain);
   for (int64_t k = 0; k < nz; k++) plain[ColumnOf(rule, columns, k)]++;
-  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(columns + columns % 2) * sizeof *plain, "entries of columns", &count));
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(columns + columns % 2) * sizeof *plain,
+                             "entries of columns", &count));
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof *found << bits, "hubs of the test", &most));
   CHECK_OK(poiseBufferUpdate(&count, DEVICE, &a.count));
   CHECK_OK(poiseBufferUpdate(&most, DEVICE, &a.most));
@@ -844,7 +876,8 @@ static void CheckHubs(PoiseContext ctx, int rule, int64_t columns, int64_t nz, i
       for (int64_t s = 0; s < 1 << bits; s++) {
         int64_t best = -1;
         for (int64_t j = 0; j < columns; j++)
-          if (plain[j] && poiseHubSlot((int32_t)j, bits) == s && (best < 0 || plain[j] >= plain[best])) best = j;
+          if (plain[j] && poiseHubSlot((int32_t)j, bits) == s && (best < 0 || plain[j] >= plain[best]))
+            best = j;
         CHECK(found[s] == (best < 0 ? 0 : (int64_t)plain[best] << 32 | best));
       }
   }
@@ -899,7 +932,8 @@ static void TestSpread(PoiseContext ctx)
   }
 }
 
-/* Lengths of neighbouring rows vary when they change more often than every eighth row, the first being a change. */
+/* Lengths of neighbouring rows vary when they change more often than every eighth row, the first being a
+   change. */
 static void TestVary(PoiseContext ctx)
 {
   enum { M = 320 };
@@ -984,7 +1018,7 @@ static void TestBorrowed(PoiseContext ctx)
   Release(&A, &rows);
 }
 
-/* ---- triplets ------------------------------------------------------------------------------------------------------------ */
+/* ---- triplets -------------------------------------------------------------------------------- */
 
 enum { SMALL = 3002 }; /* rows and columns */
 

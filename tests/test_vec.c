@@ -15,7 +15,7 @@ static void ForAll(PoiseContext ctx, void (*body)(PoiseContext ctx, int layout, 
     for (int k = 0; k < NSIZES; k++) body(ctx, layout, sizes[k]);
 }
 
-/* ---- sizes and access --------------------------------------------------------------------------------------------- */
+/* ---- sizes and access ------------------------------------------------------------------------ */
 
 static void Sizes(PoiseContext ctx, int layout, PoiseInt N)
 {
@@ -76,8 +76,8 @@ static void TestCreateErrors(PoiseContext ctx)
   CHECK_ERR_OF(PoiseVecCreate(ctx, 3, last ? 99 : 3 * size, &x), last, POISE_ERR_SIZE, words);
   CHECK(!x);
   double v[3] = {1, 2, 3};
-  CHECK_ERR_OF(PoiseVecCreateArray(ctx, 3, POISE_DECIDE, last ? NULL : v, POISE_BORROW, &x), last, POISE_ERR_ARG,
-               "array of 3 entries is NULL");
+  CHECK_ERR_OF(PoiseVecCreateArray(ctx, 3, POISE_DECIDE, last ? NULL : v, POISE_BORROW, &x), last,
+               POISE_ERR_ARG, "array of 3 entries is NULL");
   CHECK(!x);
   double *mine = malloc(3 * sizeof *mine); /* stays mine */
   CHECK_ERR(PoiseVecCreateArray(ctx, 3, 3 * size + 1, mine, POISE_ADOPT, &x), POISE_ERR_SIZE, "");
@@ -118,7 +118,7 @@ static void TestView(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&x));
 }
 
-/* ---- element-wise operations -------------------------------------------------------------------------------------- */
+/* ---- element-wise operations ----------------------------------------------------------------- */
 
 typedef long double Wide;
 
@@ -316,7 +316,8 @@ static PoiseInt Wrong(PoiseVec w, int op)
   PoiseVecRange(w, &begin, &end);
   if (!CHECK_OK(PoiseVecGetRead(w, &p))) return -1;
   for (PoiseInt i = begin; i < end; i++) {
-    Wide exact = Exact(op, TestRandom(1, (uint64_t)i), TestRandom(2, (uint64_t)i), TestRandom(3, (uint64_t)i));
+    Wide exact =
+        Exact(op, TestRandom(1, (uint64_t)i), TestRandom(2, (uint64_t)i), TestRandom(3, (uint64_t)i));
     Wide most = op >= DIVIDE && op <= RECIPROCAL ? fabsl(exact) : terms * 2;
     wrong += !(fabsl((Wide)p[i - begin] - exact) <= terms * DBL_EPSILON * most);
   }
@@ -350,7 +351,8 @@ static void TestElements(PoiseContext ctx)
   ForAll(ctx, Elements);
 }
 
-/* A vector that is overwritten or multiplied by 0 leaves no trace, even if it holds NaN; a copy has all bits. */
+/* A vector that is overwritten or multiplied by 0 leaves no trace, even if it holds NaN; a copy has all
+   bits. */
 static void TestOverwriteNaN(PoiseContext ctx)
 {
   PoiseVec w, x, y, bad;
@@ -388,7 +390,7 @@ static void TestOverwriteNaN(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&bad));
 }
 
-/* ---- reductions --------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 typedef struct Sums { /* of the exact entries, and of their sizes */
   Wide sum, size;
@@ -437,7 +439,8 @@ static void ManyDots(PoiseVec w, PoiseVec x, PoiseVec y, PoiseInt N)
     for (int j = 0; j < k; j++) v[j] = all[j % 3];
     for (int j = 0; j < 71; j++) dots[j] = 77;
     CHECK_OK(PoiseVecMDot(y, k, v, dots));
-    for (int j = 0; j < k; j++) wrong += !(fabsl(dots[j] - exact[j % 3].sum) <= 200 * DBL_EPSILON * exact[j % 3].size);
+    for (int j = 0; j < k; j++)
+      wrong += !(fabsl(dots[j] - exact[j % 3].sum) <= 200 * DBL_EPSILON * exact[j % 3].size);
     CHECK_INT(wrong, 0);
     CHECK(dots[k] == 77);
   }
@@ -555,7 +558,7 @@ static void TestNormsOfUsualSize(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&x));
 }
 
-/* ---- random numbers ----------------------------------------------------------------------------------------------- */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 static void TestRandomNumbers(PoiseContext ctx)
 {
@@ -588,7 +591,7 @@ static void TestRandomNumbers(PoiseContext ctx)
   }
 }
 
-/* ---- assembly ----------------------------------------------------------------------------------------------------- */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 enum { PER_RANK = 300 };
 
@@ -660,7 +663,8 @@ static void Setting(PoiseContext ctx, int layout, PoiseInt N)
   SampleConstant(y, NAN);
   for (PoiseInt i = N - 1; i >= 0; i--) {
     double v = TestRandom(4, (uint64_t)i);
-    if (i % PoiseSize(ctx) == PoiseRank(ctx)) CHECK_OK(PoiseVecSetValues(y, 2, (PoiseInt[]){-1, i}, (double[]){99, v}));
+    if (i % PoiseSize(ctx) == PoiseRank(ctx))
+      CHECK_OK(PoiseVecSetValues(y, 2, (PoiseInt[]){-1, i}, (double[]){99, v}));
   }
   CHECK_OK(PoiseVecAssemble(y));
   CHECK(SampleDigest(x) == SampleDigest(y));
@@ -680,7 +684,8 @@ static void TestAssemblyErrors(PoiseContext ctx)
   double v[3] = {1, 2, 3}, sum;
   if (!CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 10, &x))) return;
   CHECK_OK(PoiseVecSet(x, 1));
-  CHECK_ERR(PoiseVecAddValues(x, 3, (PoiseInt[]){0, 10, 1}, v), POISE_ERR_ARG, "row 10 of a vector of 10 rows");
+  CHECK_ERR(PoiseVecAddValues(x, 3, (PoiseInt[]){0, 10, 1}, v), POISE_ERR_ARG,
+            "row 10 of a vector of 10 rows");
   CHECK_ERR(PoiseVecAssemble(x), POISE_ERR_ARG, "row 10 of a vector of 10 rows");
   CHECK_OK(PoiseVecSumEntries(x, &sum)); /* nothing was added, so nothing is pending */
   CHECK(sum == 10);
@@ -692,7 +697,8 @@ static void TestAssemblyErrors(PoiseContext ctx)
   CHECK_ERR(PoiseVecGetWrite(x, &(double *){NULL}), POISE_ERR_STATE, "PoiseVecAssemble");
   CHECK_ERR(PoiseVecGetUpdate(x, &(double *){NULL}), POISE_ERR_STATE, "PoiseVecAssemble");
   CHECK_ERR(PoiseVecAssemble(x), POISE_ERR_STATE, "without PoiseVecAssemble between");
-  CHECK_ERR(PoiseVecSumEntries(x, &sum), POISE_ERR_STATE, "PoiseVecAssemble"); /* what was added rightly is pending still */
+  CHECK_ERR(PoiseVecSumEntries(x, &sum), POISE_ERR_STATE,
+            "PoiseVecAssemble"); /* what was added rightly is pending still */
   CHECK_OK(PoiseVecAssemble(x));
   CHECK_OK(PoiseVecSumEntries(x, &sum));
   CHECK(sum == 10 + size);
@@ -707,7 +713,7 @@ static void TestAssemblyErrors(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&x)); /* with entries pending */
 }
 
-/* ---- users' arrays ------------------------------------------------------------------------------------------------ */
+/* ---- users' arrays --------------------------------------------------------------------------- */
 
 static double *Array(PoiseInt n)
 {
@@ -792,7 +798,7 @@ static void TestBorrowed(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&y));
 }
 
-/* ---- what does not fit -------------------------------------------------------------------------------------------- */
+/* ---- what does not fit ----------------------------------------------------------------------- */
 
 static void TestSizeErrors(PoiseContext ctx)
 {
@@ -822,7 +828,8 @@ static void TestSizeErrors(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&y));
 }
 
-/* As many entries in all, but the first two ranks share them differently: these can see it, and all must learn of it. */
+/* As many entries in all, but the first two ranks share them differently: these can see it, and all must
+   learn of it. */
 static void TestLayoutErrors(PoiseContext ctx)
 {
   int rank = PoiseRank(ctx), size = PoiseSize(ctx), sees = rank < 2;
@@ -855,7 +862,7 @@ static void TestContextErrors(PoiseContext ctx)
   CHECK_OK(PoiseFinalize(&own));
 }
 
-/* ---- bits --------------------------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 enum { LONG = 41003 }; /* enough blocks for several threads on each of four ranks */
 
@@ -906,7 +913,7 @@ static void TestBits(PoiseContext ctx)
   }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static PoiseErr CreateAll(PoiseContext ctx, void *arg)
 {
@@ -974,7 +981,7 @@ static void TestGrowth(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&y));
 }
 
-/* ---- halo: when its buffers are filled again ---------------------------------------------------------------------- */
+/* ---- halo: when its buffers are filled again ------------------------------------------------- */
 
 enum { ON_RANK = 5 };
 
@@ -1006,11 +1013,12 @@ static void TestHaloAgain(PoiseContext ctx)
     CHECK_OK(poiseHaloBegin(halo, POISE_OK, from));
     CHECK_OK(poiseHaloEnd(halo, &ghost));
     if (PoiseRank(ctx))
-      CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_axpby, .n = 1, .in = {ghost, to}, .out = {to},
-                      .c = {{.value = 1}, {.value = 0}}));
+      CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_axpby, .n = 1, .in = {ghost, to},
+                      .out = {to}, .c = {{.value = 1}, {.value = 0}}));
   }
   for (int k = 0; k < 2; k++) {
-    if (CHECK_OK(PoiseVecGetRead(y[k], &from))) CHECK(from[0] == (PoiseRank(ctx) ? 10 * k + PoiseRank(ctx) - 1 : -1));
+    if (CHECK_OK(PoiseVecGetRead(y[k], &from)))
+      CHECK(from[0] == (PoiseRank(ctx) ? 10 * k + PoiseRank(ctx) - 1 : -1));
     CHECK_OK(PoiseVecRestore(y[k], &from));
     PoiseVecDestroy(&x[k]);
     PoiseVecDestroy(&y[k]);
@@ -1018,7 +1026,8 @@ static void TestHaloAgain(PoiseContext ctx)
   poiseHaloDestroy(&halo);
 }
 
-/* Sums that go back, and at once an exchange by ranks that have failed: what the first one brought is added. */
+/* Sums that go back, and at once an exchange by ranks that have failed: what the first one brought is
+   added. */
 static void TestHaloBack(PoiseContext ctx)
 {
   PoiseVec y;
@@ -1030,11 +1039,13 @@ static void TestHaloBack(PoiseContext ctx)
   Halo *halo = LineOfRanks(y);
   if (halo && CHECK_OK(poiseVecUpdate(y, &to)) && CHECK_OK(poiseHaloGhostWrite(halo, &ghost))) {
     if (PoiseRank(ctx))
-      CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 1, .out = {ghost}, .c = {{.value = 4}}));
+      CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 1, .out = {ghost},
+                      .c = {{.value = 4}}));
     CHECK_OK(poiseHaloReverse(halo, POISE_OK, to));
     for (int64_t i = 0; i < halo->nghost; i++) halo->back.send[i] = 100;
     CHECK_INT(poiseHaloReverse(halo, POISE_ERR_USER, to), POISE_ERR_USER);
-    if (CHECK_OK(PoiseVecGetRead(y, &from))) CHECK(from[last] == (PoiseRank(ctx) < PoiseSize(ctx) - 1 ? 5 : 1));
+    if (CHECK_OK(PoiseVecGetRead(y, &from)))
+      CHECK(from[last] == (PoiseRank(ctx) < PoiseSize(ctx) - 1 ? 5 : 1));
     CHECK_OK(PoiseVecRestore(y, &from));
   }
   poiseHaloDestroy(&halo);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What only parts of more than 2^31 entries reach, without their memory: functions that see sizes and offsets alone are
-  called with large ones. Two of them are inside their files, which are compiled in here instead of the library's. A
-  whole product of such a part is in large.c.
+  What only parts of more than 2^31 entries reach, without their memory: functions that see sizes and offsets
+  alone are called with large ones. Two of them are inside their files, which are compiled in here instead of
+  the library's. A whole product of such a part is in large.c.
 */
 #include "sample.h"
 
@@ -45,11 +45,12 @@ static void TestNarrow(PoiseContext ctx)
     PoiseVec x, y;
     const double *v;
     ctx->most_narrow = most;
-    if (!CHECK_OK(PoiseMatCreateCSR(ctx, M, M, M, M, &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_COPY, &A)))
+    if (!CHECK_OK(PoiseMatCreateCSR(ctx, M, M, M, M, &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val},
+                                    POISE_COPY, &A)))
       break;
     CHECK_INT(A->csr.wide, M > most);
-    if (CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) && CHECK_OK(PoiseVecSet(x, 1)) && CHECK_OK(PoiseMatMult(A, x, y)) &&
-        CHECK_OK(PoiseVecGetRead(y, &v))) {
+    if (CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) && CHECK_OK(PoiseVecSet(x, 1)) &&
+        CHECK_OK(PoiseMatMult(A, x, y)) && CHECK_OK(PoiseVecGetRead(y, &v))) {
       for (int i = 0; i < M; i++) CHECK(v[i] == i + 1);
       CHECK_OK(PoiseVecRestore(y, &v));
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Wrong calls: each must give an error with words, neither crash nor hang, and leave all objects such that
-  they can be destroyed. Only poise.h is seen. Each call runs in a process of its own, so that one run tells of
-  all that fail; wrong_calls.def lists them, and a line there is the number of a call.
+  they can be destroyed. Only poise.h is seen. Each call runs in a process of its own, so that one run tells
+  of all that fail; wrong_calls.def lists them, and a line there is the number of a call.
 
     test_wrong [--device host] [--line 123]      --line: this call alone, in this process, for a debugger
 */
@@ -19,7 +19,7 @@
 
 enum { N = 4, SECONDS = 20 };
 
-/* ---- what calls are given ----------------------------------------------------------------------------- */
+/* ---- what calls are given -------------------------------------------------------------------- */
 
 static FILE *nowhere;
 static PoiseContext ctx, other; /* two that live, */
@@ -247,7 +247,7 @@ static PoiseErr Close(void)
   return PoiseFinalize(&ctx);
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /*
   wrong_calls.def lists them:
@@ -301,7 +301,7 @@ static PoiseErr Call(int line)
   }
 }
 
-/* ---- one process for each ----------------------------------------------------------------------------- */
+/* ---- one process for each -------------------------------------------------------------------- */
 
 typedef enum Verdict { GOOD_ERROR, NO_ERROR, NO_WORDS, HARM, NO_START, CRASH, HANG, VERDICTS } Verdict;
 static const char *const verdicts[VERDICTS] = {[GOOD_ERROR] = "gave an error with words",

@@ -7,7 +7,7 @@
 
 #include "measure.h"
 
-/* ---- made matrices -------------------------------------------------------------------------------------------------- */
+/* ---- made matrices --------------------------------------------------------------------------- */
 
 enum { NEIGHBOURS = 27, FEWEST_NODES = 64, WINDOW = 2048, SPREAD = 4 };
 
@@ -46,7 +46,8 @@ static double Length(const Shape *s, int64_t i)
   }
 }
 
-/* Offsets of all rows of blocks; lengths are scaled so that there are so many blocks, or kept if that is 0. */
+/* Offsets of all rows of blocks; lengths are scaled so that there are so many blocks, or kept if that is
+   0. */
 static PoiseErr CreateOffsets(Shape *s, double blocks)
 {
   double sum = 0, at = 0;
@@ -90,7 +91,8 @@ static PoiseErr Expand(PoiseContext ctx, const Shape *s, Rows *r)
   PoiseSplit(ctx, s->N, &begin, &n);
   *r = (Rows){.n = n * b, .N = s->N * b, .begin = begin * b, .block = s->b};
   POISE_TRY(CountRows(r));
-  for (int64_t i = 0; i < r->n; i++) r->ptr[i + 1] = (int32_t)(b * (s->ptr[begin + i / b + 1] - s->ptr[begin + i / b]));
+  for (int64_t i = 0; i < r->n; i++)
+    r->ptr[i + 1] = (int32_t)(b * (s->ptr[begin + i / b + 1] - s->ptr[begin + i / b]));
   POISE_TRY(OffsetRows(r));
   POISE_TRY(ReserveRows(r));
 #pragma omp parallel for schedule(dynamic, 1024)
@@ -124,11 +126,12 @@ PoiseErr CreateBlockMatrix(PoiseContext ctx, const BlockMatrix *m, double bytes,
   return Create(ctx, &s, round(m->blocks / m->nodes * (double)s.N), r);
 }
 
-/* ---- cutting -------------------------------------------------------------------------------------------------------- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 enum { LARGEST = 32 };
 
-/* The next column of blocks in rows [i, i + b), which have come to the entries at[0 .. b); N: there are no more. */
+/* The next column of blocks in rows [i, i + b), which have come to the entries at[0 .. b); N: there are no
+   more. */
 static int32_t NextColumn(const Rows *r, int64_t i, const int32_t *at)
 {
   int32_t next = (int32_t)r->N;
@@ -137,7 +140,8 @@ static int32_t NextColumn(const Rows *r, int64_t i, const int32_t *at)
   return next;
 }
 
-/* The blocks of rows [i, i + b), from number k on; with col NULL they are only counted. The number behind them. */
+/* The blocks of rows [i, i + b), from number k on; with col NULL they are only counted. The number behind
+   them. */
 static int32_t CutRow(const Rows *r, int64_t i, int32_t k, int32_t *col, double *val)
 {
   int32_t at[LARGEST], column, b = r->block;
@@ -157,7 +161,8 @@ PoiseErr CutRows(const Rows *r, Blocks *k)
   int64_t b = r->block;
   *k = (Blocks){.n = r->n / b, .N = r->N / b, .b = r->block};
   if (b > LARGEST || r->n % b || r->N % b)
-    POISE_FAIL(POISE_ERR_SIZE, "%lld of %lld rows in blocks of %lld", (long long)r->n, (long long)r->N, (long long)b);
+    POISE_FAIL(POISE_ERR_SIZE, "%lld of %lld rows in blocks of %lld", (long long)r->n, (long long)r->N,
+               (long long)b);
   k->ptr = calloc((size_t)(k->n + 1), sizeof *k->ptr);
   if (!k->ptr) POISE_FAIL(POISE_ERR_MEMORY, "offsets of %lld rows of blocks", (long long)k->n);
 #pragma omp parallel for schedule(dynamic, 256)

@@ -5,8 +5,8 @@
 
 #include "problems.h"
 
-/* Rows of blocks of 27 full b x b blocks, the neighbours of a node in a cube (behind the edges are those of the next line), and of as many
-   bytes of CSR as are asked for, whatever b is: symmetric, dominant. */
+/* Rows of blocks of 27 full b x b blocks, the neighbours of a node in a cube (behind the edges are those of
+   the next line), and of as many bytes of CSR as are asked for, whatever b is: symmetric, dominant. */
 PoiseErr CreateBlocks(PoiseContext ctx, int b, double bytes, Rows *r);
 
 /* How many blocks a row of blocks has. */
@@ -24,8 +24,8 @@ typedef struct BlockMatrix {
   double nodes, blocks; /* rows of blocks, and blocks in all */
 } BlockMatrix;
 
-/* skewed and even: of one size, to be compared; then Table IV of Eberhardt & Hoemmen 2016 (RM07R has 54.5 thousand rows of blocks, a tenth of
-   what is printed there: so say its 28 blocks per row). */
+/* skewed and even: of one size, to be compared; then Table IV of Eberhardt & Hoemmen 2016 (RM07R has 54.5
+   thousand rows of blocks, a tenth of what is printed there: so say its 28 blocks per row). */
 extern const BlockMatrix block_matrices[];
 /* bytes > 0: made smaller if it has more bytes of CSR. */
 PoiseErr CreateBlockMatrix(PoiseContext ctx, const BlockMatrix *m, double bytes, Rows *r);

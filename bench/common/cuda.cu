@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The peer on GPUs: cuSPARSE and cuBLAS, on a stream of their own. Products by every format that fits; the textbook's methods with
-  their scalars on the host, on the GPU, and as a graph that is replayed.
+  The peer on GPUs: cuSPARSE and cuBLAS, on a stream of their own. Products by every format that fits; the
+  textbook's methods with their scalars on the host, on the GPU, and as a graph that is replayed.
 */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -92,7 +92,7 @@ typedef struct Cuda {
   Textbook base; /* what all of them share */
 } Cuda;
 
-/* ---- the textbook's operations ------------------------------------------------------------------------------------------ */
+/* ---- the textbook's operations --------------------------------------------------------------- */
 
 static Way *WayOf(Textbook *t)
 {
@@ -105,8 +105,8 @@ static PoiseErr Multiply(Cuda *p, const Product *q, const double *x, double *y)
   if (q->kernels) return q->kernels(p, q, x, y);
   SPARSE(cusparseDnVecSetValues(p->x, (void *)x));
   SPARSE(cusparseDnVecSetValues(p->y, y));
-  SPARSE(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm,
-                      q->buffer));
+  SPARSE(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, q->A, p->x, &zero, p->y, CUDA_R_64F,
+                      q->algorithm, q->buffer));
   return POISE_OK;
 }
 
@@ -161,7 +161,8 @@ static PoiseErr Zero(Textbook *t, double *x)
 static PoiseErr Project(Textbook *t, int k, const double *w, double *h)
 {
   int n = (int)t->n;
-  BLAS(cublasDgemv(WayOf(t)->blas, CUBLAS_OP_T, n, k, t->scalar + ONE, t->basis, n, w, 1, t->scalar + ZERO, h, 1));
+  BLAS(cublasDgemv(WayOf(t)->blas, CUBLAS_OP_T, n, k, t->scalar + ONE, t->basis, n, w, 1, t->scalar + ZERO, h,
+                   1));
   return POISE_OK;
 }
 
@@ -172,8 +173,8 @@ static PoiseErr Combine(Textbook *t, int k, const double *sign, const double *h,
   return POISE_OK;
 }
 
-static __host__ __device__ void SetRatio(const double *a, const double *b, const double *c, const double *d, double *s,
-                                         double *minus)
+static __host__ __device__ void SetRatio(const double *a, const double *b, const double *c, const double *d,
+                                         double *s, double *minus)
 {
   double value = *a / *b;
   if (c) value *= *c / *d;
@@ -181,8 +182,8 @@ static __host__ __device__ void SetRatio(const double *a, const double *b, const
   if (minus) *minus = -value;
 }
 
-static __global__ void RatioKernel(const double *a, const double *b, const double *c, const double *d, double *s,
-                                   double *minus)
+static __global__ void RatioKernel(const double *a, const double *b, const double *c, const double *d,
+                                   double *s, double *minus)
 {
   SetRatio(a, b, c, d, s, minus);
 }
@@ -192,8 +193,8 @@ static __global__ void RsqrtKernel(const double *a, double *s)
   *s = 1 / sqrt(*a);
 }
 
-static PoiseErr Ratio(Textbook *t, const double *a, const double *b, const double *c, const double *d, double *s,
-                      double *minus)
+static PoiseErr Ratio(Textbook *t, const double *a, const double *b, const double *c, const double *d,
+                      double *s, double *minus)
 {
   if (!WayOf(t)->on_device) {
     SetRatio(a, b, c, d, s, minus);
@@ -271,7 +272,7 @@ static PoiseErr Replay(Textbook *t, int op)
   return ReplayGraph(WayOf(t)->cuda->stream, WayOf(t)->graph);
 }
 
-/* ---- formats ---------------------------------------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 static PoiseErr Upload(const void *from, size_t bytes, void **to)
 {
@@ -295,8 +296,8 @@ static PoiseErr Vector(int64_t n, double **v)
 static PoiseErr MakeCsr(Cuda *p, Product *q)
 {
   const Rows *r = &p->host;
-  SPARSE(cusparseCreateCsr(&q->A, r->n, r->N, r->ptr[r->n], p->ptr, p->col, p->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                           CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  SPARSE(cusparseCreateCsr(&q->A, r->n, r->N, r->ptr[r->n], p->ptr, p->col, p->val, CUSPARSE_INDEX_32I,
+                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
   return POISE_OK;
 }
 
@@ -306,8 +307,8 @@ static PoiseErr MakeCoo(Cuda *p, Product *q)
   int64_t nz = r->ptr[r->n];
   CUDA(cudaMalloc((void **)&q->index[0], (size_t)(nz + 1) * sizeof(int)));
   SPARSE(cusparseXcsr2coo(p->sparse, p->ptr, (int)nz, (int)r->n, q->index[0], CUSPARSE_INDEX_BASE_ZERO));
-  SPARSE(cusparseCreateCoo(&q->A, r->n, r->N, nz, q->index[0], p->col, p->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-                           CUDA_R_64F));
+  SPARSE(cusparseCreateCoo(&q->A, r->n, r->N, nz, q->index[0], p->col, p->val, CUSPARSE_INDEX_32I,
+                           CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
   return POISE_OK;
 }
 
@@ -321,12 +322,14 @@ static PoiseErr Reserve(int64_t offsets, int64_t columns, int64_t values, Arrays
   a->offset = (int *)malloc((size_t)(offsets + 1) * sizeof *a->offset);
   a->col = (int *)malloc((size_t)(columns + 1) * sizeof *a->col);
   a->val = (double *)malloc((size_t)(values + 1) * sizeof *a->val);
-  if (!a->offset || !a->col || !a->val) POISE_FAIL(POISE_ERR_MEMORY, "a copy of %lld entries", (long long)values);
+  if (!a->offset || !a->col || !a->val)
+    POISE_FAIL(POISE_ERR_MEMORY, "a copy of %lld entries", (long long)values);
   return POISE_OK;
 }
 
 /* Takes the arrays over, after an error of theirs too. */
-static PoiseErr UploadArrays(PoiseErr e, int64_t offsets, int64_t columns, int64_t values, Arrays *a, Product *q)
+static PoiseErr UploadArrays(PoiseErr e, int64_t offsets, int64_t columns, int64_t values, Arrays *a,
+                             Product *q)
 {
   if (!e) e = UPLOAD(a->offset, offsets, q->index[0]);
   if (!e) e = UPLOAD(a->col, columns, q->index[1]);
@@ -337,7 +340,8 @@ static PoiseErr UploadArrays(PoiseErr e, int64_t offsets, int64_t columns, int64
   return e;
 }
 
-/* Offsets of slices of SLICE rows, each as wide as its longest row; gives the number of entries with padding. */
+/* Offsets of slices of SLICE rows, each as wide as its longest row; gives the number of entries with
+   padding. */
 static int64_t Slices(const Rows *r, int *offset)
 {
   int64_t total = 0;
@@ -352,7 +356,8 @@ static int64_t Slices(const Rows *r, int *offset)
   return total;
 }
 
-/* Entry k of row l of a slice stands at offset + k SLICE + l; padding has column -1. Not where padding doubles the matrix. */
+/* Entry k of row l of a slice stands at offset + k SLICE + l; padding has column -1. Not where padding
+   doubles the matrix. */
 static PoiseErr MakeSell(Cuda *p, Product *q)
 {
   const Rows *r = &p->host;
@@ -368,12 +373,13 @@ static PoiseErr MakeSell(Cuda *p, Product *q)
       a.col[place] = r->col[k], a.val[place] = r->val[k];
     }
   TRY(UploadArrays(e, slices + 1, total, total, &a, q));
-  SPARSE(cusparseCreateSlicedEll(&q->A, r->n, r->N, nz, total, SLICE, q->index[0], q->index[1], q->val, CUSPARSE_INDEX_32I,
-                                 CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  SPARSE(cusparseCreateSlicedEll(&q->A, r->n, r->N, nz, total, SLICE, q->index[0], q->index[1], q->val,
+                                 CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                                 CUDA_R_64F));
   return POISE_OK;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 enum { BY_COLUMNS, BY_ROWS };
 
@@ -395,8 +401,8 @@ static PoiseErr FillBlocks(Cuda *p, int order)
   }
   if (p->block_val[order] || !numbers) return POISE_OK;
   TRY(Vector(numbers, &p->block_val[order]));
-  TurnKernel<<<(unsigned)((numbers + 255) / 256), 256, 0, p->stream>>>(numbers, k->b, p->block_val[BY_COLUMNS],
-                                                                       p->block_val[order]);
+  TurnKernel<<<(unsigned)((numbers + 255) / 256), 256, 0, p->stream>>>(
+      numbers, k->b, p->block_val[BY_COLUMNS], p->block_val[order]);
   CUDA(cudaGetLastError());
   return POISE_OK;
 }
@@ -406,8 +412,9 @@ static PoiseErr MakeBsr(Cuda *p, Product *q, int order)
   const Blocks *k = p->blocks;
   if (!k) return POISE_OK;
   TRY(FillBlocks(p, order));
-  SPARSE(cusparseCreateBsr(&q->A, k->n, k->N, k->ptr[k->n], k->b, k->b, p->block_ptr, p->block_col, p->block_val[order],
-                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F,
+  SPARSE(cusparseCreateBsr(&q->A, k->n, k->N, k->ptr[k->n], k->b, k->b, p->block_ptr, p->block_col,
+                           p->block_val[order], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                           CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F,
                            order == BY_ROWS ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL));
   return POISE_OK;
 }
@@ -428,8 +435,8 @@ static PoiseErr Bsrmv(Cuda *p, const Product *q, const double *x, double *y)
   const double one = 1, zero = 0;
   const Blocks *k = p->blocks;
   SPARSE(cusparseDbsrmv(p->sparse, q->order == BY_ROWS ? CUSPARSE_DIRECTION_ROW : CUSPARSE_DIRECTION_COLUMN,
-                        CUSPARSE_OPERATION_NON_TRANSPOSE, (int)k->n, (int)k->N, k->ptr[k->n], &one, p->general,
-                        p->block_val[q->order], p->block_ptr, p->block_col, k->b, x, &zero, y));
+                        CUSPARSE_OPERATION_NON_TRANSPOSE, (int)k->n, (int)k->N, k->ptr[k->n], &one,
+                        p->general, p->block_val[q->order], p->block_ptr, p->block_col, k->b, x, &zero, y));
   return POISE_OK;
 }
 
@@ -452,12 +459,13 @@ static PoiseErr MakeBsrmvRows(Cuda *p, Product *q)
   return MakeBsrmv(p, q, BY_ROWS);
 }
 
-/* ---- kernels of textbooks and papers ---------------------------------------------------------------------------------- */
+/* ---- kernels of textbooks and papers --------------------------------------------------------- */
 
 enum { BLOCK = 256, WARP = 32, STAGED = 2048 };
 
 /* Bell & Garland 2008, scalar: a thread per row. */
-static __global__ void ScalarKernel(int n, const int *ptr, const int *col, const double *val, const double *x, double *y)
+static __global__ void ScalarKernel(int n, const int *ptr, const int *col, const double *val, const double *x,
+                                    double *y)
 {
   int i = blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n) return;
@@ -467,7 +475,8 @@ static __global__ void ScalarKernel(int n, const int *ptr, const int *col, const
 }
 
 /* Bell & Garland 2008, vector: a warp per row. */
-static __global__ void VectorKernel(int n, const int *ptr, const int *col, const double *val, const double *x, double *y)
+static __global__ void VectorKernel(int n, const int *ptr, const int *col, const double *val, const double *x,
+                                    double *y)
 {
   int64_t i = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) / WARP;
   int lane = threadIdx.x % WARP;
@@ -478,8 +487,9 @@ static __global__ void VectorKernel(int n, const int *ptr, const int *col, const
   if (lane == 0) y[i] = sum;
 }
 
-/* Deng et al. 2009, product and sum: first all products; then a block brings those of its rows to shared memory, part by part,
-   and a thread per row sums. The expanded x of the paper is gathered by the first kernel and not stored. */
+/* Deng et al. 2009, product and sum: first all products; then a block brings those of its rows to shared
+   memory, part by part, and a thread per row sums. The expanded x of the paper is gathered by the first
+   kernel and not stored. */
 static __global__ void TermsKernel(int nz, const int *col, const double *val, const double *x, double *term)
 {
   int64_t k = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
@@ -496,7 +506,8 @@ static __global__ void SumKernel(int n, const int *ptr, const double *term, doub
     int count = (int)min((int64_t)STAGED, stop - base);
     for (int k = threadIdx.x; k < count; k += BLOCK) part[k] = term[base + k];
     __syncthreads();
-    for (int64_t k = max((int64_t)begin, base); k < min((int64_t)last, base + count); k++) sum += part[k - base];
+    for (int64_t k = max((int64_t)begin, base); k < min((int64_t)last, base + count); k++)
+      sum += part[k - base];
     __syncthreads();
   }
   if (i < n) y[i] = sum;
@@ -562,18 +573,23 @@ static const struct {
   int first, last; /* for which choices of formats */
 } formats[] = {
     /* the first: what solves multiply by */
-    {"cuSPARSE", "csr alg1 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, true, BLOCK_FORMATS, TEXTBOOK_KERNELS},
+    {"cuSPARSE", "csr alg1 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, true, BLOCK_FORMATS,
+     TEXTBOOK_KERNELS},
     {"cuSPARSE", "csr alg1", MakeCsr, CUSPARSE_SPMV_CSR_ALG1, false, ALL_FORMATS, ALL_FORMATS},
-    {"cuSPARSE", "csr alg2 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, true, ALL_FORMATS, TEXTBOOK_KERNELS},
+    {"cuSPARSE", "csr alg2 preprocessed", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, true, ALL_FORMATS,
+     TEXTBOOK_KERNELS},
     {"cuSPARSE", "csr alg2", MakeCsr, CUSPARSE_SPMV_CSR_ALG2, false, ALL_FORMATS, ALL_FORMATS},
     {"cuSPARSE", "coo alg1", MakeCoo, CUSPARSE_SPMV_COO_ALG1, false, ALL_FORMATS, TEXTBOOK_KERNELS},
     {"cuSPARSE", "coo alg2", MakeCoo, CUSPARSE_SPMV_COO_ALG2, false, ALL_FORMATS, ALL_FORMATS},
     {"cuSPARSE", "sell 32", MakeSell, CUSPARSE_SPMV_ALG_DEFAULT, false, ALL_FORMATS, ALL_FORMATS},
-    {"cuSPARSE", "bsr, blocks by columns", MakeBsrColumns, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS, ALL_FORMATS},
-    {"cuSPARSE", "bsr, blocks by rows", MakeBsrRows, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS, ALL_FORMATS},
-    {"cuSPARSE", "bsrmv, blocks by columns", MakeBsrmvColumns, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS,
+    {"cuSPARSE", "bsr, blocks by columns", MakeBsrColumns, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS,
      ALL_FORMATS},
-    {"cuSPARSE", "bsrmv, blocks by rows", MakeBsrmvRows, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "bsr, blocks by rows", MakeBsrRows, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS,
+     ALL_FORMATS},
+    {"cuSPARSE", "bsrmv, blocks by columns", MakeBsrmvColumns, CUSPARSE_SPMV_ALG_DEFAULT, false,
+     BLOCK_FORMATS, ALL_FORMATS},
+    {"cuSPARSE", "bsrmv, blocks by rows", MakeBsrmvRows, CUSPARSE_SPMV_ALG_DEFAULT, false, BLOCK_FORMATS,
+     ALL_FORMATS},
     {"textbook", "scalar", MakeScalar, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS, TEXTBOOK_KERNELS},
     {"textbook", "vector", MakeVector, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS, TEXTBOOK_KERNELS},
     {"textbook", "product and sum", MakeProductAndSum, CUSPARSE_SPMV_ALG_DEFAULT, false, TEXTBOOK_KERNELS,
@@ -588,16 +604,18 @@ static PoiseErr Prepare(Cuda *p, Product *q, bool preprocess)
   const double one = 1, zero = 0;
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
   size_t bytes = 0;
-  SPARSE(cusparseSpMV_bufferSize(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, &bytes));
+  SPARSE(cusparseSpMV_bufferSize(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm,
+                                 &bytes));
   CUDA(cudaMalloc(&q->buffer, bytes ? bytes : 1));
   if (preprocess)
-    SPARSE(cusparseSpMV_preprocess(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm, q->buffer));
+    SPARSE(cusparseSpMV_preprocess(p->sparse, plain, &one, q->A, p->x, &zero, p->y, CUDA_R_64F, q->algorithm,
+                                   q->buffer));
   CUDA(cudaStreamSynchronize(p->stream));
   return POISE_OK;
 }
 
-/* The matrix in a format, its buffer and what is worked out before. Nothing is there where the matrix is not for it, nor, said so, where
-   cuSPARSE refuses it, be it at the first product. */
+/* The matrix in a format, its buffer and what is worked out before. Nothing is there where the matrix is not
+   for it, nor, said so, where cuSPARSE refuses it, be it at the first product. */
 static PoiseErr Make(Cuda *p, int format, Product *q)
 {
   double start = PoiseTime();
@@ -615,7 +633,7 @@ static PoiseErr Make(Cuda *p, int format, Product *q)
   return POISE_OK;
 }
 
-/* ---- a task ------------------------------------------------------------------------------------------------------------------- */
+/* ---- a task ---------------------------------------------------------------------------------- */
 
 static bool IsSolve(int op)
 {
@@ -703,7 +721,8 @@ static PoiseErr FillMatrix(Cuda *p, const Task *task)
 }
 
 /* One more way to run the textbook. */
-static void EnterWay(Cuda *p, List *list, const char *who, const char *how, int op, int passes, Product *product, int kind)
+static void EnterWay(Cuda *p, List *list, const char *who, const char *how, int op, int passes,
+                     Product *product, int kind)
 {
   Way *w = &p->way[p->ntext];
   Textbook *t = &p->text[p->ntext++];
@@ -755,7 +774,8 @@ static PoiseErr EnterSolves(Cuda *p, List *list, int op)
   for (int passes = op == OP_GMRES ? 1 : 2; passes <= 2; passes++)
     for (int kind = HOST_SCALARS; kind < WAYS; kind++) {
       char how[48];
-      snprintf(how, sizeof how, "%s%s", op == OP_GMRES ? (passes == 1 ? "once, " : "twice, ") : "", kinds[kind]);
+      snprintf(how, sizeof how, "%s%s", op == OP_GMRES ? (passes == 1 ? "once, " : "twice, ") : "",
+               kinds[kind]);
       EnterWay(p, list, "cuSPARSE", how, op, passes, q, kind);
     }
   return POISE_OK;
@@ -770,12 +790,13 @@ static PoiseErr EnterTask(void *peer, const Task *task, List *list)
   if (task->rows) TRY(FillMatrix(p, task));
   if (task->op == OP_MULT) return EnterProducts(p, task, list);
   if (IsSolve(task->op)) return EnterSolves(p, list, task->op);
-  EnterWay(p, list, "cuBLAS", task->op == OP_JACOBI ? "ddgmm" : "host scalars", task->op, 0, NULL, HOST_SCALARS);
+  EnterWay(p, list, "cuBLAS", task->op == OP_JACOBI ? "ddgmm" : "host scalars", task->op, 0, NULL,
+           HOST_SCALARS);
   if (task->op != OP_JACOBI) EnterWay(p, list, "cuBLAS", "device scalars", task->op, 0, NULL, DEVICE_SCALARS);
   return POISE_OK;
 }
 
-/* ---- bandwidth and latency ------------------------------------------------------------------------------------------------------ */
+/* ---- bandwidth and latency ------------------------------------------------------------------- */
 
 enum { READERS = 1024 };
 
@@ -812,12 +833,14 @@ static PoiseErr CallLimit(void *arg, int kind, int64_t count)
   int64_t pairs = p->numbers / 2;
   for (int64_t k = 0; k < count; k++) {
     if (kind == READ)
-      ReadKernel<<<4 * p->properties.multiProcessorCount, READERS, 0, p->stream>>>(pairs, (const double2 *)p->a, p->sink);
+      ReadKernel<<<4 * p->properties.multiProcessorCount, READERS, 0, p->stream>>>(
+          pairs, (const double2 *)p->a, p->sink);
     else if (kind == COPY)
-      CUDA(cudaMemcpyAsync(p->b, p->a, (size_t)p->numbers * sizeof(double), cudaMemcpyDeviceToDevice, p->stream));
+      CUDA(cudaMemcpyAsync(p->b, p->a, (size_t)p->numbers * sizeof(double), cudaMemcpyDeviceToDevice,
+                           p->stream));
     else
-      TriadKernel<<<(unsigned)((pairs + 255) / 256), 256, 0, p->stream>>>(pairs, (const double2 *)p->a,
-                                                                          (const double2 *)p->b, (double2 *)p->c);
+      TriadKernel<<<(unsigned)((pairs + 255) / 256), 256, 0, p->stream>>>(
+          pairs, (const double2 *)p->a, (const double2 *)p->b, (double2 *)p->c);
   }
   CUDA(cudaGetLastError());
   return POISE_OK;
@@ -862,7 +885,7 @@ static PoiseErr Limits(void *peer, List *list)
   return POISE_OK;
 }
 
-/* ---- the peer --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the peer -------------------------------------------------------------------------------- */
 
 static PoiseErr Wait(void *arg)
 {
@@ -964,12 +987,13 @@ static void Machine(void *peer, char *text, size_t size)
   DescribeHost(text, size);
   size_t used = strlen(text);
   snprintf(text + used, size - used,
-           "gpu: %s, compute capability %d.%d, %d SMs, %.0f MiB, L2 %.1f MB, SM clock to %d MHz, memory clock %d MHz\n"
+           "gpu: %s, compute capability %d.%d, %d SMs, %.0f MiB, L2 %.1f MB, SM clock to %d MHz, memory "
+           "clock %d MHz\n"
            "driver: CUDA %d.%d; runtime %d.%d, cuBLAS %d, cuSPARSE %d, nvcc %d.%d.%d\n",
            p->properties.name, p->properties.major, p->properties.minor, p->properties.multiProcessorCount,
-           (double)p->properties.totalGlobalMem / (1 << 20), 1e-6 * p->properties.l2CacheSize, clock / 1000, memory / 1000,
-           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, blas, sparse, __CUDACC_VER_MAJOR__,
-           __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__);
+           (double)p->properties.totalGlobalMem / (1 << 20), 1e-6 * p->properties.l2CacheSize, clock / 1000,
+           memory / 1000, driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, blas,
+           sparse, __CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__);
 }
 
 static void TakeBack(void *p)

@@ -37,7 +37,8 @@ static PoiseErr Flush(void *arg)
 PoiseErr OpenLibrary(PoiseContext ctx, double cache, Library *l)
 {
   l->lane = (Lane){.arg = l, .synchronous = !strcmp(DeviceOf(ctx), "host"), .wait = Wait, .flush = Flush};
-  if (PoiseSize(ctx) == 1) l->lane.recorder = PeerOn(DeviceOf(ctx))->recorder, l->lane.stream = PoiseStream(ctx);
+  if (PoiseSize(ctx) == 1)
+    l->lane.recorder = PeerOn(DeviceOf(ctx))->recorder, l->lane.stream = PoiseStream(ctx);
   POISE_TRY(PoiseVecCreate(ctx, 1, POISE_DECIDE, &l->one));
   return PoiseVecCreate(ctx, (PoiseInt)(CACHES * cache) / (PoiseInt)sizeof(double), POISE_DECIDE, &l->flush);
 }

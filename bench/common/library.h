@@ -10,7 +10,8 @@ typedef struct Library {
   Lane lane;
 } Library;
 
-/* The device that option -device asks for, "host" if none does, and who competes there: the C loops, or cuSPARSE with cuBLAS. */
+/* The device that option -device asks for, "host" if none does, and who competes there: the C loops, or
+   cuSPARSE with cuBLAS. */
 const char *DeviceOf(PoiseContext ctx);
 const Peer *PeerOn(const char *device);
 /* cache: bytes of the largest one. Leaves *library to be closed also when it fails. */
@@ -26,7 +27,8 @@ PoiseErr ViewContext(void *ctx);
 void PlainField(const char *text, char *field, size_t size);
 /* Is a name, or what stands in it before a dot, among the words? Always where there are none. */
 bool Asked(const char *words, const char *name);
-/* "who:", "date:", ... lines that say what was measured where, behind "# " in the file and plainly on the screen. file may be NULL. */
+/* "who:", "date:", ... lines that say what was measured where, behind "# " in the file and plainly on the
+   screen. file may be NULL. */
 PoiseErr DescribeRun(PoiseContext ctx, const Peer *peer, void *peer_data, int argc, char **argv, FILE *file);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define TRY POISE_TRY
 
-/* ---- the set ---------------------------------------------------------------------------------------------------------- */
+/* ---- the set --------------------------------------------------------------------------------- */
 
 #define TABLE1(line)
 #define MATRIX(line) line,
@@ -24,7 +24,7 @@ const char *const table1_lines[] = {
 #include "matrices.def"
     NULL};
 
-/* ---- what a line says -------------------------------------------------------------------------------------------------- */
+/* ---- what a line says ------------------------------------------------------------------------ */
 
 enum { MOST_NUMBERS = 4 };
 
@@ -95,7 +95,11 @@ enum { WORDS = sizeof words / sizeof *words };
 
 static int MeshOf(double entries)
 {
-  return entries == 5 ? FIVE : entries == 7 ? SEVEN : entries == 27 ? TWENTY_SEVEN : entries == 81 ? ELASTICITY : PROBLEMS;
+  return entries == 5    ? FIVE
+         : entries == 7  ? SEVEN
+         : entries == 27 ? TWENTY_SEVEN
+         : entries == 81 ? ELASTICITY
+                         : PROBLEMS;
 }
 
 static void Take(Recipe *c, int word, const double *p)
@@ -154,17 +158,18 @@ static PoiseErr Parse(const char *line, char name[MATRIX_NAME], Recipe *c)
       n++;
     }
     if (n != words[word].numbers)
-      POISE_FAIL(POISE_ERR_ARG, "%d numbers after '%s', not %d, in the line of a matrix: %s", n, words[word].word,
-                 words[word].numbers, line);
+      POISE_FAIL(POISE_ERR_ARG, "%d numbers after '%s', not %d, in the line of a matrix: %s", n,
+                 words[word].word, words[word].numbers, line);
     Take(c, word, p);
   }
   if (c->levels || c->problem != PROBLEMS || (c->N > 0 && c->lengths)) return POISE_OK;
   POISE_FAIL(POISE_ERR_ARG, "no size or no lengths in the line of a matrix: %s", line);
 }
 
-/* ---- lengths of rows ----------------------------------------------------------------------------------------------------- */
+/* ---- lengths of rows ------------------------------------------------------------------------- */
 
-enum { LENGTH = -1, ANOTHER = -2, EXTRA = -3, BLOCK = -4, RIGHT = -5 }; /* second numbers for RandomAt beside entries */
+/* second numbers for RandomAt beside entries */
+enum { LENGTH = -1, ANOTHER = -2, EXTRA = -3, BLOCK = -4, RIGHT = -5 };
 
 static double Normal(int64_t i)
 {
@@ -188,10 +193,12 @@ static double Clip(double x, double least, double most)
   return x < least ? least : x > most ? most : x;
 }
 
-/* The block of row i: rows [*begin, *end). Every so many rows blocks begin anew, so that this takes few steps. */
+/* The block of row i: rows [*begin, *end). Every so many rows blocks begin anew, so that this takes few
+   steps. */
 static void BlockOf(const Recipe *c, int64_t i, int64_t *begin, int64_t *end)
 {
-  int64_t anew = (int64_t)fmax(256, 4 * c->p[1]), start = i - i % anew, stop = start + anew < c->N ? start + anew : c->N;
+  int64_t anew = (int64_t)fmax(256, 4 * c->p[1]), start = i - i % anew,
+          stop = start + anew < c->N ? start + anew : c->N;
   for (*begin = start;; *begin = *end) {
     *end = *begin + (int64_t)(c->p[0] + RandomAt(*begin, BLOCK) * (c->p[1] - c->p[0] + 1));
     if (*end > stop) *end = stop;
@@ -255,7 +262,8 @@ static PoiseErr Adjust(const Recipe *c, int32_t *length)
 {
   int64_t excess = -c->nonzeros, tries = 0;
   bool bounded = c->lengths == NORMAL || c->lengths == LOGNORMAL;
-  int32_t least = bounded ? (int32_t)c->p[2] : 1, most = (int32_t)fmin((double)c->N, bounded ? c->p[3] : c->p[1]);
+  int32_t least = bounded ? (int32_t)c->p[2] : 1,
+          most = (int32_t)fmin((double)c->N, bounded ? c->p[3] : c->p[1]);
   if (c->lengths == CONSTANT) most = (int32_t)c->p[0] + 1;
   for (int64_t i = 0; i < c->N; i++) excess += length[i];
   for (; excess && tries < 100 * c->N; tries++) {
@@ -263,14 +271,15 @@ static PoiseErr Adjust(const Recipe *c, int32_t *length)
     if (excess > 0 && *l > least) --*l, excess--;
     if (excess < 0 && *l < most) ++*l, excess++;
   }
-  if (excess) POISE_FAIL(POISE_ERR_ARG, "lengths do not add up to the nonzeros in the line of a matrix: %s", c->line);
+  if (excess)
+    POISE_FAIL(POISE_ERR_ARG, "lengths do not add up to the nonzeros in the line of a matrix: %s", c->line);
   return POISE_OK;
 }
 
-/* ---- columns -------------------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
-/* n columns of [begin, end), ascending, as many as there are or fewer: an equal part of the range for each run of columns, in which
-   it stands anywhere. */
+/* n columns of [begin, end), ascending, as many as there are or fewer: an equal part of the range for each
+   run of columns, in which it stands anywhere. */
 static void Spread(int64_t i, int64_t begin, int64_t end, int64_t n, int64_t run, int32_t *col)
 {
   int64_t range = end - begin;
@@ -307,7 +316,7 @@ static void Columns(const Recipe *c, int64_t i, int64_t n, int32_t *col)
   Spread(i, end, c->N, far - left, c->run, col + left + near);
 }
 
-/* ---- the matrix ------------------------------------------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 static PoiseErr Cook(const Recipe *c, Rows *r)
 {
@@ -331,7 +340,8 @@ PoiseErr CreateFromLine(PoiseContext ctx, const char *line, double shrink, char 
   Recipe c;
   TRY(Parse(line, name, &c));
   if (c.problem != PROBLEMS) return CreateRows(ctx, c.problem, false, c.bytes / shrink, r);
-  if (c.levels) return CreateRecursive(ctx, (int)fmax(3, c.levels - log2(shrink)), (int)c.draws, c.scrambled, r);
+  if (c.levels)
+    return CreateRecursive(ctx, (int)fmax(3, c.levels - log2(shrink)), (int)c.draws, c.scrambled, r);
   c.N = (int64_t)fmax(8, (double)c.N / shrink);
   if (shrink != 1) c.nonzeros = 0;
   return Cook(&c, r);

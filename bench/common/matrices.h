@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A set of matrices with rows of many distributions of lengths, the same in every run, each made from a line of text (matrices.def):
+  A set of matrices with rows of many distributions of lengths, the same in every run, each made from a line
+  of text (matrices.def):
 
     webbase-1M  rows 1000005 nonzeros 3105536 power 1.4 4700 half 1000
 
-  a name, how many rows there are and, where it is known, exactly how many nonzeros; how long rows are; and which columns they have.
+  a name, how many rows there are and, where it is known, exactly how many nonzeros; how long rows are; and
+  which columns they have.
 
     constant k, uniform a b            all k; a to b
     geometric m                        1 and more, mean m
@@ -22,8 +24,8 @@
     any                                anywhere
     runs r                             after one of these: columns come r and r side by side
 
-  or one of the problems of problems.h: mesh 5|7|27|81 bytes (81: elasticity), arrow bytes, tail bytes; rmat levels draws and
-  scrambled levels draws: a recursive matrix of 2^levels rows.
+  or one of the problems of problems.h: mesh 5|7|27|81 bytes (81: elasticity), arrow bytes, tail bytes; rmat
+  levels draws and scrambled levels draws: a recursive matrix of 2^levels rows.
 */
 #ifndef BENCH_MATRICES_H
 #define BENCH_MATRICES_H
@@ -33,11 +35,13 @@
 enum { MATRIX_NAME = 32 };
 
 extern const char *const matrix_lines[]; /* ends with NULL */
-/* Stand-ins for the matrices of segSpMV's Table I: the rows and nonzeros that its Table II has, which for the seven symmetric ones of FEM
-   and proteins are one triangle's; deviations and longest rows as usually reported (of triangles: about half). Ends with NULL. */
+/* Stand-ins for the matrices of segSpMV's Table I: the rows and nonzeros that its Table II has, which for the
+   seven symmetric ones of FEM and proteins are one triangle's; deviations and longest rows as usually
+   reported (of triangles: about half). Ends with NULL. */
 extern const char *const table1_lines[];
 
-/* One rank. shrink: rows and nonzeros are divided by it, in most cases. A line that is not understood is POISE_ERR_ARG naming it. */
+/* One rank. shrink: rows and nonzeros are divided by it, in most cases. A line that is not understood is
+   POISE_ERR_ARG naming it. */
 PoiseErr CreateFromLine(PoiseContext ctx, const char *line, double shrink, char name[MATRIX_NAME], Rows *r);
 
 typedef struct RowStatistics {            /* of the lengths of rows */

@@ -42,7 +42,7 @@ PoiseErr End(PoiseContext ctx, double start, Times *t)
   return POISE_OK;
 }
 
-/* ---- bandwidth ------------------------------------------------------------------------------------------------------ */
+/* ---- bandwidth ------------------------------------------------------------------------------- */
 
 enum { LANES = 8, CHUNK = 1024, STREAMS = 4 };
 
@@ -110,11 +110,12 @@ void RunBandwidth(Bandwidth *w, int kind)
   }
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static PoiseErr CannotWrite(const char *path, int error)
 {
-  return PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", path, strerror(error));
+  return PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", path,
+                       strerror(error));
 }
 
 PoiseErr BeginFile(const char *path, OutputFile *f)

@@ -20,7 +20,8 @@ double Least(Times *t);
 PoiseErr Begin(PoiseContext ctx, double *start);
 PoiseErr End(PoiseContext ctx, double start, Times *t);
 
-/* Large blocks in large pages, as the library's own are, so that what is compared differs in nothing else. Given back by free. */
+/* Large blocks in large pages, as the library's own are, so that what is compared differs in nothing else.
+   Given back by free. */
 void *LargePages(size_t bytes);
 
 enum { READ, COPY, TRIAD, BANDWIDTHS }; /* s += a_i; b = a; c = a + 3 b */
@@ -37,8 +38,9 @@ void DestroyBandwidth(Bandwidth *w);
 void RunBandwidth(Bandwidth *w, int kind);
 
 /*
-  Text that becomes a file, whole or not at all, when it is complete. Begin creates a file beside it, so that what could not be
-  written fails before hours of measuring; Abort, also after a failed Commit, leaves nothing.
+  Text that becomes a file, whole or not at all, when it is complete. Begin creates a file beside it, so that
+  what could not be written fails before hours of measuring; Abort, also after a failed Commit, leaves
+  nothing.
 */
 typedef struct OutputFile {
   FILE *stream; /* NULL: no file was asked for */

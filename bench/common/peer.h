@@ -32,11 +32,14 @@ typedef struct Contender {
   const Lane *lane;
   void *arg;
   int op;
-  PoiseErr (*call)(void *arg, int op, int64_t count); /* enqueue count operations; or a solve of count iterations */
-  PoiseErr (*result)(void *arg, int op, double *y);   /* of the last one, waited for, to the host; NULL: not looked at */
-  double bytes;                                       /* of one operation, where they are its own; else 0 */
-  bool blocks;                                        /* its matrix is that of the task's blocks */
-  double setup;                                       /* seconds: what it needs beside its copies of rows and blocks */
+  /* enqueue count operations; or a solve of count iterations */
+  PoiseErr (*call)(void *arg, int op, int64_t count);
+  /* of the last one, waited for, to the host; NULL: not looked at */
+  PoiseErr (*result)(void *arg, int op, double *y);
+  double bytes; /* of one operation, where they are its own; else 0 */
+  bool blocks;  /* its matrix is that of the task's blocks */
+  /* seconds: what it needs beside its copies of rows and blocks */
+  double setup;
   Times base, full; /* of calls that differ by `units` operations; none: it took no part */
   void *graph;      /* of RECORDED operations, while they are replayed */
   int64_t units;
@@ -47,8 +50,8 @@ typedef struct List {
   Contender c[MAX_CONTENDERS];
 } List;
 
-/* Which of the others multiply: formats of blocks, beside the best of CSR; every format there is; those that keep CSR, and COO; and the
-   textbook's kernels beside them. */
+/* Which of the others multiply: formats of blocks, beside the best of CSR; every format there is; those that
+   keep CSR, and COO; and the textbook's kernels beside them. */
 enum { BLOCK_FORMATS, ALL_FORMATS, PLAIN_FORMATS, TEXTBOOK_KERNELS };
 
 typedef struct Task {
@@ -62,15 +65,17 @@ typedef struct Task {
 /* Somebody who does the same: functions in C loops (plain.c), cuSPARSE and cuBLAS (cuda.cu). */
 typedef struct Peer {
   const char *name;
-  /* numbers: length of the arrays for bandwidth; *cache: bytes of the largest cache, which it finds out if 0. Leaves *peer to be
-     closed also when it fails. */
+  /* numbers: length of the arrays for bandwidth; *cache: bytes of the largest cache, which it finds out if 0.
+     Leaves *peer to be closed also when it fails. */
   PoiseErr (*open)(PoiseInt numbers, double *cache, void **peer);
   void (*close)(void *peer);
-  void (*machine)(void *peer, char *text, size_t size);        /* lines "key: value" */
-  PoiseErr (*limits)(void *peer, List *list);                  /* READ, COPY, TRIAD in this order, then latencies */
+  void (*machine)(void *peer, char *text, size_t size); /* lines "key: value" */
+  /* READ, COPY, TRIAD in this order, then latencies */
+  PoiseErr (*limits)(void *peer, List *list);
   PoiseErr (*enter)(void *peer, const Task *task, List *list); /* adds its contenders for a task, if any */
   void (*leave)(void *peer);                                   /* after a task, entered or not */
-  /* A copy of so many bytes in the memory of the device that it works on, to be given back. NULL: that is the host's. */
+  /* A copy of so many bytes in the memory of the device that it works on, to be given back. NULL: that is the
+     host's. */
   PoiseErr (*lend)(const void *from, size_t bytes, void **to);
   void (*take_back)(void *p);
   const Recorder *recorder; /* for streams of that device; NULL: it has none */

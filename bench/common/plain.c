@@ -98,8 +98,8 @@ static PoiseErr Combine(Textbook *t, int k, const double *sign, const double *h,
   return POISE_OK;
 }
 
-static PoiseErr Ratio(Textbook *t, const double *a, const double *b, const double *c, const double *d, double *s,
-                      double *minus)
+static PoiseErr Ratio(Textbook *t, const double *a, const double *b, const double *c, const double *d,
+                      double *s, double *minus)
 {
   (void)t;
   *s = c ? *a / *b * (*c / *d) : *a / *b;
@@ -139,7 +139,7 @@ static const Textbook functions = {
     .store = Move,
 };
 
-/* ---- the peer -------------------------------------------------------------------------------------------------------- */
+/* ---- the peer -------------------------------------------------------------------------------- */
 
 static PoiseErr Wait(void *arg)
 {

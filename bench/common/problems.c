@@ -16,7 +16,8 @@ static uint64_t Mix(uint64_t z)
 
 double RandomAt(int64_t i, int64_t j)
 {
-  uint64_t z = Mix(((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15)) + ((uint64_t)j + 1) * UINT64_C(0xd1342543de82ef95);
+  uint64_t z = Mix(((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15)) +
+               ((uint64_t)j + 1) * UINT64_C(0xd1342543de82ef95);
   return (double)(Mix(z) >> 11) * 0x1p-53;
 }
 
@@ -54,7 +55,7 @@ void DestroyRows(Rows *r)
   *r = (Rows){0};
 }
 
-/* ---- meshes --------------------------------------------------------------------------------------------------------- */
+/* ---- meshes ---------------------------------------------------------------------------------- */
 
 static double Shape(int corner, const double *at, int derivative)
 {
@@ -66,7 +67,8 @@ static double Shape(int corner, const double *at, int derivative)
   return value;
 }
 
-/* Stiffness of the unit cube with Gauss' 8 points, E = 1 and nu = 0.3 where there are 3 unknowns per node, and some mass. */
+/* Stiffness of the unit cube with Gauss' 8 points, E = 1 and nu = 0.3 where there are 3 unknowns per node,
+   and some mass. */
 static void Element(Mesh *m)
 {
   const double nu = 0.3, lambda = nu / ((1 + nu) * (1 - 2 * nu)), mu = 0.5 / (1 + nu);
@@ -124,7 +126,8 @@ static double Coefficient(const Mesh *m, int64_t i, int64_t j)
   return m->vary ? 0.5 + (i < j ? RandomAt(i, j) : RandomAt(j, i)) : 1;
 }
 
-/* Entry of nodes i and i + step (its components) for unknowns a, b: the sum over the elements that have both. */
+/* Entry of nodes i and i + step (its components) for unknowns a, b: the sum over the elements that have
+   both. */
 static double Coupling(const Mesh *m, int64_t node, const int64_t *at, const int64_t *step, int a, int b)
 {
   double sum = 0;
@@ -138,7 +141,8 @@ static double Coupling(const Mesh *m, int64_t node, const int64_t *at, const int
     }
     int64_t lowest = node - (e & 1) - m->k * ((e >> 1 & 1) + m->k * (e >> 2));
     if (inside)
-      sum += Coefficient(m, lowest, lowest) * m->element[(e * m->dofs + a) * CORNERS * m->dofs + other * m->dofs + b];
+      sum += Coefficient(m, lowest, lowest) *
+             m->element[(e * m->dofs + a) * CORNERS * m->dofs + other * m->dofs + b];
   }
   return sum;
 }
@@ -158,7 +162,8 @@ static double Diagonal(const Mesh *m, int64_t node)
 
 int NodeRow(const Mesh *m, int64_t node, int a, int32_t *col, double *val)
 {
-  int64_t k = m->k, at[3] = {node % k, node / k % k, m->dim == 2 ? 0 : node / k / k}, reach = m->dim == 2 ? 0 : 1;
+  int64_t k = m->k, at[3] = {node % k, node / k % k, m->dim == 2 ? 0 : node / k / k},
+          reach = m->dim == 2 ? 0 : 1;
   int n = 0;
   for (int64_t z = -reach; z <= reach; z++)
     for (int64_t y = -1; y <= 1; y++)
@@ -205,7 +210,7 @@ void ElementRows(const Mesh *m, int64_t node, PoiseInt *rows)
       rows[c * m->dofs + a] = (node + (c & 1) + m->k * ((c >> 1 & 1) + m->k * (c >> 2))) * m->dofs + a;
 }
 
-/* ---- irregular patterns --------------------------------------------------------------------------------------------- */
+/* ---- irregular patterns ---------------------------------------------------------------------- */
 
 enum { DRAWS = 16, FULL = 4, REACH = 1000, LONGEST = 4700 };
 
@@ -214,7 +219,8 @@ typedef struct Irregular {
   int64_t N;
 } Irregular;
 
-/* A vertex by its new number: odd multiples and shifted exclusive ors are bijections of the numbers below 2^levels. */
+/* A vertex by its new number: odd multiples and shifted exclusive ors are bijections of the numbers below
+   2^levels. */
 static int64_t Renumber(int64_t i, int levels)
 {
   uint64_t mask = (UINT64_C(1) << levels) - 1, z = (uint64_t)i;
@@ -239,7 +245,8 @@ static void Draw(const Irregular *p, int64_t k, int64_t *row, int64_t *col)
 /* How many columns this rank's row asks for, and which; some may be equal. */
 static int64_t Length(const Irregular *p, int64_t i)
 {
-  if (p->problem == TAIL) return (int64_t)fmin(fmin(LONGEST, (double)p->N), pow(1 - RandomAt(i, -1), -1 / 1.4));
+  if (p->problem == TAIL)
+    return (int64_t)fmin(fmin(LONGEST, (double)p->N), pow(1 - RandomAt(i, -1), -1 / 1.4));
   return i == 0 || i == p->N / 3 || i == 2 * p->N / 3 || i == p->N - 1 ? p->N : 5;
 }
 
@@ -249,7 +256,8 @@ static int64_t Column(const Irregular *p, int64_t i, int64_t k, int64_t length)
   int64_t j = k;
   if (p->problem == ARROW && length == 5) j = i + around[k];
   if (p->problem == TAIL)
-    j = k % 2 ? (int64_t)(RandomAt(i, k) * (double)p->N) : i + (int64_t)(RandomAt(i, k) * (2 * REACH + 1)) - REACH;
+    j = k % 2 ? (int64_t)(RandomAt(i, k) * (double)p->N)
+              : i + (int64_t)(RandomAt(i, k) * (2 * REACH + 1)) - REACH;
   return (j % p->N + p->N) % p->N;
 }
 
@@ -259,7 +267,8 @@ static int CompareColumns(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Sorts each row's columns, leaves equal ones out, and gives values. ptr holds where rows begin, length[i] how many there are. */
+/* Sorts each row's columns, leaves equal ones out, and gives values. ptr holds where rows begin, length[i]
+   how many there are. */
 static PoiseErr Finish(Rows *r)
 {
   int32_t *length = malloc((size_t)r->n * sizeof *length), *start = r->ptr, *col = r->col;
@@ -329,7 +338,10 @@ static PoiseErr OtherRows(const Irregular *p, Rows *r)
 
 PoiseErr CreateRecursive(PoiseContext ctx, int levels, int draws, bool scrambled, Rows *r)
 {
-  Irregular p = {.problem = scrambled ? RMAT_SCRAMBLED : RMAT, .levels = levels, .draws = draws, .N = INT64_C(1) << levels};
+  Irregular p = {.problem = scrambled ? RMAT_SCRAMBLED : RMAT,
+                 .levels = levels,
+                 .draws = draws,
+                 .N = INT64_C(1) << levels};
   *r = (Rows){.N = p.N, .block = 1};
   PoiseSplit(ctx, p.N, &r->begin, &r->n);
   POISE_TRY(CountRows(r));
@@ -350,7 +362,7 @@ static PoiseErr CreateIrregular(PoiseContext ctx, int problem, double bytes, Row
   return OtherRows(&p, r);
 }
 
-/* ---- any problem ---------------------------------------------------------------------------------------------------- */
+/* ---- any problem ----------------------------------------------------------------------------- */
 
 PoiseErr CreateRows(PoiseContext ctx, int problem, bool vary, double bytes, Rows *r)
 {
@@ -385,14 +397,15 @@ PoiseErr LoadRows(PoiseContext ctx, const char *path, Rows *r)
   POISE_TRY(PoiseMatLoad(ctx, path, &A));
   PoiseMatSizes(A, &r->n, &N);
   r->N = N;
-  PoiseErr e = r->n == N ? CopyRows(A, path, r)
-                         : PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__, "%s is %lld x %lld, not square",
-                                         path, (long long)r->n, (long long)N);
+  PoiseErr e = r->n == N
+                   ? CopyRows(A, path, r)
+                   : PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
+                                   "%s is %lld x %lld, not square", path, (long long)r->n, (long long)N);
   PoiseMatDestroy(&A);
   return e;
 }
 
-/* ---- triplets ------------------------------------------------------------------------------------------------------- */
+/* ---- triplets -------------------------------------------------------------------------------- */
 
 PoiseErr CreateCoo(const Mesh *m, bool shuffle, Coo *c)
 {

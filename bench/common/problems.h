@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices to measure with, the same in every run, given as this rank's rows. Those of differences and elements have the size asked
-  for or just above; all but those from a file are made on any number of ranks.
+  Matrices to measure with, the same in every run, given as this rank's rows. Those of differences and
+  elements have the size asked for or just above; all but those from a file are made on any number of ranks.
 */
 #ifndef BENCH_PROBLEMS_H
 #define BENCH_PROBLEMS_H
@@ -10,14 +10,17 @@
 #include <stdbool.h>
 
 enum {
-  FIVE,           /* difference Laplacian on a square */
-  SEVEN,          /* on a cube */
-  TWENTY_SEVEN,   /* trilinear hexahedra on a cube, 1 unknown per node, with some mass so that nothing is singular */
-  ELASTICITY,     /* the same with 3 unknowns: E = 1, nu = 0.3, 81 entries per row */
-  RMAT,           /* 16 draws per row of a recursive matrix (.57 .19 .19 .05), equal ones once; hubs are neighbours */
+  FIVE,  /* difference Laplacian on a square */
+  SEVEN, /* on a cube */
+  /* trilinear hexahedra on a cube, 1 unknown per node, with some mass so that nothing is singular */
+  TWENTY_SEVEN,
+  ELASTICITY, /* the same with 3 unknowns: E = 1, nu = 0.3, 81 entries per row */
+  /* 16 draws per row of a recursive matrix (.57 .19 .19 .05), equal ones once; hubs are neighbours */
+  RMAT,
   RMAT_SCRAMBLED, /* the same, with vertices renumbered */
   ARROW,          /* 0, +-1, +-1000 around the diagonal (cyclically), and 4 full rows */
-  TAIL,           /* rows of floor(u^(-1 / 1.4)) entries, at most 4700, half within 1000 of the diagonal, half anywhere */
+  /* rows of floor(u^(-1 / 1.4)) entries, at most 4700, half within 1000 of the diagonal, half anywhere */
+  TAIL,
   PROBLEMS
 };
 
@@ -40,8 +43,8 @@ typedef struct Mesh { /* k^dim nodes; this rank's are whole planes of the last d
   double element[MAX_DOFS * MAX_DOFS];
 } Mesh;
 
-/* The bytes of a matrix: 12 per entry and 4 per row. vary: coefficients between 0.5 and 1.5, by a hash of the edge or the element;
-   else 1. For FIVE to ELASTICITY. */
+/* The bytes of a matrix: 12 per entry and 4 per row. vary: coefficients between 0.5 and 1.5, by a hash of the
+   edge or the element; else 1. For FIVE to ELASTICITY. */
 void CreateMesh(PoiseContext ctx, int problem, bool vary, double bytes, Mesh *m);
 PoiseErr CreateMeshRows(const Mesh *m, Rows *r);
 /* The same for any problem (vary is for those of meshes). */
@@ -52,15 +55,16 @@ PoiseErr CreateRecursive(PoiseContext ctx, int levels, int draws, bool scrambled
 PoiseErr LoadRows(PoiseContext ctx, const char *path, Rows *r);
 void DestroyRows(Rows *r);
 
-/* For whoever makes others: n + 1 counts of 0; counts, held one place later, become offsets; then arrays for the entries. */
+/* For whoever makes others: n + 1 counts of 0; counts, held one place later, become offsets; then arrays for
+   the entries. */
 PoiseErr CountRows(Rows *r);
 PoiseErr OffsetRows(Rows *r);
 PoiseErr ReserveRows(Rows *r);
 /* In [0, 1), by two numbers. */
 double RandomAt(int64_t i, int64_t j);
 
-/* The neighbours of a node with entries, ascending, and their values for unknown a. Returns the number of entries. col, val may be
-   NULL. */
+/* The neighbours of a node with entries, ascending, and their values for unknown a. Returns the number of
+   entries. col, val may be NULL. */
 int NodeRow(const Mesh *m, int64_t node, int a, int32_t *col, double *val);
 /* Is there an element whose lowest node this is? Its rows. */
 bool HasElement(const Mesh *m, int64_t node);

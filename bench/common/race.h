@@ -6,9 +6,10 @@
 #include "peer.h"
 
 /*
-  How calls are repeated: back to back; with caches emptied before each, whose time is left out (on a device that works on while the
-  host returns, by measuring it alone); solves of two numbers of iterations, so that what is done once per solve cancels; or replayed from
-  graphs, as solvers do it, so that small operations do not wait for the host, which enqueues each in some microseconds.
+  How calls are repeated: back to back; with caches emptied before each, whose time is left out (on a device
+  that works on while the host returns, by measuring it alone); solves of two numbers of iterations, so that
+  what is done once per solve cancels; or replayed from graphs, as solvers do it, so that small operations do
+  not wait for the host, which enqueues each in some microseconds.
 */
 enum { BACK_TO_BACK, COLD, BY_ITERATIONS, REPLAYED };
 
@@ -20,12 +21,13 @@ typedef struct Rules {
   PoiseInt repeats, iterations; /* iterations of the shorter solve; the longer has three times as many */
 } Rules;
 
-/* Once per contender: how often a call is repeated, so that waiting for the device hardly adds to its time. */
+/* Once per contender: how often a call is repeated, so that waiting for the device hardly adds to its
+   time. */
 PoiseErr Calibrate(const Rules *rules, Contender *c, int mode);
 /* One more measurement. */
 PoiseErr Turn(Contender *c, int mode);
-/* All contenders of a list, and beside them READ and COPY of the limits, in turns; earlier times are forgotten. REPLAYED: all whose lanes
-   have recorders. */
+/* All contenders of a list, and beside them READ and COPY of the limits, in turns; earlier times are
+   forgotten. REPLAYED: all whose lanes have recorders. */
 PoiseErr Race(const Rules *rules, List *limits, List *list, int mode);
 
 /* Seconds of one operation, by the median or the least of the repeats. */

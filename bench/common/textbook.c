@@ -26,7 +26,7 @@ void InverseDiagonal(const Rows *rows, double *d)
   }
 }
 
-/* ---- conjugate gradients (Hestenes & Stiefel 1952) ------------------------------------------------------------------- */
+/* ---- conjugate gradients (Hestenes & Stiefel 1952) ------------------------------------------- */
 
 static PoiseErr StartCG(Textbook *t)
 {
@@ -54,7 +54,7 @@ static PoiseErr StepCG(Textbook *t, int j)
   return t->axpy(t, s + ONE, v[Z], v[P]);
 }
 
-/* ---- BiCGSTAB (van der Vorst 1992), preconditioned from the left -------------------------------------------------------- */
+/* ---- BiCGSTAB (van der Vorst 1992), preconditioned from the left ----------------------------- */
 
 static PoiseErr StartBiCGSTAB(Textbook *t)
 {
@@ -90,7 +90,8 @@ static PoiseErr StepBiCGSTAB(Textbook *t, int j)
   return t->axpy(t, s + ONE, v[R], v[P]);
 }
 
-/* ---- GMRES (Saad & Schultz 1986), preconditioned from the left, classical Gram-Schmidt once or twice ---------------------- */
+/* ---- GMRES (Saad & Schultz 1986), preconditioned from the left, classical Gram-Schmidt once
+   or twice ------------------------------------------------------------------------------------- */
 
 static double *Column(Textbook *t, int j)
 {
@@ -155,7 +156,8 @@ static void LeastSquares(int k, double beta, double H[RESTART][SMALL_COLUMN], do
 /* x += V y, and the residual that the next cycle starts from. */
 static PoiseErr EndGMRES(Textbook *t, int k)
 {
-  double H[RESTART][SMALL_COLUMN], small[2 * SMALL_PASS], s[SCALARS], y[RESTART], *coefficient = t->small + 2 * SMALL_PASS;
+  double H[RESTART][SMALL_COLUMN], small[2 * SMALL_PASS], s[SCALARS], y[RESTART],
+      *coefficient = t->small + 2 * SMALL_PASS;
   TRY(t->fetch(t, t->small, 2 * SMALL_PASS, small));
   TRY(t->fetch(t, t->scalar, SCALARS, s));
   for (int j = 0; j < k; j++) {
@@ -171,7 +173,7 @@ static PoiseErr EndGMRES(Textbook *t, int k)
   return Residual(t);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 typedef struct Method {
   int cycle;

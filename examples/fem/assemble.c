@@ -7,7 +7,8 @@
 
 enum {
   MOST = 3 * FEM_MAX_NODES, /* unknowns of an element */
-  BATCH = 1024              /* cells that the threads compute before their numbers are added, in the order of the cells */
+  /* cells that the threads compute before their numbers are added, in the order of the cells */
+  BATCH = 1024
 };
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *s)
@@ -38,7 +39,7 @@ static int Rows(const FemMesh *mesh, int components, int nodes, const PoiseInt *
   return nodes * components;
 }
 
-/* ---- cells, by all threads ------------------------------------------------------------------------------------------------ */
+/* ---- cells, by all threads ------------------------------------------------------------------- */
 
 /* Work on cell e, which is number `place` of its batch. */
 typedef PoiseErr (*CellWork)(void *arg, PoiseInt e, PoiseInt place);
@@ -56,7 +57,7 @@ static PoiseErr Batch(PoiseInt first, PoiseInt count, CellWork work, void *arg)
   return work(arg, first + failed, failed); /* again: the error is now this thread's */
 }
 
-/* ---- matrices ------------------------------------------------------------------------------------------------------------ */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 typedef struct Systems {
   const FemSystem *s;
@@ -82,7 +83,8 @@ static PoiseErr CellSystem(void *arg, PoiseInt e, PoiseInt place)
   return POISE_OK;
 }
 
-/* b, and A: cell by cell to A itself, or behind one another to v, or, where both are NULL, not at all. K, F: room for a batch. */
+/* b, and A: cell by cell to A itself, or behind one another to v, or, where both are NULL, not at all. K, F:
+   room for a batch. */
 static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v, double *K, double *F)
 {
   const FemMesh *mesh = s->mesh;
@@ -201,7 +203,7 @@ PoiseErr FemCheckAssembly(const FemSystem *s, FemForm form, void *arg)
   return err;
 }
 
-/* ---- the boundary -------------------------------------------------------------------------------------------------------- */
+/* ---- the boundary ---------------------------------------------------------------------------- */
 
 static PoiseErr AddFacets(FemSystem *s, int group, FemForm form, void *arg)
 {
@@ -229,7 +231,8 @@ PoiseErr FemAssembleFacets(FemSystem *s, int group, FemForm form, void *arg)
   return PoiseVecAssemble(s->b);
 }
 
-/* Values are set at the nodes of this rank's facets, and rows remembered, once for each node: `seen` says which were. */
+/* Values are set at the nodes of this rank's facets, and rows remembered, once for each node: `seen` says
+   which were. */
 static PoiseErr FixNodes(FemSystem *s, int group, FemValue value, void *arg, char *seen)
 {
   const FemMesh *mesh = s->mesh;
@@ -279,7 +282,7 @@ PoiseErr FemConstrain(FemSystem *s)
   return PoiseMatZeroRowsColumns(s->A, s->fixed, s->fixedRows, 1, s->x, s->b);
 }
 
-/* ---- values at nodes, integrals -------------------------------------------------------------------------------------------- */
+/* ---- values at nodes, integrals -------------------------------------------------------------- */
 
 PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **values)
 {
@@ -372,8 +375,8 @@ static void Compared(const FemPoint *p, void *arg, double *sums)
   for (int c = 0; c < p->dim; c++) sums[3] += p->dV * g[c] * g[c];
 }
 
-PoiseErr FemErrors(const FemMesh *mesh, const double *values, FemExact exact, void *arg, double *L2, double *H1,
-                   double *mean)
+PoiseErr FemErrors(const FemMesh *mesh, const double *values, FemExact exact, void *arg, double *L2,
+                   double *H1, double *mean)
 {
   Comparison with = {values, exact, arg};
   double sums[4];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices of cells from plain arrays, the same text in C and in CUDA C++: what is called for each point, pair of nodes, triplet. */
+/* Matrices of cells from plain arrays, the same text in C and in CUDA C++: what is called for each point,
+   pair of nodes, triplet. */
 #ifndef FEM_CELLS_H
 #define FEM_CELLS_H
 
@@ -13,9 +14,9 @@
 #endif
 
 /*
-  K of cells in arrays that are all where the work is done. Unknown c of a node g is row components g + c. With blocks a triplet is
-  one of components x components numbers, column-major, at the block row g; else there is a triplet for each number, in the order
-  of the rows and columns of K.
+  K of cells in arrays that are all where the work is done. Unknown c of a node g is row components g + c.
+  With blocks a triplet is one of components x components numbers, column-major, at the block row g; else
+  there is a triplet for each number, in the order of the rows and columns of K.
 */
 typedef struct FemWork {
   const FemReference *reference;
@@ -47,18 +48,20 @@ FEM_INLINE void FemTriplet(const FemWork *w, PoiseInt k)
   w->col[k] = w->global[node[j / c]] * c + j % c;
 }
 
-/* What a cell has at each point: weight times volume, the gradient of each shape function, tau of the stream. */
+/* What a cell has at each point: weight times volume, the gradient of each shape function, tau of the
+   stream. */
 FEM_INLINE int FemPointSize(const FemWork *w)
 {
   return 2 + 3 * w->nodes;
 }
 
-/* Gradients of the shape functions at a point, from their derivatives there and the corners of the cell, three numbers for each node in
-   all; returns the Jacobian, and sets nothing unless it is positive. */
+/* Gradients of the shape functions at a point, from their derivatives there and the corners of the cell,
+   three numbers for each node in all; returns the Jacobian, and sets nothing unless it is positive. */
 FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
 {
   double J[3][3] = {{0}},
-         inverse[3][3]; /* J[d][c] = d x_c / d s_d; inverse[d] = (row d + 1) x (row d + 2) = det d s_d / d x */
+         inverse[3]
+                [3]; /* J[d][c] = d x_c / d s_d; inverse[d] = (row d + 1) x (row d + 2) = det d s_d / d x */
   for (int k = 0; k < nodes; k++) {
     for (int d = 0; d < dim; d++) {
       for (int c = 0; c < dim; c++) J[d][c] += dN[3 * k + d] * corner[3 * k + c];
@@ -88,8 +91,9 @@ FEM_INLINE double FemDot(const double *a, const double *b)
 }
 
 /*
-  tau of SUPG at a point, for a stream of length 1 and diffusion eps: h / 2 (coth s - 1 / s), s = h / (2 eps), whose terms cancel where s is
-  small; h = 2 / sum |stream . grad N_a| (Tezduyar), the length of the cell along the stream.
+  tau of SUPG at a point, for a stream of length 1 and diffusion eps: h / 2 (coth s - 1 / s), s = h / (2 eps),
+  whose terms cancel where s is small; h = 2 / sum |stream . grad N_a| (Tezduyar), the length of the cell
+  along the stream.
 */
 FEM_INLINE double FemStreamTime(int nodes, const double *grad, const double *stream, double eps)
 {
@@ -106,12 +110,14 @@ FEM_INLINE void FemFinishPoint(const FemWork *w, int q, double det, double *poin
   point[1 + 3 * w->nodes] = w->upwind ? FemStreamTime(w->nodes, point + 1, w->stream, w->stiffness) : 0;
 }
 
-/* mass (N_a, N_b) + stiffness (grad N_a, grad N_b) + (N_a + tau s_a, s_b), s_a = stream . grad N_a, from the points of a cell. */
+/* mass (N_a, N_b) + stiffness (grad N_a, grad N_b) + (N_a + tau s_a, s_b), s_a = stream . grad N_a, from the
+   points of a cell. */
 FEM_INLINE double FemScalarPair(const FemWork *w, const double *point, int a, int b)
 {
   double mass = 0, stiffness = 0, transport = 0;
   for (int q = 0; q < w->points; q++, point += FemPointSize(w)) {
-    const double *g = point + 1 + 3 * a, *h = point + 1 + 3 * b, *N = w->reference->N[q], tau = point[1 + 3 * w->nodes];
+    const double *g = point + 1 + 3 * a, *h = point + 1 + 3 * b, *N = w->reference->N[q],
+                 tau = point[1 + 3 * w->nodes];
     mass += point[0] * N[a] * N[b];
     stiffness += point[0] * FemDot(g, h);
     transport += point[0] * (N[a] + tau * FemDot(w->stream, g)) * FemDot(w->stream, h);
@@ -120,8 +126,8 @@ FEM_INLINE double FemScalarPair(const FemWork *w, const double *point, int a, in
 }
 
 /* v[i * row + j * col] = lambda D_ij + mu (D_ji + delta_ij trace D), D_ij = (d_i N_a, d_j N_b). */
-FEM_INLINE void FemElasticPair(const FemWork *w, const double *point, PoiseInt cell, int a, int b, double *v, int row,
-                               int col)
+FEM_INLINE void FemElasticPair(const FemWork *w, const double *point, PoiseInt cell, int a, int b, double *v,
+                               int row, int col)
 {
   const double lambda = w->lame[2 * cell], mu = w->lame[2 * cell + 1];
   double D[3][3] = {{0}};
@@ -134,7 +140,8 @@ FEM_INLINE void FemElasticPair(const FemWork *w, const double *point, PoiseInt c
   }
   const double trace = D[0][0] + D[1][1] + D[2][2];
   for (int i = 0; i < 3; i++) {
-    for (int j = 0; j < 3; j++) v[i * row + j * col] = lambda * D[i][j] + mu * (D[j][i] + (i == j ? trace : 0));
+    for (int j = 0; j < 3; j++)
+      v[i * row + j * col] = lambda * D[i][j] + mu * (D[j][i] + (i == j ? trace : 0));
   }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices of cells on a GPU. A block of threads takes some cells: first a thread per point, then one per pair of nodes. */
+/* Matrices of cells on a GPU. A block of threads takes some cells: first a thread per point, then one per
+   pair of nodes. */
 #include "device.h"
 
 #include <cuda_runtime.h>
@@ -34,7 +35,7 @@ static const char *Copy(void *to, const void *from, size_t bytes, int back, void
   return Words(e == cudaSuccess ? cudaStreamSynchronize(s) : e);
 }
 
-/* ---- the pattern --------------------------------------------------------------------------------------------------------- */
+/* ---- the pattern ----------------------------------------------------------------------------- */
 
 static __global__ void MakeTriplets(const __grid_constant__ FemWork w, PoiseInt n)
 {
@@ -50,7 +51,7 @@ static const char *Triplets(const FemWork *w, void *stream)
   return Words(cudaGetLastError());
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static __global__ void MakeValues(const __grid_constant__ FemWork w, int most)
 {
@@ -65,7 +66,8 @@ static __global__ void MakeValues(const __grid_constant__ FemWork w, int most)
   for (int t = (int)threadIdx.x; t < count * w.points; t += THREADS) {
     const int cell = t / w.points, q = t % w.points;
     double *point = points + t * size;
-    const double det = FemGradients(w.dim, w.nodes, memory + cell * w.nodes * 3, w.reference->dN[q][0], point + 1);
+    const double det =
+        FemGradients(w.dim, w.nodes, memory + cell * w.nodes * 3, w.reference->dN[q][0], point + 1);
     if (!(det > 0)) atomicMin((long long *)w.inverted, (long long)(first + cell));
     if (det > 0) FemFinishPoint(&w, q, det, point);
   }

@@ -7,9 +7,12 @@
 
 /* Functions return NULL, or what went wrong. Work is done in the order of the stream (PoiseStream). */
 typedef struct FemPlace {
-  const char *(*alloc)(size_t bytes, void *array);                                       /* *array = memory there */
-  void (*release)(void *array);                                                          /* after the work before it */
-  const char *(*copy)(void *to, const void *from, size_t bytes, int back, void *stream); /* from the host, or back to it */
+  /* *array = memory there */
+  const char *(*alloc)(size_t bytes, void *array);
+  /* after the work before it */
+  void (*release)(void *array);
+  /* from the host, or back to it */
+  const char *(*copy)(void *to, const void *from, size_t bytes, int back, void *stream);
   const char *(*triplets)(const FemWork *work, void *stream);
   const char *(*values)(const FemWork *work, void *stream);
 } FemPlace;

@@ -22,9 +22,10 @@ void FemEdge(int edge, int *a, int *b)
   *b = ends[edge][1];
 }
 
-/* ---- shape functions --------------------------------------------------------------------------------------------------- */
+/* ---- shape functions ------------------------------------------------------------------------- */
 
-/* Barycentric coordinates L_0 = 1 - s_1 - ... and L_k = s_k. P1: N_k = L_k. P2: L_k (2 L_k - 1), and 4 L_a L_b of an edge ab. */
+/* Barycentric coordinates L_0 = 1 - s_1 - ... and L_k = s_k. P1: N_k = L_k. P2: L_k (2 L_k - 1), and 4 L_a
+   L_b of an edge ab. */
 static void Simplex(int dim, int order, const double s[3], double *N, double dN[][3])
 {
   static const int edges[4] = {0, 1, 3, 6};
@@ -50,7 +51,8 @@ static void Simplex(int dim, int order, const double s[3], double *N, double dN[
 /* Q1 on [0, 1]^dim: products of s_d or 1 - s_d. */
 static void Cube(int dim, const double s[3], double *N, double dN[][3])
 {
-  static const int upper[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+  static const int upper[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                                  {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
   for (int k = 0; k < 1 << dim; k++) {
     N[k] = 1;
     for (int d = 0; d < dim; d++) N[k] *= upper[k][d] ? s[d] : 1 - s[d];
@@ -63,7 +65,7 @@ static void Cube(int dim, const double s[3], double *N, double dN[][3])
   }
 }
 
-/* ---- integration points ------------------------------------------------------------------------------------------------ */
+/* ---- integration points ---------------------------------------------------------------------- */
 
 typedef struct Rule {
   int points;
@@ -88,7 +90,8 @@ static void CubeRule(int dim, int degree, Rule *rule)
   }
 }
 
-/* All points whose barycentric coordinates are a but for the last one, and what that leaves; each of weight w. */
+/* All points whose barycentric coordinates are a but for the last one, and what that leaves; each of weight
+   w. */
 static void Orbit(int dim, double a, double w, Rule *rule)
 {
   for (int k = 0; k <= dim; k++) {
@@ -159,7 +162,7 @@ void FemReferenceFacet(FemCell cell, FemReference *reference)
   Reference(IsSimplex(cell), FemCellInfoOf(cell)->dim - 1, order, order == 2 ? 5 : 2, reference);
 }
 
-/* ---- cells and facets in space ------------------------------------------------------------------------------------------- */
+/* ---- cells and facets in space --------------------------------------------------------------- */
 
 static void Begin(const FemMesh *mesh, int nodes, const PoiseInt *node, PoiseInt e, int group, FemPoint *p)
 {
@@ -205,8 +208,10 @@ static PoiseErr Inverted(const FemMesh *mesh, const FemPoint *p, double jacobian
     size_t used = strlen(nodes);
     snprintf(nodes + used, sizeof nodes - used, " %" PRId64, mesh->global[p->node[k]]);
   }
-  POISE_FAIL(POISE_ERR_NUMERIC, "cell %" PRId64 " (%s, nodes%s) near (%g, %g, %g) is inverted or flat: its Jacobian is %g",
-             mesh->firstCell + p->element, FemCellInfoOf(mesh->cell)->name, nodes, p->x[0], p->x[1], p->x[2], jacobian);
+  POISE_FAIL(POISE_ERR_NUMERIC,
+             "cell %" PRId64 " (%s, nodes%s) near (%g, %g, %g) is inverted or flat: its Jacobian is %g",
+             mesh->firstCell + p->element, FemCellInfoOf(mesh->cell)->name, nodes, p->x[0], p->x[1], p->x[2],
+             jacobian);
 }
 
 PoiseErr FemCellPoint(const FemMesh *mesh, const FemReference *r, int q, FemPoint *p)

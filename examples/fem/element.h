@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elements: shape functions, integration points, and what a cell or a facet of a mesh makes of them. No communication. */
+/* Elements: shape functions, integration points, and what a cell or a facet of a mesh makes of them. No
+   communication. */
 #ifndef FEM_ELEMENT_H
 #define FEM_ELEMENT_H
 
@@ -31,8 +32,8 @@ typedef struct FemPoint {
   double normal[3];                /* outwards, of length 1; of facets only */
 } FemPoint;
 
-/* Element e, then its points q = 0 .. reference->points - 1. A cell whose Jacobian is not positive is POISE_ERR_NUMERIC
-   naming it. */
+/* Element e, then its points q = 0 .. reference->points - 1. A cell whose Jacobian is not positive is
+   POISE_ERR_NUMERIC naming it. */
 void FemCellBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p);
 PoiseErr FemCellPoint(const FemMesh *mesh, const FemReference *reference, int q, FemPoint *p);
 void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The text of a .msh file. It is made of sections "$Name ... $EndName", of lines of numbers; sections that say nothing about
-  the mesh are passed over. A count is compared with the bytes that are left before memory is asked for.
+  The text of a .msh file. It is made of sections "$Name ... $EndName", of lines of numbers; sections that say
+  nothing about the mesh are passed over. A count is compared with the bytes that are left before memory is
+  asked for.
 */
 #include "gmsh.h"
 #include "element.h"
@@ -12,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const GmshKind kinds[] = {{1, "line", 1, 2, 2}, {2, "tri3", 2, 3, 3},    {3, "quad4", 2, 4, 4},
-                                 {4, "tet4", 3, 4, 4}, {5, "hex8", 3, 8, 8},    {8, "line of 3 nodes", 1, 3, 2},
-                                 {9, "tri6", 2, 6, 3}, {11, "tet10", 3, 10, 4}, {15, "point", 0, 1, 1}};
+static const GmshKind kinds[] = {
+    {1, "line", 1, 2, 2}, {2, "tri3", 2, 3, 3},    {3, "quad4", 2, 4, 4},
+    {4, "tet4", 3, 4, 4}, {5, "hex8", 3, 8, 8},    {8, "line of 3 nodes", 1, 3, 2},
+    {9, "tri6", 2, 6, 3}, {11, "tet10", 3, 10, 4}, {15, "point", 0, 1, 1}};
 enum { KINDS = sizeof kinds / sizeof *kinds, POINT = KINDS - 1 };
 
 const GmshKind *GmshKindOf(int kind)
@@ -30,7 +32,7 @@ void GmshFree(GmshFile *file)
   *file = (GmshFile){0};
 }
 
-/* ---- words and numbers ----------------------------------------------------------------------------------------------- */
+/* ---- words and numbers ----------------------------------------------------------------------- */
 
 typedef struct Tag { /* what a file calls by a number of its own, sorted by that */
   int64_t tag;
@@ -126,8 +128,10 @@ static PoiseErr Int(Reader *r, int64_t low, int64_t high, const char *what, int6
   POISE_TRY(FindWord(r, what));
   errno = 0;
   const long long v = strtoll(r->at, &end, 10);
-  if (end == r->at || end != r->at + WordLength(r)) return Wrong(r, "'%s' where %s should be", Show(r).text, what);
-  if (errno != 0 || v < low || v > high) return Wrong(r, "%.*s cannot be %s", (int)(end - r->at), r->at, what);
+  if (end == r->at || end != r->at + WordLength(r))
+    return Wrong(r, "'%s' where %s should be", Show(r).text, what);
+  if (errno != 0 || v < low || v > high)
+    return Wrong(r, "%.*s cannot be %s", (int)(end - r->at), r->at, what);
   r->at = end;
   *value = v;
   return POISE_OK;
@@ -138,7 +142,8 @@ static PoiseErr Real(Reader *r, const char *what, double *value)
   char *end;
   POISE_TRY(FindWord(r, what));
   *value = strtod(r->at, &end);
-  if (end == r->at || end != r->at + WordLength(r)) return Wrong(r, "'%s' where %s should be", Show(r).text, what);
+  if (end == r->at || end != r->at + WordLength(r))
+    return Wrong(r, "'%s' where %s should be", Show(r).text, what);
   if (!isfinite(*value)) return Wrong(r, "%.*s cannot be %s", (int)(end - r->at), r->at, what);
   r->at = end;
   return POISE_OK;
@@ -151,8 +156,9 @@ static PoiseErr Count(Reader *r, int bytes, const char *what, int32_t *count)
   *count = 0;
   POISE_TRY(Int(r, 0, INT32_MAX - 1, what, &n));
   if (n > (r->end - r->at) / bytes) {
-    return Wrong(r, "%s is %lld, for which the %lld bytes that are left cannot be enough; the file has been cut off", what,
-                 (long long)n, (long long)(r->end - r->at));
+    return Wrong(
+        r, "%s is %lld, for which the %lld bytes that are left cannot be enough; the file has been cut off",
+        what, (long long)n, (long long)(r->end - r->at));
   }
   *count = (int32_t)n;
   return POISE_OK;
@@ -164,7 +170,7 @@ static PoiseErr Copy3(Reader *r, double x[3])
   return POISE_OK;
 }
 
-/* ---- sections that both versions have -------------------------------------------------------------------------------- */
+/* ---- sections that both versions have -------------------------------------------------------- */
 
 static PoiseErr ReadFormat(Reader *r)
 {
@@ -173,11 +179,14 @@ static PoiseErr ReadFormat(Reader *r)
   POISE_TRY(Real(r, "the version", &version));
   POISE_TRY(Int(r, 0, 1, "0 for text or 1 for binary", &binary));
   POISE_TRY(Int(r, 4, 8, "the size of a number", &size));
-  if (binary) return Wrong(r, "the file is binary; save it as text: gmsh <file> -save -format msh41 -o <new file>");
+  if (binary)
+    return Wrong(r, "the file is binary; save it as text: gmsh <file> -save -format msh41 -o <new file>");
   if (version >= 2 && version < 3) r->version = 2;
   if (version == 4.1) r->version = 4;
   if (r->version == 0) {
-    return Wrong(r, "version %g is neither 2 nor 4.1; save it so: gmsh <file> -save -format msh41 -o <new file>", version);
+    return Wrong(r,
+                 "version %g is neither 2 nor 4.1; save it so: gmsh <file> -save -format msh41 -o <new file>",
+                 version);
   }
   return EndLine(r);
 }
@@ -192,7 +201,8 @@ static PoiseErr ReadName(Reader *r)
   const char *name = r->at + 1;
   size_t n = 0;
   while (name + n < r->end && name[n] != '"' && name[n] != '\n' && name[n] != '\0') n++;
-  if (*r->at != '"' || name + n >= r->end || name[n] != '"') return Wrong(r, "'%s' is no name in quotes", Show(r).text);
+  if (*r->at != '"' || name + n >= r->end || name[n] != '"')
+    return Wrong(r, "'%s' is no name in quotes", Show(r).text);
   if (n == 0 || n >= sizeof group->name) {
     return Wrong(r, "a name has %zu letters; it can have 1 to %zu", n, sizeof group->name - 1);
   }
@@ -201,8 +211,10 @@ static PoiseErr ReadName(Reader *r)
   for (int g = 0; g < r->file->names; g++) {
     const FemGroup *other = &r->file->name[g];
     if (other->dim != group->dim) continue;
-    if (other->number == group->number) return Wrong(r, "group %d has a name already, \"%s\"", other->number, other->name);
-    if (strcmp(other->name, group->name) == 0) return Wrong(r, "group %d has this name already", other->number);
+    if (other->number == group->number)
+      return Wrong(r, "group %d has a name already, \"%s\"", other->number, other->name);
+    if (strcmp(other->name, group->name) == 0)
+      return Wrong(r, "group %d has this name already", other->number);
   }
   r->file->names++;
   r->at = name + n + 1;
@@ -266,7 +278,8 @@ static PoiseErr FindKind(Reader *r, int *kind)
     if (kinds[*kind].type == type) return POISE_OK;
   }
   return Wrong(r,
-               "elements of type %lld are not read; those of 1, 8 (lines), 2, 9 (triangles), 3 (quadrilaterals), 4, 11 "
+               "elements of type %lld are not read; those of 1, 8 (lines), 2, 9 (triangles), 3 "
+               "(quadrilaterals), 4, 11 "
                "(tetrahedra), 5 (hexahedra) and 15 (points) are",
                (long long)type);
 }
@@ -291,7 +304,7 @@ static PoiseErr AllocNodes(Reader *r, int32_t n)
   return FemAlloc(n, sizeof *r->tag, &r->tag);
 }
 
-/* ---- version 2 --------------------------------------------------------------------------------------------------------- */
+/* ---- version 2 ------------------------------------------------------------------------------- */
 
 static PoiseErr ReadNodes2(Reader *r)
 {
@@ -331,7 +344,7 @@ static PoiseErr ReadElements2(Reader *r)
   return POISE_OK;
 }
 
-/* ---- version 4.1 ------------------------------------------------------------------------------------------------------- */
+/* ---- version 4.1 ----------------------------------------------------------------------------- */
 
 static int CompareEntities(const void *a, const void *b)
 {
@@ -386,7 +399,9 @@ static PoiseErr GroupOfEntity(Reader *r, int dim, int tag, int *group)
   if (!r->haveEntities) return POISE_OK;
   const Entity *found = bsearch(&key, r->entity, (size_t)r->entities, sizeof key, CompareEntities);
   if (found == NULL) {
-    return Wrong(r, "$Entities has no %d of dimension %d (has Gmsh partitioned the mesh? Save it in one part)", tag, dim);
+    return Wrong(r,
+                 "$Entities has no %d of dimension %d (has Gmsh partitioned the mesh? Save it in one part)",
+                 tag, dim);
   }
   *group = found->group;
   return POISE_OK;
@@ -408,7 +423,8 @@ static PoiseErr BlockCount(Reader *r, int32_t left, const char *what, int32_t *n
   int64_t count;
   *n = 0;
   POISE_TRY(Int(r, 0, INT32_MAX, what, &count));
-  if (count > left) return Wrong(r, "%s is %lld, but %d are left of those announced", what, (long long)count, (int)left);
+  if (count > left)
+    return Wrong(r, "%s is %lld, but %d are left of those announced", what, (long long)count, (int)left);
   *n = (int32_t)count;
   return EndLine(r);
 }
@@ -469,7 +485,7 @@ static PoiseErr ReadElements4(Reader *r)
   return POISE_OK;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static PoiseErr ReadNodes(Reader *r)
 {
@@ -522,7 +538,8 @@ static PoiseErr ReadSection(Reader *r)
     if (sections[s].version == 0 || sections[s].version == r->version) read = sections[s].read;
   }
   if (r->version == 0 && strcmp(name, "$NOD") == 0) {
-    return Wrong(r, "the version is 1, neither 2 nor 4.1; save it so: gmsh <file> -save -format msh41 -o <new file>");
+    return Wrong(
+        r, "the version is 1, neither 2 nor 4.1; save it so: gmsh <file> -save -format msh41 -o <new file>");
   }
   if (strcmp(name, "$MeshFormat") == 0 ? r->version != 0 : r->version == 0 && read != NULL) {
     return Wrong(r, r->version != 0 ? "a second $MeshFormat" : "%s before $MeshFormat", name);
@@ -541,11 +558,12 @@ static PoiseErr ReadSections(Reader *r)
   if (*r->at == '\n') POISE_TRY(EndLine(r));
   SkipBlanks(r);
   if (r->at == r->end || *r->at != '$') {
-    POISE_FAIL(POISE_ERR_FORMAT, "%s is no mesh of Gmsh, which begins with $MeshFormat: it begins with '%s'", r->file->path,
-               Show(r).text);
+    POISE_FAIL(POISE_ERR_FORMAT, "%s is no mesh of Gmsh, which begins with $MeshFormat: it begins with '%s'",
+               r->file->path, Show(r).text);
   }
   while (r->at < r->end) POISE_TRY(ReadSection(r));
-  if (!r->haveNodes || !r->haveElements) return Wrong(r, "the file ends without $%s", r->haveNodes ? "Elements" : "Nodes");
+  if (!r->haveNodes || !r->haveElements)
+    return Wrong(r, "the file ends without $%s", r->haveNodes ? "Elements" : "Nodes");
   return POISE_OK;
 }
 

@@ -6,21 +6,22 @@
 #include "mesh.h"
 
 /*
-  The mesh of a .msh file, versions 2.x and 4.1, as text. Collective; every rank must see the same file, reads all of it, and
-  keeps its part: the cells that METIS gives it, where the build has METIS; else cells are sorted by their centres along the longest
-  side of the mesh, and each rank takes an equal share.
+  The mesh of a .msh file, versions 2.x and 4.1, as text. Collective; every rank must see the same file, reads
+  all of it, and keeps its part: the cells that METIS gives it, where the build has METIS; else cells are
+  sorted by their centres along the longest side of the mesh, and each rank takes an equal share.
 
-  Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in the plane has z = 0, and cells that
-  are clockwise are turned round. Physical groups become groups under their names, or their numbers where they have none;
-  cells that are in none are in group 0, "rest". A group of facets must lie on the boundary; one that lies all inside is left
-  out, as is whatever has a lower dimension. All cells must hang together by their nodes.
+  Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in the plane has z =
+  0, and cells that are clockwise are turned round. Physical groups become groups under their names, or their
+  numbers where they have none; cells that are in none are in group 0, "rest". A group of facets must lie on
+  the boundary; one that lies all inside is left out, as is whatever has a lower dimension. All cells must
+  hang together by their nodes.
 
-  POISE_ERR_FILE: it cannot be read, or ranks see different ones. POISE_ERR_FORMAT names file and line. POISE_ERR_NUMERIC: a
-  cell is inverted or flat, at its first corner or where assembly integrates.
+  POISE_ERR_FILE: it cannot be read, or ranks see different ones. POISE_ERR_FORMAT names file and line.
+  POISE_ERR_NUMERIC: a cell is inverted or flat, at its first corner or where assembly integrates.
 */
 PoiseErr FemMeshGmsh(PoiseContext ctx, const char *path, FemMesh *mesh);
 
-/* ---- what such a file holds, for who makes a mesh of it ---------------------------------------------------------------- */
+/* ---- what such a file holds, for who makes a mesh of it -------------------------------------- */
 
 typedef struct GmshElement {
   int64_t number, line; /* in the file */

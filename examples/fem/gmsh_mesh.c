@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A mesh in parts from what a file of Gmsh holds. Every rank has the whole file and comes to the same order of all cells; of
-  that it takes its share. A node belongs to the first rank that has a cell at it, and nodes are numbered in the order in which
-  the cells first use them; so owners and numbers agree without a word between ranks.
+  A mesh in parts from what a file of Gmsh holds. Every rank has the whole file and comes to the same order of
+  all cells; of that it takes its share. A node belongs to the first rank that has a cell at it, and nodes are
+  numbered in the order in which the cells first use them; so owners and numbers agree without a word between
+  ranks.
 */
 #include "element.h"
 #include "gmsh.h"
@@ -13,23 +14,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the text, the same on all ranks ----------------------------------------------------------------------------------- */
+/* ---- the text, the same on all ranks --------------------------------------------------------- */
 
 enum { BLANK = 1 << 24 }; /* blanks and ends of lines in a row that are believed */
 
-/* What a device gives without end is no mesh: bytes from `from` on are new, *full is behind the last that is not
-   blank. */
+/* What a device gives without end is no mesh: bytes from `from` on are new, *full is behind the last that is
+   not blank. */
 static PoiseErr CheckText(const char *path, const char *text, size_t from, size_t size, size_t *full)
 {
   size_t end = size, line = 1;
   const char *zero = memchr(text + from, 0, size - from);
-  if (zero != NULL) POISE_FAIL(POISE_ERR_FORMAT, "%s is not a text: byte %zu is 0", path, (size_t)(zero - text) + 1);
+  if (zero != NULL)
+    POISE_FAIL(POISE_ERR_FORMAT, "%s is not a text: byte %zu is 0", path, (size_t)(zero - text) + 1);
   while (end > from && strchr(" \t\n\v\f\r", text[end - 1]) != NULL) end--;
   if (end > from) *full = end;
   if (size - *full <= BLANK) return POISE_OK;
   for (size_t i = 0; i < *full; i++) line += text[i] == '\n';
-  POISE_FAIL(POISE_ERR_FORMAT, "%s, line %zu: more than %d blanks and ends of lines in a row begin here", path, line,
-             BLANK);
+  POISE_FAIL(POISE_ERR_FORMAT, "%s, line %zu: more than %d blanks and ends of lines in a row begin here",
+             path, line, BLANK);
 }
 
 static PoiseErr ReadAll(FILE *stream, const char *path, char **text, size_t *size)
@@ -70,7 +72,7 @@ static PoiseErr CheckSame(PoiseContext ctx, const char *path, const char *text, 
   POISE_FAIL(POISE_ERR_FILE, "%s is not the same file on all ranks", path);
 }
 
-/* ---- cells, and facets on the boundary ----------------------------------------------------------------------------------- */
+/* ---- cells, and facets on the boundary ------------------------------------------------------- */
 
 /* Corners of an element, ascending: the same for all that have the same corners. */
 typedef struct Key {
@@ -110,8 +112,8 @@ typedef struct Deal {
 
 static PoiseErr Wrong(const Deal *d, const GmshElement *e, PoiseErr code, const char *words)
 {
-  POISE_FAIL(code, "%s, line %lld: element %lld, a %s, %s", d->file->path, (long long)e->line, (long long)e->number,
-             GmshKindOf(e->kind)->name, words);
+  POISE_FAIL(code, "%s, line %lld: element %lld, a %s, %s", d->file->path, (long long)e->line,
+             (long long)e->number, GmshKindOf(e->kind)->name, words);
 }
 
 static PoiseErr ChooseKinds(Deal *d)
@@ -124,7 +126,8 @@ static PoiseErr ChooseKinds(Deal *d)
     d->kind = e->kind;
   }
   if (dim < 2)
-    POISE_FAIL(POISE_ERR_FORMAT, "%s has neither triangles nor anything larger (gmsh -2, gmsh -3)", d->file->path);
+    POISE_FAIL(POISE_ERR_FORMAT, "%s has neither triangles nor anything larger (gmsh -2, gmsh -3)",
+               d->file->path);
   for (int cell = 0; cell < FEM_CELLS; cell++) {
     d->info = FemCellInfoOf((FemCell)cell);
     d->mesh->cell = (FemCell)cell;
@@ -133,7 +136,8 @@ static PoiseErr ChooseKinds(Deal *d)
   d->mesh->dim = dim;
   for (d->facetKind = 0;; d->facetKind++) {
     const GmshKind *k = GmshKindOf(d->facetKind);
-    if (k->dim == dim - 1 && k->nodes == d->info->facetNodes && k->corners == d->info->facetCorners) return POISE_OK;
+    if (k->dim == dim - 1 && k->nodes == d->info->facetNodes && k->corners == d->info->facetCorners)
+      return POISE_OK;
   }
 }
 
@@ -145,7 +149,8 @@ static PoiseErr ChooseElements(Deal *d)
     const GmshElement *e = &d->file->element[i];
     const int dim = GmshKindOf(e->kind)->dim;
     if (dim < d->mesh->dim - 1 || (dim < d->mesh->dim && e->group == 0)) continue;
-    if (e->group == GMSH_MANY) return Wrong(d, e, POISE_ERR_FORMAT, "is in more than one physical group; it can be in one");
+    if (e->group == GMSH_MANY)
+      return Wrong(d, e, POISE_ERR_FORMAT, "is in more than one physical group; it can be in one");
     if (dim < d->mesh->dim && e->kind == d->facetKind) {
       d->key[d->facets++].element = i;
     } else if (dim == d->mesh->dim && e->kind == d->kind) {
@@ -226,8 +231,9 @@ static void Swap(int32_t *a, int32_t *b)
   *b = c;
 }
 
-/* The volume that the edges of corner 0 span: what there is to know of a tetrahedron or a triangle. Cells in the plane are
-   turned round where the surface was seen from behind (CheckEdges finds those that were inverted). */
+/* The volume that the edges of corner 0 span: what there is to know of a tetrahedron or a triangle. Cells in
+   the plane are turned round where the surface was seen from behind (CheckEdges finds those that were
+   inverted). */
 static PoiseErr Orient(const Deal *d, int32_t cell)
 {
   GmshElement *e = &d->file->element[cell];
@@ -251,7 +257,8 @@ static PoiseErr Orient(const Deal *d, int32_t cell)
   return Wrong(d, e, POISE_ERR_NUMERIC, "is inverted or flat");
 }
 
-/* Cells in the plane: on an edge there are two at most, and they go along it in opposite directions, or one lies on the other. */
+/* Cells in the plane: on an edge there are two at most, and they go along it in opposite directions, or one
+   lies on the other. */
 static PoiseErr CompareEdges(const Deal *d, Key *key, size_t n)
 {
   qsort(key, n, sizeof *key, CompareKeys);
@@ -295,7 +302,8 @@ static int32_t Root(int32_t *parent, int32_t node)
   return node;
 }
 
-/* All cells hang together by their nodes: of two bodies nothing might hold one, which makes the matrix singular. */
+/* All cells hang together by their nodes: of two bodies nothing might hold one, which makes the matrix
+   singular. */
 static PoiseErr CheckOneBody(const Deal *d)
 {
   const GmshElement *first = &d->file->element[d->cell[0]];
@@ -311,9 +319,10 @@ static PoiseErr CheckOneBody(const Deal *d)
     const GmshElement *e = &d->file->element[d->cell[c]];
     if (Root(parent, e->node[0]) == Root(parent, first->node[0])) continue;
     char words[160];
-    snprintf(words, sizeof words,
-             "is of another body than that of line %lld: they share no nodes (Coherence, in Gmsh, joins them)",
-             (long long)first->line);
+    snprintf(
+        words, sizeof words,
+        "is of another body than that of line %lld: they share no nodes (Coherence, in Gmsh, joins them)",
+        (long long)first->line);
     err = Wrong(d, e, POISE_ERR_FORMAT, words);
   }
   free(parent);
@@ -332,7 +341,7 @@ static PoiseErr CheckPlane(const Deal *d)
   return POISE_OK;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------------ */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static PoiseErr FindGroup(Deal *d, int dim, int number, Group **group)
 {
@@ -411,7 +420,7 @@ static PoiseErr MakeGroups(Deal *d)
   return POISE_OK;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static int ComparePlaces(const void *a, const void *b)
 {
@@ -421,7 +430,8 @@ static int ComparePlaces(const void *a, const void *b)
   return (s->cell > t->cell) - (s->cell < t->cell);
 }
 
-/* Cells by rank, or with rank NULL by equal shares of all; those of a rank by their centres along the longest side. */
+/* Cells by rank, or with rank NULL by equal shares of all; those of a rank by their centres along the longest
+   side. */
 static PoiseErr SortCells(Deal *d, const double *rank)
 {
   double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -442,7 +452,8 @@ static PoiseErr SortCells(Deal *d, const double *rank)
   for (int32_t c = 0; c < d->cells; c++) {
     place[c].cell = d->cell[c];
     if (rank != NULL) place[c].rank = rank[c];
-    for (int k = 0; k < d->info->corners; k++) place[c].along += Corner(d, d->cell[c], k)[side] / d->info->corners;
+    for (int k = 0; k < d->info->corners; k++)
+      place[c].along += Corner(d, d->cell[c], k)[side] / d->info->corners;
   }
   qsort(place, (size_t)d->cells, sizeof *place, ComparePlaces);
   for (int32_t c = 0; c < d->cells; c++) d->cell[c] = place[c].cell;
@@ -485,7 +496,8 @@ static PoiseErr DealCells(Deal *d)
   if (err == POISE_OK && PoiseRank(ctx) == 0) err = Corners(d, &corner);
   err = PoiseAgree(ctx, err);
   if (err == POISE_OK) {
-    err = FemPartition(ctx, d->cells, d->info->corners, d->info->facetCorners, d->file->nodes, corner, rank, &found);
+    err = FemPartition(ctx, d->cells, d->info->corners, d->info->facetCorners, d->file->nodes, corner, rank,
+                       &found);
   }
   if (err == POISE_OK) err = SortCells(d, found ? rank : NULL);
   if (err == POISE_OK) TakeShare(d, found ? rank : NULL);
@@ -561,7 +573,8 @@ static PoiseErr CheckJacobians(const Deal *d)
     for (int q = 0; q < reference.points; q++) {
       if (FemCellPoint(mesh, &reference, q, &p) == POISE_OK) continue;
       PoiseErrorClear();
-      return Wrong(d, &d->file->element[d->cell[mesh->firstCell + c]], POISE_ERR_NUMERIC, "is inverted or flat inside");
+      return Wrong(d, &d->file->element[d->cell[mesh->firstCell + c]], POISE_ERR_NUMERIC,
+                   "is inverted or flat inside");
     }
   }
   return POISE_OK;
@@ -578,7 +591,8 @@ static PoiseErr TakeFacets(Deal *d, const int32_t *mine)
     const Facet *facet = &d->facet[f];
     if (facet->cells != 1 || mine[facet->cell] == 0) continue;
     const PoiseInt *nodes = mesh->cellNodes + (PoiseInt)(mine[facet->cell] - 1) * d->info->nodes;
-    for (int k = 0; k < n; k++) mesh->facetNodes[mesh->facets * n + k] = nodes[d->info->facet[facet->side][k]];
+    for (int k = 0; k < n; k++)
+      mesh->facetNodes[mesh->facets * n + k] = nodes[d->info->facet[facet->side][k]];
     mesh->facetGroup[mesh->facets++] = d->file->element[d->key[f].element].group;
   }
   return POISE_OK;

@@ -12,10 +12,22 @@ static const FemCellInfo infos[FEM_CELLS] = {
     [FEM_TRI6] = {"tri6", 2, 6, 3, 3, 2, 3, {{0, 1, 3}, {1, 2, 4}, {2, 0, 5}}},
     [FEM_QUAD4] = {"quad4", 2, 4, 4, 2, 2, 4, {{0, 1}, {1, 2}, {2, 3}, {3, 0}}},
     [FEM_TET4] = {"tet4", 3, 4, 4, 3, 3, 4, {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}}},
-    [FEM_TET10] =
-        {"tet10", 3, 10, 4, 6, 3, 4, {{0, 2, 1, 6, 5, 4}, {0, 1, 3, 4, 8, 7}, {1, 2, 3, 5, 9, 8}, {0, 3, 2, 7, 9, 6}}},
-    [FEM_HEX8] =
-        {"hex8", 3, 8, 8, 4, 4, 6, {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}}},
+    [FEM_TET10] = {"tet10",
+                   3,
+                   10,
+                   4,
+                   6,
+                   3,
+                   4,
+                   {{0, 2, 1, 6, 5, 4}, {0, 1, 3, 4, 8, 7}, {1, 2, 3, 5, 9, 8}, {0, 3, 2, 7, 9, 6}}},
+    [FEM_HEX8] = {"hex8",
+                  3,
+                  8,
+                  8,
+                  4,
+                  4,
+                  6,
+                  {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}}},
 };
 
 const FemCellInfo *FemCellInfoOf(FemCell cell)
@@ -58,16 +70,17 @@ PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *numbe
     size_t used = strlen(known);
     snprintf(known + used, sizeof known - used, "%s%s (%s)", used > 0 ? ", " : "", group->name, digits);
   }
-  POISE_FAIL(POISE_ERR_ARG, "the %s has no group '%s'; it has: %s", dim == mesh->dim ? "body" : "boundary", name,
-             known[0] != '\0' ? known : "none at all");
+  POISE_FAIL(POISE_ERR_ARG, "the %s has no group '%s'; it has: %s", dim == mesh->dim ? "body" : "boundary",
+             name, known[0] != '\0' ? known : "none at all");
 }
 
-/* ---- boxes ----------------------------------------------------------------------------------------------------------- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 /*
-  The bricks of a box are dealt to a grid of blocks, one per rank. Nodes lie on a lattice that has one point (order 1) or two (order 2)
-  per brick and direction, and one more at the end. A block owns the points of its bricks but for those on its upper sides, which
-  the next block has. So owners and numbers follow from a point's place, and nothing need be sent.
+  The bricks of a box are dealt to a grid of blocks, one per rank. Nodes lie on a lattice that has one point
+  (order 1) or two (order 2) per brick and direction, and one more at the end. A block owns the points of its
+  bricks but for those on its upper sides, which the next block has. So owners and numbers follow from a
+  point's place, and nothing need be sent.
 */
 typedef struct Grid {
   const FemBox *box;
@@ -107,7 +120,8 @@ static PoiseInt NodeNumber(const Grid *g, const PoiseInt point[3])
   return g->first[rank] + number;
 }
 
-/* As many blocks as there are ranks, or fewer if the bricks do not suffice, with the least surface between them. */
+/* As many blocks as there are ranks, or fewer if the bricks do not suffice, with the least surface between
+   them. */
 static void ChooseBlocks(Grid *g, int ranks)
 {
   double best = INFINITY;
@@ -117,7 +131,8 @@ static void ChooseBlocks(Grid *g, int ranks)
         PoiseInt k = all / i / j;
         if (i * j * k != all || i > g->n[0] || j > g->n[1] || k > g->n[2]) continue;
         double n[3] = {(double)g->n[0], (double)g->n[1], (double)g->n[2]};
-        double cut = (double)(i - 1) * n[1] * n[2] + (double)(j - 1) * n[0] * n[2] + (double)(k - 1) * n[0] * n[1];
+        double cut =
+            (double)(i - 1) * n[1] * n[2] + (double)(j - 1) * n[0] * n[2] + (double)(k - 1) * n[0] * n[1];
         if (cut >= best) continue;
         best = cut;
         g->blocks[0] = i;
@@ -134,15 +149,16 @@ static PoiseErr MakeGrid(PoiseContext ctx, const FemBox *box, Grid *g)
   *g = (Grid){.box = box, .dim = infos[box->cell].dim, .order = FemOrder(box->cell)};
   for (int d = 0; d < 3; d++) g->n[d] = d < g->dim ? box->n[d] : 1;
   if (g->n[0] < 1 || g->n[1] < 1 || g->n[2] < 1) {
-    POISE_FAIL(POISE_ERR_ARG, "a box of %" PRId64 " x %" PRId64 " x %" PRId64 " bricks has no cells", g->n[0], g->n[1],
-               g->n[2]);
+    POISE_FAIL(POISE_ERR_ARG, "a box of %" PRId64 " x %" PRId64 " x %" PRId64 " bricks has no cells", g->n[0],
+               g->n[1], g->n[2]);
   }
   ChooseBlocks(g, ranks);
   POISE_TRY(FemAlloc(ranks + 1, sizeof *g->first, &g->first));
   for (PoiseInt r = 0; r < ranks; r++) {
     PoiseInt rest = r, owned = 1;
     for (int d = 0; d < 3; d++) {
-      PoiseInt block = d < 2 ? rest % g->blocks[d] : rest; /* beyond the last block for a rank that has none */
+      /* beyond the last block for a rank that has none */
+      PoiseInt block = d < 2 ? rest % g->blocks[d] : rest;
       rest /= g->blocks[d];
       owned *= block < g->blocks[d] ? PointBegin(g, d, block + 1) - PointBegin(g, d, block) : 0;
       if (r == rank) g->at[d] = block;
@@ -158,7 +174,8 @@ static double BrickPosition(const FemBox *box, int d, PoiseInt t)
   double n = (double)box->n[d], grading = box->grading[d];
   if (grading == 0 || grading == 1 || box->n[d] == 1) return box->length[d] * (double)t / n;
   double factor = pow(grading, 1 / (n - 1));
-  return t == box->n[d] ? box->length[d] : box->length[d] * (pow(factor, (double)t) - 1) / (pow(factor, n) - 1);
+  return t == box->n[d] ? box->length[d]
+                        : box->length[d] * (pow(factor, (double)t) - 1) / (pow(factor, n) - 1);
 }
 
 static void PointPosition(const Grid *g, const PoiseInt point[3], double x[3])
@@ -173,14 +190,16 @@ static void PointPosition(const Grid *g, const PoiseInt point[3], double x[3])
   if (g->box->map != NULL) g->box->map(x, g->box->arg);
 }
 
-/* Cells of a brick: its corners by bits, x + 2 y + 4 z. Tetrahedra are Kuhn's: paths from corner 0 to corner 7 along the axes. */
+/* Cells of a brick: its corners by bits, x + 2 y + 4 z. Tetrahedra are Kuhn's: paths from corner 0 to corner
+   7 along the axes. */
 typedef struct Template {
   int cells, corner[6][8];
 } Template;
-static const Template triangles = {2, {{0, 1, 3}, {0, 3, 2}}}, square = {1, {{0, 1, 3, 2}}},
-                      tetrahedra = {6,
-                                    {{0, 1, 3, 7}, {0, 5, 1, 7}, {0, 2, 6, 7}, {0, 4, 5, 7}, {0, 3, 2, 7}, {0, 6, 4, 7}}},
-                      brick = {1, {{0, 1, 3, 2, 4, 5, 7, 6}}};
+static const Template
+    triangles = {2, {{0, 1, 3}, {0, 3, 2}}},
+    square = {1, {{0, 1, 3, 2}}},
+    tetrahedra = {6, {{0, 1, 3, 7}, {0, 5, 1, 7}, {0, 2, 6, 7}, {0, 4, 5, 7}, {0, 3, 2, 7}, {0, 6, 4, 7}}},
+    brick = {1, {{0, 1, 3, 2, 4, 5, 7, 6}}};
 
 static const Template *TemplateOf(FemCell cell)
 {
@@ -202,7 +221,8 @@ static PoiseInt PlaceInPart(const Part *part, const PoiseInt point[3])
   return place;
 }
 
-/* Nodes that are owned first, in the order of the lattice, which is that of their numbers; then those of other ranks. */
+/* Nodes that are owned first, in the order of the lattice, which is that of their numbers; then those of
+   other ranks. */
 static PoiseErr MakeNodes(const Grid *g, Part *part, FemMesh *mesh)
 {
   PoiseInt all = 1, point[3], shared = mesh->owned;
@@ -235,7 +255,8 @@ static void AddFacets(const Grid *g, const PoiseInt place[3], const int *corner,
       for (int k = 0; k < info->facetCorners; k++) on = on && (corner[info->facet[f][k]] >> d & 1) == upper;
       if (!on) continue;
       for (int k = 0; k < info->facetNodes; k++) {
-        mesh->facetNodes[mesh->facets * info->facetNodes + k] = mesh->cellNodes[cell * info->nodes + info->facet[f][k]];
+        mesh->facetNodes[mesh->facets * info->facetNodes + k] =
+            mesh->cellNodes[cell * info->nodes + info->facet[f][k]];
       }
       mesh->facetGroup[mesh->facets++] = side + 1;
     }
@@ -270,14 +291,17 @@ static PoiseErr MakeCells(const Grid *g, const Part *part, FemMesh *mesh)
   const Template *cut = TemplateOf(mesh->cell);
   PoiseInt n[3], place[3], facets;
   for (int d = 0; d < 3; d++) n[d] = part->brickEnd[d] - part->brickBegin[d];
-  facets = 2 * (n[1] * n[2] + n[0] * n[2] + n[0] * n[1]) * (cut == &tetrahedra ? 2 : 1); /* if all sides were the box's */
-  POISE_TRY(FemAlloc(n[0] * n[1] * n[2] * cut->cells * info->nodes, sizeof *mesh->cellNodes, &mesh->cellNodes));
+  /* if all sides were the box's */
+  facets = 2 * (n[1] * n[2] + n[0] * n[2] + n[0] * n[1]) * (cut == &tetrahedra ? 2 : 1);
+  POISE_TRY(
+      FemAlloc(n[0] * n[1] * n[2] * cut->cells * info->nodes, sizeof *mesh->cellNodes, &mesh->cellNodes));
   POISE_TRY(FemAlloc(n[0] * n[1] * n[2] * cut->cells, sizeof *mesh->cellGroup, &mesh->cellGroup));
   POISE_TRY(FemAlloc(facets * info->facetNodes, sizeof *mesh->facetNodes, &mesh->facetNodes));
   POISE_TRY(FemAlloc(facets, sizeof *mesh->facetGroup, &mesh->facetGroup));
   for (place[2] = part->brickBegin[2]; place[2] < part->brickEnd[2]; place[2]++) {
     for (place[1] = part->brickBegin[1]; place[1] < part->brickEnd[1]; place[1]++) {
-      for (place[0] = part->brickBegin[0]; place[0] < part->brickEnd[0]; place[0]++) AddBrick(g, part, place, mesh);
+      for (place[0] = part->brickBegin[0]; place[0] < part->brickEnd[0]; place[0]++)
+        AddBrick(g, part, place, mesh);
     }
   }
   return POISE_OK;
@@ -313,9 +337,10 @@ static PoiseErr MakePart(const Grid *g, Part *part, FemMesh *mesh)
     if (!have) part->high[d] = -1;
   }
   /* Blocks before this one: whole layers, whole rows of this layer, and those of this row. */
-  PoiseInt layer = part->brickEnd[2] - part->brickBegin[2], row = layer * (part->brickEnd[1] - part->brickBegin[1]);
-  bricksBefore =
-      part->brickBegin[2] * g->n[1] * g->n[0] + layer * part->brickBegin[1] * g->n[0] + row * part->brickBegin[0];
+  PoiseInt layer = part->brickEnd[2] - part->brickBegin[2],
+           row = layer * (part->brickEnd[1] - part->brickBegin[1]);
+  bricksBefore = part->brickBegin[2] * g->n[1] * g->n[0] + layer * part->brickBegin[1] * g->n[0] +
+                 row * part->brickBegin[0];
   mesh->firstCell = have ? bricksBefore * TemplateOf(mesh->cell)->cells : mesh->allCells;
   POISE_TRY(MakeGroups(mesh));
   POISE_TRY(MakeNodes(g, part, mesh));

@@ -2,8 +2,9 @@
 /*
   The finite-element part of the examples: not the library, and it uses only what poise.h offers.
 
-  A mesh of one kind of cells, in parts: every rank holds the cells that were dealt to it and the nodes of these cells, and no
-  rank holds the whole. Whoever fills a FemMesh (FemMeshBox here, or a reader of files) fills every field below.
+  A mesh of one kind of cells, in parts: every rank holds the cells that were dealt to it and the nodes of
+  these cells, and no rank holds the whole. Whoever fills a FemMesh (FemMeshBox here, or a reader of files)
+  fills every field below.
 */
 #ifndef FEM_MESH_H
 #define FEM_MESH_H
@@ -23,7 +24,8 @@ typedef enum FemCell { FEM_TRI3, FEM_TRI6, FEM_QUAD4, FEM_TET4, FEM_TET10, FEM_H
 
 enum { FEM_MAX_NODES = 10, FEM_MAX_FACET_NODES = 6 }; /* of a cell, of a facet */
 
-/* What a kind of cell is: its name, dimension, nodes, and those of a facet, whose first ones are the corners. */
+/* What a kind of cell is: its name, dimension, nodes, and those of a facet, whose first ones are the
+   corners. */
 typedef struct FemCellInfo {
   const char *name; /* "tri3" */
   int dim, nodes, corners, facetNodes, facetCorners, facets;
@@ -31,16 +33,18 @@ typedef struct FemCellInfo {
 } FemCellInfo;
 const FemCellInfo *FemCellInfoOf(FemCell cell);
 
-/* A named part of the mesh: cells (dim is the mesh's) or facets (one less). Cells and facets refer to it by number. */
+/* A named part of the mesh: cells (dim is the mesh's) or facets (one less). Cells and facets refer to it by
+   number. */
 typedef struct FemGroup {
   int dim, number;
   char name[64];
 } FemGroup;
 
 /*
-  Sizes are this rank's, which may be 0, unless they say "all". All arrays are from malloc and belong to the mesh. Nodes of this
-  rank have numbers of its own, 0 .. nodes - 1: first those that it owns, in the order of their global numbers, then those of
-  its cells that other ranks own. A node that no cell uses is not in the mesh; an owned one is used by a cell of this rank.
+  Sizes are this rank's, which may be 0, unless they say "all". All arrays are from malloc and belong to the
+  mesh. Nodes of this rank have numbers of its own, 0 .. nodes - 1: first those that it owns, in the order of
+  their global numbers, then those of its cells that other ranks own. A node that no cell uses is not in the
+  mesh; an owned one is used by a cell of this rank.
 */
 typedef struct FemMesh {
   PoiseContext ctx;
@@ -48,17 +52,20 @@ typedef struct FemMesh {
   int dim;      /* 2 or 3, as FemCellInfoOf(cell)->dim */
 
   PoiseInt nodes, owned, allNodes;
-  PoiseInt begin;   /* this rank owns the global nodes begin .. begin + owned - 1; ranks own them in order of rank */
+  /* this rank owns the global nodes begin .. begin + owned - 1; ranks own them in order of rank */
+  PoiseInt begin;
   PoiseInt *global; /* [nodes] global number, from 0; global[i] = begin + i for i < owned */
   double *x;        /* [nodes][3] coordinates; the third is 0 in 2D */
 
   PoiseInt cells, allCells;
-  PoiseInt firstCell;  /* cells are counted over the ranks in order of rank: global number of this rank's first one */
+  /* cells are counted over the ranks in order of rank: global number of this rank's first one */
+  PoiseInt firstCell;
   PoiseInt *cellNodes; /* [cells][nodes of the kind] this rank's numbers of its nodes */
   int *cellGroup;      /* [cells] number of a group of cells */
 
-  /* Facets of the boundary that belong to a group, each once, on the rank that has its cell. Nodes: corners, then middles of
-     edges 01 (12 20), so that the normal points outwards: (x1 - x0) x (x2 - x0), in 2D (x1 - x0) turned clockwise. */
+  /* Facets of the boundary that belong to a group, each once, on the rank that has its cell. Nodes: corners,
+     then middles of edges 01 (12 20), so that the normal points outwards: (x1 - x0) x (x2 - x0), in 2D (x1 -
+     x0) turned clockwise. */
   PoiseInt facets;
   PoiseInt *facetNodes; /* [facets][facet nodes of the kind] this rank's numbers of its nodes */
   int *facetGroup;      /* [facets] number of a group of facets */
@@ -70,20 +77,22 @@ typedef struct FemMesh {
 /* Give back all arrays; a mesh of zeros, or one half filled, is legal. */
 void FemMeshFree(FemMesh *mesh);
 
-/* The number of the group of cells (dim is the mesh's) or facets (one less) with this name, or number, written as such. POISE_ERR_ARG
-   lists those there are. Not collective, but all ranks get the same. */
+/* The number of the group of cells (dim is the mesh's) or facets (one less) with this name, or number,
+   written as such. POISE_ERR_ARG lists those there are. Not collective, but all ranks get the same. */
 PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *number);
 
 /*
-  A box [0, length[0]] x [0, length[1]] (x [0, length[2]]) of n[0] x n[1] (x n[2]) bricks, each one cell (quad4, hex8), two
-  triangles, or six tetrahedra. Every rank makes its own block of bricks; ranks beyond the number of bricks have none.
-  Groups of facets: 1 left, 2 right (x), in 2D 3 bottom, 4 top (y), in 3D 3 front, 4 back (y), 5 bottom, 6 top (z); of cells: 1 body.
+  A box [0, length[0]] x [0, length[1]] (x [0, length[2]]) of n[0] x n[1] (x n[2]) bricks, each one cell
+  (quad4, hex8), two triangles, or six tetrahedra. Every rank makes its own block of bricks; ranks beyond the
+  number of bricks have none. Groups of facets: 1 left, 2 right (x), in 2D 3 bottom, 4 top (y), in 3D 3 front,
+  4 back (y), 5 bottom, 6 top (z); of cells: 1 body.
 */
 typedef struct FemBox {
   FemCell cell;
   PoiseInt n[3];
   double length[3];
-  double grading[3];                   /* width of the last brick over that of the first, in each direction; 0 or 1: even */
+  /* width of the last brick over that of the first, in each direction; 0 or 1: even */
+  double grading[3];
   void (*map)(double x[3], void *arg); /* moves every node, also middles of edges; NULL: none */
   void *arg;
 } FemBox;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the host ------------------------------------------------------------------------------------------------------------ */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 static const char *HostAlloc(size_t bytes, void *array)
 {
@@ -35,7 +35,8 @@ static const char *HostTriplets(const FemWork *w, void *stream)
 static int HostCell(const FemWork *w, PoiseInt cell)
 {
   double corner[3 * FEM_MAX_NODES], points[FEM_MAX_POINTS * (2 + 3 * FEM_MAX_NODES)], *point = points;
-  for (int k = 0; k < w->nodes; k++) memcpy(corner + 3 * k, w->x + 3 * w->node[cell * w->nodes + k], 3 * sizeof *corner);
+  for (int k = 0; k < w->nodes; k++)
+    memcpy(corner + 3 * k, w->x + 3 * w->node[cell * w->nodes + k], 3 * sizeof *corner);
   for (int q = 0; q < w->points; q++, point += FemPointSize(w)) {
     double det = FemGradients(w->dim, w->nodes, corner, w->reference->dN[q][0], point + 1);
     if (!(det > 0)) return 0;
@@ -61,7 +62,7 @@ static const char *HostValues(const FemWork *w, void *stream)
 
 const FemPlace femHost = {HostAlloc, free, HostCopy, HostTriplets, HostValues};
 
-/* ---- assembly ------------------------------------------------------------------------------------------------------------ */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 typedef struct Assembly {
   const FemMesh *mesh;
@@ -79,7 +80,8 @@ static PoiseErr Check(const char *words)
   return POISE_OK;
 }
 
-/* *array, a pointer of any type, becomes so much memory at the place; filled with what there is to fill it with. */
+/* *array, a pointer of any type, becomes so much memory at the place; filled with what there is to fill it
+   with. */
 static PoiseErr Put(const Assembly *s, const void *from, PoiseInt count, size_t size, void *array)
 {
   const size_t bytes = (size_t)count * size;
@@ -161,8 +163,8 @@ static PoiseErr Assemble(Assembly *s, const double *lame, int patterned, PoiseMa
   return s->cuda ? PoiseMatSetValuesDeviceCOO(A, s->work.v) : PoiseMatSetValuesCOO(A, s->work.v);
 }
 
-PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOperator *op, int blocks, int patterned,
-                             PoiseMat A)
+PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOperator *op, int blocks,
+                             int patterned, PoiseMat A)
 {
   Assembly s = {.mesh = mesh, .place = &femHost, .stream = PoiseStream(mesh->ctx)};
 #ifdef FEM_HAVE_CUDA
@@ -183,7 +185,8 @@ PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOpera
   s.triplets = mesh->cells * FemTripletsOfCell(&s.work);
   PoiseErr err = Assemble(&s, op->lame, patterned, A);
   FemWork *w = &s.work;
-  void *const arrays[] = {&w->reference, &w->node, &w->global, &w->x, &w->lame, &w->row, &w->col, &w->v, &w->inverted};
+  void *const arrays[] = {&w->reference, &w->node, &w->global, &w->x,       &w->lame,
+                          &w->row,       &w->col,  &w->v,      &w->inverted};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) Drop(&s, arrays[k]);
   return err;
 }

@@ -9,7 +9,7 @@
 
 enum { MAX_PATH = 512 };
 
-/* ---- a file that appears whole or not at all --------------------------------------------------------------------------- */
+/* ---- a file that appears whole or not at all ------------------------------------------------- */
 
 typedef struct File {
   FILE *stream;
@@ -52,13 +52,13 @@ static void FileDrop(const File *file)
 static PoiseErr FileCommit(const File *file)
 {
   if (!file->complete || rename(file->unfinished, file->path) == 0) return POISE_OK;
-  PoiseErr err =
-      PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "%s cannot be written: %s", file->path, strerror(errno));
+  PoiseErr err = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "%s cannot be written: %s",
+                               file->path, strerror(errno));
   FileDrop(file);
   return err;
 }
 
-/* ---- VTK's XML ------------------------------------------------------------------------------------------------------------ */
+/* ---- VTK's XML ------------------------------------------------------------------------------- */
 
 static const int vtkTypes[FEM_CELLS] = {
     [FEM_TRI3] = 5, [FEM_TRI6] = 22, [FEM_QUAD4] = 9, [FEM_TET4] = 10, [FEM_TET10] = 24, [FEM_HEX8] = 12};
@@ -70,7 +70,8 @@ static void Base64(FILE *out, const void *data, size_t size)
   char text[4096];
   size_t n = 0;
   for (size_t i = 0; i < size; i += 3) {
-    unsigned b = (unsigned)in[i] << 16 | (i + 1 < size ? (unsigned)in[i + 1] << 8 : 0) | (i + 2 < size ? in[i + 2] : 0u);
+    unsigned b = (unsigned)in[i] << 16 | (i + 1 < size ? (unsigned)in[i + 1] << 8 : 0) |
+                 (i + 2 < size ? in[i + 2] : 0u);
     text[n++] = digit[b >> 18];
     text[n++] = digit[b >> 12 & 63];
     text[n++] = i + 1 < size ? digit[b >> 6 & 63] : '=';
@@ -81,10 +82,12 @@ static void Base64(FILE *out, const void *data, size_t size)
 }
 
 /* Data of an array: its length in bytes as UInt64, and the bytes, each in base64. */
-static void Array(FILE *out, const char *type, const char *name, int components, const void *data, PoiseInt bytes)
+static void Array(FILE *out, const char *type, const char *name, int components, const void *data,
+                  PoiseInt bytes)
 {
   const uint64_t length = (uint64_t)bytes;
-  fprintf(out, "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"binary\">\n", type, name, components);
+  fprintf(out, "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"binary\">\n", type,
+          name, components);
   Base64(out, &length, sizeof length);
   Base64(out, data, (size_t)bytes);
   fprintf(out, "\n</DataArray>\n");
@@ -96,7 +99,9 @@ static void Head(FILE *out, const char *type)
     uint16_t word;
     unsigned char bytes[2];
   } one = {1};
-  fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" byte_order=\"%s\" header_type=\"UInt64\">\n",
+  fprintf(out,
+          "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" byte_order=\"%s\" "
+          "header_type=\"UInt64\">\n",
           type, one.bytes[0] == 1 ? "LittleEndian" : "BigEndian");
 }
 
@@ -138,7 +143,9 @@ static PoiseErr WritePiece(FILE *out, const FemMesh *mesh, int count, const FemF
   if (err == POISE_OK) err = FemAlloc(mesh->cells, sizeof *types, &types);
   if (err == POISE_OK) {
     Head(out, "UnstructuredGrid");
-    fprintf(out, "<UnstructuredGrid>\n<Piece NumberOfPoints=\"%" PRId64 "\" NumberOfCells=\"%" PRId64 "\">\n<Points>\n",
+    fprintf(out,
+            "<UnstructuredGrid>\n<Piece NumberOfPoints=\"%" PRId64 "\" NumberOfCells=\"%" PRId64
+            "\">\n<Points>\n",
             mesh->nodes, mesh->cells);
     Array(out, "Float64", "points", 3, mesh->x, mesh->nodes * 3 * 8);
     fprintf(out, "</Points>\n<PointData>\n");
@@ -237,7 +244,7 @@ PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const Fe
   return PoiseAgree(mesh->ctx, FileCommit(&index)); /* the last name: it speaks of files that are there */
 }
 
-/* ---- the history of a solve ------------------------------------------------------------------------------------------------ */
+/* ---- the history of a solve ------------------------------------------------------------------ */
 
 static PoiseErr History(PoiseKSP ksp, const char *name)
 {

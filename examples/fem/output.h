@@ -13,14 +13,16 @@ typedef struct FemField {
   const double *data;
 } FemField;
 
-/* Can files of this name be written? To be asked before the work whose result they hold; "" is none, and leaves none. */
+/* Can files of this name be written? To be asked before the work whose result they hold; "" is none, and
+   leaves none. */
 PoiseErr FemTryOutput(PoiseContext ctx, const char *name);
 
-/* <name>.vtu on one rank; on several <name>.pvtu, which speaks of one <name>_<rank>.vtu from each rank. Cells carry their group
-   and rank too. For ParaView, VTK, meshio. */
+/* <name>.vtu on one rank; on several <name>.pvtu, which speaks of one <name>_<rank>.vtu from each rank. Cells
+   carry their group and rank too. For ParaView, VTK, meshio. */
 PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const FemField *fields);
 
-/* <name>.csv: iteration and residual norm of the latest solve, whose history must have been kept (PoiseKSPKeepHistory). */
+/* <name>.csv: iteration and residual norm of the latest solve, whose history must have been kept
+   (PoiseKSPKeepHistory). */
 PoiseErr FemWriteHistory(PoiseKSP ksp, const char *name);
 
 #endif

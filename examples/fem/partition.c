@@ -14,8 +14,8 @@ typedef struct Arrays {
 static PoiseErr Fill(PoiseInt cells, int corners, PoiseInt nodes, const int32_t *corner, Arrays *a)
 {
   if (cells * corners >= IDX_MAX) {
-    POISE_FAIL(POISE_ERR_UNSUPPORTED, "%" PRId64 " cells are too many for this METIS, which counts in %d bits", cells,
-               IDXTYPEWIDTH);
+    POISE_FAIL(POISE_ERR_UNSUPPORTED,
+               "%" PRId64 " cells are too many for this METIS, which counts in %d bits", cells, IDXTYPEWIDTH);
   }
   POISE_TRY(FemAlloc(cells + 1, sizeof(idx_t), &a->start));
   POISE_TRY(FemAlloc(cells * corners, sizeof(idx_t), &a->corner));
@@ -28,13 +28,15 @@ static PoiseErr Fill(PoiseInt cells, int corners, PoiseInt nodes, const int32_t 
 
 static PoiseErr Divide(PoiseInt cells, int facetCorners, PoiseInt nodes, int parts, Arrays *a)
 {
-  idx_t ne = (idx_t)cells, nn = (idx_t)nodes, common = facetCorners, count = parts, cut, options[METIS_NOPTIONS];
+  idx_t ne = (idx_t)cells, nn = (idx_t)nodes, common = facetCorners, count = parts, cut,
+        options[METIS_NOPTIONS];
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED] = 1; /* the same parts in every run */
-  int status = METIS_PartMeshDual(&ne, &nn, a->start, a->corner, NULL, NULL, &common, &count, NULL, options, &cut, a->part,
-                                  a->nodePart);
-  if (status != METIS_OK) POISE_FAIL(POISE_ERR_INTERNAL, "METIS failed with status %d on %" PRId64 " cells", status, cells);
+  int status = METIS_PartMeshDual(&ne, &nn, a->start, a->corner, NULL, NULL, &common, &count, NULL, options,
+                                  &cut, a->part, a->nodePart);
+  if (status != METIS_OK)
+    POISE_FAIL(POISE_ERR_INTERNAL, "METIS failed with status %d on %" PRId64 " cells", status, cells);
   return POISE_OK;
 }
 

@@ -14,7 +14,8 @@ PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage)
 
 PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage)
 {
-  POISE_TRY(PoiseDeviceMemory(ctx, NULL, NULL)); /* waits for the device, whose work would else count for a later stage */
+  /* waits for the device, whose work would else count for a later stage */
+  POISE_TRY(PoiseDeviceMemory(ctx, NULL, NULL));
   times->seconds[stage] += PoiseTime() - times->begun;
   return PoiseLogEnd(ctx, names[stage]);
 }
@@ -36,7 +37,8 @@ PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times)
   return POISE_OK;
 }
 
-PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol, PoiseKSP *ksp)
+PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol,
+                         PoiseKSP *ksp)
 {
   PoisePC pc;
   POISE_TRY(PoiseMatSetFromOptions(system->A));
@@ -69,7 +71,8 @@ PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
 PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory)
 {
   if (fabs(order - theory) <= 0.1) return POISE_OK;
-  POISE_FAIL(POISE_ERR_NUMERIC, "%s: the error in %s falls with order %.2f, not %d (is the coarsest mesh, -n, too coarse?)",
+  POISE_FAIL(POISE_ERR_NUMERIC,
+             "%s: the error in %s falls with order %.2f, not %d (is the coarsest mesh, -n, too coarse?)",
              FemCellInfoOf(mesh->cell)->name, norm, order, theory);
 }
 
@@ -78,7 +81,8 @@ static PoiseErr CheckWords(int argc, char **argv)
 {
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] == '-' || (i > 1 && argv[i - 1][0] == '-')) continue;
-    POISE_FAIL(POISE_ERR_OPTION, "'%s' is neither an option nor the value of one (-help tells all options)", argv[i]);
+    POISE_FAIL(POISE_ERR_OPTION, "'%s' is neither an option nor the value of one (-help tells all options)",
+               argv[i]);
   }
   return POISE_OK;
 }
@@ -87,7 +91,8 @@ PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box)
 {
   for (; *box != NULL && PoiseOptionsHas(ctx, NULL, "mesh", NULL); box++) {
     if (!PoiseOptionsHas(ctx, NULL, *box, NULL)) continue;
-    POISE_FAIL(POISE_ERR_OPTION, "-%s is for meshes that the program makes, not beside -mesh: leave out one of them", *box);
+    POISE_FAIL(POISE_ERR_OPTION,
+               "-%s is for meshes that the program makes, not beside -mesh: leave out one of them", *box);
   }
   return POISE_OK;
 }
@@ -98,10 +103,12 @@ static PoiseErr RefuseMesh(PoiseContext ctx, const PoiseOption *options)
   for (const PoiseOption *o = options; o->key != NULL; o++)
     if (strcmp(o->key, "mesh") == 0) return POISE_OK;
   if (!PoiseOptionsHas(ctx, NULL, "mesh", NULL)) return POISE_OK;
-  POISE_FAIL(POISE_ERR_OPTION, "-mesh: this program reads no mesh, it makes a box of -n bricks per side (see -cell)");
+  POISE_FAIL(POISE_ERR_OPTION,
+             "-mesh: this program reads no mesh, it makes a box of -n bricks per side (see -cell)");
 }
 
-/* Does this rank print its error? The first of those that failed by themselves; else the first that failed. */
+/* Does this rank print its error? The first of those that failed by themselves; else the first that
+   failed. */
 static int Prints(PoiseContext ctx, PoiseErr err)
 {
   if (ctx == NULL) return err != POISE_ERR_REMOTE; /* PoiseInitialize failed: there are no ranks to ask */
@@ -125,7 +132,8 @@ int FemEnd(PoiseContext *ctx, PoiseErr err)
   return err != POISE_OK || end != POISE_OK;
 }
 
-int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *))
+int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
+            PoiseErr (*body)(PoiseContext, void *))
 {
   const PoiseInit init = {.help = help, .options = options};
   PoiseContext ctx = NULL;

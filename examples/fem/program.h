@@ -6,7 +6,15 @@
 #include "assemble.h"
 #include "output.h"
 
-typedef enum FemStage { FEM_MESH, FEM_ASSEMBLY, FEM_REFRESH, FEM_SETUP, FEM_SOLVE, FEM_OUTPUT, FEM_STAGES } FemStage;
+typedef enum FemStage {
+  FEM_MESH,
+  FEM_ASSEMBLY,
+  FEM_REFRESH,
+  FEM_SETUP,
+  FEM_SOLVE,
+  FEM_OUTPUT,
+  FEM_STAGES
+} FemStage;
 
 /* Seconds of this rank in each stage; unknowns of all systems solved. Stages are events of -log_view too. */
 typedef struct FemTimes {
@@ -17,9 +25,10 @@ PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage);
 /* The table: seconds of the slowest rank, and unknowns per second. Collective. */
 PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
 
-/* A solver of A x = b with these defaults, before options; it keeps its history. x is the guess. A, which is assembled by now, takes
-   -mat_... Collective. */
-PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol, PoiseKSP *ksp);
+/* A solver of A x = b with these defaults, before options; it keeps its history. x is the guess. A, which is
+   assembled by now, takes -mat_... Collective. */
+PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol,
+                         PoiseKSP *ksp);
 /* Set up and solve, each a stage. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 
@@ -35,6 +44,7 @@ int FemEnd(PoiseContext *ctx, PoiseErr err);
 
 /* main: body on all ranks; its error is printed and makes the exit code 1. Without "mesh" in its options a
    program refuses -mesh. */
-int FemMain(int argc, char **argv, const char *help, const PoiseOption *options, PoiseErr (*body)(PoiseContext, void *));
+int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
+            PoiseErr (*body)(PoiseContext, void *));
 
 #endif

@@ -2,9 +2,10 @@
 /*
   Krylov solvers of A x = b. All functions are collective unless said otherwise.
 
-  Convergence (PETSc's meaning): with r_k the residual in the chosen norm and r_0 the initial one (the norm of b when a
-  nonzero guess is given), stop when |r_k| <= max(rtol |r_0|, atol), or as diverged when |r_k| >= dtol |r_0|.
-  Divergence and breakdown are reasons, not errors, unless PoiseKSPSetErrorIfNotConverged asks for that.
+  Convergence (PETSc's meaning): with r_k the residual in the chosen norm and r_0 the initial one (the norm of
+  b when a nonzero guess is given), stop when |r_k| <= max(rtol |r_0|, atol), or as diverged when |r_k| >=
+  dtol |r_0|. Divergence and breakdown are reasons, not errors, unless PoiseKSPSetErrorIfNotConverged asks for
+  that.
 */
 #ifndef POISE_KSP_H
 #define POISE_KSP_H
@@ -55,12 +56,14 @@ POISE_API PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp);
 POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 /*
   "cg"          A and M symmetric positive definite
-  "prcg"        the same in one pass over the vectors, for a diagonal M (Chen & Carson 2020): faster where vectors or
+  "prcg"        the same in one pass over the vectors, for a diagonal M (Chen & Carson 2020): faster where
+  vectors or
                 latency count; on hard problems it may take some per cent more iterations
   "bicgstab"    (also "bcgs") any A
   "gmres"       any A
   "fgmres"      the same from the right; M may change from one application to the next (see below)
-  "minres"      A symmetric, M symmetric positive definite; its preconditioned norm is |M^-1 r_0| times the decrease of
+  "minres"      A symmetric, M symmetric positive definite; its preconditioned norm is |M^-1 r_0| times the
+  decrease of
                 the natural norm
   "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
   "richardson"  x += scale M^-1 (b - A x)
@@ -76,8 +79,10 @@ POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
    all the same, or is refused: see below, and PoisePCSetShell. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
-/* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present value. */
-POISE_API PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dtol, PoiseInt maxits);
+/* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present
+   value. */
+POISE_API PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dtol,
+                                         PoiseInt maxits);
 POISE_API PoiseErr PoiseKSPSetNormType(PoiseKSP ksp, PoiseNormType norm);
 POISE_API PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side);
 /* Nonzero: x holds a guess on entry of PoiseKSPSolve; default 0: the guess is zero. */
@@ -118,7 +123,8 @@ POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
 /* Also the PC's, and those of the solvers inside it. The later call wins: options override what was set
    before, and what is set after overrides them. And, behind their own prefixes, the options of A and P
-   (PoiseMatSetFromOptions), set before or after, if nobody has read them and the program has not set their types. */
+   (PoiseMatSetFromOptions), set before or after, if nobody has read them and the program has not set their
+   types. */
 POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp);
 
 /* Allocate work and build the preconditioner; PoiseKSPSolve does it when needed. */
@@ -129,42 +135,50 @@ POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 /* Of the latest solve; not collective. */
 POISE_API PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp);
 POISE_API const char *PoiseKSPReasonString(PoiseKSPReason reason); /* "CONVERGED_RTOL" */
-/* What is known beyond the reason, "" if nothing: "row 17 of A has an entry that is not finite" (the first row, of A, P or b; or that the
-   entries of A and b are finite) after DIVERGED_NANORINF, and what PoiseKSPInconsistency says. -ksp_converged_reason, -ksp_view
-   and the error of a solve that did not converge say it too. Lent until the next solve. Not collective. */
+/* What is known beyond the reason, "" if nothing: "row 17 of A has an entry that is not finite" (the first
+   row, of A, P or b; or that the entries of A and b are finite) after DIVERGED_NANORINF, and what
+   PoiseKSPInconsistency says. -ksp_converged_reason, -ksp_view and the error of a solve that did not converge
+   say it too. Lent until the next solve. Not collective. */
 POISE_API const char *PoiseKSPReasonDetail(PoiseKSP ksp);
 POISE_API PoiseInt PoiseKSPIterations(PoiseKSP ksp);
-POISE_API double PoiseKSPResidualNorm(PoiseKSP ksp);          /* the last one, in the norm of PoiseKSPNormUsed */
+/* the last one, in the norm of PoiseKSPNormUsed */
+POISE_API double PoiseKSPResidualNorm(PoiseKSP ksp);
 POISE_API PoiseNormType PoiseKSPNormUsed(PoiseKSP ksp);       /* never DEFAULT after a set-up */
 POISE_API const char *PoiseKSPNormString(PoiseNormType norm); /* "preconditioned" */
-/* Norms of iterations 0, 1, ... count - 1 of the latest solve, when kept (PoiseKSPKeepHistory); lent until the next solve. */
+/* Norms of iterations 0, 1, ... count - 1 of the latest solve, when kept (PoiseKSPKeepHistory); lent until
+   the next solve. */
 POISE_API PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on);
 POISE_API PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double **norms);
 /* |b - A x| in the 2-norm, computed now. */
 POISE_API PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm);
 
 /*
-  A matrix with a null space (PoiseMatSetNullSpace): as in PETSc, its part is removed after each application of a
-  preconditioner from the left, and from the solution. A solution exists only if b has no part in the null space of A^T: this is
-  that part's norm over |b|, of the latest solve; 0 without null space. When PoiseMatSetTransposeNullSpace has said what it is, the
-  solve leaves that part out, and norms and residuals are those of the b that remains; b itself never changes. Else it is taken to
-  be that of A, as for a symmetric A, and b is left as it is. A part larger than rtol is what no iteration can then get rid of in
-  the unpreconditioned norm: -ksp_converged_reason, -ksp_view and the error of a solve that did not converge speak of it.
-  Not collective.
+  A matrix with a null space (PoiseMatSetNullSpace): as in PETSc, its part is removed after each application
+  of a preconditioner from the left, and from the solution. A solution exists only if b has no part in the
+  null space of A^T: this is that part's norm over |b|, of the latest solve; 0 without null space. When
+  PoiseMatSetTransposeNullSpace has said what it is, the solve leaves that part out, and norms and residuals
+  are those of the b that remains; b itself never changes. Else it is taken to be that of A, as for a
+  symmetric A, and b is left as it is. A part larger than rtol is what no iteration can then get rid of in the
+  unpreconditioned norm: -ksp_converged_reason, -ksp_view and the error of a solve that did not converge speak
+  of it. Not collective.
 */
 POISE_API double PoiseKSPInconsistency(PoiseKSP ksp);
 
 /* Called with each iteration's norm, in order, possibly a few iterations late. Up to 8 monitors. */
 typedef PoiseErr (*PoiseMonitor)(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg);
 POISE_API PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg);
-/* Replaces the convergence test: set *reason to stop; called in step with the iteration (the loop is then not replayed). */
-typedef PoiseErr (*PoiseConvergenceTest)(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg);
-/* Monitors and tests, like functions of shells, may be collective, call the library and solve with other solvers; their own
-   solver is in the middle of its work, which Solve, SetUp and whatever else would change it answer with POISE_ERR_STATE. */
+/* Replaces the convergence test: set *reason to stop; called in step with the iteration (the loop is then not
+   replayed). */
+typedef PoiseErr (*PoiseConvergenceTest)(PoiseKSP ksp, PoiseInt iteration, double norm,
+                                         PoiseKSPReason *reason, void *arg);
+/* Monitors and tests, like functions of shells, may be collective, call the library and solve with other
+   solvers; their own solver is in the middle of its work, which Solve, SetUp and whatever else would change
+   it answer with POISE_ERR_STATE. */
 POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg);
 
-/* x = the present iterate, in a convergence test or in a monitor, the latter where the loop is not replayed (PoiseKSPView says);
-   else POISE_ERR_STATE. x is not the vector that is being solved for: that is written at the end of the solve. */
+/* x = the present iterate, in a convergence test or in a monitor, the latter where the loop is not replayed
+   (PoiseKSPView says); else POISE_ERR_STATE. x is not the vector that is being solved for: that is written at
+   the end of the solve. */
 POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
 /*
@@ -194,21 +208,23 @@ POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
    a solver rearranges its matrix lengths are POISE_ERR_UNSUPPORTED at its set-up: they would cut other rows.
    -pc_bjacobi_local_blocks */
 POISE_API PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths);
-/* This rank's solvers, lent until the blocks, the type or the rows of the matrix change; how many, and how many there are on lower
-   ranks (each may be NULL). The matrix must be set. */
+/* This rank's solvers, lent until the blocks, the type or the rows of the matrix change; how many, and how
+   many there are on lower ranks (each may be NULL). The matrix must be set. */
 POISE_API PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, PoiseKSP **ksp);
 /* "ksp": one solver on all ranks; options have the prefix of the PC and "ksp_". Lent. Default: gmres. */
 POISE_API PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp);
 
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
-/* What the solver's vectors, scalars and sums hold on this rank, without matrices and preconditioner; 0 before it is set up. Not
-   collective. */
+/* What the solver's vectors, scalars and sums hold on this rank, without matrices and preconditioner; 0
+   before it is set up. Not collective. */
 POISE_API PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes);
-/* The same before it is set up, as its type and options now are; A has been set, and counts are as of PoiseMatPredictBytes. Exact, but where the
-   product of A leaves sums for row blocks and fragments, 8 bytes and for some methods 16 for each, that depend on its pattern. Nothing else is held
-   meanwhile. Allocates nothing. Not collective. */
+/* The same before it is set up, as its type and options now are; A has been set, and counts are as of
+   PoiseMatPredictBytes. Exact, but where the product of A leaves sums for row blocks and fragments, 8 bytes
+   and for some methods 16 for each, that depend on its pattern. Nothing else is held meanwhile. Allocates
+   nothing. Not collective. */
 POISE_API PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
-/* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a solve. */
+/* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a
+   solve. */
 POISE_API PoiseErr PoiseKSPView(PoiseKSP ksp);
 
 #ifdef __cplusplus

@@ -14,10 +14,11 @@ typedef struct PoisePC_s *PoisePC;
 POISE_API PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc);
 POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
 /*
-  "none", "jacobi" (inverse diagonal), "pbjacobi" (inverse diagonal blocks of the matrix's block size); and, each on the block
-  that a rank owns (on several ranks this is block Jacobi with one block per rank):
-  "ilu", "icc"  incomplete LU and Cholesky factors without fill (level 0); icc reads the upper triangle of a
-                symmetric pattern; where all of A's diagonal is negative, it factors -A, and M is negative definite
+  "none", "jacobi" (inverse diagonal), "pbjacobi" (inverse diagonal blocks of the matrix's block size); and,
+  each on the block that a rank owns (on several ranks this is block Jacobi with one block per rank): "ilu",
+  "icc"  incomplete LU and Cholesky factors without fill (level 0); icc reads the upper triangle of a
+                symmetric pattern; where all of A's diagonal is negative, it factors -A, and M is negative
+                definite
   "sor"         sweeps of successive over-relaxation, by default one forward and one backward (SSOR)
                 of a matrix of blocks (type bcsr) these three take blocks where they take entries of others
 and, for the whole matrix,
@@ -61,18 +62,22 @@ POISE_API PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, vo
    they work with. Not collective. */
 POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
 /*
-  The same before it is set up, as its type and options now are: its matrix has been set, and need only have been created; counts are those of
-  PoiseMatPredictBytes. Exact, but for
-    ilu, icc, sor  the order of rows, up to 24 bytes for each (of bcsr, for each row of blocks) on each side; on cuda 16 of them are sure
-    bjacobi        on several ranks, or of several blocks, matrices of its own, of which only the values are sure; and how many entries are in the
-                   blocks, unless the matrix is assembled and counts is NULL. Else several blocks are taken to share them as they do rows:
-                   `beyond`. Of supervariables: their sizes, from 8 bytes per row to 8 for each of the most rows that are allowed, and 12
+  The same before it is set up, as its type and options now are: its matrix has been set, and need only have
+  been created; counts are those of PoiseMatPredictBytes. Exact, but for
+    ilu, icc, sor  the order of rows, up to 24 bytes for each (of bcsr, for each row of blocks) on each side;
+    on cuda 16 of them are sure
+    bjacobi        on several ranks, or of several blocks, matrices of its own, of which only the values are
+    sure; and how many entries are in the
+                   blocks, unless the matrix is assembled and counts is NULL. Else several blocks are taken to
+                   share them as they do rows: `beyond`. Of supervariables: their sizes, from 8 bytes per row
+                   to 8 for each of the most rows that are allowed, and 12
     ksp, bjacobi   that are kept, with an iterative solver inside: the copy of the matrix, on the host as far
                    as it is used there
-  While it is set up up to 8 bytes per row more are held on the host. Makes the solvers inside (bjacobi, ksp), but nothing that grows with
-  sizes, unless it counts entries in blocks whose pattern must come to the host for it. Errors are those of PoiseMatPredictBytes, and what
-  in sizes and options a set-up would refuse. Where the solver will first rearrange its matrices, `beyond` says so;
-  where it has other ones to rearrange, POISE_ERR_STATE until PoiseKSPSetUp. Collective.
+  While it is set up up to 8 bytes per row more are held on the host. Makes the solvers inside (bjacobi, ksp),
+  but nothing that grows with sizes, unless it counts entries in blocks whose pattern must come to the host
+  for it. Errors are those of PoiseMatPredictBytes, and what in sizes and options a set-up would refuse. Where
+  the solver will first rearrange its matrices, `beyond` says so; where it has other ones to rearrange,
+  POISE_ERR_STATE until PoiseKSPSetUp. Collective.
 */
 POISE_API PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
 POISE_API PoiseErr PoisePCView(PoisePC pc);

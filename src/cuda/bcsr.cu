@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with matrices of blocks whose rows are of about one length: groups of rows through shared memory. */
+/* Products with matrices of blocks whose rows are of about one length: groups of rows through shared
+   memory. */
 #include "bcsr.h"
 #include "fragments.h"
 
 /*
-  What pays for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results): up to 12, a thread has a column of every PARTS-th block of a row,
-  so that it loads one number of x for b of the matrix, many of them at once. Beyond, the sums of a column take too many registers; a thread
-  has a row of every PARTS-th block. 17 alone is better with 8 parts (0.89 of copy, else 0.87).
+  What pays for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results): up to 12, a thread has a column
+  of every PARTS-th block of a row, so that it loads one number of x for b of the matrix, many of them at
+  once. Beyond, the sums of a column take too many registers; a thread has a row of every PARTS-th block. 17
+  alone is better with 8 parts (0.89 of copy, else 0.87).
 */
 constexpr __host__ __device__ bool ByColumns(int b)
 {
@@ -38,17 +40,20 @@ constexpr __host__ __device__ int RowRound(int b)
   return b <= 16 ? 2 : 1;
 }
 
-/* Groups that are to be resident on a multiprocessor: more loads under way are worth more than registers for each. */
+/* Groups that are to be resident on a multiprocessor: more loads under way are worth more than registers for
+   each. */
 constexpr __host__ __device__ int Resident(int b)
 {
   int registers = b <= 3 ? 48 : b <= 6 ? 56 : b <= 9 ? 64 : 72;
   return b <= 12 ? 4 * (512 / registers) / (GroupThreads(b) / 32) : 1;
 }
 
-/* s += this thread's column of blocks k, k + PARTS, ... below n of a row, times x; c: a round of their block columns. FIRST: s = instead. */
+/* s += this thread's column of blocks k, k + PARTS, ... below n of a row, times x; c: a round of their block
+   columns. FIRST: s = instead. */
 template <int B, bool GHOSTS, bool FIRST, typename Wait>
-__device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val, const int32_t (&c)[UNROLL], int k, int n,
-                                           int j, Wait wait, double (&s)[B])
+__device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val,
+                                           const int32_t (&c)[UNROLL], int k, int n, int j, Wait wait,
+                                           double (&s)[B])
 {
   double x[UNROLL];
 #pragma unroll
@@ -68,7 +73,8 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
 }
 
 /* Sums of columns to sums of rows: thread (j, p) leaves with what its part of the row has in row j. */
-template <int B, int T> __device__ __forceinline__ double TurnColumns(const double (&s)[B], double *share, int j)
+template <int B, int T>
+__device__ __forceinline__ double TurnColumns(const double (&s)[B], double *share, int j)
 {
   __syncthreads();
 #pragma unroll
@@ -81,8 +87,8 @@ template <int B, int T> __device__ __forceinline__ double TurnColumns(const doub
 
 /* y of the group, and its dots, of what its threads have: sums of columns or of rows of blocks. */
 template <int B, int S>
-__device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (&s)[S], double *tile, double *part,
-                                            int64_t group, bool active)
+__device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (&s)[S], double *tile,
+                                            double *part, int64_t group, bool active)
 {
   constexpr int P = Parts(B), T = GroupThreads(B);
   int j = threadIdx.x % B;
@@ -99,8 +105,9 @@ __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (
 }
 
 /*
-  8 bytes per number, 4 per block and per offset, x and y once. BULK: the values of a group come into shared memory by a bulk copy, a tile of
-  at most `room` blocks at a time, while threads fetch what they are to be multiplied by; else they are read from where they are.
+  8 bytes per number, 4 per block and per offset, x and y once. BULK: the values of a group come into shared
+  memory by a bulk copy, a tile of at most `room` blocks at a time, while threads fetch what they are to be
+  multiplied by; else they are read from where they are.
 */
 template <int B, bool BULK>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
@@ -118,8 +125,10 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   int64_t begin, end;
   TwoOffsets(a.A, first, last, begin, end);
   int blocks = (int)(end - begin), step = BULK ? room : 1 << 20; /* places of numbers have 32 bits */
-  int j = threadIdx.x % B, p = threadIdx.x / B % P; /* column or row within blocks, part of the row of blocks */
-  int i = (int)threadIdx.x / (B * P);               /* row of blocks of the group, which has those from `from` to `to` */
+  /* column or row within blocks, part of the row of blocks */
+  int j = threadIdx.x % B, p = threadIdx.x / B % P;
+  /* row of blocks of the group, which has those from `from` to `to` */
+  int i = (int)threadIdx.x / (B * P);
   bool active = threadIdx.x < R * B * P && first + i < last;
   int from = 0, to = 0;
   double s[ByColumns(B) ? B : 1] = {0};
@@ -138,7 +147,8 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     auto wait = [&] {
       if (BULK) BulkWait(&barrier, round % 2);
     };
-    int low = from > at ? from : at, k = low + ((p - (low - from)) & (P - 1)) - at, n = (to < stop ? to : stop) - at;
+    int low = from > at ? from : at, k = low + ((p - (low - from)) & (P - 1)) - at,
+        n = (to < stop ? to : stop) - at;
     if constexpr (ByColumns(B))
       for (; k < n; k += P * UNROLL) {
         int32_t c[UNROLL];
@@ -154,11 +164,13 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
 }
 
 /*
-  The same for most products: the blocks of each group fit into shared memory at once, there are no ghosts, and offsets have 32 bits. What
-  takes registers and instructions is left out; offsets, then columns, then x are each fetched at once, and wait for nothing else.
+  The same for most products: the blocks of each group fit into shared memory at once, there are no ghosts,
+  and offsets have 32 bits. What takes registers and instructions is left out; offsets, then columns, then x
+  are each fetched at once, and wait for nothing else.
 */
 template <int B>
-static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole(const __grid_constant__ CsrMultArgs a)
+static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
+    BcsrWhole(const __grid_constant__ CsrMultArgs a)
 {
   constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
@@ -196,7 +208,8 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole
   FinishGroup<B>(a, s, tile, part, blockIdx.x, active);
 }
 
-/* Fragment p of a column of blocks, by one warp: lanes share the numbers of one column of numbers after the other. */
+/* Fragment p of a column of blocks, by one warp: lanes share the numbers of one column of numbers after the
+   other. */
 __device__ __forceinline__ void FragmentOfColumns(const CsrMultTransposeArgs &a, int64_t p)
 {
   if (p >= a.c.nfragment) return;
@@ -222,7 +235,8 @@ __device__ __forceinline__ void FragmentOfColumns(const CsrMultTransposeArgs &a,
 }
 
 /* A thread per number of y, or of the ghosts; but of columns that are cut, whose fragments come first. */
-static __global__ void __launch_bounds__(THREADS) BcsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
+static __global__ void __launch_bounds__(THREADS)
+    BcsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
 {
   const CsrMultArgs &m = a.c.m;
   const CsrView &A = m.A;
@@ -243,7 +257,7 @@ static __global__ void __launch_bounds__(THREADS) BcsrMultTranspose(const __grid
   *poiseOfColumn(&a, t) = s;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 int poiseCudaBcsrRows(Device *, int b, int form)
 {
@@ -256,11 +270,13 @@ template <int B> static PoiseErr Even(Device *dev, const BcsrMultArgs *args)
   constexpr int T = GroupThreads(B);
   const CsrMultArgs *a = &args->c.m;
   int64_t room = TileBlocks(a->tile, B);
-  size_t sums = ByColumns(B) ? (size_t)T * B * sizeof(double) : 0, bytes = (size_t)TileNumbers(room, B) * sizeof(double);
+  size_t sums = ByColumns(B) ? (size_t)T * B * sizeof(double) : 0,
+         bytes = (size_t)TileNumbers(room, B) * sizeof(double);
   if (!CanBulk(dev, a)) return LaunchPdl(dev, BcsrEven<B, false>, (unsigned)a->nblock, T, sums, *a, 0);
   if (room == a->tile && !a->ghost && !a->order && a->A.ptr32 && a->A.m < INT32_MAX - T)
     return LaunchPdl(dev, BcsrWhole<B>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a);
-  return LaunchPdl(dev, BcsrEven<B, true>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a, (int)room);
+  return LaunchPdl(dev, BcsrEven<B, true>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a,
+                   (int)room);
 }
 
 extern "C" PoiseErr poiseCuda_bcsr_mult(Device *dev, const void *args)

@@ -35,8 +35,9 @@ __host__ __device__ __forceinline__ int64_t TileNumbers(int64_t blocks, int b)
   return (blocks * b * b + 2 * LINE - 1) / 2 * 2;
 }
 
-/* What is at `from` if it is wanted, else `other`. Said to the assembler, as a branch for each load makes the compiler wait for one before it
-   begins the next. (A plain load for factors: x may be written while a kernel that follows has begun, see Ready.) */
+/* What is at `from` if it is wanted, else `other`. Said to the assembler, as a branch for each load makes the
+   compiler wait for one before it begins the next. (A plain load for factors: x may be written while a kernel
+   that follows has begun, see Ready.) */
 __device__ __forceinline__ int32_t LoadIf(bool wanted, const int32_t *from, int32_t other)
 {
   asm volatile("{\n .reg .pred p;\n setp.ne.s32 p, %1, 0;\n @p ld.global.nc.s32 %0, [%2];\n}"
@@ -53,8 +54,10 @@ __device__ __forceinline__ double LoadIf(bool wanted, const double *from, double
   return other;
 }
 
-/* The b numbers that block column c is multiplied by. (A place is chosen and not a value, so that many loads are under way.) */
-template <int B, bool GHOSTS = true> __device__ __forceinline__ const double *Factors(const CsrMultArgs &a, int32_t c)
+/* The b numbers that block column c is multiplied by. (A place is chosen and not a value, so that many loads
+   are under way.) */
+template <int B, bool GHOSTS = true>
+__device__ __forceinline__ const double *Factors(const CsrMultArgs &a, int32_t c)
 {
   uintptr_t from = (uintptr_t)a.x, ghost = (uintptr_t)a.ghost - (uintptr_t)a.A.nloc * B * sizeof(double);
   if (GHOSTS && c >= a.A.nloc) from = ghost;
@@ -69,11 +72,11 @@ __device__ __forceinline__ void FetchColumns(const int32_t *col, int k, int n, i
   for (int u = 0; u < UNROLL; u++) c[u] = LoadIf(k + u * PARTS < n, col + k + u * PARTS, -1);
 }
 
-/* put(k, what row r of block k of a row, times x, is), for blocks k, k + PARTS, ... below n; from val and col on, UNROLL of them and STRIP of
-   their columns at once. wait: until val is there. */
+/* put(k, what row r of block k of a row, times x, is), for blocks k, k + PARTS, ... below n; from val and col
+   on, UNROLL of them and STRIP of their columns at once. wait: until val is there. */
 template <int B, int PARTS, int UNROLL, bool GHOSTS = true, typename Wait, typename Put>
-__device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col, int k, int n,
-                                            int r, Wait wait, Put put)
+__device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col,
+                                            int k, int n, int r, Wait wait, Put put)
 {
   constexpr int STRIP = B <= 16 ? B : 8;
   for (; k < n; k += PARTS * UNROLL) {
@@ -112,7 +115,8 @@ static inline bool CanBulk(Device *dev, const CsrMultArgs *a)
 }
 
 /* Offsets i and j at once: what waits for the one does not keep the other from being fetched. */
-__device__ __forceinline__ void TwoOffsets(const CsrView &A, int64_t i, int64_t j, int64_t &at_i, int64_t &at_j)
+__device__ __forceinline__ void TwoOffsets(const CsrView &A, int64_t i, int64_t j, int64_t &at_i,
+                                           int64_t &at_j)
 {
   if (A.ptr32)
     at_i = __ldg(A.ptr32 + i), at_j = __ldg(A.ptr32 + j);
@@ -120,12 +124,13 @@ __device__ __forceinline__ void TwoOffsets(const CsrView &A, int64_t i, int64_t 
     at_i = __ldg(A.ptr64 + i), at_j = __ldg(A.ptr64 + j);
 }
 
-/* The values of blocks [first, last) on their way to shared memory: returns where those of `first` will be. All threads call it, and
-   __syncthreads; who has then seen the barrier's round complete may read. Whole lines are copied: 16 bytes is where a copy may begin, but
-   one that begins within a sector took 9 % longer. */
+/* The values of blocks [first, last) on their way to shared memory: returns where those of `first` will be.
+   All threads call it, and __syncthreads; who has then seen the barrier's round complete may read. Whole
+   lines are copied: 16 bytes is where a copy may begin, but one that begins within a sector took 9 %
+   longer. */
 template <int B>
-__device__ __forceinline__ const double *FetchBlocks(const CsrView &A, int64_t first, int64_t last, double *tile,
-                                                     uint64_t *barrier, bool begin)
+__device__ __forceinline__ const double *FetchBlocks(const CsrView &A, int64_t first, int64_t last,
+                                                     double *tile, uint64_t *barrier, bool begin)
 {
   int64_t start = first * B * B & ~(int64_t)(LINE - 1), end = last * B * B, numbers = A.nz * B * B;
   int64_t stop = (end + LINE - 1) & ~(int64_t)(LINE - 1);
@@ -139,7 +144,8 @@ __device__ __forceinline__ const double *FetchBlocks(const CsrView &A, int64_t f
   return tile + (first * B * B - start);
 }
 
-/* y[i] = a s + b y[i] for the threads that have a finished row; then its dots, which the block sums to partial k. */
+/* y[i] = a s + b y[i] for the threads that have a finished row; then its dots, which the block sums to
+   partial k. */
 __device__ __forceinline__ double FinishRow(const CsrMultArgs &a, bool mine, int64_t i, double s)
 {
   if (!mine) return 0;
@@ -148,7 +154,8 @@ __device__ __forceinline__ double FinishRow(const CsrMultArgs &a, bool mine, int
   return y;
 }
 
-template <int T> __device__ __forceinline__ void FuseRow(const CsrMultArgs &a, bool mine, int64_t i, double y, int64_t k)
+template <int T>
+__device__ __forceinline__ void FuseRow(const CsrMultArgs &a, bool mine, int64_t i, double y, int64_t k)
 {
   for (int f = 0; f < a.fuse.ndot; f++) {
     double d[1] = {mine ? Factor(a.fuse, f, i, y) * y : 0};

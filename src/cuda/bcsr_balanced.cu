@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with matrices of blocks whose rows are of very different lengths: row blocks of about as many blocks, longer rows in fragments. */
+/* Products with matrices of blocks whose rows are of very different lengths: row blocks of about as many
+   blocks, longer rows in fragments. */
 #include "bcsr.h"
 #include "fragments.h"
 
 enum { ROW_BLOCK_THREADS = 128 };
 
-/* Blocks of a row block, 12 KB of them (8 of small ones) or what keeps all threads busy. (H200, b = 4, power-law rows: 96 and 128 blocks are 13 %
-   better than 64.) */
+/* Blocks of a row block, 12 KB of them (8 of small ones) or what keeps all threads busy. (H200, b = 4,
+   power-law rows: 96 and 128 blocks are 13 % better than 64.) */
 int64_t poiseCudaBcsrChunk(int b)
 {
   int64_t bytes = BlockBytes(b), chunk = (b <= 3 ? 8 : 12) * 1024 / bytes,
@@ -42,10 +43,11 @@ template <int B> __device__ __forceinline__ double JoinThreads(double s, double 
   return s;
 }
 
-/* Fragment p of a row has the sums s (threads with q = 0). The last one of a row to arrive adds all of them in their order, so that nothing
-   depends on who that is, and finishes the row. */
+/* Fragment p of a row has the sums s (threads with q = 0). The last one of a row to arrive adds all of them
+   in their order, so that nothing depends on who that is, and finishes the row. */
 template <int B>
-__device__ __forceinline__ void JoinFragments(const CsriMultArgs &a, int64_t p, const RowFragment &z, double s, double *share)
+__device__ __forceinline__ void JoinFragments(const CsriMultArgs &a, int64_t p, const RowFragment &z,
+                                              double s, double *share)
 {
   constexpr int T = ROW_BLOCK_THREADS, Q = T / B;
   const CsrMultArgs &m = a.m;
@@ -74,15 +76,16 @@ __device__ __forceinline__ void JoinFragments(const CsriMultArgs &a, int64_t p, 
 }
 
 /*
-  A block of threads for each fragment and each row block: 8 bytes per number, 4 per block and per offset, x and y once, 16 bytes per row block. Thread
-  (r, q) multiplies row r of blocks q, q + Q, ... as these arrive in shared memory; a fragment is summed over q, of a row block the terms stay in
-  shared memory, from which each row is summed by B threads.
+  A block of threads for each fragment and each row block: 8 bytes per number, 4 per block and per offset, x
+  and y once, 16 bytes per row block. Thread (r, q) multiplies row r of blocks q, q + Q, ... as these arrive
+  in shared memory; a fragment is summed over q, of a row block the terms stay in shared memory, from which
+  each row is summed by B threads.
 */
 template <int B, bool BULK>
 static __global__ void __launch_bounds__(ROW_BLOCK_THREADS, B <= 4    ? 10
-                                                         : B <= 9  ? 8
-                                                         : B <= 16 ? 6
-                                                                   : 1)
+                                                            : B <= 9  ? 8
+                                                            : B <= 16 ? 6
+                                                                      : 1)
     BcsrBalanced(const __grid_constant__ CsriMultArgs a, int room, int offset)
 {
   constexpr int T = ROW_BLOCK_THREADS, Q = T / B, UNROLL = B <= 16 ? 2 : 1;
@@ -116,7 +119,8 @@ static __global__ void __launch_bounds__(ROW_BLOCK_THREADS, B <= 4    ? 10
     const int32_t *col = m.A.col + first + at;
     const double *val = m.A.val + (first + at) * B * B;
     if (BULK) val = FetchBlocks<B>(m.A, first + at, first + at + n, tile, &barrier, round == 0);
-    if (round == 0 && q < Q && q < row_block.rows) TwoOffsets(m.A, row_block.begin + q, row_block.begin + q + 1, begin, end);
+    if (round == 0 && q < Q && q < row_block.rows)
+      TwoOffsets(m.A, row_block.begin + q, row_block.begin + q + 1, begin, end);
     if (BULK) __syncthreads();
     auto wait = [&] {
       if (BULK) BulkWait(&barrier, round % 2);
@@ -162,9 +166,10 @@ template <int B> static PoiseErr Balanced(Device *dev, const BcsrMultArgs *args)
   int64_t terms = most * B > ROW_BLOCK_THREADS ? most * B : ROW_BLOCK_THREADS;
   unsigned grid = (unsigned)(a->nfragment + a->m.nblock);
   if (!CanBulk(dev, &a->m))
-    return LaunchPdl(dev, BcsrBalanced<B, false>, grid, ROW_BLOCK_THREADS, (size_t)terms * sizeof(double), *a, 0, 0);
-  return LaunchPdl(dev, BcsrBalanced<B, true>, grid, ROW_BLOCK_THREADS, (size_t)(numbers + terms) * sizeof(double), *a, (int)room,
-                (int)numbers);
+    return LaunchPdl(dev, BcsrBalanced<B, false>, grid, ROW_BLOCK_THREADS, (size_t)terms * sizeof(double), *a,
+                     0, 0);
+  return LaunchPdl(dev, BcsrBalanced<B, true>, grid, ROW_BLOCK_THREADS,
+                   (size_t)(numbers + terms) * sizeof(double), *a, (int)room, (int)numbers);
 }
 
 PoiseErr poiseCudaBcsrBalanced(Device *dev, const BcsrMultArgs *a)

@@ -18,7 +18,8 @@ template <int B> __device__ __forceinline__ double ByBlock(const CsrMultArgs &a,
   int lane = threadIdx.x % 32, e = lane % (B * B);
   double s = 0;
   if (lane < BLOCKS * B * B)
-    for (k += lane / (B * B); k < end; k += BLOCKS) s += a.A.val[k * B * B + e] * Factors<B>(a, a.A.col[k])[e / B];
+    for (k += lane / (B * B); k < end; k += BLOCKS)
+      s += a.A.val[k * B * B + e] * Factors<B>(a, a.A.col[k])[e / B];
   return JoinLanes<B, BLOCKS * B>(s);
 }
 
@@ -34,8 +35,10 @@ template <int B> __device__ __forceinline__ double ByColumn(const CsrMultArgs &a
   return JoinLanes<B, COLUMNS>(s);
 }
 
-/* Algorithm 5, row per thread: a lane has a row, and the numbers of x for a block come through shared memory. */
-template <int B> __device__ __forceinline__ double ByRow(const CsrMultArgs &a, int64_t k, int64_t end, double *x)
+/* Algorithm 5, row per thread: a lane has a row, and the numbers of x for a block come through shared
+   memory. */
+template <int B>
+__device__ __forceinline__ double ByRow(const CsrMultArgs &a, int64_t k, int64_t end, double *x)
 {
   int lane = threadIdx.x % 32;
   double s = 0;
@@ -77,7 +80,8 @@ static __global__ void __launch_bounds__(32 * PAPER_ROWS) BcsrPaper(const __grid
 template <int B> static PoiseErr Paper(Device *dev, const BcsrMultArgs *args)
 {
   const CsrMultArgs *a = &args->c.m;
-  void (*kernel)(CsrMultArgs) = args->form == BCSR_COLUMN ? BcsrPaper<B, BCSR_COLUMN> : BcsrPaper<B, BCSR_ROW>;
+  void (*kernel)(CsrMultArgs) =
+      args->form == BCSR_COLUMN ? BcsrPaper<B, BCSR_COLUMN> : BcsrPaper<B, BCSR_ROW>;
   if constexpr (B <= 5)
     if (args->form == BCSR_BLOCK) kernel = BcsrPaper<B, BCSR_BLOCK>;
   return LaunchPdl(dev, kernel, (unsigned)a->nblock, 32 * PAPER_ROWS, 0, *a);

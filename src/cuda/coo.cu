@@ -9,14 +9,16 @@
 enum { VALUES = 4, STAGE = VALUES * THREADS }; /* values that a thread, and a block, fetches at once */
 
 /*
-  A block brings the values of its THREADS entries, which have their places side by side, to shared memory, STAGE of them at a time; then
-  a thread sums those of its entry in their order. So loads do not wait for each other nor for the longest entry of a warp. 12 bytes per
-  value, 12 per entry (4 more each where places are int64). Values are fetched in sectors of 32 bytes: of elements the
-  values of a row lie side by side and go to one row of the matrix, that is to this block: none is fetched in vain.
+  A block brings the values of its THREADS entries, which have their places side by side, to shared memory,
+  STAGE of them at a time; then a thread sums those of its entry in their order. So loads do not wait for each
+  other nor for the longest entry of a warp. 12 bytes per value, 12 per entry (4 more each where places are
+  int64). Values are fetched in sectors of 32 bytes: of elements the values of a row lie side by side and go
+  to one row of the matrix, that is to this block: none is fetched in vain.
 */
 template <typename Place>
 static __global__ void __launch_bounds__(THREADS)
-    CooSum(const __grid_constant__ CooSumArgs a, const Place *__restrict__ start, const Place *__restrict__ from)
+    CooSum(const __grid_constant__ CooSumArgs a, const Place *__restrict__ start,
+           const Place *__restrict__ from)
 {
   __shared__ double value[STAGE];
   int64_t first = blockIdx.x * (int64_t)THREADS, last = first + THREADS < a.n ? first + THREADS : a.n,
@@ -50,11 +52,13 @@ static __global__ void __launch_bounds__(THREADS)
   if (e < last) a.val[e] = s;
 }
 
-/* The same of blocks: a thread sums one number, its neighbours those beside it, so that values are fetched in whole sectors from 4 numbers
-   on. 8 bytes per number of a value, 8 per number of an entry; places and offsets are read once for a block's numbers and stay in cache. */
+/* The same of blocks: a thread sums one number, its neighbours those beside it, so that values are fetched in
+   whole sectors from 4 numbers on. 8 bytes per number of a value, 8 per number of an entry; places and
+   offsets are read once for a block's numbers and stay in cache. */
 template <typename Place>
 static __global__ void __launch_bounds__(THREADS)
-    CooSumBlocks(const __grid_constant__ CooSumArgs a, const Place *__restrict__ start, const Place *__restrict__ from)
+    CooSumBlocks(const __grid_constant__ CooSumArgs a, const Place *__restrict__ start,
+                 const Place *__restrict__ from)
 {
   enum { AHEAD = 4 };
   int64_t first = blockIdx.x * (int64_t)THREADS, e = first / a.numbers;
@@ -65,7 +69,8 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll AHEAD
   for (int64_t k = start[e], stop = start[e + 1]; k < stop; k++) {
     int64_t place = from[k];
-    s += *(place < a.ngiven ? a.given + place * a.numbers + j : a.received + (place - a.ngiven) * a.numbers + j);
+    s += *(place < a.ngiven ? a.given + place * a.numbers + j
+                            : a.received + (place - a.ngiven) * a.numbers + j);
   }
   a.val[e * a.numbers + j] = s;
 }
@@ -136,7 +141,8 @@ template <typename Place>
 static cudaError_t Sort(void *scratch, size_t *bytes, const SortKeysArgs *a, cub::DoubleBuffer<uint64_t> *key,
                         cub::DoubleBuffer<Place> *place, cudaStream_t stream)
 {
-  return cub::DeviceRadixSort::SortPairs(scratch, *bytes, *key, *place, a->n, a->first, a->first + a->bits, stream);
+  return cub::DeviceRadixSort::SortPairs(scratch, *bytes, *key, *place, a->n, a->first, a->first + a->bits,
+                                         stream);
 }
 
 /* Of the two sides the result may be in either. */
@@ -148,9 +154,9 @@ template <typename Place> static PoiseErr SortInto1(Device *dev, const SortKeysA
   size_t bytes = a->scratch_bytes;
   TRY(poiseCudaCheck(Sort(a->scratch, &bytes, a, &key, &place, stream), "sorting keys"));
   if (key.Current() == a->key[1]) return POISE_OK;
-  TRY(poiseCudaCheck(
-      cudaMemcpyAsync(a->key[1], a->key[0], (size_t)a->n * sizeof(uint64_t), cudaMemcpyDeviceToDevice, stream),
-      "copying sorted keys"));
+  TRY(poiseCudaCheck(cudaMemcpyAsync(a->key[1], a->key[0], (size_t)a->n * sizeof(uint64_t),
+                                     cudaMemcpyDeviceToDevice, stream),
+                     "copying sorted keys"));
   return poiseCudaCheck(
       cudaMemcpyAsync(places[1], places[0], (size_t)a->n * sizeof(Place), cudaMemcpyDeviceToDevice, stream),
       "copying sorted keys");
@@ -164,7 +170,8 @@ extern "C" size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a)
   cub::DoubleBuffer<int64_t> place64(a->place64[0], a->place64[1]);
   cudaError_t e = a->place32[0] ? Sort(NULL, &bytes, a, &key, &place32, poiseCudaStream(dev))
                                 : Sort(NULL, &bytes, a, &key, &place64, poiseCudaStream(dev));
-  return e == cudaSuccess && bytes ? bytes : 1; /* NULL would only ask again; a failure shows in the sort itself */
+  /* NULL would only ask again; a failure shows in the sort itself */
+  return e == cudaSuccess && bytes ? bytes : 1;
 }
 
 template <typename Place>

@@ -5,7 +5,8 @@
 
 enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
 
-/* L neighbouring lanes per row, POISE_BLOCK rows and threads per block; 12 bytes per nonzero, 4 per offset, x and y once. */
+/* L neighbouring lanes per row, POISE_BLOCK rows and threads per block; 12 bytes per nonzero, 4 per offset, x
+   and y once. */
 template <int L, bool INDEX16>
 static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
@@ -50,7 +51,8 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
 
 /* What a lane has of entries k, k + step, ... of a column. */
 template <typename Index>
-__device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *perm, int64_t k, int64_t end, int step)
+__device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *perm, int64_t k, int64_t end,
+                                           int step)
 {
   double s = 0;
 #pragma unroll 4
@@ -76,8 +78,9 @@ __device__ __forceinline__ void FragmentOfColumn(const CsrMultTransposeArgs &a, 
   if (lane == 0) *poiseOfColumn(&a, cut.row) = s;
 }
 
-/* L neighbouring lanes per column: reads 4 bytes per nonzero for its place and its row each (the place 8 where it is int64), gathers
-   its value and x, and writes y once. CUT: but columns that are cut, whose fragments come first, as they take longest, a warp for each. */
+/* L neighbouring lanes per column: reads 4 bytes per nonzero for its place and its row each (the place 8
+   where it is int64), gathers its value and x, and writes y once. CUT: but columns that are cut, whose
+   fragments come first, as they take longest, a warp for each. */
 template <int L, bool CUT, typename Index>
 static __global__ void __launch_bounds__(THREADS)
     CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm)
@@ -111,7 +114,7 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
   });
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 template <int T, int L, int MODE, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
@@ -129,28 +132,33 @@ int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
   return (mean + round - 1) / round * round;
 }
 
-/* Do the threads of a row rarely wait for those of another? A warp waits for its longest row, so few warps may have one that takes another
-   round than those of mean length, which takes as much longer as these are few; and where they are several lengths must not deviate much. */
+/* Do the threads of a row rarely wait for those of another? A warp waits for its longest row, so few warps
+   may have one that takes another round than those of mean length, which takes as much longer as these are
+   few; and where they are several lengths must not deviate much. */
 static bool Even(const CsrStatistics *s)
 {
   int k = Lanes(s->m, s->nz), others = (32 >> k) - 1; /* rows of a warp */
   int64_t bound = poiseCudaCsrBound(s->m, s->nz), rounds = bound / (UNROLL << k);
   double mean = (double)s->nz / (double)s->m, deviates = (double)s->squares - (double)s->nz * mean;
-  bool waits = s->longest > bound && (s->bound != bound || (double)(s->rows_above * others) > 0.1 * (double)(s->m * rounds));
+  bool waits = s->longest > bound &&
+               (s->bound != bound || (double)(s->rows_above * others) > 0.1 * (double)(s->m * rounds));
   return !waits && (bound <= UNROLL << k || deviates <= 0.16 * (double)s->nz * mean) && mean <= MOST_MEAN;
 }
 
-/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far more of them than the mean,
-   and the longest row, at 0.4 us a round, takes no longer than 3 us and two fifths of what the rest takes. Many blocks are of half as many
-   threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more
-   multiprocessors. Blocks that are all there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows of 23, 33 at
-   most: 2.7 us, row blocks 4.1). even: only where row blocks would not take less, either (17361 rows of 20, 120 at most: 5.6 us, row blocks 5.2). */
+/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far
+   more of them than the mean, and the longest row, at 0.4 us a round, takes no longer than 3 us and two
+   fifths of what the rest takes. Many blocks are of half as many threads: fewer of them wait for the slowest
+   (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more multiprocessors.
+   Blocks that are all there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows
+   of 23, 33 at most: 2.7 us, row blocks 4.1). even: only where row blocks would not take less, either (17361
+   rows of 20, 120 at most: 5.6 us, row blocks 5.2). */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {
   enum { AT_ONCE = 4, FAR = 4 };
   int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = UNROLL << k;
   int64_t each = (int64_t)poiseCudaProcessors(dev) * rows; /* a block for each multiprocessor */
-  double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
+  /* rounds */
+  double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6;
   int64_t far = FAR * (even ? UNROLL << LeastLanes(s->m, s->nz) : round);
   bool small = s->m <= AT_ONCE * each && s->longest <= far && mean <= MOST_MEAN && !s->cut;
   bool at_once = s->m <= (int64_t)BLOCKS_AT_ONCE * rows, few = 2 * s->m <= 3 * each;
@@ -163,7 +171,8 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
 {
-  return LaunchPdl(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock, POISE_BLOCK, 0, *a);
+  return LaunchPdl(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock,
+                   POISE_BLOCK, 0, *a);
 }
 
 template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
@@ -178,8 +187,10 @@ template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMu
 /* More blocks than are resident hide latency, and skipped ones would fetch in vain. */
 template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
 {
-  bool plain = !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
-  bool lean = plain && (L <= 4 || a->index16.code); /* longer rows want the first cache more, unless they take less of it */
+  bool plain =
+      !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
+  /* longer rows want the first cache more, unless they take less of it */
+  bool lean = plain && (L <= 4 || a->index16.code);
   bool half = a->rows * L < THREADS, early = poiseCudaInLoop(dev) && a->nblock <= BLOCKS_AT_ONCE;
   if (half && early) return Tiles<THREADS / 2, L, EARLY_TILE>(dev, a);
   if (half && lean) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
@@ -217,7 +228,8 @@ extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
 {
   typedef PoiseErr (*Run)(Device *, const CsrMultTransposeArgs *);
-  static const Run columns[] = {EvenOrCut<1>, EvenOrCut<2>, EvenOrCut<4>, EvenOrCut<8>, EvenOrCut<16>, EvenOrCut<32>};
+  static const Run columns[] = {EvenOrCut<1>, EvenOrCut<2>,  EvenOrCut<4>,
+                                EvenOrCut<8>, EvenOrCut<16>, EvenOrCut<32>};
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
   const CsrView *A = &a->c.m.A;
   return A->m ? columns[poiseCsrLanes(A->m, A->nz)](dev, a) : POISE_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels that change the values of a CSR, or sum them, a thread per row, or a block if it is long; and those that look at patterns. */
+/* Kernels that change the values of a CSR, or sum them, a thread per row, or a block if it is long; and those
+   that look at patterns. */
 #include "cuda.h"
 
 /* x, or the ghosts, at a column. */
@@ -46,8 +47,10 @@ __device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
 /* 4 bytes per row, or 8. */
 static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
 {
-  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0, fragments = 0;
-  int64_t length_changes = 0, empty = 0, longest = 0, squares = 0, max_share_nnz = 0, rows_above = 0, tile[POISE_TILES] = {0};
+  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0,
+          fragments = 0;
+  int64_t length_changes = 0, empty = 0, longest = 0, squares = 0, max_share_nnz = 0, rows_above = 0,
+          tile[POISE_TILES] = {0};
   for (int64_t i = start; i < a.A.m; i += stride) {
     int64_t begin = poiseCsrOffset(&a.A, i), length = poiseCsrOffset(&a.A, i + 1) - begin;
     length_changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
@@ -148,7 +151,8 @@ static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_co
 }
 
 /* 8 bytes per nonzero. */
-template <int COMBINE> static __global__ void __launch_bounds__(THREADS) CsrNorm(const __grid_constant__ CsrNormArgs a)
+template <int COMBINE>
+static __global__ void __launch_bounds__(THREADS) CsrNorm(const __grid_constant__ CsrNormArgs a)
 {
   double block[1] = {0};
   for (int r = 0; r < ROWS; r++)
@@ -159,7 +163,8 @@ template <int COMBINE> static __global__ void __launch_bounds__(THREADS) CsrNorm
         double v = a.A.val[poiseNumberPlace(&row, k)] * a.scale[0] * a.scale[1];
         s[0] += COMBINE == COMBINE_MAX ? fabs(v) : v * v;
       }
-      if (COMBINE == COMBINE_MAX && step > 1) BlockReduce<1, COMBINE_SUM>(s); /* of all threads, for the first warp */
+      /* of all threads, for the first warp */
+      if (COMBINE == COMBINE_MAX && step > 1) BlockReduce<1, COMBINE_SUM>(s);
       if (COMBINE == COMBINE_SUM || step == 1 || threadIdx.x == 0) block[0] = Join<COMBINE>(block[0], s[0]);
     });
   BlockReduce<1, COMBINE>(block);
@@ -180,7 +185,8 @@ static __global__ void __launch_bounds__(THREADS) CsrZeroRows(const __grid_const
   if (a.mark) a.mark[i] = 1;
 }
 
-/* 4 bytes per nonzero, and 16 of those in the columns. What goes to b is subtracted in order: by one thread, however long the row is. */
+/* 4 bytes per nonzero, and 16 of those in the columns. What goes to b is subtracted in order: by one thread,
+   however long the row is. */
 static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -190,7 +196,8 @@ static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs
     int64_t j = poiseNumberColumn(&a.A, &row, k);
     if (At(a.A, a.mark, a.ghost_mark, j) == 0) continue;
     double *v = a.val + poiseNumberPlace(&row, k);
-    if (a.b) a.b[i] = __dsub_rn(a.b[i], __dmul_rn(*v, At(a.A, a.x, a.ghost, j))); /* the host's bits: not fused */
+    /* the host's bits: not fused */
+    if (a.b) a.b[i] = __dsub_rn(a.b[i], __dmul_rn(*v, At(a.A, a.x, a.ghost, j)));
     *v = 0;
   }
 }
@@ -198,21 +205,23 @@ static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs
 /* The columns of a block's rows, which have the same offsets, side by side: 8 bytes per nonzero. */
 static __global__ void __launch_bounds__(THREADS) CsrDiffer(const __grid_constant__ CsrDifferArgs a)
 {
-  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK, last = first + POISE_BLOCK < a.A.m ? first + POISE_BLOCK : a.A.m;
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK,
+          last = first + POISE_BLOCK < a.A.m ? first + POISE_BLOCK : a.A.m;
   int differs = 0;
   for (int64_t i = first + threadIdx.x; i <= last; i += THREADS)
     differs |= poiseCsrOffset(&a.A, i) != poiseCsrOffset(&a.B, i);
   differs = __syncthreads_or(differs);
   if (!differs) {
     int64_t end = poiseCsrOffset(&a.A, last);
-    for (int64_t k = poiseCsrOffset(&a.A, first) + threadIdx.x; k < end; k += THREADS) differs |= a.A.col[k] != a.B.col[k];
+    for (int64_t k = poiseCsrOffset(&a.A, first) + threadIdx.x; k < end; k += THREADS)
+      differs |= a.A.col[k] != a.B.col[k];
     differs = __syncthreads_or(differs);
   }
   if (threadIdx.x == 0) a.partial[blockIdx.x] = differs != 0;
 }
 
-/* A thread per entry, which looks for its row, as its neighbours do: 4 bytes per nonzero and the offsets, writes 12 (16 where places
-   are int64). */
+/* A thread per entry, which looks for its row, as its neighbours do: 4 bytes per nonzero and the offsets,
+   writes 12 (16 where places are int64). */
 static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, low = 0, high = a.A.m;
@@ -231,7 +240,8 @@ static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
     a.place64[k] = k;
 }
 
-/* A thread per number that is written; what a block's threads read lies side by side too. 16 bytes per number, 4 or 8 per block. */
+/* A thread per number that is written; what a block's threads read lies side by side too. 16 bytes per
+   number, 4 or 8 per block. */
 static __global__ void BcsrTransposeBlocks(const __grid_constant__ BcsrTransposeBlocksArgs a)
 {
   int b = (int)a.b, numbers = b * b;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of csri: a warp for each row block, or tiles where rows are even; a warp for each fragment of a longer row. */
+/* Kernels of csri: a warp for each row block, or tiles where rows are even; a warp for each fragment of a
+   longer row. */
 #include <limits.h>
 
 #include "fragments.h"
@@ -7,8 +8,8 @@
 #include "tile.h"
 
 enum {
-  EACH = 4,              /* neighbouring entries of a lane at work, while as many are under way */
-  SPAN = 32 * EACH,      /* of a warp */
+  EACH = 4,                 /* neighbouring entries of a lane at work, while as many are under way */
+  SPAN = 32 * EACH,         /* of a warp */
   ROW_BLOCKS = 8,           /* of a block: neighbours, which find lines of x in the first cache; */
   FEW_ROW_BLOCKS = 4,       /* where all have a place at once */
   RESIDENT_ROW_BLOCKS = 32, /* of a multiprocessor */
@@ -18,7 +19,8 @@ enum {
   RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
 };
 
-/* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by row blocks that share rows, of a y that was set to 0. */
+/* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by row blocks that share
+   rows, of a y that was set to 0. */
 enum { GENERAL, PLAIN, EXACT };
 
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
@@ -34,7 +36,8 @@ static __global__ void CsriFragments(const __grid_constant__ CsriFragmentsArgs a
   for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriFragment(&a, w, p);
 }
 
-/* Entries [from, end) from val and col on, which are at a multiple of 32, or if that takes a span less of 2. */
+/* Entries [from, end) from val and col on, which are at a multiple of 32, or if that takes a span less of
+   2. */
 struct Entries {
   const double *val;
   const int32_t *col;
@@ -47,11 +50,12 @@ __device__ __forceinline__ Entries Stream(const CsrView &A, int64_t first, int n
   int from = (int)(first % 32), least = (int)(first % 2);
   if ((least + n + SPAN - 1) / SPAN < (from + n + SPAN - 1) / SPAN) from = least;
   int64_t base = first - from;
-  return {A.val + base, A.col + base, from, from + n, (uintptr_t)A.val % 16 == 0 && (uintptr_t)A.col % 8 == 0};
+  return {A.val + base, A.col + base, from, from + n,
+          (uintptr_t)A.val % 16 == 0 && (uintptr_t)A.col % 8 == 0};
 }
 
-/* Two neighbouring entries of each half of a span for each lane, from place `at` on: so that what the lanes fetch at once is all of some
-   lines, each of which is asked for once. */
+/* Two neighbouring entries of each half of a span for each lane, from place `at` on: so that what the lanes
+   fetch at once is all of some lines, each of which is asked for once. */
 __device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
 {
 #pragma unroll
@@ -71,11 +75,13 @@ __device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH
   }
 }
 
-/* Four neighbouring entries for each lane, of the first half of the span for even lanes, of the second for odd ones. */
+/* Four neighbouring entries for each lane, of the first half of the span for even lanes, of the second for
+   odd ones. */
 __device__ __forceinline__ void Regroup(double (&t)[EACH])
 {
   bool odd = threadIdx.x % 2;
-  double u = __shfl_xor_sync(0xffffffff, odd ? t[0] : t[2], 1), v = __shfl_xor_sync(0xffffffff, odd ? t[1] : t[3], 1);
+  double u = __shfl_xor_sync(0xffffffff, odd ? t[0] : t[2], 1),
+         v = __shfl_xor_sync(0xffffffff, odd ? t[1] : t[3], 1);
   if (odd)
     t[0] = u, t[1] = v;
   else
@@ -103,7 +109,8 @@ __device__ __forceinline__ void Gather(const CsrMultArgs &m, const HubTable &hub
   }
 #pragma unroll
   for (int g = 0; g < EACH; g++)
-    if (!known[g]) x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
+    if (!known[g])
+      x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
 }
 
 /* Row i, or an empty one. */
@@ -121,8 +128,8 @@ __device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const RowBlock &z, i
   return (int)((m.A.ptr32 ? LoadStreaming(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first) + from;
 }
 
-/* Where it is time for that, waits for what is before; is there anything to do? (In a solver's loop the matrix stays as it is, so its
-   first entries are fetched before that wait: `early`.) */
+/* Where it is time for that, waits for what is before; is there anything to do? (In a solver's loop the
+   matrix stays as it is, so its first entries are fetched before that wait: `early`.) */
 __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
 {
   if (!now) return true;
@@ -130,10 +137,11 @@ __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
   return !m.skip || *m.skip == 0;
 }
 
-/* y[i] of a row that ends in the row block. The first one may have begun before it, and is added to what others do there. */
+/* y[i] of a row that ends in the row block. The first one may have begun before it, and is added to what
+   others do there. */
 template <int MODE>
-__device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double beta, const RowBlock &z, unsigned row,
-                                    double sum)
+__device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double beta, const RowBlock &z,
+                                    unsigned row, double sum)
 {
   if (MODE == EXACT && row == 0)
     atomicAdd(&m.y[z.begin], sum);
@@ -141,8 +149,9 @@ __device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double b
     Finish<MODE>(m, alpha, beta, z.begin + row, sum);
 }
 
-/* Rows that end in a span, of which each lane has EACH terms: these are summed from left to right, then what lanes have left of their last
-   rows is scanned by segments, in both halves of the span at once. Returns what is left of the row that goes on. */
+/* Rows that end in a span, of which each lane has EACH terms: these are summed from left to right, then what
+   lanes have left of their last rows is scanned by segments, in both halves of the span at once. Returns what
+   is left of the row that goes on. */
 template <int MODE>
 __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, double beta, const RowBlock &z,
                                           const double (&term)[EACH], const uint16_t *span, double carry)
@@ -152,7 +161,8 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   uint16_t mark[EACH];
   memcpy(mark, span + SPAN / 2 * half + EACH * (lane / 2), sizeof mark);
   double s = 0, head = 0;
-  unsigned first = NONE; /* the row of the lane's first end, which may have begun in lanes below: head is its part here */
+  /* the row of the lane's first end, which may have begun in lanes below: head is its part here */
+  unsigned first = NONE;
 #pragma unroll
   for (int g = 0; g < EACH; g++) {
     s += term[g];
@@ -163,7 +173,8 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
       End<MODE>(m, alpha, beta, z, mark[g], s);
     s = 0;
   }
-  unsigned ends = __ballot_sync(0xffffffff, first != NONE), before = ends & (half ? odd : even) & ((1u << lane) - 1);
+  unsigned ends = __ballot_sync(0xffffffff, first != NONE),
+           before = ends & (half ? odd : even) & ((1u << lane) - 1);
   int start = first != NONE ? lane : before ? 31 - __clz(before) : half; /* the lane of the latest end */
 #pragma unroll
   for (int step = 2; step < 32; step *= 2) {
@@ -179,10 +190,11 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   return ends & odd ? last : last + middle;
 }
 
-/* The rows of row block w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched meanwhile; mark says which row ends
-   at each. */
+/* The rows of row block w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched
+   meanwhile; mark says which row ends at each. */
 template <int MODE, bool HUBS>
-__device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark, const HubTable &hubs)
+__device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark,
+                                               const HubTable &hubs)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32;
@@ -195,7 +207,8 @@ __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w,
       ahead = RowEnd(m, z, e.from, 32 + lane); /* rows first + lane, ... */
   if (!Begin(m, early)) return;
   double alpha = poiseScalar(m.a), beta = poiseScalar(m.b);
-  for (int i = lane; MODE != EXACT && !z.nz && i < z.rows; i += 32) Finish<MODE>(m, alpha, beta, z.begin + i, 0);
+  for (int i = lane; MODE != EXACT && !z.nz && i < z.rows; i += 32)
+    Finish<MODE>(m, alpha, beta, z.begin + i, 0);
   for (int at = 0; z.nz && at < e.end; at += SPAN) {
     double x[EACH], next[EACH];
     Gather<MODE, HUBS>(m, hubs, c, x);
@@ -224,13 +237,15 @@ __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w,
   if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
   for (int f = 0; MODE != EXACT && f < m.fuse.ndot; f++) { /* y is in cache, and here in order */
     double s = 0;
-    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32) s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
+    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32)
+      s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
     s = WarpReduce<COMBINE_SUM>(s);
     if (lane == 0) m.fuse.partial[f][w] = s;
   }
 }
 
-/* Entries lane, lane + 32, ... from place `at` on: in long rows neighbours are often of neighbouring columns. */
+/* Entries lane, lane + 32, ... from place `at` on: in long rows neighbours are often of neighbouring
+   columns. */
 __device__ __forceinline__ void FetchInTurn(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
 {
 #pragma unroll
@@ -270,9 +285,9 @@ __host__ __device__ __forceinline__ int64_t FragmentBlocks(const CsriMultArgs &a
   return (a.nfragment + warps - 1) / warps;
 }
 
-/* Row block w of the first ones, which warps begin with at once: where its rows, entries and x are, or near to that, is asked for before it
-   is known, so that pages a multiprocessor does not know are looked up together, not one after the other as the row block leads to entries
-   and these to x. */
+/* Row block w of the first ones, which warps begin with at once: where its rows, entries and x are, or near
+   to that, is asked for before it is known, so that pages a multiprocessor does not know are looked up
+   together, not one after the other as the row block leads to entries and these to x. */
 __device__ __forceinline__ void PrefetchFirstPages(const CsrMultArgs &m, int64_t w)
 {
   int lane = threadIdx.x % 32;
@@ -288,7 +303,8 @@ __device__ __forceinline__ void PrefetchFirstPages(const CsrMultArgs &m, int64_t
   if (p) asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
-/* Fragments first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per row block. */
+/* Fragments first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per row
+   block. */
 template <int MODE, int W>
 static __global__ void __launch_bounds__(32 * W, RESIDENT_ROW_BLOCKS / W)
     CsriMult(const __grid_constant__ CsriMultArgs a, bool early, unsigned first)
@@ -296,7 +312,8 @@ static __global__ void __launch_bounds__(32 * W, RESIDENT_ROW_BLOCKS / W)
   __shared__ __align__(8) uint16_t mark[W][SPAN];
   PdlLaunchDependents();
   int warp = threadIdx.x / 32;
-  int64_t fragments = FragmentBlocks(a, W), fragment = blockIdx.x * (int64_t)W + warp, at = fragment - fragments * W;
+  int64_t fragments = FragmentBlocks(a, W), fragment = blockIdx.x * (int64_t)W + warp,
+          at = fragment - fragments * W;
   if (blockIdx.x < first && at >= 0 && at < a.m.nblock) PrefetchFirstPages(a.m, at);
   if (!Begin(a.m, !early)) return;
   if (at >= 0 && at < a.m.nblock)
@@ -305,10 +322,12 @@ static __global__ void __launch_bounds__(32 * W, RESIDENT_ROW_BLOCKS / W)
     Fragment<MODE, false>(a, fragment, early, {});
 }
 
-/* The same where there are hubs: one block on each multiprocessor, which fetches their x first; a warp that is done takes the next fragment or
-   row block. Products whose columns are scattered wait for the tags of the second cache, where hubs are not asked for. */
+/* The same where there are hubs: one block on each multiprocessor, which fetches their x first; a warp that
+   is done takes the next fragment or row block. Products whose columns are scattered wait for the tags of the
+   second cache, where hubs are not asked for. */
 template <int MODE>
-static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1) CsriHubMult(const __grid_constant__ CsriMultArgs a)
+static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1)
+    CsriHubMult(const __grid_constant__ CsriMultArgs a)
 {
   extern __shared__ __align__(16) double hub_x[];
   __shared__ __align__(8) uint16_t mark[RESIDENT_ROW_BLOCKS][SPAN];
@@ -326,7 +345,8 @@ static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1) CsriHubMul
   }
   __syncthreads();
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int64_t fragments = MODE == EXACT ? 0 : a.nfragment, tasks = fragments + a.m.nblock, warps = gridDim.x * (int64_t)RESIDENT_ROW_BLOCKS;
+  int64_t fragments = MODE == EXACT ? 0 : a.nfragment, tasks = fragments + a.m.nblock,
+          warps = gridDim.x * (int64_t)RESIDENT_ROW_BLOCKS;
   for (int64_t t = warp * (int64_t)gridDim.x + blockIdx.x; t < tasks;) {
     int taken = 0; /* by all warps, one for each task that is begun */
     if (lane == 0) taken = atomicAdd(a.next, 1);
@@ -341,7 +361,8 @@ static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1) CsriHubMul
 }
 
 template <int T, int L>
-static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __grid_constant__ CsriMultArgs a)
+static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T)
+    CsriTile(const __grid_constant__ CsriMultArgs a)
 {
   PdlLaunchDependents();
   PdlWait();
@@ -358,7 +379,7 @@ template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a
   size_t bytes = (size_t)TileRoom(a->m.tile) * 12;
   TRY(LetShare((const void *)CsriTile<T, L>, bytes));
   return LaunchPdlCarving(dev, CarveTiles(a->m.x_lines, bytes, T), CsriTile<T, L>,
-                       (unsigned)(FragmentBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
+                          (unsigned)(FragmentBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
 }
 
 template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
@@ -371,10 +392,10 @@ template <int W> static PoiseErr RowBlocks(Device *dev, const CsriMultArgs *a, b
   unsigned grid = (unsigned)(FragmentBlocks(*a, W) + (a->m.nblock + W - 1) / W),
            first = (unsigned)(poiseCudaProcessors(dev) * (RESIDENT_ROW_BLOCKS / W));
   return LaunchPdl(dev,
-                a->exact ? CsriMult<EXACT, W>
-                : plain  ? CsriMult<PLAIN, W>
-                         : CsriMult<GENERAL, W>,
-                grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact, first);
+                   a->exact ? CsriMult<EXACT, W>
+                   : plain  ? CsriMult<PLAIN, W>
+                            : CsriMult<GENERAL, W>,
+                   grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact, first);
 }
 
 /* As many as there is shared memory for, beside the marks and what the system takes. */
@@ -394,7 +415,8 @@ static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMult
 
 int64_t poiseCudaCsriRowBlock(Device *dev, const CsrStatistics *s)
 {
-  return poiseWavesRowBlock(0.99 * RESIDENT_ROW_BLOCKS * poiseCudaProcessors(dev), s->x_lines >= CSRI_SCATTERED, s);
+  return poiseWavesRowBlock(0.99 * RESIDENT_ROW_BLOCKS * poiseCudaProcessors(dev),
+                            s->x_lines >= CSRI_SCATTERED, s);
 }
 
 int64_t poiseCudaCsriFragment(Device *dev, const CsrStatistics *s, int64_t limit)
@@ -402,7 +424,8 @@ int64_t poiseCudaCsriFragment(Device *dev, const CsrStatistics *s, int64_t limit
   return poiseWavesFragment(0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), s, limit);
 }
 
-/* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros nothing is gained.) */
+/* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros
+   nothing is gained.) */
 int poiseCudaHubBits(const Device *dev, int64_t nz)
 {
   enum { LITTLE = 22 };
@@ -431,11 +454,13 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
   static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
   const CsriMultArgs *a = (const CsriMultArgs *)args;
   if (a->exact && a->fill)
-    TRY(poiseCudaCheck(cudaMemsetAsync(a->m.y, 0, (size_t)a->m.A.m * sizeof(double), poiseCudaStream(dev)), "y = 0"));
+    TRY(poiseCudaCheck(cudaMemsetAsync(a->m.y, 0, (size_t)a->m.A.m * sizeof(double), poiseCudaStream(dev)),
+                       "y = 0"));
   if (a->nfragment + a->m.nblock == 0) return POISE_OK;
   if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
   bool plain = !a->m.ghost && !a->m.a.slot && a->m.a.value == 1 && !a->m.b.slot && a->m.b.value == 0;
-  if (a->hub) return Hubs(dev, a, a->exact ? CsriHubMult<EXACT> : plain ? CsriHubMult<PLAIN> : CsriHubMult<GENERAL>);
+  if (a->hub)
+    return Hubs(dev, a, a->exact ? CsriHubMult<EXACT> : plain ? CsriHubMult<PLAIN> : CsriHubMult<GENERAL>);
   bool few = a->nfragment + a->m.nblock <= (int64_t)RESIDENT_ROW_BLOCKS * poiseCudaProcessors(dev);
   return few ? RowBlocks<FEW_ROW_BLOCKS>(dev, a, plain) : RowBlocks<ROW_BLOCKS>(dev, a, plain);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of this folder share: the contract and the system layer as C++ sees them, and block-wide sums. */
+/* What the files of this folder share: the contract and the system layer as C++ sees them, and block-wide
+   sums. */
 #ifndef POISE_CUDA_H
 #define POISE_CUDA_H
 
@@ -18,19 +19,22 @@ enum {
   SEG_THREADS = 128, /* that sum a row block of seg */
   THREADS = 256,     /* of most blocks, which have POISE_BLOCK rows */
   WARPS = THREADS / 32,
-  SUBTOTALS = 64,                 /* partials that many partials are first summed into */
-  ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
+  SUBTOTALS = 64, /* partials that many partials are first summed into */
+  /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
+  ROWS = POISE_BLOCK / THREADS
 };
 
 struct Sparse;
 
 extern "C" { /* so that the names keep their prefix in an archive; kernels are static */
 cudaStream_t poiseCudaStream(Device *dev);
-double *poiseCudaSubtotals(Device *dev);         /* scratch of SUBTOTALS doubles for each of POISE_MAX_SUMS sums */
-int poiseCudaProcessors(const Device *dev);   /* multiprocessors of the GPU */
-int poiseCudaShared(const Device *dev);       /* bytes of shared memory that a block may have, if it asks */
-bool poiseCudaHasBulk(Device *dev);           /* bulk copies to shared memory: compute capability 9.0 */
-bool poiseCudaInLoop(Device *dev);            /* the loop of a solver is being captured, which changes no matrix */
+/* scratch of SUBTOTALS doubles for each of POISE_MAX_SUMS sums */
+double *poiseCudaSubtotals(Device *dev);
+int poiseCudaProcessors(const Device *dev); /* multiprocessors of the GPU */
+int poiseCudaShared(const Device *dev);     /* bytes of shared memory that a block may have, if it asks */
+bool poiseCudaHasBulk(Device *dev);         /* bulk copies to shared memory: compute capability 9.0 */
+/* the loop of a solver is being captured, which changes no matrix */
+bool poiseCudaInLoop(Device *dev);
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */
 void poiseCudaSparseClose(Device *dev);
 extern const char *const poiseCudaCsrLibraries[];
@@ -79,7 +83,8 @@ template <int COMBINE> __device__ __forceinline__ double WarpReduce(double v)
   return v;
 }
 
-/* N sums over the block of T threads at once, in a fixed order; the results are valid in the first warp. 0 is neutral. */
+/* N sums over the block of T threads at once, in a fixed order; the results are valid in the first warp. 0 is
+   neutral. */
 template <int N, int COMBINE, int T = THREADS> __device__ __forceinline__ void BlockReduce(double (&v)[N])
 {
   __shared__ double part[N][T / 32];
@@ -95,7 +100,8 @@ template <int N, int COMBINE, int T = THREADS> __device__ __forceinline__ void B
   __syncthreads();
 }
 
-/* Two of them where latency is all: each half of a warp goes on with one, as shuffles are what takes time. Valid in the first thread. */
+/* Two of them where latency is all: each half of a warp goes on with one, as shuffles are what takes time.
+   Valid in the first thread. */
 template <int COMBINE, int T> __device__ __forceinline__ void BlockReducePair(double (&v)[2])
 {
   constexpr int W = T / 32; /* a power of 2 up to 16 */
@@ -112,12 +118,12 @@ template <int COMBINE, int T> __device__ __forceinline__ void BlockReducePair(do
   v[0] = mine, v[1] = __shfl_sync(0xffffffff, mine, 16);
 }
 
-/* ---- rows by threads, long ones by blocks of them ------------------------------------------------------------------------------- */
+/* ---- rows by threads, long ones by blocks of them -------------------------------------------- */
 
 enum { LONG = 512 }; /* numbers of a row that are too many for a thread */
 
-/* work(i, k, step) for the numbers k, k + step, ... of row i of numbers (-1: none): by its thread, or if they are many by all threads of
-   the block, for one such row after the other. All threads call. */
+/* work(i, k, step) for the numbers k, k + step, ... of row i of numbers (-1: none): by its thread, or if they
+   are many by all threads of the block, for one such row after the other. All threads call. */
 template <typename Work> __device__ __forceinline__ void EachRow(const CsrView &A, int64_t i, Work work)
 {
   __shared__ int64_t row[THREADS];
@@ -130,10 +136,11 @@ template <typename Work> __device__ __forceinline__ void EachRow(const CsrView &
   __syncthreads();
 }
 
-/* ---- kernels that follow each other without a gap --------------------------------------------------------------------------- */
+/* ---- kernels that follow each other without a gap -------------------------------------------- */
 
-/* A kernel launched by Follow may start before the one before it has ended: first of all it lets its own follower start, and it
-   reads nothing that changes until PdlWait, which all its threads call. (Nothing to do before compute capability 9.0.) */
+/* A kernel launched by Follow may start before the one before it has ended: first of all it lets its own
+   follower start, and it reads nothing that changes until PdlWait, which all its threads call. (Nothing to do
+   before compute capability 9.0.) */
 __device__ __forceinline__ void PdlWait()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -148,10 +155,11 @@ __device__ __forceinline__ void PdlLaunchDependents()
 #endif
 }
 
-/* carve: percent of a multiprocessor's memory that is to be shared memory, the rest of which is its cache; -1: as the driver likes. */
+/* carve: percent of a multiprocessor's memory that is to be shared memory, the rest of which is its cache;
+   -1: as the driver likes. */
 template <typename... Args>
-static PoiseErr LaunchPdlCarving(Device *dev, int carve, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared,
-                              Args... args)
+static PoiseErr LaunchPdlCarving(Device *dev, int carve, void (*kernel)(Args...), dim3 grid, unsigned threads,
+                                 size_t shared, Args... args)
 {
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute[2] = {};
@@ -178,13 +186,15 @@ static PoiseErr LaunchPdlCarving(Device *dev, int carve, void (*kernel)(Args...)
 }
 
 template <typename... Args>
-static PoiseErr LaunchPdl(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared, Args... args)
+static PoiseErr LaunchPdl(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared,
+                          Args... args)
 {
   return LaunchPdlCarving(dev, -1, kernel, grid, threads, shared, args...);
 }
 
 /* The dots of a block's finished rows y[], which this thread holds ROWS of. */
-__device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS], int64_t first, int64_t n, int64_t block)
+__device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS], int64_t first, int64_t n,
+                                         int64_t block)
 {
   for (int k = 0; k < f.ndot; k++) {
     double s[1] = {0};
@@ -199,8 +209,9 @@ __device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS],
 }
 
 /* A function of each size of blocks; those of 1 x 1 are numbers. */
-#define FROM_2_TO_32(F)                                                                                                 \
-  F<2>, F<3>, F<4>, F<5>, F<6>, F<7>, F<8>, F<9>, F<10>, F<11>, F<12>, F<13>, F<14>, F<15>, F<16>, F<17>, F<18>, F<19>, \
-      F<20>, F<21>, F<22>, F<23>, F<24>, F<25>, F<26>, F<27>, F<28>, F<29>, F<30>, F<31>, F<32>
+#define FROM_2_TO_32(F)                                                                                   \
+  F<2>, F<3>, F<4>, F<5>, F<6>, F<7>, F<8>, F<9>, F<10>, F<11>, F<12>, F<13>, F<14>, F<15>, F<16>, F<17>, \
+      F<18>, F<19>, F<20>, F<21>, F<22>, F<23>, F<24>, F<25>, F<26>, F<27>, F<28>, F<29>, F<30>, F<31>,   \
+      F<32>
 
 #endif

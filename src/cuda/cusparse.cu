@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of CSR and triangular solves by cuSPARSE. The library is opened when the first of them is asked for: programs start without
-  it, and it need not be installed where nobody asks.
+  Products of CSR and triangular solves by cuSPARSE. The library is opened when the first of them is asked
+  for: programs start without it, and it need not be installed where nobody asks.
 */
 #include "cuda.h"
 
@@ -64,7 +64,7 @@ const char *const poiseCudaCsrLibraries[] = {"cusparse", "cusparse_alg2", NULL};
 static const cusparseSpMVAlg_t algorithms[] = {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2};
 static const double one = 1, zero = 0;
 
-/* ---- the library -------------------------------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 static PoiseErr Check(const Sparse *s, cusparseStatus_t status, const char *what)
 {
@@ -77,7 +77,8 @@ static PoiseErr Check(const Sparse *s, cusparseStatus_t status, const char *what
 
 #define CALL(s, function, ...) TRY(Check(s, (s)->function(__VA_ARGS__), #function))
 
-/* As the system finds it, else where it was when Poise was built. It stays open: the driver knows its kernels. */
+/* As the system finds it, else where it was when Poise was built. It stays open: the driver knows its
+   kernels. */
 static PoiseErr Load(Sparse *s)
 {
   static const char name[] = LIBRARY(CUSPARSE_VER_MAJOR);
@@ -105,7 +106,9 @@ static PoiseErr Open(Device *dev, Sparse **sparse)
   if (!*mine) {
     TRY(poiseAlloc(dev->ctx, sizeof **mine, "cuSPARSE", mine));
     PoiseErr e = Load(*mine);
-    if (!e) e = Check(*mine, (*mine)->cusparseSetStream((*mine)->handle, poiseCudaStream(dev)), "cusparseSetStream");
+    if (!e)
+      e = Check(*mine, (*mine)->cusparseSetStream((*mine)->handle, poiseCudaStream(dev)),
+                "cusparseSetStream");
     if (e) poiseCudaSparseClose(dev);
     TRY(e);
   }
@@ -120,7 +123,7 @@ void poiseCudaSparseClose(Device *dev)
   poiseFree(dev->ctx, mine);
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* The vectors of the descriptors are not touched: those of each product take their places. */
 static PoiseErr Prepare(Device *dev, Sparse *s, const CsrView *A, int64_t columns, Product *p)
@@ -130,10 +133,12 @@ static PoiseErr Prepare(Device *dev, Sparse *s, const CsrView *A, int64_t column
        CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F);
   CALL(s, cusparseCreateDnVec, &p->x, columns, poiseCudaSubtotals(dev), CUDA_R_64F);
   CALL(s, cusparseCreateDnVec, &p->y, A->m, poiseCudaSubtotals(dev), CUDA_R_64F);
-  CALL(s, cusparseSpMV_bufferSize, s->handle, plain, &one, p->A, p->x, &zero, p->y, CUDA_R_64F, p->algorithm, &p->bytes);
+  CALL(s, cusparseSpMV_bufferSize, s->handle, plain, &one, p->A, p->x, &zero, p->y, CUDA_R_64F, p->algorithm,
+       &p->bytes);
   if (!p->bytes) p->bytes = sizeof(double);
   TRY(poiseDeviceAlloc(dev, p->bytes, "buffer of cuSPARSE", &p->buffer));
-  CALL(s, cusparseSpMV_preprocess, s->handle, plain, &one, p->A, p->x, &zero, p->y, CUDA_R_64F, p->algorithm, p->buffer);
+  CALL(s, cusparseSpMV_preprocess, s->handle, plain, &one, p->A, p->x, &zero, p->y, CUDA_R_64F, p->algorithm,
+       p->buffer);
   return POISE_OK;
 }
 
@@ -143,7 +148,8 @@ PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t co
   Product *p;
   if (A->ptr64)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "cuSPARSE multiplies by no matrix with 64-bit offsets and 32-bit columns (%lld rows, %lld nonzeros): use "
+         "cuSPARSE multiplies by no matrix with 64-bit offsets and 32-bit columns (%lld rows, %lld "
+         "nonzeros): use "
          "-mat_csr_kernel own",
          (long long)A->m, (long long)A->nz);
   TRY(Open(dev, &s));
@@ -176,18 +182,20 @@ extern "C" PoiseErr poiseCuda_csr_library(Device *dev, const void *args)
   const Product *p = (const Product *)a->plan;
   const Sparse *s = *poiseCudaSparse(dev);
   if (!a->A.m) return POISE_OK;
-  if (!p->A) return poiseCudaCheck(cudaMemsetAsync(a->y, 0, (size_t)a->A.m * sizeof *a->y, poiseCudaStream(dev)), "y = 0");
+  if (!p->A)
+    return poiseCudaCheck(cudaMemsetAsync(a->y, 0, (size_t)a->A.m * sizeof *a->y, poiseCudaStream(dev)),
+                          "y = 0");
   CALL(s, cusparseDnVecSetValues, p->x, (void *)a->x);
   CALL(s, cusparseDnVecSetValues, p->y, a->y);
-  CALL(s, cusparseSpMV, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, p->A, p->x, &zero, p->y, CUDA_R_64F,
-       p->algorithm, p->buffer);
+  CALL(s, cusparseSpMV, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, p->A, p->x, &zero, p->y,
+       CUDA_R_64F, p->algorithm, p->buffer);
   return POISE_OK;
 }
 
-/* ---- triangular solves ---------------------------------------------------------------------------------------------------- */
+/* ---- triangular solves ----------------------------------------------------------------------- */
 
-/* L and U stand in one CSR, of which each solve looks at one triangle. As with products, the vectors are not touched here. The solve
-   keeps what it needs of the values: `Refresh` tells it of new ones. */
+/* L and U stand in one CSR, of which each solve looks at one triangle. As with products, the vectors are not
+   touched here. The solve keeps what it needs of the values: `Refresh` tells it of new ones. */
 static PoiseErr PrepareSolve(Device *dev, Sparse *s, const FactorView *f, int part, Solves *p)
 {
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -200,12 +208,12 @@ static PoiseErr PrepareSolve(Device *dev, Sparse *s, const FactorView *f, int pa
   CALL(s, cusparseSpMatSetAttribute, *A, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill);
   CALL(s, cusparseSpMatSetAttribute, *A, CUSPARSE_SPMAT_DIAG_TYPE, &diag, sizeof diag);
   CALL(s, cusparseSpSV_createDescr, solve);
-  CALL(s, cusparseSpSV_bufferSize, s->handle, plain, &one, *A, p->x, p->y, CUDA_R_64F, CUSPARSE_SPSV_ALG_DEFAULT, *solve,
-       &p->bytes[part]);
+  CALL(s, cusparseSpSV_bufferSize, s->handle, plain, &one, *A, p->x, p->y, CUDA_R_64F,
+       CUSPARSE_SPSV_ALG_DEFAULT, *solve, &p->bytes[part]);
   if (!p->bytes[part]) p->bytes[part] = sizeof(double);
   TRY(poiseDeviceAlloc(dev, p->bytes[part], "buffer of cuSPARSE", &p->buffer[part]));
-  CALL(s, cusparseSpSV_analysis, s->handle, plain, &one, *A, p->x, p->y, CUDA_R_64F, CUSPARSE_SPSV_ALG_DEFAULT, *solve,
-       p->buffer[part]);
+  CALL(s, cusparseSpSV_analysis, s->handle, plain, &one, *A, p->x, p->y, CUDA_R_64F,
+       CUSPARSE_SPSV_ALG_DEFAULT, *solve, p->buffer[part]);
   return POISE_OK;
 }
 
@@ -220,7 +228,8 @@ static PoiseErr PrepareSolves(Device *dev, Sparse *s, const FactorView *f, Solve
 static PoiseErr Refresh(const Sparse *s, const FactorView *f, const Solves *p)
 {
   for (int part = LOWER; part <= UPPER && f->t.n; part++)
-    CALL(s, cusparseSpSV_updateMatrix, s->handle, p->solve[part], (void *)f->lu, CUSPARSE_SPSV_UPDATE_GENERAL);
+    CALL(s, cusparseSpSV_updateMatrix, s->handle, p->solve[part], (void *)f->lu,
+         CUSPARSE_SPSV_UPDATE_GENERAL);
   return POISE_OK;
 }
 
@@ -232,7 +241,8 @@ PoiseErr poiseCudaFactorPlan(Device *dev, int library, const FactorView *f, Libr
   (void)library;
   if (f->t.wide)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "cuSPARSE solves with no factors with 64-bit offsets and 32-bit columns (%lld rows, %lld nonzeros): use "
+         "cuSPARSE solves with no factors with 64-bit offsets and 32-bit columns (%lld rows, %lld nonzeros): "
+         "use "
          "-pc_factor_kernel own",
          (long long)f->t.n, (long long)f->t.nz);
   TRY(Open(dev, &s));
@@ -268,12 +278,13 @@ static PoiseErr SolvePart(const Sparse *s, const Solves *p, int part, const doub
 {
   CALL(s, cusparseDnVecSetValues, p->x, (void *)x);
   CALL(s, cusparseDnVecSetValues, p->y, y);
-  CALL(s, cusparseSpSV_solve, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, p->A[part], p->x, p->y, CUDA_R_64F,
-       CUSPARSE_SPSV_ALG_DEFAULT, p->solve[part]);
+  CALL(s, cusparseSpSV_solve, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, p->A[part], p->x, p->y,
+       CUDA_R_64F, CUSPARSE_SPSV_ALG_DEFAULT, p->solve[part]);
   return POISE_OK;
 }
 
-/* 12 bytes per nonzero of a triangle, 4 per offset and triangle, x read, y written, work both, and what the algorithm needs. */
+/* 12 bytes per nonzero of a triangle, 4 per offset and triangle, x read, y written, work both, and what the
+   algorithm needs. */
 extern "C" PoiseErr poiseCuda_factor_library(Device *dev, const void *args)
 {
   const FactorLibraryArgs *a = (const FactorLibraryArgs *)args;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the device is. */
+/* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the
+   device is. */
 #include "cuda.h"
 #include "waves.h"
 
@@ -80,15 +81,16 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
 {
   if (e == cudaSuccess) return POISE_OK;
   (void)cudaGetLastError(); /* reported here and not by a later call */
-  FAIL(e == cudaErrorMemoryAllocation ? POISE_ERR_MEMORY : POISE_ERR_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(e),
-       cudaGetErrorName(e));
+  FAIL(e == cudaErrorMemoryAllocation ? POISE_ERR_MEMORY : POISE_ERR_DEVICE, "%s: %s (%s)", what,
+       cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
-/* ---- doors ---------------------------------------------------------------------------------------------------------- */
+/* ---- doors ----------------------------------------------------------------------------------- */
 
 /*
-  While it lives, the device's context is current in this thread, and then again what was before: another GPU, or
-  nothing. The driver is asked, as cudaSetDevice would make a context on a GPU that the caller has not used yet.
+  While it lives, the device's context is current in this thread, and then again what was before: another GPU,
+  or nothing. The driver is asked, as cudaSetDevice would make a context on a GPU that the caller has not used
+  yet.
 */
 class Current
 {
@@ -124,14 +126,15 @@ template <typename R, typename... Args, R (*F)(Device *, Args...)> struct Throug
   }
 };
 
-/* ---- which GPUs there are ------------------------------------------------------------------------------------------- */
+/* ---- which GPUs there are -------------------------------------------------------------------- */
 
 static PoiseErr Count(int *count)
 {
   *count = 0;
   cudaError_t e = cudaGetDeviceCount(count);
   if (e != cudaSuccess) (void)cudaGetLastError();
-  if (e != cudaSuccess) FAIL(POISE_ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+  if (e != cudaSuccess)
+    FAIL(POISE_ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
   if (*count == 0) FAIL(POISE_ERR_DEVICE, "there is no GPU in this machine");
   return POISE_OK;
 }
@@ -150,12 +153,12 @@ static void Describe(int id, char *text, size_t size)
   snprintf(text, size, "%s, %s", p.name, bus);
 }
 
-/* ---- the device ------------------------------------------------------------------------------------------------------ */
+/* ---- the device ------------------------------------------------------------------------------ */
 
 /*
-  Memory comes from a pool of the device's own, in the order of its stream: a block that is freed serves the next one at once, and nobody
-  waits. Unused memory up to KEPT of the GPU's stays in the pool; what is more goes back to the system when the stream is next waited
-  for.
+  Memory comes from a pool of the device's own, in the order of its stream: a block that is freed serves the
+  next one at once, and nobody waits. Unused memory up to KEPT of the GPU's stays in the pool; what is more
+  goes back to the system when the stream is next waited for.
 */
 static PoiseErr CreatePool(Device *dev)
 {
@@ -164,7 +167,8 @@ static PoiseErr CreatePool(Device *dev)
   int supported = 0;
   size_t left = 0, total = 0;
   cudaMemPoolProps props = {};
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, dev->id), "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, dev->id),
+                     "asking the GPU"));
   if (!supported) return POISE_OK;
   props.allocType = cudaMemAllocationTypePinned;
   props.handleTypes = cudaMemHandleTypeNone;
@@ -173,11 +177,12 @@ static PoiseErr CreatePool(Device *dev)
   TRY(poiseCudaCheck(cudaMemPoolCreate(&cuda->pool, &props), "creating a pool of memory"));
   TRY(poiseCudaCheck(cudaMemGetInfo(&left, &total), "asking for free memory"));
   uint64_t kept = total / KEPT / (uint64_t)PoiseSize(dev->ctx); /* ranks may share the GPU */
-  return poiseCudaCheck(cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept), "a pool of memory");
+  return poiseCudaCheck(cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept),
+                        "a pool of memory");
 }
 
-/* The architecture that the kernels which run on such a GPU were compiled for: of older code, the driver makes machine code that still
-   lacks what the GPU could do. */
+/* The architecture that the kernels which run on such a GPU were compiled for: of older code, the driver
+   makes machine code that still lacks what the GPU could do. */
 static int CompiledFor(int gpu)
 {
   static const int architectures[] = {__CUDA_ARCH_LIST__};
@@ -192,7 +197,8 @@ static PoiseErr LookUp(const char *name, unsigned version, void **function)
   cudaDriverEntryPointQueryResult found;
   *function = NULL;
 #if CUDART_VERSION >= 12050
-  TRY(poiseCudaCheck(cudaGetDriverEntryPointByVersion(name, function, version, cudaEnableDefault, &found), name));
+  TRY(poiseCudaCheck(cudaGetDriverEntryPointByVersion(name, function, version, cudaEnableDefault, &found),
+                     name));
 #else
   (void)version;
   TRY(poiseCudaCheck(cudaGetDriverEntryPoint(name, function, cudaEnableDefault, &found), name));
@@ -215,10 +221,12 @@ static PoiseErr RetainContext(Device *dev)
   Cuda *cuda = (Cuda *)dev->data;
   CUdevice gpu;
   TRY(poiseCudaCheck((cudaError_t)cuda->driver.cuDeviceGet(&gpu, dev->id), "choosing the GPU"));
-  return poiseCudaCheck((cudaError_t)cuda->driver.cuDevicePrimaryCtxRetain(&cuda->context, gpu), "choosing the GPU");
+  return poiseCudaCheck((cudaError_t)cuda->driver.cuDevicePrimaryCtxRetain(&cuda->context, gpu),
+                        "choosing the GPU");
 }
 
-/* A caller who has not used a GPU in this thread finds the device's current from now on; others keep theirs. */
+/* A caller who has not used a GPU in this thread finds the device's current from now on; others keep
+   theirs. */
 static PoiseErr FindContext(Device *dev, cudaStream_t given)
 {
   Cuda *cuda = (Cuda *)dev->data;
@@ -227,7 +235,8 @@ static PoiseErr FindContext(Device *dev, cudaStream_t given)
   (void)cuda->driver.cuCtxGetCurrent(&callers);
   if (given) TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU of PoiseInit.stream"));
   if (!callers) TRY(poiseCudaCheck(cudaSetDevice(dev->id), "choosing the GPU"));
-  return given ? poiseCudaCheck((cudaError_t)cuda->driver.cuStreamGetCtx(given, &cuda->context), "PoiseInit.stream")
+  return given ? poiseCudaCheck((cudaError_t)cuda->driver.cuStreamGetCtx(given, &cuda->context),
+                                "PoiseInit.stream")
                : RetainContext(dev);
 }
 
@@ -236,9 +245,12 @@ static PoiseErr AskGpu(Device *dev)
   Cuda *cuda = (Cuda *)dev->data;
   int major = 0, minor = 0;
   TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, dev->id), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, dev->id), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->processors, cudaDevAttrMultiProcessorCount, dev->id), "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, dev->id),
+                     "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, dev->id),
+                     "asking the GPU"));
+  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->processors, cudaDevAttrMultiProcessorCount, dev->id),
+                     "asking the GPU"));
   TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, dev->id),
                      "asking the GPU"));
   cuda->capability = CompiledFor(100 * major + 10 * minor) / 100;
@@ -266,7 +278,8 @@ static PoiseErr Create(Device *dev)
   dev->stream = cuda->stream;
   TRY(CreatePool(dev));
   for (int k = 0; k < EVENTS; k++)
-    TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming), "creating an event"));
+    TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming),
+                       "creating an event"));
   return poiseCudaCheck(cudaMalloc((void **)&cuda->fragments, POISE_MAX_SUMS * SUBTOTALS * sizeof(double)),
                         "scratch of the device");
 }
@@ -291,7 +304,8 @@ static bool IsCaptured(const Cuda *cuda)
   return cudaStreamIsCapturing(cuda->stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
 }
 
-/* What the pool keeps may stand in the way of a larger block: give it back, once the GPU no longer uses it. */
+/* What the pool keeps may stand in the way of a larger block: give it back, once the GPU no longer uses
+   it. */
 static cudaError_t AllocFromPool(Cuda *cuda, size_t bytes, void **p)
 {
   cudaError_t e = cudaMallocFromPoolAsync(p, bytes, cuda->pool, cuda->stream);
@@ -329,7 +343,8 @@ static void Free(Device *dev, void *p)
   if (!p) return;
   poiseFreeCount(dev->ctx);
   if (IsCaptured(cuda)) { /* the block is lost */
-    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__, "a free inside the capture of a graph");
+    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__,
+                               "a free inside the capture of a graph");
     if (!dev->failed) dev->failed = e;
   } else if (cuda->pool) {
     cudaFreeAsync(p, cuda->stream); /* what uses it was enqueued before */
@@ -369,7 +384,8 @@ static void FreePinned(Device *dev, void *p)
 
 static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind)
 {
-  static const cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
+  static const cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
+                                         cudaMemcpyDeviceToDevice};
   return poiseCudaCheck(cudaMemcpyAsync(dst, src, bytes, kinds[kind], poiseCudaStream(dev)), "copying");
 }
 
@@ -379,8 +395,8 @@ static const KernelFn kernels[KERNEL_COUNT] = {
 #undef KERNEL
 };
 
-/* An error that was there before is the application's, in a program that has one runtime for both. It is dropped, as
-   libraries that kernels call would take it for theirs. */
+/* An error that was there before is the application's, in a program that has one runtime for both. It is
+   dropped, as libraries that kernels call would take it for theirs. */
 static PoiseErr Launch(Device *dev, int kernel, const void *args, size_t bytes)
 {
   (void)bytes;
@@ -407,7 +423,7 @@ static PoiseErr Wait(Device *dev, int64_t event)
   return poiseCudaCheck(cudaEventSynchronize(cuda->event[event % EVENTS]), "waiting for an event");
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static PoiseErr CaptureBegin(Device *dev, bool loop)
 {
@@ -424,7 +440,8 @@ static PoiseErr CaptureEnd(Device *dev, Graph **graph)
   *graph = NULL;
   TRY(poiseCudaCheck(cudaStreamEndCapture(poiseCudaStream(dev), &captured), "ending a capture"));
   PoiseErr e = poiseAlloc(dev->ctx, sizeof **graph, "graph", graph);
-  if (!e) e = poiseCudaCheck(cudaGraphInstantiate(&(*graph)->exec, captured, 0), "making a graph of a capture");
+  if (!e)
+    e = poiseCudaCheck(cudaGraphInstantiate(&(*graph)->exec, captured, 0), "making a graph of a capture");
   cudaGraphDestroy(captured);
   if (e) poiseFree(dev->ctx, graph);
   return e;
@@ -476,7 +493,8 @@ static PoiseErr MemoryLeft(Device *dev, int64_t *left, int64_t *total)
     TRY(poiseCudaCheck(cudaStreamSynchronize(cuda->stream), "waiting for the GPU"));
     TRY(poiseCudaCheck(cudaMemPoolGetAttribute(cuda->pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
                        "a pool of memory"));
-    TRY(poiseCudaCheck(cudaMemPoolGetAttribute(cuda->pool, cudaMemPoolAttrUsedMemCurrent, &used), "a pool of memory"));
+    TRY(poiseCudaCheck(cudaMemPoolGetAttribute(cuda->pool, cudaMemPoolAttrUsedMemCurrent, &used),
+                       "a pool of memory"));
   }
   TRY(poiseCudaCheck(cudaMemGetInfo(&l, &t), "asking for free memory"));
   *left = (int64_t)(l + (reserved - used));

@@ -54,13 +54,15 @@ __device__ __forceinline__ CutRow RowOfFragment(const CsriMultArgs &a, const Row
   return {poiseCsriRow(&a, &z), from, a.first[z.row_block + 1] - from};
 }
 
-/* The warp's first thread has written what a fragment sums up to: is this the last fragment of its row to arrive, which sees those of all?
-   Only that one acquires: __threadfence would empty the first cache for every fragment. */
+/* The warp's first thread has written what a fragment sums up to: is this the last fragment of its row to
+   arrive, which sees those of all? Only that one acquires: __threadfence would empty the first cache for
+   every fragment. */
 __device__ __forceinline__ bool ArrivesLast(const CsriMultArgs &a, const RowFragment &z, const CutRow &cut)
 {
   int lane = threadIdx.x % 32, arrived = 0;
   int32_t *count = a.arrived + z.row_block;
-  if (lane == 0) asm volatile("atom.add.release.gpu.global.s32 %0, [%1], 1;" : "=r"(arrived) : "l"(count) : "memory");
+  if (lane == 0)
+    asm volatile("atom.add.release.gpu.global.s32 %0, [%1], 1;" : "=r"(arrived) : "l"(count) : "memory");
   if (__shfl_sync(0xffffffff, arrived, 0) + 1 < cut.count) return false;
   if (lane == 0) {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
@@ -71,16 +73,18 @@ __device__ __forceinline__ bool ArrivesLast(const CsriMultArgs &a, const RowFrag
 }
 
 /* The sum of a row's fragments, in their order, of which each has b numbers: of number c. One warp. */
-__device__ __forceinline__ double SumOfFragments(const CsriMultArgs &a, const CutRow &cut, int64_t b, int64_t c)
+__device__ __forceinline__ double SumOfFragments(const CsriMultArgs &a, const CutRow &cut, int64_t b,
+                                                 int64_t c)
 {
   double s = 0;
   for (int64_t q = threadIdx.x % 32; q < cut.count; q += 32) s += __ldcg(a.sum + (cut.from + q) * b + c);
   return WarpReduce<COMBINE_SUM>(s);
 }
 
-/* Fragment p of a row has the sum s: one warp. The last one of a row to arrive adds all of them in their order, so that nothing depends on
-   who that is, and finishes the row. */
-__device__ __forceinline__ void JoinFragment(const CsriMultArgs &a, int64_t p, const RowFragment &z, const CutRow &cut, double s)
+/* Fragment p of a row has the sum s: one warp. The last one of a row to arrive adds all of them in their
+   order, so that nothing depends on who that is, and finishes the row. */
+__device__ __forceinline__ void JoinFragment(const CsriMultArgs &a, int64_t p, const RowFragment &z,
+                                             const CutRow &cut, double s)
 {
   const CsrMultArgs &m = a.m;
   int lane = threadIdx.x % 32;

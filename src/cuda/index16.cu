@@ -33,7 +33,8 @@ static __global__ void __launch_bounds__(THREADS) CsrIndex16(const __grid_consta
   bool fits = n <= POISE_BANDS;
   if (threadIdx.x < POISE_BANDS) a.base[b * POISE_BANDS + threadIdx.x] = fits ? base[threadIdx.x] : -1;
   if (!fits) return;
-  for (int64_t k = begin + threadIdx.x; k < end; k += THREADS) a.code[k] = poiseIndex16Code(base, n, a.A.col[k]);
+  for (int64_t k = begin + threadIdx.x; k < end; k += THREADS)
+    a.code[k] = poiseIndex16Code(base, n, a.A.col[k]);
   if (threadIdx.x == 0) atomicAdd((unsigned long long *)a.fits, (unsigned long long)(end - begin));
 }
 

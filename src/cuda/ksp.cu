@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The GPU driver of phases: every block takes the pending sums, runs the prologue, and does POISE_BLOCK rows. */
+/* The GPU driver of phases: every block takes the pending sums, runs the prologue, and does POISE_BLOCK
+   rows. */
 #include "cuda.h"
 
 #include "../vec/vec_phases.h"
@@ -28,7 +29,8 @@ struct Prologue { /* shared by the threads of a block */
   int go;
 };
 
-/* What the prologue needs, all of it on the way at once: a sum's partials, by each of the first warps, and the slots, by the last. */
+/* What the prologue needs, all of it on the way at once: a sum's partials, by each of the first warps, and
+   the slots, by the last. */
 template <int T> struct Inputs {
   enum { AT_ONCE = 8 };
   const double *partial = NULL, *slots = NULL;
@@ -69,7 +71,8 @@ template <int T> struct Inputs {
   }
 };
 
-/* Row i of the vectors that are read. Where latency is all, it is known before the wait where that is, and fetched at once after it. */
+/* Row i of the vectors that are read. Where latency is all, it is known before the wait where that is, and
+   fetched at once after it. */
 struct Row {
   const double *from[POISE_MAX_VECS];
   PhaseRow args;
@@ -109,7 +112,8 @@ __host__ __device__ __forceinline__ bool IsApart(const PhaseArgs &a)
 }
 
 /* That block publishes the sums and sets the slots. */
-template <Begin BEGIN, bool DECIDING> __device__ __forceinline__ void SetScalars(const PhaseArgs &a, Prologue &p)
+template <Begin BEGIN, bool DECIDING>
+__device__ __forceinline__ void SetScalars(const PhaseArgs &a, Prologue &p)
 {
   if (threadIdx.x == 0 && !DECIDING && a.slots) a.slots[SLOT_SEEN] = p.in[SLOT_DONE];
   if (Skip<DECIDING>(a, p)) return;
@@ -118,8 +122,10 @@ template <Begin BEGIN, bool DECIDING> __device__ __forceinline__ void SetScalars
   if (threadIdx.x == 0) BEGIN(a.slots ? p.in : NULL, a.slots, &a, p.c);
 }
 
-/* The prologue in the other blocks. What it writes is dropped there, so that the compiler leaves out what is not needed. */
-template <Begin BEGIN> __device__ __forceinline__ int Prepare(const PhaseArgs &a, const Prologue &p, double *c)
+/* The prologue in the other blocks. What it writes is dropped there, so that the compiler leaves out what is
+   not needed. */
+template <Begin BEGIN>
+__device__ __forceinline__ int Prepare(const PhaseArgs &a, const Prologue &p, double *c)
 {
   double dropped[POISE_SLOTS], history;
   PhaseArgs b = a;
@@ -127,8 +133,10 @@ template <Begin BEGIN> __device__ __forceinline__ int Prepare(const PhaseArgs &a
   return BEGIN(p.in, dropped, &b, c);
 }
 
-/* The end of a phase: rows [begin, end), whose r this block has written; (r, z) and (z, z) to s[0] and s[1]. */
-template <int T> __device__ __forceinline__ void ApplyBlocks(const BlockEpilogue &e, int64_t begin, int64_t end, double *s)
+/* The end of a phase: rows [begin, end), whose r this block has written; (r, z) and (z, z) to s[0] and
+   s[1]. */
+template <int T>
+__device__ __forceinline__ void ApplyBlocks(const BlockEpilogue &e, int64_t begin, int64_t end, double *s)
 {
   const double *d = e.d + begin * e.b, *r = e.r + begin;
   int b = (int)e.b, rows = (int)(end - begin);
@@ -154,7 +162,8 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   int64_t block = (int64_t)blockIdx.x - IsApart(a), rows = END ? poisePhaseRows(&a) : POISE_BLOCK;
   int64_t begin = block * rows, end = block < 0 ? begin : begin + rows < a.n ? begin + rows : a.n;
   PdlLaunchDependents();
-  for (int k = threadIdx.x; k < (int)(sizeof a / 8); k += T) ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
+  for (int k = threadIdx.x; k < (int)(sizeof a / 8); k += T)
+    ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
   Inputs<T> inputs(a);
   Row row[POISE_BLOCK / T];
 #pragma unroll
@@ -207,13 +216,15 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
 }
 
 /* Sum k becomes SUBTOTALS partials: piece[k][p] = the sum of every SUBTOTALS * THREADS-th, one block each. */
-static __global__ void __launch_bounds__(THREADS) SumSubtotals(const __grid_constant__ PhaseArgs a, double *piece)
+static __global__ void __launch_bounds__(THREADS)
+    SumSubtotals(const __grid_constant__ PhaseArgs a, double *piece)
 {
   const Sum &sum = a.sum[blockIdx.y];
   double s[1] = {0};
   PdlLaunchDependents();
   PdlWait();
-  for (int64_t b = blockIdx.x * THREADS + threadIdx.x; b < sum.count; b += SUBTOTALS * THREADS) s[0] += sum.partial[b];
+  for (int64_t b = blockIdx.x * THREADS + threadIdx.x; b < sum.count; b += SUBTOTALS * THREADS)
+    s[0] += sum.partial[b];
   BlockReduce<1, COMBINE_SUM>(s);
   if (threadIdx.x == 0) piece[blockIdx.y * SUBTOTALS + blockIdx.x] = s[0];
 }
@@ -232,10 +243,10 @@ template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T> 
 }
 
 static const PhaseKernel phases[][4] = {
-#define PHASE(name, ndot, combine, kind)                                           \
+#define PHASE(name, ndot, combine, kind)                                               \
   {RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~EPILOGUE, THREADS>, \
    RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~EPILOGUE, MANY>,    \
-   Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),           \
+   Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),               \
    Ending<name##_begin, name##_element, ndot, combine, kind, MANY>()},
 #include "../sys/phases.def"
 #undef PHASE
@@ -253,5 +264,6 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
     for (int k = 0; k < a.nsum; k++) a.sum[k].partial = piece + k * SUBTOTALS, a.sum[k].count = SUBTOTALS;
   }
   unsigned blocks = (unsigned)nblock + IsApart(a);
-  return LaunchPdl(dev, phases[a.id][many + 2 * (a.end.b != 0)], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
+  return LaunchPdl(dev, phases[a.id][many + 2 * (a.end.b != 0)], blocks,
+                   many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small dense LU factors. A step of the factorisation is two kernels, a solve is one block, whose threads go through panels. */
+/* Small dense LU factors. A step of the factorisation is two kernels, a solve is one block, whose threads go
+   through panels. */
 #include "cuda.h"
 
-enum { MANY = 1024, PANEL = 32, IN_SHARED = 6000 }; /* threads; columns, a warp's; unknowns that fit into shared memory */
+/* threads; columns, a warp's; unknowns that fit into shared memory */
+enum { MANY = 1024, PANEL = 32, IN_SHARED = 6000 };
 
-/* The largest entry of column k from row k on, the first of equal ones; rows k and p exchanged, L's column. One block. */
+/* The largest entry of column k from row k on, the first of equal ones; rows k and p exchanged, L's column.
+   One block. */
 static __global__ void __launch_bounds__(MANY) Pivot(const __grid_constant__ LuFactorArgs a, int64_t k)
 {
   __shared__ double largest[MANY];
@@ -18,7 +21,8 @@ static __global__ void __launch_bounds__(MANY) Pivot(const __grid_constant__ LuF
     if (fabs(a.a[i * n + k]) > largest[t]) largest[t] = fabs(a.a[i * n + k]), row[t] = i;
   __syncthreads();
   for (int half = MANY / 2; half; half /= 2) {
-    if (t < half && (largest[t + half] > largest[t] || (largest[t + half] == largest[t] && row[t + half] < row[t])))
+    if (t < half &&
+        (largest[t + half] > largest[t] || (largest[t + half] == largest[t] && row[t + half] < row[t])))
       largest[t] = largest[t + half], row[t] = row[t + half];
     __syncthreads();
   }
@@ -69,7 +73,7 @@ extern "C" PoiseErr poiseCuda_lu_factor(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* ---- solve -------------------------------------------------------------------------------------------------------------------- */
+/* ---- solve ----------------------------------------------------------------------------------- */
 
 /* Rows [begin, end) -= their 32 entries from column p on times x there, a warp per row. */
 static __device__ void Subtract(const LuSolveArgs &a, double *x, int64_t p, int64_t begin, int64_t end)

@@ -19,7 +19,8 @@ static __global__ void EndBad(double *bad, double value)
 /* Doubles that are not negative are ordered as their bits are. */
 __device__ __forceinline__ void Invert(double *d, int b, int64_t k, double *bad)
 {
-  if (!poiseInvertBlock(d, b)) atomicMin((unsigned long long *)bad, (unsigned long long)__double_as_longlong((double)k));
+  if (!poiseInvertBlock(d, b))
+    atomicMin((unsigned long long *)bad, (unsigned long long)__double_as_longlong((double)k));
 }
 
 /* A kernel that inverts blocks, one thread each, and leaves the first bad one. */
@@ -76,7 +77,7 @@ extern "C" PoiseErr poiseCuda_block_apply(Device *dev, const void *args)
   return a->n ? LaunchPdl(dev, BlockApply, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
 
-/* ---- supervariables: blocks of different sizes ----------------------------------------------------------------------------- */
+/* ---- supervariables: blocks of different sizes ----------------------------------------------- */
 
 static __global__ void InvertSupervariables(const __grid_constant__ InvertSupervariablesArgs a)
 {
@@ -96,7 +97,8 @@ static __global__ void InvertSupervariables(const __grid_constant__ InvertSuperv
 }
 
 /* A thread per row, which looks for its block: 8 b bytes per row, x and y once. */
-static __global__ void __launch_bounds__(THREADS) ApplySupervariables(const __grid_constant__ ApplySupervariablesArgs a)
+static __global__ void __launch_bounds__(THREADS)
+    ApplySupervariables(const __grid_constant__ ApplySupervariablesArgs a)
 {
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;

@@ -11,7 +11,7 @@ enum {
   AT_ONCE = 4 /* and entries that one has under way */
 };
 
-/* ---- the cut ---------------------------------------------------------------------------------------------------------- */
+/* ---- the cut --------------------------------------------------------------------------------- */
 
 static __global__ void SegCount(const __grid_constant__ SegCutArgs a)
 {
@@ -37,12 +37,12 @@ static __global__ void SegFill(const __grid_constant__ SegPadArgs a)
   if (k < a.nsegment) poiseSegFill(&a, k);
 }
 
-/* ---- products --------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* What entries at + thread, at + thread + T, ... below n add to their rows, AT_ONCE of them under way. */
 template <int T>
-__device__ __forceinline__ void Terms(const CsrMultArgs &m, const double *val, const int32_t *col, int n, int at,
-                                      double (&term)[AT_ONCE])
+__device__ __forceinline__ void Terms(const CsrMultArgs &m, const double *val, const int32_t *col, int n,
+                                      int at, double (&term)[AT_ONCE])
 {
   int32_t c[AT_ONCE];
 #pragma unroll
@@ -53,7 +53,8 @@ __device__ __forceinline__ void Terms(const CsrMultArgs &m, const double *val, c
   }
   double x[AT_ONCE];
 #pragma unroll
-  for (int r = 0; r < AT_ONCE; r++) x[r] = c[r] < 0 ? 0 : c[r] < m.A.nloc ? m.x[c[r]] : m.ghost[c[r] - m.A.nloc];
+  for (int r = 0; r < AT_ONCE; r++)
+    x[r] = c[r] < 0 ? 0 : c[r] < m.A.nloc ? m.x[c[r]] : m.ghost[c[r] - m.A.nloc];
 #pragma unroll
   for (int r = 0; r < AT_ONCE; r++) term[r] *= x[r];
 }
@@ -73,28 +74,32 @@ template <int T> __device__ __forceinline__ void FragmentByBlock(const CsriMultA
   if (threadIdx.x < 32) JoinFragment(a, p, z, cut, s[0]);
 }
 
-/* Where the product of a row block's entry k is kept: one further on for every 16, so that threads whose segments begin 4, 8 or 16 entries
-   apart do not meet in a bank. */
+/* Where the product of a row block's entry k is kept: one further on for every 16, so that threads whose
+   segments begin 4, 8 or 16 entries apart do not meet in a bank. */
 __host__ __device__ __forceinline__ int Spread(int k)
 {
   return k + k / 16;
 }
 
-/* The entries of a row block in shared memory: BULK: as they are, fetched in bulk; else, as the paper has it, multiplied. */
+/* The entries of a row block in shared memory: BULK: as they are, fetched in bulk; else, as the paper has it,
+   multiplied. */
 template <int T, bool BULK> struct Entries {
   const double *val;
   const int32_t *col;
   int bulk;
 
-  __device__ __forceinline__ void Fetch(const SegMultArgs &a, const RowBlock &z, void *memory, uint64_t *barrier)
+  __device__ __forceinline__ void Fetch(const SegMultArgs &a, const RowBlock &z, void *memory,
+                                        uint64_t *barrier)
   {
     const CsrMultArgs &m = a.c.m;
     double *v = (double *)memory;
     int32_t *c = (int32_t *)(v + TileRoom(m.tile));
     if (BULK) {
       int64_t start = z.first & ~(int64_t)3, end = z.first + z.nz, stop = (end + 3) & ~(int64_t)3;
-      if (stop > m.A.nz) stop = m.A.nz & ~(int64_t)3;                     /* a copy must not read behind the arrays */
-      bool aligned = ((uintptr_t)m.A.val | (uintptr_t)m.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
+      /* a copy must not read behind the arrays */
+      if (stop > m.A.nz) stop = m.A.nz & ~(int64_t)3;
+      /* a borrowed array may begin anywhere */
+      bool aligned = ((uintptr_t)m.A.val | (uintptr_t)m.A.col) % 16 == 0;
       bulk = aligned && z.nz && stop > start ? (int)(stop - start) : 0;
       if (threadIdx.x == 0 && bulk) {
         BulkInit(barrier);
@@ -102,7 +107,8 @@ template <int T, bool BULK> struct Entries {
         BulkCopy(v, m.A.val + start, (uint32_t)bulk * 8, barrier);
         BulkCopy(c, m.A.col + start, (uint32_t)bulk * 4, barrier);
       }
-      for (int64_t k = start + bulk + threadIdx.x; k < end; k += T) v[k - start] = m.A.val[k], c[k - start] = m.A.col[k];
+      for (int64_t k = start + bulk + threadIdx.x; k < end; k += T)
+        v[k - start] = m.A.val[k], c[k - start] = m.A.col[k];
       val = v + (z.first - start), col = c + (z.first - start);
     } else {
       for (int at = 0; at < z.nz; at += T * AT_ONCE) {
@@ -149,11 +155,13 @@ __device__ __forceinline__ int RowOf(const int *number, int rows, int q)
 }
 
 /*
-  Row block w: its entries into shared memory, coalesced; meanwhile a thread per row counts segments, whose numbers are a scan; L threads per
-  segment sum it, and a thread per row those of its segments in order. Where every row has one segment nothing is scanned.
+  Row block w: its entries into shared memory, coalesced; meanwhile a thread per row counts segments, whose
+  numbers are a scan; L threads per segment sum it, and a thread per row those of its segments in order. Where
+  every row has one segment nothing is scanned.
 */
 template <int T, int L, bool BULK>
-__device__ __forceinline__ void SegRowBlock(const SegMultArgs &a, int64_t w, bool early, unsigned char *memory)
+__device__ __forceinline__ void SegRowBlock(const SegMultArgs &a, int64_t w, bool early,
+                                            unsigned char *memory)
 {
   enum { GROUPS = T / L };
   typedef cub::BlockScan<int, T> Before;
@@ -219,8 +227,8 @@ __device__ __forceinline__ void SegRowBlock(const SegMultArgs &a, int64_t w, boo
   }
 }
 
-/* Fragments first, as they take longest. early: the matrix does not change before this product, and latency is all, so it is fetched before
-   the kernel ahead has ended. */
+/* Fragments first, as they take longest. early: the matrix does not change before this product, and latency
+   is all, so it is fetched before the kernel ahead has ended. */
 template <int T, int L, bool BULK>
 static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / T)
     SegMult(const __grid_constant__ SegMultArgs a, bool early)
@@ -240,10 +248,11 @@ static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / 
     SegRowBlock<T, L, BULK>(a, m.order ? m.order[at] : at, BULK && early, memory);
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
-/* Where most rows are of one segment neighbouring threads have neighbouring rows, whose columns are alike: x is best gathered when segments
-   are summed. Else many loads at once count for more, and products take less room. */
+/* Where most rows are of one segment neighbouring threads have neighbouring rows, whose columns are alike: x
+   is best gathered when segments are summed. Else many loads at once count for more, and products take less
+   room. */
 static bool MostlySingle(const SegMultArgs *a)
 {
   return 5 * a->segments <= 6 * a->c.m.A.m;
@@ -255,9 +264,10 @@ template <int L> static PoiseErr Segments(Device *dev, const SegMultArgs *a)
   bool early = poiseCudaInLoop(dev) && grid <= BLOCKS_AT_ONCE;
   if (!grid) return POISE_OK;
   if (poiseCudaHasBulk(dev) && MostlySingle(a))
-    return LaunchPdl(dev, SegMult<SEG_THREADS, L, true>, grid, SEG_THREADS, (size_t)TileRoom(a->c.m.tile) * 12, *a, early);
-  return LaunchPdl(dev, SegMult<SEG_THREADS, L, false>, grid, SEG_THREADS, (size_t)(Spread((int)a->c.m.tile) + 1) * 8, *a,
-                false);
+    return LaunchPdl(dev, SegMult<SEG_THREADS, L, true>, grid, SEG_THREADS,
+                     (size_t)TileRoom(a->c.m.tile) * 12, *a, early);
+  return LaunchPdl(dev, SegMult<SEG_THREADS, L, false>, grid, SEG_THREADS,
+                   (size_t)(Spread((int)a->c.m.tile) + 1) * 8, *a, false);
 }
 
 extern "C" PoiseErr poiseCuda_seg_mult(Device *dev, const void *args)

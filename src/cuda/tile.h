@@ -9,13 +9,14 @@
 
 enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
 enum {
-  UNROLL = 8,             /* nonzeros a thread has under way */
+  UNROLL = 8,            /* nonzeros a thread has under way */
   MOST_TILE = 64 * 1024, /* bytes of shared memory for a tile */
   BLOCKS_AT_ONCE = 1056  /* of a product on a GPU: 8 on each of 132 multiprocessors */
 };
 
-/* Lets a kernel have so much dynamic shared memory, and up to `most`. What it may have unasked, 48 KB, counts its static memory too, which
-   is less than 4 KB, or 8 KB where there are hubs, whose bytes are a power of 2 times 12. */
+/* Lets a kernel have so much dynamic shared memory, and up to `most`. What it may have unasked, 48 KB, counts
+   its static memory too, which is less than 4 KB, or 8 KB where there are hubs, whose bytes are a power of 2
+   times 12. */
 static inline PoiseErr LetShare(const void *kernel, size_t bytes, int most = MOST_TILE)
 {
   if (bytes <= 44 * 1024) return POISE_OK;
@@ -24,9 +25,10 @@ static inline PoiseErr LetShare(const void *kernel, size_t bytes, int most = MOS
 }
 
 /*
-  Percent of a multiprocessor's memory for tiles of so many bytes and T threads; -1: as many as have threads. A number of x that is fetched
-  occupies a line of the first cache until it is there, so where columns are scattered more tiles fetch less (H200: rows of 10 columns
-  anywhere took 1.25 times as long); where they are near, but not neighbours, the lines had better stay for other rows.
+  Percent of a multiprocessor's memory for tiles of so many bytes and T threads; -1: as many as have threads.
+  A number of x that is fetched occupies a line of the first cache until it is there, so where columns are
+  scattered more tiles fetch less (H200: rows of 10 columns anywhere took 1.25 times as long); where they are
+  near, but not neighbours, the lines had better stay for other rows.
 */
 static inline int CarveTiles(int64_t x_lines, size_t bytes, int T)
 {
@@ -47,8 +49,9 @@ static inline int LeastLanes(int64_t m, int64_t nz)
   return k;
 }
 
-/* Twice as many for short rows that would take a second round, where there is room for these (H200, 20 real matrices: 0.75 to 0.87 times as
-   long); and where each had 8, so that neighbours would find theirs in the same banks of shared memory (rows of 8 and 16: 0.85). */
+/* Twice as many for short rows that would take a second round, where there is room for these (H200, 20 real
+   matrices: 0.75 to 0.87 times as long); and where each had 8, so that neighbours would find theirs in the
+   same banks of shared memory (rows of 8 and 16: 0.85). */
 static inline int Lanes(int64_t m, int64_t nz)
 {
   enum { ROOM = 1 << 17 /* threads */ };
@@ -61,7 +64,8 @@ static inline int Lanes(int64_t m, int64_t nz)
 /* Nonzeros that are copied together, 16 bytes of columns of 4 bytes or of 2. */
 enum { UNIT = 4, UNIT16 = 8 };
 
-/* Nonzeros of a tile in shared memory: widened at both ends to multiples of the unit, so that both arrays can be copied in 16 bytes. */
+/* Nonzeros of a tile in shared memory: widened at both ends to multiples of the unit, so that both arrays can
+   be copied in 16 bytes. */
 __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile, int unit = UNIT)
 {
   return (tile + 2 * unit - 2) / unit * unit;
@@ -84,8 +88,8 @@ template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A,
 
 /* s and the terms at places k, k + L, ... of a row, UNROLL of them under way. */
 template <int L, bool GHOSTS, typename Place, typename Columns>
-__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k, Place end,
-                                            double s = 0)
+__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k,
+                                            Place end, double s = 0)
 {
   for (; k < end; k += UNROLL * L) {
     double x[UNROLL];
@@ -101,7 +105,8 @@ __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *
   return s;
 }
 
-/* The columns of the first round, and the same as PartOfRow from there, for when x has to be waited for between the two. */
+/* The columns of the first round, and the same as PartOfRow from there, for when x has to be waited for
+   between the two. */
 template <int L, typename Columns>
 __device__ __forceinline__ void FirstColumns(Columns col, int k, int end, int32_t (&c)[UNROLL])
 {
@@ -110,12 +115,13 @@ __device__ __forceinline__ void FirstColumns(Columns col, int k, int end, int32_
 }
 
 template <int L, typename Columns>
-__device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const double *val, Columns col, int k, int end,
-                                                const int32_t (&c)[UNROLL])
+__device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const double *val, Columns col, int k,
+                                                int end, const int32_t (&c)[UNROLL])
 {
   double x[UNROLL], s = 0;
 #pragma unroll
-  for (int r = 0; r < UNROLL; r++) x[r] = c[r] < 0 ? 0 : c[r] < a.A.nloc ? a.x[c[r]] : a.ghost[c[r] - a.A.nloc];
+  for (int r = 0; r < UNROLL; r++)
+    x[r] = c[r] < 0 ? 0 : c[r] < a.A.nloc ? a.x[c[r]] : a.ghost[c[r] - a.A.nloc];
 #pragma unroll
   for (int r = 0; r < UNROLL; r++)
     if (c[r] >= 0) s += val[k + r * L] * x[r];
@@ -123,14 +129,14 @@ __device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const doub
 }
 
 /*
-  The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per nonzero, 4 per offset,
-  x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
-  threads own neighbouring rows, so a stencil's gather of x is coalesced.
-  LEAN_TILE: y = A x, without ghosts, int32 offsets: what takes registers and instructions is left out, so more blocks are resident.
-  CUT_TILE: rows of `limit` entries or more are left out; a tile that does not fit with them is read from where it is.
-  EARLY_TILE, for systems so small that latency is all: the matrix does not change before this product, so it is fetched before the
-  kernel ahead has ended; and nothing waits for what is not needed yet.
-  INDEX16: 10 bytes per nonzero of tiles whose columns are there in 16 bits.
+  The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per
+  nonzero, 4 per offset, x and y once. The copies need no registers and no threads, so a tile is under way for
+  each resident block, and neighbouring threads own neighbouring rows, so a stencil's gather of x is
+  coalesced. LEAN_TILE: y = A x, without ghosts, int32 offsets: what takes registers and instructions is left
+  out, so more blocks are resident. CUT_TILE: rows of `limit` entries or more are left out; a tile that does
+  not fit with them is read from where it is. EARLY_TILE, for systems so small that latency is all: the matrix
+  does not change before this product, so it is fetched before the kernel ahead has ended; and nothing waits
+  for what is not needed yet. INDEX16: 10 bytes per nonzero of tiles whose columns are there in 16 bits.
 */
 template <int T, int L, int MODE, bool INDEX16 = false>
 __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number, int64_t limit)
@@ -144,8 +150,10 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t start = Offset<LEAN>(a.A, first) & ~(int64_t)(U - 1), end = Offset<LEAN>(a.A, last),
           stop = (end + U - 1) & ~(int64_t)(U - 1);
-  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1);               /* a copy must not read behind the arrays */
-  bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
+  /* a copy must not read behind the arrays */
+  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1);
+  /* a borrowed array may begin anywhere */
+  bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0;
   const int32_t *bases = INDEX16 ? a.index16.base + block * POISE_BANDS : NULL;
   bool in16 = INDEX16 && (a.index16.all || *bases >= 0); /* this tile's columns */
   bool fits = !CUT || end - start <= TileRoom(a.tile);
@@ -175,7 +183,8 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, limit));
   if (mine) k = Offset<LEAN>(a.A, i) - start + lane, kend = Offset<LEAN>(a.A, i + 1) - start;
   mine = mine && lane == 0;
-  double s = 0, skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */
+  /* known: factors of dots that do not wait for y */
+  double s = 0, skip = 0, alpha = 0, beta = 0, known[2] = {0, 0};
   int32_t c[UNROLL];
   Columns16 columns16 = {code, base};
   __syncthreads();
@@ -189,7 +198,8 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
     if (a.skip) skip = *a.skip;
     alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
     for (int f = 0; f < 2; f++)
-      if (mine && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f])) known[f] = a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f][i];
+      if (mine && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f]))
+        known[f] = a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f][i];
   }
   if (EARLY && in16)
     s = PartOfRowFrom<L>(a, val, columns16, (int)k, (int)kend, c);
@@ -211,7 +221,8 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
   }
   if (EARLY && a.fuse.ndot == 2) {
     double d[2];
-    for (int f = 0; f < 2; f++) d[f] = mine ? (a.fuse.u[f] ? known[f] : a.fuse.d[f] ? known[f] * y : y) * y : 0;
+    for (int f = 0; f < 2; f++)
+      d[f] = mine ? (a.fuse.u[f] ? known[f] : a.fuse.d[f] ? known[f] * y : y) * y : 0;
     BlockReducePair<COMBINE_SUM, T>(d);
     if (threadIdx.x == 0) a.fuse.partial[0][block] = d[0], a.fuse.partial[1][block] = d[1];
     return;

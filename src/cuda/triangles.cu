@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows that depend on each other: triangular sweeps and incomplete factors. Rows are dealt out in the order of their levels, and
-  each waits for those that it depends on by looking at the number that they leave (no kernel per level: a plane grid has
-  thousands of them): what is not there yet is the bit pattern MISSING. Numbers are looked at again and again in one loop of
-  a whole warp, whose rows may depend on each other. A row's arithmetic is the same whoever waits, so are the bits.
+  Rows that depend on each other: triangular sweeps and incomplete factors. Rows are dealt out in the order of
+  their levels, and each waits for those that it depends on by looking at the number that they leave (no
+  kernel per level: a plane grid has thousands of them): what is not there yet is the bit pattern MISSING.
+  Numbers are looked at again and again in one loop of a whole warp, whose rows may depend on each other. A
+  row's arithmetic is the same whoever waits, so are the bits.
 */
 #include "cuda.h"
 
@@ -11,7 +12,7 @@
 
 #define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic gives */
 
-/* ---- numbers that other blocks wait for --------------------------------------------------------------------------------- */
+/* ---- numbers that other blocks wait for ------------------------------------------------------ */
 
 __device__ __forceinline__ bool Look(const double *p, double *v)
 {
@@ -28,7 +29,8 @@ __device__ __forceinline__ void Leave(double *p, double v)
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(bits) : "memory");
 }
 
-/* Warps take their turns in the order in which they ask, so that those that wait have all they wait for before them. */
+/* Warps take their turns in the order in which they ask, so that those that wait have all they wait for
+   before them. */
 __device__ __forceinline__ int64_t Turn(double *ticket)
 {
   unsigned turn = 0;
@@ -41,7 +43,7 @@ __host__ __device__ __forceinline__ int64_t Numbers(const Triangles &t)
   return t.b ? t.n * t.b : t.n;
 }
 
-/* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 enum {
   CHUNK = 4,   /* entries that a lane has under way */
@@ -58,9 +60,10 @@ __device__ __forceinline__ double Products(const double (&val)[CHUNK], const dou
   return sum;
 }
 
-/* The rows at this place of the order and the next ones, L neighbouring lanes each. New values go to work; y keeps the old ones
-   until FinishSweep. All but the numbers waited for is fetched before the wait, which is what takes the time. 12 bytes per
-   nonzero, 8 per row for each of work and x, and offsets; in the order of levels each row is a place of its own in memory. */
+/* The rows at this place of the order and the next ones, L neighbouring lanes each. New values go to work; y
+   keeps the old ones until FinishSweep. All but the numbers waited for is fetched before the wait, which is
+   what takes the time. 12 bytes per nonzero, 8 per row for each of work and x, and offsets; in the order of
+   levels each row is a place of its own in memory. */
 template <int L> __device__ __forceinline__ void SweepRows(const SweepArgs &a, int64_t place)
 {
   const Triangles &t = a.t;
@@ -123,7 +126,7 @@ template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const _
   }
 }
 
-/* ---- sweeps over blocks ----------------------------------------------------------------------------------------------------- */
+/* ---- sweeps over blocks ---------------------------------------------------------------------- */
 
 /* Lanes for the rows of a block of b x b; the others of a warp share out the blocks of a row of blocks. */
 constexpr __host__ __device__ int BlockLanes(int b)
@@ -133,8 +136,9 @@ constexpr __host__ __device__ int BlockLanes(int b)
   return lanes;
 }
 
-/* Row i of blocks, by a warp: lane (r, p) has row r of every P-th block, waits for number r of the block of y that this is multiplied with,
-   and has the others from its neighbours. 8 B^2 + 4 bytes per block, d and x once; fetched before the wait. */
+/* Row i of blocks, by a warp: lane (r, p) has row r of every P-th block, waits for number r of the block of y
+   that this is multiplied with, and has the others from its neighbours. 8 B^2 + 4 bytes per block, d and x
+   once; fetched before the wait. */
 template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArgs &a, int64_t i)
 {
   constexpr int R = BlockLanes(B), P = 32 / R;
@@ -172,7 +176,8 @@ template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArg
   if (r < B && p == 0) Leave(a.work + i * B + r, a.keep == 0 ? a.scale * sum : kept + a.scale * sum);
 }
 
-template <int B> static __global__ void __launch_bounds__(SWEEP_THREADS) SweepBlocks(const __grid_constant__ SweepArgs a)
+template <int B>
+static __global__ void __launch_bounds__(SWEEP_THREADS) SweepBlocks(const __grid_constant__ SweepArgs a)
 {
   if (a.skip && *a.skip != 0) return;
   for (;;) {
@@ -182,7 +187,7 @@ template <int B> static __global__ void __launch_bounds__(SWEEP_THREADS) SweepBl
   }
 }
 
-/* ---- all sweeps ------------------------------------------------------------------------------------------------------------- */
+/* ---- all sweeps ------------------------------------------------------------------------------ */
 
 /* y = work, and its dots. */
 static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_constant__ SweepArgs a)
@@ -232,7 +237,8 @@ extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
   int64_t n = Numbers(a->t);
   if (!n) return POISE_OK;
   double mean = (double)a->t.nz / (double)a->t.n / (a->parts == (SWEEP_LOWER | SWEEP_UPPER) ? 1 : 2);
-  TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, ((size_t)n + 1) * sizeof(double), stream), "clearing a sweep"));
+  TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, ((size_t)n + 1) * sizeof(double), stream),
+                     "clearing a sweep"));
   (a->t.b      ? RunSizes
    : mean < 6  ? Run<1>
    : mean < 12 ? Run<2>
@@ -243,7 +249,7 @@ extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* ---- incomplete factors ----------------------------------------------------------------------------------------------------- */
+/* ---- incomplete factors ---------------------------------------------------------------------- */
 
 /* The first of the ascending columns [k, end) that is at least c. */
 __device__ __forceinline__ int64_t Seek(const int32_t *col, int64_t k, int64_t end, int32_t c)
@@ -281,21 +287,26 @@ __device__ __forceinline__ double SumOfSizes(const double *v, int64_t k, int64_t
   return sum;
 }
 
-/* Finish row i: its pivot, and for a symmetric factor the later rows' L. The pivot is left last: rows wait for it. */
-__device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_t own, int64_t diag, int64_t end)
+/* Finish row i: its pivot, and for a symmetric factor the later rows' L. The pivot is left last: rows wait
+   for it. */
+__device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_t own, int64_t diag,
+                                          int64_t end)
 {
   const Triangles &t = a.t;
-  double d = poiseInvertPivot(&a, __ldcg(a.lu + diag), SumOfSizes(a.lu, diag + 1, end, SumOfSizes(a.lu, own, diag, 0)));
+  double d = poiseInvertPivot(&a, __ldcg(a.lu + diag),
+                              SumOfSizes(a.lu, diag + 1, end, SumOfSizes(a.lu, own, diag, 0)));
   poiseKeepPivot(&a, diag, d);
   for (int64_t k = diag + 1; a.symmetric && k < end; k++) {
     int64_t j = t.col[k];
-    __stcg(a.lu + Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i), __ldcg(a.lu + k));
+    __stcg(a.lu + Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i),
+           __ldcg(a.lu + k));
   }
   __threadfence();
   Leave(a.d + i, d);
 }
 
-/* A thread per row: the row's own copy of A, then one elimination after the other as the rows above are finished. */
+/* A thread per row: the row's own copy of A, then one elimination after the other as the rows above are
+   finished. */
 static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__ FactorArgs a)
 {
   const Triangles &t = a.t;
@@ -322,7 +333,7 @@ static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__
   }
 }
 
-/* ---- incomplete factors of blocks, one warp to a row ------------------------------------------------------------------------ */
+/* ---- incomplete factors of blocks, one warp to a row ----------------------------------------- */
 
 /* z -= l u for blocks: a lane has every 32nd number of z. l is in shared memory. */
 __device__ __forceinline__ void SubtractProduct(int b, const double *l, const double *u, double *z)
@@ -339,7 +350,8 @@ __device__ __forceinline__ void SubtractProduct(int b, const double *l, const do
 __device__ void SubtractRowOfBlocks(const FactorArgs &a, const double *l, int64_t c, int64_t k, int64_t end)
 {
   const int32_t *col = a.t.col;
-  int64_t size = (int64_t)a.t.b * a.t.b, u = poiseOffset(&a.t, a.t.diag, c) + 1, last = poiseOffset(&a.t, a.t.end, c);
+  int64_t size = (int64_t)a.t.b * a.t.b, u = poiseOffset(&a.t, a.t.diag, c) + 1,
+          last = poiseOffset(&a.t, a.t.end, c);
   while (k < end && u < last) {
     if (col[k] == col[u]) {
       SubtractProduct(a.t.b, l, a.lu + u * size, a.lu + k * size);
@@ -384,9 +396,10 @@ __device__ __forceinline__ double Beside(const FactorArgs &a, int64_t own, int64
   return WarpReduce<COMBINE_MAX>(sum);
 }
 
-/* Finish row i: the inverse of its pivot, made in v, and for a symmetric factor the later rows' L. The first number of d is left last:
-   rows wait for it. */
-__device__ void FinishRowOfBlocks(const FactorArgs &a, int64_t i, int64_t own, int64_t diag, int64_t end, double *v)
+/* Finish row i: the inverse of its pivot, made in v, and for a symmetric factor the later rows' L. The first
+   number of d is left last: rows wait for it. */
+__device__ void FinishRowOfBlocks(const FactorArgs &a, int64_t i, int64_t own, int64_t diag, int64_t end,
+                                  double *v)
 {
   const Triangles &t = a.t;
   int b = t.b, lane = threadIdx.x;
@@ -406,8 +419,10 @@ __device__ void FinishRowOfBlocks(const FactorArgs &a, int64_t i, int64_t own, i
   __syncwarp();
   for (int e = lane + 1; e < size; e += 32) __stcg(d + e, v[e]);
   for (int64_t k = diag + 1; a.symmetric && k < end; k++) {
-    int64_t j = t.col[k], to = Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i);
-    for (int e = lane; e < size; e += 32) __stcg(a.lu + to * size + e % b * b + e / b, __ldcg(a.lu + k * size + e));
+    int64_t j = t.col[k],
+            to = Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i);
+    for (int e = lane; e < size; e += 32)
+      __stcg(a.lu + to * size + e % b * b + e / b, __ldcg(a.lu + k * size + e));
   }
   __threadfence();
   __syncwarp();
@@ -440,7 +455,7 @@ static __global__ void __launch_bounds__(32) FactorBlocks(const __grid_constant_
   FinishRowOfBlocks(a, i, own, diag, end, shared);
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* Doubles that are not negative are ordered as their bits are. */
 static __global__ void FirstRefused(const __grid_constant__ FactorArgs a)
@@ -465,7 +480,8 @@ extern "C" PoiseErr poiseCuda_factor(Device *dev, const void *args)
   TRY(poiseCudaCheck(cudaMemsetAsync(a->refused, 0xff, sizeof(double), stream), "clearing a factor"));
   if (grid) {
     TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, sizeof(double), stream), "clearing a factor"));
-    TRY(poiseCudaCheck(cudaMemsetAsync(a->d, 0xff, (size_t)a->t.n * size * sizeof(double), stream), "clearing a factor"));
+    TRY(poiseCudaCheck(cudaMemsetAsync(a->d, 0xff, (size_t)a->t.n * size * sizeof(double), stream),
+                       "clearing a factor"));
     if (a->t.b)
       FactorBlocks<<<(unsigned)a->t.n, 32, size * sizeof(double), stream>>>(*a);
     else
@@ -487,7 +503,8 @@ static __global__ void __launch_bounds__(THREADS) Dominance(const __grid_constan
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   double lack[1] = {i < Numbers(a.t) ? poiseLarger(0, poiseLack(&a, i)) : 0};
   BlockReduce<1, COMBINE_MAX>(lack);
-  if (threadIdx.x == 0) atomicMax((unsigned long long *)a.lack, (unsigned long long)__double_as_longlong(fabs(lack[0])));
+  if (threadIdx.x == 0)
+    atomicMax((unsigned long long *)a.lack, (unsigned long long)__double_as_longlong(fabs(lack[0])));
 }
 
 extern "C" PoiseErr poiseCuda_dominance(Device *dev, const void *args)

@@ -80,8 +80,9 @@ enum {
   PART_VECTORS = POISE_MAX_BATCH / PART_WARPS
 }; /* rows, which are threads; of a warp */
 
-/* Maxpy, then Mdot with the new y, but each x_j is read once: 8 (k + 2) bytes per row. PART rows of all x_j come into shared memory
-   in bulk; a thread for each row adds them up, then a warp for each vector multiplies. */
+/* Maxpy, then Mdot with the new y, but each x_j is read once: 8 (k + 2) bytes per row. PART rows of all x_j
+   come into shared memory in bulk; a thread for each row adds them up, then a warp for each vector
+   multiplies. */
 static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__ MaxpyArgs a)
 {
   extern __shared__ __align__(128) double tile[];
@@ -94,7 +95,8 @@ static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__
   if (a.skip && *a.skip != 0) return;
   if (t == 0) BulkInit(&barrier);
   if (t < a.k) c[t] = a.sign * (a.a ? a.a[t] : a.value[t]);
-  int64_t begin = (int64_t)blockIdx.x * POISE_BLOCK, end = begin + POISE_BLOCK < a.n ? begin + POISE_BLOCK : a.n;
+  int64_t begin = (int64_t)blockIdx.x * POISE_BLOCK,
+          end = begin + POISE_BLOCK < a.n ? begin + POISE_BLOCK : a.n;
   for (int64_t first = begin; first < end; first += PART, part++) {
     int rows = end - first < PART ? (int)(end - first) : PART, bulk = rows & ~1;
     __syncthreads(); /* the tile before was used */
@@ -134,7 +136,8 @@ static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__
   if (a.skip && *a.skip != 0) return;
   const double *p = a.partial + blockIdx.x * a.stride;
   double s[1] = {0};
-  for (int64_t b = threadIdx.x; b < a.count; b += THREADS) s[0] = a.max ? poiseLarger(s[0], p[b]) : s[0] + p[b];
+  for (int64_t b = threadIdx.x; b < a.count; b += THREADS)
+    s[0] = a.max ? poiseLarger(s[0], p[b]) : s[0] + p[b];
   if (a.max)
     BlockReduce<1, COMBINE_MAX>(s);
   else

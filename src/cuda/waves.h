@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How large row blocks and fragments of rows are on a GPU. Plain C, of sizes alone, so that tests see it without one. */
+/* How large row blocks and fragments of rows are on a GPU. Plain C, of sizes alone, so that tests see it
+   without one. */
 #ifndef POISE_WAVES_H
 #define POISE_WAVES_H
 
@@ -10,11 +11,12 @@
 /* Spread of columns that are neighbours at most; the others lie around a diagonal, up to the second. */
 enum { CSRI_NEAR = 8, CSRI_SCATTERED = 40 };
 
-/* Rows and entries of a row block where columns are scattered, where they are not, and at most; the least of a row block, and of rows that are cut. */
+/* Rows and entries of a row block where columns are scattered, where they are not, and at most; the least of
+   a row block, and of rows that are cut. */
 enum { CSRI_SMALL = 512, CSRI_USUAL = 1152, CSRI_MOST = CSRI_USUAL / 2 * 3, CSRI_LEAST = 128 };
 
-/* Row blocks of so many rows and entries could have a warp each, and all keep memory busy; where there are hubs, whose warps are few and begin
-   each row block alone, they are longer. */
+/* Row blocks of so many rows and entries could have a warp each, and all keep memory busy; where there are
+   hubs, whose warps are few and begin each row block alone, they are longer. */
 static inline int64_t poiseWavesLimit(int64_t size, bool hubs)
 {
   enum { LONG = 512, ENOUGH = 8192 };
@@ -24,17 +26,18 @@ static inline int64_t poiseWavesLimit(int64_t size, bool hubs)
   return limit;
 }
 
-/* Rounds of so many warps that `warps` of them, of a usual size, take: whole ones. In a last round that is not full memory is idle (H200:
-   1.04 rounds take 1.13 times as long as one of larger row blocks). */
+/* Rounds of so many warps that `warps` of them, of a usual size, take: whole ones. In a last round that is
+   not full memory is idle (H200: 1.04 rounds take 1.13 times as long as one of larger row blocks). */
 static inline double poiseWavesOf(double warps, double places)
 {
   double rounds = round(warps / places);
   return rounds < 1 ? 1 : rounds;
 }
 
-/* Rows and entries of a row block, where so many warps have a place at once. Large row blocks wait less often for their first entries; where
-   columns are scattered all wait for these, and small ones share them out better. If many rows are cut, row blocks are no longer than these,
-   which would be whole: their rounds are as they come. */
+/* Rows and entries of a row block, where so many warps have a place at once. Large row blocks wait less often
+   for their first entries; where columns are scattered all wait for these, and small ones share them out
+   better. If many rows are cut, row blocks are no longer than these, which would be whole: their rounds are
+   as they come. */
 static inline int64_t poiseWavesRowBlock(double places, bool scattered, const CsrStatistics *s)
 {
   int64_t limit = poiseWavesLimit(s->m + s->nz, false), least = limit - limit / 4;
@@ -43,13 +46,15 @@ static inline int64_t poiseWavesRowBlock(double places, bool scattered, const Cs
          usual = (double)(many        ? limit
                           : scattered ? (int64_t)CSRI_SMALL
                                       : (int64_t)CSRI_USUAL),
-         most = many ? usual : 1.5 * usual, row_blocks = poiseWavesOf(size / usual + fragments, places) * places - fragments,
+         most = many ? usual : 1.5 * usual,
+         row_blocks = poiseWavesOf(size / usual + fragments, places) * places - fragments,
          row_block = row_blocks * most > size ? ceil(size / row_blocks) : most;
   return (int64_t)fmax(row_block, (double)(least < CSRI_LEAST ? CSRI_LEAST : least));
 }
 
-/* Entries of a fragment beside uniform row blocks: more than twice the limit where there are so many long rows that a round of those were not
-   enough. That the fragments of a row are at least one is not looked at. */
+/* Entries of a fragment beside uniform row blocks: more than twice the limit where there are so many long
+   rows that a round of those were not enough. That the fragments of a row are at least one is not looked
+   at. */
 static inline int64_t poiseWavesFragment(double places, const CsrStatistics *s, int64_t limit)
 {
   enum { USUAL = 2048 };
@@ -59,11 +64,12 @@ static inline int64_t poiseWavesFragment(double places, const CsrStatistics *s, 
 }
 
 /*
-  Row blocks rather than uniform row blocks? Blocks ask for x all at the same time, and have more threads that wait for it; so not where columns
-  are neighbours, nor where all blocks have a place at once, nor where rows are hardly longer than their offsets. Those of a large matrix come
-  out of step. H200, 51 matrices (bench/results/h200_even.txt), time of row blocks over that of blocks: lengths that deviate by a fifth or more
-  0.77 to 0.99, even ones 0.74 to 1.02; what is left to blocks: even rows of large matrices 0.98 to 1.13, short ones with columns anywhere 1.00
-  to 1.07.
+  Row blocks rather than uniform row blocks? Blocks ask for x all at the same time, and have more threads that
+  wait for it; so not where columns are neighbours, nor where all blocks have a place at once, nor where rows
+  are hardly longer than their offsets. Those of a large matrix come out of step. H200, 51 matrices
+  (bench/results/h200_even.txt), time of row blocks over that of blocks: lengths that deviate by a fifth or
+  more 0.77 to 0.99, even ones 0.74 to 1.02; what is left to blocks: even rows of large matrices 0.98 to 1.13,
+  short ones with columns anywhere 1.00 to 1.07.
 */
 static inline bool poiseWavesRather(const CsrStatistics *s, bool at_once)
 {
@@ -71,7 +77,8 @@ static inline bool poiseWavesRather(const CsrStatistics *s, bool at_once)
   double nz = (double)s->nz, mean = s->m ? nz / (double)s->m : 0;
   bool deviate = (double)s->squares - nz * mean >= 0.2 * 0.2 * nz * mean;
   if (s->x_lines < CSRI_NEAR || (s->cut == 0 && (at_once || mean < 2.75))) return false;
-  return s->cut || deviate || ((s->nz < LARGE || s->x_lines >= APART) && (mean >= SHORT || s->x_lines < CSRI_SCATTERED));
+  return s->cut || deviate ||
+         ((s->nz < LARGE || s->x_lines >= APART) && (mean >= SHORT || s->x_lines < CSRI_SCATTERED));
 }
 
 #endif

@@ -64,8 +64,8 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
     poiseKSPPrecondition(ksp, ksp->work[W], ksp->work[R], &f);
   else
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &f);
-  poiseKSPPhase(ksp, PHASE_bicgstab_start, (PhaseArgs){.in = {v[R]}, .out = {v[P], v[RHAT]}, .k = relative_to_b}, NO_SLOT,
-                NO_SLOT);
+  poiseKSPPhase(ksp, PHASE_bicgstab_start,
+                (PhaseArgs){.in = {v[R]}, .out = {v[P], v[RHAT]}, .k = relative_to_b}, NO_SLOT, NO_SLOT);
   if (!left) poiseKSPZero(ksp, ksp->work[U]);
   if (IsAhead(ksp)) poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
 }
@@ -81,8 +81,9 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
         (PhaseArgs){.in = {v[V], v[R]}, .out = {v[R]}}, R, BI_SS);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
-  Operator(ksp, R, T, &st);                 /* t = K s, (s, t), (t, t) */
-  poiseKSPPhase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
+  Operator(ksp, R, T, &st); /* t = K s, (s, t), (t, t) */
+  /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
+  poiseKSPPhase(ksp, PHASE_bicgstab_update,
                 (PhaseArgs){.in = {v[P], v[T], v[RHAT], x, v[R]}, .out = {x, v[R]}}, BI_RHO, BI_RR);
   Phase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
         (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT], x, v[KEPT]}, .seldom = 3}, P, NO_SLOT);
@@ -113,8 +114,10 @@ static PoiseVec Solution_BiCGSTAB(PoiseKSP ksp)
 static void Explain_BiCGSTAB(PoiseKSP ksp)
 {
   if (Kept(ksp) > 0)
-    poiseKSPSay(ksp, "started afresh to no avail: x is the best of those starts, the residual norm was %.3g at the end",
-                sqrt(ksp->final[BI_RR]) / ksp->scale);
+    poiseKSPSay(
+        ksp,
+        "started afresh to no avail: x is the best of those starts, the residual norm was %.3g at the end",
+        sqrt(ksp->final[BI_RR]) / ksp->scale);
 }
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n)

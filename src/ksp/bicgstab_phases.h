@@ -21,13 +21,15 @@ enum {
   BI_END
 };
 
-/* bicgstab_start: the first norm; p = r. RHO = (r, r) is summed by the caller. in: r; out: p, r^. k: rtol relative to |b|. */
+/* bicgstab_start: the first norm; p = r. RHO = (r, r) is summed by the caller. in: r; out: p, r^. k: rtol
+   relative to |b|. */
 POISE_INLINE int bicgstab_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rr = in[BI_RHO];
   (void)c;
   out[BI_USED] = rr;
-  if (!poiseDecideFirst(in, out, a, sqrt(rr), (int)a->k) && rr == 0) poiseFinish(out, REASON_ATOL, in[SLOT_BASE]);
+  if (!poiseDecideFirst(in, out, a, sqrt(rr), (int)a->k) && rr == 0)
+    poiseFinish(out, REASON_ATOL, in[SLOT_BASE]);
   return 1;
 }
 
@@ -56,8 +58,8 @@ POISE_INLINE Dots bicgstab_s_element(const double *c, const PhaseArgs *a, int64_
   return poiseDots(s * s, 0, 0);
 }
 
-/* bicgstab_update: omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; dots (r, r^), (r, r). in: p, t, r^, x, r;
-   out: x, r (holding s). When t = 0 and s = 0, alpha p was the solution: omega = 0. */
+/* bicgstab_update: omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; dots (r, r^), (r, r).
+   in: p, t, r^, x, r; out: x, r (holding s). When t = 0 and s = 0, alpha p was the solution: omega = 0. */
 POISE_INLINE int bicgstab_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double tt = in[BI_TT];
@@ -77,10 +79,10 @@ POISE_INLINE Dots bicgstab_update_element(const double *c, const PhaseArgs *a, i
   return poiseDots(ri * poiseRead(a, 2, i), ri * ri, 0);
 }
 
-/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0 the
-   method starts afresh from r: r^ = p = r, rho' = (r, r), and keeps x if no r was smaller when it did so before.
-   The second start must find half of the norm kept. Divergence after a start is a breakdown, for the x that is kept
-   is the result. in: r, v, p; out: p, r^, x, the x that is kept. */
+/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0
+   the method starts afresh from r: r^ = p = r, rho' = (r, r), and keeps x if no r was smaller when it did so
+   before. The second start must find half of the norm kept. Divergence after a start is a breakdown, for the
+   x that is kept is the result. in: r, v, p; out: p, r^, x, the x that is kept. */
 POISE_INLINE int bicgstab_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rho = in[BI_RHO], rr = in[BI_RR], omega = in[BI_OMEGA], kept = in[BI_KEPT + a->parity];

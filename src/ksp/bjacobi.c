@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PC bjacobi: M = the diagonal blocks of P, each with a solver of its own (options -sub_ksp_..., -sub_pc_...), as PETSc's
-  PCBJACOBI; by default one block per rank with preonly and ilu, also for a symmetric P: where icc exists, ilu is the same
-  M = L D L^T but for rounding. Or, with -pc_bjacobi_supervariables, small dense blocks that are inverted.
+  PC bjacobi: M = the diagonal blocks of P, each with a solver of its own (options -sub_ksp_..., -sub_pc_...),
+  as PETSc's PCBJACOBI; by default one block per rank with preonly and ilu, also for a symmetric P: where icc
+  exists, ilu is the same M = L D L^T but for rounding. Or, with -pc_bjacobi_supervariables, small dense
+  blocks that are inverted.
 
-  A solver works in the context of its rank alone. Its matrix is a copy of the block, whose values are gathered from P's in one
-  pass when these change; on one rank with one block it is P itself. Vectors are slices on r and z. With preonly inside,
-  nothing is copied and the solver's loop may be replayed.
+  A solver works in the context of its rank alone. Its matrix is a copy of the block, whose values are
+  gathered from P's in one pass when these change; on one rank with one block it is P itself. Vectors are
+  slices on r and z. With preonly inside, nothing is copied and the solver's loop may be replayed.
 */
 #include "ksp.h"
 
@@ -40,7 +41,7 @@ static const PoiseOption options[] = {
     {0},
 };
 
-/* ---- the blocks ----------------------------------------------------------------------------------------------------------- */
+/* ---- the blocks ------------------------------------------------------------------------------ */
 
 static void ReleaseMatrix(Block *b)
 {
@@ -70,11 +71,12 @@ static PoiseErr Count(PoisePC pc, PoiseInt *count)
   PoiseInt nodes = pc->P->rows->n / pc->P->block_size;
   *count = j->total ? j->total / size + (j->total % size > rank) : j->local ? j->local : 1;
   if (*count == 0)
-    FAIL(POISE_ERR_SIZE, "pc_bjacobi_blocks: %lld blocks on %d ranks: a block does not span ranks, give at least %d",
+    FAIL(POISE_ERR_SIZE,
+         "pc_bjacobi_blocks: %lld blocks on %d ranks: a block does not span ranks, give at least %d",
          (long long)j->total, size, size);
   if (*count > 1 && *count > nodes)
-    FAIL(POISE_ERR_SIZE, "pc_bjacobi: %lld blocks for the %lld rows of rank %d, whose block size is %d", (long long)*count,
-         (long long)pc->P->rows->n, rank, pc->P->block_size);
+    FAIL(POISE_ERR_SIZE, "pc_bjacobi: %lld blocks for the %lld rows of rank %d, whose block size is %d",
+         (long long)*count, (long long)pc->P->rows->n, rank, pc->P->block_size);
   return POISE_OK;
 }
 
@@ -84,20 +86,21 @@ static PoiseErr Split(PoisePC pc, PoiseInt count)
   BJacobi *j = pc->data;
   const PoiseInt *length = j->lengths == count ? j->length : NULL;
   if (length && pc->P->moves.to)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "pc_bjacobi: lengths of blocks are of the application's rows, which the solver has rearranged (-mat_partition, "
-         "-mat_order): give their number alone");
+    FAIL(POISE_ERR_UNSUPPORTED, "pc_bjacobi: lengths of blocks are of the application's rows, which the "
+                                "solver has rearranged (-mat_partition, "
+                                "-mat_order): give their number alone");
   PoiseInt b = pc->P->block_size, nodes = pc->P->rows->n / b, first = 0;
   for (PoiseInt k = 0; k < count; k++) {
     PoiseInt n = length ? length[k] : (nodes / count + (nodes % count > k)) * b;
-    if (n % b) FAIL(POISE_ERR_SIZE, "pc_bjacobi: a block of %lld rows, and a block size of %d", (long long)n, (int)b);
+    if (n % b)
+      FAIL(POISE_ERR_SIZE, "pc_bjacobi: a block of %lld rows, and a block size of %d", (long long)n, (int)b);
     j->block[k].first = first;
     j->block[k].n = n;
     first += n;
   }
   if (first != pc->P->rows->n)
-    FAIL(POISE_ERR_SIZE, "pc_bjacobi: the blocks of rank %d have %lld rows in all, the rank has %lld", PoiseRank(pc->ctx),
-         (long long)first, (long long)pc->P->rows->n);
+    FAIL(POISE_ERR_SIZE, "pc_bjacobi: the blocks of rank %d have %lld rows in all, the rank has %lld",
+         PoiseRank(pc->ctx), (long long)first, (long long)pc->P->rows->n);
   return POISE_OK;
 }
 
@@ -132,7 +135,8 @@ static bool OtherRows(PoisePC pc)
   return last->first + last->n != pc->P->rows->n || j->block_size != pc->P->block_size;
 }
 
-/* Blocks with solvers in them, as P's rows and the settings say; local. Solvers stay as long as their number does. */
+/* Blocks with solvers in them, as P's rows and the settings say; local. Solvers stay as long as their number
+   does. */
 static PoiseErr MakeBlocks(PoisePC pc)
 {
   BJacobi *j = pc->data;
@@ -150,7 +154,7 @@ static PoiseErr MakeBlocks(PoisePC pc)
   return e;
 }
 
-/* ---- their matrices ------------------------------------------------------------------------------------------------------- */
+/* ---- their matrices -------------------------------------------------------------------------- */
 
 /* One rank, one block: the solver has P itself, and r and z. */
 static bool IsWhole(PoisePC pc)
@@ -246,7 +250,8 @@ static PoiseErr CopyValues(PoisePC pc, Block *b)
   TRY(poiseBufferWrite(&b->A->csr.val, DEVICE, &out));
   for (int64_t row = rows.begin, last; row < rows.end; row = last) {
     last = EndOfPiece(c, ptr, rows, row);
-    int64_t k = poiseCsrPtr(&b->A->csr, own, row - rows.begin), end = poiseCsrPtr(&b->A->csr, own, last - rows.begin);
+    int64_t k = poiseCsrPtr(&b->A->csr, own, row - rows.begin),
+            end = poiseCsrPtr(&b->A->csr, own, last - rows.begin);
     TRY(LAUNCH(pc->ctx->device, gather, GatherArgs, .n = end - k, .size = size, .idx = from + k,
                .x = in + poiseCsrPtr(c, ptr, row) * size, .out = out + k * size));
   }
@@ -293,7 +298,7 @@ static PoiseErr MakeMatrices(PoisePC pc)
   return POISE_OK;
 }
 
-/* ---- set-up --------------------------------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static PoiseErr SetUp_BJacobi(PoisePC pc)
 {
@@ -359,7 +364,7 @@ static bool Varies_BJacobi(PoisePC pc, Varying *why)
   return varies;
 }
 
-/* ---- application ---------------------------------------------------------------------------------------------------------- */
+/* ---- application ----------------------------------------------------------------------------- */
 
 static PoiseErr ApplyBlocks(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
@@ -397,7 +402,7 @@ static void Cost_BJacobi(PoisePC pc, double *flops, double *bytes)
   *bytes = 8 * (double)s->entries + 16 * (double)s->n;
 }
 
-/* ---- the interface -------------------------------------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 static PoiseErr View_BJacobi(PoisePC pc)
 {
@@ -421,7 +426,8 @@ static void Bytes_BJacobi(PoisePC pc, PoiseBytes *sum)
   }
 }
 
-/* Numbers of a block's matrix, least and most, where P has those of the plan: as they are, or shares by rows without the ghosts' columns. */
+/* Numbers of a block's matrix, least and most, where P has those of the plan: as they are, or shares by rows
+   without the ghosts' columns. */
 static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, PoiseInt numbers[2])
 {
   Csr *c = &pc->P->csr;
@@ -430,7 +436,8 @@ static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, Po
   if (plan->counts) {
     double share = plan->m ? (double)m / (double)plan->m : 0;
     numbers[0] = 0;
-    numbers[1] = size * (m == plan->m ? plan->nz - plan->nghost : (int64_t)ceil(share * (double)(plan->nz - plan->nghost)));
+    numbers[1] = size * (m == plan->m ? plan->nz - plan->nghost
+                                      : (int64_t)ceil(share * (double)(plan->nz - plan->nghost)));
     return POISE_OK;
   }
   TRY(poiseMatPattern(pc->P, &h));
@@ -485,13 +492,15 @@ static PoiseErr Predict_BJacobi(PoisePC pc, const MatPlan *plan, PoisePrediction
   }
   TRY(MakeBlocks(pc));
   TRY(Configure(pc));
-  if (IsWhole(pc) && j->ksp[0]->A != poisePCSource(pc)) TRY(PoiseKSPSetOperators(j->ksp[0], poisePCSource(pc), NULL));
+  if (IsWhole(pc) && j->ksp[0]->A != poisePCSource(pc))
+    TRY(PoiseKSPSetOperators(j->ksp[0], poisePCSource(pc), NULL));
   if (IsWhole(pc)) return poiseKSPPredictInside(j->ksp[0], plan->counts, p);
   for (int64_t k = 0; k < j->count; k++) {
     TRY(Promise(pc, k));
     TRY(PredictBlock(pc, k, plan, p));
   }
-  if (plan->counts && j->count > 1) p->beyond = "entries that are not shared out over its blocks as their rows are";
+  if (plan->counts && j->count > 1)
+    p->beyond = "entries that are not shared out over its blocks as their rows are";
   return POISE_OK;
 }
 
@@ -568,7 +577,8 @@ static PoiseErr Read_BJacobi(PoisePC pc)
   BJacobi given = {.total = -1, .local = -1, .most = -1};
   TRY(PoiseOptionsRead(pc->ctx, pc->prefix, options, &given));
   if (given.total > 0 && given.local > 0)
-    FAIL(POISE_ERR_OPTION, "pc_bjacobi: give a number of blocks in total (%lld) or on each rank (%lld), not both",
+    FAIL(POISE_ERR_OPTION,
+         "pc_bjacobi: give a number of blocks in total (%lld) or on each rank (%lld), not both",
          (long long)given.total, (long long)given.local);
   if (given.most > 0 && (given.total > 0 || given.local > 0))
     FAIL(POISE_ERR_OPTION, "pc_bjacobi_supervariables finds the blocks: give no number of blocks with it");
@@ -605,7 +615,8 @@ PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, P
   BJacobi *j = pc->data;
   PoiseInt all, before;
   TRY(CheckType(pc));
-  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix, whose rows say how many blocks there are");
+  if (!pc->P)
+    FAIL(POISE_ERR_STATE, "the preconditioner has no matrix, whose rows say how many blocks there are");
   PoiseErr e = j->most ? PoiseErrorSet(POISE_ERR_STATE, __func__, __FILE__, __LINE__,
                                        "supervariable blocks are inverted, there are no solvers in them")
                        : MakeBlocks(pc);

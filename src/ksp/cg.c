@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioned conjugate gradients (Hestenes & Stiefel 1952), as in PETSc's KSPCG, for symmetric positive definite A and M.
+  Preconditioned conjugate gradients (Hestenes & Stiefel 1952), as in PETSc's KSPCG, for symmetric positive
+  definite A and M.
 
-  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: q, r, d, r (update);
-  r, d, p, x, x, p (direction); p, q (product): 12. A preconditioner of another kind adds z and its own, dense blocks in the
-  update.
+  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: q, r, d, r
+  (update); r, d, p, x, x, p (direction); p, q (product): 12. A preconditioner of another kind adds z and its
+  own, dense blocks in the update.
 */
 #include "cg.h"
 
@@ -19,7 +20,8 @@ int poiseCGFlags(PoiseKSP ksp)
   return (int)ksp->norm | (ksp->A->null.n ? CG_PROJECTED : 0);
 }
 
-/* alpha = rz / pq; r -= alpha q; rz' = (r, z) and |z| or |r|, with z = M r, which is made where M is no diagonal. */
+/* alpha = rz / pq; r -= alpha q; rz' = (r, z) and |z| or |r|, with z = M r, which is made where M is no
+   diagonal. */
 static void Update(PoiseKSP ksp, int rz)
 {
   double **v = ksp->v;
@@ -48,9 +50,10 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
     poiseKSPAddDot(ksp, &rr, NULL, CG_NN);
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &rr);
   }
-  poiseKSPPhase(ksp, PHASE_cg_start,
-                (PhaseArgs){.in = {[2] = v[Z]}, .out = {v[P]}, .flags = poiseCGFlags(ksp), .k = relative_to_b}, NO_SLOT,
-                NO_SLOT);
+  poiseKSPPhase(
+      ksp, PHASE_cg_start,
+      (PhaseArgs){.in = {[2] = v[Z]}, .out = {v[P]}, .flags = poiseCGFlags(ksp), .k = relative_to_b}, NO_SLOT,
+      NO_SLOT);
 }
 
 static void Iterate_CG(PoiseKSP ksp, int j)
@@ -62,10 +65,13 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   (void)j;
   poiseKSPAddDot(ksp, &pq, v[P], CG_PQ + even);
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &pq); /* q = A p, pq = (p, q) */
-  Update(ksp, CG_RZ + odd);                           /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
-  poiseKSPPhase(ksp, PHASE_cg_direction,              /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
-                (PhaseArgs){.in = {z ? NULL : v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = poiseCGFlags(ksp)},
-                NO_SLOT, NO_SLOT);
+  /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
+  Update(ksp, CG_RZ + odd);
+  /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
+  poiseKSPPhase(
+      ksp, PHASE_cg_direction,
+      (PhaseArgs){.in = {z ? NULL : v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = poiseCGFlags(ksp)},
+      NO_SLOT, NO_SLOT);
 }
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n)

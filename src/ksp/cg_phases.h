@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vector phases of preconditioned conjugate gradients (Hestenes & Stiefel; see cg.c for the whole iteration). */
+/* The vector phases of preconditioned conjugate gradients (Hestenes & Stiefel; see cg.c for the whole
+   iteration). */
 #ifndef POISE_CG_PHASES_H
 #define POISE_CG_PHASES_H
 
@@ -46,12 +47,14 @@ POISE_INLINE Dots cg_start_element(const double *c, const PhaseArgs *a, int64_t 
   return poiseDots(0, 0, 0);
 }
 
-/* cg_update: alpha = rz / pq; r -= alpha q; dots (r, z) and |z|^2 or |r|^2 with z = d r. in: q, d, r; out: r. */
+/* cg_update: alpha = rz / pq; r -= alpha q; dots (r, z) and |z|^2 or |r|^2 with z = d r. in: q, d, r; out:
+   r. */
 POISE_INLINE int cg_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double pq = in[CG_PQ + a->parity], old = in[CG_PQ + !a->parity];
   if (!poiseFinite(pq)) return poiseStop(in, out, a, REASON_NANORINF);
-  if (pq == 0 || (!poiseIsFirst(in, a) && (pq < 0) != (old < 0))) return poiseStop(in, out, a, REASON_INDEFINITE_MAT);
+  if (pq == 0 || (!poiseIsFirst(in, a) && (pq < 0) != (old < 0)))
+    return poiseStop(in, out, a, REASON_INDEFINITE_MAT);
   c[0] = in[CG_RZ + a->parity] / pq;
   out[CG_ALPHA] = c[0];
   return 1;
@@ -64,10 +67,12 @@ POISE_INLINE Dots cg_update_element(const double *c, const PhaseArgs *a, int64_t
   return poiseDots(ri * z, (a->flags & CG_NORM) == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
 }
 
-/* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. in: r, d, z (NULL: z = d r), x, p; out: x, p. */
+/* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. in: r, d, z (NULL: z = d r), x, p;
+   out: x, p. */
 POISE_INLINE int cg_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
-  double rz = in[CG_RZ + !a->parity], old = in[CG_RZ + a->parity], nn = in[CG_NN], norm = poiseCGNorm(a, rz, nn);
+  double rz = in[CG_RZ + !a->parity], old = in[CG_RZ + a->parity], nn = in[CG_NN],
+         norm = poiseCGNorm(a, rz, nn);
   c[0] = in[CG_ALPHA];
   c[1] = rz / old;
   poiseConclude(in, out, a, norm, poiseCGReason(a, poiseTestNext(in, a, norm), rz, old, nn));
@@ -76,7 +81,8 @@ POISE_INLINE int cg_direction_begin(const double *in, double *out, const PhaseAr
 
 POISE_INLINE Dots cg_direction_element(const double *c, const PhaseArgs *a, int64_t i)
 {
-  double zi = a->in[2] ? poiseRead(a, 2, i) : poisePoint(a, 1, poiseRead(a, 0, i), i), pi = poiseRead(a, 4, i);
+  double zi = a->in[2] ? poiseRead(a, 2, i) : poisePoint(a, 1, poiseRead(a, 0, i), i),
+         pi = poiseRead(a, 4, i);
   a->out[0][i] = poiseRead(a, 3, i) + c[0] * pi;
   a->out[1][i] = zi + c[1] * pi;
   return poiseDots(0, 0, 0);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Chebyshev's semi-iteration (Golub & Varga 1961), as PETSc's KSPCHEBYSHEV, for a spectrum of M^-1 A in [emin, emax]: no dots but
-  those of the norm. With scale = 2 / (emin + emax) and alpha = (emax - emin) / (emax + emin) the correction p is
-  (omega - 1) p + omega scale z, omega = 1 / (1 - alpha^2 omega / 4). For its traffic see stationary.c.
+  Chebyshev's semi-iteration (Golub & Varga 1961), as PETSc's KSPCHEBYSHEV, for a spectrum of M^-1 A in [emin,
+  emax]: no dots but those of the norm. With scale = 2 / (emin + emax) and alpha = (emax - emin) / (emax +
+  emin) the correction p is (omega - 1) p + omega scale z, omega = 1 / (1 - alpha^2 omega / 4). For its
+  traffic see stationary.c.
 
-  Bounds that are not given are estimated like PETSc's: steps of GMRES on a random right-hand side, whose Hessenberg matrix has
-  the eigenvalues min..max, then emin = a min + b max, emax = c min + d max. By default that is the upper part of the spectrum,
-  0.1 max to 1.1 max, as for a smoother. An estimate is kept until the operator or the preconditioner changes.
+  Bounds that are not given are estimated like PETSc's: steps of GMRES on a random right-hand side, whose
+  Hessenberg matrix has the eigenvalues min..max, then emin = a min + b max, emax = c min + d max. By default
+  that is the upper part of the spectrum, 0.1 max to 1.1 max, as for a smoother. An estimate is kept until the
+  operator or the preconditioner changes.
 */
 #include <complex.h>
 #include <float.h>
@@ -40,7 +42,7 @@ static const PoiseOption options[] = {
     {0},
 };
 
-/* ---- bounds --------------------------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* Numbers separated by commas into v[0..most); the count, or -1. */
 static int ReadList(const char *text, int most, double *v)
@@ -68,7 +70,8 @@ PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin)
   Chebyshev *c = ksp->data;
   if (ksp->type != &poiseKSPType_chebyshev) return POISE_OK; /* as PETSc: no effect on other methods */
   if (!isfinite(emin) || !isfinite(emax) || emin >= emax)
-    FAIL(POISE_ERR_ARG, "the bounds of the eigenvalues, %g and %g, are not two ascending numbers", emin, emax);
+    FAIL(POISE_ERR_ARG, "the bounds of the eigenvalues, %g and %g, are not two ascending numbers", emin,
+         emax);
   if (emin <= 0 && emax >= 0)
     FAIL(POISE_ERR_ARG, "there is a zero between the bounds of the eigenvalues, %g and %g", emin, emax);
   c->emin = emin;
@@ -95,8 +98,8 @@ static PoiseErr ReadTransform(PoiseKSP ksp, double transform[4])
   int n = ReadList(c->transform, 4, transform);
   if (n == 2) transform[3] = transform[1], transform[1] = transform[0], transform[0] = transform[2] = 0;
   if (n != 2 && n != 4)
-    FAIL(POISE_ERR_OPTION, "-%s%s%s '%s' are not four numbers a,b,c,d, nor two b,d", poiseOptionsPrefix(ksp->ctx),
-         ksp->prefix ? ksp->prefix : "", transform_key, c->transform);
+    FAIL(POISE_ERR_OPTION, "-%s%s%s '%s' are not four numbers a,b,c,d, nor two b,d",
+         poiseOptionsPrefix(ksp->ctx), ksp->prefix ? ksp->prefix : "", transform_key, c->transform);
   return POISE_OK;
 }
 
@@ -108,7 +111,8 @@ static double complex Shift(double complex a, double complex b, double complex c
   return far == 0 ? d : d - b * c / far;
 }
 
-/* One step of QR with a shift on rows and columns [low, high] of the Hessenberg matrix h, stored by columns of ld. */
+/* One step of QR with a shift on rows and columns [low, high] of the Hessenberg matrix h, stored by columns
+   of ld. */
 static void Rotate(double complex *h, int ld, int low, int high, double complex shift)
 {
   for (int i = low; i <= high; i++) h[i + i * ld] -= shift;
@@ -144,8 +148,8 @@ static void Extremes(double complex *h, int n, double *least, double *largest)
   *least = INFINITY, *largest = -INFINITY;
   for (int high = n - 1, its = 0; high >= 0; its++) {
     int low = high;
-    while (low > 0 &&
-           cabs(h[low + (low - 1) * n]) > DBL_EPSILON * (cabs(h[low + low * n]) + cabs(h[low - 1 + (low - 1) * n])))
+    while (low > 0 && cabs(h[low + (low - 1) * n]) >
+                          DBL_EPSILON * (cabs(h[low + low * n]) + cabs(h[low - 1 + (low - 1) * n])))
       low--;
     if (low < high && its < MOST) {
       double complex *e = h + high - 1 + (high - 1) * n;
@@ -160,7 +164,8 @@ static void Extremes(double complex *h, int n, double *least, double *largest)
   }
 }
 
-/* The Hessenberg matrix of g's latest cycle: its columns as orthogonalised; below them what the rotations took away. */
+/* The Hessenberg matrix of g's latest cycle: its columns as orthogonalised; below them what the rotations
+   took away. */
 static PoiseErr Hessenberg(PoiseKSP g, int n, double complex *h)
 {
   double *array;
@@ -226,14 +231,15 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
     c->operators = 0; /* no A has this number: a failure leaves no estimate */
     TRY(Estimate(ksp));
     c->taken = c->steps;
-    c->operators = ksp->operators, c->state = ksp->A->state, c->pattern = ksp->A->pattern, c->builds = ksp->pc->builds;
+    c->operators = ksp->operators, c->state = ksp->A->state, c->pattern = ksp->A->pattern,
+    c->builds = ksp->pc->builds;
   }
   c->emin = t[0] * c->least + t[1] * c->largest;
   c->emax = t[2] * c->least + t[3] * c->largest;
   return POISE_OK;
 }
 
-/* ---- the method ----------------------------------------------------------------------------------------------------- */
+/* ---- the method ------------------------------------------------------------------------------ */
 
 static int Vectors_Chebyshev(PoiseKSP ksp)
 {
@@ -265,8 +271,8 @@ static PoiseErr View_Chebyshev(PoiseKSP ksp)
                        (long long)c->steps);
   TRY(PoisePrintf(ksp->ctx, "  bounds of the eigenvalues %g and %g", c->emin, c->emax));
   if (!c->given)
-    TRY(PoisePrintf(ksp->ctx, ", by %s from %g to %g estimated by %lld steps of gmres", c->transform, c->least, c->largest,
-                    (long long)c->steps));
+    TRY(PoisePrintf(ksp->ctx, ", by %s from %g to %g estimated by %lld steps of gmres", c->transform,
+                    c->least, c->largest, (long long)c->steps));
   return PoisePrintf(ksp->ctx, "\n");
 }
 

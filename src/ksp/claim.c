@@ -76,8 +76,8 @@ static double Norm(PoiseKSP ksp, double square)
   return factor * sqrt(fabs(square));
 }
 
-/* A (r, z) that is nothing but rounding is no norm: M is indefinite, and r may be anything. A part of r in the
-   null space has no share in (r, z), and is no sign of that; squares that overflow say nothing. */
+/* A (r, z) that is nothing but rounding is no norm: M is indefinite, and r may be anything. A part of r in
+   the null space has no share in (r, z), and is no sign of that; squares that overflow say nothing. */
 static bool IsNoNorm(PoiseKSP ksp, const double *slots)
 {
   double rz = slots[SLOT_CHECK_RZ], zz = slots[SLOT_CHECK_ZZ], rr = slots[SLOT_TRUE_RESIDUAL];
@@ -128,7 +128,9 @@ double poiseKSPInaccuracy(PoiseKSP ksp)
   const Claim *c = &ksp->claim;
   double ratio = c->rhs > 0 ? c->residual / c->rhs : 0, known = ksp->A->left.n ? 0 : ksp->inconsistency;
   double rest = sqrt(fmax(0, ratio * ratio - known * known));
-  return ksp->reason == POISE_CONVERGED_RTOL && IsLeft(ksp) && rest > fmax(0.01, MARGIN * ksp->options.rtol) ? ratio : 0;
+  return ksp->reason == POISE_CONVERGED_RTOL && IsLeft(ksp) && rest > fmax(0.01, MARGIN * ksp->options.rtol)
+             ? ratio
+             : 0;
 }
 
 void poiseKSPSayClaim(PoiseKSP ksp)
@@ -136,8 +138,8 @@ void poiseKSPSayClaim(PoiseKSP ksp)
   const Claim *c = &ksp->claim;
   double inaccuracy = poiseKSPInaccuracy(ksp);
   if (inaccuracy > 0)
-    poiseKSPSay(ksp, "WARNING: |b - A x| is %.3g of |b|, the tolerance was reached in the %s norm alone", inaccuracy,
-                PoiseKSPNormString(ksp->norm));
+    poiseKSPSay(ksp, "WARNING: |b - A x| is %.3g of |b|, the tolerance was reached in the %s norm alone",
+                inaccuracy, PoiseKSPNormString(ksp->norm));
   if (!c->refuted) return;
   if (ksp->reason > 0)
     poiseKSPSay(ksp, "%d claim%s before %s not true and went on", c->refuted, c->refuted > 1 ? "s" : "",

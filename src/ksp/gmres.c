@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  GMRES(m) (Saad & Schultz 1986), as in PETSc's KSPGMRES: classical Gram-Schmidt, orthogonalised a second time never, when
-  needed, or always. K = M^-1 A (left) or A M^-1 (right; then the correction is x0 + M^-1 V y).
+  GMRES(m) (Saad & Schultz 1986), as in PETSc's KSPGMRES: classical Gram-Schmidt, orthogonalised a second time
+  never, when needed, or always. K = M^-1 A (left) or A M^-1 (right; then the correction is x0 + M^-1 V y).
 
-  Vectors read and written in iteration j beside the product and the preconditioner: j + 2 for the projections, j + 4 for the
-  update, 2 to scale; a second pass adds j + 4, as the update before finds its projections on the way.
+  Vectors read and written in iteration j beside the product and the preconditioner: j + 2 for the
+  projections, j + 4 for the update, 2 to scale; a second pass adds j + 4, as the update before finds its
+  projections on the way.
 */
 #include "gmres.h"
 
@@ -18,7 +19,8 @@ const PoiseOption poiseGMRESOptions[] = {
     {"ksp_gmres_cgs_refinement_type", POISE_OPTION_CHOICE, offsetof(GMRES, refine), "refine_never", 0, 0,
      "refine_never|refine_ifneeded|refine_always", "when gmres and fgmres orthogonalise a second time"},
     {"ksp_gmres_breakdown_tolerance", POISE_OPTION_REAL, offsetof(GMRES, breakdown), "0.1", 0, 1e300, NULL,
-     "gmres and fgmres break down where the residual norm at a restart differs from the recurrence's by more than this "
+     "gmres and fgmres break down where the residual norm at a restart differs from the recurrence's by more "
+     "than this "
      "times "
      "the norm at the start of the cycle"},
     {0},
@@ -30,7 +32,8 @@ PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
   GMRES *g = ksp->data;
   if (ksp->type->options != poiseGMRESOptions) return POISE_OK; /* as PETSc: no effect on other methods */
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESSetRestart"));
-  if (restart < 1 || restart > 10000) FAIL(POISE_ERR_ARG, "a restart of %d is not between 1 and 10000", restart);
+  if (restart < 1 || restart > 10000)
+    FAIL(POISE_ERR_ARG, "a restart of %d is not between 1 and 10000", restart);
   if (g->restart != restart) poiseKSPRelease(ksp);
   g->restart = restart;
   return POISE_OK;
@@ -46,7 +49,7 @@ PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance)
   return POISE_OK;
 }
 
-/* ---- shared with fgmres --------------------------------------------------------------------------------------------- */
+/* ---- shared with fgmres ---------------------------------------------------------------------- */
 
 int poiseGMRESRestart(PoiseKSP ksp)
 {
@@ -87,8 +90,8 @@ void poiseGMRESStart(PoiseKSP ksp, PoiseVec b)
                 NO_SLOT, NO_SLOT);
 }
 
-typedef void Subtract(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
-                      const Fuse *f);
+typedef void Subtract(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                      const double *skip, const Fuse *f);
 
 /* w -= V h, and (w, w) into slot. */
 static void Project(PoiseKSP ksp, Subtract *subtract, int j, const double *h, int skip, int slot)
@@ -131,8 +134,8 @@ void poiseGMRESContinue(PoiseKSP ksp)
   poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T]); /* t = b - A x */
   PreconditionResidual(ksp);
   poiseKSPPhase(ksp, PHASE_gmres_restart,
-                (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp)}, NO_SLOT,
-                NO_SLOT);
+                (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp)},
+                NO_SLOT, NO_SLOT);
 }
 
 /* At a restart b - A x has been computed, but what holds it then serves iterates that are asked for, and the
@@ -160,7 +163,8 @@ void poiseGMRESExplain(PoiseKSP ksp)
   const GMRES *g = ksp->data;
   if (Dropped(ksp)) poiseKSPSay(ksp, "the Krylov space is exhausted: K is singular, or nearly so");
   double recurrence = ksp->final[GM_RECURRENCE] / ksp->scale, computed = ksp->final[GM_COMPUTED] / ksp->scale;
-  if (ksp->norm == POISE_KSP_NORM_NONE || fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
+  if (ksp->norm == POISE_KSP_NORM_NONE ||
+      fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
     return;
   char hint[POISE_OPTION_LENGTH + 80] = "";
   if (g->refine == NEVER)
@@ -179,7 +183,7 @@ PoiseErr poiseGMRESView(PoiseKSP ksp)
                      poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_cgs_refinement_type", g->refine));
 }
 
-/* ---- gmres ---------------------------------------------------------------------------------------------------------- */
+/* ---- gmres ----------------------------------------------------------------------------------- */
 
 static int Vectors_GMRES(PoiseKSP ksp)
 {

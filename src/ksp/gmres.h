@@ -12,14 +12,16 @@ typedef struct GMRES {
   double breakdown; /* tolerance */
 } GMRES;
 
-enum { GM_X, GM_B, GM_T, GM_W, GM_V }; /* work vectors; from GM_V on restart + 1 of the basis, then a method's own */
+/* work vectors; from GM_V on restart + 1 of the basis, then a method's own */
+enum { GM_X, GM_B, GM_T, GM_W, GM_V };
 
 extern const PoiseOption poiseGMRESOptions[];
 
 int poiseGMRESRestart(PoiseKSP ksp);
 int64_t poiseGMRESArray(PoiseKSP ksp);
 void poiseGMRESStart(PoiseKSP ksp, PoiseVec b);
-/* v_j+1 holds a new vector: make it orthogonal to those before and of length 1; the residual norm; decides. */
+/* v_j+1 holds a new vector: make it orthogonal to those before and of length 1; the residual norm;
+   decides. */
 void poiseGMRESExtend(PoiseKSP ksp, int j);
 /* Solve for the coefficients of k columns, on the device. */
 double *poiseGMRESCoefficients(PoiseKSP ksp, int k);

@@ -2,17 +2,17 @@
 /*
   The scalar and vector phases of GMRES(m) (Saad & Schultz 1986; see gmres.c for the whole iteration).
 
-  The small array holds, with ld = m + 1: H (m columns as orthogonalised), R (the same after the rotations), cos, sin,
-  gamma (gamma_0 = |r|, gamma_j+1 = -sin_j gamma_j: the residual norm is |gamma|), y, and h2 (a second pass's column).
-  A prologue never reads an entry that it writes, so all blocks of a GPU may run it.
+  The small array holds, with ld = m + 1: H (m columns as orthogonalised), R (the same after the rotations),
+  cos, sin, gamma (gamma_0 = |r|, gamma_j+1 = -sin_j gamma_j: the residual norm is |gamma|), y, and h2 (a
+  second pass's column). A prologue never reads an entry that it writes, so all blocks of a GPU may run it.
 */
 #ifndef POISE_GMRES_PHASES_H
 #define POISE_GMRES_PHASES_H
 
 #include "ksp_phases.h"
 
-/* GM_REFINED and GM_SKIP say the same of a second pass, one for the prologue that ends the iteration, the other, which that
-   prologue sets at the end of the solve, for the kernels. */
+/* GM_REFINED and GM_SKIP say the same of a second pass, one for the prologue that ends the iteration, the
+   other, which that prologue sets at the end of the solve, for the kernels. */
 enum {
   GM_WW = SLOT_FIRST_OWN,
   GM_WW2,
@@ -91,8 +91,8 @@ POISE_INLINE Dots gmres_start_element(const double *c, const PhaseArgs *a, int64
   return poiseScaleElement(c, a, i);
 }
 
-/* gmres_refine: orthogonalise again when little of w is left (|w| < |h|, PETSc's test) or always. k: column j; c[0] != 0:
-   always. */
+/* gmres_refine: orthogonalise again when little of w is left (|w| < |h|, PETSc's test) or always. k: column
+   j; c[0] != 0: always. */
 POISE_INLINE int gmres_refine_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   const double *h = poiseGMRESColumn(a->array, a->flags, a->k);
@@ -110,17 +110,19 @@ POISE_INLINE Dots gmres_refine_element(const double *c, const PhaseArgs *a, int6
   return poiseDots(0, 0, 0);
 }
 
-/* gmres_givens: h_j+1,j = |w|; rotate column j; the new residual norm; decides; v_j+1 = w / h_j+1,j. k: j; in, out: w.
-   c[0] != 0: a second pass may have been made. */
+/* gmres_givens: h_j+1,j = |w|; rotate column j; the new residual norm; decides; v_j+1 = w / h_j+1,j. k: j;
+   in, out: w. c[0] != 0: a second pass may have been made. */
 POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   int64_t m = a->flags, j = a->k;
   int refined = a->c[0].value != 0 && in[GM_REFINED] != 0;
   double below = sqrt(refined ? in[GM_WW2] : in[GM_WW]), its = in[SLOT_ITS + a->parity] + 1;
   c[0] = 1 / below;
-  if (!a->array) return below != 0; /* rows need not know whether the solve is over: nobody reads v_j+1 then */
+  /* rows need not know whether the solve is over: nobody reads v_j+1 then */
+  if (!a->array) return below != 0;
   const double *h = poiseGMRESColumn(a->array, m, j);
-  double *r = poiseGMRESRotated(a->array, m, j), *cs = poiseGMRESCos(a->array, m), *sn = poiseGMRESSin(a->array, m);
+  double *r = poiseGMRESRotated(a->array, m, j), *cs = poiseGMRESCos(a->array, m),
+         *sn = poiseGMRESSin(a->array, m);
   double *gamma = poiseGMRESGamma(a->array, m), top = h[0], largest = in[GM_LARGEST + a->parity];
   for (int64_t i = 0; i < j; i++) {
     double next = h[i + 1], ri = cs[i] * top + sn[i] * next;
@@ -131,7 +133,8 @@ POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseAr
   double length = sqrt(top * top + below * below);
   if (!poiseFinite(length)) length = hypot(top, below); /* squares that are no numbers */
   int dropped =
-      length <= poiseGMRESRounding() * largest; /* what is left of the column is rounding: it would only make x large */
+      length <=
+      poiseGMRESRounding() * largest; /* what is left of the column is rounding: it would only make x large */
   double cosine = dropped ? 0 : top / length, sine = dropped ? 1 : below / length; /* no progress */
   cs[j] = cosine;
   sn[j] = sine;
@@ -183,7 +186,8 @@ POISE_INLINE int gmres_restart_begin(const double *in, double *out, const PhaseA
   double its = in[SLOT_ITS + a->parity], norm = sqrt(in[GM_RR]);
   int reason = poiseTest(in, &a->conv, norm, in[SLOT_NORM0], its);
   double recurrence = a->array ? fabs(poiseGMRESGamma(a->array, a->flags)[a->flags]) : norm;
-  if (!reason && !a->conv.none && fabs(norm - recurrence) > in[GM_TOLERANCE] * in[GM_FIRST]) reason = REASON_BREAKDOWN;
+  if (!reason && !a->conv.none && fabs(norm - recurrence) > in[GM_TOLERANCE] * in[GM_FIRST])
+    reason = REASON_BREAKDOWN;
   out[GM_RECURRENCE] = recurrence;
   out[GM_COMPUTED] = norm;
   out[GM_LARGEST + a->parity] = 0;

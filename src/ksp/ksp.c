@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The solver interface: settings, set-up, solve, view. The loop is in solve.c, what it prints in monitor.c. */
+/* The solver interface: settings, set-up, solve, view. The loop is in solve.c, what it prints in
+   monitor.c. */
 #include "ksp.h"
 
 static const KSPType *const types[] = {
@@ -35,8 +36,10 @@ static const char type_help[] = "method:"
 static const PoiseOption options[] = {
     {"ksp_type", POISE_OPTION_STRING, offsetof(KSPOptions, type), "gmres", 0, 0, NULL, type_help},
     {"ksp_rtol", POISE_OPTION_REAL, offsetof(KSPOptions, rtol), "1e-5", 0, 1, NULL, "relative tolerance"},
-    {"ksp_atol", POISE_OPTION_REAL, offsetof(KSPOptions, atol), "1e-50", 0, 1e300, NULL, "absolute tolerance"},
-    {"ksp_divtol", POISE_OPTION_REAL, offsetof(KSPOptions, dtol), "1e4", 0, 1e300, NULL, "growth taken for divergence"},
+    {"ksp_atol", POISE_OPTION_REAL, offsetof(KSPOptions, atol), "1e-50", 0, 1e300, NULL,
+     "absolute tolerance"},
+    {"ksp_divtol", POISE_OPTION_REAL, offsetof(KSPOptions, dtol), "1e4", 0, 1e300, NULL,
+     "growth taken for divergence"},
     {"ksp_max_it", POISE_OPTION_INT, offsetof(KSPOptions, maxits), "10000", 0, 1e15, NULL, "most iterations"},
     {"ksp_norm_type", POISE_OPTION_CHOICE, offsetof(KSPOptions, norm), "default", 0, 0,
      "default|none|preconditioned|unpreconditioned|natural", "norm that convergence is measured in"},
@@ -44,12 +47,12 @@ static const PoiseOption options[] = {
      "side of the preconditioner"},
     {"ksp_initial_guess_nonzero", POISE_OPTION_BOOL, offsetof(KSPOptions, guess_nonzero), "no", 0, 0, NULL,
      "x holds a guess on entry"},
-    {"ksp_error_if_not_converged", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_not_converged), "no", 0, 0, NULL,
-     "a solve that did not converge is an error"},
+    {"ksp_error_if_not_converged", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_not_converged), "no", 0,
+     0, NULL, "a solve that did not converge is an error"},
     {"ksp_verify", POISE_OPTION_BOOL, offsetof(KSPOptions, verify), "yes", 0, 0, NULL,
      "check with b - A x that a convergence is one; inside preconditioners the default is no"},
-    {"ksp_error_if_inaccurate", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_inaccurate), "no", 0, 0, NULL,
-     "a solve that converged in another norm, with |b - A x| above 0.01 |b|, is an error"},
+    {"ksp_error_if_inaccurate", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_inaccurate), "no", 0, 0,
+     NULL, "a solve that converged in another norm, with |b - A x| above 0.01 |b|, is an error"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner that was built, whatever becomes of its matrix"},
     {"ksp_monitor", POISE_OPTION_STRING, offsetof(KSPOptions, monitor_words), "no", 0, 0, "yes",
@@ -58,7 +61,8 @@ static const PoiseOption options[] = {
      "print the norm of every iteration and that of b - A x"},
     {"ksp_converged_reason", POISE_OPTION_BOOL, offsetof(KSPOptions, converged_reason), "no", 0, 0, NULL,
      "print why the solve ended"},
-    {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL, "print the solver after a solve"},
+    {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL,
+     "print the solver after a solve"},
     {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "8", 0, 10000, NULL,
      "iterations of a replayed device graph; 0: enqueue every iteration"},
     {0},
@@ -75,12 +79,13 @@ PoiseErr poiseRegister_ksp(PoiseContext ctx)
 PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what)
 {
   if (ksp->running)
-    FAIL(POISE_ERR_STATE, "%s of a solver in the middle of its solve: a function called from there must leave it as it is",
+    FAIL(POISE_ERR_STATE,
+         "%s of a solver in the middle of its solve: a function called from there must leave it as it is",
          what);
   return POISE_OK;
 }
 
-/* ---- creation ------------------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 /* Collective. After a failure all ranks have the old type. */
 static PoiseErr SetType(PoiseKSP ksp, const KSPType *type)
@@ -138,7 +143,7 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
   return POISE_OK;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type)
 {
@@ -148,7 +153,8 @@ PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type)
   for (int i = 0; i < NTYPES; i++) {
     names[n++] = types[i]->name;
     if (types[i]->alias) names[n++] = types[i]->alias;
-    if (!strcmp(type, types[i]->name) || (types[i]->alias && !strcmp(type, types[i]->alias))) return SetType(ksp, types[i]);
+    if (!strcmp(type, types[i]->name) || (types[i]->alias && !strcmp(type, types[i]->alias)))
+      return SetType(ksp, types[i]);
   }
   return poiseUnknownWord("method", type, n, names);
 }
@@ -218,7 +224,8 @@ PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dt
 {
   CALLED(OBJECT(ksp));
   if (rtol >= 1) FAIL(POISE_ERR_ARG, "a relative tolerance of %g is not below 1", rtol);
-  if (isnan(rtol) || isnan(atol) || isnan(dtol)) FAIL(POISE_ERR_ARG, "a tolerance is NaN (%g, %g, %g)", rtol, atol, dtol);
+  if (isnan(rtol) || isnan(atol) || isnan(dtol))
+    FAIL(POISE_ERR_ARG, "a tolerance is NaN (%g, %g, %g)", rtol, atol, dtol);
   if (rtol >= 0) ksp->options.rtol = rtol;
   if (atol >= 0) ksp->options.atol = atol;
   if (dtol >= 0) ksp->options.dtol = dtol;
@@ -300,7 +307,8 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
     TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));
   if (ksp->type->options) {
     poiseKSPRelease(ksp); /* the method's own options may change its sizes */
-    TRY(ksp->type->read ? ksp->type->read(ksp) : PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
+    TRY(ksp->type->read ? ksp->type->read(ksp)
+                        : PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
   }
   ksp->configured = true;
   TRY(OfferMatrices(ksp, ksp->given_A, ksp->given_P));
@@ -332,7 +340,7 @@ PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on)
   return POISE_OK;
 }
 
-/* ---- set-up --------------------------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 void poiseKSPForget(PoiseKSP ksp)
 {
@@ -399,8 +407,10 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   ksp->ring = s.ring;
   TRY(poiseBufferCreate(dev, (size_t)s.status * sizeof(double), "solver scalars", &ksp->slot_buffer));
   TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)(s.array + POISE_MAX_BATCH) * sizeof(double), "solver array", &ksp->array_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)s.partials * sizeof(double), "solver partial sums", &ksp->partial_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)(s.array + POISE_MAX_BATCH) * sizeof(double), "solver array",
+                        &ksp->array_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)s.partials * sizeof(double), "solver partial sums",
+                        &ksp->partial_buffer));
   TRY(dev->ops->alloc_pinned(dev, (size_t)s.pinned * sizeof(double), "residual norms", &pinned));
   ksp->pinned = pinned;
   ksp->status[0] = ksp->pinned;
@@ -443,7 +453,8 @@ PoiseErr poiseKSPAllocate(PoiseKSP ksp)
   return e;
 }
 
-/* The side and the norm: what was asked for, or what goes with it, or what is usual on that side, or all that there is. */
+/* The side and the norm: what was asked for, or what goes with it, or what is usual on that side, or all that
+   there is. */
 static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 {
   const unsigned offer[] = {ksp->type->left, ksp->type->right};
@@ -454,10 +465,12 @@ static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
   if (!offer[*side])
     FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s is not offered", ksp->type->name,
          *side == POISE_PC_LEFT ? "left" : "right");
-  *norm = wanted ? (PoiseNormType)wanted : offer[*side] >> usual[*side] & 1 ? usual[*side] : POISE_KSP_NORM_NONE;
+  *norm = wanted                             ? (PoiseNormType)wanted
+          : offer[*side] >> usual[*side] & 1 ? usual[*side]
+                                             : POISE_KSP_NORM_NONE;
   if (!(offer[*side] >> *norm & 1))
-    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s does not offer the %s norm", ksp->type->name,
-         *side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(*norm));
+    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s does not offer the %s norm",
+         ksp->type->name, *side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(*norm));
   return POISE_OK;
 }
 
@@ -472,7 +485,8 @@ static const char *WhyEager(PoiseKSP ksp)
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
   if (ksp->ctx->log_device_time) return "-log_device_time";
   if (ksp->options.replay == 0) return "-ksp_replay 0";
-  if (ksp->type->cycle && ksp->type->cycle(ksp) > MAX_CYCLE) return "the method's cycle is too long to capture";
+  if (ksp->type->cycle && ksp->type->cycle(ksp) > MAX_CYCLE)
+    return "the method's cycle is too long to capture";
   return NULL;
 }
 
@@ -498,9 +512,9 @@ PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp)
 PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
 {
   if (!ksp->inside || !ksp->A || poiseMatSameRows(ksp->A, P)) return POISE_OK;
-  FAIL(POISE_ERR_UNSUPPORTED,
-       "a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order) works with copies of the "
-       "matrices around it, and was given another");
+  FAIL(POISE_ERR_UNSUPPORTED, "a solver inside a preconditioner of a rearranged matrix (-mat_partition, "
+                              "-mat_order) works with copies of the "
+                              "matrices around it, and was given another");
 }
 
 /* Of a solver inside, b and x have the rows of the matrix around it. */
@@ -508,7 +522,8 @@ static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
 {
   if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
   FAIL(POISE_ERR_UNSUPPORTED,
-       "%s of a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order), whose rows are not the "
+       "%s of a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order), whose "
+       "rows are not the "
        "application's",
        what);
 }
@@ -528,8 +543,10 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
   if (!poisePCVaries(ksp->pc, &why)) return POISE_OK;
   inside = why.prefix ? why.prefix : "";
   FAIL(POISE_ERR_UNSUPPORTED,
-       "preconditioner %s changes from one application to the next, as method %s in it stops when it has converged, and "
-       "method %s needs one that does not: give -%s%sksp_type fgmres; or inside -%s%sksp_type preonly, or richardson or "
+       "preconditioner %s changes from one application to the next, as method %s in it stops when it has "
+       "converged, and "
+       "method %s needs one that does not: give -%s%sksp_type fgmres; or inside -%s%sksp_type preonly, or "
+       "richardson or "
        "chebyshev with -%s%sksp_norm_type none",
        why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
 }
@@ -566,7 +583,7 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   return e;
 }
 
-/* ---- inside a preconditioner ---------------------------------------------------------------------------------------- */
+/* ---- inside a preconditioner ----------------------------------------------------------------- */
 
 /* Is z = M^-1 r all that a solve amounts to? */
 static bool IsDirect(PoiseKSP ksp)
@@ -628,14 +645,15 @@ PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip,
   return poiseVecFuse(z, skip, fuse);
 }
 
-/* ---- solve ---------------------------------------------------------------------------------------------------------- */
+/* ---- solve ----------------------------------------------------------------------------------- */
 
 static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   if (b == x) FAIL(POISE_ERR_ARG, "b and x are the same vector");
   TRY(poiseVecCheckSame(b, "b", x, "x"));
   if (!poiseLayoutSame(Given(ksp)->rows, b->layout))
-    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)Given(ksp)->rows->N, (long long)b->layout->N);
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)Given(ksp)->rows->N,
+         (long long)b->layout->N);
   return POISE_OK;
 }
 
@@ -644,7 +662,8 @@ static PoiseErr CheckForbidden(PoiseKSP ksp)
 {
   const Device *dev = ksp->ctx->device;
   if (dev->forbid_copies && !dev->ops->is_host && ksp->eager)
-    FAIL(POISE_ERR_UNSUPPORTED, "%s: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "%s: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
          poiseOptionsName(ksp->ctx, NULL, "device_forbid_copies"), ksp->slot_buffer.bytes, ksp->eager);
   return POISE_OK;
 }
@@ -679,8 +698,9 @@ static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
   if (ksp->options.error_if_not_converged && ksp->reason < 0)
-    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s", PoiseKSPReasonString(ksp->reason),
-         (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm, *ksp->detail ? "; " : "", ksp->detail);
+    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s",
+         PoiseKSPReasonString(ksp->reason), (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm,
+         *ksp->detail ? "; " : "", ksp->detail);
   if (ksp->options.error_if_inaccurate && poiseKSPInaccuracy(ksp) > 0)
     FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, but %s", PoiseKSPReasonString(ksp->reason),
          (long long)ksp->its, ksp->detail);
@@ -694,7 +714,7 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   return Solve(ksp, b, x);
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------------------ */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp)
 {
@@ -759,7 +779,7 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
   return e;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* p += what SetUp will allocate for A with that plan. */
 static PoiseErr Predict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p)
@@ -792,7 +812,8 @@ PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoiseP
   *p = matrix;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(poiseMatPredict(A, counts, &plan, &matrix));
-  if (PoiseSize(ksp->ctx) > 1 && A->partition != POISE_PARTITION_ROWS) p->beyond = "rows that -mat_partition moves";
+  if (PoiseSize(ksp->ctx) > 1 && A->partition != POISE_PARTITION_ROWS)
+    p->beyond = "rows that -mat_partition moves";
   return Predict(ksp, A, &plan, p);
 }
 
@@ -850,20 +871,24 @@ static PoiseErr ViewBytes(PoiseKSP ksp)
 PoiseErr PoiseKSPView(PoiseKSP ksp)
 {
   CALLED(OBJECT(ksp));
-  TRY(PoisePrintf(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "", ksp->type->name));
+  TRY(PoisePrintf(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "",
+                  ksp->type->name));
   TRY(PoisePrintf(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
                   ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
   if (ksp->type->view) TRY(ksp->type->view(ksp));
   if (ksp->layout) {
     TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors\n",
-                    ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm), ksp->nwork));
+                    ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm),
+                    ksp->nwork));
     TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->eager ? "every iteration enqueued: " : "replayed",
                     ksp->eager ? ksp->eager : ""));
     TRY(ViewBytes(ksp));
   }
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
-    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n, ksp->A->left.n));
-  if (*ksp->detail) TRY(PoisePrintf(ksp->ctx, "  latest solve: %s; %s\n", PoiseKSPReasonString(ksp->reason), ksp->detail));
+    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,
+                    ksp->A->left.n));
+  if (*ksp->detail)
+    TRY(PoisePrintf(ksp->ctx, "  latest solve: %s; %s\n", PoiseKSPReasonString(ksp->reason), ksp->detail));
   TRY(PoisePCView(ksp->pc));
   if (ksp->arranged) TRY(poiseKSPViewReordered(ksp));
   PoiseMat A = Given(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;

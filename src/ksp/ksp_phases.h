@@ -62,7 +62,8 @@ POISE_INLINE int poiseTest(const double *in, const Convergence *v, double norm, 
   double atol = in[SLOT_ATOL];
   if (!poiseFinite(norm)) return REASON_NANORINF;
   if (v->none) return its >= in[SLOT_MAXITS] ? REASON_ITS : 0;
-  if (v->test && norm <= poiseLarger(in[SLOT_RTOL] * norm0, atol)) return norm < atol ? REASON_ATOL : REASON_RTOL;
+  if (v->test && norm <= poiseLarger(in[SLOT_RTOL] * norm0, atol))
+    return norm < atol ? REASON_ATOL : REASON_RTOL;
   if (v->test && norm >= in[SLOT_DTOL] * norm0) return REASON_DTOL;
   return its >= in[SLOT_MAXITS] ? REASON_MAXITS : 0;
 }
@@ -81,7 +82,8 @@ POISE_INLINE int poiseTestFirst(const double *in, const PhaseArgs *a, double nor
 }
 
 /* Record the norm before the first iteration, and end the solve if there is a reason, which is returned. */
-POISE_INLINE int poiseConcludeFirst(const double *in, double *out, const PhaseArgs *a, double norm, int kept, int reason)
+POISE_INLINE int poiseConcludeFirst(const double *in, double *out, const PhaseArgs *a, double norm, int kept,
+                                    int reason)
 {
   out[SLOT_NORM] = norm;
   if (!kept || !(in[SLOT_NORM0] > 0)) out[SLOT_NORM0] = norm;

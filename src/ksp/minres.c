@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  MINRES (Paige & Saunders 1975), as PETSc's KSPMINRES, for symmetric A, indefinite or singular too, and symmetric positive
-  definite M. It minimises |r| in the norm sqrt(r, M^-1 r), which is what the natural norm shows, and PETSc from 3.19 on under
-  the name of the preconditioned one. The preconditioned norm is that of PETSc before: |M^-1 r_0| times the decrease of the
-  other. Both are the same without a preconditioner, and always stop a relative test in the same iteration.
+  MINRES (Paige & Saunders 1975), as PETSc's KSPMINRES, for symmetric A, indefinite or singular too, and
+  symmetric positive definite M. It minimises |r| in the norm sqrt(r, M^-1 r), which is what the natural norm
+  shows, and PETSc from 3.19 on under the name of the preconditioned one. The preconditioned norm is that of
+  PETSc before: |M^-1 r_0| times the decrease of the other. Both are the same without a preconditioner, and
+  always stop a relative test in the same iteration.
 
-  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: z, q (product); q, r, r_old, d,
-  r, z (lanczos); z, w, w_old, x, w, x (update): 14. A preconditioner of another kind adds its own, dense
-  blocks in lanczos.
+  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: z, q (product);
+  q, r, r_old, d, r, z (lanczos); z, w, w_old, x, w, x (update): 14. A preconditioner of another kind adds its
+  own, dense blocks in lanczos.
 */
 #include "ksp.h"
 #include "minres_phases.h"
@@ -33,8 +34,9 @@ static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
     poiseKSPAddDot(ksp, &rr, NULL, MR_NN);
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, ksp->v[R], NULL, &rr);
   }
-  poiseKSPScalars(ksp, PHASE_minres_start,
-                  (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b, .c = {{.value = ksp->A->null.n > 0}}});
+  poiseKSPScalars(
+      ksp, PHASE_minres_start,
+      (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b, .c = {{.value = ksp->A->null.n > 0}}});
   poiseKSPZero(ksp, ksp->work[R_ODD]);
   poiseKSPZero(ksp, ksp->work[W]);
   poiseKSPZero(ksp, ksp->work[W_ODD]);
@@ -44,7 +46,8 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
   int now = ksp->parity, next = !now, z = ksp->pointwise && !ksp->point ? R : Z; /* M = I: z is r */
-  PhaseArgs lanczos = {.in = {v[Q], v[R + now], ksp->point}, .out = {v[R + next], ksp->point ? v[Z + next] : NULL}};
+  PhaseArgs lanczos = {.in = {v[Q], v[R + now], ksp->point},
+                       .out = {v[R + next], ksp->point ? v[Z + next] : NULL}};
   Fuse zq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &zq, v[z + now], MR_ZQ);

@@ -2,9 +2,9 @@
 /*
   The vector phases of MINRES (Paige & Saunders 1975; see minres.c for the whole iteration).
 
-  r_k = beta_k v_k are the Lanczos vectors, z_k = M r_k. The rotation of iteration k leaves for the next one its cosine and
-  sine, what it makes of the next column (dbar, epsilon) and the rest of the right-hand side (phi); |phi| is the norm of the
-  residual in M. Each is kept twice, by parity.
+  r_k = beta_k v_k are the Lanczos vectors, z_k = M r_k. The rotation of iteration k leaves for the next one
+  its cosine and sine, what it makes of the next column (dbar, epsilon) and the rest of the right-hand side
+  (phi); |phi| is the norm of the residual in M. Each is kept twice, by parity.
 */
 #ifndef POISE_MINRES_PHASES_H
 #define POISE_MINRES_PHASES_H
@@ -58,8 +58,8 @@ POISE_INLINE Dots minres_start_element(const double *c, const PhaseArgs *a, int6
   return poiseDots(0, 0, 0);
 }
 
-/* minres_lanczos: r' = q / beta - (alpha / beta) r - (beta / beta_old) r_old with alpha = (z, q) / beta^2, in place of r_old;
-   z' = d r'; dot (r', z'). in: q, r, d; out: r_old, z (NULL: not stored). */
+/* minres_lanczos: r' = q / beta - (alpha / beta) r - (beta / beta_old) r_old with alpha = (z, q) / beta^2, in
+   place of r_old; z' = d r'; dot (r', z'). in: q, r, d; out: r_old, z (NULL: not stored). */
 POISE_INLINE int minres_lanczos_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double rz = in[MR_RZ + a->parity], beta = sqrt(rz);
@@ -80,12 +80,14 @@ POISE_INLINE Dots minres_lanczos_element(const double *c, const PhaseArgs *a, in
   return poiseDots(ri * z, 0, 0);
 }
 
-/* minres_update: rotate the new column; w = (z / beta - delta w_1 - epsilon w_2) / gamma in place of w_2; x += tau w; decides.
-   in: z, w_1; out: x, w_2. A column of zeros (gamma = 0) shows a singular matrix: x stays, the least squares solution. */
+/* minres_update: rotate the new column; w = (z / beta - delta w_1 - epsilon w_2) / gamma in place of w_2; x
+   += tau w; decides. in: z, w_1; out: x, w_2. A column of zeros (gamma = 0) shows a singular matrix: x stays,
+   the least squares solution. */
 POISE_INLINE int minres_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   int now = a->parity, next = !now;
-  double rz = in[MR_RZ + next], beta = sqrt(in[MR_RZ + now]), alpha = in[MR_ZQ] / in[MR_RZ + now], below = sqrt(fabs(rz));
+  double rz = in[MR_RZ + next], beta = sqrt(in[MR_RZ + now]), alpha = in[MR_ZQ] / in[MR_RZ + now],
+         below = sqrt(fabs(rz));
   double cosine = in[MR_COS + now], sine = in[MR_SIN + now], dbar = in[MR_DBAR + now], phi = in[MR_PHI + now];
   double delta = cosine * dbar + sine * alpha, gbar = sine * dbar - cosine * alpha;
   double gamma = sqrt(gbar * gbar + below * below), its = in[SLOT_ITS + now];

@@ -51,7 +51,8 @@ static PoiseErr SetMonitor(PoiseKSP ksp, const char *words)
   bool file = *words == ':', csv = n > 5 && !strcmp(words + n - 4, ".csv"), fresh;
   int on = 1;
   ksp->options.monitor = MONITOR_OFF;
-  if (!file && !poiseOptionsYesNo(words, &on)) FAIL(POISE_ERR_OPTION, "neither yes nor no, nor :file or :file.csv");
+  if (!file && !poiseOptionsYesNo(words, &on))
+    FAIL(POISE_ERR_OPTION, "neither yes nor no, nor :file or :file.csv");
   if (file) TRY(poiseFileLines(ksp->ctx, words + 1, &ksp->lines, &fresh));
   if (file && csv && fresh) fputs("iteration,norm\n", ksp->lines);
   if (on) ksp->options.monitor = !file ? MONITOR_PRINT : csv ? MONITOR_CSV : MONITOR_TEXT;
@@ -61,7 +62,8 @@ static PoiseErr SetMonitor(PoiseKSP ksp, const char *words)
 PoiseErr poiseKSPReadMonitor(PoiseKSP ksp)
 {
   if (!PoiseOptionsHas(ksp->ctx, ksp->prefix, "ksp_monitor", NULL)) return POISE_OK;
-  return poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_monitor", SetMonitor(ksp, ksp->options.monitor_words));
+  return poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_monitor",
+                            SetMonitor(ksp, ksp->options.monitor_words));
 }
 
 static PoiseErr PrintToFile(PoiseKSP ksp, PoiseInt it, double norm)
@@ -70,7 +72,8 @@ static PoiseErr PrintToFile(PoiseKSP ksp, PoiseInt it, double norm)
   if (!ksp->lines) return POISE_OK;
   NumberLocale numbers = poiseScalarsBegin();
   if (it == 0 && ksp->prefix && !csv) fprintf(ksp->lines, "  Residual norms for %s solve.\n", ksp->prefix);
-  int n = fprintf(ksp->lines, csv ? "%lld,%.15g\n" : "%3lld KSP Residual norm %14.12e\n", (long long)it, norm);
+  int n =
+      fprintf(ksp->lines, csv ? "%lld,%.15g\n" : "%3lld KSP Residual norm %14.12e\n", (long long)it, norm);
   poiseScalarsEnd(numbers);
   if (n < 0)
     FAIL(POISE_ERR_FILE, "the file of -%s%sksp_monitor cannot be written", poiseOptionsPrefix(ksp->ctx),
@@ -87,7 +90,8 @@ static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
     TRY(PoisePrintf(ksp->ctx, "  Residual norms for %s solve.\n", ksp->prefix));
   if (prints) TRY(PoisePrintf(ksp->ctx, "%3lld KSP Residual norm %14.12e\n", (long long)it, norm));
   if (!ksp->options.true_residual) return POISE_OK;
-  return PoisePrintf(ksp->ctx, "%3lld KSP %s resid norm %14.12e true resid norm %14.12e ||r(i)||/||b|| %14.12e\n",
+  return PoisePrintf(ksp->ctx,
+                     "%3lld KSP %s resid norm %14.12e true resid norm %14.12e ||r(i)||/||b|| %14.12e\n",
                      (long long)it, PoiseKSPNormString(ksp->norm), norm, t, t / ksp->norm_b);
 }
 
@@ -112,7 +116,8 @@ void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
   }
 }
 
-/* ksp->detail says in this format which row is the first of those that ranks have found, if any has. mine: this rank's error so far. */
+/* ksp->detail says in this format which row is the first of those that ranks have found, if any has. mine:
+   this rank's error so far. */
 static PoiseErr Blame(PoiseKSP ksp, PoiseErr mine, bool found, PoiseInt name, const char *format)
 {
   int64_t before = found ? INT64_MAX - name : 0; /* so that the first row is the largest number */
@@ -148,7 +153,8 @@ static PoiseErr ExplainNan(PoiseKSP ksp, PoiseVec b)
   if (!*ksp->detail && P != A) TRY(BlameMat(ksp, P, "row %lld of P has an entry that is not finite"));
   if (!*ksp->detail) TRY(BlameVec(ksp, b));
   if (!*ksp->detail)
-    snprintf(ksp->detail, sizeof ksp->detail, "the entries of %sb are finite", poiseMatHolds(A) ? "A and " : "");
+    snprintf(ksp->detail, sizeof ksp->detail, "the entries of %sb are finite",
+             poiseMatHolds(A) ? "A and " : "");
   return POISE_OK;
 }
 

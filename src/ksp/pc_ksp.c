@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PC ksp: z = what a solver on all ranks makes of P z = r, from a zero guess (options -ksp_ksp_..., -ksp_pc_...), as PETSc's PCKSP.
-  It is no linear operator unless it runs a fixed number of linear iterations (poiseKSPVaries): else the
-  method outside is a flexible one.
+  PC ksp: z = what a solver on all ranks makes of P z = r, from a zero guess (options -ksp_ksp_...,
+  -ksp_pc_...), as PETSc's PCKSP. It is no linear operator unless it runs a fixed number of linear iterations
+  (poiseKSPVaries): else the method outside is a flexible one.
 */
 #include "ksp.h"
 
@@ -121,7 +121,8 @@ const PCType poisePCType_ksp = {
 PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp)
 {
   CALLED(OBJECT(pc), GIVEN(ksp));
-  if (pc->type != &poisePCType_ksp) FAIL(POISE_ERR_STATE, "the preconditioner is of type %s, not ksp", pc->type->name);
+  if (pc->type != &poisePCType_ksp)
+    FAIL(POISE_ERR_STATE, "the preconditioner is of type %s, not ksp", pc->type->name);
   TRY(Make(pc));
   *ksp = ((Inner *)pc->data)->ksp;
   return POISE_OK;

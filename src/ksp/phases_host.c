@@ -27,7 +27,8 @@ POISE_INLINE double Join(double s, double t, int combine)
   return combine == MAX ? poiseLarger(s, t) : s + t;
 }
 
-/* Elements [begin, end), which are block `at`. `element`, ndot and combine are constants where this is inlined. */
+/* Elements [begin, end), which are block `at`. `element`, ndot and combine are constants where this is
+   inlined. */
 POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double *coefs, const PhaseArgs *args,
                            int64_t begin, int64_t end, int64_t at)
 {
@@ -69,9 +70,9 @@ static const Phase phases[] = {
 #undef PHASE
 };
 
-/* On a GPU every block runs the prologue while another may already have published its results, and blocks of rows run it without the array;
-   so a prologue must give the same coefficients once its results are in place, and without the array. Checked where the device checks
-   anything (mock). */
+/* On a GPU every block runs the prologue while another may already have published its results, and blocks of
+   rows run it without the array; so a prologue must give the same coefficients once its results are in place,
+   and without the array. Checked where the device checks anything (mock). */
 static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
 {
   double in[POISE_SLOTS], out[POISE_SLOTS], again[POISE_MAX_COEFS] = {0};
@@ -85,7 +86,8 @@ static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
   double history, alone[POISE_MAX_COEFS] = {0};
   rows.array = NULL, rows.conv.history = &history, rows.conv.mask = 0;
   if (!phases[a->id].begin(in, out, &rows, alone) || memcmp(c, alone, sizeof alone))
-    FAIL(POISE_ERR_INTERNAL, "the prologue of phase %s takes coefficients from its array", phases[a->id].name);
+    FAIL(POISE_ERR_INTERNAL, "the prologue of phase %s takes coefficients from its array",
+         phases[a->id].name);
   return POISE_OK;
 }
 
@@ -113,7 +115,8 @@ PoiseErr poiseHost_phase(Device *dev, const void *args)
   double c[POISE_MAX_COEFS] = {0}, in[POISE_SLOTS];
   int64_t rows = poisePhaseRows(a), nblock = poisePhaseBlocks(a);
   int go, decides = p->kind & DECIDES;
-  if (a->end.b && !(p->kind & EPILOGUE)) FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
+  if (a->end.b && !(p->kind & EPILOGUE))
+    FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
   if (a->slots) {
     bool skip = a->slots[decides ? SLOT_SEEN : SLOT_DONE] != 0;
     if (!decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];

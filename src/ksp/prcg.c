@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Conjugate gradients in one product and one pass over the vectors (Meurant 1987; Chen & Carson 2020, "Predict-and-recompute
-  conjugate gradient variants"), for symmetric positive definite A and a diagonal M. The next (r, z) is predicted from dots
-  that come with the product, so that p can be made in the same pass as r, and computed anew in it: errors do not build up.
+  Conjugate gradients in one product and one pass over the vectors (Meurant 1987; Chen & Carson 2020,
+  "Predict-and-recompute conjugate gradient variants"), for symmetric positive definite A and a diagonal M.
+  The next (r, z) is predicted from dots that come with the product, so that p can be made in the same pass as
+  r, and computed anew in it: errors do not build up.
 
-  Vectors read and written per iteration beside the matrix: p, q (product); q, d, x, x, r, r, p, p (update): 10, where cg has 12;
-  and one wait for a sum less between kernels. An iteration's norm is judged at the start of the next update, when a product
-  has been made in vain; or at the end of a cycle, which is one iteration where the host looks at each.
+  Vectors read and written per iteration beside the matrix: p, q (product); q, d, x, x, r, r, p, p (update):
+  10, where cg has 12; and one wait for a sum less between kernels. An iteration's norm is judged at the start
+  of the next update, when a product has been made in vain; or at the end of a cycle, which is one iteration
+  where the host looks at each.
 */
 #include "cg.h"
 #include "prcg_phases.h"
 
 static PoiseErr SetUp_PRCG(PoiseKSP ksp)
 {
-  if (ksp->A->null.n) FAIL(POISE_ERR_UNSUPPORTED, "method prcg does not take a matrix with a null space: use cg");
+  if (ksp->A->null.n)
+    FAIL(POISE_ERR_UNSUPPORTED, "method prcg does not take a matrix with a null space: use cg");
   if (!ksp->pc->type->pointwise)
     FAIL(POISE_ERR_UNSUPPORTED, "method prcg needs a diagonal preconditioner (none, jacobi), not %s: use cg",
          ksp->pc->type->name);
@@ -36,8 +39,10 @@ static void Iterate_PRCG(PoiseKSP ksp, int j)
   f.d[1] = d;
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &f); /* q = A p, (p, q), (q, D q) */
   poiseKSPPhase(
-      ksp, PHASE_prcg_update, /* converged? alpha = rz / pq; beta; x += alpha p; r -= alpha q; p = D r + beta p */
-      (PhaseArgs){.in = {v[Q], d, v[X], v[R], v[P]}, .out = {v[X], v[R], v[P]}, .flags = (int)ksp->norm, .k = j > 0},
+      ksp,
+      PHASE_prcg_update, /* converged? alpha = rz / pq; beta; x += alpha p; r -= alpha q; p = D r + beta p */
+      (PhaseArgs){
+          .in = {v[Q], d, v[X], v[R], v[P]}, .out = {v[X], v[R], v[P]}, .flags = (int)ksp->norm, .k = j > 0},
       CG_RZ + odd, CG_NN);
 }
 

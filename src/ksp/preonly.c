@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One application of the preconditioner, x = M^-1 b, as PETSc's KSPPREONLY: one iteration, CONVERGED_ITS, no norm. */
+/* One application of the preconditioner, x = M^-1 b, as PETSc's KSPPREONLY: one iteration, CONVERGED_ITS, no
+   norm. */
 #include "ksp.h"
 #include "preonly_phases.h"
 

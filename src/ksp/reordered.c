@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A solver whose matrix asks for another layout or numbering (-mat_partition, -mat_order) works with rearranged copies of its
-  matrices, which follow the application's: new values in one pass, a new pattern with a new permutation.
+  A solver whose matrix asks for another layout or numbering (-mat_partition, -mat_order) works with
+  rearranged copies of its matrices, which follow the application's: new values in one pass, a new pattern
+  with a new permutation.
 */
 #include "ksp.h"
 
@@ -97,8 +98,8 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   return PoiseAgree(ksp->ctx, e);
 }
 
-/* What must be done, on any rank: for A, for P, and whether there must be new numbers. A preconditioner that is kept needs the old
-   ones, be they another pattern's; they last as long as it does. */
+/* What must be done, on any rank: for A, for P, and whether there must be new numbers. A preconditioner that
+   is kept needs the old ones, be they another pattern's; they last as long as it does. */
 static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
 {
   PoiseMat A = ksp->given_A;
@@ -106,8 +107,8 @@ static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
   stale[0] = Stale(&a->A, A);
   stale[1] = ksp->given_P == A ? CURRENT : Stale(&a->P, ksp->given_P);
   a->outlived = a->outlived || stale[0] == PATTERN;
-  stale[2] = !a->rows || a->partition != A->partition || a->order != A->order || !poiseLayoutSame(a->rows, A->rows) ||
-             (a->outlived && !kept);
+  stale[2] = !a->rows || a->partition != A->partition || a->order != A->order ||
+             !poiseLayoutSame(a->rows, A->rows) || (a->outlived && !kept);
   TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
   if (stale[2]) stale[0] = PATTERN;
   if (stale[2] && ksp->given_P != A) stale[1] = PATTERN;
@@ -160,7 +161,7 @@ PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P)
   return poiseKSPUse(ksp, ksp->given_A, ksp->given_P);
 }
 
-/* ---- what the application asks of the preconditioner --------------------------------------------------- */
+/* ---- what the application asks of the preconditioner ----------------------------------------- */
 
 static PoiseErr SetP(void *solver, PoiseMat P)
 {
@@ -184,15 +185,16 @@ static PoiseErr Plan(void *solver, const char **beyond)
   const Arranged *a = ksp->arranged;
   if (!poiseKSPReorders(ksp)) return POISE_OK;
   if (!a) *beyond = "rows that -mat_partition or -mat_order moves";
-  if (a &&
-      (Stale(&a->A, ksp->given_A) == PATTERN || (ksp->given_P != ksp->given_A && Stale(&a->P, ksp->given_P) == PATTERN)))
-    FAIL(POISE_ERR_STATE, "the solver's matrices are not yet rearranged (-mat_partition, -mat_order): call PoiseKSPSetUp");
+  if (a && (Stale(&a->A, ksp->given_A) == PATTERN ||
+            (ksp->given_P != ksp->given_A && Stale(&a->P, ksp->given_P) == PATTERN)))
+    FAIL(POISE_ERR_STATE,
+         "the solver's matrices are not yet rearranged (-mat_partition, -mat_order): call PoiseKSPSetUp");
   return POISE_OK;
 }
 
 const PCOwner poiseKSPOwner = {.set = SetP, .follow = Follow_KSP, .plan = Plan};
 
-/* ---- solves -------------------------------------------------------------------------------------------- */
+/* ---- solves ---------------------------------------------------------------------------------- */
 
 PoiseErr poiseKSPRunReordered(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
@@ -213,9 +215,10 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
   char words[POISE_OPTION_LENGTH];
   TRY(PoisePrintf(ctx, "  %s: %s\n", poiseMatReorderWords(ksp->given_A, words, sizeof words),
                   a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
-  TRY(PoisePrintf(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n", old->most / share,
-                  now->most / share));
+  TRY(PoisePrintf(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n",
+                  old->most / share, now->most / share));
   return PoisePrintf(
-      ctx, "    ghost columns over all ranks: %.0f before, %.0f now; bandwidth on a rank: %.0f before, %.0f now\n",
+      ctx,
+      "    ghost columns over all ranks: %.0f before, %.0f now; bandwidth on a rank: %.0f before, %.0f now\n",
       old->ghosts, now->ghosts, old->bandwidth, now->bandwidth);
 }

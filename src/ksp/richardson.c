@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Richardson's iteration (1911), as PETSc's KSPRICHARDSON: x += scale M^-1 (b - A x). For its traffic see stationary.c. */
+/* Richardson's iteration (1911), as PETSc's KSPRICHARDSON: x += scale M^-1 (b - A x). For its traffic see
+   stationary.c. */
 #include "stationary.h"
 
 typedef struct Richardson {
@@ -35,7 +36,8 @@ static void Start_Richardson(PoiseKSP ksp, PoiseVec b)
 static void Iterate_Richardson(PoiseKSP ksp, int j)
 {
   (void)j;
-  poiseKSPPhase(ksp, PHASE_richardson_step, poiseStationaryStep(ksp, NULL), NO_SLOT, NO_SLOT); /* x += scale z */
+  /* x += scale z */
+  poiseKSPPhase(ksp, PHASE_richardson_step, poiseStationaryStep(ksp, NULL), NO_SLOT, NO_SLOT);
   poiseStationaryEnd(ksp); /* r = b - A x; z = M r; converged? */
 }
 

@@ -29,7 +29,8 @@ bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
   bool first = !ksp->again && fmax(slots[SLOT_ITS], slots[SLOT_ITS_ODD]) == 0;
   if (!first || ksp->scalings == MOST_SCALINGS) return false;
   if (ksp->norm == POISE_KSP_NORM_NONE)
-    ksp->scaling = slots[SLOT_DONE] != 0 && (slots[SLOT_REASON] == REASON_ATOL || slots[SLOT_REASON] == REASON_NANORINF);
+    ksp->scaling =
+        slots[SLOT_DONE] != 0 && (slots[SLOT_REASON] == REASON_ATOL || slots[SLOT_REASON] == REASON_NANORINF);
   else if (Vanishes(ksp, slots))
     ksp->scaling = true;
   else

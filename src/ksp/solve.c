@@ -2,8 +2,9 @@
 /*
   The running solve: what methods enqueue, global sums, and the loop, plain or replayed.
 
-  Dots are left as partials and taken in by the next phase. On several ranks they are first summed over the ranks, together with
-  a word that says whether this rank has failed: all ranks learn of a failure in the same place and stop in the same iteration.
+  Dots are left as partials and taken in by the next phase. On several ranks they are first summed over the
+  ranks, together with a word that says whether this rank has failed: all ranks learn of a failure in the same
+  place and stop in the same iteration.
 */
 #include "ksp.h"
 
@@ -34,7 +35,7 @@ static const double *Done(PoiseKSP ksp)
   return ksp->finishing ? NULL : ksp->slots + SLOT_DONE;
 }
 
-/* ---- products and preconditioner ------------------------------------------------------------------------------------ */
+/* ---- products and preconditioner ------------------------------------------------------------- */
 
 /* A product leaves as many partials of its dots as it has blocks. */
 static void CountPartials(PoiseKSP ksp, const Fuse *f)
@@ -44,8 +45,8 @@ static void CountPartials(PoiseKSP ksp, const Fuse *f)
       if (ksp->pending[p].partial == f->partial[k]) ksp->pending[p].count = poiseMatPartials(ksp->A);
 }
 
-/* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on the host. So x's
-   copy there is stale, and y is fetched from there. */
+/* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on
+   the host. So x's copy there is stale, and y is fetched from there. */
 static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
 {
   double *p;
@@ -80,7 +81,8 @@ static bool RemovesNullSpace(PoiseKSP ksp)
   return ksp->A->null.n && ksp->side == POISE_PC_LEFT;
 }
 
-/* As with a product, when the preconditioner may work on the host. b is no work vector: nobody writes it behind its back. */
+/* As with a product, when the preconditioner may work on the host. b is no work vector: nobody writes it
+   behind its back. */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
   bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc) != NULL;
@@ -158,7 +160,7 @@ void poiseKSPZero(PoiseKSP ksp, PoiseVec x)
   poiseKSPFailed(ksp, PoiseVecSet(x, 0));
 }
 
-/* ---- dots ----------------------------------------------------------------------------------------------------------- */
+/* ---- dots ------------------------------------------------------------------------------------ */
 
 static double *Pend(PoiseKSP ksp, int slot, int64_t count)
 {
@@ -193,7 +195,8 @@ static void SumStage(PoiseKSP ksp, int n)
   poiseKSPFailed(ksp, e);
   ksp->stop = ksp->stop || e || v[n] > 0;
   memcpy(ksp->summed, v, (size_t)n * sizeof(double)); /* the last one has left it: Fetch has waited */
-  poiseKSPFailed(ksp, poiseDeviceCopy(Dev(ksp), ksp->stage, ksp->summed, (size_t)n * sizeof(double), COPY_TO_DEVICE));
+  poiseKSPFailed(
+      ksp, poiseDeviceCopy(Dev(ksp), ksp->stage, ksp->summed, (size_t)n * sizeof(double), COPY_TO_DEVICE));
 }
 
 static void Reduce(PoiseKSP ksp, ReduceArgs r)
@@ -206,13 +209,16 @@ static void SumPending(PoiseKSP ksp)
 {
   if (PoiseSize(ksp->ctx) == 1 || !ksp->npending) return;
   for (int k = 0; k < ksp->npending; k++)
-    Reduce(ksp, (ReduceArgs){
-                    .nsum = 1, .count = ksp->pending[k].count, .partial = ksp->pending[k].partial, .dst = ksp->stage + k});
+    Reduce(ksp, (ReduceArgs){.nsum = 1,
+                             .count = ksp->pending[k].count,
+                             .partial = ksp->pending[k].partial,
+                             .dst = ksp->stage + k});
   SumStage(ksp, ksp->npending);
   for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
 }
 
-/* Numbers per row that a phase moves: vectors, of which one that is read and written stands in in[] and out[], and those of its end. */
+/* Numbers per row that a phase moves: vectors, of which one that is read and written stands in in[] and
+   out[], and those of its end. */
 static double Streams(const PhaseArgs *a)
 {
   double streams = (a->end.b ? 1 + (double)a->end.b : 0) - a->seldom; /* z, and a row of D; r is in cache */
@@ -221,7 +227,8 @@ static double Streams(const PhaseArgs *a)
 }
 
 /* dot: slots of the phase's own. */
-static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_MAX_DOTS], int rz, int zz)
+static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_MAX_DOTS],
+                        int rz, int zz)
 {
   SumPending(ksp);
   poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
@@ -302,7 +309,8 @@ static int Batch(int k, int first)
 /* Partial sums of (x_j, y). */
 static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, const double *skip)
 {
-  MdotArgs m = {.n = ksp->layout->n, .stride = ksp->nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)};
+  MdotArgs m = {
+      .n = ksp->layout->n, .stride = ksp->nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)};
   for (int j = 0; j < k; j++) m.x[j] = x[j];
   poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
   poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_mdot, &m, sizeof m));
@@ -312,7 +320,8 @@ static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, con
 /* Partial sums of k dots become dst, of all ranks, and are added to sum. */
 static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const double *skip)
 {
-  ReduceArgs r = {.nsum = k, .stride = ksp->nblock, .count = ksp->nblock, .partial = DotPartials(ksp), .dst = dst};
+  ReduceArgs r = {
+      .nsum = k, .stride = ksp->nblock, .count = ksp->nblock, .partial = DotPartials(ksp), .dst = dst};
   if (PoiseSize(ksp->ctx) > 1) {
     r.dst = ksp->stage;
     Reduce(ksp, r);
@@ -327,7 +336,8 @@ static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const doub
   Reduce(ksp, r);
 }
 
-void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip)
+void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+                  const double *skip)
 {
   for (int first = 0; first < k; first += POISE_MAX_BATCH) {
     Multiply(ksp, Batch(k, first), x + first, y, skip);
@@ -335,13 +345,14 @@ void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double
   }
 }
 
-static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
-                const Fuse *f, double *again)
+static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                const double *skip, const Fuse *f, double *again)
 {
   int first = 0;
   do {
     int batch = Batch(k, first);
-    MaxpyArgs m = {.n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
+    MaxpyArgs m = {
+        .n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
     for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
     m.stride = ksp->nblock;
     m.again = again;
@@ -349,23 +360,25 @@ static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double
     if (f && first == k) m.fuse = *f;
     poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
     poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_maxpy, &m, sizeof m));
-    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * batch * (double)m.n, 8.0 * (batch + 2) * (double)m.n);
+    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * batch * (double)m.n,
+                8.0 * (batch + 2) * (double)m.n);
   } while (first < k);
 }
 
-void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
-                   const Fuse *f)
+void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                   const double *skip, const Fuse *f)
 {
   Add(ksp, k, x, sign, c, y, skip, f, NULL);
 }
 
-void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y, const double *skip,
-                       const Fuse *f)
+void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                       const double *skip, const Fuse *f)
 {
   Add(ksp, k, x, sign, c, y, skip, f, k <= POISE_MAX_BATCH ? DotPartials(ksp) : NULL);
 }
 
-void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip)
+void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+                      const double *skip)
 {
   if (k <= POISE_MAX_BATCH)
     FinishDots(ksp, k, dst, sum, skip);
@@ -373,7 +386,7 @@ void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, do
     poiseKSPMdot(ksp, k, x, y, dst, sum, skip);
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static int Cycle(PoiseKSP ksp)
 {
@@ -420,7 +433,8 @@ void poiseKSPPublish(PoiseKSP ksp)
   ksp->npending = 0;
 }
 
-/* The residual of the iterate as it is, whether or not the solve is over. All ranks take part, whatever failed. */
+/* The residual of the iterate as it is, whether or not the solve is over. All ranks take part, whatever
+   failed. */
 static void TrueResidual(PoiseKSP ksp)
 {
   Fuse f = {0};
@@ -448,7 +462,8 @@ static PoiseErr CheckIterate(PoiseKSP ksp, PoiseVec x)
   const Layout *rows = poiseMatRowsOutside(ksp->A);
   TRY(poiseMatCheckOutside(ksp->A, "PoiseKSPBuildSolution of a solver"));
   if (x->ctx != ksp->ctx || !poiseLayoutSame(rows, x->layout))
-    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)rows->N, (long long)x->layout->N);
+    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)rows->N,
+         (long long)x->layout->N);
   return POISE_OK;
 }
 
@@ -484,7 +499,8 @@ static PoiseErr FetchIteration(PoiseKSP ksp)
   return e ? e : FetchSlots(ksp);
 }
 
-/* Take over the slots that the host has received. Returns whether the solve is over as far as the device knows. */
+/* Take over the slots that the host has received. Returns whether the solve is over as far as the device
+   knows. */
 static bool Look(PoiseKSP ksp, const double *status)
 {
   memcpy(ksp->final, status, sizeof ksp->final);
@@ -498,7 +514,8 @@ static bool Look(PoiseKSP ksp, const double *status)
 
 static PoiseErr CheckReason(PoiseKSPReason reason)
 {
-  if (!poiseKSPIsReason(reason)) FAIL(POISE_ERR_USER, "the convergence test gave reason %d, which is none", (int)reason);
+  if (!poiseKSPIsReason(reason))
+    FAIL(POISE_ERR_USER, "the convergence test gave reason %d, which is none", (int)reason);
   return POISE_OK;
 }
 
@@ -509,14 +526,15 @@ static PoiseKSPReason HostTest(PoiseKSP ksp)
   if (!ksp->test || ksp->reason == POISE_DIVERGED_NANORINF || ksp->its == ksp->tested) return POISE_ITERATING;
   ksp->tested = ksp->its;
   PoiseErrorClear();
-  poiseKSPFailed(ksp,
-                 poiseErrorOfUser(ksp->test(ksp, ksp->its, ksp->rnorm, &reason, ksp->test_arg), "the convergence test"));
+  poiseKSPFailed(ksp, poiseErrorOfUser(ksp->test(ksp, ksp->its, ksp->rnorm, &reason, ksp->test_arg),
+                                       "the convergence test"));
   poiseKSPFailed(ksp, CheckReason(reason));
   return reason;
 }
 
-/* Whether some rank has failed. Others do not know before their next sum that work queued on a device or a user's function
-   failed: ask, where that can happen, before users' functions are called, as these may be collective. */
+/* Whether some rank has failed. Others do not know before their next sum that work queued on a device or a
+   user's function failed: ask, where that can happen, before users' functions are called, as these may be
+   collective. */
 static bool Failed(PoiseKSP ksp)
 {
   bool several = PoiseSize(ksp->ctx) > 1, ask = !Dev(ksp)->ops->is_host || ksp->test || ksp->nmonitors;
@@ -569,10 +587,12 @@ static void Capture(PoiseKSP ksp)
   memset(&now, 0, sizeof now); /* compared as bytes */
   now.type = ksp->type, now.A = ksp->A, now.pc = ksp->pc;
   now.pattern = ksp->A->pattern, now.generation = ksp->pc->generation;
-  now.conv = ksp->conv, now.norm = (int)ksp->norm, now.side = (int)ksp->side, now.cycle = CapturedIterations(ksp);
+  now.conv = ksp->conv, now.norm = (int)ksp->norm, now.side = (int)ksp->side,
+  now.cycle = CapturedIterations(ksp);
   if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return;
   poiseKSPForget(ksp);
-  PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *ksp->counts, "counts of a captured loop", &ksp->counts);
+  PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *ksp->counts, "counts of a captured loop",
+                               &ksp->counts);
   if (!e) e = dev->ops->capture_begin(dev, true);
   poiseKSPFailed(ksp, e);
   if (e) return;
@@ -598,7 +618,8 @@ static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
   poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
 
-/* The host stays one replay behind: it looks at one while the next is under way, which changes nothing once DONE is set. */
+/* The host stays one replay behind: it looks at one while the next is under way, which changes nothing once
+   DONE is set. */
 static void Replay(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
@@ -616,11 +637,12 @@ static void Replay(PoiseKSP ksp)
   }
   poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
   PoiseInt done = ksp->its - ksp->base;
-  Count(ksp, (double)(done / ksp->captured.cycle), ksp->captured.cycle); /* kernels launched after the end did none */
+  /* kernels launched after the end did none */
+  Count(ksp, (double)(done / ksp->captured.cycle), ksp->captured.cycle);
   Count(ksp, 1, (int)(done % ksp->captured.cycle));
 }
 
-/* ---- one solve ------------------------------------------------------------------------------------------------------ */
+/* ---- one solve ------------------------------------------------------------------------------- */
 
 /* The scalars of a method that is to start, or to go on after ksp->base iterations. */
 static PoiseErr SetSlots(PoiseKSP ksp)
@@ -647,14 +669,17 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   TRY(SetSlots(ksp));
   TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
-  TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array)); /* zeros at first, as methods may fetch all of it */
+  /* zeros at first, as methods may fetch all of it */
+  TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array));
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   for (int k = 0; k < ksp->A->null.n; k++) TRY(poiseVecUpdate(ksp->A->null.v[k], &ksp->null[k]));
-  ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
+  /* z = M^-1 r is more than a diagonal then */
+  ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp);
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
   ksp->blocks = (BlockEpilogue){.b = ksp->point != NULL, .d = ksp->point};
-  if (ksp->pc->type->blocks && !RemovesNullSpace(ksp)) TRY(ksp->pc->type->blocks(ksp->pc, &ksp->blocks.d, &ksp->blocks.b));
+  if (ksp->pc->type->blocks && !RemovesNullSpace(ksp))
+    TRY(ksp->pc->type->blocks(ksp->pc, &ksp->blocks.d, &ksp->blocks.b));
   ksp->conv = (Convergence){.history = ksp->slots + POISE_SLOTS,
                             .mask = ksp->ring - 1,
                             .test = !ksp->test,
@@ -662,8 +687,8 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   return POISE_OK;
 }
 
-/* How much of *b lies in the null space of A^T, for which that of A stands in where it is all that is known, as it is the same for a
-   symmetric A. Where the former is known, *b becomes b without that part. */
+/* How much of *b lies in the null space of A^T, for which that of A stands in where it is all that is known,
+   as it is the same for a symmetric A. Where the former is known, *b becomes b without that part. */
 static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 {
   const NullSpace *left = &ksp->A->left, *space = left->n ? left : &ksp->A->null;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The residual side of richardson and chebyshev. Vectors read and written per iteration beside the matrix, with a pointwise
-  preconditioner d: x, r (product); b, r, d, r (residual); and the step's: r, d, x, x (richardson), or p, p more (chebyshev).
+  The residual side of richardson and chebyshev. Vectors read and written per iteration beside the matrix,
+  with a pointwise preconditioner d: x, r (product); b, r, d, r (residual); and the step's: r, d, x, x
+  (richardson), or p, p more (chebyshev).
 */
 #include "stationary.h"
 
@@ -28,8 +29,9 @@ void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, 
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[ST_Z], ST_NN);
   poiseKSPCopy(ksp, b, ksp->work[ST_B]);
   Residual(ksp, !poiseKSPHasGuess(ksp));
-  poiseKSPScalars(ksp, PHASE_stationary_start,
-                  (PhaseArgs){.c = {{.value = scale}, {.value = alpha}, {.value = reason}}, .k = relative_to_b});
+  poiseKSPScalars(
+      ksp, PHASE_stationary_start,
+      (PhaseArgs){.c = {{.value = scale}, {.value = alpha}, {.value = reason}}, .k = relative_to_b});
 }
 
 void poiseStationaryEnd(PoiseKSP ksp)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What richardson and chebyshev share: x moves along z = M^-1 r, and r = b - A x is computed anew in every iteration. */
+/* What richardson and chebyshev share: x moves along z = M^-1 r, and r = b - A x is computed anew in every
+   iteration. */
 #ifndef POISE_STATIONARY_H
 #define POISE_STATIONARY_H
 
@@ -8,7 +9,8 @@
 
 enum { ST_X, ST_B, ST_R, ST_Z, ST_OWN }; /* work vectors; a method's own start at ST_OWN */
 
-/* Keep b, the first residual and norm, SLOTs ST_SCALE and ST_ALPHA; reason: nonzero when the solve cannot go on. */
+/* Keep b, the first residual and norm, SLOTs ST_SCALE and ST_ALPHA; reason: nonzero when the solve cannot go
+   on. */
 void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, int reason);
 int poiseStationaryResidual(PoiseKSP ksp); /* as KSPType's */
 /* The residual and norm of the new x; decides. */

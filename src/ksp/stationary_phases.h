@@ -7,7 +7,8 @@
 
 enum { ST_NN = SLOT_FIRST_OWN, ST_SCALE, ST_ALPHA, ST_OMEGA, ST_OMEGA_ODD };
 
-/* stationary_residual: r = b - r, where r holds A x; dot |z|^2 with z = d r, or |r|^2. in: b, d; out: r; flags: the norm. */
+/* stationary_residual: r = b - r, where r holds A x; dot |z|^2 with z = d r, or |r|^2. in: b, d; out: r;
+   flags: the norm. */
 POISE_INLINE int stationary_residual_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   (void)in, (void)out, (void)a, (void)c;
@@ -73,8 +74,8 @@ POISE_INLINE Dots richardson_step_element(const double *c, const PhaseArgs *a, i
   return poiseDots(0, 0, 0);
 }
 
-/* chebyshev_step: p = (omega - 1) p + omega scale z; x += p. omega is 1 / (1 - alpha^2 omega / 4) of the one before, which
-   counts as 2 in the first iteration, where p = scale z. */
+/* chebyshev_step: p = (omega - 1) p + omega scale z; x += p. omega is 1 / (1 - alpha^2 omega / 4) of the one
+   before, which counts as 2 in the first iteration, where p = scale z. */
 POISE_INLINE int chebyshev_step_begin(const double *in, double *out, const PhaseArgs *a, double *c)
 {
   double alpha = in[ST_ALPHA], omega = 1 / (1 - 0.25 * alpha * alpha * in[ST_OMEGA + a->parity]);

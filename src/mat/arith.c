@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the values stay, all but sums of
-   matrices with different patterns. */
+/* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the
+   values stay, all but sums of matrices with different patterns. */
 #include "mat.h"
 
-/* ---- scaling -------------------------------------------------------------------------------------------------------- */
+/* ---- scaling --------------------------------------------------------------------------------- */
 
 static PoiseErr CheckValues(PoiseMat A)
 {
@@ -32,9 +32,11 @@ static PoiseErr CheckFactors(PoiseMat A, PoiseVec l, PoiseVec r)
 {
   TRY(CheckValues(A));
   if (l && !poiseLayoutSame(A->rows, l->layout))
-    FAIL(POISE_ERR_SIZE, "A has %lld rows, l has %lld entries", (long long)A->rows->N, (long long)l->layout->N);
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, l has %lld entries", (long long)A->rows->N,
+         (long long)l->layout->N);
   if (r && !poiseLayoutSame(A->cols, r->layout))
-    FAIL(POISE_ERR_SIZE, "A has %lld columns, r has %lld entries", (long long)A->cols->N, (long long)r->layout->N);
+    FAIL(POISE_ERR_SIZE, "A has %lld columns, r has %lld entries", (long long)A->cols->N,
+         (long long)r->layout->N);
   return POISE_OK;
 }
 
@@ -59,7 +61,7 @@ PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r)
   return PoiseAgree(A->ctx, Multiply(A, l, right, ghost));
 }
 
-/* ---- the diagonal --------------------------------------------------------------------------------------------------- */
+/* ---- the diagonal ---------------------------------------------------------------------------- */
 
 static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d)
 {
@@ -71,7 +73,8 @@ static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d)
   return POISE_OK;
 }
 
-/* The entries that are stored; partial sums of the number of those that are not stay in the context's scratch. */
+/* The entries that are stored; partial sums of the number of those that are not stay in the context's
+   scratch. */
 static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
 {
   CsrSetDiagonalArgs s = {.add = mode == ADDING, .value = a};
@@ -139,7 +142,7 @@ PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d)
   return ChangeDiagonal(A, ADDING, d, 0);
 }
 
-/* ---- norms ---------------------------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 /* The largest sums of rows, or the sums of squares, as partial results in the context's scratch. */
 static PoiseErr SumRows(PoiseMat A, bool largest, const double scale[2])
@@ -188,7 +191,8 @@ static PoiseErr NormOfRows(PoiseMat A, bool largest, const double scale[2], doub
   return poiseReduceFinish(A->ctx, SumRows(A, largest, scale), 1, POISE_NBLOCKS(A->rows->n), largest, norm);
 }
 
-/* Entries whose squares under- or overflow are scaled by the largest sum of a row, which may itself overflow. */
+/* Entries whose squares under- or overflow are scaled by the largest sum of a row, which may itself
+   overflow. */
 static PoiseErr Frobenius(PoiseMat A, double *norm)
 {
   double largest, scale[2] = {1, 1};
@@ -217,7 +221,7 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
   return type == POISE_NORM_INF ? NormOfRows(A, true, (double[]){1, 1}, norm) : Frobenius(A, norm);
 }
 
-/* ---- sums of matrices ----------------------------------------------------------------------------------------------- */
+/* ---- sums of matrices ------------------------------------------------------------------------ */
 
 static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
 {
@@ -247,7 +251,8 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
   TRY(poiseReduceReserve(Y->ctx, nblock));
   TRY(poiseBufferWrite(&Y->ctx->reduce_partial, DEVICE, &d.partial));
   if (!MayBeAlike(&Y->csr, &X->csr))
-    return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = nblock, .c[0].value = 1, .out[0] = d.partial);
+    return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = nblock, .c[0].value = 1,
+                  .out[0] = d.partial);
   TRY(poiseCsrPattern(&Y->csr, &d.A));
   TRY(poiseCsrPattern(&X->csr, &d.B));
   return poiseLaunch(dev, KERNEL_csr_differ, &d, sizeof d);
@@ -264,7 +269,7 @@ static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
   return poiseBufferSyncBorrowed(&Y->csr.val);
 }
 
-/* ---- sums of matrices with different patterns, on the host ----------------------------------------------------------- */
+/* ---- sums of matrices with different patterns, on the host ----------------------------------- */
 
 typedef struct Walk { /* through the columns of one row of Y and of X, of numbers or of blocks of one size */
   PoiseMat Y, X;

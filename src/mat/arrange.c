@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices in another layout and numbering. A permutation is a matrix with a 1 in each row, so that products move vectors; and
-  the entries of the rearranged matrix are triplets, so that its values follow the original's in one pass.
+  Matrices in another layout and numbering. A permutation is a matrix with a 1 in each row, so that products
+  move vectors; and the entries of the rearranged matrix are triplets, so that its values follow the
+  original's in one pass.
 */
 #include "graph.h"
 
@@ -36,12 +37,13 @@ PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked)
          poiseMatReorderWords(asked, words, sizeof words));
   TRY(poiseMatCheckUsable(A));
   if (A->csr.b && asked->block_size % A->csr.b)
-    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of blocks of %d x %d cannot be rearranged (%s) as one of block size %d", A->csr.b,
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "a matrix of blocks of %d x %d cannot be rearranged (%s) as one of block size %d", A->csr.b,
          A->csr.b, poiseMatReorderWords(asked, words, sizeof words), asked->block_size);
   return poiseMatCheckSquare(A);
 }
 
-/* ---- permutations ------------------------------------------------------------------------------------------------------ */
+/* ---- permutations ---------------------------------------------------------------------------- */
 
 void poisePermutationDestroy(Permutation *p)
 {
@@ -74,9 +76,10 @@ static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutat
   return e;
 }
 
-/* ---- new numbers ------------------------------------------------------------------------------------------------------- */
+/* ---- new numbers ----------------------------------------------------------------------------- */
 
-/* Rows that go to one rank get there in the order of their old numbers. to: the rank of each node; *m: rows for this rank. */
+/* Rows that go to one rank get there in the order of their old numbers. to: the rank of each node; *m: rows
+   for this rank. */
 static PoiseErr NumberByRank(PoiseMat A, const int32_t *to, int64_t *counts, PoiseInt *number, PoiseInt *m)
 {
   Comm *comm = A->ctx->comm;
@@ -127,13 +130,15 @@ static PoiseErr Reorder(PoiseMat A, PoiseVec numbers)
   if (!e) e = poiseAllocArray(ctx, A->rows->n / b, sizeof(int32_t), "order", &order);
   if (!e) e = poiseGraphOfRows(A, true, &g);
   if (!e) e = poiseReverseCuthillMcKee(ctx, &g, order);
-  for (int64_t k = 0; !e && k < A->rows->n; k++) v[order[k / b] * (int64_t)b + k % b] = (double)(A->rows->begin + k);
+  for (int64_t k = 0; !e && k < A->rows->n; k++)
+    v[order[k / b] * (int64_t)b + k % b] = (double)(A->rows->begin + k);
   poiseGraphDestroy(ctx, &g);
   poiseFree(ctx, &order);
   return e;
 }
 
-/* B, which is A as it is partitioned, knows its own rows' final numbers; A's rows, whose numbers are B's, ask for theirs. */
+/* B, which is A as it is partitioned, knows its own rows' final numbers; A's rows, whose numbers are B's, ask
+   for theirs. */
 static PoiseErr TakeOrder(PoiseMat A, PoiseMat B, PoiseInt *number)
 {
   PoiseContext ctx = A->ctx;
@@ -188,7 +193,8 @@ static PoiseErr CreatePermutation(PoiseMat A, bool always, Permutation *p)
   bool so = false;
   *p = (Permutation){0};
   TRY(PoiseAgree(A->ctx, poiseMatCheckReorder(A, A)));
-  PoiseErr e = PoiseAgree(A->ctx, poiseAllocArray(A->ctx, A->rows->n, sizeof(PoiseInt), "numbers of rows", &number));
+  PoiseErr e =
+      PoiseAgree(A->ctx, poiseAllocArray(A->ctx, A->rows->n, sizeof(PoiseInt), "numbers of rows", &number));
   if (!e) e = Number(A, number, &m);
   if (!e && !always) e = IsSo(A, m, number, &so);
   if (!e && !so) e = Permute(A, m, number, p);
@@ -204,7 +210,7 @@ PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p)
   return e;
 }
 
-/* ---- rearranged matrices ----------------------------------------------------------------------------------------------- */
+/* ---- rearranged matrices --------------------------------------------------------------------- */
 
 typedef struct Places { /* where A's entries go, which may be blocks */
   PoiseInt *rows, *cols;
@@ -322,7 +328,7 @@ PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y)
   return PoiseAgree(P->ctx, e);
 }
 
-/* ---- what crosses to the application ------------------------------------------------------------------- */
+/* ---- what crosses to the application --------------------------------------------------------- */
 
 Layout *poiseMatRowsOutside(PoiseMat A)
 {
@@ -332,11 +338,11 @@ Layout *poiseMatRowsOutside(PoiseMat A)
 PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what)
 {
   if (A->moves.to && !A->moves.from)
-    FAIL(
-        POISE_ERR_UNSUPPORTED,
-        "%s in a block of a matrix that a solver has rearranged (-mat_partition, -mat_order): its rows are no block of the "
-        "application's",
-        what);
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "%s in a block of a matrix that a solver has rearranged (-mat_partition, -mat_order): its rows are "
+         "no block of the "
+         "application's",
+         what);
   return POISE_OK;
 }
 
@@ -344,7 +350,8 @@ PoiseErr poiseMatOutside(PoiseMat A, PoiseMat *original)
 {
   *original = A->moves.from ? A->original : A;
   if (!*original)
-    FAIL(POISE_ERR_STATE, "the solver of a rearranged matrix has been given another one: call its PoiseKSPSetUp first");
+    FAIL(POISE_ERR_STATE,
+         "the solver of a rearranged matrix has been given another one: call its PoiseKSPSetUp first");
   return POISE_OK;
 }
 
@@ -372,7 +379,7 @@ PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
   return e;
 }
 
-/* ---- what has become better -------------------------------------------------------------------------------------------- */
+/* ---- what has become better ------------------------------------------------------------------ */
 
 static PoiseErr Bandwidth(PoiseMat A, double *width)
 {
@@ -402,6 +409,7 @@ long long poiseMatRowName(PoiseMat A, int64_t i)
   HostCsr h;
   PoiseMat P = A->moves.to;
   PoiseInt row = A->origin + A->rows->begin + i;
-  if (!P || row < P->rows->begin || row >= P->rows->begin + P->rows->n || poiseMatRead(P, &h)) return (long long)row;
+  if (!P || row < P->rows->begin || row >= P->rows->begin + P->rows->n || poiseMatRead(P, &h))
+    return (long long)row;
   return (long long)poiseCsrGlobal(P, h.col[row - P->rows->begin]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Assembly: entries added or set one by one or as dense blocks. One that the pattern has changes in place; others of this
-  rank's rows are collected by row (rows.c), those of other ranks' rows in a stash that travels to them. All on the host, as the
-  values come from there.
+  Assembly: entries added or set one by one or as dense blocks. One that the pattern has changes in place;
+  others of this rank's rows are collected by row (rows.c), those of other ranks' rows in a stash that travels
+  to them. All on the host, as the values come from there.
 */
 #include "mat.h"
 
@@ -15,8 +15,8 @@ PoiseErr poiseMatCheckHolds(PoiseMat A)
 PoiseErr poiseMatCheckStored(PoiseMat A)
 {
   if (A->blocked)
-    FAIL(POISE_ERR_UNSUPPORTED, "the matrix is of blocks already, type %s: make it csr first (PoiseMatSetType)",
-         PoiseMatType(A));
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "the matrix is of blocks already, type %s: make it csr first (PoiseMatSetType)", PoiseMatType(A));
   return poiseMatCheckHolds(A);
 }
 
@@ -55,9 +55,10 @@ PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h)
   return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
 }
 
-/* ---- adding and setting --------------------------------------------------------------------------------------------- */
+/* ---- adding and setting ---------------------------------------------------------------------- */
 
-/* The assembled arrays, open for changing values also while entries are pending; none before the first Assemble. */
+/* The assembled arrays, open for changing values also while entries are pending; none before the first
+   Assemble. */
 static PoiseErr Open(PoiseMat A, HostCsr *h)
 {
   *h = (HostCsr){0};
@@ -67,8 +68,8 @@ static PoiseErr Open(PoiseMat A, HostCsr *h)
   return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
 }
 
-static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *cols, int64_t n, const double *v,
-                      HostCsr *h)
+static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *cols, int64_t n,
+                      const double *v, HostCsr *h)
 {
   TRY(poiseMatCheckHolds(A));
   TRY(poisePendingMode(&A->pending, mode, "PoiseMatAssemble"));
@@ -120,9 +121,11 @@ POISE_INLINE void Put(double *to, int mode, double v)
   *to = mode == ADDING ? *to + v : v;
 }
 
-/* Change the stored entries of a row, val[0 .. n); *rest: those that are not stored. b > 1: of a row of blocks, of its row r. */
-POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow row, int64_t n, double *val, int64_t b,
-                         int64_t r, int mode, const ColumnBatch *p, const double *v, ColumnBatch *rest)
+/* Change the stored entries of a row, val[0 .. n); *rest: those that are not stored. b > 1: of a row of
+   blocks, of its row r. */
+POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow row, int64_t n,
+                         double *val, int64_t b, int64_t r, int mode, const ColumnBatch *p, const double *v,
+                         ColumnBatch *rest)
 {
   int64_t k = 0;
   for (int j = 0; j < p->n; j++) {
@@ -135,7 +138,8 @@ POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredR
   }
 }
 
-static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const ColumnBatch *p, const double *v, ColumnBatch *rest)
+static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const ColumnBatch *p,
+                         const double *v, ColumnBatch *rest)
 {
   const Csr *c = &A->csr;
   int64_t b = c->b > 1 ? c->b : 1, I = b > 1 ? i / b : i, first = poiseCsrPtr(c, h->ptr, I);
@@ -150,7 +154,8 @@ static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, cons
     Change(OwnedColumn, r, n, h->val + first, 1, 0, mode, p, v, rest);
 }
 
-static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const ColumnBatch *p, const double *v)
+static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const ColumnBatch *p,
+                          const double *v)
 {
   ColumnBatch rest;
   if (row < 0) return POISE_OK; /* first, as it may be too small for a difference */
@@ -190,7 +195,8 @@ static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, co
   for (PoiseInt first = 0; first < cols.n; first += COLUMN_BATCH) {
     TakeBatch(&cols, first, &p);
     if (!h.val) FetchRows(A, &rows);
-    for (PoiseInt i = 0; i < rows.n; i++) TRY(InsertRow(A, &h, mode, poiseIndex(&rows, i), &p, v + i * cols.n));
+    for (PoiseInt i = 0; i < rows.n; i++)
+      TRY(InsertRow(A, &h, mode, poiseIndex(&rows, i), &p, v + i * cols.n));
   }
   return POISE_OK;
 }
@@ -203,31 +209,40 @@ static PoiseErr InsertEntries(PoiseMat A, int mode, Indices rows, Indices cols, 
   return POISE_OK;
 }
 
-PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
+PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                          const double *v)
 {
   CALLED(OBJECT(A));
-  return poisePendingKeep(&A->pending, InsertBlock(A, ADDING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
+  return poisePendingKeep(&A->pending,
+                          InsertBlock(A, ADDING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
 }
 
-PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
+PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                          const double *v)
 {
   CALLED(OBJECT(A));
-  return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
+  return poisePendingKeep(&A->pending,
+                          InsertBlock(A, SETTING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
 }
 
-PoiseErr PoiseMatAddEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
+PoiseErr PoiseMatAddEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols,
+                            const double *v)
 {
   CALLED(OBJECT(A));
-  return poisePendingKeep(&A->pending, InsertEntries(A, ADDING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
+  return poisePendingKeep(&A->pending,
+                          InsertEntries(A, ADDING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
 }
 
-PoiseErr PoiseMatSetEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols, const double *v)
+PoiseErr PoiseMatSetEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols,
+                            const double *v)
 {
   CALLED(OBJECT(A));
-  return poisePendingKeep(&A->pending, InsertEntries(A, SETTING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
+  return poisePendingKeep(&A->pending,
+                          InsertEntries(A, SETTING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
 }
 
-PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows, PoiseInt nc, const PoiseInt *cols)
+PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows, PoiseInt nc,
+                                  const PoiseInt *cols)
 {
   CALLED(OBJECT(A));
   PoiseErr e = poiseMapSet(A->ctx, nr, rows, A->rows->N, "row", &A->row_map);
@@ -235,14 +250,16 @@ PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows,
   return PoiseAgree(A->ctx, e);
 }
 
-PoiseErr PoiseMatAddBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
+PoiseErr PoiseMatAddBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                               const double *v)
 {
   CALLED(OBJECT(A));
   Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
   return poisePendingKeep(&A->pending, InsertBlock(A, ADDING, r, c, v));
 }
 
-PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols, const double *v)
+PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                               const double *v)
 {
   CALLED(OBJECT(A));
   Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
@@ -276,7 +293,8 @@ PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
   TRY(poiseMatCheckHolds(A));
   TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
-  if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device) return poiseBufferWrite(&A->csr.val, DEVICE, &own);
+  if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device)
+    return poiseBufferWrite(&A->csr.val, DEVICE, &own);
   if (where == HOST) TRY(poiseDeviceCheckHost(dev, val, "val"));
   if (dev->ops->is_host || (where == HOST && A->csr.val.own == POISE_BORROW)) {
     TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
@@ -335,7 +353,7 @@ PoiseErr PoiseMatZeroEntries(PoiseMat A)
   return PoiseAgree(A->ctx, ZeroEntries(A));
 }
 
-/* ---- a new pattern -------------------------------------------------------------------------------------------------- */
+/* ---- a new pattern --------------------------------------------------------------------------- */
 
 bool poiseMatWideColumns(PoiseMat A)
 {
@@ -433,7 +451,8 @@ PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
 static void MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
 {
   AddedRow added = poiseRowsGet(&A->added, i);
-  int64_t j = 0, k = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i) : 0, last = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i + 1) : 0;
+  int64_t j = 0, k = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i) : 0,
+          last = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i + 1) : 0;
   for (; j < added.n && k < last; out++) {
     PoiseInt stored = poiseCsrGlobal(A, h->col[k]), col = poiseColumn(A->added.wide, added.col, j);
     if (col < stored)
@@ -466,7 +485,8 @@ static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
   }
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < m; i++) MergeRow(A, &h, i, r, r->ptr[i]);
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < m; i++)
+      MergeRow(A, &h, i, r, r->ptr[i]);
   return POISE_OK;
 }
 
@@ -477,7 +497,8 @@ static PoiseErr TakeReceived(PoiseMat A, int mode)
   HostCsr h;
   PoiseErr e = Open(A, &h);
   int64_t k = 0;
-  for (; !e && k < s->n; k++) e = InsertEntry(A, &h, mode, s->entry[k].row, s->entry[k].col, s->entry[k].value);
+  for (; !e && k < s->n; k++)
+    e = InsertEntry(A, &h, mode, s->entry[k].row, s->entry[k].col, s->entry[k].value);
   if (e && k) k--;
   s->n -= k;
   if (s->n) memmove(s->entry, s->entry + k, (size_t)s->n * sizeof *s->entry);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type auto: has the type work that is likely to multiply fastest by this pattern on this device. The rule of CSR-I (Flegar &
-  Quintana-Orti 2017: balanced kernels where the lengths of rows deviate much from their mean) made into a prediction for each type; or a
-  measurement, whose winners are remembered. All ranks take the same type: the one whose slowest rank is fastest.
+  Type auto: has the type work that is likely to multiply fastest by this pattern on this device. The rule of
+  CSR-I (Flegar & Quintana-Orti 2017: balanced kernels where the lengths of rows deviate much from their mean)
+  made into a prediction for each type; or a measurement, whose winners are remembered. All ranks take the
+  same type: the one whose slowest rank is fastest.
 */
 #include <ctype.h>
 #include <errno.h>
@@ -10,32 +11,37 @@
 
 #include "mat.h"
 
-/* ---- the rule ------------------------------------------------------------------------------------------------------------ */
+/* ---- the rule -------------------------------------------------------------------------------- */
 
-typedef struct Rows {      /* what a product with this rank's rows depends on */
-  double m, nz, bytes;     /* bytes: that any type moves */
-  double longest;          /* entries of a row */
-  double deviation;        /* standard deviation of the rows' lengths, in means of them */
-  bool even, even_but_cut; /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
-  bool dense;              /* rows are all cut, of one length, and neighbours in them are neighbours in x */
-  bool alone;              /* row blocks are so few that one thread of the host works on all */
-  double share, max_share_nnz;   /* bytes of HOST_SHARES threads by rows, in the mean, and of the busiest */
-  double row_blocks;          /* of csri, the last one a part */
+typedef struct Rows {  /* what a product with this rank's rows depends on */
+  double m, nz, bytes; /* bytes: that any type moves */
+  double longest;      /* entries of a row */
+  double deviation;    /* standard deviation of the rows' lengths, in means of them */
+  /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
+  bool even, even_but_cut;
+  bool dense; /* rows are all cut, of one length, and neighbours in them are neighbours in x */
+  bool alone; /* row blocks are so few that one thread of the host works on all */
+  double share, max_share_nnz; /* bytes of HOST_SHARES threads by rows, in the mean, and of the busiest */
+  double row_blocks;           /* of csri, the last one a part */
 } Rows;
 
-/* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
+/* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These
+   numbers are what was fitted. */
 static const struct {
-  double host_csri;     /* row blocks instead of rows on a CPU. Two threads, even rows: 1.0 to 1.1 */
-  double gpu_csri_even; /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
+  double host_csri; /* row blocks instead of rows on a CPU. Two threads, even rows: 1.0 to 1.1 */
+  /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
+  double gpu_csri_even;
   /* Where they are not. H200, forced on even rows of 7 and 50: 1.33 and 1.1; scattered columns: 0.8 to 1.0 */
   double gpu_csri_row_blocks;
   double gpu_lanes; /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
   double gpu_dense; /* seg where rows are dense. H200, of 1000 and 3000: 0.8 and 0.87 times csri */
-  double seg;       /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
-  /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in order (arrow, 205 ms) to 0.57
-     us where it is not (R-MAT, 8.8 ms). */
+  /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
+  double seg;
+  /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in
+     order (arrow, 205 ms) to 0.57 us where it is not (R-MAT, 8.8 ms). */
   double gpu_wait;
-  double blocks; /* time of bcsr over csr for the same bytes. H200: 0.8 to 1.0 for full blocks; on CPUs 1.0 to 1.1 */
+  /* time of bcsr over csr for the same bytes. H200: 0.8 to 1.0 for full blocks; on CPUs 1.0 to 1.1 */
+  double blocks;
 } fit = {.blocks = 1.1,
          .host_csri = 1.1,
          .gpu_csri_even = 1.01,
@@ -45,7 +51,8 @@ static const struct {
          .gpu_dense = 0.9,
          .gpu_wait = 1.7e6};
 
-/* The busiest thread decides, of as many as there might be; not that a few blocks cannot be shared out evenly. */
+/* The busiest thread decides, of as many as there might be; not that a few blocks cannot be shared out
+   evenly. */
 static double CsrOnHost(const Rows *r)
 {
   return r->alone ? HOST_SHARES : r->max_share_nnz / r->share;
@@ -56,8 +63,9 @@ static double CsriOnHost(const Rows *r)
   return r->row_blocks <= HOST_FEW_BLOCKS ? fit.host_csri * HOST_SHARES : fit.host_csri;
 }
 
-/* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole product for the longest. csr
-   fetches blocks of such rows too where that beats lanes; it then takes less than is said here. */
+/* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole
+   product for the longest. csr fetches blocks of such rows too where that beats lanes; it then takes less
+   than is said here. */
 static double CsrOnGpu(const Rows *r)
 {
   double lanes = 1 << poiseCsrLanes((int64_t)r->m, (int64_t)r->nz);
@@ -105,11 +113,13 @@ static const PoiseOption options[] = {
     {"mat_auto_measure", POISE_OPTION_BOOL, offsetof(Choice, measure), "no", 0, 0, NULL,
      "time the types once on the matrix, instead of predicting; the winner is remembered for its pattern"},
     {"mat_auto_file", POISE_OPTION_STRING, offsetof(Choice, file), "", 0, 0, NULL,
-     "file of winners, which are taken instead of a prediction or a measurement, and which measurements add to"},
+     "file of winners, which are taken instead of a prediction or a measurement, and which measurements add "
+     "to"},
     {0},
 };
 
-const MatType poiseMatType_auto = {.name = "auto", .stored = true, .size = sizeof(Choice), .options = options};
+const MatType poiseMatType_auto = {
+    .name = "auto", .stored = true, .size = sizeof(Choice), .options = options};
 
 static double BytesOf(double rows, double nonzeros)
 {
@@ -130,7 +140,8 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   r->bytes = BytesOf(r->m, r->nz);
   r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
   r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.x_lines > 0 && s.x_lines <= 100 / POISE_LINE + 1;
-  if (poiseCsrAsksIndex16(c->settings[CSR])) s.x_lines = 0; /* only csr has them: no bases because columns are apart */
+  /* only csr has them: no bases because columns are apart */
+  if (poiseCsrAsksIndex16(c->settings[CSR])) s.x_lines = 0;
   r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
   double rows = (double)poiseCsrShareOfRows(&A->csr);
@@ -166,7 +177,8 @@ static PoiseErr Predict(PoiseMat A, int *best)
   Rows r;
   double cost[CANDIDATES + 1] = {0}; /* the last one: of the bytes alone */
   PoiseErr e = Look(A, &r);
-  for (int k = 0; !e && k < CANDIDATES; k++) cost[k] = r.bytes * (gpu ? candidates[k].gpu : candidates[k].host)(&r);
+  for (int k = 0; !e && k < CANDIDATES; k++)
+    cost[k] = r.bytes * (gpu ? candidates[k].gpu : candidates[k].host)(&r);
   for (int k = 0; k < CANDIDATES; k++)
     if (k != CSR && r.m > INT32_MAX) cost[k] = HUGE_VAL; /* the others count them in 32 bits */
   if (!e) cost[CANDIDATES] = r.bytes;
@@ -183,7 +195,7 @@ static PoiseErr Predict(PoiseMat A, int *best)
   return POISE_OK;
 }
 
-/* ---- measurements --------------------------------------------------------------------------------------------------------- */
+/* ---- measurements ---------------------------------------------------------------------------- */
 
 enum { ROUNDS = 5, MOST_PRODUCTS = 64, SLOW = 4 };
 
@@ -216,8 +228,9 @@ static void Multiply(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
   }
 }
 
-/* Solvers replay their products where a device can: to enqueue a small one takes the host longer than the product takes. Not as a loop of
-   theirs: without vectors between them products would fetch each other's matrix, all at once. */
+/* Solvers replay their products where a device can: to enqueue a small one takes the host longer than the
+   product takes. Not as a loop of theirs: without vectors between them products would fetch each other's
+   matrix, all at once. */
 static PoiseErr Record(PoiseMat A, PoiseVec x, PoiseVec y, int n, Timed *t)
 {
   Device *dev = A->ctx->device;
@@ -260,7 +273,8 @@ static int Compare(const void *a, const void *b)
   return (u > v) - (u < v);
 }
 
-/* Medians of rounds in turns, each of about a millisecond for the best type; of a type that is SLOW times slower, a single product. */
+/* Medians of rounds in turns, each of about a millisecond for the best type; of a type that is SLOW times
+   slower, a single product. */
 static PoiseErr TimeRounds(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, Timed *t, double *seconds)
 {
   PoiseErr e = POISE_OK;
@@ -334,7 +348,7 @@ static PoiseErr Time(PoiseMat A, double *seconds)
   return e;
 }
 
-/* ---- winners that are remembered ---------------------------------------------------------------------------------------------- */
+/* ---- winners that are remembered ------------------------------------------------------------- */
 
 static uint64_t HashBytes(uint64_t h, const void *bytes, size_t n)
 {
@@ -352,7 +366,8 @@ static uint64_t HashSettings(uint64_t h, const Choice *c)
   return h;
 }
 
-/* Of all that a measurement on this rank depends on. Two patterns of one key would only be multiplied slowly. */
+/* Of all that a measurement on this rank depends on. Two patterns of one key would only be multiplied
+   slowly. */
 static PoiseErr HashLocal(PoiseMat A, uint64_t *h)
 {
   Device *dev = A->ctx->device;
@@ -399,7 +414,8 @@ static void Remember(PoiseContext ctx, uint64_t key, int winner)
   w->of[at].winner = winner;
 }
 
-/* *winner, as rank 0 remembers it, or -1 if not all ranks do: blocks inside ranks fill the rings differently. */
+/* *winner, as rank 0 remembers it, or -1 if not all ranks do: blocks inside ranks fill the rings
+   differently. */
 static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
 {
   const Winners *w = &poiseContextHome(ctx)->winners;
@@ -432,12 +448,13 @@ static PoiseErr ReadLine(const char *path, int64_t n, char *line, uint64_t *key,
       if (!strcmp(end + 1, candidates[k].type->name)) *winner = k;
   }
   if (*winner < 0)
-    FAIL(POISE_ERR_FORMAT, "%s, line %lld: '%.*s' is not 16 hexadecimal digits and a type to be chosen", path, (long long)n,
-         (int)strcspn(line, "\n"), line);
+    FAIL(POISE_ERR_FORMAT, "%s, line %lld: '%.*s' is not 16 hexadecimal digits and a type to be chosen", path,
+         (long long)n, (int)strcspn(line, "\n"), line);
   return POISE_OK;
 }
 
-/* The file's winner for the key, or -1; a file that does not exist has none. Its lines of other keys go to out (may be NULL). */
+/* The file's winner for the key, or -1; a file that does not exist has none. Its lines of other keys go to
+   out (may be NULL). */
 static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
 {
   char line[64];
@@ -501,7 +518,7 @@ static PoiseErr RecallFromFile(PoiseMat A, uint64_t key, int *winner)
   return ctx->comm->ops->bcast(ctx->comm, winner, sizeof *winner, 0);
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
 {
@@ -519,7 +536,8 @@ static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
     *best = predicted;
   }
   Remember(ctx, key, *best);
-  return *c->file ? PoiseAgree(ctx, WritesFile(ctx) ? WriteFile(ctx, c->file, key, *best) : POISE_OK) : POISE_OK;
+  return *c->file ? PoiseAgree(ctx, WritesFile(ctx) ? WriteFile(ctx, c->file, key, *best) : POISE_OK)
+                  : POISE_OK;
 }
 
 /* What a measurement says: now if that was asked for, or before. */
@@ -533,7 +551,8 @@ static PoiseErr Measure(PoiseMat A, int *best)
   bool known = winner >= 0;
   if (!known && *c->file) TRY(RecallFromFile(A, key, &winner));
   if (!known && winner >= 0) Remember(A->ctx, key, winner);
-  if (winner >= 0) snprintf(c->why, WORDS, "measured before%s%.200s", known ? "" : ", in file ", known ? "" : c->file);
+  if (winner >= 0)
+    snprintf(c->why, WORDS, "measured before%s%.200s", known ? "" : ", in file ", known ? "" : c->file);
   if (winner >= 0) *best = winner;
   return winner < 0 && c->measure ? TimeNow(A, key, best) : POISE_OK;
 }
@@ -633,7 +652,7 @@ PoiseErr poiseChoiceName(PoiseMat A)
   return e;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static PoiseErr Fill(PoiseContext ctx, Choice *c)
 {
@@ -669,7 +688,8 @@ PoiseErr poiseChoiceRead(PoiseMat A)
   if (c->named) TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A))); /* for blocks, should they be chosen */
   PoiseErr e = PoiseOptionsRead(A->ctx, A->prefix, options, c);
   for (int k = 0; !e && k < CANDIDATES; k++)
-    if (candidates[k].type->options) e = PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]);
+    if (candidates[k].type->options)
+      e = PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]);
   if (!e && c->named) e = PoiseOptionsRead(A->ctx, A->prefix, poiseMatType_bcsr.options, A->waiting);
   if (HashOptions(c) != before) A->pattern++, c->built = 0; /* copies that follow A see it by the former */
   return e;
@@ -696,7 +716,8 @@ PoiseErr poiseChoiceView(PoiseMat A)
   TRY(PoiseSum(A->ctx, 5, sum));
   double mean = sum[1] / fmax(sum[0], 1), deviation = sqrt(fmax(0, sum[2] / fmax(sum[0], 1) - mean * mean));
   TRY(PoisePrintf(A->ctx,
-                  "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in rows that csri would cut\n",
+                  "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in rows that "
+                  "csri would cut\n",
                   mean > 0 ? deviation / mean : 0, sum[3], 100 * sum[4] / fmax(sum[1], 1)));
   return PoisePrintf(A->ctx, "    auto: %s, %s\n", A->type->name, c->why);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type bcsr: dense blocks of one size, column-major, as entries of a CSR of blocks (Eberhardt & Hoemmen 2016): 8 + 4 / b^2 bytes per number
-  where CSR reads 12, and the b numbers of x that belong to a block are read once for all its rows. Products, and the host's kernels.
+  Type bcsr: dense blocks of one size, column-major, as entries of a CSR of blocks (Eberhardt & Hoemmen 2016):
+  8 + 4 / b^2 bytes per number where CSR reads 12, and the b numbers of x that belong to a block are read once
+  for all its rows. Products, and the host's kernels.
 */
 #include "bcsr_host.h"
 #include "csr_rows.h"
@@ -15,14 +16,16 @@ typedef struct BcsrData {
   int64_t built, tried; /* c->built of what was set up, and of what was to be */
   int was_asked;        /* then */
   int form, rows;       /* what was chosen; rows of blocks of a group, but of the balanced form */
-  RowBlocks w;            /* but of even groups, which are those of the CSR */
+  RowBlocks w;          /* but of even groups, which are those of the CSR */
 } BcsrData;
 
 static const char *const forms[] = {"auto", "even", "balanced", "block", "column", "row"}; /* BCSR_... */
 
 static const PoiseOption options[] = {
-    {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0, "auto|even|balanced|block|column|row",
-     "products of bcsr: groups of rows; row blocks of as many blocks (uneven rows); on a GPU also the paper's three "
+    {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0,
+     "auto|even|balanced|block|column|row",
+     "products of bcsr: groups of rows; row blocks of as many blocks (uneven rows); on a GPU also the "
+     "paper's three "
      "algorithms"},
     {0},
 };
@@ -34,10 +37,11 @@ int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s)
   return ops->bcsr_rows ? ops->bcsr_rows(ctx->device, b, BCSR_EVEN) : POISE_BLOCK / b;
 }
 
-/* ---- the form ------------------------------------------------------------------------------------------------------- */
+/* ---- the form -------------------------------------------------------------------------------- */
 
-/* Groups of rows would wait for the longest of them. On a CPU that is the busiest of some threads; on a GPU (H200) many rows must be longer
-   than the mean, as such groups are fetched faster, or one by so much that it takes a tenth of the time by itself. */
+/* Groups of rows would wait for the longest of them. On a CPU that is the busiest of some threads; on a GPU
+   (H200) many rows must be longer than the mean, as such groups are fetched faster, or one by so much that it
+   takes a tenth of the time by itself. */
 static bool Uneven(PoiseMat A)
 {
   const CsrStatistics *s = &A->csr.statistics;
@@ -45,7 +49,8 @@ static bool Uneven(PoiseMat A)
   const double busy = 1.1, groups = 2500;
   double mean = s->m ? (double)s->nz / (double)s->m : 0, squares = (double)s->nz * mean;
   if (!dev->ops->bcsr_rows)
-    return A->csr.nblock > HOST_FEW_BLOCKS && (double)s->max_share_nnz > busy * mean * (double)poiseCsrShareOfRows(&A->csr);
+    return A->csr.nblock > HOST_FEW_BLOCKS &&
+           (double)s->max_share_nnz > busy * mean * (double)poiseCsrShareOfRows(&A->csr);
   if ((double)s->longest <= 4 * mean) return false;
   return (double)s->squares - squares > squares || groups * (double)s->longest > (double)s->nz;
 }
@@ -55,8 +60,8 @@ static PoiseErr FormRows(Device *dev, int b, int form, int *rows)
 {
   *rows = dev->ops->bcsr_rows ? dev->ops->bcsr_rows(dev, b, form) : 0;
   if (!*rows)
-    FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of bcsr with blocks of %d x %d", dev->ops->name,
-         forms[form], b, b);
+    FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of bcsr with blocks of %d x %d",
+         dev->ops->name, forms[form], b, b);
   return POISE_OK;
 }
 
@@ -79,7 +84,8 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
   BcsrData *d = A->data;
   bool other = d->was_asked != d->asked;
   if (d->built == A->csr.built && !other) return POISE_OK;
-  if (d->tried == A->csr.built && other) A->pattern++; /* a captured loop knows the old form; all ranks count alike */
+  /* a captured loop knows the old form; all ranks count alike */
+  if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   poiseRowBlocksDestroy(&d->w);
   d->built = 0;
@@ -95,7 +101,7 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
   return POISE_OK;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
 {
@@ -121,16 +127,18 @@ static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
   if (d->form == BCSR_EVEN) {
     TRY(poiseCsrBlocks(A, part, m));
-    return poiseLaunch(A->ctx->device, numbers ? KERNEL_csr_mult : KERNEL_bcsr_mult, m, numbers ? sizeof *m : sizeof *a);
+    return poiseLaunch(A->ctx->device, numbers ? KERNEL_csr_mult : KERNEL_bcsr_mult, m,
+                       numbers ? sizeof *m : sizeof *a);
   }
   numbers = numbers && d->form == BCSR_BALANCED;
   return poiseRowBlocksMult(A, &d->w, part, numbers ? KERNEL_csri_mult : KERNEL_bcsr_mult, &a->c,
-                          numbers ? sizeof a->c : sizeof *a);
+                            numbers ? sizeof a->c : sizeof *a);
 }
 
-/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Interior groups run while the ghosts travel. */
-static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
-                          const Fuse *fuse)
+/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Interior groups run while the ghosts
+   travel. */
+static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y,
+                          const double *skip, const Fuse *fuse)
 {
   BcsrMultArgs a = {.c.m = {.a = alpha, .b = beta, .skip = skip}};
   if (fuse) a.c.m.fuse = *fuse;
@@ -152,11 +160,14 @@ static PoiseErr View_BCSR(PoiseMat A)
 {
   const BcsrData *d = A->data;
   if (!A->assembled || !d->built) return POISE_OK;
-  if (A->share > 0) TRY(PoisePrintf(A->ctx, "    auto: bcsr, as blocks take %.2f of the bytes of csr\n", A->share));
+  if (A->share > 0)
+    TRY(PoisePrintf(A->ctx, "    auto: bcsr, as blocks take %.2f of the bytes of csr\n", A->share));
   if (d->form == BCSR_EVEN) return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->rows);
   if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
-  return PoisePrintf(A->ctx, "    bcsr: row blocks of %lld rows and blocks, longer rows in fragments (of rank 0: %lld, %lld)\n",
-                     (long long)d->w.limit, (long long)d->w.n, (long long)d->w.nfragment);
+  return PoisePrintf(
+      A->ctx,
+      "    bcsr: row blocks of %lld rows and blocks, longer rows in fragments (of rank 0: %lld, %lld)\n",
+      (long long)d->w.limit, (long long)d->w.n, (long long)d->w.nfragment);
 }
 
 static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
@@ -224,7 +235,7 @@ const MatType poiseMatType_bcsr = {
     .destroy = Destroy_BCSR,
 };
 
-/* ---- host kernels --------------------------------------------------------------------------------------------------- */
+/* ---- host kernels ---------------------------------------------------------------------------- */
 
 POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
 {
@@ -241,7 +252,8 @@ POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last
   for (int r = 0; r < b; r++) sum[r] = poiseBlockSum(b, term, r);
 }
 
-POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end)
+POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin,
+                            int64_t end)
 {
   const CsrMultArgs local = *args, *m = &local; /* so that stores to y cannot change it */
   double *restrict y = m->y;
@@ -264,7 +276,7 @@ typedef struct {
   {                                                                                                \
     BlockRows(b, m, alpha, beta, begin, end);                                                      \
   }                                                                                                \
-  static void Fragment##b(const CsrMultArgs *m, int64_t k, int64_t last, double *sum)                 \
+  static void Fragment##b(const CsrMultArgs *m, int64_t k, int64_t last, double *sum)              \
   {                                                                                                \
     AddBlocks(b, m, k, last, sum);                                                                 \
   }
@@ -281,7 +293,8 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
     double s[MAX_BLOCK_SIZE] = {0}, *y = a->m.y + row * b;
     for (; p < end; p++) {
       for (int64_t r = 0; r < b; r++) s[r] += a->sum[p * b + r];
-      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
+      /* but of the last one */
+      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0;
     }
     for (int64_t r = 0; r < b; r++) y[r] = poiseHostUpdate(alpha, s[r], beta, y[r]);
     poiseHostFuse(&a->m.fuse, a->m.y, row * b, (row + 1) * b, a->parts + p - 1);
@@ -302,7 +315,8 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   for (int64_t k = 0; k < m->nblock; k++) {
     int64_t group = m->order ? m->order[k] : k, begin = group * m->rows;
     int64_t end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
-    if (balanced->form == BCSR_BALANCED) begin = a->row_block[group].begin, end = begin + a->row_block[group].rows;
+    if (balanced->form == BCSR_BALANCED)
+      begin = a->row_block[group].begin, end = begin + a->row_block[group].rows;
     size->rows(m, alpha, beta, begin, end);
     poiseHostFuse(&m->fuse, m->y, begin * b, end * b, group);
   }
@@ -314,7 +328,8 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* Of entries [k, last) of a column of blocks: its part of A^T x, or with x = NULL the sums of their |numbers|. */
+/* Of entries [k, last) of a column of blocks: its part of A^T x, or with x = NULL the sums of their
+   |numbers|. */
 static void ColumnSum(const CsrMultTransposeArgs *a, int64_t k, int64_t last, double *out)
 {
   const CsrMultArgs *m = &a->c.m;
@@ -323,7 +338,8 @@ static void ColumnSum(const CsrMultTransposeArgs *a, int64_t k, int64_t last, do
   for (; k < last; k++) {
     const double *v = m->A.val + poisePermuted(a, k) * b * b;
     for (int64_t c = 0; c < b; c++)
-      for (int64_t r = 0; r < b; r++) sum[c] += m->x ? v[c * b + r] * m->x[m->A.col[k] * b + r] : fabs(v[c * b + r]);
+      for (int64_t r = 0; r < b; r++)
+        sum[c] += m->x ? v[c * b + r] * m->x[m->A.col[k] * b + r] : fabs(v[c * b + r]);
   }
   memcpy(out, sum, (size_t)b * sizeof *sum);
 }

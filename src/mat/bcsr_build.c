@@ -2,7 +2,7 @@
 /* Matrices of blocks: from users' arrays, and from and to CSR. */
 #include "mat.h"
 
-/* ---- from arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- from arrays ----------------------------------------------------------------------------- */
 
 static PoiseErr CheckSize(PoiseInt size, int b, const char *what)
 {
@@ -11,9 +11,11 @@ static PoiseErr CheckSize(PoiseInt size, int b, const char *what)
   return POISE_OK;
 }
 
-static PoiseErr Check(int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *in, PoiseOwn own)
+static PoiseErr Check(int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *in,
+                      PoiseOwn own)
 {
-  if (b < 1 || b > MAX_BLOCK_SIZE) FAIL(POISE_ERR_ARG, "block size %d is not between 1 and %d", b, MAX_BLOCK_SIZE);
+  if (b < 1 || b > MAX_BLOCK_SIZE)
+    FAIL(POISE_ERR_ARG, "block size %d is not between 1 and %d", b, MAX_BLOCK_SIZE);
   TRY(CheckSize(m, b, "local rows"));
   TRY(CheckSize(n, b, "local columns"));
   TRY(CheckSize(M, b, "rows"));
@@ -57,8 +59,12 @@ static PoiseErr TransposeEachBlock(PoiseMat A)
 
 static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own, bool device)
 {
-  const PoiseCSR csr = {
-      .ptr32 = in->ptr32, .ptr64 = in->ptr64, .col32 = in->col32, .col64 = in->col64, .val = in->val, .base = in->base};
+  const PoiseCSR csr = {.ptr32 = in->ptr32,
+                        .ptr64 = in->ptr64,
+                        .col32 = in->col32,
+                        .col64 = in->col64,
+                        .val = in->val,
+                        .base = in->base};
   poiseMatUse(A, &poiseMatType_bcsr, A->waiting);
   A->waiting = NULL;
   A->block_size = A->csr.b = b;
@@ -67,8 +73,8 @@ static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own, bool 
   return PoiseAgree(A->ctx, in->row_major && b > 1 ? TransposeEachBlock(A) : POISE_OK);
 }
 
-static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
-                       PoiseOwn own, bool device, PoiseMat *A)
+static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                       const PoiseBCSR *bcsr, PoiseOwn own, bool device, PoiseMat *A)
 {
   *A = NULL;
   TRY(poiseMatAgreeBlockSize(ctx, Check(b, m, n, M, N, bcsr, own), b));
@@ -83,8 +89,8 @@ static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt
   return e;
 }
 
-PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *bcsr,
-                            PoiseOwn own, PoiseMat *A)
+PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                            const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
   return Create(ctx, b, m, n, M, N, bcsr, own, false, A);
@@ -97,11 +103,12 @@ PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt 
   return Create(ctx, b, m, n, M, N, bcsr, own, true, A);
 }
 
-/* ---- from CSR and back --------------------------------------------------------------------------------------------------- */
+/* ---- from CSR and back ----------------------------------------------------------------------- */
 
 enum { NONE = -1 };
 
-/* The next column of blocks in rows [i, i + b), which have come to the entries at[0 .. b); NONE: there are no more. */
+/* The next column of blocks in rows [i, i + b), which have come to the entries at[0 .. b); NONE: there are no
+   more. */
 static PoiseInt NextBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, const int64_t *at)
 {
   PoiseInt next = NONE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with dense blocks of a size that is known when they are compiled, for the host's kernels: column-major, b x b. */
+/* Products with dense blocks of a size that is known when they are compiled, for the host's kernels:
+   column-major, b x b. */
 #ifndef POISE_BCSR_HOST_H
 #define POISE_BCSR_HOST_H
 
@@ -22,7 +23,8 @@ POISE_INLINE void poiseAddStrip(int b, int n, int columns, const double *v, cons
   for (int r = 0; r < n; r++) sum[r] = s[r];
 }
 
-/* Rows of the last strip of a large block, which holds some of the strip before once more: narrow ones take as long as whole vectors. */
+/* Rows of the last strip of a large block, which holds some of the strip before once more: narrow ones take
+   as long as whole vectors. */
 POISE_INLINE int poiseLastStrip(int b)
 {
   return (b % POISE_STRIP + POISE_VECTOR - 1) / POISE_VECTOR * POISE_VECTOR;
@@ -32,7 +34,8 @@ POISE_INLINE int poiseLastStrip(int b)
 POISE_INLINE void poiseAddColumns(int b, int columns, const double *v, const double *x, double *sum)
 {
   int first = 0, last = poiseLastStrip(b);
-  for (; first + POISE_STRIP <= b; first += POISE_STRIP) poiseAddStrip(b, POISE_STRIP, columns, v + first, x, sum + first);
+  for (; first + POISE_STRIP <= b; first += POISE_STRIP)
+    poiseAddStrip(b, POISE_STRIP, columns, v + first, x, sum + first);
   poiseAddStrip(b, last, columns, v + b - last, x, sum + first);
 }
 
@@ -44,8 +47,9 @@ POISE_INLINE void poiseAhead(const double *v, int64_t distance, int numbers)
     __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)(8 * (distance + at))));
 }
 
-/* sum += of the block v times x; b is a constant where this is inlined. Terms of small blocks are kept apart, sum[c b + r], so that no
-   addition waits for the one before it. ahead: how many numbers behind this block are those that will be read soon. */
+/* sum += of the block v times x; b is a constant where this is inlined. Terms of small blocks are kept apart,
+   sum[c b + r], so that no addition waits for the one before it. ahead: how many numbers behind this block
+   are those that will be read soon. */
 POISE_INLINE void poiseAddBlock(int b, const double *v, int64_t ahead, const double *x, double *sum)
 {
   if (b < POISE_STRIP) poiseAhead(v, ahead, b * b);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which blocks a matrix of numbers would best be stored by: each size is counted, and that of the fewest bytes wins. */
+/* Which blocks a matrix of numbers would best be stored by: each size is counted, and that of the fewest
+   bytes wins. */
 #include "mat.h"
 
-/* Of this rank: blocks, or -1 where b does not divide its rows and columns, and bytes of offsets, columns and values. */
+/* Of this rank: blocks, or -1 where b does not divide its rows and columns, and bytes of offsets, columns and
+   values. */
 static PoiseErr Count(PoiseMat A, int b, int64_t *ptr, double *blocks, double *bytes)
 {
   int64_t m = A->csr.m / b, n = A->csr.nz;
@@ -14,7 +16,8 @@ static PoiseErr Count(PoiseMat A, int b, int64_t *ptr, double *blocks, double *b
     n = ptr[m];
   }
   *blocks = (double)n;
-  *bytes = (8.0 * b * b + 4) * (double)n + (n > poiseContextHome(A->ctx)->most_narrow ? 8.0 : 4.0) * (double)(m + 1);
+  *bytes = (8.0 * b * b + 4) * (double)n +
+           (n > poiseContextHome(A->ctx)->most_narrow ? 8.0 : 4.0) * (double)(m + 1);
   return POISE_OK;
 }
 
@@ -73,7 +76,8 @@ PoiseErr poiseMatBlockShare(PoiseMat A, double *share)
 PoiseErr poiseMatTakeBlockSize(PoiseMat A)
 {
   PoiseBlockFill *table = A->fills;
-  PoiseErr e = table ? POISE_OK : poiseAllocArray(A->ctx, POISE_BLOCK_FILLS, sizeof *table, "fill of blocks", &A->fills);
+  PoiseErr e = table ? POISE_OK
+                     : poiseAllocArray(A->ctx, POISE_BLOCK_FILLS, sizeof *table, "fill of blocks", &A->fills);
   e = Find(A, e, A->fills, &A->block_size);
   if (e && !table) poiseFree(A->ctx, &A->fills);
   TRY(e);
@@ -86,12 +90,14 @@ PoiseErr poiseMatViewFills(PoiseMat A)
 {
   const PoiseBlockFill *csr = A->fills;
   if (A->block_size == 1)
-    TRY(PoisePrintf(A->ctx, "  no blocks were found that take fewer than the %.0f bytes of CSR\n", csr->bytes));
+    TRY(PoisePrintf(A->ctx, "  no blocks were found that take fewer than the %.0f bytes of CSR\n",
+                    csr->bytes));
   else
     TRY(PoisePrintf(A->ctx, "  block size %d was found; CSR has %.0f bytes\n", A->block_size, csr->bytes));
   for (const PoiseBlockFill *f = csr + 1; f < csr + POISE_BLOCK_FILLS; f++)
     if (f->blocks < 0)
-      TRY(PoisePrintf(A->ctx, "    %d x %d: %d does not divide the rows and columns of every rank\n", f->b, f->b, f->b));
+      TRY(PoisePrintf(A->ctx, "    %d x %d: %d does not divide the rows and columns of every rank\n", f->b,
+                      f->b, f->b));
     else
       TRY(PoisePrintf(A->ctx, "    %d x %d: %lld blocks, %.3f numbers per nonzero, %.0f bytes\n", f->b, f->b,
                       (long long)f->blocks, f->fill, f->bytes));

@@ -28,7 +28,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   return POISE_OK;
 }
 
-/* ---- what one will hold ------------------------------------------------------------------------------------------------ */
+/* ---- what one will hold ---------------------------------------------------------------------- */
 
 static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
 {
@@ -40,17 +40,19 @@ static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
     FAIL(POISE_ERR_ARG, "%lld ghosts and %lld sends on one rank, which has none", (long long)n->ghosts,
          (long long)n->sends);
   if (n->ghosts > n->nonzeros)
-    FAIL(POISE_ERR_ARG, "%lld ghosts, which are columns of %lld nonzeros", (long long)n->ghosts, (long long)n->nonzeros);
+    FAIL(POISE_ERR_ARG, "%lld ghosts, which are columns of %lld nonzeros", (long long)n->ghosts,
+         (long long)n->nonzeros);
   if (n->nonzeros % (b * b) || n->ghosts % b || n->sends % b)
     FAIL(POISE_ERR_ARG, "%lld nonzeros, %lld ghosts and %lld sends are not of whole blocks of %d x %d",
          (long long)n->nonzeros, (long long)n->ghosts, (long long)n->sends, (int)b, (int)b);
   if (n->nonzeros > most || rows > most || n->ghosts > most || n->sends > most)
-    FAIL(POISE_ERR_MEMORY, "no machine holds %lld nonzeros in %lld rows", (long long)n->nonzeros, (long long)rows);
+    FAIL(POISE_ERR_MEMORY, "no machine holds %lld nonzeros in %lld rows", (long long)n->nonzeros,
+         (long long)rows);
   return POISE_OK;
 }
 
-/* Row blocks of a product. The device's own choice depends on m, nz and how even the rows are: it is that for rows as even as can be, or
-   POISE_BLOCK. */
+/* Row blocks of a product. The device's own choice depends on m, nz and how even the rows are: it is that for
+   rows as even as can be, or POISE_BLOCK. */
 static void PlanBlocks(PoiseContext ctx, MatPlan *plan)
 {
   CsrStatistics s = {.m = plan->m, .nz = plan->nz, .longest = plan->m ? plan->nz / plan->m : 0};
@@ -66,7 +68,8 @@ static PoiseErr PlanCounts(PoiseMat A, const PoiseMatCounts *n, MatPlan *plan)
   int64_t b = poiseMatAsked(A)->blocked ? A->block_size : 1;
   if (A->find) FAIL(POISE_ERR_STATE, "the block size is to be found when there are entries");
   TRY(CheckCounts(A, n, b));
-  *plan = (MatPlan){.counts = n, .transpose = n->transpose != 0, .nz = n->nonzeros / (b * b), .nghost = n->ghosts / b};
+  *plan = (MatPlan){
+      .counts = n, .transpose = n->transpose != 0, .nz = n->nonzeros / (b * b), .nghost = n->ghosts / b};
   plan->b = poiseMatAsked(A)->blocked ? (int)b : 0;
   plan->m = A->rows->n / b, plan->nloc = A->cols->n / b, plan->columns = A->cols->N / b;
   plan->nsend = n->sends;
@@ -78,10 +81,16 @@ static PoiseErr PlanCounts(PoiseMat A, const PoiseMatCounts *n, MatPlan *plan)
 static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
 {
   const Csr *c = &A->csr;
-  if (!A->assembled) FAIL(POISE_ERR_STATE, "the matrix has no entries yet, so how many there will be must be said");
+  if (!A->assembled)
+    FAIL(POISE_ERR_STATE, "the matrix has no entries yet, so how many there will be must be said");
   TRY(poiseMatCheckUsable(A));
-  *plan = (MatPlan){
-      .m = c->m, .nloc = c->nloc, .columns = c->columns, .nghost = c->nghost, .nz = c->nz, .b = c->b, .wide = c->wide};
+  *plan = (MatPlan){.m = c->m,
+                    .nloc = c->nloc,
+                    .columns = c->columns,
+                    .nghost = c->nghost,
+                    .nz = c->nz,
+                    .b = c->b,
+                    .wide = c->wide};
   plan->transpose = A->type->mult_transpose == poiseCsrMultTranspose && ((const CsrData *)A->data)->pattern;
   plan->nsend = c->halo ? c->halo->nsend : 0;
   plan->nblock[0] = plan->nblock[1] = c->nblock;
@@ -92,7 +101,8 @@ static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
 static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
-  poisePredict(dev, (plan->m + 1) * (plan->wide ? 8 : 4) + 4 * plan->nz + 8 * poisePlanScalars(plan), ON_BOTH, p);
+  poisePredict(dev, (plan->m + 1) * (plan->wide ? 8 : 4) + 4 * plan->nz + 8 * poisePlanScalars(plan), ON_BOTH,
+               p);
   if (PoiseSize(A->ctx) == 1) return;
   poisePredictBetween(dev, 4 * plan->nblock[0], 4 * plan->nblock[1], ON_BOTH, p);
   poisePredictHost(plan->nghost * (int64_t)sizeof(PoiseInt), p);

@@ -5,7 +5,8 @@
 PoiseErr poiseColumnsCreate(PoiseMat A, double **column)
 {
   const Csr *c = &A->csr;
-  return poiseAllocArray(A->ctx, (c->nloc + c->nghost) * poiseCsrSide(c), sizeof(double), "numbers of columns", column);
+  return poiseAllocArray(A->ctx, (c->nloc + c->nghost) * poiseCsrSide(c), sizeof(double),
+                         "numbers of columns", column);
 }
 
 PoiseErr poiseColumnsSpread(PoiseMat A, PoiseErr mine, double *column)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Triplets on a device: for each entry the places of its values, ascending, so that sums have the same order, and bits, as on the host
-  (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per entry (8 each beyond 2^32 values), and writes 8
-  per entry. The map is held on the device alone.
+  Triplets on a device: for each entry the places of its values, ascending, so that sums have the same order,
+  and bits, as on the host (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per
+  entry (8 each beyond 2^32 values), and writes 8 per entry. The map is held on the device alone.
 */
 #include "mat.h"
 
@@ -38,7 +38,8 @@ void poiseTripletMapDestroy(TripletMap *t)
 }
 
 /* n values go to a buffer, which is made on first need. */
-static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, const double *v, const double **there)
+static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, const double *v,
+                       const double **there)
 {
   size_t bytes = (size_t)n * sizeof *v;
   double *p;
@@ -48,23 +49,27 @@ static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, cons
   return poiseDeviceCopy(dev, p, v, bytes, COPY_TO_DEVICE);
 }
 
-static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add)
+static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
+                           bool add)
 {
   Device *dev = A->ctx->device;
   CooSumArgs s = {.n = t->n, .ngiven = t->ngiven, .add = add, .numbers = t->numbers, .given = v};
   TRY(poiseBufferRead(&t->start, DEVICE, t->wide ? (void *)&s.start64 : (void *)&s.start32));
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&s.from64 : (void *)&s.from32));
   if (where == HOST) TRY(Upload(dev, &t->given, "values of triplets", t->ngiven * t->numbers, v, &s.given));
-  if (t->nreceived) TRY(Upload(dev, &t->received, "values received", t->nreceived * t->numbers, received, &s.received));
+  if (t->nreceived)
+    TRY(Upload(dev, &t->received, "values received", t->nreceived * t->numbers, received, &s.received));
   TRY(add ? poiseBufferUpdate(&A->csr.val, DEVICE, &s.val) : poiseBufferWrite(&A->csr.val, DEVICE, &s.val));
   return poiseLaunch(dev, KERNEL_coo_sum, &s, sizeof s);
 }
 
-PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add)
+PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
+                            bool add)
 {
   PoiseErr e = EnqueueSum(A, t, where, v, received, add);
   if (where == DEVICE && !t->nreceived) return e;
-  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* the host's arrays may change now, whatever was enqueued */
+  /* the host's arrays may change now, whatever was enqueued */
+  PoiseErr waited = poiseDeviceSync(A->ctx->device);
   return e ? e : waited;
 }
 
@@ -85,8 +90,8 @@ static PoiseErr MakeSend(Device *dev, TripletMap *t, int64_t n, const int64_t *p
   return poiseBufferToDevice(&t->send);
 }
 
-PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
-                             double *packed)
+PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n,
+                             const int64_t *place, double *packed)
 {
   Device *dev = ctx->device;
   GatherArgs g = {.n = n, .x = v};
@@ -99,7 +104,7 @@ PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, i
   return poiseDeviceSync(dev);
 }
 
-/* ---- host kernel ------------------------------------------------------------------------------------------------------- */
+/* ---- host kernel ----------------------------------------------------------------------------- */
 
 PoiseErr poiseHost_coo_sum(Device *dev, const void *args)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A pattern from triplets, on a device and one rank, by sorting their indices (keys.c). What the sorted places are is also the map by
-  which values are taken (coo.c). Indices given on the host come to the device in chunks; those that are there are read where they are. With
-  more ranks triplets travel first, and the host sorts (triplets.c).
+  A pattern from triplets, on a device and one rank, by sorting their indices (keys.c). What the sorted places
+  are is also the map by which values are taken (coo.c). Indices given on the host come to the device in
+  chunks; those that are there are read where they are. With more ranks triplets travel first, and the host
+  sorts (triplets.c).
 
-  Bytes held beyond what is given, n triplets, z entries and m rows, P = 4 (8 beyond 2^32 triplets), Q = 4 (8 beyond 2^31 entries):
+  Bytes held beyond what is given, n triplets, z entries and m rows, P = 4 (8 beyond 2^32 triplets), Q = 4 (8
+  beyond 2^31 entries):
     in the sort   2 (8 + P) n and some MB     24 n
     then          (8 + P) n + (4 + P) z + Q m
     in the end    P n + (4 + P) z + Q m, and 8 z from the first values on
@@ -25,7 +27,8 @@ static PoiseErr Make(Device *dev, int64_t n, const char *what, Buffer *b, int64_
 }
 
 /* Chunks follow each other on the device through the same two buffers. */
-static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Sent *s, int64_t n, CooKeysArgs a)
+static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Sent *s, int64_t n,
+                     CooKeysArgs a)
 {
   int64_t most = n < SENT_AT_ONCE ? n : SENT_AT_ONCE, *row, *col;
   TRY(Make(dev, most, "rows of triplets", &s->row, &row));
@@ -53,13 +56,14 @@ static PoiseErr MakeKeys(Device *dev, Side where, const PoiseInt *rows, const Po
   return e;
 }
 
-static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, Keys *k, Csr *c, TripletMap *t)
+static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, Keys *k, Csr *c,
+                    TripletMap *t)
 {
   Device *dev = A->ctx->device;
   int64_t side = poiseCsrSide(c);
   if (A->cols->N / side > INT32_MAX || k->m > INT32_MAX)
-    FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns%s on one rank", (long long)A->rows->N,
-         (long long)A->cols->N, c->b ? " of blocks" : "");
+    FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns%s on one rank",
+         (long long)A->rows->N, (long long)A->cols->N, c->b ? " of blocks" : "");
   TRY(MakeKeys(dev, where, rows, cols, k));
   TRY(poiseKeysSort(dev, k, 0, k->bits + poiseBitsOf(k->m + 1)));
   TRY(poiseKeysCount(dev, k, &c->nz));
@@ -74,7 +78,8 @@ static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt
                            &c->val); /* zeros when they are first read */
 }
 
-PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, TripletMap *t)
+PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols,
+                                TripletMap *t)
 {
   Csr c = {.b = A->blocked ? A->block_size : 0};
   int64_t side = poiseCsrSide(&c);
@@ -88,7 +93,7 @@ PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, co
   return poiseMatReplaceCsr(A, e ? e : waited, &c);
 }
 
-/* ---- host kernel ------------------------------------------------------------------------------------------------------- */
+/* ---- host kernel ----------------------------------------------------------------------------- */
 
 PoiseErr poiseHost_coo_keys(Device *dev, const void *args)
 {

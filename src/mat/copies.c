@@ -21,8 +21,8 @@ PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **
   HostCsr h;
   TRY(poiseMatReadEntries(A, &h));
   if (i < 0 || i >= A->rows->n)
-    FAIL(POISE_ERR_ARG, "row %lld is not one of rank %d's, which are %lld to %lld", (long long)row, PoiseRank(A->ctx),
-         (long long)A->rows->begin, (long long)(A->rows->begin + A->rows->n - 1));
+    FAIL(POISE_ERR_ARG, "row %lld is not one of rank %d's, which are %lld to %lld", (long long)row,
+         PoiseRank(A->ctx), (long long)A->rows->begin, (long long)(A->rows->begin + A->rows->n - 1));
   int64_t b = poiseCsrSide(&A->csr), first = poiseCsrPtr(&A->csr, h.ptr, i / b);
   int64_t count = (poiseCsrPtr(&A->csr, h.ptr, i / b + 1) - first) * b;
   TRY(RoomForRow(A, count));
@@ -75,7 +75,7 @@ PoiseErr poiseMatDuplicateLike(PoiseMat A, PoiseMat like, PoiseMat *B)
   return e;
 }
 
-/* ---- the transpose --------------------------------------------------------------------------------------------------- */
+/* ---- the transpose --------------------------------------------------------------------------- */
 
 static PoiseErr GatherValues(PoiseMat A, Transposed *t, Csr *c)
 {
@@ -174,7 +174,9 @@ PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
 {
   CALLED(OBJECT(A), GIVEN(T));
   TRY(CreateLike(A, A->cols, A->rows, T));
-  PoiseErr e = PoiseSize(A->ctx) == 1 ? TransposeHere(A, *T) : A->csr.b ? TransposeBlocks(A, *T) : TransposeSpread(A, *T);
+  PoiseErr e = PoiseSize(A->ctx) == 1 ? TransposeHere(A, *T)
+               : A->csr.b             ? TransposeBlocks(A, *T)
+                                      : TransposeSpread(A, *T);
   if (e) PoiseMatDestroy(T);
   return e;
 }
@@ -197,7 +199,8 @@ PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
   *is = 0;
   TRY(PoiseMatTranspose(A, &T));
   PoiseErr e = PoiseMatAXPY(T, -1, B);
-  if (!e) e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(poiseCsrScalars(&T->csr)), true, &largest);
+  if (!e)
+    e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(poiseCsrScalars(&T->csr)), true, &largest);
   *is = !e && largest <= tol; /* not if it is NaN */
   PoiseMatDestroy(&T);
   return e;

@@ -11,7 +11,8 @@ typedef struct CsrType {
 
 static const PoiseOption options[] = {
     {"mat_index16", POISE_OPTION_BOOL, offsetof(CsrType, asked), "no", 0, 0, NULL,
-     "on GPUs, 16-bit columns beside the CSR, block by block where they are the rank's own and lie in a few bands: "
+     "on GPUs, 16-bit columns beside the CSR, block by block where they are the rank's own and lie in a few "
+     "bands: "
      "products read 10 bytes per nonzero"},
     {0},
 };
@@ -21,20 +22,22 @@ bool poiseCsrAsksIndex16(const void *data)
   return ((const CsrType *)data)->asked;
 }
 
-/* The host gains nothing: 4 instructions more per nonzero take longer than reading 2 bytes more (measured: 1.3 times as long). */
+/* The host gains nothing: 4 instructions more per nonzero take longer than reading 2 bytes more (measured:
+   1.3 times as long). */
 static PoiseErr SetUp_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
   return poiseIndex16SetUp(A, t->asked && !A->library && !A->ctx->device->ops->is_host, &t->index16);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m)
 {
   TRY(poiseCsrView(&A->csr, &m->A));
   if (!m->x) TRY(poiseVecRead(x, &m->x));
-  if (!m->b.slot && m->b.value == 0 && !m->skip) return poiseVecWrite(y, &m->y); /* skipped, y keeps its content */
+  /* skipped, y keeps its content */
+  if (!m->b.slot && m->b.value == 0 && !m->skip) return poiseVecWrite(y, &m->y);
   return poiseVecUpdate(y, &m->y);
 }
 
@@ -76,7 +79,7 @@ static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pro
   return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
 }
 
-/* ---- products by a library of the device's ---------------------------------------------------------------------------- */
+/* ---- products by a library of the device's --------------------------------------------------- */
 
 static void DropPlan(PoiseMat A)
 {
@@ -123,7 +126,8 @@ static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
   if (c->halo) {
     TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
     TRY(poiseDeviceCopy(dev, whole, m.x, (size_t)c->nloc * sizeof *whole, COPY_ON_DEVICE));
-    if (c->nghost) TRY(poiseDeviceCopy(dev, whole + c->nloc, ghost, (size_t)c->nghost * sizeof *whole, COPY_ON_DEVICE));
+    if (c->nghost)
+      TRY(poiseDeviceCopy(dev, whole + c->nloc, ghost, (size_t)c->nghost * sizeof *whole, COPY_ON_DEVICE));
     m.x = whole;
   }
   TRY(poiseCsrView(c, &m.A));
@@ -163,11 +167,12 @@ const char *PoiseMatCSRKernel(PoiseMat A)
   return A->library ? A->ctx->device->ops->csr_libraries[A->library - 1] : "own";
 }
 
-/* ---- products by the device's own kernel -------------------------------------------------------------------------------- */
+/* ---- products by the device's own kernel ----------------------------------------------------- */
 
-/* Reads 12 bytes per nonzero, or 10 with columns of 16 bits, 4 per row offset, x and y once. Interior blocks run while the ghosts
-   travel. */
-static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
+/* Reads 12 bytes per nonzero, or 10 with columns of 16 bits, 4 per row offset, x and y once. Interior blocks
+   run while the ghosts travel. */
+static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
+                         const Fuse *fuse)
 {
   CsrMultArgs m = {.a = a, .b = b, .skip = skip};
   if (A->library) return MultByLibrary(A, x, y);
@@ -199,8 +204,8 @@ static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t n
   return (m + nz) / chunk <= HOST_FEW_BLOCKS ? 0 : chunk;
 }
 
-/* As csri cuts rows, where there is work for several threads; but no columns of a usual length, which a GPU sums as fast without. It needs
-   row blocks for their fragments only. */
+/* As csri cuts rows, where there is work for several threads; but no columns of a usual length, which a GPU
+   sums as fast without. It needs row blocks for their fragments only. */
 static PoiseErr CutColumns(PoiseMat A)
 {
   RowBlocks *w = &((CsrData *)A->data)->columns;
@@ -209,7 +214,8 @@ static PoiseErr CutColumns(PoiseMat A)
   TRY(ColumnsView(A, &T));
   int64_t chunk = ChunkOfColumns(dev, T.b, T.m, T.nz), few = T.nz / MOST_PIECES;
   if (!chunk) return POISE_OK;
-  TRY(poiseRowBlocksCutRows(dev, &T, w, (RowBlocksCut){chunk, chunk, few < 2 * chunk ? 2 * chunk : few, false}));
+  TRY(poiseRowBlocksCutRows(dev, &T, w,
+                            (RowBlocksCut){chunk, chunk, few < 2 * chunk ? 2 * chunk : few, false}));
   if (dev->ops->csri_limit && !w->nfragment) poiseRowBlocksDestroy(w);
   return POISE_OK;
 }
@@ -245,7 +251,8 @@ static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
   a.c.nfragment = d->columns.nfragment;
   if (x) TRY(poiseVecRead(x, &m->x));
   if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &a.ghost));
-  return poiseLaunch(A->ctx->device, c->b ? KERNEL_bcsr_mult_transpose : KERNEL_csr_mult_transpose, &a, sizeof a);
+  return poiseLaunch(A->ctx->device, c->b ? KERNEL_bcsr_mult_transpose : KERNEL_csr_mult_transpose, &a,
+                     sizeof a);
 }
 
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
@@ -310,7 +317,8 @@ static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePr
 static PoiseErr View_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
-  TRY(PoisePrintf(A->ctx, "  products by kernel %s of device %s\n", PoiseMatCSRKernel(A), A->ctx->device->ops->name));
+  TRY(PoisePrintf(A->ctx, "  products by kernel %s of device %s\n", PoiseMatCSRKernel(A),
+                  A->ctx->device->ops->name));
   if (!t->asked || !A->assembled) return POISE_OK;
   if (A->library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
   if (A->ctx->device->ops->is_host)
@@ -362,7 +370,7 @@ const MatType poiseMatType_csr = {
     .destroy = Destroy_CSR,
 };
 
-/* ---- host kernels --------------------------------------------------------------------------------------------------- */
+/* ---- host kernels ---------------------------------------------------------------------------- */
 
 PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
 {
@@ -372,7 +380,8 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   if (a->skip && *a->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, a->nblock)
   for (int64_t k = 0; k < a->nblock; k++) {
-    int64_t block = a->order ? a->order[k] : k, begin = block * POISE_BLOCK; /* the host asks for no other number of rows */
+    /* the host asks for no other number of rows */
+    int64_t block = a->order ? a->order[k] : k, begin = block * POISE_BLOCK;
     int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
     if (a->index16.code && a->index16.base[block * POISE_BANDS] >= 0)
       poiseHostRows(a, alpha, beta, begin, end, HOST_INDEX16);
@@ -390,17 +399,20 @@ PoiseErr poiseHost_csr_library(Device *dev, const void *args)
 {
   const CsrLibraryArgs *a = args;
   (void)dev;
-  if (memcmp(a->plan, &a->A, sizeof a->A)) FAIL(POISE_ERR_INTERNAL, "a library's product with the plan of another matrix");
+  if (memcmp(a->plan, &a->A, sizeof a->A))
+    FAIL(POISE_ERR_INTERNAL, "a library's product with the plan of another matrix");
   for (int64_t i = 0; i < a->A.m; i++) {
     double s = 0;
-    for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++) s += a->A.val[k] * a->x[a->A.col[k]];
+    for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++)
+      s += a->A.val[k] * a->x[a->A.col[k]];
     a->y[i] = s;
   }
   return POISE_OK;
 }
 
 /* Of entries [k, last) of a column: its part of A^T x, or with x = NULL the sum of their absolute values. */
-POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t k, int64_t last)
+POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t k,
+                              int64_t last)
 {
   const CsrView *A = &a->c.m.A;
   double s = 0;
@@ -411,7 +423,8 @@ POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bo
   return s;
 }
 
-POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, bool wide, int64_t begin, int64_t end)
+POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, bool wide, int64_t begin,
+                          int64_t end)
 {
   const CsrMultTransposeArgs local = *args, *a = &local; /* so that stores to y cannot change it */
   const CsrView *A = &a->c.m.A;

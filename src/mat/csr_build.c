@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a user's CSR arrays to the local CSR: checks, conversion where it is needed, ghosts, halo, interior blocks first. */
+/* From a user's CSR arrays to the local CSR: checks, conversion where it is needed, ghosts, halo, interior
+   blocks first. */
 #include "mat.h"
 
 void poiseCsrDestroy(PoiseContext ctx, Csr *c)
@@ -98,7 +99,7 @@ int64_t poiseMatPlace(const PoiseMat A, const HostCsr *h, int64_t row, PoiseInt 
   return k < 0 ? k : (k * b + column % b) * b + row % b;
 }
 
-/* ---- the user's arrays ---------------------------------------------------------------------------------------------- */
+/* ---- the user's arrays ----------------------------------------------------------------------- */
 
 static int64_t InPtr(const PoiseCSR *in, int64_t i)
 {
@@ -113,7 +114,8 @@ static PoiseInt InCol(const PoiseCSR *in, int64_t k)
 static PoiseErr CheckGiven(const PoiseCSR *in)
 {
   if (!in) FAIL(POISE_ERR_ARG, "the CSR arrays are NULL");
-  if (in->base != 0 && in->base != 1) FAIL(POISE_ERR_ARG, "base %d of the indices is neither 0 nor 1", in->base);
+  if (in->base != 0 && in->base != 1)
+    FAIL(POISE_ERR_ARG, "base %d of the indices is neither 0 nor 1", in->base);
   if (!in->ptr32 == !in->ptr64) FAIL(POISE_ERR_ARG, "give exactly one of ptr32 and ptr64");
   return POISE_OK;
 }
@@ -129,7 +131,9 @@ static PoiseErr CheckEntries(const PoiseCSR *in, int64_t nz)
 /* The first offset, and those of local row i and the next one. */
 static PoiseErr CheckFirst(const PoiseCSR *in, int64_t first)
 {
-  if (first) FAIL(POISE_ERR_ARG, "the first row offset is %lld, not the base %d", (long long)first + in->base, in->base);
+  if (first)
+    FAIL(POISE_ERR_ARG, "the first row offset is %lld, not the base %d", (long long)first + in->base,
+         in->base);
   return POISE_OK;
 }
 
@@ -180,7 +184,8 @@ static bool AllAscend(const PoiseMat A, const PoiseCSR *in)
 }
 
 /* Entries [k, end) are local row i. */
-static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t k, int64_t end, bool *ascending)
+static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t k, int64_t end,
+                         bool *ascending)
 {
   PoiseInt last = -1, N = A->csr.columns;
   *ascending = true;
@@ -188,7 +193,8 @@ static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_
     PoiseInt c = InCol(in, k);
     if (c < 0 || c >= N)
       FAIL(POISE_ERR_ARG, "%s %lld has column %lld, legal are %d to %lld", RowWord(A),
-           (long long)(A->csr.row + i) + in->base, (long long)c + in->base, in->base, (long long)N - 1 + in->base);
+           (long long)(A->csr.row + i) + in->base, (long long)c + in->base, in->base,
+           (long long)N - 1 + in->base);
     if (*ascending && c == last)
       FAIL(POISE_ERR_ARG, "%s %lld has column %lld twice", RowWord(A), (long long)(A->csr.row + i) + in->base,
            (long long)c + in->base);
@@ -198,7 +204,8 @@ static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_
   return POISE_OK;
 }
 
-/* *sorted: the columns of every row ascend. A column twice in sorted rows is found here, else after sorting. */
+/* *sorted: the columns of every row ascend. A column twice in sorted rows is found here, else after
+   sorting. */
 static PoiseErr CheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sorted, int64_t *unsorted_row)
 {
   bool ascending;
@@ -244,8 +251,9 @@ static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, 
     if (n) qsort(row, (size_t)n, sizeof *row, ComparePairs);
     for (int64_t k = 0; k < n; k++) {
       if (!e && k && row[k].col == row[k - 1].col)
-        e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "%s %lld has column %lld twice", RowWord(A),
-                          (long long)(A->csr.row + i) + in->base, (long long)row[k].col + in->base);
+        e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "%s %lld has column %lld twice",
+                          RowWord(A), (long long)(A->csr.row + i) + in->base,
+                          (long long)row[k].col + in->base);
       col[begin + k] = row[k].col;
       memcpy(val + (begin + k) * numbers, in->val + row[k].from * numbers, (size_t)numbers * sizeof *val);
     }
@@ -254,7 +262,7 @@ static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, 
   return e;
 }
 
-/* ---- local numbering ------------------------------------------------------------------------------------------------ */
+/* ---- local numbering ------------------------------------------------------------------------- */
 
 static bool IsOwned(const PoiseMat A, PoiseInt g)
 {
@@ -350,8 +358,8 @@ static void UndoRenumber(PoiseMat A)
 
 static PoiseErr WrapValues(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
 {
-  return wrap(A->ctx->device, (size_t)poiseCsrScalars(&A->csr) * sizeof(double), "values", (void *)(uintptr_t)in->val, own,
-              &A->csr.val);
+  return wrap(A->ctx->device, (size_t)poiseCsrScalars(&A->csr) * sizeof(double), "values",
+              (void *)(uintptr_t)in->val, own, &A->csr.val);
 }
 
 /* Unsorted rows: sort into arrays of our own, then go on as with arrays to copy. */
@@ -374,7 +382,8 @@ static PoiseErr BuildSorted(PoiseMat A, const PoiseCSR *in)
   return e;
 }
 
-/* device: the arrays are there, and of offsets and columns `in` holds copies on the host; NULL: `in` is what the user gave. */
+/* device: the arrays are there, and of offsets and columns `in` holds copies on the host; NULL: `in` is what
+   the user gave. */
 static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *device, PoiseOwn own)
 {
   Wrap wrap = device ? poiseBufferWrapDevice : poiseBufferWrap;
@@ -387,7 +396,8 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
   TRY(CheckPointers(A, in));
   TRY(CheckColumns(A, in, &sorted, &row));
   c->nz = InPtr(in, c->m);
-  if (!sorted && (own == POISE_BORROW || device)) return Unsorted(A, in, row, device ? "on the device" : "borrowed");
+  if (!sorted && (own == POISE_BORROW || device))
+    return Unsorted(A, in, row, device ? "on the device" : "borrowed");
   if (!sorted) {
     c->converted = "offsets, columns and values (rows sorted)";
     TRY(ConvertPointers(A, in));
@@ -395,16 +405,18 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
   }
   TRY(WrapValues(A, wrap, given, own));
   bool fits = own != POISE_COPY && in->base == 0 && !in->col64;
-  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, wrap, in, own); /* of the host: BuildThere takes the others */
+  /* of the host: BuildThere takes the others */
+  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, wrap, in, own);
   if (fits && own == POISE_ADOPT && !device) return Renumber(A, in);
   if (own != POISE_COPY) c->converted = "offsets and columns";
   TRY(ConvertPointers(A, in));
   return ConvertColumns(A, in);
 }
 
-/* ---- the library's own arrays --------------------------------------------------------------------------------------- */
+/* ---- the library's own arrays ---------------------------------------------------------------- */
 
-/* Integers of 8 bytes become 4 bytes, where they are; memcpy, because the same bytes are first one, then the other. */
+/* Integers of 8 bytes become 4 bytes, where they are; memcpy, because the same bytes are first one, then the
+   other. */
 static void NarrowOffsets(char *v, int64_t n)
 {
   for (int64_t k = 0; k < n; k++) {
@@ -450,7 +462,8 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
   Measure(A);
   TRY(CheckPointers(A, &in));
   TRY(CheckColumns(A, &in, &sorted, &row));
-  if (!sorted) FAIL(POISE_ERR_INTERNAL, "the columns of %s %lld are not sorted", RowWord(A), (long long)(c->row + row));
+  if (!sorted)
+    FAIL(POISE_ERR_INTERNAL, "the columns of %s %lld are not sorted", RowWord(A), (long long)(c->row + row));
   c->nz = r->ptr[c->m];
   c->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
   TRY(CollectGhosts(A, &in, ghosts));
@@ -460,11 +473,12 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
   else
     NarrowColumns(A, ghosts, (char *)r->col, c->nz);
   TRY(HandOver(A, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &r->ptr, &c->ptr));
-  TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", r->col32 ? (void *)&r->col32 : (void *)&r->col, &c->col));
+  TRY(HandOver(A, (size_t)c->nz * sizeof(int32_t), "columns", r->col32 ? (void *)&r->col32 : (void *)&r->col,
+               &c->col));
   return HandOver(A, (size_t)poiseCsrScalars(c) * sizeof(double), "values", &r->val, &c->val);
 }
 
-/* ---- row blocks, as the device wants them -------------------------------------------------------------------------- */
+/* ---- row blocks, as the device wants them ---------------------------------------------------- */
 
 int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even)
 {
@@ -490,7 +504,8 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   int64_t x_lines = c->statistics.x_lines;
   *s = (CsrStatistics){.m = c->m, .nz = c->nz, .x_lines = x_lines};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
-  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = poiseCsrShareOfRows(c), .out = s};
+  CsrStatisticsArgs a = {
+      .A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = poiseCsrShareOfRows(c), .out = s};
   a.bound = dev->ops->csr_bound ? dev->ops->csr_bound(c->m, c->nz) : 0;
   *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
   s->bound = a.bound;
@@ -512,7 +527,8 @@ static bool ManyColumns(const Csr *c)
   return c->nloc + c->nghost > MANY;
 }
 
-/* Where the columns are. It is nothing to small matrices, of which all blocks are there at once, nor to a CPU that has x at hand. */
+/* Where the columns are. It is nothing to small matrices, of which all blocks are there at once, nor to a CPU
+   that has x at hand. */
 static PoiseErr FindSpread(PoiseMat A)
 {
   enum { LEAST = 1000000 };
@@ -528,7 +544,8 @@ static PoiseErr FindSpread(PoiseMat A)
   TRY(poiseBufferRead(&c->col, side, &a.A.col));
   TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
   e = poiseBufferUpdate(&there, side, &a.lines);
-  if (!e) e = side == HOST ? poiseHost_csr_x_lines(dev, &a) : poiseLaunch(dev, KERNEL_csr_x_lines, &a, sizeof a);
+  if (!e)
+    e = side == HOST ? poiseHost_csr_x_lines(dev, &a) : poiseLaunch(dev, KERNEL_csr_x_lines, &a, sizeof a);
   if (!e) e = poiseBufferRead(&there, HOST, &lines);
   if (!e) c->statistics.x_lines = 100 * *lines / (POISE_SAMPLE * POISE_SAMPLES);
   poiseBufferDestroy(&there);
@@ -542,8 +559,9 @@ static PoiseErr ChooseRows(PoiseMat A)
   CsrStatistics *s = &c->statistics;
   TRY(FindSpread(A));
   TRY(poiseCsrStatistics(A, 0, s));
-  /* Where x is far away and in no order, a CPU waits for it: rows that are summed together, whatever their lengths, ask for numbers behind
-     them too, and for less at once (AMD EPYC, L3 32 MB: up to 2 times as long). */
+  /* Where x is far away and in no order, a CPU waits for it: rows that are summed together, whatever their
+     lengths, ask for numbers behind them too, and for less at once (AMD EPYC, L3 32 MB: up to 2 times as
+     long). */
   c->vary = OFTEN * s->length_changes > c->m && !(s->x_lines >= FAR && ManyColumns(c));
   c->rows = c->b ? poiseBcsrRows(A->ctx, c->b, s) : poiseCsrRows(A->ctx, s, false);
   c->tile = c->b && c->rows < 4 ? c->rows * s->longest : poiseCsrTileOf(s, c->rows);
@@ -551,9 +569,10 @@ static PoiseErr ChooseRows(PoiseMat A)
   return POISE_OK;
 }
 
-/* ---- several ranks: interior blocks first --------------------------------------------------------------------------- */
+/* ---- several ranks: interior blocks first ---------------------------------------------------- */
 
-PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const RowBlock *row_block, Buffer *order, int64_t *ninterior)
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const RowBlock *row_block, Buffer *order,
+                       int64_t *ninterior)
 {
   Csr *c = &A->csr;
   const void *ptr;
@@ -566,7 +585,8 @@ PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const RowBlock *row_bloc
   TRY(poiseBufferRead(&c->col, HOST, &col));
   *ninterior = 0;
   for (int64_t b = 0; b < n; b++) {
-    int64_t first = b * rows, last = first + rows, k = row_block ? row_block[b].first : poiseCsrPtr(c, ptr, first);
+    int64_t first = b * rows, last = first + rows,
+            k = row_block ? row_block[b].first : poiseCsrPtr(c, ptr, first);
     int64_t end = row_block ? k + row_block[b].nz : poiseCsrPtr(c, ptr, last < c->m ? last : c->m);
     while (k < end && col[k] < c->nloc) k++;
     bool inside = k >= end;
@@ -578,8 +598,10 @@ PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const RowBlock *row_bloc
 static void ReleaseAdopted(const PoiseMat A, const PoiseCSR *in)
 {
   const Csr *c = &A->csr;
-  if (c->ptr.own != POISE_ADOPT) free((void *)(uintptr_t)(in->ptr32 ? (const void *)in->ptr32 : (const void *)in->ptr64));
-  if (c->col.own != POISE_ADOPT) free((void *)(uintptr_t)(in->col32 ? (const void *)in->col32 : (const void *)in->col64));
+  if (c->ptr.own != POISE_ADOPT)
+    free((void *)(uintptr_t)(in->ptr32 ? (const void *)in->ptr32 : (const void *)in->ptr64));
+  if (c->col.own != POISE_ADOPT)
+    free((void *)(uintptr_t)(in->col32 ? (const void *)in->col32 : (const void *)in->col64));
   if (c->val.own != POISE_ADOPT) free((void *)(uintptr_t)in->val);
 }
 
@@ -608,7 +630,9 @@ static PoiseErr Complete(PoiseMat A, PoiseErr e)
   if (!e && PoiseSize(ctx) > 1) {
     e = CreateHalo(A);
     if (!e)
-      e = PoiseAgree(ctx, c->order.dev ? POISE_OK : poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->ninterior));
+      e = PoiseAgree(ctx, c->order.dev
+                              ? POISE_OK
+                              : poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->ninterior));
   }
   if (e) { /* the arrays stay the user's */
     if (c->converted == renumbered) UndoRenumber(A);
@@ -653,7 +677,7 @@ PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made)
   return Complete(A, POISE_OK);
 }
 
-/* ---- the user's arrays on the device, used there ---------------------------------------------------------------------- */
+/* ---- the user's arrays on the device, used there --------------------------------------------- */
 
 static PoiseErr CopyToHost(Device *dev, const void *from, size_t bytes, void *to)
 {
@@ -709,16 +733,19 @@ static PoiseErr CheckValues(PoiseMat A, const PoiseCSR *in, int64_t nz)
   return poiseDeviceCheckPointer(A->ctx->device, in->val, numbers * sizeof(double), Argument(A, "bcsr->val"));
 }
 
-/* The same checks as of arrays on the host, offsets before the columns that they lead to. *nz: their number. */
+/* The same checks as of arrays on the host, offsets before the columns that they lead to. *nz: their
+   number. */
 static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
 {
   Device *dev = A->ctx->device;
   int64_t m = A->csr.m, first, row, begin, end;
   TRY(CheckGiven(in));
   if (in->ptr32)
-    TRY(poiseDeviceCheckPointer(dev, in->ptr32, (size_t)(m + 1) * sizeof(int32_t), Argument(A, "bcsr->ptr32")));
+    TRY(poiseDeviceCheckPointer(dev, in->ptr32, (size_t)(m + 1) * sizeof(int32_t),
+                                Argument(A, "bcsr->ptr32")));
   if (in->ptr64)
-    TRY(poiseDeviceCheckPointer(dev, in->ptr64, (size_t)(m + 1) * sizeof(int64_t), Argument(A, "bcsr->ptr64")));
+    TRY(poiseDeviceCheckPointer(dev, in->ptr64, (size_t)(m + 1) * sizeof(int64_t),
+                                Argument(A, "bcsr->ptr64")));
   TRY(OffsetThere(dev, in, 0, &first));
   TRY(CheckFirst(in, first));
   TRY(FindThere(A, in, FIND_DECREASING, &row));
@@ -729,8 +756,10 @@ static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
   }
   TRY(OffsetThere(dev, in, m, nz));
   TRY(CheckEntries(in, *nz));
-  if (in->col32) TRY(poiseDeviceCheckPointer(dev, in->col32, (size_t)*nz * sizeof(int32_t), Argument(A, "bcsr->col32")));
-  if (in->col64) TRY(poiseDeviceCheckPointer(dev, in->col64, (size_t)*nz * sizeof(int64_t), Argument(A, "bcsr->col64")));
+  if (in->col32)
+    TRY(poiseDeviceCheckPointer(dev, in->col32, (size_t)*nz * sizeof(int32_t), Argument(A, "bcsr->col32")));
+  if (in->col64)
+    TRY(poiseDeviceCheckPointer(dev, in->col64, (size_t)*nz * sizeof(int64_t), Argument(A, "bcsr->col64")));
   TRY(CheckValues(A, in, *nz));
   TRY(FindThere(A, in, FIND_UNSORTED, &row));
   return row < m ? CheckRowThere(A, in, row) : POISE_OK;
@@ -746,10 +775,11 @@ static PoiseErr BuildThere(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   return WrapIndices(A, poiseBufferWrapDevice, in, own);
 }
 
-/* ---- the user's arrays on the device, through the host ------------------------------------------------------------------ */
+/* ---- the user's arrays on the device, through the host --------------------------------------- */
 
 /* n items of the user's array on the device, or NULL for NULL, to memory that the caller frees. */
-static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *array, const char *argument, const void *host)
+static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *array, const char *argument,
+                      const void *host)
 {
   Device *dev = ctx->device;
   void *p = NULL;

@@ -6,11 +6,12 @@
 #include "../vec/vec_host.h"
 #include "mat.h"
 
-/* What the columns of a row block are, a constant where these functions are inlined: owned ones, some of them ghosts, or owned ones
-   in 16 bits. */
+/* What the columns of a row block are, a constant where these functions are inlined: owned ones, some of them
+   ghosts, or owned ones in 16 bits. */
 enum { HOST_OWNED = false, HOST_GHOSTS = true, HOST_INDEX16 };
 
-/* Values and columns are asked for well before they are used: what the hardware fetches ahead ends at each page. */
+/* Values and columns are asked for well before they are used: what the hardware fetches ahead ends at each
+   page. */
 POISE_INLINE void poiseHostAhead(const CsrMultArgs *a, int64_t k, int columns)
 {
   enum { ENTRIES = 256 };
@@ -26,12 +27,14 @@ POISE_INLINE void poiseHostAhead(const CsrMultArgs *a, int64_t k, int columns)
 typedef double HostTwo __attribute__((vector_size(16)));
 typedef int64_t HostTwoBits __attribute__((vector_size(16)));
 
-/* What entry k is to be multiplied by. The place is chosen and not the value, which would be a branch that is rarely foreseen. */
+/* What entry k is to be multiplied by. The place is chosen and not the value, which would be a branch that is
+   rarely foreseen. */
 POISE_INLINE double poiseHostFactor(const CsrMultArgs *a, int64_t k, int columns)
 {
   int32_t c = columns == HOST_INDEX16 ? poiseIndex16Column(a->index16.base, a->index16.code[k]) : a->A.col[k];
   uintptr_t from = (uintptr_t)a->x;
-  if (columns == HOST_GHOSTS && c >= a->A.nloc) from = (uintptr_t)a->ghost - (uintptr_t)a->A.nloc * sizeof *a->ghost;
+  if (columns == HOST_GHOSTS && c >= a->A.nloc)
+    from = (uintptr_t)a->ghost - (uintptr_t)a->A.nloc * sizeof *a->ghost;
   return *(const double *)(from + (uintptr_t)c * sizeof(double));
 }
 
@@ -49,14 +52,15 @@ POISE_INLINE HostTwo poiseHostTwoTerms(const CsrMultArgs *a, int64_t k, int colu
 }
 
 /* The same; 0 for those whose place in the row is not below n. */
-POISE_INLINE HostTwo poiseHostTwoTermsBelow(const CsrMultArgs *a, int64_t k, HostTwo place, HostTwo n, int columns)
+POISE_INLINE HostTwo poiseHostTwoTermsBelow(const CsrMultArgs *a, int64_t k, HostTwo place, HostTwo n,
+                                            int columns)
 {
   return (HostTwo)((HostTwoBits)poiseHostTwoTerms(a, k, columns) & (HostTwoBits)(place < n));
 }
 
-/* (A x)_i of the entries [k, last): four sums in turn by place in the row, so that long rows do not wait for one addition after
-   the other. The entries after the last four are met by branches or masked, which reads up to 3 entries of the rows behind. The
-   bits are the same either way, and whatever the columns are. */
+/* (A x)_i of the entries [k, last): four sums in turn by place in the row, so that long rows do not wait for
+   one addition after the other. The entries after the last four are met by branches or masked, which reads up
+   to 3 entries of the rows behind. The bits are the same either way, and whatever the columns are. */
 POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t last, int columns, bool mask)
 {
   HostTwo s = {0}, u = {0};
@@ -93,15 +97,16 @@ POISE_INLINE double poiseHostShortRow(const CsrMultArgs *a, int64_t k, int64_t l
   return even + odd;
 }
 
-/* Type csri cuts rows of HOST_LONG entries or more into fragments of at most HOST_PIECE. They are summed so by csr too: same bits. */
+/* Type csri cuts rows of HOST_LONG entries or more into fragments of at most HOST_PIECE. They are summed so
+   by csr too: same bits. */
 enum { HOST_LONG = 8192, HOST_PIECE = 2 * HOST_LONG };
 POISE_INLINE double poiseHostLongRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
 {
   int64_t n = (last - k + HOST_PIECE - 1) / HOST_PIECE;
   double s = 0;
   for (int64_t q = 0; q < n; q++)
-    s += poiseHostRowSum(a, poiseRowFragmentBegin(1, k, last, q, n), poiseRowFragmentBegin(1, k, last, q + 1, n), columns,
-                         false);
+    s += poiseHostRowSum(a, poiseRowFragmentBegin(1, k, last, q, n),
+                         poiseRowFragmentBegin(1, k, last, q + 1, n), columns, false);
   return s;
 }
 
@@ -111,8 +116,8 @@ POISE_INLINE double poiseHostUpdate(double alpha, double sum, double beta, doubl
 }
 
 /* y[i] = alpha (A x)_i + beta y_i for rows [i, end), one after the other. */
-POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end, int columns,
-                                   bool mask)
+POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end,
+                                   int columns, bool mask)
 {
   double *restrict y = a->y;
   int64_t k = poiseCsrOffset(&a->A, i);
@@ -129,11 +134,13 @@ POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double be
 enum {
   HOST_STRIP = 16, /* rows that are looked at together; */
   HOST_FEW = 128,  /* the most entries of four rows that are summed at once, */
-  HOST_IDLE = 32   /* and of masked ones, beside as many as there are, before to foresee four numbers of turns costs less */
+  /* and of masked ones, beside as many as there are, before to foresee four numbers of turns costs less */
+  HOST_IDLE = 32
 };
 
-/* The same for rows i to i + 3 at once, each masked to the length of the longest, if that is not much longer than the others: one number of
-   turns to foresee, not four. Reads up to HOST_FEW entries of the rows behind. */
+/* The same for rows i to i + 3 at once, each masked to the length of the longest, if that is not much longer
+   than the others: one number of turns to foresee, not four. Reads up to HOST_FEW entries of the rows
+   behind. */
 POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, int columns)
 {
   HostTwo s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
@@ -166,10 +173,12 @@ POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double b
   }
 }
 
-/* Rows [begin, end). Where rows are mostly of one length the branches at a row's end are foreseen. In other matrices they would cost
-   more than a row's terms, and are avoided, unless a strip seems to be of rows of one length (it has 16 times the first row's
-   entries). What is read behind a row must be of this block: others may have ghosts, which are not there yet. */
-POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end, int columns)
+/* Rows [begin, end). Where rows are mostly of one length the branches at a row's end are foreseen. In other
+   matrices they would cost more than a row's terms, and are avoided, unless a strip seems to be of rows of
+   one length (it has 16 times the first row's entries). What is read behind a row must be of this block:
+   others may have ghosts, which are not there yet. */
+POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double beta, int64_t begin,
+                                int64_t end, int columns)
 {
   CsrMultArgs local = *args; /* so that stores to y cannot change it */
   const CsrMultArgs *a = &local;
@@ -181,7 +190,8 @@ POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double be
   int64_t far = poiseCsrOffset(&a->A, end) - HOST_FEW;
   for (int64_t i = begin, stop; i < end; i = stop) {
     stop = i + HOST_STRIP < end ? i + HOST_STRIP : end;
-    int64_t k = poiseCsrOffset(&a->A, i), first = poiseCsrOffset(&a->A, i + 1) - k, last = poiseCsrOffset(&a->A, stop);
+    int64_t k = poiseCsrOffset(&a->A, i), first = poiseCsrOffset(&a->A, i + 1) - k,
+            last = poiseCsrOffset(&a->A, stop);
     if (last - k == HOST_STRIP * first || last > far || stop < i + HOST_STRIP)
       poiseHostEachRow(a, alpha, beta, i, stop, columns, false);
     else

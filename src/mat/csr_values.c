@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host kernels that change the values of a CSR, or sum them, or compare patterns. Blocks of POISE_BLOCK rows are shared out over threads. */
+/* Host kernels that change the values of a CSR, or sum them, or compare patterns. Blocks of POISE_BLOCK rows
+   are shared out over threads. */
 #include "mat.h"
 
 /* Of block b of m rows. */
@@ -227,6 +228,7 @@ PoiseErr poiseHost_csr_differ(Device *dev, const void *args)
   int64_t nblock = POISE_NBLOCKS(a->A.m);
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) a->partial[b] = RowsDiffer(&a->A, &a->B, b * POISE_BLOCK, End(b, a->A.m));
+  for (int64_t b = 0; b < nblock; b++)
+    a->partial[b] = RowsDiffer(&a->A, &a->B, b * POISE_BLOCK, End(b, a->A.m));
   return POISE_OK;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type csri: plain CSR, worked on in row blocks of equally many rows and entries, however long the rows are; rows that are too long for one are
-  shared out in fragments, whose sums are added in order. After CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal
-  chunks and adds the parts of rows by atomics; here row blocks end at row ends and nothing depends on who comes first.
+  Type csri: plain CSR, worked on in row blocks of equally many rows and entries, however long the rows are;
+  rows that are too long for one are shared out in fragments, whose sums are added in order. After CSR-I
+  (Flegar & Quintana-Orti 2017), which cuts the entries into equal chunks and adds the parts of rows by
+  atomics; here row blocks end at row ends and nothing depends on who comes first.
 */
 #include "csr_rows.h"
 #include "hubs.h"
@@ -18,7 +19,8 @@ typedef struct CsriData {
   PoiseInt was_asked, hubs_were_asked; /* then */
   bool exact;                          /* it was cut for ATOMIC */
   int64_t tried;                       /* c->built of what was to be cut */
-  int rows;            /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
+  /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
+  int rows;
   int64_t tile, uncut; /* the most nonzeros of such a block; all nonzeros that are not cut */
   RowBlocks w;
   Hubs hubs;
@@ -28,14 +30,16 @@ static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
      "rows and entries of a row block; longer rows are cut; 0: as suits the device"},
     {"mat_csri_hubs", POISE_OPTION_INT, offsetof(CsriData, hubs_asked), "-1", -1, 8192, NULL,
-     "on GPUs, the columns with the most entries whose x products keep at hand, down to a power of 2; -1: where it pays; 0 "
+     "on GPUs, the columns with the most entries whose x products keep at hand, down to a power of 2; -1: "
+     "where it pays; 0 "
      "or 1: none"},
     {"mat_combine", POISE_OPTION_CHOICE, offsetof(CsriData, combine), "ordered", 0, 0, "ordered|atomic",
-     "parts of rows that are cut are added in their order, or by atomic additions in none, as in the paper of csri"},
+     "parts of rows that are cut are added in their order, or by atomic additions in none, as in the paper "
+     "of csri"},
     {0},
 };
 
-/* ---- the cut -------------------------------------------------------------------------------------------------------- */
+/* ---- the cut --------------------------------------------------------------------------------- */
 
 /* Entries from which rows are cut. */
 static int64_t Limit(const Device *dev, int64_t size, const CsriData *d, bool hubs)
@@ -48,7 +52,8 @@ int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data)
   return Limit(dev, size, data, false);
 }
 
-/* Where the rows that are not cut are even, blocks of them are fetched as type csr does. *s: what is known of the rows. */
+/* Where the rows that are not cut are even, blocks of them are fetched as type csr does. *s: what is known of
+   the rows. */
 static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t limit, CsrStatistics *s)
 {
   d->rows = POISE_BLOCK;
@@ -71,7 +76,8 @@ static RowBlocksCut ChooseCut(PoiseMat A, const CsriData *d, int64_t limit, cons
   int64_t chunk = limit;
   if (own && !blocks && !d->hubs.bits && dev->ops->csri_row_block) chunk = dev->ops->csri_row_block(dev, s);
   if (limit < chunk) limit = chunk;
-  int64_t fragment = own && blocks && dev->ops->csri_fragment ? dev->ops->csri_fragment(dev, s, limit) : 2 * limit;
+  int64_t fragment =
+      own && blocks && dev->ops->csri_fragment ? dev->ops->csri_fragment(dev, s, limit) : 2 * limit;
   return (RowBlocksCut){chunk, limit, fragment, d->exact};
 }
 
@@ -80,9 +86,11 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   CsriData *d = A->data;
   int64_t limit = Limit(A->ctx->device, A->csr.m + A->csr.nz, d, false);
   CsrStatistics s;
-  bool other = d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
+  bool other =
+      d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
   if (d->built == A->csr.built && !other) return POISE_OK;
-  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of chunks. */
+  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest
+     set-up failed here, nor of chunks. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   poiseRowBlocksDestroy(&d->w);
@@ -99,7 +107,7 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   return POISE_OK;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 {
@@ -125,12 +133,14 @@ static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
   a->fill = part != REST;
   bool as_csr = d->rows < POISE_BLOCK && !d->w.nfragment;
-  return poiseRowBlocksMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a, as_csr ? sizeof *m : sizeof *a);
+  return poiseRowBlocksMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a,
+                            as_csr ? sizeof *m : sizeof *a);
 }
 
-/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. Interior row blocks run while the ghosts travel. */
-static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
-                          const Fuse *fuse)
+/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. Interior row blocks run
+   while the ghosts travel. */
+static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y,
+                          const double *skip, const Fuse *fuse)
 {
   CsriMultArgs a = {.m = {.a = alpha, .b = beta, .skip = skip}};
   if (fuse) a.m.fuse = *fuse;
@@ -169,7 +179,8 @@ static PoiseErr View_CSRI(PoiseMat A)
     TRY(PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f fragments of rows of %lld entries or more\n", sums[0],
                     sums[2] > 0 ? "uniform row blocks" : "row blocks", sums[1], (long long)d->w.limit));
   if (sums[3] == 0) return POISE_OK;
-  return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n", 100 * sums[3] / sums[4]);
+  return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n",
+                     100 * sums[3] / sums[4]);
 }
 
 static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
@@ -180,13 +191,15 @@ static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
   poiseHubsBytes(&d->hubs, sum);
 }
 
-/* Row blocks follow from the sizes, whether there are hubs, and what the device makes of the rows; not so the fragments. */
+/* Row blocks follow from the sizes, whether there are hubs, and what the device makes of the rows; not so the
+   fragments. */
 static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const CsriData *d = data;
   const Device *dev = A->ctx->device;
   bool exact = d->combine == ATOMIC;
-  int64_t size = plan->m + plan->nz, limit = Limit(dev, size, d, false), chunk[2] = {limit, limit}, hubs = limit;
+  int64_t size = plan->m + plan->nz, limit = Limit(dev, size, d, false), chunk[2] = {limit, limit},
+          hubs = limit;
   poiseCsrDataPredict(A, plan, p);
   if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) hubs = Limit(dev, size, d, true);
   if (!d->asked && dev->ops->csri_row_block) {
@@ -229,7 +242,7 @@ const MatType poiseMatType_csri = {
     .destroy = Destroy_CSRI,
 };
 
-/* ---- host kernels --------------------------------------------------------------------------------------------------- */
+/* ---- host kernels ---------------------------------------------------------------------------- */
 
 PoiseErr poiseHost_csri_cut(Device *dev, const void *args)
 {
@@ -268,7 +281,8 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
     double s = 0;
     for (; p < end; p++) {
       s += a->sum[p];
-      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
+      /* but of the last one */
+      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0;
     }
     a->m.y[row] = poiseHostUpdate(alpha, s, beta, a->m.y[row]);
     poiseHostFuse(&a->m.fuse, a->m.y, row, row + 1, a->parts + p - 1);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The columns of other ranks that a rank's rows refer to: a set of bits, in pages that exist where there is one, so that it
-  takes a fraction of the memory of the entries, however often and in whatever order they refer to a column. Numbering them
-  is one walk through the pages, finding a number again counts the bits before it.
+  The columns of other ranks that a rank's rows refer to: a set of bits, in pages that exist where there is
+  one, so that it takes a fraction of the memory of the entries, however often and in whatever order they
+  refer to a column. Numbering them is one walk through the pages, finding a number again counts the bits
+  before it.
 */
 #include "mat.h"
 
@@ -31,8 +32,8 @@ static PoiseErr AddPage(Ghosts *g, PoiseInt col)
 {
   if (g->npage == g->capacity) {
     int64_t more = 2 * g->capacity + 16;
-    TRY(poiseRealloc(g->ctx, (size_t)more * sizeof *g->pages, (size_t)g->npage * sizeof *g->pages, "ghost columns",
-                     &g->pages));
+    TRY(poiseRealloc(g->ctx, (size_t)more * sizeof *g->pages, (size_t)g->npage * sizeof *g->pages,
+                     "ghost columns", &g->pages));
     g->capacity = more;
   }
   memset(&g->pages[g->npage++], 0, sizeof *g->pages);
@@ -61,7 +62,8 @@ PoiseErr poiseGhostsNumber(Ghosts *g, int64_t limit, int64_t *n, PoiseInt **col)
   *col = NULL;
   *n = Count(g);
   if (*n > limit)
-    FAIL(POISE_ERR_UNSUPPORTED, "rank %d refers to %lld columns of other ranks, more than fit in 32 bits with its own",
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "rank %d refers to %lld columns of other ranks, more than fit in 32 bits with its own",
          PoiseRank(g->ctx), (long long)*n);
   TRY(poiseAllocArray(g->ctx, *n, sizeof **col, "ghost columns", col));
   for (PoiseInt p = 0; p <= g->N / PAGE; p++) {
@@ -69,7 +71,8 @@ PoiseErr poiseGhostsNumber(Ghosts *g, int64_t limit, int64_t *n, PoiseInt **col)
     GhostPage *page = &g->pages[g->page[p] - 1];
     for (int w = 0; w < PAGE_WORDS; w++) {
       page->before[w] = (int32_t)k;
-      for (uint64_t left = page->bits[w]; left; left &= left - 1) (*col)[k++] = p * PAGE + w * 64 + __builtin_ctzll(left);
+      for (uint64_t left = page->bits[w]; left; left &= left - 1)
+        (*col)[k++] = p * PAGE + w * 64 + __builtin_ctzll(left);
     }
   }
   return POISE_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs of a matrix' pattern. A symmetric graph is its own transpose, so writing the transpose sorts it, without comparisons. */
+/* Graphs of a matrix' pattern. A symmetric graph is its own transpose, so writing the transpose sorts it,
+   without comparisons. */
 #include "graph.h"
 
 void poiseGraphDestroy(PoiseContext ctx, Adjacency *g)
@@ -15,7 +16,7 @@ static PoiseErr Create(PoiseContext ctx, int64_t n, Adjacency *g)
   return poiseAllocArray(ctx, n + 1, sizeof(int64_t), "graph", &g->start);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The node of entry k's column, b columns of entries being a node, or -1 if it is not asked for. */
 static inline PoiseInt NodeOf(const PoiseMat A, const HostCsr *h, int b, bool owned, int64_t k)
@@ -53,7 +54,7 @@ PoiseErr poiseGraphOfRows(PoiseMat A, bool owned, Adjacency *g)
   return POISE_OK;
 }
 
-/* ---- symmetric graphs --------------------------------------------------------------------------------------------------- */
+/* ---- symmetric graphs ------------------------------------------------------------------------ */
 
 PoiseErr poiseGraphSort(PoiseContext ctx, const Adjacency *g, const int32_t *order, Adjacency *sorted)
 {

@@ -23,7 +23,8 @@ static PoiseErr Count(PoiseMat A, int bits, Buffer *count, Buffer *most, const i
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
   CsrHubsArgs a = {.columns = c->nloc + c->nghost, .bits = bits};
-  TRY(poiseBufferCreate(dev, (size_t)(a.columns + a.columns % 2) * sizeof *a.count, "entries of columns", count));
+  TRY(poiseBufferCreate(dev, (size_t)(a.columns + a.columns % 2) * sizeof *a.count, "entries of columns",
+                        count));
   TRY(poiseBufferCreate(dev, sizeof *a.most << bits, "columns with most entries", most));
   TRY(poiseCsrPattern(c, &a.A));
   TRY(poiseBufferUpdate(count, DEVICE, &a.count));
@@ -92,7 +93,7 @@ void poiseHubsDestroy(Hubs *h)
   *h = (Hubs){0};
 }
 
-/* ---- host kernel ---------------------------------------------------------------------------------------------------- */
+/* ---- host kernel ----------------------------------------------------------------------------- */
 
 PoiseErr poiseHost_csr_hubs(Device *dev, const void *args)
 {

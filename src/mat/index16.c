@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Columns of 16 bits beside the CSR, which stays as it is: the columns of a row block of a band matrix, or of a grid's, lie in a few
-  bands, and 4 bits say in which, 12 where. The bands of a block are found from the least column upwards, each begins at the first column
-  that those before do not cover, which is as few as there can be. Exact; a block that needs more bands is read as it is.
+  Columns of 16 bits beside the CSR, which stays as it is: the columns of a row block of a band matrix, or of
+  a grid's, lie in a few bands, and 4 bits say in which, 12 where. The bands of a block are found from the
+  least column upwards, each begins at the first column that those before do not cover, which is as few as
+  there can be. Exact; a block that needs more bands is read as it is.
 */
 #include "mat.h"
 
@@ -18,15 +19,16 @@ static void Release(Index16 *d)
   d->built = d->fits = 0;
 }
 
-/* Bands and codes, on the device, and there the number of nonzeros that fit. Reads 4 bytes per nonzero once more than there are bands
-   and once for the codes, all but once from a cache. */
+/* Bands and codes, on the device, and there the number of nonzeros that fit. Reads 4 bytes per nonzero once
+   more than there are bands and once for the codes, all but once from a cache. */
 static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
 {
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
   CsrIndex16Args a = {.rows = c->rows, .nblock = c->nblock};
   TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(uint16_t), "columns of 16 bits", &d->code));
-  TRY(poiseBufferCreate(dev, (size_t)c->nblock * POISE_BANDS * sizeof(int32_t), "bases of columns", &d->base));
+  TRY(poiseBufferCreate(dev, (size_t)c->nblock * POISE_BANDS * sizeof(int32_t), "bases of columns",
+                        &d->base));
   TRY(poiseBufferCreate(dev, sizeof *a.fits, "columns that fit", count));
   TRY(poiseCsrPattern(c, &a.A));
   TRY(poiseBufferWrite(&d->code, DEVICE, &a.code));
@@ -73,7 +75,8 @@ PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d)
   double percent = 100 / fmax(1, sums[0]);
   TRY(PoisePrintf(A->ctx, "    columns of 16 bits beside the CSR: %.4g %% of them\n", sums[2] * percent));
   if (sums[2] == sums[0]) return POISE_OK;
-  return PoisePrintf(A->ctx, "      %.4g %% are in blocks of %d rows whose columns lie in %d bases of %d%s%s\n",
+  return PoisePrintf(A->ctx,
+                     "      %.4g %% are in blocks of %d rows whose columns lie in %d bases of %d%s%s\n",
                      sums[1] * percent, A->csr.rows, POISE_BANDS, POISE_BAND,
                      PoiseSize(A->ctx) > 1 ? ", none of them another rank's" : "",
                      sums[2] < sums[1] ? "; a rank with less than half keeps none" : "");
@@ -97,7 +100,7 @@ void poiseIndex16Destroy(Index16 *d)
   Release(d);
 }
 
-/* ---- host kernel ---------------------------------------------------------------------------------------------------- */
+/* ---- host kernel ----------------------------------------------------------------------------- */
 
 /* The bands of the columns [begin, end); how many, or POISE_BANDS + 1. */
 static int RowBlocksOf(const CsrView *A, int64_t begin, int64_t end, int32_t *base)
@@ -121,8 +124,8 @@ PoiseErr poiseHost_csr_index16(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, a->nblock)
   for (int64_t b = 0; b < a->nblock; b++) {
-    int64_t last = (b + 1) * a->rows < a->A.m ? (b + 1) * a->rows : a->A.m, begin = poiseCsrOffset(&a->A, b * a->rows),
-            end = poiseCsrOffset(&a->A, last);
+    int64_t last = (b + 1) * a->rows < a->A.m ? (b + 1) * a->rows : a->A.m,
+            begin = poiseCsrOffset(&a->A, b * a->rows), end = poiseCsrOffset(&a->A, last);
     int32_t *base = a->base + b * POISE_BANDS;
     memset(base, 0, POISE_BANDS * sizeof *base);
     int n = RowBlocksOf(&a->A, begin, end, base);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Entries on a device: (row, column) in one integer, sorted together with the place where the entry's value stands, by a stable
-  sort, so that those of an entry keep their order. Entries begin where the key changes. Triplets become rows so (coo_pattern.c), and
-  a matrix its transpose (transpose.c). At its peak, in the sort, this holds 24 bytes per key (32 where places are int64).
+  Entries on a device: (row, column) in one integer, sorted together with the place where the entry's value
+  stands, by a stable sort, so that those of an entry keep their order. Entries begin where the key changes.
+  Triplets become rows so (coo_pattern.c), and a matrix its transpose (transpose.c). At its peak, in the sort,
+  this holds 24 bytes per key (32 where places are int64).
 */
 #include "mat.h"
 
@@ -64,7 +65,8 @@ PoiseErr poiseKeysRows(Device *dev, Keys *k, int64_t nz, bool wide, Buffer *ptr,
   CooRowsArgs a = {.n = k->n, .m = k->m, .bits = k->bits};
   TRY(poiseBufferRead(&k->key[1], DEVICE, &a.key));
   TRY(poiseBufferRead(&k->count, DEVICE, &a.count));
-  TRY(Make(dev, (size_t)(k->m + 1) * (wide ? 8 : 4), "row offsets", ptr, wide ? (void *)&a.ptr64 : (void *)&a.ptr32));
+  TRY(Make(dev, (size_t)(k->m + 1) * (wide ? 8 : 4), "row offsets", ptr,
+           wide ? (void *)&a.ptr64 : (void *)&a.ptr32));
   TRY(Make(dev, (size_t)nz * sizeof(int32_t), "columns", col, &a.col));
   if (start)
     TRY(Make(dev, (size_t)(nz + 1) * (k->wide ? 8 : 4), "values of entries", start,
@@ -88,7 +90,8 @@ void poiseKeysDestroy(Keys *k)
   for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
 }
 
-/* ---- host kernels: for devices that run them; matrices on the host have better ways (triplets.c, transpose.c) --------- */
+/* ---- host kernels: for devices that run them; matrices on the host have better ways
+   (triplets.c, transpose.c) -------------------------------------------------------------------- */
 
 /* One digit of a radix sort, from side `from` to the other. */
 static void SortDigit(const SortKeysArgs *a, int from, int shift)
@@ -112,7 +115,8 @@ PoiseErr poiseHost_sort_keys(Device *dev, const void *args)
   int digits = (a->bits + 7) / 8, from = 0;
   (void)dev;
   digits += digits % 2 == 0; /* so that the last one leads to [1] */
-  for (int d = 0; d < digits; d++, from = !from) SortDigit(a, from, a->first + 8 * d < 64 ? a->first + 8 * d : 63);
+  for (int d = 0; d < digits; d++, from = !from)
+    SortDigit(a, from, a->first + 8 * d < 64 ? a->first + 8 * d : 63);
   return POISE_OK;
 }
 

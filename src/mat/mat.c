@@ -24,12 +24,15 @@ static const char type_help[] = "storage format of the product:"
 static const PoiseOption options[] = {
     {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "auto", 0, 0, NULL, type_help},
     {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 0, MAX_BLOCK_SIZE, NULL,
-     "unknowns per node; 0, with -mat_type bcsr: 2 to 8, whichever blocks take the fewest bytes, or csr if none takes "
+     "unknowns per node; 0, with -mat_type bcsr: 2 to 8, whichever blocks take the fewest bytes, or csr if "
+     "none takes "
      "fewer"},
     {"mat_csr_kernel", POISE_OPTION_STRING, offsetof(MatOptions, csr_kernel), "own", 0, 0, NULL,
-     "what multiplies by csr: own kernels, or, on cuda, cusparse, or cusparse_alg2, whose results repeat; these take int32 "
+     "what multiplies by csr: own kernels, or, on cuda, cusparse, or cusparse_alg2, whose results repeat; "
+     "these take int32 "
      "offsets only, and on several ranks a copy of x"},
-    {"mat_partition", POISE_OPTION_CHOICE, offsetof(MatOptions, partition), "rows", 0, 0, "rows|nonzeros|bytes|graph",
+    {"mat_partition", POISE_OPTION_CHOICE, offsetof(MatOptions, partition), "rows", 0, 0,
+     "rows|nonzeros|bytes|graph",
      "how a solver shares out the rows over ranks: as they are, by equal nonzeros or bytes, by METIS"},
     {"mat_order", POISE_OPTION_CHOICE, offsetof(MatOptions, order), "natural", 0, 0, "natural|rcm",
      "order in which a solver works on the rows of a rank: as they are, or by reverse Cuthill-McKee"},
@@ -45,7 +48,7 @@ PoiseErr poiseRegister_mat(PoiseContext ctx)
   return POISE_OK;
 }
 
-/* ---- creation and destruction --------------------------------------------------------------------------------------- */
+/* ---- creation and destruction ---------------------------------------------------------------- */
 
 void poiseMatUse(PoiseMat A, const MatType *type, void *data)
 {
@@ -70,7 +73,8 @@ static PoiseErr FirstType(PoiseMat A, const MatType *type)
   void *data;
   bool automatic = type == &poiseMatType_auto;
   A->blocked = type->blocked;
-  if (automatic || type->blocked) type = &poiseMatType_csr; /* works until the first choice, or until A is assembled */
+  /* works until the first choice, or until A is assembled */
+  if (automatic || type->blocked) type = &poiseMatType_csr;
   TRY(poiseMatTypeData(A->ctx, type, &data));
   poiseMatUse(A, type, data);
   if (A->blocked) TRY(poiseMatKeepWaiting(A));
@@ -132,8 +136,8 @@ static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
   return FirstType(*A, type);
 }
 
-PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
-                             PoiseMat *A)
+PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M,
+                             PoiseInt N, PoiseMat *A)
 {
   *A = NULL;
   PoiseErr e = PoiseAgree(ctx, Allocate(ctx, type, A));
@@ -151,8 +155,8 @@ PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, Po
   return POISE_OK;
 }
 
-static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
-                          PoiseOwn own, bool device, PoiseMat *A)
+static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                          const PoiseCSR *csr, PoiseOwn own, bool device, PoiseMat *A)
 {
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_auto, m, n, M, N, A));
   poiseLogBegin(ctx, EVENT_MatAssemble);
@@ -165,15 +169,15 @@ static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, 
   return e;
 }
 
-PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
-                           PoiseOwn own, PoiseMat *A)
+PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                           const PoiseCSR *csr, PoiseOwn own, PoiseMat *A)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
   return CreateCSR(ctx, m, n, M, N, csr, own, false, A);
 }
 
-PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR *csr,
-                                 PoiseOwn own, PoiseMat *A)
+PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                 const PoiseCSR *csr, PoiseOwn own, PoiseMat *A)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
   return CreateCSR(ctx, m, n, M, N, csr, own, true, A);
@@ -218,7 +222,7 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
   return POISE_OK;
 }
 
-/* ---- type and options ----------------------------------------------------------------------------------------------- */
+/* ---- type and options ------------------------------------------------------------------------ */
 
 void poiseMatInherit(PoiseMat A, PoiseMat B)
 {
@@ -289,14 +293,16 @@ PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix)
 PoiseErr PoiseMatSetFromOptions(PoiseMat A)
 {
   CALLED(OBJECT(A));
-  MatOptions o = {.block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
+  MatOptions o = {
+      .block_size = A->find ? 0 : A->block_size, .partition = (int)A->partition, .order = (int)A->order};
   const MatType *type = poiseMatAsked(A);
   A->configured = true;
   TRY(PoiseOptionsRead(A->ctx, A->prefix, options, &o));
   bool named = PoiseOptionsHas(A->ctx, A->prefix, "mat_type", NULL) && poiseMatHolds(A);
   if (named) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_type", FindType(o.type, &type)));
   if (!o.block_size && !A->find && !type->blocked)
-    FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s", type->name);
+    FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s",
+         type->name);
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
   if (named) TRY(AskFor(A, type));
   if (PoiseOptionsHas(A->ctx, A->prefix, "mat_csr_kernel", NULL))
@@ -321,7 +327,8 @@ PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)
   TRY(PoiseAgree(ctx, mine));
   TRY(poiseCommMaxInt(ctx->comm, most, 2));
   if (most[0] == -most[1]) return POISE_OK;
-  FAIL(POISE_ERR_ARG, "block sizes differ from rank to rank, from %lld to %lld", (long long)-most[1], (long long)most[0]);
+  FAIL(POISE_ERR_ARG, "block sizes differ from rank to rank, from %lld to %lld", (long long)-most[1],
+       (long long)most[0]);
 }
 
 PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
@@ -339,8 +346,8 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
                       (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx));
   else if (A->blocked && A->assembled && b != A->block_size)
     e = PoiseErrorSet(POISE_ERR_STATE, __func__, __FILE__, __LINE__,
-                      "the matrix has blocks of %d x %d: make it csr before its block size becomes %d", A->block_size,
-                      A->block_size, b);
+                      "the matrix has blocks of %d x %d: make it csr before its block size becomes %d",
+                      A->block_size, A->block_size, b);
   TRY(poiseMatAgreeBlockSize(A->ctx, e, b));
   A->find = !b && !A->type->blocked;
   if (!b) return POISE_OK;
@@ -356,7 +363,8 @@ int PoiseMatBlockSize(PoiseMat A)
   return A->block_size;
 }
 
-/* A multiple of the block sizes that may be found, the small ones first, as far as each rank gets SOME of it. */
+/* A multiple of the block sizes that may be found, the small ones first, as far as each rank gets SOME of
+   it. */
 static int64_t UnitToFind(PoiseContext ctx, PoiseInt M, PoiseInt N)
 {
   enum { SOME = 16 };
@@ -390,7 +398,7 @@ const char *poiseMatReorderWords(PoiseMat A, char *text, size_t size)
   return text;
 }
 
-/* ---- checks --------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 PoiseErr poiseMatCheckUsable(PoiseMat A)
 {
@@ -404,18 +412,20 @@ PoiseErr poiseMatCheckUsable(PoiseMat A)
 PoiseErr poiseMatCheckSquare(PoiseMat A)
 {
   if (!poiseLayoutSame(A->rows, A->cols))
-    FAIL(POISE_ERR_SIZE,
-         "the matrix is %lld x %lld (%lld x %lld on rank %d), not square with rows and columns laid out alike",
-         (long long)A->rows->N, (long long)A->cols->N, (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx));
+    FAIL(
+        POISE_ERR_SIZE,
+        "the matrix is %lld x %lld (%lld x %lld on rank %d), not square with rows and columns laid out alike",
+        (long long)A->rows->N, (long long)A->cols->N, (long long)A->rows->n, (long long)A->cols->n,
+        PoiseRank(A->ctx));
   return POISE_OK;
 }
 
 static PoiseErr CheckLayout(PoiseMat A, const Layout *needed, const char *name, PoiseVec v)
 {
   if (poiseLayoutSame(needed, v->layout)) return POISE_OK;
-  FAIL(POISE_ERR_SIZE, "A is %lld x %lld (%lld x %lld on rank %d), %s has %lld entries (%lld)", (long long)A->rows->N,
-       (long long)A->cols->N, (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx), name,
-       (long long)v->layout->N, (long long)v->layout->n);
+  FAIL(POISE_ERR_SIZE, "A is %lld x %lld (%lld x %lld on rank %d), %s has %lld entries (%lld)",
+       (long long)A->rows->N, (long long)A->cols->N, (long long)A->rows->n, (long long)A->cols->n,
+       PoiseRank(A->ctx), name, (long long)v->layout->N, (long long)v->layout->n);
 }
 
 /* out = op(A) in, where op(A) has rows `rows` and columns `cols`. */
@@ -440,7 +450,7 @@ int64_t poiseMatPartials(PoiseMat A)
   return A->type->partials ? A->type->partials(A) : A->csr.nblock;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 double poiseMatTraffic(PoiseMat A)
 {
@@ -450,13 +460,16 @@ double poiseMatTraffic(PoiseMat A)
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
 
-/* A product without Fuse: t = A x, then y = a t + b y and the dots in one pass. A skipped one computes t in vain. */
-static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
+/* A product without Fuse: t = A x, then y = a t + b y and the dots in one pass. A skipped one computes t in
+   vain. */
+static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
+                        const Fuse *fuse)
 {
   const ScalarRef one = {NULL, 1}, zero = {NULL, 0};
   bool overwrites = !b.slot && b.value == 0;
   AxpbyArgs p = {.n = A->rows->n, .a = a, .b = b, .skip = skip};
-  if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1) { /* eager loops enqueue nothing to be skipped */
+  /* eager loops enqueue nothing to be skipped */
+  if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1) {
     TRY(A->type->mult(A, one, x, zero, y, NULL, NULL));
     return poiseVecFuse(y, skip, fuse);
   }
@@ -506,11 +519,13 @@ static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
   return mine;
 }
 
-/* y = a A x + b y, then the dots of y; mine: this rank's error so far. Whatever fails, this rank's part in the communication
-   takes place, and the caller agrees afterwards. */
-static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, PoiseVec y, const Fuse *fuse)
+/* y = a A x + b y, then the dots of y; mine: this rank's error so far. Whatever fails, this rank's part in
+   the communication takes place, and the caller agrees afterwards. */
+static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, PoiseVec y,
+                        const Fuse *fuse)
 {
-  if (!Fuses(A) && (!poiseMatHolds(A) || !A->work)) { /* a user's function may be collective: all call it or none does */
+  /* a user's function may be collective: all call it or none does */
+  if (!Fuses(A) && (!poiseMatHolds(A) || !A->work)) {
     TRY(PoiseAgree(A->ctx, mine));
     if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
   }
@@ -567,8 +582,8 @@ PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
   CALLED(OBJECT(A), OBJECT(x), OBJECT(y));
   PoiseErr e = CheckProduct(A, A->cols, A->rows, x, y);
   if (!e && !A->type->mult_transpose)
-    e = PoiseErrorSet(POISE_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__, "matrix type %s has no transpose product",
-                      A->type->name);
+    e = PoiseErrorSet(POISE_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                      "matrix type %s has no transpose product", A->type->name);
   TRY(PoiseAgree(A->ctx, e));
   poiseLogBegin(A->ctx, EVENT_MatMultTranspose);
   e = A->type->mult_transpose(A, x, y);
@@ -577,13 +592,14 @@ PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
   return PoiseAgree(A->ctx, e);
 }
 
-/* ---- diagonal ------------------------------------------------------------------------------------------------------- */
+/* ---- diagonal -------------------------------------------------------------------------------- */
 
 static PoiseErr CheckDiagonal(PoiseMat A)
 {
   TRY(poiseMatCheckUsable(A));
   TRY(poiseMatCheckSquare(A));
-  if (!A->type->diagonal) FAIL(POISE_ERR_UNSUPPORTED, "matrix type %s cannot give its diagonal", A->type->name);
+  if (!A->type->diagonal)
+    FAIL(POISE_ERR_UNSUPPORTED, "matrix type %s cannot give its diagonal", A->type->name);
   return POISE_OK;
 }
 
@@ -612,7 +628,7 @@ PoiseErr PoiseMatGetDiagonal(PoiseMat A, PoiseVec d)
   return PoiseAgree(A->ctx, e);
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------------------ */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N)
 {
@@ -680,7 +696,7 @@ PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
   return POISE_OK;
 }
 
-/* ---- view ----------------------------------------------------------------------------------------------------------- */
+/* ---- view ------------------------------------------------------------------------------------ */
 
 static PoiseErr ViewStored(PoiseMat A)
 {
@@ -703,12 +719,14 @@ static PoiseErr ViewStored(PoiseMat A)
   double M = (double)(A->rows->N / poiseCsrSide(c)), mean = M > 0 ? sum[0] / M : 0;
   double deviation = M > 0 ? sqrt(fmax(0, sum[1] / M - mean * mean)) : 0;
   if (c->b) snprintf(entries, sizeof entries, "blocks of %d x %d", c->b, c->b);
-  TRY(PoisePrintf(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], entries, mean,
-                  deviation, longest));
-  TRY(PoisePrintf(A->ctx, "  %.0f bytes on the host, %.0f on the device; plain %s is %.0f, beyond it %.0f on the %s\n",
-                  sum[3], sum[4], what, sum[5], sum[6], is_host ? "host" : "device"));
+  TRY(PoisePrintf(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], entries,
+                  mean, deviation, longest));
+  TRY(PoisePrintf(
+      A->ctx, "  %.0f bytes on the host, %.0f on the device; plain %s is %.0f, beyond it %.0f on the %s\n",
+      sum[3], sum[4], what, sum[5], sum[6], is_host ? "host" : "device"));
   TRY(PoisePrintf(A->ctx, "  %.0f ghost columns%s over all ranks\n", sum[2], c->b ? " of blocks" : ""));
-  if (c->converted) TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
+  if (c->converted)
+    TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
   return POISE_OK;
 }
 
@@ -716,9 +734,9 @@ PoiseErr PoiseMatView(PoiseMat A)
 {
   CALLED(OBJECT(A));
   TRY(poiseMatChoose(A));
-  TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d ranks\n", A->prefix ? " " : "",
-                  A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N, (long long)A->cols->N, A->block_size,
-                  A->ctx->device->ops->name, PoiseSize(A->ctx)));
+  TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d ranks\n",
+                  A->prefix ? " " : "", A->prefix ? A->prefix : "", PoiseMatType(A), (long long)A->rows->N,
+                  (long long)A->cols->N, A->block_size, A->ctx->device->ops->name, PoiseSize(A->ctx)));
   if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
   if (A->near.n) TRY(PoisePrintf(A->ctx, "  near-null space of %d vectors\n", A->near.n));
   if (A->fills) TRY(poiseMatViewFills(A));

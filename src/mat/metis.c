@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of a graph by METIS: G. Karypis and V. Kumar, Multilevel k-way partitioning scheme for irregular graphs, 1998. */
+/* Parts of a graph by METIS: G. Karypis and V. Kumar, Multilevel k-way partitioning scheme for irregular
+   graphs, 1998. */
 #include <metis.h>
 
 #include "graph.h"
@@ -21,8 +22,8 @@ static PoiseErr Convert(PoiseContext ctx, const Adjacency *g, const int64_t *wei
   int64_t edges = g->start[g->n], total = 0;
   if (g->n >= IDX_MAX || edges >= IDX_MAX)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "a graph of %lld nodes and %lld neighbours is too large for this METIS, which counts in %d bits", (long long)g->n,
-         (long long)edges, IDXTYPEWIDTH);
+         "a graph of %lld nodes and %lld neighbours is too large for this METIS, which counts in %d bits",
+         (long long)g->n, (long long)edges, IDXTYPEWIDTH);
   TRY(poiseAllocArray(ctx, g->n + 1, sizeof(idx_t), "graph for METIS", &a->start));
   TRY(poiseAllocArray(ctx, edges, sizeof(idx_t), "graph for METIS", &a->adj));
   TRY(poiseAllocArray(ctx, g->n, sizeof(idx_t), "weights for METIS", &a->weight));
@@ -42,15 +43,16 @@ static PoiseErr Partition(int64_t n, int parts, Arrays *a)
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED] = 1; /* the same parts in every run */
   pthread_mutex_lock(&turn);
-  int status = METIS_PartGraphKway(&nodes, &constraints, a->start, a->adj, a->weight, NULL, NULL, &count, NULL, NULL,
-                                   options, &cut, a->part);
+  int status = METIS_PartGraphKway(&nodes, &constraints, a->start, a->adj, a->weight, NULL, NULL, &count,
+                                   NULL, NULL, options, &cut, a->part);
   pthread_mutex_unlock(&turn);
   if (status == METIS_ERROR_MEMORY) FAIL(POISE_ERR_MEMORY, "METIS, for a graph of %lld nodes", (long long)n);
   if (status != METIS_OK) FAIL(POISE_ERR_INTERNAL, "METIS failed with status %d", status);
   return POISE_OK;
 }
 
-PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight, int parts, int32_t *part)
+PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight, int parts,
+                             int32_t *part)
 {
   Arrays a = {0};
   PoiseErr e = Convert(ctx, g, weight, &a);

@@ -4,11 +4,13 @@
 
 PoiseErr poiseMetisCheck(void)
 {
-  FAIL(POISE_ERR_UNSUPPORTED, "-mat_partition graph: this library was built without METIS; install it (Debian, Ubuntu: apt "
-                              "install libmetis-dev) and build Poise again with -D POISE_METIS=ON");
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "-mat_partition graph: this library was built without METIS; install it (Debian, Ubuntu: apt "
+       "install libmetis-dev) and build Poise again with -D POISE_METIS=ON");
 }
 
-PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight, int parts, int32_t *part)
+PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight, int parts,
+                             int32_t *part)
 {
   (void)ctx, (void)g, (void)weight, (void)parts, (void)part;
   return poiseMetisCheck();

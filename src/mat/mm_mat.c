@@ -5,7 +5,7 @@
 #include "../vec/mm.h"
 #include "mat.h"
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* The keys become columns where they are. */
 static PoiseErr TakeRows(PoiseContext ctx, MMRows *rows, int64_t m, RowArrays *r)
@@ -75,7 +75,7 @@ PoiseErr poiseMatLoadMMSource(PoiseContext ctx, const struct MMSource *source, i
   return LoadReader(e, &reader, A);
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static PoiseErr NextEntry(void *from, char *text, int *length)
 {
@@ -100,6 +100,7 @@ PoiseErr poiseMatSaveMM(PoiseMat A, const char *path)
   if (!e) e = PoiseMatNonzeros(A, &nz);
   snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
            (long long)A->rows->N, (long long)A->cols->N, (long long)nz);
-  if (!e) e = poiseMMWrite(A->ctx, POISE_OK, path, header, &(MMLines){poiseCsrScalars(&A->csr), NextEntry, &walk});
+  if (!e)
+    e = poiseMMWrite(A->ctx, POISE_OK, path, header, &(MMLines){poiseCsrScalars(&A->csr), NextEntry, &walk});
   return e;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The null spaces of A and A^T that a user knows of: orthonormal bases kept with the matrix, for solvers to keep out of. And what is
-   nearly one, for preconditioners. */
+/* The null spaces of A and A^T that a user knows of: orthonormal bases kept with the matrix, for solvers to
+   keep out of. And what is nearly one, for preconditioners. */
 #include "mat.h"
 
 void poiseNullSpaceDestroy(NullSpace *space)
@@ -26,8 +26,8 @@ static PoiseErr Check(PoiseMat A, const Given *g)
   for (int k = 0; k < g->n; k++) {
     TRY(poiseCheckCall("PoiseMatSetNullSpace", PARAMETERS(OBJECT(A), OBJECT(g->v[k]))));
     if (!poiseLayoutSame(g->layout, g->v[k]->layout))
-      FAIL(POISE_ERR_SIZE, "A has %lld %s, vector %d of its null space %lld entries", (long long)g->layout->N, g->entries,
-           k, (long long)g->v[k]->layout->N);
+      FAIL(POISE_ERR_SIZE, "A has %lld %s, vector %d of its null space %lld entries", (long long)g->layout->N,
+           g->entries, k, (long long)g->v[k]->layout->N);
   }
   return POISE_OK;
 }
@@ -40,7 +40,8 @@ static PoiseErr CheckOrthonormal(const PoiseVec *v, int k)
   TRY(PoiseVecMDot(v[k], k + 1, v, dots));
   for (int j = 0; j <= k; j++)
     if (!(fabs(dots[j] - (j == k)) <= most))
-      FAIL(POISE_ERR_ARG, "the vectors of the null space are not orthonormal: the product of numbers %d and %d is %.10g", j,
+      FAIL(POISE_ERR_ARG,
+           "the vectors of the null space are not orthonormal: the product of numbers %d and %d is %.10g", j,
            k, dots[j]);
   return POISE_OK;
 }
@@ -50,7 +51,8 @@ static PoiseErr Copy(PoiseMat A, const Given *g, NullSpace *space)
   for (int k = 0; k < g->n + g->constant; k++) {
     TRY(poiseVecCreateLayout(g->layout, &space->v[k]));
     space->n = k + 1;
-    PoiseErr e = k < g->n ? PoiseVecCopy(g->v[k], space->v[k]) : PoiseVecSet(space->v[k], 1 / sqrt((double)g->layout->N));
+    PoiseErr e = k < g->n ? PoiseVecCopy(g->v[k], space->v[k])
+                          : PoiseVecSet(space->v[k], 1 / sqrt((double)g->layout->N));
     TRY(PoiseAgree(A->ctx, e));
     TRY(CheckOrthonormal(space->v, k));
   }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Which rank each row goes to. Contiguous cuts: every node (the rows of a block) weighs its nonzeros or bytes, and goes to the rank
-  in whose equal share of the total the middle of its weight lies; so a rank is off its share by less than the heaviest node. The
-  idea is that of MSREP (J. Chen et al., 2020), whose cuts may run through a row. Graphs: METIS, on rank 0.
+  Which rank each row goes to. Contiguous cuts: every node (the rows of a block) weighs its nonzeros or bytes,
+  and goes to the rank in whose equal share of the total the middle of its weight lies; so a rank is off its
+  share by less than the heaviest node. The idea is that of MSREP (J. Chen et al., 2020), whose cuts may run
+  through a row. Graphs: METIS, on rank 0.
 */
 #include "graph.h"
 
-/* The share of `parts` equal ones of the total that the middle of what lies between before and before + weight is in. */
+/* The share of `parts` equal ones of the total that the middle of what lies between before and before +
+   weight is in. */
 static int32_t Share(int64_t before, int64_t weight, int64_t total, int parts)
 {
   double middle = (double)before + 0.5 * (double)weight; /* beyond 2^53 bytes its rounding does no harm */
@@ -49,15 +51,16 @@ static PoiseErr CutRows(PoiseMat A, int64_t *weight, int32_t *to)
   return POISE_OK;
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 typedef struct Gathered { /* on rank 0: the whole graph */
   Adjacency mine, all;
-  int64_t *weight, *degree;           /* of this rank's nodes */
-  int64_t *all_weight;                /* then of all */
-  int32_t *part;                      /* of all */
-  int64_t *nodes, *edges;             /* of every rank */
-  int64_t *first, *others, *gathered; /* bytes to rank 0, bytes from the ranks; room for nodes and edges in turn */
+  int64_t *weight, *degree; /* of this rank's nodes */
+  int64_t *all_weight;      /* then of all */
+  int32_t *part;            /* of all */
+  int64_t *nodes, *edges;   /* of every rank */
+  /* bytes to rank 0, bytes from the ranks; room for nodes and edges in turn */
+  int64_t *first, *others, *gathered;
 } Gathered;
 
 static void Release(PoiseContext ctx, Gathered *g)
@@ -103,10 +106,12 @@ static PoiseErr Reserve(PoiseContext ctx, Gathered *g)
 }
 
 /* all, on rank 0, from the count[rank] items of each rank, or back to them. */
-static PoiseErr Travel(PoiseContext ctx, Gathered *g, bool back, void *mine, const int64_t *count, size_t item, void *all)
+static PoiseErr Travel(PoiseContext ctx, Gathered *g, bool back, void *mine, const int64_t *count,
+                       size_t item, void *all)
 {
   Comm *comm = ctx->comm;
-  for (int r = 0; r < comm->size; r++) g->first[r] = 0, g->others[r] = comm->rank ? 0 : count[r] * (int64_t)item;
+  for (int r = 0; r < comm->size; r++)
+    g->first[r] = 0, g->others[r] = comm->rank ? 0 : count[r] * (int64_t)item;
   g->first[0] = count[comm->rank] * (int64_t)item;
   return back ? comm->ops->alltoallv(comm, all, g->others, mine, g->first)
               : comm->ops->alltoallv(comm, mine, g->first, all, g->others);
@@ -136,7 +141,8 @@ static PoiseErr Gather(PoiseMat A, Gathered *g)
   TRY(PoiseAgree(ctx, Prepare(A, g)));
   counts[0] = g->mine.n, counts[1] = g->mine.start[g->mine.n];
   TRY(ctx->comm->ops->allgather(ctx->comm, counts, sizeof counts, g->gathered));
-  for (int r = 0; r < PoiseSize(ctx); r++) g->nodes[r] = g->gathered[2 * r], g->edges[r] = g->gathered[2 * r + 1];
+  for (int r = 0; r < PoiseSize(ctx); r++)
+    g->nodes[r] = g->gathered[2 * r], g->edges[r] = g->gathered[2 * r + 1];
   TRY(PoiseAgree(ctx, Reserve(ctx, g)));
   TRY(Travel(ctx, g, false, g->degree, g->nodes, sizeof(int64_t), g->all.start ? g->all.start + 1 : NULL));
   TRY(Travel(ctx, g, false, g->weight, g->nodes, sizeof(int64_t), g->all_weight));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices in PETSc's binary files. Every rank reads its own rows: their lengths, then columns and values straight to where
-  they stay, a chunk at a time. Beyond the matrix itself little is held: the longest of the rows that must be sorted.
+  Matrices in PETSc's binary files. Every rank reads its own rows: their lengths, then columns and values
+  straight to where they stay, a chunk at a time. Beyond the matrix itself little is held: the longest of the
+  rows that must be sorted.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
@@ -11,7 +12,7 @@
 
 enum { DENSE_CHUNK = 1 << 15 }; /* values */
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct Reader {
   PoiseContext ctx;
@@ -55,11 +56,12 @@ static PoiseErr ReadLengths(Reader *r)
   TRY(poisePetscInts(r->s, item->width, at, m, "lengths of rows", ptr + 1));
   for (int64_t i = 0; i < m; at += item->width, i++) {
     if (ptr[i + 1] < 0 || ptr[i + 1] > item->N)
-      FAIL(POISE_ERR_FORMAT, "%s, byte %lld: row %lld has %lld entries, legal are 0 to %lld", r->s->name, (long long)at,
-           (long long)(r->rows->begin + i), (long long)ptr[i + 1], (long long)item->N);
+      FAIL(POISE_ERR_FORMAT, "%s, byte %lld: row %lld has %lld entries, legal are 0 to %lld", r->s->name,
+           (long long)at, (long long)(r->rows->begin + i), (long long)ptr[i + 1], (long long)item->N);
     ptr[i + 1] += ptr[i];
     if (ptr[i + 1] > most)
-      FAIL(POISE_ERR_FORMAT, "%s, byte %lld: up to row %lld there are more than the %lld entries announced at byte %lld",
+      FAIL(POISE_ERR_FORMAT,
+           "%s, byte %lld: up to row %lld there are more than the %lld entries announced at byte %lld",
            r->s->name, (long long)at, (long long)(r->rows->begin + i), (long long)most,
            (long long)(item->at + 3 * item->width));
   }
@@ -107,17 +109,20 @@ static PoiseErr CheckTotal(Reader *r, int64_t total)
   if (item->nz < 0) return POISE_OK;
   if (item->open ? total < item->nz : total != item->nz)
     FAIL(POISE_ERR_FORMAT,
-         "%s, byte %lld: the lengths of the rows add up to %lld, but %lld entries are announced at byte %lld", r->s->name,
-         (long long)item->data, (long long)total, (long long)item->nz, (long long)(item->at + 3 * item->width));
+         "%s, byte %lld: the lengths of the rows add up to %lld, but %lld entries are announced at byte %lld",
+         r->s->name, (long long)item->data, (long long)total, (long long)item->nz,
+         (long long)(item->at + 3 * item->width));
   return item->open ? poisePetscClose(r->s, &r->item, total) : POISE_OK;
 }
 
 static PoiseErr FailColumn(const Reader *r, int64_t i, int64_t k)
 {
   int64_t column = -1;
-  TRY(poisePetscInts(r->s, r->item.width, ColumnByte(r, k), 1, "columns", &column)); /* as it stands in the file */
+  TRY(poisePetscInts(r->s, r->item.width, ColumnByte(r, k), 1, "columns",
+                     &column)); /* as it stands in the file */
   FAIL(POISE_ERR_FORMAT, "%s, byte %lld: row %lld has column %lld, legal are 0 to %lld", r->s->name,
-       (long long)ColumnByte(r, k), (long long)(r->rows->begin + i), (long long)column, (long long)r->item.N - 1);
+       (long long)ColumnByte(r, k), (long long)(r->rows->begin + i), (long long)column,
+       (long long)r->item.N - 1);
 }
 
 typedef struct Pair {
@@ -138,8 +143,9 @@ static PoiseErr SortRow(Reader *r, int64_t i, Pair *row)
   qsort(row, (size_t)n, sizeof *row, ComparePairs);
   for (int64_t k = 0; k < n; k++) {
     if (k && row[k].col == row[k - 1].col)
-      FAIL(POISE_ERR_FORMAT, "%s: row %lld, whose columns begin at byte %lld, has column %lld twice", r->s->name,
-           (long long)(r->rows->begin + i), (long long)ColumnByte(r, first), (long long)row[k].col);
+      FAIL(POISE_ERR_FORMAT, "%s: row %lld, whose columns begin at byte %lld, has column %lld twice",
+           r->s->name, (long long)(r->rows->begin + i), (long long)ColumnByte(r, first),
+           (long long)row[k].col);
     PutCol(r, first + k, row[k].col);
     r->csr.val[first + k] = row[k].val;
   }
@@ -222,8 +228,8 @@ static bool NameBeside(const char *name, char info[PATH])
   return true;
 }
 
-/* The block size that PETSc wrote beside the file: a line "-matload_block_size n" in x.info. 1 when there is none, or one that is of no
-   use here. */
+/* The block size that PETSc wrote beside the file: a line "-matload_block_size n" in x.info. 1 when there is
+   none, or one that is of no use here. */
 static int64_t BlockSizeBeside(const Reader *r)
 {
   char path[PATH], line[256], more;
@@ -275,7 +281,7 @@ PoiseErr poisePetscLoadMat(PoiseContext ctx, PoiseErr mine, const ByteSource *s,
   return e;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct Writer {
   PoiseMat A;
@@ -298,7 +304,8 @@ static PoiseErr NextLengths(void *from, char *chunk, int64_t *bytes, bool *more)
   char *p = chunk;
   int64_t b = poiseCsrSide(c), m = w->A->rows->n;
   for (int64_t n = Count(w->row, m, w->width); n > 0; n--, w->row++)
-    p = poisePetscPutInt(p, w->width, (poiseCsrPtr(c, ptr, w->row / b + 1) - poiseCsrPtr(c, ptr, w->row / b)) * b);
+    p = poisePetscPutInt(p, w->width,
+                         (poiseCsrPtr(c, ptr, w->row / b + 1) - poiseCsrPtr(c, ptr, w->row / b)) * b);
   *bytes = p - chunk;
   *more = w->row < m;
   return POISE_OK;
@@ -336,14 +343,16 @@ static PoiseErr NextValues(void *from, char *chunk, int64_t *bytes, bool *more)
   return POISE_OK;
 }
 
-/* As PETSc does it, so that rows are laid out in whole blocks when it is read. A size of 1 need not be said, but where another stands. */
+/* As PETSc does it, so that rows are laid out in whole blocks when it is read. A size of 1 need not be said,
+   but where another stands. */
 static PoiseErr WriteBlockSize(PoiseMat A, const char *path)
 {
   char info[PATH];
   struct stat file;
   OutFile f;
   if (PoiseRank(A->ctx) != 0 || !NameBeside(path, info)) return POISE_OK;
-  if (stat(path, &file) || !S_ISREG(file.st_mode) || (A->block_size == 1 && stat(info, &file))) return POISE_OK;
+  if (stat(path, &file) || !S_ISREG(file.st_mode) || (A->block_size == 1 && stat(info, &file)))
+    return POISE_OK;
   TRY(poiseFileBegin(A->ctx, info, &f));
   fprintf(f.stream, "-matload_block_size %d\n", A->block_size);
   return poiseFileCommit(A->ctx, &f);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Reverse Cuthill-McKee: nodes by their distance from one at the rim of the graph, neighbours of a node by degree, and the whole
-  reversed; so that neighbours get close numbers. E. Cuthill and J. McKee, 1969; start nodes: A. George and J. W. H. Liu, An
-  implementation of a pseudoperipheral node finder, ACM TOMS 5, 1979. Each walk reads the graph once.
+  Reverse Cuthill-McKee: nodes by their distance from one at the rim of the graph, neighbours of a node by
+  degree, and the whole reversed; so that neighbours get close numbers. E. Cuthill and J. McKee, 1969; start
+  nodes: A. George and J. W. H. Liu, An implementation of a pseudoperipheral node finder, ACM TOMS 5, 1979.
+  Each walk reads the graph once.
 */
 #include "graph.h"
 
@@ -41,7 +42,8 @@ static void WalkFrom(Walk *w, int32_t root)
   }
 }
 
-/* A node as far out as can be had cheaply: go to a node of least degree at the rim until the graph becomes no deeper. */
+/* A node as far out as can be had cheaply: go to a node of least degree at the rim until the graph becomes no
+   deeper. */
 static int32_t PseudoPeripheral(Walk *w, int32_t root)
 {
   for (int64_t depth = -1;;) {

@@ -2,12 +2,14 @@
 /* Row blocks and fragments of longer ones, on the device: made, ordered, and multiplied by. */
 #include "row_blocks.h"
 
-/* LINE: numbers whose values and columns fill lines of a GPU's caches. Elsewhere a row's sum is the same wherever it begins. */
+/* LINE: numbers whose values and columns fill lines of a GPU's caches. Elsewhere a row's sum is the same
+   wherever it begins. */
 enum { BUFFERS = 6, LINE = 32 };
 
 PoiseErr poiseRowBlocksBegin(Device *dev, int64_t m, RowBlocks *w, RowBlock **row_block, int64_t **fragments)
 {
-  if (m > INT32_MAX) FAIL(POISE_ERR_UNSUPPORTED, "%lld rows of a rank, more than 2^31: use type csr", (long long)m);
+  if (m > INT32_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED, "%lld rows of a rank, more than 2^31: use type csr", (long long)m);
   if (w->n > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "%lld row blocks, more than 2^31: make them larger", (long long)w->n);
   TRY(poiseBufferCreate(dev, (size_t)(w->n + 1) * sizeof(RowBlock), "row blocks", &w->row_block));
@@ -32,7 +34,8 @@ PoiseErr poiseRowBlocksEnd(Device *dev, RowBlocks *w, const CsrView *A)
   TRY(poiseDeviceCopy(dev, &w->nfragment, first + w->n, sizeof w->nfragment, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
   TRY(poiseBufferCreate(dev, (size_t)w->nfragment * sizeof(RowFragment), "fragments", &w->part));
-  TRY(poiseBufferCreate(dev, (size_t)(w->nfragment * (A->b ? A->b : 1)) * sizeof(double), "sums of fragments", &w->sum));
+  TRY(poiseBufferCreate(dev, (size_t)(w->nfragment * (A->b ? A->b : 1)) * sizeof(double), "sums of fragments",
+                        &w->sum));
   TRY(poiseBufferCreate(dev, (size_t)ArrivedBytes(w->n + 1), "fragments that arrived", &w->arrived));
   TRY(poiseBufferRead(&w->row_block, DEVICE, &own.row_block));
   TRY(poiseBufferRead(&w->first, DEVICE, &own.first));
@@ -43,7 +46,8 @@ PoiseErr poiseRowBlocksEnd(Device *dev, RowBlocks *w, const CsrView *A)
 
 PoiseErr poiseRowBlocksCutRows(Device *dev, const CsrView *A, RowBlocks *w, RowBlocksCut cut)
 {
-  CsriCutArgs a = {.A = *A, .exact = cut.exact, .chunk = cut.chunk, .limit = cut.limit, .fragment = cut.fragment};
+  CsriCutArgs a = {
+      .A = *A, .exact = cut.exact, .chunk = cut.chunk, .limit = cut.limit, .fragment = cut.fragment};
   w->limit = cut.limit;
   a.nrow_block = w->n = poiseRowBlocksOf(A->m, A->nz, cut.chunk);
   TRY(poiseRowBlocksBegin(dev, A->m, w, &a.row_block, &a.fragments));
@@ -80,7 +84,8 @@ PoiseErr poiseRowBlocksArguments(RowBlocks *w, CsriMultArgs *a)
   return POISE_OK;
 }
 
-PoiseErr poiseRowBlocksMult(PoiseMat A, RowBlocks *w, ProductPart part, int kernel, CsriMultArgs *a, size_t bytes)
+PoiseErr poiseRowBlocksMult(PoiseMat A, RowBlocks *w, ProductPart part, int kernel, CsriMultArgs *a,
+                            size_t bytes)
 {
   int64_t first = part == REST ? w->ninterior : 0, last = part == INTERIOR ? w->ninterior : w->parts;
   const int32_t *order;
@@ -104,7 +109,8 @@ void poiseRowBlocksBytes(const RowBlocks *w, PoiseBytes *sum)
   for (int k = 0; k < BUFFERS; k++) poiseBufferAdd(all[k], sum);
 }
 
-static void PredictEach(const Device *dev, const int64_t n[2], int64_t more, size_t bytes, Used sides, PoisePrediction *p)
+static void PredictEach(const Device *dev, const int64_t n[2], int64_t more, size_t bytes, Used sides,
+                        PoisePrediction *p)
 {
   poisePredictBetween(dev, (n[0] + more) * (int64_t)bytes, (n[1] + more) * (int64_t)bytes, sides, p);
 }
@@ -117,7 +123,8 @@ void poiseRowBlocksPredict(PoiseMat A, const RowBlocksPlan *w, MatPlan *plan, Po
   if (w->blocks[1]) poisePlanEither(w->blocks, parts);
   PredictEach(dev, w->n, 1, sizeof(RowBlock) + sizeof(int64_t), ON_DEVICE, p);
   poisePredictBetween(dev, ArrivedBytes(w->n[0] + 1), ArrivedBytes(w->n[1] + 1), ON_DEVICE, p);
-  PredictEach(dev, fragments, 0, sizeof(RowFragment) + (size_t)poisePlanSide(plan) * sizeof(double), ON_DEVICE, p);
+  PredictEach(dev, fragments, 0, sizeof(RowFragment) + (size_t)poisePlanSide(plan) * sizeof(double),
+              ON_DEVICE, p);
   if (w->ordered) PredictEach(dev, parts, 0, sizeof(int32_t), ON_BOTH, p);
   if (w->ordered && !dev->ops->is_host) { /* the host looks at row blocks, not at blocks */
     p->least.host += w->blocks[1] ? 0 : (w->n[0] + 1) * size;
@@ -126,10 +133,11 @@ void poiseRowBlocksPredict(PoiseMat A, const RowBlocksPlan *w, MatPlan *plan, Po
   plan->partials[0] = parts[0], plan->partials[1] = parts[1] + w->fragments;
 }
 
-/* A row of L entries, L >= limit, is cut into L / (2 limit) fragments, rounded up, or fewer, which are no more than L / limit. Where rows
-   cannot be so long, there are none. What is left of the rows is perhaps even, and goes by blocks. */
+/* A row of L entries, L >= limit, is cut into L / (2 limit) fragments, rounded up, or fewer, which are no
+   more than L / limit. Where rows cannot be so long, there are none. What is left of the rows is perhaps
+   even, and goes by blocks. */
 void poiseRowBlocksPredictCut(PoiseMat A, const int64_t chunk[2], int64_t limit, bool exact, MatPlan *plan,
-                            PoisePrediction *p)
+                              PoisePrediction *p)
 {
   enum { FEWEST = 4 }; /* rows of a block */
   RowBlocksPlan w = {.ordered = PoiseSize(A->ctx) > 1};

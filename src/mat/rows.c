@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows that grow. Entries come in batches of ascending columns; those that a row has are changed in place, the others are put
-  between them. Where that would move many for few they wait behind them, and once they are more than a small part of the row
-  they are sorted and merged with it. So short rows are always sorted, long ones are merged seldom, and what is held is near to
-  what remains, however often an entry is added to. A row that is full moves to a longer block. Blocks come from chunks; a block
-  that a row has left serves the next row that needs one of its length.
+  Rows that grow. Entries come in batches of ascending columns; those that a row has are changed in place, the
+  others are put between them. Where that would move many for few they wait behind them, and once they are
+  more than a small part of the row they are sorted and merged with it. So short rows are always sorted, long
+  ones are merged seldom, and what is held is near to what remains, however often an entry is added to. A row
+  that is full moves to a longer block. Blocks come from chunks; a block that a row has left serves the next
+  row that needs one of its length.
 */
 #include "mat.h"
 
 enum { INSERTION = 32, TAIL = 16, FIRST_CHUNK = 1024, LARGEST_CHUNK = 524288 };
 
 struct TermRow {
-  double *block;     /* values, then as many columns; NULL: none yet */
-  int64_t n, sorted, /* those behind the sorted ones are in their order of coming; none has the column of a sorted one */
-      room;          /* of the block */
+  double *block; /* values, then as many columns; NULL: none yet */
+  /* those behind the sorted ones are in their order of coming; none has the column of a sorted one */
+  int64_t n, sorted, room; /* of the block */
 };
 
 struct TermChunk {
@@ -21,7 +22,7 @@ struct TermChunk {
   double word[];
 };
 
-/* ---- sorting -------------------------------------------------------------------------------------------------------- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 static void Insertion(Term *term, int64_t n)
 {
@@ -33,7 +34,8 @@ static void Insertion(Term *term, int64_t n)
   }
 }
 
-/* Merge term[0 .. mid) and term[mid .. n), the first ones before the second where columns are equal. scratch: n - mid terms. */
+/* Merge term[0 .. mid) and term[mid .. n), the first ones before the second where columns are equal. scratch:
+   n - mid terms. */
 static void Merge(Term *term, int64_t mid, int64_t n, Term *scratch)
 {
   int64_t i = mid - 1, j = n - mid - 1, k = n - 1;
@@ -62,7 +64,7 @@ PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n)
   return POISE_OK;
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int64_t Room(int level) /* 4, 8, 16, 32, then 48, 64, 96, ... entries */
 {
@@ -81,7 +83,8 @@ static PoiseErr AddChunk(PoiseContext ctx, TermRows *r, int64_t least)
   struct TermChunk *chunk = NULL;
   int64_t n = r->held < FIRST_CHUNK ? FIRST_CHUNK : r->held < LARGEST_CHUNK ? r->held : LARGEST_CHUNK;
   if (n < least) n = least;
-  TRY(poiseRealloc(ctx, sizeof *chunk + (size_t)n * sizeof(double), 0, "added entries", &chunk)); /* not zeroed */
+  TRY(poiseRealloc(ctx, sizeof *chunk + (size_t)n * sizeof(double), 0, "added entries",
+                   &chunk)); /* not zeroed */
   chunk->next = r->chunks;
   r->chunks = chunk;
   r->fresh = chunk->word;
@@ -115,7 +118,7 @@ static void LeaveBlock(TermRows *r, int64_t room, double *block)
   r->spare[level] = block;
 }
 
-/* ---- columns of 4 or 8 bytes: `wide` is a constant where these are inlined --------------------------------------------- */
+/* ---- columns of 4 or 8 bytes: `wide` is a constant where these are inlined ------------------- */
 
 POISE_INLINE void Put(bool wide, double *val, void *col, int64_t k, PoiseInt c, double v)
 {
@@ -131,14 +134,15 @@ POISE_INLINE void *Columns(const struct TermRow *row)
   return row->block + row->room;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void Join(double *a, double value, int mode)
 {
   *a = mode == ADDING ? *a + value : value;
 }
 
-typedef struct Fresh { /* entries that a row lacks, columns ascending, and the places in the row before which they belong */
+/* entries that a row lacks, columns ascending, and the places in the row before which they belong */
+typedef struct Fresh {
   int n;
   PoiseInt col[COLUMN_BATCH];
   double val[COLUMN_BATCH];
@@ -153,7 +157,8 @@ POISE_INLINE PoiseErr Combine(bool wide, PoiseContext ctx, struct TermRow *row, 
   void *col = Columns(row);
   int64_t n = row->n - row->sorted, i = row->sorted - 1, j = 0;
   if (n > INSERTION) TRY(poiseAllocArray(ctx, n, sizeof(Term), "a row to sort", &t));
-  for (int64_t k = 0; k < n; k++) t[k] = (Term){poiseColumn(wide, col, row->sorted + k), {val[row->sorted + k]}};
+  for (int64_t k = 0; k < n; k++)
+    t[k] = (Term){poiseColumn(wide, col, row->sorted + k), {val[row->sorted + k]}};
   PoiseErr e = poiseTermsSort(ctx, t, n);
   if (!e) {
     for (int64_t k = 1; k < n; k++) {
@@ -184,7 +189,8 @@ POISE_INLINE PoiseErr Spread(bool wide, PoiseContext ctx, TermRows *r, struct Te
   const void *col = row->block ? Columns(row) : NULL;
   void *to_col = Columns(&to);
   for (int j = f->n - 1; j >= 0; j--) {
-    for (; end > f->at[j]; end--) Put(wide, to.block, to_col, end + j, poiseColumn(wide, col, end - 1), val[end - 1]);
+    for (; end > f->at[j]; end--)
+      Put(wide, to.block, to_col, end + j, poiseColumn(wide, col, end - 1), val[end - 1]);
     Put(wide, to.block, to_col, end + j, f->col[j], f->val[j]);
   }
   if (row->block && row->block != to.block) {
@@ -196,7 +202,8 @@ POISE_INLINE PoiseErr Spread(bool wide, PoiseContext ctx, TermRows *r, struct Te
   return POISE_OK;
 }
 
-POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, const ColumnBatch *p, const double *v)
+POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, const ColumnBatch *p,
+                          const double *v)
 {
   Fresh f;
   f.n = 0;
@@ -248,7 +255,8 @@ PoiseErr poiseRowsSort(PoiseMat A, int mode)
   const TermRows *r = &A->added;
   for (int64_t i = 0; r->row && i < A->rows->n; i++) {
     struct TermRow *row = &r->row[i];
-    if (row->sorted < row->n) TRY(r->wide ? Combine(true, A->ctx, row, mode) : Combine(false, A->ctx, row, mode));
+    if (row->sorted < row->n)
+      TRY(r->wide ? Combine(true, A->ctx, row, mode) : Combine(false, A->ctx, row, mode));
   }
   return POISE_OK;
 }

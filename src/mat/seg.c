@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type seg: segmented CSR after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015). A row is cut into segments of at most S entries, S a
-  power of two just above the mean length of rows, and a block of threads sums about as many segments as all others. The arrays stay plain
-  CSR, where the paper fills segments up with zeros (-mat_seg_padded, to compare with): a segment's place follows from the offsets. Where
-  the paper adds the segments of a row on the host and sums them, here the block does, in order; rows that do not fit into one are cut
-  into fragments as in csri.
+  Type seg: segmented CSR after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015). A row is cut into segments
+  of at most S entries, S a power of two just above the mean length of rows, and a block of threads sums about
+  as many segments as all others. The arrays stay plain CSR, where the paper fills segments up with zeros
+  (-mat_seg_padded, to compare with): a segment's place follows from the offsets. Where the paper adds the
+  segments of a row on the host and sums them, here the block does, in order; rows that do not fit into one
+  are cut into fragments as in csri.
 */
 #include "row_blocks.h"
 
-enum { SEG_ENTRIES = 8192, SEG_FRAGMENT = 4096 }; /* of a row block on the host, of a fragment of a longer row */
+/* of a row block on the host, of a fragment of a longer row */
+enum { SEG_ENTRIES = 8192, SEG_FRAGMENT = 4096 };
 
 typedef struct SegPadded { /* the filled segments */
   int64_t nz, state;       /* state: A->state of the values */
@@ -33,14 +35,16 @@ typedef struct SegData {
 
 static const PoiseOption options[] = {
     {"mat_seg_length", POISE_OPTION_CHOICE, offsetof(SegData, asked), "0", 0, 0, "0|1|2|4|8|16|32|64|128|256",
-     "entries of a segment; 0: the smallest power of two that is not less than the mean length of rows, 256 at most"},
+     "entries of a segment; 0: the smallest power of two that is not less than the mean length of rows, 256 "
+     "at most"},
     {"mat_seg_padded", POISE_OPTION_BOOL, offsetof(SegData, wants_padded), "no", 0, 0, NULL,
-     "copy values and columns into segments that are filled up with zeros, as published: to compare with; where x is "
+     "copy values and columns into segments that are filled up with zeros, as published: to compare with; "
+     "where x is "
      "not finite, zeros times it are NaN"},
     {0},
 };
 
-/* ---- the cut -------------------------------------------------------------------------------------------------------- */
+/* ---- the cut --------------------------------------------------------------------------------- */
 
 /* Rows of exactly S entries fill their segments, so a mean that is a power of two is taken as it is. */
 static int64_t Length(const SegData *d, int64_t m, int64_t nz)
@@ -150,7 +154,8 @@ static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
 static PoiseErr CutOrPad(PoiseMat A, SegData *d, Buffer *count)
 {
   SegCutArgs a = {.length = d->length};
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)(A->csr.m / SEG_ROWS + 2) * sizeof(int64_t), "counts of segments", count));
+  TRY(poiseBufferCreate(A->ctx->device, (size_t)(A->csr.m / SEG_ROWS + 2) * sizeof(int64_t),
+                        "counts of segments", count));
   TRY(poiseBufferWrite(count, DEVICE, &a.count));
   TRY(poiseCsrPattern(&A->csr, &a.A));
   TRY(Count(A, &a, &d->filled));
@@ -166,7 +171,8 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   Buffer count = {0};
   bool other = d->was_asked != d->asked || d->is_padded != d->wants_padded;
   if (d->built == A->csr.built && !other) return POISE_OK;
-  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of lengths. */
+  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest
+     set-up failed here, nor of lengths. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   Release(d);
@@ -180,7 +186,7 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   return e;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
 {
@@ -212,8 +218,8 @@ static PoiseErr Part_SEG(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pro
 }
 
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. */
-static PoiseErr Mult_SEG(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
-                         const Fuse *fuse)
+static PoiseErr Mult_SEG(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y,
+                         const double *skip, const Fuse *fuse)
 {
   SegMultArgs a = {.c.m = {.a = alpha, .b = beta, .skip = skip}};
   if (fuse) a.c.m.fuse = *fuse;
@@ -237,18 +243,22 @@ static PoiseErr View_SEG(PoiseMat A)
 {
   const SegData *d = A->data;
   int threads = A->ctx->device->ops->seg_threads;
-  double length = (double)d->length,
-         sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.nfragment, (double)d->padded.nz, (double)A->csr.nz};
+  double length = (double)d->length, sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.nfragment,
+                                               (double)d->padded.nz, (double)A->csr.nz};
   char summed[64] = "rows summed one by one";
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
   TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank that has the longest ones */
   int lanes = 1 << poiseSegLanes((int64_t)length);
-  if (threads) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
-  TRY(PoisePrintf(A->ctx, "    seg: %.0f segments of up to %.0f entries, %s, in %.0f row blocks; %.0f fragments of longer rows\n",
-                  sums[0], length, summed, sums[1], sums[2]));
+  if (threads)
+    snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
+  TRY(PoisePrintf(
+      A->ctx,
+      "    seg: %.0f segments of up to %.0f entries, %s, in %.0f row blocks; %.0f fragments of longer rows\n",
+      sums[0], length, summed, sums[1], sums[2]));
   if (!d->is_padded) return POISE_OK;
-  return PoisePrintf(A->ctx, "    segments are copies filled up with zeros: %.0f entries for %.0f\n", sums[3], sums[4]);
+  return PoisePrintf(A->ctx, "    segments are copies filled up with zeros: %.0f entries for %.0f\n", sums[3],
+                     sums[4]);
 }
 
 static void Bytes_SEG(PoiseMat A, PoiseBytes *sum)
@@ -272,12 +282,14 @@ static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_
   poisePredictBetween(A->ctx->device, bytes[0], bytes[1], ON_DEVICE, p);
 }
 
-/* n rows, of which at most `some` have entries, nz in all: they fill nz / S segments or, with a rest in each of them, a segment each more. A
-   row of a chunk or more counts as a whole row block; how many these can be is known from nz. */
+/* n rows, of which at most `some` have entries, nz in all: they fill nz / S segments or, with a rest in each
+   of them, a segment each more. A row of a chunk or more counts as a whole row block; how many these can be
+   is known from nz. */
 static PoiseErr Predict_SEG(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const SegData *d = data;
-  int64_t m = plan->m, nz = plan->nz, S = Length(d, m, nz), block = Block(A->ctx->device, S), chunk = Chunk(block, S);
+  int64_t m = plan->m, nz = plan->nz, S = Length(d, m, nz), block = Block(A->ctx->device, S),
+          chunk = Chunk(block, S);
   int64_t some = m < nz ? m : nz, cut = plan->columns + S > chunk ? nz / (chunk - S) : 0;
   const int64_t filled[] = {(nz + S - 1) / S, (nz + some * (S - 1)) / S};
   int64_t segments[] = {cut || filled[0] < m ? m : filled[0], nz / S + m};
@@ -317,7 +329,7 @@ const MatType poiseMatType_seg = {
     .destroy = Destroy_SEG,
 };
 
-/* ---- host kernels --------------------------------------------------------------------------------------------------- */
+/* ---- host kernels ---------------------------------------------------------------------------- */
 
 PoiseErr poiseHost_seg_count(Device *dev, const void *args)
 {

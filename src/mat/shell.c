@@ -19,12 +19,14 @@ static PoiseErr Mult_Shell(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Poi
 static PoiseErr MultTranspose_Shell(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   const Shell *s = A->data;
-  if (!s->functions.mult_transpose) FAIL(POISE_ERR_UNSUPPORTED, "the shell matrix was given no mult_transpose");
+  if (!s->functions.mult_transpose)
+    FAIL(POISE_ERR_UNSUPPORTED, "the shell matrix was given no mult_transpose");
   PoiseErrorClear();
   return poiseErrorOfUser(s->functions.mult_transpose(s->arg, x, y), "the shell's mult_transpose");
 }
 
-/* Through a vector of the user's view: a shell fills the diagonal as a vector, d may be a preconditioner's array. */
+/* Through a vector of the user's view: a shell fills the diagonal as a vector, d may be a preconditioner's
+   array. */
 static PoiseErr Diagonal_Shell(PoiseMat A, int b, double *d)
 {
   const Shell *s = A->data;
@@ -51,8 +53,8 @@ const MatType poiseMatType_shell = {
     .diagonal = Diagonal_Shell,
 };
 
-PoiseErr PoiseMatCreateShell(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseShell *functions,
-                             void *arg, PoiseMat *A)
+PoiseErr PoiseMatCreateShell(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                             const PoiseShell *functions, void *arg, PoiseMat *A)
 {
   CALLED(OBJECT(ctx), GIVEN(A));
   *A = NULL;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A rank's entries by column, those of a column by row: for products with the transpose, which so neither copy values nor add in an
-  order that varies, and for the arrays of an explicit transpose. The host counts. A device sorts by column alone (keys.c): they
-  stand row by row, and equal keys keep their order.
+  A rank's entries by column, those of a column by row: for products with the transpose, which so neither copy
+  values nor add in an order that varies, and for the arrays of an explicit transpose. The host counts. A
+  device sorts by column alone (keys.c): they stand row by row, and equal keys keep their order.
 */
 #include "mat.h"
 
 /* tptr, of zeros: counts become the ends of the columns, which move down to their beginnings. */
-POISE_INLINE void CountColumns(const Csr *c, const HostCsr *h, bool wide, void *tptr, void *from, int32_t *row)
+POISE_INLINE void CountColumns(const Csr *c, const HostCsr *h, bool wide, void *tptr, void *from,
+                               int32_t *row)
 {
   for (int64_t k = 0; k < c->nz; k++) (void)poiseAdvance(wide, tptr, h->col[k], 1);
   for (int64_t j = 0, sum = 0; j <= c->nloc + c->nghost; j++) sum += poiseAdvance(wide, tptr, j, sum);
@@ -81,7 +82,7 @@ void poiseTransposedDestroy(Transposed *t)
   poiseBufferDestroy(&t->from);
 }
 
-/* ---- host kernel: for devices that run it -------------------------------------------------------------------------------- */
+/* ---- host kernel: for devices that run it ---------------------------------------------------- */
 
 PoiseErr poiseHost_csr_keys(Device *dev, const void *args)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan: for each block of entries in turn,
-  the values that go there as runs that lie side by side in their array, in its order, and for each of them the entry's place.
-  Taking new values is one pass over that plan. A block is a thread's share of the entries:
-  values stream from memory, and neighbouring ones, as those of an element, go to entries that are still in cache. Triplets in
-  no order have no such neighbours: small blocks, whose entries all stay in cache, then pick their values. Either way an entry
-  is the sum of its values in their order. It reads 8 bytes per value, 2 for its place and 8 per run, and writes 8 per entry.
-  On a device a thread gathers the values of an entry instead, in the same order (coo.c).
+  Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan: for each block
+  of entries in turn, the values that go there as runs that lie side by side in their array, in its order, and
+  for each of them the entry's place. Taking new values is one pass over that plan. A block is a thread's
+  share of the entries: values stream from memory, and neighbouring ones, as those of an element, go to
+  entries that are still in cache. Triplets in no order have no such neighbours: small blocks, whose entries
+  all stay in cache, then pick their values. Either way an entry is the sum of its values in their order. It
+  reads 8 bytes per value, 2 for its place and 8 per run, and writes 8 per entry. On a device a thread gathers
+  the values of an entry instead, in the same order (coo.c).
 
-  In a matrix of blocks a triplet is a block, and what is said of values and entries holds of b x b numbers at once; or it is a number,
-  and the entries of the plan are the numbers of all blocks. Blocks for another matrix are taken as so many triplets of numbers.
+  In a matrix of blocks a triplet is a block, and what is said of values and entries holds of b x b numbers at
+  once; or it is a number, and the entries of the plan are the numbers of all blocks. Blocks for another
+  matrix are taken as so many triplets of numbers.
 */
 #include "../vec/vec_host.h"
 #include "mat.h"
@@ -60,18 +62,22 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
 void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
 {
   if (!t) return;
-  sum->host += poiseAllocated(t->to) + poiseAllocated(t->run) + poiseAllocated(t->first_to) + poiseAllocated(t->first_run);
+  sum->host += poiseAllocated(t->to) + poiseAllocated(t->run) + poiseAllocated(t->first_to) +
+               poiseAllocated(t->first_run);
   sum->host += poiseAllocated(t->send) + poiseAllocated(t->ex.send) + poiseAllocated(t->ex.recv);
-  const Buffer *map[] = {&t->map.start, &t->map.from, &t->map.given, &t->map.received, &t->map.send, &t->map.packed};
+  const Buffer *map[] = {&t->map.start,    &t->map.from, &t->map.given,
+                         &t->map.received, &t->map.send, &t->map.packed};
   for (size_t k = 0; k < sizeof map / sizeof *map; k++) poiseBufferAdd(map[k], sum);
 }
 
-/* ---- the pattern ---------------------------------------------------------------------------------------------------- */
+/* ---- the pattern ----------------------------------------------------------------------------- */
 
 typedef struct Plan {
-  Indices rows, cols;                          /* as given */
-  int given;                                   /* b: each stands for b x b triplets of numbers, column by column; else 1 */
-  int unit;                                    /* b: triplets are blocks of b x b numbers, as entries are; else 1 */
+  Indices rows, cols; /* as given */
+  /* b: each stands for b x b triplets of numbers, column by column; else 1 */
+  int given;
+  /* b: triplets are blocks of b x b numbers, as entries are; else 1 */
+  int unit;
   int side;                                    /* b: triplets are numbers, and entries blocks; else 1 */
   int64_t n;                                   /* triplets */
   Side where;                                  /* the indices are */
@@ -241,7 +247,8 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
   int64_t m = A->rows->n / (p->unit * p->side), *at;
   int rank = PoiseRank(ctx);
   TRY(poiseAllocArray(ctx, m + 2, sizeof(int64_t), "row offsets", start));
-  at = *start + 1; /* counts, one place on: then at[i] is row i's cursor, and in the end where row i + 1 begins */
+  /* counts, one place on: then at[i] is row i's cursor, and in the end where row i + 1 begins */
+  at = *start + 1;
   for (int64_t k = 0; k < p->n; k++)
     if (Owner(A, p, k) == rank) at[EntryRow(A, p, RowOf(p, k)) + 1]++;
   for (int64_t k = 0; k < p->stash.n; k++) at[EntryRow(A, p, p->stash.entry[k].row) + 1]++;
@@ -251,7 +258,8 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
     if (Owner(A, p, k) == rank)
       p->term[at[EntryRow(A, p, RowOf(p, k))]++] = (Term){.col = ColumnOf(p, k) / p->side, .from = k};
   for (int64_t k = 0; k < p->stash.n; k++)
-    p->term[at[EntryRow(A, p, p->stash.entry[k].row)]++] = (Term){.col = p->stash.entry[k].col / p->side, .from = p->n + k};
+    p->term[at[EntryRow(A, p, p->stash.entry[k].row)]++] =
+        (Term){.col = p->stash.entry[k].col / p->side, .from = p->n + k};
   return POISE_OK;
 }
 
@@ -262,13 +270,15 @@ static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
   int64_t m = A->rows->n / (p->unit * p->side), nz = 0, out = 0;
   for (int64_t i = 0; i < m; i++) {
     TRY(poiseTermsSort(ctx, p->term + start[i], start[i + 1] - start[i]));
-    for (int64_t k = start[i]; k < start[i + 1]; k++) nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
+    for (int64_t k = start[i]; k < start[i + 1]; k++)
+      nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
   TRY(poiseAllocArray(ctx, p->n + p->stash.n, sizeof *p->inrow, "places in rows", &p->inrow));
   TRY(poiseRowArraysCreateBlocks(A, A->blocked ? A->block_size : 0, nz, &p->arrays));
   for (int64_t i = 0; i < m; i++) {
     for (int64_t k = start[i]; k < start[i + 1]; k++) {
-      if (k == start[i] || p->term[k].col != p->term[k - 1].col) poiseRowArraysPutColumn(&p->arrays, out++, p->term[k].col);
+      if (k == start[i] || p->term[k].col != p->term[k - 1].col)
+        poiseRowArraysPutColumn(&p->arrays, out++, p->term[k].col);
       p->inrow[p->term[k].from] = (uint32_t)(out - 1 - p->arrays.ptr[i]);
     }
     p->arrays.ptr[i + 1] = out;
@@ -295,18 +305,20 @@ static int64_t Entries(PoiseMat A, const Plan *p)
   return p->arrays.ptr[A->rows->n / (p->unit * p->side)] * p->side * p->side;
 }
 
-/* ---- the plan of values --------------------------------------------------------------------------------------------- */
+/* ---- the plan of values ---------------------------------------------------------------------- */
 
-typedef struct Open {               /* the last run of a block */
-  int64_t values, runs;             /* of the block, so far */
-  int64_t next, count, least, most; /* value behind the run; its own values, their least and largest entries in the block */
+typedef struct Open {   /* the last run of a block */
+  int64_t values, runs; /* of the block, so far */
+  /* value behind the run; its own values, their least and largest entries in the block */
+  int64_t next, count, least, most;
 } Open;
 
-/* Does value k, which goes to this entry of the block, begin a run? Given and received values are different arrays. */
+/* Does value k, which goes to this entry of the block, begin a run? Given and received values are different
+   arrays. */
 static bool BeginsRun(const Open *o, int64_t k, int64_t ngiven, int64_t entry)
 {
-  return !o->runs || k != o->next || k == ngiven || o->count == LONGEST_RUN || entry - o->least >= WINDOW - STEP ||
-         o->most - entry >= WINDOW - STEP;
+  return !o->runs || k != o->next || k == ngiven || o->count == LONGEST_RUN ||
+         entry - o->least >= WINDOW - STEP || o->most - entry >= WINDOW - STEP;
 }
 
 static void Put(Open *o, bool begins, int64_t k, int64_t entry)
@@ -325,7 +337,8 @@ static bool WasRecent(const int64_t *seen, int64_t values)
   return *seen && values - *seen < RECENT;
 }
 
-/* How many values and runs the blocks have, with this many entries each. *ordered: neighbouring values go to neighbouring entries. */
+/* How many values and runs the blocks have, with this many entries each. *ordered: neighbouring values go to
+   neighbouring entries. */
 static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t block, bool *ordered)
 {
   PoiseContext ctx = A->ctx;
@@ -346,7 +359,8 @@ static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t 
     Open *o = &p->open[entry / block];
     bool begins = BeginsRun(o, k, p->n, entry % block);
     int64_t *seen = p->seen + 1 + entry / STEP;
-    far += begins && !WasRecent(seen - 1, o->values) && !WasRecent(seen, o->values) && !WasRecent(seen + 1, o->values);
+    far += begins && !WasRecent(seen - 1, o->values) && !WasRecent(seen, o->values) &&
+           !WasRecent(seen + 1, o->values);
     Put(o, begins, k, entry % block);
     *seen = o->values;
   }
@@ -360,13 +374,15 @@ static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t 
   return POISE_OK;
 }
 
-/* The end of the window is known when its run ends. Until then a place is that in the block, modulo 2^16, as is its begin. */
+/* The end of the window is known when its run ends. Until then a place is that in the block, modulo 2^16, as
+   is its begin. */
 static void CloseRun(Triplets *t, const Open *o, int64_t block)
 {
   if (!o->runs) return;
   uint16_t *to = t->to + t->first_to[block] + o->values - o->count;
   int64_t end = o->most / STEP + 1;
-  t->run[t->first_run[block] + o->runs - 1] = (Run){(uint64_t)(o->next - o->count), (uint64_t)o->count, (uint64_t)end};
+  t->run[t->first_run[block] + o->runs - 1] =
+      (Run){(uint64_t)(o->next - o->count), (uint64_t)o->count, (uint64_t)end};
   for (int64_t k = 0; k < o->count; k++) to[k] = (uint16_t)(to[k] - end * STEP);
 }
 
@@ -430,7 +446,8 @@ static PoiseErr Build(PoiseMat A, Triplets *t, Plan *p)
 }
 
 /* b: 1, or A's block size. */
-static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows,
+                            const PoiseInt *cols)
 {
   PoiseContext ctx = A->ctx;
   Triplets *t = NULL;
@@ -457,11 +474,14 @@ static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const Poi
   return e;
 }
 
-/* Where a block size is to be found, of numbers, the pattern is made for CSR before: it is that which is looked at. */
-static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
+/* Where a block size is to be found, of numbers, the pattern is made for CSR before: it is that which is
+   looked at. */
+static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows,
+                           const PoiseInt *cols)
 {
-  if (b > 1) A->find = false;                                                    /* blocks are given */
-  if (b > 1 && poiseChoiceIsNamed(A) && !A->assembled) TRY(poiseMatToBlocks(A)); /* it has no reason to take them apart */
+  if (b > 1) A->find = false; /* blocks are given */
+  /* it has no reason to take them apart */
+  if (b > 1 && poiseChoiceIsNamed(A) && !A->assembled) TRY(poiseMatToBlocks(A));
   if (!A->blocked || !A->find) return MakePattern(A, where, b, n, rows, cols);
   A->blocked = false;
   PoiseErr e = MakePattern(A, where, 1, n, rows, cols);
@@ -495,7 +515,7 @@ PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt
   return SetPattern(A, DEVICE, A->block_size, n, rows, cols);
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static PoiseErr Check(PoiseMat A, Side where, const double *v)
 {
@@ -505,9 +525,10 @@ static PoiseErr Check(PoiseMat A, Side where, const double *v)
   TRY(poiseMatCheckUsable(A));
   if (t->built != A->csr.built) FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");
   if (!v && t->ngiven) FAIL(POISE_ERR_ARG, "the values of %lld triplets are NULL", (long long)t->ngiven);
-  return where == HOST ? poiseDeviceCheckHost(A->ctx->device, v, "values of triplets")
-                       : poiseDeviceCheckPointer(A->ctx->device, v, (size_t)(t->ngiven * t->numbers) * sizeof *v,
-                                                 "values of triplets");
+  return where == HOST
+             ? poiseDeviceCheckHost(A->ctx->device, v, "values of triplets")
+             : poiseDeviceCheckPointer(A->ctx->device, v, (size_t)(t->ngiven * t->numbers) * sizeof *v,
+                                       "values of triplets");
 }
 
 static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *v)
@@ -524,19 +545,21 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *
   return e;
 }
 
-/* Ask for the values of a run that comes later, as runs may lie apart, which hardware does not foresee; it does the rest of long ones. */
+/* Ask for the values of a run that comes later, as runs may lie apart, which hardware does not foresee; it
+   does the rest of long ones. */
 static inline void Ahead(const Run *run, const double *v, int64_t numbers)
 {
   enum { LINE = 8, LONG = 16 * LINE };
   const int64_t start = (int64_t)run->start * numbers, count = run->count * numbers;
   const int64_t last = start + (count < LONG ? count + LINE - 1 : 1); /* the array may begin inside a line */
-  for (int64_t k = start; k < last; k += LINE) __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)k * sizeof *v));
+  for (int64_t k = start; k < last; k += LINE)
+    __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)k * sizeof *v));
 }
 
-/* Entries are set to zero, or kept, as windows reach them: not before, so that they are in cache when values are added. numbers: of an
-   entry, a constant where this is inlined. */
-POISE_INLINE void SumBlock(const Triplets *t, int64_t numbers, int64_t block, int64_t n, const double *v, bool keep,
-                           double *restrict out)
+/* Entries are set to zero, or kept, as windows reach them: not before, so that they are in cache when values
+   are added. numbers: of an entry, a constant where this is inlined. */
+POISE_INLINE void SumBlock(const Triplets *t, int64_t numbers, int64_t block, int64_t n, const double *v,
+                           bool keep, double *restrict out)
 {
   const uint16_t *restrict to = t->to + t->first_to[block];
   const double *received = t->ex.recv;
@@ -544,7 +567,8 @@ POISE_INLINE void SumBlock(const Triplets *t, int64_t numbers, int64_t block, in
   for (int64_t r = t->first_run[block]; r <= last; r++) {
     const Run *run = &t->run[r], *ahead = &t->run[r + RUNS_AHEAD < last ? r + RUNS_AHEAD : last];
     const int64_t start = (int64_t)run->start, count = run->count, end = (int64_t)run->end * STEP;
-    const double *restrict from = start < t->ngiven ? v + start * numbers : received + (start - t->ngiven) * numbers;
+    const double *restrict from =
+        start < t->ngiven ? v + start * numbers : received + (start - t->ngiven) * numbers;
     Ahead(ahead, v, numbers);
     if (reached < end && reached < n) {
       int64_t until = end < n ? end : n;
@@ -552,10 +576,12 @@ POISE_INLINE void SumBlock(const Triplets *t, int64_t numbers, int64_t block, in
       reached = until;
     }
     for (int64_t k = 0; k < count; k++)
-      for (int64_t j = 0; j < numbers; j++) out[(end - WINDOW + to[k]) * numbers + j] += from[k * numbers + j];
+      for (int64_t j = 0; j < numbers; j++)
+        out[(end - WINDOW + to[k]) * numbers + j] += from[k * numbers + j];
     to += count;
   }
-  if (reached < n) memset(out + reached * numbers, 0, (size_t)((n - reached) * numbers) * sizeof *out); /* without values */
+  /* without values */
+  if (reached < n) memset(out + reached * numbers, 0, (size_t)((n - reached) * numbers) * sizeof *out);
 }
 
 static void SumValues(PoiseContext ctx, const Triplets *t, int64_t n, const double *v, bool add, double *val)
@@ -587,7 +613,8 @@ static PoiseErr Take(PoiseMat A, Side where, const double *v, bool add)
   bool is_host = A->ctx->device->ops->is_host;
   TRY(PoiseAgree(A->ctx, Check(A, where, v)));
   TRY(PoiseAgree(A->ctx, Travel(A->ctx, t, is_host ? HOST : where, v)));
-  TRY(PoiseAgree(A->ctx, is_host ? SumHere(A, v, add) : poiseTripletMapSum(A, &t->map, where, v, t->ex.recv, add)));
+  TRY(PoiseAgree(A->ctx,
+                 is_host ? SumHere(A, v, add) : poiseTripletMapSum(A, &t->map, where, v, t->ex.recv, add)));
   A->state++;
   return POISE_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prescribed unknowns: rows, and columns, of zeros but for the diagonal, with b to match; the pattern stays. Which rows
-   is known on the host; values, x and b stay on the device. */
+/* Prescribed unknowns: rows, and columns, of zeros but for the diagonal, with b to match; the pattern stays.
+   Which rows is known on the host; values, x and b stay on the device. */
 #include "mat.h"
 
 typedef struct Zero {
@@ -24,7 +24,8 @@ static PoiseErr Check(PoiseMat A, Zero *z)
   if (z->columns || z->x) TRY(poiseMatCheckSquare(A));
   if (z->x) TRY(poiseVecCheckSame(z->x, "x", z->b, "b"));
   if (z->x && (z->x->ctx != A->ctx || !poiseLayoutSame(A->rows, z->x->layout)))
-    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)A->rows->N, (long long)z->b->layout->N);
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)A->rows->N,
+         (long long)z->b->layout->N);
   for (PoiseInt k = 0; k < z->rows.n; k++)
     if (z->rows.index[k] >= 0) TRY(poiseStashAdd(A->ctx, &z->stash, z->rows.index[k], 0, 0));
   return POISE_OK;
@@ -43,7 +44,8 @@ static PoiseErr Reserve(Device *dev, size_t bytes, const char *what, Buffer *b)
   return poiseBufferUpdate(b, DEVICE, &p);
 }
 
-/* What this rank knows of its own rows, and room for the rest. A row without a diagonal entry can have no diagonal value. */
+/* What this rank knows of its own rows, and room for the rest. A row without a diagonal entry can have no
+   diagonal value. */
 static PoiseErr List(PoiseMat A, Zero *z)
 {
   Device *dev = A->ctx->device;
@@ -68,7 +70,8 @@ static PoiseErr List(PoiseMat A, Zero *z)
   }
   if (!z->columns) return POISE_OK;
   TRY(Reserve(dev, (size_t)A->rows->n * sizeof(double), "columns to zero", &z->mark));
-  return Reserve(dev, (size_t)(A->csr.nghost * poiseCsrSide(&A->csr)) * sizeof(double), "columns to zero", &z->ghost_mark);
+  return Reserve(dev, (size_t)(A->csr.nghost * poiseCsrSide(&A->csr)) * sizeof(double), "columns to zero",
+                 &z->ghost_mark);
 }
 
 static PoiseErr ApplyRows(PoiseMat A, Zero *z)
@@ -88,8 +91,8 @@ static PoiseErr KeepMarks(PoiseMat A, Zero *z, const double *ghost)
   double *kept;
   if (!A->csr.halo) return POISE_OK;
   TRY(poiseBufferWrite(&z->ghost_mark, DEVICE, &kept));
-  return poiseDeviceCopy(A->ctx->device, kept, ghost, (size_t)(A->csr.nghost * poiseCsrSide(&A->csr)) * sizeof *kept,
-                         COPY_ON_DEVICE);
+  return poiseDeviceCopy(A->ctx->device, kept, ghost,
+                         (size_t)(A->csr.nghost * poiseCsrSide(&A->csr)) * sizeof *kept, COPY_ON_DEVICE);
 }
 
 static PoiseErr ApplyColumns(PoiseMat A, Zero *z, CsrZeroColumnsArgs *a)
@@ -100,7 +103,8 @@ static PoiseErr ApplyColumns(PoiseMat A, Zero *z, CsrZeroColumnsArgs *a)
   return poiseLaunch(A->ctx->device, KERNEL_csr_zero_columns, a, sizeof *a);
 }
 
-/* The marks, and x, of other ranks' columns, then those columns. Collective; mine: this rank's error so far; the caller agrees. */
+/* The marks, and x, of other ranks' columns, then those columns. Collective; mine: this rank's error so far;
+   the caller agrees. */
 static PoiseErr Columns(PoiseMat A, PoiseErr mine, Zero *z)
 {
   CsrZeroColumnsArgs a = {0};
@@ -138,13 +142,15 @@ static PoiseErr ZeroRows(PoiseMat A, Zero z)
   return e;
 }
 
-PoiseErr PoiseMatZeroRows(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x, PoiseVec b)
+PoiseErr PoiseMatZeroRows(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x,
+                          PoiseVec b)
 {
   CALLED(OBJECT(A), OBJECT_OR_NO(x), OBJECT_OR_NO(b));
   return ZeroRows(A, (Zero){.rows = {n, rows, NULL}, .diagonal = diagonal, .x = x, .b = b});
 }
 
-PoiseErr PoiseMatZeroRowsColumns(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x, PoiseVec b)
+PoiseErr PoiseMatZeroRowsColumns(PoiseMat A, PoiseInt n, const PoiseInt *rows, double diagonal, PoiseVec x,
+                                 PoiseVec b)
 {
   CALLED(OBJECT(A), OBJECT_OR_NO(x), OBJECT_OR_NO(b));
   return ZeroRows(A, (Zero){.rows = {n, rows, NULL}, .diagonal = diagonal, .x = x, .b = b, .columns = true});

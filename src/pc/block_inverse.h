@@ -5,8 +5,9 @@
 
 #include "pivot.h"
 
-/* Gauss-Jordan with row pivoting, or without if all pivots must have one sign, in place, column-major. The number of the pivot that is
-   refused, or b; and that pivot: NaN where the inverse is not finite. rule, rest: see poiseInvertPivot. */
+/* Gauss-Jordan with row pivoting, or without if all pivots must have one sign, in place, column-major. The
+   number of the pivot that is refused, or b; and that pivot: NaN where the inverse is not finite. rule, rest:
+   see poiseInvertPivot. */
 POISE_INLINE int poiseInvertPivots(const FactorArgs *rule, double rest, double *a, int b, double *refused)
 {
   int pivot[32];

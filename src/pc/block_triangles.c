@@ -4,18 +4,19 @@
 #include "block_inverse.h"
 #include "triangles_host.h"
 
-/* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 enum { SOON = 4096 }; /* bytes */
 
 /* ahead: how many blocks behind these are those that will be worked on soon. */
 POISE_INLINE void AddBlocks(int b, const SweepArgs *a, int64_t k, int64_t end, int64_t ahead, double *sum)
 {
-  for (; k < end; k++) poiseAddBlock(b, a->val + k * b * b, ahead * b * b, a->y + (int64_t)a->t.col[k] * b, sum);
+  for (; k < end; k++)
+    poiseAddBlock(b, a->val + k * b * b, ahead * b * b, a->y + (int64_t)a->t.col[k] * b, sum);
 }
 
-/* 8 b^2 + 4 bytes per block; x, y, offsets and d once. next: the row whose blocks are fetched meanwhile, which lie not where hardware
-   expects them, as a sweep skips a triangle. */
+/* 8 b^2 + 4 bytes per block; x, y, offsets and d once. next: the row whose blocks are fetched meanwhile,
+   which lie not where hardware expects them, as a sweep skips a triangle. */
 POISE_INLINE void SweepRow(int b, const SweepArgs *a, int64_t i, int64_t next)
 {
   const Triangles *t = &a->t;
@@ -37,18 +38,21 @@ POISE_INLINE void SweepRow(int b, const SweepArgs *a, int64_t i, int64_t next)
 
 POISE_INLINE void SweepRows(int b, const void *args, int64_t begin, int64_t end)
 {
-  const SweepArgs local = *(const SweepArgs *)args, *a = &local;                  /* so that stores to y cannot change it */
-  int64_t row = 8 * b * b * a->t.nz / (2 * a->t.n), ahead = 1 + SOON / (row + 1); /* bytes of a triangle's, and rows */
+  /* so that stores to y cannot change it */
+  const SweepArgs local = *(const SweepArgs *)args, *a = &local;
+  /* bytes of a triangle's, and rows */
+  int64_t row = 8 * b * b * a->t.nz / (2 * a->t.n), ahead = 1 + SOON / (row + 1);
   if (a->backward)
     for (int64_t i = end - 1; i >= begin; i--) SweepRow(b, a, i, i - ahead < begin ? begin : i - ahead);
   else
     for (int64_t i = begin; i < end; i++) SweepRow(b, a, i, i + ahead < end ? i + ahead : end - 1);
 }
 
-/* ---- factors -------------------------------------------------------------------------------------------------------------- */
+/* ---- factors --------------------------------------------------------------------------------- */
 
 /* z -= x y */
-POISE_INLINE void SubtractProduct(int b, const double *restrict x, const double *restrict y, double *restrict z)
+POISE_INLINE void SubtractProduct(int b, const double *restrict x, const double *restrict y,
+                                  double *restrict z)
 {
   for (int c = 0; c < b; c++)
     for (int k = 0; k < b; k++)
@@ -114,8 +118,10 @@ static void InvertPivot(const FactorArgs *a, int b, int64_t i, int64_t own, int6
 POISE_INLINE void FactorRow(int b, const FactorArgs *a, int64_t i)
 {
   const Triangles *t = &a->t;
-  int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i), end = poiseOffset(t, t->end, i);
-  int64_t own = a->symmetric ? diag : begin, size = (int64_t)b * b; /* what is left of it has been mirrored from above */
+  int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i),
+          end = poiseOffset(t, t->end, i);
+  /* what is left of it has been mirrored from above */
+  int64_t own = a->symmetric ? diag : begin, size = (int64_t)b * b;
   memcpy(a->lu + own * size, a->a + own * size, (size_t)((end - own) * size) * sizeof(double));
   for (int r = 0; r < b; r++) a->lu[diag * size + r * b + r] += a->shift;
   for (int64_t k = begin; k < diag; k++) {
@@ -126,7 +132,7 @@ POISE_INLINE void FactorRow(int b, const FactorArgs *a, int64_t i)
   if (a->symmetric) Mirror(a, b, i, diag + 1, end);
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 #define ROWS(b)                                                           \
   static void SweepRows##b(const void *args, int64_t begin, int64_t end)  \

@@ -48,12 +48,14 @@ PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *k, int b, bool fix)
   PoiseErr e = Open(pc, k, b, &d);
   TRY(poiseMatDiagonalBlocks(pc->P, e, b, d));
   TRY(poiseBufferWrite(&k->bad, DEVICE, &out));
-  TRY(LAUNCH(pc->ctx->device, invert_blocks, InvertBlocksArgs, .nblock = k->n / b, .b = b, .fix = fix, .d = d, .bad = out));
+  TRY(LAUNCH(pc->ctx->device, invert_blocks, InvertBlocksArgs, .nblock = k->n / b, .b = b, .fix = fix, .d = d,
+             .bad = out));
   TRY(poiseBufferRead(&k->bad, HOST, &bad));
   if (*bad < 0) return POISE_OK;
   long long row = poiseMatRowName(pc->P, (int64_t)*bad * b);
   if (b == 1) FAIL(POISE_ERR_NUMERIC, "the diagonal entry of row %lld is zero, missing or not finite", row);
-  FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", row, row + b - 1);
+  FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", row,
+       row + b - 1);
 }
 
 PoiseErr poiseBlocksApply(PoisePC pc, Blocks *k, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
@@ -72,7 +74,7 @@ PoiseErr poiseBlocksShow(Blocks *k, const double **d, int64_t *b)
   return poiseBufferRead(&k->inverse, DEVICE, d);
 }
 
-/* ---- host kernels --------------------------------------------------------------------------------------------------- */
+/* ---- host kernels ---------------------------------------------------------------------------- */
 
 PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)
 {

@@ -6,10 +6,10 @@
 #include "../vec/vec_host.h"
 #include "block_inverse.h"
 
-/* Rows [begin, end) of y = D x, D a b x b block, column-major: larger ones by columns, so that the compiler vectorises. The sums
-   are the same. */
-POISE_INLINE void poiseHostBlockRows(const double *restrict d, int64_t b, const double *restrict x, double *restrict y,
-                                     int64_t begin, int64_t end)
+/* Rows [begin, end) of y = D x, D a b x b block, column-major: larger ones by columns, so that the compiler
+   vectorises. The sums are the same. */
+POISE_INLINE void poiseHostBlockRows(const double *restrict d, int64_t b, const double *restrict x,
+                                     double *restrict y, int64_t begin, int64_t end)
 {
   enum { LARGE = 8 };
   for (int64_t i = begin; i < end; i++) {
@@ -22,14 +22,16 @@ POISE_INLINE void poiseHostBlockRows(const double *restrict d, int64_t b, const 
 }
 
 /* All rows of so many blocks, one after the other. */
-POISE_INLINE void poiseHostBlocksOf(int64_t b, const double *restrict d, const double *restrict x, double *restrict y,
-                                    int64_t count)
+POISE_INLINE void poiseHostBlocksOf(int64_t b, const double *restrict d, const double *restrict x,
+                                    double *restrict y, int64_t count)
 {
   for (int64_t k = 0; k < count; k++) poiseHostBlockRows(d + k * b * b, b, x + k * b, y + k * b, 0, b);
 }
 
-/* The same of small blocks, whose loops the compiler unrolls. Returns how many it did: none of other sizes. */
-static inline int64_t poiseHostSmallBlocks(int64_t b, const double *d, const double *x, double *y, int64_t count)
+/* The same of small blocks, whose loops the compiler unrolls. Returns how many it did: none of other
+   sizes. */
+static inline int64_t poiseHostSmallBlocks(int64_t b, const double *d, const double *x, double *y,
+                                           int64_t count)
 {
 #define OF(size)                             \
   case size:                                 \
@@ -49,13 +51,15 @@ static inline int64_t poiseHostSmallBlocks(int64_t b, const double *d, const dou
 #undef OF
 }
 
-/* Rows [begin, end), in any blocks, of y = D x. D's blocks are of b rows, the last of `n` rows may have fewer. */
-static inline void poiseHostBlocks(const double *d, int64_t b, int64_t n, const double *x, double *y, int64_t begin,
-                                   int64_t end)
+/* Rows [begin, end), in any blocks, of y = D x. D's blocks are of b rows, the last of `n` rows may have
+   fewer. */
+static inline void poiseHostBlocks(const double *d, int64_t b, int64_t n, const double *x, double *y,
+                                   int64_t begin, int64_t end)
 {
   for (int64_t i = begin; b == 1 && i < end; i++) y[i] = d[i] * x[i];
   for (int64_t i = begin; b > 1 && i < end;) {
-    int64_t first = i - i % b, side = first + b < n ? b : n - first, last = first + side < end ? first + side : end;
+    int64_t first = i - i % b, side = first + b < n ? b : n - first,
+            last = first + side < end ? first + side : end;
     int64_t done = i == first ? poiseHostSmallBlocks(b, d + i * b, x + i, y + i, (end - i) / b) : 0;
     if (!done) poiseHostBlockRows(d + first * b, side, x + first, y + first, i - first, last - first);
     i = done ? i + done * b : last;

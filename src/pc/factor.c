@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Incomplete factors without fill, on the pattern of the rank's own block: set-up with shifts, application, and the host's
-  kernels. The factors' entries stand where P's are, so that new values need no allocation, with columns of their
-  own, so that they outlive P's pattern.
+  Incomplete factors without fill, on the pattern of the rank's own block: set-up with shifts, application,
+  and the host's kernels. The factors' entries stand where P's are, so that new values need no allocation,
+  with columns of their own, so that they outlive P's pattern.
 
-  Shifts are PETSc's: nonzero adds shift_amount to the whole diagonal, twice as much at each further try; positive_definite looks,
-  by bisection in at most 5 steps, for a small part of the shift that would make the block diagonally dominant (as PETSc's ilu
-  does; its icc stops at the first shift that works, a larger one: bench/results/petsc_table.md); inblocks adds shift_amount to
-  each zero pivot.
+  Shifts are PETSc's: nonzero adds shift_amount to the whole diagonal, twice as much at each further try;
+  positive_definite looks, by bisection in at most 5 steps, for a small part of the shift that would make the
+  block diagonally dominant (as PETSc's ilu does; its icc stops at the first shift that works, a larger one:
+  bench/results/petsc_table.md); inblocks adds shift_amount to each zero pivot.
 
   With positive_definite, icc of a matrix whose diagonal is negative is that of -A, turned back: M = -U^T D U.
 */
@@ -22,9 +22,10 @@ typedef struct Search { /* for a shift */
   int tries;
 } Search;
 
-/* ---- set-up --------------------------------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* Is there an entry (j, i) for each entry (i, j)? Where a symmetric matrix is stored so, its lower triangle is not needed. */
+/* Is there an entry (j, i) for each entry (i, j)? Where a symmetric matrix is stored so, its lower triangle
+   is not needed. */
 static PoiseErr CheckSymmetric(PoisePC pc, Incomplete *f)
 {
   Triangles t;
@@ -57,7 +58,8 @@ static PoiseErr Allocate(PoisePC pc, Incomplete *f)
   size_t b = (size_t)poiseTriangularSide(&f->triangular);
   if (f->built == f->triangular.built) return POISE_OK;
   Release(f);
-  TRY(poiseBufferCreate(dev, (size_t)poiseCsrScalars(&pc->P->csr) * sizeof(double), "incomplete factors", &f->lu));
+  TRY(poiseBufferCreate(dev, (size_t)poiseCsrScalars(&pc->P->csr) * sizeof(double), "incomplete factors",
+                        &f->lu));
   TRY(poiseBufferCreate(dev, b * (size_t)pc->P->rows->n * sizeof(double), "inverse pivots", &f->d));
   TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &f->result));
   f->built = f->triangular.built;
@@ -116,12 +118,14 @@ static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double
          "%s: the pivot of row %lld%s is %g: an entry of that row or of one that it depends on is not finite",
          pc->type->name, global, block, pivot);
   if (s->tries)
-    FAIL(POISE_ERR_NUMERIC, "%s: the pivot of row %lld%s is %g after %d shifts of the diagonal, the last by %g",
-         pc->type->name, global, block, pivot, s->tries, s->shift);
+    FAIL(POISE_ERR_NUMERIC,
+         "%s: the pivot of row %lld%s is %g after %d shifts of the diagonal, the last by %g", pc->type->name,
+         global, block, pivot, s->tries, s->shift);
   FAIL(POISE_ERR_NUMERIC,
        "%s: the pivot of row %lld%s is %g, a zero pivot (up to %g counts as zero: %s): try "
        "%s nonzero or positive_definite, or another preconditioner",
-       pc->type->name, global, block, pivot, f->zero_pivot, poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_zeropivot"),
+       pc->type->name, global, block, pivot, f->zero_pivot,
+       poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_zeropivot"),
        poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_shift_type"));
 }
 
@@ -207,10 +211,12 @@ static PoiseErr HasNegativeDiagonal(PoisePC pc, bool *has)
   return e;
 }
 
-/* Is A to be factored as -A? All ranks' first attempts are looked at before their diagonals are. Collective. */
+/* Is A to be factored as -A? All ranks' first attempts are looked at before their diagonals are.
+   Collective. */
 static PoiseErr FindSign(PoisePC pc, Incomplete *f, const double *result)
 {
-  bool refused = result && result[REFUSED_ROW] >= 0 && result[REFUSED_PIVOT] < 0, empty = result && !f->triangular.n;
+  bool refused = result && result[REFUSED_ROW] >= 0 && result[REFUSED_PIVOT] < 0,
+       empty = result && !f->triangular.n;
   double some[2] = {refused, !refused && !empty};
   TRY(PoiseMax(pc->ctx, 2, some));
   return some[0] > 0 && some[1] == 0 ? HasNegativeDiagonal(pc, &f->negative) : POISE_OK;
@@ -225,7 +231,8 @@ static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
   return Allocate(pc, f);
 }
 
-/* Where -A has pivots that no shift mends, as where A is not symmetric: A itself, shifted, on all ranks. Collective. */
+/* Where -A has pivots that no shift mends, as where A is not symmetric: A itself, shifted, on all ranks.
+   Collective. */
 static PoiseErr FallBack(PoisePC pc, Incomplete *f, PoiseErr mine)
 {
   const double *result;
@@ -255,7 +262,7 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
   return e ? e : poiseFactorLibraryPlan(pc);
 }
 
-/* ---- application ---------------------------------------------------------------------------------------------------------- */
+/* ---- application ----------------------------------------------------------------------------- */
 
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
@@ -280,7 +287,8 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
   const Incomplete *f = pc->data;
   double n = (double)f->triangular.n, b = poiseTriangularSide(&f->triangular);
   *flops = 2 * b * b * (double)f->triangular.nz - b * n;
-  *bytes = poiseTriangularTraffic(&f->triangular) + (32 * b + 8 * b * b) * n; /* z is written, read and written */
+  /* z is written, read and written */
+  *bytes = poiseTriangularTraffic(&f->triangular) + (32 * b + 8 * b * b) * n;
 }
 
 PoiseErr poiseFactorView(PoisePC pc)
@@ -328,7 +336,7 @@ void poiseFactorDestroy(PoisePC pc)
   Release(f);
 }
 
-/* ---- host kernels --------------------------------------------------------------------------------------------------------- */
+/* ---- host kernels ---------------------------------------------------------------------------- */
 
 /* Row i -= m times the upper triangle of row c, at the entries [k, end) of row i. */
 static void SubtractRow(const FactorArgs *a, double m, int64_t c, int64_t k, int64_t end)
@@ -364,7 +372,8 @@ static void Mirror(const FactorArgs *a, int64_t i, int64_t k, int64_t end)
 static void FactorRow(const FactorArgs *a, int64_t i)
 {
   const Triangles *t = &a->t;
-  int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i), end = poiseOffset(t, t->end, i);
+  int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i),
+          end = poiseOffset(t, t->end, i);
   int64_t own = a->symmetric ? diag : begin; /* what is left of it has been mirrored from the rows above */
   memcpy(a->lu + own, a->a + own, (size_t)(end - own) * sizeof(double));
   a->lu[diag] += a->shift;
@@ -372,7 +381,8 @@ static void FactorRow(const FactorArgs *a, int64_t i)
     a->lu[k] *= a->d[t->col[k]];
     if (a->lu[k] != 0) SubtractRow(a, a->lu[k], t->col[k], a->symmetric ? diag : k + 1, end);
   }
-  a->d[i] = poiseInvertPivot(a, a->lu[diag], SumOfSizes(a->lu, diag + 1, end, SumOfSizes(a->lu, own, diag, 0)));
+  a->d[i] =
+      poiseInvertPivot(a, a->lu[diag], SumOfSizes(a->lu, diag + 1, end, SumOfSizes(a->lu, own, diag, 0)));
   poiseKeepPivot(a, diag, a->d[i]);
   if (a->symmetric) Mirror(a, i, diag + 1, end);
 }
@@ -382,8 +392,8 @@ static void FactorRows(const void *args, int64_t begin, int64_t end)
   for (int64_t i = begin; i < end; i++) FactorRow(args, i);
 }
 
-/* Rows behind a refused pivot are worked on too: whatever comes of them, the first such row is the one that is first in the rows'
-   order, by levels or not. */
+/* Rows behind a refused pivot are worked on too: whatever comes of them, the first such row is the one that
+   is first in the rows' order, by levels or not. */
 PoiseErr poiseHost_factor(Device *dev, const void *args)
 {
   const FactorArgs *a = args;

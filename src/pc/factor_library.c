@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Solves with incomplete factors by a library of the device's, beside our own sweeps: a plan is made once per pattern, and takes new
-  values. Nobody promises that such solves can be captured, so they make a solver's loop eager, and nothing is there to be skipped.
+  Solves with incomplete factors by a library of the device's, beside our own sweeps: a plan is made once per
+  pattern, and takes new values. Nobody promises that such solves can be captured, so they make a solver's
+  loop eager, and nothing is there to be skipped.
 */
 #include "pc.h"
 
@@ -42,8 +43,8 @@ PoiseErr poiseFactorLibraryCheck(PoisePC pc)
   if (!f->library) return POISE_OK;
   if (f->triangular.b)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "%s: %s %s takes numbers, and the matrix is of blocks of %d x %d: use own, or -mat_type csr", pc->type->name,
-         option, f->kernel, f->triangular.b, f->triangular.b);
+         "%s: %s %s takes numbers, and the matrix is of blocks of %d x %d: use own, or -mat_type csr",
+         pc->type->name, option, f->kernel, f->triangular.b, f->triangular.b);
   if (f->triangular.end.dev)
     FAIL(POISE_ERR_UNSUPPORTED,
          "%s: %s %s takes whole rows, and those of rank %d have columns of other ranks: use own, or "
@@ -84,14 +85,16 @@ PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const doubl
   return poiseVecFuse(z, skip, fuse);
 }
 
-/* What stands for a library on the mock device: its plan is the factors that it was made for, and their values at that time. */
+/* What stands for a library on the mock device: its plan is the factors that it was made for, and their
+   values at that time. */
 PoiseErr poiseHost_factor_library(Device *dev, const void *args)
 {
   const FactorLibraryArgs *a = args;
   const Triangles *t = &a->f.t;
   const double *lu = (const double *)((const FactorView *)a->plan + 1);
   (void)dev;
-  if (memcmp(a->plan, &a->f, sizeof a->f)) FAIL(POISE_ERR_INTERNAL, "a library's solve with the plan of other factors");
+  if (memcmp(a->plan, &a->f, sizeof a->f))
+    FAIL(POISE_ERR_INTERNAL, "a library's solve with the plan of other factors");
   for (int64_t i = 0; i < t->n; i++) {
     double sum = a->x[i];
     for (int64_t k = poiseOffset(t, t->begin, i); t->col[k] < i; k++) sum -= lu[k] * a->work[t->col[k]];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PC lu: M = P, by dense LU factors with partial pivoting, for small systems: a coarse problem, a block, a test.
+  PC lu: M = P, by dense LU factors with partial pivoting, for small systems: a coarse problem, a block, a
+  test.
 
-  On several ranks every rank holds and factors the whole matrix: an application is then one exchange of r and no wait for a
-  rank that solves for the others, and small is what this is for. The factorisation goes by panels of columns and strips of
-  rows that stay in cache; an entry's updates come in the same order whatever the panels and threads are.
+  On several ranks every rank holds and factors the whole matrix: an application is then one exchange of r and
+  no wait for a rank that solves for the others, and small is what this is for. The factorisation goes by
+  panels of columns and strips of rows that stay in cache; an entry's updates come in the same order whatever
+  the panels and threads are.
 */
 #include "../vec/vec_host.h"
 #include "pc.h"
@@ -23,12 +25,12 @@ typedef struct LU {
 static const PoiseOption options[] = {
     {"pc_lu_max_size", POISE_OPTION_INT, offsetof(LU, max_size), "4096", 1, 1e6, NULL,
      "most rows: the factors are dense, and on every rank"},
-    {"pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(LU, zero_pivot), "2.220446049250313e-14", 0, 1e300, NULL,
-     "pivots up to this count as zero"},
+    {"pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(LU, zero_pivot), "2.220446049250313e-14", 0, 1e300,
+     NULL, "pivots up to this count as zero"},
     {0},
 };
 
-/* ---- set-up --------------------------------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static void Release(LU *lu)
 {
@@ -48,7 +50,8 @@ static PoiseErr Check(PoisePC pc)
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
   if (N > lu->max_size)
-    FAIL(POISE_ERR_SIZE, "preconditioner lu is dense: %lld rows take %.0f bytes on every rank, allowed are %lld rows (%s)",
+    FAIL(POISE_ERR_SIZE,
+         "preconditioner lu is dense: %lld rows take %.0f bytes on every rank, allowed are %lld rows (%s)",
          (long long)N, 8.0 * (double)N * (double)N, (long long)lu->max_size,
          poiseOptionsName(pc->ctx, pc->prefix, "pc_lu_max_size"));
   return POISE_OK;
@@ -68,15 +71,17 @@ static PoiseErr Allocate(PoisePC pc)
   TRY(poiseBufferCreate(dev, n * sizeof(double), "solution of dense factors", &lu->work));
   TRY(poiseBufferWrite(&lu->work, DEVICE, &work)); /* a captured loop must find it there */
   TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &lu->result));
-  return PoiseSize(pc->ctx) > 1 ? poiseBufferCreate(dev, n * sizeof(double), "right-hand side of all ranks", &lu->full)
-                                : POISE_OK;
+  return PoiseSize(pc->ctx) > 1
+             ? poiseBufferCreate(dev, n * sizeof(double), "right-hand side of all ranks", &lu->full)
+             : POISE_OK;
 }
 
 static PoiseErr CreateHalo(PoisePC pc)
 {
   LU *lu = pc->data;
   PoiseInt *ghost, own = lu->layout->n, begin = lu->layout->begin;
-  PoiseErr e = PoiseAgree(pc->ctx, poiseAllocArray(pc->ctx, lu->n - own, sizeof *ghost, "rows of other ranks", &ghost));
+  PoiseErr e = PoiseAgree(
+      pc->ctx, poiseAllocArray(pc->ctx, lu->n - own, sizeof *ghost, "rows of other ranks", &ghost));
   for (PoiseInt i = 0; !e && i < lu->n - own; i++) ghost[i] = i < begin ? i : i + own;
   if (!e) e = poiseHaloCreate(lu->layout, lu->n - own, ghost, &lu->halo);
   poiseFree(pc->ctx, &ghost);
@@ -98,7 +103,8 @@ static PoiseErr Prepare(PoisePC pc)
   return e;
 }
 
-/* This rank's rows of P where they are in the dense matrix, which is row-major: so ranks' rows lie one after the other. */
+/* This rank's rows of P where they are in the dense matrix, which is row-major: so ranks' rows lie one after
+   the other. */
 static PoiseErr FillRows(PoisePC pc, double **a)
 {
   LU *lu = pc->data;
@@ -125,7 +131,8 @@ static PoiseErr Gather(PoisePC pc, double *a)
   const PoiseInt *start = lu->layout->start;
   for (int r = 0; r < comm->size && comm->size > 1; r++)
     if (start[r + 1] > start[r])
-      TRY(comm->ops->bcast(comm, a + start[r] * lu->n, (size_t)((start[r + 1] - start[r]) * lu->n) * sizeof *a, r));
+      TRY(comm->ops->bcast(comm, a + start[r] * lu->n,
+                           (size_t)((start[r + 1] - start[r]) * lu->n) * sizeof *a, r));
   return POISE_OK;
 }
 
@@ -165,13 +172,14 @@ static PoiseErr SetUp_LU(PoisePC pc)
   return result[REFUSED_ROW] < 0 ? POISE_OK : Refuse(pc, result);
 }
 
-/* ---- application ---------------------------------------------------------------------------------------------------------- */
+/* ---- application ----------------------------------------------------------------------------- */
 
 static PoiseErr Collect(PoisePC pc, const double *own, const double *ghost, const double **full)
 {
   LU *lu = pc->data;
   Device *dev = pc->ctx->device;
-  size_t begin = (size_t)lu->layout->begin, n = (size_t)lu->layout->n, all = (size_t)lu->n, word = sizeof(double);
+  size_t begin = (size_t)lu->layout->begin, n = (size_t)lu->layout->n, all = (size_t)lu->n,
+         word = sizeof(double);
   double *x;
   TRY(poiseBufferWrite(&lu->full, DEVICE, &x));
   TRY(poiseDeviceCopy(dev, x, ghost, begin * word, COPY_ON_DEVICE));
@@ -263,7 +271,7 @@ const PCType poisePCType_lu = {
     .destroy = Destroy_LU,
 };
 
-/* ---- host kernels --------------------------------------------------------------------------------------------------------- */
+/* ---- host kernels ---------------------------------------------------------------------------- */
 
 enum { PANEL = 32, STRIP = 512 }; /* columns: of a panel; of the rows of a panel that stay in cache */
 
@@ -273,7 +281,8 @@ static int64_t Smaller(int64_t a, int64_t b)
 }
 
 /* row i -= sum of l_ik times row k, k in [first, last), on the columns [begin, end) */
-static void Eliminate(const LuFactorArgs *a, int64_t i, int64_t first, int64_t last, int64_t begin, int64_t end)
+static void Eliminate(const LuFactorArgs *a, int64_t i, int64_t first, int64_t last, int64_t begin,
+                      int64_t end)
 {
   double *restrict y = a->a + i * a->n;
   for (int64_t k = first; k < last; k++) {

@@ -152,7 +152,8 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
     TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
   pc->configured++;
   if (pc->type->options) {
-    TRY(pc->type->read ? pc->type->read(pc) : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
+    TRY(pc->type->read ? pc->type->read(pc)
+                       : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
     pc->state = 0;
     pc->generation++;
   }
@@ -162,7 +163,8 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
 PoiseErr poisePCCheckStored(PoisePC pc)
 {
   if (!poiseMatHolds(pc->P))
-    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
          pc->type->name, pc->P->type->name);
   return POISE_OK;
 }
@@ -192,7 +194,7 @@ void poisePCInside(PoisePC pc, int64_t inside)
   pc->builds++;
 }
 
-/* ---- set-up -------------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 PoiseMat poisePCSource(PoisePC pc)
 {
@@ -257,7 +259,7 @@ static PoiseErr Ready(PoisePC pc, bool keep)
   return pc->type->ready ? PoiseAgree(pc->ctx, pc->type->ready(pc, keep)) : POISE_OK;
 }
 
-/* ---- rows that are not the application's --------------------------------------------------------------- */
+/* ---- rows that are not the application's ----------------------------------------------------- */
 
 static PoiseErr CreateMoved(PoisePC pc, Layout *rows)
 {
@@ -289,7 +291,7 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
   return e ? e : poiseVecFuse(z, skip, fuse);
 }
 
-/* ---- set-up and application ---------------------------------------------------------------------------- */
+/* ---- set-up and application ------------------------------------------------------------------ */
 
 static PoiseErr Build(PoisePC pc)
 {
@@ -309,7 +311,9 @@ static PoiseErr Build(PoisePC pc)
 
 PoiseErr poisePCPrepare(PoisePC pc)
 {
-  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
+  if (!pc->P)
+    FAIL(POISE_ERR_STATE,
+         "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   TRY(poiseMatChoose(pc->P)); /* now: what is chosen later is a new pattern to what is built from it */
   if (pc->kept && !pc->reuse) pc->state = 0, pc->built = false; /* solvers inside work with P again */
   TRY(poisePCKeep(pc, pc->reuse, pc->held));                    /* they may have changed */
@@ -329,7 +333,8 @@ PoiseErr PoisePCSetUp(PoisePC pc)
   return poisePCPrepare(pc);
 }
 
-static PoiseErr ApplyLogged(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+static PoiseErr ApplyLogged(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip,
+                            const Fuse *fuse)
 {
   double flops = (double)r->layout->n, bytes = 24 * flops;
   if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
@@ -348,7 +353,8 @@ PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
 {
   CALLED(OBJECT(pc), OBJECT(r), OBJECT(z));
   PoiseErr e = PoisePCSetUp(pc);
-  if (!e && r == z) e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "r and z are the same vector");
+  if (!e && r == z)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "r and z are the same vector");
   if (!e) e = poiseVecCheckSame(r, "r", z, "z");
   if (!e) e = poiseMatCheckOutside(pc->P, "PoisePCApply of a preconditioner");
   if (!e && !poiseLayoutSame(poiseMatRowsOutside(pc->P), r->layout))
@@ -390,7 +396,9 @@ PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePredictio
 {
   MatPlan plan;
   PoisePrediction matrix = {.beyond = NULL}, mine = matrix;
-  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
+  if (!pc->P)
+    FAIL(POISE_ERR_STATE,
+         "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   TRY(PoiseAgree(pc->ctx, poiseMatPredict(pc->P, counts, &plan, &matrix)));
   TRY(PoiseAgree(pc->ctx, pc->type->predict ? pc->type->predict(pc, &plan, &mine) : POISE_OK));
   TRY(PoiseAgree(pc->ctx, PredictCopy(pc, matrix, &mine)));
@@ -416,6 +424,7 @@ PoiseErr PoisePCView(PoisePC pc)
   double sum[] = {(double)held.host, (double)held.device};
   TRY(PoiseSum(pc->ctx, 2, sum));
   TRY(PoisePrintf(pc->ctx, "PC: type %s\n", pc->type->name));
-  if (sum[0] + sum[1] > 0) TRY(PoisePrintf(pc->ctx, "  %.0f bytes on the host, %.0f on the device\n", sum[0], sum[1]));
+  if (sum[0] + sum[1] > 0)
+    TRY(PoisePrintf(pc->ctx, "  %.0f bytes on the host, %.0f on the device\n", sum[0], sum[1]));
   return pc->type->view ? pc->type->view(pc) : POISE_OK;
 }

@@ -22,30 +22,31 @@ typedef struct PCType {
   PoiseErr (*read)(PoisePC);  /* reads them, as a call that may override others; NULL: into data */
   bool live;                  /* M is P as it is now: an old M cannot be kept */
   bool outside;               /* r and z go to the application, with its rows; others have P's */
-  /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it can. */
+  /* Why a solver's loop cannot be replayed, as when it calls back to the host; NULL, or no function: it
+     can. */
   const char *(*eager)(PoisePC);
   /* Does M change from one application to the next, and why? Local, after a set-up. NULL: it does not. */
   bool (*varies)(PoisePC, Varying *why);
   PoiseErr (*setup)(PoisePC); /* from pc->P's present values; local failures are agreed upon by pc.c */
   /* The solvers inside, made and configured; local failures are agreed upon by pc.c. NULL: READS_NOTHING. */
   PoiseErr (*reads)(PoisePC, Reads *);
-  /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep: theirs are kept too,
-     see poisePCKeep. Local failures are agreed upon by pc.c. NULL: none. */
+  /* The solvers inside, set up after each setup and before each solve, as users may have changed them; keep:
+     theirs are kept too, see poisePCKeep. Local failures are agreed upon by pc.c. NULL: none. */
   PoiseErr (*ready)(PoisePC, bool keep);
   /* z = M^-1 r and dots of z; enqueued. */
   PoiseErr (*apply)(PoisePC, PoiseVec r, PoiseVec z, const double *skip, const Fuse *);
-  /* M^-1 as a diagonal, on the device (NULL: the identity), for solvers that apply it inside their vector phases; NULL here
-     when M is none. */
+  /* M^-1 as a diagonal, on the device (NULL: the identity), for solvers that apply it inside their vector
+     phases; NULL here when M is none. */
   PoiseErr (*pointwise)(PoisePC, const double **d);
-  /* M^-1 as dense blocks on the diagonal, on the device, as BlockEpilogue has them, for solvers whose phases end with it; *b = 0: M has
-     blocks of other sizes, or none. NULL here when M is never so. */
+  /* M^-1 as dense blocks on the diagonal, on the device, as BlockEpilogue has them, for solvers whose phases
+     end with it; *b = 0: M has blocks of other sizes, or none. NULL here when M is never so. */
   PoiseErr (*blocks)(PoisePC, const double **d, int64_t *b);
   /* Of one application, beside what nested events count; NULL: one flop and 24 bytes per row. */
   void (*cost)(PoisePC, double *flops, double *bytes);
   PoiseErr (*view)(PoisePC);
   void (*bytes)(PoisePC, PoiseBytes *sum); /* sum += what pc->data holds; NULL: nothing that grows */
-  /* p += what it will hold, pc->P being as planned; NULL as of bytes. May make the solvers inside, without what grows; local failures are
-     agreed upon by pc.c. */
+  /* p += what it will hold, pc->P being as planned; NULL as of bytes. May make the solvers inside, without
+     what grows; local failures are agreed upon by pc.c. */
   PoiseErr (*predict)(PoisePC, const MatPlan *plan, PoisePrediction *p);
   void (*destroy)(PoisePC); /* of pc->data's contents */
 } PCType;
@@ -98,7 +99,7 @@ PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
 PoiseErr poisePCCheckStored(PoisePC pc); /* has P entries, as a shell has not? */
 
-/* ---- blocks.c: inverse diagonal blocks, shared by jacobi (b = 1) and pbjacobi ----------------------------------------- */
+/* ---- blocks.c: inverse diagonal blocks, shared by jacobi (b = 1) and pbjacobi ---------------- */
 
 typedef struct Blocks {
   int b;
@@ -109,12 +110,14 @@ typedef struct Blocks {
 /* Invert P's diagonal blocks. fix: a zero 1 x 1 block counts as 1. */
 PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *blocks, int b, bool fix);
 PoiseErr poiseBlocksShow(Blocks *blocks, const double **d, int64_t *b); /* as PCType.blocks */
-PoiseErr poiseBlocksApply(PoisePC pc, Blocks *blocks, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+PoiseErr poiseBlocksApply(PoisePC pc, Blocks *blocks, PoiseVec r, PoiseVec z, const double *skip,
+                          const Fuse *fuse);
 void poiseBlocksBytes(const Blocks *blocks, PoiseBytes *sum);
 void poiseBlocksPredict(PoisePC pc, int b, PoisePrediction *p);
 void poiseBlocksDestroy(Blocks *blocks);
 
-/* ---- supervariables.c: inverse diagonal blocks of the sizes that the pattern suggests, for bjacobi --------------------- */
+/* ---- supervariables.c: inverse diagonal blocks of the sizes that the pattern suggests, for
+   bjacobi -------------------------------------------------------------------------------------- */
 
 typedef struct Supervariables {
   int64_t given, pattern; /* of the matrix it was found for; 0: none */
@@ -133,7 +136,8 @@ void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum);
 void poiseSupervariablesPredict(PoisePC pc, int most, PoisePrediction *p);
 void poiseSupervariablesDestroy(Supervariables *s);
 
-/* ---- triangles.c: sweeps over the triangles of the block that a rank owns, for ilu, icc and sor ------------------------ */
+/* ---- triangles.c: sweeps over the triangles of the block that a rank owns, for ilu, icc and
+   sor ------------------------------------------------------------------------------------------ */
 
 typedef struct Triangular {
   int64_t given, pattern; /* of the matrix it was built for; 0: not built */
@@ -149,8 +153,9 @@ typedef struct Triangular {
   int64_t count[2], groups, nz;       /* nz: entries of the block */
 } Triangular;
 
-/* Find the triangles and the levels, when the pattern is new; local. own: see above. guess: sweeps will start from a guess, so
-   that a row must not be changed before those that read its old value. POISE_ERR_NUMERIC names a row without a diagonal entry. */
+/* Find the triangles and the levels, when the pattern is new; local. own: see above. guess: sweeps will start
+   from a guess, so that a row must not be changed before those that read its old value. POISE_ERR_NUMERIC
+   names a row without a diagonal entry. */
 PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess);
 /* The kernels' view of them on a side. */
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
@@ -164,19 +169,21 @@ static inline int poiseTriangularSide(const Triangular *t)   /* rows of numbers 
 /* Launch a sweep from what the caller has set in a: all but t and levels. */
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
-double poiseTriangularTraffic(const Triangular *t);             /* read by one sweep over both triangles, without vectors */
+/* read by one sweep over both triangles, without vectors */
+double poiseTriangularTraffic(const Triangular *t);
 void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum); /* sum += what it holds */
 PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p);
 void poiseTriangularDestroy(Triangular *t);
 
-/* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is an Incomplete ---------------------------------- */
+/* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is an Incomplete ---- */
 
 typedef struct Incomplete {
   int shift_type; /* index in FACTOR_SHIFT_TYPE's words */
   double shift_amount, zero_pivot;
   char kernel[POISE_OPTION_LENGTH]; /* what is to solve with the factors */
   Triangular triangular;
-  int64_t built, checked; /* triangular.built when memory was allocated; when the pattern was found to be symmetric (icc) */
+  /* triangular.built when memory was allocated; when the pattern was found to be symmetric (icc) */
+  int64_t built, checked;
   Buffer lu, d, result;
   bool negative; /* M is that of -A, turned back (icc) */
   double shift;  /* that was needed */
@@ -187,26 +194,30 @@ typedef struct Incomplete {
 } Incomplete;
 
 /* Rows of ilu's and icc's option tables, which differ in the default shift only. */
-#define FACTOR_SHIFT_TYPE(shift)                                                                              \
-  {                                                                                                           \
-    "pc_factor_shift_type", POISE_OPTION_CHOICE, offsetof(Incomplete, shift_type), shift, 0, 0,               \
-        "none|nonzero|positive_definite|inblocks", "what is done about pivots that are zero, or not positive" \
+#define FACTOR_SHIFT_TYPE(shift)                                                                \
+  {                                                                                             \
+    "pc_factor_shift_type", POISE_OPTION_CHOICE, offsetof(Incomplete, shift_type), shift, 0, 0, \
+        "none|nonzero|positive_definite|inblocks",                                              \
+        "what is done about pivots that are zero, or not positive"                              \
   }
-#define FACTOR_SHIFT_AMOUNT                                                                                             \
-  {                                                                                                                     \
-    "pc_factor_shift_amount", POISE_OPTION_REAL, offsetof(Incomplete, shift_amount), "2.220446049250313e-14", 0, 1e300, \
-        NULL, "first shift of the diagonal (nonzero), or what is added to a zero pivot (inblocks)"                      \
+#define FACTOR_SHIFT_AMOUNT                                                                  \
+  {                                                                                          \
+    "pc_factor_shift_amount", POISE_OPTION_REAL, offsetof(Incomplete, shift_amount),         \
+        "2.220446049250313e-14", 0, 1e300, NULL,                                             \
+        "first shift of the diagonal (nonzero), or what is added to a zero pivot (inblocks)" \
   }
-#define FACTOR_ZERO_PIVOT                                                                                                \
-  {                                                                                                                      \
-    "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Incomplete, zero_pivot), "2.220446049250313e-14", 0, 1e300, NULL, \
-        "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"                         \
+#define FACTOR_ZERO_PIVOT                                                                                   \
+  {                                                                                                         \
+    "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Incomplete, zero_pivot), "2.220446049250313e-14", 0, \
+        1e300, NULL,                                                                                        \
+        "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"            \
   }
-#define FACTOR_KERNEL                                                                                                  \
-  {                                                                                                                    \
-    "pc_factor_kernel", POISE_OPTION_STRING, offsetof(Incomplete, kernel), "own", 0, 0, NULL,                          \
-        "what solves with the factors: own kernels, or, on cuda, cusparse, which takes numbers, int32 offsets and no " \
-        "columns of other ranks; a solver's loop is not replayed then"                                                 \
+#define FACTOR_KERNEL                                                                                   \
+  {                                                                                                     \
+    "pc_factor_kernel", POISE_OPTION_STRING, offsetof(Incomplete, kernel), "own", 0, 0, NULL,           \
+        "what solves with the factors: own kernels, or, on cuda, cusparse, which takes numbers, int32 " \
+        "offsets and no "                                                                               \
+        "columns of other ranks; a solver's loop is not replayed then"                                  \
   }
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
@@ -218,9 +229,10 @@ const char *poiseFactorEager(PoisePC pc);
 PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p);
 void poiseFactorDestroy(PoisePC pc);
 
-/* ---- factor_library.c: solves with them by a library of the device's ------------------------------------------------------ */
+/* ---- factor_library.c: solves with them by a library of the device's ------------------------- */
 
-PoiseErr poiseFactorLibraryFind(PoisePC pc);  /* as options say; local. Without a library: nothing to do, below too */
+/* as options say; local. Without a library: nothing to do, below too */
+PoiseErr poiseFactorLibraryFind(PoisePC pc);
 PoiseErr poiseFactorLibraryCheck(PoisePC pc); /* does it take what has become of P's pattern? */
 PoiseErr poiseFactorLibraryPlan(PoisePC pc);  /* for factors that are new */
 PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);

@@ -39,9 +39,10 @@ POISE_INLINE void poiseNameRefused(const FactorArgs *a, int64_t i)
   a->refused[REFUSED_PIVOT] = b ? a->d[i * b * b + 2] : a->lu[poiseOffset(&a->t, a->t.diag, i)];
 }
 
-/* sum + the sizes of the numbers of row r in the blocks [k, end), but the one in its own column of block diag; b = 1: numbers. */
-POISE_INLINE double poiseSizesBeside(int64_t b, const double *v, int64_t k, int64_t end, int64_t diag, int64_t r,
-                                     double sum)
+/* sum + the sizes of the numbers of row r in the blocks [k, end), but the one in its own column of block
+   diag; b = 1: numbers. */
+POISE_INLINE double poiseSizesBeside(int64_t b, const double *v, int64_t k, int64_t end, int64_t diag,
+                                     int64_t r, double sum)
 {
   for (; k < end; k++)
     for (int64_t c = 0; c < b; c++)

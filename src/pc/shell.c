@@ -10,7 +10,8 @@ typedef struct Shell {
 static PoiseErr SetUp_Shell(PoisePC pc)
 {
   const Shell *s = pc->data;
-  if (!s->functions.apply) FAIL(POISE_ERR_STATE, "preconditioner shell has no function to apply: call PoisePCSetShell");
+  if (!s->functions.apply)
+    FAIL(POISE_ERR_STATE, "preconditioner shell has no function to apply: call PoisePCSetShell");
   PoiseMat P;
   TRY(poiseMatCheckOutside(pc->P, "preconditioner shell"));
   if (!s->functions.setup) return POISE_OK;

@@ -2,7 +2,8 @@
 /*
   PC sor: sweeps of successive over-relaxation on P x = r from x = 0, forward, backward or both,
     x_i = (1 - omega) x_i + omega / p_ii (r_i - sum of p_ij x_j, j != i),
-  on the block that a rank owns. Of a matrix of blocks x_i are the unknowns of a block and 1 / p_ii is the inverse of a block. On several ranks its > 1 is its corrections by the residual of the whole matrix, of lits
+  on the block that a rank owns. Of a matrix of blocks x_i are the unknowns of a block and 1 / p_ii is the
+  inverse of a block. On several ranks its > 1 is its corrections by the residual of the whole matrix, of lits
   sweeps each; on one rank that is the same as its * lits sweeps.
 */
 #include "pc.h"
@@ -17,22 +18,26 @@ typedef struct SOR {
 } SOR;
 
 static const PoiseOption options[] = {
-    {"pc_sor_omega", POISE_OPTION_REAL, offsetof(SOR, omega), "1", 0, 2, NULL, "relaxation factor, between 0 and 2"},
+    {"pc_sor_omega", POISE_OPTION_REAL, offsetof(SOR, omega), "1", 0, 2, NULL,
+     "relaxation factor, between 0 and 2"},
     {"pc_sor_its", POISE_OPTION_INT, offsetof(SOR, its), "1", 1, 1e9, NULL,
      "sweeps with values of other ranks between them"},
-    {"pc_sor_lits", POISE_OPTION_INT, offsetof(SOR, lits), "1", 1, 1e9, NULL, "sweeps on a rank's own block, each time"},
+    {"pc_sor_lits", POISE_OPTION_INT, offsetof(SOR, lits), "1", 1, 1e9, NULL,
+     "sweeps on a rank's own block, each time"},
     {"pc_sor_symmetric", POISE_OPTION_BOOL, offsetof(SOR, symmetric), "no", 0, 0, NULL,
      "sweep forward and backward (the default)"},
     {"pc_sor_forward", POISE_OPTION_BOOL, offsetof(SOR, forward), "no", 0, 0, NULL, "sweep forward only"},
     {"pc_sor_backward", POISE_OPTION_BOOL, offsetof(SOR, backward), "no", 0, 0, NULL, "sweep backward only"},
     {"pc_sor_local_symmetric", POISE_OPTION_BOOL, offsetof(SOR, symmetric), "no", 0, 0, NULL,
      "the same as pc_sor_symmetric"},
-    {"pc_sor_local_forward", POISE_OPTION_BOOL, offsetof(SOR, forward), "no", 0, 0, NULL, "the same as pc_sor_forward"},
-    {"pc_sor_local_backward", POISE_OPTION_BOOL, offsetof(SOR, backward), "no", 0, 0, NULL, "the same as pc_sor_backward"},
+    {"pc_sor_local_forward", POISE_OPTION_BOOL, offsetof(SOR, forward), "no", 0, 0, NULL,
+     "the same as pc_sor_forward"},
+    {"pc_sor_local_backward", POISE_OPTION_BOOL, offsetof(SOR, backward), "no", 0, 0, NULL,
+     "the same as pc_sor_backward"},
     {0},
 };
 
-/* ---- set-up --------------------------------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static bool Corrects(PoisePC pc)
 {
@@ -41,7 +46,8 @@ static bool Corrects(PoisePC pc)
 
 static PoiseErr CheckOptions(const SOR *s)
 {
-  if (!(s->omega > 0 && s->omega < 2)) FAIL(POISE_ERR_OPTION, "pc_sor_omega is %g, not between 0 and 2", s->omega);
+  if (!(s->omega > 0 && s->omega < 2))
+    FAIL(POISE_ERR_OPTION, "pc_sor_omega is %g, not between 0 and 2", s->omega);
   if (s->symmetric + s->forward + s->backward > 1)
     FAIL(POISE_ERR_OPTION, "pc_sor: give one of symmetric, forward and backward");
   return POISE_OK;
@@ -74,10 +80,10 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* a captured loop must find them there */
 }
 
-/* ---- application ---------------------------------------------------------------------------------------------------------- */
+/* ---- application ----------------------------------------------------------------------------- */
 
-/* One direction. fresh: y holds nothing yet. The backward sweep after a fresh forward one knows the sum over the lower triangle
-   from it: r_i - sum = p_ii y_i / omega. */
+/* One direction. fresh: y holds nothing yet. The backward sweep after a fresh forward one knows the sum over
+   the lower triangle from it: r_i - sum = p_ii y_i / omega. */
 static PoiseErr Half(PoisePC pc, SweepArgs a, int backward, bool fresh, bool first)
 {
   SOR *s = pc->data;
@@ -92,7 +98,8 @@ static PoiseErr Half(PoisePC pc, SweepArgs a, int backward, bool fresh, bool fir
 }
 
 /* y = `count` sweeps on P's block from 0. */
-static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const double *skip, const Fuse *fuse)
+static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const double *skip,
+                       const Fuse *fuse)
 {
   SOR *s = pc->data;
   SweepArgs a = {.scale = s->omega, .skip = skip};
@@ -126,7 +133,8 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
   const ScalarRef minus = {NULL, -1}, one = {NULL, 1};
   if (!Corrects(pc)) return Sweeps(pc, r, z, s->its * s->lits, skip, fuse);
   PoiseErr e = Sweeps(pc, r, z, s->lits, skip, NULL);
-  for (PoiseInt k = 1; k < s->its; k++) { /* the products take place whatever fails: others wait for this rank's part */
+  /* the products take place whatever fails: others wait for this rank's part */
+  for (PoiseInt k = 1; k < s->its; k++) {
     if (!e) e = poiseBlocksApply(pc, NULL, r, s->residual, skip, NULL);
     PoiseErr ex = poiseMatMultFuse(pc->P, minus, z, one, s->residual, skip, NULL);
     if (!e) e = ex;
@@ -138,8 +146,10 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
 {
   const SOR *s = pc->data;
-  double b = poiseTriangularSide(&s->triangular), n = (double)s->triangular.n, halves = 2 * (double)(s->its * s->lits) - 1;
-  if (s->forward || s->backward) halves = (double)(s->its * s->lits) - 0.5; /* the first sweep reads one triangle */
+  double b = poiseTriangularSide(&s->triangular), n = (double)s->triangular.n,
+         halves = 2 * (double)(s->its * s->lits) - 1;
+  /* the first sweep reads one triangle */
+  if (s->forward || s->backward) halves = (double)(s->its * s->lits) - 0.5;
   *flops = 2 * halves * b * b * (double)s->triangular.nz;
   *bytes = halves * (poiseTriangularTraffic(&s->triangular) + (32 * b + 8 * b * b) * n);
 }
@@ -153,7 +163,8 @@ static PoiseErr View_SOR(PoisePC pc)
                                 : "symmetric",
                   s->omega, (long long)s->its, (long long)s->lits));
   if (s->triangular.b)
-    TRY(PoisePrintf(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", s->triangular.b, s->triangular.b));
+    TRY(PoisePrintf(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", s->triangular.b,
+                    s->triangular.b));
   return poiseTriangularPrint(pc, &s->triangular);
 }
 

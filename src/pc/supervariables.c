@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Inverse diagonal blocks of different sizes, found in the pattern: consecutive rows whose entries stand in the same columns are a
-  supervariable (the unknowns of a node, say), and neighbouring supervariables are joined as long as the block does not become
-  larger than is allowed. As in Chow and Scott, "On the use of iterative methods and blocking for solving sparse triangular
-  systems in incomplete factorization preconditioning" (2016), and in Ginkgo (Anzt, Dongarra, Flegar, Quintana-Orti 2019).
+  Inverse diagonal blocks of different sizes, found in the pattern: consecutive rows whose entries stand in
+  the same columns are a supervariable (the unknowns of a node, say), and neighbouring supervariables are
+  joined as long as the block does not become larger than is allowed. As in Chow and Scott, "On the use of
+  iterative methods and blocking for solving sparse triangular systems in incomplete factorization
+  preconditioning" (2016), and in Ginkgo (Anzt, Dongarra, Flegar, Quintana-Orti 2019).
 */
 #include "blocks_host.h"
 #include "pc.h"
@@ -16,8 +17,8 @@ void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum)
   poiseBufferAdd(&s->bad, sum);
 }
 
-/* From blocks of `most` rows to one for each row, of so many numbers; as sizes of neighbours do not go together, blocks may be more than
-   half empty. */
+/* From blocks of `most` rows to one for each row, of so many numbers; as sizes of neighbours do not go
+   together, blocks may be more than half empty. */
 void poiseSupervariablesPredict(PoisePC pc, int most, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
@@ -36,14 +37,15 @@ void poiseSupervariablesDestroy(Supervariables *s)
   *s = (Supervariables){0};
 }
 
-/* ---- the blocks ----------------------------------------------------------------------------------------------------------- */
+/* ---- the blocks ------------------------------------------------------------------------------ */
 
 /* Of rows of numbers. */
 static bool SamePattern(const Csr *c, const HostCsr *h, int64_t i, int64_t j)
 {
   i /= poiseCsrSide(c), j /= poiseCsrSide(c);
   int64_t a = poiseCsrPtr(c, h->ptr, i), b = poiseCsrPtr(c, h->ptr, j), n = poiseCsrPtr(c, h->ptr, i + 1) - a;
-  return poiseCsrPtr(c, h->ptr, j + 1) - b == n && (!n || !memcmp(h->col + a, h->col + b, (size_t)n * sizeof *h->col));
+  return poiseCsrPtr(c, h->ptr, j + 1) - b == n &&
+         (!n || !memcmp(h->col + a, h->col + b, (size_t)n * sizeof *h->col));
 }
 
 /* The end of the supervariable that starts at row i, of at most `most` rows. */
@@ -113,7 +115,7 @@ static PoiseErr Find(PoisePC pc, Supervariables *s, int most)
   return POISE_OK;
 }
 
-/* ---- set-up and application ----------------------------------------------------------------------------------------------- */
+/* ---- set-up and application ------------------------------------------------------------------ */
 
 static PoiseErr Invert(PoisePC pc, Supervariables *s, double *bad)
 {
@@ -181,11 +183,11 @@ PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s)
   double sum[] = {(double)s->count, (double)s->n, 8 * (double)s->entries}, largest = (double)s->largest;
   TRY(PoiseSum(pc->ctx, 3, sum));
   TRY(PoiseMax(pc->ctx, 1, &largest));
-  return PoisePrintf(pc->ctx, "  %.0f blocks of supervariables, mean %.2f rows, largest %.0f; %.0f bytes\n", sum[0],
-                     sum[0] > 0 ? sum[1] / sum[0] : 0, largest, sum[2]);
+  return PoisePrintf(pc->ctx, "  %.0f blocks of supervariables, mean %.2f rows, largest %.0f; %.0f bytes\n",
+                     sum[0], sum[0] > 0 ? sum[1] / sum[0] : 0, largest, sum[2]);
 }
 
-/* ---- host kernels --------------------------------------------------------------------------------------------------------- */
+/* ---- host kernels ---------------------------------------------------------------------------- */
 
 static void CopyBlock(const CsrView *A, int64_t first, int64_t b, double *d)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The triangles of the square block that a rank owns, where they are inside P's CSR, and the levels in which their rows can be
-  worked on side by side; sweeps over them. Entries of a row ascend by global column, so the block's are next to each other.
+  The triangles of the square block that a rank owns, where they are inside P's CSR, and the levels in which
+  their rows can be worked on side by side; sweeps over them. Entries of a row ascend by global column, so the
+  block's are next to each other.
 */
 #include "triangles_host.h"
 
@@ -20,7 +21,8 @@ enum {
   LONGEST = 128
 }; /* rows of a group: short enough that the lines of a plane grid make several, to be worked on diagonally */
 
-/* How many groups there are, and how many levels, at most as many, only the pattern knows; but where each row is a group. */
+/* How many groups there are, and how many levels, at most as many, only the pattern knows; but where each row
+   is a group. */
 PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
@@ -52,7 +54,7 @@ void poiseTriangularDestroy(Triangular *t)
   *t = (Triangular){.built = t->built};
 }
 
-/* ---- where the triangles are ---------------------------------------------------------------------------------------------- */
+/* ---- where the triangles are ----------------------------------------------------------------- */
 
 static PoiseErr Allocate(PoisePC pc, Triangular *t, bool own)
 {
@@ -67,7 +69,8 @@ static PoiseErr Allocate(PoisePC pc, Triangular *t, bool own)
   if (!own && !c->nghost) return POISE_OK;
   TRY(poiseBufferCreate(dev, bytes + offset, "offsets of the owned block", &t->begin));
   if (c->nghost) TRY(poiseBufferCreate(dev, bytes, "ends of the owned block", &t->end));
-  return own ? poiseBufferCreate(dev, (size_t)c->nz * sizeof(int32_t), "columns of the owned block", &t->col) : POISE_OK;
+  return own ? poiseBufferCreate(dev, (size_t)c->nz * sizeof(int32_t), "columns of the owned block", &t->col)
+             : POISE_OK;
 }
 
 static void SetOffset(const Csr *c, void *offsets, int64_t i, int64_t k)
@@ -137,12 +140,12 @@ PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *vi
   TRY(poiseBufferRead(&t->diag, side, &view->diag));
   TRY(poiseBufferRead(t->begin.dev ? &t->begin : &c->ptr, side, &view->begin));
   if (t->end.dev) return poiseBufferRead(&t->end, side, &view->end);
-  view->end =
-      (const char *)view->begin + (t->wide ? sizeof(int64_t) : sizeof(int32_t)); /* a row ends where the next begins */
+  view->end = (const char *)view->begin +
+              (t->wide ? sizeof(int64_t) : sizeof(int32_t)); /* a row ends where the next begins */
   return POISE_OK;
 }
 
-/* ---- levels ----------------------------------------------------------------------------------------------------------------- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 typedef struct Plan { /* while levels are found */
   Triangles t;
@@ -170,7 +173,8 @@ static void FindGroups(Plan *p)
 {
   p->groups = 0;
   for (int64_t i = 0; i < p->t.n; i++)
-    if (i == 0 || i - p->group[p->groups - 1] == p->longest || !Chained(&p->t, i)) p->group[p->groups++] = (int32_t)i;
+    if (i == 0 || i - p->group[p->groups - 1] == p->longest || !Chained(&p->t, i))
+      p->group[p->groups++] = (int32_t)i;
   p->group[p->groups] = (int32_t)p->t.n;
 }
 
@@ -191,7 +195,8 @@ static void Hold(Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
   const Triangles *t = &p->t;
   int64_t diag = poiseOffset(t, t->diag, i), last = backward ? diag : poiseOffset(t, t->end, i);
   for (int64_t k = backward ? poiseOffset(t, t->begin, i) : diag + 1; k < last; k++)
-    if (t->col[k] < begin || t->col[k] >= end) p->level[t->col[k]] = Larger(p->level[t->col[k]], p->level[i] + 1);
+    if (t->col[k] < begin || t->col[k] >= end)
+      p->level[t->col[k]] = Larger(p->level[t->col[k]], p->level[i] + 1);
 }
 
 /* The rows of a group get the same level. Returns the number of levels. */
@@ -238,13 +243,15 @@ static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, 
 
 static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess)
 {
-  bool single = pc->ctx->device->ops->single_rows; /* which keep old values until all are done: nothing to hold back */
+  /* which keep old values until all are done: nothing to hold back */
+  bool single = pc->ctx->device->ops->single_rows;
   Plan p = {.guess = guess && !single, .longest = single ? 1 : LONGEST};
   TRY(poiseTriangularView(pc, t, HOST, &p.t));
   TRY(poiseAllocArray(pc->ctx, p.t.n + 1, sizeof(int32_t), "groups of rows", &p.group));
   PoiseErr e = poiseAllocArray(pc->ctx, p.t.n, sizeof(int32_t), "levels of rows", &p.level);
   if (!e) FindGroups(&p);
-  for (int backward = 0; !e && backward < 2; backward++) e = SortGroups(pc, t, &p, backward, FindLevels(&p, backward));
+  for (int backward = 0; !e && backward < 2; backward++)
+    e = SortGroups(pc, t, &p, backward, FindLevels(&p, backward));
   poiseFree(pc->ctx, &p.group);
   poiseFree(pc->ctx, &p.level);
   return e;
@@ -298,7 +305,8 @@ PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
   TRY(poiseCommMaxInt(pc->ctx->comm, most, 3));
   if (PoiseSize(pc->ctx) > 1) TRY(PoisePrintf(pc->ctx, "  one block per rank (block Jacobi)\n"));
   if (!most[0]) return POISE_OK; /* not set up, or no rows */
-  return PoisePrintf(pc->ctx, "  at most %lld groups of rows%s in %lld levels forward, %lld backward, on a rank\n",
+  return PoisePrintf(pc->ctx,
+                     "  at most %lld groups of rows%s in %lld levels forward, %lld backward, on a rank\n",
                      (long long)most[2], t->b ? " of blocks" : "", (long long)most[0], (long long)most[1]);
 }
 
@@ -309,7 +317,7 @@ double poiseTriangularTraffic(const Triangular *t)
          4 * (t->wide ? 8 : 4) * (double)t->n; /* two offsets per row and triangle */
 }
 
-/* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a)
 {
@@ -348,7 +356,8 @@ static void SweepRows(const void *args, int64_t begin, int64_t end)
 /* The rows as they come, b numbers each: the dots of a block of numbers are taken while it is in cache. */
 static void SweepInOrder(const SweepArgs *a, HostRows *rows, int64_t b)
 {
-  int64_t n = a->t.n * b, nblock = POISE_NBLOCKS(n), at = a->backward ? a->t.n : 0; /* which row has been come to */
+  /* which row has been come to */
+  int64_t n = a->t.n * b, nblock = POISE_NBLOCKS(n), at = a->backward ? a->t.n : 0;
   for (int64_t q = 0; q < nblock; q++) {
     int64_t block = a->backward ? nblock - 1 - q : q;
     int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;

@@ -6,15 +6,17 @@
 #include "../vec/vec_host.h"
 #include "pc.h"
 
-/* Is it worth going by levels? Not when threads would have little to share in most of them, or when groups are so short that the
-   rows are jumped at: as they come, they stream through memory, several times as fast. The result is the same. */
+/* Is it worth going by levels? Not when threads would have little to share in most of them, or when groups
+   are so short that the rows are jumped at: as they come, they stream through memory, several times as fast.
+   The result is the same. */
 static inline bool poiseHostWide(const Device *dev, const Levels *levels, int64_t n)
 {
   return dev->threads > 1 && levels->groups >= 10 * levels->count && n >= 16 * levels->groups;
 }
 
 typedef void HostRows(const void *args, int64_t begin, int64_t end);
-HostRows *poiseHostSweepBlocks(int b); /* of b x b, b > 1, for the kernels sweep and factor (block_triangles.c) */
+/* of b x b, b > 1, for the kernels sweep and factor (block_triangles.c) */
+HostRows *poiseHostSweepBlocks(int b);
 HostRows *poiseHostFactorBlocks(int b);
 
 /* rows(args, first, last) on each group, level after level. */

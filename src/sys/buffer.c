@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  An array with a copy on the host and one on the device. Only this file knows which of them is valid. Sides are allocated on
-  first need. On a device that checks (mock), a side that becomes stale is poisoned in stream order, so that using it shows,
-  and copies that are said to be equal are compared. A user's own array is never poisoned.
+  An array with a copy on the host and one on the device. Only this file knows which of them is valid. Sides
+  are allocated on first need. On a device that checks (mock), a side that becomes stale is poisoned in stream
+  order, so that using it shows, and copies that are said to be equal are compared. A user's own array is
+  never poisoned.
 */
 #include "sys.h"
 
@@ -37,7 +38,8 @@ PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *arra
   return POISE_OK;
 }
 
-PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b)
+PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own,
+                               Buffer *b)
 {
   void *p;
   if (dev->ops->is_host) return poiseBufferWrap(dev, bytes, what, array, own, b);
@@ -51,7 +53,8 @@ PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void
     TRY(poiseAllocCount(dev->ctx, bytes, what));
     dev->bytes += (int64_t)bytes;
   }
-  *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own_device = own, .device = array, .device_valid = true};
+  *b = (Buffer){
+      .dev = dev, .what = what, .bytes = bytes, .own_device = own, .device = array, .device_valid = true};
   return POISE_OK;
 }
 
@@ -87,7 +90,8 @@ void poiseBufferDestroy(Buffer *b)
 {
   if (!b->dev) return;
   if (b->host && b->device && !b->dev->ops->is_host)
-    (void)b->dev->ops->sync(b->dev); /* the host's array may still be copied from; what failed is told by the next wait */
+    (void)b->dev->ops->sync(
+        b->dev); /* the host's array may still be copied from; what failed is told by the next wait */
   if (b->own_device == POISE_ADOPT && b->device) {
     ReleaseCount(b);
     poiseDeviceFreeAdopted(b->dev, b->device);
@@ -99,11 +103,11 @@ void poiseBufferDestroy(Buffer *b)
   *b = (Buffer){0};
 }
 
-/* The first byte that differs, or n: there are n on both sides. Not memcmp, of which the thread sanitizer follows each byte: entries that
-   are added one by one are looked for in the same arrays, which are compared each time. */
-__attribute__((no_sanitize("thread", "address", "undefined"))) static size_t FirstDifference(const unsigned char *h,
-                                                                                             const unsigned char *d,
-                                                                                             size_t n)
+/* The first byte that differs, or n: there are n on both sides. Not memcmp, of which the thread sanitizer
+   follows each byte: entries that are added one by one are looked for in the same arrays, which are compared
+   each time. */
+__attribute__((no_sanitize("thread", "address", "undefined"))) static size_t FirstDifference(
+    const unsigned char *h, const unsigned char *d, size_t n)
 {
   enum { BLOCK = 512 };
   unsigned char differ = 0;
@@ -122,7 +126,8 @@ static PoiseErr CheckEqual(const Buffer *b)
   if (!b->dev->ops->poison || !b->host_valid || !b->device_valid) return POISE_OK;
   size_t i = FirstDifference(b->host, b->device, b->bytes);
   if (i == b->bytes) return POISE_OK;
-  FAIL(POISE_ERR_INTERNAL, "the host and device copies of %s (%zu bytes), said to be equal, differ at byte %zu", b->what,
+  FAIL(POISE_ERR_INTERNAL,
+       "the host and device copies of %s (%zu bytes), said to be equal, differ at byte %zu", b->what,
        b->bytes, i);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all communicators share: sums in rank order and the agreement on errors, both made of allgather; and what
-   is said where ranks are in different calls. */
+/* What all communicators share: sums in rank order and the agreement on errors, both made of allgather; and
+   what is said where ranks are in different calls. */
 #include <stdio.h>
 
 #include "sys.h"
@@ -10,8 +10,8 @@ PoiseErr poiseCommAlloc(PoiseContext ctx, const CommOps *ops, int rank, int size
   *comm = NULL;
   TRY(poiseAlloc(ctx, sizeof **comm, "communicator", comm));
   **comm = (Comm){.ops = ops, .ctx = ctx, .rank = rank, .size = size};
-  PoiseErr e =
-      poiseAllocArray(ctx, (int64_t)size * POISE_COMM_WIDTH, sizeof(double), "communicator scratch", &(*comm)->scratch);
+  PoiseErr e = poiseAllocArray(ctx, (int64_t)size * POISE_COMM_WIDTH, sizeof(double), "communicator scratch",
+                               &(*comm)->scratch);
   if (e) poiseCommDestroy(comm);
   return e;
 }
@@ -25,7 +25,7 @@ void poiseCommDestroy(Comm **comm)
   poiseFree(ctx, comm);
 }
 
-/* ---- are all ranks in the same call? --------------------------------------------------------------------- */
+/* ---- are all ranks in the same call? --------------------------------------------------------- */
 
 CommMeeting poiseCommMeeting(Comm *comm, CommPurpose purpose, size_t bytes, int root)
 {
@@ -35,18 +35,20 @@ CommMeeting poiseCommMeeting(Comm *comm, CommPurpose purpose, size_t bytes, int 
 static void Describe(const CommMeeting *m, char *words, size_t size)
 {
   static const char *const purposes[COMM_PURPOSES] = {
-      "gathers", "sums", "finds the largest of", "finds the largest of", "adds up", "agrees by", "shares", "trades", ""};
+      "gathers", "sums", "finds the largest of", "finds the largest of", "adds up", "agrees by", "shares",
+      "trades",  ""};
   if (m->purpose == COMM_END)
     snprintf(words, size, "has left the body of PoiseRun");
   else
-    snprintf(words, size, "is in %s (which %s %lld bytes)", m->call ? m->call : "the library", purposes[m->purpose],
-             (long long)m->bytes);
+    snprintf(words, size, "is in %s (which %s %lld bytes)", m->call ? m->call : "the library",
+             purposes[m->purpose], (long long)m->bytes);
 }
 
 PoiseErr poiseCommSame(const CommMeeting *mine, int rank, const CommMeeting *other, int other_rank)
 {
   char a[128], b[128];
-  if (mine->purpose == other->purpose && mine->bytes == other->bytes && mine->root == other->root) return POISE_OK;
+  if (mine->purpose == other->purpose && mine->bytes == other->bytes && mine->root == other->root)
+    return POISE_OK;
   Describe(other, a, sizeof a);
   Describe(mine, b, sizeof b);
   FAIL(POISE_ERR_COMM, "rank %d %s, rank %d %s: all ranks must make the same calls", other_rank, a, rank, b);
@@ -65,7 +67,7 @@ PoiseErr poiseCommEnd(Comm *comm)
   return comm->size > 1 ? Gather(comm, COMM_END, &(double){0}, sizeof(double), comm->scratch) : POISE_OK;
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------ */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static int Chunk(int n)
 {
@@ -126,7 +128,7 @@ PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total)
   return POISE_OK;
 }
 
-/* ---- agreement ---------------------------------------------------------------------------------------------------- */
+/* ---- agreement ------------------------------------------------------------------------------- */
 
 /* The first rank with an error of its own; else the first with any; else -1. */
 static int FirstFailing(const int64_t *code, int size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Ranks that are MPI processes. MPI is initialised here when the application has not, and then finalised at process exit:
-  the only state of the process that Poise keeps.
+  Ranks that are MPI processes. MPI is initialised here when the application has not, and then finalised at
+  process exit: the only state of the process that Poise keeps.
 */
 #include <limits.h>
 #include <mpi.h>
@@ -53,11 +53,12 @@ static bool HasEnded(void)
 
 static PoiseErr CheckRuns(void)
 {
-  if (HasEnded()) FAIL(POISE_ERR_STATE, "MPI has been finalised: the ranks of this context can no longer communicate");
+  if (HasEnded())
+    FAIL(POISE_ERR_STATE, "MPI has been finalised: the ranks of this context can no longer communicate");
   return POISE_OK;
 }
 
-/* ---- counts beyond int -------------------------------------------------------------------------------------------- */
+/* ---- counts beyond int ----------------------------------------------------------------------- */
 
 /* `bytes` bytes as *count items of *type, which goes back to FreeType. */
 static PoiseErr MakeType(size_t bytes, int *count, MPI_Datatype *type)
@@ -84,7 +85,7 @@ static PoiseErr FreeType(PoiseErr e, MPI_Datatype *type)
   return e ? e : freed;
 }
 
-/* ---- collectives -------------------------------------------------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 static void Count(Comm *comm, int64_t messages, int64_t bytes)
 {
@@ -151,7 +152,8 @@ static PoiseErr Post(World *world, bool sends, void *data, size_t bytes, int ran
 }
 
 /* Messages between pairs, because MPI_Alltoallv has neither counts nor offsets beyond int. */
-static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_bytes, void *recv, const int64_t *recv_bytes)
+static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_bytes, void *recv,
+                          const int64_t *recv_bytes)
 {
   World *world = comm->data;
   PoiseErr e = POISE_OK;
@@ -175,7 +177,7 @@ static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_byte
   return e ? e : waited;
 }
 
-/* ---- neighbour exchange ------------------------------------------------------------------------------------------- */
+/* ---- neighbour exchange ---------------------------------------------------------------------- */
 
 static void ExchangeFree(Comm *comm, Exchange *ex)
 {
@@ -187,7 +189,8 @@ static void ExchangeFree(Comm *comm, Exchange *ex)
 }
 
 /* Persistent requests for one side of the exchange; empty segments need none. */
-static PoiseErr Prepare(Comm *comm, Plan *plan, bool sends, int n, const int *rank, const int64_t *start, double *data)
+static PoiseErr Prepare(Comm *comm, Plan *plan, bool sends, int n, const int *rank, const int64_t *start,
+                        double *data)
 {
   MPI_Comm world = ((World *)comm->data)->comm;
   for (int k = 0; k < n; k++) {
@@ -211,7 +214,8 @@ static PoiseErr CreatePlan(Comm *comm, Exchange *ex)
   TRY(CheckRuns());
   TRY(poiseAlloc(comm->ctx, sizeof(Plan), "exchange", &ex->priv));
   Plan *plan = ex->priv;
-  TRY(poiseAllocArray(comm->ctx, ex->nrecv + ex->nsend, sizeof(MPI_Request), "exchange requests", &plan->request));
+  TRY(poiseAllocArray(comm->ctx, ex->nrecv + ex->nsend, sizeof(MPI_Request), "exchange requests",
+                      &plan->request));
   TRY(Prepare(comm, plan, false, ex->nrecv, ex->recv_rank, ex->recv_start, ex->recv));
   plan->nrecv = plan->count;
   plan->bytes = ex->send_start[ex->nsend] * (int64_t)sizeof(double);
@@ -242,7 +246,7 @@ static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
   return plan->count ? MPI(Waitall, plan->count, plan->request, MPI_STATUSES_IGNORE) : POISE_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void Destroy(Comm *comm)
 {
@@ -268,7 +272,8 @@ static const CommOps ops = {
     .destroy = Destroy,
 };
 
-/* Not while a context lives: the process is leaving in error then, and MPI_Finalize would wait for the other ranks. */
+/* Not while a context lives: the process is leaving in error then, and MPI_Finalize would wait for the other
+   ranks. */
 static void FinalizeAtExit(void)
 {
   if (!HasEnded() && !communicators) MPI_Finalize();
@@ -277,7 +282,8 @@ static void FinalizeAtExit(void)
 static PoiseErr InitializeMPI(void)
 {
   int initialized, provided;
-  if (HasEnded()) FAIL(POISE_ERR_STATE, "MPI has been finalised: only serial contexts (PoiseInit.serial) can be created");
+  if (HasEnded())
+    FAIL(POISE_ERR_STATE, "MPI has been finalised: only serial contexts (PoiseInit.serial) can be created");
   TRY(MPI(Initialized, &initialized));
   if (initialized) return POISE_OK;
   TRY(MPI(Init_thread, NULL, NULL, MPI_THREAD_FUNNELED, &provided));
@@ -304,7 +310,9 @@ static PoiseErr AgreeOver(MPI_Comm mpi, PoiseErr mine)
   PoiseErr e = MPI(Allreduce, &failed, &any, 1, MPI_INT, MPI_MAX, mpi);
   if (mine) return mine;
   TRY(e);
-  if (any) FAIL(POISE_ERR_REMOTE, "another rank could not create its communicator: %s", PoiseErrorString((PoiseErr)any));
+  if (any)
+    FAIL(POISE_ERR_REMOTE, "another rank could not create its communicator: %s",
+         PoiseErrorString((PoiseErr)any));
   return POISE_OK;
 }
 
@@ -316,7 +324,8 @@ PoiseErr poiseCommCreateMPI(PoiseContext ctx, const void *mpi_comm, Comm **comm)
   TRY(InitializeMPI());
   mpi = mpi_comm ? *(const MPI_Comm *)mpi_comm : MPI_COMM_WORLD;
   if (mpi == MPI_COMM_NULL)
-    FAIL(POISE_ERR_ARG, "PoiseInit.mpi_comm is MPI_COMM_NULL: only ranks of a communicator call PoiseInitialize with it");
+    FAIL(POISE_ERR_ARG,
+         "PoiseInit.mpi_comm is MPI_COMM_NULL: only ranks of a communicator call PoiseInitialize with it");
   TRY(MPI(Comm_dup, mpi, &dup));
   TRY(MPI(Comm_set_errhandler, dup, MPI_ERRORS_RETURN));
   TRY(MPI(Comm_rank, dup, &rank));

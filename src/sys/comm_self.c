@@ -15,10 +15,12 @@ static PoiseErr Bcast(Comm *comm, void *data, size_t bytes, int root)
   return POISE_OK;
 }
 
-static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_bytes, void *recv, const int64_t *recv_bytes)
+static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_bytes, void *recv,
+                          const int64_t *recv_bytes)
 {
   if (*send_bytes != *recv_bytes)
-    FAIL(POISE_ERR_COMM, "rank 0 sends itself %lld bytes and expects %lld", (long long)*send_bytes, (long long)*recv_bytes);
+    FAIL(POISE_ERR_COMM, "rank 0 sends itself %lld bytes and expects %lld", (long long)*send_bytes,
+         (long long)*recv_bytes);
   return Allgather(comm, send, (size_t)*send_bytes, recv);
 }
 

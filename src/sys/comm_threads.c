@@ -2,11 +2,11 @@
 /*
   Ranks that are threads of one process. A rank publishes where its data are and the others copy from there.
 
-  Everything waits for counters that only grow: a waiter spins briefly (if there is a core for every rank), lets others run, then sleeps. A
-  rank that leaves with an error ends all waits that it would never satisfy.
+  Everything waits for counters that only grow: a waiter spins briefly (if there is a core for every rank),
+  lets others run, then sleeps. A rank that leaves with an error ends all waits that it would never satisfy.
 
-  Ranks that are in different calls get an error and neither wrong numbers nor a hang: at a barrier each shows what it is in,
-  and who waits for a neighbour sees that this one waits at a barrier.
+  Ranks that are in different calls get an error and neither wrong numbers nor a hang: at a barrier each shows
+  what it is in, and who waits for a neighbour sees that this one waits at a barrier.
 */
 #include <sched.h>
 #include <stdatomic.h>
@@ -17,8 +17,9 @@
 enum {
   INLINE_BYTES = POISE_COMM_WIDTH * sizeof(double),
   SPINS = 2000,
-  YIELDS = 50, /* others of this machine's threads may run that often before a waiter sleeps, which is dear to wake from */
-  LANES = 8    /* exchanges that may be under way at once */
+  /* others of this machine's threads may run that often before a waiter sleeps, which is dear to wake from */
+  YIELDS = 50,
+  LANES = 8 /* exchanges that may be under way at once */
 };
 
 typedef atomic_int_fast64_t Counter;
@@ -29,9 +30,10 @@ typedef struct Slot { /* what a rank shows the others */
   const int64_t *bytes;
   CommMeeting meeting[2];      /* what the rank is in; halves as of small */
   _Alignas(64) Counter target; /* of the barrier where the rank is, or was */
-  _Alignas(64) Counter begun; /* exchanges; all ranks begin the same ones in the same order, so that the number names one */
-  Counter
-      copied[LANES]; /* the latest exchange, of those that are this modulo LANES, of which this rank has copied its part */
+  /* exchanges; all ranks begin the same ones in the same order, so that the number names one */
+  _Alignas(64) Counter begun;
+  Counter copied
+      [LANES]; /* the latest exchange, of those that are this modulo LANES, of which this rank has copied its part */
 } Slot;
 
 struct Team {
@@ -62,7 +64,7 @@ typedef struct Plan {  /* Exchange.priv */
   int64_t messages;
 } Plan;
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void Wake(Team *team)
 {
@@ -90,7 +92,8 @@ static bool IsAtBarrier(Team *team, int rank)
 
 static bool Over(Team *team, const Wait *w)
 {
-  if (IsAtBarrier(team, w->rank)) return true; /* before the counter, which it may have moved before it went there */
+  /* before the counter, which it may have moved before it went there */
+  if (IsAtBarrier(team, w->rank)) return true;
   return atomic_load(w->counter) >= w->target || (!w->even_aborted && atomic_load(&team->aborted));
 }
 
@@ -103,7 +106,8 @@ static void Await(Team *team, const Wait *w)
     sched_yield();
   }
   pthread_mutex_lock(&team->lock);
-  atomic_fetch_add(&team->sleepers, 1); /* before the test below: whoever moves the counter after it sees a sleeper */
+  /* before the test below: whoever moves the counter after it sees a sleeper */
+  atomic_fetch_add(&team->sleepers, 1);
   atomic_fetch_add(&team->watchers, w->rank != NOBODY);
   while (!Over(team, w)) pthread_cond_wait(&team->wake, &team->lock);
   atomic_fetch_sub(&team->watchers, w->rank != NOBODY);
@@ -137,10 +141,12 @@ static PoiseErr WaitFor(Comm *comm, Counter *counter, int64_t target, int rank)
   Team *team = seat->team;
   if (!seat->stopped) {
     Await(team, &(Wait){counter, target, rank, false});
-    if (atomic_load(counter) >= target) return POISE_OK; /* what was reached is good even if a rank has left since */
+    /* what was reached is good even if a rank has left since */
+    if (atomic_load(counter) >= target) return POISE_OK;
     if (!atomic_load(&team->aborted)) {
       const char *call = comm->ctx->call;
-      FAIL(POISE_ERR_COMM, "rank %d waits in %s for rank %d, which is in another call: all ranks must make the same calls",
+      FAIL(POISE_ERR_COMM,
+           "rank %d waits in %s for rank %d, which is in another call: all ranks must make the same calls",
            comm->rank, call ? call : "the library", rank);
     }
     Stop(team, comm->rank);
@@ -159,7 +165,7 @@ static PoiseErr Barrier(Comm *comm)
   return WaitFor(comm, &team->arrivals, target, NOBODY);
 }
 
-/* ---- collectives -------------------------------------------------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 static void Copy(void *to, const void *from, size_t bytes)
 {
@@ -188,8 +194,9 @@ static PoiseErr Meet(Comm *comm, CommMeeting mine)
   return POISE_OK;
 }
 
-/* Show `bytes` bytes (NULL: nothing) and wait until all have. Small data are copied, into the other half of the slot than
-   last time: when it is overwritten, two calls on, everybody has passed the barrier in between and so has read it. */
+/* Show `bytes` bytes (NULL: nothing) and wait until all have. Small data are copied, into the other half of
+   the slot than last time: when it is overwritten, two calls on, everybody has passed the barrier in between
+   and so has read it. */
 static PoiseErr Show(Comm *comm, const void *data, size_t bytes, CommPurpose purpose, int root)
 {
   Seat *seat = comm->data;
@@ -249,8 +256,8 @@ static PoiseErr Collect(Comm *comm, char *recv, const int64_t *recv_bytes)
   for (int r = 0; r < comm->size; r++) {
     int64_t sent = slot[r].bytes[comm->rank];
     if (sent != recv_bytes[r])
-      FAIL(POISE_ERR_COMM, "rank %d sends %lld bytes to rank %d, which expects %lld", r, (long long)sent, comm->rank,
-           (long long)recv_bytes[r]);
+      FAIL(POISE_ERR_COMM, "rank %d sends %lld bytes to rank %d, which expects %lld", r, (long long)sent,
+           comm->rank, (long long)recv_bytes[r]);
     if (!sent) continue; /* a pointer to nothing may be NULL */
     memcpy(recv, (const char *)slot[r].data + Before(slot[r].bytes, comm->rank), (size_t)sent);
     recv += sent;
@@ -258,7 +265,8 @@ static PoiseErr Collect(Comm *comm, char *recv, const int64_t *recv_bytes)
   return POISE_OK;
 }
 
-static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_bytes, void *recv, const int64_t *recv_bytes)
+static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_bytes, void *recv,
+                          const int64_t *recv_bytes)
 {
   Slot *mine = &((Seat *)comm->data)->team->slot[comm->rank];
   mine->data = send;
@@ -271,7 +279,7 @@ static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_byte
   return e ? e : hidden;
 }
 
-/* ---- neighbour exchange ------------------------------------------------------------------------------------------- */
+/* ---- neighbour exchange ---------------------------------------------------------------------- */
 
 static void ExchangeFree(Comm *comm, Exchange *ex)
 {
@@ -308,7 +316,8 @@ static PoiseErr Matching(int from, int64_t sent, int to, int64_t expected)
        (long long)expected);
 }
 
-/* Find this rank's segments in its senders' buffers, and whether its receivers expect what it has for them. */
+/* Find this rank's segments in its senders' buffers, and whether its receivers expect what it has for
+   them. */
 static PoiseErr Connect(Comm *comm, Exchange *ex, Plan **plans)
 {
   Plan *plan = ex->priv;
@@ -357,8 +366,8 @@ static PoiseErr ExchangeBegin(Comm *comm, Exchange *ex)
   return POISE_OK;
 }
 
-/* Waits for the neighbours only: until those that send here have begun, and those that receive from here have copied. The
-   counters are the team's, so that waiting for a rank that left touches nothing that it freed. */
+/* Waits for the neighbours only: until those that send here have begun, and those that receive from here have
+   copied. The counters are the team's, so that waiting for a rank that left touches nothing that it freed. */
 static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
 {
   Plan *plan = ex->priv;
@@ -378,7 +387,7 @@ static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
   return POISE_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void Destroy(Comm *comm)
 {

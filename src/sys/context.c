@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The context: a rank's communicator, options, log and device, from PoiseInitialize to PoiseFinalize; ranks as threads. */
+/* The context: a rank's communicator, options, log and device, from PoiseInitialize to PoiseFinalize; ranks
+   as threads. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 }
 #endif
 
-/* ---- options of the system layer ---------------------------------------------------------------------------------- */
+/* ---- options of the system layer ------------------------------------------------------------- */
 
 typedef struct System {
   int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check;
@@ -70,7 +71,8 @@ static const PoiseOption table[] = {
     {"version", FIELD(BOOL, version), "no", 0, 0, NULL, "print the version, and end"},
     {"options_file", FIELD(STRING, options_file), "", 0, 0, NULL, "read more options from this file"},
     {"options_left", FIELD(CHOICE, left), "warn", 0, 0, left_words,
-     "name on standard error what is unknown before the first solve, or unused at the end, which may also be an error"},
+     "name on standard error what is unknown before the first solve, or unused at the end, which may also be "
+     "an error"},
     {"log_view", FIELD(STRING, log_view), "", 0, 0, "",
      "print the table of events at the end; :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
@@ -82,7 +84,8 @@ static const PoiseOption table[] = {
     {"device_forbid_copies", FIELD(BOOL, forbid_copies), "no", 0, 0, NULL,
      "a solve that copies between host and device, or waits, beyond its scalars once per replay is an error"},
     {"log_device_time", FIELD(BOOL, device_time), "no", 0, 0, NULL,
-     "wait for the device at both ends of each event, so that its time is the device's; loops are then not replayed"},
+     "wait for the device at both ends of each event, so that its time is the device's; loops are then not "
+     "replayed"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
      "threads of host kernels per rank; 0: share out the cores"},
     {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
@@ -124,7 +127,7 @@ PoiseErr poiseContextCheck(PoiseContext ctx)
   return POISE_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void DestroySelf(PoiseContext ctx)
 {
@@ -175,7 +178,8 @@ static PoiseErr FillRank(PoiseContext ctx)
   /* All ranks have the options of rank 0, which alone says what is wrong with them. */
   TRY(PoiseAgree(ctx, ctx->comm->rank ? POISE_OK : ReadSystem(ctx, &system)));
   TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
-  ctx->comm->checks = system.comm_check == CHECK_YES || (system.comm_check == CHECK_AUTO && checks_collectives);
+  ctx->comm->checks =
+      system.comm_check == CHECK_YES || (system.comm_check == CHECK_AUTO && checks_collectives);
   int id = (int)system.device_id;
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
@@ -206,9 +210,11 @@ static PoiseErr Greet(PoiseContext ctx)
   TRY(ReadSystem(ctx, &system));
   bool version = system.version && !poiseOptionsApplicationHas(ctx, "version");
   ctx->answered = system.help || version;
-  if (version) TRY(PoisePrintf(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
+  if (version)
+    TRY(PoisePrintf(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
   if (system.help) TRY(PoiseOptionsHelp(ctx));
-  if (!ctx->answered && PoiseOptionsHas(ctx, NULL, "log_view", &log)) TRY(PoiseAgree(ctx, poiseLogCheckOption(ctx, log)));
+  if (!ctx->answered && PoiseOptionsHas(ctx, NULL, "log_view", &log))
+    TRY(PoiseAgree(ctx, poiseLogCheckOption(ctx, log)));
   return system.view ? PoiseView(ctx) : POISE_OK;
 }
 
@@ -246,13 +252,15 @@ PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseCo
 static PoiseErr NoObjects(PoiseContext ctx, const char *when)
 {
   int64_t objects = ctx->objects + (ctx->self ? ctx->self->objects : 0);
-  if (objects) FAIL(POISE_ERR_STATE, "%lld objects of the context are not destroyed %s", (long long)objects, when);
+  if (objects)
+    FAIL(POISE_ERR_STATE, "%lld objects of the context are not destroyed %s", (long long)objects, when);
   return POISE_OK;
 }
 
 static PoiseErr NoMemory(int64_t live)
 {
-  if (live) FAIL(POISE_ERR_INTERNAL, "%lld blocks of memory were not released with their context", (long long)live);
+  if (live)
+    FAIL(POISE_ERR_INTERNAL, "%lld blocks of memory were not released with their context", (long long)live);
   return POISE_OK;
 }
 
@@ -295,7 +303,8 @@ static PoiseErr FinalizeAlone(PoiseContext *ctx)
 {
   TRY(NoObjects(*ctx, "at PoiseFinalize"));
   TRY(Release(ctx));
-  FAIL(POISE_ERR_STATE, "MPI was finalised before PoiseFinalize: the context is released, but nothing was printed");
+  FAIL(POISE_ERR_STATE,
+       "MPI was finalised before PoiseFinalize: the context is released, but nothing was printed");
 }
 
 PoiseErr PoiseFinalize(PoiseContext *ctx)
@@ -310,11 +319,13 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   return e ? e : released;
 }
 
-/* ---- ranks as threads --------------------------------------------------------------------------------------------- */
+/* ---- ranks as threads ------------------------------------------------------------------------ */
 
 typedef struct Rank {
-  _Alignas(64) struct PoiseContext_s ctx; /* alignment: ranks count their allocations without sharing a cache line */
-  Team *team, *after;                     /* after: for the log of ranks that have failed; NULL: it is not asked for */
+  /* alignment: ranks count their allocations without sharing a cache line */
+  _Alignas(64) struct PoiseContext_s ctx;
+  /* after: for the log of ranks that have failed; NULL: it is not asked for */
+  Team *team, *after;
   PoiseErr (*body)(PoiseContext, void *);
   void *arg;
   pthread_t thread;
@@ -416,13 +427,14 @@ static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team, Team *
   return e ? e : FirstError(rank, n);
 }
 
-static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team *team[2], PoiseErr (*body)(PoiseContext, void *),
-                           void *arg)
+static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team *team[2],
+                           PoiseErr (*body)(PoiseContext, void *), void *arg)
 {
   TRY(poiseAllocArray(ctx, n, sizeof **rank, "thread ranks", rank));
   TRY(poiseTeamCreate(ctx, n, &team[0]));
   if (PoiseOptionsHas(ctx, NULL, "log_view", NULL)) TRY(poiseTeamCreate(ctx, n, &team[1]));
-  for (int r = 0; r < n; r++) (*rank)[r] = (Rank){.team = team[0], .after = team[1], .body = body, .arg = arg};
+  for (int r = 0; r < n; r++)
+    (*rank)[r] = (Rank){.team = team[0], .after = team[1], .body = body, .arg = arg};
   /* an allocation that a test makes fail may be one of the last rank's */
   Memory *last = &(*rank)[n - 1].ctx.memory;
   last->fail_at = ctx->memory.fail_at;
@@ -457,7 +469,7 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   return POISE_OK;
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 int PoiseAnswered(PoiseContext ctx)
 {
@@ -512,7 +524,7 @@ void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseInt *n)
   *begin = N / size * rank + (rank < more ? rank : more);
 }
 
-/* ---- output ------------------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 void PoiseSetOutput(PoiseContext ctx, FILE *out)
 {
@@ -554,7 +566,8 @@ static PoiseErr DescribeDevice(PoiseContext ctx, char *text, size_t size)
   PoiseErr e = PoiseAgree(ctx, poiseAlloc(ctx, (size_t)comm->size, "GPUs of ranks", &all));
   if (!e) e = comm->ops->allgather(comm, &(char){(char)dev->id}, 1, all);
   if (!e) n += (size_t)snprintf(text + n, size - n, "; by rank:");
-  for (int r = 0; !e && r < comm->size && n + 8 < size; r++) n += (size_t)snprintf(text + n, size - n, " %d", all[r]);
+  for (int r = 0; !e && r < comm->size && n + 8 < size; r++)
+    n += (size_t)snprintf(text + n, size - n, " %d", all[r]);
   poiseFree(ctx, &all);
   return e;
 }
@@ -566,15 +579,16 @@ PoiseErr PoiseView(PoiseContext ctx)
   char device[512];
   TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
   TRY(PoiseAgree(ctx, DescribeDevice(ctx, device, sizeof device)));
-  PoiseErr e =
-      PoisePrintf(ctx,
-                  "Poise %d.%d.%d\n"
-                  "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " CUDA_WORD ", compiler " __VERSION__ "\n"
-                  "  device: %s%s\n"
-                  "  ranks: %d (%s)\n"
-                  "  host threads per rank: %d\n",
-                  POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, device,
-                  ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
-  if (!e && !ctx->parent && system.ranks > 1) e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
+  PoiseErr e = PoisePrintf(
+      ctx,
+      "Poise %d.%d.%d\n"
+      "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " CUDA_WORD ", compiler " __VERSION__ "\n"
+      "  device: %s%s\n"
+      "  ranks: %d (%s)\n"
+      "  host threads per rank: %d\n",
+      POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, device,
+      ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
+  if (!e && !ctx->parent && system.ranks > 1)
+    e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
   return PoiseAgree(ctx, e);
 }

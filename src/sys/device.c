@@ -79,14 +79,14 @@ void poiseDeviceDestroy(Device **dev)
   poiseFree(ctx, dev);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p)
 {
   *p = NULL;
   if (dev->limit && (int64_t)bytes > dev->limit - dev->bytes)
-    FAIL(POISE_ERR_MEMORY, "no memory on device %s for %s: %zu bytes; %lld of %lld are free", dev->ops->name, what, bytes,
-         (long long)(dev->limit - dev->bytes), (long long)dev->limit);
+    FAIL(POISE_ERR_MEMORY, "no memory on device %s for %s: %zu bytes; %lld of %lld are free", dev->ops->name,
+         what, bytes, (long long)(dev->limit - dev->bytes), (long long)dev->limit);
   TRY(dev->ops->alloc(dev, bytes, what, p));
   dev->bytes += (int64_t)bytes;
   return POISE_OK;
@@ -113,15 +113,16 @@ PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const
 {
   if (bytes && !p) FAIL(POISE_ERR_ARG, "%s is NULL instead of %zu bytes", argument, bytes);
   if (bytes && dev->ops->owns && !dev->ops->owns(dev, p, bytes))
-    FAIL(POISE_ERR_ARG, "%s: %p is no array of %zu bytes in the memory of device %s; a host pointer?", argument, p, bytes,
-         dev->ops->name);
+    FAIL(POISE_ERR_ARG, "%s: %p is no array of %zu bytes in the memory of device %s; a host pointer?",
+         argument, p, bytes, dev->ops->name);
   return POISE_OK;
 }
 
 PoiseErr poiseDeviceCheckHost(Device *dev, const void *p, const char *argument)
 {
   if (p && dev->ops->hides && dev->ops->hides(dev, p))
-    FAIL(POISE_ERR_ARG, "%s: %p lies in the memory of device %s, where the host cannot read: see the calls for the device",
+    FAIL(POISE_ERR_ARG,
+         "%s: %p lies in the memory of device %s, where the host cannot read: see the calls for the device",
          argument, p, dev->ops->name);
   return POISE_OK;
 }
@@ -139,8 +140,8 @@ PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total)
   return POISE_OK;
 }
 
-PoiseErr poiseDeviceLibrary(const Device *dev, const char *const *libraries, const char *name, const char *purpose,
-                            int *library)
+PoiseErr poiseDeviceLibrary(const Device *dev, const char *const *libraries, const char *name,
+                            const char *purpose, int *library)
 {
   char words[256] = "own";
   *library = 0;
@@ -150,10 +151,11 @@ PoiseErr poiseDeviceLibrary(const Device *dev, const char *const *libraries, con
     if (!strcmp(name, libraries[k])) return POISE_OK;
     snprintf(words + strlen(words), sizeof words - strlen(words), ", %s", libraries[k]);
   }
-  FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for %s; it has: %s", dev->ops->name, name, purpose, words);
+  FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for %s; it has: %s", dev->ops->name, name,
+       purpose, words);
 }
 
-/* ---- what is enqueued and waited for -------------------------------------------------------------------------------- */
+/* ---- what is enqueued and waited for --------------------------------------------------------- */
 
 bool poiseDeviceForbid(Device *dev, bool on)
 {
@@ -212,14 +214,16 @@ PoiseErr poiseDeviceSync(Device *dev)
   return e;
 }
 
-/* ---- scratch of eager reductions ------------------------------------------------------------------------------------ */
+/* ---- scratch of eager reductions ------------------------------------------------------------- */
 
 PoiseErr poiseReduceCreate(PoiseContext ctx)
 {
   void *pinned = NULL, *slots;
-  TRY(poiseBufferCreate(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction slots", &ctx->reduce_slots));
+  TRY(poiseBufferCreate(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction slots",
+                        &ctx->reduce_slots));
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
-  TRY(ctx->device->ops->alloc_pinned(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction results", &pinned));
+  TRY(ctx->device->ops->alloc_pinned(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction results",
+                                     &pinned));
   ctx->reduce_pinned = pinned;
   return poiseReduceReserve(ctx, POISE_MAX_BATCH); /* vectors without entries have sums too */
 }
@@ -232,7 +236,8 @@ PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials)
   if (bytes <= ctx->reduce_partial.bytes) return POISE_OK;
   PoiseErr e = poiseBufferCreate(ctx->device, bytes, "partial sums", &larger);
   if (!e) e = poiseBufferWrite(&larger, DEVICE, &p);
-  poiseBufferDestroy(e ? &larger : &ctx->reduce_partial); /* on failure the old one stays: shorter vectors use it */
+  /* on failure the old one stays: shorter vectors use it */
+  poiseBufferDestroy(e ? &larger : &ctx->reduce_partial);
   if (!e) ctx->reduce_partial = larger;
   return e;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The mock device: an accelerator without one, to test the offload design. Its memory is separate heap blocks filled with NaN;
-  its stream runs late, only when somebody waits; its graphs record and replay the queue. It finds
+  The mock device: an accelerator without one, to test the offload design. Its memory is separate heap blocks
+  filled with NaN; its stream runs late, only when somebody waits; its graphs record and replay the queue. It
+  finds
   - pointers into freed blocks in the arguments of a kernel or copy when it runs (so also in a replay),
   - blocks freed twice,
   - reads without a wait (the target of a copy to the host is poisoned until the copy has run),
@@ -14,8 +15,9 @@ extern const KernelFn poiseHostKernels[];
 
 enum {
   QUARANTINE = 64, /* freed blocks that are remembered */
-  GAP = 64,        /* before each block, so that a pointer to the end of the one before is not taken for one into it */
-  SMALL = 4096     /* more than any int among the arguments */
+  /* before each block, so that a pointer to the end of the one before is not taken for one into it */
+  GAP = 64,
+  SMALL = 4096 /* more than any int among the arguments */
 };
 enum { OP_COPY = -1, OP_POISON = -2 };
 
@@ -61,7 +63,7 @@ static void Poison(void *p, size_t bytes)
   memset(p, 0xff, bytes); /* NaN as doubles, -1 as integers */
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------------------------ */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
 {
@@ -77,11 +79,14 @@ static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
   return POISE_OK;
 }
 
-/* Any word of the arguments that points into a freed block is taken for a pointer: data there would have to look like one. An
-   int does, with padding behind it that holds half of an old pointer; so no block begins at such an address. */
+/* Any word of the arguments that points into a freed block is taken for a pointer: data there would have to
+   look like one. An int does, with padding behind it that holds half of an old pointer; so no block begins at
+   such an address. */
 static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
 {
-  const char *name = op->kernel >= 0 ? poiseKernelName(op->kernel) : op->kernel == OP_COPY ? "copy" : "poison";
+  const char *name = op->kernel >= 0         ? poiseKernelName(op->kernel)
+                     : op->kernel == OP_COPY ? "copy"
+                                             : "poison";
   for (size_t i = 0; i + sizeof(char *) <= op->bytes; i += sizeof(char *)) {
     uintptr_t word;
     memcpy(&word, args + i, sizeof word);
@@ -89,7 +94,8 @@ static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
     for (int k = 0; k < QUARANTINE; k++) {
       const Block *b = &mock->freed[k];
       if (word >= (uintptr_t)b->p && word < (uintptr_t)b->p + b->bytes)
-        FAIL(POISE_ERR_INTERNAL, "kernel %s was given a pointer into block '%s' of %zu bytes, which has been freed", name,
+        FAIL(POISE_ERR_INTERNAL,
+             "kernel %s was given a pointer into block '%s' of %zu bytes, which has been freed", name,
              b->what, b->bytes);
     }
   }
@@ -109,7 +115,8 @@ static PoiseErr Execute(Device *dev, const Op *op, const char *args)
   return POISE_OK;
 }
 
-/* Run the queue up to an event. A failure is kept for the next sync, as on a real device; work behind it still runs. */
+/* Run the queue up to an event. A failure is kept for the next sync, as on a real device; work behind it
+   still runs. */
 static void Run(Device *dev, int64_t event)
 {
   Mock *mock = dev->data;
@@ -130,7 +137,8 @@ static bool ReadsTarget(const CopyArgs *c, const CopyArgs *to_host)
   return src < dst + to_host->bytes && dst < src + c->bytes;
 }
 
-/* The target of a copy to the host holds nothing until the copy has run. Copies queued before it that read there go first. */
+/* The target of a copy to the host holds nothing until the copy has run. Copies queued before it that read
+   there go first. */
 static void PoisonTarget(Device *dev, const CopyArgs *to_host)
 {
   Mock *mock = dev->data;
@@ -195,7 +203,7 @@ static PoiseErr EnqueuePoison(Device *dev, void *p, size_t bytes)
   return Enqueue(dev, OP_POISON, &c, sizeof c);
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static void GraphFree(Device *dev, Graph **graph)
 {
@@ -235,7 +243,7 @@ static PoiseErr Replay(Device *dev, Graph *graph)
   return POISE_OK;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* May its low half be taken for an int? */
 static bool IsSmall(const char *p)
@@ -251,8 +259,8 @@ static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
   if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "an allocation (%s) inside the capture of a graph", what);
   if (mock->nblock == mock->block_capacity) {
     int64_t capacity = 2 * mock->block_capacity + 64;
-    TRY(poiseRealloc(dev->ctx, (size_t)capacity * sizeof(Block), (size_t)mock->nblock * sizeof(Block), "mock blocks",
-                     &mock->block));
+    TRY(poiseRealloc(dev->ctx, (size_t)capacity * sizeof(Block), (size_t)mock->nblock * sizeof(Block),
+                     "mock blocks", &mock->block));
     mock->block_capacity = capacity;
   }
   TRY(poiseAllocCount(dev->ctx, bytes, what));
@@ -275,21 +283,23 @@ static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
   return POISE_OK;
 }
 
-/* The block is kept, poisoned and out of use, so that whoever still points to it is found. Work that was queued before the
-   free may still use it: a real device's stream-ordered free allows that. */
+/* The block is kept, poisoned and out of use, so that whoever still points to it is found. Work that was
+   queued before the free may still use it: a real device's stream-ordered free allows that. */
 static void Free(Device *dev, void *p)
 {
   Mock *mock = dev->data;
   int64_t k = 0;
   if (!p) return;
   if (mock->capturing) {
-    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__, "a free inside the capture of a graph");
+    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__,
+                               "a free inside the capture of a graph");
     if (!dev->failed) dev->failed = e;
   }
   Run(dev, mock->enqueued);
   while (k < mock->nblock && mock->block[k].p != p) k++;
   if (k == mock->nblock) {
-    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__, "a free of %p, where no block starts", p);
+    PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__,
+                               "a free of %p, where no block starts", p);
     if (!dev->failed) dev->failed = e;
     return;
   }
@@ -326,7 +336,7 @@ static bool Hides(Device *dev, const void *p)
   return Owns(dev, p, 1);
 }
 
-/* ---- libraries --------------------------------------------------------------------------------------------------------- */
+/* ---- libraries ------------------------------------------------------------------------------- */
 
 static const char *const libraries[] = {"mock", NULL};
 
@@ -360,7 +370,7 @@ static PoiseErr FactorPlan(Device *dev, int library, const FactorView *f, Librar
   return POISE_OK;
 }
 
-/* ---- the device -------------------------------------------------------------------------------------------------------- */
+/* ---- the device ------------------------------------------------------------------------------ */
 
 /* As if there were so many, to see how ranks share them. */
 static PoiseErr Count(int *count)

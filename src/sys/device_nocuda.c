@@ -5,7 +5,8 @@
 static PoiseErr Count(int *count)
 {
   *count = 0;
-  FAIL(POISE_ERR_DEVICE, "this build of the library has no device cuda (it was configured with POISE_CUDA=OFF)");
+  FAIL(POISE_ERR_DEVICE,
+       "this build of the library has no device cuda (it was configured with POISE_CUDA=OFF)");
 }
 
 extern const DeviceOps poiseDevice_cuda;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The error of a thread: message and trace in fixed buffers, so that running out of memory can be reported too. The trace
-  grows as text while the error travels up.
+  The error of a thread: message and trace in fixed buffers, so that running out of memory can be reported
+  too. The trace grows as text while the error travels up.
 */
 #include <stdarg.h>
 
@@ -48,11 +48,13 @@ static void Start(PoiseErr code, const char *message)
   error.code = code;
   error.frames = error.dropped = 0;
   snprintf(error.message, sizeof error.message, "%s", message);
-  int n = snprintf(error.text, TEXT, "poise: %s%s%s\n", PoiseErrorString(code), *message ? ": " : "", message);
+  int n =
+      snprintf(error.text, TEXT, "poise: %s%s%s\n", PoiseErrorString(code), *message ? ": " : "", message);
   error.used = n > 0 ? (size_t)n : 0;
 }
 
-PoiseErr PoiseErrorSet(PoiseErr code, const char *function, const char *file, int line, const char *format, ...)
+PoiseErr PoiseErrorSet(PoiseErr code, const char *function, const char *file, int line, const char *format,
+                       ...)
 {
   char message[MESSAGE]; /* the arguments may be the older message */
   va_list args;
@@ -105,6 +107,7 @@ void poiseErrorRestore(const ErrorState *state)
 PoiseErr poiseErrorOfUser(PoiseErr e, const char *function)
 {
   if (!e) return POISE_OK;
-  if (error.message[0] && error.code == e) return PoiseErrorTrace(e, function, __FILE__, __LINE__); /* it has said why */
+  /* it has said why */
+  if (error.message[0] && error.code == e) return PoiseErrorTrace(e, function, __FILE__, __LINE__);
   FAIL(POISE_ERR_USER, "%s returned %d", function, (int)e);
 }

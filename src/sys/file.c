@@ -48,7 +48,8 @@ static PoiseErr Resolve(PoiseContext ctx, const char *path, OutFile *f)
   FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(ELOOP));
 }
 
-/* How much of the path a temporary file's name begins with: all, or the folder where the rest is nearly too long. */
+/* How much of the path a temporary file's name begins with: all, or the folder where the rest is nearly too
+   long. */
 static int Begin(const char *path)
 {
   enum { MORE = 32 };
@@ -119,7 +120,8 @@ PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f)
   int error = Close(f);
   if (!error && f->temp && rename(f->temp, f->path)) error = errno;
   if (error)
-    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", f->path, strerror(error));
+    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", f->path,
+                      strerror(error));
   else
     poiseFree(ctx, &f->temp); /* nothing to remove */
   poiseFileAbort(ctx, f);
@@ -168,7 +170,7 @@ PoiseErr poiseFileCheck(PoiseContext ctx, const char *path)
   return POISE_OK;
 }
 
-/* ---- lines as they come ------------------------------------------------------------------------------------------- */
+/* ---- lines as they come ---------------------------------------------------------------------- */
 
 typedef struct Lines {
   struct Lines *next;
@@ -190,7 +192,8 @@ static PoiseErr OpenLines(PoiseContext ctx, const char *path, Lines **made)
   PoiseErr e = poiseStringCopy(ctx, path, &l->path);
   if (!e) l->stream = fopen(path, "w");
   if (!e && !l->stream)
-    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", path, strerror(errno));
+    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", path,
+                      strerror(errno));
   if (e) {
     FreeLines(ctx, l);
     return e;
@@ -224,7 +227,7 @@ void poiseFileLinesClose(PoiseContext ctx)
   }
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 NumberLocale poiseScalarsBegin(void)
 {

@@ -2,12 +2,13 @@
 /*
   The kernel contract: what a device provides. Plain C without objects, valid as CUDA C++ too.
 
-  A kernel takes one argument struct of sizes, plain device arrays and slots, which a queue may copy. Inputs are const;
-  b = 0 overwrites whatever y held (NaN too); n = 0 is legal; no allocation, no synchronisation.
+  A kernel takes one argument struct of sizes, plain device arrays and slots, which a queue may copy. Inputs
+  are const; b = 0 overwrites whatever y held (NaN too); n = 0 is legal; no allocation, no synchronisation.
   Every kernel is launched by poiseLaunch (device.c), which names a missing one.
 
-  Dots leave one partial per block in a fixed place (blocks of POISE_BLOCK rows, whoever computes them, or of the rows that the
-  arguments say) and are combined in block order: the same bits in every run, on any number of threads.
+  Dots leave one partial per block in a fixed place (blocks of POISE_BLOCK rows, whoever computes them, or of
+  the rows that the arguments say) and are combined in block order: the same bits in every run, on any number
+  of threads.
 */
 #ifndef POISE_KERNELS_H
 #define POISE_KERNELS_H
@@ -35,7 +36,8 @@ enum {
 
 #define POISE_NBLOCKS(n) (((n) + POISE_BLOCK - 1) / POISE_BLOCK)
 
-typedef struct {      /* a scalar known when the kernel is launched, or one that an earlier kernel leaves in a slot */
+/* a scalar known when the kernel is launched, or one that an earlier kernel leaves in a slot */
+typedef struct {
   const double *slot; /* not NULL: read on the device */
   double value;
 } ScalarRef;
@@ -70,7 +72,7 @@ typedef struct { /* dst = sum of count partials, in order */
   double *dst;
 } Sum;
 
-/* ---- phases: one pass over vectors, with a scalar prologue -------------------------------------------------------- */
+/* ---- phases: one pass over vectors, with a scalar prologue ----------------------------------- */
 
 enum {
 #define PHASE(name, ndot, combine, kind) PHASE_##name,
@@ -79,8 +81,9 @@ enum {
   PHASE_COUNT
 };
 
-/* Slots that every solver has; a method's own start at SLOT_FIRST_OWN. Those written by a phase that other blocks of the same
-   phase read are kept twice and alternate with the parity of the iteration (SLOT_ITS + parity). */
+/* Slots that every solver has; a method's own start at SLOT_FIRST_OWN. Those written by a phase that other
+   blocks of the same phase read are kept twice and alternate with the parity of the iteration (SLOT_ITS +
+   parity). */
 enum {
   SLOT_DONE, /* nonzero once the reason is known: later phases change nothing */
   SLOT_SEEN, /* DONE as of the previous phase: what a deciding phase tests, so that all its blocks agree */
@@ -90,7 +93,8 @@ enum {
   SLOT_ITS_FINAL, /* at the time of DONE */
   SLOT_NORM,      /* the latest residual norm */
   SLOT_NORM0,     /* what rtol and dtol are relative to */
-  SLOT_RTOL,      /* the tolerances and the most iterations: set by the host, so that a replay takes new ones */
+  /* the tolerances and the most iterations: set by the host, so that a replay takes new ones */
+  SLOT_RTOL,
   SLOT_ATOL,
   SLOT_DTOL,
   SLOT_MAXITS,
@@ -110,8 +114,9 @@ typedef struct {   /* how convergence is decided, beside the tolerances in their
   int none;        /* 1: no norm, run maxits iterations */
 } Convergence;
 
-/* What a phase marked EPILOGUE may end with, for the rows of r that it has just written: z = D r by dense blocks of b rows, column-major one
-   after the other (the last may have fewer), and the dots (r, z) and (z, z), whose partials go to rz and zz (NULL: not wanted). */
+/* What a phase marked EPILOGUE may end with, for the rows of r that it has just written: z = D r by dense
+   blocks of b rows, column-major one after the other (the last may have fewer), and the dots (r, z) and (z,
+   z), whose partials go to rz and zz (NULL: not wanted). */
 typedef struct {
   int64_t b; /* at most 32; 0: no such end */
   const double *d, *r;
@@ -125,12 +130,14 @@ typedef struct {
   int flags;  /* meaning is the phase's own, e.g. the norm */
   int64_t n;  /* rows; 0 for scalar work only */
   const double *in[POISE_MAX_VECS];
-  double *out[POISE_MAX_VECS]; /* those that are read too stand among in; element i reads and writes entry i only */
-  int seldom;                  /* how many of out are touched once in a while only: not counted as traffic */
+  /* those that are read too stand among in; element i reads and writes entry i only */
+  double *out[POISE_MAX_VECS];
+  int seldom; /* how many of out are touched once in a while only: not counted as traffic */
   ScalarRef c[POISE_MAX_COEFS];
   double *slots; /* POISE_SLOTS of them; NULL outside solvers */
-  double *array; /* a solver's small array (GMRES: H, ...); NULL: it has none, or coefficients alone are wanted */
-  int64_t k;     /* a small integer for the prologue (GMRES: the column) */
+  /* a solver's small array (GMRES: H, ...); NULL: it has none, or coefficients alone are wanted */
+  double *array;
+  int64_t k; /* a small integer for the prologue (GMRES: the column) */
   Sum sum[POISE_MAX_SUMS];
   double *partial[POISE_MAX_DOTS];
   BlockEpilogue end;
@@ -156,17 +163,18 @@ typedef struct {
 /*
   A phase `name` is a pair of inline functions, found in <stem>_phases.h:
     int  name_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-         the prologue: reads slots in[], may set slots out[] (never one that it reads: other blocks may be reading), sets the
-         element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. Outside solvers in and out are not there. It
-         is run more than once: row blocks want its coefficients and result only, and have no array.
+         the prologue: reads slots in[], may set slots out[] (never one that it reads: other blocks may be
+         reading), sets the element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. Outside
+         solvers in and out are not there. It is run more than once: row blocks want its coefficients and
+         result only, and have no array.
     Dots name_element(const double *c, const PhaseArgs *a, int64_t i)
-  and a line in phases.def. The end, where there is one, runs when the elements do.
-  In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
-  its own prologue and still run its elements (the update of x that goes with the decision): it is skipped by SLOT_SEEN
-  instead, which every plain phase sets to SLOT_DONE; so a plain phase lies between two that decide.
+  and a line in phases.def. The end, where there is one, runs when the elements do. In a solver a phase is
+  skipped once SLOT_DONE is set. One that decides convergence may set it in its own prologue and still run its
+  elements (the update of x that goes with the decision): it is skipped by SLOT_SEEN instead, which every
+  plain phase sets to SLOT_DONE; so a plain phase lies between two that decide.
 */
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 typedef struct { /* partial sums of (x_j, y), j < k <= POISE_MAX_BATCH: partial[j * stride + block] */
   int64_t n, stride;
@@ -201,7 +209,8 @@ typedef struct { /* nsum sums (maxima): dst[j] (+)= sum of partial[j * stride + 
   double *dst;
 } ReduceArgs;
 
-typedef struct { /* out_i = x[idx_i]; one of idx, idx64 is NULL. size: of how many numbers each i is; 0: of one */
+/* out_i = x[idx_i]; one of idx, idx64 is NULL. size: of how many numbers each i is; 0: of one */
+typedef struct {
   int64_t n, size;
   const int32_t *idx;
   const int64_t *idx64;
@@ -223,8 +232,8 @@ typedef struct { /* y[idx_i] += in_i; the idx_i are different */
   double *y;
 } ScatterAddArgs;
 
-/* Local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL. b != 0: its rows, columns and entries are blocks, of
-   b x b numbers, column-major. */
+/* Local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL. b != 0: its rows, columns
+   and entries are blocks, of b x b numbers, column-major. */
 typedef struct {
   int64_t b, m, nloc, nz;
   const int64_t *ptr64;
@@ -318,19 +327,24 @@ enum { POISE_TILES = 7 };
 
 typedef struct { /* what a product is chosen by */
   int64_t m, nz;
-  int64_t tile[POISE_TILES]; /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
-  int64_t length_changes;           /* rows of another length than the one before */
-  int64_t cut; /* nonzeros of rows of `limit` entries or more, which count in tiles, longest, above and squares as if they
-                                were empty; */
+  /* most nonzeros in 256 >> k consecutive rows that start at a multiple of that number */
+  int64_t tile[POISE_TILES];
+  int64_t length_changes; /* rows of another length than the one before */
+  /* nonzeros of rows of `limit` entries or more, which count in tiles, longest, above and squares as if they
+     were empty; */
+  int64_t cut;
   int64_t fragments;         /* of up to 2 limit entries that these have */
-  int64_t empty, longest; /* rows without entries; entries of the longest row */
-  int64_t bound, rows_above;   /* rows of more than `bound` entries */
-  int64_t squares;        /* sum of the squares of the rows' lengths (below 2^63: nz times longest is more) */
-  int64_t max_share_nnz;        /* most nonzeros in `share` consecutive rows that start at a multiple of that number */
-  int64_t x_lines;         /* lines of POISE_LINE numbers of x for 100 neighbouring entries; 0: not asked for */
+  int64_t empty, longest;    /* rows without entries; entries of the longest row */
+  int64_t bound, rows_above; /* rows of more than `bound` entries */
+  int64_t squares; /* sum of the squares of the rows' lengths (below 2^63: nz times longest is more) */
+  /* most nonzeros in `share` consecutive rows that start at a multiple of that number */
+  int64_t max_share_nnz;
+  /* lines of POISE_LINE numbers of x for 100 neighbouring entries; 0: not asked for */
+  int64_t x_lines;
 } CsrStatistics;
 
-/* All of *out, which was 0, but m, nz, bound and spread; of A only the offsets are looked at. limit, share, bound 0: none. */
+/* All of *out, which was 0, but m, nz, bound and spread; of A only the offsets are looked at. limit, share,
+   bound 0: none. */
 typedef struct {
   CsrView A;
   int64_t limit, share, bound;
@@ -343,8 +357,9 @@ POISE_INLINE uint32_t poiseHash32(int32_t v)
   return (uint32_t)v * 2654435769u;
 }
 
-/* *lines += the lines of POISE_LINE numbers of x that the entries of each of POISE_SAMPLES samples have columns in. There are POISE_SAMPLE
-   entries or more, of which a sample is that many neighbours; of A only the columns are looked at. */
+/* *lines += the lines of POISE_LINE numbers of x that the entries of each of POISE_SAMPLES samples have
+   columns in. There are POISE_SAMPLE entries or more, of which a sample is that many neighbours; of A only
+   the columns are looked at. */
 enum { POISE_LINE = 16, POISE_SAMPLE = 1024, POISE_SAMPLES = 256 };
 typedef struct {
   CsrView A;
@@ -357,13 +372,15 @@ POISE_INLINE int64_t poiseSampleStart(const CsrView *A, int64_t s)
   return (A->nz - POISE_SAMPLE) / (POISE_SAMPLES - 1) * s;
 }
 
-/* Columns of 16 bits beside those of A: a row block has up to POISE_BANDS bands of POISE_BAND columns, and a code says in which
-   of them a column is, and where. One band without ghosts is enough for a banded matrix, and one for each plane of a grid. */
+/* Columns of 16 bits beside those of A: a row block has up to POISE_BANDS bands of POISE_BAND columns, and a
+   code says in which of them a column is, and where. One band without ghosts is enough for a banded matrix,
+   and one for each plane of a grid. */
 enum { POISE_BANDS = 16, POISE_BAND = 65536 / POISE_BANDS };
 
 typedef struct { /* NULL: there are none. code: of each entry; all: the columns of all blocks fit */
   const uint16_t *code;
-  const int32_t *base; /* those of block b begin, ascending, at base[b * POISE_BANDS]; -1: its columns do not fit */
+  /* those of block b begin, ascending, at base[b * POISE_BANDS]; -1: its columns do not fit */
+  const int32_t *base;
   int64_t all;
 } Index16View;
 
@@ -386,7 +403,8 @@ POISE_INLINE int64_t poiseIndex16End(const CsrView *A, int32_t least)
   return end < A->nloc ? end : A->nloc;
 }
 
-/* Codes and row blocks of nblock blocks of `rows` rows; *fits, which was 0: nonzeros of the blocks whose columns fit. */
+/* Codes and row blocks of nblock blocks of `rows` rows; *fits, which was 0: nonzeros of the blocks whose
+   columns fit. */
 typedef struct {
   CsrView A;
   int rows;
@@ -426,10 +444,11 @@ POISE_INLINE int64_t poiseCsrShare(const CsrStatisticsArgs *a, int64_t s)
   return poiseCsrOffset(&a->A, end) - poiseCsrOffset(&a->A, first);
 }
 
-/* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of those rows. rows is what the
-   device chose for this pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from
-   those before (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs). index16: of these blocks.
-   In BcsrMultArgs of blocks: rows counts rows of blocks, y and the dots are of numbers. */
+/* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of
+   those rows. rows is what the device chose for this pattern; tile: most nonzeros of a block (0 when rows is
+   POISE_BLOCK); vary: lengths of rows often differ from those before (said to the host); spread: lines of x
+   for 100 neighbouring entries (said to GPUs). index16: of these blocks. In BcsrMultArgs of blocks: rows
+   counts rows of blocks, y and the dots are of numbers. */
 typedef struct {
   CsrView A;
   int rows, vary;
@@ -442,7 +461,8 @@ typedef struct {
   Index16View index16;
 } CsrMultArgs;
 
-/* log2 of the threads of a GPU that share a row and read its entries side by side, where m rows have nz of them; or columns. */
+/* log2 of the threads of a GPU that share a row and read its entries side by side, where m rows have nz of
+   them; or columns. */
 POISE_INLINE int poiseCsrLanes(int64_t m, int64_t nz)
 {
   const double most[] = {4, 10, 20, 48, 128}; /* mean lengths for 1, 2, 4, ... threads; beyond: 32 */
@@ -463,11 +483,12 @@ typedef struct { /* entries [first, first + nz) of the row behind those of a row
   int32_t nz, row_block;
 } RowFragment;
 
-/* Row blocks with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based cuts: row block w begins with
-   the first row i that has i + ptr[i] >= w chunk; row_block[nrow_block].begin = m. So a row of `limit` entries or more, which is no less than
-   chunk, would be the last of its row block, which leaves it out, to fragments of about as many entries, `fragment` at most (and a unit);
-   fragments[w]: how many (fragments[nrow_block] = 0).
-   exact: row blocks of exactly `chunk` rows that end and entries, wherever in a row that is; there are no fragments. */
+/* Row blocks with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based
+   cuts: row block w begins with the first row i that has i + ptr[i] >= w chunk; row_block[nrow_block].begin =
+   m. So a row of `limit` entries or more, which is no less than chunk, would be the last of its row block,
+   which leaves it out, to fragments of about as many entries, `fragment` at most (and a unit); fragments[w]:
+   how many (fragments[nrow_block] = 0). exact: row blocks of exactly `chunk` rows that end and entries,
+   wherever in a row that is; there are no fragments. */
 typedef struct {
   CsrView A;
   int64_t exact;
@@ -476,7 +497,8 @@ typedef struct {
   int64_t *fragments;
 } CsriCutArgs;
 
-/* The fragments of row block w are part[first[w]], ..., part[first[w + 1] - 1], and begin where their row does or at multiples of `unit`. */
+/* The fragments of row block w are part[first[w]], ..., part[first[w + 1] - 1], and begin where their row
+   does or at multiples of `unit`. */
 typedef struct {
   CsrView A;
   int64_t unit, nrow_block;
@@ -485,14 +507,15 @@ typedef struct {
   RowFragment *part;
 } CsriFragmentsArgs;
 
-/* A column has one of 2^bits slots; the hub of a slot is the one of its columns with the most entries, of which a product keeps x at hand. */
+/* A column has one of 2^bits slots; the hub of a slot is the one of its columns with the most entries, of
+   which a product keeps x at hand. */
 POISE_INLINE uint32_t poiseHubSlot(int32_t column, int bits)
 {
   return poiseHash32(column) >> (32 - bits);
 }
 
-/* most[s] = entries 2^32 + column of the hub of slot s, and was 0, which it stays where no column has entries. count: of each column, 0
-   before. */
+/* most[s] = entries 2^32 + column of the hub of slot s, and was 0, which it stays where no column has
+   entries. count: of each column, 0 before. */
 typedef struct {
   CsrView A;
   int64_t columns, bits;
@@ -500,12 +523,13 @@ typedef struct {
   int64_t *most;
 } CsrHubsArgs;
 
-/* y = a A [x | ghost] + b y for the rows of row blocks m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where m.rows is less than POISE_BLOCK of
-   blocks of so many rows that are not cut, and of fragments [0, nfragment); and their dots: partial w of each row block or block, and parts + p of
-   each fragment, 0 but of a row's last. limit: entries from which rows are cut; uncut: nonzeros of the others. sum: of each fragment; arrived:
-   0 for each row block, before and after, and so next. hub: columns of 2^bits slots, -1: none; NULL: no hubs.
-   exact: y = A [x | ghost] alone, for row blocks so cut. Each adds to its first row, and to the one that follows those that end in it,
-   atomically; fill: y is set to 0 before. */
+/* y = a A [x | ghost] + b y for the rows of row blocks m.order[0 .. m.nblock) (NULL: 0, 1, ...), or where
+   m.rows is less than POISE_BLOCK of blocks of so many rows that are not cut, and of fragments [0,
+   nfragment); and their dots: partial w of each row block or block, and parts + p of each fragment, 0 but of
+   a row's last. limit: entries from which rows are cut; uncut: nonzeros of the others. sum: of each fragment;
+   arrived: 0 for each row block, before and after, and so next. hub: columns of 2^bits slots, -1: none; NULL:
+   no hubs. exact: y = A [x | ghost] alone, for row blocks so cut. Each adds to its first row, and to the one
+   that follows those that end in it, atomically; fill: y is set to 0 before. */
 typedef struct {
   CsrMultArgs m;
   int exact, fill; /* without padding, which would look like pointers to the mock */
@@ -519,9 +543,10 @@ typedef struct {
   int64_t bits;
 } CsriMultArgs;
 
-/* y = a A [x | ghost] + b y of blocks. EVEN: groups of c.m.rows rows of blocks, as csr_mult's blocks; BALANCED: row blocks and fragments, as
-   csri_mult's of which all entries are blocks, and c.sum has b numbers for each fragment. The others are a device's own, by groups: the three
-   algorithms of Eberhardt & Hoemmen 2016. */
+/* y = a A [x | ghost] + b y of blocks. EVEN: groups of c.m.rows rows of blocks, as csr_mult's blocks;
+   BALANCED: row blocks and fragments, as csri_mult's of which all entries are blocks, and c.sum has b numbers
+   for each fragment. The others are a device's own, by groups: the three algorithms of Eberhardt & Hoemmen
+   2016. */
 enum { BCSR_AUTO, BCSR_EVEN, BCSR_BALANCED, BCSR_BLOCK, BCSR_COLUMN, BCSR_ROW };
 typedef struct {
   CsriMultArgs c;
@@ -564,15 +589,17 @@ POISE_INLINE int64_t poiseCsriPlace(const CsriCutArgs *a, int64_t w, int64_t *k)
 
 POISE_INLINE void poiseCsriCutExactly(const CsriCutArgs *a, int64_t w)
 {
-  int64_t first, last, begin = poiseCsriPlace(a, w, &first), end = poiseCsriPlace(a, w < a->nrow_block ? w + 1 : w, &last);
+  int64_t first, last, begin = poiseCsriPlace(a, w, &first),
+                       end = poiseCsriPlace(a, w < a->nrow_block ? w + 1 : w, &last);
   a->row_block[w].first = first, a->row_block[w].begin = (int32_t)begin;
   a->row_block[w].rows = (uint16_t)(end - begin), a->row_block[w].nz = (uint16_t)(last - first);
   a->fragments[w] = 0;
 }
 
-/* Rows [begin, end) as a row block, but for the last if it has `limit` entries or more: how many fragments that is left to. */
-POISE_INLINE int64_t poiseRowBlockCut(const CsrView *A, int64_t begin, int64_t end, int64_t limit, int64_t fragment,
-                                    RowBlock *w)
+/* Rows [begin, end) as a row block, but for the last if it has `limit` entries or more: how many fragments
+   that is left to. */
+POISE_INLINE int64_t poiseRowBlockCut(const CsrView *A, int64_t begin, int64_t end, int64_t limit,
+                                      int64_t fragment, RowBlock *w)
 {
   int64_t first = poiseCsrOffset(A, begin), last = poiseCsrOffset(A, end), fragments = 0;
   if (end > begin && poiseCsriLong(A, end - 1, limit)) {
@@ -594,7 +621,8 @@ POISE_INLINE void poiseCsriCut(const CsriCutArgs *a, int64_t w)
   a->fragments[w] = poiseRowBlockCut(&a->A, begin, end, a->limit, a->fragment, &a->row_block[w]);
 }
 
-/* Where fragment q of n begins, of a row with the entries [from, end): they have equal shares of its units. */
+/* Where fragment q of n begins, of a row with the entries [from, end): they have equal shares of its
+   units. */
 POISE_INLINE int64_t poiseRowFragmentBegin(int64_t unit, int64_t from, int64_t end, int64_t q, int64_t n)
 {
   int64_t first = from / unit, units = (end + unit - 1) / unit - first,
@@ -612,14 +640,16 @@ POISE_INLINE void poiseCsriFragment(const CsriFragmentsArgs *a, int64_t w, int64
   a->part[p].nz = (int32_t)(poiseRowFragmentBegin(a->unit, from, end, q + 1, n) - k);
 }
 
-/* ---- segments, after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015): a row has one for each `length` of its entries ---- */
+/* ---- segments, after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015): a row has one for
+   each `length` of its entries ----------------------------------------------------------------- */
 
 enum {
   SEG_MOST = 256, /* entries of a segment, a power of two */
   SEG_ROWS = 64   /* rows that are counted together */
 };
 
-/* log2 of the threads that sum a segment: one where it has 8 entries or fewer (the paper's first form), else more (its reduction). */
+/* log2 of the threads that sum a segment: one where it has 8 entries or fewer (the paper's first form), else
+   more (its reduction). */
 POISE_INLINE int poiseSegLanes(int64_t length)
 {
   int k = 0;
@@ -627,9 +657,10 @@ POISE_INLINE int poiseSegLanes(int64_t length)
   return k;
 }
 
-/* count[k]: segments of rows SEG_ROWS k, ..., from which they are scanned. With block = 0 those that a row's entries fill. Else as row blocks
-   count them: an empty row has one, as its y is set too, and a row of `limit` entries or more, which fragments take, has a block of them, so
-   that the row behind begins another row block. Row block w: the rows with w block segments or more before them, as row blocks of csri. */
+/* count[k]: segments of rows SEG_ROWS k, ..., from which they are scanned. With block = 0 those that a row's
+   entries fill. Else as row blocks count them: an empty row has one, as its y is set too, and a row of
+   `limit` entries or more, which fragments take, has a block of them, so that the row behind begins another
+   row block. Row block w: the rows with w block segments or more before them, as row blocks of csri. */
 typedef struct {
   CsrView A;
   int64_t length, block, limit, fragment, nrow_block;
@@ -639,7 +670,8 @@ typedef struct {
 
 POISE_INLINE int64_t poiseSegments(const SegCutArgs *a, int64_t row)
 {
-  int64_t n = poiseCsrOffset(&a->A, row + 1) - poiseCsrOffset(&a->A, row), segments = (n + a->length - 1) / a->length;
+  int64_t n = poiseCsrOffset(&a->A, row + 1) - poiseCsrOffset(&a->A, row),
+          segments = (n + a->length - 1) / a->length;
   if (!a->block) return segments;
   return n >= a->limit ? a->block : segments ? segments : 1;
 }
@@ -647,7 +679,8 @@ POISE_INLINE int64_t poiseSegments(const SegCutArgs *a, int64_t row)
 POISE_INLINE void poiseSegCount(const SegCutArgs *a, int64_t k)
 {
   a->count[k] = 0;
-  for (int64_t i = k * SEG_ROWS; i < (k + 1) * SEG_ROWS && i < a->A.m; i++) a->count[k] += poiseSegments(a, i);
+  for (int64_t i = k * SEG_ROWS; i < (k + 1) * SEG_ROWS && i < a->A.m; i++)
+    a->count[k] += poiseSegments(a, i);
 }
 
 /* The first row of row block w. */
@@ -673,8 +706,9 @@ POISE_INLINE void poiseSegCut(const SegCutArgs *a, int64_t w)
   a->fragments[w] = poiseRowBlockCut(&a->A, begin, end, a->limit, a->fragment, &a->row_block[w]);
 }
 
-/* The paper's own form, in which every segment is filled up: offsets P.ptr of rows cut.A.ptr, from counts of segments with block = 0; and
-   their columns and values, those that fill up being 0 times the row's last column. */
+/* The paper's own form, in which every segment is filled up: offsets P.ptr of rows cut.A.ptr, from counts of
+   segments with block = 0; and their columns and values, those that fill up being 0 times the row's last
+   column. */
 typedef struct {
   SegCutArgs cut;
   CsrView P;
@@ -707,7 +741,8 @@ POISE_INLINE void poiseSegFill(const SegPadArgs *a, int64_t segment)
     else
       high = i;
   }
-  int64_t from = poiseCsrOffset(&a->cut.A, low) + to - poiseCsrOffset(&a->P, low), end = poiseCsrOffset(&a->cut.A, low + 1);
+  int64_t from = poiseCsrOffset(&a->cut.A, low) + to - poiseCsrOffset(&a->P, low),
+          end = poiseCsrOffset(&a->cut.A, low + 1);
   for (int64_t k = 0; k < a->cut.length; k++, from++) {
     a->col[to + k] = a->cut.A.col[from < end ? from : end - 1];
     a->val[to + k] = from < end ? a->cut.A.val[from] : 0;
@@ -737,7 +772,8 @@ POISE_INLINE int64_t poiseCsrTile(const CsrStatisticsArgs *a, int64_t i, int64_t
   return n;
 }
 
-/* y = A x, x with all columns in one array, by a library of the device, as `plan` (LibraryPlan.device) was made for this A. */
+/* y = A x, x with all columns in one array, by a library of the device, as `plan` (LibraryPlan.device) was
+   made for this A. */
 typedef struct {
   CsrView A;
   const void *plan;
@@ -745,10 +781,12 @@ typedef struct {
   double *y;
 } CsrLibraryArgs;
 
-/* y = A^T x for the `owned` columns, ghost = the same for those behind, through the entries sorted by column: the rows of c.m.A are A's
-   columns, its columns A's rows, ascending, and its entry k is c.m.A.val[perm[k]], A's. perm is as wide as the offsets, the other NULL.
-   c.m.x NULL: y = |A|^T 1, the columns' norms. As in csri_mult there are c.m.nblock row blocks and c.nfragment fragments, by c.row_block and what
-   follows; or c.row_block is NULL, and no column is cut. Then there are c.m.nblock blocks of c.m.rows columns, for a host's threads. */
+/* y = A^T x for the `owned` columns, ghost = the same for those behind, through the entries sorted by column:
+   the rows of c.m.A are A's columns, its columns A's rows, ascending, and its entry k is c.m.A.val[perm[k]],
+   A's. perm is as wide as the offsets, the other NULL. c.m.x NULL: y = |A|^T 1, the columns' norms. As in
+   csri_mult there are c.m.nblock row blocks and c.nfragment fragments, by c.row_block and what follows; or
+   c.row_block is NULL, and no column is cut. Then there are c.m.nblock blocks of c.m.rows columns, for a
+   host's threads. */
 typedef struct {
   CsriMultArgs c;
   int64_t owned;
@@ -769,7 +807,8 @@ POISE_INLINE double *poiseOfColumn(const CsrMultTransposeArgs *a, int64_t j)
   return j < owned ? a->c.m.y + j : a->ghost + (j - owned);
 }
 
-/* partial[b] = 1 if the offsets or columns of A and B differ in block b of POISE_BLOCK rows, else 0. They have as many rows. */
+/* partial[b] = 1 if the offsets or columns of A and B differ in block b of POISE_BLOCK rows, else 0. They
+   have as many rows. */
 typedef struct {
   CsrView A, B;
   double *partial;
@@ -783,8 +822,9 @@ typedef struct { /* val = diag(left) A diag([right | ghost]); left NULL, right a
   double *val;
 } CsrScaleArgs;
 
-/* A_ii = v, or += v with add, v = d_i, or value where d is NULL, of a block of owned columns that begins at the diagonal.
-   lacking[b]: rows of block b (of POISE_BLOCK) without such an entry, which stay as they are. */
+/* A_ii = v, or += v with add, v = d_i, or value where d is NULL, of a block of owned columns that begins at
+   the diagonal. lacking[b]: rows of block b (of POISE_BLOCK) without such an entry, which stay as they
+   are. */
 typedef struct {
   CsrView A;
   int add;
@@ -801,8 +841,8 @@ typedef struct
   double *partial;
 } CsrNormArgs;
 
-/* Rows row[0 .. n), each once: their entries become 0, but entry at[k] of row[k] `diagonal` (at NULL: none does),
-   b = diagonal x there and mark = 1 (x and b, mark: may be NULL). */
+/* Rows row[0 .. n), each once: their entries become 0, but entry at[k] of row[k] `diagonal` (at NULL: none
+   does), b = diagonal x there and mark = 1 (x and b, mark: may be NULL). */
 typedef struct {
   CsrView A;
   int64_t n;
@@ -813,16 +853,16 @@ typedef struct {
   double *val, *b, *mark;
 } CsrZeroRowsArgs;
 
-/* In rows i with mark_i = 0: b_i -= A_ij x_j (x and b may be NULL), then A_ij = 0, for all j with mark_j != 0, in the order of the
-   entries. Marks and x of ghost columns: ghost_mark, ghost. */
+/* In rows i with mark_i = 0: b_i -= A_ij x_j (x and b may be NULL), then A_ij = 0, for all j with mark_j !=
+   0, in the order of the entries. Marks and x of ghost columns: ghost_mark, ghost. */
 typedef struct {
   CsrView A;
   const double *mark, *ghost_mark, *x, *ghost;
   double *val, *b;
 } CsrZeroColumnsArgs;
 
-/* key_k = row_k << bits | col_k and place_k = first + k; m << bits, above all others, where an index is negative. Places are int64 or
-   uint32: the other is NULL, here as below. */
+/* key_k = row_k << bits | col_k and place_k = first + k; m << bits, above all others, where an index is
+   negative. Places are int64 or uint32: the other is NULL, here as below. */
 typedef struct {
   int64_t n, first, m;
   int bits;
@@ -841,8 +881,9 @@ typedef struct {
   uint32_t *place32;
 } CsrKeysArgs;
 
-/* Keys and places by the keys without their lowest `first` bits, equal ones in their order, from [0] to [1]; what was in [0] is lost.
-   bits: that keys have beyond those at most, one or more; scratch: as many bytes as sort_scratch of the device says. */
+/* Keys and places by the keys without their lowest `first` bits, equal ones in their order, from [0] to [1];
+   what was in [0] is lost. bits: that keys have beyond those at most, one or more; scratch: as many bytes as
+   sort_scratch of the device says. */
 typedef struct {
   int64_t n;
   int first, bits;
@@ -866,8 +907,8 @@ typedef struct { /* count[b] = the sum of those before, for b <= n */
   int64_t *count;
 } ScanArgs;
 
-/* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e + 1] of the sorted ones
-   (both NULL: not asked for), ptr: m + 1 row offsets. count: as scanned. */
+/* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e
+   + 1] of the sorted ones (both NULL: not asked for), ptr: m + 1 row offsets. count: as scanned. */
 typedef struct {
   int64_t n, m;
   int bits;
@@ -884,13 +925,15 @@ POISE_INLINE int poiseCooBegins(const uint64_t *key, int64_t k, uint64_t end)
   return key[k] < end && (k == 0 || key[k] != key[k - 1]);
 }
 
-/* What key k, 0 <= k <= n, says of the rows; e: entries before it. The first of those to be ignored ends the last row. */
+/* What key k, 0 <= k <= n, says of the rows; e: entries before it. The first of those to be ignored ends the
+   last row. */
 POISE_INLINE void poiseCooRow(const CooRowsArgs *a, int64_t k, int64_t e)
 {
   uint64_t end = (uint64_t)a->m << a->bits;
   int valid = k < a->n && a->key[k] < end;
   if (k > 0 && (valid ? a->key[k] == a->key[k - 1] : a->key[k - 1] >= end)) return;
-  int64_t row = valid ? (int64_t)(a->key[k] >> a->bits) : a->m, before = k > 0 ? (int64_t)(a->key[k - 1] >> a->bits) : -1;
+  int64_t row = valid ? (int64_t)(a->key[k] >> a->bits) : a->m,
+          before = k > 0 ? (int64_t)(a->key[k - 1] >> a->bits) : -1;
   if (valid) a->col[e] = (int32_t)(a->key[k] & ((UINT64_C(1) << a->bits) - 1));
   if (a->start32)
     a->start32[e] = (uint32_t)k;
@@ -904,9 +947,10 @@ POISE_INLINE void poiseCooRow(const CooRowsArgs *a, int64_t k, int64_t e)
   }
 }
 
-/* Entry e < n: val_e = the sum of the values at places from[k], start[e] <= k < start[e + 1], in that order, beginning with 0 or, with
-   add, val_e. Places below ngiven are of `given`, those from there on of `received`. One of the widths is NULL. Entries and values are of
-   so many numbers each, which are added one to one. */
+/* Entry e < n: val_e = the sum of the values at places from[k], start[e] <= k < start[e + 1], in that order,
+   beginning with 0 or, with add, val_e. Places below ngiven are of `given`, those from there on of
+   `received`. One of the widths is NULL. Entries and values are of so many numbers each, which are added one
+   to one. */
 typedef struct {
   int64_t n, ngiven;
   int add, numbers;
@@ -920,15 +964,18 @@ typedef struct {
 POISE_INLINE double poiseCooSum(const CooSumArgs *a, int64_t e, int64_t j)
 {
   double s = a->add ? a->val[e * a->numbers + j] : 0;
-  int64_t k = a->start32 ? a->start32[e] : a->start64[e], end = a->start32 ? a->start32[e + 1] : a->start64[e + 1];
+  int64_t k = a->start32 ? a->start32[e] : a->start64[e],
+          end = a->start32 ? a->start32[e + 1] : a->start64[e + 1];
   for (; k < end; k++) {
     int64_t place = a->from32 ? a->from32[k] : a->from64[k];
-    s += *(place < a->ngiven ? a->given + place * a->numbers + j : a->received + (place - a->ngiven) * a->numbers + j);
+    s += *(place < a->ngiven ? a->given + place * a->numbers + j
+                             : a->received + (place - a->ngiven) * a->numbers + j);
   }
   return s;
 }
 
-/* Block k < n of out is the transpose of block from[k] of x, or, with both widths NULL, of block k. b x b numbers each. */
+/* Block k < n of out is the transpose of block from[k] of x, or, with both widths NULL, of block k. b x b
+   numbers each. */
 typedef struct {
   int64_t n, b;
   const int64_t *from64;
@@ -944,8 +991,8 @@ typedef struct {
   double *d;
 } CsrDiagonalArgs;
 
-/* Invert nblock b x b blocks in place; *bad = the first block that is singular or not finite, or -1. fix: a zero 1 x 1 block
-   counts as 1. */
+/* Invert nblock b x b blocks in place; *bad = the first block that is singular or not finite, or -1. fix: a
+   zero 1 x 1 block counts as 1. */
 typedef struct {
   int64_t nblock;
   int b, fix;
@@ -953,7 +1000,8 @@ typedef struct {
   double *bad;
 } InvertBlocksArgs;
 
-typedef struct { /* y_block = D_block x_block for n = rows, b x b column-major blocks (d = NULL: y = x), then dots of y */
+/* y_block = D_block x_block for n = rows, b x b column-major blocks (d = NULL: y = x), then dots of y */
+typedef struct {
   int64_t n;
   int b;
   const double *d, *x, *skip;
@@ -961,8 +1009,8 @@ typedef struct { /* y_block = D_block x_block for n = rows, b x b column-major b
   Fuse fuse;
 } BlockApplyArgs;
 
-/* The diagonal row blocks start[k] .. start[k + 1), at most 32, inverted: block k < nblock, column-major, at d + at[k]. *bad =
-   the first block that is singular or not finite, or -1. */
+/* The diagonal row blocks start[k] .. start[k + 1), at most 32, inverted: block k < nblock, column-major, at
+   d + at[k]. *bad = the first block that is singular or not finite, or -1. */
 typedef struct {
   CsrView A;
   int64_t nblock;
@@ -980,8 +1028,9 @@ typedef struct { /* y_block = D_block x_block for these n = start[nblock] rows, 
   Fuse fuse;
 } ApplySupervariablesArgs;
 
-/* P A = L U in place, A n x n, dense, row-major: rows k and pivot[k] >= k were exchanged in step k, L's diagonal is 1. refused: the
-   first step whose largest pivot was at most zero or not finite, or -1; and that pivot. */
+/* P A = L U in place, A n x n, dense, row-major: rows k and pivot[k] >= k were exchanged in step k, L's
+   diagonal is 1. refused: the first step whose largest pivot was at most zero or not finite, or -1; and that
+   pivot. */
 typedef struct {
   int64_t n;
   double zero, *a;
@@ -989,7 +1038,8 @@ typedef struct {
   double *refused;
 } LuFactorArgs;
 
-typedef struct { /* y = rows [begin, begin + m) of A^-1 x by these factors, then dots of y; work: n numbers; x: not work */
+/* y = rows [begin, begin + m) of A^-1 x by these factors, then dots of y; work: n numbers; x: not work */
+typedef struct {
   int64_t n, begin, m;
   const double *lu, *x, *skip;
   const int32_t *pivot;
@@ -997,9 +1047,10 @@ typedef struct { /* y = rows [begin, begin + m) of A^-1 x by these factors, then
   Fuse fuse;
 } LuSolveArgs;
 
-/* The strict triangles of the square block of owned columns inside a rank's CSR: entries [begin_i, diag_i) and (diag_i, end_i) of
-   row i, columns ascending. Offsets are int64 if wide, else int32. b != 0: rows, columns and entries are blocks, as in CsrView; then
-   what a kernel below does with numbers it does with blocks of b x b, b > 1, and vectors have b numbers for each row. */
+/* The strict triangles of the square block of owned columns inside a rank's CSR: entries [begin_i, diag_i)
+   and (diag_i, end_i) of row i, columns ascending. Offsets are int64 if wide, else int32. b != 0: rows,
+   columns and entries are blocks, as in CsrView; then what a kernel below does with numbers it does with
+   blocks of b x b, b > 1, and vectors have b numbers for each row. */
 typedef struct {
   int64_t n, nz; /* nz: entries of the block */
   int wide, b;
@@ -1012,8 +1063,8 @@ POISE_INLINE int64_t poiseOffset(const Triangles *t, const void *offsets, int64_
   return t->wide ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
 }
 
-/* An order of rows that depend on each other: groups g of consecutive rows [first[g], last[g]), to be done one by one; the groups
-   of one level, start[l] <= g < start[l + 1], do not depend on each other. */
+/* An order of rows that depend on each other: groups g of consecutive rows [first[g], last[g]), to be done
+   one by one; the groups of one level, start[l] <= g < start[l + 1], do not depend on each other. */
 typedef struct {
   int64_t count, groups; /* count: levels */
   const int32_t *start, *first, *last;
@@ -1021,9 +1072,9 @@ typedef struct {
 
 enum { SWEEP_LOWER = 1, SWEEP_UPPER = 2 };
 
-/* y_i = keep y_i + scale d_i (x_i - sum of val_ij y_j over the triangles in parts), row after row, backward or forward, so that y_j
-   is new for the rows passed; then dots of y. d NULL: ones; x NULL: zeros; x may be y. keep = 0 overwrites whatever y_i held. The
-   dots' blocks are of POISE_BLOCK numbers. */
+/* y_i = keep y_i + scale d_i (x_i - sum of val_ij y_j over the triangles in parts), row after row, backward
+   or forward, so that y_j is new for the rows passed; then dots of y. d NULL: ones; x NULL: zeros; x may be
+   y. keep = 0 overwrites whatever y_i held. The dots' blocks are of POISE_BLOCK numbers. */
 typedef struct {
   Triangles t;
   Levels levels; /* an order with the same result */
@@ -1054,13 +1105,15 @@ typedef struct {
   double *refused;       /* the first row, of numbers, whose pivot was refused, or -1; and that pivot */
 } FactorArgs;
 
-/* What `factor` makes, not of blocks and of rows that end where the next begins: t.begin has n + 1 offsets. */
+/* What `factor` makes, not of blocks and of rows that end where the next begins: t.begin has n + 1
+   offsets. */
 typedef struct {
   Triangles t;
   const double *lu;
 } FactorView;
 
-/* y = U^-1 L^-1 x by a library of the device, as `plan` (LibraryPlan.device) was made for these factors; work: n numbers. y: not x */
+/* y = U^-1 L^-1 x by a library of the device, as `plan` (LibraryPlan.device) was made for these factors;
+   work: n numbers. y: not x */
 typedef struct {
   FactorView f;
   const void *plan;

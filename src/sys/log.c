@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The log: what events and the application's sections have cost on this rank, and the table of it over all ranks.
+  The log: what events and the application's sections have cost on this rank, and the table of it over all
+  ranks.
 
-  Begin notes the counters, End adds their growth; so an event includes what is nested in it. An event inside itself is
-  counted once: what an inner call has added is taken off the outer one. A Begin whose End was skipped by an error does no
-  harm: the End of an event around it closes it, and a full stack forgets its oldest entry.
+  Begin notes the counters, End adds their growth; so an event includes what is nested in it. An event inside
+  itself is counted once: what an inner call has added is taken off the outer one. A Begin whose End was
+  skipped by an error does no harm: the End of an event around it closes it, and a full stack forgets its
+  oldest entry.
 */
 #include "sys.h"
 
-enum { TIME, FLOPS, BYTES, MESSAGES, MESSAGE_BYTES, ALLOCATIONS, LAUNCHES, COPIES, TO_DEVICE, TO_HOST, WAITS, COUNTERS };
+enum {
+  TIME,
+  FLOPS,
+  BYTES,
+  MESSAGES,
+  MESSAGE_BYTES,
+  ALLOCATIONS,
+  LAUNCHES,
+  COPIES,
+  TO_DEVICE,
+  TO_HOST,
+  WAITS,
+  COUNTERS
+};
 enum { DEPTH = 64, NAME_LENGTH = 64 };
 
 typedef struct Event {
@@ -72,7 +87,7 @@ void poiseLogDestroy(Log **log)
   poiseFree(ctx, log);
 }
 
-/* ---- events: numbers below EVENT_COUNT are the library's, then come the sections -------------------------------- */
+/* ---- events: numbers below EVENT_COUNT are the library's, then come the sections ------------- */
 
 /* -log_device_time: an event's time is its work's, nothing of which is queued when it begins or ends. */
 static void Drain(const Log *log)
@@ -143,7 +158,7 @@ void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes)
   for (; log->depth > depth; log->depth--) Range(log, NULL); /* errors have skipped ends */
 }
 
-/* ---- captured loops --------------------------------------------------------------------------------------------- */
+/* ---- captured loops -------------------------------------------------------------------------- */
 
 void poiseLogCounts(PoiseContext ctx, LogCounts *now)
 {
@@ -179,7 +194,7 @@ void poiseLogAddWork(PoiseContext ctx, double times, const LogCounts *from, cons
   }
 }
 
-/* ---- sections --------------------------------------------------------------------------------------------------- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static int FindSection(const Log *log, const char *name)
 {
@@ -201,7 +216,8 @@ static PoiseErr CheckName(const char *name)
   if (!n || n >= NAME_LENGTH)
     FAIL(POISE_ERR_ARG, "the name of a section has %zu characters, not 1 .. %d", n, NAME_LENGTH - 1);
   for (const char *c = name; *c; c++)
-    if ((unsigned char)*c < ' ' || *c == 127) FAIL(POISE_ERR_ARG, "the name of a section has a control character");
+    if ((unsigned char)*c < ' ' || *c == 127)
+      FAIL(POISE_ERR_ARG, "the name of a section has a control character");
   return POISE_OK;
 }
 
@@ -209,8 +225,8 @@ static PoiseErr AddSection(Log *log, const char *name, int *section)
 {
   if (log->nsection == log->sections) {
     int more = log->sections ? 2 * log->sections : 8;
-    TRY(poiseRealloc(log->ctx, (size_t)more * sizeof(Event), (size_t)log->nsection * sizeof(Event), "sections of the log",
-                     &log->section));
+    TRY(poiseRealloc(log->ctx, (size_t)more * sizeof(Event), (size_t)log->nsection * sizeof(Event),
+                     "sections of the log", &log->section));
     log->sections = more;
   }
   *section = log->nsection++;
@@ -240,7 +256,7 @@ PoiseErr PoiseLogEnd(PoiseContext ctx, const char *name)
   return POISE_OK;
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 enum {
   CALLS,
@@ -297,8 +313,9 @@ static void HeadText(PoiseContext ctx, FILE *out)
 {
   bool several = ctx->comm->size > 1;
   bool late = !ctx->device->ops->is_host && !ctx->log_device_time;
-  fprintf(out, "Poise log: device %s, ranks %d (%s)%s. Events include what is nested in them%s.\n", ctx->device->ops->name,
-          ctx->comm->size, ctx->comm->ops->name, several ? ", maximum and minimum over ranks" : "",
+  fprintf(out, "Poise log: device %s, ranks %d (%s)%s. Events include what is nested in them%s.\n",
+          ctx->device->ops->name, ctx->comm->size, ctx->comm->ops->name,
+          several ? ", maximum and minimum over ranks" : "",
           late ? "; GB/s only of those that waited for their work (all: -log_device_time)" : "");
   fprintf(out, "%-20s%s", "event", several ? "    " : "");
   for (int c = 0; c < TextColumns(ctx); c++) fprintf(out, " %*s", columns[c].width, columns[c].title);
@@ -355,8 +372,8 @@ static void RowCsv(PoiseContext ctx, const Row *row, FILE *out, bool first)
 static void HeadJson(PoiseContext ctx, FILE *out)
 {
   fprintf(out, "{\"poise\": \"%d.%d.%d\", \"device\": \"%s\", \"ranks\": %d, \"comm\": \"%s\", \"events\": [",
-          POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, ctx->comm->size,
-          ctx->comm->ops->name);
+          POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name,
+          ctx->comm->size, ctx->comm->ops->name);
 }
 
 static void RowJson(PoiseContext ctx, const Row *row, FILE *out, bool first)
@@ -467,7 +484,8 @@ PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "no file to write the log to");
   TRY(PoiseAgree(ctx, e));
   NumberLocale numbers = poiseScalarsBegin();
-  e = ViewAll(&(View){.ctx = ctx, .out = ctx->comm->rank ? NULL : out, .writer = &writers[format], .first = true});
+  e = ViewAll(
+      &(View){.ctx = ctx, .out = ctx->comm->rank ? NULL : out, .writer = &writers[format], .first = true});
   poiseScalarsEnd(numbers);
   if (!e && !ctx->comm->rank && (fflush(out) || ferror(out)))
     e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "the log cannot be written");
@@ -475,18 +493,20 @@ PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
   return POISE_OK;
 }
 
-/* ---- -log_view -------------------------------------------------------------------------------------------------- */
+/* ---- -log_view ------------------------------------------------------------------------------- */
 
 /* ":path:format" into its parts; path is empty for the context's output. */
-static PoiseErr ParseView(PoiseContext ctx, const char *value, char path[POISE_OPTION_LENGTH], PoiseLogFormat *format)
+static PoiseErr ParseView(PoiseContext ctx, const char *value, char path[POISE_OPTION_LENGTH],
+                          PoiseLogFormat *format)
 {
-  static const char *const words[] = {[POISE_LOG_TEXT] = "text", [POISE_LOG_CSV] = "csv", [POISE_LOG_JSON] = "json"};
+  static const char *const words[] = {
+      [POISE_LOG_TEXT] = "text", [POISE_LOG_CSV] = "csv", [POISE_LOG_JSON] = "json"};
   path[0] = 0;
   *format = POISE_LOG_TEXT;
   if (!*value) return POISE_OK;
   if (*value != ':' || strlen(value) > POISE_OPTION_LENGTH)
-    FAIL(POISE_ERR_OPTION, "%s %.80s: expected :file or :file:text|csv|json", poiseOptionsName(ctx, NULL, "log_view"),
-         value);
+    FAIL(POISE_ERR_OPTION, "%s %.80s: expected :file or :file:text|csv|json",
+         poiseOptionsName(ctx, NULL, "log_view"), value);
   strcpy(path, value + 1);
   char *word = strrchr(path, ':');
   if (!word) return POISE_OK;
@@ -498,8 +518,8 @@ static PoiseErr ParseView(PoiseContext ctx, const char *value, char path[POISE_O
   }
   const char *closest = poiseClosest(word, 3, words);
   FAIL(POISE_ERR_OPTION, "%s %.80s: '%.80s' is not a format (text, csv, json)%s%s%s",
-       poiseOptionsName(ctx, NULL, "log_view"), value, word, closest ? "; did you mean '" : "", closest ? closest : "",
-       closest ? "'?" : "");
+       poiseOptionsName(ctx, NULL, "log_view"), value, word, closest ? "; did you mean '" : "",
+       closest ? closest : "", closest ? "'?" : "");
 }
 
 static PoiseErr ViewToFile(PoiseContext ctx, const char *path, PoiseLogFormat format)

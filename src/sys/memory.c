@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Memory, counted in the context: a test makes any allocation fail, and sees what was not released. Large blocks are mapped from
-  the system and go back to it when they are released, in large pages where it has them; as it hands out zeros, nobody writes
-  such a block before the threads that work on it, and its pages come to lie near them.
+  Memory, counted in the context: a test makes any allocation fail, and sees what was not released. Large
+  blocks are mapped from the system and go back to it when they are released, in large pages where it has
+  them; as it hands out zeros, nobody writes such a block before the threads that work on it, and its pages
+  come to lie near them.
 */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, madvise, mremap */
 #include <sys/mman.h>
@@ -37,8 +38,8 @@ static Header *HeaderOf(void *block)
   return (Header *)((char *)block - ALIGNMENT);
 }
 
-/* A block that lies at the start of a large page, behind a small one with its header, in one mapping that can be moved as a
-   whole; NULL: there is no memory. */
+/* A block that lies at the start of a large page, behind a small one with its header, in one mapping that can
+   be moved as a whole; NULL: there is no memory. */
 static void *Map(size_t bytes)
 {
   size_t before = SmallPages(1), mapped = before + SmallPages(bytes), all = LARGE_PAGE + SmallPages(bytes);
@@ -175,7 +176,8 @@ PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p)
   }
   if (!old) return poiseRealloc(ctx, bytes, 0, what, p);
   Header h = *HeaderOf(old);
-  if (!h.mapped || bytes > PTRDIFF_MAX - LARGE) return poiseRealloc(ctx, bytes, h.bytes < bytes ? h.bytes : bytes, what, p);
+  if (!h.mapped || bytes > PTRDIFF_MAX - LARGE)
+    return poiseRealloc(ctx, bytes, h.bytes < bytes ? h.bytes : bytes, what, p);
   TRY(poiseAllocCount(ctx, bytes, what));
   poiseFreeCount(ctx);
   block = Remap(old, bytes);

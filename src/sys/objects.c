@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The table of objects that live: a pointer is asked for there, and not followed. It belongs to the process, as
-  an object of another context is to be told from no object.
+  The table of objects that live: a pointer is asked for there, and not followed. It belongs to the process,
+  as an object of another context is to be told from no object.
 
   Open addressing. A word is an address and, in the bits that alignment leaves 0, the kind of the object. Who
-  asks takes no lock as long as the object is found; that it is not there is said under the lock, as words move
-  when others are removed. Tables that were too small stay, as someone may still be reading there: together they
-  are smaller than the present one.
+  asks takes no lock as long as the object is found; that it is not there is said under the lock, as words
+  move when others are removed. Tables that were too small stay, as someone may still be reading there:
+  together they are smaller than the present one.
 */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -162,26 +162,30 @@ void poiseObjectFree(PoiseContext ctx, void *object)
   ctx->objects--;
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {"nothing", "context", "vector", "matrix", "preconditioner", "solver"};
 
 static PoiseErr Refuse(const char *function, const Parameter *a, int kind)
 {
   if (!a->p) FAIL(POISE_ERR_ARG, "%s: %s is NULL", function, a->name);
-  if (kind) FAIL(POISE_ERR_ARG, "%s: %s is not a %s but a %s (%p)", function, a->name, kinds[a->kind], kinds[kind], a->p);
-  FAIL(POISE_ERR_ARG, "%s: %s is no %s: one that has been destroyed, or a pointer to something else (%p)", function,
-       a->name, kinds[a->kind], a->p);
+  if (kind)
+    FAIL(POISE_ERR_ARG, "%s: %s is not a %s but a %s (%p)", function, a->name, kinds[a->kind], kinds[kind],
+         a->p);
+  FAIL(POISE_ERR_ARG, "%s: %s is no %s: one that has been destroyed, or a pointer to something else (%p)",
+       function, a->name, kinds[a->kind], a->p);
 }
 
 /* Objects begin with their context. *first: that of the first of them, or NULL. */
-static PoiseErr CheckObject(const char *function, const Parameter *a, const Parameter *parameter, PoiseContext *first)
+static PoiseErr CheckObject(const char *function, const Parameter *a, const Parameter *parameter,
+                            PoiseContext *first)
 {
   int kind = KindOf(a->p);
   if (kind != (int)a->kind) return Refuse(function, a, kind);
   PoiseContext ctx = kind == KIND_CONTEXT ? (PoiseContext)(uintptr_t)a->p : *(const PoiseContext *)a->p;
   if (!*first) *first = ctx;
-  if (ctx != *first) FAIL(POISE_ERR_ARG, "%s: %s and %s belong to different contexts", function, parameter->name, a->name);
+  if (ctx != *first)
+    FAIL(POISE_ERR_ARG, "%s: %s and %s belong to different contexts", function, parameter->name, a->name);
   return POISE_OK;
 }
 
@@ -189,8 +193,8 @@ static PoiseErr CheckOther(const char *function, const Parameter *a)
 {
   if (a->kind == KIND_WORD) {
     if (a->n < 0 || a->n >= a->most)
-      FAIL(POISE_ERR_ARG, "%s: %s is %lld, which is none of its %lld values", function, a->name, (long long)a->n,
-           (long long)a->most);
+      FAIL(POISE_ERR_ARG, "%s: %s is %lld, which is none of its %lld values", function, a->name,
+           (long long)a->n, (long long)a->most);
     return POISE_OK;
   }
   if (a->n < 0) FAIL(POISE_ERR_ARG, "%s: %s has %lld entries", function, a->name, (long long)a->n);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The objects that live, and what a public function asks of its arguments before it follows a pointer: one line,
+  The objects that live, and what a public function asks of its arguments before it follows a pointer: one
+  line,
 
     CALLED(OBJECT(A), OBJECT(x), OBJECT(y), GIVEN(dot));
 
-  A pointer is looked up and not followed: one that is wild, destroyed or of another kind is an error with words,
-  as are objects of several contexts.
+  A pointer is looked up and not followed: one that is wild, destroyed or of another kind is an error with
+  words, as are objects of several contexts.
 */
 #ifndef POISE_OBJECTS_H
 #define POISE_OBJECTS_H

@@ -2,10 +2,10 @@
 /*
   Options: one list of keys and values with where each was given, and the tables that say what there is.
 
-  The list is shared by ranks that are threads and therefore locked, and owned by the context that made it, whose memory it
-  counts in. What a thread rank sets from code is its own: ranks reach the same statement at different times.
-  Among MPI ranks the environment, files and command line of rank 0 are everybody's: launchers do not promise them to
-  others.
+  The list is shared by ranks that are threads and therefore locked, and owned by the context that made it,
+  whose memory it counts in. What a thread rank sets from code is its own: ranks reach the same statement at
+  different times. Among MPI ranks the environment, files and command line of rank 0 are everybody's:
+  launchers do not promise them to others.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
@@ -57,7 +57,7 @@ static int RankOf(PoiseContext ctx)
   return home->parent ? home->comm->rank : EVERY_RANK;
 }
 
-/* ---- closest words ---------------------------------------------------------------------------------------------- */
+/* ---- closest words --------------------------------------------------------------------------- */
 
 static int Min(int a, int b)
 {
@@ -75,7 +75,8 @@ static int Distance(const char *a, size_t na, const char *b, size_t nb)
     now[0] = (int)i;
     for (size_t j = 1; j <= nb; j++) {
       now[j] = Min(Min(now[j - 1], last[j]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = Min(now[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        now[j] = Min(now[j], before[j - 2] + 1);
     }
   }
   return row[na % 3][nb];
@@ -110,7 +111,7 @@ PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const c
   FAIL(POISE_ERR_OPTION, "there is no %s '%.*s'; %sthere are %s", what, SHOWN, word, meant, all);
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 typedef struct Word {        /* of a list of choices */
   const char *name, *target; /* target: the word that an alias stands for, else NULL */
@@ -146,7 +147,8 @@ static int FindChoice(const char *choices, const char *text)
   Word w;
   size_t n = strlen(text);
   for (const char *c = choices; NextWord(&c, &w);)
-    if (w.target && w.name_length == n && !strncasecmp(w.name, text, n)) return IndexOf(choices, w.target, w.target_length);
+    if (w.target && w.name_length == n && !strncasecmp(w.name, text, n))
+      return IndexOf(choices, w.target, w.target_length);
   return IndexOf(choices, text, n);
 }
 
@@ -164,7 +166,8 @@ static bool ParseChoice(const PoiseOption *row, const char *text, int *value, ch
   }
   int n = snprintf(reason, REASON, "not one of %.300s", row->choices ? row->choices : "no words");
   if (closest.name)
-    snprintf(reason + n, (size_t)(REASON - n), "; did you mean '%.*s'?", (int)closest.name_length, closest.name);
+    snprintf(reason + n, (size_t)(REASON - n), "; did you mean '%.*s'?", (int)closest.name_length,
+             closest.name);
   return false;
 }
 
@@ -297,11 +300,12 @@ static bool Parse(const PoiseOption *row, const char *text, void *fields, char r
   bool good = ParseTyped(row, text, value, reason);
   poiseScalarsEnd(numbers);
   if (good)
-    memcpy((char *)fields + row->offset, value, row->type == POISE_OPTION_STRING ? strlen(text) + 1 : FieldSize(row->type));
+    memcpy((char *)fields + row->offset, value,
+           row->type == POISE_OPTION_STRING ? strlen(text) + 1 : FieldSize(row->type));
   return good;
 }
 
-/* ---- the list --------------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static bool SameText(const char *a, const char *b)
 {
@@ -325,7 +329,8 @@ static bool Matches(const char *given, const char *prefix, const char *key)
    it: both are meant. */
 static bool HasKey(const Options *o, const Entry *e, const char *prefix, const char *key)
 {
-  return Matches(e->key, prefix, key) || (e->source != COMMAND_LINE && Matches(Behind(o, e->key), prefix, key));
+  return Matches(e->key, prefix, key) ||
+         (e->source != COMMAND_LINE && Matches(Behind(o, e->key), prefix, key));
 }
 
 /* The key behind the context's prefix, where it was given, for messages. */
@@ -354,7 +359,8 @@ static bool Overrides(const Entry *a, const Entry *b)
   return a->turn > b->turn;
 }
 
-/* What counts for a rank: the highest source, and its own before everybody's. Marked as used; NULL when not given. */
+/* What counts for a rank: the highest source, and its own before everybody's. Marked as used; NULL when not
+   given. */
 static const Entry *Find(Options *o, int rank, const char *prefix, const char *key)
 {
   const Entry *found = NULL;
@@ -414,7 +420,8 @@ static PoiseErr Store(Options *o, int at, const Entry *given)
   return POISE_OK;
 }
 
-/* Add or replace; what a higher source has said stays. An unchanged value keeps its address, which may be lent. */
+/* Add or replace; what a higher source has said stays. An unchanged value keeps its address, which may be
+   lent. */
 static PoiseErr Insert(Options *o, const Entry *given)
 {
   int at = 0;
@@ -429,7 +436,7 @@ static PoiseErr Insert(Options *o, const Entry *given)
   return Store(o, at, given);
 }
 
-/* ---- texts and the command line --------------------------------------------------------------------------------- */
+/* ---- texts and the command line -------------------------------------------------------------- */
 
 typedef struct Text { /* read word by word, which are cut out in place */
   const char *name;   /* of the file, or NULL */
@@ -550,7 +557,8 @@ static bool ApplicationHas(const Options *o, const char *key)
   return false;
 }
 
-/* The words by which any program is asked what it is, where no prefix says which words are ours; else NULL. */
+/* The words by which any program is asked what it is, where no prefix says which words are ours; else
+   NULL. */
 static const char *Question(const Options *o, const char *word, bool has)
 {
   if (*Prefix(o)) return NULL;
@@ -587,7 +595,8 @@ static PoiseErr Slurp(PoiseContext ctx, const char *path, FILE *f, char **text)
     if (n > FILE_LIMIT) FAIL(POISE_ERR_FORMAT, "options file '%s' has more than %d bytes", path, FILE_LIMIT);
   } while (n == room);
   (*text)[n] = 0;
-  if (strlen(*text) < n) FAIL(POISE_ERR_FORMAT, "options file '%s' is not a text: byte %zu is 0", path, strlen(*text) + 1);
+  if (strlen(*text) < n)
+    FAIL(POISE_ERR_FORMAT, "options file '%s' is not a text: byte %zu is 0", path, strlen(*text) + 1);
   return POISE_OK;
 }
 
@@ -604,7 +613,7 @@ static PoiseErr ReadFile(Options *o, const char *path)
   return e;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static PoiseErr Collect(Options *o, int argc, char **argv)
 {
@@ -613,7 +622,8 @@ static PoiseErr Collect(Options *o, int argc, char **argv)
   TRY(ReadCommandLine(o, argc, argv));
   const Entry *file = Find(o, EVERY_RANK, "", "options_file");
   if (!file) return POISE_OK;
-  if (!file->value || !*file->value) FAIL(POISE_ERR_OPTION, "-%soptions_file (%s): needs a name", Prefix(o), file->where);
+  if (!file->value || !*file->value)
+    FAIL(POISE_ERR_OPTION, "-%soptions_file (%s): needs a name", Prefix(o), file->where);
   return ReadFile(o, file->value);
 }
 
@@ -754,13 +764,14 @@ PoiseErr poiseOptionsRegister(PoiseContext ctx, const char *heading, const Poise
   return e;
 }
 
-/* ---- set and read ----------------------------------------------------------------------------------------------- */
+/* ---- set and read ---------------------------------------------------------------------------- */
 
 PoiseErr PoiseOptionsSet(PoiseContext ctx, const char *key, const char *value)
 {
   CALLED(OBJECT(ctx), GIVEN(key));
   const char *bare = key + (*key == '-');
-  if (!*bare || *bare == '-' || strpbrk(bare, " \t\r\n")) FAIL(POISE_ERR_ARG, "'%.80s' is not the key of an option", key);
+  if (!*bare || *bare == '-' || strpbrk(bare, " \t\r\n"))
+    FAIL(POISE_ERR_ARG, "'%.80s' is not the key of an option", key);
   Options *o = ctx->options;
   char where[] = "code";
   pthread_mutex_lock(&o->lock);
@@ -809,8 +820,8 @@ static PoiseErr ReadTable(Options *o, int rank, const char *prefix, const PoiseO
     const Entry *e = Find(o, rank, prefix, row->key);
     TRY(CheckType(row));
     if (!e || Parse(row, e->value, fields, reason)) continue;
-    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): %s", Prefix(o), Own(o, e), e->value ? " " : "", e->value ? e->value : "",
-         e->where, reason);
+    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): %s", Prefix(o), Own(o, e), e->value ? " " : "",
+         e->value ? e->value : "", e->where, reason);
   }
   return POISE_OK;
 }
@@ -852,8 +863,8 @@ PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *ke
   pthread_mutex_lock(&o->lock);
   const Entry *of = Find(o, RankOf(ctx), prefix ? prefix : "", key);
   if (of && of->value)
-    (void)PoiseErrorSet(e, __func__, __FILE__, __LINE__, "-%s%s %.80s (%s): %s", Prefix(o), Own(o, of), of->value,
-                        of->where, PoiseErrorMessage());
+    (void)PoiseErrorSet(e, __func__, __FILE__, __LINE__, "-%s%s %.80s (%s): %s", Prefix(o), Own(o, of),
+                        of->value, of->where, PoiseErrorMessage());
   pthread_mutex_unlock(&o->lock);
   return e;
 }
@@ -889,7 +900,7 @@ const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int va
   return "unknown";
 }
 
-/* ---- what there is ---------------------------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static const char *TypeName(PoiseOptionType type)
 {
@@ -932,10 +943,11 @@ static bool NewHeading(const Options *o, int i)
 static PoiseErr WriteHelp(const Options *o, FILE *out)
 {
   if (o->about) fprintf(out, "%s\n\n", o->about);
-  fprintf(out,
-          "Options, from the weakest source to the strongest: the program's code, environment POISE_OPTIONS,\n"
-          "-%soptions_file <file>, command line.\n",
-          Prefix(o));
+  fprintf(
+      out,
+      "Options, from the weakest source to the strongest: the program's code, environment POISE_OPTIONS,\n"
+      "-%soptions_file <file>, command line.\n",
+      Prefix(o));
   for (int i = 0; i < o->nheading; i++) {
     if (NewHeading(o, i)) fprintf(out, "\n%s\n", o->heading[i].text);
     for (const PoiseOption *row = o->heading[i].table; row->key; row++) HelpRow(row, Prefix(o), out);
@@ -981,7 +993,8 @@ static PoiseErr WriteMarkdown(const Options *o, FILE *out)
   fprintf(out, "# Options\n");
   for (int i = 0; i < o->nheading; i++) {
     if (NewHeading(o, i))
-      fprintf(out, "\n## %s\n\n| Option | Type | Default | Values | Meaning |\n| --- | --- | --- | --- | --- |\n",
+      fprintf(out,
+              "\n## %s\n\n| Option | Type | Default | Values | Meaning |\n| --- | --- | --- | --- | --- |\n",
               o->heading[i].text);
     for (const PoiseOption *row = o->heading[i].table; row->key; row++) MarkdownRow(row, out);
   }
@@ -998,7 +1011,7 @@ PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out)
   return e;
 }
 
-/* ---- unknown and unused options ---------------------------------------------------------------------------------- */
+/* ---- unknown and unused options -------------------------------------------------------------- */
 
 typedef struct Guess {
   const char *key; /* of a table; NULL when none is near */
@@ -1043,7 +1056,8 @@ static bool IsUnused(const Options *o, const Entry *e, int rank, Guess *g)
 {
   if (e->used || !Visible(e, rank)) return false;
   *g = Closest(o, Own(o, e));
-  return !(g->application && g->distance == 0 && g->skip == 0); /* it may read its own options in its own way */
+  /* it may read its own options in its own way */
+  return !(g->application && g->distance == 0 && g->skip == 0);
 }
 
 /* again: also those that were warned of */
@@ -1086,8 +1100,9 @@ static PoiseErr CheckKnown(const Options *o, Entry *e, FILE *out)
   Guess g = Closest(o, Own(o, e)), meant;
   if (g.distance == 0) return POISE_OK;
   if (IsMisspelt(o, e, &meant))
-    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): there is no such option; did you mean -%s%.*s%s?", Prefix(o), Own(o, e),
-         e->value ? " " : "", e->value ? e->value : "", e->where, Prefix(o), (int)meant.skip, Own(o, e), meant.key);
+    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): there is no such option; did you mean -%s%.*s%s?", Prefix(o),
+         Own(o, e), e->value ? " " : "", e->value ? e->value : "", e->where, Prefix(o), (int)meant.skip,
+         Own(o, e), meant.key);
   if (!out || e->told) return POISE_OK;
   Report(o, e, "unknown", &g, out);
   e->told = true;

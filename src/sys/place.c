@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Which GPU a rank takes: the one that -device_id names; else, of those near the cores that the rank may run on, they are dealt
-  out among the ranks of a machine that have the same ones near. What is near the system says (PCI devices' local_cpulist); where
-  it does not, or ranks are not bound to cores, all are.
+  Which GPU a rank takes: the one that -device_id names; else, of those near the cores that the rank may run
+  on, they are dealt out among the ranks of a machine that have the same ones near. What is near the system
+  says (PCI devices' local_cpulist); where it does not, or ranks are not bound to cores, all are.
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <ctype.h>
@@ -65,9 +65,11 @@ static uint64_t Machine(void)
 
 int poisePickGpu(int rank, const GpuPlace *all, int count)
 {
-  uint64_t every = count < MOST ? (UINT64_C(1) << count) - 1 : UINT64_MAX, near = all[rank].near ? all[rank].near : every;
+  uint64_t every = count < MOST ? (UINT64_C(1) << count) - 1 : UINT64_MAX,
+           near = all[rank].near ? all[rank].near : every;
   int before = 0, ids[MOST], n = 0;
-  for (int r = 0; r < rank; r++) before += all[r].machine == all[rank].machine && all[r].near == all[rank].near;
+  for (int r = 0; r < rank; r++)
+    before += all[r].machine == all[rank].machine && all[r].near == all[rank].near;
   for (int k = 0; k < count; k++)
     if (near >> k & 1) ids[n++] = k;
   return ids[before % n];

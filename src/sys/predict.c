@@ -38,7 +38,8 @@ static int64_t Larger(int64_t a, int64_t b)
 
 void poisePredictEither(const PoisePrediction *one, PoisePrediction *p)
 {
-  p->least = (PoiseBytes){Smaller(p->least.host, one->least.host), Smaller(p->least.device, one->least.device)};
+  p->least =
+      (PoiseBytes){Smaller(p->least.host, one->least.host), Smaller(p->least.device, one->least.device)};
   p->most = (PoiseBytes){Larger(p->most.host, one->most.host), Larger(p->most.device, one->most.device)};
   if (!p->beyond) p->beyond = one->beyond;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of all ranks to one file, in the order of ranks: every rank makes its own, a chunk at a time, rank 0 writes them. */
+/* Bytes of all ranks to one file, in the order of ranks: every rank makes its own, a chunk at a time, rank 0
+   writes them. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <unistd.h>
@@ -28,7 +29,9 @@ static PoiseErr Open(PoiseContext ctx, Output *out, const void *header, size_t b
   TRY(poiseFileBegin(ctx, out->path, &out->file));
   int fd = dup(fileno(out->file.stream));
   out->gz =
-      fd < 0 ? NULL : gzdopen(fd, gzip ? "wb1" : "wbT"); /* 1: five times as fast as the default, 10% larger; T: as it is */
+      fd < 0 ? NULL
+             : gzdopen(fd, gzip ? "wb1"
+                                : "wbT"); /* 1: five times as fast as the default, 10% larger; T: as it is */
   if (out->gz) return Put(out, header, bytes);
   if (fd >= 0) close(fd);
   FAIL(POISE_ERR_FILE, "cannot write '%s': no file descriptor or memory left", out->path);
@@ -39,7 +42,8 @@ static PoiseErr Close(PoiseContext ctx, Output *out, PoiseErr e)
 {
   errno = 0;
   if (out->gz && gzclose_w(out->gz) != Z_OK && !e)
-    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", out->path, strerror(errno));
+    e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", out->path,
+                      strerror(errno));
   if (!e) return poiseFileCommit(ctx, &out->file);
   poiseFileAbort(ctx, &out->file);
   return e;
@@ -81,8 +85,9 @@ static PoiseErr WriteSection(Writer *w, const Section *section, int rank)
     bool more;
   } chunk = {0};
   do {
-    TRY(PoiseAgree(ctx,
-                   PoiseRank(ctx) == rank ? section->next(section->from, w->chunk, &chunk.bytes, &chunk.more) : POISE_OK));
+    TRY(PoiseAgree(ctx, PoiseRank(ctx) == rank
+                            ? section->next(section->from, w->chunk, &chunk.bytes, &chunk.more)
+                            : POISE_OK));
     TRY(ctx->comm->ops->bcast(ctx->comm, &chunk, sizeof chunk, rank));
     PoiseErr e = Send(w, rank, chunk.bytes);
     if (!e && PoiseRank(ctx) == 0) e = Put(&w->out, w->chunk, (size_t)chunk.bytes);
@@ -91,8 +96,8 @@ static PoiseErr WriteSection(Writer *w, const Section *section, int rank)
   return POISE_OK;
 }
 
-PoiseErr poiseFileSections(PoiseContext ctx, PoiseErr mine, const char *path, const void *header, size_t bytes, int n,
-                           const Section *section)
+PoiseErr poiseFileSections(PoiseContext ctx, PoiseErr mine, const char *path, const void *header,
+                           size_t bytes, int n, const Section *section)
 {
   Writer w = {.ctx = ctx, .out.path = path};
   PoiseErr e = PoiseAgree(ctx, mine ? mine : Begin(&w, header, bytes));

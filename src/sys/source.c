@@ -15,7 +15,7 @@ enum {
   GZIP_BUFFER = 1 << 17
 };
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static PoiseErr Read_memory(const ByteSource *s, int64_t at, void *p, size_t bytes, size_t *got)
 {
@@ -30,7 +30,7 @@ void poiseSourceMemory(const void *bytes, size_t n, const char *name, ByteSource
   *s = (ByteSource){.read = Read_memory, .name = name, .size = (int64_t)n, .memory = bytes, .fd = -1};
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static PoiseErr Read_file(const ByteSource *s, int64_t at, void *p, size_t bytes, size_t *got)
 {
@@ -46,7 +46,8 @@ static PoiseErr CheckGzip(const ByteSource *s)
 {
   int error = Z_OK;
   const char *words = gzerror(s->gz, &error);
-  if (error == Z_ERRNO) FAIL(POISE_ERR_FILE, "rank %d cannot read '%s': %s", s->rank, s->name, strerror(errno));
+  if (error == Z_ERRNO)
+    FAIL(POISE_ERR_FILE, "rank %d cannot read '%s': %s", s->rank, s->name, strerror(errno));
   if (error == Z_MEM_ERROR) FAIL(POISE_ERR_MEMORY, "no memory to decompress '%s'", s->name);
   if (error == Z_BUF_ERROR) FAIL(POISE_ERR_FORMAT, "%s: the compressed file is truncated", s->name);
   if (error < 0) FAIL(POISE_ERR_FORMAT, "%s: the compressed file is damaged (%s)", s->name, words);
@@ -115,7 +116,7 @@ void poiseSourceClose(ByteSource *s)
   *s = (ByteSource){.fd = -1};
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 PoiseErr poiseSourceTry(const ByteSource *s, int64_t at, void *p, size_t bytes, size_t *got)
 {
@@ -135,7 +136,7 @@ PoiseErr poiseSourceRead(const ByteSource *s, int64_t at, void *p, size_t bytes,
   if (!bytes) return POISE_OK;
   TRY(poiseSourceTry(s, at, p, bytes, &got));
   if (got < bytes)
-    FAIL(POISE_ERR_FORMAT, "%s: the file ends at byte %lld, inside the %s, which need bytes %lld to %lld", s->name,
-         (long long)(at + (int64_t)got), what, (long long)at, (long long)(at + (int64_t)bytes));
+    FAIL(POISE_ERR_FORMAT, "%s: the file ends at byte %lld, inside the %s, which need bytes %lld to %lld",
+         s->name, (long long)(at + (int64_t)got), what, (long long)at, (long long)(at + (int64_t)bytes));
   return POISE_OK;
 }

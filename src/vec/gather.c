@@ -14,7 +14,8 @@ static bool Owned(const Layout *l, PoiseInt row)
 }
 
 /* The rows of other ranks, ascending, each once. */
-static PoiseErr RemoteRows(PoiseVec x, const Indices *rows, const double *v, PoiseInt **remote, int64_t *count)
+static PoiseErr RemoteRows(PoiseVec x, const Indices *rows, const double *v, PoiseInt **remote,
+                           int64_t *count)
 {
   int64_t n = 0;
   TRY(poiseIndicesCheck(rows, x->layout->N, "row", "vector"));
@@ -29,7 +30,8 @@ static PoiseErr RemoteRows(PoiseVec x, const Indices *rows, const double *v, Poi
   return POISE_OK;
 }
 
-static PoiseErr Get(PoiseVec x, const Indices *rows, const PoiseInt *remote, int64_t count, Halo *halo, double *v)
+static PoiseErr Get(PoiseVec x, const Indices *rows, const PoiseInt *remote, int64_t count, Halo *halo,
+                    double *v)
 {
   const double *own = NULL, *ghost = NULL;
   PoiseErr e = PoiseVecGetRead(x, &own);

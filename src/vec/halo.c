@@ -46,7 +46,8 @@ void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePre
   poisePredictHost(8 * (nsend + nghost), p);
 }
 
-typedef struct Plan {                /* entries wanted from and by every rank, as counts; lists in rank order */
+/* entries wanted from and by every rank, as counts; lists in rank order */
+typedef struct Plan {
   int64_t *want, *wanted, *gathered; /* bytes per rank */
   PoiseInt *list;                    /* global rows that others want from this rank */
 } Plan;
@@ -66,11 +67,13 @@ static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt 
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "halo counts", &p->want));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "halo counts", &p->wanted));
   TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "halo counts", &p->gathered));
-  for (int64_t i = 0; i < nghost; i++) p->want[poiseLayoutOwner(layout, ghost[i])] += (int64_t)sizeof(PoiseInt);
+  for (int64_t i = 0; i < nghost; i++)
+    p->want[poiseLayoutOwner(layout, ghost[i])] += (int64_t)sizeof(PoiseInt);
   return POISE_OK;
 }
 
-PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start, double **buffer)
+PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start,
+                           double **buffer)
 {
   int size = PoiseSize(ctx);
   for (int r = 0; r < size; r++) *count += bytes[r] > 0;
@@ -145,8 +148,8 @@ PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *g
   return e;
 }
 
-/* Pack the entries that others want into the exchange's host buffer. The wait at the end also makes sure that the ghosts of
-   the last exchange have left their host buffer. */
+/* Pack the entries that others want into the exchange's host buffer. The wait at the end also makes sure that
+   the ghosts of the last exchange have left their host buffer. */
 static PoiseErr Pack(Halo *h, const double *x)
 {
   Device *dev = h->ctx->device;
@@ -237,7 +240,7 @@ PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
   return AddReceived(h, y);
 }
 
-/* ---- on the host ---------------------------------------------------------------------------------------------------- */
+/* ---- on the host ----------------------------------------------------------------------------- */
 
 static PoiseErr PackHost(Halo *h, const double *x)
 {

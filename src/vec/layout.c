@@ -7,11 +7,12 @@ static PoiseErr Check(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *what
   if (n == POISE_DECIDE && N == POISE_DECIDE)
     FAIL(POISE_ERR_ARG, "%s: give a local or a global size, both are POISE_DECIDE", what);
   if (n != POISE_DECIDE && (n < 0 || n > INT32_MAX - POISE_BLOCK))
-    FAIL(POISE_ERR_ARG, "%s: local size %lld is not between 0 and %d", what, (long long)n, INT32_MAX - POISE_BLOCK);
+    FAIL(POISE_ERR_ARG, "%s: local size %lld is not between 0 and %d", what, (long long)n,
+         INT32_MAX - POISE_BLOCK);
   if (N != POISE_DECIDE && N < 0) FAIL(POISE_ERR_ARG, "%s: global size %lld is negative", what, (long long)N);
   if (n == POISE_DECIDE && N / PoiseSize(ctx) >= INT32_MAX - POISE_BLOCK)
-    FAIL(POISE_ERR_ARG, "%s: global size %lld is too large for %d ranks of at most %d rows", what, (long long)N,
-         PoiseSize(ctx), INT32_MAX - POISE_BLOCK);
+    FAIL(POISE_ERR_ARG, "%s: global size %lld is too large for %d ranks of at most %d rows", what,
+         (long long)N, PoiseSize(ctx), INT32_MAX - POISE_BLOCK);
   return POISE_OK;
 }
 
@@ -39,7 +40,8 @@ PoiseErr poiseLayoutCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, const char 
     l->N = l->start[PoiseSize(ctx)];
     if (!e && N != POISE_DECIDE && N != l->N)
       e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
-                        "%s: local sizes add up to %lld, the global size is %lld", what, (long long)l->N, (long long)N);
+                        "%s: local sizes add up to %lld, the global size is %lld", what, (long long)l->N,
+                        (long long)N);
     e = PoiseAgree(ctx, e);
   }
   if (e) poiseLayoutDestroy(layout);

@@ -29,7 +29,8 @@ static PoiseErr Recognise(const ByteSource *s, FileKind *kind)
     sprintf(bytes + 3 * i, " %02x", p[i]);
   }
   FAIL(POISE_ERR_FORMAT,
-       "%s is not a Matrix Market file: line 1 does not begin with %%%%MatrixMarket; nor a PETSc binary file of big-endian "
+       "%s is not a Matrix Market file: line 1 does not begin with %%%%MatrixMarket; nor a PETSc binary file "
+       "of big-endian "
        "real double numbers: it begins with '%s' (%s)",
        s->name, text, bytes + 1);
 }

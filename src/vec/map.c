@@ -2,21 +2,25 @@
 /* Local-to-global maps: an application's own numbers of a rank's rows, for adding and setting values. */
 #include "vec.h"
 
-static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what, Map *map)
+static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what,
+                    Map *map)
 {
   if (n < 0 || (n && !global))
-    FAIL(POISE_ERR_ARG, "a local-to-global map of %lld %ss%s", (long long)n, what, n < 0 ? "" : ", which are NULL");
+    FAIL(POISE_ERR_ARG, "a local-to-global map of %lld %ss%s", (long long)n, what,
+         n < 0 ? "" : ", which are NULL");
   for (PoiseInt k = 0; k < n; k++)
     if (global[k] >= N)
       FAIL(POISE_ERR_ARG, "the local-to-global map's %s %lld is %lld, there are %lld", what, (long long)k,
            (long long)global[k], (long long)N);
-  TRY(poiseAllocArray(ctx, n + 1, sizeof *global, "local-to-global map", &map->global)); /* none of 0: nobody gave one */
+  TRY(poiseAllocArray(ctx, n + 1, sizeof *global, "local-to-global map",
+                      &map->global)); /* none of 0: nobody gave one */
   map->n = n;
   if (n) memcpy(map->global, global, (size_t)n * sizeof *global);
   return POISE_OK;
 }
 
-PoiseErr poiseMapSet(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what, Map *map)
+PoiseErr poiseMapSet(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what,
+                     Map *map)
 {
   Map fresh = {0};
   TRY(Set(ctx, n, global, N, what, &fresh));
@@ -33,8 +37,8 @@ void poiseMapDestroy(PoiseContext ctx, Map *map)
 
 PoiseErr poiseIndexBeyond(PoiseInt i, int64_t place, PoiseInt N, const char *what, const char *object)
 {
-  FAIL(POISE_ERR_ARG, "%s %lld of a %s of %lld %ss (at place %lld, from 0, of those given)", what, (long long)i, object,
-       (long long)N, what, (long long)place);
+  FAIL(POISE_ERR_ARG, "%s %lld of a %s of %lld %ss (at place %lld, from 0, of those given)", what,
+       (long long)i, object, (long long)N, what, (long long)place);
 }
 
 PoiseErr poiseValuesCheck(int64_t n, const double *v)
@@ -52,7 +56,8 @@ PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const
   for (PoiseInt k = 0; k < x->n; k++) {
     PoiseInt i = x->index[k];
     if (map && i >= map->n)
-      FAIL(POISE_ERR_ARG, "local %s %lld, the local-to-global map has %lld", what, (long long)i, (long long)map->n);
+      FAIL(POISE_ERR_ARG, "local %s %lld, the local-to-global map has %lld", what, (long long)i,
+           (long long)map->n);
     if (!map && i >= N) return poiseIndexBeyond(i, k, N, what, object);
   }
   return POISE_OK;

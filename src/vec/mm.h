@@ -5,17 +5,18 @@
 
 #include "vec.h"
 
-/* ---- numbers (mm_number.c) ------------------------------------------------------------------------------------------ */
+/* ---- numbers (mm_number.c) ------------------------------------------------------------------- */
 
-/* *v = the double nearest to the decimal number at p ("-1.5e3"; Fortran's exponent letter d is understood), infinite beyond the
-   range of double. Gives the character after the number, or NULL when there is none. Independent of the locale. */
+/* *v = the double nearest to the decimal number at p ("-1.5e3"; Fortran's exponent letter d is understood),
+   infinite beyond the range of double. Gives the character after the number, or NULL when there is none.
+   Independent of the locale. */
 const char *poiseParseReal(const char *p, double *v);
 enum { POISE_REAL_LENGTH = 32 };
-/* The fewest of 15, 16 or 17 digits that read back as the same bits; gives their length. Call between poiseScalarsBegin and
-   poiseScalarsEnd. v is finite. */
+/* The fewest of 15, 16 or 17 digits that read back as the same bits; gives their length. Call between
+   poiseScalarsBegin and poiseScalarsEnd. v is finite. */
 int poiseFormatReal(double v, char text[POISE_REAL_LENGTH]);
 
-/* ---- text (mm_text.c): local ------------------------------------------------------------------------------------------ */
+/* ---- text (mm_text.c): local ----------------------------------------------------------------- */
 
 typedef enum MMField { MM_REAL, MM_INTEGER, MM_PATTERN } MMField;
 typedef enum MMSymmetry { MM_GENERAL, MM_SYMMETRIC, MM_SKEW } MMSymmetry;
@@ -38,14 +39,15 @@ typedef struct MMPlace { /* for messages: a file, and a line of it */
   int64_t line;
 } MMPlace;
 
-/* next gives lines, each with a newline, cut to MM_LONGEST + 1 characters; *line = NULL at the end. `at` is the place of the
-   latest one. */
+/* next gives lines, each with a newline, cut to MM_LONGEST + 1 characters; *line = NULL at the end. `at` is
+   the place of the latest one. */
 PoiseErr poiseMMHeader(PoiseErr (*next)(void *from, const char **line), void *from, MMPlace *at, MMHeader *h);
 
 typedef struct MMChunk { /* whole lines behind the header; the last character is a newline */
   const char *text, *end;
   int64_t n, lines; /* entries found, lines they were in */
-  Entry *entry;     /* 0-based, in the file's order, of one triangle if not MM_GENERAL; of an array the values only */
+  /* 0-based, in the file's order, of one triangle if not MM_GENERAL; of an array the values only */
+  Entry *entry;
 } MMChunk;
 
 /* The fewest characters of a line with an entry, which bounds the room for entries. */
@@ -56,7 +58,7 @@ int64_t poiseMMLineOf(const MMChunk *p, int64_t k); /* which line of the chunk, 
 /* Rows and columns of n entries of an array, of which the first is number `first` in the file. */
 void poiseMMPlaceArray(const MMHeader *h, int64_t first, Entry *entry, int64_t n);
 
-/* ---- where the text comes from (mm_source.c) -------------------------------------------------------------------------- */
+/* ---- where the text comes from (mm_source.c) ------------------------------------------------- */
 
 typedef struct MMSource {                                             /* bytes, from wherever */
   PoiseErr (*read)(void *from, char *buffer, size_t size, size_t *n); /* *n = 0 only at the end */
@@ -77,9 +79,9 @@ typedef struct MMStream { /* on one rank */
 } MMStream;
 
 /*
-  Text for all ranks, in rounds: in each, every rank gets some whole lines, in the order of ranks. A plain file is read by all ranks
-  if they see the same one. What is compressed, a pipe, or seen by rank 0 alone, rank 0 reads and deals out, and while others parse
-  it reads on.
+  Text for all ranks, in rounds: in each, every rank gets some whole lines, in the order of ranks. A plain
+  file is read by all ranks if they see the same one. What is compressed, a pipe, or seen by rank 0 alone,
+  rank 0 reads and deals out, and while others parse it reads on.
 */
 typedef struct MMReader {
   PoiseContext ctx;
@@ -96,14 +98,16 @@ typedef struct MMReader {
   int64_t *bytes; /* dealt to each rank; and whether there is more */
 } MMReader;
 
-/* Open a file, read its header; block: see above, 0 as suits. Collective; agrees. Close r also after a failure. */
+/* Open a file, read its header; block: see above, 0 as suits. Collective; agrees. Close r also after a
+   failure. */
 PoiseErr poiseMMOpen(PoiseContext ctx, const char *path, int64_t block, MMReader *r);
 /* The same of rank 0's source. */
 PoiseErr poiseMMOpenSource(PoiseContext ctx, const MMSource *source, int64_t block, MMReader *r);
 void poiseMMClose(MMReader *r);
 /* The bytes of text that poiseMMNext may give. */
 int64_t poiseMMRoom(const MMReader *r);
-/* This rank's lines of the next round; *more: there is another round. Collective, but what is returned is this rank's. */
+/* This rank's lines of the next round; *more: there is another round. Collective, but what is returned is
+   this rank's. */
 PoiseErr poiseMMNext(MMReader *r, MMChunk *text, bool *more);
 /* Rank 0 goes over the whole text once more, if it can: lines from the first entry on. Local. */
 PoiseErr poiseMMAgain(MMReader *r, bool *can);
@@ -111,9 +115,10 @@ PoiseErr poiseMMNextAgain(MMReader *r, MMChunk *text);
 /* For a progress line, on rank 0: bytes of the file read so far, and of it all (0: unknown). */
 void poiseMMProgress(const MMReader *r, int64_t *done, int64_t *total);
 
-/* ---- reading (mm_read.c) -------------------------------------------------------------------------------------------- */
+/* ---- reading (mm_read.c) --------------------------------------------------------------------- */
 
-typedef struct MMRows { /* the entries of a rank's rows, those of the other triangle too, sorted by rows and columns */
+/* the entries of a rank's rows, those of the other triangle too, sorted by rows and columns */
+typedef struct MMRows {
   int64_t n, capacity;
   int bits;      /* key = local row << bits | column */
   PoiseInt *key; /* so no two are equal */
@@ -121,9 +126,10 @@ typedef struct MMRows { /* the entries of a rank's rows, those of the other tria
 } MMRows;
 
 /*
-  All entries, but of an array's zeros only if they are wanted. Holds 16 bytes for each of this rank's entries, an eighth more of
-  address space, and text and entries of a round. Nothing in the text is believed before it is checked: memory grows with what was
-  read. Collective; agrees. Errors name the first line of the file that is wrong; one rank has it, the others POISE_ERR_REMOTE.
+  All entries, but of an array's zeros only if they are wanted. Holds 16 bytes for each of this rank's
+  entries, an eighth more of address space, and text and entries of a round. Nothing in the text is believed
+  before it is checked: memory grows with what was read. Collective; agrees. Errors name the first line of the
+  file that is wrong; one rank has it, the others POISE_ERR_REMOTE.
 */
 PoiseErr poiseMMRows(MMReader *r, const Layout *layout, bool zeros, MMRows *rows);
 void poiseMMRowsDestroy(PoiseContext ctx, MMRows *rows);
@@ -134,18 +140,20 @@ void poiseMMSort(PoiseInt *key, double *val, int64_t n, int threads);
 PoiseErr poiseVecLoadMM(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path, PoiseVec *x);
 PoiseErr poiseVecSaveMM(PoiseVec x, const char *path);
 
-/* ---- writing (mm_write.c) ------------------------------------------------------------------------------------------- */
+/* ---- writing (mm_write.c) -------------------------------------------------------------------- */
 
 enum { MM_LINE = 2 * 21 + POISE_REAL_LENGTH };
 
 typedef struct MMLines { /* what this rank writes */
   int64_t n;
-  PoiseErr (*next)(void *from, char text[MM_LINE], int *length); /* called n times; text needs no 0 at the end */
+  /* called n times; text needs no 0 at the end */
+  PoiseErr (*next)(void *from, char text[MM_LINE], int *length);
   void *from;
 } MMLines;
 
-/* The header, then all ranks' lines in the order of ranks, gzip when the name ends in ".gz". mine: this rank's error so far.
-   Collective; agrees. */
-PoiseErr poiseMMWrite(PoiseContext ctx, PoiseErr mine, const char *path, const char *header, const MMLines *lines);
+/* The header, then all ranks' lines in the order of ranks, gzip when the name ends in ".gz". mine: this
+   rank's error so far. Collective; agrees. */
+PoiseErr poiseMMWrite(PoiseContext ctx, PoiseErr mine, const char *path, const char *header,
+                      const MMLines *lines);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrix Market entries to the ranks that own their rows, in rounds: every rank parses some lines, on all its threads; then all learn
-  how many lines and entries there were, and the entries travel. Rounds go through the file from its beginning to its end, so that the
-  number of any line is known, and the first error of the file is found first, whoever parses it.
+  Matrix Market entries to the ranks that own their rows, in rounds: every rank parses some lines, on all its
+  threads; then all learn how many lines and entries there were, and the entries travel. Rounds go through the
+  file from its beginning to its end, so that the number of any line is known, and the first error of the file
+  is found first, whoever parses it.
 */
 #include "mm.h"
 #include "vec_host.h"
@@ -36,7 +37,7 @@ typedef struct Reading {
   Progress progress;
 } Reading;
 
-/* ---- parsing -------------------------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 /* Lines for each thread. Its entries have room where, if all lines were the shortest, they would be. */
 static void Split(Reading *r, const MMChunk *text)
@@ -91,7 +92,8 @@ static PoiseErr Explain(Reading *r, Tally before)
   return POISE_OK;
 }
 
-/* Count the lines and entries of all ranks, and of those before this one; say what is first wrong. mine: as far as it is known. */
+/* Count the lines and entries of all ranks, and of those before this one; say what is first wrong. mine: as
+   far as it is known. */
 static PoiseErr Count(Reading *r, PoiseErr e, Tally mine, Tally *before)
 {
   PoiseContext ctx = r->ctx;
@@ -109,9 +111,10 @@ static PoiseErr Count(Reading *r, PoiseErr e, Tally mine, Tally *before)
   return good ? POISE_OK : PoiseAgree(ctx, e);
 }
 
-/* ---- to the owners -------------------------------------------------------------------------------------------------- */
+/* ---- to the owners --------------------------------------------------------------------------- */
 
-/* What an entry of the file stands for: itself, and its mirror image; nothing, if it is a zero of an array. */
+/* What an entry of the file stands for: itself, and its mirror image; nothing, if it is a zero of an
+   array. */
 static inline int Expand(const Reading *r, const Entry *t, Entry both[2])
 {
   MMSymmetry symmetry = r->in->header.symmetry;
@@ -207,14 +210,16 @@ static PoiseErr Send(Reading *r)
   r->next[0] = 0;
   for (int q = 1; q < comm->size; q++) r->next[q] = r->next[q - 1] + r->send[q - 1];
   for (int t = 0; t < r->threads; t++) PackRecords(r, &r->chunk[t]);
-  for (int q = 0; q < comm->size; q++) r->send[q] *= (int64_t)sizeof(Record), r->receive[q] *= (int64_t)sizeof(Record);
+  for (int q = 0; q < comm->size; q++)
+    r->send[q] *= (int64_t)sizeof(Record), r->receive[q] *= (int64_t)sizeof(Record);
   Record *in = r->record ? r->record + sent : NULL;
   TRY(PoiseAgree(r->ctx, comm->ops->alltoallv(comm, r->record, r->send, in, r->receive)));
-  for (int64_t k = 0; k < received; k++, out->n++) out->key[out->n] = in[k].key, out->val[out->n] = in[k].value;
+  for (int64_t k = 0; k < received; k++, out->n++)
+    out->key[out->n] = in[k].key, out->val[out->n] = in[k].value;
   return POISE_OK;
 }
 
-/* ---- entries given twice -------------------------------------------------------------------------------------------- */
+/* ---- entries given twice --------------------------------------------------------------------- */
 
 /* The lines of the two, in what rank 0 reads again; 0 where it cannot. */
 static PoiseErr FindLines(Reading *r, PoiseInt i, PoiseInt j, int64_t line[2], Entry *given)
@@ -249,9 +254,11 @@ static PoiseErr FailTwice(Reading *r, PoiseInt i, PoiseInt j)
   Entry given = {.row = i, .col = j};
   TRY(FindLines(r, i, j, line, &given));
   if (line[1])
-    FAIL(POISE_ERR_FORMAT, "%s, line %lld: entry (%lld, %lld) is given again, first in line %lld", r->in->source.name,
-         (long long)line[1], (long long)given.row + 1, (long long)given.col + 1, (long long)line[0]);
-  FAIL(POISE_ERR_FORMAT, "%s: entry (%lld, %lld) is given twice", r->in->source.name, (long long)i + 1, (long long)j + 1);
+    FAIL(POISE_ERR_FORMAT, "%s, line %lld: entry (%lld, %lld) is given again, first in line %lld",
+         r->in->source.name, (long long)line[1], (long long)given.row + 1, (long long)given.col + 1,
+         (long long)line[0]);
+  FAIL(POISE_ERR_FORMAT, "%s: entry (%lld, %lld) is given twice", r->in->source.name, (long long)i + 1,
+       (long long)j + 1);
 }
 
 /* Of sorted entries: the first of all ranks that is there twice is an error. */
@@ -274,7 +281,7 @@ static PoiseErr CheckTwice(Reading *r)
   return PoiseAgree(ctx, PoiseRank(ctx) == 0 ? FailTwice(r, twice[0], twice[1]) : POISE_OK);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static PoiseErr Round(Reading *r, bool *more)
 {
@@ -310,8 +317,8 @@ static PoiseErr ReadAll(Reading *r)
   if (PoiseRank(r->ctx) == 0 && r->before.entries < h->stored)
     e = PoiseErrorSet(POISE_ERR_FORMAT, __func__, __FILE__, __LINE__,
                       "%s: the file ends at line %lld after %lld of the %lld entries announced in line %lld",
-                      r->in->source.name, (long long)(r->in->body + r->before.lines), (long long)r->before.entries,
-                      (long long)h->stored, (long long)h->line);
+                      r->in->source.name, (long long)(r->in->body + r->before.lines),
+                      (long long)r->before.entries, (long long)h->stored, (long long)h->line);
   return PoiseAgree(r->ctx, e);
 }
 
@@ -329,7 +336,8 @@ static PoiseErr Prepare(Reading *r)
   PoiseInt most = 0;
   int size = PoiseSize(ctx);
   for (int q = 0; q < size; q++)
-    if (r->layout->start[q + 1] - r->layout->start[q] > most) most = r->layout->start[q + 1] - r->layout->start[q];
+    if (r->layout->start[q + 1] - r->layout->start[q] > most)
+      most = r->layout->start[q + 1] - r->layout->start[q];
   r->out->bits = BitsFor(h->N);
   if (BitsFor(most) + r->out->bits > 63)
     FAIL(POISE_ERR_UNSUPPORTED, "%s: %lld rows on a rank and %lld columns are too many", r->in->source.name,

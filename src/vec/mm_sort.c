@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Sorting in place by digits of eight bits from the highest that differ down (McIlroy, Bostic, McIlroy: Engineering radix sort,
-  Computing Systems 6, 1993): every entry is swapped to where its digit belongs. What is sorted already is read once.
+  Sorting in place by digits of eight bits from the highest that differ down (McIlroy, Bostic, McIlroy:
+  Engineering radix sort, Computing Systems 6, 1993): every entry is swapped to where its digit belongs. What
+  is sorted already is read once.
 */
 #include "mm.h"
 #include "vec_host.h"

@@ -20,7 +20,7 @@ enum {
   READ = 1 << 20,    /* bytes of a stream at once: fewer than MM_BLANK */
 };
 
-/* ---- one file ------------------------------------------------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 typedef struct MMFile {
   const char *path;
@@ -38,12 +38,14 @@ static PoiseErr OpenFile(const char *path, MMFile *file, Identity *id)
   unsigned char magic[2] = {0};
   file->path = path;
   file->fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (file->fd < 0 || fstat(file->fd, &info)) FAIL(POISE_ERR_FILE, "cannot open '%s': %s", path, strerror(errno));
+  if (file->fd < 0 || fstat(file->fd, &info))
+    FAIL(POISE_ERR_FILE, "cannot open '%s': %s", path, strerror(errno));
   *id = (Identity){.size = S_ISREG(info.st_mode) ? info.st_size : 0,
                    .inode = (int64_t)info.st_ino,
                    .seconds = info.st_mtim.tv_sec,
                    .nanoseconds = info.st_mtim.tv_nsec};
-  id->plain = id->size && pread(file->fd, magic, sizeof magic, 0) > 0 && (magic[0] != 0x1f || magic[1] != 0x8b);
+  id->plain =
+      id->size && pread(file->fd, magic, sizeof magic, 0) > 0 && (magic[0] != 0x1f || magic[1] != 0x8b);
   return POISE_OK;
 }
 
@@ -67,7 +69,8 @@ static PoiseErr ReadFile(void *from, char *buffer, size_t size, size_t *n)
   if (error == Z_ERRNO) FAIL(POISE_ERR_FILE, "cannot read '%s': %s", file->path, strerror(errno));
   if (error == Z_MEM_ERROR) FAIL(POISE_ERR_MEMORY, "no memory to decompress '%s'", file->path);
   if (error == Z_BUF_ERROR) FAIL(POISE_ERR_FORMAT, "%s: the compressed file is truncated", file->path);
-  if (got < 0 || error < 0) FAIL(POISE_ERR_FORMAT, "%s: the compressed file is damaged (%s)", file->path, words);
+  if (got < 0 || error < 0)
+    FAIL(POISE_ERR_FORMAT, "%s: the compressed file is damaged (%s)", file->path, words);
   return POISE_OK;
 }
 
@@ -86,7 +89,7 @@ static void CloseFile(PoiseContext ctx, MMFile **file)
   poiseFree(ctx, file);
 }
 
-/* ---- the stream of one rank ----------------------------------------------------------------------------------------- */
+/* ---- the stream of one rank ------------------------------------------------------------------ */
 
 static bool IsBlank(char c)
 {
@@ -100,16 +103,16 @@ static int64_t CountLines(const char *p, size_t n)
   return lines;
 }
 
-/* n more bytes were read. Blanks and ends of lines without end, from a device or from a small compressed file,
-   would be read for ever: a run of more than MM_BLANK, which no read holds by itself, is refused. */
+/* n more bytes were read. Blanks and ends of lines without end, from a device or from a small compressed
+   file, would be read for ever: a run of more than MM_BLANK, which no read holds by itself, is refused. */
 static PoiseErr Watch(MMStream *s, const char *p, size_t n)
 {
   size_t front = 0, back = n;
   while (front < n && IsBlank(p[front])) front++;
   while (back > front && IsBlank(p[back - 1])) back--;
   if (s->blank + (int64_t)front > MM_BLANK)
-    FAIL(POISE_ERR_FORMAT, "%s, line %lld: more than %d blanks and ends of lines in a row begin here", s->source->name,
-         (long long)s->blank_line, MM_BLANK);
+    FAIL(POISE_ERR_FORMAT, "%s, line %lld: more than %d blanks and ends of lines in a row begin here",
+         s->source->name, (long long)s->blank_line, MM_BLANK);
   if (back > front) {
     s->blank = 0;
     s->lines += CountLines(p, back);
@@ -153,8 +156,8 @@ static bool IsComment(const char *line, size_t length)
   return i < length && line[i] == '%';
 }
 
-/* The next line of the header, cut to its first MM_LONGEST characters and given a newline. Of a longer one, which
-   will be refused but for comments behind the first line, the rest is not read: it may have no end. */
+/* The next line of the header, cut to its first MM_LONGEST characters and given a newline. Of a longer one,
+   which will be refused but for comments behind the first line, the rest is not read: it may have no end. */
 static PoiseErr NextLine(void *from, const char **line)
 {
   MMStream *s = from;
@@ -212,7 +215,7 @@ static PoiseErr NextOfStream(MMReader *r, MMChunk *text, bool *more)
   return POISE_OK;
 }
 
-/* ---- rank 0 deals --------------------------------------------------------------------------------------------------- */
+/* ---- rank 0 deals ---------------------------------------------------------------------------- */
 
 static int Workers(const MMReader *r)
 {
@@ -263,7 +266,7 @@ static PoiseErr Deal(MMReader *r, MMChunk *text, bool *more)
   return POISE_OK;
 }
 
-/* ---- all read ------------------------------------------------------------------------------------------------------- */
+/* ---- all read -------------------------------------------------------------------------------- */
 
 static PoiseErr ReadAt(const MMReader *r, int64_t at, char *p, size_t bytes)
 {
@@ -278,11 +281,13 @@ static PoiseErr ReadAt(const MMReader *r, int64_t at, char *p, size_t bytes)
   return POISE_OK;
 }
 
-/* The lines that begin in [low, high): from behind the first newline at low - 1 or later, to the first at high - 1 or later. */
+/* The lines that begin in [low, high): from behind the first newline at low - 1 or later, to the first at
+   high - 1 or later. */
 static PoiseErr NextOfFile(MMReader *r, MMChunk *text, bool *more)
 {
   int64_t ranks = PoiseSize(r->ctx), number = r->round++ * ranks + PoiseRank(r->ctx);
-  int64_t low = r->first + number * r->block - 1, high = low + 1 + r->block < r->size ? low + 1 + r->block : r->size;
+  int64_t low = r->first + number * r->block - 1,
+          high = low + 1 + r->block < r->size ? low + 1 + r->block : r->size;
   size_t n = high > low ? (size_t)(high - low) : 0;
   *more = r->first + r->round * ranks * r->block < r->size;
   Finish(r->text, 0, text);
@@ -325,7 +330,7 @@ void poiseMMProgress(const MMReader *r, int64_t *done, int64_t *total)
                     : r->stream->taken;
 }
 
-/* ---- once more ------------------------------------------------------------------------------------------------------ */
+/* ---- once more ------------------------------------------------------------------------------- */
 
 static PoiseErr ReadHeader(MMReader *r)
 {
@@ -355,7 +360,7 @@ PoiseErr poiseMMNextAgain(MMReader *r, MMChunk *text)
   return NextOfStream(r, text, &more);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int64_t Clamp(int64_t v, int64_t least, int64_t most)
 {
@@ -365,9 +370,13 @@ static int64_t Clamp(int64_t v, int64_t least, int64_t most)
 /* Rank 0's stream, and the header. */
 static PoiseErr Begin(MMReader *r)
 {
-  int64_t blocks = !r->dealt ? 0 : PoiseSize(r->ctx) == 1 ? 1 : Workers(r), capacity = blocks * r->block + 2 * MM_LONGEST;
+  int64_t blocks = !r->dealt                ? 0
+                   : PoiseSize(r->ctx) == 1 ? 1
+                                            : Workers(r),
+          capacity = blocks * r->block + 2 * MM_LONGEST;
   if (r->file) {
-    r->source = (MMSource){ReadFile, r->file, r->file->path, r->size ? RewindFile : NULL}; /* a pipe has no size */
+    /* a pipe has no size */
+    r->source = (MMSource){ReadFile, r->file, r->file->path, r->size ? RewindFile : NULL};
     TRY(OpenStream(r->file));
   }
   TRY(poiseAlloc(r->ctx, sizeof *r->stream, "stream of a file", &r->stream));
@@ -383,7 +392,8 @@ static PoiseErr Start(MMReader *r)
   PoiseContext ctx = r->ctx;
   int64_t sizes[2];
   if (!r->block)
-    r->block = Clamp(r->size ? r->size / PoiseSize(ctx) + 1 : MOST, LEAST, Clamp(ALL / PoiseSize(ctx), LEAST, MOST));
+    r->block =
+        Clamp(r->size ? r->size / PoiseSize(ctx) + 1 : MOST, LEAST, Clamp(ALL / PoiseSize(ctx), LEAST, MOST));
   TRY(PoiseAgree(ctx, PoiseRank(ctx) == 0 ? Begin(r) : POISE_OK));
   TRY(ctx->comm->ops->bcast(ctx->comm, &r->header, sizeof r->header, 0));
   sizes[0] = r->body, sizes[1] = r->first;
@@ -400,7 +410,8 @@ PoiseErr poiseMMOpenSource(PoiseContext ctx, const MMSource *source, int64_t blo
   return Start(r);
 }
 
-/* Whether this rank sees the file that rank 0 sees. If not, or if it cannot open it, no more is said of it. */
+/* Whether this rank sees the file that rank 0 sees. If not, or if it cannot open it, no more is said of
+   it. */
 static bool SeesSame(const char *path, MMFile *file, const Identity *id)
 {
   Identity mine;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market text to header and entries. Lines are parsed in place: every scan ends at a newline at the latest. */
+/* Matrix Market text to header and entries. Lines are parsed in place: every scan ends at a newline at the
+   latest. */
 #include <stdio.h>
 
 #include "mm.h"
@@ -8,9 +9,10 @@ enum { SHOWN = 40 }; /* characters of a file that a message quotes */
 
 #define LARGEST (INT64_MAX / 2) /* size; a few more do not overflow */
 
-#define FAIL_AT(at, code, format, ...) FAIL(code, "%s, line %lld: " format, (at)->name, (long long)(at)->line, __VA_ARGS__)
+#define FAIL_AT(at, code, format, ...) \
+  FAIL(code, "%s, line %lld: " format, (at)->name, (long long)(at)->line, __VA_ARGS__)
 
-/* ---- words ---------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool IsBlank(char c)
 {
@@ -53,9 +55,10 @@ static PoiseErr EndLine(const MMPlace *at, const char **p)
   FAIL_AT(at, POISE_ERR_FORMAT, "unexpected '%s' at the end of the line", Show(*p, shown));
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A whole number in [low, high] that ends its word; *v = -1 if there is none. Gives the character after it. */
+/* A whole number in [low, high] that ends its word; *v = -1 if there is none. Gives the character after
+   it. */
 static const char *ScanInt(const char *p, PoiseInt low, PoiseInt high, PoiseInt *v)
 {
   const uint64_t limit = (UINT64_MAX - 9) / 10; /* one more digit fits */
@@ -77,10 +80,12 @@ static PoiseErr BadInt(const MMPlace *at, const char *p, PoiseInt low, PoiseInt 
   for (; i < n; i++) digits = digits && p[i] >= '0' && p[i] <= '9';
   if (!n) FAIL_AT(at, POISE_ERR_FORMAT, "the %s is missing", what);
   if (!digits) FAIL_AT(at, POISE_ERR_FORMAT, "%s '%s' is not a whole number", what, Show(p, shown));
-  FAIL_AT(at, POISE_ERR_FORMAT, "%s %s is outside %lld to %lld", what, Show(p, shown), (long long)low, (long long)high);
+  FAIL_AT(at, POISE_ERR_FORMAT, "%s %s is outside %lld to %lld", what, Show(p, shown), (long long)low,
+          (long long)high);
 }
 
-static PoiseErr ParseInt(const MMPlace *at, const char **p, PoiseInt low, PoiseInt high, const char *what, PoiseInt *v)
+static PoiseErr ParseInt(const MMPlace *at, const char **p, PoiseInt low, PoiseInt high, const char *what,
+                         PoiseInt *v)
 {
   const char *word = SkipBlanks(*p);
   *p = ScanInt(word, low, high, v);
@@ -104,12 +109,13 @@ static PoiseErr ParseValue(const MMPlace *at, const char **p, bool whole, double
   const char *word = SkipBlanks(*p), *end = poiseParseReal(word, v);
   bool number = end && IsWordEnd(*end);
   if (!number || !isfinite(*v)) return BadReal(at, word, number);
-  if (whole && *v != rint(*v)) FAIL_AT(at, POISE_ERR_FORMAT, "value %s of an integer file is not whole", Show(word, shown));
+  if (whole && *v != rint(*v))
+    FAIL_AT(at, POISE_ERR_FORMAT, "value %s of an integer file is not whole", Show(word, shown));
   *p = end;
   return POISE_OK;
 }
 
-/* ---- header --------------------------------------------------------------------------------------------------------- */
+/* ---- header ---------------------------------------------------------------------------------- */
 
 typedef struct Lines {
   PoiseErr (*next)(void *from, const char **line);
@@ -117,7 +123,8 @@ typedef struct Lines {
   MMPlace *at;
 } Lines;
 
-/* The first word of the next line that has one; NULL at the end. Of a comment behind the first line the beginning will do. */
+/* The first word of the next line that has one; NULL at the end. Of a comment behind the first line the
+   beginning will do. */
 static PoiseErr NextLine(const Lines *l, const char **word)
 {
   const char *line;
@@ -158,9 +165,11 @@ static PoiseErr ParseChoice(const MMPlace *at, const char **p, const Choice *c, 
   int i = 0;
   while (c->words[i] && !WordIs(word, c->words[i])) i++;
   if (*word == '\n') FAIL_AT(at, POISE_ERR_FORMAT, "the %s is missing (%s)", c->what, c->read);
-  if (!c->words[i]) FAIL_AT(at, POISE_ERR_FORMAT, "unknown %s '%s' (can be read: %s)", c->what, Show(word, shown), c->read);
+  if (!c->words[i])
+    FAIL_AT(at, POISE_ERR_FORMAT, "unknown %s '%s' (can be read: %s)", c->what, Show(word, shown), c->read);
   if (i >= c->supported)
-    FAIL_AT(at, POISE_ERR_UNSUPPORTED, "%s '%s' is not supported (can be read: %s)", c->what, c->words[i], c->read);
+    FAIL_AT(at, POISE_ERR_UNSUPPORTED, "%s '%s' is not supported (can be read: %s)", c->what, c->words[i],
+            c->read);
   *chosen = i;
   *p = word + WordLength(word);
   return POISE_OK;
@@ -170,7 +179,10 @@ static PoiseErr ParseBanner(const Lines *l, MMHeader *h)
 {
   static const Choice objects = {"object", "matrix", 1, {"matrix", "vector"}},
                       formats = {"format", "coordinate, array", 2, {"coordinate", "array"}},
-                      fields = {"kind of values", "real, integer, pattern", 3, {"real", "integer", "pattern", "complex"}},
+                      fields = {"kind of values",
+                                "real, integer, pattern",
+                                3,
+                                {"real", "integer", "pattern", "complex"}},
                       symmetries = {"symmetry",
                                     "general, symmetric, skew-symmetric",
                                     3,
@@ -181,7 +193,8 @@ static PoiseErr ParseBanner(const Lines *l, MMHeader *h)
   TRY(NextLine(l, &p));
   if (!p) FAIL(POISE_ERR_FORMAT, "%s: the file is empty", at->name);
   if (at->line > 1 || !WordIs(p, "%%matrixmarket"))
-    FAIL(POISE_ERR_FORMAT, "%s is not a Matrix Market file: line 1 does not begin with %%%%MatrixMarket", at->name);
+    FAIL(POISE_ERR_FORMAT, "%s is not a Matrix Market file: line 1 does not begin with %%%%MatrixMarket",
+         at->name);
   p += WordLength(p);
   TRY(ParseChoice(at, &p, &objects, &object));
   TRY(ParseChoice(at, &p, &formats, &format));
@@ -200,9 +213,11 @@ static PoiseErr ParseBanner(const Lines *l, MMHeader *h)
 static PoiseErr CountArray(const MMPlace *at, MMHeader *h)
 {
   if (h->N && h->M > INT64_MAX / h->N)
-    FAIL_AT(at, POISE_ERR_FORMAT, "an array of %lld x %lld entries is too large", (long long)h->M, (long long)h->N);
+    FAIL_AT(at, POISE_ERR_FORMAT, "an array of %lld x %lld entries is too large", (long long)h->M,
+            (long long)h->N);
   h->stored = h->M * h->N;
-  if (h->symmetry != MM_GENERAL) h->stored = (h->stored - h->N) / 2 + (h->symmetry == MM_SYMMETRIC ? h->N : 0);
+  if (h->symmetry != MM_GENERAL)
+    h->stored = (h->stored - h->N) / 2 + (h->symmetry == MM_SYMMETRIC ? h->N : 0);
   return POISE_OK;
 }
 
@@ -212,13 +227,15 @@ static PoiseErr ParseSizes(const Lines *l, MMHeader *h)
   const char *p;
   do {
     TRY(NextLine(l, &p));
-    if (!p) FAIL(POISE_ERR_FORMAT, "%s: the file ends after line %lld, before the sizes", at->name, (long long)at->line);
+    if (!p)
+      FAIL(POISE_ERR_FORMAT, "%s: the file ends after line %lld, before the sizes", at->name,
+           (long long)at->line);
   } while (*p == '%');
   TRY(ParseInt(at, &p, 0, LARGEST, "number of rows", &h->M));
   TRY(ParseInt(at, &p, 0, LARGEST, "number of columns", &h->N));
   if (h->symmetry != MM_GENERAL && h->M != h->N)
-    FAIL_AT(at, POISE_ERR_FORMAT, "a symmetric or skew-symmetric matrix cannot be %lld x %lld", (long long)h->M,
-            (long long)h->N);
+    FAIL_AT(at, POISE_ERR_FORMAT, "a symmetric or skew-symmetric matrix cannot be %lld x %lld",
+            (long long)h->M, (long long)h->N);
   if (h->array)
     TRY(CountArray(at, h));
   else
@@ -235,7 +252,7 @@ PoiseErr poiseMMHeader(PoiseErr (*next)(void *from, const char **line), void *fr
   return ParseSizes(&lines, h);
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 int poiseMMShortest(const MMHeader *h)
 {
@@ -291,14 +308,15 @@ PoiseErr poiseMMEntries(const MMHeader *h, MMPlace at, MMChunk *p)
 int64_t poiseMMLineOf(const MMChunk *p, int64_t k)
 {
   int64_t n = 0;
-  for (const char *line = p->text; line < p->end; line = (const char *)memchr(line, '\n', (size_t)(p->end - line)) + 1) {
+  for (const char *line = p->text; line < p->end;
+       line = (const char *)memchr(line, '\n', (size_t)(p->end - line)) + 1) {
     n++;
     if (*SkipBlanks(line) != '\n' && k-- == 0) break;
   }
   return n;
 }
 
-/* ---- places in an array --------------------------------------------------------------------------------------------- */
+/* ---- places in an array ---------------------------------------------------------------------- */
 
 static PoiseInt TopOf(const MMHeader *h, PoiseInt j)
 {

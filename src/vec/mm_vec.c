@@ -4,16 +4,17 @@
 
 #include "mm.h"
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static PoiseErr CheckSizes(const MMReader *r, PoiseInt N)
 {
   const MMHeader *h = &r->header;
   if (h->N != 1)
-    FAIL(POISE_ERR_SIZE, "%s holds a %lld x %lld matrix; a vector has one column", r->source.name, (long long)h->M,
-         (long long)h->N);
+    FAIL(POISE_ERR_SIZE, "%s holds a %lld x %lld matrix; a vector has one column", r->source.name,
+         (long long)h->M, (long long)h->N);
   if (N != POISE_DECIDE && N != h->M)
-    FAIL(POISE_ERR_SIZE, "%s holds %lld entries, %lld are expected", r->source.name, (long long)h->M, (long long)N);
+    FAIL(POISE_ERR_SIZE, "%s holds %lld entries, %lld are expected", r->source.name, (long long)h->M,
+         (long long)N);
   return POISE_OK;
 }
 
@@ -21,7 +22,8 @@ static PoiseErr Place(PoiseVec x, const MMRows *rows)
 {
   double *v;
   TRY(poiseBufferUpdate(&x->data, HOST, &v));
-  for (int64_t k = 0; k < rows->n; k++) v[rows->key[k]] = rows->val[k]; /* a key is a row: there is one column */
+  /* a key is a row: there is one column */
+  for (int64_t k = 0; k < rows->n; k++) v[rows->key[k]] = rows->val[k];
   return POISE_OK;
 }
 
@@ -47,7 +49,7 @@ PoiseErr poiseVecLoadMM(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *pa
   return e;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct Cursor {
   const Layout *layout;
@@ -72,6 +74,7 @@ PoiseErr poiseVecSaveMM(PoiseVec x, const char *path)
   char header[80];
   Cursor cursor = {.layout = x->layout};
   PoiseErr e = PoiseVecGetRead(x, &cursor.entry);
-  snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld 1\n", (long long)x->layout->N);
+  snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld 1\n",
+           (long long)x->layout->N);
   return poiseMMWrite(x->ctx, e, path, header, &(MMLines){x->layout->n, NextEntry, &cursor});
 }

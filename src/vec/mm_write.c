@@ -20,7 +20,8 @@ static PoiseErr NextChunk(void *from, char *text, int64_t *bytes, bool *more)
   return e;
 }
 
-PoiseErr poiseMMWrite(PoiseContext ctx, PoiseErr mine, const char *path, const char *header, const MMLines *lines)
+PoiseErr poiseMMWrite(PoiseContext ctx, PoiseErr mine, const char *path, const char *header,
+                      const MMLines *lines)
 {
   MMLines left = *lines;
   return poiseFileSections(ctx, mine, path, header, strlen(header), 1, &(Section){NextChunk, &left});

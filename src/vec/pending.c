@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What has been added or set since an object was assembled: which of the two, and the first call that failed, so that
-   assembling fails on all ranks rather than going on without what that call meant to give. */
+/* What has been added or set since an object was assembled: which of the two, and the first call that failed,
+   so that assembling fails on all ranks rather than going on without what that call meant to give. */
 #include <stdio.h>
 
 #include "vec.h"
@@ -34,6 +34,7 @@ PoiseErr poisePendingAgree(PoiseContext ctx, Pending *p, const char *assemble, i
   TRY(poiseCommMaxInt(ctx->comm, used, 2));
   *mode = used[1] ? SETTING : ADDING;
   if (used[0] && used[1]) *mode = 0;
-  if (!*mode) FAIL(POISE_ERR_STATE, "values added on one rank and set on another without %s between", assemble);
+  if (!*mode)
+    FAIL(POISE_ERR_STATE, "values added on one rank and set on another without %s between", assemble);
   return POISE_OK;
 }

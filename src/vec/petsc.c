@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PETSc's binary files: what objects there are, integers and doubles. Nothing in a file is believed before it is checked. */
+/* PETSc's binary files: what objects there are, integers and doubles. Nothing in a file is believed before it
+   is checked. */
 #include "petsc.h"
 
 #include "vec_host.h"
@@ -13,7 +14,7 @@ enum {
 
 #define LARGEST (INT64_MAX / 64) /* size: as many bytes as such an object has can be counted */
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define SWAP32(v) (v)
@@ -70,7 +71,8 @@ PoiseErr poisePetscInts(const ByteSource *s, int width, int64_t at, int64_t n, c
   return POISE_OK;
 }
 
-/* ---- arrays, in chunks that are swapped while they are in cache, by as many threads as the source bears -------------- */
+/* ---- arrays, in chunks that are swapped while they are in cache, by as many threads as the
+   source bears --------------------------------------------------------------------------------- */
 
 typedef struct Array {
   const ByteSource *s;
@@ -137,7 +139,7 @@ PoiseErr poisePetscInts32(const ByteSource *s, int width, int64_t at, int64_t n,
   return ReadArray(&(Array){s, at, n, STACK_CHUNK, what, width, v}, NarrowInts);
 }
 
-/* ---- objects -------------------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static bool IsKind(int64_t kind)
 {
@@ -168,10 +170,11 @@ static PoiseErr FailKind(const ByteSource *s, int64_t at, const unsigned char *p
   for (int width = 4; (size_t)width <= n; width += 4)
     if (IsKind((int64_t)__builtin_bswap64((uint64_t)GetInt(p, width)) >> (width == 4 ? 32 : 0)))
       FAIL(POISE_ERR_UNSUPPORTED,
-           "%s, byte %lld: a PETSc object with its bytes in little-endian order; big endian can be read", s->name,
-           (long long)at);
+           "%s, byte %lld: a PETSc object with its bytes in little-endian order; big endian can be read",
+           s->name, (long long)at);
   FAIL(POISE_ERR_FORMAT,
-       "%s, byte %lld: '%s' begins no vector (class %d), matrix (%d) or index set (%d) of PETSc's real double numbers",
+       "%s, byte %lld: '%s' begins no vector (class %d), matrix (%d) or index set (%d) of PETSc's real "
+       "double numbers",
        s->name, (long long)at, shown, PETSC_VEC, PETSC_MAT, PETSC_IS);
 }
 
@@ -214,33 +217,36 @@ static PoiseErr CheckLength(const ByteSource *s, PetscItem *item)
   item->end = item->data + DataBytes(item, 8);
   Describe(item, words);
   if (!s->compressed && !item->open && item->kind != PETSC_IS && !IsEnd(s, item->end)) {
-    bool complex = IsEnd(s, item->data + DataBytes(item, 16)), single = IsEnd(s, item->data + DataBytes(item, 4));
+    bool complex = IsEnd(s, item->data + DataBytes(item, 16)),
+         single = IsEnd(s, item->data + DataBytes(item, 4));
     if (item->end <= s->size && (complex || single))
-      FAIL(POISE_ERR_UNSUPPORTED, "%s, byte %lld: a %s consists of %s numbers by its length; real doubles can be read",
-           s->name, (long long)item->at, words, complex ? "complex" : "single precision");
+      FAIL(POISE_ERR_UNSUPPORTED,
+           "%s, byte %lld: a %s consists of %s numbers by its length; real doubles can be read", s->name,
+           (long long)item->at, words, complex ? "complex" : "single precision");
   }
   if (item->end > s->size)
-    FAIL(POISE_ERR_FORMAT, "%s, byte %lld: a %s, with %d-bit integers, ends at byte %lld, the file %s at byte %lld",
-         s->name, (long long)item->at, words, 8 * item->width, (long long)item->end, s->compressed ? "before or" : "ends",
-         (long long)s->size);
+    FAIL(POISE_ERR_FORMAT,
+         "%s, byte %lld: a %s, with %d-bit integers, ends at byte %lld, the file %s at byte %lld", s->name,
+         (long long)item->at, words, 8 * item->width, (long long)item->end,
+         s->compressed ? "before or" : "ends", (long long)s->size);
   return POISE_OK;
 }
 
 PoiseErr poisePetscClose(const ByteSource *s, PetscItem *item, int64_t nz)
 {
   if (nz > LARGEST)
-    FAIL(POISE_ERR_FORMAT, "%s, byte %lld: the lengths of the rows add up to %lld", s->name, (long long)item->data,
-         (long long)nz);
+    FAIL(POISE_ERR_FORMAT, "%s, byte %lld: the lengths of the rows add up to %lld", s->name,
+         (long long)item->data, (long long)nz);
   item->nz = nz;
   return CheckLength(s, item);
 }
 
-static PoiseErr CheckSize(const ByteSource *s, const PetscItem *item, const char *what, PoiseInt v, PoiseInt least,
-                          int place)
+static PoiseErr CheckSize(const ByteSource *s, const PetscItem *item, const char *what, PoiseInt v,
+                          PoiseInt least, int place)
 {
   if (v >= least && v <= LARGEST) return POISE_OK;
-  FAIL(POISE_ERR_FORMAT, "%s, byte %lld: the %s has %lld %s", s->name, (long long)item->at + place * item->width,
-       KindName(item->kind), (long long)v, what);
+  FAIL(POISE_ERR_FORMAT, "%s, byte %lld: the %s has %lld %s", s->name,
+       (long long)item->at + place * item->width, KindName(item->kind), (long long)v, what);
 }
 
 static PoiseErr ReadHeader(const ByteSource *s, PetscItem *item)
@@ -256,8 +262,8 @@ static PoiseErr ReadHeader(const ByteSource *s, PetscItem *item)
   TRY(CheckSize(s, item, "columns", item->N, 0, 2));
   TRY(CheckSize(s, item, "nonzeros (only dense, -1, has a meaning)", item->nz, -1, 3));
   if (item->nz < 0 && item->N && item->M > LARGEST / item->N)
-    FAIL(POISE_ERR_FORMAT, "%s, byte %lld: a dense matrix of %lld x %lld is too large", s->name, (long long)item->at,
-         (long long)item->M, (long long)item->N);
+    FAIL(POISE_ERR_FORMAT, "%s, byte %lld: a dense matrix of %lld x %lld is too large", s->name,
+         (long long)item->at, (long long)item->M, (long long)item->N);
   return CheckLength(s, item);
 }
 
@@ -282,7 +288,8 @@ PoiseErr poisePetscFind(const ByteSource *s, int kind, PetscItem *item)
   for (*item = (PetscItem){0};; item->at = item->end) {
     TRY(poiseSourceTry(s, item->at, p, sizeof p, &n));
     if (!n && item->at)
-      FAIL(POISE_ERR_FORMAT, "%s holds no %s; the last that it holds is a %s", s->name, KindName(kind), words);
+      FAIL(POISE_ERR_FORMAT, "%s holds no %s; the last that it holds is a %s", s->name, KindName(kind),
+           words);
     item->width = KindWidth(p, n);
     if (!item->width) return FailKind(s, item->at, p, n);
     item->kind = (int)GetInt(p, item->width);
@@ -293,7 +300,7 @@ PoiseErr poisePetscFind(const ByteSource *s, int kind, PetscItem *item)
   }
 }
 
-/* ---- what is to be written ------------------------------------------------------------------------------------------ */
+/* ---- what is to be written ------------------------------------------------------------------- */
 
 bool poisePetscNamed(const char *path)
 {

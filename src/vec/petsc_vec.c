@@ -2,7 +2,7 @@
 /* Vectors in PETSc's binary files: every rank reads its own part. */
 #include "petsc.h"
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static PoiseErr CheckSame(PoiseContext ctx, const ByteSource *s, const int64_t *size)
 {
@@ -31,15 +31,16 @@ static PoiseErr ReadPart(const ByteSource *s, const PetscItem *item, PoiseVec x)
   return poisePetscDoubles(s, item->data + 8 * x->layout->begin, x->layout->n, "entries of the vector", v);
 }
 
-PoiseErr poisePetscLoadVec(PoiseContext ctx, PoiseErr mine, const ByteSource *s, PoiseInt n, PoiseInt N, PoiseVec *x)
+PoiseErr poisePetscLoadVec(PoiseContext ctx, PoiseErr mine, const ByteSource *s, PoiseInt n, PoiseInt N,
+                           PoiseVec *x)
 {
   PetscItem item;
   PoiseErr e = POISE_OK;
   *x = NULL;
   TRY(poisePetscShare(ctx, mine, s, PETSC_VEC, &item));
   if (N != POISE_DECIDE && N != item.M)
-    e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__, "%s holds %lld entries, %lld are expected", s->name,
-                      (long long)item.M, (long long)N);
+    e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
+                      "%s holds %lld entries, %lld are expected", s->name, (long long)item.M, (long long)N);
   TRY(PoiseAgree(ctx, e));
   TRY(PoiseVecCreate(ctx, n, item.M, x));
   e = PoiseAgree(ctx, ReadPart(s, &item, *x));
@@ -47,7 +48,7 @@ PoiseErr poisePetscLoadVec(PoiseContext ctx, PoiseErr mine, const ByteSource *s,
   return e;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct Cursor {
   const double *entry;

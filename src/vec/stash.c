@@ -6,7 +6,8 @@ PoiseErr poiseStashAdd(PoiseContext ctx, Stash *s, PoiseInt row, PoiseInt col, d
 {
   if (s->n == s->capacity) {
     int64_t capacity = s->capacity + s->capacity / 2 + 1024;
-    TRY(poiseRealloc(ctx, (size_t)capacity * sizeof(Entry), (size_t)s->n * sizeof(Entry), "added entries", &s->entry));
+    TRY(poiseRealloc(ctx, (size_t)capacity * sizeof(Entry), (size_t)s->n * sizeof(Entry), "added entries",
+                     &s->entry));
     s->capacity = capacity;
   }
   s->entry[s->n++] = (Entry){row, col, value};
@@ -19,8 +20,9 @@ void poiseStashDestroy(PoiseContext ctx, Stash *s)
   *s = (Stash){0};
 }
 
-typedef struct Parcel { /* what one rank sends: entries of others' rows sorted by owner, keeping their order */
-  Entry *out, *in;      /* in: the own entries, then what was received */
+/* what one rank sends: entries of others' rows sorted by owner, keeping their order */
+typedef struct Parcel {
+  Entry *out, *in;                    /* in: the own entries, then what was received */
   int64_t *send, *receive, *gathered; /* bytes per rank; gathered: the sends of all ranks */
   int64_t own, total;                 /* entries that stay; those and the received ones */
 } Parcel;

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-/* ---- creation ------------------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 typedef struct Given { /* the user's array; NULL: none */
   double *array;
@@ -85,7 +85,8 @@ static PoiseErr CreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, Given g, P
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "the array of %lld entries is NULL",
                       (long long)layout->n);
   if (!e && !g.device) e = poiseDeviceCheckHost(ctx->device, g.array, "array");
-  if (!e && g.device) e = poiseDeviceCheckPointer(ctx->device, g.array, (size_t)layout->n * sizeof(double), "array");
+  if (!e && g.device)
+    e = poiseDeviceCheckPointer(ctx->device, g.array, (size_t)layout->n * sizeof(double), "array");
   e = PoiseAgree(ctx, e);
   if (e) {
     poiseLayoutDestroy(&layout);
@@ -94,13 +95,15 @@ static PoiseErr CreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, Given g, P
   return CreateOn(layout, g, x);
 }
 
-PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
+PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own,
+                             PoiseVec *x)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(x));
   return CreateArray(ctx, n, N, (Given){array, false, own}, x);
 }
 
-PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own, PoiseVec *x)
+PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own,
+                                   PoiseVec *x)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(x));
   return CreateArray(ctx, n, N, (Given){array, true, own}, x);
@@ -171,17 +174,19 @@ PoiseErr PoiseVecPredictBytes(PoiseContext ctx, PoiseInt n, PoisePrediction *p)
 PoiseErr PoiseVecView(PoiseVec x)
 {
   CALLED(OBJECT(x));
-  return PoisePrintf(x->ctx,
-                     "Vec: %lld entries on %d ranks, device %s, %lld bytes on the host and %lld on the device of rank 0\n",
-                     (long long)x->layout->N, PoiseSize(x->ctx), x->ctx->device->ops->name,
-                     (long long)poiseBufferBytes(&x->data, HOST), (long long)poiseBufferBytes(&x->data, DEVICE));
+  return PoisePrintf(
+      x->ctx,
+      "Vec: %lld entries on %d ranks, device %s, %lld bytes on the host and %lld on the device of rank 0\n",
+      (long long)x->layout->N, PoiseSize(x->ctx), x->ctx->device->ops->name,
+      (long long)poiseBufferBytes(&x->data, HOST), (long long)poiseBufferBytes(&x->data, DEVICE));
 }
 
-/* ---- access --------------------------------------------------------------------------------------------------------- */
+/* ---- access ---------------------------------------------------------------------------------- */
 
 static PoiseErr CheckAssembled(PoiseVec x)
 {
-  if (x->pending.mode) FAIL(POISE_ERR_STATE, "the vector has values added or set but not assembled: call PoiseVecAssemble");
+  if (x->pending.mode)
+    FAIL(POISE_ERR_STATE, "the vector has values added or set but not assembled: call PoiseVecAssemble");
   return POISE_OK;
 }
 
@@ -246,12 +251,13 @@ PoiseErr poiseVecUpdate(PoiseVec x, double **p)
 PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname)
 {
   if (!poiseLayoutSame(x->layout, y->layout))
-    FAIL(POISE_ERR_SIZE, "%s has %lld entries (%lld on rank %d), %s has %lld (%lld)", xname, (long long)x->layout->N,
-         (long long)x->layout->n, PoiseRank(x->ctx), yname, (long long)y->layout->N, (long long)y->layout->n);
+    FAIL(POISE_ERR_SIZE, "%s has %lld entries (%lld on rank %d), %s has %lld (%lld)", xname,
+         (long long)x->layout->N, (long long)x->layout->n, PoiseRank(x->ctx), yname, (long long)y->layout->N,
+         (long long)y->layout->n);
   return POISE_OK;
 }
 
-/* ---- assembly ------------------------------------------------------------------------------------------------------- */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 static PoiseErr Insert(PoiseVec x, int mode, Indices rows, const double *v)
 {
@@ -333,9 +339,10 @@ PoiseErr PoiseVecAssemble(PoiseVec x)
   return e;
 }
 
-/* ---- element-wise operations ---------------------------------------------------------------------------------------- */
+/* ---- element-wise operations ----------------------------------------------------------------- */
 
-/* Whether w reads or replaces its old content decides between Update and Write: an operand that is w itself is read. */
+/* Whether w reads or replaces its old content decides between Update and Write: an operand that is w itself
+   is read. */
 static PoiseErr LaunchPhase(PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs *a)
 {
   if (x) TRY(poiseVecCheckSame(w, "w", x, "x"));
@@ -471,13 +478,14 @@ PoiseErr PoiseVecMAXPY(PoiseVec y, int k, const double *a, const PoiseVec *x)
   double n = (double)y->layout->n;
   poiseLogBegin(y->ctx, EVENT_VecUpdate);
   PoiseErr e = CheckMaxpy(y, k, x);
-  for (int done = 0; !e && done < k; done += POISE_MAX_BATCH) e = MaxpyBatch(y, Batch(k - done), a + done, x + done);
+  for (int done = 0; !e && done < k; done += POISE_MAX_BATCH)
+    e = MaxpyBatch(y, Batch(k - done), a + done, x + done);
   if (!e) e = poiseBufferSyncBorrowed(&y->data);
   poiseLogEnd(y->ctx, EVENT_VecUpdate, 2.0 * k * n, 8.0 * (k + 2) * n);
   return e;
 }
 
-/* ---- reductions ----------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* The sums of this rank, on the host. */
 static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, double *result)
@@ -592,8 +600,9 @@ static PoiseErr ScaledNorm(PoiseVec x, double *norm)
 PoiseErr PoiseVecNorm(PoiseVec x, PoiseNorm type, double *norm)
 {
   CALLED(OBJECT(x), GIVEN(norm));
-  static const int phase[] = {
-      [POISE_NORM_1] = PHASE_vec_norm1, [POISE_NORM_2] = PHASE_vec_dot, [POISE_NORM_INF] = PHASE_vec_norm_inf};
+  static const int phase[] = {[POISE_NORM_1] = PHASE_vec_norm1,
+                              [POISE_NORM_2] = PHASE_vec_dot,
+                              [POISE_NORM_INF] = PHASE_vec_norm_inf};
   if ((unsigned)type > POISE_NORM_INF) FAIL(POISE_ERR_ARG, "there is no norm %d", (int)type);
   TRY(Reduce(phase[type], 1, NULL, x, type == POISE_NORM_2 ? x : NULL, (PhaseArgs){0}, norm));
   if (type == POISE_NORM_2 && !poiseSquaresHold(*norm)) return ScaledNorm(x, norm);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host kernels on vectors other than phases. Blocks of POISE_BLOCK rows are shared out over threads; no result depends on how. */
+/* Host kernels on vectors other than phases. Blocks of POISE_BLOCK rows are shared out over threads; no
+   result depends on how. */
 #include "vec_host.h"
 
-static void Dot(int k, const double *const *x, const double *y, int64_t begin, int64_t end, double *partial, int64_t stride)
+static void Dot(int k, const double *const *x, const double *y, int64_t begin, int64_t end, double *partial,
+                int64_t stride)
 {
   for (int j = 0; j < k; j++) partial[j * stride] = poiseHostDot(x[j], y, begin, end);
 }
@@ -49,7 +51,8 @@ PoiseErr poiseHost_maxpy(Device *dev, const void *args)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
     Combine(a, c, begin, end);
-    if (a->again) Dot(a->k, a->x, a->y, begin, end, a->again + b, a->stride); /* while all of this is in cache */
+    /* while all of this is in cache */
+    if (a->again) Dot(a->k, a->x, a->y, begin, end, a->again + b, a->stride);
     poiseHostFuse(&a->fuse, a->y, begin, end, b);
   }
   return POISE_OK;
@@ -104,7 +107,8 @@ PoiseErr poiseHost_gather(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < n; i++) a->out[i] = poiseGathered(a, i);
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < n; i++)
+      a->out[i] = poiseGathered(a, i);
   return POISE_OK;
 }
 

@@ -55,8 +55,9 @@ POISE_INLINE int vec_axpby_begin(const double *in, double *out, const PhaseArgs 
   return poiseTakeScalars(a, c);
 }
 
-/* w = a x + b y; a zero factor drops its vector, NaN and all, so that a copy has the same bits (-0 too). The other one is read in its
-   place, as a load that depends on a factor would keep a CPU from doing several elements at once. */
+/* w = a x + b y; a zero factor drops its vector, NaN and all, so that a copy has the same bits (-0 too). The
+   other one is read in its place, as a load that depends on a factor would keep a CPU from doing several
+   elements at once. */
 POISE_INLINE Dots vec_axpby_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   const double *x = c[0] == 0 && c[1] != 0 ? a->in[1] : a->in[0], *y = c[1] != 0 ? a->in[1] : a->in[0];

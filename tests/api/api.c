@@ -37,7 +37,7 @@ static struct {
 static _Thread_local char this_case[160];
 static _Thread_local int this_rank;
 
-/* ---- checks ---- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static int Record(int holds, const char *file, int line, const char *format, ...) POISE_PRINTF(4, 5);
 static int Record(int holds, const char *file, int line, const char *format, ...)
@@ -48,7 +48,8 @@ static int Record(int holds, const char *file, int line, const char *format, ...
   if (!holds && state.failures++ < MOST_FAILURES) {
     char *text = state.text[state.failures - 1];
     const char *slash = strrchr(file, '/');
-    int n = snprintf(text, MOST_TEXT, "%s:%d: rank %d, %s: ", slash ? slash + 1 : file, line, this_rank, this_case);
+    int n = snprintf(text, MOST_TEXT, "%s:%d: rank %d, %s: ", slash ? slash + 1 : file, line, this_rank,
+                     this_case);
     va_start(args, format);
     if (n < MOST_TEXT) vsnprintf(text + n, (size_t)(MOST_TEXT - n), format, args);
     va_end(args);
@@ -71,16 +72,18 @@ int ApiCheckErr(PoiseErr e, PoiseErr code, const char *words, const char *file, 
 {
   char message[400];
   snprintf(message, sizeof message, "%s", e ? PoiseErrorMessage() : "");
-  bool told = e == code || (e == POISE_ERR_REMOTE && strstr(message, PoiseErrorString(code))); /* by another rank */
+  /* by another rank */
+  bool told = e == code || (e == POISE_ERR_REMOTE && strstr(message, PoiseErrorString(code)));
   int holds = told && message[0] && strstr(message, words);
   PoiseErrorClear();
-  return Record(holds, file, line, "%s gave '%s' (\"%s\"), and not '%s' with \"%s\"", text, PoiseErrorString(e), message,
-                PoiseErrorString(code), words);
+  return Record(holds, file, line, "%s gave '%s' (\"%s\"), and not '%s' with \"%s\"", text,
+                PoiseErrorString(e), message, PoiseErrorString(code), words);
 }
 
 int ApiCheckNear(double a, double b, double tol, const char *file, int line, const char *text)
 {
-  return Record(fabs(a - b) <= tol || a == b, file, line, "%s: %.17g and %.17g, apart by more than %g", text, a, b, tol);
+  return Record(fabs(a - b) <= tol || a == b, file, line, "%s: %.17g and %.17g, apart by more than %g", text,
+                a, b, tol);
 }
 
 int ApiCheckInt(long long a, long long b, const char *file, int line, const char *text)
@@ -164,7 +167,7 @@ void ApiPrintEnd(PoiseContext ctx, FILE *out, char *text, size_t size)
   CHECK(!PoiseRank(ctx) == !!text[0]); /* rank 0 alone prints */
 }
 
-/* ---- running ---- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static PoiseErr Body(PoiseContext ctx, void *arg)
 {
@@ -268,7 +271,8 @@ int main(int argc, char **argv)
   int words = 3;
   const char *start[] = {"api", "-device", "host", NULL};
   char **control = (char **)start;
-  if (PoiseInitialize(&words, &control, &(PoiseInit){.serial = !state.mpi}, &whole) || CU_initialize_registry()) {
+  if (PoiseInitialize(&words, &control, &(PoiseInit){.serial = !state.mpi}, &whole) ||
+      CU_initialize_registry()) {
     fprintf(stderr, "%s", PoiseErrorText());
     return 1;
   }

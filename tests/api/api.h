@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tests and checks ---- */
+/* ---- tests and checks ------------------------------------------------------------------------ */
 
 typedef struct Test {
   const char *name;
@@ -22,8 +22,9 @@ typedef struct Test {
 } Test;
 
 /* One table per file; ends with a NULL name. */
-extern const Test vector_tests[], product_tests[], assembly_tests[], change_tests[], method_tests[], solver_tests[],
-    pc_tests[], nested_tests[], file_tests[], option_tests[], error_tests[], rank_tests[], arrange_tests[], report_tests[];
+extern const Test vector_tests[], product_tests[], assembly_tests[], change_tests[], method_tests[],
+    solver_tests[], pc_tests[], nested_tests[], file_tests[], option_tests[], error_tests[], rank_tests[],
+    arrange_tests[], report_tests[];
 
 /*
   Checks are expressions: 1 when they hold, else the failure is recorded, with the case that was set last.
@@ -56,7 +57,7 @@ void ApiWrite(PoiseContext ctx, const char *path, const void *bytes, size_t n);
 FILE *ApiPrintBegin(PoiseContext ctx);
 void ApiPrintEnd(PoiseContext ctx, FILE *out, char *text, size_t size);
 
-/* ---- dense reference ---- */
+/* ---- dense reference ------------------------------------------------------------------------- */
 
 /* The i-th number of a stream, in [-1, 1): the same on every rank. */
 double Random(uint64_t seed, uint64_t i);
@@ -89,7 +90,7 @@ Dense Shape(int k, int *b);
 enum { SPD, INDEFINITE, CONVECTION, KINDS };
 Dense System(int kind, int n);
 
-/* ---- objects of the library ---- */
+/* ---- objects of the library ------------------------------------------------------------------ */
 
 /* Local size on this rank: 0 the library's, 1 nothing on rank 0, 2 nothing but on the last rank; whole
    blocks of b. */

@@ -26,7 +26,8 @@ static Dense Shuffled(int b)
 
 static bool Refused(PoiseErr e)
 {
-  bool without = (e == POISE_ERR_UNSUPPORTED || e == POISE_ERR_REMOTE) && strstr(PoiseErrorMessage(), "METIS");
+  bool without =
+      (e == POISE_ERR_UNSUPPORTED || e == POISE_ERR_REMOTE) && strstr(PoiseErrorMessage(), "METIS");
   if (without) PoiseErrorClear();
   return without;
 }
@@ -69,7 +70,8 @@ static void Check(PoiseMat A, PoiseMat B, PoiseMat P, const Dense *D, int b, int
   Numbers(P, of);
   for (int i = 0; i < N; i++) seen[of[i]]++;
   for (int i = 0; i < N; i++) CHECK_INT(seen[i], 1);
-  for (int i = 0; i < N; i++) CHECK(of[i] == of[i - i % b] + i % b && of[i - i % b] % b == 0); /* nodes stay */
+  /* nodes stay */
+  for (int i = 0; i < N; i++) CHECK(of[i] == of[i - i % b] + i % b && of[i - i % b] % b == 0);
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++)
       if (D->has[of[i] * N + of[j]]) DenseSet(&E, i, j, D->a[of[i] * N + of[j]]);
@@ -184,7 +186,8 @@ static void TestSolves(PoiseContext ctx)
         double v[4] = {1, -0.5, -0.5, 1};
         CHECK_OK(PoiseMatAddBlock(A, PoiseRank(ctx) ? 0 : 2, at, 2, at, v));
         CHECK_OK(PoiseMatAssemble(A));
-        for (int i = 0; i < 4; i++) DenseSet(&D, (int)at[i / 2], (int)at[i % 2], D.a[at[i / 2] * N + at[i % 2]] + v[i]);
+        for (int i = 0; i < 4; i++)
+          DenseSet(&D, (int)at[i / 2], (int)at[i % 2], D.a[at[i / 2] * N + at[i % 2]] + v[i]);
       }
       CHECK_OK(PoiseKSPSetInitialGuessNonzero(ksp, round == 3));
       for (int i = 0; i < N; i++) exact[i] = Random(270 + (uint64_t)round, (uint64_t)i);
@@ -294,4 +297,5 @@ static void TestSpaces(PoiseContext ctx)
   DenseFree(&D);
 }
 
-const Test arrange_tests[] = {{"rearranged", TestRearranged}, {"solves", TestSolves}, {"spaces", TestSpaces}, {NULL, NULL}};
+const Test arrange_tests[] = {
+    {"rearranged", TestRearranged}, {"solves", TestSolves}, {"spaces", TestSpaces}, {NULL, NULL}};

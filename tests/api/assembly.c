@@ -25,7 +25,8 @@ static void AddGiven(Dense *D, int r, int round)
   double v[GIVEN];
   Given(r, round, D->m, rows, cols, v);
   for (int k = 0; k < GIVEN; k++)
-    if (rows[k] >= 0 && cols[k] >= 0) DenseSet(D, (int)rows[k], (int)cols[k], D->a[rows[k] * D->n + cols[k]] + v[k]);
+    if (rows[k] >= 0 && cols[k] >= 0)
+      DenseSet(D, (int)rows[k], (int)cols[k], D->a[rows[k] * D->n + cols[k]] + v[k]);
 }
 
 static PoiseMat Empty(PoiseContext ctx, int N, int b, int layout)
@@ -66,7 +67,8 @@ static void TestValues(PoiseContext ctx)
     CHECK_OK(PoiseMatZeroEntries(A));
     memset(D.a, 0, (size_t)(N * N) * sizeof *D.a);
     Equal(A, &D);
-    CHECK_OK(PoiseMatAddEntries(A, 1, &(PoiseInt){N - 1}, &(PoiseInt){rank}, &(double){rank + 1})); /* new entries */
+    /* new entries */
+    CHECK_OK(PoiseMatAddEntries(A, 1, &(PoiseInt){N - 1}, &(PoiseInt){rank}, &(double){rank + 1}));
     CHECK_OK(PoiseMatAssemble(A));
     for (int r = 0; r < size; r++) DenseSet(&D, N - 1, r, r + 1);
     Equal(A, &D);
@@ -106,7 +108,8 @@ static void TestBlocks(PoiseContext ctx)
           }
           for (int k = 0; k < 12; k++) {
             PoiseInt i = to[k / 4], j = toc[k % 4];
-            v[k] = set ? (double)(i * N + j) : Random(70, (uint64_t)(e * 100 + r * 20 + k)); /* all set the same */
+            /* all set the same */
+            v[k] = set ? (double)(i * N + j) : Random(70, (uint64_t)(e * 100 + r * 20 + k));
             if (i >= 0 && j >= 0) DenseSet(&D, (int)i, (int)j, set ? v[k] : D.a[i * N + j] + v[k]);
           }
           if (r != rank) continue;

@@ -11,7 +11,7 @@ double Random(uint64_t seed, uint64_t i)
   return (double)(z >> 11) * 0x1p-52 - 1;
 }
 
-/* ---- dense ---- */
+/* ---- dense ----------------------------------------------------------------------------------- */
 
 Dense DenseNew(int m, int n)
 {
@@ -129,7 +129,7 @@ double Norm(int n, const double *x)
   return sqrt(Dot(n, x, x));
 }
 
-/* ---- matrices to try ---- */
+/* ---- matrices to try ------------------------------------------------------------------------- */
 
 /* Of blocks of b, a share of them; nonzero: every diagonal block too. */
 static Dense Sparse(int m, int n, int b, double share, int diagonal, uint64_t seed)
@@ -185,7 +185,8 @@ Dense Shape(int k, int *b)
     break;
   case 10: /* a full row and a full column */
     D = Sparse(67, 67, 1, 0.05, 1, 10);
-    for (int i = 0; i < 67; i++) DenseSet(&D, 31, i, Random(11, (uint64_t)i)), DenseSet(&D, i, 13, Random(12, (uint64_t)i));
+    for (int i = 0; i < 67; i++)
+      DenseSet(&D, 31, i, Random(11, (uint64_t)i)), DenseSet(&D, i, 13, Random(12, (uint64_t)i));
     break;
   case 11:
     D = Sparse(33, 33, 1, 0.25, 1, 13);
@@ -193,7 +194,8 @@ Dense Shape(int k, int *b)
   case 12: /* rows of very different lengths */
     D = DenseNew(150, 150);
     for (int i = 0; i < 150; i++)
-      for (int j = 0; j < 150; j += 1 + i % 40) DenseSet(&D, i, (j + i) % 150, Random(14, (uint64_t)(i * 150 + j)));
+      for (int j = 0; j < 150; j += 1 + i % 40)
+        DenseSet(&D, i, (j + i) % 150, Random(14, (uint64_t)(i * 150 + j)));
     for (int i = 0; i < 150; i++) DenseSet(&D, i, i, 5);
     break;
   default:
@@ -221,14 +223,15 @@ Dense System(int kind, int n)
   return D;
 }
 
-/* ---- to the library and back ---- */
+/* ---- to the library and back ----------------------------------------------------------------- */
 
 PoiseInt Share(PoiseContext ctx, int N, int b, int layout)
 {
   PoiseInt begin, n;
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
   PoiseSplit(ctx, N / b, &begin, &n);
-  if (layout == 1 && size > 1) n = rank == 0 ? 0 : rank < size - 1 ? N / b / size : N / b - (N / b / size) * (size - 2);
+  if (layout == 1 && size > 1)
+    n = rank == 0 ? 0 : rank < size - 1 ? N / b / size : N / b - (N / b / size) * (size - 2);
   if (layout == 2) n = rank == size - 1 ? N / b : 0;
   return n * b;
 }
@@ -280,7 +283,8 @@ int VecIs(PoiseVec x, const double *v, double tol)
 CSR CSROf(const Dense *D, PoiseInt begin, PoiseInt m, int base, int order)
 {
   size_t most = (size_t)m * (size_t)D->n + 1;
-  CSR c = {malloc(((size_t)m + 1) * 8), malloc(most * 8), malloc(((size_t)m + 1) * 4), malloc(most * 4), malloc(most * 8)};
+  CSR c = {malloc(((size_t)m + 1) * 8), malloc(most * 8), malloc(((size_t)m + 1) * 4), malloc(most * 4),
+           malloc(most * 8)};
   int64_t k = 0;
   for (PoiseInt i = 0; i <= m; i++) {
     c.ptr[i] = k + base;
@@ -321,8 +325,8 @@ PoiseMat MatOf(PoiseContext ctx, const Dense *D, int b, int layout)
   PoiseMat A = NULL;
   PoiseInt m = Share(ctx, D->m, b, layout), n = Share(ctx, D->n, b, layout);
   CSR c = CSROf(D, First(ctx, m), m, 0, 0);
-  CHECK_OK(
-      PoiseMatCreateCSR(ctx, m, n, D->m, D->n, &(PoiseCSR){.ptr64 = c.ptr, .col64 = c.col, .val = c.val}, POISE_COPY, &A));
+  CHECK_OK(PoiseMatCreateCSR(ctx, m, n, D->m, D->n, &(PoiseCSR){.ptr64 = c.ptr, .col64 = c.col, .val = c.val},
+                             POISE_COPY, &A));
   if (A && b > 1) CHECK_OK(PoiseMatSetBlockSize(A, b));
   CSRFree(&c);
   return A;

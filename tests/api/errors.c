@@ -66,7 +66,8 @@ static void TestSizes(PoiseContext ctx)
   CHECK_ERR(PoiseMatAddDiagonal(s.A, s.z), POISE_ERR_SIZE, "15");
   CHECK_ERR(PoiseMatAXPY(s.A, 1, s.W), POISE_ERR_SIZE, "15");
   CHECK_ERR(PoiseMatSetNullSpace(s.A, 0, 1, &s.z), POISE_ERR_SIZE, "15");
-  CHECK_ERR(PoiseKSPSetOperators(s.ksp, s.W, NULL) ? POISE_ERR_SIZE : PoiseKSPSetUp(s.ksp), POISE_ERR_SIZE, "");
+  CHECK_ERR(PoiseKSPSetOperators(s.ksp, s.W, NULL) ? POISE_ERR_SIZE : PoiseKSPSetUp(s.ksp), POISE_ERR_SIZE,
+            "");
   CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, NULL));
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.z, s.y), POISE_ERR_SIZE, "15");
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.x, s.z), POISE_ERR_SIZE, "15");
@@ -274,8 +275,10 @@ static void TestPointers(PoiseContext ctx)
     CHECK_OK(PoiseMatDestroy(&A));
   } else {
     CHECK_ERR(made, POISE_ERR_ARG, "");
-    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2 * size, 2 * size, &csr, POISE_COPY, &A), POISE_ERR_ARG, "");
-    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 1, 2, 2, 2 * size, 2 * size, &bcsr, POISE_COPY, &A), POISE_ERR_ARG, "");
+    CHECK_ERR(PoiseMatCreateDeviceCSR(ctx, 2, 2, 2 * size, 2 * size, &csr, POISE_COPY, &A), POISE_ERR_ARG,
+              "");
+    CHECK_ERR(PoiseMatCreateDeviceBCSR(ctx, 1, 2, 2, 2 * size, 2 * size, &bcsr, POISE_COPY, &A),
+              POISE_ERR_ARG, "");
     CHECK(x == NULL && A == NULL);
   }
   CHECK_OK(PoiseMatCreate(ctx, 2, 2, 2 * size, 2 * size, &A));
@@ -321,7 +324,8 @@ static void TestOneRank(PoiseContext ctx)
   if (rank == last) CHECK(strstr(PoiseErrorText(), "f (g:7)") != NULL);
   if (rank == last) {
     CHECK_INT(PoiseErrorTrace(POISE_ERR_USER, "outer", "where", 8), POISE_ERR_USER);
-    const char *inner = strstr(PoiseErrorText(), "f (g:7)"), *outer = strstr(PoiseErrorText(), "outer (where:8)");
+    const char *inner = strstr(PoiseErrorText(), "f (g:7)"),
+               *outer = strstr(PoiseErrorText(), "outer (where:8)");
     CHECK(inner && outer && inner < outer);
   }
   PoiseErrorClear();
@@ -361,6 +365,7 @@ static void TestContexts(PoiseContext ctx)
   CHECK(own == NULL);
 }
 
-const Test error_tests[] = {
-    {"sizes", TestSizes},       {"arguments", TestArguments}, {"order", TestOrder},       {"needs", TestNeeds},
-    {"pointers", TestPointers}, {"one_rank", TestOneRank},    {"contexts", TestContexts}, {NULL, NULL}};
+const Test error_tests[] = {{"sizes", TestSizes},       {"arguments", TestArguments},
+                            {"order", TestOrder},       {"needs", TestNeeds},
+                            {"pointers", TestPointers}, {"one_rank", TestOneRank},
+                            {"contexts", TestContexts}, {NULL, NULL}};

@@ -87,9 +87,15 @@ static const Text texts[] = {
     {"pattern",
      "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 3\n2 2\n",
      {NAN, NAN, 1, NAN, 1, NAN, NAN, NAN, NAN}},
-    {"zero", "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 2 0\n", {NAN, NAN, NAN, NAN, 0, NAN, NAN, NAN, NAN}},
-    {"array", "%%MatrixMarket matrix array real general\n3 3\n1\n2\n0\n4\n5\n6\n0\n8\n9", {1, 4, NAN, 2, 5, 8, NAN, 6, 9}},
-    {"lower", "%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", {1, 2, 3, 2, 4, 5, 3, 5, 6}},
+    {"zero",
+     "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 2 0\n",
+     {NAN, NAN, NAN, NAN, 0, NAN, NAN, NAN, NAN}},
+    {"array",
+     "%%MatrixMarket matrix array real general\n3 3\n1\n2\n0\n4\n5\n6\n0\n8\n9",
+     {1, 4, NAN, 2, 5, 8, NAN, 6, 9}},
+    {"lower",
+     "%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n",
+     {1, 2, 3, 2, 4, 5, 3, 5, 6}},
     {"digits",
      "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 0.1000000000000000055511151231257827\n2 2 "
      "1.7976931348623157e308\n3 3 4.9406564584124654e-324\n",
@@ -192,7 +198,8 @@ static void TestBad(PoiseContext ctx)
   PoiseMat A = NULL;
   PoiseVec x = NULL;
   CHECK_ERR(PoiseMatLoad(ctx, "no/such/file.mtx", &A), POISE_ERR_FILE, "no/such/file.mtx");
-  CHECK_ERR(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, "no/such/file.bin", &x), POISE_ERR_FILE, "no/such/file.bin");
+  CHECK_ERR(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, "no/such/file.bin", &x), POISE_ERR_FILE,
+            "no/such/file.bin");
   Dense D = System(SPD, 8);
   D.a[0] = INFINITY;
   A = MatOf(ctx, &D, 1, 0);
@@ -205,11 +212,12 @@ static void TestBad(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* ---- PETSc ---- */
+/* ---- PETSc ----------------------------------------------------------------------------------- */
 
 static size_t Put(unsigned char *to, size_t at, int bytes, long long v)
 {
-  for (int k = 0; k < bytes; k++) to[at + (size_t)k] = (unsigned char)((unsigned long long)v >> 8 * (bytes - 1 - k));
+  for (int k = 0; k < bytes; k++)
+    to[at + (size_t)k] = (unsigned char)((unsigned long long)v >> 8 * (bytes - 1 - k));
   return at + (size_t)bytes;
 }
 
@@ -312,7 +320,8 @@ static void TestLong(PoiseContext ctx)
   PoiseMat A = NULL;
   double *u = calloc(2 * N, sizeof *u), *v = u + N;
   for (int twice = 0; twice < 2; twice++) {
-    n = (size_t)sprintf(text, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", N, N, N * EACH + twice);
+    n = (size_t)sprintf(text, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", N, N,
+                        N * EACH + twice);
     for (int i = 0; i < N; i++) u[i] = Random(230, (uint64_t)i), v[i] = 0;
     for (int k = 0; k < N * EACH; k++) {
       int i = k * 7 % N, j = (k / N * 211 + k * 13) % N;

@@ -18,7 +18,11 @@ typedef struct Method {
 static const Method methods[] = {
     {"cg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi", "pbjacobi", "icc", "sor", "bjacobi"}},
     {"prcg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi"}},
-    {"bicgstab", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"bicgstab",
+     CONVECTION,
+     NONE | PRE,
+     NONE | TRUE,
+     {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"gmres", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"fgmres", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"minres", INDEFINITE, NONE | PRE | NATURAL, 0, {"none", "jacobi"}},
@@ -53,7 +57,7 @@ static double NormOf(const Problem *p, int norm, const double *x)
                                                : Norm(N, r);
 }
 
-/* ---- definitions ---- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 /* Orthonormal vectors of the space of M A that M r begins. */
 static void Krylov(const Problem *p, const double *r, int k, double v[][N])
@@ -171,7 +175,7 @@ static void Iterate(const Problem *p, const char *type, bool right, int k, doubl
   }
 }
 
-/* ---- the library's ---- */
+/* ---- the library's --------------------------------------------------------------------------- */
 
 /* M^-1, by its columns. */
 static void Columns(PoiseKSP ksp, PoiseVec b, PoiseVec x, Dense *M)
@@ -189,8 +193,8 @@ static void Columns(PoiseKSP ksp, PoiseVec b, PoiseVec x, Dense *M)
   }
 }
 
-static void Steps(PoiseContext ctx, PoiseKSP ksp, const Problem *p, const char *type, bool right, int norm, PoiseVec b,
-                  PoiseVec x)
+static void Steps(PoiseContext ctx, PoiseKSP ksp, const Problem *p, const char *type, bool right, int norm,
+                  PoiseVec b, PoiseVec x)
 {
   double want[N], found, ref = 0;
   bool guess = Norm(N, p->x0) > 0;
@@ -208,7 +212,8 @@ static void Steps(PoiseContext ctx, PoiseKSP ksp, const Problem *p, const char *
     if (!CHECK_OK(PoiseKSPSolve(ksp, b, x))) return;
     if (k == 0 && !strcmp(type, "preonly")) continue;
     CHECK_INT(PoiseKSPIterations(ksp), k);
-    CHECK_INT(PoiseKSPConvergedReason(ksp), norm == POISE_KSP_NORM_NONE ? POISE_CONVERGED_ITS : POISE_DIVERGED_ITS);
+    CHECK_INT(PoiseKSPConvergedReason(ksp),
+              norm == POISE_KSP_NORM_NONE ? POISE_CONVERGED_ITS : POISE_DIVERGED_ITS);
     VecIs(x, want, 1e-8);
     CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &found));
     CHECK_NEAR(found, NormOf(p, POISE_KSP_NORM_UNPRECONDITIONED, want), 1e-7);
@@ -217,8 +222,10 @@ static void Steps(PoiseContext ctx, PoiseKSP ksp, const Problem *p, const char *
     CHECK_OK(PoiseKSPHistory(ksp, &count, &history));
     if (!CHECK_INT(count, k + 1)) continue;
     double told = NormOf(p, norm, want);
-    if (!strcmp(type, "minres") && norm == POISE_KSP_NORM_PRECONDITIONED) /* as PETSc's was: decreases as the natural one */
-      told = NormOf(p, norm, p->x0) * NormOf(p, POISE_KSP_NORM_NATURAL, want) / NormOf(p, POISE_KSP_NORM_NATURAL, p->x0);
+    if (!strcmp(type, "minres") &&
+        norm == POISE_KSP_NORM_PRECONDITIONED) /* as PETSc's was: decreases as the natural one */
+      told = NormOf(p, norm, p->x0) * NormOf(p, POISE_KSP_NORM_NATURAL, want) /
+             NormOf(p, POISE_KSP_NORM_NATURAL, p->x0);
     if (!k) ref = told;
     CHECK_NEAR(history[k], told, 1e-7 * ref);
     CHECK_NEAR(PoiseKSPResidualNorm(ksp), history[k], 0);
@@ -242,7 +249,8 @@ static void Problems(PoiseContext ctx, const Method *m, const char *type_of_pc, 
       bool guess = (side + norm + seed) % 2 && strcmp(m->type, "preonly");
       PoiseKSP ksp = NULL;
       int replay = (norm + seed) % 3;
-      ApiCase("%s, %s, side %d, norm %d, guess %d, replay %d", m->type, type_of_pc, side, norm, guess, replay);
+      ApiCase("%s, %s, side %d, norm %d, guess %d, replay %d", m->type, type_of_pc, side, norm, guess,
+              replay);
       for (int i = 0; i < N; i++) p.x0[i] = guess ? Random(111, (uint64_t)i) : 0;
       p.restart = norm % 2 ? 4 : 30;
       if (strcmp(type_of_pc, "jacobi")) p.emin = 0.2, p.emax = 3;

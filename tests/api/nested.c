@@ -57,17 +57,22 @@ static void TestInner(PoiseContext ctx)
   static const char *const texts[] = {
       "-o_ksp_type fgmres -o_pc_type ksp -o_ksp_ksp_type gmres -o_ksp_pc_type jacobi -o_ksp_ksp_rtol 1e-2",
       "-o_ksp_type fgmres -o_pc_type ksp -o_ksp_ksp_type bicgstab -o_ksp_pc_type ilu",
-      "-o_ksp_type gmres -o_pc_type ksp -o_ksp_ksp_type richardson -o_ksp_ksp_norm_type none -o_ksp_ksp_max_it 3 "
+      "-o_ksp_type gmres -o_pc_type ksp -o_ksp_ksp_type richardson -o_ksp_ksp_norm_type none "
+      "-o_ksp_ksp_max_it 3 "
       "-o_ksp_pc_type sor",
       "-o_ksp_type bicgstab -o_pc_type ksp -o_ksp_ksp_type preonly -o_ksp_pc_type jacobi",
       "-o_ksp_type richardson -o_pc_type ksp -o_ksp_ksp_type gmres -o_ksp_ksp_rtol 1e-3 -o_ksp_pc_type none",
       "-o_ksp_type preonly -o_pc_type ksp -o_ksp_ksp_type gmres -o_ksp_ksp_rtol 1e-11 -o_ksp_pc_type bjacobi",
       "-o_ksp_type gmres -o_pc_type bjacobi -o_sub_pc_type lu -o_sub_ksp_type preonly",
-      "-o_ksp_type fgmres -o_pc_type bjacobi -o_sub_pc_type jacobi -o_sub_ksp_type gmres -o_sub_ksp_rtol 1e-3",
-      "-o_ksp_type gmres -o_pc_type bjacobi -o_sub_pc_type jacobi -o_sub_ksp_type richardson -o_sub_ksp_norm_type none "
+      "-o_ksp_type fgmres -o_pc_type bjacobi -o_sub_pc_type jacobi -o_sub_ksp_type gmres -o_sub_ksp_rtol "
+      "1e-3",
+      "-o_ksp_type gmres -o_pc_type bjacobi -o_sub_pc_type jacobi -o_sub_ksp_type richardson "
+      "-o_sub_ksp_norm_type none "
       "-o_sub_ksp_max_it 4",
-      "-o_ksp_type fgmres -o_pc_type bjacobi -o_pc_bjacobi_local_blocks 3 -o_sub_pc_type sor -o_sub_ksp_type bcgs",
-      "-o_ksp_type gmres -o_pc_type bjacobi -o_pc_bjacobi_blocks 12 -o_sub_pc_type ilu -o_sub_ksp_type preonly",
+      "-o_ksp_type fgmres -o_pc_type bjacobi -o_pc_bjacobi_local_blocks 3 -o_sub_pc_type sor -o_sub_ksp_type "
+      "bcgs",
+      "-o_ksp_type gmres -o_pc_type bjacobi -o_pc_bjacobi_blocks 12 -o_sub_pc_type ilu -o_sub_ksp_type "
+      "preonly",
       "-o_ksp_type fgmres -o_pc_type ksp -o_ksp_ksp_type fgmres -o_ksp_pc_type bjacobi -o_ksp_sub_pc_type lu",
   };
   for (int k = 0; k < 12; k++) {
@@ -80,7 +85,8 @@ static void TestInner(PoiseContext ctx)
     }
     if (k == 3 || k == 4 || k == 5)
       CHECK_OK(PoiseOptionsSetString(ctx, "-o_ksp_ksp_norm_type default -o_ksp_ksp_max_it 99"));
-    if (k == 9 || k == 10) CHECK_OK(PoiseOptionsSetString(ctx, "-o_sub_ksp_norm_type default -o_sub_ksp_max_it 99"));
+    if (k == 9 || k == 10)
+      CHECK_OK(PoiseOptionsSetString(ctx, "-o_sub_ksp_norm_type default -o_sub_ksp_max_it 99"));
     Outer s = Begin(ctx, texts[k]);
     Solves(&s);
     Solves(&s);
@@ -96,7 +102,8 @@ static void TestInner(PoiseContext ctx)
 static void TestVarying(PoiseContext ctx)
 {
   static const char *const outside[] = {"gmres", "cg", "bicgstab", "minres", "chebyshev"};
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_ksp_ksp_norm_type default -o_ksp_ksp_max_it 99 -o_sub_ksp_norm_type default"));
+  CHECK_OK(PoiseOptionsSetString(
+      ctx, "-o_ksp_ksp_norm_type default -o_ksp_ksp_max_it 99 -o_sub_ksp_norm_type default"));
   for (int k = 0; k < 5; k++) {
     ApiCase("%s", outside[k]);
     Outer s = Begin(ctx, "-o_pc_type ksp -o_ksp_ksp_type gmres -o_ksp_pc_type none");
@@ -109,7 +116,7 @@ static void TestVarying(PoiseContext ctx)
   }
 }
 
-/* ---- the user's own ---- */
+/* ---- the user's own -------------------------------------------------------------------------- */
 
 typedef struct Own {
   int setups, applications;
@@ -200,5 +207,8 @@ static void TestShellMatrix(PoiseContext ctx)
   End(&s);
 }
 
-const Test nested_tests[] = {
-    {"inner", TestInner}, {"varying", TestVarying}, {"shell", TestShell}, {"shell_matrix", TestShellMatrix}, {NULL, NULL}};
+const Test nested_tests[] = {{"inner", TestInner},
+                             {"varying", TestVarying},
+                             {"shell", TestShell},
+                             {"shell_matrix", TestShellMatrix},
+                             {NULL, NULL}};

@@ -11,7 +11,8 @@ typedef struct Fields {
 
 static const PoiseOption table[] = {
     {"t_flag", POISE_OPTION_BOOL, offsetof(Fields, flag), "yes", 0, 0, NULL, "a flag"},
-    {"t_word", POISE_OPTION_CHOICE, offsetof(Fields, word), "two", 0, 0, "one|two|three|drei=three", "a word"},
+    {"t_word", POISE_OPTION_CHOICE, offsetof(Fields, word), "two", 0, 0, "one|two|three|drei=three",
+     "a word"},
     {"t_n", POISE_OPTION_INT, offsetof(Fields, n), "4", -3, 9, NULL, "a number"},
     {"t_a", POISE_OPTION_REAL, offsetof(Fields, a), "0.5", 0, 1, NULL, "another"},
     {"t_text", POISE_OPTION_STRING, offsetof(Fields, text), "hello", 0, 0, NULL, "a text"},
@@ -30,7 +31,8 @@ static void TestKinds(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSetString(ctx, "-t_flag no -t_word Drei -t_n -3 -t_a 1 # -t_n 5\n-t_text 'a b' "));
   CHECK_OK(PoiseOptionsRead(ctx, NULL, table, &f));
   CHECK(f.flag == 0 && f.word == 2 && f.n == -3 && f.a == 1 && !strcmp(f.text, "a b"));
-  static const char *const yes[] = {"yes", "true", "on", "1", NULL}, *const no[] = {"no", "false", "off", "0"};
+  static const char *const yes[] = {"yes", "true", "on", "1", NULL}, *const no[] = {"no", "false", "off",
+                                                                                    "0"};
   for (int k = 0; k < 5; k++) {
     f.flag = 0;
     CHECK_OK(PoiseOptionsSet(ctx, k % 2 ? "t_flag" : "-t_flag", yes[k]));
@@ -144,7 +146,8 @@ static void TestSources(PoiseContext ctx)
     const char *wrong[] = {"program", "-options_file", "no/such/options", NULL};
     argv = (char **)wrong;
     argc = 3;
-    CHECK_ERR(PoiseInitialize(&argc, &argv, &(PoiseInit){.serial = 1}, &own), POISE_ERR_FILE, "no/such/options");
+    CHECK_ERR(PoiseInitialize(&argc, &argv, &(PoiseInit){.serial = 1}, &own), POISE_ERR_FILE,
+              "no/such/options");
     const char *ranks[] = {"program", "-ranks", "0", NULL};
     argv = (char **)ranks;
     CHECK_ERR(PoiseInitialize(&argc, &argv, &(PoiseInit){.serial = 1}, &own), POISE_ERR_OPTION, "ranks");
@@ -187,8 +190,9 @@ static void TestObjects(PoiseContext ctx)
   CHECK_OK(PoiseKSPSetTolerances(ksp, -1, -1, -1, 3));
   CHECK_OK(PoiseKSPSolve(ksp, b, x));
   CHECK_INT(PoiseKSPIterations(ksp), 3);
-  static const char *const bad[][2] = {{"k_ksp_type", "nope"}, {"k_pc_type", "nope"},       {"k_ksp_rtol", "2"},
-                                       {"k_ksp_max_it", "-1"}, {"k_ksp_norm_type", "loud"}, {"k_ksp_pc_side", "up"}};
+  static const char *const bad[][2] = {{"k_ksp_type", "nope"},      {"k_pc_type", "nope"},
+                                       {"k_ksp_rtol", "2"},         {"k_ksp_max_it", "-1"},
+                                       {"k_ksp_norm_type", "loud"}, {"k_ksp_pc_side", "up"}};
   static const char *const good[] = {"gmres", "none", "1e-5", "10", "default", "left"};
   for (int k = 0; k < 6; k++) {
     ApiCase("%s %s", bad[k][0], bad[k][1]);
@@ -200,8 +204,8 @@ static void TestObjects(PoiseContext ctx)
     CHECK_OK(PoiseOptionsSet(ctx, bad[k][0], good[k]));
     CHECK_OK(PoiseKSPSetFromOptions(ksp));
   }
-  CHECK_OK(
-      PoiseOptionsSetString(ctx, "-k_ksp_gmres_restart 2 -k_ksp_richardson_scale 0.25 -k_ksp_chebyshev_eigenvalues 0.1,9"));
+  CHECK_OK(PoiseOptionsSetString(
+      ctx, "-k_ksp_gmres_restart 2 -k_ksp_richardson_scale 0.25 -k_ksp_chebyshev_eigenvalues 0.1,9"));
   CHECK_OK(PoiseKSPSetFromOptions(ksp));
   CHECK_OK(PoiseKSPDestroy(&ksp));
   CHECK_OK(PoiseVecDestroy(&b));
@@ -236,5 +240,6 @@ static void TestTold(PoiseContext ctx)
   if (out) fclose(out);
 }
 
-const Test option_tests[] = {{"kinds", TestKinds},     {"bad", TestBad},   {"has", TestHas}, {"sources", TestSources},
-                             {"objects", TestObjects}, {"told", TestTold}, {NULL, NULL}};
+const Test option_tests[] = {
+    {"kinds", TestKinds},     {"bad", TestBad},   {"has", TestHas}, {"sources", TestSources},
+    {"objects", TestObjects}, {"told", TestTold}, {NULL, NULL}};

@@ -51,7 +51,7 @@ static void SolvePart(const Dense *D, int begin, int end, const double *r, doubl
   DenseFree(&P);
 }
 
-/* ---- definitions ---- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 /* LU without fill by blocks of b: L has unit diagonal blocks; where a block is not stored nothing is
    changed. */
@@ -72,7 +72,8 @@ static void Incomplete(const Dense *D, int begin, int end, int b, double shift, 
         for (int j = k + 1; j < nb; j++)
           if (F.has[i * b * n + j * b] && F.has[k * b * n + j * b])
             for (int q = 0; q < b; q++)
-              for (int s = 0; s < b; s++) F.a[(i * b + p) * n + j * b + q] -= l[s] * F.a[(k * b + s) * n + j * b + q];
+              for (int s = 0; s < b; s++)
+                F.a[(i * b + p) * n + j * b + q] -= l[s] * F.a[(k * b + s) * n + j * b + q];
       }
       DenseFree(&U);
       DenseFree(&T);
@@ -100,7 +101,8 @@ typedef struct Sweeps {
   bool forward, backward;
 } Sweeps;
 
-static void SweepRow(const Dense *D, int begin, int end, int I, int b, double omega, const double *r, double *x)
+static void SweepRow(const Dense *D, int begin, int end, int I, int b, double omega, const double *r,
+                     double *x)
 {
   int at = begin + I * b;
   double rest[8], y[8];
@@ -115,7 +117,8 @@ static void SweepRow(const Dense *D, int begin, int end, int I, int b, double om
   DenseFree(&P);
 }
 
-static void Relax(const Dense *D, const PoiseInt *starts, int ranks, int b, const Sweeps *s, const double *r, double *z)
+static void Relax(const Dense *D, const PoiseInt *starts, int ranks, int b, const Sweeps *s, const double *r,
+                  double *z)
 {
   memset(z, 0, N * sizeof *z);
   for (int it = 0; it < s->its; it++) {
@@ -133,7 +136,7 @@ static void Relax(const Dense *D, const PoiseInt *starts, int ranks, int b, cons
   }
 }
 
-/* ---- the library's ---- */
+/* ---- the library's --------------------------------------------------------------------------- */
 
 typedef struct Setting {
   PoiseMat A;
@@ -180,7 +183,8 @@ static void Apply(Setting *s)
 }
 
 /* z as of the definition of this type, with blocks of b. */
-static void Define(const Dense *D, const Setting *s, int ranks, const char *pc, int b, const Sweeps *sweeps, double *w)
+static void Define(const Dense *D, const Setting *s, int ranks, const char *pc, int b, const Sweeps *sweeps,
+                   double *w)
 {
   const double *u = s->u;
   memcpy(w, u, N * sizeof *w);
@@ -233,8 +237,8 @@ static void TestSweeps(PoiseContext ctx)
     for (int b = 1; b <= 3; b++) {
       char options[200];
       const Sweeps *w = &cases[c];
-      snprintf(options, sizeof options, "-pc_sor_omega %g -pc_sor_its %d -pc_sor_lits %d -pc_sor_%s", w->omega, w->its,
-               w->lits,
+      snprintf(options, sizeof options, "-pc_sor_omega %g -pc_sor_its %d -pc_sor_lits %d -pc_sor_%s",
+               w->omega, w->its, w->lits,
                w->forward && w->backward ? "symmetric"
                : w->forward              ? "forward"
                                          : "local_backward");
@@ -262,7 +266,8 @@ static void TestBlocks(PoiseContext ctx)
     ApiCase("way %d", way);
     CHECK_OK(PoiseOptionsSet(ctx, "sub_pc_type", "lu"));
     Dense D = Strong(1, false, 160);
-    Setting s = Begin(ctx, &D, 1, 0, "csr", "bjacobi", way ? "-pc_bjacobi_local_blocks 0" : "-pc_bjacobi_local_blocks 2");
+    Setting s = Begin(ctx, &D, 1, 0, "csr", "bjacobi",
+                      way ? "-pc_bjacobi_local_blocks 0" : "-pc_bjacobi_local_blocks 2");
     PoiseMatLocalSizes(s.A, &m, NULL);
     lengths[0] = way == 2 ? 1 : m - m / 2, lengths[1] = m - lengths[0];
     if (way == 1) CHECK_OK(PoisePCBJacobiSetTotalBlocks(s.pc, 2 * size));
@@ -270,7 +275,8 @@ static void TestBlocks(PoiseContext ctx)
     CHECK_OK(PoisePCSetUp(s.pc));
     for (int r = 0; r < size; r++) {
       PoiseInt n = s.starts[r + 1] - s.starts[r];
-      starts[0] = s.starts[r], starts[1] = starts[0] + (way == 2 ? 1 : n - n / 2), starts[2] = s.starts[r + 1];
+      starts[0] = s.starts[r], starts[1] = starts[0] + (way == 2 ? 1 : n - n / 2),
+      starts[2] = s.starts[r + 1];
       for (int k = 0; k < 2; k++) SolvePart(&D, (int)starts[k], (int)starts[k + 1], s.u, s.w);
     }
     Apply(&s);
@@ -312,7 +318,9 @@ static void TestPivots(PoiseContext ctx)
         for (int j = 0; j < N; j++) {
           int I = i / b, J = j / b, p = i % b, q = j % b;
           if (I != J && !(k == 0 && abs(I - J) == 1)) continue;
-          double big = q == (p + 1) % b ? (I % 2 ? -1e6 : 1e6) : p == q ? 1e-14 : Random(180, (uint64_t)(i * N + j));
+          double big = q == (p + 1) % b ? (I % 2 ? -1e6 : 1e6)
+                       : p == q         ? 1e-14
+                                        : Random(180, (uint64_t)(i * N + j));
           DenseSet(&D, i, j, I == J ? big : Random(181, (uint64_t)(i * N + j)));
         }
       char options[60];

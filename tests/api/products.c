@@ -102,7 +102,8 @@ static void Transpose(PoiseMat A, const Dense *D, Operands *o)
 
 static void Questions(PoiseMat A, const Dense *D, Operands *o)
 {
-  double *rows = calloc((size_t)(D->m + D->n + 1), sizeof *rows), *cols = rows + D->m, norm, most[2] = {0}, square = 0;
+  double *rows = calloc((size_t)(D->m + D->n + 1), sizeof *rows), *cols = rows + D->m, norm, most[2] = {0},
+         square = 0;
   for (int i = 0; i < D->m; i++)
     for (int j = 0; j < D->n; j++) {
       double v = fabs(D->a[i * D->n + j]);
@@ -265,11 +266,13 @@ static void TestArrays(PoiseContext ctx)
     int b;
     Dense D = Shape(shapes[s], &b);
     for (int way = 0; way < 16; way++) {
-      int base = way & 1, order = way >> 1 & 1, wide = way >> 2 & 1, own = way >> 3 ? POISE_ADOPT : POISE_COPY;
+      int base = way & 1, order = way >> 1 & 1, wide = way >> 2 & 1,
+          own = way >> 3 ? POISE_ADOPT : POISE_COPY;
       PoiseInt begin, m;
       PoiseSplit(ctx, D.m / b, &begin, &m);
       CSR c = CSROf(&D, begin * b, m * b, base, order);
-      PoiseCSR csr = {.ptr32 = wide ? NULL : c.ptr32, .ptr64 = wide ? c.ptr : NULL, .val = c.val, .base = base};
+      PoiseCSR csr = {
+          .ptr32 = wide ? NULL : c.ptr32, .ptr64 = wide ? c.ptr : NULL, .val = c.val, .base = base};
       if (wide == (s & 1))
         csr.col32 = c.col32;
       else
@@ -307,7 +310,8 @@ static void TestBorrowed(PoiseContext ctx)
   PoiseSplit(ctx, D.m, &begin, &m);
   for (int wide = 0; wide < 2; wide++) {
     CSR c = CSROf(&D, begin, m, 0, 0), old = CSROf(&D, begin, m, 0, 0);
-    PoiseCSR csr = {.ptr32 = wide ? NULL : c.ptr32, .ptr64 = wide ? c.ptr : NULL, .col32 = c.col32, .val = c.val};
+    PoiseCSR csr = {
+        .ptr32 = wide ? NULL : c.ptr32, .ptr64 = wide ? c.ptr : NULL, .col32 = c.col32, .val = c.val};
     PoiseMat A = NULL;
     ApiCase("wide %d", wide);
     CHECK_OK(PoiseMatCreateCSR(ctx, m, m, POISE_DECIDE, D.n, &csr, POISE_BORROW, &A));
@@ -319,7 +323,8 @@ static void TestBorrowed(PoiseContext ctx)
     CHECK_OK(PoiseMatSetValuesCSR(A, c.val));
     CheckAll(A, &E);
     CHECK_OK(PoiseMatScale(A, 0.5));
-    for (int64_t k = 0; k < nz; k++) CHECK_NEAR(c.val[k], -old.val[k], 0); /* and is current when a call has returned */
+    /* and is current when a call has returned */
+    for (int64_t k = 0; k < nz; k++) CHECK_NEAR(c.val[k], -old.val[k], 0);
     for (int k = 0; k < E.m * E.n; k++) E.a[k] *= 0.5;
     CheckAll(A, &E);
     CHECK_OK(PoiseMatDestroy(&A));
@@ -338,7 +343,8 @@ static void TestBlocks(PoiseContext ctx)
     int b;
     Dense D = Shape(shapes[s], &b);
     for (int way = 0; way < 8; way++) {
-      int base = way & 1, wide = way >> 1 & 1, own = way >> 2 ? POISE_ADOPT : POISE_COPY, row_major = own ? 0 : s & 1;
+      int base = way & 1, wide = way >> 1 & 1, own = way >> 2 ? POISE_ADOPT : POISE_COPY,
+          row_major = own ? 0 : s & 1;
       PoiseInt begin, m, k = 0, nb = D.n / b;
       PoiseMat A = NULL;
       PoiseSplit(ctx, D.m / b, &begin, &m);
@@ -352,7 +358,8 @@ static void TestBlocks(PoiseContext ctx)
           const PoiseInt at = (begin + i) * b * D.n + j * b;
           if (!D.has[at]) continue;
           for (int p = 0; p < b; p++)
-            for (int q = 0; q < b; q++) val[k * b * b + (row_major ? p * b + q : q * b + p)] = D.a[at + p * D.n + q];
+            for (int q = 0; q < b; q++)
+              val[k * b * b + (row_major ? p * b + q : q * b + p)] = D.a[at + p * D.n + q];
           col[k] = j + base, col32[k] = (int32_t)(j + base);
           k++;
         }
@@ -392,7 +399,7 @@ static void TestBlocks(PoiseContext ctx)
   }
 }
 
-/* ---- shells ---- */
+/* ---- shells ---------------------------------------------------------------------------------- */
 
 static PoiseErr ShellMult(void *arg, PoiseVec x, PoiseVec y)
 {

@@ -11,7 +11,8 @@ static void TestSums(PoiseContext ctx)
       double v[500], w[500], all[64] = {0};
       int n = counts[c];
       ApiCase("%d numbers", n);
-      for (int k = 0; k < n; k++) v[k] = Random(240 + (uint64_t)round, (uint64_t)(rank * 500 + k)), w[k] = v[k] - 5;
+      for (int k = 0; k < n; k++)
+        v[k] = Random(240 + (uint64_t)round, (uint64_t)(rank * 500 + k)), w[k] = v[k] - 5;
       CHECK_OK(PoiseSum(ctx, n, v));
       CHECK_OK(PoiseMax(ctx, n, w));
       for (int k = 0; k < n; k++) {

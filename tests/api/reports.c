@@ -38,8 +38,9 @@ static void TestViews(PoiseContext ctx)
     CHECK_OK(PoiseView(ctx));
     CHECK_OK(PoisePrintf(ctx, "the end %d\n", 7));
     ApiPrintEnd(ctx, out, text, sizeof text);
-    const char *const words[] = {
-        types[t], "64", "cg", "jacobi", ApiDevice(ctx), "0.1.0", "the end 7\n", "preconditioned", "CONVERGED_RTOL"};
+    const char *const words[] = {types[t],        "64",    "cg",          "jacobi",
+                                 ApiDevice(ctx),  "0.1.0", "the end 7\n", "preconditioned",
+                                 "CONVERGED_RTOL"};
     for (int k = 0; k < 8; k++) Says(ctx, text, words[k]);
     CHECK_OK(PoiseKSPDestroy(&ksp));
     CHECK_OK(PoiseVecDestroy(&x));
@@ -78,7 +79,8 @@ static void TestMonitors(PoiseContext ctx)
       Says(ctx, text, line);
     }
     for (PoiseInt k = 0; k < count && way; k++) {
-      snprintf(line, sizeof line, "%3d KSP preconditioned resid norm %.12e true resid norm %.12e", (int)k, h[k], h[k]);
+      snprintf(line, sizeof line, "%3d KSP preconditioned resid norm %.12e true resid norm %.12e", (int)k,
+               h[k], h[k]);
       line[40] = 0;
       Says(ctx, text, line);
     }
@@ -214,7 +216,8 @@ static void Between(const PoisePrediction *p, const PoiseBytes *now)
 /* What is predicted of objects is what they then hold. */
 static void TestBytes(PoiseContext ctx)
 {
-  static const char *const methods[] = {"cg", "prcg", "bicgstab", "gmres", "fgmres", "minres", "chebyshev", "richardson"};
+  static const char *const methods[] = {"cg",     "prcg",   "bicgstab",  "gmres",
+                                        "fgmres", "minres", "chebyshev", "richardson"};
   static const char *const pcs[] = {"jacobi", "none", "ilu", "pbjacobi", "sor", "icc", "lu", "jacobi"};
   for (int k = 0; k < 8; k++) {
     Dense D = System(SPD, N);

@@ -5,7 +5,8 @@
 
 enum { N = 64 };
 
-static const char *const types[] = {"cg", "prcg", "bicgstab", "gmres", "fgmres", "minres", "chebyshev", "richardson"};
+static const char *const types[] = {"cg",     "prcg",   "bicgstab",  "gmres",
+                                    "fgmres", "minres", "chebyshev", "richardson"};
 enum { TYPES = 8 };
 
 typedef struct Solver {
@@ -282,7 +283,7 @@ static void TestRefinement(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* ---- callbacks ---- */
+/* ---- callbacks ------------------------------------------------------------------------------- */
 
 typedef struct Seen {
   PoiseInt calls, next, stop;
@@ -371,7 +372,7 @@ static void TestUserTest(PoiseContext ctx)
   }
 }
 
-/* ---- what is kept ---- */
+/* ---- what is kept ---------------------------------------------------------------------------- */
 
 /* New values of the matrix, of which the preconditioner is told or not. */
 static void TestReuse(PoiseContext ctx)
@@ -435,7 +436,7 @@ static void TestUnits(PoiseContext ctx)
     }
 }
 
-/* ---- singular systems ---- */
+/* ---- singular systems ------------------------------------------------------------------------ */
 
 /* Constants are the null space; b has a part in it, which is told, and left out when the space of A^T
    is given. */
@@ -468,7 +469,8 @@ static void TestNullSpace(PoiseContext ctx)
       VecIs(s.b, s.rhs, 0);
       VecAll(s.x, x);
       DenseMult(&s.D, x, r);
-      for (int i = 0; i < N; i++) sum += x[i], most = fmax(most, fabs(s.rhs[i] - (way == 2 ? 0.5 : 0) - r[i]));
+      for (int i = 0; i < N; i++)
+        sum += x[i], most = fmax(most, fabs(s.rhs[i] - (way == 2 ? 0.5 : 0) - r[i]));
       CHECK_NEAR(sum, 0, 1e-9);
       CHECK_NEAR(most, 0, 1e-7);
       CHECK_OK(PoiseVecDestroy(&v));

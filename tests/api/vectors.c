@@ -255,7 +255,8 @@ static void TestValues(PoiseContext ctx)
     CHECK_OK(PoiseVecGetValues(x, rank ? 0 : 1, &(PoiseInt){22}, got)); /* others ask for nothing */
     if (!rank) CHECK_NEAR(got[0], want[22], 1e-12);
     CHECK_OK(PoiseVecSetLocalToGlobal(x, 4, map));
-    if (rank == size - 1) CHECK_OK(PoiseVecSetValuesLocal(x, 4, (PoiseInt[]){0, 1, 2, 3}, (double[]){5, 6, 7, 8}));
+    if (rank == size - 1)
+      CHECK_OK(PoiseVecSetValuesLocal(x, 4, (PoiseInt[]){0, 1, 2, 3}, (double[]){5, 6, 7, 8}));
     CHECK_OK(PoiseVecAssemble(x));
     want[22] = 5, want[0] = 6, want[7] = 8;
     VecIs(x, want, 1e-14);
@@ -331,6 +332,7 @@ static void TestAccess(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&x));
 }
 
-const Test vector_tests[] = {
-    {"operations", TestOperations}, {"many", TestMany},     {"extremes", TestExtremes}, {"random", TestRandom},
-    {"values", TestValues},         {"arrays", TestArrays}, {"access", TestAccess},     {NULL, NULL}};
+const Test vector_tests[] = {{"operations", TestOperations}, {"many", TestMany},
+                             {"extremes", TestExtremes},     {"random", TestRandom},
+                             {"values", TestValues},         {"arrays", TestArrays},
+                             {"access", TestAccess},         {NULL, NULL}};

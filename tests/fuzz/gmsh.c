@@ -8,7 +8,8 @@ static void CheckMesh(const FemMesh *mesh)
 {
   const FemCellInfo *info = FemCellInfoOf(mesh->cell);
   DEMAND(mesh->dim == info->dim && mesh->cells > 0 && mesh->cells == mesh->allCells && mesh->firstCell == 0);
-  DEMAND(mesh->nodes >= info->nodes && mesh->owned == mesh->nodes && mesh->allNodes == mesh->nodes && mesh->begin == 0);
+  DEMAND(mesh->nodes >= info->nodes && mesh->owned == mesh->nodes && mesh->allNodes == mesh->nodes &&
+         mesh->begin == 0);
   for (PoiseInt i = 0; i < mesh->nodes; i++) DEMAND(mesh->global[i] == i);
   for (PoiseInt k = 0; k < mesh->cells * info->nodes; k++)
     DEMAND(mesh->cellNodes[k] >= 0 && mesh->cellNodes[k] < mesh->nodes);
@@ -18,7 +19,8 @@ static void CheckMesh(const FemMesh *mesh)
   for (int g = 0; g < mesh->groups; g++) {
     int number;
     DEMAND(strlen(mesh->group[g].name) > 0);
-    if (mesh->group[g].dim == mesh->dim - 1) DEMAND(!FemMeshGroup(mesh, mesh->dim - 1, mesh->group[g].name, &number));
+    if (mesh->group[g].dim == mesh->dim - 1)
+      DEMAND(!FemMeshGroup(mesh, mesh->dim - 1, mesh->group[g].name, &number));
   }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrix Market files. However the bytes arrive and in however many rounds they are read, they mean the same; the rows of what was
-  accepted are sorted and in range; and a matrix or vector that was loaded, saved and loaded again has the same bits.
+  Matrix Market files. However the bytes arrive and in however many rounds they are read, they mean the same;
+  the rows of what was accepted are sorted and in range; and a matrix or vector that was loaded, saved and
+  loaded again has the same bits.
 */
 #include "fuzz.h"
 
@@ -77,7 +78,8 @@ static bool Acceptable(const uint8_t *data, size_t size)
   DEMAND(Parse(data, size, 1 + size % 7, 1 + (int64_t)(size % 97), &b) == e);
   if (e) return false;
   Check(&a);
-  DEMAND(a.header.M == b.header.M && a.header.N == b.header.N && a.rows.n == b.rows.n && a.rows.bits == b.rows.bits);
+  DEMAND(a.header.M == b.header.M && a.header.N == b.header.N && a.rows.n == b.rows.n &&
+         a.rows.bits == b.rows.bits);
   for (int64_t k = 0; k < a.rows.n; k++)
     DEMAND(a.rows.key[k] == b.rows.key[k] && !memcmp(&a.rows.val[k], &b.rows.val[k], sizeof(double)));
   poiseMMRowsDestroy(FuzzContext(), &a.rows);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Options. An input is a command line (the first line, words apart by blanks) and an options text (the rest), which is read as
-  from code, from the environment and from a file: it means the same everywhere. What was accepted, written as an options text
-  and read again, gives the same values.
+  Options. An input is a command line (the first line, words apart by blanks) and an options text (the rest),
+  which is read as from code, from the environment and from a file: it means the same everywhere. What was
+  accepted, written as an options text and read again, gives the same values.
 */
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"
 
 #include "ksp/ksp.h"
 
-/* ---- what is read --------------------------------------------------------------------------------------------------- */
+/* ---- what is read ---------------------------------------------------------------------------- */
 
 typedef struct Own { /* one of each type, beside the options of the library */
   int flag, choice;
@@ -81,7 +81,7 @@ static void ReadObjects(void)
   PoiseMatDestroy(&A);
 }
 
-/* ---- options texts -------------------------------------------------------------------------------------------------- */
+/* ---- options texts --------------------------------------------------------------------------- */
 
 static void WriteValue(FILE *out, const PoiseOption *row, const char *fields)
 {
@@ -129,7 +129,7 @@ static char *WriteText(const Values *v)
   return text;
 }
 
-/* ---- sources -------------------------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 enum { WORDS = 64, MORE = 2 };
 
@@ -224,7 +224,8 @@ int FuzzOne(const uint8_t *data, size_t size)
   FuzzBegin();
   if (size) memcpy(copy, data, size);
   Split(copy, &in);
-  bool alike = !NamesFile(copy) && strncmp(in.text, "\xEF\xBB\xBF", 3); /* what only a file's text may or may not hold */
+  bool alike = !NamesFile(copy) &&
+               strncmp(in.text, "\xEF\xBB\xBF", 3); /* what only a file's text may or may not hold */
   Meaning(CODE, &in, &v);
   if (!v.refused[TABLES]) {
     ReadObjects();

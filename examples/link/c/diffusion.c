@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A parallel simulation code that has its own MPI, its own communicator and its own arrays, and calls Poise for one thing: the
-  linear system. -div(k grad u) = 1 on the unit square, u = 0 around it, by finite volumes on n x n cells; k is 1, and 1000
-  in a square inclusion. Each rank owns some lines of cells, and their rows of the matrix as CSR with global columns.
+  A parallel simulation code that has its own MPI, its own communicator and its own arrays, and calls Poise
+  for one thing: the linear system. -div(k grad u) = 1 on the unit square, u = 0 around it, by finite volumes
+  on n x n cells; k is 1, and 1000 in a square inclusion. Each rank owns some lines of cells, and their rows
+  of the matrix as CSR with global columns.
 
     mpirun -n 2 ./diffusion -poise_ksp_monitor
 
@@ -27,7 +28,8 @@ static double Conductivity(int i, int j)
   return 3 * i > n && 3 * i < 2 * n && 3 * j > n && 3 * j < 2 * n ? 1000 : 1;
 }
 
-/* Of the face between cell (i, j) and its neighbour: the harmonic mean, or that of half a cell at the boundary. */
+/* Of the face between cell (i, j) and its neighbour: the harmonic mean, or that of half a cell at the
+   boundary. */
 static double FaceConductivity(int i, int j, int ineighbour, int jneighbour)
 {
   const double k = Conductivity(i, j);
@@ -65,7 +67,8 @@ static void Assemble(Part *part)
   part->ptr[part->lines * n] = nz;
 }
 
-/* All that the code says to Poise. Its arrays are lent: the values and both vectors are used where they are. */
+/* All that the code says to Poise. Its arrays are lent: the values and both vectors are used where they
+   are. */
 static PoiseErr Solve(PoiseContext ctx, Part *part)
 {
   const PoiseCSR csr = {.ptr32 = part->ptr, .col32 = part->col, .val = part->val};
@@ -86,7 +89,8 @@ static PoiseErr Solve(PoiseContext ctx, Part *part)
   if (!err) err = PoiseKSPSetErrorIfNotConverged(ksp, 1);
   if (!err) err = PoiseKSPSetFromOptions(ksp);
   if (!err) err = PoiseKSPSolve(ksp, b, u);
-  if (!err) err = PoisePrintf(ctx, "C: %d iterations on %d ranks, ", (int)PoiseKSPIterations(ksp), PoiseSize(ctx));
+  if (!err)
+    err = PoisePrintf(ctx, "C: %d iterations on %d ranks, ", (int)PoiseKSPIterations(ksp), PoiseSize(ctx));
   PoiseKSPDestroy(&ksp); /* what was not created is NULL, which they pass over */
   PoiseVecDestroy(&u);
   PoiseVecDestroy(&b);
@@ -116,8 +120,10 @@ static double Residual(const Part *part)
   MPI_Comm_size(part->comm, &size);
   const int before = rank > 0 ? rank - 1 : MPI_PROC_NULL, behind = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;
   for (int row = 0; row < rows; row++) u[n + row] = part->u[row];
-  MPI_Sendrecv(u + n, n, MPI_DOUBLE, before, 0, u + n + rows, n, MPI_DOUBLE, behind, 0, part->comm, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(u + rows, n, MPI_DOUBLE, behind, 1, u, n, MPI_DOUBLE, before, 1, part->comm, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(u + n, n, MPI_DOUBLE, before, 0, u + n + rows, n, MPI_DOUBLE, behind, 0, part->comm,
+               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(u + rows, n, MPI_DOUBLE, behind, 1, u, n, MPI_DOUBLE, before, 1, part->comm,
+               MPI_STATUS_IGNORE);
   for (int row = 0; row < rows; row++) {
     double r = part->b[row];
     for (int32_t k = part->ptr[row]; k < part->ptr[row + 1]; k++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What the simulation has, whoever solves it: b . grad u - d lap u = 1 on the unit square, u = 0 around it, with a wind b that
-  turns around the middle; upwind finite differences on n x n points. Its arrays are std::vectors. And one word of C++ for the
-  objects of a C library.
+  What the simulation has, whoever solves it: b . grad u - d lap u = 1 on the unit square, u = 0 around it,
+  with a wind b that turns around the middle; upwind finite differences on n x n points. Its arrays are
+  std::vectors. And one word of C++ for the objects of a C library.
 */
 #ifndef SYSTEM_H
 #define SYSTEM_H
@@ -48,7 +48,8 @@ struct System {
     const double h = 1.0 / (n + 1), d = 0.02 / (h * h);
     for (int i = 0; i < n; i++) {
       for (int j = 0; j < n; j++) {
-        const double x = (j + 1) * h - 0.5, y = (i + 1) * h - 0.5, right = -y / h, up = x / h; /* the wind, over h */
+        /* the wind, over h */
+        const double x = (j + 1) * h - 0.5, y = (i + 1) * h - 0.5, right = -y / h, up = x / h;
         const int row = i * n + j;
         if (i > 0) Add(row - n, -d - std::fmax(up, 0));
         if (j > 0) Add(row - 1, -d - std::fmax(right, 0));
@@ -71,7 +72,8 @@ struct System {
     double rr = 0, bb = 0;
     for (std::size_t i = 0; i < b.size(); i++) {
       double r = b[i];
-      for (int32_t k = ptr[i]; k < ptr[i + 1]; k++) r -= val[std::size_t(k)] * u[std::size_t(col[std::size_t(k)])];
+      for (int32_t k = ptr[i]; k < ptr[i + 1]; k++)
+        r -= val[std::size_t(k)] * u[std::size_t(col[std::size_t(k)])];
       rr += r * r;
       bb += b[i] * b[i];
     }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A simulation code without MPI that keeps its arrays for the whole run and calls Poise in a loop: heat conduction with a
-  conductivity that depends on the temperature, -div(k(u) grad u) = 50, k = 1 + u^2, u = 0 around the unit square, by finite
-  volumes on n x n cells. Each pass computes k from the last u, writes new values into the same CSR arrays, and solves from
-  the last u on. The solver and all arrays stay.
+  A simulation code without MPI that keeps its arrays for the whole run and calls Poise in a loop: heat
+  conduction with a conductivity that depends on the temperature, -div(k(u) grad u) = 50, k = 1 + u^2, u = 0
+  around the unit square, by finite volumes on n x n cells. Each pass computes k from the last u, writes new
+  values into the same CSR arrays, and solves from the last u on. The solver and all arrays stay.
 
     ./conduction
     POISE_OPTIONS="-ksp_monitor" ./conduction
 
-  The check is that of the nonlinear system, and Poise has no part in it: the values are computed once more from the last u.
+  The check is that of the nonlinear system, and Poise has no part in it: the values are computed once more
+  from the last u.
 */
 #include <math.h>
 #include <poise.h>
@@ -42,7 +43,8 @@ static void Assemble(Simulation *s)
       if (!outside) s->col[nz++] = other;
       if (other == row && !outside) continue;
       /* Of the face: the mean of both cells; the boundary, half a cell away, has u = 0. */
-      const double k = outside ? 2 * Conductivity(0) : (Conductivity(s->u[row]) + Conductivity(s->u[other])) / 2;
+      const double k =
+          outside ? 2 * Conductivity(0) : (Conductivity(s->u[row]) + Conductivity(s->u[other])) / 2;
       sum += k;
       if (!outside) s->val[nz - 1] = -k;
     }
@@ -72,7 +74,8 @@ typedef struct Solver {
   PoiseKSP ksp;
 } Solver;
 
-/* Once. The arrays of the simulation are lent: Poise works with them where they are, and u is current after each solve. */
+/* Once. The arrays of the simulation are lent: Poise works with them where they are, and u is current after
+   each solve. */
 static PoiseErr Create(PoiseContext ctx, Simulation *s, Solver *solver)
 {
   const PoiseCSR csr = {.ptr32 = s->ptr, .col32 = s->col, .val = s->val};
@@ -110,7 +113,8 @@ static PoiseErr CallPoise(Simulation *s)
 {
   PoiseContext ctx;
   Solver solver = {0};
-  POISE_TRY(PoiseInitialize(NULL, NULL, &(PoiseInit){.serial = 1}, &ctx)); /* no MPI, not even where the library has it */
+  /* no MPI, not even where the library has it */
+  POISE_TRY(PoiseInitialize(NULL, NULL, &(PoiseInit){.serial = 1}, &ctx));
   PoiseErr err = Create(ctx, s, &solver);
   if (!err) err = Run(s, &solver);
   PoiseKSPDestroy(&solver.ksp);
