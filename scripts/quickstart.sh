@@ -54,7 +54,7 @@ That worked: the deflection is within 2 % of theory, which the program checks it
 TEXT
 if python=$(python_with_matplotlib); then
   quietly "$python" examples/plot.py --field "von Mises" --warp 300 "$build/beam.vtu" "$build/beam.csv"
-  echo "Picture: $PWD/$build/beam.png (stress, bent 300 times too far), residual norms beside it: beam_history.png"
+  echo "Picture: $PWD/$build/beam.png (stress; deformation x300). Residual norms: beam_history.png"
 else
   echo "For ParaView: $PWD/$build/beam.vtu"
 fi
