@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the pages name exists: options (in docs/options.md, or in the table of an example or benchmark), functions, files in `code`,
-# and what links point to.
+# What the pages name exists: options (in docs/options.md, or in the table of an example or benchmark), functions,
+# files in `code`, and what links point to.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -48,7 +48,8 @@ for page in "${pages[@]}"; do
 
   while read -r file; do
     [ -e "$file" ] || [ -e "$file.c" ] || complain "$page: there is no $file"
-  done < <(grep -oE '`(src|include|tests|bench|scripts|cmake|docs|examples)/[A-Za-z0-9_./-]+`' "$page" | tr -d '`' | sort -u)
+  done < <(grep -oE '`(src|include|tests|bench|scripts|cmake|docs|examples)/[A-Za-z0-9_./-]+`' "$page" |
+             tr -d '`' | sort -u)
 
   while IFS='#' read -r link heading; do
     file=$(dirname "$page")/$link
