@@ -47,7 +47,7 @@ static const PoiseOption options[] = {
     {"ksp_error_if_not_converged", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_not_converged), "no", 0, 0, NULL,
      "a solve that did not converge is an error"},
     {"ksp_verify", POISE_OPTION_BOOL, offsetof(KSPOptions, verify), "yes", 0, 0, NULL,
-     "check a claim of convergence with b - A x; the default is no inside preconditioners"},
+     "check with b - A x that a convergence is one; inside preconditioners the default is no"},
     {"ksp_error_if_inaccurate", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_inaccurate), "no", 0, 0, NULL,
      "a solve that converged in another norm, with |b - A x| above 0.01 |b|, is an error"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,

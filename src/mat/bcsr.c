@@ -22,7 +22,7 @@ static const char *const forms[] = {"auto", "even", "balanced", "block", "column
 
 static const PoiseOption options[] = {
     {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0, "auto|even|balanced|block|column|row",
-     "SpMV of bcsr: groups of rows; row blocks of equal work (irregular rows); on a GPU also three published "
+     "products of bcsr: groups of rows; windows of as many blocks (uneven rows); on a GPU also the paper's three "
      "algorithms"},
     {0},
 };

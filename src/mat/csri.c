@@ -26,12 +26,12 @@ typedef struct CsriData {
 
 static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
-     "rows plus entries of a row block; longer rows are split; 0: chosen for the device"},
+     "rows and entries of a window; longer rows are cut; 0: as suits the device"},
     {"mat_csri_hubs", POISE_OPTION_INT, offsetof(CsriData, hubs_asked), "-1", -1, 8192, NULL,
-     "on GPUs, number of hubs (columns whose x is kept in shared memory), rounded down to a power of 2; -1: "
-     "automatic; 0 or 1: none"},
+     "on GPUs, the columns with the most entries whose x products keep at hand, down to a power of 2; -1: where it pays; 0 "
+     "or 1: none"},
     {"mat_combine", POISE_OPTION_CHOICE, offsetof(CsriData, combine), "ordered", 0, 0, "ordered|atomic",
-     "sums of row segments are added in order, or by atomic additions as in the paper of CSR-I"},
+     "parts of rows that are cut are added in their order, or by atomic additions in none, as in the paper of csri"},
     {0},
 };
 

@@ -202,11 +202,11 @@ typedef struct Incomplete {
     "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Incomplete, zero_pivot), "2.220446049250313e-14", 0, 1e300, NULL, \
         "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"                         \
   }
-#define FACTOR_KERNEL                                                                                         \
-  {                                                                                                           \
-    "pc_factor_kernel", POISE_OPTION_STRING, offsetof(Incomplete, kernel), "own", 0, 0, NULL,                 \
-        "triangular solves by own kernels, or on cuda by cusparse: no blocks, int32 offsets, no ghosts, and " \
-        "the solver's loop is not replayed"                                                                   \
+#define FACTOR_KERNEL                                                                                                  \
+  {                                                                                                                    \
+    "pc_factor_kernel", POISE_OPTION_STRING, offsetof(Incomplete, kernel), "own", 0, 0, NULL,                          \
+        "what solves with the factors: own kernels, or, on cuda, cusparse, which takes numbers, int32 offsets and no " \
+        "columns of other ranks; a solver's loop is not replayed then"                                                 \
   }
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);

@@ -70,7 +70,7 @@ static const PoiseOption table[] = {
     {"version", FIELD(BOOL, version), "no", 0, 0, NULL, "print the version, and end"},
     {"options_file", FIELD(STRING, options_file), "", 0, 0, NULL, "read more options from this file"},
     {"options_left", FIELD(CHOICE, left), "warn", 0, 0, left_words,
-     "report unknown options at the first solve and unused ones at the end, on standard error; error: also fail"},
+     "name on standard error what is unknown before the first solve, or unused at the end, which may also be an error"},
     {"log_view", FIELD(STRING, log_view), "", 0, 0, "",
      "print the table of events at the end; :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
@@ -80,7 +80,7 @@ static const PoiseOption table[] = {
     {"device_id", FIELD(INT, device_id), "-1", -1, 63, NULL,
      "number of the GPU; -1: one near the cores of the rank, in turn by ranks of the machine"},
     {"device_forbid_copies", FIELD(BOOL, forbid_copies), "no", 0, 0, NULL,
-     "a copy or wait inside a solve is an error, but for one copy of the scalars per replay"},
+     "a solve that copies between host and device, or waits, beyond its scalars once per replay is an error"},
     {"log_device_time", FIELD(BOOL, device_time), "no", 0, 0, NULL,
      "wait for the device at both ends of each event, so that its time is the device's; loops are then not replayed"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
@@ -88,7 +88,7 @@ static const PoiseOption table[] = {
     {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
      "under MPI, ask before each collective whether all ranks are in the same call; auto: in debug builds"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
-     "show the progress of long reads on standard error, if that is a terminal"},
+     "while a file is read for long, a line on standard error, if that is a terminal"},
     {0}};
 
 enum { CHECK_AUTO, CHECK_YES, CHECK_NO };

@@ -314,7 +314,7 @@ typedef struct PetscOptions {
 
 static const PoiseOption options[] = {
     {"petsc_index_bits", POISE_OPTION_CHOICE, offsetof(PetscOptions, bits), "auto", 0, 0, "auto|32|64",
-     "width of integers in PETSc files that are written; auto: 64 where 32 are too few"},
+     "integers of PETSc binary files that are written; auto: 64 where 32 do not do"},
     {0},
 };
 
