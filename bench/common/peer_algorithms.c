@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "textbook.h"
+#include "peer_algorithms.h"
 
 #include <math.h>
 

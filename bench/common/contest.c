@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "race.h"
+#include "contest.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
   Methods as textbooks have them, one call per operation, over whatever does these calls: loops in C, or cuBLAS and cuSPARSE with
   their scalars on the host or on the GPU. The text is the same, so are the numbers. No convergence is looked at.
 */
-#ifndef BENCH_TEXTBOOK_H
-#define BENCH_TEXTBOOK_H
+#ifndef BENCH_PEER_ALGORITHMS_H
+#define BENCH_PEER_ALGORITHMS_H
 
 #include "peer.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "textbook.h"
+#include "peer_algorithms.h"
 
 typedef struct Plain {
   Bandwidth bandwidth;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Taking the times of contenders in turns. */
-#ifndef BENCH_RACE_H
-#define BENCH_RACE_H
+#ifndef BENCH_CONTEST_H
+#define BENCH_CONTEST_H
 
 #include "peer.h"
 

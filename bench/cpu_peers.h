@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The same work done by PETSc, in the same process on the same ranks (cpu_petsc.c, built with POISE_PETSC). */
-#ifndef CPU_THEIRS_H
-#define CPU_THEIRS_H
+#ifndef CPU_PEERS_H
+#define CPU_PEERS_H
 
 #include <stdint.h>
 
