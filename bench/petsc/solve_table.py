@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solve with every matrix of a folder and write a Markdown table of what came out.
 
-    scripts/solve_table.py --solve build/examples/solve > bench/results/solve_table.md
-    scripts/solve_table.py --only 'bcsstk*' -- -device mock -ranks 3
+    bench/petsc/solve_table.py --solve build/examples/solve > bench/results/collection/solve_table.md
+    bench/petsc/solve_table.py --only 'bcsstk*' -- -device mock -ranks 3
 
 b = A times ones, Jacobi, relative tolerance 1e-8 in the norm of b - A x. The folder's README.md says in its tables which
 matrices are symmetric positive definite: those are solved by CG, the others by BiCGSTAB and GMRES(30); other symmetric
@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 RTOL = 1e-8
 SLACK = 10  # what rounding may put between the residual of the recurrence and the true one
 METHODS = {

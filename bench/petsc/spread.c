@@ -9,8 +9,8 @@
   With -norms k there is another line: for iterations 0 to k, how much the norms of the orders differ, (largest - smallest) / largest.
 
   b = A * ones unless -b names a file, x0 = 0. -norm unpreconditioned, the default: of b - A x, with BiCGSTAB and GMRES
-  preconditioned from the right, as scripts/solve_table.py asks of the library; preconditioned: of M^-1 (b - A x), these two
-  preconditioned from the left, as scripts/petsc_table.py does. M is the library's, by its options (-pc_type ...).
+  preconditioned from the right, as solve_table.py asks of the library; preconditioned: of M^-1 (b - A x), these two
+  preconditioned from the left, as petsc_table.py does. M is the library's, by its options (-pc_type ...).
 */
 #include <math.h>
 #include <poise.h>

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solve with every matrix of a folder by Poise and by PETSc and write a Markdown table of what came out of both.
 
-    scripts/compare_petsc.sh                               builds what this needs, then calls it
-    scripts/petsc_table.py --only 'bcsstk*' --out -        to the terminal
+    bench/petsc/compare_petsc.sh                           builds what this needs, then calls it
+    bench/petsc/petsc_table.py --only 'bcsstk*' --out -    to the terminal
 
 Both libraries get the same matrix, b and options: relative tolerance 1e-8 in the preconditioned norm, x0 = 0, b from
 the folder where it has one, else A times ones. Rows are split alike. CG is for symmetric matrices.
 
-What is compared: the norms of iterations 0 to 10, to 6 digits; who converges; the counts. Where something differs, two experiments
-tell rounding from error. Textbook versions of the methods, which use neither library's solvers, are run with 10 orders of
-summation (bench/spread.c). And both libraries solve again with b times 3, 5, 7, ...: in exact arithmetic nothing changes but the
-factor, so what does change is rounding, in each library by itself. For the rules see judge_norms and judge_counts. Exit code 1
-when a difference was not explained so, or a run failed.
+What is compared: the norms of iterations 0 to 10, to 6 digits; who converges; the counts. Where something differs,
+two experiments tell rounding from error. Textbook versions of the methods, which use neither library's solvers, are
+run with 10 orders of summation (bench/petsc/spread.c). And both libraries solve again with b times 3, 5, 7, ...: in
+exact arithmetic nothing changes but the factor, so what does change is rounding, in each library by itself. For the
+rules see judge_norms and judge_counts. Exit code 1 when a difference was not explained so, or a run failed.
 """
 import argparse
 import fnmatch
@@ -48,9 +48,9 @@ EXPERIMENTS = {"icc-unshifted": PCS["icc"] + ["-sub_pc_factor_shift_type none"]}
 HEADER = """\
 # Beside PETSc
 
-Made by `scripts/compare_petsc.sh`: {versions} (as the system packages it); {machine}. Matrices as in `solve_table.md`.
+Made by `bench/petsc/compare_petsc.sh`: {versions} (as the system packages it); {machine}. Matrices as in `solve_table.md`.
 
-Both libraries solve the same systems in one process (`bench/petsc_solve.c`), with the same options: relative tolerance 1e-8 in the
+Both libraries solve the same systems in one process (`bench/petsc/petsc_solve.c`), with the same options: relative tolerance 1e-8 in the
 preconditioned norm, preconditioned from the left, x0 = 0; at most {cg} iterations of CG, {bcgs} of BiCGSTAB,
 {gmres} of GMRES; b as the collection has it, else A times ones; `jacobi` with `-pc_jacobi_fixdiagonal` (PETSc's default); `ilu` and `icc` are
 `-pc_type bjacobi -sub_pc_type ilu` and `icc`, one block per rank. CG is run on symmetric matrices, also indefinite ones.
@@ -58,7 +58,7 @@ preconditioned norm, preconditioned from the left, x0 = 0; at most {cg} iteratio
 Poise, PETSc: iterations, or why there are none (`refused`: no preconditioner, for want of a diagonal entry or of a pivot); two values
 are those of 1 and 4 ranks. Norms are equal when they agree to 6 digits, and compared up to iteration 10. Remarks begin
 with the number of ranks and tell what experiments said of a difference:
-- "Textbook" is `bench/spread.c` in 10 orders of summation, one of which sums rows as Poise does. "Factors of b" are 1, 3, 5, ...: in exact
+- "Textbook" is `bench/petsc/spread.c` in 10 orders of summation, one of which sums rows as Poise does. "Factors of b" are 1, 3, 5, ...: in exact
   arithmetic x is multiplied by the factor and nothing else changes; what does is rounding, in each library by itself.
 - Norms that differ are explained when the textbook's, or PETSc's own over 20 factors of b, differ by at least a tenth as much.
 - A count of Poise's above 1.1 times PETSc's is explained when it is at most 1.1 times the textbook's largest, all of whose orders converge.
@@ -447,7 +447,7 @@ def write_whole(path, data):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     bench = os.path.join(ROOT, "build", "petsc", "bench")
-    parser.add_argument("--program", default=os.path.join(bench, "petsc_solve"), help="bench/petsc_solve.c")
+    parser.add_argument("--program", default=os.path.join(bench, "petsc_solve"), help="bench/petsc/petsc_solve.c")
     parser.add_argument("--spread", default=os.path.join(bench, "spread"), help="the textbook program")
     parser.add_argument("--matrices", default=os.path.join(ROOT, "..", "shared", "matrices"), help="folder with README.md")
     parser.add_argument("--only", default="*", help="names to take, with * and ?")
@@ -455,7 +455,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="matrices that are worked on at the same time")
     parser.add_argument("--timeout", type=float, default=900, help="seconds for one process")
     parser.add_argument("--keep", help="folder for what came out, by matrix, from which an interrupted run of the same programs goes on")
-    parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results", "petsc_table.md"), help="file; -: the terminal")
+    collection = os.path.join(ROOT, "bench", "results", "collection")
+    parser.add_argument("--out", default=os.path.join(collection, "petsc_table.md"), help="file; -: the terminal")
     args = parser.parse_args()
 
     index = read_index(os.path.join(args.matrices, "README.md"))
