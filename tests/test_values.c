@@ -776,7 +776,7 @@ static CsrStatistics OfRows(int64_t m, double mean, double deviation, int64_t sp
       .m = m, .nz = (int64_t)nz, .squares = (int64_t)(nz * mean * (1 + deviation * deviation)), .spread = spread};
 }
 
-/* What was measured: bench/results/h200_even.txt. */
+/* What was measured: bench/results/h200/even_rows.txt. */
 static void TestRather(PoiseContext ctx)
 {
   static const struct {

@@ -61,7 +61,7 @@ static inline int64_t poiseRoundsPiece(double places, const CsrStatistics *s, in
 /*
   Windows rather than blocks of even rows? Blocks ask for x all at the same time, and have more threads that wait for it; so not where columns
   are neighbours, nor where all blocks have a place at once, nor where rows are hardly longer than their offsets. Those of a large matrix come
-  out of step. H200, 51 matrices (bench/results/h200_even.txt), time of windows over that of blocks: lengths that deviate by a fifth or more
+  out of step. H200, 51 matrices (bench/results/h200/even_rows.txt), time of windows over that of blocks: lengths that deviate by a fifth or more
   0.77 to 0.99, even ones 0.74 to 1.02; what is left to blocks: even rows of large matrices 0.98 to 1.13, short ones with columns anywhere 1.00
   to 1.07.
 */

@@ -6,7 +6,7 @@
 
   Shifts are PETSc's: nonzero adds shift_amount to the whole diagonal, twice as much at each further try; positive_definite looks,
   by bisection in at most 5 steps, for a small part of the shift that would make the block diagonally dominant (as PETSc's ilu
-  does; its icc stops at the first shift that works, a larger one: bench/results/petsc_table.md); inblocks adds shift_amount to
+  does; its icc stops at the first shift that works, a larger one: bench/results/collection/petsc_table.md); inblocks adds shift_amount to
   each zero pivot.
 
   With positive_definite, icc of a matrix whose diagonal is negative is that of -A, turned back: M = -U^T D U.
