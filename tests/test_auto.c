@@ -1101,7 +1101,7 @@ static void TestKeepsColumns(PoiseContext ctx)
   CHECK_OK(PoiseMatBytes(A, &before, NULL));
   CHECK_OK(PoiseMatMult(A, again, y));
   CHECK(!strcmp(A->type->name, "csri"));
-  CHECK_INT(((const CsrData *)A->data)->pattern, A->pattern);
+  CHECK_INT(poiseCsrData(A)->pattern, A->pattern);
   CHECK_OK(PoiseMatBytes(A, &after, NULL));
   CHECK(after.host >= before.host && after.device >= before.device);
   CHECK_OK(PoiseVecSetRandom(y, 3));

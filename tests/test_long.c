@@ -194,7 +194,7 @@ static void CheckTransposed(const Shape *s, const Sums *r, PoiseMat A, int runs)
 /* Whether this rank's columns were cut: on a host, those of several windows. */
 static bool IsCut(PoiseMat A)
 {
-  return ((const CsrData *)A->data)->columns.npiece > 0;
+  return poiseCsrData(A)->columns.npiece > 0;
 }
 
 static void TestTypes(PoiseContext ctx)
@@ -296,9 +296,9 @@ static void TestChanges(PoiseContext ctx)
   PoiseSplit(ctx, s->M, &begin, &m);
   for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddValues(A, 1, &i, &col, &(double){1}));
   CHECK_OK(PoiseMatAssemble(A));
-  int64_t before = ((const CsrData *)A->data)->columns.npiece;
+  int64_t before = poiseCsrData(A)->columns.npiece;
   CHECK_OK(Compare(A));
-  if (PoiseSize(ctx) == 1) CHECK(((const CsrData *)A->data)->columns.npiece == 2 * before);
+  if (PoiseSize(ctx) == 1) CHECK(poiseCsrData(A)->columns.npiece == 2 * before);
   PoiseMatDestroy(&A);
 }
 
@@ -312,7 +312,7 @@ static PoiseErr Use(PoiseContext ctx, void *arg)
   PoiseErr e = PoiseMatMultTranspose(A, x, y);
   if (!e && PoiseSize(ctx) == 1) CHECK(IsCut(A));
   poiseCsrDataDestroy(A);
-  ((CsrData *)A->data)->pattern = 0;
+  poiseCsrData(A)->pattern = 0;
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
   return e;

@@ -317,7 +317,7 @@ PoiseErr poiseMatMoved(PoiseMat A, const Permutation *p, PoiseMat *B)
 PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y)
 {
   poiseLogBegin(P->ctx, EVENT_VecMove);
-  PoiseErr e = P->type->mult(P, (ScalarRef){NULL, 1}, x, (ScalarRef){NULL, 0}, y, NULL, NULL);
+  PoiseErr e = poiseMatMultPlain(P, x, y);
   poiseLogEnd(P->ctx, EVENT_VecMove, 0, poiseMatTraffic(P));
   return PoiseAgree(P->ctx, e);
 }

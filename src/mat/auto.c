@@ -211,7 +211,7 @@ static void Switch(PoiseMat A, const MatType *type, void *data)
 static void Multiply(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
 {
   for (int i = 0; i < n; i++) {
-    PoiseErr mine = A->type->mult(A, (ScalarRef){NULL, 1}, x, (ScalarRef){NULL, 0}, y, NULL, NULL);
+    PoiseErr mine = poiseMatMultPlain(A, x, y);
     if (!*e) *e = mine;
   }
 }
@@ -541,12 +541,12 @@ static PoiseErr Measure(PoiseMat A, int *best)
 /* Another type works; the columns that A^T x needs, which are the same for all, stay. */
 static void UseInstead(PoiseMat A, const MatType *type, void *data)
 {
-  CsrData *old = A->data, *now = data;
+  CsrData *old = poiseCsrData(A), kept = {.by_column = old->by_column, .columns = old->columns};
   bool current = old->pattern == A->pattern;
-  now->by_column = old->by_column, now->columns = old->columns;
   old->by_column = (Transposed){0}, old->columns = (Windows){0};
   poiseMatUse(A, type, data);
-  now->pattern = current ? A->pattern : 0;
+  *poiseCsrData(A) = kept;
+  poiseCsrData(A)->pattern = current ? A->pattern : 0;
 }
 
 static PoiseErr Choose(PoiseMat A)

@@ -10,13 +10,14 @@
 enum { BCSR_CHUNK = 8192 }; /* numbers of a window on the host */
 
 typedef struct BcsrData {
-  CsrData csr;          /* first: of the transpose product */
+  CsrData csr;
   int asked;            /* BCSR_... */
   int64_t built, tried; /* c->built of what was set up, and of what was to be */
   int was_asked;        /* then */
   int form, rows;       /* what was chosen; rows of blocks of a group, but of the balanced form */
   Windows w;            /* but of even groups, which are those of the CSR */
 } BcsrData;
+POISE_BEGINS_WITH_CSR(BcsrData);
 
 static const char *const forms[] = {"auto", "even", "balanced", "block", "column", "row"}; /* BCSR_... */
 
@@ -97,10 +98,10 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
+/* What A's data say, of all parts. */
 static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
 {
   BcsrData *d = A->data;
-  TRY(SetUp_BCSR(A));
   a->form = d->form, a->c.m.rows = d->rows;
   return d->form == BCSR_BALANCED ? poiseWindowsArguments(&d->w, &a->c) : POISE_OK;
 }
@@ -108,33 +109,24 @@ static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
 static PoiseErr Ready_BCSR(PoiseMat A)
 {
   BcsrMultArgs a = {0};
+  TRY(SetUp_BCSR(A));
   return Arguments(A, &a);
 }
 
-/* Blocks of 1 x 1 are a CSR, and those products are made for it. */
-static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
+/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Blocks of 1 x 1 are a CSR, and multiplied
+   as such. */
+static PoiseErr Launch_BCSR(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  BcsrMultArgs *a = (BcsrMultArgs *)m; /* begins with it */
   BcsrData *d = A->data;
+  Device *dev = A->ctx->device;
+  BcsrMultArgs a = {0};
   bool numbers = A->csr.b == 1;
-  if (part != REST) TRY(Arguments(A, a));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  if (d->form == BCSR_EVEN) {
-    TRY(poiseCsrBlocks(A, part, m));
-    return poiseLaunch(A->ctx->device, numbers ? KERNEL_csr_mult : KERNEL_bcsr_mult, m, numbers ? sizeof *m : sizeof *a);
-  }
-  numbers = numbers && d->form == BCSR_BALANCED;
-  return poiseWindowsMult(A, &d->w, part, numbers ? KERNEL_csri_mult : KERNEL_bcsr_mult, &a->c,
-                          numbers ? sizeof a->c : sizeof *a);
-}
-
-/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Interior groups run while the ghosts travel. */
-static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
-                          const Fuse *fuse)
-{
-  BcsrMultArgs a = {.c.m = {.a = alpha, .b = beta, .skip = skip}};
-  if (fuse) a.c.m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &a.c.m, Part_BCSR);
+  TRY(poiseCsrArguments(A, p, &a.c.m));
+  TRY(Arguments(A, &a));
+  TRY(d->form == BCSR_EVEN ? poiseCsrBlocks(A, part, &a.c.m) : poiseWindowsPart(&d->w, part, &a.c));
+  if (numbers && d->form == BCSR_EVEN) return poiseLaunch(dev, KERNEL_csr_mult, &a.c.m, sizeof a.c.m);
+  if (numbers && d->form == BCSR_BALANCED) return poiseLaunch(dev, KERNEL_csri_mult, &a.c, sizeof a.c);
+  return poiseLaunch(dev, KERNEL_bcsr_mult, &a, sizeof a);
 }
 
 static void Inherit_BCSR(const void *from, void *to)
@@ -215,7 +207,7 @@ const MatType poiseMatType_bcsr = {
     .setup = SetUp_BCSR,
     .ready = Ready_BCSR,
     .partials = Partials_BCSR,
-    .mult = Mult_BCSR,
+    .launch = Launch_BCSR,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
     .view = View_BCSR,

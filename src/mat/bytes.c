@@ -82,7 +82,7 @@ static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
   TRY(poiseMatCheckUsable(A));
   *plan = (MatPlan){
       .m = c->m, .nloc = c->nloc, .columns = c->columns, .nghost = c->nghost, .nz = c->nz, .b = c->b, .wide = c->wide};
-  plan->transpose = A->type->mult_transpose == poiseCsrMultTranspose && ((const CsrData *)A->data)->pattern;
+  plan->transpose = A->type->mult_transpose == poiseCsrMultTranspose && poiseCsrData(A)->pattern;
   plan->nsend = c->halo ? c->halo->nsend : 0;
   plan->nblock[0] = plan->nblock[1] = c->nblock;
   return POISE_OK;

@@ -4,10 +4,11 @@
 #include "windows.h"
 
 typedef struct CsrType {
-  CsrData csr; /* first */
-  int asked;   /* for columns of 16 bits */
+  CsrData csr;
+  int asked; /* for columns of 16 bits */
   Index16 index16;
 } CsrType;
+POISE_BEGINS_WITH_CSR(CsrType);
 
 static const PoiseOption options[] = {
     {"mat_index16", POISE_OPTION_BOOL, offsetof(CsrType, asked), "no", 0, 0, NULL,
@@ -30,25 +31,13 @@ static PoiseErr SetUp_CSR(PoiseMat A)
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
-PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m)
+PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
 {
-  TRY(poiseCsrView(&A->csr, &m->A));
-  if (!m->x) TRY(poiseVecRead(x, &m->x));
-  if (!m->b.slot && m->b.value == 0 && !m->skip) return poiseVecWrite(y, &m->y); /* skipped, y keeps its content */
-  return poiseVecUpdate(y, &m->y);
-}
-
-PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, PartOfProduct *call)
-{
-  Halo *halo = A->csr.halo;
-  if (!halo) return call(A, x, y, m, WHOLE);
-  PoiseErr e = poiseVecRead(x, &m->x); /* a failure below must not keep the neighbours waiting */
-  TRY(poiseHaloBegin(halo, e, m->x));
-  if (!e) e = call(A, x, y, m, INTERIOR);
-  PoiseErr ex = poiseHaloEnd(halo, &m->ghost);
-  TRY(e);
-  TRY(ex);
-  return call(A, x, y, m, REST);
+  m->a = p->a, m->b = p->b;
+  m->x = p->x, m->ghost = p->ghost, m->skip = p->skip;
+  m->y = p->y;
+  m->fuse = p->fuse;
+  return poiseCsrView(&A->csr, &m->A);
 }
 
 PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
@@ -67,20 +56,11 @@ PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
   return POISE_OK;
 }
 
-static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
-{
-  if (part != REST) TRY(SetUp_CSR(A));
-  if (part != REST) TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m->index16));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  TRY(poiseCsrBlocks(A, part, m));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
-}
-
 /* ---- products by a library of the device's ---------------------------------------------------------------------------- */
 
 static void DropPlan(PoiseMat A)
 {
-  CsrData *t = A->data;
+  CsrData *t = poiseCsrData(A);
   if (t->planned) A->ctx->device->ops->csr_plan_free(A->ctx->device, &t->plan);
   t->planned = 0;
   poiseBufferDestroy(&t->whole);
@@ -89,7 +69,7 @@ static void DropPlan(PoiseMat A)
 /* Nothing is left to be allocated by products. */
 static PoiseErr Ready_CSR(PoiseMat A)
 {
-  CsrData *t = A->data;
+  CsrData *t = poiseCsrData(A);
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
   int64_t columns = c->nloc + c->nghost;
@@ -108,27 +88,24 @@ static PoiseErr Ready_CSR(PoiseMat A)
   return POISE_OK;
 }
 
-/* y = A x. The library takes x in one array: where there are ghosts, it and they are copied together. */
-static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
+/* y = A x. The library takes x in one array: where there are ghosts, it and they are copied together, and all
+   rows wait for them. */
+static PoiseErr LaunchLibrary(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  CsrData *t = A->data;
+  CsrData *t = poiseCsrData(A);
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
-  CsrLibraryArgs m = {.x = NULL};
-  const double *ghost = NULL;
+  CsrLibraryArgs m = {.x = p->x, .y = p->y, .plan = t->plan.device};
+  size_t owned = (size_t)c->nloc * sizeof(double), ghosts = (size_t)c->nghost * sizeof(double);
   double *whole;
-  PoiseErr e = Ready_CSR(A);
-  if (!e) e = poiseVecRead(x, &m.x);
-  TRY(poiseMatGhosts(A, e, m.x, &ghost)); /* a failure above must not keep the neighbours waiting */
-  if (c->halo) {
+  if (part == INTERIOR) return POISE_OK;
+  if (part == REST) {
     TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
-    TRY(poiseDeviceCopy(dev, whole, m.x, (size_t)c->nloc * sizeof *whole, COPY_ON_DEVICE));
-    if (c->nghost) TRY(poiseDeviceCopy(dev, whole + c->nloc, ghost, (size_t)c->nghost * sizeof *whole, COPY_ON_DEVICE));
+    TRY(poiseDeviceCopy(dev, whole, p->x, owned, COPY_ON_DEVICE));
+    TRY(poiseDeviceCopy(dev, whole + c->nloc, p->ghost, ghosts, COPY_ON_DEVICE));
     m.x = whole;
   }
   TRY(poiseCsrView(c, &m.A));
-  TRY(poiseVecWrite(y, &m.y));
-  m.plan = t->plan.device;
   return poiseLaunch(dev, KERNEL_csr_library, &m, sizeof m);
 }
 
@@ -165,20 +142,21 @@ const char *PoiseMatCSRKernel(PoiseMat A)
 
 /* ---- products by the device's own kernel -------------------------------------------------------------------------------- */
 
-/* Reads 12 bytes per nonzero, or 10 with columns of 16 bits, 4 per row offset, x and y once. Interior blocks run while the ghosts
-   travel. */
-static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
+/* Reads 12 bytes per nonzero, or 10 with columns of 16 bits, 4 per row offset, x and y once. */
+static PoiseErr Launch_CSR(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  CsrMultArgs m = {.a = a, .b = b, .skip = skip};
-  if (A->library) return MultByLibrary(A, x, y);
-  if (fuse) m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &m, Part_CSR);
+  CsrMultArgs m = {0};
+  if (A->library) return LaunchLibrary(A, part, p);
+  TRY(poiseCsrArguments(A, p, &m));
+  TRY(poiseCsrBlocks(A, part, &m));
+  TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m.index16));
+  return poiseLaunch(A->ctx->device, KERNEL_csr_mult, &m, sizeof m);
 }
 
 /* A's columns as rows, without values. */
 static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
 {
-  Transposed *t = &((CsrData *)A->data)->by_column;
+  Transposed *t = &poiseCsrData(A)->by_column;
   const Csr *c = &A->csr;
   *T = (CsrView){.b = c->b, .m = c->nloc + c->nghost, .nloc = c->m, .nz = c->nz};
   TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&T->ptr64 : (void *)&T->ptr32));
@@ -203,7 +181,7 @@ static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t n
    windows for their pieces only. */
 static PoiseErr CutColumns(PoiseMat A)
 {
-  Windows *w = &((CsrData *)A->data)->columns;
+  Windows *w = &poiseCsrData(A)->columns;
   Device *dev = A->ctx->device;
   CsrView T;
   TRY(ColumnsView(A, &T));
@@ -216,7 +194,7 @@ static PoiseErr CutColumns(PoiseMat A)
 
 static PoiseErr Transpose(PoiseMat A)
 {
-  CsrData *t = A->data;
+  CsrData *t = poiseCsrData(A);
   if (t->pattern == A->pattern) return POISE_OK;
   poiseTransposedDestroy(&t->by_column);
   poiseWindowsDestroy(&t->columns);
@@ -229,7 +207,7 @@ static PoiseErr Transpose(PoiseMat A)
 
 static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
 {
-  CsrData *d = A->data;
+  CsrData *d = poiseCsrData(A);
   Transposed *t = &d->by_column;
   Csr *c = &A->csr;
   CsrMultTransposeArgs a = {.owned = c->nloc};
@@ -265,7 +243,7 @@ PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d)
 
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
 {
-  const CsrData *d = A->data;
+  const CsrData *d = poiseCsrData(A);
   const Transposed *t = &d->by_column;
   poiseBufferAdd(&t->ptr, sum);
   poiseBufferAdd(&t->from, sum);
@@ -332,8 +310,8 @@ static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
 
 void poiseCsrDataDestroy(PoiseMat A)
 {
-  poiseTransposedDestroy(&((CsrData *)A->data)->by_column);
-  poiseWindowsDestroy(&((CsrData *)A->data)->columns);
+  poiseTransposedDestroy(&poiseCsrData(A)->by_column);
+  poiseWindowsDestroy(&poiseCsrData(A)->columns);
   DropPlan(A);
 }
 
@@ -353,7 +331,7 @@ const MatType poiseMatType_csr = {
     .inherit = Inherit_CSR,
     .setup = SetUp_CSR,
     .ready = Ready_CSR,
-    .mult = Mult_CSR,
+    .launch = Launch_CSR,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
     .view = View_CSR,

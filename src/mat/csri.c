@@ -11,7 +11,7 @@
 enum { ORDERED, ATOMIC };
 
 typedef struct CsriData {
-  CsrData csr; /* first: of the transpose product */
+  CsrData csr;
   PoiseInt asked, hubs_asked;
   int combine;                         /* ORDERED, ATOMIC */
   int64_t built;                       /* c->built of what was cut; 0: nothing was */
@@ -23,6 +23,7 @@ typedef struct CsriData {
   Windows w;
   Hubs hubs;
 } CsriData;
+POISE_BEGINS_WITH_CSR(CsriData);
 
 static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
@@ -101,10 +102,10 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
+/* What A's data say, of all parts. */
 static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 {
   CsriData *d = A->data;
-  TRY(SetUp_CSRI(A));
   a->uncut = d->uncut, a->exact = d->exact;
   a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary, a->m.spread = A->csr.statistics.spread;
   TRY(poiseHubsArguments(&d->hubs, a));
@@ -114,27 +115,21 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 static PoiseErr Ready_CSRI(PoiseMat A)
 {
   CsriMultArgs a = {0};
+  TRY(SetUp_CSRI(A));
   return Arguments(A, &a);
 }
 
-static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
+/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. */
+static PoiseErr Launch_CSRI(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  CsriMultArgs *a = (CsriMultArgs *)m; /* begins with it */
   CsriData *d = A->data;
-  if (part != REST) TRY(Arguments(A, a));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  a->fill = part != REST;
-  bool as_csr = d->rows < POISE_BLOCK && !d->w.npiece;
-  return poiseWindowsMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a, as_csr ? sizeof *m : sizeof *a);
-}
-
-/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. Interior windows run while the ghosts travel. */
-static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
-                          const Fuse *fuse)
-{
-  CsriMultArgs a = {.m = {.a = alpha, .b = beta, .skip = skip}};
-  if (fuse) a.m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &a.m, Part_CSRI);
+  Device *dev = A->ctx->device;
+  CsriMultArgs a = {.fill = part != REST};
+  TRY(poiseCsrArguments(A, p, &a.m));
+  TRY(Arguments(A, &a));
+  TRY(poiseWindowsPart(&d->w, part, &a));
+  if (d->rows < POISE_BLOCK && !d->w.npiece) return poiseLaunch(dev, KERNEL_csr_mult, &a.m, sizeof a.m);
+  return poiseLaunch(dev, KERNEL_csri_mult, &a, sizeof a);
 }
 
 static void Inherit_CSRI(const void *A, void *B)
@@ -220,7 +215,7 @@ const MatType poiseMatType_csri = {
     .setup = SetUp_CSRI,
     .ready = Ready_CSRI,
     .partials = Partials_CSRI,
-    .mult = Mult_CSRI,
+    .launch = Launch_CSRI,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
     .view = View_CSRI,

@@ -450,17 +450,45 @@ double poiseMatTraffic(PoiseMat A)
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
 
+/* What a launch needs is there, and y is to be written; a product that is skipped leaves it as it is. */
+static PoiseErr OpenProduct(PoiseMat A, PoiseVec y, ProductArgs *p)
+{
+  bool overwrites = !p->b.slot && p->b.value == 0 && !p->skip;
+  if (A->type->ready) TRY(A->type->ready(A));
+  return overwrites ? poiseVecWrite(y, &p->y) : poiseVecUpdate(y, &p->y);
+}
+
+/* On several ranks the rows that need no ghosts are multiplied while these travel. The exchange takes place
+   whatever fails on this rank, as the neighbours wait for it. */
+static PoiseErr LaunchProduct(PoiseMat A, PoiseVec x, PoiseVec y, ProductArgs *p)
+{
+  Halo *halo = A->csr.halo;
+  PoiseErr exchanged = POISE_OK, e = poiseVecRead(x, &p->x);
+  if (halo) TRY(poiseHaloBegin(halo, e, p->x));
+  if (!e) e = OpenProduct(A, y, p);
+  if (!e) e = A->type->launch(A, halo ? INTERIOR : WHOLE, p);
+  if (halo) exchanged = poiseHaloEnd(halo, &p->ghost);
+  TRY(e);
+  TRY(exchanged);
+  return halo ? A->type->launch(A, REST, p) : POISE_OK;
+}
+
+PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  ProductArgs p = {.a = {NULL, 1}};
+  return A->type->mult ? A->type->mult(A, x, y) : LaunchProduct(A, x, y, &p);
+}
+
 /* A product without Fuse: t = A x, then y = a t + b y and the dots in one pass. A skipped one computes t in vain. */
 static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
 {
-  const ScalarRef one = {NULL, 1}, zero = {NULL, 0};
   bool overwrites = !b.slot && b.value == 0;
   AxpbyArgs p = {.n = A->rows->n, .a = a, .b = b, .skip = skip};
   if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1) { /* eager loops enqueue nothing to be skipped */
-    TRY(A->type->mult(A, one, x, zero, y, NULL, NULL));
+    TRY(poiseMatMultPlain(A, x, y));
     return poiseVecFuse(y, skip, fuse);
   }
-  TRY(A->type->mult(A, one, x, zero, A->work, NULL, NULL));
+  TRY(poiseMatMultPlain(A, x, A->work));
   TRY(poiseVecRead(A->work, &p.x));
   TRY(overwrites && !skip ? poiseVecWrite(y, &p.y) : poiseVecUpdate(y, &p.y));
   if (fuse) p.fuse = *fuse;
@@ -470,8 +498,10 @@ static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseV
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
+  ProductArgs p = {.a = a, .b = b, .skip = skip};
+  if (fuse) p.fuse = *fuse;
   poiseLogBegin(A->ctx, EVENT_MatMult);
-  PoiseErr e = Fuses(A) ? A->type->mult(A, a, x, b, y, skip, fuse) : Compose(A, a, x, b, y, skip, fuse);
+  PoiseErr e = Fuses(A) ? LaunchProduct(A, x, y, &p) : Compose(A, a, x, b, y, skip, fuse);
   poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrNumbers(&A->csr), poiseMatTraffic(A));
   return e;
 }

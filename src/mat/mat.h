@@ -134,20 +134,34 @@ typedef struct MatPlan {        /* of a matrix that need have no entries yet */
   bool open;           /* type auto may make it blocks, of which nothing here is known */
 } MatPlan;
 
+/* What a launch multiplies: all rows, or on several ranks those that need no ghosts, and then the others. */
+typedef enum { WHOLE, INTERIOR, REST } ProductPart;
+
+typedef struct ProductArgs { /* y = a A x + b y, then the dots of y; pointers of the device */
+  ScalarRef a, b;
+  const double *x, *ghost; /* ghost: x at the ghost columns; NULL until the exchange has ended */
+  const double *skip;      /* *skip != 0: y stays as it is; NULL: never */
+  double *y;
+  Fuse fuse;
+} ProductArgs;
+
 typedef struct MatType {
   const char *name;
   bool stored;                /* works on A->csr of numbers, */
   bool blocked;               /* or of blocks; else on functions of the user's */
-  bool fuse;                  /* mult takes any a, b and Fuse; else mat.c composes them from y = A x */
+  bool fuse;                  /* launch takes any a, b, skip and Fuse; else mat.c makes them from y = A x */
   bool eager;                 /* calls back to the host: a solver's loop cannot be replayed */
   bool (*composes)(PoiseMat); /* its product is y = A x alone for now, as if it did not fuse; NULL: never */
   size_t size;                /* of A->data */
   const PoiseOption *options;
   void (*inherit)(const void *from, void *to); /* the options, from one's data to another's; may be NULL */
   PoiseErr (*setup)(PoiseMat);                 /* metadata beside the CSR; local */
-  PoiseErr (*ready)(PoiseMat);   /* what a product may not allocate inside a captured loop; local; may be NULL */
+  PoiseErr (*ready)(PoiseMat);   /* what a launch needs is made, and on the device; local; may be NULL */
   int64_t (*partials)(PoiseMat); /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
-  PoiseErr (*mult)(PoiseMat, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *);
+  /* A type has one of the two. launch: enqueue a part of a product, for which `ready` has been called; local;
+     allocates nothing. mult: y = A x by a function of the user's, which may be collective. */
+  PoiseErr (*launch)(PoiseMat, ProductPart part, const ProductArgs *);
+  PoiseErr (*mult)(PoiseMat, PoiseVec x, PoiseVec y);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
   PoiseErr (*view)(PoiseMat);
@@ -217,6 +231,8 @@ PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, 
    place whatever fails on this rank. */
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                           const Fuse *fuse);
+/* y = A x, as products are composed from where a type does not fuse. Not logged. The exchange likewise. */
+PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y);
 /* Bring everything a product needs to the device; called before a captured loop is replayed. Collective; the caller agrees. */
 PoiseErr poiseMatReady(PoiseMat A);
 const MatType *poiseMatAsked(PoiseMat A); /* the type that was asked for */
@@ -386,7 +402,7 @@ typedef struct Transposed { /* column j of [owned | ghosts] has the rows, ascend
 PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
 void poiseTransposedDestroy(Transposed *t);
 
-/* ---- csr.c: what types with entries share; their data begins with it ------------------------------------------------------ */
+/* ---- csr.c: what types with entries share -------------------------------------------------------------- */
 /* Rows in windows and longer rows in pieces (windows.h). Who cuts otherwise sets n and limit before, and parts and ninterior where blocks
    of rows stand for windows. */
 typedef struct Windows {
@@ -395,14 +411,21 @@ typedef struct Windows {
   Buffer window, first, part, sum, arrived, order;
 } Windows;
 
-typedef struct CsrData {
-  int64_t pattern;      /* of the matrix that by_column was made for; 0: it was not */
-  Transposed by_column; /* made for the first transpose product */
-  Windows columns;      /* of it; none (n = 0) where nothing is to be balanced */
-  LibraryPlan plan;     /* of a library */
-  int64_t planned;      /* the pattern it was made for; 0: there is none */
-  Buffer whole;         /* x for a library on several ranks: [owned | ghosts] */
+typedef struct CsrData { /* of the products with A^T and by libraries */
+  int64_t pattern;       /* of the matrix that by_column was made for; 0: it was not */
+  Transposed by_column;  /* made for the first transpose product */
+  Windows columns;       /* of it; none (n = 0) where nothing is to be balanced */
+  LibraryPlan plan;      /* of a library */
+  int64_t planned;       /* the pattern it was made for; 0: there is none */
+  Buffer whole;          /* x for a library on several ranks: [owned | ghosts] */
 } CsrData;
+
+/* Data of types that multiply by poiseCsrMultTranspose begin with a CsrData `csr`; each says so by this. */
+#define POISE_BEGINS_WITH_CSR(Data) _Static_assert(offsetof(Data, csr) == 0, "where poiseCsrData finds it")
+static inline CsrData *poiseCsrData(PoiseMat A)
+{
+  return A->data;
+}
 
 /* ---- index16.c: columns of 16 bits beside the CSR --------------------------------------------------------------------------- */
 
@@ -424,13 +447,8 @@ void poiseIndex16Destroy(Index16 *d);
 
 /* ---- csr.c: products ---------------------------------------------------------------------------------------------------------- */
 
-typedef enum { WHOLE, INTERIOR, REST } ProductPart;
-typedef PoiseErr PartOfProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part);
-/* The product by one call for all of it, or on several ranks by two, so that what needs no ghosts runs while they travel. Unless it is
-   the REST, the call fills in the arguments, of which m is the beginning. */
-PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, PartOfProduct *call);
-PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m);          /* the blocks of A->csr in that part */
-PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m); /* matrix and vectors */
+PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m); /* matrix, vectors, scalars */
+PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m); /* the blocks of A->csr in that part */
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);

@@ -17,8 +17,8 @@ typedef struct SegPadded { /* the filled segments */
 } SegPadded;
 
 typedef struct SegData {
-  CsrData csr; /* first: of the transpose product */
-  int asked;   /* for segments of 2^(asked - 1) entries; 0: for none */
+  CsrData csr;
+  int asked; /* for segments of 2^(asked - 1) entries; 0: for none */
   int wants_padded;
   int64_t built;            /* c->built of what was cut; 0: nothing was */
   int was_asked;            /* then */
@@ -30,6 +30,7 @@ typedef struct SegData {
   SegPadded padded;
   Windows w;
 } SegData;
+POISE_BEGINS_WITH_CSR(SegData);
 
 static const PoiseOption options[] = {
     {"mat_seg_length", POISE_OPTION_CHOICE, offsetof(SegData, asked), "0", 0, 0, "0|1|2|4|8|16|32|64|128|256",
@@ -182,11 +183,10 @@ static PoiseErr SetUp_SEG(PoiseMat A)
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 
+/* What A's data say, of all parts. */
 static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
 {
   SegData *d = A->data;
-  TRY(SetUp_SEG(A));
-  TRY(Fill(A, d));
   a->length = d->length, a->segments = d->segments;
   a->c.m.rows = POISE_BLOCK, a->c.m.tile = d->tile, a->c.m.vary = A->csr.vary;
   return poiseWindowsArguments(&d->w, &a->c);
@@ -195,29 +195,24 @@ static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
 static PoiseErr Ready_SEG(PoiseMat A)
 {
   SegMultArgs a = {0};
+  TRY(SetUp_SEG(A));
+  TRY(Fill(A, A->data));
   return Arguments(A, &a);
 }
 
-static PoiseErr Part_SEG(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
-{
-  SegMultArgs *a = (SegMultArgs *)m; /* begins with it */
-  SegData *d = A->data;
-  if (part != REST) TRY(Arguments(A, a));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  if (part != REST && d->is_padded) {
-    TRY(PaddedPattern(d, &m->A));
-    TRY(poiseBufferRead(&d->padded.val, DEVICE, &m->A.val));
-  }
-  return poiseWindowsMult(A, &d->w, part, KERNEL_seg_mult, &a->c, sizeof *a);
-}
-
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. */
-static PoiseErr Mult_SEG(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
-                         const Fuse *fuse)
+static PoiseErr Launch_SEG(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  SegMultArgs a = {.c.m = {.a = alpha, .b = beta, .skip = skip}};
-  if (fuse) a.c.m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &a.c.m, Part_SEG);
+  SegData *d = A->data;
+  SegMultArgs a = {0};
+  TRY(poiseCsrArguments(A, p, &a.c.m));
+  if (d->is_padded) {
+    TRY(PaddedPattern(d, &a.c.m.A));
+    TRY(poiseBufferRead(&d->padded.val, DEVICE, &a.c.m.A.val));
+  }
+  TRY(Arguments(A, &a));
+  TRY(poiseWindowsPart(&d->w, part, &a.c));
+  return poiseLaunch(A->ctx->device, KERNEL_seg_mult, &a, sizeof a);
 }
 
 static void Inherit_SEG(const void *A, void *B)
@@ -308,7 +303,7 @@ const MatType poiseMatType_seg = {
     .setup = SetUp_SEG,
     .ready = Ready_SEG,
     .partials = Partials_SEG,
-    .mult = Mult_SEG,
+    .launch = Launch_SEG,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
     .view = View_SEG,

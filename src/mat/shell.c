@@ -7,11 +7,9 @@ typedef struct Shell {
   void *arg;
 } Shell;
 
-static PoiseErr Mult_Shell(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
-                           const Fuse *fuse)
+static PoiseErr Mult_Shell(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   const Shell *s = A->data;
-  (void)a, (void)b, (void)skip, (void)fuse; /* mat.c composes them */
   PoiseErrorClear();
   return poiseErrorOfUser(s->functions.mult(s->arg, x, y), "the shell's mult");
 }

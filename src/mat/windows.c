@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows of rows and pieces of longer ones, on the device: made, ordered, and multiplied by. */
+/* Windows of rows and pieces of longer ones, on the device: made, ordered, and handed to products. */
 #include "windows.h"
 
 /* LINE: numbers whose values and columns fill lines of a GPU's caches. Elsewhere a row's sum is the same wherever it begins. */
@@ -80,7 +80,7 @@ PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a)
   return POISE_OK;
 }
 
-PoiseErr poiseWindowsMult(PoiseMat A, Windows *w, ProductPart part, int kernel, CsriMultArgs *a, size_t bytes)
+PoiseErr poiseWindowsPart(Windows *w, ProductPart part, CsriMultArgs *a)
 {
   int64_t first = part == REST ? w->ninterior : 0, last = part == INTERIOR ? w->ninterior : w->parts;
   const int32_t *order;
@@ -90,7 +90,7 @@ PoiseErr poiseWindowsMult(PoiseMat A, Windows *w, ProductPart part, int kernel, 
   }
   a->m.nblock = last - first;
   a->npiece = part == INTERIOR ? 0 : w->npiece;
-  return poiseLaunch(A->ctx->device, kernel, a, bytes);
+  return POISE_OK;
 }
 
 int64_t poiseWindowsPartials(const Windows *w)

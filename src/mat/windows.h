@@ -27,9 +27,9 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A);
 /* Several ranks: windows, or blocks of `rows` rows (not POISE_BLOCK), without ghosts go ahead of the exchange. If it was not called, all wait
    for it. */
 PoiseErr poiseWindowsOrder(PoiseMat A, Windows *w, int rows);
-PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a); /* all of it on the device */
-/* A part of poiseCsrProduct, by a kernel whose arguments, of so many bytes, begin with *a. */
-PoiseErr poiseWindowsMult(PoiseMat A, Windows *w, ProductPart part, int kernel, CsriMultArgs *a, size_t bytes);
+PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a);              /* all of it on the device */
+/* The windows, or blocks, and the pieces in that part. */
+PoiseErr poiseWindowsPart(Windows *w, ProductPart part, CsriMultArgs *a);
 int64_t poiseWindowsPartials(const Windows *w);
 void poiseWindowsBytes(const Windows *w, PoiseBytes *sum);
 typedef struct WindowsPlan { /* at least and at most */
