@@ -128,7 +128,7 @@ double *poiseGMRESCoefficients(PoiseKSP ksp, int k)
 void poiseGMRESContinue(PoiseKSP ksp)
 {
   poiseKSPCopy(ksp, ksp->work[GM_B], ksp->work[GM_T]);
-  poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T]); /* t = b - A x */
+  poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T], NULL); /* t = b - A x */
   PreconditionResidual(ksp);
   poiseKSPPhase(ksp, PHASE_gmres_restart,
                 (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp)}, NO_SLOT,

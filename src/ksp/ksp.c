@@ -649,15 +649,26 @@ static PoiseErr CheckForbidden(PoiseKSP ksp)
   return POISE_OK;
 }
 
-static PoiseErr Run(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+static PoiseErr Prepare(PoiseKSP ksp)
 {
   PoiseErr e = CheckForbidden(ksp);
-  if (!e) e = poiseKSPPrepare(ksp);
-  TRY(PoiseAgree(ksp->ctx, e));
-  bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
-  e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
-  poiseDeviceForbid(ksp->ctx->device, forbade);
-  return e;
+  return PoiseAgree(ksp->ctx, e ? e : poiseKSPPrepare(ksp));
+}
+
+/* A solve that has run, and whether it went well: in words, and as an error where that was asked for. */
+static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
+{
+  TRY(poiseKSPExplain(ksp, b));
+  if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
+  if (ksp->options.view) TRY(PoiseKSPView(ksp));
+  if (ksp->options.error_if_not_converged && ksp->reason < 0)
+    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s",
+         PoiseKSPReasonString(ksp->reason), (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm,
+         *ksp->detail ? "; " : "", ksp->detail);
+  if (ksp->options.error_if_inaccurate && poiseKSPInaccuracy(ksp) > 0)
+    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, but %s", PoiseKSPReasonString(ksp->reason),
+         (long long)ksp->its, ksp->detail);
+  return POISE_OK;
 }
 
 static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
@@ -669,22 +680,16 @@ static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
   ksp->running = true;
-  PoiseErr e = Run(ksp, b, x);
+  PoiseErr e = Prepare(ksp);
+  bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
+  if (!e) e = ksp->arranged ? poiseKSPRunArranged(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  poiseDeviceForbid(ksp->ctx->device, forbade);
   ksp->running = false;
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->reason = POISE_DIVERGED_ERROR;
   TRY(e);
   TRY(PoiseAgree(ksp->ctx, poiseBufferSettle(&x->data)));
-  TRY(poiseKSPExplain(ksp, b));
-  if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
-  if (ksp->options.view) TRY(PoiseKSPView(ksp));
-  if (ksp->options.error_if_not_converged && ksp->reason < 0)
-    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s", PoiseKSPReasonString(ksp->reason),
-         (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm, *ksp->detail ? "; " : "", ksp->detail);
-  if (ksp->options.error_if_inaccurate && poiseKSPInaccuracy(ksp) > 0)
-    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, but %s", PoiseKSPReasonString(ksp->reason),
-         (long long)ksp->its, ksp->detail);
-  return POISE_OK;
+  return Report(ksp, b);
 }
 
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)

@@ -187,6 +187,8 @@ static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
 
 /* y = A x, dots as added to f (may be NULL). */
 void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f);
+/* y -= A x, dots likewise. */
+void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f);
 /* z = M^-1 r */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
 /* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch */
@@ -227,9 +229,8 @@ void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const
 void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum, const double *skip);
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
-void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y -= A x */
-void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);          /* the solution += M^-1 u; t: scratch */
-PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t);     /* t = the solution + M^-1 u */
+void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);      /* the solution += M^-1 u; t: scratch */
+PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t); /* t = the solution + M^-1 u */
 /* Keep a failure of this rank. */
 void poiseKSPFailed(PoiseKSP ksp, PoiseErr e);
 /* Add to ksp->detail, behind a semicolon. */

@@ -44,25 +44,28 @@ static void CountPartials(PoiseKSP ksp, const Fuse *f)
       if (ksp->pending[p].partial == f->partial[k]) ksp->pending[p].count = poiseMatPartials(ksp->A);
 }
 
-/* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on the host. So x's
-   copy there is stale, and y is fetched from there. */
-static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
+/* Phases work on the device through pointers, of which a vector knows nothing; a user's function may work on
+   the host. So the host's copy of what it reads is stale, and what it wrote is fetched from there. */
+static void OnDevice(PoiseKSP ksp, PoiseVec v)
 {
   double *p;
-  if (f) CountPartials(ksp, f);
-  poiseKSPFailed(ksp, poiseVecUpdate(x, &p));
-  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, a, x, b, y, Done(ksp), f));
-  poiseKSPFailed(ksp, poiseVecUpdate(y, &p));
+  poiseKSPFailed(ksp, poiseVecUpdate(v, &p));
 }
 
 void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  Product(ksp, one, x, zero, y, f);
+  if (f) CountPartials(ksp, f);
+  OnDevice(ksp, x);
+  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, one, x, zero, y, Done(ksp), f));
+  OnDevice(ksp, y);
 }
 
-void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y)
+void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  Product(ksp, minus_one, x, one, y, NULL);
+  if (f) CountPartials(ksp, f);
+  OnDevice(ksp, x);
+  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, minus_one, x, one, y, Done(ksp), f));
+  OnDevice(ksp, y);
 }
 
 /* z -= N N' z for the null space N of A, then the dots of z */
@@ -80,14 +83,13 @@ static bool RemovesNullSpace(PoiseKSP ksp)
   return ksp->A->null.n && ksp->side == POISE_PC_LEFT;
 }
 
-/* As with a product, when the preconditioner may work on the host. b is no work vector: nobody writes it behind its back. */
+/* b is no work vector: nobody writes it behind its back. */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
   bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc) != NULL;
-  double *p;
-  if (eager && r != ksp->b) poiseKSPFailed(ksp, poiseVecUpdate(r, &p));
+  if (eager && r != ksp->b) OnDevice(ksp, r);
   poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));
-  if (eager) poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
+  if (eager) OnDevice(ksp, z);
   if (remove) RemoveNullSpace(ksp, z, f);
 }
 
@@ -107,7 +109,7 @@ void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fu
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r)
 {
   poiseKSPCopy(ksp, b, r);
-  if (poiseKSPHasGuess(ksp)) poiseKSPSubtractProduct(ksp, ksp->work[0], r);
+  if (poiseKSPHasGuess(ksp)) poiseKSPSubtractProduct(ksp, ksp->work[0], r, NULL);
 }
 
 int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
@@ -380,9 +382,9 @@ static int Cycle(PoiseKSP ksp)
   return ksp->type->cycle ? ksp->type->cycle(ksp) : 1;
 }
 
-static void Step(PoiseKSP ksp)
+/* Behind an iteration that was enqueued. */
+static void Advance(PoiseKSP ksp)
 {
-  ksp->type->iterate(ksp, ksp->cycle_at);
   ksp->parity = !ksp->parity;
   if (++ksp->cycle_at < Cycle(ksp)) return;
   ksp->cycle_at = 0;
@@ -428,7 +430,7 @@ static void TrueResidual(PoiseKSP ksp)
   PoiseVec x = ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0];
   poiseKSPCopy(ksp, ksp->b, ksp->residual);
   poiseKSPAddDot(ksp, &f, NULL, SLOT_TRUE_RESIDUAL);
-  Product(ksp, minus_one, x, one, ksp->residual, &f);
+  poiseKSPSubtractProduct(ksp, x, ksp->residual, &f);
   poiseKSPPublish(ksp);
   ksp->finishing = false;
 }
@@ -539,14 +541,22 @@ static bool HostStops(PoiseKSP ksp)
 
 static void Eager(PoiseKSP ksp)
 {
-  for (bool over = false; !over;) {
+  for (;;) {
     PoiseErr e = FetchIteration(ksp);
     poiseKSPFailed(ksp, e);
     if (Failed(ksp) || poiseKSPOutOfRange(ksp, ksp->status[0])) return;
-    over = Look(ksp, ksp->status[0]);
-    over = HostStops(ksp) || over;
-    if (!over) Step(ksp);
+    bool over = Look(ksp, ksp->status[0]);
+    if (HostStops(ksp) || over) return;
+    ksp->type->iterate(ksp, ksp->cycle_at);
+    Advance(ksp);
   }
+}
+
+/* What a replayed loop starts from. Returns whether there is anything to iterate. */
+static bool Begins(PoiseKSP ksp)
+{
+  poiseKSPFailed(ksp, FetchSlots(ksp));
+  return !ksp->failed && !poiseKSPOutOfRange(ksp, ksp->status[0]) && !Look(ksp, ksp->status[0]);
 }
 
 /* Iterations of a captured loop: whole cycles, an even number so that the parity comes out even. */
@@ -562,7 +572,8 @@ static void Count(PoiseKSP ksp, double times, int n)
   poiseLogAddWork(ksp->ctx, times, &ksp->counts[0], &ksp->counts[n]);
 }
 
-static void Capture(PoiseKSP ksp)
+/* Returns whether there is a captured loop, this one or the one that is kept. */
+static bool Capture(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   Captured now;
@@ -570,15 +581,16 @@ static void Capture(PoiseKSP ksp)
   now.type = ksp->type, now.A = ksp->A, now.pc = ksp->pc;
   now.pattern = ksp->A->pattern, now.generation = ksp->pc->generation;
   now.conv = ksp->conv, now.norm = (int)ksp->norm, now.side = (int)ksp->side, now.cycle = CapturedIterations(ksp);
-  if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return;
+  if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return true;
   poiseKSPForget(ksp);
   PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *ksp->counts, "counts of a captured loop", &ksp->counts);
   if (!e) e = dev->ops->capture_begin(dev, true);
   poiseKSPFailed(ksp, e);
-  if (e) return;
+  if (e) return false;
   for (int k = 0; k < now.cycle; k++) {
     poiseLogCounts(ksp->ctx, &ksp->counts[k]);
-    Step(ksp);
+    ksp->type->iterate(ksp, ksp->cycle_at);
+    Advance(ksp);
   }
   poiseLogCounts(ksp->ctx, &ksp->counts[now.cycle]);
   Count(ksp, -1, now.cycle); /* nothing has run */
@@ -586,6 +598,7 @@ static void Capture(PoiseKSP ksp)
   poiseKSPFailed(ksp, dev->ops->capture_end(dev, &ksp->graph));
   if (ksp->failed) poiseKSPForget(ksp);
   ksp->captured = now;
+  return !ksp->failed;
 }
 
 static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
@@ -603,10 +616,6 @@ static void Replay(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   int64_t event[2] = {0, 0};
-  poiseKSPFailed(ksp, FetchSlots(ksp));
-  if (ksp->failed || poiseKSPOutOfRange(ksp, ksp->status[0]) || Look(ksp, ksp->status[0])) return;
-  Capture(ksp);
-  if (ksp->failed) return;
   EnqueueReplay(ksp, 0, &event[0]);
   for (int k = 0; !ksp->failed; k = !k) {
     EnqueueReplay(ksp, !k, &event[!k]);
@@ -704,18 +713,6 @@ static void Deliver(PoiseKSP ksp, PoiseVec x)
   if (ksp->reason > 0 && delivered && ksp->status[0][SLOT_RESULT] != 0) ksp->reason = POISE_DIVERGED_NANORINF;
 }
 
-/* The loop, from the x in work[0]. Afterwards the solve is over, or ksp->scaling. */
-static PoiseErr Loop(PoiseKSP ksp)
-{
-  ksp->finishing = false;
-  ksp->type->start(ksp, ksp->b);
-  if (ksp->eager)
-    Eager(ksp);
-  else
-    Replay(ksp);
-  return AgreeOnResult(ksp);
-}
-
 /* A method that stalls is started again from x, while the norms that it started from halve. */
 static bool Retries(PoiseKSP ksp)
 {
@@ -754,7 +751,8 @@ static PoiseErr Restart(PoiseKSP ksp, PoiseVec x)
   return e;
 }
 
-PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+/* Nothing is known of a solve that begins. */
+static void Reset(PoiseKSP ksp)
 {
   ksp->failed = POISE_OK;
   ksp->stop = ksp->finishing = false;
@@ -765,6 +763,11 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   memset(ksp->final, 0, sizeof ksp->final);
   ksp->stalled = INFINITY;
   ksp->claim = (Claim){.best = INFINITY, .best_square = INFINITY};
+}
+
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  Reset(ksp);
   TRY(LeaveOut(ksp, &b));
   ksp->b = b;
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->norm_b));
@@ -772,8 +775,14 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     poiseKSPCopy(ksp, x, ksp->work[0]);
   else
     poiseKSPZero(ksp, ksp->work[0]);
-  for (bool again = true; again;) {
-    TRY(Loop(ksp));
+  for (bool again = true; again;) { /* from the x in work[0], until the solve is over, or ksp->scaling */
+    ksp->finishing = false;
+    ksp->type->start(ksp, ksp->b);
+    if (ksp->eager)
+      Eager(ksp);
+    else if (Begins(ksp) && Capture(ksp))
+      Replay(ksp);
+    TRY(AgreeOnResult(ksp));
     again = ksp->scaling;
     if (!again) TRY(Conclude(ksp, x, &again));
     if (again) TRY(Restart(ksp, x));
