@@ -172,7 +172,7 @@ template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMu
   void (*kernel)(CsrMultArgs) = in16 ? CsrTile<T, L, MODE, true> : CsrTile<T, L, MODE, false>;
   size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) * (in16 && a->index16.all ? 10 : 12);
   TRY(LetShare((const void *)kernel, bytes));
-  return FollowCarving(dev, CarveTiles(a->spread, bytes, T), kernel, (unsigned)a->nblock, T, bytes, *a);
+  return Follow(dev, kernel, (unsigned)a->nblock, T, {bytes, CarveTiles(a->spread, bytes, T)}, *a);
 }
 
 /* More blocks than are resident hide latency, and skipped ones would fetch in vain. */

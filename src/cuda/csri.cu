@@ -357,24 +357,13 @@ template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a
 {
   size_t bytes = (size_t)TileRoom(a->m.tile) * 12;
   TRY(LetShare((const void *)CsriTile<T, L>, bytes));
-  return FollowCarving(dev, CarveTiles(a->m.spread, bytes, T), CsriTile<T, L>,
-                       (unsigned)(PieceBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
+  return Follow(dev, CsriTile<T, L>, (unsigned)(PieceBlocks(*a, T / 32) + a->m.nblock), T,
+                {bytes, CarveTiles(a->m.spread, bytes, T)}, *a);
 }
 
 template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
 {
   return a->m.rows * L < THREADS ? Tiles<THREADS / 2, L>(dev, a) : Tiles<THREADS, L>(dev, a);
-}
-
-template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, bool plain)
-{
-  unsigned grid = (unsigned)(PieceBlocks(*a, W) + (a->m.nblock + W - 1) / W),
-           first = (unsigned)(poiseCudaProcessors(dev) * (RESIDENT_WINDOWS / W));
-  return Follow(dev,
-                a->exact ? CsriMult<EXACT, W>
-                : plain  ? CsriMult<PLAIN, W>
-                         : CsriMult<GENERAL, W>,
-                grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact, first);
 }
 
 /* As many as there is shared memory for, beside the marks and what the system takes. */
@@ -429,13 +418,24 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
 {
   typedef PoiseErr (*Run)(Device *, const CsriMultArgs *);
   static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
+  static void (*const hubs[])(CsriMultArgs) = {CsriHubMult<GENERAL>, CsriHubMult<PLAIN>, CsriHubMult<EXACT>};
+  static void (*const windows[][2])(CsriMultArgs, bool, unsigned) = {
+      {CsriMult<GENERAL, WINDOWS>, CsriMult<GENERAL, FEW_WINDOWS>},
+      {CsriMult<PLAIN, WINDOWS>, CsriMult<PLAIN, FEW_WINDOWS>},
+      {CsriMult<EXACT, WINDOWS>, CsriMult<EXACT, FEW_WINDOWS>},
+  };
   const CsriMultArgs *a = (const CsriMultArgs *)args;
   if (a->exact && a->fill)
     TRY(poiseCudaCheck(cudaMemsetAsync(a->m.y, 0, (size_t)a->m.A.m * sizeof(double), poiseCudaStream(dev)), "y = 0"));
   if (a->npiece + a->m.nblock == 0) return POISE_OK;
   if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
   bool plain = !a->m.ghost && !a->m.a.slot && a->m.a.value == 1 && !a->m.b.slot && a->m.b.value == 0;
-  if (a->hub) return Hubs(dev, a, a->exact ? CsriHubMult<EXACT> : plain ? CsriHubMult<PLAIN> : CsriHubMult<GENERAL>);
-  bool few = a->npiece + a->m.nblock <= (int64_t)RESIDENT_WINDOWS * poiseCudaProcessors(dev);
-  return few ? Windows<FEW_WINDOWS>(dev, a, plain) : Windows<WINDOWS>(dev, a, plain);
+  int mode = a->exact ? EXACT : plain ? PLAIN : GENERAL;
+  if (a->hub) return Hubs(dev, a, hubs[mode]);
+  unsigned resident = RESIDENT_WINDOWS * (unsigned)poiseCudaProcessors(dev);
+  bool few = a->npiece + a->m.nblock <= (int64_t)resident;
+  unsigned warps = few ? FEW_WINDOWS : WINDOWS; /* of a block */
+  unsigned grid = (unsigned)(PieceBlocks(*a, (int)warps) + (a->m.nblock + warps - 1) / warps);
+  bool early = poiseCudaInLoop(dev) && !a->exact;
+  return Follow(dev, windows[mode][few], grid, 32 * warps, 0, *a, early, resident / warps);
 }

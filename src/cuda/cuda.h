@@ -148,10 +148,18 @@ __device__ __forceinline__ void LetFollow()
 #endif
 }
 
-/* carve: percent of a multiprocessor's memory that is to be shared memory, the rest of which is its cache; -1: as the driver likes. */
+struct SharedMemory { /* of a kernel that is launched */
+  size_t bytes;       /* of each block, beside what the kernel declares */
+  int carve;          /* percent of a multiprocessor's L1 to be shared memory; -1: the driver's choice */
+  SharedMemory(size_t n, int percent = -1) : bytes(n), carve(percent)
+  {
+  }
+};
+
+/* The one launch of kernels that follow each other. */
 template <typename... Args>
-static PoiseErr FollowCarving(Device *dev, int carve, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared,
-                              Args... args)
+static PoiseErr Follow(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, SharedMemory shared,
+                       Args... args)
 {
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute[2] = {};
@@ -161,26 +169,18 @@ static PoiseErr FollowCarving(Device *dev, int carve, void (*kernel)(Args...), d
     attribute[n++].val.programmaticStreamSerializationAllowed = 1;
   }
 #if CUDART_VERSION >= 12050
-  if (carve >= 0) {
+  if (shared.carve >= 0) {
     attribute[n].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
-    attribute[n++].val.sharedMemCarveout = (unsigned)carve;
+    attribute[n++].val.sharedMemCarveout = (unsigned)shared.carve;
   }
-#else
-  (void)carve;
 #endif
   config.gridDim = grid;
   config.blockDim = threads;
-  config.dynamicSmemBytes = shared;
+  config.dynamicSmemBytes = shared.bytes;
   config.stream = poiseCudaStream(dev);
   config.attrs = attribute;
   config.numAttrs = n;
   return poiseCudaCheck(cudaLaunchKernelEx(&config, kernel, args...), "launching a kernel");
-}
-
-template <typename... Args>
-static PoiseErr Follow(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned threads, size_t shared, Args... args)
-{
-  return FollowCarving(dev, -1, kernel, grid, threads, shared, args...);
 }
 
 /* The dots of a block's finished rows y[], which this thread holds ROWS of. */
