@@ -113,8 +113,8 @@ static PoiseErr Ready_BCSR(PoiseMat A)
   return Arguments(A, &a);
 }
 
-/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Blocks of 1 x 1 are a CSR, and multiplied
-   as such. */
+/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Blocks of 1 x 1 are a CSR, and
+   multiplied as such. */
 static PoiseErr Launch_BCSR(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
   BcsrData *d = A->data;
