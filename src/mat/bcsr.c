@@ -108,9 +108,9 @@ static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
 
 static PoiseErr Ready_BCSR(PoiseMat A)
 {
-  BcsrMultArgs a = {0};
+  const BcsrData *d = A->data;
   TRY(SetUp_BCSR(A));
-  return Arguments(A, &a);
+  return d->w.there ? POISE_OK : Arguments(A, &(BcsrMultArgs){0});
 }
 
 /* Reads 8 bytes per number, 4 per block and per offset, x and y once. Blocks of 1 x 1 are a CSR, and

@@ -36,7 +36,7 @@ PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
   m->a = p->a, m->b = p->b;
   m->x = p->x, m->ghost = p->ghost, m->skip = p->skip;
   m->y = p->y;
-  m->fuse = p->fuse;
+  if (p->fuse) m->fuse = *p->fuse;
   return poiseCsrView(&A->csr, &m->A);
 }
 

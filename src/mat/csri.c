@@ -114,9 +114,9 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 
 static PoiseErr Ready_CSRI(PoiseMat A)
 {
-  CsriMultArgs a = {0};
+  const CsriData *d = A->data;
   TRY(SetUp_CSRI(A));
-  return Arguments(A, &a);
+  return d->w.there ? POISE_OK : Arguments(A, &(CsriMultArgs){0});
 }
 
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. */

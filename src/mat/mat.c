@@ -498,8 +498,7 @@ static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseV
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
-  ProductArgs p = {.a = a, .b = b, .skip = skip};
-  if (fuse) p.fuse = *fuse;
+  ProductArgs p = {.a = a, .b = b, .skip = skip, .fuse = fuse};
   poiseLogBegin(A->ctx, EVENT_MatMult);
   PoiseErr e = Fuses(A) ? LaunchProduct(A, x, y, &p) : Compose(A, a, x, b, y, skip, fuse);
   poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrNumbers(&A->csr), poiseMatTraffic(A));

@@ -194,10 +194,10 @@ static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
 
 static PoiseErr Ready_SEG(PoiseMat A)
 {
-  SegMultArgs a = {0};
+  SegData *d = A->data;
   TRY(SetUp_SEG(A));
-  TRY(Fill(A, A->data));
-  return Arguments(A, &a);
+  TRY(Fill(A, d));
+  return d->w.there ? POISE_OK : Arguments(A, &(SegMultArgs){0});
 }
 
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. */

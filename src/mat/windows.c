@@ -77,6 +77,7 @@ PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a)
   TRY(poiseBufferUpdate(&w->sum, DEVICE, &a->sum));
   TRY(poiseBufferUpdate(&w->arrived, DEVICE, &a->arrived));
   a->next = a->arrived + w->n;
+  w->there = true;
   return POISE_OK;
 }
 
