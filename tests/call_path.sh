@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# "A product, from the solver to the kernel" of docs/architecture.md is true: each function is defined in the file
-# behind it and calls the next one, by its name or as the next line says in parentheses; and the way is short.
+# "A product, from the solver to the kernel" of docs/architecture.md is true: each function is defined in the
+# file behind it and calls the next one, by its name or as the next line says in parentheses; they are few.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 page=docs/architecture.md most=12 # calls
-lines=$(awk '/^## / { here = /^## A product, from the solver to the kernel$/ } here && / src\// { print }' "$page" |
+lines=$(awk '/^## / { here = /^## A product, from the solver to the kernel$/ } here { print }' "$page" |
   grep -E '^[A-Za-z_]+ +src/[a-z]+/[a-z_]+\.(c|cu|h) ')
 
 fail()

@@ -684,8 +684,8 @@ static PoiseErr Launch_Noted(PoiseMat A, ProductPart part, const ProductArgs *p)
   return poiseMatType_csr.launch(A, part, p);
 }
 
-/* A product is one launch, or on several ranks two around the end of the exchange. A rank that fails takes part in
-   the exchange. */
+/* A product is one launch, or on several ranks two around the end of the exchange. A rank that fails takes
+   part in the exchange. */
 static void TestParts(PoiseContext ctx)
 {
   int last = PoiseRank(ctx) == PoiseSize(ctx) - 1, several = PoiseSize(ctx) > 1;

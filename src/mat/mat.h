@@ -156,8 +156,8 @@ typedef struct MatType {
   const PoiseOption *options;
   void (*inherit)(const void *from, void *to); /* the options, from one's data to another's; may be NULL */
   PoiseErr (*setup)(PoiseMat);                 /* metadata beside the CSR; local */
-  PoiseErr (*ready)(PoiseMat);                 /* what a launch needs is made, and on the device; local; may be NULL */
-  int64_t (*partials)(PoiseMat);               /* that a Fuse of the product leaves; NULL: one for each of csr.nblock */
+  PoiseErr (*ready)(PoiseMat);                 /* what a launch needs, on the device; local; may be NULL */
+  int64_t (*partials)(PoiseMat);               /* of a product's Fuse; NULL: one for each of csr.nblock */
   /* A type has one of the two. launch: enqueue a part of a product, for which `ready` has been called; local;
      allocates nothing. mult: y = A x by a function of the user's, which may be collective. */
   PoiseErr (*launch)(PoiseMat, ProductPart part, const ProductArgs *);
@@ -449,7 +449,7 @@ void poiseIndex16Destroy(Index16 *d);
 /* ---- csr.c: products ---------------------------------------------------------------------------------------------------------- */
 
 PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m); /* matrix, vectors, scalars */
-PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m);        /* the blocks of A->csr in that part */
+PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m);        /* blocks of A->csr */
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);

@@ -27,7 +27,7 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A);
 /* Several ranks: windows, or blocks of `rows` rows (not POISE_BLOCK), without ghosts go ahead of the exchange. If it was not called, all wait
    for it. */
 PoiseErr poiseWindowsOrder(PoiseMat A, Windows *w, int rows);
-PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a);              /* all of it on the device */
+PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a); /* all of it on the device */
 /* The windows, or blocks, and the pieces in that part. */
 PoiseErr poiseWindowsPart(Windows *w, ProductPart part, CsriMultArgs *a);
 int64_t poiseWindowsPartials(const Windows *w);
