@@ -6,14 +6,7 @@
 #include <type_traits>
 
 #include "sys/kernels.h"
-#include "vec/vec_phases.h"
-#include "ksp/cg_phases.h"
-#include "ksp/bicgstab_phases.h"
-#include "ksp/gmres_phases.h"
-#include "ksp/minres_phases.h"
-#include "ksp/prcg_phases.h"
-#include "ksp/preonly_phases.h"
-#include "ksp/stationary_phases.h"
+#include "ksp/phases.h"
 
 template <int (*Begin)(const double *, double *, const PhaseArgs *, double *),
           Dots (*Element)(const double *, const PhaseArgs *, int64_t)>
@@ -28,10 +21,19 @@ __global__ void RunPhase(PhaseArgs a, const double *in)
   }
 }
 
+template <int (*Begin)(const double *, double *, const PhaseArgs *, double *)>
+__global__ void RunScalars(PhaseArgs a, const double *in)
+{
+  double c[POISE_MAX_COEFS] = {0};
+  Begin(in, a.slots, &a, c);
+}
+
 #define PHASE(name, ndot, combine, kind) \
   template __global__ void RunPhase<name##_begin, name##_element>(PhaseArgs, const double *);
+#define SCALARS(name) template __global__ void RunScalars<name##_begin>(PhaseArgs, const double *);
 #include "sys/phases.def"
 #undef PHASE
+#undef SCALARS
 
 #define KERNEL(name, Args) static_assert(std::is_trivially_copyable<Args>::value && sizeof(Args) <= 4096, "kernel " #name);
 #include "sys/kernels.def"

@@ -4,6 +4,7 @@
   threads and on the mock device: the bits must be the same.
 */
 #include "harness.h"
+#include "ksp/bicgstab_phases.h"
 #include "sys/sys.h"
 
 /* ---- arrays and runs ---------------------------------------------------------------------------------------------------- */
@@ -933,7 +934,12 @@ static void TestPhaseSlots(PoiseContext ctx)
   Rig rig = Open(ctx);
   double partial[] = {4, 5, 7}, slots[POISE_SLOTS], history[2], *r = Random(&rig, ROWS, 1), *p = Constant(&rig, ROWS, 0);
   PhaseArgs plain = {.id = PHASE_ksp_norm0, .k = K, .slots = slots, .nsum = 2};
-  PhaseArgs decides = {.id = PHASE_bicgstab_start, .n = ROWS, .in = {r}, .out = {p, p}, .slots = slots};
+  PhaseArgs decides = {.id = PHASE_bicgstab_start,
+                       .n = ROWS,
+                       .slots = slots,
+                       READS(BI_R, r),
+                       WRITES(BI_P, p),
+                       WRITES(BI_RHAT, p)};
   plain.sum[0] = (Sum){partial, 3, slots + K};
   plain.sum[1] = (Sum){partial, 0, slots + K + 1};
   decides.conv.history = history;

@@ -4,6 +4,7 @@
   those with the same preconditioner as a user's function, which no phase applies, and what the log says of both.
 */
 #include "ksp/ksp.h"
+#include "ksp/stationary_phases.h"
 #include "sample.h"
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------------------ */
@@ -59,7 +60,7 @@ static void Apart(Rig *rig, const PhaseArgs *fused, double *r, double *z)
 {
   PhaseArgs a = *fused;
   int64_t b = a.end.b, count = (a.n + b - 1) / b;
-  a.out[0] = r;
+  a.out[ST_R] = r;
   a.partial[0] = NULL;
   a.end = (BlockEnd){0};
   CHECK_OK(poiseLaunch(rig->ctx->device, KERNEL_phase, &a, sizeof a));
@@ -99,8 +100,11 @@ static void CheckPartials(Rig *rig, const PhaseArgs *a, const double *partial, c
 
 static PhaseArgs Residual(Rig *rig, int64_t n, int b)
 {
-  PhaseArgs a = {.id = PHASE_stationary_residual, .n = n, .in = {Random(rig, n, 1)}, .out = {Random(rig, n, 2)}};
-  a.end = (BlockEnd){.b = b, .d = Random(rig, n * b, 3), .r = a.out[0], .z = Take(rig, n, NULL)};
+  PhaseArgs a = {.id = PHASE_stationary_residual,
+                 .n = n,
+                 READS(ST_B, Random(rig, n, 1)),
+                 WRITES(ST_R, Random(rig, n, 2))};
+  a.end = (BlockEnd){.b = b, .d = Random(rig, n * b, 3), .r = a.out[ST_R], .z = Take(rig, n, NULL)};
   return a;
 }
 
@@ -125,12 +129,12 @@ static void CaseKernel(PoiseContext ctx, int64_t n, int b, int dots)
   slots[SLOT_DONE] = 1; /* the solve is over */
   a.slots = Take(&rig, POISE_SLOTS, slots);
   CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
-  CHECK(SameBits(&rig, a.out[0], before, n) && SameBits(&rig, a.end.z, z, n));
+  CHECK(SameBits(&rig, a.out[ST_R], before, n) && SameBits(&rig, a.end.z, z, n));
   if (a.end.rz) CHECK(Fetch(&rig, a.end.rz)[0] == -7);
   a.slots = NULL;
   CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
   Apart(&rig, &a, r, z);
-  CHECK(SameBits(&rig, a.out[0], r, n) && SameBits(&rig, a.end.z, z, n));
+  CHECK(SameBits(&rig, a.out[ST_R], r, n) && SameBits(&rig, a.end.z, z, n));
   const double *x = Fetch(&rig, r), *y = Fetch(&rig, z);
   if (dots & 1) CheckPartials(&rig, &a, a.partial[0], x, x);
   if (dots & 2) CheckPartials(&rig, &a, a.end.rz, x, y);
@@ -157,7 +161,7 @@ static void TestNaN(PoiseContext ctx)
   for (int in_d = 0; in_d < 2; in_d++) {
     Rig rig = {.ctx = ctx};
     PhaseArgs a = Residual(&rig, N, B);
-    double poison = NAN, *where = in_d ? (double *)a.end.d + (AT / B * B + 1) * B : (double *)a.in[0] + AT;
+    double poison = NAN, *where = in_d ? (double *)a.end.d + (AT / B * B + 1) * B : (double *)a.in[ST_B] + AT;
     a.end.rz = Take(&rig, 3, NULL), a.end.zz = Take(&rig, 3, NULL);
     CHECK_OK(poiseDeviceCopy(ctx->device, where, &poison, sizeof poison, COPY_TO_DEVICE));
     CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
@@ -176,6 +180,9 @@ static void TestUnmarked(PoiseContext ctx)
   CHECK_ERR(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a), POISE_ERR_INTERNAL,
             "phase vec_set does not end with blocks");
   CHECK(x == 5 && z == 6);
+  a = (PhaseArgs){.id = PHASE_ksp_norm0, .n = 1};
+  CHECK_ERR(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a), POISE_ERR_INTERNAL,
+            "phase ksp_norm0 has no rows");
 }
 
 /* ---- solves ---------------------------------------------------------------------------------------------------------------- */

@@ -2,14 +2,7 @@
 /* The GPU driver of phases: every block takes the pending sums, runs the prologue, and does POISE_BLOCK rows. */
 #include "cuda.h"
 
-#include "../vec/vec_phases.h"
-#include "../ksp/cg_phases.h"
-#include "../ksp/bicgstab_phases.h"
-#include "../ksp/gmres_phases.h"
-#include "../ksp/minres_phases.h"
-#include "../ksp/prcg_phases.h"
-#include "../ksp/preonly_phases.h"
-#include "../ksp/stationary_phases.h"
+#include "../ksp/phases.h"
 
 enum {
   FEW = 512,      /* partials that every block may sum for itself; of more, a kernel before makes PIECES */
@@ -231,14 +224,22 @@ template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T> 
     return nullptr;
 }
 
+/* Stands for the rows of phases that have none. */
+ELEMENTWISE(scalars)
+{
+  return poiseDots(0, 0, 0);
+}
+
 static const PhaseKernel phases[][4] = {
 #define PHASE(name, ndot, combine, kind)                                           \
   {RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~ENDS, THREADS>, \
    RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~ENDS, MANY>,    \
    Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),           \
    Ending<name##_begin, name##_element, ndot, combine, kind, MANY>()},
+#define SCALARS(name) {RunPhase<name##_begin, scalars_element, 0, SUM, PLAIN, THREADS>},
 #include "../sys/phases.def"
 #undef PHASE
+#undef SCALARS
 };
 
 extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)

@@ -64,8 +64,10 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
     poiseKSPPrecondition(ksp, ksp->work[W], ksp->work[R], &f);
   else
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &f);
-  poiseKSPPhase(ksp, PHASE_bicgstab_start, (PhaseArgs){.in = {v[R]}, .out = {v[P], v[RHAT]}, .k = relative_to_b}, NO_SLOT,
-                NO_SLOT);
+  poiseKSPPhase(
+      ksp, PHASE_bicgstab_start,
+      (PhaseArgs){READS(BI_R, v[R]), WRITES(BI_P, v[P]), WRITES(BI_RHAT, v[RHAT]), .k = relative_to_b},
+      NO_SLOT, NO_SLOT);
   if (!left) poiseKSPZero(ksp, ksp->work[U]);
   if (IsAhead(ksp)) poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
 }
@@ -78,14 +80,19 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
   Operator(ksp, P, V, &vr);    /* v = K p, (r^, v) */
   Phase(ksp, PHASE_bicgstab_s, /* alpha = rho / (r^, v); s = r - alpha v */
-        (PhaseArgs){.in = {v[V], v[R]}, .out = {v[R]}}, R, BI_SS);
+        (PhaseArgs){READS(BI_V, v[V]), UPDATES(BI_R, v[R])}, R, BI_SS);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
   Operator(ksp, R, T, &st);                 /* t = K s, (s, t), (t, t) */
-  poiseKSPPhase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
-                (PhaseArgs){.in = {v[P], v[T], v[RHAT], x, v[R]}, .out = {x, v[R]}}, BI_RHO, BI_RR);
+  poiseKSPPhase(
+      ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
+      (PhaseArgs){READS(BI_P, v[P]), READS(BI_T, v[T]), READS(BI_RHAT, v[RHAT]), UPDATES(BI_X, x),
+                  UPDATES(BI_R, v[R])},
+      BI_RHO, BI_RR);
   Phase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
-        (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT], x, v[KEPT]}, .seldom = 3}, P, NO_SLOT);
+        (PhaseArgs){READS(BI_R, v[R]), READS(BI_V, v[V]), UPDATES(BI_P, v[P]), WRITES(BI_RHAT, v[RHAT]),
+                    WRITES(BI_X, x), WRITES(BI_KEPT_X, v[KEPT]), .seldom = 3},
+        P, NO_SLOT);
 }
 
 /* |r|^2 of the x that is kept, if that is the better one of a solve that failed; else 0. */
@@ -116,8 +123,6 @@ static void Explain_BiCGSTAB(PoiseKSP ksp)
     poiseKSPSay(ksp, "started afresh to no avail: x is the best of those starts, the residual norm was %.3g at the end",
                 sqrt(ksp->final[BI_RR]) / ksp->scale);
 }
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_bicgstab = {
     .name = "bicgstab",

@@ -25,7 +25,8 @@ static void Update(PoiseKSP ksp, int rz)
   double **v = ksp->v;
   bool by_r = ksp->norm != POISE_KSP_NORM_PRECONDITIONED;
   int zz = by_r ? NO_SLOT : CG_NN, rr = by_r ? CG_NN : NO_SLOT;
-  PhaseArgs a = {.in = {v[Q], ksp->point, v[R]}, .out = {v[R]}, .flags = NORM_UNPRECONDITIONED};
+  PhaseArgs a = {READS(CG_Q, v[Q]), READS(CG_D, ksp->point), UPDATES(CG_R, v[R]),
+                 .flags = NORM_UNPRECONDITIONED};
   if (ksp->pointwise) {
     a.flags = (int)ksp->norm;
     poiseKSPPhase(ksp, PHASE_cg_update, a, rz, CG_NN);
@@ -48,27 +49,27 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
     poiseKSPAddDot(ksp, &rr, NULL, CG_NN);
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &rr);
   }
-  poiseKSPPhase(ksp, PHASE_cg_start,
-                (PhaseArgs){.in = {[2] = v[Z]}, .out = {v[P]}, .flags = poiseCGFlags(ksp), .k = relative_to_b}, NO_SLOT,
-                NO_SLOT);
+  poiseKSPPhase(
+      ksp, PHASE_cg_start,
+      (PhaseArgs){READS(CG_Z, v[Z]), WRITES(CG_P, v[P]), .flags = poiseCGFlags(ksp), .k = relative_to_b},
+      NO_SLOT, NO_SLOT);
 }
 
 static void Iterate_CG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
-  const double *d = ksp->point, *z = ksp->pointwise ? NULL : v[Z];
+  const double *z = ksp->pointwise ? NULL : v[Z], *r = z ? NULL : v[R]; /* without a vector z it is d r */
   int even = ksp->parity, odd = !even;
   Fuse pq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &pq, v[P], CG_PQ + even);
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &pq); /* q = A p, pq = (p, q) */
   Update(ksp, CG_RZ + odd);                           /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
-  poiseKSPPhase(ksp, PHASE_cg_direction,              /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
-                (PhaseArgs){.in = {z ? NULL : v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = poiseCGFlags(ksp)},
+  poiseKSPPhase(ksp, PHASE_cg_direction, /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
+                (PhaseArgs){READS(CG_R, r), READS(CG_D, ksp->point), READS(CG_Z, z), UPDATES(CG_X, v[X]),
+                            UPDATES(CG_P, v[P]), .flags = poiseCGFlags(ksp)},
                 NO_SLOT, NO_SLOT);
 }
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_cg = {
     .name = "cg",

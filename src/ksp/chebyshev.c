@@ -14,8 +14,6 @@
 #include "gmres.h"
 #include "stationary.h"
 
-enum { P = ST_OWN };
-
 typedef struct Chebyshev {
   char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* as options give them */
   PoiseInt steps;
@@ -238,7 +236,7 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
 static int Vectors_Chebyshev(PoiseKSP ksp)
 {
   (void)ksp;
-  return P + 1;
+  return ST_P + 1;
 }
 
 static void Start_Chebyshev(PoiseKSP ksp, PoiseVec b)
@@ -253,7 +251,7 @@ static void Iterate_Chebyshev(PoiseKSP ksp, int j)
 {
   (void)j;
   poiseKSPPhase(ksp, PHASE_chebyshev_step, /* p = (omega - 1) p + omega scale z; x += p */
-                poiseStationaryStep(ksp, ksp->v[P]), NO_SLOT, NO_SLOT);
+                poiseStationaryStep(ksp, ksp->v[ST_P]), NO_SLOT, NO_SLOT);
   poiseStationaryEnd(ksp); /* r = b - A x; z = M r; converged? */
 }
 

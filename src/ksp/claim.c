@@ -45,8 +45,9 @@ static void Measure(PoiseKSP ksp, const double *b)
   int known = Known(ksp);
   if (known > 0) {
     const double *r = ksp->v[known];
-    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){.in = {r, r}}, SLOT_TRUE_RESIDUAL, NO_SLOT);
-    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){.in = {b, b}}, SLOT_CHECK_BB, NO_SLOT);
+    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, r), READS(VEC_Y, r)}, SLOT_TRUE_RESIDUAL,
+                  NO_SLOT);
+    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, b), READS(VEC_Y, b)}, SLOT_CHECK_BB, NO_SLOT);
   } else {
     poiseKSPMult(ksp, ksp->work[X], ksp->work[R], NULL);
     poiseKSPCheckPhase(ksp, b, R, IsLeft(ksp) ? Z : NO_SLOT);

@@ -79,10 +79,8 @@ void poiseGMRESStart(PoiseKSP ksp, PoiseVec b)
   poiseKSPResidual(ksp, b, ksp->work[GM_T]);
   PreconditionResidual(ksp);
   poiseKSPPhase(ksp, PHASE_gmres_start,
-                (PhaseArgs){.in = {ksp->v[GM_W]},
-                            .out = {ksp->v[GM_V]},
-                            .flags = poiseGMRESRestart(ksp),
-                            .k = relative_to_b,
+                (PhaseArgs){READS(GM_FROM, ksp->v[GM_W]), WRITES(GM_TO, ksp->v[GM_V]),
+                            .flags = poiseGMRESRestart(ksp), .k = relative_to_b,
                             .c = {{.value = ((GMRES *)ksp->data)->breakdown}}},
                 NO_SLOT, NO_SLOT);
 }
@@ -105,7 +103,7 @@ void poiseGMRESExtend(PoiseKSP ksp, int j)
   int m = poiseGMRESRestart(ksp);
   double **basis = ksp->v + GM_V, *w = basis[j + 1];
   double *h = poiseGMRESColumn(ksp->array, m, j), *h2 = poiseGMRESSecond(ksp->array, m);
-  PhaseArgs column = {.in = {w}, .out = {w}, .flags = m, .k = j};
+  PhaseArgs column = {READS(GM_FROM, w), WRITES(GM_TO, w), .flags = m, .k = j};
   poiseKSPMdot(ksp, j + 1, basis, w, h, NULL, poiseKSPSlot(ksp, SLOT_DONE)); /* h = V' w */
   Project(ksp, g->refine == NEVER ? poiseKSPMaxpy : poiseKSPMaxpyDots, j, h, SLOT_DONE, GM_WW);
   if (g->refine != NEVER) { /* again: h2 = V' w, which has been summed on the way; h += h2 */
@@ -130,9 +128,10 @@ void poiseGMRESContinue(PoiseKSP ksp)
   poiseKSPCopy(ksp, ksp->work[GM_B], ksp->work[GM_T]);
   poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T]); /* t = b - A x */
   PreconditionResidual(ksp);
-  poiseKSPPhase(ksp, PHASE_gmres_restart,
-                (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp)}, NO_SLOT,
-                NO_SLOT);
+  poiseKSPPhase(
+      ksp, PHASE_gmres_restart,
+      (PhaseArgs){READS(GM_FROM, ksp->v[GM_W]), WRITES(GM_TO, ksp->v[GM_V]), .flags = poiseGMRESRestart(ksp)},
+      NO_SLOT, NO_SLOT);
 }
 
 /* At a restart b - A x has been computed, but what holds it then serves iterates that are asked for, and the
@@ -231,8 +230,6 @@ static PoiseVec Solution_GMRES(PoiseKSP ksp)
   poiseKSPMaxpy(ksp, 1, &ksp->v[GM_X], 1, NULL, ksp->v[GM_T], NULL, NULL);
   return ksp->work[GM_T];
 }
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_gmres = {
     .name = "gmres",

@@ -416,7 +416,7 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
 static PoiseErr ClearPartials(PoiseKSP ksp)
 {
   PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->partial_buffer.bytes / sizeof(double))};
-  TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &a.out[0]));
+  TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &a.out[VEC_W]));
   return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
 }
 

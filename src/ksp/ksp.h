@@ -21,6 +21,8 @@ enum {
   NO_SLOT = -1
 };
 
+#define NORM(n) (1u << POISE_KSP_NORM_##n) /* of KSPType's left and right */
+
 typedef struct KSPType {
   const char *name, *alias;    /* alias may be NULL */
   size_t size;                 /* of ksp->data */

@@ -44,7 +44,8 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
   int now = ksp->parity, next = !now, z = ksp->pointwise && !ksp->point ? R : Z; /* M = I: z is r */
-  PhaseArgs lanczos = {.in = {v[Q], v[R + now], ksp->point}, .out = {v[R + next], ksp->point ? v[Z + next] : NULL}};
+  PhaseArgs lanczos = {READS(MR_Q, v[Q]), READS(MR_R, v[R + now]), READS(MR_D, ksp->point),
+                       WRITES(MR_R_OLD, v[R + next]), WRITES(MR_Z, ksp->point ? v[Z + next] : NULL)};
   Fuse zq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &zq, v[z + now], MR_ZQ);
@@ -56,12 +57,12 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
     poiseKSPPhasePrecondition(ksp, PHASE_minres_lanczos, lanczos, NO_SLOT, NO_SLOT,
                               (Application){R + next, Z + next, MR_RZ + next, NO_SLOT});
   poiseKSPPhase(ksp, PHASE_minres_update, /* rotate; w = ...; x += tau w; converged? */
-                (PhaseArgs){.in = {v[z + now], v[W + next]}, .out = {v[X], v[W + now]}}, NO_SLOT, NO_SLOT);
+                (PhaseArgs){READS(MR_Z, v[z + now]), READS(MR_W1, v[W + next]), WRITES(MR_X, v[X]),
+                            WRITES(MR_W2, v[W + now])},
+                NO_SLOT, NO_SLOT);
 }
 
 _Static_assert((int)MR_END <= (int)POISE_SLOTS, "minres has too many slots");
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_minres = {
     .name = "minres",

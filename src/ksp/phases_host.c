@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host driver of phases: sums, prologue, elements in blocks with one partial of each dot per block. */
 #include "../pc/blocks_host.h"
-#include "../vec/vec_phases.h"
-#include "cg_phases.h"
-#include "bicgstab_phases.h"
-#include "gmres_phases.h"
-#include "minres_phases.h"
-#include "prcg_phases.h"
-#include "preonly_phases.h"
-#include "stationary_phases.h"
+#include "phases.h"
 
 typedef struct Phase {
   const char *name;
   int (*begin)(const double *in, double *out, const PhaseArgs *a, double *c);
-  void (*block)(const double *c, const PhaseArgs *a, int64_t begin, int64_t end, int64_t at);
+  void (*block)(const double *c, const PhaseArgs *a, int64_t begin, int64_t end,
+                int64_t at); /* NULL: no rows */
   int kind;
 } Phase;
 
@@ -60,13 +54,17 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
   {                                                                                                     \
     RunBlock(name##_element, ndot, combine, c, a, begin, end, at);                                      \
   }
+#define SCALARS(name)
 #include "../sys/phases.def"
 #undef PHASE
+#undef SCALARS
 
 static const Phase phases[] = {
 #define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, kind},
+#define SCALARS(name)                    {#name, name##_begin, NULL, PLAIN},
 #include "../sys/phases.def"
 #undef PHASE
+#undef SCALARS
 };
 
 /* On a GPU every block runs the prologue while another may already have published its results, and blocks of rows run it without the array;
@@ -114,6 +112,7 @@ PoiseErr poiseHost_phase(Device *dev, const void *args)
   int64_t rows = poisePhaseRows(a), nblock = poisePhaseBlocks(a);
   int go, decides = p->kind & DECIDES;
   if (a->end.b && !(p->kind & ENDS)) FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
+  if (a->n && !p->block) FAIL(POISE_ERR_INTERNAL, "phase %s has no rows", p->name);
   if (a->slots) {
     bool skip = a->slots[decides ? SLOT_SEEN : SLOT_DONE] != 0;
     if (!decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];

@@ -28,16 +28,17 @@ static int Cycle_PRCG(PoiseKSP ksp)
 static void Iterate_PRCG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
-  const double *d = ksp->point;
   int even = ksp->parity, odd = !even;
   Fuse f = {0};
   poiseKSPAddDot(ksp, &f, v[P], CG_PQ + even);
   poiseKSPAddDot(ksp, &f, NULL, PRCG_QDQ);
-  f.d[1] = d;
+  f.d[1] = ksp->point;
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &f); /* q = A p, (p, q), (q, D q) */
   poiseKSPPhase(
-      ksp, PHASE_prcg_update, /* converged? alpha = rz / pq; beta; x += alpha p; r -= alpha q; p = D r + beta p */
-      (PhaseArgs){.in = {v[Q], d, v[X], v[R], v[P]}, .out = {v[X], v[R], v[P]}, .flags = (int)ksp->norm, .k = j > 0},
+      ksp,
+      PHASE_prcg_update, /* converged? alpha = rz / pq; beta; x += alpha p; r -= alpha q; p = D r + beta p */
+      (PhaseArgs){READS(CG_Q, v[Q]), READS(CG_D, ksp->point), UPDATES(CG_X, v[X]), UPDATES(CG_R, v[R]),
+                  UPDATES(CG_P, v[P]), .flags = (int)ksp->norm, .k = j > 0},
       CG_RZ + odd, CG_NN);
 }
 
@@ -45,8 +46,6 @@ static void Restart_PRCG(PoiseKSP ksp)
 {
   poiseKSPScalars(ksp, PHASE_prcg_judge, (PhaseArgs){.flags = (int)ksp->norm});
 }
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_prcg = {
     .name = "prcg",

@@ -275,12 +275,12 @@ void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int 
 void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
 {
   int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB};
-  PhaseArgs a = {.in = {b}, .out = {ksp->v[r]}};
+  PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r])};
   if (z != NO_SLOT && !ksp->pointwise) {
     PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
     return;
   }
-  if (z != NO_SLOT) a.in[1] = ksp->point, dot[0] = SLOT_CHECK_RZ, dot[1] = SLOT_CHECK_ZZ;
+  if (z != NO_SLOT) a.in[KSP_D] = ksp->point, dot[0] = SLOT_CHECK_RZ, dot[1] = SLOT_CHECK_ZZ;
   PlainPhase(ksp, PHASE_ksp_check, a, dot);
 }
 
@@ -690,9 +690,9 @@ static void Deliver(PoiseKSP ksp, PoiseVec x)
   int slot;
   double *p, most = poiseKSPMost(ksp, &slot);
   PoiseErr e = poiseFinite(most) ? poiseVecUpdate(x, &p) : poiseVecWrite(x, &p);
-  PhaseArgs a = {.in = {ksp->v[0]}, .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->scale}}};
+  PhaseArgs a = {READS(KSP_X, ksp->v[0]), .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->scale}}};
   poiseKSPFailed(ksp, e);
-  a.out[0] = e ? ksp->v[0] : p;
+  a.out[KSP_USERS_X] = e ? ksp->v[0] : p;
   if (poiseFinite(most)) {
     poiseKSPPublish(ksp);
     a.c[0].slot = poiseKSPSlot(ksp, slot);

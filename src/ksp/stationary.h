@@ -6,18 +6,15 @@
 #include "ksp.h"
 #include "stationary_phases.h"
 
-enum { ST_X, ST_B, ST_R, ST_Z, ST_OWN }; /* work vectors; a method's own start at ST_OWN */
-
 /* Keep b, the first residual and norm, SLOTs ST_SCALE and ST_ALPHA; reason: nonzero when the solve cannot go on. */
 void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, int reason);
 int poiseStationaryResidual(PoiseKSP ksp); /* as KSPType's */
 /* The residual and norm of the new x; decides. */
 void poiseStationaryEnd(PoiseKSP ksp);
-/* The arguments of a step: in = {r, d, z} (z NULL: z = d r), out = {x, p}; p may be NULL. */
+/* The arguments of a step: r, d and x, or z and x; and p, which may be NULL. */
 PhaseArgs poiseStationaryStep(PoiseKSP ksp, double *p);
 
 /* Norms that both offer. */
-#define STATIONARY_NORMS \
-  (1u << POISE_KSP_NORM_PRECONDITIONED | 1u << POISE_KSP_NORM_UNPRECONDITIONED | 1u << POISE_KSP_NORM_NONE)
+#define STATIONARY_NORMS (NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NONE))
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the values stay, all but sums of
    matrices with different patterns. */
+#include "../vec/vec_phases.h"
 #include "mat.h"
 
 /* ---- scaling -------------------------------------------------------------------------------------------------------- */
@@ -14,8 +15,8 @@ static PoiseErr CheckValues(PoiseMat A)
 static PoiseErr Scale(PoiseMat A, double a)
 {
   PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrNumbers(&A->csr), .c[0].value = a};
-  TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[0]));
-  p.in[0] = p.out[0];
+  TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[VEC_W]));
+  p.in[VEC_X] = p.out[VEC_W];
   A->state++;
   TRY(poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p));
   return poiseBufferSettle(&A->csr.val);
@@ -247,7 +248,8 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
   TRY(poiseReduceReserve(Y->ctx, nblock));
   TRY(poiseBufferWrite(&Y->ctx->reduce_partial, DEVICE, &d.partial));
   if (!MayBeAlike(&Y->csr, &X->csr))
-    return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = nblock, .c[0].value = 1, .out[0] = d.partial);
+    return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = nblock, .c[0].value = 1,
+                  WRITES(VEC_W, d.partial));
   TRY(poiseCsrPattern(&Y->csr, &d.A));
   TRY(poiseCsrPattern(&X->csr, &d.B));
   return poiseLaunch(dev, KERNEL_csr_differ, &d, sizeof d);
@@ -256,9 +258,9 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
 {
   PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrNumbers(&Y->csr), .c = {{.value = a}, {.value = 1}}};
-  TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[0]));
-  TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[0]));
-  p.in[1] = p.out[0];
+  TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[VEC_X]));
+  TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[VEC_W]));
+  p.in[VEC_Y] = p.out[VEC_W];
   Y->state++;
   TRY(poiseLaunch(Y->ctx->device, KERNEL_phase, &p, sizeof p));
   return poiseBufferSettle(&Y->csr.val);

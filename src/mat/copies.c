@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. */
+#include "../vec/vec_phases.h"
 #include "mat.h"
 
 static PoiseErr RoomForRow(PoiseMat A, int64_t count)
@@ -185,7 +186,7 @@ static PoiseErr Largest(PoiseMat A)
   PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = poiseCsrNumbers(&A->csr)};
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(p.n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &p.partial[0]));
-  TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[0]));
+  TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[VEC_X]));
   return poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p);
 }
 

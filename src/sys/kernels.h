@@ -74,8 +74,10 @@ typedef struct { /* dst = sum of count partials, in order */
 
 enum {
 #define PHASE(name, ndot, combine, kind) PHASE_##name,
+#define SCALARS(name)                    PHASE_##name,
 #include "phases.def"
 #undef PHASE
+#undef SCALARS
   PHASE_COUNT
 };
 
@@ -154,13 +156,8 @@ typedef struct {
 } Dots; /* what an element adds to the dots */
 
 /*
-  A phase `name` is a pair of inline functions, found in <stem>_phases.h:
-    int  name_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-         the prologue: reads slots in[], may set slots out[] (never one that it reads: other blocks may be reading), sets the
-         element's coefficients c[POISE_MAX_COEFS]; returns 0 to skip the elements. Outside solvers in and out are not there. It
-         is run more than once: blocks of rows want its coefficients and result only, and have no array.
-    Dots name_element(const double *c, const PhaseArgs *a, int64_t i)
-  and a line in phases.def. The end, where there is one, runs when the elements do.
+  A phase is a prologue on scalars and what is done for each row; phase.h says how both are written.
+  phases.def lists them. The end, where there is one, runs when the rows do.
   In a solver a phase is skipped once SLOT_DONE is set. One that decides convergence may set it in
   its own prologue and still run its elements (the update of x that goes with the decision): it is skipped by SLOT_SEEN
   instead, which every plain phase sets to SLOT_DONE; so a plain phase lies between two that decide.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Vectors: creation, access, assembly, BLAS-1. Every element-wise operation is a phase (vec_phases.h). */
 #include "vec.h"
+#include "vec_phases.h"
 
 #include <float.h>
 
@@ -340,9 +341,9 @@ static PoiseErr LaunchPhase(PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs *a)
 {
   if (x) TRY(poiseVecCheckSame(w, "w", x, "x"));
   if (y) TRY(poiseVecCheckSame(w, "w", y, "y"));
-  if (x) TRY(poiseVecRead(x, &a->in[0]));
-  if (y) TRY(poiseVecRead(y, &a->in[1]));
-  TRY(x == w || y == w ? poiseVecUpdate(w, &a->out[0]) : poiseVecWrite(w, &a->out[0]));
+  if (x) TRY(poiseVecRead(x, &a->in[VEC_X]));
+  if (y) TRY(poiseVecRead(y, &a->in[VEC_Y]));
+  TRY(x == w || y == w ? poiseVecUpdate(w, &a->out[VEC_W]) : poiseVecWrite(w, &a->out[VEC_W]));
   TRY(poiseLaunch(w->ctx->device, KERNEL_phase, a, sizeof *a));
   return poiseBufferSettle(&w->data);
 }
@@ -513,9 +514,9 @@ static PoiseErr DotPhase(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, Phas
   a.id = id;
   a.n = x->layout->n;
   if (y) TRY(poiseVecCheckSame(x, "x", y, "y"));
-  TRY(poiseVecRead(x, &a.in[0]));
-  if (y) TRY(poiseVecRead(y, &a.in[1]));
-  if (w) TRY(poiseVecUpdate(w, &a.out[0]));
+  TRY(poiseVecRead(x, &a.in[VEC_X]));
+  if (y) TRY(poiseVecRead(y, &a.in[VEC_Y]));
+  if (w) TRY(poiseVecUpdate(w, &a.out[VEC_W]));
   TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &partial));
   for (int j = 0; j < k; j++) a.partial[j] = partial + j * POISE_NBLOCKS(a.n);
   return poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a);
