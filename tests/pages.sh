@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What README.md, docs/*.md and examples/link/README.md name exists: options (in docs/options.md, or in the table of an example or benchmark), functions,
-# and files that links point to.
+# What README.md, docs/*.md, docs/design/*.md and examples/link/README.md name exists: options (in
+# docs/options.md, or in the table of an example or benchmark), functions, and files that links point to.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-pages=(README.md docs/*.md examples/link/README.md)
+pages=(README.md docs/*.md docs/design/*.md examples/link/README.md)
 own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/*.c bench/*.c)
 library=$(sed -n 's/^| `-\([a-z_0-9]*\)`.*/\1/p' docs/options.md)
 bad=0

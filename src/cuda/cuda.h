@@ -22,6 +22,8 @@ enum {
   ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
 };
 
+#include "reduce.h"
+
 struct Sparse;
 
 extern "C" { /* so that the names keep their prefix in an archive; kernels are static */
@@ -64,52 +66,6 @@ static inline unsigned Grid(int64_t n)
 __device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double y)
 {
   return f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y : y;
-}
-
-enum { COMBINE_SUM, COMBINE_MAX };
-
-template <int COMBINE> __device__ __forceinline__ double Join(double s, double t)
-{
-  return COMBINE == COMBINE_MAX ? poiseLarger(s, t) : s + t;
-}
-
-template <int COMBINE> __device__ __forceinline__ double WarpReduce(double v)
-{
-  for (int step = 16; step; step /= 2) v = Join<COMBINE>(v, __shfl_xor_sync(0xffffffff, v, step));
-  return v;
-}
-
-/* N sums over the block of T threads at once, in a fixed order; the results are valid in the first warp. 0 is neutral. */
-template <int N, int COMBINE, int T = THREADS> __device__ __forceinline__ void BlockReduce(double (&v)[N])
-{
-  __shared__ double part[N][T / 32];
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-#pragma unroll
-  for (int k = 0; k < N; k++) {
-    v[k] = WarpReduce<COMBINE>(v[k]);
-    if (lane == 0) part[k][warp] = v[k];
-  }
-  __syncthreads();
-  if (warp == 0)
-    for (int k = 0; k < N; k++) v[k] = WarpReduce<COMBINE>(lane < T / 32 ? part[k][lane] : 0);
-  __syncthreads();
-}
-
-/* Two of them where latency is all: each half of a warp goes on with one, as shuffles are what takes time. Valid in the first thread. */
-template <int COMBINE, int T> __device__ __forceinline__ void BlockReducePair(double (&v)[2])
-{
-  constexpr int W = T / 32; /* a power of 2 up to 16 */
-  __shared__ double part[2][16];
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, half = lane / 16;
-  double mine = half ? v[1] : v[0], theirs = half ? v[0] : v[1];
-  mine = Join<COMBINE>(mine, __shfl_xor_sync(0xffffffff, theirs, 16));
-  for (int step = 8; step; step /= 2) mine = Join<COMBINE>(mine, __shfl_xor_sync(0xffffffff, mine, step));
-  if (lane % 16 == 0) part[half][warp] = mine;
-  __syncthreads();
-  if (warp) return;
-  mine = part[half][lane % W];
-  for (int step = W / 2; step; step /= 2) mine = Join<COMBINE>(mine, __shfl_xor_sync(0xffffffff, mine, step));
-  v[0] = mine, v[1] = __shfl_sync(0xffffffff, mine, 16);
 }
 
 /* ---- rows by threads, long ones by blocks of them ------------------------------------------------------------------------------- */

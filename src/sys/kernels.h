@@ -6,8 +6,8 @@
   b = 0 overwrites whatever y held (NaN too); n = 0 is legal; no allocation, no synchronisation.
   Every kernel is launched by poiseLaunch (device.c), which names a missing one.
 
-  Dots leave one partial per block in a fixed place (blocks of POISE_BLOCK rows, whoever computes them, or of the rows that the
-  arguments say) and are combined in block order: the same bits in every run, on any number of threads.
+  Dots leave one partial per block in a fixed place (blocks of POISE_BLOCK rows, whoever computes them, or of
+  the rows that the arguments say), and partials are added in a fixed order: docs/design/reductions.md.
 */
 #ifndef POISE_KERNELS_H
 #define POISE_KERNELS_H
