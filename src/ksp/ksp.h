@@ -185,7 +185,7 @@ static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
   return ksp->slots + k;
 }
 
-/* ---- what methods call (solve.c) ------------------------------------------------------------------------------------- */
+/* ---- what methods call (solve.c, dots.c) ---------------------------------------------------------------------- */
 
 /* y = A x, dots as added to f (may be NULL). */
 void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f);
@@ -264,8 +264,14 @@ PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, Poise
 /* Has it P's numbering, that of the matrix of the preconditioner that it is inside of? Local. */
 PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P);
 
-/* ---- between ksp.c, arranged.c, solve.c and monitor.c ------------------------------------------------------------------ */
+/* ---- between ksp.c, setup.c, arranged.c, solve.c and monitor.c ------------------------------------------------ */
 
+/* The application's matrix; a solver inside another has only what that one works with. */
+PoiseMat poiseKSPGiven(PoiseKSP ksp);
+/* The side and the norm that the method will work with, and what can be found wrong without work. Agrees. */
+PoiseErr poiseKSPChoose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm);
+/* p += what set-up will allocate for A with that plan. */
+PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p);
 bool poiseKSPArranges(PoiseKSP ksp); /* its matrices are rearranged, or were and no longer are to be */
 /* Work with these matrices, of the same layout, from now on. Collective; agrees. */
 PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
