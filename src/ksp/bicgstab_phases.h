@@ -32,7 +32,8 @@ enum {
   BI_END
 };
 
-/* bicgstab_start: the first norm; p = r^ = r. RHO = (r, r) is summed by the caller. k: rtol relative to |b|. */
+/* bicgstab_start: the first norm; p = r^ = r. RHO = (r, r) is summed by the caller. k: rtol relative to
+   |b|. */
 PROLOGUE(bicgstab_start)
 {
   double rr = in[BI_RHO];

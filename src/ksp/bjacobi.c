@@ -5,8 +5,8 @@
   M = L D L^T but for rounding. Or, with -pc_bjacobi_supervariables, small dense blocks that are inverted.
 
   A solver works in the context of its rank alone. Its matrix is a copy of the block (diagonal_block.c), whose
-  values are gathered from P's when these change; on one rank with one block it is P itself. Vectors are windows
-  on r and z. With preonly inside, nothing is copied and the solver's loop may be replayed.
+  values are gathered from P's when these change; on one rank with one block it is P itself. Vectors are
+  windows on r and z. With preonly inside, nothing is copied and the solver's loop may be replayed.
 */
 #include "diagonal_block.h"
 #include "ksp.h"

@@ -333,7 +333,7 @@ PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on)
   return POISE_OK;
 }
 
-/* ---- the application's matrices and vectors ------------------------------------------------------------------- */
+/* ---- the application's matrices and vectors ------------------------------------------------------------ */
 
 PoiseMat poiseKSPGiven(PoiseKSP ksp)
 {
@@ -554,7 +554,7 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
   return e;
 }
 
-/* ---- view ----------------------------------------------------------------------------------------------------------- */
+/* ---- view ---------------------------------------------------------------------------------------------- */
 
 /* Of all ranks. */
 static PoiseErr ViewBytes(PoiseKSP ksp)

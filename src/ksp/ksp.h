@@ -185,7 +185,7 @@ static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
   return ksp->slots + k;
 }
 
-/* ---- what methods call (solve.c, dots.c) ---------------------------------------------------------------------- */
+/* ---- what methods call (solve.c, dots.c) --------------------------------------------------------------- */
 
 /* y = A x, dots as added to f (may be NULL). */
 void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f);
@@ -264,7 +264,7 @@ PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, Poise
 /* Has it P's numbering, that of the matrix of the preconditioner that it is inside of? Local. */
 PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P);
 
-/* ---- between ksp.c, setup.c, arranged.c, solve.c and monitor.c ------------------------------------------------ */
+/* ---- between ksp.c, setup.c, arranged.c, solve.c and monitor.c ----------------------------------------- */
 
 /* The application's matrix; a solver inside another has only what that one works with. */
 PoiseMat poiseKSPGiven(PoiseKSP ksp);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The running solve: products and preconditioners, as methods enqueue them, and the loop, plain or replayed. */
+/* The running solve: products and preconditioners, as methods enqueue them, and the loop, plain or
+   replayed. */
 #include "ksp.h"
 
 enum { LATEST = -1 }; /* of all that was enqueued */
