@@ -5,6 +5,7 @@
 
 #include "bulk.h"
 #include "cuda.h"
+#include "epilogue.h"
 
 /* Forms of the product, a launcher for each size from 1 to 32; a.form says which. */
 PoiseErr poiseCudaBcsrBalanced(Device *dev, const BcsrMultArgs *a); /* bcsr_balanced.cu */
@@ -137,24 +138,6 @@ __device__ __forceinline__ const double *FetchBlocks(const CsrView &A, int64_t f
     if (stop < end) tile[stop - start] = A.val[stop];
   }
   return tile + (first * B * B - start);
-}
-
-/* y[i] = a s + b y[i] for the threads that have a finished row; then its dots, which the block sums to partial k. */
-__device__ __forceinline__ double FinishRow(const CsrMultArgs &a, bool mine, int64_t i, double s)
-{
-  if (!mine) return 0;
-  double beta = poiseScalar(a.b), y = poiseScalar(a.a) * s + (beta == 0 ? 0 : beta * a.y[i]);
-  a.y[i] = y;
-  return y;
-}
-
-template <int T> __device__ __forceinline__ void FuseRow(const CsrMultArgs &a, bool mine, int64_t i, double y, int64_t k)
-{
-  for (int f = 0; f < a.fuse.ndot; f++) {
-    double d[1] = {mine ? Factor(a.fuse, f, i, y) * y : 0};
-    BlockReduce<1, COMBINE_SUM, T>(d);
-    if (threadIdx.x == 0) a.fuse.partial[f][k] = d[0];
-  }
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of plain CSR. */
 #include "pieces.h"
-#include "tile.h"
+#include "tile_early.h"
 
 enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
 
@@ -111,16 +111,43 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
   });
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+/* ---- tiles: row blocks through shared memory (tile.h) -------------------------------------------------- */
 
-template <int T, int L, int MODE, bool INDEX16>
+/* y = a A x + b y. */
+template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
+  __shared__ TileShared<INDEX16> shared;
   LetFollow();
-  if (MODE != EARLY_TILE) Ready();
-  if (MODE != EARLY_TILE && a.skip && *a.skip != 0) return;
-  TileOfRows<T, L, MODE, INDEX16>(a, blockIdx.x, 0);
+  Ready();
+  if (a.skip && *a.skip != 0) return;
+  TileRange r = RangeOfTile<T / L, INDEX16>(a.A, BlockOfNumber(a, blockIdx.x));
+  TileView tile = FetchTile<T, INDEX16>(a, r, shared);
+  RowShare row = ShareOfRow<L>(a.A, r);
+  WaitForTile(tile);
+  double s = SumRow<L, INDEX16, true>(a, tile, row), y = FinishRow(a, row.stores, row.i, s);
+  FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
+
+/* y = A x without ghosts, with int32 offsets and all row blocks. It takes fewer registers and instructions,
+   so more blocks are resident. */
+template <int T, int L, bool INDEX16>
+static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ CsrMultArgs a)
+{
+  __shared__ TileShared<INDEX16> shared;
+  LetFollow();
+  Ready();
+  if (a.skip && *a.skip != 0) return;
+  TileRange r = RangeOfTile<T / L, INDEX16, true>(a.A, blockIdx.x);
+  TileView tile = FetchTile<T, INDEX16>(a, r, shared);
+  RowShare row = ShareOfRow<L, true>(a.A, r);
+  WaitForTile(tile);
+  double s = SumRow<L, INDEX16, false>(a, tile, row), y = 0;
+  if (row.stores) a.y[row.i] = y = s;
+  FuseRow<T>(a, row.stores, row.i, y, r.block);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------------------------------- */
 
 /* Entries of a row whose threads are done in as many rounds as those of a row of mean length. */
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
@@ -166,25 +193,33 @@ template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
   return Follow(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock, POISE_BLOCK, 0, *a);
 }
 
-template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
+typedef void (*TileKernel)(CsrMultArgs);
+
+/* T: threads of a block. Of the two kernels one is for columns of 4 bytes, one for columns of 16 bits. */
+static PoiseErr Tiles(Device *dev, const CsrMultArgs *a, int T, TileKernel plain, TileKernel index16)
 {
   bool in16 = a->index16.code != NULL;
-  void (*kernel)(CsrMultArgs) = in16 ? CsrTile<T, L, MODE, true> : CsrTile<T, L, MODE, false>;
+  TileKernel kernel = in16 ? index16 : plain;
   size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) * (in16 && a->index16.all ? 10 : 12);
   TRY(LetShare((const void *)kernel, bytes));
-  return FollowCarving(dev, CarveTiles(a->spread, bytes, T), kernel, (unsigned)a->nblock, T, bytes, *a);
+  return FollowCarving(dev, CarveTiles(a->spread, bytes, T), kernel, (unsigned)a->nblock, (unsigned)T, bytes,
+                       *a);
 }
 
-/* More blocks than are resident hide latency, and skipped ones would fetch in vain. */
+/* CsrTileEarly is for one wave: with more blocks others hide the latency, and a skipped product would fetch
+   in vain. CsrTileLean is for short rows, or columns of 16 bits: longer rows need L1 more than occupancy. */
 template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
 {
-  bool plain = !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
-  bool lean = plain && (L <= 4 || a->index16.code); /* longer rows want the first cache more, unless they take less of it */
+  enum { T = THREADS, HALF = THREADS / 2 };
+  bool simple =
+      !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
+  bool lean = simple && (L <= 4 || a->index16.code);
   bool half = a->rows * L < THREADS, early = poiseCudaInLoop(dev) && a->nblock <= BLOCKS_AT_ONCE;
-  if (half && early) return Tiles<THREADS / 2, L, EARLY_TILE>(dev, a);
-  if (half && lean) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
-  if (half) return Tiles<THREADS / 2, L, PLAIN_TILE>(dev, a);
-  return early ? Tiles<THREADS, L, EARLY_TILE>(dev, a) : Tiles<THREADS, L, PLAIN_TILE>(dev, a);
+  if (half && early) return Tiles(dev, a, HALF, CsrTileEarly<HALF, L, false>, CsrTileEarly<HALF, L, true>);
+  if (half && lean) return Tiles(dev, a, HALF, CsrTileLean<HALF, L, false>, CsrTileLean<HALF, L, true>);
+  if (half) return Tiles(dev, a, HALF, CsrTile<HALF, L, false>, CsrTile<HALF, L, true>);
+  if (early) return Tiles(dev, a, T, CsrTileEarly<T, L, false>, CsrTileEarly<T, L, true>);
+  return Tiles(dev, a, T, CsrTile<T, L, false>, CsrTile<T, L, true>);
 }
 
 template <int L, bool CUT> static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a)

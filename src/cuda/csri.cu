@@ -2,6 +2,7 @@
 /* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a warp for each piece of a longer row. */
 #include <limits.h>
 
+#include "epilogue.h"
 #include "pieces.h"
 #include "rounds.h"
 #include "tile.h"
@@ -340,15 +341,33 @@ static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(c
   }
 }
 
+/* A tile (tile.h) without the rows that are cut. If it does not fit into shared memory with them, its rows are summed from where they are. */
+template <int T, int L> __device__ __forceinline__ void TileOfRows(const CsriMultArgs &a, int64_t number)
+{
+  __shared__ TileShared<false> shared;
+  const CsrMultArgs &m = a.m;
+  TileRange r = RangeOfTile<T / L, false>(m.A, BlockOfNumber(m, number));
+  bool fits = r.end - r.start <= TileRoom(m.tile);
+  TileView tile = FetchTile<T, false>(m, r, shared, fits);
+  RowShare row = ShareOfRow<L>(m.A, r, [&](int64_t i) { return !poiseCsriLong(&m.A, i, a.limit); });
+  WaitForTile(tile);
+  double s = fits ? SumRow<L, false, true>(m, tile, row)
+                  : SumOfLanes<L>(
+                        PartOfRow<L, true, int64_t>(m, m.A.val + r.start, m.A.col + r.start, row.k, row.end));
+  double y = FinishRow(m, row.stores, row.i, s);
+  FuseRow<T>(m, row.stores, row.i, y, r.block);
+}
+
 template <int T, int L>
-static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __grid_constant__ CsriMultArgs a)
+static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T)
+    CsriTile(const __grid_constant__ CsriMultArgs a)
 {
   LetFollow();
   Ready();
   if (a.m.skip && *a.m.skip != 0) return;
   int64_t pieces = PieceBlocks(a, T / 32), piece = blockIdx.x * (int64_t)(T / 32) + threadIdx.x / 32;
   if (blockIdx.x >= pieces)
-    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - pieces, a.limit);
+    TileOfRows<T, L>(a, blockIdx.x - pieces);
   else if (piece < a.npiece)
     Piece<GENERAL, false>(a, piece, false, {});
 }

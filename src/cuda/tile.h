@@ -7,7 +7,6 @@
 #include "cuda.h"
 #include "rounds.h"
 
-enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
 enum {
   ROUND = 8,             /* nonzeros a thread has under way */
   MOST_TILE = 64 * 1024, /* bytes of shared memory for a tile */
@@ -67,7 +66,7 @@ __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile, int unit = UN
   return (tile + 2 * unit - 2) / unit * unit;
 }
 
-/* Columns of 16 bits of a tile with these windows. */
+/* The columns of a tile with columns of 16 bits (index16.cu), and its column windows. */
 struct Columns16 {
   const uint16_t *code;
   const int32_t *window;
@@ -77,15 +76,16 @@ struct Columns16 {
   }
 };
 
-template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
+template <bool NARROW> __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 {
-  return LEAN ? A.ptr32[i] : poiseCsrOffset(&A, i);
+  return NARROW ? A.ptr32[i] : poiseCsrOffset(&A, i);
 }
 
-/* s and the terms at places k, k + L, ... of a row, ROUND of them under way. */
+/* s plus the terms at places k, k + L, ... of a row, ROUND of them in flight. Columns: an array, or
+   Columns16. */
 template <int L, bool GHOSTS, typename Place, typename Columns>
-__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k, Place end,
-                                            double s = 0)
+__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k,
+                                            Place end, double s = 0)
 {
   for (; k < end; k += ROUND * L) {
     double x[ROUND];
@@ -101,127 +101,146 @@ __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *
   return s;
 }
 
-/* The columns of the first round, and the same as PartOfRow from there, for when x has to be waited for between the two. */
-template <int L, typename Columns>
-__device__ __forceinline__ void FirstColumns(Columns col, int k, int end, int32_t (&c)[ROUND])
-{
-#pragma unroll
-  for (int r = 0; r < ROUND; r++) c[r] = k + r * L < end ? col[k + r * L] : -1;
-}
-
-template <int L, typename Columns>
-__device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const double *val, Columns col, int k, int end,
-                                                const int32_t (&c)[ROUND])
-{
-  double x[ROUND], s = 0;
-#pragma unroll
-  for (int r = 0; r < ROUND; r++) x[r] = c[r] < 0 ? 0 : c[r] < a.A.nloc ? a.x[c[r]] : a.ghost[c[r] - a.A.nloc];
-#pragma unroll
-  for (int r = 0; r < ROUND; r++)
-    if (c[r] >= 0) s += val[k + r * L] * x[r];
-  return PartOfRow<L, true, int>(a, val, col, k + ROUND * L, end, s);
-}
+/* ---- SpMV by tiles, in three stages -------------------------------------------------------------------- */
 
 /*
-  The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per nonzero, 4 per offset,
-  x and y once. The copies need no registers and no threads, so a tile is under way for each resident block, and neighbouring
-  threads own neighbouring rows, so a stencil's gather of x is coalesced.
-  LEAN_TILE: y = A x, without ghosts, int32 offsets: what takes registers and instructions is left out, so more blocks are resident.
-  CUT_TILE: rows of `limit` entries or more are left out; a tile that does not fit with them is read from where it is.
-  EARLY_TILE, for systems so small that latency is all: the matrix does not change before this product, so it is fetched before the
-  kernel ahead has ended; and nothing waits for what is not needed yet.
-  INDEX16: 10 bytes per nonzero of tiles whose columns are there in 16 bits.
+  1. FetchTile copies the entries of a row block to shared memory.
+  2. SumRow sums a row with L threads.
+  3. FinishRow and FuseRow (epilogue.h) scale, store and form the dots.
+  A kernel is composed of these stages: CsrTile and CsrTileLean in csr.cu, CsrTileEarly in tile_early.h,
+  CsriTile in csri.cu.
+
+  Traffic: 12 bytes per nonzero (10 with columns of 16 bits), 4 per offset, x and y once. Bulk copies need
+  no registers and no threads, so each resident block has a tile in flight. Neighbouring threads have
+  neighbouring rows, so a stencil's gather of x is coalesced.
 */
-template <int T, int L, int MODE, bool INDEX16 = false>
-__device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number, int64_t limit)
+
+/* A row block: rows [first, last), entries [start, end). start is rounded down, since bulk copies are of 16
+   bytes. */
+struct TileRange {
+  int64_t block, first, last, start, end;
+};
+
+/* The row block with this number in a launch, which may be of some row blocks only. */
+__device__ __forceinline__ int64_t BlockOfNumber(const CsrMultArgs &a, int64_t number)
 {
-  constexpr bool EARLY = MODE == EARLY_TILE, LEAN = MODE == LEAN_TILE, CUT = MODE == CUT_TILE;
+  return a.order ? a.order[number] : number;
+}
+
+/* Row block `block` of R rows. NARROW: offsets are int32, which saves the test for it. */
+template <int R, bool INDEX16, bool NARROW = false>
+__device__ __forceinline__ TileRange RangeOfTile(const CsrView &A, int64_t block)
+{
+  constexpr int U = INDEX16 ? UNIT16 : UNIT;
+  int64_t first = block * R, last = first + R < A.m ? first + R : A.m;
+  return {block, first, last, Offset<NARROW>(A, first) & ~(int64_t)(U - 1), Offset<NARROW>(A, last)};
+}
+
+/* Static shared memory of a kernel: the barrier of the bulk copies, and column windows. */
+template <bool INDEX16> struct TileShared {
+  uint64_t barrier;
+  int32_t window[INDEX16 ? POISE_WINDOWS : 1];
+};
+
+/* A tile in shared memory. Place k holds entry start + k. */
+struct TileView {
+  double *val;
+  int32_t *col;          /* columns of 4 bytes, or */
+  uint16_t *code;        /* columns of 16 bits */
+  const int32_t *window; /* and their column windows */
+  bool in16;             /* the latter */
+  uint64_t *barrier;     /* of the bulk copies */
+  int bulk;              /* entries that bulk copies bring; threads bring the others */
+};
+
+/* Stage 1: starts the copies to shared memory. A tile that does not fit there is not wanted. */
+template <int T, bool INDEX16>
+__device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRange &r,
+                                              TileShared<INDEX16> &shared, bool wanted = true)
+{
   extern __shared__ __align__(128) unsigned char memory[];
-  __shared__ uint64_t barrier;
-  __shared__ int32_t window[POISE_WINDOWS];
-  constexpr int R = T / L, U = INDEX16 ? UNIT16 : UNIT;
-  int64_t block = !LEAN && a.order ? a.order[number] : number, first = block * R,
-          last = first + R < a.A.m ? first + R : a.A.m;
-  int64_t start = Offset<LEAN>(a.A, first) & ~(int64_t)(U - 1), end = Offset<LEAN>(a.A, last),
-          stop = (end + U - 1) & ~(int64_t)(U - 1);
-  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1);               /* a copy must not read behind the arrays */
-  bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
-  const int32_t *windows = INDEX16 ? a.index16.window + block * POISE_WINDOWS : NULL;
+  constexpr int U = INDEX16 ? UNIT16 : UNIT;
+  int64_t start = r.start, stop = (r.end + U - 1) & ~(int64_t)(U - 1);
+  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1); /* a copy must not read past the arrays */
+  bool aligned =
+      ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
+  const int32_t *windows = INDEX16 ? a.index16.window + r.block * POISE_WINDOWS : NULL;
   bool in16 = INDEX16 && (a.index16.all || *windows >= 0); /* this tile's columns */
-  bool fits = !CUT || end - start <= TileRoom(a.tile);
-  int bulk = aligned && stop > start && fits ? (int)(stop - start) : 0;
+  int bulk = aligned && stop > start && wanted ? (int)(stop - start) : 0;
   double *val = (double *)memory;
   int32_t *col = (int32_t *)(val + TileRoom(a.tile, U));
-  uint16_t *code = (uint16_t *)col; /* where they are in 16 bits */
+  uint16_t *code = (uint16_t *)col;
   if (threadIdx.x == 0 && bulk) {
-    BulkInit(&barrier);
-    BulkExpect(&barrier, (uint32_t)bulk * (in16 ? 10 : 12));
-    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, &barrier);
+    BulkInit(&shared.barrier);
+    BulkExpect(&shared.barrier, (uint32_t)bulk * (in16 ? 10 : 12));
+    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, &shared.barrier);
     if (in16)
-      BulkCopy(code, a.index16.code + start, (uint32_t)bulk * 2, &barrier);
+      BulkCopy(code, a.index16.code + start, (uint32_t)bulk * 2, &shared.barrier);
     else
-      BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
+      BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &shared.barrier);
   }
-  for (int64_t k = start + bulk + threadIdx.x; k < end && fits; k += T) {
+  for (int64_t k = start + bulk + threadIdx.x; k < r.end && wanted; k += T) {
     val[k - start] = a.A.val[k];
     if (in16)
       code[k - start] = a.index16.code[k];
     else
       col[k - start] = a.A.col[k];
   }
-  if (INDEX16 && threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = windows[threadIdx.x];
-  int64_t i = first + threadIdx.x / L, k = 0, kend = 0; /* places in the tile */
-  int lane = threadIdx.x % L;
-  bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, limit));
-  if (mine) k = Offset<LEAN>(a.A, i) - start + lane, kend = Offset<LEAN>(a.A, i + 1) - start;
-  mine = mine && lane == 0;
-  double s = 0, skip = 0, alpha = 0, beta = 0, known[2] = {0, 0}; /* known: factors of dots that do not wait for y */
-  int32_t c[ROUND];
-  Columns16 columns16 = {code, window};
+  if (INDEX16 && threadIdx.x < POISE_WINDOWS) shared.window[threadIdx.x] = windows[threadIdx.x];
+  return {val, col, code, shared.window, in16, &shared.barrier, bulk};
+}
+
+/* All threads call it before they read the tile. */
+__device__ __forceinline__ void WaitForTile(const TileView &t)
+{
   __syncthreads();
-  if (bulk) BulkWait(&barrier, 0);
-  if (EARLY) {
-    if (in16)
-      FirstColumns<L>(columns16, (int)k, (int)kend, c);
-    else
-      FirstColumns<L>(col, (int)k, (int)kend, c);
-    Ready();
-    if (a.skip) skip = *a.skip;
-    alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
-    for (int f = 0; f < 2; f++)
-      if (mine && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f])) known[f] = a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f][i];
+  if (t.bulk) BulkWait(t.barrier, 0);
+}
+
+/* A thread's share of row i: places k, k + L, ... below end. One of the L threads of a row stores it. */
+struct RowShare {
+  int64_t i, k, end;
+  bool stores;
+};
+
+/* taken(i): is row i part of this tile? */
+template <int L, bool NARROW = false, typename Taken>
+__device__ __forceinline__ RowShare ShareOfRow(const CsrView &A, const TileRange &r, Taken taken)
+{
+  RowShare row = {r.first + threadIdx.x / L, 0, 0, false};
+  int lane = threadIdx.x % L;
+  bool there = row.i < r.last && taken(row.i);
+  if (there) {
+    int64_t begin = Offset<NARROW>(A, row.i), end = Offset<NARROW>(A, row.i + 1);
+    row.end = end - r.start, row.k = begin - r.start + lane;
   }
-  if (EARLY && in16)
-    s = PartOfRowFrom<L>(a, val, columns16, (int)k, (int)kend, c);
-  else if (EARLY)
-    s = PartOfRowFrom<L>(a, val, col, (int)k, (int)kend, c);
-  else if (in16)
-    s = PartOfRow<L, false, int>(a, val, columns16, (int)k, (int)kend);
-  else if (fits)
-    s = PartOfRow<L, !LEAN, int>(a, val, col, (int)k, (int)kend);
-  else
-    s = PartOfRow<L, true, int64_t>(a, a.A.val + start, a.A.col + start, k, kend);
+  row.stores = there && lane == 0;
+  return row;
+}
+
+template <int L, bool NARROW = false>
+__device__ __forceinline__ RowShare ShareOfRow(const CsrView &A, const TileRange &r)
+{
+  return ShareOfRow<L, NARROW>(A, r, [](int64_t) { return true; });
+}
+
+/* The sum over the L threads of a row, valid in all of them. */
+template <int L> __device__ __forceinline__ double SumOfLanes(double s)
+{
   for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
-  if (EARLY && skip != 0) return;
-  if (!EARLY && !LEAN) alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
-  double y = 0;
-  if (mine) {
-    y = LEAN ? s : alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
-    a.y[i] = y;
-  }
-  if (EARLY && a.fuse.ndot == 2) {
-    double d[2];
-    for (int f = 0; f < 2; f++) d[f] = mine ? (a.fuse.u[f] ? known[f] : a.fuse.d[f] ? known[f] * y : y) * y : 0;
-    BlockReducePair<COMBINE_SUM, T>(d);
-    if (threadIdx.x == 0) a.fuse.partial[0][block] = d[0], a.fuse.partial[1][block] = d[1];
-    return;
-  }
-  for (int f = 0; f < a.fuse.ndot; f++) {
-    double d[1] = {0};
-    if (mine) d[0] = (EARLY && f == 0 && a.fuse.u[0] ? known[0] : Factor(a.fuse, f, i, y)) * y;
-    BlockReduce<1, COMBINE_SUM, T>(d);
-    if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
-  }
+  return s;
+}
+
+/* Stage 2: the sum of a row. A tile with columns of 16 bits has no ghosts. */
+template <int L, bool INDEX16, bool GHOSTS>
+__device__ __forceinline__ double SumRow(const CsrMultArgs &a, const TileView &t, const RowShare &row)
+{
+  double s;
+  if (INDEX16 && t.in16)
+    s = PartOfRow<L, false, int>(a, t.val, Columns16{t.code, t.window}, (int)row.k, (int)row.end);
+  else
+    s = PartOfRow<L, GHOSTS, int>(a, t.val, t.col, (int)row.k, (int)row.end);
+  return SumOfLanes<L>(s);
 }
 
 #endif
