@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with matrices of blocks whose rows are of about one length: groups of rows through shared memory. */
+/* Block SpMV for matrices with block rows of about one length: groups of block rows go through shared
+   memory. */
 #include "bcsr.h"
 #include "pieces.h"
 
 /*
-  What pays for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results): up to 12, a thread has a column of every PARTS-th block of a row,
-  so that it loads one number of x for b of the matrix, many of them at once. Beyond, the sums of a column take too many registers; a thread
-  has a row of every PARTS-th block. 17 alone is better with 8 parts (0.89 of copy, else 0.87).
+  Which thread has which part of a block, for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results).
+  Up to b = 12 a thread has a column of every PARTS-th block of a block row. So it loads one scalar of x for
+  b of the matrix, many of them at once. For larger b the sums of a column take too many registers, and a
+  thread has a row of every PARTS-th block. Only b = 17 is faster with 8 parts (0.89 of the speed of a copy,
+  else 0.87).
 */
 constexpr __host__ __device__ bool ByColumns(int b)
 {
@@ -18,7 +21,7 @@ constexpr __host__ __device__ int Parts(int b)
   return b == 17 ? 8 : 4;
 }
 
-/* A power of two of rows of blocks makes a group, of about 128 threads. */
+/* A group is a power of two of block rows, with about 128 threads. */
 constexpr __host__ __device__ int GroupRows(int b)
 {
   int rows = 1;
@@ -31,21 +34,23 @@ constexpr __host__ __device__ int GroupThreads(int b)
   return (GroupRows(b) * b * Parts(b) + 31) / 32 * 32;
 }
 
-/* Blocks that a thread has under way. */
+/* Blocks that a thread has in flight. */
 enum { ROUND = 8 };
 constexpr __host__ __device__ int RowRound(int b)
 {
   return b <= 16 ? 2 : 1;
 }
 
-/* Groups that are to be resident on a multiprocessor: more loads under way are worth more than registers for each. */
+/* Groups resident on a multiprocessor: occupancy (more loads in flight) is worth more than registers for a
+   thread. */
 constexpr __host__ __device__ int Resident(int b)
 {
   int registers = b <= 3 ? 48 : b <= 6 ? 56 : b <= 9 ? 64 : 72;
   return b <= 12 ? 4 * (512 / registers) / (GroupThreads(b) / 32) : 1;
 }
 
-/* s += this thread's column of blocks k, k + PARTS, ... below n of a row, times x; c: a round of their block columns. FIRST: s = instead. */
+/* Adds this thread's column of blocks k, k + PARTS, ... below n of a block row, times x, to s. c: the block
+   columns of ROUND of them. FIRST: sets s instead. */
 template <int B, bool GHOSTS, bool FIRST, typename Wait>
 __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val, const int32_t (&c)[ROUND], int k, int n,
                                            int j, Wait wait, double (&s)[B])
@@ -54,7 +59,7 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
 #pragma unroll
   for (int u = 0; u < ROUND; u++) x[u] = LoadIf(c[u] >= 0, Factors<B, GHOSTS>(a, c[u]) + j, 0.0);
   wait();
-  if (FIRST) { /* until here it takes no registers */
+  if (FIRST) { /* up to here s takes no registers */
 #pragma unroll
     for (int r = 0; r < B; r++) s[r] = 0;
   }
@@ -67,7 +72,7 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
     }
 }
 
-/* Sums of columns to sums of rows: thread (j, p) leaves with what its part of the row has in row j. */
+/* Transposes sums of columns to sums of rows: thread (j, p) returns the sum of row j over its part p. */
 template <int B, int T> __device__ __forceinline__ double TurnColumns(const double (&s)[B], double *share, int j)
 {
   __syncthreads();
@@ -79,7 +84,7 @@ template <int B, int T> __device__ __forceinline__ double TurnColumns(const doub
   return sum;
 }
 
-/* y of the group, and its dots, of what its threads have: sums of columns or of rows of blocks. */
+/* Epilogue of a group, from the sums of its threads, which are of columns or of rows of blocks. */
 template <int B, int S>
 __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (&s)[S], double *tile, double *part,
                                             int64_t group, bool active)
@@ -99,8 +104,9 @@ __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (
 }
 
 /*
-  8 bytes per number, 4 per block and per offset, x and y once. BULK: the values of a group come into shared memory by a bulk copy, a tile of
-  at most `room` blocks at a time, while threads fetch what they are to be multiplied by; else they are read from where they are.
+  Block SpMV, a thread block per group. Traffic: 8 bytes per scalar, 4 per block and per offset, x and y
+  once. BULK: the values of a group come to shared memory by bulk copies, at most `room` blocks at a time,
+  while threads gather x. Else values are read from global memory.
 */
 template <int B, bool BULK>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
@@ -117,9 +123,9 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t begin, end;
   TwoOffsets(a.A, first, last, begin, end);
-  int blocks = (int)(end - begin), step = BULK ? room : 1 << 20; /* places of numbers have 32 bits */
-  int j = threadIdx.x % B, p = threadIdx.x / B % P; /* column or row within blocks, part of the row of blocks */
-  int i = (int)threadIdx.x / (B * P);               /* row of blocks of the group, which has those from `from` to `to` */
+  int blocks = (int)(end - begin), step = BULK ? room : 1 << 20; /* places of scalars have 32 bits */
+  int j = threadIdx.x % B, p = threadIdx.x / B % P; /* column or row within blocks, part of the block row */
+  int i = (int)threadIdx.x / (B * P);               /* block row of the group: blocks [from, to) */
   bool active = threadIdx.x < R * B * P && first + i < last;
   int from = 0, to = 0;
   double s[ByColumns(B) ? B : 1] = {0};
@@ -154,8 +160,9 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
 }
 
 /*
-  The same for most products: the blocks of each group fit into shared memory at once, there are no ghosts, and offsets have 32 bits. What
-  takes registers and instructions is left out; offsets, then columns, then x are each fetched at once, and wait for nothing else.
+  The common case: the blocks of a group fit into shared memory at once, there are no ghosts, and offsets
+  have 32 bits. This takes fewer registers and instructions. Offsets, then columns, then x are each fetched
+  at once and wait for nothing else.
 */
 template <int B>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole(const __grid_constant__ CsrMultArgs a)
@@ -196,7 +203,8 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole
   FinishGroup<B>(a, s, tile, part, blockIdx.x, active);
 }
 
-/* Piece p of a column of blocks, by one warp: lanes share the numbers of one column of numbers after the other. */
+/* Segment p of a split block column by one warp. The lanes share the scalars of one scalar column after the
+   other. */
 __device__ __forceinline__ void PieceOfColumns(const CsrMultTransposeArgs &a, int64_t p)
 {
   if (p >= a.c.npiece) return;
@@ -221,7 +229,8 @@ __device__ __forceinline__ void PieceOfColumns(const CsrMultTransposeArgs &a, in
   }
 }
 
-/* A thread per number of y, or of the ghosts; but of columns that are cut, whose pieces come first. */
+/* y = A^T x with a thread per scalar of y or of the ghosts. The segments of split columns come first, with a
+   warp each. */
 static __global__ void __launch_bounds__(THREADS) BcsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
 {
   const CsrMultArgs &m = a.c.m;
@@ -243,7 +252,7 @@ static __global__ void __launch_bounds__(THREADS) BcsrMultTranspose(const __grid
   *poiseOfColumn(&a, t) = s;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+/* ---- the choice ---------------------------------------------------------------------------------------- */
 
 int poiseCudaBcsrRows(Device *, int b, int form)
 {

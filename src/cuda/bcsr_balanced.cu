@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with matrices of blocks whose rows are of very different lengths: windows of about as many blocks, longer rows in pieces. */
+/* Block SpMV for matrices with block rows of very different lengths. Row blocks have about as many blocks as
+   any other, and longer rows are split. */
 #include "bcsr.h"
 #include "pieces.h"
 
 enum { WINDOW_THREADS = 128 };
 
-/* Blocks of a window, 12 KB of them (8 of small ones) or what keeps all threads busy. (H200, b = 4, power-law rows: 96 and 128 blocks are 13 %
-   better than 64.) */
+/* Blocks of a row block: 12 KB of them (8 KB for small b), or what keeps all threads busy. (H200, b = 4,
+   power-law rows: 96 and 128 blocks are 13 % faster than 64.) */
 int64_t poiseCudaBcsrChunk(int b)
 {
   int64_t bytes = BlockBytes(b), chunk = (b <= 3 ? 8 : 12) * 1024 / bytes,
@@ -15,14 +16,14 @@ int64_t poiseCudaBcsrChunk(int b)
   return chunk < 2 ? 2 : chunk;
 }
 
-/* Blocks of which there is room in shared memory: few windows have more, which come in rounds. */
+/* Blocks that have room in shared memory. The few row blocks with more are fetched in steps. */
 static int64_t WindowRoom(int64_t chunk, int b)
 {
   int64_t more = chunk / 4 < 32 ? 32 : chunk / 4;
   return TileBlocks(chunk + (more < chunk ? more : chunk), b);
 }
 
-/* Sums over q of what threads (r, q) have, in a fixed order: for all threads with q = 0. */
+/* The sum over q of what threads (r, q) have, in a fixed tree; valid for q = 0. */
 template <int B> __device__ __forceinline__ double JoinThreads(double s, double *share)
 {
   constexpr int Q = WINDOW_THREADS / B, FEW = Q < 8 ? Q : 8;
@@ -42,8 +43,9 @@ template <int B> __device__ __forceinline__ double JoinThreads(double s, double 
   return s;
 }
 
-/* Piece p of a row has the sums s (threads with q = 0). The last one of a row to arrive adds all of them in their order, so that nothing
-   depends on who that is, and finishes the row. */
+/* Segment p of a split row has the sums s (threads with q = 0). The last thread block of a row to arrive adds
+   all segments and finishes the row. The order of that sum is fixed, so the bits do not depend on which block
+   it is. */
 template <int B>
 __device__ __forceinline__ void JoinPieces(const CsriMultArgs &a, int64_t p, const CsriPiece &z, double s, double *share)
 {
@@ -74,9 +76,10 @@ __device__ __forceinline__ void JoinPieces(const CsriMultArgs &a, int64_t p, con
 }
 
 /*
-  A block of threads for each piece and each window: 8 bytes per number, 4 per block and per offset, x and y once, 16 bytes per window. Thread
-  (r, q) multiplies row r of blocks q, q + Q, ... as these arrive in shared memory; a piece is summed over q, of a window the terms stay in
-  shared memory, from which each row is summed by B threads.
+  Block SpMV with a thread block for each row segment and each row block. Traffic: 8 bytes per scalar, 4 per
+  block and per offset, 16 per row block, x and y once. Thread (r, q) multiplies row r of blocks q, q + Q,
+  ... as these arrive in shared memory. A row segment is summed over q. The terms of a row block stay in
+  shared memory, and B threads sum each block row from there.
 */
 template <int B, bool BULK>
 static __global__ void __launch_bounds__(WINDOW_THREADS, B <= 4    ? 10

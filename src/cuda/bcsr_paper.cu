@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The three products of Eberhardt & Hoemmen 2016 for GPUs, to compare with: a warp has a row of blocks. */
+/* The three block SpMV algorithms of Eberhardt & Hoemmen (2016) for GPUs, to compare with: a warp has a block
+   row. */
 #include "bcsr.h"
 
-/* The numbers of a row of blocks that lanes r, r + B, ... have parts of; for lanes below B. */
+/* The sums of a block row, of which lanes r, r + B, ... have parts; valid for lanes below B. */
 template <int B, int PARTS> __device__ __forceinline__ double JoinLanes(double s)
 {
   double sum = s;
@@ -22,7 +23,7 @@ template <int B> __device__ __forceinline__ double ByBlock(const CsrMultArgs &a,
   return JoinLanes<B, BLOCKS * B>(s);
 }
 
-/* Algorithm 3, by column: a lane has an element of each 32 / B-th column of the row of blocks. */
+/* Algorithm 3, by column: a lane has an element of each 32 / B-th column of the block row. */
 template <int B> __device__ __forceinline__ double ByColumn(const CsrMultArgs &a, int64_t k, int64_t end)
 {
   constexpr int COLUMNS = 32 / B;
@@ -34,7 +35,7 @@ template <int B> __device__ __forceinline__ double ByColumn(const CsrMultArgs &a
   return JoinLanes<B, COLUMNS>(s);
 }
 
-/* Algorithm 5, row per thread: a lane has a row, and the numbers of x for a block come through shared memory. */
+/* Algorithm 5, row per thread: a lane has a row, and the x of a block comes through shared memory. */
 template <int B> __device__ __forceinline__ double ByRow(const CsrMultArgs &a, int64_t k, int64_t end, double *x)
 {
   int lane = threadIdx.x % 32;

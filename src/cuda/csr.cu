@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of plain CSR. */
+/* Kernels of plain CSR: SpMV, the transposed product, the diagonal. */
 #include "pieces.h"
 #include "tile_early.h"
 
 enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
 
-/* L neighbouring lanes per row, POISE_BLOCK rows and threads per block; 12 bytes per nonzero, 4 per offset, x and y once. */
+/* SpMV with L neighbouring lanes per row; a block has POISE_BLOCK rows and threads. Traffic: 12 bytes per
+   nonzero, 4 per offset, x and y once. */
 template <int L, bool INDEX16>
 static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
@@ -48,7 +49,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   }
 }
 
-/* What a lane has of entries k, k + step, ... of a column. */
+/* The terms of entries k, k + step, ... of a column, summed by one lane. */
 template <typename Index>
 __device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *perm, int64_t k, int64_t end, int step)
 {
@@ -61,7 +62,8 @@ __device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *pe
   return s;
 }
 
-/* Piece p of a column by one warp; the last one to arrive adds all of them in their order. */
+/* One warp sums segment p of a split column. The warp that arrives last adds all segments of the column, in
+   their order. */
 template <typename Index>
 __device__ __forceinline__ void PieceOfColumn(const CsrMultTransposeArgs &a, const Index *perm, int64_t p)
 {
@@ -76,8 +78,9 @@ __device__ __forceinline__ void PieceOfColumn(const CsrMultTransposeArgs &a, con
   if (lane == 0) *poiseOfColumn(&a, cut.row) = s;
 }
 
-/* L neighbouring lanes per column: reads 4 bytes per nonzero for its place and its row each (the place 8 where it is int64), gathers
-   its value and x, and writes y once. CUT: but columns that are cut, whose pieces come first, as they take longest, a warp for each. */
+/* y = A^T x with L neighbouring lanes per column. Each nonzero reads its place (4 bytes, or 8 where places
+   are int64) and its row (4 bytes), and gathers its value and x; y is written once. CUT: some columns are
+   split. Their segments come first, since they take longest, with a warp each. */
 template <int L, bool CUT, typename Index>
 static __global__ void __launch_bounds__(THREADS)
     CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm)
@@ -97,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS)
   if (j < m.A.m && lane == 0) *poiseOfColumn(&a, j) = s;
 }
 
-/* d has been set to zero. */
+/* d is zero before the launch. */
 static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
 {
   int64_t mine = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -147,17 +150,21 @@ static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ 
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+/* ---- the choice ---------------------------------------------------------------------------------------- */
 
-/* Entries of a row whose threads are done in as many rounds as those of a row of mean length. */
+/* The longest row whose threads need no more unrolled batches of ROUND entries than those of a row of mean
+   length. */
 int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
 {
   int64_t round = (int64_t)ROUND << Lanes(m, nz), mean = m ? (nz + m - 1) / m : 0;
   return (mean + round - 1) / round * round;
 }
 
-/* Do the threads of a row rarely wait for those of another? A warp waits for its longest row, so few warps may have one that takes another
-   round than those of mean length, which takes as much longer as these are few; and where they are several lengths must not deviate much. */
+/*
+  Are the rows uniform? A warp waits for its longest row. So at most 10 % of the rows, times the batches of
+  the mean row, may wait for a row that needs more unrolled batches of ROUND entries than that. Where the mean
+  row needs several batches, the variance of the lengths must also be at most 16 % of the squared mean.
+*/
 static bool Even(const CsrStatistics *s)
 {
   int k = Lanes(s->m, s->nz), others = (32 >> k) - 1; /* rows of a warp */
@@ -167,17 +174,23 @@ static bool Even(const CsrStatistics *s)
   return !waits && (bound <= ROUND << k || deviates <= 0.16 * (double)s->nz * mean) && mean <= MOST_MEAN;
 }
 
-/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far more of them than the mean,
-   and the longest row, at 0.4 us a round, takes no longer than 3 us and two fifths of what the rest takes. Many blocks are of half as many
-   threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more
-   multiprocessors. Blocks that are all there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows of 23, 33 at
-   most: 2.7 us, windows 4.1). even: only where windows would not take less, either (17361 rows of 20, 120 at most: 5.6 us, windows 5.2). */
+/*
+  Rows of a tile, or POISE_BLOCK for CsrMult. Tiles are chosen if
+  - their entries fit into shared memory,
+  - no tile has far more entries than the mean, and
+  - the longest row takes no longer than 3 us plus two fifths of the rest (0.4 us per batch).
+  Tiles have half as many threads in two cases. Many tiles: fewer threads wait for the slowest row (4 %
+  faster for rows of 5 and 27). Few tiles: more of them occupy more multiprocessors.
+  Tiles that all fit in one wave also suit irregular rows, unless one row is far longer (H200, 1473 rows of
+  23, 33 at most: 2.7 us, row blocks 4.1). even: tiles only where row blocks are not faster (17361 rows of
+  20, 120 at most: 5.6 us, row blocks 5.2).
+*/
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {
   enum { AT_ONCE = 4, FAR = 4 };
   int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
   int64_t each = (int64_t)poiseCudaProcessors(dev) * rows; /* a block for each multiprocessor */
-  double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
+  double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* batches */
   int64_t far = FAR * (even ? ROUND << LeastLanes(s->m, s->nz) : round);
   bool small = s->m <= AT_ONCE * each && s->longest <= far && mean <= MOST_MEAN && !s->cut;
   bool at_once = s->m <= (int64_t)BLOCKS_AT_ONCE * rows, few = 2 * s->m <= 3 * each;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a warp for each piece of a longer row. */
+/*
+  Kernels of csri. A warp has a row block: consecutive rows with about as many rows and entries as any
+  other. Where rows are uniform, tiles (tile.h) have them instead. A row that is too long for a row block is
+  split, and a warp has each segment.
+*/
 #include <limits.h>
 
 #include "epilogue.h"
@@ -8,18 +12,19 @@
 #include "tile.h"
 
 enum {
-  EACH = 4,              /* neighbouring entries of a lane at work, while as many are under way */
-  SPAN = 32 * EACH,      /* of a warp */
-  WINDOWS = 8,           /* of a block: neighbours, which find lines of x in the first cache; */
-  FEW_WINDOWS = 4,       /* where all have a place at once */
-  RESIDENT_WINDOWS = 32, /* of a multiprocessor */
+  EACH = 4,              /* neighbouring entries that a lane works on, while as many are in flight */
+  SPAN = 32 * EACH,      /* entries that a warp works on */
+  WINDOWS = 8,           /* row blocks of a thread block: neighbours share lines of x in L1 */
+  FEW_WINDOWS = 4,       /* the same where all fit in one wave */
+  RESIDENT_WINDOWS = 32, /* row blocks (warps) resident on a multiprocessor */
   NONE = 0xffff,
-  HUB = sizeof(double) + sizeof(int32_t), /* bytes of x and its column */
-  MOST_HUB_BITS = 13,  /* 96 KB; the rest of the memory is a cache, with a line for each number under way */
-  RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
+  HUB = sizeof(double) + sizeof(int32_t), /* bytes of a hub: its x and its column */
+  MOST_HUB_BITS = 13,  /* 96 KB; the rest is L1, of which each gather in flight pins a line */
+  RESIDENT_ROWS = 1536 /* threads of tiles that are resident on a multiprocessor */
 };
 
-/* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by windows that share rows, of a y that was set to 0. */
+/* PLAIN: y = A x without ghosts, which takes fewer registers. EXACT: y = A x by row blocks of equal size that
+   share rows; y is zero before the launch. */
 enum { GENERAL, PLAIN, EXACT };
 
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
@@ -35,12 +40,13 @@ static __global__ void CsriOwn(const __grid_constant__ CsriOwnArgs a)
   for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriOwn(&a, w, p);
 }
 
-/* Entries [from, end) from val and col on, which are at a multiple of 32, or if that takes a span less of 2. */
+/* Entries [from, end) of the arrays that start at val and col. These start at a multiple of 32 entries, or at
+   a multiple of 2 if that saves a span. */
 struct Entries {
   const double *val;
   const int32_t *col;
   int from, end;
-  bool vectors; /* two of them can be fetched at once: a user's arrays may begin anywhere */
+  bool vectors; /* loads of two entries are aligned (a user's arrays may begin anywhere) */
 };
 
 __device__ __forceinline__ Entries Stream(const CsrView &A, int64_t first, int n)
@@ -51,8 +57,8 @@ __device__ __forceinline__ Entries Stream(const CsrView &A, int64_t first, int n
   return {A.val + base, A.col + base, from, from + n, (uintptr_t)A.val % 16 == 0 && (uintptr_t)A.col % 8 == 0};
 }
 
-/* Two neighbouring entries of each half of a span for each lane, from place `at` on: so that what the lanes fetch at once is all of some
-   lines, each of which is asked for once. */
+/* Two neighbouring entries of each half of a span for each lane, from place `at` on. One load of the warp so
+   covers whole cache lines, and each line is requested once. */
 __device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
 {
 #pragma unroll
@@ -72,7 +78,8 @@ __device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH
   }
 }
 
-/* Four neighbouring entries for each lane, of the first half of the span for even lanes, of the second for odd ones. */
+/* Exchanges entries so that each lane has four neighbours: even lanes of the first half of the span, odd ones
+   of the second. */
 __device__ __forceinline__ void Regroup(double (&t)[EACH])
 {
   bool odd = threadIdx.x % 2;
@@ -83,14 +90,14 @@ __device__ __forceinline__ void Regroup(double (&t)[EACH])
     t[2] = u, t[3] = v;
 }
 
-/* Columns of many entries and their x, in shared memory. */
+/* High-degree columns (hubs) and their x, in shared memory. */
 struct HubTable {
   const int32_t *column;
   const double *x;
   int bits;
 };
 
-/* What they are multiplied with. */
+/* The x of each column: from the hubs, from owned x or from the ghosts. */
 template <int MODE, bool HUBS>
 __device__ __forceinline__ void Gather(const CsrMultArgs &m, const HubTable &hubs, const int32_t (&c)[EACH],
                                        double (&x)[EACH])
@@ -107,14 +114,14 @@ __device__ __forceinline__ void Gather(const CsrMultArgs &m, const HubTable &hub
     if (!known[g]) x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
 }
 
-/* Row i, or an empty one. */
+/* Stores y[i]; sum is 0 for an empty row. */
 template <int MODE>
 __device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, double beta, int64_t i, double sum)
 {
   m.y[i] = MODE == GENERAL ? alpha * sum + (beta == 0 ? 0 : beta * m.y[i]) : sum;
 }
 
-/* The place where row i of a window ends, which has its first entry at `from`. */
+/* The place where row i of a row block ends; the row block has its first entry at place `from`. */
 __device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, int from, int i)
 {
   if (i >= z.rows) return INT_MAX;
@@ -122,8 +129,8 @@ __device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const CsrWindow &z, 
   return (int)((m.A.ptr32 ? Passing(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first) + from;
 }
 
-/* Where it is time for that, waits for what is before; is there anything to do? (In a solver's loop the matrix stays as it is, so its
-   first entries are fetched before that wait: `early`.) */
+/* now: waits for the kernel ahead, and returns whether the product is wanted. In a solver's loop the matrix
+   does not change, so its first entries are fetched before that wait (`early`). */
 __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
 {
   if (!now) return true;
@@ -131,7 +138,8 @@ __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
   return !m.skip || *m.skip == 0;
 }
 
-/* y[i] of a row that ends in the window. The first one may have begun before it, and is added to what others do there. */
+/* Stores a row that ends in the row block. EXACT: the first row may have begun in the one before, so its part
+   is added. */
 template <int MODE>
 __device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double beta, const CsrWindow &z, unsigned row,
                                     double sum)
@@ -142,8 +150,9 @@ __device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double b
     Finish<MODE>(m, alpha, beta, z.begin + row, sum);
 }
 
-/* Rows that end in a span, of which each lane has EACH terms: these are summed from left to right, then what lanes have left of their last
-   rows is scanned by segments, in both halves of the span at once. Returns what is left of the row that goes on. */
+/* Sums and stores the rows that end in a span, of which each lane has EACH terms. A lane sums its terms from
+   left to right up to the ends of rows. What is left of each lane's last row goes through a segmented scan,
+   in both halves of the span at once. Returns what is left of the row that goes on. */
 template <int MODE>
 __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, double beta, const CsrWindow &z,
                                           const double (&term)[EACH], const uint16_t *span, double carry)
@@ -153,7 +162,7 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   uint16_t mark[EACH];
   memcpy(mark, span + SPAN / 2 * half + EACH * (lane / 2), sizeof mark);
   double s = 0, head = 0;
-  unsigned first = NONE; /* the row of the lane's first end, which may have begun in lanes below: head is its part here */
+  unsigned first = NONE; /* row of the lane's first end; may begin in lanes below, head is the part here */
 #pragma unroll
   for (int g = 0; g < EACH; g++) {
     s += term[g];
@@ -180,8 +189,8 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   return ends & odd ? last : last + middle;
 }
 
-/* The rows of window w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched meanwhile; mark says which row ends
-   at each. */
+/* Row block w by one warp. Its entries stream by, SPAN at a time, while the next ones are in flight. mark
+   says which row ends at each entry. */
 template <int MODE, bool HUBS>
 __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark, const HubTable &hubs)
 {
@@ -223,7 +232,7 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool ea
     __syncwarp();
   }
   if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
-  for (int f = 0; MODE != EXACT && f < m.fuse.ndot; f++) { /* y is in cache, and here in order */
+  for (int f = 0; MODE != EXACT && f < m.fuse.ndot; f++) { /* y is in cache, and visible to this warp */
     double s = 0;
     for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32) s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
     s = WarpReduce<COMBINE_SUM>(s);
@@ -231,7 +240,8 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool ea
   }
 }
 
-/* Entries lane, lane + 32, ... from place `at` on: in long rows neighbours are often of neighbouring columns. */
+/* Entries lane, lane + 32, ... from place `at` on: neighbouring entries of a long row often have neighbouring
+   columns. */
 __device__ __forceinline__ void FetchInTurn(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
 {
 #pragma unroll
@@ -243,7 +253,7 @@ __device__ __forceinline__ void FetchInTurn(const Entries &e, int at, double (&v
   }
 }
 
-/* Piece p by one warp. */
+/* Segment p of a split row by one warp. */
 template <int MODE, bool HUBS>
 __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool early, const HubTable &hubs)
 {
@@ -265,15 +275,15 @@ __device__ __forceinline__ void Piece(const CsriMultArgs &a, int64_t p, bool ear
   JoinPiece(a, p, z, cut, WarpReduce<COMBINE_SUM>(s));
 }
 
-/* Blocks of so many warps for the pieces. */
+/* Thread blocks of so many warps that the row segments take. */
 __host__ __device__ __forceinline__ int64_t PieceBlocks(const CsriMultArgs &a, int warps)
 {
   return (a.npiece + warps - 1) / warps;
 }
 
-/* Window w of the first ones, which warps begin with at once: where its rows, entries and x are, or near to that, is asked for before it
-   is known, so that pages a multiprocessor does not know are looked up together, not one after the other as the window leads to entries
-   and these to x. */
+/* For the row blocks of the first wave. Prefetches the first touched address of ptr, val, col, x and y from
+   an estimate of the row block's position. So the TLB misses overlap, instead of forming a chain from row
+   block to entries to x. */
 __device__ __forceinline__ void Ask(const CsrMultArgs &m, int64_t w)
 {
   int lane = threadIdx.x % 32;
@@ -289,7 +299,8 @@ __device__ __forceinline__ void Ask(const CsrMultArgs &m, int64_t w)
   if (p) asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
-/* Pieces first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per window. */
+/* SpMV. Row segments come first, since they take longest. Traffic: 12 bytes per nonzero, 4 per offset, 16 per
+   row block, x and y once. */
 template <int MODE, int W>
 static __global__ void __launch_bounds__(32 * W, RESIDENT_WINDOWS / W)
     CsriMult(const __grid_constant__ CsriMultArgs a, bool early, unsigned first)
@@ -306,8 +317,9 @@ static __global__ void __launch_bounds__(32 * W, RESIDENT_WINDOWS / W)
     Piece<MODE, false>(a, piece, early, {});
 }
 
-/* The same where there are hubs: one block on each multiprocessor, which fetches their x first; a warp that is done takes the next piece or
-   window. Products whose columns are scattered wait for the tags of the second cache, where hubs are not asked for. */
+/* SpMV with hubs. One thread block on each multiprocessor fetches the x of the hubs first. A warp that is
+   done takes the next row segment or row block. With scattered columns L2 tag lookups are the limit, and hubs
+   need none. */
 template <int MODE>
 static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(const __grid_constant__ CsriMultArgs a)
 {
@@ -320,7 +332,7 @@ static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(c
   for (int s = threadIdx.x; s < n; s += 32 * RESIDENT_WINDOWS) {
     int32_t c = a.hub[s];
     column[s] = c;
-    if (c >= a.m.A.nloc) /* ghosts are not there yet when windows without them are multiplied */
+    if (c >= a.m.A.nloc) /* row blocks without ghosts run before the ghosts arrive */
       hub_x[s] = a.m.ghost ? a.m.ghost[c - a.m.A.nloc] : 0;
     else
       hub_x[s] = c < 0 ? 0 : a.m.x[c];
@@ -329,7 +341,7 @@ static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(c
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   int64_t pieces = MODE == EXACT ? 0 : a.npiece, tasks = pieces + a.m.nblock, warps = gridDim.x * (int64_t)RESIDENT_WINDOWS;
   for (int64_t t = warp * (int64_t)gridDim.x + blockIdx.x; t < tasks;) {
-    int taken = 0; /* by all warps, one for each task that is begun */
+    int taken = 0; /* tasks that were begun, by all warps */
     if (lane == 0) taken = atomicAdd(a.next, 1);
     int64_t at = t - pieces;
     if (at >= 0)
@@ -341,7 +353,8 @@ static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(c
   }
 }
 
-/* A tile (tile.h) without the rows that are cut. If it does not fit into shared memory with them, its rows are summed from where they are. */
+/* A tile (tile.h) without the rows that are split. If it does not fit into shared memory with them, its rows
+   are summed from global memory. */
 template <int T, int L> __device__ __forceinline__ void TileOfRows(const CsriMultArgs &a, int64_t number)
 {
   __shared__ TileShared<false> shared;
@@ -396,7 +409,7 @@ template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, boo
                 grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact, first);
 }
 
-/* As many as there is shared memory for, beside the marks and what the system takes. */
+/* What fits into shared memory beside the marks and what the system takes. */
 static int MostHubBits(const Device *dev)
 {
   int bits = MOST_HUB_BITS, beside = RESIDENT_WINDOWS * SPAN * (int)sizeof(uint16_t) + 1024;
@@ -421,7 +434,8 @@ int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit)
   return poiseRoundsPiece(0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), s, limit);
 }
 
-/* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros nothing is gained.) */
+/* Hubs pay if fetching their x on every multiprocessor is cheap beside the nonzeros. (H200: no gain with 8
+   million nonzeros.) */
 int poiseCudaHubBits(const Device *dev, int64_t nz)
 {
   enum { LITTLE = 22 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of this folder share: the contract and the system layer as C++ sees them, and block-wide sums. */
+/* What the files of this folder share: the contract and the system layer as C++ sees them, and block-wide
+   reductions. */
 #ifndef POISE_CUDA_H
 #define POISE_CUDA_H
 
@@ -15,23 +16,23 @@ extern "C" {
 }
 
 enum {
-  SEG_THREADS = 128, /* that sum a window of seg */
-  THREADS = 256,     /* of most blocks, which have POISE_BLOCK rows */
+  SEG_THREADS = 128, /* of a row block of seg */
+  THREADS = 256,     /* of most thread blocks, which have POISE_BLOCK rows */
   WARPS = THREADS / 32,
-  PIECES = 64,                 /* partials that many partials are first summed into */
-  ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
+  PIECES = 64,                 /* partials that many partials are first reduced to */
+  ROWS = POISE_BLOCK / THREADS /* rows of a thread: k * THREADS + threadIdx.x, for coalesced access */
 };
 
 struct Sparse;
 
-extern "C" { /* so that the names keep their prefix in an archive; kernels are static */
+extern "C" { /* so that names keep their prefix in an archive; kernels are static */
 cudaStream_t poiseCudaStream(Device *dev);
 double *poiseCudaPieces(Device *dev);         /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
 int poiseCudaProcessors(const Device *dev);   /* multiprocessors of the GPU */
-int poiseCudaShared(const Device *dev);       /* bytes of shared memory that a block may have, if it asks */
+int poiseCudaShared(const Device *dev);       /* shared memory of a thread block, in bytes, if it opts in */
 bool poiseCudaHasBulk(Device *dev);           /* bulk copies to shared memory: compute capability 9.0 */
-bool poiseCudaInLoop(Device *dev);            /* the loop of a solver is being captured, which changes no matrix */
-struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */
+bool poiseCudaInLoop(Device *dev);            /* a solver's loop is being captured: it changes no matrix */
+struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE once it is open (cusparse.cu), else NULL */
 void poiseCudaSparseClose(Device *dev);
 extern const char *const poiseCudaCsrLibraries[];
 PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, LibraryPlan *plan);
@@ -54,13 +55,13 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE wi
 #include "../sys/kernels.def"
 #undef KERNEL
 
-/* Blocks of THREADS for n of them. */
+/* Thread blocks for n threads. */
 static inline unsigned Grid(int64_t n)
 {
   return (unsigned)((n + THREADS - 1) / THREADS);
 }
 
-/* What a finished row y is multiplied with in dot k. */
+/* The factor of a finished row y in dot k. */
 __device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double y)
 {
   return f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y : y;
@@ -79,7 +80,8 @@ template <int COMBINE> __device__ __forceinline__ double WarpReduce(double v)
   return v;
 }
 
-/* N sums over the block of T threads at once, in a fixed order; the results are valid in the first warp. 0 is neutral. */
+/* N reductions at once over a block of T threads, in a fixed tree. The results are valid in the first warp. 0
+   is neutral. */
 template <int N, int COMBINE, int T = THREADS> __device__ __forceinline__ void BlockReduce(double (&v)[N])
 {
   __shared__ double part[N][T / 32];
@@ -95,7 +97,8 @@ template <int N, int COMBINE, int T = THREADS> __device__ __forceinline__ void B
   __syncthreads();
 }
 
-/* Two of them where latency is all: each half of a warp goes on with one, as shuffles are what takes time. Valid in the first thread. */
+/* Two reductions where latency dominates: each half of a warp goes on with one, which halves the shuffles.
+   The results are valid in the first thread. */
 template <int COMBINE, int T> __device__ __forceinline__ void BlockReducePair(double (&v)[2])
 {
   constexpr int W = T / 32; /* a power of 2 up to 16 */
@@ -112,12 +115,12 @@ template <int COMBINE, int T> __device__ __forceinline__ void BlockReducePair(do
   v[0] = mine, v[1] = __shfl_sync(0xffffffff, mine, 16);
 }
 
-/* ---- rows by threads, long ones by blocks of them ------------------------------------------------------------------------------- */
+/* ---- a row per thread, a long row per thread block ----------------------------------------------------- */
 
-enum { LONG = 512 }; /* numbers of a row that are too many for a thread */
+enum { LONG = 512 }; /* scalars of a row that are too many for a thread */
 
-/* work(i, k, step) for the numbers k, k + step, ... of row i of numbers (-1: none): by its thread, or if they are many by all threads of
-   the block, for one such row after the other. All threads call. */
+/* Calls work(i, k, step) for scalars k, k + step, ... of row i (-1: none). A short row is its own thread's.
+   The long rows of a thread block are done one after the other, by all its threads. All threads call this. */
 template <typename Work> __device__ __forceinline__ void EachRow(const CsrView &A, int64_t i, Work work)
 {
   __shared__ int64_t row[THREADS];
@@ -130,10 +133,11 @@ template <typename Work> __device__ __forceinline__ void EachRow(const CsrView &
   __syncthreads();
 }
 
-/* ---- kernels that follow each other without a gap --------------------------------------------------------------------------- */
+/* ---- programmatic dependent launch (PDL): kernels that follow each other without a gap ----------------- */
 
-/* A kernel launched by Follow may start before the one before it has ended: first of all it lets its own follower start, and it
-   reads nothing that changes until Ready, which all its threads call. (Nothing to do before compute capability 9.0.) */
+/* A kernel that is launched by Follow may start before the kernel ahead has ended. It first lets its own
+   dependent start (LetFollow). It reads nothing that may change before Ready, which all its threads call and
+   which waits for the kernel ahead. Below compute capability 9.0 both do nothing. */
 __device__ __forceinline__ void Ready()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -183,7 +187,7 @@ static PoiseErr Follow(Device *dev, void (*kernel)(Args...), dim3 grid, unsigned
   return FollowCarving(dev, -1, kernel, grid, threads, shared, args...);
 }
 
-/* The dots of a block's finished rows y[], which this thread holds ROWS of. */
+/* Epilogue: the dots of a thread block's finished rows, of which this thread holds ROWS in y[]. */
 __device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS], int64_t first, int64_t n, int64_t block)
 {
   for (int k = 0; k < f.ndot; k++) {
@@ -198,7 +202,7 @@ __device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS],
   }
 }
 
-/* A function of each size of blocks; those of 1 x 1 are numbers. */
+/* A function for each block size; blocks of 1 x 1 are handled as scalars. */
 #define FROM_2_TO_32(F)                                                                                                 \
   F<2>, F<3>, F<4>, F<5>, F<6>, F<7>, F<8>, F<9>, F<10>, F<11>, F<12>, F<13>, F<14>, F<15>, F<16>, F<17>, F<18>, F<19>, \
       F<20>, F<21>, F<22>, F<23>, F<24>, F<25>, F<26>, F<27>, F<28>, F<29>, F<30>, F<31>, F<32>

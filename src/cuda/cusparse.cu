@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of CSR and triangular solves by cuSPARSE. The library is opened when the first of them is asked for: programs start without
-  it, and it need not be installed where nobody asks.
+  SpMV of CSR and triangular solves by cuSPARSE. The library is opened on first use, so that programs start
+  without it and it need not be installed where nobody uses it.
 */
 #include "cuda.h"
 
@@ -11,7 +11,7 @@
 #define NAMED(version)   "libcusparse.so." #version
 #define LIBRARY(version) NAMED(version)
 
-/* F(name): what is used of it */
+/* F(name) for each function that is used */
 #define FUNCTIONS(F)           \
   F(cusparseCreate)            \
   F(cusparseDestroy)           \
@@ -41,7 +41,7 @@ struct Sparse {
   cusparseHandle_t handle;
 };
 
-typedef struct Product { /* of one matrix; without entries it has no descriptors */
+typedef struct Product { /* plan of one matrix; an empty matrix has no descriptors */
   cusparseSpMVAlg_t algorithm;
   cusparseConstSpMatDescr_t A;
   cusparseDnVecDescr_t x, y;
@@ -51,7 +51,7 @@ typedef struct Product { /* of one matrix; without entries it has no descriptors
 
 enum { LOWER, UPPER };
 
-typedef struct Solves { /* with the factors of one matrix; without rows it has no descriptors */
+typedef struct Solves { /* plan for the factors of one matrix; without rows it has no descriptors */
   cusparseSpMatDescr_t A[2];
   cusparseSpSVDescr_t solve[2];
   cusparseDnVecDescr_t x, y;
@@ -64,7 +64,7 @@ const char *const poiseCudaCsrLibraries[] = {"cusparse", "cusparse_alg2", NULL};
 static const cusparseSpMVAlg_t algorithms[] = {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2};
 static const double one = 1, zero = 0;
 
-/* ---- the library -------------------------------------------------------------------------------------------------------- */
+/* ---- the library --------------------------------------------------------------------------------------- */
 
 static PoiseErr Check(const Sparse *s, cusparseStatus_t status, const char *what)
 {
@@ -77,7 +77,8 @@ static PoiseErr Check(const Sparse *s, cusparseStatus_t status, const char *what
 
 #define CALL(s, function, ...) TRY(Check(s, (s)->function(__VA_ARGS__), #function))
 
-/* As the system finds it, else where it was when Poise was built. It stays open: the driver knows its kernels. */
+/* Opens the library as the system finds it, else where it was at build time. It stays open, since the driver
+   has its kernels. */
 static PoiseErr Load(Sparse *s)
 {
   static const char name[] = LIBRARY(CUSPARSE_VER_MAJOR);
@@ -120,9 +121,9 @@ void poiseCudaSparseClose(Device *dev)
   poiseFree(dev->ctx, mine);
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------- */
+/* ---- products ------------------------------------------------------------------------------------------ */
 
-/* The vectors of the descriptors are not touched: those of each product take their places. */
+/* The vectors of the descriptors are placeholders: each product sets its own. */
 static PoiseErr Prepare(Device *dev, Sparse *s, const CsrView *A, int64_t columns, Product *p)
 {
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -169,7 +170,7 @@ void poiseCudaCsrPlanFree(Device *dev, LibraryPlan *plan)
   *plan = LibraryPlan{};
 }
 
-/* 12 bytes per nonzero, 4 per offset, x and y once, and what the algorithm needs. */
+/* y = A x. Traffic: 12 bytes per nonzero, 4 per offset, x and y once, and what the algorithm needs. */
 extern "C" PoiseErr poiseCuda_csr_library(Device *dev, const void *args)
 {
   const CsrLibraryArgs *a = (const CsrLibraryArgs *)args;
@@ -184,10 +185,10 @@ extern "C" PoiseErr poiseCuda_csr_library(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* ---- triangular solves ---------------------------------------------------------------------------------------------------- */
+/* ---- triangular solves --------------------------------------------------------------------------------- */
 
-/* L and U stand in one CSR, of which each solve looks at one triangle. As with products, the vectors are not touched here. The solve
-   keeps what it needs of the values: `Refresh` tells it of new ones. */
+/* L and U stand in one CSR, and each solve reads one triangle of it. The vectors are placeholders, as for
+   products. A solve keeps what it needs of the values; `Refresh` passes new ones. */
 static PoiseErr PrepareSolve(Device *dev, Sparse *s, const FactorView *f, int part, Solves *p)
 {
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -273,7 +274,8 @@ static PoiseErr SolvePart(const Sparse *s, const Solves *p, int part, const doub
   return POISE_OK;
 }
 
-/* 12 bytes per nonzero of a triangle, 4 per offset and triangle, x read, y written, work both, and what the algorithm needs. */
+/* y = U^-1 L^-1 x. Traffic: 12 bytes per nonzero of a triangle, 4 per offset and triangle, and what the
+   algorithm needs. x is read, work is written and read, y is written. */
 extern "C" PoiseErr poiseCuda_factor_library(Device *dev, const void *args)
 {
   const FactorLibraryArgs *a = (const FactorLibraryArgs *)args;

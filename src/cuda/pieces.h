@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows of rows and pieces of longer ones: what the kernels of csri and seg share. */
+/* Row blocks and segments of split rows: what the kernels of csri, seg, balanced bcsr and transposed products
+   share. */
 #ifndef POISE_PIECES_H
 #define POISE_PIECES_H
 
 #include "cuda.h"
 
-/* Of the matrix, which passes by once: it is not to push x out of the first cache. */
+/* Loads of the matrix, which streams by once: they do not allocate in L1, so that x stays there. */
 __device__ __forceinline__ double Passing(const double *p)
 {
   double v;
@@ -20,7 +21,7 @@ __device__ __forceinline__ int32_t Passing(const int32_t *p)
   return v;
 }
 
-/* Two at a multiple of their size. */
+/* Two at once, aligned to their size. */
 __device__ __forceinline__ void PassingTwo(const double *p, double &u, double &v)
 {
   asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(u), "=d"(v) : "l"(p));
@@ -31,7 +32,7 @@ __device__ __forceinline__ void PassingTwo(const int32_t *p, int32_t &u, int32_t
   asm("ld.global.nc.L1::no_allocate.v2.s32 {%0, %1}, [%2];" : "=r"(u), "=r"(v) : "l"(p));
 }
 
-/* A record of 16 bytes in one load. */
+/* A record of 16 bytes by one load. */
 template <typename Record> __device__ __forceinline__ Record Load(const Record *r)
 {
   static_assert(sizeof(Record) == sizeof(int4), "one load");
@@ -43,7 +44,7 @@ template <typename Record> __device__ __forceinline__ Record Load(const Record *
   return u.record;
 }
 
-/* The row of window w that is cut, and its pieces from, ..., from + count - 1. */
+/* A split row and its segments from, ..., from + count - 1. */
 struct CutRow {
   int64_t row, from, count;
 };
@@ -54,8 +55,9 @@ __device__ __forceinline__ CutRow RowOfPiece(const CsriMultArgs &a, const CsriPi
   return {poiseCsriRow(&a, &z), from, a.first[z.window + 1] - from};
 }
 
-/* The warp's first thread has written what a piece sums up to: is this the last piece of its row to arrive, which sees those of all?
-   Only that one acquires: __threadfence would empty the first cache for every piece. */
+/* The warp's first lane has written the sum of a segment. Is this the last segment of its row to arrive?
+   Then it sees the sums of all. Only that warp acquires, as __threadfence would invalidate L1 for every
+   segment. */
 __device__ __forceinline__ bool ArrivesLast(const CsriMultArgs &a, const CsriPiece &z, const CutRow &cut)
 {
   int lane = threadIdx.x % 32, arrived = 0;
@@ -70,7 +72,8 @@ __device__ __forceinline__ bool ArrivesLast(const CsriMultArgs &a, const CsriPie
   return true;
 }
 
-/* The sum of a row's pieces, in their order, of which each has b numbers: of number c. One warp. */
+/* The sum of a row's segments, in a fixed tree, by one warp. A segment has b scalars; this is the sum of
+   scalar c. */
 __device__ __forceinline__ double SumOfPieces(const CsriMultArgs &a, const CutRow &cut, int64_t b, int64_t c)
 {
   double s = 0;
@@ -78,8 +81,9 @@ __device__ __forceinline__ double SumOfPieces(const CsriMultArgs &a, const CutRo
   return WarpReduce<COMBINE_SUM>(s);
 }
 
-/* Piece p of a row has the sum s: one warp. The last one of a row to arrive adds all of them in their order, so that nothing depends on
-   who that is, and finishes the row. */
+/* Segment p of a split row has the sum s; called by one warp. The last warp of a row to arrive adds the
+   segments and finishes the row. The order of that sum is fixed, so the bits do not depend on which warp it
+   is. */
 __device__ __forceinline__ void JoinPiece(const CsriMultArgs &a, int64_t p, const CsriPiece &z, const CutRow &cut, double s)
 {
   const CsrMultArgs &m = a.m;

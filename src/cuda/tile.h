@@ -162,8 +162,7 @@ __device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRa
   constexpr int U = INDEX16 ? UNIT16 : UNIT;
   int64_t start = r.start, stop = (r.end + U - 1) & ~(int64_t)(U - 1);
   if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1); /* a copy must not read past the arrays */
-  bool aligned =
-      ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* a borrowed array may begin anywhere */
+  bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* borrowed arrays may not be */
   const int32_t *windows = INDEX16 ? a.index16.window + r.block * POISE_WINDOWS : NULL;
   bool in16 = INDEX16 && (a.index16.all || *windows >= 0); /* this tile's columns */
   int bulk = aligned && stop > start && wanted ? (int)(stop - start) : 0;

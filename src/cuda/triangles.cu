@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows that depend on each other: triangular sweeps and incomplete factors. Rows are dealt out in the order of their levels, and
-  each waits for those that it depends on by looking at the number that they leave (no kernel per level: a plane grid has
-  thousands of them): what is not there yet is the bit pattern MISSING. Numbers are looked at again and again in one loop of
-  a whole warp, whose rows may depend on each other. A row's arithmetic is the same whoever waits, so are the bits.
+  Triangular sweeps and incomplete factors, whose rows depend on each other. Warps take rows in the order of
+  their levels. A row waits for a value that it depends on by polling it: a value that is not there yet is
+  the bit pattern MISSING. There is no kernel per level, since a plane grid has thousands of levels. The
+  rows of a warp may depend on each other, so one loop polls for all of them. The arithmetic of a row does
+  not depend on who waits, so neither do the bits.
 */
 #include "cuda.h"
 
 #include "../pc/block_inverse.h"
 
-#define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic gives */
+#define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic yields */
 
-/* ---- numbers that other blocks wait for --------------------------------------------------------------------------------- */
+/* ---- values that other thread blocks wait for ---------------------------------------------------------- */
 
 __device__ __forceinline__ bool Look(const double *p, double *v)
 {
@@ -24,15 +25,16 @@ __device__ __forceinline__ bool Look(const double *p, double *v)
 __device__ __forceinline__ void Leave(double *p, double v)
 {
   unsigned long long bits = (unsigned long long)__double_as_longlong(v);
-  if (bits == MISSING) bits = 0x7ff8000000000000ull; /* a NaN that was put in */
+  if (bits == MISSING) bits = 0x7ff8000000000000ull; /* a NaN of the input */
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(bits) : "memory");
 }
 
-/* Warps take their turns in the order in which they ask, so that those that wait have all they wait for before them. */
+/* A warp draws its rows when it starts to run. So all rows that it waits for belong to warps that run or have
+   run. */
 __device__ __forceinline__ int64_t Turn(double *ticket)
 {
   unsigned turn = 0;
-  if (threadIdx.x % 32 == 0) turn = atomicAdd((unsigned *)ticket, 1u) + 1u; /* it starts as MISSING */
+  if (threadIdx.x % 32 == 0) turn = atomicAdd((unsigned *)ticket, 1u) + 1u; /* starts as MISSING: -1 */
   return __shfl_sync(0xffffffff, turn, 0);
 }
 
@@ -41,12 +43,12 @@ __host__ __device__ __forceinline__ int64_t Numbers(const Triangles &t)
   return t.b ? t.n * t.b : t.n;
 }
 
-/* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
+/* ---- sweeps -------------------------------------------------------------------------------------------- */
 
 enum {
-  CHUNK = 4,   /* entries that a lane has under way */
-  AHEAD = 4,   /* levels that are under way: more of them wait, and looking keeps others from memory */
-  LEAST = 132, /* warps: a few levels' rows fetch theirs before it is their turn */
+  CHUNK = 4,   /* entries that a lane has in flight */
+  AHEAD = 4,   /* levels in flight: with more the polling takes bandwidth */
+  LEAST = 132, /* warps at least, so that the next levels' rows are fetched ahead */
   SWEEP_THREADS = 128
 };
 
@@ -58,9 +60,12 @@ __device__ __forceinline__ double Products(const double (&val)[CHUNK], const dou
   return sum;
 }
 
-/* The rows at this place of the order and the next ones, L neighbouring lanes each. New values go to work; y keeps the old ones
-   until FinishSweep. All but the numbers waited for is fetched before the wait, which is what takes the time. 12 bytes per
-   nonzero, 8 per row for each of work and x, and offsets; in the order of levels each row is a place of its own in memory. */
+/*
+  Sweeps the rows at this place of the order and the next ones, with L neighbouring lanes each. New values go
+  to work; y keeps the old ones until FinishSweep. Latency dominates, so all but the awaited values is fetched
+  before the wait. Traffic: 12 bytes per nonzero, the offsets, 8 per row for each of work and x. In the order
+  of levels neighbouring lanes have rows far apart in memory.
+*/
 template <int L> __device__ __forceinline__ void SweepRows(const SweepArgs &a, int64_t place)
 {
   const Triangles &t = a.t;
@@ -123,9 +128,10 @@ template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const _
   }
 }
 
-/* ---- sweeps over blocks ----------------------------------------------------------------------------------------------------- */
+/* ---- sweeps over blocks -------------------------------------------------------------------------------- */
 
-/* Lanes for the rows of a block of b x b; the others of a warp share out the blocks of a row of blocks. */
+/* Lanes for the rows of a block of b x b. The lanes of a warp form groups of so many, which share the blocks
+   of a block row. */
 constexpr __host__ __device__ int BlockLanes(int b)
 {
   int lanes = 2;
@@ -133,8 +139,9 @@ constexpr __host__ __device__ int BlockLanes(int b)
   return lanes;
 }
 
-/* Row i of blocks, by a warp: lane (r, p) has row r of every P-th block, waits for number r of the block of y that this is multiplied with,
-   and has the others from its neighbours. 8 B^2 + 4 bytes per block, d and x once; fetched before the wait. */
+/* Sweeps block row i by a warp. Lane (r, p) has row r of every P-th block. It waits for scalar r of the block
+   of y, and gets the others from its neighbours. Traffic: 8 B^2 + 4 bytes per block, d and x once; all of it
+   is fetched before the wait. */
 template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArgs &a, int64_t i)
 {
   constexpr int R = BlockLanes(B), P = 32 / R;
@@ -182,9 +189,9 @@ template <int B> static __global__ void __launch_bounds__(SWEEP_THREADS) SweepBl
   }
 }
 
-/* ---- all sweeps ------------------------------------------------------------------------------------------------------------- */
+/* ---- all sweeps ---------------------------------------------------------------------------------------- */
 
-/* y = work, and its dots. */
+/* y = work, and the dots of y. */
 static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_constant__ SweepArgs a)
 {
   if (a.skip && *a.skip != 0) return;
@@ -199,7 +206,7 @@ static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_const
   FuseDots(a.fuse, y, first, n, blockIdx.x);
 }
 
-/* Of a sweep with so many lanes for each row. */
+/* Thread blocks of a sweep with so many lanes for each row. */
 static unsigned SweepGrid(const SweepArgs *a, int64_t lanes)
 {
   int64_t all = a->t.n * lanes, some = AHEAD * (a->t.n / a->levels.count + 1) * lanes, least = LEAST * 32;
@@ -243,9 +250,9 @@ extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* ---- incomplete factors ----------------------------------------------------------------------------------------------------- */
+/* ---- incomplete factors -------------------------------------------------------------------------------- */
 
-/* The first of the ascending columns [k, end) that is at least c. */
+/* The first place in the ascending columns [k, end) with a column of at least c. */
 __device__ __forceinline__ int64_t Seek(const int32_t *col, int64_t k, int64_t end, int32_t c)
 {
   while (k < end) {
@@ -258,7 +265,7 @@ __device__ __forceinline__ int64_t Seek(const int32_t *col, int64_t k, int64_t e
   return k;
 }
 
-/* Row i, the entries [k, end), -= m times the upper triangle of row c, which is finished. */
+/* Subtracts m times the upper triangle of the finished row c from the entries [k, end) of a row. */
 __device__ void SubtractRow(const FactorArgs &a, double m, int64_t c, int64_t k, int64_t end)
 {
   const int32_t *col = a.t.col;
@@ -281,7 +288,8 @@ __device__ __forceinline__ double SumOfSizes(const double *v, int64_t k, int64_t
   return sum;
 }
 
-/* Finish row i: its pivot, and for a symmetric factor the later rows' L. The pivot is left last: rows wait for it. */
+/* Finishes row i: its pivot, and for a symmetric factor the L of later rows. The pivot comes last, since rows
+   wait for it. */
 __device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_t own, int64_t diag, int64_t end)
 {
   const Triangles &t = a.t;
@@ -295,7 +303,8 @@ __device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_
   Leave(a.d + i, d);
 }
 
-/* A thread per row: the row's own copy of A, then one elimination after the other as the rows above are finished. */
+/* A thread per row. It copies its row of A, then eliminates one entry after the other as the rows above are
+   finished. */
 static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__ FactorArgs a)
 {
   const Triangles &t = a.t;
@@ -303,7 +312,7 @@ static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__
   if (place < t.n) {
     i = a.levels.first[place];
     k = poiseOffset(&t, t.begin, i), diag = poiseOffset(&t, t.diag, i), end = poiseOffset(&t, t.end, i);
-    own = a.symmetric ? diag : k; /* what is left of it is mirrored from the rows above */
+    own = a.symmetric ? diag : k; /* entries left of the diagonal are mirrored from the rows above */
     for (int64_t e = own; e < end; e++) __stcg(a.lu + e, a.a[e] + (e == diag ? a.shift : 0));
   }
   for (bool over = i < 0; !__all_sync(0xffffffff, over);) {
@@ -322,9 +331,9 @@ static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__
   }
 }
 
-/* ---- incomplete factors of blocks, one warp to a row ------------------------------------------------------------------------ */
+/* ---- incomplete factors of blocks: a warp per block row ------------------------------------------------ */
 
-/* z -= l u for blocks: a lane has every 32nd number of z. l is in shared memory. */
+/* z -= l u for blocks. A lane has every 32nd scalar of z; l is in shared memory. */
 __device__ __forceinline__ void SubtractProduct(int b, const double *l, const double *u, double *z)
 {
   for (int e = threadIdx.x; e < b * b; e += 32) {
@@ -335,7 +344,8 @@ __device__ __forceinline__ void SubtractProduct(int b, const double *l, const do
   }
 }
 
-/* Row i of blocks, the entries [k, end), -= l times the upper triangle of row c, which is finished. */
+/* Subtracts l times the upper triangle of the finished block row c from the blocks [k, end) of a block
+   row. */
 __device__ void SubtractRowOfBlocks(const FactorArgs &a, const double *l, int64_t c, int64_t k, int64_t end)
 {
   const int32_t *col = a.t.col;
@@ -352,7 +362,7 @@ __device__ void SubtractRowOfBlocks(const FactorArgs &a, const double *l, int64_
   }
 }
 
-/* l = v = v d; v has been finished by all lanes. */
+/* l = v = v d. All lanes have finished v. */
 __device__ __forceinline__ void MultiplyByPivot(int b, double *v, const double *d, double *l)
 {
   for (int e = threadIdx.x; e < b * b; e += 32) {
@@ -365,7 +375,7 @@ __device__ __forceinline__ void MultiplyByPivot(int b, double *v, const double *
   for (int e = threadIdx.x; e < b * b; e += 32) __stcg(v + e, l[e]);
 }
 
-/* The lower triangle of a block becomes that of a symmetric one. */
+/* Mirrors the upper triangle of a block to the lower one. */
 __device__ __forceinline__ void MirrorWithin(int b, double *v)
 {
   for (int e = threadIdx.x; e < b * b; e += 32)
@@ -373,7 +383,7 @@ __device__ __forceinline__ void MirrorWithin(int b, double *v)
   __syncwarp();
 }
 
-/* The largest of a row of numbers: what stands beside its pivot. */
+/* The largest sum of magnitudes beside the pivot, over the scalar rows of a block row. */
 __device__ __forceinline__ double Beside(const FactorArgs &a, int64_t own, int64_t diag, int64_t end)
 {
   int b = a.t.b, r = threadIdx.x;
@@ -384,8 +394,8 @@ __device__ __forceinline__ double Beside(const FactorArgs &a, int64_t own, int64
   return WarpReduce<COMBINE_MAX>(sum);
 }
 
-/* Finish row i: the inverse of its pivot, made in v, and for a symmetric factor the later rows' L. The first number of d is left last:
-   rows wait for it. */
+/* Finishes block row i: the inverse of its pivot, computed in v, and for a symmetric factor the L of later
+   rows. The first scalar of d comes last, since rows wait for it. */
 __device__ void FinishRowOfBlocks(const FactorArgs &a, int64_t i, int64_t own, int64_t diag, int64_t end, double *v)
 {
   const Triangles &t = a.t;
@@ -421,7 +431,7 @@ static __global__ void __launch_bounds__(32) FactorBlocks(const __grid_constant_
   int b = t.b, lane = threadIdx.x;
   int64_t size = (int64_t)b * b, i = a.levels.first[Turn(a.work)];
   int64_t k = poiseOffset(&t, t.begin, i), diag = poiseOffset(&t, t.diag, i), end = poiseOffset(&t, t.end, i);
-  int64_t own = a.symmetric ? diag : k; /* what is left of it is mirrored from the rows above */
+  int64_t own = a.symmetric ? diag : k; /* entries left of the diagonal are mirrored from the rows above */
   for (int64_t e = own * size + lane; e < end * size; e += 32) {
     int64_t of = e - diag * size;
     __stcg(a.lu + e, a.a[e] + (of >= 0 && of < size && of % (b + 1) == 0 ? a.shift : 0));
@@ -440,9 +450,9 @@ static __global__ void __launch_bounds__(32) FactorBlocks(const __grid_constant_
   FinishRowOfBlocks(a, i, own, diag, end, shared);
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------------------- */
+/* ---- both ---------------------------------------------------------------------------------------------- */
 
-/* Doubles that are not negative are ordered as their bits are. */
+/* Doubles that are not negative have the same order as their bits. */
 static __global__ void FirstRefused(const __grid_constant__ FactorArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -481,7 +491,8 @@ static __global__ void StartLack(const __grid_constant__ DominanceArgs a)
   *a.lack = a.floor;
 }
 
-/* floor is not negative, so only what is positive counts; a NaN's bits are larger than any number's. */
+/* floor is not negative, so only positive values count. The bits of a NaN are larger than those of any
+   number. */
 static __global__ void __launch_bounds__(THREADS) Dominance(const __grid_constant__ DominanceArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;

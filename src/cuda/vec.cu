@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels on vectors other than phases. */
+/* Kernels on vectors that are not phases. */
 #include "bulk.h"
 #include "cuda.h"
 
-/* Reads y once and each x_j once: 8 (k + 1) bytes per row. */
+/* k dots with one y. Traffic: 8 (k + 1) bytes per row. */
 static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
 {
   __shared__ double part[POISE_MAX_BATCH][WARPS];
@@ -30,7 +30,7 @@ static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ M
   a.partial[threadIdx.x * a.stride + blockIdx.x] = s;
 }
 
-/* Reads each x_j once, y read and written once: 8 (k + 2) bytes per row. */
+/* y += sum of c_j x_j. Traffic: 8 (k + 2) bytes per row. */
 static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyArgs a)
 {
   __shared__ double c[POISE_MAX_BATCH];
@@ -55,7 +55,7 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
 
-/* Reads x, and y where it is kept, writes y: 16 or 24 bytes per row. */
+/* y = a x + b y and its dots. Traffic: 16 bytes per row, 24 if y is read. */
 static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ AxpbyArgs a)
 {
   LetFollow();
@@ -78,10 +78,11 @@ enum {
   PART = 128,
   PART_WARPS = PART / 32,
   PART_VECTORS = POISE_MAX_BATCH / PART_WARPS
-}; /* rows, which are threads; of a warp */
+}; /* rows of a part, one per thread; vectors of a warp */
 
-/* Maxpy, then Mdot with the new y, but each x_j is read once: 8 (k + 2) bytes per row. PART rows of all x_j come into shared memory
-   in bulk; a thread for each row adds them up, then a warp for each vector multiplies. */
+/* Maxpy, then Mdot with the new y, but each x_j is read once. Traffic: 8 (k + 2) bytes per row. PART rows of
+   all x_j come to shared memory by bulk copies. A thread per row updates y, then a warp per vector forms the
+   dots. */
 static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__ MaxpyArgs a)
 {
   extern __shared__ __align__(128) double tile[];
@@ -181,7 +182,7 @@ extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
 {
   enum {
     WORTH = 512
-  }; /* blocks: the parts of one follow each other, which takes longer than two kernels where they are few */
+  }; /* thread blocks: fewer take longer than two kernels, as the parts of a block are one after the other */
   const MaxpyArgs *a = (const MaxpyArgs *)args;
   unsigned grid = (unsigned)POISE_NBLOCKS(a->n);
   if (!a->n) return POISE_OK;
