@@ -75,6 +75,37 @@ __device__ __forceinline__ void JoinPieces(const CsriMultArgs &a, int64_t p, con
   FuseRow<T>(m, q == 0, i, y, a.parts + last);
 }
 
+/* Stores the block rows of a row block whose first block is `first`, from its terms, and sums their dots. begin,
+   end: offsets of the thread's first block row. */
+template <int B>
+__device__ __forceinline__ void SumWindow(const CsrMultArgs &m, const CsrWindow &window, int64_t first,
+                                          const double *term, int64_t begin, int64_t end, double (&dots)[2])
+{
+  constexpr int Q = WINDOW_THREADS / B;
+  int r = threadIdx.x % B, q = threadIdx.x / B;
+  for (int i = q; q < Q && i < window.rows; i += Q) {
+    if (i > q) TwoOffsets(m.A, window.begin + i, window.begin + i + 1, begin, end);
+    int k = (int)(begin - first), stop = (int)(end - first);
+    double s = 0;
+    for (; k + 4 <= stop; k += 4)
+      s += (term[k * B + r] + term[(k + 1) * B + r]) + (term[(k + 2) * B + r] + term[(k + 3) * B + r]);
+    for (; k < stop; k++) s += term[k * B + r];
+    int64_t row = (int64_t)(window.begin + i) * B + r;
+    double y = FinishRow(m, true, row, s);
+    for (int f = 0; f < m.fuse.ndot; f++) dots[f] += Factor(m.fuse, f, row, y) * y;
+  }
+}
+
+/* Reduces the dots of a row block to its partial. */
+__device__ __forceinline__ void FuseWindow(const CsrMultArgs &m, const double (&dots)[2], int64_t number)
+{
+  for (int f = 0; f < m.fuse.ndot; f++) {
+    double d[1] = {dots[f]};
+    BlockReduce<1, COMBINE_SUM, WINDOW_THREADS>(d);
+    if (threadIdx.x == 0) m.fuse.partial[f][number] = d[0];
+  }
+}
+
 /*
   Block SpMV with a thread block for each row segment and each row block. Traffic: 8 bytes per scalar, 4 per
   block and per offset, 16 per row block, x and y once. Thread (r, q) multiplies row r of blocks q, q + Q,
@@ -88,7 +119,7 @@ static __global__ void __launch_bounds__(WINDOW_THREADS, B <= 4    ? 10
                                                                    : 1)
     BcsrBalanced(const __grid_constant__ CsriMultArgs a, int room, int offset)
 {
-  constexpr int T = WINDOW_THREADS, Q = T / B, ROUND = B <= 16 ? 2 : 1;
+  constexpr int Q = WINDOW_THREADS / B, ROUND = B <= 16 ? 2 : 1;
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   const CsrMultArgs &m = a.m;
@@ -140,22 +171,8 @@ static __global__ void __launch_bounds__(WINDOW_THREADS, B <= 4    ? 10
   }
   __syncthreads();
   double dots[2] = {0, 0};
-  for (int i = q; q < Q && i < window.rows; i += Q) {
-    if (i > q) TwoOffsets(m.A, window.begin + i, window.begin + i + 1, begin, end);
-    int k = (int)(begin - first), stop = (int)(end - first);
-    s = 0;
-    for (; k + 4 <= stop; k += 4)
-      s += (term[k * B + r] + term[(k + 1) * B + r]) + (term[(k + 2) * B + r] + term[(k + 3) * B + r]);
-    for (; k < stop; k++) s += term[k * B + r];
-    int64_t row = (int64_t)(window.begin + i) * B + r;
-    double y = FinishRow(m, true, row, s);
-    for (int f = 0; f < m.fuse.ndot; f++) dots[f] += Factor(m.fuse, f, row, y) * y;
-  }
-  for (int f = 0; f < m.fuse.ndot; f++) {
-    double d[1] = {dots[f]};
-    BlockReduce<1, COMBINE_SUM, T>(d);
-    if (threadIdx.x == 0) m.fuse.partial[f][number] = d[0];
-  }
+  SumWindow<B>(m, window, first, term, begin, end, dots);
+  FuseWindow(m, dots, number);
 }
 
 template <int B> static PoiseErr Balanced(Device *dev, const BcsrMultArgs *args)

@@ -37,16 +37,8 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   }
   __syncthreads();
   int64_t i = first + threadIdx.x;
-  double y = 0, beta = poiseScalar(a.b);
-  if (i < a.A.m) {
-    y = poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]);
-    a.y[i] = y;
-  }
-  for (int f = 0; f < a.fuse.ndot; f++) {
-    double d[1] = {i < a.A.m ? Factor(a.fuse, f, i, y) * y : 0};
-    BlockReduce<1, COMBINE_SUM, POISE_BLOCK>(d);
-    if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
-  }
+  double y = FinishRow(a, i < a.A.m, i, sum[threadIdx.x]);
+  FuseRow<POISE_BLOCK>(a, i < a.A.m, i, y, block);
 }
 
 /* The terms of entries k, k + step, ... of a column, summed by one lane. */

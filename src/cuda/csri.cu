@@ -189,6 +189,18 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   return ends & odd ? last : last + middle;
 }
 
+/* Epilogue: the dots of row block w. Its y is in cache, and visible to this warp. */
+__device__ __forceinline__ void DotsOfWindow(const CsrMultArgs &m, const CsrWindow &z, int64_t w)
+{
+  int lane = threadIdx.x % 32;
+  for (int f = 0; f < m.fuse.ndot; f++) {
+    double s = 0;
+    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32) s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
+    s = WarpReduce<COMBINE_SUM>(s);
+    if (lane == 0) m.fuse.partial[f][w] = s;
+  }
+}
+
 /* Row block w by one warp. Its entries stream by, SPAN at a time, while the next ones are in flight. mark
    says which row ends at each entry. */
 template <int MODE, bool HUBS>
@@ -232,12 +244,7 @@ __device__ __forceinline__ void Window(const CsriMultArgs &a, int64_t w, bool ea
     __syncwarp();
   }
   if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
-  for (int f = 0; MODE != EXACT && f < m.fuse.ndot; f++) { /* y is in cache, and visible to this warp */
-    double s = 0;
-    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32) s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
-    s = WarpReduce<COMBINE_SUM>(s);
-    if (lane == 0) m.fuse.partial[f][w] = s;
-  }
+  if (MODE != EXACT) DotsOfWindow(m, z, w);
 }
 
 /* Entries lane, lane + 32, ... from place `at` on: neighbouring entries of a long row often have neighbouring

@@ -6,6 +6,7 @@
 */
 #include <cub/block/block_scan.cuh>
 
+#include "epilogue.h"
 #include "pieces.h"
 #include "tile.h"
 
@@ -212,17 +213,8 @@ __device__ __forceinline__ void SegWindow(const SegMultArgs &a, int64_t w, bool 
       for (int q = 1; q < count; q++) s += sum[before + q];
     }
   }
-  double alpha = poiseScalar(m.a), beta = poiseScalar(m.b), y = 0;
-  int64_t i = z.begin + t;
-  if (t < z.rows) {
-    y = alpha * s + (beta == 0 ? 0 : beta * m.y[i]);
-    m.y[i] = y;
-  }
-  for (int f = 0; f < m.fuse.ndot; f++) {
-    double d[1] = {t < z.rows ? Factor(m.fuse, f, i, y) * y : 0};
-    BlockReduce<1, COMBINE_SUM, T>(d);
-    if (t == 0) m.fuse.partial[f][w] = d[0];
-  }
+  double y = FinishRow(m, t < z.rows, z.begin + t, s);
+  FuseRow<T>(m, t < z.rows, z.begin + t, y, w);
 }
 
 /* SpMV. Parts of split rows come first, since they take longest. early: the matrix does not change before

@@ -60,6 +60,58 @@ __device__ __forceinline__ double Products(const double (&val)[CHUNK], const dou
   return sum;
 }
 
+/* A row of a sweep: y = kept + scale (x - sum). A lane has entries k, k + L, ... below end. i = -1: none. */
+struct SweptRow {
+  int64_t i, k, end;
+  double x, scale, kept;
+};
+
+template <int L> __device__ __forceinline__ SweptRow BeginRow(const SweepArgs &a, int64_t place)
+{
+  const Triangles &t = a.t;
+  SweptRow row = {-1, 0, 0, 0, a.scale, 0};
+  if (place < t.n) {
+    int64_t i = row.i = a.levels.first[place];
+    row.k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : poiseOffset(&t, t.diag, i) + 1) + threadIdx.x % L;
+    row.end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : poiseOffset(&t, t.diag, i);
+    if (a.x) row.x = a.x[i];
+    if (a.d) row.scale *= a.d[i];
+    if (a.keep != 0) row.kept = a.keep * a.y[i];
+  }
+  return row;
+}
+
+/* CHUNK entries of a lane: values, and their factors v. A bit of `missing` says that a factor is awaited. */
+struct Chunk {
+  double val[CHUNK], v[CHUNK];
+  const double *wanted[CHUNK];
+  unsigned missing;
+};
+
+/* Fetches the next entries of a row. */
+template <int L> __device__ __forceinline__ void FetchChunk(const SweepArgs &a, SweptRow &row, Chunk &c)
+{
+#pragma unroll
+  for (int q = 0; q < CHUNK; q++, row.k += L) {
+    int64_t j = row.k < row.end ? a.t.col[row.k] : row.i;
+    c.val[q] = j == row.i ? 0 : a.val[row.k];
+    c.v[q] = 0;
+    c.wanted[q] = a.work + j;
+    if (a.backward ? j > row.i : j < row.i)
+      c.missing |= 1u << q;
+    else if (j != row.i)
+      c.v[q] = a.y[j];
+  }
+}
+
+/* Polls the awaited values once. */
+__device__ __forceinline__ void PollChunk(Chunk &c)
+{
+#pragma unroll
+  for (int q = 0; q < CHUNK; q++)
+    if ((c.missing >> q & 1) && Look(c.wanted[q], &c.v[q])) c.missing &= ~(1u << q);
+}
+
 /*
   Sweeps the rows at this place of the order and the next ones, with L neighbouring lanes each. New values go
   to work; y keeps the old ones until FinishSweep. Latency dominates, so all but the awaited values is fetched
@@ -68,50 +120,28 @@ __device__ __forceinline__ double Products(const double (&val)[CHUNK], const dou
 */
 template <int L> __device__ __forceinline__ void SweepRows(const SweepArgs &a, int64_t place)
 {
-  const Triangles &t = a.t;
-  int64_t i = -1, k = 0, end = 0;
   int lane = threadIdx.x % 32;
   const unsigned mine = (L == 32 ? 0xffffffffu : (1u << L) - 1) << (lane / L * L);
-  double sum = 0, x = 0, scale = a.scale, kept = 0, val[CHUNK], v[CHUNK];
-  const double *wanted[CHUNK];
-  unsigned missing = 0; /* bits of wanted */
-  if (place < t.n) {
-    i = a.levels.first[place];
-    k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : poiseOffset(&t, t.diag, i) + 1) + lane % L;
-    end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : poiseOffset(&t, t.diag, i);
-    if (a.x) x = a.x[i];
-    if (a.d) scale *= a.d[i];
-    if (a.keep != 0) kept = a.keep * a.y[i];
-  }
+  double sum = 0;
+  SweptRow row = BeginRow<L>(a, place);
+  Chunk c = {};
 #pragma unroll
-  for (int q = 0; q < CHUNK; q++) val[q] = v[q] = 0, wanted[q] = a.work;
-  for (bool over = i < 0; !__all_sync(0xffffffff, over);) {
-    if (!missing && k < end) {
-#pragma unroll
-      for (int q = 0; q < CHUNK; q++, k += L) {
-        int64_t j = k < end ? t.col[k] : i;
-        val[q] = j == i ? 0 : a.val[k];
-        v[q] = 0;
-        wanted[q] = a.work + j;
-        if (a.backward ? j > i : j < i)
-          missing |= 1u << q;
-        else if (j != i)
-          v[q] = a.y[j];
-      }
-      if (!missing) sum += Products(val, v);
+  for (int q = 0; q < CHUNK; q++) c.wanted[q] = a.work;
+  for (bool over = row.i < 0; !__all_sync(0xffffffff, over);) {
+    if (!c.missing && row.k < row.end) {
+      FetchChunk<L>(a, row, c);
+      if (!c.missing) sum += Products(c.val, c.v);
     }
-    if (missing) {
-#pragma unroll
-      for (int q = 0; q < CHUNK; q++)
-        if ((missing >> q & 1) && Look(wanted[q], &v[q])) missing &= ~(1u << q);
-      if (!missing) sum += Products(val, v);
+    if (c.missing) {
+      PollChunk(c);
+      if (!c.missing) sum += Products(c.val, c.v);
     }
-    unsigned left = __ballot_sync(0xffffffff, missing || k < end);
+    unsigned left = __ballot_sync(0xffffffff, c.missing || row.k < row.end);
     if (over || (left & mine)) continue;
     for (int step = L / 2; step; step /= 2) sum += __shfl_xor_sync(mine, sum, step);
     if (lane % L == 0) {
-      sum = scale * (x - sum);
-      Leave(a.work + i, a.keep == 0 ? sum : kept + sum);
+      sum = row.scale * (row.x - sum);
+      Leave(a.work + row.i, a.keep == 0 ? sum : row.kept + sum);
     }
     over = true;
   }
@@ -139,25 +169,22 @@ constexpr __host__ __device__ int BlockLanes(int b)
   return lanes;
 }
 
-/* Sweeps block row i by a warp. Lane (r, p) has row r of every P-th block. It waits for scalar r of the block
-   of y, and gets the others from its neighbours. Traffic: 8 B^2 + 4 bytes per block, d and x once; all of it
-   is fetched before the wait. */
-template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArgs &a, int64_t i)
+/* A lane of a block row: row r of every P-th block. */
+template <int B> struct BlockLane {
+  static constexpr int R = BlockLanes(B), P = 32 / R;
+  int r = threadIdx.x % R, p = threadIdx.x % 32 / R;
+};
+
+/* The off-diagonal blocks of block row i times y, summed over all lanes with the same r. */
+template <int B>
+__device__ __forceinline__ double SumOfBlocks(const SweepArgs &a, const BlockLane<B> &l, int64_t i, int64_t k, int64_t end)
 {
-  constexpr int R = BlockLanes(B), P = 32 / R;
+  constexpr int R = BlockLane<B>::R, P = BlockLane<B>::P;
   constexpr unsigned all = 0xffffffff;
-  const Triangles &t = a.t;
-  int lane = threadIdx.x % 32, r = lane % R, p = lane / R;
-  int64_t diag = poiseOffset(&t, t.diag, i);
-  int64_t k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : diag + 1) + p;
-  int64_t end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : diag;
-  double x = 0, kept = 0, sum = 0, d[B];
-  if (r < B && a.x) x = a.x[i * B + r];
-  if (r < B && a.keep != 0) kept = a.keep * a.y[i * B + r];
-#pragma unroll
-  for (int c = 0; c < B; c++) d[c] = r < B && a.d ? a.d[(i * B + c) * B + r] : 0;
+  int r = l.r;
+  double sum = 0;
   for (; __any_sync(all, k < end); k += P) {
-    int64_t j = k < end && r < B ? t.col[k] : i;
+    int64_t j = k < end && r < B ? a.t.col[k] : i;
     bool missing = a.backward ? j > i : j < i;
     double val[B], y = 0;
 #pragma unroll
@@ -169,14 +196,33 @@ template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArg
     for (int c = 0; c < B; c++) sum += val[c] * __shfl_sync(all, y, c, R);
   }
   for (int step = 16; step >= R; step /= 2) sum += __shfl_xor_sync(all, sum, step);
-  sum = x - sum;
+  return sum;
+}
+
+/* Sweeps block row i by a warp. Lane (r, p) has row r of every P-th block. It waits for scalar r of the block
+   of y, and gets the others from its neighbours. Traffic: 8 B^2 + 4 bytes per block, d and x once; all of it
+   is fetched before the wait. */
+template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArgs &a, int64_t i)
+{
+  const Triangles &t = a.t;
+  BlockLane<B> l;
+  int r = l.r;
+  int64_t diag = poiseOffset(&t, t.diag, i);
+  int64_t k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : diag + 1) + l.p;
+  int64_t end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : diag;
+  double x = 0, kept = 0, d[B];
+  if (r < B && a.x) x = a.x[i * B + r];
+  if (r < B && a.keep != 0) kept = a.keep * a.y[i * B + r];
+#pragma unroll
+  for (int c = 0; c < B; c++) d[c] = r < B && a.d ? a.d[(i * B + c) * B + r] : 0;
+  double sum = x - SumOfBlocks<B>(a, l, i, k, end);
   if (a.d) {
     double product = 0;
 #pragma unroll
-    for (int c = 0; c < B; c++) product += d[c] * __shfl_sync(all, sum, c, R);
+    for (int c = 0; c < B; c++) product += d[c] * __shfl_sync(0xffffffff, sum, c, BlockLane<B>::R);
     sum = product;
   }
-  if (r < B && p == 0) Leave(a.work + i * B + r, a.keep == 0 ? a.scale * sum : kept + a.scale * sum);
+  if (r < B && l.p == 0) Leave(a.work + i * B + r, a.keep == 0 ? a.scale * sum : kept + a.scale * sum);
 }
 
 template <int B> static __global__ void __launch_bounds__(SWEEP_THREADS) SweepBlocks(const __grid_constant__ SweepArgs a)
