@@ -99,7 +99,7 @@ __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (
   if (mine)
     for (int q = 1; q < P; q++) sum += part[threadIdx.x + q * B];
   int64_t row = (group * GroupRows(B) + threadIdx.x / (B * P)) * B + j;
-  double y = FinishRow(a, mine, row, sum);
+  double y = FinishBlockRow(a, mine, row, sum);
   FuseRow<T>(a, mine, row, y, group);
 }
 

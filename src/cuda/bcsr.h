@@ -142,4 +142,12 @@ __device__ __forceinline__ const double *FetchBlocks(const CsrView &A, int64_t f
   return tile + (first * B * B - start);
 }
 
+/* As FinishRow, but only threads with a finished row load alpha and beta. */
+__device__ __forceinline__ double FinishBlockRow(const CsrMultArgs &a, bool mine, int64_t i, double s)
+{
+  if (!mine) return 0;
+  double beta = poiseScalar(a.b);
+  return StoreRow(a, poiseScalar(a.a), beta, i, s);
+}
+
 #endif

@@ -71,12 +71,12 @@ __device__ __forceinline__ void JoinPieces(const CsriMultArgs &a, int64_t p, con
     if (threadIdx.x == 0) a.arrived[z.window] = 0;
   }
   int64_t i = cut.row * B + r;
-  double y = FinishRow(m, q == 0, i, s);
+  double y = FinishBlockRow(m, q == 0, i, s);
   FuseRow<T>(m, q == 0, i, y, a.parts + last);
 }
 
-/* Stores the block rows of a row block whose first block is `first`, from its terms, and sums their dots. begin,
-   end: offsets of the thread's first block row. */
+/* Stores the block rows of a row block whose first block is `first`, from its terms, and sums their dots.
+   begin, end: offsets of the thread's first block row. */
 template <int B>
 __device__ __forceinline__ void SumWindow(const CsrMultArgs &m, const CsrWindow &window, int64_t first,
                                           const double *term, int64_t begin, int64_t end, double (&dots)[2])
@@ -91,7 +91,7 @@ __device__ __forceinline__ void SumWindow(const CsrMultArgs &m, const CsrWindow 
       s += (term[k * B + r] + term[(k + 1) * B + r]) + (term[(k + 2) * B + r] + term[(k + 3) * B + r]);
     for (; k < stop; k++) s += term[k * B + r];
     int64_t row = (int64_t)(window.begin + i) * B + r;
-    double y = FinishRow(m, true, row, s);
+    double y = FinishBlockRow(m, true, row, s);
     for (int f = 0; f < m.fuse.ndot; f++) dots[f] += Factor(m.fuse, f, row, y) * y;
   }
 }

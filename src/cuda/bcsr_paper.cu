@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(32 * PAPER_ROWS) BcsrPaper(const __grid
     s = ByRow<B>(a, k, end, x[warp]);
   bool mine = i < a.A.m && r < B;
   i = i * B + r;
-  double y = FinishRow(a, mine, i, s);
+  double y = FinishBlockRow(a, mine, i, s);
   FuseRow<T>(a, mine, i, y, group);
 }
 

@@ -37,8 +37,16 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   }
   __syncthreads();
   int64_t i = first + threadIdx.x;
-  double y = FinishRow(a, i < a.A.m, i, sum[threadIdx.x]);
-  FuseRow<POISE_BLOCK>(a, i < a.A.m, i, y, block);
+  double y = 0, beta = poiseScalar(a.b);
+  if (i < a.A.m) {
+    y = poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]);
+    a.y[i] = y;
+  }
+  for (int f = 0; f < a.fuse.ndot; f++) {
+    double d[1] = {i < a.A.m ? Factor(a.fuse, f, i, y) * y : 0};
+    BlockReduce<1, COMBINE_SUM, POISE_BLOCK>(d);
+    if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
+  }
 }
 
 /* The terms of entries k, k + step, ... of a column, summed by one lane. */
@@ -112,12 +120,13 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
 template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
-  __shared__ TileShared<INDEX16> shared;
+  __shared__ uint64_t barrier;
+  __shared__ int32_t window[POISE_WINDOWS];
   LetFollow();
   Ready();
   if (a.skip && *a.skip != 0) return;
   TileRange r = RangeOfTile<T / L, INDEX16>(a.A, BlockOfNumber(a, blockIdx.x));
-  TileView tile = FetchTile<T, INDEX16>(a, r, shared);
+  TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, window);
   RowShare row = ShareOfRow<L>(a.A, r);
   WaitForTile(tile);
   double s = SumRow<L, INDEX16, true>(a, tile, row), y = FinishRow(a, row.stores, row.i, s);
@@ -129,12 +138,13 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
 template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ CsrMultArgs a)
 {
-  __shared__ TileShared<INDEX16> shared;
+  __shared__ uint64_t barrier;
+  __shared__ int32_t window[POISE_WINDOWS];
   LetFollow();
   Ready();
   if (a.skip && *a.skip != 0) return;
   TileRange r = RangeOfTile<T / L, INDEX16, true>(a.A, blockIdx.x);
-  TileView tile = FetchTile<T, INDEX16>(a, r, shared);
+  TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, window);
   RowShare row = ShareOfRow<L, true>(a.A, r);
   WaitForTile(tile);
   double s = SumRow<L, INDEX16, false>(a, tile, row), y = 0;
@@ -182,7 +192,8 @@ int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
   enum { AT_ONCE = 4, FAR = 4 };
   int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
   int64_t each = (int64_t)poiseCudaProcessors(dev) * rows; /* a block for each multiprocessor */
-  double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* batches */
+  double mean = (double)s->nz / (double)s->m,
+         most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* batches */
   int64_t far = FAR * (even ? ROUND << LeastLanes(s->m, s->nz) : round);
   bool small = s->m <= AT_ONCE * each && s->longest <= far && mean <= MOST_MEAN && !s->cut;
   bool at_once = s->m <= (int64_t)BLOCKS_AT_ONCE * rows, few = 2 * s->m <= 3 * each;

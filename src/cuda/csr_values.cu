@@ -193,7 +193,8 @@ static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs
     int64_t j = poiseNumberColumn(&a.A, &row, k);
     if (At(a.A, a.mark, a.ghost_mark, j) == 0) continue;
     double *v = a.val + poiseNumberPlace(&row, k);
-    if (a.b) a.b[i] = __dsub_rn(a.b[i], __dmul_rn(*v, At(a.A, a.x, a.ghost, j))); /* unfused, as on the host */
+    if (a.b) /* unfused, as on the host */
+      a.b[i] = __dsub_rn(a.b[i], __dmul_rn(*v, At(a.A, a.x, a.ghost, j)));
     *v = 0;
   }
 }

@@ -195,7 +195,8 @@ __device__ __forceinline__ void DotsOfWindow(const CsrMultArgs &m, const CsrWind
   int lane = threadIdx.x % 32;
   for (int f = 0; f < m.fuse.ndot; f++) {
     double s = 0;
-    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32) s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
+    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32)
+      s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
     s = WarpReduce<COMBINE_SUM>(s);
     if (lane == 0) m.fuse.partial[f][w] = s;
   }
@@ -364,17 +365,16 @@ static __global__ void __launch_bounds__(32 * RESIDENT_WINDOWS, 1) CsriHubMult(c
    are summed from global memory. */
 template <int T, int L> __device__ __forceinline__ void TileOfRows(const CsriMultArgs &a, int64_t number)
 {
-  __shared__ TileShared<false> shared;
+  __shared__ uint64_t barrier;
   const CsrMultArgs &m = a.m;
   TileRange r = RangeOfTile<T / L, false>(m.A, BlockOfNumber(m, number));
   bool fits = r.end - r.start <= TileRoom(m.tile);
-  TileView tile = FetchTile<T, false>(m, r, shared, fits);
+  TileView tile = FetchTile<T, false>(m, r, &barrier, NULL, fits);
   RowShare row = ShareOfRow<L>(m.A, r, [&](int64_t i) { return !poiseCsriLong(&m.A, i, a.limit); });
   WaitForTile(tile);
-  double s = fits ? SumRow<L, false, true>(m, tile, row)
-                  : SumOfLanes<L>(
-                        PartOfRow<L, true, int64_t>(m, m.A.val + r.start, m.A.col + r.start, row.k, row.end));
-  double y = FinishRow(m, row.stores, row.i, s);
+  double s = fits ? PartOfTile<L, false, true>(m, tile, row)
+                  : PartOfRow<L, true, int64_t>(m, m.A.val + r.start, m.A.col + r.start, row.k, row.end);
+  double y = FinishRow(m, row.stores, row.i, SumOfLanes<L>(s));
   FuseRow<T>(m, row.stores, row.i, y, r.block);
 }
 

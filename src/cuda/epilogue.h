@@ -18,9 +18,12 @@ __device__ __forceinline__ double StoreRow(const CsrMultArgs &a, double alpha, d
 /* The same with the alpha and beta of the product. mine: this thread has a finished row. */
 __device__ __forceinline__ double FinishRow(const CsrMultArgs &a, bool mine, int64_t i, double s)
 {
-  if (!mine) return 0;
-  double beta = poiseScalar(a.b);
-  return StoreRow(a, poiseScalar(a.a), beta, i, s);
+  double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y = 0;
+  if (mine) {
+    y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
+    a.y[i] = y;
+  }
+  return y;
 }
 
 /* Reduces the dots of the thread block's rows to partial k. mine: this thread has a row, and y = y[i]. */

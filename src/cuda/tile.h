@@ -136,12 +136,6 @@ __device__ __forceinline__ TileRange RangeOfTile(const CsrView &A, int64_t block
   return {block, first, last, Offset<NARROW>(A, first) & ~(int64_t)(U - 1), Offset<NARROW>(A, last)};
 }
 
-/* Static shared memory of a kernel: the barrier of the bulk copies, and column windows. */
-template <bool INDEX16> struct TileShared {
-  uint64_t barrier;
-  int32_t window[INDEX16 ? POISE_WINDOWS : 1];
-};
-
 /* A tile in shared memory. Place k holds entry start + k. */
 struct TileView {
   double *val;
@@ -155,8 +149,8 @@ struct TileView {
 
 /* Stage 1: starts the copies to shared memory. A tile that does not fit there is not wanted. */
 template <int T, bool INDEX16>
-__device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRange &r,
-                                              TileShared<INDEX16> &shared, bool wanted = true)
+__device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRange &r, uint64_t *barrier,
+                                              int32_t *window, bool wanted = true)
 {
   extern __shared__ __align__(128) unsigned char memory[];
   constexpr int U = INDEX16 ? UNIT16 : UNIT;
@@ -170,13 +164,13 @@ __device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRa
   int32_t *col = (int32_t *)(val + TileRoom(a.tile, U));
   uint16_t *code = (uint16_t *)col;
   if (threadIdx.x == 0 && bulk) {
-    BulkInit(&shared.barrier);
-    BulkExpect(&shared.barrier, (uint32_t)bulk * (in16 ? 10 : 12));
-    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, &shared.barrier);
+    BulkInit(barrier);
+    BulkExpect(barrier, (uint32_t)bulk * (in16 ? 10 : 12));
+    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, barrier);
     if (in16)
-      BulkCopy(code, a.index16.code + start, (uint32_t)bulk * 2, &shared.barrier);
+      BulkCopy(code, a.index16.code + start, (uint32_t)bulk * 2, barrier);
     else
-      BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &shared.barrier);
+      BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, barrier);
   }
   for (int64_t k = start + bulk + threadIdx.x; k < r.end && wanted; k += T) {
     val[k - start] = a.A.val[k];
@@ -185,8 +179,8 @@ __device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRa
     else
       col[k - start] = a.A.col[k];
   }
-  if (INDEX16 && threadIdx.x < POISE_WINDOWS) shared.window[threadIdx.x] = windows[threadIdx.x];
-  return {val, col, code, shared.window, in16, &shared.barrier, bulk};
+  if (INDEX16 && threadIdx.x < POISE_WINDOWS) window[threadIdx.x] = windows[threadIdx.x];
+  return {val, col, code, window, in16, barrier, bulk};
 }
 
 /* All threads call it before they read the tile. */
@@ -230,16 +224,20 @@ template <int L> __device__ __forceinline__ double SumOfLanes(double s)
   return s;
 }
 
-/* Stage 2: the sum of a row. A tile with columns of 16 bits has no ghosts. */
+/* A thread's part of a row's sum. A tile with columns of 16 bits has no ghosts. */
+template <int L, bool INDEX16, bool GHOSTS>
+__device__ __forceinline__ double PartOfTile(const CsrMultArgs &a, const TileView &t, const RowShare &row)
+{
+  if (INDEX16 && t.in16)
+    return PartOfRow<L, false, int>(a, t.val, Columns16{t.code, t.window}, (int)row.k, (int)row.end);
+  return PartOfRow<L, GHOSTS, int>(a, t.val, t.col, (int)row.k, (int)row.end);
+}
+
+/* Stage 2: the sum of a row, valid in all its threads. */
 template <int L, bool INDEX16, bool GHOSTS>
 __device__ __forceinline__ double SumRow(const CsrMultArgs &a, const TileView &t, const RowShare &row)
 {
-  double s;
-  if (INDEX16 && t.in16)
-    s = PartOfRow<L, false, int>(a, t.val, Columns16{t.code, t.window}, (int)row.k, (int)row.end);
-  else
-    s = PartOfRow<L, GHOSTS, int>(a, t.val, t.col, (int)row.k, (int)row.end);
-  return SumOfLanes<L>(s);
+  return SumOfLanes<L>(PartOfTile<L, INDEX16, GHOSTS>(a, t, row));
 }
 
 #endif

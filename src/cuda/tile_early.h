@@ -56,15 +56,7 @@ __device__ __forceinline__ double SumRowFrom(const CsrMultArgs &a, const TileVie
   return SumOfLanes<L>(s);
 }
 
-/* The factors of a row's dots that do not depend on y. */
-__device__ __forceinline__ void KnownFactors(const Fuse &fuse, const RowShare &row, double (&known)[2])
-{
-  for (int f = 0; f < 2; f++)
-    if (row.stores && f < fuse.ndot && (fuse.u[f] || fuse.d[f]))
-      known[f] = fuse.u[f] ? fuse.u[f][row.i] : fuse.d[f][row.i];
-}
-
-/* As FuseRow, with the known factors. Two dots are reduced together. */
+/* As FuseRow. known: factors of dots that do not depend on y. Two dots are reduced together. */
 template <int T>
 __device__ __forceinline__ void FuseKnown(const Fuse &fuse, const RowShare &row, double y,
                                           const double (&known)[2], int64_t block)
@@ -85,24 +77,23 @@ __device__ __forceinline__ void FuseKnown(const Fuse &fuse, const RowShare &row,
   }
 }
 
-/* Threads resident on a multiprocessor. With more the compiler spills registers. */
-enum { EARLY_RESIDENT = 1280 };
-
 template <int T, int L, bool INDEX16>
-static __global__ void __launch_bounds__(T, EARLY_RESIDENT / T)
-    CsrTileEarly(const __grid_constant__ CsrMultArgs a)
+static __global__ void __launch_bounds__(T) CsrTileEarly(const __grid_constant__ CsrMultArgs a)
 {
-  __shared__ TileShared<INDEX16> shared;
+  __shared__ uint64_t barrier;
+  __shared__ int32_t window[POISE_WINDOWS];
   LetFollow();
   TileRange r = RangeOfTile<T / L, INDEX16>(a.A, BlockOfNumber(a, blockIdx.x));
-  TileView tile = FetchTile<T, INDEX16>(a, r, shared);
+  TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, window);
   RowShare row = ShareOfRow<L>(a.A, r);
   WaitForTile(tile);
   int32_t c[ROUND];
   FirstOfRow<L, INDEX16>(tile, row, c);
   Ready();
   double skip = a.skip ? *a.skip : 0, alpha = poiseScalar(a.a), beta = poiseScalar(a.b), known[2] = {0, 0};
-  KnownFactors(a.fuse, row, known);
+  for (int f = 0; f < 2; f++) /* here: in a function it costs a spill */
+    if (row.stores && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f]))
+      known[f] = a.fuse.u[f] ? a.fuse.u[f][row.i] : a.fuse.d[f][row.i];
   double s = SumRowFrom<L, INDEX16>(a, tile, row, c);
   if (skip != 0) return;
   double y = row.stores ? StoreRow(a, alpha, beta, row.i, s) : 0;

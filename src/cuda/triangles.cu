@@ -72,7 +72,8 @@ template <int L> __device__ __forceinline__ SweptRow BeginRow(const SweepArgs &a
   SweptRow row = {-1, 0, 0, 0, a.scale, 0};
   if (place < t.n) {
     int64_t i = row.i = a.levels.first[place];
-    row.k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : poiseOffset(&t, t.diag, i) + 1) + threadIdx.x % L;
+    row.k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : poiseOffset(&t, t.diag, i) + 1) +
+            threadIdx.x % L;
     row.end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : poiseOffset(&t, t.diag, i);
     if (a.x) row.x = a.x[i];
     if (a.d) row.scale *= a.d[i];
@@ -177,7 +178,8 @@ template <int B> struct BlockLane {
 
 /* The off-diagonal blocks of block row i times y, summed over all lanes with the same r. */
 template <int B>
-__device__ __forceinline__ double SumOfBlocks(const SweepArgs &a, const BlockLane<B> &l, int64_t i, int64_t k, int64_t end)
+__device__ __forceinline__ double SumOfBlocks(const SweepArgs &a, const BlockLane<B> &l, int64_t i, int64_t k,
+                                              int64_t end)
 {
   constexpr int R = BlockLane<B>::R, P = BlockLane<B>::P;
   constexpr unsigned all = 0xffffffff;

@@ -81,7 +81,8 @@ enum {
 }; /* rows of a part, one per thread; vectors of a warp */
 
 /* Starts the bulk copies of so many rows of all x_j to a tile. */
-__device__ __forceinline__ void FetchRows(const MaxpyArgs &a, int64_t first, int bulk, double *tile, uint64_t *barrier)
+__device__ __forceinline__ void FetchRows(const MaxpyArgs &a, int64_t first, int bulk, double *tile,
+                                          uint64_t *barrier)
 {
   if (threadIdx.x == 0 && bulk) {
     BulkExpect(barrier, (uint32_t)a.k * bulk * 8);
@@ -90,8 +91,8 @@ __device__ __forceinline__ void FetchRows(const MaxpyArgs &a, int64_t first, int
 }
 
 /* y[i] of this thread, which is left in `updated` too, and its fused dots. */
-__device__ __forceinline__ void UpdateRow(const MaxpyArgs &a, int64_t i, const double *tile, const double *c, double y,
-                                          double *updated, double (&fused)[POISE_MAX_DOTS])
+__device__ __forceinline__ void UpdateRow(const MaxpyArgs &a, int64_t i, const double *tile, const double *c,
+                                          double y, double *updated, double (&fused)[POISE_MAX_DOTS])
 {
   int t = threadIdx.x;
   for (int j = 0; j < a.k; j++) y += c[j] * tile[j * PART + t];
