@@ -13,7 +13,7 @@ enum { VALUES = 4, STAGE = VALUES * THREADS }; /* values that a thread, and a th
   shared memory, STAGE at a time. Then a thread sums the values of its entry in their order. So no load
   waits for another, nor for the longest entry of a warp. Traffic: 12 bytes per value and per entry (4 more
   each where places are int64). Values come in sectors of 32 bytes. In element matrices the values of a row
-  are neighbours and go to one row of A, so the other values of a sector are used too.
+  are neighbours and go to one row of A. So the other values of a sector are used too.
 */
 template <typename Place>
 static __global__ void __launch_bounds__(THREADS)

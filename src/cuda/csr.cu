@@ -78,9 +78,9 @@ __device__ __forceinline__ void PieceOfColumn(const CsrMultTransposeArgs &a, con
   if (lane == 0) *poiseOfColumn(&a, cut.row) = s;
 }
 
-/* y = A^T x with L neighbouring lanes per column. Each nonzero reads its place (4 bytes, or 8 where places
-   are int64) and its row (4 bytes), and gathers its value and x; y is written once. CUT: some columns are
-   split. Their segments come first, since they take longest, with a warp each. */
+/* y = A^T x with L neighbouring lanes per column. Traffic: a place (4 bytes, or 8 where places are int64) and
+   a row (4 bytes) per nonzero, y once. The value and x are gathered. CUT: some columns are split. Their
+   segments come first, since they take longest, with a warp each. */
 template <int L, bool CUT, typename Index>
 static __global__ void __launch_bounds__(THREADS)
     CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm)
@@ -163,9 +163,10 @@ int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
 }
 
 /*
-  Are the rows uniform? A warp waits for its longest row. So at most 10 % of the rows, times the batches of
-  the mean row, may wait for a row that needs more unrolled batches of ROUND entries than that. Where the mean
-  row needs several batches, the variance of the lengths must also be at most 16 % of the squared mean.
+  Are the rows uniform? A warp waits for its longest row. So few rows may have more unrolled batches of
+  ROUND entries than the mean row. The rows that wait for these are at most 10 % of all rows, times the
+  batches of the mean row. Where that has several batches, the variance of the lengths must also be at most
+  16 % of their squared mean.
 */
 static bool Even(const CsrStatistics *s)
 {
@@ -183,9 +184,9 @@ static bool Even(const CsrStatistics *s)
   - the longest row takes no longer than 3 us plus two fifths of the rest (0.4 us per batch).
   Tiles have half as many threads in two cases. Many tiles: fewer threads wait for the slowest row (4 %
   faster for rows of 5 and 27). Few tiles: more of them occupy more multiprocessors.
-  Tiles that all fit in one wave also suit irregular rows, unless one row is far longer (H200, 1473 rows of
-  23, 33 at most: 2.7 us, row blocks 4.1). even: tiles only where row blocks are not faster (17361 rows of
-  20, 120 at most: 5.6 us, row blocks 5.2).
+  Tiles that all fit in one wave also suit irregular rows, unless one row is far longer. (H200, 1473 rows of
+  23, 33 at most: 2.7 us, row blocks 4.1.) even: tiles only where row blocks are not faster. (17361 rows of
+  20, 120 at most: 5.6 us, row blocks 5.2.)
 */
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
 {

@@ -2,7 +2,7 @@
 /*
   SpMV by tiles where latency dominates, because the system is small. Inside a solver's loop the matrix does
   not change. So the tile is fetched, and the first columns are read, before the kernel ahead has ended
-  (PDL). After that wait everything that the kernel ahead may have written is loaded at once: x, skip, the
+  (PDL). After that wait all that the kernel ahead may have written is loaded at once. That is x, skip, the
   scalars, and the factors of dots that do not depend on y.
 */
 #ifndef POISE_TILE_EARLY_H
