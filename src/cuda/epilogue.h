@@ -15,7 +15,8 @@ __device__ __forceinline__ double StoreRow(const CsrMultArgs &a, double alpha, d
   return y;
 }
 
-/* The same with the alpha and beta of the product. mine: this thread has a finished row. */
+/* The same with the alpha and beta of the product. mine: this thread has a finished row. (Written out, as a
+   call of StoreRow here takes a register more.) */
 __device__ __forceinline__ double FinishRow(const CsrMultArgs &a, bool mine, int64_t i, double s)
 {
   double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y = 0;

@@ -213,8 +213,9 @@ __device__ __forceinline__ void SegWindow(const SegMultArgs &a, int64_t w, bool 
       for (int q = 1; q < count; q++) s += sum[before + q];
     }
   }
-  double y = FinishRow(m, t < z.rows, z.begin + t, s);
-  FuseRow<T>(m, t < z.rows, z.begin + t, y, w);
+  int64_t i = z.begin + t;
+  double y = FinishRow(m, t < z.rows, i, s);
+  FuseRow<T>(m, t < z.rows, i, y, w);
 }
 
 /* SpMV. Parts of split rows come first, since they take longest. early: the matrix does not change before
