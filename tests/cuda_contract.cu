@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The kernel contract as device code: every phase compiles in a kernel, and argument structs can be passed to one. Compiled
-  only; a phase listed in phases.def whose header is missing here is an error.
+  only; a phase listed in phases.def or a kernel in kernels.def whose header is missing here is an error.
 */
 #include <type_traits>
 
 #include "sys/kernels.h"
+#include "vec/vec_kernels.h"
+#include "mat/bcsr_kernels.h"
+#include "mat/coo_kernels.h"
+#include "mat/csr_statistics_kernels.h"
+#include "mat/csr_values_kernels.h"
+#include "mat/find_kernels.h"
+#include "mat/hubs_kernels.h"
+#include "mat/keys_kernels.h"
+#include "mat/seg_kernels.h"
+#include "mat/transpose_kernels.h"
+#include "pc/blocks_kernels.h"
+#include "pc/factor_kernels.h"
+#include "pc/lu_kernels.h"
+#include "pc/supervariables_kernels.h"
 #include "vec/vec_phases.h"
 #include "ksp/cg_phases.h"
 #include "ksp/bicgstab_phases.h"
@@ -34,5 +48,6 @@ __global__ void RunPhase(PhaseArgs a, const double *in)
 #undef PHASE
 
 #define KERNEL(name, Args) static_assert(std::is_trivially_copyable<Args>::value && sizeof(Args) <= 4096, "kernel " #name);
+#define HOST_KERNEL(name, Args)
 #include "sys/kernels.def"
 #undef KERNEL

@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "ksp/ksp.h"
+#include "mat/mat_device.h"
 #include "sample.h"
 
 typedef PoiseInt Lengths(PoiseInt i, PoiseInt m); /* of local row i of m */
@@ -582,7 +583,7 @@ static void TestHash(PoiseContext ctx)
     CHECK_OK(poiseBufferRead(&offsets, DEVICE, &a.A.ptr32));
     CHECK_OK(poiseBufferRead(&columns, DEVICE, &a.A.col));
     CHECK_OK(poiseBufferUpdate(&hash, DEVICE, &a.hash));
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_hash, &a, sizeof a));
+    CHECK_OK(LAUNCH(ctx->device, csr_hash, &a));
     if (!CHECK_OK(poiseBufferRead(&hash, HOST, &found))) return;
     seen[c] = *found;
     uint64_t plain = 0; /* the same on every device */
@@ -1145,7 +1146,7 @@ static void TestWholeOrNot(PoiseContext ctx)
 /* A library that was asked for multiplies, whatever the rows are. */
 static void TestLibrary(PoiseContext ctx)
 {
-  const char *const *library = ctx->device->ops->csr_libraries;
+  const char *const *library = poiseCsrLibraries(ctx->device);
   PoiseMat A;
   if (!CHECK_OK(Make(ctx, 12000, InFront, &A))) return;
   bool refuses = A->csr.wide && !strcmp(ctx->device->ops->name, "cuda"); /* cuSPARSE: see test_types */

@@ -3,6 +3,7 @@
   Triangular solves of ilu and icc by libraries of the device (the mock's; cuSPARSE): dense references and our own sweeps say what z
   has to be. On one rank, where all rows are on one of them (layout LAST), or in the blocks of bjacobi.
 */
+#include "pc/pc_device.h"
 #include "shapes.h"
 
 #define NONE "-x_pc_factor_kernel own\n-x_sub_pc_factor_kernel own\n-x_pc_factor_shift_type none\n-x_sub_pc_type ilu\n"
@@ -26,7 +27,7 @@ static Incomplete *Factors(PoisePC pc)
    bits. */
 static const char *Library(PoiseContext ctx)
 {
-  const char *const *libraries = ctx->device->ops->factor_libraries;
+  const char *const *libraries = poiseFactorLibraries(ctx->device);
   if (!libraries) {
     TestSkip("this device has no libraries");
     return NULL;

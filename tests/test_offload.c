@@ -1216,7 +1216,8 @@ static void TestFreedInUse(PoiseContext ctx)
   if (!CHECK(host != NULL) || !CHECK_OK(poiseDeviceAlloc(dev, TIMES * bytes, "what is kept", &kept))) return;
   for (int k = 0; k < TIMES; k++) {
     if (!CHECK_OK(poiseDeviceAlloc(dev, bytes, "what is freed in use", &p))) break;
-    CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = LENGTH, .out = {p}, .c = {{.value = k}}));
+    PhaseArgs a = {.id = PHASE_vec_set, .n = LENGTH, .out = {p}, .c = {{.value = k}}};
+    CHECK_OK(LAUNCH(dev, phase, &a));
     CHECK_OK(poiseDeviceCopy(dev, (char *)kept + (size_t)k * bytes, p, bytes, COPY_ON_DEVICE));
     poiseDeviceFree(dev, bytes, &p);
   }
@@ -1275,7 +1276,7 @@ static void TestMemoryInCapture(PoiseContext ctx)
   if (!dev->ops->capture_begin) TEST_SKIP("this device has no graphs");
   if (!CHECK_OK(poiseDeviceAlloc(dev, 800, "a target", &p)) || !CHECK_OK(poiseDeviceAlloc(dev, 800, "another", &q))) return;
   if (!CHECK_OK(dev->ops->capture_begin(dev, true))) return;
-  CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}));
+  CHECK_OK(LAUNCH(dev, phase, &(PhaseArgs){.id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}}));
   poiseDeviceFree(dev, 800, &q);
   CHECK_ERR(poiseDeviceAlloc(dev, 800, "too late", &q), POISE_ERR_INTERNAL, "an allocation (too late) inside the capture");
   CHECK_OK(dev->ops->capture_end(dev, &graph));

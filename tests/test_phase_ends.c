@@ -4,6 +4,8 @@
   those with the same preconditioner as a user's function, which no phase applies, and what the log says of both.
 */
 #include "ksp/ksp.h"
+#include "pc/blocks_kernels.h"
+#include "pc/supervariables_kernels.h"
 #include "sample.h"
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------------------ */
@@ -62,10 +64,10 @@ static void Apart(Rig *rig, const PhaseArgs *fused, double *r, double *z)
   a.out[0] = r;
   a.partial[0] = NULL;
   a.end = (BlockEnd){0};
-  CHECK_OK(poiseLaunch(rig->ctx->device, KERNEL_phase, &a, sizeof a));
+  CHECK_OK(LAUNCH(rig->ctx->device, phase, &a));
   if (a.n % b == 0) {
     BlockApplyArgs apply = {.n = a.n, .b = (int)b, .d = fused->end.d, .x = r, .y = z};
-    CHECK_OK(poiseLaunch(rig->ctx->device, KERNEL_block_apply, &apply, sizeof apply));
+    CHECK_OK(LAUNCH(rig->ctx->device, block_apply, &apply));
     return;
   }
   ApplySupervariablesArgs apply = {.n = a.n, .nblock = count, .d = fused->end.d, .x = r, .y = z};
@@ -75,7 +77,7 @@ static void Apart(Rig *rig, const PhaseArgs *fused, double *r, double *z)
   void *start_dev = SampleLend(rig->ctx, (size_t)(count + 1) * sizeof *start, start);
   void *at_dev = SampleLend(rig->ctx, (size_t)(count + 1) * sizeof *at, at);
   apply.start = start_dev, apply.at = at_dev;
-  CHECK_OK(poiseLaunch(rig->ctx->device, KERNEL_apply_supervariables, &apply, sizeof apply));
+  CHECK_OK(LAUNCH(rig->ctx->device, apply_supervariables, &apply));
   CHECK_OK(poiseDeviceSync(rig->ctx->device));
   SampleTakeBack(rig->ctx, start_dev);
   SampleTakeBack(rig->ctx, at_dev);
@@ -124,11 +126,11 @@ static void CaseKernel(PoiseContext ctx, int64_t n, int b, int dots)
   CHECK(poisePhaseRows(&a) % b == 0 && poisePhaseRows(&a) > POISE_BLOCK - MOST && (nblock - 1) * poisePhaseRows(&a) < n);
   slots[SLOT_DONE] = 1; /* the solve is over */
   a.slots = Take(&rig, POISE_SLOTS, slots);
-  CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
+  CHECK_OK(LAUNCH(ctx->device, phase, &a));
   CHECK(SameBits(&rig, a.out[0], before, n) && SameBits(&rig, a.end.z, z, n));
   if (a.end.rz) CHECK(Fetch(&rig, a.end.rz)[0] == -7);
   a.slots = NULL;
-  CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
+  CHECK_OK(LAUNCH(ctx->device, phase, &a));
   Apart(&rig, &a, r, z);
   CHECK(SameBits(&rig, a.out[0], r, n) && SameBits(&rig, a.end.z, z, n));
   const double *x = Fetch(&rig, r), *y = Fetch(&rig, z);
@@ -160,7 +162,7 @@ static void TestNaN(PoiseContext ctx)
     double poison = NAN, *where = in_d ? (double *)a.end.d + (AT / B * B + 1) * B : (double *)a.in[0] + AT;
     a.end.rz = Take(&rig, 3, NULL), a.end.zz = Take(&rig, 3, NULL);
     CHECK_OK(poiseDeviceCopy(ctx->device, where, &poison, sizeof poison, COPY_TO_DEVICE));
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
+    CHECK_OK(LAUNCH(ctx->device, phase, &a));
     const double *z = Fetch(&rig, a.end.z);
     for (int i = 0; i < N; i++) CHECK((isnan(z[i]) != 0) == (in_d ? i == AT / B * B : i / B == AT / B));
     for (int k = 0; k < 3; k++)
@@ -173,8 +175,7 @@ static void TestUnmarked(PoiseContext ctx)
 {
   double x = 5, z = 6;
   PhaseArgs a = {.id = PHASE_vec_set, .n = 1, .out = {&x}, .end = {.b = 1, .d = &x, .r = &x, .z = &z}};
-  CHECK_ERR(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a), POISE_ERR_INTERNAL,
-            "phase vec_set does not end with blocks");
+  CHECK_ERR(LAUNCH(ctx->device, phase, &a), POISE_ERR_INTERNAL, "phase vec_set does not end with blocks");
   CHECK(x == 5 && z == 6);
 }
 

@@ -8,6 +8,7 @@
 #include "cuda/rounds.h"
 #include "harness.h"
 #include "mat/mat.h"
+#include "mat/mat_device.h"
 
 #define MAT_TYPE(name) #name,
 static const char *const types[] = {
@@ -829,7 +830,7 @@ static PoiseErr MultiplyIndex16(PoiseContext ctx, void *arg)
 
 static void TestIndex16Memory(PoiseContext ctx)
 {
-  const char *const *libraries = ctx->device->ops->csr_libraries;
+  const char *const *libraries = poiseCsrLibraries(ctx->device);
   char text[4096];
   PoiseMat A;
   CHECK_OK(PoiseOptionsSet(ctx, "i_mat_index16", "yes"));

@@ -5,6 +5,7 @@
 */
 #include "harness.h"
 #include "ksp/ksp.h"
+#include "mat/mat_device.h"
 
 enum { N = 90, B = 3 };
 
@@ -65,7 +66,7 @@ enum { MATS = sizeof mats / sizeof *mats };
 /* The k-th way in which the device multiplies by a matrix of this type; NULL: there are no more. */
 static const char *KernelOf(PoiseContext ctx, const char *type, int k)
 {
-  const char *const *libraries = ctx->device->ops->csr_libraries;
+  const char *const *libraries = poiseCsrLibraries(ctx->device);
   if (k == 0) return "own";
   return libraries && !strcmp(type, "csr") ? libraries[k - 1] : NULL;
 }
@@ -605,7 +606,7 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
 
 static void TestLibrarySolves(PoiseContext ctx)
 {
-  if (!ctx->device->ops->csr_libraries) TEST_SKIP("this device has no libraries");
+  if (!poiseCsrLibraries(ctx->device)) TEST_SKIP("this device has no libraries");
   CHECK_OK(PoiseOptionsSetString(ctx, "-m_pc_sor_its 2"));
   CHECK_OK(PoiseBarrier(ctx));
   for (int l = 1; KernelOf(ctx, "csr", l); l++) {

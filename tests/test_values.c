@@ -4,6 +4,7 @@
   the rows give, on any device and number of ranks.
 */
 #include "cuda/rounds.h"
+#include "mat/hubs_kernels.h"
 #include "mat/windows.h"
 #include "sample.h"
 
@@ -651,7 +652,7 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof plain, "statistics of the test", &result));
   CHECK_OK(poiseBufferUpdate(&result, DEVICE, &there));
   a.out = there;
-  CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_statistics, &a, sizeof a));
+  CHECK_OK(LAUNCH(ctx->device, csr_statistics, &a));
   if (CHECK_OK(poiseBufferRead(&result, HOST, &found))) CHECK(!memcmp(found, &plain, sizeof plain));
   poiseBufferDestroy(&offsets);
   poiseBufferDestroy(&result);
@@ -839,7 +840,7 @@ static void CheckHubs(PoiseContext ctx, int rule, int64_t columns, int64_t nz, i
   CHECK_OK(poiseBufferUpdate(&count, DEVICE, &a.count));
   CHECK_OK(poiseBufferUpdate(&most, DEVICE, &a.most));
   if (LendColumns(ctx, rule, columns, nz, &col, &a.A.col)) {
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_hubs, &a, sizeof a));
+    CHECK_OK(LAUNCH(ctx->device, csr_hubs, &a));
     if (CHECK_OK(poiseBufferRead(&most, HOST, &found)))
       for (int64_t s = 0; s < 1 << bits; s++) {
         int64_t best = -1;
@@ -880,7 +881,7 @@ static void CheckSpread(PoiseContext ctx, int rule, int64_t columns, int64_t nz)
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof *found, "lines of the test", &lines));
   CHECK_OK(poiseBufferUpdate(&lines, DEVICE, &a.lines));
   if (LendColumns(ctx, rule, columns, nz, &col, &a.A.col)) {
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_spread, &a, sizeof a));
+    CHECK_OK(LAUNCH(ctx->device, csr_spread, &a));
     if (CHECK_OK(poiseBufferRead(&lines, HOST, &found))) CHECK(*found == plain);
   }
   if (rule == 0) CHECK(plain <= POISE_SAMPLES * (POISE_SAMPLE / POISE_LINE + 2));

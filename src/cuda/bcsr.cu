@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Products with matrices of blocks whose rows are of about one length: groups of rows through shared memory. */
+#include "../mat/transpose_kernels.h"
 #include "bcsr.h"
 #include "pieces.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of triplets, and of keys that are sorted. */
+#include "../mat/coo_kernels.h"
+#include "../mat/keys_kernels.h"
 #include "cuda.h"
 
 #include <cub/block/block_reduce.cuh>

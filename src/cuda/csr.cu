@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of plain CSR. */
+#include "../mat/csr_statistics_kernels.h"
+#include "../mat/transpose_kernels.h"
 #include "pieces.h"
+#include "rows.h"
 #include "tile.h"
 
 enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that change the values of a CSR, or sum them, a thread per row, or a block if it is long; and those that look at patterns. */
+#include "../mat/bcsr_kernels.h"
+#include "../mat/csr_statistics_kernels.h"
+#include "../mat/csr_values_kernels.h"
+#include "../mat/transpose_kernels.h"
 #include "cuda.h"
+#include "rows.h"
 
 /* x, or the ghosts, at a column. */
 __device__ __forceinline__ double At(const CsrView &A, const double *x, const double *ghost, int64_t col)

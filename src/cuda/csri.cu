@@ -2,6 +2,7 @@
 /* Kernels of csri: a warp for each window of rows, or tiles where rows are even; a warp for each piece of a longer row. */
 #include <limits.h>
 
+#include "../mat/hubs_kernels.h"
 #include "pieces.h"
 #include "rounds.h"
 #include "tile.h"

@@ -34,10 +34,10 @@ bool poiseCudaInLoop(Device *dev);            /* the loop of a solver is being c
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */
 void poiseCudaSparseClose(Device *dev);
 extern const char *const poiseCudaCsrLibraries[];
-PoiseErr poiseCudaCsrPlan(Device *dev, int library, const CsrView *A, int64_t columns, LibraryPlan *plan);
+PoiseErr poiseCudaCsrPlan(Device *, int library, const struct CsrView *A, int64_t columns, LibraryPlan *plan);
 void poiseCudaCsrPlanFree(Device *dev, LibraryPlan *plan);
 extern const char *const poiseCudaFactorLibraries[];
-PoiseErr poiseCudaFactorPlan(Device *dev, int library, const FactorView *f, LibraryPlan *plan);
+PoiseErr poiseCudaFactorPlan(Device *dev, int library, const struct FactorView *f, LibraryPlan *plan);
 void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan);
 int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even);
 int poiseCudaBcsrRows(Device *dev, int b, int form);
@@ -110,24 +110,6 @@ template <int COMBINE, int T> __device__ __forceinline__ void BlockReducePair(do
   mine = part[half][lane % W];
   for (int step = W / 2; step; step /= 2) mine = Join<COMBINE>(mine, __shfl_xor_sync(0xffffffff, mine, step));
   v[0] = mine, v[1] = __shfl_sync(0xffffffff, mine, 16);
-}
-
-/* ---- rows by threads, long ones by blocks of them ------------------------------------------------------------------------------- */
-
-enum { LONG = 512 }; /* numbers of a row that are too many for a thread */
-
-/* work(i, k, step) for the numbers k, k + step, ... of row i of numbers (-1: none): by its thread, or if they are many by all threads of
-   the block, for one such row after the other. All threads call. */
-template <typename Work> __device__ __forceinline__ void EachRow(const CsrView &A, int64_t i, Work work)
-{
-  __shared__ int64_t row[THREADS];
-  bool is_long = i >= 0 && poiseNumberRow(&A, i).n >= LONG;
-  row[threadIdx.x] = is_long ? i : -1;
-  if (i >= 0 && !is_long) work(i, 0, 1);
-  if (!__syncthreads_or(is_long)) return;
-  for (int t = 0; t < THREADS; t++)
-    if (row[t] >= 0) work(row[t], threadIdx.x, THREADS);
-  __syncthreads();
 }
 
 /* ---- kernels that follow each other without a gap --------------------------------------------------------------------------- */

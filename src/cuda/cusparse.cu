@@ -3,6 +3,8 @@
   Products of CSR and triangular solves by cuSPARSE. The library is opened when the first of them is asked for: programs start without
   it, and it need not be installed where nobody asks.
 */
+#include "../mat/csr_kernels.h"
+#include "../pc/factor_kernels.h"
 #include "cuda.h"
 
 #include <cusparse.h>

@@ -2,6 +2,10 @@
 /* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the device is. */
 #include "cuda.h"
 #include "rounds.h"
+extern "C" {
+#include "../mat/mat_device.h"
+#include "../pc/pc_device.h"
+}
 
 #include <cudaTypedefs.h>
 #include <nvtx3/nvToolsExt.h>
@@ -374,7 +378,8 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
 }
 
 static const KernelFn kernels[KERNEL_COUNT] = {
-#define KERNEL(name, Args) poiseCuda_##name,
+#define KERNEL(name, Args)      poiseCuda_##name,
+#define HOST_KERNEL(name, Args) NULL,
 #include "../sys/kernels.def"
 #undef KERNEL
 };
@@ -493,55 +498,63 @@ static void Range(const char *name)
     nvtxRangePop();
 }
 
-/* In the order of DeviceOps: C++17 has no designated initialisers. */
 extern "C" {
+extern const MatDevice poiseMatDevice_cuda;
+const MatDevice poiseMatDevice_cuda = {
+    .csr_libraries = poiseCudaCsrLibraries,
+    .csr_plan = Through<poiseCudaCsrPlan>::Door,
+    .csr_plan_free = Through<poiseCudaCsrPlanFree>::Door,
+    .sort_scratch = Through<poiseCudaSortScratch>::Door,
+};
+
+extern const PCDevice poisePCDevice_cuda;
+const PCDevice poisePCDevice_cuda = {
+    .single_rows = true,
+    .factor_libraries = poiseCudaFactorLibraries,
+    .factor_plan = Through<poiseCudaFactorPlan>::Door,
+    .factor_plan_free = Through<poiseCudaFactorPlanFree>::Door,
+};
+
+/* In the order of DeviceOps, as C++ wants it. */
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda",
-    false,
-    kernels,
-    poiseCudaCsrRows,
-    poiseCudaBcsrRows,
-    poiseCudaBcsrChunk,
-    poiseCudaCsrBound,
-    poiseCudaCsrLibraries,
-    Through<poiseCudaCsrPlan>::Door,
-    Through<poiseCudaCsrPlanFree>::Door,
-    poiseCudaFactorLibraries,
-    Through<poiseCudaFactorPlan>::Door,
-    Through<poiseCudaFactorPlanFree>::Door,
-    Through<poiseCudaSortScratch>::Door,
-    poiseRoundsLimit,
-    poiseCudaCsriWindow,
-    CSRI_MOST,
-    poiseCudaCsriPiece,
-    poiseCudaHubBits,
-    SEG_THREADS,
-    true,
-    Create,
-    Through<Destroy>::Door,
-    Through<Alloc>::Door,
-    Through<Free>::Door,
-    Through<FreeAdopted>::Door,
-    Through<AllocPinned>::Door,
-    Through<FreePinned>::Door,
-    Through<Copy>::Door,
-    Through<Launch>::Door,
-    Through<Sync>::Door,
-    NULL,
-    Through<Record>::Door,
-    Through<Wait>::Door,
-    Through<CaptureBegin>::Door,
-    Through<CaptureEnd>::Door,
-    Through<Replay>::Door,
-    Through<GraphFree>::Door,
-    Through<Owns>::Door,
-    Through<Hides>::Door,
-    Through<MemoryLeft>::Door,
-    Range,
-    true,
-    Count,
-    Bus,
-    Describe,
+    .name = "cuda",
+    .kernel = kernels,
+    .csr_rows = poiseCudaCsrRows,
+    .bcsr_rows = poiseCudaBcsrRows,
+    .bcsr_chunk = poiseCudaBcsrChunk,
+    .csr_bound = poiseCudaCsrBound,
+    .csri_limit = poiseRoundsLimit,
+    .csri_window = poiseCudaCsriWindow,
+    .most_window = CSRI_MOST,
+    .csri_piece = poiseCudaCsriPiece,
+    .hub_bits = poiseCudaHubBits,
+    .seg_threads = SEG_THREADS,
+    .mat = &poiseMatDevice_cuda,
+    .pc = &poisePCDevice_cuda,
+    .create = Create,
+    .destroy = Through<Destroy>::Door,
+    .alloc = Through<Alloc>::Door,
+    .free = Through<Free>::Door,
+    .free_adopted = Through<FreeAdopted>::Door,
+    .alloc_pinned = Through<AllocPinned>::Door,
+    .free_pinned = Through<FreePinned>::Door,
+    .copy = Through<Copy>::Door,
+    .launch = Through<Launch>::Door,
+    .sync = Through<Sync>::Door,
+    .record = Through<Record>::Door,
+    .wait = Through<Wait>::Door,
+    .capture_begin = Through<CaptureBegin>::Door,
+    .capture_end = Through<CaptureEnd>::Door,
+    .replay = Through<Replay>::Door,
+    .graph_free = Through<GraphFree>::Door,
+    .owns = Through<Owns>::Door,
+    .hides = Through<Hides>::Door,
+    .memory = Through<MemoryLeft>::Door,
+    .range = Range,
+    .automatic = true,
+    .count = Count,
+    .bus = Bus,
+    .describe = Describe,
 };
 }

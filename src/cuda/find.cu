@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The first place of an array, or row of a CSR, at which something is wrong: a thread per place. */
+#include "../mat/find_kernels.h"
 #include "cuda.h"
 
 static __global__ void Begin(const __grid_constant__ FindArgs a)

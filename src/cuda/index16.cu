@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns of 16 bits beside those of a CSR. */
+#include "../mat/index16_kernels.h"
 #include "cuda.h"
 
 /* A block of threads per block of rows, whose columns are in a cache when they are looked at again. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Small dense LU factors. A step of the factorisation is two kernels, a solve is one block, whose threads go through panels. */
+#include "../pc/lu_kernels.h"
 #include "cuda.h"
 
 enum { MANY = 1024, PANEL = 32, IN_SHARED = 6000 }; /* threads; columns, a warp's; unknowns that fit into shared memory */

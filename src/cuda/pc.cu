@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of block preconditioners. */
+#include "../pc/blocks_kernels.h"
+#include "../pc/supervariables_kernels.h"
 #include "cuda.h"
 
 #include "../pc/block_inverse.h"

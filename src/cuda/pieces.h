@@ -3,6 +3,7 @@
 #ifndef POISE_PIECES_H
 #define POISE_PIECES_H
 
+#include "../mat/csri_kernels.h"
 #include "cuda.h"
 
 /* Of the matrix, which passes by once: it is not to push x out of the first cache. */

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "../sys/kernels.h"
+#include "../mat/csr_statistics_kernels.h"
 
 /* Spread of columns that are neighbours at most; the others lie around a diagonal, up to the second. */
 enum { CSRI_NEAR = 8, CSRI_SCATTERED = 40 };

@@ -2,6 +2,7 @@
 /* Kernels of seg: a block of threads for each window of segments, or for each piece of a longer row. */
 #include <cub/block/block_scan.cuh>
 
+#include "../mat/seg_kernels.h"
 #include "pieces.h"
 #include "tile.h"
 

@@ -5,6 +5,7 @@
   thousands of them): what is not there yet is the bit pattern MISSING. Numbers are looked at again and again in one loop of
   a whole warp, whose rows may depend on each other. A row's arithmetic is the same whoever waits, so are the bits.
 */
+#include "../pc/factor_kernels.h"
 #include "cuda.h"
 
 #include "../pc/block_inverse.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels on vectors other than phases. */
+#include "../vec/vec_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
 

@@ -8,6 +8,7 @@
   pass when these change; on one rank with one block it is P itself. Vectors are windows on r and z. With preonly inside,
   nothing is copied and the solver's loop may be replayed.
 */
+#include "../vec/vec_kernels.h"
 #include "ksp.h"
 
 typedef struct Block {
@@ -247,8 +248,9 @@ static PoiseErr CopyValues(PoisePC pc, Block *b)
   for (int64_t row = rows.begin, last; row < rows.end; row = last) {
     last = EndOfPiece(c, ptr, rows, row);
     int64_t k = poiseCsrPtr(&b->A->csr, own, row - rows.begin), end = poiseCsrPtr(&b->A->csr, own, last - rows.begin);
-    TRY(LAUNCH(pc->ctx->device, gather, GatherArgs, .n = end - k, .size = size, .idx = from + k,
-               .x = in + poiseCsrPtr(c, ptr, row) * size, .out = out + k * size));
+    GatherArgs a = {.n = end - k, .size = size, .idx = from + k};
+    a.x = in + poiseCsrPtr(c, ptr, row) * size, a.out = out + k * size;
+    TRY(LAUNCH(pc->ctx->device, gather, &a));
   }
   b->A->state++;
   return POISE_OK;

@@ -417,7 +417,7 @@ static PoiseErr ClearPartials(PoiseKSP ksp)
 {
   PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->partial_buffer.bytes / sizeof(double))};
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &a.out[0]));
-  return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
+  return LAUNCH(ksp->ctx->device, phase, &a);
 }
 
 /* The same goes for vectors that a product of an iteration behind the end reads; on the host they are

@@ -2,6 +2,7 @@
 /* What a solve tells: norms to history and monitors, and the lines that scripts written for PETSc read. */
 #include <stdarg.h>
 
+#include "../mat/find_kernels.h"
 #include "ksp.h"
 
 const char *PoiseKSPReasonString(PoiseKSPReason reason)

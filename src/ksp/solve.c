@@ -5,6 +5,7 @@
   Dots are left as partials and taken in by the next phase. On several ranks they are first summed over the ranks, together with
   a word that says whether this rank has failed: all ranks learn of a failure in the same place and stop in the same iteration.
 */
+#include "../vec/vec_kernels.h"
 #include "ksp.h"
 
 enum { LATEST = -1 }; /* of all that was enqueued */
@@ -198,7 +199,7 @@ static void SumStage(PoiseKSP ksp, int n)
 
 static void Reduce(PoiseKSP ksp, ReduceArgs r)
 {
-  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_reduce, &r, sizeof r));
+  poiseKSPFailed(ksp, LAUNCH(Dev(ksp), reduce, &r));
 }
 
 /* Pending dots become sums of one global term each. */
@@ -238,7 +239,7 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
     if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
   if (rz != NO_SLOT) a.end.rz = Pend(ksp, rz, poisePhaseBlocks(&a));
   if (zz != NO_SLOT) a.end.zz = Pend(ksp, zz, poisePhaseBlocks(&a));
-  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_phase, &a, sizeof a));
+  poiseKSPFailed(ksp, LAUNCH(Dev(ksp), phase, &a));
   poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
 }
 
@@ -305,7 +306,7 @@ static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, con
   MdotArgs m = {.n = ksp->layout->n, .stride = ksp->nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)};
   for (int j = 0; j < k; j++) m.x[j] = x[j];
   poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_mdot, &m, sizeof m));
+  poiseKSPFailed(ksp, LAUNCH(Dev(ksp), mdot, &m));
   poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, 8.0 * (k + 1) * (double)m.n);
 }
 
@@ -348,7 +349,7 @@ static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double
     first += batch;
     if (f && first == k) m.fuse = *f;
     poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-    poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_maxpy, &m, sizeof m));
+    poiseKSPFailed(ksp, LAUNCH(Dev(ksp), maxpy, &m));
     poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * batch * (double)m.n, 8.0 * (batch + 2) * (double)m.n);
   } while (first < k);
 }

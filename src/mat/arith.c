@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the values stay, all but sums of
    matrices with different patterns. */
+#include "csr_values_kernels.h"
 #include "mat.h"
 
 /* ---- scaling -------------------------------------------------------------------------------------------------------- */
@@ -17,7 +18,7 @@ static PoiseErr Scale(PoiseMat A, double a)
   TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[0]));
   p.in[0] = p.out[0];
   A->state++;
-  TRY(poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p));
+  TRY(LAUNCH(A->ctx->device, phase, &p));
   return poiseBufferSettle(&A->csr.val);
 }
 
@@ -44,7 +45,7 @@ static PoiseErr Multiply(PoiseMat A, PoiseVec l, const double *right, const doub
   if (l) TRY(poiseVecRead(l, &s.left));
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
   A->state++;
-  TRY(poiseLaunch(A->ctx->device, KERNEL_csr_scale, &s, sizeof s));
+  TRY(LAUNCH(A->ctx->device, csr_scale, &s));
   return poiseBufferSettle(&A->csr.val);
 }
 
@@ -80,7 +81,7 @@ static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &s.lacking));
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
   A->state++;
-  TRY(poiseLaunch(A->ctx->device, KERNEL_csr_set_diagonal, &s, sizeof s));
+  TRY(LAUNCH(A->ctx->device, csr_set_diagonal, &s));
   return poiseBufferSettle(&A->csr.val);
 }
 
@@ -148,7 +149,7 @@ static PoiseErr SumRows(PoiseMat A, bool largest, const double scale[2])
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(A->rows->n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &n.partial));
   TRY(poiseCsrView(&A->csr, &n.A));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_norm, &n, sizeof n);
+  return LAUNCH(A->ctx->device, csr_norm, &n);
 }
 
 static PoiseErr SumColumns(PoiseMat A, double **column)
@@ -246,11 +247,11 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
   CsrDifferArgs d;
   TRY(poiseReduceReserve(Y->ctx, nblock));
   TRY(poiseBufferWrite(&Y->ctx->reduce_partial, DEVICE, &d.partial));
-  if (!MayBeAlike(&Y->csr, &X->csr))
-    return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = nblock, .c[0].value = 1, .out[0] = d.partial);
+  PhaseArgs ones = {.id = PHASE_vec_set, .n = nblock, .c = {{.value = 1}}, .out = {d.partial}};
+  if (!MayBeAlike(&Y->csr, &X->csr)) return LAUNCH(dev, phase, &ones);
   TRY(poiseCsrPattern(&Y->csr, &d.A));
   TRY(poiseCsrPattern(&X->csr, &d.B));
-  return poiseLaunch(dev, KERNEL_csr_differ, &d, sizeof d);
+  return LAUNCH(dev, csr_differ, &d);
 }
 
 static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
@@ -260,7 +261,7 @@ static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
   TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[0]));
   p.in[1] = p.out[0];
   Y->state++;
-  TRY(poiseLaunch(Y->ctx->device, KERNEL_phase, &p, sizeof p));
+  TRY(LAUNCH(Y->ctx->device, phase, &p));
   return poiseBufferSettle(&Y->csr.val);
 }
 

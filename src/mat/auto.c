@@ -365,7 +365,7 @@ static PoiseErr HashLocal(PoiseMat A, uint64_t *h)
   TRY(poiseCsrPattern(c, &a.A));
   PoiseErr e = poiseBufferCreate(dev, sizeof *found, "hash of a pattern", &there);
   if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.hash);
-  if (!e) e = poiseLaunch(dev, KERNEL_csr_hash, &a, sizeof a);
+  if (!e) e = LAUNCH(dev, csr_hash, &a);
   if (!e) e = poiseBufferRead(&there, HOST, &found);
   if (!e) *h = *found;
   poiseBufferDestroy(&there);

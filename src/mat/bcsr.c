@@ -4,7 +4,9 @@
   where CSR reads 12, and the b numbers of x that belong to a block are read once for all its rows. Products, and the host's kernels.
 */
 #include "bcsr_host.h"
+#include "bcsr_kernels.h"
 #include "csr_rows.h"
+#include "transpose_kernels.h"
 #include "windows.h"
 
 enum { BCSR_CHUNK = 8192 }; /* numbers of a window on the host */
@@ -121,7 +123,7 @@ static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
   if (d->form == BCSR_EVEN) {
     TRY(poiseCsrBlocks(A, part, m));
-    return poiseLaunch(A->ctx->device, numbers ? KERNEL_csr_mult : KERNEL_bcsr_mult, m, numbers ? sizeof *m : sizeof *a);
+    return numbers ? LAUNCH(A->ctx->device, csr_mult, m) : LAUNCH(A->ctx->device, bcsr_mult, a);
   }
   numbers = numbers && d->form == BCSR_BALANCED;
   return poiseWindowsMult(A, &d->w, part, numbers ? KERNEL_csri_mult : KERNEL_bcsr_mult, &a->c,

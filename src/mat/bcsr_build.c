@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrices of blocks: from users' arrays, and from and to CSR. */
+#include "bcsr_kernels.h"
 #include "mat.h"
 
 /* ---- from arrays ------------------------------------------------------------------------------------------------------ */
@@ -43,7 +44,7 @@ static PoiseErr TurnInto(PoiseMat A, Buffer *turned)
   TRY(poiseBufferCreate(dev, c->val.bytes, "values", turned));
   TRY(poiseBufferRead(&c->val, DEVICE, &t.x));
   TRY(poiseBufferWrite(turned, DEVICE, &t.out));
-  return poiseLaunch(dev, KERNEL_bcsr_turn, &t, sizeof t);
+  return LAUNCH(dev, bcsr_turn, &t);
 }
 
 static PoiseErr TurnBlocks(PoiseMat A)

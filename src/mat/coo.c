@@ -4,6 +4,8 @@
   (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per entry (8 each beyond 2^32 values), and writes 8
   per entry. The map is held on the device alone.
 */
+#include "../vec/vec_kernels.h"
+#include "coo_kernels.h"
 #include "mat.h"
 
 /* By entry: counts, one place on, become cursors, and in the end where each entry begins. */
@@ -57,7 +59,7 @@ static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *
   if (where == HOST) TRY(Upload(dev, &t->given, "values of triplets", t->ngiven * t->numbers, v, &s.given));
   if (t->nreceived) TRY(Upload(dev, &t->received, "values received", t->nreceived * t->numbers, received, &s.received));
   TRY(add ? poiseBufferUpdate(&A->csr.val, DEVICE, &s.val) : poiseBufferWrite(&A->csr.val, DEVICE, &s.val));
-  return poiseLaunch(dev, KERNEL_coo_sum, &s, sizeof s);
+  return LAUNCH(dev, coo_sum, &s);
 }
 
 PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received, bool add)
@@ -94,7 +96,7 @@ PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, i
   TRY(MakeSend(dev, t, n, place));
   TRY(poiseBufferRead(&t->send, DEVICE, &g.idx));
   TRY(poiseBufferWrite(&t->packed, DEVICE, &g.out));
-  TRY(poiseLaunch(dev, KERNEL_gather, &g, sizeof g));
+  TRY(LAUNCH(dev, gather, &g));
   TRY(poiseDeviceCopy(dev, packed, g.out, (size_t)n * sizeof *packed, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }

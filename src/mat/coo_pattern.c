@@ -10,6 +10,7 @@
     in the end    P n + (4 + P) z + Q m, and 8 z from the first values on
   The first is the peak: z <= n.
 */
+#include "coo_kernels.h"
 #include "mat.h"
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */
@@ -36,7 +37,7 @@ static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Se
     a.n = n - a.first < most ? n - a.first : most;
     TRY(poiseDeviceCopy(dev, row, rows + a.first, (size_t)a.n * sizeof *row, COPY_TO_DEVICE));
     TRY(poiseDeviceCopy(dev, col, cols + a.first, (size_t)a.n * sizeof *col, COPY_TO_DEVICE));
-    TRY(poiseLaunch(dev, KERNEL_coo_keys, &a, sizeof a));
+    TRY(LAUNCH(dev, coo_keys, &a));
   }
   return POISE_OK;
 }
@@ -46,7 +47,7 @@ static PoiseErr MakeKeys(Device *dev, Side where, const PoiseInt *rows, const Po
   Sent s = {0};
   CooKeysArgs a = {.m = k->m, .bits = k->bits, .row = rows, .col = cols, .n = k->n};
   TRY(poiseKeysCreate(dev, k, &a.key, &a.place64, &a.place32));
-  if (where == DEVICE) return poiseLaunch(dev, KERNEL_coo_keys, &a, sizeof a);
+  if (where == DEVICE) return LAUNCH(dev, coo_keys, &a);
   PoiseErr e = Send(dev, rows, cols, &s, k->n, a);
   poiseBufferDestroy(&s.row);
   poiseBufferDestroy(&s.col);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. */
+#include "../vec/vec_kernels.h"
+#include "bcsr_kernels.h"
 #include "mat.h"
 
 static PoiseErr RoomForRow(PoiseMat A, int64_t count)
@@ -83,7 +85,7 @@ static PoiseErr GatherValues(PoiseMat A, Transposed *t, Csr *c)
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &g.x));
   TRY(poiseBufferWrite(&c->val, DEVICE, &g.out));
-  return poiseLaunch(A->ctx->device, KERNEL_gather, &g, sizeof g);
+  return LAUNCH(A->ctx->device, gather, &g);
 }
 
 static PoiseErr TurnBlocks(PoiseMat A, Transposed *t, Csr *c)
@@ -92,7 +94,7 @@ static PoiseErr TurnBlocks(PoiseMat A, Transposed *t, Csr *c)
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&b.from64 : (void *)&b.from32));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &b.x));
   TRY(poiseBufferWrite(&c->val, DEVICE, &b.out));
-  return poiseLaunch(A->ctx->device, KERNEL_bcsr_turn, &b, sizeof b);
+  return LAUNCH(A->ctx->device, bcsr_turn, &b);
 }
 
 /* On one rank: the rows of A's columns are T's columns, and the values are gathered. */
@@ -186,7 +188,7 @@ static PoiseErr Largest(PoiseMat A)
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(p.n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &p.partial[0]));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[0]));
-  return poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p);
+  return LAUNCH(A->ctx->device, phase, &p);
 }
 
 PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
 #include "csr_rows.h"
+#include "mat_device.h"
+#include "transpose_kernels.h"
 #include "windows.h"
 
 typedef struct CsrType {
@@ -73,7 +75,7 @@ static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pro
   if (part != REST) TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m->index16));
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
   TRY(poiseCsrBlocks(A, part, m));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
+  return LAUNCH(A->ctx->device, csr_mult, m);
 }
 
 /* ---- products by a library of the device's ---------------------------------------------------------------------------- */
@@ -81,7 +83,7 @@ static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pro
 static void DropPlan(PoiseMat A)
 {
   CsrData *t = A->data;
-  if (t->planned) A->ctx->device->ops->csr_plan_free(A->ctx->device, &t->plan);
+  if (t->planned) A->ctx->device->ops->mat->csr_plan_free(A->ctx->device, &t->plan);
   t->planned = 0;
   poiseBufferDestroy(&t->whole);
 }
@@ -103,7 +105,7 @@ static PoiseErr Ready_CSR(PoiseMat A)
     TRY(poiseBufferCreate(dev, (size_t)columns * sizeof(double), "x with its ghosts", &t->whole));
     TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
   }
-  TRY(dev->ops->csr_plan(dev, A->library - 1, &view, columns, &t->plan));
+  TRY(dev->ops->mat->csr_plan(dev, A->library - 1, &view, columns, &t->plan));
   t->planned = A->pattern;
   return POISE_OK;
 }
@@ -129,7 +131,7 @@ static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
   TRY(poiseCsrView(c, &m.A));
   TRY(poiseVecWrite(y, &m.y));
   m.plan = t->plan.device;
-  return poiseLaunch(dev, KERNEL_csr_library, &m, sizeof m);
+  return LAUNCH(dev, csr_library, &m);
 }
 
 PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
@@ -137,7 +139,7 @@ PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
   CALLED(OBJECT(A), GIVEN(name));
   const Device *dev = A->ctx->device;
   int library;
-  TRY(poiseDeviceLibrary(dev, dev->ops->csr_libraries, name, "products of csr", &library));
+  TRY(poiseDeviceLibrary(dev, poiseCsrLibraries(dev), name, "products of csr", &library));
   return poiseMatSetLibrary(A, library);
 }
 
@@ -160,7 +162,7 @@ PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
 const char *PoiseMatCSRKernel(PoiseMat A)
 {
   CALLED_OR("", OBJECT(A));
-  return A->library ? A->ctx->device->ops->csr_libraries[A->library - 1] : "own";
+  return A->library ? poiseCsrLibraries(A->ctx->device)[A->library - 1] : "own";
 }
 
 /* ---- products by the device's own kernel -------------------------------------------------------------------------------- */
@@ -245,7 +247,8 @@ static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
   a.c.npiece = d->columns.npiece;
   if (x) TRY(poiseVecRead(x, &m->x));
   if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &a.ghost));
-  return poiseLaunch(A->ctx->device, c->b ? KERNEL_bcsr_mult_transpose : KERNEL_csr_mult_transpose, &a, sizeof a);
+  if (c->b) return LAUNCH(A->ctx->device, bcsr_mult_transpose, &a);
+  return LAUNCH(A->ctx->device, csr_mult_transpose, &a);
 }
 
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
@@ -260,7 +263,7 @@ PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d)
 {
   CsrDiagonalArgs m = {.b = b, .d = d};
   TRY(poiseCsrView(&A->csr, &m.A));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_diagonal, &m, sizeof m);
+  return LAUNCH(A->ctx->device, csr_diagonal, &m);
 }
 
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
@@ -381,20 +384,6 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
     else
       poiseHostRows(a, alpha, beta, begin, end, HOST_OWNED);
     poiseHostFuse(&a->fuse, a->y, begin, end, block);
-  }
-  return POISE_OK;
-}
-
-/* What stands for a library on the mock device, which keeps in the plan what it was made for. */
-PoiseErr poiseHost_csr_library(Device *dev, const void *args)
-{
-  const CsrLibraryArgs *a = args;
-  (void)dev;
-  if (memcmp(a->plan, &a->A, sizeof a->A)) FAIL(POISE_ERR_INTERNAL, "a library's product with the plan of another matrix");
-  for (int64_t i = 0; i < a->A.m; i++) {
-    double s = 0;
-    for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++) s += a->A.val[k] * a->x[a->A.col[k]];
-    a->y[i] = s;
   }
   return POISE_OK;
 }

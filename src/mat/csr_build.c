@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a user's CSR arrays to the local CSR: checks, conversion where it is needed, ghosts, halo, interior blocks first. */
+#include "csri_kernels.h"
+#include "find_kernels.h"
 #include "mat.h"
 
 void poiseCsrDestroy(PoiseContext ctx, Csr *c)
@@ -497,7 +499,7 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   if (side == HOST) return poiseHost_csr_statistics(dev, &a);
   PoiseErr e = poiseBufferCreate(dev, sizeof *s, "statistics of rows", &there);
   if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.out);
-  if (!e) e = poiseLaunch(dev, KERNEL_csr_statistics, &a, sizeof a);
+  if (!e) e = LAUNCH(dev, csr_statistics, &a);
   if (!e) e = poiseBufferRead(&there, HOST, &result);
   if (!e) memcpy(s, result, sizeof *s);
   s->m = c->m, s->nz = c->nz, s->bound = a.bound, s->spread = spread;
@@ -528,7 +530,7 @@ static PoiseErr FindSpread(PoiseMat A)
   TRY(poiseBufferRead(&c->col, side, &a.A.col));
   TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
   e = poiseBufferUpdate(&there, side, &a.lines);
-  if (!e) e = side == HOST ? poiseHost_csr_spread(dev, &a) : poiseLaunch(dev, KERNEL_csr_spread, &a, sizeof a);
+  if (!e) e = side == HOST ? poiseHost_csr_spread(dev, &a) : LAUNCH(dev, csr_spread, &a);
   if (!e) e = poiseBufferRead(&there, HOST, &lines);
   if (!e) c->statistics.spread = 100 * *lines / (POISE_SAMPLE * POISE_SAMPLES);
   poiseBufferDestroy(&there);

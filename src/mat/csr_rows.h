@@ -4,6 +4,7 @@
 #define POISE_CSR_ROWS_H
 
 #include "../vec/vec_host.h"
+#include "csri_kernels.h"
 #include "mat.h"
 
 /* What the columns of a block of rows are, a constant where these functions are inlined: owned ones, some of them ghosts, or owned ones

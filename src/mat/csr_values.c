@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Host kernels that change the values of a CSR, or sum them, or compare patterns. Blocks of POISE_BLOCK rows are shared out over threads. */
+#include "csr_values_kernels.h"
 #include "mat.h"
 
 /* Of block b of m rows. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "csri_kernels.h"
 #include "hubs.h"
+#include "hubs_kernels.h"
 
 enum {
   LARGE = 32768, /* columns of which x does not fit into a first cache */
@@ -28,7 +30,7 @@ static PoiseErr Count(PoiseMat A, int bits, Buffer *count, Buffer *most, const i
   TRY(poiseCsrPattern(c, &a.A));
   TRY(poiseBufferUpdate(count, DEVICE, &a.count));
   TRY(poiseBufferUpdate(most, DEVICE, &a.most));
-  TRY(poiseLaunch(dev, KERNEL_csr_hubs, &a, sizeof a));
+  TRY(LAUNCH(dev, csr_hubs, &a));
   return poiseBufferRead(most, HOST, found);
 }
 

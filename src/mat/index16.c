@@ -32,7 +32,7 @@ static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
   TRY(poiseBufferWrite(&d->code, DEVICE, &a.code));
   TRY(poiseBufferWrite(&d->window, DEVICE, &a.window));
   TRY(poiseBufferUpdate(count, DEVICE, &a.fits));
-  TRY(poiseLaunch(dev, KERNEL_csr_index16, &a, sizeof a));
+  TRY(LAUNCH(dev, csr_index16, &a));
   TRY(poiseDeviceCopy(dev, &d->fits, a.fits, sizeof d->fits, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }

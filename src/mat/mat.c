@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix interface: creation, types, products; checks and logs, then dispatch. */
+#include "../vec/vec_kernels.h"
 #include "mat.h"
 
 static const MatType *const types[] = {
@@ -464,7 +465,7 @@ static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseV
   TRY(poiseVecRead(A->work, &p.x));
   TRY(overwrites && !skip ? poiseVecWrite(y, &p.y) : poiseVecUpdate(y, &p.y));
   if (fuse) p.fuse = *fuse;
-  return poiseLaunch(A->ctx->device, KERNEL_axpby, &p, sizeof p);
+  return LAUNCH(A->ctx->device, axpby, &p);
 }
 
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,

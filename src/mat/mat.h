@@ -4,6 +4,8 @@
 #define POISE_MAT_IMPL_H
 
 #include "../vec/vec.h"
+#include "csr_kernels.h"
+#include "csr_statistics_kernels.h"
 #include "poise/mat.h"
 
 enum { MAX_BLOCK_SIZE = 32 };
@@ -313,6 +315,10 @@ void poiseNullSpaceDestroy(NullSpace *space);                            /* null
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
 void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);      /* sum += what it holds; NULL: nothing */
 
+/* find.c: *first = the least k of which a.what is true, or a.n; a's arrays are on the device. Waits for it.
+   Local. */
+PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first);
+
 /* ---- coo.c: which values an entry is the sum of, on a device ------------------------------------------------------------ */
 
 typedef struct TripletMap {
@@ -529,6 +535,7 @@ static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
     if (rows == 256 >> k) return s->tile[k];
   return 0;
 }
+typedef struct CsrWindow CsrWindow; /* csri_kernels.h */
 /* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) window[b], have no ghosts, and may go ahead of the exchange: these *ninterior first, int32. Local. */
 PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior);
 /* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */

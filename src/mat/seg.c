@@ -6,6 +6,8 @@
   the paper adds the segments of a row on the host and sums them, here the block does, in order; rows that do not fit into one are cut
   into pieces as in csri.
 */
+#include "keys_kernels.h"
+#include "seg_kernels.h"
 #include "windows.h"
 
 enum { SEG_ENTRIES = 8192, SEG_PIECE = 4096 }; /* of a window on the host, of a piece of a longer row */
@@ -77,8 +79,8 @@ static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
 {
   Device *dev = A->ctx->device;
   int64_t groups = (a->A.m + SEG_ROWS - 1) / SEG_ROWS;
-  TRY(poiseLaunch(dev, KERNEL_seg_count, a, sizeof *a));
-  TRY(LAUNCH(dev, scan, ScanArgs, .n = groups, .count = a->count));
+  TRY(LAUNCH(dev, seg_count, a));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = groups, .count = a->count}));
   TRY(poiseDeviceCopy(dev, segments, a->count + groups, sizeof *segments, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }
@@ -91,7 +93,7 @@ static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
   TRY(Count(A, a, &d->segments));
   a->nwindow = d->w.n = (d->segments + d->block - 1) / d->block;
   TRY(poiseWindowsBegin(dev, A->csr.m, &d->w, &a->window, &a->pieces));
-  TRY(poiseLaunch(dev, KERNEL_seg_cut, a, sizeof *a));
+  TRY(LAUNCH(dev, seg_cut, a));
   TRY(poiseWindowsEnd(dev, &d->w, &a->A));
   return A->csr.halo && !d->is_padded ? poiseWindowsOrder(A, &d->w, POISE_BLOCK)
                                       : POISE_OK; /* copies just wait for ghosts */
@@ -124,7 +126,7 @@ static PoiseErr Fill(PoiseMat A, SegData *d)
   TRY(PaddedPattern(d, &a.P));
   TRY(poiseBufferWrite(&d->padded.col, DEVICE, &a.col));
   TRY(poiseBufferWrite(&d->padded.val, DEVICE, &a.val));
-  TRY(poiseLaunch(A->ctx->device, KERNEL_seg_fill, &a, sizeof a));
+  TRY(LAUNCH(A->ctx->device, seg_fill, &a));
   d->padded.state = A->state;
   return POISE_OK;
 }
@@ -143,7 +145,7 @@ static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
   TRY(poiseBufferWrite(&p->ptr, DEVICE, &pad.ptr));
   TRY(poiseBufferWrite(&p->col, DEVICE, &pad.col)); /* with what Fill brings; else zeros would be fetched */
   pad.P.ptr32 = p->wide ? NULL : pad.ptr, pad.P.ptr64 = p->wide ? pad.ptr : NULL;
-  TRY(poiseLaunch(dev, KERNEL_seg_offsets, &pad, sizeof pad));
+  TRY(LAUNCH(dev, seg_offsets, &pad));
   return PaddedPattern(d, &a->A);
 }
 

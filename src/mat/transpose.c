@@ -5,6 +5,7 @@
   stand row by row, and equal keys keep their order.
 */
 #include "mat.h"
+#include "transpose_kernels.h"
 
 /* tptr, of zeros: counts become the ends of the columns, which move down to their beginnings. */
 POISE_INLINE void CountColumns(const Csr *c, const HostCsr *h, bool wide, void *tptr, void *from, int32_t *row)
@@ -52,7 +53,7 @@ static PoiseErr Sort(PoiseMat A, Keys *k, Transposed *t)
   int bits = poiseBitsOf(k->m - 1);
   TRY(poiseCsrPattern(&A->csr, &a.A));
   TRY(poiseKeysCreate(dev, k, &a.key, &a.place64, &a.place32));
-  TRY(poiseLaunch(dev, KERNEL_csr_keys, &a, sizeof a));
+  TRY(LAUNCH(dev, csr_keys, &a));
   TRY(poiseKeysSort(dev, k, k->bits, bits ? bits : 1));
   TRY(poiseKeysCount(dev, k, NULL)); /* each is an entry */
   TRY(poiseKeysRows(dev, k, k->n, t->wide, &t->ptr, &t->row, NULL));

@@ -12,6 +12,7 @@
   and the entries of the plan are the numbers of all blocks. Blocks for another matrix are taken as so many triplets of numbers.
 */
 #include "../vec/vec_host.h"
+#include "find_kernels.h"
 #include "mat.h"
 
 enum {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows of rows and pieces of longer ones, on the device: made, ordered, and multiplied by. */
+#include "keys_kernels.h"
 #include "windows.h"
 
 /* LINE: numbers whose values and columns fill lines of a GPU's caches. Elsewhere a row's sum is the same wherever it begins. */
@@ -28,7 +29,7 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
   CsriOwnArgs own = {.A = *A, .unit = lines ? LINE : 1, .nwindow = w->n};
   int64_t *first;
   TRY(poiseBufferUpdate(&w->first, DEVICE, &first));
-  TRY(LAUNCH(dev, scan, ScanArgs, .n = w->n, .count = first));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = w->n, .count = first}));
   TRY(poiseDeviceCopy(dev, &w->npiece, first + w->n, sizeof w->npiece, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
   TRY(poiseBufferCreate(dev, (size_t)w->npiece * sizeof(CsriPiece), "pieces", &w->part));
@@ -38,7 +39,7 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
   TRY(poiseBufferRead(&w->first, DEVICE, &own.first));
   TRY(poiseBufferWrite(&w->part, DEVICE, &own.part));
   w->parts = w->n;
-  return poiseLaunch(dev, KERNEL_csri_own, &own, sizeof own);
+  return LAUNCH(dev, csri_own, &own);
 }
 
 PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, WindowsCut cut)
@@ -47,7 +48,7 @@ PoiseErr poiseWindowsCutRows(Device *dev, const CsrView *A, Windows *w, WindowsC
   w->limit = cut.limit;
   a.nwindow = w->n = poiseWindowsOf(A->m, A->nz, cut.chunk);
   TRY(poiseWindowsBegin(dev, A->m, w, &a.window, &a.pieces));
-  TRY(poiseLaunch(dev, KERNEL_csri_cut, &a, sizeof a));
+  TRY(LAUNCH(dev, csri_cut, &a));
   return poiseWindowsEnd(dev, w, A);
 }
 

@@ -3,6 +3,7 @@
 #ifndef POISE_WINDOWS_H
 #define POISE_WINDOWS_H
 
+#include "csri_kernels.h"
 #include "mat.h"
 
 /* Windows that m rows of nz entries are cut into. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prescribed unknowns: rows, and columns, of zeros but for the diagonal, with b to match; the pattern stays. Which rows
    is known on the host; values, x and b stay on the device. */
+#include "csr_values_kernels.h"
 #include "mat.h"
 
 typedef struct Zero {
@@ -80,7 +81,7 @@ static PoiseErr ApplyRows(PoiseMat A, Zero *z)
   if (z->x) TRY(poiseVecRead(z->x, &a.x));
   if (z->x) TRY(poiseVecUpdate(z->b, &a.b));
   TRY(poiseCsrUpdate(&A->csr, &a.A, &a.val));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_zero_rows, &a, sizeof a);
+  return LAUNCH(A->ctx->device, csr_zero_rows, &a);
 }
 
 static PoiseErr KeepMarks(PoiseMat A, Zero *z, const double *ghost)
@@ -97,7 +98,7 @@ static PoiseErr ApplyColumns(PoiseMat A, Zero *z, CsrZeroColumnsArgs *a)
   if (A->csr.halo) TRY(poiseBufferRead(&z->ghost_mark, DEVICE, &a->ghost_mark));
   if (z->x) TRY(poiseVecUpdate(z->b, &a->b));
   TRY(poiseCsrUpdate(&A->csr, &a->A, &a->val));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_zero_columns, a, sizeof *a);
+  return LAUNCH(A->ctx->device, csr_zero_columns, a);
 }
 
 /* The marks, and x, of other ranks' columns, then those columns. Collective; mine: this rank's error so far; the caller agrees. */

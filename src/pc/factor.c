@@ -11,6 +11,7 @@
 
   With positive_definite, icc of a matrix whose diagonal is negative is that of -A, turned back: M = -U^T D U.
 */
+#include "pc_device.h"
 #include "pivot.h"
 #include "triangles_host.h"
 
@@ -85,7 +86,7 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
   TRY(poiseBufferWrite(&f->lu, DEVICE, &a.lu));
   TRY(poiseBufferWrite(&f->d, DEVICE, &a.d));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.refused));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_factor, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, factor, &a));
   return poiseBufferRead(&f->result, HOST, result);
 }
 
@@ -97,7 +98,7 @@ static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.lack));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_dominance, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, dominance, &a));
   TRY(poiseBufferRead(&f->result, HOST, &result));
   *top = 1.1 * result[LACK];
   return POISE_OK;
@@ -315,7 +316,7 @@ PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   poisePredict(dev, 8 * (poisePlanNumbers(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
   if (!strcmp(((Incomplete *)pc->data)->kernel, "own")) return POISE_OK;
-  if (!dev->ops->single_rows) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
+  if (!poiseSingleRows(dev)) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   p->beyond = "what the library asks for";
   return POISE_OK;
 }

@@ -7,6 +7,7 @@
   rows that stay in cache; an entry's updates come in the same order whatever the panels and threads are.
 */
 #include "../vec/vec_host.h"
+#include "lu_kernels.h"
 #include "pc.h"
 
 enum { REFUSED_ROW, REFUSED_PIVOT, RESULTS };
@@ -150,7 +151,7 @@ static PoiseErr Factorise(PoisePC pc, const double **result)
   TRY(poiseBufferUpdate(&lu->factors, DEVICE, &a.a));
   TRY(poiseBufferWrite(&lu->pivot, DEVICE, &a.pivot));
   TRY(poiseBufferWrite(&lu->result, DEVICE, &a.refused));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_lu_factor, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, lu_factor, &a));
   return poiseBufferRead(&lu->result, HOST, result);
 }
 
@@ -204,7 +205,7 @@ static PoiseErr Apply_LU(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip,
   TRY(poiseBufferRead(&lu->pivot, DEVICE, &a.pivot));
   TRY(poiseBufferWrite(&lu->work, DEVICE, &a.work));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y)); /* skipped, z keeps its content */
-  return poiseLaunch(pc->ctx->device, KERNEL_lu_solve, &a, sizeof a);
+  return LAUNCH(pc->ctx->device, lu_solve, &a);
 }
 
 static void Cost_LU(PoisePC pc, double *flops, double *bytes)

@@ -5,6 +5,7 @@
 
 #include "../mat/mat.h"
 #include "poise/pc.h"
+#include "triangles_kernels.h"
 
 typedef struct Varying { /* what makes an M another one in each application */
   const char *pc, *method,

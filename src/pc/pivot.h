@@ -3,7 +3,7 @@
 #ifndef POISE_PIVOT_H
 #define POISE_PIVOT_H
 
-#include "../sys/kernels.h"
+#include "factor_kernels.h"
 
 /* The inverse of a pivot, 0 if it is refused; rest: the sum of the sizes of the entries beside it. */
 POISE_INLINE double poiseInvertPivot(const FactorArgs *a, double pivot, double rest)

@@ -5,6 +5,7 @@
   on the block that a rank owns. Of a matrix of blocks x_i are the unknowns of a block and 1 / p_ii is the inverse of a block. On several ranks its > 1 is its corrections by the residual of the whole matrix, of lits
   sweeps each; on one rank that is the same as its * lits sweeps.
 */
+#include "../vec/vec_kernels.h"
 #include "pc.h"
 
 typedef struct SOR {
@@ -117,7 +118,7 @@ static PoiseErr AddCorrection(PoisePC pc, PoiseVec z, const double *skip, const 
   TRY(Sweeps(pc, s->residual, s->correction, s->lits, skip, NULL));
   TRY(poiseVecRead(s->correction, &a.x[0]));
   TRY(poiseVecUpdate(z, &a.y));
-  return poiseLaunch(pc->ctx->device, KERNEL_maxpy, &a, sizeof a);
+  return LAUNCH(pc->ctx->device, maxpy, &a);
 }
 
 static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)

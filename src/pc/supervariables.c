@@ -7,6 +7,7 @@
 */
 #include "blocks_host.h"
 #include "pc.h"
+#include "supervariables_kernels.h"
 
 void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum)
 {
@@ -124,7 +125,7 @@ static PoiseErr Invert(PoisePC pc, Supervariables *s, double *bad)
   TRY(poiseBufferRead(&s->at, DEVICE, &a.at));
   TRY(poiseBufferWrite(&s->inverse, DEVICE, &a.d));
   TRY(poiseBufferWrite(&s->bad, DEVICE, &a.bad));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_invert_supervariables, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, invert_supervariables, &a));
   TRY(poiseBufferRead(&s->bad, HOST, &result));
   *bad = *result;
   return POISE_OK;
@@ -167,7 +168,7 @@ PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, Poi
   TRY(poiseBufferRead(&s->inverse, DEVICE, &a.d));
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y)); /* skipped, z keeps its content */
-  return poiseLaunch(pc->ctx->device, KERNEL_apply_supervariables, &a, sizeof a);
+  return LAUNCH(pc->ctx->device, apply_supervariables, &a);
 }
 
 PoiseErr poiseSupervariablesShow(Supervariables *s, const double **d, int64_t *b)

@@ -3,6 +3,7 @@
   The triangles of the square block that a rank owns, where they are inside P's CSR, and the levels in which their rows can be
   worked on side by side; sweeps over them. Entries of a row ascend by global column, so the block's are next to each other.
 */
+#include "pc_device.h"
 #include "triangles_host.h"
 
 void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum)
@@ -24,7 +25,7 @@ enum {
 PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
-  bool single = dev->ops->single_rows;
+  bool single = poiseSingleRows(dev);
   int64_t m = plan->m, offsets = m * (plan->wide ? 8 : 4), word = sizeof(int32_t);
   int64_t fewest = single ? m : (m + LONGEST - 1) / LONGEST, levels = m ? 1 : 0;
   TRY(poisePCCheckStored(pc));
@@ -238,7 +239,7 @@ static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, 
 
 static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess)
 {
-  bool single = pc->ctx->device->ops->single_rows; /* which keep old values until all are done: nothing to hold back */
+  bool single = poiseSingleRows(pc->ctx->device); /* these keep old values to the end: nothing to hold back */
   Plan p = {.guess = guess && !single, .longest = single ? 1 : LONGEST};
   TRY(poiseTriangularView(pc, t, HOST, &p.t));
   TRY(poiseAllocArray(pc->ctx, p.t.n + 1, sizeof(int32_t), "groups of rows", &p.group));
@@ -264,7 +265,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
   TRY(BuildLevels(pc, t, guess));
   TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
   for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
-  if (pc->ctx->device->ops->single_rows) TRY(poiseTriangularNeedWork(pc, t));
+  if (poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t));
   t->pattern = pc->P->pattern;
   t->given = pc->given;
   t->built++;
@@ -316,7 +317,7 @@ PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a)
   TRY(poiseTriangularView(pc, t, DEVICE, &a->t));
   TRY(poiseTriangularWork(t, &a->work));
   TRY(poiseTriangularLevels(t, a->backward, &a->levels));
-  return poiseLaunch(pc->ctx->device, KERNEL_sweep, a, sizeof *a);
+  return LAUNCH(pc->ctx->device, sweep, a);
 }
 
 static double Subtract(const SweepArgs *a, int64_t k, int64_t end, double sum)

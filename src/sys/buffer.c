@@ -153,8 +153,8 @@ static PoiseErr FillDevice(Buffer *b)
 {
   bool zero = !b->host_valid;
   if (zero && b->bytes % sizeof(double) == 0) {
-    TRY(LAUNCH(b->dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = (int64_t)(b->bytes / sizeof(double)),
-               .out = {b->device}));
+    PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(b->bytes / sizeof(double)), .out = {b->device}};
+    TRY(LAUNCH(b->dev, phase, &a));
   } else {
     if (zero) TRY(ReadHost(b));
     TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));

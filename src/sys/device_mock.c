@@ -11,6 +11,8 @@
 #include "sys.h"
 
 extern const KernelFn poiseHostKernels[];
+extern const struct MatDevice poiseMatDevice_mock; /* pc/library_mock.c */
+extern const struct PCDevice poisePCDevice_mock;
 
 enum {
   QUARANTINE = 64, /* freed blocks that are remembered */
@@ -326,40 +328,6 @@ static bool Hides(Device *dev, const void *p)
   return Owns(dev, p, 1);
 }
 
-/* ---- libraries --------------------------------------------------------------------------------------------------------- */
-
-static const char *const libraries[] = {"mock", NULL};
-
-/* Holds what it was made for: the kernel finds out a product of another matrix. */
-static PoiseErr Plan(Device *dev, int library, const CsrView *A, int64_t columns, LibraryPlan *plan)
-{
-  (void)library, (void)columns;
-  TRY(Sync(dev)); /* as a library may */
-  TRY(poiseDeviceAlloc(dev, sizeof *A, "plan of a library", &plan->device));
-  memcpy(plan->device, A, sizeof *A);
-  plan->bytes = sizeof *A;
-  return POISE_OK;
-}
-
-static void FreePlan(Device *dev, LibraryPlan *plan)
-{
-  poiseDeviceFree(dev, (size_t)plan->bytes, &plan->device);
-  *plan = (LibraryPlan){0};
-}
-
-/* Keeps its own copy of the values: new ones that it is not told of are missed. */
-static PoiseErr FactorPlan(Device *dev, int library, const FactorView *f, LibraryPlan *plan)
-{
-  size_t bytes = sizeof *f + (size_t)f->t.nz * sizeof *f->lu;
-  (void)library;
-  TRY(Sync(dev));
-  if (!plan->device) TRY(poiseDeviceAlloc(dev, bytes, "plan of a library", &plan->device));
-  plan->bytes = (int64_t)bytes;
-  memcpy(plan->device, f, sizeof *f);
-  if (f->t.nz) memcpy((char *)plan->device + sizeof *f, f->lu, bytes - sizeof *f);
-  return POISE_OK;
-}
-
 /* ---- the device -------------------------------------------------------------------------------------------------------- */
 
 /* As if there were so many, to see how ranks share them. */
@@ -395,13 +363,9 @@ static int HubBits(const Device *dev, int64_t nz)
 const DeviceOps poiseDevice_mock = {
     .name = "mock",
     .kernel = poiseHostKernels,
-    .csr_libraries = libraries,
-    .csr_plan = Plan,
-    .csr_plan_free = FreePlan,
-    .factor_libraries = libraries,
-    .factor_plan = FactorPlan,
-    .factor_plan_free = FreePlan,
     .hub_bits = HubBits,
+    .mat = &poiseMatDevice_mock,
+    .pc = &poisePCDevice_mock,
     .create = Create,
     .destroy = Destroy,
     .alloc = Alloc,

@@ -157,6 +157,7 @@ typedef struct Graph Graph;
 enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
+typedef struct CsrStatistics CsrStatistics; /* mat/csr_statistics_kernels.h */
 
 typedef struct LibraryPlan { /* a matrix made ready for a library of the device; zero-initialise it */
   void *device;              /* the device's own; NULL: there is none */
@@ -174,18 +175,6 @@ typedef struct DeviceOps {
                                                   EVEN and BALANCED alone */
   int64_t (*bcsr_chunk)(int b); /* blocks of a window of bcsr_mult; NULL: BCSR_CHUNK numbers */
   int64_t (*csr_bound)(int64_t m, int64_t nz); /* `bound` of the statistics that it is asked with; NULL: 0 */
-  /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
-     columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
-  const char *const *csr_libraries;
-  PoiseErr (*csr_plan)(Device *, int library, const CsrView *A, int64_t columns, LibraryPlan *plan);
-  void (*csr_plan_free)(Device *, LibraryPlan *plan);
-  /* The same for triangular solves, and kernel factor_library. A plan that is there already was made for these arrays, and takes their
-     new values; after a failure there is none */
-  const char *const *factor_libraries;
-  PoiseErr (*factor_plan)(Device *, int library, const FactorView *f, LibraryPlan *plan);
-  void (*factor_plan_free)(Device *, LibraryPlan *plan);
-  size_t (*sort_scratch)(Device *,
-                         const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
   /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: HOST_LONG. Rows and entries of a window, with
      statistics of that limit, at least 3/4 of it and at most so many; where they are more than the limit, rows that long are cut. NULL: the
      limit. Entries of a piece beside blocks of even
@@ -196,8 +185,10 @@ typedef struct DeviceOps {
   int64_t most_window;
   int64_t (*csri_piece)(Device *, const CsrStatistics *, int64_t limit);
   int (*hub_bits)(const Device *, int64_t nz);
-  int seg_threads;  /* of a window of seg; 0: windows are of as many entries as suits a thread of the host */
-  bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
+  int seg_threads; /* of a window of seg; 0: windows are of as many entries as suits a thread of the host */
+  /* What layers above ask of a device beside kernels, and declare; NULL: it has nothing of the kind */
+  const struct MatDevice *mat; /* mat/mat_device.h */
+  const struct PCDevice *pc;   /* pc/pc_device.h */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
@@ -279,9 +270,11 @@ void poiseDeviceFreeAdopted(Device *dev, void *p);
 PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const char *argument);
 /* And when one, which may be NULL, points to where the host cannot read. */
 PoiseErr poiseDeviceCheckHost(Device *dev, const void *p, const char *argument);
+/* Launch a kernel, with the address of its arguments, whose type the compiler checks:
+     LAUNCH(dev, gather, &a) or LAUNCH(dev, gather, &(GatherArgs){.n = n, ...}) */
+#define LAUNCH(dev, name, ...) poiseLaunch_##name(dev, __VA_ARGS__, sizeof *(__VA_ARGS__))
+/* The same for a kernel that is chosen at run time. Nothing checks that the arguments are its own. */
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
-/* Launch a kernel by name with a compound literal of its argument type: LAUNCH(dev, gather, GatherArgs, .n = n, ...) */
-#define LAUNCH(dev, name, Args, ...) poiseLaunch(dev, KERNEL_##name, &(Args){__VA_ARGS__}, sizeof(Args))
 PoiseErr poiseDeviceSync(Device *dev);
 PoiseErr poiseDeviceWait(Device *dev, int64_t event);
 /* Whether from now on copies between host and device, and waits, are to be errors, where -device_forbid_copies is given. Returns
@@ -297,7 +290,14 @@ PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials);
 void poiseReduceDestroy(PoiseContext ctx);
 const char *poiseKernelName(int kernel);
 
-#define KERNEL(name, Args) PoiseErr poiseHost_##name(Device *, const void *args);
+/* The argument structs are of the layers above: here they are names, and their sizes come with the launch. */
+#define KERNEL(name, Args)                                                               \
+  typedef struct Args Args;                                                              \
+  PoiseErr poiseHost_##name(Device *, const void *args);                                 \
+  static inline PoiseErr poiseLaunch_##name(Device *dev, const Args *args, size_t bytes) \
+  {                                                                                      \
+    return poiseLaunch(dev, KERNEL_##name, args, bytes);                                 \
+  }
 #include "kernels.def"
 #undef KERNEL
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The halo: entries of a vector that other ranks own and this rank's rows read. */
 #include "vec.h"
+#include "vec_kernels.h"
 
 void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers)
 {
@@ -155,7 +156,7 @@ static PoiseErr Pack(Halo *h, const double *x)
   if (!h->nsend) return poiseDeviceSync(dev);
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
   if (!dev->ops->is_host) TRY(poiseBufferWrite(&h->send, DEVICE, &send));
-  TRY(LAUNCH(dev, gather, GatherArgs, .n = h->nsend, .idx = index, .x = x, .out = send));
+  TRY(LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x, .out = send}));
   if (dev->ops->is_host) return POISE_OK;
   TRY(poiseDeviceCopy(dev, h->ex.send, send, (size_t)h->nsend * sizeof(double), COPY_TO_HOST));
   return poiseDeviceSync(dev);
@@ -222,7 +223,7 @@ static PoiseErr AddReceived(Halo *h, double *y)
   }
   for (int k = 0; k < h->ex.nsend; k++) { /* a rank names an entry once */
     int64_t first = h->ex.send_start[k], n = h->ex.send_start[k + 1] - first;
-    TRY(LAUNCH(dev, scatter_add, ScatterAddArgs, .n = n, .idx = index + first, .in = in + first, .y = y));
+    TRY(LAUNCH(dev, scatter_add, &(ScatterAddArgs){.n = n, .idx = index + first, .in = in + first, .y = y}));
   }
   return poiseDeviceSync(dev); /* the host buffer may be filled again */
 }

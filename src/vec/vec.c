@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Vectors: creation, access, assembly, BLAS-1. Every element-wise operation is a phase (vec_phases.h). */
 #include "vec.h"
+#include "vec_kernels.h"
 
 #include <float.h>
 
@@ -343,7 +344,7 @@ static PoiseErr LaunchPhase(PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs *a)
   if (x) TRY(poiseVecRead(x, &a->in[0]));
   if (y) TRY(poiseVecRead(y, &a->in[1]));
   TRY(x == w || y == w ? poiseVecUpdate(w, &a->out[0]) : poiseVecWrite(w, &a->out[0]));
-  TRY(poiseLaunch(w->ctx->device, KERNEL_phase, a, sizeof *a));
+  TRY(LAUNCH(w->ctx->device, phase, a));
   return poiseBufferSettle(&w->data);
 }
 
@@ -436,7 +437,7 @@ PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse)
   if (!fuse || !fuse->ndot) return POISE_OK;
   m.fuse = *fuse;
   TRY(poiseVecUpdate(y, &m.y));
-  return poiseLaunch(y->ctx->device, KERNEL_maxpy, &m, sizeof m);
+  return LAUNCH(y->ctx->device, maxpy, &m);
 }
 
 static PoiseErr CheckMaxpy(PoiseVec y, int k, const PoiseVec *x)
@@ -457,7 +458,7 @@ static PoiseErr MaxpyBatch(PoiseVec y, int k, const double *a, const PoiseVec *x
     m.value[j] = a[j];
   }
   TRY(poiseVecUpdate(y, &m.y));
-  return poiseLaunch(y->ctx->device, KERNEL_maxpy, &m, sizeof m);
+  return LAUNCH(y->ctx->device, maxpy, &m);
 }
 
 static int Batch(int k)
@@ -487,7 +488,7 @@ static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, dou
   TRY(poiseBufferRead(&ctx->reduce_partial, DEVICE, &partial));
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
   ReduceArgs r = {.nsum = k, .max = max, .stride = nblock, .count = nblock, .partial = partial, .dst = slots};
-  TRY(poiseLaunch(ctx->device, KERNEL_reduce, &r, sizeof r));
+  TRY(LAUNCH(ctx->device, reduce, &r));
   TRY(poiseDeviceCopy(ctx->device, ctx->reduce_pinned, slots, (size_t)k * sizeof(double), COPY_TO_HOST));
   TRY(poiseDeviceSync(ctx->device));
   memcpy(result, ctx->reduce_pinned, (size_t)k * sizeof(double));
@@ -518,7 +519,7 @@ static PoiseErr DotPhase(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, Phas
   if (w) TRY(poiseVecUpdate(w, &a.out[0]));
   TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &partial));
   for (int j = 0; j < k; j++) a.partial[j] = partial + j * POISE_NBLOCKS(a.n);
-  return poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a);
+  return LAUNCH(ctx->device, phase, &a);
 }
 
 static PoiseErr Reduce(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs a, double *result)
@@ -612,7 +613,7 @@ static PoiseErr MdotBatch(PoiseVec y, int k, const PoiseVec *x)
   }
   TRY(poiseVecRead(y, &m.y));
   TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &m.partial));
-  return poiseLaunch(ctx->device, KERNEL_mdot, &m, sizeof m);
+  return LAUNCH(ctx->device, mdot, &m);
 }
 
 PoiseErr PoiseVecMDot(PoiseVec y, int k, const PoiseVec *x, double *dots)

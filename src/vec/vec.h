@@ -72,8 +72,6 @@ typedef struct Indices { /* rows or columns that a user gives: global, or number
   const Map *map; /* may be NULL */
 } Indices;
 
-/* *first = the least k of which a.what is true, or a.n; a's arrays are on the device. Waits for it. Local. */
-PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first);
 PoiseErr poiseIndexBeyond(PoiseInt i, int64_t place, PoiseInt N, const char *what, const char *object); /* that error */
 /* Are all below N, or in the map? `what` ("row") and `object` ("vector") are for the message. */
 PoiseErr poiseValuesCheck(int64_t n, const double *v);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The first place of an array, or row of a CSR, at which something is wrong. */
-#include "vec.h"
+#include "find_kernels.h"
+#include "mat.h"
 
 PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first)
 {
   Device *dev = ctx->device;
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &a.first));
-  TRY(poiseLaunch(dev, KERNEL_find, &a, sizeof a));
+  TRY(LAUNCH(dev, find, &a));
   TRY(poiseDeviceCopy(dev, ctx->reduce_pinned, a.first, sizeof *first, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
   memcpy(first, ctx->reduce_pinned, sizeof *first);
