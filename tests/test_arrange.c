@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "ksp/ksp.h"
+#include "mat/arrange.h"
 #include "mat/graph.h"
 #include "sample.h"
 

@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "ksp/ksp.h"
+#include "mat/csr_product.h"
 #include "mat/mat_device.h"
 #include "sample.h"
 

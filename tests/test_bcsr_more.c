@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 #include <unistd.h>
 
+#include "mat/entries.h"
 #include "mat/mat.h"
 #include "sample.h"
 

@@ -7,6 +7,7 @@
 #include <float.h>
 
 #include "harness.h"
+#include "mat/csr_product.h"
 #include "mat/mat.h"
 
 /* ---- matrices, column by column -------------------------------------------------------------------------------------------------- */

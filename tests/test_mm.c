@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "harness.h"
+#include "mat/load.h"
 #include "mat/mat.h"
 #include "vec/mm.h"
 

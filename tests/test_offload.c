@@ -7,6 +7,8 @@
 #include <sched.h>
 
 #include "ksp/ksp.h"
+#include "mat/coo.h"
+#include "mat/entries.h"
 #include "sample.h"
 
 enum { NX = 24, NY = 16, N = NX * NY, B = 4 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "mat/load.h"
 #include "mat/mat.h"
 #include "sample.h"
 #include "vec/petsc.h"

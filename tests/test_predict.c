@@ -4,6 +4,7 @@
   prediction says so, else within its bounds. (That what they say is what is allocated, test_offload.c sees.)
 */
 #include "ksp/ksp.h"
+#include "mat/csr_product.h"
 #include "sample.h"
 
 enum { B = 2, NODES = 32 * 20 };

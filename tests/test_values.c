@@ -4,6 +4,8 @@
   the rows give, on any device and number of ranks.
 */
 #include "cuda/rounds.h"
+#include "mat/coo.h"
+#include "mat/entries.h"
 #include "mat/hubs_kernels.h"
 #include "mat/windows.h"
 #include "sample.h"

@@ -3,6 +3,7 @@
   A solver whose matrix asks for another layout or numbering (-mat_partition, -mat_order) works with rearranged copies of its
   matrices, which follow the application's: new values in one pass, a new pattern with a new permutation.
 */
+#include "../mat/arrange.h"
 #include "ksp.h"
 
 bool poiseKSPArranges(PoiseKSP ksp)

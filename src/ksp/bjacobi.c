@@ -8,6 +8,9 @@
   pass when these change; on one rank with one block it is P itself. Vectors are windows on r and z. With preonly inside,
   nothing is copied and the solver's loop may be replayed.
 */
+#include "../mat/bytes.h"
+#include "../mat/csr_build.h"
+#include "../mat/entries.h"
 #include "../vec/vec_kernels.h"
 #include "ksp.h"
 

@@ -2,7 +2,8 @@
 /* What a solve tells: norms to history and monitors, and the lines that scripts written for PETSc read. */
 #include <stdarg.h>
 
-#include "../mat/find_kernels.h"
+#include "../mat/arrange.h"
+#include "../mat/find.h"
 #include "ksp.h"
 
 const char *PoiseKSPReasonString(PoiseKSPReason reason)

@@ -5,6 +5,7 @@
   Dots are left as partials and taken in by the next phase. On several ranks they are first summed over the ranks, together with
   a word that says whether this rank has failed: all ranks learn of a failure in the same place and stop in the same iteration.
 */
+#include "../mat/arrange.h"
 #include "../vec/vec_kernels.h"
 #include "ksp.h"
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the values stay, all but sums of
    matrices with different patterns. */
+#include "blocks.h"
+#include "columns.h"
+#include "csr_build.h"
 #include "csr_values_kernels.h"
+#include "entries.h"
 #include "mat.h"
 
 /* ---- scaling -------------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,11 @@
   Matrices in another layout and numbering. A permutation is a matrix with a 1 in each row, so that products move vectors; and
   the entries of the rearranged matrix are triplets, so that its values follow the original's in one pass.
 */
+#include "arrange.h"
+#include "columns.h"
+#include "coo.h"
+#include "csr_product.h"
+#include "entries.h"
 #include "graph.h"
 
 PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)

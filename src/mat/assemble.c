@@ -4,6 +4,10 @@
   rank's rows are collected by row (rows.c), those of other ranks' rows in a stash that travels to them. All on the host, as the
   values come from there.
 */
+#include "auto.h"
+#include "blocks.h"
+#include "csr_build.h"
+#include "entries.h"
 #include "mat.h"
 
 PoiseErr poiseMatCheckHolds(PoiseMat A)

@@ -8,7 +8,13 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "auto.h"
+#include "blocks.h"
+#include "bytes.h"
+#include "csr_build.h"
+#include "csr_product.h"
 #include "mat.h"
+#include "transpose.h"
 
 /* ---- the rule ------------------------------------------------------------------------------------------------------------ */
 

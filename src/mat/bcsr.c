@@ -5,6 +5,9 @@
 */
 #include "bcsr_host.h"
 #include "bcsr_kernels.h"
+#include "blocks.h"
+#include "bytes.h"
+#include "csr_build.h"
 #include "csr_rows.h"
 #include "transpose_kernels.h"
 #include "windows.h"

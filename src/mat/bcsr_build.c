@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrices of blocks: from users' arrays, and from and to CSR. */
+#include "auto.h"
 #include "bcsr_kernels.h"
+#include "blocks.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "entries.h"
 #include "mat.h"
 
 /* ---- from arrays ------------------------------------------------------------------------------------------------------ */

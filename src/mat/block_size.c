@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which blocks a matrix of numbers would best be stored by: each size is counted, and that of the fewest bytes wins. */
+#include "blocks.h"
 #include "mat.h"
 
 /* Of this rank: blocks, or -1 where b does not divide its rows and columns, and bytes of offsets, columns and values. */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a matrix holds, and what one will hold. */
+#include "auto.h"
+#include "bytes.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "csr_product.h"
 #include "mat.h"
 
 static void VecBytes(PoiseVec x, PoiseBytes *sum)

@@ -5,6 +5,7 @@
   per entry. The map is held on the device alone.
 */
 #include "../vec/vec_kernels.h"
+#include "coo.h"
 #include "coo_kernels.h"
 #include "mat.h"
 

@@ -10,7 +10,10 @@
     in the end    P n + (4 + P) z + Q m, and 8 z from the first values on
   The first is the peak: z <= n.
 */
+#include "coo.h"
 #include "coo_kernels.h"
+#include "csr_build.h"
+#include "keys.h"
 #include "mat.h"
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */

@@ -2,7 +2,13 @@
 /* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. */
 #include "../vec/vec_kernels.h"
 #include "bcsr_kernels.h"
+#include "blocks.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "csr_product.h"
+#include "entries.h"
 #include "mat.h"
+#include "transpose.h"
 
 static PoiseErr RoomForRow(PoiseMat A, int64_t count)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
+#include "auto.h"
 #include "csr_rows.h"
+#include "index16.h"
 #include "mat_device.h"
 #include "transpose_kernels.h"
 #include "windows.h"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a user's CSR arrays to the local CSR: checks, conversion where it is needed, ghosts, halo, interior blocks first. */
+#include "csr_build.h"
 #include "csri_kernels.h"
-#include "find_kernels.h"
+#include "entries.h"
+#include "find.h"
+#include "ghosts.h"
 #include "mat.h"
 
 void poiseCsrDestroy(PoiseContext ctx, Csr *c)

@@ -4,6 +4,7 @@
   shared out in pieces, whose sums are added in order. After CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal
   chunks and adds the parts of rows by atomics; here windows end at row ends and nothing depends on who comes first.
 */
+#include "csr_build.h"
 #include "csr_rows.h"
 #include "hubs.h"
 #include "windows.h"

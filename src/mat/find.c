@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The first place of an array, or row of a CSR, at which something is wrong. */
-#include "find_kernels.h"
+#include "find.h"
 #include "mat.h"
 
 PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first)

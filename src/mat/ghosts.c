@@ -4,6 +4,7 @@
   takes a fraction of the memory of the entries, however often and in whatever order they refer to a column. Numbering them
   is one walk through the pages, finding a number again counts the bits before it.
 */
+#include "ghosts.h"
 #include "mat.h"
 
 enum { PAGE_WORDS = 32, PAGE = 64 * PAGE_WORDS }; /* columns of a page */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs of a matrix' pattern. A symmetric graph is its own transpose, so writing the transpose sorts it, without comparisons. */
+#include "entries.h"
 #include "graph.h"
 
 void poiseGraphDestroy(PoiseContext ctx, Adjacency *g)

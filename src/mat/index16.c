@@ -4,6 +4,7 @@
   bands, and 4 bits say in which, 12 where. The windows of a block are found from the least column upwards, each begins at the first column
   that those before do not cover, which is as few as there can be. Exact; a block that needs more windows is read as it is.
 */
+#include "index16.h"
 #include "mat.h"
 
 static bool Kept(const Index16 *d, int64_t nz)

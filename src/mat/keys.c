@@ -4,6 +4,7 @@
   sort, so that those of an entry keep their order. Entries begin where the key changes. Triplets become rows so (coo_pattern.c), and
   a matrix its transpose (transpose.c). At its peak, in the sort, this holds 24 bytes per key (32 where places are int64).
 */
+#include "keys.h"
 #include "keys_kernels.h"
 #include "mat.h"
 #include "mat_device.h"

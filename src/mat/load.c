@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrices from and to files of any kind. */
 #include "../vec/petsc.h"
+#include "load.h"
 #include "mat.h"
 
 typedef struct LoadOptions {

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix interface: creation, types, products; checks and logs, then dispatch. */
 #include "../vec/vec_kernels.h"
+#include "arrange.h"
+#include "auto.h"
+#include "blocks.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "entries.h"
+#include "load.h"
 #include "mat.h"
 
 static const MatType *const types[] = {

@@ -3,6 +3,9 @@
 #include <stdio.h>
 
 #include "../vec/mm.h"
+#include "csr_build.h"
+#include "entries.h"
+#include "load.h"
 #include "mat.h"
 
 /* ---- reading -------------------------------------------------------------------------------------------------------- */

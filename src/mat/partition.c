@@ -4,6 +4,7 @@
   in whose equal share of the total the middle of its weight lies; so a rank is off its share by less than the heaviest node. The
   idea is that of MSREP (J. Chen et al., 2020), whose cuts may run through a row. Graphs: METIS, on rank 0.
 */
+#include "entries.h"
 #include "graph.h"
 
 /* The share of `parts` equal ones of the total that the middle of what lies between before and before + weight is in. */

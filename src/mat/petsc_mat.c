@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 
 #include "../vec/petsc.h"
+#include "csr_build.h"
+#include "entries.h"
+#include "load.h"
 #include "mat.h"
 
 enum { DENSE_PIECE = 1 << 15 }; /* values */

@@ -6,6 +6,7 @@
   what remains, however often an entry is added to. A row that is full moves to a longer block. Blocks come from chunks; a block
   that a row has left serves the next row that needs one of its length.
 */
+#include "csr_build.h"
 #include "mat.h"
 
 enum { INSERTION = 32, TAIL = 16, FIRST_CHUNK = 1024, LARGEST_CHUNK = 524288 };

@@ -4,7 +4,11 @@
   order that varies, and for the arrays of an explicit transpose. The host counts. A device sorts by column alone (keys.c): they
   stand row by row, and equal keys keep their order.
 */
+#include "coo.h"
+#include "entries.h"
+#include "keys.h"
 #include "mat.h"
+#include "transpose.h"
 #include "transpose_kernels.h"
 
 /* tptr, of zeros: counts become the ends of the columns, which move down to their beginnings. */

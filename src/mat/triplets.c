@@ -12,7 +12,11 @@
   and the entries of the plan are the numbers of all blocks. Blocks for another matrix are taken as so many triplets of numbers.
 */
 #include "../vec/vec_host.h"
-#include "find_kernels.h"
+#include "auto.h"
+#include "blocks.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "find.h"
 #include "mat.h"
 
 enum {

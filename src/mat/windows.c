@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows of rows and pieces of longer ones, on the device: made, ordered, and multiplied by. */
+#include "bytes.h"
+#include "csr_build.h"
 #include "keys_kernels.h"
 #include "windows.h"
 

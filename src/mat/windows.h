@@ -3,6 +3,7 @@
 #ifndef POISE_WINDOWS_H
 #define POISE_WINDOWS_H
 
+#include "csr_product.h"
 #include "csri_kernels.h"
 #include "mat.h"
 

@@ -2,6 +2,7 @@
 /* Prescribed unknowns: rows, and columns, of zeros but for the diagonal, with b to match; the pattern stays. Which rows
    is known on the host; values, x and b stay on the device. */
 #include "csr_values_kernels.h"
+#include "entries.h"
 #include "mat.h"
 
 typedef struct Zero {

@@ -11,6 +11,8 @@
 
   With positive_definite, icc of a matrix whose diagonal is negative is that of -A, turned back: M = -U^T D U.
 */
+#include "../mat/arrange.h"
+#include "../mat/bytes.h"
 #include "pc_device.h"
 #include "pivot.h"
 #include "triangles_host.h"

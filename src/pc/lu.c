@@ -6,6 +6,8 @@
   rank that solves for the others, and small is what this is for. The factorisation goes by panels of columns and strips of
   rows that stay in cache; an entry's updates come in the same order whatever the panels and threads are.
 */
+#include "../mat/arrange.h"
+#include "../mat/entries.h"
 #include "../vec/vec_host.h"
 #include "lu_kernels.h"
 #include "pc.h"

@@ -5,6 +5,7 @@
   on the block that a rank owns. Of a matrix of blocks x_i are the unknowns of a block and 1 / p_ii is the inverse of a block. On several ranks its > 1 is its corrections by the residual of the whole matrix, of lits
   sweeps each; on one rank that is the same as its * lits sweeps.
 */
+#include "../mat/bytes.h"
 #include "../vec/vec_kernels.h"
 #include "pc.h"
 

@@ -5,6 +5,8 @@
   larger than is allowed. As in Chow and Scott, "On the use of iterative methods and blocking for solving sparse triangular
   systems in incomplete factorization preconditioning" (2016), and in Ginkgo (Anzt, Dongarra, Flegar, Quintana-Orti 2019).
 */
+#include "../mat/arrange.h"
+#include "../mat/entries.h"
 #include "blocks_host.h"
 #include "pc.h"
 #include "supervariables_kernels.h"

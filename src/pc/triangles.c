@@ -3,6 +3,8 @@
   The triangles of the square block that a rank owns, where they are inside P's CSR, and the levels in which their rows can be
   worked on side by side; sweeps over them. Entries of a row ascend by global column, so the block's are next to each other.
 */
+#include "../mat/arrange.h"
+#include "../mat/bytes.h"
 #include "pc_device.h"
 #include "triangles_host.h"
 

@@ -4,6 +4,7 @@
   accepted are sorted and in range; and a matrix or vector that was loaded, saved and loaded again has the same bits.
 */
 #include "fuzz.h"
+#include "mat/load.h"
 
 #include "vec/mm.h"
 

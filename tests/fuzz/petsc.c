@@ -4,6 +4,7 @@
   loaded again has the same bits.
 */
 #include "fuzz.h"
+#include "mat/load.h"
 
 #include "vec/petsc.h"
 

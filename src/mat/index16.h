@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Columns of 16 bits beside the CSR (index16.c). */
+#ifndef POISE_MAT_INDEX16_H
+#define POISE_MAT_INDEX16_H
+
+#include "index16_kernels.h"
+#include "mat.h"
+
+typedef struct Index16 {
+  bool on;
+  int64_t built; /* c->built of what was decided; 0: nothing was */
+  int64_t tried; /* of what was to be */
+  int64_t fits;  /* nonzeros of blocks whose columns fit */
+  Buffer code, window;
+} Index16;
+
+/* For the blocks of A->csr, or what is there released; kept where at least half of the nonzeros are in blocks that fit. Local. */
+PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d);
+PoiseErr poiseIndex16View(PoiseMat A, Index16 *d, Index16View *v); /* device pointers, or NULL where none are kept */
+PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d);          /* of one that is on. Collective */
+void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum);
+void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p); /* of one that is on */
+void poiseIndex16Destroy(Index16 *d);
+
+#endif
