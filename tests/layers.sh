@@ -31,8 +31,8 @@ done
 mapfile -t programs < <(find bench examples -name '*.[ch]') # the benchmark's cuSPARSE and cuBLAS are in bench/common/cuda.cu
 refuse "only src/cuda may include CUDA" 'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
   "${programs[@]}" "${layers[@]/#/src/}"
-# What host and GPU both compile is in src/*/*_phases.h, src/*/*_kernels.h and the headers named here, which see
-# the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
+# What host and GPU both compile is in src/*/*_phases.h, src/*/*_kernels.h and the headers named here, which
+# see the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
 both=(src/*/*_phases.h src/*/*_kernels.h src/mat/csr_view.h src/pc/block_inverse.h src/pc/pivot.h)
 shared='[a-z0-9_]+_(phases|kernels)|csr_view|block_inverse|pivot'
 cuda='\.\./sys/sys|\.\./(mat|pc)/[a-z]+_device|bcsr|bulk|cuda|pieces|rounds|rows|tile'

@@ -498,17 +498,14 @@ static void Range(const char *name)
     nvtxRangePop();
 }
 
-extern "C" {
-extern const MatDevice poiseMatDevice_cuda;
-const MatDevice poiseMatDevice_cuda = {
+static const MatDevice for_mat = {
     .csr_libraries = poiseCudaCsrLibraries,
     .csr_plan = Through<poiseCudaCsrPlan>::Door,
     .csr_plan_free = Through<poiseCudaCsrPlanFree>::Door,
     .sort_scratch = Through<poiseCudaSortScratch>::Door,
 };
 
-extern const PCDevice poisePCDevice_cuda;
-const PCDevice poisePCDevice_cuda = {
+static const PCDevice for_pc = {
     .single_rows = true,
     .factor_libraries = poiseCudaFactorLibraries,
     .factor_plan = Through<poiseCudaFactorPlan>::Door,
@@ -516,6 +513,7 @@ const PCDevice poisePCDevice_cuda = {
 };
 
 /* In the order of DeviceOps, as C++ wants it. */
+extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
     .name = "cuda",
@@ -530,8 +528,8 @@ const DeviceOps poiseDevice_cuda = {
     .csri_piece = poiseCudaCsriPiece,
     .hub_bits = poiseCudaHubBits,
     .seg_threads = SEG_THREADS,
-    .mat = &poiseMatDevice_cuda,
-    .pc = &poisePCDevice_cuda,
+    .mat = &for_mat,
+    .pc = &for_pc,
     .create = Create,
     .destroy = Through<Destroy>::Door,
     .alloc = Through<Alloc>::Door,

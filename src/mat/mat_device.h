@@ -8,9 +8,9 @@
 struct CsrView;
 
 typedef struct MatDevice {
-  /* Products by libraries, beside the device's own: names, ending with NULL; NULL where there are none. A plan
-     for kernel csr_library is of A with so many columns, whose arrays stay where they are while its values may
-     change. Making one may wait. */
+  /* Products by libraries, beside the device's own: names, ending with NULL; NULL where there are none. A
+     plan for kernel csr_library is of A with so many columns, whose arrays stay where they are while its
+     values may change. Making one may wait. */
   const char *const *csr_libraries;
   PoiseErr (*csr_plan)(Device *, int library, const struct CsrView *A, int64_t columns, LibraryPlan *plan);
   void (*csr_plan_free)(Device *, LibraryPlan *plan);
