@@ -36,7 +36,7 @@ static const PoiseOption options[] = {
     {"pc_bjacobi_local_blocks", POISE_OPTION_INT, offsetof(BJacobi, local), "0", 0, 2147483647, NULL,
      "blocks on each rank"},
     {"pc_bjacobi_supervariables", POISE_OPTION_INT, offsetof(BJacobi, most), "0", 0, 32, NULL,
-     "most rows of dense blocks found from the pattern, which are inverted; 0: solvers in blocks"},
+     "maximum rows of the dense blocks that are found from the pattern and inverted; 0: solvers in blocks"},
     {0},
 };
 

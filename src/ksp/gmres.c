@@ -18,9 +18,8 @@ const PoiseOption poiseGMRESOptions[] = {
     {"ksp_gmres_cgs_refinement_type", POISE_OPTION_CHOICE, offsetof(GMRES, refine), "refine_never", 0, 0,
      "refine_never|refine_ifneeded|refine_always", "when gmres and fgmres orthogonalise a second time"},
     {"ksp_gmres_breakdown_tolerance", POISE_OPTION_REAL, offsetof(GMRES, breakdown), "0.1", 0, 1e300, NULL,
-     "gmres and fgmres break down where the residual norm at a restart differs from the recurrence's by more than this "
-     "times "
-     "the norm at the start of the cycle"},
+     "breakdown of gmres and fgmres: the largest difference at a restart between the residual norm and "
+     "the recurrence's, over the norm at the cycle's start"},
     {0},
 };
 

@@ -105,7 +105,7 @@ static const PoiseOption options[] = {
     {"mat_auto_measure", POISE_OPTION_BOOL, offsetof(Choice, measure), "no", 0, 0, NULL,
      "time the types once on the matrix, instead of predicting; the winner is remembered for its pattern"},
     {"mat_auto_file", POISE_OPTION_STRING, offsetof(Choice, file), "", 0, 0, NULL,
-     "file of winners, which are taken instead of a prediction or a measurement, and which measurements add to"},
+     "file of winners: used in place of predictions and measurements, and extended by measurements"},
     {0},
 };
 

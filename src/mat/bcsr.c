@@ -22,8 +22,8 @@ static const char *const forms[] = {"auto", "even", "balanced", "block", "column
 
 static const PoiseOption options[] = {
     {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0, "auto|even|balanced|block|column|row",
-     "products of bcsr: groups of rows; windows of as many blocks (uneven rows); on a GPU also the paper's three "
-     "algorithms"},
+     "SpMV of bcsr: groups of rows (even), row blocks with equally many blocks (balanced: for uneven "
+     "rows), or on a GPU one of the paper's three"},
     {0},
 };
 

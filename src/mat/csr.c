@@ -11,8 +11,8 @@ typedef struct CsrType {
 
 static const PoiseOption options[] = {
     {"mat_index16", POISE_OPTION_BOOL, offsetof(CsrType, asked), "no", 0, 0, NULL,
-     "on GPUs, 16-bit columns beside the CSR, block by block where they are the rank's own and lie in a few bands: "
-     "products read 10 bytes per nonzero"},
+     "GPU: store columns also in 16 bits, in thread blocks whose columns are the rank's own and in few "
+     "bands; SpMV reads 10 bytes per nonzero"},
     {0},
 };
 

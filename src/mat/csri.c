@@ -26,12 +26,13 @@ typedef struct CsriData {
 
 static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
-     "rows and entries of a window; longer rows are cut; 0: as suits the device"},
+     "rows and entries of a row block; longer rows are split; 0: automatic"},
     {"mat_csri_hubs", POISE_OPTION_INT, offsetof(CsriData, hubs_asked), "-1", -1, 8192, NULL,
-     "on GPUs, the columns with the most entries whose x products keep at hand, down to a power of 2; -1: where it pays; 0 "
-     "or 1: none"},
+     "GPU: number of high-degree columns (hubs) whose x is cached in shared memory, rounded down to a "
+     "power of two; -1: automatic; 0 or 1: none"},
     {"mat_combine", POISE_OPTION_CHOICE, offsetof(CsriData, combine), "ordered", 0, 0, "ordered|atomic",
-     "parts of rows that are cut are added in their order, or by atomic additions in none, as in the paper of csri"},
+     "how the segments of split rows are added: in their order, or in any order by atomic additions, as "
+     "in the paper of csri"},
     {0},
 };
 

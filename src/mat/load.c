@@ -9,7 +9,8 @@ typedef struct LoadOptions {
 
 const PoiseOption poiseMatLoadOptions[] = {
     {"mat_load_diagonal", POISE_OPTION_BOOL, offsetof(LoadOptions, diagonal), "no", 0, 0, NULL,
-     "diagonal entries that a square matrix lacks in its file are stored, as 0, for preconditioners that need them"},
+     "store missing diagonal entries of a square matrix in a file as 0, for preconditioners that need "
+     "them"},
     {0},
 };
 

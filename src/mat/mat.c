@@ -24,15 +24,15 @@ static const char type_help[] = "storage format of the product:"
 static const PoiseOption options[] = {
     {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "auto", 0, 0, NULL, type_help},
     {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 0, MAX_BLOCK_SIZE, NULL,
-     "unknowns per node; 0, with -mat_type bcsr: 2 to 8, whichever blocks take the fewest bytes, or csr if none takes "
-     "fewer"},
+     "unknowns per node; 0 with -mat_type bcsr: the size from 2 to 8 with the fewest bytes, or csr if "
+     "none takes fewer"},
     {"mat_csr_kernel", POISE_OPTION_STRING, offsetof(MatOptions, csr_kernel), "own", 0, 0, NULL,
-     "what multiplies by csr: own kernels, or, on cuda, cusparse, or cusparse_alg2, whose results repeat; these take int32 "
-     "offsets only, and on several ranks a copy of x"},
+     "SpMV kernel of csr: own, or on cuda cusparse or cusparse_alg2 (results repeat); these need int32 "
+     "offsets, and on several ranks a copy of x"},
     {"mat_partition", POISE_OPTION_CHOICE, offsetof(MatOptions, partition), "rows", 0, 0, "rows|nonzeros|bytes|graph",
-     "how a solver shares out the rows over ranks: as they are, by equal nonzeros or bytes, by METIS"},
+     "how a solver distributes rows over ranks: as given, by equal nonzeros or bytes, or by METIS"},
     {"mat_order", POISE_OPTION_CHOICE, offsetof(MatOptions, order), "natural", 0, 0, "natural|rcm",
-     "order in which a solver works on the rows of a rank: as they are, or by reverse Cuthill-McKee"},
+     "order in which a solver works on the rows of a rank: as given, or reverse Cuthill-McKee"},
     {0},
 };
 

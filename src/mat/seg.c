@@ -33,10 +33,10 @@ typedef struct SegData {
 
 static const PoiseOption options[] = {
     {"mat_seg_length", POISE_OPTION_CHOICE, offsetof(SegData, asked), "0", 0, 0, "0|1|2|4|8|16|32|64|128|256",
-     "entries of a segment; 0: the smallest power of two that is not less than the mean length of rows, 256 at most"},
+     "entries of a segment; 0: the smallest power of two not below the mean row length, at most 256"},
     {"mat_seg_padded", POISE_OPTION_BOOL, offsetof(SegData, wants_padded), "no", 0, 0, NULL,
-     "copy values and columns into segments that are filled up with zeros, as published: to compare with; where x is "
-     "not finite, zeros times it are NaN"},
+     "copy values and columns into zero-padded segments, as published, for comparison; if x is not "
+     "finite, zeros times it are NaN"},
     {0},
 };
 
