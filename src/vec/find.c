@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first place of an array, or row of a CSR, at which something is wrong. */
+/* Host kernel find: the first place of an array, or the first row of a CSR, at which something is wrong. */
 #include "vec.h"
 
 PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first)
@@ -13,7 +13,7 @@ PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first)
   return POISE_OK;
 }
 
-/* Within a block of POISE_BLOCK, or n. */
+/* The first place within a block of POISE_BLOCK, or n. */
 static int64_t FindInBlock(const FindArgs *a, int64_t block)
 {
   for (int64_t k = block * POISE_BLOCK; k < (block + 1) * POISE_BLOCK && k < a->n; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading entries of any rank: a halo of the rows asked for, made for one exchange on the host. */
+/* Read entries of any rank. A halo of the rows asked for is made, and used for one exchange on the host. */
 #include "vec.h"
 
 static int CompareInts(const void *a, const void *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Local-to-global maps: an application's own numbers of a rank's rows, for adding and setting values. */
+/* Local-to-global maps: an application's own numbering of a rank's rows, for adding and setting values. */
 #include "vec.h"
 
 static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what, Map *map)

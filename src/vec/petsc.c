@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PETSc's binary files: what objects there are, integers and doubles. Nothing in a file is believed before it is checked. */
+/* PETSc's binary files: find objects, read integers and doubles. Nothing in a file is trusted before it is
+   checked. */
 #include "petsc.h"
 
 #include "vec_host.h"
@@ -121,7 +122,7 @@ static PoiseErr ReadArray(const Array *a, PoiseErr (*read)(const Array *, int64_
     if (!failed && read(a, k, n)) failed = 1;
   }
   if (!failed) return POISE_OK;
-  for (int64_t k = 0; k < a->n; k += a->piece) /* again, to have the error in this thread */
+  for (int64_t k = 0; k < a->n; k += a->piece) /* repeat it, to have the error in this thread */
     TRY(read(a, k, a->n - k < a->piece ? a->n - k : a->piece));
   return POISE_OK;
 }
@@ -149,7 +150,7 @@ static const char *KindName(int kind)
   return kind == PETSC_MAT ? "matrix" : kind == PETSC_VEC ? "vector" : "index set";
 }
 
-/* Bytes of the class number that begins an object; 0: none does. */
+/* Bytes of the class number at the start of an object; 0: no object starts here. */
 static int KindWidth(const unsigned char *p, size_t n)
 {
   return n >= 4 && IsKind(GetInt(p, 4)) ? 4 : n >= 8 && IsKind(GetInt(p, 8)) ? 8 : 0;
@@ -175,7 +176,7 @@ static PoiseErr FailKind(const ByteSource *s, int64_t at, const unsigned char *p
        s->name, (long long)at, shown, PETSC_VEC, PETSC_MAT, PETSC_IS);
 }
 
-/* Bytes behind the header, if a number has so many. */
+/* Bytes behind the header, if a number has `number` bytes. */
 static int64_t DataBytes(const PetscItem *item, int number)
 {
   int64_t w = item->width;
@@ -185,7 +186,7 @@ static int64_t DataBytes(const PetscItem *item, int number)
   return w * item->M + (w + number) * item->nz;
 }
 
-/* Is this the end of the file, or does another object begin? */
+/* Does the file end here, or another object begin? */
 static bool IsEnd(const ByteSource *s, int64_t at)
 {
   unsigned char p[8];
@@ -314,7 +315,7 @@ typedef struct PetscOptions {
 
 static const PoiseOption options[] = {
     {"petsc_index_bits", POISE_OPTION_CHOICE, offsetof(PetscOptions, bits), "auto", 0, 0, "auto|32|64",
-     "integers of PETSc binary files that are written; auto: 64 where 32 do not do"},
+     "bits of the integers in PETSc binary files that are written; auto: 64 if 32 do not suffice"},
     {0},
 };
 

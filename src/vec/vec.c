@@ -214,7 +214,7 @@ PoiseErr PoiseVecRestore(PoiseVec x, void *array)
   CALLED(OBJECT(x), GIVEN(array));
   const double *none = NULL;
   memcpy(array, &none, sizeof none);
-  return poiseBufferSettle(&x->data); /* what was written on the host, to an array lent on the device */
+  return poiseBufferSettle(&x->data); /* brings what was written on the host to an array lent on the device */
 }
 
 PoiseErr PoiseVecToDevice(PoiseVec x)
@@ -335,7 +335,8 @@ PoiseErr PoiseVecAssemble(PoiseVec x)
 
 /* ---- element-wise operations ---------------------------------------------------------------------------------------- */
 
-/* Whether w reads or replaces its old content decides between Update and Write: an operand that is w itself is read. */
+/* An operand that is w itself makes the phase read w, so w is updated. Otherwise w's old content is not
+   needed, and it is written. */
 static PoiseErr LaunchPhase(PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs *a)
 {
   if (x) TRY(poiseVecCheckSame(w, "w", x, "x"));
@@ -479,7 +480,7 @@ PoiseErr PoiseVecMAXPY(PoiseVec y, int k, const double *a, const PoiseVec *x)
 
 /* ---- reductions ----------------------------------------------------------------------------------------------------- */
 
-/* The sums of this rank, on the host. */
+/* Fetch the sums of this rank to the host. */
 static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, double *result)
 {
   const double *partial;

@@ -6,12 +6,12 @@
 #include "../sys/kernels.h"
 
 #ifdef __CUDACC__
-struct PhaseRow : PhaseArgs { /* with entries of in, which a GPU fetches before it needs them */
+struct PhaseRow : PhaseArgs { /* with entries of in, which a GPU prefetches */
   double read[POISE_MAX_VECS];
 };
 #endif
 
-/* Entry i of in[k], for element i: a was given to that. */
+/* Entry i of in[k], for the element i that a was given to. */
 POISE_INLINE double poiseRead(const PhaseArgs *a, int k, int64_t i)
 {
 #ifdef __CUDACC__
@@ -55,8 +55,9 @@ POISE_INLINE int vec_axpby_begin(const double *in, double *out, const PhaseArgs 
   return poiseTakeScalars(a, c);
 }
 
-/* w = a x + b y; a zero factor drops its vector, NaN and all, so that a copy has the same bits (-0 too). The other one is read in its
-   place, as a load that depends on a factor would keep a CPU from doing several elements at once. */
+/* w = a x + b y. A zero factor drops its vector, NaN and all, so that a copy has the same bits (-0 too).
+   The other vector is then read in its place: a load that depends on a factor would keep a CPU from
+   vectorising. */
 POISE_INLINE Dots vec_axpby_element(const double *c, const PhaseArgs *a, int64_t i)
 {
   const double *x = c[0] == 0 && c[1] != 0 ? a->in[1] : a->in[0], *y = c[1] != 0 ? a->in[1] : a->in[0];
