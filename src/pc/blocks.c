@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inverse diagonal blocks: set-up, application, and the host's kernels for both. */
+/* Inverse diagonal blocks: set-up, application, and the host kernels of both. */
 #include "blocks_host.h"
 #include "pc.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Solves with incomplete factors by a library of the device's, beside our own sweeps: a plan is made once per pattern, and takes new
-  values. Nobody promises that such solves can be captured, so they make a solver's loop eager, and nothing is there to be skipped.
+  Solves with incomplete factors by a library of the device, as an alternative to our own sweeps. A plan is
+  made once per pattern, and takes new values. No library promises that such solves can be captured. So they
+  make a solver's loop eager, and need not be skipped.
 */
 #include "pc.h"
 
@@ -84,7 +85,8 @@ PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const doubl
   return poiseVecFuse(z, skip, fuse);
 }
 
-/* What stands for a library on the mock device: its plan is the factors that it was made for, and their values at that time. */
+/* The stand-in for a library on the mock device. Its plan is the factors that it was made for, and their
+   values at that time. */
 PoiseErr poiseHost_factor_library(Device *dev, const void *args)
 {
   const FactorLibraryArgs *a = args;

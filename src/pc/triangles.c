@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The triangles of the square block that a rank owns, where they are inside P's CSR, and the levels in which their rows can be
-  worked on side by side; sweeps over them. Entries of a row ascend by global column, so the block's are next to each other.
+  The triangles of the square block that a rank owns, as places inside P's CSR; the levels, whose rows are
+  independent; and sweeps over them. Entries of a row ascend by global column, so those of the block are
+  contiguous.
 */
 #include "triangles_host.h"
 
@@ -18,9 +19,11 @@ void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum)
 
 enum {
   LONGEST = 128
-}; /* rows of a group: short enough that the lines of a plane grid make several, to be worked on diagonally */
+}; /* rows of a group: few enough that the lines of a plane grid give several groups, for levels along
+      diagonals */
 
-/* How many groups there are, and how many levels, at most as many, only the pattern knows; but where each row is a group. */
+/* The pattern decides how many groups there are, and how many levels; there are at most as many levels as
+   groups. Only if each row is a group is the number known. */
 PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
@@ -78,7 +81,7 @@ static void SetOffset(const Csr *c, void *offsets, int64_t i, int64_t k)
     ((int32_t *)offsets)[i] = (int32_t)k;
 }
 
-/* Factors, which can be shifted, have entries of their own. */
+/* Report a missing diagonal entry. Factors, which can be shifted, have entries of their own. */
 static PoiseErr FailMissing(PoisePC pc, const Triangular *t, int64_t i)
 {
   char row[100], shift[POISE_OPTION_LENGTH + 80] = "";
@@ -158,7 +161,7 @@ static int32_t Larger(int32_t a, int32_t b)
   return a > b ? a : b;
 }
 
-/* Does row i read row i - 1, or the other way round? Such rows must be done one by one anyway. */
+/* Does row i read row i - 1, or the reverse? Such rows are sequential anyway. */
 static bool Chained(const Triangles *t, int64_t i)
 {
   int64_t diag = poiseOffset(t, t->diag, i), above = poiseOffset(t, t->diag, i - 1);
@@ -174,7 +177,7 @@ static void FindGroups(Plan *p)
   p->group[p->groups] = (int32_t)p->t.n;
 }
 
-/* The level after those of rows [begin, end) elsewhere that row i reads. */
+/* The first level after those of the rows [begin, end) of other groups that row i reads. */
 static int32_t Behind(const Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
 {
   const Triangles *t = &p->t;
@@ -185,7 +188,7 @@ static int32_t Behind(const Plan *p, int64_t i, bool backward, int64_t begin, in
   return level;
 }
 
-/* Rows elsewhere whose old values row i reads wait for it. */
+/* Make rows of other groups wait for row i if it reads their old values. */
 static void Hold(Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
 {
   const Triangles *t = &p->t;
@@ -194,7 +197,7 @@ static void Hold(Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
     if (t->col[k] < begin || t->col[k] >= end) p->level[t->col[k]] = Larger(p->level[t->col[k]], p->level[i] + 1);
 }
 
-/* The rows of a group get the same level. Returns the number of levels. */
+/* Give all rows of a group the same level. Returns the number of levels. */
 static int32_t FindLevels(Plan *p, bool backward)
 {
   int32_t count = 0;
@@ -229,7 +232,7 @@ static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, 
     first[at] = p->group[g];
     last[at] = p->group[g + 1];
   }
-  for (int32_t l = count; l > 0; l--) start[l] = start[l - 1]; /* the cursors have moved on by one level */
+  for (int32_t l = count; l > 0; l--) start[l] = start[l - 1]; /* each cursor is at the end of its level */
   start[0] = 0;
   t->count[which] = count;
   t->groups = p->groups;
@@ -238,7 +241,8 @@ static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, 
 
 static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess)
 {
-  bool single = pc->ctx->device->ops->single_rows; /* which keep old values until all are done: nothing to hold back */
+  bool single = pc->ctx->device->ops->single_rows; /* single rows keep old values until all are done, so
+                                                      none must wait */
   Plan p = {.guess = guess && !single, .longest = single ? 1 : LONGEST};
   TRY(poiseTriangularView(pc, t, HOST, &p.t));
   TRY(poiseAllocArray(pc->ctx, p.t.n + 1, sizeof(int32_t), "groups of rows", &p.group));
@@ -262,7 +266,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
   TRY(Allocate(pc, t, own));
   TRY(FindOffsets(pc, t));
   TRY(BuildLevels(pc, t, guess));
-  TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
+  TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* copied now, as a captured loop needs all of it */
   for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
   if (pc->ctx->device->ops->single_rows) TRY(poiseTriangularNeedWork(pc, t));
   t->pattern = pc->P->pattern;
@@ -345,7 +349,8 @@ static void SweepRows(const void *args, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) SweepRow(a, i);
 }
 
-/* The rows as they come, b numbers each: the dots of a block of numbers are taken while it is in cache. */
+/* Sweep the rows in their order, b scalars each. The dots of a block of scalars are taken while it is in
+   cache. */
 static void SweepInOrder(const SweepArgs *a, HostRows *rows, int64_t b)
 {
   int64_t n = a->t.n * b, nblock = POISE_NBLOCKS(n), at = a->backward ? a->t.n : 0; /* which row has been come to */
