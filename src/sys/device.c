@@ -221,7 +221,8 @@ PoiseErr poiseReduceCreate(PoiseContext ctx)
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
   TRY(ctx->device->ops->alloc_pinned(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction results", &pinned));
   ctx->reduce_pinned = pinned;
-  return poiseReduceReserve(ctx, POISE_MAX_BATCH); /* vectors without entries have sums too */
+  return poiseReduceReserve(ctx, POISE_MAX_BATCH); /* needed even for vectors without entries, which have
+                                                      sums too */
 }
 
 PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials)
@@ -232,7 +233,8 @@ PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials)
   if (bytes <= ctx->reduce_partial.bytes) return POISE_OK;
   PoiseErr e = poiseBufferCreate(ctx->device, bytes, "partial sums", &larger);
   if (!e) e = poiseBufferWrite(&larger, DEVICE, &p);
-  poiseBufferDestroy(e ? &larger : &ctx->reduce_partial); /* on failure the old one stays: shorter vectors use it */
+  /* on failure the old one stays, for shorter vectors */
+  poiseBufferDestroy(e ? &larger : &ctx->reduce_partial);
   if (!e) ctx->reduce_partial = larger;
   return e;
 }

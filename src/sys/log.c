@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The log: what events and the application's sections have cost on this rank, and the table of it over all ranks.
+  The log: the cost of events and of the application's sections on this rank, and the table of it over all
+  ranks.
 
-  Begin notes the counters, End adds their growth; so an event includes what is nested in it. An event inside itself is
-  counted once: what an inner call has added is taken off the outer one. A Begin whose End was skipped by an error does no
-  harm: the End of an event around it closes it, and a full stack forgets its oldest entry.
+  Begin notes the counters, and End adds their growth. So an event includes what is nested in it. An event
+  nested in itself is counted once: what the inner call has added is subtracted from the outer one. An error
+  may skip the End of a Begin. The End of an event around it then closes it, and a full stack drops its oldest
+  entry.
 */
 #include "sys.h"
 
@@ -14,12 +16,12 @@ enum { DEPTH = 64, NAME_LENGTH = 64 };
 typedef struct Event {
   char name[NAME_LENGTH]; /* of a section */
   double calls, total[COUNTERS];
-  bool late; /* ended with work still queued on the device: its time is not the work's */
+  bool late; /* ended while work was queued on the device, so its time is not that of the work */
 } Event;
 
 typedef struct Frame { /* an event that has begun */
   int event;
-  double at[COUNTERS], inner[COUNTERS]; /* inner: already added by calls of the same event in between */
+  double at[COUNTERS], inner[COUNTERS]; /* inner: already added by nested calls of the same event */
 } Frame;
 
 struct Log {
@@ -74,7 +76,8 @@ void poiseLogDestroy(Log **log)
 
 /* ---- events: numbers below EVENT_COUNT are the library's, then come the sections -------------------------------- */
 
-/* -log_device_time: an event's time is its work's, nothing of which is queued when it begins or ends. */
+/* -log_device_time: wait, so that no work is queued when an event begins or ends, and its time is that of
+   its work. */
 static void Drain(const Log *log)
 {
   Device *dev = log->ctx->device;
@@ -113,7 +116,7 @@ void poiseLogBegin(PoiseContext ctx, int event)
   Now(log, f->at);
 }
 
-/* The innermost frame of an event among the lowest `depth`; -1 when it has not begun. */
+/* The innermost frame of an event among the lowest `depth` ones; -1 if it has not begun. */
 static int FindFrame(const Log *log, int event, int depth)
 {
   while (--depth >= 0 && log->frame[depth].event != event) continue;
@@ -252,7 +255,7 @@ enum {
   MESSAGE_BYTE,
   ALLOCATION,
   LAUNCH,
-  COPY, /* from here on: not in the text of a host device, which has none */
+  COPY, /* from here on: omitted in the text if the device is the host */
   BYTE_TO_DEVICE,
   BYTE_TO_HOST,
   WAIT,
@@ -325,7 +328,7 @@ static void TailText(FILE *out)
   (void)out;
 }
 
-/* A text in double quotes, in which `escape` stands before quotes (and before itself). */
+/* Write a text in double quotes, with `escape` before each quote and each `escape`. */
 static void Quoted(const char *text, char escape, FILE *out)
 {
   fputc('"', out);
@@ -429,7 +432,7 @@ static PoiseErr ViewTotal(View *v, const Log *log)
   return ViewEvent(v, "Total", &total);
 }
 
-/* Sections in the order of rank 0; what another rank has under a name of its own is left out. */
+/* Write the sections in the order of rank 0. Names that only other ranks have are left out. */
 static PoiseErr ViewSections(View *v, const Log *log)
 {
   static const Event none;
@@ -477,7 +480,7 @@ PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
 
 /* ---- -log_view -------------------------------------------------------------------------------------------------- */
 
-/* ":path:format" into its parts; path is empty for the context's output. */
+/* Split ":path:format" into its parts. An empty path means the context's output. */
 static PoiseErr ParseView(PoiseContext ctx, const char *value, char path[POISE_OPTION_LENGTH], PoiseLogFormat *format)
 {
   static const char *const words[] = {[POISE_LOG_TEXT] = "text", [POISE_LOG_CSV] = "csv", [POISE_LOG_JSON] = "json"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A line on standard error that says how far a long task is, if that is a terminal: else the library prints only what was asked for. */
+/* A line on standard error that shows the progress of a long task, if that is a terminal. Otherwise
+   nothing is printed that was not asked for. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <unistd.h>
