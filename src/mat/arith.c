@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the values stay, all but sums of
-   matrices with different patterns. */
+/* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the
+   values stay. Only sums of matrices with different patterns run on the host. */
 #include "mat.h"
 
 /* ---- scaling -------------------------------------------------------------------------------------------------------- */
@@ -71,7 +71,8 @@ static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d)
   return POISE_OK;
 }
 
-/* The entries that are stored; partial sums of the number of those that are not stay in the context's scratch. */
+/* Change the stored entries. The number of entries that are not stored stays in the context's scratch, as
+   partial sums. */
 static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
 {
   CsrSetDiagonalArgs s = {.add = mode == ADDING, .value = a};
@@ -90,7 +91,7 @@ static PoiseErr OpenMissing(PoiseMat A, PoiseVec d, HostCsr *h, const double **p
   return d ? PoiseVecGetRead(d, p) : POISE_OK;
 }
 
-/* The others join the pattern. A call that fails is reported by Assemble. */
+/* Add the entries that are not stored to the pattern. Assemble reports a call that fails. */
 static PoiseErr AddMissing(PoiseMat A, int mode, PoiseVec d, double a)
 {
   const double *p = NULL;
@@ -141,7 +142,7 @@ PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d)
 
 /* ---- norms ---------------------------------------------------------------------------------------------------------- */
 
-/* The largest sums of rows, or the sums of squares, as partial results in the context's scratch. */
+/* The largest row sums, or the sums of squares, as partial results in the context's scratch. */
 static PoiseErr SumRows(PoiseMat A, bool largest, const double scale[2])
 {
   CsrNormArgs n = {.largest = largest, .scale = {scale[0], scale[1]}};
@@ -160,7 +161,7 @@ static PoiseErr SumColumns(PoiseMat A, double **column)
   return POISE_OK;
 }
 
-/* On the host, which needs no index of the entries by column. */
+/* The norm of columns, on the host, which needs no index of the entries by column. */
 static PoiseErr NormOfColumns(PoiseMat A, double *norm)
 {
   double *column = NULL;
@@ -188,7 +189,8 @@ static PoiseErr NormOfRows(PoiseMat A, bool largest, const double scale[2], doub
   return poiseReduceFinish(A->ctx, SumRows(A, largest, scale), 1, POISE_NBLOCKS(A->rows->n), largest, norm);
 }
 
-/* Entries whose squares under- or overflow are scaled by the largest sum of a row, which may itself overflow. */
+/* The Frobenius norm. Entries whose squares under- or overflow are scaled by the largest row sum, which
+   may itself overflow. */
 static PoiseErr Frobenius(PoiseMat A, double *norm)
 {
   double largest, scale[2] = {1, 1};
@@ -231,14 +233,15 @@ static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
   return POISE_OK;
 }
 
-/* What the host knows of the patterns: columns of other ranks have numbers, so they must be the same ones. */
+/* May the patterns be equal, as far as the host knows? Columns of other ranks are numbered, so these lists
+   must be equal. */
 static bool MayBeAlike(const Csr *y, const Csr *x)
 {
   return y->nz == x->nz && y->nghost == x->nghost &&
          (!y->nghost || !memcmp(y->ghost, x->ghost, (size_t)y->nghost * sizeof *y->ghost));
 }
 
-/* The blocks of rows whose patterns differ, counted in partial sums in the context's scratch. */
+/* Count the row blocks whose patterns differ, as partial sums in the context's scratch. */
 static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 {
   Device *dev = Y->ctx->device;
@@ -266,7 +269,8 @@ static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
 
 /* ---- sums of matrices with different patterns, on the host ----------------------------------------------------------- */
 
-typedef struct Walk { /* through the columns of one row of Y and of X, of numbers or of blocks of one size */
+typedef struct Walk { /* a walk through the columns of one row of Y and of X, of scalars or of blocks of
+                         one size */
   PoiseMat Y, X;
   HostCsr y, x;
   int64_t ky, kx, last_y, last_x;
@@ -278,7 +282,7 @@ static void StartRow(Walk *w, int64_t i)
   w->kx = poiseCsrPtr(&w->X->csr, w->x.ptr, i), w->last_x = poiseCsrPtr(&w->X->csr, w->x.ptr, i + 1);
 }
 
-/* The next column and where Y and X have it, or -1. */
+/* The next column, and its places in Y and X, or -1. */
 static bool Next(Walk *w, PoiseInt *col, int64_t *ky, int64_t *kx)
 {
   if (w->ky == w->last_y && w->kx == w->last_x) return false;
@@ -290,7 +294,7 @@ static bool Next(Walk *w, PoiseInt *col, int64_t *ky, int64_t *kx)
   return true;
 }
 
-/* *missing: entries of X that Y has no place for. */
+/* *missing: the number of entries of X that Y lacks. */
 static PoiseErr CountMissing(PoiseMat Y, PoiseMat X, Walk *w, int64_t *missing)
 {
   PoiseInt col;
@@ -304,7 +308,7 @@ static PoiseErr CountMissing(PoiseMat Y, PoiseMat X, Walk *w, int64_t *missing)
   return POISE_OK;
 }
 
-/* to = y + a x of an entry's n numbers, as on the device; NULL: zeros. */
+/* to = y + a x for the n scalars of an entry, with the same bits as on the device. NULL means zeros. */
 static void Plus(int64_t n, const double *y, double a, const double *x, double *to)
 {
   for (int64_t j = 0; j < n; j++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices in another layout and numbering. A permutation is a matrix with a 1 in each row, so that products move vectors; and
-  the entries of the rearranged matrix are triplets, so that its values follow the original's in one pass.
+  Matrices in another layout and numbering. A permutation is a matrix with a 1 in each row, so that its SpMV
+  moves vectors. The entries of the rearranged matrix are triplets, so that one pass copies new values of the
+  original.
 */
 #include "graph.h"
 
@@ -57,7 +58,7 @@ static PoiseErr Ones(int64_t n, PoiseContext ctx, int64_t **ptr, double **val)
   return POISE_OK;
 }
 
-/* From the new numbers of this rank's rows, m of the new rows being this rank's. */
+/* Make a permutation from the new numbers of this rank's rows; m of the new rows are this rank's. */
 static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutation *p)
 {
   PoiseContext ctx = A->ctx;
@@ -76,7 +77,8 @@ static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutat
 
 /* ---- new numbers ------------------------------------------------------------------------------------------------------- */
 
-/* Rows that go to one rank get there in the order of their old numbers. to: the rank of each node; *m: rows for this rank. */
+/* Number rows by their rank, and rows of one rank in the order of their old numbers. to: the rank of each
+   node; *m: rows for this rank. */
 static PoiseErr NumberByRank(PoiseMat A, const int32_t *to, int64_t *counts, PoiseInt *number, PoiseInt *m)
 {
   Comm *comm = A->ctx->comm;
@@ -115,7 +117,7 @@ static PoiseErr NumberByPartition(PoiseMat A, PoiseInt *number, PoiseInt *m)
   return e;
 }
 
-/* numbers: of A's rows in a better order, each rank's among themselves. */
+/* numbers = numbers of A's rows in a better order; each rank numbers its own rows. */
 static PoiseErr Reorder(PoiseMat A, PoiseVec numbers)
 {
   PoiseContext ctx = A->ctx;
@@ -133,7 +135,8 @@ static PoiseErr Reorder(PoiseMat A, PoiseVec numbers)
   return e;
 }
 
-/* B, which is A as it is partitioned, knows its own rows' final numbers; A's rows, whose numbers are B's, ask for theirs. */
+/* Fetch the final numbers of A's rows. B is A after partitioning, and has the final numbers of its own
+   rows. number holds the rows of B that A's rows have become. */
 static PoiseErr TakeOrder(PoiseMat A, PoiseMat B, PoiseInt *number)
 {
   PoiseContext ctx = A->ctx;
@@ -181,7 +184,7 @@ static PoiseErr IsSo(PoiseMat A, PoiseInt m, const PoiseInt *number, bool *so)
   return POISE_OK;
 }
 
-/* always: also when A is so already. */
+/* always: also if A has the wanted arrangement already. */
 static PoiseErr CreatePermutation(PoiseMat A, bool always, Permutation *p)
 {
   PoiseInt *number = NULL, m;
@@ -206,7 +209,7 @@ PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p)
 
 /* ---- rearranged matrices ----------------------------------------------------------------------------------------------- */
 
-typedef struct Places { /* where A's entries go, which may be blocks */
+typedef struct Places { /* where A's entries (or blocks) go */
   PoiseInt *rows, *cols;
   double *column; /* new numbers of A's local columns */
 } Places;

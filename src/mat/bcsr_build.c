@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices of blocks: from users' arrays, and from and to CSR. */
+/* Build matrices of blocks from users' arrays, and convert them from and to CSR. */
 #include "mat.h"
 
 /* ---- from arrays ------------------------------------------------------------------------------------------------------ */
@@ -25,7 +25,7 @@ static PoiseErr Check(int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, con
   return POISE_OK;
 }
 
-/* Sizes that are left to the library are of whole blocks. */
+/* Choose a local size of whole blocks, if it is left to the library. */
 static void Split(PoiseContext ctx, int b, PoiseInt *n, PoiseInt N)
 {
   PoiseInt begin;
@@ -34,7 +34,7 @@ static void Split(PoiseContext ctx, int b, PoiseInt *n, PoiseInt N)
   *n *= b;
 }
 
-/* Every block becomes its transpose, in an array of the library's own, where they are. */
+/* Transpose every block, in an array of the library's own, on the side where the blocks are. */
 static PoiseErr TurnInto(PoiseMat A, Buffer *turned)
 {
   Csr *c = &A->csr;
@@ -101,7 +101,8 @@ PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt 
 
 enum { NONE = -1 };
 
-/* The next column of blocks in rows [i, i + b), which have come to the entries at[0 .. b); NONE: there are no more. */
+/* The next block column in rows [i, i + b). The walk has reached the entries at[0 .. b). NONE: there are
+   no more. */
 static PoiseInt NextBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, const int64_t *at)
 {
   PoiseInt next = NONE;
@@ -113,7 +114,7 @@ static PoiseInt NextBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, const 
   return next;
 }
 
-/* The entries of rows [i, i + b) in that column go to the block v (NULL: nowhere). */
+/* Copy the entries of rows [i, i + b) in that column to the block v (NULL: nowhere). */
 static void TakeBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, PoiseInt column, int64_t *at, double *v)
 {
   for (int r = 0; r < b; r++)
@@ -124,7 +125,8 @@ static void TakeBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, PoiseInt c
     }
 }
 
-/* The blocks of rows [i, i + b), from number k on; with r NULL they are only counted. The number behind them. */
+/* Make the blocks of rows [i, i + b), from block k on. With r = NULL they are only counted. Returns the
+   next block's number. */
 static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64_t k, RowArrays *r)
 {
   int64_t at[MAX_BLOCK_SIZE];
@@ -171,7 +173,7 @@ static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
   return POISE_OK;
 }
 
-/* All numbers of the blocks, zeros too. */
+/* Make CSR rows with all scalars of the blocks, zeros too. */
 static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
 {
   Device *dev = A->ctx->device;
@@ -197,11 +199,11 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
   return POISE_OK;
 }
 
-/* A's entries become those arrays, or stay; and so the type. */
+/* Replace A's entries by those arrays, and its type. After a failure both stay. */
 static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type)
 {
   TRY(poiseMatReplaceAs(A, mine, r, NULL, type));
-  poiseTripletsDestroy(A->ctx, &A->triplets); /* its places are those of the old arrays */
+  poiseTripletsDestroy(A->ctx, &A->triplets); /* its places refer to the old arrays */
   return POISE_OK;
 }
 

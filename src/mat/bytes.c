@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a matrix holds, and what one will hold. */
+/* Bytes that a matrix holds, and a prediction of bytes that it will hold. */
 #include "mat.h"
 
 static void VecBytes(PoiseVec x, PoiseBytes *sum)
@@ -49,8 +49,8 @@ static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
   return POISE_OK;
 }
 
-/* Blocks of rows of a product. The device's own choice depends on m, nz and how even the rows are: it is that for rows as even as can be, or
-   POISE_BLOCK. */
+/* Bounds on the number of thread blocks of a product. The device's choice of rows per block depends on m,
+   nz and how uniform the rows are. The bounds are its choice for perfectly uniform rows, and POISE_BLOCK. */
 static void PlanBlocks(PoiseContext ctx, MatPlan *plan)
 {
   CsrStatistics s = {.m = plan->m, .nz = plan->nz, .longest = plan->m ? plan->nz / plan->m : 0};
@@ -88,7 +88,7 @@ static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
   return POISE_OK;
 }
 
-/* Offsets, columns and values, the order of blocks, ghosts and their exchange. */
+/* Predict offsets, columns and values, the order of blocks, and ghosts with their exchange. */
 static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -99,7 +99,8 @@ static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
   poiseHaloPredict(dev, plan->nghost * poisePlanSide(plan), plan->nsend, p);
 }
 
-/* What composes products of a type that does not fuse; a solver may not have asked a shell to. */
+/* Predict the work vector that composes products of a type without fusion. It may also be a shell that no
+   solver has asked. */
 static void PredictComposing(PoiseMat A, MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -126,7 +127,7 @@ PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan
   return POISE_OK;
 }
 
-/* Auto chooses blocks where they take less. */
+/* Predict for auto with a block size: it chooses blocks if they take fewer bytes. */
 void poisePredictOpen(const MatPlan *plan, PoisePrediction *p)
 {
   if (!plan->open) return;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Triplets on a device: for each entry the places of its values, ascending, so that sums have the same order, and bits, as on the host
-  (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per entry (8 each beyond 2^32 values), and writes 8
-  per entry. The map is held on the device alone.
+  Triplets on a device. Each entry has the places of its values, ascending, so that sums have the same order
+  and bits as on the host (triplets.c). The map is held on the device alone.
+
+  Taking new values reads 8 bytes per value and 4 for its place, and 4 per entry (8 each beyond 2^32 values).
+  It writes 8 bytes per entry.
 */
 #include "mat.h"
 
-/* By entry: counts, one place on, become cursors, and in the end where each entry begins. */
+/* Counts by entry, shifted by one place, become cursors, and finally the start of each entry. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t)
 {
   int64_t total = 0;
@@ -37,7 +39,7 @@ void poiseTripletMapDestroy(TripletMap *t)
   poiseBufferDestroy(&t->packed);
 }
 
-/* n values go to a buffer, which is made on first need. */
+/* Copy n values to a buffer, which is made on first need. */
 static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, const double *v, const double **there)
 {
   size_t bytes = (size_t)n * sizeof *v;
@@ -64,7 +66,8 @@ PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double 
 {
   PoiseErr e = EnqueueSum(A, t, where, v, received, add);
   if (where == DEVICE && !t->nreceived) return e;
-  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* the host's arrays may change now, whatever was enqueued */
+  /* wait, as the host's arrays may change after the call */
+  PoiseErr waited = poiseDeviceSync(A->ctx->device);
   return e ? e : waited;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. */
+/* Reading rows, and matrices made from others: duplicates, transposes, and comparisons with these. */
 #include "mat.h"
 
 static PoiseErr RoomForRow(PoiseMat A, int64_t count)
@@ -58,7 +58,7 @@ PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
   return e;
 }
 
-/* One of numbers is never of two sizes of blocks, so what changes its blocks is a CSR between. */
+/* Convert B to the form of `like`. A matrix of blocks becomes CSR before its block size changes. */
 static PoiseErr MakeLike(PoiseMat B, PoiseMat like)
 {
   TRY(PoiseMatSetType(B, "csr"));
@@ -95,7 +95,7 @@ static PoiseErr TurnBlocks(PoiseMat A, Transposed *t, Csr *c)
   return poiseLaunch(A->ctx->device, KERNEL_bcsr_turn, &b, sizeof b);
 }
 
-/* On one rank: the rows of A's columns are T's columns, and the values are gathered. */
+/* The transpose on one rank. Rows of T are A's entries by column, and the values are gathered. */
 static PoiseErr TurnHere(PoiseMat A, Transposed *t, Csr *c)
 {
   TRY(poiseTransposedCreate(A, t));
@@ -115,7 +115,7 @@ static PoiseErr TransposeHere(PoiseMat A, PoiseMat T)
   return poiseMatReplaceCsr(T, e, &c);
 }
 
-/* On several ranks, through the host: A's rows become columns of T. */
+/* The transpose on several ranks, through the host: A's rows become columns of T. */
 static PoiseErr Turn(PoiseMat A, PoiseMat T)
 {
   PoiseInt n;
@@ -123,7 +123,7 @@ static PoiseErr Turn(PoiseMat A, PoiseMat T)
   const double *v;
   for (PoiseInt row = A->rows->begin; row < A->rows->begin + A->rows->n; row++) {
     TRY(PoiseMatGetRow(A, row, &n, &cols, &v));
-    TRY(PoiseMatSetBlock(T, (int)n, cols, 1, &row, v)); /* less than 2^31: columns are counted by int32 */
+    TRY(PoiseMatSetBlock(T, (int)n, cols, 1, &row, v)); /* n is less than 2^31, as columns are int32 */
   }
   return POISE_OK;
 }
@@ -134,7 +134,7 @@ static PoiseErr TransposeSpread(PoiseMat A, PoiseMat T)
   return PoiseMatAssemble(T);
 }
 
-typedef struct Turned { /* blocks of A, turned, as triplets of T */
+typedef struct Turned { /* transposed blocks of A as triplets of T */
   PoiseInt *row, *col;
   double *val;
 } Turned;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host kernels that change the values of a CSR, or sum them, or compare patterns. Blocks of POISE_BLOCK rows are shared out over threads. */
+/* Host kernels that change or sum the values of a CSR, or compare patterns. Threads divide blocks of
+   POISE_BLOCK rows. */
 #include "mat.h"
 
 /* Of block b of m rows. */
@@ -62,7 +63,7 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* The lines of x that a sample has columns in, each counted once. */
+/* The number of lines of x in which a sample has columns. */
 static int64_t LinesOf(const int32_t *col)
 {
   enum { ROOM = 2 * POISE_SAMPLE };
@@ -89,7 +90,7 @@ PoiseErr poiseHost_csr_spread(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* 4 bytes per row (or 8) and per nonzero. */
+/* Traffic: 4 bytes per row (or 8), and 4 per nonzero. */
 PoiseErr poiseHost_csr_hash(Device *dev, const void *args)
 {
   const CsrHashArgs *a = args;

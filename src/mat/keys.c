@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Entries on a device: (row, column) in one integer, sorted together with the place where the entry's value stands, by a stable
-  sort, so that those of an entry keep their order. Entries begin where the key changes. Triplets become rows so (coo_pattern.c), and
-  a matrix its transpose (transpose.c). At its peak, in the sort, this holds 24 bytes per key (32 where places are int64).
+  Entries on a device as keys: (row, column) in one integer, with the place of the entry's value. A stable
+  sort keeps the order of equal keys. An entry begins where the key changes. Triplets become rows in this way
+  (coo_pattern.c), and a matrix its transpose (transpose.c). The peak, in the sort, is 24 bytes per key (32 if
+  places are int64).
 */
 #include "mat.h"
 
@@ -90,7 +91,7 @@ void poiseKeysDestroy(Keys *k)
 
 /* ---- host kernels: for devices that run them; matrices on the host have better ways (triplets.c, transpose.c) --------- */
 
-/* One digit of a radix sort, from side `from` to the other. */
+/* Sort by one digit of a radix sort, from side `from` to the other. */
 static void SortDigit(const SortKeysArgs *a, int from, int shift)
 {
   int64_t at[257] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices from and to files of any kind. */
+/* Load and save matrices in any format. */
 #include "../vec/petsc.h"
 #include "mat.h"
 
@@ -36,7 +36,7 @@ static PoiseErr LoadEntries(PoiseContext ctx, const char *path, PoiseMat *A)
 
 static PoiseErr LoadDiagonal(PoiseMat A)
 {
-  LoadOptions o = {0}; /* an option that is not given leaves its field as it is */
+  LoadOptions o = {0}; /* zeroed, as an option that is not given leaves its field */
   TRY(PoiseAgree(A->ctx, PoiseOptionsRead(A->ctx, NULL, poiseMatLoadOptions, &o)));
   return o.diagonal && A->rows->N == A->cols->N ? poiseMatStoreDiagonal(A) : POISE_OK;
 }

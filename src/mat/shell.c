@@ -24,7 +24,7 @@ static PoiseErr MultTranspose_Shell(PoiseMat A, PoiseVec x, PoiseVec y)
   return poiseErrorOfUser(s->functions.mult_transpose(s->arg, x, y), "the shell's mult_transpose");
 }
 
-/* Through a vector of the user's view: a shell fills the diagonal as a vector, d may be a preconditioner's array. */
+/* The diagonal through a vector, which the user's function fills. d may be an array of a preconditioner. */
 static PoiseErr Diagonal_Shell(PoiseMat A, int b, double *d)
 {
   const Shell *s = A->data;

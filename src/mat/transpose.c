@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A rank's entries by column, those of a column by row: for products with the transpose, which so neither copy values nor add in an
-  order that varies, and for the arrays of an explicit transpose. The host counts. A device sorts by column alone (keys.c): they
-  stand row by row, and equal keys keep their order.
+  A rank's entries by column, and by row within a column. Products with the transpose use them: they copy no
+  values, and add in a fixed order. Explicit transposes use them as arrays. The host counts. A device sorts by
+  column alone (keys.c): entries are row by row, and equal keys keep their order.
 */
 #include "mat.h"
 
-/* tptr, of zeros: counts become the ends of the columns, which move down to their beginnings. */
+/* tptr, zeroed on entry: counts become the ends of the columns, which then move down to their starts. */
 POISE_INLINE void CountColumns(const Csr *c, const HostCsr *h, bool wide, void *tptr, void *from, int32_t *row)
 {
   for (int64_t k = 0; k < c->nz; k++) (void)poiseAdvance(wide, tptr, h->col[k], 1);
@@ -44,7 +44,7 @@ static PoiseErr Count(PoiseMat A, Transposed *t)
   return POISE_OK;
 }
 
-/* Keys are (column, row): sorted, their columns are the transpose's rows, and their rows its columns. */
+/* Sort keys (column, row). Their columns are then the rows of the transpose, and their rows its columns. */
 static PoiseErr Sort(PoiseMat A, Keys *k, Transposed *t)
 {
   Device *dev = A->ctx->device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prescribed unknowns: rows, and columns, of zeros but for the diagonal, with b to match; the pattern stays. Which rows
-   is known on the host; values, x and b stay on the device. */
+/* Prescribed unknowns: rows, and columns, become zero except for the diagonal, and b is adapted. The
+   pattern stays. The host knows which rows. Values, x and b stay on the device. */
 #include "mat.h"
 
 typedef struct Zero {
@@ -10,8 +10,8 @@ typedef struct Zero {
   bool columns;            /* these too */
   Stash stash;             /* the rows, at their owners */
   int64_t n;               /* of this rank, each once: */
-  Buffer row, at;          /* int32, ascending; int64: their diagonal entries */
-  Buffer mark, ghost_mark; /* per owned and ghost column: is it to be zeroed? */
+  Buffer row, at;          /* rows, int32, ascending; their diagonal entries, int64 */
+  Buffer mark, ghost_mark; /* per owned and per ghost column: is it to be zeroed? */
 } Zero;
 
 static PoiseErr Check(PoiseMat A, Zero *z)
@@ -43,7 +43,8 @@ static PoiseErr Reserve(Device *dev, size_t bytes, const char *what, Buffer *b)
   return poiseBufferUpdate(b, DEVICE, &p);
 }
 
-/* What this rank knows of its own rows, and room for the rest. A row without a diagonal entry can have no diagonal value. */
+/* List this rank's own rows, and allocate the rest. A row without a diagonal entry cannot take a diagonal
+   value. */
 static PoiseErr List(PoiseMat A, Zero *z)
 {
   Device *dev = A->ctx->device;
@@ -100,7 +101,8 @@ static PoiseErr ApplyColumns(PoiseMat A, Zero *z, CsrZeroColumnsArgs *a)
   return poiseLaunch(A->ctx->device, KERNEL_csr_zero_columns, a, sizeof *a);
 }
 
-/* The marks, and x, of other ranks' columns, then those columns. Collective; mine: this rank's error so far; the caller agrees. */
+/* Fetch the marks and x of other ranks' columns, then zero those columns. mine: this rank's error so far.
+   The caller agrees. Collective. */
 static PoiseErr Columns(PoiseMat A, PoiseErr mine, Zero *z)
 {
   CsrZeroColumnsArgs a = {0};
