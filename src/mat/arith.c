@@ -241,7 +241,7 @@ static bool MayBeAlike(const Csr *y, const Csr *x)
          (!y->nghost || !memcmp(y->ghost, x->ghost, (size_t)y->nghost * sizeof *y->ghost));
 }
 
-/* Count the row blocks whose patterns differ, as partial sums in the context's scratch. */
+/* Count the blocks of rows whose patterns differ, as partial sums in the context's scratch. */
 static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 {
   Device *dev = Y->ctx->device;

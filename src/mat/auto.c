@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type auto: has the type work that is likely to multiply fastest by this pattern on this device. The rule of CSR-I (Flegar &
-  Quintana-Orti 2017: balanced kernels where the lengths of rows deviate much from their mean) made into a prediction for each type; or a
-  measurement, whose winners are remembered. All ranks take the same type: the one whose slowest rank is fastest.
+  Type auto: uses the type that is likely to have the fastest SpMV for this pattern on this device. CSR-I
+  (Flegar & Quintana-Orti 2017) uses balanced kernels where the lengths of rows deviate much from their mean.
+  Here that rule is a predicted time for each type; or a measurement decides, whose winners are remembered.
+  All ranks take the same type: the one whose slowest rank is fastest.
 */
 #include <ctype.h>
 #include <errno.h>
@@ -12,28 +13,35 @@
 
 /* ---- the rule ------------------------------------------------------------------------------------------------------------ */
 
-typedef struct Rows {      /* what a product with this rank's rows depends on */
+typedef struct Rows {      /* what the time of a product with this rank's rows depends on */
   double m, nz, bytes;     /* bytes: that any type moves */
   double longest;          /* entries of a row */
-  double deviation;        /* standard deviation of the rows' lengths, in means of them */
-  bool even, even_but_cut; /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
-  bool dense;              /* rows are all cut, of one length, and neighbours in them are neighbours in x */
-  bool alone;              /* blocks of rows are so few that one thread of the host works on all */
-  double share, busiest;   /* bytes of HOST_SHARES threads by rows, in the mean, and of the busiest */
-  double windows;          /* of csri, the last one a part */
+  double deviation;        /* standard deviation of row lengths over their mean */
+  bool even, even_but_cut; /* a GPU is fastest with tiles of all rows; with tiles of the rows that csri
+                              does not split */
+  bool dense;              /* all rows are split and of one length, and their neighbouring columns are
+                              neighbours in x */
+  bool alone;              /* so few blocks of rows that one thread of the host does all */
+  double share, busiest;   /* bytes of each of HOST_SHARES threads that divide the rows: mean and largest */
+  double windows;          /* row blocks of csri, counting a partial last one as a fraction */
 } Rows;
 
-/* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
+/* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory.
+   These are fitted. */
 static const struct {
-  double host_csri;     /* windows instead of rows on a CPU. Two threads, even rows: 1.0 to 1.1 */
-  double gpu_csri_even; /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
-  /* Where they are not. H200, forced on even rows of 7 and 50: 1.33 and 1.1; scattered columns: 0.8 to 1.0 */
+  double host_csri;     /* row blocks instead of rows on a CPU. Two threads, uniform rows: 1.0 to 1.1 */
+  double gpu_csri_even; /* csri if the rows that are not split are uniform. H200: as csr if no row is
+                           split, as csri then runs csr */
+  /* csri if they are not uniform. H200, forced on uniform rows of 7 and 50: 1.33 and 1.1; scattered
+     columns: 0.8 to 1.0 */
   double gpu_csri_windows;
-  double gpu_lanes; /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
-  double gpu_dense; /* seg where rows are dense. H200, of 1000 and 3000: 0.8 and 0.87 times csri */
-  double seg;       /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
-  /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in order (arrow, 205 ms) to 0.57
-     us where it is not (R-MAT, 8.8 ms). */
+  double gpu_lanes; /* several lanes of a warp per row, for rows of one length. H200, rows of 5 to 79: 1.1
+                       to 1.3 */
+  double gpu_dense; /* seg for dense rows. H200, rows of 1000 and 3000: 0.8 and 0.87 times csri */
+  double seg;       /* seg over csri. H200: 1.2 in the mean of 235 matrices; below 0.95 only if a product
+                       takes 10 us */
+  /* Bytes that memory delivers while a lane waits for an entry: 0.4 us at 4.2 TB/s. H200: from 0.2 us if x
+     is read in order (arrow, 205 ms) to 0.57 us if not (R-MAT, 8.8 ms). */
   double gpu_wait;
   double blocks; /* time of bcsr over csr for the same bytes. H200: 0.8 to 1.0 for full blocks; on CPUs 1.0 to 1.1 */
 } fit = {.blocks = 1.1,
@@ -45,7 +53,8 @@ static const struct {
          .gpu_dense = 0.9,
          .gpu_wait = 1.7e6};
 
-/* The busiest thread decides, of as many as there might be; not that a few blocks cannot be shared out evenly. */
+/* The busiest of HOST_SHARES assumed threads decides. That a few blocks of rows cannot be divided evenly does
+   not count. */
 static double CsrOnHost(const Rows *r)
 {
   return r->alone ? HOST_SHARES : r->busiest / r->share;
@@ -56,8 +65,9 @@ static double CsriOnHost(const Rows *r)
   return r->windows <= HOST_FEW_BLOCKS ? fit.host_csri * HOST_SHARES : fit.host_csri;
 }
 
-/* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole product for the longest. csr
-   fetches blocks of such rows too where that beats lanes; it then takes less than is said here. */
+/* Rows that are not uniform count as if a few lanes summed each. A warp waits for its longest row, and the
+   whole product for the longest row. csr also uses tiles for such rows if that beats lanes. It is then
+   faster than predicted here. */
 static double CsrOnGpu(const Rows *r)
 {
   double lanes = 1 << poiseCsrLanes((int64_t)r->m, (int64_t)r->nz);
@@ -80,7 +90,7 @@ static double SegOnGpu(const Rows *r)
   return r->dense ? fit.gpu_dense : fit.seg * CsriOnGpu(r);
 }
 
-/* What may be chosen; of equal ones the first is. */
+/* The candidates; of equally fast ones the first is chosen. */
 enum { CSR, CSRI, SEG, CANDIDATES, WORDS = 256 };
 static const struct {
   const MatType *type;
@@ -92,12 +102,12 @@ static const struct {
 };
 
 typedef struct Choice {
-  bool named;  /* the user said auto: without that A never becomes blocks */
+  bool named;  /* the user chose auto by name; otherwise A never becomes blocks */
   int measure; /* options */
   char file[POISE_OPTION_LENGTH];
-  void *settings[CANDIDATES]; /* data of each type as it is before it is set up: its options */
-  int64_t built;              /* A->csr.built of what was chosen for; 0: nothing was */
-  double cut;                 /* nonzeros of this rank's rows of csri's limit or more entries */
+  void *settings[CANDIDATES]; /* data of each type before its set-up: its options */
+  int64_t built;              /* A->csr.built at the choice; 0: none was made */
+  double cut;                 /* nonzeros of this rank's rows with at least csri's limit of entries */
   char why[WORDS];
 } Choice;
 
@@ -130,7 +140,8 @@ static PoiseErr Look(PoiseMat A, Rows *r)
   r->bytes = BytesOf(r->m, r->nz);
   r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
   r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.spread > 0 && s.spread <= 100 / POISE_LINE + 1;
-  if (poiseCsrAsksIndex16(c->settings[CSR])) s.spread = 0; /* only csr has them: no windows because columns are apart */
+  /* only csr has 16-bit columns; so scattered columns do not favour row blocks */
+  if (poiseCsrAsksIndex16(c->settings[CSR])) s.spread = 0;
   r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
   r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
   double rows = (double)poiseCsrShareOfRows(&A->csr);
@@ -188,7 +199,7 @@ static PoiseErr Predict(PoiseMat A, int *best)
 enum { ROUNDS = 5, MOST_PRODUCTS = 64, SLOW = 4 };
 
 typedef struct Timed { /* a type that is timed */
-  Graph *graph;        /* its products; NULL: they are enqueued anew */
+  Graph *graph;        /* graph of its products; NULL: they are enqueued each time */
   int64_t launches;    /* of the graph */
   double round[ROUNDS];
 } Timed;
@@ -207,7 +218,7 @@ static void Switch(PoiseMat A, const MatType *type, void *data)
   A->data = data;
 }
 
-/* Every rank does so, whatever fails. */
+/* Multiply n times. Every rank does so, whatever fails. */
 static void Multiply(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
 {
   for (int i = 0; i < n; i++) {
@@ -216,8 +227,9 @@ static void Multiply(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
   }
 }
 
-/* Solvers replay their products where a device can: to enqueue a small one takes the host longer than the product takes. Not as a loop of
-   theirs: without vectors between them products would fetch each other's matrix, all at once. */
+/* Record products as a graph, as solvers replay them if the device can: enqueuing a small product takes
+   the host longer than the product. The graph is not recorded as a solver's loop. Without vectors between
+   them, products would then prefetch each other's matrix. */
 static PoiseErr Record(PoiseMat A, PoiseVec x, PoiseVec y, int n, Timed *t)
 {
   Device *dev = A->ctx->device;
@@ -260,7 +272,8 @@ static int Compare(const void *a, const void *b)
   return (u > v) - (u < v);
 }
 
-/* Medians of rounds in turns, each of about a millisecond for the best type; of a type that is SLOW times slower, a single product. */
+/* Take medians of rounds, in which types alternate. A round takes about a millisecond for the best type. A
+   type that is SLOW times slower gets a single product. */
 static PoiseErr TimeRounds(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, Timed *t, double *seconds)
 {
   PoiseErr e = POISE_OK;
@@ -284,7 +297,7 @@ static PoiseErr TimeRounds(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y
   return e;
 }
 
-/* Seconds of one product on the slowest rank. */
+/* Measure seconds of one product on the slowest rank. */
 static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, double *seconds)
 {
   Timed t[CANDIDATES] = {0};
@@ -314,7 +327,7 @@ static PoiseErr Prepare(PoiseMat A, void **data)
   return POISE_OK;
 }
 
-/* With vectors of zeros, and data beside that which works. */
+/* Measure with vectors of zeros, and with data beside those in use. */
 static PoiseErr Time(PoiseMat A, double *seconds)
 {
   const MatType *type = A->type;
@@ -352,7 +365,8 @@ static uint64_t HashSettings(uint64_t h, const Choice *c)
   return h;
 }
 
-/* Of all that a measurement on this rank depends on. Two patterns of one key would only be multiplied slowly. */
+/* A hash of all that a measurement on this rank depends on. Two patterns with one hash would only cost
+   speed. */
 static PoiseErr HashLocal(PoiseMat A, uint64_t *h)
 {
   Device *dev = A->ctx->device;
@@ -399,7 +413,8 @@ static void Remember(PoiseContext ctx, uint64_t key, int winner)
   w->of[at].winner = winner;
 }
 
-/* *winner, as rank 0 remembers it, or -1 if not all ranks do: blocks inside ranks fill the rings differently. */
+/* *winner as rank 0 remembers it, or -1 unless all ranks do. The memories may differ, as blocks inside
+   ranks fill them differently. */
 static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
 {
   const Winners *w = &poiseContextHome(ctx)->winners;
@@ -414,7 +429,7 @@ static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
 
 static const char header[] = "poise auto 1\n";
 
-/* Line n: the header, which has no *winner (-1), or "0123456789abcdef csri\n". It is cut up. */
+/* Parse line n: the header (*winner = -1), or "0123456789abcdef csri\n". The line is cut up. */
 static PoiseErr ReadLine(const char *path, int64_t n, char *line, uint64_t *key, int *winner)
 {
   char *end = line;
@@ -437,7 +452,8 @@ static PoiseErr ReadLine(const char *path, int64_t n, char *line, uint64_t *key,
   return POISE_OK;
 }
 
-/* The file's winner for the key, or -1; a file that does not exist has none. Its lines of other keys go to out (may be NULL). */
+/* The file's winner for the key, or -1. A file that does not exist has none. Lines with other keys go to
+   out (may be NULL). */
 static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
 {
   char line[64];
@@ -477,7 +493,7 @@ static PoiseErr Rewrite(PoiseContext ctx, const char *path, uint64_t key, int wi
   return poiseFileCommit(ctx, &f);
 }
 
-/* Other programs may be adding theirs. */
+/* Add a winner to the file, which other programs may be changing. */
 static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int winner)
 {
   int lock = poiseFileLock(ctx, path);
@@ -486,7 +502,7 @@ static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int 
   return e;
 }
 
-/* Blocks inside ranks have contexts of their own, in which each is rank 0. */
+/* Blocks inside ranks have contexts of their own, in which each is rank 0: they do not write. */
 static bool WritesFile(PoiseContext ctx)
 {
   return !PoiseRank(poiseContextHome(ctx));
@@ -522,7 +538,7 @@ static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
   return *c->file ? PoiseAgree(ctx, WritesFile(ctx) ? WriteFile(ctx, c->file, key, *best) : POISE_OK) : POISE_OK;
 }
 
-/* What a measurement says: now if that was asked for, or before. */
+/* The result of a measurement: a new one if asked for, or an earlier one. */
 static PoiseErr Measure(PoiseMat A, int *best)
 {
   Choice *c = A->choice;
@@ -538,7 +554,7 @@ static PoiseErr Measure(PoiseMat A, int *best)
   return winner < 0 && c->measure ? TimeNow(A, key, best) : POISE_OK;
 }
 
-/* Another type works; the columns that A^T x needs, which are the same for all, stay. */
+/* Use another type. The columns that A^T x needs are the same for all types, and stay. */
 static void UseInstead(PoiseMat A, const MatType *type, void *data)
 {
   CsrData *old = A->data, *now = data;
@@ -671,7 +687,8 @@ PoiseErr poiseChoiceRead(PoiseMat A)
   for (int k = 0; !e && k < CANDIDATES; k++)
     if (candidates[k].type->options) e = PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]);
   if (!e && c->named) e = PoiseOptionsRead(A->ctx, A->prefix, poiseMatType_bcsr.options, A->waiting);
-  if (HashOptions(c) != before) A->pattern++, c->built = 0; /* copies that follow A see it by the former */
+  /* copies that follow A see the change by `pattern` */
+  if (HashOptions(c) != before) A->pattern++, c->built = 0;
   return e;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type bcsr: dense blocks of one size, column-major, as entries of a CSR of blocks (Eberhardt & Hoemmen 2016): 8 + 4 / b^2 bytes per number
-  where CSR reads 12, and the b numbers of x that belong to a block are read once for all its rows. Products, and the host's kernels.
+  Type bcsr: dense blocks of one size, column-major, as entries of a CSR of blocks (Eberhardt & Hoemmen 2016).
+  It reads 8 + 4 / b^2 bytes per scalar, where CSR reads 12. The b scalars of x that belong to a block are
+  read once for all its rows. This file has the products and the host kernels.
 */
 #include "bcsr_host.h"
 #include "csr_rows.h"
@@ -12,10 +13,10 @@ enum { BCSR_CHUNK = 8192 }; /* numbers of a window on the host */
 typedef struct BcsrData {
   CsrData csr;          /* first: of the transpose product */
   int asked;            /* BCSR_... */
-  int64_t built, tried; /* c->built of what was set up, and of what was to be */
+  int64_t built, tried; /* c->built at the latest set-up, and at the latest attempt */
   int was_asked;        /* then */
-  int form, rows;       /* what was chosen; rows of blocks of a group, but of the balanced form */
-  Windows w;            /* but of even groups, which are those of the CSR */
+  int form, rows;       /* the form chosen; block rows per group, unless balanced */
+  Windows w;            /* unless the form is even groups, which are those of the CSR */
 } BcsrData;
 
 static const char *const forms[] = {"auto", "even", "balanced", "block", "column", "row"}; /* BCSR_... */
@@ -36,8 +37,9 @@ int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s)
 
 /* ---- the form ------------------------------------------------------------------------------------------------------- */
 
-/* Groups of rows would wait for the longest of them. On a CPU that is the busiest of some threads; on a GPU (H200) many rows must be longer
-   than the mean, as such groups are fetched faster, or one by so much that it takes a tenth of the time by itself. */
+/* Would groups of rows wait for their longest one? On a CPU this is decided by the busiest of some
+   threads. A GPU processes groups faster (H200). So there many rows must be longer than the mean, or one
+   row must take a tenth of the time by itself. */
 static bool Uneven(PoiseMat A)
 {
   const CsrStatistics *s = &A->csr.statistics;
@@ -50,7 +52,7 @@ static bool Uneven(PoiseMat A)
   return (double)s->squares - squares > squares || groups * (double)s->longest > (double)s->nz;
 }
 
-/* Rows of a group of one of the paper's forms. */
+/* Rows per group in one of the paper's forms. */
 static PoiseErr FormRows(Device *dev, int b, int form, int *rows)
 {
   *rows = dev->ops->bcsr_rows ? dev->ops->bcsr_rows(dev, b, form) : 0;
@@ -79,7 +81,8 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
   BcsrData *d = A->data;
   bool other = d->was_asked != d->asked;
   if (d->built == A->csr.built && !other) return POISE_OK;
-  if (d->tried == A->csr.built && other) A->pattern++; /* a captured loop knows the old form; all ranks count alike */
+  /* a captured loop has the old form; all ranks count alike */
+  if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   poiseWindowsDestroy(&d->w);
   d->built = 0;
@@ -111,7 +114,7 @@ static PoiseErr Ready_BCSR(PoiseMat A)
   return Arguments(A, &a);
 }
 
-/* Blocks of 1 x 1 are a CSR, and those products are made for it. */
+/* Blocks of 1 x 1 are a CSR, so they use its products, which are made for it. */
 static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
 {
   BcsrMultArgs *a = (BcsrMultArgs *)m; /* begins with it */
@@ -128,7 +131,8 @@ static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
                           numbers ? sizeof a->c : sizeof *a);
 }
 
-/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Interior groups run while the ghosts travel. */
+/* Traffic: 8 bytes per scalar, 4 per block and per offset, x and y once. Interior groups run while the
+   ghosts travel. */
 static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
@@ -144,7 +148,7 @@ static void Inherit_BCSR(const void *from, void *to)
 
 static int64_t Partials_BCSR(PoiseMat A)
 {
-  const BcsrData *d = A->data; /* as of the latest set-up: see Ready_BCSR */
+  const BcsrData *d = A->data; /* from the latest set-up, see Ready_BCSR */
   return d->form == BCSR_EVEN ? A->csr.nblock : poiseWindowsPartials(&d->w);
 }
 
@@ -165,7 +169,7 @@ static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
   poiseWindowsBytes(&((const BcsrData *)A->data)->w, sum);
 }
 
-/* Could Uneven say so? Not on few blocks of a CPU. */
+/* Could Uneven be true? Not for few blocks on a CPU. */
 static bool MayBeUneven(const Device *dev, const MatPlan *plan)
 {
   return dev->ops->bcsr_rows || plan->nblock[1] > HOST_FEW_BLOCKS;
@@ -233,7 +237,7 @@ POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
 
 enum { AHEAD = 256 }; /* numbers */
 
-/* sum[r] = that of the blocks [k, last) in row r. */
+/* sum[r] += the product of the blocks [k, last) in row r. */
 POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last, double *sum)
 {
   double term[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
@@ -243,7 +247,7 @@ POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last
 
 POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin, int64_t end)
 {
-  const CsrMultArgs local = *args, *m = &local; /* so that stores to y cannot change it */
+  const CsrMultArgs local = *args, *m = &local; /* a local copy, so that stores to y cannot change it */
   double *restrict y = m->y;
   int64_t k = poiseCsrOffset(&m->A, begin);
   for (int64_t i = begin; i < end; i++) {
@@ -272,7 +276,7 @@ POISE_BLOCK_SIZES(OF_SIZE)
 #define BOTH(b) {Rows##b, Piece##b},
 static const OfSize of_size[MAX_BLOCK_SIZE + 1] = {{0}, POISE_BLOCK_SIZES(BOTH)};
 
-/* Rows that were cut: sums of pieces in their order. */
+/* Finish split rows: add the sums of their segments in order. */
 static void Join(const CsriMultArgs *a, double alpha, double beta)
 {
   int64_t b = a->m.A.b;
@@ -314,7 +318,8 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* Of entries [k, last) of a column of blocks: its part of A^T x, or with x = NULL the sums of their |numbers|. */
+/* The part of A^T x of entries [k, last) of a block column. With x = NULL: the sums of their absolute
+   values. */
 static void ColumnSum(const CsrMultTransposeArgs *a, int64_t k, int64_t last, double *out)
 {
   const CsrMultArgs *m = &a->c.m;

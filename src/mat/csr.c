@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
+/* Type csr: plain CSR, whose rows are divided over threads or thread blocks; and its host kernels. */
 #include "csr_rows.h"
 #include "windows.h"
 
@@ -21,7 +21,8 @@ bool poiseCsrAsksIndex16(const void *data)
   return ((const CsrType *)data)->asked;
 }
 
-/* The host gains nothing: 4 instructions more per nonzero take longer than reading 2 bytes more (measured: 1.3 times as long). */
+/* 16-bit columns do not help the host: 4 more instructions per nonzero take longer than reading 2 more
+   bytes (measured: 1.3 times as long). */
 static PoiseErr SetUp_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
@@ -42,7 +43,8 @@ PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Par
 {
   Halo *halo = A->csr.halo;
   if (!halo) return call(A, x, y, m, WHOLE);
-  PoiseErr e = poiseVecRead(x, &m->x); /* a failure below must not keep the neighbours waiting */
+  PoiseErr e = poiseVecRead(x, &m->x); /* begun first, as a failure below must not keep the neighbours
+                                          waiting */
   TRY(poiseHaloBegin(halo, e, m->x));
   if (!e) e = call(A, x, y, m, INTERIOR);
   PoiseErr ex = poiseHaloEnd(halo, &m->ghost);
@@ -86,7 +88,7 @@ static void DropPlan(PoiseMat A)
   poiseBufferDestroy(&t->whole);
 }
 
-/* Nothing is left to be allocated by products. */
+/* Allocate all that products need. */
 static PoiseErr Ready_CSR(PoiseMat A)
 {
   CsrData *t = A->data;
@@ -108,7 +110,7 @@ static PoiseErr Ready_CSR(PoiseMat A)
   return POISE_OK;
 }
 
-/* y = A x. The library takes x in one array: where there are ghosts, it and they are copied together. */
+/* y = A x by a library, which takes x in one array. If there are ghosts, x and ghosts are copied together. */
 static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   CsrData *t = A->data;
@@ -119,7 +121,8 @@ static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
   double *whole;
   PoiseErr e = Ready_CSR(A);
   if (!e) e = poiseVecRead(x, &m.x);
-  TRY(poiseMatGhosts(A, e, m.x, &ghost)); /* a failure above must not keep the neighbours waiting */
+  TRY(poiseMatGhosts(A, e, m.x, &ghost)); /* called in any case, as a failure above must not keep the
+                                             neighbours waiting */
   if (c->halo) {
     TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
     TRY(poiseDeviceCopy(dev, whole, m.x, (size_t)c->nloc * sizeof *whole, COPY_ON_DEVICE));
@@ -153,7 +156,7 @@ PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
   if (A->type->composes == Composes_CSR) DropPlan(A);
   A->library = library;
   poiseChoiceForget(A);
-  A->pattern++; /* what was captured with the other product is void */
+  A->pattern++; /* loops captured with the other product are invalid */
   return POISE_OK;
 }
 
@@ -165,8 +168,8 @@ const char *PoiseMatCSRKernel(PoiseMat A)
 
 /* ---- products by the device's own kernel -------------------------------------------------------------------------------- */
 
-/* Reads 12 bytes per nonzero, or 10 with columns of 16 bits, 4 per row offset, x and y once. Interior blocks run while the ghosts
-   travel. */
+/* Traffic: 12 bytes per nonzero, or 10 with 16-bit columns, 4 per row offset, x and y once. Interior
+   thread blocks run while the ghosts travel. */
 static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
 {
   CsrMultArgs m = {.a = a, .b = b, .skip = skip};
@@ -175,7 +178,7 @@ static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Poise
   return poiseCsrProduct(A, x, y, &m, Part_CSR);
 }
 
-/* A's columns as rows, without values. */
+/* A view of A's columns as rows, without values. */
 static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
 {
   Transposed *t = &((CsrData *)A->data)->by_column;
@@ -187,7 +190,7 @@ static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
 
 enum { MOST_PIECES = 8192 };
 
-/* Entries of a window of m columns; 0: so few are not cut. */
+/* Entries of a block of columns, of m columns; 0: so few entries are not divided. */
 static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t nz)
 {
   enum { LEAST = 2, USUAL = 4 };
@@ -199,8 +202,8 @@ static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t n
   return (m + nz) / chunk <= HOST_FEW_BLOCKS ? 0 : chunk;
 }
 
-/* As csri cuts rows, where there is work for several threads; but no columns of a usual length, which a GPU sums as fast without. It needs
-   windows for their pieces only. */
+/* Divide columns as csri divides rows, if there is work for several threads. A GPU sums columns of a usual
+   length as fast without blocks. It needs them only for the segments of long columns. */
 static PoiseErr CutColumns(PoiseMat A)
 {
   Windows *w = &((CsrData *)A->data)->columns;
@@ -275,7 +278,7 @@ void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
   sum->device += d->plan.bytes;
 }
 
-/* A device makes the transpose itself, and keeps windows of columns only where one is long. */
+/* Predict the transpose. A device makes it itself, and keeps blocks of columns only if one is long. */
 void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -292,7 +295,7 @@ void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
   poisePredictSum(&windows, p);
 }
 
-/* A library's products are composed, and take x with its ghosts. */
+/* Predict a library's products, which are composed, and take x with its ghosts. */
 static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -372,7 +375,8 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   if (a->skip && *a->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, a->nblock)
   for (int64_t k = 0; k < a->nblock; k++) {
-    int64_t block = a->order ? a->order[k] : k, begin = block * POISE_BLOCK; /* the host asks for no other number of rows */
+    /* the host uses no other number of rows */
+    int64_t block = a->order ? a->order[k] : k, begin = block * POISE_BLOCK;
     int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
     if (a->index16.code && a->index16.window[block * POISE_WINDOWS] >= 0)
       poiseHostRows(a, alpha, beta, begin, end, HOST_INDEX16);
@@ -385,7 +389,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* What stands for a library on the mock device, which keeps in the plan what it was made for. */
+/* Stand-in for a library on the mock device, which keeps in the plan what it was made for. */
 PoiseErr poiseHost_csr_library(Device *dev, const void *args)
 {
   const CsrLibraryArgs *a = args;
@@ -399,7 +403,7 @@ PoiseErr poiseHost_csr_library(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* Of entries [k, last) of a column: its part of A^T x, or with x = NULL the sum of their absolute values. */
+/* The part of A^T x of entries [k, last) of a column. With x = NULL: the sum of their absolute values. */
 POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t k, int64_t last)
 {
   const CsrView *A = &a->c.m.A;
@@ -413,7 +417,8 @@ POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bo
 
 POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, bool wide, int64_t begin, int64_t end)
 {
-  const CsrMultTransposeArgs local = *args, *a = &local; /* so that stores to y cannot change it */
+  /* a local copy, so that stores to y cannot change it */
+  const CsrMultTransposeArgs local = *args, *a = &local;
   const CsrView *A = &a->c.m.A;
   for (int64_t j = begin; j < end; j++)
     *(j < a->owned ? a->c.m.y + j : a->ghost + (j - a->owned)) =

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type csri: plain CSR, worked on in windows of equally many rows and entries, however long the rows are; rows that are too long for one are
-  shared out in pieces, whose sums are added in order. After CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal
-  chunks and adds the parts of rows by atomics; here windows end at row ends and nothing depends on who comes first.
+  Type csri: plain CSR, divided into row blocks of equally many rows and entries, whatever the lengths of
+  rows. Rows that are too long for one are split into segments, whose sums are added in order. It follows
+  CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal chunks and adds parts of rows by
+  atomics. Here row blocks end at row ends, and nothing depends on the order of execution.
 */
 #include "csr_rows.h"
 #include "hubs.h"
@@ -14,12 +15,13 @@ typedef struct CsriData {
   CsrData csr; /* first: of the transpose product */
   PoiseInt asked, hubs_asked;
   int combine;                         /* ORDERED, ATOMIC */
-  int64_t built;                       /* c->built of what was cut; 0: nothing was */
+  int64_t built;                       /* c->built when the row blocks were made; 0: there are none */
   PoiseInt was_asked, hubs_were_asked; /* then */
   bool exact;                          /* it was cut for ATOMIC */
   int64_t tried;                       /* c->built of what was to be cut */
-  int rows;            /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
-  int64_t tile, uncut; /* the most nonzeros of such a block; all nonzeros that are not cut */
+  int rows;                            /* less than POISE_BLOCK: rows that are not split are uniform, and go in tiles of so
+                          many rows */
+  int64_t tile, uncut;                 /* the most nonzeros of such a tile; all nonzeros that are not split */
   Windows w;
   Hubs hubs;
 } CsriData;
@@ -49,7 +51,8 @@ int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data)
   return Limit(dev, size, data, false);
 }
 
-/* Where the rows that are not cut are even, blocks of them are fetched as type csr does. *s: what is known of the rows. */
+/* If the rows that are not split are uniform, they go in tiles as in type csr. *s: the statistics of the
+   rows. */
 static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t limit, CsrStatistics *s)
 {
   d->rows = POISE_BLOCK;
@@ -63,7 +66,7 @@ static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t limit, CsrStatisti
   return POISE_OK;
 }
 
-/* As was asked, else as suits the device. */
+/* Choose the sizes of row blocks and segments: those asked for, else those of the device. */
 static WindowsCut ChooseCut(PoiseMat A, const CsriData *d, int64_t limit, const CsrStatistics *s)
 {
   Device *dev = A->ctx->device;
@@ -83,7 +86,8 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   CsrStatistics s;
   bool other = d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
   if (d->built == A->csr.built && !other) return POISE_OK;
-  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of chunks. */
+  /* A captured loop has the old row blocks. All ranks must count alike, so neither a failure of the latest
+     set-up here nor the sizes are examined. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   poiseWindowsDestroy(&d->w);
@@ -129,7 +133,8 @@ static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
   return poiseWindowsMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a, as_csr ? sizeof *m : sizeof *a);
 }
 
-/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. Interior windows run while the ghosts travel. */
+/* Traffic: 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. Interior row blocks
+   run while the ghosts travel. */
 static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
@@ -145,7 +150,7 @@ static void Inherit_CSRI(const void *A, void *B)
   to->asked = from->asked, to->hubs_asked = from->hubs_asked, to->combine = from->combine;
 }
 
-/* Atomic additions come in any order, so the finished rows are not known before the end. */
+/* Composed if additions are atomic: they come in any order, so finished rows are not known before the end. */
 static bool Composes_CSRI(PoiseMat A)
 {
   return ((const CsriData *)A->data)->combine == ATOMIC;
@@ -154,7 +159,7 @@ static bool Composes_CSRI(PoiseMat A)
 static int64_t Partials_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
-  return poiseWindowsPartials(&d->w); /* as of the latest set-up: see Ready_CSRI */
+  return poiseWindowsPartials(&d->w); /* from the latest set-up, see Ready_CSRI */
 }
 
 static PoiseErr View_CSRI(PoiseMat A)
@@ -181,7 +186,8 @@ static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
   poiseHubsBytes(&d->hubs, sum);
 }
 
-/* Windows follow from the sizes, whether there are hubs, and what the device makes of the rows; not so the pieces. */
+/* Row blocks follow from the sizes, from hubs, and from the device's choice for these rows; row segments
+   do not. */
 static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const CsriData *d = data;
@@ -261,7 +267,7 @@ static double PieceSum(const CsriMultArgs *a, int64_t p)
   return PartSum(&a->m, a->part[p].first, a->part[p].first + a->part[p].nz);
 }
 
-/* The rows that were cut: sums of pieces in order. */
+/* Finish split rows: add the sums of their segments in order. */
 static void Join(const CsriMultArgs *a, double alpha, double beta)
 {
   for (int64_t p = 0; p < a->npiece;) {

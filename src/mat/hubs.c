@@ -2,9 +2,9 @@
 #include "hubs.h"
 
 enum {
-  LARGE = 32768, /* columns of which x does not fit into a first cache */
-  WORTH = 8,     /* hubs are to have this part of the entries, */
-  TIMES = 4      /* and so many times as many as a column in the mean */
+  LARGE = 32768, /* number of columns from which x does not fit into L1 */
+  WORTH = 8,     /* hubs must have at least 1/WORTH of the entries, */
+  TIMES = 4      /* and TIMES as many as an average column */
 };
 
 static int BitsOf(const Device *dev, int64_t columns, int64_t nz, PoiseInt asked)
@@ -17,7 +17,7 @@ static int BitsOf(const Device *dev, int64_t columns, int64_t nz, PoiseInt asked
   return bits;
 }
 
-/* The hub of each slot, and its entries, as CsrHubsArgs has them. */
+/* Find the hub of each slot, and its number of entries, as described at CsrHubsArgs. */
 static PoiseErr Count(PoiseMat A, int bits, Buffer *count, Buffer *most, const int64_t **found)
 {
   Csr *c = &A->csr;

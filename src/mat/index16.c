@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Columns of 16 bits beside the CSR, which stays as it is: the columns of a block of rows of a band matrix, or of a grid's, lie in a few
-  bands, and 4 bits say in which, 12 where. The windows of a block are found from the least column upwards, each begins at the first column
-  that those before do not cover, which is as few as there can be. Exact; a block that needs more windows is read as it is.
+  16-bit columns beside the CSR, which stays as it is. In a band matrix, or one of a grid, the columns of a
+  block of rows lie in a few bands. 4 bits say which column window, 12 bits the place in it. The windows of a
+  block are found from the least column upwards. Each begins at the first column that the earlier ones do not
+  cover. That is the fewest possible. The coding is exact. A block that needs more windows is read in 32 bits.
 */
 #include "mat.h"
 
@@ -18,8 +19,8 @@ static void Release(Index16 *d)
   d->built = d->fits = 0;
 }
 
-/* Windows and codes, on the device, and there the number of nonzeros that fit. Reads 4 bytes per nonzero once more than there are windows
-   and once for the codes, all but once from a cache. */
+/* Make windows and codes on the device, and count the nonzeros that fit. Each pass reads 4 bytes per
+   nonzero. There is one pass per window, one more, and one for the codes; all but one read from a cache. */
 static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
 {
   Csr *c = &A->csr;
@@ -44,7 +45,7 @@ PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d)
   bool other = d->on != on;
   if (d->built == c->built && !other) return POISE_OK;
   if (d->tried == c->built && other)
-    A->pattern++; /* a captured loop knows what there was; all ranks count alike, also after a failure of one */
+    A->pattern++; /* a captured loop has the old state; all ranks count alike, also after a failure of one */
   d->tried = c->built;
   Release(d);
   d->on = on;
@@ -85,7 +86,7 @@ void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum)
   poiseBufferAdd(&d->window, sum);
 }
 
-/* Whether half of the nonzeros fit, only the pattern knows. */
+/* Only the pattern decides whether half of the nonzeros fit. */
 void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p)
 {
   int64_t windows = plan->nblock[1] * POISE_WINDOWS * (int64_t)sizeof(int32_t);
@@ -99,7 +100,7 @@ void poiseIndex16Destroy(Index16 *d)
 
 /* ---- host kernel ---------------------------------------------------------------------------------------------------- */
 
-/* The windows of the columns [begin, end); how many, or POISE_WINDOWS + 1. */
+/* Find the windows of the columns of entries [begin, end). Returns their number, or POISE_WINDOWS + 1. */
 static int WindowsOf(const CsrView *A, int64_t begin, int64_t end, int32_t *window)
 {
   int64_t from = 0;

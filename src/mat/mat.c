@@ -53,7 +53,7 @@ void poiseMatUse(PoiseMat A, const MatType *type, void *data)
   poiseFree(A->ctx, &A->data);
   A->data = data;
   A->type = type;
-  A->pattern++; /* what was captured with the old type's pointers is void */
+  A->pattern++; /* loops captured with the old type's pointers are invalid */
 }
 
 PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data)
@@ -64,13 +64,14 @@ PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data)
   return e;
 }
 
-/* Of a matrix that has none yet. Local. */
+/* Set the type of a new matrix, which has none yet. Local. */
 static PoiseErr FirstType(PoiseMat A, const MatType *type)
 {
   void *data;
   bool automatic = type == &poiseMatType_auto;
   A->blocked = type->blocked;
-  if (automatic || type->blocked) type = &poiseMatType_csr; /* works until the first choice, or until A is assembled */
+  /* used until the first choice, or until A is assembled */
+  if (automatic || type->blocked) type = &poiseMatType_csr;
   TRY(poiseMatTypeData(A->ctx, type, &data));
   poiseMatUse(A, type, data);
   if (A->blocked) TRY(poiseMatKeepWaiting(A));
@@ -232,7 +233,7 @@ void poiseMatInherit(PoiseMat A, PoiseMat B)
     asked->inherit(poiseMatAskedData(A), poiseMatAskedData(B));
 }
 
-/* PETSc's names, which are of a device or of one rank or several, too: words that types here do not say. */
+/* Translate PETSc's names. They also name a device, and one rank or several, which types here do not. */
 static const char *OwnName(const char *name)
 {
   static const char *const theirs[] = {"aij", "aijcusparse", "aijkokkos", "baij"};
@@ -344,7 +345,7 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
   TRY(poiseMatAgreeBlockSize(A->ctx, e, b));
   A->find = !b && !A->type->blocked;
   if (!b) return POISE_OK;
-  if (b != A->block_size) A->state++; /* what was built from the old blocks is void */
+  if (b != A->block_size) A->state++; /* all that was built from the old blocks is invalid */
   if (b != A->block_size) poiseFree(A->ctx, &A->fills);
   A->block_size = b;
   return POISE_OK;
@@ -356,7 +357,7 @@ int PoiseMatBlockSize(PoiseMat A)
   return A->block_size;
 }
 
-/* A multiple of the block sizes that may be found, the small ones first, as far as each rank gets SOME of it. */
+/* A multiple of the block sizes that may be found, small ones first, as far as each rank gets SOME of it. */
 static int64_t UnitToFind(PoiseContext ctx, PoiseInt M, PoiseInt N)
 {
   enum { SOME = 16 };
@@ -428,7 +429,7 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
   return POISE_OK;
 }
 
-/* Does the product take factors, skip and Fuse? */
+/* Does the product of the type take factors, skip and Fuse? */
 static bool Fuses(PoiseMat A)
 {
   return A->type->fuse && !(A->type->composes && A->type->composes(A));
@@ -450,13 +451,15 @@ double poiseMatTraffic(PoiseMat A)
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
 
-/* A product without Fuse: t = A x, then y = a t + b y and the dots in one pass. A skipped one computes t in vain. */
+/* A product of a type without Fuse: t = A x, then y = a t + b y and the dots in one pass. If skipped, t is
+   computed in vain. */
 static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip, const Fuse *fuse)
 {
   const ScalarRef one = {NULL, 1}, zero = {NULL, 0};
   bool overwrites = !b.slot && b.value == 0;
   AxpbyArgs p = {.n = A->rows->n, .a = a, .b = b, .skip = skip};
-  if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1) { /* eager loops enqueue nothing to be skipped */
+  /* eager loops enqueue nothing that must be skipped */
+  if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1) {
     TRY(A->type->mult(A, one, x, zero, y, NULL, NULL));
     return poiseVecFuse(y, skip, fuse);
   }
@@ -498,7 +501,7 @@ PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double
   return poiseHaloEnd(A->csr.halo, ghost);
 }
 
-/* What a rank that cannot multiply owes the others. */
+/* Only take part in the exchange: the neighbours of a rank that cannot multiply need it. */
 static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
 {
   const double *ghost;
@@ -506,11 +509,12 @@ static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
   return mine;
 }
 
-/* y = a A x + b y, then the dots of y; mine: this rank's error so far. Whatever fails, this rank's part in the communication
-   takes place, and the caller agrees afterwards. */
+/* y = a A x + b y, then the dots of y. mine: this rank's error so far. Whatever fails, this rank takes
+   part in the communication, and the caller agrees afterwards. */
 static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, PoiseVec y, const Fuse *fuse)
 {
-  if (!Fuses(A) && (!poiseMatHolds(A) || !A->work)) { /* a user's function may be collective: all call it or none does */
+  /* a user's function may be collective, so all call it or none does */
+  if (!Fuses(A) && (!poiseMatHolds(A) || !A->work)) {
     TRY(PoiseAgree(A->ctx, mine));
     if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
   }
@@ -547,7 +551,7 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
 {
   CALLED(OBJECT(A), OBJECT(x), OBJECT(y), OBJECT(u), GIVEN(dot));
   Fuse f = {.ndot = 1};
-  if (!poiseMatHolds(A)) { /* a user's function may itself use the context's scratch */
+  if (!poiseMatHolds(A)) { /* as a user's function may itself use the context's scratch */
     TRY(PoiseMatMult(A, x, y));
     return PoiseVecDot(u, y, dot);
   }
@@ -695,7 +699,7 @@ static PoiseErr ViewStored(PoiseMat A)
   TRY(PoiseMatBytes(A, &held, &plain));
   poiseBufferAdd(&c->ptr, &csr);
   poiseBufferAdd(&c->col, &csr);
-  poiseBufferAdd(&c->val, &csr); /* which may not be on the device yet */
+  poiseBufferAdd(&c->val, &csr); /* the values may not be on the device yet */
   sum[3] = (double)held.host, sum[4] = (double)held.device, sum[5] = (double)plain;
   sum[6] = (double)(is_host ? held.host - csr.host : held.device - csr.device);
   TRY(PoiseSum(A->ctx, 7, sum));

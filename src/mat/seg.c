@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type seg: segmented CSR after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015). A row is cut into segments of at most S entries, S a
-  power of two just above the mean length of rows, and a block of threads sums about as many segments as all others. The arrays stay plain
-  CSR, where the paper fills segments up with zeros (-mat_seg_padded, to compare with): a segment's place follows from the offsets. Where
-  the paper adds the segments of a row on the host and sums them, here the block does, in order; rows that do not fit into one are cut
-  into pieces as in csri.
+  Type seg: segmented CSR after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015). A row is divided into
+  segments of at most S entries. S is the smallest power of two not below the mean row length. Each thread
+  block sums about as many segments as every other.
+
+  The arrays stay plain CSR, and a segment's place follows from the offsets. The paper fills segments up with
+  zeros (-mat_seg_padded, for comparison). The paper adds the segments of a row on the host. Here the thread
+  block adds them, in order. Rows that do not fit into one thread block are split as in csri.
 */
 #include "windows.h"
 
-enum { SEG_ENTRIES = 8192, SEG_PIECE = 4096 }; /* of a window on the host, of a piece of a longer row */
+enum {
+  SEG_ENTRIES = 8192,
+  SEG_PIECE = 4096
+}; /* entries of a row block on the host; of a row segment of a
+                                                  split row */
 
 typedef struct SegPadded { /* the filled segments */
   int64_t nz, state;       /* state: A->state of the values */
@@ -18,13 +24,13 @@ typedef struct SegPadded { /* the filled segments */
 
 typedef struct SegData {
   CsrData csr; /* first: of the transpose product */
-  int asked;   /* for segments of 2^(asked - 1) entries; 0: for none */
+  int asked;   /* segments of 2^(asked - 1) entries are asked for; 0: none are */
   int wants_padded;
-  int64_t built;            /* c->built of what was cut; 0: nothing was */
+  int64_t built;            /* c->built when the row blocks were made; 0: there are none */
   int was_asked;            /* then */
   int64_t tried;            /* c->built of what was to be cut */
-  int64_t length, block;    /* entries of a segment, segments of a window */
-  int64_t filled, segments; /* segments that entries are in; and as windows count them */
+  int64_t length, block;    /* entries of a segment; segments of a row block */
+  int64_t filled, segments; /* segments with entries; segments as row blocks count them */
   int64_t tile;             /* the most entries of a window */
   bool is_padded;
   SegPadded padded;
@@ -42,7 +48,8 @@ static const PoiseOption options[] = {
 
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
-/* Rows of exactly S entries fill their segments, so a mean that is a power of two is taken as it is. */
+/* The length S of segments. Rows of exactly S entries fill their segments, so a mean that is a power of
+   two is S itself. */
 static int64_t Length(const SegData *d, int64_t m, int64_t nz)
 {
   int64_t length = 1;
@@ -72,7 +79,7 @@ static void Release(SegData *d)
   d->built = d->padded.state = 0;
 }
 
-/* Counts of segments of groups of rows, scanned, in a->count, and all of them. */
+/* Count the segments of groups of rows in a->count, scanned, and all of them. */
 static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
 {
   Device *dev = A->ctx->device;
@@ -83,7 +90,7 @@ static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
   return poiseDeviceSync(dev);
 }
 
-/* The matrix that is cut: A, or the filled segments. */
+/* Make row blocks of A, or of the padded segments. */
 static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
 {
   Device *dev = A->ctx->device;
@@ -97,7 +104,7 @@ static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
                                       : POISE_OK; /* copies just wait for ghosts */
 }
 
-/* Windows of rows of one segment each are blocks of rows. */
+/* Row blocks whose rows have one segment each are tiles. */
 static void Tile(PoiseMat A, SegData *d)
 {
   d->tile = d->length * (d->block + d->block / 2);
@@ -114,7 +121,7 @@ static PoiseErr PaddedPattern(SegData *d, CsrView *P)
   return poiseBufferRead(&d->padded.col, DEVICE, &P->col);
 }
 
-/* Columns and values are copied into the filled segments. */
+/* Copy columns and values into the padded segments. */
 static PoiseErr Fill(PoiseMat A, SegData *d)
 {
   SegPadArgs a = {.cut = {.length = d->length}, .nsegment = d->filled};
@@ -129,7 +136,7 @@ static PoiseErr Fill(PoiseMat A, SegData *d)
   return POISE_OK;
 }
 
-/* The offsets of the filled segments, which a->A has then. */
+/* Make the offsets of the padded segments, which become those of a->A. */
 static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
 {
   Device *dev = A->ctx->device;
@@ -141,7 +148,7 @@ static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(int32_t), "columns of segments", &p->col));
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(double), "values of segments", &p->val));
   TRY(poiseBufferWrite(&p->ptr, DEVICE, &pad.ptr));
-  TRY(poiseBufferWrite(&p->col, DEVICE, &pad.col)); /* with what Fill brings; else zeros would be fetched */
+  TRY(poiseBufferWrite(&p->col, DEVICE, &pad.col)); /* Fill writes all of it, so no zeros are copied */
   pad.P.ptr32 = p->wide ? NULL : pad.ptr, pad.P.ptr64 = p->wide ? pad.ptr : NULL;
   TRY(poiseLaunch(dev, KERNEL_seg_offsets, &pad, sizeof pad));
   return PaddedPattern(d, &a->A);
@@ -166,7 +173,8 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   Buffer count = {0};
   bool other = d->was_asked != d->asked || d->is_padded != d->wants_padded;
   if (d->built == A->csr.built && !other) return POISE_OK;
-  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of lengths. */
+  /* A captured loop has the old row blocks. All ranks must count alike, so neither a failure of the latest
+     set-up here nor lengths are examined. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   Release(d);
@@ -211,7 +219,7 @@ static PoiseErr Part_SEG(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pro
   return poiseWindowsMult(A, &d->w, part, KERNEL_seg_mult, &a->c, sizeof *a);
 }
 
-/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per window. */
+/* Traffic: 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. */
 static PoiseErr Mult_SEG(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y, const double *skip,
                          const Fuse *fuse)
 {
@@ -230,7 +238,7 @@ static void Inherit_SEG(const void *A, void *B)
 static int64_t Partials_SEG(PoiseMat A)
 {
   const SegData *d = A->data;
-  return poiseWindowsPartials(&d->w); /* as of the latest set-up: see Ready_SEG */
+  return poiseWindowsPartials(&d->w); /* from the latest set-up, see Ready_SEG */
 }
 
 static PoiseErr View_SEG(PoiseMat A)
@@ -242,7 +250,7 @@ static PoiseErr View_SEG(PoiseMat A)
   char summed[64] = "rows summed one by one";
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
-  TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank that has the longest ones */
+  TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank with the longest segments */
   int lanes = 1 << poiseSegLanes((int64_t)length);
   if (threads) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
   TRY(PoisePrintf(A->ctx, "    seg: %.0f segments of up to %.0f entries, %s, in %.0f windows; %.0f pieces of longer rows\n",
@@ -261,7 +269,7 @@ static void Bytes_SEG(PoiseMat A, PoiseBytes *sum)
   poiseBufferAdd(&d->padded.val, sum);
 }
 
-/* Copies into n segments of so many entries. */
+/* Predict copies into n segments of `length` entries. */
 static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_t m, PoisePrediction *p)
 {
   int64_t bytes[2];
@@ -272,8 +280,9 @@ static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_
   poisePredictBetween(A->ctx->device, bytes[0], bytes[1], ON_DEVICE, p);
 }
 
-/* n rows, of which at most `some` have entries, nz in all: they fill nz / S segments or, with a rest in each of them, a segment each more. A
-   row of a chunk or more counts as a whole window; how many these can be is known from nz. */
+/* Bounds for n rows with nz entries, at most `some` of them not empty. They fill nz / S segments, or with
+   a partial segment each, one more per row. A row of at least a chunk counts as a whole row block. nz
+   bounds the number of such rows. */
 static PoiseErr Predict_SEG(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const SegData *d = data;
@@ -358,7 +367,7 @@ PoiseErr poiseHost_seg_fill(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* A core sums a row best in one go: what is cut into segments is how rows are shared out. */
+/* A core sums a row fastest in one pass. Segments only decide how rows are divided over threads. */
 PoiseErr poiseHost_seg_mult(Device *dev, const void *args)
 {
   const SegMultArgs *a = args;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows of rows and pieces of longer ones, on the device: made, ordered, and multiplied by. */
+/* Row blocks, and row segments of split rows, on the device: construction, order, SpMV. */
 #include "windows.h"
 
-/* LINE: numbers whose values and columns fill lines of a GPU's caches. Elsewhere a row's sum is the same wherever it begins. */
+/* LINE: entries whose values and columns fill lines of a GPU's caches. Elsewhere the sum of a row does not
+   depend on its start. */
 enum { BUFFERS = 6, LINE = 32 };
 
 PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **window, int64_t **pieces)
@@ -16,7 +17,7 @@ PoiseErr poiseWindowsBegin(Device *dev, int64_t m, Windows *w, CsrWindow **windo
   return poiseBufferWrite(&w->first, DEVICE, pieces);
 }
 
-/* Whole doubles, which a device fills with zeros by itself. */
+/* Whole doubles, which a device can fill with zeros. */
 static int64_t ArrivedBytes(int64_t n)
 {
   return (n + n % 2) * (int64_t)sizeof(int32_t);
@@ -58,7 +59,7 @@ PoiseErr poiseWindowsCut(PoiseMat A, Windows *w, WindowsCut cut)
   return poiseWindowsCutRows(A->ctx->device, &view, w, cut);
 }
 
-/* Pieces always wait for the ghosts. */
+/* Row segments always wait for the ghosts. */
 PoiseErr poiseWindowsOrder(PoiseMat A, Windows *w, int rows)
 {
   const CsrWindow *window = NULL;
@@ -119,15 +120,16 @@ void poiseWindowsPredict(PoiseMat A, const WindowsPlan *w, MatPlan *plan, PoiseP
   poisePredictBetween(dev, ArrivedBytes(w->n[0] + 1), ArrivedBytes(w->n[1] + 1), ON_DEVICE, p);
   PredictEach(dev, pieces, 0, sizeof(CsriPiece) + (size_t)poisePlanSide(plan) * sizeof(double), ON_DEVICE, p);
   if (w->ordered) PredictEach(dev, parts, 0, sizeof(int32_t), ON_BOTH, p);
-  if (w->ordered && !dev->ops->is_host) { /* the host looks at windows, not at blocks */
+  if (w->ordered && !dev->ops->is_host) { /* the host orders row blocks, not tiles */
     p->least.host += w->blocks[1] ? 0 : (w->n[0] + 1) * size;
     p->most.host += (w->n[1] + 1) * size;
   }
   plan->partials[0] = parts[0], plan->partials[1] = parts[1] + w->pieces;
 }
 
-/* A row of L entries, L >= limit, is cut into L / (2 limit) pieces, rounded up, or fewer, which are no more than L / limit. Where rows
-   cannot be so long, there are none. What is left of the rows is perhaps even, and goes by blocks. */
+/* A row of L >= limit entries is split into at most L / (2 limit) segments, rounded up, which is at most L
+   / limit. If there are fewer columns than limit, no row is split. The other rows may be uniform, and then
+   go in tiles. */
 void poiseWindowsPredictCut(PoiseMat A, const int64_t chunk[2], int64_t limit, bool exact, MatPlan *plan,
                             PoisePrediction *p)
 {
