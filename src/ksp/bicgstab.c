@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. K = M^-1 A (left: preconditioned
-  norm) or A M^-1 (right: unpreconditioned norm; then the iteration is on u with x = x0 + M^-1 u). Unlike
-  PETSc, which gives up, the method starts afresh from the residual when (r, r^) vanishes; not before: below
-  eps |r| |r^| it lost convergences (olm1000). What follows is often worse, so the best x of these starts is
+  BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. From the left K = M^-1 A, with the
+  preconditioned norm. From the right K = A M^-1, with the unpreconditioned norm, and the iteration is on u
+  with x = x0 + M^-1 u.
+
+  If (r, r^) vanishes, PETSc gives up. This method starts afresh from the residual. The test is for 0: a test
+  below eps |r| |r^| lost convergences (olm1000). Later starts are often worse. So the best x of all starts is
   kept, and is the result if the method gets nowhere.
 
-  Vectors read and written per iteration beside two matrices and two preconditioners: v, r, r (s); p, t, r^,
-  r, x, x, r (update); r, v, p, p (direction): 14, and those of the products. From the right dense blocks
-  are applied in the phases that write s and p.
+  Vectors read and written per iteration, beside two matrices and two preconditioners: v, r, r (s); p, t, r^,
+  r, x, x, r (update); r, v, p, p (direction): 14, and those of the products. From the right, the phases that
+  write s and p apply dense blocks as an epilogue.
 */
 #include "ksp.h"
 #include "bicgstab_phases.h"
@@ -22,13 +24,13 @@ static int Vectors_BiCGSTAB(PoiseKSP ksp)
   return ksp->side == POISE_PC_RIGHT ? U + 1 : KEPT + 1;
 }
 
-/* The solution the iteration works on: a correction in u when preconditioned from the right. */
+/* The vector that the iteration works on: x, or the correction u if preconditioned from the right. */
 static int Unknown(PoiseKSP ksp)
 {
   return ksp->side == POISE_PC_RIGHT ? U : X;
 }
 
-/* Is w = M^-1 y there, for the next product, when a phase has written y? */
+/* Is w = M^-1 y available for the next product when a phase has written y? */
 static bool IsAhead(PoiseKSP ksp)
 {
   return ksp->side == POISE_PC_RIGHT && ksp->blocks.b;
@@ -88,7 +90,7 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
         (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT], x, v[KEPT]}, .seldom = 3}, P, NO_SLOT);
 }
 
-/* |r|^2 of the x that is kept, if that is the better one of a solve that failed; else 0. */
+/* |r|^2 of the kept x, if that is better than the x of a solve that failed; else 0. */
 static double Kept(PoiseKSP ksp)
 {
   const double *kept = ksp->final + BI_KEPT,

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PC bjacobi: M = the diagonal blocks of P, each with a solver of its own (options -sub_ksp_..., -sub_pc_...), as PETSc's
-  PCBJACOBI; by default one block per rank with preonly and ilu, also for a symmetric P: where icc exists, ilu is the same
-  M = L D L^T but for rounding. Or, with -pc_bjacobi_supervariables, small dense blocks that are inverted.
+  PC bjacobi: M = the diagonal blocks of P, each with a solver of its own (options -sub_ksp_..., -sub_pc_...),
+  as PETSc's PCBJACOBI. The default is one block per rank with preonly and ilu. For a symmetric P ilu gives
+  the same M = L D L^T as icc where that exists, except for rounding. -pc_bjacobi_supervariables inverts small
+  dense blocks instead.
 
-  A solver works in the context of its rank alone. Its matrix is a copy of the block, whose values are gathered from P's in one
-  pass when these change; on one rank with one block it is P itself. Vectors are windows on r and z. With preonly inside,
-  nothing is copied and the solver's loop may be replayed.
+  A solver works in the context of its rank alone. Its matrix is a copy of the block. When P's values change,
+  one pass gathers them. On one rank with one block the matrix is P itself. Vectors are views of r and z. With
+  preonly inside, nothing is copied, and the solver's loop may be replayed.
 */
 #include "ksp.h"
 
 typedef struct Block {
   PoiseInt first, n; /* local rows */
   PoiseMat A;        /* NULL where it is P */
-  Buffer from;       /* int32: where a piece's entries stand in P, from the first of its first row on */
+  Buffer from;       /* int32: places in P of the entries of a piece, counted from the first entry of its
+                        first row */
   PoiseVec r, z;
 } Block;
 
 typedef struct BJacobi {
-  /* Blocks on all ranks, on this one; rows of a supervariable block. 0: not given; at most one is. */
+  /* Number of blocks on all ranks; on this rank; rows of a supervariable block. 0: not given; at most one
+     is given. */
   PoiseInt total, local, most;
-  PoiseInt *length, lengths; /* rows of so many blocks on this rank, as given; NULL: nearly equal */
+  PoiseInt *length, lengths; /* rows of each of `lengths` blocks on this rank, as given; NULL: nearly equal */
   int64_t count;
   Block *block;
   PoiseKSP *ksp;          /* of each block */
   int64_t given, pattern; /* of the matrix that was copied */
-  int block_size;         /* of the matrix whose rows were split */
+  int block_size;         /* block size of the matrix whose rows were divided */
   int64_t configured;
   Supervariables small;
 } BJacobi;
@@ -62,7 +65,7 @@ static void ReleaseBlocks(PoisePC pc)
   j->count = j->pattern = j->given = j->configured = 0;
 }
 
-/* How many blocks this rank has: PETSc's rules. A block does not span ranks. */
+/* The number of blocks of this rank, by PETSc's rules. A block does not span ranks. */
 static PoiseErr Count(PoisePC pc, PoiseInt *count)
 {
   const BJacobi *j = pc->data;
@@ -78,7 +81,7 @@ static PoiseErr Count(PoisePC pc, PoiseInt *count)
   return POISE_OK;
 }
 
-/* Rows of the blocks: as given, or nearly equal whole nodes, those that are larger first. */
+/* The rows of the blocks: as given, or nearly equal numbers of whole nodes, larger blocks first. */
 static PoiseErr Split(PoisePC pc, PoiseInt count)
 {
   BJacobi *j = pc->data;
@@ -124,7 +127,7 @@ static PoiseErr CreateSolvers(PoisePC pc, PoiseInt count)
   return POISE_OK;
 }
 
-/* Have the blocks other rows than they should? */
+/* Do the blocks have other rows than they should? */
 static bool OtherRows(PoisePC pc)
 {
   const BJacobi *j = pc->data;
@@ -132,7 +135,8 @@ static bool OtherRows(PoisePC pc)
   return last->first + last->n != pc->P->rows->n || j->block_size != pc->P->block_size;
 }
 
-/* Blocks with solvers in them, as P's rows and the settings say; local. Solvers stay as long as their number does. */
+/* Make the blocks and their solvers for P's rows and the settings. Solvers are kept while their number
+   stays. Local. */
 static PoiseErr MakeBlocks(PoisePC pc)
 {
   BJacobi *j = pc->data;
@@ -144,7 +148,7 @@ static PoiseErr MakeBlocks(PoisePC pc)
   if (!e) e = Split(pc, count);
   if (e) ReleaseBlocks(pc);
   j->block_size = pc->P->block_size;
-  j->pattern = 0; /* their matrices are not those of these blocks */
+  j->pattern = 0; /* their matrices are of other blocks */
   pc->state = 0;
   pc->built = false;
   return e;
@@ -152,14 +156,15 @@ static PoiseErr MakeBlocks(PoisePC pc)
 
 /* ---- their matrices ------------------------------------------------------------------------------------------------------- */
 
-/* One rank, one block: the solver has P itself, and r and z. */
+/* One rank, one block: the solver has P itself, and r and z themselves. */
 static bool IsWhole(PoisePC pc)
 {
   const BJacobi *j = pc->data;
   return j->count == 1 && PoiseSize(pc->ctx) == 1;
 }
 
-/* Of a matrix of blocks what follows counts rows, columns and entries of those. */
+/* A range of rows or columns. For a matrix of blocks, the code below counts block rows, block columns and
+   blocks. */
 typedef struct Range {
   int64_t begin, end;
 } Range;
@@ -170,7 +175,7 @@ static Range RowsOf(const Csr *c, const Block *b)
   return (Range){b->first / side, (b->first + b->n) / side};
 }
 
-/* The entries [begin, end) of local row i that are in the block, which are one after the other. */
+/* The entries [begin, end) of local row i that are in the block; they are contiguous. */
 static void Entries(const Csr *c, const HostCsr *h, Range rows, int64_t i, int64_t *begin, int64_t *end)
 {
   int64_t k = poiseCsrPtr(c, h->ptr, i), last = poiseCsrPtr(c, h->ptr, i + 1);
@@ -190,9 +195,9 @@ static int64_t CountEntries(const Csr *c, const HostCsr *h, Range rows)
   return nz;
 }
 
-enum { REACH = INT32_MAX }; /* entries of P that can be told apart by 32 bits */
+enum { REACH = INT32_MAX }; /* entries of P that 32 bits can number */
 
-/* The end of the rows from `row` on that are not more. */
+/* The end of the rows from `row` on that have at most so many entries. */
 static int64_t EndOfPiece(const Csr *c, const void *ptr, Range rows, int64_t row)
 {
   int64_t end = row + 1, base = poiseCsrPtr(c, ptr, row);
@@ -201,7 +206,7 @@ static int64_t EndOfPiece(const Csr *c, const void *ptr, Range rows, int64_t row
   return end;
 }
 
-/* The block's pattern, and where its values come from. */
+/* Copy the block's pattern, and note where its values come from. */
 static PoiseErr CopyPattern(PoisePC pc, Block *b, RowArrays *r)
 {
   Csr *c = &pc->P->csr;
@@ -316,7 +321,7 @@ static PoiseErr Configure(PoisePC pc)
   return POISE_OK;
 }
 
-/* One that has its block as a copy reads no more than that, whatever it is. */
+/* What the solvers read. A solver with a copy of its block reads only that. */
 static PoiseErr Reads_BJacobi(PoisePC pc, Reads *reads)
 {
   BJacobi *j = pc->data;
@@ -393,7 +398,7 @@ static PoiseErr Blocks_BJacobi(PoisePC pc, const double **d, int64_t *b)
 static void Cost_BJacobi(PoisePC pc, double *flops, double *bytes)
 {
   const Supervariables *s = &((BJacobi *)pc->data)->small;
-  *flops = 2 * (double)s->entries; /* what solvers do, nested events count */
+  *flops = 2 * (double)s->entries; /* nested events count the work of solvers */
   *bytes = 8 * (double)s->entries + 16 * (double)s->n;
 }
 
@@ -421,7 +426,8 @@ static void Bytes_BJacobi(PoisePC pc, PoiseBytes *sum)
   }
 }
 
-/* Numbers of a block's matrix, least and most, where P has those of the plan: as they are, or shares by rows without the ghosts' columns. */
+/* Least and most scalars of a block's matrix. P's numbers are those of the plan: counted, or divided by
+   rows without the columns of ghosts. */
 static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, PoiseInt numbers[2])
 {
   Csr *c = &pc->P->csr;
@@ -438,7 +444,8 @@ static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, Po
   return POISE_OK;
 }
 
-/* A solver with its own matrix, by which nobody may multiply: sure are the values alone. */
+/* Predict a solver with its own matrix. Perhaps no product uses that matrix, so only the values are
+   certain. */
 static PoiseErr PredictBlock(PoisePC pc, int64_t k, const MatPlan *plan, PoisePrediction *p)
 {
   BJacobi *j = pc->data;
@@ -461,7 +468,7 @@ static PoiseErr PredictBlock(PoisePC pc, int64_t k, const MatPlan *plan, PoisePr
   return POISE_OK;
 }
 
-/* Solvers that have no matrix of their block's rows yet take one without entries, until they are set up. */
+/* Give a solver without a matrix of its block's rows one without entries, until its set-up. */
 static PoiseErr Promise(PoisePC pc, int64_t k)
 {
   BJacobi *j = pc->data;
@@ -531,7 +538,8 @@ static PoiseErr CheckType(PoisePC pc)
   return POISE_OK;
 }
 
-/* A number in total, or on this rank, or neither and rows of supervariable blocks; nor these. */
+/* Set a number of blocks in total, or on this rank; else the rows of supervariable blocks; or none of
+   these. */
 static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const PoiseInt *lengths, PoiseInt most)
 {
   BJacobi *j = pc->data;
@@ -550,8 +558,8 @@ static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const Pois
   return POISE_OK;
 }
 
-/* What options give overrides what there was: a number all of it, 0 in total those of ranks, too, another 0
-   itself. */
+/* Options override earlier settings. A number replaces all of them. 0 for the total also drops the number
+   per rank; any other 0 drops only its own setting. */
 static PoiseErr Override(PoisePC pc, const BJacobi *given)
 {
   const BJacobi *j = pc->data;

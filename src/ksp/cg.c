@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioned conjugate gradients (Hestenes & Stiefel 1952), as in PETSc's KSPCG, for symmetric positive definite A and M.
+  Preconditioned conjugate gradients (Hestenes & Stiefel 1952), as in PETSc's KSPCG, for symmetric positive
+  definite A and M.
 
-  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: q, r, d, r (update);
-  r, d, p, x, x, p (direction); p, q (product): 12. A preconditioner of another kind adds z and its own, dense blocks in the
-  update.
+  Vectors read and written per iteration, beside the matrix, with a pointwise preconditioner d: q, r, d, r
+  (update); r, d, p, x, x, p (direction); p, q (product): 12. Another preconditioner adds z and its own
+  traffic. Dense blocks are an epilogue of the update.
 */
 #include "cg.h"
 
@@ -19,7 +20,8 @@ int poiseCGFlags(PoiseKSP ksp)
   return (int)ksp->norm | (ksp->A->null.n ? CG_PROJECTED : 0);
 }
 
-/* alpha = rz / pq; r -= alpha q; rz' = (r, z) and |z| or |r|, with z = M r, which is made where M is no diagonal. */
+/* alpha = rz / pq; r -= alpha q; rz' = (r, z) and |z| or |r|, with z = M r. z is stored unless M is a
+   diagonal. */
 static void Update(PoiseKSP ksp, int rz)
 {
   double **v = ksp->v;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  GMRES(m) (Saad & Schultz 1986), as in PETSc's KSPGMRES: classical Gram-Schmidt, orthogonalised a second time never, when
-  needed, or always. K = M^-1 A (left) or A M^-1 (right; then the correction is x0 + M^-1 V y).
+  GMRES(m) (Saad & Schultz 1986), as in PETSc's KSPGMRES. It uses classical Gram-Schmidt, with a second
+  orthogonalisation never, when needed, or always. From the left K = M^-1 A. From the right K = A M^-1, and
+  the correction is x0 + M^-1 V y.
 
-  Vectors read and written in iteration j beside the product and the preconditioner: j + 2 for the projections, j + 4 for the
-  update, 2 to scale; a second pass adds j + 4, as the update before finds its projections on the way.
+  Vectors read and written in iteration j, beside the product and the preconditioner: j + 2 for the
+  projections, j + 4 for the update, 2 to scale. A second pass adds j + 4, as the first update computes its
+  projections too.
 */
 #include "gmres.h"
 
@@ -58,7 +60,7 @@ int64_t poiseGMRESArray(PoiseKSP ksp)
   return 2 * m * (m + 1) + 3 * m + (m + 1) + (m + 1);
 }
 
-/* The residual, preconditioned from the left if so, in W with (w, w) in GM_RR. T holds b - A x. */
+/* Compute the residual in W, preconditioned if from the left, with (w, w) in GM_RR. T holds b - A x. */
 static void PreconditionResidual(PoiseKSP ksp)
 {
   Fuse f = {0};
@@ -107,7 +109,7 @@ void poiseGMRESExtend(PoiseKSP ksp, int j)
   PhaseArgs column = {.in = {w}, .out = {w}, .flags = m, .k = j};
   poiseKSPMdot(ksp, j + 1, basis, w, h, NULL, poiseKSPSlot(ksp, SLOT_DONE)); /* h = V' w */
   Project(ksp, g->refine == NEVER ? poiseKSPMaxpy : poiseKSPMaxpyDots, j, h, SLOT_DONE, GM_WW);
-  if (g->refine != NEVER) { /* again: h2 = V' w, which has been summed on the way; h += h2 */
+  if (g->refine != NEVER) { /* again: h2 = V' w, which the first update has summed; h += h2 */
     column.c[0].value = g->refine == ALWAYS;
     poiseKSPScalars(ksp, PHASE_gmres_refine, column);
     poiseKSPTakeDots(ksp, j + 1, basis, w, h2, h, poiseKSPSlot(ksp, GM_SKIP));
@@ -134,8 +136,8 @@ void poiseGMRESContinue(PoiseKSP ksp)
                 NO_SLOT);
 }
 
-/* At a restart b - A x has been computed, but what holds it then serves iterates that are asked for, and the
-   next cycle of a replayed loop, too. */
+/* No work vector. At a restart b - A x has been computed. But its vector is reused for iterates that are
+   asked for, and by the next cycle of a replayed loop. */
 int poiseGMRESResidual(PoiseKSP ksp)
 {
   bool restarted = (ksp->its - ksp->base) % poiseGMRESRestart(ksp) == 0 && poiseGMRESColumns(ksp) == 0;
@@ -147,7 +149,7 @@ static bool Dropped(PoiseKSP ksp)
   return ksp->reason == POISE_DIVERGED_BREAKDOWN && ksp->final[GM_DROPPED] != 0;
 }
 
-/* What is left of the cycle before the column that was dropped may have gained. */
+/* The part of the cycle before the dropped column may have gained. */
 bool poiseGMRESStalls(PoiseKSP ksp, double *norm)
 {
   *norm = ksp->final[GM_FIRST];

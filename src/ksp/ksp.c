@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The solver interface: settings, set-up, solve, view. The loop is in solve.c, what it prints in monitor.c. */
+/* The solver interface: settings, set-up, solve, view. The loop is in solve.c, its output in monitor.c. */
 #include "ksp.h"
 
 static const KSPType *const types[] = {
@@ -9,7 +9,8 @@ static const KSPType *const types[] = {
 };
 enum { NTYPES = sizeof types / sizeof *types };
 
-/* The phases name reasons and norms themselves, being no part of the interface; the values must agree. */
+/* Phases have their own names for reasons and norms, as they do not include the interface. The values must
+   agree. */
 #define SAME(name, value) _Static_assert((int)(name) == (int)(value), #name " differs from " #value)
 SAME(REASON_RTOL, POISE_CONVERGED_RTOL);
 SAME(REASON_ATOL, POISE_CONVERGED_ATOL);
@@ -165,10 +166,10 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   PoiseMat keep;
   int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
   TRY(poisePCUse(ksp->pc, P));
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* if it differs on any rank, as allocating is collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
-  /* Now: another matrix may come to lie where this one was; and a shell may have changed. */
+  /* Here, as another matrix may later have the address of this one, and as a shell may have changed. */
   if (A != ksp->A || !poiseMatHolds(A)) {
     poiseKSPForget(ksp);
     ksp->operators++;
@@ -178,7 +179,7 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   return POISE_OK;
 }
 
-/* Inside a preconditioner they are the outer solver's, or parts of those. */
+/* Offer matrices. Inside a preconditioner these are the outer solver's, or parts of those. */
 static PoiseErr OfferMatrices(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   if (ksp->inside || !A) return POISE_OK;
@@ -300,7 +301,7 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
   if (PoiseOptionsHas(ksp->ctx, ksp->prefix, "ksp_type", NULL))
     TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));
   if (ksp->type->options) {
-    poiseKSPRelease(ksp); /* the method's own options may change its sizes */
+    poiseKSPRelease(ksp); /* as the method's own options may change its sizes */
     TRY(ksp->type->read ? ksp->type->read(ksp) : PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
   }
   ksp->configured = true;
@@ -361,18 +362,18 @@ void poiseKSPRelease(PoiseKSP ksp)
   poiseLayoutDestroy(&ksp->layout);
 }
 
-typedef struct Sizes { /* of what SetUp allocates, in doubles */
+typedef struct Sizes { /* sizes of what SetUp allocates, in doubles */
   int64_t nblock, stride, ring, status, array, partials, pinned;
-  int vectors, extra; /* extra: for what is monitored, and for b without a part of it */
+  int vectors, extra; /* extra: vectors for monitoring, and for b without a part of it */
 } Sizes;
 
-/* product: the partials that a product leaves. */
+/* product: the number of partials that a product leaves. */
 static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
 {
   const char *eager = ksp->eager;
-  ksp->eager = NULL; /* a cycle may be shorter then, which is known later */
+  ksp->eager = NULL; /* a cycle may then be shorter, which is known later */
   int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
-  int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that are whole blocks of M */
+  int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that hold whole blocks of M */
   ksp->eager = eager;
   Sizes s = {.nblock = POISE_NBLOCKS(A->rows->n), .ring = 64};
   s.stride = (A->rows->n + least - 1) / least;
@@ -413,7 +414,8 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
 }
 
-/* Partials that a skipped kernel never wrote are summed all the same, to no effect: they shall be numbers. */
+/* Clear partials. Those that a skipped kernel never wrote are also summed, without effect, and must be
+   finite. */
 static PoiseErr ClearPartials(PoiseKSP ksp)
 {
   PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->partial_buffer.bytes / sizeof(double))};
@@ -421,7 +423,7 @@ static PoiseErr ClearPartials(PoiseKSP ksp)
   return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
 }
 
-/* The same goes for vectors that a product of an iteration behind the end reads; on the host they are
+/* Vectors that a product reads in an iteration behind the end must also be finite. On the host they are
    zeros. */
 static PoiseErr AllocateVectors(PoiseKSP ksp)
 {
@@ -444,7 +446,8 @@ PoiseErr poiseKSPAllocate(PoiseKSP ksp)
   return e;
 }
 
-/* The side and the norm: what was asked for, or what goes with it, or what is usual on that side, or all that there is. */
+/* Choose side and norm: those asked for; else one that goes with the other; else the usual norm of that
+   side, or the only one. */
 static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 {
   const unsigned offer[] = {ksp->type->left, ksp->type->right};
@@ -477,7 +480,7 @@ static const char *WhyEager(PoiseKSP ksp)
   return NULL;
 }
 
-/* The application's matrix; a solver inside another has only what that one works with. */
+/* The application's matrix. A solver inside another one has only the matrix that it works with. */
 static PoiseMat Given(PoiseKSP ksp)
 {
   return ksp->given_A ? ksp->given_A : ksp->A;
@@ -504,7 +507,7 @@ PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
        "matrices around it, and was given another");
 }
 
-/* Of a solver inside, b and x have the rows of the matrix around it. */
+/* Check the rows of b and x. Those of a solver inside are the rows of the matrix around it. */
 static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
 {
   if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
@@ -514,14 +517,14 @@ static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
        what);
 }
 
-/* What can be found wrong without work. */
+/* Choose side and norm, and find errors that need no work. */
 static PoiseErr Choose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 {
   TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
   return ChooseNorm(ksp, side, norm);
 }
 
-/* The conditions of all methods but flexible ones speak of one M. */
+/* Check that M is the same in all applications, which all methods but flexible ones assume. */
 static PoiseErr CheckSteady(PoiseKSP ksp)
 {
   const char *context = poiseOptionsPrefix(ksp->ctx), *prefix = ksp->prefix ? ksp->prefix : "", *inside;
@@ -538,9 +541,9 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
   if (poiseKSPArranges(ksp)) TRY(poiseKSPArrange(ksp));
-  TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* decides how many partials a product leaves */
+  TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* this decides how many partials a product leaves */
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* if it differs on any rank, as allocating is collective */
   bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
               (ksp->A->left.n && !ksp->rhs);
   if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
@@ -569,7 +572,7 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
 
 /* ---- inside a preconditioner ---------------------------------------------------------------------------------------- */
 
-/* Is z = M^-1 r all that a solve amounts to? */
+/* Is a solve only z = M^-1 r? */
 static bool IsDirect(PoiseKSP ksp)
 {
   const KSPOptions *o = &ksp->options;
@@ -608,7 +611,7 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep)
 
 bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
 {
-  bool once = ksp->type == &poiseKSPType_preonly; /* whatever a test says then, it is too late */
+  bool once = ksp->type == &poiseKSPType_preonly; /* a test would come too late */
   bool linear = ksp->type == &poiseKSPType_richardson || ksp->type == &poiseKSPType_chebyshev;
   if (once || (linear && ksp->norm == POISE_KSP_NORM_NONE && !ksp->test)) return poisePCVaries(ksp->pc, why);
   *why = (Varying){.pc = pc, .method = ksp->type->name, .prefix = ksp->prefix};
@@ -640,7 +643,7 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   return POISE_OK;
 }
 
-/* Would a loop that is not replayed do what -device_forbid_copies forbids? */
+/* Would a loop that is not replayed violate -device_forbid_copies? */
 static PoiseErr CheckForbidden(PoiseKSP ksp)
 {
   const Device *dev = ksp->ctx->device;
@@ -762,7 +765,7 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
 
 /* ---- memory --------------------------------------------------------------------------------------------------------- */
 
-/* p += what SetUp will allocate for A with that plan. */
+/* p += bytes that SetUp will allocate for A with that plan. */
 static PoiseErr Predict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = ksp->ctx->device;

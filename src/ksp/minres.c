@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  MINRES (Paige & Saunders 1975), as PETSc's KSPMINRES, for symmetric A, indefinite or singular too, and symmetric positive
-  definite M. It minimises |r| in the norm sqrt(r, M^-1 r), which is what the natural norm shows, and PETSc from 3.19 on under
-  the name of the preconditioned one. The preconditioned norm is that of PETSc before: |M^-1 r_0| times the decrease of the
-  other. Both are the same without a preconditioner, and always stop a relative test in the same iteration.
+  MINRES (Paige & Saunders 1975), as PETSc's KSPMINRES, for symmetric positive definite M and symmetric A,
+  which may be indefinite or singular. It minimises the natural norm sqrt(r, M^-1 r). PETSc from 3.19 on
+  reports this norm under the name of the preconditioned one. The preconditioned norm here is that of older
+  versions: |M^-1 r_0| times the decrease of the natural norm. Without a preconditioner both are the same.
+  They always stop a relative test in the same iteration.
 
-  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: z, q (product); q, r, r_old, d,
-  r, z (lanczos); z, w, w_old, x, w, x (update): 14. A preconditioner of another kind adds its own, dense
-  blocks in lanczos.
+  Vectors read and written per iteration, beside the matrix, with a pointwise preconditioner d: z, q
+  (product); q, r, r_old, d, r, z (lanczos); z, w, w_old, x, w, x (update): 14. Another preconditioner adds
+  its own traffic. Dense blocks are an epilogue of lanczos.
 */
 #include "ksp.h"
 #include "minres_phases.h"

@@ -27,11 +27,12 @@ POISE_INLINE double Join(double s, double t, int combine)
   return combine == MAX ? poiseLarger(s, t) : s + t;
 }
 
-/* Elements [begin, end), which are block `at`. `element`, ndot and combine are constants where this is inlined. */
+/* Run the elements [begin, end), which are block `at`. `element`, ndot and combine are constants where
+   this is inlined. */
 POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double *coefs, const PhaseArgs *args,
                            int64_t begin, int64_t end, int64_t at)
 {
-  const PhaseArgs local = *args, *a = &local; /* so that stores to vectors cannot change it */
+  const PhaseArgs local = *args, *a = &local; /* a local copy, so that stores to vectors cannot change it */
   double c[POISE_MAX_COEFS];
   memcpy(c, coefs, sizeof c);
   double s[POISE_MAX_DOTS][HOST_LANES] = {{0}};
@@ -69,9 +70,10 @@ static const Phase phases[] = {
 #undef PHASE
 };
 
-/* On a GPU every block runs the prologue while another may already have published its results, and blocks of rows run it without the array;
-   so a prologue must give the same coefficients once its results are in place, and without the array. Checked where the device checks
-   anything (mock). */
+/* Check that a prologue is repeatable, if the device checks (mock). On a GPU every thread block runs the
+   prologue, perhaps after another block has published its results. Blocks with rows run it without the
+   array. So a prologue must give the same coefficients once its results are in place, and without the
+   array. */
 static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
 {
   double in[POISE_SLOTS], out[POISE_SLOTS], again[POISE_MAX_COEFS] = {0};

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Conjugate gradients in one product and one pass over the vectors (Meurant 1987; Chen & Carson 2020, "Predict-and-recompute
-  conjugate gradient variants"), for symmetric positive definite A and a diagonal M. The next (r, z) is predicted from dots
-  that come with the product, so that p can be made in the same pass as r, and computed anew in it: errors do not build up.
+  Conjugate gradients in one product and one pass over the vectors, for symmetric positive definite A and a
+  diagonal M. See Meurant 1987; Chen & Carson 2020, "Predict-and-recompute conjugate gradient variants".
 
-  Vectors read and written per iteration beside the matrix: p, q (product); q, d, x, x, r, r, p, p (update): 10, where cg has 12;
-  and one wait for a sum less between kernels. An iteration's norm is judged at the start of the next update, when a product
-  has been made in vain; or at the end of a cycle, which is one iteration where the host looks at each.
+  The next (r, z) is predicted from dots that come with the product. So p can be made in the same pass as r.
+  (r, z) is also computed anew in that pass, so that errors do not build up.
+
+  Vectors read and written per iteration, beside the matrix: p, q (product); q, d, x, x, r, r, p, p (update).
+  These are 10, where cg has 12. There is also one wait for a sum less between kernels. The norm of an
+  iteration is tested at the start of the next update, when one product has been made in vain. Or it is tested
+  at the end of a cycle, which is one iteration if the host looks at each.
 */
 #include "cg.h"
 #include "prcg_phases.h"

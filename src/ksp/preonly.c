@@ -16,7 +16,7 @@ static PoiseErr SetUp_PreOnly(PoiseKSP ksp)
   return POISE_OK;
 }
 
-/* The whole solve: the loop finds it over. */
+/* The whole solve. The loop then finds it done. */
 static void Start_PreOnly(PoiseKSP ksp, PoiseVec b)
 {
   poiseKSPPrecondition(ksp, b, ksp->work[0], NULL);
@@ -25,7 +25,7 @@ static void Start_PreOnly(PoiseKSP ksp, PoiseVec b)
 
 static void Iterate_PreOnly(PoiseKSP ksp, int j)
 {
-  (void)ksp, (void)j; /* called only when the solve is to end for a failure */
+  (void)ksp, (void)j; /* called only if the solve ends with a failure */
 }
 
 const KSPType poiseKSPType_preonly = {

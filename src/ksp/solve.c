@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The running solve: what methods enqueue, global sums, and the loop, plain or replayed.
+  The running solve: what methods enqueue, global sums, and the loop, eager or replayed.
 
-  Dots are left as partials and taken in by the next phase. On several ranks they are first summed over the ranks, together with
-  a word that says whether this rank has failed: all ranks learn of a failure in the same place and stop in the same iteration.
+  Dots are left as partials, and the next phase takes them. On several ranks they are first summed over the
+  ranks, together with a word that says whether this rank has failed. So all ranks learn of a failure in the
+  same place, and stop in the same iteration.
 */
 #include "ksp.h"
 
@@ -36,7 +37,7 @@ static const double *Done(PoiseKSP ksp)
 
 /* ---- products and preconditioner ------------------------------------------------------------------------------------ */
 
-/* A product leaves as many partials of its dots as it has blocks. */
+/* Count the partials of a product: one per thread block and dot. */
 static void CountPartials(PoiseKSP ksp, const Fuse *f)
 {
   for (int k = 0; k < f->ndot; k++)
@@ -44,8 +45,8 @@ static void CountPartials(PoiseKSP ksp, const Fuse *f)
       if (ksp->pending[p].partial == f->partial[k]) ksp->pending[p].count = poiseMatPartials(ksp->A);
 }
 
-/* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on the host. So x's
-   copy there is stale, and y is fetched from there. */
+/* Multiply. Phases write on the device through pointers, which a vector does not notice. A user's product
+   may work on the host. So x's copy there is marked stale, and y is fetched from there. */
 static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
 {
   double *p;
@@ -74,13 +75,13 @@ static void RemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f)
   poiseKSPMaxpy(ksp, ksp->A->null.n, ksp->null, -1, c, p, Done(ksp), f);
 }
 
-/* Is the null space removed after the preconditioner? */
+/* Must the null space be removed after the preconditioner? */
 static bool RemovesNullSpace(PoiseKSP ksp)
 {
   return ksp->A->null.n && ksp->side == POISE_PC_LEFT;
 }
 
-/* As with a product, when the preconditioner may work on the host. b is no work vector: nobody writes it behind its back. */
+/* As with a product, the preconditioner may work on the host. b is no work vector, so no phase writes it. */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
   bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc) != NULL;
@@ -183,7 +184,7 @@ static PoiseErr FetchStage(PoiseKSP ksp, int n, double *v)
   return POISE_OK;
 }
 
-/* stage[0..n) = sums over all ranks, and with them the news of a failure. */
+/* stage[0..n) = sums over all ranks, together with the word about failures. */
 static void SumStage(PoiseKSP ksp, int n)
 {
   double v[POISE_COMM_WIDTH] = {0};
@@ -192,7 +193,8 @@ static void SumStage(PoiseKSP ksp, int n)
   PoiseErr e = poiseCommSum(ksp->ctx->comm, v, n + 1);
   poiseKSPFailed(ksp, e);
   ksp->stop = ksp->stop || e || v[n] > 0;
-  memcpy(ksp->summed, v, (size_t)n * sizeof(double)); /* the last one has left it: Fetch has waited */
+  /* its last content has been sent, as Fetch has waited */
+  memcpy(ksp->summed, v, (size_t)n * sizeof(double));
   poiseKSPFailed(ksp, poiseDeviceCopy(Dev(ksp), ksp->stage, ksp->summed, (size_t)n * sizeof(double), COPY_TO_DEVICE));
 }
 
@@ -201,7 +203,7 @@ static void Reduce(PoiseKSP ksp, ReduceArgs r)
   poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_reduce, &r, sizeof r));
 }
 
-/* Pending dots become sums of one global term each. */
+/* Sum pending dots over ranks. Each then has one partial. */
 static void SumPending(PoiseKSP ksp)
 {
   if (PoiseSize(ksp->ctx) == 1 || !ksp->npending) return;
@@ -212,7 +214,8 @@ static void SumPending(PoiseKSP ksp)
   for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
 }
 
-/* Numbers per row that a phase moves: vectors, of which one that is read and written stands in in[] and out[], and those of its end. */
+/* Scalars per row that a phase moves: its vectors, and those of its epilogue. A vector that is read and
+   written is in in[] and in out[]. */
 static double Streams(const PhaseArgs *a)
 {
   double streams = (a->end.b ? 1 + (double)a->end.b : 0) - a->seldom; /* z, and a row of D; r is in cache */
@@ -309,7 +312,7 @@ static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, con
   poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, 8.0 * (k + 1) * (double)m.n);
 }
 
-/* Partial sums of k dots become dst, of all ranks, and are added to sum. */
+/* Sum the partials of k dots over all ranks into dst, and add them to sum. */
 static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const double *skip)
 {
   ReduceArgs r = {.nsum = k, .stride = ksp->nblock, .count = ksp->nblock, .partial = DotPartials(ksp), .dst = dst};
@@ -389,7 +392,7 @@ static void Step(PoiseKSP ksp)
   if (ksp->type->restart) ksp->type->restart(ksp);
 }
 
-/* The one copy and the one wait that -device_forbid_copies lets pass. */
+/* The only copy and the only wait that -device_forbid_copies allows. */
 static PoiseErr CopySlots(PoiseKSP ksp, double *status)
 {
   bool forbids = poiseDeviceForbid(Dev(ksp), false);
@@ -420,7 +423,8 @@ void poiseKSPPublish(PoiseKSP ksp)
   ksp->npending = 0;
 }
 
-/* The residual of the iterate as it is, whether or not the solve is over. All ranks take part, whatever failed. */
+/* The residual of the present iterate, whether or not the solve is over. All ranks take part, whatever
+   failed. */
 static void TrueResidual(PoiseKSP ksp)
 {
   Fuse f = {0};
@@ -474,7 +478,7 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
   return AgreeOnResult(ksp);
 }
 
-/* The slots of the iteration just enqueued, with its true residual where that is monitored. */
+/* Fetch the slots of the iteration just enqueued, with its true residual if that is monitored. */
 static PoiseErr FetchIteration(PoiseKSP ksp)
 {
   PoiseErr e = FetchSlots(ksp);
@@ -484,7 +488,7 @@ static PoiseErr FetchIteration(PoiseKSP ksp)
   return e ? e : FetchSlots(ksp);
 }
 
-/* Take over the slots that the host has received. Returns whether the solve is over as far as the device knows. */
+/* Read the slots that the host has received. Returns whether the solve is over as far as the device knows. */
 static bool Look(PoiseKSP ksp, const double *status)
 {
   memcpy(ksp->final, status, sizeof ksp->final);
@@ -502,7 +506,7 @@ static PoiseErr CheckReason(PoiseKSPReason reason)
   return POISE_OK;
 }
 
-/* What the user's convergence test says, asked once in each iteration. */
+/* The result of the user's convergence test, asked once per iteration. */
 static PoiseKSPReason HostTest(PoiseKSP ksp)
 {
   PoiseKSPReason reason = POISE_ITERATING;
@@ -515,8 +519,9 @@ static PoiseKSPReason HostTest(PoiseKSP ksp)
   return reason;
 }
 
-/* Whether some rank has failed. Others do not know before their next sum that work queued on a device or a user's function
-   failed: ask, where that can happen, before users' functions are called, as these may be collective. */
+/* Has some rank failed? Without asking, other ranks learn only in their next sum that work queued on a
+   device or a user's function has failed. So they ask, if that can happen, before users' functions are
+   called, as these may be collective. */
 static bool Failed(PoiseKSP ksp)
 {
   bool several = PoiseSize(ksp->ctx) > 1, ask = !Dev(ksp)->ops->is_host || ksp->test || ksp->nmonitors;
@@ -526,7 +531,7 @@ static bool Failed(PoiseKSP ksp)
   return ksp->stop;
 }
 
-/* Whether the user's test stops the solve, on any rank (it may look at a clock). */
+/* Does the user's test stop the solve on any rank? (It may look at a clock.) */
 static bool HostStops(PoiseKSP ksp)
 {
   enum { SAID = 100 }; /* any reason is a positive number */
@@ -549,14 +554,14 @@ static void Eager(PoiseKSP ksp)
   }
 }
 
-/* Iterations of a captured loop: whole cycles, an even number so that the parity comes out even. */
+/* Iterations of a captured loop: whole cycles, and an even number, so that the parity repeats. */
 static int CapturedIterations(PoiseKSP ksp)
 {
   int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle, wanted = (int)ksp->options.replay;
   return wanted <= unit ? unit : (wanted + unit - 1) / unit * unit;
 }
 
-/* To the log: `times` times the work of the first n iterations of the captured ones. */
+/* Add to the log `times` times the work of the first n captured iterations. */
 static void Count(PoiseKSP ksp, double times, int n)
 {
   poiseLogAddWork(ksp->ctx, times, &ksp->counts[0], &ksp->counts[n]);
@@ -598,7 +603,8 @@ static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
   poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
 
-/* The host stays one replay behind: it looks at one while the next is under way, which changes nothing once DONE is set. */
+/* Replay. The host stays one replay behind: it looks at one while the next runs. That one changes nothing
+   once DONE is set. */
 static void Replay(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
@@ -616,13 +622,14 @@ static void Replay(PoiseKSP ksp)
   }
   poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
   PoiseInt done = ksp->its - ksp->base;
-  Count(ksp, (double)(done / ksp->captured.cycle), ksp->captured.cycle); /* kernels launched after the end did none */
+  /* kernels launched after the end did nothing */
+  Count(ksp, (double)(done / ksp->captured.cycle), ksp->captured.cycle);
   Count(ksp, 1, (int)(done % ksp->captured.cycle));
 }
 
 /* ---- one solve ------------------------------------------------------------------------------------------------------ */
 
-/* The scalars of a method that is to start, or to go on after ksp->base iterations. */
+/* Set the scalars of a method that starts, or continues after ksp->base iterations. */
 static PoiseErr SetSlots(PoiseKSP ksp)
 {
   double *slots;
@@ -647,10 +654,12 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   TRY(SetSlots(ksp));
   TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
-  TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array)); /* zeros at first, as methods may fetch all of it */
+  /* zeroed, as methods may fetch all of it */
+  TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array));
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   for (int k = 0; k < ksp->A->null.n; k++) TRY(poiseVecUpdate(ksp->A->null.v[k], &ksp->null[k]));
-  ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp); /* z = M^-1 r is more than a diagonal then */
+  /* as z = M^-1 r is then more than a diagonal */
+  ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp);
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
   ksp->blocks = (BlockEnd){.b = ksp->point != NULL, .d = ksp->point};
@@ -662,8 +671,8 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   return POISE_OK;
 }
 
-/* How much of *b lies in the null space of A^T, for which that of A stands in where it is all that is known, as it is the same for a
-   symmetric A. Where the former is known, *b becomes b without that part. */
+/* Measure the part of *b in the null space of A^T. If only that of A is known, it is used, as for a
+   symmetric A. If that of A^T is known, *b becomes b without that part. */
 static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 {
   const NullSpace *left = &ksp->A->left, *space = left->n ? left : &ksp->A->null;
@@ -682,9 +691,9 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
   return PoiseAgree(ksp->ctx, e);
 }
 
-/* The solution to the user's vector, if it is not worse than one that is there. Where scales are absurd
-   it may overflow while residuals vanish: that is no convergence. Seen in the pass that copies it, it
-   costs nothing but the sum. */
+/* Copy the solution to the user's vector, unless an earlier one is better. With absurd scales x may
+   overflow while residuals vanish: that is no convergence. The pass that copies x detects it, and costs
+   only one more sum. */
 static void Deliver(PoiseKSP ksp, PoiseVec x)
 {
   int slot;
@@ -704,7 +713,7 @@ static void Deliver(PoiseKSP ksp, PoiseVec x)
   if (ksp->reason > 0 && delivered && ksp->status[0][SLOT_RESULT] != 0) ksp->reason = POISE_DIVERGED_NANORINF;
 }
 
-/* The loop, from the x in work[0]. Afterwards the solve is over, or ksp->scaling. */
+/* Run the loop from the x in work[0]. Afterwards the solve is over, or ksp->scaling is set. */
 static PoiseErr Loop(PoiseKSP ksp)
 {
   ksp->finishing = false;
@@ -716,7 +725,7 @@ static PoiseErr Loop(PoiseKSP ksp)
   return AgreeOnResult(ksp);
 }
 
-/* A method that stalls is started again from x, while the norms that it started from halve. */
+/* Must a stalled method start again from x? It does while the norms at its starts halve. */
 static bool Retries(PoiseKSP ksp)
 {
   double norm, before = ksp->stalled;
@@ -725,8 +734,8 @@ static bool Retries(PoiseKSP ksp)
   return norm <= before / 2;
 }
 
-/* The end of a loop that is over: x, and whether what the method claims of it is true. *again: it is
-   not, and the method is to go on. */
+/* After the loop: make x, and check what the method claims of it. *again: the claim is false, and the
+   method must continue. */
 static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
 {
   bool checks = poiseKSPChecks(ksp);
@@ -741,7 +750,7 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   return ksp->scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
 }
 
-/* Start again, from x or from a b that is scaled: rare, so that it may copy and wait. */
+/* Start again, from x or with a scaled b. This is rare, so it may copy and wait. */
 static PoiseErr Restart(PoiseKSP ksp, PoiseVec x)
 {
   bool forbids = poiseDeviceForbid(Dev(ksp), false);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The residual side of richardson and chebyshev. Vectors read and written per iteration beside the matrix, with a pointwise
-  preconditioner d: x, r (product); b, r, d, r (residual); and the step's: r, d, x, x (richardson), or p, p more (chebyshev).
+  The residual part of richardson and chebyshev. Vectors read and written per iteration, beside the matrix,
+  with a pointwise preconditioner d: x, r (product); b, r, d, r (residual); r, d, x, x (step of richardson),
+  and p, p more (chebyshev).
 */
 #include "stationary.h"
 
-/* r = b - A x (A x = 0 for a zero guess), z = M r and its norm or r's, as far as they are wanted. */
+/* r = b - A x (A x = 0 for a zero guess), z = M r, and the norm of one of them, as far as they are wanted. */
 static void Residual(PoiseKSP ksp, bool zero)
 {
   double **v = ksp->v;
