@@ -172,37 +172,45 @@ typedef struct DeviceOps {
   const char *name;
   bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
-  /* Rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; even: so few only if no other type is faster. NULL: POISE_BLOCK */
+  /* Rows of a thread block of csr_mult: 4 .. 256, or POISE_BLOCK. even: fewer than that only if no other
+     type is faster. NULL: POISE_BLOCK */
   int (*csr_rows)(Device *, const CsrStatistics *, bool even);
-  int (*bcsr_rows)(Device *, int b,
-                   int form);   /* rows of blocks of a group of bcsr_mult; 0: it has no such form. NULL: POISE_BLOCK / b,
-                                                  EVEN and BALANCED alone */
-  int64_t (*bcsr_chunk)(int b); /* blocks of a window of bcsr_mult; NULL: BCSR_CHUNK numbers */
-  int64_t (*csr_bound)(int64_t m, int64_t nz); /* `bound` of the statistics that it is asked with; NULL: 0 */
-  /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
-     columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
+  /* Block rows per group of bcsr_mult; 0: no such form. NULL: POISE_BLOCK / b, and only EVEN and BALANCED */
+  int (*bcsr_rows)(Device *, int b, int form);
+  int64_t (*bcsr_chunk)(int b);                /* blocks in a row block of bcsr_mult; NULL: BCSR_CHUNK scalars */
+  int64_t (*csr_bound)(int64_t m, int64_t nz); /* `bound` of the statistics for this size; NULL: 0 */
+  /* SpMV by libraries: names, ending with NULL, and plans for kernel csr_library, of A with so many
+     columns. The arrays of A stay where they are; its values may change. May wait. NULL: no library */
   const char *const *csr_libraries;
   PoiseErr (*csr_plan)(Device *, int library, const CsrView *A, int64_t columns, LibraryPlan *plan);
   void (*csr_plan_free)(Device *, LibraryPlan *plan);
-  /* The same for triangular solves, and kernel factor_library. A plan that is there already was made for these arrays, and takes their
-     new values; after a failure there is none */
+  /* The same for triangular solves, and kernel factor_library. An existing plan was made for these arrays,
+     and takes their new values. After a failure there is no plan */
   const char *const *factor_libraries;
   PoiseErr (*factor_plan)(Device *, int library, const FactorView *f, LibraryPlan *plan);
   void (*factor_plan_free)(Device *, LibraryPlan *plan);
-  size_t (*sort_scratch)(Device *,
-                         const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
-  /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: HOST_LONG. Rows and entries of a window, with
-     statistics of that limit, at least 3/4 of it and at most so many; where they are more than the limit, rows that long are cut. NULL: the
-     limit. Entries of a piece beside blocks of even
-     rows, twice the limit or more; NULL: that. log2 of the hubs that csri_mult is to keep for so many nonzeros, at most of INT64_MAX; 0: none.
-     NULL: never */
+  /* Bytes of scratch that sort_keys needs for n keys of so many bits; NULL: 0 */
+  size_t (*sort_scratch)(Device *, const SortKeysArgs *);
+  /*
+    Parameters of csri:
+      csri_limit   rows with at least this many entries are split, for a matrix of `size` rows and entries.
+                   NULL: HOST_LONG
+      csri_window  rows and entries of a row block, for statistics of that limit: from 3/4 of the limit to
+                   most_window. If it exceeds the limit, rows longer than it are split. NULL: the limit
+      csri_piece   entries of a row segment beside tiles of uniform rows, twice the limit or more. NULL: twice
+                   the limit
+      hub_bits     log2 of the number of hubs that csri_mult caches for nz nonzeros, at most that for
+                   INT64_MAX; 0: none. NULL: never
+  */
   int64_t (*csri_limit)(int64_t size, bool hubs);
   int64_t (*csri_window)(Device *, const CsrStatistics *);
   int64_t most_window;
   int64_t (*csri_piece)(Device *, const CsrStatistics *, int64_t limit);
   int (*hub_bits)(const Device *, int64_t nz);
-  int seg_threads;  /* of a window of seg; 0: windows are of as many entries as suits a thread of the host */
-  bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
+  int seg_threads;  /* threads of a row block of seg; 0: row blocks have as many entries as suit a thread
+                       of the host */
+  bool single_rows; /* groups of Levels must be single rows, which wait for each other, and `work` is
+                       needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
