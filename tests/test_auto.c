@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type auto: which type it has work on matrices where that is obvious, when it chooses again, that options and copies follow, and what
-  measurements leave behind. Products by it are judged by test_products.c and test_types.c, as those of every type.
+  Type auto: which type it chooses where that is obvious, when it chooses again, what options and copies do,
+  and what measurements leave behind. test_products.c and test_types.c check its products, as those of every
+  type.
 */
 #include <pthread.h>
 #include <unistd.h>
@@ -1031,7 +1032,8 @@ static PoiseErr Look(PoiseMat A, PoiseVec x, PoiseVec y)
   return POISE_OK;
 }
 
-/* Of a matrix for which nothing was said the type is chosen by the first use of it, on all ranks or, if one cannot, on none. */
+/* Without a choice by the user, the first use of a matrix chooses the type: on all ranks, or on none if
+   one cannot. */
 static void TestDefault(PoiseContext ctx)
 {
   static Action *const actions[] = {PoiseMatMult, Residual, Dot, Look};
@@ -1158,7 +1160,8 @@ static void TestLibrary(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* One rank has no memory for another type, or for its set-up: the type is one of the two, and the next attempts go on together. */
+/* One rank has no memory for another type, or for its set-up. The type is then one of the two, and the
+   next attempts continue on all ranks. */
 static void TestOneRankFails(PoiseContext ctx)
 {
   static const char *const to[] = {"auto", "csri", "auto", "seg", "csr", "auto"};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices of blocks of every size, on patterns with empty, single and long rows of blocks: products, products with the transpose and
-  diagonals against sums in long double; from arrays of every form and from CSR; solves; what goes wrong.
+  Matrices of blocks of every size, on patterns with empty, single and long block rows. Products, transposed
+  products and diagonals are compared with sums in long double. Matrices come from arrays of every form and
+  from CSR. Solves and errors are tested too.
 */
 #include <float.h>
 #include <math.h>

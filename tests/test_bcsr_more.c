@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices of blocks made in other ways, copied, turned, added, saved and moved: each gives the blocks, to the bit, that the same steps
-  with CSR give, when their result is made blocks.
+  Matrices of blocks made in other ways, copied, transposed, added, saved and moved. Each must give the same
+  blocks, to the bit, as the same steps with CSR whose result is converted to blocks.
 */
 #define _XOPEN_SOURCE 700
 #include <unistd.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Devices and buffers: that the mock finds the mistakes it is there for, that buffers keep their promise in every order of
-  calls, that streams run late and graphs replay. Each rank makes devices of its own, so one configuration of devices is enough.
+  Devices and buffers. The mock finds the mistakes that it is made for. Buffers keep their promise in every
+  order of calls, streams run late, and graphs replay. Each rank makes its own devices, so one configuration
+  of devices is enough.
 */
 #include "harness.h"
 #include "sys/sys.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioners ilu, icc and sor: textbook loops on dense arrays, restricted to the pattern of the block that a rank owns,
-  say what z has to be.
+  Preconditioners ilu, icc and sor. The reference for z is textbook loops on dense arrays, restricted to the
+  pattern of the block that a rank owns.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>

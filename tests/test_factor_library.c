@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Triangular solves of ilu and icc by libraries of the device (the mock's; cuSPARSE): dense references and our own sweeps say what z
-  has to be. On one rank, where all rows are on one of them (layout LAST), or in the blocks of bjacobi.
+  Triangular solves of ilu and icc by libraries of the device (the mock's; cuSPARSE). Dense references and our
+  own sweeps are the reference for z. One rank has all rows (layout LAST), or the factors are in the blocks of
+  bjacobi.
 */
 #include "shapes.h"
 

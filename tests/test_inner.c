@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Solvers inside preconditioners (bjacobi, ksp), small dense ones (lu, supervariable blocks) and the user's (shell): dense
-  elimination on each block says what z has to be; what is nested is compared with what is not.
+  Solvers inside preconditioners (bjacobi, ksp), small dense ones (lu, supervariable blocks) and the user's
+  (shell). Dense elimination on each block is the reference for z. Nested solvers are compared with solvers
+  that are not nested.
 */
 #include "ksp/ksp.h"
 #include "shapes.h"
@@ -237,7 +238,8 @@ static void TestBadBlocks(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* A pivot that is zero, and one that is NaN, in a block of the last rank: all know, by the row of the whole matrix. */
+/* A pivot that is zero, and one that is NaN, in a block of the last rank. All ranks report it, by the row
+   of the whole matrix. */
 static void TestPivots(PoiseContext ctx)
 {
   static const char *const inner[] = {"ilu", "icc", "jacobi", "lu", "sor"};
@@ -746,8 +748,8 @@ static void TestSupervariables(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* More rows than a block of a kernel's, whose ends lie inside small blocks: all rows of a tridiagonal matrix differ in their
-   columns, so that small blocks are 7 rows from each rank's first one on. */
+/* More rows than a kernel's block of rows, whose ends lie inside small blocks. All rows of a tridiagonal
+   matrix have different columns, so small blocks have 7 rows from each rank's first row on. */
 static void TestLongSupervariables(PoiseContext ctx)
 {
   enum { ROWS = 2 * POISE_BLOCK + 300, SMALL = 7 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The kernels of the contract, called on plain arrays and judged by plain loops. Every run is repeated with other numbers of
-  threads and on the mock device: the bits must be the same.
+  The kernels of the contract, called on plain arrays and compared with plain loops. Every run is repeated
+  with other numbers of threads and on the mock device. The bits must be the same.
 */
 #include "harness.h"
 #include "sys/sys.h"

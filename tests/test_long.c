@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Long rows and columns. Products with the transpose, and norms of columns, where columns are of awkward lengths: each against a sum in long
-  double, within a small multiple of its length times unit roundoff; the same bits in every run and on any number of threads. What changes
-  or sums rows, on long ones, beside the same of the transpose, whose rows are short.
+  Long rows and columns. Transposed products, and norms of columns, on columns of awkward lengths are compared
+  with sums in long double. The error must be within a small multiple of the length times unit roundoff. The
+  bits must be the same in every run and on any number of threads. Operations that change or sum long rows are
+  compared with the same on the transpose, whose rows are short.
 */
 #include <float.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices against a plain product of the whole matrix in long double. Every rank holds all of it. */
+/* Matrices, compared with a plain product of the whole matrix in long double. Every rank holds all of it. */
 #include "mat/mat.h"
 #include "sample.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What a program can know and ask of the device that it runs on: that a solve copies nothing but its scalars, what the log says of a
-  solve, how much memory objects take, what happens when there is none left.
+  What a program can know and ask of its device. A solve copies only its scalars. The log, the memory of
+  objects, and running out of memory are tested.
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
@@ -527,7 +527,8 @@ static void TestFailedZeros(PoiseContext ctx)
   poiseBufferDestroy(&b);
 }
 
-/* Nothing but the GPU itself says that it is full: what was asked for and what is free is named, and after freeing all goes on. */
+/* Only the GPU itself says that it is full. The message has the bytes asked for and the bytes free, and
+   after freeing all works again. */
 static void TestFullGpu(PoiseContext ctx)
 {
   enum { MOST = 64 };

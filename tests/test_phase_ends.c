@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioners of dense blocks that are applied at the end of a vector phase: the kernel beside those that it stands for, solves beside
-  those with the same preconditioner as a user's function, which no phase applies, and what the log says of both.
+  Preconditioners of dense blocks applied as the epilogue of a vector phase. The kernel is compared with those
+  that it replaces. Solves are compared with solves that have the same preconditioner as a user's function,
+  which no phase applies. The log is compared too.
 */
 #include "ksp/ksp.h"
 #include "sample.h"

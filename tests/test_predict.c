@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What objects will hold, asked of a matrix without entries, is what they say that they hold when a solver has worked: equal where the
-  prediction says so, else within its bounds. (That what they say is what is allocated, test_offload.c sees.)
+  Predicted bytes of objects, asked of a matrix without entries, compared with the bytes that they report
+  after a solve. These must be equal where the prediction is exact, else within its bounds. (test_offload.c
+  checks reported against allocated bytes.)
 */
 #include "ksp/ksp.h"
 #include "sample.h"

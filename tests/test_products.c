@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of every type with entries, on matrices that are awkward for one or the other: each row against a sum in long double, within a
-  small multiple of its length times unit roundoff; the same bits in every run; with the dots, in place of y, and in a solve.
+  Products of every type with entries, on matrices that are awkward for some type. Each row is compared with a
+  sum in long double, within a small multiple of its length times unit roundoff. The bits must be the same in
+  every run, with dots, in place of y, and in a solve.
 */
 #include <float.h>
 
@@ -862,8 +863,8 @@ static PoiseErr MakeOften(PoiseContext ctx, PoiseInt M, PoiseInt N, PoiseInt oft
   return e;
 }
 
-/* With so many asked for there are `slots` hubs, if not 0, and these have all entries of column 0 and one of each other slot. A GPU has none
-   where rows go by blocks. plain: what is held without them. */
+/* With so many hubs asked for there are `slots` hubs, if not 0. They have all entries of column 0, and one
+   of each other slot. */
 static void CheckHubs(PoiseMat A, const char *asked, int64_t often, int64_t slots, int64_t plain)
 {
   PoiseContext ctx = PoiseMatContext(A);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What every type of Mat, PC and KSP owes, asked of all that types.def list: a new type is tested the day it is listed. What it
-  computes is judged by suites of its own.
+  What every type of Mat, PC and KSP must do, for all types in the types.def files. So a new type is tested as
+  soon as it is listed. Other suites check its results.
 */
 #include "harness.h"
 #include "ksp/ksp.h"

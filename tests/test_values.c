@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that plain loops over
-  the rows give, on any device and number of ranks.
+  Operations on the values of a matrix that lives on a device. The values stay there, and have the bits of
+  plain loops over the rows, on any device and number of ranks.
 */
 #include "cuda/rounds.h"
 #include "mat/windows.h"
@@ -741,7 +741,8 @@ static int64_t Somewhere(uint64_t k, double from, double to)
   return (int64_t)(from * pow(to / from, (TestRandom(99, k) + 1) / 2));
 }
 
-/* Windows hold no fewer than they must and no more than they may, and if there is a choice are a little fewer than whole rounds of places. */
+/* Row blocks have no fewer entries than they must and no more than they may. If there is a choice, they
+   fill slightly less than whole waves. */
 static void TestRounds(PoiseContext ctx)
 {
   (void)ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vectors against plain loops over the global data in long double. */
+/* Vectors, compared with plain loops over the global data in long double. */
 #include "sample.h"
 #include "vec/vec.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What the library promises, asked of an installed copy through <poise.h> alone, judged by dense arithmetic.
-  A test is written once and is called on every rank of every configuration: each device that is there, and
-  1 to 4 ranks as threads or those of mpiexec. It makes the same dense matrix on every rank from a seed, a
-  PoiseMat of it, and compares. One file for each part of the interface; this header is all that they share.
+  What the library promises, tested on an installed copy through <poise.h> alone, with dense arithmetic as the
+  reference. A test is written once, and is called on every rank of every configuration. Configurations are
+  each available device with 1 to 4 thread ranks, or with the ranks of mpiexec. A test makes the same dense
+  matrix on every rank from a seed, and a PoiseMat of it, and compares. There is one file for each part of the
+  interface. They share only this header.
 */
 #ifndef POISE_API_H
 #define POISE_API_H

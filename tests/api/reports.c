@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Views, monitors, logs, and bytes: that they are there, with the numbers that they are about, and are
-   kept to. */
+/* Views, monitors, logs, and bytes: they exist, show the right numbers, and hold. */
 #include "api.h"
 
 enum { N = 64 };
@@ -131,8 +130,9 @@ static void TestLog(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* The numbers of an event in the CSV: least and most over the ranks of calls, seconds, flops, bytes, GB/s,
-   messages, their bytes, allocations, launches, copies, bytes to the device and to the host, waits. */
+/* The numbers of an event in the CSV, each as minimum and maximum over the ranks: calls, seconds, flops,
+   bytes, GB/s, messages and their bytes; allocations, launches, copies, bytes to the device and to the
+   host, waits. */
 enum { CALLS = 0, SECONDS = 2, FLOPS = 4, ALLOCATIONS = 14, TO_DEVICE = 20, TO_HOST = 22, COLUMNS = 26 };
 
 static bool Row(const char *text, const char *event, double v[COLUMNS])
