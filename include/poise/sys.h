@@ -113,7 +113,8 @@ typedef struct PoiseInit {
   const char *help;                  /* what the program does: the first lines of -help */
   const struct PoiseOption *options; /* the application's own options, ended by a NULL key; may be NULL.
                                         -help lists them. They are never reported as unknown or unused */
-  void *stream; /* a cudaStream_t for device cuda (see PoiseStream). NULL: one of its own */
+  void *stream;                      /* a cudaStream_t for device cuda (see PoiseStream). NULL: one of its
+                                        own */
 } PoiseInit;
 
 /*
@@ -202,8 +203,8 @@ typedef struct PoiseBytes {
 */
 typedef struct PoisePrediction {
   PoiseBytes least, most;
-  const char
-      *beyond; /* NULL, or what may come on top and cannot be known ("what cuSPARSE asks for"); static text */
+  const char *beyond; /* NULL, or what may come on top and cannot be known ("what cuSPARSE asks for");
+                         static text */
 } PoisePrediction;
 
 /*
@@ -250,7 +251,7 @@ typedef enum PoiseOptionType {
   POISE_OPTION_REAL,   /* double */
   POISE_OPTION_STRING, /* char[POISE_OPTION_LENGTH]; needs a value, unless `choices` is the value of a key
                           that stands alone */
-  POISE_OPTION_CHOICE /* int: index into `choices`, words separated by '|', in small letters or capitals.
+  POISE_OPTION_CHOICE  /* int: index into `choices`, words separated by '|', in small letters or capitals.
                          "a=b" after a word makes a an alias of b. "=b" means b if the key stands alone */
 } PoiseOptionType;
 

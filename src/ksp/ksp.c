@@ -166,7 +166,8 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   PoiseMat keep;
   int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
   TRY(poisePCUse(ksp->pc, P));
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* if it differs on any rank, as allocating is collective */
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* if it differs on any rank, as allocating is
+                                                        collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
   /* Here, as another matrix may later have the address of this one, and as a shell may have changed. */
@@ -543,7 +544,8 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   if (poiseKSPArranges(ksp)) TRY(poiseKSPArrange(ksp));
   TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* this decides how many partials a product leaves */
   int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* if it differs on any rank, as allocating is collective */
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* if it differs on any rank, as allocating is
+                                                       collective */
   bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
               (ksp->A->left.n && !ksp->rhs);
   if (larger || side != ksp->side || more) poiseKSPRelease(ksp);

@@ -290,7 +290,8 @@ PoiseErr poiseKSPViewArranged(PoiseKSP ksp);
    agrees. */
 void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
-void poiseKSPDropArranged(PoiseKSP ksp);      /* the preconditioner must then be built anew, if it had other numbers */
+void poiseKSPDropArranged(PoiseKSP ksp);      /* the preconditioner must then be built anew, if it had
+                                                 other numbers */
 PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* may it work with them? Local */
 extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
 

@@ -19,8 +19,8 @@ typedef struct CsriData {
   PoiseInt was_asked, hubs_were_asked; /* then */
   bool exact;                          /* it was cut for ATOMIC */
   int64_t tried;                       /* c->built of what was to be cut */
-  int rows;                            /* less than POISE_BLOCK: rows that are not split are uniform, and go in tiles of so
-                          many rows */
+  int rows;                            /* less than POISE_BLOCK: rows that are not split are uniform, and
+                                          go in tiles of so many rows */
   int64_t tile, uncut;                 /* the most nonzeros of such a tile; all nonzeros that are not split */
   Windows w;
   Hubs hubs;

@@ -74,8 +74,8 @@ PoiseErr poiseGraphSort(PoiseContext ctx, const Adjacency *g, const int32_t *ord
 static PoiseErr BothWays(PoiseContext ctx, const Adjacency *a, Adjacency *both)
 {
   TRY(Create(ctx, a->n, both));
-  int64_t *at = both->start; /* counts, then the ends of the lists; these are written backwards, so finally their
-                      starts */
+  int64_t *at = both->start; /* counts, then the ends of the lists; these are written backwards, so finally
+                                their starts */
   for (int64_t i = 0; i < a->n; i++)
     for (int64_t e = a->start[i]; e < a->start[i + 1]; e++)
       if (a->adj[e] != i) at[i]++, at[a->adj[e]]++;

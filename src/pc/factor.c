@@ -6,9 +6,9 @@
 
   Shifts are PETSc's:
     nonzero            adds shift_amount to the whole diagonal, and twice as much at each further try.
-    positive_definite  looks for a small part of the shift that would make the block diagonally dominant, by at most 5
-                       steps of bisection. PETSc's ilu does the same. Its icc stops at the first shift that works, a
-                       larger one: bench/results/petsc_table.md.
+    positive_definite  looks for a small part of the shift that would make the block diagonally dominant, by
+                       at most 5 steps of bisection. PETSc's ilu does the same. Its icc stops at the first
+                       shift that works, a larger one: bench/results/petsc_table.md.
     inblocks           adds shift_amount to each zero pivot.
 
   With positive_definite, icc of a matrix with a negative diagonal factors -A and changes the sign: M = -U^T D

@@ -7,8 +7,8 @@
 #include "poise/pc.h"
 
 typedef struct Varying {            /* why an M varies between applications */
-  const char *pc, *method, *prefix; /* the preconditioner, and the solver in it that stops when it has converged; NULL: no
-                  prefix */
+  const char *pc, *method, *prefix; /* the preconditioner, and the solver in it that stops when it has
+                                       converged; NULL: no prefix */
 } Varying;
 
 /* What solvers inside read in each application, beside what was built: nothing, blocks of P copied when M
@@ -145,9 +145,9 @@ void poiseSupervariablesDestroy(Supervariables *s);
 typedef struct Triangular {
   int64_t given, pattern; /* given and pattern of the matrix that it was built for; 0: not built */
   int64_t built;          /* counts how often */
-  bool own, wide;         /* own: begin, end and col are copies, which outlive P's pattern. Otherwise they are P's,
-               except begin and end of rows with ghosts. If each row ends where the next begins, end is
-               empty, and begin has one more entry */
+  bool own, wide;         /* own: begin, end and col are copies, which outlive P's pattern. Otherwise they
+                             are P's, except begin and end of rows with ghosts. If each row ends where the
+                             next begins, end is empty, and begin has one more entry */
   int b;                  /* as in Triangles */
   int64_t n;
   Buffer begin, diag, end, col;

@@ -32,8 +32,8 @@ typedef struct Slot { /* what a rank shows the others */
   _Alignas(64) Counter target; /* of the barrier where the rank is, or was */
   _Alignas(64) Counter begun;  /* exchanges begun. All ranks begin the same ones in the same order, so the
                                  number identifies one */
-  Counter copied[LANES];       /* copied[k]: the latest exchange e with e modulo LANES = k of which this rank has
-                        copied its part */
+  Counter copied[LANES];       /* copied[k]: the latest exchange e with e modulo LANES = k of which this
+                                  rank has copied its part */
 } Slot;
 
 struct Team {

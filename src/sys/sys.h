@@ -177,7 +177,8 @@ typedef struct DeviceOps {
   int (*csr_rows)(Device *, const CsrStatistics *, bool even);
   /* Block rows per group of bcsr_mult; 0: no such form. NULL: POISE_BLOCK / b, and only EVEN and BALANCED */
   int (*bcsr_rows)(Device *, int b, int form);
-  int64_t (*bcsr_chunk)(int b);                /* blocks in a row block of bcsr_mult; NULL: BCSR_CHUNK scalars */
+  int64_t (*bcsr_chunk)(int b);                /* blocks in a row block of bcsr_mult; NULL: BCSR_CHUNK
+                                                  scalars */
   int64_t (*csr_bound)(int64_t m, int64_t nz); /* `bound` of the statistics for this size; NULL: 0 */
   /* SpMV by libraries: names, ending with NULL, and plans for kernel csr_library, of A with so many
      columns. The arrays of A stay where they are; its values may change. May wait. NULL: no library */

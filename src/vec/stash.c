@@ -19,8 +19,8 @@ void poiseStashDestroy(PoiseContext ctx, Stash *s)
   *s = (Stash){0};
 }
 
-typedef struct Parcel {               /* what this rank sends: entries of others' rows, sorted by owner, keeping their
-                           order */
+typedef struct Parcel {               /* what this rank sends: entries of others' rows, sorted by owner,
+                                         keeping their order */
   Entry *out, *in;                    /* in: this rank's entries, then the received ones */
   int64_t *send, *receive, *gathered; /* bytes per rank; gathered: `send` of all ranks */
   int64_t own, total;                 /* entries that stay here; their number with the received ones */
