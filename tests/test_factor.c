@@ -503,7 +503,8 @@ static void TestShell(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, 20, 20, &shell, NULL, &A))) return;
   for (int k = 0; k < 3; k++) {
     PoisePC pc = Make(ctx, types[k], A, NULL);
-    CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "needs the entries of the matrix, and one of type shell has none");
+    CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED,
+              "needs the entries of the matrix, and a matrix of type shell has none");
     PoisePCDestroy(&pc);
   }
   PoiseMatDestroy(&A);

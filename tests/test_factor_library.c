@@ -157,7 +157,7 @@ static void TestRefused(PoiseContext ctx)
   CHECK_OK(PoiseMatSetBlockSize(A, 2));
   CHECK_OK(PoiseMatSetType(A, "bcsr"));
   pc = MakeBy(ctx, library, false, "ilu", A, "");
-  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "takes numbers, and the matrix is of blocks of 2 x 2");
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "takes scalars, and the matrix has blocks of 2 x 2");
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_NEAR(Defect(pc, &s, 0, 0), 0, 1e-13);
   PoisePCDestroy(&pc);

@@ -1180,12 +1180,11 @@ static void TestVaries(PoiseContext ctx)
         CHECK_OK(e);
         continue;
       }
-      snprintf(
-          words, sizeof words,
-          "preconditioner %s changes from one application to the next, as method %s in it stops when it has converged, "
-          "and method %s needs one that does not: give -x_ksp_type fgmres; or inside -%sksp_type preonly, or richardson "
-          "or chebyshev with -%sksp_norm_type none",
-          v->pc, v->method, method, v->prefix, v->prefix);
+      snprintf(words, sizeof words,
+               "preconditioner %s varies between applications, as method %s in it stops when it has converged. Method %s "
+               "needs a fixed one. Give -x_ksp_type fgmres; or inside -%sksp_type preonly, or richardson or chebyshev "
+               "with -%sksp_norm_type none",
+               v->pc, v->method, method, v->prefix, v->prefix);
       CHECK_ERR(e, POISE_ERR_UNSUPPORTED, words);
     }
     Close(&s);

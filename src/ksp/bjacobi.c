@@ -613,7 +613,7 @@ PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, P
   BJacobi *j = pc->data;
   PoiseInt all, before;
   TRY(CheckType(pc));
-  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix, whose rows say how many blocks there are");
+  if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix yet, and the number of blocks depends on its rows");
   PoiseErr e = j->most ? PoiseErrorSet(POISE_ERR_STATE, __func__, __FILE__, __LINE__,
                                        "supervariable blocks are inverted, there are no solvers in them")
                        : MakeBlocks(pc);

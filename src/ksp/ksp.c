@@ -533,8 +533,8 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
   if (!poisePCVaries(ksp->pc, &why)) return POISE_OK;
   inside = why.prefix ? why.prefix : "";
   FAIL(POISE_ERR_UNSUPPORTED,
-       "preconditioner %s changes from one application to the next, as method %s in it stops when it has converged, and "
-       "method %s needs one that does not: give -%s%sksp_type fgmres; or inside -%s%sksp_type preonly, or richardson or "
+       "preconditioner %s varies between applications, as method %s in it stops when it has converged. Method %s "
+       "needs a fixed one. Give -%s%sksp_type fgmres; or inside -%s%sksp_type preonly, or richardson or "
        "chebyshev with -%s%sksp_norm_type none",
        why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
 }

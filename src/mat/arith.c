@@ -228,7 +228,7 @@ static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
   TRY(poiseMatCheckUsable(X));
   TRY(poiseMatCheckUsable(Y));
   if (!poiseLayoutSame(X->rows, Y->rows) || !poiseLayoutSame(X->cols, Y->cols))
-    FAIL(POISE_ERR_SIZE, "X is %lld x %lld, Y is %lld x %lld, or their ranks share the rows differently",
+    FAIL(POISE_ERR_SIZE, "X is %lld x %lld, Y is %lld x %lld, or the ranks have different rows of them",
          (long long)X->rows->N, (long long)X->cols->N, (long long)Y->rows->N, (long long)Y->cols->N);
   return POISE_OK;
 }

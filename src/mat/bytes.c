@@ -78,7 +78,7 @@ static PoiseErr PlanCounts(PoiseMat A, const PoiseMatCounts *n, MatPlan *plan)
 static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
 {
   const Csr *c = &A->csr;
-  if (!A->assembled) FAIL(POISE_ERR_STATE, "the matrix has no entries yet, so how many there will be must be said");
+  if (!A->assembled) FAIL(POISE_ERR_STATE, "the matrix has no entries yet: give counts of those that it will have");
   TRY(poiseMatCheckUsable(A));
   *plan = (MatPlan){
       .m = c->m, .nloc = c->nloc, .columns = c->columns, .nghost = c->nghost, .nz = c->nz, .b = c->b, .wide = c->wide};

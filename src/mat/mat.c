@@ -297,7 +297,7 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   bool named = PoiseOptionsHas(A->ctx, A->prefix, "mat_type", NULL) && poiseMatHolds(A);
   if (named) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_type", FindType(o.type, &type)));
   if (!o.block_size && !A->find && !type->blocked)
-    FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s", type->name);
+    FAIL(POISE_ERR_ARG, "block size 0 (to be determined) is for type bcsr, and the matrix is of type %s", type->name);
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
   if (named) TRY(AskFor(A, type));
   if (PoiseOptionsHas(A->ctx, A->prefix, "mat_csr_kernel", NULL))
@@ -331,7 +331,7 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
   PoiseErr e = POISE_OK;
   if (b < 0 || b > MAX_BLOCK_SIZE)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__,
-                      "block size %d is not between 1 and %d, nor 0 to be found", b, MAX_BLOCK_SIZE);
+                      "block size %d is not between 1 and %d, nor 0 (to be determined)", b, MAX_BLOCK_SIZE);
   else if (!b)
     e = POISE_OK;
   else if (A->rows->n % b || A->cols->n % b)

@@ -42,9 +42,8 @@ PoiseErr poiseFactorLibraryCheck(PoisePC pc)
   const char *option = poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_kernel");
   if (!f->library) return POISE_OK;
   if (f->triangular.b)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "%s: %s %s takes numbers, and the matrix is of blocks of %d x %d: use own, or -mat_type csr", pc->type->name,
-         option, f->kernel, f->triangular.b, f->triangular.b);
+    FAIL(POISE_ERR_UNSUPPORTED, "%s: %s %s takes scalars, and the matrix has blocks of %d x %d: use own, or -mat_type csr",
+         pc->type->name, option, f->kernel, f->triangular.b, f->triangular.b);
   if (f->triangular.end.dev)
     FAIL(POISE_ERR_UNSUPPORTED,
          "%s: %s %s takes whole rows, and those of rank %d have columns of other ranks: use own, or "

@@ -163,7 +163,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
 PoiseErr poisePCCheckStored(PoisePC pc)
 {
   if (!poiseMatHolds(pc->P))
-    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
+    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s needs the entries of the matrix, and a matrix of type %s has none",
          pc->type->name, pc->P->type->name);
   return POISE_OK;
 }

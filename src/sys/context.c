@@ -307,7 +307,7 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   DESTROYS(ctx);
   PoiseContext c = *ctx;
   if (c->parent) FAIL(POISE_ERR_STATE, "PoiseRun finalises the contexts that it makes");
-  if (c->home) FAIL(POISE_ERR_STATE, "the context of one rank goes with the one that it belongs to");
+  if (c->home) FAIL(POISE_ERR_STATE, "this context of one rank is released with the context that owns it");
   if (c->comm->ops->has_ended && c->comm->ops->has_ended()) return FinalizeAlone(ctx);
   TRY(PoiseAgree(c, NoObjects(c, "at PoiseFinalize")));
   PoiseErr e = Report(c), released = Release(ctx);
