@@ -42,7 +42,7 @@ static int64_t Stale(const Moved *m, PoiseMat A)
   return m->pattern != A->pattern || m->state != A->state ? VALUES : CURRENT;
 }
 
-/* stale: on any rank. */
+/* stale: what is out of date on any rank. */
 static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale)
 {
   Moved now = {A, m->mat, A->csr.built, A->pattern, A->state, A->block_size};

@@ -378,7 +378,7 @@ static PoiseErr ApplyBlocks(PoisePC pc, PoiseVec r, PoiseVec z, const double *sk
     poiseVecPoint(b->r, in + b->first);
     poiseVecPoint(b->z, out + b->first);
     TRY(poiseKSPApply(j->ksp[k], b->r, b->z, skip, j->count == 1 ? fuse : NULL));
-    TRY(poiseVecRead(b->z, &written)); /* from the host, if there it was */
+    TRY(poiseVecRead(b->z, &written)); /* copies z from the host, if it was written there */
   }
   return j->count == 1 ? POISE_OK : poiseVecFuse(z, skip, fuse);
 }

@@ -19,12 +19,12 @@
 enum { P = ST_OWN };
 
 typedef struct Chebyshev {
-  char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* as options give them */
+  char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* texts of the options */
   PoiseInt steps;
   double emin, emax; /* in use */
   bool given;
   double least, largest;                     /* eigenvalues as estimated */
-  int64_t operators, state, pattern, builds; /* for which A and M */
+  int64_t operators, state, pattern, builds; /* state of A and M at the estimate */
   PoiseInt taken;                            /* steps */
 } Chebyshev;
 

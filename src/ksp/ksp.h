@@ -51,7 +51,8 @@ typedef struct KSPType {
   PoiseErr (*view)(PoiseKSP); /* may be NULL */
 } KSPType;
 
-typedef enum { MONITOR_OFF, MONITOR_PRINT, MONITOR_TEXT, MONITOR_CSV } Monitored; /* the last two: into a file */
+/* the last two write to a file */
+typedef enum { MONITOR_OFF, MONITOR_PRINT, MONITOR_TEXT, MONITOR_CSV } Monitored;
 
 typedef struct KSPOptions { /* values of -ksp_..., except the method's own */
   char type[POISE_OPTION_LENGTH];
@@ -83,7 +84,7 @@ typedef struct Arranged { /* a solve in another layout or numbering than the app
 
 /* A claim of convergence and its checks. Norms are as the method has them, perhaps scaled. */
 typedef struct Claim {
-  int refuted;          /* how many of this solve */
+  int refuted;          /* number of refuted claims of this solve */
   double claimed;       /* norm of the latest refuted claim */
   double best;          /* the least norm computed for such a claim, or after it; infinite: none */
   double best_square;   /* the least squared norm with which x was delivered; infinite: none */
@@ -107,7 +108,7 @@ struct PoiseKSP_s {
   KSPOptions options;
   PoiseMat given_A, given_P; /* the application's matrices */
   Arranged *arranged;        /* NULL: the matrices are used as they are */
-  PoiseMat A;                /* what is worked with, as is pc->P */
+  PoiseMat A;                /* the matrix that the solver works with; pc->P is the other */
   PoisePC pc;
   int64_t operators; /* counts the matrices set as A */
   FILE *lines;       /* output of the monitor; NULL on ranks other than 0 */
@@ -166,11 +167,11 @@ struct PoiseKSP_s {
   ErrorState error;
   bool stop;     /* some rank failed; all ranks see this in the same global sum */
   bool again;    /* the method continues from x: its guess is nonzero, and SLOT_NORM0 is set */
-  PoiseInt base; /* iterations before that */
+  PoiseInt base; /* iterations before the latest start */
   double scale;  /* power of 2 by which b, the guess and atol are multiplied */
-  bool vanished; /* x did, when it was scaled back */
+  bool vanished; /* x became 0 when it was scaled back */
   bool scaling;  /* the loop has ended at once, as b must be scaled */
-  int scalings;  /* of this solve so far */
+  int scalings;  /* number of scalings of this solve */
   Claim claim;
   double stalled; /* norm at the beginning of the latest start that stalled; infinite: none */
 
@@ -292,7 +293,7 @@ void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
 void poiseKSPDropArranged(PoiseKSP ksp);      /* the preconditioner must then be built anew, if it had
                                                  other numbers */
-PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* may it work with them? Local */
+PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* check that it may work with them. Local */
 extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
 
 /* ---- claim.c: is what a method claims true? scale.c: norms that squares cannot hold ----------------------------------- */

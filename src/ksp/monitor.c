@@ -170,7 +170,7 @@ PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
 {
   ksp->detail[0] = 0;
   if (ksp->reason == POISE_DIVERGED_NANORINF) return ExplainNan(ksp, b);
-  if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* and not by rounding only */
+  if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* not only by rounding */
     poiseKSPSay(ksp, "b is inconsistent: %.3g of its norm lies in the null space%s", ksp->inconsistency,
                 ksp->A->left.n ? " of the transpose, and was left out" : "");
   if (ksp->vanished) poiseKSPSay(ksp, "x is too small for a number");

@@ -33,7 +33,7 @@ bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
   else if (Vanishes(ksp, slots))
     ksp->scaling = true;
   else
-    ksp->scaling = !InRange(norm) && !(norm < least && atol >= least); /* that converges, whatever it is */
+    ksp->scaling = !InRange(norm) && !(norm < least && atol >= least); /* the last case converges anyway */
   return ksp->scaling;
 }
 
@@ -93,7 +93,7 @@ PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x)
 {
   double m = 0;
   int exponent = 0;
-  ksp->finishing = true; /* nothing is skipped */
+  ksp->finishing = true; /* so that nothing is skipped */
   PoiseErr e = MagnitudeOfProblem(ksp, &m);
   ksp->finishing = false;
   TRY(e);

@@ -8,7 +8,7 @@
 */
 #include "ksp.h"
 
-enum { LATEST = -1 }; /* of all that was enqueued */
+enum { LATEST = -1 }; /* the latest of all enqueued iterations */
 
 static const ScalarRef one = {NULL, 1}, minus_one = {NULL, -1}, zero = {NULL, 0};
 

@@ -67,7 +67,7 @@ static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutat
   PoiseErr e = PoiseAgree(ctx, Ones(A->rows->n, ctx, &ptr, &val));
   PoiseCSR csr = {.ptr64 = ptr, .col64 = number ? number : ptr, .val = val}; /* not NULL without entries */
   if (!e) e = PoiseMatCreateCSR(ctx, A->rows->n, m, A->rows->N, A->rows->N, &csr, POISE_COPY, &p->from);
-  if (!e) e = PoiseMatSetType(p->from, "csr"); /* rows of one entry */
+  if (!e) e = PoiseMatSetType(p->from, "csr"); /* csr, as rows have one entry */
   if (!e) e = PoiseMatTranspose(p->from, &p->to);
   poiseFree(ctx, &ptr);
   poiseFree(ctx, &val);
@@ -89,7 +89,7 @@ static PoiseErr NumberByRank(PoiseMat A, const int32_t *to, int64_t *counts, Poi
   for (int q = 0; q < comm->size; q++) {
     int64_t total = 0;
     for (int r = 0; r < comm->size; r++) {
-      if (r == comm->rank) counts[q] = start + total; /* from now on the next number */
+      if (r == comm->rank) counts[q] = start + total; /* from here on the next number */
       total += all[(int64_t)r * comm->size + q];
     }
     if (q == comm->rank) *m = total;

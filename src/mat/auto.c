@@ -305,7 +305,7 @@ static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y,
   PoiseErr e = POISE_OK;
   for (int k = 0; k < CANDIDATES; k++) {
     Switch(A, candidates[k].type, data[k]);
-    (void)TimeProducts(A, x, y, 1, &t[k], &e); /* for the first time */
+    (void)TimeProducts(A, x, y, 1, &t[k], &e); /* the first product, which is not counted */
     seconds[k] = TimeProducts(A, x, y, 1, &t[k], &e);
   }
   TRY(PoiseMax(A->ctx, CANDIDATES, seconds));
@@ -391,7 +391,7 @@ static PoiseErr HashLocal(PoiseMat A, uint64_t *h)
   return e;
 }
 
-/* The same on all ranks. */
+/* The key of the memory of winners, equal on all ranks. */
 static PoiseErr HashAll(PoiseMat A, uint64_t *key)
 {
   uint64_t h = 0;
@@ -573,7 +573,7 @@ static PoiseErr Choose(PoiseMat A)
   TRY(Predict(A, &best));
   if (c->measure || *c->file) TRY(Measure(A, &best));
   const MatType *type = candidates[best].type;
-  if (A->type == type) { /* with other options perhaps */
+  if (A->type == type) { /* its options may differ */
     type->inherit(c->settings[best], A->data);
   } else {
     PoiseErr e = PoiseAgree(A->ctx, MakeData(A, best, &data));
@@ -682,7 +682,7 @@ PoiseErr poiseChoiceRead(PoiseMat A)
 {
   Choice *c = A->choice;
   uint64_t before = HashOptions(c);
-  if (c->named) TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A))); /* for blocks, should they be chosen */
+  if (c->named) TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A))); /* in case blocks are chosen */
   PoiseErr e = PoiseOptionsRead(A->ctx, A->prefix, options, c);
   for (int k = 0; !e && k < CANDIDATES; k++)
     if (candidates[k].type->options) e = PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]);

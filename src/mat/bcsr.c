@@ -8,7 +8,7 @@
 #include "csr_rows.h"
 #include "windows.h"
 
-enum { BCSR_CHUNK = 8192 }; /* numbers of a window on the host */
+enum { BCSR_CHUNK = 8192 }; /* scalars of a row block on the host */
 
 typedef struct BcsrData {
   CsrData csr;          /* first: of the transpose product */
@@ -235,12 +235,12 @@ POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
   return col < m->A.nloc ? m->x + col * b : m->ghost + (col - m->A.nloc) * b;
 }
 
-enum { AHEAD = 256 }; /* numbers */
+enum { AHEAD = 256 }; /* distance of prefetching, in scalars */
 
 /* sum[r] += the product of the blocks [k, last) in row r. */
 POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last, double *sum)
 {
-  double term[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
+  double term[MAX_BLOCK_SIZE] = {0}; /* holds all terms of a small block */
   for (; k < last; k++) poiseAddBlock(b, m->A.val + k * b * b, AHEAD, Factors(m, m->A.col[k], b), term);
   for (int r = 0; r < b; r++) sum[r] = poiseBlockSum(b, term, r);
 }
@@ -285,7 +285,8 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
     double s[MAX_BLOCK_SIZE] = {0}, *y = a->m.y + row * b;
     for (; p < end; p++) {
       for (int64_t r = 0; r < b; r++) s[r] += a->sum[p * b + r];
-      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
+      /* 0 for all but the last segment */
+      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0;
     }
     for (int64_t r = 0; r < b; r++) y[r] = poiseHostUpdate(alpha, s[r], beta, y[r]);
     poiseHostFuse(&a->m.fuse, a->m.y, row * b, (row + 1) * b, a->parts + p - 1);

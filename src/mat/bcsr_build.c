@@ -238,7 +238,7 @@ PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
   poiseLogBegin(A->ctx, EVENT_MatConvert);
-  PoiseErr e = poiseMatKeepWaiting(A); /* for when there are blocks again */
+  PoiseErr e = poiseMatKeepWaiting(A); /* kept for a later conversion to blocks */
   e = Convert(A, e ? e : MakeRows(A, &r), &r, &poiseMatType_csr);
   poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
   return e;

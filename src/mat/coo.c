@@ -79,7 +79,7 @@ static PoiseErr MakeSend(Device *dev, TripletMap *t, int64_t n, const int64_t *p
          "%lld values given on the device, of which some travel: more than 2^31 must be given on the host",
          (long long)t->ngiven * t->numbers);
   if (t->send.dev && poiseBufferIsCurrent(&t->send, DEVICE)) return POISE_OK;
-  poiseBufferDestroy(&t->packed); /* of a call that failed */
+  poiseBufferDestroy(&t->packed); /* left by a call that failed */
   poiseBufferDestroy(&t->send);
   TRY(poiseBufferCreate(dev, (size_t)n * sizeof(double), "values to send", &t->packed));
   TRY(poiseBufferCreate(dev, (size_t)n * sizeof *send, "values to send", &t->send));

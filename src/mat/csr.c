@@ -5,7 +5,7 @@
 
 typedef struct CsrType {
   CsrData csr; /* first */
-  int asked;   /* for columns of 16 bits */
+  int asked;   /* 16-bit columns are asked for */
   Index16 index16;
 } CsrType;
 

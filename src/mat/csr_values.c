@@ -3,13 +3,13 @@
    POISE_BLOCK rows. */
 #include "mat.h"
 
-/* Of block b of m rows. */
+/* The rows of block b of m rows. */
 static inline int64_t End(int64_t b, int64_t m)
 {
   return (b + 1) * POISE_BLOCK < m ? (b + 1) * POISE_BLOCK : m;
 }
 
-/* x, or the ghosts, at a column. */
+/* The entry of x, or of the ghosts, at a column. */
 static inline double At(const CsrView *A, const double *x, const double *ghost, int64_t col)
 {
   int64_t owned = poiseInNumbers(A, A->nloc);

@@ -17,8 +17,8 @@ typedef struct CsriData {
   int combine;                         /* ORDERED, ATOMIC */
   int64_t built;                       /* c->built when the row blocks were made; 0: there are none */
   PoiseInt was_asked, hubs_were_asked; /* then */
-  bool exact;                          /* it was cut for ATOMIC */
-  int64_t tried;                       /* c->built of what was to be cut */
+  bool exact;                          /* row blocks were made for ATOMIC */
+  int64_t tried;                       /* c->built at the latest attempt */
   int rows;                            /* less than POISE_BLOCK: rows that are not split are uniform, and
                                           go in tiles of so many rows */
   int64_t tile, uncut;                 /* the most nonzeros of such a tile; all nonzeros that are not split */
@@ -40,7 +40,7 @@ static const PoiseOption options[] = {
 
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
-/* Entries from which rows are cut. */
+/* Rows with at least this many entries are split. */
 static int64_t Limit(const Device *dev, int64_t size, const CsriData *d, bool hubs)
 {
   return d && d->asked ? d->asked : dev->ops->csri_limit ? dev->ops->csri_limit(size, hubs) : HOST_LONG;
@@ -275,7 +275,8 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
     double s = 0;
     for (; p < end; p++) {
       s += a->sum[p];
-      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0; /* but of the last one */
+      /* 0 for all but the last segment */
+      for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0;
     }
     a->m.y[row] = poiseHostUpdate(alpha, s, beta, a->m.y[row]);
     poiseHostFuse(&a->m.fuse, a->m.y, row, row + 1, a->parts + p - 1);

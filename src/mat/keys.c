@@ -112,7 +112,7 @@ PoiseErr poiseHost_sort_keys(Device *dev, const void *args)
   const SortKeysArgs *a = args;
   int digits = (a->bits + 7) / 8, from = 0;
   (void)dev;
-  digits += digits % 2 == 0; /* so that the last one leads to [1] */
+  digits += digits % 2 == 0; /* an odd number, so that the last digit ends in side 1 */
   for (int d = 0; d < digits; d++, from = !from) SortDigit(a, from, a->first + 8 * d < 64 ? a->first + 8 * d : 63);
   return POISE_OK;
 }

@@ -13,7 +13,7 @@ enum { MAX_BLOCK_SIZE = 32 };
    number of ranks. In a matrix of blocks, rows, columns and entries are blocks of b x b scalars each,
    column-major. */
 typedef struct Csr {
-  int b; /* 0: entries are numbers */
+  int b; /* 0: entries are scalars */
   int64_t m, nloc, nghost, nz;
   PoiseInt row, column, columns; /* first row and first column of this rank; columns of all ranks */
   int64_t built;                 /* A->pattern when this was built */
@@ -21,7 +21,7 @@ typedef struct Csr {
   Buffer ptr, col, val;          /* col: int32 */
   PoiseInt *ghost;               /* global columns of the ghosts, ascending */
   Halo *halo;                    /* NULL on one rank */
-  int rows;                      /* of a block, as the device chose */
+  int rows;                      /* rows of a thread block, as the device chose */
   int64_t nblock, tile;          /* number of thread blocks; nonzeros of the largest (0: not asked for) */
   bool vary;                     /* lengths of neighbouring rows often differ */
   CsrStatistics statistics;      /* without a limit */
@@ -127,9 +127,9 @@ void poiseRowsDestroy(PoiseContext ctx, TermRows *r);
 PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
 
 typedef struct MatPlan {        /* the sizes of a matrix that need have no entries yet */
-  const PoiseMatCounts *counts; /* NULL: it is as it is */
+  const PoiseMatCounts *counts; /* NULL: the matrix as it is */
   bool transpose;
-  int64_t m, nloc, columns, nghost, nz, nsend; /* as in Csr; nsend: numbers */
+  int64_t m, nloc, columns, nghost, nz, nsend; /* as in Csr; nsend: scalars to send */
   int b;                                       /* as in Csr */
   bool wide;
   int64_t nblock[2];   /* least and most thread blocks of a product of Csr */
@@ -139,7 +139,7 @@ typedef struct MatPlan {        /* the sizes of a matrix that need have no entri
 
 typedef struct MatType {
   const char *name;
-  bool stored;                /* works on A->csr of numbers, */
+  bool stored;                /* stored as scalars in A->csr, */
   bool blocked;               /* stored as blocks; else a user's functions */
   bool fuse;                  /* mult takes any a, b and Fuse; otherwise mat.c composes them from y = A x */
   bool eager;                 /* calls back to the host: a solver's loop cannot be replayed */
@@ -180,7 +180,7 @@ typedef struct Permutation { /* x = from x', x' = to x. `from` has the old rows 
 struct PoiseMat_s {
   PoiseContext ctx;
   int refs;
-  const MatType *type; /* that works, never auto */
+  const MatType *type; /* the type in use, never auto */
   void *data;
   struct Choice *choice; /* type auto: the candidates, and why the present type is used; NULL: this type
                             was asked for */
@@ -192,10 +192,10 @@ struct PoiseMat_s {
   TermRows added;          /* entries of own rows that the pattern lacks */
   Pending pending;
   Map row_map, col_map;
-  NullSpace null, left, near; /* of A; of A^T; what A makes small */
+  NullSpace null, left, near; /* null space of A; of A^T; near null space */
   struct Triplets *triplets;  /* the plan from triplets to values; NULL: no pattern was given by triplets */
   PoiseInt *row_cols;         /* the columns lent by PoiseMatGetRow, and the size of that array */
-  double *row_vals;           /* and of blocks the values, as many */
+  double *row_vals;           /* and, for blocks, the values; of the same size */
   int64_t row_room;
   PoiseVec work; /* of y's layout, for composing; made on first need */
   int library;   /* kernel of type csr: 0: the device's own, k: that of its csr_libraries[k - 1] */
@@ -277,9 +277,10 @@ typedef struct MatShape {                   /* over all ranks */
                                                largest of the ranks' blocks of owned columns */
 } MatShape;
 
-bool poiseMatArranges(PoiseMat A);                                         /* not as it is */
-const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size); /* the options that say so (mat.c) */
-PoiseErr poiseMatCheckArrange(PoiseMat A, PoiseMat asked);                 /* can A be arranged as that matrix asks? */
+bool poiseMatArranges(PoiseMat A); /* not as it is */
+/* the options that ask for the arrangement (mat.c) */
+const char *poiseMatArrangementWords(PoiseMat A, char *text, size_t size);
+PoiseErr poiseMatCheckArrange(PoiseMat A, PoiseMat asked); /* can A be arranged as that matrix asks? */
 /* p stays empty if A is arranged so already. Collective; agrees. */
 PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p);
 void poisePermutationDestroy(Permutation *p);
@@ -434,7 +435,7 @@ typedef struct CsrData {
 typedef struct Index16 {
   bool on;
   int64_t built; /* c->built at the decision; 0: none was made */
-  int64_t tried; /* of what was to be */
+  int64_t tried; /* c->built at the latest attempt */
   int64_t fits;  /* nonzeros of thread blocks whose columns fit */
   Buffer code, window;
 } Index16;
@@ -444,7 +445,7 @@ typedef struct Index16 {
 PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d);
 /* device pointers, or NULL if none are kept */
 PoiseErr poiseIndex16View(PoiseMat A, Index16 *d, Index16View *v);
-PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d); /* of one that is on. Collective */
+PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d); /* print it, if it is on. Collective */
 void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum);
 void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p); /* of one that is on */
 void poiseIndex16Destroy(Index16 *d);
@@ -483,7 +484,7 @@ PoiseErr poiseMatTakeBlockSize(PoiseMat A);
 /* *share = bytes in blocks of A's block size over bytes in CSR. The size must divide every rank's rows and
    columns. Collective; agrees. */
 PoiseErr poiseMatBlockShare(PoiseMat A, double *share);
-PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
+PoiseErr poiseMatViewFills(PoiseMat A); /* print the sizes that were compared */
 
 /* csri.c: rows with at least this many entries are split, by data's options (NULL: the defaults), for
    `size` rows and entries. */
@@ -607,7 +608,7 @@ PoiseErr poiseCsrTake(PoiseMat A, RowArrays *r); /* no copy: pointers that were 
                                                     Collective; agrees */
 bool poiseMatWideColumns(PoiseMat A);            /* a global column needs 8 bytes */
 PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r);
-PoiseErr poiseRowArraysCreateBlocks(PoiseMat A, int b, int64_t nz, RowArrays *r); /* b = 0: of numbers */
+PoiseErr poiseRowArraysCreateBlocks(PoiseMat A, int b, int64_t nz, RowArrays *r); /* b = 0: scalars */
 PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers,
                                RowArrays *r); /* columns, and so many scalars for each */
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
@@ -637,7 +638,7 @@ void poiseMatDropPending(PoiseMat A); /* drop entries that were added or set and
 /* PoiseMatSetValuesCSR, or BCSR with column-major blocks, with val on one side of A's device. Local. */
 PoiseErr poiseMatSetValues(PoiseMat A, Side where, const double *val);
 PoiseErr poiseMatCheckHolds(PoiseMat A);     /* has entries, as a shell has not */
-PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are numbers */
+PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are scalars */
 static inline bool poiseMatHolds(PoiseMat A) /* does A have arrays of its own? */
 {
   return A->type->stored || A->type->blocked;
@@ -687,6 +688,6 @@ static inline double poiseWalkOn(NumberWalk *w, PoiseInt *col)
   if (++w->c == b) w->c = 0, w->k++;
   return w->h.val[place];
 }
-PoiseErr poiseWalkBegin(PoiseMat A, NumberWalk *w); /* A is to be usable */
+PoiseErr poiseWalkBegin(PoiseMat A, NumberWalk *w); /* A must be usable */
 
 #endif

@@ -16,7 +16,7 @@ enum {
 }; /* entries of a row block on the host; of a row segment of a
                                                   split row */
 
-typedef struct SegPadded { /* the filled segments */
+typedef struct SegPadded { /* the padded segments */
   int64_t nz, state;       /* state: A->state of the values */
   bool wide;
   Buffer ptr, col, val;
@@ -28,10 +28,10 @@ typedef struct SegData {
   int wants_padded;
   int64_t built;            /* c->built when the row blocks were made; 0: there are none */
   int was_asked;            /* then */
-  int64_t tried;            /* c->built of what was to be cut */
+  int64_t tried;            /* c->built at the latest attempt */
   int64_t length, block;    /* entries of a segment; segments of a row block */
   int64_t filled, segments; /* segments with entries; segments as row blocks count them */
-  int64_t tile;             /* the most entries of a window */
+  int64_t tile;             /* most entries of a row block */
   bool is_padded;
   SegPadded padded;
   Windows w;
@@ -58,7 +58,7 @@ static int64_t Length(const SegData *d, int64_t m, int64_t nz)
   return length;
 }
 
-/* Segments of a window. */
+/* The number of segments of a row block. */
 static int64_t Block(const Device *dev, int64_t length)
 {
   int threads = dev->ops->seg_threads;
@@ -101,7 +101,7 @@ static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
   TRY(poiseLaunch(dev, KERNEL_seg_cut, a, sizeof *a));
   TRY(poiseWindowsEnd(dev, &d->w, &a->A));
   return A->csr.halo && !d->is_padded ? poiseWindowsOrder(A, &d->w, POISE_BLOCK)
-                                      : POISE_OK; /* copies just wait for ghosts */
+                                      : POISE_OK; /* padded copies simply wait for ghosts */
 }
 
 /* Row blocks whose rows have one segment each are tiles. */

@@ -39,7 +39,7 @@ typedef struct Run {
 
 typedef struct Triplets {
   int64_t ngiven;        /* how many values the user gives, */
-  int numbers;           /* of so many numbers each */
+  int numbers;           /* scalars of each value */
   int64_t built;         /* of the CSR that this was made for */
   int64_t block, nblock; /* entries of each block but the last, which may have fewer */
   uint16_t *to;          /* for each value the place of its entry in the window of the run */
@@ -194,7 +194,7 @@ static PoiseErr TakeIndices(PoiseMat A, Plan *p)
   return poiseIndicesCheck(&p->cols, N, column, "matrix");
 }
 
-/* What goes to other ranks. */
+/* Note what goes to other ranks. */
 static PoiseErr Sort(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
@@ -310,7 +310,7 @@ static int64_t Entries(PoiseMat A, const Plan *p)
 /* ---- the plan of values --------------------------------------------------------------------------------------------- */
 
 typedef struct Open {               /* the last run of a block */
-  int64_t values, runs;             /* of the block, so far */
+  int64_t values, runs;             /* counts of the block so far */
   int64_t next, count, least, most; /* value behind the run; its number of values; their least and largest
                                        entries in the block */
 } Open;

@@ -28,13 +28,13 @@ PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A);
 /* Several ranks: row blocks, or tiles of `rows` rows (not POISE_BLOCK), without ghosts run before the
    exchange has ended. If this was not called, all wait for it. */
 PoiseErr poiseWindowsOrder(PoiseMat A, Windows *w, int rows);
-PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a); /* all of it on the device */
+PoiseErr poiseWindowsArguments(Windows *w, CsriMultArgs *a); /* all arrays on the device */
 /* A part of poiseCsrProduct, by a kernel whose arguments have `bytes` bytes and begin with *a. */
 PoiseErr poiseWindowsMult(PoiseMat A, Windows *w, ProductPart part, int kernel, CsriMultArgs *a, size_t bytes);
 int64_t poiseWindowsPartials(const Windows *w);
 void poiseWindowsBytes(const Windows *w, PoiseBytes *sum);
-typedef struct WindowsPlan { /* at least and at most */
-  int64_t n[2], pieces;      /* pieces: at most */
+typedef struct WindowsPlan { /* bounds for a prediction */
+  int64_t n[2], pieces;      /* least and most row blocks; most row segments */
   int64_t blocks[2];         /* tiles, which may replace row blocks; 0: they may not */
   bool ordered;
 } WindowsPlan;

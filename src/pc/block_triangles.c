@@ -39,7 +39,8 @@ POISE_INLINE void SweepRows(int b, const void *args, int64_t begin, int64_t end)
 {
   /* a local copy, so that stores to y cannot change it */
   const SweepArgs local = *(const SweepArgs *)args, *a = &local;
-  int64_t row = 8 * b * b * a->t.nz / (2 * a->t.n), ahead = 1 + SOON / (row + 1); /* bytes of a triangle's, and rows */
+  /* bytes of a row of one triangle; rows to look ahead */
+  int64_t row = 8 * b * b * a->t.nz / (2 * a->t.n), ahead = 1 + SOON / (row + 1);
   if (a->backward)
     for (int64_t i = end - 1; i >= begin; i--) SweepRow(b, a, i, i - ahead < begin ? begin : i - ahead);
   else

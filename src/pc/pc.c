@@ -312,7 +312,7 @@ PoiseErr poisePCPrepare(PoisePC pc)
 {
   if (!pc->P) FAIL(POISE_ERR_STATE, "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   TRY(poiseMatChoose(pc->P)); /* here, as a later choice would be a new pattern for what is built from P */
-  if (pc->kept && !pc->reuse) pc->state = 0, pc->built = false; /* solvers inside work with P again */
+  if (pc->kept && !pc->reuse) pc->state = 0, pc->built = false; /* solvers inside must work with P again */
   TRY(poisePCKeep(pc, pc->reuse, pc->held));                    /* they may have changed */
   bool keep = (pc->reuse || pc->held) && pc->built;
   if (!keep) TRY(PoiseAgree(pc->ctx, poiseMatCheckUsable(pc->P)));

@@ -51,7 +51,7 @@ typedef struct PCType {
   /* p += bytes that it will hold, for pc->P as planned; NULL as of bytes. May make the solvers inside, but
      nothing that grows with sizes. pc.c agrees on local failures. */
   PoiseErr (*predict)(PoisePC, const MatPlan *plan, PoisePrediction *p);
-  void (*destroy)(PoisePC); /* of pc->data's contents */
+  void (*destroy)(PoisePC); /* frees the contents of pc->data */
 } PCType;
 
 /* The solver that owns a preconditioner. It is asked when the application uses the preconditioner, as it
@@ -125,7 +125,7 @@ void poiseBlocksDestroy(Blocks *blocks);
 
 typedef struct Supervariables {
   int64_t given, pattern; /* given and pattern of the matrix that they were found for; 0: none */
-  int most;               /* rows of a block that were allowed */
+  int most;               /* maximum rows of a block, as asked for */
   int64_t n, count, largest, entries;
   int64_t equal; /* rows of each block, where the last one may have fewer; 0: sizes differ */
   Buffer start, at, inverse, bad;
@@ -164,8 +164,8 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess);
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
 PoiseErr poiseTriangularWork(Triangular *t, double **work);  /* a vector and one more double, or NULL */
-PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t); /* not NULL from now on */
-static inline int poiseTriangularSide(const Triangular *t)   /* rows of numbers of a row */
+PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t); /* work is not NULL after this */
+static inline int poiseTriangularSide(const Triangular *t)   /* scalar rows of a row */
 {
   return t->b ? t->b : 1;
 }
@@ -183,7 +183,7 @@ void poiseTriangularDestroy(Triangular *t);
 typedef struct Incomplete {
   int shift_type; /* index in FACTOR_SHIFT_TYPE's words */
   double shift_amount, zero_pivot;
-  char kernel[POISE_OPTION_LENGTH]; /* what is to solve with the factors */
+  char kernel[POISE_OPTION_LENGTH]; /* name of the kernel that solves with the factors */
   Triangular triangular;
   int64_t built, checked; /* triangular.built when memory was allocated; and when the pattern was found to
                              be symmetric (icc) */
@@ -233,7 +233,7 @@ void poiseFactorDestroy(PoisePC pc);
 PoiseErr poiseFactorLibraryFind(PoisePC pc);  /* find the library that options name; local. Without one,
                                                  this and the functions below do nothing */
 PoiseErr poiseFactorLibraryCheck(PoisePC pc); /* does the library accept P's present pattern? */
-PoiseErr poiseFactorLibraryPlan(PoisePC pc);  /* for factors that are new */
+PoiseErr poiseFactorLibraryPlan(PoisePC pc);  /* makes a plan for new factors */
 PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 const char *poiseFactorLibraryName(PoisePC pc); /* "own": none */
 void poiseFactorLibraryDrop(PoisePC pc);

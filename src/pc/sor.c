@@ -14,7 +14,7 @@ typedef struct SOR {
   int symmetric, forward, backward;
   Blocks diagonal;
   Triangular triangular;
-  PoiseVec residual, correction; /* its > 1 on several ranks */
+  PoiseVec residual, correction; /* needed for its > 1 on several ranks */
 } SOR;
 
 static const PoiseOption options[] = {

@@ -147,7 +147,7 @@ PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *vi
 
 /* ---- levels ----------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Plan { /* while levels are found */
+typedef struct Plan { /* working data while levels are found */
   Triangles t;
   bool guess;
   int longest;    /* most rows of a group */
@@ -353,7 +353,7 @@ static void SweepRows(const void *args, int64_t begin, int64_t end)
    cache. */
 static void SweepInOrder(const SweepArgs *a, HostRows *rows, int64_t b)
 {
-  int64_t n = a->t.n * b, nblock = POISE_NBLOCKS(n), at = a->backward ? a->t.n : 0; /* which row has been come to */
+  int64_t n = a->t.n * b, nblock = POISE_NBLOCKS(n), at = a->backward ? a->t.n : 0; /* the next row */
   for (int64_t q = 0; q < nblock; q++) {
     int64_t block = a->backward ? nblock - 1 - q : q;
     int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;

@@ -20,7 +20,7 @@ typedef struct Card {
 
 typedef struct World {  /* Comm.data */
   MPI_Comm comm;        /* a duplicate, which returns errors */
-  MPI_Request *request; /* 2 * size: of an alltoallv */
+  MPI_Request *request; /* 2 * size requests of an alltoallv */
   Card *card;           /* of all ranks */
 } World;
 
@@ -30,7 +30,7 @@ typedef struct Plan { /* Exchange.priv: persistent requests, receives first */
   MPI_Request *request;
 } Plan;
 
-static atomic_int communicators; /* of all contexts that live */
+static atomic_int communicators; /* number of communicators of all live contexts */
 
 static PoiseErr Check(int code, const char *call)
 {
@@ -170,7 +170,7 @@ static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_byte
     from += send_bytes[r];
     if (r != comm->rank) Count(comm, 1, send_bytes[r]);
   }
-  if (e) posted--; /* the failed one is no request */
+  if (e) posted--; /* the failed call left no request */
   PoiseErr waited = MPI(Waitall, posted, world->request, MPI_STATUSES_IGNORE);
   return e ? e : waited;
 }

@@ -39,7 +39,7 @@ typedef struct Slot { /* what a rank shows the others */
 struct Team {
   PoiseContext ctx; /* context of the thread that started the ranks */
   int size, spins;
-  _Alignas(64) Counter arrivals; /* at barriers, ever */
+  _Alignas(64) Counter arrivals; /* total arrivals at barriers */
   _Alignas(64) Counter sleepers;
   Counter watchers;   /* sleepers that wait for one rank, which may be waiting at a barrier */
   Counter stopped;    /* ranks that left, or that will not wait again as one has left */
@@ -60,7 +60,7 @@ typedef struct Seat { /* a rank's private part: Comm.data */
 typedef struct Plan {  /* Exchange.priv */
   const Exchange *ex;  /* read by others during set-up only */
   const double **from; /* for each of nrecv senders, where the data for this rank are */
-  int64_t number;      /* of the exchange under way */
+  int64_t number;      /* number of the running exchange */
   int64_t messages;
 } Plan;
 
@@ -440,7 +440,7 @@ void poiseTeamDestroy(Team **team)
   if (!t) return;
   PoiseContext ctx = t->ctx;
   for (int r = 0; r < t->size && t->comm; r++) {
-    if (t->comm[r]) t->comm[r]->ctx = ctx; /* whose memory it is */
+    if (t->comm[r]) t->comm[r]->ctx = ctx; /* the memory belongs to ctx */
     poiseCommDestroy(&t->comm[r]);
   }
   if (t->wake_made) pthread_cond_destroy(&t->wake);

@@ -294,7 +294,7 @@ static PoiseErr Release(PoiseContext *ctx)
   return NoMemory(live);
 }
 
-/* Without the other ranks. */
+/* Release the context without the other ranks. */
 static PoiseErr FinalizeAlone(PoiseContext *ctx)
 {
   TRY(NoObjects(*ctx, "at PoiseFinalize"));
@@ -325,7 +325,7 @@ typedef struct Rank {
   void *arg;
   pthread_t thread;
   PoiseErr code;
-  ErrorState error; /* of the thread that ended */
+  ErrorState error; /* error of the thread that ended */
 } Rank;
 
 /* Write the log although ranks have failed, as MPI programs do that finalise after an error. The first

@@ -30,7 +30,7 @@ typedef struct Block {
 
 typedef struct Op { /* followed by its arguments */
   int kernel;       /* KERNEL_... or OP_... */
-  size_t bytes;     /* of the arguments, rounded up to 8 */
+  size_t bytes;     /* bytes of the arguments, rounded up to a multiple of 8 */
 } Op;
 
 typedef struct CopyArgs {
@@ -231,7 +231,7 @@ static PoiseErr Replay(Device *dev, Graph *graph)
   Mock *mock = dev->data;
   const Queue *w = &graph->work;
   if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "a replay inside the capture of a graph");
-  TRY(Reserve(dev, &mock->queue, w->tail)); /* all of it or nothing */
+  TRY(Reserve(dev, &mock->queue, w->tail)); /* replay all of it or nothing */
   for (size_t at = 0; at < w->tail;) {
     Op op;
     memcpy(&op, w->data + at, sizeof op);

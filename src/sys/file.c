@@ -68,7 +68,7 @@ static PoiseErr OpenTemporary(PoiseContext ctx, OutFile *f, int *fd)
     if (errno != EEXIST) break;
   }
   int error = errno;
-  poiseFree(ctx, &f->temp); /* not ours to remove */
+  poiseFree(ctx, &f->temp); /* drop the name, so that the file is not removed */
   FAIL(POISE_ERR_FILE, "cannot create a file beside '%s': %s", f->path, strerror(error));
 }
 
@@ -122,7 +122,7 @@ PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f)
   if (error)
     e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", f->path, strerror(error));
   else
-    poiseFree(ctx, &f->temp); /* nothing to remove */
+    poiseFree(ctx, &f->temp); /* drop the name, as there is nothing to remove */
   poiseFileAbort(ctx, f);
   return e;
 }

@@ -83,7 +83,7 @@ static void Drain(const Log *log)
   Device *dev = log->ctx->device;
   if (!log->ctx->log_device_time || !dev || !dev->busy) return;
   PoiseErr e = dev->ops->sync(dev);
-  if (e && !dev->failed) dev->failed = e; /* for whoever waits next */
+  if (e && !dev->failed) dev->failed = e; /* the next wait reports it */
   dev->busy = false;
 }
 
@@ -287,7 +287,7 @@ typedef struct Row {
 
 typedef struct Writer {
   void (*head)(PoiseContext, FILE *);
-  void (*row)(PoiseContext, const Row *, FILE *, bool first); /* the first row of all */
+  void (*row)(PoiseContext, const Row *, FILE *, bool first); /* first: is it the first row? */
   void (*tail)(FILE *);
 } Writer;
 

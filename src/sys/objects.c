@@ -87,7 +87,8 @@ static void Take(Table *t, size_t hole)
 {
   const size_t most = Size(t) - 1;
   for (size_t i = hole + 1; At(t, i) != EMPTY; i++) {
-    if (((i - Home(t, At(t, i))) & most) < ((i - hole) & most)) continue; /* it would stand before its home */
+    /* the move would put it before its home */
+    if (((i - Home(t, At(t, i))) & most) < ((i - hole) & most)) continue;
     Store(t, hole, At(t, i));
     hole = i;
   }

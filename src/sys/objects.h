@@ -16,7 +16,7 @@ struct PoiseMat_s;
 struct PoisePC_s;
 struct PoiseKSP_s;
 
-/* What a pointer is to be. */
+/* The kind of object that a pointer must be. */
 typedef enum ObjectKind {
   KIND_CONTEXT = 1,
   KIND_VEC,

@@ -112,7 +112,7 @@ PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const c
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-typedef struct Word {        /* of a list of choices */
+typedef struct Word {        /* a word of a list of choices */
   const char *name, *target; /* target: the word that an alias stands for, else NULL */
   size_t name_length, target_length;
 } Word;
@@ -435,7 +435,7 @@ static PoiseErr Insert(Options *o, const Entry *given)
 /* ---- texts and the command line --------------------------------------------------------------------------------- */
 
 typedef struct Text { /* text that is read word by word; words are cut out in place */
-  const char *name;   /* of the file, or NULL */
+  const char *name;   /* name of the file, or NULL */
   char *at;
   int line;
   bool newline; /* the newline was overwritten by the end of the last word */
@@ -877,7 +877,7 @@ int PoiseOptionsHas(PoiseContext ctx, const char *prefix, const char *key, const
 
 const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int value)
 {
-  static _Thread_local char texts[4][WORD_LENGTH]; /* as many may stand in one message */
+  static _Thread_local char texts[4][WORD_LENGTH]; /* one message may use up to 4 */
   static _Thread_local int latest;
   const PoiseOption *row = table;
   while (row->key && strcmp(row->key, key)) row++;

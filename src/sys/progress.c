@@ -7,7 +7,7 @@
 
 #include "sys.h"
 
-#define PATIENCE 0.5 /* seconds without a word */
+#define PATIENCE 0.5 /* seconds before the line appears */
 #define INTERVAL 0.1
 
 void poiseProgressBegin(PoiseContext ctx, const char *what, Progress *p)

@@ -63,7 +63,7 @@ static PoiseErr Begin(Writer *w, const void *header, size_t bytes)
   return PoiseRank(ctx) == 0 ? Open(ctx, &w->out, header, bytes) : POISE_OK;
 }
 
-/* The piece of `rank` to rank 0. */
+/* Send the piece of `rank` to rank 0. */
 static PoiseErr Send(Writer *w, int rank, int64_t bytes)
 {
   Comm *comm = w->ctx->comm;

@@ -71,7 +71,7 @@ static PoiseErr FailOpen(const ByteSource *s, int error)
        strerror(error));
 }
 
-/* The descriptor goes to zlib. */
+/* Give the descriptor to zlib. */
 static PoiseErr Inflate(ByteSource *s)
 {
   s->gz = gzdopen(s->fd, "rb");

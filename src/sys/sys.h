@@ -42,7 +42,7 @@ PoiseErr poiseErrorOfUser(PoiseErr e, const char *function);
 
 typedef struct Memory {
   int64_t live, calls; /* blocks now allocated; allocations ever made, on host and devices */
-  int64_t bytes;       /* of the blocks on the host */
+  int64_t bytes;       /* bytes of the live blocks on the host */
   int64_t fail_at;     /* > 0: after that many allocations one fails; 0: never */
 } Memory;
 
@@ -79,7 +79,7 @@ typedef enum CommPurpose {
   COMM_AGREE,
   COMM_SHARE, /* one rank's data */
   COMM_TRADE, /* all to all */
-  COMM_END,   /* of PoiseRun's body */
+  COMM_END,   /* end of PoiseRun's body */
   COMM_PURPOSES
 } CommPurpose;
 
@@ -165,7 +165,7 @@ typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
 typedef struct LibraryPlan { /* a library's preparation for one matrix; zero-initialise it */
   void *device;              /* data of the device; NULL: no plan */
-  int64_t bytes;             /* of device memory that it holds */
+  int64_t bytes;             /* bytes of device memory that it holds */
 } LibraryPlan;
 
 typedef struct DeviceOps {
@@ -222,7 +222,8 @@ typedef struct DeviceOps {
   void (*free_pinned)(Device *, void *p);
   PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */
   PoiseErr (*launch)(Device *, int kernel, const void *args, size_t bytes);       /* enqueued */
-  PoiseErr (*sync)(Device *);                                                     /* all that was enqueued is done */
+  /* wait for all enqueued work */
+  PoiseErr (*sync)(Device *);
   PoiseErr (*poison)(Device *, void *p, size_t bytes); /* enqueue: fill with NaN; NULL: nothing is checked */
   /* events and graphs; NULL where work runs at once */
   PoiseErr (*record)(Device *, int64_t *event);
@@ -272,7 +273,7 @@ enum {
 #ifdef POISE_HAVE_OPENMP
 #define HOST_PARALLEL_FOR(dev, nblock) \
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > HOST_FEW_BLOCKS))
-/* Few items of uneven work. */
+/* For a few items of uneven work. */
 #define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
 #define HOST_CRITICAL HOST_PRAGMA(omp critical)
 #define HOST_ATOMIC   HOST_PRAGMA(omp atomic)
@@ -375,7 +376,7 @@ void poiseBufferLeave(Buffer *b);
 PoiseErr poiseBufferSettle(Buffer *b);
 bool poiseBufferIsCurrent(const Buffer *b, Side side); /* true if reading it there copies nothing */
 int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */
-void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += what is held */
+void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += bytes that it holds */
 
 /* ---- predictions (predict.c): p += what will be held ------------------------------------------------------------------ */
 
@@ -419,7 +420,7 @@ void poiseFileUnlock(int lock);
 typedef struct Progress {
   const char *what; /* borrowed */
   bool on;
-  double begun, shown; /* when; shown = 0: never */
+  double begun, shown; /* times of begin and of the latest line; shown = 0: no line yet */
 } Progress;
 
 /* Show a line "what: 120 of 1800 MB, 240 MB/s" on rank 0's standard error, if that is a terminal and the
@@ -582,10 +583,10 @@ struct PoiseContext_s {
   int64_t most_narrow;           /* offsets up to this are int32, larger ones int64. INT32_MAX, or less in
                                     tests */
   double (*clock)(void);         /* clock of the measurements by type auto: PoiseTime, or a test's */
-  struct PoiseContext_s *parent; /* of a thread rank; NULL else */
+  struct PoiseContext_s *parent; /* context that started a thread rank; else NULL */
   bool load_progress;            /* option */
   bool answered;                 /* -help or -version: see PoiseAnswered */
-  bool options_checked;          /* all are known (poiseContextCheck) */
+  bool options_checked;          /* all options are known (poiseContextCheck) */
   struct PoiseContext_s *self;   /* context of this rank alone, see poiseContextSelf; NULL: the context
                                     itself */
   struct PoiseContext_s *home;   /* the context that this one is the `self` of; else NULL */

@@ -60,11 +60,11 @@ void poiseMMPlaceArray(const MMHeader *h, int64_t first, Entry *entry, int64_t n
 
 /* ---- where the text comes from (mm_source.c) -------------------------------------------------------------------------- */
 
-typedef struct MMSource {                                             /* bytes, from wherever */
+typedef struct MMSource {                                             /* a source of bytes */
   PoiseErr (*read)(void *from, char *buffer, size_t size, size_t *n); /* *n = 0 only at the end */
   void *from;
   const char *name;               /* for messages */
-  PoiseErr (*rewind)(void *from); /* to the first byte; NULL: cannot */
+  PoiseErr (*rewind)(void *from); /* go back to the first byte; NULL: impossible */
 } MMSource;
 
 typedef struct MMStream { /* on one rank */
@@ -92,8 +92,8 @@ typedef struct MMReader {
   struct MMFile *file; /* NULL: the source is the caller's */
   MMSource source;
   MMStream *stream;           /* on rank 0 */
-  PoiseErr failed;            /* of rank 0, reading on */
-  bool dealt;                 /* else all ranks read */
+  PoiseErr failed;            /* failure of rank 0 while reading ahead */
+  bool dealt;                 /* rank 0 deals out the text; else all ranks read */
   int64_t round, first, size; /* the entries' bytes in a file that all read */
   char *text;
   int64_t *bytes; /* bytes dealt to each rank, and whether there is more */

@@ -13,7 +13,7 @@
 __extension__ typedef unsigned __int128 Wide;
 
 enum {
-  DIGITS = 19,  /* that always fit 64 bits */
+  DIGITS = 19,  /* number of digits that always fit 64 bits */
   LOWEST = -64, /* exponents of ten in the table */
   HIGHEST = 63,
   MAX_DIGITS = 770 /* digits beyond the 768th only decide whether the rest is zero */

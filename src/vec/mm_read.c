@@ -15,7 +15,7 @@ typedef struct Record { /* an entry on its way */
   double value;
 } Record;
 
-typedef struct Tally { /* of a round's lines on one rank */
+typedef struct Tally { /* counts of one round's lines on one rank */
   int64_t lines, entries, failed;
 } Tally;
 
@@ -29,10 +29,10 @@ typedef struct Reading {
   MMPiece *piece; /* of each thread */
   Entry *entry;
   Tally *tally;            /* of all ranks */
-  Tally before;            /* of earlier rounds */
+  Tally before;            /* counts of earlier rounds */
   int64_t *send, *receive; /* records per rank, later bytes */
   int64_t *next;
-  Record *record; /* to send, then received */
+  Record *record; /* records to send, then those received */
   int64_t capacity;
   Progress progress;
 } Reading;

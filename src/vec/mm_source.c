@@ -323,7 +323,7 @@ void poiseMMProgress(const MMReader *r, int64_t *done, int64_t *total)
   if (!r->stream) return;
   *total = r->size;
   *done = !r->dealt ? r->first + r->round * PoiseSize(r->ctx) * r->block
-          : r->size ? (int64_t)gzoffset(r->file->gz) /* of the compressed bytes */
+          : r->size ? (int64_t)gzoffset(r->file->gz) /* place among the compressed bytes */
                     : r->stream->taken;
 }
 

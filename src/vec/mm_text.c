@@ -93,7 +93,7 @@ static PoiseErr BadReal(const MMPlace *at, const char *p, bool number)
 {
   char shown[SHOWN + 4];
   const char *unsigned_p = p + (*p == '-' || *p == '+');
-  char letter = (char)(*unsigned_p | 0x20); /* of nan, inf and infinity */
+  char letter = (char)(*unsigned_p | 0x20); /* first letter of nan, inf and infinity */
   if (IsWordEnd(*p)) FAIL_AT(at, POISE_ERR_FORMAT, "%s", "the value is missing");
   if (number || letter == 'n' || letter == 'i')
     FAIL_AT(at, POISE_ERR_FORMAT, "value '%s' is not a finite number", Show(p, shown));
@@ -312,7 +312,7 @@ static PoiseInt TopOf(const MMHeader *h, PoiseInt j)
 static int64_t Before(const MMHeader *h, PoiseInt j)
 {
   if (h->symmetry == MM_GENERAL) return j * h->M;
-  int64_t twice = 2 * (h->M - TopOf(h, 0)) - j + 1; /* of the mean column before j */
+  int64_t twice = 2 * (h->M - TopOf(h, 0)) - j + 1; /* twice the entries of the mean column before j */
   return j % 2 ? twice / 2 * j : j / 2 * twice;
 }
 

@@ -75,7 +75,7 @@ PoiseErr poisePetscInts(const ByteSource *s, int width, int64_t at, int64_t n, c
 
 typedef struct Array {
   const ByteSource *s;
-  int64_t at, n, piece; /* piece: items */
+  int64_t at, n, piece; /* piece: items in a piece */
   const char *what;
   int width;
   void *v;
@@ -192,7 +192,7 @@ static bool IsEnd(const ByteSource *s, int64_t at)
   unsigned char p[8];
   size_t n = 0;
   if (at >= s->size) return at == s->size;
-  if (poiseSourceTry(s, at, p, sizeof p, &n)) n = 0; /* whoever reads on will say why */
+  if (poiseSourceTry(s, at, p, sizeof p, &n)) n = 0; /* a later read reports the error */
   for (int width = 4; (size_t)width <= n; width += 4)
     if (GetInt(p, width) >= FIRST_KIND && GetInt(p, width) <= LAST_KIND) return true;
   return false;

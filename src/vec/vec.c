@@ -8,7 +8,7 @@
 
 typedef struct Given { /* the user's array; NULL: none */
   double *array;
-  bool device; /* that is where it is */
+  bool device; /* the array is on the device */
   PoiseOwn own;
 } Given;
 
@@ -497,7 +497,7 @@ static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, dou
 
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result)
 {
-  double v[POISE_MAX_BATCH + 1] = {0}; /* the last one carries the errors */
+  double v[POISE_MAX_BATCH + 1] = {0}; /* the last one counts the ranks' errors */
   if (!mine) mine = FetchSums(ctx, k, nblock, max, v);
   v[k] = mine != POISE_OK;
   TRY(max ? poiseCommMax(ctx->comm, v, k + 1) : poiseCommSum(ctx->comm, v, k + 1));

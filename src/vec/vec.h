@@ -69,7 +69,7 @@ typedef struct Map {
 PoiseErr poiseMapSet(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what, Map *map);
 void poiseMapDestroy(PoiseContext ctx, Map *map);
 
-typedef struct Indices { /* rows or columns that a user gives: global, or numbers in a map */
+typedef struct Indices { /* rows or columns that a user gives: global, or local numbers of a map */
   PoiseInt n;
   const PoiseInt *index;
   const Map *map; /* may be NULL */
