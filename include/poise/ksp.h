@@ -238,9 +238,9 @@ POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
    before set-up. Not collective. */
 POISE_API PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes);
 /* The same before set-up, for the type and options that it has. A must have been set. counts are as of
-   PoiseMatPredictBytes. The result is exact unless the SpMV of A leaves partial sums for row blocks and
-   row segments. Their number depends on A's pattern. Each takes 8 bytes, and 16 with some methods. Set-up
-   holds nothing else in between. Allocates nothing. Not collective. */
+   PoiseMatPredictBytes. The result is exact unless the SpMV of A leaves partial sums for row blocks and row
+   segments. Their number depends on A's pattern. Each takes 8 bytes, or 16 with some methods. Set-up holds
+   nothing else in between. Allocates nothing. Not collective. */
 POISE_API PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
 /* Print method, tolerances, norm, and how the loop runs, then the PC and the matrices. Option -ksp_view
    after a solve. */

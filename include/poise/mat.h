@@ -29,8 +29,8 @@ typedef struct PoiseCSR {
   A from CSR arrays in host memory. m and n are local sizes, or POISE_DECIDE for those of PoiseSplit. M and N
   are global sizes, or POISE_DECIDE.
 
-  POISE_COPY copies all three arrays. POISE_ADOPT and POISE_BORROW always use the values in place. They use
-  offsets and columns in place if these three conditions hold:
+  POISE_COPY copies all three arrays. POISE_ADOPT and POISE_BORROW use the values in place, if rows are
+  sorted. They use offsets and columns in place if these three conditions hold:
   - Indices are 0-based and columns are int32.
   - The columns of each row are sorted.
   - The arrays are adopted, or there is one rank.
@@ -271,8 +271,9 @@ POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_
   The copy takes as much memory as A. A map of 4 bytes per nonzero and 40 per row lets later values of A be
   copied in one pass. A nonzero that changes its rank takes 24 bytes more. In type bcsr these bytes are per
   block, not per scalar. A new pattern is arranged anew. Zeros may lose their sign. If A has the wanted
-  arrangement already, nothing is copied. The rows of a node (block size) stay together. Partition,
-  -mat_partition:
+  arrangement already, nothing is copied. The rows of a node (block size) stay together.
+
+  Partition, -mat_partition:
     ROWS      the application's layout (default)
     NONZEROS  contiguous ranges of rows. Each rank's share of the nonzeros is equal to within those of one
               node
@@ -281,6 +282,7 @@ POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_
     GRAPH     parts of the pattern's graph by METIS: about equal in bytes, with few entries between them. Rank
               0 makes them. It holds 16 bytes per nonzero of the whole matrix meanwhile, and the memory of
               METIS. POISE_ERR_UNSUPPORTED in a library without METIS
+
   Order of the rows on a rank, -mat_order:
     NATURAL   the application's order (default)
     RCM       reverse Cuthill-McKee on the block of columns that the rank owns
