@@ -194,9 +194,9 @@ typedef PoiseErr (*PoiseConvergenceTest)(PoiseKSP ksp, PoiseInt iteration, doubl
    return POISE_ERR_STATE. */
 POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg);
 
-/* x = the present iterate. May be called in a convergence test, or in a monitor if the loop is not
-   replayed as a graph (PoiseKSPView says). Elsewhere POISE_ERR_STATE. x must not be the solution vector of
-   the solve, which is written at the end of the solve. */
+/* x = the present iterate. May be called in a convergence test, or in a monitor if the loop is not replayed
+   as a graph (PoiseKSPView says). Elsewhere POISE_ERR_STATE. The solution vector of the solve itself is
+   written only at the end. */
 POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
 /*
