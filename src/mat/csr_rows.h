@@ -132,8 +132,8 @@ POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double be
 enum {
   HOST_STRIP = 16, /* rows that are examined together */
   HOST_FEW = 128,  /* most entries of four rows that are summed at once */
-  HOST_IDLE = 32   /* most masked entries among these, beyond the number of real ones; with more, four
-                      well-predicted loops cost less */
+  HOST_IDLE = 32   /* most masked entries among these, beyond the number of real ones; with more,
+                      predicting four trip counts costs less */
 };
 
 /* The same for rows i to i + 3 at once, each masked to the length of the longest. That row must not be much

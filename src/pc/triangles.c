@@ -177,7 +177,7 @@ static void FindGroups(Plan *p)
   p->group[p->groups] = (int32_t)p->t.n;
 }
 
-/* The first level after those of the rows [begin, end) of other groups that row i reads. */
+/* The first level after those of the rows outside [begin, end) that row i reads. */
 static int32_t Behind(const Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
 {
   const Triangles *t = &p->t;
