@@ -112,7 +112,7 @@ static void TestSelf(PoiseContext ctx)
   CHECK_OK(PoisePrintf(self, "words"));
   TestPrintEnd(ctx, out, text, sizeof text);
   CHECK((text[0] != 0) == (PoiseRank(ctx) == 0)); /* of all these ranks 0, the first one's only */
-  if (self != ctx) CHECK_ERR(PoiseFinalize(&copy), POISE_ERR_STATE, "the one that it belongs to");
+  if (self != ctx) CHECK_ERR(PoiseFinalize(&copy), POISE_ERR_STATE, "the context that owns it");
 }
 
 /* ---- blocks with solvers -------------------------------------------------------------------------------------------------- */
@@ -1217,7 +1217,7 @@ static void TestVariesOnOneRank(PoiseContext ctx)
     if (mine && way == 0) CHECK_OK(PoiseKSPSetType(ksp[1], "cg"));
     if (mine && way == 1) CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_PRECONDITIONED));
     if (mine && way == 2) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], Never, NULL));
-    CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_UNSUPPORTED, "preconditioner bjacobi changes");
+    CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_UNSUPPORTED, "preconditioner bjacobi varies");
     if (mine) CHECK_OK(PoiseKSPSetType(ksp[1], "richardson"));
     if (mine) CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_NONE));
     if (mine) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], NULL, NULL));
