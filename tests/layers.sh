@@ -32,9 +32,9 @@ mapfile -t programs < <(find bench examples -name '*.[ch]') # the benchmark's cu
 refuse "only src/cuda may include CUDA" 'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
   "${programs[@]}" "${layers[@]/#/src/}"
 # What host and GPU both compile is in src/*/*_phases.h and the headers named here, which see the kernel contract and each other.
-both=(src/*/*_phases.h src/pc/block_inverse.h src/pc/pivot.h)
+both=(src/*/*_phases.h src/pc/block_inverse.h src/pc/pivot.h src/mat/product_{plan,model}.h src/sys/device_model.h)
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |
-  grep -vE '"(\.\./sys/(kernels\.h|(kernels|phases)\.def|sys\.h)|(bcsr|bulk|cuda|pieces|rounds|tile)\.h|(\.\./(vec|pc|ksp)/)?([a-z]+_phases|block_inverse|pivot)\.h)"' || true)
+  grep -vE '"(\.\./sys/(kernels\.h|(kernels|phases)\.def|(sys|device_model)\.h)|(\.\./mat/)?product_(plan\.h|model\.(h|def))|(bcsr|bulk|cuda|pieces|tile)\.h|(\.\./(vec|pc|ksp)/)?([a-z]+_phases|block_inverse|pivot)\.h)"' || true)
 if [ -n "$others" ]; then
   printf '%s\n^ src/cuda and what it shares with the host know no object\n' "$others" >&2
   bad=1

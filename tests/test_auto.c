@@ -159,7 +159,7 @@ static void TestChoice(PoiseContext ctx)
     const char *type;
   } cases[] = {
       {12000, Even, "csr"}, {12000, InFront, "csri"}, {12000, OneLong, "csri"}, {0, Even, "csr"}, {1, Even, "csr"}};
-  bool gpu = ctx->device->ops->csr_rows;
+  bool gpu = poiseModelIsGpu(&ctx->device->model);
   for (int threads = 1; threads < 4; threads++) { /* bits depend on the choice, and not on them */
     PoiseMat A;
     ctx->device->threads = threads;
@@ -178,7 +178,7 @@ static void TestChoice(PoiseContext ctx)
 /* On a GPU rows whose blocks do not all have a place at once are multiplied in windows where their columns are apart. Elsewhere in rows. */
 static void TestColumns(PoiseContext ctx)
 {
-  bool gpu = ctx->device->ops->csr_rows;
+  bool gpu = poiseModelIsGpu(&ctx->device->model);
   PoiseMat A;
   for (int apart = 0; apart < 3; apart++) { /* 2: but 16-bit columns are asked for, which only csr has */
     CHECK_OK(PoiseOptionsSet(ctx, "w_mat_index16", apart == 2 ? "yes" : "no"));
@@ -245,7 +245,9 @@ static void Option(PoiseContext ctx, const char *key, const char *value)
 
 static int64_t Chunk(PoiseMat A)
 {
-  return poiseCsriLimit(A->ctx->device, A->csr.m + A->csr.nz, A->data);
+  ProductRequest request = {.type = PRODUCT_CSRI};
+  poiseCsriRequest(A->data, &request);
+  return poiseSplitLimit(&A->ctx->device->model, &request, A->csr.m + A->csr.nz);
 }
 
 static void TestOptions(PoiseContext ctx)
@@ -1120,7 +1122,7 @@ static void TestWholeOrNot(PoiseContext ctx)
 {
   PoiseErr e = POISE_ERR_MEMORY;
   PoiseMat from, X, C;
-  PoiseInt m = ctx->device->ops->csr_rows ? 12000 : 4000; /* csri has work from there on */
+  PoiseInt m = poiseModelIsGpu(&ctx->device->model) ? 12000 : 4000; /* csri has work from there on */
   if (!CHECK_OK(Make(ctx, m, Pairs, &from)) || !CHECK_OK(Make(ctx, m, InFront, &X)) ||
       !CHECK_OK(PoiseMatDuplicate(from, 1, &C)))
     return;

@@ -248,7 +248,7 @@ static void TestKernels(PoiseContext ctx)
                           {5, 35, 150, false, false},  {8, 30, 150, false, false}, {12, 25, 70, false, false},
                           {13, 25, 70, false, false},  {17, 25, 35, false, false}, {32, 13, 19, false, false},
                           {4, 300, 300, false, false}, {3, 1, 400, false, true}};
-  bool gpu = ctx->device->ops->bcsr_rows != NULL;
+  bool gpu = poiseModelIsGpu(&ctx->device->model);
   for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
     PoiseMat A;
     Arrays a = Make(ctx, &shapes[k], 0);

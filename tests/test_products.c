@@ -5,7 +5,6 @@
 */
 #include <float.h>
 
-#include "cuda/rounds.h"
 #include "harness.h"
 #include "mat/mat.h"
 
@@ -314,29 +313,11 @@ static void TestAwkward(PoiseContext ctx)
   }
 }
 
-enum { PLACES = 63 };
-
-static int64_t Window_Rounds(Device *dev, const CsrStatistics *s)
-{
-  (void)dev;
-  return poiseRoundsWindow(PLACES, s->spread >= 40, s);
-}
-
-static int64_t Piece_Rounds(Device *dev, const CsrStatistics *s, int64_t limit)
-{
-  (void)dev;
-  return poiseRoundsPiece(PLACES, s, limit);
-}
-
 /* Windows and pieces of the sizes that a small GPU would have them: windows longer than the rows that are cut, pieces of whole lines. */
 static void TestRounds(PoiseContext ctx)
 {
-  Device *dev = ctx->device;
-  const DeviceOps *own = dev->ops;
-  DeviceOps ops = *own;
-  ops.csri_limit = poiseRoundsLimit, ops.csri_window = Window_Rounds, ops.csri_piece = Piece_Rounds;
-  ops.most_window = CSRI_MOST;
-  dev->ops = &ops;
+  DeviceModel *model = &ctx->device->model, own = *model;
+  model->multiprocessors = 2;
   CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_chunk", "0"));
   for (int s = 0; s < SHAPES; s++) {
     Problem p = Make(ctx, &shapes[s]);
@@ -355,7 +336,7 @@ static void TestRounds(PoiseContext ctx)
     Release(&p);
   }
   CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", "-1"));
-  dev->ops = own;
+  *model = own;
 }
 
 /* Windows that share rows, which they add to atomically. */

@@ -3,7 +3,6 @@
   Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that plain loops over
   the rows give, on any device and number of ranks.
 */
-#include "cuda/rounds.h"
 #include "mat/windows.h"
 #include "sample.h"
 
@@ -452,7 +451,8 @@ static void TestTransposes(PoiseContext ctx)
     CHECK_OK(PoiseVecScale(x, 1)); /* on the device */
     int64_t moved = Moved(ctx);
     CHECK_OK(PoiseMatMultTranspose(A, x, y));              /* the first */
-    int64_t pieces = ctx->device->ops->csri_limit ? 8 : 0; /* their number, where there is so much as to be cut */
+    int64_t pieces =
+        poiseModelIsGpu(&ctx->device->model) ? 8 : 0; /* their number, where there is so much as to be cut */
     CHECK_INT(Moved(ctx) - moved, away ? Staged(A) + pieces : 0);
     for (PoiseInt i = 0; i < rows.m; i++) {
       rows.b[i] = 0;
@@ -726,82 +726,12 @@ static void TestWindows(PoiseContext ctx)
         if (CHECK_OK(poiseWindowsCutRows(ctx->device, &A, &w, cuts[c])) &&
             CHECK_OK(poiseBufferRead(&w.window, HOST, &window)) && CHECK_OK(poiseBufferRead(&w.first, HOST, &first)) &&
             CHECK_OK(poiseBufferRead(&w.part, HOST, &part)))
-          CheckWindows(&w, window, first, part, ptr, sizes[s], cuts[c], ctx->device->ops->csri_limit ? 32 : 1);
+          CheckWindows(&w, window, first, part, ptr, sizes[s], cuts[c],
+                       poiseModelIsGpu(&ctx->device->model) ? 32 : 1);
         poiseWindowsDestroy(&w);
         poiseBufferDestroy(&offsets);
         free(ptr);
       }
-}
-
-/* ---- sizes of windows and pieces on GPUs ---------------------------------------------------------------------------------- */
-
-/* A number from `from` to `to`, all orders of magnitude alike. */
-static int64_t Somewhere(uint64_t k, double from, double to)
-{
-  return (int64_t)(from * pow(to / from, (TestRandom(99, k) + 1) / 2));
-}
-
-/* Windows hold no fewer than they must and no more than they may, and if there is a choice are a little fewer than whole rounds of places. */
-static void TestRounds(PoiseContext ctx)
-{
-  (void)ctx;
-  for (uint64_t k = 0; k < 20000; k++) {
-    CsrStatistics s = {.m = Somewhere(4 * k, 1, 1e9), .nz = Somewhere(4 * k + 1, 1, 3e10)};
-    bool scattered = k & 1;
-    double places = k & 2 ? 4181 : 63, size = (double)(s.m + s.nz);
-    int64_t limit = poiseRoundsLimit(s.m + s.nz, false), hubs = poiseRoundsLimit(s.m + s.nz, true);
-    CHECK(limit >= 128 && limit <= 512 && hubs >= limit && hubs <= 2048);
-    CHECK(limit == 128 || size / (double)limit > 4096); /* enough of them */
-    if (k & 4)
-      s.cut = Somewhere(4 * k + 2, 1, (double)s.nz), s.pieces = Somewhere(4 * k + 3, 1, 1 + (double)s.cut / (double)limit);
-    int64_t window = poiseRoundsWindow(places, scattered, &s), piece = poiseRoundsPiece(places, &s, limit);
-    CHECK(window >= limit - limit / 4 && window >= 128 && window <= CSRI_MOST);
-    CHECK(4 * s.cut < s.nz || !s.cut || window <= limit);
-    CHECK(piece >= 2 * limit);
-    /* neither the least nor the most, and so few rounds that one row more or less in a window is no round */
-    if (window > 512 && window < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) && size < 200.0 * (double)window * places) {
-      double rounds = ceil(size / (double)window) / places, all = rounds + (double)s.pieces / places;
-      CHECK(all <= round(all) + 1 / places && all >= round(all) - rounds / 512 - 1e-9);
-    }
-    double pieces = (double)s.cut / (double)piece / places;
-    if (piece > 2 * limit) CHECK(pieces <= ceil(pieces) && pieces > 0.66 * ceil(pieces) - 1e-9);
-  }
-}
-
-/* Rows of a mean length, with a deviation in shares of it. */
-static CsrStatistics OfRows(int64_t m, double mean, double deviation, int64_t spread)
-{
-  double nz = mean * (double)m;
-  return (CsrStatistics){
-      .m = m, .nz = (int64_t)nz, .squares = (int64_t)(nz * mean * (1 + deviation * deviation)), .spread = spread};
-}
-
-/* What was measured: bench/results/h200_even.txt. */
-static void TestRather(PoiseContext ctx)
-{
-  static const struct {
-    double m, mean, deviation;
-    int spread;
-    bool windows;
-  } cases[] = {{1e6, 7, .03, 4, false}, {1e6, 5, .4, 7, false},   {2e6, 4, .5, 13, true},    {1e7, 4, .5, 13, true},
-               {8e6, 5, .4, 13, true},  {2e6, 2.5, 1, 14, false}, {2e6, 2.8, .65, 13, true}, {1e6, 10, 0, 12, true},
-               {1e7, 10, 0, 12, false}, {4e6, 20, 0, 12, false},  {5e5, 20, 0, 12, true},    {1e6, 100, 0, 35, true},
-               {2e6, 5, 0, 99, false},  {1e6, 10, 0, 99, true},   {5e4, 300, 0, 88, true}};
-  for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
-    CsrStatistics s = OfRows((int64_t)cases[k].m, cases[k].mean, cases[k].deviation, cases[k].spread);
-    CHECK(poiseRoundsRather(&s, false) == cases[k].windows);
-  }
-  for (uint64_t k = 0; k < 5000; k++) {
-    CsrStatistics s = OfRows(Somewhere(4 * k, 1, 1e9), (double)Somewhere(4 * k + 1, 1, 1e5) / 100,
-                             (double)Somewhere(4 * k + 2, 1, 1e4) / 1000, Somewhere(4 * k + 3, 1, 100));
-    bool near = s.spread < CSRI_NEAR;
-    CHECK(!poiseRoundsRather(&s, true));
-    CHECK(!near || !poiseRoundsRather(&s, false));
-    s.cut = 1;
-    CHECK(poiseRoundsRather(&s, k % 2) == !near);
-  }
-  CHECK(!poiseRoundsRather(&(CsrStatistics){0}, false));
-  (void)ctx;
 }
 
 /* ---- what is found out about columns ------------------------------------------------------------------------------------- */
@@ -1114,8 +1044,6 @@ static const Test tests[] = {
     {"new_values", TestNewValues, 0},
     {"statistics", TestStatistics, 0},
     {"windows", TestWindows, TEST_SERIAL},
-    {"rounds", TestRounds, TEST_SERIAL | TEST_HOST_ONLY},
-    {"rather", TestRather, TEST_SERIAL | TEST_HOST_ONLY},
     {"hubs", TestHubs, 0},
     {"spread", TestSpread, 0},
     {"vary", TestVary, 0},

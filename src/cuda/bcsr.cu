@@ -6,29 +6,16 @@
 /*
   What pays for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results): up to 12, a thread has a column of every PARTS-th block of a row,
   so that it loads one number of x for b of the matrix, many of them at once. Beyond, the sums of a column take too many registers; a thread
-  has a row of every PARTS-th block. 17 alone is better with 8 parts (0.89 of copy, else 0.87).
+  has a row of every PARTS-th block (poiseBcsrParts).
 */
 constexpr __host__ __device__ bool ByColumns(int b)
 {
   return b <= 12;
 }
 
-constexpr __host__ __device__ int Parts(int b)
-{
-  return b == 17 ? 8 : 4;
-}
-
-/* A power of two of rows of blocks makes a group, of about 128 threads. */
-constexpr __host__ __device__ int GroupRows(int b)
-{
-  int rows = 1;
-  while (2 * rows * b * Parts(b) <= 128) rows *= 2;
-  return rows;
-}
-
 constexpr __host__ __device__ int GroupThreads(int b)
 {
-  return (GroupRows(b) * b * Parts(b) + 31) / 32 * 32;
+  return (poiseBcsrGroup(b) * b * poiseBcsrParts(b) + 31) / 32 * 32;
 }
 
 /* Blocks that a thread has under way. */
@@ -60,8 +47,8 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
   }
 #pragma unroll
   for (int u = 0; u < ROUND; u++)
-    if (k + u * Parts(B) < n) {
-      const double *v = val + (k + u * Parts(B)) * B * B + j * B;
+    if (k + u * poiseBcsrParts(B) < n) {
+      const double *v = val + (k + u * poiseBcsrParts(B)) * B * B + j * B;
 #pragma unroll
       for (int r = 0; r < B; r++) s[r] += v[r] * x[u];
     }
@@ -84,7 +71,7 @@ template <int B, int S>
 __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (&s)[S], double *tile, double *part,
                                             int64_t group, bool active)
 {
-  constexpr int P = Parts(B), T = GroupThreads(B);
+  constexpr int P = poiseBcsrParts(B), T = GroupThreads(B);
   int j = threadIdx.x % B;
   double sum = s[0];
   if constexpr (ByColumns(B)) sum = TurnColumns<B, T>(s, tile, j);
@@ -93,7 +80,7 @@ __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (
   bool mine = active && threadIdx.x / B % P == 0;
   if (mine)
     for (int q = 1; q < P; q++) sum += part[threadIdx.x + q * B];
-  int64_t row = (group * GroupRows(B) + threadIdx.x / (B * P)) * B + j;
+  int64_t row = (group * poiseBcsrGroup(B) + threadIdx.x / (B * P)) * B + j;
   double y = FinishRow(a, mine, row, sum);
   FuseRow<T>(a, mine, row, y, group);
 }
@@ -106,7 +93,7 @@ template <int B, bool BULK>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     BcsrEven(const __grid_constant__ CsrMultArgs a, int room)
 {
-  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
+  constexpr int P = poiseBcsrParts(B), R = poiseBcsrGroup(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
@@ -160,7 +147,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
 template <int B>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B)) BcsrWhole(const __grid_constant__ CsrMultArgs a)
 {
-  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
+  constexpr int P = poiseBcsrParts(B), R = poiseBcsrGroup(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
@@ -244,12 +231,6 @@ static __global__ void __launch_bounds__(THREADS) BcsrMultTranspose(const __grid
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------- */
-
-int poiseCudaBcsrRows(Device *, int b, int form)
-{
-  if (form == BCSR_BLOCK) return b <= 5 ? PAPER_ROWS : 0;
-  return form == BCSR_COLUMN || form == BCSR_ROW ? PAPER_ROWS : GroupRows(b);
-}
 
 template <int B> static PoiseErr Even(Device *dev, const BcsrMultArgs *args)
 {

@@ -13,19 +13,13 @@ PoiseErr poiseCudaBcsrPaper(Device *dev, const BcsrMultArgs *a);    /* bcsr_pape
 enum {
   TILE_BYTES = 44 * 1024,  /* of blocks in shared memory at once, which is what a kernel may have unasked */
   ROUND_BYTES = 32 * 1024, /* what more is fetched in equal rounds of at most so much */
-  LINE = 16,               /* numbers of a line of memory */
-  PAPER_ROWS = 4           /* rows of blocks of a group of the paper's kernels: warps */
+  LINE = 16                /* numbers of a line of memory */
 };
-
-constexpr __host__ __device__ int BlockBytes(int b)
-{
-  return 8 * b * b + 4;
-}
 
 /* Blocks of a tile that are in shared memory at once, where the largest tile has `most`. */
 static inline int64_t TileBlocks(int64_t most, int b)
 {
-  int64_t bytes = most * BlockBytes(b), rounds = (bytes + ROUND_BYTES - 1) / ROUND_BYTES;
+  int64_t bytes = most * poiseBcsrBytes(b), rounds = (bytes + ROUND_BYTES - 1) / ROUND_BYTES;
   return bytes <= TILE_BYTES ? most : (most + rounds - 1) / rounds;
 }
 
@@ -108,7 +102,7 @@ __device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *
 /* A bulk copy may read from everywhere: a borrowed array may begin at any number. */
 static inline bool CanBulk(Device *dev, const CsrMultArgs *a)
 {
-  return poiseCudaHasBulk(dev) && (uintptr_t)a->A.val % 16 == 0;
+  return dev->model.bulk && (uintptr_t)a->A.val % 16 == 0;
 }
 
 /* Offsets i and j at once: what waits for the one does not keep the other from being fetched. */

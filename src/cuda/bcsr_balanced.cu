@@ -5,16 +5,6 @@
 
 enum { WINDOW_THREADS = 128 };
 
-/* Blocks of a window, 12 KB of them (8 of small ones) or what keeps all threads busy. (H200, b = 4, power-law rows: 96 and 128 blocks are 13 %
-   better than 64.) */
-int64_t poiseCudaBcsrChunk(int b)
-{
-  int64_t bytes = BlockBytes(b), chunk = (b <= 3 ? 8 : 12) * 1024 / bytes,
-          busy = 16 * 1024 / bytes < 32 ? 16 * 1024 / bytes : 32;
-  if (chunk < busy) chunk = busy;
-  return chunk < 2 ? 2 : chunk;
-}
-
 /* Blocks of which there is room in shared memory: few windows have more, which come in rounds. */
 static int64_t WindowRoom(int64_t chunk, int b)
 {

@@ -51,15 +51,17 @@ template <int B> __device__ __forceinline__ double ByRow(const CsrMultArgs &a, i
 }
 
 template <int B, int FORM>
-static __global__ void __launch_bounds__(32 * PAPER_ROWS) BcsrPaper(const __grid_constant__ CsrMultArgs a)
+static __global__ void __launch_bounds__(32 * BCSR_PAPER_ROWS)
+    BcsrPaper(const __grid_constant__ CsrMultArgs a)
 {
-  constexpr int T = 32 * PAPER_ROWS;
-  __shared__ double x[PAPER_ROWS][32];
+  constexpr int T = 32 * BCSR_PAPER_ROWS;
+  __shared__ double x[BCSR_PAPER_ROWS][32];
   LetFollow();
   Ready();
   if (a.skip && *a.skip != 0) return;
   int warp = threadIdx.x / 32, r = threadIdx.x % 32;
-  int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, i = group * PAPER_ROWS + warp, k = 0, end = 0;
+  int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, i = group * BCSR_PAPER_ROWS + warp, k = 0,
+          end = 0;
   if (i < a.A.m) k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1);
   double s;
   if constexpr (FORM == BCSR_BLOCK)
@@ -80,7 +82,7 @@ template <int B> static PoiseErr Paper(Device *dev, const BcsrMultArgs *args)
   void (*kernel)(CsrMultArgs) = args->form == BCSR_COLUMN ? BcsrPaper<B, BCSR_COLUMN> : BcsrPaper<B, BCSR_ROW>;
   if constexpr (B <= 5)
     if (args->form == BCSR_BLOCK) kernel = BcsrPaper<B, BCSR_BLOCK>;
-  return Follow(dev, kernel, (unsigned)a->nblock, 32 * PAPER_ROWS, 0, *a);
+  return Follow(dev, kernel, (unsigned)a->nblock, 32 * BCSR_PAPER_ROWS, 0, *a);
 }
 
 PoiseErr poiseCudaBcsrPaper(Device *dev, const BcsrMultArgs *a)

@@ -3,8 +3,6 @@
 #include "pieces.h"
 #include "tile.h"
 
-enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
-
 /* L neighbouring lanes per row, POISE_BLOCK rows and threads per block; 12 bytes per nonzero, 4 per offset, x and y once. */
 template <int L, bool INDEX16>
 static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_constant__ CsrMultArgs a)
@@ -111,7 +109,7 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
   });
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
+static_assert(TILE_THREADS == THREADS, "rows of a tile are as many as there are threads for");
 
 template <int T, int L, int MODE, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
@@ -120,45 +118,6 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   if (MODE != EARLY_TILE) Ready();
   if (MODE != EARLY_TILE && a.skip && *a.skip != 0) return;
   TileOfRows<T, L, MODE, INDEX16>(a, blockIdx.x, 0);
-}
-
-/* Entries of a row whose threads are done in as many rounds as those of a row of mean length. */
-int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
-{
-  int64_t round = (int64_t)ROUND << Lanes(m, nz), mean = m ? (nz + m - 1) / m : 0;
-  return (mean + round - 1) / round * round;
-}
-
-/* Do the threads of a row rarely wait for those of another? A warp waits for its longest row, so few warps may have one that takes another
-   round than those of mean length, which takes as much longer as these are few; and where they are several lengths must not deviate much. */
-static bool Even(const CsrStatistics *s)
-{
-  int k = Lanes(s->m, s->nz), others = (32 >> k) - 1; /* rows of a warp */
-  int64_t bound = poiseCudaCsrBound(s->m, s->nz), rounds = bound / (ROUND << k);
-  double mean = (double)s->nz / (double)s->m, deviates = (double)s->squares - (double)s->nz * mean;
-  bool waits = s->longest > bound && (s->bound != bound || (double)(s->above * others) > 0.1 * (double)(s->m * rounds));
-  return !waits && (bound <= ROUND << k || deviates <= 0.16 * (double)s->nz * mean) && mean <= MOST_MEAN;
-}
-
-/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far more of them than the mean,
-   and the longest row, at 0.4 us a round, takes no longer than 3 us and two fifths of what the rest takes. Many blocks are of half as many
-   threads: fewer of them wait for the slowest (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more
-   multiprocessors. Blocks that are all there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows of 23, 33 at
-   most: 2.7 us, windows 4.1). even: only where windows would not take less, either (17361 rows of 20, 120 at most: 5.6 us, windows 5.2). */
-int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
-{
-  enum { AT_ONCE = 4, FAR = 4 };
-  int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = ROUND << k;
-  int64_t each = (int64_t)poiseCudaProcessors(dev) * rows; /* a block for each multiprocessor */
-  double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6; /* rounds */
-  int64_t far = FAR * (even ? ROUND << LeastLanes(s->m, s->nz) : round);
-  bool small = s->m <= AT_ONCE * each && s->longest <= far && mean <= MOST_MEAN && !s->cut;
-  bool at_once = s->m <= (int64_t)BLOCKS_AT_ONCE * rows, few = 2 * s->m <= 3 * each;
-  bool chosen = !even || small || (Even(s) && !poiseRoundsRather(s, at_once));
-  if (few || !at_once) k++, rows /= 2;
-  bool serves = small || ((double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round);
-  bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
-  return poiseCudaHasBulk(dev) && serves && fits && chosen ? rows : POISE_BLOCK;
 }
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
@@ -171,16 +130,20 @@ template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMu
   bool in16 = a->index16.code != NULL;
   void (*kernel)(CsrMultArgs) = in16 ? CsrTile<T, L, MODE, true> : CsrTile<T, L, MODE, false>;
   size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) * (in16 && a->index16.all ? 10 : 12);
-  TRY(LetShare((const void *)kernel, bytes));
-  return FollowCarving(dev, CarveTiles(a->spread, bytes, T), kernel, (unsigned)a->nblock, T, bytes, *a);
+  TRY(LetShare((const void *)kernel, bytes, poiseTileMost(&dev->model)));
+  int carve = poiseTileCarveout(&dev->model, a->spread, (int64_t)bytes, T);
+  return FollowCarving(dev, carve, kernel, (unsigned)a->nblock, T, bytes, *a);
 }
 
 /* More blocks than are resident hide latency, and skipped ones would fetch in vain. */
 template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
 {
   bool plain = !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
-  bool lean = plain && (L <= 4 || a->index16.code); /* longer rows want the first cache more, unless they take less of it */
-  bool half = a->rows * L < THREADS, early = poiseCudaInLoop(dev) && a->nblock <= BLOCKS_AT_ONCE;
+  bool lean =
+      plain && (L <= TILE_LEAN_LANES ||
+                a->index16.code); /* longer rows want the first cache more, unless they take less of it */
+  bool half = a->rows * L < THREADS,
+       early = poiseCudaInLoop(dev) && a->nblock <= poiseBlocksAtOnce(&dev->model);
   if (half && early) return Tiles<THREADS / 2, L, EARLY_TILE>(dev, a);
   if (half && lean) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
   if (half) return Tiles<THREADS / 2, L, PLAIN_TILE>(dev, a);
@@ -210,8 +173,8 @@ extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
   static const Run rows[] = {Rows<1>, Rows<2>, Rows<4>, Rows<8>, Rows<16>, Rows<32>};
   const CsrMultArgs *a = (const CsrMultArgs *)args;
   if (!a->nblock) return POISE_OK;
-  if (a->rows < POISE_BLOCK) return tiles[Lanes(a->A.m, a->A.nz)](dev, a);
-  return rows[poiseCsrLanes(a->A.m, a->A.nz)](dev, a);
+  if (a->rows < POISE_BLOCK) return tiles[poiseTileLanes(a->A.m, a->A.nz)](dev, a);
+  return rows[poiseRowLanes(a->A.m, a->A.nz)](dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
@@ -220,7 +183,7 @@ extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
   static const Run columns[] = {EvenOrCut<1>, EvenOrCut<2>, EvenOrCut<4>, EvenOrCut<8>, EvenOrCut<16>, EvenOrCut<32>};
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
   const CsrView *A = &a->c.m.A;
-  return A->m ? columns[poiseCsrLanes(A->m, A->nz)](dev, a) : POISE_OK;
+  return A->m ? columns[poiseRowLanes(A->m, A->nz)](dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)

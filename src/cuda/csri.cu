@@ -3,7 +3,6 @@
 #include <limits.h>
 
 #include "pieces.h"
-#include "rounds.h"
 #include "tile.h"
 
 enum {
@@ -11,12 +10,13 @@ enum {
   SPAN = 32 * EACH,      /* of a warp */
   WINDOWS = 8,           /* of a block: neighbours, which find lines of x in the first cache; */
   FEW_WINDOWS = 4,       /* where all have a place at once */
-  RESIDENT_WINDOWS = 32, /* of a multiprocessor */
+  RESIDENT_WINDOWS = CSRI_WARPS, /* of a multiprocessor */
   NONE = 0xffff,
   HUB = sizeof(double) + sizeof(int32_t), /* bytes of x and its column */
-  MOST_HUB_BITS = 13,  /* 96 KB; the rest of the memory is a cache, with a line for each number under way */
-  RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
+  RESIDENT_ROWS = CSRI_TILE_THREADS       /* threads of a multiprocessor that are to sum even rows */
 };
+static_assert(HUB == HUB_BYTES && HUB_BESIDE == RESIDENT_WINDOWS * SPAN * (int)sizeof(uint16_t) + 1024,
+              "room for hubs beside the marks and what the system takes");
 
 /* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by windows that share rows, of a y that was set to 0. */
 enum { GENERAL, PLAIN, EXACT };
@@ -356,8 +356,8 @@ static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T) CsriTile(const __
 template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
 {
   size_t bytes = (size_t)TileRoom(a->m.tile) * 12;
-  TRY(LetShare((const void *)CsriTile<T, L>, bytes));
-  return FollowCarving(dev, CarveTiles(a->m.spread, bytes, T), CsriTile<T, L>,
+  TRY(LetShare((const void *)CsriTile<T, L>, bytes, poiseTileMost(&dev->model)));
+  return FollowCarving(dev, poiseTileCarveout(&dev->model, a->m.spread, (int64_t)bytes, T), CsriTile<T, L>,
                        (unsigned)(PieceBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
 }
 
@@ -369,7 +369,7 @@ template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
 template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, bool plain)
 {
   unsigned grid = (unsigned)(PieceBlocks(*a, W) + (a->m.nblock + W - 1) / W),
-           first = (unsigned)(poiseCudaProcessors(dev) * (RESIDENT_WINDOWS / W));
+           first = (unsigned)(dev->model.multiprocessors * (RESIDENT_WINDOWS / W));
   return Follow(dev,
                 a->exact ? CsriMult<EXACT, W>
                 : plain  ? CsriMult<PLAIN, W>
@@ -377,37 +377,11 @@ template <int W> static PoiseErr Windows(Device *dev, const CsriMultArgs *a, boo
                 grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact, first);
 }
 
-/* As many as there is shared memory for, beside the marks and what the system takes. */
-static int MostHubBits(const Device *dev)
-{
-  int bits = MOST_HUB_BITS, beside = RESIDENT_WINDOWS * SPAN * (int)sizeof(uint16_t) + 1024;
-  while (beside + (HUB << bits) > poiseCudaShared(dev)) bits--;
-  return bits;
-}
-
 static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMultArgs))
 {
   size_t bytes = (size_t)HUB << a->bits;
-  TRY(LetShare((const void *)kernel, bytes, HUB << MostHubBits(dev)));
-  return Follow(dev, kernel, (unsigned)poiseCudaProcessors(dev), 32 * RESIDENT_WINDOWS, bytes, *a);
-}
-
-int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s)
-{
-  return poiseRoundsWindow(0.99 * RESIDENT_WINDOWS * poiseCudaProcessors(dev), s->spread >= CSRI_SCATTERED, s);
-}
-
-int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit)
-{
-  return poiseRoundsPiece(0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), s, limit);
-}
-
-/* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros nothing is gained.) */
-int poiseCudaHubBits(const Device *dev, int64_t nz)
-{
-  enum { LITTLE = 22 };
-  int bits = MostHubBits(dev);
-  return nz >= ((int64_t)LITTLE * poiseCudaProcessors(dev) << bits) ? bits : 0;
+  TRY(LetShare((const void *)kernel, bytes, (int64_t)HUB << poiseMostHubBits(&dev->model)));
+  return Follow(dev, kernel, (unsigned)dev->model.multiprocessors, 32 * RESIDENT_WINDOWS, bytes, *a);
 }
 
 extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)
@@ -433,9 +407,9 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
   if (a->exact && a->fill)
     TRY(poiseCudaCheck(cudaMemsetAsync(a->m.y, 0, (size_t)a->m.A.m * sizeof(double), poiseCudaStream(dev)), "y = 0"));
   if (a->npiece + a->m.nblock == 0) return POISE_OK;
-  if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
+  if (a->m.rows < POISE_BLOCK) return tiles[poiseTileLanes(a->m.A.m, a->uncut)](dev, a);
   bool plain = !a->m.ghost && !a->m.a.slot && a->m.a.value == 1 && !a->m.b.slot && a->m.b.value == 0;
   if (a->hub) return Hubs(dev, a, a->exact ? CsriHubMult<EXACT> : plain ? CsriHubMult<PLAIN> : CsriHubMult<GENERAL>);
-  bool few = a->npiece + a->m.nblock <= (int64_t)RESIDENT_WINDOWS * poiseCudaProcessors(dev);
+  bool few = a->npiece + a->m.nblock <= poiseWarpsAtOnce(&dev->model);
   return few ? Windows<FEW_WINDOWS>(dev, a, plain) : Windows<WINDOWS>(dev, a, plain);
 }

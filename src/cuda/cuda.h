@@ -12,11 +12,11 @@
 #include "../sys/kernels.h"
 extern "C" {
 #include "../sys/sys.h"
+#include "../mat/product_plan.h"
 }
 
 enum {
-  SEG_THREADS = 128, /* that sum a window of seg */
-  THREADS = 256,     /* of most blocks, which have POISE_BLOCK rows */
+  THREADS = 256, /* of most blocks, which have POISE_BLOCK rows */
   WARPS = THREADS / 32,
   PIECES = 64,                 /* partials that many partials are first summed into */
   ROWS = POISE_BLOCK / THREADS /* rows of a thread: row k * THREADS + threadIdx.x, so that accesses are coalesced */
@@ -27,9 +27,6 @@ struct Sparse;
 extern "C" { /* so that the names keep their prefix in an archive; kernels are static */
 cudaStream_t poiseCudaStream(Device *dev);
 double *poiseCudaPieces(Device *dev);         /* scratch of PIECES doubles for each of POISE_MAX_SUMS sums */
-int poiseCudaProcessors(const Device *dev);   /* multiprocessors of the GPU */
-int poiseCudaShared(const Device *dev);       /* bytes of shared memory that a block may have, if it asks */
-bool poiseCudaHasBulk(Device *dev);           /* bulk copies to shared memory: compute capability 9.0 */
 bool poiseCudaInLoop(Device *dev);            /* the loop of a solver is being captured, which changes no matrix */
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE, as it was opened (cusparse.cu); NULL: it was not */
 void poiseCudaSparseClose(Device *dev);
@@ -39,13 +36,6 @@ void poiseCudaCsrPlanFree(Device *dev, LibraryPlan *plan);
 extern const char *const poiseCudaFactorLibraries[];
 PoiseErr poiseCudaFactorPlan(Device *dev, int library, const FactorView *f, LibraryPlan *plan);
 void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan);
-int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even);
-int poiseCudaBcsrRows(Device *dev, int b, int form);
-int64_t poiseCudaBcsrChunk(int b);
-int64_t poiseCudaCsrBound(int64_t m, int64_t nz);
-int64_t poiseCudaCsriWindow(Device *dev, const CsrStatistics *s);
-int64_t poiseCudaCsriPiece(Device *dev, const CsrStatistics *s, int64_t limit);
-int poiseCudaHubBits(const Device *dev, int64_t nz);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
 }
@@ -156,7 +146,7 @@ static PoiseErr FollowCarving(Device *dev, int carve, void (*kernel)(Args...), d
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute[2] = {};
   unsigned n = 0;
-  if (poiseCudaHasBulk(dev)) {
+  if (dev->model.bulk) {
     attribute[n].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute[n++].val.programmaticStreamSerializationAllowed = 1;
   }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the device is. */
 #include "cuda.h"
-#include "rounds.h"
 
 #include <cudaTypedefs.h>
 #include <nvtx3/nvToolsExt.h>
@@ -33,8 +32,6 @@ typedef struct Cuda {
   cudaStream_t stream;
   cudaEvent_t event[EVENTS];
   int64_t recorded;
-  int capability; /* major, of the kernels that run */
-  int processors, shared;
   double *pieces;
   bool loop;
   cudaMemPool_t pool; /* NULL: the GPU has none */
@@ -54,21 +51,6 @@ double *poiseCudaPieces(Device *dev)
 struct Sparse **poiseCudaSparse(Device *dev)
 {
   return &((Cuda *)dev->data)->sparse;
-}
-
-int poiseCudaProcessors(const Device *dev)
-{
-  return ((const Cuda *)dev->data)->processors;
-}
-
-int poiseCudaShared(const Device *dev)
-{
-  return ((const Cuda *)dev->data)->shared;
-}
-
-bool poiseCudaHasBulk(Device *dev)
-{
-  return ((Cuda *)dev->data)->capability >= 9;
 }
 
 bool poiseCudaInLoop(Device *dev)
@@ -231,17 +213,37 @@ static PoiseErr FindContext(Device *dev, cudaStream_t given)
                : RetainContext(dev);
 }
 
+static PoiseErr Ask(Device *dev, cudaDeviceAttr what, int *answer)
+{
+  return poiseCudaCheck(cudaDeviceGetAttribute(answer, what, dev->id), "asking the GPU");
+}
+
+/* Of clock (kHz) and width (bits) of its memory, where the driver says them: two words in a clock. */
+static void AskBandwidth(Device *dev)
+{
+  int clock = 0, bits = 0;
+  bool known = cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, dev->id) == cudaSuccess &&
+               cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, dev->id) == cudaSuccess;
+  if (!known) (void)cudaGetLastError();
+  dev->model.bandwidth = known ? 2e3 * clock * bits / 8 : 0;
+}
+
 static PoiseErr AskGpu(Device *dev)
 {
-  Cuda *cuda = (Cuda *)dev->data;
-  int major = 0, minor = 0;
+  DeviceModel *model = &dev->model;
+  int major = 0, minor = 0, shared = 0, block_shared = 0, l2 = 0;
   TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, dev->id), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, dev->id), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->processors, cudaDevAttrMultiProcessorCount, dev->id), "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, dev->id),
-                     "asking the GPU"));
-  cuda->capability = CompiledFor(100 * major + 10 * minor) / 100;
+  TRY(Ask(dev, cudaDevAttrComputeCapabilityMajor, &major));
+  TRY(Ask(dev, cudaDevAttrComputeCapabilityMinor, &minor));
+  TRY(Ask(dev, cudaDevAttrMultiProcessorCount, &model->multiprocessors));
+  TRY(Ask(dev, cudaDevAttrWarpSize, &model->warp));
+  TRY(Ask(dev, cudaDevAttrMaxThreadsPerMultiProcessor, &model->threads));
+  TRY(Ask(dev, cudaDevAttrMaxSharedMemoryPerMultiprocessor, &shared));
+  TRY(Ask(dev, cudaDevAttrMaxSharedMemoryPerBlockOptin, &block_shared));
+  TRY(Ask(dev, cudaDevAttrL2CacheSize, &l2));
+  model->shared = shared, model->block_shared = block_shared, model->l2 = l2;
+  model->bulk = CompiledFor(100 * major + 10 * minor) / 100 >= 9;
+  AskBandwidth(dev);
   return POISE_OK;
 }
 
@@ -500,10 +502,6 @@ const DeviceOps poiseDevice_cuda = {
     "cuda",
     false,
     kernels,
-    poiseCudaCsrRows,
-    poiseCudaBcsrRows,
-    poiseCudaBcsrChunk,
-    poiseCudaCsrBound,
     poiseCudaCsrLibraries,
     Through<poiseCudaCsrPlan>::Door,
     Through<poiseCudaCsrPlanFree>::Door,
@@ -511,12 +509,6 @@ const DeviceOps poiseDevice_cuda = {
     Through<poiseCudaFactorPlan>::Door,
     Through<poiseCudaFactorPlanFree>::Door,
     Through<poiseCudaSortScratch>::Door,
-    poiseRoundsLimit,
-    poiseCudaCsriWindow,
-    CSRI_MOST,
-    poiseCudaCsriPiece,
-    poiseCudaHubBits,
-    SEG_THREADS,
     true,
     Create,
     Through<Destroy>::Door,

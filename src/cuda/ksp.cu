@@ -12,9 +12,8 @@
 #include "../ksp/stationary_phases.h"
 
 enum {
-  FEW = 512,      /* partials that every block may sum for itself; of more, a kernel before makes PIECES */
-  MANY = 512,     /* threads of a block when the blocks are few, for a chain as short as can be */
-  MANY_MOST = 264 /* of such blocks, which fit on a GPU at once */
+  FEW = PHASE_FEW,  /* partials that every block may sum for itself; of more, a kernel before makes PIECES */
+  MANY = PHASE_MANY /* threads of a block when the blocks are few, for a chain as short as can be */
 };
 
 enum { PLAIN = 0, DECIDES = 1, ENDS = 2 }; /* kinds of phases */
@@ -245,7 +244,7 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
 {
   PhaseArgs a = *(const PhaseArgs *)args;
   int64_t nblock = poisePhaseBlocks(&a), most = 0;
-  bool many = a.n > THREADS && nblock <= MANY_MOST;
+  bool many = a.n > THREADS && nblock <= PHASE_MANY_BLOCKS * dev->model.multiprocessors;
   for (int k = 0; k < a.nsum; k++) most = a.sum[k].count > most ? a.sum[k].count : most;
   if (most > FEW) {
     double *piece = poiseCudaPieces(dev);

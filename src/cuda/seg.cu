@@ -240,21 +240,12 @@ static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / 
     SegWindow<T, L, BULK>(a, m.order ? m.order[at] : at, BULK && early, memory);
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------- */
-
-/* Where most rows are of one segment neighbouring threads have neighbouring rows, whose columns are alike: x is best gathered when segments
-   are summed. Else many loads at once count for more, and products take less room. */
-static bool MostlySingle(const SegMultArgs *a)
-{
-  return 5 * a->segments <= 6 * a->c.m.A.m;
-}
-
 template <int L> static PoiseErr Segments(Device *dev, const SegMultArgs *a)
 {
   unsigned grid = (unsigned)(a->c.npiece + a->c.m.nblock);
-  bool early = poiseCudaInLoop(dev) && grid <= BLOCKS_AT_ONCE;
+  bool early = poiseCudaInLoop(dev) && grid <= poiseBlocksAtOnce(&dev->model);
   if (!grid) return POISE_OK;
-  if (poiseCudaHasBulk(dev) && MostlySingle(a))
+  if (poiseSegmentsInBulk(&dev->model, a->segments, a->c.m.A.m))
     return Follow(dev, SegMult<SEG_THREADS, L, true>, grid, SEG_THREADS, (size_t)TileRoom(a->c.m.tile) * 12, *a, early);
   return Follow(dev, SegMult<SEG_THREADS, L, false>, grid, SEG_THREADS, (size_t)(Spread((int)a->c.m.tile) + 1) * 8, *a,
                 false);

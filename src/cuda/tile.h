@@ -5,66 +5,26 @@
 
 #include "bulk.h"
 #include "cuda.h"
-#include "rounds.h"
 
 enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
-enum {
-  ROUND = 8,             /* nonzeros a thread has under way */
-  MOST_TILE = 64 * 1024, /* bytes of shared memory for a tile */
-  BLOCKS_AT_ONCE = 1056  /* of a product on a GPU: 8 on each of 132 multiprocessors */
-};
+enum { ROUND = TILE_UNROLL /* nonzeros a thread has under way */ };
 
 /* Lets a kernel have so much dynamic shared memory, and up to `most`. What it may have unasked, 48 KB, counts its static memory too, which
    is less than 4 KB, or 8 KB where there are hubs, whose bytes are a power of 2 times 12. */
-static inline PoiseErr LetShare(const void *kernel, size_t bytes, int most = MOST_TILE)
+static inline PoiseErr LetShare(const void *kernel, size_t bytes, int64_t most)
 {
   if (bytes <= 44 * 1024) return POISE_OK;
-  return poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+  return poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most),
                         "shared memory of a product");
-}
-
-/*
-  Percent of a multiprocessor's memory for tiles of so many bytes and T threads; -1: as many as have threads. A number of x that is fetched
-  occupies a line of the first cache until it is there, so where columns are scattered more tiles fetch less (H200: rows of 10 columns
-  anywhere took 1.25 times as long); where they are near, but not neighbours, the lines had better stay for other rows.
-*/
-static inline int CarveTiles(int64_t spread, size_t bytes, int T)
-{
-  enum { MEMORY = 228 * 1024, THREADS_AT_ONCE = 2048, FEWEST = 4, BESIDE = 2048 };
-  size_t each = bytes + BESIDE, all = (size_t)(THREADS_AT_ONCE / T) * each, few = FEWEST * each;
-  if (spread < CSRI_NEAR) return -1;
-  size_t most = MEMORY / 100 * (spread < CSRI_SCATTERED ? 75 : 40);
-  if (most < few) most = few;
-  return most < all && most < MEMORY ? (int)(most / (MEMORY / 100)) : -1;
-}
-
-/* log2 of the threads of a row, so that each has about 10 nonzeros at most. */
-static inline int LeastLanes(int64_t m, int64_t nz)
-{
-  double mean = m ? (double)nz / (double)m : 0;
-  int k = 0;
-  while (k < 5 && mean / (1 << k) > 10) k++;
-  return k;
-}
-
-/* Twice as many for short rows that would take a second round, where there is room for these (H200, 20 real matrices: 0.75 to 0.87 times as
-   long); and where each had 8, so that neighbours would find theirs in the same banks of shared memory (rows of 8 and 16: 0.85). */
-static inline int Lanes(int64_t m, int64_t nz)
-{
-  enum { ROOM = 1 << 17 /* threads */ };
-  int k = LeastLanes(m, nz);
-  double each = m ? (double)nz / (double)m / (1 << k) : 0;
-  bool two_rounds = each > ROUND - 0.25 && m << (k + 1) <= ROOM, same_banks = fabs(each - ROUND) <= 0.25;
-  return k < 2 && (two_rounds || same_banks) ? k + 1 : k;
 }
 
 /* Nonzeros that are copied together, 16 bytes of columns of 4 bytes or of 2. */
 enum { UNIT = 4, UNIT16 = 8 };
 
-/* Nonzeros of a tile in shared memory: widened at both ends to multiples of the unit, so that both arrays can be copied in 16 bytes. */
+/* Nonzeros of a tile in shared memory. */
 __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile, int unit = UNIT)
 {
-  return (tile + 2 * unit - 2) / unit * unit;
+  return poiseTileRoom(tile, unit);
 }
 
 /* Columns of 16 bits of a tile with these windows. */

@@ -44,9 +44,8 @@ __host__ __device__ __forceinline__ int64_t Numbers(const Triangles &t)
 /* ---- sweeps --------------------------------------------------------------------------------------------------------------- */
 
 enum {
-  CHUNK = 4,   /* entries that a lane has under way */
-  AHEAD = 4,   /* levels that are under way: more of them wait, and looking keeps others from memory */
-  LEAST = 132, /* warps: a few levels' rows fetch theirs before it is their turn */
+  CHUNK = 4, /* entries that a lane has under way */
+  AHEAD = 4, /* levels that are under way: more of them wait, and looking keeps others from memory */
   SWEEP_THREADS = 128
 };
 
@@ -199,30 +198,31 @@ static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_const
   FuseDots(a.fuse, y, first, n, blockIdx.x);
 }
 
-/* Of a sweep with so many lanes for each row. */
-static unsigned SweepGrid(const SweepArgs *a, int64_t lanes)
+/* Of a sweep with so many lanes for each row: a few levels' rows fetch theirs before it is their turn. */
+static unsigned SweepGrid(const Device *dev, const SweepArgs *a, int64_t lanes)
 {
-  int64_t all = a->t.n * lanes, some = AHEAD * (a->t.n / a->levels.count + 1) * lanes, least = LEAST * 32;
+  int64_t all = a->t.n * lanes, some = AHEAD * (a->t.n / a->levels.count + 1) * lanes,
+          least = (int64_t)SWEEP_WARPS * dev->model.multiprocessors * dev->model.warp;
   if (some < least) some = least;
   if (some > all) some = all;
   return (unsigned)((some + SWEEP_THREADS - 1) / SWEEP_THREADS);
 }
 
-template <int L> static void Run(const SweepArgs *a, cudaStream_t stream)
+template <int L> static void Run(Device *dev, const SweepArgs *a)
 {
-  Sweep<L><<<SweepGrid(a, L), SWEEP_THREADS, 0, stream>>>(*a);
+  Sweep<L><<<SweepGrid(dev, a, L), SWEEP_THREADS, 0, poiseCudaStream(dev)>>>(*a);
 }
 
-template <int B> static void RunBlocks(const SweepArgs *a, cudaStream_t stream)
+template <int B> static void RunBlocks(Device *dev, const SweepArgs *a)
 {
-  SweepBlocks<B><<<SweepGrid(a, 32), SWEEP_THREADS, 0, stream>>>(*a);
+  SweepBlocks<B><<<SweepGrid(dev, a, 32), SWEEP_THREADS, 0, poiseCudaStream(dev)>>>(*a);
 }
 
-static void RunSizes(const SweepArgs *a, cudaStream_t stream)
+static void RunSizes(Device *dev, const SweepArgs *a)
 {
-  typedef void (*Size)(const SweepArgs *, cudaStream_t);
+  typedef void (*Size)(Device *, const SweepArgs *);
   static const Size sizes[] = {FROM_2_TO_32(RunBlocks)};
-  sizes[a->t.b - 2](a, stream);
+  sizes[a->t.b - 2](dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
@@ -238,7 +238,7 @@ extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
    : mean < 12 ? Run<2>
    : mean < 24 ? Run<4>
    : mean < 96 ? Run<8>
-               : Run<32>)(a, stream);
+               : Run<32>)(dev, a);
   FinishSweep<<<(unsigned)POISE_NBLOCKS(n), THREADS, 0, stream>>>(*a);
   return POISE_OK;
 }

@@ -185,7 +185,7 @@ extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
   const MaxpyArgs *a = (const MaxpyArgs *)args;
   unsigned grid = (unsigned)POISE_NBLOCKS(a->n);
   if (!a->n) return POISE_OK;
-  if (a->again && a->k && grid >= WORTH && poiseCudaHasBulk(dev) && Aligned(a))
+  if (a->again && a->k && grid >= WORTH && dev->model.bulk && Aligned(a))
     return Follow(dev, MaxpyMdot, grid, PART, (size_t)a->k * PART * sizeof(double), *a);
   TRY(Follow(dev, Maxpy, grid, THREADS, 0, *a));
   return a->again ? DotAgain(dev, a) : POISE_OK;

@@ -10,85 +10,19 @@
 
 #include "mat.h"
 
-/* ---- the rule ------------------------------------------------------------------------------------------------------------ */
-
-typedef struct Rows {      /* what a product with this rank's rows depends on */
-  double m, nz, bytes;     /* bytes: that any type moves */
-  double longest;          /* entries of a row */
-  double deviation;        /* standard deviation of the rows' lengths, in means of them */
-  bool even, even_but_cut; /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
-  bool dense;              /* rows are all cut, of one length, and neighbours in them are neighbours in x */
-  bool alone;              /* blocks of rows are so few that one thread of the host works on all */
-  double share, busiest;   /* bytes of HOST_SHARES threads by rows, in the mean, and of the busiest */
-  double windows;          /* of csri, the last one a part */
-} Rows;
-
-/* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These numbers are what was fitted. */
-static const struct {
-  double host_csri;     /* windows instead of rows on a CPU. Two threads, even rows: 1.0 to 1.1 */
-  double gpu_csri_even; /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
-  /* Where they are not. H200, forced on even rows of 7 and 50: 1.33 and 1.1; scattered columns: 0.8 to 1.0 */
-  double gpu_csri_windows;
-  double gpu_lanes; /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
-  double gpu_dense; /* seg where rows are dense. H200, of 1000 and 3000: 0.8 and 0.87 times csri */
-  double seg;       /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
-  /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in order (arrow, 205 ms) to 0.57
-     us where it is not (R-MAT, 8.8 ms). */
-  double gpu_wait;
-  double blocks; /* time of bcsr over csr for the same bytes. H200: 0.8 to 1.0 for full blocks; on CPUs 1.0 to 1.1 */
-} fit = {.blocks = 1.1,
-         .host_csri = 1.1,
-         .gpu_csri_even = 1.01,
-         .gpu_csri_windows = 1.15,
-         .seg = 1.2,
-         .gpu_lanes = 1.2,
-         .gpu_dense = 0.9,
-         .gpu_wait = 1.7e6};
-
-/* The busiest thread decides, of as many as there might be; not that a few blocks cannot be shared out evenly. */
-static double CsrOnHost(const Rows *r)
-{
-  return r->alone ? HOST_SHARES : r->busiest / r->share;
-}
-
-static double CsriOnHost(const Rows *r)
-{
-  return r->windows <= HOST_FEW_BLOCKS ? fit.host_csri * HOST_SHARES : fit.host_csri;
-}
-
-/* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole product for the longest. csr
-   fetches blocks of such rows too where that beats lanes; it then takes less than is said here. */
-static double CsrOnGpu(const Rows *r)
-{
-  double lanes = 1 << poiseCsrLanes((int64_t)r->m, (int64_t)r->nz);
-  if (r->even) return 1;
-  return fmax(fit.gpu_lanes * (1 + r->deviation), r->longest / lanes * fit.gpu_wait / r->bytes);
-}
-
-static double CsriOnGpu(const Rows *r)
-{
-  return r->even_but_cut ? fit.gpu_csri_even : fit.gpu_csri_windows;
-}
-
-static double SegOnHost(const Rows *r)
-{
-  return fit.seg * CsriOnHost(r);
-}
-
-static double SegOnGpu(const Rows *r)
-{
-  return r->dense ? fit.gpu_dense : fit.seg * CsriOnGpu(r);
-}
+/* ---- the prediction
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* What may be chosen; of equal ones the first is. */
 enum { CSR, CSRI, SEG, CANDIDATES, WORDS = 256 };
 static const struct {
   const MatType *type;
-  double (*host)(const Rows *), (*gpu)(const Rows *);
+  ProductType product;
+  void (*request)(const void *data, ProductRequest *);
 } candidates[] = {
-    [CSR] = {&poiseMatType_csr, CsrOnHost, CsrOnGpu},
-    [CSRI] = {&poiseMatType_csri, CsriOnHost, CsriOnGpu},
-    [SEG] = {&poiseMatType_seg, SegOnHost, SegOnGpu},
+    [CSR] = {&poiseMatType_csr, PRODUCT_CSR, poiseCsrRequest},
+    [CSRI] = {&poiseMatType_csri, PRODUCT_CSRI, poiseCsriRequest},
+    [SEG] = {&poiseMatType_seg, PRODUCT_SEG, poiseSegRequest},
 };
 
 typedef struct Choice {
@@ -98,6 +32,7 @@ typedef struct Choice {
   void *settings[CANDIDATES]; /* data of each type as it is before it is set up: its options */
   int64_t built;              /* A->csr.built of what was chosen for; 0: nothing was */
   double cut;                 /* nonzeros of this rank's rows of csri's limit or more entries */
+  ProductPlan plan[CANDIDATES];
   char why[WORDS];
 } Choice;
 
@@ -111,32 +46,20 @@ static const PoiseOption options[] = {
 
 const MatType poiseMatType_auto = {.name = "auto", .stored = true, .size = sizeof(Choice), .options = options};
 
-static double BytesOf(double rows, double nonzeros)
-{
-  return 12 * nonzeros + 20 * rows + 4; /* values and columns; offsets, x and y */
-}
-
-static PoiseErr Look(PoiseMat A, Rows *r)
+/* Of all candidates, by the options of all of them. */
+static PoiseErr Plan(PoiseMat A)
 {
   Choice *c = A->choice;
-  Device *dev = A->ctx->device;
-  CsrStatistics s = A->csr.statistics, uncut = s;
-  int64_t limit = poiseCsriLimit(dev, s.m + s.nz, c->settings[CSRI]);
-  if (s.longest >= limit) TRY(poiseCsrStatistics(A, limit, &uncut));
-  uncut.nz -= uncut.cut;
-  c->cut = (double)uncut.cut;
-  *r = (Rows){.m = (double)s.m, .nz = (double)s.nz, .longest = (double)s.longest};
-  double mean = s.m ? r->nz / r->m : 0;
-  r->bytes = BytesOf(r->m, r->nz);
-  r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
-  r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.spread > 0 && s.spread <= 100 / POISE_LINE + 1;
-  if (poiseCsrAsksIndex16(c->settings[CSR])) s.spread = 0; /* only csr has them: no windows because columns are apart */
-  r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
-  r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
-  double rows = (double)poiseCsrShareOfRows(&A->csr);
-  r->alone = POISE_NBLOCKS(s.m) <= HOST_FEW_BLOCKS;
-  r->share = BytesOf(rows, rows * mean), r->busiest = BytesOf(rows, (double)s.busiest);
-  r->windows = (r->m + r->nz) / (double)limit;
+  const Csr *csr = &A->csr;
+  ProductRequest request = {.columns = csr->nloc + csr->nghost, .hub_bits = HUBS_UNKNOWN};
+  CsrStatistics cut;
+  for (int k = 0; k < CANDIDATES; k++) candidates[k].request(c->settings[k], &request);
+  TRY(poiseCsrCutStatistics(A, &request, &cut));
+  c->cut = (double)cut.cut;
+  for (int k = 0; k < CANDIDATES; k++) {
+    request.type = candidates[k].product;
+    poiseProductPlan(&A->ctx->device->model, &request, &csr->statistics, &cut, &c->plan[k]);
+  }
   return POISE_OK;
 }
 
@@ -162,23 +85,23 @@ static void List(char *words, const char *format, double factor, const double *v
 static PoiseErr Predict(PoiseMat A, int *best)
 {
   Choice *c = A->choice;
-  bool gpu = A->ctx->device->ops->csr_rows;
-  Rows r;
+  const DeviceModel *model = &A->ctx->device->model;
   double cost[CANDIDATES + 1] = {0}; /* the last one: of the bytes alone */
-  PoiseErr e = Look(A, &r);
-  for (int k = 0; !e && k < CANDIDATES; k++) cost[k] = r.bytes * (gpu ? candidates[k].gpu : candidates[k].host)(&r);
+  PoiseErr e = Plan(A);
+  double bytes = poiseProductBytes((double)A->csr.m, (double)A->csr.nz);
+  for (int k = 0; !e && k < CANDIDATES; k++) cost[k] = bytes * c->plan[k].times;
   for (int k = 0; k < CANDIDATES; k++)
-    if (k != CSR && r.m > INT32_MAX) cost[k] = HUGE_VAL; /* the others count them in 32 bits */
-  if (!e) cost[CANDIDATES] = r.bytes;
+    if (k != CSR && A->csr.m > INT32_MAX) cost[k] = HUGE_VAL; /* the others count them in 32 bits */
+  if (!e) cost[CANDIDATES] = bytes;
   TRY(PoiseAgree(A->ctx, e));
   TRY(PoiseMax(A->ctx, CANDIDATES + 1, cost));
   *best = A->library ? CSR : Least(cost);
   if (A->library) snprintf(c->why, WORDS, "as -mat_csr_kernel %s was asked for", PoiseMatCSRKernel(A));
   if (A->library) return POISE_OK;
-  if (gpu)
+  if (poiseModelIsGpu(model))
     snprintf(c->why, WORDS, "predicted, in times of its bytes: ");
   else
-    snprintf(c->why, WORDS, "predicted for %d threads, in times of its bytes: ", HOST_SHARES);
+    snprintf(c->why, WORDS, "predicted for %d threads, in times of its bytes: ", model->host_threads);
   List(c->why, "%.2f", 1 / cost[CANDIDATES], cost);
   return POISE_OK;
 }
@@ -604,7 +527,7 @@ PoiseErr poiseChoiceBlocks(PoiseMat A)
   TRY(poiseCommMaxInt(A->ctx->comm, &waits, 1));
   if (waits) return POISE_OK; /* the next PoiseMatAssemble of a new pattern asks again */
   TRY(poiseMatBlockShare(A, &share));
-  if (fit.blocks * share >= 1) return POISE_OK;
+  if (AUTO_BLOCKS * share >= 1) return POISE_OK;
   A->blocked = true;
   PoiseErr e = poiseMatToBlocks(A);
   if (e)

@@ -7,14 +7,13 @@
 #include "csr_rows.h"
 #include "windows.h"
 
-enum { BCSR_CHUNK = 8192 }; /* numbers of a window on the host */
-
 typedef struct BcsrData {
   CsrData csr;          /* first: of the transpose product */
   int asked;            /* BCSR_... */
   int64_t built, tried; /* c->built of what was set up, and of what was to be */
   int was_asked;        /* then */
-  int form, rows;       /* what was chosen; rows of blocks of a group, but of the balanced form */
+  int form;             /* what was chosen: BCSR_... */
+  ProductPlan plan;
   Windows w;            /* but of even groups, which are those of the CSR */
 } BcsrData;
 
@@ -27,34 +26,12 @@ static const PoiseOption options[] = {
     {0},
 };
 
-int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s)
-{
-  const DeviceOps *ops = ctx->device->ops;
-  if (b == 1) return poiseCsrRows(ctx, s, false);
-  return ops->bcsr_rows ? ops->bcsr_rows(ctx->device, b, BCSR_EVEN) : POISE_BLOCK / b;
-}
-
 /* ---- the form ------------------------------------------------------------------------------------------------------- */
 
-/* Groups of rows would wait for the longest of them. On a CPU that is the busiest of some threads; on a GPU (H200) many rows must be longer
-   than the mean, as such groups are fetched faster, or one by so much that it takes a tenth of the time by itself. */
-static bool Uneven(PoiseMat A)
+/* A form has groups of so many rows of blocks. */
+static PoiseErr CheckForm(const Device *dev, int b, int form, int rows)
 {
-  const CsrStatistics *s = &A->csr.statistics;
-  const Device *dev = A->ctx->device;
-  const double busy = 1.1, groups = 2500;
-  double mean = s->m ? (double)s->nz / (double)s->m : 0, squares = (double)s->nz * mean;
-  if (!dev->ops->bcsr_rows)
-    return A->csr.nblock > HOST_FEW_BLOCKS && (double)s->busiest > busy * mean * (double)poiseCsrShareOfRows(&A->csr);
-  if ((double)s->longest <= 4 * mean) return false;
-  return (double)s->squares - squares > squares || groups * (double)s->longest > (double)s->nz;
-}
-
-/* Rows of a group of one of the paper's forms. */
-static PoiseErr FormRows(Device *dev, int b, int form, int *rows)
-{
-  *rows = dev->ops->bcsr_rows ? dev->ops->bcsr_rows(dev, b, form) : 0;
-  if (!*rows)
+  if (!rows)
     FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of bcsr with blocks of %d x %d", dev->ops->name,
          forms[form], b, b);
   return POISE_OK;
@@ -62,16 +39,13 @@ static PoiseErr FormRows(Device *dev, int b, int form, int *rows)
 
 static PoiseErr Choose(PoiseMat A, BcsrData *d)
 {
-  d->form = d->asked;
-  if (d->form == BCSR_AUTO) d->form = Uneven(A) ? BCSR_BALANCED : BCSR_EVEN;
-  d->rows = d->form == BCSR_EVEN ? A->csr.rows : POISE_BLOCK;
-  return d->form > BCSR_BALANCED ? FormRows(A->ctx->device, A->csr.b, d->form, &d->rows) : POISE_OK;
-}
-
-static int64_t Chunk(const Device *dev, int64_t b, int64_t size)
-{
-  if (b == 1) return poiseCsriLimit(dev, size, NULL);
-  return dev->ops->bcsr_chunk ? dev->ops->bcsr_chunk((int)b) : BCSR_CHUNK / (b * b);
+  const Device *dev = A->ctx->device;
+  const ProductRequest request = {.type = PRODUCT_BCSR, .b = A->csr.b, .form = d->asked};
+  poiseProductPlan(&dev->model, &request, &A->csr.statistics, &A->csr.statistics, &d->plan);
+  d->form = d->plan.form == FORM_GROUPS     ? BCSR_EVEN
+            : d->plan.form == FORM_BALANCED ? BCSR_BALANCED
+                                            : d->asked;
+  return CheckForm(dev, A->csr.b, d->form, d->plan.rows);
 }
 
 static PoiseErr SetUp_BCSR(PoiseMat A)
@@ -85,12 +59,11 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
   d->built = 0;
   d->was_asked = d->asked;
   TRY(Choose(A, d));
-  if (d->form == BCSR_BALANCED) {
-    int64_t chunk = Chunk(A->ctx->device, A->csr.b, A->csr.m + A->csr.nz);
-    TRY(poiseWindowsCut(A, &d->w, (WindowsCut){chunk, chunk, 2 * chunk, false}));
-  }
-  if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
-  if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseWindowsOrder(A, &d->w, d->rows));
+  const ProductPlan *p = &d->plan;
+  if (d->form == BCSR_BALANCED)
+    TRY(poiseWindowsCut(A, &d->w, (WindowsCut){p->row_block, p->limit, p->piece, false}));
+  if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + p->rows - 1) / p->rows;
+  if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseWindowsOrder(A, &d->w, p->rows));
   d->built = A->csr.built;
   return POISE_OK;
 }
@@ -101,7 +74,7 @@ static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
 {
   BcsrData *d = A->data;
   TRY(SetUp_BCSR(A));
-  a->form = d->form, a->c.m.rows = d->rows;
+  a->form = d->form, a->c.m.rows = d->plan.rows;
   return d->form == BCSR_BALANCED ? poiseWindowsArguments(&d->w, &a->c) : POISE_OK;
 }
 
@@ -153,7 +126,8 @@ static PoiseErr View_BCSR(PoiseMat A)
   const BcsrData *d = A->data;
   if (!A->assembled || !d->built) return POISE_OK;
   if (A->share > 0) TRY(PoisePrintf(A->ctx, "    auto: bcsr, as blocks take %.2f of the bytes of csr\n", A->share));
-  if (d->form == BCSR_EVEN) return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->rows);
+  if (d->form == BCSR_EVEN)
+    return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->plan.rows);
   if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
   return PoisePrintf(A->ctx, "    bcsr: windows of %lld rows and blocks, longer rows in pieces (of rank 0: %lld, %lld)\n",
                      (long long)d->w.limit, (long long)d->w.n, (long long)d->w.npiece);
@@ -165,37 +139,24 @@ static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
   poiseWindowsBytes(&((const BcsrData *)A->data)->w, sum);
 }
 
-/* Could Uneven say so? Not on few blocks of a CPU. */
-static bool MayBeUneven(const Device *dev, const MatPlan *plan)
-{
-  return dev->ops->bcsr_rows || plan->nblock[1] > HOST_FEW_BLOCKS;
-}
-
-static PoiseErr PredictGroups(PoiseMat A, int form, MatPlan *plan, PoisePrediction *p)
-{
-  int rows;
-  TRY(FormRows(A->ctx->device, plan->b, form, &rows));
-  int64_t parts = (plan->m + rows - 1) / rows;
-  if (PoiseSize(A->ctx) > 1) poisePredict(A->ctx->device, 4 * parts, ON_BOTH, p);
-  plan->partials[0] = plan->partials[1] = parts;
-  return POISE_OK;
-}
-
 static PoiseErr Predict_BCSR(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
-  int form = ((const BcsrData *)data)->asked;
-  poiseCsrDataPredict(A, plan, p);
-  if (form == BCSR_AUTO && !MayBeUneven(dev, plan)) form = BCSR_EVEN;
-  if (form == BCSR_EVEN) return POISE_OK; /* whose groups are those of the CSR */
-  if (form > BCSR_BALANCED) return PredictGroups(A, form, plan, p);
-  PoisePrediction even = *p;
+  const ProductRequest request = {
+      .type = PRODUCT_BCSR, .b = plan->b, .form = ((const BcsrData *)data)->asked};
   const int64_t groups[] = {plan->nblock[0], plan->nblock[1]};
-  const int64_t chunk = Chunk(dev, plan->b, plan->m + plan->nz);
-  poiseWindowsPredictCut(A, (const int64_t[]){chunk, chunk}, chunk, false, plan, p);
-  if (form == BCSR_BALANCED) return POISE_OK;
-  poisePredictEither(&even, p);
-  poisePlanEither(groups, plan->partials);
+  PoisePrediction even;
+  ProductBounds bounds;
+  poiseProductBounds(&dev->model, &request, plan->m, plan->nz, &bounds);
+  poiseCsrDataPredict(A, plan, p);
+  TRY(CheckForm(dev, plan->b, request.form, bounds.rows[0]));
+  even = *p;
+  if (bounds.balanced) poiseWindowsPredictCut(A, bounds.row_block, bounds.limit, false, plan, p);
+  if (bounds.groups && bounds.balanced) poisePredictEither(&even, p), poisePlanEither(groups, plan->partials);
+  if (bounds.groups || bounds.balanced) return POISE_OK; /* groups are those of the CSR */
+  int64_t parts = (plan->m + bounds.rows[0] - 1) / bounds.rows[0];
+  if (PoiseSize(A->ctx) > 1) poisePredict(dev, 4 * parts, ON_BOTH, p);
+  plan->partials[0] = plan->partials[1] = parts;
   return POISE_OK;
 }
 

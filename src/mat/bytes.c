@@ -49,16 +49,14 @@ static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
   return POISE_OK;
 }
 
-/* Blocks of rows of a product. The device's own choice depends on m, nz and how even the rows are: it is that for rows as even as can be, or
-   POISE_BLOCK. */
+/* Blocks of rows of a product of the CSR. */
 static void PlanBlocks(PoiseContext ctx, MatPlan *plan)
 {
-  CsrStatistics s = {.m = plan->m, .nz = plan->nz, .longest = plan->m ? plan->nz / plan->m : 0};
-  for (int k = 0; k < POISE_TILES; k++) s.tile[k] = s.longest * (plan->m < 256 >> k ? plan->m : 256 >> k);
-  int fewest = plan->b ? poiseBcsrRows(ctx, plan->b, &s) : poiseCsrRows(ctx, &s, false);
-  int most = plan->b > 1 ? fewest : POISE_BLOCK;
-  plan->nblock[0] = (plan->m + most - 1) / most;
-  plan->nblock[1] = (plan->m + fewest - 1) / fewest;
+  const ProductRequest request = {
+      .type = plan->b ? PRODUCT_BCSR : PRODUCT_CSR, .b = plan->b, .form = BCSR_EVEN};
+  ProductBounds bounds;
+  poiseProductBounds(&ctx->device->model, &request, plan->m, plan->nz, &bounds);
+  for (int k = 0; k < 2; k++) plan->nblock[k] = (plan->m + bounds.rows[1 - k] - 1) / bounds.rows[1 - k];
 }
 
 static PoiseErr PlanCounts(PoiseMat A, const PoiseMatCounts *n, MatPlan *plan)

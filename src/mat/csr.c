@@ -16,9 +16,9 @@ static const PoiseOption options[] = {
     {0},
 };
 
-bool poiseCsrAsksIndex16(const void *data)
+void poiseCsrRequest(const void *data, ProductRequest *r)
 {
-  return ((const CsrType *)data)->asked;
+  r->index16 = ((const CsrType *)data)->asked;
 }
 
 /* The host gains nothing: 4 instructions more per nonzero take longer than reading 2 bytes more (measured: 1.3 times as long). */
@@ -185,20 +185,6 @@ static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
   return poiseBufferRead(&t->row, DEVICE, &T->col);
 }
 
-enum { MOST_PIECES = 8192 };
-
-/* Entries of a window of m columns; 0: so few are not cut. */
-static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t nz)
-{
-  enum { LEAST = 2, USUAL = 4 };
-  int64_t chunk = (dev->ops->csri_limit ? dev->ops->csri_limit(0, false) : HOST_LONG) / (b ? b * b : 1),
-          usual = m ? USUAL * nz / m : 0;
-  if (chunk < usual) chunk = usual;
-  if (chunk < LEAST) chunk = LEAST;
-  if (chunk > HOST_LONG) chunk = HOST_LONG;
-  return (m + nz) / chunk <= HOST_FEW_BLOCKS ? 0 : chunk;
-}
-
 /* As csri cuts rows, where there is work for several threads; but no columns of a usual length, which a GPU sums as fast without. It needs
    windows for their pieces only. */
 static PoiseErr CutColumns(PoiseMat A)
@@ -207,10 +193,10 @@ static PoiseErr CutColumns(PoiseMat A)
   Device *dev = A->ctx->device;
   CsrView T;
   TRY(ColumnsView(A, &T));
-  int64_t chunk = ChunkOfColumns(dev, T.b, T.m, T.nz), few = T.nz / MOST_PIECES;
+  int64_t chunk = poiseColumnsChunk(&dev->model, T.b, T.m, T.nz);
   if (!chunk) return POISE_OK;
-  TRY(poiseWindowsCutRows(dev, &T, w, (WindowsCut){chunk, chunk, few < 2 * chunk ? 2 * chunk : few, false}));
-  if (dev->ops->csri_limit && !w->npiece) poiseWindowsDestroy(w);
+  TRY(poiseWindowsCutRows(dev, &T, w, (WindowsCut){chunk, chunk, poiseColumnsPiece(chunk, T.nz), false}));
+  if (poiseModelIsGpu(&dev->model) && !w->npiece) poiseWindowsDestroy(w);
   return POISE_OK;
 }
 
@@ -280,15 +266,16 @@ void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
   int64_t width = plan->nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4, m = plan->nloc + plan->nghost;
-  int64_t chunk = plan->transpose ? ChunkOfColumns(dev, plan->b, m, plan->nz) : 0;
+  int64_t chunk = plan->transpose ? poiseColumnsChunk(&dev->model, plan->b, m, plan->nz) : 0;
+  bool gpu = poiseModelIsGpu(&dev->model);
   if (plan->transpose) poisePredict(dev, (m + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
-  if (!chunk || (dev->ops->csri_limit && plan->m < chunk)) return;
+  if (!chunk || (gpu && plan->m < chunk)) return;
   int64_t n = poiseWindowsOf(m, plan->nz, chunk);
   WindowsPlan w = {.n = {n, n}, .pieces = plan->m < chunk ? 0 : plan->nz / chunk};
   PoisePrediction windows = {.beyond = NULL};
   MatPlan columns = *plan;
   poiseWindowsPredict(A, &w, &columns, &windows);
-  if (dev->ops->csri_limit) windows.least = (PoiseBytes){0};
+  if (gpu) windows.least = (PoiseBytes){0};
   poisePredictSum(&windows, p);
 }
 

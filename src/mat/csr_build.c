@@ -466,19 +466,6 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
 
 /* ---- blocks of rows, as the device wants them -------------------------------------------------------------------------- */
 
-int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even)
-{
-  const DeviceOps *ops = ctx->device->ops;
-  return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s, even) : POISE_BLOCK;
-}
-
-int64_t poiseCsrShareOfRows(const Csr *c)
-{
-  int64_t rows = POISE_BLOCK / poiseCsrSide(c), nblock = (c->m + rows - 1) / rows,
-          share = nblock > HOST_FEW_BLOCKS ? rows * ((nblock + HOST_SHARES - 1) / HOST_SHARES) : c->m;
-  return share < c->m ? share : c->m;
-}
-
 /* Where the offsets are; elsewhere than on the host only the statistics come back. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
 {
@@ -490,8 +477,8 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   int64_t spread = c->statistics.spread;
   *s = (CsrStatistics){.m = c->m, .nz = c->nz, .spread = spread};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
-  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = poiseCsrShareOfRows(c), .out = s};
-  a.bound = dev->ops->csr_bound ? dev->ops->csr_bound(c->m, c->nz) : 0;
+  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .out = s};
+  a.share = poiseRowsShare(&dev->model, c->b, c->m), a.bound = poiseRowsBound(&dev->model, c->m, c->nz);
   *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
   s->bound = a.bound;
   if (side == HOST) return poiseHost_csr_statistics(dev, &a);
@@ -505,17 +492,17 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   return e;
 }
 
-/* Columns of which x fits into no cache of a CPU. */
-static bool ManyColumns(const Csr *c)
+PoiseErr poiseCsrCutStatistics(PoiseMat A, const ProductRequest *request, CsrStatistics *s)
 {
-  enum { MANY = 3 << 19 }; /* 12 MB */
-  return c->nloc + c->nghost > MANY;
+  const Csr *c = &A->csr;
+  int64_t limit = poiseSplitLimit(&A->ctx->device->model, request, c->m + c->nz);
+  *s = c->statistics;
+  return s->longest >= limit ? poiseCsrStatistics(A, limit, s) : POISE_OK;
 }
 
-/* Where the columns are. It is nothing to small matrices, of which all blocks are there at once, nor to a CPU that has x at hand. */
+/* Where the columns are. */
 static PoiseErr FindSpread(PoiseMat A)
 {
-  enum { LEAST = 1000000 };
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
   Side side = poiseBufferIsCurrent(&c->col, HOST) ? HOST : DEVICE;
@@ -524,7 +511,7 @@ static PoiseErr FindSpread(PoiseMat A)
   const int64_t *lines;
   PoiseErr e = POISE_OK;
   c->statistics.spread = 0;
-  if ((!dev->ops->csr_rows && !ManyColumns(c)) || c->b || c->nz < LEAST) return POISE_OK;
+  if (!poiseWantsSpread(&dev->model, c->b, c->nloc + c->nghost, c->nz)) return POISE_OK;
   TRY(poiseBufferRead(&c->col, side, &a.A.col));
   TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
   e = poiseBufferUpdate(&there, side, &a.lines);
@@ -537,16 +524,15 @@ static PoiseErr FindSpread(PoiseMat A)
 
 static PoiseErr ChooseRows(PoiseMat A)
 {
-  enum { OFTEN = 8, FAR = 40 };
   Csr *c = &A->csr;
   CsrStatistics *s = &c->statistics;
+  const ProductRequest request = {.type = c->b ? PRODUCT_BCSR : PRODUCT_CSR, .b = c->b, .form = BCSR_EVEN};
+  ProductPlan plan;
   TRY(FindSpread(A));
   TRY(poiseCsrStatistics(A, 0, s));
-  /* Where x is far away and in no order, a CPU waits for it: rows that are summed together, whatever their lengths, ask for numbers behind
-     them too, and for less at once (AMD EPYC, L3 32 MB: up to 2 times as long). */
-  c->vary = OFTEN * s->changes > c->m && !(s->spread >= FAR && ManyColumns(c));
-  c->rows = c->b ? poiseBcsrRows(A->ctx, c->b, s) : poiseCsrRows(A->ctx, s, false);
-  c->tile = c->b && c->rows < 4 ? c->rows * s->longest : poiseCsrTileOf(s, c->rows);
+  poiseProductPlan(&A->ctx->device->model, &request, s, s, &plan);
+  c->vary = poiseRowsVary(s, c->nloc + c->nghost);
+  c->rows = plan.rows, c->tile = plan.tile;
   c->nblock = (c->m + c->rows - 1) / c->rows;
   return POISE_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "../vec/vec_host.h"
 #include "mat.h"
+#include "product_model.h"
 
 /* What the columns of a block of rows are, a constant where these functions are inlined: owned ones, some of them ghosts, or owned ones
    in 16 bits. */
@@ -94,7 +95,7 @@ POISE_INLINE double poiseHostShortRow(const CsrMultArgs *a, int64_t k, int64_t l
 }
 
 /* Type csri cuts rows of HOST_LONG entries or more into pieces of at most HOST_PIECE. They are summed so by csr too: same bits. */
-enum { HOST_LONG = 8192, HOST_PIECE = 2 * HOST_LONG };
+enum { HOST_PIECE = 2 * HOST_LONG };
 POISE_INLINE double poiseHostLongRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
 {
   int64_t n = (last - k + HOST_PIECE - 1) / HOST_PIECE;

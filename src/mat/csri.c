@@ -18,8 +18,7 @@ typedef struct CsriData {
   PoiseInt was_asked, hubs_were_asked; /* then */
   bool exact;                          /* it was cut for ATOMIC */
   int64_t tried;                       /* c->built of what was to be cut */
-  int rows;            /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
-  int64_t tile, uncut; /* the most nonzeros of such a block; all nonzeros that are not cut */
+  ProductPlan plan; /* of rows less than POISE_BLOCK: those that are not cut are even, and go by tiles */
   Windows w;
   Hubs hubs;
 } CsriData;
@@ -37,49 +36,31 @@ static const PoiseOption options[] = {
 
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
-/* Entries from which rows are cut. */
-static int64_t Limit(const Device *dev, int64_t size, const CsriData *d, bool hubs)
+void poiseCsriRequest(const void *data, ProductRequest *r)
 {
-  return d && d->asked ? d->asked : dev->ops->csri_limit ? dev->ops->csri_limit(size, hubs) : HOST_LONG;
+  const CsriData *d = data;
+  r->chunk = d->asked, r->hubs = d->hubs_asked, r->exact = d->combine == ATOMIC;
 }
 
-int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data)
+/* Once to know which hubs are to be looked for, and again when they were. */
+static PoiseErr Plan(PoiseMat A, CsriData *d)
 {
-  return Limit(dev, size, data, false);
-}
-
-/* Where the rows that are not cut are even, blocks of them are fetched as type csr does. *s: what is known of the rows. */
-static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t limit, CsrStatistics *s)
-{
-  d->rows = POISE_BLOCK;
-  *s = A->csr.statistics;
-  if (d->exact) return POISE_OK;
-  if (s->longest >= limit) TRY(poiseCsrStatistics(A, limit, s));
-  CsrStatistics uncut = *s;
-  d->uncut = uncut.nz -= s->cut;
-  d->rows = poiseCsrRows(A->ctx, &uncut, true);
-  d->tile = poiseCsrTileOf(&uncut, d->rows);
+  const Csr *c = &A->csr;
+  const DeviceModel *model = &A->ctx->device->model;
+  ProductRequest request = {.type = PRODUCT_CSRI, .columns = c->nloc + c->nghost, .hub_bits = HUBS_UNKNOWN};
+  CsrStatistics cut = c->statistics;
+  poiseCsriRequest(d, &request);
+  if (!d->exact) TRY(poiseCsrCutStatistics(A, &request, &cut));
+  poiseProductPlan(model, &request, &c->statistics, &cut, &d->plan);
+  TRY(poiseHubsFind(A, d->plan.hub_bits, d->hubs_asked < 0, &d->hubs));
+  request.hub_bits = d->hubs.bits;
+  poiseProductPlan(model, &request, &c->statistics, &cut, &d->plan);
   return POISE_OK;
-}
-
-/* As was asked, else as suits the device. */
-static WindowsCut ChooseCut(PoiseMat A, const CsriData *d, int64_t limit, const CsrStatistics *s)
-{
-  Device *dev = A->ctx->device;
-  bool own = !d->asked, blocks = d->rows < POISE_BLOCK;
-  if (own && d->hubs.bits) limit = Limit(dev, s->m + s->nz, d, true);
-  int64_t chunk = limit;
-  if (own && !blocks && !d->hubs.bits && dev->ops->csri_window) chunk = dev->ops->csri_window(dev, s);
-  if (limit < chunk) limit = chunk;
-  int64_t piece = own && blocks && dev->ops->csri_piece ? dev->ops->csri_piece(dev, s, limit) : 2 * limit;
-  return (WindowsCut){chunk, limit, piece, d->exact};
 }
 
 static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
-  int64_t limit = Limit(A->ctx->device, A->csr.m + A->csr.nz, d, false);
-  CsrStatistics s;
   bool other = d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
   if (d->built == A->csr.built && !other) return POISE_OK;
   /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest set-up failed here, nor of chunks. */
@@ -90,11 +71,11 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   d->was_asked = d->asked, d->hubs_were_asked = d->hubs_asked;
   d->exact = d->combine == ATOMIC;
   poiseHubsDestroy(&d->hubs);
-  TRY(ChooseBlocks(A, d, limit, &s));
-  if (d->rows == POISE_BLOCK) TRY(poiseHubsFind(A, d->hubs_asked, &d->hubs));
-  TRY(poiseWindowsCut(A, &d->w, ChooseCut(A, d, limit, &s)));
-  if (d->rows < POISE_BLOCK) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
-  if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, d->rows));
+  TRY(Plan(A, d));
+  int rows = d->plan.rows;
+  TRY(poiseWindowsCut(A, &d->w, (WindowsCut){d->plan.row_block, d->plan.limit, d->plan.piece, d->exact}));
+  if (rows < POISE_BLOCK) d->w.parts = (A->csr.m + rows - 1) / rows;
+  if (A->csr.halo) TRY(poiseWindowsOrder(A, &d->w, rows));
   d->built = A->csr.built;
   return POISE_OK;
 }
@@ -105,8 +86,9 @@ static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 {
   CsriData *d = A->data;
   TRY(SetUp_CSRI(A));
-  a->uncut = d->uncut, a->exact = d->exact;
-  a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary, a->m.spread = A->csr.statistics.spread;
+  a->uncut = d->plan.uncut, a->exact = d->exact;
+  a->m.rows = d->plan.rows, a->m.tile = d->plan.tile, a->m.vary = A->csr.vary,
+  a->m.spread = A->csr.statistics.spread;
   TRY(poiseHubsArguments(&d->hubs, a));
   return poiseWindowsArguments(&d->w, a);
 }
@@ -124,7 +106,7 @@ static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, Pr
   if (part != REST) TRY(Arguments(A, a));
   if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
   a->fill = part != REST;
-  bool as_csr = d->rows < POISE_BLOCK && !d->w.npiece;
+  bool as_csr = d->plan.rows < POISE_BLOCK && !d->w.npiece;
   return poiseWindowsMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a, as_csr ? sizeof *m : sizeof *a);
 }
 
@@ -159,7 +141,7 @@ static int64_t Partials_CSRI(PoiseMat A)
 static PoiseErr View_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
-  bool blocks = d->rows < POISE_BLOCK;
+  bool blocks = d->plan.rows < POISE_BLOCK;
   double sums[] = {(double)d->w.parts, (double)d->w.npiece, blocks, d->hubs.entries, (double)A->csr.nz};
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
@@ -185,17 +167,15 @@ static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoiseP
 {
   const CsriData *d = data;
   const Device *dev = A->ctx->device;
-  bool exact = d->combine == ATOMIC;
-  int64_t size = plan->m + plan->nz, limit = Limit(dev, size, d, false), chunk[2] = {limit, limit}, hubs = limit;
+  ProductRequest request = {
+      .type = PRODUCT_CSRI, .columns = plan->nloc + plan->nghost, .hub_bits = HUBS_UNKNOWN};
+  ProductBounds bounds;
+  poiseCsriRequest(d, &request);
+  poiseProductBounds(&dev->model, &request, plan->m, plan->nz, &bounds);
   poiseCsrDataPredict(A, plan, p);
-  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) hubs = Limit(dev, size, d, true);
-  if (!d->asked && dev->ops->csri_window) {
-    chunk[0] -= limit / 4;
-    if (chunk[1] < dev->ops->most_window) chunk[1] = dev->ops->most_window;
-  }
-  if (chunk[1] < hubs) chunk[1] = hubs;
-  poiseWindowsPredictCut(A, chunk, limit, exact, plan, p);
-  if (!exact) return POISE_OK;
+  poiseHubsPredict(dev, bounds.hub_bits, p);
+  poiseWindowsPredictCut(A, bounds.row_block, bounds.limit, request.exact, plan, p);
+  if (!request.exact) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p); /* the product is composed */
   plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
   return POISE_OK;

@@ -12,13 +12,12 @@ typedef struct Hubs { /* zero-initialise it */
   Buffer column;
 } Hubs;
 
-/* asked: slots, rounded down to a power of 2, 0: none, or -1: as many as suit the device and the number of nonzeros, if x is large and they
-   have so many entries that it pays. Reads the columns of all entries once. */
-PoiseErr poiseHubsFind(PoiseMat A, PoiseInt asked, Hubs *h);
+/* Of 2^bits slots (0: none), as a ProductPlan says; if_pays: they are kept only if they have so many entries
+   that it pays. Reads the columns of all entries once. */
+PoiseErr poiseHubsFind(PoiseMat A, int bits, bool if_pays, Hubs *h);
 PoiseErr poiseHubsArguments(Hubs *h, CsriMultArgs *a);
 void poiseHubsBytes(const Hubs *h, PoiseBytes *sum);
-/* Of a CSR: *p += what they may hold. Returns whether there may be hubs. */
-bool poiseHubsPredict(const Device *dev, const MatPlan *plan, PoiseInt asked, PoisePrediction *p);
+void poiseHubsPredict(const Device *dev, int bits, PoisePrediction *p); /* *p += what so many may hold */
 void poiseHubsDestroy(Hubs *h);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "../vec/vec.h"
 #include "poise/mat.h"
+#include "product_plan.h"
 
 enum { MAX_BLOCK_SIZE = 32 };
 
@@ -454,11 +455,10 @@ PoiseErr poiseMatTakeBlockSize(PoiseMat A);
 PoiseErr poiseMatBlockShare(PoiseMat A, double *share);
 PoiseErr poiseMatViewFills(PoiseMat A); /* what it was taken from */
 
-/* csri.c: entries of a row that data's options (NULL: the defaults) have it cut, of so many rows and entries in all. */
-int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data);
-
-/* csr.c: do data's options ask for columns of 16 bits? */
-bool poiseCsrAsksIndex16(const void *data);
+/* csr.c, csri.c, seg.c: what data's options ask for; *r was zeroed. A type adds its own to what is there. */
+void poiseCsrRequest(const void *data, ProductRequest *r);
+void poiseCsriRequest(const void *data, ProductRequest *r);
+void poiseSegRequest(const void *data, ProductRequest *r);
 
 /* ---- auto.c: type auto, which has another type work ------------------------------------------------------------------------ */
 
@@ -520,21 +520,12 @@ PoiseErr poiseCsrPattern(Csr *c, CsrView *view); /* device pointers of offsets a
 PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
 /* The same, and the values to be changed there; then poiseBufferSettle. The caller counts A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
-int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even); /* rows of a block, as csr_rows of the device says */
-int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s);    /* the same in block rows: bcsr.c */
-/* The most nonzeros of a block of so many rows; 0 for POISE_BLOCK of them. */
-static inline int64_t poiseCsrTileOf(const CsrStatistics *s, int rows)
-{
-  for (int k = 0; k < POISE_TILES; k++)
-    if (rows == 256 >> k) return s->tile[k];
-  return 0;
-}
 /* Several ranks: which of n blocks, of so many rows or (not NULL, on the host) window[b], have no ghosts, and may go ahead of the exchange: these *ninterior first, int32. Local. */
 PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const CsrWindow *window, Buffer *order, int64_t *ninterior);
 /* Of this rank's rows; those of `limit` entries or more (0: none) do not count in tiles. Local. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s);
-/* Rows that each of HOST_SHARES threads of the host would have in a product by rows: whole blocks; all where they are not worth threads. */
-int64_t poiseCsrShareOfRows(const Csr *c);
+/* The same with the limit of a request, or where no row is as long those that are known. Local. */
+PoiseErr poiseCsrCutStatistics(PoiseMat A, const ProductRequest *request, CsrStatistics *s);
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; allocated by the library */
   int b;                   /* rows, columns and entries are blocks, as in Csr; 0: numbers */

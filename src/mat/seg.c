@@ -8,8 +8,6 @@
 */
 #include "windows.h"
 
-enum { SEG_ENTRIES = 8192, SEG_PIECE = 4096 }; /* of a window on the host, of a piece of a longer row */
-
 typedef struct SegPadded { /* the filled segments */
   int64_t nz, state;       /* state: A->state of the values */
   bool wide;
@@ -23,9 +21,8 @@ typedef struct SegData {
   int64_t built;            /* c->built of what was cut; 0: nothing was */
   int was_asked;            /* then */
   int64_t tried;            /* c->built of what was to be cut */
-  int64_t length, block;    /* entries of a segment, segments of a window */
+  ProductPlan plan;
   int64_t filled, segments; /* segments that entries are in; and as windows count them */
-  int64_t tile;             /* the most entries of a window */
   bool is_padded;
   SegPadded padded;
   Windows w;
@@ -42,25 +39,18 @@ static const PoiseOption options[] = {
 
 /* ---- the cut -------------------------------------------------------------------------------------------------------- */
 
-/* Rows of exactly S entries fill their segments, so a mean that is a power of two is taken as it is. */
-static int64_t Length(const SegData *d, int64_t m, int64_t nz)
+void poiseSegRequest(const void *data, ProductRequest *r)
 {
-  int64_t length = 1;
-  if (d->asked) return INT64_C(1) << (d->asked - 1);
-  while (length < SEG_MOST && length * m < nz) length *= 2;
-  return length;
+  const SegData *d = data;
+  r->segment = d->asked ? INT64_C(1) << (d->asked - 1) : 0;
 }
 
-/* Segments of a window. */
-static int64_t Block(const Device *dev, int64_t length)
+/* single: each row is one segment, read from where it is. */
+static void Plan(PoiseMat A, SegData *d, bool single)
 {
-  int threads = dev->ops->seg_threads;
-  return threads ? threads >> poiseSegLanes(length) : SEG_ENTRIES / length;
-}
-
-static int64_t Chunk(int64_t block, int64_t length)
-{
-  return block * length / 2 + 1;
+  ProductRequest request = {.type = PRODUCT_SEG, .single = single};
+  poiseSegRequest(d, &request);
+  poiseProductPlan(&A->ctx->device->model, &request, &A->csr.statistics, NULL, &d->plan);
 }
 
 static void Release(SegData *d)
@@ -87,23 +77,14 @@ static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
 static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
 {
   Device *dev = A->ctx->device;
-  a->block = d->block, a->limit = d->w.limit = Chunk(d->block, d->length), a->piece = SEG_PIECE;
+  a->block = d->plan.row_block, a->limit = d->w.limit = d->plan.limit, a->piece = d->plan.piece;
   TRY(Count(A, a, &d->segments));
-  a->nwindow = d->w.n = (d->segments + d->block - 1) / d->block;
+  a->nwindow = d->w.n = (d->segments + a->block - 1) / a->block;
   TRY(poiseWindowsBegin(dev, A->csr.m, &d->w, &a->window, &a->pieces));
   TRY(poiseLaunch(dev, KERNEL_seg_cut, a, sizeof *a));
   TRY(poiseWindowsEnd(dev, &d->w, &a->A));
   return A->csr.halo && !d->is_padded ? poiseWindowsOrder(A, &d->w, POISE_BLOCK)
                                       : POISE_OK; /* copies just wait for ghosts */
-}
-
-/* Windows of rows of one segment each are blocks of rows. */
-static void Tile(PoiseMat A, SegData *d)
-{
-  d->tile = d->length * (d->block + d->block / 2);
-  if (!A->ctx->device->ops->seg_threads || d->is_padded || d->segments > A->csr.m) return;
-  int64_t tile = poiseCsrTileOf(&A->csr.statistics, (int)d->block);
-  if (tile) d->tile = tile;
 }
 
 static PoiseErr PaddedPattern(SegData *d, CsrView *P)
@@ -117,7 +98,7 @@ static PoiseErr PaddedPattern(SegData *d, CsrView *P)
 /* Columns and values are copied into the filled segments. */
 static PoiseErr Fill(PoiseMat A, SegData *d)
 {
-  SegPadArgs a = {.cut = {.length = d->length}, .nsegment = d->filled};
+  SegPadArgs a = {.cut = {.length = d->plan.segment}, .nsegment = d->filled};
   if (!d->is_padded || d->padded.state == A->state) return POISE_OK;
   TRY(poiseCsrView(&A->csr, &a.cut.A));
   a.P = a.cut.A;
@@ -135,7 +116,7 @@ static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
   Device *dev = A->ctx->device;
   SegPadded *p = &d->padded;
   SegPadArgs pad = {.cut = *a, .P = a->A, .nsegment = d->filled};
-  p->nz = d->filled * d->length;
+  p->nz = d->filled * d->plan.segment;
   p->wide = p->nz > poiseContextHome(A->ctx)->most_narrow;
   TRY(poiseBufferCreate(dev, (size_t)(A->csr.m + 1) * (p->wide ? 8 : 4), "offsets of segments", &p->ptr));
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(int32_t), "columns of segments", &p->col));
@@ -149,14 +130,14 @@ static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
 
 static PoiseErr CutOrPad(PoiseMat A, SegData *d, Buffer *count)
 {
-  SegCutArgs a = {.length = d->length};
+  SegCutArgs a = {.length = d->plan.segment};
   TRY(poiseBufferCreate(A->ctx->device, (size_t)(A->csr.m / SEG_ROWS + 2) * sizeof(int64_t), "counts of segments", count));
   TRY(poiseBufferWrite(count, DEVICE, &a.count));
   TRY(poiseCsrPattern(&A->csr, &a.A));
   TRY(Count(A, &a, &d->filled));
   if (d->is_padded) TRY(Pad(A, d, &a));
   TRY(Cut(A, d, &a));
-  Tile(A, d);
+  Plan(A, d, !d->is_padded && d->segments <= A->csr.m);
   return POISE_OK;
 }
 
@@ -171,9 +152,8 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   d->tried = A->csr.built;
   Release(d);
   d->was_asked = d->asked;
-  d->length = Length(d, A->csr.m, A->csr.nz);
   d->is_padded = d->wants_padded;
-  d->block = Block(A->ctx->device, d->length);
+  Plan(A, d, false);
   PoiseErr e = CutOrPad(A, d, &count);
   poiseBufferDestroy(&count);
   if (!e) d->built = A->csr.built;
@@ -187,8 +167,8 @@ static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
   SegData *d = A->data;
   TRY(SetUp_SEG(A));
   TRY(Fill(A, d));
-  a->length = d->length, a->segments = d->segments;
-  a->c.m.rows = POISE_BLOCK, a->c.m.tile = d->tile, a->c.m.vary = A->csr.vary;
+  a->length = d->plan.segment, a->segments = d->segments;
+  a->c.m.rows = POISE_BLOCK, a->c.m.tile = d->plan.tile, a->c.m.vary = A->csr.vary;
   return poiseWindowsArguments(&d->w, &a->c);
 }
 
@@ -236,15 +216,15 @@ static int64_t Partials_SEG(PoiseMat A)
 static PoiseErr View_SEG(PoiseMat A)
 {
   const SegData *d = A->data;
-  int threads = A->ctx->device->ops->seg_threads;
-  double length = (double)d->length,
+  bool gpu = poiseModelIsGpu(&A->ctx->device->model);
+  double length = (double)d->plan.segment,
          sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.npiece, (double)d->padded.nz, (double)A->csr.nz};
   char summed[64] = "rows summed one by one";
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
   TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank that has the longest ones */
   int lanes = 1 << poiseSegLanes((int64_t)length);
-  if (threads) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
+  if (gpu) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
   TRY(PoisePrintf(A->ctx, "    seg: %.0f segments of up to %.0f entries, %s, in %.0f windows; %.0f pieces of longer rows\n",
                   sums[0], length, summed, sums[1], sums[2]));
   if (!d->is_padded) return POISE_OK;
@@ -277,7 +257,12 @@ static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_
 static PoiseErr Predict_SEG(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const SegData *d = data;
-  int64_t m = plan->m, nz = plan->nz, S = Length(d, m, nz), block = Block(A->ctx->device, S), chunk = Chunk(block, S);
+  int64_t m = plan->m, nz = plan->nz;
+  ProductRequest request = {.type = PRODUCT_SEG};
+  ProductPlan cuts;
+  poiseSegRequest(d, &request);
+  poiseProductPlan(&A->ctx->device->model, &request, &(CsrStatistics){.m = m, .nz = nz}, NULL, &cuts);
+  int64_t S = cuts.segment, block = cuts.row_block, chunk = cuts.limit;
   int64_t some = m < nz ? m : nz, cut = plan->columns + S > chunk ? nz / (chunk - S) : 0;
   const int64_t filled[] = {(nz + S - 1) / S, (nz + some * (S - 1)) / S};
   int64_t segments[] = {cut || filled[0] < m ? m : filled[0], nz / S + m};

@@ -24,7 +24,7 @@ static int64_t ArrivedBytes(int64_t n)
 
 PoiseErr poiseWindowsEnd(Device *dev, Windows *w, const CsrView *A)
 {
-  bool lines = dev->ops->csri_limit && A->b <= 1;
+  bool lines = poiseModelIsGpu(&dev->model) && A->b <= 1;
   CsriOwnArgs own = {.A = *A, .unit = lines ? LINE : 1, .nwindow = w->n};
   int64_t *first;
   TRY(poiseBufferUpdate(&w->first, DEVICE, &first));
@@ -135,7 +135,7 @@ void poiseWindowsPredictCut(PoiseMat A, const int64_t chunk[2], int64_t limit, b
   WindowsPlan w = {.ordered = PoiseSize(A->ctx) > 1};
   for (int k = 0; k < 2; k++) w.n[k] = poiseWindowsOf(plan->m, plan->nz, chunk[1 - k]);
   if (!exact && plan->columns >= limit) w.pieces = plan->nz / limit;
-  if (!exact && !plan->b && A->ctx->device->ops->csr_rows) {
+  if (!exact && !plan->b && poiseModelIsGpu(&A->ctx->device->model)) {
     w.blocks[0] = w.pieces ? POISE_NBLOCKS(plan->m) : plan->nblock[0];
     w.blocks[1] = w.pieces ? (plan->m + FEWEST - 1) / FEWEST : plan->nblock[1];
   }

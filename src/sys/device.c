@@ -53,6 +53,7 @@ PoiseErr poiseDeviceOpen(PoiseContext ctx, const DeviceOps *ops, int id, Device 
   TRY(poiseAlloc(ctx, sizeof **dev, "device", dev));
   (*dev)->ops = ops;
   (*dev)->ctx = ctx;
+  (*dev)->model = (DeviceModel){.host_threads = HOST_SHARES};
   (*dev)->id = id;
   (*dev)->threads = 1;
   PoiseErr e = ops->create ? ops->create(*dev) : POISE_OK;

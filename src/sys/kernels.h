@@ -442,16 +442,6 @@ typedef struct {
   Index16View index16;
 } CsrMultArgs;
 
-/* log2 of the threads of a GPU that share a row and read its entries side by side, where m rows have nz of them; or columns. */
-POISE_INLINE int poiseCsrLanes(int64_t m, int64_t nz)
-{
-  const double most[] = {4, 10, 20, 48, 128}; /* mean lengths for 1, 2, 4, ... threads; beyond: 32 */
-  double mean = m ? (double)nz / (double)m : 0;
-  int k = 0;
-  while (k < 5 && mean > most[k]) k++;
-  return k;
-}
-
 typedef struct { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
   int64_t first;
   int32_t begin;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_model.h"
 #include "kernels.h"
 #include "objects.h"
 #include "poise/sys.h"
@@ -167,13 +168,6 @@ typedef struct DeviceOps {
   const char *name;
   bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
-  /* Rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; even: so few only if no other type is faster. NULL: POISE_BLOCK */
-  int (*csr_rows)(Device *, const CsrStatistics *, bool even);
-  int (*bcsr_rows)(Device *, int b,
-                   int form);   /* rows of blocks of a group of bcsr_mult; 0: it has no such form. NULL: POISE_BLOCK / b,
-                                                  EVEN and BALANCED alone */
-  int64_t (*bcsr_chunk)(int b); /* blocks of a window of bcsr_mult; NULL: BCSR_CHUNK numbers */
-  int64_t (*csr_bound)(int64_t m, int64_t nz); /* `bound` of the statistics that it is asked with; NULL: 0 */
   /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel csr_library, of A with so many
      columns whose arrays stay where they are, while its values may change. May wait. NULL where there are none */
   const char *const *csr_libraries;
@@ -186,17 +180,6 @@ typedef struct DeviceOps {
   void (*factor_plan_free)(Device *, LibraryPlan *plan);
   size_t (*sort_scratch)(Device *,
                          const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
-  /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: HOST_LONG. Rows and entries of a window, with
-     statistics of that limit, at least 3/4 of it and at most so many; where they are more than the limit, rows that long are cut. NULL: the
-     limit. Entries of a piece beside blocks of even
-     rows, twice the limit or more; NULL: that. log2 of the hubs that csri_mult is to keep for so many nonzeros, at most of INT64_MAX; 0: none.
-     NULL: never */
-  int64_t (*csri_limit)(int64_t size, bool hubs);
-  int64_t (*csri_window)(Device *, const CsrStatistics *);
-  int64_t most_window;
-  int64_t (*csri_piece)(Device *, const CsrStatistics *, int64_t limit);
-  int (*hub_bits)(const Device *, int64_t nz);
-  int seg_threads;  /* of a window of seg; 0: windows are of as many entries as suits a thread of the host */
   bool single_rows; /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
@@ -230,7 +213,8 @@ typedef struct DeviceOps {
 struct Device { /* one stream of work, of one rank */
   const DeviceOps *ops;
   PoiseContext ctx;
-  int id;       /* which GPU */
+  DeviceModel model; /* a host's, unless the device's create says otherwise */
+  int id;            /* which GPU */
   void *stream; /* for PoiseStream; may be NULL */
   int threads;  /* of host kernels */
   void *data;
@@ -244,12 +228,6 @@ struct Device { /* one stream of work, of one rank */
 
 /* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
 #define HOST_PRAGMA(x) _Pragma(#x)
-enum {
-  HOST_FEW_BLOCKS = 8,
-  /* Threads that rows must keep busy where a form of product is chosen. Not how many there are: the last bits of results follow from the
-     choice, and do not depend on threads. */
-  HOST_SHARES = 16
-};
 #ifdef POISE_HAVE_OPENMP
 #define HOST_PARALLEL_FOR(dev, nblock) \
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > HOST_FEW_BLOCKS))
