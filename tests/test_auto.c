@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "ksp/ksp.h"
+#include "mat/winners.h"
 #include "sample.h"
 
 typedef PoiseInt Lengths(PoiseInt i, PoiseInt m); /* of local row i of m */
@@ -398,7 +399,7 @@ static void TestMeasure(PoiseContext ctx)
   if (!CHECK_OK(MakeAuto(ctx, 500, OneLong, "m_", &A))) return;
   CheckWorks(A, NULL);
   CheckView(A, "measured, in ms: csr ");
-  CHECK_INT(ctx->winners.count, 1);
+  CHECK_INT(ctx->winners->count, 1);
   char type[16];
   snprintf(type, sizeof type, "%s", A->type->name);
   if (CHECK_OK(MakeAuto(ctx, 500, OneLong, "m_", &B))) { /* the same pattern */
@@ -411,18 +412,18 @@ static void TestMeasure(PoiseContext ctx)
     CheckView(B, "measured before\n");
   }
   PoiseMatDestroy(&B);
-  CHECK_INT(ctx->winners.count, 1);
+  CHECK_INT(ctx->winners->count, 1);
   PoiseInt row = 500 * PoiseRank(ctx), col = 499; /* another pattern with as many rows; on rank 0 only the column is new */
   CHECK_OK(PoiseMatAddValues(A, 1, &row, &col, &(double){1}));
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, NULL);
   CheckView(A, "measured, in ms: csr ");
-  CHECK_INT(ctx->winners.count, 2);
+  CHECK_INT(ctx->winners->count, 2);
   Option(ctx, "m_mat_csri_chunk", "100"); /* another contender */
   CHECK_OK(PoiseMatSetFromOptions(A));
   CheckWorks(A, NULL);
   CheckView(A, "measured, in ms: csr ");
-  CHECK_INT(ctx->winners.count, 3);
+  CHECK_INT(ctx->winners->count, 3);
   Option(ctx, "m_mat_auto_measure", "no");
   CHECK_OK(PoiseMatSetFromOptions(A));
   CheckView(A, "predicted");
@@ -482,7 +483,7 @@ static void TestMeasured(PoiseContext ctx)
     for (int k = 0; k < 3; k++)
       slowest[(predicted + k) % 3] = ms[(predicted + k) % 3] = (last ? cases[c].last : cases[c].ms)[k];
     Pretend(ctx, A, ms);
-    ctx->winners.count = 0;
+    ctx->winners->count = 0;
     Option(ctx, "m_mat_auto_measure", "yes");
     CHECK_OK(PoiseMatSetFromOptions(A));
     CHECK_OK(PoiseMax(ctx, 3, slowest));
@@ -490,8 +491,8 @@ static void TestMeasured(PoiseContext ctx)
              c == 3 ? "; predicted, and not 2 % slower" : "\n");
     CheckView(A, words);
     CheckWorks(A, candidates[winner]);
-    CHECK_INT(ctx->winners.count, 1);
-    CHECK_INT(ctx->winners.of[0].winner, winner);
+    CHECK_INT(ctx->winners->count, 1);
+    CHECK_INT(ctx->winners->of[0].winner, winner);
     int calls = pretended.calls;
     if (CHECK_OK(MakeAuto(ctx, 200, InFront, "m_", &B))) CheckWorks(B, candidates[winner]);
     CHECK_INT(pretended.calls, calls); /* not timed again */
@@ -511,7 +512,7 @@ static void TestMeasuredFast(PoiseContext ctx)
     Option(ctx, "m_mat_auto_measure", "no");
     if (!CHECK_OK(MakeAuto(ctx, 200, InFront, "m_", &A))) return;
     Pretend(ctx, A, (double[]){ms[c], ms[c], ms[c]});
-    ctx->winners.count = 0;
+    ctx->winners->count = 0;
     Option(ctx, "m_mat_auto_measure", "yes");
     launches[c] = ctx->device->launches;
     CHECK_OK(PoiseMatSetFromOptions(A));
@@ -529,14 +530,14 @@ static void TestRemembered(PoiseContext ctx)
   Option(ctx, "m_mat_auto_measure", "yes");
   for (int k = 0; k < 3; k++) {
     PoiseMat A;
-    if (k == 1 && PoiseRank(ctx)) ctx->winners.of[0].winner = (ctx->winners.of[0].winner + 1) % 3;
-    if (k == 2 && last) ctx->winners.count = 0;
-    double first = PoiseRank(ctx) ? -1 : ctx->winners.of[0].winner; /* rank 0's */
+    if (k == 1 && PoiseRank(ctx)) ctx->winners->of[0].winner = (ctx->winners->of[0].winner + 1) % 3;
+    if (k == 2 && last) ctx->winners->count = 0;
+    double first = PoiseRank(ctx) ? -1 : ctx->winners->of[0].winner; /* rank 0's */
     CHECK_OK(PoiseMax(ctx, 1, &first));
     if (!CHECK_OK(MakeAuto(ctx, 200, OneLong, "m_", &A))) return;
     CheckView(A, k == 1 ? "measured before\n" : "measured, in ms: csr ");
     CheckWorks(A, k == 1 ? candidates[(int)first] : NULL);
-    CHECK_INT(ctx->winners.count, 1);
+    CHECK_INT(ctx->winners->count, 1);
     PoiseMatDestroy(&A);
   }
 }
@@ -551,12 +552,12 @@ static void TestRing(PoiseContext ctx)
   Option(ctx, "m_mat_auto_measure", "yes");
   for (int k = 0; k < 8; k++) {
     PoiseMat A;
-    if (k == 1) ctx->winners.count = POISE_WINNERS - 1; /* as if others had come */
+    if (k == 1) ctx->winners->count = POISE_WINNERS - 1; /* as if others had come */
     if (!CHECK_OK(MakeAuto(ctx, steps[k].m, Even, "m_", &A))) return;
     CheckView(A, steps[k].known ? "measured before\n" : "measured, in ms: csr ");
     PoiseMatDestroy(&A);
   }
-  CHECK_INT(ctx->winners.count, POISE_WINNERS + 2);
+  CHECK_INT(ctx->winners->count, POISE_WINNERS + 2);
 }
 
 /* The hash is of places: columns, or lengths, that change places are another pattern. */
@@ -643,7 +644,7 @@ static void TestFile(PoiseContext ctx)
   }
   GetFile(ctx, path, text, sizeof text);
   if (root) CHECK(!strncmp(text, "poise auto 1\n", 13));
-  ctx->winners.count = 0; /* another process, */
+  ctx->winners->count = 0; /* another process, */
   char *first = strchr(text, '\n'), *end = first ? strchr(first + 1, '\n') : NULL;
   if (root && CHECK(end != NULL)) { /* and the other type for the first matrix */
     snprintf(other, sizeof other, "%.17s%s\n", first + 1, strncmp(first + 18, "csri\n", 5) ? "csri" : "csr");
@@ -654,7 +655,7 @@ static void TestFile(PoiseContext ctx)
   }
   if (!CHECK_OK(MakeAuto(ctx, 300, Even, "f_", &A))) return;
   CheckView(A, "measured before, in file ");
-  CHECK_INT(ctx->winners.count, 1);
+  CHECK_INT(ctx->winners->count, 1);
   if (root) CHECK(!strncmp(other + 17, A->type->name, strlen(A->type->name)) && other[17 + strlen(A->type->name)] == '\n');
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, 302, Even, "f_", &A))) return; /* what the file had stays */
@@ -663,7 +664,7 @@ static void TestFile(PoiseContext ctx)
   GetFile(ctx, path, text, sizeof text);
   if (root) CHECK(!strncmp(text, again, strlen(again)) && strlen(text) >= strlen(again) + 21);
   Option(ctx, "f_mat_auto_measure", "no"); /* a winner in the file is one nevertheless */
-  ctx->winners.count = 0;
+  ctx->winners->count = 0;
   for (int k = 0; k < 2; k++) {
     if (!CHECK_OK(MakeAuto(ctx, k ? 303 : 300, Even, "f_", &A))) return;
     CheckView(A, k ? "auto: csr, predicted" : "measured before, in file ");
@@ -673,7 +674,7 @@ static void TestFile(PoiseContext ctx)
   if (root) CHECK(!strcmp(text, again));
   Option(ctx, "f_mat_auto_measure", "yes");
   for (int k = 0; k < (int)(sizeof bad / sizeof *bad); k++) {
-    ctx->winners.count = 0;
+    ctx->winners->count = 0;
     PutFile(ctx, path, bad[k].text);
     PoiseErr e = MakeAuto(ctx, 300, Even, "f_", &A);
     CHECK_ERR(e, root ? POISE_ERR_FORMAT : POISE_ERR_REMOTE, bad[k].words);
@@ -752,9 +753,9 @@ static void TestInside(PoiseContext ctx)
     PoiseMat A;
     if (r == PoiseRank(ctx) && CHECK_OK(MakeAuto(self, 50 + r, Even, "f_", &A))) PoiseMatDestroy(&A);
     if (r == PoiseRank(ctx)) {
-      int other = (ctx->winners.of[0].winner + 1) % 3;
-      CHECK_INT(ctx->winners.count, 1);
-      ctx->winners.of[0].winner = other;
+      int other = (ctx->winners->of[0].winner + 1) % 3;
+      CHECK_INT(ctx->winners->count, 1);
+      ctx->winners->of[0].winner = other;
       if (CHECK_OK(MakeAuto(self, 50 + r, Even, "f_", &A))) CHECK(!strcmp(A->type->name, candidates[other]));
       PoiseMatDestroy(&A);
     }
@@ -988,7 +989,7 @@ static PoiseErr Use(PoiseContext ctx, void *arg)
 {
   PoiseMat A = NULL, B = NULL;
   PoiseVec x = NULL, y = NULL;
-  ctx->winners.count = 0;
+  ctx->winners->count = 0;
   PoiseErr e = MakeAuto(ctx, 40, arg ? OneLong : Even, "a_", &A);
   if (!e) e = PoiseMatCreateVecs(A, &x, &y);
   if (!e) e = PoiseMatMult(A, x, y);

@@ -311,7 +311,7 @@ static void CheckCsri(const DeviceModel *model, ProductRequest r, const CsrStati
   CHECK(p->row_block + p->limit <= UINT16_MAX); /* rows and entries of a row block are counted in 16 bits */
   if (r.chunk) CHECK(p->row_block == r.chunk && p->limit == r.chunk && p->piece == 2 * r.chunk);
   if (!gpu && !r.chunk) CHECK(p->row_block == HOST_LONG && p->limit == HOST_LONG);
-  if (r.exact) CHECK(p->form == FORM_ROW_BLOCKS);
+  CHECK(r.exact == (p->form == FORM_SHARED));
   if (p->form == FORM_TILES)
     CheckTiles(model, p);
   else
@@ -333,7 +333,7 @@ static void TestRowBlocks(PoiseContext ctx)
       forms[p.form]++;
     }
   CHECK(forms[FORM_TILES] > 1000 && forms[FORM_ROW_BLOCKS] > 1000);
-  CHECK_INT(forms[FORM_TILES] + forms[FORM_ROW_BLOCKS], 5000 * (GPUS + 1));
+  CHECK_INT(forms[FORM_TILES] + forms[FORM_ROW_BLOCKS] + forms[FORM_SHARED], 5000 * (GPUS + 1));
   (void)ctx;
 }
 
@@ -551,6 +551,60 @@ static void TestSeconds(PoiseContext ctx)
   (void)ctx;
 }
 
+/* A plan in words. */
+static void TestWords(PoiseContext ctx)
+{
+  CsrStatistics s = Complete(&gpus[H200], OfRows(525825, 3.994, 0.02, 13), 1.002, 1),
+                even = Complete(&gpus[H200], OfRows(1000000, 5, 0, 0), 1, 1), cut = even;
+  cut.cut = 60000, cut.pieces = 40;
+  const struct {
+    const DeviceModel *model;
+    const CsrStatistics *all, *cut;
+    ProductRequest request;
+    const char *words;
+  } cases[] = {
+      {&host, &s, &s, {.type = PRODUCT_CSR}, "blocks of 1024 rows"},
+      {&host,
+       &s,
+       &s,
+       {.type = PRODUCT_CSRI},
+       "row blocks of 8192 rows and entries, rows of 8192 entries or more in pieces of up to 16384"},
+      {&gpus[OLD_GPU], &s, &s, {.type = PRODUCT_CSR}, "rows, a thread for each"},
+      {&gpus[H200], &even, &even, {.type = PRODUCT_CSR}, "tiles of 128 rows, a thread for each"},
+      {&gpus[H200],
+       &even,
+       &cut,
+       {.type = PRODUCT_CSRI},
+       "tiles of 128 rows, a thread for each, rows of 512 entries or more in pieces of up to 1024"},
+      {&gpus[H200], &s, &s, {.type = PRODUCT_CSRI, .hub_bits = 13}, ", 8192 hubs"},
+      {&gpus[H200],
+       &s,
+       &s,
+       {.type = PRODUCT_CSRI, .exact = true},
+       "row blocks of 628 rows and entries, which add to rows that they share"},
+      {&gpus[H200],
+       &s,
+       &s,
+       {.type = PRODUCT_SEG},
+       "row blocks of 128 segments of 4 entries, rows of 257 entries or more"},
+      {&gpus[H200], &s, &s, {.type = PRODUCT_BCSR, .b = 4, .form = BCSR_EVEN}, "groups of 8 rows of blocks"},
+      {&gpus[H200],
+       &s,
+       &s,
+       {.type = PRODUCT_BCSR, .b = 4, .form = BCSR_BALANCED},
+       "row blocks of 93 rows and blocks, "}};
+  for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
+    ProductPlan p;
+    char text[256] = "", few[8];
+    poiseProductPlan(cases[k].model, &cases[k].request, cases[k].all, cases[k].cut, &p);
+    poisePlanWords(cases[k].model, &p, text, sizeof text);
+    if (!CHECK(strstr(text, cases[k].words))) printf("'%s' is not '%s'\n", text, cases[k].words);
+    poisePlanWords(cases[k].model, &p, few, sizeof few); /* cut to its size */
+    CHECK(!strncmp(few, text, sizeof few - 1) && !few[sizeof few - 1]);
+  }
+  (void)ctx;
+}
+
 static const Test tests[] = {
     {"constants", TestConstants, TEST_SERIAL | TEST_HOST_ONLY},
     {"rows_of_blocks", TestRowsOfBlocks, TEST_SERIAL | TEST_HOST_ONLY},
@@ -568,6 +622,7 @@ static const Test tests[] = {
     {"winners", TestWinners, TEST_SERIAL | TEST_HOST_ONLY},
     {"recorded", TestRecorded, TEST_SERIAL | TEST_HOST_ONLY},
     {"seconds", TestSeconds, TEST_SERIAL | TEST_HOST_ONLY},
+    {"words", TestWords, TEST_SERIAL | TEST_HOST_ONLY},
     {NULL, NULL, 0},
 };
 

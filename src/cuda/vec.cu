@@ -179,13 +179,10 @@ static bool Aligned(const MaxpyArgs *a)
 
 extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
 {
-  enum {
-    WORTH = 512
-  }; /* blocks: the parts of one follow each other, which takes longer than two kernels where they are few */
   const MaxpyArgs *a = (const MaxpyArgs *)args;
   unsigned grid = (unsigned)POISE_NBLOCKS(a->n);
   if (!a->n) return POISE_OK;
-  if (a->again && a->k && grid >= WORTH && dev->model.bulk && Aligned(a))
+  if (a->again && a->k && grid >= MAXPY_BLOCKS && dev->model.bulk && Aligned(a))
     return Follow(dev, MaxpyMdot, grid, PART, (size_t)a->k * PART * sizeof(double), *a);
   TRY(Follow(dev, Maxpy, grid, THREADS, 0, *a));
   return a->again ? DotAgain(dev, a) : POISE_OK;

@@ -4,14 +4,10 @@
   Quintana-Orti 2017: balanced kernels where the lengths of rows deviate much from their mean) made into a prediction for each type; or a
   measurement, whose winners are remembered. All ranks take the same type: the one whose slowest rank is fastest.
 */
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-
 #include "mat.h"
+#include "winners.h"
 
-/* ---- the prediction
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the prediction ---- */
 
 /* What may be chosen; of equal ones the first is. */
 enum { CSR, CSRI, SEG, CANDIDATES, WORDS = 256 };
@@ -86,15 +82,17 @@ static PoiseErr Predict(PoiseMat A, int *best)
 {
   Choice *c = A->choice;
   const DeviceModel *model = &A->ctx->device->model;
-  double cost[CANDIDATES + 1] = {0}; /* the last one: of the bytes alone */
+  double cost[2 * CANDIDATES + 1] = {0},
+                               *seconds = cost + CANDIDATES + 1; /* between them: of the bytes alone */
   PoiseErr e = Plan(A);
   double bytes = poiseProductBytes((double)A->csr.m, (double)A->csr.nz);
-  for (int k = 0; !e && k < CANDIDATES; k++) cost[k] = bytes * c->plan[k].times;
+  for (int k = 0; !e && k < CANDIDATES; k++)
+    cost[k] = bytes * c->plan[k].times, seconds[k] = c->plan[k].seconds;
   for (int k = 0; k < CANDIDATES; k++)
     if (k != CSR && A->csr.m > INT32_MAX) cost[k] = HUGE_VAL; /* the others count them in 32 bits */
   if (!e) cost[CANDIDATES] = bytes;
   TRY(PoiseAgree(A->ctx, e));
-  TRY(PoiseMax(A->ctx, CANDIDATES + 1, cost));
+  TRY(PoiseMax(A->ctx, 2 * CANDIDATES + 1, cost));
   *best = A->library ? CSR : Least(cost);
   if (A->library) snprintf(c->why, WORDS, "as -mat_csr_kernel %s was asked for", PoiseMatCSRKernel(A));
   if (A->library) return POISE_OK;
@@ -103,6 +101,8 @@ static PoiseErr Predict(PoiseMat A, int *best)
   else
     snprintf(c->why, WORDS, "predicted for %d threads, in times of its bytes: ", model->host_threads);
   List(c->why, "%.2f", 1 / cost[CANDIDATES], cost);
+  size_t n = strlen(c->why);
+  if (seconds[*best] > 0) snprintf(c->why + n, WORDS - n, "; %.1f us", 1e6 * seconds[*best]);
   return POISE_OK;
 }
 
@@ -257,171 +257,30 @@ static PoiseErr Time(PoiseMat A, double *seconds)
   return e;
 }
 
-/* ---- winners that are remembered ---------------------------------------------------------------------------------------------- */
-
-static uint64_t HashBytes(uint64_t h, const void *bytes, size_t n)
-{
-  for (size_t k = 0; k < n; k += sizeof h) {
-    uint64_t word = 0;
-    memcpy(&word, (const char *)bytes + k, n - k < sizeof word ? n - k : sizeof word);
-    h = poiseMix(h, word);
-  }
-  return h;
-}
+/* ---- winners that are remembered ---- */
 
 static uint64_t HashSettings(uint64_t h, const Choice *c)
 {
-  for (int k = 0; k < CANDIDATES; k++) h = HashBytes(h, c->settings[k], candidates[k].type->size);
+  for (int k = 0; k < CANDIDATES; k++) h = poiseHashBytes(h, c->settings[k], candidates[k].type->size);
   return h;
 }
 
-/* Of all that a measurement on this rank depends on. Two patterns of one key would only be multiplied slowly. */
-static PoiseErr HashLocal(PoiseMat A, uint64_t *h)
+typedef struct Names { /* of the candidates */
+  const char *of[CANDIDATES + 1];
+} Names;
+
+static Names NameCandidates(void)
 {
-  Device *dev = A->ctx->device;
-  Csr *c = &A->csr;
-  const int64_t sizes[] = {c->m, c->nloc, c->nghost, c->nz, c->wide, A->library, dev->threads};
-  char name[128] = "";
-  const uint64_t *found;
-  Buffer there = {0};
-  CsrHashArgs a;
-  TRY(poiseCsrPattern(c, &a.A));
-  PoiseErr e = poiseBufferCreate(dev, sizeof *found, "hash of a pattern", &there);
-  if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.hash);
-  if (!e) e = poiseLaunch(dev, KERNEL_csr_hash, &a, sizeof a);
-  if (!e) e = poiseBufferRead(&there, HOST, &found);
-  if (!e) *h = *found;
-  poiseBufferDestroy(&there);
-  if (dev->ops->describe) dev->ops->describe(dev->id, name, sizeof name);
-  *h = HashBytes(*h, sizes, sizeof sizes);
-  *h = HashBytes(*h, dev->ops->name, strlen(dev->ops->name));
-  *h = HashBytes(*h, name, strlen(name));
-  *h = HashSettings(*h, A->choice);
-  return e;
+  Names n = {{NULL}};
+  for (int k = 0; k < CANDIDATES; k++) n.of[k] = candidates[k].type->name;
+  return n;
 }
 
-/* The same on all ranks. */
-static PoiseErr HashAll(PoiseMat A, uint64_t *key)
+static PoiseErr Key(PoiseMat A, uint64_t *key)
 {
   uint64_t h = 0;
-  TRY(PoiseAgree(A->ctx, HashLocal(A, &h)));
-  h = poiseMix(h, (uint64_t)PoiseRank(A->ctx));
-  double halves[] = {(double)(h >> 32), (double)(h & UINT32_MAX)}; /* their sums are exact */
-  TRY(PoiseSum(A->ctx, 2, halves));
-  *key = poiseMix(poiseMix((uint64_t)halves[0], (uint64_t)halves[1]), (uint64_t)PoiseSize(A->ctx));
-  return POISE_OK;
-}
-
-static void Remember(PoiseContext ctx, uint64_t key, int winner)
-{
-  Winners *w = &poiseContextHome(ctx)->winners;
-  int64_t at = 0;
-  while (at < POISE_WINNERS && at < w->count && w->of[at].key != key) at++;
-  if (at == POISE_WINNERS || at == w->count) at = w->count++ % POISE_WINNERS;
-  w->of[at].key = key;
-  w->of[at].winner = winner;
-}
-
-/* *winner, as rank 0 remembers it, or -1 if not all ranks do: blocks inside ranks fill the rings differently. */
-static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
-{
-  const Winners *w = &poiseContextHome(ctx)->winners;
-  int64_t unknown = 1;
-  *winner = -1;
-  for (int64_t k = 0; k < POISE_WINNERS && k < w->count; k++)
-    if (w->of[k].key == key) *winner = w->of[k].winner, unknown = 0;
-  TRY(poiseCommMaxInt(ctx->comm, &unknown, 1));
-  if (unknown) *winner = -1;
-  return ctx->comm->ops->bcast(ctx->comm, winner, sizeof *winner, 0);
-}
-
-static const char header[] = "poise auto 1\n";
-
-/* Line n: the header, which has no *winner (-1), or "0123456789abcdef csri\n". It is cut up. */
-static PoiseErr ReadLine(const char *path, int64_t n, char *line, uint64_t *key, int *winner)
-{
-  char *end = line;
-  size_t length = strlen(line);
-  if (n == 1 && strcmp(line, header))
-    FAIL(POISE_ERR_FORMAT, "%s, line 1: not a file of winners of type auto, which begins with '%.*s'", path,
-         (int)sizeof header - 2, header);
-  *winner = -1;
-  if (n == 1) return POISE_OK;
-  while (isxdigit((unsigned char)*end)) end++;
-  if (end == line + 16 && *end == ' ' && line[length - 1] == '\n') {
-    line[length - 1] = 0;
-    *key = strtoull(line, NULL, 16);
-    for (int k = 0; k < CANDIDATES; k++)
-      if (!strcmp(end + 1, candidates[k].type->name)) *winner = k;
-  }
-  if (*winner < 0)
-    FAIL(POISE_ERR_FORMAT, "%s, line %lld: '%.*s' is not 16 hexadecimal digits and a type to be chosen", path, (long long)n,
-         (int)strcspn(line, "\n"), line);
-  return POISE_OK;
-}
-
-/* The file's winner for the key, or -1; a file that does not exist has none. Its lines of other keys go to out (may be NULL). */
-static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
-{
-  char line[64];
-  uint64_t found = 0;
-  int k = -1;
-  PoiseErr e = POISE_OK;
-  FILE *f = fopen(path, "r");
-  *winner = -1;
-  if (!f && errno == ENOENT) return POISE_OK;
-  if (!f) FAIL(POISE_ERR_FILE, "cannot open '%s', a file of winners of type auto: %s", path, strerror(errno));
-  for (int64_t n = 1; !e && fgets(line, sizeof line, f); n++) {
-    e = ReadLine(path, n, line, &found, &k);
-    if (e || k < 0) continue;
-    if (found == key)
-      *winner = k;
-    else if (out)
-      fprintf(out, "%016" PRIx64 " %s\n", found, candidates[k].type->name);
-  }
-  bool failed = ferror(f);
-  fclose(f);
-  if (!e && failed) FAIL(POISE_ERR_FILE, "cannot read '%s', a file of winners of type auto", path);
-  return e;
-}
-
-static PoiseErr Rewrite(PoiseContext ctx, const char *path, uint64_t key, int winner)
-{
-  OutFile f = {0};
-  int old = -1;
-  TRY(poiseFileBegin(ctx, path, &f));
-  fputs(header, f.stream);
-  PoiseErr e = ReadFile(path, key, f.stream, &old);
-  if (e) {
-    poiseFileAbort(ctx, &f);
-    return e;
-  }
-  fprintf(f.stream, "%016" PRIx64 " %s\n", key, candidates[winner].type->name);
-  return poiseFileCommit(ctx, &f);
-}
-
-/* Other programs may be adding theirs. */
-static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int winner)
-{
-  int lock = poiseFileLock(ctx, path);
-  PoiseErr e = Rewrite(ctx, path, key, winner);
-  poiseFileUnlock(lock);
-  return e;
-}
-
-/* Blocks inside ranks have contexts of their own, in which each is rank 0. */
-static bool WritesFile(PoiseContext ctx)
-{
-  return !PoiseRank(poiseContextHome(ctx));
-}
-
-/* Rank 0 reads. */
-static PoiseErr RecallFromFile(PoiseMat A, uint64_t key, int *winner)
-{
-  PoiseContext ctx = A->ctx;
-  const char *path = A->choice->file;
-  TRY(PoiseAgree(ctx, PoiseRank(ctx) ? POISE_OK : ReadFile(path, key, NULL, winner)));
-  return ctx->comm->ops->bcast(ctx->comm, winner, sizeof *winner, 0);
+  PoiseErr e = poiseWinnersHash(A, &h);
+  return poiseWinnersKey(A->ctx, e, HashSettings(h, A->choice), key);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------------------ */
@@ -441,8 +300,8 @@ static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
     snprintf(c->why + n, WORDS - n, "; predicted, and not 2 %% slower");
     *best = predicted;
   }
-  Remember(ctx, key, *best);
-  return *c->file ? PoiseAgree(ctx, WritesFile(ctx) ? WriteFile(ctx, c->file, key, *best) : POISE_OK) : POISE_OK;
+  poiseWinnersRemember(ctx, key, *best);
+  return *c->file ? poiseWinnersWrite(ctx, c->file, NameCandidates().of, key, *best) : POISE_OK;
 }
 
 /* What a measurement says: now if that was asked for, or before. */
@@ -451,11 +310,11 @@ static PoiseErr Measure(PoiseMat A, int *best)
   Choice *c = A->choice;
   uint64_t key = 0;
   int winner = -1;
-  TRY(HashAll(A, &key));
-  TRY(Recall(A->ctx, key, &winner));
+  TRY(Key(A, &key));
+  TRY(poiseWinnersRecall(A->ctx, key, &winner));
   bool known = winner >= 0;
-  if (!known && *c->file) TRY(RecallFromFile(A, key, &winner));
-  if (!known && winner >= 0) Remember(A->ctx, key, winner);
+  if (!known && *c->file) TRY(poiseWinnersRead(A->ctx, c->file, NameCandidates().of, key, &winner));
+  if (!known && winner >= 0) poiseWinnersRemember(A->ctx, key, winner);
   if (winner >= 0) snprintf(c->why, WORDS, "measured before%s%.200s", known ? "" : ", in file ", known ? "" : c->file);
   if (winner >= 0) *best = winner;
   return winner < 0 && c->measure ? TimeNow(A, key, best) : POISE_OK;
@@ -581,7 +440,7 @@ void poiseChoiceDestroy(PoiseMat A)
 
 static uint64_t HashOptions(const Choice *c)
 {
-  uint64_t h = HashBytes((uint64_t)c->measure, c->file, strlen(c->file));
+  uint64_t h = poiseHashBytes((uint64_t)c->measure, c->file, strlen(c->file));
   return HashSettings(h, c);
 }
 

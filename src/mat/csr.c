@@ -297,7 +297,13 @@ static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePr
 static PoiseErr View_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
+  const CsrStatistics *s = &A->csr.statistics;
+  ProductRequest request = {.type = PRODUCT_CSR};
+  ProductPlan plan;
   TRY(PoisePrintf(A->ctx, "  products by kernel %s of device %s\n", PoiseMatCSRKernel(A), A->ctx->device->ops->name));
+  poiseCsrRequest(t, &request);
+  poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
+  if (A->assembled && !A->library) TRY(poisePlanView(A, &plan));
   if (!t->asked || !A->assembled) return POISE_OK;
   if (A->library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
   if (A->ctx->device->ops->is_host)

@@ -150,6 +150,7 @@ static PoiseErr View_CSRI(PoiseMat A)
   else
     TRY(PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f pieces of rows of %lld entries or more\n", sums[0],
                     sums[2] > 0 ? "blocks of even rows" : "windows", sums[1], (long long)d->w.limit));
+  if (d->built) TRY(poisePlanView(A, &d->plan));
   if (sums[3] == 0) return POISE_OK;
   return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n", 100 * sums[3] / sums[4]);
 }

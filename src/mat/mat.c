@@ -682,6 +682,14 @@ PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
 
 /* ---- view ----------------------------------------------------------------------------------------------------------- */
 
+PoiseErr poisePlanView(PoiseMat A, const ProductPlan *plan)
+{
+  char words[256] = "";
+  poisePlanWords(&A->ctx->device->model, plan, words, sizeof words);
+  if (plan->seconds == 0) return PoisePrintf(A->ctx, "    plan: %s\n", words);
+  return PoisePrintf(A->ctx, "    plan: %s; predicted %.1f us\n", words, 1e6 * plan->seconds);
+}
+
 static PoiseErr ViewStored(PoiseMat A)
 {
   Csr *c = &A->csr;

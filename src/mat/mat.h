@@ -244,6 +244,7 @@ int64_t poiseMatPartials(PoiseMat A);                 /* partial sums that a Fus
    this rank's error so far; the caller agrees. */
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
+PoiseErr poisePlanView(PoiseMat A, const ProductPlan *plan); /* a line, of rank 0's */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 PoiseErr poiseMatFindNan(PoiseMat A,
                          int64_t *row); /* the first local row with an entry that is not finite, or their number. Local */

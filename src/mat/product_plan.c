@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
+#include <stdio.h>
 
 #include "product_plan.h"
 
@@ -276,7 +277,8 @@ static void PlanCsri(const DeviceModel *model, const ProductRequest *request, co
   CsrStatistics uncut = *cut;
   int64_t limit = Limit(model, request, cut->m + cut->nz, false);
   uncut.nz -= cut->cut;
-  plan->form = FORM_ROW_BLOCKS, plan->rows = POISE_BLOCK, plan->lanes = gpu ? model->warp : 1;
+  plan->form = request->exact ? FORM_SHARED : FORM_ROW_BLOCKS, plan->rows = POISE_BLOCK,
+  plan->lanes = gpu ? model->warp : 1;
   plan->uncut = uncut.nz;
   int rows = request->exact ? POISE_BLOCK : TileRows(model, &uncut, true);
   bool tiles = rows < POISE_BLOCK;
@@ -453,6 +455,51 @@ void poiseProductPlan(const DeviceModel *model, const ProductRequest *request, c
   if (request->type == PRODUCT_CSRI) PlanCsri(model, request, cut, plan);
   if (request->type == PRODUCT_SEG) PlanSeg(model, request, all, plan);
   if (request->type == PRODUCT_BCSR) PlanBcsr(model, request, all, plan);
+}
+
+/* The pieces of split rows, where there may be some, and the hubs. */
+static void MoreWords(const ProductPlan *p, char *text, size_t size)
+{
+  int n = 0;
+  if (p->limit)
+    n = snprintf(text, size, ", rows of %lld entries or more in pieces of up to %lld", (long long)p->limit,
+                 (long long)p->piece);
+  if (p->hub_bits) snprintf(text + n, size - (size_t)n, ", %d hubs", 1 << p->hub_bits);
+}
+
+void poisePlanWords(const DeviceModel *model, const ProductPlan *p, char *text, size_t size)
+{
+  char more[128] = "", each[32] = "a thread for each";
+  long long row_block = (long long)p->row_block, segment = (long long)p->segment;
+  MoreWords(p, more, sizeof more);
+  if (p->lanes > 1) snprintf(each, sizeof each, "%d threads for each", p->lanes);
+  switch (p->form) {
+  case FORM_ROWS:
+    if (poiseModelIsGpu(model))
+      snprintf(text, size, "rows, %s", each);
+    else
+      snprintf(text, size, "blocks of %d rows", p->rows);
+    break;
+  case FORM_TILES:
+    snprintf(text, size, "tiles of %d rows, %s%s", p->rows, each, more);
+    break;
+  case FORM_ROW_BLOCKS:
+    snprintf(text, size, "row blocks of %lld rows and entries%s", row_block, more);
+    break;
+  case FORM_SHARED:
+    snprintf(text, size, "row blocks of %lld rows and entries, which add to rows that they share", row_block);
+    break;
+  case FORM_SEGMENTS:
+    snprintf(text, size, "row blocks of %lld segments of %lld entries%s", row_block, segment, more);
+    break;
+  case FORM_BALANCED:
+    snprintf(text, size, "row blocks of %lld rows and blocks%s", row_block, more);
+    break;
+  case FORM_GROUPS:
+  case FORM_PAPER:
+    snprintf(text, size, "groups of %d rows of blocks", p->rows);
+    break;
+  }
 }
 
 /* The fewest rows of a block are those of rows as even as can be. */

@@ -34,6 +34,7 @@ typedef enum ProductForm {
   FORM_ROWS,  /* csr: rows shared out over threads, or warps */
   FORM_TILES, /* csr, csri: blocks of even rows through shared memory; rows that are split go by pieces */
   FORM_ROW_BLOCKS, /* csri: row blocks, and pieces of split rows */
+  FORM_SHARED,     /* csri: row blocks that share rows, which they add to atomically */
   FORM_SEGMENTS,   /* seg */
   FORM_GROUPS,     /* bcsr: groups of rows of blocks */
   FORM_BALANCED,   /* bcsr: row blocks, and pieces of split rows */
@@ -67,6 +68,8 @@ typedef struct ProductPlan {
    not predicted. */
 void poiseProductPlan(const DeviceModel *model, const ProductRequest *request, const CsrStatistics *all,
                       const CsrStatistics *cut, ProductPlan *plan);
+/* "row blocks of 628 rows and entries, ..." */
+void poisePlanWords(const DeviceModel *model, const ProductPlan *plan, char *text, size_t size);
 /* Entries from which csri splits rows, of so many rows and entries in all. */
 int64_t poiseSplitLimit(const DeviceModel *model, const ProductRequest *request, int64_t size);
 /* Do hubs that have so many entries pay? */

@@ -164,6 +164,7 @@ static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const Devi
   ctx->device->threads = threads > 1 ? threads : 1;
   ctx->device->forbid_copies = system.forbid_copies;
   TRY(poiseReduceCreate(ctx));
+  TRY(poiseWinnersCreate(ctx));
   return CreateSelf(ctx);
 }
 
@@ -189,6 +190,7 @@ static void EmptyRank(PoiseContext ctx)
   if (ctx->device) poiseDeviceDestroy(&ctx->device);
   if (ctx->log) poiseLogDestroy(&ctx->log);
   poiseFileLinesClose(ctx);
+  poiseFree(ctx, &ctx->winners);
 }
 
 static void Empty(PoiseContext ctx)

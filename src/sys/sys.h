@@ -497,16 +497,6 @@ PoiseErr poiseLogCheckOption(PoiseContext ctx, const char *value); /* will it be
 
 /* ---- context (context.c) ----------------------------------------------------------------------------------------------- */
 
-enum { POISE_WINNERS = 256 };
-
-typedef struct Winners { /* the latest ones, in a ring */
-  int64_t count;         /* ever */
-  struct {
-    uint64_t key;
-    int winner;
-  } of[POISE_WINNERS];
-} Winners;
-
 struct PoiseContext_s {
   Memory memory;
   Comm *comm;
@@ -527,7 +517,7 @@ struct PoiseContext_s {
   struct PoiseContext_s *self;   /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
   struct PoiseContext_s *home;   /* the context whose rank this is alone; NULL else */
   bool log_device_time;          /* option */
-  Winners winners;               /* of measurements by type auto of Mat (auto.c) */
+  struct Winners *winners;       /* of measurements by type auto of Mat (winners.c) */
   bool log_viewed;               /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */
   /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */
   Buffer reduce_partial, reduce_slots;
@@ -556,6 +546,8 @@ PoiseErr poiseRegister_vec(PoiseContext ctx);
 PoiseErr poiseRegister_mat(PoiseContext ctx);
 PoiseErr poiseRegister_pc(PoiseContext ctx);
 PoiseErr poiseRegister_ksp(PoiseContext ctx);
+PoiseErr poiseWinnersCreate(
+    PoiseContext ctx); /* ctx->winners, with the context, so that nothing fails later */
 
 /* PoiseAgree for a constructor or set-up. */
 #define poiseAgree PoiseAgree
