@@ -169,6 +169,7 @@ static void TestChoice(PoiseContext ctx)
       CheckWorks(A, cases[k].type);
       CheckView(A,
                 gpu ? "predicted, in times of its bytes: csr " : "predicted for 16 threads, in times of its bytes: csr ");
+      CheckView(A, "    plan: ");
       PoiseMatDestroy(&A);
     }
     if (CHECK_OK(MakeAuto(ctx, 8000, Few, "c_", &A))) CheckWorks(A, gpu ? "csr" : "csri");
