@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
   });
 }
 
-static_assert(TILE_THREADS == THREADS, "rows of a tile are as many as there are threads for");
+static_assert((int)TILE_THREADS == (int)THREADS, "rows of a tile are as many as there are threads for");
 
 template <int T, int L, int MODE, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)

@@ -15,7 +15,8 @@ enum {
   HUB = sizeof(double) + sizeof(int32_t), /* bytes of x and its column */
   RESIDENT_ROWS = CSRI_TILE_THREADS       /* threads of a multiprocessor that are to sum even rows */
 };
-static_assert(HUB == HUB_BYTES && HUB_BESIDE == RESIDENT_WINDOWS * SPAN * (int)sizeof(uint16_t) + 1024,
+static_assert((int)HUB == (int)HUB_BYTES &&
+                  (int)HUB_BESIDE == RESIDENT_WINDOWS * SPAN * (int)sizeof(uint16_t) + 1024,
               "room for hubs beside the marks and what the system takes");
 
 /* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by windows that share rows, of a y that was set to 0. */
