@@ -32,7 +32,7 @@
 #include "common/check.h"
 #include "common/library.h"
 #include "common/matrices.h"
-#include "common/race.h"
+#include "common/contest.h"
 
 #define TRY POISE_TRY
 

@@ -257,7 +257,7 @@ def main():
     found = matrices(rows, arguments.mode, "min_us" if arguments.least else "median_us")
     print("# Which product for which matrix\n")
     for line in remarks:
-        if line.startswith(("cpu:", "gpu:", "driver:", "date:", "command:", "wrong:", "failed:")):
+        if line.startswith(("commit:", "cpu:", "gpu:", "driver:", "date:", "command:", "wrong:", "failed:")):
             print(f"    {line}")
     print(f"\n{'Least times' if arguments.least else 'Medians'}; {arguments.mode} where a matrix fits into caches.\n")
     table1(found)

@@ -23,7 +23,7 @@
 
 #include "common/blocks.h"
 #include "common/measure.h"
-#include "cpu_theirs.h"
+#include "cpu_peers.h"
 
 #ifdef POISE_PETSC
 static const Theirs *const theirs = &theirs_petsc;

@@ -4,7 +4,7 @@
 and writes everything it printed, with the machine it ran on, to a file; behind that a table of threads beside PETSc's ranks.
 
     bench/cpu.py [--build build/release] [--threads 2] [--bytes 1e9] [--assembly-bytes 1e8] [--coo-bytes 2.5e8]
-                 [--out bench/results/cpu.txt]
+                 [--out build/cpu.txt]
 
 PETSc takes part where the build has it (cmake -D POISE_PETSC=ON). Needs about 3 times --bytes of memory. Assembly takes smaller
 matrices and more repeats: a virtual machine whose host takes free pages back makes the first use of much memory cost several times
@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--bytes", type=float, default=1e9)
     parser.add_argument("--assembly-bytes", type=float, default=1e8)
     parser.add_argument("--coo-bytes", type=float, default=2.5e8)
-    parser.add_argument("--out", default="bench/results/cpu.txt")
+    parser.add_argument("--out", default="build/cpu.txt")
     arguments = parser.parse_args()
     with open(arguments.out, "w") as file:
         def log(text):

@@ -3,7 +3,8 @@
 """Products by blocks on CPUs: runs bench/cpu_blocks on blocks of all sizes, on elasticity and on matrices as in Table IV of Eberhardt & Hoemmen
 2016, and writes to a file the machine, tables (beside others; Figure 6, against our CSR; Figure 10, over threads), and every line printed.
 
-    bench/cpu_blocks.py [--build build/release] [--bytes 9e8] [--folder matrices with GT01R.mtx.gz] [--out bench/results/cpu_blocks.txt]
+    bench/cpu_blocks.py [--build build/release] [--bytes 9e8] [--folder matrices with GT01R.mtx.gz]
+                        [--out build/blocks.txt]
                         [--only "cube.3 elasticity"] [--add]
 
 PETSc takes part where the build has it (cmake -D POISE_PETSC=ON), with ranks for threads. --add keeps the lines that the file has
@@ -168,7 +169,7 @@ def main():
     parser.add_argument("--wait", type=float, default=0)
     parser.add_argument("--add", action="store_true")
     parser.add_argument("--disturbed", action="store_true")
-    parser.add_argument("--out", default="bench/results/cpu_blocks.txt")
+    parser.add_argument("--out", default="build/blocks.txt")
     arguments = parser.parse_args()
     results = Results()
     if arguments.add and os.path.exists(arguments.out):

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu_theirs.h"
+#include "cpu_peers.h"
 
 #define CHECK(call)                                                            \
   do {                                                                         \

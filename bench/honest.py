@@ -66,7 +66,7 @@ def opened(path, mode):
 
 def read(path):
     with opened(path, "r") as file:
-        return list(csv.DictReader(file))
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def write(path, rows):

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What loading a large Matrix Market file takes: bench/load.sh [folder of bench/load, default build/release/bench] [n, default 156].
-# Writes two files of about 2.4 GB (n = 156: 101 million entries) under TMPDIR, one after the other, and removes them.
+# Measure what loading a large Matrix Market file takes.
+#   bench/load.sh [folder of bench/load, default build/release/bench] [n, default 156]
+# Writes two files of about 2.4 GB (n = 156: 101 million entries) under TMPDIR, one after the other, and
+# removes them.
 set -euo pipefail
 bin=${1:-build/release/bench}
 n=${2:-156}
@@ -10,7 +12,8 @@ trap 'rm -rf "$folder"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
 run() { mpirun --oversubscribe --bind-to none -n "$@"; }
 
-echo "# $(nproc) cores, $(sed -n 's/^model name.*: //p;' /proc/cpuinfo | head -1); load average $(cut -d' ' -f1 /proc/loadavg)"
+model=$(sed -n 's/^model name.*: //p;' /proc/cpuinfo | head -1)
+echo "# $(nproc) cores, $model; load average $(cut -d' ' -f1 /proc/loadavg)"
 for order in no yes; do
   file=$folder/stencil.mtx
   "$bin/load" -n "$n" -scatter $order -make "$file"

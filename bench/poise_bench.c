@@ -32,7 +32,7 @@
 
 #include "common/check.h"
 #include "common/library.h"
-#include "common/race.h"
+#include "common/contest.h"
 
 #define TRY POISE_TRY
 
@@ -79,8 +79,8 @@ static const PoiseOption table[] = {
 
 /* ---- what is measured ------------------------------------------------------------------------ */
 
-typedef struct
-    Variant { /* of the library: a type of solver or preconditioner, an option of it, and the solver's preconditioner */
+/* Of the library: a type of solver or preconditioner, an option of it, and the solver's preconditioner. */
+typedef struct Variant {
   const char *name, *type, *key, *value, *pc;
 } Variant;
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# CMAKE_CUDA_ARCHITECTURES, unless it is given: those of the GPUs that are here, else machine code for sm_80 and sm_90, with PTX for later ones.
+# Set CMAKE_CUDA_ARCHITECTURES unless it is given: to those of the GPUs of this machine. Without a GPU it gets
+# machine code for sm_80 and sm_90, with PTX for later ones.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                   OUTPUT_VARIABLE capabilities RESULT_VARIABLE failed ERROR_QUIET)

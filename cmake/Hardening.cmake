@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Mistakes in memory end a program instead of being used: guards of stack frames, string functions that know the size
-# of their target, and addresses of functions that cannot be written. Sanitizers do more, and want none of it.
+# An error in memory ends the program before anybody can make use of it. Stack frames have guards, string
+# functions know the size of their target, and addresses of functions cannot be written. Sanitizers do more,
+# and do not go together with these guards.
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
 
@@ -9,7 +10,7 @@ if(Poise_STACK_PROTECTOR)
   add_compile_options($<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong>)
 endif()
 
-# It needs optimisation. Distributions define it to values of their own.
+# _FORTIFY_SOURCE needs optimisation. Distributions define it to values of their own.
 set(optimised $<OR:$<CONFIG:Release>,$<CONFIG:RelWithDebInfo>,$<CONFIG:MinSizeRel>>)
 add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:C>,${optimised}>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
 

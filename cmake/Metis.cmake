@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# METIS 5, for -mat_partition graph. Poise_METIS says whether the library has it; the installation tells it, too.
+# METIS 5, for -mat_partition graph. Poise_METIS says whether the library has it; the installation tells it as
+# well.
 
 set(Poise_METIS OFF)
 if(POISE_METIS)
@@ -14,7 +15,8 @@ if(POISE_METIS)
       #if METIS_VER_MAJOR != 5
       #error METIS 5 is needed
       #endif
-      int main(void) { idx_t options[METIS_NOPTIONS]; return METIS_SetDefaultOptions(options) != METIS_OK; }" POISE_METIS_WORKS)
+      int main(void) { idx_t options[METIS_NOPTIONS]; return METIS_SetDefaultOptions(options) != METIS_OK; }"
+      POISE_METIS_WORKS)
     unset(CMAKE_REQUIRED_INCLUDES)
     unset(CMAKE_REQUIRED_LIBRARIES)
     if(POISE_METIS_WORKS)

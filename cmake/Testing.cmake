@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # How the tests of tests/ and examples/ are run.
 
-# Open MPI: containers run as root and have fewer cores than ranks; ranks that wait must give way to those that work.
+# Open MPI needs to be told that containers run as root and have fewer cores than ranks. Ranks that wait must
+# give way to those that work. Address sanitizer: whole stacks, to know the leaks that are Open MPI's.
 set(POISE_TEST_ENVIRONMENT
     OMP_NUM_THREADS=2
     OMP_WAIT_POLICY=passive # nor may threads that wait keep other ranks from working
@@ -12,7 +13,7 @@ set(POISE_TEST_ENVIRONMENT
     OMPI_MCA_hwloc_base_binding_policy=none
     OMPI_MCA_mpi_yield_when_idle=1
     OMPI_MCA_btl_vader_single_copy_mechanism=none
-    ASAN_OPTIONS=allocator_may_return_null=1:fast_unwind_on_malloc=0 # whole stacks, to know the leaks that are Open MPI's
+    ASAN_OPTIONS=allocator_may_return_null=1:fast_unwind_on_malloc=0
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0
     UBSAN_OPTIONS=print_stacktrace=1
     TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1)
@@ -24,12 +25,13 @@ endif()
 # A test that runs a program of the build; 77 is a skip.
 function(poise_test name)
   add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${POISE_TEST_ENVIRONMENT}" TIMEOUT ${POISE_TEST_TIMEOUT}
-                                          SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${POISE_TEST_ENVIRONMENT}"
+                                          TIMEOUT ${POISE_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
 # The same on ranks that are processes.
 function(poise_test_mpi name ranks)
   poise_test(${name} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS} ${ARGN})
-  set_property(TEST ${name} PROPERTY PROCESSORS ${ranks}) # waiting ranks spin: other tests beside them cost more than they gain
+  # Ranks that wait spin: other tests beside them cost more than they gain.
+  set_property(TEST ${name} PROPERTY PROCESSORS ${ranks})
 endfunction()

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The shortest solve: our own CSR arrays of tridiag(-1, 2, -1), the right-hand side b = 1, CG.
-
     01_solve                    one rank
     01_solve -ranks 3           three ranks, as threads of this process
     mpirun -n 2 01_solve        two ranks, as processes
     01_solve -help              all options, e.g. -ksp_type gmres -pc_type none -ksp_monitor
 
-  The exact solution is x_i = (i + 1) (n - i) / 2, i = 0 .. n - 1, so the program judges itself. CG finds it
-  in n / 2 iterations without any error at all, which it calls CONVERGED_ATOL: the residual is 0.
+  The exact solution is x_i = (i + 1) (n - i) / 2, i = 0 .. n - 1, so the program checks itself. CG finds it
+  in n / 2 iterations without any error. The reason is CONVERGED_ATOL, as the residual is 0.
 */
 #include <math.h>
 #include <poise.h>
 
 enum { N = 100 }; /* rows of the whole matrix */
 
-/* Rows [begin, begin + m) in the arrays of an application: 0-based, global columns. */
+/* Fill an application's CSR arrays with rows [begin, begin + m): 0-based, with global columns. */
 static void Fill(int begin, int m, int32_t ptr[N + 1], int32_t col[3 * N], double val[3 * N])
 {
   int nz = 0;
@@ -47,8 +46,8 @@ static PoiseErr Check(PoiseVec x)
   return POISE_OK;
 }
 
-/* Called on every rank. An error returns at once and leaves its objects to the end of the program; 02 shows
-   the tidy way. */
+/* Called on every rank. An error returns at once, and leaves its objects to the end of the program. 02
+   shows how to release them. */
 static PoiseErr Solve(PoiseContext ctx, void *arg)
 {
   (void)arg;
@@ -62,8 +61,7 @@ static PoiseErr Solve(PoiseContext ctx, void *arg)
   Fill((int)begin, (int)m, ptr, col, val);
 
   const PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = val};
-  /* the values are used where they are */
-  POISE_TRY(PoiseMatCreateCSR(ctx, m, m, N, N, &csr, POISE_BORROW, &A));
+  POISE_TRY(PoiseMatCreateCSR(ctx, m, m, N, N, &csr, POISE_BORROW, &A)); /* the values are used in place */
   POISE_TRY(PoiseMatCreateVecs(A, &x, &b));
   POISE_TRY(PoiseVecSet(b, 1));
   POISE_TRY(PoiseKSPCreate(ctx, &ksp));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Finite elements: -div(grad u) = f on the unit square, u given on its boundary, linear triangles.
-
-  New here: element matrices are added by whichever rank owns the element, also to rows of other ranks;
-  options of the program's own; objects that are released on failure too.
+  Finite elements: -div(grad u) = f on the unit square, u given on its boundary, linear triangles. New here:
+  - The rank that owns an element adds its matrix, also to rows of other ranks.
+  - The program has options of its own.
+  - Objects are released on failure too.
 
     02_poisson -n 64 -refinements 3 -ksp_converged_reason
     mpirun -n 4 02_poisson -ksp_type bicgstab -ksp_monitor
 
-  The mesh is n x n cells, moved by a smooth map and cut along either diagonal, so that nodes have 4 to 8
-  neighbours and no two rows are alike. The exact solution is u = sin(pi x) exp(y); on meshes of size h the
-  error must fall like h^2, which the program checks: each refinement has to divide it by about 4.
+  The mesh is n x n cells, moved by a smooth map and cut along either diagonal. So nodes have 4 to 8
+  neighbours, and no two rows are alike. The exact solution is u = sin(pi x) exp(y). On meshes of size h the
+  error must fall like h^2, which the program checks: each refinement must divide it by about 4.
 */
 #include <inttypes.h>
 #include <math.h>
@@ -30,7 +30,8 @@ static double Source(const double p[2]) /* f = -div(grad u) */
 
 /* ---- the mesh -------------------------------------------------------------------------------- */
 
-/* Node (i, j) of (n + 1) x (n + 1) has number j (n + 1) + i. The map keeps the boundary on the boundary. */
+/* The position of a node. Node (i, j) of (n + 1) x (n + 1) has number j (n + 1) + i. The map keeps the
+   boundary in place. */
 static void NodePosition(PoiseInt n, PoiseInt node, double p[2])
 {
   double s = (double)(node % (n + 1)) / (double)n, t = (double)(node / (n + 1)) / (double)n;
@@ -79,8 +80,8 @@ static double ElementSystem(double p[3][2], double K[3][3], double F[3])
   return area;
 }
 
-/* u_k = g is known: move its column to the right-hand side and leave K_kk u_k = K_kk g. The matrix stays
-   symmetric and positive definite, and the sum of such rows over the elements around the node says u_k = g
+/* u_k = g is known. Move its column to the right-hand side, and leave K_kk u_k = K_kk g. The matrix stays
+   symmetric and positive definite. The sum of such rows over the elements around the node is u_k = g
    again. */
 static void FixValue(int k, double g, double K[3][3], double F[3])
 {
@@ -96,11 +97,11 @@ static void FixValue(int k, double g, double K[3][3], double F[3])
 
 typedef struct Problem {
   PoiseMat A;
-  PoiseVec u, f, area, error, work; /* area: that belongs to each node, for the norm of the error */
+  PoiseVec u, f, area, error, work; /* area: the area of each node, for the norm of the error */
   PoiseKSP ksp;
 } Problem;
 
-/* This rank's share of the elements. */
+/* Add this rank's share of the elements. */
 static PoiseErr AddElements(PoiseContext ctx, PoiseInt n, Problem *p)
 {
   PoiseInt begin, count;
@@ -124,8 +125,8 @@ static PoiseErr AddElements(PoiseContext ctx, PoiseInt n, Problem *p)
   return POISE_OK;
 }
 
-/* Adding is local to a rank. So the ranks agree that it went well before they meet in the three Assemble
-   calls, where the rows of other ranks travel. */
+/* Adding is local to a rank. So the ranks agree that it succeeded before the three Assemble calls, in
+   which the rows of other ranks travel. */
 static PoiseErr Assemble(PoiseContext ctx, PoiseInt n, Problem *p)
 {
   POISE_TRY(PoiseAgree(ctx, AddElements(ctx, n, p)));

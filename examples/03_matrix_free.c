@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A matrix that exists only as a function (a shell): A = L + e e^T / n, e = (1, ..., 1).
-
-  L is the Laplacian of a path, tridiag(-1, 2, -1) with corners 1: what a problem with fluxes given on its
-  whole boundary leads to. It is singular, L e = 0; adding the mean value makes it positive definite, and
-  dense: n^2 entries if it were assembled, two passes over x as a function. The program does both and
-  compares.
-
+  A matrix that exists only as a function (a shell): A = L + e e^T / n, e = (1, ..., 1). L is the Laplacian of
+  a path, tridiag(-1, 2, -1) with corners 1. It comes from problems with fluxes given on the whole boundary.
+  It is singular: L e = 0. Adding the mean value makes it positive definite, and dense. Assembled it has n^2
+  entries; as a function it takes two passes over x. The program does both, and compares.
     03_matrix_free -n 200 -ksp_monitor
     03_matrix_free -ksp_type gmres -pc_type jacobi      (jacobi works because the shell can give its diagonal)
 */
 #include <math.h>
 #include <poise.h>
 
-typedef struct Mean { /* what the functions of the shell need */
+typedef struct Mean { /* data for the functions of the shell */
   PoiseMat L;
   PoiseVec e;
 } Mean;
@@ -46,7 +43,7 @@ static PoiseErr Diagonal(void *arg, PoiseVec d)
 
 /* ---- the same, assembled --------------------------------------------------------------------- */
 
-/* L by its edges; each adds [1 -1; -1 1]. This rank's share of them. */
+/* Add L by its edges: each adds [1 -1; -1 1]. This rank adds its share of them. */
 static PoiseErr AddEdges(PoiseContext ctx, PoiseInt n, PoiseMat A)
 {
   static const double edge[] = {1, -1, -1, 1};

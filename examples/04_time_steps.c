@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Time steps: du/dt = d2u/dx2 on (0, 1), u = 0 at both ends, linear elements, implicit Euler with growing
-  steps: (M + dt K) u_new = M u_old.
+  steps:
+    (M + dt K) u_new = M u_old.
 
-  New here: one matrix filled again and again with new values on its pattern; one solver kept, each solve
-  starting from the last solution; unknowns left out of the system by negative indices.
+  New here:
+  - One matrix is filled repeatedly with new values on its pattern.
+  - One solver is kept, and each solve starts from the last solution.
+  - Negative indices leave unknowns out of the system.
 
     04_time_steps -n 500 -steps 8 -ksp_monitor
 
-  The check: v_i = sin(pi x_i) is an eigenvector, K v = lambda M v. So (v, M u) is divided by exactly 1 +
-  lambda dt in each step, whatever u was at the start.
+  The check: v_i = sin(pi x_i) is an eigenvector, K v = lambda M v. So each step divides (v, M u) by exactly 1
+  + lambda dt, whatever u was at the start.
 */
 #include <inttypes.h>
 #include <math.h>
@@ -35,8 +38,8 @@ typedef struct Problem {
   PoiseKSP ksp;
 } Problem;
 
-/* A += M + dt K, this rank's share. Element e joins unknowns e - 1 and e; the two ends of the interval are no
-   unknowns: -1 stands for both, and AddBlock passes over it. */
+/* A += M + dt K, this rank's share. Element e joins unknowns e - 1 and e. The two ends of the interval are
+   no unknowns: their index is -1, which AddBlock ignores. */
 static PoiseErr AddElements(PoiseContext ctx, PoiseInt n, double dt, PoiseMat A)
 {
   const double h = 1 / (double)n, same = h / 3 + dt / h, other = h / 6 - dt / h;
@@ -98,7 +101,7 @@ static PoiseErr March(PoiseContext ctx, const Settings *set, Problem *p)
       PoisePrintf(ctx, "%4s %10s %10s  %-20s %14s\n", "step", "dt", "iterations", "reason", "(v, M u)"));
   for (PoiseInt step = 1; step <= set->steps; step++, dt *= 1.5) {
     POISE_TRY(Fill(ctx, set->n, dt, p->A));
-    POISE_TRY(PoiseKSPSolve(p->ksp, p->b, p->u)); /* sees that A changed, and starts from the present u */
+    POISE_TRY(PoiseKSPSolve(p->ksp, p->b, p->u)); /* notices that A changed, and starts from the present u */
     POISE_TRY(PoiseMatMult(p->M, p->u, p->b));
     POISE_TRY(PoiseVecDot(p->v, p->b, &mode));
     expected /= 1 + lambda * dt;

@@ -2,20 +2,18 @@
 /*
   Convection and diffusion: -div(grad u) / Pe + beta . grad u = f with |beta| = 1, by linear elements and
   streamline-upwind Petrov-Galerkin (SUPG, Brooks & Hughes 1982).
-
     convection -peclet 1e4 -ksp_type gmres -ksp_gmres_restart 50 -ksp_converged_reason
     mpirun -n 3 convection -solution layer -cell tet4 -n 12 -ksp_type bicgstab -pc_type jacobi -output layer
 
-  The matrix is not symmetric; where convection wins (Pe h > 2) it has no dominant diagonal either, and
+  The matrix is not symmetric. If convection dominates (Pe h > 2), it has no dominant diagonal either, and
   Galerkin's method oscillates: see -solution layer -stabilise no, which fails. SUPG tests with N + tau beta .
-  grad N, tau = h / 2 (coth(Pe h / 2) - 2 / (Pe h)), h the length of the cell along the stream. Two solutions
-  are known:
+  grad N. Here tau = h / 2 (coth(Pe h / 2) - 2 / (Pe h)), and h is the length of the cell along the stream.
+  Two solutions are known:
     layer   beta along x, f = 0: u = (exp(Pe x) - 1) / (exp(Pe) - 1), with a layer of thickness 1 / Pe on the
-    right. With this tau
-            the values at the nodes of even bricks are exact, for any Pe; the program checks that, to the
-            solver's tolerance
+            right. With this tau the values at the nodes of even bricks are exact, for any Pe. The program
+            checks that, to the solver's tolerance
     smooth  beta at an -angle: u = sin(pi x) exp(y), times cos(z) in 3D. The error must fall like h in H1
-    (checked to 0.1)
+            (checked to 0.1)
 */
 #include "fem/cells.h"
 #include "fem/program.h"

@@ -2,29 +2,28 @@
 /*
   Linear elasticity in 3D: -div(sigma) = 0, sigma = lambda div(u) I + mu (grad u + grad u^T), three unknowns
   per node.
+    elasticity
+        a steel cantilever; its deflection is compared with beam theory
+    mpirun -n 4 elasticity -n 8 -contrast 10 -output beam
+        a sandwich with a soft core; beam.pvtu and beam.csv
+    elasticity -mesh part.msh -toward front -output part
+        a part meshed by Gmsh, held at "fixed", loaded at "load"
+    elasticity -cell hex8 -n 64 -assembly blocks
+        blocks of 3 x 3 from the cells, on the device if there is one
 
-    elasticity                                                 a steel cantilever; its deflection against beam
-    theory
-    mpirun -n 4 elasticity -n 8 -contrast 10 -output beam      a sandwich with a soft core; beam.pvtu and
-    beam.csv
-    elasticity -mesh part.msh -toward front -output part       a part that Gmsh meshed, held at "fixed",
-    loaded at "load"
-    elasticity -cell hex8 -n 64 -assembly blocks               blocks of 3 x 3 from the cells, on the device
-    where there is one
+  A beam along x, of square section, is clamped on the left and pulled down on the right. The example shows
+  blocks of 3, a material that varies in space, the six rigid motions, and stresses from displacements.
+  -pc_type pbjacobi inverts one 3 x 3 block per node. The program checks three things:
+  - Before anything is clamped, the matrix gives zero for each rigid motion, to rounding.
+  - The deflection is within 2 % of Timoshenko's beam: P L^3 / (3 EI) for bending and P L / K for shear. EI is
+    the sum over the layers. K follows from the energy of the shear stresses that equilibrium requires (5/6 G
+    A for one material). Beam theory ignores how the section deforms at the clamp, which is most of the
+    difference on fine meshes.
+  - For a part with unknown deflection: the work of the load is twice the energy that the stresses store.
 
-  A beam along x, of square section, is clamped on the left and pulled down on the right. What it shows:
-  blocks of 3 (-pc_type pbjacobi inverts one 3 x 3 block per node), a material that changes from place to
-  place, the six rigid motions, and stresses from displacements. The program checks that
-  - the matrix, before anything is clamped, gives zero for each rigid motion, to rounding;
-  - the deflection is within 2 % of Timoshenko's beam: P L^3 / (3 EI) for bending and P L / K for shear, where
-    EI is the sum over
-    the layers and K follows from the energy of the shear stresses that equilibrium asks for (5/6 G A for one
-    material). Beam theory knows nothing of how the section deforms at the clamp, which is most of the
-    difference on fine meshes;
-  - of a part, whose deflection nobody knows, the work of the load is twice the energy that the stresses
-    store. With -support none nothing is clamped and both ends are pulled: the rigid motions are attached as
-    the null space of the matrix, and the answer is known exactly, u = stress / E (x, -nu y, -nu z) plus a
-    rigid motion; any mesh must give it, to the solver's tolerance.
+  With -support none nothing is clamped, and both ends are pulled. The rigid motions are attached as the null
+  space of the matrix. The exact answer is u = stress / E (x, -nu y, -nu z) plus a rigid motion. Any mesh must
+  give it, to the solver's tolerance.
 */
 #include "fem/gmsh.h"
 #include "fem/program.h"
@@ -91,7 +90,7 @@ static double Young(const Settings *set, double z)
   return fabs(z / set->height - 0.5) < 0.25 ? set->young / set->contrast : set->young;
 }
 
-/* Of each cell: Young's modulus, and lambda and mu, which follow from it. */
+/* Set Young's modulus of each cell, and lambda and mu, which follow from it. */
 static PoiseErr SetMaterial(const Settings *set, const FemMesh *mesh, double *young, double *lame)
 {
   const int nodes = FemCellInfoOf(mesh->cell)->nodes, corners = FemCellInfoOf(mesh->cell)->corners;
@@ -113,9 +112,9 @@ static PoiseErr SetMaterial(const Settings *set, const FemMesh *mesh, double *yo
 }
 
 /*
-  The deflection under a force at the end. Bending: EI = integral of E z^2. Shear: equilibrium of a slice asks
-  for tau(z) = P S(z) / EI, where S(z) is the integral of E z' over the part of the height above z, which
-  stores the energy tau^2 / (2 G) per volume. Midpoint sums over the height.
+  The deflection under a force at the end. Bending: EI = integral of E z^2. Shear: equilibrium of a slice
+  requires tau(z) = P S(z) / EI, where S(z) is the integral of E z' over the part of the height above z. It
+  stores the energy tau^2 / (2 G) per volume. Integrals are midpoint sums over the height.
 */
 static double BeamDeflection(const Settings *set)
 {
@@ -187,7 +186,7 @@ static void RigidMotion(const double x[3], void *arg, double *u)
   }
 }
 
-/* Orthonormal, by Gram and Schmidt, twice. */
+/* Orthonormal rigid motions, by Gram-Schmidt applied twice. */
 static PoiseErr RigidMotions(const FemSystem *system, PoiseVec v[RIGID])
 {
   for (int k = 0; k < RIGID; k++) {
@@ -205,7 +204,7 @@ static PoiseErr RigidMotions(const FemSystem *system, PoiseVec v[RIGID])
   return POISE_OK;
 }
 
-/* max |A v_k| / |A|, which only rounding keeps from 0 while nothing is clamped. */
+/* Check max |A v_k| / |A|, which is 0 up to rounding while nothing is clamped. */
 static PoiseErr CheckRigidMotions(const FemSystem *system, const PoiseVec v[RIGID], PoiseVec work)
 {
   double norm, most = 0;
@@ -246,7 +245,7 @@ static PoiseErr MakeMesh(PoiseContext ctx, const Settings *set, FemMesh *mesh)
   return FemMeshBox(ctx, &box, mesh);
 }
 
-/* b of the load, which is spread over the loaded facets. Traction of 1 gives a b that sums up to their
+/* Make b of the load, which is spread over the loaded facets. The b of a traction of 1 sums up to their
    area. */
 static PoiseErr Load(const Settings *set, FemSystem *system, int group)
 {
@@ -303,7 +302,7 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   return FemStageEnd(ctx, times, FEM_ASSEMBLY);
 }
 
-/* The force does the work P times its mean displacement, which is (b, u). */
+/* Check the deflection. The force does the work P times its mean displacement, which is (b, u). */
 static PoiseErr JudgeDeflection(PoiseContext ctx, const Settings *set, const FemSystem *system)
 {
   double work, theory = BeamDeflection(set);
@@ -329,8 +328,8 @@ static void Stretched(const double x[3], void *arg, double *u)
   u[2] = -set->poisson * strain * x[2];
 }
 
-/* The solver keeps u orthogonal to the rigid motions, so the exact one is compared after they have left
-   it. */
+/* Check the stretch. The solver keeps u orthogonal to the rigid motions, so these are removed from the
+   exact one first. */
 static PoiseErr JudgeStretch(PoiseContext ctx, Settings *set, Body *body)
 {
   double norm, error;
@@ -356,8 +355,8 @@ typedef struct Stresses {
   double *mises, *volume; /* integrals over the cells */
 } Stresses;
 
-/* Of the displacements at this rank's nodes: von Mises' stress, sqrt(3/2 s:s) with s the deviator of sigma;
-   sums: sigma : grad u. */
+/* From the displacements at this rank's nodes: von Mises' stress, sqrt(3/2 s:s) with s the deviator of
+   sigma. sums: sigma : grad u. */
 static void Stress(const FemPoint *p, void *arg, double *sums)
 {
   const Stresses *out = arg;
@@ -382,8 +381,8 @@ static void Stress(const FemPoint *p, void *arg, double *sums)
   out->volume[p->element] += p->dV;
 }
 
-/* Displacements at this rank's nodes, and stress as its mean over each cell; *energy: twice what the stresses
-   store. */
+/* Displacements at this rank's nodes, and stress as its mean over each cell. *energy: twice the energy of
+   the stresses. */
 static PoiseErr FindStresses(Body *body, double *energy)
 {
   const FemMesh *mesh = &body->mesh;
@@ -397,7 +396,7 @@ static PoiseErr FindStresses(Body *body, double *energy)
   return POISE_OK;
 }
 
-/* (b, u) is the work of the load, or would be if it had grown at once. */
+/* (b, u) is the work of the load if it acts at full strength from the start. */
 static PoiseErr JudgeEnergy(PoiseContext ctx, Body *body)
 {
   double work, energy, largest, mises = 0;
@@ -432,7 +431,7 @@ static PoiseErr Judge(PoiseContext ctx, Settings *set, Body *body)
   return set->mesh[0] != '\0' ? JudgeEnergy(ctx, body) : JudgeDeflection(ctx, set, &body->system);
 }
 
-/* Where an answer is known, options must not make it another problem. */
+/* If the answer is known, options must not change the problem. */
 static PoiseErr CheckSettings(const Settings *set)
 {
   const int part = set->mesh[0] != '\0', layers = set->contrast != 1 && set->soft[0] == '\0';

@@ -2,21 +2,24 @@
 /*
   Heat that flows out of a box: du/dt = div(kappa(t) grad u), u = 0 on the boundary, by implicit steps in
   time.
-
     heat -cell hex8 -n 32 -steps 20 -ksp_converged_reason
     mpirun -n 3 heat -theta 1 -pc_type ilu -ksp_reuse_preconditioner -output heat -every 2
 
-  In each step A u' = (M - (1 - theta) dt kappa K) u, A = M + theta dt kappa K, with the mass matrix M and the
-  stiffness K of linear elements on bricks; theta = 1/2 is Crank and Nicolson, 1 is Euler. It shows a matrix
-  whose values are new in each step while its pattern stays (kappa changes with time), a preconditioner that
-  is built anew each time or kept (-ksp_reuse_preconditioner), and the last u as the guess. Elements are
-  integrated once: A += theta dt (kappa' - kappa) K is all that a new kappa changes, one pass over the values,
-  and the right-hand side is A u - dt kappa K u. So a step is little but its solve. At first u = 1 inside. A
-  product of sines v is, on even bricks, an eigenvector of M and of K: with lambda = sum over directions of 6
-  (2 - 2 c) / (h^2 (4 + 2 c)), c = cos(pi h), every step multiplies the part of v in u, which is (v, u) / (v,
-  v), by (1 - (1 - theta) dt kappa lambda) / (1 + theta dt kappa lambda), whatever else u holds. The program
-  checks that in every step, to 1e-8 of |u| / |v|, and prints what the part would be in continuous space and
-  time.
+  Each step solves A u' = (M - (1 - theta) dt kappa K) u with A = M + theta dt kappa K. M and K are the mass
+  and stiffness matrices of linear elements on bricks. theta = 1/2 is Crank and Nicolson, 1 is Euler. The
+  example shows three things: a matrix with new values in each step on the same pattern (kappa changes with
+  time); a preconditioner that is built anew each time or kept (-ksp_reuse_preconditioner); and the last u as
+  the guess.
+
+  Elements are integrated once. A new kappa only needs A += theta dt (kappa' - kappa) K, one pass over the
+  values. The right-hand side is A u - dt kappa K u. So most of a step is its solve.
+
+  At first u = 1 inside. A product of sines v is, on even bricks, an eigenvector of M and of K. Let
+    lambda = sum over directions of 6 (2 - 2 c) / (h^2 (4 + 2 c)),  c = cos(pi h).
+  Every step multiplies the part of v in u, which is (v, u) / (v, v), by
+    (1 - (1 - theta) dt kappa lambda) / (1 + theta dt kappa lambda),
+  whatever else u holds. The program checks that in every step, to 1e-8 of |u| / |v|. It also prints the part
+  in continuous space and time.
 */
 #include "fem/program.h"
 #include <inttypes.h>
@@ -103,7 +106,7 @@ typedef struct Box {
   PoiseKSP ksp;
   PoiseVec mode; /* v */
   double modeSquare;
-  double *u; /* x at this rank's nodes, while it is written */
+  double *u; /* x at this rank's nodes, for writing it */
 } Box;
 
 /* A of such a form. */
@@ -114,8 +117,8 @@ static PoiseErr AssembleMatrix(const Settings *set, double mass, double stiffnes
   return set->check ? FemCheckAssembly(system, Form, &op) : POISE_OK;
 }
 
-/* K, and A = M on the same pattern. Rows and columns of the boundary leave both, but for A's diagonal; u is 0
-   there, so nothing of them is missing on the right-hand side. */
+/* Assemble K, and A = M on the same pattern. Rows and columns of the boundary leave both, except for A's
+   diagonal. u is 0 there, so the right-hand side needs none of them. */
 static PoiseErr AssembleMatrices(const Settings *set, Box *b)
 {
   FemSystem *s = &b->system;
@@ -147,7 +150,7 @@ static PoiseErr Begin(PoiseContext ctx, const Settings *set, FemTimes *times, Bo
   return PoiseVecDot(b->mode, b->mode, &b->modeSquare);
 }
 
-/* A and b of the step from time t; what it starts from stays in x as the guess. */
+/* A and b of the step from time t. The last u stays in x as the guess. */
 static PoiseErr Refresh(PoiseContext ctx, const Settings *set, double t, FemTimes *times, Box *b)
 {
   const double dt = set->end / (double)set->steps, kappa = Kappa(t + set->theta * dt),

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Poisson's equation by finite elements: -div(grad u) = f, with u given on a part of the boundary and its
-  normal derivative on the rest, on meshes of triangles, quadrilaterals, tetrahedra or hexahedra, linear or
-  quadratic.
-
+  Poisson's equation by finite elements: -div(grad u) = f. u is given on a part of the boundary, and its
+  normal derivative on the rest. Meshes have triangles, quadrilaterals, tetrahedra or hexahedra; elements are
+  linear or quadratic.
     poisson                                               all kinds of cells, each on two meshes
     mpirun -n 4 poisson -cell tet10 -n 12 -shape ring -output ring -pc_type bjacobi -ksp_converged_reason
 
-  It shows how forms are written (Stiffness, Flux), and how A and b come from them; the mesh, the elements and
-  assembly are in examples/fem. Data are those of u = sin(pi x) exp(y), times cos(z) in 3D. So the errors are
-  known; with polynomials of degree k they must fall like h^(k + 1) in L2 and like h^k in H1, which the
-  program checks to 0.1 in the exponent. More to try:
-
-    -dirichlet none -nullspace     derivatives alone: u is unique but for a constant
-    -bump 0.4                      a mesh that folds over: an error names the cell
-    -mesh part.msh -dirichlet foot Gmsh's mesh of any shape; all of its boundary must be in physical groups
+  The example shows how forms are written (Stiffness, Flux), and how A and b come from them. The mesh, the
+  elements and assembly are in examples/fem. The data are those of u = sin(pi x) exp(y), times cos(z) in 3D,
+  so the errors are known. With polynomials of degree k they must fall like h^(k + 1) in L2 and like h^k in
+  H1. The program checks this to 0.1 in the exponent. More to try:
+    -dirichlet none -nullspace      derivatives alone: u is unique up to a constant
+    -bump 0.4                       a mesh that folds over: an error names the cell
+    -mesh part.msh -dirichlet foot  a mesh of any shape by Gmsh; all of its boundary must be in physical
+                                    groups
     -grading 3 -assembly coo -check_assembly
 */
 #include "fem/element.h"
@@ -124,7 +123,8 @@ static void Move(double x[3], void *arg)
   }
 }
 
-/* Is a group of facets in `list`, of names or numbers between commas, all of which must be the mesh's? */
+/* Is a group of facets in `list`? The list has names or numbers separated by commas, all of which must be
+   the mesh's. */
 static PoiseErr Listed(const FemMesh *mesh, const char *list, int group, int *listed)
 {
   char names[POISE_OPTION_LENGTH], *name = names;
@@ -147,7 +147,7 @@ static PoiseErr Assemble(const Settings *set, FemSystem *system)
   const FemMesh *mesh = system->mesh;
   const FemOperator laplace = {.stiffness = 1, .source = 1};
   int given;
-  POISE_TRY(Listed(mesh, set->dirichlet, 0, &given)); /* wrong names are found before there is work */
+  POISE_TRY(Listed(mesh, set->dirichlet, 0, &given)); /* find wrong names before the work begins */
   POISE_TRY(FemAssembleCells(system, Stiffness, NULL, &laplace));
   if (set->check) POISE_TRY(FemCheckAssembly(system, Stiffness, NULL));
   for (int g = 0; g < mesh->groups; g++) {
@@ -162,7 +162,7 @@ static PoiseErr Assemble(const Settings *set, FemSystem *system)
   if (!set->nullspace) return FemConstrain(system);
   POISE_TRY(PoiseMatSetNullSpace(system->A, 1, 0, NULL));
   return PoiseMatSetTransposeNullSpace(system->A, 1, 0,
-                                       NULL); /* what integration leaves in b of the constant is left out */
+                                       NULL); /* leaves out the constant part that integration leaves in b */
 }
 
 static PoiseErr Output(const Settings *set, const FemSystem *system, PoiseKSP ksp, const double *values)
@@ -180,8 +180,8 @@ static void Volume(const FemPoint *p, void *arg, double *volume)
   *volume += p->dV;
 }
 
-/* A facet in no group would be one without flux. Over all of the boundary n must sum up to 0, and x . n to
-   dim times the volume. */
+/* Check that all facets are in groups, as others would have no flux. Over the whole boundary n must sum up
+   to 0, and x . n to dim times the volume. */
 static PoiseErr CheckBoundary(const FemMesh *mesh)
 {
   double volume, n[3] = {0}, area = 0, gauss = 0;
@@ -246,7 +246,7 @@ static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, in
   POISE_TRY(FemSolve(&l->system, l->ksp, times));
   POISE_TRY(FemGather(&l->mesh, 1, l->system.x, &l->values));
   POISE_TRY(FemErrors(&l->mesh, l->values, Exact, NULL, &errors[0], &errors[1], &mean));
-  if (set->nullspace) { /* u_h is compared less its mean error */
+  if (set->nullspace) { /* u_h is compared after its mean error is subtracted */
     for (PoiseInt i = 0; i < l->mesh.nodes; i++) l->values[i] -= mean;
     POISE_TRY(FemErrors(&l->mesh, l->values, Exact, NULL, &errors[0], &errors[1], &mean));
   }
@@ -259,7 +259,7 @@ static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, in
 
 /* ---- the sequence of meshes ------------------------------------------------------------------ */
 
-/* One line of the table; coarser: the errors on the mesh before this one, if there was one. */
+/* Print one line of the table. coarser: the errors on the mesh before this one, if there was one. */
 static PoiseErr Report(PoiseContext ctx, const Level *l, const double coarser[2], const double e[2])
 {
   const int degree = FemOrder(l->mesh.cell);
@@ -306,7 +306,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
                "-nullspace: the constant is a null space only where no u is given, -dirichlet none");
   }
   POISE_TRY(FemTryOutput(ctx, set.output));
-  if (set.mesh[0] != '\0') { /* one mesh, whose cells are what they are */
+  if (set.mesh[0] != '\0') { /* one mesh, with given cells */
     set.cell = FEM_TET4;
     set.refinements = 0;
   }

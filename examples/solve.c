@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Solve A x = b from files, Matrix Market or PETSc binary, by any method.
-
     solve -A matrix.mtx.gz -ksp_type cg -pc_type jacobi -ksp_rtol 1e-8
     solve -A matrix.mtx -b rhs.mtx -x solution.mtx -ksp_type gmres -ksp_gmres_restart 50 -ksp_monitor
     mpirun -n 4 solve -A matrix.mtx -repeat 10 -log_view
     solve -A system.petsc -b system.petsc -x solution.petsc
 
-  Files are recognised by their content, that of x is written as its name says (see PoiseMatLoad,
-  PoiseMatSave); a PETSc file may hold A and behind it b. Without -b the right-hand side is A times ones, and
-  the error against ones is printed as well. One "name  value" line each on standard output; errors go to
-  standard error. Exit code: 0 converged, 3 not converged (the reason is printed, x is written all the same),
-  1 error.
+  Input files are recognised by their content. The name of the file of x decides its format (see PoiseMatLoad,
+  PoiseMatSave). A PETSc file may hold A and behind it b. Without -b the right-hand side is A times ones, and
+  the error against ones is printed as well. Standard output has one "name  value" line each; errors go to
+  standard error. Exit code: 0 converged, 3 not converged (the reason is printed, and x is written), 1 error.
 */
 #include "fem/program.h"
 #include <inttypes.h>
@@ -41,7 +39,7 @@ typedef struct Problem {
   double load, setup, first_solve, more_solves; /* seconds; more_solves: mean of all but the first */
 } Problem;
 
-/* What a reason means and what to try. */
+/* Explain a reason, and what to try. */
 static const char *ReasonWords(PoiseKSPReason reason)
 {
   switch (reason) {
@@ -180,7 +178,7 @@ static PoiseErr Write(PoiseContext ctx, const Settings *set, Problem *p)
   return PoisePrintf(ctx, "time write     %.4f s\n", time);
 }
 
-/* POISE_ERR_NOT_CONVERGED unless the method says that it converged and x consists of numbers. */
+/* POISE_ERR_NOT_CONVERGED unless the method says that it converged and all entries of x are finite. */
 static PoiseErr Judge(PoiseContext ctx, Problem *p)
 {
   double norm;

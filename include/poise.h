@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Poise: balanced sparse products and Krylov solvers for simulation codes. Everything a user includes. */
+/* Poise: load-balanced SpMV and Krylov solvers for simulation codes. This header includes the whole
+   interface. */
 #ifndef POISE_H
 #define POISE_H
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Build the fuzzers of tests/fuzz and run each so many seconds, as many at a time as there are cores.
 #   scripts/fuzz.sh [seconds]    an hour each unless told otherwise
-# What a run learns stays in build/fuzz/corpus and is where the next one starts. An input that breaks a promise is left in
-# build/fuzz/found: mend what it shows, and move it to tests/fuzz/<target>, where every later test replays it.
+# The inputs that a run collects stay in build/fuzz/corpus, where the next run starts from them. An input that
+# breaks a promise is left in build/fuzz/found. Mend what it shows, and move it to tests/fuzz/<target>, where
+# every later test replays it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/setup.sh
@@ -32,7 +33,9 @@ fuzz()
   if "$out/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
     -dict="tests/fuzz/$target.dict" -artifact_prefix="$out/found/$target-" -print_final_stats=1 \
     "$out/corpus/$target" "tests/fuzz/$target" > "$out/$target.log" 2>&1 < /dev/null; then
-    echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$target.log") inputs in $seconds s, nothing found"
+    local inputs
+    inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$target.log")
+    echo "$target: $inputs inputs in $seconds s, nothing found"
   else
     tail -n 60 "$out/$target.log"
     echo "$target: something was found, see above and $out/$target.log"

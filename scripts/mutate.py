@@ -31,7 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(ROOT, "build", "mutate")
 EQUIVALENT = os.path.join("tests", "mutants_equivalent.txt")
-REFUSED = "-Werror=return-type -Werror=incompatible-pointer-types -Werror=int-conversion"
+REFUSED = "-Werror=return-type -Werror=incompatible-pointer-types -Werror=int-conversion -Werror=conversion"
 CONFIGURE = ["-D", "CMAKE_BUILD_TYPE=Release", "-D", "CMAKE_C_FLAGS_RELEASE=-O1 " + REFUSED, "-D",
              "POISE_EXAMPLES=OFF", "-D", "POISE_BENCH=OFF", "-D", "POISE_TEST_RANKS=3", "-D",
              "POISE_TEST_THREADS=1;4"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Plant single bugs in a copy of the sources and tell which of them no test sees; see mutate.py for the options.
+# Plant single bugs in a copy of the sources and tell which of them no test sees. Options: see mutate.py.
 #   scripts/mutate.sh --seed 1 --count 20
 #   scripts/mutate.sh --tests '^api'
 set -euo pipefail

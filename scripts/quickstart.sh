@@ -34,32 +34,37 @@ if have nvidia-smi && nvidia-smi -L > /dev/null 2>&1; then
   if have nvcc; then
     gpu=ON
   else
-    echo "There is a GPU in this machine, but no CUDA toolkit (nvcc) to build for it: all will run on the CPU."
+    echo "There is a GPU in this machine, but no CUDA toolkit (nvcc) to build for it:" \
+      "all will run on the CPU."
   fi
 fi
-quietly cmake -S . -B "$build" -D CMAKE_BUILD_TYPE=Release -D POISE_TESTS=OFF -D POISE_BENCH=OFF -D POISE_CUDA="$gpu"
+quietly cmake -S . -B "$build" -D CMAKE_BUILD_TYPE=Release -D POISE_TESTS=OFF -D POISE_BENCH=OFF \
+  -D POISE_CUDA="$gpu"
 quietly cmake --build "$build" -j "$(nproc)"
 
 cat <<TEXT
 
-A steel beam, 1 m long and 0.1 m high, is clamped at one end and pulled down by 1000 N at the other. It is cut into tetrahedra;
-the matrix of linear elasticity is assembled from them, three unknowns per node, and solved by conjugate gradients with one
-inverted 3 x 3 block per node. The deflection is compared with the beam theory of Timoshenko.
+A steel beam, 1 m long and 0.1 m high, is clamped at one end and pulled down by 1000 N at the other.
+It is cut into tetrahedra; the matrix of linear elasticity is assembled from them, three unknowns per
+node, and solved by conjugate gradients with one inverted 3 x 3 block per node. The deflection is
+compared with the beam theory of Timoshenko.
 
 TEXT
 "$elasticity" -n 4 -output "$build/beam"
 cat <<TEXT
 
-That worked: the deflection is within 2 % of theory, which the program checks itself; its text is examples/elasticity.c.
+That worked: the deflection is within 2 % of theory, which the program checks itself; its text is
+examples/elasticity.c.
 TEXT
 if python=$(python_with_matplotlib); then
   quietly "$python" examples/plot.py --field "von Mises" --warp 300 "$build/beam.vtu" "$build/beam.csv"
-  echo "Picture: $PWD/$build/beam.png (stress, bent 300 times too far), residual norms beside it: beam_history.png"
+  echo "Picture: $PWD/$build/beam.png (stress; deformation x300). Residual norms: beam_history.png"
 else
   echo "For ParaView: $PWD/$build/beam.vtu"
 fi
 if [ "$gpu" = ON ]; then
-  echo "There is a GPU in this machine, and this build can use it: add  -device cuda  to any of these commands."
+  echo "There is a GPU in this machine, and this build can use it:" \
+    "add  -device cuda  to any of these commands."
 fi
 
 mpirun="mpirun -n 2"

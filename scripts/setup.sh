@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Sourced by the other scripts: what they need on Debian 12 and Ubuntu 24.04, installed only where it is missing.
+# Sourced by the other scripts: what they need on Debian 12 and Ubuntu 24.04, installed only where it is
+# missing.
 
 # Does the C preprocessor find a header?
 have_header()
@@ -95,8 +96,10 @@ install_packages()
     as_root=(sudo)
   fi
   log=$(mktemp)
-  if ! { "${as_root[@]}" apt-get update &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } > "$log" 2>&1; then
+  if ! {
+    "${as_root[@]}" apt-get update &&
+      "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+  } > "$log" 2>&1; then
     tail -n 20 "$log" >&2
     rm -f "$log"
     return 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Install what is missing, build in every way that matters, and run all tests. Stops at the first failure.
 #   scripts/test.sh          what every change has to pass
-#   scripts/test.sh --all    also more numbers of MPI ranks, the drivers of examples/ in all combinations, and clang
+#   scripts/test.sh --all    also more numbers of MPI ranks, examples/ in all combinations, and clang
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/setup.sh
@@ -57,7 +57,7 @@ mapfile -t missing < <(fuzz_packages)
 install_packages "${missing[@]}" || true # the stage says when it is skipped
 
 stage "Format"
-find include src tests examples bench docs -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' | sort | xargs clang-format-14 --dry-run -Werror
+tests/format.sh
 
 stage "Optimised, with MPI and OpenMP: all tests"
 build release

@@ -1,19 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The kernel contract as device code: every phase compiles in a kernel, and argument structs can be passed to
-  one. Compiled only; a phase listed in phases.def whose header is missing here is an error.
+  one. Compiled only; a phase listed in phases.def or a kernel in kernels.def whose header is missing here is
+  an error.
 */
 #include <type_traits>
 
 #include "sys/kernels.h"
-#include "vec/vec_phases.h"
-#include "ksp/cg_phases.h"
 #include "ksp/bicgstab_phases.h"
+#include "ksp/cg_phases.h"
 #include "ksp/gmres_phases.h"
 #include "ksp/minres_phases.h"
+#include "ksp/phases.h"
 #include "ksp/prcg_phases.h"
 #include "ksp/preonly_phases.h"
 #include "ksp/stationary_phases.h"
+#include "mat/bcsr_kernels.h"
+#include "mat/coo_kernels.h"
+#include "mat/csr_statistics_kernels.h"
+#include "mat/csr_values_kernels.h"
+#include "mat/find_kernels.h"
+#include "mat/hubs_kernels.h"
+#include "mat/keys_kernels.h"
+#include "mat/seg_kernels.h"
+#include "mat/transpose_kernels.h"
+#include "pc/blocks_kernels.h"
+#include "pc/factor_kernels.h"
+#include "pc/lu_kernels.h"
+#include "pc/supervariables_kernels.h"
+#include "vec/vec_kernels.h"
+#include "vec/vec_phases.h"
 
 template <int (*Begin)(const double *, double *, const PhaseArgs *, double *),
           Dots (*Element)(const double *, const PhaseArgs *, int64_t)>
@@ -29,12 +45,22 @@ __global__ void RunPhase(PhaseArgs a, const double *in)
   }
 }
 
+template <int (*Begin)(const double *, double *, const PhaseArgs *, double *)>
+__global__ void RunScalars(PhaseArgs a, const double *in)
+{
+  double c[POISE_MAX_COEFS] = {0};
+  Begin(in, a.slots, &a, c);
+}
+
 #define PHASE(name, ndot, combine, kind) \
   template __global__ void RunPhase<name##_begin, name##_element>(PhaseArgs, const double *);
+#define SCALARS(name) template __global__ void RunScalars<name##_begin>(PhaseArgs, const double *);
 #include "sys/phases.def"
 #undef PHASE
+#undef SCALARS
 
 #define KERNEL(name, Args) \
   static_assert(std::is_trivially_copyable<Args>::value && sizeof(Args) <= 4096, "kernel " #name);
+#define HOST_KERNEL(name, Args)
 #include "sys/kernels.def"
 #undef KERNEL

@@ -23,7 +23,12 @@ awk -v root="$copy/" '
     printf "%s", all > file
     close(file)
   }
-  /^```c (new|end|after) / { how = $2; file = root $3; lines = 0; rest = ""; blocks++; next }
+  /^## / { section = $3 } # "## A method: ..."
+  /^```c (new|end|after) / {
+    how = $2; file = root $3; lines = 0; rest = ""; blocks++
+    if (!touched[section, file]++) files[section]++
+    next
+  }
   how && /^```$/ {
     if (how == "after") Insert(file, first, rest)
     close(file)
@@ -33,7 +38,10 @@ awk -v root="$copy/" '
   how == "new" { if (!lines++) printf "" > file; print > file; next }
   how == "end" { print >> file; next }
   how == "after" { if (!lines++) first = $0; else rest = rest $0 "\n" }
-  END { if (!bad && blocks < 10) Fail("only " blocks + 0 " blocks of C were found") }' docs/extending.md
+  END {
+    if (!bad && blocks < 10) Fail("only " blocks + 0 " blocks of C were found")
+    if (!bad && files["method:"] != 4) Fail("a method is in " files["method:"] + 0 " files, not in 4")
+  }' docs/extending.md
 
 # run <command>...: its output is shown only when it fails
 run()

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The elements of examples/fem, one reference cell of each kind: shape functions are 1 at their own node and 0
-  at others, which makes polynomials exact; integration has the degree that it claims; facets close the cell
-  and face outwards (the theorem of Gauss).
+  The elements of examples/fem: one reference cell of each kind.
+  - Shape functions are 1 at their own node and 0 at others, and so exact for polynomials.
+  - Integration has the degree that it claims.
+  - Facets close the cell and face outwards (theorem of Gauss).
 */
 #include "../examples/fem/assemble.h"
 #include <stdio.h>

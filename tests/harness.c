@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  CUnit's asserts are not thread safe and know one process: checks are recorded here, and handed to CUnit by
-  the main thread once all ranks are through. Under MPI every rank hands over the failures of all, so that
-  counts agree; rank 0 prints.
+  CUnit's asserts are not thread safe, and know one process. So checks are recorded here. The main thread
+  passes them to CUnit once all ranks have finished. Under MPI every rank passes the failures of all ranks, so
+  that counts agree; rank 0 prints.
 */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "harness.h"

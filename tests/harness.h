@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A test is written once and called on every rank of every configuration: devices {host, mock} x thread ranks
-  {1, 2, 4, 7}, or the MPI ranks when started by mpiexec. Each call gets a context of its own, which must be
-  left without objects and without memory. Suites are named "<suite>.<device>.t<ranks>" (threads) or
-  "<suite>.<device>.np<ranks>" (MPI). In half of them, every device and every number of ranks among them, row
-  offsets are int64, as in parts of more than 2^31 nonzeros.
+  A test is written once, and called on every rank of every configuration. Configurations are devices {host,
+  mock} x thread ranks {1, 2, 4, 7}, or the MPI ranks of mpiexec. Each call gets a context of its own, and
+  must leave no objects and no memory in it. Suites are named "<suite>.<device>.t<ranks>" (threads) or
+  "<suite>.<device>.np<ranks>" (MPI). In half of them row offsets are int64, as in parts of more than 2^31
+  nonzeros. That half has every device and every number of ranks.
 
     static void TestDot(PoiseContext ctx) { ... if (!CHECK_OK(PoiseVecCreate(ctx, ...))) return; ... }
     static const Test tests[] = {{"dot", TestDot, 0}, {NULL, NULL, 0}};
     int main(int argc, char **argv) { return TestMain(argc, argv, "vec", tests); }
 
-  Command line: --devices host,mock --ranks 1,4 --test name; each narrows what runs.
+  Command line: --devices host,mock --ranks 1,4 --test name. Each narrows what runs.
 */
 #ifndef POISE_TEST_HARNESS_H
 #define POISE_TEST_HARNESS_H
@@ -36,7 +36,8 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 /*
   Checks are expressions: 1 when they hold; else the failure is recorded (any thread may) and the value is 0,
   so that a test that cannot go on returns: if (!CHECK_OK(...)) return; CHECK_OK, CHECK_ERR  call returns
-  POISE_OK; or fails with this code and with these words in its message ("" for any).
+  POISE_OK; or fails with this code and with these words in its message (""
+                       for any).
   CHECK_NEAR           |a - b| <= tol; fails on NaN.
   CHECK_INT            integers a == b.
 */
@@ -44,7 +45,8 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 #define CHECK_OK(call)               TestCheckOk((call), __FILE__, __LINE__, #call)
 #define CHECK_ERR(call, code, words) TestCheckErr((call), code, words, __FILE__, __LINE__, #call)
 #define CHECK_NEAR(a, b, tol)        TestCheckNear(a, b, tol, __FILE__, __LINE__, #a " ~ " #b)
-#define CHECK_INT(a, b)              TestCheckInt((int64_t)(a), (int64_t)(b), __FILE__, __LINE__, #a " == " #b)
+
+#define CHECK_INT(a, b) TestCheckInt((int64_t)(a), (int64_t)(b), __FILE__, __LINE__, #a " == " #b)
 
 /* Leave the test body, saying why; all ranks must. */
 #define TEST_SKIP(reason) \
@@ -62,8 +64,8 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
 /*
-  What is printed, on rank 0: between these two it goes to a file of its own (NULL: there is none, and a check
-  has failed), then, cut to its size, to text, which other ranks find empty.
+  Capture the output of rank 0 between these two calls in a file of its own (NULL: there is none, and a check
+  has failed). It is then copied to text, cut to its size. Other ranks get an empty text.
 */
 FILE *TestPrintBegin(PoiseContext ctx);
 void TestPrintEnd(PoiseContext ctx, FILE *file, char *text, size_t size);

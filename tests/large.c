@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices of more than 2^31 nonzeros on one rank, judged by exact results: values are small whole numbers. A
-  part that needs more memory than there is says so and is skipped.
-
+  Matrices of more than 2^31 nonzeros on one rank. Values are small whole numbers, so results are exact. A
+  part that needs more memory than there is says so, and is skipped.
     large [-nonzeros 2300000000] [-device cuda] [-ilu no] [-only stencil] [-triplets 3000000000]
 
-  dense  m x 1024. All rows have the same columns and every 1024th the same values, so that one small file,
-  mapped over and over,
-         is the whole matrix: its product needs 1.1 GiB (on the host).
-  band   A = (2 h + 1) I - the ones of h diagonals on either side, in arrays that the library takes over. With
-  all of the band
-         stored its incomplete factors are the exact ones, and a solve with them takes one iteration.
-  stencil   seven points on a cube, in arrays that are made where the device is and lent to the library.
-  Products and residuals are
-         checked there, without the matrix: nothing of its size comes to the host of a GPU.
-  triplets  the same from triplets, on a GPU as many as there is memory for: 40 bytes each while they are
-  sorted.
+  The parts:
+    dense     m x 1024. All rows have the same columns, and every 1024th row the same values. So one small
+              file, mapped many times, is the whole matrix. Its product needs 1.1 GiB (on the host).
+    band      A = (2 h + 1) I - the ones of h diagonals on either side, in arrays that the library adopts. The
+              whole band is stored, so its incomplete factors are exact, and a solve with them takes one
+              iteration.
+    stencil   Seven points on a cube, in arrays that are made on the device and lent to the library. Products
+              and residuals are checked there without the matrix, so nothing of its size comes to the host of
+              a GPU.
+    triplets  The same from triplets, on a GPU as many as memory allows: 40 bytes each during the sort.
 */
 #define _GNU_SOURCE
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Seven points on a cube of k^3 nodes, and what is to be done for each node, written once for a CPU and a GPU:
-  making the matrix, as rows or as triplets, and checking results without it. A_ii = 6 + i mod 3, -1 beside
-  it: whole numbers, so that products of whole numbers are exact.
+  Seven points on a cube of k^3 nodes. The work for each node is written once for CPU and GPU: making the
+  matrix as rows or as triplets, and checking results without it. A_ii = 6 + i mod 3, and -1 for the
+  neighbours. These are whole numbers, so products with whole numbers are exact.
 */
 #ifndef LARGE_STENCIL_H
 #define LARGE_STENCIL_H

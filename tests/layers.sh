@@ -31,12 +31,25 @@ done
 mapfile -t programs < <(find bench examples -name '*.[ch]') # the benchmark's cuSPARSE and cuBLAS are in bench/common/cuda.cu
 refuse "only src/cuda may include CUDA" 'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
   "${programs[@]}" "${layers[@]/#/src/}"
-# What host and GPU both compile is in src/*/*_phases.h and the headers named here, which see the kernel contract and each other.
-both=(src/*/*_phases.h src/pc/block_inverse.h src/pc/pivot.h)
+# What host and GPU both compile is in src/*/*_phases.h, src/*/*_kernels.h and the headers named here, which
+# see the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
+both=(src/*/*_phases.h src/*/*_kernels.h src/sys/phase.h src/sys/device_model.h src/ksp/phases.h
+  src/mat/csr_view.h src/mat/product_{plan,model}.h src/pc/block_inverse.h src/pc/pivot.h)
+shared='[a-z0-9_]+_(phases|kernels)|phases|csr_view|device_model|product_(plan|model)|block_inverse|pivot'
+cuda='\.\./sys/sys|\.\./(mat|pc)/[a-z]+_device|bcsr|bulk|cuda|epilogue|fragments|reduce|rows|tile(_[a-z]+)?'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |
-  grep -vE '"(\.\./sys/(kernels\.h|(kernels|phases)\.def|sys\.h)|(bcsr|bulk|cuda|fragments|waves|tile)\.h|(\.\./(vec|pc|ksp)/)?([a-z]+_phases|block_inverse|pivot)\.h)"' || true)
+  grep -vE '"((\.\./sys/)?(kernels|phase)\.h|\.\./sys/(kernels|phases)\.def|(types|product_model)\.def|(\.\./(sys|vec|mat|pc|ksp)/)?('"$shared"')\.h)"' |
+  grep -vE '^src/cuda/.*"('"$cuda"')\.h"' || true)
 if [ -n "$others" ]; then
   printf '%s\n^ src/cuda and what it shares with the host know no object\n' "$others" >&2
+  bad=1
+fi
+# The contract is the same whatever there is to be stored: a format's kernels stand beside it.
+formats=$(sed -nE 's/^(MAT|PC)_TYPE\(([a-z0-9]+)\)$/\2/p' src/mat/types.def src/pc/types.def |
+  grep -vxE 'auto|none|shell|ksp' | paste -sd '|')
+formats+='|coo|hub|index16|windows?|pieces?|triang|factor|sweep|level'
+if grep -niE "\\b(poise_?)?($formats)" src/sys/kernels.h; then
+  echo "^ the kernel contract names a format or an algorithm of one" >&2
   bad=1
 fi
 exit $bad

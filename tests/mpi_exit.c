@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   How a process ends in which Poise has initialised MPI:
-
-    mpi_exit leaves      the last rank calls exit(3) while its context lives and the others wait for it
-    mpi_exit finalizes   the application calls MPI_Finalize itself, after PoiseFinalize
+    mpi_exit leaves      The last rank calls exit(3) while its context lives and the others wait for it.
+    mpi_exit finalizes   The application calls MPI_Finalize itself, after PoiseFinalize.
 */
 #include <mpi.h>
 #include <poise.h>

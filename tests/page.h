@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fragments of the documentation find: see page.awk. Each has a system of its own, tridiag(-1, 2,
-   -1) x = 1. */
+/* What the code fragments of the documentation use: see page.awk. Each fragment has its own system,
+   tridiag(-1, 2, -1) x = 1. */
 #ifndef POISE_TEST_PAGE_H
 #define POISE_TEST_PAGE_H
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What README.md, docs/*.md and examples/link/README.md name exists: options (in docs/options.md, or in the table of an example or benchmark), functions,
-# and files that links point to.
+# What the pages name exists: options (in docs/options.md, or in the table of an example or benchmark), functions,
+# files in `code`, and what links point to.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-pages=(README.md docs/*.md examples/link/README.md)
-own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/*.c bench/*.c)
+pages=(*.md docs/*.md docs/design/*.md examples/link/README.md)
+own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/*.c bench/*.c bench/petsc/*.c)
 library=$(sed -n 's/^| `-\([a-z_0-9]*\)`.*/\1/p' docs/options.md)
 bad=0
 
@@ -45,6 +45,11 @@ for page in "${pages[@]}"; do
   while read -r name; do
     [ "$name" = PoiseVerb ] || grep -qw -- "$name" include/poise/*.h || complain "$page: the headers have no $name"
   done < <(grep -oE '\bPoise[A-Z][A-Za-z0-9]+\b' "$page" | sort -u)
+
+  while read -r file; do
+    [ -e "$file" ] || [ -e "$file.c" ] || complain "$page: there is no $file"
+  done < <(grep -oE '`(src|include|tests|bench|scripts|cmake|docs|examples)/[A-Za-z0-9_./-]+`' "$page" |
+             tr -d '`' | sort -u)
 
   while IFS='#' read -r link heading; do
     file=$(dirname "$page")/$link

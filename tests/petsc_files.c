@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Binary files exchanged with PETSc itself, in one program that links both libraries: what one writes the
-  other reads, and the products with it are equal. tests/petsc_files.sh builds and runs it.
-
+  Binary files exchanged with PETSc itself, in one program that links both libraries. Each reads what the
+  other writes, and the products with it must be equal. tests/petsc_files.sh builds and runs it.
     petsc_files <folder>
 */
 #include <math.h>

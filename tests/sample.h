@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the suites of vectors and matrices share: layouts, data that are a function of the global row, and
+/* Shared by the suites of vectors and matrices: layouts, data that are a function of the global row, and
    digests. */
 #ifndef POISE_TEST_SAMPLE_H
 #define POISE_TEST_SAMPLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the suites of preconditioners share: matrices that are a function of (i, j), dense references, the
-   dots of a result. */
+/* Shared by the suites of preconditioners: matrices that are a function of (i, j), dense references, and
+   the dots of a result. */
 #ifndef POISE_TEST_SHAPES_H
 #define POISE_TEST_SHAPES_H
 

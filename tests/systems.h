@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small systems on which solvers go wrong, each as a line of a table and as plain dense arrays of every
+/* Small systems that are hard for solvers: each is a line of a table, and plain dense arrays on every
    rank. */
 #ifndef POISE_TEST_SYSTEMS_H
 #define POISE_TEST_SYSTEMS_H

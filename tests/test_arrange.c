@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices in another layout and numbering: against the entries they came from, and solves against solves
-   without. */
+/* Matrices in another layout and numbering, compared with the entries they came from; solves, compared
+   with solves without it. */
 #include <stdio.h>
 
 #include "ksp/ksp.h"
+#include "mat/arrange.h"
 #include "mat/graph.h"
 #include "sample.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assembly and changes of matrices against dense arrays that every rank holds. Values are multiples of 1/8,
-   so that sums are exact in any order and results can be compared as they are. */
+/* Assembly and changes of matrices, compared with dense arrays that every rank holds. Values are multiples
+   of 1/8, so sums are exact in any order, and results can be compared for equality. */
 #include "mat/mat.h"
 #include "sample.h"
 

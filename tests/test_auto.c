@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type auto: which type it has work on matrices where that is obvious, when it chooses again, that options and
-  copies follow, and what measurements leave behind. Products by it are judged by test_products.c and
-  test_types.c, as those of every type.
+  Type auto: which type it chooses where that is obvious, when it chooses again, what options and copies do,
+  and what measurements leave behind. test_products.c and test_types.c check its products, as those of every
+  type.
 */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "harness.h"
 #include "ksp/ksp.h"
+#include "mat/csr_product.h"
+#include "mat/mat_device.h"
+#include "mat/winners.h"
 #include "sample.h"
 
 typedef PoiseInt Lengths(PoiseInt i, PoiseInt m); /* of local row i of m */
@@ -167,7 +170,7 @@ static void TestChoice(PoiseContext ctx)
                {12000, OneLong, "csri"},
                {0, Even, "csr"},
                {1, Even, "csr"}};
-  bool gpu = ctx->device->ops->csr_rows;
+  bool gpu = poiseModelIsGpu(&ctx->device->model);
   for (int threads = 1; threads < 4; threads++) { /* bits depend on the choice, and not on them */
     PoiseMat A;
     ctx->device->threads = threads;
@@ -176,6 +179,7 @@ static void TestChoice(PoiseContext ctx)
       CheckWorks(A, cases[k].type);
       CheckView(A, gpu ? "predicted, in times of its bytes: csr "
                        : "predicted for 16 threads, in times of its bytes: csr ");
+      CheckView(A, "    plan: ");
       PoiseMatDestroy(&A);
     }
     if (CHECK_OK(MakeAuto(ctx, 8000, Few, "c_", &A))) CheckWorks(A, gpu ? "csr" : "csri");
@@ -187,7 +191,7 @@ static void TestChoice(PoiseContext ctx)
    are apart. Elsewhere in rows. */
 static void TestColumns(PoiseContext ctx)
 {
-  bool gpu = ctx->device->ops->csr_rows;
+  bool gpu = poiseModelIsGpu(&ctx->device->model);
   PoiseMat A;
   for (int apart = 0; apart < 3; apart++) { /* 2: but 16-bit columns are asked for, which only csr has */
     CHECK_OK(PoiseOptionsSet(ctx, "w_mat_index16", apart == 2 ? "yes" : "no"));
@@ -235,7 +239,7 @@ static void TestPatterns(PoiseContext ctx)
   PoiseInt *col = malloc(30 * (size_t)m * sizeof *col);
   double *val = calloc(30 * (size_t)m, sizeof *val);
   for (PoiseInt k = 0; k < 30 * m; k++) col[k] = k;
-  CHECK_OK(PoiseMatAddBlock(A, 1, &begin, 30 * m, col, val));
+  CHECK_OK(PoiseMatAddBlock(A, 1, &begin, (int)(30 * m), col, val));
   free(col), free(val);
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, "csri");
@@ -256,7 +260,9 @@ static void Option(PoiseContext ctx, const char *key, const char *value)
 
 static int64_t Chunk(PoiseMat A)
 {
-  return poiseCsriLimit(A->ctx->device, A->csr.m + A->csr.nz, A->data);
+  ProductRequest request = {.type = PRODUCT_CSRI};
+  poiseCsriRequest(A->data, &request);
+  return poiseSplitLimit(&A->ctx->device->model, &request, A->csr.m + A->csr.nz);
 }
 
 static void TestOptions(PoiseContext ctx)
@@ -411,7 +417,7 @@ static void TestMeasure(PoiseContext ctx)
   if (!CHECK_OK(MakeAuto(ctx, 500, OneLong, "m_", &A))) return;
   CheckWorks(A, NULL);
   CheckView(A, "measured, in ms: csr ");
-  CHECK_INT(ctx->winners.count, 1);
+  CHECK_INT(ctx->winners->count, 1);
   char type[16];
   snprintf(type, sizeof type, "%s", A->type->name);
   if (CHECK_OK(MakeAuto(ctx, 500, OneLong, "m_", &B))) { /* the same pattern */
@@ -424,19 +430,19 @@ static void TestMeasure(PoiseContext ctx)
     CheckView(B, "measured before\n");
   }
   PoiseMatDestroy(&B);
-  CHECK_INT(ctx->winners.count, 1);
+  CHECK_INT(ctx->winners->count, 1);
   /* another pattern with as many rows; on rank 0 only the column is new */
   PoiseInt row = 500 * PoiseRank(ctx), col = 499;
   CHECK_OK(PoiseMatAddEntries(A, 1, &row, &col, &(double){1}));
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, NULL);
   CheckView(A, "measured, in ms: csr ");
-  CHECK_INT(ctx->winners.count, 2);
+  CHECK_INT(ctx->winners->count, 2);
   Option(ctx, "m_mat_csri_chunk", "100"); /* another contender */
   CHECK_OK(PoiseMatSetFromOptions(A));
   CheckWorks(A, NULL);
   CheckView(A, "measured, in ms: csr ");
-  CHECK_INT(ctx->winners.count, 3);
+  CHECK_INT(ctx->winners->count, 3);
   Option(ctx, "m_mat_auto_measure", "no");
   CHECK_OK(PoiseMatSetFromOptions(A));
   CheckView(A, "predicted");
@@ -499,7 +505,7 @@ static void TestMeasured(PoiseContext ctx)
     for (int k = 0; k < 3; k++)
       slowest[(predicted + k) % 3] = ms[(predicted + k) % 3] = (last ? cases[c].last : cases[c].ms)[k];
     Pretend(ctx, A, ms);
-    ctx->winners.count = 0;
+    ctx->winners->count = 0;
     Option(ctx, "m_mat_auto_measure", "yes");
     CHECK_OK(PoiseMatSetFromOptions(A));
     CHECK_OK(PoiseMax(ctx, 3, slowest));
@@ -507,8 +513,8 @@ static void TestMeasured(PoiseContext ctx)
              slowest[2], c == 3 ? "; predicted, and not 2 % slower" : "\n");
     CheckView(A, words);
     CheckWorks(A, candidates[winner]);
-    CHECK_INT(ctx->winners.count, 1);
-    CHECK_INT(ctx->winners.of[0].winner, winner);
+    CHECK_INT(ctx->winners->count, 1);
+    CHECK_INT(ctx->winners->of[0].winner, winner);
     int calls = pretended.calls;
     if (CHECK_OK(MakeAuto(ctx, 200, InFront, "m_", &B))) CheckWorks(B, candidates[winner]);
     CHECK_INT(pretended.calls, calls); /* not timed again */
@@ -529,7 +535,7 @@ static void TestMeasuredFast(PoiseContext ctx)
     Option(ctx, "m_mat_auto_measure", "no");
     if (!CHECK_OK(MakeAuto(ctx, 200, InFront, "m_", &A))) return;
     Pretend(ctx, A, (double[]){ms[c], ms[c], ms[c]});
-    ctx->winners.count = 0;
+    ctx->winners->count = 0;
     Option(ctx, "m_mat_auto_measure", "yes");
     launches[c] = ctx->device->launches;
     CHECK_OK(PoiseMatSetFromOptions(A));
@@ -547,14 +553,14 @@ static void TestRemembered(PoiseContext ctx)
   Option(ctx, "m_mat_auto_measure", "yes");
   for (int k = 0; k < 3; k++) {
     PoiseMat A;
-    if (k == 1 && PoiseRank(ctx)) ctx->winners.of[0].winner = (ctx->winners.of[0].winner + 1) % 3;
-    if (k == 2 && last) ctx->winners.count = 0;
-    double first = PoiseRank(ctx) ? -1 : ctx->winners.of[0].winner; /* rank 0's */
+    if (k == 1 && PoiseRank(ctx)) ctx->winners->of[0].winner = (ctx->winners->of[0].winner + 1) % 3;
+    if (k == 2 && last) ctx->winners->count = 0;
+    double first = PoiseRank(ctx) ? -1 : ctx->winners->of[0].winner; /* rank 0's */
     CHECK_OK(PoiseMax(ctx, 1, &first));
     if (!CHECK_OK(MakeAuto(ctx, 200, OneLong, "m_", &A))) return;
     CheckView(A, k == 1 ? "measured before\n" : "measured, in ms: csr ");
     CheckWorks(A, k == 1 ? candidates[(int)first] : NULL);
-    CHECK_INT(ctx->winners.count, 1);
+    CHECK_INT(ctx->winners->count, 1);
     PoiseMatDestroy(&A);
   }
 }
@@ -570,12 +576,12 @@ static void TestRing(PoiseContext ctx)
   Option(ctx, "m_mat_auto_measure", "yes");
   for (int k = 0; k < 8; k++) {
     PoiseMat A;
-    if (k == 1) ctx->winners.count = POISE_WINNERS - 1; /* as if others had come */
+    if (k == 1) ctx->winners->count = POISE_WINNERS - 1; /* as if others had come */
     if (!CHECK_OK(MakeAuto(ctx, steps[k].m, Even, "m_", &A))) return;
     CheckView(A, steps[k].known ? "measured before\n" : "measured, in ms: csr ");
     PoiseMatDestroy(&A);
   }
-  CHECK_INT(ctx->winners.count, POISE_WINNERS + 2);
+  CHECK_INT(ctx->winners->count, POISE_WINNERS + 2);
 }
 
 /* The hash is of places: columns, or lengths, that change places are another pattern. */
@@ -603,7 +609,7 @@ static void TestHash(PoiseContext ctx)
     CHECK_OK(poiseBufferRead(&offsets, DEVICE, &a.A.ptr32));
     CHECK_OK(poiseBufferRead(&columns, DEVICE, &a.A.col));
     CHECK_OK(poiseBufferUpdate(&hash, DEVICE, &a.hash));
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_hash, &a, sizeof a));
+    CHECK_OK(LAUNCH(ctx->device, csr_hash, &a));
     if (!CHECK_OK(poiseBufferRead(&hash, HOST, &found))) return;
     seen[c] = *found;
     uint64_t plain = 0; /* the same on every device */
@@ -664,7 +670,7 @@ static void TestFile(PoiseContext ctx)
   }
   GetFile(ctx, path, text, sizeof text);
   if (root) CHECK(!strncmp(text, "poise auto 1\n", 13));
-  ctx->winners.count = 0; /* another process, */
+  ctx->winners->count = 0; /* another process, */
   char *first = strchr(text, '\n'), *end = first ? strchr(first + 1, '\n') : NULL;
   if (root && CHECK(end != NULL)) { /* and the other type for the first matrix */
     snprintf(other, sizeof other, "%.17s%s\n", first + 1, strncmp(first + 18, "csri\n", 5) ? "csri" : "csr");
@@ -675,7 +681,7 @@ static void TestFile(PoiseContext ctx)
   }
   if (!CHECK_OK(MakeAuto(ctx, 300, Even, "f_", &A))) return;
   CheckView(A, "measured before, in file ");
-  CHECK_INT(ctx->winners.count, 1);
+  CHECK_INT(ctx->winners->count, 1);
   if (root)
     CHECK(!strncmp(other + 17, A->type->name, strlen(A->type->name)) &&
           other[17 + strlen(A->type->name)] == '\n');
@@ -686,7 +692,7 @@ static void TestFile(PoiseContext ctx)
   GetFile(ctx, path, text, sizeof text);
   if (root) CHECK(!strncmp(text, again, strlen(again)) && strlen(text) >= strlen(again) + 21);
   Option(ctx, "f_mat_auto_measure", "no"); /* a winner in the file is one nevertheless */
-  ctx->winners.count = 0;
+  ctx->winners->count = 0;
   for (int k = 0; k < 2; k++) {
     if (!CHECK_OK(MakeAuto(ctx, k ? 303 : 300, Even, "f_", &A))) return;
     CheckView(A, k ? "auto: csr, predicted" : "measured before, in file ");
@@ -696,7 +702,7 @@ static void TestFile(PoiseContext ctx)
   if (root) CHECK(!strcmp(text, again));
   Option(ctx, "f_mat_auto_measure", "yes");
   for (int k = 0; k < (int)(sizeof bad / sizeof *bad); k++) {
-    ctx->winners.count = 0;
+    ctx->winners->count = 0;
     PutFile(ctx, path, bad[k].text);
     PoiseErr e = MakeAuto(ctx, 300, Even, "f_", &A);
     CHECK_ERR(e, root ? POISE_ERR_FORMAT : POISE_ERR_REMOTE, bad[k].words);
@@ -777,9 +783,9 @@ static void TestInside(PoiseContext ctx)
     PoiseMat A;
     if (r == PoiseRank(ctx) && CHECK_OK(MakeAuto(self, 50 + r, Even, "f_", &A))) PoiseMatDestroy(&A);
     if (r == PoiseRank(ctx)) {
-      int other = (ctx->winners.of[0].winner + 1) % 3;
-      CHECK_INT(ctx->winners.count, 1);
-      ctx->winners.of[0].winner = other;
+      int other = (ctx->winners->of[0].winner + 1) % 3;
+      CHECK_INT(ctx->winners->count, 1);
+      ctx->winners->of[0].winner = other;
       if (CHECK_OK(MakeAuto(self, 50 + r, Even, "f_", &A))) CHECK(!strcmp(A->type->name, candidates[other]));
       PoiseMatDestroy(&A);
     }
@@ -1019,7 +1025,7 @@ static PoiseErr Use(PoiseContext ctx, void *arg)
 {
   PoiseMat A = NULL, B = NULL;
   PoiseVec x = NULL, y = NULL;
-  ctx->winners.count = 0;
+  ctx->winners->count = 0;
   PoiseErr e = MakeAuto(ctx, 40, arg ? OneLong : Even, "a_", &A);
   if (!e) e = PoiseMatCreateVecs(A, &x, &y);
   if (!e) e = PoiseMatMult(A, x, y);
@@ -1065,8 +1071,8 @@ static PoiseErr Look(PoiseMat A, PoiseVec x, PoiseVec y)
   return POISE_OK;
 }
 
-/* Of a matrix for which nothing was said the type is chosen by the first use of it, on all ranks or, if one
-   cannot, on none. */
+/* Without a choice by the user, the first use of a matrix chooses the type: on all ranks, or on none if
+   one cannot. */
 static void TestDefault(PoiseContext ctx)
 {
   static Action *const actions[] = {PoiseMatMult, Residual, Dot, Look};
@@ -1136,7 +1142,7 @@ static void TestKeepsColumns(PoiseContext ctx)
   CHECK_OK(PoiseMatBytes(A, &before, NULL));
   CHECK_OK(PoiseMatMult(A, again, y));
   CHECK(!strcmp(A->type->name, "csri"));
-  CHECK_INT(((const CsrData *)A->data)->pattern, A->pattern);
+  CHECK_INT(poiseCsrData(A)->pattern, A->pattern);
   CHECK_OK(PoiseMatBytes(A, &after, NULL));
   CHECK(after.host >= before.host && after.device >= before.device);
   CHECK_OK(PoiseVecSetRandom(y, 3));
@@ -1155,7 +1161,7 @@ static void TestWholeOrNot(PoiseContext ctx)
 {
   PoiseErr e = POISE_ERR_MEMORY;
   PoiseMat from, X, C;
-  PoiseInt m = ctx->device->ops->csr_rows ? 12000 : 4000; /* csri has work from there on */
+  PoiseInt m = poiseModelIsGpu(&ctx->device->model) ? 12000 : 4000; /* csri has work from there on */
   if (!CHECK_OK(Make(ctx, m, Pairs, &from)) || !CHECK_OK(Make(ctx, m, InFront, &X)) ||
       !CHECK_OK(PoiseMatDuplicate(from, 1, &C)))
     return;
@@ -1180,7 +1186,7 @@ static void TestWholeOrNot(PoiseContext ctx)
 /* A library that was asked for multiplies, whatever the rows are. */
 static void TestLibrary(PoiseContext ctx)
 {
-  const char *const *library = ctx->device->ops->csr_libraries;
+  const char *const *library = poiseCsrLibraries(ctx->device);
   PoiseMat A;
   if (!CHECK_OK(Make(ctx, 12000, InFront, &A))) return;
   bool refuses = A->csr.wide && !strcmp(ctx->device->ops->name, "cuda"); /* cuSPARSE: see test_types */
@@ -1193,8 +1199,8 @@ static void TestLibrary(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* One rank has no memory for another type, or for its set-up: the type is one of the two, and the next
-   attempts go on together. */
+/* One rank has no memory for another type, or for its set-up. The type is then one of the two, and the
+   next attempts continue on all ranks. */
 static void TestOneRankFails(PoiseContext ctx)
 {
   static const char *const to[] = {"auto", "csri", "auto", "seg", "csr", "auto"};

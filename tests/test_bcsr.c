@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices of blocks of every size, on patterns with empty, single and long rows of blocks: products, products
-  with the transpose and diagonals against sums in long double; from arrays of every form and from CSR;
-  solves; what goes wrong.
+  Matrices of blocks of every size, on patterns with empty, single and long block rows. Products, transposed
+  products and diagonals are compared with sums in long double. Matrices come from arrays of every form and
+  from CSR. Solves and errors are tested too.
 */
 #include <float.h>
 #include <math.h>
@@ -254,7 +254,7 @@ static void TestKernels(PoiseContext ctx)
                           {5, 35, 150, false, false},  {8, 30, 150, false, false}, {12, 25, 70, false, false},
                           {13, 25, 70, false, false},  {17, 25, 35, false, false}, {32, 13, 19, false, false},
                           {4, 300, 300, false, false}, {3, 1, 400, false, true}};
-  bool gpu = ctx->device->ops->bcsr_rows != NULL;
+  bool gpu = poiseModelIsGpu(&ctx->device->model);
   for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
     PoiseMat A;
     Arrays a = Make(ctx, &shapes[k], 0);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices of blocks made in other ways, copied, turned, added, saved and moved: each gives the blocks, to the
-  bit, that the same steps with CSR give, when their result is made blocks.
+  Matrices of blocks made in other ways, copied, transposed, added, saved and moved. Each must give the same
+  blocks, to the bit, as the same steps with CSR whose result is converted to blocks.
 */
 #define _XOPEN_SOURCE 700
 #include <unistd.h>
 
+#include "mat/entries.h"
 #include "mat/mat.h"
 #include "sample.h"
 
@@ -413,6 +414,22 @@ static void TestFills(PoiseContext ctx)
   }
 }
 
+/* What a view says of blocks of b x b is what was found. */
+static void CheckFillLine(const char *text, const PoiseBlockFill *fill)
+{
+  char start[32];
+  long long blocks;
+  double numbers, bytes;
+  snprintf(start, sizeof start, "    %d x %d: ", fill->b, fill->b);
+  const char *line = strstr(text, start);
+  if (!CHECK(line != NULL)) return;
+  const char *form = " %lld blocks, %lf numbers per nonzero, %lf bytes";
+  if (!CHECK_INT(sscanf(line + strlen(start) - 1, form, &blocks, &numbers, &bytes), 3)) return;
+  CHECK_INT(blocks, fill->blocks);
+  CHECK_NEAR(numbers, fill->fill, 6e-4);
+  CHECK_NEAR(bytes, fill->bytes, 0.5);
+}
+
 /* By the option, before there are entries and afterwards; what was found is seen, and a second time nothing
    changes. */
 static void TestFound(PoiseContext ctx)
@@ -438,6 +455,7 @@ static void TestFound(PoiseContext ctx)
     if (PoiseRank(ctx) == 0) {
       CHECK(strstr(text, nodes ? "  block size 3 was found; CSR has "
                                : "  no blocks were found that take fewer") != NULL);
+      if (CHECK(A->fills != NULL) && A->fills[2].blocks >= 0) CheckFillLine(text, A->fills + 2);
       CHECK(strstr(text, "    3 x 3: ") != NULL);
       CHECK(strstr(text, "    7 x 7: 7 does not divide the rows and columns of every rank\n") != NULL);
     }

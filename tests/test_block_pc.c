@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioners of matrices of blocks: textbook loops on dense arrays of blocks, restricted to the pattern
-  of the block that a rank owns, say what z has to be; every method with every preconditioner, without a
-  conversion.
+  Preconditioners of matrices of blocks. The reference for z is textbook loops on dense arrays of blocks,
+  restricted to the pattern of the block that a rank owns. Every method is run with every preconditioner,
+  without a conversion.
 */
 #include "ksp/ksp.h"
 #include "shapes.h"

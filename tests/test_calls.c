@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wrong calls: pointers that are no objects, and ranks that are in different calls. */
+/* Wrong calls: pointers that are no objects, and ranks in different calls. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

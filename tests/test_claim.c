@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What a solver says of a solve is true: claims that are refuted, what checking costs, methods that start
-  afresh, counts after a breakdown, and right-hand sides whose squares are no numbers. All combinations are
-  in test_honest.c.
+  What a solver reports of a solve must be true. This tests refuted claims, the cost of checking, and methods
+  that start afresh. It also tests counts after a breakdown, and right-hand sides whose squares under- or
+  overflow. test_honest.c has all combinations.
 */
 #include <math.h>
 
@@ -317,8 +317,8 @@ static PoiseErr Mult_Liar(void *arg, PoiseVec x, PoiseVec y)
   return PoiseMatMult(l->products++ < l->lies ? l->other : l->A, x, y);
 }
 
-/* The product of a method is another one while it iterates: what it claims is refuted, and it goes on
-   from x as a solve with that guess does; counts and history go on. */
+/* The product changes while a method iterates. Its claim is refuted, and it continues from x like a solve
+   with that guess; */
 static void GoesOn(PoiseContext ctx, const char *words)
 {
   Problem p, fresh;
@@ -465,8 +465,8 @@ static PoiseErr BuildEach(PoiseKSP ksp, PoiseInt iteration, double norm, void *x
   return PoiseKSPBuildSolution(ksp, x);
 }
 
-/* A claim at a restart brings no warning, though the residual it was made of has been overwritten since: by a
-   loop that is replayed, or by an iterate that was asked for. */
+/* A claim at a restart brings no warning, although its residual has been overwritten since. A replayed loop
+   or a requested iterate does that. */
 static void TestAtRestart(PoiseContext ctx)
 {
   int claims = 0;
@@ -632,8 +632,8 @@ static void TestTiny(PoiseContext ctx)
   Close(&p);
 }
 
-/* Where the square of a tiny b is 0, a guess's residual is not what rtol is relative to: nor is it for b of
-   1e-100, whose square is a number. */
+/* If the square of a tiny b is 0, rtol is not relative to the residual of the guess. The same holds for b
+   of 1e-100, whose square is not 0. */
 static void TestTinyBesideGuess(PoiseContext ctx)
 {
   static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "richardson"};

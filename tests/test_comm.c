@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives and neighbour exchanges against what each rank can compute by itself, on every kind of
-   communicator. */
+/* Collectives and neighbour exchanges, compared with what each rank can compute by itself, on every kind
+   of communicator. */
 #include "harness.h"
 #include "sys/sys.h"
 

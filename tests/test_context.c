@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts of their own beside the one that the harness gives; thread ranks that succeed and fail. */
+/* Contexts beside the one of the harness; thread ranks that succeed and fail. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdatomic.h>
 #include <unistd.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Devices and buffers: that the mock finds the mistakes it is there for, that buffers keep their promise in
-  every order of calls, that streams run late and graphs replay. Each rank makes devices of its own, so one
-  configuration of devices is enough.
+  Devices and buffers. The mock finds the mistakes that it is made for. Buffers keep their promise in every
+  order of calls, streams run late, and graphs replay. Each rank makes its own devices, so one configuration
+  of devices is enough.
 */
 #include "harness.h"
 #include "sys/sys.h"
+#include "vec/vec_kernels.h"
 
 enum { N = 5 }; /* entries of most arrays */
 
@@ -32,14 +33,14 @@ static double *Pinned(Device *dev, int64_t n)
 
 static PoiseErr Set(Device *dev, int64_t n, double *w, double value)
 {
-  return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = n, .out = {w}, .c = {{.value = value}});
+  return LAUNCH(dev, phase, &(PhaseArgs){.id = PHASE_vec_set, .n = n, .out = {w}, .c = {{.value = value}}});
 }
 
 /* w = a x + b y */
 static PoiseErr Axpby(Device *dev, int64_t n, double *w, double a, const double *x, double b, const double *y)
 {
-  return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_axpby, .n = n, .in = {x, y}, .out = {w},
-                .c = {{.value = a}, {.value = b}});
+  PhaseArgs p = {.id = PHASE_vec_axpby, .n = n, .in = {x, y}, .out = {w}, .c = {{.value = a}, {.value = b}}};
+  return LAUNCH(dev, phase, &p);
 }
 
 static PoiseErr Fetch(Device *dev, int64_t n, double *host, const double *device)
@@ -348,7 +349,7 @@ static void TestPrologueReadsWhatItWrites(PoiseContext ctx)
     int k = plant ? SLOT_NORM0 : SLOT_FIRST_OWN;
     CHECK_OK(Set(dev, POISE_SLOTS, slots, 0));
     CHECK_OK(Set(dev, 1, slots + k, 16));
-    CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_ksp_norm0, .k = k, .slots = slots));
+    CHECK_OK(LAUNCH(dev, phase, &(PhaseArgs){.id = PHASE_ksp_norm0, .k = k, .slots = slots}));
     CHECK_OK(Fetch(dev, POISE_SLOTS, host, slots));
     if (plant)
       CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "ksp_norm0 reads a slot that it writes");
@@ -716,9 +717,10 @@ typedef struct Wheel {
 
 static void Roll(Wheel *w, int64_t turns)
 {
-  for (; turns > 0; turns--, w->turns++)
-    CHECK_OK(LAUNCH(w->dev, gather, GatherArgs, .n = N, .idx = w->next, .x = w->array[w->turns % 2],
-                    .out = w->array[(w->turns + 1) % 2]));
+  for (; turns > 0; turns--, w->turns++) {
+    GatherArgs a = {.n = N, .idx = w->next, .x = w->array[w->turns % 2], .out = w->array[(w->turns + 1) % 2]};
+    CHECK_OK(LAUNCH(w->dev, gather, &a));
+  }
 }
 
 static bool Rolled(const Wheel *w, int64_t turns)

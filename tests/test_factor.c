@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioners ilu, icc and sor: textbook loops on dense arrays, restricted to the pattern of the block
-  that a rank owns, say what z has to be.
+  Preconditioners ilu, icc and sor. The reference for z is textbook loops on dense arrays, restricted to the
+  pattern of the block that a rank owns.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
@@ -518,7 +518,7 @@ static void TestShell(PoiseContext ctx)
   for (int k = 0; k < 3; k++) {
     PoisePC pc = Make(ctx, types[k], A, NULL);
     CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED,
-              "needs the entries of the matrix, and one of type shell has none");
+              "needs the entries of the matrix, and a matrix of type shell has none");
     PoisePCDestroy(&pc);
   }
   PoiseMatDestroy(&A);

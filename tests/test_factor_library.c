@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Triangular solves of ilu and icc by libraries of the device (the mock's; cuSPARSE): dense references and our
-  own sweeps say what z has to be. On one rank, where all rows are on one of them (layout LAST), or in the
-  blocks of bjacobi.
+  Triangular solves of ilu and icc by libraries of the device (the mock's; cuSPARSE). Dense references and our
+  own sweeps are the reference for z. One rank has all rows (layout LAST), or the factors are in the blocks of
+  bjacobi.
 */
+#include "pc/pc_device.h"
 #include "shapes.h"
 
 #define NONE \
@@ -31,7 +32,7 @@ static Incomplete *Factors(PoisePC pc)
    takes no offsets of 64 bits. */
 static const char *Library(PoiseContext ctx)
 {
-  const char *const *libraries = ctx->device->ops->factor_libraries;
+  const char *const *libraries = poiseFactorLibraries(ctx->device);
   if (!libraries) {
     TestSkip("this device has no libraries");
     return NULL;
@@ -161,7 +162,7 @@ static void TestRefused(PoiseContext ctx)
   CHECK_OK(PoiseMatSetBlockSize(A, 2));
   CHECK_OK(PoiseMatSetType(A, "bcsr"));
   pc = MakeBy(ctx, library, false, "ilu", A, "");
-  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "takes numbers, and the matrix is of blocks of 2 x 2");
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "takes scalars, and the matrix has blocks of 2 x 2");
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_NEAR(Defect(pc, &s, 0, 0), 0, 1e-13);
   PoisePCDestroy(&pc);

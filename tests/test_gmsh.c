@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The reader of meshes in examples/fem. A mesh is judged by its volume, its areas, and Gauss: the integral of
-  x . n over all of its boundary is dim times the volume, which it is only if no facet is missing, given twice
-  or turned inwards.
+  The reader of meshes in examples/fem. A mesh is checked by its volume, its areas, and Gauss: the integral of
+  x . n over the whole boundary is dim times the volume. This fails if a facet is missing, given twice, or
+  turned inwards.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>

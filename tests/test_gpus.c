@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Whose GPU is current: an application has its own, changes it, has several contexts and threads. Each public
-  call does its work on the context's GPU and leaves the thread's as it was. With two GPUs all of this is told
-  apart.
+  Which GPU is current. An application has its own GPU, changes it, and has several contexts and threads. Each
+  public call works on the context's GPU, and leaves the thread's GPU as it was. Two GPUs are needed to tell
+  these apart.
 */
 #define _GNU_SOURCE /* setenv */
 #include "harness.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Claims of convergence are true. Every method with every norm, side, preconditioner and type of matrix
-  solves every system of systems.h, most of which no method is made for; the norm that was tested is then
-  computed again from x with long doubles, and where mathematics says what a solve has to end with, it does.
+  Claims of convergence must be true. Every method with every norm, side, preconditioner and type of matrix
+  solves every system of systems.h. No method is made for most of these. The tested norm is then computed
+  again from x in long double. Where mathematics says how a solve must end, that is checked too.
 
-  A configuration takes every method with every system and preconditioner, in one type and manner each,
-  which change from one configuration to the next; several ranks and sanitizers take a part, drawn anew in
-  each.
+  A configuration takes every method with every system and preconditioner, each in one type and manner, which
+  change between configurations. With several ranks or sanitizers each configuration takes a random part.
 */
 #include "ksp/ksp.h"
 #include "systems.h"
@@ -212,8 +211,8 @@ static long double Tested(const Case *c, const Norms *first, const Norms *of)
   return first->preconditioned * (of->natural / first->natural);
 }
 
-/* What rounding may do to the norm of b - A x in doubles: it has no bound as |x| grows, and M may enlarge
-   it, of which three vectors of errors with several signs tell. last: the norms without. */
+/* The effect of rounding on the norm of b - A x in doubles. It has no bound as |x| grows, and M may
+   enlarge it. Three vectors of errors with several signs estimate it. */
 static PoiseErr Noise(Stage *t, PoisePC pc, const Case *c, const double *x, const Norms *first,
                       const Norms *last, long double *noise)
 {

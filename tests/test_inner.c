@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Solvers inside preconditioners (bjacobi, ksp), small dense ones (lu, supervariable blocks) and the user's
-  (shell): dense elimination on each block says what z has to be; what is nested is compared with what is not.
+  (shell). Dense elimination on each block is the reference for z. Nested solvers are compared with solvers
+  that are not nested.
 */
 #include "ksp/ksp.h"
 #include "shapes.h"
@@ -113,7 +114,7 @@ static void TestSelf(PoiseContext ctx)
   CHECK_OK(PoisePrintf(self, "words"));
   TestPrintEnd(ctx, out, text, sizeof text);
   CHECK((text[0] != 0) == (PoiseRank(ctx) == 0)); /* of all these ranks 0, the first one's only */
-  if (self != ctx) CHECK_ERR(PoiseFinalize(&copy), POISE_ERR_STATE, "the one that it belongs to");
+  if (self != ctx) CHECK_ERR(PoiseFinalize(&copy), POISE_ERR_STATE, "the context that owns it");
 }
 
 /* ---- blocks with solvers --------------------------------------------------------------------- */
@@ -240,8 +241,8 @@ static void TestBadBlocks(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* A pivot that is zero, and one that is NaN, in a block of the last rank: all know, by the row of the whole
-   matrix. */
+/* A pivot that is zero, and one that is NaN, in a block of the last rank. All ranks report it, by the row
+   of the whole matrix. */
 static void TestPivots(PoiseContext ctx)
 {
   static const char *const inner[] = {"ilu", "icc", "jacobi", "lu", "sor"};
@@ -760,8 +761,8 @@ static void TestSupervariables(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* More rows than a block of a kernel's, whose ends lie inside small blocks: all rows of a tridiagonal matrix
-   differ in their columns, so that small blocks are 7 rows from each rank's first one on. */
+/* More rows than a kernel's block of rows, whose ends lie inside small blocks. All rows of a tridiagonal
+   matrix have different columns, so small blocks have 7 rows from each rank's first row on. */
 static void TestLongSupervariables(PoiseContext ctx)
 {
   enum { ROWS = 2 * POISE_BLOCK + 300, SMALL = 7 };
@@ -1199,11 +1200,11 @@ static void TestVaries(PoiseContext ctx)
         continue;
       }
       snprintf(words, sizeof words,
-               "preconditioner %s changes from one application to the next, as method %s in it stops when it "
-               "has converged, "
-               "and method %s needs one that does not: give -x_ksp_type fgmres; or inside -%sksp_type "
-               "preonly, or richardson "
-               "or chebyshev with -%sksp_norm_type none",
+               "preconditioner %s varies between applications, as method %s in it stops when it has "
+               "converged. Method %s "
+               "needs a fixed one. Give -x_ksp_type fgmres; or inside -%sksp_type preonly, or richardson or "
+               "chebyshev "
+               "with -%sksp_norm_type none",
                v->pc, v->method, method, v->prefix, v->prefix);
       CHECK_ERR(e, POISE_ERR_UNSUPPORTED, words);
     }
@@ -1240,7 +1241,7 @@ static void TestVariesOnOneRank(PoiseContext ctx)
     if (mine && way == 1) CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_PRECONDITIONED));
     if (mine && way == 2) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], Never, NULL));
     CHECK_ERR_OF(PoiseKSPSolve(s.ksp, s.b, s.x), mine, POISE_ERR_UNSUPPORTED,
-                 "preconditioner bjacobi changes");
+                 "preconditioner bjacobi varies");
     if (mine) CHECK_OK(PoiseKSPSetType(ksp[1], "richardson"));
     if (mine) CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_NONE));
     if (mine) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], NULL, NULL));

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The kernels of the contract, called on plain arrays and judged by plain loops. Every run is repeated with
-  other numbers of threads and on the mock device: the bits must be the same.
+  The kernels of the contract, called on plain arrays and compared with plain loops. Every run is repeated
+  with other numbers of threads and on the mock device. The bits must be the same.
 */
 #include "harness.h"
+#include "ksp/bicgstab_phases.h"
+#include "mat/csr_kernels.h"
+#include "mat/csr_values_kernels.h"
+#include "mat/keys_kernels.h"
+#include "mat/transpose_kernels.h"
+#include "pc/blocks_kernels.h"
 #include "sys/sys.h"
+#include "vec/vec_kernels.h"
 
 /* ---- arrays and runs ------------------------------------------------------------------------- */
 
@@ -499,20 +506,20 @@ static void TestCsrRows(PoiseContext ctx)
     CsrMultArgs all = {.A = s.A, .vary = 1, .nblock = 3, .a.value = -0.3, .x = Random(&rig, NLOC, 72)};
     all.ghost = Random(&rig, NGHOST, 73);
     all.y = Constant(&rig, M, 0);
-    CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_mult, &all, sizeof all));
+    CHECK_OK(LAUNCH(rig.host, csr_mult, &all));
     for (int64_t i = 0; i < M; i++) {
       int64_t ptr[] = {s.ptr[i], s.ptr[i + 1]};
       double y = 0;
       CsrMultArgs alone = all;
       alone.A.m = 1, alone.A.ptr64 = ptr, alone.vary = 0, alone.nblock = 1, alone.y = &y;
-      CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_mult, &alone, sizeof alone));
+      CHECK_OK(LAUNCH(rig.host, csr_mult, &alone));
       CHECK(isnan(y) == (i % 11 == 3 && ptr[0] < ptr[1]));
       CHECK(isnan(y) ? isnan(all.y[i]) : !memcmp(&y, &all.y[i], sizeof y));
     }
     double *before = Copy(&rig, all.y, POISE_BLOCK);
     for (int64_t k = s.ptr[POISE_BLOCK]; k < s.A.nz; k++) s.col[k] = INT32_MAX; /* not to be looked at yet */
     all.ghost = NULL, all.nblock = 1;
-    CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_mult, &all, sizeof all));
+    CHECK_OK(LAUNCH(rig.host, csr_mult, &all));
     for (int64_t i = 0; i < POISE_BLOCK; i++) CHECK(isnan(before[i]) || before[i] == all.y[i]);
     Release(&rig);
   }
@@ -649,8 +656,8 @@ static void TestCsrKeys(PoiseContext ctx)
       else
         a.place32 = b.place32[0] = place[0], b.place32[1] = place[1];
       RUN(&rig, csr_keys, a, {key[0], nz}, {place[0], nz});
-      CHECK_OK(poiseLaunch(rig.host, KERNEL_csr_keys, &a, sizeof a));
-      CHECK_OK(poiseLaunch(rig.host, KERNEL_sort_keys, &b, sizeof b));
+      CHECK_OK(LAUNCH(rig.host, csr_keys, &a));
+      CHECK_OK(LAUNCH(rig.host, sort_keys, &b));
       for (int64_t j = 0; j < ncol; j++)
         for (int64_t k = t.ptr[j]; k < t.ptr[j + 1]; k++) {
           CHECK(b.key[1][k] == ((uint64_t)j << bits | (uint64_t)t.row[k]));
@@ -968,7 +975,12 @@ static void TestPhaseSlots(PoiseContext ctx)
   double partial[] = {4, 5, 7}, slots[POISE_SLOTS], history[2], *r = Random(&rig, ROWS, 1),
          *p = Constant(&rig, ROWS, 0);
   PhaseArgs plain = {.id = PHASE_ksp_norm0, .k = K, .slots = slots, .nsum = 2};
-  PhaseArgs decides = {.id = PHASE_bicgstab_start, .n = ROWS, .in = {r}, .out = {p, p}, .slots = slots};
+  PhaseArgs decides = {.id = PHASE_bicgstab_start,
+                       .n = ROWS,
+                       .slots = slots,
+                       READS(BI_R, r),
+                       WRITES(BI_P, p),
+                       WRITES(BI_RHAT, p)};
   plain.sum[0] = (Sum){partial, 3, slots + K};
   plain.sum[1] = (Sum){partial, 0, slots + K + 1};
   decides.conv.history = history;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solvers, against textbook versions on dense matrices, against themselves on another device, and at their
-   limits. */
+/* Solvers, compared with textbook versions on dense matrices and with themselves on another device, and at
+   their limits. */
 #define _POSIX_C_SOURCE 200809L
 #include <unistd.h>
 

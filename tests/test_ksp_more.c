@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods richardson, preonly, chebyshev, minres, fgmres; the true-residual monitor; preconditioners that are
-   kept. */
+/* Methods richardson, preonly, chebyshev, minres, fgmres; the monitor of the true residual; kept
+   preconditioners. */
 #include <math.h>
 
 #include "ksp/ksp.h"
@@ -547,8 +547,8 @@ static void StepsOf(Problem *p, PoiseKSP ksp, double *norms)
   for (int k = 0; k <= STEPS; k++) norms[k] = k < count ? h[k] : NAN;
 }
 
-/* What is known of a preconditioner that is kept says nothing of A: other numbers, another A with as many
-   changes behind it, or another null space are another estimate. */
+/* A kept preconditioner does not identify A. Other values, another A with as many changes, or another null
+   space need a new estimate. */
 static void TestEstimateAnew(PoiseContext ctx)
 {
   Problem p;

@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "sys/sys.h"
+#include "vec/vec_kernels.h"
 
 enum { TEXT = 1 << 16 };
 
@@ -226,9 +227,9 @@ static void TestResources(PoiseContext ctx)
       CHECK_OK(poiseBufferUpdate(&buffer, HOST, &host));
       CHECK_OK(poiseBufferRead(&buffer, DEVICE, &device));
       CHECK_OK(poiseBufferUpdate(&buffer, DEVICE, &host));
-      CHECK_OK(LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 8, .out = {host}));
+      CHECK_OK(LAUNCH(ctx->device, phase, &(PhaseArgs){.id = PHASE_vec_set, .n = 8, .out = {host}}));
       CHECK_OK(poiseBufferRead(&buffer, HOST, &device));
-      CHECK_OK(LAUNCH(ctx->device, gather, GatherArgs, .n = 0));
+      CHECK_OK(LAUNCH(ctx->device, gather, &(GatherArgs){.n = 0}));
       CHECK_OK(poiseDeviceSync(ctx->device));
       CHECK_OK(PoiseSum(ctx, 4, v));
       CHECK_OK(PoiseLogEnd(ctx, "work"));
@@ -273,8 +274,8 @@ static void TestDeviceTime(PoiseContext ctx)
     static const int events[] = {EVENT_VecDot, EVENT_VecUpdate, EVENT_MatMult};
     ctx->log_device_time = k == 1;
     poiseLogBegin(ctx, events[k]);
-    CHECK_OK(
-        LAUNCH(ctx->device, phase, PhaseArgs, .id = PHASE_vec_set, .n = 8, .out = {p}, .c = {{.value = k}}));
+    PhaseArgs a = {.id = PHASE_vec_set, .n = 8, .out = {p}, .c = {{.value = k}}};
+    CHECK_OK(LAUNCH(ctx->device, phase, &a));
     Wait(1e-5);
     if (k == 0) CHECK_OK(poiseDeviceSync(ctx->device));
     int64_t waits = ctx->device->waits;

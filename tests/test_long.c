@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Long rows and columns. Products with the transpose, and norms of columns, where columns are of awkward
-  lengths: each against a sum in long double, within a small multiple of its length times unit roundoff; the
-  same bits in every run and on any number of threads. What changes or sums rows, on long ones, beside the
-  same of the transpose, whose rows are short.
+  Long rows and columns. Transposed products, and norms of columns, on columns of awkward lengths are compared
+  with sums in long double. The error must be within a small multiple of the length times unit roundoff. The
+  bits must be the same in every run and on any number of threads. Operations that change or sum long rows are
+  compared with the same on the transpose, whose rows are short.
 */
 #include <float.h>
 
 #include "harness.h"
+#include "mat/csr_product.h"
 #include "mat/mat.h"
 
 /* ---- matrices, column by column -------------------------------------------------------------- */
@@ -198,7 +199,7 @@ static void CheckTransposed(const Shape *s, const Sums *r, PoiseMat A, int runs)
 /* Whether this rank's columns were cut: on a host, those of several row blocks. */
 static bool IsCut(PoiseMat A)
 {
-  return ((const CsrData *)A->data)->columns.nfragment > 0;
+  return poiseCsrData(A)->columns.nfragment > 0;
 }
 
 static void TestTypes(PoiseContext ctx)
@@ -302,9 +303,9 @@ static void TestChanges(PoiseContext ctx)
   PoiseSplit(ctx, s->M, &begin, &m);
   for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &col, &(double){1}));
   CHECK_OK(PoiseMatAssemble(A));
-  int64_t before = ((const CsrData *)A->data)->columns.nfragment;
+  int64_t before = poiseCsrData(A)->columns.nfragment;
   CHECK_OK(Compare(A));
-  if (PoiseSize(ctx) == 1) CHECK(((const CsrData *)A->data)->columns.nfragment == 2 * before);
+  if (PoiseSize(ctx) == 1) CHECK(poiseCsrData(A)->columns.nfragment == 2 * before);
   PoiseMatDestroy(&A);
 }
 
@@ -318,7 +319,7 @@ static PoiseErr Use(PoiseContext ctx, void *arg)
   PoiseErr e = PoiseMatMultTranspose(A, x, y);
   if (!e && PoiseSize(ctx) == 1) CHECK(IsCut(A));
   poiseCsrDataDestroy(A);
-  ((CsrData *)A->data)->pattern = 0;
+  poiseCsrData(A)->pattern = 0;
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
   return e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices against a plain product of the whole matrix in long double. Every rank holds all of it. */
+/* Matrices, compared with a plain product of the whole matrix in long double. Every rank holds all of it. */
 #include "mat/mat.h"
 #include "sample.h"
 
@@ -675,6 +675,64 @@ static void TestProductErrors(PoiseContext ctx)
   }
   CHECK_OK(PoiseVecDestroy(&x));
   CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseMatDestroy(&A));
+  FreeWhole(&w);
+}
+
+static _Thread_local struct {
+  int n; /* launches */
+  ProductPart part[4];
+  bool ghosts[4];
+  bool fails;
+} launched;
+
+static PoiseErr Launch_Noted(PoiseMat A, ProductPart part, const ProductArgs *p)
+{
+  if (launched.n == 4) FAIL(POISE_ERR_INTERNAL, "five launches");
+  launched.part[launched.n] = part;
+  launched.ghosts[launched.n++] = p->ghost != NULL;
+  if (launched.fails) FAIL(POISE_ERR_DEVICE, "this launch was to fail");
+  return poiseMatType_csr.launch(A, part, p);
+}
+
+/* A product is one launch, or on several ranks two around the end of the exchange. A rank that fails takes
+   part in the exchange. */
+static void TestParts(PoiseContext ctx)
+{
+  int last = PoiseRank(ctx) == PoiseSize(ctx) - 1, several = PoiseSize(ctx) > 1;
+  MatType noted = poiseMatType_csr;
+  PoiseMat A;
+  PoiseVec x, y, expected;
+  Whole w;
+  MakeWhole(BAND, 10 * PoiseSize(ctx), 10 * PoiseSize(ctx), &w);
+  if (!CHECK_OK(MakeMat(ctx, &w, EVEN, EVEN, &A))) return;
+  CHECK_OK(PoiseMatSetType(A, "csr"));
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
+  CHECK_OK(PoiseVecDuplicate(y, &expected));
+  CHECK_OK(PoiseVecSetRandom(x, 3));
+  CHECK_OK(PoiseMatMult(A, x, expected));
+  noted.launch = Launch_Noted;
+  A->type = &noted;
+  for (int k = 0; k < 3; k++) {
+    memset(&launched, 0, sizeof launched);
+    launched.fails = k == 1 && last;
+    PoiseErr e = PoiseMatMult(A, x, y);
+    if (k == 1)
+      CHECK_ERR_OF(e, last, POISE_ERR_DEVICE, "was to fail");
+    else
+      CHECK_OK(e);
+    CHECK_INT(launched.n, several && !launched.fails ? 2 : 1);
+    CHECK_INT(launched.part[0], several ? INTERIOR : WHOLE);
+    CHECK(!launched.ghosts[0]);
+    if (launched.n < 2) continue;
+    CHECK_INT(launched.part[1], REST);
+    CHECK(launched.ghosts[1]);
+  }
+  A->type = &poiseMatType_csr;
+  CHECK(SampleDigest(y) == SampleDigest(expected));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseVecDestroy(&expected));
   CHECK_OK(PoiseMatDestroy(&A));
   FreeWhole(&w);
 }
@@ -1387,6 +1445,7 @@ static const Test tests[] = {
     {"refused", TestRefused, 0},
     {"null_arrays", TestNullArrays, 0},
     {"product_errors", TestProductErrors, 0},
+    {"parts", TestParts, 0},
     {"types", TestTypes, 0},
     {"view", TestView, 0},
     {"bytes", TestBytes, TEST_SERIAL | TEST_HOST_ONLY},

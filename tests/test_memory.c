@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocation, and what tests of the rest rely on: counting and failing. */
+/* Allocation, and what other tests rely on: counting and failing. */
 #include "harness.h"
 #include "sys/sys.h"
 

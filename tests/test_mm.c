@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market files: what is read is what was written, and whatever is wrong with a file is said with file
-   and line. */
+/* Matrix Market files. What is read must be what was written, and errors in a file must name file and
+   line. */
 #define _XOPEN_SOURCE 700
 #include <dirent.h>
 #include <locale.h>
@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "harness.h"
+#include "mat/load.h"
 #include "mat/mat.h"
 #include "vec/mm.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An application that initialises and finalises MPI itself, and gives Poise communicators of its own. */
+/* An application that initialises and finalises MPI itself, and passes its own communicators to Poise. */
 #include <mpi.h>
 
 #include "harness.h"

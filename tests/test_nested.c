@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Users' functions that call the library: shells of shells, solves inside products, monitors and tests; and
-   their errors. */
+/* Users' functions that call the library (shells of shells, solves inside products, monitors and tests),
+   and their errors. */
 #include "ksp/ksp.h"
 #include "sample.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Singular systems whose null space is known: two rings of N/2 nodes with springs between neighbours (or one
-   ring of N). */
+/* Singular systems with known null spaces: two rings of N/2 nodes with springs between neighbours, or one
+   ring of N. */
 #include "ksp/ksp.h"
 #include "sample.h"
 
@@ -194,8 +194,8 @@ static void TestInconsistent(PoiseContext ctx)
   Close(&s);
 }
 
-/* A = L S R for the ring S and diagonal L, R: A (1 / r) = 0 and A^T (1 / l) = 0, two different vectors of
-   length 1. */
+/* A = L S R for the ring S and diagonal L, R. Then A (1 / r) = 0 and A^T (1 / l) = 0, with two different
+   vectors of length 1. */
 static void Skew(System *s, PoiseVec *null, PoiseVec *left)
 {
   double norm, dot;

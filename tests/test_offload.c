@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What a program can know and ask of the device that it runs on: that a solve copies nothing but its scalars,
-  what the log says of a solve, how much memory objects take, what happens when there is none left.
+  What a program can know and ask of its device. A solve copies only its scalars. The log, the memory of
+  objects, and running out of memory are tested.
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
 
 #include "ksp/ksp.h"
+#include "mat/coo.h"
+#include "mat/entries.h"
 #include "sample.h"
 
 enum { NX = 24, NY = 16, N = NX * NY, B = 4 };
@@ -537,8 +539,8 @@ static void TestFailedZeros(PoiseContext ctx)
   poiseBufferDestroy(&b);
 }
 
-/* Nothing but the GPU itself says that it is full: what was asked for and what is free is named, and after
-   freeing all goes on. */
+/* Only the GPU itself says that it is full. The message has the bytes asked for and the bytes free, and
+   after freeing all works again. */
 static void TestFullGpu(PoiseContext ctx)
 {
   enum { MOST = 64 };
@@ -1249,8 +1251,8 @@ static void TestFreedInUse(PoiseContext ctx)
   if (!CHECK(host != NULL) || !CHECK_OK(poiseDeviceAlloc(dev, TIMES * bytes, "what is kept", &kept))) return;
   for (int k = 0; k < TIMES; k++) {
     if (!CHECK_OK(poiseDeviceAlloc(dev, bytes, "what is freed in use", &p))) break;
-    CHECK_OK(
-        LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = LENGTH, .out = {p}, .c = {{.value = k}}));
+    PhaseArgs a = {.id = PHASE_vec_set, .n = LENGTH, .out = {p}, .c = {{.value = k}}};
+    CHECK_OK(LAUNCH(dev, phase, &a));
     CHECK_OK(poiseDeviceCopy(dev, (char *)kept + (size_t)k * bytes, p, bytes, COPY_ON_DEVICE));
     poiseDeviceFree(dev, bytes, &p);
   }
@@ -1315,7 +1317,7 @@ static void TestMemoryInCapture(PoiseContext ctx)
       !CHECK_OK(poiseDeviceAlloc(dev, 800, "another", &q)))
     return;
   if (!CHECK_OK(dev->ops->capture_begin(dev, true))) return;
-  CHECK_OK(LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}));
+  CHECK_OK(LAUNCH(dev, phase, &(PhaseArgs){.id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}}));
   poiseDeviceFree(dev, 800, &q);
   CHECK_ERR(poiseDeviceAlloc(dev, 800, "too late", &q), POISE_ERR_INTERNAL,
             "an allocation (too late) inside the capture");

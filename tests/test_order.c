@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The later call wins, be it a setter or the one that reads options: every setter that has an option, before
-  and after it. What is found is judged by what the objects then do or hold, not by what was said.
+  The later call wins, whether it is a setter or reads options. Every setter that has an option is tried
+  before and after reading options. Results are judged by what the objects then do or hold, not by what they
+  report.
 */
 #include "ksp/gmres.h"
 #include "shapes.h"

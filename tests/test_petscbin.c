@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PETSc's binary files against an encoder of their definition that shares nothing with the library: what is
-  written has these bytes, what is read has these entries, and whatever is wrong with a file is said with its
-  byte.
+  PETSc's binary files, compared with an encoder of their definition that shares nothing with the library.
+  Written files must have these bytes, read ones these entries. Errors in a file must name the byte.
 */
 #define _XOPEN_SOURCE 700
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "mat/load.h"
 #include "mat/mat.h"
 #include "sample.h"
 #include "vec/petsc.h"

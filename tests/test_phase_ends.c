@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Preconditioners of dense blocks that are applied at the end of a vector phase: the kernel beside those that
-  it stands for, solves beside those with the same preconditioner as a user's function, which no phase
-  applies, and what the log says of both.
+  Preconditioners of dense blocks applied as the epilogue of a vector phase. The kernel is compared with those
+  that it replaces. Solves are compared with solves that have the same preconditioner as a user's function,
+  which no phase applies. The log is compared too.
 */
 #include "ksp/ksp.h"
+#include "ksp/stationary_phases.h"
+#include "pc/blocks_kernels.h"
+#include "pc/supervariables_kernels.h"
 #include "sample.h"
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -61,13 +64,13 @@ static void Apart(Rig *rig, const PhaseArgs *fused, double *r, double *z)
 {
   PhaseArgs a = *fused;
   int64_t b = a.end.b, count = (a.n + b - 1) / b;
-  a.out[0] = r;
+  a.out[ST_R] = r;
   a.partial[0] = NULL;
   a.end = (BlockEpilogue){0};
-  CHECK_OK(poiseLaunch(rig->ctx->device, KERNEL_phase, &a, sizeof a));
+  CHECK_OK(LAUNCH(rig->ctx->device, phase, &a));
   if (a.n % b == 0) {
     BlockApplyArgs apply = {.n = a.n, .b = (int)b, .d = fused->end.d, .x = r, .y = z};
-    CHECK_OK(poiseLaunch(rig->ctx->device, KERNEL_block_apply, &apply, sizeof apply));
+    CHECK_OK(LAUNCH(rig->ctx->device, block_apply, &apply));
     return;
   }
   ApplySupervariablesArgs apply = {.n = a.n, .nblock = count, .d = fused->end.d, .x = r, .y = z};
@@ -77,7 +80,7 @@ static void Apart(Rig *rig, const PhaseArgs *fused, double *r, double *z)
   void *start_dev = SampleLend(rig->ctx, (size_t)(count + 1) * sizeof *start, start);
   void *at_dev = SampleLend(rig->ctx, (size_t)(count + 1) * sizeof *at, at);
   apply.start = start_dev, apply.at = at_dev;
-  CHECK_OK(poiseLaunch(rig->ctx->device, KERNEL_apply_supervariables, &apply, sizeof apply));
+  CHECK_OK(LAUNCH(rig->ctx->device, apply_supervariables, &apply));
   CHECK_OK(poiseDeviceSync(rig->ctx->device));
   SampleTakeBack(rig->ctx, start_dev);
   SampleTakeBack(rig->ctx, at_dev);
@@ -102,9 +105,11 @@ static void CheckPartials(Rig *rig, const PhaseArgs *a, const double *partial, c
 
 static PhaseArgs Residual(Rig *rig, int64_t n, int b)
 {
-  PhaseArgs a = {
-      .id = PHASE_stationary_residual, .n = n, .in = {Random(rig, n, 1)}, .out = {Random(rig, n, 2)}};
-  a.end = (BlockEpilogue){.b = b, .d = Random(rig, n * b, 3), .r = a.out[0], .z = Take(rig, n, NULL)};
+  PhaseArgs a = {.id = PHASE_stationary_residual,
+                 .n = n,
+                 READS(ST_B, Random(rig, n, 1)),
+                 WRITES(ST_R, Random(rig, n, 2))};
+  a.end = (BlockEpilogue){.b = b, .d = Random(rig, n * b, 3), .r = a.out[ST_R], .z = Take(rig, n, NULL)};
   return a;
 }
 
@@ -129,13 +134,13 @@ static void CaseKernel(PoiseContext ctx, int64_t n, int b, int dots)
         (nblock - 1) * poisePhaseRows(&a) < n);
   slots[SLOT_DONE] = 1; /* the solve is over */
   a.slots = Take(&rig, POISE_SLOTS, slots);
-  CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
-  CHECK(SameBits(&rig, a.out[0], before, n) && SameBits(&rig, a.end.z, z, n));
+  CHECK_OK(LAUNCH(ctx->device, phase, &a));
+  CHECK(SameBits(&rig, a.out[ST_R], before, n) && SameBits(&rig, a.end.z, z, n));
   if (a.end.rz) CHECK(Fetch(&rig, a.end.rz)[0] == -7);
   a.slots = NULL;
-  CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
+  CHECK_OK(LAUNCH(ctx->device, phase, &a));
   Apart(&rig, &a, r, z);
-  CHECK(SameBits(&rig, a.out[0], r, n) && SameBits(&rig, a.end.z, z, n));
+  CHECK(SameBits(&rig, a.out[ST_R], r, n) && SameBits(&rig, a.end.z, z, n));
   const double *x = Fetch(&rig, r), *y = Fetch(&rig, z);
   if (dots & 1) CheckPartials(&rig, &a, a.partial[0], x, x);
   if (dots & 2) CheckPartials(&rig, &a, a.end.rz, x, y);
@@ -162,10 +167,10 @@ static void TestNaN(PoiseContext ctx)
   for (int in_d = 0; in_d < 2; in_d++) {
     Rig rig = {.ctx = ctx};
     PhaseArgs a = Residual(&rig, N, B);
-    double poison = NAN, *where = in_d ? (double *)a.end.d + (AT / B * B + 1) * B : (double *)a.in[0] + AT;
+    double poison = NAN, *where = in_d ? (double *)a.end.d + (AT / B * B + 1) * B : (double *)a.in[ST_B] + AT;
     a.end.rz = Take(&rig, 3, NULL), a.end.zz = Take(&rig, 3, NULL);
     CHECK_OK(poiseDeviceCopy(ctx->device, where, &poison, sizeof poison, COPY_TO_DEVICE));
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a));
+    CHECK_OK(LAUNCH(ctx->device, phase, &a));
     const double *z = Fetch(&rig, a.end.z);
     for (int i = 0; i < N; i++) CHECK((isnan(z[i]) != 0) == (in_d ? i == AT / B * B : i / B == AT / B));
     for (int k = 0; k < 3; k++)
@@ -179,9 +184,10 @@ static void TestUnmarked(PoiseContext ctx)
 {
   double x = 5, z = 6;
   PhaseArgs a = {.id = PHASE_vec_set, .n = 1, .out = {&x}, .end = {.b = 1, .d = &x, .r = &x, .z = &z}};
-  CHECK_ERR(poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a), POISE_ERR_INTERNAL,
-            "phase vec_set does not end with blocks");
+  CHECK_ERR(LAUNCH(ctx->device, phase, &a), POISE_ERR_INTERNAL, "phase vec_set does not end with blocks");
   CHECK(x == 5 && z == 6);
+  a = (PhaseArgs){.id = PHASE_ksp_norm0, .n = 1};
+  CHECK_ERR(LAUNCH(ctx->device, phase, &a), POISE_ERR_INTERNAL, "phase ksp_norm0 has no rows");
 }
 
 /* ---- solves ---------------------------------------------------------------------------------- */

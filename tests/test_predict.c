@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What objects will hold, asked of a matrix without entries, is what they say that they hold when a solver has
-  worked: equal where the prediction says so, else within its bounds. (That what they say is what is
-  allocated, test_offload.c sees.)
+  Predicted bytes of objects, asked of a matrix without entries, compared with the bytes that they report
+  after a solve. These must be equal where the prediction is exact, else within its bounds. (test_offload.c
+  checks reported against allocated bytes.)
 */
 #include "ksp/ksp.h"
+#include "mat/csr_product.h"
 #include "sample.h"
 
 enum { B = 2, NODES = 32 * 20 };
@@ -197,7 +198,7 @@ static void CheckMatrix(PoiseContext ctx, const Case *c, Pattern pattern, int tr
   CHECK_INT(ctx->memory.bytes + ctx->device->bytes, bytes); /* nothing is allocated */
   CHECK_OK(Work(A, transpose));
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  if (A->library) held.device -= ((const CsrData *)A->data)->plan.bytes;
+  if (A->library) held.device -= poiseCsrData(A)->plan.bytes;
   where = name;
   Judge(&before, held, factor);
   CHECK((before.beyond != NULL) == (!strcmp(c->type, "auto") || A->library));
@@ -237,7 +238,7 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
   CHECK_OK(Work(A, 1));
   PoiseMatCounts counts = CountsOf(A, 1);
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  if (A->library) held.device -= ((const CsrData *)A->data)->plan.bytes;
+  if (A->library) held.device -= poiseCsrData(A)->plan.bytes;
   CHECK_OK(PoiseMatPredictBytes(A, &counts, &p));
   CHECK_OK(PoiseMatPredictBytes(A, NULL, &known));
   where = c->options;
@@ -365,7 +366,7 @@ static void CheckSolver(PoiseContext ctx, const Case *c, const PCCase *p, const 
   CHECK_OK(PoisePCPredictBytes(pc, NULL, &known[0]));
   if (CHECK_OK(Solve(ksp))) {
     CHECK_OK(PoisePCBytes(pc, &held));
-    if (pc->kept && pc->kept->library) held.device -= ((const CsrData *)pc->kept->data)->plan.bytes;
+    if (pc->kept && pc->kept->library) held.device -= poiseCsrData(pc->kept)->plan.bytes;
     CHECK_OK(PoisePCPredictBytes(pc, NULL, &known[1]));
     int64_t builds = pc->builds;
     CHECK_OK(Solve(ksp));

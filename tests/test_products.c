@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of every type with entries, on matrices that are awkward for one or the other: each row against a
-  sum in long double, within a small multiple of its length times unit roundoff; the same bits in every run;
-  with the dots, in place of y, and in a solve.
+  Products of every type with entries, on matrices that are awkward for some type. Each row is compared with a
+  sum in long double, within a small multiple of its length times unit roundoff. The bits must be the same in
+  every run, with dots, in place of y, and in a solve.
 */
 #include <float.h>
 
-#include "cuda/waves.h"
 #include "harness.h"
 #include "mat/mat.h"
+#include "mat/mat_device.h"
 
 #define MAT_TYPE(name) #name,
 static const char *const types[] = {
@@ -321,30 +321,12 @@ static void TestAwkward(PoiseContext ctx)
   }
 }
 
-enum { PLACES = 63 };
-
-static int64_t RowBlock_Waves(Device *dev, const CsrStatistics *s)
-{
-  (void)dev;
-  return poiseWavesRowBlock(PLACES, s->x_lines >= 40, s);
-}
-
-static int64_t Fragment_Waves(Device *dev, const CsrStatistics *s, int64_t limit)
-{
-  (void)dev;
-  return poiseWavesFragment(PLACES, s, limit);
-}
-
 /* Row blocks and fragments of the sizes that a small GPU would have them: row blocks longer than the rows
    that are cut, fragments of whole lines. */
 static void TestWaves(PoiseContext ctx)
 {
-  Device *dev = ctx->device;
-  const DeviceOps *own = dev->ops;
-  DeviceOps ops = *own;
-  ops.csri_limit = poiseWavesLimit, ops.csri_row_block = RowBlock_Waves, ops.csri_fragment = Fragment_Waves;
-  ops.most_row_block = CSRI_MOST;
-  dev->ops = &ops;
+  DeviceModel *model = &ctx->device->model, own = *model;
+  model->multiprocessors = 2;
   CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_chunk", "0"));
   for (int s = 0; s < SHAPES; s++) {
     Problem p = Make(ctx, &shapes[s]);
@@ -363,7 +345,7 @@ static void TestWaves(PoiseContext ctx)
     Release(&p);
   }
   CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", "-1"));
-  dev->ops = own;
+  *model = own;
 }
 
 /* Row blocks that share rows, which they add to atomically. */
@@ -844,7 +826,7 @@ static PoiseErr MultiplyIndex16(PoiseContext ctx, void *arg)
 
 static void TestIndex16Memory(PoiseContext ctx)
 {
-  const char *const *libraries = ctx->device->ops->csr_libraries;
+  const char *const *libraries = poiseCsrLibraries(ctx->device);
   char text[4096];
   PoiseMat A;
   CHECK_OK(PoiseOptionsSet(ctx, "i_mat_index16", "yes"));
@@ -877,8 +859,8 @@ static PoiseErr MakeOften(PoiseContext ctx, PoiseInt M, PoiseInt N, PoiseInt oft
   return e;
 }
 
-/* With so many asked for there are `slots` hubs, if not 0, and these have all entries of column 0 and one of
-   each other slot. A GPU has none where rows go by blocks. plain: what is held without them. */
+/* With so many hubs asked for there are `slots` hubs, if not 0. They have all entries of column 0, and one
+   of each other slot. */
 static void CheckHubs(PoiseMat A, const char *asked, int64_t often, int64_t slots, int64_t plain)
 {
   PoiseContext ctx = PoiseMatContext(A);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Random sequences of calls. A model knows what matrices and a solver were told, and the library's objects are
+  Random sequences of calls. A model knows what matrices and a solver were told. The library's objects are
   told the same, one call after the other. Now and then objects made of the model alone solve the same system.
-  Reasons, counts, norms, solutions and errors of the used and of the fresh ones must be the same, to the last
-  bit, and so must those of host and mock.
+  Reasons, counts, norms, solutions and errors of used and fresh objects must be the same to the last bit. So
+  must those of host and mock.
 
-  All is drawn from the seed and the number of the step. A failure prints the calls; to have them again, with
-  --test sequences and the same --ranks:
+  All is drawn from the seed and the number of the step. A failure prints the calls. To repeat them, use
+  --test sequences, the same --ranks, and these variables:
     POISE_TEST_SEED=n     only this sequence, whose calls are printed
     POISE_TEST_STEPS=n    as many steps
     POISE_TEST_SKIP=3,5   without these steps, which does not change what the others draw

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What every type of Mat, PC and KSP owes, asked of all that types.def list: a new type is tested the day it
-  is listed. What it computes is judged by suites of its own.
+  What every type of Mat, PC and KSP must do, for all types in the types.def files. So a new type is tested as
+  soon as it is listed. Other suites check its results.
 */
 #include "harness.h"
 #include "ksp/ksp.h"
+#include "mat/mat_device.h"
 
 enum { N = 90, B = 3 };
 
@@ -68,7 +69,7 @@ enum { MATS = sizeof mats / sizeof *mats };
 /* The k-th way in which the device multiplies by a matrix of this type; NULL: there are no more. */
 static const char *KernelOf(PoiseContext ctx, const char *type, int k)
 {
-  const char *const *libraries = ctx->device->ops->csr_libraries;
+  const char *const *libraries = poiseCsrLibraries(ctx->device);
   if (k == 0) return "own";
   return libraries && !strcmp(type, "csr") ? libraries[k - 1] : NULL;
 }
@@ -617,7 +618,7 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
 
 static void TestLibrarySolves(PoiseContext ctx)
 {
-  if (!ctx->device->ops->csr_libraries) TEST_SKIP("this device has no libraries");
+  if (!poiseCsrLibraries(ctx->device)) TEST_SKIP("this device has no libraries");
   CHECK_OK(PoiseOptionsSetString(ctx, "-m_pc_sor_its 2"));
   CHECK_OK(PoiseBarrier(ctx));
   for (int l = 1; KernelOf(ctx, "csr", l); l++) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Operations on the values of a matrix that lives on a device: the values stay there, and have the bits that
-  plain loops over the rows give, on any device and number of ranks.
+  Operations on the values of a matrix that lives on a device. The values stay there, and have the bits of
+  plain loops over the rows, on any device and number of ranks.
 */
-#include "cuda/waves.h"
+#include "mat/coo.h"
+#include "mat/entries.h"
+#include "mat/hubs_kernels.h"
 #include "mat/row_blocks.h"
 #include "sample.h"
 
@@ -457,8 +459,8 @@ static void TestTransposes(PoiseContext ctx)
     CHECK_OK(PoiseVecScale(x, 1)); /* on the device */
     int64_t moved = Moved(ctx);
     CHECK_OK(PoiseMatMultTranspose(A, x, y)); /* the first */
-    /* their number, where there is so much as to be cut */
-    int64_t fragments = ctx->device->ops->csri_limit ? 8 : 0;
+    int64_t fragments =
+        poiseModelIsGpu(&ctx->device->model) ? 8 : 0; /* their number, where there is so much as to be cut */
     CHECK_INT(Moved(ctx) - moved, away ? Staged(A) + fragments : 0);
     for (PoiseInt i = 0; i < rows.m; i++) {
       rows.b[i] = 0;
@@ -664,7 +666,7 @@ static void CheckStatistics(PoiseContext ctx, int64_t m, bool wide, int64_t rule
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof plain, "statistics of the test", &result));
   CHECK_OK(poiseBufferUpdate(&result, DEVICE, &there));
   a.out = there;
-  CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_statistics, &a, sizeof a));
+  CHECK_OK(LAUNCH(ctx->device, csr_statistics, &a));
   if (CHECK_OK(poiseBufferRead(&result, HOST, &found))) CHECK(!memcmp(found, &plain, sizeof plain));
   poiseBufferDestroy(&offsets);
   poiseBufferDestroy(&result);
@@ -745,91 +747,11 @@ static void TestRowBlocks(PoiseContext ctx)
             CHECK_OK(poiseBufferRead(&w.first, HOST, &first)) &&
             CHECK_OK(poiseBufferRead(&w.part, HOST, &part)))
           CheckRowBlocks(&w, row_block, first, part, ptr, sizes[s], cuts[c],
-                         ctx->device->ops->csri_limit ? 32 : 1);
+                         poiseModelIsGpu(&ctx->device->model) ? 32 : 1);
         poiseRowBlocksDestroy(&w);
         poiseBufferDestroy(&offsets);
         free(ptr);
       }
-}
-
-/* ---- sizes of row blocks and fragments on GPUs ----------------------------------------------- */
-
-/* A number from `from` to `to`, all orders of magnitude alike. */
-static int64_t Somewhere(uint64_t k, double from, double to)
-{
-  return (int64_t)(from * pow(to / from, (TestRandom(99, k) + 1) / 2));
-}
-
-/* Row blocks hold no fewer than they must and no more than they may, and if there is a choice are a little
-   fewer than whole rounds of places. */
-static void TestWaves(PoiseContext ctx)
-{
-  (void)ctx;
-  for (uint64_t k = 0; k < 20000; k++) {
-    CsrStatistics s = {.m = Somewhere(4 * k, 1, 1e9), .nz = Somewhere(4 * k + 1, 1, 3e10)};
-    bool scattered = k & 1;
-    double places = k & 2 ? 4181 : 63, size = (double)(s.m + s.nz);
-    int64_t limit = poiseWavesLimit(s.m + s.nz, false), hubs = poiseWavesLimit(s.m + s.nz, true);
-    CHECK(limit >= 128 && limit <= 512 && hubs >= limit && hubs <= 2048);
-    CHECK(limit == 128 || size / (double)limit > 4096); /* enough of them */
-    if (k & 4)
-      s.cut = Somewhere(4 * k + 2, 1, (double)s.nz),
-      s.fragments = Somewhere(4 * k + 3, 1, 1 + (double)s.cut / (double)limit);
-    int64_t row_block = poiseWavesRowBlock(places, scattered, &s),
-            fragment = poiseWavesFragment(places, &s, limit);
-    CHECK(row_block >= limit - limit / 4 && row_block >= 128 && row_block <= CSRI_MOST);
-    CHECK(4 * s.cut < s.nz || !s.cut || row_block <= limit);
-    CHECK(fragment >= 2 * limit);
-    /* neither the least nor the most, and so few rounds that one row more or less in a row block is no
-       round */
-    if (row_block > 512 && row_block < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) &&
-        size < 200.0 * (double)row_block * places) {
-      double rounds = ceil(size / (double)row_block) / places, all = rounds + (double)s.fragments / places;
-      CHECK(all <= round(all) + 1 / places && all >= round(all) - rounds / 512 - 1e-9);
-    }
-    double fragments = (double)s.cut / (double)fragment / places;
-    if (fragment > 2 * limit)
-      CHECK(fragments <= ceil(fragments) && fragments > 0.66 * ceil(fragments) - 1e-9);
-  }
-}
-
-/* Rows of a mean length, with a deviation in shares of it. */
-static CsrStatistics OfRows(int64_t m, double mean, double deviation, int64_t x_lines)
-{
-  double nz = mean * (double)m;
-  return (CsrStatistics){.m = m,
-                         .nz = (int64_t)nz,
-                         .squares = (int64_t)(nz * mean * (1 + deviation * deviation)),
-                         .x_lines = x_lines};
-}
-
-/* What was measured: bench/results/h200_even.txt. */
-static void TestRather(PoiseContext ctx)
-{
-  static const struct {
-    double m, mean, deviation;
-    int x_lines;
-    bool row_blocks;
-  } cases[] = {{1e6, 7, .03, 4, false},   {1e6, 5, .4, 7, false}, {2e6, 4, .5, 13, true},
-               {1e7, 4, .5, 13, true},    {8e6, 5, .4, 13, true}, {2e6, 2.5, 1, 14, false},
-               {2e6, 2.8, .65, 13, true}, {1e6, 10, 0, 12, true}, {1e7, 10, 0, 12, false},
-               {4e6, 20, 0, 12, false},   {5e5, 20, 0, 12, true}, {1e6, 100, 0, 35, true},
-               {2e6, 5, 0, 99, false},    {1e6, 10, 0, 99, true}, {5e4, 300, 0, 88, true}};
-  for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
-    CsrStatistics s = OfRows((int64_t)cases[k].m, cases[k].mean, cases[k].deviation, cases[k].x_lines);
-    CHECK(poiseWavesRather(&s, false) == cases[k].row_blocks);
-  }
-  for (uint64_t k = 0; k < 5000; k++) {
-    CsrStatistics s = OfRows(Somewhere(4 * k, 1, 1e9), (double)Somewhere(4 * k + 1, 1, 1e5) / 100,
-                             (double)Somewhere(4 * k + 2, 1, 1e4) / 1000, Somewhere(4 * k + 3, 1, 100));
-    bool near = s.x_lines < CSRI_NEAR;
-    CHECK(!poiseWavesRather(&s, true));
-    CHECK(!near || !poiseWavesRather(&s, false));
-    s.cut = 1;
-    CHECK(poiseWavesRather(&s, k % 2) == !near);
-  }
-  CHECK(!poiseWavesRather(&(CsrStatistics){0}, false));
-  (void)ctx;
 }
 
 /* ---- what is found out about columns --------------------------------------------------------- */
@@ -871,7 +793,7 @@ static void CheckHubs(PoiseContext ctx, int rule, int64_t columns, int64_t nz, i
   CHECK_OK(poiseBufferUpdate(&count, DEVICE, &a.count));
   CHECK_OK(poiseBufferUpdate(&most, DEVICE, &a.most));
   if (LendColumns(ctx, rule, columns, nz, &col, &a.A.col)) {
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_hubs, &a, sizeof a));
+    CHECK_OK(LAUNCH(ctx->device, csr_hubs, &a));
     if (CHECK_OK(poiseBufferRead(&most, HOST, &found)))
       for (int64_t s = 0; s < 1 << bits; s++) {
         int64_t best = -1;
@@ -913,7 +835,7 @@ static void CheckSpread(PoiseContext ctx, int rule, int64_t columns, int64_t nz)
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof *found, "lines of the test", &lines));
   CHECK_OK(poiseBufferUpdate(&lines, DEVICE, &a.lines));
   if (LendColumns(ctx, rule, columns, nz, &col, &a.A.col)) {
-    CHECK_OK(poiseLaunch(ctx->device, KERNEL_csr_x_lines, &a, sizeof a));
+    CHECK_OK(LAUNCH(ctx->device, csr_x_lines, &a));
     if (CHECK_OK(poiseBufferRead(&lines, HOST, &found))) CHECK(*found == plain);
   }
   if (rule == 0) CHECK(plain <= POISE_SAMPLES * (POISE_SAMPLE / POISE_LINE + 2));
@@ -1148,8 +1070,6 @@ static const Test tests[] = {
     {"new_values", TestNewValues, 0},
     {"statistics", TestStatistics, 0},
     {"row blocks", TestRowBlocks, TEST_SERIAL},
-    {"rounds", TestWaves, TEST_SERIAL | TEST_HOST_ONLY},
-    {"rather", TestRather, TEST_SERIAL | TEST_HOST_ONLY},
     {"hubs", TestHubs, 0},
     {"spread", TestSpread, 0},
     {"vary", TestVary, 0},

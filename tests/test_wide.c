@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What only parts of more than 2^31 entries reach, without their memory: functions that see sizes and offsets
-  alone are called with large ones. Two of them are inside their files, which are compiled in here instead of
-  the library's. A whole product of such a part is in large.c.
+  Code that only parts of more than 2^31 entries reach, without their memory. Functions that see only sizes
+  and offsets are called with large ones. Two of them are inside their files, which are compiled in here
+  instead of the library's. large.c has a whole product of such a part.
 */
 #include "sample.h"
 

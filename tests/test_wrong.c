@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Wrong calls: each must give an error with words, neither crash nor hang, and leave all objects such that
-  they can be destroyed. Only poise.h is seen. Each call runs in a process of its own, so that one run tells
-  of all that fail; wrong_calls.def lists them, and a line there is the number of a call.
-
+  Wrong calls. Each must return an error with a message, neither crash nor hang, and leave all objects so that
+  they can be destroyed. Only poise.h is used. Each call runs in a process of its own, so one run reports all
+  failures. wrong_calls.def lists the calls, and a line there is the number of a call.
     test_wrong [--device host] [--line 123]      --line: this call alone, in this process, for a debugger
 */
 #define _POSIX_C_SOURCE 200809L

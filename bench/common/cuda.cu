@@ -11,7 +11,7 @@
 #include <string.h>
 
 extern "C" {
-#include "textbook.h"
+#include "peer_algorithms.h"
 }
 
 #define TRY POISE_TRY

@@ -62,7 +62,7 @@ typedef struct Task {
   const double *x;      /* what is multiplied; the right-hand side of a solve */
 } Task;
 
-/* Somebody who does the same: functions in C loops (plain.c), cuSPARSE and cuBLAS (cuda.cu). */
+/* Somebody who does the same: functions in C loops (peer_loops.c), cuSPARSE and cuBLAS (cuda.cu). */
 typedef struct Peer {
   const char *name;
   /* numbers: length of the arrays for bandwidth; *cache: bytes of the largest cache, which it finds out if 0.

@@ -7,8 +7,8 @@
 
 enum {
   MOST = 3 * FEM_MAX_NODES, /* unknowns of an element */
-  /* cells that the threads compute before their numbers are added, in the order of the cells */
-  BATCH = 1024
+  BATCH = 1024              /* cells that the threads compute before their values are added in the order of
+                               the cells */
 };
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *s)
@@ -54,7 +54,7 @@ static PoiseErr Batch(PoiseInt first, PoiseInt count, CellWork work, void *arg)
     if (k < failed) failed = k;
   }
   if (failed == count) return POISE_OK;
-  return work(arg, first + failed, failed); /* again: the error is now this thread's */
+  return work(arg, first + failed, failed); /* repeat it, so that this thread has the error */
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */
@@ -83,8 +83,8 @@ static PoiseErr CellSystem(void *arg, PoiseInt e, PoiseInt place)
   return POISE_OK;
 }
 
-/* b, and A: cell by cell to A itself, or behind one another to v, or, where both are NULL, not at all. K, F:
-   room for a batch. */
+/* Add to b, and to A cell by cell; or store A's values one after the other in v; or neither if both are
+   NULL. K, F: memory for a batch. */
 static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v, double *K, double *F)
 {
   const FemMesh *mesh = s->mesh;
@@ -178,7 +178,8 @@ PoiseErr FemAssembleCells(FemSystem *s, FemForm form, void *arg, const FemOperat
   return PoiseVecAssemble(s->b);
 }
 
-/* |(A - B) v| / |A| in the maximum norm, v random in [-1, 1): matrices of all types have products. */
+/* Compare by |(A - B) v| / |A| in the maximum norm, v random in [-1, 1). Matrices of all types have
+   products. */
 static PoiseErr CompareMatrices(const FemSystem *s, FemSystem *other, FemForm form, void *arg)
 {
   double norm, difference;
@@ -231,8 +232,8 @@ PoiseErr FemAssembleFacets(FemSystem *s, int group, FemForm form, void *arg)
   return PoiseVecAssemble(s->b);
 }
 
-/* Values are set at the nodes of this rank's facets, and rows remembered, once for each node: `seen` says
-   which were. */
+/* Set values at the nodes of this rank's facets, and note the rows, once for each node. `seen` says which
+   were set. */
 static PoiseErr FixNodes(FemSystem *s, int group, FemValue value, void *arg, char *seen)
 {
   const FemMesh *mesh = s->mesh;

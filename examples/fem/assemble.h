@@ -9,7 +9,7 @@
 #include <math.h>
 
 /*
-  Ways to the same matrix, to rounding:
+  Ways to assemble the same matrix, to rounding:
     ELEMENTS  PoiseMatAddBlock, one cell at a time
     COO       all entries of all cells as triplets, whose pattern is given once
     DEVICE    the same from a FemOperator, computed on the device
@@ -30,43 +30,44 @@ typedef struct FemSystem {
 } FemSystem;
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *system);
-void FemSystemFree(FemSystem *system); /* one of zeros, or half made, is legal */
+void FemSystemFree(FemSystem *system); /* a zeroed or partly made one is legal */
 
 /*
-  What a point adds to its element's matrix K, row-major over unknowns components * k + c of its nodes k, and
-  vector F, which are both 0 before the first point. K is NULL on facets, and where an operator gives the
-  matrix. Several threads call it at once.
+  What an integration point adds to its element's matrix K and vector F. K is row-major over the unknowns
+  components * k + c of the element's nodes k. Both are 0 before the first point. K is NULL on facets, and if
+  an operator gives the matrix. Several threads call it at once.
 */
 typedef void (*FemForm)(const FemPoint *p, void *arg, double *K, double *F);
 
-/* A and b anew from the cells. op: the form's K (the program's word for it) for DEVICE and BLOCKS; else
-   without effect, or NULL. */
+/* Assemble A and b from the cells. op: the form's K for DEVICE and BLOCKS; the program guarantees that.
+   For others it has no effect, and may be NULL. */
 PoiseErr FemAssembleCells(FemSystem *system, FemForm form, void *arg, const FemOperator *op);
-/* b += what the facets of a group give (Neumann data). */
+/* b += the contribution of the facets of a group (Neumann data). */
 PoiseErr FemAssembleFacets(FemSystem *system, int group, FemForm form, void *arg);
 
-/* Is A, as FemAssembleCells has just left it, the matrix that triplets, or if those gave it elements, make of
-   the form? POISE_ERR_NUMERIC if they differ by more than rounding. */
+/* Check A, just assembled by FemAssembleCells, against another way: triplets, or elements if triplets gave
+   it. POISE_ERR_NUMERIC if they differ by more than rounding. */
 PoiseErr FemCheckAssembly(const FemSystem *system, FemForm form, void *arg);
 
-/* Values of the unknowns of a node at x; those that are not prescribed it sets to FEM_FREE. */
+/* Values of the unknowns of a node at x. It sets those that are not prescribed to FEM_FREE. */
 #define FEM_FREE NAN
 typedef void (*FemValue)(const double x[3], void *arg, double *value);
-/* x gets the values at the nodes of this group's facets, whose rows are kept for FemConstrain. A row may be
-   given twice. */
+/* Set x at the nodes of this group's facets, and keep these rows for FemConstrain. A row may be given
+   twice. */
 PoiseErr FemFix(FemSystem *system, int group, FemValue value, void *arg);
-/* Rows and columns of all prescribed unknowns leave A, their values go to b. POISE_ERR_STATE if nothing is
-   prescribed: A is then singular. */
+/* Remove the rows and columns of all prescribed unknowns from A; their values go to b. POISE_ERR_STATE if
+   nothing is prescribed: A is then singular. */
 PoiseErr FemConstrain(FemSystem *system);
 
-/* Values of x, which has this many unknowns per node, at this rank's nodes, from any rank; to be freed. */
+/* Gather the values of x, with so many unknowns per node, at this rank's nodes, from any rank. The caller
+   frees them. */
 PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **values);
 /* x_i = value at node i. */
 PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, void *arg, PoiseVec x);
 
-/* sums[0 .. n) = what the integrand adds to them at all points (a fine rule) of all cells of all ranks. n may
-   be 0: what it adds to arrays of its own for each cell stays there. Several threads call it at once, each
-   with sums of its own. */
+/* sums[0 .. n) = the integrand, summed over all points (a fine rule) of all cells of all ranks. n may be
+   0: the integrand may write to arrays of its own for each cell. Several threads call it at once, each
+   with its own sums. */
 typedef void (*FemIntegrand)(const FemPoint *p, void *arg, double *sums);
 PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices of cells from plain arrays, the same text in C and in CUDA C++: what is called for each point,
-   pair of nodes, triplet. */
+/* Matrices of cells from plain arrays: functions for each point, pair of nodes, and triplet. The same text
+   is C and CUDA C++. */
 #ifndef FEM_CELLS_H
 #define FEM_CELLS_H
 
@@ -14,9 +14,9 @@
 #endif
 
 /*
-  K of cells in arrays that are all where the work is done. Unknown c of a node g is row components g + c.
-  With blocks a triplet is one of components x components numbers, column-major, at the block row g; else
-  there is a triplet for each number, in the order of the rows and columns of K.
+  K of cells, in arrays that are all on the device that does the work. Unknown c of node g is row components *
+  g + c. With blocks a triplet is a column-major block of components x components scalars at block row g.
+  Otherwise each scalar is a triplet, in the order of rows and columns of K.
 */
 typedef struct FemWork {
   const FemReference *reference;
@@ -48,15 +48,15 @@ FEM_INLINE void FemTriplet(const FemWork *w, PoiseInt k)
   w->col[k] = w->global[node[j / c]] * c + j % c;
 }
 
-/* What a cell has at each point: weight times volume, the gradient of each shape function, tau of the
+/* Data of a cell at each point: weight times volume, the gradient of each shape function, tau of the
    stream. */
 FEM_INLINE int FemPointSize(const FemWork *w)
 {
   return 2 + 3 * w->nodes;
 }
 
-/* Gradients of the shape functions at a point, from their derivatives there and the corners of the cell,
-   three numbers for each node in all; returns the Jacobian, and sets nothing unless it is positive. */
+/* Gradients of the shape functions at a point, from their derivatives there and the corners of the cell.
+   Each node has three numbers. Returns the Jacobian, and sets nothing unless it is positive. */
 FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
 {
   double J[3][3] = {{0}},
@@ -91,9 +91,9 @@ FEM_INLINE double FemDot(const double *a, const double *b)
 }
 
 /*
-  tau of SUPG at a point, for a stream of length 1 and diffusion eps: h / 2 (coth s - 1 / s), s = h / (2 eps),
-  whose terms cancel where s is small; h = 2 / sum |stream . grad N_a| (Tezduyar), the length of the cell
-  along the stream.
+  tau of SUPG at a point, for a stream of length 1 and diffusion eps: h / 2 (coth s - 1 / s), s = h / (2 eps).
+  The terms cancel for small s. h = 2 / sum |stream . grad N_a| (Tezduyar) is the length of the cell along the
+  stream.
 */
 FEM_INLINE double FemStreamTime(int nodes, const double *grad, const double *stream, double eps)
 {
@@ -103,7 +103,7 @@ FEM_INLINE double FemStreamTime(int nodes, const double *grad, const double *str
   return 0.5 * h * (s < 1e-3 ? s / 3 : 1 / tanh(s) - 1 / s);
 }
 
-/* The rest of point q, whose gradients are there. */
+/* Compute the rest of point q, whose gradients are set. */
 FEM_INLINE void FemFinishPoint(const FemWork *w, int q, double det, double *point)
 {
   point[0] = w->reference->w[q] * det;
@@ -145,7 +145,7 @@ FEM_INLINE void FemElasticPair(const FemWork *w, const double *point, PoiseInt c
   }
 }
 
-/* K's part at nodes a and b of a cell, from what the cell has at its points. */
+/* The part of K for nodes a and b of a cell, from the data at the cell's points. */
 FEM_INLINE void FemPair(const FemWork *w, const double *point, PoiseInt cell, int a, int b)
 {
   const int c = w->components, n = c * w->nodes;

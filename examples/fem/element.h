@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elements: shape functions, integration points, and what a cell or a facet of a mesh makes of them. No
+/* Elements: shape functions, integration points, and their values on a cell or facet of a mesh. No
    communication. */
 #ifndef FEM_ELEMENT_H
 #define FEM_ELEMENT_H
@@ -14,11 +14,11 @@ typedef struct FemReference {
   double w[FEM_MAX_POINTS], N[FEM_MAX_POINTS][FEM_MAX_NODES], dN[FEM_MAX_POINTS][FEM_MAX_NODES][3];
 } FemReference;
 
-/* Enough points for the matrices of these elements; fine: for errors, polynomials of degree 5. */
+/* The reference cell, with enough points for the matrices of these elements. fine: for errors, degree 5. */
 void FemReferenceCell(FemCell cell, int fine, FemReference *reference);
 void FemReferenceFacet(FemCell cell, FemReference *reference);
 
-/* A point of a cell or of a facet, as the forms of the programs see it. */
+/* An integration point of a cell or facet, for the forms of the programs. */
 typedef struct FemPoint {
   int dim, nodes;
   PoiseInt element;                /* this rank's number of the cell or facet */
@@ -32,7 +32,7 @@ typedef struct FemPoint {
   double normal[3];                /* outwards, of length 1; of facets only */
 } FemPoint;
 
-/* Element e, then its points q = 0 .. reference->points - 1. A cell whose Jacobian is not positive is
+/* Set element e, then its points q = 0 .. reference->points - 1. A cell whose Jacobian is not positive is
    POISE_ERR_NUMERIC naming it. */
 void FemCellBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p);
 PoiseErr FemCellPoint(const FemMesh *mesh, const FemReference *reference, int q, FemPoint *p);
@@ -42,7 +42,7 @@ void FemFacetPoint(const FemReference *reference, int q, FemPoint *p);
 int FemOrder(FemCell cell);             /* of the polynomials: 1 or 2 */
 void FemEdge(int edge, int *a, int *b); /* corners that an edge of a simplex joins: 01 12 20 03 13 23 */
 
-/* count zeros of this size by calloc; *array is set to NULL after a failure. */
+/* Allocate count zeroed items by calloc. *array is NULL after a failure. */
 PoiseErr FemAlloc(PoiseInt count, size_t size, void *array);
 
 #endif

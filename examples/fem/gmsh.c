@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The text of a .msh file. It is made of sections "$Name ... $EndName", of lines of numbers; sections that say
-  nothing about the mesh are passed over. A count is compared with the bytes that are left before memory is
-  asked for.
+  Parse the text of a .msh file. It has sections "$Name ... $EndName" with lines of numbers. Sections that do
+  not describe the mesh are skipped. A count is compared with the remaining bytes before memory is allocated.
 */
 #include "gmsh.h"
 #include "element.h"
@@ -34,7 +33,7 @@ void GmshFree(GmshFile *file)
 
 /* ---- words and numbers ----------------------------------------------------------------------- */
 
-typedef struct Tag { /* what a file calls by a number of its own, sorted by that */
+typedef struct Tag { /* an item with a number of the file's own, sorted by that */
   int64_t tag;
   int32_t index;
   int64_t line;
@@ -65,7 +64,7 @@ static PoiseErr Wrong(const Reader *r, const char *format, ...)
   POISE_FAIL(POISE_ERR_FORMAT, "%s, line %lld: %s", r->file->path, (long long)r->line, words);
 }
 
-/* What stands here, for a message: up to 40 letters of a line. */
+/* The text at this place, for a message: up to 40 letters of a line. */
 typedef struct Shown {
   char text[41];
 } Shown;
@@ -87,7 +86,7 @@ static void SkipBlanks(Reader *r)
   while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r')) r->at++;
 }
 
-/* The line ends here; on to the next one that is not empty. */
+/* Check that the line ends here, and go to the next one that is not empty. */
 static PoiseErr EndLine(Reader *r)
 {
   SkipBlanks(r);
@@ -149,7 +148,7 @@ static PoiseErr Real(Reader *r, const char *what, double *value)
   return POISE_OK;
 }
 
-/* A number of things, each of which takes so many bytes or more. */
+/* Read a count of items, each of which takes at least so many bytes. */
 static PoiseErr Count(Reader *r, int bytes, const char *what, int32_t *count)
 {
   int64_t n;
@@ -256,7 +255,7 @@ static PoiseErr SortTags(Reader *r)
   return POISE_OK;
 }
 
-/* The next node of an element that has so many already. */
+/* Read the next node of an element that has so many already. */
 static PoiseErr NodeOfElement(Reader *r, GmshElement *e, int have)
 {
   Tag key = {0, 0, 0};
@@ -353,7 +352,8 @@ static int CompareEntities(const void *a, const void *b)
   return s->tag < t->tag ? -1 : s->tag > t->tag;
 }
 
-/* Where it is, or between which points (left alone); its groups; and what bounds it, left alone too. */
+/* Read an entity. Its position, or its end points, are skipped; its groups are read; its boundary is
+   skipped. */
 static PoiseErr ReadEntity(Reader *r, int dim, Entity *entity)
 {
   double x[3];

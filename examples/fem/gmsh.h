@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Meshes from files of Gmsh, by a reader of our own. */
+/* Meshes from files of Gmsh, with a reader of our own. */
 #ifndef FEM_GMSH_H
 #define FEM_GMSH_H
 
 #include "mesh.h"
 
 /*
-  The mesh of a .msh file, versions 2.x and 4.1, as text. Collective; every rank must see the same file, reads
-  all of it, and keeps its part: the cells that METIS gives it, where the build has METIS; else cells are
-  sorted by their centres along the longest side of the mesh, and each rank takes an equal share.
+  The mesh of a .msh file, versions 2.x and 4.1, as text. Collective. Every rank must see the same file, reads
+  all of it, and keeps its part. METIS decides the parts if the build has it. Otherwise cells are sorted by
+  their centres along the longest side of the mesh, and each rank takes an equal part.
 
   Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in the plane has z =
-  0, and cells that are clockwise are turned round. Physical groups become groups under their names, or their
-  numbers where they have none; cells that are in none are in group 0, "rest". A group of facets must lie on
-  the boundary; one that lies all inside is left out, as is whatever has a lower dimension. All cells must
-  hang together by their nodes.
+  0, and clockwise cells are turned round. Physical groups become groups under their names, or under their
+  numbers if they have none. Cells in no group are in group 0, "rest". A group of facets must lie on the
+  boundary. One that lies inside is left out, as is everything of lower dimension. All cells must be connected
+  by their nodes.
 
   POISE_ERR_FILE: it cannot be read, or ranks see different ones. POISE_ERR_FORMAT names file and line.
-  POISE_ERR_NUMERIC: a cell is inverted or flat, at its first corner or where assembly integrates.
+  POISE_ERR_NUMERIC: a cell is inverted or flat, at its first corner or at a point of integration.
 */
 PoiseErr FemMeshGmsh(PoiseContext ctx, const char *path, FemMesh *mesh);
 
@@ -49,7 +49,7 @@ typedef struct GmshFile {
   FemGroup *name; /* names that were given to groups */
 } GmshFile;
 
-/* From size bytes of text with a 0 behind them. A file of zeros, or one half filled, may be given back. */
+/* Parse `size` bytes of text with a 0 behind them. GmshFree takes a zeroed or partly filled file too. */
 PoiseErr GmshParse(const char *path, const char *text, size_t size, GmshFile *file);
 void GmshFree(GmshFile *file);
 

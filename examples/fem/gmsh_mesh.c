@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A mesh in parts from what a file of Gmsh holds. Every rank has the whole file and comes to the same order of
-  all cells; of that it takes its share. A node belongs to the first rank that has a cell at it, and nodes are
-  numbered in the order in which the cells first use them; so owners and numbers agree without a word between
-  ranks.
+  Make a distributed mesh from a file of Gmsh. Every rank has the whole file, and finds the same order of all
+  cells. It takes its part of these. A node belongs to the first rank that has a cell at it. Nodes are
+  numbered in the order in which the cells first use them. So owners and numbers agree without communication.
 */
 #include "element.h"
 #include "gmsh.h"
@@ -16,10 +15,10 @@
 
 /* ---- the text, the same on all ranks --------------------------------------------------------- */
 
-enum { BLANK = 1 << 24 }; /* blanks and ends of lines in a row that are believed */
+enum { BLANK = 1 << 24 }; /* most blanks and ends of lines in a row that are accepted */
 
-/* What a device gives without end is no mesh: bytes from `from` on are new, *full is behind the last that is
-   not blank. */
+/* Refuse endless blanks, which a device may give. Bytes from `from` on are new; *full is behind the last
+   that is not blank. */
 static PoiseErr CheckText(const char *path, const char *text, size_t from, size_t size, size_t *full)
 {
   size_t end = size, line = 1;
@@ -191,7 +190,8 @@ static int CompareKeys(const void *a, const void *b)
   return order != 0 ? order : (s->element > t->element) - (s->element < t->element);
 }
 
-/* Sort; no two may have the same corners, as elements of two physical groups have in version 2. */
+/* Sort the keys. No two may have the same corners, which elements of two physical groups have in version
+   2. */
 static PoiseErr SortKeys(const Deal *d, Key *key, int32_t n)
 {
   for (int32_t i = 0; i < n; i++) {
@@ -231,9 +231,9 @@ static void Swap(int32_t *a, int32_t *b)
   *b = c;
 }
 
-/* The volume that the edges of corner 0 span: what there is to know of a tetrahedron or a triangle. Cells in
-   the plane are turned round where the surface was seen from behind (CheckEdges finds those that were
-   inverted). */
+/* Check the volume spanned by the edges of corner 0, which is enough for a tetrahedron or a triangle.
+   Cells in the plane are turned round if the surface was seen from behind. (CheckEdges finds those that
+   were inverted.) */
 static PoiseErr Orient(const Deal *d, int32_t cell)
 {
   GmshElement *e = &d->file->element[cell];
@@ -257,8 +257,8 @@ static PoiseErr Orient(const Deal *d, int32_t cell)
   return Wrong(d, e, POISE_ERR_NUMERIC, "is inverted or flat");
 }
 
-/* Cells in the plane: on an edge there are two at most, and they go along it in opposite directions, or one
-   lies on the other. */
+/* Cells in the plane: at most two share an edge, and they pass along it in opposite directions. Otherwise
+   one lies on the other. */
 static PoiseErr CompareEdges(const Deal *d, Key *key, size_t n)
 {
   qsort(key, n, sizeof *key, CompareKeys);
@@ -295,15 +295,15 @@ static PoiseErr CheckEdges(const Deal *d)
   return err;
 }
 
-/* The node that stands for the body of this one; the way there becomes shorter. */
+/* The node that represents the body of this one; shortens the path there. */
 static int32_t Root(int32_t *parent, int32_t node)
 {
   while (parent[node] != node) node = parent[node] = parent[parent[node]];
   return node;
 }
 
-/* All cells hang together by their nodes: of two bodies nothing might hold one, which makes the matrix
-   singular. */
+/* Check that all cells are connected by their nodes. One of two bodies might be held by nothing, which
+   makes the matrix singular. */
 static PoiseErr CheckOneBody(const Deal *d)
 {
   const GmshElement *first = &d->file->element[d->cell[0]];
@@ -430,8 +430,8 @@ static int ComparePlaces(const void *a, const void *b)
   return (s->cell > t->cell) - (s->cell < t->cell);
 }
 
-/* Cells by rank, or with rank NULL by equal shares of all; those of a rank by their centres along the longest
-   side. */
+/* Sort cells by rank, or divide them evenly if rank is NULL. Those of a rank are sorted by their centres
+   along the longest side. */
 static PoiseErr SortCells(Deal *d, const double *rank)
 {
   double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -544,7 +544,7 @@ static PoiseErr NumberNodes(Deal *d)
   return err;
 }
 
-/* This rank's cells; `mine` of an element of the file is its number here, and one more, or 0. */
+/* Take this rank's cells. `mine` of an element of the file is 1 + its number here, or 0. */
 static PoiseErr TakeCells(Deal *d, int32_t *mine)
 {
   FemMesh *mesh = d->mesh;
@@ -560,7 +560,7 @@ static PoiseErr TakeCells(Deal *d, int32_t *mine)
   return POISE_OK;
 }
 
-/* Where assembly will look: by now an error can still name the line. */
+/* Check the Jacobians at the points of assembly, while an error can still name the line. */
 static PoiseErr CheckJacobians(const Deal *d)
 {
   const FemMesh *mesh = d->mesh;

@@ -77,10 +77,10 @@ PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *numbe
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
 /*
-  The bricks of a box are dealt to a grid of blocks, one per rank. Nodes lie on a lattice that has one point
-  (order 1) or two (order 2) per brick and direction, and one more at the end. A block owns the points of its
-  bricks but for those on its upper sides, which the next block has. So owners and numbers follow from a
-  point's place, and nothing need be sent.
+  The bricks of a box are distributed over a grid of blocks, one per rank. Nodes lie on a lattice. It has one
+  point (order 1) or two (order 2) per brick and direction, and one more at the end. A block owns the points
+  of its bricks, except those on its upper sides, which the next block owns. So owners and numbers follow from
+  a point's place, without communication.
 */
 typedef struct Grid {
   const FemBox *box;
@@ -120,8 +120,8 @@ static PoiseInt NodeNumber(const Grid *g, const PoiseInt point[3])
   return g->first[rank] + number;
 }
 
-/* As many blocks as there are ranks, or fewer if the bricks do not suffice, with the least surface between
-   them. */
+/* Choose as many blocks as there are ranks, or fewer if there are too few bricks, with the least surface
+   between them. */
 static void ChooseBlocks(Grid *g, int ranks)
 {
   double best = INFINITY;
@@ -221,8 +221,8 @@ static PoiseInt PlaceInPart(const Part *part, const PoiseInt point[3])
   return place;
 }
 
-/* Nodes that are owned first, in the order of the lattice, which is that of their numbers; then those of
-   other ranks. */
+/* Make the nodes: owned ones first, in the order of the lattice, which is that of their numbers; then
+   those of other ranks. */
 static PoiseErr MakeNodes(const Grid *g, Part *part, FemMesh *mesh)
 {
   PoiseInt all = 1, point[3], shared = mesh->owned;

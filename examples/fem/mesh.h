@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The finite-element part of the examples: not the library, and it uses only what poise.h offers.
+  The finite-element part of the examples. It is not part of the library, and uses only poise.h.
 
-  A mesh of one kind of cells, in parts: every rank holds the cells that were dealt to it and the nodes of
-  these cells, and no rank holds the whole. Whoever fills a FemMesh (FemMeshBox here, or a reader of files)
-  fills every field below.
+  A mesh has cells of one kind, in parts. Every rank holds its cells and their nodes, and no rank holds the
+  whole. A function that makes a FemMesh (FemMeshBox here, or a reader of files) sets every field below.
 */
 #ifndef FEM_MESH_H
 #define FEM_MESH_H
@@ -17,14 +16,14 @@
     TRI6   3 corners, then the middles of edges 01 12 20
     QUAD4  4 corners, anticlockwise
     TET4   4 corners, 0 1 2 anticlockwise seen from 3: (x1 - x0) x (x2 - x0) . (x3 - x0) > 0
-    TET10  4 corners, then the middles of edges 01 12 20 03 13 23 (Gmsh has the last two the other way round)
+    TET10  4 corners, then the middles of edges 01 12 20 03 13 23 (Gmsh has the last two in the other order)
     HEX8   0 1 2 3 anticlockwise seen from 4 5 6 7, which lie above them
 */
 typedef enum FemCell { FEM_TRI3, FEM_TRI6, FEM_QUAD4, FEM_TET4, FEM_TET10, FEM_HEX8, FEM_CELLS } FemCell;
 
 enum { FEM_MAX_NODES = 10, FEM_MAX_FACET_NODES = 6 }; /* of a cell, of a facet */
 
-/* What a kind of cell is: its name, dimension, nodes, and those of a facet, whose first ones are the
+/* Properties of a kind of cell: name, dimension, nodes, and nodes of a facet, whose first ones are the
    corners. */
 typedef struct FemCellInfo {
   const char *name; /* "tri3" */
@@ -41,10 +40,10 @@ typedef struct FemGroup {
 } FemGroup;
 
 /*
-  Sizes are this rank's, which may be 0, unless they say "all". All arrays are from malloc and belong to the
-  mesh. Nodes of this rank have numbers of its own, 0 .. nodes - 1: first those that it owns, in the order of
-  their global numbers, then those of its cells that other ranks own. A node that no cell uses is not in the
-  mesh; an owned one is used by a cell of this rank.
+  Sizes are this rank's, which may be 0, unless they say "all". All arrays are from malloc, and belong to the
+  mesh. Nodes of this rank have local numbers 0 .. nodes - 1. The first are those that it owns, in the order
+  of their global numbers. Then come nodes of its cells that other ranks own. The mesh has only nodes that a
+  cell uses. An owned node is used by a cell of this rank.
 */
 typedef struct FemMesh {
   PoiseContext ctx;
@@ -52,20 +51,18 @@ typedef struct FemMesh {
   int dim;      /* 2 or 3, as FemCellInfoOf(cell)->dim */
 
   PoiseInt nodes, owned, allNodes;
-  /* this rank owns the global nodes begin .. begin + owned - 1; ranks own them in order of rank */
-  PoiseInt begin;
+  PoiseInt begin;   /* this rank owns the global nodes begin .. begin + owned - 1, in rank order */
   PoiseInt *global; /* [nodes] global number, from 0; global[i] = begin + i for i < owned */
   double *x;        /* [nodes][3] coordinates; the third is 0 in 2D */
 
   PoiseInt cells, allCells;
-  /* cells are counted over the ranks in order of rank: global number of this rank's first one */
-  PoiseInt firstCell;
+  PoiseInt firstCell;  /* global number of this rank's first cell; cells are counted in rank order */
   PoiseInt *cellNodes; /* [cells][nodes of the kind] this rank's numbers of its nodes */
   int *cellGroup;      /* [cells] number of a group of cells */
 
-  /* Facets of the boundary that belong to a group, each once, on the rank that has its cell. Nodes: corners,
-     then middles of edges 01 (12 20), so that the normal points outwards: (x1 - x0) x (x2 - x0), in 2D (x1 -
-     x0) turned clockwise. */
+  /* Facets of the boundary that belong to a group, each once, on the rank that has its cell. Their nodes
+     are corners, then middles of edges 01 (12 20). The order makes the normal point outwards: (x1 - x0) x
+     (x2 - x0); in 2D (x1 - x0) turned clockwise. */
   PoiseInt facets;
   PoiseInt *facetNodes; /* [facets][facet nodes of the kind] this rank's numbers of its nodes */
   int *facetGroup;      /* [facets] number of a group of facets */
@@ -74,18 +71,21 @@ typedef struct FemMesh {
   FemGroup *group;
 } FemMesh;
 
-/* Give back all arrays; a mesh of zeros, or one half filled, is legal. */
+/* Free all arrays. A zeroed or partly filled mesh is legal. */
 void FemMeshFree(FemMesh *mesh);
 
-/* The number of the group of cells (dim is the mesh's) or facets (one less) with this name, or number,
-   written as such. POISE_ERR_ARG lists those there are. Not collective, but all ranks get the same. */
+/* Find the number of the group of cells (dim is the mesh's) or facets (one less) with this name, or with
+   this number as text. POISE_ERR_ARG lists the existing ones. Not collective, but all ranks get the same
+   result. */
 PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *number);
 
 /*
-  A box [0, length[0]] x [0, length[1]] (x [0, length[2]]) of n[0] x n[1] (x n[2]) bricks, each one cell
-  (quad4, hex8), two triangles, or six tetrahedra. Every rank makes its own block of bricks; ranks beyond the
-  number of bricks have none. Groups of facets: 1 left, 2 right (x), in 2D 3 bottom, 4 top (y), in 3D 3 front,
-  4 back (y), 5 bottom, 6 top (z); of cells: 1 body.
+  A box [0, length[0]] x [0, length[1]] (x [0, length[2]]) of n[0] x n[1] (x n[2]) bricks. A brick is one cell
+  (quad4, hex8), two triangles, or six tetrahedra. Every rank makes its own block of bricks. Ranks beyond the
+  number of bricks have none.
+
+  Groups of facets: 1 left, 2 right (x); in 2D 3 bottom, 4 top (y); in 3D 3 front, 4 back (y), 5 bottom, 6 top
+  (z). Groups of cells: 1 body.
 */
 typedef struct FemBox {
   FemCell cell;

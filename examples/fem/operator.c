@@ -80,8 +80,8 @@ static PoiseErr Check(const char *words)
   return POISE_OK;
 }
 
-/* *array, a pointer of any type, becomes so much memory at the place; filled with what there is to fill it
-   with. */
+/* Allocate *array, a pointer of any type, at the place of the work, and copy `from` to it, if there is
+   one. */
 static PoiseErr Put(const Assembly *s, const void *from, PoiseInt count, size_t size, void *array)
 {
   const size_t bytes = (size_t)count * size;
@@ -91,7 +91,7 @@ static PoiseErr Put(const Assembly *s, const void *from, PoiseInt count, size_t 
   return from != NULL ? Check(s->place->copy(there, from, bytes, 0, s->stream)) : POISE_OK;
 }
 
-/* The memory of such an array, if it has any; *array becomes NULL. */
+/* Free the memory of such an array, if it has any. *array becomes NULL. */
 static void Drop(const Assembly *s, void *array)
 {
   void *there, *none = NULL;
@@ -128,7 +128,7 @@ static PoiseErr SetPattern(Assembly *s, PoiseMat A)
   return PoiseMatSetPatternCOO(A, s->triplets, w->row, w->col);
 }
 
-/* An error that names the cell, in the words of whoever meets it elsewhere. */
+/* Return an error that names the cell, with the same message as elsewhere. */
 static PoiseErr Inverted(const Assembly *s, PoiseInt cell)
 {
   FemPoint p;
@@ -151,7 +151,7 @@ static PoiseErr Compute(Assembly *s, const double *lame)
   return inverted < mesh->cells ? Inverted(s, inverted) : POISE_OK;
 }
 
-/* What is not needed any more goes before more is asked for. */
+/* Assemble. Memory that is not needed any more is freed before more is allocated. */
 static PoiseErr Assemble(Assembly *s, const double *lame, int patterned, PoiseMat A)
 {
   PoiseContext ctx = s->mesh->ctx;

@@ -13,15 +13,14 @@ typedef struct FemField {
   const double *data;
 } FemField;
 
-/* Can files of this name be written? To be asked before the work whose result they hold; "" is none, and
-   leaves none. */
+/* Check that files of this name can be written, before the work whose result they hold. "" means no files. */
 PoiseErr FemTryOutput(PoiseContext ctx, const char *name);
 
-/* <name>.vtu on one rank; on several <name>.pvtu, which speaks of one <name>_<rank>.vtu from each rank. Cells
-   carry their group and rank too. For ParaView, VTK, meshio. */
+/* Write <name>.vtu on one rank. On several ranks write <name>.pvtu, which refers to one <name>_<rank>.vtu
+   of each rank. Cells carry their group and rank too. For ParaView, VTK, meshio. */
 PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const FemField *fields);
 
-/* <name>.csv: iteration and residual norm of the latest solve, whose history must have been kept
+/* Write <name>.csv: iteration and residual norm of the latest solve. Its history must have been kept
    (PoiseKSPKeepHistory). */
 PoiseErr FemWriteHistory(PoiseKSP ksp, const char *name);
 

@@ -43,7 +43,7 @@ static PoiseErr Divide(PoiseInt cells, int facetCorners, PoiseInt nodes, int par
 PoiseErr FemPartition(PoiseContext ctx, PoiseInt cells, int corners, int facetCorners, PoiseInt nodes,
                       const int32_t *corner, double *rank, int *found)
 {
-  enum { PIECE = 1 << 20, FEWEST = 8 }; /* METIS does not care for parts of less */
+  enum { PIECE = 1 << 20, FEWEST = 8 }; /* METIS balances badly with fewer cells per part */
   const int ranks = PoiseSize(ctx), first = PoiseRank(ctx) == 0;
   Arrays a = {NULL, NULL, NULL, NULL};
   PoiseErr err = POISE_OK;

@@ -14,8 +14,8 @@ PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage)
 
 PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage)
 {
-  /* waits for the device, whose work would else count for a later stage */
-  POISE_TRY(PoiseDeviceMemory(ctx, NULL, NULL));
+  POISE_TRY(PoiseDeviceMemory(ctx, NULL, NULL)); /* waits for the device, as its work would otherwise count
+                                                    for a later stage */
   times->seconds[stage] += PoiseTime() - times->begun;
   return PoiseLogEnd(ctx, names[stage]);
 }
@@ -47,7 +47,7 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
   POISE_TRY(PoiseKSPSetType(*ksp, type));
   POISE_TRY(PoiseKSPGetPC(*ksp, &pc));
   POISE_TRY(PoisePCSetType(pc, pctype));
-  /* Where materials differ much, or a guess is poor, norms grow by many orders before they fall. */
+  /* If materials differ much, or a guess is poor, norms grow by many orders before they fall. */
   POISE_TRY(PoiseKSPSetTolerances(*ksp, rtol, -1, 1e15, -1));
   POISE_TRY(PoiseKSPSetInitialGuessNonzero(*ksp, 1));
   POISE_TRY(PoiseKSPSetErrorIfNotConverged(*ksp, 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all drivers do alike: start and end, options that all have, the table of times. */
+/* Shared by all drivers: start and end, common options, the table of times. */
 #ifndef FEM_PROGRAM_H
 #define FEM_PROGRAM_H
 
@@ -22,11 +22,11 @@ typedef struct FemTimes {
 } FemTimes;
 PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage);
 PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage);
-/* The table: seconds of the slowest rank, and unknowns per second. Collective. */
+/* Print the table: seconds of the slowest rank, and unknowns per second. Collective. */
 PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
 
-/* A solver of A x = b with these defaults, before options; it keeps its history. x is the guess. A, which is
-   assembled by now, takes -mat_... Collective. */
+/* Make a solver of A x = b with these defaults, then read options. It keeps its history. x is the guess.
+   A, which is assembled, takes its -mat_ options. Collective. */
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol,
                          PoiseKSP *ksp);
 /* Set up and solve, each a stage. */
@@ -39,11 +39,11 @@ PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int 
 PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box);
 
 /* Print the error err of this rank, which may have none, and finalise. Of several ranks that failed by
-   themselves the first prints, else everybody would say the same. The value is the exit code. Collective. */
+   themselves only the first prints, as the others would repeat it. Returns the exit code. Collective. */
 int FemEnd(PoiseContext *ctx, PoiseErr err);
 
-/* main: body on all ranks; its error is printed and makes the exit code 1. Without "mesh" in its options a
-   program refuses -mesh. */
+/* For main: run body on all ranks. Its error is printed, and makes the exit code 1. A program without
+   "mesh" in its options refuses -mesh. */
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
             PoiseErr (*body)(PoiseContext, void *));
 

@@ -2,10 +2,10 @@
 /*
   Krylov solvers of A x = b. All functions are collective unless said otherwise.
 
-  Convergence (PETSc's meaning): with r_k the residual in the chosen norm and r_0 the initial one (the norm of
-  b when a nonzero guess is given), stop when |r_k| <= max(rtol |r_0|, atol), or as diverged when |r_k| >=
-  dtol |r_0|. Divergence and breakdown are reasons, not errors, unless PoiseKSPSetErrorIfNotConverged asks for
-  that.
+  Convergence is defined as in PETSc. r_k is the residual in the chosen norm. r_0 is the initial one, or the
+  norm of b if a nonzero guess is given. A solve stops as converged if |r_k| <= max(rtol |r_0|, atol), and as
+  diverged if |r_k| >= dtol |r_0|. Divergence and breakdown are reasons, not errors, unless
+  PoiseKSPSetErrorIfNotConverged is set.
 */
 #ifndef POISE_KSP_H
 #define POISE_KSP_H
@@ -55,176 +55,198 @@ typedef enum PoisePCSide { POISE_PC_LEFT, POISE_PC_RIGHT } PoisePCSide;
 POISE_API PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp);
 POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 /*
-  "cg"          A and M symmetric positive definite
-  "prcg"        the same in one pass over the vectors, for a diagonal M (Chen & Carson 2020): faster where
-  vectors or
-                latency count; on hard problems it may take some per cent more iterations
-  "bicgstab"    (also "bcgs") any A
-  "gmres"       any A
-  "fgmres"      the same from the right; M may change from one application to the next (see below)
-  "minres"      A symmetric, M symmetric positive definite; its preconditioned norm is |M^-1 r_0| times the
-  decrease of
-                the natural norm
-  "chebyshev"   A and M symmetric positive definite; bounds of the spectrum of M^-1 A are given or estimated
-  "richardson"  x += scale M^-1 (b - A x)
-  "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS; a nonzero guess is POISE_ERR_ARG
-  Default: gmres, as in PETSc, whose words "bcgs" (bicgstab) and "none" (preonly) are understood. -ksp_type
+  The method by name:
+    "cg"          A and M symmetric positive definite
+    "prcg"        the same, in one pass over the vectors, for a diagonal M (Chen & Carson 2020). Faster if
+                  vectors or latency dominate. On hard problems it may take some per cent more iterations
+    "bicgstab"    (also "bcgs") any A
+    "gmres"       any A
+    "fgmres"      any A, preconditioned from the right. M may differ between applications (see below)
+    "minres"      A symmetric, M symmetric positive definite. Its preconditioned norm is |M^-1 r_0| times the
+                  decrease of the natural norm
+    "chebyshev"   A and M symmetric positive definite. Bounds of the spectrum of M^-1 A are given or estimated
+    "richardson"  x += scale M^-1 (b - A x)
+    "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS. A nonzero guess is POISE_ERR_ARG
+
+  The default is gmres, as in PETSc. PETSc's words "bcgs" (bicgstab) and "none" (preonly) are understood.
+  Option: -ksp_type.
 */
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
 POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
-/* A: the operator; P: the matrix the preconditioner is built from (NULL: A). References are taken. Matrices
-   that are set again count as changed only if they have; but shells always, as nobody sees what has become of
-   them. Where A asks for another arrangement (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC
-   work with copies of both, arranged alike. What they take from the application, and hand to it, has its rows
-   all the same, or is refused: see below, and PoisePCSetShell. */
+/* A is the operator. P is the matrix that the preconditioner is built from; NULL means A. References are
+   taken. A matrix that is set again counts as changed only if it has changed. A shell always counts as
+   changed, as the library cannot see what it does. If A asks for another arrangement
+   (PoiseMatSetPartition, PoiseMatSetOrder), the solver and its PC work with copies of A and P, arranged
+   alike. What they exchange with the application still has the application's rows, or is refused: see
+   below, and PoisePCSetShell. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
-/* Relative, absolute and divergence tolerance, most iterations; a negative argument leaves the present
-   value. */
+/* Set the relative, absolute and divergence tolerance, and the maximum of iterations. A negative argument
+   leaves the present value. */
 POISE_API PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dtol,
                                          PoiseInt maxits);
 POISE_API PoiseErr PoiseKSPSetNormType(PoiseKSP ksp, PoiseNormType norm);
 POISE_API PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side);
-/* Nonzero: x holds a guess on entry of PoiseKSPSolve; default 0: the guess is zero. */
+/* Nonzero: x holds a guess on entry of PoiseKSPSolve. Default 0: the guess is zero. */
 POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);
 /* Nonzero: a solve that did not converge returns POISE_ERR_NOT_CONVERGED. */
 POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
 /*
-  Nonzero, the default: a convergence that the method claims is checked with b - A x before it is reported:
-  one product, one application of M from the left, and two passes over vectors. A norm above ten times the
-  tolerance refutes the claim, and the method goes on from x. If it claims again, falsely and without having
-  halved the norm, the reason is DIVERGED_BREAKDOWN, x is the better one and PoiseKSPReasonDetail has both
-  norms; or DIVERGED_INDEFINITE_PC where the norm is made of a (r, z) that is nothing but rounding. Not
-  checked: norm none, a user's convergence test, a norm but (r, z) that a method has just computed from b -
-  A x, and by default solvers inside preconditioners (-sub_ksp_verify). -ksp_verify, -log_view: KSPVerify
+  Nonzero (default): check a convergence that the method claims before it is reported, with b - A x. The check
+  costs one product, one application of M from the left, and two passes over vectors. A norm above ten times
+  the tolerance refutes the claim, and the method continues from x.
+
+  The solve stops if the method claims falsely again, and has not halved the norm. The reason is then
+  DIVERGED_BREAKDOWN, x is the better of the two iterates, and PoiseKSPReasonDetail has both norms. The reason
+  is DIVERGED_INDEFINITE_PC if the norm comes from a product (r, z) that is only rounding.
+
+  These are not checked:
+  - norm none, and a user's convergence test;
+  - a norm, other than that of (r, z), that the method has just computed from b - A x;
+  - by default, solvers inside preconditioners (-sub_ksp_verify).
+
+  Option: -ksp_verify. Event in -log_view: KSPVerify.
 */
 POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
-/* Nonzero: CONVERGED_RTOL in the preconditioned or natural norm with |b - A x| above 0.01 |b| (and ten
-   times the relative tolerance), which otherwise PoiseKSPReasonDetail warns of, is
-   POISE_ERR_NOT_CONVERGED. Needs the check above. -ksp_error_if_inaccurate */
+/* Nonzero: some solves that end as CONVERGED_RTOL in the preconditioned or natural norm return
+   POISE_ERR_NOT_CONVERGED. They are those with |b - A x| above 0.01 |b| and above ten times the relative
+   tolerance. Without this setting PoiseKSPReasonDetail only warns of them. Needs the check above
+   (PoiseKSPSetVerify). Option: -ksp_error_if_inaccurate. */
 POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
-/* Settings of one method, without effect on others, as in PETSc. */
-POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* also fgmres's */
-/* gmres and fgmres, with a norm: DIVERGED_BREAKDOWN where, at a restart, |b - A x| and the recurrence's
-   norm differ by more than this times the norm at the start of the cycle; 0.1. PoiseKSPReasonDetail has
-   both. -ksp_gmres_breakdown_tolerance */
+/* Settings of one method. They have no effect on other methods, as in PETSc. */
+POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* for gmres and fgmres */
+/* For gmres and fgmres with a norm. At a restart, |b - A x| and the recurrence's norm may differ by at
+   most `tolerance` times the norm at the start of the cycle. A larger difference is DIVERGED_BREAKDOWN,
+   and PoiseKSPReasonDetail has both norms. Default 0.1. Option: -ksp_gmres_breakdown_tolerance. */
 POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance);
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
-/* Bounds of the eigenvalues of M^-1 A, of one sign, emin < emax; they are then not estimated. */
+/* Bounds of the eigenvalues of M^-1 A, emin < emax, both of one sign. They are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
-/* Nonzero: once built, the preconditioner stays as it is when its matrix changes or another one is set, until
-   this is switched off or the type of the PC changes; but sor, which is the matrix itself, follows it.
-   Applications between solves (PoisePCApply) find it as it is, too. An iterative solver in it (ksp; bjacobi
-   with one block on one rank) reads the matrix, so while this is on it works with a copy, taken when the
-   preconditioner is built or at once if it is built (POISE_ERR_MEMORY). When the values have changed before
-   that, such a preconditioner, on any number of ranks, is built once more. -ksp_reuse_preconditioner */
+/*
+  Nonzero: the preconditioner, once built, stays as it is when its matrix changes or another one is set. It
+  stays until this is switched off or the type of the PC changes. PoisePCApply between solves uses the same
+  preconditioner. Type sor, which is the matrix itself, follows the matrix. Option: -ksp_reuse_preconditioner.
+
+  An iterative solver inside the preconditioner reads the matrix (ksp; bjacobi with one block on one rank). So
+  it works with a copy while this is on. The copy is taken when the preconditioner is built, or at once if it
+  is built already; this may be POISE_ERR_MEMORY. If the values have changed before that, such a
+  preconditioner is built once more, on any number of ranks.
+*/
 POISE_API PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on);
-/* Prefix of the options: "-<prefix>ksp_type". Copied; the PC takes the same. */
+/* Prefix of the options: "-<prefix>ksp_type". Copied. The PC takes the same prefix. */
 POISE_API PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix);
-/* Also the PC's, and those of the solvers inside it. The later call wins: options override what was set
-   before, and what is set after overrides them. And, behind their own prefixes, the options of A and P
-   (PoiseMatSetFromOptions), set before or after, if nobody has read them and the program has not set their
-   types. */
+/*
+  Read the options of the solver, of its PC, and of the solvers inside that. The later call wins: options
+  override what was set before, and later setters override them.
+
+  The call also reads the options of A and P behind their own prefixes (PoiseMatSetFromOptions). A and P may
+  be set before or after this call. A matrix is left out if its options have been read already, or if the
+  program has set its type.
+*/
 POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp);
 
-/* Allocate work and build the preconditioner; PoiseKSPSolve does it when needed. */
+/* Allocate work vectors and build the preconditioner. PoiseKSPSolve does it when needed. */
 POISE_API PoiseErr PoiseKSPSetUp(PoiseKSP ksp);
-/* x = A^-1 b. b and x may not be the same vector. A solve after the first allocates nothing. */
+/* x = A^-1 b. b and x must be different vectors. Only the first solve allocates. */
 POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 
-/* Of the latest solve; not collective. */
+/* These functions describe the latest solve. Not collective. */
 POISE_API PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp);
 POISE_API const char *PoiseKSPReasonString(PoiseKSPReason reason); /* "CONVERGED_RTOL" */
-/* What is known beyond the reason, "" if nothing: "row 17 of A has an entry that is not finite" (the first
-   row, of A, P or b; or that the entries of A and b are finite) after DIVERGED_NANORINF, and what
-   PoiseKSPInconsistency says. -ksp_converged_reason, -ksp_view and the error of a solve that did not converge
-   say it too. Lent until the next solve. Not collective. */
+/* What is known beyond the reason, or "". After DIVERGED_NANORINF it names the first row of A, P or b at
+   fault: "row 17 of A has an entry that is not finite". Or it says that the entries of A and b are finite. It
+   also has what PoiseKSPInconsistency says. -ksp_converged_reason, -ksp_view and the error of a solve that
+   did not converge print it too. Lent until the next solve. Not collective. */
 POISE_API const char *PoiseKSPReasonDetail(PoiseKSP ksp);
 POISE_API PoiseInt PoiseKSPIterations(PoiseKSP ksp);
 /* the last one, in the norm of PoiseKSPNormUsed */
 POISE_API double PoiseKSPResidualNorm(PoiseKSP ksp);
 POISE_API PoiseNormType PoiseKSPNormUsed(PoiseKSP ksp);       /* never DEFAULT after a set-up */
 POISE_API const char *PoiseKSPNormString(PoiseNormType norm); /* "preconditioned" */
-/* Norms of iterations 0, 1, ... count - 1 of the latest solve, when kept (PoiseKSPKeepHistory); lent until
-   the next solve. */
+/* Norms of iterations 0, 1, ... count - 1 of the latest solve, if they are kept (PoiseKSPKeepHistory).
+   Lent until the next solve. */
 POISE_API PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on);
 POISE_API PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double **norms);
-/* |b - A x| in the 2-norm, computed now. */
+/* |b - A x| in the 2-norm, computed by this call. */
 POISE_API PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm);
 
 /*
-  A matrix with a null space (PoiseMatSetNullSpace): as in PETSc, its part is removed after each application
-  of a preconditioner from the left, and from the solution. A solution exists only if b has no part in the
-  null space of A^T: this is that part's norm over |b|, of the latest solve; 0 without null space. When
-  PoiseMatSetTransposeNullSpace has said what it is, the solve leaves that part out, and norms and residuals
-  are those of the b that remains; b itself never changes. Else it is taken to be that of A, as for a
-  symmetric A, and b is left as it is. A part larger than rtol is what no iteration can then get rid of in the
-  unpreconditioned norm: -ksp_converged_reason, -ksp_view and the error of a solve that did not converge speak
-  of it. Not collective.
+  For a matrix with a null space (PoiseMatSetNullSpace). As in PETSc, the part in the null space is removed
+  from the solution, and after each application of a preconditioner from the left.
+
+  A solution exists only if b has no part in the null space of A^T. This function returns the norm of that
+  part over |b|, of the latest solve; 0 without a null space. Not collective.
+
+  If PoiseMatSetTransposeNullSpace has given that space, the solve leaves the part out. Norms and residuals
+  are then those of the b that remains. b itself never changes. Otherwise the space is taken to be that of A,
+  as for a symmetric A, and the part stays in b. No iteration can then reduce the unpreconditioned norm below
+  that part. If it is larger than rtol, -ksp_converged_reason, -ksp_view and the error of a solve that did not
+  converge say so.
 */
 POISE_API double PoiseKSPInconsistency(PoiseKSP ksp);
 
-/* Called with each iteration's norm, in order, possibly a few iterations late. Up to 8 monitors. */
+/* Called with the norm of each iteration, in order, possibly a few iterations late. At most 8 monitors. */
 typedef PoiseErr (*PoiseMonitor)(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg);
 POISE_API PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg);
-/* Replaces the convergence test: set *reason to stop; called in step with the iteration (the loop is then not
-   replayed). */
+/* Replaces the convergence test. Set *reason to stop. The function is called in step with the iteration,
+   so the loop is not replayed as a graph. */
 typedef PoiseErr (*PoiseConvergenceTest)(PoiseKSP ksp, PoiseInt iteration, double norm,
                                          PoiseKSPReason *reason, void *arg);
-/* Monitors and tests, like functions of shells, may be collective, call the library and solve with other
-   solvers; their own solver is in the middle of its work, which Solve, SetUp and whatever else would change
-   it answer with POISE_ERR_STATE. */
+/* Monitors and tests, like functions of shells, may be collective, call the library, and solve with other
+   solvers. Their own solver is in the middle of its work. Solve, SetUp and all else that would change it
+   return POISE_ERR_STATE. */
 POISE_API PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg);
 
-/* x = the present iterate, in a convergence test or in a monitor, the latter where the loop is not replayed
-   (PoiseKSPView says); else POISE_ERR_STATE. x is not the vector that is being solved for: that is written at
-   the end of the solve. */
+/* x = the present iterate. May be called in a convergence test, or in a monitor if the loop is not replayed
+   as a graph (PoiseKSPView says). Elsewhere POISE_ERR_STATE. The solution vector of the solve itself is
+   written only at the end. */
 POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
 /*
-  Solvers inside preconditioners. What they do not converge to is used as far as it goes. They are set up
-  with the preconditioner and again when they have been changed.
+  Solvers inside preconditioners. A result that has not converged is used as it is. They are set up with the
+  preconditioner, and again when they have been changed.
 
-  A method that stops when it has converged makes another M of each application. Inside a preconditioner all
-  do so but preonly, and richardson and chebyshev with norm none and no user's test. These do so, too, where
-  the preconditioner inside them does. Such an M is for fgmres, for preonly, which applies it once, and for
-  richardson, which computes b - A x anew each time. With another method PoiseKSPSetUp and PoiseKSPSolve
-  return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: it is the user's word.
+  A method that stops when it has converged makes M vary between applications. Inside a preconditioner all
+  methods vary, except preonly, and richardson and chebyshev with norm none and no user's test. These vary too
+  if the preconditioner inside them does. Three methods accept an M that varies: fgmres; preonly, which
+  applies it once; and richardson, which computes b - A x anew each time. With another method PoiseKSPSetUp
+  and PoiseKSPSolve return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: the user
+  answers for it.
 
-  Where the solver outside has rearranged its matrix those inside have the rows of the copy. Their Solve and
-  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are, in blocks (but one block
-  on one rank), BuildSolution, PoisePCApply and shells.
+  If the outer solver has rearranged its matrix, the solvers inside have the rows of the copy. Their Solve and
+  TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are BuildSolution, PoisePCApply
+  and shells in blocks, except for one block on one rank.
 
-  "bjacobi": one solver per block of rows, which belongs to a context of this rank alone; options have the
-  prefix of the PC and "sub_". Default: one block per rank, preonly and ilu. Setting the blocks drops the
-  solvers. More blocks than rows (or nodes of the matrix's block size) on a rank, if more than 1, are
-  POISE_ERR_SIZE.
+  "bjacobi": one solver per block of rows. It belongs to a context of this rank alone. Its options have the
+  prefix of the PC and "sub_". The default is one block per rank, with preonly and ilu. Setting the blocks
+  drops the solvers. POISE_ERR_SIZE: more than one block on a rank, and more blocks than it has rows, or nodes
+  of the matrix's block size.
 */
-/* Blocks on all ranks together, dealt out evenly, at least one per rank; 0: one per rank. Each of the two
-   takes the place of the other and of -pc_bjacobi_supervariables; of options that are read together no two
-   may be given. -pc_bjacobi_blocks */
+/* Number of blocks on all ranks together, at least one per rank, evenly divided. 0: one per rank. This
+   function and the next replace each other's setting, and that of -pc_bjacobi_supervariables. Of options
+   that are read together, only one of these may be given. Option: -pc_bjacobi_blocks. */
 POISE_API PoiseErr PoisePCBJacobiSetTotalBlocks(PoisePC pc, PoiseInt blocks);
-/* Blocks on this rank, and the rows of each (copied), which add up to this rank's; NULL: nearly equal. Where
-   a solver rearranges its matrix lengths are POISE_ERR_UNSUPPORTED at its set-up: they would cut other rows.
-   -pc_bjacobi_local_blocks */
+/* Number of blocks on this rank, and the rows of each (copied), whose sum is this rank's rows. lengths =
+   NULL: nearly equal. If a solver rearranges its matrix, lengths are POISE_ERR_UNSUPPORTED at its set-up,
+   as they would cut other rows. Option: -pc_bjacobi_local_blocks. */
 POISE_API PoiseErr PoisePCBJacobiSetLocalBlocks(PoisePC pc, PoiseInt blocks, const PoiseInt *lengths);
-/* This rank's solvers, lent until the blocks, the type or the rows of the matrix change; how many, and how
-   many there are on lower ranks (each may be NULL). The matrix must be set. */
+/* This rank's solvers, their number, and the number on lower ranks. Each argument may be NULL. The matrix
+   must be set. Lent until the blocks, the type, or the rows of the matrix change. */
 POISE_API PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, PoiseKSP **ksp);
-/* "ksp": one solver on all ranks; options have the prefix of the PC and "ksp_". Lent. Default: gmres. */
+/* "ksp": one solver on all ranks. Its options have the prefix of the PC and "ksp_". Default: gmres. Lent. */
 POISE_API PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp);
 
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
-/* What the solver's vectors, scalars and sums hold on this rank, without matrices and preconditioner; 0
-   before it is set up. Not collective. */
+/* Bytes of the solver's vectors, scalars and sums on this rank, without matrices and preconditioner. 0
+   before set-up. Not collective. */
 POISE_API PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes);
-/* The same before it is set up, as its type and options now are; A has been set, and counts are as of
-   PoiseMatPredictBytes. Exact, but where the product of A leaves sums for row blocks and fragments, 8 bytes
-   and for some methods 16 for each, that depend on its pattern. Nothing else is held meanwhile. Allocates
-   nothing. Not collective. */
+/* The same before set-up, for the type and options that it has. A must have been set. counts are as of
+   PoiseMatPredictBytes. The result is exact unless the SpMV of A leaves partial sums for row blocks and row
+   fragments. Their number depends on A's pattern. Each takes 8 bytes, or 16 with some methods. Set-up holds
+   nothing else in between. Allocates nothing. Not collective. */
 POISE_API PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
-/* Print method, tolerances, norm, how the loop runs, then the PC and the matrices. Option -ksp_view after a
-   solve. */
+/* Print method, tolerances, norm, and how the loop runs, then the PC and the matrices. Option -ksp_view
+   after a solve. */
 POISE_API PoiseErr PoiseKSPView(PoiseKSP ksp);
 
 #ifdef __cplusplus

@@ -1,55 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with matrices of blocks whose rows are of about one length: groups of rows through shared
+/* Block SpMV for matrices with block rows of about one length: groups of block rows go through shared
    memory. */
+#include "../mat/transpose_kernels.h"
 #include "bcsr.h"
 #include "fragments.h"
 
 /*
-  What pays for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results): up to 12, a thread has a column
-  of every PARTS-th block of a row, so that it loads one number of x for b of the matrix, many of them at
-  once. Beyond, the sums of a column take too many registers; a thread has a row of every PARTS-th block. 17
-  alone is better with 8 parts (0.89 of copy, else 0.87).
+  Which thread has which part of a block, for blocks of b x b (H200, 27 blocks a row, 2 GB, bench/results).
+  Up to b = 12 a thread has a column of every PARTS-th block of a block row. So it loads one scalar of x for
+  b of the matrix, many of them at once. For larger b the sums of a column take too many registers, and a
+  thread has a row of every PARTS-th block (poiseBcsrParts).
 */
 constexpr __host__ __device__ bool ByColumns(int b)
 {
   return b <= 12;
 }
 
-constexpr __host__ __device__ int Parts(int b)
-{
-  return b == 17 ? 8 : 4;
-}
-
-/* A power of two of rows of blocks makes a group, of about 128 threads. */
-constexpr __host__ __device__ int GroupRows(int b)
-{
-  int rows = 1;
-  while (2 * rows * b * Parts(b) <= 128) rows *= 2;
-  return rows;
-}
-
 constexpr __host__ __device__ int GroupThreads(int b)
 {
-  return (GroupRows(b) * b * Parts(b) + 31) / 32 * 32;
+  return (poiseBcsrGroup(b) * b * poiseBcsrParts(b) + 31) / 32 * 32;
 }
 
-/* Blocks that a thread has under way. */
+/* Blocks that a thread has in flight. */
 enum { UNROLL = 8 };
 constexpr __host__ __device__ int RowRound(int b)
 {
   return b <= 16 ? 2 : 1;
 }
 
-/* Groups that are to be resident on a multiprocessor: more loads under way are worth more than registers for
-   each. */
+/* Groups resident on a multiprocessor: occupancy (more loads in flight) is worth more than registers for a
+   thread. */
 constexpr __host__ __device__ int Resident(int b)
 {
   int registers = b <= 3 ? 48 : b <= 6 ? 56 : b <= 9 ? 64 : 72;
   return b <= 12 ? 4 * (512 / registers) / (GroupThreads(b) / 32) : 1;
 }
 
-/* s += this thread's column of blocks k, k + PARTS, ... below n of a row, times x; c: a round of their block
-   columns. FIRST: s = instead. */
+/* Adds this thread's column of blocks k, k + PARTS, ... below n of a block row, times x, to s. c: the block
+   columns of UNROLL of them. FIRST: sets s instead. */
 template <int B, bool GHOSTS, bool FIRST, typename Wait>
 __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val,
                                            const int32_t (&c)[UNROLL], int k, int n, int j, Wait wait,
@@ -59,20 +47,20 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
 #pragma unroll
   for (int u = 0; u < UNROLL; u++) x[u] = LoadIf(c[u] >= 0, Factors<B, GHOSTS>(a, c[u]) + j, 0.0);
   wait();
-  if (FIRST) { /* until here it takes no registers */
+  if (FIRST) { /* up to here s takes no registers */
 #pragma unroll
     for (int r = 0; r < B; r++) s[r] = 0;
   }
 #pragma unroll
   for (int u = 0; u < UNROLL; u++)
-    if (k + u * Parts(B) < n) {
-      const double *v = val + (k + u * Parts(B)) * B * B + j * B;
+    if (k + u * poiseBcsrParts(B) < n) {
+      const double *v = val + (k + u * poiseBcsrParts(B)) * B * B + j * B;
 #pragma unroll
       for (int r = 0; r < B; r++) s[r] += v[r] * x[u];
     }
 }
 
-/* Sums of columns to sums of rows: thread (j, p) leaves with what its part of the row has in row j. */
+/* Transposes sums of columns to sums of rows: thread (j, p) returns the sum of row j over its part p. */
 template <int B, int T>
 __device__ __forceinline__ double TurnColumns(const double (&s)[B], double *share, int j)
 {
@@ -85,12 +73,12 @@ __device__ __forceinline__ double TurnColumns(const double (&s)[B], double *shar
   return sum;
 }
 
-/* y of the group, and its dots, of what its threads have: sums of columns or of rows of blocks. */
+/* Epilogue of a group, from the sums of its threads, which are of columns or of rows of blocks. */
 template <int B, int S>
 __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (&s)[S], double *tile,
                                             double *part, int64_t group, bool active)
 {
-  constexpr int P = Parts(B), T = GroupThreads(B);
+  constexpr int P = poiseBcsrParts(B), T = GroupThreads(B);
   int j = threadIdx.x % B;
   double sum = s[0];
   if constexpr (ByColumns(B)) sum = TurnColumns<B, T>(s, tile, j);
@@ -99,21 +87,21 @@ __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (
   bool mine = active && threadIdx.x / B % P == 0;
   if (mine)
     for (int q = 1; q < P; q++) sum += part[threadIdx.x + q * B];
-  int64_t row = (group * GroupRows(B) + threadIdx.x / (B * P)) * B + j;
-  double y = FinishRow(a, mine, row, sum);
+  int64_t row = (group * poiseBcsrGroup(B) + threadIdx.x / (B * P)) * B + j;
+  double y = FinishBlockRow(a, mine, row, sum);
   FuseRow<T>(a, mine, row, y, group);
 }
 
 /*
-  8 bytes per number, 4 per block and per offset, x and y once. BULK: the values of a group come into shared
-  memory by a bulk copy, a tile of at most `room` blocks at a time, while threads fetch what they are to be
-  multiplied by; else they are read from where they are.
+  Block SpMV, a thread block per group. Traffic: 8 bytes per scalar, 4 per block and per offset, x and y
+  once. BULK: the values of a group come to shared memory by bulk copies, at most `room` blocks at a time,
+  while threads gather x. Else values are read from global memory.
 */
 template <int B, bool BULK>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     BcsrEven(const __grid_constant__ CsrMultArgs a, int room)
 {
-  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
+  constexpr int P = poiseBcsrParts(B), R = poiseBcsrGroup(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
@@ -124,11 +112,9 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t begin, end;
   TwoOffsets(a.A, first, last, begin, end);
-  int blocks = (int)(end - begin), step = BULK ? room : 1 << 20; /* places of numbers have 32 bits */
-  /* column or row within blocks, part of the row of blocks */
-  int j = threadIdx.x % B, p = threadIdx.x / B % P;
-  /* row of blocks of the group, which has those from `from` to `to` */
-  int i = (int)threadIdx.x / (B * P);
+  int blocks = (int)(end - begin), step = BULK ? room : 1 << 20; /* places of scalars have 32 bits */
+  int j = threadIdx.x % B, p = threadIdx.x / B % P; /* column or row within blocks, part of the block row */
+  int i = (int)threadIdx.x / (B * P);               /* block row of the group: blocks [from, to) */
   bool active = threadIdx.x < R * B * P && first + i < last;
   int from = 0, to = 0;
   double s[ByColumns(B) ? B : 1] = {0};
@@ -164,15 +150,15 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
 }
 
 /*
-  The same for most products: the blocks of each group fit into shared memory at once, there are no ghosts,
-  and offsets have 32 bits. What takes registers and instructions is left out; offsets, then columns, then x
-  are each fetched at once, and wait for nothing else.
+  The common case: the blocks of a group fit into shared memory at once, there are no ghosts, and offsets
+  have 32 bits. This takes fewer registers and instructions. Offsets, then columns, then x are each fetched
+  at once and wait for nothing else.
 */
 template <int B>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     BcsrWhole(const __grid_constant__ CsrMultArgs a)
 {
-  constexpr int P = Parts(B), R = GroupRows(B), T = GroupThreads(B);
+  constexpr int P = poiseBcsrParts(B), R = poiseBcsrGroup(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
@@ -208,7 +194,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   FinishGroup<B>(a, s, tile, part, blockIdx.x, active);
 }
 
-/* Fragment p of a column of blocks, by one warp: lanes share the numbers of one column of numbers after the
+/* Segment p of a split block column by one warp. The lanes share the scalars of one scalar column after the
    other. */
 __device__ __forceinline__ void FragmentOfColumns(const CsrMultTransposeArgs &a, int64_t p)
 {
@@ -234,7 +220,8 @@ __device__ __forceinline__ void FragmentOfColumns(const CsrMultTransposeArgs &a,
   }
 }
 
-/* A thread per number of y, or of the ghosts; but of columns that are cut, whose fragments come first. */
+/* y = A^T x with a thread per scalar of y or of the ghosts. The fragments of split columns come first, with a
+   warp each. */
 static __global__ void __launch_bounds__(THREADS)
     BcsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a)
 {
@@ -258,12 +245,6 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
-
-int poiseCudaBcsrRows(Device *, int b, int form)
-{
-  if (form == BCSR_BLOCK) return b <= 5 ? PAPER_ROWS : 0;
-  return form == BCSR_COLUMN || form == BCSR_ROW ? PAPER_ROWS : GroupRows(b);
-}
 
 template <int B> static PoiseErr Even(Device *dev, const BcsrMultArgs *args)
 {

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with matrices of blocks whose rows are of very different lengths: row blocks of about as many
-   blocks, longer rows in fragments. */
+/* Block SpMV for matrices with block rows of very different lengths. Row blocks have about as many blocks as
+   any other, and longer rows are split. */
 #include "bcsr.h"
 #include "fragments.h"
 
 enum { ROW_BLOCK_THREADS = 128 };
 
-/* Blocks of a row block, 12 KB of them (8 of small ones) or what keeps all threads busy. (H200, b = 4,
-   power-law rows: 96 and 128 blocks are 13 % better than 64.) */
-int64_t poiseCudaBcsrChunk(int b)
-{
-  int64_t bytes = BlockBytes(b), chunk = (b <= 3 ? 8 : 12) * 1024 / bytes,
-          busy = 16 * 1024 / bytes < 32 ? 16 * 1024 / bytes : 32;
-  if (chunk < busy) chunk = busy;
-  return chunk < 2 ? 2 : chunk;
-}
-
-/* Blocks of which there is room in shared memory: few row blocks have more, which come in rounds. */
+/* Blocks that have room in shared memory. The few row blocks with more are fetched in steps. */
 static int64_t RowBlockRoom(int64_t chunk, int b)
 {
   int64_t more = chunk / 4 < 32 ? 32 : chunk / 4;
   return TileBlocks(chunk + (more < chunk ? more : chunk), b);
 }
 
-/* Sums over q of what threads (r, q) have, in a fixed order: for all threads with q = 0. */
+/* The sum over q of what threads (r, q) have, in a fixed tree; valid for q = 0. */
 template <int B> __device__ __forceinline__ double JoinThreads(double s, double *share)
 {
   constexpr int Q = ROW_BLOCK_THREADS / B, FEW = Q < 8 ? Q : 8;
@@ -43,8 +33,9 @@ template <int B> __device__ __forceinline__ double JoinThreads(double s, double 
   return s;
 }
 
-/* Fragment p of a row has the sums s (threads with q = 0). The last one of a row to arrive adds all of them
-   in their order, so that nothing depends on who that is, and finishes the row. */
+/* Segment p of a split row has the sums s (threads with q = 0). The last thread block of a row to arrive adds
+   all fragments and finishes the row. The order of that sum is fixed, so the bits do not depend on which
+   block it is. */
 template <int B>
 __device__ __forceinline__ void JoinFragments(const CsriMultArgs &a, int64_t p, const RowFragment &z,
                                               double s, double *share)
@@ -71,15 +62,46 @@ __device__ __forceinline__ void JoinFragments(const CsriMultArgs &a, int64_t p, 
     if (threadIdx.x == 0) a.arrived[z.row_block] = 0;
   }
   int64_t i = cut.row * B + r;
-  double y = FinishRow(m, q == 0, i, s);
+  double y = FinishBlockRow(m, q == 0, i, s);
   FuseRow<T>(m, q == 0, i, y, a.parts + last);
 }
 
+/* Stores the block rows of a row block whose first block is `first`, from its terms, and sums their dots.
+   begin, end: offsets of the thread's first block row. */
+template <int B>
+__device__ __forceinline__ void SumWindow(const CsrMultArgs &m, const RowBlock &row_block, int64_t first,
+                                          const double *term, int64_t begin, int64_t end, double (&dots)[2])
+{
+  constexpr int Q = ROW_BLOCK_THREADS / B;
+  int r = threadIdx.x % B, q = threadIdx.x / B;
+  for (int i = q; q < Q && i < row_block.rows; i += Q) {
+    if (i > q) TwoOffsets(m.A, row_block.begin + i, row_block.begin + i + 1, begin, end);
+    int k = (int)(begin - first), stop = (int)(end - first);
+    double s = 0;
+    for (; k + 4 <= stop; k += 4)
+      s += (term[k * B + r] + term[(k + 1) * B + r]) + (term[(k + 2) * B + r] + term[(k + 3) * B + r]);
+    for (; k < stop; k++) s += term[k * B + r];
+    int64_t row = (int64_t)(row_block.begin + i) * B + r;
+    double y = FinishBlockRow(m, true, row, s);
+    for (int f = 0; f < m.fuse.ndot; f++) dots[f] += Factor(m.fuse, f, row, y) * y;
+  }
+}
+
+/* Reduces the dots of a row block to its partial. */
+__device__ __forceinline__ void FuseWindow(const CsrMultArgs &m, const double (&dots)[2], int64_t number)
+{
+  for (int f = 0; f < m.fuse.ndot; f++) {
+    double d[1] = {dots[f]};
+    BlockReduce<1, COMBINE_SUM, ROW_BLOCK_THREADS>(d);
+    if (threadIdx.x == 0) m.fuse.partial[f][number] = d[0];
+  }
+}
+
 /*
-  A block of threads for each fragment and each row block: 8 bytes per number, 4 per block and per offset, x
-  and y once, 16 bytes per row block. Thread (r, q) multiplies row r of blocks q, q + Q, ... as these arrive
-  in shared memory; a fragment is summed over q, of a row block the terms stay in shared memory, from which
-  each row is summed by B threads.
+  Block SpMV with a thread block for each fragment and each row block. Traffic: 8 bytes per scalar, 4 per
+  block and per offset, 16 per row block, x and y once. Thread (r, q) multiplies row r of blocks q, q + Q,
+  ... as these arrive in shared memory. A fragment is summed over q. The terms of a row block stay in
+  shared memory, and B threads sum each block row from there.
 */
 template <int B, bool BULK>
 static __global__ void __launch_bounds__(ROW_BLOCK_THREADS, B <= 4    ? 10
@@ -88,7 +110,7 @@ static __global__ void __launch_bounds__(ROW_BLOCK_THREADS, B <= 4    ? 10
                                                                       : 1)
     BcsrBalanced(const __grid_constant__ CsriMultArgs a, int room, int offset)
 {
-  constexpr int T = ROW_BLOCK_THREADS, Q = T / B, UNROLL = B <= 16 ? 2 : 1;
+  constexpr int Q = ROW_BLOCK_THREADS / B, UNROLL = B <= 16 ? 2 : 1;
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   const CsrMultArgs &m = a.m;
@@ -141,22 +163,8 @@ static __global__ void __launch_bounds__(ROW_BLOCK_THREADS, B <= 4    ? 10
   }
   __syncthreads();
   double dots[2] = {0, 0};
-  for (int i = q; q < Q && i < row_block.rows; i += Q) {
-    if (i > q) TwoOffsets(m.A, row_block.begin + i, row_block.begin + i + 1, begin, end);
-    int k = (int)(begin - first), stop = (int)(end - first);
-    s = 0;
-    for (; k + 4 <= stop; k += 4)
-      s += (term[k * B + r] + term[(k + 1) * B + r]) + (term[(k + 2) * B + r] + term[(k + 3) * B + r]);
-    for (; k < stop; k++) s += term[k * B + r];
-    int64_t row = (int64_t)(row_block.begin + i) * B + r;
-    double y = FinishRow(m, true, row, s);
-    for (int f = 0; f < m.fuse.ndot; f++) dots[f] += Factor(m.fuse, f, row, y) * y;
-  }
-  for (int f = 0; f < m.fuse.ndot; f++) {
-    double d[1] = {dots[f]};
-    BlockReduce<1, COMBINE_SUM, T>(d);
-    if (threadIdx.x == 0) m.fuse.partial[f][number] = d[0];
-  }
+  SumWindow<B>(m, row_block, first, term, begin, end, dots);
+  FuseWindow(m, dots, number);
 }
 
 template <int B> static PoiseErr Balanced(Device *dev, const BcsrMultArgs *args)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The three products of Eberhardt & Hoemmen 2016 for GPUs, to compare with: a warp has a row of blocks. */
+/* The three block SpMV algorithms of Eberhardt & Hoemmen (2016) for GPUs, to compare with: a warp has a block
+   row. */
 #include "bcsr.h"
 
-/* The numbers of a row of blocks that lanes r, r + B, ... have parts of; for lanes below B. */
+/* The sums of a block row, of which lanes r, r + B, ... have parts; valid for lanes below B. */
 template <int B, int PARTS> __device__ __forceinline__ double JoinLanes(double s)
 {
   double sum = s;
@@ -23,7 +24,7 @@ template <int B> __device__ __forceinline__ double ByBlock(const CsrMultArgs &a,
   return JoinLanes<B, BLOCKS * B>(s);
 }
 
-/* Algorithm 3, by column: a lane has an element of each 32 / B-th column of the row of blocks. */
+/* Algorithm 3, by column: a lane has an element of each 32 / B-th column of the block row. */
 template <int B> __device__ __forceinline__ double ByColumn(const CsrMultArgs &a, int64_t k, int64_t end)
 {
   constexpr int COLUMNS = 32 / B;
@@ -35,8 +36,7 @@ template <int B> __device__ __forceinline__ double ByColumn(const CsrMultArgs &a
   return JoinLanes<B, COLUMNS>(s);
 }
 
-/* Algorithm 5, row per thread: a lane has a row, and the numbers of x for a block come through shared
-   memory. */
+/* Algorithm 5, row per thread: a lane has a row, and the x of a block comes through shared memory. */
 template <int B>
 __device__ __forceinline__ double ByRow(const CsrMultArgs &a, int64_t k, int64_t end, double *x)
 {
@@ -54,15 +54,17 @@ __device__ __forceinline__ double ByRow(const CsrMultArgs &a, int64_t k, int64_t
 }
 
 template <int B, int FORM>
-static __global__ void __launch_bounds__(32 * PAPER_ROWS) BcsrPaper(const __grid_constant__ CsrMultArgs a)
+static __global__ void __launch_bounds__(32 * BCSR_PAPER_ROWS)
+    BcsrPaper(const __grid_constant__ CsrMultArgs a)
 {
-  constexpr int T = 32 * PAPER_ROWS;
-  __shared__ double x[PAPER_ROWS][32];
+  constexpr int T = 32 * BCSR_PAPER_ROWS;
+  __shared__ double x[BCSR_PAPER_ROWS][32];
   PdlLaunchDependents();
   PdlWait();
   if (a.skip && *a.skip != 0) return;
   int warp = threadIdx.x / 32, r = threadIdx.x % 32;
-  int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, i = group * PAPER_ROWS + warp, k = 0, end = 0;
+  int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, i = group * BCSR_PAPER_ROWS + warp, k = 0,
+          end = 0;
   if (i < a.A.m) k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1);
   double s;
   if constexpr (FORM == BCSR_BLOCK)
@@ -73,7 +75,7 @@ static __global__ void __launch_bounds__(32 * PAPER_ROWS) BcsrPaper(const __grid
     s = ByRow<B>(a, k, end, x[warp]);
   bool mine = i < a.A.m && r < B;
   i = i * B + r;
-  double y = FinishRow(a, mine, i, s);
+  double y = FinishBlockRow(a, mine, i, s);
   FuseRow<T>(a, mine, i, y, group);
 }
 
@@ -84,7 +86,7 @@ template <int B> static PoiseErr Paper(Device *dev, const BcsrMultArgs *args)
       args->form == BCSR_COLUMN ? BcsrPaper<B, BCSR_COLUMN> : BcsrPaper<B, BCSR_ROW>;
   if constexpr (B <= 5)
     if (args->form == BCSR_BLOCK) kernel = BcsrPaper<B, BCSR_BLOCK>;
-  return LaunchPdl(dev, kernel, (unsigned)a->nblock, 32 * PAPER_ROWS, 0, *a);
+  return LaunchPdl(dev, kernel, (unsigned)a->nblock, 32 * BCSR_PAPER_ROWS, 0, *a);
 }
 
 PoiseErr poiseCudaBcsrPaper(Device *dev, const BcsrMultArgs *a)

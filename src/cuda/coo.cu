@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of triplets, and of keys that are sorted. */
+/* Kernels of assembly from triplets (COO): keys, sorting, sums of values. */
+#include "../mat/coo_kernels.h"
+#include "../mat/keys_kernels.h"
 #include "cuda.h"
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
-enum { VALUES = 4, STAGE = VALUES * THREADS }; /* values that a thread, and a block, fetches at once */
+enum { VALUES = 4, STAGE = VALUES * THREADS }; /* values that a thread, and a thread block, has in flight */
 
 /*
-  A block brings the values of its THREADS entries, which have their places side by side, to shared memory,
-  STAGE of them at a time; then a thread sums those of its entry in their order. So loads do not wait for each
-  other nor for the longest entry of a warp. 12 bytes per value, 12 per entry (4 more each where places are
-  int64). Values are fetched in sectors of 32 bytes: of elements the values of a row lie side by side and go
-  to one row of the matrix, that is to this block: none is fetched in vain.
+  A thread block has THREADS entries, whose places stand side by side in the map. It brings their values to
+  shared memory, STAGE at a time. Then a thread sums the values of its entry in their order. So no load
+  waits for another, nor for the longest entry of a warp. Traffic: 12 bytes per value and per entry (4 more
+  each where places are int64). Values come in sectors of 32 bytes. In element matrices the values of a row
+  are neighbours and go to one row of A. So the other values of a sector are used too.
 */
 template <typename Place>
 static __global__ void __launch_bounds__(THREADS)
@@ -52,9 +54,9 @@ static __global__ void __launch_bounds__(THREADS)
   if (e < last) a.val[e] = s;
 }
 
-/* The same of blocks: a thread sums one number, its neighbours those beside it, so that values are fetched in
-   whole sectors from 4 numbers on. 8 bytes per number of a value, 8 per number of an entry; places and
-   offsets are read once for a block's numbers and stay in cache. */
+/* The same for blocks. A thread sums one scalar and its neighbours the next ones, so blocks of 4 scalars or
+   more are fetched in whole sectors. Traffic: 8 bytes per scalar of a value and of an entry; places and
+   offsets are read once per block. */
 template <typename Place>
 static __global__ void __launch_bounds__(THREADS)
     CooSumBlocks(const __grid_constant__ CooSumArgs a, const Place *__restrict__ start,
@@ -87,7 +89,7 @@ static __global__ void CooKeys(const __grid_constant__ CooKeysArgs a)
     a.place64[to] = to;
 }
 
-/* 8 bytes per key. */
+/* Counts the entries that begin in each thread block. Traffic: 8 bytes per key. */
 static __global__ void __launch_bounds__(THREADS) CooCount(const __grid_constant__ CooCountArgs a)
 {
   typedef cub::BlockReduce<int, THREADS> Reduce;
@@ -101,7 +103,7 @@ static __global__ void __launch_bounds__(THREADS) CooCount(const __grid_constant
   if (threadIdx.x == 0) a.count[blockIdx.x] = count;
 }
 
-/* One block, SCANNED numbers at a time. */
+/* Exclusive scan by one thread block, SCANNED integers at a time. */
 enum { SCAN_THREADS = 1024, SCAN_EACH = 8, SCANNED = SCAN_THREADS * SCAN_EACH };
 
 static __global__ void __launch_bounds__(SCAN_THREADS) Scan(const __grid_constant__ ScanArgs a)
@@ -120,7 +122,7 @@ static __global__ void __launch_bounds__(SCAN_THREADS) Scan(const __grid_constan
   }
 }
 
-/* 8 bytes per key, 8 per entry (12 where places are int64). */
+/* Writes the entries. Traffic: 8 bytes per key, 8 per entry (12 where places are int64). */
 static __global__ void __launch_bounds__(THREADS) CooRows(const __grid_constant__ CooRowsArgs a)
 {
   typedef cub::BlockScan<int, THREADS> Before;
@@ -136,7 +138,7 @@ static __global__ void __launch_bounds__(THREADS) CooRows(const __grid_constant_
   }
 }
 
-/* The result is in the Current() side of both, which starts as [0]. */
+/* The result is in Current() of both buffers, which starts as [0]. */
 template <typename Place>
 static cudaError_t Sort(void *scratch, size_t *bytes, const SortKeysArgs *a, cub::DoubleBuffer<uint64_t> *key,
                         cub::DoubleBuffer<Place> *place, cudaStream_t stream)
@@ -145,7 +147,7 @@ static cudaError_t Sort(void *scratch, size_t *bytes, const SortKeysArgs *a, cub
                                          stream);
 }
 
-/* Of the two sides the result may be in either. */
+/* The sort may leave its result in either buffer; callers want it in [1]. */
 template <typename Place> static PoiseErr SortInto1(Device *dev, const SortKeysArgs *a, Place *const *places)
 {
   cudaStream_t stream = poiseCudaStream(dev);
@@ -170,8 +172,7 @@ extern "C" size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a)
   cub::DoubleBuffer<int64_t> place64(a->place64[0], a->place64[1]);
   cudaError_t e = a->place32[0] ? Sort(NULL, &bytes, a, &key, &place32, poiseCudaStream(dev))
                                 : Sort(NULL, &bytes, a, &key, &place64, poiseCudaStream(dev));
-  /* NULL would only ask again; a failure shows in the sort itself */
-  return e == cudaSuccess && bytes ? bytes : 1;
+  return e == cudaSuccess && bytes ? bytes : 1; /* 0 means a query; a failure shows in the sort */
 }
 
 template <typename Place>

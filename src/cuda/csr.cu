@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of plain CSR. */
+/* Kernels of plain CSR: SpMV, the transposed product, the diagonal. */
+#include "../mat/csr_statistics_kernels.h"
+#include "../mat/transpose_kernels.h"
 #include "fragments.h"
+#include "rows.h"
 #include "tile.h"
+#include "tile_early.h"
 
-enum { MOST_MEAN = 320 /* entries of rows that tiles serve best */ };
-
-/* L neighbouring lanes per row, POISE_BLOCK rows and threads per block; 12 bytes per nonzero, 4 per offset, x
-   and y once. */
+/* SpMV with L neighbouring lanes per row; a block has POISE_BLOCK rows and threads. Traffic: 12 bytes per
+   nonzero, 4 per offset, x and y once. */
 template <int L, bool INDEX16>
 static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_constant__ CsrMultArgs a)
 {
@@ -49,7 +51,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   }
 }
 
-/* What a lane has of entries k, k + step, ... of a column. */
+/* The terms of entries k, k + step, ... of a column, summed by one lane. */
 template <typename Index>
 __device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *perm, int64_t k, int64_t end,
                                            int step)
@@ -63,7 +65,8 @@ __device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *pe
   return s;
 }
 
-/* Fragment p of a column by one warp; the last one to arrive adds all of them in their order. */
+/* One warp sums fragment p of a split column. The warp that arrives last adds all fragments of the column, in
+   their order. */
 template <typename Index>
 __device__ __forceinline__ void FragmentOfColumn(const CsrMultTransposeArgs &a, const Index *perm, int64_t p)
 {
@@ -78,9 +81,9 @@ __device__ __forceinline__ void FragmentOfColumn(const CsrMultTransposeArgs &a, 
   if (lane == 0) *poiseOfColumn(&a, cut.row) = s;
 }
 
-/* L neighbouring lanes per column: reads 4 bytes per nonzero for its place and its row each (the place 8
-   where it is int64), gathers its value and x, and writes y once. CUT: but columns that are cut, whose
-   fragments come first, as they take longest, a warp for each. */
+/* y = A^T x with L neighbouring lanes per column. Traffic: a place (4 bytes, or 8 where places are int64) and
+   a row (4 bytes) per nonzero, y once. The value and x are gathered. CUT: some columns are split. Their
+   fragments come first, since they take longest, with a warp each. */
 template <int L, bool CUT, typename Index>
 static __global__ void __launch_bounds__(THREADS)
     CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm)
@@ -100,7 +103,7 @@ static __global__ void __launch_bounds__(THREADS)
   if (j < m.A.m && lane == 0) *poiseOfColumn(&a, j) = s;
 }
 
-/* d has been set to zero. */
+/* d is zero before the launch. */
 static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_constant__ CsrDiagonalArgs a)
 {
   int64_t mine = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -114,60 +117,47 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
   });
 }
 
-/* ---- the choice ------------------------------------------------------------------------------ */
+/* ---- tiles: row blocks through shared memory (tile.h) ---------------------------------------- */
 
-template <int T, int L, int MODE, bool INDEX16>
+static_assert((int)TILE_THREADS == (int)THREADS, "rows of a tile are as many as there are threads for");
+
+/* y = a A x + b y. */
+template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
+  __shared__ uint64_t barrier;
+  __shared__ int32_t base[POISE_BANDS];
   PdlLaunchDependents();
-  if (MODE != EARLY_TILE) PdlWait();
-  if (MODE != EARLY_TILE && a.skip && *a.skip != 0) return;
-  TileOfRows<T, L, MODE, INDEX16>(a, blockIdx.x, 0);
+  PdlWait();
+  if (a.skip && *a.skip != 0) return;
+  TileRange r = RangeOfTile<T / L, INDEX16>(a.A, BlockOfNumber(a, blockIdx.x));
+  TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
+  RowShare row = ShareOfRow<L>(a.A, r);
+  WaitForTile(tile);
+  double s = SumRow<L, INDEX16, true>(a, tile, row), y = FinishRow(a, row.stores, row.i, s);
+  FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
-/* Entries of a row whose threads are done in as many rounds as those of a row of mean length. */
-int64_t poiseCudaCsrBound(int64_t m, int64_t nz)
+/* y = A x without ghosts, with int32 offsets and all row blocks. It takes fewer registers and instructions,
+   so more blocks are resident. */
+template <int T, int L, bool INDEX16>
+static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ CsrMultArgs a)
 {
-  int64_t round = (int64_t)UNROLL << Lanes(m, nz), mean = m ? (nz + m - 1) / m : 0;
-  return (mean + round - 1) / round * round;
+  __shared__ uint64_t barrier;
+  __shared__ int32_t base[POISE_BANDS];
+  PdlLaunchDependents();
+  PdlWait();
+  if (a.skip && *a.skip != 0) return;
+  TileRange r = RangeOfTile<T / L, INDEX16, true>(a.A, blockIdx.x);
+  TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
+  RowShare row = ShareOfRow<L, true>(a.A, r);
+  WaitForTile(tile);
+  double s = SumRow<L, INDEX16, false>(a, tile, row), y = 0;
+  if (row.stores) a.y[row.i] = y = s;
+  FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
-/* Do the threads of a row rarely wait for those of another? A warp waits for its longest row, so few warps
-   may have one that takes another round than those of mean length, which takes as much longer as these are
-   few; and where they are several lengths must not deviate much. */
-static bool Even(const CsrStatistics *s)
-{
-  int k = Lanes(s->m, s->nz), others = (32 >> k) - 1; /* rows of a warp */
-  int64_t bound = poiseCudaCsrBound(s->m, s->nz), rounds = bound / (UNROLL << k);
-  double mean = (double)s->nz / (double)s->m, deviates = (double)s->squares - (double)s->nz * mean;
-  bool waits = s->longest > bound &&
-               (s->bound != bound || (double)(s->rows_above * others) > 0.1 * (double)(s->m * rounds));
-  return !waits && (bound <= UNROLL << k || deviates <= 0.16 * (double)s->nz * mean) && mean <= MOST_MEAN;
-}
-
-/* Blocks of as many rows as there are threads for, if their nonzeros fit into shared memory, no block has far
-   more of them than the mean, and the longest row, at 0.4 us a round, takes no longer than 3 us and two
-   fifths of what the rest takes. Many blocks are of half as many threads: fewer of them wait for the slowest
-   (4 % faster for rows of 5 and 27); and so are few, which are there sooner and on more multiprocessors.
-   Blocks that are all there at once serve uneven rows best, too, unless one takes far longer (H200, 1473 rows
-   of 23, 33 at most: 2.7 us, row blocks 4.1). even: only where row blocks would not take less, either (17361
-   rows of 20, 120 at most: 5.6 us, row blocks 5.2). */
-int poiseCudaCsrRows(Device *dev, const CsrStatistics *s, bool even)
-{
-  enum { AT_ONCE = 4, FAR = 4 };
-  int k = Lanes(s->m, s->nz), rows = THREADS >> k, round = UNROLL << k;
-  int64_t each = (int64_t)poiseCudaProcessors(dev) * rows; /* a block for each multiprocessor */
-  /* rounds */
-  double mean = (double)s->nz / (double)s->m, most = 8 + (12 * (double)s->nz + 20 * (double)s->m) / 4e6;
-  int64_t far = FAR * (even ? UNROLL << LeastLanes(s->m, s->nz) : round);
-  bool small = s->m <= AT_ONCE * each && s->longest <= far && mean <= MOST_MEAN && !s->cut;
-  bool at_once = s->m <= (int64_t)BLOCKS_AT_ONCE * rows, few = 2 * s->m <= 3 * each;
-  bool chosen = !even || small || (Even(s) && !poiseWavesRather(s, at_once));
-  if (few || !at_once) k++, rows /= 2;
-  bool serves = small || ((double)s->tile[k] <= 1.5 * mean * rows + 64 && (double)s->longest <= most * round);
-  bool fits = TileRoom(s->tile[k], UNIT16) * 12 <= MOST_TILE;
-  return poiseCudaHasBulk(dev) && serves && fits && chosen ? rows : POISE_BLOCK;
-}
+/* ---- the launches ---------------------------------------------------------------------------- */
 
 template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
 {
@@ -175,27 +165,34 @@ template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
                    POISE_BLOCK, 0, *a);
 }
 
-template <int T, int L, int MODE> static PoiseErr Tiles(Device *dev, const CsrMultArgs *a)
+typedef void (*TileKernel)(CsrMultArgs);
+
+/* T: threads of a block. Of the two kernels one is for columns of 4 bytes, one for columns of 16 bits. */
+static PoiseErr Tiles(Device *dev, const CsrMultArgs *a, int T, TileKernel plain, TileKernel index16)
 {
   bool in16 = a->index16.code != NULL;
-  void (*kernel)(CsrMultArgs) = in16 ? CsrTile<T, L, MODE, true> : CsrTile<T, L, MODE, false>;
+  TileKernel kernel = in16 ? index16 : plain;
   size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) * (in16 && a->index16.all ? 10 : 12);
-  TRY(LetShare((const void *)kernel, bytes));
-  return LaunchPdlCarving(dev, CarveTiles(a->x_lines, bytes, T), kernel, (unsigned)a->nblock, T, bytes, *a);
+  TRY(LetShare((const void *)kernel, bytes, poiseTileMost(&dev->model)));
+  int carve = poiseTileCarveout(&dev->model, a->x_lines, (int64_t)bytes, T);
+  return LaunchPdl(dev, kernel, (unsigned)a->nblock, (unsigned)T, {bytes, carve}, *a);
 }
 
-/* More blocks than are resident hide latency, and skipped ones would fetch in vain. */
+/* CsrTileEarly is for one wave: with more blocks others hide the latency, and a skipped product would fetch
+   in vain. CsrTileLean is for short rows, or columns of 16 bits: longer rows need L1 more than occupancy. */
 template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
 {
-  bool plain =
+  enum { T = THREADS, HALF = THREADS / 2 };
+  bool simple =
       !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
-  /* longer rows want the first cache more, unless they take less of it */
-  bool lean = plain && (L <= 4 || a->index16.code);
-  bool half = a->rows * L < THREADS, early = poiseCudaInLoop(dev) && a->nblock <= BLOCKS_AT_ONCE;
-  if (half && early) return Tiles<THREADS / 2, L, EARLY_TILE>(dev, a);
-  if (half && lean) return Tiles<THREADS / 2, L, LEAN_TILE>(dev, a);
-  if (half) return Tiles<THREADS / 2, L, PLAIN_TILE>(dev, a);
-  return early ? Tiles<THREADS, L, EARLY_TILE>(dev, a) : Tiles<THREADS, L, PLAIN_TILE>(dev, a);
+  bool lean = simple && (L <= TILE_LEAN_LANES || a->index16.code);
+  bool half = a->rows * L < THREADS,
+       early = poiseCudaInLoop(dev) && a->nblock <= poiseBlocksAtOnce(&dev->model);
+  if (half && early) return Tiles(dev, a, HALF, CsrTileEarly<HALF, L, false>, CsrTileEarly<HALF, L, true>);
+  if (half && lean) return Tiles(dev, a, HALF, CsrTileLean<HALF, L, false>, CsrTileLean<HALF, L, true>);
+  if (half) return Tiles(dev, a, HALF, CsrTile<HALF, L, false>, CsrTile<HALF, L, true>);
+  if (early) return Tiles(dev, a, T, CsrTileEarly<T, L, false>, CsrTileEarly<T, L, true>);
+  return Tiles(dev, a, T, CsrTile<T, L, false>, CsrTile<T, L, true>);
 }
 
 template <int L, bool CUT> static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a)
@@ -221,8 +218,8 @@ extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
   static const Run rows[] = {Rows<1>, Rows<2>, Rows<4>, Rows<8>, Rows<16>, Rows<32>};
   const CsrMultArgs *a = (const CsrMultArgs *)args;
   if (!a->nblock) return POISE_OK;
-  if (a->rows < POISE_BLOCK) return tiles[Lanes(a->A.m, a->A.nz)](dev, a);
-  return rows[poiseCsrLanes(a->A.m, a->A.nz)](dev, a);
+  if (a->rows < POISE_BLOCK) return tiles[poiseTileLanes(a->A.m, a->A.nz)](dev, a);
+  return rows[poiseRowLanes(a->A.m, a->A.nz)](dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
@@ -232,7 +229,7 @@ extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
                                 EvenOrCut<8>, EvenOrCut<16>, EvenOrCut<32>};
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
   const CsrView *A = &a->c.m.A;
-  return A->m ? columns[poiseCsrLanes(A->m, A->nz)](dev, a) : POISE_OK;
+  return A->m ? columns[poiseRowLanes(A->m, A->nz)](dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels that change the values of a CSR, or sum them, a thread per row, or a block if it is long; and those
-   that look at patterns. */
+/* Kernels that change or reduce the values of a CSR, and kernels that look at its pattern. A short row is a
+   thread's, a long row a thread block's (EachRow). */
+#include "../mat/bcsr_kernels.h"
+#include "../mat/csr_statistics_kernels.h"
+#include "../mat/csr_values_kernels.h"
+#include "../mat/transpose_kernels.h"
 #include "cuda.h"
+#include "rows.h"
 
-/* x, or the ghosts, at a column. */
+/* The value of x, or of the ghosts, at a column. */
 __device__ __forceinline__ double At(const CsrView &A, const double *x, const double *ghost, int64_t col)
 {
   int64_t owned = poiseInScalars(&A, A.nloc);
   return col < owned ? x[col] : ghost[col - owned];
 }
 
-/* This thread's row of numbers, or -1; and the r-th of POISE_BLOCK of a block. */
+/* This thread's row of scalars, or -1. With r: its r-th row, where a thread block has POISE_BLOCK rows. */
 __device__ __forceinline__ int64_t RowOr(const CsrView &A, int64_t i)
 {
   return i < poiseInScalars(&A, A.m) ? i : -1;
@@ -28,7 +33,7 @@ __device__ __forceinline__ int64_t ThisRow(const CsrView &A, int r)
 
 typedef unsigned long long Number;
 
-/* Sums and maxima of integers over all threads: the same in any order. */
+/* Atomic sums and maxima of integers over all threads: the order does not matter. */
 __device__ __forceinline__ void AddTo(void *to, Number v)
 {
   for (int step = 16; step; step /= 2) v += __shfl_xor_sync(0xffffffff, v, step);
@@ -44,7 +49,7 @@ __device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
   if (threadIdx.x % 32 == 0) atomicMax((Number *)to, v);
 }
 
-/* 4 bytes per row, or 8. */
+/* Statistics of row lengths. Traffic: 4 bytes per row, or 8. */
 static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
 {
   int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0,
@@ -85,7 +90,7 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
   for (int k = 0; k < POISE_TILES; k++) RaiseTo(&a.out->tile[k], tile[k]);
 }
 
-/* A sample: its lines are entered into a set. */
+/* Counts the cache lines of x that a sample of entries touches, with a hash set in shared memory. */
 static __global__ void __launch_bounds__(THREADS) CsrSpread(const __grid_constant__ CsrSpreadArgs a)
 {
   enum { ROOM = 2 * POISE_SAMPLE };
@@ -105,7 +110,7 @@ static __global__ void __launch_bounds__(THREADS) CsrSpread(const __grid_constan
   AddTo(a.lines, n);
 }
 
-/* 4 bytes per row (or 8) and per nonzero. */
+/* A hash of the pattern. Traffic: 4 bytes per row (or 8) and per nonzero. */
 static __global__ void __launch_bounds__(THREADS) CsrHash(const __grid_constant__ CsrHashArgs a, int64_t n)
 {
   uint64_t h = 0;
@@ -114,7 +119,7 @@ static __global__ void __launch_bounds__(THREADS) CsrHash(const __grid_constant_
   AddTo(a.hash, h);
 }
 
-/* 20 bytes per nonzero. */
+/* A = diag(left) A diag(right). Traffic: 20 bytes per nonzero. */
 static __global__ void __launch_bounds__(THREADS) CsrScale(const __grid_constant__ CsrScaleArgs a)
 {
   EachRow(a.A, ThisRow(a.A), [&](int64_t i, int64_t k, int step) {
@@ -129,7 +134,8 @@ static __global__ void __launch_bounds__(THREADS) CsrScale(const __grid_constant
   });
 }
 
-/* 4 bytes per nonzero up to the diagonal. */
+/* Sets or adds to the diagonal, and counts the rows that lack it. Traffic: 4 bytes per nonzero up to the
+   diagonal. */
 static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_constant__ CsrSetDiagonalArgs a)
 {
   double lacking[1] = {0};
@@ -143,14 +149,14 @@ static __global__ void __launch_bounds__(THREADS) CsrSetDiagonal(const __grid_co
         double *to = a.val + poiseNumberPlace(&row, k);
         *to = a.add ? *to + v : v;
       }
-      if (step > 1) found = __syncthreads_or(found) || threadIdx.x > 0; /* the first thread speaks for all */
+      if (step > 1) found = __syncthreads_or(found) || threadIdx.x > 0; /* thread 0 counts for all */
       if (!found) lacking[0] += 1;
     });
   BlockReduce<1, COMBINE_SUM>(lacking);
   if (threadIdx.x == 0) a.lacking[blockIdx.x] = lacking[0];
 }
 
-/* 8 bytes per nonzero. */
+/* Sums of squares, or the largest row sum of magnitudes. Traffic: 8 bytes per nonzero. */
 template <int COMBINE>
 static __global__ void __launch_bounds__(THREADS) CsrNorm(const __grid_constant__ CsrNormArgs a)
 {
@@ -163,15 +169,14 @@ static __global__ void __launch_bounds__(THREADS) CsrNorm(const __grid_constant_
         double v = a.A.val[poiseNumberPlace(&row, k)] * a.scale[0] * a.scale[1];
         s[0] += COMBINE == COMBINE_MAX ? fabs(v) : v * v;
       }
-      /* of all threads, for the first warp */
-      if (COMBINE == COMBINE_MAX && step > 1) BlockReduce<1, COMBINE_SUM>(s);
+      if (COMBINE == COMBINE_MAX && step > 1) BlockReduce<1, COMBINE_SUM>(s); /* valid in the first warp */
       if (COMBINE == COMBINE_SUM || step == 1 || threadIdx.x == 0) block[0] = Join<COMBINE>(block[0], s[0]);
     });
   BlockReduce<1, COMBINE>(block);
   if (threadIdx.x == 0) a.partial[blockIdx.x] = block[0];
 }
 
-/* 8 bytes per nonzero of the rows listed. */
+/* Zeroes the listed rows. Traffic: 8 bytes per nonzero of these rows. */
 static __global__ void __launch_bounds__(THREADS) CsrZeroRows(const __grid_constant__ CsrZeroRowsArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, i = k < a.n ? a.row[k] : -1;
@@ -185,8 +190,8 @@ static __global__ void __launch_bounds__(THREADS) CsrZeroRows(const __grid_const
   if (a.mark) a.mark[i] = 1;
 }
 
-/* 4 bytes per nonzero, and 16 of those in the columns. What goes to b is subtracted in order: by one thread,
-   however long the row is. */
+/* Zeroes the marked columns and moves their terms to b. Traffic: 4 bytes per nonzero, and 16 for those in the
+   columns. One thread has a row, however long it is, since terms are subtracted from b in order. */
 static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -196,13 +201,13 @@ static __global__ void CsrZeroColumns(const __grid_constant__ CsrZeroColumnsArgs
     int64_t j = poiseNumberColumn(&a.A, &row, k);
     if (At(a.A, a.mark, a.ghost_mark, j) == 0) continue;
     double *v = a.val + poiseNumberPlace(&row, k);
-    /* the host's bits: not fused */
-    if (a.b) a.b[i] = __dsub_rn(a.b[i], __dmul_rn(*v, At(a.A, a.x, a.ghost, j)));
+    if (a.b) /* unfused, as on the host */
+      a.b[i] = __dsub_rn(a.b[i], __dmul_rn(*v, At(a.A, a.x, a.ghost, j)));
     *v = 0;
   }
 }
 
-/* The columns of a block's rows, which have the same offsets, side by side: 8 bytes per nonzero. */
+/* Do the patterns of two matrices differ? Compares offsets, then columns. Traffic: 8 bytes per nonzero. */
 static __global__ void __launch_bounds__(THREADS) CsrDiffer(const __grid_constant__ CsrDifferArgs a)
 {
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK,
@@ -220,8 +225,8 @@ static __global__ void __launch_bounds__(THREADS) CsrDiffer(const __grid_constan
   if (threadIdx.x == 0) a.partial[blockIdx.x] = differs != 0;
 }
 
-/* A thread per entry, which looks for its row, as its neighbours do: 4 bytes per nonzero and the offsets,
-   writes 12 (16 where places are int64). */
+/* A thread per entry finds its row by bisection; neighbours take the same path. Traffic: reads 4 bytes per
+   nonzero and the offsets, writes 12 (16 where places are int64). */
 static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, low = 0, high = a.A.m;
@@ -240,8 +245,8 @@ static __global__ void CsrKeys(const __grid_constant__ CsrKeysArgs a)
     a.place64[k] = k;
 }
 
-/* A thread per number that is written; what a block's threads read lies side by side too. 16 bytes per
-   number, 4 or 8 per block. */
+/* Transposes blocks, with a thread per scalar that is written. The reads of a thread block are neighbours
+   too. Traffic: 16 bytes per scalar, 4 or 8 per block. */
 static __global__ void BcsrTransposeBlocks(const __grid_constant__ BcsrTransposeBlocksArgs a)
 {
   int b = (int)a.b, numbers = b * b;
@@ -253,7 +258,7 @@ static __global__ void BcsrTransposeBlocks(const __grid_constant__ BcsrTranspose
   a.out[k * numbers + j] = a.x[from * numbers + j % b * b + j / b];
 }
 
-/* Blocks for n items, with several items for each thread where there are many. */
+/* Thread blocks for n items. Where there are many items a thread has several. */
 static unsigned FewBlocks(int64_t n)
 {
   enum { MOST = 1024 };

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of csri: a warp for each row block, or tiles where rows are even; a warp for each fragment of a
-   longer row. */
+/*
+  Kernels of csri. A warp has a row block: consecutive rows with about as many rows and entries as any
+  other. Where rows are uniform, tiles (tile.h) have them instead. A row that is too long for a row block is
+  split, and a warp has each fragment.
+*/
 #include <limits.h>
 
+#include "../mat/hubs_kernels.h"
+#include "epilogue.h"
 #include "fragments.h"
-#include "waves.h"
 #include "tile.h"
 
 enum {
-  EACH = 4,                 /* neighbouring entries of a lane at work, while as many are under way */
-  SPAN = 32 * EACH,         /* of a warp */
-  ROW_BLOCKS = 8,           /* of a block: neighbours, which find lines of x in the first cache; */
-  FEW_ROW_BLOCKS = 4,       /* where all have a place at once */
-  RESIDENT_ROW_BLOCKS = 32, /* of a multiprocessor */
+  EACH = 4,           /* neighbouring entries that a lane works on, while as many are in flight */
+  SPAN = 32 * EACH,   /* entries that a warp works on */
+  ROW_BLOCKS = 8,     /* row blocks of a thread block: neighbours share lines of x in L1 */
+  FEW_ROW_BLOCKS = 4, /* the same where all fit in one wave */
+  RESIDENT_ROW_BLOCKS = CSRI_WARPS, /* row blocks (warps) resident on a multiprocessor */
   NONE = 0xffff,
-  HUB = sizeof(double) + sizeof(int32_t), /* bytes of x and its column */
-  MOST_HUB_BITS = 13,  /* 96 KB; the rest of the memory is a cache, with a line for each number under way */
-  RESIDENT_ROWS = 1536 /* threads of a multiprocessor that are to sum even rows */
+  HUB = sizeof(double) + sizeof(int32_t), /* bytes of a hub: its x and its column */
+  RESIDENT_ROWS = CSRI_TILE_THREADS       /* threads of tiles that are resident on a multiprocessor */
 };
+static_assert((int)HUB == (int)HUB_BYTES &&
+                  (int)HUB_BESIDE == RESIDENT_ROW_BLOCKS * SPAN * (int)sizeof(uint16_t) + 1024,
+              "room for hubs beside the marks and what the system takes");
 
-/* PLAIN: y = A x, without ghosts: what takes registers is left out. EXACT: y = A x by row blocks that share
-   rows, of a y that was set to 0. */
+/* PLAIN: y = A x without ghosts, which takes fewer registers. EXACT: y = A x by row blocks of equal size that
+   share rows; y is zero before the launch. */
 enum { GENERAL, PLAIN, EXACT };
 
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
@@ -36,13 +42,13 @@ static __global__ void CsriFragments(const __grid_constant__ CsriFragmentsArgs a
   for (int64_t p = a.first[w] + threadIdx.x % 32; p < a.first[w + 1]; p += 32) poiseCsriFragment(&a, w, p);
 }
 
-/* Entries [from, end) from val and col on, which are at a multiple of 32, or if that takes a span less of
-   2. */
+/* Entries [from, end) of the arrays that start at val and col. These start at a multiple of 32 entries, or at
+   a multiple of 2 if that saves a span. */
 struct Entries {
   const double *val;
   const int32_t *col;
   int from, end;
-  bool vectors; /* two of them can be fetched at once: a user's arrays may begin anywhere */
+  bool vectors; /* loads of two entries are aligned (a user's arrays may begin anywhere) */
 };
 
 __device__ __forceinline__ Entries Stream(const CsrView &A, int64_t first, int n)
@@ -54,8 +60,8 @@ __device__ __forceinline__ Entries Stream(const CsrView &A, int64_t first, int n
           (uintptr_t)A.val % 16 == 0 && (uintptr_t)A.col % 8 == 0};
 }
 
-/* Two neighbouring entries of each half of a span for each lane, from place `at` on: so that what the lanes
-   fetch at once is all of some lines, each of which is asked for once. */
+/* Two neighbouring entries of each half of a span for each lane, from place `at` on. One load of the warp so
+   covers whole cache lines, and each line is requested once. */
 __device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
 {
 #pragma unroll
@@ -75,8 +81,8 @@ __device__ __forceinline__ void Fetch(const Entries &e, int at, double (&v)[EACH
   }
 }
 
-/* Four neighbouring entries for each lane, of the first half of the span for even lanes, of the second for
-   odd ones. */
+/* Exchanges entries so that each lane has four neighbours: even lanes of the first half of the span, odd ones
+   of the second. */
 __device__ __forceinline__ void Regroup(double (&t)[EACH])
 {
   bool odd = threadIdx.x % 2;
@@ -88,14 +94,14 @@ __device__ __forceinline__ void Regroup(double (&t)[EACH])
     t[2] = u, t[3] = v;
 }
 
-/* Columns of many entries and their x, in shared memory. */
+/* High-degree columns (hubs) and their x, in shared memory. */
 struct HubTable {
   const int32_t *column;
   const double *x;
   int bits;
 };
 
-/* What they are multiplied with. */
+/* The x of each column: from the hubs, from owned x or from the ghosts. */
 template <int MODE, bool HUBS>
 __device__ __forceinline__ void Gather(const CsrMultArgs &m, const HubTable &hubs, const int32_t (&c)[EACH],
                                        double (&x)[EACH])
@@ -113,14 +119,14 @@ __device__ __forceinline__ void Gather(const CsrMultArgs &m, const HubTable &hub
       x[g] = c[g] < 0 ? 0 : MODE == PLAIN || c[g] < m.A.nloc ? m.x[c[g]] : m.ghost[c[g] - m.A.nloc];
 }
 
-/* Row i, or an empty one. */
+/* Stores y[i]; sum is 0 for an empty row. */
 template <int MODE>
 __device__ __forceinline__ void Finish(const CsrMultArgs &m, double alpha, double beta, int64_t i, double sum)
 {
   m.y[i] = MODE == GENERAL ? alpha * sum + (beta == 0 ? 0 : beta * m.y[i]) : sum;
 }
 
-/* The place where row i of a row block ends, which has its first entry at `from`. */
+/* The place where row i of a row block ends; the row block has its first entry at place `from`. */
 __device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const RowBlock &z, int from, int i)
 {
   if (i >= z.rows) return INT_MAX;
@@ -128,8 +134,8 @@ __device__ __forceinline__ int RowEnd(const CsrMultArgs &m, const RowBlock &z, i
   return (int)((m.A.ptr32 ? LoadStreaming(m.A.ptr32 + row) : m.A.ptr64[row]) - z.first) + from;
 }
 
-/* Where it is time for that, waits for what is before; is there anything to do? (In a solver's loop the
-   matrix stays as it is, so its first entries are fetched before that wait: `early`.) */
+/* now: waits for the kernel ahead, and returns whether the product is wanted. In a solver's loop the matrix
+   does not change, so its first entries are fetched before that wait (`early`). */
 __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
 {
   if (!now) return true;
@@ -137,8 +143,8 @@ __device__ __forceinline__ bool Begin(const CsrMultArgs &m, bool now)
   return !m.skip || *m.skip == 0;
 }
 
-/* y[i] of a row that ends in the row block. The first one may have begun before it, and is added to what
-   others do there. */
+/* Stores a row that ends in the row block. EXACT: the first row may have begun in the one before, so its part
+   is added. */
 template <int MODE>
 __device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double beta, const RowBlock &z,
                                     unsigned row, double sum)
@@ -149,9 +155,9 @@ __device__ __forceinline__ void End(const CsrMultArgs &m, double alpha, double b
     Finish<MODE>(m, alpha, beta, z.begin + row, sum);
 }
 
-/* Rows that end in a span, of which each lane has EACH terms: these are summed from left to right, then what
-   lanes have left of their last rows is scanned by segments, in both halves of the span at once. Returns what
-   is left of the row that goes on. */
+/* Sums and stores the rows that end in a span, of which each lane has EACH terms. A lane sums its terms from
+   left to right up to the ends of rows. What is left of each lane's last row goes through a segmented scan,
+   in both halves of the span at once. Returns what is left of the row that goes on. */
 template <int MODE>
 __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, double beta, const RowBlock &z,
                                           const double (&term)[EACH], const uint16_t *span, double carry)
@@ -161,8 +167,7 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   uint16_t mark[EACH];
   memcpy(mark, span + SPAN / 2 * half + EACH * (lane / 2), sizeof mark);
   double s = 0, head = 0;
-  /* the row of the lane's first end, which may have begun in lanes below: head is its part here */
-  unsigned first = NONE;
+  unsigned first = NONE; /* row of the lane's first end; may begin in lanes below, head is the part here */
 #pragma unroll
   for (int g = 0; g < EACH; g++) {
     s += term[g];
@@ -190,8 +195,21 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   return ends & odd ? last : last + middle;
 }
 
-/* The rows of row block w by one warp. Its entries stream by, SPAN at a time, the next ones being fetched
-   meanwhile; mark says which row ends at each. */
+/* Epilogue: the dots of row block w. Its y is in cache, and visible to this warp. */
+__device__ __forceinline__ void DotsOfWindow(const CsrMultArgs &m, const RowBlock &z, int64_t w)
+{
+  int lane = threadIdx.x % 32;
+  for (int f = 0; f < m.fuse.ndot; f++) {
+    double s = 0;
+    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32)
+      s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
+    s = WarpReduce<COMBINE_SUM>(s);
+    if (lane == 0) m.fuse.partial[f][w] = s;
+  }
+}
+
+/* Row block w by one warp. Its entries stream by, SPAN at a time, while the next ones are in flight. mark
+   says which row ends at each entry. */
 template <int MODE, bool HUBS>
 __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark,
                                                const HubTable &hubs)
@@ -235,16 +253,10 @@ __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w,
     __syncwarp();
   }
   if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
-  for (int f = 0; MODE != EXACT && f < m.fuse.ndot; f++) { /* y is in cache, and here in order */
-    double s = 0;
-    for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32)
-      s += Factor(m.fuse, f, i, m.y[i]) * m.y[i];
-    s = WarpReduce<COMBINE_SUM>(s);
-    if (lane == 0) m.fuse.partial[f][w] = s;
-  }
+  if (MODE != EXACT) DotsOfWindow(m, z, w);
 }
 
-/* Entries lane, lane + 32, ... from place `at` on: in long rows neighbours are often of neighbouring
+/* Entries lane, lane + 32, ... from place `at` on: neighbouring entries of a long row often have neighbouring
    columns. */
 __device__ __forceinline__ void FetchInTurn(const Entries &e, int at, double (&v)[EACH], int32_t (&c)[EACH])
 {
@@ -257,7 +269,7 @@ __device__ __forceinline__ void FetchInTurn(const Entries &e, int at, double (&v
   }
 }
 
-/* Fragment p by one warp. */
+/* Segment p of a split row by one warp. */
 template <int MODE, bool HUBS>
 __device__ __forceinline__ void Fragment(const CsriMultArgs &a, int64_t p, bool early, const HubTable &hubs)
 {
@@ -279,15 +291,15 @@ __device__ __forceinline__ void Fragment(const CsriMultArgs &a, int64_t p, bool 
   JoinFragment(a, p, z, cut, WarpReduce<COMBINE_SUM>(s));
 }
 
-/* Blocks of so many warps for the fragments. */
+/* Thread blocks of so many warps that the fragments take. */
 __host__ __device__ __forceinline__ int64_t FragmentBlocks(const CsriMultArgs &a, int warps)
 {
   return (a.nfragment + warps - 1) / warps;
 }
 
-/* Row block w of the first ones, which warps begin with at once: where its rows, entries and x are, or near
-   to that, is asked for before it is known, so that pages a multiprocessor does not know are looked up
-   together, not one after the other as the row block leads to entries and these to x. */
+/* For the row blocks of the first wave. Prefetches the first touched address of ptr, val, col, x and y from
+   an estimate of the row block's position. So the TLB misses overlap, instead of forming a chain from row
+   block to entries to x. */
 __device__ __forceinline__ void PrefetchFirstPages(const CsrMultArgs &m, int64_t w)
 {
   int lane = threadIdx.x % 32;
@@ -303,8 +315,8 @@ __device__ __forceinline__ void PrefetchFirstPages(const CsrMultArgs &m, int64_t
   if (p) asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
-/* Fragments first, as they take longest: 12 bytes per nonzero, 4 per offset, x and y once; 16 per row
-   block. */
+/* SpMV. Fragments come first, since they take longest. Traffic: 12 bytes per nonzero, 4 per offset, 16 per
+   row block, x and y once. */
 template <int MODE, int W>
 static __global__ void __launch_bounds__(32 * W, RESIDENT_ROW_BLOCKS / W)
     CsriMult(const __grid_constant__ CsriMultArgs a, bool early, unsigned first)
@@ -322,9 +334,9 @@ static __global__ void __launch_bounds__(32 * W, RESIDENT_ROW_BLOCKS / W)
     Fragment<MODE, false>(a, fragment, early, {});
 }
 
-/* The same where there are hubs: one block on each multiprocessor, which fetches their x first; a warp that
-   is done takes the next fragment or row block. Products whose columns are scattered wait for the tags of the
-   second cache, where hubs are not asked for. */
+/* SpMV with hubs. One thread block on each multiprocessor fetches the x of the hubs first. A warp that is
+   done takes the next fragment or row block. With scattered columns L2 tag lookups are the limit, and hubs
+   need none. */
 template <int MODE>
 static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1)
     CsriHubMult(const __grid_constant__ CsriMultArgs a)
@@ -338,7 +350,7 @@ static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1)
   for (int s = threadIdx.x; s < n; s += 32 * RESIDENT_ROW_BLOCKS) {
     int32_t c = a.hub[s];
     column[s] = c;
-    if (c >= a.m.A.nloc) /* ghosts are not there yet when row blocks without them are multiplied */
+    if (c >= a.m.A.nloc) /* row blocks without ghosts run before the ghosts arrive */
       hub_x[s] = a.m.ghost ? a.m.ghost[c - a.m.A.nloc] : 0;
     else
       hub_x[s] = c < 0 ? 0 : a.m.x[c];
@@ -348,7 +360,7 @@ static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1)
   int64_t fragments = MODE == EXACT ? 0 : a.nfragment, tasks = fragments + a.m.nblock,
           warps = gridDim.x * (int64_t)RESIDENT_ROW_BLOCKS;
   for (int64_t t = warp * (int64_t)gridDim.x + blockIdx.x; t < tasks;) {
-    int taken = 0; /* by all warps, one for each task that is begun */
+    int taken = 0; /* tasks that were begun, by all warps */
     if (lane == 0) taken = atomicAdd(a.next, 1);
     int64_t at = t - fragments;
     if (at >= 0)
@@ -360,6 +372,23 @@ static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1)
   }
 }
 
+/* A tile (tile.h) without the rows that are split. If it does not fit into shared memory with them, its rows
+   are summed from global memory. */
+template <int T, int L> __device__ __forceinline__ void TileOfRows(const CsriMultArgs &a, int64_t number)
+{
+  __shared__ uint64_t barrier;
+  const CsrMultArgs &m = a.m;
+  TileRange r = RangeOfTile<T / L, false>(m.A, BlockOfNumber(m, number));
+  bool fits = r.end - r.start <= TileRoom(m.tile);
+  TileView tile = FetchTile<T, false>(m, r, &barrier, NULL, fits);
+  RowShare row = ShareOfRow<L>(m.A, r, [&](int64_t i) { return !poiseCsriLong(&m.A, i, a.limit); });
+  WaitForTile(tile);
+  double s = fits ? PartOfTile<L, false, true>(m, tile, row)
+                  : PartOfRow<L, true, int64_t>(m, m.A.val + r.start, m.A.col + r.start, row.k, row.end);
+  double y = FinishRow(m, row.stores, row.i, SumOfLanes<L>(s));
+  FuseRow<T>(m, row.stores, row.i, y, r.block);
+}
+
 template <int T, int L>
 static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T)
     CsriTile(const __grid_constant__ CsriMultArgs a)
@@ -369,7 +398,7 @@ static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T)
   if (a.m.skip && *a.m.skip != 0) return;
   int64_t fragments = FragmentBlocks(a, T / 32), fragment = blockIdx.x * (int64_t)(T / 32) + threadIdx.x / 32;
   if (blockIdx.x >= fragments)
-    TileOfRows<T, L, CUT_TILE>(a.m, blockIdx.x - fragments, a.limit);
+    TileOfRows<T, L>(a, blockIdx.x - fragments);
   else if (fragment < a.nfragment)
     Fragment<GENERAL, false>(a, fragment, false, {});
 }
@@ -377,9 +406,10 @@ static __global__ void __launch_bounds__(T, RESIDENT_ROWS / T)
 template <int T, int L> static PoiseErr Tiles(Device *dev, const CsriMultArgs *a)
 {
   size_t bytes = (size_t)TileRoom(a->m.tile) * 12;
-  TRY(LetShare((const void *)CsriTile<T, L>, bytes));
-  return LaunchPdlCarving(dev, CarveTiles(a->m.x_lines, bytes, T), CsriTile<T, L>,
-                          (unsigned)(FragmentBlocks(*a, T / 32) + a->m.nblock), T, bytes, *a);
+  TRY(LetShare((const void *)CsriTile<T, L>, bytes, poiseTileMost(&dev->model)));
+  int carve = poiseTileCarveout(&dev->model, a->m.x_lines, (int64_t)bytes, T);
+  return LaunchPdl(dev, CsriTile<T, L>, (unsigned)(FragmentBlocks(*a, T / 32) + a->m.nblock), T,
+                   {bytes, carve}, *a);
 }
 
 template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
@@ -387,50 +417,11 @@ template <int L> static PoiseErr Tile(Device *dev, const CsriMultArgs *a)
   return a->m.rows * L < THREADS ? Tiles<THREADS / 2, L>(dev, a) : Tiles<THREADS, L>(dev, a);
 }
 
-template <int W> static PoiseErr RowBlocks(Device *dev, const CsriMultArgs *a, bool plain)
-{
-  unsigned grid = (unsigned)(FragmentBlocks(*a, W) + (a->m.nblock + W - 1) / W),
-           first = (unsigned)(poiseCudaProcessors(dev) * (RESIDENT_ROW_BLOCKS / W));
-  return LaunchPdl(dev,
-                   a->exact ? CsriMult<EXACT, W>
-                   : plain  ? CsriMult<PLAIN, W>
-                            : CsriMult<GENERAL, W>,
-                   grid, 32 * W, 0, *a, poiseCudaInLoop(dev) && !a->exact, first);
-}
-
-/* As many as there is shared memory for, beside the marks and what the system takes. */
-static int MostHubBits(const Device *dev)
-{
-  int bits = MOST_HUB_BITS, beside = RESIDENT_ROW_BLOCKS * SPAN * (int)sizeof(uint16_t) + 1024;
-  while (beside + (HUB << bits) > poiseCudaShared(dev)) bits--;
-  return bits;
-}
-
 static PoiseErr Hubs(Device *dev, const CsriMultArgs *a, void (*kernel)(CsriMultArgs))
 {
   size_t bytes = (size_t)HUB << a->bits;
-  TRY(LetShare((const void *)kernel, bytes, HUB << MostHubBits(dev)));
-  return LaunchPdl(dev, kernel, (unsigned)poiseCudaProcessors(dev), 32 * RESIDENT_ROW_BLOCKS, bytes, *a);
-}
-
-int64_t poiseCudaCsriRowBlock(Device *dev, const CsrStatistics *s)
-{
-  return poiseWavesRowBlock(0.99 * RESIDENT_ROW_BLOCKS * poiseCudaProcessors(dev),
-                            s->x_lines >= CSRI_SCATTERED, s);
-}
-
-int64_t poiseCudaCsriFragment(Device *dev, const CsrStatistics *s, int64_t limit)
-{
-  return poiseWavesFragment(0.94 * RESIDENT_ROWS / 32 * poiseCudaProcessors(dev), s, limit);
-}
-
-/* If to fetch their x on all multiprocessors is little beside the nonzeros. (H200: with 8 million nonzeros
-   nothing is gained.) */
-int poiseCudaHubBits(const Device *dev, int64_t nz)
-{
-  enum { LITTLE = 22 };
-  int bits = MostHubBits(dev);
-  return nz >= ((int64_t)LITTLE * poiseCudaProcessors(dev) << bits) ? bits : 0;
+  TRY(LetShare((const void *)kernel, bytes, (int64_t)HUB << poiseMostHubBits(&dev->model)));
+  return LaunchPdl(dev, kernel, (unsigned)dev->model.multiprocessors, 32 * RESIDENT_ROW_BLOCKS, bytes, *a);
 }
 
 extern "C" PoiseErr poiseCuda_csri_cut(Device *dev, const void *args)
@@ -452,15 +443,25 @@ extern "C" PoiseErr poiseCuda_csri_mult(Device *dev, const void *args)
 {
   typedef PoiseErr (*Run)(Device *, const CsriMultArgs *);
   static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
+  static void (*const hubs[])(CsriMultArgs) = {CsriHubMult<GENERAL>, CsriHubMult<PLAIN>, CsriHubMult<EXACT>};
+  static void (*const row_blocks[][2])(CsriMultArgs, bool, unsigned) = {
+      {CsriMult<GENERAL, ROW_BLOCKS>, CsriMult<GENERAL, FEW_ROW_BLOCKS>},
+      {CsriMult<PLAIN, ROW_BLOCKS>, CsriMult<PLAIN, FEW_ROW_BLOCKS>},
+      {CsriMult<EXACT, ROW_BLOCKS>, CsriMult<EXACT, FEW_ROW_BLOCKS>},
+  };
   const CsriMultArgs *a = (const CsriMultArgs *)args;
   if (a->exact && a->fill)
     TRY(poiseCudaCheck(cudaMemsetAsync(a->m.y, 0, (size_t)a->m.A.m * sizeof(double), poiseCudaStream(dev)),
                        "y = 0"));
   if (a->nfragment + a->m.nblock == 0) return POISE_OK;
-  if (a->m.rows < POISE_BLOCK) return tiles[Lanes(a->m.A.m, a->uncut)](dev, a);
+  if (a->m.rows < POISE_BLOCK) return tiles[poiseTileLanes(a->m.A.m, a->uncut)](dev, a);
   bool plain = !a->m.ghost && !a->m.a.slot && a->m.a.value == 1 && !a->m.b.slot && a->m.b.value == 0;
-  if (a->hub)
-    return Hubs(dev, a, a->exact ? CsriHubMult<EXACT> : plain ? CsriHubMult<PLAIN> : CsriHubMult<GENERAL>);
-  bool few = a->nfragment + a->m.nblock <= (int64_t)RESIDENT_ROW_BLOCKS * poiseCudaProcessors(dev);
-  return few ? RowBlocks<FEW_ROW_BLOCKS>(dev, a, plain) : RowBlocks<ROW_BLOCKS>(dev, a, plain);
+  int mode = a->exact ? EXACT : plain ? PLAIN : GENERAL;
+  if (a->hub) return Hubs(dev, a, hubs[mode]);
+  int64_t resident = poiseWarpsAtOnce(&dev->model);
+  bool few = a->nfragment + a->m.nblock <= resident;
+  unsigned warps = few ? FEW_ROW_BLOCKS : ROW_BLOCKS; /* of a block */
+  unsigned grid = (unsigned)(FragmentBlocks(*a, (int)warps) + (a->m.nblock + warps - 1) / warps);
+  bool early = poiseCudaInLoop(dev) && !a->exact;
+  return LaunchPdl(dev, row_blocks[mode][few], grid, 32 * warps, 0, *a, early, (unsigned)resident / warps);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of CSR and triangular solves by cuSPARSE. The library is opened when the first of them is asked
-  for: programs start without it, and it need not be installed where nobody asks.
+  SpMV of CSR and triangular solves by cuSPARSE. The library is opened on first use, so that programs start
+  without it and it need not be installed where nobody uses it.
 */
+#include "../mat/csr_kernels.h"
+#include "../pc/factor_kernels.h"
 #include "cuda.h"
 
 #include <cusparse.h>
@@ -11,7 +13,7 @@
 #define NAMED(version)   "libcusparse.so." #version
 #define LIBRARY(version) NAMED(version)
 
-/* F(name): what is used of it */
+/* F(name) for each function that is used */
 #define FUNCTIONS(F)           \
   F(cusparseCreate)            \
   F(cusparseDestroy)           \
@@ -41,7 +43,7 @@ struct Sparse {
   cusparseHandle_t handle;
 };
 
-typedef struct Product { /* of one matrix; without entries it has no descriptors */
+typedef struct Product { /* plan of one matrix; an empty matrix has no descriptors */
   cusparseSpMVAlg_t algorithm;
   cusparseConstSpMatDescr_t A;
   cusparseDnVecDescr_t x, y;
@@ -51,7 +53,7 @@ typedef struct Product { /* of one matrix; without entries it has no descriptors
 
 enum { LOWER, UPPER };
 
-typedef struct Solves { /* with the factors of one matrix; without rows it has no descriptors */
+typedef struct Solves { /* plan for the factors of one matrix; without rows it has no descriptors */
   cusparseSpMatDescr_t A[2];
   cusparseSpSVDescr_t solve[2];
   cusparseDnVecDescr_t x, y;
@@ -77,8 +79,8 @@ static PoiseErr Check(const Sparse *s, cusparseStatus_t status, const char *what
 
 #define CALL(s, function, ...) TRY(Check(s, (s)->function(__VA_ARGS__), #function))
 
-/* As the system finds it, else where it was when Poise was built. It stays open: the driver knows its
-   kernels. */
+/* Opens the library as the system finds it, else where it was at build time. It stays open, since the driver
+   has its kernels. */
 static PoiseErr Load(Sparse *s)
 {
   static const char name[] = LIBRARY(CUSPARSE_VER_MAJOR);
@@ -125,7 +127,7 @@ void poiseCudaSparseClose(Device *dev)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* The vectors of the descriptors are not touched: those of each product take their places. */
+/* The vectors of the descriptors are placeholders: each product sets its own. */
 static PoiseErr Prepare(Device *dev, Sparse *s, const CsrView *A, int64_t columns, Product *p)
 {
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -175,7 +177,7 @@ void poiseCudaCsrPlanFree(Device *dev, LibraryPlan *plan)
   *plan = LibraryPlan{};
 }
 
-/* 12 bytes per nonzero, 4 per offset, x and y once, and what the algorithm needs. */
+/* y = A x. Traffic: 12 bytes per nonzero, 4 per offset, x and y once, and what the algorithm needs. */
 extern "C" PoiseErr poiseCuda_csr_library(Device *dev, const void *args)
 {
   const CsrLibraryArgs *a = (const CsrLibraryArgs *)args;
@@ -194,8 +196,8 @@ extern "C" PoiseErr poiseCuda_csr_library(Device *dev, const void *args)
 
 /* ---- triangular solves ----------------------------------------------------------------------- */
 
-/* L and U stand in one CSR, of which each solve looks at one triangle. As with products, the vectors are not
-   touched here. The solve keeps what it needs of the values: `Refresh` tells it of new ones. */
+/* L and U stand in one CSR, and each solve reads one triangle of it. The vectors are placeholders, as for
+   products. A solve keeps what it needs of the values; `Refresh` passes new ones. */
 static PoiseErr PrepareSolve(Device *dev, Sparse *s, const FactorView *f, int part, Solves *p)
 {
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -283,8 +285,8 @@ static PoiseErr SolvePart(const Sparse *s, const Solves *p, int part, const doub
   return POISE_OK;
 }
 
-/* 12 bytes per nonzero of a triangle, 4 per offset and triangle, x read, y written, work both, and what the
-   algorithm needs. */
+/* y = U^-1 L^-1 x. Traffic: 12 bytes per nonzero of a triangle, 4 per offset and triangle, and what the
+   algorithm needs. x is read, work is written and read, y is written. */
 extern "C" PoiseErr poiseCuda_factor_library(Device *dev, const void *args)
 {
   const FactorLibraryArgs *a = (const FactorLibraryArgs *)args;

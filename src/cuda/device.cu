@@ -2,7 +2,10 @@
 /* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the
    device is. */
 #include "cuda.h"
-#include "waves.h"
+extern "C" {
+#include "../mat/mat_device.h"
+#include "../pc/pc_device.h"
+}
 
 #include <cudaTypedefs.h>
 #include <nvtx3/nvToolsExt.h>
@@ -34,9 +37,7 @@ typedef struct Cuda {
   cudaStream_t stream;
   cudaEvent_t event[EVENTS];
   int64_t recorded;
-  int capability; /* major, of the kernels that run */
-  int processors, shared;
-  double *fragments;
+  double *subtotals;
   bool loop;
   cudaMemPool_t pool; /* NULL: the GPU has none */
   struct Sparse *sparse;
@@ -49,27 +50,12 @@ cudaStream_t poiseCudaStream(Device *dev)
 
 double *poiseCudaSubtotals(Device *dev)
 {
-  return ((Cuda *)dev->data)->fragments;
+  return ((Cuda *)dev->data)->subtotals;
 }
 
 struct Sparse **poiseCudaSparse(Device *dev)
 {
   return &((Cuda *)dev->data)->sparse;
-}
-
-int poiseCudaProcessors(const Device *dev)
-{
-  return ((const Cuda *)dev->data)->processors;
-}
-
-int poiseCudaShared(const Device *dev)
-{
-  return ((const Cuda *)dev->data)->shared;
-}
-
-bool poiseCudaHasBulk(Device *dev)
-{
-  return ((Cuda *)dev->data)->capability >= 9;
 }
 
 bool poiseCudaInLoop(Device *dev)
@@ -240,20 +226,37 @@ static PoiseErr FindContext(Device *dev, cudaStream_t given)
                : RetainContext(dev);
 }
 
+static PoiseErr PrefetchFirstPages(Device *dev, cudaDeviceAttr what, int *answer)
+{
+  return poiseCudaCheck(cudaDeviceGetAttribute(answer, what, dev->id), "asking the GPU");
+}
+
+/* Of clock (kHz) and width (bits) of its memory, where the driver says them: two words in a clock. */
+static void AskBandwidth(Device *dev)
+{
+  int clock = 0, bits = 0;
+  bool known = cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, dev->id) == cudaSuccess &&
+               cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, dev->id) == cudaSuccess;
+  if (!known) (void)cudaGetLastError();
+  dev->model.bandwidth = known ? 2e3 * clock * bits / 8 : 0;
+}
+
 static PoiseErr AskGpu(Device *dev)
 {
-  Cuda *cuda = (Cuda *)dev->data;
-  int major = 0, minor = 0;
+  DeviceModel *model = &dev->model;
+  int major = 0, minor = 0, shared = 0, block_shared = 0, l2 = 0;
   TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, dev->id),
-                     "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, dev->id),
-                     "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->processors, cudaDevAttrMultiProcessorCount, dev->id),
-                     "asking the GPU"));
-  TRY(poiseCudaCheck(cudaDeviceGetAttribute(&cuda->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, dev->id),
-                     "asking the GPU"));
-  cuda->capability = CompiledFor(100 * major + 10 * minor) / 100;
+  TRY(PrefetchFirstPages(dev, cudaDevAttrComputeCapabilityMajor, &major));
+  TRY(PrefetchFirstPages(dev, cudaDevAttrComputeCapabilityMinor, &minor));
+  TRY(PrefetchFirstPages(dev, cudaDevAttrMultiProcessorCount, &model->multiprocessors));
+  TRY(PrefetchFirstPages(dev, cudaDevAttrWarpSize, &model->warp));
+  TRY(PrefetchFirstPages(dev, cudaDevAttrMaxThreadsPerMultiProcessor, &model->threads));
+  TRY(PrefetchFirstPages(dev, cudaDevAttrMaxSharedMemoryPerMultiprocessor, &shared));
+  TRY(PrefetchFirstPages(dev, cudaDevAttrMaxSharedMemoryPerBlockOptin, &block_shared));
+  TRY(PrefetchFirstPages(dev, cudaDevAttrL2CacheSize, &l2));
+  model->shared = shared, model->block_shared = block_shared, model->l2 = l2;
+  model->bulk = CompiledFor(100 * major + 10 * minor) / 100 >= 9;
+  AskBandwidth(dev);
   return POISE_OK;
 }
 
@@ -280,7 +283,7 @@ static PoiseErr Create(Device *dev)
   for (int k = 0; k < EVENTS; k++)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming),
                        "creating an event"));
-  return poiseCudaCheck(cudaMalloc((void **)&cuda->fragments, POISE_MAX_SUMS * SUBTOTALS * sizeof(double)),
+  return poiseCudaCheck(cudaMalloc((void **)&cuda->subtotals, POISE_MAX_SUMS * SUBTOTALS * sizeof(double)),
                         "scratch of the device");
 }
 
@@ -291,7 +294,7 @@ static void Destroy(Device *dev)
   poiseCudaSparseClose(dev);
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
-  if (cuda->fragments) cudaFree(cuda->fragments);
+  if (cuda->subtotals) cudaFree(cuda->subtotals);
   if (cuda->pool) cudaMemPoolDestroy(cuda->pool); /* goes when the last of its blocks has */
   if (cuda->stream && cuda->stream != (cudaStream_t)dev->ctx->stream) cudaStreamDestroy(cuda->stream);
   poiseFree(dev->ctx, &dev->data);
@@ -390,7 +393,8 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
 }
 
 static const KernelFn kernels[KERNEL_COUNT] = {
-#define KERNEL(name, Args) poiseCuda_##name,
+#define KERNEL(name, Args)      poiseCuda_##name,
+#define HOST_KERNEL(name, Args) NULL,
 #include "../sys/kernels.def"
 #undef KERNEL
 };
@@ -511,55 +515,51 @@ static void Range(const char *name)
     nvtxRangePop();
 }
 
-/* In the order of DeviceOps: C++17 has no designated initialisers. */
+static const MatDevice for_mat = {
+    .csr_libraries = poiseCudaCsrLibraries,
+    .csr_plan = Through<poiseCudaCsrPlan>::Door,
+    .csr_plan_free = Through<poiseCudaCsrPlanFree>::Door,
+    .sort_scratch = Through<poiseCudaSortScratch>::Door,
+};
+
+static const PCDevice for_pc = {
+    .single_rows = true,
+    .factor_libraries = poiseCudaFactorLibraries,
+    .factor_plan = Through<poiseCudaFactorPlan>::Door,
+    .factor_plan_free = Through<poiseCudaFactorPlanFree>::Door,
+};
+
+/* In the order of DeviceOps, as C++ wants it. */
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
 const DeviceOps poiseDevice_cuda = {
-    "cuda",
-    false,
-    kernels,
-    poiseCudaCsrRows,
-    poiseCudaBcsrRows,
-    poiseCudaBcsrChunk,
-    poiseCudaCsrBound,
-    poiseCudaCsrLibraries,
-    Through<poiseCudaCsrPlan>::Door,
-    Through<poiseCudaCsrPlanFree>::Door,
-    poiseCudaFactorLibraries,
-    Through<poiseCudaFactorPlan>::Door,
-    Through<poiseCudaFactorPlanFree>::Door,
-    Through<poiseCudaSortScratch>::Door,
-    poiseWavesLimit,
-    poiseCudaCsriRowBlock,
-    CSRI_MOST,
-    poiseCudaCsriFragment,
-    poiseCudaHubBits,
-    SEG_THREADS,
-    true,
-    Create,
-    Through<Destroy>::Door,
-    Through<Alloc>::Door,
-    Through<Free>::Door,
-    Through<FreeAdopted>::Door,
-    Through<AllocPinned>::Door,
-    Through<FreePinned>::Door,
-    Through<Copy>::Door,
-    Through<Launch>::Door,
-    Through<Sync>::Door,
-    NULL,
-    Through<Record>::Door,
-    Through<Wait>::Door,
-    Through<CaptureBegin>::Door,
-    Through<CaptureEnd>::Door,
-    Through<Replay>::Door,
-    Through<GraphFree>::Door,
-    Through<Owns>::Door,
-    Through<Hides>::Door,
-    Through<MemoryLeft>::Door,
-    Range,
-    true,
-    Count,
-    Bus,
-    Describe,
+    .name = "cuda",
+    .kernel = kernels,
+    .mat = &for_mat,
+    .pc = &for_pc,
+    .create = Create,
+    .destroy = Through<Destroy>::Door,
+    .alloc = Through<Alloc>::Door,
+    .free = Through<Free>::Door,
+    .free_adopted = Through<FreeAdopted>::Door,
+    .alloc_pinned = Through<AllocPinned>::Door,
+    .free_pinned = Through<FreePinned>::Door,
+    .copy = Through<Copy>::Door,
+    .launch = Through<Launch>::Door,
+    .sync = Through<Sync>::Door,
+    .record = Through<Record>::Door,
+    .wait = Through<Wait>::Door,
+    .capture_begin = Through<CaptureBegin>::Door,
+    .capture_end = Through<CaptureEnd>::Door,
+    .replay = Through<Replay>::Door,
+    .graph_free = Through<GraphFree>::Door,
+    .owns = Through<Owns>::Door,
+    .hides = Through<Hides>::Door,
+    .memory = Through<MemoryLeft>::Door,
+    .range = Range,
+    .automatic = true,
+    .count = Count,
+    .bus = Bus,
+    .describe = Describe,
 };
 }

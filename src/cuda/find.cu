@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first place of an array, or row of a CSR, at which something is wrong: a thread per place. */
+/* Finds the first wrong place of an array, or row of a CSR, with a thread per place. */
+#include "../mat/find_kernels.h"
 #include "cuda.h"
 
 static __global__ void Begin(const __grid_constant__ FindArgs a)
@@ -7,7 +8,7 @@ static __global__ void Begin(const __grid_constant__ FindArgs a)
   *a.first = a.n;
 }
 
-/* What has been found so far is looked at first: many wrong places are then not many atomic operations. */
+/* The best place so far is read first, so that many wrong places do not cause as many atomics. */
 static __global__ void Find(const __grid_constant__ FindArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;

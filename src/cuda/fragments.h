@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Row blocks and fragments of longer ones: what the kernels of csri and seg share. */
+/* Row blocks and fragments of split rows: what the kernels of csri, seg, balanced bcsr and transposed
+   products share. */
 #ifndef POISE_FRAGMENTS_H
 #define POISE_FRAGMENTS_H
 
+#include "../mat/csri_kernels.h"
 #include "cuda.h"
 
-/* Of the matrix, which passes by once: it is not to push x out of the first cache. */
+/* Loads of the matrix, which streams by once: they do not allocate in L1, so that x stays there. */
 __device__ __forceinline__ double LoadStreaming(const double *p)
 {
   double v;
@@ -20,7 +22,7 @@ __device__ __forceinline__ int32_t LoadStreaming(const int32_t *p)
   return v;
 }
 
-/* Two at a multiple of their size. */
+/* Two at once, aligned to their size. */
 __device__ __forceinline__ void LoadStreaming2(const double *p, double &u, double &v)
 {
   asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(u), "=d"(v) : "l"(p));
@@ -31,7 +33,7 @@ __device__ __forceinline__ void LoadStreaming2(const int32_t *p, int32_t &u, int
   asm("ld.global.nc.L1::no_allocate.v2.s32 {%0, %1}, [%2];" : "=r"(u), "=r"(v) : "l"(p));
 }
 
-/* A record of 16 bytes in one load. */
+/* A record of 16 bytes by one load. */
 template <typename Record> __device__ __forceinline__ Record Load(const Record *r)
 {
   static_assert(sizeof(Record) == sizeof(int4), "one load");
@@ -43,7 +45,7 @@ template <typename Record> __device__ __forceinline__ Record Load(const Record *
   return u.record;
 }
 
-/* The row of row block w that is cut, and its fragments from, ..., from + count - 1. */
+/* A split row and its fragments from, ..., from + count - 1. */
 struct CutRow {
   int64_t row, from, count;
 };
@@ -54,9 +56,9 @@ __device__ __forceinline__ CutRow RowOfFragment(const CsriMultArgs &a, const Row
   return {poiseCsriRow(&a, &z), from, a.first[z.row_block + 1] - from};
 }
 
-/* The warp's first thread has written what a fragment sums up to: is this the last fragment of its row to
-   arrive, which sees those of all? Only that one acquires: __threadfence would empty the first cache for
-   every fragment. */
+/* The warp's first lane has written the sum of a fragment. Is this the last fragment of its row to arrive?
+   Then it sees the sums of all. Only that warp acquires, as __threadfence would invalidate L1 for every
+   fragment. */
 __device__ __forceinline__ bool ArrivesLast(const CsriMultArgs &a, const RowFragment &z, const CutRow &cut)
 {
   int lane = threadIdx.x % 32, arrived = 0;
@@ -72,7 +74,8 @@ __device__ __forceinline__ bool ArrivesLast(const CsriMultArgs &a, const RowFrag
   return true;
 }
 
-/* The sum of a row's fragments, in their order, of which each has b numbers: of number c. One warp. */
+/* The sum of a row's fragments, in a fixed tree, by one warp. A fragment has b scalars; this is the sum of
+   scalar c. */
 __device__ __forceinline__ double SumOfFragments(const CsriMultArgs &a, const CutRow &cut, int64_t b,
                                                  int64_t c)
 {
@@ -81,8 +84,9 @@ __device__ __forceinline__ double SumOfFragments(const CsriMultArgs &a, const Cu
   return WarpReduce<COMBINE_SUM>(s);
 }
 
-/* Fragment p of a row has the sum s: one warp. The last one of a row to arrive adds all of them in their
-   order, so that nothing depends on who that is, and finishes the row. */
+/* Segment p of a split row has the sum s; called by one warp. The last warp of a row to arrive adds the
+   fragments and finishes the row. The order of that sum is fixed, so the bits do not depend on which warp it
+   is. */
 __device__ __forceinline__ void JoinFragment(const CsriMultArgs &a, int64_t p, const RowFragment &z,
                                              const CutRow &cut, double s)
 {

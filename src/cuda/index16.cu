@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Columns of 16 bits beside those of a CSR. */
+/* Columns of 16 bits beside those of a CSR: 4 bits name a column band of 4096 columns, 12 the place in
+   it. */
+#include "../mat/index16_kernels.h"
 #include "cuda.h"
 
-/* A block of threads per block of rows, whose columns are in a cache when they are looked at again. */
+/* A thread block per row block. It looks for the next column band until all columns have one; after the
+   first pass the columns are in cache. */
 static __global__ void __launch_bounds__(THREADS) CsrIndex16(const __grid_constant__ CsrIndex16Args a)
 {
   __shared__ int32_t base[POISE_BANDS], found;
@@ -16,7 +19,7 @@ static __global__ void __launch_bounds__(THREADS) CsrIndex16(const __grid_consta
       int32_t c = a.A.col[k];
       if (c >= from && c < least) least = c;
     }
-    double left[1] = {(double)(INT32_MAX - least)}; /* 0: no column is left */
+    double left[1] = {(double)(INT32_MAX - least)}; /* 0: every column has a base */
     BlockReduce<1, COMBINE_MAX>(left);
     if (threadIdx.x == 0) found = INT32_MAX - (int32_t)left[0];
     __syncthreads();

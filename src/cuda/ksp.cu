@@ -3,19 +3,12 @@
    rows. */
 #include "cuda.h"
 
-#include "../vec/vec_phases.h"
-#include "../ksp/cg_phases.h"
-#include "../ksp/bicgstab_phases.h"
-#include "../ksp/gmres_phases.h"
-#include "../ksp/minres_phases.h"
-#include "../ksp/prcg_phases.h"
-#include "../ksp/preonly_phases.h"
-#include "../ksp/stationary_phases.h"
+#include "../ksp/phases.h"
 
 enum {
-  FEW = 512,      /* partials that every block may sum for itself; of more, a kernel before makes SUBTOTALS */
-  MANY = 512,     /* threads of a block when the blocks are few, for a chain as short as can be */
-  MANY_MOST = 264 /* of such blocks, which fit on a GPU at once */
+  /* partials that every block may sum for itself; of more, a kernel before makes SUBTOTALS */
+  FEW = PHASE_FEW,
+  MANY = PHASE_MANY /* threads of a block when the blocks are few, for a chain as short as can be */
 };
 
 enum { PLAIN = 0, DECIDES = 1, EPILOGUE = 2 }; /* kinds of phases */
@@ -215,9 +208,10 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   if (END && a.end.zz) a.end.zz[block] = s[N - 1];
 }
 
-/* Sum k becomes SUBTOTALS partials: piece[k][p] = the sum of every SUBTOTALS * THREADS-th, one block each. */
+/* Sum k becomes SUBTOTALS partials: subtotal[k][p] = the sum of every SUBTOTALS * THREADS-th, one block
+   each. */
 static __global__ void __launch_bounds__(THREADS)
-    SumSubtotals(const __grid_constant__ PhaseArgs a, double *piece)
+    SumSubtotals(const __grid_constant__ PhaseArgs a, double *subtotal)
 {
   const Sum &sum = a.sum[blockIdx.y];
   double s[1] = {0};
@@ -226,7 +220,7 @@ static __global__ void __launch_bounds__(THREADS)
   for (int64_t b = blockIdx.x * THREADS + threadIdx.x; b < sum.count; b += SUBTOTALS * THREADS)
     s[0] += sum.partial[b];
   BlockReduce<1, COMBINE_SUM>(s);
-  if (threadIdx.x == 0) piece[blockIdx.y * SUBTOTALS + blockIdx.x] = s[0];
+  if (threadIdx.x == 0) subtotal[blockIdx.y * SUBTOTALS + blockIdx.x] = s[0];
 }
 
 enum { SUM = COMBINE_SUM, MAX = COMBINE_MAX };
@@ -242,26 +236,34 @@ template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T> 
     return nullptr;
 }
 
+/* Stands for the rows of phases that have none. */
+ELEMENTWISE(scalars)
+{
+  return poiseDots(0, 0, 0);
+}
+
 static const PhaseKernel phases[][4] = {
 #define PHASE(name, ndot, combine, kind)                                               \
   {RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~EPILOGUE, THREADS>, \
    RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~EPILOGUE, MANY>,    \
    Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),               \
    Ending<name##_begin, name##_element, ndot, combine, kind, MANY>()},
+#define SCALARS(name) {RunPhase<name##_begin, scalars_element, 0, SUM, PLAIN, THREADS>},
 #include "../sys/phases.def"
 #undef PHASE
+#undef SCALARS
 };
 
 extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
 {
   PhaseArgs a = *(const PhaseArgs *)args;
   int64_t nblock = poisePhaseBlocks(&a), most = 0;
-  bool many = a.n > THREADS && nblock <= MANY_MOST;
+  bool many = a.n > THREADS && nblock <= PHASE_MANY_BLOCKS * dev->model.multiprocessors;
   for (int k = 0; k < a.nsum; k++) most = a.sum[k].count > most ? a.sum[k].count : most;
   if (most > FEW) {
-    double *piece = poiseCudaSubtotals(dev);
-    TRY(LaunchPdl(dev, SumSubtotals, dim3(SUBTOTALS, (unsigned)a.nsum), THREADS, 0, a, piece));
-    for (int k = 0; k < a.nsum; k++) a.sum[k].partial = piece + k * SUBTOTALS, a.sum[k].count = SUBTOTALS;
+    double *subtotal = poiseCudaSubtotals(dev);
+    TRY(LaunchPdl(dev, SumSubtotals, dim3(SUBTOTALS, (unsigned)a.nsum), THREADS, 0, a, subtotal));
+    for (int k = 0; k < a.nsum; k++) a.sum[k].partial = subtotal + k * SUBTOTALS, a.sum[k].count = SUBTOTALS;
   }
   unsigned blocks = (unsigned)nblock + IsApart(a);
   return LaunchPdl(dev, phases[a.id][many + 2 * (a.end.b != 0)], blocks,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small dense LU factors. A step of the factorisation is two kernels, a solve is one block, whose threads go
-   through panels. */
+/* Small dense LU. A step of the factorisation is two kernels. A solve is one thread block, which goes through
+   panels of columns. */
+#include "../pc/lu_kernels.h"
 #include "cuda.h"
 
-/* threads; columns, a warp's; unknowns that fit into shared memory */
-enum { MANY = 1024, PANEL = 32, IN_SHARED = 6000 };
+enum { MANY = 1024, PANEL = 32, IN_SHARED = 6000 }; /* threads; columns (lanes); unknowns in shared memory */
 
-/* The largest entry of column k from row k on, the first of equal ones; rows k and p exchanged, L's column.
-   One block. */
+/* Step k by one thread block: finds the pivot (the first of equal ones), exchanges rows k and p, computes the
+   column of L. */
 static __global__ void __launch_bounds__(MANY) Pivot(const __grid_constant__ LuFactorArgs a, int64_t k)
 {
   __shared__ double largest[MANY];
@@ -43,7 +43,7 @@ static __global__ void __launch_bounds__(MANY) Pivot(const __grid_constant__ LuF
   for (int64_t i = k + 1 + t; i < n; i += MANY) a.a[i * n + k] /= pivot;
 }
 
-/* Rows below k -= L's column times row k. */
+/* Subtracts the column of L times row k from the rows below k. */
 static __global__ void __launch_bounds__(THREADS) Update(const __grid_constant__ LuFactorArgs a, int64_t k)
 {
   int64_t n = a.n, j = k + 1 + blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -75,7 +75,7 @@ extern "C" PoiseErr poiseCuda_lu_factor(Device *dev, const void *args)
 
 /* ---- solve ----------------------------------------------------------------------------------- */
 
-/* Rows [begin, end) -= their 32 entries from column p on times x there, a warp per row. */
+/* Subtracts the 32 entries from column p on, times x, from rows [begin, end) of x; a warp per row. */
 static __device__ void Subtract(const LuSolveArgs &a, double *x, int64_t p, int64_t begin, int64_t end)
 {
   int lane = threadIdx.x % 32;
@@ -87,7 +87,8 @@ static __device__ void Subtract(const LuSolveArgs &a, double *x, int64_t p, int6
   __syncthreads();
 }
 
-/* The triangle of L, then that of U, on a panel's diagonal: the first warp, a row per lane. */
+/* Solves with the diagonal triangle of L (Lower) or U (Upper) of a panel, by the first warp with a row per
+   lane. */
 static __device__ void Lower(const LuSolveArgs &a, double *x, int64_t p)
 {
   int64_t i = p + threadIdx.x;
@@ -122,7 +123,7 @@ static __global__ void __launch_bounds__(MANY) Solve(const __grid_constant__ LuS
   for (int64_t i = threadIdx.x; i < a.n; i += MANY) x[i] = a.x[i];
   __syncthreads();
   for (int64_t k = 0; threadIdx.x == 0 && k < a.n;
-       k++) { /* after all exchanges: L's rows have taken part in the later ones */
+       k++) { /* all exchanges come first: the rows of L took part in the later ones */
     double t = x[k];
     x[k] = x[a.pivot[k]];
     x[a.pivot[k]] = t;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of block preconditioners. */
+/* Kernels of block preconditioners: jacobi, pbjacobi, and supervariables. */
+#include "../pc/blocks_kernels.h"
+#include "../pc/supervariables_kernels.h"
 #include "cuda.h"
 
 #include "../pc/block_inverse.h"
 
-static const double none = 1e300; /* no bad block yet */
+static const double none = 1e300; /* no bad block */
 
 static __global__ void StartBad(double *bad, double value)
 {
@@ -16,14 +18,14 @@ static __global__ void EndBad(double *bad, double value)
   if (*bad == value) *bad = -1;
 }
 
-/* Doubles that are not negative are ordered as their bits are. */
+/* Doubles that are not negative have the same order as their bits. */
 __device__ __forceinline__ void Invert(double *d, int b, int64_t k, double *bad)
 {
   if (!poiseInvertBlock(d, b))
     atomicMin((unsigned long long *)bad, (unsigned long long)__double_as_longlong((double)k));
 }
 
-/* A kernel that inverts blocks, one thread each, and leaves the first bad one. */
+/* Launches a kernel that inverts blocks, one per thread, and leaves the first bad one. */
 template <typename Args> static PoiseErr Run(Device *dev, void (*invert)(Args), const Args *a)
 {
   cudaStream_t stream = poiseCudaStream(dev);
@@ -42,7 +44,7 @@ static __global__ void InvertBlocks(const __grid_constant__ InvertBlocksArgs a)
   Invert(d, a.b, k, a.bad);
 }
 
-/* y = D x by rows: 8 b bytes per row, x and y once. */
+/* y = D x with a thread per row. Traffic: 8 b bytes per row, x and y once. */
 static __global__ void __launch_bounds__(THREADS) BlockApply(const __grid_constant__ BlockApplyArgs a)
 {
   PdlLaunchDependents();
@@ -96,7 +98,7 @@ static __global__ void InvertSupervariables(const __grid_constant__ InvertSuperv
   Invert(d, (int)b, k, a.bad);
 }
 
-/* A thread per row, which looks for its block: 8 b bytes per row, x and y once. */
+/* y = D x with a thread per row, which searches its block. Traffic: 8 b bytes per row, x and y once. */
 static __global__ void __launch_bounds__(THREADS)
     ApplySupervariables(const __grid_constant__ ApplySupervariablesArgs a)
 {

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of seg: a block of threads for each row block of segments, or for each fragment of a longer row. */
+/*
+  Kernels of seg. A segment is at most S entries of one row. A thread block has a row block: rows with about
+  as many segments as any other. Rows of more than half a row block are split as in csri, and a thread block
+  has each part (RowFragment).
+*/
 #include <cub/block/block_scan.cuh>
 
+#include "../mat/seg_kernels.h"
+#include "epilogue.h"
 #include "fragments.h"
 #include "tile.h"
 
 enum {
-  RESIDENT = 1536, /* threads of a multiprocessor, */
+  RESIDENT = 1536, /* threads resident on a multiprocessor, */
   RESIDENT_BULK = 1280,
-  AT_ONCE = 4 /* and entries that one has under way */
+  AT_ONCE = 4 /* and entries that one has in flight */
 };
 
 /* ---- the cut --------------------------------------------------------------------------------- */
@@ -39,7 +45,7 @@ static __global__ void SegFill(const __grid_constant__ SegPadArgs a)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* What entries at + thread, at + thread + T, ... below n add to their rows, AT_ONCE of them under way. */
+/* The terms of entries at + thread, at + thread + T, ... below n, AT_ONCE of them in flight. */
 template <int T>
 __device__ __forceinline__ void Terms(const CsrMultArgs &m, const double *val, const int32_t *col, int n,
                                       int at, double (&term)[AT_ONCE])
@@ -59,7 +65,7 @@ __device__ __forceinline__ void Terms(const CsrMultArgs &m, const double *val, c
   for (int r = 0; r < AT_ONCE; r++) term[r] *= x[r];
 }
 
-/* Fragment p of a row by a block. */
+/* Part p of a split row by a thread block. */
 template <int T> __device__ __forceinline__ void FragmentByBlock(const CsriMultArgs &a, int64_t p)
 {
   RowFragment z = Load(a.part + p);
@@ -74,15 +80,15 @@ template <int T> __device__ __forceinline__ void FragmentByBlock(const CsriMultA
   if (threadIdx.x < 32) JoinFragment(a, p, z, cut, s[0]);
 }
 
-/* Where the product of a row block's entry k is kept: one further on for every 16, so that threads whose
-   segments begin 4, 8 or 16 entries apart do not meet in a bank. */
+/* Where the term of entry k of a row block is kept. One place of every 17 is left free, so that segments that
+   begin 4, 8 or 16 entries apart cause no bank conflicts. */
 __host__ __device__ __forceinline__ int Spread(int k)
 {
   return k + k / 16;
 }
 
-/* The entries of a row block in shared memory: BULK: as they are, fetched in bulk; else, as the paper has it,
-   multiplied. */
+/* The entries of a row block in shared memory. BULK: values and columns, by bulk copies. Else their terms
+   (the paper's form). */
 template <int T, bool BULK> struct Entries {
   const double *val;
   const int32_t *col;
@@ -96,8 +102,7 @@ template <int T, bool BULK> struct Entries {
     int32_t *c = (int32_t *)(v + TileRoom(m.tile));
     if (BULK) {
       int64_t start = z.first & ~(int64_t)3, end = z.first + z.nz, stop = (end + 3) & ~(int64_t)3;
-      /* a copy must not read behind the arrays */
-      if (stop > m.A.nz) stop = m.A.nz & ~(int64_t)3;
+      if (stop > m.A.nz) stop = m.A.nz & ~(int64_t)3; /* never read past the arrays */
       /* a borrowed array may begin anywhere */
       bool aligned = ((uintptr_t)m.A.val | (uintptr_t)m.A.col) % 16 == 0;
       bulk = aligned && z.nz && stop > start ? (int)(stop - start) : 0;
@@ -124,13 +129,13 @@ template <int T, bool BULK> struct Entries {
     }
   }
 
-  /* Once all threads have begun. */
+  /* After a barrier of the block. */
   __device__ __forceinline__ void Wait(uint64_t *barrier)
   {
     if (BULK && bulk) BulkWait(barrier, 0);
   }
 
-  /* Of the entries k, k + L, ... */
+  /* The sum of entries k, k + L, ... */
   template <int L> __device__ __forceinline__ double Sum(const CsrMultArgs &m, int k, int end)
   {
     if (BULK) return PartOfRow<L, true, int>(m, val, col, k, end);
@@ -140,7 +145,7 @@ template <int T, bool BULK> struct Entries {
   }
 };
 
-/* The row of segment q: the last one that begins with it or before. */
+/* The row of segment q: the last row whose first segment is q or before. */
 __device__ __forceinline__ int RowOf(const int *number, int rows, int q)
 {
   int low = 0, high = rows;
@@ -155,9 +160,9 @@ __device__ __forceinline__ int RowOf(const int *number, int rows, int q)
 }
 
 /*
-  Row block w: its entries into shared memory, coalesced; meanwhile a thread per row counts segments, whose
-  numbers are a scan; L threads per segment sum it, and a thread per row those of its segments in order. Where
-  every row has one segment nothing is scanned.
+  Row block w. Its entries go to shared memory, coalesced. Meanwhile a thread per row counts segments, and a
+  scan numbers them. L threads sum a segment, then a thread per row adds its segments in order. Where every
+  row has one segment nothing is scanned.
 */
 template <int T, int L, bool BULK>
 __device__ __forceinline__ void SegRowBlock(const SegMultArgs &a, int64_t w, bool early,
@@ -214,21 +219,13 @@ __device__ __forceinline__ void SegRowBlock(const SegMultArgs &a, int64_t w, boo
       for (int q = 1; q < count; q++) s += sum[before + q];
     }
   }
-  double alpha = poiseScalar(m.a), beta = poiseScalar(m.b), y = 0;
   int64_t i = z.begin + t;
-  if (t < z.rows) {
-    y = alpha * s + (beta == 0 ? 0 : beta * m.y[i]);
-    m.y[i] = y;
-  }
-  for (int f = 0; f < m.fuse.ndot; f++) {
-    double d[1] = {t < z.rows ? Factor(m.fuse, f, i, y) * y : 0};
-    BlockReduce<1, COMBINE_SUM, T>(d);
-    if (t == 0) m.fuse.partial[f][w] = d[0];
-  }
+  double y = FinishRow(m, t < z.rows, i, s);
+  FuseRow<T>(m, t < z.rows, i, y, w);
 }
 
-/* Fragments first, as they take longest. early: the matrix does not change before this product, and latency
-   is all, so it is fetched before the kernel ahead has ended. */
+/* SpMV. Parts of split rows come first, since they take longest. early: the matrix does not change before
+   this product and latency dominates, so the entries are fetched before the kernel ahead has ended. */
 template <int T, int L, bool BULK>
 static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / T)
     SegMult(const __grid_constant__ SegMultArgs a, bool early)
@@ -248,22 +245,12 @@ static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / 
     SegRowBlock<T, L, BULK>(a, m.order ? m.order[at] : at, BULK && early, memory);
 }
 
-/* ---- the choice ------------------------------------------------------------------------------ */
-
-/* Where most rows are of one segment neighbouring threads have neighbouring rows, whose columns are alike: x
-   is best gathered when segments are summed. Else many loads at once count for more, and products take less
-   room. */
-static bool MostlySingle(const SegMultArgs *a)
-{
-  return 5 * a->segments <= 6 * a->c.m.A.m;
-}
-
 template <int L> static PoiseErr Segments(Device *dev, const SegMultArgs *a)
 {
   unsigned grid = (unsigned)(a->c.nfragment + a->c.m.nblock);
-  bool early = poiseCudaInLoop(dev) && grid <= BLOCKS_AT_ONCE;
+  bool early = poiseCudaInLoop(dev) && grid <= poiseBlocksAtOnce(&dev->model);
   if (!grid) return POISE_OK;
-  if (poiseCudaHasBulk(dev) && MostlySingle(a))
+  if (poiseSegmentsInBulk(&dev->model, a->segments, a->c.m.A.m))
     return LaunchPdl(dev, SegMult<SEG_THREADS, L, true>, grid, SEG_THREADS,
                      (size_t)TileRoom(a->c.m.tile) * 12, *a, early);
   return LaunchPdl(dev, SegMult<SEG_THREADS, L, false>, grid, SEG_THREADS,

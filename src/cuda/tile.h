@@ -3,75 +3,32 @@
 #ifndef POISE_TILE_H
 #define POISE_TILE_H
 
+#include "../mat/csri_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
-#include "waves.h"
 
-enum { PLAIN_TILE, LEAN_TILE, EARLY_TILE, CUT_TILE };
-enum {
-  UNROLL = 8,            /* nonzeros a thread has under way */
-  MOST_TILE = 64 * 1024, /* bytes of shared memory for a tile */
-  BLOCKS_AT_ONCE = 1056  /* of a product on a GPU: 8 on each of 132 multiprocessors */
-};
+enum { UNROLL = TILE_UNROLL /* nonzeros a thread has under way */ };
 
 /* Lets a kernel have so much dynamic shared memory, and up to `most`. What it may have unasked, 48 KB, counts
    its static memory too, which is less than 4 KB, or 8 KB where there are hubs, whose bytes are a power of 2
    times 12. */
-static inline PoiseErr LetShare(const void *kernel, size_t bytes, int most = MOST_TILE)
+static inline PoiseErr LetShare(const void *kernel, size_t bytes, int64_t most)
 {
   if (bytes <= 44 * 1024) return POISE_OK;
-  return poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+  return poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most),
                         "shared memory of a product");
-}
-
-/*
-  Percent of a multiprocessor's memory for tiles of so many bytes and T threads; -1: as many as have threads.
-  A number of x that is fetched occupies a line of the first cache until it is there, so where columns are
-  scattered more tiles fetch less (H200: rows of 10 columns anywhere took 1.25 times as long); where they are
-  near, but not neighbours, the lines had better stay for other rows.
-*/
-static inline int CarveTiles(int64_t x_lines, size_t bytes, int T)
-{
-  enum { MEMORY = 228 * 1024, THREADS_AT_ONCE = 2048, FEWEST = 4, BESIDE = 2048 };
-  size_t each = bytes + BESIDE, all = (size_t)(THREADS_AT_ONCE / T) * each, few = FEWEST * each;
-  if (x_lines < CSRI_NEAR) return -1;
-  size_t most = MEMORY / 100 * (x_lines < CSRI_SCATTERED ? 75 : 40);
-  if (most < few) most = few;
-  return most < all && most < MEMORY ? (int)(most / (MEMORY / 100)) : -1;
-}
-
-/* log2 of the threads of a row, so that each has about 10 nonzeros at most. */
-static inline int LeastLanes(int64_t m, int64_t nz)
-{
-  double mean = m ? (double)nz / (double)m : 0;
-  int k = 0;
-  while (k < 5 && mean / (1 << k) > 10) k++;
-  return k;
-}
-
-/* Twice as many for short rows that would take a second round, where there is room for these (H200, 20 real
-   matrices: 0.75 to 0.87 times as long); and where each had 8, so that neighbours would find theirs in the
-   same banks of shared memory (rows of 8 and 16: 0.85). */
-static inline int Lanes(int64_t m, int64_t nz)
-{
-  enum { ROOM = 1 << 17 /* threads */ };
-  int k = LeastLanes(m, nz);
-  double each = m ? (double)nz / (double)m / (1 << k) : 0;
-  bool two_waves = each > UNROLL - 0.25 && m << (k + 1) <= ROOM, same_banks = fabs(each - UNROLL) <= 0.25;
-  return k < 2 && (two_waves || same_banks) ? k + 1 : k;
 }
 
 /* Nonzeros that are copied together, 16 bytes of columns of 4 bytes or of 2. */
 enum { UNIT = 4, UNIT16 = 8 };
 
-/* Nonzeros of a tile in shared memory: widened at both ends to multiples of the unit, so that both arrays can
-   be copied in 16 bytes. */
+/* Nonzeros of a tile in shared memory. */
 __host__ __device__ __forceinline__ int64_t TileRoom(int64_t tile, int unit = UNIT)
 {
-  return (tile + 2 * unit - 2) / unit * unit;
+  return poiseTileRoom(tile, unit);
 }
 
-/* Columns of 16 bits of a tile with these bands. */
+/* The columns of a tile with columns of 16 bits (index16.cu), and its column bands. */
 struct Columns16 {
   const uint16_t *code;
   const int32_t *base;
@@ -81,12 +38,13 @@ struct Columns16 {
   }
 };
 
-template <bool LEAN> __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
+template <bool NARROW> __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
 {
-  return LEAN ? A.ptr32[i] : poiseCsrOffset(&A, i);
+  return NARROW ? A.ptr32[i] : poiseCsrOffset(&A, i);
 }
 
-/* s and the terms at places k, k + L, ... of a row, UNROLL of them under way. */
+/* s plus the terms at places k, k + L, ... of a row, UNROLL of them in flight. Columns: an array, or
+   Columns16. */
 template <int L, bool GHOSTS, typename Place, typename Columns>
 __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k,
                                             Place end, double s = 0)
@@ -105,72 +63,78 @@ __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *
   return s;
 }
 
-/* The columns of the first round, and the same as PartOfRow from there, for when x has to be waited for
-   between the two. */
-template <int L, typename Columns>
-__device__ __forceinline__ void FirstColumns(Columns col, int k, int end, int32_t (&c)[UNROLL])
-{
-#pragma unroll
-  for (int r = 0; r < UNROLL; r++) c[r] = k + r * L < end ? col[k + r * L] : -1;
-}
-
-template <int L, typename Columns>
-__device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const double *val, Columns col, int k,
-                                                int end, const int32_t (&c)[UNROLL])
-{
-  double x[UNROLL], s = 0;
-#pragma unroll
-  for (int r = 0; r < UNROLL; r++)
-    x[r] = c[r] < 0 ? 0 : c[r] < a.A.nloc ? a.x[c[r]] : a.ghost[c[r] - a.A.nloc];
-#pragma unroll
-  for (int r = 0; r < UNROLL; r++)
-    if (c[r] >= 0) s += val[k + r * L] * x[r];
-  return PartOfRow<L, true, int>(a, val, col, k + UNROLL * L, end, s);
-}
+/* ---- SpMV by tiles, in three stages ---------------------------------------------------------- */
 
 /*
-  The rows of a block fetched in bulk into shared memory, then L threads per row sum them: 12 bytes per
-  nonzero, 4 per offset, x and y once. The copies need no registers and no threads, so a tile is under way for
-  each resident block, and neighbouring threads own neighbouring rows, so a stencil's gather of x is
-  coalesced. LEAN_TILE: y = A x, without ghosts, int32 offsets: what takes registers and instructions is left
-  out, so more blocks are resident. CUT_TILE: rows of `limit` entries or more are left out; a tile that does
-  not fit with them is read from where it is. EARLY_TILE, for systems so small that latency is all: the matrix
-  does not change before this product, so it is fetched before the kernel ahead has ended; and nothing waits
-  for what is not needed yet. INDEX16: 10 bytes per nonzero of tiles whose columns are there in 16 bits.
+  1. FetchTile copies the entries of a row block to shared memory.
+  2. SumRow sums a row with L threads.
+  3. FinishRow and FuseRow (epilogue.h) scale, store and form the dots.
+  A kernel is composed of these stages: CsrTile and CsrTileLean in csr.cu, CsrTileEarly in tile_early.h,
+  CsriTile in csri.cu.
+
+  Traffic: 12 bytes per nonzero (10 with columns of 16 bits), 4 per offset, x and y once. Bulk copies need
+  no registers and no threads, so each resident block has a tile in flight. Neighbouring threads have
+  neighbouring rows, so a stencil's gather of x is coalesced.
 */
-template <int T, int L, int MODE, bool INDEX16 = false>
-__device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number, int64_t limit)
+
+/* A row block: rows [first, last), entries [start, end). start is rounded down, since bulk copies are of 16
+   bytes. */
+struct TileRange {
+  int64_t block, first, last, start, end;
+};
+
+/* The row block with this number in a launch, which may be of some row blocks only. */
+__device__ __forceinline__ int64_t BlockOfNumber(const CsrMultArgs &a, int64_t number)
 {
-  constexpr bool EARLY = MODE == EARLY_TILE, LEAN = MODE == LEAN_TILE, CUT = MODE == CUT_TILE;
+  return a.order ? a.order[number] : number;
+}
+
+/* Row block `block` of R rows. NARROW: offsets are int32, which saves the test for it. */
+template <int R, bool INDEX16, bool NARROW = false>
+__device__ __forceinline__ TileRange RangeOfTile(const CsrView &A, int64_t block)
+{
+  constexpr int U = INDEX16 ? UNIT16 : UNIT;
+  int64_t first = block * R, last = first + R < A.m ? first + R : A.m;
+  return {block, first, last, Offset<NARROW>(A, first) & ~(int64_t)(U - 1), Offset<NARROW>(A, last)};
+}
+
+/* A tile in shared memory. Place k holds entry start + k. */
+struct TileView {
+  double *val;
+  int32_t *col;        /* columns of 4 bytes, or */
+  uint16_t *code;      /* columns of 16 bits */
+  const int32_t *base; /* and their column bases */
+  bool in16;           /* the latter */
+  uint64_t *barrier;   /* of the bulk copies */
+  int bulk;            /* entries that bulk copies bring; threads bring the others */
+};
+
+/* Stage 1: starts the copies to shared memory. A tile that does not fit there is not wanted. */
+template <int T, bool INDEX16>
+__device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRange &r, uint64_t *barrier,
+                                              int32_t *base, bool wanted = true)
+{
   extern __shared__ __align__(128) unsigned char memory[];
-  __shared__ uint64_t barrier;
-  __shared__ int32_t base[POISE_BANDS];
-  constexpr int R = T / L, U = INDEX16 ? UNIT16 : UNIT;
-  int64_t block = !LEAN && a.order ? a.order[number] : number, first = block * R,
-          last = first + R < a.A.m ? first + R : a.A.m;
-  int64_t start = Offset<LEAN>(a.A, first) & ~(int64_t)(U - 1), end = Offset<LEAN>(a.A, last),
-          stop = (end + U - 1) & ~(int64_t)(U - 1);
-  /* a copy must not read behind the arrays */
-  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1);
-  /* a borrowed array may begin anywhere */
-  bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0;
-  const int32_t *bases = INDEX16 ? a.index16.base + block * POISE_BANDS : NULL;
+  constexpr int U = INDEX16 ? UNIT16 : UNIT;
+  int64_t start = r.start, stop = (r.end + U - 1) & ~(int64_t)(U - 1);
+  if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1); /* a copy must not read past the arrays */
+  bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* borrowed arrays may not be */
+  const int32_t *bases = INDEX16 ? a.index16.base + r.block * POISE_BANDS : NULL;
   bool in16 = INDEX16 && (a.index16.all || *bases >= 0); /* this tile's columns */
-  bool fits = !CUT || end - start <= TileRoom(a.tile);
-  int bulk = aligned && stop > start && fits ? (int)(stop - start) : 0;
+  int bulk = aligned && stop > start && wanted ? (int)(stop - start) : 0;
   double *val = (double *)memory;
   int32_t *col = (int32_t *)(val + TileRoom(a.tile, U));
-  uint16_t *code = (uint16_t *)col; /* where they are in 16 bits */
+  uint16_t *code = (uint16_t *)col;
   if (threadIdx.x == 0 && bulk) {
-    BulkInit(&barrier);
-    BulkExpect(&barrier, (uint32_t)bulk * (in16 ? 10 : 12));
-    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, &barrier);
+    BulkInit(barrier);
+    BulkExpect(barrier, (uint32_t)bulk * (in16 ? 10 : 12));
+    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, barrier);
     if (in16)
-      BulkCopy(code, a.index16.code + start, (uint32_t)bulk * 2, &barrier);
+      BulkCopy(code, a.index16.code + start, (uint32_t)bulk * 2, barrier);
     else
-      BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, &barrier);
+      BulkCopy(col, a.A.col + start, (uint32_t)bulk * 4, barrier);
   }
-  for (int64_t k = start + bulk + threadIdx.x; k < end && fits; k += T) {
+  for (int64_t k = start + bulk + threadIdx.x; k < r.end && wanted; k += T) {
     val[k - start] = a.A.val[k];
     if (in16)
       code[k - start] = a.index16.code[k];
@@ -178,61 +142,64 @@ __device__ __forceinline__ void TileOfRows(const CsrMultArgs &a, int64_t number,
       col[k - start] = a.A.col[k];
   }
   if (INDEX16 && threadIdx.x < POISE_BANDS) base[threadIdx.x] = bases[threadIdx.x];
-  int64_t i = first + threadIdx.x / L, k = 0, kend = 0; /* places in the tile */
-  int lane = threadIdx.x % L;
-  bool mine = i < last && !(CUT && poiseCsriLong(&a.A, i, limit));
-  if (mine) k = Offset<LEAN>(a.A, i) - start + lane, kend = Offset<LEAN>(a.A, i + 1) - start;
-  mine = mine && lane == 0;
-  /* known: factors of dots that do not wait for y */
-  double s = 0, skip = 0, alpha = 0, beta = 0, known[2] = {0, 0};
-  int32_t c[UNROLL];
-  Columns16 columns16 = {code, base};
+  return {val, col, code, base, in16, barrier, bulk};
+}
+
+/* All threads call it before they read the tile. */
+__device__ __forceinline__ void WaitForTile(const TileView &t)
+{
   __syncthreads();
-  if (bulk) BulkWait(&barrier, 0);
-  if (EARLY) {
-    if (in16)
-      FirstColumns<L>(columns16, (int)k, (int)kend, c);
-    else
-      FirstColumns<L>(col, (int)k, (int)kend, c);
-    PdlWait();
-    if (a.skip) skip = *a.skip;
-    alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
-    for (int f = 0; f < 2; f++)
-      if (mine && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f]))
-        known[f] = a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f][i];
+  if (t.bulk) BulkWait(t.barrier, 0);
+}
+
+/* A thread's share of row i: places k, k + L, ... below end. One of the L threads of a row stores it. */
+struct RowShare {
+  int64_t i, k, end;
+  bool stores;
+};
+
+/* taken(i): is row i part of this tile? */
+template <int L, bool NARROW = false, typename Taken>
+__device__ __forceinline__ RowShare ShareOfRow(const CsrView &A, const TileRange &r, Taken taken)
+{
+  RowShare row = {r.first + threadIdx.x / L, 0, 0, false};
+  int lane = threadIdx.x % L;
+  bool there = row.i < r.last && taken(row.i);
+  if (there) {
+    int64_t begin = Offset<NARROW>(A, row.i), end = Offset<NARROW>(A, row.i + 1);
+    row.end = end - r.start, row.k = begin - r.start + lane;
   }
-  if (EARLY && in16)
-    s = PartOfRowFrom<L>(a, val, columns16, (int)k, (int)kend, c);
-  else if (EARLY)
-    s = PartOfRowFrom<L>(a, val, col, (int)k, (int)kend, c);
-  else if (in16)
-    s = PartOfRow<L, false, int>(a, val, columns16, (int)k, (int)kend);
-  else if (fits)
-    s = PartOfRow<L, !LEAN, int>(a, val, col, (int)k, (int)kend);
-  else
-    s = PartOfRow<L, true, int64_t>(a, a.A.val + start, a.A.col + start, k, kend);
+  row.stores = there && lane == 0;
+  return row;
+}
+
+template <int L, bool NARROW = false>
+__device__ __forceinline__ RowShare ShareOfRow(const CsrView &A, const TileRange &r)
+{
+  return ShareOfRow<L, NARROW>(A, r, [](int64_t) { return true; });
+}
+
+/* The sum over the L threads of a row, valid in all of them. */
+template <int L> __device__ __forceinline__ double SumOfLanes(double s)
+{
   for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
-  if (EARLY && skip != 0) return;
-  if (!EARLY && !LEAN) alpha = poiseScalar(a.a), beta = poiseScalar(a.b);
-  double y = 0;
-  if (mine) {
-    y = LEAN ? s : alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
-    a.y[i] = y;
-  }
-  if (EARLY && a.fuse.ndot == 2) {
-    double d[2];
-    for (int f = 0; f < 2; f++)
-      d[f] = mine ? (a.fuse.u[f] ? known[f] : a.fuse.d[f] ? known[f] * y : y) * y : 0;
-    BlockReducePair<COMBINE_SUM, T>(d);
-    if (threadIdx.x == 0) a.fuse.partial[0][block] = d[0], a.fuse.partial[1][block] = d[1];
-    return;
-  }
-  for (int f = 0; f < a.fuse.ndot; f++) {
-    double d[1] = {0};
-    if (mine) d[0] = (EARLY && f == 0 && a.fuse.u[0] ? known[0] : Factor(a.fuse, f, i, y)) * y;
-    BlockReduce<1, COMBINE_SUM, T>(d);
-    if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
-  }
+  return s;
+}
+
+/* A thread's part of a row's sum. A tile with columns of 16 bits has no ghosts. */
+template <int L, bool INDEX16, bool GHOSTS>
+__device__ __forceinline__ double PartOfTile(const CsrMultArgs &a, const TileView &t, const RowShare &row)
+{
+  if (INDEX16 && t.in16)
+    return PartOfRow<L, false, int>(a, t.val, Columns16{t.code, t.base}, (int)row.k, (int)row.end);
+  return PartOfRow<L, GHOSTS, int>(a, t.val, t.col, (int)row.k, (int)row.end);
+}
+
+/* Stage 2: the sum of a row, valid in all its threads. */
+template <int L, bool INDEX16, bool GHOSTS>
+__device__ __forceinline__ double SumRow(const CsrMultArgs &a, const TileView &t, const RowShare &row)
+{
+  return SumOfLanes<L>(PartOfTile<L, INDEX16, GHOSTS>(a, t, row));
 }
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows that depend on each other: triangular sweeps and incomplete factors. Rows are dealt out in the order of
-  their levels, and each waits for those that it depends on by looking at the number that they leave (no
-  kernel per level: a plane grid has thousands of them): what is not there yet is the bit pattern MISSING.
-  Numbers are looked at again and again in one loop of a whole warp, whose rows may depend on each other. A
-  row's arithmetic is the same whoever waits, so are the bits.
+  Triangular sweeps and incomplete factors, whose rows depend on each other. Warps take rows in the order of
+  their levels. A row waits for a value that it depends on by polling it: a value that is not there yet is
+  the bit pattern MISSING. There is no kernel per level, since a plane grid has thousands of levels. The
+  rows of a warp may depend on each other, so one loop polls for all of them. The arithmetic of a row does
+  not depend on who waits, so neither do the bits.
 */
+#include "../pc/factor_kernels.h"
 #include "cuda.h"
 
 #include "../pc/block_inverse.h"
 
-#define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic gives */
+#define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic yields */
 
-/* ---- numbers that other blocks wait for ------------------------------------------------------ */
+/* ---- values that other thread blocks wait for ------------------------------------------------ */
 
 __device__ __forceinline__ bool Look(const double *p, double *v)
 {
@@ -25,16 +26,16 @@ __device__ __forceinline__ bool Look(const double *p, double *v)
 __device__ __forceinline__ void Leave(double *p, double v)
 {
   unsigned long long bits = (unsigned long long)__double_as_longlong(v);
-  if (bits == MISSING) bits = 0x7ff8000000000000ull; /* a NaN that was put in */
+  if (bits == MISSING) bits = 0x7ff8000000000000ull; /* a NaN of the input */
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(bits) : "memory");
 }
 
-/* Warps take their turns in the order in which they ask, so that those that wait have all they wait for
-   before them. */
+/* A warp draws its rows when it starts to run. So all rows that it waits for belong to warps that run or have
+   run. */
 __device__ __forceinline__ int64_t Turn(double *ticket)
 {
   unsigned turn = 0;
-  if (threadIdx.x % 32 == 0) turn = atomicAdd((unsigned *)ticket, 1u) + 1u; /* it starts as MISSING */
+  if (threadIdx.x % 32 == 0) turn = atomicAdd((unsigned *)ticket, 1u) + 1u; /* starts as MISSING: -1 */
   return __shfl_sync(0xffffffff, turn, 0);
 }
 
@@ -46,9 +47,8 @@ __host__ __device__ __forceinline__ int64_t Numbers(const Triangles &t)
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
 enum {
-  CHUNK = 4,   /* entries that a lane has under way */
-  AHEAD = 4,   /* levels that are under way: more of them wait, and looking keeps others from memory */
-  LEAST = 132, /* warps: a few levels' rows fetch theirs before it is their turn */
+  CHUNK = 4, /* entries that a lane has in flight */
+  AHEAD = 4, /* levels in flight: with more the polling takes bandwidth */
   SWEEP_THREADS = 128
 };
 
@@ -60,56 +60,89 @@ __device__ __forceinline__ double Products(const double (&val)[CHUNK], const dou
   return sum;
 }
 
-/* The rows at this place of the order and the next ones, L neighbouring lanes each. New values go to work; y
-   keeps the old ones until FinishSweep. All but the numbers waited for is fetched before the wait, which is
-   what takes the time. 12 bytes per nonzero, 8 per row for each of work and x, and offsets; in the order of
-   levels each row is a place of its own in memory. */
-template <int L> __device__ __forceinline__ void SweepRows(const SweepArgs &a, int64_t place)
+/* A row of a sweep: y = kept + scale (x - sum). A lane has entries k, k + L, ... below end. i = -1: none. */
+struct SweptRow {
+  int64_t i, k, end;
+  double x, scale, kept;
+};
+
+template <int L> __device__ __forceinline__ SweptRow BeginRow(const SweepArgs &a, int64_t place)
 {
   const Triangles &t = a.t;
-  int64_t i = -1, k = 0, end = 0;
+  SweptRow row = {-1, 0, 0, 0, a.scale, 0};
+  if (place < t.n) {
+    int64_t i = row.i = a.levels.first[place];
+    row.k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : poiseOffset(&t, t.diag, i) + 1) +
+            threadIdx.x % L;
+    row.end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : poiseOffset(&t, t.diag, i);
+    if (a.x) row.x = a.x[i];
+    if (a.d) row.scale *= a.d[i];
+    if (a.keep != 0) row.kept = a.keep * a.y[i];
+  }
+  return row;
+}
+
+/* CHUNK entries of a lane: values, and their factors v. A bit of `missing` says that a factor is awaited. */
+struct Chunk {
+  double val[CHUNK], v[CHUNK];
+  const double *wanted[CHUNK];
+  unsigned missing;
+};
+
+/* Fetches the next entries of a row. */
+template <int L> __device__ __forceinline__ void FetchChunk(const SweepArgs &a, SweptRow &row, Chunk &c)
+{
+#pragma unroll
+  for (int q = 0; q < CHUNK; q++, row.k += L) {
+    int64_t j = row.k < row.end ? a.t.col[row.k] : row.i;
+    c.val[q] = j == row.i ? 0 : a.val[row.k];
+    c.v[q] = 0;
+    c.wanted[q] = a.work + j;
+    if (a.backward ? j > row.i : j < row.i)
+      c.missing |= 1u << q;
+    else if (j != row.i)
+      c.v[q] = a.y[j];
+  }
+}
+
+/* Polls the awaited values once. */
+__device__ __forceinline__ void PollChunk(Chunk &c)
+{
+#pragma unroll
+  for (int q = 0; q < CHUNK; q++)
+    if ((c.missing >> q & 1) && Look(c.wanted[q], &c.v[q])) c.missing &= ~(1u << q);
+}
+
+/*
+  Sweeps the rows at this place of the order and the next ones, with L neighbouring lanes each. New values go
+  to work; y keeps the old ones until FinishSweep. Latency dominates, so all but the awaited values is fetched
+  before the wait. Traffic: 12 bytes per nonzero, the offsets, 8 per row for each of work and x. In the order
+  of levels neighbouring lanes have rows far apart in memory.
+*/
+template <int L> __device__ __forceinline__ void SweepRows(const SweepArgs &a, int64_t place)
+{
   int lane = threadIdx.x % 32;
   const unsigned mine = (L == 32 ? 0xffffffffu : (1u << L) - 1) << (lane / L * L);
-  double sum = 0, x = 0, scale = a.scale, kept = 0, val[CHUNK], v[CHUNK];
-  const double *wanted[CHUNK];
-  unsigned missing = 0; /* bits of wanted */
-  if (place < t.n) {
-    i = a.levels.first[place];
-    k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : poiseOffset(&t, t.diag, i) + 1) + lane % L;
-    end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : poiseOffset(&t, t.diag, i);
-    if (a.x) x = a.x[i];
-    if (a.d) scale *= a.d[i];
-    if (a.keep != 0) kept = a.keep * a.y[i];
-  }
+  double sum = 0;
+  SweptRow row = BeginRow<L>(a, place);
+  Chunk c = {};
 #pragma unroll
-  for (int q = 0; q < CHUNK; q++) val[q] = v[q] = 0, wanted[q] = a.work;
-  for (bool over = i < 0; !__all_sync(0xffffffff, over);) {
-    if (!missing && k < end) {
-#pragma unroll
-      for (int q = 0; q < CHUNK; q++, k += L) {
-        int64_t j = k < end ? t.col[k] : i;
-        val[q] = j == i ? 0 : a.val[k];
-        v[q] = 0;
-        wanted[q] = a.work + j;
-        if (a.backward ? j > i : j < i)
-          missing |= 1u << q;
-        else if (j != i)
-          v[q] = a.y[j];
-      }
-      if (!missing) sum += Products(val, v);
+  for (int q = 0; q < CHUNK; q++) c.wanted[q] = a.work;
+  for (bool over = row.i < 0; !__all_sync(0xffffffff, over);) {
+    if (!c.missing && row.k < row.end) {
+      FetchChunk<L>(a, row, c);
+      if (!c.missing) sum += Products(c.val, c.v);
     }
-    if (missing) {
-#pragma unroll
-      for (int q = 0; q < CHUNK; q++)
-        if ((missing >> q & 1) && Look(wanted[q], &v[q])) missing &= ~(1u << q);
-      if (!missing) sum += Products(val, v);
+    if (c.missing) {
+      PollChunk(c);
+      if (!c.missing) sum += Products(c.val, c.v);
     }
-    unsigned left = __ballot_sync(0xffffffff, missing || k < end);
+    unsigned left = __ballot_sync(0xffffffff, c.missing || row.k < row.end);
     if (over || (left & mine)) continue;
     for (int step = L / 2; step; step /= 2) sum += __shfl_xor_sync(mine, sum, step);
     if (lane % L == 0) {
-      sum = scale * (x - sum);
-      Leave(a.work + i, a.keep == 0 ? sum : kept + sum);
+      sum = row.scale * (row.x - sum);
+      Leave(a.work + row.i, a.keep == 0 ? sum : row.kept + sum);
     }
     over = true;
   }
@@ -128,7 +161,8 @@ template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const _
 
 /* ---- sweeps over blocks ---------------------------------------------------------------------- */
 
-/* Lanes for the rows of a block of b x b; the others of a warp share out the blocks of a row of blocks. */
+/* Lanes for the rows of a block of b x b. The lanes of a warp form groups of so many, which share the blocks
+   of a block row. */
 constexpr __host__ __device__ int BlockLanes(int b)
 {
   int lanes = 2;
@@ -136,25 +170,23 @@ constexpr __host__ __device__ int BlockLanes(int b)
   return lanes;
 }
 
-/* Row i of blocks, by a warp: lane (r, p) has row r of every P-th block, waits for number r of the block of y
-   that this is multiplied with, and has the others from its neighbours. 8 B^2 + 4 bytes per block, d and x
-   once; fetched before the wait. */
-template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArgs &a, int64_t i)
+/* A lane of a block row: row r of every P-th block. */
+template <int B> struct BlockLane {
+  static constexpr int R = BlockLanes(B), P = 32 / R;
+  int r = threadIdx.x % R, p = threadIdx.x % 32 / R;
+};
+
+/* The off-diagonal blocks of block row i times y, summed over all lanes with the same r. */
+template <int B>
+__device__ __forceinline__ double SumOfBlocks(const SweepArgs &a, const BlockLane<B> &l, int64_t i, int64_t k,
+                                              int64_t end)
 {
-  constexpr int R = BlockLanes(B), P = 32 / R;
+  constexpr int R = BlockLane<B>::R, P = BlockLane<B>::P;
   constexpr unsigned all = 0xffffffff;
-  const Triangles &t = a.t;
-  int lane = threadIdx.x % 32, r = lane % R, p = lane / R;
-  int64_t diag = poiseOffset(&t, t.diag, i);
-  int64_t k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : diag + 1) + p;
-  int64_t end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : diag;
-  double x = 0, kept = 0, sum = 0, d[B];
-  if (r < B && a.x) x = a.x[i * B + r];
-  if (r < B && a.keep != 0) kept = a.keep * a.y[i * B + r];
-#pragma unroll
-  for (int c = 0; c < B; c++) d[c] = r < B && a.d ? a.d[(i * B + c) * B + r] : 0;
+  int r = l.r;
+  double sum = 0;
   for (; __any_sync(all, k < end); k += P) {
-    int64_t j = k < end && r < B ? t.col[k] : i;
+    int64_t j = k < end && r < B ? a.t.col[k] : i;
     bool missing = a.backward ? j > i : j < i;
     double val[B], y = 0;
 #pragma unroll
@@ -166,14 +198,33 @@ template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArg
     for (int c = 0; c < B; c++) sum += val[c] * __shfl_sync(all, y, c, R);
   }
   for (int step = 16; step >= R; step /= 2) sum += __shfl_xor_sync(all, sum, step);
-  sum = x - sum;
+  return sum;
+}
+
+/* Sweeps block row i by a warp. Lane (r, p) has row r of every P-th block. It waits for scalar r of the block
+   of y, and gets the others from its neighbours. Traffic: 8 B^2 + 4 bytes per block, d and x once; all of it
+   is fetched before the wait. */
+template <int B> __device__ __forceinline__ void SweepRowOfBlocks(const SweepArgs &a, int64_t i)
+{
+  const Triangles &t = a.t;
+  BlockLane<B> l;
+  int r = l.r;
+  int64_t diag = poiseOffset(&t, t.diag, i);
+  int64_t k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : diag + 1) + l.p;
+  int64_t end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : diag;
+  double x = 0, kept = 0, d[B];
+  if (r < B && a.x) x = a.x[i * B + r];
+  if (r < B && a.keep != 0) kept = a.keep * a.y[i * B + r];
+#pragma unroll
+  for (int c = 0; c < B; c++) d[c] = r < B && a.d ? a.d[(i * B + c) * B + r] : 0;
+  double sum = x - SumOfBlocks<B>(a, l, i, k, end);
   if (a.d) {
     double product = 0;
 #pragma unroll
-    for (int c = 0; c < B; c++) product += d[c] * __shfl_sync(all, sum, c, R);
+    for (int c = 0; c < B; c++) product += d[c] * __shfl_sync(0xffffffff, sum, c, BlockLane<B>::R);
     sum = product;
   }
-  if (r < B && p == 0) Leave(a.work + i * B + r, a.keep == 0 ? a.scale * sum : kept + a.scale * sum);
+  if (r < B && l.p == 0) Leave(a.work + i * B + r, a.keep == 0 ? a.scale * sum : kept + a.scale * sum);
 }
 
 template <int B>
@@ -189,7 +240,7 @@ static __global__ void __launch_bounds__(SWEEP_THREADS) SweepBlocks(const __grid
 
 /* ---- all sweeps ------------------------------------------------------------------------------ */
 
-/* y = work, and its dots. */
+/* y = work, and the dots of y. */
 static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_constant__ SweepArgs a)
 {
   if (a.skip && *a.skip != 0) return;
@@ -204,30 +255,31 @@ static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_const
   FuseDots(a.fuse, y, first, n, blockIdx.x);
 }
 
-/* Of a sweep with so many lanes for each row. */
-static unsigned SweepGrid(const SweepArgs *a, int64_t lanes)
+/* Thread blocks of a sweep with so many lanes for each row: enough to fetch the next levels' rows ahead. */
+static unsigned SweepGrid(const Device *dev, const SweepArgs *a, int64_t lanes)
 {
-  int64_t all = a->t.n * lanes, some = AHEAD * (a->t.n / a->levels.count + 1) * lanes, least = LEAST * 32;
+  int64_t all = a->t.n * lanes, some = AHEAD * (a->t.n / a->levels.count + 1) * lanes,
+          least = (int64_t)SWEEP_WARPS * dev->model.multiprocessors * dev->model.warp;
   if (some < least) some = least;
   if (some > all) some = all;
   return (unsigned)((some + SWEEP_THREADS - 1) / SWEEP_THREADS);
 }
 
-template <int L> static void Run(const SweepArgs *a, cudaStream_t stream)
+template <int L> static void Run(Device *dev, const SweepArgs *a)
 {
-  Sweep<L><<<SweepGrid(a, L), SWEEP_THREADS, 0, stream>>>(*a);
+  Sweep<L><<<SweepGrid(dev, a, L), SWEEP_THREADS, 0, poiseCudaStream(dev)>>>(*a);
 }
 
-template <int B> static void RunBlocks(const SweepArgs *a, cudaStream_t stream)
+template <int B> static void RunBlocks(Device *dev, const SweepArgs *a)
 {
-  SweepBlocks<B><<<SweepGrid(a, 32), SWEEP_THREADS, 0, stream>>>(*a);
+  SweepBlocks<B><<<SweepGrid(dev, a, 32), SWEEP_THREADS, 0, poiseCudaStream(dev)>>>(*a);
 }
 
-static void RunSizes(const SweepArgs *a, cudaStream_t stream)
+static void RunSizes(Device *dev, const SweepArgs *a)
 {
-  typedef void (*Size)(const SweepArgs *, cudaStream_t);
+  typedef void (*Size)(Device *, const SweepArgs *);
   static const Size sizes[] = {FROM_2_TO_32(RunBlocks)};
-  sizes[a->t.b - 2](a, stream);
+  sizes[a->t.b - 2](dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
@@ -244,14 +296,14 @@ extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
    : mean < 12 ? Run<2>
    : mean < 24 ? Run<4>
    : mean < 96 ? Run<8>
-               : Run<32>)(a, stream);
+               : Run<32>)(dev, a);
   FinishSweep<<<(unsigned)POISE_NBLOCKS(n), THREADS, 0, stream>>>(*a);
   return POISE_OK;
 }
 
 /* ---- incomplete factors ---------------------------------------------------------------------- */
 
-/* The first of the ascending columns [k, end) that is at least c. */
+/* The first place in the ascending columns [k, end) with a column of at least c. */
 __device__ __forceinline__ int64_t Seek(const int32_t *col, int64_t k, int64_t end, int32_t c)
 {
   while (k < end) {
@@ -264,7 +316,7 @@ __device__ __forceinline__ int64_t Seek(const int32_t *col, int64_t k, int64_t e
   return k;
 }
 
-/* Row i, the entries [k, end), -= m times the upper triangle of row c, which is finished. */
+/* Subtracts m times the upper triangle of the finished row c from the entries [k, end) of a row. */
 __device__ void SubtractRow(const FactorArgs &a, double m, int64_t c, int64_t k, int64_t end)
 {
   const int32_t *col = a.t.col;
@@ -287,8 +339,8 @@ __device__ __forceinline__ double SumOfSizes(const double *v, int64_t k, int64_t
   return sum;
 }
 
-/* Finish row i: its pivot, and for a symmetric factor the later rows' L. The pivot is left last: rows wait
-   for it. */
+/* Finishes row i: its pivot, and for a symmetric factor the L of later rows. The pivot comes last, since rows
+   wait for it. */
 __device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_t own, int64_t diag,
                                           int64_t end)
 {
@@ -305,7 +357,7 @@ __device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_
   Leave(a.d + i, d);
 }
 
-/* A thread per row: the row's own copy of A, then one elimination after the other as the rows above are
+/* A thread per row. It copies its row of A, then eliminates one entry after the other as the rows above are
    finished. */
 static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__ FactorArgs a)
 {
@@ -314,7 +366,7 @@ static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__
   if (place < t.n) {
     i = a.levels.first[place];
     k = poiseOffset(&t, t.begin, i), diag = poiseOffset(&t, t.diag, i), end = poiseOffset(&t, t.end, i);
-    own = a.symmetric ? diag : k; /* what is left of it is mirrored from the rows above */
+    own = a.symmetric ? diag : k; /* entries left of the diagonal are mirrored from the rows above */
     for (int64_t e = own; e < end; e++) __stcg(a.lu + e, a.a[e] + (e == diag ? a.shift : 0));
   }
   for (bool over = i < 0; !__all_sync(0xffffffff, over);) {
@@ -333,9 +385,9 @@ static __global__ void __launch_bounds__(THREADS) Factor(const __grid_constant__
   }
 }
 
-/* ---- incomplete factors of blocks, one warp to a row ----------------------------------------- */
+/* ---- incomplete factors of blocks: a warp per block row -------------------------------------- */
 
-/* z -= l u for blocks: a lane has every 32nd number of z. l is in shared memory. */
+/* z -= l u for blocks. A lane has every 32nd scalar of z; l is in shared memory. */
 __device__ __forceinline__ void SubtractProduct(int b, const double *l, const double *u, double *z)
 {
   for (int e = threadIdx.x; e < b * b; e += 32) {
@@ -346,7 +398,8 @@ __device__ __forceinline__ void SubtractProduct(int b, const double *l, const do
   }
 }
 
-/* Row i of blocks, the entries [k, end), -= l times the upper triangle of row c, which is finished. */
+/* Subtracts l times the upper triangle of the finished block row c from the blocks [k, end) of a block
+   row. */
 __device__ void SubtractRowOfBlocks(const FactorArgs &a, const double *l, int64_t c, int64_t k, int64_t end)
 {
   const int32_t *col = a.t.col;
@@ -364,7 +417,7 @@ __device__ void SubtractRowOfBlocks(const FactorArgs &a, const double *l, int64_
   }
 }
 
-/* l = v = v d; v has been finished by all lanes. */
+/* l = v = v d. All lanes have finished v. */
 __device__ __forceinline__ void MultiplyByPivot(int b, double *v, const double *d, double *l)
 {
   for (int e = threadIdx.x; e < b * b; e += 32) {
@@ -377,7 +430,7 @@ __device__ __forceinline__ void MultiplyByPivot(int b, double *v, const double *
   for (int e = threadIdx.x; e < b * b; e += 32) __stcg(v + e, l[e]);
 }
 
-/* The lower triangle of a block becomes that of a symmetric one. */
+/* Mirrors the upper triangle of a block to the lower one. */
 __device__ __forceinline__ void MirrorWithin(int b, double *v)
 {
   for (int e = threadIdx.x; e < b * b; e += 32)
@@ -385,7 +438,7 @@ __device__ __forceinline__ void MirrorWithin(int b, double *v)
   __syncwarp();
 }
 
-/* The largest of a row of numbers: what stands beside its pivot. */
+/* The largest sum of magnitudes beside the pivot, over the scalar rows of a block row. */
 __device__ __forceinline__ double Beside(const FactorArgs &a, int64_t own, int64_t diag, int64_t end)
 {
   int b = a.t.b, r = threadIdx.x;
@@ -396,8 +449,8 @@ __device__ __forceinline__ double Beside(const FactorArgs &a, int64_t own, int64
   return WarpReduce<COMBINE_MAX>(sum);
 }
 
-/* Finish row i: the inverse of its pivot, made in v, and for a symmetric factor the later rows' L. The first
-   number of d is left last: rows wait for it. */
+/* Finishes block row i: the inverse of its pivot, computed in v, and for a symmetric factor the L of later
+   rows. The first scalar of d comes last, since rows wait for it. */
 __device__ void FinishRowOfBlocks(const FactorArgs &a, int64_t i, int64_t own, int64_t diag, int64_t end,
                                   double *v)
 {
@@ -436,7 +489,7 @@ static __global__ void __launch_bounds__(32) FactorBlocks(const __grid_constant_
   int b = t.b, lane = threadIdx.x;
   int64_t size = (int64_t)b * b, i = a.levels.first[Turn(a.work)];
   int64_t k = poiseOffset(&t, t.begin, i), diag = poiseOffset(&t, t.diag, i), end = poiseOffset(&t, t.end, i);
-  int64_t own = a.symmetric ? diag : k; /* what is left of it is mirrored from the rows above */
+  int64_t own = a.symmetric ? diag : k; /* entries left of the diagonal are mirrored from the rows above */
   for (int64_t e = own * size + lane; e < end * size; e += 32) {
     int64_t of = e - diag * size;
     __stcg(a.lu + e, a.a[e] + (of >= 0 && of < size && of % (b + 1) == 0 ? a.shift : 0));
@@ -457,7 +510,7 @@ static __global__ void __launch_bounds__(32) FactorBlocks(const __grid_constant_
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* Doubles that are not negative are ordered as their bits are. */
+/* Doubles that are not negative have the same order as their bits. */
 static __global__ void FirstRefused(const __grid_constant__ FactorArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -497,7 +550,8 @@ static __global__ void StartLack(const __grid_constant__ DominanceArgs a)
   *a.lack = a.floor;
 }
 
-/* floor is not negative, so only what is positive counts; a NaN's bits are larger than any number's. */
+/* floor is not negative, so only positive values count. The bits of a NaN are larger than those of any
+   number. */
 static __global__ void __launch_bounds__(THREADS) Dominance(const __grid_constant__ DominanceArgs a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;

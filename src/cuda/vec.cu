@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels on vectors other than phases. */
+/* Kernels on vectors that are not phases. */
+#include "../vec/vec_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
 
-/* Reads y once and each x_j once: 8 (k + 1) bytes per row. */
+/* k dots with one y. Traffic: 8 (k + 1) bytes per row. */
 static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
 {
   __shared__ double part[POISE_MAX_BATCH][WARPS];
@@ -30,7 +31,7 @@ static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ M
   a.partial[threadIdx.x * a.stride + blockIdx.x] = s;
 }
 
-/* Reads each x_j once, y read and written once: 8 (k + 2) bytes per row. */
+/* y += sum of c_j x_j. Traffic: 8 (k + 2) bytes per row. */
 static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyArgs a)
 {
   __shared__ double c[POISE_MAX_BATCH];
@@ -55,7 +56,7 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
 
-/* Reads x, and y where it is kept, writes y: 16 or 24 bytes per row. */
+/* y = a x + b y and its dots. Traffic: 16 bytes per row, 24 if y is read. */
 static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ AxpbyArgs a)
 {
   PdlLaunchDependents();
@@ -78,11 +79,46 @@ enum {
   PART = 128,
   PART_WARPS = PART / 32,
   PART_VECTORS = POISE_MAX_BATCH / PART_WARPS
-}; /* rows, which are threads; of a warp */
+}; /* rows of a part, one per thread; vectors of a warp */
 
-/* Maxpy, then Mdot with the new y, but each x_j is read once: 8 (k + 2) bytes per row. PART rows of all x_j
-   come into shared memory in bulk; a thread for each row adds them up, then a warp for each vector
-   multiplies. */
+/* Starts the bulk copies of so many rows of all x_j to a tile. */
+__device__ __forceinline__ void FetchRows(const MaxpyArgs &a, int64_t first, int bulk, double *tile,
+                                          uint64_t *barrier)
+{
+  if (threadIdx.x == 0 && bulk) {
+    BulkExpect(barrier, (uint32_t)a.k * bulk * 8);
+    for (int j = 0; j < a.k; j++) BulkCopy(tile + j * PART, a.x[j] + first, (uint32_t)bulk * 8, barrier);
+  }
+}
+
+/* y[i] of this thread, which is left in `updated` too, and its fused dots. */
+__device__ __forceinline__ void UpdateRow(const MaxpyArgs &a, int64_t i, const double *tile, const double *c,
+                                          double y, double *updated, double (&fused)[POISE_MAX_DOTS])
+{
+  int t = threadIdx.x;
+  for (int j = 0; j < a.k; j++) y += c[j] * tile[j * PART + t];
+  a.y[i] = updated[t] = y;
+  for (int f = 0; f < a.fuse.ndot; f++) fused[f] += Factor(a.fuse, f, i, y) * y;
+}
+
+/* Epilogue: the partials of the dots with each x_j, and of the fused dots. */
+__device__ __forceinline__ void LeaveDots(const MaxpyArgs &a, double (&dot)[PART_VECTORS],
+                                          double (&fused)[POISE_MAX_DOTS])
+{
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int v = 0; v < PART_VECTORS; v++) {
+    int j = warp + v * PART_WARPS;
+    dot[v] = WarpReduce<COMBINE_SUM>(dot[v]);
+    if (lane == 0 && j < a.k) a.again[j * a.stride + blockIdx.x] = dot[v];
+  }
+  BlockReduce<POISE_MAX_DOTS, COMBINE_SUM, PART>(fused);
+  for (int f = 0; f < a.fuse.ndot && threadIdx.x == 0; f++) a.fuse.partial[f][blockIdx.x] = fused[f];
+}
+
+/* Maxpy, then Mdot with the new y, but each x_j is read once. Traffic: 8 (k + 2) bytes per row. PART rows of
+   all x_j come to shared memory by bulk copies. A thread per row updates y, then a warp per vector forms the
+   dots. */
 static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__ MaxpyArgs a)
 {
   extern __shared__ __align__(128) double tile[];
@@ -100,33 +136,19 @@ static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__
   for (int64_t first = begin; first < end; first += PART, part++) {
     int rows = end - first < PART ? (int)(end - first) : PART, bulk = rows & ~1;
     __syncthreads(); /* the tile before was used */
-    if (t == 0 && bulk) {
-      BulkExpect(&barrier, (uint32_t)a.k * bulk * 8);
-      for (int j = 0; j < a.k; j++) BulkCopy(tile + j * PART, a.x[j] + first, (uint32_t)bulk * 8, &barrier);
-    }
+    FetchRows(a, first, bulk, tile, &barrier);
     double y = t < rows ? a.y[first + t] : 0;
     if (t >= bulk && t < rows)
       for (int j = 0; j < a.k; j++) tile[j * PART + t] = a.x[j][first + t];
     if (bulk) BulkWait(&barrier, part % 2);
-    if (t < rows) {
-      for (int j = 0; j < a.k; j++) y += c[j] * tile[j * PART + t];
-      a.y[first + t] = updated[t] = y;
-      for (int f = 0; f < a.fuse.ndot; f++) fused[f] += Factor(a.fuse, f, first + t, y) * y;
-    }
+    if (t < rows) UpdateRow(a, first + t, tile, c, y, updated, fused);
     __syncthreads();
 #pragma unroll
     for (int v = 0; v < PART_VECTORS; v++)
       for (int row = lane, j = warp + v * PART_WARPS; j < a.k && row < rows; row += 32)
         dot[v] += tile[j * PART + row] * updated[row];
   }
-#pragma unroll
-  for (int v = 0; v < PART_VECTORS; v++) {
-    int j = warp + v * PART_WARPS;
-    dot[v] = WarpReduce<COMBINE_SUM>(dot[v]);
-    if (lane == 0 && j < a.k) a.again[j * a.stride + blockIdx.x] = dot[v];
-  }
-  BlockReduce<POISE_MAX_DOTS, COMBINE_SUM, PART>(fused);
-  for (int f = 0; f < a.fuse.ndot && t == 0; f++) a.fuse.partial[f][blockIdx.x] = fused[f];
+  LeaveDots(a, dot, fused);
 }
 
 static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__ ReduceArgs a)
@@ -182,13 +204,10 @@ static bool Aligned(const MaxpyArgs *a)
 
 extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
 {
-  enum {
-    WORTH = 512
-  }; /* blocks: the parts of one follow each other, which takes longer than two kernels where they are few */
   const MaxpyArgs *a = (const MaxpyArgs *)args;
   unsigned grid = (unsigned)POISE_NBLOCKS(a->n);
   if (!a->n) return POISE_OK;
-  if (a->again && a->k && grid >= WORTH && poiseCudaHasBulk(dev) && Aligned(a))
+  if (a->again && a->k && grid >= MAXPY_BLOCKS && dev->model.bulk && Aligned(a))
     return LaunchPdl(dev, MaxpyMdot, grid, PART, (size_t)a->k * PART * sizeof(double), *a);
   TRY(LaunchPdl(dev, Maxpy, grid, THREADS, 0, *a));
   return a->again ? DotAgain(dev, a) : POISE_OK;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. K = M^-1 A (left: preconditioned
-  norm) or A M^-1 (right: unpreconditioned norm; then the iteration is on u with x = x0 + M^-1 u). Unlike
-  PETSc, which gives up, the method starts afresh from the residual when (r, r^) vanishes; not before: below
-  eps |r| |r^| it lost convergences (olm1000). What follows is often worse, so the best x of these starts is
+  BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. From the left K = M^-1 A, with the
+  preconditioned norm. From the right K = A M^-1, with the unpreconditioned norm, and the iteration is on u
+  with x = x0 + M^-1 u.
+
+  If (r, r^) vanishes, PETSc gives up. This method starts afresh from the residual. The test is for 0: a test
+  below eps |r| |r^| lost convergences (olm1000). Later starts are often worse. So the best x of all starts is
   kept, and is the result if the method gets nowhere.
 
-  Vectors read and written per iteration beside two matrices and two preconditioners: v, r, r (s); p, t, r^,
-  r, x, x, r (update); r, v, p, p (direction): 14, and those of the products. From the right dense blocks
-  are applied in the phases that write s and p.
+  Vectors read and written per iteration, beside two matrices and two preconditioners: v, r, r (s); p, t, r^,
+  r, x, x, r (update); r, v, p, p (direction): 14, and those of the products. From the right, the phases that
+  write s and p apply dense blocks as an epilogue.
 */
 #include "ksp.h"
 #include "bicgstab_phases.h"
@@ -22,13 +24,13 @@ static int Vectors_BiCGSTAB(PoiseKSP ksp)
   return ksp->side == POISE_PC_RIGHT ? U + 1 : KEPT + 1;
 }
 
-/* The solution the iteration works on: a correction in u when preconditioned from the right. */
+/* The vector that the iteration works on: x, or the correction u if preconditioned from the right. */
 static int Unknown(PoiseKSP ksp)
 {
   return ksp->side == POISE_PC_RIGHT ? U : X;
 }
 
-/* Is w = M^-1 y there, for the next product, when a phase has written y? */
+/* Is w = M^-1 y available for the next product when a phase has written y? */
 static bool IsAhead(PoiseKSP ksp)
 {
   return ksp->side == POISE_PC_RIGHT && ksp->blocks.b;
@@ -64,8 +66,10 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
     poiseKSPPrecondition(ksp, ksp->work[W], ksp->work[R], &f);
   else
     poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &f);
-  poiseKSPPhase(ksp, PHASE_bicgstab_start,
-                (PhaseArgs){.in = {v[R]}, .out = {v[P], v[RHAT]}, .k = relative_to_b}, NO_SLOT, NO_SLOT);
+  poiseKSPPhase(
+      ksp, PHASE_bicgstab_start,
+      (PhaseArgs){READS(BI_R, v[R]), WRITES(BI_P, v[P]), WRITES(BI_RHAT, v[RHAT]), .k = relative_to_b},
+      NO_SLOT, NO_SLOT);
   if (!left) poiseKSPZero(ksp, ksp->work[U]);
   if (IsAhead(ksp)) poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
 }
@@ -78,18 +82,22 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
   Operator(ksp, P, V, &vr);    /* v = K p, (r^, v) */
   Phase(ksp, PHASE_bicgstab_s, /* alpha = rho / (r^, v); s = r - alpha v */
-        (PhaseArgs){.in = {v[V], v[R]}, .out = {v[R]}}, R, BI_SS);
+        (PhaseArgs){READS(BI_V, v[V]), UPDATES(BI_R, v[R])}, R, BI_SS);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
   Operator(ksp, R, T, &st); /* t = K s, (s, t), (t, t) */
-  /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
-  poiseKSPPhase(ksp, PHASE_bicgstab_update,
-                (PhaseArgs){.in = {v[P], v[T], v[RHAT], x, v[R]}, .out = {x, v[R]}}, BI_RHO, BI_RR);
+  poiseKSPPhase(
+      ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
+      (PhaseArgs){READS(BI_P, v[P]), READS(BI_T, v[T]), READS(BI_RHAT, v[RHAT]), UPDATES(BI_X, x),
+                  UPDATES(BI_R, v[R])},
+      BI_RHO, BI_RR);
   Phase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
-        (PhaseArgs){.in = {v[R], v[V], v[P]}, .out = {v[P], v[RHAT], x, v[KEPT]}, .seldom = 3}, P, NO_SLOT);
+        (PhaseArgs){READS(BI_R, v[R]), READS(BI_V, v[V]), UPDATES(BI_P, v[P]), WRITES(BI_RHAT, v[RHAT]),
+                    WRITES(BI_X, x), WRITES(BI_KEPT_X, v[KEPT]), .seldom = 3},
+        P, NO_SLOT);
 }
 
-/* |r|^2 of the x that is kept, if that is the better one of a solve that failed; else 0. */
+/* |r|^2 of the kept x, if that is better than the x of a solve that failed; else 0. */
 static double Kept(PoiseKSP ksp)
 {
   const double *kept = ksp->final + BI_KEPT,
@@ -119,8 +127,6 @@ static void Explain_BiCGSTAB(PoiseKSP ksp)
         "started afresh to no avail: x is the best of those starts, the residual norm was %.3g at the end",
         sqrt(ksp->final[BI_RR]) / ksp->scale);
 }
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_bicgstab = {
     .name = "bicgstab",

@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   PC bjacobi: M = the diagonal blocks of P, each with a solver of its own (options -sub_ksp_..., -sub_pc_...),
-  as PETSc's PCBJACOBI; by default one block per rank with preonly and ilu, also for a symmetric P: where icc
-  exists, ilu is the same M = L D L^T but for rounding. Or, with -pc_bjacobi_supervariables, small dense
-  blocks that are inverted.
+  as PETSc's PCBJACOBI. The default is one block per rank with preonly and ilu. For a symmetric P ilu gives
+  the same M = L D L^T as icc where that exists, except for rounding. -pc_bjacobi_supervariables inverts small
+  dense blocks instead.
 
-  A solver works in the context of its rank alone. Its matrix is a copy of the block, whose values are
-  gathered from P's in one pass when these change; on one rank with one block it is P itself. Vectors are
+  A solver works in the context of its rank alone. Its matrix is a copy of the block (diagonal_block.c), whose
+  values are gathered from P's when these change; on one rank with one block it is P itself. Vectors are
   slices on r and z. With preonly inside, nothing is copied and the solver's loop may be replayed.
 */
+#include "../mat/bytes.h"
+#include "diagonal_block.h"
 #include "ksp.h"
 
-typedef struct Block {
-  PoiseInt first, n; /* local rows */
-  PoiseMat A;        /* NULL where it is P */
-  Buffer from;       /* int32: where a piece's entries stand in P, from the first of its first row on */
-  PoiseVec r, z;
-} Block;
-
 typedef struct BJacobi {
-  /* Blocks on all ranks, on this one; rows of a supervariable block. 0: not given; at most one is. */
+  /* Number of blocks on all ranks; on this rank; rows of a supervariable block. 0: not given; at most one
+     is given. */
   PoiseInt total, local, most;
-  PoiseInt *length, lengths; /* rows of so many blocks on this rank, as given; NULL: nearly equal */
+  PoiseInt *length, lengths; /* rows of each of `lengths` blocks on this rank, as given; NULL: nearly equal */
   int64_t count;
-  Block *block;
+  DiagonalBlock *block;
   PoiseKSP *ksp;          /* of each block */
   int64_t given, pattern; /* of the matrix that was copied */
-  int block_size;         /* of the matrix whose rows were split */
+  int block_size;         /* block size of the matrix whose rows were divided */
   int64_t configured;
   Supervariables small;
 } BJacobi;
@@ -37,33 +33,25 @@ static const PoiseOption options[] = {
     {"pc_bjacobi_local_blocks", POISE_OPTION_INT, offsetof(BJacobi, local), "0", 0, 2147483647, NULL,
      "blocks on each rank"},
     {"pc_bjacobi_supervariables", POISE_OPTION_INT, offsetof(BJacobi, most), "0", 0, 32, NULL,
-     "most rows of dense blocks found from the pattern, which are inverted; 0: solvers in blocks"},
+     "maximum rows of the dense blocks that are found from the pattern and inverted; 0: solvers in blocks"},
     {0},
 };
 
 /* ---- the blocks ------------------------------------------------------------------------------ */
-
-static void ReleaseMatrix(Block *b)
-{
-  PoiseMatDestroy(&b->A);
-  PoiseVecDestroy(&b->r);
-  PoiseVecDestroy(&b->z);
-  poiseBufferDestroy(&b->from);
-}
 
 static void ReleaseBlocks(PoisePC pc)
 {
   BJacobi *j = pc->data;
   for (int64_t k = 0; k < j->count; k++) {
     PoiseKSPDestroy(&j->ksp[k]);
-    ReleaseMatrix(&j->block[k]);
+    poiseDiagonalBlockRelease(&j->block[k]);
   }
   poiseFree(pc->ctx, &j->block);
   poiseFree(pc->ctx, &j->ksp);
   j->count = j->pattern = j->given = j->configured = 0;
 }
 
-/* How many blocks this rank has: PETSc's rules. A block does not span ranks. */
+/* The number of blocks of this rank, by PETSc's rules. A block does not span ranks. */
 static PoiseErr Count(PoisePC pc, PoiseInt *count)
 {
   const BJacobi *j = pc->data;
@@ -80,7 +68,7 @@ static PoiseErr Count(PoisePC pc, PoiseInt *count)
   return POISE_OK;
 }
 
-/* Rows of the blocks: as given, or nearly equal whole nodes, those that are larger first. */
+/* The rows of the blocks: as given, or nearly equal numbers of whole nodes, larger blocks first. */
 static PoiseErr Split(PoisePC pc, PoiseInt count)
 {
   BJacobi *j = pc->data;
@@ -127,16 +115,16 @@ static PoiseErr CreateSolvers(PoisePC pc, PoiseInt count)
   return POISE_OK;
 }
 
-/* Have the blocks other rows than they should? */
+/* Do the blocks have other rows than they should? */
 static bool OtherRows(PoisePC pc)
 {
   const BJacobi *j = pc->data;
-  const Block *last = &j->block[j->count - 1];
+  const DiagonalBlock *last = &j->block[j->count - 1];
   return last->first + last->n != pc->P->rows->n || j->block_size != pc->P->block_size;
 }
 
-/* Blocks with solvers in them, as P's rows and the settings say; local. Solvers stay as long as their number
-   does. */
+/* Make the blocks and their solvers for P's rows and the settings. Solvers are kept while their number
+   stays. Local. */
 static PoiseErr MakeBlocks(PoisePC pc)
 {
   BJacobi *j = pc->data;
@@ -148,7 +136,7 @@ static PoiseErr MakeBlocks(PoisePC pc)
   if (!e) e = Split(pc, count);
   if (e) ReleaseBlocks(pc);
   j->block_size = pc->P->block_size;
-  j->pattern = 0; /* their matrices are not those of these blocks */
+  j->pattern = 0; /* their matrices are of other blocks */
   pc->state = 0;
   pc->built = false;
   return e;
@@ -156,128 +144,11 @@ static PoiseErr MakeBlocks(PoisePC pc)
 
 /* ---- their matrices -------------------------------------------------------------------------- */
 
-/* One rank, one block: the solver has P itself, and r and z. */
+/* One rank, one block: the solver has P itself, and r and z themselves. */
 static bool IsWhole(PoisePC pc)
 {
   const BJacobi *j = pc->data;
   return j->count == 1 && PoiseSize(pc->ctx) == 1;
-}
-
-/* Of a matrix of blocks what follows counts rows, columns and entries of those. */
-typedef struct Range {
-  int64_t begin, end;
-} Range;
-
-static Range RowsOf(const Csr *c, const Block *b)
-{
-  int64_t side = poiseCsrSide(c);
-  return (Range){b->first / side, (b->first + b->n) / side};
-}
-
-/* The entries [begin, end) of local row i that are in the block, which are one after the other. */
-static void Entries(const Csr *c, const HostCsr *h, Range rows, int64_t i, int64_t *begin, int64_t *end)
-{
-  int64_t k = poiseCsrPtr(c, h->ptr, i), last = poiseCsrPtr(c, h->ptr, i + 1);
-  while (k < last && (h->col[k] < rows.begin || h->col[k] >= rows.end)) k++;
-  *begin = k;
-  while (k < last && h->col[k] >= rows.begin && h->col[k] < rows.end) k++;
-  *end = k;
-}
-
-static int64_t CountEntries(const Csr *c, const HostCsr *h, Range rows)
-{
-  int64_t nz = 0, begin, end;
-  for (int64_t i = rows.begin; i < rows.end; i++) {
-    Entries(c, h, rows, i, &begin, &end);
-    nz += end - begin;
-  }
-  return nz;
-}
-
-enum { REACH = INT32_MAX }; /* entries of P that can be told apart by 32 bits */
-
-/* The end of the rows from `row` on that are not more. */
-static int64_t EndOfPiece(const Csr *c, const void *ptr, Range rows, int64_t row)
-{
-  int64_t end = row + 1, base = poiseCsrPtr(c, ptr, row);
-  if (c->nz <= REACH) return rows.end;
-  while (end < rows.end && poiseCsrPtr(c, ptr, end + 1) - base <= REACH) end++;
-  return end;
-}
-
-/* The block's pattern, and where its values come from. */
-static PoiseErr CopyPattern(PoisePC pc, Block *b, RowArrays *r)
-{
-  Csr *c = &pc->P->csr;
-  Range rows = RowsOf(c, b);
-  HostCsr h;
-  int32_t *from;
-  int64_t nz, begin, end;
-  TRY(poiseMatPattern(pc->P, &h));
-  nz = CountEntries(c, &h, rows);
-  TRY(poiseRowArraysCreateBlocks(b->A, c->b, nz, r));
-  TRY(poiseBufferCreate(pc->ctx->device, (size_t)nz * sizeof *from, "places of a block's entries", &b->from));
-  TRY(poiseBufferWrite(&b->from, HOST, &from));
-  nz = 0;
-  for (int64_t row = rows.begin, last; row < rows.end; row = last) {
-    int64_t base = poiseCsrPtr(c, h.ptr, row);
-    last = EndOfPiece(c, h.ptr, rows, row);
-    for (int64_t i = row; i < last; i++) {
-      Entries(c, &h, rows, i, &begin, &end);
-      for (int64_t k = begin; k < end; k++, nz++) {
-        poiseRowArraysPutColumn(r, nz, h.col[k] - rows.begin);
-        from[nz] = (int32_t)(k - base);
-      }
-      r->ptr[i - rows.begin + 1] = nz;
-    }
-  }
-  return POISE_OK;
-}
-
-static PoiseErr CopyValues(PoisePC pc, Block *b)
-{
-  Csr *c = &pc->P->csr;
-  Range rows = RowsOf(c, b);
-  int64_t side = poiseCsrSide(c), size = side * side;
-  const void *ptr, *own;
-  const double *in;
-  const int32_t *from;
-  double *out;
-  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
-  TRY(poiseBufferRead(&b->A->csr.ptr, HOST, &own));
-  TRY(poiseBufferRead(&c->val, DEVICE, &in));
-  TRY(poiseBufferRead(&b->from, DEVICE, &from));
-  TRY(poiseBufferWrite(&b->A->csr.val, DEVICE, &out));
-  for (int64_t row = rows.begin, last; row < rows.end; row = last) {
-    last = EndOfPiece(c, ptr, rows, row);
-    int64_t k = poiseCsrPtr(&b->A->csr, own, row - rows.begin),
-            end = poiseCsrPtr(&b->A->csr, own, last - rows.begin);
-    TRY(LAUNCH(pc->ctx->device, gather, GatherArgs, .n = end - k, .size = size, .idx = from + k,
-               .x = in + poiseCsrPtr(c, ptr, row) * size, .out = out + k * size));
-  }
-  b->A->state++;
-  return POISE_OK;
-}
-
-/* Without entries. */
-static PoiseErr CreateEmpty(PoisePC pc, const Block *b, PoiseMat *A)
-{
-  PoiseMat P = pc->P;
-  TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), poiseMatAsked(P), b->n, b->n, b->n, b->n, A));
-  (*A)->block_size = P->block_size;
-  poiseMatInherit(P, *A);
-  (*A)->origin = P->origin + P->rows->begin + b->first;
-  return P->moves.to ? poiseMatShare(P->moves.to, &(*A)->moves.to) : POISE_OK;
-}
-
-static PoiseErr CreateMatrix(PoisePC pc, Block *b)
-{
-  RowArrays r = {0};
-  ReleaseMatrix(b);
-  TRY(CreateEmpty(pc, b, &b->A));
-  TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));
-  TRY(poiseVecCreateSlice(b->A->rows, &b->r));
-  return poiseVecCreateSlice(b->A->rows, &b->z);
 }
 
 static PoiseErr MakeMatrices(PoisePC pc)
@@ -288,9 +159,9 @@ static PoiseErr MakeMatrices(PoisePC pc)
   TRY(poisePCCheckStored(pc));
   j->pattern = 0; /* until all have succeeded */
   for (int64_t k = 0; k < j->count; k++) {
-    if (!same) TRY(CreateMatrix(pc, &j->block[k]));
+    if (!same) TRY(poiseDiagonalBlockCreate(pc, &j->block[k]));
     if (!same) TRY(PoiseKSPSetOperators(j->ksp[k], j->block[k].A, NULL));
-    TRY(CopyValues(pc, &j->block[k]));
+    TRY(poiseDiagonalBlockCopyValues(pc, &j->block[k]));
   }
   pc->generation += !same;
   j->pattern = pc->P->pattern;
@@ -321,7 +192,7 @@ static PoiseErr Configure(PoisePC pc)
   return POISE_OK;
 }
 
-/* One that has its block as a copy reads no more than that, whatever it is. */
+/* What the solvers read. A solver with a copy of its block reads only that. */
 static PoiseErr Reads_BJacobi(PoisePC pc, Reads *reads)
 {
   BJacobi *j = pc->data;
@@ -374,11 +245,11 @@ static PoiseErr ApplyBlocks(PoisePC pc, PoiseVec r, PoiseVec z, const double *sk
   TRY(poiseVecRead(r, &in));
   TRY(skip ? poiseVecUpdate(z, &out) : poiseVecWrite(z, &out)); /* skipped, z keeps its content */
   for (int64_t k = 0; k < j->count; k++) {
-    Block *b = &j->block[k];
+    DiagonalBlock *b = &j->block[k];
     poiseVecPoint(b->r, in + b->first);
     poiseVecPoint(b->z, out + b->first);
     TRY(poiseKSPApply(j->ksp[k], b->r, b->z, skip, j->count == 1 ? fuse : NULL));
-    TRY(poiseVecRead(b->z, &written)); /* from the host, if there it was */
+    TRY(poiseVecRead(b->z, &written)); /* copies z from the host, if it was written there */
   }
   return j->count == 1 ? POISE_OK : poiseVecFuse(z, skip, fuse);
 }
@@ -398,7 +269,7 @@ static PoiseErr Blocks_BJacobi(PoisePC pc, const double **d, int64_t *b)
 static void Cost_BJacobi(PoisePC pc, double *flops, double *bytes)
 {
   const Supervariables *s = &((BJacobi *)pc->data)->small;
-  *flops = 2 * (double)s->entries; /* what solvers do, nested events count */
+  *flops = 2 * (double)s->entries; /* nested events count the work of solvers */
   *bytes = 8 * (double)s->entries + 16 * (double)s->n;
 }
 
@@ -420,7 +291,7 @@ static void Bytes_BJacobi(PoisePC pc, PoiseBytes *sum)
   const BJacobi *j = pc->data;
   poiseSupervariablesBytes(&j->small, sum);
   for (int64_t k = 0; k < j->count; k++) {
-    const Block *b = &j->block[k];
+    const DiagonalBlock *b = &j->block[k];
     poiseBufferAdd(&b->from, sum);
     poiseKSPAddBytes(j->ksp[k], b->A, sum);
   }
@@ -428,11 +299,9 @@ static void Bytes_BJacobi(PoisePC pc, PoiseBytes *sum)
 
 /* Numbers of a block's matrix, least and most, where P has those of the plan: as they are, or shares by rows
    without the ghosts' columns. */
-static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, PoiseInt numbers[2])
+static PoiseErr CountNumbers(PoisePC pc, const DiagonalBlock *b, const MatPlan *plan, PoiseInt numbers[2])
 {
-  Csr *c = &pc->P->csr;
   int64_t size = poisePlanSide(plan) * poisePlanSide(plan), m = b->n / poisePlanSide(plan);
-  HostCsr h;
   if (plan->counts) {
     double share = plan->m ? (double)m / (double)plan->m : 0;
     numbers[0] = 0;
@@ -440,12 +309,14 @@ static PoiseErr CountNumbers(PoisePC pc, const Block *b, const MatPlan *plan, Po
                                       : (int64_t)ceil(share * (double)(plan->nz - plan->nghost)));
     return POISE_OK;
   }
-  TRY(poiseMatPattern(pc->P, &h));
-  numbers[0] = numbers[1] = size * CountEntries(c, &h, RowsOf(c, b));
+  TRY(poiseDiagonalBlockCount(pc, b, &numbers[0]));
+  numbers[0] *= size;
+  numbers[1] = numbers[0];
   return POISE_OK;
 }
 
-/* A solver with its own matrix, by which nobody may multiply: sure are the values alone. */
+/* Predict a solver with its own matrix. Perhaps no product uses that matrix, so only the values are
+   certain. */
 static PoiseErr PredictBlock(PoisePC pc, int64_t k, const MatPlan *plan, PoisePrediction *p)
 {
   BJacobi *j = pc->data;
@@ -468,14 +339,14 @@ static PoiseErr PredictBlock(PoisePC pc, int64_t k, const MatPlan *plan, PoisePr
   return POISE_OK;
 }
 
-/* Solvers that have no matrix of their block's rows yet take one without entries, until they are set up. */
+/* Give a solver without a matrix of its block's rows one without entries, until its set-up. */
 static PoiseErr Promise(PoisePC pc, int64_t k)
 {
   BJacobi *j = pc->data;
-  const Block *b = &j->block[k];
+  const DiagonalBlock *b = &j->block[k];
   PoiseMat A = NULL;
   if (j->ksp[k]->A && j->ksp[k]->A->rows->n == b->n) return POISE_OK;
-  PoiseErr e = CreateEmpty(pc, b, &A);
+  PoiseErr e = poiseDiagonalBlockCreateEmpty(pc, b, &A);
   if (!e) e = PoiseKSPSetOperators(j->ksp[k], A, NULL);
   PoiseMatDestroy(&A);
   return e;
@@ -540,7 +411,8 @@ static PoiseErr CheckType(PoisePC pc)
   return POISE_OK;
 }
 
-/* A number in total, or on this rank, or neither and rows of supervariable blocks; nor these. */
+/* Set a number of blocks in total, or on this rank; else the rows of supervariable blocks; or none of
+   these. */
 static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const PoiseInt *lengths, PoiseInt most)
 {
   BJacobi *j = pc->data;
@@ -559,8 +431,8 @@ static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const Pois
   return POISE_OK;
 }
 
-/* What options give overrides what there was: a number all of it, 0 in total those of ranks, too, another 0
-   itself. */
+/* Options override earlier settings. A number replaces all of them. 0 for the total also drops the number
+   per rank; any other 0 drops only its own setting. */
 static PoiseErr Override(PoisePC pc, const BJacobi *given)
 {
   const BJacobi *j = pc->data;
@@ -616,7 +488,8 @@ PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, P
   PoiseInt all, before;
   TRY(CheckType(pc));
   if (!pc->P)
-    FAIL(POISE_ERR_STATE, "the preconditioner has no matrix, whose rows say how many blocks there are");
+    FAIL(POISE_ERR_STATE,
+         "the preconditioner has no matrix yet, and the number of blocks depends on its rows");
   PoiseErr e = j->most ? PoiseErrorSet(POISE_ERR_STATE, __func__, __FILE__, __LINE__,
                                        "supervariable blocks are inverted, there are no solvers in them")
                        : MakeBlocks(pc);

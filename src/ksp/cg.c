@@ -3,9 +3,9 @@
   Preconditioned conjugate gradients (Hestenes & Stiefel 1952), as in PETSc's KSPCG, for symmetric positive
   definite A and M.
 
-  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: q, r, d, r
-  (update); r, d, p, x, x, p (direction); p, q (product): 12. A preconditioner of another kind adds z and its
-  own, dense blocks in the update.
+  Vectors read and written per iteration, beside the matrix, with a pointwise preconditioner d: q, r, d, r
+  (update); r, d, p, x, x, p (direction); p, q (product): 12. Another preconditioner adds z and its own
+  traffic. Dense blocks are an epilogue of the update.
 */
 #include "cg.h"
 
@@ -20,14 +20,15 @@ int poiseCGFlags(PoiseKSP ksp)
   return (int)ksp->norm | (ksp->A->null.n ? CG_PROJECTED : 0);
 }
 
-/* alpha = rz / pq; r -= alpha q; rz' = (r, z) and |z| or |r|, with z = M r, which is made where M is no
+/* alpha = rz / pq; r -= alpha q; rz' = (r, z) and |z| or |r|, with z = M r. z is stored unless M is a
    diagonal. */
 static void Update(PoiseKSP ksp, int rz)
 {
   double **v = ksp->v;
   bool by_r = ksp->norm != POISE_KSP_NORM_PRECONDITIONED;
   int zz = by_r ? NO_SLOT : CG_NN, rr = by_r ? CG_NN : NO_SLOT;
-  PhaseArgs a = {.in = {v[Q], ksp->point, v[R]}, .out = {v[R]}, .flags = NORM_UNPRECONDITIONED};
+  PhaseArgs a = {READS(CG_Q, v[Q]), READS(CG_D, ksp->point), UPDATES(CG_R, v[R]),
+                 .flags = NORM_UNPRECONDITIONED};
   if (ksp->pointwise) {
     a.flags = (int)ksp->norm;
     poiseKSPPhase(ksp, PHASE_cg_update, a, rz, CG_NN);
@@ -52,14 +53,14 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
   }
   poiseKSPPhase(
       ksp, PHASE_cg_start,
-      (PhaseArgs){.in = {[2] = v[Z]}, .out = {v[P]}, .flags = poiseCGFlags(ksp), .k = relative_to_b}, NO_SLOT,
-      NO_SLOT);
+      (PhaseArgs){READS(CG_Z, v[Z]), WRITES(CG_P, v[P]), .flags = poiseCGFlags(ksp), .k = relative_to_b},
+      NO_SLOT, NO_SLOT);
 }
 
 static void Iterate_CG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
-  const double *d = ksp->point, *z = ksp->pointwise ? NULL : v[Z];
+  const double *z = ksp->pointwise ? NULL : v[Z], *r = z ? NULL : v[R]; /* without a vector z it is d r */
   int even = ksp->parity, odd = !even;
   Fuse pq = {0};
   (void)j;
@@ -67,14 +68,11 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &pq); /* q = A p, pq = (p, q) */
   /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
   Update(ksp, CG_RZ + odd);
-  /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
-  poiseKSPPhase(
-      ksp, PHASE_cg_direction,
-      (PhaseArgs){.in = {z ? NULL : v[R], d, z, v[X], v[P]}, .out = {v[X], v[P]}, .flags = poiseCGFlags(ksp)},
-      NO_SLOT, NO_SLOT);
+  poiseKSPPhase(ksp, PHASE_cg_direction, /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
+                (PhaseArgs){READS(CG_R, r), READS(CG_D, ksp->point), READS(CG_Z, z), UPDATES(CG_X, v[X]),
+                            UPDATES(CG_P, v[P]), .flags = poiseCGFlags(ksp)},
+                NO_SLOT, NO_SLOT);
 }
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_cg = {
     .name = "cg",

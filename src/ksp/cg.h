@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the forms of conjugate gradients share: the work vectors, and the start. */
+/* Shared by the forms of conjugate gradients: the work vectors, and the start. */
 #ifndef POISE_CG_H
 #define POISE_CG_H
 
@@ -11,6 +11,6 @@ enum { X, R, P, Q, Z };
 int poiseCGVectors(PoiseKSP ksp);
 /* r = b - A x, p = z = M r, (r, z), and the first norm. */
 void poiseCGStart(PoiseKSP ksp, PoiseVec b);
-int poiseCGFlags(PoiseKSP ksp); /* of phases that judge: the norm, and CG_PROJECTED */
+int poiseCGFlags(PoiseKSP ksp); /* flags of phases that test convergence: the norm, and CG_PROJECTED */
 
 #endif

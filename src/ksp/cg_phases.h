@@ -6,6 +6,10 @@
 
 #include "ksp_phases.h"
 
+/* Operands: the work vectors, and M where it is a diagonal. */
+enum { CG_Q, CG_D, CG_R, CG_Z, CG_X, CG_P };
+
+/* Slots: (r, z), (p, q), the other dot that a norm is made of, alpha. */
 enum { CG_RZ = SLOT_FIRST_OWN, CG_RZ_ODD, CG_PQ, CG_PQ_ODD, CG_NN, CG_ALPHA };
 
 /* Of flags, beside the norm: the null space of A is removed from z. */
@@ -30,61 +34,62 @@ POISE_INLINE int poiseCGReason(const PhaseArgs *a, int reason, double rz, double
   return (rz < 0) != (old < 0) ? REASON_INDEFINITE_PC : 0;
 }
 
-/* cg_start: the first norm; p = z = M r. in: r, d, z (NULL: z = d r); out: p. k: rtol is relative to |b|. */
-POISE_INLINE int cg_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+/* z = M r, which is an operand where M is no diagonal. */
+POISE_INLINE double poiseCGZ(const PhaseArgs *a, int64_t i)
+{
+  return a->in[CG_Z] ? READ(CG_Z) : poisePoint(a, CG_D, READ(CG_R), i);
+}
+
+/* cg_start: the first norm; p = z = M r. k: rtol is relative to |b|. */
+PROLOGUE(cg_start)
 {
   double rz = in[CG_RZ], nn = in[CG_NN], norm = poiseCGNorm(a, rz, nn);
   int reason = poiseTestFirst(in, a, norm, (int)a->k);
-  (void)c;
   poiseConcludeFirst(in, out, a, norm, (int)a->k, poiseCGReason(a, reason, rz, rz, nn));
   return 1;
 }
 
-POISE_INLINE Dots cg_start_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(cg_start)
 {
-  (void)c;
-  a->out[0][i] = a->in[2] ? poiseRead(a, 2, i) : poisePoint(a, 1, poiseRead(a, 0, i), i);
+  OUT(CG_P) = poiseCGZ(a, i);
   return poiseDots(0, 0, 0);
 }
 
-/* cg_update: alpha = rz / pq; r -= alpha q; dots (r, z) and |z|^2 or |r|^2 with z = d r. in: q, d, r; out:
-   r. */
-POISE_INLINE int cg_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+/* cg_update: alpha = rz / pq; r -= alpha q; z = d r; dots (r, z) and |z|^2 or |r|^2. */
+PROLOGUE(cg_update)
 {
   double pq = in[CG_PQ + a->parity], old = in[CG_PQ + !a->parity];
   if (!poiseFinite(pq)) return poiseStop(in, out, a, REASON_NANORINF);
   if (pq == 0 || (!poiseIsFirst(in, a) && (pq < 0) != (old < 0)))
     return poiseStop(in, out, a, REASON_INDEFINITE_MAT);
-  c[0] = in[CG_RZ + a->parity] / pq;
+  c[0] = in[CG_RZ + a->parity] / pq; /* alpha */
   out[CG_ALPHA] = c[0];
   return 1;
 }
 
-POISE_INLINE Dots cg_update_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(cg_update)
 {
-  double ri = poiseRead(a, 2, i) - c[0] * poiseRead(a, 0, i), z = poisePoint(a, 1, ri, i);
-  a->out[0][i] = ri;
-  return poiseDots(ri * z, (a->flags & CG_NORM) == NORM_PRECONDITIONED ? z * z : ri * ri, 0);
+  double alpha = c[0], r = READ(CG_R) - alpha * READ(CG_Q), z = poisePoint(a, CG_D, r, i);
+  OUT(CG_R) = r;
+  return poiseDots(r * z, (a->flags & CG_NORM) == NORM_PRECONDITIONED ? z * z : r * r, 0);
 }
 
-/* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. in: r, d, z (NULL: z = d r), x, p;
-   out: x, p. */
-POISE_INLINE int cg_direction_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+/* cg_direction: x += alpha p; beta = rz' / rz; p = z + beta p; decides. */
+PROLOGUE(cg_direction)
 {
   double rz = in[CG_RZ + !a->parity], old = in[CG_RZ + a->parity], nn = in[CG_NN],
          norm = poiseCGNorm(a, rz, nn);
-  c[0] = in[CG_ALPHA];
-  c[1] = rz / old;
+  c[0] = in[CG_ALPHA]; /* alpha */
+  c[1] = rz / old;     /* beta */
   poiseConclude(in, out, a, norm, poiseCGReason(a, poiseTestNext(in, a, norm), rz, old, nn));
   return 1;
 }
 
-POISE_INLINE Dots cg_direction_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(cg_direction)
 {
-  double zi = a->in[2] ? poiseRead(a, 2, i) : poisePoint(a, 1, poiseRead(a, 0, i), i),
-         pi = poiseRead(a, 4, i);
-  a->out[0][i] = poiseRead(a, 3, i) + c[0] * pi;
-  a->out[1][i] = zi + c[1] * pi;
+  double alpha = c[0], beta = c[1], p = READ(CG_P), z = poiseCGZ(a, i);
+  OUT(CG_X) = READ(CG_X) + alpha * p;
+  OUT(CG_P) = z + beta * p;
   return poiseDots(0, 0, 0);
 }
 

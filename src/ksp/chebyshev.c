@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Chebyshev's semi-iteration (Golub & Varga 1961), as PETSc's KSPCHEBYSHEV, for a spectrum of M^-1 A in [emin,
-  emax]: no dots but those of the norm. With scale = 2 / (emin + emax) and alpha = (emax - emin) / (emax +
-  emin) the correction p is (omega - 1) p + omega scale z, omega = 1 / (1 - alpha^2 omega / 4). For its
-  traffic see stationary.c.
+  emax]. It has no dots but those of the norm. The correction p is (omega - 1) p + omega scale z, where omega
+  = 1 / (1 - alpha^2 omega / 4). Here scale = 2 / (emin + emax) and alpha = (emax - emin) / (emax + emin). See
+  stationary.c for its traffic.
 
-  Bounds that are not given are estimated like PETSc's: steps of GMRES on a random right-hand side, whose
-  Hessenberg matrix has the eigenvalues min..max, then emin = a min + b max, emax = c min + d max. By default
-  that is the upper part of the spectrum, 0.1 max to 1.1 max, as for a smoother. An estimate is kept until the
-  operator or the preconditioner changes.
+  Bounds that are not given are estimated like PETSc's, by steps of GMRES on a random right-hand side. min and
+  max are the extreme eigenvalues of its Hessenberg matrix. Then emin = a min + b max, and emax = c min + d
+  max. The default is the upper part of the spectrum, 0.1 max to 1.1 max, as for a smoother. An estimate is
+  kept until the operator or the preconditioner changes.
 */
 #include <complex.h>
 #include <float.h>
@@ -16,15 +16,13 @@
 #include "gmres.h"
 #include "stationary.h"
 
-enum { P = ST_OWN };
-
 typedef struct Chebyshev {
-  char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* as options give them */
+  char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* texts of the options */
   PoiseInt steps;
   double emin, emax; /* in use */
   bool given;
   double least, largest;                     /* eigenvalues as estimated */
-  int64_t operators, state, pattern, builds; /* for which A and M */
+  int64_t operators, state, pattern, builds; /* state of A and M at the estimate */
   PoiseInt taken;                            /* steps */
 } Chebyshev;
 
@@ -44,7 +42,7 @@ static const PoiseOption options[] = {
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Numbers separated by commas into v[0..most); the count, or -1. */
+/* Parse numbers separated by commas into v[0..most). Returns the count, or -1. */
 static int ReadList(const char *text, int most, double *v)
 {
   NumberLocale numbers = poiseScalarsBegin();
@@ -111,8 +109,8 @@ static double complex Shift(double complex a, double complex b, double complex c
   return far == 0 ? d : d - b * c / far;
 }
 
-/* One step of QR with a shift on rows and columns [low, high] of the Hessenberg matrix h, stored by columns
-   of ld. */
+/* One step of QR with a shift, on rows and columns [low, high] of the Hessenberg matrix h, stored by
+   columns of length ld. */
 static void Rotate(double complex *h, int ld, int low, int high, double complex shift)
 {
   for (int i = low; i <= high; i++) h[i + i * ld] -= shift;
@@ -141,10 +139,10 @@ static void Rotate(double complex *h, int ld, int low, int high, double complex 
   for (int i = low; i <= high; i++) h[i + i * ld] += shift;
 }
 
-/* Least and largest real part of the eigenvalues of the n x n Hessenberg matrix h, which is lost. */
+/* Least and largest real part of the eigenvalues of the n x n Hessenberg matrix h, which is overwritten. */
 static void Extremes(double complex *h, int n, double *least, double *largest)
 {
-  enum { MOST = 60 }; /* iterations for one eigenvalue; two or three are usual */
+  enum { MOST = 60 }; /* most iterations for one eigenvalue; two or three are usual */
   *least = INFINITY, *largest = -INFINITY;
   for (int high = n - 1, its = 0; high >= 0; its++) {
     int low = high;
@@ -164,8 +162,8 @@ static void Extremes(double complex *h, int n, double *least, double *largest)
   }
 }
 
-/* The Hessenberg matrix of g's latest cycle: its columns as orthogonalised; below them what the rotations
-   took away. */
+/* The Hessenberg matrix of g's latest cycle: its columns as orthogonalised, and the subdiagonal that
+   rotations removed. */
 static PoiseErr Hessenberg(PoiseKSP g, int n, double complex *h)
 {
   double *array;
@@ -192,7 +190,7 @@ static PoiseErr ReadEigenvalues(PoiseKSP ksp, PoiseKSP g)
   return e;
 }
 
-/* Run g, which borrows the preconditioner; the work vectors are free between solves. */
+/* Run g, which borrows the preconditioner, and the work vectors, which are free between solves. */
 static PoiseErr RunEstimate(PoiseKSP ksp, PoiseKSP g)
 {
   Chebyshev *c = ksp->data;
@@ -228,7 +226,7 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
   if (c->given) return POISE_OK;
   if (c->operators != ksp->operators || c->state != ksp->A->state || c->pattern != ksp->A->pattern ||
       c->builds != ksp->pc->builds || c->taken != c->steps) {
-    c->operators = 0; /* no A has this number: a failure leaves no estimate */
+    c->operators = 0; /* matches no A, so a failure leaves no estimate */
     TRY(Estimate(ksp));
     c->taken = c->steps;
     c->operators = ksp->operators, c->state = ksp->A->state, c->pattern = ksp->A->pattern,
@@ -244,14 +242,14 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
 static int Vectors_Chebyshev(PoiseKSP ksp)
 {
   (void)ksp;
-  return P + 1;
+  return ST_P + 1;
 }
 
 static void Start_Chebyshev(PoiseKSP ksp, PoiseVec b)
 {
   const Chebyshev *c = ksp->data;
   double scale = 2 / (c->emax + c->emin), alpha = 1 - scale * c->emin;
-  bool indefinite = !c->given && c->emax <= 0; /* not NaN, which the iteration finds */
+  bool indefinite = !c->given && c->emax <= 0; /* false for NaN, which the iteration finds */
   poiseStationaryStart(ksp, b, scale, alpha, indefinite ? REASON_INDEFINITE_MAT : 0);
 }
 
@@ -259,7 +257,7 @@ static void Iterate_Chebyshev(PoiseKSP ksp, int j)
 {
   (void)j;
   poiseKSPPhase(ksp, PHASE_chebyshev_step, /* p = (omega - 1) p + omega scale z; x += p */
-                poiseStationaryStep(ksp, ksp->v[P]), NO_SLOT, NO_SLOT);
+                poiseStationaryStep(ksp, ksp->v[ST_P]), NO_SLOT, NO_SLOT);
   poiseStationaryEnd(ksp); /* r = b - A x; z = M r; converged? */
 }
 

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A method's claim is checked before it is made: its recurrence may have left the residual. b - A x is
-  computed once, in the norm that was tested. Above ten times the tolerance the claim is refuted, and the
-  method goes on from x. If that gains less than a half by the next claim that is refuted, the solve has
-  broken down, and the better x is the result.
+  Check a method's claim of convergence before it is reported, as its recurrence may have drifted from the
+  residual. b - A x is computed once, in the norm that was tested. A norm above ten times the tolerance
+  refutes the claim, and the method continues from x. If the next refuted claim has not halved the norm, the
+  solve has broken down, and the better x is the result.
 */
 #include <float.h>
 
 #include "ksp.h"
 
-enum { MARGIN = 10 }; /* times the tolerance: what rounding and a recurrence that is sound may differ by */
+enum { MARGIN = 10 }; /* factor of the tolerance by which rounding may make a sound recurrence differ */
 
 static bool IsLeft(PoiseKSP ksp)
 {
   return ksp->norm != POISE_KSP_NORM_UNPRECONDITIONED;
 }
 
-/* The work vector that holds b - A x, from which the norm of the claim has been computed, 0 if that has been
-   overwritten, or -1. */
+/* The work vector that holds b - A x, from which the norm of the claim was computed; 0 if it was
+   overwritten; or -1. */
 static int Known(PoiseKSP ksp)
 {
   return ksp->type->residual && !ksp->claim.refuted ? ksp->type->residual(ksp) : -1;
 }
 
-/* Is the norm sqrt(r, z), or that times a factor? */
+/* Is the norm sqrt(r, z), or a multiple of it? */
 static bool IsNatural(PoiseKSP ksp)
 {
   return ksp->norm == POISE_KSP_NORM_NATURAL || ksp->type->factor;
 }
 
-/* At the first norm b - A x has just been computed, but (r, z) may be no norm. From the left |b - A x| itself
-   is wanted too, see poiseKSPInaccuracy. */
+/* Must the claim be checked? At the first norm b - A x has just been computed, but (r, z) may be no norm.
+   From the left |b - A x| itself is wanted too, see poiseKSPInaccuracy. */
 bool poiseKSPChecks(PoiseKSP ksp)
 {
   if (!ksp->options.verify || ksp->test || ksp->norm == POISE_KSP_NORM_NONE) return false;
@@ -45,8 +45,9 @@ static void Measure(PoiseKSP ksp, const double *b)
   int known = Known(ksp);
   if (known > 0) {
     const double *r = ksp->v[known];
-    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){.in = {r, r}}, SLOT_TRUE_RESIDUAL, NO_SLOT);
-    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){.in = {b, b}}, SLOT_CHECK_BB, NO_SLOT);
+    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, r), READS(VEC_Y, r)}, SLOT_TRUE_RESIDUAL,
+                  NO_SLOT);
+    poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, b), READS(VEC_Y, b)}, SLOT_CHECK_BB, NO_SLOT);
   } else {
     poiseKSPMult(ksp, ksp->work[X], ksp->work[R], NULL);
     poiseKSPCheckPhase(ksp, b, R, IsLeft(ksp) ? Z : NO_SLOT);
@@ -59,7 +60,7 @@ void poiseKSPMeasure(PoiseKSP ksp)
   PoiseErr e = poiseVecRead(ksp->b, &b);
   poiseKSPFailed(ksp, e);
   poiseLogBegin(ksp->ctx, EVENT_KSPVerify);
-  Measure(ksp, e ? ksp->v[0] : b);              /* after a failure too, as other ranks do */
+  Measure(ksp, e ? ksp->v[0] : b);              /* also after a failure, as other ranks do so */
   poiseLogEnd(ksp->ctx, EVENT_KSPVerify, 0, 0); /* nested events count */
 }
 
@@ -69,15 +70,15 @@ static int SlotOfNorm(PoiseKSP ksp)
   return IsNatural(ksp) ? SLOT_CHECK_RZ : SLOT_CHECK_ZZ;
 }
 
-/* From a square to the norm that was tested. */
+/* The norm that was tested, from its square. */
 static double Norm(PoiseKSP ksp, double square)
 {
   double factor = ksp->type->factor ? ksp->final[ksp->type->factor] : 1;
   return factor * sqrt(fabs(square));
 }
 
-/* A (r, z) that is nothing but rounding is no norm: M is indefinite, and r may be anything. A part of r in
-   the null space has no share in (r, z), and is no sign of that; squares that overflow say nothing. */
+/* Is (r, z) only rounding, and so no norm? M is then indefinite, and r may be anything. The part of r in
+   the null space does not count in (r, z), and is no sign of this. Squares that overflow say nothing. */
 static bool IsNoNorm(PoiseKSP ksp, const double *slots)
 {
   double rz = slots[SLOT_CHECK_RZ], zz = slots[SLOT_CHECK_ZZ], rr = slots[SLOT_TRUE_RESIDUAL];
@@ -111,7 +112,8 @@ bool poiseKSPJudge(PoiseKSP ksp, const double *slots)
   c->residual = sqrt(slots[SLOT_TRUE_RESIDUAL]);
   c->rhs = sqrt(slots[SLOT_CHECK_BB]);
   if (Known(ksp) >= 0 || (claims && norm <= MARGIN * Tolerance(ksp))) return false;
-  if (claims && poiseFinite(ksp->rnorm)) c->claimed = ksp->rnorm; /* else no iteration since the last claim */
+  /* otherwise no iteration since the last claim */
+  if (claims && poiseFinite(ksp->rnorm)) c->claimed = ksp->rnorm;
   c->refuted += claims;
   c->best = fmin(c->best, norm);
   if (poiseFinite(norm)) c->best_square = fmin(c->best_square, square);
@@ -122,7 +124,8 @@ bool poiseKSPJudge(PoiseKSP ksp, const double *slots)
   return false;
 }
 
-/* The part of b in the null space that was not left out stays in |b - A x|, and is told elsewhere. */
+/* |b - A x| / |b| of a success that is worthless, else 0. The part of b in the null space that was not
+   left out stays in |b - A x|, and is reported elsewhere. */
 double poiseKSPInaccuracy(PoiseKSP ksp)
 {
   const Claim *c = &ksp->claim;

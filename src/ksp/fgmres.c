@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Flexible GMRES(m) (Saad 1993), as in PETSc's KSPFGMRES: preconditioned from the right by an M that may
-  differ from one application to the next, so that every z_j = M_j^-1 v_j is kept and the correction is x0 + Z
-  y. The traffic is that of gmres beside the preconditioner; m vectors more are held.
+  Flexible GMRES(m) (Saad 1993), as in PETSc's KSPFGMRES. It is preconditioned from the right by an M that may
+  vary between applications. So every z_j = M_j^-1 v_j is kept, and the correction is x0 + Z y. The traffic is
+  that of gmres beside the preconditioner. It holds m more vectors.
 */
 #include "gmres.h"
 
@@ -56,7 +56,7 @@ const KSPType poiseKSPType_fgmres = {
     .flexible = true,
     .size = sizeof(GMRES),
     .options = poiseGMRESOptions,
-    .right = 1u << POISE_KSP_NORM_UNPRECONDITIONED | 1u << POISE_KSP_NORM_NONE,
+    .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = Vectors_FGMRES,
     .array = poiseGMRESArray,
     .cycle = poiseGMRESRestart,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  GMRES(m) (Saad & Schultz 1986), as in PETSc's KSPGMRES: classical Gram-Schmidt, orthogonalised a second time
-  never, when needed, or always. K = M^-1 A (left) or A M^-1 (right; then the correction is x0 + M^-1 V y).
+  GMRES(m) (Saad & Schultz 1986), as in PETSc's KSPGMRES. It uses classical Gram-Schmidt, with a second
+  orthogonalisation never, when needed, or always. From the left K = M^-1 A. From the right K = A M^-1, and
+  the correction is x0 + M^-1 V y.
 
-  Vectors read and written in iteration j beside the product and the preconditioner: j + 2 for the
-  projections, j + 4 for the update, 2 to scale; a second pass adds j + 4, as the update before finds its
-  projections on the way.
+  Vectors read and written in iteration j, beside the product and the preconditioner: j + 2 for the
+  projections, j + 4 for the update, 2 to scale. A second pass adds j + 4, as the first update computes its
+  projections too.
 */
 #include "gmres.h"
 
@@ -19,10 +20,8 @@ const PoiseOption poiseGMRESOptions[] = {
     {"ksp_gmres_cgs_refinement_type", POISE_OPTION_CHOICE, offsetof(GMRES, refine), "refine_never", 0, 0,
      "refine_never|refine_ifneeded|refine_always", "when gmres and fgmres orthogonalise a second time"},
     {"ksp_gmres_breakdown_tolerance", POISE_OPTION_REAL, offsetof(GMRES, breakdown), "0.1", 0, 1e300, NULL,
-     "gmres and fgmres break down where the residual norm at a restart differs from the recurrence's by more "
-     "than this "
-     "times "
-     "the norm at the start of the cycle"},
+     "breakdown of gmres and fgmres: the largest difference at a restart between the residual norm and "
+     "the recurrence's, over the norm at the cycle's start"},
     {0},
 };
 
@@ -62,7 +61,7 @@ int64_t poiseGMRESArray(PoiseKSP ksp)
   return 2 * m * (m + 1) + 3 * m + (m + 1) + (m + 1);
 }
 
-/* The residual, preconditioned from the left if so, in W with (w, w) in GM_RR. T holds b - A x. */
+/* Compute the residual in W, preconditioned if from the left, with (w, w) in GM_RR. T holds b - A x. */
 static void PreconditionResidual(PoiseKSP ksp)
 {
   Fuse f = {0};
@@ -82,10 +81,8 @@ void poiseGMRESStart(PoiseKSP ksp, PoiseVec b)
   poiseKSPResidual(ksp, b, ksp->work[GM_T]);
   PreconditionResidual(ksp);
   poiseKSPPhase(ksp, PHASE_gmres_start,
-                (PhaseArgs){.in = {ksp->v[GM_W]},
-                            .out = {ksp->v[GM_V]},
-                            .flags = poiseGMRESRestart(ksp),
-                            .k = relative_to_b,
+                (PhaseArgs){READS(GM_FROM, ksp->v[GM_W]), WRITES(GM_TO, ksp->v[GM_V]),
+                            .flags = poiseGMRESRestart(ksp), .k = relative_to_b,
                             .c = {{.value = ((GMRES *)ksp->data)->breakdown}}},
                 NO_SLOT, NO_SLOT);
 }
@@ -108,10 +105,10 @@ void poiseGMRESExtend(PoiseKSP ksp, int j)
   int m = poiseGMRESRestart(ksp);
   double **basis = ksp->v + GM_V, *w = basis[j + 1];
   double *h = poiseGMRESColumn(ksp->array, m, j), *h2 = poiseGMRESSecond(ksp->array, m);
-  PhaseArgs column = {.in = {w}, .out = {w}, .flags = m, .k = j};
+  PhaseArgs column = {READS(GM_FROM, w), WRITES(GM_TO, w), .flags = m, .k = j};
   poiseKSPMdot(ksp, j + 1, basis, w, h, NULL, poiseKSPSlot(ksp, SLOT_DONE)); /* h = V' w */
   Project(ksp, g->refine == NEVER ? poiseKSPMaxpy : poiseKSPMaxpyDots, j, h, SLOT_DONE, GM_WW);
-  if (g->refine != NEVER) { /* again: h2 = V' w, which has been summed on the way; h += h2 */
+  if (g->refine != NEVER) { /* again: h2 = V' w, which the first update has summed; h += h2 */
     column.c[0].value = g->refine == ALWAYS;
     poiseKSPScalars(ksp, PHASE_gmres_refine, column);
     poiseKSPTakeDots(ksp, j + 1, basis, w, h2, h, poiseKSPSlot(ksp, GM_SKIP));
@@ -131,15 +128,16 @@ double *poiseGMRESCoefficients(PoiseKSP ksp, int k)
 void poiseGMRESContinue(PoiseKSP ksp)
 {
   poiseKSPCopy(ksp, ksp->work[GM_B], ksp->work[GM_T]);
-  poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T]); /* t = b - A x */
+  poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T], NULL); /* t = b - A x */
   PreconditionResidual(ksp);
-  poiseKSPPhase(ksp, PHASE_gmres_restart,
-                (PhaseArgs){.in = {ksp->v[GM_W]}, .out = {ksp->v[GM_V]}, .flags = poiseGMRESRestart(ksp)},
-                NO_SLOT, NO_SLOT);
+  poiseKSPPhase(
+      ksp, PHASE_gmres_restart,
+      (PhaseArgs){READS(GM_FROM, ksp->v[GM_W]), WRITES(GM_TO, ksp->v[GM_V]), .flags = poiseGMRESRestart(ksp)},
+      NO_SLOT, NO_SLOT);
 }
 
-/* At a restart b - A x has been computed, but what holds it then serves iterates that are asked for, and the
-   next cycle of a replayed loop, too. */
+/* No work vector. At a restart b - A x has been computed. But its vector is reused for iterates that are
+   asked for, and by the next cycle of a replayed loop. */
 int poiseGMRESResidual(PoiseKSP ksp)
 {
   bool restarted = (ksp->its - ksp->base) % poiseGMRESRestart(ksp) == 0 && poiseGMRESColumns(ksp) == 0;
@@ -151,7 +149,7 @@ static bool Dropped(PoiseKSP ksp)
   return ksp->reason == POISE_DIVERGED_BREAKDOWN && ksp->final[GM_DROPPED] != 0;
 }
 
-/* What is left of the cycle before the column that was dropped may have gained. */
+/* The part of the cycle before the dropped column may have gained. */
 bool poiseGMRESStalls(PoiseKSP ksp, double *norm)
 {
   *norm = ksp->final[GM_FIRST];
@@ -235,8 +233,6 @@ static PoiseVec Solution_GMRES(PoiseKSP ksp)
   poiseKSPMaxpy(ksp, 1, &ksp->v[GM_X], 1, NULL, ksp->v[GM_T], NULL, NULL);
   return ksp->work[GM_T];
 }
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_gmres = {
     .name = "gmres",

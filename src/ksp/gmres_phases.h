@@ -11,8 +11,10 @@
 
 #include "ksp_phases.h"
 
-/* GM_REFINED and GM_SKIP say the same of a second pass, one for the prologue that ends the iteration, the
-   other, which that prologue sets at the end of the solve, for the kernels. */
+enum { GM_FROM, GM_TO }; /* operands: a vector, and where it goes when it is scaled to length 1 */
+
+/* Slots. GM_REFINED and GM_SKIP say the same of a second pass, one for the prologue that ends the iteration,
+   the other, which that prologue sets at the end of the solve, for the kernels. */
 enum {
   GM_WW = SLOT_FIRST_OWN,
   GM_WW2,
@@ -65,15 +67,15 @@ POISE_INLINE double *poiseGMRESSecond(double *array, int64_t m)
   return poiseGMRESSolution(array, m) + m;
 }
 
-/* v_0 = r / |r|: c[0] = 1 / |r|. in: r; out: v_0. */
+/* v_0 = r / |r|: c[0] = 1 / |r|. */
 POISE_INLINE Dots poiseScaleElement(const double *c, const PhaseArgs *a, int64_t i)
 {
-  a->out[0][i] = c[0] * poiseRead(a, 0, i);
+  OUT(GM_TO) = c[0] * READ(GM_FROM);
   return poiseDots(0, 0, 0);
 }
 
 /* gmres_start: the first norm. flags: m; k: rtol relative to |b|; c[0]: GM_TOLERANCE. */
-POISE_INLINE int gmres_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(gmres_start)
 {
   double norm = sqrt(in[GM_RR]);
   out[GM_COLUMNS] = 0;
@@ -86,33 +88,26 @@ POISE_INLINE int gmres_start_begin(const double *in, double *out, const PhaseArg
   return norm != 0;
 }
 
-POISE_INLINE Dots gmres_start_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(gmres_start)
 {
   return poiseScaleElement(c, a, i);
 }
 
 /* gmres_refine: orthogonalise again when little of w is left (|w| < |h|, PETSc's test) or always. k: column
    j; c[0] != 0: always. */
-POISE_INLINE int gmres_refine_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(gmres_refine)
 {
   const double *h = poiseGMRESColumn(a->array, a->flags, a->k);
   double hh = 0;
-  (void)c;
   for (int64_t i = 0; i <= a->k; i++) hh += h[i] * h[i];
   out[GM_REFINED] = a->c[0].value != 0 || in[GM_WW] < hh;
   out[GM_SKIP] = !(a->c[0].value != 0 || in[GM_WW] < hh);
   return 0;
 }
 
-POISE_INLINE Dots gmres_refine_element(const double *c, const PhaseArgs *a, int64_t i)
-{
-  (void)c, (void)a, (void)i;
-  return poiseDots(0, 0, 0);
-}
-
-/* gmres_givens: h_j+1,j = |w|; rotate column j; the new residual norm; decides; v_j+1 = w / h_j+1,j. k: j;
-   in, out: w. c[0] != 0: a second pass may have been made. */
-POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+/* gmres_givens: h_j+1,j = |w|; rotate column j; the new residual norm; decides; v_j+1 = w / h_j+1,j. k: j.
+   c[0] != 0: a second pass may have been made. */
+PROLOGUE(gmres_givens)
 {
   int64_t m = a->flags, j = a->k;
   int refined = a->c[0].value != 0 && in[GM_REFINED] != 0;
@@ -153,18 +148,17 @@ POISE_INLINE int gmres_givens_begin(const double *in, double *out, const PhaseAr
   return 0;
 }
 
-POISE_INLINE Dots gmres_givens_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(gmres_givens)
 {
   return poiseScaleElement(c, a, i);
 }
 
 /* gmres_solve: R y = (cos_i gamma_i) by back substitution, k columns. */
-POISE_INLINE int gmres_solve_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(gmres_solve)
 {
   int64_t m = a->flags;
   const double *cs = poiseGMRESCos(a->array, m), *gamma = poiseGMRESGamma(a->array, m);
   double *y = poiseGMRESSolution(a->array, m);
-  (void)in, (void)out, (void)c;
   for (int64_t i = a->k - 1; i >= 0; i--) {
     double s = cs[i] * gamma[i];
     for (int64_t j = i + 1; j < a->k; j++) s -= poiseGMRESRotated(a->array, m, j)[i] * y[j];
@@ -173,15 +167,9 @@ POISE_INLINE int gmres_solve_begin(const double *in, double *out, const PhaseArg
   return 0;
 }
 
-POISE_INLINE Dots gmres_solve_element(const double *c, const PhaseArgs *a, int64_t i)
-{
-  (void)c, (void)a, (void)i;
-  return poiseDots(0, 0, 0);
-}
-
 /* gmres_restart: x holds all columns; the norm computed from b - A x replaces the recurrence's; decides;
    v_0 = r / |r|. As in PETSc, a recurrence that has left the residual is a breakdown. */
-POISE_INLINE int gmres_restart_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(gmres_restart)
 {
   double its = in[SLOT_ITS + a->parity], norm = sqrt(in[GM_RR]);
   int reason = poiseTest(in, &a->conv, norm, in[SLOT_NORM0], its);
@@ -201,7 +189,7 @@ POISE_INLINE int gmres_restart_begin(const double *in, double *out, const PhaseA
   return !reason;
 }
 
-POISE_INLINE Dots gmres_restart_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(gmres_restart)
 {
   return poiseScaleElement(c, a, i);
 }

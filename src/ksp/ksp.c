@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The solver interface: settings, set-up, solve, view. The loop is in solve.c, what it prints in
-   monitor.c. */
+/* The solver interface: settings, set-up, solve, view. The loop is in solve.c, its output in monitor.c. */
+#include "../mat/arrange.h"
+#include "../mat/bytes.h"
 #include "ksp.h"
 
 static const KSPType *const types[] = {
@@ -10,7 +11,8 @@ static const KSPType *const types[] = {
 };
 enum { NTYPES = sizeof types / sizeof *types };
 
-/* The phases name reasons and norms themselves, being no part of the interface; the values must agree. */
+/* Phases have their own names for reasons and norms, as they do not include the interface. The values must
+   agree. */
 #define SAME(name, value) _Static_assert((int)(name) == (int)(value), #name " differs from " #value)
 SAME(REASON_RTOL, POISE_CONVERGED_RTOL);
 SAME(REASON_ATOL, POISE_CONVERGED_ATOL);
@@ -39,10 +41,10 @@ static const PoiseOption options[] = {
     {"ksp_atol", POISE_OPTION_REAL, offsetof(KSPOptions, atol), "1e-50", 0, 1e300, NULL,
      "absolute tolerance"},
     {"ksp_divtol", POISE_OPTION_REAL, offsetof(KSPOptions, dtol), "1e4", 0, 1e300, NULL,
-     "growth taken for divergence"},
-    {"ksp_max_it", POISE_OPTION_INT, offsetof(KSPOptions, maxits), "10000", 0, 1e15, NULL, "most iterations"},
+     "growth of the norm that counts as divergence"},
+    {"ksp_max_it", POISE_OPTION_INT, offsetof(KSPOptions, maxits), "10000", 0, 1e15, NULL, "iteration limit"},
     {"ksp_norm_type", POISE_OPTION_CHOICE, offsetof(KSPOptions, norm), "default", 0, 0,
-     "default|none|preconditioned|unpreconditioned|natural", "norm that convergence is measured in"},
+     "default|none|preconditioned|unpreconditioned|natural", "norm in which convergence is measured"},
     {"ksp_pc_side", POISE_OPTION_CHOICE, offsetof(KSPOptions, side), "default", 0, 0, "default|left|right",
      "side of the preconditioner"},
     {"ksp_initial_guess_nonzero", POISE_OPTION_BOOL, offsetof(KSPOptions, guess_nonzero), "no", 0, 0, NULL,
@@ -50,13 +52,13 @@ static const PoiseOption options[] = {
     {"ksp_error_if_not_converged", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_not_converged), "no", 0,
      0, NULL, "a solve that did not converge is an error"},
     {"ksp_verify", POISE_OPTION_BOOL, offsetof(KSPOptions, verify), "yes", 0, 0, NULL,
-     "check with b - A x that a convergence is one; inside preconditioners the default is no"},
+     "check every convergence with b - A x; inside preconditioners the default is no"},
     {"ksp_error_if_inaccurate", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_inaccurate), "no", 0, 0,
-     NULL, "a solve that converged in another norm, with |b - A x| above 0.01 |b|, is an error"},
+     NULL, "make it an error if a solve converged in another norm with |b - A x| above 0.01 |b|"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
-     "keep the preconditioner that was built, whatever becomes of its matrix"},
+     "keep the preconditioner once it is built, even if its matrix changes"},
     {"ksp_monitor", POISE_OPTION_STRING, offsetof(KSPOptions, monitor_words), "no", 0, 0, "yes",
-     "print the norm of every iteration: yes, no, or into a file :file or :file.csv"},
+     "print the norm of every iteration: yes, no, or to a file as :file or :file.csv"},
     {"ksp_monitor_true_residual", POISE_OPTION_BOOL, offsetof(KSPOptions, true_residual), "no", 0, 0, NULL,
      "print the norm of every iteration and that of b - A x"},
     {"ksp_converged_reason", POISE_OPTION_BOOL, offsetof(KSPOptions, converged_reason), "no", 0, 0, NULL,
@@ -64,7 +66,7 @@ static const PoiseOption options[] = {
     {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL,
      "print the solver after a solve"},
     {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "8", 0, 10000, NULL,
-     "iterations of a replayed device graph; 0: enqueue every iteration"},
+     "iterations in a replayed device graph; 0: enqueue every iteration"},
     {0},
 };
 
@@ -170,10 +172,11 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   PoiseMat keep;
   int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
   TRY(poisePCUse(ksp->pc, P));
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* on any rank: to allocate is collective */
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* if it differs on any rank, as allocating is
+                                                        collective */
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
-  /* Now: another matrix may come to lie where this one was; and a shell may have changed. */
+  /* Here, as another matrix may later have the address of this one, and as a shell may have changed. */
   if (A != ksp->A || !poiseMatHolds(A)) {
     poiseKSPForget(ksp);
     ksp->operators++;
@@ -183,7 +186,7 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   return POISE_OK;
 }
 
-/* Inside a preconditioner they are the outer solver's, or parts of those. */
+/* Offer matrices. Inside a preconditioner these are the outer solver's, or parts of those. */
 static PoiseErr OfferMatrices(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   if (ksp->inside || !A) return POISE_OK;
@@ -306,7 +309,7 @@ PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp)
   if (PoiseOptionsHas(ksp->ctx, ksp->prefix, "ksp_type", NULL))
     TRY(poiseOptionsRefuse(ksp->ctx, ksp->prefix, "ksp_type", PoiseKSPSetType(ksp, ksp->options.type)));
   if (ksp->type->options) {
-    poiseKSPRelease(ksp); /* the method's own options may change its sizes */
+    poiseKSPRelease(ksp); /* as the method's own options may change its sizes */
     TRY(ksp->type->read ? ksp->type->read(ksp)
                         : PoiseOptionsRead(ksp->ctx, ksp->prefix, ksp->type->options, ksp->data));
   }
@@ -340,184 +343,14 @@ PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on)
   return POISE_OK;
 }
 
-/* ---- set-up ---------------------------------------------------------------------------------- */
+/* ---- the application's matrices and vectors -------------------------------------------------- */
 
-void poiseKSPForget(PoiseKSP ksp)
-{
-  Device *dev = ksp->ctx->device;
-  if (ksp->graph) dev->ops->graph_free(dev, &ksp->graph);
-  poiseFree(ksp->ctx, &ksp->counts);
-}
-
-void poiseKSPRelease(PoiseKSP ksp)
-{
-  PoiseContext ctx = ksp->ctx;
-  Device *dev = ctx->device;
-  poiseKSPForget(ksp);
-  for (int k = 0; ksp->work && k < ksp->nwork; k++) PoiseVecDestroy(&ksp->work[k]);
-  poiseFree(ctx, &ksp->work);
-  poiseFree(ctx, &ksp->v);
-  PoiseVecDestroy(&ksp->residual);
-  PoiseVecDestroy(&ksp->rhs);
-  poiseBufferDestroy(&ksp->slot_buffer);
-  poiseBufferDestroy(&ksp->array_buffer);
-  poiseBufferDestroy(&ksp->partial_buffer);
-  poiseBufferDestroy(&ksp->stage_buffer);
-  if (ksp->pinned) dev->ops->free_pinned(dev, ksp->pinned);
-  ksp->pinned = NULL;
-  poiseLayoutDestroy(&ksp->layout);
-}
-
-typedef struct Sizes { /* of what SetUp allocates, in doubles */
-  int64_t nblock, stride, ring, status, array, partials, pinned;
-  int vectors, extra; /* extra: for what is monitored, and for b without a part of it */
-} Sizes;
-
-/* product: the partials that a product leaves. */
-static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
-{
-  const char *eager = ksp->eager;
-  ksp->eager = NULL; /* a cycle may be shorter then, which is known later */
-  int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
-  int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that are whole blocks of M */
-  ksp->eager = eager;
-  Sizes s = {.nblock = POISE_NBLOCKS(A->rows->n), .ring = 64};
-  s.stride = (A->rows->n + least - 1) / least;
-  if (product > s.stride) s.stride = product;
-  while (s.ring < 4 * most) s.ring *= 2;
-  s.status = POISE_SLOTS + s.ring;
-  s.array = ksp->type->array ? ksp->type->array(ksp) : 0;
-  s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
-  s.pinned = 2 * (s.status + POISE_COMM_WIDTH);
-  s.vectors = ksp->type->vectors(ksp);
-  s.extra = (ksp->options.true_residual != 0) + (A->left.n > 0);
-  return s;
-}
-
-static PoiseErr AllocateBuffers(PoiseKSP ksp)
-{
-  PoiseContext ctx = ksp->ctx;
-  Device *dev = ctx->device;
-  Sizes s = SizesFor(ksp, ksp->A, poiseMatPartials(ksp->A));
-  void *pinned = NULL;
-  ksp->layout = poiseLayoutShare(ksp->A->rows);
-  ksp->nblock = s.nblock;
-  ksp->stride = s.stride;
-  ksp->array_size = s.array;
-  ksp->ring = s.ring;
-  TRY(poiseBufferCreate(dev, (size_t)s.status * sizeof(double), "solver scalars", &ksp->slot_buffer));
-  TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)(s.array + POISE_MAX_BATCH) * sizeof(double), "solver array",
-                        &ksp->array_buffer));
-  TRY(poiseBufferCreate(dev, (size_t)s.partials * sizeof(double), "solver partial sums",
-                        &ksp->partial_buffer));
-  TRY(dev->ops->alloc_pinned(dev, (size_t)s.pinned * sizeof(double), "residual norms", &pinned));
-  ksp->pinned = pinned;
-  ksp->status[0] = ksp->pinned;
-  ksp->status[1] = ksp->pinned + s.status;
-  ksp->staged = ksp->pinned + 2 * s.status;
-  ksp->summed = ksp->staged + POISE_COMM_WIDTH;
-  ksp->nwork = s.vectors;
-  TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
-  return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
-}
-
-/* Partials that a skipped kernel never wrote are summed all the same, to no effect: they shall be numbers. */
-static PoiseErr ClearPartials(PoiseKSP ksp)
-{
-  PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->partial_buffer.bytes / sizeof(double))};
-  TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &a.out[0]));
-  return poiseLaunch(ksp->ctx->device, KERNEL_phase, &a, sizeof a);
-}
-
-/* The same goes for vectors that a product of an iteration behind the end reads; on the host they are
-   zeros. */
-static PoiseErr AllocateVectors(PoiseKSP ksp)
-{
-  for (int k = 0; k < ksp->nwork; k++) {
-    TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
-    if (!ksp->ctx->device->ops->is_host) TRY(PoiseVecSet(ksp->work[k], 0));
-    TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
-  }
-  if (ksp->options.true_residual) TRY(poiseVecCreateLocal(ksp->layout, &ksp->residual));
-  return ksp->A->left.n ? poiseVecCreateLocal(ksp->layout, &ksp->rhs) : POISE_OK;
-}
-
-PoiseErr poiseKSPAllocate(PoiseKSP ksp)
-{
-  PoiseErr e = AllocateBuffers(ksp);
-  if (!e) e = ClearPartials(ksp);
-  if (!e) e = AllocateVectors(ksp);
-  e = PoiseAgree(ksp->ctx, e);
-  if (e) poiseKSPRelease(ksp);
-  return e;
-}
-
-/* The side and the norm: what was asked for, or what goes with it, or what is usual on that side, or all that
-   there is. */
-static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
-{
-  const unsigned offer[] = {ksp->type->left, ksp->type->right};
-  static const PoiseNormType usual[] = {POISE_KSP_NORM_PRECONDITIONED, POISE_KSP_NORM_UNPRECONDITIONED};
-  int wanted = ksp->options.norm;
-  *side = ksp->options.side == 2 ? POISE_PC_RIGHT : POISE_PC_LEFT;
-  if (ksp->options.side == 0 && !(wanted ? offer[0] >> wanted & 1 : offer[0])) *side = POISE_PC_RIGHT;
-  if (!offer[*side])
-    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s is not offered", ksp->type->name,
-         *side == POISE_PC_LEFT ? "left" : "right");
-  *norm = wanted                             ? (PoiseNormType)wanted
-          : offer[*side] >> usual[*side] & 1 ? usual[*side]
-                                             : POISE_KSP_NORM_NONE;
-  if (!(offer[*side] >> *norm & 1))
-    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s does not offer the %s norm",
-         ksp->type->name, *side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(*norm));
-  return POISE_OK;
-}
-
-static const char *WhyEager(PoiseKSP ksp)
-{
-  const char *pc = poisePCEager(ksp->pc);
-  if (!ksp->ctx->device->ops->replay) return "the host runs at once";
-  if (PoiseSize(ksp->ctx) > 1) return "ranks exchange through the host";
-  if (ksp->A->type->eager) return "the matrix calls back to the host";
-  if (pc) return pc;
-  if (ksp->test) return "the convergence test is a user's";
-  if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
-  if (ksp->ctx->log_device_time) return "-log_device_time";
-  if (ksp->options.replay == 0) return "-ksp_replay 0";
-  if (ksp->type->cycle && ksp->type->cycle(ksp) > MAX_CYCLE)
-    return "the method's cycle is too long to capture";
-  return NULL;
-}
-
-/* The application's matrix; a solver inside another has only what that one works with. */
-static PoiseMat Given(PoiseKSP ksp)
+PoiseMat poiseKSPGiven(PoiseKSP ksp)
 {
   return ksp->given_A ? ksp->given_A : ksp->A;
 }
 
-PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp)
-{
-  PoiseMat A = Given(ksp), P = poiseKSPReorders(ksp) ? ksp->given_P : ksp->pc->P;
-  if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
-  TRY(poiseMatCheckUsable(A));
-  TRY(poiseMatCheckSquare(A));
-  TRY(poiseKSPCheckInside(ksp, P));
-  if (!poiseLayoutSame(A->rows, P->rows))
-    FAIL(POISE_ERR_SIZE, "A has %lld rows, the matrix of the preconditioner %lld", (long long)A->rows->N,
-         (long long)P->rows->N);
-  return POISE_OK;
-}
-
-PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
-{
-  if (!ksp->inside || !ksp->A || poiseMatSameRows(ksp->A, P)) return POISE_OK;
-  FAIL(POISE_ERR_UNSUPPORTED, "a solver inside a preconditioner of a rearranged matrix (-mat_partition, "
-                              "-mat_order) works with copies of the "
-                              "matrices around it, and was given another");
-}
-
-/* Of a solver inside, b and x have the rows of the matrix around it. */
+/* Check the rows of b and x. Those of a solver inside are the rows of the matrix around it. */
 static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
 {
   if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
@@ -528,64 +361,9 @@ static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
        what);
 }
 
-/* What can be found wrong without work. */
-static PoiseErr Choose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
-{
-  TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
-  return ChooseNorm(ksp, side, norm);
-}
-
-/* The conditions of all methods but flexible ones speak of one M. */
-static PoiseErr CheckSteady(PoiseKSP ksp)
-{
-  const char *context = poiseOptionsPrefix(ksp->ctx), *prefix = ksp->prefix ? ksp->prefix : "", *inside;
-  Varying why;
-  if (!poisePCVaries(ksp->pc, &why)) return POISE_OK;
-  inside = why.prefix ? why.prefix : "";
-  FAIL(POISE_ERR_UNSUPPORTED,
-       "preconditioner %s changes from one application to the next, as method %s in it stops when it has "
-       "converged, and "
-       "method %s needs one that does not: give -%s%sksp_type fgmres; or inside -%s%sksp_type preonly, or "
-       "richardson or "
-       "chebyshev with -%s%sksp_norm_type none",
-       why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
-}
-
-static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
-{
-  if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
-  TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* decides how many partials a product leaves */
-  int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1)); /* on any rank: to allocate is collective */
-  bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
-              (ksp->A->left.n && !ksp->rhs);
-  if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
-  ksp->side = side;
-  ksp->norm = norm;
-  if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
-  if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
-  if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
-  ksp->eager = WhyEager(ksp);
-  return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
-}
-
-PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
-{
-  CALLED(OBJECT(ksp));
-  PoisePCSide side = POISE_PC_LEFT;
-  PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
-  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetUp"));
-  TRY(poiseContextCheck(ksp->ctx));
-  TRY(Choose(ksp, &side, &norm));
-  poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
-  PoiseErr e = SetUp(ksp, side, norm);
-  poiseLogEnd(ksp->ctx, EVENT_KSPSetUp, 0, 0);
-  return e;
-}
-
 /* ---- inside a preconditioner ----------------------------------------------------------------- */
 
-/* Is z = M^-1 r all that a solve amounts to? */
+/* Is a solve only z = M^-1 r? */
 static bool IsDirect(PoiseKSP ksp)
 {
   const KSPOptions *o = &ksp->options;
@@ -615,7 +393,7 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep)
   if (ksp->options.guess_nonzero)
     FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
   if (!IsDirect(ksp)) return PoiseKSPSetUp(ksp);
-  if (!keep) TRY(Choose(ksp, &side, &ksp->norm));
+  if (!keep) TRY(poiseKSPChoose(ksp, &side, &ksp->norm));
   TRY(poisePCPrepare(ksp->pc));
   ksp->reason = POISE_CONVERGED_ITS; /* the answer of every solve */
   ksp->its = 1;
@@ -624,7 +402,7 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep)
 
 bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
 {
-  bool once = ksp->type == &poiseKSPType_preonly; /* whatever a test says then, it is too late */
+  bool once = ksp->type == &poiseKSPType_preonly; /* a test would come too late */
   bool linear = ksp->type == &poiseKSPType_richardson || ksp->type == &poiseKSPType_chebyshev;
   if (once || (linear && ksp->norm == POISE_KSP_NORM_NONE && !ksp->test)) return poisePCVaries(ksp->pc, why);
   *why = (Varying){.pc = pc, .method = ksp->type->name, .prefix = ksp->prefix};
@@ -634,6 +412,16 @@ bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
 const char *poiseKSPAppliesEagerly(PoiseKSP ksp)
 {
   return IsDirect(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
+}
+
+PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
+{
+  MatPlan plan;
+  PoisePrediction matrix = {.beyond = NULL};
+  PoiseErr e = poiseMatPredict(ksp->A, counts, &plan, &matrix);
+  if (!e && !IsDirect(ksp)) e = poiseKSPPredict(ksp, ksp->A, &plan, p);
+  TRY(PoiseAgree(ksp->ctx, e));
+  return poisePCPredict(ksp->pc, counts, p);
 }
 
 static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
@@ -651,13 +439,13 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   if (b == x) FAIL(POISE_ERR_ARG, "b and x are the same vector");
   TRY(poiseVecCheckSame(b, "b", x, "x"));
-  if (!poiseLayoutSame(Given(ksp)->rows, b->layout))
-    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)Given(ksp)->rows->N,
+  if (!poiseLayoutSame(poiseKSPGiven(ksp)->rows, b->layout))
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)poiseKSPGiven(ksp)->rows->N,
          (long long)b->layout->N);
   return POISE_OK;
 }
 
-/* Would a loop that is not replayed do what -device_forbid_copies forbids? */
+/* Would a loop that is not replayed violate -device_forbid_copies? */
 static PoiseErr CheckForbidden(PoiseKSP ksp)
 {
   const Device *dev = ksp->ctx->device;
@@ -668,32 +456,15 @@ static PoiseErr CheckForbidden(PoiseKSP ksp)
   return POISE_OK;
 }
 
-static PoiseErr Run(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+static PoiseErr Prepare(PoiseKSP ksp)
 {
   PoiseErr e = CheckForbidden(ksp);
-  if (!e) e = poiseKSPPrepare(ksp);
-  TRY(PoiseAgree(ksp->ctx, e));
-  bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
-  e = ksp->arranged ? poiseKSPRunReordered(ksp, b, x) : poiseKSPRun(ksp, b, x);
-  poiseDeviceForbid(ksp->ctx->device, forbade);
-  return e;
+  return PoiseAgree(ksp->ctx, e ? e : poiseKSPPrepare(ksp));
 }
 
-static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+/* A solve that has run, and whether it went well: in words, and as an error where that was asked for. */
+static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
 {
-  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
-  ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
-  ksp->detail[0] = 0;
-  TRY(PoiseKSPSetUp(ksp));
-  TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
-  poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
-  ksp->running = true;
-  PoiseErr e = Run(ksp, b, x);
-  ksp->running = false;
-  poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
-  if (e) ksp->reason = POISE_DIVERGED_ERROR;
-  TRY(e);
-  TRY(PoiseAgree(ksp->ctx, poiseBufferSyncBorrowed(&x->data)));
   TRY(poiseKSPExplain(ksp, b));
   if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
@@ -705,6 +476,27 @@ static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, but %s", PoiseKSPReasonString(ksp->reason),
          (long long)ksp->its, ksp->detail);
   return POISE_OK;
+}
+
+static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
+  ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
+  ksp->detail[0] = 0;
+  TRY(PoiseKSPSetUp(ksp));
+  TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
+  poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
+  ksp->running = true;
+  PoiseErr e = Prepare(ksp);
+  bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
+  if (!e) e = ksp->arranged ? poiseKSPRunReordered(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  poiseDeviceForbid(ksp->ctx->device, forbade);
+  ksp->running = false;
+  poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
+  if (e) ksp->reason = POISE_DIVERGED_ERROR;
+  TRY(e);
+  TRY(PoiseAgree(ksp->ctx, poiseBufferSyncBorrowed(&x->data)));
+  return Report(ksp, b);
 }
 
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
@@ -770,93 +562,16 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
 {
   CALLED(OBJECT(ksp), OBJECT(b), OBJECT(x), GIVEN(norm));
   PoiseVec r;
-  if (!Given(ksp)) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  if (!poiseKSPGiven(ksp)) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(CheckOutside(ksp, "PoiseKSPTrueResidual"));
   TRY(PoiseVecDuplicate(b, &r));
-  PoiseErr e = PoiseMatResidual(Given(ksp), b, x, r);
+  PoiseErr e = PoiseMatResidual(poiseKSPGiven(ksp), b, x, r);
   if (!e) e = PoiseVecNorm(r, POISE_NORM_2, norm);
   PoiseVecDestroy(&r);
   return e;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-/* p += what SetUp will allocate for A with that plan. */
-static PoiseErr Predict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p)
-{
-  const Device *dev = ksp->ctx->device;
-  PoisePCSide side, before = ksp->side;
-  PoiseNormType norm;
-  int64_t n = A->rows->n, fixed, partials[2];
-  PoisePrediction mine = {.beyond = NULL};
-  TRY(ChooseNorm(ksp, &side, &norm));
-  ksp->side = side; /* what a method needs depends on it */
-  Sizes s = SizesFor(ksp, A, plan->partials[0]);
-  partials[0] = s.partials, partials[1] = SizesFor(ksp, A, plan->partials[1]).partials;
-  ksp->side = before;
-  fixed = s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
-  poisePredict(dev, 8 * s.status, ON_BOTH, &mine);
-  poisePredictHost(8 * s.pinned, &mine);
-  poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
-  poisePredictOpen(plan, &mine);
-  poisePredictSum(&mine, p);
-  return POISE_OK;
-}
-
-PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
-{
-  CALLED(OBJECT(ksp), GIVEN(p));
-  PoiseMat A = Given(ksp);
-  PoisePrediction matrix = {.beyond = NULL};
-  MatPlan plan;
-  *p = matrix;
-  if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
-  TRY(poiseMatPredict(A, counts, &plan, &matrix));
-  if (PoiseSize(ksp->ctx) > 1 && A->partition != POISE_PARTITION_ROWS)
-    p->beyond = "rows that -mat_partition moves";
-  return Predict(ksp, A, &plan, p);
-}
-
-PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
-{
-  MatPlan plan;
-  PoisePrediction matrix = {.beyond = NULL};
-  PoiseErr e = poiseMatPredict(ksp->A, counts, &plan, &matrix);
-  if (!e && !IsDirect(ksp)) e = Predict(ksp, ksp->A, &plan, p);
-  TRY(PoiseAgree(ksp->ctx, e));
-  return poisePCPredict(ksp->pc, counts, p);
-}
-
-static void AddVector(PoiseVec x, PoiseBytes *sum)
-{
-  if (x) poiseBufferAdd(&x->data, sum);
-}
-
-PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
-{
-  CALLED(OBJECT(ksp), GIVEN(bytes));
-  *bytes = (PoiseBytes){0};
-  if (!ksp->layout) return POISE_OK;
-  poiseBufferAdd(&ksp->slot_buffer, bytes);
-  poiseBufferAdd(&ksp->array_buffer, bytes);
-  poiseBufferAdd(&ksp->partial_buffer, bytes);
-  poiseBufferAdd(&ksp->stage_buffer, bytes);
-  bytes->host += 2 * (ksp->ring + POISE_SLOTS + POISE_COMM_WIDTH) * (int64_t)sizeof(double);
-  for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
-  AddVector(ksp->residual, bytes);
-  AddVector(ksp->rhs, bytes);
-  return POISE_OK;
-}
-
-void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum)
-{
-  PoiseBytes part[3] = {{0}};
-  if (!ksp) return;
-  (void)PoiseKSPBytes(ksp, &part[0]);
-  (void)PoisePCBytes(ksp->pc, &part[1]);
-  if (A) (void)PoiseMatBytes(A, &part[2], NULL);
-  for (int k = 0; k < 3; k++) sum->host += part[k].host, sum->device += part[k].device;
-}
+/* ---- view ------------------------------------------------------------------------------------ */
 
 /* Of all ranks. */
 static PoiseErr ViewBytes(PoiseKSP ksp)
@@ -891,7 +606,7 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  latest solve: %s; %s\n", PoiseKSPReasonString(ksp->reason), ksp->detail));
   TRY(PoisePCView(ksp->pc));
   if (ksp->arranged) TRY(poiseKSPViewReordered(ksp));
-  PoiseMat A = Given(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;
+  PoiseMat A = poiseKSPGiven(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;
   if (A) TRY(PoiseMatView(A));
   return P && P != A ? PoiseMatView(P) : POISE_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the phases of all methods share: stopping, the convergence decision, the pointwise preconditioner. */
+/* What the phases of all methods share: stopping, the convergence decision, the pointwise preconditioner.
+   sys/phase.h says how a phase is written. */
 #ifndef POISE_KSP_PHASES_H
 #define POISE_KSP_PHASES_H
 
@@ -21,10 +22,10 @@ enum {
 
 enum { NORM_NONE = 1, NORM_PRECONDITIONED, NORM_UNPRECONDITIONED, NORM_NATURAL }; /* PoiseNormType */
 
-/* z_i = d_i r_i: the preconditioner where it is a diagonal, in[k]; NULL: none. */
-POISE_INLINE double poisePoint(const PhaseArgs *a, int k, double r, int64_t i)
+/* z_i = d_i r_i: the preconditioner where it is a diagonal, operand d; absent: none. */
+POISE_INLINE double poisePoint(const PhaseArgs *a, int d, double r, int64_t i)
 {
-  return a->in[k] ? poiseRead(a, k, i) * r : r;
+  return a->in[d] ? READ(d) * r : r;
 }
 
 /* Is this the first iteration since the method was started? */
@@ -120,52 +121,46 @@ POISE_INLINE int poiseDecide(const double *in, double *out, const PhaseArgs *a, 
 
 /* ksp_norm0: SLOT_NORM0 = the norm of b, whose square, or (b, z) for the natural norm, was summed into slot
    k. The square is kept: where it is 0, b is 0 or too small for it. */
-POISE_INLINE int ksp_norm0_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(ksp_norm0)
 {
-  (void)c;
   out[SLOT_NORM0] = sqrt(fabs(in[a->k]));
   out[SLOT_CHECK_BB] = in[a->k];
   return 0;
 }
 
-POISE_INLINE Dots ksp_norm0_element(const double *c, const PhaseArgs *a, int64_t i)
-{
-  (void)c, (void)a, (void)i;
-  return poiseDots(0, 0, 0);
-}
+enum { KSP_B, KSP_D, KSP_R }; /* operands of ksp_check */
 
-/* ksp_check: r = b - r, where r holds A x; dots (r, z), (z, z) with z = d r, (r, r), (b, b). in: b, d;
-   out: r. */
-POISE_INLINE int ksp_check_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+/* ksp_check: r = b - r, where r holds A x; z = d r; dots (r, z), (z, z), (r, r), (b, b). */
+PROLOGUE(ksp_check)
 {
-  (void)in, (void)out, (void)a, (void)c;
   return 1;
 }
 
-POISE_INLINE Dots ksp_check_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(ksp_check)
 {
-  double *r = a->out[0];
-  (void)c;
-  double bi = poiseRead(a, 0, i), ri = r[i] = bi - r[i], z = poisePoint(a, 1, ri, i);
-  Dots t = poiseDots(ri * z, z * z, ri * ri);
-  t.d[3] = bi * bi;
+  double b = READ(KSP_B), r = b - OUT(KSP_R);
+  OUT(KSP_R) = r;
+  double z = poisePoint(a, KSP_D, r, i);
+  Dots t = poiseDots(r * z, z * z, r * r);
+  t.d[3] = b * b;
   return t;
 }
 
+enum { KSP_X, KSP_USERS_X }; /* operands of ksp_deliver */
+
 /* ksp_deliver: the user's x = c_2 x, unless |c_0| is more than a finite c_1, or no number; the dot is 0,
-   or NaN when an entry is not finite. in: x; out: the user's. */
-POISE_INLINE int ksp_deliver_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+   or NaN when an entry is not finite. */
+PROLOGUE(ksp_deliver)
 {
-  (void)in, (void)out;
   c[0] = poiseScalar(a->c[2]);
   return !poiseFinite(poiseScalar(a->c[1])) || fabs(poiseScalar(a->c[0])) <= poiseScalar(a->c[1]);
 }
 
-POISE_INLINE Dots ksp_deliver_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(ksp_deliver)
 {
-  double v = c[0] * poiseRead(a, 0, i);
-  a->out[0][i] = v;
-  return poiseDots(v - v, 0, 0);
+  double x = c[0] * READ(KSP_X);
+  OUT(KSP_USERS_X) = x;
+  return poiseDots(x - x, 0, 0);
 }
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  MINRES (Paige & Saunders 1975), as PETSc's KSPMINRES, for symmetric A, indefinite or singular too, and
-  symmetric positive definite M. It minimises |r| in the norm sqrt(r, M^-1 r), which is what the natural norm
-  shows, and PETSc from 3.19 on under the name of the preconditioned one. The preconditioned norm is that of
-  PETSc before: |M^-1 r_0| times the decrease of the other. Both are the same without a preconditioner, and
-  always stop a relative test in the same iteration.
+  MINRES (Paige & Saunders 1975), as PETSc's KSPMINRES, for symmetric positive definite M and symmetric A,
+  which may be indefinite or singular. It minimises the natural norm sqrt(r, M^-1 r). PETSc from 3.19 on
+  reports this norm under the name of the preconditioned one. The preconditioned norm here is that of older
+  versions: |M^-1 r_0| times the decrease of the natural norm. Without a preconditioner both are the same.
+  They always stop a relative test in the same iteration.
 
-  Vectors read and written per iteration beside the matrix, with a pointwise preconditioner d: z, q (product);
-  q, r, r_old, d, r, z (lanczos); z, w, w_old, x, w, x (update): 14. A preconditioner of another kind adds its
-  own, dense blocks in lanczos.
+  Vectors read and written per iteration, beside the matrix, with a pointwise preconditioner d: z, q
+  (product); q, r, r_old, d, r, z (lanczos); z, w, w_old, x, w, x (update): 14. Another preconditioner adds
+  its own traffic. Dense blocks are an epilogue of lanczos.
 */
 #include "ksp.h"
 #include "minres_phases.h"
@@ -46,8 +46,8 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
   int now = ksp->parity, next = !now, z = ksp->pointwise && !ksp->point ? R : Z; /* M = I: z is r */
-  PhaseArgs lanczos = {.in = {v[Q], v[R + now], ksp->point},
-                       .out = {v[R + next], ksp->point ? v[Z + next] : NULL}};
+  PhaseArgs lanczos = {READS(MR_Q, v[Q]), READS(MR_R, v[R + now]), READS(MR_D, ksp->point),
+                       WRITES(MR_R_OLD, v[R + next]), WRITES(MR_Z, ksp->point ? v[Z + next] : NULL)};
   Fuse zq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &zq, v[z + now], MR_ZQ);
@@ -59,12 +59,12 @@ static void Iterate_MINRES(PoiseKSP ksp, int j)
     poiseKSPPhasePrecondition(ksp, PHASE_minres_lanczos, lanczos, NO_SLOT, NO_SLOT,
                               (Application){R + next, Z + next, MR_RZ + next, NO_SLOT});
   poiseKSPPhase(ksp, PHASE_minres_update, /* rotate; w = ...; x += tau w; converged? */
-                (PhaseArgs){.in = {v[z + now], v[W + next]}, .out = {v[X], v[W + now]}}, NO_SLOT, NO_SLOT);
+                (PhaseArgs){READS(MR_Z, v[z + now]), READS(MR_W1, v[W + next]), WRITES(MR_X, v[X]),
+                            WRITES(MR_W2, v[W + now])},
+                NO_SLOT, NO_SLOT);
 }
 
 _Static_assert((int)MR_END <= (int)POISE_SLOTS, "minres has too many slots");
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_minres = {
     .name = "minres",

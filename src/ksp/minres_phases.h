@@ -11,6 +11,11 @@
 
 #include "ksp_phases.h"
 
+/* Operands. r_old is r of the iteration before, w_1 and w_2 are w of the two before. New ones take the place
+   of the oldest. */
+enum { MR_X, MR_Q, MR_R, MR_R_OLD, MR_Z, MR_W1, MR_W2, MR_D };
+
+/* Slots. */
 enum {
   MR_RZ = SLOT_FIRST_OWN, /* beta^2 = (r, z) */
   MR_RZ_ODD,
@@ -33,13 +38,12 @@ enum {
 /* minres_start: the first norm; flags: the norm asked for. k: rtol is relative to |b|; c[0] != 0: a null
    space is removed from z. (r, z) = 0 shows an indefinite M where r, or z for the norm of that, is not
    0. r may be a part of the null space; z is not. */
-POISE_INLINE int minres_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(minres_start)
 {
   double rz = in[MR_RZ], nn = in[MR_NN], beta = sqrt(fabs(rz));
   double factor = a->flags == NORM_PRECONDITIONED && beta > 0 ? sqrt(nn) / beta : 1;
   double norm = beta == 0 && a->flags == NORM_PRECONDITIONED ? sqrt(nn) : factor * beta;
   int reason = poiseTestFirst(in, a, norm, (int)a->k);
-  (void)c;
   int projected = a->c[0].value != 0;
   if (rz == 0 && nn > 0 && (!projected || a->flags == NORM_PRECONDITIONED))
     reason = projected ? REASON_BREAKDOWN : REASON_INDEFINITE_PC;
@@ -52,38 +56,31 @@ POISE_INLINE int minres_start_begin(const double *in, double *out, const PhaseAr
   return 0;
 }
 
-POISE_INLINE Dots minres_start_element(const double *c, const PhaseArgs *a, int64_t i)
-{
-  (void)c, (void)a, (void)i;
-  return poiseDots(0, 0, 0);
-}
-
 /* minres_lanczos: r' = q / beta - (alpha / beta) r - (beta / beta_old) r_old with alpha = (z, q) / beta^2, in
-   place of r_old; z' = d r'; dot (r', z'). in: q, r, d; out: r_old, z (NULL: not stored). */
-POISE_INLINE int minres_lanczos_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+   place of r_old; z' = d r' (absent: not stored); dot (r', z'). */
+PROLOGUE(minres_lanczos)
 {
   double rz = in[MR_RZ + a->parity], beta = sqrt(rz);
   if (!poiseFinite(in[MR_ZQ])) return poiseStop(in, out, a, REASON_NANORINF);
   c[0] = 1 / beta;
-  c[1] = in[MR_ZQ] / rz / beta;
+  c[1] = in[MR_ZQ] / rz / beta; /* alpha / beta */
   c[2] = poiseIsFirst(in, a) ? 0 : beta / sqrt(in[MR_RZ + !a->parity]);
   return 1;
 }
 
-POISE_INLINE Dots minres_lanczos_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(minres_lanczos)
 {
-  double *r = a->out[0];
-  double ri = c[0] * poiseRead(a, 0, i) - c[1] * poiseRead(a, 1, i) - c[2] * r[i];
-  r[i] = ri;
-  double z = poisePoint(a, 2, ri, i);
-  if (a->out[1]) a->out[1][i] = z;
-  return poiseDots(ri * z, 0, 0);
+  double r = c[0] * READ(MR_Q) - c[1] * READ(MR_R) - c[2] * OUT(MR_R_OLD);
+  OUT(MR_R_OLD) = r;
+  double z = poisePoint(a, MR_D, r, i);
+  if (a->out[MR_Z]) OUT(MR_Z) = z;
+  return poiseDots(r * z, 0, 0);
 }
 
 /* minres_update: rotate the new column; w = (z / beta - delta w_1 - epsilon w_2) / gamma in place of w_2; x
-   += tau w; decides. in: z, w_1; out: x, w_2. A column of zeros (gamma = 0) shows a singular matrix: x stays,
-   the least squares solution. */
-POISE_INLINE int minres_update_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+   += tau w; decides. A column of zeros (gamma = 0) shows a singular matrix: x stays, the least squares
+   solution. */
+PROLOGUE(minres_update)
 {
   int now = a->parity, next = !now;
   double rz = in[MR_RZ + next], beta = sqrt(in[MR_RZ + now]), alpha = in[MR_ZQ] / in[MR_RZ + now],
@@ -103,18 +100,17 @@ POISE_INLINE int minres_update_begin(const double *in, double *out, const PhaseA
   c[0] = 1 / (beta * gamma);
   c[1] = delta / gamma;
   c[2] = in[MR_EPSILON + now] / gamma;
-  c[3] = phi * (gbar / gamma);
+  c[3] = phi * (gbar / gamma); /* tau */
   if (!poiseDecide(in, out, a, in[MR_FACTOR] * fabs(phi * (below / gamma))) && rz == 0)
     poiseFinish(out, REASON_HAPPY, its + 1);
   return poiseFinite(gamma);
 }
 
-POISE_INLINE Dots minres_update_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(minres_update)
 {
-  double *w = a->out[1];
-  double wi = c[0] * poiseRead(a, 0, i) - c[1] * poiseRead(a, 1, i) - c[2] * w[i];
-  w[i] = wi;
-  a->out[0][i] += c[3] * wi;
+  double w = c[0] * READ(MR_Z) - c[1] * READ(MR_W1) - c[2] * OUT(MR_W2), tau = c[3];
+  OUT(MR_W2) = w;
+  OUT(MR_X) += tau * w;
   return poiseDots(0, 0, 0);
 }
 

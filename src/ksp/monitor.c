@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a solve tells: norms to history and monitors, and the lines that scripts written for PETSc read. */
+/* Output of a solve: norms to history and monitors, and the lines that scripts written for PETSc read. */
 #include <stdarg.h>
 
+#include "../mat/arrange.h"
+#include "../mat/find.h"
 #include "ksp.h"
 
 const char *PoiseKSPReasonString(PoiseKSPReason reason)
@@ -95,7 +97,8 @@ static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
                      (long long)it, PoiseKSPNormString(ksp->norm), norm, t, t / ksp->norm_b);
 }
 
-/* Monitors may be collective: whatever fails, every rank calls all of them for this iteration. */
+/* Call all monitors for this iteration. Monitors may be collective, so every rank calls them, whatever
+   fails. */
 static void Tell(PoiseKSP ksp, PoiseInt it, double norm)
 {
   if (ksp->keep_history) poiseKSPFailed(ksp, Keep(ksp, it, norm));
@@ -116,8 +119,8 @@ void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
   }
 }
 
-/* ksp->detail says in this format which row is the first of those that ranks have found, if any has. mine:
-   this rank's error so far. */
+/* Set ksp->detail, in this format, to the first of the rows that ranks have found, if any has. mine: this
+   rank's error so far. */
 static PoiseErr Blame(PoiseKSP ksp, PoiseErr mine, bool found, PoiseInt name, const char *format)
 {
   int64_t before = found ? INT64_MAX - name : 0; /* so that the first row is the largest number */
@@ -144,7 +147,8 @@ static PoiseErr BlameVec(PoiseKSP ksp, PoiseVec b)
   return Blame(ksp, e, !e && k < b->layout->n, b->layout->begin + k, "entry %lld of b is not finite");
 }
 
-/* Costs a pass over A, after a failure. What is inside a preconditioner is seen from the solver around it. */
+/* Explain a NaN, which costs one pass over A after a failure. The outer solver sees values inside a
+   preconditioner. */
 static PoiseErr ExplainNan(PoiseKSP ksp, PoiseVec b)
 {
   PoiseMat A = ksp->given_A ? ksp->given_A : ksp->A, P = ksp->given_P ? ksp->given_P : ksp->pc->P;
@@ -173,7 +177,7 @@ PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
 {
   ksp->detail[0] = 0;
   if (ksp->reason == POISE_DIVERGED_NANORINF) return ExplainNan(ksp, b);
-  if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* and not by rounding only */
+  if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* not only by rounding */
     poiseKSPSay(ksp, "b is inconsistent: %.3g of its norm lies in the null space%s", ksp->inconsistency,
                 ksp->A->left.n ? " of the transpose, and was left out" : "");
   if (ksp->vanished) poiseKSPSay(ksp, "x is too small for a number");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PC ksp: z = what a solver on all ranks makes of P z = r, from a zero guess (options -ksp_ksp_...,
-  -ksp_pc_...), as PETSc's PCKSP. It is no linear operator unless it runs a fixed number of linear iterations
-  (poiseKSPVaries): else the method outside is a flexible one.
+  PC ksp: z = the result of a solver on all ranks for P z = r from a zero guess (options -ksp_ksp_...,
+  -ksp_pc_...), as PETSc's PCKSP. It is a linear operator only if it runs a fixed number of linear iterations
+  (poiseKSPVaries). Otherwise the outer method must be flexible.
 */
 #include "ksp.h"
 

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host driver of phases: sums, prologue, elements in blocks with one partial of each dot per block. */
 #include "../pc/blocks_host.h"
-#include "../vec/vec_phases.h"
-#include "cg_phases.h"
-#include "bicgstab_phases.h"
-#include "gmres_phases.h"
-#include "minres_phases.h"
-#include "prcg_phases.h"
-#include "preonly_phases.h"
-#include "stationary_phases.h"
+#include "phases.h"
 
 typedef struct Phase {
   const char *name;
   int (*begin)(const double *in, double *out, const PhaseArgs *a, double *c);
-  void (*block)(const double *c, const PhaseArgs *a, int64_t begin, int64_t end, int64_t at);
+  void (*block)(const double *c, const PhaseArgs *a, int64_t begin, int64_t end,
+                int64_t at); /* NULL: no rows */
   int kind;
 } Phase;
 
@@ -27,12 +21,12 @@ POISE_INLINE double Join(double s, double t, int combine)
   return combine == MAX ? poiseLarger(s, t) : s + t;
 }
 
-/* Elements [begin, end), which are block `at`. `element`, ndot and combine are constants where this is
-   inlined. */
+/* Run the elements [begin, end), which are block `at`. `element`, ndot and combine are constants where
+   this is inlined. */
 POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double *coefs, const PhaseArgs *args,
                            int64_t begin, int64_t end, int64_t at)
 {
-  const PhaseArgs local = *args, *a = &local; /* so that stores to vectors cannot change it */
+  const PhaseArgs local = *args, *a = &local; /* a local copy, so that stores to vectors cannot change it */
   double c[POISE_MAX_COEFS];
   memcpy(c, coefs, sizeof c);
   double s[POISE_MAX_DOTS][HOST_LANES] = {{0}};
@@ -50,8 +44,10 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
   }
   for (int k = 0; k < ndot; k++) {
     double total = poiseHostAddLanes(s[k]);
-    if (combine == MAX)
-      for (int l = total = 0; l < HOST_LANES; l++) total = poiseLarger(total, s[k][l]);
+    if (combine == MAX) {
+      total = 0;
+      for (int l = 0; l < HOST_LANES; l++) total = poiseLarger(total, s[k][l]);
+    }
     if (a->partial[k]) a->partial[k][at] = total;
   }
 }
@@ -61,18 +57,23 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
   {                                                                                                     \
     RunBlock(name##_element, ndot, combine, c, a, begin, end, at);                                      \
   }
+#define SCALARS(name)
 #include "../sys/phases.def"
 #undef PHASE
+#undef SCALARS
 
 static const Phase phases[] = {
 #define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, kind},
+#define SCALARS(name)                    {#name, name##_begin, NULL, PLAIN},
 #include "../sys/phases.def"
 #undef PHASE
+#undef SCALARS
 };
 
-/* On a GPU every block runs the prologue while another may already have published its results, and blocks of
-   rows run it without the array; so a prologue must give the same coefficients once its results are in place,
-   and without the array. Checked where the device checks anything (mock). */
+/* Check that a prologue is repeatable, if the device checks (mock). On a GPU every thread block runs the
+   prologue, perhaps after another block has published its results. Blocks with rows run it without the
+   array. So a prologue must give the same coefficients once its results are in place, and without the
+   array. */
 static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
 {
   double in[POISE_SLOTS], out[POISE_SLOTS], again[POISE_MAX_COEFS] = {0};
@@ -117,6 +118,7 @@ PoiseErr poiseHost_phase(Device *dev, const void *args)
   int go, decides = p->kind & DECIDES;
   if (a->end.b && !(p->kind & EPILOGUE))
     FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
+  if (a->n && !p->block) FAIL(POISE_ERR_INTERNAL, "phase %s has no rows", p->name);
   if (a->slots) {
     bool skip = a->slots[decides ? SLOT_SEEN : SLOT_DONE] != 0;
     if (!decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];

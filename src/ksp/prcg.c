@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Conjugate gradients in one product and one pass over the vectors (Meurant 1987; Chen & Carson 2020,
-  "Predict-and-recompute conjugate gradient variants"), for symmetric positive definite A and a diagonal M.
-  The next (r, z) is predicted from dots that come with the product, so that p can be made in the same pass as
-  r, and computed anew in it: errors do not build up.
+  Conjugate gradients in one product and one pass over the vectors, for symmetric positive definite A and a
+  diagonal M. See Meurant 1987; Chen & Carson 2020, "Predict-and-recompute conjugate gradient variants".
 
-  Vectors read and written per iteration beside the matrix: p, q (product); q, d, x, x, r, r, p, p (update):
-  10, where cg has 12; and one wait for a sum less between kernels. An iteration's norm is judged at the start
-  of the next update, when a product has been made in vain; or at the end of a cycle, which is one iteration
-  where the host looks at each.
+  The next (r, z) is predicted from dots that come with the product. So p can be made in the same pass as r.
+  (r, z) is also computed anew in that pass, so that errors do not build up.
+
+  Vectors read and written per iteration, beside the matrix: p, q (product); q, d, x, x, r, r, p, p (update).
+  These are 10, where cg has 12. There is also one wait for a sum less between kernels. The norm of an
+  iteration is tested at the start of the next update, when one product has been made in vain. Or it is tested
+  at the end of a cycle, which is one iteration if the host looks at each.
 */
 #include "cg.h"
 #include "prcg_phases.h"
@@ -31,18 +32,17 @@ static int Cycle_PRCG(PoiseKSP ksp)
 static void Iterate_PRCG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
-  const double *d = ksp->point;
   int even = ksp->parity, odd = !even;
   Fuse f = {0};
   poiseKSPAddDot(ksp, &f, v[P], CG_PQ + even);
   poiseKSPAddDot(ksp, &f, NULL, PRCG_QDQ);
-  f.d[1] = d;
+  f.d[1] = ksp->point;
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &f); /* q = A p, (p, q), (q, D q) */
   poiseKSPPhase(
       ksp,
       PHASE_prcg_update, /* converged? alpha = rz / pq; beta; x += alpha p; r -= alpha q; p = D r + beta p */
-      (PhaseArgs){
-          .in = {v[Q], d, v[X], v[R], v[P]}, .out = {v[X], v[R], v[P]}, .flags = (int)ksp->norm, .k = j > 0},
+      (PhaseArgs){READS(CG_Q, v[Q]), READS(CG_D, ksp->point), UPDATES(CG_X, v[X]), UPDATES(CG_R, v[R]),
+                  UPDATES(CG_P, v[P]), .flags = (int)ksp->norm, .k = j > 0},
       CG_RZ + odd, CG_NN);
 }
 
@@ -50,8 +50,6 @@ static void Restart_PRCG(PoiseKSP ksp)
 {
   poiseKSPScalars(ksp, PHASE_prcg_judge, (PhaseArgs){.flags = (int)ksp->norm});
 }
-
-#define NORM(n) (1u << POISE_KSP_NORM_##n)
 
 const KSPType poiseKSPType_prcg = {
     .name = "prcg",

@@ -17,7 +17,7 @@ static PoiseErr SetUp_PreOnly(PoiseKSP ksp)
   return POISE_OK;
 }
 
-/* The whole solve: the loop finds it over. */
+/* The whole solve. The loop then finds it done. */
 static void Start_PreOnly(PoiseKSP ksp, PoiseVec b)
 {
   poiseKSPPrecondition(ksp, b, ksp->work[0], NULL);
@@ -26,15 +26,15 @@ static void Start_PreOnly(PoiseKSP ksp, PoiseVec b)
 
 static void Iterate_PreOnly(PoiseKSP ksp, int j)
 {
-  (void)ksp, (void)j; /* called only when the solve is to end for a failure */
+  (void)ksp, (void)j; /* called only if the solve ends with a failure */
 }
 
 const KSPType poiseKSPType_preonly = {
     .name = "preonly",
     .alias = "none",
     .flexible = true,
-    .left = 1u << POISE_KSP_NORM_NONE,
-    .right = 1u << POISE_KSP_NORM_NONE,
+    .left = NORM(NONE),
+    .right = NORM(NONE),
     .vectors = Vectors_PreOnly,
     .setup = SetUp_PreOnly,
     .start = Start_PreOnly,

@@ -5,17 +5,10 @@
 
 #include "ksp_phases.h"
 
-POISE_INLINE int preonly_end_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(preonly_end)
 {
-  (void)in, (void)a, (void)c;
   poiseFinish(out, REASON_ITS, 1);
   return 0;
-}
-
-POISE_INLINE Dots preonly_end_element(const double *c, const PhaseArgs *a, int64_t i)
-{
-  (void)c, (void)a, (void)i;
-  return poiseDots(0, 0, 0);
 }
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   A solver whose matrix asks for another layout or numbering (-mat_partition, -mat_order) works with
-  rearranged copies of its matrices, which follow the application's: new values in one pass, a new pattern
-  with a new permutation.
+  rearranged copies of its matrices. The copies follow the application's matrices: new values in one pass, a
+  new pattern with a new permutation.
 */
+#include "../mat/arrange.h"
 #include "ksp.h"
 
 bool poiseKSPReorders(PoiseKSP ksp)
@@ -11,7 +12,7 @@ bool poiseKSPReorders(PoiseKSP ksp)
   return ksp->arranged || (!ksp->inside && ksp->given_A && poiseMatReorders(ksp->given_A));
 }
 
-/* A rearranged matrix, or A itself where it is so already. */
+/* A rearranged matrix, or A itself if it has that arrangement already. */
 static PoiseErr MakeMoved(PoiseMat A, const Permutation *p, PoiseMat *mat)
 {
   if (!p->from) return poiseMatShare(A, mat);
@@ -21,7 +22,7 @@ static PoiseErr MakeMoved(PoiseMat A, const Permutation *p, PoiseMat *mat)
   return poiseMatShare(p->to, &(*mat)->moves.to);
 }
 
-/* The application may destroy what m is a copy of, which is made anew. */
+/* Drop the reference to the original, which the application may destroy. The copy will be made anew. */
 static void LetGo(Moved *m)
 {
   if (m->mat) m->mat->original = NULL;
@@ -42,14 +43,14 @@ static int64_t Stale(const Moved *m, PoiseMat A)
   return m->pattern != A->pattern || m->state != A->state ? VALUES : CURRENT;
 }
 
-/* stale: on any rank. */
+/* stale: what is out of date on any rank. */
 static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale)
 {
   Moved now = {A, m->mat, A->csr.built, A->pattern, A->state, A->block_size};
   if (stale == CURRENT) return POISE_OK;
   m->of = NULL; /* until all is done */
   if (stale == PATTERN) {
-    LetGo(m); /* the old one may be in use until then */
+    LetGo(m); /* here, as the old one may be in use until now */
     PoiseMatDestroy(&m->mat);
     TRY(MakeMoved(A, p, &now.mat));
   } else if (m->mat != A) {
@@ -85,7 +86,7 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   bool moved = a->moves.from;
   Clear(a);
   TRY(poisePermutationCreate(A, &a->moves));
-  if (moved || a->moves.from) ksp->pc->built = false; /* one that is kept knows the old numbers */
+  if (moved || a->moves.from) ksp->pc->built = false; /* a kept preconditioner has the old numbers */
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->b));
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->x));
   a->partition = A->partition;
@@ -93,13 +94,13 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   a->rows = poiseLayoutShare(A->rows);
   a->outlived = false;
   if (!a->moves.from) return POISE_OK;
-  PoiseErr e = poiseMatReady(a->moves.from); /* now, so that a solve copies nothing */
+  PoiseErr e = poiseMatReady(a->moves.from); /* here, so that a solve copies nothing */
   if (!e) e = poiseMatReady(a->moves.to);
   return PoiseAgree(ksp->ctx, e);
 }
 
-/* What must be done, on any rank: for A, for P, and whether there must be new numbers. A preconditioner that
-   is kept needs the old ones, be they another pattern's; they last as long as it does. */
+/* What must be done, on any rank: for A, for P, and whether new numbers are needed. A kept preconditioner
+   needs the old numbers, even those of another pattern. They last as long as it does. */
 static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
 {
   PoiseMat A = ksp->given_A;
@@ -152,7 +153,7 @@ PoiseErr poiseKSPReorder(PoiseKSP ksp)
   return UseIfOther(ksp, ksp->arranged->A.mat, P == A ? ksp->arranged->A.mat : ksp->arranged->P.mat);
 }
 
-/* An M that has been built may be kept, and needs the old numbers: what becomes of them set-up sees. */
+/* Note a replaced matrix. A built M may be kept, and needs the old numbers: set-up decides on these. */
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P)
 {
   if (ksp->arranged && (ksp->pc->built || !(other_A || other_P))) return POISE_OK;
@@ -170,7 +171,7 @@ static PoiseErr SetP(void *solver, PoiseMat P)
   return ksp->given_A ? PoiseKSPSetOperators(ksp, ksp->given_A, P) : poisePCUse(ksp->pc, P);
 }
 
-/* In the middle of a solve they stay as they are. */
+/* In the middle of a solve the matrices stay as they are. */
 static PoiseErr Follow_KSP(void *solver)
 {
   PoiseKSP ksp = solver;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Squares of norms below 1e-154 or above 1e154 are no numbers. Where the first norm is near to that, b, the
-  guess and the absolute tolerance are multiplied by a power of 2, and x is divided by it in the end: exact,
-  and other solves are as they were.
+  Squares of norms below 1e-154 or above 1e154 under- or overflow. If the first norm is near these limits, b,
+  the guess and the absolute tolerance are multiplied by a power of 2. x is divided by it in the end. This is
+  exact, and does not affect other solves.
 */
 #include <float.h>
 
@@ -16,13 +16,13 @@ static bool InRange(double norm)
   return norm >= least && norm <= most;
 }
 
-/* Is b, beside a guess, 0 or so small that the square of its norm is? */
+/* Is b, with a guess, 0, or so small that the square of its norm is 0? */
 static bool Vanishes(PoiseKSP ksp, const double *slots)
 {
   return ksp->options.guess_nonzero && slots[SLOT_CHECK_BB] == 0;
 }
 
-/* A method without a norm shows by being done at once that its dots were 0, or no numbers. */
+/* A method without a norm that is done at once shows that its dots were 0, or not finite. */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
 {
   double norm = slots[SLOT_NORM0], atol = slots[SLOT_ATOL];
@@ -34,12 +34,12 @@ bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
   else if (Vanishes(ksp, slots))
     ksp->scaling = true;
   else
-    ksp->scaling = !InRange(norm) && !(norm < least && atol >= least); /* that converges, whatever it is */
+    ksp->scaling = !InRange(norm) && !(norm < least && atol >= least); /* the last case converges anyway */
   return ksp->scaling;
 }
 
-/* The largest entry of v, or of M^-1 v, or between them, as the norm goes; NaN, infinite and 0 tell
-   nothing. */
+/* The largest entry of v or of M^-1 v, or a value between them, depending on the norm. NaN, infinite and 0
+   say nothing. */
 static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
 {
   double applied, *p;
@@ -55,8 +55,8 @@ static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
   return POISE_OK;
 }
 
-/* Of b, or of the first residual if b = 0 or that is so large that its square would overflow. 0: the first
-   norm was that of b, or b is 0. */
+/* The magnitude of b. Or that of the first residual, if b = 0, or if its square would overflow. 0: the
+   first norm was that of b, or b is 0. */
 static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
 {
   static const double apart = 0x1p400;
@@ -94,7 +94,7 @@ PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x)
 {
   double m = 0;
   int exponent = 0;
-  ksp->finishing = true; /* nothing is skipped */
+  ksp->finishing = true; /* so that nothing is skipped */
   PoiseErr e = MagnitudeOfProblem(ksp, &m);
   ksp->finishing = false;
   TRY(e);

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
-  The running solve: what methods enqueue, global sums, and the loop, plain or replayed.
-
-  Dots are left as partials and taken in by the next phase. On several ranks they are first summed over the
-  ranks, together with a word that says whether this rank has failed: all ranks learn of a failure in the same
-  place and stop in the same iteration.
-*/
+/* The running solve: products and preconditioners, as methods enqueue them, and the loop, plain or
+   replayed. */
+#include "../mat/arrange.h"
 #include "ksp.h"
 
-enum { LATEST = -1 }; /* of all that was enqueued */
+enum { LATEST = -1 }; /* the latest of all enqueued iterations */
 
 static const ScalarRef one = {NULL, 1}, minus_one = {NULL, -1}, zero = {NULL, 0};
 
@@ -37,7 +33,7 @@ static const double *Done(PoiseKSP ksp)
 
 /* ---- products and preconditioner ------------------------------------------------------------- */
 
-/* A product leaves as many partials of its dots as it has blocks. */
+/* Count the partials of a product: one per thread block and dot. */
 static void CountPartials(PoiseKSP ksp, const Fuse *f)
 {
   for (int k = 0; k < f->ndot; k++)
@@ -45,25 +41,28 @@ static void CountPartials(PoiseKSP ksp, const Fuse *f)
       if (ksp->pending[p].partial == f->partial[k]) ksp->pending[p].count = poiseMatPartials(ksp->A);
 }
 
-/* Phases work on the device through pointers, of which a vector knows nothing; a user's product may work on
-   the host. So x's copy there is stale, and y is fetched from there. */
-static void Product(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
+/* Phases work on the device through pointers, of which a vector knows nothing; a user's function may work on
+   the host. So the host's copy of what it reads is stale, and what it wrote is fetched from there. */
+static void OnDevice(PoiseKSP ksp, PoiseVec v)
 {
   double *p;
-  if (f) CountPartials(ksp, f);
-  poiseKSPFailed(ksp, poiseVecUpdate(x, &p));
-  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, a, x, b, y, Done(ksp), f));
-  poiseKSPFailed(ksp, poiseVecUpdate(y, &p));
+  poiseKSPFailed(ksp, poiseVecUpdate(v, &p));
 }
 
 void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  Product(ksp, one, x, zero, y, f);
+  if (f) CountPartials(ksp, f);
+  OnDevice(ksp, x);
+  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, one, x, zero, y, Done(ksp), f));
+  OnDevice(ksp, y);
 }
 
-void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y)
+void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  Product(ksp, minus_one, x, one, y, NULL);
+  if (f) CountPartials(ksp, f);
+  OnDevice(ksp, x);
+  poiseKSPFailed(ksp, poiseMatMultFuse(ksp->A, minus_one, x, one, y, Done(ksp), f));
+  OnDevice(ksp, y);
 }
 
 /* z -= N N' z for the null space N of A, then the dots of z */
@@ -75,21 +74,19 @@ static void RemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f)
   poiseKSPMaxpy(ksp, ksp->A->null.n, ksp->null, -1, c, p, Done(ksp), f);
 }
 
-/* Is the null space removed after the preconditioner? */
+/* Must the null space be removed after the preconditioner? */
 static bool RemovesNullSpace(PoiseKSP ksp)
 {
   return ksp->A->null.n && ksp->side == POISE_PC_LEFT;
 }
 
-/* As with a product, when the preconditioner may work on the host. b is no work vector: nobody writes it
-   behind its back. */
+/* As with a product, the preconditioner may work on the host. b is no work vector, so no phase writes it. */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
   bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc) != NULL;
-  double *p;
-  if (eager && r != ksp->b) poiseKSPFailed(ksp, poiseVecUpdate(r, &p));
+  if (eager && r != ksp->b) OnDevice(ksp, r);
   poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));
-  if (eager) poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
+  if (eager) OnDevice(ksp, z);
   if (remove) RemoveNullSpace(ksp, z, f);
 }
 
@@ -109,7 +106,7 @@ void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fu
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r)
 {
   poiseKSPCopy(ksp, b, r);
-  if (poiseKSPHasGuess(ksp)) poiseKSPSubtractProduct(ksp, ksp->work[0], r);
+  if (poiseKSPHasGuess(ksp)) poiseKSPSubtractProduct(ksp, ksp->work[0], r, NULL);
 }
 
 int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
@@ -160,232 +157,6 @@ void poiseKSPZero(PoiseKSP ksp, PoiseVec x)
   poiseKSPFailed(ksp, PoiseVecSet(x, 0));
 }
 
-/* ---- dots ------------------------------------------------------------------------------------ */
-
-static double *Pend(PoiseKSP ksp, int slot, int64_t count)
-{
-  double *partial = ksp->partials + ksp->next_partial * ksp->stride;
-  ksp->next_partial = (ksp->next_partial + 1) % PARTIALS;
-  ksp->pending[ksp->npending++] = (Sum){partial, count, ksp->slots + slot};
-  return partial;
-}
-
-void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot)
-{
-  f->u[f->ndot] = u;
-  f->partial[f->ndot++] = Pend(ksp, slot, ksp->nblock);
-}
-
-static PoiseErr FetchStage(PoiseKSP ksp, int n, double *v)
-{
-  size_t bytes = (size_t)n * sizeof(double);
-  TRY(poiseDeviceCopy(Dev(ksp), ksp->staged, ksp->stage, bytes, COPY_TO_HOST));
-  TRY(poiseDeviceSync(Dev(ksp)));
-  memcpy(v, ksp->staged, bytes);
-  return POISE_OK;
-}
-
-/* stage[0..n) = sums over all ranks, and with them the news of a failure. */
-static void SumStage(PoiseKSP ksp, int n)
-{
-  double v[POISE_COMM_WIDTH] = {0};
-  poiseKSPFailed(ksp, FetchStage(ksp, n, v));
-  v[n] = ksp->failed != POISE_OK;
-  PoiseErr e = poiseCommSum(ksp->ctx->comm, v, n + 1);
-  poiseKSPFailed(ksp, e);
-  ksp->stop = ksp->stop || e || v[n] > 0;
-  memcpy(ksp->summed, v, (size_t)n * sizeof(double)); /* the last one has left it: Fetch has waited */
-  poiseKSPFailed(
-      ksp, poiseDeviceCopy(Dev(ksp), ksp->stage, ksp->summed, (size_t)n * sizeof(double), COPY_TO_DEVICE));
-}
-
-static void Reduce(PoiseKSP ksp, ReduceArgs r)
-{
-  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_reduce, &r, sizeof r));
-}
-
-/* Pending dots become sums of one global term each. */
-static void SumPending(PoiseKSP ksp)
-{
-  if (PoiseSize(ksp->ctx) == 1 || !ksp->npending) return;
-  for (int k = 0; k < ksp->npending; k++)
-    Reduce(ksp, (ReduceArgs){.nsum = 1,
-                             .count = ksp->pending[k].count,
-                             .partial = ksp->pending[k].partial,
-                             .dst = ksp->stage + k});
-  SumStage(ksp, ksp->npending);
-  for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
-}
-
-/* Numbers per row that a phase moves: vectors, of which one that is read and written stands in in[] and
-   out[], and those of its end. */
-static double Streams(const PhaseArgs *a)
-{
-  double streams = (a->end.b ? 1 + (double)a->end.b : 0) - a->seldom; /* z, and a row of D; r is in cache */
-  for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
-  return streams;
-}
-
-/* dot: slots of the phase's own. */
-static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_MAX_DOTS],
-                        int rz, int zz)
-{
-  SumPending(ksp);
-  poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
-  a.id = id;
-  a.n = rows;
-  a.parity = ksp->parity;
-  a.slots = ksp->finishing ? NULL : ksp->slots;
-  a.array = ksp->array;
-  a.conv = ksp->conv;
-  a.nsum = ksp->npending;
-  memcpy(a.sum, ksp->pending, (size_t)ksp->npending * sizeof *a.sum);
-  ksp->npending = 0;
-  for (int k = 0; k < POISE_MAX_DOTS; k++)
-    if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
-  if (rz != NO_SLOT) a.end.rz = Pend(ksp, rz, poisePhaseBlocks(&a));
-  if (zz != NO_SLOT) a.end.zz = Pend(ksp, zz, poisePhaseBlocks(&a));
-  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_phase, &a, sizeof a));
-  poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
-}
-
-static void PlainPhase(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS])
-{
-  LaunchPhase(ksp, id, a, ksp->layout->n, dot, NO_SLOT, NO_SLOT);
-}
-
-void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
-{
-  PlainPhase(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT});
-}
-
-static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS], Application m)
-{
-  Fuse f = {0};
-  if (ksp->blocks.b) {
-    a.end = ksp->blocks;
-    a.end.r = ksp->v[m.r], a.end.z = ksp->v[m.z];
-    LaunchPhase(ksp, id, a, ksp->layout->n, dot, m.rz, m.zz);
-    return;
-  }
-  PlainPhase(ksp, id, a, dot);
-  if (m.rz != NO_SLOT) poiseKSPAddDot(ksp, &f, ksp->v[m.r], m.rz);
-  if (m.zz != NO_SLOT) poiseKSPAddDot(ksp, &f, NULL, m.zz);
-  poiseKSPPrecondition(ksp, ksp->work[m.r], ksp->work[m.z], &f);
-}
-
-void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m)
-{
-  PhasePrecondition(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT}, m);
-}
-
-void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
-{
-  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB};
-  PhaseArgs a = {.in = {b}, .out = {ksp->v[r]}};
-  if (z != NO_SLOT && !ksp->pointwise) {
-    PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
-    return;
-  }
-  if (z != NO_SLOT) a.in[1] = ksp->point, dot[0] = SLOT_CHECK_RZ, dot[1] = SLOT_CHECK_ZZ;
-  PlainPhase(ksp, PHASE_ksp_check, a, dot);
-}
-
-void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
-{
-  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT}, NO_SLOT, NO_SLOT);
-}
-
-static double *DotPartials(PoiseKSP ksp)
-{
-  return ksp->partials + PARTIALS * ksp->stride;
-}
-
-static int Batch(int k, int first)
-{
-  return k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
-}
-
-/* Partial sums of (x_j, y). */
-static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, const double *skip)
-{
-  MdotArgs m = {
-      .n = ksp->layout->n, .stride = ksp->nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)};
-  for (int j = 0; j < k; j++) m.x[j] = x[j];
-  poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-  poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_mdot, &m, sizeof m));
-  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, 8.0 * (k + 1) * (double)m.n);
-}
-
-/* Partial sums of k dots become dst, of all ranks, and are added to sum. */
-static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const double *skip)
-{
-  ReduceArgs r = {
-      .nsum = k, .stride = ksp->nblock, .count = ksp->nblock, .partial = DotPartials(ksp), .dst = dst};
-  if (PoiseSize(ksp->ctx) > 1) {
-    r.dst = ksp->stage;
-    Reduce(ksp, r);
-    SumStage(ksp, k);
-    r = (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = ksp->stage, .dst = dst};
-  }
-  r.skip = skip;
-  Reduce(ksp, r);
-  if (!sum) return;
-  r.dst = sum;
-  r.add = true;
-  Reduce(ksp, r);
-}
-
-void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
-                  const double *skip)
-{
-  for (int first = 0; first < k; first += POISE_MAX_BATCH) {
-    Multiply(ksp, Batch(k, first), x + first, y, skip);
-    FinishDots(ksp, Batch(k, first), dst + first, sum ? sum + first : NULL, skip);
-  }
-}
-
-static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                const double *skip, const Fuse *f, double *again)
-{
-  int first = 0;
-  do {
-    int batch = Batch(k, first);
-    MaxpyArgs m = {
-        .n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
-    for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
-    m.stride = ksp->nblock;
-    m.again = again;
-    first += batch;
-    if (f && first == k) m.fuse = *f;
-    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-    poiseKSPFailed(ksp, poiseLaunch(Dev(ksp), KERNEL_maxpy, &m, sizeof m));
-    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * batch * (double)m.n,
-                8.0 * (batch + 2) * (double)m.n);
-  } while (first < k);
-}
-
-void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                   const double *skip, const Fuse *f)
-{
-  Add(ksp, k, x, sign, c, y, skip, f, NULL);
-}
-
-void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                       const double *skip, const Fuse *f)
-{
-  Add(ksp, k, x, sign, c, y, skip, f, k <= POISE_MAX_BATCH ? DotPartials(ksp) : NULL);
-}
-
-void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
-                      const double *skip)
-{
-  if (k <= POISE_MAX_BATCH)
-    FinishDots(ksp, k, dst, sum, skip);
-  else
-    poiseKSPMdot(ksp, k, x, y, dst, sum, skip);
-}
-
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 static int Cycle(PoiseKSP ksp)
@@ -393,16 +164,16 @@ static int Cycle(PoiseKSP ksp)
   return ksp->type->cycle ? ksp->type->cycle(ksp) : 1;
 }
 
-static void Step(PoiseKSP ksp)
+/* Behind an iteration that was enqueued. */
+static void Advance(PoiseKSP ksp)
 {
-  ksp->type->iterate(ksp, ksp->cycle_at);
   ksp->parity = !ksp->parity;
   if (++ksp->cycle_at < Cycle(ksp)) return;
   ksp->cycle_at = 0;
   if (ksp->type->restart) ksp->type->restart(ksp);
 }
 
-/* The one copy and the one wait that -device_forbid_copies lets pass. */
+/* The only copy and the only wait that -device_forbid_copies allows. */
 static PoiseErr CopySlots(PoiseKSP ksp, double *status)
 {
   bool forbids = poiseDeviceForbid(Dev(ksp), false);
@@ -425,15 +196,7 @@ static PoiseErr FetchSlots(PoiseKSP ksp)
   return WaitForSlots(ksp, LATEST);
 }
 
-void poiseKSPPublish(PoiseKSP ksp)
-{
-  SumPending(ksp);
-  for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
-    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
-  ksp->npending = 0;
-}
-
-/* The residual of the iterate as it is, whether or not the solve is over. All ranks take part, whatever
+/* The residual of the present iterate, whether or not the solve is over. All ranks take part, whatever
    failed. */
 static void TrueResidual(PoiseKSP ksp)
 {
@@ -442,7 +205,7 @@ static void TrueResidual(PoiseKSP ksp)
   PoiseVec x = ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0];
   poiseKSPCopy(ksp, ksp->b, ksp->residual);
   poiseKSPAddDot(ksp, &f, NULL, SLOT_TRUE_RESIDUAL);
-  Product(ksp, minus_one, x, one, ksp->residual, &f);
+  poiseKSPSubtractProduct(ksp, x, ksp->residual, &f);
   poiseKSPPublish(ksp);
   ksp->finishing = false;
 }
@@ -489,7 +252,7 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
   return AgreeOnResult(ksp);
 }
 
-/* The slots of the iteration just enqueued, with its true residual where that is monitored. */
+/* Fetch the slots of the iteration just enqueued, with its true residual if that is monitored. */
 static PoiseErr FetchIteration(PoiseKSP ksp)
 {
   PoiseErr e = FetchSlots(ksp);
@@ -499,8 +262,7 @@ static PoiseErr FetchIteration(PoiseKSP ksp)
   return e ? e : FetchSlots(ksp);
 }
 
-/* Take over the slots that the host has received. Returns whether the solve is over as far as the device
-   knows. */
+/* Read the slots that the host has received. Returns whether the solve is over as far as the device knows. */
 static bool Look(PoiseKSP ksp, const double *status)
 {
   memcpy(ksp->final, status, sizeof ksp->final);
@@ -519,7 +281,7 @@ static PoiseErr CheckReason(PoiseKSPReason reason)
   return POISE_OK;
 }
 
-/* What the user's convergence test says, asked once in each iteration. */
+/* The result of the user's convergence test, asked once per iteration. */
 static PoiseKSPReason HostTest(PoiseKSP ksp)
 {
   PoiseKSPReason reason = POISE_ITERATING;
@@ -532,9 +294,9 @@ static PoiseKSPReason HostTest(PoiseKSP ksp)
   return reason;
 }
 
-/* Whether some rank has failed. Others do not know before their next sum that work queued on a device or a
-   user's function failed: ask, where that can happen, before users' functions are called, as these may be
-   collective. */
+/* Has some rank failed? Without asking, other ranks learn only in their next sum that work queued on a
+   device or a user's function has failed. So they ask, if that can happen, before users' functions are
+   called, as these may be collective. */
 static bool Failed(PoiseKSP ksp)
 {
   bool several = PoiseSize(ksp->ctx) > 1, ask = !Dev(ksp)->ops->is_host || ksp->test || ksp->nmonitors;
@@ -544,7 +306,7 @@ static bool Failed(PoiseKSP ksp)
   return ksp->stop;
 }
 
-/* Whether the user's test stops the solve, on any rank (it may look at a clock). */
+/* Does the user's test stop the solve on any rank? (It may look at a clock.) */
 static bool HostStops(PoiseKSP ksp)
 {
   enum { SAID = 100 }; /* any reason is a positive number */
@@ -557,30 +319,39 @@ static bool HostStops(PoiseKSP ksp)
 
 static void Eager(PoiseKSP ksp)
 {
-  for (bool over = false; !over;) {
+  for (;;) {
     PoiseErr e = FetchIteration(ksp);
     poiseKSPFailed(ksp, e);
     if (Failed(ksp) || poiseKSPOutOfRange(ksp, ksp->status[0])) return;
-    over = Look(ksp, ksp->status[0]);
-    over = HostStops(ksp) || over;
-    if (!over) Step(ksp);
+    bool over = Look(ksp, ksp->status[0]);
+    if (HostStops(ksp) || over) return;
+    ksp->type->iterate(ksp, ksp->cycle_at);
+    Advance(ksp);
   }
 }
 
-/* Iterations of a captured loop: whole cycles, an even number so that the parity comes out even. */
+/* What a replayed loop starts from. Returns whether there is anything to iterate. */
+static bool Begins(PoiseKSP ksp)
+{
+  poiseKSPFailed(ksp, FetchSlots(ksp));
+  return !ksp->failed && !poiseKSPOutOfRange(ksp, ksp->status[0]) && !Look(ksp, ksp->status[0]);
+}
+
+/* Iterations of a captured loop: whole cycles, and an even number, so that the parity repeats. */
 static int CapturedIterations(PoiseKSP ksp)
 {
   int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle, wanted = (int)ksp->options.replay;
   return wanted <= unit ? unit : (wanted + unit - 1) / unit * unit;
 }
 
-/* To the log: `times` times the work of the first n iterations of the captured ones. */
+/* Add to the log `times` times the work of the first n captured iterations. */
 static void Count(PoiseKSP ksp, double times, int n)
 {
   poiseLogAddWork(ksp->ctx, times, &ksp->counts[0], &ksp->counts[n]);
 }
 
-static void Capture(PoiseKSP ksp)
+/* Returns whether there is a captured loop, this one or the one that is kept. */
+static bool Capture(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   Captured now;
@@ -589,16 +360,17 @@ static void Capture(PoiseKSP ksp)
   now.pattern = ksp->A->pattern, now.generation = ksp->pc->generation;
   now.conv = ksp->conv, now.norm = (int)ksp->norm, now.side = (int)ksp->side,
   now.cycle = CapturedIterations(ksp);
-  if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return;
+  if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return true;
   poiseKSPForget(ksp);
   PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *ksp->counts, "counts of a captured loop",
                                &ksp->counts);
   if (!e) e = dev->ops->capture_begin(dev, true);
   poiseKSPFailed(ksp, e);
-  if (e) return;
+  if (e) return false;
   for (int k = 0; k < now.cycle; k++) {
     poiseLogCounts(ksp->ctx, &ksp->counts[k]);
-    Step(ksp);
+    ksp->type->iterate(ksp, ksp->cycle_at);
+    Advance(ksp);
   }
   poiseLogCounts(ksp->ctx, &ksp->counts[now.cycle]);
   Count(ksp, -1, now.cycle); /* nothing has run */
@@ -606,6 +378,7 @@ static void Capture(PoiseKSP ksp)
   poiseKSPFailed(ksp, dev->ops->capture_end(dev, &ksp->graph));
   if (ksp->failed) poiseKSPForget(ksp);
   ksp->captured = now;
+  return !ksp->failed;
 }
 
 static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
@@ -618,16 +391,12 @@ static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
   poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
 
-/* The host stays one replay behind: it looks at one while the next is under way, which changes nothing once
-   DONE is set. */
+/* Replay. The host stays one replay behind: it looks at one while the next runs. That one changes nothing
+   once DONE is set. */
 static void Replay(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   int64_t event[2] = {0, 0};
-  poiseKSPFailed(ksp, FetchSlots(ksp));
-  if (ksp->failed || poiseKSPOutOfRange(ksp, ksp->status[0]) || Look(ksp, ksp->status[0])) return;
-  Capture(ksp);
-  if (ksp->failed) return;
   EnqueueReplay(ksp, 0, &event[0]);
   for (int k = 0; !ksp->failed; k = !k) {
     EnqueueReplay(ksp, !k, &event[!k]);
@@ -637,14 +406,14 @@ static void Replay(PoiseKSP ksp)
   }
   poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
   PoiseInt done = ksp->its - ksp->base;
-  /* kernels launched after the end did none */
+  /* kernels launched after the end did nothing */
   Count(ksp, (double)(done / ksp->captured.cycle), ksp->captured.cycle);
   Count(ksp, 1, (int)(done % ksp->captured.cycle));
 }
 
 /* ---- one solve ------------------------------------------------------------------------------- */
 
-/* The scalars of a method that is to start, or to go on after ksp->base iterations. */
+/* Set the scalars of a method that starts, or continues after ksp->base iterations. */
 static PoiseErr SetSlots(PoiseKSP ksp)
 {
   double *slots;
@@ -669,11 +438,11 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   TRY(SetSlots(ksp));
   TRY(poiseBufferWrite(&ksp->stage_buffer, DEVICE, &ksp->stage));
   TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &ksp->partials));
-  /* zeros at first, as methods may fetch all of it */
+  /* zeroed, as methods may fetch all of it */
   TRY(poiseBufferUpdate(&ksp->array_buffer, DEVICE, &ksp->array));
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
   for (int k = 0; k < ksp->A->null.n; k++) TRY(poiseVecUpdate(ksp->A->null.v[k], &ksp->null[k]));
-  /* z = M^-1 r is more than a diagonal then */
+  /* as z = M^-1 r is then more than a diagonal */
   ksp->pointwise = ksp->pc->type->pointwise && !RemovesNullSpace(ksp);
   ksp->point = NULL;
   if (ksp->pointwise) TRY(ksp->pc->type->pointwise(ksp->pc, &ksp->point));
@@ -687,8 +456,8 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   return POISE_OK;
 }
 
-/* How much of *b lies in the null space of A^T, for which that of A stands in where it is all that is known,
-   as it is the same for a symmetric A. Where the former is known, *b becomes b without that part. */
+/* Measure the part of *b in the null space of A^T. If only that of A is known, it is used, as for a
+   symmetric A. If that of A^T is known, *b becomes b without that part. */
 static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 {
   const NullSpace *left = &ksp->A->left, *space = left->n ? left : &ksp->A->null;
@@ -707,17 +476,17 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
   return PoiseAgree(ksp->ctx, e);
 }
 
-/* The solution to the user's vector, if it is not worse than one that is there. Where scales are absurd
-   it may overflow while residuals vanish: that is no convergence. Seen in the pass that copies it, it
-   costs nothing but the sum. */
+/* Copy the solution to the user's vector, unless an earlier one is better. With absurd scales x may
+   overflow while residuals vanish: that is no convergence. The pass that copies x detects it, and costs
+   only one more sum. */
 static void Deliver(PoiseKSP ksp, PoiseVec x)
 {
   int slot;
   double *p, most = poiseKSPMost(ksp, &slot);
   PoiseErr e = poiseFinite(most) ? poiseVecUpdate(x, &p) : poiseVecWrite(x, &p);
-  PhaseArgs a = {.in = {ksp->v[0]}, .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->scale}}};
+  PhaseArgs a = {READS(KSP_X, ksp->v[0]), .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->scale}}};
   poiseKSPFailed(ksp, e);
-  a.out[0] = e ? ksp->v[0] : p;
+  a.out[KSP_USERS_X] = e ? ksp->v[0] : p;
   if (poiseFinite(most)) {
     poiseKSPPublish(ksp);
     a.c[0].slot = poiseKSPSlot(ksp, slot);
@@ -729,19 +498,7 @@ static void Deliver(PoiseKSP ksp, PoiseVec x)
   if (ksp->reason > 0 && delivered && ksp->status[0][SLOT_RESULT] != 0) ksp->reason = POISE_DIVERGED_NANORINF;
 }
 
-/* The loop, from the x in work[0]. Afterwards the solve is over, or ksp->scaling. */
-static PoiseErr Loop(PoiseKSP ksp)
-{
-  ksp->finishing = false;
-  ksp->type->start(ksp, ksp->b);
-  if (ksp->eager)
-    Eager(ksp);
-  else
-    Replay(ksp);
-  return AgreeOnResult(ksp);
-}
-
-/* A method that stalls is started again from x, while the norms that it started from halve. */
+/* Must a stalled method start again from x? It does while the norms at its starts halve. */
 static bool Retries(PoiseKSP ksp)
 {
   double norm, before = ksp->stalled;
@@ -750,8 +507,8 @@ static bool Retries(PoiseKSP ksp)
   return norm <= before / 2;
 }
 
-/* The end of a loop that is over: x, and whether what the method claims of it is true. *again: it is
-   not, and the method is to go on. */
+/* After the loop: make x, and check what the method claims of it. *again: the claim is false, and the
+   method must continue. */
 static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
 {
   bool checks = poiseKSPChecks(ksp);
@@ -766,7 +523,7 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   return ksp->scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
 }
 
-/* Start again, from x or from a b that is scaled: rare, so that it may copy and wait. */
+/* Start again, from x or with a scaled b. This is rare, so it may copy and wait. */
 static PoiseErr Restart(PoiseKSP ksp, PoiseVec x)
 {
   bool forbids = poiseDeviceForbid(Dev(ksp), false);
@@ -779,7 +536,8 @@ static PoiseErr Restart(PoiseKSP ksp, PoiseVec x)
   return e;
 }
 
-PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+/* Nothing is known of a solve that begins. */
+static void Reset(PoiseKSP ksp)
 {
   ksp->failed = POISE_OK;
   ksp->stop = ksp->finishing = false;
@@ -790,6 +548,11 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   memset(ksp->final, 0, sizeof ksp->final);
   ksp->stalled = INFINITY;
   ksp->claim = (Claim){.best = INFINITY, .best_square = INFINITY};
+}
+
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  Reset(ksp);
   TRY(LeaveOut(ksp, &b));
   ksp->b = b;
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->norm_b));
@@ -797,8 +560,14 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     poiseKSPCopy(ksp, x, ksp->work[0]);
   else
     poiseKSPZero(ksp, ksp->work[0]);
-  for (bool again = true; again;) {
-    TRY(Loop(ksp));
+  for (bool again = true; again;) { /* from the x in work[0], until the solve is over, or ksp->scaling */
+    ksp->finishing = false;
+    ksp->type->start(ksp, ksp->b);
+    if (ksp->eager)
+      Eager(ksp);
+    else if (Begins(ksp) && Capture(ksp))
+      Replay(ksp);
+    TRY(AgreeOnResult(ksp));
     again = ksp->scaling;
     if (!again) TRY(Conclude(ksp, x, &again));
     if (again) TRY(Restart(ksp, x));

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The residual side of richardson and chebyshev. Vectors read and written per iteration beside the matrix,
-  with a pointwise preconditioner d: x, r (product); b, r, d, r (residual); and the step's: r, d, x, x
-  (richardson), or p, p more (chebyshev).
+  The residual part of richardson and chebyshev. Vectors read and written per iteration, beside the matrix,
+  with a pointwise preconditioner d: x, r (product); b, r, d, r (residual); r, d, x, x (step of richardson),
+  and p, p more (chebyshev).
 */
 #include "stationary.h"
 
-/* r = b - A x (A x = 0 for a zero guess), z = M r and its norm or r's, as far as they are wanted. */
+/* r = b - A x (A x = 0 for a zero guess), z = M r, and the norm of one of them, as far as they are wanted. */
 static void Residual(PoiseKSP ksp, bool zero)
 {
   double **v = ksp->v;
   bool preconditioned = ksp->norm == POISE_KSP_NORM_PRECONDITIONED;
   bool by_phase = ksp->norm != POISE_KSP_NORM_NONE && (ksp->pointwise || !preconditioned);
-  PhaseArgs a = {.in = {v[ST_B], ksp->point}, .out = {v[ST_R]}, .flags = (int)ksp->norm};
+  PhaseArgs a = {READS(ST_B, v[ST_B]), READS(ST_D, ksp->point), WRITES(ST_R, v[ST_R]),
+                 .flags = (int)ksp->norm};
   if (zero)
     poiseKSPZero(ksp, ksp->work[ST_R]);
   else
@@ -49,6 +50,6 @@ int poiseStationaryResidual(PoiseKSP ksp)
 PhaseArgs poiseStationaryStep(PoiseKSP ksp, double *p)
 {
   double **v = ksp->v;
-  if (!ksp->pointwise) return (PhaseArgs){.in = {[2] = v[ST_Z]}, .out = {v[ST_X], p}};
-  return (PhaseArgs){.in = {v[ST_R], ksp->point}, .out = {v[ST_X], p}};
+  if (!ksp->pointwise) return (PhaseArgs){READS(ST_Z, v[ST_Z]), WRITES(ST_X, v[ST_X]), WRITES(ST_P, p)};
+  return (PhaseArgs){READS(ST_R, v[ST_R]), READS(ST_D, ksp->point), WRITES(ST_X, v[ST_X]), WRITES(ST_P, p)};
 }

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What richardson and chebyshev share: x moves along z = M^-1 r, and r = b - A x is computed anew in every
-   iteration. */
+/* Shared by richardson and chebyshev: x moves along z = M^-1 r, and every iteration computes r = b - A x
+   anew. */
 #ifndef POISE_STATIONARY_H
 #define POISE_STATIONARY_H
 
 #include "ksp.h"
 #include "stationary_phases.h"
 
-enum { ST_X, ST_B, ST_R, ST_Z, ST_OWN }; /* work vectors; a method's own start at ST_OWN */
-
-/* Keep b, the first residual and norm, SLOTs ST_SCALE and ST_ALPHA; reason: nonzero when the solve cannot go
-   on. */
+/* Keep b. Compute the first residual and norm, and set SLOTs ST_SCALE and ST_ALPHA. A nonzero reason: the
+   solve cannot continue. */
 void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, int reason);
 int poiseStationaryResidual(PoiseKSP ksp); /* as KSPType's */
-/* The residual and norm of the new x; decides. */
+/* Compute the residual and norm of the new x, and test convergence. */
 void poiseStationaryEnd(PoiseKSP ksp);
-/* The arguments of a step: in = {r, d, z} (z NULL: z = d r), out = {x, p}; p may be NULL. */
+/* The arguments of a step: r, d and x, or z and x; and p, which may be NULL. */
 PhaseArgs poiseStationaryStep(PoiseKSP ksp, double *p);
 
 /* Norms that both offer. */
-#define STATIONARY_NORMS \
-  (1u << POISE_KSP_NORM_PRECONDITIONED | 1u << POISE_KSP_NORM_UNPRECONDITIONED | 1u << POISE_KSP_NORM_NONE)
+#define STATIONARY_NORMS (NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NONE))
 
 #endif

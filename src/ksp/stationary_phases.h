@@ -5,28 +5,28 @@
 
 #include "ksp_phases.h"
 
+/* Work vectors, of which a method's own start at ST_OWN. The operands are these, p and d. */
+enum { ST_X, ST_B, ST_R, ST_Z, ST_OWN, ST_P = ST_OWN, ST_D };
+
 enum { ST_NN = SLOT_FIRST_OWN, ST_SCALE, ST_ALPHA, ST_OMEGA, ST_OMEGA_ODD };
 
-/* stationary_residual: r = b - r, where r holds A x; dot |z|^2 with z = d r, or |r|^2. in: b, d; out: r;
-   flags: the norm. */
-POISE_INLINE int stationary_residual_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+/* stationary_residual: r = b - r, where r holds A x; dot |z|^2 with z = d r, or |r|^2. flags: the norm. */
+PROLOGUE(stationary_residual)
 {
-  (void)in, (void)out, (void)a, (void)c;
   return 1;
 }
 
-POISE_INLINE Dots stationary_residual_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(stationary_residual)
 {
-  double *r = a->out[0];
-  (void)c;
-  double ri = r[i] = poiseRead(a, 0, i) - r[i], z = poisePoint(a, 1, ri, i);
-  return poiseDots(a->flags == NORM_PRECONDITIONED ? z * z : ri * ri, 0, 0);
+  double r = READ(ST_B) - OUT(ST_R);
+  OUT(ST_R) = r;
+  double z = poisePoint(a, ST_D, r, i);
+  return poiseDots(a->flags == NORM_PRECONDITIONED ? z * z : r * r, 0, 0);
 }
 
 /* stationary_start: the first norm. c: scale, alpha, a reason to stop or 0. k: rtol is relative to |b|. */
-POISE_INLINE int stationary_start_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(stationary_start)
 {
-  (void)c;
   out[ST_SCALE] = a->c[0].value;
   out[ST_ALPHA] = a->c[1].value;
   if (!poiseDecideFirst(in, out, a, sqrt(in[ST_NN]), (int)a->k) && a->c[2].value != 0)
@@ -34,49 +34,36 @@ POISE_INLINE int stationary_start_begin(const double *in, double *out, const Pha
   return 0;
 }
 
-POISE_INLINE Dots stationary_start_element(const double *c, const PhaseArgs *a, int64_t i)
-{
-  (void)c, (void)a, (void)i;
-  return poiseDots(0, 0, 0);
-}
-
 /* stationary_decide: the norm of the iteration. */
-POISE_INLINE int stationary_decide_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(stationary_decide)
 {
-  (void)c;
   poiseDecide(in, out, a, sqrt(in[ST_NN]));
   return 0;
 }
 
-POISE_INLINE Dots stationary_decide_element(const double *c, const PhaseArgs *a, int64_t i)
-{
-  (void)c, (void)a, (void)i;
-  return poiseDots(0, 0, 0);
-}
-
-/* z_i of a step. */
+/* z = M r of a step, which is an operand where M is no diagonal. */
 POISE_INLINE double poiseStationaryZ(const PhaseArgs *a, int64_t i)
 {
-  return a->in[2] ? poiseRead(a, 2, i) : poisePoint(a, 1, poiseRead(a, 0, i), i);
+  return a->in[ST_Z] ? READ(ST_Z) : poisePoint(a, ST_D, READ(ST_R), i);
 }
 
 /* richardson_step: x += scale z. */
-POISE_INLINE int richardson_step_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(richardson_step)
 {
-  (void)out, (void)a;
   c[0] = in[ST_SCALE];
   return 1;
 }
 
-POISE_INLINE Dots richardson_step_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(richardson_step)
 {
-  a->out[0][i] += c[0] * poiseStationaryZ(a, i);
+  double scale = c[0];
+  OUT(ST_X) += scale * poiseStationaryZ(a, i);
   return poiseDots(0, 0, 0);
 }
 
 /* chebyshev_step: p = (omega - 1) p + omega scale z; x += p. omega is 1 / (1 - alpha^2 omega / 4) of the one
    before, which counts as 2 in the first iteration, where p = scale z. */
-POISE_INLINE int chebyshev_step_begin(const double *in, double *out, const PhaseArgs *a, double *c)
+PROLOGUE(chebyshev_step)
 {
   double alpha = in[ST_ALPHA], omega = 1 / (1 - 0.25 * alpha * alpha * in[ST_OMEGA + a->parity]);
   int first = poiseIsFirst(in, a);
@@ -86,13 +73,12 @@ POISE_INLINE int chebyshev_step_begin(const double *in, double *out, const Phase
   return 1;
 }
 
-POISE_INLINE Dots chebyshev_step_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(chebyshev_step)
 {
-  double *p = a->out[1];
-  double pi = c[1] * poiseStationaryZ(a, i);
-  if (c[0] != 0) pi += c[0] * p[i]; /* which holds nothing before the first iteration */
-  p[i] = pi;
-  a->out[0][i] += pi;
+  double p = c[1] * poiseStationaryZ(a, i);
+  if (c[0] != 0) p += c[0] * OUT(ST_P); /* which holds nothing before the first iteration */
+  OUT(ST_P) = p;
+  OUT(ST_X) += p;
   return poiseDots(0, 0, 0);
 }
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the
-   values stay, all but sums of matrices with different patterns. */
+   values stay. Only sums of matrices with different patterns run on the host. */
+#include "../vec/vec_phases.h"
+#include "blocks.h"
+#include "columns.h"
+#include "csr_build.h"
+#include "csr_values_kernels.h"
+#include "entries.h"
 #include "mat.h"
 
 /* ---- scaling --------------------------------------------------------------------------------- */
@@ -14,10 +20,10 @@ static PoiseErr CheckValues(PoiseMat A)
 static PoiseErr Scale(PoiseMat A, double a)
 {
   PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrScalars(&A->csr), .c[0].value = a};
-  TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[0]));
-  p.in[0] = p.out[0];
+  TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[VEC_W]));
+  p.in[VEC_X] = p.out[VEC_W];
   A->state++;
-  TRY(poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p));
+  TRY(LAUNCH(A->ctx->device, phase, &p));
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
@@ -46,7 +52,7 @@ static PoiseErr Multiply(PoiseMat A, PoiseVec l, const double *right, const doub
   if (l) TRY(poiseVecRead(l, &s.left));
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
   A->state++;
-  TRY(poiseLaunch(A->ctx->device, KERNEL_csr_scale, &s, sizeof s));
+  TRY(LAUNCH(A->ctx->device, csr_scale, &s));
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
@@ -73,8 +79,8 @@ static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d)
   return POISE_OK;
 }
 
-/* The entries that are stored; partial sums of the number of those that are not stay in the context's
-   scratch. */
+/* Change the stored entries. The number of entries that are not stored stays in the context's scratch, as
+   partial sums. */
 static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
 {
   CsrSetDiagonalArgs s = {.add = mode == ADDING, .value = a};
@@ -83,7 +89,7 @@ static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &s.lacking));
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
   A->state++;
-  TRY(poiseLaunch(A->ctx->device, KERNEL_csr_set_diagonal, &s, sizeof s));
+  TRY(LAUNCH(A->ctx->device, csr_set_diagonal, &s));
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
@@ -93,7 +99,7 @@ static PoiseErr OpenMissing(PoiseMat A, PoiseVec d, HostCsr *h, const double **p
   return d ? PoiseVecGetRead(d, p) : POISE_OK;
 }
 
-/* The others join the pattern. A call that fails is reported by Assemble. */
+/* Add the entries that are not stored to the pattern. Assemble reports a call that fails. */
 static PoiseErr AddMissing(PoiseMat A, int mode, PoiseVec d, double a)
 {
   const double *p = NULL;
@@ -144,14 +150,14 @@ PoiseErr PoiseMatAddDiagonal(PoiseMat A, PoiseVec d)
 
 /* ---- norms ----------------------------------------------------------------------------------- */
 
-/* The largest sums of rows, or the sums of squares, as partial results in the context's scratch. */
+/* The largest row sums, or the sums of squares, as partial results in the context's scratch. */
 static PoiseErr SumRows(PoiseMat A, bool largest, const double scale[2])
 {
   CsrNormArgs n = {.largest = largest, .scale = {scale[0], scale[1]}};
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(A->rows->n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &n.partial));
   TRY(poiseCsrView(&A->csr, &n.A));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_norm, &n, sizeof n);
+  return LAUNCH(A->ctx->device, csr_norm, &n);
 }
 
 static PoiseErr SumColumns(PoiseMat A, double **column)
@@ -163,7 +169,7 @@ static PoiseErr SumColumns(PoiseMat A, double **column)
   return POISE_OK;
 }
 
-/* On the host, which needs no index of the entries by column. */
+/* The norm of columns, on the host, which needs no index of the entries by column. */
 static PoiseErr NormOfColumns(PoiseMat A, double *norm)
 {
   double *column = NULL;
@@ -191,8 +197,8 @@ static PoiseErr NormOfRows(PoiseMat A, bool largest, const double scale[2], doub
   return poiseReduceFinish(A->ctx, SumRows(A, largest, scale), 1, POISE_NBLOCKS(A->rows->n), largest, norm);
 }
 
-/* Entries whose squares under- or overflow are scaled by the largest sum of a row, which may itself
-   overflow. */
+/* The Frobenius norm. Entries whose squares under- or overflow are scaled by the largest row sum, which
+   may itself overflow. */
 static PoiseErr Frobenius(PoiseMat A, double *norm)
 {
   double largest, scale[2] = {1, 1};
@@ -230,19 +236,20 @@ static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
   TRY(poiseMatCheckUsable(X));
   TRY(poiseMatCheckUsable(Y));
   if (!poiseLayoutSame(X->rows, Y->rows) || !poiseLayoutSame(X->cols, Y->cols))
-    FAIL(POISE_ERR_SIZE, "X is %lld x %lld, Y is %lld x %lld, or their ranks share the rows differently",
+    FAIL(POISE_ERR_SIZE, "X is %lld x %lld, Y is %lld x %lld, or the ranks have different rows of them",
          (long long)X->rows->N, (long long)X->cols->N, (long long)Y->rows->N, (long long)Y->cols->N);
   return POISE_OK;
 }
 
-/* What the host knows of the patterns: columns of other ranks have numbers, so they must be the same ones. */
+/* May the patterns be equal, as far as the host knows? Columns of other ranks are numbered, so these lists
+   must be equal. */
 static bool MayBeAlike(const Csr *y, const Csr *x)
 {
   return y->nz == x->nz && y->nghost == x->nghost &&
          (!y->nghost || !memcmp(y->ghost, x->ghost, (size_t)y->nghost * sizeof *y->ghost));
 }
 
-/* The blocks of rows whose patterns differ, counted in partial sums in the context's scratch. */
+/* Count the row blocks whose patterns differ, as partial sums in the context's scratch. */
 static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 {
   Device *dev = Y->ctx->device;
@@ -250,28 +257,28 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
   CsrDifferArgs d;
   TRY(poiseReduceReserve(Y->ctx, nblock));
   TRY(poiseBufferWrite(&Y->ctx->reduce_partial, DEVICE, &d.partial));
-  if (!MayBeAlike(&Y->csr, &X->csr))
-    return LAUNCH(dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = nblock, .c[0].value = 1,
-                  .out[0] = d.partial);
+  PhaseArgs ones = {.id = PHASE_vec_set, .n = nblock, .c = {{.value = 1}}, WRITES(VEC_W, d.partial)};
+  if (!MayBeAlike(&Y->csr, &X->csr)) return LAUNCH(dev, phase, &ones);
   TRY(poiseCsrPattern(&Y->csr, &d.A));
   TRY(poiseCsrPattern(&X->csr, &d.B));
-  return poiseLaunch(dev, KERNEL_csr_differ, &d, sizeof d);
+  return LAUNCH(dev, csr_differ, &d);
 }
 
 static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
 {
   PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrScalars(&Y->csr), .c = {{.value = a}, {.value = 1}}};
-  TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[0]));
-  TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[0]));
-  p.in[1] = p.out[0];
+  TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[VEC_X]));
+  TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[VEC_W]));
+  p.in[VEC_Y] = p.out[VEC_W];
   Y->state++;
-  TRY(poiseLaunch(Y->ctx->device, KERNEL_phase, &p, sizeof p));
+  TRY(LAUNCH(Y->ctx->device, phase, &p));
   return poiseBufferSyncBorrowed(&Y->csr.val);
 }
 
 /* ---- sums of matrices with different patterns, on the host ----------------------------------- */
 
-typedef struct Walk { /* through the columns of one row of Y and of X, of numbers or of blocks of one size */
+typedef struct Walk { /* a walk through the columns of one row of Y and of X, of scalars or of blocks of
+                         one size */
   PoiseMat Y, X;
   HostCsr y, x;
   int64_t ky, kx, last_y, last_x;
@@ -283,7 +290,7 @@ static void StartRow(Walk *w, int64_t i)
   w->kx = poiseCsrPtr(&w->X->csr, w->x.ptr, i), w->last_x = poiseCsrPtr(&w->X->csr, w->x.ptr, i + 1);
 }
 
-/* The next column and where Y and X have it, or -1. */
+/* The next column, and its places in Y and X, or -1. */
 static bool Next(Walk *w, PoiseInt *col, int64_t *ky, int64_t *kx)
 {
   if (w->ky == w->last_y && w->kx == w->last_x) return false;
@@ -295,7 +302,7 @@ static bool Next(Walk *w, PoiseInt *col, int64_t *ky, int64_t *kx)
   return true;
 }
 
-/* *missing: entries of X that Y has no place for. */
+/* *missing: the number of entries of X that Y lacks. */
 static PoiseErr CountMissing(PoiseMat Y, PoiseMat X, Walk *w, int64_t *missing)
 {
   PoiseInt col;
@@ -309,7 +316,7 @@ static PoiseErr CountMissing(PoiseMat Y, PoiseMat X, Walk *w, int64_t *missing)
   return POISE_OK;
 }
 
-/* to = y + a x of an entry's n numbers, as on the device; NULL: zeros. */
+/* to = y + a x for the n scalars of an entry, with the same bits as on the device. NULL means zeros. */
 static void Plus(int64_t n, const double *y, double a, const double *x, double *to)
 {
   for (int64_t j = 0; j < n; j++) {

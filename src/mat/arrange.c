@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices in another layout and numbering. A permutation is a matrix with a 1 in each row, so that products
-  move vectors; and the entries of the rearranged matrix are triplets, so that its values follow the
-  original's in one pass.
+  Matrices in another layout and numbering. A permutation is a matrix with a 1 in each row, so that its SpMV
+  moves vectors. The entries of the rearranged matrix are triplets, so that one pass copies new values of the
+  original.
 */
+#include "arrange.h"
+#include "columns.h"
+#include "coo.h"
+#include "csr_product.h"
+#include "entries.h"
 #include "graph.h"
 
 PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
@@ -59,7 +64,7 @@ static PoiseErr Ones(int64_t n, PoiseContext ctx, int64_t **ptr, double **val)
   return POISE_OK;
 }
 
-/* From the new numbers of this rank's rows, m of the new rows being this rank's. */
+/* Make a permutation from the new numbers of this rank's rows; m of the new rows are this rank's. */
 static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutation *p)
 {
   PoiseContext ctx = A->ctx;
@@ -68,7 +73,7 @@ static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutat
   PoiseErr e = PoiseAgree(ctx, Ones(A->rows->n, ctx, &ptr, &val));
   PoiseCSR csr = {.ptr64 = ptr, .col64 = number ? number : ptr, .val = val}; /* not NULL without entries */
   if (!e) e = PoiseMatCreateCSR(ctx, A->rows->n, m, A->rows->N, A->rows->N, &csr, POISE_COPY, &p->from);
-  if (!e) e = PoiseMatSetType(p->from, "csr"); /* rows of one entry */
+  if (!e) e = PoiseMatSetType(p->from, "csr"); /* csr, as rows have one entry */
   if (!e) e = PoiseMatTranspose(p->from, &p->to);
   poiseFree(ctx, &ptr);
   poiseFree(ctx, &val);
@@ -78,8 +83,8 @@ static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutat
 
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
-/* Rows that go to one rank get there in the order of their old numbers. to: the rank of each node; *m: rows
-   for this rank. */
+/* Number rows by their rank, and rows of one rank in the order of their old numbers. to: the rank of each
+   node; *m: rows for this rank. */
 static PoiseErr NumberByRank(PoiseMat A, const int32_t *to, int64_t *counts, PoiseInt *number, PoiseInt *m)
 {
   Comm *comm = A->ctx->comm;
@@ -90,7 +95,7 @@ static PoiseErr NumberByRank(PoiseMat A, const int32_t *to, int64_t *counts, Poi
   for (int q = 0; q < comm->size; q++) {
     int64_t total = 0;
     for (int r = 0; r < comm->size; r++) {
-      if (r == comm->rank) counts[q] = start + total; /* from now on the next number */
+      if (r == comm->rank) counts[q] = start + total; /* from here on the next number */
       total += all[(int64_t)r * comm->size + q];
     }
     if (q == comm->rank) *m = total;
@@ -118,7 +123,7 @@ static PoiseErr NumberByPartition(PoiseMat A, PoiseInt *number, PoiseInt *m)
   return e;
 }
 
-/* numbers: of A's rows in a better order, each rank's among themselves. */
+/* numbers = numbers of A's rows in a better order; each rank numbers its own rows. */
 static PoiseErr Reorder(PoiseMat A, PoiseVec numbers)
 {
   PoiseContext ctx = A->ctx;
@@ -137,8 +142,8 @@ static PoiseErr Reorder(PoiseMat A, PoiseVec numbers)
   return e;
 }
 
-/* B, which is A as it is partitioned, knows its own rows' final numbers; A's rows, whose numbers are B's, ask
-   for theirs. */
+/* Fetch the final numbers of A's rows. B is A after partitioning, and has the final numbers of its own
+   rows. number holds the rows of B that A's rows have become. */
 static PoiseErr TakeOrder(PoiseMat A, PoiseMat B, PoiseInt *number)
 {
   PoiseContext ctx = A->ctx;
@@ -186,7 +191,7 @@ static PoiseErr IsSo(PoiseMat A, PoiseInt m, const PoiseInt *number, bool *so)
   return POISE_OK;
 }
 
-/* always: also when A is so already. */
+/* always: also if A has the wanted arrangement already. */
 static PoiseErr CreatePermutation(PoiseMat A, bool always, Permutation *p)
 {
   PoiseInt *number = NULL, m;
@@ -212,7 +217,7 @@ PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p)
 
 /* ---- rearranged matrices --------------------------------------------------------------------- */
 
-typedef struct Places { /* where A's entries go, which may be blocks */
+typedef struct Places { /* where A's entries (or blocks) go */
   PoiseInt *rows, *cols;
   double *column; /* new numbers of A's local columns */
 } Places;
@@ -323,7 +328,7 @@ PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B)
 PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y)
 {
   poiseLogBegin(P->ctx, EVENT_VecMove);
-  PoiseErr e = P->type->mult(P, (ScalarRef){NULL, 1}, x, (ScalarRef){NULL, 0}, y, NULL, NULL);
+  PoiseErr e = poiseMatMultPlain(P, x, y);
   poiseLogEnd(P->ctx, EVENT_VecMove, 0, poiseMatTraffic(P));
   return PoiseAgree(P->ctx, e);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Assembly: entries added or set one by one or as dense blocks. One that the pattern has changes in place;
-  others of this rank's rows are collected by row (rows.c), those of other ranks' rows in a stash that travels
-  to them. All on the host, as the values come from there.
+  Assembly: entries added or set one by one or as dense blocks. An entry of the pattern changes in place.
+  Other entries of this rank's rows are collected by row (rows.c). Entries of other ranks' rows go to a stash,
+  which travels to them. All of this is on the host, where the values come from.
 */
+#include "auto.h"
+#include "blocks.h"
+#include "csr_build.h"
+#include "entries.h"
 #include "mat.h"
 
 PoiseErr poiseMatCheckHolds(PoiseMat A)
@@ -57,7 +61,7 @@ PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h)
 
 /* ---- adding and setting ---------------------------------------------------------------------- */
 
-/* The assembled arrays, open for changing values also while entries are pending; none before the first
+/* The assembled arrays for changing values, also while entries are pending. None before the first
    Assemble. */
 static PoiseErr Open(PoiseMat A, HostCsr *h)
 {
@@ -82,7 +86,8 @@ static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *
   return POISE_OK;
 }
 
-/* Up to COLUMN_BATCH columns of a block from the first on, sorted; those to be ignored are left out. */
+/* Take up to COLUMN_BATCH columns of a block, from the first on, and sort them. Columns to be ignored are
+   left out. */
 static void TakeBatch(const Indices *cols, PoiseInt first, ColumnBatch *p)
 {
   PoiseInt last = cols->n - first < COLUMN_BATCH ? cols->n : first + COLUMN_BATCH;
@@ -121,8 +126,8 @@ POISE_INLINE void Put(double *to, int mode, double v)
   *to = mode == ADDING ? *to + v : v;
 }
 
-/* Change the stored entries of a row, val[0 .. n); *rest: those that are not stored. b > 1: of a row of
-   blocks, of its row r. */
+/* Change the stored entries of a row, val[0 .. n). *rest: those that are not stored. b > 1: of row r of a
+   row of blocks. */
 POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow row, int64_t n,
                          double *val, int64_t b, int64_t r, int mode, const ColumnBatch *p, const double *v,
                          ColumnBatch *rest)
@@ -158,7 +163,7 @@ static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, 
                           const double *v)
 {
   ColumnBatch rest;
-  if (row < 0) return POISE_OK; /* first, as it may be too small for a difference */
+  if (row < 0) return POISE_OK; /* tested first, as a difference could overflow */
   PoiseInt i = row - A->rows->begin;
   if (i < 0 || i >= A->rows->n) {
     for (int j = 0; j < p->n; j++) TRY(poiseStashAdd(A->ctx, &A->stash, row, p->col[j], v[p->place[j]]));
@@ -178,7 +183,7 @@ static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row
   return InsertRow(A, h, mode, row, &p, &v);
 }
 
-/* The rows of an element lie apart: their memory is asked for before the first of them is needed. */
+/* Prefetch the rows of an element, which are not neighbours in memory, before the first of them is needed. */
 static void FetchRows(PoiseMat A, const Indices *rows)
 {
   for (PoiseInt k = 0; A->added.row && k < rows->n; k++) {
@@ -284,7 +289,8 @@ static PoiseErr ZeroEntries(PoiseMat A)
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
-/* A borrowed array is to be current on the host, so there values given on the host go first. */
+/* Set all values. A borrowed array must be current on the host, so values given on the host go there
+   first. */
 PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
 {
   Device *dev = A->ctx->device;
@@ -390,7 +396,7 @@ void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
   poiseFree(ctx, &r->val);
 }
 
-/* By arrays, or by what was made on the device. */
+/* Replace the CSR by arrays, or by a CSR made on the device. */
 static PoiseErr Replace(PoiseMat A, RowArrays *r, Csr *made)
 {
   Csr old = A->csr;
@@ -423,13 +429,14 @@ PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, c
   return POISE_OK;
 }
 
-/* What becomes a matrix of blocks when it gets them. */
+/* Type bcsr for a matrix that gets blocks of size b; NULL: the type stays. */
 static const MatType *TypeFor(const PoiseMat A, int b)
 {
   return b && !A->type->blocked ? &poiseMatType_bcsr : NULL;
 }
 
-/* Type auto waits for the first use: its choice may fail, and the entries are there. */
+/* Set up after a replacement. Type auto waits for the first use, as its choice may fail, and the entries
+   must be kept. */
 static PoiseErr SetUpReplaced(PoiseMat A)
 {
   return A->choice ? POISE_OK : poiseMatSetUp(A);
@@ -447,7 +454,7 @@ PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
   return SetUpReplaced(A);
 }
 
-/* The stored row and the added one, which have no column in common, by columns, from place `out` on. */
+/* Merge the stored and the added row, which have no column in common, by columns, from place `out` on. */
 static void MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
 {
   AddedRow added = poiseRowsGet(&A->added, i);
@@ -490,7 +497,7 @@ static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
   return POISE_OK;
 }
 
-/* What arrived is taken in the order of the sending ranks. What could not be taken stays. */
+/* Take received entries in the order of the sending ranks. Entries that could not be taken stay. */
 static PoiseErr TakeReceived(PoiseMat A, int mode)
 {
   Stash *s = &A->stash;

@@ -1,111 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type auto: has the type work that is likely to multiply fastest by this pattern on this device. The rule of
-  CSR-I (Flegar & Quintana-Orti 2017: balanced kernels where the lengths of rows deviate much from their mean)
-  made into a prediction for each type; or a measurement, whose winners are remembered. All ranks take the
-  same type: the one whose slowest rank is fastest.
+  Type auto: uses the type that is likely to have the fastest SpMV for this pattern on this device. CSR-I
+  (Flegar & Quintana-Orti 2017) uses balanced kernels where the lengths of rows deviate much from their mean.
+  Here that rule is a predicted time for each type; or a measurement decides, whose winners are remembered.
+  All ranks take the same type: the one whose slowest rank is fastest.
 */
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-
+#include "auto.h"
+#include "blocks.h"
+#include "bytes.h"
+#include "csr_build.h"
+#include "csr_product.h"
 #include "mat.h"
+#include "transpose.h"
+#include "winners.h"
 
-/* ---- the rule -------------------------------------------------------------------------------- */
+/* ---- the prediction -------------------------------------------------------------------------- */
 
-typedef struct Rows {  /* what a product with this rank's rows depends on */
-  double m, nz, bytes; /* bytes: that any type moves */
-  double longest;      /* entries of a row */
-  double deviation;    /* standard deviation of the rows' lengths, in means of them */
-  /* a GPU does best to fetch blocks of all rows at once, or of those that csri does not cut */
-  bool even, even_but_cut;
-  bool dense; /* rows are all cut, of one length, and neighbours in them are neighbours in x */
-  bool alone; /* row blocks are so few that one thread of the host works on all */
-  double share, max_share_nnz; /* bytes of HOST_SHARES threads by rows, in the mean, and of the busiest */
-  double row_blocks;           /* of csri, the last one a part */
-} Rows;
-
-/* Predicted times are in units of the time that the bytes take: 1 is a product at the speed of memory. These
-   numbers are what was fitted. */
-static const struct {
-  double host_csri; /* row blocks instead of rows on a CPU. Two threads, even rows: 1.0 to 1.1 */
-  /* csri where the rows that are not cut are even. H200: as csr, which does it where none is cut */
-  double gpu_csri_even;
-  /* Where they are not. H200, forced on even rows of 7 and 50: 1.33 and 1.1; scattered columns: 0.8 to 1.0 */
-  double gpu_csri_row_blocks;
-  double gpu_lanes; /* lanes of a warp per row, in rows of one length. H200, rows of 5 to 79: 1.1 to 1.3 */
-  double gpu_dense; /* seg where rows are dense. H200, of 1000 and 3000: 0.8 and 0.87 times csri */
-  /* over csri. H200: 1.2 in the mean of 235 matrices, never below 0.95 but where a product takes 10 us */
-  double seg;
-  /* Bytes that come while a lane waits for an entry: 0.4 us of 4.2 TB/s. H200: from 0.2 us where x is read in
-     order (arrow, 205 ms) to 0.57 us where it is not (R-MAT, 8.8 ms). */
-  double gpu_wait;
-  /* time of bcsr over csr for the same bytes. H200: 0.8 to 1.0 for full blocks; on CPUs 1.0 to 1.1 */
-  double blocks;
-} fit = {.blocks = 1.1,
-         .host_csri = 1.1,
-         .gpu_csri_even = 1.01,
-         .gpu_csri_row_blocks = 1.15,
-         .seg = 1.2,
-         .gpu_lanes = 1.2,
-         .gpu_dense = 0.9,
-         .gpu_wait = 1.7e6};
-
-/* The busiest thread decides, of as many as there might be; not that a few blocks cannot be shared out
-   evenly. */
-static double CsrOnHost(const Rows *r)
-{
-  return r->alone ? HOST_SHARES : r->max_share_nnz / r->share;
-}
-
-static double CsriOnHost(const Rows *r)
-{
-  return r->row_blocks <= HOST_FEW_BLOCKS ? fit.host_csri * HOST_SHARES : fit.host_csri;
-}
-
-/* Rows that are not even count as if a few lanes summed each: a warp waits for its longest row, and the whole
-   product for the longest. csr fetches blocks of such rows too where that beats lanes; it then takes less
-   than is said here. */
-static double CsrOnGpu(const Rows *r)
-{
-  double lanes = 1 << poiseCsrLanes((int64_t)r->m, (int64_t)r->nz);
-  if (r->even) return 1;
-  return fmax(fit.gpu_lanes * (1 + r->deviation), r->longest / lanes * fit.gpu_wait / r->bytes);
-}
-
-static double CsriOnGpu(const Rows *r)
-{
-  return r->even_but_cut ? fit.gpu_csri_even : fit.gpu_csri_row_blocks;
-}
-
-static double SegOnHost(const Rows *r)
-{
-  return fit.seg * CsriOnHost(r);
-}
-
-static double SegOnGpu(const Rows *r)
-{
-  return r->dense ? fit.gpu_dense : fit.seg * CsriOnGpu(r);
-}
-
-/* What may be chosen; of equal ones the first is. */
+/* The candidates; of equally fast ones the first is chosen. */
 enum { CSR, CSRI, SEG, CANDIDATES, WORDS = 256 };
 static const struct {
   const MatType *type;
-  double (*host)(const Rows *), (*gpu)(const Rows *);
+  ProductType product;
+  void (*request)(const void *data, ProductRequest *);
 } candidates[] = {
-    [CSR] = {&poiseMatType_csr, CsrOnHost, CsrOnGpu},
-    [CSRI] = {&poiseMatType_csri, CsriOnHost, CsriOnGpu},
-    [SEG] = {&poiseMatType_seg, SegOnHost, SegOnGpu},
+    [CSR] = {&poiseMatType_csr, PRODUCT_CSR, poiseCsrRequest},
+    [CSRI] = {&poiseMatType_csri, PRODUCT_CSRI, poiseCsriRequest},
+    [SEG] = {&poiseMatType_seg, PRODUCT_SEG, poiseSegRequest},
 };
 
 typedef struct Choice {
-  bool named;  /* the user said auto: without that A never becomes blocks */
+  bool named;  /* the user chose auto by name; otherwise A never becomes blocks */
   int measure; /* options */
   char file[POISE_OPTION_LENGTH];
-  void *settings[CANDIDATES]; /* data of each type as it is before it is set up: its options */
-  int64_t built;              /* A->csr.built of what was chosen for; 0: nothing was */
-  double cut;                 /* nonzeros of this rank's rows of csri's limit or more entries */
+  void *settings[CANDIDATES]; /* data of each type before its set-up: its options */
+  int64_t built;              /* A->csr.built at the choice; 0: none was made */
+  double cut;                 /* nonzeros of this rank's rows with at least csri's limit of entries */
+  ProductPlan plan[CANDIDATES];
   char why[WORDS];
 } Choice;
 
@@ -113,41 +43,27 @@ static const PoiseOption options[] = {
     {"mat_auto_measure", POISE_OPTION_BOOL, offsetof(Choice, measure), "no", 0, 0, NULL,
      "time the types once on the matrix, instead of predicting; the winner is remembered for its pattern"},
     {"mat_auto_file", POISE_OPTION_STRING, offsetof(Choice, file), "", 0, 0, NULL,
-     "file of winners, which are taken instead of a prediction or a measurement, and which measurements add "
-     "to"},
+     "file of winners: used in place of predictions and measurements, and extended by measurements"},
     {0},
 };
 
 const MatType poiseMatType_auto = {
     .name = "auto", .stored = true, .size = sizeof(Choice), .options = options};
 
-static double BytesOf(double rows, double nonzeros)
-{
-  return 12 * nonzeros + 20 * rows + 4; /* values and columns; offsets, x and y */
-}
-
-static PoiseErr Look(PoiseMat A, Rows *r)
+/* Of all candidates, by the options of all of them. */
+static PoiseErr Plan(PoiseMat A)
 {
   Choice *c = A->choice;
-  Device *dev = A->ctx->device;
-  CsrStatistics s = A->csr.statistics, uncut = s;
-  int64_t limit = poiseCsriLimit(dev, s.m + s.nz, c->settings[CSRI]);
-  if (s.longest >= limit) TRY(poiseCsrStatistics(A, limit, &uncut));
-  uncut.nz -= uncut.cut;
-  c->cut = (double)uncut.cut;
-  *r = (Rows){.m = (double)s.m, .nz = (double)s.nz, .longest = (double)s.longest};
-  double mean = s.m ? r->nz / r->m : 0;
-  r->bytes = BytesOf(r->m, r->nz);
-  r->deviation = s.nz ? sqrt(fmax(0, (double)s.squares / r->m - mean * mean)) / mean : 0;
-  r->dense = uncut.cut == s.nz && r->deviation < 0.1 && s.x_lines > 0 && s.x_lines <= 100 / POISE_LINE + 1;
-  /* only csr has them: no bases because columns are apart */
-  if (poiseCsrAsksIndex16(c->settings[CSR])) s.x_lines = 0;
-  r->even = !s.m || poiseCsrRows(A->ctx, &s, true) < POISE_BLOCK;
-  r->even_but_cut = poiseCsrRows(A->ctx, &uncut, true) < POISE_BLOCK;
-  double rows = (double)poiseCsrShareOfRows(&A->csr);
-  r->alone = POISE_NBLOCKS(s.m) <= HOST_FEW_BLOCKS;
-  r->share = BytesOf(rows, rows * mean), r->max_share_nnz = BytesOf(rows, (double)s.max_share_nnz);
-  r->row_blocks = (r->m + r->nz) / (double)limit;
+  const Csr *csr = &A->csr;
+  ProductRequest request = {.columns = csr->nloc + csr->nghost, .hub_bits = HUBS_UNKNOWN};
+  CsrStatistics cut;
+  for (int k = 0; k < CANDIDATES; k++) candidates[k].request(c->settings[k], &request);
+  TRY(poiseCsrCutStatistics(A, &request, &cut));
+  c->cut = (double)cut.cut;
+  for (int k = 0; k < CANDIDATES; k++) {
+    request.type = candidates[k].product;
+    poiseProductPlan(&A->ctx->device->model, &request, &csr->statistics, &cut, &c->plan[k]);
+  }
   return POISE_OK;
 }
 
@@ -173,25 +89,28 @@ static void List(char *words, const char *format, double factor, const double *v
 static PoiseErr Predict(PoiseMat A, int *best)
 {
   Choice *c = A->choice;
-  bool gpu = A->ctx->device->ops->csr_rows;
-  Rows r;
-  double cost[CANDIDATES + 1] = {0}; /* the last one: of the bytes alone */
-  PoiseErr e = Look(A, &r);
+  const DeviceModel *model = &A->ctx->device->model;
+  double cost[2 * CANDIDATES + 1] = {0},
+                               *seconds = cost + CANDIDATES + 1; /* between them: of the bytes alone */
+  PoiseErr e = Plan(A);
+  double bytes = poiseProductBytes((double)A->csr.m, (double)A->csr.nz);
   for (int k = 0; !e && k < CANDIDATES; k++)
-    cost[k] = r.bytes * (gpu ? candidates[k].gpu : candidates[k].host)(&r);
+    cost[k] = bytes * c->plan[k].times, seconds[k] = c->plan[k].seconds;
   for (int k = 0; k < CANDIDATES; k++)
-    if (k != CSR && r.m > INT32_MAX) cost[k] = HUGE_VAL; /* the others count them in 32 bits */
-  if (!e) cost[CANDIDATES] = r.bytes;
+    if (k != CSR && A->csr.m > INT32_MAX) cost[k] = HUGE_VAL; /* the others count them in 32 bits */
+  if (!e) cost[CANDIDATES] = bytes;
   TRY(PoiseAgree(A->ctx, e));
-  TRY(PoiseMax(A->ctx, CANDIDATES + 1, cost));
+  TRY(PoiseMax(A->ctx, 2 * CANDIDATES + 1, cost));
   *best = A->library ? CSR : Least(cost);
   if (A->library) snprintf(c->why, WORDS, "as -mat_csr_kernel %s was asked for", PoiseMatCSRKernel(A));
   if (A->library) return POISE_OK;
-  if (gpu)
+  if (poiseModelIsGpu(model))
     snprintf(c->why, WORDS, "predicted, in times of its bytes: ");
   else
-    snprintf(c->why, WORDS, "predicted for %d threads, in times of its bytes: ", HOST_SHARES);
+    snprintf(c->why, WORDS, "predicted for %d threads, in times of its bytes: ", model->host_threads);
   List(c->why, "%.2f", 1 / cost[CANDIDATES], cost);
+  size_t n = strlen(c->why);
+  if (seconds[*best] > 0) snprintf(c->why + n, WORDS - n, "; %.1f us", 1e6 * seconds[*best]);
   return POISE_OK;
 }
 
@@ -200,7 +119,7 @@ static PoiseErr Predict(PoiseMat A, int *best)
 enum { ROUNDS = 5, MOST_PRODUCTS = 64, SLOW = 4 };
 
 typedef struct Timed { /* a type that is timed */
-  Graph *graph;        /* its products; NULL: they are enqueued anew */
+  Graph *graph;        /* graph of its products; NULL: they are enqueued each time */
   int64_t launches;    /* of the graph */
   double round[ROUNDS];
 } Timed;
@@ -219,18 +138,18 @@ static void Switch(PoiseMat A, const MatType *type, void *data)
   A->data = data;
 }
 
-/* Every rank does so, whatever fails. */
+/* Multiply n times. Every rank does so, whatever fails. */
 static void Multiply(PoiseMat A, PoiseVec x, PoiseVec y, int n, PoiseErr *e)
 {
   for (int i = 0; i < n; i++) {
-    PoiseErr mine = A->type->mult(A, (ScalarRef){NULL, 1}, x, (ScalarRef){NULL, 0}, y, NULL, NULL);
+    PoiseErr mine = poiseMatMultPlain(A, x, y);
     if (!*e) *e = mine;
   }
 }
 
-/* Solvers replay their products where a device can: to enqueue a small one takes the host longer than the
-   product takes. Not as a loop of theirs: without vectors between them products would fetch each other's
-   matrix, all at once. */
+/* Record products as a graph, as solvers replay them if the device can: enqueuing a small product takes
+   the host longer than the product. The graph is not recorded as a solver's loop. Without vectors between
+   them, products would then prefetch each other's matrix. */
 static PoiseErr Record(PoiseMat A, PoiseVec x, PoiseVec y, int n, Timed *t)
 {
   Device *dev = A->ctx->device;
@@ -273,8 +192,8 @@ static int Compare(const void *a, const void *b)
   return (u > v) - (u < v);
 }
 
-/* Medians of rounds in turns, each of about a millisecond for the best type; of a type that is SLOW times
-   slower, a single product. */
+/* Take medians of rounds, in which types alternate. A round takes about a millisecond for the best type. A
+   type that is SLOW times slower gets a single product. */
 static PoiseErr TimeRounds(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, Timed *t, double *seconds)
 {
   PoiseErr e = POISE_OK;
@@ -298,7 +217,7 @@ static PoiseErr TimeRounds(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y
   return e;
 }
 
-/* Seconds of one product on the slowest rank. */
+/* Measure seconds of one product on the slowest rank. */
 static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y, double *seconds)
 {
   Timed t[CANDIDATES] = {0};
@@ -306,7 +225,7 @@ static PoiseErr TimeTypes(PoiseMat A, void *const *data, PoiseVec x, PoiseVec y,
   PoiseErr e = POISE_OK;
   for (int k = 0; k < CANDIDATES; k++) {
     Switch(A, candidates[k].type, data[k]);
-    (void)TimeProducts(A, x, y, 1, &t[k], &e); /* for the first time */
+    (void)TimeProducts(A, x, y, 1, &t[k], &e); /* the first product, which is not counted */
     seconds[k] = TimeProducts(A, x, y, 1, &t[k], &e);
   }
   TRY(PoiseMax(A->ctx, CANDIDATES, seconds));
@@ -328,7 +247,7 @@ static PoiseErr Prepare(PoiseMat A, void **data)
   return POISE_OK;
 }
 
-/* With vectors of zeros, and data beside that which works. */
+/* Measure with vectors of zeros, and with data beside those in use. */
 static PoiseErr Time(PoiseMat A, double *seconds)
 {
   const MatType *type = A->type;
@@ -350,172 +269,28 @@ static PoiseErr Time(PoiseMat A, double *seconds)
 
 /* ---- winners that are remembered ------------------------------------------------------------- */
 
-static uint64_t HashBytes(uint64_t h, const void *bytes, size_t n)
-{
-  for (size_t k = 0; k < n; k += sizeof h) {
-    uint64_t word = 0;
-    memcpy(&word, (const char *)bytes + k, n - k < sizeof word ? n - k : sizeof word);
-    h = poiseMix(h, word);
-  }
-  return h;
-}
-
 static uint64_t HashSettings(uint64_t h, const Choice *c)
 {
-  for (int k = 0; k < CANDIDATES; k++) h = HashBytes(h, c->settings[k], candidates[k].type->size);
+  for (int k = 0; k < CANDIDATES; k++) h = poiseHashBytes(h, c->settings[k], candidates[k].type->size);
   return h;
 }
 
-/* Of all that a measurement on this rank depends on. Two patterns of one key would only be multiplied
-   slowly. */
-static PoiseErr HashLocal(PoiseMat A, uint64_t *h)
+typedef struct Names { /* of the candidates */
+  const char *of[CANDIDATES + 1];
+} Names;
+
+static Names NameCandidates(void)
 {
-  Device *dev = A->ctx->device;
-  Csr *c = &A->csr;
-  const int64_t sizes[] = {c->m, c->nloc, c->nghost, c->nz, c->wide, A->library, dev->threads};
-  char name[128] = "";
-  const uint64_t *found;
-  Buffer there = {0};
-  CsrHashArgs a;
-  TRY(poiseCsrPattern(c, &a.A));
-  PoiseErr e = poiseBufferCreate(dev, sizeof *found, "hash of a pattern", &there);
-  if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.hash);
-  if (!e) e = poiseLaunch(dev, KERNEL_csr_hash, &a, sizeof a);
-  if (!e) e = poiseBufferRead(&there, HOST, &found);
-  if (!e) *h = *found;
-  poiseBufferDestroy(&there);
-  if (dev->ops->describe) dev->ops->describe(dev->id, name, sizeof name);
-  *h = HashBytes(*h, sizes, sizeof sizes);
-  *h = HashBytes(*h, dev->ops->name, strlen(dev->ops->name));
-  *h = HashBytes(*h, name, strlen(name));
-  *h = HashSettings(*h, A->choice);
-  return e;
+  Names n = {{NULL}};
+  for (int k = 0; k < CANDIDATES; k++) n.of[k] = candidates[k].type->name;
+  return n;
 }
 
-/* The same on all ranks. */
-static PoiseErr HashAll(PoiseMat A, uint64_t *key)
+static PoiseErr Key(PoiseMat A, uint64_t *key)
 {
   uint64_t h = 0;
-  TRY(PoiseAgree(A->ctx, HashLocal(A, &h)));
-  h = poiseMix(h, (uint64_t)PoiseRank(A->ctx));
-  double halves[] = {(double)(h >> 32), (double)(h & UINT32_MAX)}; /* their sums are exact */
-  TRY(PoiseSum(A->ctx, 2, halves));
-  *key = poiseMix(poiseMix((uint64_t)halves[0], (uint64_t)halves[1]), (uint64_t)PoiseSize(A->ctx));
-  return POISE_OK;
-}
-
-static void Remember(PoiseContext ctx, uint64_t key, int winner)
-{
-  Winners *w = &poiseContextHome(ctx)->winners;
-  int64_t at = 0;
-  while (at < POISE_WINNERS && at < w->count && w->of[at].key != key) at++;
-  if (at == POISE_WINNERS || at == w->count) at = w->count++ % POISE_WINNERS;
-  w->of[at].key = key;
-  w->of[at].winner = winner;
-}
-
-/* *winner, as rank 0 remembers it, or -1 if not all ranks do: blocks inside ranks fill the rings
-   differently. */
-static PoiseErr Recall(PoiseContext ctx, uint64_t key, int *winner)
-{
-  const Winners *w = &poiseContextHome(ctx)->winners;
-  int64_t unknown = 1;
-  *winner = -1;
-  for (int64_t k = 0; k < POISE_WINNERS && k < w->count; k++)
-    if (w->of[k].key == key) *winner = w->of[k].winner, unknown = 0;
-  TRY(poiseCommMaxInt(ctx->comm, &unknown, 1));
-  if (unknown) *winner = -1;
-  return ctx->comm->ops->bcast(ctx->comm, winner, sizeof *winner, 0);
-}
-
-static const char header[] = "poise auto 1\n";
-
-/* Line n: the header, which has no *winner (-1), or "0123456789abcdef csri\n". It is cut up. */
-static PoiseErr ReadLine(const char *path, int64_t n, char *line, uint64_t *key, int *winner)
-{
-  char *end = line;
-  size_t length = strlen(line);
-  if (n == 1 && strcmp(line, header))
-    FAIL(POISE_ERR_FORMAT, "%s, line 1: not a file of winners of type auto, which begins with '%.*s'", path,
-         (int)sizeof header - 2, header);
-  *winner = -1;
-  if (n == 1) return POISE_OK;
-  while (isxdigit((unsigned char)*end)) end++;
-  if (end == line + 16 && *end == ' ' && line[length - 1] == '\n') {
-    line[length - 1] = 0;
-    *key = strtoull(line, NULL, 16);
-    for (int k = 0; k < CANDIDATES; k++)
-      if (!strcmp(end + 1, candidates[k].type->name)) *winner = k;
-  }
-  if (*winner < 0)
-    FAIL(POISE_ERR_FORMAT, "%s, line %lld: '%.*s' is not 16 hexadecimal digits and a type to be chosen", path,
-         (long long)n, (int)strcspn(line, "\n"), line);
-  return POISE_OK;
-}
-
-/* The file's winner for the key, or -1; a file that does not exist has none. Its lines of other keys go to
-   out (may be NULL). */
-static PoiseErr ReadFile(const char *path, uint64_t key, FILE *out, int *winner)
-{
-  char line[64];
-  uint64_t found = 0;
-  int k = -1;
-  PoiseErr e = POISE_OK;
-  FILE *f = fopen(path, "r");
-  *winner = -1;
-  if (!f && errno == ENOENT) return POISE_OK;
-  if (!f) FAIL(POISE_ERR_FILE, "cannot open '%s', a file of winners of type auto: %s", path, strerror(errno));
-  for (int64_t n = 1; !e && fgets(line, sizeof line, f); n++) {
-    e = ReadLine(path, n, line, &found, &k);
-    if (e || k < 0) continue;
-    if (found == key)
-      *winner = k;
-    else if (out)
-      fprintf(out, "%016" PRIx64 " %s\n", found, candidates[k].type->name);
-  }
-  bool failed = ferror(f);
-  fclose(f);
-  if (!e && failed) FAIL(POISE_ERR_FILE, "cannot read '%s', a file of winners of type auto", path);
-  return e;
-}
-
-static PoiseErr Rewrite(PoiseContext ctx, const char *path, uint64_t key, int winner)
-{
-  OutFile f = {0};
-  int old = -1;
-  TRY(poiseFileBegin(ctx, path, &f));
-  fputs(header, f.stream);
-  PoiseErr e = ReadFile(path, key, f.stream, &old);
-  if (e) {
-    poiseFileAbort(ctx, &f);
-    return e;
-  }
-  fprintf(f.stream, "%016" PRIx64 " %s\n", key, candidates[winner].type->name);
-  return poiseFileCommit(ctx, &f);
-}
-
-/* Other programs may be adding theirs. */
-static PoiseErr WriteFile(PoiseContext ctx, const char *path, uint64_t key, int winner)
-{
-  int lock = poiseFileLock(ctx, path);
-  PoiseErr e = Rewrite(ctx, path, key, winner);
-  poiseFileUnlock(lock);
-  return e;
-}
-
-/* Blocks inside ranks have contexts of their own, in which each is rank 0. */
-static bool WritesFile(PoiseContext ctx)
-{
-  return !PoiseRank(poiseContextHome(ctx));
-}
-
-/* Rank 0 reads. */
-static PoiseErr RecallFromFile(PoiseMat A, uint64_t key, int *winner)
-{
-  PoiseContext ctx = A->ctx;
-  const char *path = A->choice->file;
-  TRY(PoiseAgree(ctx, PoiseRank(ctx) ? POISE_OK : ReadFile(path, key, NULL, winner)));
-  return ctx->comm->ops->bcast(ctx->comm, winner, sizeof *winner, 0);
+  PoiseErr e = poiseWinnersHash(A, &h);
+  return poiseWinnersKey(A->ctx, e, HashSettings(h, A->choice), key);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
@@ -535,37 +310,36 @@ static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
     snprintf(c->why + n, WORDS - n, "; predicted, and not 2 %% slower");
     *best = predicted;
   }
-  Remember(ctx, key, *best);
-  return *c->file ? PoiseAgree(ctx, WritesFile(ctx) ? WriteFile(ctx, c->file, key, *best) : POISE_OK)
-                  : POISE_OK;
+  poiseWinnersRemember(ctx, key, *best);
+  return *c->file ? poiseWinnersWrite(ctx, c->file, NameCandidates().of, key, *best) : POISE_OK;
 }
 
-/* What a measurement says: now if that was asked for, or before. */
+/* The result of a measurement: a new one if asked for, or an earlier one. */
 static PoiseErr Measure(PoiseMat A, int *best)
 {
   Choice *c = A->choice;
   uint64_t key = 0;
   int winner = -1;
-  TRY(HashAll(A, &key));
-  TRY(Recall(A->ctx, key, &winner));
+  TRY(Key(A, &key));
+  TRY(poiseWinnersRecall(A->ctx, key, &winner));
   bool known = winner >= 0;
-  if (!known && *c->file) TRY(RecallFromFile(A, key, &winner));
-  if (!known && winner >= 0) Remember(A->ctx, key, winner);
+  if (!known && *c->file) TRY(poiseWinnersRead(A->ctx, c->file, NameCandidates().of, key, &winner));
+  if (!known && winner >= 0) poiseWinnersRemember(A->ctx, key, winner);
   if (winner >= 0)
     snprintf(c->why, WORDS, "measured before%s%.200s", known ? "" : ", in file ", known ? "" : c->file);
   if (winner >= 0) *best = winner;
   return winner < 0 && c->measure ? TimeNow(A, key, best) : POISE_OK;
 }
 
-/* Another type works; the columns that A^T x needs, which are the same for all, stay. */
+/* Use another type. The columns that A^T x needs are the same for all types, and stay. */
 static void UseInstead(PoiseMat A, const MatType *type, void *data)
 {
-  CsrData *old = A->data, *now = data;
+  CsrData *old = poiseCsrData(A), kept = {.by_column = old->by_column, .columns = old->columns};
   bool current = old->pattern == A->pattern;
-  now->by_column = old->by_column, now->columns = old->columns;
   old->by_column = (Transposed){0}, old->columns = (RowBlocks){0};
   poiseMatUse(A, type, data);
-  now->pattern = current ? A->pattern : 0;
+  *poiseCsrData(A) = kept;
+  poiseCsrData(A)->pattern = current ? A->pattern : 0;
 }
 
 static PoiseErr Choose(PoiseMat A)
@@ -576,7 +350,7 @@ static PoiseErr Choose(PoiseMat A)
   TRY(Predict(A, &best));
   if (c->measure || *c->file) TRY(Measure(A, &best));
   const MatType *type = candidates[best].type;
-  if (A->type == type) { /* with other options perhaps */
+  if (A->type == type) { /* its options may differ */
     type->inherit(c->settings[best], A->data);
   } else {
     PoiseErr e = PoiseAgree(A->ctx, MakeData(A, best, &data));
@@ -623,7 +397,7 @@ PoiseErr poiseChoiceBlocks(PoiseMat A)
   TRY(poiseCommMaxInt(A->ctx->comm, &waits, 1));
   if (waits) return POISE_OK; /* the next PoiseMatAssemble of a new pattern asks again */
   TRY(poiseMatBlockShare(A, &share));
-  if (fit.blocks * share >= 1) return POISE_OK;
+  if (AUTO_BLOCKS * share >= 1) return POISE_OK;
   A->blocked = true;
   PoiseErr e = poiseMatToBlocks(A);
   if (e)
@@ -677,7 +451,7 @@ void poiseChoiceDestroy(PoiseMat A)
 
 static uint64_t HashOptions(const Choice *c)
 {
-  uint64_t h = HashBytes((uint64_t)c->measure, c->file, strlen(c->file));
+  uint64_t h = poiseHashBytes((uint64_t)c->measure, c->file, strlen(c->file));
   return HashSettings(h, c);
 }
 
@@ -685,13 +459,14 @@ PoiseErr poiseChoiceRead(PoiseMat A)
 {
   Choice *c = A->choice;
   uint64_t before = HashOptions(c);
-  if (c->named) TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A))); /* for blocks, should they be chosen */
+  if (c->named) TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A))); /* in case blocks are chosen */
   PoiseErr e = PoiseOptionsRead(A->ctx, A->prefix, options, c);
   for (int k = 0; !e && k < CANDIDATES; k++)
     if (candidates[k].type->options)
       e = PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]);
   if (!e && c->named) e = PoiseOptionsRead(A->ctx, A->prefix, poiseMatType_bcsr.options, A->waiting);
-  if (HashOptions(c) != before) A->pattern++, c->built = 0; /* copies that follow A see it by the former */
+  /* copies that follow A see the change by `pattern` */
+  if (HashOptions(c) != before) A->pattern++, c->built = 0;
   return e;
 }
 

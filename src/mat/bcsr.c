@@ -1,65 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type bcsr: dense blocks of one size, column-major, as entries of a CSR of blocks (Eberhardt & Hoemmen 2016):
-  8 + 4 / b^2 bytes per number where CSR reads 12, and the b numbers of x that belong to a block are read once
-  for all its rows. Products, and the host's kernels.
+  Type bcsr: dense blocks of one size, column-major, as entries of a CSR of blocks (Eberhardt & Hoemmen 2016).
+  It reads 8 + 4 / b^2 bytes per scalar, where CSR reads 12. The b scalars of x that belong to a block are
+  read once for all its rows. This file has the products and the host kernels.
 */
 #include "bcsr_host.h"
+#include "bcsr_kernels.h"
+#include "blocks.h"
+#include "bytes.h"
+#include "csr_build.h"
 #include "csr_rows.h"
+#include "transpose_kernels.h"
 #include "row_blocks.h"
 
-enum { BCSR_CHUNK = 8192 }; /* numbers of a row block on the host */
-
 typedef struct BcsrData {
-  CsrData csr;          /* first: of the transpose product */
+  CsrData csr;
   int asked;            /* BCSR_... */
-  int64_t built, tried; /* c->built of what was set up, and of what was to be */
+  int64_t built, tried; /* c->built at the latest set-up, and at the latest attempt */
   int was_asked;        /* then */
-  int form, rows;       /* what was chosen; rows of blocks of a group, but of the balanced form */
-  RowBlocks w;          /* but of even groups, which are those of the CSR */
+  int form;             /* the form chosen: BCSR_... */
+  ProductPlan plan;
+  RowBlocks w; /* unless the form is even groups, which are those of the CSR */
 } BcsrData;
+POISE_BEGINS_WITH_CSR(BcsrData);
 
 static const char *const forms[] = {"auto", "even", "balanced", "block", "column", "row"}; /* BCSR_... */
 
 static const PoiseOption options[] = {
     {"mat_bcsr_kernel", POISE_OPTION_CHOICE, offsetof(BcsrData, asked), "auto", 0, 0,
      "auto|even|balanced|block|column|row",
-     "products of bcsr: groups of rows; row blocks of as many blocks (uneven rows); on a GPU also the "
-     "paper's three "
-     "algorithms"},
+     "SpMV of bcsr: groups of rows (even), row blocks with equally many blocks (balanced: for uneven "
+     "rows), or on a GPU one of the paper's three"},
     {0},
 };
 
-int poiseBcsrRows(PoiseContext ctx, int b, const CsrStatistics *s)
-{
-  const DeviceOps *ops = ctx->device->ops;
-  if (b == 1) return poiseCsrRows(ctx, s, false);
-  return ops->bcsr_rows ? ops->bcsr_rows(ctx->device, b, BCSR_EVEN) : POISE_BLOCK / b;
-}
-
 /* ---- the form -------------------------------------------------------------------------------- */
 
-/* Groups of rows would wait for the longest of them. On a CPU that is the busiest of some threads; on a GPU
-   (H200) many rows must be longer than the mean, as such groups are fetched faster, or one by so much that it
-   takes a tenth of the time by itself. */
-static bool Uneven(PoiseMat A)
+/* Does the form exist? A form has groups of so many block rows; 0: there is no such kernel. */
+static PoiseErr CheckForm(const Device *dev, int b, int form, int rows)
 {
-  const CsrStatistics *s = &A->csr.statistics;
-  const Device *dev = A->ctx->device;
-  const double busy = 1.1, groups = 2500;
-  double mean = s->m ? (double)s->nz / (double)s->m : 0, squares = (double)s->nz * mean;
-  if (!dev->ops->bcsr_rows)
-    return A->csr.nblock > HOST_FEW_BLOCKS &&
-           (double)s->max_share_nnz > busy * mean * (double)poiseCsrShareOfRows(&A->csr);
-  if ((double)s->longest <= 4 * mean) return false;
-  return (double)s->squares - squares > squares || groups * (double)s->longest > (double)s->nz;
-}
-
-/* Rows of a group of one of the paper's forms. */
-static PoiseErr FormRows(Device *dev, int b, int form, int *rows)
-{
-  *rows = dev->ops->bcsr_rows ? dev->ops->bcsr_rows(dev, b, form) : 0;
-  if (!*rows)
+  if (!rows)
     FAIL(POISE_ERR_UNSUPPORTED, "device %s has no kernel '%s' for products of bcsr with blocks of %d x %d",
          dev->ops->name, forms[form], b, b);
   return POISE_OK;
@@ -67,16 +47,13 @@ static PoiseErr FormRows(Device *dev, int b, int form, int *rows)
 
 static PoiseErr Choose(PoiseMat A, BcsrData *d)
 {
-  d->form = d->asked;
-  if (d->form == BCSR_AUTO) d->form = Uneven(A) ? BCSR_BALANCED : BCSR_EVEN;
-  d->rows = d->form == BCSR_EVEN ? A->csr.rows : POISE_BLOCK;
-  return d->form > BCSR_BALANCED ? FormRows(A->ctx->device, A->csr.b, d->form, &d->rows) : POISE_OK;
-}
-
-static int64_t Chunk(const Device *dev, int64_t b, int64_t size)
-{
-  if (b == 1) return poiseCsriLimit(dev, size, NULL);
-  return dev->ops->bcsr_chunk ? dev->ops->bcsr_chunk((int)b) : BCSR_CHUNK / (b * b);
+  const Device *dev = A->ctx->device;
+  const ProductRequest request = {.type = PRODUCT_BCSR, .b = A->csr.b, .form = d->asked};
+  poiseProductPlan(&dev->model, &request, &A->csr.statistics, &A->csr.statistics, &d->plan);
+  d->form = d->plan.form == FORM_GROUPS     ? BCSR_EVEN
+            : d->plan.form == FORM_BALANCED ? BCSR_BALANCED
+                                            : d->asked;
+  return CheckForm(dev, A->csr.b, d->form, d->plan.rows);
 }
 
 static PoiseErr SetUp_BCSR(PoiseMat A)
@@ -84,65 +61,53 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
   BcsrData *d = A->data;
   bool other = d->was_asked != d->asked;
   if (d->built == A->csr.built && !other) return POISE_OK;
-  /* a captured loop knows the old form; all ranks count alike */
+  /* a captured loop has the old form; all ranks count alike */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   poiseRowBlocksDestroy(&d->w);
   d->built = 0;
   d->was_asked = d->asked;
   TRY(Choose(A, d));
-  if (d->form == BCSR_BALANCED) {
-    int64_t chunk = Chunk(A->ctx->device, A->csr.b, A->csr.m + A->csr.nz);
-    TRY(poiseRowBlocksCut(A, &d->w, (RowBlocksCut){chunk, chunk, 2 * chunk, false}));
-  }
-  if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
-  if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseRowBlocksOrder(A, &d->w, d->rows));
+  const ProductPlan *p = &d->plan;
+  if (d->form == BCSR_BALANCED)
+    TRY(poiseRowBlocksCut(A, &d->w, (RowBlocksCut){p->row_block, p->limit, p->fragment, false}));
+  if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + p->rows - 1) / p->rows;
+  if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseRowBlocksOrder(A, &d->w, p->rows));
   d->built = A->csr.built;
   return POISE_OK;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* What A's data say, of all parts. */
 static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
 {
   BcsrData *d = A->data;
-  TRY(SetUp_BCSR(A));
-  a->form = d->form, a->c.m.rows = d->rows;
+  a->form = d->form, a->c.m.rows = d->plan.rows;
   return d->form == BCSR_BALANCED ? poiseRowBlocksArguments(&d->w, &a->c) : POISE_OK;
 }
 
 static PoiseErr Ready_BCSR(PoiseMat A)
 {
-  BcsrMultArgs a = {0};
-  return Arguments(A, &a);
+  const BcsrData *d = A->data;
+  TRY(SetUp_BCSR(A));
+  return d->w.there ? POISE_OK : Arguments(A, &(BcsrMultArgs){0});
 }
 
-/* Blocks of 1 x 1 are a CSR, and those products are made for it. */
-static PoiseErr Part_BCSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
+/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Blocks of 1 x 1 are a CSR, and
+   multiplied as such. */
+static PoiseErr Launch_BCSR(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  BcsrMultArgs *a = (BcsrMultArgs *)m; /* begins with it */
   BcsrData *d = A->data;
+  Device *dev = A->ctx->device;
+  BcsrMultArgs a = {0};
   bool numbers = A->csr.b == 1;
-  if (part != REST) TRY(Arguments(A, a));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  if (d->form == BCSR_EVEN) {
-    TRY(poiseCsrBlocks(A, part, m));
-    return poiseLaunch(A->ctx->device, numbers ? KERNEL_csr_mult : KERNEL_bcsr_mult, m,
-                       numbers ? sizeof *m : sizeof *a);
-  }
-  numbers = numbers && d->form == BCSR_BALANCED;
-  return poiseRowBlocksMult(A, &d->w, part, numbers ? KERNEL_csri_mult : KERNEL_bcsr_mult, &a->c,
-                            numbers ? sizeof a->c : sizeof *a);
-}
-
-/* Reads 8 bytes per number, 4 per block and per offset, x and y once. Interior groups run while the ghosts
-   travel. */
-static PoiseErr Mult_BCSR(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y,
-                          const double *skip, const Fuse *fuse)
-{
-  BcsrMultArgs a = {.c.m = {.a = alpha, .b = beta, .skip = skip}};
-  if (fuse) a.c.m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &a.c.m, Part_BCSR);
+  TRY(poiseCsrArguments(A, p, &a.c.m));
+  TRY(Arguments(A, &a));
+  TRY(d->form == BCSR_EVEN ? poiseCsrBlocks(A, part, &a.c.m) : poiseRowBlocksPart(&d->w, part, &a.c));
+  if (numbers && d->form == BCSR_EVEN) return LAUNCH(dev, csr_mult, &a.c.m);
+  if (numbers && d->form == BCSR_BALANCED) return LAUNCH(dev, csri_mult, &a.c);
+  return LAUNCH(dev, bcsr_mult, &a);
 }
 
 static void Inherit_BCSR(const void *from, void *to)
@@ -152,7 +117,7 @@ static void Inherit_BCSR(const void *from, void *to)
 
 static int64_t Partials_BCSR(PoiseMat A)
 {
-  const BcsrData *d = A->data; /* as of the latest set-up: see Ready_BCSR */
+  const BcsrData *d = A->data; /* from the latest set-up, see Ready_BCSR */
   return d->form == BCSR_EVEN ? A->csr.nblock : poiseRowBlocksPartials(&d->w);
 }
 
@@ -162,7 +127,9 @@ static PoiseErr View_BCSR(PoiseMat A)
   if (!A->assembled || !d->built) return POISE_OK;
   if (A->share > 0)
     TRY(PoisePrintf(A->ctx, "    auto: bcsr, as blocks take %.2f of the bytes of csr\n", A->share));
-  if (d->form == BCSR_EVEN) return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->rows);
+  TRY(poisePlanView(A, &d->plan));
+  if (d->form == BCSR_EVEN)
+    return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->plan.rows);
   if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
   return PoisePrintf(
       A->ctx,
@@ -176,37 +143,24 @@ static void Bytes_BCSR(PoiseMat A, PoiseBytes *sum)
   poiseRowBlocksBytes(&((const BcsrData *)A->data)->w, sum);
 }
 
-/* Could Uneven say so? Not on few blocks of a CPU. */
-static bool MayBeUneven(const Device *dev, const MatPlan *plan)
-{
-  return dev->ops->bcsr_rows || plan->nblock[1] > HOST_FEW_BLOCKS;
-}
-
-static PoiseErr PredictGroups(PoiseMat A, int form, MatPlan *plan, PoisePrediction *p)
-{
-  int rows;
-  TRY(FormRows(A->ctx->device, plan->b, form, &rows));
-  int64_t parts = (plan->m + rows - 1) / rows;
-  if (PoiseSize(A->ctx) > 1) poisePredict(A->ctx->device, 4 * parts, ON_BOTH, p);
-  plan->partials[0] = plan->partials[1] = parts;
-  return POISE_OK;
-}
-
 static PoiseErr Predict_BCSR(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
-  int form = ((const BcsrData *)data)->asked;
-  poiseCsrDataPredict(A, plan, p);
-  if (form == BCSR_AUTO && !MayBeUneven(dev, plan)) form = BCSR_EVEN;
-  if (form == BCSR_EVEN) return POISE_OK; /* whose groups are those of the CSR */
-  if (form > BCSR_BALANCED) return PredictGroups(A, form, plan, p);
-  PoisePrediction even = *p;
+  const ProductRequest request = {
+      .type = PRODUCT_BCSR, .b = plan->b, .form = ((const BcsrData *)data)->asked};
   const int64_t groups[] = {plan->nblock[0], plan->nblock[1]};
-  const int64_t chunk = Chunk(dev, plan->b, plan->m + plan->nz);
-  poiseRowBlocksPredictCut(A, (const int64_t[]){chunk, chunk}, chunk, false, plan, p);
-  if (form == BCSR_BALANCED) return POISE_OK;
-  poisePredictEither(&even, p);
-  poisePlanEither(groups, plan->partials);
+  PoisePrediction even;
+  ProductBounds bounds;
+  poiseProductBounds(&dev->model, &request, plan->m, plan->nz, &bounds);
+  poiseCsrDataPredict(A, plan, p);
+  TRY(CheckForm(dev, plan->b, request.form, bounds.rows[0]));
+  even = *p;
+  if (bounds.balanced) poiseRowBlocksPredictCut(A, bounds.row_block, bounds.limit, false, plan, p);
+  if (bounds.groups && bounds.balanced) poisePredictEither(&even, p), poisePlanEither(groups, plan->partials);
+  if (bounds.groups || bounds.balanced) return POISE_OK; /* groups are those of the CSR */
+  int64_t parts = (plan->m + bounds.rows[0] - 1) / bounds.rows[0];
+  if (PoiseSize(A->ctx) > 1) poisePredict(dev, 4 * parts, ON_BOTH, p);
+  plan->partials[0] = plan->partials[1] = parts;
   return POISE_OK;
 }
 
@@ -226,7 +180,7 @@ const MatType poiseMatType_bcsr = {
     .setup = SetUp_BCSR,
     .ready = Ready_BCSR,
     .partials = Partials_BCSR,
-    .mult = Mult_BCSR,
+    .launch = Launch_BCSR,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
     .view = View_BCSR,
@@ -242,12 +196,12 @@ POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
   return col < m->A.nloc ? m->x + col * b : m->ghost + (col - m->A.nloc) * b;
 }
 
-enum { AHEAD = 256 }; /* numbers */
+enum { AHEAD = 256 }; /* distance of prefetching, in scalars */
 
-/* sum[r] = that of the blocks [k, last) in row r. */
+/* sum[r] += the product of the blocks [k, last) in row r. */
 POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last, double *sum)
 {
-  double term[MAX_BLOCK_SIZE] = {0}; /* or all terms of a small block */
+  double term[MAX_BLOCK_SIZE] = {0}; /* holds all terms of a small block */
   for (; k < last; k++) poiseAddBlock(b, m->A.val + k * b * b, AHEAD, Factors(m, m->A.col[k], b), term);
   for (int r = 0; r < b; r++) sum[r] = poiseBlockSum(b, term, r);
 }
@@ -255,7 +209,7 @@ POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last
 POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin,
                             int64_t end)
 {
-  const CsrMultArgs local = *args, *m = &local; /* so that stores to y cannot change it */
+  const CsrMultArgs local = *args, *m = &local; /* a local copy, so that stores to y cannot change it */
   double *restrict y = m->y;
   int64_t k = poiseCsrOffset(&m->A, begin);
   for (int64_t i = begin; i < end; i++) {
@@ -284,7 +238,7 @@ POISE_BLOCK_SIZES(OF_SIZE)
 #define BOTH(b) {Rows##b, Fragment##b},
 static const OfSize of_size[MAX_BLOCK_SIZE + 1] = {{0}, POISE_BLOCK_SIZES(BOTH)};
 
-/* Rows that were cut: sums of fragments in their order. */
+/* Finish split rows: add the sums of their fragments in order. */
 static void Join(const CsriMultArgs *a, double alpha, double beta)
 {
   int64_t b = a->m.A.b;
@@ -293,7 +247,7 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
     double s[MAX_BLOCK_SIZE] = {0}, *y = a->m.y + row * b;
     for (; p < end; p++) {
       for (int64_t r = 0; r < b; r++) s[r] += a->sum[p * b + r];
-      /* but of the last one */
+      /* 0 for all but the last fragment */
       for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0;
     }
     for (int64_t r = 0; r < b; r++) y[r] = poiseHostUpdate(alpha, s[r], beta, y[r]);
@@ -328,8 +282,8 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* Of entries [k, last) of a column of blocks: its part of A^T x, or with x = NULL the sums of their
-   |numbers|. */
+/* The part of A^T x of entries [k, last) of a block column. With x = NULL: the sums of their absolute
+   values. */
 static void ColumnSum(const CsrMultTransposeArgs *a, int64_t k, int64_t last, double *out)
 {
   const CsrMultArgs *m = &a->c.m;

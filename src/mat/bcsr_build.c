@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices of blocks: from users' arrays, and from and to CSR. */
+/* Build matrices of blocks from users' arrays, and convert them from and to CSR. */
+#include "auto.h"
+#include "bcsr_kernels.h"
+#include "blocks.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "entries.h"
 #include "mat.h"
 
 /* ---- from arrays ----------------------------------------------------------------------------- */
@@ -27,7 +33,7 @@ static PoiseErr Check(int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, con
   return POISE_OK;
 }
 
-/* Sizes that are left to the library are of whole blocks. */
+/* Choose a local size of whole blocks, if it is left to the library. */
 static void Split(PoiseContext ctx, int b, PoiseInt *n, PoiseInt N)
 {
   PoiseInt begin;
@@ -36,7 +42,7 @@ static void Split(PoiseContext ctx, int b, PoiseInt *n, PoiseInt N)
   *n *= b;
 }
 
-/* Every block becomes its transpose, in an array of the library's own, where they are. */
+/* Transpose every block, in an array of the library's own, on the side where the blocks are. */
 static PoiseErr TurnInto(PoiseMat A, Buffer *turned)
 {
   Csr *c = &A->csr;
@@ -45,7 +51,7 @@ static PoiseErr TurnInto(PoiseMat A, Buffer *turned)
   TRY(poiseBufferCreate(dev, c->val.bytes, "values", turned));
   TRY(poiseBufferRead(&c->val, DEVICE, &t.x));
   TRY(poiseBufferWrite(turned, DEVICE, &t.out));
-  return poiseLaunch(dev, KERNEL_bcsr_transpose_blocks, &t, sizeof t);
+  return LAUNCH(dev, bcsr_transpose_blocks, &t);
 }
 
 static PoiseErr TransposeEachBlock(PoiseMat A)
@@ -107,8 +113,8 @@ PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt 
 
 enum { NONE = -1 };
 
-/* The next column of blocks in rows [i, i + b), which have come to the entries at[0 .. b); NONE: there are no
-   more. */
+/* The next block column in rows [i, i + b). The walk has reached the entries at[0 .. b). NONE: there are
+   no more. */
 static PoiseInt NextBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, const int64_t *at)
 {
   PoiseInt next = NONE;
@@ -120,7 +126,7 @@ static PoiseInt NextBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, const 
   return next;
 }
 
-/* The entries of rows [i, i + b) in that column go to the block v (NULL: nowhere). */
+/* Copy the entries of rows [i, i + b) in that column to the block v (NULL: nowhere). */
 static void TakeBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, PoiseInt column, int64_t *at, double *v)
 {
   for (int r = 0; r < b; r++)
@@ -131,7 +137,8 @@ static void TakeBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, PoiseInt c
     }
 }
 
-/* The row blocks [i, i + b), from number k on; with r NULL they are only counted. The number behind them. */
+/* Make the row blocks [i, i + b), from block k on. With r = NULL they are only counted. Returns the
+   next block's number. */
 static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64_t k, RowArrays *r)
 {
   int64_t at[MAX_BLOCK_SIZE];
@@ -178,7 +185,7 @@ static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
   return POISE_OK;
 }
 
-/* All numbers of the blocks, zeros too. */
+/* Make CSR rows with all scalars of the blocks, zeros too. */
 static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
 {
   Device *dev = A->ctx->device;
@@ -204,11 +211,11 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
   return POISE_OK;
 }
 
-/* A's entries become those arrays, or stay; and so the type. */
+/* Replace A's entries by those arrays, and its type. After a failure both stay. */
 static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type)
 {
   TRY(poiseMatReplaceAs(A, mine, r, NULL, type));
-  poiseTripletsDestroy(A->ctx, &A->triplets); /* its places are those of the old arrays */
+  poiseTripletsDestroy(A->ctx, &A->triplets); /* its places refer to the old arrays */
   return POISE_OK;
 }
 
@@ -243,7 +250,7 @@ PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
   poiseLogBegin(A->ctx, EVENT_MatConvert);
-  PoiseErr e = poiseMatKeepWaiting(A); /* for when there are blocks again */
+  PoiseErr e = poiseMatKeepWaiting(A); /* kept for a later conversion to blocks */
   e = Convert(A, e ? e : MakeRows(A, &r), &r, &poiseMatType_csr);
   poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
   return e;

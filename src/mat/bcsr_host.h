@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with dense blocks of a size that is known when they are compiled, for the host's kernels:
-   column-major, b x b. */
+/* Products with dense b x b blocks, column-major, whose size is known at compile time, for the host
+   kernels. */
 #ifndef POISE_BCSR_HOST_H
 #define POISE_BCSR_HOST_H
 
 #include "../sys/kernels.h"
 
 enum {
-  POISE_STRIP = 8,      /* rows of a block in registers at once, */
-  POISE_FEW = 4,        /* and columns; */
-  POISE_VECTOR = 4,     /* rows that are multiplied in the time of one; */
-  POISE_SMALL_BLOCK = 4 /* blocks whose terms all are */
+  POISE_STRIP = 8,      /* rows of a block in registers at once */
+  POISE_FEW = 4,        /* columns of a block at once */
+  POISE_VECTOR = 4,     /* rows of one vector instruction */
+  POISE_SMALL_BLOCK = 4 /* size of blocks whose terms are all in registers */
 };
 
-/* sum += of n rows of `columns` columns of a block, from v on, times x. */
+/* sum += n rows of `columns` columns of a block, from v on, times x. */
 POISE_INLINE void poiseAddStrip(int b, int n, int columns, const double *v, const double *x, double *sum)
 {
   double s[POISE_STRIP];
@@ -23,14 +23,14 @@ POISE_INLINE void poiseAddStrip(int b, int n, int columns, const double *v, cons
   for (int r = 0; r < n; r++) sum[r] = s[r];
 }
 
-/* Rows of the last strip of a large block, which holds some of the strip before once more: narrow ones take
-   as long as whole vectors. */
+/* Rows of the last strip of a large block. It overlaps the strip before, as narrow strips take as long as
+   whole vectors. */
 POISE_INLINE int poiseLastStrip(int b)
 {
   return (b % POISE_STRIP + POISE_VECTOR - 1) / POISE_VECTOR * POISE_VECTOR;
 }
 
-/* Memory wants the numbers in their order, so columns of a large block are taken a few at a time. */
+/* Columns of a large block are taken a few at a time, so that scalars are read in their order. */
 POISE_INLINE void poiseAddColumns(int b, int columns, const double *v, const double *x, double *sum)
 {
   int first = 0, last = poiseLastStrip(b);
@@ -39,7 +39,7 @@ POISE_INLINE void poiseAddColumns(int b, int columns, const double *v, const dou
   poiseAddStrip(b, last, columns, v + b - last, x, sum + first);
 }
 
-/* So many numbers, from v + distance on, will be read soon. */
+/* Prefetch `numbers` scalars from v + distance on. */
 POISE_INLINE void poiseAhead(const double *v, int64_t distance, int numbers)
 {
   enum { LINE = 8 };
@@ -47,9 +47,9 @@ POISE_INLINE void poiseAhead(const double *v, int64_t distance, int numbers)
     __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)(8 * (distance + at))));
 }
 
-/* sum += of the block v times x; b is a constant where this is inlined. Terms of small blocks are kept apart,
-   sum[c b + r], so that no addition waits for the one before it. ahead: how many numbers behind this block
-   are those that will be read soon. */
+/* sum += the block v times x; b is a constant where this is inlined. Terms of small blocks are kept apart
+   in sum[c b + r], so that no addition waits for the one before. ahead: distance in scalars to those that
+   will be read soon. */
 POISE_INLINE void poiseAddBlock(int b, const double *v, int64_t ahead, const double *x, double *sum)
 {
   if (b < POISE_STRIP) poiseAhead(v, ahead, b * b);
@@ -67,7 +67,7 @@ POISE_INLINE void poiseAddBlock(int b, const double *v, int64_t ahead, const dou
   }
 }
 
-/* Row r of what such sums have come to. */
+/* Row r of such sums. */
 POISE_INLINE double poiseBlockSum(int b, const double *sum, int r)
 {
   if (b > POISE_STRIP && r >= b / POISE_STRIP * POISE_STRIP)

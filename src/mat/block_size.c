@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which blocks a matrix of numbers would best be stored by: each size is counted, and that of the fewest
-   bytes wins. */
+/* Find the best block size for a matrix of scalars. The bytes of each size are counted, and the smallest
+   wins. */
+#include "blocks.h"
 #include "mat.h"
 
-/* Of this rank: blocks, or -1 where b does not divide its rows and columns, and bytes of offsets, columns and
+/* Blocks of this rank, or -1 if b does not divide its rows and columns; and bytes of offsets, columns and
    values. */
 static PoiseErr Count(PoiseMat A, int b, int64_t *ptr, double *blocks, double *bytes)
 {
@@ -82,7 +83,7 @@ PoiseErr poiseMatTakeBlockSize(PoiseMat A)
   if (e && !table) poiseFree(A->ctx, &A->fills);
   TRY(e);
   A->find = false;
-  A->state++; /* what was built from other blocks is void */
+  A->state++; /* all that was built from other blocks is invalid */
   return POISE_OK;
 }
 

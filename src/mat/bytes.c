@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a matrix holds, and what one will hold. */
+/* Bytes that a matrix holds, and a prediction of bytes that it will hold. */
+#include "auto.h"
+#include "bcsr_kernels.h"
+#include "bytes.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "csr_product.h"
 #include "mat.h"
 
 static void VecBytes(PoiseVec x, PoiseBytes *sum)
@@ -51,16 +57,14 @@ static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
   return POISE_OK;
 }
 
-/* Row blocks of a product. The device's own choice depends on m, nz and how even the rows are: it is that for
-   rows as even as can be, or POISE_BLOCK. */
+/* Bounds on the number of thread blocks of a product of the CSR. */
 static void PlanBlocks(PoiseContext ctx, MatPlan *plan)
 {
-  CsrStatistics s = {.m = plan->m, .nz = plan->nz, .longest = plan->m ? plan->nz / plan->m : 0};
-  for (int k = 0; k < POISE_TILES; k++) s.tile[k] = s.longest * (plan->m < 256 >> k ? plan->m : 256 >> k);
-  int fewest = plan->b ? poiseBcsrRows(ctx, plan->b, &s) : poiseCsrRows(ctx, &s, false);
-  int most = plan->b > 1 ? fewest : POISE_BLOCK;
-  plan->nblock[0] = (plan->m + most - 1) / most;
-  plan->nblock[1] = (plan->m + fewest - 1) / fewest;
+  const ProductRequest request = {
+      .type = plan->b ? PRODUCT_BCSR : PRODUCT_CSR, .b = plan->b, .form = BCSR_EVEN};
+  ProductBounds bounds;
+  poiseProductBounds(&ctx->device->model, &request, plan->m, plan->nz, &bounds);
+  for (int k = 0; k < 2; k++) plan->nblock[k] = (plan->m + bounds.rows[1 - k] - 1) / bounds.rows[1 - k];
 }
 
 static PoiseErr PlanCounts(PoiseMat A, const PoiseMatCounts *n, MatPlan *plan)
@@ -82,7 +86,7 @@ static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
 {
   const Csr *c = &A->csr;
   if (!A->assembled)
-    FAIL(POISE_ERR_STATE, "the matrix has no entries yet, so how many there will be must be said");
+    FAIL(POISE_ERR_STATE, "the matrix has no entries yet: give counts of those that it will have");
   TRY(poiseMatCheckUsable(A));
   *plan = (MatPlan){.m = c->m,
                     .nloc = c->nloc,
@@ -91,13 +95,13 @@ static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
                     .nz = c->nz,
                     .b = c->b,
                     .wide = c->wide};
-  plan->transpose = A->type->mult_transpose == poiseCsrMultTranspose && ((const CsrData *)A->data)->pattern;
+  plan->transpose = A->type->mult_transpose == poiseCsrMultTranspose && poiseCsrData(A)->pattern;
   plan->nsend = c->halo ? c->halo->nsend : 0;
   plan->nblock[0] = plan->nblock[1] = c->nblock;
   return POISE_OK;
 }
 
-/* Offsets, columns and values, the order of blocks, ghosts and their exchange. */
+/* Predict offsets, columns and values, the order of blocks, and ghosts with their exchange. */
 static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -109,7 +113,8 @@ static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
   poiseHaloPredict(dev, plan->nghost * poisePlanSide(plan), plan->nsend, p);
 }
 
-/* What composes products of a type that does not fuse; a solver may not have asked a shell to. */
+/* Predict the work vector that composes products of a type without fusion. It may also be a shell that no
+   solver has asked. */
 static void PredictComposing(PoiseMat A, MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -136,7 +141,7 @@ PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan
   return POISE_OK;
 }
 
-/* Auto chooses blocks where they take less. */
+/* Predict for auto with a block size: it chooses blocks if they take fewer bytes. */
 void poisePredictOpen(const MatPlan *plan, PoisePrediction *p)
 {
   if (!plan->open) return;

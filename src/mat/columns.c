@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers at the columns that this rank's rows refer to, [owned | ghosts], on the host. */
+/* Values at the columns that this rank's rows refer to, [owned | ghosts], on the host. */
+#include "columns.h"
 #include "mat.h"
 
 PoiseErr poiseColumnsCreate(PoiseMat A, double **column)

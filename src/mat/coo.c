@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Triplets on a device: for each entry the places of its values, ascending, so that sums have the same order,
-  and bits, as on the host (triplets.c). Taking new values reads 8 bytes per value and 4 for its place, 4 per
-  entry (8 each beyond 2^32 values), and writes 8 per entry. The map is held on the device alone.
+  Triplets on a device. Each entry has the places of its values, ascending, so that sums have the same order
+  and bits as on the host (triplets.c). The map is held on the device alone.
+
+  Taking new values reads 8 bytes per value and 4 for its place, and 4 per entry (8 each beyond 2^32 values).
+  It writes 8 bytes per entry.
 */
+#include "../vec/vec_kernels.h"
+#include "coo.h"
+#include "coo_kernels.h"
 #include "mat.h"
 
-/* By entry: counts, one place on, become cursors, and in the end where each entry begins. */
+/* Counts by entry, shifted by one place, become cursors, and finally the start of each entry. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t)
 {
   int64_t total = 0;
@@ -37,7 +42,7 @@ void poiseTripletMapDestroy(TripletMap *t)
   poiseBufferDestroy(&t->packed);
 }
 
-/* n values go to a buffer, which is made on first need. */
+/* Copy n values to a buffer, which is made on first need. */
 static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, const double *v,
                        const double **there)
 {
@@ -60,7 +65,7 @@ static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *
   if (t->nreceived)
     TRY(Upload(dev, &t->received, "values received", t->nreceived * t->numbers, received, &s.received));
   TRY(add ? poiseBufferUpdate(&A->csr.val, DEVICE, &s.val) : poiseBufferWrite(&A->csr.val, DEVICE, &s.val));
-  return poiseLaunch(dev, KERNEL_coo_sum, &s, sizeof s);
+  return LAUNCH(dev, coo_sum, &s);
 }
 
 PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
@@ -68,7 +73,7 @@ PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double 
 {
   PoiseErr e = EnqueueSum(A, t, where, v, received, add);
   if (where == DEVICE && !t->nreceived) return e;
-  /* the host's arrays may change now, whatever was enqueued */
+  /* wait, as the host's arrays may change after the call */
   PoiseErr waited = poiseDeviceSync(A->ctx->device);
   return e ? e : waited;
 }
@@ -81,7 +86,7 @@ static PoiseErr MakeSend(Device *dev, TripletMap *t, int64_t n, const int64_t *p
          "%lld values given on the device, of which some travel: more than 2^31 must be given on the host",
          (long long)t->ngiven * t->numbers);
   if (t->send.dev && poiseBufferIsCurrent(&t->send, DEVICE)) return POISE_OK;
-  poiseBufferDestroy(&t->packed); /* of a call that failed */
+  poiseBufferDestroy(&t->packed); /* left by a call that failed */
   poiseBufferDestroy(&t->send);
   TRY(poiseBufferCreate(dev, (size_t)n * sizeof(double), "values to send", &t->packed));
   TRY(poiseBufferCreate(dev, (size_t)n * sizeof *send, "values to send", &t->send));
@@ -99,7 +104,7 @@ PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, i
   TRY(MakeSend(dev, t, n, place));
   TRY(poiseBufferRead(&t->send, DEVICE, &g.idx));
   TRY(poiseBufferWrite(&t->packed, DEVICE, &g.out));
-  TRY(poiseLaunch(dev, KERNEL_gather, &g, sizeof g));
+  TRY(LAUNCH(dev, gather, &g));
   TRY(poiseDeviceCopy(dev, packed, g.out, (size_t)n * sizeof *packed, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }

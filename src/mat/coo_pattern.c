@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A pattern from triplets, on a device and one rank, by sorting their indices (keys.c). What the sorted places
-  are is also the map by which values are taken (coo.c). Indices given on the host come to the device in
-  chunks; those that are there are read where they are. With more ranks triplets travel first, and the host
-  sorts (triplets.c).
+  A pattern from triplets, on a device and one rank, by sorting their indices (keys.c). The sorted places are
+  also the map by which values are taken (coo.c). Indices on the host come to the device in chunks. Indices on
+  the device are read in place. With several ranks triplets travel first, and the host sorts (triplets.c).
 
-  Bytes held beyond what is given, n triplets, z entries and m rows, P = 4 (8 beyond 2^32 triplets), Q = 4 (8
+  Bytes held beside the n triplets given, with z entries and m rows. P = 4 (8 beyond 2^32 triplets), Q = 4 (8
   beyond 2^31 entries):
     in the sort   2 (8 + P) n and some MB     24 n
     then          (8 + P) n + (4 + P) z + Q m
     in the end    P n + (4 + P) z + Q m, and 8 z from the first values on
-  The first is the peak: z <= n.
+
+  The first is the peak, as z <= n.
 */
+#include "coo.h"
+#include "coo_kernels.h"
+#include "csr_build.h"
+#include "keys.h"
 #include "mat.h"
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */
@@ -26,7 +30,7 @@ static PoiseErr Make(Device *dev, int64_t n, const char *what, Buffer *b, int64_
   return poiseBufferWrite(b, DEVICE, p);
 }
 
-/* Chunks follow each other on the device through the same two buffers. */
+/* Send chunks to the device, one after the other, through the same two buffers. */
 static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Sent *s, int64_t n,
                      CooKeysArgs a)
 {
@@ -39,7 +43,7 @@ static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Se
     a.n = n - a.first < most ? n - a.first : most;
     TRY(poiseDeviceCopy(dev, row, rows + a.first, (size_t)a.n * sizeof *row, COPY_TO_DEVICE));
     TRY(poiseDeviceCopy(dev, col, cols + a.first, (size_t)a.n * sizeof *col, COPY_TO_DEVICE));
-    TRY(poiseLaunch(dev, KERNEL_coo_keys, &a, sizeof a));
+    TRY(LAUNCH(dev, coo_keys, &a));
   }
   return POISE_OK;
 }
@@ -49,7 +53,7 @@ static PoiseErr MakeKeys(Device *dev, Side where, const PoiseInt *rows, const Po
   Sent s = {0};
   CooKeysArgs a = {.m = k->m, .bits = k->bits, .row = rows, .col = cols, .n = k->n};
   TRY(poiseKeysCreate(dev, k, &a.key, &a.place64, &a.place32));
-  if (where == DEVICE) return poiseLaunch(dev, KERNEL_coo_keys, &a, sizeof a);
+  if (where == DEVICE) return LAUNCH(dev, coo_keys, &a);
   PoiseErr e = Send(dev, rows, cols, &s, k->n, a);
   poiseBufferDestroy(&s.row);
   poiseBufferDestroy(&s.col);
@@ -88,7 +92,7 @@ PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, co
             .bits = poiseBitsOf(A->cols->n / side - 1),
             .wide = poisePlacesAreWide(A->ctx, t->ngiven)};
   PoiseErr e = Run(A, where, rows, cols, &k, &c, t);
-  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* what was enqueued reads rows and cols */
+  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* wait, as queued work reads rows and cols */
   poiseKeysDestroy(&k);
   return poiseMatReplaceCsr(A, e ? e : waited, &c);
 }

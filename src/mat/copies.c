@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking at rows, and matrices made from others: duplicates, transposes, comparisons with them. */
+/* Reading rows, and matrices made from others: duplicates, transposes, and comparisons with these. */
+#include "../vec/vec_kernels.h"
+#include "../vec/vec_phases.h"
+#include "bcsr_kernels.h"
+#include "blocks.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "csr_product.h"
+#include "entries.h"
 #include "mat.h"
+#include "transpose.h"
 
 static PoiseErr RoomForRow(PoiseMat A, int64_t count)
 {
@@ -58,7 +67,7 @@ PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
   return e;
 }
 
-/* One of numbers is never of two sizes of blocks, so what changes its blocks is a CSR between. */
+/* Convert B to the form of `like`. A matrix of blocks becomes CSR before its block size changes. */
 static PoiseErr MakeLike(PoiseMat B, PoiseMat like)
 {
   TRY(PoiseMatSetType(B, "csr"));
@@ -83,7 +92,7 @@ static PoiseErr GatherValues(PoiseMat A, Transposed *t, Csr *c)
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &g.x));
   TRY(poiseBufferWrite(&c->val, DEVICE, &g.out));
-  return poiseLaunch(A->ctx->device, KERNEL_gather, &g, sizeof g);
+  return LAUNCH(A->ctx->device, gather, &g);
 }
 
 static PoiseErr TransposeEachBlock(PoiseMat A, Transposed *t, Csr *c)
@@ -92,10 +101,10 @@ static PoiseErr TransposeEachBlock(PoiseMat A, Transposed *t, Csr *c)
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&b.from64 : (void *)&b.from32));
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &b.x));
   TRY(poiseBufferWrite(&c->val, DEVICE, &b.out));
-  return poiseLaunch(A->ctx->device, KERNEL_bcsr_transpose_blocks, &b, sizeof b);
+  return LAUNCH(A->ctx->device, bcsr_transpose_blocks, &b);
 }
 
-/* On one rank: the rows of A's columns are T's columns, and the values are gathered. */
+/* The transpose on one rank. Rows of T are A's entries by column, and the values are gathered. */
 static PoiseErr TurnHere(PoiseMat A, Transposed *t, Csr *c)
 {
   TRY(poiseTransposedCreate(A, t));
@@ -115,7 +124,7 @@ static PoiseErr TransposeHere(PoiseMat A, PoiseMat T)
   return poiseMatReplaceCsr(T, e, &c);
 }
 
-/* On several ranks, through the host: A's rows become columns of T. */
+/* The transpose on several ranks, through the host: A's rows become columns of T. */
 static PoiseErr Turn(PoiseMat A, PoiseMat T)
 {
   PoiseInt n;
@@ -123,7 +132,7 @@ static PoiseErr Turn(PoiseMat A, PoiseMat T)
   const double *v;
   for (PoiseInt row = A->rows->begin; row < A->rows->begin + A->rows->n; row++) {
     TRY(PoiseMatGetRow(A, row, &n, &cols, &v));
-    TRY(PoiseMatSetBlock(T, (int)n, cols, 1, &row, v)); /* less than 2^31: columns are counted by int32 */
+    TRY(PoiseMatSetBlock(T, (int)n, cols, 1, &row, v)); /* n is less than 2^31, as columns are int32 */
   }
   return POISE_OK;
 }
@@ -134,7 +143,7 @@ static PoiseErr TransposeSpread(PoiseMat A, PoiseMat T)
   return PoiseMatAssemble(T);
 }
 
-typedef struct Turned { /* blocks of A, turned, as triplets of T */
+typedef struct Turned { /* transposed blocks of A as triplets of T */
   PoiseInt *row, *col;
   double *val;
 } Turned;
@@ -187,8 +196,8 @@ static PoiseErr Largest(PoiseMat A)
   PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = poiseCsrScalars(&A->csr)};
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(p.n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &p.partial[0]));
-  TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[0]));
-  return poiseLaunch(A->ctx->device, KERNEL_phase, &p, sizeof p);
+  TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[VEC_X]));
+  return LAUNCH(A->ctx->device, phase, &p);
 }
 
 PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Type csr: plain CSR, rows shared out over threads or blocks; and the host's kernels for it. */
+/* Type csr: plain CSR, whose rows are divided over threads or thread blocks; and its host kernels. */
+#include "auto.h"
 #include "csr_rows.h"
+#include "index16.h"
+#include "mat_device.h"
+#include "transpose_kernels.h"
 #include "row_blocks.h"
 
 typedef struct CsrType {
   CsrData csr; /* first */
-  int asked;   /* for columns of 16 bits */
+  int asked;   /* 16-bit columns are asked for */
   Index16 index16;
 } CsrType;
+POISE_BEGINS_WITH_CSR(CsrType);
 
 static const PoiseOption options[] = {
     {"mat_index16", POISE_OPTION_BOOL, offsetof(CsrType, asked), "no", 0, 0, NULL,
-     "on GPUs, 16-bit columns beside the CSR, block by block where they are the rank's own and lie in a few "
-     "bands: "
-     "products read 10 bytes per nonzero"},
+     "GPU: store columns also in 16 bits, in thread blocks whose columns are the rank's own and in few "
+     "bands; SpMV reads 10 bytes per nonzero"},
     {0},
 };
 
-bool poiseCsrAsksIndex16(const void *data)
+void poiseCsrRequest(const void *data, ProductRequest *r)
 {
-  return ((const CsrType *)data)->asked;
+  r->index16 = ((const CsrType *)data)->asked;
 }
 
-/* The host gains nothing: 4 instructions more per nonzero take longer than reading 2 bytes more (measured:
-   1.3 times as long). */
+/* 16-bit columns do not help the host: 4 more instructions per nonzero take longer than reading 2 more
+   bytes (measured: 1.3 times as long). */
 static PoiseErr SetUp_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
@@ -32,26 +36,13 @@ static PoiseErr SetUp_CSR(PoiseMat A)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-PoiseErr poiseCsrArguments(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m)
+PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
 {
-  TRY(poiseCsrView(&A->csr, &m->A));
-  if (!m->x) TRY(poiseVecRead(x, &m->x));
-  /* skipped, y keeps its content */
-  if (!m->b.slot && m->b.value == 0 && !m->skip) return poiseVecWrite(y, &m->y);
-  return poiseVecUpdate(y, &m->y);
-}
-
-PoiseErr poiseCsrProduct(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, PartOfProduct *call)
-{
-  Halo *halo = A->csr.halo;
-  if (!halo) return call(A, x, y, m, WHOLE);
-  PoiseErr e = poiseVecRead(x, &m->x); /* a failure below must not keep the neighbours waiting */
-  TRY(poiseHaloBegin(halo, e, m->x));
-  if (!e) e = call(A, x, y, m, INTERIOR);
-  PoiseErr ex = poiseHaloEnd(halo, &m->ghost);
-  TRY(e);
-  TRY(ex);
-  return call(A, x, y, m, REST);
+  m->a = p->a, m->b = p->b;
+  m->x = p->x, m->ghost = p->ghost, m->skip = p->skip;
+  m->y = p->y;
+  if (p->fuse) m->fuse = *p->fuse;
+  return poiseCsrView(&A->csr, &m->A);
 }
 
 PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
@@ -70,29 +61,20 @@ PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
   return POISE_OK;
 }
 
-static PoiseErr Part_CSR(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
-{
-  if (part != REST) TRY(SetUp_CSR(A));
-  if (part != REST) TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m->index16));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  TRY(poiseCsrBlocks(A, part, m));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_mult, m, sizeof *m);
-}
-
 /* ---- products by a library of the device's --------------------------------------------------- */
 
 static void DropPlan(PoiseMat A)
 {
-  CsrData *t = A->data;
-  if (t->planned) A->ctx->device->ops->csr_plan_free(A->ctx->device, &t->plan);
+  CsrData *t = poiseCsrData(A);
+  if (t->planned) A->ctx->device->ops->mat->csr_plan_free(A->ctx->device, &t->plan);
   t->planned = 0;
   poiseBufferDestroy(&t->whole);
 }
 
-/* Nothing is left to be allocated by products. */
+/* Allocate all that products need. */
 static PoiseErr Ready_CSR(PoiseMat A)
 {
-  CsrData *t = A->data;
+  CsrData *t = poiseCsrData(A);
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
   int64_t columns = c->nloc + c->nghost;
@@ -106,34 +88,30 @@ static PoiseErr Ready_CSR(PoiseMat A)
     TRY(poiseBufferCreate(dev, (size_t)columns * sizeof(double), "x with its ghosts", &t->whole));
     TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
   }
-  TRY(dev->ops->csr_plan(dev, A->library - 1, &view, columns, &t->plan));
+  TRY(dev->ops->mat->csr_plan(dev, A->library - 1, &view, columns, &t->plan));
   t->planned = A->pattern;
   return POISE_OK;
 }
 
-/* y = A x. The library takes x in one array: where there are ghosts, it and they are copied together. */
-static PoiseErr MultByLibrary(PoiseMat A, PoiseVec x, PoiseVec y)
+/* y = A x. The library takes x in one array: where there are ghosts, it and they are copied together, and all
+   rows wait for them. */
+static PoiseErr LaunchLibrary(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  CsrData *t = A->data;
+  CsrData *t = poiseCsrData(A);
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
-  CsrLibraryArgs m = {.x = NULL};
-  const double *ghost = NULL;
+  CsrLibraryArgs m = {.x = p->x, .y = p->y, .plan = t->plan.device};
+  size_t owned = (size_t)c->nloc * sizeof(double), ghosts = (size_t)c->nghost * sizeof(double);
   double *whole;
-  PoiseErr e = Ready_CSR(A);
-  if (!e) e = poiseVecRead(x, &m.x);
-  TRY(poiseMatGhosts(A, e, m.x, &ghost)); /* a failure above must not keep the neighbours waiting */
-  if (c->halo) {
+  if (part == INTERIOR) return POISE_OK;
+  if (part == REST) {
     TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
-    TRY(poiseDeviceCopy(dev, whole, m.x, (size_t)c->nloc * sizeof *whole, COPY_ON_DEVICE));
-    if (c->nghost)
-      TRY(poiseDeviceCopy(dev, whole + c->nloc, ghost, (size_t)c->nghost * sizeof *whole, COPY_ON_DEVICE));
+    TRY(poiseDeviceCopy(dev, whole, p->x, owned, COPY_ON_DEVICE));
+    TRY(poiseDeviceCopy(dev, whole + c->nloc, p->ghost, ghosts, COPY_ON_DEVICE));
     m.x = whole;
   }
   TRY(poiseCsrView(c, &m.A));
-  TRY(poiseVecWrite(y, &m.y));
-  m.plan = t->plan.device;
-  return poiseLaunch(dev, KERNEL_csr_library, &m, sizeof m);
+  return LAUNCH(dev, csr_library, &m);
 }
 
 PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
@@ -141,7 +119,7 @@ PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
   CALLED(OBJECT(A), GIVEN(name));
   const Device *dev = A->ctx->device;
   int library;
-  TRY(poiseDeviceLibrary(dev, dev->ops->csr_libraries, name, "products of csr", &library));
+  TRY(poiseDeviceLibrary(dev, poiseCsrLibraries(dev), name, "products of csr", &library));
   return poiseMatSetLibrary(A, library);
 }
 
@@ -157,72 +135,58 @@ PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
   if (A->type->composes == Composes_CSR) DropPlan(A);
   A->library = library;
   poiseChoiceForget(A);
-  A->pattern++; /* what was captured with the other product is void */
+  A->pattern++; /* loops captured with the other product are invalid */
   return POISE_OK;
 }
 
 const char *PoiseMatCSRKernel(PoiseMat A)
 {
   CALLED_OR("", OBJECT(A));
-  return A->library ? A->ctx->device->ops->csr_libraries[A->library - 1] : "own";
+  return A->library ? poiseCsrLibraries(A->ctx->device)[A->library - 1] : "own";
 }
 
 /* ---- products by the device's own kernel ----------------------------------------------------- */
 
-/* Reads 12 bytes per nonzero, or 10 with columns of 16 bits, 4 per row offset, x and y once. Interior blocks
-   run while the ghosts travel. */
-static PoiseErr Mult_CSR(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
-                         const Fuse *fuse)
+/* Reads 12 bytes per nonzero, or 10 with columns of 16 bits, 4 per row offset, x and y once. */
+static PoiseErr Launch_CSR(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  CsrMultArgs m = {.a = a, .b = b, .skip = skip};
-  if (A->library) return MultByLibrary(A, x, y);
-  if (fuse) m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &m, Part_CSR);
+  CsrMultArgs m = {0};
+  if (A->library) return LaunchLibrary(A, part, p);
+  TRY(poiseCsrArguments(A, p, &m));
+  TRY(poiseCsrBlocks(A, part, &m));
+  TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m.index16));
+  return LAUNCH(A->ctx->device, csr_mult, &m);
 }
 
-/* A's columns as rows, without values. */
+/* A view of A's columns as rows, without values. */
 static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
 {
-  Transposed *t = &((CsrData *)A->data)->by_column;
+  Transposed *t = &poiseCsrData(A)->by_column;
   const Csr *c = &A->csr;
   *T = (CsrView){.b = c->b, .m = c->nloc + c->nghost, .nloc = c->m, .nz = c->nz};
   TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&T->ptr64 : (void *)&T->ptr32));
   return poiseBufferRead(&t->row, DEVICE, &T->col);
 }
 
-enum { MOST_PIECES = 8192 };
-
-/* Entries of a row block of m columns; 0: so few are not cut. */
-static int64_t ChunkOfColumns(const Device *dev, int64_t b, int64_t m, int64_t nz)
-{
-  enum { LEAST = 2, USUAL = 4 };
-  int64_t chunk = (dev->ops->csri_limit ? dev->ops->csri_limit(0, false) : HOST_LONG) / (b ? b * b : 1),
-          usual = m ? USUAL * nz / m : 0;
-  if (chunk < usual) chunk = usual;
-  if (chunk < LEAST) chunk = LEAST;
-  if (chunk > HOST_LONG) chunk = HOST_LONG;
-  return (m + nz) / chunk <= HOST_FEW_BLOCKS ? 0 : chunk;
-}
-
-/* As csri cuts rows, where there is work for several threads; but no columns of a usual length, which a GPU
-   sums as fast without. It needs row blocks for their fragments only. */
+/* Divide columns as csri divides rows, if there is work for several threads. A GPU sums columns of a usual
+   length as fast without blocks. It needs them only for the fragments of long columns. */
 static PoiseErr CutColumns(PoiseMat A)
 {
-  RowBlocks *w = &((CsrData *)A->data)->columns;
+  RowBlocks *w = &poiseCsrData(A)->columns;
   Device *dev = A->ctx->device;
   CsrView T;
   TRY(ColumnsView(A, &T));
-  int64_t chunk = ChunkOfColumns(dev, T.b, T.m, T.nz), few = T.nz / MOST_PIECES;
+  int64_t chunk = poiseColumnsChunk(&dev->model, T.b, T.m, T.nz);
   if (!chunk) return POISE_OK;
   TRY(poiseRowBlocksCutRows(dev, &T, w,
-                            (RowBlocksCut){chunk, chunk, few < 2 * chunk ? 2 * chunk : few, false}));
-  if (dev->ops->csri_limit && !w->nfragment) poiseRowBlocksDestroy(w);
+                            (RowBlocksCut){chunk, chunk, poiseColumnsFragment(chunk, T.nz), false}));
+  if (poiseModelIsGpu(&dev->model) && !w->nfragment) poiseRowBlocksDestroy(w);
   return POISE_OK;
 }
 
 static PoiseErr Transpose(PoiseMat A)
 {
-  CsrData *t = A->data;
+  CsrData *t = poiseCsrData(A);
   if (t->pattern == A->pattern) return POISE_OK;
   poiseTransposedDestroy(&t->by_column);
   poiseRowBlocksDestroy(&t->columns);
@@ -235,7 +199,7 @@ static PoiseErr Transpose(PoiseMat A)
 
 static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
 {
-  CsrData *d = A->data;
+  CsrData *d = poiseCsrData(A);
   Transposed *t = &d->by_column;
   Csr *c = &A->csr;
   CsrMultTransposeArgs a = {.owned = c->nloc};
@@ -251,8 +215,8 @@ static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
   a.c.nfragment = d->columns.nfragment;
   if (x) TRY(poiseVecRead(x, &m->x));
   if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &a.ghost));
-  return poiseLaunch(A->ctx->device, c->b ? KERNEL_bcsr_mult_transpose : KERNEL_csr_mult_transpose, &a,
-                     sizeof a);
+  if (c->b) return LAUNCH(A->ctx->device, bcsr_mult_transpose, &a);
+  return LAUNCH(A->ctx->device, csr_mult_transpose, &a);
 }
 
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
@@ -267,12 +231,12 @@ PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d)
 {
   CsrDiagonalArgs m = {.b = b, .d = d};
   TRY(poiseCsrView(&A->csr, &m.A));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_diagonal, &m, sizeof m);
+  return LAUNCH(A->ctx->device, csr_diagonal, &m);
 }
 
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
 {
-  const CsrData *d = A->data;
+  const CsrData *d = poiseCsrData(A);
   const Transposed *t = &d->by_column;
   poiseBufferAdd(&t->ptr, sum);
   poiseBufferAdd(&t->from, sum);
@@ -282,24 +246,25 @@ void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
   sum->device += d->plan.bytes;
 }
 
-/* A device makes the transpose itself, and keeps row blocks of columns only where one is long. */
+/* Predict the transpose. A device makes it itself, and keeps blocks of columns only if one is long. */
 void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
   int64_t width = plan->nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4, m = plan->nloc + plan->nghost;
-  int64_t chunk = plan->transpose ? ChunkOfColumns(dev, plan->b, m, plan->nz) : 0;
+  int64_t chunk = plan->transpose ? poiseColumnsChunk(&dev->model, plan->b, m, plan->nz) : 0;
+  bool gpu = poiseModelIsGpu(&dev->model);
   if (plan->transpose) poisePredict(dev, (m + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
-  if (!chunk || (dev->ops->csri_limit && plan->m < chunk)) return;
+  if (!chunk || (gpu && plan->m < chunk)) return;
   int64_t n = poiseRowBlocksOf(m, plan->nz, chunk);
   RowBlocksPlan w = {.n = {n, n}, .fragments = plan->m < chunk ? 0 : plan->nz / chunk};
   PoisePrediction row_blocks = {.beyond = NULL};
   MatPlan columns = *plan;
   poiseRowBlocksPredict(A, &w, &columns, &row_blocks);
-  if (dev->ops->csri_limit) row_blocks.least = (PoiseBytes){0};
+  if (gpu) row_blocks.least = (PoiseBytes){0};
   poisePredictSum(&row_blocks, p);
 }
 
-/* A library's products are composed, and take x with its ghosts. */
+/* Predict a library's products, which are composed, and take x with its ghosts. */
 static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -317,8 +282,14 @@ static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePr
 static PoiseErr View_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
+  const CsrStatistics *s = &A->csr.statistics;
+  ProductRequest request = {.type = PRODUCT_CSR};
+  ProductPlan plan;
   TRY(PoisePrintf(A->ctx, "  products by kernel %s of device %s\n", PoiseMatCSRKernel(A),
                   A->ctx->device->ops->name));
+  poiseCsrRequest(t, &request);
+  poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
+  if (A->assembled && !A->library) TRY(poisePlanView(A, &plan));
   if (!t->asked || !A->assembled) return POISE_OK;
   if (A->library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
   if (A->ctx->device->ops->is_host)
@@ -340,8 +311,8 @@ static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
 
 void poiseCsrDataDestroy(PoiseMat A)
 {
-  poiseTransposedDestroy(&((CsrData *)A->data)->by_column);
-  poiseRowBlocksDestroy(&((CsrData *)A->data)->columns);
+  poiseTransposedDestroy(&poiseCsrData(A)->by_column);
+  poiseRowBlocksDestroy(&poiseCsrData(A)->columns);
   DropPlan(A);
 }
 
@@ -361,7 +332,7 @@ const MatType poiseMatType_csr = {
     .inherit = Inherit_CSR,
     .setup = SetUp_CSR,
     .ready = Ready_CSR,
-    .mult = Mult_CSR,
+    .launch = Launch_CSR,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
     .view = View_CSR,
@@ -380,7 +351,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   if (a->skip && *a->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, a->nblock)
   for (int64_t k = 0; k < a->nblock; k++) {
-    /* the host asks for no other number of rows */
+    /* the host uses no other number of rows */
     int64_t block = a->order ? a->order[k] : k, begin = block * POISE_BLOCK;
     int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
     if (a->index16.code && a->index16.base[block * POISE_BANDS] >= 0)
@@ -394,23 +365,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* What stands for a library on the mock device, which keeps in the plan what it was made for. */
-PoiseErr poiseHost_csr_library(Device *dev, const void *args)
-{
-  const CsrLibraryArgs *a = args;
-  (void)dev;
-  if (memcmp(a->plan, &a->A, sizeof a->A))
-    FAIL(POISE_ERR_INTERNAL, "a library's product with the plan of another matrix");
-  for (int64_t i = 0; i < a->A.m; i++) {
-    double s = 0;
-    for (int64_t k = poiseCsrOffset(&a->A, i); k < poiseCsrOffset(&a->A, i + 1); k++)
-      s += a->A.val[k] * a->x[a->A.col[k]];
-    a->y[i] = s;
-  }
-  return POISE_OK;
-}
-
-/* Of entries [k, last) of a column: its part of A^T x, or with x = NULL the sum of their absolute values. */
+/* The part of A^T x of entries [k, last) of a column. With x = NULL: the sum of their absolute values. */
 POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t k,
                               int64_t last)
 {
@@ -426,7 +381,8 @@ POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bo
 POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, bool wide, int64_t begin,
                           int64_t end)
 {
-  const CsrMultTransposeArgs local = *args, *a = &local; /* so that stores to y cannot change it */
+  /* a local copy, so that stores to y cannot change it */
+  const CsrMultTransposeArgs local = *args, *a = &local;
   const CsrView *A = &a->c.m.A;
   for (int64_t j = begin; j < end; j++)
     *(j < a->owned ? a->c.m.y + j : a->ghost + (j - a->owned)) =

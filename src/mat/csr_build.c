@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a user's CSR arrays to the local CSR: checks, conversion where it is needed, ghosts, halo, interior
-   blocks first. */
+/* Build the local CSR from a user's CSR arrays: checks, conversion if needed, ghosts, halo, interior blocks
+   of rows first. */
+#include "bcsr_kernels.h"
+#include "csr_build.h"
+#include "csri_kernels.h"
+#include "entries.h"
+#include "find.h"
+#include "ghosts.h"
 #include "mat.h"
 
 void poiseCsrDestroy(PoiseContext ctx, Csr *c)
@@ -14,7 +20,7 @@ void poiseCsrDestroy(PoiseContext ctx, Csr *c)
   *c = (Csr){0};
 }
 
-/* Rows and columns in units of the entries, which are numbers or blocks. */
+/* Set rows and columns in units of the entries, which are scalars or blocks. */
 static void Measure(PoiseMat A)
 {
   Csr *c = &A->csr;
@@ -31,7 +37,7 @@ static const char *RowWord(const PoiseMat A)
   return A->csr.b ? "block row" : "row";
 }
 
-/* Of a caller's arrays, which are a bcsr's or a csr's. */
+/* The name of a caller's array, of a bcsr or a csr. */
 static const char *Argument(const PoiseMat A, const char *of_bcsr)
 {
   return of_bcsr + (A->csr.b ? 0 : 1);
@@ -47,8 +53,8 @@ PoiseErr poiseCsrPattern(Csr *c, CsrView *v)
   return poiseBufferRead(&c->col, DEVICE, &v->col);
 }
 
-/* The device has all of a matrix or nothing: a part that no product can use would take the memory that
-   others need. */
+/* The device gets all of a matrix or nothing. A part that no product can use would take memory that others
+   need. */
 PoiseErr poiseCsrView(Csr *c, CsrView *v)
 {
   PoiseErr e = poiseCsrPattern(c, v);
@@ -128,7 +134,7 @@ static PoiseErr CheckEntries(const PoiseCSR *in, int64_t nz)
   return POISE_OK;
 }
 
-/* The first offset, and those of local row i and the next one. */
+/* Check the first offset; then those of local row i and of the next. */
 static PoiseErr CheckFirst(const PoiseCSR *in, int64_t first)
 {
   if (first)
@@ -204,8 +210,8 @@ static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_
   return POISE_OK;
 }
 
-/* *sorted: the columns of every row ascend. A column twice in sorted rows is found here, else after
-   sorting. */
+/* *sorted: the columns of every row ascend. A column that occurs twice is found here in sorted rows, else
+   after sorting. */
 static PoiseErr CheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sorted, int64_t *unsorted_row)
 {
   bool ascending;
@@ -235,7 +241,7 @@ static int ComparePairs(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Global columns and values of the rows, each row sorted. */
+/* Copy global columns and values of the rows, each row sorted. */
 static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, double *val)
 {
   PoiseContext ctx = A->ctx;
@@ -269,7 +275,7 @@ static bool IsOwned(const PoiseMat A, PoiseInt g)
   return g >= A->csr.column && g < A->csr.column + A->csr.nloc;
 }
 
-/* c->ghost: the columns of other ranks, each once, ascending. */
+/* Set c->ghost: the columns of other ranks, each once, ascending. */
 static PoiseErr CollectGhosts(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 {
   Csr *c = &A->csr;
@@ -325,7 +331,7 @@ static PoiseErr ConvertColumns(PoiseMat A, const PoiseCSR *in)
   return e;
 }
 
-/* What is wrapped: the user's arrays, on the host or on the device. */
+/* Wraps a user's array, on the host or on the device. */
 typedef PoiseErr (*Wrap)(Device *, size_t, const char *, void *, PoiseOwn, Buffer *);
 
 /* Adopt or borrow the arrays as they are. */
@@ -339,7 +345,7 @@ static PoiseErr WrapIndices(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn 
   return wrap(dev, (size_t)c->nz * sizeof(int32_t), "columns", (void *)(uintptr_t)in->col32, own, &c->col);
 }
 
-/* Several ranks: adopted columns take their local numbers in place. */
+/* Several ranks: adopted columns are renumbered in place. */
 static const char renumbered[] = "columns (in place)";
 
 static PoiseErr Renumber(PoiseMat A, const PoiseCSR *in)
@@ -362,7 +368,7 @@ static PoiseErr WrapValues(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn o
               (void *)(uintptr_t)in->val, own, &A->csr.val);
 }
 
-/* Unsorted rows: sort into arrays of our own, then go on as with arrays to copy. */
+/* Sort unsorted rows into arrays of our own, then continue as with arrays to copy. */
 static PoiseErr BuildSorted(PoiseMat A, const PoiseCSR *in)
 {
   PoiseContext ctx = A->ctx;
@@ -382,8 +388,8 @@ static PoiseErr BuildSorted(PoiseMat A, const PoiseCSR *in)
   return e;
 }
 
-/* device: the arrays are there, and of offsets and columns `in` holds copies on the host; NULL: `in` is what
-   the user gave. */
+/* device: the arrays on the device, with copies of offsets and columns on the host in `in`. NULL: `in` is
+   the user's. */
 static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *device, PoiseOwn own)
 {
   Wrap wrap = device ? poiseBufferWrapDevice : poiseBufferWrap;
@@ -405,7 +411,7 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
   }
   TRY(WrapValues(A, wrap, given, own));
   bool fits = own != POISE_COPY && in->base == 0 && !in->col64;
-  /* of the host: BuildThere takes the others */
+  /* arrays of the host; BuildThere takes the others */
   if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, wrap, in, own);
   if (fits && own == POISE_ADOPT && !device) return Renumber(A, in);
   if (own != POISE_COPY) c->converted = "offsets and columns";
@@ -415,8 +421,7 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
 
 /* ---- the library's own arrays ---------------------------------------------------------------- */
 
-/* Integers of 8 bytes become 4 bytes, where they are; memcpy, because the same bytes are first one, then the
-   other. */
+/* Narrow integers of 8 bytes to 4 bytes in place. It uses memcpy, as the same bytes change their type. */
 static void NarrowOffsets(char *v, int64_t n)
 {
   for (int64_t k = 0; k < n; k++) {
@@ -435,7 +440,7 @@ static void NarrowColumns(const PoiseMat A, const Ghosts *ghosts, char *v, int64
   }
 }
 
-/* The first bytes of *array go to the buffer, the rest is released. */
+/* Give the first bytes of *array to the buffer, and release the rest. */
 static PoiseErr HandOver(PoiseMat A, size_t bytes, const char *what, void *array, Buffer *b)
 {
   void *p;
@@ -443,7 +448,7 @@ static PoiseErr HandOver(PoiseMat A, size_t bytes, const char *what, void *array
   memcpy(&p, array, sizeof p);
   memset(array, 0, sizeof p);
   TRY(poiseBufferWrap(A->ctx->device, bytes, what, p, POISE_BORROW, b));
-  b->own = POISE_COPY; /* the library's own memory, so it need not stay borrowed */
+  b->own = POISE_COPY; /* the library's own memory, so nothing is borrowed */
   return POISE_OK;
 }
 
@@ -480,20 +485,7 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
 
 /* ---- row blocks, as the device wants them ---------------------------------------------------- */
 
-int poiseCsrRows(PoiseContext ctx, const CsrStatistics *s, bool even)
-{
-  const DeviceOps *ops = ctx->device->ops;
-  return ops->csr_rows && s->m ? ops->csr_rows(ctx->device, s, even) : POISE_BLOCK;
-}
-
-int64_t poiseCsrShareOfRows(const Csr *c)
-{
-  int64_t rows = POISE_BLOCK / poiseCsrSide(c), nblock = (c->m + rows - 1) / rows,
-          share = nblock > HOST_FEW_BLOCKS ? rows * ((nblock + HOST_SHARES - 1) / HOST_SHARES) : c->m;
-  return share < c->m ? share : c->m;
-}
-
-/* Where the offsets are; elsewhere than on the host only the statistics come back. */
+/* Row statistics, computed on the side that has the offsets. From a device only the statistics are copied. */
 PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
 {
   Csr *c = &A->csr;
@@ -504,15 +496,14 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   int64_t x_lines = c->statistics.x_lines;
   *s = (CsrStatistics){.m = c->m, .nz = c->nz, .x_lines = x_lines};
   TRY(poiseBufferRead(&c->ptr, side, &ptr));
-  CsrStatisticsArgs a = {
-      .A = {.m = c->m, .nz = c->nz}, .limit = limit, .share = poiseCsrShareOfRows(c), .out = s};
-  a.bound = dev->ops->csr_bound ? dev->ops->csr_bound(c->m, c->nz) : 0;
+  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .out = s};
+  a.share = poiseRowsShare(&dev->model, c->b, c->m), a.bound = poiseRowsBound(&dev->model, c->m, c->nz);
   *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
   s->bound = a.bound;
   if (side == HOST) return poiseHost_csr_statistics(dev, &a);
   PoiseErr e = poiseBufferCreate(dev, sizeof *s, "statistics of rows", &there);
   if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.out);
-  if (!e) e = poiseLaunch(dev, KERNEL_csr_statistics, &a, sizeof a);
+  if (!e) e = LAUNCH(dev, csr_statistics, &a);
   if (!e) e = poiseBufferRead(&there, HOST, &result);
   if (!e) memcpy(s, result, sizeof *s);
   s->m = c->m, s->nz = c->nz, s->bound = a.bound, s->x_lines = x_lines;
@@ -520,18 +511,17 @@ PoiseErr poiseCsrStatistics(PoiseMat A, int64_t limit, CsrStatistics *s)
   return e;
 }
 
-/* Columns of which x fits into no cache of a CPU. */
-static bool ManyColumns(const Csr *c)
+PoiseErr poiseCsrCutStatistics(PoiseMat A, const ProductRequest *request, CsrStatistics *s)
 {
-  enum { MANY = 3 << 19 }; /* 12 MB */
-  return c->nloc + c->nghost > MANY;
+  const Csr *c = &A->csr;
+  int64_t limit = poiseSplitLimit(&A->ctx->device->model, request, c->m + c->nz);
+  *s = c->statistics;
+  return s->longest >= limit ? poiseCsrStatistics(A, limit, s) : POISE_OK;
 }
 
-/* Where the columns are. It is nothing to small matrices, of which all blocks are there at once, nor to a CPU
-   that has x at hand. */
+/* Measure how scattered the columns are, on the side that has them. */
 static PoiseErr FindSpread(PoiseMat A)
 {
-  enum { LEAST = 1000000 };
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
   Side side = poiseBufferIsCurrent(&c->col, HOST) ? HOST : DEVICE;
@@ -540,12 +530,11 @@ static PoiseErr FindSpread(PoiseMat A)
   const int64_t *lines;
   PoiseErr e = POISE_OK;
   c->statistics.x_lines = 0;
-  if ((!dev->ops->csr_rows && !ManyColumns(c)) || c->b || c->nz < LEAST) return POISE_OK;
+  if (!poiseWantsSpread(&dev->model, c->b, c->nloc + c->nghost, c->nz)) return POISE_OK;
   TRY(poiseBufferRead(&c->col, side, &a.A.col));
   TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
   e = poiseBufferUpdate(&there, side, &a.lines);
-  if (!e)
-    e = side == HOST ? poiseHost_csr_x_lines(dev, &a) : poiseLaunch(dev, KERNEL_csr_x_lines, &a, sizeof a);
+  if (!e) e = side == HOST ? poiseHost_csr_x_lines(dev, &a) : LAUNCH(dev, csr_x_lines, &a);
   if (!e) e = poiseBufferRead(&there, HOST, &lines);
   if (!e) c->statistics.x_lines = 100 * *lines / (POISE_SAMPLE * POISE_SAMPLES);
   poiseBufferDestroy(&there);
@@ -554,17 +543,15 @@ static PoiseErr FindSpread(PoiseMat A)
 
 static PoiseErr ChooseRows(PoiseMat A)
 {
-  enum { OFTEN = 8, FAR = 40 };
   Csr *c = &A->csr;
   CsrStatistics *s = &c->statistics;
+  const ProductRequest request = {.type = c->b ? PRODUCT_BCSR : PRODUCT_CSR, .b = c->b, .form = BCSR_EVEN};
+  ProductPlan plan;
   TRY(FindSpread(A));
   TRY(poiseCsrStatistics(A, 0, s));
-  /* Where x is far away and in no order, a CPU waits for it: rows that are summed together, whatever their
-     lengths, ask for numbers behind them too, and for less at once (AMD EPYC, L3 32 MB: up to 2 times as
-     long). */
-  c->vary = OFTEN * s->length_changes > c->m && !(s->x_lines >= FAR && ManyColumns(c));
-  c->rows = c->b ? poiseBcsrRows(A->ctx, c->b, s) : poiseCsrRows(A->ctx, s, false);
-  c->tile = c->b && c->rows < 4 ? c->rows * s->longest : poiseCsrTileOf(s, c->rows);
+  poiseProductPlan(&A->ctx->device->model, &request, s, s, &plan);
+  c->vary = poiseRowsVary(s, c->nloc + c->nghost);
+  c->rows = plan.rows, c->tile = plan.tile;
   c->nblock = (c->m + c->rows - 1) / c->rows;
   return POISE_OK;
 }
@@ -605,7 +592,7 @@ static void ReleaseAdopted(const PoiseMat A, const PoiseCSR *in)
   if (c->val.own != POISE_ADOPT) free((void *)(uintptr_t)in->val);
 }
 
-/* The ghosts of blocks are the numbers in them. */
+/* Ghosts of blocks are the scalars in them. */
 static PoiseErr CreateHalo(PoiseMat A)
 {
   Csr *c = &A->csr;
@@ -619,7 +606,7 @@ static PoiseErr CreateHalo(PoiseMat A)
   return e;
 }
 
-/* What all ranks do together, once each has its arrays (e: or not). */
+/* The part that all ranks do together, once each has its arrays, or an error e. */
 static PoiseErr Complete(PoiseMat A, PoiseErr e)
 {
   PoiseContext ctx = A->ctx;
@@ -685,7 +672,7 @@ static PoiseErr CopyToHost(Device *dev, const void *from, size_t bytes, void *to
   return poiseDeviceSync(dev);
 }
 
-/* Row offset i of arrays on the device, without the base. */
+/* Read row offset i of arrays on the device, without the base. */
 static PoiseErr OffsetThere(Device *dev, const PoiseCSR *in, int64_t i, int64_t *offset)
 {
   int32_t narrow = 0;
@@ -702,7 +689,7 @@ static PoiseErr FindThere(PoiseMat A, const PoiseCSR *in, int what, int64_t *row
   return poiseFind(A->ctx, f, row);
 }
 
-/* Row i, of which something is wrong, is looked at on the host. */
+/* Report what is wrong in row i, which is checked again on the host. */
 static PoiseErr CheckRowThere(PoiseMat A, const PoiseCSR *in, int64_t i)
 {
   Device *dev = A->ctx->device;
@@ -733,8 +720,8 @@ static PoiseErr CheckValues(PoiseMat A, const PoiseCSR *in, int64_t nz)
   return poiseDeviceCheckPointer(A->ctx->device, in->val, numbers * sizeof(double), Argument(A, "bcsr->val"));
 }
 
-/* The same checks as of arrays on the host, offsets before the columns that they lead to. *nz: their
-   number. */
+/* The same checks as for arrays on the host: first offsets, then the columns that they lead to. *nz:
+   number of columns. */
 static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
 {
   Device *dev = A->ctx->device;
@@ -765,7 +752,7 @@ static PoiseErr CheckThere(PoiseMat A, const PoiseCSR *in, int64_t *nz)
   return row < m ? CheckRowThere(A, in, row) : POISE_OK;
 }
 
-/* One rank, and indices as the library has them. */
+/* Use the arrays in place: one rank, and indices of the library's types. */
 static PoiseErr BuildThere(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 {
   Csr *c = &A->csr;
@@ -777,7 +764,7 @@ static PoiseErr BuildThere(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 
 /* ---- the user's arrays on the device, through the host --------------------------------------- */
 
-/* n items of the user's array on the device, or NULL for NULL, to memory that the caller frees. */
+/* Copy n items of the user's array on the device to memory that the caller frees. NULL stays NULL. */
 static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *array, const char *argument,
                       const void *host)
 {
@@ -790,7 +777,7 @@ static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *arra
   return CopyToHost(dev, array, (size_t)n * size, p);
 }
 
-/* Offsets and columns, on the host; the values stay where they are. */
+/* Copy offsets and columns to the host; the values stay on the device. */
 static PoiseErr FetchIndices(PoiseMat A, const PoiseCSR *in, PoiseCSR *host)
 {
   PoiseContext ctx = A->ctx;
@@ -799,7 +786,7 @@ static PoiseErr FetchIndices(PoiseMat A, const PoiseCSR *in, PoiseCSR *host)
   *host = (PoiseCSR){.base = in->base, .val = in->val};
   TRY(Fetch(ctx, m + 1, sizeof(int32_t), in->ptr32, Argument(A, "bcsr->ptr32"), &host->ptr32));
   TRY(Fetch(ctx, m + 1, sizeof(int64_t), in->ptr64, Argument(A, "bcsr->ptr64"), &host->ptr64));
-  PoiseCSR offsets = *in; /* what is wrong with them is seen before as many columns are fetched */
+  PoiseCSR offsets = *in; /* offsets are checked before as many columns are copied */
   offsets.ptr32 = host->ptr32, offsets.ptr64 = host->ptr64;
   TRY(CheckPointers(A, &offsets));
   int64_t nz = InPtr(host, m);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of a CSR times a vector on the host: what its types share. */
+/* SpMV of CSR rows on the host, shared by its types. */
 #ifndef POISE_CSR_ROWS_H
 #define POISE_CSR_ROWS_H
 
 #include "../vec/vec_host.h"
+#include "csri_kernels.h"
 #include "mat.h"
+#include "product_model.h"
 
-/* What the columns of a row block are, a constant where these functions are inlined: owned ones, some of them
-   ghosts, or owned ones in 16 bits. */
+/* The kind of columns in a row block, a constant where these functions are inlined: owned, some of them
+   ghosts, or owned in 16 bits. */
 enum { HOST_OWNED = false, HOST_GHOSTS = true, HOST_INDEX16 };
 
-/* Values and columns are asked for well before they are used: what the hardware fetches ahead ends at each
-   page. */
+/* Prefetch values and columns well before their use: hardware prefetching ends at each page. */
 POISE_INLINE void poiseHostAhead(const CsrMultArgs *a, int64_t k, int columns)
 {
   enum { ENTRIES = 256 };
@@ -27,8 +28,8 @@ POISE_INLINE void poiseHostAhead(const CsrMultArgs *a, int64_t k, int columns)
 typedef double HostTwo __attribute__((vector_size(16)));
 typedef int64_t HostTwoBits __attribute__((vector_size(16)));
 
-/* What entry k is to be multiplied by. The place is chosen and not the value, which would be a branch that is
-   rarely foreseen. */
+/* The factor of entry k. The address is selected, not the value, as that would be a branch that is often
+   mispredicted. */
 POISE_INLINE double poiseHostFactor(const CsrMultArgs *a, int64_t k, int columns)
 {
   int32_t c = columns == HOST_INDEX16 ? poiseIndex16Column(a->index16.base, a->index16.code[k]) : a->A.col[k];
@@ -51,16 +52,17 @@ POISE_INLINE HostTwo poiseHostTwoTerms(const CsrMultArgs *a, int64_t k, int colu
   return v * (HostTwo){poiseHostFactor(a, k, columns), poiseHostFactor(a, k + 1, columns)};
 }
 
-/* The same; 0 for those whose place in the row is not below n. */
+/* The same two terms, with 0 for those whose place in the row is not below n. */
 POISE_INLINE HostTwo poiseHostTwoTermsBelow(const CsrMultArgs *a, int64_t k, HostTwo place, HostTwo n,
                                             int columns)
 {
   return (HostTwo)((HostTwoBits)poiseHostTwoTerms(a, k, columns) & (HostTwoBits)(place < n));
 }
 
-/* (A x)_i of the entries [k, last): four sums in turn by place in the row, so that long rows do not wait for
-   one addition after the other. The entries after the last four are met by branches or masked, which reads up
-   to 3 entries of the rows behind. The bits are the same either way, and whatever the columns are. */
+/* (A x)_i of the entries [k, last). Four sums alternate by place in the row, so that long rows do not wait
+   for one addition after the other. The last entries, fewer than four, are handled by branches or masked.
+   Masking reads up to 3 entries of the rows behind. The bits are the same either way, and for all kinds of
+   columns. */
 POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t last, int columns, bool mask)
 {
   HostTwo s = {0}, u = {0};
@@ -97,12 +99,12 @@ POISE_INLINE double poiseHostShortRow(const CsrMultArgs *a, int64_t k, int64_t l
   return even + odd;
 }
 
-/* Type csri cuts rows of HOST_LONG entries or more into fragments of at most HOST_PIECE. They are summed so
-   by csr too: same bits. */
-enum { HOST_LONG = 8192, HOST_PIECE = 2 * HOST_LONG };
+/* Type csri splits rows of at least HOST_LONG entries into segments of at most HOST_FRAGMENT. csr sums them
+   in the same way, so the bits are the same. */
+enum { HOST_FRAGMENT = 2 * HOST_LONG };
 POISE_INLINE double poiseHostLongRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
 {
-  int64_t n = (last - k + HOST_PIECE - 1) / HOST_PIECE;
+  int64_t n = (last - k + HOST_FRAGMENT - 1) / HOST_FRAGMENT;
   double s = 0;
   for (int64_t q = 0; q < n; q++)
     s += poiseHostRowSum(a, poiseRowFragmentBegin(1, k, last, q, n),
@@ -132,15 +134,15 @@ POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double be
 }
 
 enum {
-  HOST_STRIP = 16, /* rows that are looked at together; */
-  HOST_FEW = 128,  /* the most entries of four rows that are summed at once, */
-  /* and of masked ones, beside as many as there are, before to foresee four numbers of turns costs less */
-  HOST_IDLE = 32
+  HOST_STRIP = 16, /* rows that are examined together */
+  HOST_FEW = 128,  /* most entries of four rows that are summed at once */
+  HOST_IDLE = 32   /* most masked entries among these, beyond the number of real ones; with more,
+                      predicting four trip counts costs less */
 };
 
-/* The same for rows i to i + 3 at once, each masked to the length of the longest, if that is not much longer
-   than the others: one number of turns to foresee, not four. Reads up to HOST_FEW entries of the rows
-   behind. */
+/* The same for rows i to i + 3 at once, each masked to the length of the longest. That row must not be much
+   longer than the others. So one trip count must be predicted, not four. Reads up to HOST_FEW entries of the
+   rows behind. */
 POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, int columns)
 {
   HostTwo s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
@@ -173,14 +175,14 @@ POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double b
   }
 }
 
-/* Rows [begin, end). Where rows are mostly of one length the branches at a row's end are foreseen. In other
-   matrices they would cost more than a row's terms, and are avoided, unless a strip seems to be of rows of
-   one length (it has 16 times the first row's entries). What is read behind a row must be of this block:
-   others may have ghosts, which are not there yet. */
+/* y for rows [begin, end). If rows are mostly of one length, the branches at the end of a row are predicted
+   well. In other matrices they would cost more than the terms of a row, and are avoided. The exception is a
+   strip that seems to have rows of one length: it has 16 times the entries of its first row. Entries read
+   behind a row must be of this block of rows, as others may have ghosts that have not arrived. */
 POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double beta, int64_t begin,
                                 int64_t end, int columns)
 {
-  CsrMultArgs local = *args; /* so that stores to y cannot change it */
+  CsrMultArgs local = *args; /* a local copy, so that stores to y cannot change it */
   const CsrMultArgs *a = &local;
   if (columns == HOST_INDEX16) local.index16.base += begin / POISE_BLOCK * POISE_BANDS; /* of this block */
   if (!a->vary) {

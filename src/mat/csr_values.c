@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host kernels that change the values of a CSR, or sum them, or compare patterns. Blocks of POISE_BLOCK rows
-   are shared out over threads. */
+/* Host kernels that change or sum the values of a CSR, or compare patterns. Threads divide blocks of
+   POISE_BLOCK rows. */
+#include "csr_values_kernels.h"
 #include "mat.h"
 
-/* Of block b of m rows. */
+/* The rows of block b of m rows. */
 static inline int64_t End(int64_t b, int64_t m)
 {
   return (b + 1) * POISE_BLOCK < m ? (b + 1) * POISE_BLOCK : m;
 }
 
-/* x, or the ghosts, at a column. */
+/* The entry of x, or of the ghosts, at a column. */
 static inline double At(const CsrView *A, const double *x, const double *ghost, int64_t col)
 {
   int64_t owned = poiseInScalars(A, A->nloc);
@@ -63,7 +64,7 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* The lines of x that a sample has columns in, each counted once. */
+/* The number of lines of x in which a sample has columns. */
 static int64_t LinesOf(const int32_t *col)
 {
   enum { ROOM = 2 * POISE_SAMPLE };
@@ -90,7 +91,7 @@ PoiseErr poiseHost_csr_x_lines(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* 4 bytes per row (or 8) and per nonzero. */
+/* Traffic: 4 bytes per row (or 8), and 4 per nonzero. */
 PoiseErr poiseHost_csr_hash(Device *dev, const void *args)
 {
   const CsrHashArgs *a = args;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type csri: plain CSR, worked on in row blocks of equally many rows and entries, however long the rows are;
-  rows that are too long for one are shared out in fragments, whose sums are added in order. After CSR-I
-  (Flegar & Quintana-Orti 2017), which cuts the entries into equal chunks and adds the parts of rows by
-  atomics; here row blocks end at row ends and nothing depends on who comes first.
+  Type csri: plain CSR, divided into row blocks of equally many rows and entries, whatever the lengths of
+  rows. Rows that are too long for one are split into fragments, whose sums are added in order. It follows
+  CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal chunks and adds parts of rows by
+  atomics. Here row blocks end at row ends, and nothing depends on the order of execution.
 */
+#include "csr_build.h"
 #include "csr_rows.h"
 #include "hubs.h"
 #include "row_blocks.h"
@@ -12,85 +13,64 @@
 enum { ORDERED, ATOMIC };
 
 typedef struct CsriData {
-  CsrData csr; /* first: of the transpose product */
+  CsrData csr;
   PoiseInt asked, hubs_asked;
   int combine;                         /* ORDERED, ATOMIC */
-  int64_t built;                       /* c->built of what was cut; 0: nothing was */
+  int64_t built;                       /* c->built when the row blocks were made; 0: there are none */
   PoiseInt was_asked, hubs_were_asked; /* then */
-  bool exact;                          /* it was cut for ATOMIC */
-  int64_t tried;                       /* c->built of what was to be cut */
-  /* less than POISE_BLOCK: rows that are not cut are even, and go in blocks of so many */
-  int rows;
-  int64_t tile, uncut; /* the most nonzeros of such a block; all nonzeros that are not cut */
+  bool exact;                          /* row blocks were made for ATOMIC */
+  int64_t tried;                       /* c->built at the latest attempt */
+  ProductPlan plan;                    /* of rows less than POISE_BLOCK: rows that are not split are uniform,
+                                          and go in tiles of so many rows */
   RowBlocks w;
   Hubs hubs;
 } CsriData;
+POISE_BEGINS_WITH_CSR(CsriData);
 
 static const PoiseOption options[] = {
     {"mat_csri_chunk", POISE_OPTION_INT, offsetof(CsriData, asked), "0", 0, 8192, NULL,
-     "rows and entries of a row block; longer rows are cut; 0: as suits the device"},
+     "rows and entries of a row block; longer rows are split; 0: automatic"},
     {"mat_csri_hubs", POISE_OPTION_INT, offsetof(CsriData, hubs_asked), "-1", -1, 8192, NULL,
-     "on GPUs, the columns with the most entries whose x products keep at hand, down to a power of 2; -1: "
-     "where it pays; 0 "
-     "or 1: none"},
+     "GPU: number of high-degree columns (hubs) whose x is cached in shared memory, rounded down to a "
+     "power of two; -1: automatic; 0 or 1: none"},
     {"mat_combine", POISE_OPTION_CHOICE, offsetof(CsriData, combine), "ordered", 0, 0, "ordered|atomic",
-     "parts of rows that are cut are added in their order, or by atomic additions in none, as in the paper "
-     "of csri"},
+     "how the fragments of split rows are added: in their order, or in any order by atomic additions, as "
+     "in the paper of csri"},
     {0},
 };
 
 /* ---- the cut --------------------------------------------------------------------------------- */
 
-/* Entries from which rows are cut. */
-static int64_t Limit(const Device *dev, int64_t size, const CsriData *d, bool hubs)
+void poiseCsriRequest(const void *data, ProductRequest *r)
 {
-  return d && d->asked ? d->asked : dev->ops->csri_limit ? dev->ops->csri_limit(size, hubs) : HOST_LONG;
+  const CsriData *d = data;
+  r->chunk = d->asked, r->hubs = d->hubs_asked, r->exact = d->combine == ATOMIC;
 }
 
-int64_t poiseCsriLimit(const Device *dev, int64_t size, const void *data)
+/* Plan once to know which hubs to look for, and again when they have been found. */
+static PoiseErr Plan(PoiseMat A, CsriData *d)
 {
-  return Limit(dev, size, data, false);
-}
-
-/* Where the rows that are not cut are even, blocks of them are fetched as type csr does. *s: what is known of
-   the rows. */
-static PoiseErr ChooseBlocks(PoiseMat A, CsriData *d, int64_t limit, CsrStatistics *s)
-{
-  d->rows = POISE_BLOCK;
-  *s = A->csr.statistics;
-  if (d->exact) return POISE_OK;
-  if (s->longest >= limit) TRY(poiseCsrStatistics(A, limit, s));
-  CsrStatistics uncut = *s;
-  d->uncut = uncut.nz -= s->cut;
-  d->rows = poiseCsrRows(A->ctx, &uncut, true);
-  d->tile = poiseCsrTileOf(&uncut, d->rows);
+  const Csr *c = &A->csr;
+  const DeviceModel *model = &A->ctx->device->model;
+  ProductRequest request = {.type = PRODUCT_CSRI, .columns = c->nloc + c->nghost, .hub_bits = HUBS_UNKNOWN};
+  CsrStatistics cut = c->statistics;
+  poiseCsriRequest(d, &request);
+  if (!d->exact) TRY(poiseCsrCutStatistics(A, &request, &cut));
+  poiseProductPlan(model, &request, &c->statistics, &cut, &d->plan);
+  TRY(poiseHubsFind(A, d->plan.hub_bits, d->hubs_asked < 0, &d->hubs));
+  request.hub_bits = d->hubs.bits;
+  poiseProductPlan(model, &request, &c->statistics, &cut, &d->plan);
   return POISE_OK;
-}
-
-/* As was asked, else as suits the device. */
-static RowBlocksCut ChooseCut(PoiseMat A, const CsriData *d, int64_t limit, const CsrStatistics *s)
-{
-  Device *dev = A->ctx->device;
-  bool own = !d->asked, blocks = d->rows < POISE_BLOCK;
-  if (own && d->hubs.bits) limit = Limit(dev, s->m + s->nz, d, true);
-  int64_t chunk = limit;
-  if (own && !blocks && !d->hubs.bits && dev->ops->csri_row_block) chunk = dev->ops->csri_row_block(dev, s);
-  if (limit < chunk) limit = chunk;
-  int64_t fragment =
-      own && blocks && dev->ops->csri_fragment ? dev->ops->csri_fragment(dev, s, limit) : 2 * limit;
-  return (RowBlocksCut){chunk, limit, fragment, d->exact};
 }
 
 static PoiseErr SetUp_CSRI(PoiseMat A)
 {
   CsriData *d = A->data;
-  int64_t limit = Limit(A->ctx->device, A->csr.m + A->csr.nz, d, false);
-  CsrStatistics s;
   bool other =
       d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
   if (d->built == A->csr.built && !other) return POISE_OK;
-  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest
-     set-up failed here, nor of chunks. */
+  /* A captured loop has the old row blocks. All ranks must count alike, so neither a failure of the latest
+     set-up here nor the sizes are examined. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   poiseRowBlocksDestroy(&d->w);
@@ -98,53 +78,47 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   d->was_asked = d->asked, d->hubs_were_asked = d->hubs_asked;
   d->exact = d->combine == ATOMIC;
   poiseHubsDestroy(&d->hubs);
-  TRY(ChooseBlocks(A, d, limit, &s));
-  if (d->rows == POISE_BLOCK) TRY(poiseHubsFind(A, d->hubs_asked, &d->hubs));
-  TRY(poiseRowBlocksCut(A, &d->w, ChooseCut(A, d, limit, &s)));
-  if (d->rows < POISE_BLOCK) d->w.parts = (A->csr.m + d->rows - 1) / d->rows;
-  if (A->csr.halo) TRY(poiseRowBlocksOrder(A, &d->w, d->rows));
+  TRY(Plan(A, d));
+  int rows = d->plan.rows;
+  TRY(poiseRowBlocksCut(A, &d->w,
+                        (RowBlocksCut){d->plan.row_block, d->plan.limit, d->plan.fragment, d->exact}));
+  if (rows < POISE_BLOCK) d->w.parts = (A->csr.m + rows - 1) / rows;
+  if (A->csr.halo) TRY(poiseRowBlocksOrder(A, &d->w, rows));
   d->built = A->csr.built;
   return POISE_OK;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* What A's data say, of all parts. */
 static PoiseErr Arguments(PoiseMat A, CsriMultArgs *a)
 {
   CsriData *d = A->data;
-  TRY(SetUp_CSRI(A));
-  a->uncut = d->uncut, a->exact = d->exact;
-  a->m.rows = d->rows, a->m.tile = d->tile, a->m.vary = A->csr.vary, a->m.x_lines = A->csr.statistics.x_lines;
+  a->uncut = d->plan.uncut, a->exact = d->exact;
+  a->m.rows = d->plan.rows, a->m.tile = d->plan.tile, a->m.vary = A->csr.vary,
+  a->m.x_lines = A->csr.statistics.x_lines;
   TRY(poiseHubsArguments(&d->hubs, a));
   return poiseRowBlocksArguments(&d->w, a);
 }
 
 static PoiseErr Ready_CSRI(PoiseMat A)
 {
-  CsriMultArgs a = {0};
-  return Arguments(A, &a);
+  const CsriData *d = A->data;
+  TRY(SetUp_CSRI(A));
+  return d->w.there ? POISE_OK : Arguments(A, &(CsriMultArgs){0});
 }
 
-static PoiseErr Part_CSRI(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
+/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. */
+static PoiseErr Launch_CSRI(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  CsriMultArgs *a = (CsriMultArgs *)m; /* begins with it */
   CsriData *d = A->data;
-  if (part != REST) TRY(Arguments(A, a));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  a->fill = part != REST;
-  bool as_csr = d->rows < POISE_BLOCK && !d->w.nfragment;
-  return poiseRowBlocksMult(A, &d->w, part, as_csr ? KERNEL_csr_mult : KERNEL_csri_mult, a,
-                            as_csr ? sizeof *m : sizeof *a);
-}
-
-/* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. Interior row blocks run
-   while the ghosts travel. */
-static PoiseErr Mult_CSRI(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y,
-                          const double *skip, const Fuse *fuse)
-{
-  CsriMultArgs a = {.m = {.a = alpha, .b = beta, .skip = skip}};
-  if (fuse) a.m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &a.m, Part_CSRI);
+  Device *dev = A->ctx->device;
+  CsriMultArgs a = {.fill = part != REST};
+  TRY(poiseCsrArguments(A, p, &a.m));
+  TRY(Arguments(A, &a));
+  TRY(poiseRowBlocksPart(&d->w, part, &a));
+  if (d->plan.rows < POISE_BLOCK && !d->w.nfragment) return LAUNCH(dev, csr_mult, &a.m);
+  return LAUNCH(dev, csri_mult, &a);
 }
 
 static void Inherit_CSRI(const void *A, void *B)
@@ -154,7 +128,7 @@ static void Inherit_CSRI(const void *A, void *B)
   to->asked = from->asked, to->hubs_asked = from->hubs_asked, to->combine = from->combine;
 }
 
-/* Atomic additions come in any order, so the finished rows are not known before the end. */
+/* Composed if additions are atomic: they come in any order, so finished rows are not known before the end. */
 static bool Composes_CSRI(PoiseMat A)
 {
   return ((const CsriData *)A->data)->combine == ATOMIC;
@@ -163,13 +137,13 @@ static bool Composes_CSRI(PoiseMat A)
 static int64_t Partials_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
-  return poiseRowBlocksPartials(&d->w); /* as of the latest set-up: see Ready_CSRI */
+  return poiseRowBlocksPartials(&d->w); /* from the latest set-up, see Ready_CSRI */
 }
 
 static PoiseErr View_CSRI(PoiseMat A)
 {
   const CsriData *d = A->data;
-  bool blocks = d->rows < POISE_BLOCK;
+  bool blocks = d->plan.rows < POISE_BLOCK;
   double sums[] = {(double)d->w.parts, (double)d->w.nfragment, blocks, d->hubs.entries, (double)A->csr.nz};
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
@@ -178,6 +152,7 @@ static PoiseErr View_CSRI(PoiseMat A)
   else
     TRY(PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f fragments of rows of %lld entries or more\n", sums[0],
                     sums[2] > 0 ? "uniform row blocks" : "row blocks", sums[1], (long long)d->w.limit));
+  if (d->built) TRY(poisePlanView(A, &d->plan));
   if (sums[3] == 0) return POISE_OK;
   return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n",
                      100 * sums[3] / sums[4]);
@@ -191,24 +166,21 @@ static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)
   poiseHubsBytes(&d->hubs, sum);
 }
 
-/* Row blocks follow from the sizes, whether there are hubs, and what the device makes of the rows; not so the
-   fragments. */
+/* Row blocks follow from the sizes, from hubs, and from the device's choice for these rows; fragments
+   do not. */
 static PoiseErr Predict_CSRI(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const CsriData *d = data;
   const Device *dev = A->ctx->device;
-  bool exact = d->combine == ATOMIC;
-  int64_t size = plan->m + plan->nz, limit = Limit(dev, size, d, false), chunk[2] = {limit, limit},
-          hubs = limit;
+  ProductRequest request = {
+      .type = PRODUCT_CSRI, .columns = plan->nloc + plan->nghost, .hub_bits = HUBS_UNKNOWN};
+  ProductBounds bounds;
+  poiseCsriRequest(d, &request);
+  poiseProductBounds(&dev->model, &request, plan->m, plan->nz, &bounds);
   poiseCsrDataPredict(A, plan, p);
-  if (poiseHubsPredict(dev, plan, d->hubs_asked, p)) hubs = Limit(dev, size, d, true);
-  if (!d->asked && dev->ops->csri_row_block) {
-    chunk[0] -= limit / 4;
-    if (chunk[1] < dev->ops->most_row_block) chunk[1] = dev->ops->most_row_block;
-  }
-  if (chunk[1] < hubs) chunk[1] = hubs;
-  poiseRowBlocksPredictCut(A, chunk, limit, exact, plan, p);
-  if (!exact) return POISE_OK;
+  poiseHubsPredict(dev, bounds.hub_bits, p);
+  poiseRowBlocksPredictCut(A, bounds.row_block, bounds.limit, request.exact, plan, p);
+  if (!request.exact) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p); /* the product is composed */
   plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
   return POISE_OK;
@@ -233,7 +205,7 @@ const MatType poiseMatType_csri = {
     .setup = SetUp_CSRI,
     .ready = Ready_CSRI,
     .partials = Partials_CSRI,
-    .mult = Mult_CSRI,
+    .launch = Launch_CSRI,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
     .view = View_CSRI,
@@ -273,7 +245,7 @@ static double FragmentSum(const CsriMultArgs *a, int64_t p)
   return PartSum(&a->m, a->part[p].first, a->part[p].first + a->part[p].nz);
 }
 
-/* The rows that were cut: sums of fragments in order. */
+/* Finish split rows: add the sums of their fragments in order. */
 static void Join(const CsriMultArgs *a, double alpha, double beta)
 {
   for (int64_t p = 0; p < a->nfragment;) {
@@ -281,7 +253,7 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
     double s = 0;
     for (; p < end; p++) {
       s += a->sum[p];
-      /* but of the last one */
+      /* 0 for all but the last fragment */
       for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0;
     }
     a->m.y[row] = poiseHostUpdate(alpha, s, beta, a->m.y[row]);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The columns of other ranks that a rank's rows refer to: a set of bits, in pages that exist where there is
-  one, so that it takes a fraction of the memory of the entries, however often and in whatever order they
-  refer to a column. Numbering them is one walk through the pages, finding a number again counts the bits
-  before it.
+  The columns of other ranks that a rank's rows refer to (ghosts), as a set of bits. Pages of it exist only
+  where there is a bit. So it takes a fraction of the memory of the entries, however often and in whatever
+  order they refer to a column. One walk through the pages numbers the columns. A column's number is the count
+  of bits before it.
 */
+#include "ghosts.h"
 #include "mat.h"
 
 enum { PAGE_WORDS = 32, PAGE = 64 * PAGE_WORDS }; /* columns of a page */
 
 typedef struct GhostPage {
   uint64_t bits[PAGE_WORDS];
-  int32_t before[PAGE_WORDS]; /* ghosts below the word's first column */
+  int32_t before[PAGE_WORDS]; /* number of ghosts below the word's first column */
 } GhostPage;
 
 PoiseErr poiseGhostsCreate(PoiseContext ctx, PoiseInt N, Ghosts *g)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs of a matrix' pattern. A symmetric graph is its own transpose, so writing the transpose sorts it,
+/* Graphs of a matrix' pattern. A symmetric graph is its own transpose, so writing the transpose sorts it
    without comparisons. */
+#include "entries.h"
 #include "graph.h"
 
 void poiseGraphDestroy(PoiseContext ctx, Adjacency *g)
@@ -18,7 +19,8 @@ static PoiseErr Create(PoiseContext ctx, int64_t n, Adjacency *g)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The node of entry k's column, b columns of entries being a node, or -1 if it is not asked for. */
+/* The node of the column of entry k, where b columns of entries are a node; -1: the column is not asked
+   for. */
 static inline PoiseInt NodeOf(const PoiseMat A, const HostCsr *h, int b, bool owned, int64_t k)
 {
   int32_t col = h->col[k];
@@ -60,7 +62,7 @@ PoiseErr poiseGraphSort(PoiseContext ctx, const Adjacency *g, const int32_t *ord
 {
   TRY(Create(ctx, g->n, sorted));
   TRY(poiseAllocArray(ctx, g->start[g->n], sizeof(int32_t), "graph", &sorted->adj));
-  int64_t *at = sorted->start + 1; /* node i's cursor, and in the end where node i + 1 begins */
+  int64_t *at = sorted->start + 1; /* node i's cursor; in the end the start of node i + 1 */
   memcpy(at, g->start, (size_t)g->n * sizeof *at);
   for (int64_t k = 0; k < g->n; k++) {
     int32_t i = order ? order[k] : (int32_t)k;
@@ -69,12 +71,12 @@ PoiseErr poiseGraphSort(PoiseContext ctx, const Adjacency *g, const int32_t *ord
   return POISE_OK;
 }
 
-/* Every entry (i, j) off the diagonal from both ends, so twice where A has (j, i) too. */
+/* Add every entry (i, j) off the diagonal in both directions; twice if A has (j, i) too. */
 static PoiseErr BothWays(PoiseContext ctx, const Adjacency *a, Adjacency *both)
 {
   TRY(Create(ctx, a->n, both));
-  int64_t *at =
-      both->start; /* counts, then ends of the lists, which are written backwards, so in the end where they begin */
+  int64_t *at = both->start; /* counts, then the ends of the lists; these are written backwards, so finally
+                                their starts */
   for (int64_t i = 0; i < a->n; i++)
     for (int64_t e = a->start[i]; e < a->start[i + 1]; e++)
       if (a->adj[e] != i) at[i]++, at[a->adj[e]]++;
@@ -90,7 +92,7 @@ static PoiseErr BothWays(PoiseContext ctx, const Adjacency *a, Adjacency *both)
   return POISE_OK;
 }
 
-/* Neighbours that come several times in a row. */
+/* Drop neighbours that are repeated. */
 static void DropRepeated(Adjacency *g)
 {
   int64_t out = 0, first = 0;

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "csri_kernels.h"
 #include "hubs.h"
+#include "hubs_kernels.h"
+#include "product_plan.h"
 
-enum {
-  LARGE = 32768, /* columns of which x does not fit into a first cache */
-  WORTH = 8,     /* hubs are to have this part of the entries, */
-  TIMES = 4      /* and so many times as many as a column in the mean */
-};
-
-static int BitsOf(const Device *dev, int64_t columns, int64_t nz, PoiseInt asked)
-{
-  int bits = 0;
-  if (!dev->ops->hub_bits || !nz) return 0;
-  if (asked < 0) return columns > LARGE ? dev->ops->hub_bits(dev, nz) : 0;
-  int most = dev->ops->hub_bits(dev, INT64_MAX);
-  while (bits < most && asked >> (bits + 1)) bits++;
-  return bits;
-}
-
-/* The hub of each slot, and its entries, as CsrHubsArgs has them. */
+/* Find the hub of each slot, and its number of entries, as described at CsrHubsArgs. */
 static PoiseErr Count(PoiseMat A, int bits, Buffer *count, Buffer *most, const int64_t **found)
 {
   Csr *c = &A->csr;
@@ -29,23 +16,17 @@ static PoiseErr Count(PoiseMat A, int bits, Buffer *count, Buffer *most, const i
   TRY(poiseCsrPattern(c, &a.A));
   TRY(poiseBufferUpdate(count, DEVICE, &a.count));
   TRY(poiseBufferUpdate(most, DEVICE, &a.most));
-  TRY(poiseLaunch(dev, KERNEL_csr_hubs, &a, sizeof a));
+  TRY(LAUNCH(dev, csr_hubs, &a));
   return poiseBufferRead(most, HOST, found);
 }
 
-static bool Pays(const Csr *c, int bits, double entries)
-{
-  double columns = (double)(c->nloc + c->nghost), nz = (double)c->nz;
-  return WORTH * entries >= nz && entries * columns >= TIMES * nz * (double)(1 << bits);
-}
-
-static PoiseErr Take(PoiseMat A, PoiseInt asked, int bits, const int64_t *most, Hubs *h)
+static PoiseErr Take(PoiseMat A, int bits, bool if_pays, const int64_t *most, Hubs *h)
 {
   int64_t n = (int64_t)1 << bits;
   double entries = 0;
   int32_t *column;
   for (int64_t s = 0; s < n; s++) entries += (double)(most[s] >> 32);
-  if (asked < 0 && !Pays(&A->csr, bits, entries)) return POISE_OK;
+  if (if_pays && !poiseHubsPay(A->csr.nloc + A->csr.nghost, A->csr.nz, bits, entries)) return POISE_OK;
   TRY(poiseBufferCreate(A->ctx->device, (size_t)n * sizeof *column, "hubs", &h->column));
   TRY(poiseBufferWrite(&h->column, HOST, &column));
   for (int64_t s = 0; s < n; s++) column[s] = most[s] ? (int32_t)(most[s] & INT32_MAX) : -1;
@@ -54,15 +35,13 @@ static PoiseErr Take(PoiseMat A, PoiseInt asked, int bits, const int64_t *most, 
   return POISE_OK;
 }
 
-PoiseErr poiseHubsFind(PoiseMat A, PoiseInt asked, Hubs *h)
+PoiseErr poiseHubsFind(PoiseMat A, int bits, bool if_pays, Hubs *h)
 {
   Buffer count = {0}, most = {0};
   const int64_t *found;
-  const Csr *c = &A->csr;
-  int bits = BitsOf(A->ctx->device, c->nloc + c->nghost, c->nz, asked);
   if (!bits) return POISE_OK;
   PoiseErr e = Count(A, bits, &count, &most, &found);
-  if (!e) e = Take(A, asked, bits, found, h);
+  if (!e) e = Take(A, bits, if_pays, found, h);
   poiseBufferDestroy(&count);
   poiseBufferDestroy(&most);
   return e;
@@ -80,11 +59,9 @@ void poiseHubsBytes(const Hubs *h, PoiseBytes *sum)
   poiseBufferAdd(&h->column, sum);
 }
 
-bool poiseHubsPredict(const Device *dev, const MatPlan *plan, PoiseInt asked, PoisePrediction *p)
+void poiseHubsPredict(const Device *dev, int bits, PoisePrediction *p)
 {
-  int bits = BitsOf(dev, plan->nloc + plan->nghost, plan->nz, asked);
   if (bits) poisePredictBetween(dev, 0, (int64_t)sizeof(int32_t) << bits, ON_BOTH, p);
-  return bits > 0;
 }
 
 void poiseHubsDestroy(Hubs *h)

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hubs: columns that many entries have, as of graphs whose degrees follow a power law. A GPU's product keeps
-   their x in shared memory, where all of x is too large for its first caches. */
+/* Hubs: high-degree columns, as of graphs whose degrees follow a power law. The SpMV of a GPU keeps their
+   x in shared memory if x is too large for L1. */
 #ifndef POISE_HUBS_H
 #define POISE_HUBS_H
 
 #include "mat.h"
 
 typedef struct Hubs { /* zero-initialise it */
-  int bits;           /* log2 of the slots, of which each may have a hub; 0: there are no hubs */
+  int bits;           /* log2 of the number of slots, each of which may have a hub; 0: no hubs */
   double entries;     /* of hubs */
   Buffer column;
 } Hubs;
 
-/* asked: slots, rounded down to a power of 2, 0: none, or -1: as many as suit the device and the number of
-   nonzeros, if x is large and they have so many entries that it pays. Reads the columns of all entries
-   once. */
-PoiseErr poiseHubsFind(PoiseMat A, PoiseInt asked, Hubs *h);
+/* Find the hubs of 2^bits slots (0: none), as a ProductPlan says. if_pays: keep them only if they have enough
+   entries. Reads all columns once. */
+PoiseErr poiseHubsFind(PoiseMat A, int bits, bool if_pays, Hubs *h);
 PoiseErr poiseHubsArguments(Hubs *h, CsriMultArgs *a);
 void poiseHubsBytes(const Hubs *h, PoiseBytes *sum);
-/* Of a CSR: *p += what they may hold. Returns whether there may be hubs. */
-bool poiseHubsPredict(const Device *dev, const MatPlan *plan, PoiseInt asked, PoisePrediction *p);
+/* *p += bytes that so many hubs may hold. */
+void poiseHubsPredict(const Device *dev, int bits, PoisePrediction *p);
 void poiseHubsDestroy(Hubs *h);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Columns of 16 bits beside the CSR, which stays as it is: the columns of a row block of a band matrix, or of
-  a grid's, lie in a few bands, and 4 bits say in which, 12 where. The bands of a block are found from the
-  least column upwards, each begins at the first column that those before do not cover, which is as few as
-  there can be. Exact; a block that needs more bands is read as it is.
+  16-bit columns beside the CSR, which stays as it is. In a band matrix, or one of a grid, the columns of a
+  block of rows lie in a few bands. 4 bits say which column band, 12 bits the place in it. The bands of a
+  block are found from the least column upwards. Each begins at the first column that the earlier ones do not
+  cover. That is the fewest possible. The coding is exact. A block that needs more bands is read in 32 bits.
 */
+#include "index16.h"
 #include "mat.h"
 
 static bool Kept(const Index16 *d, int64_t nz)
@@ -19,8 +20,8 @@ static void Release(Index16 *d)
   d->built = d->fits = 0;
 }
 
-/* Bands and codes, on the device, and there the number of nonzeros that fit. Reads 4 bytes per nonzero once
-   more than there are bands and once for the codes, all but once from a cache. */
+/* Make bands and codes on the device, and count the nonzeros that fit. Each pass reads 4 bytes per
+   nonzero. There is one pass per band, one more, and one for the codes; all but one read from a cache. */
 static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
 {
   Csr *c = &A->csr;
@@ -34,7 +35,7 @@ static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
   TRY(poiseBufferWrite(&d->code, DEVICE, &a.code));
   TRY(poiseBufferWrite(&d->base, DEVICE, &a.base));
   TRY(poiseBufferUpdate(count, DEVICE, &a.fits));
-  TRY(poiseLaunch(dev, KERNEL_csr_index16, &a, sizeof a));
+  TRY(LAUNCH(dev, csr_index16, &a));
   TRY(poiseDeviceCopy(dev, &d->fits, a.fits, sizeof d->fits, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }
@@ -46,7 +47,7 @@ PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d)
   bool other = d->on != on;
   if (d->built == c->built && !other) return POISE_OK;
   if (d->tried == c->built && other)
-    A->pattern++; /* a captured loop knows what there was; all ranks count alike, also after a failure of one */
+    A->pattern++; /* a captured loop has the old state; all ranks count alike, also after a failure of one */
   d->tried = c->built;
   Release(d);
   d->on = on;
@@ -88,7 +89,7 @@ void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum)
   poiseBufferAdd(&d->base, sum);
 }
 
-/* Whether half of the nonzeros fit, only the pattern knows. */
+/* Only the pattern decides whether half of the nonzeros fit. */
 void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p)
 {
   int64_t bases = plan->nblock[1] * POISE_BANDS * (int64_t)sizeof(int32_t);
@@ -102,7 +103,7 @@ void poiseIndex16Destroy(Index16 *d)
 
 /* ---- host kernel ----------------------------------------------------------------------------- */
 
-/* The bands of the columns [begin, end); how many, or POISE_BANDS + 1. */
+/* Find the bands of the columns of entries [begin, end). Returns their number, or POISE_BANDS + 1. */
 static int RowBlocksOf(const CsrView *A, int64_t begin, int64_t end, int32_t *base)
 {
   int64_t from = 0;

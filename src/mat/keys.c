@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Entries on a device: (row, column) in one integer, sorted together with the place where the entry's value
-  stands, by a stable sort, so that those of an entry keep their order. Entries begin where the key changes.
-  Triplets become rows so (coo_pattern.c), and a matrix its transpose (transpose.c). At its peak, in the sort,
-  this holds 24 bytes per key (32 where places are int64).
+  Entries on a device as keys: (row, column) in one integer, with the place of the entry's value. A stable
+  sort keeps the order of equal keys. An entry begins where the key changes. Triplets become rows in this way
+  (coo_pattern.c), and a matrix its transpose (transpose.c). The peak, in the sort, is 24 bytes per key (32 if
+  places are int64).
 */
+#include "keys.h"
+#include "keys_kernels.h"
 #include "mat.h"
+#include "mat_device.h"
 
 static PoiseErr Make(Device *dev, size_t bytes, const char *what, Buffer *b, void *p)
 {
@@ -29,6 +32,7 @@ PoiseErr poiseKeysCreate(Device *dev, Keys *k, uint64_t **key, int64_t **place64
 
 PoiseErr poiseKeysSort(Device *dev, Keys *k, int first, int bits)
 {
+  const MatDevice *device = dev->ops->mat;
   SortKeysArgs a = {.n = k->n, .first = first, .bits = bits};
   for (int side = 0; side < 2; side++) {
     Buffer *key = &k->key[side], *place = &k->place[side];
@@ -38,9 +42,9 @@ PoiseErr poiseKeysSort(Device *dev, Keys *k, int first, int bits)
     TRY(side ? poiseBufferWrite(key, DEVICE, &a.key[side]) : poiseBufferUpdate(key, DEVICE, &a.key[side]));
     TRY(side ? poiseBufferWrite(place, DEVICE, to) : poiseBufferUpdate(place, DEVICE, to));
   }
-  a.scratch_bytes = dev->ops->sort_scratch ? dev->ops->sort_scratch(dev, &a) : 0;
+  a.scratch_bytes = device && device->sort_scratch ? device->sort_scratch(dev, &a) : 0;
   TRY(Make(dev, a.scratch_bytes, "scratch of a sort", &k->scratch, &a.scratch));
-  TRY(poiseLaunch(dev, KERNEL_sort_keys, &a, sizeof a));
+  TRY(LAUNCH(dev, sort_keys, &a));
   poiseBufferDestroy(&k->key[0]);
   poiseBufferDestroy(&k->place[0]);
   poiseBufferDestroy(&k->scratch);
@@ -53,8 +57,8 @@ PoiseErr poiseKeysCount(Device *dev, Keys *k, int64_t *nz)
   int64_t nblock = POISE_NBLOCKS(k->n + 1);
   TRY(poiseBufferRead(&k->key[1], DEVICE, &a.key));
   TRY(Make(dev, (size_t)(nblock + 1) * sizeof *a.count, "entries of blocks", &k->count, &a.count));
-  TRY(poiseLaunch(dev, KERNEL_coo_count, &a, sizeof a));
-  TRY(LAUNCH(dev, scan, ScanArgs, .n = nblock, .count = a.count));
+  TRY(LAUNCH(dev, coo_count, &a));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = a.count}));
   if (!nz) return POISE_OK;
   TRY(poiseDeviceCopy(dev, nz, a.count + nblock, sizeof *nz, COPY_TO_HOST));
   return poiseDeviceSync(dev);
@@ -71,7 +75,7 @@ PoiseErr poiseKeysRows(Device *dev, Keys *k, int64_t nz, bool wide, Buffer *ptr,
   if (start)
     TRY(Make(dev, (size_t)(nz + 1) * (k->wide ? 8 : 4), "values of entries", start,
              k->wide ? (void *)&a.start64 : (void *)&a.start32));
-  TRY(poiseLaunch(dev, KERNEL_coo_rows, &a, sizeof a));
+  TRY(LAUNCH(dev, coo_rows, &a));
   poiseBufferDestroy(&k->key[1]);
   poiseBufferDestroy(&k->count);
   return POISE_OK;
@@ -93,7 +97,7 @@ void poiseKeysDestroy(Keys *k)
 /* ---- host kernels: for devices that run them; matrices on the host have better ways
    (triplets.c, transpose.c) -------------------------------------------------------------------- */
 
-/* One digit of a radix sort, from side `from` to the other. */
+/* Sort by one digit of a radix sort, from side `from` to the other. */
 static void SortDigit(const SortKeysArgs *a, int from, int shift)
 {
   int64_t at[257] = {0};
@@ -114,7 +118,7 @@ PoiseErr poiseHost_sort_keys(Device *dev, const void *args)
   const SortKeysArgs *a = args;
   int digits = (a->bits + 7) / 8, from = 0;
   (void)dev;
-  digits += digits % 2 == 0; /* so that the last one leads to [1] */
+  digits += digits % 2 == 0; /* an odd number, so that the last digit ends in side 1 */
   for (int d = 0; d < digits; d++, from = !from)
     SortDigit(a, from, a->first + 8 * d < 64 ? a->first + 8 * d : 63);
   return POISE_OK;

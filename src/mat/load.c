@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices from and to files of any kind. */
+/* Load and save matrices in any format. */
 #include "../vec/petsc.h"
+#include "load.h"
 #include "mat.h"
 
 typedef struct LoadOptions {
@@ -9,8 +10,8 @@ typedef struct LoadOptions {
 
 const PoiseOption poiseMatLoadOptions[] = {
     {"mat_load_diagonal", POISE_OPTION_BOOL, offsetof(LoadOptions, diagonal), "no", 0, 0, NULL,
-     "diagonal entries that a square matrix lacks in its file are stored, as 0, for preconditioners that "
-     "need them"},
+     "store missing diagonal entries of a square matrix in a file as 0, for preconditioners that need "
+     "them"},
     {0},
 };
 
@@ -36,7 +37,7 @@ static PoiseErr LoadEntries(PoiseContext ctx, const char *path, PoiseMat *A)
 
 static PoiseErr LoadDiagonal(PoiseMat A)
 {
-  LoadOptions o = {0}; /* an option that is not given leaves its field as it is */
+  LoadOptions o = {0}; /* zeroed, as an option that is not given leaves its field */
   TRY(PoiseAgree(A->ctx, PoiseOptionsRead(A->ctx, NULL, poiseMatLoadOptions, &o)));
   return o.diagonal && A->rows->N == A->cols->N ? poiseMatStoreDiagonal(A) : POISE_OK;
 }

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix interface: creation, types, products; checks and logs, then dispatch. */
+#include "../vec/vec_kernels.h"
+#include "arrange.h"
+#include "auto.h"
+#include "blocks.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "csr_product.h"
+#include "entries.h"
+#include "load.h"
 #include "mat.h"
 
 static const MatType *const types[] = {
@@ -24,18 +33,16 @@ static const char type_help[] = "storage format of the product:"
 static const PoiseOption options[] = {
     {"mat_type", POISE_OPTION_STRING, offsetof(MatOptions, type), "auto", 0, 0, NULL, type_help},
     {"mat_block_size", POISE_OPTION_INT, offsetof(MatOptions, block_size), "1", 0, MAX_BLOCK_SIZE, NULL,
-     "unknowns per node; 0, with -mat_type bcsr: 2 to 8, whichever blocks take the fewest bytes, or csr if "
-     "none takes "
-     "fewer"},
+     "unknowns per node; 0 with -mat_type bcsr: the size from 2 to 8 with the fewest bytes, or csr if "
+     "none takes fewer"},
     {"mat_csr_kernel", POISE_OPTION_STRING, offsetof(MatOptions, csr_kernel), "own", 0, 0, NULL,
-     "what multiplies by csr: own kernels, or, on cuda, cusparse, or cusparse_alg2, whose results repeat; "
-     "these take int32 "
-     "offsets only, and on several ranks a copy of x"},
+     "SpMV kernel of csr: own, or on cuda cusparse or cusparse_alg2 (results repeat); these need int32 "
+     "offsets, and on several ranks a copy of x"},
     {"mat_partition", POISE_OPTION_CHOICE, offsetof(MatOptions, partition), "rows", 0, 0,
      "rows|nonzeros|bytes|graph",
-     "how a solver shares out the rows over ranks: as they are, by equal nonzeros or bytes, by METIS"},
+     "how a solver distributes rows over ranks: as given, by equal nonzeros or bytes, or by METIS"},
     {"mat_order", POISE_OPTION_CHOICE, offsetof(MatOptions, order), "natural", 0, 0, "natural|rcm",
-     "order in which a solver works on the rows of a rank: as they are, or by reverse Cuthill-McKee"},
+     "order in which a solver works on the rows of a rank: as given, or reverse Cuthill-McKee"},
     {0},
 };
 
@@ -56,7 +63,7 @@ void poiseMatUse(PoiseMat A, const MatType *type, void *data)
   poiseFree(A->ctx, &A->data);
   A->data = data;
   A->type = type;
-  A->pattern++; /* what was captured with the old type's pointers is void */
+  A->pattern++; /* loops captured with the old type's pointers are invalid */
 }
 
 PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data)
@@ -67,13 +74,13 @@ PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data)
   return e;
 }
 
-/* Of a matrix that has none yet. Local. */
+/* Set the type of a new matrix, which has none yet. Local. */
 static PoiseErr FirstType(PoiseMat A, const MatType *type)
 {
   void *data;
   bool automatic = type == &poiseMatType_auto;
   A->blocked = type->blocked;
-  /* works until the first choice, or until A is assembled */
+  /* used until the first choice, or until A is assembled */
   if (automatic || type->blocked) type = &poiseMatType_csr;
   TRY(poiseMatTypeData(A->ctx, type, &data));
   poiseMatUse(A, type, data);
@@ -236,7 +243,7 @@ void poiseMatInherit(PoiseMat A, PoiseMat B)
     asked->inherit(poiseMatAskedData(A), poiseMatAskedData(B));
 }
 
-/* PETSc's names, which are of a device or of one rank or several, too: words that types here do not say. */
+/* Translate PETSc's names. They also name a device, and one rank or several, which types here do not. */
 static const char *OwnName(const char *name)
 {
   static const char *const theirs[] = {"aij", "aijcusparse", "aijkokkos", "baij"};
@@ -301,7 +308,7 @@ PoiseErr PoiseMatSetFromOptions(PoiseMat A)
   bool named = PoiseOptionsHas(A->ctx, A->prefix, "mat_type", NULL) && poiseMatHolds(A);
   if (named) TRY(poiseOptionsRefuse(A->ctx, A->prefix, "mat_type", FindType(o.type, &type)));
   if (!o.block_size && !A->find && !type->blocked)
-    FAIL(POISE_ERR_ARG, "a block size of 0 has one found for type bcsr, and the matrix is of type %s",
+    FAIL(POISE_ERR_ARG, "block size 0 (to be determined) is for type bcsr, and the matrix is of type %s",
          type->name);
   TRY(PoiseMatSetBlockSize(A, (int)o.block_size)); /* that of the blocks of bcsr */
   if (named) TRY(AskFor(A, type));
@@ -337,7 +344,7 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
   PoiseErr e = POISE_OK;
   if (b < 0 || b > MAX_BLOCK_SIZE)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__,
-                      "block size %d is not between 1 and %d, nor 0 to be found", b, MAX_BLOCK_SIZE);
+                      "block size %d is not between 1 and %d, nor 0 (to be determined)", b, MAX_BLOCK_SIZE);
   else if (!b)
     e = POISE_OK;
   else if (A->rows->n % b || A->cols->n % b)
@@ -351,7 +358,7 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
   TRY(poiseMatAgreeBlockSize(A->ctx, e, b));
   A->find = !b && !A->type->blocked;
   if (!b) return POISE_OK;
-  if (b != A->block_size) A->state++; /* what was built from the old blocks is void */
+  if (b != A->block_size) A->state++; /* all that was built from the old blocks is invalid */
   if (b != A->block_size) poiseFree(A->ctx, &A->fills);
   A->block_size = b;
   return POISE_OK;
@@ -363,8 +370,7 @@ int PoiseMatBlockSize(PoiseMat A)
   return A->block_size;
 }
 
-/* A multiple of the block sizes that may be found, the small ones first, as far as each rank gets SOME of
-   it. */
+/* A multiple of the block sizes that may be found, small ones first, as far as each rank gets SOME of it. */
 static int64_t UnitToFind(PoiseContext ctx, PoiseInt M, PoiseInt N)
 {
   enum { SOME = 16 };
@@ -438,7 +444,7 @@ static PoiseErr CheckProduct(PoiseMat A, const Layout *rows, const Layout *cols,
   return POISE_OK;
 }
 
-/* Does the product take factors, skip and Fuse? */
+/* Does the product of the type take factors, skip and Fuse? */
 static bool Fuses(PoiseMat A)
 {
   return A->type->fuse && !(A->type->composes && A->type->composes(A));
@@ -460,31 +466,60 @@ double poiseMatTraffic(PoiseMat A)
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
 
-/* A product without Fuse: t = A x, then y = a t + b y and the dots in one pass. A skipped one computes t in
-   vain. */
+/* What a launch needs is there, and y is to be written; a product that is skipped leaves it as it is. */
+static PoiseErr OpenProduct(PoiseMat A, PoiseVec y, ProductArgs *p)
+{
+  bool overwrites = !p->b.slot && p->b.value == 0 && !p->skip;
+  if (A->type->ready) TRY(A->type->ready(A));
+  return overwrites ? poiseVecWrite(y, &p->y) : poiseVecUpdate(y, &p->y);
+}
+
+/* On several ranks the rows that need no ghosts are multiplied while these travel. The exchange takes place
+   whatever fails on this rank, as the neighbours wait for it. */
+static PoiseErr LaunchProduct(PoiseMat A, PoiseVec x, PoiseVec y, ProductArgs *p)
+{
+  Halo *halo = A->csr.halo;
+  PoiseErr exchanged = POISE_OK, e = poiseVecRead(x, &p->x);
+  if (halo) TRY(poiseHaloBegin(halo, e, p->x));
+  if (!e) e = OpenProduct(A, y, p);
+  if (!e) e = A->type->launch(A, halo ? INTERIOR : WHOLE, p);
+  if (halo) exchanged = poiseHaloEnd(halo, &p->ghost);
+  TRY(e);
+  TRY(exchanged);
+  return halo ? A->type->launch(A, REST, p) : POISE_OK;
+}
+
+PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  ProductArgs p = {.a = {NULL, 1}};
+  return A->type->mult ? A->type->mult(A, x, y) : LaunchProduct(A, x, y, &p);
+}
+
+/* A product of a type without Fuse: t = A x, then y = a t + b y and the dots in one pass. If skipped, t is
+   computed in vain. */
 static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                         const Fuse *fuse)
 {
-  const ScalarRef one = {NULL, 1}, zero = {NULL, 0};
   bool overwrites = !b.slot && b.value == 0;
   AxpbyArgs p = {.n = A->rows->n, .a = a, .b = b, .skip = skip};
   /* eager loops enqueue nothing to be skipped */
   if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1) {
-    TRY(A->type->mult(A, one, x, zero, y, NULL, NULL));
+    TRY(poiseMatMultPlain(A, x, y));
     return poiseVecFuse(y, skip, fuse);
   }
-  TRY(A->type->mult(A, one, x, zero, A->work, NULL, NULL));
+  TRY(poiseMatMultPlain(A, x, A->work));
   TRY(poiseVecRead(A->work, &p.x));
   TRY(overwrites && !skip ? poiseVecWrite(y, &p.y) : poiseVecUpdate(y, &p.y));
   if (fuse) p.fuse = *fuse;
-  return poiseLaunch(A->ctx->device, KERNEL_axpby, &p, sizeof p);
+  return LAUNCH(A->ctx->device, axpby, &p);
 }
 
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                           const Fuse *fuse)
 {
+  ProductArgs p = {.a = a, .b = b, .skip = skip, .fuse = fuse};
   poiseLogBegin(A->ctx, EVENT_MatMult);
-  PoiseErr e = Fuses(A) ? A->type->mult(A, a, x, b, y, skip, fuse) : Compose(A, a, x, b, y, skip, fuse);
+  PoiseErr e = Fuses(A) ? LaunchProduct(A, x, y, &p) : Compose(A, a, x, b, y, skip, fuse);
   poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrScalars(&A->csr), poiseMatTraffic(A));
   return e;
 }
@@ -511,7 +546,7 @@ PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double
   return poiseHaloEnd(A->csr.halo, ghost);
 }
 
-/* What a rank that cannot multiply owes the others. */
+/* Only take part in the exchange: the neighbours of a rank that cannot multiply need it. */
 static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
 {
   const double *ghost;
@@ -519,12 +554,12 @@ static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
   return mine;
 }
 
-/* y = a A x + b y, then the dots of y; mine: this rank's error so far. Whatever fails, this rank's part in
-   the communication takes place, and the caller agrees afterwards. */
+/* y = a A x + b y, then the dots of y. mine: this rank's error so far. Whatever fails, this rank takes
+   part in the communication, and the caller agrees afterwards. */
 static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, PoiseVec y,
                         const Fuse *fuse)
 {
-  /* a user's function may be collective: all call it or none does */
+  /* a user's function may be collective, so all call it or none does */
   if (!Fuses(A) && (!poiseMatHolds(A) || !A->work)) {
     TRY(PoiseAgree(A->ctx, mine));
     if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
@@ -562,7 +597,7 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
 {
   CALLED(OBJECT(A), OBJECT(x), OBJECT(y), OBJECT(u), GIVEN(dot));
   Fuse f = {.ndot = 1};
-  if (!poiseMatHolds(A)) { /* a user's function may itself use the context's scratch */
+  if (!poiseMatHolds(A)) { /* as a user's function may itself use the context's scratch */
     TRY(PoiseMatMult(A, x, y));
     return PoiseVecDot(u, y, dot);
   }
@@ -698,6 +733,14 @@ PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
 
 /* ---- view ------------------------------------------------------------------------------------ */
 
+PoiseErr poisePlanView(PoiseMat A, const ProductPlan *plan)
+{
+  char words[256] = "";
+  poisePlanWords(&A->ctx->device->model, plan, words, sizeof words);
+  if (plan->seconds == 0) return PoisePrintf(A->ctx, "    plan: %s\n", words);
+  return PoisePrintf(A->ctx, "    plan: %s; predicted %.1f us\n", words, 1e6 * plan->seconds);
+}
+
 static PoiseErr ViewStored(PoiseMat A)
 {
   Csr *c = &A->csr;
@@ -711,7 +754,7 @@ static PoiseErr ViewStored(PoiseMat A)
   TRY(PoiseMatBytes(A, &held, &plain));
   poiseBufferAdd(&c->ptr, &csr);
   poiseBufferAdd(&c->col, &csr);
-  poiseBufferAdd(&c->val, &csr); /* which may not be on the device yet */
+  poiseBufferAdd(&c->val, &csr); /* the values may not be on the device yet */
   sum[3] = (double)held.host, sum[4] = (double)held.device, sum[5] = (double)plain;
   sum[6] = (double)(is_host ? held.host - csr.host : held.device - csr.device);
   TRY(PoiseSum(A->ctx, 7, sum));

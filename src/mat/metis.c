@@ -5,7 +5,7 @@
 
 #include "graph.h"
 
-/* METIS draws numbers from the process' generator: ranks that are threads of one process take turns. */
+/* METIS uses the random number generator of the process, so ranks that are threads take turns. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct Arrays { /* the graph in METIS' integers */

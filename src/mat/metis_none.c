@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands in for METIS where the library was built without it. */
+/* Stand-in for METIS in a library built without it. */
 #include "graph.h"
 
 PoiseErr poiseMetisCheck(void)

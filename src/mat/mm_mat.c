@@ -3,11 +3,14 @@
 #include <stdio.h>
 
 #include "../vec/mm.h"
+#include "csr_build.h"
+#include "entries.h"
+#include "load.h"
 #include "mat.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The keys become columns where they are. */
+/* Convert the keys to columns in place. */
 static PoiseErr TakeRows(PoiseContext ctx, MMRows *rows, int64_t m, RowArrays *r)
 {
   const PoiseInt mask = ((PoiseInt)1 << rows->bits) - 1;
@@ -38,7 +41,7 @@ static PoiseErr LoadRows(MMReader *reader, Layout *layout, int64_t b, int64_t un
   return e;
 }
 
-/* e: of opening the reader, which is closed. */
+/* e: the error of opening the reader. Closes the reader. */
 static PoiseErr LoadReader(PoiseErr e, MMReader *reader, PoiseMat *A)
 {
   PoiseContext ctx = reader->ctx;

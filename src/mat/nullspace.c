@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The null spaces of A and A^T that a user knows of: orthonormal bases kept with the matrix, for solvers to
-   keep out of. And what is nearly one, for preconditioners. */
+/* Null spaces of A and A^T, given by the user: orthonormal bases kept with the matrix, which solvers keep
+   out of. Also the near null space, for preconditioners. */
 #include "mat.h"
 
 void poiseNullSpaceDestroy(NullSpace *space)
@@ -11,7 +11,7 @@ void poiseNullSpaceDestroy(NullSpace *space)
 
 typedef struct Given {
   Layout *layout;
-  const char *entries; /* of a vector: the matrix's rows or columns */
+  const char *entries; /* what entries of a vector are: the matrix's rows or columns */
   int constant, n;
   const PoiseVec *v;
 } Given;
@@ -59,7 +59,7 @@ static PoiseErr Copy(PoiseMat A, const Given *g, NullSpace *space)
   return POISE_OK;
 }
 
-/* What was given replaces what there was, if nothing is wrong with it. */
+/* Replace the space by the given one, if that is valid. */
 static PoiseErr Replace(PoiseMat A, const Given *g, NullSpace *space)
 {
   NullSpace fresh = {0};

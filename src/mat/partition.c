@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Which rank each row goes to. Contiguous cuts: every node (the rows of a block) weighs its nonzeros or bytes,
-  and goes to the rank in whose equal share of the total the middle of its weight lies; so a rank is off its
-  share by less than the heaviest node. The idea is that of MSREP (J. Chen et al., 2020), whose cuts may run
-  through a row. Graphs: METIS, on rank 0.
+  Decide which rank each row goes to.
+
+  Contiguous cuts: every node (the rows of a block) weighs its nonzeros or bytes. Its rank is the one in whose
+  equal share of the total the middle of its weight lies. So a rank differs from its share by less than the
+  heaviest node. The idea is that of MSREP (J. Chen et al., 2020), whose cuts may run through a row.
+
+  Graphs: METIS, on rank 0.
 */
+#include "entries.h"
 #include "graph.h"
 
-/* The share of `parts` equal ones of the total that the middle of what lies between before and before +
-   weight is in. */
+/* Of `parts` equal shares of the total, the one that contains the middle between before and before +
+   weight. */
 static int32_t Share(int64_t before, int64_t weight, int64_t total, int parts)
 {
-  double middle = (double)before + 0.5 * (double)weight; /* beyond 2^53 bytes its rounding does no harm */
+  double middle = (double)before + 0.5 * (double)weight; /* rounding beyond 2^53 bytes does no harm */
   int32_t share = (int32_t)(middle / (double)total * parts);
   return share < parts ? share : parts - 1;
 }
@@ -24,7 +28,8 @@ static void Cut(int64_t n, const int64_t *weight, int64_t before, int64_t total,
   }
 }
 
-/* Nonzeros, or the bytes that a product moves for a node: of its entries, offsets, x and y. */
+/* The weight of each node: its nonzeros, or the bytes that a product moves for its entries, offsets, x and
+   y. */
 static PoiseErr Weigh(PoiseMat A, bool bytes, int64_t **weight)
 {
   const Csr *c = &A->csr;
@@ -43,7 +48,7 @@ static PoiseErr CutRows(PoiseMat A, int64_t *weight, int32_t *to)
   int64_t n = A->rows->n / A->block_size, sum = 0, before, total;
   for (int64_t i = 0; i < n; i++) sum += weight[i];
   TRY(poiseCommScan(A->ctx->comm, sum, &before, &total));
-  if (!total) { /* nothing weighs anything: equal numbers of rows */
+  if (!total) { /* all weights are 0: equal numbers of rows */
     for (int64_t i = 0; i < n; i++) weight[i] = 1;
     TRY(poiseCommScan(A->ctx->comm, n, &before, &total));
   }
@@ -55,12 +60,12 @@ static PoiseErr CutRows(PoiseMat A, int64_t *weight, int32_t *to)
 
 typedef struct Gathered { /* on rank 0: the whole graph */
   Adjacency mine, all;
-  int64_t *weight, *degree; /* of this rank's nodes */
-  int64_t *all_weight;      /* then of all */
-  int32_t *part;            /* of all */
-  int64_t *nodes, *edges;   /* of every rank */
-  /* bytes to rank 0, bytes from the ranks; room for nodes and edges in turn */
-  int64_t *first, *others, *gathered;
+  int64_t *weight, *degree;           /* of this rank's nodes */
+  int64_t *all_weight;                /* then of all */
+  int32_t *part;                      /* of all */
+  int64_t *nodes, *edges;             /* of every rank */
+  int64_t *first, *others, *gathered; /* bytes to rank 0; bytes from the ranks; memory for nodes and then
+                                         edges */
 } Gathered;
 
 static void Release(PoiseContext ctx, Gathered *g)
@@ -105,7 +110,7 @@ static PoiseErr Reserve(PoiseContext ctx, Gathered *g)
   return poiseAllocArray(ctx, n, sizeof(int32_t), "parts of the graph", &g->part);
 }
 
-/* all, on rank 0, from the count[rank] items of each rank, or back to them. */
+/* Gather `all` on rank 0 from the count[rank] items of each rank, or scatter it back. */
 static PoiseErr Travel(PoiseContext ctx, Gathered *g, bool back, void *mine, const int64_t *count,
                        size_t item, void *all)
 {
@@ -117,7 +122,7 @@ static PoiseErr Travel(PoiseContext ctx, Gathered *g, bool back, void *mine, con
               : comm->ops->alltoallv(comm, mine, g->first, all, g->others);
 }
 
-/* METIS has no use for a graph without edges, or with hardly a node for each part. */
+/* METIS cannot divide a graph without edges, or with hardly a node for each part. */
 static PoiseErr PartitionAll(PoiseContext ctx, Gathered *g)
 {
   Adjacency symmetric;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices in PETSc's binary files. Every rank reads its own rows: their lengths, then columns and values
-  straight to where they stay, a chunk at a time. Beyond the matrix itself little is held: the longest of the
-  rows that must be sorted.
+  Matrices in PETSc's binary files. Every rank reads its own rows: first their lengths, then columns and
+  values, chunk by chunk, directly to their final place. The only large extra memory is for the longest row
+  that must be sorted.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
 
 #include "../vec/petsc.h"
+#include "csr_build.h"
+#include "entries.h"
+#include "load.h"
 #include "mat.h"
 
 enum { DENSE_CHUNK = 1 << 15 }; /* values */
@@ -42,7 +45,7 @@ static void PutCol(Reader *r, int64_t k, PoiseInt col)
     r->csr.col[k] = col;
 }
 
-/* Where this rank's k-th column stands. */
+/* The offset in the file of this rank's k-th column. */
 static int64_t ColumnByte(const Reader *r, int64_t k)
 {
   return r->item.data + r->item.width * (r->item.M + r->before + k);
@@ -68,7 +71,7 @@ static PoiseErr ReadLengths(Reader *r)
   return POISE_OK;
 }
 
-/* The values of dense rows that are not zero; the first time they are only counted. */
+/* Take the nonzero values of dense rows; without `fill` they are only counted. */
 static PoiseErr ScanDense(Reader *r, double *chunk, bool fill)
 {
   PoiseInt N = r->item.N, j = 0;
@@ -152,7 +155,7 @@ static PoiseErr SortRow(Reader *r, int64_t i, Pair *row)
   return POISE_OK;
 }
 
-/* Columns in range? *longest: of the rows whose columns do not ascend. */
+/* Check that columns are in range. *longest: the longest row whose columns do not ascend. */
 static PoiseErr CheckColumns(const Reader *r, int64_t *longest)
 {
   *longest = 0;
@@ -190,7 +193,7 @@ static PoiseErr SortRows(Reader *r, int64_t longest)
   return e;
 }
 
-/* Memory that is filled at once need not be zeroed before, which takes longer than filling it. */
+/* Allocate without zeroing. The memory is filled at once, and zeroing takes longer than filling. */
 static PoiseErr Reserve(PoiseContext ctx, int64_t n, size_t size, const char *what, void *p)
 {
   return n ? poiseRealloc(ctx, (size_t)n * size, 0, what, p) : POISE_OK;
@@ -228,8 +231,8 @@ static bool NameBeside(const char *name, char info[PATH])
   return true;
 }
 
-/* The block size that PETSc wrote beside the file: a line "-matload_block_size n" in x.info. 1 when there is
-   none, or one that is of no use here. */
+/* The block size that PETSc wrote beside the file: a line "-matload_block_size n" in x.info. 1 if there is
+   no line, or a size that cannot be used. */
 static int64_t BlockSizeBeside(const Reader *r)
 {
   char path[PATH], line[256], more;
@@ -290,7 +293,7 @@ typedef struct Writer {
   ScalarWalk columns, values;
 } Writer;
 
-/* Of m - *next things, those that fit into a chunk. */
+/* How many of the m - *next items fit into a chunk. */
 static int64_t Count(int64_t next, int64_t m, int width)
 {
   return m - next < POISE_CHUNK / width ? m - next : POISE_CHUNK / width;
@@ -343,8 +346,8 @@ static PoiseErr NextValues(void *from, char *chunk, int64_t *bytes, bool *more)
   return POISE_OK;
 }
 
-/* As PETSc does it, so that rows are laid out in whole blocks when it is read. A size of 1 need not be said,
-   but where another stands. */
+/* Write the block size as PETSc does, so that a reader lays out rows in whole blocks. A size of 1 is
+   written only to replace another one. */
 static PoiseErr WriteBlockSize(PoiseMat A, const char *path)
 {
   char info[PATH];

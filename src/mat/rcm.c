@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Reverse Cuthill-McKee: nodes by their distance from one at the rim of the graph, neighbours of a node by
-  degree, and the whole reversed; so that neighbours get close numbers. E. Cuthill and J. McKee, 1969; start
-  nodes: A. George and J. W. H. Liu, An implementation of a pseudoperipheral node finder, ACM TOMS 5, 1979.
-  Each walk reads the graph once.
+  Reverse Cuthill-McKee. Nodes are ordered by their distance from a node at the rim of the graph, and
+  neighbours of a node by degree. The order is then reversed. So neighbours get close numbers. Each walk reads
+  the graph once.
+
+  E. Cuthill and J. McKee, 1969. Start nodes: A. George and J. W. H. Liu, An implementation of a
+  pseudoperipheral node finder, ACM TOMS 5, 1979.
 */
 #include "graph.h"
 
 typedef struct Walk {
   const Adjacency *g; /* neighbours by degree */
   bool *seen;
-  int32_t *queue; /* nodes in the order in which they were met */
-  int64_t n, rim; /* how many, and where the last level begins in the queue */
+  int32_t *queue; /* nodes in the order of the walk */
+  int64_t n, rim; /* number of nodes; start of the last level in the queue */
   int64_t depth;  /* levels behind the first */
 } Walk;
 
@@ -20,7 +22,7 @@ static int64_t Degree(const Adjacency *g, int64_t i)
   return g->start[i + 1] - g->start[i];
 }
 
-/* Breadth first from root, level by level. */
+/* Walk breadth first from root, level by level. */
 static void WalkFrom(Walk *w, int32_t root)
 {
   const Adjacency *g = w->g;
@@ -42,8 +44,8 @@ static void WalkFrom(Walk *w, int32_t root)
   }
 }
 
-/* A node as far out as can be had cheaply: go to a node of least degree at the rim until the graph becomes no
-   deeper. */
+/* A node near the rim, found cheaply: repeat from a node of least degree in the last level, until the walk
+   has no more levels. */
 static int32_t PseudoPeripheral(Walk *w, int32_t root)
 {
   for (int64_t depth = -1;;) {
@@ -57,12 +59,13 @@ static int32_t PseudoPeripheral(Walk *w, int32_t root)
   }
 }
 
-/* Nodes by degree, those of one degree by number. */
+/* Sort nodes by degree, and nodes of one degree by number. */
 static PoiseErr ByDegree(PoiseContext ctx, const Adjacency *g, int32_t *nodes)
 {
   int64_t *at;
   TRY(poiseAllocArray(ctx, g->n + 1, sizeof(int64_t), "degrees", &at));
-  for (int64_t i = 0; i < g->n; i++) at[Degree(g, i) + 1]++; /* there are no loops: the degree is below n */
+  /* no node is its own neighbour, so the degree is below n */
+  for (int64_t i = 0; i < g->n; i++) at[Degree(g, i) + 1]++;
   for (int64_t d = 1; d <= g->n; d++) at[d] += at[d - 1];
   for (int64_t i = 0; i < g->n; i++) nodes[at[Degree(g, i)]++] = (int32_t)i;
   poiseFree(ctx, &at);

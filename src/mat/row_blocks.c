@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Row blocks and fragments of longer ones, on the device: made, ordered, and multiplied by. */
+/* Row blocks, and fragments of split rows, on the device: construction, order, SpMV. */
+#include "bytes.h"
+#include "csr_build.h"
+#include "keys_kernels.h"
 #include "row_blocks.h"
 
-/* LINE: numbers whose values and columns fill lines of a GPU's caches. Elsewhere a row's sum is the same
-   wherever it begins. */
+/* LINE: entries whose values and columns fill lines of a GPU's caches. Elsewhere the sum of a row does not
+   depend on its start. */
 enum { BUFFERS = 6, LINE = 32 };
 
 PoiseErr poiseRowBlocksBegin(Device *dev, int64_t m, RowBlocks *w, RowBlock **row_block, int64_t **fragments)
@@ -18,7 +21,7 @@ PoiseErr poiseRowBlocksBegin(Device *dev, int64_t m, RowBlocks *w, RowBlock **ro
   return poiseBufferWrite(&w->first, DEVICE, fragments);
 }
 
-/* Whole doubles, which a device fills with zeros by itself. */
+/* Whole doubles, which a device can fill with zeros. */
 static int64_t ArrivedBytes(int64_t n)
 {
   return (n + n % 2) * (int64_t)sizeof(int32_t);
@@ -26,11 +29,11 @@ static int64_t ArrivedBytes(int64_t n)
 
 PoiseErr poiseRowBlocksEnd(Device *dev, RowBlocks *w, const CsrView *A)
 {
-  bool lines = dev->ops->csri_limit && A->b <= 1;
+  bool lines = poiseModelIsGpu(&dev->model) && A->b <= 1;
   CsriFragmentsArgs own = {.A = *A, .unit = lines ? LINE : 1, .nrow_block = w->n};
   int64_t *first;
   TRY(poiseBufferUpdate(&w->first, DEVICE, &first));
-  TRY(LAUNCH(dev, scan, ScanArgs, .n = w->n, .count = first));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = w->n, .count = first}));
   TRY(poiseDeviceCopy(dev, &w->nfragment, first + w->n, sizeof w->nfragment, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
   TRY(poiseBufferCreate(dev, (size_t)w->nfragment * sizeof(RowFragment), "fragments", &w->part));
@@ -41,7 +44,7 @@ PoiseErr poiseRowBlocksEnd(Device *dev, RowBlocks *w, const CsrView *A)
   TRY(poiseBufferRead(&w->first, DEVICE, &own.first));
   TRY(poiseBufferWrite(&w->part, DEVICE, &own.part));
   w->parts = w->n;
-  return poiseLaunch(dev, KERNEL_csri_fragments, &own, sizeof own);
+  return LAUNCH(dev, csri_fragments, &own);
 }
 
 PoiseErr poiseRowBlocksCutRows(Device *dev, const CsrView *A, RowBlocks *w, RowBlocksCut cut)
@@ -51,7 +54,7 @@ PoiseErr poiseRowBlocksCutRows(Device *dev, const CsrView *A, RowBlocks *w, RowB
   w->limit = cut.limit;
   a.nrow_block = w->n = poiseRowBlocksOf(A->m, A->nz, cut.chunk);
   TRY(poiseRowBlocksBegin(dev, A->m, w, &a.row_block, &a.fragments));
-  TRY(poiseLaunch(dev, KERNEL_csri_cut, &a, sizeof a));
+  TRY(LAUNCH(dev, csri_cut, &a));
   return poiseRowBlocksEnd(dev, w, A);
 }
 
@@ -81,11 +84,11 @@ PoiseErr poiseRowBlocksArguments(RowBlocks *w, CsriMultArgs *a)
   TRY(poiseBufferUpdate(&w->sum, DEVICE, &a->sum));
   TRY(poiseBufferUpdate(&w->arrived, DEVICE, &a->arrived));
   a->next = a->arrived + w->n;
+  w->there = true;
   return POISE_OK;
 }
 
-PoiseErr poiseRowBlocksMult(PoiseMat A, RowBlocks *w, ProductPart part, int kernel, CsriMultArgs *a,
-                            size_t bytes)
+PoiseErr poiseRowBlocksPart(RowBlocks *w, ProductPart part, CsriMultArgs *a)
 {
   int64_t first = part == REST ? w->ninterior : 0, last = part == INTERIOR ? w->ninterior : w->parts;
   const int32_t *order;
@@ -95,7 +98,7 @@ PoiseErr poiseRowBlocksMult(PoiseMat A, RowBlocks *w, ProductPart part, int kern
   }
   a->m.nblock = last - first;
   a->nfragment = part == INTERIOR ? 0 : w->nfragment;
-  return poiseLaunch(A->ctx->device, kernel, a, bytes);
+  return POISE_OK;
 }
 
 int64_t poiseRowBlocksPartials(const RowBlocks *w)
@@ -126,16 +129,16 @@ void poiseRowBlocksPredict(PoiseMat A, const RowBlocksPlan *w, MatPlan *plan, Po
   PredictEach(dev, fragments, 0, sizeof(RowFragment) + (size_t)poisePlanSide(plan) * sizeof(double),
               ON_DEVICE, p);
   if (w->ordered) PredictEach(dev, parts, 0, sizeof(int32_t), ON_BOTH, p);
-  if (w->ordered && !dev->ops->is_host) { /* the host looks at row blocks, not at blocks */
+  if (w->ordered && !dev->ops->is_host) { /* the host orders row blocks, not tiles */
     p->least.host += w->blocks[1] ? 0 : (w->n[0] + 1) * size;
     p->most.host += (w->n[1] + 1) * size;
   }
   plan->partials[0] = parts[0], plan->partials[1] = parts[1] + w->fragments;
 }
 
-/* A row of L entries, L >= limit, is cut into L / (2 limit) fragments, rounded up, or fewer, which are no
-   more than L / limit. Where rows cannot be so long, there are none. What is left of the rows is perhaps
-   even, and goes by blocks. */
+/* A row of L >= limit entries is split into at most L / (2 limit) fragments, rounded up, which is at most L
+   / limit. If there are fewer columns than limit, no row is split. The other rows may be uniform, and then
+   go in tiles. */
 void poiseRowBlocksPredictCut(PoiseMat A, const int64_t chunk[2], int64_t limit, bool exact, MatPlan *plan,
                               PoisePrediction *p)
 {
@@ -143,7 +146,7 @@ void poiseRowBlocksPredictCut(PoiseMat A, const int64_t chunk[2], int64_t limit,
   RowBlocksPlan w = {.ordered = PoiseSize(A->ctx) > 1};
   for (int k = 0; k < 2; k++) w.n[k] = poiseRowBlocksOf(plan->m, plan->nz, chunk[1 - k]);
   if (!exact && plan->columns >= limit) w.fragments = plan->nz / limit;
-  if (!exact && !plan->b && A->ctx->device->ops->csr_rows) {
+  if (!exact && !plan->b && poiseModelIsGpu(&A->ctx->device->model)) {
     w.blocks[0] = w.fragments ? POISE_NBLOCKS(plan->m) : plan->nblock[0];
     w.blocks[1] = w.fragments ? (plan->m + FEWEST - 1) / FEWEST : plan->nblock[1];
   }

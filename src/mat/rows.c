@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows that grow. Entries come in batches of ascending columns; those that a row has are changed in place, the
-  others are put between them. Where that would move many for few they wait behind them, and once they are
-  more than a small part of the row they are sorted and merged with it. So short rows are always sorted, long
-  ones are merged seldom, and what is held is near to what remains, however often an entry is added to. A row
-  that is full moves to a longer block. Blocks come from chunks; a block that a row has left serves the next
-  row that needs one of its length.
+  Rows that grow. Entries come in batches of ascending columns. Entries that a row has are changed in place;
+  others are inserted.
+
+  If an insertion would move many entries for few, the new ones wait behind the row. They are sorted and
+  merged with it when they are more than a small part of it. So short rows are always sorted, and long ones
+  are merged seldom. The memory held is near the final one, however often an entry is added to.
+
+  A row that is full moves to a longer block. Blocks come from chunks. A block that a row has left serves the
+  next row that needs one of its length.
 */
+#include "csr_build.h"
 #include "mat.h"
 
 enum { INSERTION = 32, TAIL = 16, FIRST_CHUNK = 1024, LARGEST_CHUNK = 524288 };
 
 struct TermRow {
-  double *block; /* values, then as many columns; NULL: none yet */
-  /* those behind the sorted ones are in their order of coming; none has the column of a sorted one */
-  int64_t n, sorted, room; /* of the block */
+  double *block;     /* values, then as many columns; NULL: no entries yet */
+  int64_t n, sorted, /* entries; sorted ones. The others are in order of arrival, and none has the column
+                        of a sorted one */
+      room;          /* of the block */
 };
 
 struct TermChunk {
@@ -34,8 +39,8 @@ static void Insertion(Term *term, int64_t n)
   }
 }
 
-/* Merge term[0 .. mid) and term[mid .. n), the first ones before the second where columns are equal. scratch:
-   n - mid terms. */
+/* Merge term[0 .. mid) and term[mid .. n), with the former first where columns are equal. scratch: n - mid
+   terms. */
 static void Merge(Term *term, int64_t mid, int64_t n, Term *scratch)
 {
   int64_t i = mid - 1, j = n - mid - 1, k = n - 1;
@@ -71,7 +76,7 @@ static int64_t Room(int level) /* 4, 8, 16, 32, then 48, 64, 96, ... entries */
   return level < 3 ? 4 << level : (int64_t)(3 - level % 2) << ((level - 3) / 2 + 4);
 }
 
-static int Level(int64_t n) /* of the shortest block for n entries */
+static int Level(int64_t n) /* level of the shortest block for n entries */
 {
   int level = 0;
   while (Room(level) < n) level++;
@@ -93,7 +98,7 @@ static PoiseErr AddChunk(PoiseContext ctx, TermRows *r, int64_t least)
   return POISE_OK;
 }
 
-/* A block of the least length with room for n entries, which *room has then. */
+/* Take the shortest block for n entries; *room = its length in entries. */
 static PoiseErr TakeBlock(PoiseContext ctx, TermRows *r, int64_t n, int64_t *room, double **block)
 {
   int level = Level(n);
@@ -141,15 +146,15 @@ static void Join(double *a, double value, int mode)
   *a = mode == ADDING ? *a + value : value;
 }
 
-/* entries that a row lacks, columns ascending, and the places in the row before which they belong */
-typedef struct Fresh {
+typedef struct Fresh { /* entries that a row lacks, columns ascending, and the places in the row before
+                          which they are inserted */
   int n;
   PoiseInt col[COLUMN_BATCH];
   double val[COLUMN_BATCH];
   int64_t at[COLUMN_BATCH];
 } Fresh;
 
-/* Sort what waits behind the sorted entries, each column once, and merge it with them. */
+/* Sort the waiting entries, combine equal columns, and merge them with the sorted entries. */
 POISE_INLINE PoiseErr Combine(bool wide, PoiseContext ctx, struct TermRow *row, int mode)
 {
   Term few[INSERTION], *t = few;
@@ -179,7 +184,7 @@ POISE_INLINE PoiseErr Combine(bool wide, PoiseContext ctx, struct TermRow *row, 
   return e;
 }
 
-/* Put entries between those of a row that is sorted, from the last on; in a longer block if it is full. */
+/* Insert entries into a sorted row, from the last on; in a longer block if it is full. */
 POISE_INLINE PoiseErr Spread(bool wide, PoiseContext ctx, TermRows *r, struct TermRow *row, const Fresh *f)
 {
   struct TermRow to = {row->block, row->n + f->n, row->n + f->n, row->room};

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Type seg: segmented CSR after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015). A row is cut into segments
-  of at most S entries, S a power of two just above the mean length of rows, and a block of threads sums about
-  as many segments as all others. The arrays stay plain CSR, where the paper fills segments up with zeros
-  (-mat_seg_padded, to compare with): a segment's place follows from the offsets. Where the paper adds the
-  segments of a row on the host and sums them, here the block does, in order; rows that do not fit into one
-  are cut into fragments as in csri.
+  Type seg: segmented CSR after segSpMV (He, Tan, Tlelo-Cuautle, Wang, Tang 2015). A row is divided into
+  segments of at most S entries. S is the smallest power of two not below the mean row length. Each thread
+  block sums about as many segments as every other.
+
+  The arrays stay plain CSR, and a segment's place follows from the offsets. The paper fills segments up with
+  zeros (-mat_seg_padded, for comparison). The paper adds the segments of a row on the host. Here the thread
+  block adds them, in order. Rows that do not fit into one thread block are split as in csri.
 */
+#include "keys_kernels.h"
+#include "seg_kernels.h"
 #include "row_blocks.h"
 
-/* of a row block on the host, of a fragment of a longer row */
-enum { SEG_ENTRIES = 8192, SEG_FRAGMENT = 4096 };
-
-typedef struct SegPadded { /* the filled segments */
+typedef struct SegPadded { /* the padded segments */
   int64_t nz, state;       /* state: A->state of the values */
   bool wide;
   Buffer ptr, col, val;
@@ -20,51 +20,42 @@ typedef struct SegPadded { /* the filled segments */
 
 typedef struct SegData {
   CsrData csr; /* first: of the transpose product */
-  int asked;   /* for segments of 2^(asked - 1) entries; 0: for none */
+  int asked;   /* segments of 2^(asked - 1) entries are asked for; 0: none are */
   int wants_padded;
-  int64_t built;            /* c->built of what was cut; 0: nothing was */
-  int was_asked;            /* then */
-  int64_t tried;            /* c->built of what was to be cut */
-  int64_t length, block;    /* entries of a segment, segments of a row block */
-  int64_t filled, segments; /* segments that entries are in; and as row blocks count them */
-  int64_t tile;             /* the most entries of a row block */
+  int64_t built; /* c->built when the row blocks were made; 0: there are none */
+  int was_asked; /* then */
+  int64_t tried; /* c->built at the latest attempt */
+  ProductPlan plan;
+  int64_t filled, segments; /* segments with entries; segments as row blocks count them */
   bool is_padded;
   SegPadded padded;
   RowBlocks w;
 } SegData;
+POISE_BEGINS_WITH_CSR(SegData);
 
 static const PoiseOption options[] = {
     {"mat_seg_length", POISE_OPTION_CHOICE, offsetof(SegData, asked), "0", 0, 0, "0|1|2|4|8|16|32|64|128|256",
-     "entries of a segment; 0: the smallest power of two that is not less than the mean length of rows, 256 "
-     "at most"},
+     "entries of a segment; 0: the smallest power of two not below the mean row length, at most 256"},
     {"mat_seg_padded", POISE_OPTION_BOOL, offsetof(SegData, wants_padded), "no", 0, 0, NULL,
-     "copy values and columns into segments that are filled up with zeros, as published: to compare with; "
-     "where x is "
-     "not finite, zeros times it are NaN"},
+     "copy values and columns into zero-padded segments, as published, for comparison; if x is not "
+     "finite, zeros times it are NaN"},
     {0},
 };
 
 /* ---- the cut --------------------------------------------------------------------------------- */
 
-/* Rows of exactly S entries fill their segments, so a mean that is a power of two is taken as it is. */
-static int64_t Length(const SegData *d, int64_t m, int64_t nz)
+void poiseSegRequest(const void *data, ProductRequest *r)
 {
-  int64_t length = 1;
-  if (d->asked) return INT64_C(1) << (d->asked - 1);
-  while (length < SEG_MOST && length * m < nz) length *= 2;
-  return length;
+  const SegData *d = data;
+  r->segment = d->asked ? INT64_C(1) << (d->asked - 1) : 0;
 }
 
-/* Segments of a row block. */
-static int64_t Block(const Device *dev, int64_t length)
+/* single: each row is one segment, read from where it is. */
+static void Plan(PoiseMat A, SegData *d, bool single)
 {
-  int threads = dev->ops->seg_threads;
-  return threads ? threads >> poiseSegLanes(length) : SEG_ENTRIES / length;
-}
-
-static int64_t Chunk(int64_t block, int64_t length)
-{
-  return block * length / 2 + 1;
+  ProductRequest request = {.type = PRODUCT_SEG, .single = single};
+  poiseSegRequest(d, &request);
+  poiseProductPlan(&A->ctx->device->model, &request, &A->csr.statistics, NULL, &d->plan);
 }
 
 static void Release(SegData *d)
@@ -76,38 +67,29 @@ static void Release(SegData *d)
   d->built = d->padded.state = 0;
 }
 
-/* Counts of segments of groups of rows, scanned, in a->count, and all of them. */
+/* Count the segments of groups of rows in a->count, scanned, and all of them. */
 static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
 {
   Device *dev = A->ctx->device;
   int64_t groups = (a->A.m + SEG_ROWS - 1) / SEG_ROWS;
-  TRY(poiseLaunch(dev, KERNEL_seg_count, a, sizeof *a));
-  TRY(LAUNCH(dev, scan, ScanArgs, .n = groups, .count = a->count));
+  TRY(LAUNCH(dev, seg_count, a));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = groups, .count = a->count}));
   TRY(poiseDeviceCopy(dev, segments, a->count + groups, sizeof *segments, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }
 
-/* The matrix that is cut: A, or the filled segments. */
+/* Make row blocks of A, or of the padded segments. */
 static PoiseErr Cut(PoiseMat A, SegData *d, SegCutArgs *a)
 {
   Device *dev = A->ctx->device;
-  a->block = d->block, a->limit = d->w.limit = Chunk(d->block, d->length), a->fragment = SEG_FRAGMENT;
+  a->block = d->plan.row_block, a->limit = d->w.limit = d->plan.limit, a->fragment = d->plan.fragment;
   TRY(Count(A, a, &d->segments));
-  a->nrow_block = d->w.n = (d->segments + d->block - 1) / d->block;
+  a->nrow_block = d->w.n = (d->segments + a->block - 1) / a->block;
   TRY(poiseRowBlocksBegin(dev, A->csr.m, &d->w, &a->row_block, &a->fragments));
-  TRY(poiseLaunch(dev, KERNEL_seg_cut, a, sizeof *a));
+  TRY(LAUNCH(dev, seg_cut, a));
   TRY(poiseRowBlocksEnd(dev, &d->w, &a->A));
   return A->csr.halo && !d->is_padded ? poiseRowBlocksOrder(A, &d->w, POISE_BLOCK)
-                                      : POISE_OK; /* copies just wait for ghosts */
-}
-
-/* Row blocks of one segment each are row blocks. */
-static void Tile(PoiseMat A, SegData *d)
-{
-  d->tile = d->length * (d->block + d->block / 2);
-  if (!A->ctx->device->ops->seg_threads || d->is_padded || d->segments > A->csr.m) return;
-  int64_t tile = poiseCsrTileOf(&A->csr.statistics, (int)d->block);
-  if (tile) d->tile = tile;
+                                      : POISE_OK; /* padded copies simply wait for ghosts */
 }
 
 static PoiseErr PaddedPattern(SegData *d, CsrView *P)
@@ -118,42 +100,42 @@ static PoiseErr PaddedPattern(SegData *d, CsrView *P)
   return poiseBufferRead(&d->padded.col, DEVICE, &P->col);
 }
 
-/* Columns and values are copied into the filled segments. */
+/* Copy columns and values into the padded segments. */
 static PoiseErr Fill(PoiseMat A, SegData *d)
 {
-  SegPadArgs a = {.cut = {.length = d->length}, .nsegment = d->filled};
+  SegPadArgs a = {.cut = {.length = d->plan.segment}, .nsegment = d->filled};
   if (!d->is_padded || d->padded.state == A->state) return POISE_OK;
   TRY(poiseCsrView(&A->csr, &a.cut.A));
   a.P = a.cut.A;
   TRY(PaddedPattern(d, &a.P));
   TRY(poiseBufferWrite(&d->padded.col, DEVICE, &a.col));
   TRY(poiseBufferWrite(&d->padded.val, DEVICE, &a.val));
-  TRY(poiseLaunch(A->ctx->device, KERNEL_seg_fill, &a, sizeof a));
+  TRY(LAUNCH(A->ctx->device, seg_fill, &a));
   d->padded.state = A->state;
   return POISE_OK;
 }
 
-/* The offsets of the filled segments, which a->A has then. */
+/* Make the offsets of the padded segments, which become those of a->A. */
 static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
 {
   Device *dev = A->ctx->device;
   SegPadded *p = &d->padded;
   SegPadArgs pad = {.cut = *a, .P = a->A, .nsegment = d->filled};
-  p->nz = d->filled * d->length;
+  p->nz = d->filled * d->plan.segment;
   p->wide = p->nz > poiseContextHome(A->ctx)->most_narrow;
   TRY(poiseBufferCreate(dev, (size_t)(A->csr.m + 1) * (p->wide ? 8 : 4), "offsets of segments", &p->ptr));
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(int32_t), "columns of segments", &p->col));
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(double), "values of segments", &p->val));
   TRY(poiseBufferWrite(&p->ptr, DEVICE, &pad.ptr));
-  TRY(poiseBufferWrite(&p->col, DEVICE, &pad.col)); /* with what Fill brings; else zeros would be fetched */
+  TRY(poiseBufferWrite(&p->col, DEVICE, &pad.col)); /* Fill writes all of it, so no zeros are copied */
   pad.P.ptr32 = p->wide ? NULL : pad.ptr, pad.P.ptr64 = p->wide ? pad.ptr : NULL;
-  TRY(poiseLaunch(dev, KERNEL_seg_offsets, &pad, sizeof pad));
+  TRY(LAUNCH(dev, seg_offsets, &pad));
   return PaddedPattern(d, &a->A);
 }
 
 static PoiseErr CutOrPad(PoiseMat A, SegData *d, Buffer *count)
 {
-  SegCutArgs a = {.length = d->length};
+  SegCutArgs a = {.length = d->plan.segment};
   TRY(poiseBufferCreate(A->ctx->device, (size_t)(A->csr.m / SEG_ROWS + 2) * sizeof(int64_t),
                         "counts of segments", count));
   TRY(poiseBufferWrite(count, DEVICE, &a.count));
@@ -161,7 +143,7 @@ static PoiseErr CutOrPad(PoiseMat A, SegData *d, Buffer *count)
   TRY(Count(A, &a, &d->filled));
   if (d->is_padded) TRY(Pad(A, d, &a));
   TRY(Cut(A, d, &a));
-  Tile(A, d);
+  Plan(A, d, !d->is_padded && d->segments <= A->csr.m);
   return POISE_OK;
 }
 
@@ -171,15 +153,14 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   Buffer count = {0};
   bool other = d->was_asked != d->asked || d->is_padded != d->wants_padded;
   if (d->built == A->csr.built && !other) return POISE_OK;
-  /* A captured loop knows the old cut. All ranks must count alike, so it is not asked whether the latest
-     set-up failed here, nor of lengths. */
+  /* A captured loop has the old row blocks. All ranks must count alike, so neither a failure of the latest
+     set-up here nor lengths are examined. */
   if (d->tried == A->csr.built && other) A->pattern++;
   d->tried = A->csr.built;
   Release(d);
   d->was_asked = d->asked;
-  d->length = Length(d, A->csr.m, A->csr.nz);
   d->is_padded = d->wants_padded;
-  d->block = Block(A->ctx->device, d->length);
+  Plan(A, d, false);
   PoiseErr e = CutOrPad(A, d, &count);
   poiseBufferDestroy(&count);
   if (!e) d->built = A->csr.built;
@@ -188,42 +169,36 @@ static PoiseErr SetUp_SEG(PoiseMat A)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* What A's data say, of all parts. */
 static PoiseErr Arguments(PoiseMat A, SegMultArgs *a)
 {
   SegData *d = A->data;
-  TRY(SetUp_SEG(A));
-  TRY(Fill(A, d));
-  a->length = d->length, a->segments = d->segments;
-  a->c.m.rows = POISE_BLOCK, a->c.m.tile = d->tile, a->c.m.vary = A->csr.vary;
+  a->length = d->plan.segment, a->segments = d->segments;
+  a->c.m.rows = POISE_BLOCK, a->c.m.tile = d->plan.tile, a->c.m.vary = A->csr.vary;
   return poiseRowBlocksArguments(&d->w, &a->c);
 }
 
 static PoiseErr Ready_SEG(PoiseMat A)
 {
-  SegMultArgs a = {0};
-  return Arguments(A, &a);
-}
-
-static PoiseErr Part_SEG(PoiseMat A, PoiseVec x, PoiseVec y, CsrMultArgs *m, ProductPart part)
-{
-  SegMultArgs *a = (SegMultArgs *)m; /* begins with it */
   SegData *d = A->data;
-  if (part != REST) TRY(Arguments(A, a));
-  if (part != REST) TRY(poiseCsrArguments(A, x, y, m));
-  if (part != REST && d->is_padded) {
-    TRY(PaddedPattern(d, &m->A));
-    TRY(poiseBufferRead(&d->padded.val, DEVICE, &m->A.val));
-  }
-  return poiseRowBlocksMult(A, &d->w, part, KERNEL_seg_mult, &a->c, sizeof *a);
+  TRY(SetUp_SEG(A));
+  TRY(Fill(A, d));
+  return d->w.there ? POISE_OK : Arguments(A, &(SegMultArgs){0});
 }
 
 /* Reads 12 bytes per nonzero, 4 per row offset, x and y once, and 16 per row block. */
-static PoiseErr Mult_SEG(PoiseMat A, ScalarRef alpha, PoiseVec x, ScalarRef beta, PoiseVec y,
-                         const double *skip, const Fuse *fuse)
+static PoiseErr Launch_SEG(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
-  SegMultArgs a = {.c.m = {.a = alpha, .b = beta, .skip = skip}};
-  if (fuse) a.c.m.fuse = *fuse;
-  return poiseCsrProduct(A, x, y, &a.c.m, Part_SEG);
+  SegData *d = A->data;
+  SegMultArgs a = {0};
+  TRY(poiseCsrArguments(A, p, &a.c.m));
+  if (d->is_padded) {
+    TRY(PaddedPattern(d, &a.c.m.A));
+    TRY(poiseBufferRead(&d->padded.val, DEVICE, &a.c.m.A.val));
+  }
+  TRY(Arguments(A, &a));
+  TRY(poiseRowBlocksPart(&d->w, part, &a.c));
+  return LAUNCH(A->ctx->device, seg_mult, &a);
 }
 
 static void Inherit_SEG(const void *A, void *B)
@@ -236,26 +211,27 @@ static void Inherit_SEG(const void *A, void *B)
 static int64_t Partials_SEG(PoiseMat A)
 {
   const SegData *d = A->data;
-  return poiseRowBlocksPartials(&d->w); /* as of the latest set-up: see Ready_SEG */
+  return poiseRowBlocksPartials(&d->w); /* from the latest set-up, see Ready_SEG */
 }
 
 static PoiseErr View_SEG(PoiseMat A)
 {
   const SegData *d = A->data;
-  int threads = A->ctx->device->ops->seg_threads;
-  double length = (double)d->length, sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.nfragment,
-                                               (double)d->padded.nz, (double)A->csr.nz};
+  bool gpu = poiseModelIsGpu(&A->ctx->device->model);
+  double length = (double)d->plan.segment,
+         sums[] = {(double)d->filled, (double)d->w.parts, (double)d->w.nfragment, (double)d->padded.nz,
+                   (double)A->csr.nz};
   char summed[64] = "rows summed one by one";
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
-  TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank that has the longest ones */
+  TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank with the longest segments */
   int lanes = 1 << poiseSegLanes((int64_t)length);
-  if (threads)
-    snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
+  if (gpu) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
   TRY(PoisePrintf(
       A->ctx,
       "    seg: %.0f segments of up to %.0f entries, %s, in %.0f row blocks; %.0f fragments of longer rows\n",
       sums[0], length, summed, sums[1], sums[2]));
+  if (d->built) TRY(poisePlanView(A, &d->plan));
   if (!d->is_padded) return POISE_OK;
   return PoisePrintf(A->ctx, "    segments are copies filled up with zeros: %.0f entries for %.0f\n", sums[3],
                      sums[4]);
@@ -271,7 +247,7 @@ static void Bytes_SEG(PoiseMat A, PoiseBytes *sum)
   poiseBufferAdd(&d->padded.val, sum);
 }
 
-/* Copies into n segments of so many entries. */
+/* Predict copies into n segments of `length` entries. */
 static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_t m, PoisePrediction *p)
 {
   int64_t bytes[2];
@@ -282,14 +258,18 @@ static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_
   poisePredictBetween(A->ctx->device, bytes[0], bytes[1], ON_DEVICE, p);
 }
 
-/* n rows, of which at most `some` have entries, nz in all: they fill nz / S segments or, with a rest in each
-   of them, a segment each more. A row of a chunk or more counts as a whole row block; how many these can be
-   is known from nz. */
+/* Bounds for n rows with nz entries, at most `some` of them not empty. They fill nz / S segments, or with
+   a partial segment each, one more per row. A row of at least a chunk counts as a whole row block. nz
+   bounds the number of such rows. */
 static PoiseErr Predict_SEG(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const SegData *d = data;
-  int64_t m = plan->m, nz = plan->nz, S = Length(d, m, nz), block = Block(A->ctx->device, S),
-          chunk = Chunk(block, S);
+  int64_t m = plan->m, nz = plan->nz;
+  ProductRequest request = {.type = PRODUCT_SEG};
+  ProductPlan cuts;
+  poiseSegRequest(d, &request);
+  poiseProductPlan(&A->ctx->device->model, &request, &(CsrStatistics){.m = m, .nz = nz}, NULL, &cuts);
+  int64_t S = cuts.segment, block = cuts.row_block, chunk = cuts.limit;
   int64_t some = m < nz ? m : nz, cut = plan->columns + S > chunk ? nz / (chunk - S) : 0;
   const int64_t filled[] = {(nz + S - 1) / S, (nz + some * (S - 1)) / S};
   int64_t segments[] = {cut || filled[0] < m ? m : filled[0], nz / S + m};
@@ -320,7 +300,7 @@ const MatType poiseMatType_seg = {
     .setup = SetUp_SEG,
     .ready = Ready_SEG,
     .partials = Partials_SEG,
-    .mult = Mult_SEG,
+    .launch = Launch_SEG,
     .mult_transpose = poiseCsrMultTranspose,
     .diagonal = poiseCsrDiagonal,
     .view = View_SEG,
@@ -370,7 +350,7 @@ PoiseErr poiseHost_seg_fill(Device *dev, const void *args)
   return POISE_OK;
 }
 
-/* A core sums a row best in one go: what is cut into segments is how rows are shared out. */
+/* A core sums a row fastest in one pass. Segments only decide how rows are divided over threads. */
 PoiseErr poiseHost_seg_mult(Device *dev, const void *args)
 {
   const SegMultArgs *a = args;

@@ -7,11 +7,9 @@ typedef struct Shell {
   void *arg;
 } Shell;
 
-static PoiseErr Mult_Shell(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
-                           const Fuse *fuse)
+static PoiseErr Mult_Shell(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   const Shell *s = A->data;
-  (void)a, (void)b, (void)skip, (void)fuse; /* mat.c composes them */
   PoiseErrorClear();
   return poiseErrorOfUser(s->functions.mult(s->arg, x, y), "the shell's mult");
 }
@@ -25,8 +23,7 @@ static PoiseErr MultTranspose_Shell(PoiseMat A, PoiseVec x, PoiseVec y)
   return poiseErrorOfUser(s->functions.mult_transpose(s->arg, x, y), "the shell's mult_transpose");
 }
 
-/* Through a vector of the user's view: a shell fills the diagonal as a vector, d may be a preconditioner's
-   array. */
+/* The diagonal through a vector, which the user's function fills. d may be an array of a preconditioner. */
 static PoiseErr Diagonal_Shell(PoiseMat A, int b, double *d)
 {
   const Shell *s = A->data;

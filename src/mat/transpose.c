@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A rank's entries by column, those of a column by row: for products with the transpose, which so neither copy
-  values nor add in an order that varies, and for the arrays of an explicit transpose. The host counts. A
-  device sorts by column alone (keys.c): they stand row by row, and equal keys keep their order.
+  A rank's entries by column, and by row within a column. Products with the transpose use them: they copy no
+  values, and add in a fixed order. Explicit transposes use them as arrays. The host counts. A device sorts by
+  column alone (keys.c): entries are row by row, and equal keys keep their order.
 */
+#include "coo.h"
+#include "entries.h"
+#include "keys.h"
 #include "mat.h"
+#include "transpose.h"
+#include "transpose_kernels.h"
 
-/* tptr, of zeros: counts become the ends of the columns, which move down to their beginnings. */
+/* tptr, zeroed on entry: counts become the ends of the columns, which then move down to their starts. */
 POISE_INLINE void CountColumns(const Csr *c, const HostCsr *h, bool wide, void *tptr, void *from,
                                int32_t *row)
 {
@@ -45,7 +50,7 @@ static PoiseErr Count(PoiseMat A, Transposed *t)
   return POISE_OK;
 }
 
-/* Keys are (column, row): sorted, their columns are the transpose's rows, and their rows its columns. */
+/* Sort keys (column, row). Their columns are then the rows of the transpose, and their rows its columns. */
 static PoiseErr Sort(PoiseMat A, Keys *k, Transposed *t)
 {
   Device *dev = A->ctx->device;
@@ -53,7 +58,7 @@ static PoiseErr Sort(PoiseMat A, Keys *k, Transposed *t)
   int bits = poiseBitsOf(k->m - 1);
   TRY(poiseCsrPattern(&A->csr, &a.A));
   TRY(poiseKeysCreate(dev, k, &a.key, &a.place64, &a.place32));
-  TRY(poiseLaunch(dev, KERNEL_csr_keys, &a, sizeof a));
+  TRY(LAUNCH(dev, csr_keys, &a));
   TRY(poiseKeysSort(dev, k, k->bits, bits ? bits : 1));
   TRY(poiseKeysCount(dev, k, NULL)); /* each is an entry */
   TRY(poiseKeysRows(dev, k, k->n, t->wide, &t->ptr, &t->row, NULL));

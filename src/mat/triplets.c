@@ -1,47 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan: for each block
-  of entries in turn, the values that go there as runs that lie side by side in their array, in its order, and
-  for each of them the entry's place. Taking new values is one pass over that plan. A block is a thread's
-  share of the entries: values stream from memory, and neighbouring ones, as those of an element, go to
-  entries that are still in cache. Triplets in no order have no such neighbours: small blocks, whose entries
-  all stay in cache, then pick their values. Either way an entry is the sum of its values in their order. It
-  reads 8 bytes per value, 2 for its place and 8 per run, and writes 8 per entry. On a device a thread gathers
-  the values of an entry instead, in the same order (coo.c).
+  Matrices from triplets (row, column, value). Sorting them once gives the pattern and a plan for values. An
+  entry is the sum of its values in their order.
 
-  In a matrix of blocks a triplet is a block, and what is said of values and entries holds of b x b numbers at
-  once; or it is a number, and the entries of the plan are the numbers of all blocks. Blocks for another
-  matrix are taken as so many triplets of numbers.
+  The plan treats one block of entries after the other. A block has its values as runs, which are contiguous
+  in the array of values, in its order. It also has the place of the entry of each value. Taking new values is
+  one pass over the plan. It reads 8 bytes per value, 2 for its place and 8 per run, and writes 8 per entry.
+
+  A block is a thread's share of the entries. Values stream from memory. Neighbouring values, as those of an
+  element, go to entries that are still in cache. Triplets in no order have no such neighbours. Blocks are
+  then small, so that all their entries stay in cache, and the values are gathered.
+
+  On a device a thread gathers the values of an entry instead, in the same order (coo.c).
+
+  In a matrix of blocks a triplet is a block or a scalar. If it is a block, values and entries above are b x b
+  scalars at once. If it is a scalar, the entries of the plan are the scalars of all blocks. Blocks for a
+  matrix of scalars are taken as triplets of scalars.
 */
 #include "../vec/vec_host.h"
+#include "auto.h"
+#include "blocks.h"
+#include "coo.h"
+#include "csr_build.h"
+#include "find.h"
 #include "mat.h"
 
 enum {
-  STEP = 1024, /* entries: windows end at multiples of it */
+  STEP = 1024, /* entries; windows of entries end at multiples of it */
   WINDOW = 65536,
   LARGEST_BLOCK = 32767 * STEP,
   LONGEST_RUN = 511,
-  SHORT_RUN = 4, /* values in no order have runs of fewer, */
-  RECENT = 2048, /* or of an element each, which none of so many values before had as neighbour, */
-  OFTEN = 8,     /* one run of so many at least */
+  SHORT_RUN = 4, /* values count as in no order if runs have fewer values than this, */
+  RECENT = 2048, /* or if runs are those of one element, and none of so many values before was a neighbour, */
+  OFTEN = 8,     /* for at least one run of so many */
   RUNS_AHEAD = 16
 };
 
-/* Values given, then those received, and the end of the window of their entries, in steps. */
+/* A run of values (of those given, then those received), and the end of the window of their entries, in
+   steps. */
 typedef struct Run {
   uint64_t start : 40, count : 9, end : 15;
 } Run;
+#define START_MASK (((uint64_t)1 << 40) - 1)
+#define END_MASK   (((uint64_t)1 << 15) - 1)
 
 typedef struct Triplets {
   int64_t ngiven;        /* how many values the user gives, */
-  int numbers;           /* of so many numbers each */
+  int numbers;           /* scalars of each value */
   int64_t built;         /* of the CSR that this was made for */
-  int64_t block, nblock; /* entries of a block but the last, which may have fewer */
-  uint16_t *to;          /* of each value: the entry's place in its run's window */
+  int64_t block, nblock; /* entries of each block but the last, which may have fewer */
+  uint16_t *to;          /* for each value the place of its entry in the window of the run */
   Run *run;
   int64_t *first_to, *first_run; /* of every block */
   TripletMap map;                /* on a device, instead of these four */
-  int64_t *send;                 /* places of the numbers for other ranks, in the order of the ranks */
+  int64_t *send;                 /* places of the scalars for other ranks, in rank order */
   Exchange ex;
 } Triplets;
 
@@ -73,21 +85,22 @@ void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
 /* ---- the pattern ----------------------------------------------------------------------------- */
 
 typedef struct Plan {
-  Indices rows, cols; /* as given */
-  /* b: each stands for b x b triplets of numbers, column by column; else 1 */
-  int given;
-  /* b: triplets are blocks of b x b numbers, as entries are; else 1 */
-  int unit;
-  int side;                                    /* b: triplets are numbers, and entries blocks; else 1 */
+  Indices rows, cols;                          /* as given */
+  int given;                                   /* b: each triplet stands for b x b scalar triplets, column
+                                                  by column; else 1 */
+  int unit;                                    /* b: triplets and entries are blocks of b x b scalars; else
+                                                  1 */
+  int side;                                    /* b: triplets are scalars, and entries are blocks; else 1 */
   int64_t n;                                   /* triplets */
   Side where;                                  /* the indices are */
   PoiseInt *fetched[2];                        /* copies of them on the host */
   Stash stash;                                 /* triplets of other ranks' rows; then those received */
-  int64_t *bytes, *received, *gathered, *next; /* values per rank, in bytes; of all ranks; cursors */
+  int64_t *bytes, *received, *gathered, *next; /* bytes of values per rank to send and receive; those of
+                                                  all ranks; cursors */
   Term *term;                                  /* by row: column and place of the value */
-  uint32_t *inrow;                             /* of each value: its entry's place in the row */
+  uint32_t *inrow;                             /* for each value the place of its entry in the row */
   struct Open *open;                           /* of every block */
-  int64_t *seen;                               /* of every STEP entries: see WasRecent */
+  int64_t *seen;                               /* for every STEP entries: see WasRecent */
   RowArrays arrays;
 } Plan;
 
@@ -133,7 +146,7 @@ static int Owner(PoiseMat A, const Plan *p, int64_t k)
   return poiseLayoutOwner(l, row);
 }
 
-/* This rank's row of entries, of a row of triplets. */
+/* This rank's row of entries for a row of triplets. */
 static int64_t EntryRow(PoiseMat A, const Plan *p, PoiseInt row)
 {
   return p->side == 1 ? row - A->rows->begin / p->unit : (row - A->rows->begin) / p->side;
@@ -156,7 +169,7 @@ static PoiseErr CheckThere(PoiseContext ctx, const Indices *x, PoiseInt N, const
   return poiseIndexBeyond(i, k, N, what, "matrix");
 }
 
-/* Of several ranks triplets travel through the host. */
+/* Fetch indices to the host, through which triplets of several ranks travel. */
 static PoiseErr Fetch(PoiseContext ctx, Indices *x, PoiseInt **copy)
 {
   TRY(poiseAllocArray(ctx, x->n, sizeof **copy, "indices of triplets", copy));
@@ -190,7 +203,7 @@ static PoiseErr TakeIndices(PoiseMat A, Plan *p)
   return poiseIndicesCheck(&p->cols, N, column, "matrix");
 }
 
-/* What goes to other ranks. */
+/* Note what goes to other ranks. */
 static PoiseErr Sort(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
@@ -225,7 +238,8 @@ static PoiseErr Sides(PoiseContext ctx, Triplets *t, const Plan *p)
   return poiseExchangeSide(ctx, p->received, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv);
 }
 
-/* Triplets travel once, as values will travel: by rank, those of one rank in their order. */
+/* Send triplets to their owners, in the order in which values will travel: by rank, and those of one rank
+   in their order. */
 static PoiseErr Route(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
@@ -247,8 +261,8 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
   int64_t m = A->rows->n / (p->unit * p->side), *at;
   int rank = PoiseRank(ctx);
   TRY(poiseAllocArray(ctx, m + 2, sizeof(int64_t), "row offsets", start));
-  /* counts, one place on: then at[i] is row i's cursor, and in the end where row i + 1 begins */
-  at = *start + 1;
+  at = *start + 1; /* counts, shifted by one place: then at[i] is row i's cursor, and in the end the start
+                      of row i + 1 */
   for (int64_t k = 0; k < p->n; k++)
     if (Owner(A, p, k) == rank) at[EntryRow(A, p, RowOf(p, k)) + 1]++;
   for (int64_t k = 0; k < p->stash.n; k++) at[EntryRow(A, p, p->stash.entry[k].row) + 1]++;
@@ -263,7 +277,7 @@ static PoiseErr Gather(PoiseMat A, Plan *p, int64_t **start)
   return POISE_OK;
 }
 
-/* The terms, sorted by row and column, become rows. */
+/* Make rows from the terms, sorted by row and column. */
 static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
 {
   PoiseContext ctx = A->ctx;
@@ -287,7 +301,7 @@ static PoiseErr Number(PoiseMat A, Plan *p, const int64_t *start)
   return POISE_OK;
 }
 
-/* Where value k goes, of those given and received; -1 if nowhere here. */
+/* The entry of value k, of those given and received; -1: none on this rank. */
 static int64_t EntryOf(PoiseMat A, const Plan *p, int64_t k)
 {
   int64_t n = p->n, b = p->side;
@@ -299,7 +313,7 @@ static int64_t EntryOf(PoiseMat A, const Plan *p, int64_t k)
   return (entry * b + col % b) * b + row % b;
 }
 
-/* What the plan calls entries: where numbers are given they are those of the blocks. */
+/* The number of entries of the plan. If triplets are scalars, these are the scalars of the blocks. */
 static int64_t Entries(PoiseMat A, const Plan *p)
 {
   return p->arrays.ptr[A->rows->n / (p->unit * p->side)] * p->side * p->side;
@@ -307,14 +321,14 @@ static int64_t Entries(PoiseMat A, const Plan *p)
 
 /* ---- the plan of values ---------------------------------------------------------------------- */
 
-typedef struct Open {   /* the last run of a block */
-  int64_t values, runs; /* of the block, so far */
-  /* value behind the run; its own values, their least and largest entries in the block */
-  int64_t next, count, least, most;
+typedef struct Open {               /* the last run of a block */
+  int64_t values, runs;             /* counts of the block so far */
+  int64_t next, count, least, most; /* value behind the run; its number of values; their least and largest
+                                       entries in the block */
 } Open;
 
-/* Does value k, which goes to this entry of the block, begin a run? Given and received values are different
-   arrays. */
+/* Does value k, which goes to this entry of the block, begin a run? Given and received values are in
+   different arrays. */
 static bool BeginsRun(const Open *o, int64_t k, int64_t ngiven, int64_t entry)
 {
   return !o->runs || k != o->next || k == ngiven || o->count == LONGEST_RUN ||
@@ -331,13 +345,13 @@ static void Put(Open *o, bool begins, int64_t k, int64_t entry)
   if (entry > o->most) o->most = entry;
 }
 
-/* seen: how many values of its block there were when this step of entries last got one. */
+/* seen: the number of values of the block when this step of entries last got one. */
 static bool WasRecent(const int64_t *seen, int64_t values)
 {
   return *seen && values - *seen < RECENT;
 }
 
-/* How many values and runs the blocks have, with this many entries each. *ordered: neighbouring values go to
+/* Count values and runs of blocks with this many entries each. *ordered: neighbouring values go to
    neighbouring entries. */
 static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t block, bool *ordered)
 {
@@ -374,15 +388,17 @@ static PoiseErr CountRuns(PoiseMat A, Triplets *t, Plan *p, int64_t nz, int64_t 
   return POISE_OK;
 }
 
-/* The end of the window is known when its run ends. Until then a place is that in the block, modulo 2^16, as
-   is its begin. */
+/* Close a run, as only then the end of its window is known. Until then a place is that in the block,
+   modulo 2^16, and so is the start of the window. */
 static void CloseRun(Triplets *t, const Open *o, int64_t block)
 {
   if (!o->runs) return;
   uint16_t *to = t->to + t->first_to[block] + o->values - o->count;
   int64_t end = o->most / STEP + 1;
-  t->run[t->first_run[block] + o->runs - 1] =
-      (Run){(uint64_t)(o->next - o->count), (uint64_t)o->count, (uint64_t)end};
+  Run *run = &t->run[t->first_run[block] + o->runs - 1];
+  run->start = (uint64_t)(o->next - o->count) & START_MASK;
+  run->count = (uint64_t)o->count & LONGEST_RUN;
+  run->end = (uint64_t)end & END_MASK;
   for (int64_t k = 0; k < o->count; k++) to[k] = (uint16_t)(to[k] - end * STEP);
 }
 
@@ -400,7 +416,7 @@ static void MakeRuns(PoiseMat A, Triplets *t, Plan *p)
   for (int64_t b = 0; b < t->nblock; b++) CloseRun(t, &p->open[b], b);
 }
 
-/* Blocks are shares of threads, unless values come in no order. */
+/* Make the plan. Blocks are shares of threads, unless values are in no order. */
 static PoiseErr MakePlan(PoiseMat A, Triplets *t, Plan *p)
 {
   PoiseContext ctx = A->ctx;
@@ -474,13 +490,13 @@ static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const Poi
   return e;
 }
 
-/* Where a block size is to be found, of numbers, the pattern is made for CSR before: it is that which is
-   looked at. */
+/* Set the pattern. If the block size is yet to be determined, from scalars, the pattern is made as CSR
+   first, and examined. */
 static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows,
                            const PoiseInt *cols)
 {
   if (b > 1) A->find = false; /* blocks are given */
-  /* it has no reason to take them apart */
+  /* blocks have no reason to be taken apart */
   if (b > 1 && poiseChoiceIsNamed(A) && !A->assembled) TRY(poiseMatToBlocks(A));
   if (!A->blocked || !A->find) return MakePattern(A, where, b, n, rows, cols);
   A->blocked = false;
@@ -545,8 +561,8 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *
   return e;
 }
 
-/* Ask for the values of a run that comes later, as runs may lie apart, which hardware does not foresee; it
-   does the rest of long ones. */
+/* Prefetch the values of a later run. Runs may be far apart, which hardware does not predict. It does
+   prefetch the rest of long ones. */
 static inline void Ahead(const Run *run, const double *v, int64_t numbers)
 {
   enum { LINE = 8, LONG = 16 * LINE };
@@ -556,8 +572,8 @@ static inline void Ahead(const Run *run, const double *v, int64_t numbers)
     __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)k * sizeof *v));
 }
 
-/* Entries are set to zero, or kept, as windows reach them: not before, so that they are in cache when values
-   are added. numbers: of an entry, a constant where this is inlined. */
+/* Sum the values of a block. Entries are zeroed, or kept, only as windows reach them, so that they are in
+   cache when values are added. numbers: scalars of an entry, a constant where this is inlined. */
 POISE_INLINE void SumBlock(const Triplets *t, int64_t numbers, int64_t block, int64_t n, const double *v,
                            bool keep, double *restrict out)
 {

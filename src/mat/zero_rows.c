@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prescribed unknowns: rows, and columns, of zeros but for the diagonal, with b to match; the pattern stays.
-   Which rows is known on the host; values, x and b stay on the device. */
+/* Prescribed unknowns: rows, and columns, become zero except for the diagonal, and b is adapted. The
+   pattern stays. The host knows which rows. Values, x and b stay on the device. */
+#include "csr_values_kernels.h"
+#include "entries.h"
 #include "mat.h"
 
 typedef struct Zero {
@@ -10,8 +12,8 @@ typedef struct Zero {
   bool columns;            /* these too */
   Stash stash;             /* the rows, at their owners */
   int64_t n;               /* of this rank, each once: */
-  Buffer row, at;          /* int32, ascending; int64: their diagonal entries */
-  Buffer mark, ghost_mark; /* per owned and ghost column: is it to be zeroed? */
+  Buffer row, at;          /* rows, int32, ascending; their diagonal entries, int64 */
+  Buffer mark, ghost_mark; /* per owned and per ghost column: is it to be zeroed? */
 } Zero;
 
 static PoiseErr Check(PoiseMat A, Zero *z)
@@ -44,8 +46,8 @@ static PoiseErr Reserve(Device *dev, size_t bytes, const char *what, Buffer *b)
   return poiseBufferUpdate(b, DEVICE, &p);
 }
 
-/* What this rank knows of its own rows, and room for the rest. A row without a diagonal entry can have no
-   diagonal value. */
+/* List this rank's own rows, and allocate the rest. A row without a diagonal entry cannot take a diagonal
+   value. */
 static PoiseErr List(PoiseMat A, Zero *z)
 {
   Device *dev = A->ctx->device;
@@ -83,7 +85,7 @@ static PoiseErr ApplyRows(PoiseMat A, Zero *z)
   if (z->x) TRY(poiseVecRead(z->x, &a.x));
   if (z->x) TRY(poiseVecUpdate(z->b, &a.b));
   TRY(poiseCsrUpdate(&A->csr, &a.A, &a.val));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_zero_rows, &a, sizeof a);
+  return LAUNCH(A->ctx->device, csr_zero_rows, &a);
 }
 
 static PoiseErr KeepMarks(PoiseMat A, Zero *z, const double *ghost)
@@ -100,11 +102,11 @@ static PoiseErr ApplyColumns(PoiseMat A, Zero *z, CsrZeroColumnsArgs *a)
   if (A->csr.halo) TRY(poiseBufferRead(&z->ghost_mark, DEVICE, &a->ghost_mark));
   if (z->x) TRY(poiseVecUpdate(z->b, &a->b));
   TRY(poiseCsrUpdate(&A->csr, &a->A, &a->val));
-  return poiseLaunch(A->ctx->device, KERNEL_csr_zero_columns, a, sizeof *a);
+  return LAUNCH(A->ctx->device, csr_zero_columns, a);
 }
 
-/* The marks, and x, of other ranks' columns, then those columns. Collective; mine: this rank's error so far;
-   the caller agrees. */
+/* Fetch the marks and x of other ranks' columns, then zero those columns. mine: this rank's error so far.
+   The caller agrees. Collective. */
 static PoiseErr Columns(PoiseMat A, PoiseErr mine, Zero *z)
 {
   CsrZeroColumnsArgs a = {0};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small dense blocks, their inverse and their rows: host and GPU compile the same text. */
+/* Small dense blocks: their inverse and their rows. Host and GPU compile the same text. */
 #ifndef POISE_BLOCK_INVERSE_H
 #define POISE_BLOCK_INVERSE_H
 
 #include "pivot.h"
 
-/* Gauss-Jordan with row pivoting, or without if all pivots must have one sign, in place, column-major. The
-   number of the pivot that is refused, or b; and that pivot: NaN where the inverse is not finite. rule, rest:
-   see poiseInvertPivot. */
+/* Gauss-Jordan in place, column-major; with row pivoting, or without if all pivots must have one sign.
+   Returns the index of the refused pivot, or b. The pivot too, which is NaN if the inverse is not finite.
+   rule, rest: see poiseInvertPivot. */
 POISE_INLINE int poiseInvertPivots(const FactorArgs *rule, double rest, double *a, int b, double *refused)
 {
   int pivot[32];
@@ -55,7 +55,7 @@ POISE_INLINE int poiseInvertBlock(double *a, int b)
   return poiseInvertPivots(&any, 0, a, b, &refused) == b;
 }
 
-/* The block k of row i: start[k] <= i < start[k + 1]. */
+/* The block k with start[k] <= i < start[k + 1], for row i. */
 POISE_INLINE int64_t poiseBlockOf(const int32_t *start, int64_t nblock, int64_t i)
 {
   int64_t low = 0, high = nblock;

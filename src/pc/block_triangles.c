@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the host's kernels sweep and factor do with rows of blocks; each size is compiled by itself. */
+/* The host kernels sweep and factor for rows of blocks. Each block size is compiled by itself. */
 #include "../mat/bcsr_host.h"
 #include "block_inverse.h"
 #include "triangles_host.h"
@@ -8,19 +8,19 @@
 
 enum { SOON = 4096 }; /* bytes */
 
-/* ahead: how many blocks behind these are those that will be worked on soon. */
+/* ahead: distance, in blocks, to those that will be worked on soon. */
 POISE_INLINE void AddBlocks(int b, const SweepArgs *a, int64_t k, int64_t end, int64_t ahead, double *sum)
 {
   for (; k < end; k++)
     poiseAddBlock(b, a->val + k * b * b, ahead * b * b, a->y + (int64_t)a->t.col[k] * b, sum);
 }
 
-/* 8 b^2 + 4 bytes per block; x, y, offsets and d once. next: the row whose blocks are fetched meanwhile,
-   which lie not where hardware expects them, as a sweep skips a triangle. */
+/* Traffic: 8 b^2 + 4 bytes per block, and x, y, offsets and d once. next: the row whose blocks are
+   prefetched. The hardware does not predict them, as a sweep skips one triangle. */
 POISE_INLINE void SweepRow(int b, const SweepArgs *a, int64_t i, int64_t next)
 {
   const Triangles *t = &a->t;
-  double sum[MAX_BLOCK_SIZE] = {0}, rest[MAX_BLOCK_SIZE]; /* sum: or all terms of a small block */
+  double sum[MAX_BLOCK_SIZE] = {0}, rest[MAX_BLOCK_SIZE]; /* sum: holds all terms if the block is small */
   double *y = a->y + i * b;
   int64_t diag = poiseOffset(t, t->diag, i);
   int64_t soon = poiseOffset(t, t->diag, next), ahead = soon - diag;
@@ -38,9 +38,9 @@ POISE_INLINE void SweepRow(int b, const SweepArgs *a, int64_t i, int64_t next)
 
 POISE_INLINE void SweepRows(int b, const void *args, int64_t begin, int64_t end)
 {
-  /* so that stores to y cannot change it */
+  /* a local copy, so that stores to y cannot change it */
   const SweepArgs local = *(const SweepArgs *)args, *a = &local;
-  /* bytes of a triangle's, and rows */
+  /* bytes of a row of one triangle; rows to look ahead */
   int64_t row = 8 * b * b * a->t.nz / (2 * a->t.n), ahead = 1 + SOON / (row + 1);
   if (a->backward)
     for (int64_t i = end - 1; i >= begin; i--) SweepRow(b, a, i, i - ahead < begin ? begin : i - ahead);
@@ -84,14 +84,14 @@ POISE_INLINE void MultiplyByPivot(int b, double *v, const double *d)
   SubtractProduct(b, minus, d, v);
 }
 
-/* The lower triangle of a block becomes that of a symmetric one. */
+/* Copy the upper triangle of a block to its lower one, as of a symmetric block. */
 static void MirrorWithin(double *v, int b)
 {
   for (int c = 0; c < b; c++)
     for (int r = c + 1; r < b; r++) v[c * b + r] = v[r * b + c];
 }
 
-/* The blocks [k, end) of row i go to where their mirrors are, the later rows' L. */
+/* Copy the blocks [k, end) of row i to their mirrors, in L of the later rows. */
 static void Mirror(const FactorArgs *a, int b, int64_t i, int64_t k, int64_t end)
 {
   const Triangles *t = &a->t;
@@ -103,7 +103,7 @@ static void Mirror(const FactorArgs *a, int b, int64_t i, int64_t k, int64_t end
   }
 }
 
-/* d of row i, whose blocks [own, end) are not mirrored ones. */
+/* Compute d of row i, whose blocks [own, end) are not mirrored ones. */
 static void InvertPivot(const FactorArgs *a, int b, int64_t i, int64_t own, int64_t diag, int64_t end)
 {
   double *pivot = a->lu + diag * b * b, *d = a->d + i * b * b, rest = 0, refused = 0;
@@ -120,7 +120,7 @@ POISE_INLINE void FactorRow(int b, const FactorArgs *a, int64_t i)
   const Triangles *t = &a->t;
   int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i),
           end = poiseOffset(t, t->end, i);
-  /* what is left of it has been mirrored from above */
+  /* the blocks left of it were mirrored from the rows above */
   int64_t own = a->symmetric ? diag : begin, size = (int64_t)b * b;
   memcpy(a->lu + own * size, a->a + own * size, (size_t)((end - own) * size) * sizeof(double));
   for (int r = 0; r < b; r++) a->lu[diag * size + r * b + r] += a->shift;

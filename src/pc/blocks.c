@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inverse diagonal blocks: set-up, application, and the host's kernels for both. */
+/* Inverse diagonal blocks: set-up, application, and the host kernels of both. */
+#include "../mat/arrange.h"
 #include "blocks_host.h"
+#include "blocks_kernels.h"
 #include "pc.h"
 
 void poiseBlocksDestroy(Blocks *k)
@@ -48,8 +50,8 @@ PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *k, int b, bool fix)
   PoiseErr e = Open(pc, k, b, &d);
   TRY(poiseMatDiagonalBlocks(pc->P, e, b, d));
   TRY(poiseBufferWrite(&k->bad, DEVICE, &out));
-  TRY(LAUNCH(pc->ctx->device, invert_blocks, InvertBlocksArgs, .nblock = k->n / b, .b = b, .fix = fix, .d = d,
-             .bad = out));
+  TRY(LAUNCH(pc->ctx->device, invert_blocks,
+             &(InvertBlocksArgs){.nblock = k->n / b, .b = b, .fix = fix, .d = d, .bad = out}));
   TRY(poiseBufferRead(&k->bad, HOST, &bad));
   if (*bad < 0) return POISE_OK;
   long long row = poiseMatRowName(pc->P, (int64_t)*bad * b);
@@ -65,7 +67,7 @@ PoiseErr poiseBlocksApply(PoisePC pc, Blocks *k, PoiseVec r, PoiseVec z, const d
   if (k) TRY(poiseBufferRead(&k->inverse, DEVICE, &a.d));
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y)); /* skipped, z keeps its content */
-  return poiseLaunch(pc->ctx->device, KERNEL_block_apply, &a, sizeof a);
+  return LAUNCH(pc->ctx->device, block_apply, &a);
 }
 
 PoiseErr poiseBlocksShow(Blocks *k, const double **d, int64_t *b)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the host's kernels on small dense blocks share. */
+/* Shared by the host kernels on small dense blocks. */
 #ifndef POISE_BLOCKS_HOST_H
 #define POISE_BLOCKS_HOST_H
 
 #include "../vec/vec_host.h"
 #include "block_inverse.h"
 
-/* Rows [begin, end) of y = D x, D a b x b block, column-major: larger ones by columns, so that the compiler
-   vectorises. The sums are the same. */
+/* Rows [begin, end) of y = D x, with D a b x b block, column-major. Larger blocks go by columns, so that
+   the compiler vectorises. The order of the sums is the same. */
 POISE_INLINE void poiseHostBlockRows(const double *restrict d, int64_t b, const double *restrict x,
                                      double *restrict y, int64_t begin, int64_t end)
 {
@@ -21,15 +21,15 @@ POISE_INLINE void poiseHostBlockRows(const double *restrict d, int64_t b, const 
     for (int64_t i = begin; i < end; i++) y[i] += d[j * b + i] * x[j];
 }
 
-/* All rows of so many blocks, one after the other. */
+/* All rows of n consecutive blocks. */
 POISE_INLINE void poiseHostBlocksOf(int64_t b, const double *restrict d, const double *restrict x,
                                     double *restrict y, int64_t count)
 {
   for (int64_t k = 0; k < count; k++) poiseHostBlockRows(d + k * b * b, b, x + k * b, y + k * b, 0, b);
 }
 
-/* The same of small blocks, whose loops the compiler unrolls. Returns how many it did: none of other
-   sizes. */
+/* The same for small blocks, whose loops the compiler unrolls. Returns the number of blocks done: 0 for
+   other sizes. */
 static inline int64_t poiseHostSmallBlocks(int64_t b, const double *d, const double *x, double *y,
                                            int64_t count)
 {
@@ -51,8 +51,8 @@ static inline int64_t poiseHostSmallBlocks(int64_t b, const double *d, const dou
 #undef OF
 }
 
-/* Rows [begin, end), in any blocks, of y = D x. D's blocks are of b rows, the last of `n` rows may have
-   fewer. */
+/* Rows [begin, end) of y = D x, in any blocks. D's blocks have b rows; the last of the `n` rows may be in
+   a smaller one. */
 static inline void poiseHostBlocks(const double *d, int64_t b, int64_t n, const double *x, double *y,
                                    int64_t begin, int64_t end)
 {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Incomplete factors without fill, on the pattern of the rank's own block: set-up with shifts, application,
-  and the host's kernels. The factors' entries stand where P's are, so that new values need no allocation,
-  with columns of their own, so that they outlive P's pattern.
+  and the host kernels. The factors' entries have the places of P's, so that new values need no allocation.
+  They have columns of their own, so that they outlive P's pattern.
 
   Shifts are PETSc's: nonzero adds shift_amount to the whole diagonal, twice as much at each further try;
   positive_definite looks, by bisection in at most 5 steps, for a small part of the shift that would make the
   block diagonally dominant (as PETSc's ilu does; its icc stops at the first shift that works, a larger one:
-  bench/results/petsc_table.md); inblocks adds shift_amount to each zero pivot.
+  bench/results/collection/petsc_table.md); inblocks adds shift_amount to each zero pivot.
 
-  With positive_definite, icc of a matrix whose diagonal is negative is that of -A, turned back: M = -U^T D U.
+  With positive_definite, icc of a matrix with a negative diagonal factors -A and changes the sign: M = -U^T D
+  U.
 */
+#include "../mat/arrange.h"
+#include "../mat/bytes.h"
+#include "pc_device.h"
 #include "pivot.h"
 #include "triangles_host.h"
 
@@ -24,8 +28,8 @@ typedef struct Search { /* for a shift */
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* Is there an entry (j, i) for each entry (i, j)? Where a symmetric matrix is stored so, its lower triangle
-   is not needed. */
+/* Is there an entry (j, i) for each entry (i, j)? A symmetric matrix that is stored so does not need its
+   lower triangle. */
 static PoiseErr CheckSymmetric(PoisePC pc, Incomplete *f)
 {
   Triangles t;
@@ -71,7 +75,7 @@ static int Sign(const Incomplete *f)
   return f->negative ? -1 : 1;
 }
 
-/* result[REFUSED_...]: of a factorisation with this shift. */
+/* Factor with this shift; result[REFUSED_...] says how it went. */
 static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, const double **result)
 {
   FactorArgs a = {.symmetric = symmetric,
@@ -87,11 +91,11 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
   TRY(poiseBufferWrite(&f->lu, DEVICE, &a.lu));
   TRY(poiseBufferWrite(&f->d, DEVICE, &a.d));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.refused));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_factor, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, factor, &a));
   return poiseBufferRead(&f->result, HOST, result);
 }
 
-/* What the diagonal lacks for dominance, and a tenth more. */
+/* The shift that makes the block diagonally dominant, and a tenth more. */
 static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
 {
   DominanceArgs a = {.floor = f->zero_pivot, .sign = Sign(f)};
@@ -99,7 +103,7 @@ static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.lack));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_dominance, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, dominance, &a));
   TRY(poiseBufferRead(&f->result, HOST, &result));
   *top = 1.1 * result[LACK];
   return POISE_OK;
@@ -129,7 +133,7 @@ static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double
        poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_shift_type"));
 }
 
-/* After a refused pivot: the next shift to try; *more is false when there is none. */
+/* After a refused pivot: the next shift to try. *more is false if there is none. */
 static PoiseErr NextShift(PoisePC pc, Incomplete *f, Search *s, bool *more)
 {
   *more = f->shift_type == NONZERO || (f->shift_type == POSITIVE_DEFINITE && s->tries <= BISECTIONS);
@@ -146,7 +150,7 @@ static PoiseErr NextShift(PoisePC pc, Incomplete *f, Search *s, bool *more)
   return POISE_OK;
 }
 
-/* After a success: perhaps less will do. */
+/* After a success: a smaller shift to try, if there is one. */
 static bool SmallerShift(const Incomplete *f, Search *s)
 {
   if (f->shift_type != POSITIVE_DEFINITE || s->fraction == 0 || s->tries >= BISECTIONS) return false;
@@ -157,7 +161,8 @@ static bool SmallerShift(const Incomplete *f, Search *s)
   return true;
 }
 
-/* No shift mends what is not finite, and the pivot that is refused for it may well be. */
+/* Check that P is finite. No shift can repair an entry that is not, and the pivot refused for it may be
+   finite itself. */
 static PoiseErr CheckFinite(PoisePC pc)
 {
   int64_t row;
@@ -168,7 +173,7 @@ static PoiseErr CheckFinite(PoisePC pc)
   return POISE_OK;
 }
 
-/* The result of a first attempt without a shift is there. */
+/* Factor with shifts. `result` is that of a first attempt without a shift. */
 static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric, const double *result)
 {
   Search s = {.high = 1};
@@ -211,7 +216,7 @@ static PoiseErr HasNegativeDiagonal(PoisePC pc, bool *has)
   return e;
 }
 
-/* Is A to be factored as -A? All ranks' first attempts are looked at before their diagonals are.
+/* Decide whether to factor -A. All ranks' first attempts are examined before their diagonals are.
    Collective. */
 static PoiseErr FindSign(PoisePC pc, Incomplete *f, const double *result)
 {
@@ -231,8 +236,8 @@ static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
   return Allocate(pc, f);
 }
 
-/* Where -A has pivots that no shift mends, as where A is not symmetric: A itself, shifted, on all ranks.
-   Collective. */
+/* If no shift makes the pivots of -A usable, as when A is not symmetric: factor A itself with shifts, on
+   all ranks. Collective. */
 static PoiseErr FallBack(PoisePC pc, Incomplete *f, PoiseErr mine)
 {
   const double *result;
@@ -323,7 +328,7 @@ PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   poisePredict(dev, 8 * (poisePlanScalars(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
   if (!strcmp(((Incomplete *)pc->data)->kernel, "own")) return POISE_OK;
-  if (!dev->ops->single_rows) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
+  if (!poiseSingleRows(dev)) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   p->beyond = "what the library asks for";
   return POISE_OK;
 }
@@ -359,7 +364,7 @@ static double SumOfSizes(const double *v, int64_t k, int64_t end, double sum)
   return sum;
 }
 
-/* The entries of row i go to where their mirrors are, the later rows' L. */
+/* Copy the entries of row i to their mirrors, in L of the later rows. */
 static void Mirror(const FactorArgs *a, int64_t i, int64_t k, int64_t end)
 {
   const Triangles *t = &a->t;
@@ -374,7 +379,7 @@ static void FactorRow(const FactorArgs *a, int64_t i)
   const Triangles *t = &a->t;
   int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i),
           end = poiseOffset(t, t->end, i);
-  int64_t own = a->symmetric ? diag : begin; /* what is left of it has been mirrored from the rows above */
+  int64_t own = a->symmetric ? diag : begin; /* the entries left of it were mirrored from the rows above */
   memcpy(a->lu + own, a->a + own, (size_t)(end - own) * sizeof(double));
   a->lu[diag] += a->shift;
   for (int64_t k = begin; k < diag; k++) {
@@ -392,8 +397,8 @@ static void FactorRows(const void *args, int64_t begin, int64_t end)
   for (int64_t i = begin; i < end; i++) FactorRow(args, i);
 }
 
-/* Rows behind a refused pivot are worked on too: whatever comes of them, the first such row is the one that
-   is first in the rows' order, by levels or not. */
+/* Rows behind a refused pivot are also processed, whatever their values become. The first refused row is
+   the first in the order of rows, with or without levels. */
 PoiseErr poiseHost_factor(Device *dev, const void *args)
 {
   const FactorArgs *a = args;

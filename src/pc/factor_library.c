@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Solves with incomplete factors by a library of the device's, beside our own sweeps: a plan is made once per
-  pattern, and takes new values. Nobody promises that such solves can be captured, so they make a solver's
-  loop eager, and nothing is there to be skipped.
+  Solves with incomplete factors by a library of the device, as an alternative to our own sweeps. A plan is
+  made once per pattern, and takes new values. No library promises that such solves can be captured. So they
+  make a solver's loop eager, and need not be skipped.
 */
+#include "factor_kernels.h"
 #include "pc.h"
+#include "pc_device.h"
 
 const char *poiseFactorLibraryName(PoisePC pc)
 {
   const Incomplete *f = pc->data;
-  return f->library ? pc->ctx->device->ops->factor_libraries[f->library - 1] : "own";
+  return f->library ? poiseFactorLibraries(pc->ctx->device)[f->library - 1] : "own";
 }
 
 const char *poiseFactorEager(PoisePC pc)
@@ -20,7 +22,7 @@ const char *poiseFactorEager(PoisePC pc)
 void poiseFactorLibraryDrop(PoisePC pc)
 {
   Incomplete *f = pc->data;
-  if (f->planned) pc->ctx->device->ops->factor_plan_free(pc->ctx->device, &f->plan);
+  if (f->planned) pc->ctx->device->ops->pc->factor_plan_free(pc->ctx->device, &f->plan);
   f->planned = 0;
 }
 
@@ -30,7 +32,7 @@ PoiseErr poiseFactorLibraryFind(PoisePC pc)
   const Device *dev = pc->ctx->device;
   const char *option = poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_kernel");
   int library;
-  TRY(poiseDeviceLibrary(dev, dev->ops->factor_libraries, f->kernel, option, &library));
+  TRY(poiseDeviceLibrary(dev, poiseFactorLibraries(dev), f->kernel, option, &library));
   if (library != f->library) poiseFactorLibraryDrop(pc);
   f->library = library;
   return POISE_OK;
@@ -43,7 +45,7 @@ PoiseErr poiseFactorLibraryCheck(PoisePC pc)
   if (!f->library) return POISE_OK;
   if (f->triangular.b)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "%s: %s %s takes numbers, and the matrix is of blocks of %d x %d: use own, or -mat_type csr",
+         "%s: %s %s takes scalars, and the matrix has blocks of %d x %d: use own, or -mat_type csr",
          pc->type->name, option, f->kernel, f->triangular.b, f->triangular.b);
   if (f->triangular.end.dev)
     FAIL(POISE_ERR_UNSUPPORTED,
@@ -68,7 +70,7 @@ PoiseErr poiseFactorLibraryPlan(PoisePC pc)
   if (f->planned != f->triangular.built) poiseFactorLibraryDrop(pc);
   TRY(poiseTriangularNeedWork(pc, &f->triangular));
   TRY(View(pc, f, &view));
-  PoiseErr e = dev->ops->factor_plan(dev, f->library - 1, &view, &f->plan);
+  PoiseErr e = dev->ops->pc->factor_plan(dev, f->library - 1, &view, &f->plan);
   f->planned = e ? 0 : f->triangular.built;
   return e;
 }
@@ -81,29 +83,6 @@ PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const doubl
   TRY(poiseTriangularWork(&f->triangular, &a.work));
   TRY(poiseVecRead(r, &a.x));
   TRY(poiseVecWrite(z, &a.y));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_factor_library, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, factor_library, &a));
   return poiseVecFuse(z, skip, fuse);
-}
-
-/* What stands for a library on the mock device: its plan is the factors that it was made for, and their
-   values at that time. */
-PoiseErr poiseHost_factor_library(Device *dev, const void *args)
-{
-  const FactorLibraryArgs *a = args;
-  const Triangles *t = &a->f.t;
-  const double *lu = (const double *)((const FactorView *)a->plan + 1);
-  (void)dev;
-  if (memcmp(a->plan, &a->f, sizeof a->f))
-    FAIL(POISE_ERR_INTERNAL, "a library's solve with the plan of other factors");
-  for (int64_t i = 0; i < t->n; i++) {
-    double sum = a->x[i];
-    for (int64_t k = poiseOffset(t, t->begin, i); t->col[k] < i; k++) sum -= lu[k] * a->work[t->col[k]];
-    a->work[i] = sum;
-  }
-  for (int64_t i = t->n - 1; i >= 0; i--) {
-    double sum = a->work[i];
-    for (int64_t k = poiseOffset(t, t->begin, i + 1) - 1; t->col[k] > i; k--) sum -= lu[k] * a->y[t->col[k]];
-    a->y[i] = sum / lu[poiseOffset(t, t->diag, i)];
-  }
-  return POISE_OK;
 }

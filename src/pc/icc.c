@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PC icc: M = U^T D U, ilu's counterpart for symmetric matrices: half the work of ilu, and M is symmetric. */
+/* PC icc: M = U^T D U, the symmetric counterpart of ilu. It takes half the work of ilu, and M is
+   symmetric. */
 #include "pc.h"
 
 static const PoiseOption options[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PC ilu: M = L U, incomplete factors without fill of the block that a rank owns. */
+/* PC ilu: M = L U, incomplete factors without fill of the block that each rank owns. */
 #include "pc.h"
 
 static const PoiseOption options[] = {

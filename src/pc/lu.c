@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PC lu: M = P, by dense LU factors with partial pivoting, for small systems: a coarse problem, a block, a
-  test.
+  PC lu: M = P, by dense LU factors with partial pivoting. It is for small systems: a coarse problem, a block,
+  a test.
 
-  On several ranks every rank holds and factors the whole matrix: an application is then one exchange of r and
-  no wait for a rank that solves for the others, and small is what this is for. The factorisation goes by
-  panels of columns and strips of rows that stay in cache; an entry's updates come in the same order whatever
-  the panels and threads are.
+  On several ranks every rank holds and factors the whole matrix. An application is then one exchange of r,
+  and no rank waits for another one to solve. The factorisation goes by panels of columns and strips of rows
+  that stay in cache. The updates of an entry have the same order for all panel sizes and numbers of threads.
 */
+#include "../mat/arrange.h"
+#include "../mat/entries.h"
 #include "../vec/vec_host.h"
+#include "lu_kernels.h"
 #include "pc.h"
 
 enum { REFUSED_ROW, REFUSED_PIVOT, RESULTS };
@@ -17,14 +19,14 @@ typedef struct LU {
   PoiseInt max_size;
   double zero_pivot;
   PoiseInt n;
-  Layout *layout; /* that the rest is for; NULL: nothing is allocated */
+  Layout *layout; /* the layout that the other members fit; NULL: nothing is allocated */
   Buffer factors, pivot, full, work, result;
   Halo *halo; /* the rows of all other ranks; NULL on one rank */
 } LU;
 
 static const PoiseOption options[] = {
     {"pc_lu_max_size", POISE_OPTION_INT, offsetof(LU, max_size), "4096", 1, 1e6, NULL,
-     "most rows: the factors are dense, and on every rank"},
+     "maximum number of rows, as the factors are dense and on every rank"},
     {"pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(LU, zero_pivot), "2.220446049250313e-14", 0, 1e300,
      NULL, "pivots up to this count as zero"},
     {0},
@@ -69,7 +71,7 @@ static PoiseErr Allocate(PoisePC pc)
   TRY(poiseBufferCreate(dev, n * n * sizeof(double), "dense factors", &lu->factors));
   TRY(poiseBufferCreate(dev, n * sizeof(int32_t), "row exchanges", &lu->pivot));
   TRY(poiseBufferCreate(dev, n * sizeof(double), "solution of dense factors", &lu->work));
-  TRY(poiseBufferWrite(&lu->work, DEVICE, &work)); /* a captured loop must find it there */
+  TRY(poiseBufferWrite(&lu->work, DEVICE, &work)); /* allocated now, as a captured loop needs it */
   TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &lu->result));
   return PoiseSize(pc->ctx) > 1
              ? poiseBufferCreate(dev, n * sizeof(double), "right-hand side of all ranks", &lu->full)
@@ -103,8 +105,8 @@ static PoiseErr Prepare(PoisePC pc)
   return e;
 }
 
-/* This rank's rows of P where they are in the dense matrix, which is row-major: so ranks' rows lie one after
-   the other. */
+/* Write this rank's rows of P to the dense matrix. It is row-major, so the rows of one rank are
+   contiguous. */
 static PoiseErr FillRows(PoisePC pc, double **a)
 {
   LU *lu = pc->data;
@@ -136,7 +138,8 @@ static PoiseErr Gather(PoisePC pc, double *a)
   return POISE_OK;
 }
 
-/* The rank that has the row knows its name. Collective: all ranks have refused it. */
+/* Report the refused row; only the rank that owns it knows its name. All ranks have refused it.
+   Collective. */
 static PoiseErr Refuse(PoisePC pc, const double *result)
 {
   const LU *lu = pc->data;
@@ -157,7 +160,7 @@ static PoiseErr Factorise(PoisePC pc, const double **result)
   TRY(poiseBufferUpdate(&lu->factors, DEVICE, &a.a));
   TRY(poiseBufferWrite(&lu->pivot, DEVICE, &a.pivot));
   TRY(poiseBufferWrite(&lu->result, DEVICE, &a.refused));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_lu_factor, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, lu_factor, &a));
   return poiseBufferRead(&lu->result, HOST, result);
 }
 
@@ -189,7 +192,7 @@ static PoiseErr Collect(PoisePC pc, const double *own, const double *ghost, cons
   return POISE_OK;
 }
 
-/* *full = r of all ranks. They meet whatever fails. */
+/* *full = r of all ranks. The exchange takes place whatever fails. */
 static PoiseErr Right(PoisePC pc, PoiseVec r, const double **full)
 {
   LU *lu = pc->data;
@@ -212,7 +215,7 @@ static PoiseErr Apply_LU(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip,
   TRY(poiseBufferRead(&lu->pivot, DEVICE, &a.pivot));
   TRY(poiseBufferWrite(&lu->work, DEVICE, &a.work));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y)); /* skipped, z keeps its content */
-  return poiseLaunch(pc->ctx->device, KERNEL_lu_solve, &a, sizeof a);
+  return LAUNCH(pc->ctx->device, lu_solve, &a);
 }
 
 static void Cost_LU(PoisePC pc, double *flops, double *bytes)
@@ -273,14 +276,14 @@ const PCType poisePCType_lu = {
 
 /* ---- host kernels ---------------------------------------------------------------------------- */
 
-enum { PANEL = 32, STRIP = 512 }; /* columns: of a panel; of the rows of a panel that stay in cache */
+enum { PANEL = 32, STRIP = 512 }; /* columns of a panel; rows of a panel that stay in cache */
 
 static int64_t Smaller(int64_t a, int64_t b)
 {
   return a < b ? a : b;
 }
 
-/* row i -= sum of l_ik times row k, k in [first, last), on the columns [begin, end) */
+/* row i -= sum of l_ik times row k for k in [first, last), on the columns [begin, end) */
 static void Eliminate(const LuFactorArgs *a, int64_t i, int64_t first, int64_t last, int64_t begin,
                       int64_t end)
 {
@@ -302,7 +305,8 @@ static void ExchangeRows(const LuFactorArgs *a, int64_t i, int64_t k)
   }
 }
 
-/* Columns [first, last), all rows below. Returns the first column without a pivot, or `last`. */
+/* Factor the columns [first, last) for all rows below. Returns the first column without a pivot, or
+   `last`. */
 static int64_t FactorPanel(const LuFactorArgs *a, int64_t first, int64_t last)
 {
   int64_t n = a->n;
@@ -352,7 +356,8 @@ PoiseErr poiseHost_lu_solve(Device *dev, const void *args)
   (void)dev;
   if (a->skip && *a->skip != 0) return POISE_OK;
   for (int64_t i = 0; i < n; i++) x[i] = a->x[i];
-  for (int64_t k = 0; k < n; k++) { /* after all exchanges: L's rows have taken part in the later ones */
+  for (int64_t k = 0; k < n; k++) { /* after all row exchanges, as L's rows have taken part in the later
+                                       ones */
     double t = x[k];
     x[k] = x[a->pivot[k]];
     x[a->pivot[k]] = t;

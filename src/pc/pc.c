@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The preconditioner interface. */
+#include "../mat/arrange.h"
+#include "../mat/auto.h"
+#include "../mat/bytes.h"
 #include "pc.h"
 
 #define PC_TYPE(name) extern const PCType poisePCType_##name;
@@ -116,10 +119,11 @@ PoiseErr poisePCUse(PoisePC pc, PoiseMat P)
   PoiseMat keep;
   int64_t differs = pc->built && !poiseLayoutSame(pc->P->rows, P->rows);
   if (P == pc->P && poiseMatHolds(P))
-    return POISE_OK; /* its state says whether it has changed, which that of a shell cannot */
-  if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1)); /* on any rank: to build is collective */
+    return POISE_OK; /* the state of P says whether it has changed; that of a shell cannot */
+  /* if it differs on any rank, as building is collective */
+  if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1));
   TRY(poiseMatShare(P, &keep));
-  pc->given += P != pc->P; /* their patterns are counted from the same number */
+  pc->given += P != pc->P; /* as both count their patterns from the same number */
   pc->built = pc->built && !differs;
   PoiseMatDestroy(&pc->P);
   pc->P = keep;
@@ -164,7 +168,7 @@ PoiseErr poisePCCheckStored(PoisePC pc)
 {
   if (!poiseMatHolds(pc->P))
     FAIL(POISE_ERR_UNSUPPORTED,
-         "preconditioner %s needs the entries of the matrix, and one of type %s has none to show",
+         "preconditioner %s needs the entries of the matrix, and a matrix of type %s has none",
          pc->type->name, pc->P->type->name);
   return POISE_OK;
 }
@@ -207,7 +211,7 @@ static PoiseErr Reading(PoisePC pc, Reads *reads)
   return pc->type->reads ? pc->type->reads(pc, reads) : POISE_OK;
 }
 
-/* A shell's products are the user's, then as now. */
+/* A shell's products are always the user's, so no copy is possible. */
 static PoiseErr CopyOperator(PoisePC pc)
 {
   PoiseMat P = pc->P, copy;
@@ -225,8 +229,8 @@ static PoiseErr CopyOperator(PoisePC pc)
   return e;
 }
 
-/* An M that is to outlive P's values must not read them. Where they have changed already, M is not what it
-   was on any number of ranks: it is built once more. */
+/* Give an M that must outlive P's values a copy of them to read. If they have changed already, M is no
+   longer what was built, on any number of ranks: it is built once more. */
 static PoiseErr Hold(PoisePC pc, bool current)
 {
   Reads reads;
@@ -269,7 +273,7 @@ static PoiseErr CreateMoved(PoisePC pc, Layout *rows)
   return poiseVecCreateLocal(rows, &pc->moved[1]);
 }
 
-/* r and z of the other side than those that the type takes or hands out. Collective; agrees. */
+/* Make r and z with the rows of the other side (the application's or the solver's). Collective; agrees. */
 static PoiseErr MakeMoved(PoisePC pc)
 {
   if (!pc->P->moves.from) return POISE_OK;
@@ -278,8 +282,8 @@ static PoiseErr MakeMoved(PoisePC pc)
   return PoiseAgree(pc->ctx, e);
 }
 
-/* outside: r and z are the application's. A function of its that fails on one rank keeps that from no move:
-   moves are collective. */
+/* Apply M. outside: r and z have the application's rows. If a function of the application fails on one
+   rank, that rank still takes part in all moves, which are collective. */
 static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   const Permutation *m = &pc->P->moves;
@@ -301,7 +305,7 @@ static PoiseErr Build(PoisePC pc)
   PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
   if (!e && pc->reuse) e = Hold(pc, true);
   if (!e) e = Ready(pc, false);
-  if (!e && pc->reuse) e = Hold(pc, true); /* what is further inside is there only now */
+  if (!e && pc->reuse) e = Hold(pc, true); /* the solvers further inside exist only after this */
   pc->state = e ? 0 : pc->P->state;
   pc->built = !e && !pc->type->live;
   pc->builds++;
@@ -314,8 +318,8 @@ PoiseErr poisePCPrepare(PoisePC pc)
   if (!pc->P)
     FAIL(POISE_ERR_STATE,
          "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
-  TRY(poiseMatChoose(pc->P)); /* now: what is chosen later is a new pattern to what is built from it */
-  if (pc->kept && !pc->reuse) pc->state = 0, pc->built = false; /* solvers inside work with P again */
+  TRY(poiseMatChoose(pc->P)); /* here, as a later choice would be a new pattern for what is built from P */
+  if (pc->kept && !pc->reuse) pc->state = 0, pc->built = false; /* solvers inside must work with P again */
   TRY(poisePCKeep(pc, pc->reuse, pc->held));                    /* they may have changed */
   bool keep = (pc->reuse || pc->held) && pc->built;
   if (!keep) TRY(PoiseAgree(pc->ctx, poiseMatCheckUsable(pc->P)));
@@ -380,8 +384,8 @@ PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes)
   return POISE_OK;
 }
 
-/* p += what a copy of P, of which the prediction is `matrix`, will hold: on a device, what the host needs of
-   it is fetched when it does. */
+/* p += bytes of a copy of P with the prediction `matrix`. On a device the host part is fetched when the
+   host needs it. */
 static PoiseErr PredictCopy(PoisePC pc, PoisePrediction matrix, PoisePrediction *p)
 {
   Reads reads = READS_NOTHING;

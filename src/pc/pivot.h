@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pivots of incomplete factors: host and GPU compile the same text. */
+/* The pivots of incomplete factors. Host and GPU compile the same text. */
 #ifndef POISE_PIVOT_H
 #define POISE_PIVOT_H
 
-#include "../sys/kernels.h"
+#include "factor_kernels.h"
 
-/* The inverse of a pivot, 0 if it is refused; rest: the sum of the sizes of the entries beside it. */
+/* The inverse of a pivot, or 0 if it is refused. rest: the sum of the absolute values of the other
+   entries. */
 POISE_INLINE double poiseInvertPivot(const FactorArgs *a, double pivot, double rest)
 {
   double zero = a->relative ? a->zero * rest : a->zero;
@@ -14,7 +15,7 @@ POISE_INLINE double poiseInvertPivot(const FactorArgs *a, double pivot, double r
   return pivot == 0 ? 0 : 1 / pivot;
 }
 
-/* What replaces a pivot goes to where that one stands: a library divides by it. */
+/* Store a replaced pivot in place of the old one, as a library divides by it. */
 POISE_INLINE void poiseKeepPivot(const FactorArgs *a, int64_t diag, double inverse)
 {
   if (a->replace != 0 && inverse != 0) a->lu[diag] = 1 / inverse;
@@ -29,7 +30,7 @@ POISE_INLINE int poiseRefused(const FactorArgs *a, int64_t i)
   return b ? a->d[i * b * b] != a->d[i * b * b] : a->d[i] == 0;
 }
 
-/* What is to be said of the first such row; n: there is none. */
+/* Record row i if it is the first refused row; n: there is none. */
 POISE_INLINE void poiseNameRefused(const FactorArgs *a, int64_t i)
 {
   int64_t b = a->t.b;
@@ -39,8 +40,8 @@ POISE_INLINE void poiseNameRefused(const FactorArgs *a, int64_t i)
   a->refused[REFUSED_PIVOT] = b ? a->d[i * b * b + 2] : a->lu[poiseOffset(&a->t, a->t.diag, i)];
 }
 
-/* sum + the sizes of the numbers of row r in the blocks [k, end), but the one in its own column of block
-   diag; b = 1: numbers. */
+/* sum + the absolute values of the scalars of row r in the blocks [k, end), except the one in its own
+   column of block diag. b = 1: blocks are scalars. */
 POISE_INLINE double poiseSizesBeside(int64_t b, const double *v, int64_t k, int64_t end, int64_t diag,
                                      int64_t r, double sum)
 {
@@ -50,7 +51,7 @@ POISE_INLINE double poiseSizesBeside(int64_t b, const double *v, int64_t k, int6
   return sum;
 }
 
-/* What row i of numbers lacks to be dominated by its diagonal. */
+/* By how much the diagonal of scalar row i falls short of dominance. */
 POISE_INLINE double poiseLack(const DominanceArgs *a, int64_t i)
 {
   const Triangles *t = &a->t;

@@ -2,10 +2,12 @@
 /*
   PC sor: sweeps of successive over-relaxation on P x = r from x = 0, forward, backward or both,
     x_i = (1 - omega) x_i + omega / p_ii (r_i - sum of p_ij x_j, j != i),
-  on the block that a rank owns. Of a matrix of blocks x_i are the unknowns of a block and 1 / p_ii is the
-  inverse of a block. On several ranks its > 1 is its corrections by the residual of the whole matrix, of lits
-  sweeps each; on one rank that is the same as its * lits sweeps.
+  on the block that a rank owns. For a matrix of blocks, x_i are the unknowns of a block, and 1 / p_ii is the
+  inverse of a block. On several ranks, its > 1 means `its` corrections by the residual of the whole matrix,
+  with lits sweeps each. On one rank that equals its * lits sweeps.
 */
+#include "../mat/bytes.h"
+#include "../vec/vec_kernels.h"
 #include "pc.h"
 
 typedef struct SOR {
@@ -14,16 +16,16 @@ typedef struct SOR {
   int symmetric, forward, backward;
   Blocks diagonal;
   Triangular triangular;
-  PoiseVec residual, correction; /* its > 1 on several ranks */
+  PoiseVec residual, correction; /* needed for its > 1 on several ranks */
 } SOR;
 
 static const PoiseOption options[] = {
     {"pc_sor_omega", POISE_OPTION_REAL, offsetof(SOR, omega), "1", 0, 2, NULL,
      "relaxation factor, between 0 and 2"},
     {"pc_sor_its", POISE_OPTION_INT, offsetof(SOR, its), "1", 1, 1e9, NULL,
-     "sweeps with values of other ranks between them"},
+     "outer sweeps, each with new values of other ranks"},
     {"pc_sor_lits", POISE_OPTION_INT, offsetof(SOR, lits), "1", 1, 1e9, NULL,
-     "sweeps on a rank's own block, each time"},
+     "sweeps on a rank's own block in each outer sweep"},
     {"pc_sor_symmetric", POISE_OPTION_BOOL, offsetof(SOR, symmetric), "no", 0, 0, NULL,
      "sweep forward and backward (the default)"},
     {"pc_sor_forward", POISE_OPTION_BOOL, offsetof(SOR, forward), "no", 0, 0, NULL, "sweep forward only"},
@@ -53,7 +55,7 @@ static PoiseErr CheckOptions(const SOR *s)
   return POISE_OK;
 }
 
-/* A rank whose rows are as before keeps its vector while others make theirs: local. */
+/* A rank whose rows have not changed keeps its vector while others make theirs: local. */
 static PoiseErr CreateVector(PoisePC pc, PoiseVec *v)
 {
   if (*v && !poiseLayoutSame((*v)->layout, pc->P->rows)) PoiseVecDestroy(v);
@@ -74,16 +76,16 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   SOR *s = pc->data;
   const double *val;
   TRY(CheckOptions(s)); /* all ranks have the same */
-  TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, poiseCsrSide(&pc->P->csr), false)));
+  TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, (int)poiseCsrSide(&pc->P->csr), false)));
   TRY(CreateVectors(pc));
   TRY(poiseTriangularSetup(pc, &s->triangular, false, true));
-  return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* a captured loop must find them there */
+  return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* copied now, as a captured loop needs them */
 }
 
 /* ---- application ----------------------------------------------------------------------------- */
 
-/* One direction. fresh: y holds nothing yet. The backward sweep after a fresh forward one knows the sum over
-   the lower triangle from it: r_i - sum = p_ii y_i / omega. */
+/* Sweep in one direction. fresh: y has no values yet. A backward sweep after a fresh forward one gets the
+   sum over the lower triangle from that one: r_i - sum = p_ii y_i / omega. */
 static PoiseErr Half(PoisePC pc, SweepArgs a, int backward, bool fresh, bool first)
 {
   SOR *s = pc->data;
@@ -97,7 +99,7 @@ static PoiseErr Half(PoisePC pc, SweepArgs a, int backward, bool fresh, bool fir
   return poiseTriangularSweep(pc, &s->triangular, &a);
 }
 
-/* y = `count` sweeps on P's block from 0. */
+/* y = the result of `count` sweeps on P's block from 0. */
 static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const double *skip,
                        const Fuse *fuse)
 {
@@ -124,7 +126,7 @@ static PoiseErr AddCorrection(PoisePC pc, PoiseVec z, const double *skip, const 
   TRY(Sweeps(pc, s->residual, s->correction, s->lits, skip, NULL));
   TRY(poiseVecRead(s->correction, &a.x[0]));
   TRY(poiseVecUpdate(z, &a.y));
-  return poiseLaunch(pc->ctx->device, KERNEL_maxpy, &a, sizeof a);
+  return LAUNCH(pc->ctx->device, maxpy, &a);
 }
 
 static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
@@ -133,8 +135,8 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
   const ScalarRef minus = {NULL, -1}, one = {NULL, 1};
   if (!Corrects(pc)) return Sweeps(pc, r, z, s->its * s->lits, skip, fuse);
   PoiseErr e = Sweeps(pc, r, z, s->lits, skip, NULL);
-  /* the products take place whatever fails: others wait for this rank's part */
-  for (PoiseInt k = 1; k < s->its; k++) {
+  for (PoiseInt k = 1; k < s->its; k++) { /* products take place whatever fails, as other ranks wait for
+                                             this rank's part */
     if (!e) e = poiseBlocksApply(pc, NULL, r, s->residual, skip, NULL);
     PoiseErr ex = poiseMatMultFuse(pc->P, minus, z, one, s->residual, skip, NULL);
     if (!e) e = ex;

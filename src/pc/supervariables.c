@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Inverse diagonal blocks of different sizes, found in the pattern: consecutive rows whose entries stand in
-  the same columns are a supervariable (the unknowns of a node, say), and neighbouring supervariables are
-  joined as long as the block does not become larger than is allowed. As in Chow and Scott, "On the use of
-  iterative methods and blocking for solving sparse triangular systems in incomplete factorization
-  preconditioning" (2016), and in Ginkgo (Anzt, Dongarra, Flegar, Quintana-Orti 2019).
+  Inverse diagonal blocks of different sizes, found in the pattern. Consecutive rows with entries in the same
+  columns are a supervariable, e.g. the unknowns of a node. Neighbouring supervariables are joined up to the
+  largest allowed block. The method is that of Chow and Scott, "On the use of iterative methods and blocking
+  for solving sparse triangular systems in incomplete factorization preconditioning" (2016). Ginkgo uses it
+  too (Anzt, Dongarra, Flegar, Quintana-Orti 2019).
 */
+#include "../mat/arrange.h"
+#include "../mat/entries.h"
 #include "blocks_host.h"
 #include "pc.h"
+#include "supervariables_kernels.h"
 
 void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum)
 {
@@ -17,8 +20,8 @@ void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum)
   poiseBufferAdd(&s->bad, sum);
 }
 
-/* From blocks of `most` rows to one for each row, of so many numbers; as sizes of neighbours do not go
-   together, blocks may be more than half empty. */
+/* Bounds: from blocks of `most` rows to one block per row, and the scalars of these. Sizes of neighbours
+   may not fit together, so blocks may be more than half empty. */
 void poiseSupervariablesPredict(PoisePC pc, int most, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
@@ -39,7 +42,7 @@ void poiseSupervariablesDestroy(Supervariables *s)
 
 /* ---- the blocks ------------------------------------------------------------------------------ */
 
-/* Of rows of numbers. */
+/* Do scalar rows i and j have the same pattern? */
 static bool SamePattern(const Csr *c, const HostCsr *h, int64_t i, int64_t j)
 {
   i /= poiseCsrSide(c), j /= poiseCsrSide(c);
@@ -126,13 +129,13 @@ static PoiseErr Invert(PoisePC pc, Supervariables *s, double *bad)
   TRY(poiseBufferRead(&s->at, DEVICE, &a.at));
   TRY(poiseBufferWrite(&s->inverse, DEVICE, &a.d));
   TRY(poiseBufferWrite(&s->bad, DEVICE, &a.bad));
-  TRY(poiseLaunch(pc->ctx->device, KERNEL_invert_supervariables, &a, sizeof a));
+  TRY(LAUNCH(pc->ctx->device, invert_supervariables, &a));
   TRY(poiseBufferRead(&s->bad, HOST, &result));
   *bad = *result;
   return POISE_OK;
 }
 
-/* The rows [first, end) as the application has them, which need not be neighbours there. */
+/* The names of the rows [first, end) in the application's numbering, where they need not be neighbours. */
 static const char *Names(PoisePC pc, int64_t first, int64_t end, char *text, size_t size)
 {
   size_t at = 0;
@@ -169,7 +172,7 @@ PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, Poi
   TRY(poiseBufferRead(&s->inverse, DEVICE, &a.d));
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y)); /* skipped, z keeps its content */
-  return poiseLaunch(pc->ctx->device, KERNEL_apply_supervariables, &a, sizeof a);
+  return LAUNCH(pc->ctx->device, apply_supervariables, &a);
 }
 
 PoiseErr poiseSupervariablesShow(Supervariables *s, const double **d, int64_t *b)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The triangles of the square block that a rank owns, where they are inside P's CSR, and the levels in which
-  their rows can be worked on side by side; sweeps over them. Entries of a row ascend by global column, so the
-  block's are next to each other.
+  The triangles of the square block that a rank owns, as places inside P's CSR; the levels, whose rows are
+  independent; and sweeps over them. Entries of a row ascend by global column, so those of the block are
+  contiguous.
 */
+#include "../mat/arrange.h"
+#include "../mat/bytes.h"
+#include "pc_device.h"
 #include "triangles_host.h"
 
 void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum)
@@ -19,14 +22,15 @@ void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum)
 
 enum {
   LONGEST = 128
-}; /* rows of a group: short enough that the lines of a plane grid make several, to be worked on diagonally */
+}; /* rows of a group: few enough that the lines of a plane grid give several groups, for levels along
+      diagonals */
 
-/* How many groups there are, and how many levels, at most as many, only the pattern knows; but where each row
-   is a group. */
+/* The pattern decides how many groups there are, and how many levels; there are at most as many levels as
+   groups. Only if each row is a group is the number known. */
 PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
-  bool single = dev->ops->single_rows;
+  bool single = poiseSingleRows(dev);
   int64_t m = plan->m, offsets = m * (plan->wide ? 8 : 4), word = sizeof(int32_t);
   int64_t fewest = single ? m : (m + LONGEST - 1) / LONGEST, levels = m ? 1 : 0;
   TRY(poisePCCheckStored(pc));
@@ -81,7 +85,7 @@ static void SetOffset(const Csr *c, void *offsets, int64_t i, int64_t k)
     ((int32_t *)offsets)[i] = (int32_t)k;
 }
 
-/* Factors, which can be shifted, have entries of their own. */
+/* Report a missing diagonal entry. Factors, which can be shifted, have entries of their own. */
 static PoiseErr FailMissing(PoisePC pc, const Triangular *t, int64_t i)
 {
   char row[100], shift[POISE_OPTION_LENGTH + 80] = "";
@@ -147,7 +151,7 @@ PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *vi
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-typedef struct Plan { /* while levels are found */
+typedef struct Plan { /* working data while levels are found */
   Triangles t;
   bool guess;
   int longest;    /* most rows of a group */
@@ -161,7 +165,7 @@ static int32_t Larger(int32_t a, int32_t b)
   return a > b ? a : b;
 }
 
-/* Does row i read row i - 1, or the other way round? Such rows must be done one by one anyway. */
+/* Does row i read row i - 1, or the reverse? Such rows are sequential anyway. */
 static bool Chained(const Triangles *t, int64_t i)
 {
   int64_t diag = poiseOffset(t, t->diag, i), above = poiseOffset(t, t->diag, i - 1);
@@ -178,7 +182,7 @@ static void FindGroups(Plan *p)
   p->group[p->groups] = (int32_t)p->t.n;
 }
 
-/* The level after those of rows [begin, end) elsewhere that row i reads. */
+/* The first level after those of the rows outside [begin, end) that row i reads. */
 static int32_t Behind(const Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
 {
   const Triangles *t = &p->t;
@@ -189,7 +193,7 @@ static int32_t Behind(const Plan *p, int64_t i, bool backward, int64_t begin, in
   return level;
 }
 
-/* Rows elsewhere whose old values row i reads wait for it. */
+/* Make rows of other groups wait for row i if it reads their old values. */
 static void Hold(Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
 {
   const Triangles *t = &p->t;
@@ -199,7 +203,7 @@ static void Hold(Plan *p, int64_t i, bool backward, int64_t begin, int64_t end)
       p->level[t->col[k]] = Larger(p->level[t->col[k]], p->level[i] + 1);
 }
 
-/* The rows of a group get the same level. Returns the number of levels. */
+/* Give all rows of a group the same level. Returns the number of levels. */
 static int32_t FindLevels(Plan *p, bool backward)
 {
   int32_t count = 0;
@@ -234,7 +238,7 @@ static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, 
     first[at] = p->group[g];
     last[at] = p->group[g + 1];
   }
-  for (int32_t l = count; l > 0; l--) start[l] = start[l - 1]; /* the cursors have moved on by one level */
+  for (int32_t l = count; l > 0; l--) start[l] = start[l - 1]; /* each cursor is at the end of its level */
   start[0] = 0;
   t->count[which] = count;
   t->groups = p->groups;
@@ -243,8 +247,7 @@ static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, 
 
 static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess)
 {
-  /* which keep old values until all are done: nothing to hold back */
-  bool single = pc->ctx->device->ops->single_rows;
+  bool single = poiseSingleRows(pc->ctx->device); /* these keep old values to the end: nothing to hold back */
   Plan p = {.guess = guess && !single, .longest = single ? 1 : LONGEST};
   TRY(poiseTriangularView(pc, t, HOST, &p.t));
   TRY(poiseAllocArray(pc->ctx, p.t.n + 1, sizeof(int32_t), "groups of rows", &p.group));
@@ -269,9 +272,9 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
   TRY(Allocate(pc, t, own));
   TRY(FindOffsets(pc, t));
   TRY(BuildLevels(pc, t, guess));
-  TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* a captured loop must find everything there */
+  TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* copied now, as a captured loop needs all of it */
   for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
-  if (pc->ctx->device->ops->single_rows) TRY(poiseTriangularNeedWork(pc, t));
+  if (poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t));
   t->pattern = pc->P->pattern;
   t->given = pc->given;
   t->built++;
@@ -324,7 +327,7 @@ PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a)
   TRY(poiseTriangularView(pc, t, DEVICE, &a->t));
   TRY(poiseTriangularWork(t, &a->work));
   TRY(poiseTriangularLevels(t, a->backward, &a->levels));
-  return poiseLaunch(pc->ctx->device, KERNEL_sweep, a, sizeof *a);
+  return LAUNCH(pc->ctx->device, sweep, a);
 }
 
 static double Subtract(const SweepArgs *a, int64_t k, int64_t end, double sum)
@@ -353,11 +356,11 @@ static void SweepRows(const void *args, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) SweepRow(a, i);
 }
 
-/* The rows as they come, b numbers each: the dots of a block of numbers are taken while it is in cache. */
+/* Sweep the rows in their order, b scalars each. The dots of a block of scalars are taken while it is in
+   cache. */
 static void SweepInOrder(const SweepArgs *a, HostRows *rows, int64_t b)
 {
-  /* which row has been come to */
-  int64_t n = a->t.n * b, nblock = POISE_NBLOCKS(n), at = a->backward ? a->t.n : 0;
+  int64_t n = a->t.n * b, nblock = POISE_NBLOCKS(n), at = a->backward ? a->t.n : 0; /* the next row */
   for (int64_t q = 0; q < nblock; q++) {
     int64_t block = a->backward ? nblock - 1 - q : q;
     int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the host's kernels walk through rows that depend on each other. */
+/* How the host kernels go through rows that depend on each other. */
 #ifndef POISE_TRIANGLES_HOST_H
 #define POISE_TRIANGLES_HOST_H
 
 #include "../vec/vec_host.h"
 #include "pc.h"
 
-/* Is it worth going by levels? Not when threads would have little to share in most of them, or when groups
-   are so short that the rows are jumped at: as they come, they stream through memory, several times as fast.
-   The result is the same. */
+/* Should the host go by levels? Not if most levels have little work for threads. Not if groups are so
+   short that access is scattered: in their order, rows stream through memory several times as fast. The
+   result is the same. */
 static inline bool poiseHostWide(const Device *dev, const Levels *levels, int64_t n)
 {
   return dev->threads > 1 && levels->groups >= 10 * levels->count && n >= 16 * levels->groups;
 }
 
 typedef void HostRows(const void *args, int64_t begin, int64_t end);
-/* of b x b, b > 1, for the kernels sweep and factor (block_triangles.c) */
-HostRows *poiseHostSweepBlocks(int b);
+HostRows *poiseHostSweepBlocks(int b); /* rows of b x b blocks, b > 1, for the kernels sweep and factor
+                                          (block_triangles.c) */
 HostRows *poiseHostFactorBlocks(int b);
 
-/* rows(args, first, last) on each group, level after level. */
+/* Call rows(args, first, last) for each group, level after level. */
 static inline void poiseHostByLevels(Device *dev, const Levels *levels, HostRows *rows, const void *args)
 {
   (void)dev;
@@ -30,7 +30,7 @@ static inline void poiseHostByLevels(Device *dev, const Levels *levels, HostRows
   }
 }
 
-/* The first of the ascending columns [k, end) that is at least c, near k in few steps. */
+/* The first of the ascending columns [k, end) that is at least c. Takes few steps if it is near k. */
 static inline int64_t poiseSeek(const int32_t *col, int64_t k, int64_t end, int32_t c)
 {
   int64_t step = 1, low = k;

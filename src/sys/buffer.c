@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  An array with a copy on the host and one on the device. Only this file knows which of them is valid. Sides
-  are allocated on first need. On a device that checks (mock), a side that becomes stale is poisoned in stream
-  order, so that using it shows, and copies that are said to be equal are compared. A user's own array is
-  never poisoned.
+  An array with a copy on the host and one on the device. Only this file knows which copy is valid. Each side
+  is allocated on first need. A device that checks (mock) poisons a side that becomes stale, in stream order,
+  so that its use shows. It also compares copies that should be equal. A user's own array is never poisoned.
 */
 #include "sys.h"
 
@@ -22,7 +21,7 @@ static PoiseErr AllocDevice(Buffer *b)
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b)
 {
   *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own = POISE_COPY};
-  return dev->ops->is_host ? AllocHost(b) : POISE_OK; /* elsewhere zeros appear when they are first read */
+  return dev->ops->is_host ? AllocHost(b) : POISE_OK; /* on other devices zeros are made at the first read */
 }
 
 PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b)
@@ -58,7 +57,7 @@ PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void
   return POISE_OK;
 }
 
-/* An adopted array on the device is no longer the library's. */
+/* Stop counting an adopted array on the device, which is the library's no more. */
 static void ReleaseCount(const Buffer *b)
 {
   poiseFreeCount(b->dev->ctx);
@@ -90,8 +89,8 @@ void poiseBufferDestroy(Buffer *b)
 {
   if (!b->dev) return;
   if (b->host && b->device && !b->dev->ops->is_host)
-    (void)b->dev->ops->sync(
-        b->dev); /* the host's array may still be copied from; what failed is told by the next wait */
+    (void)b->dev->ops->sync(b->dev); /* a copy from the host's array may still be running; the next wait
+                                        reports failures */
   if (b->own_device == POISE_ADOPT && b->device) {
     ReleaseCount(b);
     poiseDeviceFreeAdopted(b->dev, b->device);
@@ -103,9 +102,8 @@ void poiseBufferDestroy(Buffer *b)
   *b = (Buffer){0};
 }
 
-/* The first byte that differs, or n: there are n on both sides. Not memcmp, of which the thread sanitizer
-   follows each byte: entries that are added one by one are looked for in the same arrays, which are compared
-   each time. */
+/* The first of n bytes that differs, or n. This is not memcmp, as the thread sanitizer tracks every byte
+   of that. Entries added one by one are searched in the same arrays, which are compared each time. */
 __attribute__((no_sanitize("thread", "address", "undefined"))) static size_t FirstDifference(
     const unsigned char *h, const unsigned char *d, size_t n)
 {
@@ -131,7 +129,7 @@ static PoiseErr CheckEqual(const Buffer *b)
        b->bytes, i);
 }
 
-/* The other side no longer holds the truth. */
+/* Poison the other side, which has become stale. */
 static PoiseErr PoisonStale(Buffer *b, Side side)
 {
   void *stale = side == DEVICE ? b->host : b->device;
@@ -144,7 +142,7 @@ static PoiseErr ReadHost(Buffer *b)
 {
   TRY(AllocHost(b));
   if (b->dev->ops->is_host) return POISE_OK;
-  bool fetch = !b->host_valid && b->device_valid; /* else it is valid, or new, and zero */
+  bool fetch = !b->host_valid && b->device_valid; /* otherwise it is valid, or new and zero */
   if (fetch) TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(b->dev));
   if (!fetch) TRY(CheckEqual(b));
@@ -153,13 +151,13 @@ static PoiseErr ReadHost(Buffer *b)
   return POISE_OK;
 }
 
-/* What the host's side has, or zeros. */
+/* Fill the device's side with the content of the host's, or with zeros. */
 static PoiseErr FillDevice(Buffer *b)
 {
   bool zero = !b->host_valid;
   if (zero && b->bytes % sizeof(double) == 0) {
-    TRY(LAUNCH(b->dev, phase, PhaseArgs, .id = PHASE_vec_set, .n = (int64_t)(b->bytes / sizeof(double)),
-               .out = {b->device}));
+    PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(b->bytes / sizeof(double)), .out = {b->device}};
+    TRY(LAUNCH(b->dev, phase, &a));
   } else {
     if (zero) TRY(ReadHost(b));
     TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
@@ -234,7 +232,7 @@ PoiseErr poiseBufferToDevice(Buffer *b)
 void poiseBufferLeave(Buffer *b)
 {
   if (!b->device || !b->host_valid || b->slice || b->own_device != POISE_COPY || b->dev->ops->is_host) return;
-  (void)b->dev->ops->sync(b->dev); /* what is queued may use it; what failed is told by the next wait */
+  (void)b->dev->ops->sync(b->dev); /* queued work may use it; the next wait reports failures */
   poiseDeviceFree(b->dev, b->bytes, &b->device);
   b->device_valid = false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all communicators share: sums in rank order and the agreement on errors, both made of allgather; and
-   what is said where ranks are in different calls. */
+/* Shared by all communicators: sums in rank order and the agreement on errors, both made of allgather. Also
+   the error of ranks that are in different calls. */
 #include <stdio.h>
 
 #include "sys.h"

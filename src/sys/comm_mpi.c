@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Ranks that are MPI processes. MPI is initialised here when the application has not, and then finalised at
-  process exit: the only state of the process that Poise keeps.
+  Ranks that are MPI processes. MPI is initialised here if the application has not done so, and then finalised
+  at process exit. This is the only state of the process that Poise keeps.
 */
 #include <limits.h>
 #include <mpi.h>
@@ -12,7 +12,7 @@
 
 enum { TAG_ALLTOALLV = 1, TAG_EXCHANGE = 2, CALL_LENGTH = 64 };
 
-/* What every rank is in, in a message of its own. */
+/* The collective that a rank is in, as a message of its own. */
 typedef struct Card {
   CommMeeting meeting;
   char call[CALL_LENGTH];
@@ -20,7 +20,7 @@ typedef struct Card {
 
 typedef struct World {  /* Comm.data */
   MPI_Comm comm;        /* a duplicate, which returns errors */
-  MPI_Request *request; /* 2 * size: of an alltoallv */
+  MPI_Request *request; /* 2 * size requests of an alltoallv */
   Card *card;           /* of all ranks */
 } World;
 
@@ -30,7 +30,7 @@ typedef struct Plan { /* Exchange.priv: persistent requests, receives first */
   MPI_Request *request;
 } Plan;
 
-static atomic_int communicators; /* of all contexts that live */
+static atomic_int communicators; /* number of communicators of all live contexts */
 
 static PoiseErr Check(int code, const char *call)
 {
@@ -60,7 +60,7 @@ static PoiseErr CheckRuns(void)
 
 /* ---- counts beyond int ----------------------------------------------------------------------- */
 
-/* `bytes` bytes as *count items of *type, which goes back to FreeType. */
+/* Describe `bytes` bytes as *count items of *type. The caller passes the type to FreeType. */
 static PoiseErr MakeType(size_t bytes, int *count, MPI_Datatype *type)
 {
   size_t most = INT_MAX, whole = bytes / most;
@@ -93,14 +93,14 @@ static void Count(Comm *comm, int64_t messages, int64_t bytes)
   comm->message_bytes += bytes;
 }
 
-/* No rank may fail before the others have met it: nothing is allocated. */
+/* Allocates nothing, as no rank may fail before it has met the others. */
 static PoiseErr Exchanged(Comm *comm, const Card *mine)
 {
   World *world = comm->data;
   Card *all = world->card;
   TRY(MPI(Allgather, mine, (int)sizeof *mine, MPI_BYTE, all, (int)sizeof *mine, MPI_BYTE, world->comm));
   for (int r = 0; r < comm->size; r++) {
-    all[r].meeting.call = all[r].call; /* a pointer of another process is none */
+    all[r].meeting.call = all[r].call; /* a pointer of another process is not valid here */
     TRY(poiseCommSame(&mine->meeting, comm->rank, &all[r].meeting, r));
   }
   return POISE_OK;
@@ -151,7 +151,7 @@ static PoiseErr Post(World *world, bool sends, void *data, size_t bytes, int ran
   return FreeType(e, &type);
 }
 
-/* Messages between pairs, because MPI_Alltoallv has neither counts nor offsets beyond int. */
+/* Messages between pairs, as counts and offsets of MPI_Alltoallv are limited to int. */
 static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_bytes, void *recv,
                           const int64_t *recv_bytes)
 {
@@ -172,7 +172,7 @@ static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_byte
     from += send_bytes[r];
     if (r != comm->rank) Count(comm, 1, send_bytes[r]);
   }
-  if (e) posted--; /* the failed one is no request */
+  if (e) posted--; /* the failed call left no request */
   PoiseErr waited = MPI(Waitall, posted, world->request, MPI_STATUSES_IGNORE);
   return e ? e : waited;
 }
@@ -272,8 +272,8 @@ static const CommOps ops = {
     .destroy = Destroy,
 };
 
-/* Not while a context lives: the process is leaving in error then, and MPI_Finalize would wait for the other
-   ranks. */
+/* Finalise MPI, unless a context lives. The process is then exiting with an error, and MPI_Finalize would
+   wait for the other ranks. */
 static void FinalizeAtExit(void)
 {
   if (!HasEnded() && !communicators) MPI_Finalize();
@@ -303,7 +303,7 @@ static PoiseErr Fill(PoiseContext ctx, int rank, int size, Comm **comm)
   return poiseAllocArray(ctx, 2 * (int64_t)size, sizeof(MPI_Request), "MPI requests", &world->request);
 }
 
-/* All ranks learn whether one has failed; before there is a Comm to agree over. */
+/* Tell all ranks whether one has failed, for use before there is a Comm. */
 static PoiseErr AgreeOver(MPI_Comm mpi, PoiseErr mine)
 {
   int failed = mine, any = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Ranks that are threads of one process. A rank publishes where its data are and the others copy from there.
+  Ranks that are threads of one process. A rank publishes where its data are, and the others copy from there.
 
-  Everything waits for counters that only grow: a waiter spins briefly (if there is a core for every rank),
-  lets others run, then sleeps. A rank that leaves with an error ends all waits that it would never satisfy.
+  All waits are for counters that only grow. A waiter spins briefly if there is a core for every rank, then
+  yields to other threads, then sleeps. A rank that leaves with an error ends all waits that it would never
+  satisfy.
 
-  Ranks that are in different calls get an error and neither wrong numbers nor a hang: at a barrier each shows
-  what it is in, and who waits for a neighbour sees that this one waits at a barrier.
+  Ranks that are in different calls get an error, and neither wrong results nor a hang. At a barrier each rank
+  shows the call that it is in. A rank that waits for a neighbour sees that the neighbour waits at a barrier.
 */
 #include <sched.h>
 #include <stdatomic.h>
@@ -17,9 +18,8 @@
 enum {
   INLINE_BYTES = POISE_COMM_WIDTH * sizeof(double),
   SPINS = 2000,
-  /* others of this machine's threads may run that often before a waiter sleeps, which is dear to wake from */
-  YIELDS = 50,
-  LANES = 8 /* exchanges that may be under way at once */
+  YIELDS = 50, /* how often a waiter yields before it sleeps, from which waking is slow */
+  LANES = 8    /* exchanges that may run at once */
 };
 
 typedef atomic_int_fast64_t Counter;
@@ -28,21 +28,21 @@ typedef struct Slot { /* what a rank shows the others */
   _Alignas(64) unsigned char small[2][INLINE_BYTES];
   const void *data;
   const int64_t *bytes;
-  CommMeeting meeting[2];      /* what the rank is in; halves as of small */
+  CommMeeting meeting[2];      /* the collective that the rank is in; two halves, as of `small` */
   _Alignas(64) Counter target; /* of the barrier where the rank is, or was */
-  /* exchanges; all ranks begin the same ones in the same order, so that the number names one */
-  _Alignas(64) Counter begun;
-  Counter copied
-      [LANES]; /* the latest exchange, of those that are this modulo LANES, of which this rank has copied its part */
+  _Alignas(64) Counter begun;  /* exchanges begun. All ranks begin the same ones in the same order, so the
+                                 number identifies one */
+  Counter copied[LANES];       /* copied[k]: the latest exchange e with e modulo LANES = k of which this
+                                  rank has copied its part */
 } Slot;
 
 struct Team {
-  PoiseContext ctx; /* of the thread that started the ranks */
+  PoiseContext ctx; /* context of the thread that started the ranks */
   int size, spins;
-  _Alignas(64) Counter arrivals; /* at barriers, ever */
+  _Alignas(64) Counter arrivals; /* total arrivals at barriers */
   _Alignas(64) Counter sleepers;
-  Counter watchers;   /* of these, who wait for one rank, which may be waiting at a barrier */
-  Counter stopped;    /* ranks that left, or will not wait again because one left */
+  Counter watchers;   /* sleepers that wait for one rank, which may be waiting at a barrier */
+  Counter stopped;    /* ranks that left, or that will not wait again as one has left */
   atomic_int aborted; /* 1 + the rank that left first */
   pthread_mutex_t lock;
   pthread_cond_t wake;
@@ -59,8 +59,8 @@ typedef struct Seat { /* a rank's private part: Comm.data */
 
 typedef struct Plan {  /* Exchange.priv */
   const Exchange *ex;  /* read by others during set-up only */
-  const double **from; /* nrecv: where the senders have what this rank receives */
-  int64_t number;      /* of the exchange under way */
+  const double **from; /* for each of nrecv senders, where the data for this rank are */
+  int64_t number;      /* number of the running exchange */
   int64_t messages;
 } Plan;
 
@@ -79,11 +79,11 @@ enum { NOBODY = -1 };
 typedef struct Wait {
   Counter *counter;
   int64_t target;
-  int rank; /* the one that moves the counter; NOBODY: all do */
+  int rank; /* the rank that moves the counter; NOBODY: all do */
   bool even_aborted;
 } Wait;
 
-/* Does this rank wait at a barrier, for one that does not come there? */
+/* Does `rank` wait at a barrier that this rank will not reach? */
 static bool IsAtBarrier(Team *team, int rank)
 {
   int64_t target = rank == NOBODY ? 0 : atomic_load(&team->slot[rank].target);
@@ -92,8 +92,9 @@ static bool IsAtBarrier(Team *team, int rank)
 
 static bool Over(Team *team, const Wait *w)
 {
-  /* before the counter, which it may have moved before it went there */
-  if (IsAtBarrier(team, w->rank)) return true;
+  if (IsAtBarrier(team, w->rank))
+    return true; /* checked before the counter, which it may have moved
+                                                  before it went there */
   return atomic_load(w->counter) >= w->target || (!w->even_aborted && atomic_load(&team->aborted));
 }
 
@@ -106,8 +107,8 @@ static void Await(Team *team, const Wait *w)
     sched_yield();
   }
   pthread_mutex_lock(&team->lock);
-  /* before the test below: whoever moves the counter after it sees a sleeper */
-  atomic_fetch_add(&team->sleepers, 1);
+  atomic_fetch_add(&team->sleepers, 1); /* before the test below, so that a rank that moves the counter
+                                           later sees a sleeper */
   atomic_fetch_add(&team->watchers, w->rank != NOBODY);
   while (!Over(team, w)) pthread_cond_wait(&team->wake, &team->lock);
   atomic_fetch_sub(&team->watchers, w->rank != NOBODY);
@@ -132,16 +133,16 @@ void poiseTeamAbort(Team *team, int rank)
   Wake(team);
 }
 
-/* After an abort no rank unwinds, and so frees what others may be copying from, before all have stopped.
-   rank: as of Wait; one that waits at a barrier meanwhile is in another call than this rank, in an
-   exchange. */
+/* Wait for a counter. After an abort no rank unwinds before all have stopped, as unwinding frees memory
+   that others may be copying from. rank: as of Wait. If that rank waits at a barrier meanwhile, it is in
+   another call than this rank, which is in an exchange. */
 static PoiseErr WaitFor(Comm *comm, Counter *counter, int64_t target, int rank)
 {
   Seat *seat = comm->data;
   Team *team = seat->team;
   if (!seat->stopped) {
     Await(team, &(Wait){counter, target, rank, false});
-    /* what was reached is good even if a rank has left since */
+    /* the target was reached, so success, even if a rank has left since */
     if (atomic_load(counter) >= target) return POISE_OK;
     if (!atomic_load(&team->aborted)) {
       const char *call = comm->ctx->call;
@@ -178,7 +179,8 @@ static void Count(Comm *comm, size_t bytes)
   comm->message_bytes += (int64_t)bytes;
 }
 
-/* The barrier of a collective, where all must be in the same. Who is not sees it as the others do. */
+/* The barrier of a collective. All ranks must be in the same one; a rank that is not gets the error like
+   the others. */
 static PoiseErr Meet(Comm *comm, CommMeeting mine)
 {
   Seat *seat = comm->data;
@@ -194,9 +196,9 @@ static PoiseErr Meet(Comm *comm, CommMeeting mine)
   return POISE_OK;
 }
 
-/* Show `bytes` bytes (NULL: nothing) and wait until all have. Small data are copied, into the other half of
-   the slot than last time: when it is overwritten, two calls on, everybody has passed the barrier in between
-   and so has read it. */
+/* Publish `bytes` bytes (NULL: nothing), and wait until all ranks have. Small data are copied into the
+   other half of the slot than last time. It is overwritten two calls later. By then all ranks have passed
+   the barrier in between, and so have read it. */
 static PoiseErr Show(Comm *comm, const void *data, size_t bytes, CommPurpose purpose, int root)
 {
   Seat *seat = comm->data;
@@ -215,7 +217,7 @@ static const void *Shown(Comm *comm, int rank, size_t bytes)
   return bytes > INLINE_BYTES ? slot->data : slot->small[seat->parity];
 }
 
-/* What this rank showed may be overwritten. */
+/* Wait until all ranks have read what this rank published, which may then be overwritten. */
 static PoiseErr Hide(Comm *comm, size_t bytes)
 {
   Seat *seat = comm->data;
@@ -299,7 +301,7 @@ static PoiseErr CreatePlan(Comm *comm, Exchange *ex, Plan ***plans)
   return poiseAllocArray(comm->ctx, ex->nrecv, sizeof *plan->from, "exchange segments", &plan->from);
 }
 
-/* Doubles that a side (ranks and offsets) of an exchange has for `rank`. */
+/* The number of doubles for `rank` on one side (ranks and offsets) of an exchange. */
 static int64_t Segment(int count, const int *ranks, const int64_t *start, int rank, int64_t *offset)
 {
   for (int k = 0; k < count; k++) {
@@ -316,7 +318,7 @@ static PoiseErr Matching(int from, int64_t sent, int to, int64_t expected)
        (long long)expected);
 }
 
-/* Find this rank's segments in its senders' buffers, and whether its receivers expect what it has for
+/* Find this rank's segments in its senders' buffers, and check that its receivers expect what it has for
    them. */
 static PoiseErr Connect(Comm *comm, Exchange *ex, Plan **plans)
 {
@@ -366,8 +368,8 @@ static PoiseErr ExchangeBegin(Comm *comm, Exchange *ex)
   return POISE_OK;
 }
 
-/* Waits for the neighbours only: until those that send here have begun, and those that receive from here have
-   copied. The counters are the team's, so that waiting for a rank that left touches nothing that it freed. */
+/* Wait for the neighbours only: until senders to this rank have begun, and receivers from it have copied.
+   The counters are the team's, so waiting for a rank that left touches nothing that it has freed. */
 static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
 {
   Plan *plan = ex->priv;
@@ -440,7 +442,7 @@ void poiseTeamDestroy(Team **team)
   if (!t) return;
   PoiseContext ctx = t->ctx;
   for (int r = 0; r < t->size && t->comm; r++) {
-    if (t->comm[r]) t->comm[r]->ctx = ctx; /* whose memory it is */
+    if (t->comm[r]) t->comm[r]->ctx = ctx; /* the memory belongs to ctx */
     poiseCommDestroy(&t->comm[r]);
   }
   if (t->wake_made) pthread_cond_destroy(&t->wake);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The context: a rank's communicator, options, log and device, from PoiseInitialize to PoiseFinalize; ranks
-   as threads. */
+/* The context, from PoiseInitialize to PoiseFinalize: communicator, options, log and device of a rank.
+   Ranks as threads. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,27 +71,28 @@ static const PoiseOption table[] = {
     {"version", FIELD(BOOL, version), "no", 0, 0, NULL, "print the version, and end"},
     {"options_file", FIELD(STRING, options_file), "", 0, 0, NULL, "read more options from this file"},
     {"options_left", FIELD(CHOICE, left), "warn", 0, 0, left_words,
-     "name on standard error what is unknown before the first solve, or unused at the end, which may also be "
-     "an error"},
+     "name options on standard error: unknown ones before the first solve, unused ones at the end; "
+     "error: unused ones are an error"},
     {"log_view", FIELD(STRING, log_view), "", 0, 0, "",
-     "print the table of events at the end; :file or :file:text|csv|json"},
+     "print the table of events at the end, or write it to a file: :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
     {"device", FIELD(CHOICE, device), "auto", 0, 0, device_words,
-     "where arrays live; auto: cuda where all ranks see a GPU, else host"},
+     "where arrays live; auto: cuda if all ranks see a GPU, else host"},
     {"device_id", FIELD(INT, device_id), "-1", -1, 63, NULL,
-     "number of the GPU; -1: one near the cores of the rank, in turn by ranks of the machine"},
+     "number of the GPU; -1: one near the rank's cores, taken in turn by the ranks of the machine"},
     {"device_forbid_copies", FIELD(BOOL, forbid_copies), "no", 0, 0, NULL,
-     "a solve that copies between host and device, or waits, beyond its scalars once per replay is an error"},
+     "make it an error if a solve copies between host and device, or waits, beyond its scalars once per "
+     "replay"},
     {"log_device_time", FIELD(BOOL, device_time), "no", 0, 0, NULL,
-     "wait for the device at both ends of each event, so that its time is the device's; loops are then not "
-     "replayed"},
+     "wait for the device before and after each event, so that its time is the device's; loops are then "
+     "not replayed"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
-     "threads of host kernels per rank; 0: share out the cores"},
+     "threads of host kernels per rank; 0: divide the cores evenly"},
     {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
-     "under MPI, ask before each collective whether all ranks are in the same call; auto: in debug builds"},
+     "under MPI, check before each collective that all ranks are in the same call; auto: in debug builds"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
-     "while a file is read for long, a line on standard error, if that is a terminal"},
+     "show the progress of long reads of files in a line on standard error, if that is a terminal"},
     {0}};
 
 enum { CHECK_AUTO, CHECK_YES, CHECK_NO };
@@ -138,7 +139,7 @@ static void DestroySelf(PoiseContext ctx)
   poiseFree(ctx, &ctx->self);
 }
 
-/* Made with the context and not on first need, so that asking for it cannot fail, on some ranks only. */
+/* Made with the context, not on first need, so that asking for it later cannot fail on some ranks only. */
 static PoiseErr CreateSelf(PoiseContext ctx)
 {
   if (ctx->comm->size == 1) return POISE_OK;
@@ -167,15 +168,16 @@ static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const Devi
   ctx->device->threads = threads > 1 ? threads : 1;
   ctx->device->forbid_copies = system.forbid_copies;
   TRY(poiseReduceCreate(ctx));
+  TRY(poiseWinnersCreate(ctx));
   return CreateSelf(ctx);
 }
 
-/* What each rank has of its own, once it has a communicator and options. Collective; agrees. */
+/* Make what each rank has of its own; it has a communicator and options already. Collective; agrees. */
 static PoiseErr FillRank(PoiseContext ctx)
 {
   System system = {0};
   const DeviceOps *ops = NULL;
-  /* All ranks have the options of rank 0, which alone says what is wrong with them. */
+  /* All ranks have the options of rank 0, so only rank 0 reports errors in them. */
   TRY(PoiseAgree(ctx, ctx->comm->rank ? POISE_OK : ReadSystem(ctx, &system)));
   TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
   ctx->comm->checks =
@@ -193,6 +195,7 @@ static void EmptyRank(PoiseContext ctx)
   if (ctx->device) poiseDeviceDestroy(&ctx->device);
   if (ctx->log) poiseLogDestroy(&ctx->log);
   poiseFileLinesClose(ctx);
+  poiseFree(ctx, &ctx->winners);
 }
 
 static void Empty(PoiseContext ctx)
@@ -238,7 +241,7 @@ PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseCo
 {
   if (!ctx) FAIL(POISE_ERR_ARG, "the context's address is NULL");
   *ctx = NULL;
-  PoiseContext c = calloc(1, sizeof *c); /* not counted: it is where allocations are counted */
+  PoiseContext c = calloc(1, sizeof *c); /* not counted, as it holds the counts */
   if (!c) FAIL(POISE_ERR_MEMORY, "no memory for a context");
   PoiseErr e = poiseContextFill(c, argc && argv ? *argc : 0, argc && argv ? *argv : NULL, init);
   if (e)
@@ -298,7 +301,7 @@ static PoiseErr Release(PoiseContext *ctx)
   return NoMemory(live);
 }
 
-/* Without the other ranks. */
+/* Release the context without the other ranks. */
 static PoiseErr FinalizeAlone(PoiseContext *ctx)
 {
   TRY(NoObjects(*ctx, "at PoiseFinalize"));
@@ -312,7 +315,7 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   DESTROYS(ctx);
   PoiseContext c = *ctx;
   if (c->parent) FAIL(POISE_ERR_STATE, "PoiseRun finalises the contexts that it makes");
-  if (c->home) FAIL(POISE_ERR_STATE, "the context of one rank goes with the one that it belongs to");
+  if (c->home) FAIL(POISE_ERR_STATE, "this context of one rank is released with the context that owns it");
   if (c->comm->ops->has_ended && c->comm->ops->has_ended()) return FinalizeAlone(ctx);
   TRY(PoiseAgree(c, NoObjects(c, "at PoiseFinalize")));
   PoiseErr e = Report(c), released = Release(ctx);
@@ -322,19 +325,19 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
 /* ---- ranks as threads ------------------------------------------------------------------------ */
 
 typedef struct Rank {
-  /* alignment: ranks count their allocations without sharing a cache line */
-  _Alignas(64) struct PoiseContext_s ctx;
-  /* after: for the log of ranks that have failed; NULL: it is not asked for */
-  Team *team, *after;
+  _Alignas(64) struct PoiseContext_s ctx; /* aligned, so that ranks count their allocations without sharing
+                                             a cache line */
+  Team *team, *after;                     /* after: a team for the log of ranks that have failed; NULL: no
+                                             log is asked for */
   PoiseErr (*body)(PoiseContext, void *);
   void *arg;
   pthread_t thread;
   PoiseErr code;
-  ErrorState error; /* of the thread that ended */
+  ErrorState error; /* error of the thread that ended */
 } Rank;
 
-/* As that of MPI ranks, whose program finalises after an error. The first team is over, and all its ranks
-   come here. */
+/* Write the log although ranks have failed, as MPI programs do that finalise after an error. The first
+   team has ended, and all its ranks come here. */
 static void ViewLogOfFailed(Rank *r)
 {
   PoiseContext ctx = &r->ctx;
@@ -398,7 +401,7 @@ static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
   return POISE_OK;
 }
 
-/* The first rank that failed by itself speaks for all. */
+/* The error of the first rank that failed by itself. */
 static PoiseErr FirstError(const Rank *rank, int n)
 {
   char name[32];
@@ -435,7 +438,7 @@ static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team *team[2],
   if (PoiseOptionsHas(ctx, NULL, "log_view", NULL)) TRY(poiseTeamCreate(ctx, n, &team[1]));
   for (int r = 0; r < n; r++)
     (*rank)[r] = (Rank){.team = team[0], .after = team[1], .body = body, .arg = arg};
-  /* an allocation that a test makes fail may be one of the last rank's */
+  /* the allocation that a test makes fail may be one of the last rank's */
   Memory *last = &(*rank)[n - 1].ctx.memory;
   last->fail_at = ctx->memory.fail_at;
   ctx->memory.fail_at = 0;
@@ -552,7 +555,7 @@ double PoiseTime(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* " 0, NVIDIA H200", and where there are several ranks those of all, but of no more than fit. */
+/* " 0, NVIDIA H200"; with several ranks those of all, as far as they fit. */
 static PoiseErr DescribeDevice(PoiseContext ctx, char *text, size_t size)
 {
   const Device *dev = ctx->device;

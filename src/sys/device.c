@@ -53,6 +53,7 @@ PoiseErr poiseDeviceOpen(PoiseContext ctx, const DeviceOps *ops, int id, Device 
   TRY(poiseAlloc(ctx, sizeof **dev, "device", dev));
   (*dev)->ops = ops;
   (*dev)->ctx = ctx;
+  (*dev)->model = (DeviceModel){.host_threads = HOST_SHARES};
   (*dev)->id = id;
   (*dev)->threads = 1;
   PoiseErr e = ops->create ? ops->create(*dev) : POISE_OK;
@@ -225,7 +226,8 @@ PoiseErr poiseReduceCreate(PoiseContext ctx)
   TRY(ctx->device->ops->alloc_pinned(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction results",
                                      &pinned));
   ctx->reduce_pinned = pinned;
-  return poiseReduceReserve(ctx, POISE_MAX_BATCH); /* vectors without entries have sums too */
+  return poiseReduceReserve(ctx, POISE_MAX_BATCH); /* needed even for vectors without entries, which have
+                                                      sums too */
 }
 
 PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials)
@@ -236,7 +238,7 @@ PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials)
   if (bytes <= ctx->reduce_partial.bytes) return POISE_OK;
   PoiseErr e = poiseBufferCreate(ctx->device, bytes, "partial sums", &larger);
   if (!e) e = poiseBufferWrite(&larger, DEVICE, &p);
-  /* on failure the old one stays: shorter vectors use it */
+  /* on failure the old one stays, for shorter vectors */
   poiseBufferDestroy(e ? &larger : &ctx->reduce_partial);
   if (!e) ctx->reduce_partial = larger;
   return e;

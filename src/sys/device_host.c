@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host as a device: memory is plain memory, and work is done when it is enqueued. */
+/* The host as a device: memory is plain memory, and work is done at once. */
 #include "sys.h"
 
 const KernelFn poiseHostKernels[KERNEL_COUNT] = {

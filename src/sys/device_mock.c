@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The mock device: an accelerator without one, to test the offload design. Its memory is separate heap blocks
-  filled with NaN; its stream runs late, only when somebody waits; its graphs record and replay the queue. It
-  finds
-  - pointers into freed blocks in the arguments of a kernel or copy when it runs (so also in a replay),
-  - blocks freed twice,
-  - reads without a wait (the target of a copy to the host is poisoned until the copy has run),
-  - waits, allocations, frees, captures and replays inside a capture, where a real device would refuse them.
+  The mock device: an emulated accelerator, to test the offload design. Its memory is separate heap blocks
+  filled with NaN. Its stream runs only when the host waits. Its graphs record and replay the queue. It
+  detects
+  - pointers into freed blocks in the arguments of a kernel or copy when it runs, so also in a replay;
+  - blocks freed twice;
+  - reads without a wait: the target of a copy to the host is poisoned until the copy has run;
+  - waits, allocations, frees, captures and replays inside a capture, which a real device would refuse.
+
   Kernels are the host's, so host and mock give the same bits.
 */
 #include "sys.h"
 
 extern const KernelFn poiseHostKernels[];
+extern const struct MatDevice poiseMatDevice_mock; /* pc/library_mock.c */
+extern const struct PCDevice poisePCDevice_mock;
 
 enum {
   QUARANTINE = 64, /* freed blocks that are remembered */
-  /* before each block, so that a pointer to the end of the one before is not taken for one into it */
-  GAP = 64,
-  SMALL = 4096 /* more than any int among the arguments */
+  GAP = 64,        /* bytes before each block, so that a pointer to the end of one block does not point
+                      into the next */
+  SMALL = 4096     /* more than any int among the arguments */
 };
 enum { OP_COPY = -1, OP_POISON = -2 };
 
@@ -29,7 +32,7 @@ typedef struct Block {
 
 typedef struct Op { /* followed by its arguments */
   int kernel;       /* KERNEL_... or OP_... */
-  size_t bytes;     /* of the arguments, rounded up to 8 */
+  size_t bytes;     /* bytes of the arguments, rounded up to a multiple of 8 */
 } Op;
 
 typedef struct CopyArgs {
@@ -39,7 +42,7 @@ typedef struct CopyArgs {
   CopyKind kind;
 } CopyArgs;
 
-typedef struct Queue { /* ops between head and tail of a growing piece of memory */
+typedef struct Queue { /* ops between head and tail of a block of memory that grows */
   char *data;
   size_t head, tail, capacity;
 } Queue;
@@ -73,15 +76,15 @@ static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
   q->tail -= q->head;
   q->head = 0;
   if (q->tail + bytes <= q->capacity) return POISE_OK;
-  size_t capacity = 2 * (q->tail + bytes) + 65536; /* so that a solve like the one before seldom grows it */
+  size_t capacity = 2 * (q->tail + bytes) + 65536; /* so that similar solves seldom make it grow */
   TRY(poiseRealloc(dev->ctx, capacity, q->tail, "mock queue", &q->data));
   q->capacity = capacity;
   return POISE_OK;
 }
 
-/* Any word of the arguments that points into a freed block is taken for a pointer: data there would have to
-   look like one. An int does, with padding behind it that holds half of an old pointer; so no block begins at
-   such an address. */
+/* Find pointers into freed blocks. Any word of the arguments that points there counts as a pointer, as
+   other data seldom look like one. An int could, with padding behind it that holds half of an old pointer.
+   So no block begins at such an address. */
 static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
 {
   const char *name = op->kernel >= 0         ? poiseKernelName(op->kernel)
@@ -115,8 +118,8 @@ static PoiseErr Execute(Device *dev, const Op *op, const char *args)
   return POISE_OK;
 }
 
-/* Run the queue up to an event. A failure is kept for the next sync, as on a real device; work behind it
-   still runs. */
+/* Run the queue up to an event. A failure is kept for the next sync, as on a real device. Later work still
+   runs. */
 static void Run(Device *dev, int64_t event)
 {
   Mock *mock = dev->data;
@@ -137,8 +140,8 @@ static bool ReadsTarget(const CopyArgs *c, const CopyArgs *to_host)
   return src < dst + to_host->bytes && dst < src + c->bytes;
 }
 
-/* The target of a copy to the host holds nothing until the copy has run. Copies queued before it that read
-   there go first. */
+/* Poison the target of a copy to the host until the copy has run. Copies queued before it that read there
+   run first. */
 static void PoisonTarget(Device *dev, const CopyArgs *to_host)
 {
   Mock *mock = dev->data;
@@ -233,7 +236,7 @@ static PoiseErr Replay(Device *dev, Graph *graph)
   Mock *mock = dev->data;
   const Queue *w = &graph->work;
   if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "a replay inside the capture of a graph");
-  TRY(Reserve(dev, &mock->queue, w->tail)); /* all of it or nothing */
+  TRY(Reserve(dev, &mock->queue, w->tail)); /* replay all of it or nothing */
   for (size_t at = 0; at < w->tail;) {
     Op op;
     memcpy(&op, w->data + at, sizeof op);
@@ -245,7 +248,7 @@ static PoiseErr Replay(Device *dev, Graph *graph)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* May its low half be taken for an int? */
+/* Could its low half be an int argument? */
 static bool IsSmall(const char *p)
 {
   return (uint32_t)(uintptr_t)p < SMALL;
@@ -283,8 +286,8 @@ static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
   return POISE_OK;
 }
 
-/* The block is kept, poisoned and out of use, so that whoever still points to it is found. Work that was
-   queued before the free may still use it: a real device's stream-ordered free allows that. */
+/* Keep the block, poisoned and unused, so that later uses of it are found. Work queued before the free may
+   still use it, as with the stream-ordered free of a real device. */
 static void Free(Device *dev, void *p)
 {
   Mock *mock = dev->data;
@@ -312,14 +315,14 @@ static void Free(Device *dev, void *p)
   poiseFreeCount(dev->ctx);
 }
 
-/* It came from Alloc, as if the application had it from somewhere else. */
+/* The block came from Alloc; the application is assumed to own it. */
 static void FreeAdopted(Device *dev, void *p)
 {
   poiseContextHome(dev->ctx)->memory.live++;
   Free(dev, p);
 }
 
-/* Only what it has given out: an application's array on the mock is made by its alloc. */
+/* Owns only blocks from its Alloc, so an application's array on the mock must come from there. */
 static bool Owns(Device *dev, const void *p, size_t bytes)
 {
   const Mock *mock = dev->data;
@@ -336,51 +339,19 @@ static bool Hides(Device *dev, const void *p)
   return Owns(dev, p, 1);
 }
 
-/* ---- libraries ------------------------------------------------------------------------------- */
-
-static const char *const libraries[] = {"mock", NULL};
-
-/* Holds what it was made for: the kernel finds out a product of another matrix. */
-static PoiseErr Plan(Device *dev, int library, const CsrView *A, int64_t columns, LibraryPlan *plan)
-{
-  (void)library, (void)columns;
-  TRY(Sync(dev)); /* as a library may */
-  TRY(poiseDeviceAlloc(dev, sizeof *A, "plan of a library", &plan->device));
-  memcpy(plan->device, A, sizeof *A);
-  plan->bytes = sizeof *A;
-  return POISE_OK;
-}
-
-static void FreePlan(Device *dev, LibraryPlan *plan)
-{
-  poiseDeviceFree(dev, (size_t)plan->bytes, &plan->device);
-  *plan = (LibraryPlan){0};
-}
-
-/* Keeps its own copy of the values: new ones that it is not told of are missed. */
-static PoiseErr FactorPlan(Device *dev, int library, const FactorView *f, LibraryPlan *plan)
-{
-  size_t bytes = sizeof *f + (size_t)f->t.nz * sizeof *f->lu;
-  (void)library;
-  TRY(Sync(dev));
-  if (!plan->device) TRY(poiseDeviceAlloc(dev, bytes, "plan of a library", &plan->device));
-  plan->bytes = (int64_t)bytes;
-  memcpy(plan->device, f, sizeof *f);
-  if (f->t.nz) memcpy((char *)plan->device + sizeof *f, f->lu, bytes - sizeof *f);
-  return POISE_OK;
-}
-
 /* ---- the device ------------------------------------------------------------------------------ */
 
-/* As if there were so many, to see how ranks share them. */
+/* Pretend a number of GPUs, to test how ranks divide them. */
 static PoiseErr Count(int *count)
 {
   *count = 4;
   return POISE_OK;
 }
 
+/* There is shared memory for 16 hubs: they are found, although the host's products do not use them. */
 static PoiseErr Create(Device *dev)
 {
+  dev->model.block_shared = 9408;
   return poiseAlloc(dev->ctx, sizeof(Mock), "mock device", &dev->data);
 }
 
@@ -395,23 +366,11 @@ static void Destroy(Device *dev)
   poiseFree(dev->ctx, &dev->data);
 }
 
-/* Hubs are found; the host's products have no use for them. */
-static int HubBits(const Device *dev, int64_t nz)
-{
-  (void)dev;
-  return nz ? 4 : 0;
-}
-
 const DeviceOps poiseDevice_mock = {
     .name = "mock",
     .kernel = poiseHostKernels,
-    .csr_libraries = libraries,
-    .csr_plan = Plan,
-    .csr_plan_free = FreePlan,
-    .factor_libraries = libraries,
-    .factor_plan = FactorPlan,
-    .factor_plan_free = FreePlan,
-    .hub_bits = HubBits,
+    .mat = &poiseMatDevice_mock,
+    .pc = &poisePCDevice_mock,
     .create = Create,
     .destroy = Destroy,
     .alloc = Alloc,

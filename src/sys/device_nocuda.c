@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands for the CUDA device in a build without it. */
+/* Stand-in for the CUDA device in a build without CUDA. */
 #include "sys.h"
 
 static PoiseErr Count(int *count)

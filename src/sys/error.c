@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The error of a thread: message and trace in fixed buffers, so that running out of memory can be reported
-  too. The trace grows as text while the error travels up.
+  The error of a thread. Message and trace are in fixed buffers, so that running out of memory can be reported
+  too. The trace grows as text while the error is returned upwards.
 */
 #include <stdarg.h>
 
@@ -20,7 +20,7 @@ const char *PoiseErrorString(PoiseErr code)
   return i < sizeof texts / sizeof *texts ? texts[i] : "unknown error code";
 }
 
-/* Build machines differ in what stands before "src/". */
+/* The path from "src/" on, as the part before it depends on the build machine. */
 static const char *ShortPath(const char *file)
 {
   const char *from = file;
@@ -56,7 +56,7 @@ static void Start(PoiseErr code, const char *message)
 PoiseErr PoiseErrorSet(PoiseErr code, const char *function, const char *file, int line, const char *format,
                        ...)
 {
-  char message[MESSAGE]; /* the arguments may be the older message */
+  char message[MESSAGE]; /* a buffer of its own, as the arguments may be the older message */
   va_list args;
   va_start(args, format);
   int n = vsnprintf(message, sizeof message, format, args);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files written whole or not at all, and numbers in them that do not depend on the locale. */
+/* Files that are written whole or not at all; numbers in them that do not depend on the locale. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE     /* flock */
 #define _XOPEN_SOURCE   700 /* realpath */
@@ -16,7 +16,7 @@
 
 enum { NAMES = 1000 }; /* temporary names to try */
 
-/* One step from a link in name; false: it is none, or errno says why it leads nowhere. */
+/* Follow one link in name. False: it is no link, or errno says why the target cannot be reached. */
 static bool Follow(char name[PATH_MAX])
 {
   char target[PATH_MAX];
@@ -31,7 +31,7 @@ static bool Follow(char name[PATH_MAX])
   return true;
 }
 
-/* A link keeps pointing to the file that is replaced, or made. */
+/* Resolve links, so that a link keeps pointing to the file that is replaced or made. */
 static PoiseErr Resolve(PoiseContext ctx, const char *path, OutFile *f)
 {
   enum { LINKS = 40 };
@@ -39,7 +39,7 @@ static PoiseErr Resolve(PoiseContext ctx, const char *path, OutFile *f)
   struct stat link;
   if (realpath(path, name)) return poiseStringCopy(ctx, name, &f->path);
   if (lstat(path, &link) || !S_ISLNK(link.st_mode)) return poiseStringCopy(ctx, path, &f->path);
-  strcpy(name, path); /* which lstat has found to be short enough */
+  strcpy(name, path); /* lstat has found it to be short enough */
   for (int k = 0; k < LINKS; k++)
     if (!Follow(name)) {
       if (errno == EINVAL || errno == ENOENT) return poiseStringCopy(ctx, name, &f->path);
@@ -48,8 +48,8 @@ static PoiseErr Resolve(PoiseContext ctx, const char *path, OutFile *f)
   FAIL(POISE_ERR_FILE, "cannot write '%s': %s", path, strerror(ELOOP));
 }
 
-/* How much of the path a temporary file's name begins with: all, or the folder where the rest is nearly too
-   long. */
+/* Length of the path that the name of a temporary file begins with: all, or only the folder if the name is
+   nearly too long. */
 static int Begin(const char *path)
 {
   enum { MORE = 32 };
@@ -68,7 +68,7 @@ static PoiseErr OpenTemporary(PoiseContext ctx, OutFile *f, int *fd)
     if (errno != EEXIST) break;
   }
   int error = errno;
-  poiseFree(ctx, &f->temp); /* not ours to remove */
+  poiseFree(ctx, &f->temp); /* drop the name, so that the file is not removed */
   FAIL(POISE_ERR_FILE, "cannot create a file beside '%s': %s", f->path, strerror(error));
 }
 
@@ -103,7 +103,7 @@ PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f)
   return e;
 }
 
-/* Everything is on the disk, or errno says why not. */
+/* Write everything to the disk; else errno says why not. */
 static int Close(OutFile *f)
 {
   errno = 0;
@@ -123,12 +123,13 @@ PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f)
     e = PoiseErrorSet(POISE_ERR_FILE, __func__, __FILE__, __LINE__, "cannot write '%s': %s", f->path,
                       strerror(error));
   else
-    poiseFree(ctx, &f->temp); /* nothing to remove */
+    poiseFree(ctx, &f->temp); /* drop the name, as there is nothing to remove */
   poiseFileAbort(ctx, f);
   return e;
 }
 
-/* Of the folder: a file that is replaced cannot be locked, and one beside it would stay behind. */
+/* Lock the folder. A file that is replaced cannot be locked, and a lock file beside it would be left
+   behind. */
 int poiseFileLock(PoiseContext ctx, const char *path)
 {
   enum { TRIES = 200 };

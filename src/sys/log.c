@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The log: what events and the application's sections have cost on this rank, and the table of it over all
+  The log: the cost of events and of the application's sections on this rank, and the table of it over all
   ranks.
 
-  Begin notes the counters, End adds their growth; so an event includes what is nested in it. An event inside
-  itself is counted once: what an inner call has added is taken off the outer one. A Begin whose End was
-  skipped by an error does no harm: the End of an event around it closes it, and a full stack forgets its
-  oldest entry.
+  Begin notes the counters, and End adds their growth. So an event includes what is nested in it. An event
+  nested in itself is counted once: what the inner call has added is subtracted from the outer one. An error
+  may skip the End of a Begin. The End of an event around it then closes it, and a full stack drops its oldest
+  entry.
 */
 #include "sys.h"
 
@@ -29,12 +29,12 @@ enum { DEPTH = 64, NAME_LENGTH = 64 };
 typedef struct Event {
   char name[NAME_LENGTH]; /* of a section */
   double calls, total[COUNTERS];
-  bool late; /* ended with work still queued on the device: its time is not the work's */
+  bool late; /* ended while work was queued on the device, so its time is not that of the work */
 } Event;
 
 typedef struct Frame { /* an event that has begun */
   int event;
-  double at[COUNTERS], inner[COUNTERS]; /* inner: already added by calls of the same event in between */
+  double at[COUNTERS], inner[COUNTERS]; /* inner: already added by nested calls of the same event */
 } Frame;
 
 struct Log {
@@ -89,13 +89,14 @@ void poiseLogDestroy(Log **log)
 
 /* ---- events: numbers below EVENT_COUNT are the library's, then come the sections ------------- */
 
-/* -log_device_time: an event's time is its work's, nothing of which is queued when it begins or ends. */
+/* -log_device_time: wait, so that no work is queued when an event begins or ends, and its time is that of
+   its work. */
 static void Drain(const Log *log)
 {
   Device *dev = log->ctx->device;
   if (!log->ctx->log_device_time || !dev || !dev->busy) return;
   PoiseErr e = dev->ops->sync(dev);
-  if (e && !dev->failed) dev->failed = e; /* for whoever waits next */
+  if (e && !dev->failed) dev->failed = e; /* the next wait reports it */
   dev->busy = false;
 }
 
@@ -128,7 +129,7 @@ void poiseLogBegin(PoiseContext ctx, int event)
   Now(log, f->at);
 }
 
-/* The innermost frame of an event among the lowest `depth`; -1 when it has not begun. */
+/* The innermost frame of an event among the lowest `depth` ones; -1 if it has not begun. */
 static int FindFrame(const Log *log, int event, int depth)
 {
   while (--depth >= 0 && log->frame[depth].event != event) continue;
@@ -268,7 +269,7 @@ enum {
   MESSAGE_BYTE,
   ALLOCATION,
   LAUNCH,
-  COPY, /* from here on: not in the text of a host device, which has none */
+  COPY, /* from here on: omitted in the text if the device is the host */
   BYTE_TO_DEVICE,
   BYTE_TO_HOST,
   WAIT,
@@ -300,7 +301,7 @@ typedef struct Row {
 
 typedef struct Writer {
   void (*head)(PoiseContext, FILE *);
-  void (*row)(PoiseContext, const Row *, FILE *, bool first); /* the first row of all */
+  void (*row)(PoiseContext, const Row *, FILE *, bool first); /* first: is it the first row? */
   void (*tail)(FILE *);
 } Writer;
 
@@ -342,7 +343,7 @@ static void TailText(FILE *out)
   (void)out;
 }
 
-/* A text in double quotes, in which `escape` stands before quotes (and before itself). */
+/* Write a text in double quotes, with `escape` before each quote and each `escape`. */
 static void Quoted(const char *text, char escape, FILE *out)
 {
   fputc('"', out);
@@ -446,7 +447,7 @@ static PoiseErr ViewTotal(View *v, const Log *log)
   return ViewEvent(v, "Total", &total);
 }
 
-/* Sections in the order of rank 0; what another rank has under a name of its own is left out. */
+/* Write the sections in the order of rank 0. Names that only other ranks have are left out. */
 static PoiseErr ViewSections(View *v, const Log *log)
 {
   static const Event none;
@@ -495,7 +496,7 @@ PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
 
 /* ---- -log_view ------------------------------------------------------------------------------- */
 
-/* ":path:format" into its parts; path is empty for the context's output. */
+/* Split ":path:format" into its parts. An empty path means the context's output. */
 static PoiseErr ParseView(PoiseContext ctx, const char *value, char path[POISE_OPTION_LENGTH],
                           PoiseLogFormat *format)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Memory, counted in the context: a test makes any allocation fail, and sees what was not released. Large
-  blocks are mapped from the system and go back to it when they are released, in large pages where it has
-  them; as it hands out zeros, nobody writes such a block before the threads that work on it, and its pages
-  come to lie near them.
+  Memory, counted in the context, so that a test can make any allocation fail, and sees what was not released.
+  Large blocks are mapped from the system, in large pages if it has them, and return to it when released. The
+  system gives zeroed pages, so the threads that work on a block are the first to write it. Its pages then lie
+  near these threads.
 */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, madvise, mremap */
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ enum { ALIGNMENT = 64, LARGE_PAGE = 1 << 21, LARGE = 2 * LARGE_PAGE };
 
 typedef struct Header { /* in the ALIGNMENT bytes before every block */
   void *base;
-  size_t bytes, mapped; /* asked for; mapped from base on, 0: base is for free() */
+  size_t bytes, mapped; /* bytes asked for; bytes mapped from base on, 0: release base with free() */
 } Header;
 
 static void AskForLargePages(void *base, size_t mapped)
@@ -38,8 +38,8 @@ static Header *HeaderOf(void *block)
   return (Header *)((char *)block - ALIGNMENT);
 }
 
-/* A block that lies at the start of a large page, behind a small one with its header, in one mapping that can
-   be moved as a whole; NULL: there is no memory. */
+/* Map a block that starts at a large page, behind a small page with its header. One mapping holds both, so
+   that it can be moved as a whole. NULL: out of memory. */
 static void *Map(size_t bytes)
 {
   size_t before = SmallPages(1), mapped = before + SmallPages(bytes), all = LARGE_PAGE + SmallPages(bytes);
@@ -53,7 +53,7 @@ static void *Map(size_t bytes)
   return block;
 }
 
-/* A mapped block of another length, moved by the system if it must be; NULL: it stays as it is. */
+/* Change the length of a mapped block; the system may move it. NULL: failed, and the block is unchanged. */
 static void *Remap(void *old, size_t bytes)
 {
 #ifdef MREMAP_MAYMOVE
@@ -130,7 +130,7 @@ static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void 
   FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
 }
 
-/* *p = block, where p is the address of a pointer to anything. */
+/* *p = block; p is the address of a pointer to any type. */
 static void Store(void *p, void *block)
 {
   memcpy(p, &block, sizeof block);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The table of objects that live: a pointer is asked for there, and not followed. It belongs to the process,
-  as an object of another context is to be told from no object.
+  The table of live objects. A pointer is looked up here before it is followed. The table belongs to the
+  process, so that an object of another context can be told from an invalid pointer.
 
-  Open addressing. A word is an address and, in the bits that alignment leaves 0, the kind of the object. Who
-  asks takes no lock as long as the object is found; that it is not there is said under the lock, as words
-  move when others are removed. Tables that were too small stay, as someone may still be reading there:
-  together they are smaller than the present one.
+  It uses open addressing. A word is an address and, in the bits that alignment leaves 0, the kind of the
+  object. A lookup that finds the object takes no lock. A lookup that fails is repeated under the lock, as
+  words move when others are removed. Tables that became too small are kept, as another thread may be reading
+  them. Together they are smaller than the present table.
 */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,7 +54,7 @@ static void Store(Table *t, size_t i, uintptr_t word)
   atomic_store_explicit(&t->word[i & (Size(t) - 1)], word, memory_order_release);
 }
 
-/* Where this address is, or the empty word where the search for it ends. */
+/* The place of this address, or of the empty word at which its search ends. */
 static size_t Seek(const Table *t, uintptr_t address)
 {
   size_t i = Home(t, address);
@@ -82,19 +82,20 @@ static int KindOf(const void *object)
   return kind;
 }
 
-/* The words behind move up, so that none is left that is there for nothing. */
+/* Remove a word. The words behind it move up, so that every search still ends correctly. */
 static void Take(Table *t, size_t hole)
 {
   const size_t most = Size(t) - 1;
   for (size_t i = hole + 1; At(t, i) != EMPTY; i++) {
-    if (((i - Home(t, At(t, i))) & most) < ((i - hole) & most)) continue; /* it would stand before its home */
+    /* the move would put it before its home */
+    if (((i - Home(t, At(t, i))) & most) < ((i - hole) & most)) continue;
     Store(t, hole, At(t, i));
     hole = i;
   }
   Store(t, hole, EMPTY);
 }
 
-/* A table with room for one more at a load of a half. */
+/* A table that can hold one more word at a load of a half. */
 static Table *WithRoom(Table *old)
 {
   if (old && 2 * (live + 1) <= Size(old)) return old;
@@ -176,7 +177,7 @@ static PoiseErr Refuse(const char *function, const Parameter *a, int kind)
        function, a->name, kinds[a->kind], a->p);
 }
 
-/* Objects begin with their context. *first: that of the first of them, or NULL. */
+/* Check an object. Objects begin with their context. *first: the context of the first object, or NULL. */
 static PoiseErr CheckObject(const char *function, const Parameter *a, const Parameter *parameter,
                             PoiseContext *first)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The objects that live, and what a public function asks of its arguments before it follows a pointer: one
-  line,
-
+  Live objects, and the check of arguments in the first line of a public function:
     CALLED(OBJECT(A), OBJECT(x), OBJECT(y), GIVEN(dot));
 
-  A pointer is looked up and not followed: one that is wild, destroyed or of another kind is an error with
-  words, as are objects of several contexts.
+  A pointer is looked up before it is followed. A wild pointer, a destroyed object, one of another kind, and
+  objects of several contexts are errors with a message.
 */
 #ifndef POISE_OBJECTS_H
 #define POISE_OBJECTS_H
@@ -18,7 +16,7 @@ struct PoiseMat_s;
 struct PoisePC_s;
 struct PoiseKSP_s;
 
-/* What a pointer is to be. */
+/* The kind of object that a pointer must be. */
 typedef enum ObjectKind {
   KIND_CONTEXT = 1,
   KIND_VEC,
@@ -26,7 +24,7 @@ typedef enum ObjectKind {
   KIND_PC,
   KIND_KSP,
   KIND_POINTER, /* to anything */
-  KIND_ARRAY,   /* of n entries: NULL only where n is 0; n is not negative */
+  KIND_ARRAY,   /* an array of n entries, n >= 0; NULL only if n is 0 */
   KIND_WORD     /* n of `most` values of an enum */
 } ObjectKind;
 
@@ -60,12 +58,12 @@ typedef struct Parameter {
 
 /* The first line of a public function; the first parameter is an object. */
 #define CALLED(...) POISE_TRY(poiseCalled(__func__, PARAMETERS(__VA_ARGS__)))
-/* And of one that returns `value` after an error. */
+/* The same in a function that returns `value` after an error. */
 #define CALLED_OR(value, ...)                                            \
   do {                                                                   \
     if (poiseCheckCall(__func__, PARAMETERS(__VA_ARGS__))) return value; \
   } while (0)
-/* And of one that destroys *x: nothing is no object. */
+/* The same in a function that destroys *x, where NULL is legal. */
 #define DESTROYS(x)                                 \
   do {                                              \
     CALLED(GIVEN(x));                               \
@@ -74,14 +72,15 @@ typedef struct Parameter {
   } while (0)
 
 PoiseErr poiseCheckCall(const char *function, const Parameter *parameter, int n);
-/* The same, and the context of the first object notes the function: what this rank is in, see comm.c. */
+/* The same check. The context of the first object also notes the function as the call that this rank is
+   in, see comm.c. */
 PoiseErr poiseCalled(const char *function, const Parameter *parameter, int n);
 
-/* A context, whose memory is its owner's, is an object from here on, until it is removed. */
+/* Add a context, whose memory belongs to its owner, as an object, until it is removed. */
 PoiseErr poiseObjectAdd(const void *object, ObjectKind kind);
 void poiseObjectRemove(const void *object);
-/* *object (address of the pointer): `bytes` zeroed bytes of ctx, which they begin with; NULL after a
-   failure. `what`, with a value, goes into messages. */
+/* *object = `bytes` zeroed bytes of ctx, which begin with ctx; NULL after a failure. object is the address
+   of the pointer. `what`, with a value, goes into messages. */
 PoiseErr poiseObjectCreate(PoiseContext ctx, size_t bytes, ObjectKind kind, const char *what, void *object);
 void poiseObjectFree(PoiseContext ctx, void *object);
 /* How many words the table has. For tests. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Options: one list of keys and values with where each was given, and the tables that say what there is.
+  Options: one list of keys and values with the source of each, and the tables that define the options.
 
-  The list is shared by ranks that are threads and therefore locked, and owned by the context that made it,
-  whose memory it counts in. What a thread rank sets from code is its own: ranks reach the same statement at
-  different times. Among MPI ranks the environment, files and command line of rank 0 are everybody's:
-  launchers do not promise them to others.
+  Ranks that are threads share the list, so it is locked. The context that made it owns it, and counts its
+  memory. A thread rank's options from code are its own, as ranks reach the same statement at different times.
+  MPI ranks all use the environment, files and command line of rank 0, as launchers do not promise them to
+  other ranks.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
@@ -18,12 +18,12 @@
 typedef enum { CODE, ENVIRONMENT, OPTIONS_FILE, COMMAND_LINE } Source; /* the later overrides */
 
 typedef struct Entry {
-  char *key;   /* as it was given, but from the command line without the context's prefix */
+  char *key;   /* as it was given; from the command line without the context's prefix */
   char *value; /* NULL when none was given */
   char *where; /* for messages */
   Source source;
-  int rank;          /* the thread rank that set it; EVERY_RANK */
-  int64_t turn;      /* counts what is set: the later overrides */
+  int rank;          /* the thread rank that set it, or EVERY_RANK */
+  int64_t turn;      /* counts settings: a later one overrides */
   bool used, told;   /* told: it was warned of as unknown */
   uint64_t prefixes; /* bit n: its first n letters are the prefix of an object that has asked for options */
 } Entry;
@@ -82,7 +82,7 @@ static int Distance(const char *a, size_t na, const char *b, size_t nb)
   return row[na % 3][nb];
 }
 
-/* Is a text of n letters with so many mistakes still likely to be meant? */
+/* Is a text of n letters with so many mistakes still likely to mean the word? */
 static bool Near(int distance, size_t n)
 {
   return distance < (int)n && distance <= (n < 6 ? 1 : (int)n / 3);
@@ -113,7 +113,7 @@ PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const c
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-typedef struct Word {        /* of a list of choices */
+typedef struct Word {        /* a word of a list of choices */
   const char *name, *target; /* target: the word that an alias stands for, else NULL */
   size_t name_length, target_length;
 } Word;
@@ -279,7 +279,7 @@ static bool ParseTyped(const PoiseOption *row, const char *text, void *value, ch
   return false;
 }
 
-/* What a key means that stands alone; NULL: it needs a value. */
+/* The value of a key that stands alone; NULL: it needs a value. */
 static const char *Alone(const PoiseOption *row)
 {
   if (row->type == POISE_OPTION_BOOL) return "yes";
@@ -287,7 +287,8 @@ static const char *Alone(const PoiseOption *row)
   return row->type == POISE_OPTION_CHOICE && FindChoice(row->choices, "") >= 0 ? "" : NULL;
 }
 
-/* Set the row's field from text (NULL: the key stood alone), or leave it and say why. */
+/* Set the row's field from text (NULL: the key stood alone). If the text is malformed, leave the field and
+   give the reason. */
 static bool Parse(const PoiseOption *row, const char *text, void *fields, char reason[REASON])
 {
   _Alignas(8) char value[POISE_OPTION_LENGTH];
@@ -312,7 +313,7 @@ static bool SameText(const char *a, const char *b)
   return a == b || (a && b && !strcmp(a, b));
 }
 
-/* The key behind the context's prefix, or NULL. The prefix alone is no prefix. */
+/* The key behind the context's prefix, or NULL. A key that is only the prefix has none. */
 static const char *Behind(const Options *o, const char *key)
 {
   size_t n = strlen(Prefix(o));
@@ -325,22 +326,22 @@ static bool Matches(const char *given, const char *prefix, const char *key)
   return given && !strncmp(given, prefix, n) && !strcmp(given + n, key);
 }
 
-/* The environment, files and code may leave the context's prefix out, and an option's own name may begin with
-   it: both are meant. */
+/* Is this the key? The environment, files and code may leave out the context's prefix, and an option's own
+   name may begin with it: both forms match. */
 static bool HasKey(const Options *o, const Entry *e, const char *prefix, const char *key)
 {
   return Matches(e->key, prefix, key) ||
          (e->source != COMMAND_LINE && Matches(Behind(o, e->key), prefix, key));
 }
 
-/* The key behind the context's prefix, where it was given, for messages. */
+/* The key without the context's prefix, if it was given with it, for messages. */
 static const char *Own(const Options *o, const Entry *e)
 {
   const char *own = e->source == COMMAND_LINE ? NULL : Behind(o, e->key);
   return own ? own : e->key;
 }
 
-/* So that it is known which part of an unknown key is a prefix in use. */
+/* Note that this prefix is in use, to know which part of an unknown key is a prefix. */
 static void NotePrefix(const Options *o, Entry *e, const char *prefix)
 {
   size_t n = strlen(prefix);
@@ -359,8 +360,8 @@ static bool Overrides(const Entry *a, const Entry *b)
   return a->turn > b->turn;
 }
 
-/* What counts for a rank: the highest source, and its own before everybody's. Marked as used; NULL when not
-   given. */
+/* The entry that holds for a rank: that of the highest source, and its own before everybody's. Marked as
+   used. NULL: not given. */
 static const Entry *Find(Options *o, int rank, const char *prefix, const char *key)
 {
   const Entry *found = NULL;
@@ -399,7 +400,7 @@ static PoiseErr Reserve(PoiseContext ctx, int used, int *allocated, size_t size,
   return POISE_OK;
 }
 
-/* Make given the entry at `at`, which may be the first free one. */
+/* Store `given` as the entry at `at`, which may be the first free one. */
 static PoiseErr Store(Options *o, int at, const Entry *given)
 {
   Entry copy, *e = &o->entry[at];
@@ -420,8 +421,8 @@ static PoiseErr Store(Options *o, int at, const Entry *given)
   return POISE_OK;
 }
 
-/* Add or replace; what a higher source has said stays. An unchanged value keeps its address, which may be
-   lent. */
+/* Add or replace an entry, unless a higher source has set it. An unchanged value keeps its address, which
+   may be lent. */
 static PoiseErr Insert(Options *o, const Entry *given)
 {
   int at = 0;
@@ -438,11 +439,11 @@ static PoiseErr Insert(Options *o, const Entry *given)
 
 /* ---- texts and the command line -------------------------------------------------------------- */
 
-typedef struct Text { /* read word by word, which are cut out in place */
-  const char *name;   /* of the file, or NULL */
+typedef struct Text { /* text that is read word by word; words are cut out in place */
+  const char *name;   /* name of the file, or NULL */
   char *at;
   int line;
-  bool newline; /* was overwritten by the end of the last word */
+  bool newline; /* the newline was overwritten by the end of the last word */
   enum { END, NEWLINE, KEY, VALUE } kind;
   char *word;
 } Text;
@@ -461,7 +462,7 @@ static void Where(const Text *t, Source source, char where[REASON])
     snprintf(where, REASON, "%s", source == ENVIRONMENT ? "POISE_OPTIONS" : "code");
 }
 
-/* Cut out one word; quotes protect what stands between them. */
+/* Cut out one word; quotes protect blanks in it. */
 static PoiseErr ReadWord(Text *t, const char *where)
 {
   char quote = 0, first = *t->at, *to = t->at;
@@ -498,7 +499,7 @@ static PoiseErr Next(Text *t, Source source)
   return POISE_OK;
 }
 
-/* The command line is shared with others, so there the context's prefix must be there. */
+/* Add one pair. On the command line, which is shared with others, the key must have the context's prefix. */
 static PoiseErr AddPair(Options *o, int rank, Source source, const char *key, char *value, char *where)
 {
   Entry e = {.key = (char *)key, .value = value, .where = where, .source = source, .rank = rank};
@@ -509,7 +510,7 @@ static PoiseErr AddPair(Options *o, int rank, Source source, const char *key, ch
   return Insert(o, &e);
 }
 
-/* The value, if there is one on the same line, of the key just read. */
+/* Read the value of the key just read, if there is one on its line. */
 static PoiseErr ReadPair(Options *o, int rank, Source source, Text *t)
 {
   char where[REASON], *key = t->word + 1, *value = NULL;
@@ -557,8 +558,7 @@ static bool ApplicationHas(const Options *o, const char *key)
   return false;
 }
 
-/* The words by which any program is asked what it is, where no prefix says which words are ours; else
-   NULL. */
+/* The option that --help, -h and --version mean if no prefix marks Poise's words; else NULL. */
 static const char *Question(const Options *o, const char *word, bool has)
 {
   if (*Prefix(o)) return NULL;
@@ -566,7 +566,7 @@ static const char *Question(const Options *o, const char *word, bool has)
   return strcmp(word, "--version") ? NULL : "version";
 }
 
-/* Words that are neither "-key" nor its value, and all behind "--", are the application's. */
+/* Words that are neither "-key" nor its value, and all words behind "--", belong to the application. */
 static PoiseErr ReadCommandLine(Options *o, int argc, char **argv)
 {
   char where[] = "command line";
@@ -641,7 +641,7 @@ static const char *UnpackText(char **from)
   return text;
 }
 
-/* Each entry as source, has-value, key, value, where. */
+/* Pack each entry as source, has-value, key, value, where. */
 static PoiseErr Pack(Options *o, char **pack, int64_t *bytes)
 {
   *bytes = 0;
@@ -885,7 +885,7 @@ int PoiseOptionsHas(PoiseContext ctx, const char *prefix, const char *key, const
 
 const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int value)
 {
-  static _Thread_local char texts[4][WORD_LENGTH]; /* as many may stand in one message */
+  static _Thread_local char texts[4][WORD_LENGTH]; /* one message may use up to 4 */
   static _Thread_local int latest;
   const PoiseOption *row = table;
   while (row->key && strcmp(row->key, key)) row++;
@@ -966,7 +966,7 @@ PoiseErr PoiseOptionsHelp(PoiseContext ctx)
   return e;
 }
 
-/* A cell of a table, whose columns '|' separates. */
+/* Write a cell of a table whose columns are separated by '|'. */
 static void Cell(FILE *out, const char *text)
 {
   fputc(' ', out);
@@ -1014,7 +1014,7 @@ PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out)
 /* ---- unknown and unused options -------------------------------------------------------------- */
 
 typedef struct Guess {
-  const char *key; /* of a table; NULL when none is near */
+  const char *key; /* a key of a table; NULL if none is near */
   size_t skip;     /* letters of an object's prefix before it */
   int distance;
   bool application;
@@ -1031,7 +1031,7 @@ static void Compare(const Heading *h, const char *key, size_t skip, Guess *best)
   }
 }
 
-/* An unknown key may begin with an object's prefix, which ends in '_'. */
+/* The closest known key. An unknown key may begin with an object's prefix, which ends in '_'. */
 static Guess Closest(const Options *o, const char *key)
 {
   Guess best = {.distance = INT32_MAX};
@@ -1056,11 +1056,11 @@ static bool IsUnused(const Options *o, const Entry *e, int rank, Guess *g)
 {
   if (e->used || !Visible(e, rank)) return false;
   *g = Closest(o, Own(o, e));
-  /* it may read its own options in its own way */
+  /* an application may read its own options in its own way */
   return !(g->application && g->distance == 0 && g->skip == 0);
 }
 
-/* again: also those that were warned of */
+/* again: report also those that were warned of */
 static int ReportAllUnused(const Options *o, int rank, bool again, FILE *out)
 {
   Guess g;
@@ -1082,7 +1082,7 @@ static bool BeginsAsOurs(const char *key)
   return false;
 }
 
-/* Of a key that is not known: is it plainly meant for the library, behind a prefix in use? */
+/* Is an unknown key clearly meant for the library, behind a prefix in use? */
 static bool IsMisspelt(const Options *o, const Entry *e, Guess *g)
 {
   const char *key = Own(o, e);

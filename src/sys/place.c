@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Which GPU a rank takes: the one that -device_id names; else, of those near the cores that the rank may run
-  on, they are dealt out among the ranks of a machine that have the same ones near. What is near the system
-  says (PCI devices' local_cpulist); where it does not, or ranks are not bound to cores, all are.
+  Which GPU a rank takes. -device_id names one. Otherwise the candidates are those near the cores that the
+  rank may run on. They are dealt out among the ranks of a machine with the same candidates. The system says
+  which GPUs are near (PCI devices' local_cpulist). If it does not, or if ranks are not bound to cores, all
+  GPUs are candidates.
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <ctype.h>
@@ -75,7 +76,7 @@ int poisePickGpu(int rank, const GpuPlace *all, int count)
   return ids[before % n];
 }
 
-/* *count of GPUs; an error where there is none. */
+/* *count = number of GPUs; an error if there is none. */
 static PoiseErr Count(PoiseContext ctx, const DeviceOps *ops, int id, int *count)
 {
   TRY(ops->count(count));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums of what will be held. */
+/* Sums of bytes that will be held. */
 #include "sys.h"
 
 void poisePredictBetween(const Device *dev, int64_t least, int64_t most, Used sides, PoisePrediction *p)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A line on standard error that says how far a long task is, if that is a terminal: else the library prints
-   only what was asked for. */
+/* A line on standard error that shows the progress of a long task, if that is a terminal. Otherwise
+   nothing is printed that was not asked for. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <unistd.h>
 
 #include "sys.h"
 
-#define PATIENCE 0.5 /* seconds without a word */
+#define PATIENCE 0.5 /* seconds before the line appears */
 #define INTERVAL 0.1
 
 void poiseProgressBegin(PoiseContext ctx, const char *what, Progress *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of all ranks to one file, in the order of ranks: every rank makes its own, a chunk at a time, rank 0
+/* Write bytes of all ranks to one file, in rank order. Every rank makes its bytes chunk by chunk; rank 0
    writes them. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 typedef struct Output { /* rank 0's */
   OutFile file;
-  gzFile gz; /* writes to a copy of the file's descriptor, plain bytes too */
+  gzFile gz; /* writes to a copy of the file's descriptor, also if not compressed */
   const char *path;
 } Output;
 
@@ -29,15 +29,14 @@ static PoiseErr Open(PoiseContext ctx, Output *out, const void *header, size_t b
   TRY(poiseFileBegin(ctx, out->path, &out->file));
   int fd = dup(fileno(out->file.stream));
   out->gz =
-      fd < 0 ? NULL
-             : gzdopen(fd, gzip ? "wb1"
-                                : "wbT"); /* 1: five times as fast as the default, 10% larger; T: as it is */
+      /* 1: five times as fast as the default, 10% larger; T: not compressed */
+      fd < 0 ? NULL : gzdopen(fd, gzip ? "wb1" : "wbT");
   if (out->gz) return Put(out, header, bytes);
   if (fd >= 0) close(fd);
   FAIL(POISE_ERR_FILE, "cannot write '%s': no file descriptor or memory left", out->path);
 }
 
-/* The file takes its place, or all traces of it vanish. */
+/* Commit the file, or remove all traces of it. */
 static PoiseErr Close(PoiseContext ctx, Output *out, PoiseErr e)
 {
   errno = 0;
@@ -65,7 +64,7 @@ static PoiseErr Begin(Writer *w, const void *header, size_t bytes)
   return PoiseRank(ctx) == 0 ? Open(ctx, &w->out, header, bytes) : POISE_OK;
 }
 
-/* The chunk of `rank` to rank 0. */
+/* Send the chunk of `rank` to rank 0. */
 static PoiseErr Send(Writer *w, int rank, int64_t bytes)
 {
   Comm *comm = w->ctx->comm;

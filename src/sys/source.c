@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes that can be read at any place: of a file, of a compressed file, in memory. */
+/* Sources of bytes that can be read at any offset: a file, a compressed file, memory. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include "sys.h"
 
 enum {
-  LARGEST_READ = 1 << 30, /* at once; a system call and zlib take less than 2^31 bytes */
-  DEFLATE = 1032,         /* deflate makes no bytes shorter than that many to one */
+  LARGEST_READ = 1 << 30, /* most bytes read at once; a system call and zlib take less than 2^31 */
+  DEFLATE = 1032,         /* most bytes that deflate compresses to one */
   GZIP_BUFFER = 1 << 17
 };
 
@@ -72,7 +72,7 @@ static PoiseErr FailOpen(const ByteSource *s, int error)
        strerror(error));
 }
 
-/* The descriptor goes to zlib. */
+/* Give the descriptor to zlib. */
 static PoiseErr Inflate(ByteSource *s)
 {
   s->gz = gzdopen(s->fd, "rb");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The system layer as the rest of the library sees it. Internal functions are named poiseVerb, so that nothing
-  unprefixed stands in a static library either.
+  The system layer, for the rest of the library. Internal functions are named poiseVerb, so that a static
+  library also has no unprefixed names.
 */
 #ifndef POISE_SYS_IMPL_H
 #define POISE_SYS_IMPL_H
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_model.h"
 #include "kernels.h"
 #include "objects.h"
 #include "poise/sys.h"
@@ -25,7 +26,7 @@ enum { POISE_ERROR_MESSAGE = 1024, POISE_ERROR_TRACE = 6144, POISE_ERROR_DROPPED
 typedef struct ErrorState {
   PoiseErr code;
   char message[POISE_ERROR_MESSAGE];
-  /* the last bytes are kept for the count of dropped frames */
+  /* the last bytes are reserved for the count of dropped frames */
   char text[POISE_ERROR_TRACE + POISE_ERROR_DROPPED];
   size_t used; /* of text */
   int frames, dropped;
@@ -33,17 +34,17 @@ typedef struct ErrorState {
 
 void poiseErrorSave(ErrorState *state);
 void poiseErrorRestore(const ErrorState *state);
-/* What a user's function ("a monitor") returned, called after PoiseErrorClear: its own error with the
-   function in the trace, or when that has not been set (another may have been, and been dealt with)
-   POISE_ERR_USER naming the function. */
+/* The error of a user's function ("a monitor"), called after PoiseErrorClear. If the function has set this
+   error, add the function to the trace. Otherwise return POISE_ERR_USER naming the function; it may have
+   set and handled another error. */
 PoiseErr poiseErrorOfUser(PoiseErr e, const char *function);
 
 /* ---- memory (memory.c): counted, and made to fail by tests ----------------------------------- */
 
 typedef struct Memory {
   int64_t live, calls; /* blocks now allocated; allocations ever made, on host and devices */
-  int64_t bytes;       /* of the blocks on the host */
-  int64_t fail_at;     /* > 0: that many allocations from now, one fails; 0: never */
+  int64_t bytes;       /* bytes of the live blocks on the host */
+  int64_t fail_at;     /* > 0: after that many allocations one fails; 0: never */
 } Memory;
 
 /* *p = bytes of zeroed memory aligned to 64; NULL and success for 0 bytes. POISE_ERR_MEMORY names bytes and
@@ -51,10 +52,10 @@ typedef struct Memory {
 PoiseErr poiseAlloc(PoiseContext ctx, size_t bytes, const char *what, void *p);
 /* n items of size, the product checked. */
 PoiseErr poiseAllocArray(PoiseContext ctx, int64_t n, size_t size, const char *what, void *p);
-/* *p grows to bytes, the first `used` bytes kept, the rest undefined. */
+/* *p grows to bytes. The first `used` bytes are kept, the rest is undefined. */
 PoiseErr poiseRealloc(PoiseContext ctx, size_t bytes, size_t used, const char *what, void *p);
-/* *p grows or shrinks to bytes and keeps what it held; added bytes are undefined. Large blocks keep their
-   pages, so that there are never two of them. */
+/* *p grows or shrinks to bytes, and keeps its content. Added bytes are undefined. Large blocks keep their
+   pages, so there are never two copies. */
 PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p);
 PoiseErr poiseStringCopy(PoiseContext ctx, const char *s, char **copy); /* NULL gives NULL */
 /* p: address of the pointer, which is nulled */
@@ -72,7 +73,7 @@ void poiseAllocFailAt(PoiseContext ctx, int64_t n);
 
 typedef struct Comm Comm;
 
-/* What a collective is for: ranks that meet in different ones are in different calls. */
+/* The purpose of a collective. Ranks that meet with different purposes are in different calls. */
 typedef enum CommPurpose {
   COMM_GATHER,
   COMM_SUM,
@@ -82,7 +83,7 @@ typedef enum CommPurpose {
   COMM_AGREE,
   COMM_SHARE, /* one rank's data */
   COMM_TRADE, /* all to all */
-  COMM_END,   /* of PoiseRun's body */
+  COMM_END,   /* end of PoiseRun's body */
   COMM_PURPOSES
 } CommPurpose;
 
@@ -97,10 +98,10 @@ typedef struct Exchange {
 
 typedef struct CommOps {
   const char *name;
-  /* out = every rank's `bytes` bytes in rank order: what sums and agreements are made of */
+  /* out = every rank's `bytes` bytes in rank order; sums and agreements use it */
   PoiseErr (*allgather)(Comm *, const void *in, size_t bytes, void *out);
   PoiseErr (*bcast)(Comm *, void *data, size_t bytes, int root);
-  /* counts in bytes, per rank; send and recv are packed in rank order; any count may be 0 and exceed 2^31 */
+  /* counts are bytes per rank; send and recv are packed in rank order. Any count may be 0, or exceed 2^31 */
   PoiseErr (*alltoallv)(Comm *, const void *send, const int64_t *send_bytes, void *recv,
                         const int64_t *recv_bytes);
   PoiseErr (*exchange_setup)(Comm *, Exchange *); /* fills priv; collective */
@@ -108,8 +109,8 @@ typedef struct CommOps {
   /* send[] is full; returns without waiting for others if it can */
   PoiseErr (*exchange_begin)(Comm *, Exchange *);
   PoiseErr (*exchange_end)(Comm *, Exchange *); /* recv[] is full, send[] may be written again */
-  /* has the application ended what ranks communicate by? NULL: it cannot */
-  bool (*has_ended)(void);
+  bool (*has_ended)(void);                      /* has the application ended the communication of ranks
+                                                     (MPI_Finalize)? NULL: it cannot */
   void (*destroy)(Comm *);
 } CommOps;
 
@@ -118,10 +119,10 @@ struct Comm {
   PoiseContext ctx;
   int rank, size;
   void *data;
-  CommPurpose purpose;             /* of gathers: comm.c sets it for its own */
-  bool checks;                     /* do all ranks meet in the same collective? (threads always ask) */
+  CommPurpose purpose;             /* purpose of gathers; comm.c sets it for its own */
+  bool checks;                     /* check that all ranks meet in the same collective (threads always do) */
   int64_t messages, message_bytes; /* sent so far, for the log */
-  double *scratch;                 /* size * POISE_COMM_WIDTH doubles: sums allocate nothing */
+  double *scratch;                 /* size * POISE_COMM_WIDTH doubles, so that sums allocate nothing */
 };
 enum { POISE_COMM_WIDTH = 64 };
 
@@ -133,17 +134,17 @@ void poiseCommDestroy(Comm **comm);
 /* An empty communicator of these sizes, for the files that implement one. */
 PoiseErr poiseCommAlloc(PoiseContext ctx, const CommOps *ops, int rank, int size, Comm **comm);
 
-/* Ranks that are threads of one process. Whoever starts them makes the team, with all that it needs, in its
-   own ctx. */
+/* Ranks that are threads of one process. The starter makes the team, with all that it needs, in its own
+   ctx. */
 typedef struct Team Team;
 PoiseErr poiseTeamCreate(PoiseContext ctx, int size, Team **team);
 void poiseTeamDestroy(Team **team);                               /* after all threads have ended */
 Comm *poiseTeamComm(Team *team, int rank, PoiseContext rank_ctx); /* lent to one rank's context */
-/* This rank leaves with an error: ranks that wait for it, now or later, get POISE_ERR_REMOTE instead of
+/* This rank leaves with an error. Ranks that wait for it, then or later, get POISE_ERR_REMOTE instead of
    hanging. */
 void poiseTeamAbort(Team *team, int rank);
 
-/* What a rank is in when it meets others in a collective. */
+/* The collective that a rank is in when it meets others. */
 typedef struct CommMeeting {
   int64_t purpose, bytes, root;
   const char *call; /* the public function, or NULL */
@@ -154,7 +155,7 @@ PoiseErr poiseCommSame(const CommMeeting *mine, int rank, const CommMeeting *oth
 /* This rank has left PoiseRun's body. Collective. */
 PoiseErr poiseCommEnd(Comm *comm);
 
-/* v[0..n) = sums over ranks in rank order: same bits everywhere. Any n; never allocates. */
+/* v[0..n) = sums over ranks in rank order, with the same bits everywhere. Any n; never allocates. */
 PoiseErr poiseCommSum(Comm *comm, double *v, int n);
 PoiseErr poiseCommMax(Comm *comm, double *v, int n);
 PoiseErr poiseCommMaxInt(Comm *comm, int64_t *v, int n);
@@ -169,84 +170,49 @@ enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
 
-typedef struct LibraryPlan { /* a matrix made ready for a library of the device; zero-initialise it */
-  void *device;              /* the device's own; NULL: there is none */
-  int64_t bytes;             /* of device memory that it holds */
+typedef struct LibraryPlan { /* a library's preparation for one matrix; zero-initialise it */
+  void *device;              /* data of the device; NULL: no plan */
+  int64_t bytes;             /* bytes of device memory that it holds */
 } LibraryPlan;
 
 typedef struct DeviceOps {
   const char *name;
   bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
-  /* Rows of a block of csr_mult, 4 .. 256, or POISE_BLOCK; even: so few only if no other type is faster.
-     NULL: POISE_BLOCK */
-  int (*csr_rows)(Device *, const CsrStatistics *, bool even);
-  int (*bcsr_rows)(
-      Device *, int b,
-      int form); /* rows of blocks of a group of bcsr_mult; 0: it has no such form. NULL: POISE_BLOCK / b,
-                                                  EVEN and BALANCED alone */
-  int64_t (*bcsr_chunk)(int b); /* blocks of a row block of bcsr_mult; NULL: BCSR_CHUNK numbers */
-  int64_t (*csr_bound)(int64_t m, int64_t nz); /* `bound` of the statistics that it is asked with; NULL: 0 */
-  /* Products by libraries, beside the device's own: names, ending with NULL, and plans for kernel
-     csr_library, of A with so many columns whose arrays stay where they are, while its values may change. May
-     wait. NULL where there are none */
-  const char *const *csr_libraries;
-  PoiseErr (*csr_plan)(Device *, int library, const CsrView *A, int64_t columns, LibraryPlan *plan);
-  void (*csr_plan_free)(Device *, LibraryPlan *plan);
-  /* The same for triangular solves, and kernel factor_library. A plan that is there already was made for
-     these arrays, and takes their new values; after a failure there is none */
-  const char *const *factor_libraries;
-  PoiseErr (*factor_plan)(Device *, int library, const FactorView *f, LibraryPlan *plan);
-  void (*factor_plan_free)(Device *, LibraryPlan *plan);
-  size_t (*sort_scratch)(
-      Device *, const SortKeysArgs *); /* bytes that sort_keys needs for n keys of so many bits; NULL: 0 */
-  /* Entries from which rows are cut by csri, of so many rows and entries in all; NULL: HOST_LONG. Rows and
-     entries of a row block, with statistics of that limit, at least 3/4 of it and at most so many; where they
-     are more than the limit, rows that long are cut. NULL: the limit. Entries of a fragment beside blocks of
-     even rows, twice the limit or more; NULL: that. log2 of the hubs that csri_mult is to keep for so many
-     nonzeros, at most of INT64_MAX; 0: none. NULL: never */
-  int64_t (*csri_limit)(int64_t size, bool hubs);
-  int64_t (*csri_row_block)(Device *, const CsrStatistics *);
-  int64_t most_row_block;
-  int64_t (*csri_fragment)(Device *, const CsrStatistics *, int64_t limit);
-  int (*hub_bits)(const Device *, int64_t nz);
-  /* of a row block of seg; 0: row blocks are of as many entries as suits a thread of the host */
-  int seg_threads;
-  /* groups of Levels are to be single rows, which wait for each other, and `work` is needed */
-  bool single_rows;
+  /* What layers above ask of a device beside kernels, and declare; NULL: it has nothing of the kind */
+  const struct MatDevice *mat; /* mat/mat_device.h */
+  const struct PCDevice *pc;   /* pc/pc_device.h */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
-  /* what was enqueued before may still use it */
+  /* work enqueued before may still use it */
   void (*free)(Device *, void *p);
-  void (*free_adopted)(Device *, void *p); /* an array of the application's; NULL where that is for free() */
+  void (*free_adopted)(Device *, void *p); /* free an array of the application's; NULL: with free() */
   PoiseErr (*alloc_pinned)(Device *, size_t bytes, const char *what, void **p); /* seen by host and device */
   void (*free_pinned)(Device *, void *p);
   PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */
   PoiseErr (*launch)(Device *, int kernel, const void *args, size_t bytes);       /* enqueued */
-  /* all that was enqueued is done */
+  /* wait for all enqueued work */
   PoiseErr (*sync)(Device *);
-  /* enqueued: fill with NaN; NULL where nothing is checked */
-  PoiseErr (*poison)(Device *, void *p, size_t bytes);
+  PoiseErr (*poison)(Device *, void *p, size_t bytes); /* enqueue: fill with NaN; NULL: nothing is checked */
   /* events and graphs; NULL where work runs at once */
   PoiseErr (*record)(Device *, int64_t *event);
   PoiseErr (*wait)(Device *, int64_t event);
-  PoiseErr (*capture_begin)(Device *, bool loop); /* loop: of a solver, which changes no matrix */
-  /* *graph is NULL on failure; capture is over either way */
-  PoiseErr (*capture_end)(Device *, Graph **graph);
+  PoiseErr (*capture_begin)(Device *, bool loop);   /* loop: the loop of a solver, which changes no matrix */
+  PoiseErr (*capture_end)(Device *, Graph **graph); /* *graph is NULL on failure; the capture ends either
+                                                       way */
   PoiseErr (*replay)(Device *, Graph *graph);
   void (*graph_free)(Device *, Graph **graph);
-  /* are these bytes its memory? NULL: all memory is */
+  /* are these bytes memory of the device? NULL: all memory is */
   bool (*owns)(Device *, const void *p, size_t bytes);
   /* can the host not read there? NULL: it can read all */
   bool (*hides)(Device *, const void *p);
   PoiseErr (*memory)(Device *, int64_t *left, int64_t *total); /* NULL: it is the host's */
-  /* tells a profiler that an event begins; NULL: the innermost one ends. May be NULL */
-  void (*range)(const char *name);
-  /* GPUs; without them NULL. These are asked before a device is made, and create no context. */
-  /* taken where nothing else is asked for and there is one */
-  bool automatic;
-  PoiseErr (*count)(int *count);                     /* POISE_ERR_DEVICE where there is none, saying why */
+  void (*range)(const char *name); /* tells a profiler that an event begins; name = NULL: the innermost one
+                                      ends. May be NULL */
+  /* For GPUs; else NULL. They are called before a device is made, and create no context. */
+  bool automatic;                                    /* taken if no device is asked for and there is one */
+  PoiseErr (*count)(int *count);                     /* POISE_ERR_DEVICE if there is none, saying why */
   PoiseErr (*bus)(int id, char text[POISE_BUS]);     /* "0000:17:00.0"; NULL: not known */
   void (*describe)(int id, char *text, size_t size); /* "NVIDIA H200"; may be NULL */
 } DeviceOps;
@@ -254,31 +220,30 @@ typedef struct DeviceOps {
 struct Device { /* one stream of work, of one rank */
   const DeviceOps *ops;
   PoiseContext ctx;
-  int id;       /* which GPU */
-  void *stream; /* for PoiseStream; may be NULL */
-  int threads;  /* of host kernels */
+  DeviceModel model; /* a host's, unless the device's create says otherwise */
+  int id;            /* which GPU */
+  void *stream;      /* for PoiseStream; may be NULL */
+  int threads;       /* of host kernels */
   void *data;
   PoiseErr failed;             /* first failure of queued work, reported by the next sync */
   bool busy;                   /* something was enqueued since the last sync */
-  bool forbid_copies, forbids; /* the option; and inside a solve: copies and waits are errors */
-  int64_t bytes, limit;        /* held by buffers; more than limit is refused (0: as much as there is) */
+  bool forbid_copies, forbids; /* the option is given; inside a solve: copies and waits are errors */
+  int64_t bytes, limit;        /* bytes held by buffers; more than limit is refused (0: as much as there
+                                  is) */
   int64_t launches, copies, waits;
   int64_t copied[COPY_ON_DEVICE]; /* bytes, by CopyKind */
 };
 
-/* Host loops: blocks over the device's threads; few blocks are not worth waking threads up for. */
+/* Host loops: the device's threads divide the blocks. A few blocks do not justify waking threads. */
 #define HOST_PRAGMA(x) _Pragma(#x)
-enum {
-  HOST_FEW_BLOCKS = 8,
-  /* Threads that rows must keep busy where a form of product is chosen. Not how many there are: the last bits
-     of results follow from the choice, and do not depend on threads. */
-  HOST_SHARES = 16
-};
 #ifdef POISE_HAVE_OPENMP
-#define HOST_PARALLEL_FOR(dev, nblock) \
-  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) if ((dev)->threads > 1 && (nblock) > HOST_FEW_BLOCKS))
-/* Few items of uneven work. */
-#define HOST_PARALLEL_ITEMS(threads, worth) HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
+#define HOST_SHARED_OUT(dev, nblock) ((dev)->threads > 1 && (nblock) > HOST_FEW_BLOCKS)
+#define HOST_PARALLEL_FOR(dev, nblock)                                      \
+  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) \
+                  if (HOST_SHARED_OUT(dev, nblock)))
+/* For a few items of uneven work. */
+#define HOST_PARALLEL_ITEMS(threads, worth) \
+  HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
 #define HOST_CRITICAL HOST_PRAGMA(omp critical)
 #define HOST_ATOMIC   HOST_PRAGMA(omp atomic)
 #else
@@ -288,46 +253,52 @@ enum {
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
-/* The device of this name, or for "auto" the GPU where all ranks see one, else the host. Collective;
-   agrees. */
+/* The device of this name. For "auto" the GPU if all ranks see one, else the host. Collective; agrees. */
 PoiseErr poiseDeviceFind(PoiseContext ctx, const char *name, const DeviceOps **ops);
-/* *id: the GPU that is asked for, or -1, which becomes the one for this rank (place.c). Collective;
-   agrees. */
+/* *id: the GPU that is asked for. -1 becomes the one for this rank (place.c). Collective; agrees. */
 PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id);
 PoiseErr poiseDeviceOpen(PoiseContext ctx, const DeviceOps *ops, int id, Device **dev);
-/* number 0 of one; for tests. Collective */
+/* device number 0; for tests. Collective */
 PoiseErr poiseDeviceCreate(PoiseContext ctx, const char *name, Device **dev);
 void poiseDeviceDestroy(Device **dev);
 PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p);
 void poiseDeviceFree(Device *dev, size_t bytes, void **p);
-/* Free an adopted array that nobody has counted. */
+/* Free an adopted array that is not counted. */
 void poiseDeviceFreeAdopted(Device *dev, void *p);
-/* POISE_ERR_ARG when an argument of a user's does not point to so many bytes of the device. */
+/* POISE_ERR_ARG unless a user's argument points to so many bytes of the device. */
 PoiseErr poiseDeviceCheckPointer(Device *dev, const void *p, size_t bytes, const char *argument);
-/* And when one, which may be NULL, points to where the host cannot read. */
+/* POISE_ERR_ARG if a user's argument, which may be NULL, points to where the host cannot read. */
 PoiseErr poiseDeviceCheckHost(Device *dev, const void *p, const char *argument);
+/* Launch a kernel, with the address of its arguments, whose type the compiler checks:
+     LAUNCH(dev, gather, &a) or LAUNCH(dev, gather, &(GatherArgs){.n = n, ...}) */
+#define LAUNCH(dev, name, ...) poiseLaunch_##name(dev, __VA_ARGS__, sizeof *(__VA_ARGS__))
+/* The same for a kernel that is chosen at run time. Nothing checks that the arguments are its own. */
 PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes);
-/* Launch a kernel by name with a compound literal of its argument type: LAUNCH(dev, gather, GatherArgs, .n =
-   n, ...) */
-#define LAUNCH(dev, name, Args, ...) poiseLaunch(dev, KERNEL_##name, &(Args){__VA_ARGS__}, sizeof(Args))
 PoiseErr poiseDeviceSync(Device *dev);
 PoiseErr poiseDeviceWait(Device *dev, int64_t event);
-/* Whether from now on copies between host and device, and waits, are to be errors, where
-   -device_forbid_copies is given. Returns what was. */
+/* Set whether copies between host and device, and waits, are errors, if -device_forbid_copies is given.
+   Returns the old setting. */
 bool poiseDeviceForbid(Device *dev, bool on);
-/* *library: 0 for "own", else k where `name` is libraries[k - 1] (the device's for that purpose; NULL: none).
-   POISE_ERR_UNSUPPORTED names all. */
+/* *library = 0 for "own", else k with `name` = libraries[k - 1]. libraries is the device's list for that
+   purpose; NULL: none. POISE_ERR_UNSUPPORTED names all. */
 PoiseErr poiseDeviceLibrary(const Device *dev, const char *const *libraries, const char *name,
                             const char *purpose, int *library);
 /* enqueued, counted */
 PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind);
-/* Scratch for eager reductions: made with the device, grown by whoever makes longer vectors. */
+/* Scratch for eager reductions. It is made with the device, and grown for longer vectors. */
 PoiseErr poiseReduceCreate(PoiseContext ctx);
 PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials);
 void poiseReduceDestroy(PoiseContext ctx);
 const char *poiseKernelName(int kernel);
 
-#define KERNEL(name, Args) PoiseErr poiseHost_##name(Device *, const void *args);
+/* The argument structs are of the layers above: here they are names, and their sizes come with the launch. */
+#define KERNEL(name, Args)                                                               \
+  typedef struct Args Args;                                                              \
+  PoiseErr poiseHost_##name(Device *, const void *args);                                 \
+  static inline PoiseErr poiseLaunch_##name(Device *dev, const Args *args, size_t bytes) \
+  {                                                                                      \
+    return poiseLaunch(dev, KERNEL_##name, args, bytes);                                 \
+  }
 #include "kernels.def"
 #undef KERNEL
 
@@ -335,8 +306,10 @@ typedef struct GpuPlace {
   uint64_t machine, near; /* near: a bit for each GPU */
 } GpuPlace;
 
-int poisePickGpu(int rank, const GpuPlace *all, int count); /* the GPU of this rank, by the places of all */
-bool poiseMayRunOn(const char *list);                       /* on one of these cores, "0-31,64-95" */
+/* the GPU of this rank, from the places of all ranks */
+int poisePickGpu(int rank, const GpuPlace *all, int count);
+/* may this process run on one of these cores, "0-31,64-95"? */
+bool poiseMayRunOn(const char *list);
 
 /* ---- buffers (buffer.c): the only file that knows which copy of an array is valid ------------ */
 
@@ -346,79 +319,79 @@ typedef struct Buffer {
   Device *dev;
   const char *what; /* static text, for messages */
   size_t bytes;
-  void *host, *device; /* the same address on a host device; device is allocated on first need */
+  void *host, *device; /* equal on a host device; device is allocated on first need */
   bool host_valid, device_valid;
-  PoiseOwn own, own_device; /* of host, of device: POISE_COPY means the library's own block */
+  PoiseOwn own, own_device; /* owners of host and device; POISE_COPY means the library's own block */
   bool slice;               /* device is a part of another buffer's */
 } Buffer;
 
-/* A buffer of zeroed bytes (both sides valid when there is one copy, else the host side). */
+/* A buffer of zeroed bytes. Both sides are valid if there is one copy, else the host side is. */
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b);
 /* Over the user's host array. */
 PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
-/* Over the user's array on the device, in its memory (poiseDeviceCheckPointer). */
+/* A buffer over the user's array, which is in the memory of the device (poiseDeviceCheckPointer). */
 PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own,
                                Buffer *b);
-/* A call that was to adopt arrays fails: they stay the user's. */
+/* Return an adopted array to the user, after a call that was to adopt it has failed. */
 void poiseBufferDisown(Buffer *b);
-/* A slice of device memory that somebody else holds, of which a host copy is made where one is asked for. To
-   be pointed at memory that is current there, before anything else; what was written on the host is there
-   after a poiseBufferRead of DEVICE. */
+/* A view of device memory that another object holds. A host copy is made when asked for. Point the view at
+   current memory before any other use. What was written on the host is in that memory after a
+   poiseBufferRead of DEVICE. */
 void poiseBufferSlice(Device *dev, size_t bytes, const char *what, Buffer *b);
 void poiseBufferPoint(Buffer *b, void *device);
 void poiseBufferDestroy(Buffer *b);
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p);  /* p: address of a pointer to (const) elements */
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p); /* old content not needed */
 PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p);
-/* A new buffer, of the library's own memory, with what b holds, on the side where that is: nothing
+/* A new buffer of the library's own memory with the content of b, on the side where b is valid: nothing
    travels. */
 PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy);
-/* All bytes are 0 from now on. Nothing travels: a side becomes so when it is next asked for. */
+/* Set all bytes to 0. Nothing travels: each side becomes 0 when it is next asked for. */
 void poiseBufferZero(Buffer *b);
-/* Bring it to the device, and release the host's copy if that is the library's own. */
+/* Bring the content to the device, and release the host's copy if it is the library's own. */
 PoiseErr poiseBufferToDevice(Buffer *b);
-/* Give back the device's side, where the host's holds the same. */
+/* Release the device's side if the host's holds the same. */
 void poiseBufferLeave(Buffer *b);
-/* Make a borrowed array current, on the side where it is; does nothing for others. */
+/* Make a borrowed array current on its side. Does nothing for other buffers. */
 PoiseErr poiseBufferSyncBorrowed(Buffer *b);
-bool poiseBufferIsCurrent(const Buffer *b, Side side); /* so that reading it there copies nothing */
+bool poiseBufferIsCurrent(const Buffer *b, Side side); /* true if reading it there copies nothing */
 int64_t poiseBufferBytes(const Buffer *b, Side side);  /* held on that side */
-void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += what is held */
+void poiseBufferAdd(const Buffer *b, PoiseBytes *sum); /* sum += bytes that it holds */
 
 /* ---- predictions (predict.c): p += what will be held ----------------------------------------- */
 
 typedef enum { ON_DEVICE, ON_BOTH } Used; /* the same on a host device */
 
-/* By a buffer of at least and at most so many bytes, which is used on these sides. */
+/* Add a buffer of `least` to `most` bytes, which is used on these sides. */
 void poisePredictBetween(const Device *dev, int64_t least, int64_t most, Used sides, PoisePrediction *p);
 void poisePredict(const Device *dev, int64_t bytes, Used sides, PoisePrediction *p);
 void poisePredictHost(int64_t bytes, PoisePrediction *p); /* by a block that is no buffer */
 void poisePredictSum(const PoisePrediction *part, PoisePrediction *p);
-/* p = that or what p is: the bounds of both */
-void poisePredictEither(const PoisePrediction *one, PoisePrediction *p);
+void poisePredictEither(const PoisePrediction *one, PoisePrediction *p); /* p = bounds of either `one` or p */
 
 /* ---- files (file.c) -------------------------------------------------------------------------- */
 
 typedef struct OutFile { /* zero-initialise it */
   FILE *stream;          /* to write to */
-  char *path, *temp;     /* temp is NULL when path is a device or a pipe, which is written directly */
+  char *path, *temp;     /* temp is NULL if path is a device or a pipe, which is written directly */
 } OutFile;
 
-/* A file that appears under its path whole or not at all: it is written under another name beside it. Not
-   collective. POISE_ERR_FILE names the path and the system's reason; f is empty after a failure, of Commit
-   too. */
+/* A file that appears under its path whole or not at all, as it is written under another name beside it.
+   POISE_ERR_FILE names the path and the system's reason. f is empty after a failure, also of Commit. Not
+   collective. */
 PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);
-/* the old file stays when anything could not be written */
+/* the old file stays if the new one could not be written completely */
 PoiseErr poiseFileCommit(PoiseContext ctx, OutFile *f);
 void poiseFileAbort(PoiseContext ctx, OutFile *f); /* nothing has happened; an empty f is legal */
-/* Could it be written? Tried, but for devices and pipes, whose readers would see an end. Not collective. */
+/* Check by trying whether the file could be written. Devices and pipes are not tried, as their readers
+   would see an end. Not collective. */
 PoiseErr poiseFileCheck(PoiseContext ctx, const char *path);
-/* A file that takes lines as they come, closed with the context; the same one for the same path. *fresh: it
-   was made now. *stream is NULL on ranks but 0. Not collective. */
+/* A file that takes lines as they come. It is closed with the context; the same path gives the same file.
+   *fresh: it was made by this call. *stream is NULL on ranks other than 0. Not collective. */
 PoiseErr poiseFileLines(PoiseContext ctx, const char *path, FILE **stream, bool *fresh);
 void poiseFileLinesClose(PoiseContext ctx);
-/* Waits until no other program has it, two seconds at most, and as far as the file system can: for a file
-   that is read and rewritten. Not collective. */
+/* Lock a file that is read and rewritten. Waits at most two seconds for other programs, as far as the file
+   system can. Not collective. */
 int poiseFileLock(PoiseContext ctx, const char *path);
 void poiseFileUnlock(int lock);
 
@@ -427,11 +400,11 @@ void poiseFileUnlock(int lock);
 typedef struct Progress {
   const char *what; /* borrowed */
   bool on;
-  double begun, shown; /* when; shown = 0: never */
+  double begun, shown; /* times of begin and of the latest line; shown = 0: no line yet */
 } Progress;
 
-/* A line "what: 120 of 1800 MB, 240 MB/s" on rank 0's standard error, when that is a terminal and the task
-   takes long; option -load_progress. Rewritten in each step, erased at the end. Not collective. */
+/* Show a line "what: 120 of 1800 MB, 240 MB/s" on rank 0's standard error, if that is a terminal and the
+   task takes long. Option -load_progress. Each step rewrites it, the end erases it. Not collective. */
 void poiseProgressBegin(PoiseContext ctx, const char *what, Progress *p);
 void poiseProgressStep(Progress *p, int64_t done, int64_t total); /* bytes; total = 0: unknown */
 void poiseProgressEnd(Progress *p);
@@ -440,15 +413,15 @@ void poiseProgressEnd(Progress *p);
 
 enum { POISE_CHUNK = 1 << 20 }; /* bytes that travel at once */
 
-typedef struct Section { /* what this rank has to say in one part of a file, a fragment at a time */
-  /* Puts at most POISE_CHUNK bytes; *more: there are more to come. Called at least once. */
+typedef struct Section { /* this rank's bytes of one part of a file, fragment by fragment */
+  /* Write at most POISE_CHUNK bytes to fragment; *more: more will come. Called at least once. */
   PoiseErr (*next)(void *from, char *fragment, int64_t *bytes, bool *more);
   void *from;
 } Section;
 
-/* Rank 0's header, then section by section what the ranks have to say, in their order; gzip when the name
-   ends in ".gz". Rank 0 alone opens the file, which appears whole or not at all. mine: this rank's error so
-   far. Collective; agrees. */
+/* Write rank 0's header, then each section's bytes of all ranks in rank order; by gzip if the name ends in
+   ".gz". Only rank 0 opens the file, which appears whole or not at all. mine: this rank's error so far.
+   Collective; agrees. */
 PoiseErr poiseFileSections(PoiseContext ctx, PoiseErr mine, const char *path, const void *header,
                            size_t bytes, int n, const Section *section);
 
@@ -457,7 +430,7 @@ PoiseErr poiseFileSections(PoiseContext ctx, PoiseErr mine, const char *path, co
 typedef struct ByteSource { /* zero-initialise it */
   PoiseErr (*read)(const struct ByteSource *, int64_t at, void *p, size_t bytes, size_t *got);
   const char *name; /* for messages; borrowed */
-  int64_t size;     /* bytes there are; when compressed: more are impossible */
+  int64_t size;     /* number of bytes; of a compressed file an upper bound */
   bool compressed;
   int rank;    /* which reads, for messages */
   int threads; /* that may read at once; 0: one */
@@ -466,14 +439,15 @@ typedef struct ByteSource { /* zero-initialise it */
   const unsigned char *memory;
 } ByteSource;
 
-/* A file, plain or gzip (which is known by its content, and fast only when it is read forwards). Local, as
-   all of these: each rank has a source of its own. POISE_ERR_FILE names path, reason and any rank but 0. */
+/* Open a file, plain or gzip. Its content tells which; gzip is fast only if read forwards. Each rank has a
+   source of its own. POISE_ERR_FILE names path, reason, and any rank but 0. Local, as are all of these
+   functions. */
 PoiseErr poiseSourceOpen(PoiseContext ctx, const char *path, ByteSource *s);
-/* Bytes in memory, which are borrowed. */
+/* A source of bytes in memory, which are borrowed. */
 void poiseSourceMemory(const void *bytes, size_t n, const char *name, ByteSource *s);
-/* *got: fewer than asked for only at the end. */
+/* *got is less than `bytes` only at the end. */
 PoiseErr poiseSourceTry(const ByteSource *s, int64_t at, void *p, size_t bytes, size_t *got);
-/* All of them, or POISE_ERR_FORMAT: the file ends inside `what`. */
+/* Read all of them. POISE_ERR_FORMAT: the file ends inside `what`. */
 PoiseErr poiseSourceRead(const ByteSource *s, int64_t at, void *p, size_t bytes, const char *what);
 void poiseSourceClose(ByteSource *s);
 
@@ -481,8 +455,8 @@ typedef struct NumberLocale {
   void *old, *plain;
 } NumberLocale;
 
-/* Between the two, this thread reads and writes numbers with a decimal point, whatever the application's
-   locale. */
+/* Between the two calls this thread reads and writes numbers with a decimal point, whatever the
+   application's locale. */
 NumberLocale poiseScalarsBegin(void);
 void poiseScalarsEnd(NumberLocale numbers);
 
@@ -493,32 +467,35 @@ typedef struct Options Options;
 PoiseErr poiseOptionsCreate(PoiseContext ctx, const PoiseInit *init, int argc, char **argv,
                             Options **options);
 void poiseOptionsDestroy(Options **options);
-/* Tables that -help lists and unknown keys are compared with; `heading` e.g. "KSP: gmres". Static storage. */
+/* Register a table, which -help lists and with which unknown keys are compared. `heading` is e.g. "KSP:
+   gmres". Static storage. */
 PoiseErr poiseOptionsRegister(PoiseContext ctx, const char *heading, const PoiseOption *table);
 /* The word of a CHOICE value ("preconditioned"). */
 const char *poiseOptionsChoice(const PoiseOption *table, const char *key, int value);
-/* The reference of all registered options, as Markdown. Rank 0 writes. */
+/* Write the reference of all registered options as Markdown. Rank 0 writes. */
 PoiseErr poiseOptionsMarkdown(PoiseContext ctx, FILE *out);
-/* A thread rank ends: forget what it set from code. */
+/* Drop the options that a thread rank has set from code, when it ends. */
 void poiseOptionsLeave(PoiseContext ctx);
 bool poiseOptionsApplicationHas(PoiseContext ctx, const char *key); /* is it in the application's table? */
-const char *poiseOptionsPrefix(PoiseContext ctx); /* of every option of the context; "": none */
-/* e, of a call to which an option's value led: what is POISE_ERR_OPTION or POISE_ERR_UNSUPPORTED names the
-   option and its source, too. */
+/* prefix of every option of the context; "": none */
+const char *poiseOptionsPrefix(PoiseContext ctx);
+/* Return e, the error of a call caused by the value of an option. POISE_ERR_OPTION and
+   POISE_ERR_UNSUPPORTED then also name the option and its source. */
 PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *key, PoiseErr e);
-/* POISE_ERR_OPTION where an unknown key is plainly a misspelt one of the library's; rank 0 names other
+/* POISE_ERR_OPTION if an unknown key is clearly a misspelt one of the library's. Rank 0 names other
    unknown ones to out, which may be NULL. */
 PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out);
-/* How many options nobody has asked for; rank 0 names those that it has not warned of to out, which may be
-   NULL. */
+/* The number of options that nobody has asked for. Rank 0 names those that it has not warned of to out,
+   which may be NULL. */
 int poiseOptionsLeft(PoiseContext ctx, FILE *out);
-/* "-ksp_type" with the prefixes of context and object (may be NULL), for messages; as many as 4 in one. */
+/* "-ksp_type" with the prefixes of context and object (may be NULL), for messages. A message may use up to
+   4. */
 const char *poiseOptionsName(PoiseContext ctx, const char *prefix, const char *key);
-bool poiseOptionsYesNo(const char *text, int *value); /* as of a BOOL; false: it is neither */
-/* Distance for "did you mean": the closest of `count` words to s, or NULL when none is near. */
+bool poiseOptionsYesNo(const char *text, int *value); /* parse as a BOOL; false: neither yes nor no */
+/* For "did you mean": the closest of `count` words to s, or NULL if none is near. */
 const char *poiseClosest(const char *s, int count, const char *const *words);
-/* POISE_ERR_OPTION: "there is no <what> '<word>'", with the words that exist, and the closest of them, if one
-   is near. */
+/* POISE_ERR_OPTION: "there is no <what> '<word>'", with the words that exist, and the closest one if it is
+   near. */
 PoiseErr poiseUnknownWord(const char *what, const char *word, int count, const char *const *words);
 
 /* ---- log (log.c) ----------------------------------------------------------------------------- */
@@ -534,17 +511,16 @@ enum {
 
 PoiseErr poiseLogCreate(PoiseContext ctx, Log **log);
 void poiseLogDestroy(Log **log);
-/* Add a threads-rank's log to its parent's is not done: each rank's log is viewed by PoiseLogView of that
-   rank's context. */
+/* Each rank has its own log, also if ranks are threads. PoiseLogView of a rank's context views it. */
 void poiseLogBegin(PoiseContext ctx, int event);
-/* flops and bytes: what this call did on this rank (compulsory traffic, see docs) that no event nested in it
-   has counted: the table adds those, as it does with time. */
+/* flops and bytes of this call on this rank (compulsory traffic, see docs), without those that nested
+   events have counted. The table adds these, as it does with time. */
 void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes);
 /* The innermost event or section that is open, for messages. */
 const char *poiseLogWhere(PoiseContext ctx);
 
-/* What has been counted so far; a captured loop keeps it at several places, so that a replay can count as
-   what was captured. */
+/* Counts at one place. A captured loop keeps them at several places, so that a replay can count like what
+   was captured. */
 typedef struct LogCounts {
   double flops, bytes, launches; /* in all */
   struct {
@@ -553,26 +529,16 @@ typedef struct LogCounts {
 } LogCounts;
 
 void poiseLogCounts(PoiseContext ctx, LogCounts *now);
-/* Count `times` times what was counted between two places: its launches; or all else. */
+/* Add `times` times what was counted between two places: its launches, or all else. */
 void poiseLogAddLaunches(PoiseContext ctx, double times, const LogCounts *from, const LogCounts *to);
 void poiseLogAddWork(PoiseContext ctx, double times, const LogCounts *from, const LogCounts *to);
 /* PoiseLogView as -log_view says: "" for text to the context's output, or ":file", ":file:format",
    "::format". A file is written whole or not at all. Collective. */
 PoiseErr poiseLogViewOption(PoiseContext ctx, const char *value);
-/* will it be able to? Local: rank 0 tries the file */
+/* check that the file can be written; rank 0 tries. Local */
 PoiseErr poiseLogCheckOption(PoiseContext ctx, const char *value);
 
 /* ---- context (context.c) --------------------------------------------------------------------- */
-
-enum { POISE_WINNERS = 256 };
-
-typedef struct Winners { /* the latest ones, in a ring */
-  int64_t count;         /* ever */
-  struct {
-    uint64_t key;
-    int winner;
-  } of[POISE_WINNERS];
-} Winners;
 
 struct PoiseContext_s {
   Memory memory;
@@ -581,31 +547,31 @@ struct PoiseContext_s {
   Log *log;
   Device *device;
   FILE *out;
-  struct Lines *lines; /* files of poiseFileLines */
-  void *stream;        /* PoiseInit.stream */
-  int64_t objects;     /* Vec, Mat, PC, KSP that live */
-  const char *call;    /* the latest public function that this rank was in */
-  /* offsets up to this are int32, beyond it int64: INT32_MAX, or less in tests */
-  int64_t most_narrow;
-  double (*clock)(void);         /* what measurements by type auto are made with: PoiseTime, or a test's */
-  struct PoiseContext_s *parent; /* of a thread rank; NULL else */
+  struct Lines *lines;           /* files of poiseFileLines */
+  void *stream;                  /* PoiseInit.stream */
+  int64_t objects;               /* Vec, Mat, PC, KSP that live */
+  const char *call;              /* the latest public function that this rank was in */
+  int64_t most_narrow;           /* offsets up to this are int32, larger ones int64. INT32_MAX, or less in
+                                    tests */
+  double (*clock)(void);         /* clock of the measurements by type auto: PoiseTime, or a test's */
+  struct PoiseContext_s *parent; /* context that started a thread rank; else NULL */
   bool load_progress;            /* option */
   bool answered;                 /* -help or -version: see PoiseAnswered */
-  bool options_checked;          /* all are known (poiseContextCheck) */
-  /* this rank alone: see poiseContextSelf; NULL where that is the context itself */
-  struct PoiseContext_s *self;
-  struct PoiseContext_s *home; /* the context whose rank this is alone; NULL else */
-  bool log_device_time;        /* option */
-  Winners winners;             /* of measurements by type auto of Mat (auto.c) */
-  bool log_viewed;             /* by PoiseRun, whose ranks did the work: PoiseFinalize does not repeat it */
+  bool options_checked;          /* all options are known (poiseContextCheck) */
+  struct PoiseContext_s *self;   /* context of this rank alone, see poiseContextSelf; NULL: the context
+                                    itself */
+  struct PoiseContext_s *home;   /* the context that this one is the `self` of; else NULL */
+  bool log_device_time;          /* option */
+  struct Winners *winners;       /* of measurements by type auto of Mat (winners.c) */
+  bool log_viewed;               /* PoiseRun has written the log of its ranks, so PoiseFinalize does not */
   /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */
   Buffer reduce_partial, reduce_slots;
   double *reduce_pinned;
 };
 
-/* The context of this rank alone, for what is inside one rank, as the solvers of blocks. It shares device,
-   options, log, output and the count of memory with ctx, which owns it, and has a communicator of one rank,
-   objects and scratch of its own. */
+/* The context of this rank alone, for objects inside one rank, e.g. the solvers of blocks. It shares
+   device, options, log, output and the count of memory with ctx, which owns it. It has a communicator of
+   one rank, objects and scratch of its own. */
 static inline PoiseContext poiseContextSelf(PoiseContext ctx)
 {
   return ctx->self ? ctx->self : ctx;
@@ -617,16 +583,17 @@ static inline PoiseContext poiseContextHome(PoiseContext ctx)
   return ctx->home ? ctx->home : ctx;
 }
 
-/* PoiseInitialize for a zeroed context (whose memory may be set to fail); releases everything when it
-   fails. */
+/* PoiseInitialize for a zeroed context, whose memory may be set to fail. Releases everything if it fails. */
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init);
-/* Before a solve: are all options known? Looked at until they are. Collective; agrees. */
+/* Check before a solve that all options are known, until they are. Collective; agrees. */
 PoiseErr poiseContextCheck(PoiseContext ctx);
 /* The option tables of the upper layers, each defined in its layer. */
 PoiseErr poiseRegister_vec(PoiseContext ctx);
 PoiseErr poiseRegister_mat(PoiseContext ctx);
 PoiseErr poiseRegister_pc(PoiseContext ctx);
 PoiseErr poiseRegister_ksp(PoiseContext ctx);
+PoiseErr poiseWinnersCreate(
+    PoiseContext ctx); /* ctx->winners, with the context, so that nothing fails later */
 
 /* PoiseAgree for a constructor or set-up. */
 #define poiseAgree PoiseAgree

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading entries of any rank: a halo of the rows asked for, made for one exchange on the host. */
+/* Read entries of any rank. A halo of the rows asked for is made, and used for one exchange on the host. */
 #include "vec.h"
 
 static int CompareInts(const void *a, const void *b)
@@ -24,7 +24,6 @@ static PoiseErr RemoteRows(PoiseVec x, const Indices *rows, const double *v, Poi
   for (PoiseInt k = 0; k < rows->n; k++)
     if (rows->index[k] >= 0 && !Owned(x->layout, rows->index[k])) (*remote)[n++] = rows->index[k];
   if (n) qsort(*remote, (size_t)n, sizeof(PoiseInt), CompareInts);
-  *count = 0;
   for (int64_t k = 0; k < n; k++)
     if (!k || (*remote)[k] != (*remote)[k - 1]) (*remote)[(*count)++] = (*remote)[k];
   return POISE_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The halo: entries of a vector that other ranks own and this rank's rows read. */
 #include "vec.h"
+#include "vec_kernels.h"
 
 void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers)
 {
@@ -21,7 +22,8 @@ void poiseHaloDestroy(Halo **halo)
   if (!h) return;
   PoiseContext ctx = h->ctx;
   if (!ctx->device->ops->is_host)
-    (void)ctx->device->ops->sync(ctx->device); /* ghosts may still be copied from the host's */
+    (void)ctx->device->ops->sync(ctx->device); /* a copy of ghosts from the host's buffer may still be
+                                                  running */
   poiseExchangeDestroy(ctx, &h->back, false);
   poiseExchangeDestroy(ctx, &h->ex, true);
   poiseBufferDestroy(&h->index);
@@ -46,8 +48,8 @@ void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePre
   poisePredictHost(8 * (nsend + nghost), p);
 }
 
-/* entries wanted from and by every rank, as counts; lists in rank order */
-typedef struct Plan {
+typedef struct Plan {                /* how many entries this rank wants from each rank, and each rank from
+                                        this one; lists in rank order */
   int64_t *want, *wanted, *gathered; /* bytes per rank */
   PoiseInt *list;                    /* global rows that others want from this rank */
 } Plan;
@@ -102,7 +104,7 @@ static PoiseErr Fill(Halo *h, const Layout *layout, const Plan *p)
   for (int64_t i = 0; i < h->nsend; i++) index[i] = (int32_t)(p->list[i] - layout->begin);
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(double), "halo send", &h->send));
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nghost * sizeof(double), "halo ghosts", &h->ghost));
-  TRY(poiseBufferWrite(&h->send, DEVICE, &device)); /* so that an exchange allocates nothing */
+  TRY(poiseBufferWrite(&h->send, DEVICE, &device)); /* now, so that an exchange allocates nothing */
   TRY(poiseBufferWrite(&h->ghost, DEVICE, &device));
   h->back = (Exchange){.nsend = ex->nrecv,
                        .nrecv = ex->nsend,
@@ -148,8 +150,8 @@ PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *g
   return e;
 }
 
-/* Pack the entries that others want into the exchange's host buffer. The wait at the end also makes sure that
-   the ghosts of the last exchange have left their host buffer. */
+/* Pack the entries that other ranks want into the exchange's host buffer. The wait at the end also ensures
+   that the ghosts of the last exchange have left their host buffer. */
 static PoiseErr Pack(Halo *h, const double *x)
 {
   Device *dev = h->ctx->device;
@@ -158,7 +160,7 @@ static PoiseErr Pack(Halo *h, const double *x)
   if (!h->nsend) return poiseDeviceSync(dev);
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
   if (!dev->ops->is_host) TRY(poiseBufferWrite(&h->send, DEVICE, &send));
-  TRY(LAUNCH(dev, gather, GatherArgs, .n = h->nsend, .idx = index, .x = x, .out = send));
+  TRY(LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x, .out = send}));
   if (dev->ops->is_host) return POISE_OK;
   TRY(poiseDeviceCopy(dev, h->ex.send, send, (size_t)h->nsend * sizeof(double), COPY_TO_HOST));
   return poiseDeviceSync(dev);
@@ -225,7 +227,7 @@ static PoiseErr AddReceived(Halo *h, double *y)
   }
   for (int k = 0; k < h->ex.nsend; k++) { /* a rank names an entry once */
     int64_t first = h->ex.send_start[k], n = h->ex.send_start[k + 1] - first;
-    TRY(LAUNCH(dev, scatter_add, ScatterAddArgs, .n = n, .idx = index + first, .in = in + first, .y = y));
+    TRY(LAUNCH(dev, scatter_add, &(ScatterAddArgs){.n = n, .idx = index + first, .in = in + first, .y = y}));
   }
   return poiseDeviceSync(dev); /* the host buffer may be filled again */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a file holds, and vectors from and to files of any kind. */
+/* Recognise the format of a file. Load and save vectors in any format. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
 
@@ -8,7 +8,7 @@
 
 enum { SHOWN = 16 }; /* first bytes of a file that a message shows */
 
-/* An empty file, or one that only has blanks here, is left to who reads Matrix Market. */
+/* Text? An empty file, or one with only blanks here, counts as text: the Matrix Market reader reports it. */
 static bool IsText(const unsigned char *p, size_t n)
 {
   size_t i = 0;
@@ -39,7 +39,8 @@ static PoiseErr OpenRecognise(PoiseContext ctx, const char *path, FileKind *kind
 {
   ByteSource s;
   struct stat info;
-  *kind = FILE_MATRIX_MARKET; /* that can be read from a pipe, which gives its bytes only once */
+  *kind = FILE_MATRIX_MARKET; /* the only format that can be read from a pipe, which gives its bytes only
+                                 once */
   if (!stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return POISE_OK;
   TRY(poiseSourceOpen(ctx, path, &s));
   PoiseErr e = Recognise(&s, kind);

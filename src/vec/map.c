@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Local-to-global maps: an application's own numbers of a rank's rows, for adding and setting values. */
+/* Local-to-global maps: an application's own numbering of a rank's rows, for adding and setting values. */
 #include "vec.h"
 
 static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what,
@@ -12,8 +12,8 @@ static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseI
     if (global[k] >= N)
       FAIL(POISE_ERR_ARG, "the local-to-global map's %s %lld is %lld, there are %lld", what, (long long)k,
            (long long)global[k], (long long)N);
-  TRY(poiseAllocArray(ctx, n + 1, sizeof *global, "local-to-global map",
-                      &map->global)); /* none of 0: nobody gave one */
+  /* n + 1, as NULL means that no map was given */
+  TRY(poiseAllocArray(ctx, n + 1, sizeof *global, "local-to-global map", &map->global));
   map->n = n;
   if (n) memcpy(map->global, global, (size_t)n * sizeof *global);
   return POISE_OK;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Decimal text to double and back, exactly.
+  Convert decimal text to double and back, exactly.
 
-  Nearly every number is settled by one 64 x 64 bit product: digits times a power of five, both cut to 64
-  bits, give an interval that holds the true value. When both of its ends round to the same double, that is
-  the answer; the rest (one in several hundred, and exponents beyond the table) goes to strtod.
+  One 64 x 64 bit product settles nearly every number. Its factors are the digits and a power of five, both
+  cut to 64 bits. So it gives an interval that holds the true value. If both ends round to the same double,
+  that is the answer. strtod gets the rest: one number in several hundred, and exponents beyond the table.
 */
 #include <stdio.h>
 
@@ -13,13 +13,13 @@
 __extension__ typedef unsigned __int128 Wide;
 
 enum {
-  DIGITS = 19,  /* that always fit 64 bits */
+  DIGITS = 19,  /* number of digits that always fit 64 bits */
   LOWEST = -64, /* exponents of ten in the table */
   HIGHEST = 63,
-  MAX_DIGITS = 770 /* digits beyond the 768th only tell whether the rest is zero */
+  MAX_DIGITS = 770 /* digits beyond the 768th only decide whether the rest is zero */
 };
 
-/* The leading 64 bits of 5^q, q = LOWEST ... HIGHEST, cut off. */
+/* The leading 64 bits of 5^q, truncated, for q = LOWEST ... HIGHEST. */
 static const uint64_t power[] = {
     0xa87fea27a539e9a5, 0xd29fe4b18e88640e, 0x83a3eeeef9153e89, 0xa48ceaaab75a8e2b, 0xcdb02555653131b6,
     0x808e17555f3ebf11, 0xa0b19d2ab70e6ed6, 0xc8de047564d20a8b, 0xfb158592be068d2e, 0x9ced737bb6c4183d,
@@ -49,8 +49,7 @@ static const uint64_t power[] = {
     0xc722f0ef9d80aad6, 0xf8ebad2b84e0d58b, 0x9b934c3b330c8577,
 };
 
-/* the digits in [first, end), of which one character may be the point, times 10^exponent */
-typedef struct Decimal {
+typedef struct Decimal { /* the digits in [first, end), times 10^exponent; one character may be the point */
   const char *first, *end;
   int64_t exponent;
 } Decimal;
@@ -60,8 +59,8 @@ static bool IsDigit(char c)
   return c >= '0' && c <= '9';
 }
 
-/* The digits as an integer and its power of ten; *more: there were more than 64 bits hold, all of w
-   counts. */
+/* The digits as an integer w, and its power of ten. *more: the digits did not fit into 64 bits, and w has
+   only the first. */
 static uint64_t Leading(const Decimal *d, int64_t *exponent, bool *more)
 {
   uint64_t w = 0;
@@ -79,7 +78,8 @@ static uint64_t Leading(const Decimal *d, int64_t *exponent, bool *more)
   return w;
 }
 
-/* w 10^q, or (w + something below 1) 10^q with `more`; false if this cannot tell. */
+/* *v = w 10^q, or (w + t) 10^q with an unknown t in [0, 1) if `more`. False if the rounding cannot be
+   decided here. */
 static bool Round(uint64_t w, int64_t q, bool more, double *v)
 {
   *v = 0;
@@ -87,7 +87,7 @@ static bool Round(uint64_t w, int64_t q, bool more, double *v)
   if (q < LOWEST || q > HIGHEST) return false;
   int shift = __builtin_clzll(w);
   uint64_t high = (uint64_t)((Wide)(w << shift) * power[q - LOWEST] >> 64);
-  /* in units of the last bit of `low`, the true value lies in [low, low + 2 + tail) */
+  /* the true value lies in [low, low + 2 + tail), in units of the last bit of `low` */
   uint64_t tail = more ? UINT64_C(1) << shift : 0;
   int64_t low = (int64_t)(high >> 1), above = (int64_t)((high + 2 + tail) >> 1) + 1;
   *v = (double)low;
@@ -99,7 +99,7 @@ static bool Round(uint64_t w, int64_t q, bool more, double *v)
   return true;
 }
 
-/* strtod of the same number written without a point, which is the only thing that depends on the locale. */
+/* strtod of the same number, written without a point, as only the point depends on the locale. */
 static double Slow(const Decimal *d)
 {
   char text[MAX_DIGITS + 40];
@@ -119,7 +119,7 @@ static double Slow(const Decimal *d)
   return strtod(text, NULL);
 }
 
-/* [+-] digits; NULL when there are none. Clamped far beyond what any double needs. */
+/* Parse [+-] digits; NULL if there are none. The value is clamped far beyond what any double needs. */
 static const char *ParseExponent(const char *p, int64_t *exponent)
 {
   bool negative = *p == '-';

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrix Market entries to the ranks that own their rows, in rounds: every rank parses some lines, on all its
-  threads; then all learn how many lines and entries there were, and the entries travel. Rounds go through the
-  file from its beginning to its end, so that the number of any line is known, and the first error of the file
-  is found first, whoever parses it.
+  Send Matrix Market entries to the ranks that own their rows, in rounds. In each round every rank parses some
+  lines, on all its threads. Then all ranks learn how many lines and entries there were, and the entries
+  travel. Rounds go through the file from beginning to end. So the number of every line is known, and the
+  first error of the file is found first, whichever rank parses it.
 */
 #include "mm.h"
 #include "vec_host.h"
 
-enum { MUCH = 1 << 14 }; /* bytes of text that are worth waking threads up for */
+enum { MUCH = 1 << 14 }; /* bytes of text that justify waking threads */
 
 typedef struct Record { /* an entry on its way */
   PoiseInt key;
   double value;
 } Record;
 
-typedef struct Tally { /* of a round's lines on one rank */
+typedef struct Tally { /* counts of one round's lines on one rank */
   int64_t lines, entries, failed;
 } Tally;
 
@@ -29,17 +29,18 @@ typedef struct Reading {
   MMChunk *chunk; /* of each thread */
   Entry *entry;
   Tally *tally;            /* of all ranks */
-  Tally before;            /* of earlier rounds */
+  Tally before;            /* counts of earlier rounds */
   int64_t *send, *receive; /* records per rank, later bytes */
   int64_t *next;
-  Record *record; /* to send, then received */
+  Record *record; /* records to send, then those received */
   int64_t capacity;
   Progress progress;
 } Reading;
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* Lines for each thread. Its entries have room where, if all lines were the shortest, they would be. */
+/* Divide the lines over threads. Each thread's entries start where they would if all lines were the
+   shortest possible. */
 static void Split(Reading *r, const MMChunk *text)
 {
   int shortest = poiseMMShortest(&r->in->header);
@@ -54,7 +55,7 @@ static void Split(Reading *r, const MMChunk *text)
   }
 }
 
-/* What is wrong is said later, by Explain: nobody knows yet which lines these are. */
+/* Errors are reported later, by Explain: the line numbers are not yet known. */
 static void ParseChunks(Reading *r, const MMChunk *text, Tally *mine)
 {
   int failed = 0;
@@ -73,7 +74,7 @@ static void ParseChunks(Reading *r, const MMChunk *text, Tally *mine)
   mine->failed = failed;
 }
 
-/* The first error in this rank's lines; before: what earlier lines had. */
+/* Report the first error in this rank's lines. before: the number of earlier lines and entries. */
 static PoiseErr Explain(Reading *r, Tally before)
 {
   const MMHeader *h = &r->in->header;
@@ -92,8 +93,8 @@ static PoiseErr Explain(Reading *r, Tally before)
   return POISE_OK;
 }
 
-/* Count the lines and entries of all ranks, and of those before this one; say what is first wrong. mine: as
-   far as it is known. */
+/* Count the lines and entries of all ranks, and those before this rank's. Report the first error. mine:
+   this rank's, as far as it is known. */
 static PoiseErr Count(Reading *r, PoiseErr e, Tally mine, Tally *before)
 {
   PoiseContext ctx = r->ctx;
@@ -113,7 +114,7 @@ static PoiseErr Count(Reading *r, PoiseErr e, Tally mine, Tally *before)
 
 /* ---- to the owners --------------------------------------------------------------------------- */
 
-/* What an entry of the file stands for: itself, and its mirror image; nothing, if it is a zero of an
+/* The entries that one entry of the file stands for: itself, its mirror image, or none for a zero of an
    array. */
 static inline int Expand(const Reading *r, const Entry *t, Entry both[2])
 {
@@ -188,7 +189,7 @@ static PoiseErr MakeRoom(Reading *r, int64_t sent, int64_t received)
   return POISE_OK;
 }
 
-/* Records to send, made room for; and how many come. */
+/* Allocate for the records to send, and learn how many will come. */
 static PoiseErr Announce(Reading *r, int64_t *sent, int64_t *received)
 {
   Comm *comm = r->ctx->comm;
@@ -221,7 +222,7 @@ static PoiseErr Send(Reading *r)
 
 /* ---- entries given twice --------------------------------------------------------------------- */
 
-/* The lines of the two, in what rank 0 reads again; 0 where it cannot. */
+/* The lines of the two entries. Rank 0 reads the text again to find them; 0 if it cannot. */
 static PoiseErr FindLines(Reading *r, PoiseInt i, PoiseInt j, int64_t line[2], Entry *given)
 {
   MMReader *in = r->in;
@@ -261,7 +262,7 @@ static PoiseErr FailTwice(Reading *r, PoiseInt i, PoiseInt j)
        (long long)j + 1);
 }
 
-/* Of sorted entries: the first of all ranks that is there twice is an error. */
+/* Check sorted entries: the first entry over all ranks that occurs twice is an error. */
 static PoiseErr CheckTwice(Reading *r)
 {
   PoiseContext ctx = r->ctx;

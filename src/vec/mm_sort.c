@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Sorting in place by digits of eight bits from the highest that differ down (McIlroy, Bostic, McIlroy:
-  Engineering radix sort, Computing Systems 6, 1993): every entry is swapped to where its digit belongs. What
-  is sorted already is read once.
+  In-place radix sort by digits of eight bits, from the highest digit that differs down: every entry is
+  swapped to the place of its digit. Sorted input is read once. See McIlroy, Bostic, McIlroy: Engineering
+  radix sort, Computing Systems 6, 1993.
 */
 #include "mm.h"
 #include "vec_host.h"
@@ -47,7 +47,7 @@ static void Partition(PoiseInt *key, double *val, int64_t n, int shift, int64_t 
     }
 }
 
-/* Gives the lowest bit of the highest digit that differs; -1: the keys ascend. */
+/* The lowest bit of the highest digit that differs, or -1 if the keys ascend. */
 static int FirstDigit(const PoiseInt *key, int64_t n)
 {
   uint64_t differ = 0;

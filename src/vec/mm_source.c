@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the text of a Matrix Market file comes from: whole lines for every rank, round after round. */
+/* Source of the text of a Matrix Market file: whole lines for every rank, round by round. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -11,13 +11,13 @@
 #include "mm.h"
 
 enum {
-  LEAST = 1 << 16, /* bytes of text that a rank gets in a round, */
+  LEAST = 1 << 16, /* fewest bytes of text that a rank gets in a round */
   MOST = 1 << 21,
-  ALL = 1 << 25,     /* and all ranks */
-  WORKERS = 64,      /* as many parse faster than one inflates */
-  STEP = 1 << 12,    /* to find the end of a line */
+  ALL = 1 << 25,     /* most bytes of text of all ranks in a round */
+  WORKERS = 64,      /* so many parse faster than one inflates */
+  STEP = 1 << 12,    /* bytes read at once to find the end of a line */
   INFLATE = 1 << 17, /* zlib's buffer */
-  READ = 1 << 20,    /* bytes of a stream at once: fewer than MM_BLANK */
+  READ = 1 << 20,    /* bytes read from a stream at once, fewer than MM_BLANK */
 };
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -25,10 +25,10 @@ enum {
 typedef struct MMFile {
   const char *path;
   int fd;
-  gzFile gz; /* on rank 0; reads from a copy of fd, plain text too */
+  gzFile gz; /* on rank 0; reads from a copy of fd, also if the text is plain */
 } MMFile;
 
-typedef struct Identity { /* what tells whether ranks see the same file */
+typedef struct Identity { /* decides whether two ranks see the same file */
   int64_t plain, size, inode, seconds, nanoseconds;
 } Identity;
 
@@ -103,8 +103,8 @@ static int64_t CountLines(const char *p, size_t n)
   return lines;
 }
 
-/* n more bytes were read. Blanks and ends of lines without end, from a device or from a small compressed
-   file, would be read for ever: a run of more than MM_BLANK, which no read holds by itself, is refused. */
+/* Count the blanks in n more bytes that were read. A device, or a small compressed file, can give blanks
+   and ends of lines without end. So a run of more than MM_BLANK is refused. No single read holds so many. */
 static PoiseErr Watch(MMStream *s, const char *p, size_t n)
 {
   size_t front = 0, back = n;
@@ -125,7 +125,7 @@ static PoiseErr Watch(MMStream *s, const char *p, size_t n)
   return POISE_OK;
 }
 
-/* At least `need` bytes are in the buffer, if there are as many. */
+/* Read until at least `need` bytes are in the buffer, or to the end of the text. */
 static PoiseErr Fill(MMStream *s, size_t need)
 {
   size_t n;
@@ -156,8 +156,9 @@ static bool IsComment(const char *line, size_t length)
   return i < length && line[i] == '%';
 }
 
-/* The next line of the header, cut to its first MM_LONGEST characters and given a newline. Of a longer one,
-   which will be refused but for comments behind the first line, the rest is not read: it may have no end. */
+/* The next line of the header, cut to its first MM_LONGEST characters, with a newline. The rest of a
+   longer line is not read, as it may have no end. Such a line is refused, unless it is a comment behind
+   the first line. */
 static PoiseErr NextLine(void *from, const char **line)
 {
   MMStream *s = from;
@@ -179,13 +180,13 @@ static PoiseErr NextLine(void *from, const char **line)
   return POISE_OK;
 }
 
-/* Bytes that tell where to cut: of more than that many, the last line is too long. */
+/* Bytes to read before cutting. If they hold no end of a line behind the block, the last line is too long. */
 static size_t Enough(int64_t block)
 {
   return (size_t)block + MM_LONGEST + 1;
 }
 
-/* Bytes of whole lines at the beginning of the buffer: about a block, all that is left at the end. */
+/* Bytes of whole lines at the beginning of the buffer: about a block; at the end all that is left. */
 static size_t Cut(const MMStream *s, int64_t block)
 {
   const char *text = s->buffer + s->begin;
@@ -197,7 +198,7 @@ static size_t Cut(const MMStream *s, int64_t block)
   return n || left <= MM_LONGEST ? n : left;
 }
 
-/* Text ends with a newline, for which there is room. */
+/* End the text with a newline, for which there is memory. */
 static void Finish(char *text, size_t n, MMChunk *chunk)
 {
   if (n && text[n - 1] != '\n') text[n++] = '\n';
@@ -223,7 +224,7 @@ static int Workers(const MMReader *r)
   return others < WORKERS ? others : WORKERS;
 }
 
-/* Bytes for each rank, and whether there is more. */
+/* Decide how many bytes each rank gets, and whether there is more. */
 static void ShareOut(MMReader *r)
 {
   MMStream *s = r->stream;
@@ -237,7 +238,7 @@ static void ShareOut(MMReader *r)
   r->bytes[size] = s->begin < s->end || !s->at_end;
 }
 
-/* For the next round; a failure is said then. */
+/* Read ahead for the next round, which also reports a failure. */
 static void ReadOn(MMReader *r)
 {
   if (!r->failed) r->failed = Fill(r->stream, Enough(Workers(r) * r->block));
@@ -281,8 +282,8 @@ static PoiseErr ReadAt(const MMReader *r, int64_t at, char *p, size_t bytes)
   return POISE_OK;
 }
 
-/* The lines that begin in [low, high): from behind the first newline at low - 1 or later, to the first at
-   high - 1 or later. */
+/* Give the lines that begin in [low, high). They begin behind the first newline at low - 1 or later, and
+   end with the first newline at high - 1 or later. */
 static PoiseErr NextOfFile(MMReader *r, MMChunk *text, bool *more)
 {
   int64_t ranks = PoiseSize(r->ctx), number = r->round++ * ranks + PoiseRank(r->ctx);
@@ -326,7 +327,7 @@ void poiseMMProgress(const MMReader *r, int64_t *done, int64_t *total)
   if (!r->stream) return;
   *total = r->size;
   *done = !r->dealt ? r->first + r->round * PoiseSize(r->ctx) * r->block
-          : r->size ? (int64_t)gzoffset(r->file->gz) /* of the compressed bytes */
+          : r->size ? (int64_t)gzoffset(r->file->gz) /* place among the compressed bytes */
                     : r->stream->taken;
 }
 
@@ -410,8 +411,7 @@ PoiseErr poiseMMOpenSource(PoiseContext ctx, const MMSource *source, int64_t blo
   return Start(r);
 }
 
-/* Whether this rank sees the file that rank 0 sees. If not, or if it cannot open it, no more is said of
-   it. */
+/* Does this rank see the file that rank 0 sees? If it cannot open its file, that is no error. */
 static bool SeesSame(const char *path, MMFile *file, const Identity *id)
 {
   Identity mine;

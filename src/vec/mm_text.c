@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market text to header and entries. Lines are parsed in place: every scan ends at a newline at the
-   latest. */
+/* Parse Matrix Market text into header and entries. Lines are parsed in place: every scan ends at a
+   newline at the latest. */
 #include <stdio.h>
 
 #include "mm.h"
@@ -46,7 +46,7 @@ static const char *Show(const char *p, char shown[SHOWN + 4])
   return shown;
 }
 
-/* Nothing but blanks may follow *p in its line, to whose newline it goes. */
+/* Check that only blanks follow *p in its line, and go to the newline. */
 static PoiseErr EndLine(const MMPlace *at, const char **p)
 {
   char shown[SHOWN + 4];
@@ -57,7 +57,7 @@ static PoiseErr EndLine(const MMPlace *at, const char **p)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A whole number in [low, high] that ends its word; *v = -1 if there is none. Gives the character after
+/* A whole number in [low, high] that ends its word; *v = -1 if there is none. Returns the character after
    it. */
 static const char *ScanInt(const char *p, PoiseInt low, PoiseInt high, PoiseInt *v)
 {
@@ -71,7 +71,7 @@ static const char *ScanInt(const char *p, PoiseInt low, PoiseInt high, PoiseInt 
   return p;
 }
 
-/* Say what is wrong with the whole number at p. */
+/* Report what is wrong with the whole number at p. */
 static PoiseErr BadInt(const MMPlace *at, const char *p, PoiseInt low, PoiseInt high, const char *what)
 {
   char shown[SHOWN + 4];
@@ -96,7 +96,7 @@ static PoiseErr BadReal(const MMPlace *at, const char *p, bool number)
 {
   char shown[SHOWN + 4];
   const char *unsigned_p = p + (*p == '-' || *p == '+');
-  char letter = (char)(*unsigned_p | 0x20); /* of nan, inf and infinity */
+  char letter = (char)(*unsigned_p | 0x20); /* first letter of nan, inf and infinity */
   if (IsWordEnd(*p)) FAIL_AT(at, POISE_ERR_FORMAT, "%s", "the value is missing");
   if (number || letter == 'n' || letter == 'i')
     FAIL_AT(at, POISE_ERR_FORMAT, "value '%s' is not a finite number", Show(p, shown));
@@ -123,8 +123,8 @@ typedef struct Lines {
   MMPlace *at;
 } Lines;
 
-/* The first word of the next line that has one; NULL at the end. Of a comment behind the first line the
-   beginning will do. */
+/* The first word of the next line that has one; NULL at the end. A comment behind the first line may be
+   cut. */
 static PoiseErr NextLine(const Lines *l, const char **word)
 {
   const char *line;
@@ -140,7 +140,7 @@ static PoiseErr NextLine(const Lines *l, const char **word)
   return POISE_OK;
 }
 
-/* Is the word at p, in any case, this one? */
+/* Is the word at p this one, ignoring case? */
 static bool WordIs(const char *p, const char *word)
 {
   int n = WordLength(p);
@@ -153,11 +153,11 @@ static bool WordIs(const char *p, const char *word)
 
 typedef struct Choice {
   const char *what, *read; /* what can be read, for messages */
-  int supported;           /* the words from here on are known, but cannot be read */
+  int supported;           /* words from this index on are known, but not supported */
   const char *words[5];
 } Choice;
 
-/* *chosen = the place among the words of the next word of the line. */
+/* *chosen = the index of the line's next word among the choices. */
 static PoiseErr ParseChoice(const MMPlace *at, const char **p, const Choice *c, int *chosen)
 {
   char shown[SHOWN + 4];
@@ -259,7 +259,7 @@ int poiseMMShortest(const MMHeader *h)
   return h->array ? 2 : 4; /* "1\n", "1 1\n" */
 }
 
-/* Only the lower triangle is stored when the other follows from it. */
+/* Check that an entry is in the lower triangle, if the other triangle follows from it. */
 static PoiseErr CheckTriangle(const MMPlace *at, const MMHeader *h, const Entry *t)
 {
   bool skew = h->symmetry == MM_SKEW;
@@ -271,7 +271,7 @@ static PoiseErr CheckTriangle(const MMPlace *at, const MMHeader *h, const Entry 
           (long long)t->row + 1, (long long)t->col + 1, skew ? "skew-symmetric" : "symmetric");
 }
 
-/* The line at *p, which is not blank, up to its newline. */
+/* Parse the line at *p, which is not blank, up to its newline. */
 static PoiseErr ParseEntry(const MMHeader *h, const MMPlace *at, const char **p, Entry *t)
 {
   *t = (Entry){.value = 1};
@@ -323,11 +323,11 @@ static PoiseInt TopOf(const MMHeader *h, PoiseInt j)
   return h->symmetry == MM_GENERAL ? 0 : h->symmetry == MM_SYMMETRIC ? j : j + 1;
 }
 
-/* Entries in the columns before j; no product is larger than what the whole array holds. */
+/* Number of entries in the columns before j. No product exceeds the number of entries of the whole array. */
 static int64_t Before(const MMHeader *h, PoiseInt j)
 {
   if (h->symmetry == MM_GENERAL) return j * h->M;
-  int64_t twice = 2 * (h->M - TopOf(h, 0)) - j + 1; /* of the mean column before j */
+  int64_t twice = 2 * (h->M - TopOf(h, 0)) - j + 1; /* twice the entries of the mean column before j */
   return j % 2 ? twice / 2 * j : j / 2 * twice;
 }
 

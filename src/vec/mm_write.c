@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market: lines to chunks of text. */
+/* Write the lines of a Matrix Market file as chunks of text. */
 #include "mm.h"
 
 static PoiseErr MakeLines(MMLines *lines, char *text, int64_t *bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What has been added or set since an object was assembled: which of the two, and the first call that failed,
-   so that assembling fails on all ranks rather than going on without what that call meant to give. */
+/* State of an object since its last assembly: whether entries were added or set, and the first call that
+   failed. Assembling then fails on all ranks, rather than going on without the entries of that call. */
 #include <stdio.h>
 
 #include "vec.h"

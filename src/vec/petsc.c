@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PETSc's binary files: what objects there are, integers and doubles. Nothing in a file is believed before it
-   is checked. */
+/* PETSc's binary files: find objects, read integers and doubles. Nothing in a file is trusted before it is
+   checked. */
 #include "petsc.h"
 
 #include "vec_host.h"
@@ -76,7 +76,7 @@ PoiseErr poisePetscInts(const ByteSource *s, int width, int64_t at, int64_t n, c
 
 typedef struct Array {
   const ByteSource *s;
-  int64_t at, n, chunk; /* chunk: items */
+  int64_t at, n, chunk; /* chunk: items in a chunk */
   const char *what;
   int width;
   void *v;
@@ -123,7 +123,7 @@ static PoiseErr ReadArray(const Array *a, PoiseErr (*read)(const Array *, int64_
     if (!failed && read(a, k, n)) failed = 1;
   }
   if (!failed) return POISE_OK;
-  for (int64_t k = 0; k < a->n; k += a->chunk) /* again, to have the error in this thread */
+  for (int64_t k = 0; k < a->n; k += a->chunk) /* repeat it, to have the error in this thread */
     TRY(read(a, k, a->n - k < a->chunk ? a->n - k : a->chunk));
   return POISE_OK;
 }
@@ -151,7 +151,7 @@ static const char *KindName(int kind)
   return kind == PETSC_MAT ? "matrix" : kind == PETSC_VEC ? "vector" : "index set";
 }
 
-/* Bytes of the class number that begins an object; 0: none does. */
+/* Bytes of the class number at the start of an object; 0: no object starts here. */
 static int KindWidth(const unsigned char *p, size_t n)
 {
   return n >= 4 && IsKind(GetInt(p, 4)) ? 4 : n >= 8 && IsKind(GetInt(p, 8)) ? 8 : 0;
@@ -178,7 +178,7 @@ static PoiseErr FailKind(const ByteSource *s, int64_t at, const unsigned char *p
        s->name, (long long)at, shown, PETSC_VEC, PETSC_MAT, PETSC_IS);
 }
 
-/* Bytes behind the header, if a number has so many. */
+/* Bytes behind the header, if a number has `number` bytes. */
 static int64_t DataBytes(const PetscItem *item, int number)
 {
   int64_t w = item->width;
@@ -188,13 +188,13 @@ static int64_t DataBytes(const PetscItem *item, int number)
   return w * item->M + (w + number) * item->nz;
 }
 
-/* Is this the end of the file, or does another object begin? */
+/* Does the file end here, or another object begin? */
 static bool IsEnd(const ByteSource *s, int64_t at)
 {
   unsigned char p[8];
   size_t n = 0;
   if (at >= s->size) return at == s->size;
-  if (poiseSourceTry(s, at, p, sizeof p, &n)) n = 0; /* whoever reads on will say why */
+  if (poiseSourceTry(s, at, p, sizeof p, &n)) n = 0; /* a later read reports the error */
   for (int width = 4; (size_t)width <= n; width += 4)
     if (GetInt(p, width) >= FIRST_KIND && GetInt(p, width) <= LAST_KIND) return true;
   return false;
@@ -321,7 +321,7 @@ typedef struct PetscOptions {
 
 static const PoiseOption options[] = {
     {"petsc_index_bits", POISE_OPTION_CHOICE, offsetof(PetscOptions, bits), "auto", 0, 0, "auto|32|64",
-     "integers of PETSc binary files that are written; auto: 64 where 32 do not do"},
+     "bits of the integers in PETSc binary files that are written; auto: 64 if 32 do not suffice"},
     {0},
 };
 

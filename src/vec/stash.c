@@ -20,11 +20,11 @@ void poiseStashDestroy(PoiseContext ctx, Stash *s)
   *s = (Stash){0};
 }
 
-/* what one rank sends: entries of others' rows sorted by owner, keeping their order */
-typedef struct Parcel {
-  Entry *out, *in;                    /* in: the own entries, then what was received */
-  int64_t *send, *receive, *gathered; /* bytes per rank; gathered: the sends of all ranks */
-  int64_t own, total;                 /* entries that stay; those and the received ones */
+typedef struct Parcel {               /* what this rank sends: entries of others' rows, sorted by owner,
+                                         keeping their order */
+  Entry *out, *in;                    /* in: this rank's entries, then the received ones */
+  int64_t *send, *receive, *gathered; /* bytes per rank; gathered: `send` of all ranks */
+  int64_t own, total;                 /* entries that stay here; their number with the received ones */
 } Parcel;
 
 static PoiseErr Pack(PoiseContext ctx, const Stash *s, const Layout *rows, Parcel *p)

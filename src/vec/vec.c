@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Vectors: creation, access, assembly, BLAS-1. Every element-wise operation is a phase (vec_phases.h). */
 #include "vec.h"
+#include "vec_kernels.h"
+#include "vec_phases.h"
 
 #include <float.h>
 
@@ -8,7 +10,7 @@
 
 typedef struct Given { /* the user's array; NULL: none */
   double *array;
-  bool device; /* that is where it is */
+  bool device; /* the array is on the device */
   PoiseOwn own;
 } Given;
 
@@ -219,7 +221,8 @@ PoiseErr PoiseVecRestore(PoiseVec x, void *array)
   CALLED(OBJECT(x), GIVEN(array));
   const double *none = NULL;
   memcpy(array, &none, sizeof none);
-  return poiseBufferSyncBorrowed(&x->data); /* what was written on the host, to an array lent on the device */
+  /* brings what was written on the host to an array lent on the device */
+  return poiseBufferSyncBorrowed(&x->data);
 }
 
 PoiseErr PoiseVecToDevice(PoiseVec x)
@@ -341,16 +344,16 @@ PoiseErr PoiseVecAssemble(PoiseVec x)
 
 /* ---- element-wise operations ----------------------------------------------------------------- */
 
-/* Whether w reads or replaces its old content decides between Update and Write: an operand that is w itself
-   is read. */
+/* An operand that is w itself makes the phase read w, so w is updated. Otherwise w's old content is not
+   needed, and it is written. */
 static PoiseErr LaunchPhase(PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs *a)
 {
   if (x) TRY(poiseVecCheckSame(w, "w", x, "x"));
   if (y) TRY(poiseVecCheckSame(w, "w", y, "y"));
-  if (x) TRY(poiseVecRead(x, &a->in[0]));
-  if (y) TRY(poiseVecRead(y, &a->in[1]));
-  TRY(x == w || y == w ? poiseVecUpdate(w, &a->out[0]) : poiseVecWrite(w, &a->out[0]));
-  TRY(poiseLaunch(w->ctx->device, KERNEL_phase, a, sizeof *a));
+  if (x) TRY(poiseVecRead(x, &a->in[VEC_X]));
+  if (y) TRY(poiseVecRead(y, &a->in[VEC_Y]));
+  TRY(x == w || y == w ? poiseVecUpdate(w, &a->out[VEC_W]) : poiseVecWrite(w, &a->out[VEC_W]));
+  TRY(LAUNCH(w->ctx->device, phase, a));
   return poiseBufferSyncBorrowed(&w->data);
 }
 
@@ -443,7 +446,7 @@ PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse)
   if (!fuse || !fuse->ndot) return POISE_OK;
   m.fuse = *fuse;
   TRY(poiseVecUpdate(y, &m.y));
-  return poiseLaunch(y->ctx->device, KERNEL_maxpy, &m, sizeof m);
+  return LAUNCH(y->ctx->device, maxpy, &m);
 }
 
 static PoiseErr CheckMaxpy(PoiseVec y, int k, const PoiseVec *x)
@@ -464,7 +467,7 @@ static PoiseErr MaxpyBatch(PoiseVec y, int k, const double *a, const PoiseVec *x
     m.value[j] = a[j];
   }
   TRY(poiseVecUpdate(y, &m.y));
-  return poiseLaunch(y->ctx->device, KERNEL_maxpy, &m, sizeof m);
+  return LAUNCH(y->ctx->device, maxpy, &m);
 }
 
 static int Batch(int k)
@@ -487,7 +490,7 @@ PoiseErr PoiseVecMAXPY(PoiseVec y, int k, const double *a, const PoiseVec *x)
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* The sums of this rank, on the host. */
+/* Fetch the sums of this rank to the host. */
 static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, double *result)
 {
   const double *partial;
@@ -495,7 +498,7 @@ static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, dou
   TRY(poiseBufferRead(&ctx->reduce_partial, DEVICE, &partial));
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
   ReduceArgs r = {.nsum = k, .max = max, .stride = nblock, .count = nblock, .partial = partial, .dst = slots};
-  TRY(poiseLaunch(ctx->device, KERNEL_reduce, &r, sizeof r));
+  TRY(LAUNCH(ctx->device, reduce, &r));
   TRY(poiseDeviceCopy(ctx->device, ctx->reduce_pinned, slots, (size_t)k * sizeof(double), COPY_TO_HOST));
   TRY(poiseDeviceSync(ctx->device));
   memcpy(result, ctx->reduce_pinned, (size_t)k * sizeof(double));
@@ -504,7 +507,7 @@ static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, dou
 
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result)
 {
-  double v[POISE_MAX_BATCH + 1] = {0}; /* the last one carries the errors */
+  double v[POISE_MAX_BATCH + 1] = {0}; /* the last one counts the ranks' errors */
   if (!mine) mine = FetchSums(ctx, k, nblock, max, v);
   v[k] = mine != POISE_OK;
   TRY(max ? poiseCommMax(ctx->comm, v, k + 1) : poiseCommSum(ctx->comm, v, k + 1));
@@ -521,12 +524,12 @@ static PoiseErr DotPhase(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, Phas
   a.id = id;
   a.n = x->layout->n;
   if (y) TRY(poiseVecCheckSame(x, "x", y, "y"));
-  TRY(poiseVecRead(x, &a.in[0]));
-  if (y) TRY(poiseVecRead(y, &a.in[1]));
-  if (w) TRY(poiseVecUpdate(w, &a.out[0]));
+  TRY(poiseVecRead(x, &a.in[VEC_X]));
+  if (y) TRY(poiseVecRead(y, &a.in[VEC_Y]));
+  if (w) TRY(poiseVecUpdate(w, &a.out[VEC_W]));
   TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &partial));
   for (int j = 0; j < k; j++) a.partial[j] = partial + j * POISE_NBLOCKS(a.n);
-  return poiseLaunch(ctx->device, KERNEL_phase, &a, sizeof a);
+  return LAUNCH(ctx->device, phase, &a);
 }
 
 static PoiseErr Reduce(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs a, double *result)
@@ -621,7 +624,7 @@ static PoiseErr MdotBatch(PoiseVec y, int k, const PoiseVec *x)
   }
   TRY(poiseVecRead(y, &m.y));
   TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &m.partial));
-  return poiseLaunch(ctx->device, KERNEL_mdot, &m, sizeof m);
+  return LAUNCH(ctx->device, mdot, &m);
 }
 
 PoiseErr PoiseVecMDot(PoiseVec y, int k, const PoiseVec *x, double *dots)

@@ -15,12 +15,12 @@ typedef struct Layout {
   PoiseInt *start; /* size + 1 */
 } Layout;
 
-/* n or N may be POISE_DECIDE. Collective; agrees. `what` names the object in messages. */
+/* n or N may be POISE_DECIDE. `what` names the object in messages. Collective; agrees. */
 PoiseErr poiseLayoutCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *what, Layout **layout);
 Layout *poiseLayoutShare(Layout *layout);
 void poiseLayoutDestroy(Layout **layout);
 int poiseLayoutOwner(const Layout *layout, PoiseInt row);
-/* on this rank and in total: equal on all when all say so */
+/* equal on this rank and in total; so equal everywhere if all ranks say so */
 bool poiseLayoutSame(const Layout *a, const Layout *b);
 
 /* ---- stash (stash.c): entries added for rows of any rank, sent to their owners --------------- */
@@ -36,9 +36,9 @@ typedef struct Stash {
 } Stash;
 
 PoiseErr poiseStashAdd(PoiseContext ctx, Stash *s, PoiseInt row, PoiseInt col, double value);
-/* Replace the contents by the entries of rows that this rank owns, its own first, then in order of sending
-   rank; those of one rank in the order of adding. So sums have the same order as when own entries are added
-   in place. Collective; agrees. */
+/* Replace the contents by all entries of this rank's rows: its own first, then in order of the sending
+   rank. Those of one rank keep their order of adding. So sums have the same order as if own entries were
+   added in place. Collective; agrees. */
 PoiseErr poiseStashExchange(PoiseContext ctx, Stash *s, const Layout *rows);
 void poiseStashDestroy(PoiseContext ctx, Stash *s);
 
@@ -52,11 +52,11 @@ typedef struct Pending {
   char words[256];
 } Pending;
 
-/* Adding and setting do not mix; `assemble` names what must come between. */
+/* Refuse to mix adding and setting; `assemble` names the call that must come between them. */
 PoiseErr poisePendingMode(const Pending *p, int mode, const char *assemble);
 /* Keep a failure of a call that adds or sets. Returns e. */
 PoiseErr poisePendingKeep(Pending *p, PoiseErr e);
-/* What all ranks did (*mode: one of the two; 0 and an error if both). A kept failure is reported, and
+/* *mode = what all ranks did: added or set; 0 and an error if both. A kept failure is reported, and
    forgotten. Collective. */
 PoiseErr poisePendingAgree(PoiseContext ctx, Pending *p, const char *assemble, int *mode);
 
@@ -70,20 +70,18 @@ PoiseErr poiseMapSet(PoiseContext ctx, PoiseInt n, const PoiseInt *global, Poise
                      Map *map);
 void poiseMapDestroy(PoiseContext ctx, Map *map);
 
-typedef struct Indices { /* rows or columns that a user gives: global, or numbers in a map */
+typedef struct Indices { /* rows or columns that a user gives: global, or local numbers of a map */
   PoiseInt n;
   const PoiseInt *index;
   const Map *map; /* may be NULL */
 } Indices;
 
-/* *first = the least k of which a.what is true, or a.n; a's arrays are on the device. Waits for it. Local. */
-PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first);
 /* that error */
 PoiseErr poiseIndexBeyond(PoiseInt i, int64_t place, PoiseInt N, const char *what, const char *object);
-/* Are all below N, or in the map? `what` ("row") and `object` ("vector") are for the message. */
+/* Are all indices below N, or in the map? `what` ("row") and `object` ("vector") are for the message. */
 PoiseErr poiseValuesCheck(int64_t n, const double *v);
 PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const char *object);
-/* The k-th global index, negative if it is to be ignored. */
+/* The k-th global index, negative if to be ignored. */
 static inline PoiseInt poiseIndex(const Indices *x, PoiseInt k)
 {
   PoiseInt i = x->index[k];
@@ -102,34 +100,35 @@ struct PoiseVec_s {
 };
 
 PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x); /* shares the layout; agrees */
-/* The same, but the caller agrees, and destroys after a failure. */
+/* The same, but the caller agrees on errors, and destroys after a failure. */
 PoiseErr poiseVecCreateLocal(Layout *layout, PoiseVec *x);
-/* A vector that lies in others, one after the other: pointed at a part of the device memory of one before
-   each use. What is written to it on the host is in that memory after the next poiseVecRead. The caller
-   agrees, and destroys after a failure. */
+/* A vector that is a view of others, one after the other. It is pointed at a part of the device memory of
+   one before each use. What is written to it on the host is in that memory after the next poiseVecRead.
+   The caller agrees on errors, and destroys after a failure. */
 PoiseErr poiseVecCreateSlice(Layout *layout, PoiseVec *x);
 void poiseVecPoint(PoiseVec x, const double *part);
-/* Device pointers to the local entries, as Read, Write, Update of buffer.c. */
+/* Device pointers to the local entries, like Read, Write and Update of buffer.c. */
 PoiseErr poiseVecRead(PoiseVec x, const double **p);
 PoiseErr poiseVecWrite(PoiseVec x, double **p);
 PoiseErr poiseVecUpdate(PoiseVec x, double **p);
 PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname);
-/* The dots of y in a pass of their own, for whoever cannot take them while finishing rows. */
+/* The dots of y in a pass of their own, for callers that cannot take them while finishing rows. */
 PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse);
-bool poiseSquaresHold(double sum); /* did they add up to this without under- or overflow? NaN did */
-/* If not: two factors for entries of this size at most, as their product may overflow. A norm is taken back
-   by the power of two that is the value. */
+bool poiseSquaresHold(double sum); /* did the squares add up to this without under- or overflow? True for
+                                      NaN */
+/* Otherwise: two scale factors for entries of at most this size; two, as their product may overflow.
+   Returns the power of two by which the norm is scaled back. */
 int poiseScaleSquares(double largest, double scale[2]);
-/* Finish an eager reduction: k sums (maxima) of nblock partials each in the context's scratch, over all
-   ranks. `mine` is this rank's error so far: whoever failed, all fail. */
+/* Finish an eager reduction: k sums (maxima) over all ranks, from nblock partials each in the context's
+   scratch. `mine` is this rank's error so far. If one rank has failed, all fail. */
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result);
 
 /* ---- files (load.c) -------------------------------------------------------------------------- */
 
 typedef enum FileKind { FILE_MATRIX_MARKET, FILE_PETSC } FileKind;
 
-/* What a file holds, by its first bytes, which rank 0 looks at; POISE_ERR_FORMAT shows them when it is
-   something else. Collective; agrees. */
+/* Recognise a file's format by its first bytes, which rank 0 reads. POISE_ERR_FORMAT shows them if the
+   format is unknown. Collective; agrees. */
 PoiseErr poiseFileKind(PoiseContext ctx, const char *path, FileKind *kind);
 
 /* ---- halo (halo.c): remote entries of a vector ----------------------------------------------- */
@@ -144,7 +143,7 @@ typedef struct Halo {
   PoiseErr pending;   /* this rank's failure between Begin and End */
 } Halo;
 
-/* One side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank; *count is 0 on
+/* Make one side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank. *count is 0 on
    entry. */
 PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start,
                            double **buffer);
@@ -152,20 +151,20 @@ void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers);
 /* ghost: ascending global indices that other ranks own. Collective; agrees. */
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo);
 void poiseHaloDestroy(Halo **halo);
-void poiseHaloBytes(const Halo *halo, PoiseBytes *sum); /* sum += what it holds; NULL: nothing */
+void poiseHaloBytes(const Halo *halo, PoiseBytes *sum); /* sum += bytes that it holds; halo may be NULL */
 void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p);
-/* Start to fetch the ghosts of x (device pointer); End gives them (device pointer; valid until the next
-   Begin). The exchange takes place even if this rank fails (mine: it has already, x is not read), so that
-   nobody waits for it in vain; End says so. */
+/* Start to fetch the ghosts of x (device pointer). End gives them (device pointer; valid until the next
+   Begin). mine: an earlier failure of this rank, which then does not read x. The exchange takes place even
+   if this rank fails, so that no rank waits in vain. End returns the failure. */
 PoiseErr poiseHaloBegin(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloEnd(Halo *halo, const double **ghost);
 /* y[owner's entry] += ghost entries of all ranks, in rank order. ghost: device pointer. */
 PoiseErr poiseHaloReverse(Halo *halo, PoiseErr mine, double *y);
 PoiseErr poiseHaloGhostWrite(Halo *halo, double **ghost); /* where to put what Reverse sends */
-/* The same two for host arrays, at once. ghost and what poiseHaloHostGhosts gives: host pointers, valid until
-   the next exchange. Collective; the exchange takes place whatever mine is. */
+/* Both for host arrays, in one call. The ghost pointers, here and from poiseHaloHostGhosts, are host
+   pointers, valid until the next exchange. The exchange takes place whatever mine is. Collective. */
 PoiseErr poiseHaloHost(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
 PoiseErr poiseHaloHostReverse(Halo *halo, PoiseErr mine, double *y);
-double *poiseHaloHostGhosts(Halo *halo); /* where to put what HostReverse sends */
+double *poiseHaloHostGhosts(Halo *halo); /* where the caller puts the entries that HostReverse sends */
 
 #endif

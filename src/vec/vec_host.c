@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host kernels on vectors other than phases. Blocks of POISE_BLOCK rows are shared out over threads; no
-   result depends on how. */
+/* Host kernels on vectors, other than phases. Threads divide blocks of POISE_BLOCK rows; results do not
+   depend on how. */
 #include "vec_host.h"
+#include "vec_kernels.h"
 
 static void Dot(int k, const double *const *x, const double *y, int64_t begin, int64_t end, double *partial,
                 int64_t stride)

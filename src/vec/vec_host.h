@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What host kernels share: threads over blocks of rows, and sums whose order is fixed. */
+/* Shared by host kernels: threads over blocks of rows, and sums in a fixed order. */
 #ifndef POISE_VEC_HOST_H
 #define POISE_VEC_HOST_H
 
@@ -40,7 +40,7 @@ static inline double poiseHostWeightedDot(const double *d, const double *y, int6
   return poiseHostAddLanes(s);
 }
 
-/* The dots of rows [begin, end), while they are in cache, as partials of block `at`. */
+/* The dots of rows [begin, end) while they are in cache, as the partials of block `at`. */
 static inline void poiseHostFuse(const Fuse *f, const double *y, int64_t begin, int64_t end, int64_t at)
 {
   for (int k = 0; k < f->ndot; k++)

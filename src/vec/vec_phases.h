@@ -3,220 +3,128 @@
 #ifndef POISE_VEC_PHASES_H
 #define POISE_VEC_PHASES_H
 
-#include "../sys/kernels.h"
+#include "../sys/phase.h"
 
-#ifdef __CUDACC__
-struct PhaseRow : PhaseArgs { /* with entries of in, which a GPU fetches before it needs them */
-  double read[POISE_MAX_VECS];
-};
-#endif
+/* Operands: those that are read, and the one that is written. */
+enum { VEC_X, VEC_Y };
+enum { VEC_W };
 
-/* Entry i of in[k], for element i: a was given to that. */
-POISE_INLINE double poiseRead(const PhaseArgs *a, int k, int64_t i)
-{
-#ifdef __CUDACC__
-  (void)i;
-  return ((const PhaseRow *)a)->read[k];
-#else
-  return a->in[k][i];
-#endif
-}
-
-POISE_INLINE Dots poiseDots(double d0, double d1, double d2)
-{
-  Dots t;
-  t.d[0] = d0, t.d[1] = d1, t.d[2] = d2, t.d[3] = 0;
-  return t;
-}
-
-/* The prologue of a phase without slots: its scalars are the coefficients. */
-POISE_INLINE int poiseTakeScalars(const PhaseArgs *a, double *c)
-{
-  for (int k = 0; k < POISE_MAX_COEFS; k++) c[k] = poiseScalar(a->c[k]);
-  return 1;
-}
-
-POISE_INLINE int vec_set_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
-}
+/* Their prologues. */
+#define TAKES_SCALARS(name)        \
+  PROLOGUE(name)                   \
+  {                                \
+    return poiseTakeScalars(a, c); \
+  }
+TAKES_SCALARS(vec_set)
+TAKES_SCALARS(vec_axpby)
+TAKES_SCALARS(vec_axpby_dot)
+TAKES_SCALARS(vec_mult)
+TAKES_SCALARS(vec_divide)
+TAKES_SCALARS(vec_reciprocal)
+TAKES_SCALARS(vec_dot)
+TAKES_SCALARS(vec_dot2)
+TAKES_SCALARS(vec_sum)
+TAKES_SCALARS(vec_norm1)
+TAKES_SCALARS(vec_norm2_scaled)
+TAKES_SCALARS(vec_norm_inf)
+TAKES_SCALARS(vec_random)
+#undef TAKES_SCALARS
 
 /* w = a */
-POISE_INLINE Dots vec_set_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_set)
 {
-  a->out[0][i] = c[0];
+  OUT(VEC_W) = c[0];
   return poiseDots(0, 0, 0);
-}
-
-POISE_INLINE int vec_axpby_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
 }
 
 /* w = a x + b y; a zero factor drops its vector, NaN and all, so that a copy has the same bits (-0 too). The
    other one is read in its place, as a load that depends on a factor would keep a CPU from doing several
    elements at once. */
-POISE_INLINE Dots vec_axpby_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_axpby)
 {
-  const double *x = c[0] == 0 && c[1] != 0 ? a->in[1] : a->in[0], *y = c[1] != 0 ? a->in[1] : a->in[0];
+  const double *x = c[0] == 0 && c[1] != 0 ? a->in[VEC_Y] : a->in[VEC_X];
+  const double *y = c[1] != 0 ? a->in[VEC_Y] : a->in[VEC_X];
   double ax = c[0] == 0 ? 0 : c[0] * x[i];
   double by = c[1] == 0 ? 0 : c[1] * y[i];
-  a->out[0][i] = c[1] == 0 ? ax : c[0] == 0 ? by : ax + by;
+  OUT(VEC_W) = c[1] == 0 ? ax : c[0] == 0 ? by : ax + by;
   return poiseDots(0, 0, 0);
-}
-
-POISE_INLINE int vec_axpby_dot_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
 }
 
 /* the same, and (w, w) */
-POISE_INLINE Dots vec_axpby_dot_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_axpby_dot)
 {
   (void)vec_axpby_element(c, a, i);
-  double w = a->out[0][i];
+  double w = a->out[VEC_W][i];
   return poiseDots(w * w, 0, 0);
 }
 
-POISE_INLINE int vec_mult_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
-}
-
 /* w = x . y */
-POISE_INLINE Dots vec_mult_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_mult)
 {
-  (void)c;
-  a->out[0][i] = poiseRead(a, 0, i) * poiseRead(a, 1, i);
+  OUT(VEC_W) = READ(VEC_X) * READ(VEC_Y);
   return poiseDots(0, 0, 0);
-}
-
-POISE_INLINE int vec_divide_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
 }
 
 /* w = x / y */
-POISE_INLINE Dots vec_divide_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_divide)
 {
-  (void)c;
-  a->out[0][i] = poiseRead(a, 0, i) / poiseRead(a, 1, i);
+  OUT(VEC_W) = READ(VEC_X) / READ(VEC_Y);
   return poiseDots(0, 0, 0);
-}
-
-POISE_INLINE int vec_reciprocal_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
 }
 
 /* w = 1 / x */
-POISE_INLINE Dots vec_reciprocal_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_reciprocal)
 {
-  (void)c;
-  a->out[0][i] = 1 / poiseRead(a, 0, i);
+  OUT(VEC_W) = 1 / READ(VEC_X);
   return poiseDots(0, 0, 0);
 }
 
-POISE_INLINE int vec_dot_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
-}
-
 /* (x, y) */
-POISE_INLINE Dots vec_dot_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_dot)
 {
-  (void)c;
-  return poiseDots(poiseRead(a, 0, i) * poiseRead(a, 1, i), 0, 0);
-}
-
-POISE_INLINE int vec_dot2_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
+  return poiseDots(READ(VEC_X) * READ(VEC_Y), 0, 0);
 }
 
 /* (x, y) and (y, y) */
-POISE_INLINE Dots vec_dot2_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_dot2)
 {
-  (void)c;
-  double y = poiseRead(a, 1, i);
-  return poiseDots(poiseRead(a, 0, i) * y, y * y, 0);
-}
-
-POISE_INLINE int vec_sum_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
+  double y = READ(VEC_Y);
+  return poiseDots(READ(VEC_X) * y, y * y, 0);
 }
 
 /* sum of x */
-POISE_INLINE Dots vec_sum_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_sum)
 {
-  (void)c;
-  return poiseDots(poiseRead(a, 0, i), 0, 0);
-}
-
-POISE_INLINE int vec_norm1_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
+  return poiseDots(READ(VEC_X), 0, 0);
 }
 
 /* sum of |x| */
-POISE_INLINE Dots vec_norm1_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_norm1)
 {
-  (void)c;
-  return poiseDots(fabs(poiseRead(a, 0, i)), 0, 0);
-}
-
-POISE_INLINE int vec_norm2_scaled_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
+  return poiseDots(fabs(READ(VEC_X)), 0, 0);
 }
 
 /* (a b x, a b x): a b alone may overflow */
-POISE_INLINE Dots vec_norm2_scaled_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_norm2_scaled)
 {
-  double v = poiseRead(a, 0, i) * c[0] * c[1];
+  double v = READ(VEC_X) * c[0] * c[1];
   return poiseDots(v * v, 0, 0);
 }
 
-POISE_INLINE int vec_norm_inf_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
-}
-
 /* max of |x| */
-POISE_INLINE Dots vec_norm_inf_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_norm_inf)
 {
-  (void)c;
-  return poiseDots(fabs(poiseRead(a, 0, i)), 0, 0);
-}
-
-POISE_INLINE int vec_random_begin(const double *in, double *out, const PhaseArgs *a, double *c)
-{
-  (void)in, (void)out;
-  return poiseTakeScalars(a, c);
+  return poiseDots(fabs(READ(VEC_X)), 0, 0);
 }
 
 /* w_i in [-1, 1): splitmix64 of k + i, where k holds this rank's first row and the seed */
-POISE_INLINE Dots vec_random_element(const double *c, const PhaseArgs *a, int64_t i)
+ELEMENTWISE(vec_random)
 {
-  (void)c;
   uint64_t z = ((uint64_t)a->k + (uint64_t)i) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   z ^= z >> 31;
-  a->out[0][i] = (double)(int64_t)(z >> 11) * 0x1p-52 - 1;
+  OUT(VEC_W) = (double)(int64_t)(z >> 11) * 0x1p-52 - 1;
   return poiseDots(0, 0, 0);
 }
 

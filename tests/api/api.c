@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the tables as suites, <table>.<device>.t<ranks>, or np<ranks> under mpiexec. Checks may come from any
-   thread; CUnit hears of them once all ranks are through. Under MPI each rank reports its own, and its exit
-   status counts. */
+/* Runs the tables as suites, <table>.<device>.t<ranks>, or np<ranks> under mpiexec. Checks may come from
+   any thread. CUnit gets them once all ranks have finished. Under MPI each rank reports its own checks,
+   and its exit status counts. */
 #include "api.h"
 
 #include <CUnit/Basic.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What the library promises, asked of an installed copy through <poise.h> alone, judged by dense arithmetic.
-  A test is written once and is called on every rank of every configuration: each device that is there, and
-  1 to 4 ranks as threads or those of mpiexec. It makes the same dense matrix on every rank from a seed, a
-  PoiseMat of it, and compares. One file for each part of the interface; this header is all that they share.
+  What the library promises, tested on an installed copy through <poise.h> alone, with dense arithmetic as the
+  reference. A test is written once, and is called on every rank of every configuration. Configurations are
+  each available device with 1 to 4 thread ranks, or with the ranks of mpiexec. A test makes the same dense
+  matrix on every rank from a seed, and a PoiseMat of it, and compares. There is one file for each part of the
+  interface. They share only this header.
 */
 #ifndef POISE_API_H
 #define POISE_API_H
@@ -36,7 +37,8 @@ extern const Test vector_tests[], product_tests[], assembly_tests[], change_test
 #define CHECK_OK(call)               ApiCheckOk((call), __FILE__, __LINE__, #call)
 #define CHECK_ERR(call, code, words) ApiCheckErr((call), code, words, __FILE__, __LINE__, #call)
 #define CHECK_NEAR(a, b, tol)        ApiCheckNear(a, b, tol, __FILE__, __LINE__, #a " ~ " #b)
-#define CHECK_INT(a, b)              ApiCheckInt((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
+
+#define CHECK_INT(a, b) ApiCheckInt((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
 
 int ApiCheck(int holds, const char *file, int line, const char *text);
 int ApiCheckOk(PoiseErr e, const char *file, int line, const char *text);

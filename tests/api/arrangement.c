@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Other shares and orders of rows: the matrix is P A P^T, the application sees its own numbers. */
+/* Other distributions and orders of rows: the matrix is P A P^T, and the application sees its own numbers. */
 #include "api.h"
 
 enum { N = 60, PARTITIONS = 4 };

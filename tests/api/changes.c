@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A matrix is changed, copied, transposed, added; prescribed unknowns; vectors of its null space. */
+/* Changed, copied, transposed and added matrices; prescribed unknowns; vectors of null spaces. */
 #include "api.h"
 
 static const char *const types[] = {"csr", "csri", "seg", "bcsr"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dense arithmetic, matrices to try, and the way from there to the library and back. */
+/* Dense arithmetic, matrices for tests, and conversion to and from the library. */
 #include "api.h"
 
 double Random(uint64_t seed, uint64_t i)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wrong calls are errors of the right code, with words and values, on all ranks; and what was there
-   goes on. */
+/* Wrong calls are errors of the right code, with words and values, on all ranks; existing objects still
+   work. */
 #include "api.h"
 
 typedef struct Scene {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix Market and PETSc binary files, plain and by gzip: written and read back, as others write
-   them, and bad ones. */
+/* Matrix Market and PETSc binary files, plain and by gzip: written and read back, files as others write
+   them, and bad files. */
 #include "api.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The iterates of every method, with every preconditioner, side and norm that it offers, are those that its
-  definition gives in dense arithmetic; and the norms that it tells are those of their residuals.
+  The iterates of every method, with every preconditioner, side and norm that it offers, are those of its
+  definition in dense arithmetic. The norms that it reports are those of their residuals.
 */
 #include "api.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options from code, text, files and the command line; prefixes, kinds, ranges; those that objects take. */
+/* Options from code, text, files and the command line; prefixes, kinds, ranges; options of objects. */
 #include "api.h"
 
 typedef struct Fields {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products of every type, of every shape, made in every way, against dense. */
+/* Products of every type and shape, of matrices made in every way, compared with dense ones. */
 #include "api.h"
 
 /* Types with what their options give besides; of some several kinds of work. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks do together: sums, maxima, shares, barriers; bits that do not depend on threads or runs. */
+/* Operations over ranks: sums, maxima, splits, barriers; bits that do not depend on threads or runs. */
 #include "api.h"
 
 static void TestSums(PoiseContext ctx)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Views, monitors, logs, and bytes: that they are there, with the numbers that they are about, and are
-   kept to. */
+/* Views, monitors, logs, and bytes: they exist, show the right numbers, and hold. */
 #include "api.h"
 
 enum { N = 64 };
@@ -133,8 +132,9 @@ static void TestLog(PoiseContext ctx)
   DenseFree(&D);
 }
 
-/* The numbers of an event in the CSV: least and most over the ranks of calls, seconds, flops, bytes, GB/s,
-   messages, their bytes, allocations, launches, copies, bytes to the device and to the host, waits. */
+/* The numbers of an event in the CSV, each as minimum and maximum over the ranks: calls, seconds, flops,
+   bytes, GB/s, messages and their bytes; allocations, launches, copies, bytes to the device and to the
+   host, waits. */
 enum { CALLS = 0, SECONDS = 2, FLOPS = 4, ALLOCATIONS = 14, TO_DEVICE = 20, TO_HOST = 22, COLUMNS = 26 };
 
 static bool Row(const char *text, const char *event, double v[COLUMNS])
@@ -189,7 +189,7 @@ static void TestCounts(PoiseContext ctx)
       CHECK(v[CALLS] == 1 && v[CALLS + 1] == 1);
       CHECK(v[SECONDS] >= 0 && v[SECONDS] <= v[SECONDS + 1] && v[SECONDS + 1] <= took * 4 + 1);
       if (PoiseSize(ctx) == 1) CHECK(v[SECONDS] >= 0.009 && v[SECONDS] <= took);
-      CHECK_NEAR(v[TO_DEVICE + 1], copies ? 8 * m : 0, 0);
+      CHECK_NEAR(v[TO_DEVICE + 1], copies ? 8.0 * (double)m : 0, 0);
       CHECK(v[FLOPS + 1] == 0 && v[ALLOCATIONS + 1] == 0);
     }
     if (Row(text, "two", v)) {
@@ -197,7 +197,7 @@ static void TestCounts(PoiseContext ctx)
       if (PoiseSize(ctx) == 1) CHECK_NEAR(v[FLOPS], 4.0 * (double)DenseCount(&D), 0);
       if (PoiseSize(ctx) == 1) CHECK_NEAR(v[TO_HOST], 0, 0);
     }
-    if (Row(text, "three", v)) CHECK_NEAR(v[TO_HOST + 1], copies ? 8 * m : 0, 0);
+    if (Row(text, "three", v)) CHECK_NEAR(v[TO_HOST + 1], copies ? 8.0 * (double)m : 0, 0);
     if (Row(text, "MatMult", v)) CHECK(v[CALLS] == 3 && v[CALLS + 1] == 3);
   }
   if (out) fclose(out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solves to the end: true residuals, reasons, histories, monitors, tests, guesses, null spaces, and
-   what is kept between them. */
+/* Complete solves: true residuals, reasons, histories, monitors, tests, guesses, null spaces, and what is
+   kept between solves. */
 #include "api.h"
 
 enum { N = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every operation on vectors against a plain loop, on sizes around those of blocks, and of numbers of
-   any size. */
+/* Every operation on vectors, compared with a plain loop, for sizes around those of blocks, and for values
+   of any magnitude. */
 #include "api.h"
 
 enum { MOST = 9001, TERMS = 70 };

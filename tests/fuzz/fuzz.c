@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What fuzz targets share. */
+/* Shared by fuzz targets. */
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A fuzz target is one file with FuzzOne, which takes any bytes as input and stops the process when a promise
-  is broken. It is linked with libFuzzer (cmake --preset fuzz), which makes up inputs, and in every build with
-  replay.c, which runs those of the folder of its name: seeds, and whatever was found once.
+  A fuzz target is one file with FuzzOne. It takes any bytes as input, and aborts when a promise is broken.
+  libFuzzer makes inputs (cmake --preset fuzz). Every build also links it with replay.c, which runs the inputs
+  in the folder of its name: seeds, and inputs found earlier.
 */
 #ifndef POISE_FUZZ_H
 #define POISE_FUZZ_H

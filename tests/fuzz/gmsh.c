@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Meshes of Gmsh, read by the examples' reader: whatever is taken has numbers in range. */
+/* Meshes of Gmsh, read by the examples' reader: all numbers of an accepted mesh are in range. */
 #include "fuzz.h"
 
 #include "fem/gmsh.h"

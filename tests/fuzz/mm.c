@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrix Market files. However the bytes arrive and in however many rounds they are read, they mean the same;
-  the rows of what was accepted are sorted and in range; and a matrix or vector that was loaded, saved and
-  loaded again has the same bits.
+  Matrix Market files. The result must not depend on how the bytes arrive, nor on the number of rounds in
+  which they are read. Rows of accepted input are sorted and in range. A matrix or vector that was loaded,
+  saved and loaded again has the same bits.
 */
 #include "fuzz.h"
+#include "mat/load.h"
 
 #include "vec/mm.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Options. An input is a command line (the first line, words apart by blanks) and an options text (the rest),
-  which is read as from code, from the environment and from a file: it means the same everywhere. What was
-  accepted, written as an options text and read again, gives the same values.
+  Options. An input is a command line (the first line, words separated by blanks) and an options text (the
+  rest). The text is read as from code, from the environment and from a file, and must mean the same. Accepted
+  options, written as an options text and read again, give the same values.
 */
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PETSc's binary files, from memory and from a file, which must agree. What was loaded, saved with integers of
-  either width and loaded again has the same bits.
+  PETSc's binary files, from memory and from a file, which must agree. An object that was loaded, saved with
+  integers of either width, and loaded again has the same bits.
 */
 #include "fuzz.h"
+#include "mat/load.h"
 
 #include "vec/petsc.h"
 

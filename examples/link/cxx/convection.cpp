@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A C++ code that lends its std::vectors: nothing of the matrix is copied, and the solution is in the vector after the
-  solve. (On a GPU the library keeps a copy there; convection_gpu lends what is there already.)
+  A C++ code that lends its std::vectors: nothing of the matrix is copied, and the solution is in the vector
+  after the solve. (On a GPU the library keeps a copy there; convection_gpu lends what is there already.)
 
     ./convection -ksp_monitor
 */

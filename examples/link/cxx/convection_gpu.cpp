@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The same of a code whose arrays are in the GPU's memory: they are lent too, and used there. Code and library work in one
-  stream, so that neither waits for the other.
+  The same of a code whose arrays are in the GPU's memory: they are lent too, and used there. Code and library
+  work in one stream, so that neither waits for the other.
 
     ./convection_gpu -ksp_monitor       ends with status 77 where there is no GPU
 */
@@ -39,10 +39,12 @@ private:
 
 static PoiseErr Run(PoiseContext ctx, System &system, PoiseInt *iterations)
 {
-  const DeviceArray<int32_t> ptr(system.ptr), col(system.col); /* declared first: released after what uses them */
+  /* declared first: released after what uses them */
+  const DeviceArray<int32_t> ptr(system.ptr), col(system.col);
   const DeviceArray<double> val(system.val), rhs(system.b), solution(system.u);
   if (!ptr.data() || !col.data() || !val.data() || !rhs.data() || !solution.data()) {
-    POISE_FAIL(POISE_ERR_USER, "the arrays of the simulation do not fit: %s", cudaGetErrorString(cudaGetLastError()));
+    POISE_FAIL(POISE_ERR_USER, "the arrays of the simulation do not fit: %s",
+               cudaGetErrorString(cudaGetLastError()));
   }
   Matrix A;
   Vector b, u;
@@ -56,10 +58,11 @@ static PoiseErr Run(PoiseContext ctx, System &system, PoiseInt *iterations)
   POISE_TRY(PoiseVecCreateDeviceArray(ctx, n, n, solution.data(), POISE_BORROW, &u));
   POISE_TRY(Solve(ctx, A, b, u, iterations));
 
-  /* u is current in the order of the stream: a kernel of the simulation's would go there without a wait, as this copy does. */
+  /* u is current in the order of the stream: a kernel of the simulation's would go there without a wait, as
+     this copy does. */
   const auto stream = static_cast<cudaStream_t>(PoiseStream(ctx));
-  cudaError_t failed =
-      cudaMemcpyAsync(system.u.data(), solution.data(), system.u.size() * sizeof(double), cudaMemcpyDeviceToHost, stream);
+  cudaError_t failed = cudaMemcpyAsync(system.u.data(), solution.data(), system.u.size() * sizeof(double),
+                                       cudaMemcpyDeviceToHost, stream);
   if (!failed) failed = cudaStreamSynchronize(stream);
   if (failed) POISE_FAIL(POISE_ERR_USER, "the solution cannot be fetched: %s", cudaGetErrorString(failed));
   return POISE_OK;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The epilogue of a product, for kernels whose threads have at most one finished row each. */
+#ifndef POISE_EPILOGUE_H
+#define POISE_EPILOGUE_H
+
+#include "../mat/csr_kernels.h"
+#include "cuda.h"
+
+/* y[i] = alpha s + beta y[i], which is returned. With beta = 0 the old y may be anything, so it is not
+   read. */
+__device__ __forceinline__ double StoreRow(const CsrMultArgs &a, double alpha, double beta, int64_t i,
+                                           double s)
+{
+  double y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
+  a.y[i] = y;
+  return y;
+}
+
+/* The same with the alpha and beta of the product. mine: this thread has a finished row. (Written out, as a
+   call of StoreRow here takes a register more.) */
+__device__ __forceinline__ double FinishRow(const CsrMultArgs &a, bool mine, int64_t i, double s)
+{
+  double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y = 0;
+  if (mine) {
+    y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
+    a.y[i] = y;
+  }
+  return y;
+}
+
+/* Reduces the dots of the thread block's rows to partial k. mine: this thread has a row, and y = y[i]. */
+template <int T>
+__device__ __forceinline__ void FuseRow(const CsrMultArgs &a, bool mine, int64_t i, double y, int64_t k)
+{
+  for (int f = 0; f < a.fuse.ndot; f++) {
+    double d[1] = {mine ? Factor(a.fuse, f, i, y) * y : 0};
+    BlockReduce<1, COMBINE_SUM, T>(d);
+    if (threadIdx.x == 0) a.fuse.partial[f][k] = d[0];
+  }
+}
+
+#endif

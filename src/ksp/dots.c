@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Phases and dots, as methods enqueue them.
+
+  Dots are left as partials and taken in by the next phase. On several ranks they are first summed over the
+  ranks, together with a word that says whether this rank has failed: all ranks learn of a failure in the same
+  place and stop in the same iteration. Their order: docs/design/reductions.md.
+*/
+#include "../vec/vec_kernels.h"
+#include "ksp.h"
+
+/* ---- dots that wait for the next phase ------------------------------------------------------- */
+
+static double *Pend(PoiseKSP ksp, int slot, int64_t count)
+{
+  double *partial = ksp->partials + ksp->next_partial * ksp->stride;
+  ksp->next_partial = (ksp->next_partial + 1) % PARTIALS;
+  ksp->pending[ksp->npending++] = (Sum){partial, count, ksp->slots + slot};
+  return partial;
+}
+
+void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot)
+{
+  f->u[f->ndot] = u;
+  f->partial[f->ndot++] = Pend(ksp, slot, ksp->nblock);
+}
+
+static PoiseErr FetchStage(PoiseKSP ksp, int n, double *v)
+{
+  size_t bytes = (size_t)n * sizeof(double);
+  TRY(poiseDeviceCopy(ksp->ctx->device, ksp->staged, ksp->stage, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceSync(ksp->ctx->device));
+  memcpy(v, ksp->staged, bytes);
+  return POISE_OK;
+}
+
+/* stage[0..n) = sums over all ranks, together with the word about failures. */
+static void SumStage(PoiseKSP ksp, int n)
+{
+  double v[POISE_COMM_WIDTH] = {0};
+  poiseKSPFailed(ksp, FetchStage(ksp, n, v));
+  v[n] = ksp->failed != POISE_OK;
+  PoiseErr e = poiseCommSum(ksp->ctx->comm, v, n + 1);
+  poiseKSPFailed(ksp, e);
+  ksp->stop = ksp->stop || e || v[n] > 0;
+  memcpy(ksp->summed, v, (size_t)n * sizeof(double)); /* the last one has left it: Fetch has waited */
+  poiseKSPFailed(ksp, poiseDeviceCopy(ksp->ctx->device, ksp->stage, ksp->summed, (size_t)n * sizeof(double),
+                                      COPY_TO_DEVICE));
+}
+
+static void Reduce(PoiseKSP ksp, ReduceArgs r)
+{
+  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, reduce, &r));
+}
+
+/* Sum pending dots over ranks. Each then has one partial. */
+static void SumPending(PoiseKSP ksp)
+{
+  if (PoiseSize(ksp->ctx) == 1 || !ksp->npending) return;
+  for (int k = 0; k < ksp->npending; k++)
+    Reduce(ksp, (ReduceArgs){.nsum = 1,
+                             .count = ksp->pending[k].count,
+                             .partial = ksp->pending[k].partial,
+                             .dst = ksp->stage + k});
+  SumStage(ksp, ksp->npending);
+  for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
+}
+
+void poiseKSPPublish(PoiseKSP ksp)
+{
+  SumPending(ksp);
+  for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
+    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
+  ksp->npending = 0;
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* Scalars per row that a phase moves: its vectors, and those of its epilogue. A vector that is read and
+   written is in in[] and in out[]. */
+static double Streams(const PhaseArgs *a)
+{
+  double streams = (a->end.b ? 1 + (double)a->end.b : 0) - a->seldom; /* z, and a row of D; r is in cache */
+  for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
+  return streams;
+}
+
+/* dot: slots of the phase's own. */
+static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_MAX_DOTS],
+                        int rz, int zz)
+{
+  SumPending(ksp);
+  poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
+  a.id = id;
+  a.n = rows;
+  a.parity = ksp->parity;
+  a.slots = ksp->finishing ? NULL : ksp->slots;
+  a.array = ksp->array;
+  a.conv = ksp->conv;
+  a.nsum = ksp->npending;
+  memcpy(a.sum, ksp->pending, (size_t)ksp->npending * sizeof *a.sum);
+  ksp->npending = 0;
+  for (int k = 0; k < POISE_MAX_DOTS; k++)
+    if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
+  if (rz != NO_SLOT) a.end.rz = Pend(ksp, rz, poisePhaseBlocks(&a));
+  if (zz != NO_SLOT) a.end.zz = Pend(ksp, zz, poisePhaseBlocks(&a));
+  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, phase, &a));
+  poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
+}
+
+static void PlainPhase(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS])
+{
+  LaunchPhase(ksp, id, a, ksp->layout->n, dot, NO_SLOT, NO_SLOT);
+}
+
+void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
+{
+  PlainPhase(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT});
+}
+
+static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS], Application m)
+{
+  Fuse f = {0};
+  if (ksp->blocks.b) {
+    a.end = ksp->blocks;
+    a.end.r = ksp->v[m.r], a.end.z = ksp->v[m.z];
+    LaunchPhase(ksp, id, a, ksp->layout->n, dot, m.rz, m.zz);
+    return;
+  }
+  PlainPhase(ksp, id, a, dot);
+  if (m.rz != NO_SLOT) poiseKSPAddDot(ksp, &f, ksp->v[m.r], m.rz);
+  if (m.zz != NO_SLOT) poiseKSPAddDot(ksp, &f, NULL, m.zz);
+  poiseKSPPrecondition(ksp, ksp->work[m.r], ksp->work[m.z], &f);
+}
+
+void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m)
+{
+  PhasePrecondition(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT}, m);
+}
+
+void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
+{
+  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB};
+  PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r])};
+  if (z != NO_SLOT && !ksp->pointwise) {
+    PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
+    return;
+  }
+  if (z != NO_SLOT) a.in[KSP_D] = ksp->point, dot[0] = SLOT_CHECK_RZ, dot[1] = SLOT_CHECK_ZZ;
+  PlainPhase(ksp, PHASE_ksp_check, a, dot);
+}
+
+void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
+{
+  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT}, NO_SLOT, NO_SLOT);
+}
+
+/* ---- dots with many vectors, and their updates ----------------------------------------------- */
+
+static double *DotPartials(PoiseKSP ksp)
+{
+  return ksp->partials + PARTIALS * ksp->stride;
+}
+
+static int Batch(int k, int first)
+{
+  return k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
+}
+
+/* Partial sums of (x_j, y). */
+static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, const double *skip)
+{
+  MdotArgs m = {
+      .n = ksp->layout->n, .stride = ksp->nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)};
+  for (int j = 0; j < k; j++) m.x[j] = x[j];
+  poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
+  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, mdot, &m));
+  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, 8.0 * (k + 1) * (double)m.n);
+}
+
+/* Sum the partials of k dots over all ranks into dst, and add them to sum. */
+static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const double *skip)
+{
+  ReduceArgs r = {
+      .nsum = k, .stride = ksp->nblock, .count = ksp->nblock, .partial = DotPartials(ksp), .dst = dst};
+  if (PoiseSize(ksp->ctx) > 1) {
+    r.dst = ksp->stage;
+    Reduce(ksp, r);
+    SumStage(ksp, k);
+    r = (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = ksp->stage, .dst = dst};
+  }
+  r.skip = skip;
+  Reduce(ksp, r);
+  if (!sum) return;
+  r.dst = sum;
+  r.add = true;
+  Reduce(ksp, r);
+}
+
+void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+                  const double *skip)
+{
+  for (int first = 0; first < k; first += POISE_MAX_BATCH) {
+    Multiply(ksp, Batch(k, first), x + first, y, skip);
+    FinishDots(ksp, Batch(k, first), dst + first, sum ? sum + first : NULL, skip);
+  }
+}
+
+static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                const double *skip, const Fuse *f, double *again)
+{
+  int first = 0;
+  do {
+    int batch = Batch(k, first);
+    MaxpyArgs m = {
+        .n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
+    for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
+    m.stride = ksp->nblock;
+    m.again = again;
+    first += batch;
+    if (f && first == k) m.fuse = *f;
+    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
+    poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, maxpy, &m));
+    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * batch * (double)m.n,
+                8.0 * (batch + 2) * (double)m.n);
+  } while (first < k);
+}
+
+void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                   const double *skip, const Fuse *f)
+{
+  Add(ksp, k, x, sign, c, y, skip, f, NULL);
+}
+
+void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                       const double *skip, const Fuse *f)
+{
+  Add(ksp, k, x, sign, c, y, skip, f, k <= POISE_MAX_BATCH ? DotPartials(ksp) : NULL);
+}
+
+void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+                      const double *skip)
+{
+  if (k <= POISE_MAX_BATCH)
+    FinishDots(ksp, k, dst, sum, skip);
+  else
+    poiseKSPMdot(ksp, k, x, y, dst, sum, skip);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The set-up of a solver: what it chooses and allocates for its matrices, and how many bytes that are or will
+   be. */
+#include "../mat/arrange.h"
+#include "../mat/bytes.h"
+#include "ksp.h"
+
+/* ---- what it allocates ----------------------------------------------------------------------- */
+
+void poiseKSPForget(PoiseKSP ksp)
+{
+  Device *dev = ksp->ctx->device;
+  if (ksp->graph) dev->ops->graph_free(dev, &ksp->graph);
+  poiseFree(ksp->ctx, &ksp->counts);
+}
+
+void poiseKSPRelease(PoiseKSP ksp)
+{
+  PoiseContext ctx = ksp->ctx;
+  Device *dev = ctx->device;
+  poiseKSPForget(ksp);
+  for (int k = 0; ksp->work && k < ksp->nwork; k++) PoiseVecDestroy(&ksp->work[k]);
+  poiseFree(ctx, &ksp->work);
+  poiseFree(ctx, &ksp->v);
+  PoiseVecDestroy(&ksp->residual);
+  PoiseVecDestroy(&ksp->rhs);
+  poiseBufferDestroy(&ksp->slot_buffer);
+  poiseBufferDestroy(&ksp->array_buffer);
+  poiseBufferDestroy(&ksp->partial_buffer);
+  poiseBufferDestroy(&ksp->stage_buffer);
+  if (ksp->pinned) dev->ops->free_pinned(dev, ksp->pinned);
+  ksp->pinned = NULL;
+  poiseLayoutDestroy(&ksp->layout);
+}
+
+typedef struct Sizes { /* sizes of what SetUp allocates, in doubles */
+  int64_t nblock, stride, ring, status, array, partials, pinned;
+  int vectors, extra; /* extra: vectors for monitoring, and for b without a part of it */
+} Sizes;
+
+/* product: the number of partials that a product leaves. */
+static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
+{
+  const char *eager = ksp->eager;
+  ksp->eager = NULL; /* a cycle may then be shorter, which is known later */
+  int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
+  int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that hold whole blocks of M */
+  ksp->eager = eager;
+  Sizes s = {.nblock = POISE_NBLOCKS(A->rows->n), .ring = 64};
+  s.stride = (A->rows->n + least - 1) / least;
+  if (product > s.stride) s.stride = product;
+  while (s.ring < 4 * most) s.ring *= 2;
+  s.status = POISE_SLOTS + s.ring;
+  s.array = ksp->type->array ? ksp->type->array(ksp) : 0;
+  s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
+  s.pinned = 2 * (s.status + POISE_COMM_WIDTH);
+  s.vectors = ksp->type->vectors(ksp);
+  s.extra = (ksp->options.true_residual != 0) + (A->left.n > 0);
+  return s;
+}
+
+static PoiseErr AllocateBuffers(PoiseKSP ksp)
+{
+  PoiseContext ctx = ksp->ctx;
+  Device *dev = ctx->device;
+  Sizes s = SizesFor(ksp, ksp->A, poiseMatPartials(ksp->A));
+  void *pinned = NULL;
+  ksp->layout = poiseLayoutShare(ksp->A->rows);
+  ksp->nblock = s.nblock;
+  ksp->stride = s.stride;
+  ksp->array_size = s.array;
+  ksp->ring = s.ring;
+  TRY(poiseBufferCreate(dev, (size_t)s.status * sizeof(double), "solver scalars", &ksp->slot_buffer));
+  TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)(s.array + POISE_MAX_BATCH) * sizeof(double), "solver array",
+                        &ksp->array_buffer));
+  TRY(poiseBufferCreate(dev, (size_t)s.partials * sizeof(double), "solver partial sums",
+                        &ksp->partial_buffer));
+  TRY(dev->ops->alloc_pinned(dev, (size_t)s.pinned * sizeof(double), "residual norms", &pinned));
+  ksp->pinned = pinned;
+  ksp->status[0] = ksp->pinned;
+  ksp->status[1] = ksp->pinned + s.status;
+  ksp->staged = ksp->pinned + 2 * s.status;
+  ksp->summed = ksp->staged + POISE_COMM_WIDTH;
+  ksp->nwork = s.vectors;
+  TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
+  return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
+}
+
+/* Clear partials. Those that a skipped kernel never wrote are also summed, without effect, and must be
+   finite. */
+static PoiseErr ClearPartials(PoiseKSP ksp)
+{
+  PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->partial_buffer.bytes / sizeof(double))};
+  TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &a.out[VEC_W]));
+  return LAUNCH(ksp->ctx->device, phase, &a);
+}
+
+/* Vectors that a product reads in an iteration behind the end must also be finite. On the host they are
+   zeros. */
+static PoiseErr AllocateVectors(PoiseKSP ksp)
+{
+  for (int k = 0; k < ksp->nwork; k++) {
+    TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
+    if (!ksp->ctx->device->ops->is_host) TRY(PoiseVecSet(ksp->work[k], 0));
+    TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
+  }
+  if (ksp->options.true_residual) TRY(poiseVecCreateLocal(ksp->layout, &ksp->residual));
+  return ksp->A->left.n ? poiseVecCreateLocal(ksp->layout, &ksp->rhs) : POISE_OK;
+}
+
+PoiseErr poiseKSPAllocate(PoiseKSP ksp)
+{
+  PoiseErr e = AllocateBuffers(ksp);
+  if (!e) e = ClearPartials(ksp);
+  if (!e) e = AllocateVectors(ksp);
+  e = PoiseAgree(ksp->ctx, e);
+  if (e) poiseKSPRelease(ksp);
+  return e;
+}
+
+/* ---- what it chooses ------------------------------------------------------------------------- */
+
+/* Choose side and norm: those asked for; else one that goes with the other; else the usual norm of that side,
+   or the only one. */
+static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
+{
+  const unsigned offer[] = {ksp->type->left, ksp->type->right};
+  static const PoiseNormType usual[] = {POISE_KSP_NORM_PRECONDITIONED, POISE_KSP_NORM_UNPRECONDITIONED};
+  int wanted = ksp->options.norm;
+  *side = ksp->options.side == 2 ? POISE_PC_RIGHT : POISE_PC_LEFT;
+  if (ksp->options.side == 0 && !(wanted ? offer[0] >> wanted & 1 : offer[0])) *side = POISE_PC_RIGHT;
+  if (!offer[*side])
+    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s is not offered", ksp->type->name,
+         *side == POISE_PC_LEFT ? "left" : "right");
+  *norm = wanted                             ? (PoiseNormType)wanted
+          : offer[*side] >> usual[*side] & 1 ? usual[*side]
+                                             : POISE_KSP_NORM_NONE;
+  if (!(offer[*side] >> *norm & 1))
+    FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s does not offer the %s norm",
+         ksp->type->name, *side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(*norm));
+  return POISE_OK;
+}
+
+static const char *WhyEager(PoiseKSP ksp)
+{
+  const char *pc = poisePCEager(ksp->pc);
+  if (!ksp->ctx->device->ops->replay) return "the host runs at once";
+  if (PoiseSize(ksp->ctx) > 1) return "ranks exchange through the host";
+  if (ksp->A->type->eager) return "the matrix calls back to the host";
+  if (pc) return pc;
+  if (ksp->test) return "the convergence test is a user's";
+  if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
+  if (ksp->ctx->log_device_time) return "-log_device_time";
+  if (ksp->options.replay == 0) return "-ksp_replay 0";
+  if (ksp->type->cycle && ksp->type->cycle(ksp) > MAX_CYCLE)
+    return "the method's cycle is too long to capture";
+  return NULL;
+}
+
+PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp)
+{
+  PoiseMat A = poiseKSPGiven(ksp), P = poiseKSPReorders(ksp) ? ksp->given_P : ksp->pc->P;
+  if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(poiseMatCheckUsable(A));
+  TRY(poiseMatCheckSquare(A));
+  TRY(poiseKSPCheckInside(ksp, P));
+  if (!poiseLayoutSame(A->rows, P->rows))
+    FAIL(POISE_ERR_SIZE, "A has %lld rows, the matrix of the preconditioner %lld", (long long)A->rows->N,
+         (long long)P->rows->N);
+  return POISE_OK;
+}
+
+PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
+{
+  if (!ksp->inside || !ksp->A || poiseMatSameRows(ksp->A, P)) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED, "a solver inside a preconditioner of a rearranged matrix (-mat_partition, "
+                              "-mat_order) works with copies of the "
+                              "matrices around it, and was given another");
+}
+
+PoiseErr poiseKSPChoose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
+{
+  TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
+  return ChooseNorm(ksp, side, norm);
+}
+
+/* Check that M is the same in all applications, which all methods but flexible ones assume. */
+static PoiseErr CheckSteady(PoiseKSP ksp)
+{
+  const char *context = poiseOptionsPrefix(ksp->ctx), *prefix = ksp->prefix ? ksp->prefix : "", *inside;
+  Varying why;
+  if (!poisePCVaries(ksp->pc, &why)) return POISE_OK;
+  inside = why.prefix ? why.prefix : "";
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "preconditioner %s varies between applications, as method %s in it stops when it has converged. "
+       "Method %s "
+       "needs a fixed one. Give -%s%sksp_type fgmres; or inside -%s%sksp_type preonly, or richardson or "
+       "chebyshev with -%s%sksp_norm_type none",
+       why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
+}
+
+static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
+{
+  if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
+  TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* this decides how many partials a product leaves */
+  int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
+  /* if it differs on any rank, as allocating is collective */
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1));
+  bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
+              (ksp->A->left.n && !ksp->rhs);
+  if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
+  ksp->side = side;
+  ksp->norm = norm;
+  if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
+  if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
+  if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
+  ksp->eager = WhyEager(ksp);
+  return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
+}
+
+PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
+{
+  CALLED(OBJECT(ksp));
+  PoisePCSide side = POISE_PC_LEFT;
+  PoiseNormType norm = POISE_KSP_NORM_DEFAULT;
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetUp"));
+  TRY(poiseContextCheck(ksp->ctx));
+  TRY(poiseKSPChoose(ksp, &side, &norm));
+  poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
+  PoiseErr e = SetUp(ksp, side, norm);
+  poiseLogEnd(ksp->ctx, EVENT_KSPSetUp, 0, 0);
+  return e;
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = ksp->ctx->device;
+  PoisePCSide side, before = ksp->side;
+  PoiseNormType norm;
+  int64_t n = A->rows->n, fixed, partials[2];
+  PoisePrediction mine = {.beyond = NULL};
+  TRY(ChooseNorm(ksp, &side, &norm));
+  ksp->side = side; /* what a method needs depends on it */
+  Sizes s = SizesFor(ksp, A, plan->partials[0]);
+  partials[0] = s.partials, partials[1] = SizesFor(ksp, A, plan->partials[1]).partials;
+  ksp->side = before;
+  fixed = s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
+  poisePredict(dev, 8 * s.status, ON_BOTH, &mine);
+  poisePredictHost(8 * s.pinned, &mine);
+  poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
+  poisePredictOpen(plan, &mine);
+  poisePredictSum(&mine, p);
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
+{
+  CALLED(OBJECT(ksp), GIVEN(p));
+  PoiseMat A = poiseKSPGiven(ksp);
+  PoisePrediction matrix = {.beyond = NULL};
+  MatPlan plan;
+  *p = matrix;
+  if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(poiseMatPredict(A, counts, &plan, &matrix));
+  if (PoiseSize(ksp->ctx) > 1 && A->partition != POISE_PARTITION_ROWS)
+    p->beyond = "rows that -mat_partition moves";
+  return poiseKSPPredict(ksp, A, &plan, p);
+}
+
+static void AddVector(PoiseVec x, PoiseBytes *sum)
+{
+  if (x) poiseBufferAdd(&x->data, sum);
+}
+
+PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
+{
+  CALLED(OBJECT(ksp), GIVEN(bytes));
+  *bytes = (PoiseBytes){0};
+  if (!ksp->layout) return POISE_OK;
+  poiseBufferAdd(&ksp->slot_buffer, bytes);
+  poiseBufferAdd(&ksp->array_buffer, bytes);
+  poiseBufferAdd(&ksp->partial_buffer, bytes);
+  poiseBufferAdd(&ksp->stage_buffer, bytes);
+  bytes->host += 2 * (ksp->ring + POISE_SLOTS + POISE_COMM_WIDTH) * (int64_t)sizeof(double);
+  for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
+  AddVector(ksp->residual, bytes);
+  AddVector(ksp->rhs, bytes);
+  return POISE_OK;
+}
+
+void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum)
+{
+  PoiseBytes part[3] = {{0}};
+  if (!ksp) return;
+  (void)PoiseKSPBytes(ksp, &part[0]);
+  (void)PoisePCBytes(ksp->pc, &part[1]);
+  if (A) (void)PoiseMatBytes(A, &part[2], NULL);
+  for (int k = 0; k < 3; k++) sum->host += part[k].host, sum->device += part[k].device;
+}

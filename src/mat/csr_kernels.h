@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The products of CSR by row blocks, and its diagonal blocks (csr.c). */
+#ifndef POISE_CSR_KERNELS_H
+#define POISE_CSR_KERNELS_H
+
+#include "index16_kernels.h"
+
+/* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of
+   those rows. rows is what the device chose for this pattern; tile: most nonzeros of a block (0 when rows is
+   POISE_BLOCK); vary: lengths of rows often differ from those before (said to the host); spread: lines of x
+   for 100 neighbouring entries (said to GPUs). index16: of these blocks. In BcsrMultArgs of blocks: rows
+   counts rows of blocks, y and the dots are of numbers. */
+typedef struct CsrMultArgs {
+  CsrView A;
+  int rows, vary;
+  int64_t nblock, tile, x_lines;
+  const int32_t *order;
+  ScalarRef a, b;
+  const double *x, *ghost, *skip;
+  double *y;
+  Fuse fuse;
+  Index16View index16;
+} CsrMultArgs;
+
+/* y = A x, x with all columns in one array, by a library of the device, as `plan` (LibraryPlan.device) was
+   made for this A. */
+typedef struct CsrLibraryArgs {
+  CsrView A;
+  const void *plan;
+  const double *x;
+  double *y;
+} CsrLibraryArgs;
+
+/* The b x b diagonal blocks of local rows, column-major, absent entries 0: block k at d + k b b. */
+typedef struct CsrDiagonalArgs {
+  CsrView A;
+  int b;
+  double *d;
+} CsrDiagonalArgs;
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where in an array, or in which row of a CSR, something is first wrong. */
+#ifndef POISE_FIND_KERNELS_H
+#define POISE_FIND_KERNELS_H
+
+#include "csr_view.h"
+
+enum {
+  FIND_DECREASING, /* row offset k + 1 is below offset k */
+  FIND_UNSORTED,   /* the columns of row k do not ascend, or are not all in [base, base + limit) */
+  FIND_BEYOND,     /* col64[k] is not below limit */
+  FIND_NAN_IN_ROW, /* a number of row k of numbers is not finite */
+  FIND_NAN         /* val[k] is not finite */
+};
+
+/* *first = the least k < n of which `what` is true, or n. Of each array one width is given, or none. b: as in
+   CsrView. */
+typedef struct FindArgs {
+  int what, base;
+  int64_t n, limit, b;
+  const int64_t *ptr64, *col64;
+  const int32_t *ptr32, *col32;
+  const double *val;
+  int64_t *first;
+} FindArgs;
+
+POISE_INLINE int poiseFindsUnsorted(const FindArgs *a, int64_t k, int64_t end)
+{
+  for (int64_t last = a->base - 1; k < end; k++) {
+    int64_t col = a->col32 ? a->col32[k] : a->col64[k];
+    if (col <= last || col >= a->base + a->limit) return 1;
+    last = col;
+  }
+  return 0;
+}
+
+POISE_INLINE int poiseFindsNan(const FindArgs *a, int64_t i)
+{
+  CsrView A = {a->b, 0, 0, 0, a->ptr64, a->ptr32, NULL, a->val};
+  ScalarRow row = poiseNumberRow(&A, i);
+  for (int64_t k = 0; k < row.n; k++)
+    if (!poiseFinite(a->val[poiseNumberPlace(&row, k)])) return 1;
+  return 0;
+}
+
+POISE_INLINE int poiseFinds(const FindArgs *a, int64_t k)
+{
+  if (a->what == FIND_BEYOND) return a->col64[k] >= a->limit;
+  if (a->what == FIND_NAN) return !poiseFinite(a->val[k]);
+  if (a->what == FIND_NAN_IN_ROW) return poiseFindsNan(a, k);
+  int64_t begin = a->ptr32 ? a->ptr32[k] : a->ptr64[k], end = a->ptr32 ? a->ptr32[k + 1] : a->ptr64[k + 1];
+  return a->what == FIND_DECREASING ? end < begin : poiseFindsUnsorted(a, begin - a->base, end - a->base);
+}
+
+#endif

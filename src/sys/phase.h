@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  How a phase is written and called: one pass over vectors with a scalar prologue. Host and GPU compile the
+  same text, which stands in <stem>_phases.h and has a line in phases.def:
+
+    PROLOGUE(name) { ... }     what is done once, with scalars. It sees
+        in[SLOT], out[SLOT]    the slots to read and to set (none outside solvers). It never reads a slot that
+                               it sets, as other blocks may be reading.
+        a                      the arguments (PhaseArgs): a->parity, a->flags, a->k, ...
+        c[0], c[1], ...        coefficients, which it sets for the rows
+      and returns 0 to skip the rows. It is run more than once: blocks of rows want its coefficients and its
+      result only, and have no a->array.
+    ELEMENTWISE(name) { ... }  what is done for each row i. It sees c, a and i, and returns what the row adds
+                               to the dots.
+        READ(X)                entry i of operand X; not behind an assignment to it
+        OUT(X)                 entry i of operand X, to be assigned or changed in place
+        a->in[X], a->out[X]    NULL: operand X is absent
+
+  A phase of scalars alone has no ELEMENTWISE: SCALARS(name) in phases.def.
+
+  Operands are constants of an enum beside the phase, below POISE_MAX_VECS. A call gives vectors for them:
+    (PhaseArgs){READS(CG_D, d), UPDATES(CG_X, x), WRITES(CG_P, p)}
+*/
+#ifndef POISE_PHASE_H
+#define POISE_PHASE_H
+
+#include "kernels.h"
+
+#define POISE_UNUSED __attribute__((unused))
+
+#define PROLOGUE(name)                                                                   \
+  POISE_INLINE int name##_begin(POISE_UNUSED const double *in, POISE_UNUSED double *out, \
+                                POISE_UNUSED const PhaseArgs *a, POISE_UNUSED double *c)
+
+#define ELEMENTWISE(name)                                                                         \
+  POISE_INLINE Dots name##_element(POISE_UNUSED const double *c, POISE_UNUSED const PhaseArgs *a, \
+                                   POISE_UNUSED int64_t i)
+
+#define READ(operand) poiseRead(a, operand, i)
+#define OUT(operand)  a->out[operand][i]
+
+/* Operands in a list of PhaseArgs. UPDATES: read and written. */
+#define READS(operand, v)   .in[operand] = (v)
+#define WRITES(operand, v)  .out[operand] = (v)
+#define UPDATES(operand, v) .in[operand] = (v), .out[operand] = (v)
+
+#ifdef __CUDACC__
+struct PhaseRow : PhaseArgs { /* with entries of in, which a GPU prefetches */
+  double read[POISE_MAX_VECS];
+};
+#endif
+
+/* Entry i of in[k], for the element i that a was given to. */
+POISE_INLINE double poiseRead(const PhaseArgs *a, int k, int64_t i)
+{
+#ifdef __CUDACC__
+  (void)i;
+  return ((const PhaseRow *)a)->read[k];
+#else
+  return a->in[k][i];
+#endif
+}
+
+POISE_INLINE Dots poiseDots(double d0, double d1, double d2)
+{
+  Dots t;
+  t.d[0] = d0, t.d[1] = d1, t.d[2] = d2, t.d[3] = 0;
+  return t;
+}
+
+/* The prologue of a phase without slots: its scalars are the coefficients. */
+POISE_INLINE int poiseTakeScalars(const PhaseArgs *a, double *c)
+{
+  for (int k = 0; k < POISE_MAX_COEFS; k++) c[k] = poiseScalar(a->c[k]);
+  return 1;
+}
+
+#endif
