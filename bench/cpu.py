@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Speed on CPUs: runs bench/cpu on all problems, once with threads in one process and once with as many ranks of one thread each,
-and writes everything it printed, with the machine it ran on, to a file; behind that a table of threads beside PETSc's ranks.
+"""Speed on CPUs: runs bench/cpu on all problems, and compares threads with ranks and with PETSc's ranks.
 
-    bench/cpu.py [--build build/release] [--threads 2] [--bytes 1e9] [--assembly-bytes 1e8] [--coo-bytes 2.5e8]
-                 [--out build/cpu.txt]
+Each problem runs once with threads in one process, and once with as many ranks of one thread each. A file
+gets the machine, everything that was printed, and at its end a table of threads beside PETSc's ranks.
 
-PETSc takes part where the build has it (cmake -D POISE_PETSC=ON). Needs about 3 times --bytes of memory. Assembly takes smaller
-matrices and more repeats: a virtual machine whose host takes free pages back makes the first use of much memory cost several times
-what it costs elsewhere, now and then."""
+    bench/cpu.py [--build build/release] [--threads 2] [--bytes 1e9] [--assembly-bytes 1e8]
+                 [--coo-bytes 2.5e8] [--out build/cpu.txt]
+
+PETSc takes part where the build has it (cmake -D POISE_PETSC=ON). Needs about 3 times --bytes of memory.
+Assembly takes smaller matrices and more repeats. The host of a virtual machine may take free pages back; then
+the first use of much memory now and then costs several times what it costs elsewhere."""
 import argparse
 import os
 import re
@@ -28,8 +30,10 @@ def machine():
             return ""
 
     model = re.search(r"Model name:\s*(.*)", output("lscpu"))
-    return "\n".join([f"# {model.group(1) if model else 'unknown CPU'}, {os.cpu_count()} CPUs, {output('uname', '-sr')}",
-                      f"# cc: {output('cc', '--version').partition(chr(10))[0]}", f"# load {os.getloadavg()}"])
+    name = model.group(1) if model else "unknown CPU"
+    return "\n".join([f"# {name}, {os.cpu_count()} CPUs, {output('uname', '-sr')}",
+                      f"# cc: {output('cc', '--version').partition(chr(10))[0]}",
+                      f"# load {os.getloadavg()}"])
 
 
 def run(arguments, ranks, threads, log):
@@ -43,9 +47,10 @@ def run(arguments, ranks, threads, log):
     lines = {}
     for case, problem in PRODUCTS + ASSEMBLIES:
         size = {"assemble": arguments.assembly_bytes, "coo": arguments.coo_bytes}.get(case, arguments.bytes)
-        command = launch + [binary, "-case", case, "-problem", problem, "-repeats", "15" if case == "assemble" else "9",
-                            "-bytes", str(size)]
-        log(f"\n$ {' '.join(command[len(launch):])}  # {ranks} ranks x {threads} threads, load {os.getloadavg()[0]:.2f}")
+        command = launch + [binary, "-case", case, "-problem", problem,
+                            "-repeats", "15" if case == "assemble" else "9", "-bytes", str(size)]
+        log(f"\n$ {' '.join(command[len(launch):])}  "
+            f"# {ranks} ranks x {threads} threads, load {os.getloadavg()[0]:.2f}")
         result = subprocess.run(command, env=env, capture_output=True, text=True)
         log(result.stdout.strip())
         if result.returncode:
@@ -59,7 +64,10 @@ def run(arguments, ranks, threads, log):
 
 def times(line, who):
     """Median and minimum in ms of Poise (who = "") or of PETSc."""
-    found = re.search(who + r"[^|]* ms ([0-9.]+) \((?:min )?([0-9.]+)\)" if who else r"\| ms ([0-9.]+) \(min ([0-9.]+)\)", line)
+    pattern = r"\| ms ([0-9.]+) \(min ([0-9.]+)\)"
+    if who:
+        pattern = who + r"[^|]* ms ([0-9.]+) \((?:min )?([0-9.]+)\)"
+    found = re.search(pattern, line)
     return [float(t) for t in found.groups()] if found else None
 
 
@@ -79,11 +87,15 @@ def main():
 
         log(machine())
         threaded = run(arguments, 1, arguments.threads, log)
-        ranked = run(arguments, arguments.threads, 1, log) if arguments.threads > 1 and shutil.which("mpiexec") else {}
-        log(f"\n# ms, median (minimum): Poise with {arguments.threads} threads, with as many ranks, PETSc with as many ranks, "
-            "threads / PETSc")
+        ranked = {}
+        if arguments.threads > 1 and shutil.which("mpiexec"):
+            ranked = run(arguments, arguments.threads, 1, log)
+        log(f"\n# ms, median (minimum): Poise with {arguments.threads} threads, with as many ranks, "
+            "PETSc with as many ranks, threads / PETSc")
         for name, line in threaded.items():
-            parts = [times(line, ""), times(ranked[name], ""), times(ranked[name], "PETSc")] if name in ranked else [times(line, "")]
+            parts = [times(line, "")]
+            if name in ranked:
+                parts += [times(ranked[name], ""), times(ranked[name], "PETSc")]
             cells = [f"{t[0]:10.3f} ({t[1]:.3f})" if t else "-" for t in parts]
             if len(parts) == 3 and parts[2]:
                 cells.append(f"{parts[0][0] / parts[2][0]:.3f} ({parts[0][1] / parts[2][1]:.3f})")

@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products by blocks on CPUs: runs bench/cpu_blocks on blocks of all sizes, on elasticity and on matrices as in Table IV of Eberhardt & Hoemmen
-2016, and writes to a file the machine, tables (beside others; Figure 6, against our CSR; Figure 10, over threads), and every line printed.
+"""Sparse matrix-vector products (SpMV) by blocks on CPUs, from bench/cpu_blocks.
+
+The matrices have blocks of all sizes, are of elasticity, or are as in Table IV of Eberhardt & Hoemmen 2016.
+The file of results has the machine, tables, and every line that was printed. The tables compare with others,
+with our CSR (Figure 6 of the paper), and numbers of threads (Figure 10).
 
     bench/cpu_blocks.py [--build build/release] [--bytes 9e8] [--folder matrices with GT01R.mtx.gz]
                         [--out build/blocks.txt]
                         [--only "cube.3 elasticity"] [--add]
 
-PETSc takes part where the build has it (cmake -D POISE_PETSC=ON), with ranks for threads. --add keeps the lines that the file has
-already, but those of cases measured anew with less disturbance by others, and --disturbed measures only cases that were disturbed or are
-missing: to be repeated while the machine is used. --wait 3600 waits so long, in all, for others to leave it alone. Each case has a process of its own for 1 thread, for 2 threads and for 2 ranks."""
+PETSc takes part where the build has it (cmake -D POISE_PETSC=ON), with ranks for threads. Each case has a
+process of its own for 1 thread, for 2 threads and for 2 ranks.
+
+--add keeps the lines that the file has already, except those of cases that are measured again with less
+disturbance by others.
+--disturbed measures only cases that were disturbed or are missing; repeat it while others use the machine.
+--wait 3600 waits so many seconds in all for others to leave the machine alone."""
 import argparse
 import os
 import re
@@ -21,7 +28,8 @@ from cpu import machine
 
 TABLE_IV = {"raefsky4": 3, "bmw7st_1": 6, "pwtk": 6, "RM07R": 7, "audikw_1": 3}
 HOW = ((1, 1), (1, 2), (2, 1))  # ranks, threads
-LINE = re.compile(r"(\S+)\s+(\d) x (\d) (.*?)\s+ms\s+([0-9.]+) \(min ([0-9.]+)\) \| \S+ bytes (\S+) GB/s\s+([0-9.]+).*?of read ([0-9.]+).*"
+LINE = re.compile(r"(\S+)\s+(\d) x (\d) (.*?)\s+ms\s+([0-9.]+) \(min ([0-9.]+)\) \| \S+ bytes (\S+) "
+                  r"GB/s\s+([0-9.]+).*?of read ([0-9.]+).*"
                   r"turns (\d+), dropped (\d+), taken ([0-9.]+) \| read ([0-9.]+)")
 
 
@@ -56,8 +64,8 @@ def run(arguments, options, ranks, threads):
         launch = ["mpiexec", "-n", str(ranks), "--bind-to", "core"]
     else:
         env.update(OMP_PROC_BIND="true", OMP_PLACES="cores")
-    command = launch + [binary, "-bytes", str(arguments.bytes), "-repeats", str(arguments.repeats), "-sample", str(arguments.sample),
-                        "-patience", str(arguments.patience)] + options
+    command = launch + [binary, "-bytes", str(arguments.bytes), "-repeats", str(arguments.repeats),
+                        "-sample", str(arguments.sample), "-patience", str(arguments.patience)] + options
     result = subprocess.run(command, env=env, capture_output=True, text=True)
     if result.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{result.stderr}")
@@ -93,7 +101,8 @@ class Results:
         return found[what] if found else None
 
     def disturbed(self, name, how):
-        return self.get(name, how, "poise bcsr", "taken") is None or self.get(name, how, "poise bcsr", "taken") > LEAST_TAKEN
+        taken = self.get(name, how, "poise bcsr", "taken")
+        return taken is None or taken > LEAST_TAKEN
 
     def names(self):
         return list(dict.fromkeys(key[0] for key in self.found))
@@ -118,40 +127,53 @@ def tables(results):
     one, threads, ranks = HOW
     yield "Beside others: ms of a product, median; t: threads, r: ranks of one thread each"
     columns = [(who, how) for who in ("poise csr", "poise bcsr", "Eigen") for how in (one, threads)]
-    columns += [(who, how) for who in ("poise bcsr", "PETSc baij", "PETSc aij") for how in (one, ranks) if (who, how) != ("poise bcsr", one)]
+    columns += [(who, how) for who in ("poise bcsr", "PETSc baij", "PETSc aij") for how in (one, ranks)
+                if (who, how) != ("poise bcsr", one)]
     label = {one: "1", threads: "2 t", ranks: "2 r"}
-    yield f"{'':12s}" + "".join(f"{who.replace('poise ', ''):>11s}" for who, _ in columns) + f"{'bcsr 2 t':>10s}{'csr /':>10s}{'baij /':>10s}{'Eigen /':>10s}"
-    yield f"{'':12s}" + "".join(f"{label[how]:>11s}" for _, how in columns) + f"{'of read':>10s}{'bcsr 2 t':>10s}{'bcsr 2 r':>10s}{'bcsr 2 t':>10s}"
+    yield (f"{'':12s}" + "".join(f"{who.replace('poise ', ''):>11s}" for who, _ in columns) +
+           f"{'bcsr 2 t':>10s}{'csr /':>10s}{'baij /':>10s}{'Eigen /':>10s}")
+    yield (f"{'':12s}" + "".join(f"{label[how]:>11s}" for _, how in columns) +
+           f"{'of read':>10s}{'bcsr 2 t':>10s}{'bcsr 2 r':>10s}{'bcsr 2 t':>10s}")
     for name in names:
         if get(name, ranks, "poise bcsr", "ms") is None:
             continue
         cells = [cell(get(name, how, who, "ms"), "8.3f") for who, how in columns]
         ours, ranked = get(name, threads, "poise bcsr", "ms"), get(name, ranks, "poise bcsr", "ms")
-        ends = [get(name, threads, "poise bcsr", "of_read"), ratio(get(name, threads, "poise csr", "ms"), ours),
-                ratio(get(name, ranks, "PETSc baij", "ms"), ranked), ratio(get(name, threads, "Eigen", "ms"), ours)]
+        ends = [get(name, threads, "poise bcsr", "of_read"),
+                ratio(get(name, threads, "poise csr", "ms"), ours),
+                ratio(get(name, ranks, "PETSc baij", "ms"), ranked),
+                ratio(get(name, threads, "Eigen", "ms"), ours)]
         yield f"{name:12s}" + "".join(f"{c:>11s}" for c in cells) + "".join(f"{cell(e):>10s}" for e in ends)
     yield ""
     yield "Figure 6: bcsr against our csr, 2 threads; GB/s of each format's bytes"
-    yield f"{'':12s}{'csr ms':>10s}{'bcsr ms':>10s}{'csr / bcsr':>12s}{'csr GB/s':>10s}{'bcsr GB/s':>10s}{'read GB/s':>10s}{'csr of read':>12s}{'bcsr of read':>13s}"
+    yield (f"{'':12s}{'csr ms':>10s}{'bcsr ms':>10s}{'csr / bcsr':>12s}{'csr GB/s':>10s}{'bcsr GB/s':>10s}"
+           f"{'read GB/s':>10s}{'csr of read':>12s}{'bcsr of read':>13s}")
     for name in names:
-        row = [get(name, threads, who, what) for what in ("ms", "gbs", "of_read") for who in ("poise csr", "poise bcsr")]
+        row = [get(name, threads, who, what) for what in ("ms", "gbs", "of_read")
+               for who in ("poise csr", "poise bcsr")]
         read = get(name, threads, "poise bcsr", "read")
-        yield (f"{name:12s}{cell(row[0], '8.3f'):>10s}{cell(row[1], '8.3f'):>10s}{cell(ratio(row[0], row[1])):>12s}{cell(row[2]):>10s}"
+        yield (f"{name:12s}{cell(row[0], '8.3f'):>10s}{cell(row[1], '8.3f'):>10s}"
+               f"{cell(ratio(row[0], row[1])):>12s}{cell(row[2]):>10s}"
                f"{cell(row[3]):>10s}{cell(read):>10s}{cell(row[4]):>12s}{cell(row[5]):>13s}")
     yield ""
     yield "Figure 10: bcsr over threads; GB/s, and of what as many threads read"
-    yield f"{'':12s}{'1 GB/s':>10s}{'2 GB/s':>10s}{'1 of read':>11s}{'2 of read':>11s}{'1 ms / 2 ms':>13s}{'read 2 / 1':>12s}"
+    yield (f"{'':12s}{'1 GB/s':>10s}{'2 GB/s':>10s}{'1 of read':>11s}{'2 of read':>11s}"
+           f"{'1 ms / 2 ms':>13s}{'read 2 / 1':>12s}")
     for name in names:
-        values = [get(name, how, "poise bcsr", what) for what in ("gbs", "of_read", "ms", "read") for how in (one, threads)]
-        yield (f"{name:12s}{cell(values[0]):>10s}{cell(values[1]):>10s}{cell(values[2]):>11s}{cell(values[3]):>11s}"
+        values = [get(name, how, "poise bcsr", what) for what in ("gbs", "of_read", "ms", "read")
+                  for how in (one, threads)]
+        yield (f"{name:12s}{cell(values[0]):>10s}{cell(values[1]):>10s}{cell(values[2]):>11s}"
+               f"{cell(values[3]):>11s}"
                f"{cell(ratio(values[4], values[5])):>13s}{cell(ratio(values[7], values[6])):>12s}")
 
 
 def write(path, results):
-    busy = sorted({f"{key[0]} ({key[1]} x {key[2]})" for key, found in results.found.items() if found["taken"] > LEAST_TAKEN})
+    busy = sorted({f"{key[0]} ({key[1]} x {key[2]})" for key, found in results.found.items()
+                   if found["taken"] > LEAST_TAKEN})
     with open(path + ".tmp", "w") as file:
         file.write(machine() + "\n\n" + "\n".join(tables(results)) + "\n\n")
-        file.write("Disturbed: others took more than 5 % of the processors in turns that count: " + (", ".join(busy) or "none") + "\n\n")
+        file.write("Disturbed: others took more than 5 % of the processors in turns that count: " +
+                   (", ".join(busy) or "none") + "\n\n")
         file.write("\n".join(results.lines) + "\n")
     os.replace(path + ".tmp", path)
 
@@ -179,7 +201,9 @@ def main():
     deadline = time.time() + arguments.wait
     for name, options, how in cases(arguments):
         for ranks, threads in how:
-            if (arguments.only and name not in arguments.only.split()) or (arguments.how and f"{ranks}x{threads}" not in arguments.how.split()):
+            if arguments.only and name not in arguments.only.split():
+                continue
+            if arguments.how and f"{ranks}x{threads}" not in arguments.how.split():
                 continue
             if arguments.disturbed and not results.disturbed(name, (ranks, threads)):
                 continue

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are claims of convergence true? Every matrix of a folder by every method (bench/honest.c), a table, and what changed.
+"""Are claims of convergence true? Solves with every matrix of a folder by every method (bench/honest.c).
 
     bench/honest.py --out honest.csv.gz                          solve, tell
     bench/honest.py --program other/bench/honest --out new.csv.gz --before old.csv.gz
     bench/honest.py --read new.csv.gz --before old.csv.gz        tell only
 
-A claim is false where the norm that was tested, computed again from x, is above ten times what it had to fall below. With
---before: solves that converged truly then and do not now, or take more iterations. Exit code 1 when a claim is false.
+The results are a table, and what changed since another run. A claim is false where the norm that was tested,
+computed again from x, is above ten times what it had to fall below. With --before, solves are listed that
+converged truly in the older run, and in the newer one do not, or take more iterations. Exit code 1 when a
+claim is false.
 """
 import argparse
 import collections
@@ -22,8 +24,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FIELDS = ["matrix", "rows", "nonzeros", "method", "pc", "side", "norm", "reason", "iterations", "claimed", "limit", "computed",
-          "true", "detail"]
+FIELDS = ["matrix", "rows", "nonzeros", "method", "pc", "side", "norm", "reason", "iterations", "claimed",
+          "limit", "computed", "true", "detail"]
 KEY = ["matrix", "method", "pc", "side", "norm"]
 SLACK = 10
 
@@ -50,18 +52,22 @@ def solve_all(args):
     """The rows of all matrices; what went wrong is printed."""
     lines, failed = [], 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        jobs = [pool.submit(run, args.program, A, b, args.options, args.timeout) for A, b in matrices(args.folder, args.only)]
+        jobs = [pool.submit(run, args.program, A, b, args.options, args.timeout)
+                for A, b in matrices(args.folder, args.only)]
         for job in jobs:
             more, wrong = job.result()
             lines += more
             if wrong:
                 failed += 1
                 print(wrong, file=sys.stderr)
-    return [dict(zip(FIELDS, line.split(","))) for line in lines if line.count(",") == len(FIELDS) - 1], failed
+    whole = [line.split(",") for line in lines if line.count(",") == len(FIELDS) - 1]
+    return [dict(zip(FIELDS, cells)) for cells in whole], failed
 
 
 def opened(path, mode):
-    return gzip.open(path, mode + "t", newline="") if path.endswith(".gz") else open(path, mode, newline="", encoding="utf-8")
+    if path.endswith(".gz"):
+        return gzip.open(path, mode + "t", newline="")
+    return open(path, mode, newline="", encoding="utf-8")
 
 
 def read(path):
@@ -97,14 +103,17 @@ def is_true(row):
 
 
 def words(row):
-    return (f"{row['matrix']} {row['method']}+{row['pc']} {row['side']} {row['norm']}: {row['reason']} after {row['iterations']}, "
-            f"claimed {float(row['claimed']):.2e}, limit {float(row['limit']):.2e}, computed {float(row['computed']):.2e}, "
+    return (f"{row['matrix']} {row['method']}+{row['pc']} {row['side']} {row['norm']}: "
+            f"{row['reason']} after {row['iterations']}, "
+            f"claimed {float(row['claimed']):.2e}, limit {float(row['limit']):.2e}, "
+            f"computed {float(row['computed']):.2e}, "
             f"|b - A x| / |b| {float(row['true']):.2e}" + (f" ({row['detail']})" if row["detail"] else ""))
 
 
 def table(rows):
     """A Markdown table by method."""
-    print("| method | solves | refused | converged | above the limit | above 10 times | worst ratio | true above 1e-2 |")
+    print("| method | solves | refused | converged | above the limit | above 10 times | worst ratio "
+          "| true above 1e-2 |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     for name in list(dict.fromkeys(r["method"] for r in rows)) + ["all"]:
         of = [r for r in rows if name in (r["method"], "all")]
@@ -116,7 +125,8 @@ def table(rows):
 
 
 def tell(rows):
-    """The table, false claims, and solves of which the library said more than a reason. Returns how many claims are false."""
+    """Print the table, false claims, and solves of which the library said more than a reason.
+    Returns how many claims are false."""
     table(rows)
     false = [r for r in rows if claims(r) and not is_true(r)]
     print(f"\nFalse claims: {len(false)}")
@@ -124,8 +134,9 @@ def tell(rows):
         print(f"  {ratio(row):.3g} times: {words(row)}")
     told = [r for r in rows if r["detail"] and r["reason"] != "REFUSED"]
     print(f"\nSolves with a detail: {len(told)}")
-    for (reason, detail), count in collections.Counter((r["reason"], "".join("#" if c.isdigit() else c for c in r["detail"]))
-                                                       for r in told).most_common(20):
+    kinds = collections.Counter((r["reason"], "".join("#" if c.isdigit() else c for c in r["detail"]))
+                                for r in told)
+    for (reason, detail), count in kinds.most_common(20):
         print(f"  {count}: {reason}: {detail}")
     refuted = [r for r in told if "claim" in r["detail"] or "refuted" in r["detail"]]
     print(f"\nRefuted claims: {len(refuted)}")
@@ -140,23 +151,29 @@ def compare(before, after):
     pairs = [(old[key(r)], r) for r in after if key(r) in old]
     same = sum(a["reason"] == b["reason"] and a["iterations"] == b["iterations"] for a, b in pairs)
     lost = [(a, b) for a, b in pairs if is_true(a) and not is_true(b)]
-    more = [(a, b) for a, b in pairs if is_true(a) and is_true(b) and int(b["iterations"]) > int(a["iterations"])]
-    fewer = [(a, b) for a, b in pairs if is_true(a) and is_true(b) and int(b["iterations"]) < int(a["iterations"])]
+    both = [(a, b) for a, b in pairs if is_true(a) and is_true(b)]
+    more = [(a, b) for a, b in both if int(b["iterations"]) > int(a["iterations"])]
+    fewer = [(a, b) for a, b in both if int(b["iterations"]) < int(a["iterations"])]
     won = [(a, b) for a, b in pairs if not is_true(a) and is_true(b)]
     mended = [(a, b) for a, b in pairs if claims(a) and not is_true(a)]
     other = [(a, b) for a, b in pairs if not claims(a) and not claims(b) and a["reason"] != b["reason"]]
-    print(f"\n{len(pairs)} solves compared, {same} of the same reason and count, {len(fewer)} true in fewer iterations")
+    print(f"\n{len(pairs)} solves compared, {same} of the same reason and count, "
+          f"{len(fewer)} true in fewer iterations")
     for title, some in (("true before, not now", lost), ("true before and now, more iterations", more),
-                        ("true now, not before", won), ("false before", mended), ("another reason to diverge", other)):
+                        ("true now, not before", won), ("false before", mended),
+                        ("another reason to diverge", other)):
         print(f"\n{title}: {len(some)}")
         for a, b in some:
             print(f"  {a['reason']} {a['iterations']} ({ratio(a):.3g} times the limit) -> {words(b)}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=os.path.join(ROOT, "build", "release", "bench", "honest"), help="bench/honest.c")
-    parser.add_argument("--folder", default=os.path.join(ROOT, "..", "shared", "matrices"), help="of *.mtx, *.mtx.gz")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=os.path.join(ROOT, "build", "release", "bench", "honest"),
+                        help="bench/honest.c")
+    parser.add_argument("--folder", default=os.path.join(ROOT, "..", "shared", "matrices"),
+                        help="of *.mtx, *.mtx.gz")
     parser.add_argument("--only", default="*", help="names to take, with * and ?")
     parser.add_argument("--out", help="CSV file of all solves (.gz: compressed)")
     parser.add_argument("--read", help="such a file, instead of solving")

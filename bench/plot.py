@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of what bench/poise_bench has measured: GB/s of products, preconditioners and vectors beside the bandwidth of copying, and
-the time of an iteration of each solver; medians, with a mark at the fastest repeat. And, of rows blocks.1, blocks.2, ..., Figure 9 of
-Eberhardt & Hoemmen 2016: GB/s against the size of blocks, a line for each algorithm. Pictures of nothing are not made.
+"""Pictures of what bench/poise_bench has measured.
+
+They show the GB/s of sparse matrix-vector products (SpMV), preconditioners and vectors beside the bandwidth
+of copying, and the time of an iteration of each solver. Bars are medians, with a mark at the fastest repeat.
+Rows blocks.1, blocks.2, ... give Figure 9 of Eberhardt & Hoemmen 2016: GB/s against the size of blocks, with
+a line for each algorithm. A picture without data is not made.
 
     bench/plot.py results.csv [results_bandwidth.png results_large.png results_small.png results_blocks.png]
 
@@ -59,11 +62,12 @@ def bars(rows, machine, title, unit, value, mark, limit, path):
         for k, row in enumerate(members):
             contender = f"{row['who']} {row['how']}"
             ours = row["who"] == "poise"
-            axes.bar(at + k, value(row), color=COLOURS[names.index(contender) % len(COLOURS)], label=contender,
-                     edgecolor="black" if ours else "none", linewidth=1.2)
+            axes.bar(at + k, value(row), color=COLOURS[names.index(contender) % len(COLOURS)],
+                     label=contender, edgecolor="black" if ours else "none", linewidth=1.2)
             axes.plot(at + k, mark(row), "k_", markersize=7)
         if limit:
-            axes.hlines(limit(members[0]), at - 0.5, at + len(members) - 0.5, colors="black", linestyles="dashed", label="copy")
+            axes.hlines(limit(members[0]), at - 0.5, at + len(members) - 0.5, colors="black",
+                        linestyles="dashed", label="copy")
         ticks.append(at + (len(members) - 1) / 2)
         at += len(members) + 1
     axes.set_xticks(ticks, groups, rotation=40, ha="right")
@@ -83,7 +87,8 @@ def block_size(row):
 
 
 def sizes(rows, machine, path):
-    """Bytes of each format over time against the size of blocks; cold where caches hold the matrix, dotted."""
+    """Bytes of each format over time, against the size of blocks. Cold times, where caches hold the matrix,
+    are dotted."""
     if not rows:
         return
     figure, axes = plt.subplots(figsize=(11, 6.5))
@@ -91,10 +96,12 @@ def sizes(rows, machine, path):
     for name in names:
         ours = name.startswith("poise")
         for mode, line in (("memory", "-"), ("warm", "--"), ("replayed", "-."), ("cold", ":")):
-            points = sorted((block_size(row), row["gbs"]) for row in rows if f"{row['who']} {row['how']}" == name and row["mode"] == mode)
+            points = sorted((block_size(row), row["gbs"]) for row in rows
+                            if f"{row['who']} {row['how']}" == name and row["mode"] == mode)
             if points:
-                axes.plot(*zip(*points), line, color=COLOURS[names.index(name) % len(COLOURS)], marker="o", markersize=3,
-                          linewidth=2.2 if ours else 1.2, label=name + ("" if mode == "memory" else f", {mode}"))
+                axes.plot(*zip(*points), line, color=COLOURS[names.index(name) % len(COLOURS)], marker="o",
+                          markersize=3, linewidth=2.2 if ours else 1.2,
+                          label=name + ("" if mode == "memory" else f", {mode}"))
     copy = {block_size(row): row["copy_gbs"] for row in rows}
     axes.plot(*zip(*sorted(copy.items())), color="black", linestyle="dashed", linewidth=1, label="copy")
     axes.set_xticks(sorted({block_size(row) for row in rows}))
@@ -115,16 +122,19 @@ def main():
     if arguments.pictures and len(arguments.pictures) != 4:
         parser.error("name four pictures, or none")
     stem = os.path.splitext(arguments.results)[0]
-    bandwidth, large, small, blocks = arguments.pictures or [f"{stem}_{name}.png" for name in ("bandwidth", "large", "small", "blocks")]
+    names = [f"{stem}_{name}.png" for name in ("bandwidth", "large", "small", "blocks")]
+    bandwidth, large, small, blocks = arguments.pictures or names
     machine, rows = read(arguments.results)
     steps = [row for row in rows if row["mode"] == "step"]
-    moved = [row for row in rows if row["mode"] not in ("step", "") and row["bytes"] > 0 and not block_size(row)]
+    moved = [row for row in rows
+             if row["mode"] not in ("step", "") and row["bytes"] > 0 and not block_size(row)]
     sizes([row for row in rows if block_size(row)], machine, blocks)
     bars(moved, machine, "Bytes that must be moved, over time", "GB/s", lambda row: row["gbs"],
          lambda row: 1e-3 * row["bytes"] / row["min_us"], lambda row: row["copy_gbs"], bandwidth)
-    for title, path, wanted in (("An iteration, large systems", large, False), ("An iteration, small systems", small, True)):
-        bars([row for row in steps if row["row"].endswith(".small") == wanted], machine, title, "microseconds",
-             lambda row: row["median_us"], lambda row: row["min_us"], None, path)
+    for title, path, wanted in (("An iteration, large systems", large, False),
+                                ("An iteration, small systems", small, True)):
+        bars([row for row in steps if row["row"].endswith(".small") == wanted], machine, title,
+             "microseconds", lambda row: row["median_us"], lambda row: row["min_us"], None, path)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
 #   suites     every test suite, and the examples, on the device cuda
 #   sanitize   the suites under compute-sanitizer: memcheck, racecheck, synccheck, initcheck; quick ones first
 #   bench      the benchmark, and its pictures where there is matplotlib
-#   fem        the finite-element drivers: the same solutions as on the host; elasticity with 10 million unknowns; steps of heat
+#   fem        the finite-element drivers: the same solutions as on the host; elasticity with 10 million
+#              unknowns; steps of heat
 #
 # Options
 #   --build <folder>      of the build and of all logs (build/gpu)
@@ -16,11 +17,12 @@
 #   --only "<suite>..."   these suites, e.g. "ksp pc"
 #   --bench "<option>..." for the benchmark, e.g. "-only mult"
 #
-# What is not found where compilers look is named by variables: CUNIT_INCLUDE_DIR, CUNIT_LIBRARY, ZLIB_INCLUDE_DIR, ZLIB_LIBRARY,
-# CUDA_HOME. Without mpicc the build has no MPI; ranks are threads here in any case.
+# What is not found where compilers look is named by variables: CUNIT_INCLUDE_DIR, CUNIT_LIBRARY,
+# ZLIB_INCLUDE_DIR, ZLIB_LIBRARY, CUDA_HOME. Without mpicc the build has no MPI; ranks are threads here in any
+# case.
 #
-# Ends with a table. Exit status: 0 all passed; 1 something failed; 3 nothing failed, but not everything came to its end in time;
-# 2 wrong usage; 77 there is no GPU.
+# Ends with a table. Exit status: 0 all passed; 1 something failed; 3 nothing failed, but not everything came
+# to its end in time; 2 wrong usage; 77 there is no GPU.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -57,7 +59,7 @@ wanted()
   [[ " ${stages[*]} " == *" $1 "* ]]
 }
 
-# ---- the machine -------------------------------------------------------------------------------------------------------------
+# ---- the machine -------------------------------------------------------------------------------------------
 
 PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 if ! gpus=$(nvidia-smi -L 2>&1) || [[ $gpus != *GPU* ]]; then
@@ -78,7 +80,7 @@ now()
   date +%s
 }
 
-# ---- what came of it ----------------------------------------------------------------------------------------------------------
+# ---- what came of it ---------------------------------------------------------------------------------------
 
 declare -A outcome # of "<suite> <column>"
 names=() failed=0 unfinished=0
@@ -136,12 +138,14 @@ suites()
   done
 }
 
-# ---- stages --------------------------------------------------------------------------------------------------------------------
+# ---- stages ------------------------------------------------------------------------------------------------
 
 stage_build()
 {
-  local arguments=(-S . -B "$build" -D CMAKE_BUILD_TYPE=Release -D POISE_CUDA=ON -D POISE_NATIVE=ON) variable architecture
-  architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | sort -u | tr -d . | paste -sd ';')
+  local arguments=(-S . -B "$build" -D CMAKE_BUILD_TYPE=Release -D POISE_CUDA=ON -D POISE_NATIVE=ON)
+  local variable architecture
+  architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null |
+    sort -u | tr -d . | paste -sd ';')
   [[ $architecture =~ ^[0-9\;]+$ ]] || architecture=native
   arguments+=(-D CMAKE_CUDA_ARCHITECTURES="$architecture")
   command -v mpicc > /dev/null || arguments+=(-D POISE_MPI=OFF)
@@ -150,7 +154,8 @@ stage_build()
   done
   local start
   start=$(now)
-  if cmake "${arguments[@]}" > "$logs/build" 2>&1 && cmake --build "$build" -j "$(nproc)" >> "$logs/build" 2>&1; then
+  if cmake "${arguments[@]}" > "$logs/build" 2>&1 &&
+    cmake --build "$build" -j "$(nproc)" >> "$logs/build" 2>&1; then
     settle build stage passed $(($(now) - start)) "for $architecture"
     return
   fi
@@ -165,7 +170,9 @@ on_device()
   local name=$1 log=$logs/$1.cuda
   shift
   attempt "$1" "$log" "${@:2}"
-  if [ "$result" = passed ] && grep -q 'no test runs in this configuration' "$log"; then result="nothing to do"; fi
+  if [ "$result" = passed ] && grep -q 'no test runs in this configuration' "$log"; then
+    result="nothing to do"
+  fi
   settle "$name" cuda "$result" "$took" "$remark"
 }
 
@@ -175,7 +182,8 @@ under()
   local log=$logs/$2.$1 summary words=()
   # Calls of the runtime that fail are what these suites are about.
   if [[ $2.$1 =~ ^(gpus|offload).memcheck$ ]]; then words=(--report-api-errors no); fi
-  attempt "$3" "$log" compute-sanitizer --tool "$1" "${words[@]}" --error-exitcode 9 "$build/tests/test_$2" --devices cuda --ranks 1
+  attempt "$3" "$log" compute-sanitizer --tool "$1" "${words[@]}" --error-exitcode 9 \
+    "$build/tests/test_$2" --devices cuda --ranks 1
   summary=$(grep -oE '(ERROR|RACECHECK) SUMMARY: .*' "$log" | tail -n 1)
   # Without its last line the tool has looked at nothing.
   if grep -q 'no test runs in this configuration' "$log"; then
@@ -208,7 +216,11 @@ stage_suites()
   for program in "$build"/examples/[0-9]*; do
     is_program "$program" || continue
     name=${program##*/}
-    if left "$start"; then on_device "$name" "$limit" "$program" -device cuda; else not_started "$name" cuda; fi
+    if left "$start"; then
+      on_device "$name" "$limit" "$program" -device cuda
+    else
+      not_started "$name" cuda
+    fi
   done
 }
 
@@ -242,14 +254,16 @@ stage_bench()
 {
   local csv=$logs/poise_bench.csv options
   read -ra options <<< "$bench"
-  attempt "$budget" "$logs/poise_bench" "$build/bench/poise_bench" -device cuda -numbers 268435456 -out "$csv" "${options[@]}"
+  attempt "$budget" "$logs/poise_bench" "$build/bench/poise_bench" -device cuda -numbers 268435456 \
+    -out "$csv" "${options[@]}"
   cat "$logs/poise_bench"
   settle bench stage "$result" "$took" "${remark:-$csv}"
   if [ "$result" != passed ] || ! python3 -c 'import matplotlib' 2> /dev/null; then return; fi
   python3 bench/plot.py "$csv" || settle pictures stage FAILED 0 "bench/plot.py $csv"
 }
 
-# Small runs in all combinations, then those that must fill a GPU. What these print, with the table of times, is shown.
+# Small runs in all combinations, then those that must fill a GPU. What these print, with the table of times,
+# is shown.
 stage_fem()
 {
   local start run name k=0
@@ -290,7 +304,7 @@ if wanted sanitize; then stage_sanitize; fi
 if wanted bench; then stage_bench; fi
 if wanted fem; then stage_fem; fi
 
-# ---- the table -------------------------------------------------------------------------------------------------------------------
+# ---- the table ---------------------------------------------------------------------------------------------
 
 columns=(cuda "${tools[@]}")
 printf '\n%-16s' ""

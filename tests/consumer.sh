@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # consumer.sh <build folder> <c, cxx, fortran or serial>
-# Install, move the installation, and do in a copy of examples/link what its README says of that program: it finds the library
-# by CMake and by pkg-config, and solves its system. Status 77: this cannot be tried here, and why.
+# Install, move the installation, and follow the README of examples/link for that program in a copy of the
+# folder. The program finds the library by CMake and by pkg-config, and solves its system. Status 77: this
+# cannot be tried here, for the reason that is printed.
 set -euo pipefail
 build=$1 program=$2
 link=$(cd "$(dirname "${BASH_SOURCE[0]}")/../examples/link" && pwd)
@@ -32,7 +33,8 @@ ln -s "$(command -v "${CMAKE:-cmake}")" "$work/bin/cmake"
 PATH=$work/bin:$PATH
 export CC=cc CXX=c++
 # What CMake compiles is compiled strictly.
-export CFLAGS="-std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror" CXXFLAGS="-Wall -Wextra -Wpedantic -Wshadow -Werror"
+export CFLAGS="-std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror"
+export CXXFLAGS="-Wall -Wextra -Wpedantic -Wshadow -Werror"
 export FFLAGS="-std=f2008 -fcheck=all"
 
 cp -r "$link" "$work/link"

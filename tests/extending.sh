@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Do what docs/extending.md says, in a copy of the tree, and run the suites over the types that it adds. Blocks of the page:
+# Do what docs/extending.md says, in a copy of the tree, and run the suites over the types that it adds.
+# Blocks of the page:
 #   ```c new <file>     a file
 #   ```c end <file>     lines for the end of a file
 #   ```c after <file>   the first line stands in the file; the others go behind it
@@ -53,15 +54,20 @@ run()
   }
 }
 
-"${CMAKE:-cmake}" -S "$copy" -B "$copy/build" -D CMAKE_BUILD_TYPE=Debug -D CMAKE_C_FLAGS_DEBUG=-O0 -D POISE_MPI=OFF -D POISE_OPENMP=OFF \
-  -D POISE_EXAMPLES=OFF -D POISE_BENCH=OFF -D POISE_WERROR=ON > "$copy/log"
+"${CMAKE:-cmake}" -S "$copy" -B "$copy/build" -D CMAKE_BUILD_TYPE=Debug -D CMAKE_C_FLAGS_DEBUG=-O0 \
+  -D POISE_MPI=OFF -D POISE_OPENMP=OFF -D POISE_EXAMPLES=OFF -D POISE_BENCH=OFF -D POISE_WERROR=ON \
+  > "$copy/log"
 run "${CMAKE:-cmake}" --build "$copy/build" -j 2 --target test_types poise_options
 options=$("$copy/build/tests/poise_options")
-for word in '-pc_type.* scale' '-ksp_type.* steepest' '-mat_type.* gather' '-device.*|quiet' '-pc_scale_factor'; do
+for word in '-pc_type.* scale' '-ksp_type.* steepest' '-mat_type.* gather' '-device.*|quiet' \
+  '-pc_scale_factor'; do
   grep -q -- "$word" <<< "$options" || { echo "the options do not know $word"; exit 1; }
 done
 run "$copy/build/tests/test_types" --ranks 1,2 --devices host,mock
 run "$copy/build/tests/test_types" --ranks 1,2 --devices quiet --test pc
 run "$copy/build/tests/test_types" --ranks 1,2 --devices quiet --test ksp
-"$copy/build/tests/test_types" --ranks 1 --devices quiet --test mat > "$copy/log" && { echo "quiet multiplied with A^T"; exit 1; }
+"$copy/build/tests/test_types" --ranks 1 --devices quiet --test mat > "$copy/log" && {
+  echo "quiet multiplied with A^T"
+  exit 1
+}
 grep -q "device quiet has no kernel csr_mult_transpose" "$copy/log"

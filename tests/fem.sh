@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# fem.sh <folder of the examples> [words that start 3 processes]: what the finite-element drivers say of bad input, that ranks and ways of assembly change no result, and
-# what they write. The programs judge their own results.
+# fem.sh <folder of the examples> [words that start 3 processes]
+# The finite-element drivers: what they say of bad input, and what they write. Ranks and ways of assembly
+# change no result. The programs judge their own results.
 set -euo pipefail
 bin=$(cd "$1" && pwd)
 mpi=("${@:2}")
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bracket=$tests/../examples/data/bracket.msh
-export OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
+export OMP_NUM_THREADS=1
+export OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
@@ -18,7 +20,8 @@ fail()
   exit 1
 }
 
-# refused <words of the message> <program> <options>...: fails with code 1 and these words, and leaves no file.
+# refused <words of the message> <program> <options>...: fails with code 1 and these words, and leaves no
+# file.
 refused()
 {
   local words=$1 code=0
@@ -29,14 +32,18 @@ refused()
 }
 
 refused "no value is prescribed on the boundary" poisson -dirichlet none -output x
-refused "no group 'lid'; it has: left (1), right (2), bottom (3), top (4)" poisson -cell tri3 -dirichlet left,lid
-refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -ranks 2 # the first of those that fold over, on rank 0
+refused "no group 'lid'; it has: left (1), right (2), bottom (3), top (4)" \
+  poisson -cell tri3 -dirichlet left,lid
+# The cell that is named is the first of those that fold over, on rank 0.
+refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -ranks 2
 refused "is inverted or flat" poisson -cell tet10 -n 4 -bump 0.4 -assembly coo
 refused "cell 2 (quad4, nodes 2 3 28 27)" poisson -cell quad4 -n 24 -bump 0.4 -assembly device
-awk '$2 == 2 && $5 == 30 { $4 = 0 } { print }' "${bracket%.msh}2.msh" > open.msh # a side on a plane through the origin
+# A side on a plane through the origin.
+awk '$2 == 2 && $5 == 30 { $4 = 0 } { print }' "${bracket%.msh}2.msh" > open.msh
 refused "a part of the boundary is in no physical group" poisson -mesh open.msh -dirichlet load
-# bow <group of the first side> <group of the outer sides>: two triangles that meet in the origin. 0: in no group. Of a side at the origin
-# x . n is 0, and only the sum of the normals lacks it; the normals of the outer sides sum up to 0, and only x . n lacks them.
+# bow <group of the first side> <group of the outer sides>: two triangles that meet in the origin. 0: in no
+# group. Of a side at the origin x . n is 0: only the sum of the normals lacks it. The normals of the outer
+# sides sum up to 0: only the sum of x . n lacks them.
 bow()
 {
   cat << EOF
@@ -67,7 +74,8 @@ EOF
 bow 1 1 > closed.msh
 "$bin/poisson" -mesh closed.msh -dirichlet 1 > log || fail "$(cat log)"
 bow 0 1 > open.msh
-refused "a part of the boundary is in no physical group: over what is, normals sum up to (0, 1, 0)" poisson -mesh open.msh -dirichlet 1
+refused "a part of the boundary is in no physical group: over what is, normals sum up to (0, 1, 0)" \
+  poisson -mesh open.msh -dirichlet 1
 bow 1 0 > open.msh
 refused "or x . n to 0 and not to 2" poisson -mesh open.msh -dirichlet 1
 refused "is a null space only where no u is given" poisson -nullspace -output x
@@ -76,10 +84,12 @@ refused "beam theory says" elasticity -n 1 -cell tet4 -output beam
 refused "a multiple of 4 bricks" elasticity -n 2 -contrast 3
 refused "are for parts, -mesh" elasticity -toward left
 refused "name the group of cells" elasticity -mesh "$bracket" -contrast 3
-refused "body has no group 'rubber'; it has: steel (1)" elasticity -mesh "$bracket" -soft rubber -contrast 3 -output x
+refused "body has no group 'rubber'; it has: steel (1)" \
+  elasticity -mesh "$bracket" -soft rubber -contrast 3 -output x
 refused "boundary has no group 'lid'; it has: fixed (2)" elasticity -mesh "$bracket" -loaded lid -output x
 refused "-fixed and -loaded are both '2'" elasticity -mesh "$bracket" -loaded 2
-refused "-cell is for meshes that the program makes, not beside -mesh" poisson -mesh "$bracket" -cell tet4 -dirichlet fixed
+refused "-cell is for meshes that the program makes, not beside -mesh" \
+  poisson -mesh "$bracket" -cell tet4 -dirichlet fixed
 refused "-bump is for meshes" poisson -mesh "$bracket" -bump 0.1 -dirichlet fixed -ranks 3
 refused "-n is for meshes" elasticity -mesh "$bracket" -n 4
 refused "-mesh: this program reads no mesh, it makes a box of -n bricks" heat -mesh "$bracket"
@@ -109,7 +119,8 @@ once "no group 'lid'" poisson -cell tri3 -dirichlet lid -ranks 3
 # The same of processes, with the words to start them: a rank's, everybody's, before there are ranks.
 once_mpi()
 {
-  env -u OMPI_MCA_ess_singleton_isolated "${mpi[@]}" "$bin/$2" "${@:3}" > log 2>&1 && fail "${*:2} did not fail"
+  env -u OMPI_MCA_ess_singleton_isolated "${mpi[@]}" "$bin/$2" "${@:3}" > log 2>&1 &&
+    fail "${*:2} did not fail"
   grep -qF -- "$1" log && [ "$(grep -c '^poise: ' log)" -eq 1 ] || fail "${*:2} on processes:" "$(cat log)"
 }
 if [ ${#mpi[@]} -gt 0 ]; then
@@ -120,7 +131,8 @@ if [ ${#mpi[@]} -gt 0 ]; then
   once_mpi "-device" heat -device abacus
 fi
 
-# The same errors and orders on any number of ranks, also more than there are bricks, and by any assembly; ranks have other rounding.
+# The errors and orders are the same on any number of ranks, also on more than there are bricks, and by any
+# assembly. Only rounding differs between numbers of ranks.
 numbers()
 {
   [[ $* == *-mesh* ]] || set -- -n 4 -refinements 0 "$@"
@@ -130,11 +142,14 @@ numbers()
 numbers -shape ring -grading 3 > one
 [ "$(wc -l < one)" -eq 6 ] || fail "$(cat one)"
 numbers -shape ring -grading 3 -ranks 5 | diff one - || fail "other numbers on 5 ranks"
-numbers -shape ring -grading 3 -ranks 3 -assembly coo -check_assembly -device mock | diff one - || fail "other numbers by triplets"
-numbers -shape ring -grading 3 -ranks 2 -assembly device -check_assembly | diff one - || fail "other numbers from the operator"
+numbers -shape ring -grading 3 -ranks 3 -assembly coo -check_assembly -device mock | diff one - ||
+  fail "other numbers by triplets"
+numbers -shape ring -grading 3 -ranks 2 -assembly device -check_assembly | diff one - ||
+  fail "other numbers from the operator"
 "$bin/elasticity" -support none -cell hex8 -ranks 2 -assembly coo -check_assembly > log || fail "$(cat log)"
 "$bin/elasticity" -assembly blocks -check_assembly -ranks 2 -device mock > log || fail "$(cat log)"
-"$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 3 -assembly device -check_assembly -ranks 3 > log || fail "$(cat log)"
+"$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 3 -assembly device -check_assembly \
+  -ranks 3 > log || fail "$(cat log)"
 "$bin/convection" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 "$bin/heat" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 numbers -cell tet10 -n 1 > one
@@ -142,12 +157,15 @@ numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks o
 numbers -mesh "$bracket" -dirichlet fixed,load > one
 numbers -mesh "$bracket" -dirichlet 2,3 | diff one - || fail "other numbers by the numbers of groups"
 # u is given on the group of this name, whatever its number is, and on no other.
-awk 'NF == 3 && /"fixed"/ { $2 = 7 } NF == 8 && $2 == 2 && $4 == 2 { $4 = 7 } { print }' "${bracket%.msh}2.msh" > renumbered.msh
+awk 'NF == 3 && /"fixed"/ { $2 = 7 } NF == 8 && $2 == 2 && $4 == 2 { $4 = 7 } { print }' \
+  "${bracket%.msh}2.msh" > renumbered.msh
 for group in fixed load; do
   numbers -mesh "${bracket%.msh}2.msh" -dirichlet "$group" > "on_$group"
-  numbers -mesh renumbered.msh -dirichlet "$group" | diff "on_$group" - || fail "other numbers where '$group' has another number or place"
+  numbers -mesh renumbered.msh -dirichlet "$group" | diff "on_$group" - ||
+    fail "other numbers where '$group' has another number or place"
 done
-! cmp -s one on_fixed && ! cmp -s one on_load && ! cmp -s on_fixed on_load || fail "u is given on the same groups, whichever are named"
+! cmp -s one on_fixed && ! cmp -s one on_load && ! cmp -s on_fixed on_load ||
+  fail "u is given on the same groups, whichever are named"
 "$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 1e6 > log || fail "$(cat log)"
 "$bin/heat" -steps 5 -end 1e5 -theta 1 > log || fail "$(cat log)" # the guess is 1e5 times too large
 "$bin/heat" -n 4 -steps 50 -end 20 -theta 1 > log || fail "$(cat log)" # until nothing is left

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# fem_all.sh <folder of the examples> [<devices> [<ranks>]]: every driver over types of matrices, devices, ranks and ways of assembly comes to
-# the same solution, to the solver's tolerance. Devices and ranks are words, "host mock" and "1 2 5". scripts/test.sh --all runs it; on a
-# machine with a GPU: tests/fem_all.sh build/gpu/examples cuda "1 2"
+# fem_all.sh <folder of the examples> [<devices> [<ranks>]]
+# Every driver comes to the same solution, to the solver's tolerance, with all types of matrices, devices,
+# numbers of ranks and ways of assembly. Devices and ranks are lists of words: "host mock" and "1 2 5".
+# scripts/test.sh --all runs it. On a machine with a GPU: tests/fem_all.sh build/gpu/examples cuda "1 2"
 set -euo pipefail
 bin=$(cd "$1" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../examples/data"
@@ -51,9 +52,12 @@ run()
   shift 3
   timeout 300 "$bin/$program" "$@" > "$log" 2>&1 || code=$?
   if [ $code -ne 0 ]; then
-    printf 'FAILED (code %d): %s %s\n%s\n' $code "$program" "$*" "$(grep -A 3 '^poise: ' "$log" || tail -n 4 "$log")"
-  elif ! paste -d ' ' <(numbers "$program" "$log" | tr ' ' '\n') <(numbers "$program" "$reference" | tr ' ' '\n') |
-    awk '{ d = $1 - $2; if (NF != 2 || d > 2e-6 * $2 || -d > 2e-6 * $2) bad = 1 } END { exit bad || NR == 0 }'; then
+    printf 'FAILED (code %d): %s %s\n%s\n' $code "$program" "$*" \
+      "$(grep -A 3 '^poise: ' "$log" || tail -n 4 "$log")"
+  elif ! paste -d ' ' <(numbers "$program" "$log" | tr ' ' '\n') \
+    <(numbers "$program" "$reference" | tr ' ' '\n') |
+    awk '{ d = $1 - $2; if (NF != 2 || d > 2e-6 * $2 || -d > 2e-6 * $2) bad = 1 }
+         END { exit bad || NR == 0 }'; then
     printf 'FAILED: other numbers: %s %s\n%s\n' "$program" "$*" "$(numbers "$program" "$log" | paste -s)"
   else
     echo passed
@@ -64,7 +68,10 @@ run()
 jobs=() # the answer of job k goes to file k
 for k in "${!cases[@]}"; do
   read -ra case <<< "${cases[$k]}"
-  "$bin/${case[0]}" "${case[@]:1}" -device host > "$dir/reference$k" 2>&1 || { cat "$dir/reference$k"; exit 1; }
+  "$bin/${case[0]}" "${case[@]:1}" -device host > "$dir/reference$k" 2>&1 || {
+    cat "$dir/reference$k"
+    exit 1
+  }
   for way in $(ways "${case[0]}"); do
     for device in "${devices[@]}"; do
       for n in "${ranks[@]}"; do
@@ -75,7 +82,8 @@ for k in "${!cases[@]}"; do
     done
   done
 done
-echo "${#jobs[@]} runs: ${#cases[@]} cases, types ${types[*]}, devices ${devices[*]}, ranks ${ranks[*]}, ways of assembly"
+echo "${#jobs[@]} runs: ${#cases[@]} cases, types ${types[*]}, devices ${devices[*]}, ranks ${ranks[*]}," \
+  "ways of assembly"
 for k in "${!jobs[@]}"; do
   while [ "$(jobs -r | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
   read -ra job <<< "${jobs[$k]}"

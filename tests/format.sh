@@ -4,7 +4,7 @@
 # script; alone it needs no build. In a git checkout it leaves out what git ignores.
 #
 # The limit does not hold for results, test data and docs/options.md, which is generated. Nor does it hold in
-# Markdown for tables, and for the links of code blocks, which cannot be broken.
+# Markdown for tables, for what programs print (code blocks that name no language), and for links in others.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,8 +37,8 @@ bad=0
 # Columns are characters: of UTF-8, bytes that continue one do not count.
 LC_ALL=C awk -v limit=$limit '
   FNR == 1 { page = FILENAME ~ /\.md$/; code = 0 }
-  page && /^ *```/ { code = !code }
-  page && /^\|/ { next }
+  page && /^ *```/ { output = !code && /^ *```$/; code = !code }
+  page && /^\|/ || output { next }
   length($0) > limit {
     line = $0
     gsub(/[\200-\277]/, "", line)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# scripts/gpu-test.sh tells what passed, what failed and what did not come to its end, also on a machine without a GPU: here nvidia-smi,
-# compute-sanitizer and the suites are small scripts, and so is the clock, but in one case: how busy the machine is decides nothing.
+# scripts/gpu-test.sh tells what passed, what failed and what did not come to its end. This is tested without
+# a GPU: nvidia-smi, compute-sanitizer and the suites are small scripts. So is the clock, but in one case, so
+# that a busy machine changes no result.
 # shellcheck disable=SC2016 # their $ are their own
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -25,7 +26,9 @@ suites()
   local name
   for name in "$@"; do
     case $name in
-      slow) program "build/tests/test_$name" "echo \$((\$(cat $dir/clock) + 100)) > $dir/clock" 'exit 124' ;; # as if stopped
+      slow) # as if it was stopped
+        program "build/tests/test_$name" "echo \$((\$(cat $dir/clock) + 100)) > $dir/clock" 'exit 124'
+        ;;
       early) program "build/tests/test_$name" 'exit 124' ;;
       endless) program "build/tests/test_$name" 'while :; do sleep 1; done' ;;
       bad) program "build/tests/test_$name" 'exit 1' ;;
@@ -69,7 +72,8 @@ expect 1 'cuda +bad +FAILED' 'quick +passed' 'Something FAILED' -- suites
 expect 0 'quick +passed' -- --only quick suites
 expect 1 'There is no suite other' -- --only other suites
 suites quick slow
-expect 3 'cuda +slow +not finished' '^slow +not finished' 'quick +passed' 'Nothing failed, but' -- --each 100 suites
+expect 3 'cuda +slow +not finished' '^slow +not finished' 'quick +passed' 'Nothing failed, but' -- \
+  --each 100 suites
 suites early
 expect 1 'cuda +early +FAILED .*exit status 124' -- suites
 suites slow tardy
@@ -77,9 +81,11 @@ expect 3 'slow +not finished' 'cuda +tardy +not started' -- --budget 100 suites
 
 program bin/compute-sanitizer 'tool=$2; shift 4; "$@" || exit' 'echo "========= ERROR SUMMARY: 0 errors"'
 suites quick
-expect 0 'memcheck +quick +passed .* ERROR SUMMARY: 0 errors' 'racecheck' 'synccheck' 'initcheck +quick +passed' -- sanitize
+expect 0 'memcheck +quick +passed .* ERROR SUMMARY: 0 errors' 'racecheck' 'synccheck' \
+  'initcheck +quick +passed' -- sanitize
 suites quick slow
-expect 3 'memcheck +slow +not finished' 'initcheck +quick +passed' 'initcheck +slow +not started' -- --each 100 --budget 300 suites sanitize
+expect 3 'memcheck +slow +not finished' 'initcheck +quick +passed' 'initcheck +slow +not started' -- \
+  --each 100 --budget 300 suites sanitize
 program bin/compute-sanitizer 'exit 0'
 suites quick
 expect 1 'memcheck +quick +FAILED .*no summary' -- sanitize

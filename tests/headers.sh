@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Each public header compiles alone, as C11 and as C++17, without warnings; so do the macros that users' code
+# Each public header compiles alone, as C11 and as C++17, without warnings. So do the macros that users' code
 # expands, and the headers of kernels. A launch with another kernel's arguments does not compile.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Layers include downwards only: ksp -> pc -> mat -> vec -> sys. CUDA stays in src/cuda, which knows the kernel contract and
-# what host and GPU both compile, but no object.
+# Layers include downwards only: ksp -> pc -> mat -> vec -> sys. CUDA stays in src/cuda, which knows the
+# kernel contract and what host and GPU both compile, but no object.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,13 +23,16 @@ for ((i = 0; i < ${#layers[@]}; i++)); do
   layer=${layers[i]}
   above=$(IFS='|'; echo "${layers[*]:i+1}")
   files=("src/$layer" "include/poise/$layer.h")
-  [ -z "$above" ] || refuse "layer $layer includes a layer above it" "((\.\./|poise/)?($above)[/.])" "${files[@]}"
+  [ -z "$above" ] ||
+    refuse "layer $layer includes a layer above it" "((\.\./|poise/)?($above)[/.])" "${files[@]}"
   refuse "a layer includes the whole interface" '(\.\./)*poise\.h' "${files[@]}"
   refuse "only src/cuda includes it" '(\.\./)*cuda' "${files[@]}"
 done
 
-mapfile -t programs < <(find bench examples -name '*.[ch]') # the benchmark's cuSPARSE and cuBLAS are in bench/common/cuda.cu
-refuse "only src/cuda may include CUDA" 'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
+# The calls of cuSPARSE and cuBLAS that are measured stand in bench/common/cuda.cu.
+mapfile -t programs < <(find bench examples -name '*.[ch]')
+refuse "only src/cuda may include CUDA" \
+  'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
   "${programs[@]}" "${layers[@]/#/src/}"
 # What host and GPU both compile is in src/*/*_phases.h, src/*/*_kernels.h and the headers named here, which
 # see the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
@@ -38,7 +41,8 @@ both=(src/*/*_phases.h src/*/*_kernels.h src/sys/phase.h src/sys/device_model.h 
 shared='[a-z0-9_]+_(phases|kernels)|phases|csr_view|device_model|product_(plan|model)|block_inverse|pivot'
 cuda='\.\./sys/sys|\.\./(mat|pc)/[a-z]+_device|bcsr|bulk|cuda|epilogue|fragments|reduce|rows|tile(_[a-z]+)?'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |
-  grep -vE '"((\.\./sys/)?(kernels|phase)\.h|\.\./sys/(kernels|phases)\.def|(types|product_model)\.def|(\.\./(sys|vec|mat|pc|ksp)/)?('"$shared"')\.h)"' |
+  grep -vE '"((\.\./sys/)?(kernels|phase)\.h|\.\./sys/(kernels|phases)\.def|(types|product_model)\.def)"' |
+  grep -vE '"(\.\./(sys|vec|mat|pc|ksp)/)?('"$shared"')\.h"' |
   grep -vE '^src/cuda/.*"('"$cuda"')\.h"' || true)
 if [ -n "$others" ]; then
   printf '%s\n^ src/cuda and what it shares with the host know no object\n' "$others" >&2

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A page of documentation to a C program that runs its fragments: awk -f page.awk -v prelude=page.h page.md > page.c
+# Make a C program of a page of documentation, which runs the page's fragments:
+#   awk -f page.awk -v prelude=page.h page.md > page.c
 #
 # Blocks marked ```c, in their order:
 #   with a main                       a whole program, which is called first
@@ -15,8 +16,8 @@ function Flush(    k)
   } else if (text ~ /^(#|static )/) {
     functions = functions line text
   } else {
-    functions = functions "static PoiseErr Fragment" ++count "(PoiseContext ctx, void *arg)\n{\n  PAGE_OPEN\n" \
-                line text "  PAGE_CLOSE\n}\n"
+    functions = functions "static PoiseErr Fragment" ++count "(PoiseContext ctx, void *arg)\n{\n" \
+                "  PAGE_OPEN\n" line text "  PAGE_CLOSE\n}\n"
   }
 }
 
@@ -25,7 +26,10 @@ inside { text = text $0 "\n"; next }
 /^```c$/ { inside = 1; text = ""; line = "#line " FNR + 1 " \"" FILENAME "\"\n" }
 
 END {
-  if (!program && !count && functions == "") { print "page.awk: " FILENAME " has no C" > "/dev/stderr"; exit 1 }
+  if (!program && !count && functions == "") {
+    print "page.awk: " FILENAME " has no C" > "/dev/stderr"
+    exit 1
+  }
   print "#include \"" prelude "\""
   printf "%s", functions
   print "static const PageFragment fragments[] = {"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the pages name exists: options (in docs/options.md, or in the table of an example or benchmark), functions,
-# files in `code`, and what links point to.
+# What the pages name exists: options, functions, files in `code`, and what links point to. Options stand in
+# docs/options.md, or in the table of an example or benchmark.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -34,7 +34,8 @@ headings()
   sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
 
-# Words with an underscore are options wherever they stand; of others, those at the beginning of `code`, or behind one.
+# Words with an underscore are options wherever they stand. Others are options at the beginning of `code`, and
+# behind a blank in it.
 for page in "${pages[@]}"; do
   while read -r key; do
     known "$key" || complain "$page: there is no option -$key"
@@ -43,7 +44,8 @@ for page in "${pages[@]}"; do
            } | sed 's/^.*-//' | sort -u)
 
   while read -r name; do
-    [ "$name" = PoiseVerb ] || grep -qw -- "$name" include/poise/*.h || complain "$page: the headers have no $name"
+    [ "$name" = PoiseVerb ] || grep -qw -- "$name" include/poise/*.h ||
+      complain "$page: the headers have no $name"
   done < <(grep -oE '\bPoise[A-Z][A-Za-z0-9]+\b' "$page" | sort -u)
 
   while read -r file; do
@@ -54,7 +56,8 @@ for page in "${pages[@]}"; do
   while IFS='#' read -r link heading; do
     file=$(dirname "$page")/$link
     [ -e "$file" ] || complain "$page: there is no $link"
-    [ -z "$heading" ] || headings "$file" | grep -qxF -- "$heading" || complain "$page: $link has no heading #$heading"
+    [ -z "$heading" ] || headings "$file" | grep -qxF -- "$heading" ||
+      complain "$page: $link has no heading #$heading"
   done < <(sed '/^```/,/^```/d' "$page" | grep -oE '\]\([^)#:]+(#[^)]*)?\)' | sed 's/^](//; s/)$//' | sort -u)
 done
 exit $bad

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # symbols.sh <libpoise> <archive with the internal functions>
-# The library exports exactly the functions that the headers declare; no global symbol in an archive lacks the prefix.
+# The library exports exactly the functions that the headers declare. No global symbol in an archive lacks the
+# prefix.
 set -euo pipefail
 library=$1 archive=$2
 include=$(dirname "${BASH_SOURCE[0]}")/../include
@@ -17,7 +18,8 @@ if [ -n "$foreign" ]; then
   exit 1
 fi
 
-declared=$(cat "$include"/poise/*.h | grep '^POISE_API' | grep -oE '\bPoise[A-Za-z0-9]+\(' | tr -d '(' | sort -u)
+declared=$(cat "$include"/poise/*.h | grep '^POISE_API' | grep -oE '\bPoise[A-Za-z0-9]+\(' |
+  tr -d '(' | sort -u)
 case $library in
   *.a) exported=$(defined -g "$library" | grep '^Poise') ;;
   *) exported=$(defined -D "$library") ;;

@@ -257,7 +257,7 @@ static void TestWaves(PoiseContext ctx)
   (void)ctx;
 }
 
-/* What was measured: bench/results/h200_even.txt. */
+/* What was measured: bench/results/h200/even_rows.txt. */
 static void TestRather(PoiseContext ctx)
 {
   static const struct {
@@ -516,7 +516,7 @@ static void TestWinners(PoiseContext ctx)
   (void)ctx;
 }
 
-/* Of one matrix bench/results/h200_choice.csv.gz has what csr, csri and seg were predicted to take, and the
+/* Of one matrix bench/results/h200/choice.csv.gz has what csr, csri and seg were predicted to take, and the
  * row blocks. */
 static void TestRecorded(PoiseContext ctx)
 {

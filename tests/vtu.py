@@ -34,7 +34,8 @@ def piece(path):
             assert all(v == v and abs(v) < 1e300 for v in values), array.get("Name")
             fields.add((name, array.get("Name"), array.get("type"), array.get("NumberOfComponents")))
     nodes, ends, types = (numbers(array) for array in part.find("Cells"))
-    assert len(ends) == len(types) == cells and set(nodes) == set(range(points)), "a node without a cell, or the reverse"
+    whole = len(ends) == len(types) == cells and set(nodes) == set(range(points))
+    assert whole, "a node without a cell, or the reverse"
     begins = (0,) + ends[:-1]
     assert all(end - begin == NODES[kind] for begin, end, kind in zip(begins, ends, types))
     return fields, cells

@@ -5,11 +5,13 @@
     bench/petsc/solve_table.py --solve build/examples/solve > bench/results/collection/solve_table.md
     bench/petsc/solve_table.py --only 'bcsstk*' -- -device mock -ranks 3
 
-b = A times ones, Jacobi, relative tolerance 1e-8 in the norm of b - A x. The folder's README.md says in its tables which
-matrices are symmetric positive definite: those are solved by CG, the others by BiCGSTAB and GMRES(30); other symmetric
-matrices are given to CG as well, so that the table shows what it says of them. Each claim of convergence is checked
-against the residual computed from x: false above 10 times the tolerance, remarked upon above the tolerance itself. Exit
-code: 0, or 1 when a claim was false or a run failed. Words after -- are passed on to every solve.
+b = A times ones, Jacobi, relative tolerance 1e-8 in the norm of b - A x. The folder's README.md says in its
+tables which matrices are symmetric positive definite. Those are solved by CG, the others by BiCGSTAB and
+GMRES(30). CG gets the other symmetric matrices as well, so that the table shows what it says of them.
+
+Each claim of convergence is checked against the residual computed from x. It is false above 10 times the
+tolerance, and gets a remark above the tolerance itself. Exit code: 0, or 1 when a claim was false or a run
+failed. Words after -- are passed on to every solve.
 """
 import argparse
 import fnmatch
@@ -102,13 +104,15 @@ def compare(iterations, orders):
     reached = [k for k in orders if k is not None]
     if None in iterations and len(reached) == len(orders):
         return "**a rank count did not converge, all textbook orders did**", False
-    if reached and max([k for k in iterations if k is not None], default=0) > 1.1 * max(reached) and None not in orders:
+    most = max([k for k in iterations if k is not None], default=0)
+    if reached and most > 1.1 * max(reached) and None not in orders:
         return "**more than 1.1 times the textbook's iterations**", False
     return "", True
 
 
 def solve(args, name, method, spd):
-    """One table row and whether it is as it should be. A matrix without a full diagonal gets ones there, and a mark."""
+    """One table row and whether it is as it should be. A matrix without a full diagonal gets ones there, and
+    a mark."""
     title, options = METHODS[method]
     path = os.path.join(args.matrices, name + ".mtx.gz")
     mark = ""
@@ -125,7 +129,8 @@ def solve(args, name, method, spd):
             other_remark, other_good = judge(other)
             if not other_good:
                 remark, good = f"on several ranks: {other_remark}", False
-        iterations = [int(r["iterations"]) if r.get("reason", "").startswith("CONVERGED") else None for r in runs]
+        iterations = [int(r["iterations"]) if r.get("reason", "").startswith("CONVERGED") else None
+                      for r in runs]
         orders = textbook(args, path, method)
         if method != "cg" or spd:
             spread_remark, spread_good = compare(iterations, orders)
@@ -137,17 +142,22 @@ def solve(args, name, method, spd):
         fields, remark, good, iterations, orders = {}, f"**{unexpected}**", False, [], []
     if mark:
         remark = f"† ({mark})" + ("; " if remark else "") + remark
-    cells = [name, fields.get("rows", ""), fields.get("nonzeros", ""), title, counts(iterations), counts(orders),
-             fields.get("reason", "error").split(":")[0], fields.get("true residual", "").split(" ")[0], remark]
+    cells = [name, fields.get("rows", ""), fields.get("nonzeros", ""), title, counts(iterations),
+             counts(orders), fields.get("reason", "error").split(":")[0],
+             fields.get("true residual", "").split(" ")[0], remark]
     return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |", good
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--solve", default=os.path.join(ROOT, "build", "examples", "solve"), help="the solve program")
-    parser.add_argument("--spread", default=os.path.join(ROOT, "build", "bench", "spread"), help="the textbook program")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--solve", default=os.path.join(ROOT, "build", "examples", "solve"),
+                        help="the solve program")
+    parser.add_argument("--spread", default=os.path.join(ROOT, "build", "bench", "spread"),
+                        help="the textbook program")
     parser.add_argument("--ranks", default="2,4,7", help="numbers of thread ranks to solve on beside one")
-    parser.add_argument("--matrices", default=os.path.join(ROOT, "..", "shared", "matrices"), help="folder with README.md")
+    parser.add_argument("--matrices", default=os.path.join(ROOT, "..", "shared", "matrices"),
+                        help="folder with README.md")
     parser.add_argument("--only", default="*", help="names to take, with * and ?")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one solve")
     parser.add_argument("options", nargs="*", help="options for solve, after --")
@@ -157,11 +167,12 @@ def main():
     names = [n for n in index if fnmatch.fnmatch(n, args.only)]
     missing = [n for n in names if not os.path.exists(os.path.join(args.matrices, n + ".mtx.gz"))]
     if not names or missing:
-        sys.exit(f"{args.matrices}: " + (f"no file for {', '.join(missing)}" if missing else "no matrix of that name"))
+        sys.exit(f"{args.matrices}: " +
+                 (f"no file for {', '.join(missing)}" if missing else "no matrix of that name"))
 
     totals = {"runs": 0, "converged": 0, "bad": 0}
-    print(f"| matrix | rows | nonzeros | method | iterations on 1,{args.ranks} ranks | textbook, 5 orders | reason | "
-          "true residual | remark |")
+    print(f"| matrix | rows | nonzeros | method | iterations on 1,{args.ranks} ranks | textbook, 5 orders "
+          "| reason | true residual | remark |")
     print("|---|--:|--:|---|---|---|---|--:|---|")
     for name in names:
         symmetric, spd = index[name]
@@ -171,10 +182,10 @@ def main():
             totals["runs"] += 1
             totals["converged"] += "| CONVERGED" in row and good
             totals["bad"] += not good
-    print(f"\n{totals['runs']} solves, {totals['converged']} converged and confirmed within {SLACK} times the tolerance, "
-          f"{totals['bad']} to look at. "
-          f"True residual: \\|b - A x\\| / \\|b\\|, computed from x, on one rank; b = A times ones; tolerance {RTOL:g}; "
-          "a dash: not converged.\n\n"
+    print(f"\n{totals['runs']} solves, {totals['converged']} converged and confirmed within {SLACK} times "
+          f"the tolerance, {totals['bad']} to look at. "
+          "True residual: \\|b - A x\\| / \\|b\\|, computed from x, on one rank; b = A times ones; "
+          f"tolerance {RTOL:g}; a dash: not converged.\n\n"
           "† The diagonal has a zero or missing entry, which Jacobi refuses, naming the row; solved with "
           "`-pc_jacobi_fixdiagonal`, which takes 1 instead.")
     return 1 if totals["bad"] else 0
