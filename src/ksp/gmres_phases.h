@@ -13,8 +13,8 @@
 
 enum { GM_FROM, GM_TO }; /* operands: a vector, and where it goes when it is scaled to length 1 */
 
-/* Slots. GM_REFINED and GM_SKIP say the same of a second pass, one for the prologue that ends the iteration,
-   the other, which that prologue sets at the end of the solve, for the kernels. */
+/* Slots. GM_REFINED and GM_SKIP both say whether there is a second pass. The prologue that ends the iteration
+   reads GM_REFINED. Kernels read GM_SKIP, which that prologue sets at the end of the solve. */
 enum {
   GM_WW = SLOT_FIRST_OWN,
   GM_WW2,

@@ -2,9 +2,9 @@
 /*
   The vector phases of MINRES (Paige & Saunders 1975; see minres.c for the whole iteration).
 
-  r_k = beta_k v_k are the Lanczos vectors, z_k = M r_k. The rotation of iteration k leaves for the next one
-  its cosine and sine, what it makes of the next column (dbar, epsilon) and the rest of the right-hand side
-  (phi); |phi| is the norm of the residual in M. Each is kept twice, by parity.
+  r_k = beta_k v_k are the Lanczos vectors, z_k = M r_k. The rotation of iteration k leaves values for the
+  next one: its cosine and sine, what it makes of the next column (dbar, epsilon), and the rest of the
+  right-hand side (phi). |phi| is the norm of the residual in M. Each is kept twice, by parity.
 */
 #ifndef POISE_MINRES_PHASES_H
 #define POISE_MINRES_PHASES_H

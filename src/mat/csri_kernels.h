@@ -19,12 +19,12 @@ typedef struct RowFragment { /* entries [first, first + nz) of the row behind th
   int32_t nz, row_block;
 } RowFragment;
 
-/* Row blocks with about `chunk` rows and entries, after csri (Flegar & Quintana-Orti 2017) and merge-based
-   cuts: row block w begins with the first row i that has i + ptr[i] >= w chunk; row_block[nrow_block].begin =
-   m. So a row of `limit` entries or more, which is no less than chunk, would be the last of its row block,
-   which leaves it out, to fragments of about as many entries, `fragment` at most (and a unit); fragments[w]:
-   how many (fragments[nrow_block] = 0). exact: row blocks of exactly `chunk` rows that end and entries,
-   wherever in a row that is; there are no fragments. */
+/* Cut rows into row blocks of about `chunk` rows and entries (csri: Flegar & Quintana-Orti 2017; merge-based
+   cuts). Row block w begins with the first row i that has i + ptr[i] >= w chunk. row_block[nrow_block].begin
+   is m. A row of `limit` entries or more (limit >= chunk) is the last of its row block. The row block leaves
+   it out: the row is split into fragments of about as many entries, at most `fragment` and a unit.
+   fragments[w] counts them; fragments[nrow_block] = 0.
+   exact: row blocks of exactly `chunk` row ends and entries, which may end inside a row. No row is split. */
 typedef struct CsriCutArgs {
   CsrView A;
   int64_t exact;

@@ -22,10 +22,10 @@ POISE_INLINE int poiseSegLanes(int64_t length)
   return k;
 }
 
-/* count[k]: segments of rows SEG_ROWS k, ..., from which they are scanned. With block = 0 those that a row's
-   entries fill. Else as row blocks count them: an empty row has one, as its y is set too, and a row of
-   `limit` entries or more, which fragments take, has a block of them, so that the row behind begins another
-   row block. Row block w: the rows with w block segments or more before them, as row blocks of csri. */
+/* count[k]: segments of rows SEG_ROWS k, ..., to be scanned. With block = 0 they are the segments that a
+   row's entries fill. Else they are counted for row blocks. An empty row then has one, as its y is set too. A
+   row of `limit` entries or more is split, and counts as `block` segments; so the next row begins another row
+   block. Row block w begins with the first row that has w block segments or more before it. */
 typedef struct SegCutArgs {
   CsrView A;
   int64_t length, block, limit, fragment, nrow_block;

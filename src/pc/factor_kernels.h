@@ -6,14 +6,18 @@
 #include "triangles_kernels.h"
 
 /*
-  A + shift I = L U on the pattern of A, that is without fill: L, whose diagonal is 1, and U go where A's
-  entries are, the inverse of U's diagonal to d. symmetric: of A only the upper triangle is read, and L =
-  (D^-1 U)^T. A pivot is refused, and its d is 0, when it is not finite or |pivot| (sign pivot, if sign is
-  not 0) is at most zero, or zero times the sum of the |entries| beside it if relative; replace != 0 is
-  added to such pivots instead. Of blocks: L's diagonal are identities, U is without its diagonal, d the
-  inverse blocks U_ii, and pivots those of their elimination, with rows exchanged for the largest pivot in a
-  block if sign is 0. The rest of a pivot is then the largest of a row of the block. d of a block whose
-  pivot was refused is NaN, the number of the pivot in the block, and the pivot.
+  A + shift I = L U on the pattern of A, that is without fill. L, whose diagonal is 1, and U go where A's
+  entries are; the inverse of U's diagonal goes to d. symmetric: only the upper triangle of A is read, and
+  L = (D^-1 U)^T.
+
+  A pivot is refused, and its d is 0, if it is not finite or too small. It is too small if |pivot| <= zero
+  (sign pivot <= zero, if sign is not 0). If relative, zero is first multiplied by the sum of the |entries|
+  beside the pivot. With replace != 0, that is added to such pivots instead.
+
+  Blocks: the diagonal blocks of L are identities, U is without its diagonal, and d has the inverse blocks
+  U_ii. Pivots are those of their elimination; if sign is 0, rows of a block are exchanged for the largest
+  pivot. The sum beside a pivot is then the largest of a row of the block. If a pivot was refused, d of its
+  block begins with NaN, the number of the pivot in the block, and the pivot.
 */
 typedef struct FactorArgs {
   Triangles t;

@@ -7,8 +7,8 @@
   Every kernel is launched by poiseLaunch (device.c), which names a missing one. Its argument struct, and the
   code that host and GPU share, stand beside who launches it: <stem>_kernels.h.
 
-  Dots leave one partial per block in a fixed place (blocks of POISE_BLOCK rows, whoever computes them, or of
-  the rows that the arguments say), and partials are added in a fixed order: docs/design/reductions.md.
+  Dots leave one partial per row block in a fixed place. A row block has POISE_BLOCK rows unless the arguments
+  say otherwise. Partials are added in a fixed order: docs/design/reductions.md.
 */
 #ifndef POISE_KERNELS_H
 #define POISE_KERNELS_H
@@ -116,9 +116,9 @@ typedef struct {   /* how convergence is decided, beside the tolerances in their
   int none;        /* 1: no norm, run maxits iterations */
 } Convergence;
 
-/* What a phase marked EPILOGUE may end with, for the rows of r that it has just written: z = D r by dense
-   blocks of b rows, column-major one after the other (the last may have fewer), and the dots (r, z) and (z,
-   z), whose partials go to rz and zz (NULL: not wanted). */
+/* The epilogue of a phase marked EPILOGUE, for the rows of r that it has just written: z = D r, and the dots
+   (r, z) and (z, z). D is dense blocks of b rows, column-major, one after the other; the last may have fewer
+   rows. Partials of the dots go to rz and zz (NULL: not wanted). */
 typedef struct {
   int64_t b; /* at most 32; 0: no such end */
   const double *d, *r;
