@@ -35,9 +35,10 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 
 /*
   Checks are expressions: 1 when they hold; else the failure is recorded (any thread may) and the value is 0,
-  so that a test that cannot go on returns: if (!CHECK_OK(...)) return; CHECK_OK, CHECK_ERR  call returns
-  POISE_OK; or fails with this code and with these words in its message (""
-                       for any).
+  so that a test that cannot go on returns: if (!CHECK_OK(...)) return;
+
+  CHECK_OK, CHECK_ERR  call returns POISE_OK; or fails with this code and with these words in its message
+                       ("" for any).
   CHECK_NEAR           |a - b| <= tol; fails on NaN.
   CHECK_INT            integers a == b.
 */

@@ -51,7 +51,7 @@ fi
 # The contract is the same whatever there is to be stored: a format's kernels stand beside it.
 formats=$(sed -nE 's/^(MAT|PC)_TYPE\(([a-z0-9]+)\)$/\2/p' src/mat/types.def src/pc/types.def |
   grep -vxE 'auto|none|shell|ksp' | paste -sd '|')
-formats+='|coo|hub|index16|windows?|pieces?|triang|factor|sweep|level'
+formats+='|coo|hub|index16|row_?blocks?|fragments?|tiles?|triang|factor|sweep|level'
 if grep -niE "\\b(poise_?)?($formats)" src/sys/kernels.h; then
   echo "^ the kernel contract names a format or an algorithm of one" >&2
   bad=1

@@ -156,7 +156,7 @@ static void Rounds(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   free(d);
 }
 
-static void TestWaves(PoiseContext ctx)
+static void TestRounds(PoiseContext ctx)
 {
   ForAll(ctx, Rounds);
 }
@@ -1294,7 +1294,7 @@ static void TestSmallestIndex(PoiseContext ctx)
 static const Test tests[] = {
     {"smallest_index", TestSmallestIndex, 0},
     {"norms_of_any_size", TestNormsOfAnySize, 0},
-    {"rounds", TestWaves, 0},
+    {"rounds", TestRounds, 0},
     {"last_stays", TestLastStays, 0},
     {"wide_block", TestWideBlock, 0},
     {"long_row", TestLongRow, 0},

@@ -971,7 +971,7 @@ static void TestView(PoiseContext ctx)
   CheckView(A, words);
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, m, OneLong, "v_", &A))) return;
-  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in rows that csri would cut",
+  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in rows that csri would split",
            2000.0 * (double)m / (20.0 * (double)m + 7.0 * (double)(m - 1)));
   CheckView(A, words);
   PoiseMatDestroy(&A);

@@ -13,7 +13,7 @@ enum { KB = 1024 };
 
 static const DeviceModel host = {.host_threads = HOST_SHARES};
 /* An H200; a GPU of the smallest kind with bulk copies; one that is larger than there are; one without bulk
- * copies. */
+   copies. */
 static const DeviceModel gpus[] = {{.host_threads = HOST_SHARES,
                                     .multiprocessors = 132,
                                     .warp = 32,
@@ -517,7 +517,7 @@ static void TestWinners(PoiseContext ctx)
 }
 
 /* Of one matrix bench/results/h200/choice.csv.gz has what csr, csri and seg were predicted to take, and the
- * row blocks. */
+   row blocks. */
 static void TestRecorded(PoiseContext ctx)
 {
   CsrStatistics s = Complete(&gpus[H200], OfRows(525825, 3.994, 0.02, 13), 1.002, 1); /* mc2depi */

@@ -955,7 +955,7 @@ static const Test tests[] = {{"index16", TestIndex16, 0},
                              {"beyond", TestBeyond, TEST_SERIAL},
                              {"hubs", TestHubs, TEST_SERIAL},
                              {"awkward", TestAwkward, 0},
-                             {"rounds", TestWaves, 0},
+                             {"waves", TestWaves, 0},
                              {"atomic", TestAtomic, 0},
                              {NULL, NULL, 0}};
 

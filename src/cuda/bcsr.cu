@@ -194,7 +194,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   FinishGroup<B>(a, s, tile, part, blockIdx.x, active);
 }
 
-/* Segment p of a split block column by one warp. The lanes share the scalars of one scalar column after the
+/* Fragment p of a split block column by one warp. The lanes share the scalars of one scalar column after the
    other. */
 __device__ __forceinline__ void FragmentOfColumns(const CsrMultTransposeArgs &a, int64_t p)
 {

@@ -33,7 +33,7 @@ __host__ __device__ __forceinline__ int64_t TileNumbers(int64_t blocks, int b)
 
 /* What is at `from` if it is wanted, else `other`. This is a predicated load in assembler, since with
    branches the compiler waits for one load before it starts the next. Factors take a plain load, not .nc:
-   with PDL the kernel ahead may still write x when this one starts (see Ready). */
+   with PDL the kernel ahead may still write x when this one starts (see PdlWait). */
 __device__ __forceinline__ int32_t LoadIf(bool wanted, const int32_t *from, int32_t other)
 {
   asm volatile("{\n .reg .pred p;\n setp.ne.s32 p, %1, 0;\n @p ld.global.nc.s32 %0, [%2];\n}"

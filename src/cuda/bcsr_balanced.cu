@@ -33,8 +33,8 @@ template <int B> __device__ __forceinline__ double JoinThreads(double s, double 
   return s;
 }
 
-/* Segment p of a split row has the sums s (threads with q = 0). The last thread block of a row to arrive adds
-   all fragments and finishes the row. The order of that sum is fixed, so the bits do not depend on which
+/* Fragment p of a split row has the sums s (threads with q = 0). The last thread block of a row to arrive
+   adds all fragments and finishes the row. The order of that sum is fixed, so the bits do not depend on which
    block it is. */
 template <int B>
 __device__ __forceinline__ void JoinFragments(const CsriMultArgs &a, int64_t p, const RowFragment &z,
@@ -69,8 +69,8 @@ __device__ __forceinline__ void JoinFragments(const CsriMultArgs &a, int64_t p, 
 /* Stores the block rows of a row block whose first block is `first`, from its terms, and sums their dots.
    begin, end: offsets of the thread's first block row. */
 template <int B>
-__device__ __forceinline__ void SumWindow(const CsrMultArgs &m, const RowBlock &row_block, int64_t first,
-                                          const double *term, int64_t begin, int64_t end, double (&dots)[2])
+__device__ __forceinline__ void SumRowBlock(const CsrMultArgs &m, const RowBlock &row_block, int64_t first,
+                                            const double *term, int64_t begin, int64_t end, double (&dots)[2])
 {
   constexpr int Q = ROW_BLOCK_THREADS / B;
   int r = threadIdx.x % B, q = threadIdx.x / B;
@@ -88,7 +88,7 @@ __device__ __forceinline__ void SumWindow(const CsrMultArgs &m, const RowBlock &
 }
 
 /* Reduces the dots of a row block to its partial. */
-__device__ __forceinline__ void FuseWindow(const CsrMultArgs &m, const double (&dots)[2], int64_t number)
+__device__ __forceinline__ void FuseRowBlock(const CsrMultArgs &m, const double (&dots)[2], int64_t number)
 {
   for (int f = 0; f < m.fuse.ndot; f++) {
     double d[1] = {dots[f]};
@@ -163,8 +163,8 @@ static __global__ void __launch_bounds__(ROW_BLOCK_THREADS, B <= 4    ? 10
   }
   __syncthreads();
   double dots[2] = {0, 0};
-  SumWindow<B>(m, row_block, first, term, begin, end, dots);
-  FuseWindow(m, dots, number);
+  SumRowBlock<B>(m, row_block, first, term, begin, end, dots);
+  FuseRowBlock(m, dots, number);
 }
 
 template <int B> static PoiseErr Balanced(Device *dev, const BcsrMultArgs *args)

@@ -196,7 +196,7 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
 }
 
 /* Epilogue: the dots of row block w. Its y is in cache, and visible to this warp. */
-__device__ __forceinline__ void DotsOfWindow(const CsrMultArgs &m, const RowBlock &z, int64_t w)
+__device__ __forceinline__ void DotsOfRowBlock(const CsrMultArgs &m, const RowBlock &z, int64_t w)
 {
   int lane = threadIdx.x % 32;
   for (int f = 0; f < m.fuse.ndot; f++) {
@@ -253,7 +253,7 @@ __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w,
     __syncwarp();
   }
   if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
-  if (MODE != EXACT) DotsOfWindow(m, z, w);
+  if (MODE != EXACT) DotsOfRowBlock(m, z, w);
 }
 
 /* Entries lane, lane + 32, ... from place `at` on: neighbouring entries of a long row often have neighbouring
@@ -269,7 +269,7 @@ __device__ __forceinline__ void FetchInTurn(const Entries &e, int at, double (&v
   }
 }
 
-/* Segment p of a split row by one warp. */
+/* Fragment p of a split row by one warp. */
 template <int MODE, bool HUBS>
 __device__ __forceinline__ void Fragment(const CsriMultArgs &a, int64_t p, bool early, const HubTable &hubs)
 {

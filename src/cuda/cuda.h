@@ -62,9 +62,9 @@ __device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double
 
 /* ---- programmatic dependent launch (PDL): kernels that follow each other without a gap ------- */
 
-/* A kernel that is launched by Follow may start before the kernel ahead has ended. It first lets its own
-   dependent start (PdlLaunchDependents). It reads nothing that may change before Ready, which all its threads
-   call and which waits for the kernel ahead. Below compute capability 9.0 both do nothing. */
+/* A kernel that is launched by LaunchPdl may start before the kernel ahead has ended. It first lets its own
+   dependent start (PdlLaunchDependents). It reads nothing that may change before PdlWait, which all its
+   threads call and which waits for the kernel ahead. Below compute capability 9.0 both do nothing. */
 __device__ __forceinline__ void PdlWait()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -226,7 +226,7 @@ static PoiseErr FindContext(Device *dev, cudaStream_t given)
                : RetainContext(dev);
 }
 
-static PoiseErr PrefetchFirstPages(Device *dev, cudaDeviceAttr what, int *answer)
+static PoiseErr AskAttribute(Device *dev, cudaDeviceAttr what, int *answer)
 {
   return poiseCudaCheck(cudaDeviceGetAttribute(answer, what, dev->id), "asking the GPU");
 }
@@ -246,14 +246,14 @@ static PoiseErr AskGpu(Device *dev)
   DeviceModel *model = &dev->model;
   int major = 0, minor = 0, shared = 0, block_shared = 0, l2 = 0;
   TRY(poiseCudaCheck(cudaGetDevice(&dev->id), "asking for the GPU"));
-  TRY(PrefetchFirstPages(dev, cudaDevAttrComputeCapabilityMajor, &major));
-  TRY(PrefetchFirstPages(dev, cudaDevAttrComputeCapabilityMinor, &minor));
-  TRY(PrefetchFirstPages(dev, cudaDevAttrMultiProcessorCount, &model->multiprocessors));
-  TRY(PrefetchFirstPages(dev, cudaDevAttrWarpSize, &model->warp));
-  TRY(PrefetchFirstPages(dev, cudaDevAttrMaxThreadsPerMultiProcessor, &model->threads));
-  TRY(PrefetchFirstPages(dev, cudaDevAttrMaxSharedMemoryPerMultiprocessor, &shared));
-  TRY(PrefetchFirstPages(dev, cudaDevAttrMaxSharedMemoryPerBlockOptin, &block_shared));
-  TRY(PrefetchFirstPages(dev, cudaDevAttrL2CacheSize, &l2));
+  TRY(AskAttribute(dev, cudaDevAttrComputeCapabilityMajor, &major));
+  TRY(AskAttribute(dev, cudaDevAttrComputeCapabilityMinor, &minor));
+  TRY(AskAttribute(dev, cudaDevAttrMultiProcessorCount, &model->multiprocessors));
+  TRY(AskAttribute(dev, cudaDevAttrWarpSize, &model->warp));
+  TRY(AskAttribute(dev, cudaDevAttrMaxThreadsPerMultiProcessor, &model->threads));
+  TRY(AskAttribute(dev, cudaDevAttrMaxSharedMemoryPerMultiprocessor, &shared));
+  TRY(AskAttribute(dev, cudaDevAttrMaxSharedMemoryPerBlockOptin, &block_shared));
+  TRY(AskAttribute(dev, cudaDevAttrL2CacheSize, &l2));
   model->shared = shared, model->block_shared = block_shared, model->l2 = l2;
   model->bulk = CompiledFor(100 * major + 10 * minor) / 100 >= 9;
   AskBandwidth(dev);

@@ -84,7 +84,7 @@ __device__ __forceinline__ double SumOfFragments(const CsriMultArgs &a, const Cu
   return WarpReduce<COMBINE_SUM>(s);
 }
 
-/* Segment p of a split row has the sum s; called by one warp. The last warp of a row to arrive adds the
+/* Fragment p of a split row has the sum s; called by one warp. The last warp of a row to arrive adds the
    fragments and finishes the row. The order of that sum is fixed, so the bits do not depend on which warp it
    is. */
 __device__ __forceinline__ void JoinFragment(const CsriMultArgs &a, int64_t p, const RowFragment &z,

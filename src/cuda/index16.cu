@@ -19,7 +19,7 @@ static __global__ void __launch_bounds__(THREADS) CsrIndex16(const __grid_consta
       int32_t c = a.A.col[k];
       if (c >= from && c < least) least = c;
     }
-    double left[1] = {(double)(INT32_MAX - least)}; /* 0: every column has a base */
+    double left[1] = {(double)(INT32_MAX - least)}; /* 0: every column has a band */
     BlockReduce<1, COMBINE_MAX>(left);
     if (threadIdx.x == 0) found = INT32_MAX - (int32_t)left[0];
     __syncthreads();

@@ -492,7 +492,7 @@ PoiseErr poiseChoiceView(PoiseMat A)
   double mean = sum[1] / fmax(sum[0], 1), deviation = sqrt(fmax(0, sum[2] / fmax(sum[0], 1) - mean * mean));
   TRY(PoisePrintf(A->ctx,
                   "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in rows that "
-                  "csri would cut\n",
+                  "csri would split\n",
                   mean > 0 ? deviation / mean : 0, sum[3], 100 * sum[4] / fmax(sum[1], 1)));
   return PoisePrintf(A->ctx, "    auto: %s, %s\n", A->type->name, c->why);
 }

@@ -28,7 +28,7 @@ static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
   Device *dev = A->ctx->device;
   CsrIndex16Args a = {.rows = c->rows, .nblock = c->nblock};
   TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof(uint16_t), "columns of 16 bits", &d->code));
-  TRY(poiseBufferCreate(dev, (size_t)c->nblock * POISE_BANDS * sizeof(int32_t), "bases of columns",
+  TRY(poiseBufferCreate(dev, (size_t)c->nblock * POISE_BANDS * sizeof(int32_t), "bands of columns",
                         &d->base));
   TRY(poiseBufferCreate(dev, sizeof *a.fits, "columns that fit", count));
   TRY(poiseCsrPattern(c, &a.A));
@@ -77,7 +77,7 @@ PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d)
   TRY(PoisePrintf(A->ctx, "    columns of 16 bits beside the CSR: %.4g %% of them\n", sums[2] * percent));
   if (sums[2] == sums[0]) return POISE_OK;
   return PoisePrintf(A->ctx,
-                     "      %.4g %% are in blocks of %d rows whose columns lie in %d bases of %d%s%s\n",
+                     "      %.4g %% are in blocks of %d rows whose columns lie in %d bands of %d%s%s\n",
                      sums[1] * percent, A->csr.rows, POISE_BANDS, POISE_BAND,
                      PoiseSize(A->ctx) > 1 ? ", none of them another rank's" : "",
                      sums[2] < sums[1] ? "; a rank with less than half keeps none" : "");
@@ -104,7 +104,7 @@ void poiseIndex16Destroy(Index16 *d)
 /* ---- host kernel ----------------------------------------------------------------------------- */
 
 /* Find the bands of the columns of entries [begin, end). Returns their number, or POISE_BANDS + 1. */
-static int RowBlocksOf(const CsrView *A, int64_t begin, int64_t end, int32_t *base)
+static int BandsOf(const CsrView *A, int64_t begin, int64_t end, int32_t *base)
 {
   int64_t from = 0;
   for (int n = 0; n <= POISE_BANDS; n++) {
@@ -129,7 +129,7 @@ PoiseErr poiseHost_csr_index16(Device *dev, const void *args)
             begin = poiseCsrOffset(&a->A, b * a->rows), end = poiseCsrOffset(&a->A, last);
     int32_t *base = a->base + b * POISE_BANDS;
     memset(base, 0, POISE_BANDS * sizeof *base);
-    int n = RowBlocksOf(&a->A, begin, end, base);
+    int n = BandsOf(&a->A, begin, end, base);
     if (n > POISE_BANDS) {
       base[0] = -1;
       continue;

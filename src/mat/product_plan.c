@@ -278,7 +278,7 @@ bool poiseHubsPay(int64_t columns, int64_t nz, int bits, double entries)
 }
 
 /* What is asked for, else what suits the device. Where the rows that are not split are even, they go by
- * tiles. */
+   tiles. */
 static void PlanCsri(const DeviceModel *model, const ProductRequest *request, const CsrStatistics *cut,
                      ProductPlan *plan)
 {

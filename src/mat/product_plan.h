@@ -77,8 +77,7 @@ bool poiseHubsPay(int64_t columns, int64_t nz, int bits, double entries);
 
 double poiseProductBytes(double rows, double nonzeros); /* of numbers, that any type moves */
 
-typedef struct ProductBounds { /* of plans for all matrices of so many rows and nonzeros: at least and at most
-                                */
+typedef struct ProductBounds { /* of plans for all matrices of so many rows and nonzeros: least, most */
   int rows[2];
   int64_t row_block[2];
   int64_t limit;         /* at least */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a device is made of, as far as the choice of kernels depends on it. Plain C, so that tests can make up
- * devices. */
+   devices. */
 #ifndef POISE_DEVICE_MODEL_H
 #define POISE_DEVICE_MODEL_H
 
