@@ -453,11 +453,11 @@ static void TestShares(PoiseContext ctx)
     if (share == m) CHECK(m <= rows * HOST_SHARES);
   }
   CHECK_INT(poiseRowsShare(&host, 0, 0), 0);
-  CHECK(poiseWantsSpread(&gpus[H200], 0, 10, SPREAD_LEAST) &&
-        !poiseWantsSpread(&gpus[H200], 0, 10, SPREAD_LEAST - 1));
-  CHECK(!poiseWantsSpread(&host, 0, HOST_MANY_COLUMNS, SPREAD_LEAST)); /* x is at hand */
-  CHECK(poiseWantsSpread(&host, 0, HOST_MANY_COLUMNS + 1, SPREAD_LEAST));
-  CHECK(!poiseWantsSpread(&gpus[H200], 2, 10, SPREAD_LEAST));
+  CHECK(poiseWantsXLines(&gpus[H200], 0, 10, X_LINES_LEAST) &&
+        !poiseWantsXLines(&gpus[H200], 0, 10, X_LINES_LEAST - 1));
+  CHECK(!poiseWantsXLines(&host, 0, HOST_MANY_COLUMNS, X_LINES_LEAST)); /* x is at hand */
+  CHECK(poiseWantsXLines(&host, 0, HOST_MANY_COLUMNS + 1, X_LINES_LEAST));
+  CHECK(!poiseWantsXLines(&gpus[H200], 2, 10, X_LINES_LEAST));
   CsrStatistics s = {.m = 800, .length_changes = 101, .x_lines = VARY_FAR};
   CHECK(poiseRowsVary(&s, HOST_MANY_COLUMNS) && !poiseRowsVary(&s, HOST_MANY_COLUMNS + 1));
   s.length_changes = 100;

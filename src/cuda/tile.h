@@ -7,7 +7,7 @@
 #include "bulk.h"
 #include "cuda.h"
 
-enum { UNROLL = TILE_UNROLL /* nonzeros a thread has under way */ };
+enum { UNROLL = TILE_UNROLL /* nonzeros that a thread has in flight */ };
 
 /* Lets a kernel have so much dynamic shared memory, and up to `most`. What it may have unasked, 48 KB, counts
    its static memory too, which is less than 4 KB, or 8 KB where there are hubs, whose bytes are a power of 2

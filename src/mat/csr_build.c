@@ -530,7 +530,7 @@ static PoiseErr FindSpread(PoiseMat A)
   const int64_t *lines;
   PoiseErr e = POISE_OK;
   c->statistics.x_lines = 0;
-  if (!poiseWantsSpread(&dev->model, c->b, c->nloc + c->nghost, c->nz)) return POISE_OK;
+  if (!poiseWantsXLines(&dev->model, c->b, c->nloc + c->nghost, c->nz)) return POISE_OK;
   TRY(poiseBufferRead(&c->col, side, &a.A.col));
   TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
   e = poiseBufferUpdate(&there, side, &a.lines);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The constants of product_model.def by their names: enumerators, and doubles for the choice itself, which is
- * C. */
+/* The constants of product_model.def by their names: enumerators, and doubles for the choice, which is C. */
 #ifndef POISE_PRODUCT_MODEL_H
 #define POISE_PRODUCT_MODEL_H
 

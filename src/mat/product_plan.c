@@ -37,9 +37,9 @@ static bool ManyColumns(int64_t columns)
 
 /* The spread does not matter to small matrices, whose thread blocks all run at once, nor to a CPU that has x
    in cache. */
-bool poiseWantsSpread(const DeviceModel *model, int b, int64_t columns, int64_t nz)
+bool poiseWantsXLines(const DeviceModel *model, int b, int64_t columns, int64_t nz)
 {
-  return (poiseModelIsGpu(model) || ManyColumns(columns)) && !b && nz >= SPREAD_LEAST;
+  return (poiseModelIsGpu(model) || ManyColumns(columns)) && !b && nz >= X_LINES_LEAST;
 }
 
 /* If x is in no cache and columns are scattered, a CPU waits for x. Rows that are summed together, whatever
@@ -78,15 +78,16 @@ static int LeastLanes(int64_t m, int64_t nz)
   return k;
 }
 
-/* Twice as many for short rows that would take a second round, where there is room for these; and where each
-   had TILE_UNROLL, so that neighbours would find theirs in the same banks of shared memory. */
+/* Twice as many for short rows that would take a second batch of TILE_UNROLL entries, where there is room for
+   so many threads. And where each had TILE_UNROLL: neighbours would find theirs in the same banks of shared
+   memory. */
 int poiseTileLanes(int64_t m, int64_t nz)
 {
   int k = LeastLanes(m, nz);
   double each = Mean(m, nz) / (1 << k);
-  bool two_rounds = each > TILE_UNROLL - TILE_NEAR_UNROLL && m << (k + 1) <= TILE_ROOM,
+  bool two_batches = each > TILE_UNROLL - TILE_NEAR_UNROLL && m << (k + 1) <= TILE_ROOM,
        same_banks = fabs(each - TILE_UNROLL) <= TILE_NEAR_UNROLL;
-  return k < 2 && (two_rounds || same_banks) ? k + 1 : k;
+  return k < 2 && (two_batches || same_banks) ? k + 1 : k;
 }
 
 /* Each gather of x in flight pins a line of L1. So where columns are scattered, more tiles fetch less. Where
@@ -105,8 +106,8 @@ int poiseTileCarveout(const DeviceModel *model, int64_t x_lines, int64_t bytes, 
    length. */
 static int64_t Bound(int64_t m, int64_t nz)
 {
-  int64_t round = (int64_t)TILE_UNROLL << poiseTileLanes(m, nz), mean = m ? (nz + m - 1) / m : 0;
-  return (mean + round - 1) / round * round;
+  int64_t batch = (int64_t)TILE_UNROLL << poiseTileLanes(m, nz), mean = m ? (nz + m - 1) / m : 0;
+  return (mean + batch - 1) / batch * batch;
 }
 
 int64_t poiseRowsBound(const DeviceModel *model, int64_t m, int64_t nz)
@@ -117,13 +118,13 @@ int64_t poiseRowsBound(const DeviceModel *model, int64_t m, int64_t nz)
 /* Are the rows uniform? A warp waits for its longest row. So few rows may have more unrolled batches than the
    mean row. The rows that wait for these are at most TILE_WAITING of all rows, times the batches of the mean
    row. Where that has several batches, the variance of the lengths must also be small. */
-static bool Even(const DeviceModel *model, const CsrStatistics *s)
+static bool Uniform(const DeviceModel *model, const CsrStatistics *s)
 {
   int k = poiseTileLanes(s->m, s->nz), others = (model->warp >> k) - 1; /* rows of a warp */
-  int64_t bound = Bound(s->m, s->nz), rounds = bound / (TILE_UNROLL << k);
+  int64_t bound = Bound(s->m, s->nz), batches = bound / (TILE_UNROLL << k);
   double mean = Mean(s->m, s->nz), deviates = (double)s->squares - (double)s->nz * mean;
   bool waits = s->longest > bound && (s->bound != bound || (double)(s->rows_above * others) >
-                                                               TILE_WAITING * (double)(s->m * rounds));
+                                                               TILE_WAITING * (double)(s->m * batches));
   return !waits && (bound <= TILE_UNROLL << k || deviates <= TILE_DEVIATION * (double)s->nz * mean) &&
          mean <= TILE_MOST_MEAN;
 }
@@ -135,7 +136,7 @@ static bool Even(const DeviceModel *model, const CsrStatistics *s)
 */
 static bool RatherRowBlocks(const CsrStatistics *s, bool at_once)
 {
-  double nz = (double)s->nz, mean = s->m ? nz / (double)s->m : 0;
+  double nz = (double)s->nz, mean = Mean(s->m, s->nz);
   bool deviate = (double)s->squares - nz * mean >= CSRI_DEVIATE * CSRI_DEVIATE * nz * mean;
   if (s->x_lines < CSRI_NEAR || (s->cut == 0 && (at_once || mean < CSRI_SHORTEST))) return false;
   return s->cut || deviate ||
@@ -150,23 +151,23 @@ static bool RatherRowBlocks(const CsrStatistics *s, bool at_once)
   - the longest row takes no longer than a part of what the rest takes.
   Tiles have half as many threads in two cases. Many tiles: fewer threads wait for the slowest row. Few tiles:
   more of them occupy more multiprocessors.
-  Tiles that all fit in one wave also suit irregular rows, unless one row is far longer. even: tiles only
+  Tiles that all fit in one wave also suit irregular rows, unless one row is far longer. best: tiles only
   where row blocks are not faster.
 */
-static int TileRows(const DeviceModel *model, const CsrStatistics *s, bool even)
+static int TileRows(const DeviceModel *model, const CsrStatistics *s, bool best)
 {
   if (!model->bulk || !s->m) return POISE_BLOCK;
-  int k = poiseTileLanes(s->m, s->nz), rows = TILE_THREADS >> k, round = TILE_UNROLL << k;
+  int k = poiseTileLanes(s->m, s->nz), rows = TILE_THREADS >> k, batch = TILE_UNROLL << k;
   int64_t each = (int64_t)model->multiprocessors * rows; /* a tile for each multiprocessor */
-  double mean = Mean(s->m, s->nz), most = TILE_FIRST_ROUNDS + (12 * (double)s->nz + 20 * (double)s->m) /
-                                                                  TILE_BYTES_OF_ROUND; /* batches */
-  int64_t far = TILE_SMALL_ROUNDS * (even ? TILE_UNROLL << LeastLanes(s->m, s->nz) : round);
+  double mean = Mean(s->m, s->nz), most = TILE_FIRST_BATCHES + (12 * (double)s->nz + 20 * (double)s->m) /
+                                                                   TILE_BYTES_OF_BATCH; /* batches */
+  int64_t far = TILE_SMALL_BATCHES * (best ? TILE_UNROLL << LeastLanes(s->m, s->nz) : batch);
   bool small = s->m <= TILE_SMALL * each && s->longest <= far && mean <= TILE_MOST_MEAN && !s->cut;
   bool at_once = s->m <= poiseBlocksAtOnce(model) * rows, few = 2 * s->m <= 3 * each;
-  bool chosen = !even || small || (Even(model, s) && !RatherRowBlocks(s, at_once));
+  bool chosen = !best || small || (Uniform(model, s) && !RatherRowBlocks(s, at_once));
   if (few || !at_once) k++, rows /= 2;
   double fullest = TILE_FULLEST * mean * rows + TILE_FULLEST_MORE;
-  bool serves = small || ((double)s->tile[k] <= fullest && (double)s->longest <= most * round);
+  bool serves = small || ((double)s->tile[k] <= fullest && (double)s->longest <= most * batch);
   bool fits =
       poiseTileRoom(s->tile[k], 8) * 12 <= poiseTileMost(model); /* with columns of 4 bytes, and of 2 */
   return serves && fits && chosen ? rows : POISE_BLOCK;
@@ -277,7 +278,7 @@ bool poiseHubsPay(int64_t columns, int64_t nz, int bits, double entries)
          entries * (double)columns >= HUB_TIMES * (double)nz * (double)(1 << bits);
 }
 
-/* What is asked for, else what suits the device. Where the rows that are not split are even, they go by
+/* What is asked for, else what suits the device. Where the rows that are not split are uniform, they go by
    tiles. */
 static void PlanCsri(const DeviceModel *model, const ProductRequest *request, const CsrStatistics *cut,
                      ProductPlan *plan)
@@ -341,8 +342,8 @@ static int64_t BlocksOfRowBlock(const DeviceModel *model, const ProductRequest *
   int b = request->b;
   if (b == 1) return Limit(model, &(ProductRequest){.type = PRODUCT_CSRI}, size, false);
   if (!poiseModelIsGpu(model)) return BCSR_CHUNK / (b * b);
-  int64_t bytes = poiseBcsrBytes(b), chunk = (b <= 3 ? BCSR_WINDOW_SMALL : BCSR_WINDOW) / bytes,
-          busy = BCSR_WINDOW_BUSY / bytes < 32 ? BCSR_WINDOW_BUSY / bytes : 32;
+  int64_t bytes = poiseBcsrBytes(b), chunk = (b <= 3 ? BCSR_ROW_BLOCK_SMALL : BCSR_ROW_BLOCK) / bytes,
+          busy = BCSR_ROW_BLOCK_BUSY / bytes < 32 ? BCSR_ROW_BLOCK_BUSY / bytes : 32;
   if (chunk < busy) chunk = busy;
   return chunk < 2 ? 2 : chunk;
 }
@@ -389,8 +390,8 @@ double poiseProductBytes(double rows, double nonzeros)
 /* Standard deviation of row lengths over their mean. */
 static double Deviation(const CsrStatistics *s)
 {
-  double m = (double)s->m, mean = m > 0 ? (double)s->nz / m : 0;
-  return s->nz ? sqrt(fmax(0, (double)s->squares / m - mean * mean)) / mean : 0;
+  double mean = Mean(s->m, s->nz);
+  return s->nz ? sqrt(fmax(0, (double)s->squares / (double)s->m - mean * mean)) / mean : 0;
 }
 
 /* The busiest of the assumed threads decides. That a few row blocks cannot be divided evenly does not
@@ -424,7 +425,7 @@ static double CsriTimes(const DeviceModel *model, const ProductRequest *request,
   CsrStatistics uncut = *cut;
   uncut.nz -= cut->cut;
   if (poiseModelIsGpu(model))
-    return TileRows(model, &uncut, true) < POISE_BLOCK ? AUTO_CSRI_EVEN : AUTO_CSRI_BLOCKS;
+    return TileRows(model, &uncut, true) < POISE_BLOCK ? AUTO_CSRI_TILES : AUTO_CSRI_BLOCKS;
   double row_blocks = ((double)all->m + (double)all->nz) / (double)limit; /* the last one may be a fraction */
   return row_blocks <= HOST_FEW_BLOCKS ? AUTO_HOST_CSRI * model->host_threads : AUTO_HOST_CSRI;
 }
@@ -513,7 +514,7 @@ void poisePlanWords(const DeviceModel *model, const ProductPlan *p, char *text, 
   }
 }
 
-/* The fewest rows of a block are those of rows as even as can be. */
+/* The fewest rows of a block are those of rows as uniform as can be. */
 static int FewestRows(const DeviceModel *model, const ProductRequest *request, int64_t m, int64_t nz)
 {
   CsrStatistics s = {.m = m, .nz = nz, .longest = m ? nz / m : 0};

@@ -23,8 +23,8 @@ typedef struct ProductRequest { /* what options ask for, and what is known besid
   int64_t columns; /* local ones, with ghosts; 0: hubs are not asked for */
   int64_t chunk;   /* of csri: rows and entries of a row block; 0: as suits the device */
   int64_t hubs;    /* of csri: how many at most; -1: as suits */
-  int hub_bits;    /* of csri, once they were looked for: log2 of those that were found, 0: none; else
-                      HUBS_UNKNOWN */
+  /* of csri, once they were looked for: log2 of those that were found, 0: none; else HUBS_UNKNOWN */
+  int hub_bits;
   int64_t segment; /* of seg: its entries; 0: as suits */
 } ProductRequest;
 
@@ -46,10 +46,10 @@ typedef enum SolverLoop { LOOP_OF_PHASES } SolverLoop;
 
 typedef struct ProductPlan {
   ProductForm form;
-  int rows;     /* of a row block, or of a group; POISE_BLOCK where a product has no other blocks; 0: there is
-               no such kernel */
-  int lanes;    /* threads that share a row or a segment; of a host 1 */
-  int64_t tile; /* most nonzeros of such a block; 0: not asked for */
+  /* of a row block, or of a group; POISE_BLOCK where a product has no other blocks; 0: no such kernel */
+  int rows;
+  int lanes;         /* threads that share a row or a segment; of a host 1 */
+  int64_t tile;      /* most nonzeros of such a row block; 0: not asked for */
   int64_t uncut;     /* nonzeros of rows that are not split */
   int carveout;      /* percent of a multiprocessor's memory for tiles; -1: as many as have threads */
   int64_t row_block; /* rows and entries of a row block; segments of one of seg */
@@ -58,8 +58,7 @@ typedef struct ProductPlan {
   int hub_bits;      /* log2 of the hubs that are to be looked for, or were found; 0: none */
   int64_t segment;   /* entries of a segment */
   double times;      /* predicted time, in units of what its bytes take; 0: not predicted */
-  double seconds;    /* the same where the device's bandwidth is known, and its L2 cache does not hold it all;
-                        else 0 */
+  double seconds;    /* the same; 0 where the bandwidth is not known, or L2 holds all that is read */
   SolverLoop loop;
 } ProductPlan;
 
@@ -90,13 +89,13 @@ void poiseProductBounds(const DeviceModel *model, const ProductRequest *request,
 
 /* ---- statistics that a plan needs ------------------------------------------------------------ */
 
-int64_t poiseRowsBound(const DeviceModel *model, int64_t m,
-                       int64_t nz); /* their `bound`; 0: none is needed */
+/* Their `bound`; 0: none is needed. */
+int64_t poiseRowsBound(const DeviceModel *model, int64_t m, int64_t nz);
 /* Rows, or rows of blocks, that each thread of a host would have in a product by rows: whole blocks; all
    where they are not worth threads. */
 int64_t poiseRowsShare(const DeviceModel *model, int b, int64_t m);
 /* Is it to be found out how scattered columns are? */
-bool poiseWantsSpread(const DeviceModel *model, int b, int64_t columns, int64_t nz);
+bool poiseWantsXLines(const DeviceModel *model, int b, int64_t columns, int64_t nz);
 /* Do lengths of neighbouring rows differ so often that a host does well to mask their ends? */
 bool poiseRowsVary(const CsrStatistics *s, int64_t columns);
 /* The most nonzeros of a block of so many rows; 0 for POISE_BLOCK of them. */
@@ -110,8 +109,8 @@ int64_t poiseColumnsFragment(int64_t chunk, int64_t nz); /* entries of a fragmen
 
 /* ---- decisions at a launch ------------------------------------------------------------------- */
 
-int poiseRowLanes(int64_t m,
-                  int64_t nz); /* log2 of the threads that share a row, or column, and read it side by side */
+/* Log2 of the threads that share a row, or column, and read it side by side. */
+int poiseRowLanes(int64_t m, int64_t nz);
 int poiseTileLanes(int64_t m, int64_t nz); /* the same for rows of tiles */
 /* Percent of a multiprocessor's memory for tiles of so many bytes, in blocks of so many threads; -1: as the
    driver likes. */
