@@ -5,7 +5,7 @@
     scripts/mutate.sh --seed 1 --count 20
     scripts/mutate.sh --tests '^api' --count 50 --builds 4
 
-The bugs are drawn from KINDS, each kind's among all lines of src/*/*.[ch] that have room for one. What does
+The bugs are drawn from KINDS, each kind's among all lines of src/**/*.[ch] that have room for one. What does
 not compile, or compiles to the same code, is drawn again, and so is what tests/mutants_equivalent.txt says
 changes nothing. With --builds 8 eight bugs are judged at a time, each in a copy of its own. The copies,
 their builds and the logs of their last failures lie in build/mutate; the tree itself is only read.
@@ -193,7 +193,7 @@ def mutants_of(kind, name):
 
 
 def candidates():
-    names = sorted(n for n in files_of_tree() if re.match(r"src/(?!cuda/)\w+/\w+\.[ch]$", n))
+    names = sorted(n for n in files_of_tree() if re.match(r"src/(?!cuda/)[\w/]+\.[ch]$", n))
     return {kind[0]: [line for name in names for line in mutants_of(kind, name)] for kind in KINDS}
 
 

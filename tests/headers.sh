@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-flags=(-Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only -Iinclude)
+flags=(-Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only -Iinclude -Isrc)
 uses='PoiseErr Use(PoiseErr e); PoiseErr Use(PoiseErr e) { POISE_TRY(e); POISE_FAIL(e, "%d", 1); }'
 
 c()
@@ -28,14 +28,14 @@ alone()
 for header in poise.h $(cd include && ls poise/*.h); do
   alone "$header" "$(printf '#include <%s>\n%s\n' "$header" "$uses")"
 done
-for header in src/*/*_kernels.h src/mat/csr_view.h; do
+for header in src/*/*_kernels.h src/mat/*/*_kernels.h src/mat/csr/csr_view.h; do
   alone "$header" "#include \"$header\""
 done
 
 # launch <arguments>: a function that launches kernel scan with them
 launch()
 {
-  printf '#include "%s"\n' src/sys/sys.h src/mat/keys_kernels.h src/vec/vec_kernels.h
+  printf '#include "%s"\n' src/sys/sys.h src/mat/assembly/keys_kernels.h src/vec/vec_kernels.h
   printf 'PoiseErr Use(Device *d);\nPoiseErr Use(Device *d) { return LAUNCH(d, scan, &(%s){.n = 1}); }\n' "$1"
 }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Layers include downwards only: ksp -> pc -> mat -> vec -> sys. CUDA stays in src/cuda, which knows the
-# kernel contract and what host and GPU both compile, but no object.
+# Layers include and call downwards only: pc/nested -> ksp -> pc -> io -> mat -> vec -> sys. CUDA stays in
+# src/cuda, which knows the kernel contract and what host and GPU both compile, but no object.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-layers=(sys vec mat pc ksp)
+layers=(sys vec mat io pc ksp pc/nested)
 bad=0
 
 # refuse <what is wrong> <pattern of an included path> <files or folders>...
@@ -22,27 +22,62 @@ refuse()
 for ((i = 0; i < ${#layers[@]}; i++)); do
   layer=${layers[i]}
   above=$(IFS='|'; echo "${layers[*]:i+1}")
-  files=("src/$layer" "include/poise/$layer.h")
-  [ -z "$above" ] ||
-    refuse "layer $layer includes a layer above it" "((\.\./|poise/)?($above)[/.])" "${files[@]}"
-  refuse "a layer includes the whole interface" '(\.\./)*poise\.h' "${files[@]}"
-  refuse "only src/cuda includes it" '(\.\./)*cuda' "${files[@]}"
+  mapfile -t files < <(find "src/$layer" -name '*.[ch]' ! -path "src/$layer/nested/*")
+  [ ! -e "include/poise/$layer.h" ] || files+=("include/poise/$layer.h")
+  [ -z "$above" ] || refuse "layer $layer includes a layer above it" "(poise/)?($above)[/.]" "${files[@]}"
+  refuse "a layer includes the whole interface" 'poise\.h' "${files[@]}"
+  refuse "only src/cuda includes it" 'cuda' "${files[@]}"
 done
+refuse "includes are named from src, or stand in the same folder" '\.\.' src
+
+# Calls upward. Lists of what there is may name what is above: option tables, memories of a context, kernels.
+mapfile -t sources < <(for layer in "${layers[@]}"; do
+  find "src/$layer" -name '*.c' ! -path "src/$layer/nested/*" | LC_ALL=C sort
+done)
+awk -v order="${layers[*]}" '
+  function Layer(path,    part) { split(path, part, "/"); return part[3] == "nested" ? "pc/nested" : part[2] }
+  BEGIN { n = split(order, names, " "); for (i = 1; i <= n; i++) rank[names[i]] = i }
+  FNR == 1 { pass[FILENAME]++; layer = Layer(FILENAME); comment = 0 }
+  { gsub(/"([^"\\]|\\.)*"/, "") }
+  { gsub(/\/\*([^*]|\*[^\/])*\*\//, "") }
+  comment { if (!sub(/^.*\*\//, "")) next; comment = 0 }
+  /\/\*/ { sub(/\/\*.*$/, ""); comment = 1 }
+  pass[FILENAME] == 1 {
+    if (/^[A-Za-z].*[Pp]oise[A-Za-z0-9_]*\(/ && !/;[[:space:]]*$/ && match($0, /[Pp]oise[A-Za-z0-9_]*\(/))
+      home[substr($0, RSTART, RLENGTH - 1)] = layer
+    next
+  }
+  {
+    line = $0
+    while (match(line, /[Pp]oise[A-Za-z0-9_]+/)) {
+      name = substr(line, RSTART, RLENGTH)
+      line = substr(line, RSTART + RLENGTH)
+      if (name ~ /^poise(Register_|WinnersCreate$|Host_)/) continue
+      if (name in home && rank[home[name]] > rank[layer]) {
+        printf "%s:%d: %s, which is defined in src/%s\n", FILENAME, FNR, name, home[name]
+        bad = 1
+      }
+    }
+  }
+  END { exit bad }' "${sources[@]}" "${sources[@]}" || {
+  echo "^ a layer calls a layer above it" >&2
+  bad=1
+}
 
 # The calls of cuSPARSE and cuBLAS that are measured stand in bench/common/cuda.cu.
 mapfile -t programs < <(find bench examples -name '*.[ch]')
 refuse "only src/cuda may include CUDA" \
   'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
-  "${programs[@]}" "${layers[@]/#/src/}"
+  "${programs[@]}" src/{sys,vec,mat,io,pc,ksp}
 # What host and GPU both compile is in src/*/*_phases.h, src/*/*_kernels.h and the headers named here, which
 # see the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
 both=(src/*/*_phases.h src/*/*_kernels.h src/sys/phase.h src/sys/device_model.h src/ksp/phases.h
-  src/mat/csr_view.h src/mat/product_{plan,model}.h src/pc/block_inverse.h src/pc/pivot.h)
+  src/mat/csr/csr_view.h src/mat/plan/product_{plan,model}.h src/pc/{block_inverse,pivot}.h)
 shared='[a-z0-9_]+_(phases|kernels)|phases|csr_view|device_model|product_(plan|model)|block_inverse|pivot'
-cuda='\.\./sys/sys|\.\./(mat|pc)/[a-z]+_device|bcsr|bulk|cuda|epilogue|fragments|reduce|rows|tile(_[a-z]+)?'
+cuda='sys/sys|(mat|pc)/[a-z]+_device|bcsr|bulk|cuda|epilogue|fragments|reduce|rows|tile(_[a-z]+)?'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |
-  grep -vE '"((\.\./sys/)?(kernels|phase)\.h|\.\./sys/(kernels|phases)\.def|(types|product_model)\.def)"' |
-  grep -vE '"(\.\./(sys|vec|mat|pc|ksp)/)?('"$shared"')\.h"' |
+  grep -vE '"((sys/)?(kernels|phase)\.h|sys/(kernels|phases)\.def|(types|product_model)\.def)"' |
+  grep -vE '"((sys|vec|mat/[a-z]+|pc|ksp)/)?('"$shared"')\.h"' |
   grep -vE '^src/cuda/.*"('"$cuda"')\.h"' || true)
 if [ -n "$others" ]; then
   printf '%s\n^ src/cuda and what it shares with the host know no object\n' "$others" >&2

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that change or reduce the values of a CSR, and kernels that look at its pattern. A short row is a
    thread's, a long row a thread block's (EachRow). */
-#include "../mat/bcsr_kernels.h"
-#include "../mat/csr_statistics_kernels.h"
-#include "../mat/csr_values_kernels.h"
-#include "../mat/transpose_kernels.h"
+#include "mat/types/bcsr_kernels.h"
+#include "mat/plan/csr_statistics_kernels.h"
+#include "mat/csr/csr_values_kernels.h"
+#include "mat/csr/transpose_kernels.h"
 #include "cuda.h"
 #include "rows.h"
 

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../sys/kernels.h"
+#include "sys/kernels.h"
 extern "C" {
-#include "../sys/sys.h"
-#include "../mat/product_plan.h"
+#include "sys/sys.h"
+#include "mat/plan/product_plan.h"
 }
 
 enum {
@@ -45,7 +45,7 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE wi
 }
 
 #define KERNEL(name, Args) extern "C" PoiseErr poiseCuda_##name(Device *, const void *args);
-#include "../sys/kernels.def"
+#include "sys/kernels.def"
 #undef KERNEL
 
 /* Thread blocks for n threads. */

@@ -3,8 +3,8 @@
    device is. */
 #include "cuda.h"
 extern "C" {
-#include "../mat/mat_device.h"
-#include "../pc/pc_device.h"
+#include "mat/mat_device.h"
+#include "pc/pc_device.h"
 }
 
 #include <cudaTypedefs.h>
@@ -395,7 +395,7 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
 static const KernelFn kernels[KERNEL_COUNT] = {
 #define KERNEL(name, Args)      poiseCuda_##name,
 #define HOST_KERNEL(name, Args) NULL,
-#include "../sys/kernels.def"
+#include "sys/kernels.def"
 #undef KERNEL
 };
 

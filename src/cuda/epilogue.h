@@ -3,7 +3,7 @@
 #ifndef POISE_EPILOGUE_H
 #define POISE_EPILOGUE_H
 
-#include "../mat/csr_kernels.h"
+#include "mat/types/csr_kernels.h"
 #include "cuda.h"
 
 /* y[i] = alpha s + beta y[i], which is returned. With beta = 0 the old y may be anything, so it is not

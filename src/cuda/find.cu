@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the first wrong place of an array, or row of a CSR, with a thread per place. */
-#include "../mat/find_kernels.h"
+#include "mat/csr/find_kernels.h"
 #include "cuda.h"
 
 static __global__ void Begin(const __grid_constant__ FindArgs a)

@@ -4,7 +4,7 @@
 #ifndef POISE_FRAGMENTS_H
 #define POISE_FRAGMENTS_H
 
-#include "../mat/csri_kernels.h"
+#include "mat/types/csri_kernels.h"
 #include "cuda.h"
 
 /* Loads of the matrix, which streams by once: they do not allocate in L1, so that x stays there. */

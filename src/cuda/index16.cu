@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns of 16 bits beside those of a CSR: 4 bits name a column band of 4096 columns, 12 the place in
    it. */
-#include "../mat/index16_kernels.h"
+#include "mat/types/index16_kernels.h"
 #include "cuda.h"
 
 /* A thread block per row block. It looks for the next column band until all columns have one; after the

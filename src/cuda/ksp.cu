@@ -3,7 +3,7 @@
    rows. */
 #include "cuda.h"
 
-#include "../ksp/phases.h"
+#include "ksp/phases.h"
 
 enum {
   /* partials that every block may sum for itself; of more, a kernel before makes SUBTOTALS */
@@ -249,7 +249,7 @@ static const PhaseKernel phases[][4] = {
    Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),               \
    Ending<name##_begin, name##_element, ndot, combine, kind, MANY>()},
 #define SCALARS(name) {RunPhase<name##_begin, scalars_element, 0, SUM, PLAIN, THREADS>},
-#include "../sys/phases.def"
+#include "sys/phases.def"
 #undef PHASE
 #undef SCALARS
 };

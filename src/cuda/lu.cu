@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Small dense LU. A step of the factorisation is two kernels. A solve is one thread block, which goes through
    panels of columns. */
-#include "../pc/lu_kernels.h"
+#include "pc/lu_kernels.h"
 #include "cuda.h"
 
 enum { MANY = 1024, PANEL = 32, IN_SHARED = 6000 }; /* threads; columns (lanes); unknowns in shared memory */

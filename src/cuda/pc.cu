@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of block preconditioners: jacobi, pbjacobi, and supervariables. */
-#include "../pc/blocks_kernels.h"
-#include "../pc/supervariables_kernels.h"
+#include "pc/blocks_kernels.h"
+#include "pc/supervariables_kernels.h"
 #include "cuda.h"
 
-#include "../pc/block_inverse.h"
+#include "pc/block_inverse.h"
 
 static const double none = 1e300; /* no bad block */
 

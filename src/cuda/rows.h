@@ -3,7 +3,7 @@
 #ifndef POISE_ROWS_H
 #define POISE_ROWS_H
 
-#include "../mat/csr_view.h"
+#include "mat/csr/csr_view.h"
 #include "cuda.h"
 
 enum { LONG = 512 }; /* scalars of a row that are too many for a thread */

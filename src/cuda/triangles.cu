@@ -6,10 +6,10 @@
   rows of a warp may depend on each other, so one loop polls for all of them. The arithmetic of a row does
   not depend on who waits, so neither do the bits.
 */
-#include "../pc/factor_kernels.h"
+#include "pc/factor_kernels.h"
 #include "cuda.h"
 
-#include "../pc/block_inverse.h"
+#include "pc/block_inverse.h"
 
 #define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic yields */
 

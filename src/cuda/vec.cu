@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels on vectors that are not phases. */
-#include "../vec/vec_kernels.h"
+#include "vec/vec_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
 

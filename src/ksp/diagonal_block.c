@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of diagonal blocks: the pattern once, values whenever those of P change. */
-#include "../mat/csr_build.h"
-#include "../mat/entries.h"
-#include "../vec/vec_kernels.h"
+#include "mat/csr/csr_build.h"
+#include "mat/csr/entries.h"
+#include "vec/vec_kernels.h"
 #include "diagonal_block.h"
 
 void poiseDiagonalBlockRelease(DiagonalBlock *b)

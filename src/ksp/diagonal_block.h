@@ -6,7 +6,7 @@
 #ifndef POISE_DIAGONAL_BLOCK_H
 #define POISE_DIAGONAL_BLOCK_H
 
-#include "../pc/pc.h"
+#include "pc/pc.h"
 
 typedef struct DiagonalBlock {
   PoiseInt first, n; /* local rows */

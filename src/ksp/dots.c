@@ -6,7 +6,7 @@
   ranks, together with a word that says whether this rank has failed: all ranks learn of a failure in the same
   place and stop in the same iteration. Their order: docs/design/reductions.md.
 */
-#include "../vec/vec_kernels.h"
+#include "vec/vec_kernels.h"
 #include "ksp.h"
 
 /* ---- dots that wait for the next phase ------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The solver interface: settings, set-up, solve, view. The loop is in solve.c, its output in monitor.c. */
-#include "../mat/arrange.h"
-#include "../mat/bytes.h"
+#include "mat/order/arrange.h"
+#include "mat/bytes.h"
 #include "ksp.h"
 
 static const KSPType *const types[] = {

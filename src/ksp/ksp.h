@@ -8,8 +8,8 @@
 #ifndef POISE_KSP_IMPL_H
 #define POISE_KSP_IMPL_H
 
-#include "../mat/arrange.h"
-#include "../pc/pc.h"
+#include "mat/order/arrange.h"
+#include "pc/pc.h"
 #include "ksp_phases.h"
 #include "poise/ksp.h"
 

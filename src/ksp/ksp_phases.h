@@ -4,7 +4,7 @@
 #ifndef POISE_KSP_PHASES_H
 #define POISE_KSP_PHASES_H
 
-#include "../vec/vec_phases.h"
+#include "vec/vec_phases.h"
 
 /* Reasons as in include/poise/ksp.h (which is no CUDA header); ksp.c asserts that they agree. */
 enum {

@@ -2,8 +2,8 @@
 /* Output of a solve: norms to history and monitors, and the lines that scripts written for PETSc read. */
 #include <stdarg.h>
 
-#include "../mat/arrange.h"
-#include "../mat/find.h"
+#include "mat/order/arrange.h"
+#include "mat/csr/find.h"
 #include "ksp.h"
 
 const char *PoiseKSPReasonString(PoiseKSPReason reason)

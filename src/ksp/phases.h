@@ -3,7 +3,7 @@
 #ifndef POISE_KSP_ALL_PHASES_H
 #define POISE_KSP_ALL_PHASES_H
 
-#include "../vec/vec_phases.h"
+#include "vec/vec_phases.h"
 
 #define KSP_TYPE(name)
 #define KSP_PHASES

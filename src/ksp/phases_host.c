@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host driver of phases: sums, prologue, elements in blocks with one partial of each dot per block. */
-#include "../pc/blocks_host.h"
+#include "pc/blocks_host.h"
 #include "phases.h"
 
 typedef struct Phase {
@@ -58,14 +58,14 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
     RunBlock(name##_element, ndot, combine, c, a, begin, end, at);                                      \
   }
 #define SCALARS(name)
-#include "../sys/phases.def"
+#include "sys/phases.def"
 #undef PHASE
 #undef SCALARS
 
 static const Phase phases[] = {
 #define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, kind},
 #define SCALARS(name)                    {#name, name##_begin, NULL, PLAIN},
-#include "../sys/phases.def"
+#include "sys/phases.def"
 #undef PHASE
 #undef SCALARS
 };

@@ -4,7 +4,7 @@
   rearranged copies of its matrices. The copies follow the application's matrices: new values in one pass, a
   new pattern with a new permutation.
 */
-#include "../mat/arrange.h"
+#include "mat/order/arrange.h"
 #include "ksp.h"
 
 bool poiseKSPReorders(PoiseKSP ksp)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The set-up of a solver: what it chooses and allocates for its matrices, and how many bytes that are or will
    be. */
-#include "../mat/arrange.h"
-#include "../mat/bytes.h"
+#include "mat/order/arrange.h"
+#include "mat/bytes.h"
 #include "ksp.h"
 
 /* ---- what it allocates ----------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The running solve: products and preconditioners, as methods enqueue them, and the loop, plain or
    replayed. */
-#include "../mat/arrange.h"
+#include "mat/order/arrange.h"
 #include "ksp.h"
 
 enum { LATEST = -1 }; /* the latest of all enqueued iterations */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes that a matrix holds, and a prediction of bytes that it will hold. */
-#include "auto.h"
-#include "bcsr_kernels.h"
+#include "mat/types/auto.h"
+#include "mat/types/bcsr_kernels.h"
 #include "bytes.h"
-#include "coo.h"
-#include "csr_build.h"
-#include "csr_product.h"
+#include "mat/assembly/coo.h"
+#include "mat/csr/csr_build.h"
+#include "mat/types/csr_product.h"
 #include "mat.h"
 
 static void VecBytes(PoiseVec x, PoiseBytes *sum)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading rows, and matrices made from others: duplicates, transposes, and comparisons with these. */
-#include "../vec/vec_kernels.h"
-#include "../vec/vec_phases.h"
-#include "bcsr_kernels.h"
-#include "blocks.h"
-#include "coo.h"
-#include "csr_build.h"
-#include "csr_product.h"
-#include "entries.h"
+#include "vec/vec_kernels.h"
+#include "vec/vec_phases.h"
+#include "mat/types/bcsr_kernels.h"
+#include "mat/csr/blocks.h"
+#include "mat/assembly/coo.h"
+#include "mat/csr/csr_build.h"
+#include "mat/types/csr_product.h"
+#include "mat/csr/entries.h"
 #include "mat.h"
-#include "transpose.h"
+#include "mat/csr/transpose.h"
 
 static PoiseErr RoomForRow(PoiseMat A, int64_t count)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix interface: creation, types, products; checks and logs, then dispatch. */
-#include "../vec/vec_kernels.h"
-#include "arrange.h"
-#include "auto.h"
-#include "blocks.h"
-#include "coo.h"
-#include "csr_build.h"
-#include "csr_product.h"
-#include "entries.h"
-#include "load.h"
+#include "vec/vec_kernels.h"
+#include "mat/order/arrange.h"
+#include "mat/types/auto.h"
+#include "mat/csr/blocks.h"
+#include "mat/assembly/coo.h"
+#include "mat/csr/csr_build.h"
+#include "mat/types/csr_product.h"
+#include "mat/csr/entries.h"
 #include "mat.h"
 
 static const MatType *const types[] = {
@@ -49,7 +48,6 @@ static const PoiseOption options[] = {
 PoiseErr poiseRegister_mat(PoiseContext ctx)
 {
   TRY(poiseOptionsRegister(ctx, "Mat", options));
-  TRY(poiseOptionsRegister(ctx, "MatLoad", poiseMatLoadOptions));
   for (int i = 0; i < NTYPES; i++)
     if (types[i]->options) TRY(poiseOptionsRegister(ctx, types[i]->name, types[i]->options));
   return POISE_OK;

@@ -3,10 +3,10 @@
 #ifndef POISE_MAT_IMPL_H
 #define POISE_MAT_IMPL_H
 
-#include "../vec/vec.h"
-#include "csr.h"
+#include "vec/vec.h"
+#include "mat/csr/csr.h"
 #include "poise/mat.h"
-#include "rows.h"
+#include "mat/assembly/rows.h"
 
 enum { MAX_BLOCK_SIZE = 32 };
 
@@ -155,6 +155,10 @@ int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product
    columns' layout. mine: this rank's error so far. Collective; the caller agrees. */
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
+/* The block size of a matrix from a file: that of -mat_block_size if it divides M and N, else 1. *unit: ranks
+   get multiples of so many rows. This is b; or if the size is to be determined, a multiple of the sizes to be
+   tried. Local. */
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b, int64_t *unit);
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row); /* *row: the first local row with an entry that is not
                                                        finite, or the number of rows. Local */

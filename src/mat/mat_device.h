@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_DEVICE_H
 #define POISE_MAT_DEVICE_H
 
-#include "../sys/sys.h"
+#include "sys/sys.h"
 
 struct CsrView;
 

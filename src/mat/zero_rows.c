@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prescribed unknowns: rows, and columns, become zero except for the diagonal, and b is adapted. The
    pattern stays. The host knows which rows. Values, x and b stay on the device. */
-#include "csr_values_kernels.h"
-#include "entries.h"
+#include "mat/csr/csr_values_kernels.h"
+#include "mat/csr/entries.h"
 #include "mat.h"
 
 typedef struct Zero {

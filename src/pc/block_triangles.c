@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host kernels sweep and factor for rows of blocks. Each block size is compiled by itself. */
-#include "../mat/bcsr_host.h"
+#include "mat/types/bcsr_host.h"
 #include "block_inverse.h"
 #include "triangles_host.h"
 

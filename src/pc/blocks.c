@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inverse diagonal blocks: set-up, application, and the host kernels of both. */
-#include "../mat/arrange.h"
+#include "mat/order/arrange.h"
 #include "blocks_host.h"
 #include "blocks_kernels.h"
 #include "pc.h"

@@ -3,7 +3,7 @@
 #ifndef POISE_BLOCKS_HOST_H
 #define POISE_BLOCKS_HOST_H
 
-#include "../vec/vec_host.h"
+#include "vec/vec_host.h"
 #include "block_inverse.h"
 
 /* Rows [begin, end) of y = D x, with D a b x b block, column-major. Larger blocks go by columns, so that

@@ -12,8 +12,8 @@
   With positive_definite, icc of a matrix with a negative diagonal factors -A and changes the sign: M = -U^T D
   U.
 */
-#include "../mat/arrange.h"
-#include "../mat/bytes.h"
+#include "mat/order/arrange.h"
+#include "mat/bytes.h"
 #include "pc_device.h"
 #include "pivot.h"
 #include "triangles_host.h"

@@ -3,8 +3,8 @@
   What stands for a library on the mock device, so that plans are tested without a GPU. A plan holds what it
   was made for, and the kernels find out those of another matrix or of other factors.
 */
-#include "../mat/csr_kernels.h"
-#include "../mat/mat_device.h"
+#include "mat/types/csr_kernels.h"
+#include "mat/mat_device.h"
 #include "factor_kernels.h"
 #include "pc_device.h"
 

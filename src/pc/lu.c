@@ -7,9 +7,9 @@
   and no rank waits for another one to solve. The factorisation goes by panels of columns and strips of rows
   that stay in cache. The updates of an entry have the same order for all panel sizes and numbers of threads.
 */
-#include "../mat/arrange.h"
-#include "../mat/entries.h"
-#include "../vec/vec_host.h"
+#include "mat/order/arrange.h"
+#include "mat/csr/entries.h"
+#include "vec/vec_host.h"
 #include "lu_kernels.h"
 #include "pc.h"
 

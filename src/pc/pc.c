@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The preconditioner interface. */
-#include "../mat/arrange.h"
-#include "../mat/auto.h"
-#include "../mat/bytes.h"
+#include "mat/order/arrange.h"
+#include "mat/types/auto.h"
+#include "mat/bytes.h"
 #include "pc.h"
 
 #define PC_TYPE(name) extern const PCType poisePCType_##name;

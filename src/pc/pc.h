@@ -3,7 +3,7 @@
 #ifndef POISE_PC_IMPL_H
 #define POISE_PC_IMPL_H
 
-#include "../mat/mat.h"
+#include "mat/mat.h"
 #include "poise/pc.h"
 #include "triangles_kernels.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PC shell: z = M^-1 r by a user's function. */
-#include "../mat/arrange.h"
+#include "mat/order/arrange.h"
 #include "pc.h"
 
 typedef struct Shell {

@@ -6,8 +6,8 @@
   for solving sparse triangular systems in incomplete factorization preconditioning" (2016). Ginkgo uses it
   too (Anzt, Dongarra, Flegar, Quintana-Orti 2019).
 */
-#include "../mat/arrange.h"
-#include "../mat/entries.h"
+#include "mat/order/arrange.h"
+#include "mat/csr/entries.h"
 #include "blocks_host.h"
 #include "pc.h"
 #include "supervariables_kernels.h"

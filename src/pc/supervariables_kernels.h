@@ -3,7 +3,7 @@
 #ifndef POISE_SUPERVARIABLES_KERNELS_H
 #define POISE_SUPERVARIABLES_KERNELS_H
 
-#include "../mat/csr_view.h"
+#include "mat/csr/csr_view.h"
 
 /* The diagonal blocks of rows start[k] .. start[k + 1), at most 32, inverted: block k < nblock, column-major,
    at d + at[k]. *bad = the first block that is singular or not finite, or -1. */

@@ -4,8 +4,8 @@
   independent; and sweeps over them. Entries of a row ascend by global column, so those of the block are
   contiguous.
 */
-#include "../mat/arrange.h"
-#include "../mat/bytes.h"
+#include "mat/order/arrange.h"
+#include "mat/bytes.h"
 #include "pc_device.h"
 #include "triangles_host.h"
 

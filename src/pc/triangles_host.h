@@ -3,7 +3,7 @@
 #ifndef POISE_TRIANGLES_HOST_H
 #define POISE_TRIANGLES_HOST_H
 
-#include "../vec/vec_host.h"
+#include "vec/vec_host.h"
 #include "pc.h"
 
 /* Should the host go by levels? Not if most levels have little work for threads. Not if groups are so

@@ -111,8 +111,8 @@ static PoiseErr ReadSystem(PoiseContext ctx, System *system)
 static PoiseErr Register(PoiseContext ctx)
 {
   TRY(poiseOptionsRegister(ctx, "Poise", table));
-  TRY(poiseRegister_vec(ctx));
   TRY(poiseRegister_mat(ctx));
+  TRY(poiseRegister_io(ctx));
   TRY(poiseRegister_pc(ctx));
   return poiseRegister_ksp(ctx);
 }

@@ -409,48 +409,6 @@ void poiseProgressBegin(PoiseContext ctx, const char *what, Progress *p);
 void poiseProgressStep(Progress *p, int64_t done, int64_t total); /* bytes; total = 0: unknown */
 void poiseProgressEnd(Progress *p);
 
-/* ---- all ranks' bytes to one file (sections.c) ----------------------------------------------- */
-
-enum { POISE_CHUNK = 1 << 20 }; /* bytes that travel at once */
-
-typedef struct Section { /* this rank's bytes of one part of a file, fragment by fragment */
-  /* Write at most POISE_CHUNK bytes to fragment; *more: more will come. Called at least once. */
-  PoiseErr (*next)(void *from, char *fragment, int64_t *bytes, bool *more);
-  void *from;
-} Section;
-
-/* Write rank 0's header, then each section's bytes of all ranks in rank order; by gzip if the name ends in
-   ".gz". Only rank 0 opens the file, which appears whole or not at all. mine: this rank's error so far.
-   Collective; agrees. */
-PoiseErr poiseFileSections(PoiseContext ctx, PoiseErr mine, const char *path, const void *header,
-                           size_t bytes, int n, const Section *section);
-
-/* ---- bytes that can be read at any place (source.c) ------------------------------------------ */
-
-typedef struct ByteSource { /* zero-initialise it */
-  PoiseErr (*read)(const struct ByteSource *, int64_t at, void *p, size_t bytes, size_t *got);
-  const char *name; /* for messages; borrowed */
-  int64_t size;     /* number of bytes; of a compressed file an upper bound */
-  bool compressed;
-  int rank;    /* which reads, for messages */
-  int threads; /* that may read at once; 0: one */
-  int fd;
-  void *gz;
-  const unsigned char *memory;
-} ByteSource;
-
-/* Open a file, plain or gzip. Its content tells which; gzip is fast only if read forwards. Each rank has a
-   source of its own. POISE_ERR_FILE names path, reason, and any rank but 0. Local, as are all of these
-   functions. */
-PoiseErr poiseSourceOpen(PoiseContext ctx, const char *path, ByteSource *s);
-/* A source of bytes in memory, which are borrowed. */
-void poiseSourceMemory(const void *bytes, size_t n, const char *name, ByteSource *s);
-/* *got is less than `bytes` only at the end. */
-PoiseErr poiseSourceTry(const ByteSource *s, int64_t at, void *p, size_t bytes, size_t *got);
-/* Read all of them. POISE_ERR_FORMAT: the file ends inside `what`. */
-PoiseErr poiseSourceRead(const ByteSource *s, int64_t at, void *p, size_t bytes, const char *what);
-void poiseSourceClose(ByteSource *s);
-
 typedef struct NumberLocale {
   void *old, *plain;
 } NumberLocale;
@@ -588,14 +546,11 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
 /* Check before a solve that all options are known, until they are. Collective; agrees. */
 PoiseErr poiseContextCheck(PoiseContext ctx);
 /* The option tables of the upper layers, each defined in its layer. */
-PoiseErr poiseRegister_vec(PoiseContext ctx);
 PoiseErr poiseRegister_mat(PoiseContext ctx);
+PoiseErr poiseRegister_io(PoiseContext ctx);
 PoiseErr poiseRegister_pc(PoiseContext ctx);
 PoiseErr poiseRegister_ksp(PoiseContext ctx);
-PoiseErr poiseWinnersCreate(
-    PoiseContext ctx); /* ctx->winners, with the context, so that nothing fails later */
-
-/* PoiseAgree for a constructor or set-up. */
-#define poiseAgree PoiseAgree
+/* ctx->winners, with the context, so that nothing fails later (mat/plan/winners.c) */
+PoiseErr poiseWinnersCreate(PoiseContext ctx);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef POISE_VEC_IMPL_H
 #define POISE_VEC_IMPL_H
 
-#include "../sys/sys.h"
+#include "sys/sys.h"
 #include "poise/vec.h"
 
 /* ---- layout (layout.c): which rank owns which rows; shared by reference ---------------------- */

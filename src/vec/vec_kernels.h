@@ -3,7 +3,7 @@
 #ifndef POISE_VEC_KERNELS_H
 #define POISE_VEC_KERNELS_H
 
-#include "../sys/kernels.h"
+#include "sys/kernels.h"
 
 /* partial sums of (x_j, y), j < k <= POISE_MAX_BATCH: partial[j * stride + block] */
 typedef struct MdotArgs {

@@ -5,9 +5,9 @@
   saved and loaded again has the same bits.
 */
 #include "fuzz.h"
-#include "mat/load.h"
+#include "io/load.h"
 
-#include "vec/mm.h"
+#include "io/mm.h"
 
 enum { ROWS = 1 << 14 }; /* a file may announce more rows than there is memory for a matrix with */
 

@@ -4,9 +4,9 @@
   integers of either width, and loaded again has the same bits.
 */
 #include "fuzz.h"
-#include "mat/load.h"
+#include "io/load.h"
 
-#include "vec/petsc.h"
+#include "io/petsc.h"
 
 enum { ROWS = 1 << 14 };
 

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Assembly: entries added or set one by one or as dense blocks. An entry of the pattern changes in place.
+  Other entries of this rank's rows are collected by row (rows.c). Entries of other ranks' rows go to a stash,
+  which travels to them. All of this is on the host, where the values come from.
+*/
+#include "mat/types/auto.h"
+#include "mat/csr/blocks.h"
+#include "mat/csr/csr_build.h"
+#include "mat/csr/entries.h"
+#include "mat/mat.h"
+
+PoiseErr poiseMatCheckHolds(PoiseMat A)
+{
+  if (!poiseMatHolds(A)) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
+  return POISE_OK;
+}
+
+PoiseErr poiseMatCheckStored(PoiseMat A)
+{
+  if (A->blocked)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "the matrix is of blocks already, type %s: make it csr first (PoiseMatSetType)", PoiseMatType(A));
+  return poiseMatCheckHolds(A);
+}
+
+PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h)
+{
+  *h = (HostCsr){0};
+  TRY(poiseBufferRead(&A->csr.ptr, HOST, &h->ptr));
+  return poiseBufferRead(&A->csr.col, HOST, &h->col);
+}
+
+PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h)
+{
+  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckUsable(A));
+  TRY(poiseMatPattern(A, h));
+  return poiseBufferRead(&A->csr.val, HOST, &h->val);
+}
+
+PoiseErr poiseWalkBegin(PoiseMat A, ScalarWalk *w)
+{
+  *w = (ScalarWalk){.A = A, .b = poiseCsrSide(&A->csr)};
+  TRY(poiseMatReadEntries(A, &w->h));
+  if (A->rows->n) poiseWalkTo(w, 0);
+  return POISE_OK;
+}
+
+PoiseErr poiseMatRead(PoiseMat A, HostCsr *h)
+{
+  TRY(poiseMatCheckStored(A));
+  return poiseMatReadEntries(A, h);
+}
+
+PoiseErr poiseMatUpdate(PoiseMat A, HostCsr *h)
+{
+  TRY(poiseMatReadEntries(A, h));
+  return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
+}
+
+/* ---- adding and setting ---------------------------------------------------------------------- */
+
+/* The assembled arrays for changing values, also while entries are pending. None before the first
+   Assemble. */
+static PoiseErr Open(PoiseMat A, HostCsr *h)
+{
+  *h = (HostCsr){0};
+  if (!A->assembled) return POISE_OK;
+  TRY(poiseBufferRead(&A->csr.ptr, HOST, &h->ptr));
+  TRY(poiseBufferRead(&A->csr.col, HOST, &h->col));
+  return poiseBufferUpdate(&A->csr.val, HOST, &h->val);
+}
+
+static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *cols, int64_t n,
+                      const double *v, HostCsr *h)
+{
+  TRY(poiseMatCheckHolds(A));
+  TRY(poisePendingMode(&A->pending, mode, "PoiseMatAssemble"));
+  TRY(poiseIndicesCheck(rows, A->rows->N, "row", "matrix"));
+  TRY(poiseIndicesCheck(cols, A->cols->N, "column", "matrix"));
+  TRY(poiseValuesCheck(n, v));
+  TRY(Open(A, h));
+  A->pending.mode = mode;
+  A->changed = true;
+  return POISE_OK;
+}
+
+/* Take up to COLUMN_BATCH columns of a block, from the first on, and sort them. Columns to be ignored are
+   left out. */
+static void TakeBatch(const Indices *cols, PoiseInt first, ColumnBatch *p)
+{
+  PoiseInt last = cols->n - first < COLUMN_BATCH ? cols->n : first + COLUMN_BATCH;
+  p->n = 0;
+  for (PoiseInt place = first; place < last; place++) {
+    PoiseInt col = poiseIndex(cols, place);
+    if (col < 0) continue;
+    int j = p->n++;
+    for (; j > 0 && p->col[j - 1] > col; j--) p->col[j] = p->col[j - 1], p->place[j] = p->place[j - 1];
+    p->col[j] = col;
+    p->place[j] = place;
+  }
+}
+
+typedef struct StoredRow {
+  const int32_t *col;
+  int64_t nloc;
+  PoiseInt begin;
+  const PoiseInt *ghost;
+} StoredRow;
+
+POISE_INLINE PoiseInt OwnedColumn(const void *row, int64_t k)
+{
+  const StoredRow *r = row;
+  return r->begin + r->col[k];
+}
+
+POISE_INLINE PoiseInt AnyColumn(const void *row, int64_t k)
+{
+  const StoredRow *r = row;
+  return r->col[k] < r->nloc ? r->begin + r->col[k] : r->ghost[r->col[k] - r->nloc];
+}
+
+POISE_INLINE void Put(double *to, int mode, double v)
+{
+  *to = mode == ADDING ? *to + v : v;
+}
+
+/* Change the stored entries of a row, val[0 .. n). *rest: those that are not stored. b > 1: of row r of a
+   row of blocks. */
+POISE_INLINE void Change(PoiseInt (*column)(const void *row, int64_t k), StoredRow row, int64_t n,
+                         double *val, int64_t b, int64_t r, int mode, const ColumnBatch *p, const double *v,
+                         ColumnBatch *rest)
+{
+  int64_t k = 0;
+  for (int j = 0; j < p->n; j++) {
+    PoiseInt number = p->col[j], place = p->place[j], col = b > 1 ? number / b : number;
+    k = poiseSeekColumn(column, &row, k, n, col);
+    if (k < n && column(&row, k) == col)
+      Put(b > 1 ? val + (k * b + number % b) * b + r : val + k, mode, v[place]);
+    else
+      rest->col[rest->n] = number, rest->place[rest->n++] = place;
+  }
+}
+
+static void ChangeStored(PoiseMat A, const HostCsr *h, int mode, int64_t i, const ColumnBatch *p,
+                         const double *v, ColumnBatch *rest)
+{
+  const Csr *c = &A->csr;
+  int64_t b = c->b > 1 ? c->b : 1, I = b > 1 ? i / b : i, first = poiseCsrPtr(c, h->ptr, I);
+  int64_t n = poiseCsrPtr(c, h->ptr, I + 1) - first;
+  StoredRow r = {h->col + first, c->nloc, c->column, c->ghost};
+  rest->n = 0;
+  if (b > 1)
+    Change(AnyColumn, r, n, h->val + first * b * b, b, i % b, mode, p, v, rest);
+  else if (c->nghost)
+    Change(AnyColumn, r, n, h->val + first, 1, 0, mode, p, v, rest);
+  else
+    Change(OwnedColumn, r, n, h->val + first, 1, 0, mode, p, v, rest);
+}
+
+static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, const ColumnBatch *p,
+                          const double *v)
+{
+  ColumnBatch rest;
+  if (row < 0) return POISE_OK; /* tested first, as a difference could overflow */
+  PoiseInt i = row - A->rows->begin;
+  if (i < 0 || i >= A->rows->n) {
+    for (int j = 0; j < p->n; j++) TRY(poiseStashAdd(A->ctx, &A->stash, row, p->col[j], v[p->place[j]]));
+    return POISE_OK;
+  }
+  if (!h->val) return poiseRowsAdd(A, mode, i, p, v);
+  ChangeStored(A, h, mode, i, p, v, &rest);
+  return rest.n ? poiseRowsAdd(A, mode, i, &rest, v) : POISE_OK;
+}
+
+static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, PoiseInt col, double v)
+{
+  ColumnBatch p;
+  p.n = col >= 0;
+  p.col[0] = col;
+  p.place[0] = 0;
+  return InsertRow(A, h, mode, row, &p, &v);
+}
+
+/* Prefetch the rows of an element, which are not neighbours in memory, before the first of them is needed. */
+static void FetchRows(PoiseMat A, const Indices *rows)
+{
+  for (PoiseInt k = 0; A->added.row && k < rows->n; k++) {
+    PoiseInt row = poiseIndex(rows, k), i = row < 0 ? -1 : row - A->rows->begin;
+    if (i >= 0 && i < A->rows->n) poiseRowsFetch(A, i);
+  }
+}
+
+static PoiseErr InsertBlock(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
+{
+  HostCsr h;
+  ColumnBatch p;
+  TRY(Begin(A, mode, &rows, &cols, rows.n * cols.n, v, &h));
+  for (PoiseInt first = 0; first < cols.n; first += COLUMN_BATCH) {
+    TakeBatch(&cols, first, &p);
+    if (!h.val) FetchRows(A, &rows);
+    for (PoiseInt i = 0; i < rows.n; i++)
+      TRY(InsertRow(A, &h, mode, poiseIndex(&rows, i), &p, v + i * cols.n));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr InsertEntries(PoiseMat A, int mode, Indices rows, Indices cols, const double *v)
+{
+  HostCsr h;
+  TRY(Begin(A, mode, &rows, &cols, rows.n, v, &h));
+  for (PoiseInt k = 0; k < rows.n; k++) TRY(InsertEntry(A, &h, mode, rows.index[k], cols.index[k], v[k]));
+  return POISE_OK;
+}
+
+PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                          const double *v)
+{
+  CALLED(OBJECT(A));
+  return poisePendingKeep(&A->pending,
+                          InsertBlock(A, ADDING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
+}
+
+PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                          const double *v)
+{
+  CALLED(OBJECT(A));
+  return poisePendingKeep(&A->pending,
+                          InsertBlock(A, SETTING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
+}
+
+PoiseErr PoiseMatAddEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols,
+                            const double *v)
+{
+  CALLED(OBJECT(A));
+  return poisePendingKeep(&A->pending,
+                          InsertEntries(A, ADDING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
+}
+
+PoiseErr PoiseMatSetEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols,
+                            const double *v)
+{
+  CALLED(OBJECT(A));
+  return poisePendingKeep(&A->pending,
+                          InsertEntries(A, SETTING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
+}
+
+PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows, PoiseInt nc,
+                                  const PoiseInt *cols)
+{
+  CALLED(OBJECT(A));
+  PoiseErr e = poiseMapSet(A->ctx, nr, rows, A->rows->N, "row", &A->row_map);
+  if (!e) e = poiseMapSet(A->ctx, nc, cols, A->cols->N, "column", &A->col_map);
+  return PoiseAgree(A->ctx, e);
+}
+
+PoiseErr PoiseMatAddBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                               const double *v)
+{
+  CALLED(OBJECT(A));
+  Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
+  return poisePendingKeep(&A->pending, InsertBlock(A, ADDING, r, c, v));
+}
+
+PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
+                               const double *v)
+{
+  CALLED(OBJECT(A));
+  Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
+  return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, r, c, v));
+}
+
+void poiseMatDropPending(PoiseMat A)
+{
+  poiseStashDestroy(A->ctx, &A->stash);
+  poiseRowsDestroy(A->ctx, &A->added);
+  A->pending.mode = 0;
+  A->changed = false;
+}
+
+static PoiseErr ZeroEntries(PoiseMat A)
+{
+  TRY(poiseMatCheckHolds(A));
+  poiseMatDropPending(A);
+  A->state++;
+  if (!A->assembled) return POISE_OK;
+  poiseBufferZero(&A->csr.val);
+  return poiseBufferSyncBorrowed(&A->csr.val);
+}
+
+/* Set all values. A borrowed array must be current on the host, so values given on the host go there
+   first. */
+PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
+{
+  Device *dev = A->ctx->device;
+  size_t bytes = (size_t)poiseCsrScalars(&A->csr) * sizeof(double);
+  double *own;
+  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckUsable(A));
+  if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
+  if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device)
+    return poiseBufferWrite(&A->csr.val, DEVICE, &own);
+  if (where == HOST) TRY(poiseDeviceCheckHost(dev, val, "val"));
+  if (dev->ops->is_host || (where == HOST && A->csr.val.own == POISE_BORROW)) {
+    TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
+    if (bytes && own != val) memcpy(own, val, bytes);
+    return POISE_OK;
+  }
+  TRY(poiseBufferWrite(&A->csr.val, DEVICE, &own));
+  TRY(poiseDeviceCopy(dev, own, val, bytes, where == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE));
+  if (where == HOST) TRY(poiseDeviceSync(dev)); /* the caller may write to val again */
+  return poiseBufferSyncBorrowed(&A->csr.val);
+}
+
+static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
+{
+  if (A->blocked) FAIL(POISE_ERR_ARG, "the matrix is of type bcsr, whose values PoiseMatSetValuesBCSR takes");
+  return poiseMatSetEntries(A, HOST, val);
+}
+
+PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
+{
+  CALLED(OBJECT(A));
+  TRY(PoiseAgree(A->ctx, SetValuesCSR(A, val)));
+  A->state++;
+  return POISE_OK;
+}
+
+static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
+{
+  double *own;
+  int64_t b = A->block_size;
+  TRY(poiseMatCheckHolds(A));
+  if (!A->blocked)
+    FAIL(POISE_ERR_ARG, "the matrix is of type %s, whose values PoiseMatSetValuesCSR takes", PoiseMatType(A));
+  if (!row_major || b == 1) return poiseMatSetEntries(A, HOST, val);
+  TRY(poiseMatCheckUsable(A));
+  if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld blocks", (long long)A->csr.nz);
+  if (A->csr.nz && (val == A->csr.val.host || val == A->csr.val.device))
+    FAIL(POISE_ERR_ARG, "blocks are kept column-major, so those in the borrowed array cannot be row-major");
+  TRY(poiseDeviceCheckHost(A->ctx->device, val, "val"));
+  TRY(poiseBufferWrite(&A->csr.val, HOST, &own));
+  for (int64_t k = 0; k < A->csr.nz; k++) poiseTransposeBlock(b, val + k * b * b, own + k * b * b);
+  return poiseBufferSyncBorrowed(&A->csr.val);
+}
+
+PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val)
+{
+  CALLED(OBJECT(A));
+  TRY(PoiseAgree(A->ctx, SetValuesBCSR(A, row_major, val)));
+  A->state++;
+  return POISE_OK;
+}
+
+PoiseErr PoiseMatZeroEntries(PoiseMat A)
+{
+  CALLED(OBJECT(A));
+  return PoiseAgree(A->ctx, ZeroEntries(A));
+}
+
+/* ---- a new pattern --------------------------------------------------------------------------- */
+
+bool poiseMatWideColumns(PoiseMat A)
+{
+  return A->cols->N > poiseContextHome(A->ctx)->most_narrow;
+}
+
+PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers, RowArrays *r)
+{
+  if (poiseMatWideColumns(A)) /* not NULL when there are none */
+    TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col));
+  else
+    TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(int32_t), "columns", &r->col32));
+  return poiseAllocArray(A->ctx, nz * numbers, sizeof(double), "values", &r->val);
+}
+
+PoiseErr poiseRowArraysCreateBlocks(PoiseMat A, int b, int64_t nz, RowArrays *r)
+{
+  int64_t side = b ? b : 1;
+  *r = (RowArrays){.b = b};
+  TRY(poiseAllocArray(A->ctx, A->rows->n / side + 1, sizeof(int64_t), "row offsets", &r->ptr));
+  return poiseRowArraysReserve(A, nz, side * side, r);
+}
+
+PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
+{
+  return poiseRowArraysCreateBlocks(A, 0, nz, r);
+}
+
+void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
+{
+  poiseFree(ctx, &r->ptr);
+  poiseFree(ctx, &r->col);
+  poiseFree(ctx, &r->col32);
+  poiseFree(ctx, &r->val);
+}
+
+/* Replace the CSR by arrays, or by a CSR made on the device. */
+static PoiseErr Replace(PoiseMat A, RowArrays *r, Csr *made)
+{
+  Csr old = A->csr;
+  A->csr = (Csr){.b = r ? r->b : 0};
+  PoiseErr e = r ? poiseCsrTake(A, r) : poiseCsrAccept(A, made);
+  if (made) *made = (Csr){0};
+  if (e)
+    A->csr = old;
+  else
+    poiseCsrDestroy(A->ctx, &old);
+  return e;
+}
+
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type)
+{
+  PoiseContext ctx = A->ctx;
+  void *data = NULL;
+  bool waited = type && type->blocked && A->waiting;
+  PoiseErr e = PoiseAgree(ctx, mine || !type || waited ? mine : poiseMatTypeData(ctx, type, &data));
+  if (!e) e = Replace(A, r, made);
+  if (r) poiseRowArraysDestroy(ctx, r);
+  if (made) poiseCsrDestroy(ctx, made);
+  if (e) {
+    poiseFree(ctx, &data);
+    return e;
+  }
+  if (type) poiseMatUse(A, type, waited ? A->waiting : data);
+  if (waited) A->waiting = NULL;
+  A->assembled = true;
+  return POISE_OK;
+}
+
+/* Type bcsr for a matrix that gets blocks of size b; NULL: the type stays. */
+static const MatType *TypeFor(const PoiseMat A, int b)
+{
+  return b && !A->type->blocked ? &poiseMatType_bcsr : NULL;
+}
+
+/* Set up after a replacement. Type auto waits for the first use, as its choice may fail, and the entries
+   must be kept. */
+static PoiseErr SetUpReplaced(PoiseMat A)
+{
+  return A->choice ? POISE_OK : poiseMatSetUp(A);
+}
+
+PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
+{
+  TRY(poiseMatReplaceAs(A, mine, r, NULL, TypeFor(A, r->b)));
+  return SetUpReplaced(A);
+}
+
+PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
+{
+  TRY(poiseMatReplaceAs(A, mine, NULL, made, TypeFor(A, made->b)));
+  return SetUpReplaced(A);
+}
+
+/* Merge the stored and the added row, which have no column in common, by columns, from place `out` on. */
+static void MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
+{
+  AddedRow added = poiseRowsGet(&A->added, i);
+  int64_t j = 0, k = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i) : 0,
+          last = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i + 1) : 0;
+  for (; j < added.n && k < last; out++) {
+    PoiseInt stored = poiseCsrGlobal(A, h->col[k]), col = poiseColumn(A->added.wide, added.col, j);
+    if (col < stored)
+      poiseRowArraysPut(r, out, col, added.val[j++]);
+    else
+      poiseRowArraysPut(r, out, stored, h->val[k++]);
+  }
+  for (; k < last; k++) poiseRowArraysPut(r, out++, poiseCsrGlobal(A, h->col[k]), h->val[k]);
+  if (j == added.n) return;
+  memcpy(r->val + out, added.val + j, (size_t)(added.n - j) * sizeof(double));
+  if (r->col32)
+    memcpy(r->col32 + out, (const int32_t *)added.col + j, (size_t)(added.n - j) * sizeof(int32_t));
+  else
+    memcpy(r->col + out, (const PoiseInt *)added.col + j, (size_t)(added.n - j) * sizeof(PoiseInt));
+}
+
+static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  int64_t m = A->rows->n, nz = A->csr.nz, nblock = POISE_NBLOCKS(m);
+  (void)dev;
+  TRY(poiseRowsSort(A, mode));
+  TRY(Open(A, &h));
+  for (int64_t i = 0; i < m; i++) nz += poiseRowsGet(&A->added, i).n;
+  TRY(poiseRowArraysCreate(A, nz, r));
+  for (int64_t i = 0; i < m; i++) {
+    int64_t stored = h.ptr ? poiseCsrPtr(&A->csr, h.ptr, i + 1) - poiseCsrPtr(&A->csr, h.ptr, i) : 0;
+    r->ptr[i + 1] = r->ptr[i] + stored + poiseRowsGet(&A->added, i).n;
+  }
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < m; i++)
+      MergeRow(A, &h, i, r, r->ptr[i]);
+  return POISE_OK;
+}
+
+/* Take received entries in the order of the sending ranks. Entries that could not be taken stay. */
+static PoiseErr TakeReceived(PoiseMat A, int mode)
+{
+  Stash *s = &A->stash;
+  HostCsr h;
+  PoiseErr e = Open(A, &h);
+  int64_t k = 0;
+  for (; !e && k < s->n; k++)
+    e = InsertEntry(A, &h, mode, s->entry[k].row, s->entry[k].col, s->entry[k].value);
+  if (e && k) k--;
+  s->n -= k;
+  if (s->n) memmove(s->entry, s->entry + k, (size_t)s->n * sizeof *s->entry);
+  return e;
+}
+
+static PoiseErr Assemble(PoiseMat A)
+{
+  PoiseContext ctx = A->ctx;
+  RowArrays r = {0};
+  int mode = ADDING;
+  PoiseErr e = poisePendingAgree(ctx, &A->pending, "PoiseMatAssemble", &mode);
+  if (!mode) poiseMatDropPending(A);
+  TRY(e);
+  TRY(poiseStashExchange(ctx, &A->stash, A->rows));
+  TRY(PoiseAgree(ctx, TakeReceived(A, mode)));
+  int64_t fresh = A->added.row || !A->assembled;
+  TRY(poiseCommMaxInt(ctx->comm, &fresh, 1));
+  if (fresh && A->type->blocked) TRY(poiseMatFromBlocks(A)); /* new entries come row by row */
+  if (fresh) TRY(poiseMatReplaceAs(A, MergeRows(A, mode, &r), &r, NULL, NULL));
+  poiseMatDropPending(A);
+  if (fresh && A->choice) TRY(poiseChoiceBlocks(A));
+  if (fresh) TRY(poiseMatSetUp(A));
+  if (A->blocked && A->type->stored) TRY(poiseMatToBlocks(A));
+  A->state++;
+  return PoiseAgree(ctx, poiseBufferSyncBorrowed(&A->csr.val));
+}
+
+PoiseErr PoiseMatAssemble(PoiseMat A)
+{
+  CALLED(OBJECT(A));
+  if (!poiseMatHolds(A)) return POISE_OK;
+  poiseLogBegin(A->ctx, EVENT_MatAssemble);
+  PoiseErr e = Assemble(A);
+  poiseLogEnd(A->ctx, EVENT_MatAssemble, 0, 0);
+  return e;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Triplets on a device. Each entry has the places of its values, ascending, so that sums have the same order
+  and bits as on the host (triplets.c). The map is held on the device alone.
+
+  Taking new values reads 8 bytes per value and 4 for its place, and 4 per entry (8 each beyond 2^32 values).
+  It writes 8 bytes per entry.
+*/
+#include "vec/vec_kernels.h"
+#include "coo.h"
+#include "coo_kernels.h"
+#include "mat/mat.h"
+
+/* Counts by entry, shifted by one place, become cursors, and finally the start of each entry. */
+PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t)
+{
+  int64_t total = 0;
+  void *start, *from;
+  t->wide = poisePlacesAreWide(ctx, n);
+  size_t width = t->wide ? sizeof(int64_t) : sizeof(uint32_t);
+  for (int64_t k = 0; k < n; k++) total += entry[k] >= 0;
+  TRY(poiseBufferCreate(ctx->device, (size_t)(t->n + 2) * width, "values of entries", &t->start));
+  TRY(poiseBufferCreate(ctx->device, (size_t)total * width, "places of values", &t->from));
+  TRY(poiseBufferUpdate(&t->start, HOST, &start));
+  TRY(poiseBufferUpdate(&t->from, HOST, &from));
+  for (int64_t k = 0; k < n; k++)
+    if (entry[k] >= 0) (void)poiseAdvance(t->wide, start, entry[k] + 2, 1);
+  for (int64_t e = 2, sum = 0; e <= t->n + 1; e++) sum += poiseAdvance(t->wide, start, e, sum);
+  for (int64_t k = 0; k < n; k++)
+    if (entry[k] >= 0) (void)poiseAdvance(t->wide, from, poiseAdvance(t->wide, start, entry[k] + 1, 1), k);
+  TRY(poiseBufferToDevice(&t->start));
+  return poiseBufferToDevice(&t->from);
+}
+
+void poiseTripletMapDestroy(TripletMap *t)
+{
+  poiseBufferDestroy(&t->start);
+  poiseBufferDestroy(&t->from);
+  poiseBufferDestroy(&t->given);
+  poiseBufferDestroy(&t->received);
+  poiseBufferDestroy(&t->send);
+  poiseBufferDestroy(&t->packed);
+}
+
+/* Copy n values to a buffer, which is made on first need. */
+static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, const double *v,
+                       const double **there)
+{
+  size_t bytes = (size_t)n * sizeof *v;
+  double *p;
+  if (!b->dev) TRY(poiseBufferCreate(dev, bytes, what, b));
+  TRY(poiseBufferWrite(b, DEVICE, &p));
+  *there = p;
+  return poiseDeviceCopy(dev, p, v, bytes, COPY_TO_DEVICE);
+}
+
+static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
+                           bool add)
+{
+  Device *dev = A->ctx->device;
+  CooSumArgs s = {.n = t->n, .ngiven = t->ngiven, .add = add, .numbers = t->numbers, .given = v};
+  TRY(poiseBufferRead(&t->start, DEVICE, t->wide ? (void *)&s.start64 : (void *)&s.start32));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&s.from64 : (void *)&s.from32));
+  if (where == HOST) TRY(Upload(dev, &t->given, "values of triplets", t->ngiven * t->numbers, v, &s.given));
+  if (t->nreceived)
+    TRY(Upload(dev, &t->received, "values received", t->nreceived * t->numbers, received, &s.received));
+  TRY(add ? poiseBufferUpdate(&A->csr.val, DEVICE, &s.val) : poiseBufferWrite(&A->csr.val, DEVICE, &s.val));
+  return LAUNCH(dev, coo_sum, &s);
+}
+
+PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
+                            bool add)
+{
+  PoiseErr e = EnqueueSum(A, t, where, v, received, add);
+  if (where == DEVICE && !t->nreceived) return e;
+  /* wait, as the host's arrays may change after the call */
+  PoiseErr waited = poiseDeviceSync(A->ctx->device);
+  return e ? e : waited;
+}
+
+static PoiseErr MakeSend(Device *dev, TripletMap *t, int64_t n, const int64_t *place)
+{
+  int32_t *send;
+  if (t->ngiven * t->numbers > INT32_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "%lld values given on the device, of which some travel: more than 2^31 must be given on the host",
+         (long long)t->ngiven * t->numbers);
+  if (t->send.dev && poiseBufferIsCurrent(&t->send, DEVICE)) return POISE_OK;
+  poiseBufferDestroy(&t->packed); /* left by a call that failed */
+  poiseBufferDestroy(&t->send);
+  TRY(poiseBufferCreate(dev, (size_t)n * sizeof(double), "values to send", &t->packed));
+  TRY(poiseBufferCreate(dev, (size_t)n * sizeof *send, "values to send", &t->send));
+  TRY(poiseBufferWrite(&t->send, HOST, &send));
+  for (int64_t k = 0; k < n; k++) send[k] = (int32_t)place[k];
+  return poiseBufferToDevice(&t->send);
+}
+
+PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n,
+                             const int64_t *place, double *packed)
+{
+  Device *dev = ctx->device;
+  GatherArgs g = {.n = n, .x = v};
+  if (!n) return POISE_OK;
+  TRY(MakeSend(dev, t, n, place));
+  TRY(poiseBufferRead(&t->send, DEVICE, &g.idx));
+  TRY(poiseBufferWrite(&t->packed, DEVICE, &g.out));
+  TRY(LAUNCH(dev, gather, &g));
+  TRY(poiseDeviceCopy(dev, packed, g.out, (size_t)n * sizeof *packed, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+/* ---- host kernel ----------------------------------------------------------------------------- */
+
+PoiseErr poiseHost_coo_sum(Device *dev, const void *args)
+{
+  const CooSumArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t e = b * POISE_BLOCK; e < (b + 1) * POISE_BLOCK && e < a->n; e++)
+      for (int64_t j = 0; j < a->numbers; j++) a->val[e * a->numbers + j] = poiseCooSum(a, e, j);
+  return POISE_OK;
+}

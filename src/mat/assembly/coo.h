@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Triplets: how they become values (triplets.c), on a device too (coo.c, coo_pattern.c). */
+#ifndef POISE_MAT_COO_H
+#define POISE_MAT_COO_H
+
+#include "mat/mat.h"
+
+void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
+/* sum += what it holds; NULL: nothing */
+void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);
+
+typedef struct TripletMap {
+  int numbers; /* of an entry and of a value: b x b where these are blocks, else 1 */
+  /* entries; values given; values from other ranks, whose places come behind those given */
+  int64_t n, ngiven, nreceived;
+  bool wide; /* start and from are int64, else uint32 */
+  /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
+  Buffer start, from;
+  Buffer given, received; /* device copies of values from the host; made on first need */
+  /* int32: places of values for other ranks; and those values, if values are given on the device */
+  Buffer send, packed;
+} TripletMap;
+
+/* entry[k]: the entry of value k of n (given, then received), or -1. Local. */
+PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t);
+/* A's pattern from triplets on one rank (coo_pattern.c), given on side `where`. The device sorts them, and
+   has pattern and map afterwards. */
+PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols,
+                                TripletMap *t);
+/* Do places of n values need 8 bytes? */
+static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
+{
+  return n > 2 * poiseContextHome(ctx)->most_narrow + 1;
+}
+void poiseTripletMapDestroy(TripletMap *t);
+/* packed (host) = v[place] for n places of scalars. */
+PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n,
+                             const int64_t *place, double *packed);
+/* val = or += the sums. v: values given, on that side; received: on the host. Both may change after the
+   call. */
+PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
+                            bool add);
+/* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. Collective; agrees. */
+PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
+
+/* Add to integer k, of either width. Returns the old value. */
+POISE_INLINE int64_t poiseAdvance(bool wide, void *array, int64_t k, int64_t by)
+{
+  int64_t *a64 = array;
+  uint32_t *a32 = array;
+  int64_t old = wide ? a64[k] : a32[k];
+  if (wide)
+    a64[k] = old + by;
+  else
+    a32[k] = (uint32_t)(old + by);
+  return old;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Triplets: their keys (coo_pattern.c), and the sums of their values (coo.c). */
+#ifndef POISE_COO_KERNELS_H
+#define POISE_COO_KERNELS_H
+
+#include "sys/kernels.h"
+
+/* key_k = row_k << bits | col_k and place_k = first + k; m << bits, above all others, where an index is
+   negative. Places are int64 or uint32: the other is NULL, here as below. */
+typedef struct CooKeysArgs {
+  int64_t n, first, m;
+  int bits;
+  const int64_t *row, *col;
+  uint64_t *key;
+  int64_t *place64;
+  uint32_t *place32;
+} CooKeysArgs;
+
+/* Entry e < n: val_e = the sum of the values at places from[k], start[e] <= k < start[e + 1], in that order,
+   beginning with 0 or, with add, val_e. Places below ngiven are of `given`, those from there on of
+   `received`. One of the widths is NULL. Entries and values are of so many numbers each, which are added one
+   to one. */
+typedef struct CooSumArgs {
+  int64_t n, ngiven;
+  int add, numbers;
+  const int64_t *start64, *from64;
+  const uint32_t *start32, *from32;
+  const double *given, *received;
+  double *val;
+} CooSumArgs;
+
+/* Number j of entry e. */
+POISE_INLINE double poiseCooSum(const CooSumArgs *a, int64_t e, int64_t j)
+{
+  double s = a->add ? a->val[e * a->numbers + j] : 0;
+  int64_t k = a->start32 ? a->start32[e] : a->start64[e],
+          end = a->start32 ? a->start32[e + 1] : a->start64[e + 1];
+  for (; k < end; k++) {
+    int64_t place = a->from32 ? a->from32[k] : a->from64[k];
+    s += *(place < a->ngiven ? a->given + place * a->numbers + j
+                             : a->received + (place - a->ngiven) * a->numbers + j);
+  }
+  return s;
+}
+
+#endif

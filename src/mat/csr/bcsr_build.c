@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Build matrices of blocks from users' arrays, and convert them from and to CSR. */
+#include "mat/types/auto.h"
+#include "mat/types/bcsr_kernels.h"
+#include "blocks.h"
+#include "mat/assembly/coo.h"
+#include "csr_build.h"
+#include "entries.h"
+#include "mat/mat.h"
+
+/* ---- from arrays ----------------------------------------------------------------------------- */
+
+static PoiseErr CheckSize(PoiseInt size, int b, const char *what)
+{
+  if (size != POISE_DECIDE && size % b)
+    FAIL(POISE_ERR_SIZE, "block size %d does not divide the %lld %s", b, (long long)size, what);
+  return POISE_OK;
+}
+
+static PoiseErr Check(int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseBCSR *in,
+                      PoiseOwn own)
+{
+  if (b < 1 || b > MAX_BLOCK_SIZE)
+    FAIL(POISE_ERR_ARG, "block size %d is not between 1 and %d", b, MAX_BLOCK_SIZE);
+  TRY(CheckSize(m, b, "local rows"));
+  TRY(CheckSize(n, b, "local columns"));
+  TRY(CheckSize(M, b, "rows"));
+  TRY(CheckSize(N, b, "columns"));
+  if (!in) FAIL(POISE_ERR_ARG, "the BCSR arrays are NULL");
+  if (in->row_major && b > 1 && own != POISE_COPY)
+    FAIL(POISE_ERR_ARG, "blocks are kept column-major, so row-major ones cannot be %s",
+         own == POISE_ADOPT ? "adopted" : "borrowed");
+  return POISE_OK;
+}
+
+/* Choose a local size of whole blocks, if it is left to the library. */
+static void Split(PoiseContext ctx, int b, PoiseInt *n, PoiseInt N)
+{
+  PoiseInt begin;
+  if (*n != POISE_DECIDE || N == POISE_DECIDE) return;
+  PoiseSplit(ctx, N / b, &begin, n);
+  *n *= b;
+}
+
+/* Transpose every block, in an array of the library's own, on the side where the blocks are. */
+static PoiseErr TurnInto(PoiseMat A, Buffer *turned)
+{
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  BcsrTransposeBlocksArgs t = {.n = c->nz, .b = c->b};
+  TRY(poiseBufferCreate(dev, c->val.bytes, "values", turned));
+  TRY(poiseBufferRead(&c->val, DEVICE, &t.x));
+  TRY(poiseBufferWrite(turned, DEVICE, &t.out));
+  return LAUNCH(dev, bcsr_transpose_blocks, &t);
+}
+
+static PoiseErr TransposeEachBlock(PoiseMat A)
+{
+  Buffer turned = {0};
+  PoiseErr e = TurnInto(A, &turned);
+  poiseBufferDestroy(e ? &turned : &A->csr.val);
+  if (!e) A->csr.val = turned;
+  return e;
+}
+
+static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own, bool device)
+{
+  const PoiseCSR csr = {.ptr32 = in->ptr32,
+                        .ptr64 = in->ptr64,
+                        .col32 = in->col32,
+                        .col64 = in->col64,
+                        .val = in->val,
+                        .base = in->base};
+  poiseMatUse(A, &poiseMatType_bcsr, A->waiting);
+  A->waiting = NULL;
+  A->block_size = A->csr.b = b;
+  TRY(device ? poiseCsrBuildDevice(A, &csr, own) : poiseCsrBuild(A, &csr, own));
+  A->assembled = true;
+  return PoiseAgree(A->ctx, in->row_major && b > 1 ? TransposeEachBlock(A) : POISE_OK);
+}
+
+static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                       const PoiseBCSR *bcsr, PoiseOwn own, bool device, PoiseMat *A)
+{
+  *A = NULL;
+  TRY(poiseMatAgreeBlockSize(ctx, Check(b, m, n, M, N, bcsr, own), b));
+  Split(ctx, b, &m, M);
+  Split(ctx, b, &n, N);
+  TRY(poiseMatCreateTyped(ctx, &poiseMatType_bcsr, m, n, M, N, A));
+  (*A)->typed = true;
+  poiseLogBegin(ctx, EVENT_MatAssemble);
+  PoiseErr e = Fill(*A, b, bcsr, own, device);
+  poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
+  if (e) PoiseMatDestroy(A);
+  return e;
+}
+
+PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                            const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A)
+{
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
+  return Create(ctx, b, m, n, M, N, bcsr, own, false, A);
+}
+
+PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                  const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A)
+{
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
+  return Create(ctx, b, m, n, M, N, bcsr, own, true, A);
+}
+
+/* ---- from CSR and back ----------------------------------------------------------------------- */
+
+enum { NONE = -1 };
+
+/* The next block column in rows [i, i + b). The walk has reached the entries at[0 .. b). NONE: there are
+   no more. */
+static PoiseInt NextBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, const int64_t *at)
+{
+  PoiseInt next = NONE;
+  for (int r = 0; r < b; r++) {
+    if (at[r] == poiseCsrPtr(&A->csr, h->ptr, i + r + 1)) continue;
+    PoiseInt col = poiseCsrGlobal(A, h->col[at[r]]) / b;
+    if (next == NONE || col < next) next = col;
+  }
+  return next;
+}
+
+/* Copy the entries of rows [i, i + b) in that column to the block v (NULL: nowhere). */
+static void TakeBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, PoiseInt column, int64_t *at, double *v)
+{
+  for (int r = 0; r < b; r++)
+    for (int64_t end = poiseCsrPtr(&A->csr, h->ptr, i + r + 1); at[r] < end; at[r]++) {
+      PoiseInt col = poiseCsrGlobal(A, h->col[at[r]]);
+      if (col / b != column) break;
+      if (v) v[col % b * b + r] = h->val[at[r]];
+    }
+}
+
+/* Make the row blocks [i, i + b), from block k on. With r = NULL they are only counted. Returns the
+   next block's number. */
+static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64_t k, RowArrays *r)
+{
+  int64_t at[MAX_BLOCK_SIZE];
+  for (int j = 0; j < b; j++) at[j] = poiseCsrPtr(&A->csr, h->ptr, i + j);
+  for (PoiseInt column; (column = NextBlock(A, h, i, b, at)) != NONE; k++) {
+    TakeBlock(A, h, i, b, column, at, r ? r->val + k * b * b : NULL);
+    if (r) poiseRowArraysPutColumn(r, k, column);
+  }
+  return k;
+}
+
+PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
+  (void)dev;
+  TRY(poiseMatPattern(A, &h));
+  HOST_PARALLEL_FOR(dev, chunks)
+  for (int64_t c = 0; c < chunks; c++)
+    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
+      ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
+  ptr[0] = 0;
+  for (int64_t i = 0; i < m; i++) ptr[i + 1] += ptr[i];
+  return POISE_OK;
+}
+
+static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
+  (void)dev;
+  r->b = b;
+  TRY(poiseMatPattern(A, &h));
+  TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
+  TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
+  TRY(poiseMatCountBlocks(A, b, r->ptr));
+  TRY(poiseRowArraysReserve(A, r->ptr[m], b * b, r));
+  HOST_PARALLEL_FOR(dev, chunks)
+  for (int64_t c = 0; c < chunks; c++)
+    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
+      (void)BlocksOfRow(A, &h, i * b, b, r->ptr[i], r);
+  return POISE_OK;
+}
+
+/* Make CSR rows with all scalars of the blocks, zeros too. */
+static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
+{
+  Device *dev = A->ctx->device;
+  HostCsr h;
+  const double *val;
+  int64_t b = A->csr.b, m = A->csr.m, chunks = POISE_NBLOCKS(m);
+  (void)dev;
+  TRY(poiseMatPattern(A, &h));
+  TRY(poiseBufferRead(&A->csr.val, HOST, &val));
+  TRY(poiseRowArraysCreate(A, poiseCsrScalars(&A->csr), r));
+  HOST_PARALLEL_FOR(dev, chunks)
+  for (int64_t c = 0; c < chunks; c++)
+    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++) {
+      int64_t first = poiseCsrPtr(&A->csr, h.ptr, i), n = poiseCsrPtr(&A->csr, h.ptr, i + 1) - first;
+      for (int64_t row = 0; row < b; row++) {
+        int64_t out = (first * b + row * n) * b;
+        r->ptr[i * b + row + 1] = out + n * b;
+        for (int64_t k = first; k < first + n; k++)
+          for (int64_t col = 0; col < b; col++)
+            poiseRowArraysPut(r, out++, poiseCsrGlobal(A, h.col[k]) * b + col, val[(k * b + col) * b + row]);
+      }
+    }
+  return POISE_OK;
+}
+
+/* Replace A's entries by those arrays, and its type. After a failure both stay. */
+static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type)
+{
+  TRY(poiseMatReplaceAs(A, mine, r, NULL, type));
+  poiseTripletsDestroy(A->ctx, &A->triplets); /* its places refer to the old arrays */
+  return POISE_OK;
+}
+
+PoiseErr poiseMatToBlocks(PoiseMat A)
+{
+  RowArrays r = {0};
+  if (A->assembled) {
+    PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
+    bool found = A->find;
+    int before = A->block_size;
+    if (found) TRY(PoiseAgree(A->ctx, e));
+    if (found) TRY(poiseMatTakeBlockSize(A));
+    if (found && A->block_size == 1) {
+      poiseFree(A->ctx, &A->waiting);
+      A->blocked = false;
+      return POISE_OK;
+    }
+    poiseLogBegin(A->ctx, EVENT_MatConvert);
+    e = Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr);
+    poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
+    if (e && found) A->block_size = before, A->find = true;
+    TRY(e);
+  } else {
+    TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A)));
+  }
+  poiseChoiceDestroy(A);
+  A->blocked = true;
+  return POISE_OK;
+}
+
+PoiseErr poiseMatFromBlocks(PoiseMat A)
+{
+  RowArrays r = {0};
+  poiseLogBegin(A->ctx, EVENT_MatConvert);
+  PoiseErr e = poiseMatKeepWaiting(A); /* kept for a later conversion to blocks */
+  e = Convert(A, e ? e : MakeRows(A, &r), &r, &poiseMatType_csr);
+  poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
+  return e;
+}

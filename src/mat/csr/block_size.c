@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Find the best block size for a matrix of scalars. The bytes of each size are counted, and the smallest
+   wins. */
+#include "blocks.h"
+#include "mat/mat.h"
+
+/* Blocks of this rank, or -1 if b does not divide its rows and columns; and bytes of offsets, columns and
+   values. */
+static PoiseErr Count(PoiseMat A, int b, int64_t *ptr, double *blocks, double *bytes)
+{
+  int64_t m = A->csr.m / b, n = A->csr.nz;
+  *blocks = -1;
+  *bytes = 0;
+  if (A->csr.m % b || A->csr.nloc % b) return POISE_OK;
+  if (b > 1) {
+    TRY(poiseMatCountBlocks(A, b, ptr));
+    n = ptr[m];
+  }
+  *blocks = (double)n;
+  *bytes = (8.0 * b * b + 4) * (double)n +
+           (n > poiseContextHome(A->ctx)->most_narrow ? 8.0 : 4.0) * (double)(m + 1);
+  return POISE_OK;
+}
+
+static PoiseErr CountAll(PoiseMat A, PoiseErr mine, double *blocks, double *bytes)
+{
+  int64_t *ptr = NULL;
+  if (!mine) mine = poiseAllocArray(A->ctx, A->csr.m / 2 + 1, sizeof *ptr, "counts of blocks", &ptr);
+  for (int k = 0; !mine && k < POISE_BLOCK_FILLS; k++) mine = Count(A, k + 1, ptr, &blocks[k], &bytes[k]);
+  poiseFree(A->ctx, &ptr);
+  return mine;
+}
+
+/* mine: this rank's error so far. */
+static PoiseErr Find(PoiseMat A, PoiseErr mine, PoiseBlockFill *table, int *b)
+{
+  enum { N = POISE_BLOCK_FILLS };
+  double blocks[N], sum[2 * N], fails[N];
+  TRY(PoiseAgree(A->ctx, CountAll(A, mine, blocks, sum + N)));
+  for (int k = 0; k < N; k++) sum[k] = blocks[k], fails[k] = blocks[k] < 0;
+  TRY(PoiseSum(A->ctx, 2 * N, sum));
+  TRY(PoiseMax(A->ctx, N, fails));
+  *b = 1;
+  for (int k = 0; k < N; k++) {
+    double numbers = sum[k] * (k + 1) * (k + 1);
+    table[k] = (PoiseBlockFill){.b = k + 1, .blocks = -1};
+    if (fails[k] > 0) continue;
+    table[k].blocks = (PoiseInt)sum[k];
+    table[k].fill = sum[0] > 0 ? numbers / sum[0] : 1;
+    table[k].bytes = sum[N + k];
+    if (table[k].bytes < table[*b - 1].bytes) *b = k + 1;
+  }
+  return POISE_OK;
+}
+
+PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_BLOCK_FILLS], int *b)
+{
+  CALLED(OBJECT(A), GIVEN(table), GIVEN(b));
+  PoiseErr e = poiseMatCheckStored(A);
+  return Find(A, e ? e : poiseMatCheckUsable(A), table, b);
+}
+
+PoiseErr poiseMatBlockShare(PoiseMat A, double *share)
+{
+  int64_t *ptr = NULL;
+  double blocks, bytes[2] = {0, 0};
+  PoiseErr e = poiseAllocArray(A->ctx, A->csr.m / A->block_size + 1, sizeof *ptr, "counts of blocks", &ptr);
+  if (!e) e = Count(A, A->block_size, ptr, &blocks, &bytes[0]);
+  if (!e) e = Count(A, 1, ptr, &blocks, &bytes[1]);
+  poiseFree(A->ctx, &ptr);
+  TRY(PoiseAgree(A->ctx, e));
+  TRY(PoiseSum(A->ctx, 2, bytes));
+  *share = bytes[0] / bytes[1];
+  return POISE_OK;
+}
+
+PoiseErr poiseMatTakeBlockSize(PoiseMat A)
+{
+  PoiseBlockFill *table = A->fills;
+  PoiseErr e = table ? POISE_OK
+                     : poiseAllocArray(A->ctx, POISE_BLOCK_FILLS, sizeof *table, "fill of blocks", &A->fills);
+  e = Find(A, e, A->fills, &A->block_size);
+  if (e && !table) poiseFree(A->ctx, &A->fills);
+  TRY(e);
+  A->find = false;
+  A->state++; /* all that was built from other blocks is invalid */
+  return POISE_OK;
+}
+
+PoiseErr poiseMatViewFills(PoiseMat A)
+{
+  const PoiseBlockFill *csr = A->fills;
+  if (A->block_size == 1)
+    TRY(PoisePrintf(A->ctx, "  no blocks were found that take fewer than the %.0f bytes of CSR\n",
+                    csr->bytes));
+  else
+    TRY(PoisePrintf(A->ctx, "  block size %d was found; CSR has %.0f bytes\n", A->block_size, csr->bytes));
+  for (const PoiseBlockFill *f = csr + 1; f < csr + POISE_BLOCK_FILLS; f++)
+    if (f->blocks < 0)
+      TRY(PoisePrintf(A->ctx, "    %d x %d: %d does not divide the rows and columns of every rank\n", f->b,
+                      f->b, f->b));
+    else
+      TRY(PoisePrintf(A->ctx, "    %d x %d: %lld blocks, %.3f numbers per nonzero, %.0f bytes\n", f->b, f->b,
+                      (long long)f->blocks, f->fill, f->bytes));
+  return POISE_OK;
+}

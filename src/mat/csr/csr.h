@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One rank's rows, as every matrix has them (csr_build.c). */
+#ifndef POISE_MAT_CSR_H
+#define POISE_MAT_CSR_H
+
+#include "vec/vec.h"
+#include "mat/plan/csr_statistics_kernels.h"
+#include "poise/mat.h"
+
+/* One rank's rows as plain CSR. Columns are numbered [owned | ghosts]. Within a row, entries are in the order
+   of their global columns. So values are never permuted, and the sum of a row does not depend on the number
+   of ranks. In a matrix of blocks, rows, columns and entries are blocks of b x b scalars each,
+   column-major. */
+typedef struct Csr {
+  int b; /* 0: entries are numbers */
+  int64_t m, nloc, nghost, nz;
+  PoiseInt row, column, columns; /* first row and first column of this rank; columns of all ranks */
+  int64_t built;                 /* A->pattern when this was built */
+  bool wide;                     /* ptr holds int64, else int32 */
+  Buffer ptr, col, val;          /* col: int32 */
+  PoiseInt *ghost;               /* global columns of the ghosts, ascending */
+  Halo *halo;                    /* NULL on one rank */
+  int rows;                      /* of a block, as the device chose */
+  int64_t nblock, tile;          /* number of thread blocks; nonzeros of the largest (0: not asked for) */
+  bool vary;                     /* lengths of neighbouring rows often differ */
+  CsrStatistics statistics;      /* without a limit */
+  /* int32: the thread blocks, those without ghosts first; unused on one rank */
+  Buffer order;
+  int64_t ninterior;
+  const char *converted; /* what was converted, for the view; NULL: nothing */
+} Csr;
+
+static inline int64_t poiseCsrSide(const Csr *c) /* scalar rows (and columns) of an entry */
+{
+  return c->b ? c->b : 1;
+}
+
+static inline int64_t poiseCsrScalars(const Csr *c) /* in all entries */
+{
+  return c->nz * poiseCsrSide(c) * poiseCsrSide(c);
+}
+
+void poiseCsrDestroy(PoiseContext ctx, Csr *c);
+PoiseErr poiseCsrPattern(Csr *c, CsrView *view); /* device pointers of offsets and columns, */
+PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
+/* The same, and the values, to be changed there; then call poiseBufferSyncBorrowed. The caller counts
+   A->state. */
+PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
+
+static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)
+{
+  return c->wide ? ((const int64_t *)ptr)[i] : ((const int32_t *)ptr)[i];
+}
+
+#endif

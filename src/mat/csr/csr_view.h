@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank's CSR, of numbers or of blocks, as kernels see it. */
+#ifndef POISE_CSR_VIEW_H
+#define POISE_CSR_VIEW_H
+
+#include "sys/kernels.h"
+
+/* Local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL. b != 0: its rows, columns
+   and entries are blocks, of b x b numbers, column-major. */
+typedef struct CsrView {
+  int64_t b, m, nloc, nz;
+  const int64_t *ptr64;
+  const int32_t *ptr32, *col;
+  const double *val;
+} CsrView;
+
+POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
+{
+  return A->ptr32 ? A->ptr32[i] : A->ptr64[i];
+}
+
+/* Row i of numbers: n of them, of entries from the first on; row r of b in their blocks. */
+typedef struct ScalarRow {
+  int64_t first, n, b, r;
+} ScalarRow;
+
+POISE_INLINE ScalarRow poiseNumberRow(const CsrView *A, int64_t i)
+{
+  int64_t b = A->b ? A->b : 1, row = b == 1 ? i : i / b, first = poiseCsrOffset(A, row);
+  ScalarRow of = {first, (poiseCsrOffset(A, row + 1) - first) * b, b, i - row * b};
+  return of;
+}
+
+/* Where its number k is, and in which column of numbers. */
+POISE_INLINE int64_t poiseNumberPlace(const ScalarRow *row, int64_t k)
+{
+  int64_t b = row->b;
+  return b == 1 ? row->first + k : ((row->first + k / b) * b + k % b) * b + row->r;
+}
+
+POISE_INLINE int64_t poiseNumberColumn(const CsrView *A, const ScalarRow *row, int64_t k)
+{
+  int64_t b = row->b;
+  return b == 1 ? A->col[row->first + k] : A->col[row->first + k / b] * b + k % b;
+}
+
+/* n rows, or columns, in numbers. */
+POISE_INLINE int64_t poiseInScalars(const CsrView *A, int64_t n)
+{
+  return A->b ? n * A->b : n;
+}
+
+/* The upper bits are good (Fibonacci hashing: 2^32 over the golden ratio). */
+POISE_INLINE uint32_t poiseHash32(int32_t v)
+{
+  return (uint32_t)v * 2654435769u;
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Host kernel find: the first place of an array, or the first row of a CSR, at which something is wrong. */
+#include "find.h"
+#include "mat/mat.h"
+
+PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first)
+{
+  Device *dev = ctx->device;
+  TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &a.first));
+  TRY(LAUNCH(dev, find, &a));
+  TRY(poiseDeviceCopy(dev, ctx->reduce_pinned, a.first, sizeof *first, COPY_TO_HOST));
+  TRY(poiseDeviceSync(dev));
+  memcpy(first, ctx->reduce_pinned, sizeof *first);
+  return POISE_OK;
+}
+
+/* The first place within a block of POISE_BLOCK, or n. */
+static int64_t FindInBlock(const FindArgs *a, int64_t block)
+{
+  for (int64_t k = block * POISE_BLOCK; k < (block + 1) * POISE_BLOCK && k < a->n; k++)
+    if (poiseFinds(a, k)) return k;
+  return a->n;
+}
+
+PoiseErr poiseHost_find(Device *dev, const void *args)
+{
+  const FindArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n), first = a->n;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t k = FindInBlock(a, b);
+    if (k == a->n) continue;
+    HOST_CRITICAL
+    if (k < first) first = k;
+  }
+  *a->first = first;
+  return POISE_OK;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank's entries by column (transpose.c). */
+#ifndef POISE_MAT_TRANSPOSE_H
+#define POISE_MAT_TRANSPOSE_H
+
+#include "mat/mat.h"
+
+/* column j of [owned | ghosts] has the rows, ascending, row[ptr[j] .. ptr[j + 1]) */
+typedef struct Transposed {
+  bool wide;             /* ptr and from are int64, else int32 */
+  Buffer ptr, row, from; /* row: int32; from: the entry of A */
+} Transposed;
+
+/* Make the transpose on A's device. t is empty on entry. The caller destroys it, also after a failure.
+   Local. */
+PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
+void poiseTransposedDestroy(Transposed *t);
+
+#endif

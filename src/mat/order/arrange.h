@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices in another layout and numbering (arrange.c). */
+#ifndef POISE_MAT_ARRANGE_H
+#define POISE_MAT_ARRANGE_H
+
+#include "mat/mat.h"
+
+typedef struct MatShape { /* over all ranks */
+  /* most: nonzeros of the rank with the most; bandwidth: the largest of the ranks' blocks of owned columns */
+  double nonzeros, most, ghosts, bandwidth;
+} MatShape;
+
+bool poiseMatReorders(PoiseMat A);                                     /* not as it is */
+const char *poiseMatReorderWords(PoiseMat A, char *text, size_t size); /* the options that say so (mat.c) */
+/* can A be arranged as that matrix asks? */
+PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked);
+/* p stays empty if A is arranged so already. Collective; agrees. */
+PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p);
+void poisePermutationDestroy(Permutation *p);
+/* B = A rearranged; later calls bring changes of A's values, type and null space. Collective; agrees. */
+PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B);
+PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B);
+PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B);
+/* y = P x for one of the two permutations. Collective; agrees. */
+PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y);
+
+/* For a solver's matrix, a copy or not: what the application has in its place. */
+Layout *poiseMatRowsOutside(PoiseMat A);                  /* the layout of its vectors */
+PoiseErr poiseMatOutside(PoiseMat A, PoiseMat *original); /* its matrix */
+/* Check that the application has rows for A's. what: the object that is passed, for the message. */
+PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what);
+/* do both have the application's rows, or are both moved alike? */
+bool poiseMatSameRows(PoiseMat A, PoiseMat P);
+
+PoiseErr poiseMatShape(PoiseMat A, MatShape *shape); /* collective; agrees */
+/* The number of local row i in the application, for messages. */
+long long poiseMatRowName(PoiseMat A, int64_t i);
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Type csr: plain CSR, whose rows are divided over threads or thread blocks; and its host kernels. */
+#include "auto.h"
+#include "csr_rows.h"
+#include "index16.h"
+#include "mat/mat_device.h"
+#include "mat/csr/transpose_kernels.h"
+#include "row_blocks.h"
+
+typedef struct CsrType {
+  CsrData csr; /* first */
+  int asked;   /* 16-bit columns are asked for */
+  Index16 index16;
+} CsrType;
+POISE_BEGINS_WITH_CSR(CsrType);
+
+static const PoiseOption options[] = {
+    {"mat_index16", POISE_OPTION_BOOL, offsetof(CsrType, asked), "no", 0, 0, NULL,
+     "GPU: store columns also in 16 bits, in thread blocks whose columns are the rank's own and in few "
+     "bands; SpMV reads 10 bytes per nonzero"},
+    {0},
+};
+
+void poiseCsrRequest(const void *data, ProductRequest *r)
+{
+  r->index16 = ((const CsrType *)data)->asked;
+}
+
+/* 16-bit columns do not help the host: 4 more instructions per nonzero take longer than reading 2 more
+   bytes (measured: 1.3 times as long). */
+static PoiseErr SetUp_CSR(PoiseMat A)
+{
+  CsrType *t = A->data;
+  return poiseIndex16SetUp(A, t->asked && !A->library && !A->ctx->device->ops->is_host, &t->index16);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
+{
+  m->a = p->a, m->b = p->b;
+  m->x = p->x, m->ghost = p->ghost, m->skip = p->skip;
+  m->y = p->y;
+  if (p->fuse) m->fuse = *p->fuse;
+  return poiseCsrView(&A->csr, &m->A);
+}
+
+PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
+{
+  Csr *c = &A->csr;
+  int64_t first = part == REST ? c->ninterior : 0, last = part == INTERIOR ? c->ninterior : c->nblock;
+  const int32_t *order;
+  if (part != WHOLE) {
+    TRY(poiseBufferRead(&c->order, DEVICE, &order));
+    m->order = order ? order + first : NULL;
+  }
+  m->nblock = last - first;
+  m->rows = c->rows;
+  m->tile = c->tile;
+  m->vary = c->vary, m->x_lines = c->statistics.x_lines;
+  return POISE_OK;
+}
+
+/* ---- products by a library of the device's --------------------------------------------------- */
+
+static void DropPlan(PoiseMat A)
+{
+  CsrData *t = poiseCsrData(A);
+  if (t->planned) A->ctx->device->ops->mat->csr_plan_free(A->ctx->device, &t->plan);
+  t->planned = 0;
+  poiseBufferDestroy(&t->whole);
+}
+
+/* Allocate all that products need. */
+static PoiseErr Ready_CSR(PoiseMat A)
+{
+  CsrData *t = poiseCsrData(A);
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  int64_t columns = c->nloc + c->nghost;
+  CsrView view;
+  double *whole;
+  TRY(SetUp_CSR(A));
+  if (!A->library || t->planned == A->pattern) return POISE_OK;
+  DropPlan(A);
+  TRY(poiseCsrView(c, &view));
+  if (c->halo) {
+    TRY(poiseBufferCreate(dev, (size_t)columns * sizeof(double), "x with its ghosts", &t->whole));
+    TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
+  }
+  TRY(dev->ops->mat->csr_plan(dev, A->library - 1, &view, columns, &t->plan));
+  t->planned = A->pattern;
+  return POISE_OK;
+}
+
+/* y = A x. The library takes x in one array: where there are ghosts, it and they are copied together, and all
+   rows wait for them. */
+static PoiseErr LaunchLibrary(PoiseMat A, ProductPart part, const ProductArgs *p)
+{
+  CsrData *t = poiseCsrData(A);
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  CsrLibraryArgs m = {.x = p->x, .y = p->y, .plan = t->plan.device};
+  size_t owned = (size_t)c->nloc * sizeof(double), ghosts = (size_t)c->nghost * sizeof(double);
+  double *whole;
+  if (part == INTERIOR) return POISE_OK;
+  if (part == REST) {
+    TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
+    TRY(poiseDeviceCopy(dev, whole, p->x, owned, COPY_ON_DEVICE));
+    TRY(poiseDeviceCopy(dev, whole + c->nloc, p->ghost, ghosts, COPY_ON_DEVICE));
+    m.x = whole;
+  }
+  TRY(poiseCsrView(c, &m.A));
+  return LAUNCH(dev, csr_library, &m);
+}
+
+PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
+{
+  CALLED(OBJECT(A), GIVEN(name));
+  const Device *dev = A->ctx->device;
+  int library;
+  TRY(poiseDeviceLibrary(dev, poiseCsrLibraries(dev), name, "products of csr", &library));
+  return poiseMatSetLibrary(A, library);
+}
+
+static bool Composes_CSR(PoiseMat A)
+{
+  return A->library != 0;
+}
+
+PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
+{
+  if (A->library == library) return POISE_OK;
+  if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work)); /* products are composed */
+  if (A->type->composes == Composes_CSR) DropPlan(A);
+  A->library = library;
+  poiseChoiceForget(A);
+  A->pattern++; /* loops captured with the other product are invalid */
+  return POISE_OK;
+}
+
+const char *PoiseMatCSRKernel(PoiseMat A)
+{
+  CALLED_OR("", OBJECT(A));
+  return A->library ? poiseCsrLibraries(A->ctx->device)[A->library - 1] : "own";
+}
+
+/* ---- products by the device's own kernel ----------------------------------------------------- */
+
+/* Reads 12 bytes per nonzero, or 10 with columns of 16 bits, 4 per row offset, x and y once. */
+static PoiseErr Launch_CSR(PoiseMat A, ProductPart part, const ProductArgs *p)
+{
+  CsrMultArgs m = {0};
+  if (A->library) return LaunchLibrary(A, part, p);
+  TRY(poiseCsrArguments(A, p, &m));
+  TRY(poiseCsrBlocks(A, part, &m));
+  TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m.index16));
+  return LAUNCH(A->ctx->device, csr_mult, &m);
+}
+
+/* A view of A's columns as rows, without values. */
+static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
+{
+  Transposed *t = &poiseCsrData(A)->by_column;
+  const Csr *c = &A->csr;
+  *T = (CsrView){.b = c->b, .m = c->nloc + c->nghost, .nloc = c->m, .nz = c->nz};
+  TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&T->ptr64 : (void *)&T->ptr32));
+  return poiseBufferRead(&t->row, DEVICE, &T->col);
+}
+
+/* Divide columns as csri divides rows, if there is work for several threads. A GPU sums columns of a usual
+   length as fast without blocks. It needs them only for the fragments of long columns. */
+static PoiseErr CutColumns(PoiseMat A)
+{
+  RowBlocks *w = &poiseCsrData(A)->columns;
+  Device *dev = A->ctx->device;
+  CsrView T;
+  TRY(ColumnsView(A, &T));
+  int64_t chunk = poiseColumnsChunk(&dev->model, T.b, T.m, T.nz);
+  if (!chunk) return POISE_OK;
+  TRY(poiseRowBlocksCutRows(dev, &T, w,
+                            (RowBlocksCut){chunk, chunk, poiseColumnsFragment(chunk, T.nz), false}));
+  if (poiseModelIsGpu(&dev->model) && !w->nfragment) poiseRowBlocksDestroy(w);
+  return POISE_OK;
+}
+
+static PoiseErr Transpose(PoiseMat A)
+{
+  CsrData *t = poiseCsrData(A);
+  if (t->pattern == A->pattern) return POISE_OK;
+  poiseTransposedDestroy(&t->by_column);
+  poiseRowBlocksDestroy(&t->columns);
+  t->pattern = 0;
+  TRY(poiseTransposedCreate(A, &t->by_column));
+  TRY(CutColumns(A));
+  t->pattern = A->pattern;
+  return POISE_OK;
+}
+
+static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
+{
+  CsrData *d = poiseCsrData(A);
+  Transposed *t = &d->by_column;
+  Csr *c = &A->csr;
+  CsrMultTransposeArgs a = {.owned = c->nloc};
+  CsrMultArgs *m = &a.c.m;
+  TRY(Transpose(A));
+  TRY(ColumnsView(A, &m->A));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&a.perm64 : (void *)&a.perm32));
+  TRY(poiseBufferRead(&c->val, DEVICE, &m->A.val));
+  m->y = y;
+  m->rows = c->b ? POISE_BLOCK / (int)c->b : POISE_BLOCK;
+  m->nblock = d->columns.n ? d->columns.n : (m->A.m + m->rows - 1) / m->rows;
+  if (d->columns.n) TRY(poiseRowBlocksArguments(&d->columns, &a.c));
+  a.c.nfragment = d->columns.nfragment;
+  if (x) TRY(poiseVecRead(x, &m->x));
+  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &a.ghost));
+  if (c->b) return LAUNCH(A->ctx->device, bcsr_mult_transpose, &a);
+  return LAUNCH(A->ctx->device, csr_mult_transpose, &a);
+}
+
+PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  double *out;
+  PoiseErr e = poiseVecWrite(y, &out);
+  if (!e) e = LaunchTranspose(A, x, out);
+  return A->csr.halo ? poiseHaloReverse(A->csr.halo, e, out) : e;
+}
+
+PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d)
+{
+  CsrDiagonalArgs m = {.b = b, .d = d};
+  TRY(poiseCsrView(&A->csr, &m.A));
+  return LAUNCH(A->ctx->device, csr_diagonal, &m);
+}
+
+void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
+{
+  const CsrData *d = poiseCsrData(A);
+  const Transposed *t = &d->by_column;
+  poiseBufferAdd(&t->ptr, sum);
+  poiseBufferAdd(&t->from, sum);
+  poiseBufferAdd(&t->row, sum);
+  poiseBufferAdd(&d->whole, sum);
+  poiseRowBlocksBytes(&d->columns, sum);
+  sum->device += d->plan.bytes;
+}
+
+/* Predict the transpose. A device makes it itself, and keeps blocks of columns only if one is long. */
+void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = A->ctx->device;
+  int64_t width = plan->nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4, m = plan->nloc + plan->nghost;
+  int64_t chunk = plan->transpose ? poiseColumnsChunk(&dev->model, plan->b, m, plan->nz) : 0;
+  bool gpu = poiseModelIsGpu(&dev->model);
+  if (plan->transpose) poisePredict(dev, (m + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);
+  if (!chunk || (gpu && plan->m < chunk)) return;
+  int64_t n = poiseRowBlocksOf(m, plan->nz, chunk);
+  RowBlocksPlan w = {.n = {n, n}, .fragments = plan->m < chunk ? 0 : plan->nz / chunk};
+  PoisePrediction row_blocks = {.beyond = NULL};
+  MatPlan columns = *plan;
+  poiseRowBlocksPredict(A, &w, &columns, &row_blocks);
+  if (gpu) row_blocks.least = (PoiseBytes){0};
+  poisePredictSum(&row_blocks, p);
+}
+
+/* Predict a library's products, which are composed, and take x with its ghosts. */
+static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = A->ctx->device;
+  const CsrType *t = data;
+  poiseCsrDataPredict(A, plan, p);
+  if (!A->library && t->asked && !dev->ops->is_host) poiseIndex16Predict(dev, plan, p);
+  if (!A->library) return POISE_OK;
+  poisePredict(dev, 8 * plan->m, ON_DEVICE, p);
+  if (PoiseSize(A->ctx) > 1) poisePredict(dev, 8 * (plan->nloc + plan->nghost), ON_DEVICE, p);
+  plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
+  p->beyond = "what the library asks for";
+  return POISE_OK;
+}
+
+static PoiseErr View_CSR(PoiseMat A)
+{
+  CsrType *t = A->data;
+  const CsrStatistics *s = &A->csr.statistics;
+  ProductRequest request = {.type = PRODUCT_CSR};
+  ProductPlan plan;
+  TRY(PoisePrintf(A->ctx, "  products by kernel %s of device %s\n", PoiseMatCSRKernel(A),
+                  A->ctx->device->ops->name));
+  poiseCsrRequest(t, &request);
+  poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
+  if (A->assembled && !A->library) TRY(poisePlanView(A, &plan));
+  if (!t->asked || !A->assembled) return POISE_OK;
+  if (A->library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
+  if (A->ctx->device->ops->is_host)
+    return PoisePrintf(A->ctx, "    columns of 16 bits: not on the host, where products would take longer\n");
+  TRY(PoiseAgree(A->ctx, SetUp_CSR(A)));
+  return poiseIndex16Print(A, &t->index16);
+}
+
+static void Inherit_CSR(const void *from, void *to)
+{
+  ((CsrType *)to)->asked = ((const CsrType *)from)->asked;
+}
+
+static void Bytes_CSR(PoiseMat A, PoiseBytes *sum)
+{
+  poiseCsrDataBytes(A, sum);
+  poiseIndex16Bytes(&((const CsrType *)A->data)->index16, sum);
+}
+
+void poiseCsrDataDestroy(PoiseMat A)
+{
+  poiseTransposedDestroy(&poiseCsrData(A)->by_column);
+  poiseRowBlocksDestroy(&poiseCsrData(A)->columns);
+  DropPlan(A);
+}
+
+static void Destroy_CSR(PoiseMat A)
+{
+  poiseCsrDataDestroy(A);
+  poiseIndex16Destroy(&((CsrType *)A->data)->index16);
+}
+
+const MatType poiseMatType_csr = {
+    .name = "csr",
+    .stored = true,
+    .fuse = true,
+    .composes = Composes_CSR,
+    .size = sizeof(CsrType),
+    .options = options,
+    .inherit = Inherit_CSR,
+    .setup = SetUp_CSR,
+    .ready = Ready_CSR,
+    .launch = Launch_CSR,
+    .mult_transpose = poiseCsrMultTranspose,
+    .diagonal = poiseCsrDiagonal,
+    .view = View_CSR,
+    .bytes = Bytes_CSR,
+    .predict = Predict_CSR,
+    .destroy = Destroy_CSR,
+};
+
+/* ---- host kernels ---------------------------------------------------------------------------- */
+
+PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
+{
+  const CsrMultArgs *a = args;
+  double alpha = poiseScalar(a->a), beta = poiseScalar(a->b);
+  (void)dev;
+  if (a->skip && *a->skip != 0) return POISE_OK;
+  HOST_PARALLEL_FOR(dev, a->nblock)
+  for (int64_t k = 0; k < a->nblock; k++) {
+    /* the host uses no other number of rows */
+    int64_t block = a->order ? a->order[k] : k, begin = block * POISE_BLOCK;
+    int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
+    if (a->index16.code && a->index16.base[block * POISE_BANDS] >= 0)
+      poiseHostRows(a, alpha, beta, begin, end, HOST_INDEX16);
+    else if (a->ghost)
+      poiseHostRows(a, alpha, beta, begin, end, HOST_GHOSTS);
+    else
+      poiseHostRows(a, alpha, beta, begin, end, HOST_OWNED);
+    poiseHostFuse(&a->fuse, a->y, begin, end, block);
+  }
+  return POISE_OK;
+}
+
+/* The part of A^T x of entries [k, last) of a column. With x = NULL: the sum of their absolute values. */
+POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t k,
+                              int64_t last)
+{
+  const CsrView *A = &a->c.m.A;
+  double s = 0;
+  for (; k < last; k++) {
+    double v = A->val[wide ? a->perm64[k] : a->perm32[k]];
+    s += x ? v * x[A->col[k]] : fabs(v);
+  }
+  return s;
+}
+
+POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, bool wide, int64_t begin,
+                          int64_t end)
+{
+  /* a local copy, so that stores to y cannot change it */
+  const CsrMultTransposeArgs local = *args, *a = &local;
+  const CsrView *A = &a->c.m.A;
+  for (int64_t j = begin; j < end; j++)
+    *(j < a->owned ? a->c.m.y + j : a->ghost + (j - a->owned)) =
+        ColumnSum(a, x, wide, wide ? A->ptr64[j] : A->ptr32[j], wide ? A->ptr64[j + 1] : A->ptr32[j + 1]);
+}
+
+static double FragmentOfColumn(const CsrMultTransposeArgs *a, const RowFragment *p)
+{
+  return ColumnSum(a, a->c.m.x, a->perm64 != NULL, p->first, p->first + p->nz);
+}
+
+PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
+{
+  const CsrMultTransposeArgs *a = args;
+  const CsrMultArgs *m = &a->c.m;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, m->nblock)
+  for (int64_t b = 0; b < m->nblock; b++) {
+    int64_t begin = b * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
+    if (a->c.row_block) begin = a->c.row_block[b].begin, end = begin + a->c.row_block[b].rows;
+    if (!m->x)
+      Columns(a, NULL, m->A.ptr64 != NULL, begin, end);
+    else if (m->A.ptr64)
+      Columns(a, m->x, true, begin, end);
+    else
+      Columns(a, m->x, false, begin, end);
+  }
+  HOST_PARALLEL_FOR(dev, a->c.nfragment)
+  for (int64_t p = 0; p < a->c.nfragment; p++) a->c.sum[p] = FragmentOfColumn(a, &a->c.part[p]);
+  for (int64_t p = 0; p < a->c.nfragment;) { /* in their order */
+    int64_t end = a->c.first[a->c.part[p].row_block + 1];
+    double s = 0, *y = poiseOfColumn(a, poiseCsriRow(&a->c, &a->c.part[p]));
+    for (; p < end; p++) s += a->c.sum[p];
+    *y = s;
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_csr_diagonal(Device *dev, const void *args)
+{
+  const CsrDiagonalArgs *a = args;
+  int64_t m = poiseInScalars(&a->A, a->A.m), nblock = POISE_NBLOCKS(m);
+  int b = a->b;
+  (void)dev;
+  if (m) memset(a->d, 0, (size_t)m * (size_t)b * sizeof(double));
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t block = 0; block < nblock; block++)
+    for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < m; i++) {
+      int64_t first = i - i % b; /* of the diagonal block */
+      ScalarRow row = poiseNumberRow(&a->A, i);
+      for (int64_t k = 0; k < row.n; k++) {
+        int64_t j = poiseNumberColumn(&a->A, &row, k) - first;
+        if (j >= 0 && j < b) a->d[first * b + j * b + i % b] = a->A.val[poiseNumberPlace(&row, k)];
+      }
+    }
+  return POISE_OK;
+}
