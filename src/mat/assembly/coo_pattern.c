@@ -14,8 +14,8 @@
 */
 #include "coo.h"
 #include "coo_kernels.h"
-#include "mat/csr/csr_build.h"
-#include "keys.h"
+#include "assemble.h"
+#include "mat/csr/keys.h"
 #include "mat/mat.h"
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */
