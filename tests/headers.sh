@@ -35,7 +35,7 @@ done
 # launch <arguments>: a function that launches kernel scan with them
 launch()
 {
-  printf '#include "%s"\n' src/sys/sys.h src/mat/assembly/keys_kernels.h src/vec/vec_kernels.h
+  printf '#include "%s"\n' src/sys/sys.h src/mat/csr/keys_kernels.h src/vec/vec_kernels.h
   printf 'PoiseErr Use(Device *d);\nPoiseErr Use(Device *d) { return LAUNCH(d, scan, &(%s){.n = 1}); }\n' "$1"
 }
 

@@ -28,6 +28,7 @@ for ((i = 0; i < ${#layers[@]}; i++)); do
   refuse "a layer includes the whole interface" 'poise\.h' "${files[@]}"
   refuse "only src/cuda includes it" 'cuda' "${files[@]}"
 done
+refuse "a rank's CSR knows no type and no assembly" 'mat/(types|assembly|order)/' src/mat/csr
 refuse "includes are named from src, or stand in the same folder" '\.\.' src
 
 # Calls upward. Lists of what there is may name what is above: option tables, memories of a context, kernels.
@@ -69,10 +70,11 @@ mapfile -t programs < <(find bench examples -name '*.[ch]')
 refuse "only src/cuda may include CUDA" \
   'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
   "${programs[@]}" src/{sys,vec,mat,io,pc,ksp}
-# What host and GPU both compile is in src/*/*_phases.h, src/*/*_kernels.h and the headers named here, which
+# What host and GPU both compile is in src/*/*_phases.h, *_kernels.h and the headers named here, which
 # see the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
-both=(src/*/*_phases.h src/*/*_kernels.h src/sys/phase.h src/sys/device_model.h src/ksp/phases.h
-  src/mat/csr/csr_view.h src/mat/plan/product_{plan,model}.h src/pc/{block_inverse,pivot}.h)
+both=(src/*/*_phases.h src/*/*_kernels.h src/mat/*/*_kernels.h src/sys/phase.h
+  src/sys/device_model.h src/ksp/phases.h src/mat/csr/csr_view.h src/mat/plan/product_{plan,model}.h
+  src/pc/{block_inverse,pivot}.h)
 shared='[a-z0-9_]+_(phases|kernels)|phases|csr_view|device_model|product_(plan|model)|block_inverse|pivot'
 cuda='sys/sys|(mat|pc)/[a-z]+_device|bcsr|bulk|cuda|epilogue|fragments|reduce|rows|tile(_[a-z]+)?'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |

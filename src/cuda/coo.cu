@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of assembly from triplets (COO): keys, sorting, sums of values. */
 #include "mat/assembly/coo_kernels.h"
-#include "mat/assembly/keys_kernels.h"
+#include "mat/csr/keys_kernels.h"
 #include "cuda.h"
 
 #include <cub/block/block_reduce.cuh>

@@ -4,7 +4,7 @@
 #include "mat/types/bcsr_kernels.h"
 #include "mat/plan/csr_statistics_kernels.h"
 #include "mat/csr/csr_values_kernels.h"
-#include "mat/csr/transpose_kernels.h"
+#include "mat/csr/keys_kernels.h"
 #include "cuda.h"
 #include "rows.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "mm.h"
-#include "mat/csr/csr_build.h"
+#include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
 #include "load.h"
 #include "mat/mat.h"

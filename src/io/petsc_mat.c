@@ -9,7 +9,7 @@
 
 #include "petsc.h"
 #include "sections.h"
-#include "mat/csr/csr_build.h"
+#include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
 #include "load.h"
 #include "mat/mat.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of diagonal blocks: the pattern once, values whenever those of P change. */
-#include "mat/csr/csr_build.h"
+#include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
 #include "vec/vec_kernels.h"
 #include "diagonal_block.h"

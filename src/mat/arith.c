@@ -2,9 +2,9 @@
 /* Arithmetic with values: scaling, diagonals, norms, sums of matrices. It runs on the device, where the
    values stay. Only sums of matrices with different patterns run on the host. */
 #include "vec/vec_phases.h"
-#include "mat/csr/blocks.h"
+#include "mat/types/blocks.h"
 #include "mat/csr/columns.h"
-#include "mat/csr/csr_build.h"
+#include "mat/assembly/assemble.h"
 #include "mat/csr/csr_values_kernels.h"
 #include "mat/csr/entries.h"
 #include "mat.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes that a matrix holds, and a prediction of bytes that it will hold. */
 #include "mat/types/auto.h"
-#include "mat/types/bcsr_kernels.h"
 #include "bytes.h"
-#include "mat/assembly/coo.h"
-#include "mat/csr/csr_build.h"
+#include "mat/assembly/triplets.h"
 #include "mat/types/csr_product.h"
 #include "mat.h"
 
@@ -60,8 +58,7 @@ static PoiseErr CheckCounts(PoiseMat A, const PoiseMatCounts *n, int64_t b)
 /* Bounds on the number of thread blocks of a product of the CSR. */
 static void PlanBlocks(PoiseContext ctx, MatPlan *plan)
 {
-  const ProductRequest request = {
-      .type = plan->b ? PRODUCT_BCSR : PRODUCT_CSR, .b = plan->b, .form = BCSR_EVEN};
+  const ProductRequest request = poiseStoredRequest(plan->b);
   ProductBounds bounds;
   poiseProductBounds(&ctx->device->model, &request, plan->m, plan->nz, &bounds);
   for (int k = 0; k < 2; k++) plan->nblock[k] = (plan->m + bounds.rows[1 - k] - 1) / bounds.rows[1 - k];

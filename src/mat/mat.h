@@ -4,7 +4,7 @@
 #define POISE_MAT_IMPL_H
 
 #include "vec/vec.h"
-#include "mat/csr/csr.h"
+#include "mat/csr/local_csr.h"
 #include "poise/mat.h"
 #include "mat/assembly/rows.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Code that only parts of more than 2^31 entries reach, without their memory. Functions that see only sizes
-  and offsets are called with large ones. Two of them are inside their files, which are compiled in here
-  instead of the library's. large.c has a whole product of such a part.
+  and offsets are called with large ones. One of them is inside its file, which is compiled in here instead of
+  the library's. large.c has a whole product of such a part.
 */
 #include "sample.h"
 
-#include "mat/csr/csr_build.c"
+#include "mat/csr/convert.h"
+#include "mat/mat.h"
 #ifdef POISE_HAVE_MPI
 #include "sys/comm_mpi.c"
 #endif
@@ -24,7 +25,7 @@ static void TestOffsets(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatCreate(ctx, 4, 4, POISE_DECIDE, POISE_DECIDE, &A))) return;
   A->csr.m = 4;
   A->csr.nz = ptr[4];
-  if (CHECK_OK(ConvertPointers(A, &in)) && CHECK_OK(poiseBufferRead(&A->csr.ptr, HOST, &p))) {
+  if (CHECK_OK(poiseCsrConvertOffsets(A, &in)) && CHECK_OK(poiseBufferRead(&A->csr.ptr, HOST, &p))) {
     CHECK(A->csr.wide);
     for (int i = 0; i <= 4; i++) CHECK_INT(((const int64_t *)p)[i], ptr[i]);
   }

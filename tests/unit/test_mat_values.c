@@ -3,7 +3,7 @@
   Operations on the values of a matrix that lives on a device. The values stay there, and have the bits of
   plain loops over the rows, on any device and number of ranks.
 */
-#include "mat/assembly/coo.h"
+#include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"
 #include "mat/types/hubs_kernels.h"
 #include "mat/types/row_blocks.h"

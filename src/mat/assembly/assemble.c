@@ -4,9 +4,10 @@
   Other entries of this rank's rows are collected by row (rows.c). Entries of other ranks' rows go to a stash,
   which travels to them. All of this is on the host, where the values come from.
 */
+#include "assemble.h"
 #include "mat/types/auto.h"
-#include "mat/csr/blocks.h"
-#include "mat/csr/csr_build.h"
+#include "mat/types/blocks.h"
+#include "mat/csr/complete.h"
 #include "mat/csr/entries.h"
 #include "mat/mat.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Triplets on a device. Each entry has the places of its values, ascending, so that sums have the same order
-  and bits as on the host (triplets.c). The map is held on the device alone.
+  and bits as on the host (triplet_runs.c). The map is held on the device alone.
 
   Taking new values reads 8 bytes per value and 4 for its place, and 4 per entry (8 each beyond 2^32 values).
   It writes 8 bytes per entry.

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Triplets: how they become values (triplets.c), on a device too (coo.c, coo_pattern.c). */
+/* Triplets on a device: how they become values (coo.c), and a pattern (coo_pattern.c). */
 #ifndef POISE_MAT_COO_H
 #define POISE_MAT_COO_H
 
 #include "mat/mat.h"
-
-void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets); /* triplets.c */
-/* sum += what it holds; NULL: nothing */
-void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);
 
 typedef struct TripletMap {
   int numbers; /* of an entry and of a value: b x b where these are blocks, else 1 */
@@ -40,20 +36,5 @@ PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, i
    call. */
 PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
                             bool add);
-/* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. Collective; agrees. */
-PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
-
-/* Add to integer k, of either width. Returns the old value. */
-POISE_INLINE int64_t poiseAdvance(bool wide, void *array, int64_t k, int64_t by)
-{
-  int64_t *a64 = array;
-  uint32_t *a32 = array;
-  int64_t old = wide ? a64[k] : a32[k];
-  if (wide)
-    a64[k] = old + by;
-  else
-    a32[k] = (uint32_t)(old + by);
-  return old;
-}
 
 #endif

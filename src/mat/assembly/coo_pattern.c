@@ -2,7 +2,7 @@
 /*
   A pattern from triplets, on a device and one rank, by sorting their indices (keys.c). The sorted places are
   also the map by which values are taken (coo.c). Indices on the host come to the device in chunks. Indices on
-  the device are read in place. With several ranks triplets travel first, and the host sorts (triplets.c).
+  the device are read in place. With several ranks triplets travel first, and the host sorts (triplet_rows.c).
 
   Bytes held beside the n triplets given, with z entries and m rows. P = 4 (8 beyond 2^32 triplets), Q = 4 (8
   beyond 2^31 entries):
@@ -14,8 +14,8 @@
 */
 #include "coo.h"
 #include "coo_kernels.h"
-#include "mat/csr/csr_build.h"
-#include "keys.h"
+#include "assemble.h"
+#include "mat/csr/keys.h"
 #include "mat/mat.h"
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */

@@ -10,7 +10,7 @@
   A row that is full moves to a longer block. Blocks come from chunks. A block that a row has left serves the
   next row that needs one of its length.
 */
-#include "mat/csr/csr_build.h"
+#include "mat/csr/row_arrays.h"
 #include "mat/mat.h"
 
 enum { INSERTION = 32, TAIL = 16, FIRST_CHUNK = 1024, LARGEST_CHUNK = 524288 };

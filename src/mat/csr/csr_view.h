@@ -14,6 +14,12 @@ typedef struct CsrView {
   const double *val;
 } CsrView;
 
+typedef struct RowBlock { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
+  int64_t first;
+  int32_t begin;
+  uint16_t rows, nz;
+} RowBlock;
+
 POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
 {
   return A->ptr32 ? A->ptr32[i] : A->ptr64[i];

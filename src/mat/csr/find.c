@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host kernel find: the first place of an array, or the first row of a CSR, at which something is wrong. */
+/* The first place of an array, or the first row of a CSR, at which something is wrong; host kernel find. */
 #include "find.h"
 #include "mat/mat.h"
 
@@ -12,6 +12,15 @@ PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first)
   TRY(poiseDeviceSync(dev));
   memcpy(first, ctx->reduce_pinned, sizeof *first);
   return POISE_OK;
+}
+
+PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row)
+{
+  CsrView v;
+  FindArgs f = {.what = FIND_NAN_IN_ROW, .n = A->rows->n};
+  TRY(poiseCsrView(&A->csr, &v));
+  f.b = v.b, f.ptr32 = v.ptr32, f.ptr64 = v.ptr64, f.val = v.val;
+  return poiseFind(A->ctx, f, row);
 }
 
 /* The first place within a block of POISE_BLOCK, or n. */

@@ -4,12 +4,11 @@
   values, and add in a fixed order. Explicit transposes use them as arrays. The host counts. A device sorts by
   column alone (keys.c): entries are row by row, and equal keys keep their order.
 */
-#include "mat/assembly/coo.h"
 #include "entries.h"
-#include "mat/assembly/keys.h"
+#include "keys.h"
+#include "keys_kernels.h"
 #include "mat/mat.h"
 #include "transpose.h"
-#include "transpose_kernels.h"
 
 /* tptr, zeroed on entry: counts become the ends of the columns, which then move down to their starts. */
 POISE_INLINE void CountColumns(const Csr *c, const HostCsr *h, bool wide, void *tptr, void *from,

@@ -6,7 +6,7 @@
 */
 #include "arrange.h"
 #include "mat/csr/columns.h"
-#include "mat/assembly/coo.h"
+#include "mat/assembly/triplets.h"
 #include "mat/types/csr_product.h"
 #include "mat/csr/entries.h"
 #include "graph.h"

@@ -457,6 +457,11 @@ static double Seconds(const DeviceModel *model, const CsrStatistics *s, double t
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
+ProductRequest poiseStoredRequest(int b)
+{
+  return (ProductRequest){.type = b ? PRODUCT_BCSR : PRODUCT_CSR, .b = b, .form = BCSR_EVEN};
+}
+
 void poiseProductPlan(const DeviceModel *model, const ProductRequest *request, const CsrStatistics *all,
                       const CsrStatistics *cut, ProductPlan *plan)
 {

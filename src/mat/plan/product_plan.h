@@ -30,6 +30,9 @@ typedef struct ProductRequest { /* what options ask for, and what is known besid
 
 enum { HUBS_UNKNOWN = -1 };
 
+/* The product that a stored CSR's blocks of rows are made for, whatever type it will have. b as above. */
+ProductRequest poiseStoredRequest(int b);
+
 typedef enum ProductForm {
   FORM_ROWS,  /* csr: rows shared out over threads, or warps */
   FORM_TILES, /* csr, csri: uniform row blocks through shared memory; rows that are split go by fragments */

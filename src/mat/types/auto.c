@@ -6,9 +6,9 @@
   All ranks take the same type: the one whose slowest rank is fastest.
 */
 #include "auto.h"
-#include "mat/csr/blocks.h"
+#include "blocks.h"
 #include "mat/bytes.h"
-#include "mat/csr/csr_build.h"
+#include "mat/csr/statistics.h"
 #include "csr_product.h"
 #include "mat/mat.h"
 #include "mat/csr/transpose.h"

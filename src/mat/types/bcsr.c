@@ -6,11 +6,10 @@
 */
 #include "bcsr_host.h"
 #include "bcsr_kernels.h"
-#include "mat/csr/blocks.h"
+#include "blocks.h"
 #include "mat/bytes.h"
-#include "mat/csr/csr_build.h"
 #include "csr_rows.h"
-#include "mat/csr/transpose_kernels.h"
+#include "transpose_kernels.h"
 #include "row_blocks.h"
 
 typedef struct BcsrData {

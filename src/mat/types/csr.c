@@ -4,7 +4,7 @@
 #include "csr_rows.h"
 #include "index16.h"
 #include "mat/mat_device.h"
-#include "mat/csr/transpose_kernels.h"
+#include "transpose_kernels.h"
 #include "row_blocks.h"
 
 typedef struct CsrType {

@@ -5,7 +5,7 @@
   CSR-I (Flegar & Quintana-Orti 2017), which cuts the entries into equal chunks and adds parts of rows by
   atomics. Here row blocks end at row ends, and nothing depends on the order of execution.
 */
-#include "mat/csr/csr_build.h"
+#include "mat/csr/statistics.h"
 #include "csr_rows.h"
 #include "hubs.h"
 #include "row_blocks.h"

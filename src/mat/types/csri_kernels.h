@@ -8,12 +8,6 @@
 
 #include "csr_kernels.h"
 
-typedef struct RowBlock { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
-  int64_t first;
-  int32_t begin;
-  uint16_t rows, nz;
-} RowBlock;
-
 typedef struct RowFragment { /* entries [first, first + nz) of the row behind those of a row block */
   int64_t first;
   int32_t nz, row_block;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Row blocks, and fragments of split rows, on the device: construction, order, SpMV. */
 #include "mat/bytes.h"
-#include "mat/csr/csr_build.h"
-#include "mat/assembly/keys_kernels.h"
+#include "mat/csr/interior.h"
+#include "mat/csr/keys_kernels.h"
 #include "row_blocks.h"
 
 /* LINE: entries whose values and columns fill lines of a GPU's caches. Elsewhere the sum of a row does not

@@ -8,7 +8,7 @@
   zeros (-mat_seg_padded, for comparison). The paper adds the segments of a row on the host. Here the thread
   block adds them, in order. Rows that do not fit into one thread block are split as in csri.
 */
-#include "mat/assembly/keys_kernels.h"
+#include "mat/csr/keys_kernels.h"
 #include "seg_kernels.h"
 #include "row_blocks.h"
 

@@ -3,7 +3,7 @@
 #ifndef POISE_TRANSPOSE_KERNELS_H
 #define POISE_TRANSPOSE_KERNELS_H
 
-#include "mat/types/csri_kernels.h"
+#include "csri_kernels.h"
 
 /* y = A^T x for the `owned` columns, ghost = the same for those behind, through the entries sorted by column:
    the rows of c.m.A are A's columns, its columns A's rows, ascending, and its entry k is c.m.A.val[perm[k]],
@@ -30,14 +30,5 @@ POISE_INLINE double *poiseOfColumn(const CsrMultTransposeArgs *a, int64_t j)
   int64_t owned = poiseInScalars(&a->c.m.A, a->owned);
   return j < owned ? a->c.m.y + j : a->ghost + (j - owned);
 }
-
-/* key_k = col_k << bits | row and place_k = k for every entry k of A. */
-typedef struct CsrKeysArgs {
-  CsrView A;
-  int bits;
-  uint64_t *key;
-  int64_t *place64;
-  uint32_t *place32;
-} CsrKeysArgs;
 
 #endif

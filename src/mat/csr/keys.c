@@ -95,7 +95,7 @@ void poiseKeysDestroy(Keys *k)
 }
 
 /* ---- host kernels: for devices that run them; matrices on the host have better ways
-   (triplets.c, transpose.c) -------------------------------------------------------------------- */
+   (triplet_rows.c, transpose.c) --------------------------------------------------------------- */
 
 /* Sort by one digit of a radix sort, from side `from` to the other. */
 static void SortDigit(const SortKeysArgs *a, int from, int shift)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Build matrices of blocks from users' arrays, and convert them from and to CSR. */
-#include "mat/types/auto.h"
-#include "mat/types/bcsr_kernels.h"
+#include "auto.h"
+#include "bcsr_kernels.h"
 #include "blocks.h"
-#include "mat/assembly/coo.h"
-#include "csr_build.h"
-#include "entries.h"
+#include "mat/assembly/assemble.h"
+#include "mat/assembly/triplets.h"
+#include "mat/csr/adopt.h"
+#include "mat/csr/entries.h"
 #include "mat/mat.h"
 
 /* ---- from arrays ----------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One rank's rows, as every matrix has them (csr_build.c). */
-#ifndef POISE_MAT_CSR_H
-#define POISE_MAT_CSR_H
+/* One rank's rows, as every matrix has them (local_csr.c). */
+#ifndef POISE_MAT_LOCAL_CSR_H
+#define POISE_MAT_LOCAL_CSR_H
 
 #include "vec/vec.h"
 #include "mat/plan/csr_statistics_kernels.h"
@@ -46,10 +46,26 @@ PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
 /* The same, and the values, to be changed there; then call poiseBufferSyncBorrowed. The caller counts
    A->state. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
+/* A copy of A's CSR, except the halo, on the sides where A has it. values = false: its values are zeros.
+   Local. */
+PoiseErr poiseCsrCopy(PoiseMat A, bool values, Csr *copy);
 
 static inline int64_t poiseCsrPtr(const Csr *c, const void *ptr, int64_t i)
 {
   return c->wide ? ((const int64_t *)ptr)[i] : ((const int32_t *)ptr)[i];
+}
+
+/* Add to integer k, of either width. Returns the old value. */
+POISE_INLINE int64_t poiseAdvance(bool wide, void *array, int64_t k, int64_t by)
+{
+  int64_t *a64 = array;
+  uint32_t *a32 = array;
+  int64_t old = wide ? a64[k] : a32[k];
+  if (wide)
+    a64[k] = old + by;
+  else
+    a32[k] = (uint32_t)(old + by);
+  return old;
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef POISE_KEYS_KERNELS_H
 #define POISE_KEYS_KERNELS_H
 
-#include "sys/kernels.h"
+#include "csr_view.h"
 
 /* Keys and places by the keys without their lowest `first` bits, equal ones in their order, from [0] to [1];
    what was in [0] is lost. bits: that keys have beyond those at most, one or more; scratch: as many bytes as
@@ -31,6 +31,15 @@ typedef struct ScanArgs { /* count[b] = the sum of those before, for b <= n */
   int64_t n;
   int64_t *count;
 } ScanArgs;
+
+/* A matrix's entries by column: key_k = col_k << bits | row and place_k = k for every entry k of A. */
+typedef struct CsrKeysArgs {
+  CsrView A;
+  int bits;
+  uint64_t *key;
+  int64_t *place64;
+  uint32_t *place32;
+} CsrKeysArgs;
 
 /* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e
    + 1] of the sorted ones (both NULL: not asked for), ptr: m + 1 row offsets. count: as scanned. */

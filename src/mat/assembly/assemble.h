@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* New content for a matrix (assemble.c). */
+#ifndef POISE_MAT_ASSEMBLE_H
+#define POISE_MAT_ASSEMBLE_H
+
+#include "mat/csr/row_arrays.h"
+#include "mat/mat.h"
+
+/* Replace A's content and pattern by the arrays, without a copy. The arrays are released in any case; on
+   failure A is unchanged. mine: this rank's error so far. If the arrays are blocks, which A waits for or has,
+   A becomes type bcsr. Collective; agrees. */
+PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
+/* the same with what poiseCsrAccept takes */
+PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made);
+/* Replace by one of the two, and set A's type (NULL: unchanged). Nothing is set up. */
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of triplets, and what is known of them while it is made (triplets.c, triplet_*.c). */
+#ifndef POISE_MAT_TRIPLET_PLAN_H
+#define POISE_MAT_TRIPLET_PLAN_H
+
+#include "coo.h"
+#include "mat/csr/row_arrays.h"
+#include "mat/mat.h"
+
+typedef struct Triplets {
+  int64_t ngiven;                /* how many values the user gives, */
+  int numbers;                   /* scalars of each value */
+  int64_t built;                 /* of the CSR that this was made for */
+  int64_t block, nblock;         /* entries of each block but the last, which may have fewer */
+  uint16_t *to;                  /* for each value the place of its entry in the window of the run */
+  struct Run *run;               /* as the values are given */
+  int64_t *first_to, *first_run; /* of every block */
+  TripletMap map;                /* on a device, instead of these four */
+  int64_t *send;                 /* places of the scalars for other ranks, in rank order */
+  Exchange ex;
+} Triplets;
+
+/* A pattern in the making. */
+typedef struct TripletPattern {
+  Indices rows, cols;                          /* as given */
+  int given;                                   /* b: each triplet stands for b x b scalar triplets, column
+                                                  by column; else 1 */
+  int unit;                                    /* b: triplets and entries are blocks of b x b scalars; else
+                                                  1 */
+  int side;                                    /* b: triplets are scalars, and entries are blocks; else 1 */
+  int64_t n;                                   /* triplets */
+  Side where;                                  /* the indices are */
+  PoiseInt *fetched[2];                        /* copies of them on the host */
+  Stash stash;                                 /* triplets of other ranks' rows; then those received */
+  int64_t *bytes, *received, *gathered, *next; /* bytes of values per rank to send and receive; those of
+                                                  all ranks; cursors */
+  Term *term;                                  /* by row: column and place of the value */
+  uint32_t *inrow;                             /* for each value the place of its entry in the row */
+  struct Open *open;                           /* of every block */
+  int64_t *seen;                               /* for every STEP entries; both of triplet_runs.c */
+  RowArrays arrays;
+} TripletPattern;
+
+/* Row and column of triplet k, which may be negative. */
+static inline PoiseInt poiseTripletRow(const TripletPattern *p, int64_t k)
+{
+  int64_t b = p->given;
+  if (b == 1) return p->rows.index[k];
+  PoiseInt row = p->rows.index[k / (b * b)];
+  return row < 0 ? row : row * b + k % b;
+}
+
+static inline PoiseInt poiseTripletColumn(const TripletPattern *p, int64_t k)
+{
+  int64_t b = p->given;
+  if (b == 1) return p->cols.index[k];
+  PoiseInt col = p->cols.index[k / (b * b)];
+  return col < 0 ? col : col * b + k % (b * b) / b;
+}
+
+/* The owner of triplet k, or -1 if it is to be ignored. */
+static inline int poiseTripletOwner(PoiseMat A, const TripletPattern *p, int64_t k)
+{
+  const Layout *l = A->rows;
+  PoiseInt row = poiseTripletRow(p, k);
+  if (row < 0 || poiseTripletColumn(p, k) < 0) return -1;
+  row *= p->unit;
+  if (row >= l->begin && row < l->begin + l->n) return PoiseRank(A->ctx);
+  return poiseLayoutOwner(l, row);
+}
+
+/* This rank's row of entries for a row of triplets. */
+static inline int64_t poiseTripletEntryRow(PoiseMat A, const TripletPattern *p, PoiseInt row)
+{
+  return p->side == 1 ? row - A->rows->begin / p->unit : (row - A->rows->begin) / p->side;
+}
+
+/* The entry of value k, of those given and received; -1: none on this rank. */
+static inline int64_t poiseTripletEntry(PoiseMat A, const TripletPattern *p, int64_t k)
+{
+  int64_t n = p->n, b = p->side;
+  if (k < n && poiseTripletOwner(A, p, k) != PoiseRank(A->ctx)) return -1;
+  PoiseInt row = k < n ? poiseTripletRow(p, k) : p->stash.entry[k - n].row;
+  int64_t entry = p->arrays.ptr[poiseTripletEntryRow(A, p, row)] + p->inrow[k];
+  if (b == 1) return entry;
+  PoiseInt col = k < n ? poiseTripletColumn(p, k) : p->stash.entry[k - n].col;
+  return (entry * b + col % b) * b + row % b;
+}
+
+/* The number of entries of the plan. If triplets are scalars, these are the scalars of the blocks. */
+static inline int64_t poiseTripletEntries(PoiseMat A, const TripletPattern *p)
+{
+  return p->arrays.ptr[A->rows->n / (p->unit * p->side)] * p->side * p->side;
+}
+
+/* triplet_owners.c */
+/* Do the indices stay on the device, which can use them as they are? */
+bool poiseTripletsStay(PoiseMat A, const TripletPattern *p);
+/* Check the indices, and note what goes to other ranks. Local. */
+PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p);
+/* Send triplets to their owners, in the order in which values will travel: by rank, and those of one rank
+   in their order. Collective; agrees. */
+PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p);
+
+/* triplet_rows.c: rows of entries, p->arrays, from the triplets of this rank's rows; p->inrow. Local. */
+PoiseErr poiseTripletsMakeRows(PoiseMat A, TripletPattern *p);
+
+/* triplet_runs.c: make the plan for the host. Local. */
+PoiseErr poiseTripletsMakeRuns(PoiseMat A, Triplets *t, TripletPattern *p);
+/* val = or += the sums of the values v and of those received; n: scalars of val. */
+void poiseTripletsSumRuns(PoiseContext ctx, const Triplets *t, int64_t n, const double *v, bool add,
+                          double *val);
+
+#endif

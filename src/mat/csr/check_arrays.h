@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Users' CSR arrays, read and checked (check_arrays.c). All of it is local. */
+#ifndef POISE_MAT_CHECK_ARRAYS_H
+#define POISE_MAT_CHECK_ARRAYS_H
+
+#include "mat/mat.h"
+
+/* Offset of local row i, and column of entry k, without the base. */
+static inline int64_t poiseGivenOffset(const PoiseCSR *in, int64_t i)
+{
+  return (in->ptr32 ? in->ptr32[i] : in->ptr64[i]) - in->base;
+}
+
+static inline PoiseInt poiseGivenColumn(const PoiseCSR *in, int64_t k)
+{
+  return (in->col32 ? in->col32[k] : in->col64[k]) - in->base;
+}
+
+const char *poiseArraysRow(const PoiseMat A); /* what messages call a row of entries */
+/* The name of a caller's array, of a bcsr or a csr; of_bcsr: "bcsr->...". */
+const char *poiseArraysName(const PoiseMat A, const char *of_bcsr);
+
+PoiseErr poiseArraysCheckGiven(const PoiseCSR *in); /* the struct, not what it points to */
+
+/* Arrays on the host. A->csr has been measured. */
+PoiseErr poiseArraysCheckHost(Device *dev, const PoiseCSR *in); /* they are memory of the host */
+PoiseErr poiseArraysCheckOffsets(const PoiseMat A, const PoiseCSR *in);
+/* *sorted: the columns of every row ascend; else *unsorted_row is the first where they do not. A column that
+   occurs twice is found here in sorted rows, else after sorting. */
+PoiseErr poiseArraysCheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sorted, int64_t *unsorted_row);
+/* The error that row i is unsorted, so that the arrays cannot be `what`. */
+PoiseErr poiseArraysUnsorted(const PoiseMat A, const PoiseCSR *in, int64_t i, const char *what);
+
+/* Arrays on the device: all the same checks, by the device. *nz: number of columns. */
+PoiseErr poiseArraysCheckDevice(PoiseMat A, const PoiseCSR *in, int64_t *nz);
+PoiseErr poiseArraysCheckDeviceValues(PoiseMat A, const PoiseCSR *in, int64_t nz); /* of nz entries */
+/* Copy from the device, and wait. */
+PoiseErr poiseArraysFetch(Device *dev, const void *from, size_t bytes, void *to);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The end of every new CSR, whoever made its arrays. All ranks do it together: blocks of rows, halo, interior
+  blocks first. After a failure on any rank, none has a CSR.
+*/
+#include "complete.h"
+#include "interior.h"
+#include "numbering.h"
+#include "statistics.h"
+
+PoiseErr poiseCsrComplete(PoiseMat A, PoiseErr e)
+{
+  PoiseContext ctx = A->ctx;
+  Csr *c = &A->csr;
+  poiseCsrMeasure(A);
+  if (!e && !c->rows) e = poiseCsrChooseRows(A); /* a copy has them */
+  e = PoiseAgree(ctx, e);
+  if (!e && PoiseSize(ctx) > 1) {
+    e = poiseCsrCreateHalo(A);
+    if (!e)
+      e = PoiseAgree(ctx, c->order.dev
+                              ? POISE_OK
+                              : poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->ninterior));
+  }
+  if (e) { /* the arrays stay the user's */
+    poiseCsrUndoRenumber(A);
+    poiseBufferDisown(&c->ptr);
+    poiseBufferDisown(&c->col);
+    poiseBufferDisown(&c->val);
+    poiseCsrDestroy(ctx, c);
+    return e;
+  }
+  c->built = ++A->pattern;
+  A->state++;
+  return POISE_OK;
+}
+
+PoiseErr poiseCsrAccept(PoiseMat A, const Csr *made)
+{
+  A->csr = *made;
+  return poiseCsrComplete(A, POISE_OK);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which blocks of rows need no ghosts (interior.c). */
+#ifndef POISE_MAT_INTERIOR_H
+#define POISE_MAT_INTERIOR_H
+
+#include "csr_view.h"
+#include "mat/mat.h"
+
+/* Several ranks: find which of n blocks have no ghosts, and may run before the exchange has ended. A block
+   has `rows` rows, or is row_block[b] (row block not NULL, on the host). These *ninterior come first in the
+   order, int32. Local. */
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, const RowBlock *row_block, Buffer *order,
+                       int64_t *ninterior);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statistics of this rank's rows (statistics.c). All of it is local. */
+#ifndef POISE_MAT_STATISTICS_H
+#define POISE_MAT_STATISTICS_H
+
+#include "mat/mat.h"
+#include "mat/plan/product_plan.h"
+
+/* Choose A->csr's blocks of rows by its statistics, which are set too. */
+PoiseErr poiseCsrChooseRows(PoiseMat A);
+/* A's statistics as a request cuts its rows. They are those without a limit if no row is that long. */
+PoiseErr poiseCsrCutStatistics(PoiseMat A, const ProductRequest *request, CsrStatistics *s);
+
+#endif
