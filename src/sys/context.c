@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "files.h"
+#include "place.h"
 #include "sys.h"
 
 #ifdef _OPENMP
@@ -211,7 +213,7 @@ static PoiseErr Greet(PoiseContext ctx)
   System system;
   const char *log;
   TRY(ReadSystem(ctx, &system));
-  bool version = system.version && !poiseOptionsApplicationHas(ctx, "version");
+  bool version = system.version && !poiseOptionsApplicationHas(ctx->options, "version");
   ctx->answered = system.help || version;
   if (version)
     TRY(PoisePrintf(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));

@@ -8,6 +8,8 @@
   may skip the End of a Begin. The End of an event around it then closes it, and a full stack drops its oldest
   entry.
 */
+#include "files.h"
+#include "numbers.h"
 #include "sys.h"
 
 enum {

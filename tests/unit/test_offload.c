@@ -10,6 +10,7 @@
 #include "mat/assembly/coo.h"
 #include "mat/csr/entries.h"
 #include "sample.h"
+#include "sys/place.h"
 
 enum { NX = 24, NY = 16, N = NX * NY, B = 4 };
 
