@@ -226,8 +226,7 @@ static PoiseErr Greet(PoiseContext ctx)
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init)
 {
   ctx->out = stdout;
-  ctx->most_narrow = INT32_MAX;
-  ctx->clock = PoiseTime;
+  ctx->hooks = (ContextHooks){.most_narrow = INT32_MAX, .clock = PoiseTime};
   ctx->stream = init ? init->stream : NULL;
   TRY(poiseObjectAdd(ctx, KIND_CONTEXT));
   PoiseErr e = CreateComm(ctx, init);
@@ -392,8 +391,7 @@ static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
   r->ctx = (struct PoiseContext_s){.comm = poiseTeamComm(r->team, rank, &r->ctx),
                                    .options = ctx->options,
                                    .out = ctx->out,
-                                   .most_narrow = ctx->most_narrow,
-                                   .clock = ctx->clock,
+                                   .hooks = ctx->hooks,
                                    .parent = ctx,
                                    .memory.fail_at = r->ctx.memory.fail_at};
   TRY(poiseObjectAdd(&r->ctx, KIND_CONTEXT));

@@ -26,6 +26,13 @@
 #include "predict.h"
 #include "words.h"
 
+/* What tests replace, so that small problems reach what else needs large ones, and choices by time are the
+   same on every run. Users have the values of poiseContextFill. */
+typedef struct ContextHooks {
+  int64_t most_narrow;   /* offsets up to this are int32, larger ones int64; INT32_MAX */
+  double (*clock)(void); /* of the measurements by type auto; PoiseTime */
+} ContextHooks;
+
 struct PoiseContext_s {
   Memory memory;
   Comm *comm;
@@ -38,8 +45,7 @@ struct PoiseContext_s {
   void *stream;            /* PoiseInit.stream */
   int64_t objects;         /* Vec, Mat, PC, KSP that live */
   const char *call;        /* the latest public function that this rank was in */
-  int64_t most_narrow;     /* offsets up to this are int32, larger ones int64. INT32_MAX, or less in tests */
-  double (*clock)(void);   /* clock of the measurements by type auto: PoiseTime, or a test's */
+  ContextHooks hooks;
   struct PoiseContext_s *parent; /* context that started a thread rank; else NULL */
   struct PoiseContext_s *self;   /* context of this rank alone, see poiseContextSelf; NULL: the context
                                     itself */

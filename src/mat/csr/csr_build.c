@@ -296,7 +296,7 @@ static PoiseErr ConvertPointers(PoiseMat A, const PoiseCSR *in)
 {
   Csr *c = &A->csr;
   void *p;
-  c->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
+  c->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   TRY(poiseBufferCreate(A->ctx->device, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &c->ptr));
   TRY(poiseBufferWrite(&c->ptr, HOST, &p));
   for (int64_t i = 0; i <= c->m; i++) {
@@ -470,7 +470,7 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
   if (!sorted)
     FAIL(POISE_ERR_INTERNAL, "the columns of %s %lld are not sorted", RowWord(A), (long long)(c->row + row));
   c->nz = r->ptr[c->m];
-  c->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
+  c->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   TRY(CollectGhosts(A, &in, ghosts));
   if (!c->wide) NarrowOffsets((char *)r->ptr, c->m + 1);
   if (r->col32)
