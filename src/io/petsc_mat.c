@@ -13,6 +13,7 @@
 #include "mat/csr/entries.h"
 #include "load.h"
 #include "mat/mat.h"
+#include "sys/files.h"
 
 enum { DENSE_CHUNK = 1 << 15 }; /* values */
 

@@ -15,6 +15,7 @@
 
 #include "gmres.h"
 #include "stationary.h"
+#include "sys/numbers.h"
 
 typedef struct Chebyshev {
   char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* texts of the options */

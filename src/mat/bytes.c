@@ -74,7 +74,7 @@ static PoiseErr PlanCounts(PoiseMat A, const PoiseMatCounts *n, MatPlan *plan)
   plan->b = poiseMatAsked(A)->blocked ? (int)b : 0;
   plan->m = A->rows->n / b, plan->nloc = A->cols->n / b, plan->columns = A->cols->N / b;
   plan->nsend = n->sends;
-  plan->wide = plan->nz > poiseContextHome(A->ctx)->most_narrow;
+  plan->wide = plan->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   PlanBlocks(A->ctx, plan);
   return POISE_OK;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The context, from PoiseInitialize to PoiseFinalize: communicator, options, log and device of a rank.
-   Ranks as threads. */
+/* The context, from PoiseInitialize to PoiseFinalize: communicator, options, log and device of a rank. And
+   what an application asks it for. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "sys.h"
+#include "context.h"
+#include "files.h"
+#include "place.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -117,6 +119,14 @@ static PoiseErr Register(PoiseContext ctx)
   return poiseRegister_ksp(ctx);
 }
 
+PoiseErr poiseContextThreads(PoiseContext ctx, int *ranks)
+{
+  System system;
+  TRY(ReadSystem(ctx, &system));
+  *ranks = (int)system.ranks;
+  return POISE_OK;
+}
+
 PoiseErr poiseContextCheck(PoiseContext ctx)
 {
   System system;
@@ -172,8 +182,7 @@ static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const Devi
   return CreateSelf(ctx);
 }
 
-/* Make what each rank has of its own; it has a communicator and options already. Collective; agrees. */
-static PoiseErr FillRank(PoiseContext ctx)
+PoiseErr poiseRankFill(PoiseContext ctx)
 {
   System system = {0};
   const DeviceOps *ops = NULL;
@@ -188,7 +197,7 @@ static PoiseErr FillRank(PoiseContext ctx)
   return PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id));
 }
 
-static void EmptyRank(PoiseContext ctx)
+void poiseRankEmpty(PoiseContext ctx)
 {
   DestroySelf(ctx);
   poiseReduceDestroy(ctx);
@@ -200,7 +209,7 @@ static void EmptyRank(PoiseContext ctx)
 
 static void Empty(PoiseContext ctx)
 {
-  EmptyRank(ctx);
+  poiseRankEmpty(ctx);
   if (ctx->options) poiseOptionsDestroy(&ctx->options);
   poiseCommDestroy(&ctx->comm);
   poiseObjectRemove(ctx);
@@ -211,7 +220,7 @@ static PoiseErr Greet(PoiseContext ctx)
   System system;
   const char *log;
   TRY(ReadSystem(ctx, &system));
-  bool version = system.version && !poiseOptionsApplicationHas(ctx, "version");
+  bool version = system.version && !poiseOptionsApplicationHas(ctx->options, "version");
   ctx->answered = system.help || version;
   if (version)
     TRY(PoisePrintf(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
@@ -224,14 +233,13 @@ static PoiseErr Greet(PoiseContext ctx)
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init)
 {
   ctx->out = stdout;
-  ctx->most_narrow = INT32_MAX;
-  ctx->clock = PoiseTime;
+  ctx->hooks = (ContextHooks){.most_narrow = INT32_MAX, .clock = PoiseTime};
   ctx->stream = init ? init->stream : NULL;
   TRY(poiseObjectAdd(ctx, KIND_CONTEXT));
   PoiseErr e = CreateComm(ctx, init);
   if (!e) e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
   if (!e) e = PoiseAgree(ctx, Register(ctx));
-  if (!e) e = FillRank(ctx);
+  if (!e) e = poiseRankFill(ctx);
   if (!e) e = PoiseAgree(ctx, Greet(ctx));
   if (e) Empty(ctx);
   return e;
@@ -252,7 +260,7 @@ PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseCo
   return POISE_OK;
 }
 
-static PoiseErr NoObjects(PoiseContext ctx, const char *when)
+PoiseErr poiseRankNoObjects(PoiseContext ctx, const char *when)
 {
   int64_t objects = ctx->objects + (ctx->self ? ctx->self->objects : 0);
   if (objects)
@@ -260,14 +268,14 @@ static PoiseErr NoObjects(PoiseContext ctx, const char *when)
   return POISE_OK;
 }
 
-static PoiseErr NoMemory(int64_t live)
+PoiseErr poiseRankNoMemory(int64_t live)
 {
   if (live)
     FAIL(POISE_ERR_INTERNAL, "%lld blocks of memory were not released with their context", (long long)live);
   return POISE_OK;
 }
 
-static PoiseErr ViewLog(PoiseContext ctx)
+PoiseErr poiseRankViewLog(PoiseContext ctx)
 {
   const char *value;
   return PoiseOptionsHas(ctx, NULL, "log_view", &value) ? poiseLogViewOption(ctx, value) : POISE_OK;
@@ -287,7 +295,7 @@ static PoiseErr CheckLeft(PoiseContext ctx)
 static PoiseErr Report(PoiseContext ctx)
 {
   if (ctx->answered) return POISE_OK;
-  if (!ctx->log_viewed) TRY(ViewLog(ctx));
+  if (!ctx->log_viewed) TRY(poiseRankViewLog(ctx));
   return PoiseAgree(ctx, CheckLeft(ctx));
 }
 
@@ -298,13 +306,13 @@ static PoiseErr Release(PoiseContext *ctx)
   int64_t live = c->memory.live;
   free(c);
   *ctx = NULL;
-  return NoMemory(live);
+  return poiseRankNoMemory(live);
 }
 
 /* Release the context without the other ranks. */
 static PoiseErr FinalizeAlone(PoiseContext *ctx)
 {
-  TRY(NoObjects(*ctx, "at PoiseFinalize"));
+  TRY(poiseRankNoObjects(*ctx, "at PoiseFinalize"));
   TRY(Release(ctx));
   FAIL(POISE_ERR_STATE,
        "MPI was finalised before PoiseFinalize: the context is released, but nothing was printed");
@@ -317,159 +325,9 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   if (c->parent) FAIL(POISE_ERR_STATE, "PoiseRun finalises the contexts that it makes");
   if (c->home) FAIL(POISE_ERR_STATE, "this context of one rank is released with the context that owns it");
   if (c->comm->ops->has_ended && c->comm->ops->has_ended()) return FinalizeAlone(ctx);
-  TRY(PoiseAgree(c, NoObjects(c, "at PoiseFinalize")));
+  TRY(PoiseAgree(c, poiseRankNoObjects(c, "at PoiseFinalize")));
   PoiseErr e = Report(c), released = Release(ctx);
   return e ? e : released;
-}
-
-/* ---- ranks as threads ------------------------------------------------------------------------ */
-
-typedef struct Rank {
-  _Alignas(64) struct PoiseContext_s ctx; /* aligned, so that ranks count their allocations without sharing
-                                             a cache line */
-  Team *team, *after;                     /* after: a team for the log of ranks that have failed; NULL: no
-                                             log is asked for */
-  PoiseErr (*body)(PoiseContext, void *);
-  void *arg;
-  pthread_t thread;
-  PoiseErr code;
-  ErrorState error; /* error of the thread that ended */
-} Rank;
-
-/* Write the log although ranks have failed, as MPI programs do that finalise after an error. The first
-   team has ended, and all its ranks come here. */
-static void ViewLogOfFailed(Rank *r)
-{
-  PoiseContext ctx = &r->ctx;
-  ErrorState error;
-  poiseErrorSave(&error);
-  poiseTeamAbort(r->team, ctx->comm->rank);
-  Comm *comm = poiseTeamComm(r->after, ctx->comm->rank, ctx);
-  comm->messages = ctx->comm->messages;
-  comm->message_bytes = ctx->comm->message_bytes;
-  ctx->comm = comm;
-  (void)ViewLog(ctx);
-  poiseErrorRestore(&error);
-}
-
-static PoiseErr CallBody(Rank *r)
-{
-  TRY(r->body(&r->ctx, r->arg));
-  TRY(poiseCommEnd(r->ctx.comm));
-  return PoiseAgree(&r->ctx, NoObjects(&r->ctx, "at the end of PoiseRun's body"));
-}
-
-static PoiseErr Work(Rank *r)
-{
-  PoiseContext ctx = &r->ctx;
-  PoiseErr e = FillRank(ctx);
-  if (e && r->after) poiseTeamAbort(r->after, ctx->comm->rank);
-  TRY(e);
-  e = CallBody(r);
-  if (e && r->after) ViewLogOfFailed(r);
-  TRY(e);
-  return ViewLog(ctx);
-}
-
-static void *RunRank(void *rank)
-{
-  Rank *r = rank;
-  PoiseErr e = Work(r);
-  if (e) poiseTeamAbort(r->team, r->ctx.comm->rank);
-  poiseOptionsLeave(&r->ctx);
-  EmptyRank(&r->ctx);
-  poiseOptionsLeave(&r->ctx);
-  poiseObjectRemove(&r->ctx);
-  r->code = e ? e : NoMemory(r->ctx.memory.live);
-  poiseErrorSave(&r->error);
-  return NULL;
-}
-
-static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
-{
-  r->ctx = (struct PoiseContext_s){.comm = poiseTeamComm(r->team, rank, &r->ctx),
-                                   .options = ctx->options,
-                                   .out = ctx->out,
-                                   .most_narrow = ctx->most_narrow,
-                                   .clock = ctx->clock,
-                                   .parent = ctx,
-                                   .memory.fail_at = r->ctx.memory.fail_at};
-  TRY(poiseObjectAdd(&r->ctx, KIND_CONTEXT));
-  int failed = pthread_create(&r->thread, NULL, RunRank, r);
-  if (failed) poiseObjectRemove(&r->ctx);
-  if (failed) FAIL(POISE_ERR_MEMORY, "PoiseRun cannot start thread rank %d: %s", rank, strerror(failed));
-  return POISE_OK;
-}
-
-/* The error of the first rank that failed by itself. */
-static PoiseErr FirstError(const Rank *rank, int n)
-{
-  char name[32];
-  int first = -1;
-  for (int r = n - 1; r >= 0; r--)
-    if (rank[r].code && (rank[r].code != POISE_ERR_REMOTE || first < 0)) first = r;
-  if (first < 0) return POISE_OK;
-  poiseErrorRestore(&rank[first].error);
-  snprintf(name, sizeof name, "thread rank %d", first);
-  return PoiseErrorTrace(rank[first].code, name, __FILE__, __LINE__);
-}
-
-static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team, Team *after)
-{
-  PoiseErr e = POISE_OK;
-  int started = 0;
-  while (started < n && !e) {
-    e = StartRank(ctx, started, &rank[started]);
-    if (!e) started++;
-  }
-  for (int r = started; r < n; r++) {
-    poiseTeamAbort(team, r);
-    if (after) poiseTeamAbort(after, r);
-  }
-  for (int r = 0; r < started; r++) pthread_join(rank[r].thread, NULL);
-  return e ? e : FirstError(rank, n);
-}
-
-static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team *team[2],
-                           PoiseErr (*body)(PoiseContext, void *), void *arg)
-{
-  TRY(poiseAllocArray(ctx, n, sizeof **rank, "thread ranks", rank));
-  TRY(poiseTeamCreate(ctx, n, &team[0]));
-  if (PoiseOptionsHas(ctx, NULL, "log_view", NULL)) TRY(poiseTeamCreate(ctx, n, &team[1]));
-  for (int r = 0; r < n; r++)
-    (*rank)[r] = (Rank){.team = team[0], .after = team[1], .body = body, .arg = arg};
-  /* the allocation that a test makes fail may be one of the last rank's */
-  Memory *last = &(*rank)[n - 1].ctx.memory;
-  last->fail_at = ctx->memory.fail_at;
-  ctx->memory.fail_at = 0;
-  PoiseErr e = RunRanks(ctx, *rank, n, team[0], team[1]);
-  ctx->memory.fail_at = last->fail_at;
-  return e;
-}
-
-PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void *arg)
-{
-  CALLED(OBJECT(ctx));
-  System system;
-  Rank *rank = NULL;
-  Team *team[2] = {NULL, NULL};
-  if (!body) FAIL(POISE_ERR_ARG, "PoiseRun: body is NULL");
-  if (ctx->answered) return POISE_OK;
-  TRY(ReadSystem(ctx, &system));
-  if (system.ranks == 1 || ctx->parent || ctx->home) return body(ctx, arg);
-  if (ctx->comm->size > 1)
-    FAIL(POISE_ERR_UNSUPPORTED, "%s %d (threads) inside %d MPI ranks", poiseOptionsName(ctx, NULL, "ranks"),
-         (int)system.ranks, ctx->comm->size);
-  if (ctx->stream)
-    FAIL(POISE_ERR_UNSUPPORTED, "%s %d (threads) with PoiseInit.stream, which serves one rank",
-         poiseOptionsName(ctx, NULL, "ranks"), (int)system.ranks);
-  PoiseErr e = RunThreads(ctx, (int)system.ranks, &rank, team, body, arg);
-  poiseTeamDestroy(&team[0]);
-  poiseTeamDestroy(&team[1]);
-  poiseFree(ctx, &rank);
-  ctx->log_viewed = true;
-  TRY(e);
-  return POISE_OK;
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */

@@ -9,6 +9,8 @@
 #ifndef POISE_OBJECTS_H
 #define POISE_OBJECTS_H
 
+#include <stdbool.h>
+
 #include "poise/sys.h"
 
 struct PoiseVec_s;

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "place.h"
 #include "sys.h"
 
 enum { MOST = 64 }; /* GPUs of a machine */

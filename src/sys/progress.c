@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "sys.h"
 
 #define PATIENCE 0.5 /* seconds before the line appears */

@@ -204,7 +204,7 @@ static void RunTest(const Test *test, const Config *config)
   char **argv = (char **)options;
   snprintf(ranks, sizeof ranks, "%d", config->ranks);
   if (!CHECK_OK(PoiseInitialize(&argc, &argv, &(PoiseInit){.serial = !state.mpi}, &ctx))) return;
-  if (config->wide) ctx->most_narrow = -1;
+  if (config->wide) ctx->hooks.most_narrow = -1;
   CHECK_OK(PoiseRun(ctx, Body, (void *)test));
   CHECK_OK(PoiseFinalize(&ctx));
 }

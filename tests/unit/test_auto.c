@@ -477,7 +477,7 @@ static void Pretend(PoiseContext ctx, PoiseMat A, const double *ms)
 {
   pretended.A = A, pretended.calls = 0;
   for (int k = 0; k < 3; k++) pretended.seconds[k] = 1e-3 * ms[k];
-  ctx->clock = Pretended;
+  ctx->hooks.clock = Pretended;
 }
 
 /* What is fastest on its slowest rank works and is remembered; what was predicted, unless that is 2 %

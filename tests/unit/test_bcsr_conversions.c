@@ -397,7 +397,7 @@ static void TestFills(PoiseContext ctx)
     CHECK_OK(PoiseMatNonzeros(A, &nz));
     for (int k = 0; k < POISE_BLOCK_FILLS; k++) {
       bool divides;
-      double blocks = CountBlocks(A, k + 1, &divides), offset = ctx->most_narrow < 0 ? 8 : 4;
+      double blocks = CountBlocks(A, k + 1, &divides), offset = ctx->hooks.most_narrow < 0 ? 8 : 4;
       CHECK_INT(table[k].b, k + 1);
       CHECK_INT(table[k].blocks, divides ? blocks : -1);
       if (!divides) continue;

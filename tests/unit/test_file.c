@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "sys/files.h"
+#include "sys/numbers.h"
 #include "sys/sys.h"
 
 enum { PATH = 128 };

@@ -38,14 +38,14 @@ static void TestOffsets(PoiseContext ctx)
 static void TestNarrow(PoiseContext ctx)
 {
   enum { M = 6 };
-  const int64_t ptr[M + 1] = {0, 1, 2, 3, 4, 5, 6}, saved = ctx->most_narrow;
+  const int64_t ptr[M + 1] = {0, 1, 2, 3, 4, 5, 6}, saved = ctx->hooks.most_narrow;
   const int64_t col[M] = {0, 1, 2, 3, 4, 5};
   const double val[M] = {1, 2, 3, 4, 5, 6};
   for (int64_t most = M - 1; most <= M + 1; most++) {
     PoiseMat A;
     PoiseVec x, y;
     const double *v;
-    ctx->most_narrow = most;
+    ctx->hooks.most_narrow = most;
     if (!CHECK_OK(PoiseMatCreateCSR(ctx, M, M, M, M, &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val},
                                     POISE_COPY, &A)))
       break;
@@ -59,7 +59,7 @@ static void TestNarrow(PoiseContext ctx)
     PoiseVecDestroy(&y);
     PoiseMatDestroy(&A);
   }
-  ctx->most_narrow = saved;
+  ctx->hooks.most_narrow = saved;
   if (saved >= 0) CHECK_INT(saved, INT32_MAX);
 }
 

@@ -427,7 +427,7 @@ static void CheckByColumn(PoiseMat A)
   if (!CHECK_OK(poiseBufferRead(&t.ptr, HOST, &ptr)) || !CHECK_OK(poiseBufferRead(&t.from, HOST, &from)) ||
       !CHECK_OK(poiseBufferRead(&t.row, HOST, &row)) || !CHECK_OK(poiseMatPattern(A, &h)))
     return;
-  CHECK(t.wide == (c->nz > A->ctx->most_narrow));
+  CHECK(t.wide == (c->nz > A->ctx->hooks.most_narrow));
 #define AT(p, k) (t.wide ? ((const int64_t *)(p))[k] : ((const int32_t *)(p))[k])
   for (int64_t j = 0; j < ncol; j++) {
     wrong += AT(ptr, j) != at;

@@ -19,6 +19,7 @@
 #include "io/load.h"
 #include "mat/mat.h"
 #include "io/mm.h"
+#include "sys/progress.h"
 
 #define LENGTH(a) ((int)(sizeof(a) / sizeof *(a)))
 #define REAL      "%%MatrixMarket matrix coordinate real general\n"

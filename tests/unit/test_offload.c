@@ -10,6 +10,7 @@
 #include "mat/assembly/coo.h"
 #include "mat/csr/entries.h"
 #include "sample.h"
+#include "sys/place.h"
 
 enum { NX = 24, NY = 16, N = NX * NY, B = 4 };
 
@@ -348,7 +349,7 @@ static void TestMatrixSizes(PoiseContext ctx)
     PoiseBytes old = held; /* a type's own arrays, and a plan of triplets, are counted too */
     CHECK_OK(PoiseMatMultTranspose(A, x, y));
     CHECK_OK(PoiseMatBytes(A, &held, NULL));
-    int64_t index = c->nz > ctx->most_narrow ? 8 : 4,
+    int64_t index = c->nz > ctx->hooks.most_narrow ? 8 : 4,
             transpose = index * (c->m + c->nghost + 1) + (index + 4) * c->nz;
     CHECK_INT(held.host - old.host, IsAway(ctx) ? 0 : transpose);
     CHECK_INT(held.device - old.device, IsAway(ctx) ? transpose : 0);

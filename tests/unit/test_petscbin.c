@@ -216,7 +216,7 @@ static void TestReadMatrix(PoiseContext ctx)
         PutMatrix(&b, widths[w], shapes[s], reversed);
         if (!CHECK_OK(LoadMatrix(ctx, &b, &A))) continue;
         CheckMatrix(A, shapes[s]);
-        CHECK(A->csr.m == 0 || A->csr.wide == (A->csr.nz > A->ctx->most_narrow));
+        CHECK(A->csr.m == 0 || A->csr.wide == (A->csr.nz > A->ctx->hooks.most_narrow));
         CHECK_OK(PoiseMatDestroy(&A));
       }
   free(b.p);

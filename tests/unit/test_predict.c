@@ -149,7 +149,7 @@ enum { NCASES = sizeof cases / sizeof *cases };
 
 static bool Runs(PoiseContext ctx, const Case *c)
 {
-  bool wide = ctx->most_narrow < 0; /* int64 offsets, by which no library multiplies */
+  bool wide = ctx->hooks.most_narrow < 0; /* int64 offsets, by which no library multiplies */
   return !c->device ||
          (!strcmp(c->device, ctx->device->ops->name) && !(wide && strstr(c->options, "cusparse")));
 }
@@ -488,7 +488,7 @@ static void TestWrong(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 0, 0, &A))) return;
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_OK(PoiseMatPredictBytes(A, &none, &p));
-  CHECK_INT(IsAway(ctx) ? p.most.device : p.most.host, ctx->most_narrow < 0 ? 8 : 4); /* an offset */
+  CHECK_INT(IsAway(ctx) ? p.most.device : p.most.host, ctx->hooks.most_narrow < 0 ? 8 : 4); /* an offset */
   CHECK_OK(PoiseVecPredictBytes(ctx, 5, &p));
   CHECK_INT(IsAway(ctx) ? p.least.device : p.least.host, 40);
   CHECK_INT(p.most.host, 40);

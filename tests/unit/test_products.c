@@ -516,7 +516,7 @@ static void TestSegments(PoiseContext ctx)
     CHECK_OK(PoiseMatSetFromOptions(A));
     CHECK_OK(PoiseMatMult(A, x, y));
     int64_t order = PoiseSize(ctx) > 1 ? 4 * poiseMatPartials(A) : 0; /* which these do without */
-    CHECK_INT(Held(A) - plain, 12 * filled + (p.m + 1) * (filled > ctx->most_narrow ? 8 : 4) - order);
+    CHECK_INT(Held(A) - plain, 12 * filled + (p.m + 1) * (filled > ctx->hooks.most_narrow ? 8 : 4) - order);
     for (int k = 0; k < 2; k++) {
       CHECK_OK(PoiseMatScale(A, -3));
       CHECK_OK(PoiseMatMult(A, x, y));

@@ -364,7 +364,7 @@ PoiseErr PoiseMatZeroEntries(PoiseMat A)
 
 bool poiseMatWideColumns(PoiseMat A)
 {
-  return A->cols->N > poiseContextHome(A->ctx)->most_narrow;
+  return A->cols->N > poiseContextHome(A->ctx)->hooks.most_narrow;
 }
 
 PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers, RowArrays *r)

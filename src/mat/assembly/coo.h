@@ -26,7 +26,7 @@ PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, co
 /* Do places of n values need 8 bytes? */
 static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
 {
-  return n > 2 * poiseContextHome(ctx)->most_narrow + 1;
+  return n > 2 * poiseContextHome(ctx)->hooks.most_narrow + 1;
 }
 void poiseTripletMapDestroy(TripletMap *t);
 /* packed (host) = v[place] for n places of scalars. */

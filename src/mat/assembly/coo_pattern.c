@@ -73,7 +73,7 @@ static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt
   TRY(poiseKeysCount(dev, k, &c->nz));
   c->m = k->m;
   c->nloc = A->cols->n / side;
-  c->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
+  c->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   TRY(poiseKeysRows(dev, k, c->nz, c->wide, &c->ptr, &c->col, &t->start));
   t->n = c->nz;
   t->wide = k->wide;

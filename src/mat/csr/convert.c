@@ -8,7 +8,7 @@ PoiseErr poiseCsrConvertOffsets(PoiseMat A, const PoiseCSR *in)
 {
   Csr *c = &A->csr;
   void *p;
-  c->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
+  c->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   TRY(poiseBufferCreate(A->ctx->device, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &c->ptr));
   TRY(poiseBufferWrite(&c->ptr, HOST, &p));
   for (int64_t i = 0; i <= c->m; i++) {

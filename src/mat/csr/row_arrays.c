@@ -55,7 +55,7 @@ static PoiseErr TakeLocal(PoiseMat A, Ghosts *ghosts, RowArrays *r)
     FAIL(POISE_ERR_INTERNAL, "the columns of %s %lld are not sorted", poiseArraysRow(A),
          (long long)(c->row + row));
   c->nz = r->ptr[c->m];
-  c->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
+  c->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   TRY(poiseCsrCollectGhosts(A, &in, ghosts));
   if (!c->wide) NarrowOffsets((char *)r->ptr, c->m + 1);
   if (r->col32)

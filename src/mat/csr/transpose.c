@@ -71,7 +71,7 @@ PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t)
   if (c->m > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "the transpose of %lld rows, more than 2^31, on rank %d", (long long)c->m,
          PoiseRank(A->ctx));
-  t->wide = c->nz > poiseContextHome(A->ctx)->most_narrow;
+  t->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   if (A->ctx->device->ops->is_host) return Count(A, t);
   Keys k = {.n = c->nz, .m = c->nloc + c->nghost, .bits = poiseBitsOf(c->m - 1), .wide = t->wide};
   PoiseErr e = Sort(A, &k, t);

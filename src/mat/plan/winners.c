@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "sys/files.h"
 #include "winners.h"
 
 /* ---- what they are known by ------------------------------------------------------------------ */

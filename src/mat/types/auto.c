@@ -175,7 +175,7 @@ static PoiseErr Replay(Device *dev, const Timed *t)
 static double TimeProducts(PoiseMat A, PoiseVec x, PoiseVec y, int n, const Timed *t, PoiseErr *e)
 {
   Device *dev = A->ctx->device;
-  double (*clock)(void) = poiseContextHome(A->ctx)->clock;
+  double (*clock)(void) = poiseContextHome(A->ctx)->hooks.clock;
   if (!*e) *e = poiseDeviceSync(dev);
   double start = clock();
   if (!t->graph)

@@ -18,7 +18,7 @@ static PoiseErr Count(PoiseMat A, int b, int64_t *ptr, double *blocks, double *b
   }
   *blocks = (double)n;
   *bytes = (8.0 * b * b + 4) * (double)n +
-           (n > poiseContextHome(A->ctx)->most_narrow ? 8.0 : 4.0) * (double)(m + 1);
+           (n > poiseContextHome(A->ctx)->hooks.most_narrow ? 8.0 : 4.0) * (double)(m + 1);
   return POISE_OK;
 }
 

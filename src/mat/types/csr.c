@@ -250,7 +250,8 @@ void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum)
 void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
-  int64_t width = plan->nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4, m = plan->nloc + plan->nghost;
+  int64_t width = plan->nz > poiseContextHome(A->ctx)->hooks.most_narrow ? 8 : 4,
+          m = plan->nloc + plan->nghost;
   int64_t chunk = plan->transpose ? poiseColumnsChunk(&dev->model, plan->b, m, plan->nz) : 0;
   bool gpu = poiseModelIsGpu(&dev->model);
   if (plan->transpose) poisePredict(dev, (m + 1) * width + plan->nz * (width + 4), ON_DEVICE, p);

@@ -122,7 +122,7 @@ static PoiseErr Pad(PoiseMat A, SegData *d, SegCutArgs *a)
   SegPadded *p = &d->padded;
   SegPadArgs pad = {.cut = *a, .P = a->A, .nsegment = d->filled};
   p->nz = d->filled * d->plan.segment;
-  p->wide = p->nz > poiseContextHome(A->ctx)->most_narrow;
+  p->wide = p->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   TRY(poiseBufferCreate(dev, (size_t)(A->csr.m + 1) * (p->wide ? 8 : 4), "offsets of segments", &p->ptr));
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(int32_t), "columns of segments", &p->col));
   TRY(poiseBufferCreate(dev, (size_t)p->nz * sizeof(double), "values of segments", &p->val));
@@ -252,7 +252,7 @@ static void PredictPadded(PoiseMat A, const int64_t n[2], int64_t length, int64_
 {
   int64_t bytes[2];
   for (int k = 0; k < 2; k++) {
-    int64_t nz = n[k] * length, width = nz > poiseContextHome(A->ctx)->most_narrow ? 8 : 4;
+    int64_t nz = n[k] * length, width = nz > poiseContextHome(A->ctx)->hooks.most_narrow ? 8 : 4;
     bytes[k] = (m + 1) * width + 12 * nz;
   }
   poisePredictBetween(A->ctx->device, bytes[0], bytes[1], ON_DEVICE, p);

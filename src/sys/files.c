@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that are written whole or not at all; numbers in them that do not depend on the locale. */
+/* Files that appear whole or not at all, and files that take lines as they come. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE     /* flock */
 #define _XOPEN_SOURCE   700 /* realpath */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <locale.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "sys.h"
 
 enum { NAMES = 1000 }; /* temporary names to try */
@@ -226,20 +226,4 @@ void poiseFileLinesClose(PoiseContext ctx)
     ctx->lines = l->next;
     FreeLines(ctx, l);
   }
-}
-
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-NumberLocale poiseScalarsBegin(void)
-{
-  NumberLocale numbers = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
-  if (numbers.plain) numbers.old = uselocale(numbers.plain);
-  return numbers;
-}
-
-void poiseScalarsEnd(NumberLocale numbers)
-{
-  if (!numbers.plain) return;
-  uselocale(numbers.old);
-  freelocale(numbers.plain);
 }

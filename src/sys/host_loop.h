@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loops of host kernels. The device's threads divide the blocks; a few blocks do not justify waking
+   threads. */
+#ifndef POISE_HOST_LOOP_H
+#define POISE_HOST_LOOP_H
+
+#include "device.h"
+
+#define HOST_PRAGMA(x) _Pragma(#x)
+#ifdef POISE_HAVE_OPENMP
+#define HOST_SHARED_OUT(dev, nblock) ((dev)->threads > 1 && (nblock) > HOST_FEW_BLOCKS)
+#define HOST_PARALLEL_FOR(dev, nblock)                                      \
+  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) \
+                  if (HOST_SHARED_OUT(dev, nblock)))
+/* For a few items of uneven work. */
+#define HOST_PARALLEL_ITEMS(threads, worth) \
+  HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
+#define HOST_CRITICAL HOST_PRAGMA(omp critical)
+#define HOST_ATOMIC   HOST_PRAGMA(omp atomic)
+#else
+#define HOST_CRITICAL
+#define HOST_ATOMIC
+#define HOST_PARALLEL_FOR(dev, nblock)      (void)(dev), (void)(nblock);
+#define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
+#endif
+
+#endif

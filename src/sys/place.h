@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which GPU a rank takes. */
+#ifndef POISE_PLACE_H
+#define POISE_PLACE_H
+
+#include "device.h"
+
+/* *id: the GPU that is asked for. -1 becomes the one for this rank. Collective; agrees. */
+PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id);
+
+typedef struct GpuPlace {
+  uint64_t machine, near; /* near: a bit for each GPU */
+} GpuPlace;
+
+/* the GPU of this rank, from the places of all ranks */
+int poisePickGpu(int rank, const GpuPlace *all, int count);
+/* may this process run on one of these cores, "0-31,64-95"? */
+bool poiseMayRunOn(const char *list);
+
+#endif
