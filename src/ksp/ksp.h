@@ -195,7 +195,7 @@ typedef struct KSPHistory { /* norms of the latest solve, if they are kept */
   int64_t size, capacity;
 } KSPHistory;
 
-/* Methods read what set-up chose, work, v and M, beside their own data. */
+/* Methods read their data, what set-up chose, work, v, M and loop.parity; behind the loop also the result. */
 struct PoiseKSP_s {
   PoiseContext ctx;
 
