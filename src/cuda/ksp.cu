@@ -146,6 +146,83 @@ __device__ __forceinline__ void ApplyBlocks(const BlockEpilogue &e, int64_t begi
   }
 }
 
+/* ---- the stages of a phase, in a block ------------------------------------------------------- */
+
+/* Before the wait: the arguments to shared memory. */
+template <int T> __device__ __forceinline__ void CopyArgs(const PhaseArgs &a, Prologue &p)
+{
+  for (int k = threadIdx.x; k < (int)(sizeof a / 8); k += T)
+    ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
+}
+
+/* Before the wait: where this thread's rows are. */
+template <int T>
+__device__ __forceinline__ void FindRows(const PhaseArgs &a, int64_t begin, int64_t end,
+                                         Row (&row)[POISE_BLOCK / T])
+{
+#pragma unroll
+  for (int r = 0; r < POISE_BLOCK / T; r++) {
+    (PhaseArgs &)row[r].args = a;
+    if (T == MANY) row[r].Find(a, begin + threadIdx.x + r * T, end);
+  }
+}
+
+/* Behind the wait: what was found. */
+template <int T> __device__ __forceinline__ void FetchRows(Row (&row)[POISE_BLOCK / T])
+{
+#pragma unroll
+  for (int r = 0; r < POISE_BLOCK / T; r++)
+    if (T == MANY) row[r].Fetch(); /* latency is all there */
+}
+
+/* The prologue of a block with rows. Returns whether these are done, with their coefficients. */
+template <Begin BEGIN, bool DECIDING>
+__device__ __forceinline__ bool Decide(const PhaseArgs &a, int64_t block, Prologue &p, double *c)
+{
+  if (threadIdx.x == 0) p.go = !Skip<DECIDING>(a, p) && Prepare<BEGIN>(a, p, c);
+  if (threadIdx.x == 32) { /* and by another warp at the same time */
+    Prepare<BEGIN>(a, p, c);
+    for (int k = 0; k < POISE_MAX_COEFS; k++) p.c[k] = c[k];
+  }
+  if (!a.slots && block == 0 && threadIdx.x < a.nsum) *a.sum[threadIdx.x].dst = p.sum[threadIdx.x];
+  __syncthreads();
+  if (!p.go) return false;
+  for (int k = 0; k < POISE_MAX_COEFS; k++) c[k] = p.c[k];
+  return true;
+}
+
+/* The elements, with their dots added to s. */
+template <Element ELEMENT, int NDOT, int COMBINE, int T>
+__device__ __forceinline__ void RunElements(const PhaseArgs &a, int64_t begin, int64_t end, const double *c,
+                                            Row (&row)[POISE_BLOCK / T], double *s)
+{
+#pragma unroll
+  for (int r = 0; r < POISE_BLOCK / T; r++) {
+    int64_t i = begin + threadIdx.x + r * T;
+    if (i >= end) break;
+    if (T != MANY) row[r].Fetch(a, i);
+    Dots t = ELEMENT(c, &row[r].args, i);
+    for (int k = 0; k < NDOT; k++) s[k] = Join<COMBINE>(s[k], t.d[k]);
+  }
+}
+
+/* The block's partials: of NDOT dots of the elements, and of those of the end. */
+template <int NDOT, int COMBINE, bool END, int T, int N>
+__device__ __forceinline__ void StorePartials(const PhaseArgs &a, int64_t block, double (&s)[N])
+{
+  constexpr int DOTS = NDOT + 2 * END;
+  if (NDOT == 0 && !(END && (a.end.rz || a.end.zz))) return;
+  if constexpr (DOTS == 2 && T == MANY)
+    BlockReducePair<COMBINE, T>(s);
+  else if constexpr (DOTS > 0)
+    BlockReduce<DOTS, COMBINE, T>(s);
+  if (threadIdx.x != 0) return;
+  for (int k = 0; k < NDOT; k++)
+    if (a.partial[k]) a.partial[k][block] = s[k];
+  if (END && a.end.rz) a.end.rz[block] = s[N - 2];
+  if (END && a.end.zz) a.end.zz[block] = s[N - 1];
+}
+
 template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T>
 static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ PhaseArgs a)
 {
@@ -155,57 +232,26 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   int64_t block = (int64_t)blockIdx.x - IsApart(a), rows = END ? poisePhaseRows(&a) : POISE_BLOCK;
   int64_t begin = block * rows, end = block < 0 ? begin : begin + rows < a.n ? begin + rows : a.n;
   PdlLaunchDependents();
-  for (int k = threadIdx.x; k < (int)(sizeof a / 8); k += T)
-    ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
+  CopyArgs<T>(a, p);
   Inputs<T> inputs(a);
   Row row[POISE_BLOCK / T];
-#pragma unroll
-  for (int r = 0; r < POISE_BLOCK / T; r++) {
-    (PhaseArgs &)row[r].args = a;
-    if (T == MANY) row[r].Find(a, begin + threadIdx.x + r * T, end);
-  }
+  FindRows<T>(a, begin, end, row);
   PdlWait();
   inputs.Load();
-#pragma unroll
-  for (int r = 0; r < POISE_BLOCK / T; r++)
-    if (T == MANY) row[r].Fetch(); /* latency is all there */
+  FetchRows<T>(row);
   inputs.Put(a, p);
   double c[POISE_MAX_COEFS] = {0}, s[N > 0 ? N : 1] = {0};
   if (block < 0) {
     if (threadIdx.x < 32) SetScalars<BEGIN, DECIDING>(a, p);
     return;
   }
-  if (threadIdx.x == 0) p.go = !Skip<DECIDING>(a, p) && Prepare<BEGIN>(a, p, c);
-  if (threadIdx.x == 32) { /* and by another warp at the same time */
-    Prepare<BEGIN>(a, p, c);
-    for (int k = 0; k < POISE_MAX_COEFS; k++) p.c[k] = c[k];
-  }
-  if (!a.slots && block == 0 && threadIdx.x < a.nsum) *a.sum[threadIdx.x].dst = p.sum[threadIdx.x];
-  __syncthreads();
-  if (!p.go) return;
-  for (int k = 0; k < POISE_MAX_COEFS; k++) c[k] = p.c[k];
-#pragma unroll
-  for (int r = 0; r < POISE_BLOCK / T; r++) {
-    int64_t i = begin + threadIdx.x + r * T;
-    if (i >= end) break;
-    if (T != MANY) row[r].Fetch(a, i);
-    Dots t = ELEMENT(c, &row[r].args, i);
-    for (int k = 0; k < NDOT; k++) s[k] = Join<COMBINE>(s[k], t.d[k]);
-  }
+  if (!Decide<BEGIN, DECIDING>(a, block, p, c)) return;
+  RunElements<ELEMENT, NDOT, COMBINE, T>(a, begin, end, c, row, s);
   if (END) {
     __syncthreads();
     ApplyBlocks<T>(a.end, begin, end, s + NDOT);
   }
-  if (NDOT == 0 && !(END && (a.end.rz || a.end.zz))) return;
-  if constexpr (N == 2 && T == MANY)
-    BlockReducePair<COMBINE, T>(s);
-  else if constexpr (N > 0)
-    BlockReduce<N, COMBINE, T>(s);
-  if (threadIdx.x != 0) return;
-  for (int k = 0; k < NDOT; k++)
-    if (a.partial[k]) a.partial[k][block] = s[k];
-  if (END && a.end.rz) a.end.rz[block] = s[N - 2];
-  if (END && a.end.zz) a.end.zz[block] = s[N - 1];
+  StorePartials<NDOT, COMBINE, END, T>(a, block, s);
 }
 
 /* Sum k becomes SUBTOTALS partials: subtotal[k][p] = the sum of every SUBTOTALS * THREADS-th, one block

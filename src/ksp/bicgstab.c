@@ -33,7 +33,7 @@ static int Unknown(PoiseKSP ksp)
 /* Is w = M^-1 y available for the next product when a phase has written y? */
 static bool IsAhead(PoiseKSP ksp)
 {
-  return ksp->side == POISE_PC_RIGHT && ksp->blocks.b;
+  return ksp->side == POISE_PC_RIGHT && ksp->M.blocks.b;
 }
 
 /* y = K v[of] */
@@ -100,16 +100,16 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
 /* |r|^2 of the kept x, if that is better than the x of a solve that failed; else 0. */
 static double Kept(PoiseKSP ksp)
 {
-  const double *kept = ksp->final + BI_KEPT,
+  const double *kept = ksp->result.slots + BI_KEPT,
                least = kept[0] > 0 && kept[1] > 0 ? fmin(kept[0], kept[1]) : kept[0] + kept[1];
-  return ksp->reason < 0 && least > 0 && !(ksp->final[BI_RR] <= least) ? least : 0;
+  return ksp->result.reason < 0 && least > 0 && !(ksp->result.slots[BI_RR] <= least) ? least : 0;
 }
 
 static void Finish_BiCGSTAB(PoiseKSP ksp)
 {
   double kept = Kept(ksp);
   if (kept > 0) poiseKSPCopy(ksp, ksp->work[KEPT], ksp->work[Unknown(ksp)]);
-  if (kept > 0) ksp->rnorm = sqrt(kept) / ksp->scale;
+  if (kept > 0) ksp->result.rnorm = sqrt(kept) / ksp->solve.scale;
   if (ksp->side == POISE_PC_RIGHT) poiseKSPUnwind(ksp, ksp->work[U], ksp->work[W]); /* x += M^-1 u */
 }
 
@@ -125,7 +125,7 @@ static void Explain_BiCGSTAB(PoiseKSP ksp)
     poiseKSPSay(
         ksp,
         "started afresh to no avail: x is the best of those starts, the residual norm was %.3g at the end",
-        sqrt(ksp->final[BI_RR]) / ksp->scale);
+        sqrt(ksp->result.slots[BI_RR]) / ksp->solve.scale);
 }
 
 const KSPType poiseKSPType_bicgstab = {

@@ -27,9 +27,9 @@ static void Update(PoiseKSP ksp, int rz)
   double **v = ksp->v;
   bool by_r = ksp->norm != POISE_KSP_NORM_PRECONDITIONED;
   int zz = by_r ? NO_SLOT : CG_NN, rr = by_r ? CG_NN : NO_SLOT;
-  PhaseArgs a = {READS(CG_Q, v[Q]), READS(CG_D, ksp->point), UPDATES(CG_R, v[R]),
+  PhaseArgs a = {READS(CG_Q, v[Q]), READS(CG_D, ksp->M.diagonal), UPDATES(CG_R, v[R]),
                  .flags = NORM_UNPRECONDITIONED};
-  if (ksp->pointwise) {
+  if (ksp->M.pointwise) {
     a.flags = (int)ksp->norm;
     poiseKSPPhase(ksp, PHASE_cg_update, a, rz, CG_NN);
   } else {
@@ -60,8 +60,8 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
 static void Iterate_CG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
-  const double *z = ksp->pointwise ? NULL : v[Z], *r = z ? NULL : v[R]; /* without a vector z it is d r */
-  int even = ksp->parity, odd = !even;
+  const double *z = ksp->M.pointwise ? NULL : v[Z], *r = z ? NULL : v[R]; /* without a vector z it is d r */
+  int even = ksp->loop.parity, odd = !even;
   Fuse pq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &pq, v[P], CG_PQ + even);
@@ -69,7 +69,7 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
   Update(ksp, CG_RZ + odd);
   poiseKSPPhase(ksp, PHASE_cg_direction, /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
-                (PhaseArgs){READS(CG_R, r), READS(CG_D, ksp->point), READS(CG_Z, z), UPDATES(CG_X, v[X]),
+                (PhaseArgs){READS(CG_R, r), READS(CG_D, ksp->M.diagonal), READS(CG_Z, z), UPDATES(CG_X, v[X]),
                             UPDATES(CG_P, v[P]), .flags = poiseCGFlags(ksp)},
                 NO_SLOT, NO_SLOT);
 }

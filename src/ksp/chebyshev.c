@@ -169,7 +169,7 @@ static PoiseErr Hessenberg(PoiseKSP g, int n, double complex *h)
 {
   double *array;
   int64_t m = poiseGMRESRestart(g);
-  TRY(poiseBufferUpdate(&g->array_buffer, HOST, &array));
+  TRY(poiseBufferUpdate(&g->scalars.array_buffer, HOST, &array));
   for (int j = 0; j < n; j++) {
     for (int i = 0; i <= j; i++) h[i + j * n] = poiseGMRESColumn(array, m, j)[i];
     if (j + 1 < n) h[j + 1 + j * n] = poiseGMRESSin(array, m)[j] * poiseGMRESRotated(array, m, j)[j];
@@ -182,8 +182,9 @@ static PoiseErr ReadEigenvalues(PoiseKSP ksp, PoiseKSP g)
   Chebyshev *c = ksp->data;
   double complex *h = NULL;
   int n = poiseGMRESColumns(g);
-  c->least = c->largest = n || g->reason == POISE_DIVERGED_NANORINF ? NAN : 1; /* 1: the matrix has no rows */
-  if (!n || g->reason == POISE_DIVERGED_NANORINF) return POISE_OK;
+  c->least = c->largest =
+      n || g->result.reason == POISE_DIVERGED_NANORINF ? NAN : 1; /* 1: the matrix has no rows */
+  if (!n || g->result.reason == POISE_DIVERGED_NANORINF) return POISE_OK;
   TRY(poiseAllocArray(ksp->ctx, n * n, sizeof *h, "estimate of eigenvalues", &h));
   PoiseErr e = Hessenberg(g, n, h);
   if (!e) Extremes(h, n, &c->least, &c->largest);

@@ -20,7 +20,7 @@ static bool IsLeft(PoiseKSP ksp)
    overwritten; or -1. */
 static int Known(PoiseKSP ksp)
 {
-  return ksp->type->residual && !ksp->claim.refuted ? ksp->type->residual(ksp) : -1;
+  return ksp->type->residual && !ksp->solve.claim.refuted ? ksp->type->residual(ksp) : -1;
 }
 
 /* Is the norm sqrt(r, z), or a multiple of it? */
@@ -33,9 +33,9 @@ static bool IsNatural(PoiseKSP ksp)
    From the left |b - A x| itself is wanted too, see poiseKSPInaccuracy. */
 bool poiseKSPChecks(PoiseKSP ksp)
 {
-  if (!ksp->options.verify || ksp->test || ksp->norm == POISE_KSP_NORM_NONE) return false;
-  if (ksp->claim.refuted) return true;
-  if (ksp->reason < 0 || (ksp->its == ksp->base && !IsNatural(ksp))) return false;
+  if (!ksp->options.verify || ksp->user.test || ksp->norm == POISE_KSP_NORM_NONE) return false;
+  if (ksp->solve.claim.refuted) return true;
+  if (ksp->result.reason < 0 || (ksp->result.its == ksp->solve.base && !IsNatural(ksp))) return false;
   return IsLeft(ksp) || Known(ksp) < 0;
 }
 
@@ -57,7 +57,7 @@ static void Measure(PoiseKSP ksp, const double *b)
 void poiseKSPMeasure(PoiseKSP ksp)
 {
   const double *b = NULL;
-  PoiseErr e = poiseVecRead(ksp->b, &b);
+  PoiseErr e = poiseVecRead(ksp->solve.b, &b);
   poiseKSPFailed(ksp, e);
   poiseLogBegin(ksp->ctx, EVENT_KSPVerify);
   Measure(ksp, e ? ksp->v[0] : b);              /* also after a failure, as other ranks do so */
@@ -73,7 +73,7 @@ static int SlotOfNorm(PoiseKSP ksp)
 /* The norm that was tested, from its square. */
 static double Norm(PoiseKSP ksp, double square)
 {
-  double factor = ksp->type->factor ? ksp->final[ksp->type->factor] : 1;
+  double factor = ksp->type->factor ? ksp->result.slots[ksp->type->factor] : 1;
   return factor * sqrt(fabs(square));
 }
 
@@ -94,33 +94,33 @@ static double Computed(PoiseKSP ksp, const double *slots)
 
 static double Tolerance(PoiseKSP ksp)
 {
-  const double *s = ksp->final;
+  const double *s = ksp->result.slots;
   return fmax(s[SLOT_RTOL] * s[SLOT_NORM0], s[SLOT_ATOL]);
 }
 
 double poiseKSPMost(PoiseKSP ksp, int *slot)
 {
   *slot = SlotOfNorm(ksp);
-  return ksp->claim.best_square;
+  return ksp->solve.claim.best_square;
 }
 
 bool poiseKSPJudge(PoiseKSP ksp, const double *slots)
 {
-  Claim *c = &ksp->claim;
+  Claim *c = &ksp->solve.claim;
   double square = fabs(slots[SlotOfNorm(ksp)]), norm = Computed(ksp, slots), before = c->best;
-  bool claims = ksp->reason > 0;
+  bool claims = ksp->result.reason > 0;
   c->residual = sqrt(slots[SLOT_TRUE_RESIDUAL]);
   c->rhs = sqrt(slots[SLOT_CHECK_BB]);
   if (Known(ksp) >= 0 || (claims && norm <= MARGIN * Tolerance(ksp))) return false;
   /* otherwise no iteration since the last claim */
-  if (claims && poiseFinite(ksp->rnorm)) c->claimed = ksp->rnorm;
+  if (claims && poiseFinite(ksp->result.rnorm)) c->claimed = ksp->result.rnorm;
   c->refuted += claims;
   c->best = fmin(c->best, norm);
   if (poiseFinite(norm)) c->best_square = fmin(c->best_square, square);
-  ksp->rnorm = c->best / ksp->scale;
+  ksp->result.rnorm = c->best / ksp->solve.scale;
   if (!claims) return false;
   if (c->refuted == 1 || (poiseFinite(norm) && norm <= before / 2)) return true;
-  ksp->reason = IsNoNorm(ksp, slots) ? POISE_DIVERGED_INDEFINITE_PC : POISE_DIVERGED_BREAKDOWN;
+  ksp->result.reason = IsNoNorm(ksp, slots) ? POISE_DIVERGED_INDEFINITE_PC : POISE_DIVERGED_BREAKDOWN;
   return false;
 }
 
@@ -128,26 +128,27 @@ bool poiseKSPJudge(PoiseKSP ksp, const double *slots)
    left out stays in |b - A x|, and is reported elsewhere. */
 double poiseKSPInaccuracy(PoiseKSP ksp)
 {
-  const Claim *c = &ksp->claim;
-  double ratio = c->rhs > 0 ? c->residual / c->rhs : 0, known = ksp->A->left.n ? 0 : ksp->inconsistency;
+  const Claim *c = &ksp->solve.claim;
+  const KSPResult *r = &ksp->result;
+  double ratio = c->rhs > 0 ? c->residual / c->rhs : 0, known = ksp->A->left.n ? 0 : r->inconsistency;
   double rest = sqrt(fmax(0, ratio * ratio - known * known));
-  return ksp->reason == POISE_CONVERGED_RTOL && IsLeft(ksp) && rest > fmax(0.01, MARGIN * ksp->options.rtol)
+  return r->reason == POISE_CONVERGED_RTOL && IsLeft(ksp) && rest > fmax(0.01, MARGIN * ksp->options.rtol)
              ? ratio
              : 0;
 }
 
 void poiseKSPSayClaim(PoiseKSP ksp)
 {
-  const Claim *c = &ksp->claim;
+  const Claim *c = &ksp->solve.claim;
   double inaccuracy = poiseKSPInaccuracy(ksp);
   if (inaccuracy > 0)
     poiseKSPSay(ksp, "WARNING: |b - A x| is %.3g of |b|, the tolerance was reached in the %s norm alone",
                 inaccuracy, PoiseKSPNormString(ksp->norm));
   if (!c->refuted) return;
-  if (ksp->reason > 0)
+  if (ksp->result.reason > 0)
     poiseKSPSay(ksp, "%d claim%s before %s not true and went on", c->refuted, c->refuted > 1 ? "s" : "",
                 c->refuted > 1 ? "were" : "was");
   else
     poiseKSPSay(ksp, "the method claimed a residual norm of %.3g, that of b - A x is %.3g", c->claimed,
-                c->best / ksp->scale);
+                c->best / ksp->solve.scale);
 }

@@ -13,24 +13,25 @@
 
 static double *Pend(PoiseKSP ksp, int slot, int64_t count)
 {
-  double *partial = ksp->partials + ksp->next_partial * ksp->stride;
-  ksp->next_partial = (ksp->next_partial + 1) % PARTIALS;
-  ksp->pending[ksp->npending++] = (Sum){partial, count, ksp->slots + slot};
+  KSPDots *d = &ksp->dots;
+  double *partial = d->partials + d->next_partial * d->stride;
+  d->next_partial = (d->next_partial + 1) % PARTIALS;
+  d->pending[d->npending++] = (Sum){partial, count, poiseKSPSlot(ksp, slot)};
   return partial;
 }
 
 void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot)
 {
   f->u[f->ndot] = u;
-  f->partial[f->ndot++] = Pend(ksp, slot, ksp->nblock);
+  f->partial[f->ndot++] = Pend(ksp, slot, ksp->dots.nblock);
 }
 
 static PoiseErr FetchStage(PoiseKSP ksp, int n, double *v)
 {
   size_t bytes = (size_t)n * sizeof(double);
-  TRY(poiseDeviceCopy(ksp->ctx->device, ksp->staged, ksp->stage, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceCopy(ksp->ctx->device, ksp->dots.staged, ksp->dots.stage, bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(ksp->ctx->device));
-  memcpy(v, ksp->staged, bytes);
+  memcpy(v, ksp->dots.staged, bytes);
   return POISE_OK;
 }
 
@@ -39,13 +40,13 @@ static void SumStage(PoiseKSP ksp, int n)
 {
   double v[POISE_COMM_WIDTH] = {0};
   poiseKSPFailed(ksp, FetchStage(ksp, n, v));
-  v[n] = ksp->failed != POISE_OK;
+  v[n] = ksp->solve.failed != POISE_OK;
   PoiseErr e = poiseCommSum(ksp->ctx->comm, v, n + 1);
   poiseKSPFailed(ksp, e);
-  ksp->stop = ksp->stop || e || v[n] > 0;
-  memcpy(ksp->summed, v, (size_t)n * sizeof(double)); /* the last one has left it: Fetch has waited */
-  poiseKSPFailed(ksp, poiseDeviceCopy(ksp->ctx->device, ksp->stage, ksp->summed, (size_t)n * sizeof(double),
-                                      COPY_TO_DEVICE));
+  ksp->solve.stop = ksp->solve.stop || e || v[n] > 0;
+  memcpy(ksp->dots.summed, v, (size_t)n * sizeof(double)); /* the last one has left it: Fetch has waited */
+  poiseKSPFailed(ksp, poiseDeviceCopy(ksp->ctx->device, ksp->dots.stage, ksp->dots.summed,
+                                      (size_t)n * sizeof(double), COPY_TO_DEVICE));
 }
 
 static void Reduce(PoiseKSP ksp, ReduceArgs r)
@@ -56,22 +57,24 @@ static void Reduce(PoiseKSP ksp, ReduceArgs r)
 /* Sum pending dots over ranks. Each then has one partial. */
 static void SumPending(PoiseKSP ksp)
 {
-  if (PoiseSize(ksp->ctx) == 1 || !ksp->npending) return;
-  for (int k = 0; k < ksp->npending; k++)
+  KSPDots *d = &ksp->dots;
+  if (PoiseSize(ksp->ctx) == 1 || !d->npending) return;
+  for (int k = 0; k < d->npending; k++)
     Reduce(ksp, (ReduceArgs){.nsum = 1,
-                             .count = ksp->pending[k].count,
-                             .partial = ksp->pending[k].partial,
-                             .dst = ksp->stage + k});
-  SumStage(ksp, ksp->npending);
-  for (int k = 0; k < ksp->npending; k++) ksp->pending[k].partial = ksp->stage + k, ksp->pending[k].count = 1;
+                             .count = d->pending[k].count,
+                             .partial = d->pending[k].partial,
+                             .dst = d->stage + k});
+  SumStage(ksp, d->npending);
+  for (int k = 0; k < d->npending; k++) d->pending[k].partial = d->stage + k, d->pending[k].count = 1;
 }
 
 void poiseKSPPublish(PoiseKSP ksp)
 {
+  KSPDots *d = &ksp->dots;
   SumPending(ksp);
-  for (const Sum *s = ksp->pending; s < ksp->pending + ksp->npending; s++)
+  for (const Sum *s = d->pending; s < d->pending + d->npending; s++)
     Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
-  ksp->npending = 0;
+  d->npending = 0;
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
@@ -89,17 +92,18 @@ static double Streams(const PhaseArgs *a)
 static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_MAX_DOTS],
                         int rz, int zz)
 {
+  KSPDots *d = &ksp->dots;
   SumPending(ksp);
   poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
   a.id = id;
   a.n = rows;
-  a.parity = ksp->parity;
-  a.slots = ksp->finishing ? NULL : ksp->slots;
-  a.array = ksp->array;
-  a.conv = ksp->conv;
-  a.nsum = ksp->npending;
-  memcpy(a.sum, ksp->pending, (size_t)ksp->npending * sizeof *a.sum);
-  ksp->npending = 0;
+  a.parity = ksp->loop.parity;
+  a.slots = ksp->solve.finishing ? NULL : ksp->scalars.slots;
+  a.array = ksp->scalars.array;
+  a.conv = ksp->scalars.conv;
+  a.nsum = d->npending;
+  memcpy(a.sum, d->pending, (size_t)d->npending * sizeof *a.sum);
+  d->npending = 0;
   for (int k = 0; k < POISE_MAX_DOTS; k++)
     if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
   if (rz != NO_SLOT) a.end.rz = Pend(ksp, rz, poisePhaseBlocks(&a));
@@ -121,8 +125,8 @@ void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
 static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS], Application m)
 {
   Fuse f = {0};
-  if (ksp->blocks.b) {
-    a.end = ksp->blocks;
+  if (ksp->M.blocks.b) {
+    a.end = ksp->M.blocks;
     a.end.r = ksp->v[m.r], a.end.z = ksp->v[m.z];
     LaunchPhase(ksp, id, a, ksp->layout->n, dot, m.rz, m.zz);
     return;
@@ -142,11 +146,11 @@ void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
 {
   int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB};
   PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r])};
-  if (z != NO_SLOT && !ksp->pointwise) {
+  if (z != NO_SLOT && !ksp->M.pointwise) {
     PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
     return;
   }
-  if (z != NO_SLOT) a.in[KSP_D] = ksp->point, dot[0] = SLOT_CHECK_RZ, dot[1] = SLOT_CHECK_ZZ;
+  if (z != NO_SLOT) a.in[KSP_D] = ksp->M.diagonal, dot[0] = SLOT_CHECK_RZ, dot[1] = SLOT_CHECK_ZZ;
   PlainPhase(ksp, PHASE_ksp_check, a, dot);
 }
 
@@ -159,7 +163,7 @@ void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
 
 static double *DotPartials(PoiseKSP ksp)
 {
-  return ksp->partials + PARTIALS * ksp->stride;
+  return ksp->dots.partials + PARTIALS * ksp->dots.stride;
 }
 
 static int Batch(int k, int first)
@@ -170,8 +174,12 @@ static int Batch(int k, int first)
 /* Partial sums of (x_j, y). */
 static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, const double *skip)
 {
-  MdotArgs m = {
-      .n = ksp->layout->n, .stride = ksp->nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)};
+  MdotArgs m = {.n = ksp->layout->n,
+                .stride = ksp->dots.nblock,
+                .k = k,
+                .y = y,
+                .skip = skip,
+                .partial = DotPartials(ksp)};
   for (int j = 0; j < k; j++) m.x[j] = x[j];
   poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
   poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, mdot, &m));
@@ -181,13 +189,16 @@ static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, con
 /* Sum the partials of k dots over all ranks into dst, and add them to sum. */
 static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const double *skip)
 {
-  ReduceArgs r = {
-      .nsum = k, .stride = ksp->nblock, .count = ksp->nblock, .partial = DotPartials(ksp), .dst = dst};
+  ReduceArgs r = {.nsum = k,
+                  .stride = ksp->dots.nblock,
+                  .count = ksp->dots.nblock,
+                  .partial = DotPartials(ksp),
+                  .dst = dst};
   if (PoiseSize(ksp->ctx) > 1) {
-    r.dst = ksp->stage;
+    r.dst = ksp->dots.stage;
     Reduce(ksp, r);
     SumStage(ksp, k);
-    r = (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = ksp->stage, .dst = dst};
+    r = (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = ksp->dots.stage, .dst = dst};
   }
   r.skip = skip;
   Reduce(ksp, r);
@@ -215,7 +226,7 @@ static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double
     MaxpyArgs m = {
         .n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
     for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
-    m.stride = ksp->nblock;
+    m.stride = ksp->dots.nblock;
     m.again = again;
     first += batch;
     if (f && first == k) m.fuse = *f;

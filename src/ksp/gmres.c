@@ -104,7 +104,7 @@ void poiseGMRESExtend(PoiseKSP ksp, int j)
   GMRES *g = ksp->data;
   int m = poiseGMRESRestart(ksp);
   double **basis = ksp->v + GM_V, *w = basis[j + 1];
-  double *h = poiseGMRESColumn(ksp->array, m, j), *h2 = poiseGMRESSecond(ksp->array, m);
+  double *h = poiseGMRESColumn(ksp->scalars.array, m, j), *h2 = poiseGMRESSecond(ksp->scalars.array, m);
   PhaseArgs column = {READS(GM_FROM, w), WRITES(GM_TO, w), .flags = m, .k = j};
   poiseKSPMdot(ksp, j + 1, basis, w, h, NULL, poiseKSPSlot(ksp, SLOT_DONE)); /* h = V' w */
   Project(ksp, g->refine == NEVER ? poiseKSPMaxpy : poiseKSPMaxpyDots, j, h, SLOT_DONE, GM_WW);
@@ -122,7 +122,7 @@ double *poiseGMRESCoefficients(PoiseKSP ksp, int k)
 {
   int m = poiseGMRESRestart(ksp);
   poiseKSPScalars(ksp, PHASE_gmres_solve, (PhaseArgs){.flags = m, .k = k});
-  return poiseGMRESSolution(ksp->array, m);
+  return poiseGMRESSolution(ksp->scalars.array, m);
 }
 
 void poiseGMRESContinue(PoiseKSP ksp)
@@ -140,29 +140,31 @@ void poiseGMRESContinue(PoiseKSP ksp)
    asked for, and by the next cycle of a replayed loop. */
 int poiseGMRESResidual(PoiseKSP ksp)
 {
-  bool restarted = (ksp->its - ksp->base) % poiseGMRESRestart(ksp) == 0 && poiseGMRESColumns(ksp) == 0;
+  bool restarted =
+      (ksp->result.its - ksp->solve.base) % poiseGMRESRestart(ksp) == 0 && poiseGMRESColumns(ksp) == 0;
   return restarted ? 0 : -1;
 }
 
 static bool Dropped(PoiseKSP ksp)
 {
-  return ksp->reason == POISE_DIVERGED_BREAKDOWN && ksp->final[GM_DROPPED] != 0;
+  return ksp->result.reason == POISE_DIVERGED_BREAKDOWN && ksp->result.slots[GM_DROPPED] != 0;
 }
 
 /* The part of the cycle before the dropped column may have gained. */
 bool poiseGMRESStalls(PoiseKSP ksp, double *norm)
 {
-  *norm = ksp->final[GM_FIRST];
-  return Dropped(ksp) && ksp->norm != POISE_KSP_NORM_NONE && ksp->final[SLOT_NORM] <= *norm / 2;
+  *norm = ksp->result.slots[GM_FIRST];
+  return Dropped(ksp) && ksp->norm != POISE_KSP_NORM_NONE && ksp->result.slots[SLOT_NORM] <= *norm / 2;
 }
 
 void poiseGMRESExplain(PoiseKSP ksp)
 {
   const GMRES *g = ksp->data;
   if (Dropped(ksp)) poiseKSPSay(ksp, "the Krylov space is exhausted: K is singular, or nearly so");
-  double recurrence = ksp->final[GM_RECURRENCE] / ksp->scale, computed = ksp->final[GM_COMPUTED] / ksp->scale;
+  double recurrence = ksp->result.slots[GM_RECURRENCE] / ksp->solve.scale,
+         computed = ksp->result.slots[GM_COMPUTED] / ksp->solve.scale;
   if (ksp->norm == POISE_KSP_NORM_NONE ||
-      fabs(computed - recurrence) <= g->breakdown * ksp->final[GM_FIRST] / ksp->scale)
+      fabs(computed - recurrence) <= g->breakdown * ksp->result.slots[GM_FIRST] / ksp->solve.scale)
     return;
   char hint[POISE_OPTION_LENGTH + 80] = "";
   if (g->refine == NEVER)

@@ -41,7 +41,7 @@ PoiseErr poiseGMRESView(PoiseKSP ksp);
 /* Number of columns of the unfinished cycle, as the host knows it. */
 static inline int poiseGMRESColumns(PoiseKSP ksp)
 {
-  return (int)ksp->final[GM_COLUMNS];
+  return (int)ksp->result.slots[GM_COLUMNS];
 }
 
 #endif

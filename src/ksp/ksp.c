@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The solver interface: settings, set-up, solve, view. The loop is in solve.c, its output in monitor.c. */
+/* The solver interface: creation, settings, questions, view. */
 #include "mat/order/arrange.h"
 #include "mat/bytes.h"
 #include "ksp.h"
@@ -80,7 +80,7 @@ PoiseErr poiseRegister_ksp(PoiseContext ctx)
 
 PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what)
 {
-  if (ksp->running)
+  if (ksp->solve.running)
     FAIL(POISE_ERR_STATE,
          "%s of a solver in the middle of its solve: a function called from there must leave it as it is",
          what);
@@ -135,7 +135,7 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
   poiseKSPRelease(k);
   poiseFree(ctx, &k->data);
   poiseFree(ctx, &k->prefix);
-  poiseFree(ctx, &k->history);
+  poiseFree(ctx, &k->history.norms);
   poiseKSPDropReordered(k);
   PoiseMatDestroy(&k->A);
   PoiseMatDestroy(&k->given_A);
@@ -184,6 +184,11 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   PoiseMatDestroy(&ksp->A);
   ksp->A = keep;
   return POISE_OK;
+}
+
+PoiseMat poiseKSPGiven(PoiseKSP ksp)
+{
+  return ksp->given_A ? ksp->given_A : ksp->A;
 }
 
 /* Offer matrices. Inside a preconditioner these are the outer solver's, or parts of those. */
@@ -322,188 +327,25 @@ PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg)
 {
   CALLED(OBJECT(ksp));
   if (!monitor) FAIL(POISE_ERR_ARG, "PoiseKSPAddMonitor: monitor is NULL");
-  if (ksp->nmonitors == MAX_MONITORS) FAIL(POISE_ERR_ARG, "there are %d monitors already", MAX_MONITORS);
-  ksp->monitor[ksp->nmonitors] = monitor;
-  ksp->monitor_arg[ksp->nmonitors++] = arg;
+  if (ksp->user.nmonitors == MAX_MONITORS) FAIL(POISE_ERR_ARG, "there are %d monitors already", MAX_MONITORS);
+  ksp->user.monitor[ksp->user.nmonitors] = monitor;
+  ksp->user.monitor_arg[ksp->user.nmonitors++] = arg;
   return POISE_OK;
 }
 
 PoiseErr PoiseKSPSetConvergenceTest(PoiseKSP ksp, PoiseConvergenceTest test, void *arg)
 {
   CALLED(OBJECT(ksp));
-  ksp->test = test;
-  ksp->test_arg = arg;
+  ksp->user.test = test;
+  ksp->user.test_arg = arg;
   return POISE_OK;
 }
 
 PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on)
 {
   CALLED(OBJECT(ksp));
-  ksp->keep_history = on != 0;
+  ksp->history.keep = on != 0;
   return POISE_OK;
-}
-
-/* ---- the application's matrices and vectors -------------------------------------------------- */
-
-PoiseMat poiseKSPGiven(PoiseKSP ksp)
-{
-  return ksp->given_A ? ksp->given_A : ksp->A;
-}
-
-/* Check the rows of b and x. Those of a solver inside are the rows of the matrix around it. */
-static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
-{
-  if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
-  FAIL(POISE_ERR_UNSUPPORTED,
-       "%s of a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order), whose "
-       "rows are not the "
-       "application's",
-       what);
-}
-
-/* ---- inside a preconditioner ----------------------------------------------------------------- */
-
-/* Is a solve only z = M^-1 r? */
-static bool IsDirect(PoiseKSP ksp)
-{
-  const KSPOptions *o = &ksp->options;
-  return ksp->type == &poiseKSPType_preonly && !ksp->test && !o->converged_reason && !o->view;
-}
-
-void poiseKSPSetInside(PoiseKSP ksp)
-{
-  ksp->inside = true;
-  ksp->options.verify = 0;
-}
-
-PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads)
-{
-  *reads = READS_P;
-  if (!IsDirect(ksp)) return POISE_OK;
-  *reads = READS_NOTHING;
-  return ksp->pc->type->reads ? ksp->pc->type->reads(ksp->pc, reads) : POISE_OK;
-}
-
-PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep)
-{
-  PoisePCSide side;
-  ksp->held = keep;
-  if (ksp->A != source) TRY(PoiseKSPSetOperators(ksp, source, NULL));
-  TRY(poisePCKeep(ksp->pc, ksp->options.reuse, keep));
-  if (ksp->options.guess_nonzero)
-    FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
-  if (!IsDirect(ksp)) return PoiseKSPSetUp(ksp);
-  if (!keep) TRY(poiseKSPChoose(ksp, &side, &ksp->norm));
-  TRY(poisePCPrepare(ksp->pc));
-  ksp->reason = POISE_CONVERGED_ITS; /* the answer of every solve */
-  ksp->its = 1;
-  return POISE_OK;
-}
-
-bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
-{
-  bool once = ksp->type == &poiseKSPType_preonly; /* a test would come too late */
-  bool linear = ksp->type == &poiseKSPType_richardson || ksp->type == &poiseKSPType_chebyshev;
-  if (once || (linear && ksp->norm == POISE_KSP_NORM_NONE && !ksp->test)) return poisePCVaries(ksp->pc, why);
-  *why = (Varying){.pc = pc, .method = ksp->type->name, .prefix = ksp->prefix};
-  return true;
-}
-
-const char *poiseKSPAppliesEagerly(PoiseKSP ksp)
-{
-  return IsDirect(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
-}
-
-PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
-{
-  MatPlan plan;
-  PoisePrediction matrix = {.beyond = NULL};
-  PoiseErr e = poiseMatPredict(ksp->A, counts, &plan, &matrix);
-  if (!e && !IsDirect(ksp)) e = poiseKSPPredict(ksp, ksp->A, &plan, p);
-  TRY(PoiseAgree(ksp->ctx, e));
-  return poisePCPredict(ksp->pc, counts, p);
-}
-
-static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
-
-PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
-{
-  if (IsDirect(ksp)) return poisePCApplyFuse(ksp->pc, r, z, skip, fuse);
-  TRY(Solve(ksp, r, z));
-  return poiseVecFuse(z, skip, fuse);
-}
-
-/* ---- solve ----------------------------------------------------------------------------------- */
-
-static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
-{
-  if (b == x) FAIL(POISE_ERR_ARG, "b and x are the same vector");
-  TRY(poiseVecCheckSame(b, "b", x, "x"));
-  if (!poiseLayoutSame(poiseKSPGiven(ksp)->rows, b->layout))
-    FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)poiseKSPGiven(ksp)->rows->N,
-         (long long)b->layout->N);
-  return POISE_OK;
-}
-
-/* Would a loop that is not replayed violate -device_forbid_copies? */
-static PoiseErr CheckForbidden(PoiseKSP ksp)
-{
-  const Device *dev = ksp->ctx->device;
-  if (dev->forbid_copies && !dev->ops->is_host && ksp->eager)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "%s: the solver would copy %zu bytes to the host in every iteration and wait for them: %s",
-         poiseOptionsName(ksp->ctx, NULL, "device_forbid_copies"), ksp->slot_buffer.bytes, ksp->eager);
-  return POISE_OK;
-}
-
-static PoiseErr Prepare(PoiseKSP ksp)
-{
-  PoiseErr e = CheckForbidden(ksp);
-  return PoiseAgree(ksp->ctx, e ? e : poiseKSPPrepare(ksp));
-}
-
-/* A solve that has run, and whether it went well: in words, and as an error where that was asked for. */
-static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
-{
-  TRY(poiseKSPExplain(ksp, b));
-  if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
-  if (ksp->options.view) TRY(PoiseKSPView(ksp));
-  if (ksp->options.error_if_not_converged && ksp->reason < 0)
-    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s",
-         PoiseKSPReasonString(ksp->reason), (long long)ksp->its, PoiseKSPNormString(ksp->norm), ksp->rnorm,
-         *ksp->detail ? "; " : "", ksp->detail);
-  if (ksp->options.error_if_inaccurate && poiseKSPInaccuracy(ksp) > 0)
-    FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, but %s", PoiseKSPReasonString(ksp->reason),
-         (long long)ksp->its, ksp->detail);
-  return POISE_OK;
-}
-
-static PoiseErr Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
-{
-  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
-  ksp->reason = POISE_DIVERGED_ERROR; /* until the solve has run */
-  ksp->detail[0] = 0;
-  TRY(PoiseKSPSetUp(ksp));
-  TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
-  poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
-  ksp->running = true;
-  PoiseErr e = Prepare(ksp);
-  bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
-  if (!e) e = ksp->arranged ? poiseKSPRunReordered(ksp, b, x) : poiseKSPRun(ksp, b, x);
-  poiseDeviceForbid(ksp->ctx->device, forbade);
-  ksp->running = false;
-  poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
-  if (e) ksp->reason = POISE_DIVERGED_ERROR;
-  TRY(e);
-  TRY(PoiseAgree(ksp->ctx, poiseBufferSyncBorrowed(&x->data)));
-  return Report(ksp, b);
-}
-
-PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
-{
-  CALLED(OBJECT(ksp), OBJECT(b), OBJECT(x));
-  TRY(CheckOutside(ksp, "PoiseKSPSolve"));
-  return Solve(ksp, b, x);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -511,31 +353,31 @@ PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp)
 {
   CALLED_OR(POISE_ITERATING, OBJECT(ksp));
-  return ksp->reason;
+  return ksp->result.reason;
 }
 
 const char *PoiseKSPReasonDetail(PoiseKSP ksp)
 {
   CALLED_OR("", OBJECT(ksp));
-  return ksp->detail;
+  return ksp->result.detail;
 }
 
 PoiseInt PoiseKSPIterations(PoiseKSP ksp)
 {
   CALLED_OR(0, OBJECT(ksp));
-  return ksp->its;
+  return ksp->result.its;
 }
 
 double PoiseKSPInconsistency(PoiseKSP ksp)
 {
   CALLED_OR(0, OBJECT(ksp));
-  return ksp->inconsistency;
+  return ksp->result.inconsistency;
 }
 
 double PoiseKSPResidualNorm(PoiseKSP ksp)
 {
   CALLED_OR(0, OBJECT(ksp));
-  return ksp->rnorm;
+  return ksp->result.rnorm;
 }
 
 PoiseNormType PoiseKSPNormUsed(PoiseKSP ksp)
@@ -553,8 +395,8 @@ PoiseContext PoiseKSPContext(PoiseKSP ksp)
 PoiseErr PoiseKSPHistory(PoiseKSP ksp, PoiseInt *count, const double **norms)
 {
   CALLED(OBJECT(ksp), GIVEN(count), GIVEN(norms));
-  *count = ksp->history_size;
-  *norms = ksp->history;
+  *count = ksp->history.size;
+  *norms = ksp->history.norms;
   return POISE_OK;
 }
 
@@ -563,7 +405,7 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
   CALLED(OBJECT(ksp), OBJECT(b), OBJECT(x), GIVEN(norm));
   PoiseVec r;
   if (!poiseKSPGiven(ksp)) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
-  TRY(CheckOutside(ksp, "PoiseKSPTrueResidual"));
+  TRY(poiseKSPCheckOutside(ksp, "PoiseKSPTrueResidual"));
   TRY(PoiseVecDuplicate(b, &r));
   PoiseErr e = PoiseMatResidual(poiseKSPGiven(ksp), b, x, r);
   if (!e) e = PoiseVecNorm(r, POISE_NORM_2, norm);
@@ -595,15 +437,16 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors\n",
                     ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm),
                     ksp->nwork));
-    TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->eager ? "every iteration enqueued: " : "replayed",
-                    ksp->eager ? ksp->eager : ""));
+    TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->loop.eager ? "every iteration enqueued: " : "replayed",
+                    ksp->loop.eager ? ksp->loop.eager : ""));
     TRY(ViewBytes(ksp));
   }
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
     TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,
                     ksp->A->left.n));
-  if (*ksp->detail)
-    TRY(PoisePrintf(ksp->ctx, "  latest solve: %s; %s\n", PoiseKSPReasonString(ksp->reason), ksp->detail));
+  if (*ksp->result.detail)
+    TRY(PoisePrintf(ksp->ctx, "  latest solve: %s; %s\n", PoiseKSPReasonString(ksp->result.reason),
+                    ksp->result.detail));
   TRY(PoisePCView(ksp->pc));
   if (ksp->arranged) TRY(poiseKSPViewReordered(ksp));
   PoiseMat A = poiseKSPGiven(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Krylov solvers, for their methods. A method enqueues phases, products and preconditioner applications. It
-  takes no decision on the host. The functions that it calls return nothing. A failure is kept in ksp->failed,
-  and the work goes on. The failure travels to all ranks with the next global sum, so that nobody waits for a
-  rank that gave up.
+  takes no decision on the host. The functions that it calls return nothing. A failure is kept in
+  ksp->solve.failed, and the work goes on. The failure travels to all ranks with the next global sum, so that
+  nobody waits for a rank that gave up.
 */
 #ifndef POISE_KSP_IMPL_H
 #define POISE_KSP_IMPL_H
@@ -40,12 +40,12 @@ typedef struct KSPType {
   void (*iterate)(PoiseKSP, int j); /* iteration j of a cycle */
   void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */
   void (*finish)(PoiseKSP);         /* make x; NULL: the iteration keeps x */
-  PoiseVec (*solution)(PoiseKSP);   /* make the iterate in a work vector; ksp->final holds the slots; NULL
-                                     likewise */
+  PoiseVec (*solution)(PoiseKSP);   /* make the iterate in a work vector, with the scalars in
+                                       ksp->result.slots; NULL likewise */
   int factor; /* slot of the factor between the tested norm and the natural one; 0: the tested norm is the
                  one in use */
-  /* The work vector that holds b - A x, from which the norm in ksp->final was computed. 0: it was computed
-     so, but no vector holds it. -1, or NULL: it was not. */
+  /* The work vector that holds b - A x, from which the norm in ksp->result.slots was computed. 0: it was
+     computed so, but no vector holds it. -1, or NULL: it was not. */
   int (*residual)(PoiseKSP);
   /* Has the method ended where a restart from x may gain? Then *norm is the norm at its start. NULL:
      never. */
@@ -65,6 +65,7 @@ typedef struct KSPOptions { /* values of -ksp_..., except the method's own */
   int guess_nonzero, error_if_not_converged, error_if_inaccurate, reuse, verify;
   char monitor_words[POISE_OPTION_LENGTH];
   Monitored monitor;
+  FILE *lines; /* output of the monitor; NULL on ranks other than 0 */
   int true_residual, converged_reason, view;
 } KSPOptions;
 
@@ -85,14 +86,42 @@ typedef struct Arranged { /* a solve in another layout or numbering than the app
   MatShape before, after; /* of A */
 } Arranged;
 
-/* A claim of convergence and its checks. Norms are as the method has them, perhaps scaled. */
-typedef struct Claim {
-  int refuted;          /* number of refuted claims of this solve */
-  double claimed;       /* norm of the latest refuted claim */
-  double best;          /* the least norm computed for such a claim, or after it; infinite: none */
-  double best_square;   /* the least squared norm with which x was delivered; infinite: none */
-  double residual, rhs; /* |b - A x| and |b| if computed, else 0 */
-} Claim;
+/* Functions of the application. */
+typedef struct KSPCallbacks {
+  PoiseMonitor monitor[MAX_MONITORS];
+  void *monitor_arg[MAX_MONITORS];
+  int nmonitors;
+  PoiseConvergenceTest test; /* NULL: the phases decide */
+  void *test_arg;
+} KSPCallbacks;
+
+/* The scalars of phases, on the device. */
+typedef struct KSPScalars {
+  Buffer slot_buffer, array_buffer;
+  double *slots;      /* device pointer; behind the slots the ring of norms */
+  double *array;      /* device pointer: the method's array; behind it the null space's coefficients */
+  int64_t array_size; /* of the method's */
+  Convergence conv;
+} KSPScalars;
+
+/* Dots on their way from kernels to slots (dots.c). */
+typedef struct KSPDots {
+  Buffer partial_buffer, stage_buffer;
+  double *partials, *stage; /* device pointers; stage: the sums of this rank, then of all */
+  double *staged, *summed;  /* the stage on the host: received and sent */
+  int64_t nblock;           /* partials of a phase */
+  int64_t stride;           /* partials of the kernel that leaves most */
+  Sum pending[MAX_PENDING]; /* dots waiting for the next phase */
+  int npending, next_partial;
+} KSPDots;
+
+/* M as phases apply it, from the beginning of a solve (operator.c). */
+typedef struct PhasePC {
+  bool pointwise;                /* M is a diagonal, or the identity */
+  const double *diagonal;        /* device pointer; NULL: the identity. Valid if pointwise */
+  BlockEpilogue blocks;          /* b and d: M^-1 as the epilogue of phases; b = 0: none */
+  double *null[POISE_MAX_BATCH]; /* device pointers of the null space of A, which M removes */
+} PhasePC;
 
 typedef struct Captured { /* what a captured loop depends on */
   const KSPType *type;
@@ -103,104 +132,137 @@ typedef struct Captured { /* what a captured loop depends on */
   int norm, side, cycle;
 } Captured;
 
+/* The loop over iterations (loop.c). */
+typedef struct KSPLoop {
+  const char *eager; /* why it is not replayed; NULL: it is */
+  Graph *graph;      /* kept from solve to solve */
+  Captured captured; /* what the graph depends on */
+  LogCounts *counts; /* counts of the log at the capture: before each iteration, and after the last */
+  int64_t ring;      /* length of the ring of norms, a power of 2 */
+  /* On the host: two copies of the slots and the ring behind them. Here begins the pinned memory. It ends
+     with dots.staged and dots.summed. */
+  double *status[2];
+  const double *norms; /* the ring in the latest copy */
+  int parity;          /* of the iteration that is enqueued */
+  int cycle_at;        /* its place in the cycle */
+} KSPLoop;
+
+/* A claim of convergence and its checks (claim.c). Norms are as the method has them, perhaps scaled. */
+typedef struct Claim {
+  int refuted;          /* number of refuted claims of this solve */
+  double claimed;       /* norm of the latest refuted claim */
+  double best;          /* the least norm computed for such a claim, or after it; infinite: none */
+  double best_square;   /* the least squared norm with which x was delivered; infinite: none */
+  double residual, rhs; /* |b - A x| and |b| if computed, else 0 */
+} Claim;
+
+/* The running solve (solve.c). A method may be started several times in it. */
+typedef struct KSPSolve {
+  bool running;
+  PoiseVec b;                /* lent; after the method's start only the true residual needs it */
+  double norm_b;             /* if the true residual is monitored */
+  PoiseInt reported, tested; /* latest iteration given to the monitors, and to the user's test */
+  bool finishing;            /* what is enqueued is not skipped, though SLOT_DONE is set */
+
+  PoiseErr failed; /* this rank's first failure and its message; a user's function called later may set
+                      others */
+  ErrorState error;
+  bool stop; /* some rank failed; all ranks see this in the same global sum */
+
+  bool again;     /* the method continues from x: its guess is nonzero, and SLOT_NORM0 is set */
+  PoiseInt base;  /* iterations before the latest start */
+  double stalled; /* norm at the beginning of the latest start that stalled; infinite: none */
+  Claim claim;
+
+  double scale;  /* power of 2 by which b, the guess and atol are multiplied (scale.c) */
+  bool scaling;  /* the loop has ended at once, as b must be scaled */
+  int scalings;  /* number of scalings */
+  bool vanished; /* x became 0 when it was scaled back */
+} KSPSolve;
+
+/* What the host knows of the latest solve, also while it runs. */
+typedef struct KSPResult {
+  double slots[POISE_SLOTS]; /* as the host has last looked at them */
+  PoiseKSPReason reason;
+  PoiseInt its;
+  double rnorm, inconsistency;
+  char detail[400]; /* of the reason; "": none */
+} KSPResult;
+
+typedef struct KSPHistory { /* norms of the latest solve, if they are kept */
+  bool keep;
+  double *norms;
+  int64_t size, capacity;
+} KSPHistory;
+
+/* Methods read their data, what set-up chose, work, v, M and loop.parity; behind the loop also the result. */
 struct PoiseKSP_s {
   PoiseContext ctx;
+
+  /* settings, by options and by the program */
   const KSPType *type;
   void *data; /* the method's */
   char *prefix;
   KSPOptions options;
+  KSPCallbacks user;
   PoiseMat given_A, given_P; /* the application's matrices */
-  Arranged *arranged;        /* NULL: the matrices are used as they are */
-  PoiseMat A;                /* the matrix that the solver works with; pc->P is the other */
-  PoisePC pc;
-  int64_t operators; /* counts the matrices set as A */
-  FILE *lines;       /* output of the monitor; NULL on ranks other than 0 */
-  PoiseMonitor monitor[MAX_MONITORS];
-  void *monitor_arg[MAX_MONITORS];
-  int nmonitors;
-  PoiseConvergenceTest test;
-  void *test_arg;
-  const char *eager; /* why the loop is not replayed; NULL: it is */
-  bool configured;   /* its options have been read */
-  bool inside;       /* inside a preconditioner, which passes vectors of its matrix's layout: nothing is
-                        rearranged */
-  bool held;         /* the preconditioner around this solver is kept, and so is that of this solver */
-  bool borrows;      /* borrows its preconditioner, which is set up */
+  bool configured;           /* its options have been read */
+  bool inside;               /* inside a preconditioner, which passes vectors of its matrix's layout: nothing
+                                is rearranged */
+  bool held;    /* the preconditioner around this solver is kept, and so is that of this solver */
+  bool borrows; /* borrows its preconditioner, which is set up */
 
-  /* set up for these sizes */
-  Layout *layout;
+  /* what it works with, as set-up chose it (setup.c, reordered.c) */
+  PoiseMat A; /* pc->P is the matrix of the preconditioner */
+  PoisePC pc;
+  Arranged *arranged; /* NULL: the application's matrices are used as they are */
+  int64_t operators;  /* counts the matrices set as A */
   PoiseNormType norm; /* in use, and the side */
   PoisePCSide side;
+
+  /* what set-up allocated for the rows of A (setup.c) */
+  Layout *layout; /* NULL: nothing */
   int nwork;
   PoiseVec *work;
   double **v;        /* device pointers of work */
   PoiseVec residual; /* b - A x, where it is monitored */
-  PoiseVec rhs;      /* b without its part in the null space of A^T, if that is known */
-  Buffer slot_buffer, array_buffer, partial_buffer, stage_buffer;
-  double *slots, *array, *partials, *stage; /* device pointers; behind the slots the ring of norms */
-  int64_t array_size;                       /* behind the method's array: the null space's coefficients */
-  int64_t nblock;                           /* partials of a phase */
-  int64_t stride;                           /* partials of the kernel that leaves most */
-  /* host-visible: two copies of the slots and of the ring of norms behind them; received and sent parts of
-     sums over ranks */
-  double *pinned, *status[2], *staged, *summed;
-  const double *norms; /* the ring in the latest copy */
-  Convergence conv;
-  Graph *graph;
-  Captured captured;
-  LogCounts *counts; /* counts of the log at the capture: before each iteration, and after the last */
-  int64_t ring;      /* length of the ring of norms, a power of 2 */
+  PoiseVec rhs;      /* b scaled, or without its part in the null space of A^T, if that is known */
+  KSPScalars scalars;
+  KSPDots dots;
+  KSPLoop loop;
 
-  /* of the running solve */
-  bool running;
-  PoiseVec b; /* lent; after the method's start only the true residual needs it */
-  double norm_b;
-  int parity;          /* of the iteration */
-  int cycle_at;        /* iteration of the cycle */
-  const double *point; /* device pointer of the pointwise preconditioner (NULL: identity); valid if
-                          pointwise */
-  bool pointwise;
-  BlockEpilogue blocks;          /* b and d: M^-1 as the epilogue of phases; b = 0: none */
-  double *null[POISE_MAX_BATCH]; /* device pointers of the null space of A */
-  Sum pending[MAX_PENDING];      /* dots waiting for the next phase */
-  int npending, next_partial;
-  bool finishing;  /* the method's finish is running: SLOT_DONE is set, but skips nothing */
-  PoiseErr failed; /* this rank's first failure and its message; a user's function called later may set
-                      others */
-  ErrorState error;
-  bool stop;     /* some rank failed; all ranks see this in the same global sum */
-  bool again;    /* the method continues from x: its guess is nonzero, and SLOT_NORM0 is set */
-  PoiseInt base; /* iterations before the latest start */
-  double scale;  /* power of 2 by which b, the guess and atol are multiplied */
-  bool vanished; /* x became 0 when it was scaled back */
-  bool scaling;  /* the loop has ended at once, as b must be scaled */
-  int scalings;  /* number of scalings of this solve */
-  Claim claim;
-  double stalled; /* norm at the beginning of the latest start that stalled; infinite: none */
-
-  /* of the latest solve */
-  double final[POISE_SLOTS]; /* the slots as they were at the end */
-  PoiseKSPReason reason;
-  PoiseInt its, reported, tested; /* latest iteration given to the monitors, and to the user's test */
-  double rnorm, inconsistency;
-  char detail[400]; /* of the reason; "": none */
-  double *history;
-  int64_t history_size, history_capacity;
-  bool keep_history;
+  /* solves */
+  PhasePC M;
+  KSPSolve solve;
+  KSPResult result;
+  KSPHistory history;
 };
 
 /* slots[k] on the device */
 static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
 {
-  return ksp->slots + k;
+  return ksp->scalars.slots + k;
 }
 
-/* ---- what methods call (solve.c, dots.c) ----------------------------------------------------- */
+/* ---- what methods call (operator.c, dots.c, solve.c) ----------------------------------------- */
 
-/* y = A x, with the dots that were added to f (may be NULL). */
-void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f);
-/* y -= A x, dots likewise. */
-void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f);
+/* y = a A x + b y, with the dots that were added to f (may be NULL). */
+void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const Fuse *f);
+/* y = A x */
+static inline void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
+{
+  poiseKSPProduct(ksp, 1, x, 0, y, f);
+}
+/* y -= A x */
+static inline void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
+{
+  poiseKSPProduct(ksp, -1, x, 1, y, f);
+}
+/* Is M the identity? */
+static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
+{
+  return ksp->M.pointwise && !ksp->M.diagonal;
+}
 /* z = M^-1 r */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
 /* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch */
@@ -213,7 +275,7 @@ int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot);
 /* Does x hold a guess, perhaps left by a refuted claim? */
 static inline bool poiseKSPHasGuess(PoiseKSP ksp)
 {
-  return ksp->options.guess_nonzero || ksp->again;
+  return ksp->options.guess_nonzero || ksp->solve.again;
 }
 /* Add the dot (u, result) to f, or (result, result) if u is NULL. It is in slots[slot] from the next phase
    on. */
@@ -252,10 +314,10 @@ void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);      /* the solution 
 PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t); /* t = the solution + M^-1 u */
 /* Keep a failure of this rank. */
 void poiseKSPFailed(PoiseKSP ksp, PoiseErr e);
-/* Add to ksp->detail, behind a semicolon. */
+/* Add to ksp->result.detail, behind a semicolon. */
 void poiseKSPSay(PoiseKSP ksp, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- solvers inside preconditioners (ksp.c) -------------------------------------------------- */
+/* ---- solvers inside preconditioners (inside.c) ----------------------------------------------- */
 
 /* Mark the solver as inside a preconditioner: nothing is rearranged, and claims are checked only if
    options ask for it. */
@@ -282,8 +344,10 @@ PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, Poise
 
 /* Does it have P's numbering, i.e. that of the matrix of the preconditioner around it? Local. */
 PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P);
+/* Are the rows that it works with the application's? `what` names the call. Local. */
+PoiseErr poiseKSPCheckOutside(PoiseKSP ksp, const char *what);
 
-/* ---- between ksp.c, setup.c, reordered.c, solve.c and monitor.c ------------------------------ */
+/* ---- settings, set-up and reordering (ksp.c, setup.c, reordered.c) --------------------------- */
 
 /* The application's matrix; a solver inside another has only what that one works with. */
 PoiseMat poiseKSPGiven(PoiseKSP ksp);
@@ -292,6 +356,10 @@ PoiseErr poiseKSPChoose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm);
 /* p += what set-up will allocate for A with that plan. */
 PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p);
 bool poiseKSPReorders(PoiseKSP ksp); /* its matrices are rearranged, or were and must no longer be */
+/* POISE_ERR_STATE in the middle of a solve. `what` names the call, which a user's function has then made.
+   Not collective. */
+PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what);
+void poiseKSPRelease(PoiseKSP ksp); /* everything that set-up allocated */
 /* Set the matrices to work with, of the same layout. Collective; agrees. */
 PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P);
 /* Update the rearranged matrices from the application's. poiseKSPRun then takes vectors of ksp->A's
@@ -311,13 +379,12 @@ extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
 
 /* ---- claim.c: is what a method claims true? scale.c: norms that squares cannot hold ---------- */
 
-/* Must the claim in ksp->reason be checked, or the result after a refuted claim be compared with it? */
+/* Must the claim in the result be checked, or a result after a refuted claim be compared with it? */
 bool poiseKSPChecks(PoiseKSP ksp);
 /* Enqueue the dots of b - A x for the x in work[0]. They take two more work vectors. b - A x may be
    available already. */
 void poiseKSPMeasure(PoiseKSP ksp);
-/* Judge ksp->reason from these dots, which are in `slots`. Returns whether the method must continue from
-   x. */
+/* Judge the claim from these dots, which are in `slots`. Returns whether the method must continue from x. */
 bool poiseKSPJudge(PoiseKSP ksp, const double *slots);
 /* The square of the norm computed before, which x must not exceed to be delivered; infinite: no limit.
    *slot: the slot of the present one. */
@@ -327,27 +394,40 @@ double poiseKSPInaccuracy(PoiseKSP ksp);
 /* Is it one of those in ksp.h? */
 bool poiseKSPIsReason(PoiseKSPReason reason);
 void poiseKSPSayClaim(PoiseKSP ksp); /* describe the outcome of claims, by poiseKSPSay */
-/* Does the first norm, in the slots, require scaling? ksp->scaling says so. */
+/* Does the first norm, in the slots, require scaling? ksp->solve.scaling says so. */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots);
-/* Scale ksp->b, which becomes another vector, and the guess in x, if that helps. Collective; agrees. */
+/* Scale ksp->solve.b, which becomes another vector, and the guess in x, if that helps. Collective; agrees. */
 PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x);
 /* Check that the x of a scaled solve is a solution after it is scaled back. Collective; agrees. */
 PoiseErr poiseKSPScaled(PoiseKSP ksp, PoiseVec x);
 
-void poiseKSPRelease(PoiseKSP ksp); /* everything that SetUp allocated */
-void poiseKSPForget(PoiseKSP ksp);  /* the captured loop */
-PoiseErr poiseKSPAllocate(PoiseKSP ksp);
-/* Bring scalars and work vectors to the device and to their state before a solve. The caller agrees. */
-PoiseErr poiseKSPPrepare(PoiseKSP ksp);
-PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* after poiseKSPPrepare */
-/* POISE_ERR_STATE in the middle of a solve. `what` names the call, which a user's function has then made.
-   Not collective. */
-PoiseErr poiseKSPCheckIdle(PoiseKSP ksp, const char *what);
+/* ---- the solve (solve.c), its loop (loop.c) and output (monitor.c) --------------------------- */
+
+/* PoiseKSPSolve for vectors of the rows that the solver works with, or of the application's. */
+PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+/* Iterate on vectors of A's rows, and deliver x. */
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+/* Agree on the failures that were kept. */
+PoiseErr poiseKSPAgree(PoiseKSP ksp);
+/* What phases apply of M, and the null space. Local. */
+PoiseErr poiseKSPPreparePC(PoiseKSP ksp);
+/* z -= N N' z for the null space N of A, then the dots of z. */
+void poiseKSPRemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f);
+
+/* From the first norm on until the solve is over, each iteration enqueued when the one before is done. */
+void poiseKSPEager(PoiseKSP ksp);
+/* Look at the first norm, and capture iterations. Returns whether there are any to replay. */
+bool poiseKSPCapture(PoiseKSP ksp);
+void poiseKSPReplay(PoiseKSP ksp); /* replay what was captured, until the solve is over */
+void poiseKSPForget(PoiseKSP ksp); /* drop what was captured */
+/* Copy the slots to loop.status[0], and wait for them. */
+PoiseErr poiseKSPFetchSlots(PoiseKSP ksp);
+
 /* Give the norms up to iteration `last` to history and monitors. */
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
 PoiseErr poiseKSPReadMonitor(PoiseKSP ksp); /* the latest -ksp_monitor that was read */
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
-/* Set ksp->detail: the description of a solve that has ended, for b as the user gave it. Collective;
+/* Set ksp->result.detail: the description of a solve that has ended, for b as the user gave it. Collective;
    agrees. */
 PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b);
 /* Must the true residual be computed in every iteration? */

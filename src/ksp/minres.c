@@ -45,15 +45,15 @@ static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
 static void Iterate_MINRES(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
-  int now = ksp->parity, next = !now, z = ksp->pointwise && !ksp->point ? R : Z; /* M = I: z is r */
-  PhaseArgs lanczos = {READS(MR_Q, v[Q]), READS(MR_R, v[R + now]), READS(MR_D, ksp->point),
-                       WRITES(MR_R_OLD, v[R + next]), WRITES(MR_Z, ksp->point ? v[Z + next] : NULL)};
+  int now = ksp->loop.parity, next = !now, z = poiseKSPIsIdentity(ksp) ? R : Z; /* M = I: z is r */
+  PhaseArgs lanczos = {READS(MR_Q, v[Q]), READS(MR_R, v[R + now]), READS(MR_D, ksp->M.diagonal),
+                       WRITES(MR_R_OLD, v[R + next]), WRITES(MR_Z, ksp->M.diagonal ? v[Z + next] : NULL)};
   Fuse zq = {0};
   (void)j;
   poiseKSPAddDot(ksp, &zq, v[z + now], MR_ZQ);
   poiseKSPMult(ksp, ksp->work[z + now], ksp->work[Q], &zq); /* q = A z, (z, q) */
   /* alpha = (z, q) / beta^2; r', z', beta'^2 = (r', z') */
-  if (ksp->pointwise)
+  if (ksp->M.pointwise)
     poiseKSPPhase(ksp, PHASE_minres_lanczos, lanczos, MR_RZ + next, NO_SLOT);
   else
     poiseKSPPhasePrecondition(ksp, PHASE_minres_lanczos, lanczos, NO_SLOT, NO_SLOT,

@@ -33,14 +33,14 @@ const char *PoiseKSPNormString(PoiseNormType norm)
 
 static PoiseErr Keep(PoiseKSP ksp, PoiseInt it, double norm)
 {
-  if (it >= ksp->history_capacity) {
+  if (it >= ksp->history.capacity) {
     int64_t capacity = 2 * (it + 1) + 64;
-    TRY(poiseRealloc(ksp->ctx, (size_t)capacity * sizeof(double), (size_t)ksp->history_size * sizeof(double),
-                     "residual history", &ksp->history));
-    ksp->history_capacity = capacity;
+    TRY(poiseRealloc(ksp->ctx, (size_t)capacity * sizeof(double), (size_t)ksp->history.size * sizeof(double),
+                     "residual history", &ksp->history.norms));
+    ksp->history.capacity = capacity;
   }
-  ksp->history[it] = norm;
-  ksp->history_size = it + 1;
+  ksp->history.norms[it] = norm;
+  ksp->history.size = it + 1;
   return POISE_OK;
 }
 
@@ -57,8 +57,8 @@ static PoiseErr SetMonitor(PoiseKSP ksp, const char *words)
   ksp->options.monitor = MONITOR_OFF;
   if (!file && !poiseOptionsYesNo(words, &on))
     FAIL(POISE_ERR_OPTION, "neither yes nor no, nor :file or :file.csv");
-  if (file) TRY(poiseFileLines(ksp->ctx, words + 1, &ksp->lines, &fresh));
-  if (file && csv && fresh) fputs("iteration,norm\n", ksp->lines);
+  if (file) TRY(poiseFileLines(ksp->ctx, words + 1, &ksp->options.lines, &fresh));
+  if (file && csv && fresh) fputs("iteration,norm\n", ksp->options.lines);
   if (on) ksp->options.monitor = !file ? MONITOR_PRINT : csv ? MONITOR_CSV : MONITOR_TEXT;
   return POISE_OK;
 }
@@ -73,11 +73,12 @@ PoiseErr poiseKSPReadMonitor(PoiseKSP ksp)
 static PoiseErr PrintToFile(PoiseKSP ksp, PoiseInt it, double norm)
 {
   bool csv = ksp->options.monitor == MONITOR_CSV;
-  if (!ksp->lines) return POISE_OK;
+  if (!ksp->options.lines) return POISE_OK;
   NumberLocale numbers = poiseScalarsBegin();
-  if (it == 0 && ksp->prefix && !csv) fprintf(ksp->lines, "  Residual norms for %s solve.\n", ksp->prefix);
-  int n =
-      fprintf(ksp->lines, csv ? "%lld,%.15g\n" : "%3lld KSP Residual norm %14.12e\n", (long long)it, norm);
+  if (it == 0 && ksp->prefix && !csv)
+    fprintf(ksp->options.lines, "  Residual norms for %s solve.\n", ksp->prefix);
+  int n = fprintf(ksp->options.lines, csv ? "%lld,%.15g\n" : "%3lld KSP Residual norm %14.12e\n",
+                  (long long)it, norm);
   poiseScalarsEnd(numbers);
   if (n < 0)
     FAIL(POISE_ERR_FILE, "the file of -%s%sksp_monitor cannot be written", poiseOptionsPrefix(ksp->ctx),
@@ -88,7 +89,7 @@ static PoiseErr PrintToFile(PoiseKSP ksp, PoiseInt it, double norm)
 static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
 {
   bool prints = ksp->options.monitor == MONITOR_PRINT;
-  double t = sqrt(ksp->final[SLOT_TRUE_RESIDUAL]) / ksp->scale;
+  double t = sqrt(ksp->result.slots[SLOT_TRUE_RESIDUAL]) / ksp->solve.scale;
   if (ksp->options.monitor > MONITOR_PRINT) TRY(PrintToFile(ksp, it, norm));
   if (it == 0 && ksp->prefix && (prints || ksp->options.true_residual))
     TRY(PoisePrintf(ksp->ctx, "  Residual norms for %s solve.\n", ksp->prefix));
@@ -96,39 +97,41 @@ static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
   if (!ksp->options.true_residual) return POISE_OK;
   return PoisePrintf(ksp->ctx,
                      "%3lld KSP %s resid norm %14.12e true resid norm %14.12e ||r(i)||/||b|| %14.12e\n",
-                     (long long)it, PoiseKSPNormString(ksp->norm), norm, t, t / ksp->norm_b);
+                     (long long)it, PoiseKSPNormString(ksp->norm), norm, t, t / ksp->solve.norm_b);
 }
 
 /* Call all monitors for this iteration. Monitors may be collective, so every rank calls them, whatever
    fails. */
 static void Tell(PoiseKSP ksp, PoiseInt it, double norm)
 {
-  if (ksp->keep_history) poiseKSPFailed(ksp, Keep(ksp, it, norm));
+  if (ksp->history.keep) poiseKSPFailed(ksp, Keep(ksp, it, norm));
   poiseKSPFailed(ksp, Print(ksp, it, norm));
-  for (int k = 0; k < ksp->nmonitors; k++) {
+  for (int k = 0; k < ksp->user.nmonitors; k++) {
     PoiseErrorClear();
-    poiseKSPFailed(ksp, poiseErrorOfUser(ksp->monitor[k](ksp, it, norm, ksp->monitor_arg[k]), "a monitor"));
+    poiseKSPFailed(
+        ksp, poiseErrorOfUser(ksp->user.monitor[k](ksp, it, norm, ksp->user.monitor_arg[k]), "a monitor"));
   }
 }
 
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
 {
   if (ksp->norm == POISE_KSP_NORM_NONE) return;
-  while (ksp->reported < last && !ksp->failed) {
-    PoiseInt it = ++ksp->reported;
-    ksp->rnorm = ksp->norms[it & (ksp->ring - 1)] / ksp->scale;
-    Tell(ksp, it, ksp->rnorm);
+  while (ksp->solve.reported < last && !ksp->solve.failed) {
+    PoiseInt it = ++ksp->solve.reported;
+    ksp->result.rnorm = ksp->loop.norms[it & (ksp->loop.ring - 1)] / ksp->solve.scale;
+    Tell(ksp, it, ksp->result.rnorm);
   }
 }
 
-/* Set ksp->detail, in this format, to the first of the rows that ranks have found, if any has. mine: this
-   rank's error so far. */
+/* Set ksp->result.detail, in this format, to the first of the rows that ranks have found, if any has. mine:
+   this rank's error so far. */
 static PoiseErr Blame(PoiseKSP ksp, PoiseErr mine, bool found, PoiseInt name, const char *format)
 {
   int64_t before = found ? INT64_MAX - name : 0; /* so that the first row is the largest number */
   TRY(PoiseAgree(ksp->ctx, mine));
   TRY(poiseCommMaxInt(ksp->ctx->comm, &before, 1));
-  if (before) snprintf(ksp->detail, sizeof ksp->detail, format, (long long)(INT64_MAX - before));
+  if (before)
+    snprintf(ksp->result.detail, sizeof ksp->result.detail, format, (long long)(INT64_MAX - before));
   return POISE_OK;
 }
 
@@ -156,35 +159,36 @@ static PoiseErr ExplainNan(PoiseKSP ksp, PoiseVec b)
   PoiseMat A = ksp->given_A ? ksp->given_A : ksp->A, P = ksp->given_P ? ksp->given_P : ksp->pc->P;
   if (ksp->inside) return POISE_OK;
   TRY(BlameMat(ksp, A, "row %lld of A has an entry that is not finite"));
-  if (!*ksp->detail && P != A) TRY(BlameMat(ksp, P, "row %lld of P has an entry that is not finite"));
-  if (!*ksp->detail) TRY(BlameVec(ksp, b));
-  if (!*ksp->detail)
-    snprintf(ksp->detail, sizeof ksp->detail, "the entries of %sb are finite",
+  if (!*ksp->result.detail && P != A) TRY(BlameMat(ksp, P, "row %lld of P has an entry that is not finite"));
+  if (!*ksp->result.detail) TRY(BlameVec(ksp, b));
+  if (!*ksp->result.detail)
+    snprintf(ksp->result.detail, sizeof ksp->result.detail, "the entries of %sb are finite",
              poiseMatHolds(A) ? "A and " : "");
   return POISE_OK;
 }
 
 void poiseKSPSay(PoiseKSP ksp, const char *format, ...)
 {
-  size_t length = strlen(ksp->detail);
+  size_t length = strlen(ksp->result.detail);
   va_list args;
-  if (length) length += (size_t)snprintf(ksp->detail + length, sizeof ksp->detail - length, "; ");
-  if (length >= sizeof ksp->detail) return;
+  if (length)
+    length += (size_t)snprintf(ksp->result.detail + length, sizeof ksp->result.detail - length, "; ");
+  if (length >= sizeof ksp->result.detail) return;
   va_start(args, format);
-  vsnprintf(ksp->detail + length, sizeof ksp->detail - length, format, args);
+  vsnprintf(ksp->result.detail + length, sizeof ksp->result.detail - length, format, args);
   va_end(args);
 }
 
 PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
 {
-  ksp->detail[0] = 0;
-  if (ksp->reason == POISE_DIVERGED_NANORINF) return ExplainNan(ksp, b);
-  if (ksp->inconsistency > fmax(ksp->options.rtol, 1e-12)) /* not only by rounding */
-    poiseKSPSay(ksp, "b is inconsistent: %.3g of its norm lies in the null space%s", ksp->inconsistency,
-                ksp->A->left.n ? " of the transpose, and was left out" : "");
-  if (ksp->vanished) poiseKSPSay(ksp, "x is too small for a number");
+  ksp->result.detail[0] = 0;
+  if (ksp->result.reason == POISE_DIVERGED_NANORINF) return ExplainNan(ksp, b);
+  if (ksp->result.inconsistency > fmax(ksp->options.rtol, 1e-12)) /* not only by rounding */
+    poiseKSPSay(ksp, "b is inconsistent: %.3g of its norm lies in the null space%s",
+                ksp->result.inconsistency, ksp->A->left.n ? " of the transpose, and was left out" : "");
+  if (ksp->solve.vanished) poiseKSPSay(ksp, "x is too small for a number");
   poiseKSPSayClaim(ksp);
-  if (ksp->reason < 0 && ksp->type->explain) ksp->type->explain(ksp);
+  if (ksp->result.reason < 0 && ksp->type->explain) ksp->type->explain(ksp);
   return POISE_OK;
 }
 
@@ -192,6 +196,7 @@ PoiseErr poiseKSPPrintReason(PoiseKSP ksp)
 {
   const char *prefix = ksp->prefix ? ksp->prefix : "", *space = ksp->prefix ? " " : "";
   return PoisePrintf(ksp->ctx, "Linear %s%ssolve %s due to %s iterations %lld%s%s\n", prefix, space,
-                     ksp->reason > 0 ? "converged" : "did not converge", PoiseKSPReasonString(ksp->reason),
-                     (long long)ksp->its, *ksp->detail ? "; " : "", ksp->detail);
+                     ksp->result.reason > 0 ? "converged" : "did not converge",
+                     PoiseKSPReasonString(ksp->result.reason), (long long)ksp->result.its,
+                     *ksp->result.detail ? "; " : "", ksp->result.detail);
 }

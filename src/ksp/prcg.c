@@ -26,22 +26,22 @@ static PoiseErr SetUp_PRCG(PoiseKSP ksp)
 
 static int Cycle_PRCG(PoiseKSP ksp)
 {
-  return ksp->eager ? 1 : 16;
+  return ksp->loop.eager ? 1 : 16;
 }
 
 static void Iterate_PRCG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
-  int even = ksp->parity, odd = !even;
+  int even = ksp->loop.parity, odd = !even;
   Fuse f = {0};
   poiseKSPAddDot(ksp, &f, v[P], CG_PQ + even);
   poiseKSPAddDot(ksp, &f, NULL, PRCG_QDQ);
-  f.d[1] = ksp->point;
+  f.d[1] = ksp->M.diagonal;
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &f); /* q = A p, (p, q), (q, D q) */
   poiseKSPPhase(
       ksp,
       PHASE_prcg_update, /* converged? alpha = rz / pq; beta; x += alpha p; r -= alpha q; p = D r + beta p */
-      (PhaseArgs){READS(CG_Q, v[Q]), READS(CG_D, ksp->point), UPDATES(CG_X, v[X]), UPDATES(CG_R, v[R]),
+      (PhaseArgs){READS(CG_Q, v[Q]), READS(CG_D, ksp->M.diagonal), UPDATES(CG_X, v[X]), UPDATES(CG_R, v[R]),
                   UPDATES(CG_P, v[P]), .flags = (int)ksp->norm, .k = j > 0},
       CG_RZ + odd, CG_NN);
 }

@@ -175,7 +175,7 @@ static PoiseErr SetP(void *solver, PoiseMat P)
 static PoiseErr Follow_KSP(void *solver)
 {
   PoiseKSP ksp = solver;
-  if (ksp->running || !poiseKSPReorders(ksp)) return POISE_OK;
+  if (ksp->solve.running || !poiseKSPReorders(ksp)) return POISE_OK;
   TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
   return poiseKSPReorder(ksp);
 }

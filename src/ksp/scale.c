@@ -26,16 +26,17 @@ static bool Vanishes(PoiseKSP ksp, const double *slots)
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
 {
   double norm = slots[SLOT_NORM0], atol = slots[SLOT_ATOL];
-  bool first = !ksp->again && fmax(slots[SLOT_ITS], slots[SLOT_ITS_ODD]) == 0;
-  if (!first || ksp->scalings == MOST_SCALINGS) return false;
+  bool first = !ksp->solve.again && fmax(slots[SLOT_ITS], slots[SLOT_ITS_ODD]) == 0;
+  if (!first || ksp->solve.scalings == MOST_SCALINGS) return false;
   if (ksp->norm == POISE_KSP_NORM_NONE)
-    ksp->scaling =
+    ksp->solve.scaling =
         slots[SLOT_DONE] != 0 && (slots[SLOT_REASON] == REASON_ATOL || slots[SLOT_REASON] == REASON_NANORINF);
   else if (Vanishes(ksp, slots))
-    ksp->scaling = true;
+    ksp->solve.scaling = true;
   else
-    ksp->scaling = !InRange(norm) && !(norm < least && atol >= least); /* the last case converges anyway */
-  return ksp->scaling;
+    ksp->solve.scaling =
+        !InRange(norm) && !(norm < least && atol >= least); /* the last case converges anyway */
+  return ksp->solve.scaling;
 }
 
 /* The largest entry of v or of M^-1 v, or a value between them, depending on the norm. NaN, infinite and 0
@@ -48,7 +49,7 @@ static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
   PoiseVec z = ksp->work[2];
   poiseKSPPrecondition(ksp, v, z, NULL);
   poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
-  TRY(PoiseAgree(ksp->ctx, ksp->failed));
+  TRY(PoiseAgree(ksp->ctx, ksp->solve.failed));
   TRY(PoiseVecNorm(z, POISE_NORM_INF, &applied));
   if (!(applied > 0) || !poiseFinite(applied)) return POISE_OK;
   *m = ksp->norm == POISE_KSP_NORM_PRECONDITIONED ? applied : sqrt(*m) * sqrt(applied);
@@ -60,17 +61,17 @@ static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
 static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
 {
   static const double apart = 0x1p400;
-  const double *slots = ksp->status[0];
+  const double *slots = ksp->loop.status[0];
   double of_b, of_r;
-  TRY(Magnitude(ksp, ksp->b, &of_b));
+  TRY(Magnitude(ksp, ksp->solve.b, &of_b));
   *m = of_b;
   if (!ksp->options.guess_nonzero || !poiseFinite(of_b)) return POISE_OK;
   if (InRange(slots[SLOT_NORM0]) && !(of_b > 0 && of_b < least)) {
     *m = 0;
     return POISE_OK;
   }
-  poiseKSPResidual(ksp, ksp->b, ksp->work[1]);
-  TRY(PoiseAgree(ksp->ctx, ksp->failed));
+  poiseKSPResidual(ksp, ksp->solve.b, ksp->work[1]);
+  TRY(PoiseAgree(ksp->ctx, ksp->solve.failed));
   TRY(Magnitude(ksp, ksp->work[1], &of_r));
   if (!poiseFinite(of_r)) return POISE_OK;
   *m = of_b > 0 ? fmax(of_b, of_r / apart) : of_r;
@@ -81,27 +82,27 @@ static PoiseErr Apply(PoiseKSP ksp, PoiseVec x, int exponent)
 {
   PoiseErr e = ksp->rhs ? POISE_OK : poiseVecCreateLocal(ksp->layout, &ksp->rhs);
   TRY(PoiseAgree(ksp->ctx, e));
-  if (ksp->b != ksp->rhs) TRY(PoiseVecCopy(ksp->b, ksp->rhs));
-  ksp->b = ksp->rhs;
-  ksp->scale = ldexp(ksp->scale, exponent);
-  TRY(PoiseVecScale(ksp->b, ldexp(1, exponent)));
+  if (ksp->solve.b != ksp->rhs) TRY(PoiseVecCopy(ksp->solve.b, ksp->rhs));
+  ksp->solve.b = ksp->rhs;
+  ksp->solve.scale = ldexp(ksp->solve.scale, exponent);
+  TRY(PoiseVecScale(ksp->solve.b, ldexp(1, exponent)));
   if (!ksp->options.guess_nonzero) return POISE_OK;
   TRY(PoiseVecCopy(x, ksp->work[0]));
-  return PoiseVecScale(ksp->work[0], ksp->scale);
+  return PoiseVecScale(ksp->work[0], ksp->solve.scale);
 }
 
 PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x)
 {
   double m = 0;
   int exponent = 0;
-  ksp->finishing = true; /* so that nothing is skipped */
+  ksp->solve.finishing = true; /* so that nothing is skipped */
   PoiseErr e = MagnitudeOfProblem(ksp, &m);
-  ksp->finishing = false;
+  ksp->solve.finishing = false;
   TRY(e);
   if (m > 0 && poiseFinite(m)) (void)frexp(m, &exponent);
-  int before = ilogb(ksp->scale), now = before - exponent;
+  int before = ilogb(ksp->solve.scale), now = before - exponent;
   now = now > MOST_EXPONENT ? MOST_EXPONENT : now < -MOST_EXPONENT ? -MOST_EXPONENT : now;
-  ksp->scalings = now != before ? ksp->scalings + 1 : MOST_SCALINGS;
+  ksp->solve.scalings = now != before ? ksp->solve.scalings + 1 : MOST_SCALINGS;
   return now != before ? Apply(ksp, x, now - before) : POISE_OK;
 }
 
@@ -113,9 +114,9 @@ PoiseErr poiseKSPScaled(PoiseKSP ksp, PoiseVec x)
   if (!e) e = PoiseVecNorm(x, POISE_NORM_INF, &now);
   poiseDeviceForbid(ksp->ctx->device, forbids);
   TRY(e);
-  ksp->vanished = before > 0 && now < DBL_MIN;
-  if (!ksp->vanished) return POISE_OK;
-  ksp->rnorm = ksp->final[SLOT_NORM0] / ksp->scale; /* of x = 0 */
-  if (ksp->reason > 0) ksp->reason = POISE_DIVERGED_BREAKDOWN;
+  ksp->solve.vanished = before > 0 && now < DBL_MIN;
+  if (!ksp->solve.vanished) return POISE_OK;
+  ksp->result.rnorm = ksp->result.slots[SLOT_NORM0] / ksp->solve.scale; /* of x = 0 */
+  if (ksp->result.reason > 0) ksp->result.reason = POISE_DIVERGED_BREAKDOWN;
   return POISE_OK;
 }

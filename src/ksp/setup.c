@@ -7,13 +7,6 @@
 
 /* ---- what it allocates ----------------------------------------------------------------------- */
 
-void poiseKSPForget(PoiseKSP ksp)
-{
-  Device *dev = ksp->ctx->device;
-  if (ksp->graph) dev->ops->graph_free(dev, &ksp->graph);
-  poiseFree(ksp->ctx, &ksp->counts);
-}
-
 void poiseKSPRelease(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
@@ -24,12 +17,12 @@ void poiseKSPRelease(PoiseKSP ksp)
   poiseFree(ctx, &ksp->v);
   PoiseVecDestroy(&ksp->residual);
   PoiseVecDestroy(&ksp->rhs);
-  poiseBufferDestroy(&ksp->slot_buffer);
-  poiseBufferDestroy(&ksp->array_buffer);
-  poiseBufferDestroy(&ksp->partial_buffer);
-  poiseBufferDestroy(&ksp->stage_buffer);
-  if (ksp->pinned) dev->ops->free_pinned(dev, ksp->pinned);
-  ksp->pinned = NULL;
+  poiseBufferDestroy(&ksp->scalars.slot_buffer);
+  poiseBufferDestroy(&ksp->scalars.array_buffer);
+  poiseBufferDestroy(&ksp->dots.partial_buffer);
+  poiseBufferDestroy(&ksp->dots.stage_buffer);
+  if (ksp->loop.status[0]) dev->ops->free_pinned(dev, ksp->loop.status[0]);
+  ksp->loop.status[0] = NULL;
   poiseLayoutDestroy(&ksp->layout);
 }
 
@@ -41,11 +34,11 @@ typedef struct Sizes { /* sizes of what SetUp allocates, in doubles */
 /* product: the number of partials that a product leaves. */
 static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
 {
-  const char *eager = ksp->eager;
-  ksp->eager = NULL; /* a cycle may then be shorter, which is known later */
+  const char *eager = ksp->loop.eager;
+  ksp->loop.eager = NULL; /* a cycle may then be shorter, which is known later */
   int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1, most = 2 * cycle + ksp->options.replay;
   int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that hold whole blocks of M */
-  ksp->eager = eager;
+  ksp->loop.eager = eager;
   Sizes s = {.nblock = POISE_NBLOCKS(A->rows->n), .ring = 64};
   s.stride = (A->rows->n + least - 1) / least;
   if (product > s.stride) s.stride = product;
@@ -66,22 +59,21 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   Sizes s = SizesFor(ksp, ksp->A, poiseMatPartials(ksp->A));
   void *pinned = NULL;
   ksp->layout = poiseLayoutShare(ksp->A->rows);
-  ksp->nblock = s.nblock;
-  ksp->stride = s.stride;
-  ksp->array_size = s.array;
-  ksp->ring = s.ring;
-  TRY(poiseBufferCreate(dev, (size_t)s.status * sizeof(double), "solver scalars", &ksp->slot_buffer));
-  TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->stage_buffer));
+  ksp->dots.nblock = s.nblock;
+  ksp->dots.stride = s.stride;
+  ksp->scalars.array_size = s.array;
+  ksp->loop.ring = s.ring;
+  TRY(poiseBufferCreate(dev, (size_t)s.status * sizeof(double), "solver scalars", &ksp->scalars.slot_buffer));
+  TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->dots.stage_buffer));
   TRY(poiseBufferCreate(dev, (size_t)(s.array + POISE_MAX_BATCH) * sizeof(double), "solver array",
-                        &ksp->array_buffer));
+                        &ksp->scalars.array_buffer));
   TRY(poiseBufferCreate(dev, (size_t)s.partials * sizeof(double), "solver partial sums",
-                        &ksp->partial_buffer));
+                        &ksp->dots.partial_buffer));
   TRY(dev->ops->alloc_pinned(dev, (size_t)s.pinned * sizeof(double), "residual norms", &pinned));
-  ksp->pinned = pinned;
-  ksp->status[0] = ksp->pinned;
-  ksp->status[1] = ksp->pinned + s.status;
-  ksp->staged = ksp->pinned + 2 * s.status;
-  ksp->summed = ksp->staged + POISE_COMM_WIDTH;
+  ksp->loop.status[0] = pinned;
+  ksp->loop.status[1] = ksp->loop.status[0] + s.status;
+  ksp->dots.staged = ksp->loop.status[1] + s.status;
+  ksp->dots.summed = ksp->dots.staged + POISE_COMM_WIDTH;
   ksp->nwork = s.vectors;
   TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
   return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
@@ -91,8 +83,8 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
    finite. */
 static PoiseErr ClearPartials(PoiseKSP ksp)
 {
-  PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->partial_buffer.bytes / sizeof(double))};
-  TRY(poiseBufferWrite(&ksp->partial_buffer, DEVICE, &a.out[VEC_W]));
+  PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(ksp->dots.partial_buffer.bytes / sizeof(double))};
+  TRY(poiseBufferWrite(&ksp->dots.partial_buffer, DEVICE, &a.out[VEC_W]));
   return LAUNCH(ksp->ctx->device, phase, &a);
 }
 
@@ -109,7 +101,7 @@ static PoiseErr AllocateVectors(PoiseKSP ksp)
   return ksp->A->left.n ? poiseVecCreateLocal(ksp->layout, &ksp->rhs) : POISE_OK;
 }
 
-PoiseErr poiseKSPAllocate(PoiseKSP ksp)
+static PoiseErr Allocate(PoiseKSP ksp)
 {
   PoiseErr e = AllocateBuffers(ksp);
   if (!e) e = ClearPartials(ksp);
@@ -149,7 +141,7 @@ static const char *WhyEager(PoiseKSP ksp)
   if (PoiseSize(ksp->ctx) > 1) return "ranks exchange through the host";
   if (ksp->A->type->eager) return "the matrix calls back to the host";
   if (pc) return pc;
-  if (ksp->test) return "the convergence test is a user's";
+  if (ksp->user.test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
   if (ksp->ctx->log_device_time) return "-log_device_time";
   if (ksp->options.replay == 0) return "-ksp_replay 0";
@@ -169,14 +161,6 @@ PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp)
     FAIL(POISE_ERR_SIZE, "A has %lld rows, the matrix of the preconditioner %lld", (long long)A->rows->N,
          (long long)P->rows->N);
   return POISE_OK;
-}
-
-PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
-{
-  if (!ksp->inside || !ksp->A || poiseMatSameRows(ksp->A, P)) return POISE_OK;
-  FAIL(POISE_ERR_UNSUPPORTED, "a solver inside a preconditioner of a rearranged matrix (-mat_partition, "
-                              "-mat_order) works with copies of the "
-                              "matrices around it, and was given another");
 }
 
 PoiseErr poiseKSPChoose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
@@ -204,18 +188,18 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
   if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
   TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* this decides how many partials a product leaves */
-  int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->stride;
+  int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->dots.stride;
   /* if it differs on any rank, as allocating is collective */
   TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1));
-  bool more = ksp->options.replay > ksp->ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
+  bool more = ksp->options.replay > ksp->loop.ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
               (ksp->A->left.n && !ksp->rhs);
   if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
-  if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
+  if (!ksp->layout) TRY(Allocate(ksp));
   if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
-  ksp->eager = WhyEager(ksp);
+  ksp->loop.eager = WhyEager(ksp);
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
 
@@ -280,11 +264,11 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   CALLED(OBJECT(ksp), GIVEN(bytes));
   *bytes = (PoiseBytes){0};
   if (!ksp->layout) return POISE_OK;
-  poiseBufferAdd(&ksp->slot_buffer, bytes);
-  poiseBufferAdd(&ksp->array_buffer, bytes);
-  poiseBufferAdd(&ksp->partial_buffer, bytes);
-  poiseBufferAdd(&ksp->stage_buffer, bytes);
-  bytes->host += 2 * (ksp->ring + POISE_SLOTS + POISE_COMM_WIDTH) * (int64_t)sizeof(double);
+  poiseBufferAdd(&ksp->scalars.slot_buffer, bytes);
+  poiseBufferAdd(&ksp->scalars.array_buffer, bytes);
+  poiseBufferAdd(&ksp->dots.partial_buffer, bytes);
+  poiseBufferAdd(&ksp->dots.stage_buffer, bytes);
+  bytes->host += 2 * (ksp->loop.ring + POISE_SLOTS + POISE_COMM_WIDTH) * (int64_t)sizeof(double);
   for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
   AddVector(ksp->residual, bytes);
   AddVector(ksp->rhs, bytes);

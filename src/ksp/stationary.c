@@ -11,14 +11,14 @@ static void Residual(PoiseKSP ksp, bool zero)
 {
   double **v = ksp->v;
   bool preconditioned = ksp->norm == POISE_KSP_NORM_PRECONDITIONED;
-  bool by_phase = ksp->norm != POISE_KSP_NORM_NONE && (ksp->pointwise || !preconditioned);
-  PhaseArgs a = {READS(ST_B, v[ST_B]), READS(ST_D, ksp->point), WRITES(ST_R, v[ST_R]),
+  bool by_phase = ksp->norm != POISE_KSP_NORM_NONE && (ksp->M.pointwise || !preconditioned);
+  PhaseArgs a = {READS(ST_B, v[ST_B]), READS(ST_D, ksp->M.diagonal), WRITES(ST_R, v[ST_R]),
                  .flags = (int)ksp->norm};
   if (zero)
     poiseKSPZero(ksp, ksp->work[ST_R]);
   else
     poiseKSPMult(ksp, ksp->work[ST_X], ksp->work[ST_R], NULL);
-  if (ksp->pointwise)
+  if (ksp->M.pointwise)
     poiseKSPPhase(ksp, PHASE_stationary_residual, a, by_phase ? ST_NN : NO_SLOT, NO_SLOT);
   else
     poiseKSPPhasePrecondition(ksp, PHASE_stationary_residual, a, by_phase ? ST_NN : NO_SLOT, NO_SLOT,
@@ -50,6 +50,7 @@ int poiseStationaryResidual(PoiseKSP ksp)
 PhaseArgs poiseStationaryStep(PoiseKSP ksp, double *p)
 {
   double **v = ksp->v;
-  if (!ksp->pointwise) return (PhaseArgs){READS(ST_Z, v[ST_Z]), WRITES(ST_X, v[ST_X]), WRITES(ST_P, p)};
-  return (PhaseArgs){READS(ST_R, v[ST_R]), READS(ST_D, ksp->point), WRITES(ST_X, v[ST_X]), WRITES(ST_P, p)};
+  if (!ksp->M.pointwise) return (PhaseArgs){READS(ST_Z, v[ST_Z]), WRITES(ST_X, v[ST_X]), WRITES(ST_P, p)};
+  return (PhaseArgs){READS(ST_R, v[ST_R]), READS(ST_D, ksp->M.diagonal), WRITES(ST_X, v[ST_X]),
+                     WRITES(ST_P, p)};
 }

@@ -430,14 +430,14 @@ static void TestReplay(PoiseContext ctx)
   Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_RCM);
   Solve(&s, 1);
   CHECK(s.ksp->A != s.A);
-  CHECK(!ctx->device->ops->replay || !s.ksp->eager);
-  Graph *graph = s.ksp->graph;
+  CHECK(!ctx->device->ops->replay || !s.ksp->loop.eager);
+  Graph *graph = s.ksp->loop.graph;
   CHECK(!ctx->device->ops->replay || graph);
   CHECK_OK(PoiseMatScale(s.A, 2));
   int64_t calls = Allocations(ctx);
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_INT(Allocations(ctx), calls);
-  CHECK(s.ksp->graph == graph);
+  CHECK(s.ksp->loop.graph == graph);
   Solve(&s, 0.5);
   Close(&s);
 }
@@ -1101,7 +1101,7 @@ static PoiseErr BuildInBlock(PoiseKSP ksp, PoiseInt iteration, double norm, void
   if (iteration != 3) return POISE_OK;
   POISE_TRY(PoiseMatCreateVecs(ksp->A, &x, NULL));
   PoiseErr e = PoiseKSPBuildSolution(ksp, x);
-  if (ksp->eager) CHECK_ERR(e, POISE_ERR_UNSUPPORTED, "PoiseKSPBuildSolution of a solver in a block");
+  if (ksp->loop.eager) CHECK_ERR(e, POISE_ERR_UNSUPPORTED, "PoiseKSPBuildSolution of a solver in a block");
   return PoiseVecDestroy(&x);
 }
 

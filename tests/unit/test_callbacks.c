@@ -256,7 +256,7 @@ static void TestMonitors(PoiseContext ctx)
     CHECK(PoiseKSPConvergedReason(two[0].ksp) > 0);
     uint64_t bits = SampleDigest(two[0].x);
     PoiseInt its = PoiseKSPIterations(two[0].ksp);
-    g.builds = two[0].ksp->eager;
+    g.builds = two[0].ksp->loop.eager;
     CHECK_OK(PoiseKSPAddMonitor(two[0].ksp, Monitor_Visit, &g));
     for (int again = 0; again < 2; again++) {
       g.calls = 0;

@@ -738,15 +738,15 @@ static void TestRepeats(PoiseContext ctx)
     CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-9, -1, -1, 12));
     for (int k = 0; k < 40; k++) { /* half of them eager */
       if (k == 20 && t < 8 && !ctx->device->ops->is_host && PoiseSize(ctx) == 1)
-        CHECK(!s.ksp->eager && s.ksp->graph);
+        CHECK(!s.ksp->loop.eager && s.ksp->loop.graph);
       if (k == 20) s.ksp->options.replay = 0;
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
       uint64_t bits = SampleDigest(s.x);
-      if (!k) first = bits, norm = SampleBits(s.ksp->rnorm), its = PoiseKSPIterations(s.ksp);
-      wrong += bits != first || SampleBits(s.ksp->rnorm) != norm || PoiseKSPIterations(s.ksp) != its;
+      if (!k) first = bits, norm = SampleBits(s.ksp->result.rnorm), its = PoiseKSPIterations(s.ksp);
+      wrong += bits != first || SampleBits(s.ksp->result.rnorm) != norm || PoiseKSPIterations(s.ksp) != its;
     }
     CHECK_INT(wrong, 0);
-    CHECK(its > 0 && (ctx->device->ops->is_host || s.ksp->eager));
+    CHECK(its > 0 && (ctx->device->ops->is_host || s.ksp->loop.eager));
     CloseSystem(&s);
   }
 }

@@ -850,7 +850,7 @@ static void TestTrueResidual(PoiseContext ctx)
     PoiseSetOutput(ctx, out);
     CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
     CHECK_INT(PoiseKSPIterations(p.ksp), 12);
-    CHECK(p.ksp->eager != NULL);
+    CHECK(p.ksp->loop.eager != NULL);
     CheckLines(&p, out);
     fclose(out);
     Close(&p);
@@ -1034,7 +1034,7 @@ static PoiseErr KeepBits(PoiseContext ctx, void *arg)
           for (PoiseInt i = 0; i < count; i++) bits = bits * 31 + SampleBits(h[i]);
           SampleKeep(ctx, &one[replay], bits);
         }
-        if (replay && ctx->device->ops->replay && PoiseSize(ctx) == 1) CHECK(!p.ksp->eager);
+        if (replay && ctx->device->ops->replay && PoiseSize(ctx) == 1) CHECK(!p.ksp->loop.eager);
         Close(&p);
       }
       CHECK(PoiseRank(ctx) || SampleSame(&one[0], &one[1]));

@@ -151,7 +151,7 @@ static void TestForbidden(PoiseContext ctx)
   CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, Stop, NULL));
   snprintf(words, sizeof words,
            "copy %zu bytes to the host in every iteration and wait for them: the convergence test is",
-           s.ksp->slot_buffer.bytes);
+           s.ksp->scalars.slot_buffer.bytes);
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
   CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, NULL, NULL));
   CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL)); /* its sums come to the host */
@@ -247,15 +247,16 @@ static void TestReplayedCounts(PoiseContext ctx)
       Solve(ctx, &s, its[k], 0, &eager);
       Solve(ctx, &s, its[k], 8, &replayed);
       SameWork(&eager, &replayed);
-      if (!s.ksp->eager && m < 2) { /* each iteration launches as many kernels */
+      if (!s.ksp->loop.eager && m < 2) { /* each iteration launches as many kernels */
         Solve(ctx, &s, its[k] + 1, 0, &more);
         double each = more.log.launches - eager.log.launches, cycle = 8,
                replays = ceil((double)its[k] / cycle) + 1;
         CHECK_NEAR(replayed.log.launches, eager.log.launches + (replays * cycle - (double)its[k]) * each, 0);
         double mult = replayed.log.event[EVENT_MatMult].launches;
         CHECK_NEAR(mult, (m + 1) * replays * cycle, 0);
-        CHECK_INT(replayed.copied[COPY_TO_HOST], (int64_t)(replays + 2) * (int64_t)s.ksp->slot_buffer.bytes);
-        CHECK_INT(replayed.copied[COPY_TO_DEVICE], s.ksp->slot_buffer.bytes);
+        CHECK_INT(replayed.copied[COPY_TO_HOST],
+                  (int64_t)(replays + 2) * (int64_t)s.ksp->scalars.slot_buffer.bytes);
+        CHECK_INT(replayed.copied[COPY_TO_DEVICE], s.ksp->scalars.slot_buffer.bytes);
         /* scalars set, fetched at the start, all done, x delivered */
         CHECK_INT(replayed.waits, (int64_t)replays - 1 + 4);
       }

@@ -622,7 +622,7 @@ static void TestChangeInside(PoiseContext ctx)
         its[round] = Solve(s.ksp, s.b, s.x);
         CHECK(TrueResidual(&s) < 1e-8);
         bool replayed = ctx->device->ops->replay && PoiseSize(ctx) == 1 && round != 2;
-        CHECK((s.ksp->eager == NULL) == replayed);
+        CHECK((s.ksp->loop.eager == NULL) == replayed);
         CHECK_INT(PoiseKSPConvergedReason(ksp[0]), round == 2 ? POISE_CONVERGED_RTOL : POISE_CONVERGED_ITS);
       }
       CHECK(its[0] > its[1] && its[0] > its[2]);
@@ -654,9 +654,9 @@ static void TestReplay(PoiseContext ctx)
         CHECK(Solve(s.ksp, s.b, s.x) < 60);
         CHECK(TrueResidual(&s) < 1e-8);
         if (round == 0) CHECK_OK(PoiseMatShift(s.A, 1));
-        if (round == 0) graph = s.ksp->graph;
+        if (round == 0) graph = s.ksp->loop.graph;
       }
-      CHECK(s.ksp->graph == graph && (graph != NULL) == (!eager && ctx->device->ops->replay));
+      CHECK(s.ksp->loop.graph == graph && (graph != NULL) == (!eager && ctx->device->ops->replay));
       digest[eager] = SampleDigest(s.x);
       Close(&s);
     }

@@ -490,7 +490,7 @@ static PoiseErr LookAtIterate(PoiseKSP ksp, PoiseInt iteration, double norm, Poi
 {
   double residual;
   TRY(PoiseKSPBuildSolution(ksp, x));
-  TRY(PoiseKSPTrueResidual(ksp, ksp->b, x, &residual));
+  TRY(PoiseKSPTrueResidual(ksp, ksp->solve.b, x, &residual));
   CHECK_NEAR(residual, norm, 1e-9 * norm + 1e-11);
   if (iteration == 9) *reason = POISE_CONVERGED_USER;
   return POISE_OK;

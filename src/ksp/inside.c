@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Solvers inside preconditioners, as the preconditioner asks them. */
+#include "mat/order/arrange.h"
+#include "mat/bytes.h"
+#include "ksp.h"
+
+/* Is a solve only z = M^-1 r? */
+static bool IsDirect(PoiseKSP ksp)
+{
+  const KSPOptions *o = &ksp->options;
+  return ksp->type == &poiseKSPType_preonly && !ksp->user.test && !o->converged_reason && !o->view;
+}
+
+void poiseKSPSetInside(PoiseKSP ksp)
+{
+  ksp->inside = true;
+  ksp->options.verify = 0;
+}
+
+PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads)
+{
+  *reads = READS_P;
+  if (!IsDirect(ksp)) return POISE_OK;
+  *reads = READS_NOTHING;
+  return ksp->pc->type->reads ? ksp->pc->type->reads(ksp->pc, reads) : POISE_OK;
+}
+
+PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep)
+{
+  PoisePCSide side;
+  ksp->held = keep;
+  if (ksp->A != source) TRY(PoiseKSPSetOperators(ksp, source, NULL));
+  TRY(poisePCKeep(ksp->pc, ksp->options.reuse, keep));
+  if (ksp->options.guess_nonzero)
+    FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
+  if (!IsDirect(ksp)) return PoiseKSPSetUp(ksp);
+  if (!keep) TRY(poiseKSPChoose(ksp, &side, &ksp->norm));
+  TRY(poisePCPrepare(ksp->pc));
+  ksp->result.reason = POISE_CONVERGED_ITS; /* the answer of every solve */
+  ksp->result.its = 1;
+  return POISE_OK;
+}
+
+bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
+{
+  bool once = ksp->type == &poiseKSPType_preonly; /* a test would come too late */
+  bool linear = ksp->type == &poiseKSPType_richardson || ksp->type == &poiseKSPType_chebyshev;
+  if (once || (linear && ksp->norm == POISE_KSP_NORM_NONE && !ksp->user.test))
+    return poisePCVaries(ksp->pc, why);
+  *why = (Varying){.pc = pc, .method = ksp->type->name, .prefix = ksp->prefix};
+  return true;
+}
+
+const char *poiseKSPAppliesEagerly(PoiseKSP ksp)
+{
+  return IsDirect(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
+}
+
+PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
+{
+  MatPlan plan;
+  PoisePrediction matrix = {.beyond = NULL};
+  PoiseErr e = poiseMatPredict(ksp->A, counts, &plan, &matrix);
+  if (!e && !IsDirect(ksp)) e = poiseKSPPredict(ksp, ksp->A, &plan, p);
+  TRY(PoiseAgree(ksp->ctx, e));
+  return poisePCPredict(ksp->pc, counts, p);
+}
+
+PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  if (IsDirect(ksp)) return poisePCApplyFuse(ksp->pc, r, z, skip, fuse);
+  TRY(poiseKSPSolve(ksp, r, z));
+  return poiseVecFuse(z, skip, fuse);
+}
+
+/* ---- matrices that are rearranged ------------------------------------------------------------ */
+
+PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
+{
+  if (!ksp->inside || !ksp->A || poiseMatSameRows(ksp->A, P)) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED, "a solver inside a preconditioner of a rearranged matrix (-mat_partition, "
+                              "-mat_order) works with copies of the "
+                              "matrices around it, and was given another");
+}
+
+/* Check the rows of b and x. Those of a solver inside are the rows of the matrix around it. */
+PoiseErr poiseKSPCheckOutside(PoiseKSP ksp, const char *what)
+{
+  if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "%s of a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order), whose "
+       "rows are not the "
+       "application's",
+       what);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The loop over iterations. Eager: each is enqueued, then the host looks at the slots. Replayed: iterations
+  are captured once as a graph, and the host looks at each replay while the next one runs. Norms come to the
+  host in a ring behind the slots.
+*/
+#include "mat/order/arrange.h"
+#include "ksp.h"
+
+enum { LATEST = -1 }; /* the latest of all enqueued iterations */
+
+static Device *Dev(PoiseKSP ksp)
+{
+  return ksp->ctx->device;
+}
+
+static int Cycle(PoiseKSP ksp)
+{
+  return ksp->type->cycle ? ksp->type->cycle(ksp) : 1;
+}
+
+/* Behind an iteration that was enqueued. */
+static void AdvanceCycle(PoiseKSP ksp)
+{
+  ksp->loop.parity = !ksp->loop.parity;
+  if (++ksp->loop.cycle_at < Cycle(ksp)) return;
+  ksp->loop.cycle_at = 0;
+  if (ksp->type->restart) ksp->type->restart(ksp);
+}
+
+/* ---- slots on the host ----------------------------------------------------------------------- */
+
+/* The only copy and the only wait that -device_forbid_copies allows. */
+static PoiseErr CopySlots(PoiseKSP ksp, double *status)
+{
+  bool forbids = poiseDeviceForbid(Dev(ksp), false);
+  PoiseErr e =
+      poiseDeviceCopy(Dev(ksp), status, ksp->scalars.slots, ksp->scalars.slot_buffer.bytes, COPY_TO_HOST);
+  poiseDeviceForbid(Dev(ksp), forbids);
+  return e;
+}
+
+static PoiseErr WaitForSlots(PoiseKSP ksp, int64_t event)
+{
+  bool forbids = poiseDeviceForbid(Dev(ksp), false);
+  PoiseErr e = event < 0 ? poiseDeviceSync(Dev(ksp)) : poiseDeviceWait(Dev(ksp), event);
+  poiseDeviceForbid(Dev(ksp), forbids);
+  return e;
+}
+
+PoiseErr poiseKSPFetchSlots(PoiseKSP ksp)
+{
+  TRY(CopySlots(ksp, ksp->loop.status[0]));
+  return WaitForSlots(ksp, LATEST);
+}
+
+/* Read the slots that the host has received. Returns whether the solve is over as far as the device knows. */
+static bool LookAtSlots(PoiseKSP ksp, const double *status)
+{
+  memcpy(ksp->result.slots, status, sizeof ksp->result.slots);
+  ksp->loop.norms = status + POISE_SLOTS;
+  bool done = status[SLOT_DONE] != 0;
+  ksp->result.its = (PoiseInt)(done ? status[SLOT_ITS_FINAL] : fmax(status[SLOT_ITS], status[SLOT_ITS_ODD]));
+  ksp->result.reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
+  poiseKSPReport(ksp, ksp->result.its);
+  return done;
+}
+
+/* ---- iterates of an eager loop --------------------------------------------------------------- */
+
+/* The residual of the present iterate, whether or not the solve is over. All ranks take part, whatever
+   failed. */
+static void TrueResidual(PoiseKSP ksp)
+{
+  Fuse f = {0};
+  ksp->solve.finishing = true; /* nothing is skipped */
+  PoiseVec x = ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0];
+  poiseKSPCopy(ksp, ksp->solve.b, ksp->residual);
+  poiseKSPAddDot(ksp, &f, NULL, SLOT_TRUE_RESIDUAL);
+  poiseKSPSubtractProduct(ksp, x, ksp->residual, &f);
+  poiseKSPPublish(ksp);
+  ksp->solve.finishing = false;
+}
+
+/* x: of A's rows. */
+static void BuildIterate(PoiseKSP ksp, PoiseVec x)
+{
+  ksp->solve.finishing = true; /* nothing is skipped */
+  poiseKSPCopy(ksp, ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0], x);
+  if (ksp->A->null.n) poiseKSPRemoveNullSpace(ksp, x, NULL);
+  if (ksp->solve.scale != 1) poiseKSPFailed(ksp, PoiseVecScale(x, 1 / ksp->solve.scale));
+  ksp->solve.finishing = false;
+}
+
+static PoiseErr CheckIterate(PoiseKSP ksp, PoiseVec x)
+{
+  const Layout *rows = poiseMatRowsOutside(ksp->A);
+  TRY(poiseMatCheckOutside(ksp->A, "PoiseKSPBuildSolution of a solver"));
+  if (x->ctx != ksp->ctx || !poiseLayoutSame(rows, x->layout))
+    FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)rows->N,
+         (long long)x->layout->N);
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
+{
+  CALLED(OBJECT(ksp), OBJECT(x));
+  if (!ksp->solve.running) FAIL(POISE_ERR_STATE, "there is no solve under way whose iterate could be built");
+  if (!ksp->loop.eager)
+    FAIL(POISE_ERR_STATE,
+         "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
+         "%s 0",
+         poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_replay"));
+  PoiseMat from = ksp->A->moves.from; /* x has the application's rows */
+  PoiseVec own = x;
+  PoiseErr e = CheckIterate(ksp, x);
+  if (!e && from) e = poiseVecCreateLocal(ksp->layout, &own);
+  e = PoiseAgree(ksp->ctx, e);
+  if (!e) BuildIterate(ksp, own);
+  if (!e && from) poiseKSPFailed(ksp, poiseVecMove(from, own, x));
+  if (own != x) PoiseVecDestroy(&own);
+  TRY(e);
+  if (!ksp->solve.failed) poiseKSPFailed(ksp, poiseBufferSyncBorrowed(&x->data));
+  return poiseKSPAgree(ksp);
+}
+
+/* ---- eager ----------------------------------------------------------------------------------- */
+
+/* Fetch the slots of the iteration just enqueued, with its true residual if that is monitored. */
+static PoiseErr FetchIteration(PoiseKSP ksp)
+{
+  PoiseErr e = poiseKSPFetchSlots(ksp);
+  if (!poiseKSPMonitorsTrueResidual(ksp)) return e;
+  if (!e) memcpy(ksp->result.slots, ksp->loop.status[0], sizeof ksp->result.slots);
+  TrueResidual(ksp);
+  return e ? e : poiseKSPFetchSlots(ksp);
+}
+
+static PoiseErr CheckReason(PoiseKSPReason reason)
+{
+  if (!poiseKSPIsReason(reason))
+    FAIL(POISE_ERR_USER, "the convergence test gave reason %d, which is none", (int)reason);
+  return POISE_OK;
+}
+
+/* The result of the user's convergence test, asked once per iteration. */
+static PoiseKSPReason HostTest(PoiseKSP ksp)
+{
+  PoiseKSPReason reason = POISE_ITERATING;
+  if (!ksp->user.test || ksp->result.reason == POISE_DIVERGED_NANORINF ||
+      ksp->result.its == ksp->solve.tested)
+    return POISE_ITERATING;
+  ksp->solve.tested = ksp->result.its;
+  PoiseErrorClear();
+  poiseKSPFailed(ksp, poiseErrorOfUser(ksp->user.test(ksp, ksp->result.its, ksp->result.rnorm, &reason,
+                                                      ksp->user.test_arg),
+                                       "the convergence test"));
+  poiseKSPFailed(ksp, CheckReason(reason));
+  return reason;
+}
+
+/* Has some rank failed? Without asking, other ranks learn only in their next sum that work queued on a
+   device or a user's function has failed. So they ask, if that can happen, before users' functions are
+   called, as these may be collective. */
+static bool SomeRankFailed(PoiseKSP ksp)
+{
+  bool several = PoiseSize(ksp->ctx) > 1,
+       ask = !Dev(ksp)->ops->is_host || ksp->user.test || ksp->user.nmonitors;
+  int64_t failed = ksp->solve.failed != POISE_OK;
+  if (several && ask) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, &failed, 1));
+  if (!several || ask) ksp->solve.stop = ksp->solve.stop || failed;
+  return ksp->solve.stop;
+}
+
+/* Does the user's test stop the solve on any rank? (It may look at a clock.) */
+static bool HostStops(PoiseKSP ksp)
+{
+  enum { SAID = 100 }; /* any reason is a positive number */
+  PoiseKSPReason reason = HostTest(ksp);
+  int64_t word = reason == POISE_ITERATING ? 0 : SAID + (int)reason;
+  if (ksp->user.test) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, &word, 1));
+  if (word) ksp->result.reason = (PoiseKSPReason)(word - SAID);
+  return word;
+}
+
+void poiseKSPEager(PoiseKSP ksp)
+{
+  for (;;) {
+    PoiseErr e = FetchIteration(ksp);
+    poiseKSPFailed(ksp, e);
+    if (SomeRankFailed(ksp) || poiseKSPOutOfRange(ksp, ksp->loop.status[0])) return;
+    bool over = LookAtSlots(ksp, ksp->loop.status[0]);
+    if (HostStops(ksp) || over) return;
+    ksp->type->iterate(ksp, ksp->loop.cycle_at);
+    AdvanceCycle(ksp);
+  }
+}
+
+/* ---- replayed -------------------------------------------------------------------------------- */
+
+/* What a replayed loop starts from. Returns whether there is anything to iterate. */
+static bool Begins(PoiseKSP ksp)
+{
+  poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
+  return !ksp->solve.failed && !poiseKSPOutOfRange(ksp, ksp->loop.status[0]) &&
+         !LookAtSlots(ksp, ksp->loop.status[0]);
+}
+
+/* Iterations of a captured loop: whole cycles, and an even number, so that the parity repeats. */
+static int CapturedIterations(PoiseKSP ksp)
+{
+  int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle, wanted = (int)ksp->options.replay;
+  return wanted <= unit ? unit : (wanted + unit - 1) / unit * unit;
+}
+
+/* Add to the log `times` times the work of the first n captured iterations. */
+static void AddCounts(PoiseKSP ksp, double times, int n)
+{
+  poiseLogAddWork(ksp->ctx, times, &ksp->loop.counts[0], &ksp->loop.counts[n]);
+}
+
+/* The description is compared as bytes. */
+static void Describe(PoiseKSP ksp, Captured *c)
+{
+  memset(c, 0, sizeof *c);
+  c->type = ksp->type, c->A = ksp->A, c->pc = ksp->pc;
+  c->pattern = ksp->A->pattern, c->generation = ksp->pc->generation;
+  c->conv = ksp->scalars.conv, c->norm = (int)ksp->norm, c->side = (int)ksp->side;
+  c->cycle = CapturedIterations(ksp);
+}
+
+bool poiseKSPCapture(PoiseKSP ksp)
+{
+  Device *dev = Dev(ksp);
+  KSPLoop *loop = &ksp->loop;
+  Captured now;
+  if (!Begins(ksp)) return false;
+  Describe(ksp, &now);
+  if (loop->graph && !memcmp(&now, &loop->captured, sizeof now)) return true;
+  poiseKSPForget(ksp);
+  PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *loop->counts, "counts of a captured loop",
+                               &loop->counts);
+  if (!e) e = dev->ops->capture_begin(dev, true);
+  poiseKSPFailed(ksp, e);
+  if (e) return false;
+  for (int k = 0; k < now.cycle; k++) {
+    poiseLogCounts(ksp->ctx, &loop->counts[k]);
+    ksp->type->iterate(ksp, loop->cycle_at);
+    AdvanceCycle(ksp);
+  }
+  poiseLogCounts(ksp->ctx, &loop->counts[now.cycle]);
+  AddCounts(ksp, -1, now.cycle); /* nothing has run */
+  poiseLogAddLaunches(ksp->ctx, -1, &loop->counts[0], &loop->counts[now.cycle]);
+  poiseKSPFailed(ksp, dev->ops->capture_end(dev, &loop->graph));
+  if (ksp->solve.failed) poiseKSPForget(ksp);
+  loop->captured = now;
+  return !ksp->solve.failed;
+}
+
+void poiseKSPForget(PoiseKSP ksp)
+{
+  Device *dev = Dev(ksp);
+  if (ksp->loop.graph) dev->ops->graph_free(dev, &ksp->loop.graph);
+  poiseFree(ksp->ctx, &ksp->loop.counts);
+}
+
+static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
+{
+  Device *dev = Dev(ksp);
+  poiseKSPFailed(ksp, dev->ops->replay(dev, ksp->loop.graph));
+  dev->busy = true;
+  poiseLogAddLaunches(ksp->ctx, 1, &ksp->loop.counts[0], &ksp->loop.counts[ksp->loop.captured.cycle]);
+  poiseKSPFailed(ksp, CopySlots(ksp, ksp->loop.status[k]));
+  poiseKSPFailed(ksp, dev->ops->record(dev, event));
+}
+
+/* The host stays one replay behind: it looks at one while the next runs. That one changes nothing once DONE
+   is set. */
+void poiseKSPReplay(PoiseKSP ksp)
+{
+  Device *dev = Dev(ksp);
+  int64_t event[2] = {0, 0};
+  EnqueueReplay(ksp, 0, &event[0]);
+  for (int k = 0; !ksp->solve.failed; k = !k) {
+    EnqueueReplay(ksp, !k, &event[!k]);
+    poiseKSPFailed(ksp, WaitForSlots(ksp, event[k]));
+    poiseKSPFailed(ksp, dev->failed);
+    if (!ksp->solve.failed && LookAtSlots(ksp, ksp->loop.status[k])) break;
+  }
+  poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
+  PoiseInt done = ksp->result.its - ksp->solve.base;
+  /* kernels launched after the end did nothing */
+  AddCounts(ksp, (double)(done / ksp->loop.captured.cycle), ksp->loop.captured.cycle);
+  AddCounts(ksp, 1, (int)(done % ksp->loop.captured.cycle));
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A and M, as methods enqueue them: products, the preconditioner, residuals, corrections. */
+#include "ksp.h"
+
+/* The slot that skips work behind the end of the loop. */
+static const double *Done(PoiseKSP ksp)
+{
+  return ksp->solve.finishing ? NULL : poiseKSPSlot(ksp, SLOT_DONE);
+}
+
+/* Count the partials of a product: one per thread block and dot. */
+static void CountPartials(PoiseKSP ksp, const Fuse *f)
+{
+  for (int k = 0; k < f->ndot; k++)
+    for (int p = 0; p < ksp->dots.npending; p++)
+      if (ksp->dots.pending[p].partial == f->partial[k])
+        ksp->dots.pending[p].count = poiseMatPartials(ksp->A);
+}
+
+/* Phases work on the device through pointers, of which a vector knows nothing; a user's function may work on
+   the host. So the host's copy of what it reads is stale, and what it wrote is fetched from there. */
+static void OnDevice(PoiseKSP ksp, PoiseVec v)
+{
+  double *p;
+  poiseKSPFailed(ksp, poiseVecUpdate(v, &p));
+}
+
+void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const Fuse *f)
+{
+  if (f) CountPartials(ksp, f);
+  OnDevice(ksp, x);
+  poiseKSPFailed(ksp,
+                 poiseMatMultFuse(ksp->A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, Done(ksp), f));
+  OnDevice(ksp, y);
+}
+
+void poiseKSPRemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f)
+{
+  double *p = NULL, *c = ksp->scalars.array + ksp->scalars.array_size;
+  poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
+  poiseKSPMdot(ksp, ksp->A->null.n, ksp->M.null, p, c, NULL, Done(ksp));
+  poiseKSPMaxpy(ksp, ksp->A->null.n, ksp->M.null, -1, c, p, Done(ksp), f);
+}
+
+/* Must the null space be removed after the preconditioner? */
+static bool RemovesNullSpace(PoiseKSP ksp)
+{
+  return ksp->A->null.n && ksp->side == POISE_PC_LEFT;
+}
+
+PoiseErr poiseKSPPreparePC(PoiseKSP ksp)
+{
+  PhasePC *M = &ksp->M;
+  const PCType *type = ksp->pc->type;
+  bool more = RemovesNullSpace(ksp); /* z = M^-1 r is then more than a diagonal, or blocks */
+  for (int k = 0; k < ksp->A->null.n; k++) TRY(poiseVecUpdate(ksp->A->null.v[k], &M->null[k]));
+  M->pointwise = type->pointwise && !more;
+  M->diagonal = NULL;
+  if (M->pointwise) TRY(type->pointwise(ksp->pc, &M->diagonal));
+  M->blocks = (BlockEpilogue){.b = M->diagonal != NULL, .d = M->diagonal};
+  return type->blocks && !more ? type->blocks(ksp->pc, &M->blocks.d, &M->blocks.b) : POISE_OK;
+}
+
+/* As with a product, the preconditioner may work on the host. b is no work vector, so no phase writes it. */
+void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
+{
+  bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc) != NULL;
+  if (eager && r != ksp->solve.b) OnDevice(ksp, r);
+  poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));
+  if (eager) OnDevice(ksp, z);
+  if (remove) poiseKSPRemoveNullSpace(ksp, z, f);
+}
+
+void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f)
+{
+  if (poiseKSPIsIdentity(ksp)) {
+    poiseKSPMult(ksp, x, y, f);
+  } else if (ksp->side == POISE_PC_LEFT) {
+    poiseKSPMult(ksp, x, t, NULL);
+    poiseKSPPrecondition(ksp, t, y, f);
+  } else {
+    poiseKSPPrecondition(ksp, x, t, NULL);
+    poiseKSPMult(ksp, t, y, f);
+  }
+}
+
+void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r)
+{
+  poiseKSPCopy(ksp, b, r);
+  if (poiseKSPHasGuess(ksp)) poiseKSPSubtractProduct(ksp, ksp->work[0], r, NULL);
+}
+
+int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
+{
+  const double *p = NULL;
+  double *q = NULL;
+  Fuse f = {0};
+  if (!poiseKSPHasGuess(ksp) || ksp->norm == POISE_KSP_NORM_NONE) return 0;
+  if (ksp->solve.again) return 1; /* it is there */
+  poiseKSPFailed(ksp, poiseVecRead(b, &p));
+  poiseKSPAddDot(ksp, &f, ksp->norm == POISE_KSP_NORM_NATURAL ? p : NULL, slot);
+  if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED) {
+    poiseKSPCopy(ksp, b, t);
+    poiseKSPFailed(ksp, poiseVecUpdate(t, &q));
+    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, q, NULL, &f);
+  } else {
+    poiseKSPPrecondition(ksp, b, t, &f);
+  }
+  poiseKSPScalars(ksp, PHASE_ksp_norm0, (PhaseArgs){.k = slot});
+  return 1;
+}
+
+void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t)
+{
+  bool identity = poiseKSPIsIdentity(ksp);
+  double *p = NULL;
+  if (!identity) poiseKSPPrecondition(ksp, u, t, NULL);
+  poiseKSPFailed(ksp, poiseVecUpdate(identity ? u : t, &p));
+  poiseKSPMaxpy(ksp, 1, &p, 1, NULL, ksp->v[0], Done(ksp), NULL);
+}
+
+PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t)
+{
+  double *p = NULL;
+  poiseKSPPrecondition(ksp, u, t, NULL);
+  poiseKSPFailed(ksp, poiseVecUpdate(t, &p));
+  poiseKSPMaxpy(ksp, 1, &ksp->v[0], 1, NULL, p, NULL, NULL);
+  return t;
+}
+
+void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y)
+{
+  poiseKSPFailed(ksp, PoiseVecCopy(x, y));
+}
+
+void poiseKSPZero(PoiseKSP ksp, PoiseVec x)
+{
+  poiseKSPFailed(ksp, PoiseVecSet(x, 0));
+}
