@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "files.h"
 #include "sys/sys.h"
 #include "vec/vec_kernels.h"
 
@@ -17,8 +17,7 @@ static const char *View(PoiseContext ctx, PoiseLogFormat format, char text[TEXT]
   FILE *f = tmpfile();
   text[0] = 0;
   CHECK_OK(PoiseLogView(ctx, f, format));
-  rewind(f);
-  text[fread(text, 1, TEXT - 1, f)] = 0;
+  Content(f, text, TEXT);
   CHECK(!text[0] == (PoiseRank(ctx) > 0)); /* rank 0 writes */
   fclose(f);
   return text;
@@ -519,16 +518,6 @@ static void Name(PoiseContext ctx, char path[32], const char *format, char optio
   snprintf(option, 64, ":%s%s", path, format);
 }
 
-static const char *Content(const char *path, char text[TEXT])
-{
-  FILE *f = fopen(path, "r");
-  text[0] = 0;
-  if (!CHECK(f)) return text;
-  text[fread(text, 1, TEXT - 1, f)] = 0;
-  fclose(f);
-  return text;
-}
-
 static void TestOption(PoiseContext ctx)
 {
   static const char *const formats[][2] = {
@@ -541,7 +530,7 @@ static void TestOption(PoiseContext ctx)
       CHECK(access(path, F_OK)); /* rank 0 writes */
       continue;
     }
-    CHECK(!strncmp(Content(path, text), formats[i][1], strlen(formats[i][1])));
+    CHECK(!strncmp(TextOf(path, text, TEXT), formats[i][1], strlen(formats[i][1])));
     remove(path);
   }
 }
@@ -556,8 +545,7 @@ static void TestOptionOutput(PoiseContext ctx)
     FILE *f = tmpfile();
     PoiseSetOutput(ctx, f);
     CHECK_OK(poiseLogViewOption(ctx, cases[i][0]));
-    rewind(f);
-    text[fread(text, 1, TEXT - 1, f)] = 0;
+    Content(f, text, TEXT);
     CHECK(!strncmp(text, cases[i][1], PoiseRank(ctx) ? 0 : strlen(cases[i][1])));
     fclose(f);
   }
@@ -583,7 +571,7 @@ static void TestFull(PoiseContext ctx)
   struct rlimit old, small;
   Name(ctx, path, ":json", option);
   CHECK_OK(poiseLogViewOption(ctx, option));
-  Content(path, text);
+  TextOf(path, text, TEXT);
   CHECK(!getrlimit(RLIMIT_FSIZE, &old));
   small = (struct rlimit){50, old.rlim_max};
   void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
@@ -592,7 +580,7 @@ static void TestFull(PoiseContext ctx)
   setrlimit(RLIMIT_FSIZE, &old);
   signal(SIGXFSZ, handler);
   CHECK_ERR(e, POISE_ERR_FILE, "");
-  CHECK(*text && !strcmp(Content(path, again), text)); /* the old file stays */
+  CHECK(*text && !strcmp(TextOf(path, again, TEXT), text)); /* the old file stays */
   remove(path);
 }
 
@@ -619,7 +607,7 @@ static void TestMemory(PoiseContext ctx)
   Name(ctx, path, ":csv", option);
   TestAllocationFailures(ctx, ToFile, option);
   if (PoiseRank(ctx)) return;
-  CHECK(Line(Content(path, text), "section 1") != NULL);
+  CHECK(Line(TextOf(path, text, TEXT), "section 1") != NULL);
   remove(path);
 }
 

@@ -6,10 +6,11 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
 
+#include "files.h"
 #include "ksp/ksp.h"
 #include "mat/assembly/coo.h"
 #include "mat/csr/entries.h"
-#include "sample.h"
+#include "problem.h"
 
 enum { NX = 24, NY = 16, N = NX * NY, B = 4 };
 
@@ -37,33 +38,19 @@ static PoiseErr Laplacian(PoiseContext ctx, int nx, int ny, PoiseMat *A)
   return e ? e : PoiseMatSetBlockSize(*A, B);
 }
 
-typedef struct System {
-  PoiseMat A;
-  PoiseVec b, x;
-  PoiseKSP ksp;
-} System;
-
-static bool OpenGrid(PoiseContext ctx, int nx, int ny, const char *method, const char *pc, System *s)
+static bool OpenGrid(PoiseContext ctx, int nx, int ny, const char *method, const char *pc, Problem *s)
 {
   PoisePC p;
-  *s = (System){.A = NULL};
+  *s = (Problem){.A = NULL};
   return CHECK_OK(Laplacian(ctx, nx, ny, &s->A)) && CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) &&
          CHECK_OK(PoiseVecSetRandom(s->b, 3)) && CHECK_OK(PoiseKSPCreate(ctx, &s->ksp)) &&
          CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL)) && CHECK_OK(PoiseKSPSetType(s->ksp, method)) &&
          CHECK_OK(PoiseKSPGetPC(s->ksp, &p)) && CHECK_OK(PoisePCSetType(p, pc));
 }
 
-static bool Open(PoiseContext ctx, const char *method, const char *pc, System *s)
+static bool Open(PoiseContext ctx, const char *method, const char *pc, Problem *s)
 {
   return OpenGrid(ctx, NX, NY, method, pc, s);
-}
-
-static void Close(System *s)
-{
-  CHECK_OK(PoiseKSPDestroy(&s->ksp));
-  CHECK_OK(PoiseVecDestroy(&s->x));
-  CHECK_OK(PoiseVecDestroy(&s->b));
-  CHECK_OK(PoiseMatDestroy(&s->A));
 }
 
 static bool IsAway(PoiseContext ctx)
@@ -77,7 +64,7 @@ static void TestForbid(PoiseContext ctx)
 {
   bool fails = IsAway(ctx) && PoiseSize(ctx) > 1;
   for (int k = 0; k < NMETHODS * NPRECONDITIONERS * 2; k++) {
-    System s;
+    Problem s;
     int side = k % 2, norm = k / 2 % 4;
     if (!Open(ctx, methods[k / 2 % NMETHODS], preconditioners[k / 2 / NMETHODS], &s)) return;
     CHECK_OK(PoiseKSPSetPCSide(s.ksp, side && k / 2 % NMETHODS ? POISE_PC_RIGHT : POISE_PC_LEFT));
@@ -97,7 +84,7 @@ static void TestForbid(PoiseContext ctx)
     uint64_t bits = SampleDigest(s.x);
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK(fails || SampleDigest(s.x) == bits);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -119,7 +106,7 @@ static PoiseErr Stop(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReas
 /* Each thing that is forbidden is named, and harms no later solve. */
 static void TestForbidden(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   char words[160];
   if (!IsAway(ctx)) TEST_SKIP("the host has nothing to copy");
   if (!Open(ctx, "cg", "jacobi", &s)) return;
@@ -163,17 +150,17 @@ static void TestForbidden(PoiseContext ctx)
   double norm;
   CHECK_OK(PoiseKSPTrueResidual(s.ksp, s.b, s.x, &norm));
   CHECK(norm < 1e-3);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static PoiseErr SolveOnHostVectors(PoiseContext ctx, void *arg)
 {
-  System s;
+  Problem s;
   (void)arg;
   if (!Open(ctx, "cg", "none", &s)) return POISE_ERR_INTERNAL;
   SampleFill(s.b, 3);
   PoiseErr e = PoiseKSPSolve(s.ksp, s.b, s.x);
-  Close(&s);
+  ProblemClose(&s);
   return e;
 }
 
@@ -207,7 +194,7 @@ static void Now(PoiseContext ctx, Counted *now)
 }
 
 /* What a solve of `its` iterations adds. */
-static void Solve(PoiseContext ctx, System *s, PoiseInt its, PoiseInt replay, Counted *c)
+static void Solve(PoiseContext ctx, Problem *s, PoiseInt its, PoiseInt replay, Counted *c)
 {
   Counted before;
   s->ksp->options.replay = replay;
@@ -238,7 +225,7 @@ static void TestReplayedCounts(PoiseContext ctx)
 {
   static const PoiseInt its[] = {1, 2, 7, 8, 9, 16, 33};
   for (int m = 0; m < NMETHODS; m++) {
-    System s;
+    Problem s;
     if (!Open(ctx, methods[m], preconditioners[m], &s)) return;
     CHECK_OK(PoiseKSPGMRESSetRestart(s.ksp, 5));
     for (int k = 0; k < 7; k++) {
@@ -259,14 +246,14 @@ static void TestReplayedCounts(PoiseContext ctx)
         CHECK_INT(replayed.waits, (int64_t)replays - 1 + 4);
       }
     }
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
 /* cg with jacobi: a product, and phases that read or write 4 and 6 vectors, in each iteration. */
 static void TestCountsOfCG(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   Counted few, many;
   if (!Open(ctx, "cg", "jacobi", &s)) return;
   double n = (double)PoiseVecLocalSize(s.x), more = 13;
@@ -287,7 +274,7 @@ static void TestCountsOfCG(PoiseContext ctx)
                  many.log.event[EVENT_KSPBasis].bytes + many.log.event[EVENT_PCApply].bytes +
                  many.log.event[EVENT_VecUpdate].bytes,
              0);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
@@ -372,7 +359,7 @@ static void TestSolverSizes(PoiseContext ctx)
     for (int right = 0; right < 2; right++) {
       PoiseBytes rest[NGRIDS];
       for (int g = 0; g < NGRIDS; g++) {
-        System s;
+        Problem s;
         PoiseBytes held, x;
         PoisePrediction predicted, again;
         if (!OpenGrid(ctx, grids[g][0], grids[g][1], all_methods[m], "none", &s)) return;
@@ -397,7 +384,7 @@ static void TestSolverSizes(PoiseContext ctx)
         if (!IsAway(ctx)) CHECK_INT(rest[g].host, rest[0].host); /* the mock's queue grows as it likes */
         CHECK_OK(PoiseKSPPredictBytes(s.ksp, NULL, &again));
         Same(again.least, predicted.least);
-        Close(&s);
+        ProblemClose(&s);
       }
     }
 }
@@ -412,7 +399,7 @@ static void TestPreconditionerSizes(PoiseContext ctx)
 {
   if (!Reserve(ctx)) return;
   for (size_t k = 0; k < sizeof all_preconditioners / sizeof *all_preconditioners; k++) {
-    System s;
+    Problem s;
     PoisePC pc;
     PoiseBytes before, held, rest;
     if (!strcmp(all_preconditioners[k], "shell")) continue;
@@ -425,7 +412,7 @@ static void TestPreconditionerSizes(PoiseContext ctx)
     rest = Minus(Minus(Counters(ctx), before), held);
     CHECK_INT(rest.device, 0);
     if (!IsAway(ctx)) CHECK(rest.host >= 0 && rest.host < 2 * FIXED);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -439,7 +426,7 @@ static void Limit(PoiseContext ctx, bool mine, int64_t more)
 /* Of one rank's device; all others hear of it. Then something is released, and the solve runs. */
 static void TestOutOfMemory(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
   char words[160];
   PoiseVec ballast;
@@ -478,7 +465,7 @@ static void TestOutOfMemory(PoiseContext ctx)
   CHECK_OK(PoiseKSPTrueResidual(s.ksp, s.b, s.x, &norm));
   CHECK(norm < 1e-3 * b);
   ctx->device->limit = 0;
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* However much of a matrix fits, a failed product leaves nothing of its arrays behind; a later one is
@@ -488,7 +475,7 @@ static void TestFailedUpload(PoiseContext ctx)
   static const char *const types[] = {"csr", "csri", "seg", "bcsr"};
   if (!IsAway(ctx)) TEST_SKIP("the host's memory has no limit that a test may reach");
   for (int k = 0; k < (int)(sizeof types / sizeof *types); k++) {
-    System s;
+    Problem s;
     PoiseErr e = POISE_ERR_MEMORY;
     int64_t tries = 0, bytes;
     double sum, right;
@@ -515,7 +502,7 @@ static void TestFailedUpload(PoiseContext ctx)
     CHECK_OK(PoiseMatMultTranspose(s.A, s.b, s.x)); /* (1, A 1) = (A^T 1, 1) */
     CHECK_OK(PoiseVecSumEntries(s.x, &right));
     CHECK_NEAR(sum, right, 1e-9);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -550,7 +537,7 @@ static void TestFullGpu(PoiseContext ctx)
   int count = 0;
   int64_t left, total;
   PoiseVec large;
-  System s;
+  Problem s;
   if (strcmp(dev->ops->name, "cuda")) TEST_SKIP("it takes a GPU");
   if (!Open(ctx, "cg", "jacobi", &s)) return;
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
@@ -574,11 +561,11 @@ static void TestFullGpu(PoiseContext ctx)
   CHECK_OK(PoiseVecCreate(ctx, 8 * spare, POISE_DECIDE, &large));
   CHECK_OK(PoiseVecSet(large, 1));
   CHECK_OK(PoiseVecDestroy(&large));
-  Close(&s);
+  ProblemClose(&s);
   if (!Open(ctx, "gmres", "jacobi", &s)) return; /* anew */
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK(PoiseKSPConvergedReason(s.ksp) > 0);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static void TestDeviceMemory(PoiseContext ctx)
@@ -647,8 +634,7 @@ static void TestDeviceId(PoiseContext ctx)
     PoiseSetOutput(ctx, f);
     CHECK_OK(PoiseView(ctx));
     ctx->out = out;
-    rewind(f);
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    Content(f, text, sizeof text);
     CHECK(PoiseRank(ctx) ? !*text : strstr(text, expected) != NULL);
   }
   fclose(f);
@@ -723,7 +709,7 @@ static void TestDeviceArray(PoiseContext ctx)
     double *host;
     CHECK_OK(PoiseVecGetWrite(x, &host));
     for (PoiseInt i = 0; i < n; i++) host[i] = 3 * (double)(begin + i);
-    CHECK_OK(SampleRestore(x, &host));
+    CHECK_OK(PoiseVecRestore(x, &host));
     if (mine) CHECK(Holds(ctx, p, n, begin, 3, 0));
     for (PoiseInt i = 0; i < 50; i++) /* from any rank */
       if (i % PoiseSize(ctx) == PoiseRank(ctx)) CHECK_OK(PoiseVecAddValues(x, 1, &i, &(double){5}));
@@ -821,21 +807,9 @@ static void TestAdoptFailures(PoiseContext ctx)
 static PoiseCSR LendCSR(PoiseContext ctx, int64_t m, const int64_t *ptr, const int64_t *col,
                         const double *val, int wide, int base)
 {
-  int64_t nz = ptr[m];
-  int32_t *p32 = malloc((size_t)(m + 1) * 4), *c32 = malloc((size_t)nz * 4 + 1);
-  int64_t *p64 = malloc((size_t)(m + 1) * 8), *c64 = malloc((size_t)nz * 8 + 1);
-  for (int64_t i = 0; i <= m; i++) p64[i] = ptr[i] + base, p32[i] = (int32_t)p64[i];
-  for (int64_t k = 0; k < nz; k++) c64[k] = col[k] + base, c32[k] = (int32_t)c64[k];
-  PoiseCSR csr = {.base = base, .val = SampleLend(ctx, (size_t)nz * 8, val)};
-  if (wide & 1)
-    csr.ptr64 = SampleLend(ctx, (size_t)(m + 1) * 8, p64);
-  else
-    csr.ptr32 = SampleLend(ctx, (size_t)(m + 1) * 4, p32);
-  if (wide & 2)
-    csr.col64 = SampleLend(ctx, (size_t)nz * 8, c64);
-  else
-    csr.col32 = SampleLend(ctx, (size_t)nz * 4, c32);
-  free(p32), free(c32), free(p64), free(c64);
+  PoiseCSR csr = {.base = base, .val = SampleLend(ctx, (size_t)ptr[m] * 8, val)};
+  SampleLendIndices(ctx, m + 1, ptr, base, wide & 1, &csr.ptr64, &csr.ptr32);
+  SampleLendIndices(ctx, ptr[m], col, base, wide & 2, &csr.col64, &csr.col32);
   return csr;
 }
 
@@ -862,7 +836,7 @@ static void CheckAssembled(PoiseMat A, const double *borrowed)
 
 static void TestDeviceCSR(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoiseVec y;
   int64_t *ptr, *col;
   double *val;
@@ -910,7 +884,7 @@ static void TestDeviceCSR(PoiseContext ctx)
   }
   free(ptr), free(col), free(val);
   CHECK_OK(PoiseVecDestroy(&y));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* Each array that is not on the device is named, and what is wrong with the matrix as for arrays on the

@@ -419,9 +419,7 @@ static void TestView(PoiseContext ctx)
   char text[200], expected[200];
   PoiseBytes held;
   CHECK_OK(PoisePCSetUp(pc));
-  FILE *out = TestPrintBegin(ctx);
-  CHECK_OK(PoisePCView(pc));
-  TestPrintEnd(ctx, out, text, sizeof text);
+  TEST_PRINTED(ctx, text, sizeof text, PoisePCView(pc));
   CHECK_OK(PoisePCBytes(pc, &held));
   double sum[] = {(double)held.host, (double)held.device};
   CHECK_OK(PoiseSum(ctx, 2, sum));
@@ -483,7 +481,7 @@ static void TestPivots(PoiseContext ctx)
     const double *q;
     if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecGetWrite(r, &p))) return;
     for (PoiseInt i = 0; i < 2 * m; i++) p[i] = i % 2 == 0;
-    CHECK_OK(SampleRestore(r, &p));
+    CHECK_OK(PoiseVecRestore(r, &p));
     CHECK_OK(PoisePCApply(pc, r, z));
     CHECK_OK(PoiseVecGetRead(z, &q));
     for (PoiseInt i = 0; i < 2 * m; i++) CHECK_NEAR(q[i], 1 / (1 + 1e-10), 1e-15);

@@ -916,9 +916,7 @@ static void TestView(PoiseContext ctx)
     PoisePC pc = Make(ctx, types[k], A, NULL);
     char text[400];
     CHECK_OK(PoisePCSetUp(pc));
-    FILE *out = TestPrintBegin(ctx);
-    CHECK_OK(PoisePCView(pc));
-    TestPrintEnd(ctx, out, text, sizeof text);
+    TEST_PRINTED(ctx, text, sizeof text, PoisePCView(pc));
     CHECK((strstr(text, words[k]) != NULL) == (PoiseRank(ctx) == 0));
     PoisePCDestroy(&pc);
   }

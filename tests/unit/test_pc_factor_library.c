@@ -135,9 +135,7 @@ static void TestView(PoiseContext ctx)
   char text[600], words[100];
   snprintf(words, sizeof words, "solves by kernel %s of device %s", library, ctx->device->ops->name);
   CHECK_OK(PoisePCSetUp(pc));
-  FILE *out = TestPrintBegin(ctx);
-  CHECK_OK(PoisePCView(pc));
-  TestPrintEnd(ctx, out, text, sizeof text);
+  TEST_PRINTED(ctx, text, sizeof text, PoisePCView(pc));
   CHECK((strstr(text, words) != NULL) == (PoiseRank(ctx) == 0));
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);
@@ -419,9 +417,7 @@ static PoiseInt SolveBy(PoiseMat A, const char *kernel, const char *types, const
   }
   PoiseInt its = PoiseKSPConvergedReason(ksp) > 0 ? PoiseKSPIterations(ksp) : -1;
   *digest = SampleDigest(x);
-  FILE *out = TestPrintBegin(ctx);
-  CHECK_OK(PoiseKSPView(ksp));
-  TestPrintEnd(ctx, out, view, size);
+  TEST_PRINTED(ctx, view, size, PoiseKSPView(ksp));
   PoiseKSPDestroy(&ksp);
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&b);

@@ -5,6 +5,7 @@
   that are not nested.
 */
 #include "ksp/ksp.h"
+#include "problem.h"
 #include "shapes.h"
 
 /* Options hold from here on in this context. */
@@ -110,9 +111,7 @@ static void TestSelf(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSet(self, "own", "5"));
   const char *value = "";
   CHECK(PoiseOptionsHas(ctx, NULL, "own", &value) && !strcmp(value, "5"));
-  FILE *out = TestPrintBegin(ctx);
-  CHECK_OK(PoisePrintf(self, "words"));
-  TestPrintEnd(ctx, out, text, sizeof text);
+  TEST_PRINTED(ctx, text, sizeof text, PoisePrintf(self, "words"));
   CHECK((text[0] != 0) == (PoiseRank(ctx) == 0)); /* of all these ranks 0, the first one's only */
   if (self != ctx) CHECK_ERR(PoiseFinalize(&copy), POISE_ERR_STATE, "the context that owns it");
 }
@@ -328,15 +327,9 @@ static PoiseInt Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   return PoiseKSPConvergedReason(ksp) > 0 ? PoiseKSPIterations(ksp) : INT32_MAX;
 }
 
-typedef struct System { /* a grid, and a solver with prefix x_ */
-  PoiseMat A;
-  PoiseVec x, b, r;
-  PoiseKSP ksp;
-} System;
-
-static int Open(PoiseContext ctx, const char *options, System *s)
+static int Open(PoiseContext ctx, const char *options, Problem *s)
 {
-  *s = (System){.A = Grid(ctx, 8, 6, 5, 0.3)};
+  *s = (Problem){.A = Grid(ctx, 8, 6, 5, 0.3)};
   Set(ctx, "-x_ksp_rtol 1e-10\n-x_ksp_type bicgstab");
   Set(ctx, options);
   if (!CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->r)))
@@ -348,23 +341,11 @@ static int Open(PoiseContext ctx, const char *options, System *s)
   return CHECK_OK(PoiseKSPSetFromOptions(s->ksp));
 }
 
-static void Close(System *s)
-{
-  PoiseKSPDestroy(&s->ksp);
-  PoiseVecDestroy(&s->x);
-  PoiseVecDestroy(&s->b);
-  PoiseVecDestroy(&s->r);
-  PoiseMatDestroy(&s->A);
-}
-
 /* |b - A x| / |b| */
-static double TrueResidual(System *s)
+static double TrueResidual(Problem *s)
 {
-  double norm = INFINITY, norm_b = 1;
   CHECK_OK(PoiseMatResidual(s->A, s->b, s->x, s->r));
-  CHECK_OK(PoiseVecNorm(s->r, POISE_NORM_2, &norm));
-  CHECK_OK(PoiseVecNorm(s->b, POISE_NORM_2, &norm_b));
-  return norm / norm_b;
+  return NormOf(s->r) / NormOf(s->b);
 }
 
 static double SetUps(PoiseContext ctx)
@@ -385,7 +366,7 @@ enum { NKEPT = sizeof kept_types / sizeof *kept_types };
 static void TestKeep(PoiseContext ctx)
 {
   for (int k = 0; k < NKEPT; k++) {
-    System s;
+    Problem s;
     PoisePC pc;
     if (!Open(ctx, kept_types[k], &s)) return;
     CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, 1));
@@ -405,7 +386,7 @@ static void TestKeep(PoiseContext ctx)
     CHECK(Solve(s.ksp, s.b, s.x) < 60);
     CHECK_OK(poisePCApplyFuse(pc, s.r, s.x, NULL, NULL));
     CHECK(SampleDigest(s.x) != before);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -428,7 +409,7 @@ static const char reader_defaults[] =
     "-x_sub_ksp_type preonly\n-x_sub_ksp_rtol 1e-6\n-x_sub_pc_type jacobi\n-x_sub_ksp_ksp_rtol 1e-6\n"
     "-x_pc_bjacobi_local_blocks 0\n-x_ksp_reuse_preconditioner no";
 
-static int OpenReader(PoiseContext ctx, int k, System *s, PoisePC *pc)
+static int OpenReader(PoiseContext ctx, int k, Problem *s, PoisePC *pc)
 {
   Set(ctx, reader_defaults);
   if (!Open(ctx, k < NREADERS ? readers[k] : kept_types[k - NREADERS], s) ||
@@ -446,7 +427,7 @@ static int64_t Held(PoisePC pc)
 }
 
 /* By the setter or an option. */
-static void Wish(System *s, bool option)
+static void Wish(Problem *s, bool option)
 {
   if (!option) {
     CHECK_OK(PoiseKSPSetReusePreconditioner(s->ksp, 1));
@@ -462,7 +443,7 @@ static void TestKeepReaders(PoiseContext ctx)
 {
   for (int k = 0; k < NREADERS; k++)
     for (int way = 0; way < 4; way++) {
-      System s;
+      Problem s;
       PoisePC pc;
       bool whole = k != 3 && (PoiseSize(ctx) == 1 || k == 0 || k == 1 || k == 4 || k == 5);
       if (PoiseSize(ctx) > 1 && (k + way) % 3) continue; /* in turn */
@@ -484,7 +465,7 @@ static void TestKeepReaders(PoiseContext ctx)
       CHECK(Solve(s.ksp, s.b, s.x) <= its && TrueResidual(&s) < 1e-8);
       CHECK(Apply(pc) != before);
       CHECK(pc->kept == NULL && (!whole || Held(pc) < held));
-      Close(&s);
+      ProblemClose(&s);
     }
 }
 
@@ -492,7 +473,7 @@ static void TestKeepReaders(PoiseContext ctx)
 static void TestKeepLate(PoiseContext ctx)
 {
   for (int k = 0; k < NREADERS; k++) {
-    System s;
+    Problem s;
     PoisePC pc;
     uint64_t of[2];
     if (!OpenReader(ctx, k, &s, &pc)) return;
@@ -509,7 +490,7 @@ static void TestKeepLate(PoiseContext ctx)
       CHECK(Apply(pc) == of[1]);
       CHECK_OK(PoiseMatScale(s.A, 0.25));
     }
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -517,7 +498,7 @@ static void TestKeepLate(PoiseContext ctx)
 static void TestKeepChanged(PoiseContext ctx)
 {
   for (int change = 0; change < 2; change++) {
-    System s;
+    Problem s;
     PoisePC pc;
     PoiseKSP inner;
     if (!OpenReader(ctx, 0, &s, &pc)) return;
@@ -536,14 +517,14 @@ static void TestKeepChanged(PoiseContext ctx)
     CHECK_OK(PoiseMatShift(s.A, 5));
     CHECK(Solve(s.ksp, s.b, s.x) > 1);
     CHECK(Apply(pc) == before);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
 /* A copy that cannot be had is an error of the wish, or of the set-up that is to make it. */
 static PoiseErr KeepOne(PoiseContext ctx, void *arg)
 {
-  System *s = arg;
+  Problem *s = arg;
   PoiseKSP ksp;
   PoiseErr e = PoiseKSPCreate(ctx, &ksp);
   if (e) return e;
@@ -561,12 +542,12 @@ static PoiseErr KeepOne(PoiseContext ctx, void *arg)
 static void TestKeepWithoutMemory(PoiseContext ctx)
 {
   for (int early = 0; early < 2; early++) {
-    System s;
+    Problem s;
     PoisePC pc;
     if (!OpenReader(ctx, 0, &s, &pc)) return;
     if (early) Set(ctx, "-x_ksp_reuse_preconditioner");
     TestAllocationFailures(ctx, KeepOne, &s);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -574,7 +555,7 @@ static void TestKeepWithoutMemory(PoiseContext ctx)
 static void TestSameOperators(PoiseContext ctx)
 {
   for (int k = 0; k < NREADERS + NKEPT; k++) {
-    System s;
+    Problem s;
     PoisePC pc;
     if (!OpenReader(ctx, k, &s, &pc)) return;
     PoiseInt its = Solve(s.ksp, s.b, s.x);
@@ -592,7 +573,7 @@ static void TestSameOperators(PoiseContext ctx)
     Solve(s.ksp, s.b, s.x);
     CHECK_INT(pc->builds, builds + 1);
     CHECK(TrueResidual(&s) < 1e-8);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -602,7 +583,7 @@ static void TestChangeInside(PoiseContext ctx)
 {
   for (int keep = 0; keep < 2; keep++)
     for (int blocks = 1; blocks < 4; blocks += 2) {
-      System s;
+      Problem s;
       PoisePC pc, sub;
       PoiseKSP *ksp;
       PoiseInt count, its[4];
@@ -632,7 +613,7 @@ static void TestChangeInside(PoiseContext ctx)
       CHECK_INT(count, 2);
       CHECK(Solve(s.ksp, s.b, s.x) < 60);
       CHECK(TrueResidual(&s) < 1e-8);
-      Close(&s);
+      ProblemClose(&s);
     }
 }
 
@@ -644,7 +625,7 @@ static void TestReplay(PoiseContext ctx)
       "-x_pc_type bjacobi\n-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 5",
       "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type ilu", "-x_pc_type lu"};
   for (int k = 0; k < 5; k++) {
-    System s;
+    Problem s;
     uint64_t digest[2];
     for (int eager = 0; eager < 2; eager++) {
       Graph *graph = NULL;
@@ -658,7 +639,7 @@ static void TestReplay(PoiseContext ctx)
       }
       CHECK(s.ksp->graph == graph && (graph != NULL) == (!eager && ctx->device->ops->replay));
       digest[eager] = SampleDigest(s.x);
-      Close(&s);
+      ProblemClose(&s);
     }
     CHECK(digest[0] == digest[1]);
   }
@@ -896,14 +877,14 @@ static void TestLU(PoiseContext ctx)
 
 static void TestLUSolve(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   if (!Open(ctx, "-x_ksp_type preonly\n-x_pc_type lu", &s)) return;
   CHECK_INT(Solve(s.ksp, s.b, s.x), 1);
   CHECK(TrueResidual(&s) < 1e-14);
   CHECK_OK(PoiseMatShift(s.A, 2));
   CHECK_INT(Solve(s.ksp, s.b, s.x), 1);
   CHECK(TrueResidual(&s) < 1e-14);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static void TestBadLU(PoiseContext ctx)
@@ -968,7 +949,7 @@ static PoiseErr UserOnHost(void *arg, PoiseVec r, PoiseVec z)
   return POISE_OK;
 }
 
-static void MakeUser(System *s, int nested, User *u)
+static void MakeUser(Problem *s, int nested, User *u)
 {
   PoiseContext ctx = PoiseMatContext(s->A);
   *u = (User){.A = s->A};
@@ -994,7 +975,7 @@ static void TestShell(PoiseContext ctx)
   static const char *const methods[] = {"bicgstab", "fgmres", "cg"};
   const PoiseShellPC functions[] = {{UserApply, UserSetUp}, {UserOnHost, NULL}, {UserApply, UserSetUp}};
   for (int k = 0; k < 3; k++) {
-    System s;
+    Problem s;
     char options[100];
     snprintf(options, sizeof options, "-x_ksp_type %s\n-x_pc_type jacobi\n-x_ksp_max_it 200", methods[k]);
     if (!Open(ctx, options, &s)) return;
@@ -1017,13 +998,13 @@ static void TestShell(PoiseContext ctx)
       }
       CloseUser(&u);
     }
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
 static void TestShellErrors(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   User u;
   PoisePC pc;
   int last = PoiseSize(ctx) - 1, mine = PoiseRank(ctx) == last;
@@ -1055,7 +1036,7 @@ static void TestShellErrors(PoiseContext ctx)
   u = (User){.A = NULL};
   CHECK_OK(PoisePCSetShell(pc, &(PoiseShellPC){UserApply, UserSetUp}, &u));
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_USER, "the shell's setup");
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* y = A (A^-1 (A x)): a matrix that solves in its product. */
@@ -1077,7 +1058,7 @@ static PoiseErr NestedMult(void *arg, PoiseVec x, PoiseVec y)
 static void TestMatrixFree(PoiseContext ctx)
 {
   for (int k = 0; k <= NTYPES; k++) {
-    System s;
+    Problem s;
     User u, v;
     PoiseMat S;
     PoisePC pc;
@@ -1105,7 +1086,7 @@ static void TestMatrixFree(PoiseContext ctx)
     PoiseMatDestroy(&S);
     CloseUser(&u);
     CloseUser(&v);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -1115,7 +1096,7 @@ static void TestMatrixFree(PoiseContext ctx)
    does not end the one outside. */
 static void TestKSP(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoisePC pc;
   PoiseKSP inner;
   Set(ctx, "-x_ksp_ksp_rtol 1e-12\n-x_ksp_pc_type jacobi\n-x_ksp_type fgmres\n-x_ksp_ksp_type bicgstab");
@@ -1139,7 +1120,7 @@ static void TestKSP(PoiseContext ctx)
   SampleConstant(s.b, NAN);
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_NANORINF);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 typedef struct VaryCase {
@@ -1185,7 +1166,7 @@ static void TestVaries(PoiseContext ctx)
 {
   for (size_t k = 0; k < sizeof vary_cases / sizeof *vary_cases; k++) {
     const VaryCase *v = &vary_cases[k];
-    System s;
+    Problem s;
     Set(ctx, vary_defaults);
     if (!Open(ctx, v->options, &s)) return;
     for (size_t m = 0; m < sizeof all_methods / sizeof *all_methods; m++) {
@@ -1208,7 +1189,7 @@ static void TestVaries(PoiseContext ctx)
                v->pc, v->method, method, v->prefix, v->prefix);
       CHECK_ERR(e, POISE_ERR_UNSUPPORTED, words);
     }
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -1223,7 +1204,7 @@ static PoiseErr Never(PoiseKSP ksp, PoiseInt it, double norm, PoiseKSPReason *re
 static void TestVariesOnOneRank(PoiseContext ctx)
 {
   bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
-  System s;
+  Problem s;
   PoisePC pc;
   PoiseKSP *ksp;
   PoiseInt count;
@@ -1247,7 +1228,7 @@ static void TestVariesOnOneRank(PoiseContext ctx)
     if (mine) CHECK_OK(PoiseKSPSetConvergenceTest(ksp[1], NULL, NULL));
     CHECK_INT(Solve(s.ksp, s.b, s.x), its);
   }
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* ---- views, memory --------------------------------------------------------------------------- */
@@ -1318,7 +1299,7 @@ static void TestMemory(PoiseContext ctx)
 static void TestSteadyMemory(PoiseContext ctx)
 {
   for (int k = 0; k < NTYPES; k++) {
-    System s;
+    Problem s;
     if (!Open(ctx, all_types[k], &s)) return;
     CHECK_OK(PoiseKSPSetType(s.ksp, "fgmres"));
     Solve(s.ksp, s.b, s.x);
@@ -1326,7 +1307,7 @@ static void TestSteadyMemory(PoiseContext ctx)
     int64_t calls = ctx->memory.calls;
     Solve(s.ksp, s.b, s.x);
     CHECK_INT(ctx->memory.calls, calls);
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 

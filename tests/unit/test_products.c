@@ -654,9 +654,7 @@ static int64_t Fitting(const Problem *p, int rows)
 static double Viewed(PoiseMat A, const char *words, char *text, size_t size)
 {
   PoiseContext ctx = PoiseMatContext(A);
-  FILE *file = TestPrintBegin(ctx);
-  CHECK_OK(PoiseMatView(A));
-  TestPrintEnd(ctx, file, text, size);
+  TEST_PRINTED(ctx, text, size, PoiseMatView(A));
   const char *at = strstr(text, words);
   return at ? strtod(at + strlen(words), NULL) : -1;
 }
