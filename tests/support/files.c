@@ -2,8 +2,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "files.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sys/sys.h"
@@ -46,6 +48,15 @@ void RemoveFile(PoiseContext ctx, const char *path)
 {
   CHECK_OK(PoiseBarrier(ctx));
   if (PoiseRank(ctx) == 0) CHECK(!remove(path));
+}
+
+void LimitFiles(int64_t bytes)
+{
+  struct rlimit limit;
+  CHECK(!getrlimit(RLIMIT_FSIZE, &limit));
+  limit.rlim_cur = bytes < 0 ? limit.rlim_max : (rlim_t)bytes;
+  signal(SIGXFSZ, bytes < 0 ? SIG_DFL : SIG_IGN); /* or else the signal ends the process */
+  CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
 }
 
 const char *TextOf(const char *path, char *text, size_t size)

@@ -21,6 +21,9 @@ void WriteFile(PoiseContext ctx, const char *path, const void *bytes, size_t n);
 void WriteText(PoiseContext ctx, const char *path, const char *text);
 void RemoveFile(PoiseContext ctx, const char *path);
 
+/* This process writes no more than that to a file, as if the disk were full; -1: as much as it wants. */
+void LimitFiles(int64_t bytes);
+
 /* What the file holds, cut to the size of text; nothing if it cannot be opened. */
 const char *TextOf(const char *path, char *text, size_t size);
 

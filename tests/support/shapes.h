@@ -64,6 +64,30 @@ static inline PoiseMat Matrix(PoiseContext ctx, const Shape *s)
   return A;
 }
 
+/* Minus the Laplacian on nx x ny x nz points, 7-point; slope: convection, which makes it unsymmetric; with
+   slope 1 even its pattern is, as zeros are not stored. */
+static inline PoiseMat Grid(PoiseContext ctx, PoiseInt nx, PoiseInt ny, PoiseInt nz, double slope)
+{
+  const PoiseInt step[] = {1, nx, nx * ny}, N = nx * ny * nz;
+  PoiseInt begin, m;
+  PoiseMat A;
+  PoiseSplit(ctx, N, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, N, N, &A))) return NULL;
+  for (PoiseInt i = begin; i < begin + m; i++) {
+    const PoiseInt at[] = {i % nx, i / nx % ny, i / nx / ny}, size[] = {nx, ny, nz};
+    PoiseInt col[7] = {i};
+    double v[7] = {6};
+    int n = 1;
+    for (int k = 0; k < 3; k++) {
+      if (at[k] > 0) col[n] = i - step[k], v[n++] = -1 - slope;
+      if (at[k] + 1 < size[k] && slope != 1) col[n] = i + step[k], v[n++] = -1 + slope;
+    }
+    if (!CHECK_OK(PoiseMatAddBlock(A, 1, &i, n, col, v))) return NULL;
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
 /* options: "-x_pc_factor_..." for prefix x_, or NULL */
 static inline PoisePC Make(PoiseContext ctx, const char *type, PoiseMat P, const char *options)
 {
@@ -122,35 +146,38 @@ static inline void Eliminate(Dense *d, double replace)
   }
 }
 
-/* x = U^-1 L^-1 b */
-static inline void SolveFactors(const Dense *d, const double *b, double *x)
+/* x = U^-1 L^-1 x of factors that are Dense */
+static inline void SolveFactors(const void *factors, long double *x)
 {
+  const Dense *d = factors;
   int m = d->m;
-  for (int i = 0; i < m; i++) {
-    x[i] = b[i];
+  for (int i = 0; i < m; i++)
     for (int j = 0; j < i; j++) x[i] -= d->a[i * m + j] * x[j];
-  }
   for (int i = m - 1; i >= 0; i--) {
     for (int j = i + 1; j < m; j++) x[i] -= d->a[i * m + j] * x[j];
     x[i] /= d->a[i * m + i];
   }
 }
 
-/* Largest |z - x| relative to the largest |x|, z = M^-1 r where z held NaN, x from the factors. */
-static inline double Difference(PoisePC pc, const Dense *factors)
+/* Largest |z - x| relative to the largest |x|: z = M^-1 r where z held NaN; x is what `solve` makes of r. */
+static inline double Difference(PoisePC pc, void (*solve)(const void *factors, long double *x),
+                                const void *factors)
 {
   PoiseVec r = NULL, z = NULL;
   const double *b, *y;
-  double worst = 0, scale = 1, *x = malloc((size_t)(factors->m + 1) * sizeof *x);
+  double worst = 0, scale = 1;
   if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &r, &z))) return INFINITY;
+  PoiseInt n = PoiseVecLocalSize(z);
+  long double *x = malloc((size_t)(n + 1) * sizeof *x);
   SampleFill(r, 5);
   SampleConstant(z, NAN);
   if (!CHECK_OK(PoisePCApply(pc, r, z))) worst = INFINITY;
   CHECK_OK(PoiseVecGetRead(r, &b));
   CHECK_OK(PoiseVecGetRead(z, &y));
-  SolveFactors(factors, b, x);
-  for (int i = 0; i < factors->m; i++) scale = poiseLarger(scale, fabs(x[i]));
-  for (int i = 0; i < factors->m; i++) worst = poiseLarger(worst, fabs(x[i] - y[i]) / scale);
+  for (PoiseInt i = 0; i < n; i++) x[i] = b[i];
+  solve(factors, x);
+  for (PoiseInt i = 0; i < n; i++) scale = poiseLarger(scale, fabs((double)x[i]));
+  for (PoiseInt i = 0; i < n; i++) worst = poiseLarger(worst, fabs((double)(x[i] - y[i])) / scale);
   PoiseVecRestore(r, &b);
   PoiseVecRestore(z, &y);
   PoiseVecDestroy(&r);
@@ -159,28 +186,53 @@ static inline double Difference(PoisePC pc, const Dense *factors)
   return worst;
 }
 
-/* Minus the Laplacian on nx x ny x nz points, 7-point; slope: convection, which makes it unsymmetric; with
-   slope 1 even its pattern is, as zeros are not stored. */
-static inline PoiseMat Grid(PoiseContext ctx, PoiseInt nx, PoiseInt ny, PoiseInt nz, double slope)
+/* The same of ILU(0) of the matrix with a shifted diagonal. */
+static inline double FactorDefect(PoisePC pc, const Shape *s, double shift, double replace)
 {
-  const PoiseInt step[] = {1, nx, nx * ny}, N = nx * ny * nz;
-  PoiseInt begin, m;
-  PoiseMat A;
-  PoiseSplit(ctx, N, &begin, &m);
-  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, N, N, &A))) return NULL;
-  for (PoiseInt i = begin; i < begin + m; i++) {
-    const PoiseInt at[] = {i % nx, i / nx % ny, i / nx / ny}, size[] = {nx, ny, nz};
-    PoiseInt col[7] = {i};
-    double v[7] = {6};
-    int n = 1;
-    for (int k = 0; k < 3; k++) {
-      if (at[k] > 0) col[n] = i - step[k], v[n++] = -1 - slope;
-      if (at[k] + 1 < size[k] && slope != 1) col[n] = i + step[k], v[n++] = -1 + slope;
-    }
-    if (!CHECK_OK(PoiseMatAddBlock(A, 1, &i, n, col, v))) return NULL;
-  }
-  CHECK_OK(PoiseMatAssemble(A));
-  return A;
+  Dense d = DenseOf(s, shift);
+  Eliminate(&d, replace);
+  double worst = Difference(pc, SolveFactors, &d);
+  DenseFree(&d);
+  return worst;
+}
+
+/* Sweeps of sor. */
+enum { FORWARD = 1, BACKWARD = 2 };
+
+typedef struct Relaxation {
+  double omega;
+  int directions;
+  PoiseInt its, lits;
+} Relaxation;
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* The bits of z, which held NaN, from apply(pc, r, z). */
+static inline uint64_t ApplyBy(PoisePC pc, PoiseErr (*apply)(PoisePC, PoiseVec, PoiseVec))
+{
+  PoiseVec r, z;
+  uint64_t digest = 0;
+  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &r, &z))) return 0;
+  SampleFill(r, 4);
+  SampleConstant(z, NAN);
+  if (CHECK_OK(apply(pc, r, z))) digest = SampleDigest(z);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  return digest;
+}
+
+static inline uint64_t Apply(PoisePC pc)
+{
+  return ApplyBy(pc, PoisePCApply);
+}
+
+/* By a preconditioner that is made for it. */
+static inline uint64_t Applied(PoiseMat A, const char *type, const char *options)
+{
+  PoisePC pc = Make(PoiseMatContext(A), type, A, options);
+  uint64_t digest = Apply(pc);
+  PoisePCDestroy(&pc);
+  return digest;
 }
 
 /* Do the partials hold the dots of z with u and with itself? */
@@ -202,11 +254,12 @@ static inline void CheckDots(const Fuse *f, PoiseVec u, PoiseVec z, const double
   PoiseVecRestore(z, &y);
 }
 
-/* z = M^-1 r with the dots of z; then, if that works on a device, skipped: z and the dots stay. Fills r and
-   u. */
-static inline void CheckFusedApply(PoisePC pc, PoiseVec r, PoiseVec z, PoiseVec u, bool skips)
+/* z = M^-1 r with the dots of z; then, if that works on a device, skipped: z and the dots stay. */
+static inline void CheckFusedApply(PoisePC pc, bool skips)
 {
-  PoiseContext ctx = z->ctx;
+  PoiseContext ctx = pc->ctx;
+  PoiseVec r, z, u;
+  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(r, &u))) return;
   int64_t nblock = POISE_NBLOCKS(PoiseVecLocalSize(z));
   Buffer partial, skip;
   Fuse f = {.ndot = 2};
@@ -233,6 +286,9 @@ static inline void CheckFusedApply(PoisePC pc, PoiseVec r, PoiseVec z, PoiseVec 
   }
   poiseBufferDestroy(&partial);
   poiseBufferDestroy(&skip);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoiseVecDestroy(&u);
 }
 
 #endif

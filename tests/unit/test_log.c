@@ -2,8 +2,6 @@
 /* The log: what is counted, and the table in its three forms. */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -568,17 +566,12 @@ static void TestOptionErrors(PoiseContext ctx)
 static void TestFull(PoiseContext ctx)
 {
   char path[32], option[64], text[TEXT], again[TEXT];
-  struct rlimit old, small;
   Name(ctx, path, ":json", option);
   CHECK_OK(poiseLogViewOption(ctx, option));
   TextOf(path, text, TEXT);
-  CHECK(!getrlimit(RLIMIT_FSIZE, &old));
-  small = (struct rlimit){50, old.rlim_max};
-  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-  CHECK(!setrlimit(RLIMIT_FSIZE, &small));
+  LimitFiles(50);
   PoiseErr e = poiseLogViewOption(ctx, option);
-  setrlimit(RLIMIT_FSIZE, &old);
-  signal(SIGXFSZ, handler);
+  LimitFiles(-1);
   CHECK_ERR(e, POISE_ERR_FILE, "");
   CHECK(*text && !strcmp(TextOf(path, again, TEXT), text)); /* the old file stays */
   remove(path);
