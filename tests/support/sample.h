@@ -121,44 +121,6 @@ static inline int SampleMismatch(PoiseErr e, int sees, PoiseErr code, const char
   return CHECK_ERR(e, !sees && e == POISE_ERR_REMOTE ? POISE_ERR_REMOTE : code, words);
 }
 
-/* What a preconditioner is used with, and how: `use` sets it up by itself and applies it to r, as often as
-   wanted. */
-typedef struct SampleGiven {
-  PoiseMat A;
-  PoiseVec r, z;
-} SampleGiven;
-typedef PoiseErr SampleUse(PoisePC pc, SampleGiven *g);
-
-typedef struct SampleUsed {
-  SampleUse *use;
-  SampleGiven *g;
-} SampleUsed;
-
-static inline PoiseErr SampleCreateAndUse(PoiseContext ctx, void *arg)
-{
-  SampleUsed *u = arg;
-  PoisePC pc;
-  POISE_TRY(PoisePCCreate(ctx, &pc));
-  PoiseErr e = u->use(pc, u->g);
-  PoisePCDestroy(&pc);
-  return e;
-}
-
-/* Each allocation fails once, with a preconditioner of its own. */
-static inline void SampleUseWithoutMemory(PoiseContext ctx, SampleUse *use, SampleGiven *g)
-{
-  TestAllocationFailures(ctx, SampleCreateAndUse, &(SampleUsed){use, g});
-}
-
-/* The last rank's n-th allocation fails: what is left is good for another attempt. */
-static inline void SampleFailUse(PoiseContext ctx, int n, SampleUse *use, PoisePC pc, SampleGiven *g)
-{
-  if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
-  PoiseErr e = use(pc, g);
-  CHECK(!e || e == POISE_ERR_MEMORY || e == POISE_ERR_REMOTE);
-  poiseAllocFailAt(ctx, 0);
-}
-
 /* An application's own array in the memory of the device, which the library has not counted. */
 static inline void *SampleLend(PoiseContext ctx, size_t bytes, const void *content)
 {
@@ -257,6 +219,15 @@ static inline void SampleSameBits(PoiseErr (*body)(PoiseContext, void *))
     SampleRunOn("mock", ranks, 2, body, &other);
     CHECK(SampleSame(&one, &other));
   }
+}
+
+/* A convergence test that ends a solve after three iterations. */
+static inline PoiseErr SampleStopAt3(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason,
+                                     void *arg)
+{
+  (void)ksp, (void)norm, (void)arg;
+  if (iteration == 3) *reason = POISE_CONVERGED_USER;
+  return POISE_OK;
 }
 
 /* A shell's product: y = 2 x. */

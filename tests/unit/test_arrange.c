@@ -644,13 +644,6 @@ static PoiseErr Count(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
   return POISE_OK;
 }
 
-static PoiseErr StopAt3(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg)
-{
-  (void)ksp, (void)norm, (void)arg;
-  if (iteration == 3) *reason = POISE_CONVERGED_USER;
-  return POISE_OK;
-}
-
 /* Text that rank 0 printed, to all of which checks are made there. */
 static void CheckPrinted(PoiseContext ctx, FILE *out, const char *words)
 {
@@ -679,7 +672,7 @@ static void TestReports(PoiseContext ctx)
   CheckPrinted(ctx, out, "-q_mat_partition nonzeros -q_mat_order rcm: works with a rearranged copy");
   CheckPrinted(ctx, out, "ghost columns over all ranks:");
   CheckPrinted(ctx, out, "true resid norm");
-  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, StopAt3, NULL));
+  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, SampleStopAt3, NULL));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK(PoiseKSPConvergedReason(s.ksp) == POISE_CONVERGED_USER);
   CHECK_INT(PoiseKSPIterations(s.ksp), 3);

@@ -25,7 +25,7 @@ static double SampleEntry(Kind kind, int i, int j)
   return kind == NEGATIVE ? 0.5 : -1 + skew;
 }
 
-static double RightHandSide(PoiseInt i)
+static double RightHandSide(int i)
 {
   return TestRandom(3, (uint64_t)i);
 }
@@ -45,12 +45,14 @@ static PoiseErr Fill(PoiseMat A, Kind kind, double scale)
 
 static PoiseErr Build(PoiseContext ctx, Kind kind, Kind pc, const char *options, Problem *p)
 {
+  double b[N];
+  for (int i = 0; i < N; i++) b[i] = RightHandSide(i);
   TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &p->A));
   TRY(Fill(p->A, kind, 1));
   TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &p->P));
   TRY(Fill(p->P, pc, 1));
   TRY(PoiseMatCreateVecs(p->A, &p->x, &p->b));
-  SampleSet(p->b, RightHandSide);
+  TRY(PoiseAgree(ctx, SampleToVec(b, p->b)));
   TRY(PoiseAgree(ctx, PoiseOptionsSetString(ctx, options)));
   TRY(PoiseKSPCreate(ctx, &p->ksp));
   TRY(PoiseKSPSetOperators(p->ksp, p->A, p->P));

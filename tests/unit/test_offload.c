@@ -96,13 +96,6 @@ static PoiseErr ReadInMonitor(PoiseKSP ksp, PoiseInt iteration, double norm, voi
   return PoiseVecRestore(b, &p);
 }
 
-static PoiseErr Stop(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg)
-{
-  (void)ksp, (void)norm, (void)arg;
-  if (iteration == 3) *reason = POISE_CONVERGED_USER;
-  return POISE_OK;
-}
-
 /* Each thing that is forbidden is named, and harms no later solve. */
 static void TestForbidden(PoiseContext ctx)
 {
@@ -134,7 +127,7 @@ static void TestForbidden(PoiseContext ctx)
   CHECK_ERR(PoiseKSPSolve(watched, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
   CHECK_OK(PoiseKSPDestroy(&watched));
   CHECK_OK(PoiseVecDestroy(&other));
-  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, Stop, NULL));
+  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, SampleStopAt3, NULL));
   snprintf(words, sizeof words,
            "copy %zu bytes to the host in every iteration and wait for them: the convergence test is",
            s.ksp->slot_buffer.bytes);
@@ -616,10 +609,7 @@ static void TestCores(PoiseContext ctx)
 
 static PoiseErr OpenOptions(const char *options, PoiseContext *own)
 {
-  setenv("POISE_OPTIONS", options, 1);
-  PoiseErr e = PoiseInitialize(NULL, NULL, &(PoiseInit){.serial = 1}, own);
-  unsetenv("POISE_OPTIONS");
-  return e;
+  return TestInitialize((PoiseInit){.serial = 1}, options, own);
 }
 
 static void TestDeviceId(PoiseContext ctx)

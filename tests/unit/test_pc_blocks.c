@@ -247,7 +247,6 @@ static void TestICC(PoiseContext ctx)
     }
 }
 
-/* M is symmetric: (u, M v) = (v, M u) but for the rounding of the sums. */
 static void TestSymmetric(PoiseContext ctx)
 {
   static const char *const types[] = {"icc", "sor"};
@@ -256,21 +255,7 @@ static void TestSymmetric(PoiseContext ctx)
     s.symmetric = true;
     PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
     PoisePC pc = Make(ctx, types[k], A, NULL);
-    PoiseVec u, v, w;
-    double uMv, vMu, vMv;
-    if (!CHECK_OK(PoiseMatCreateVecs(A, &u, &v)) || !CHECK_OK(PoiseVecDuplicate(u, &w))) return;
-    SampleFill(u, 1);
-    SampleFill(v, 2);
-    CHECK_OK(PoisePCApply(pc, v, w));
-    CHECK_OK(PoiseVecDot(u, w, &uMv));
-    CHECK_OK(PoiseVecDot(v, w, &vMv));
-    CHECK_OK(PoisePCApply(pc, u, w));
-    CHECK_OK(PoiseVecDot(v, w, &vMu));
-    CHECK_NEAR(uMv, vMu, 1e-13);
-    CHECK(vMv > 0);
-    PoiseVecDestroy(&u);
-    PoiseVecDestroy(&v);
-    PoiseVecDestroy(&w);
+    CheckSymmetric(pc);
     PoisePCDestroy(&pc);
     PoiseMatDestroy(&A);
   }
@@ -870,7 +855,7 @@ static void TestView(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-static PoiseErr UseAll(PoisePC pc, SampleGiven *g)
+static PoiseErr UseAll(PoisePC pc, Given *g)
 {
   static const char *const types[] = {"ilu", "icc", "sor", "lu", "bjacobi", "bjacobi"};
   POISE_TRY(PoisePCSetOperator(pc, g->A));
@@ -883,25 +868,21 @@ static PoiseErr UseAll(PoisePC pc, SampleGiven *g)
   return POISE_OK;
 }
 
+static void Judge(PoisePC pc, const Given *g, bool failed, const void *blocky)
+{
+  (void)g;
+  if (failed && (!strcmp(PoisePCType(pc), "ilu") || !strcmp(PoisePCType(pc), "icc")))
+    CHECK_NEAR(BlocksDefect(pc, blocky, 0), 0, 1e-13);
+}
+
 static void TestMemory(PoiseContext ctx)
 {
   Blocky s = BlockyOf(ctx, SAME_BOTH_WAYS, 3, 16);
   s.symmetric = true;
-  SampleGiven g = {.A = BlockMatrix(ctx, &s, "bcsr")};
+  PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
   CHECK_OK(PoiseOptionsSet(ctx, "several_pc_bjacobi_local_blocks", "2"));
-  if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
-  SampleUseWithoutMemory(ctx, UseAll, &g);
-  for (int n = 1; n < 24; n++) {
-    PoisePC pc = Make(ctx, "none", g.A, NULL);
-    SampleFailUse(ctx, n, UseAll, pc, &g);
-    if (!strcmp(PoisePCType(pc), "ilu") || !strcmp(PoisePCType(pc), "icc"))
-      CHECK_NEAR(BlocksDefect(pc, &s, 0), 0, 1e-13);
-    CHECK_OK(UseAll(pc, &g));
-    PoisePCDestroy(&pc);
-  }
-  PoiseVecDestroy(&g.r);
-  PoiseVecDestroy(&g.z);
-  PoiseMatDestroy(&g.A);
+  CheckWithoutMemory(A, UseAll, 24, 1, Judge, &s);
+  PoiseMatDestroy(&A);
 }
 
 static const Test tests[] = {{"ilu", TestILU, 0},

@@ -435,7 +435,7 @@ static void TestSolve(PoiseContext ctx)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static PoiseErr Use(PoisePC pc, SampleGiven *g)
+static PoiseErr Use(PoisePC pc, Given *g)
 {
   POISE_TRY(PoisePCSetOptionsPrefix(pc, "x_"));
   POISE_TRY(PoisePCSetOperator(pc, g->A));
@@ -444,26 +444,22 @@ static PoiseErr Use(PoisePC pc, SampleGiven *g)
   return PoisePCApply(pc, g->r, g->z);
 }
 
+static void Judge(PoisePC pc, const Given *g, bool failed, const void *shape)
+{
+  (void)g;
+  if (!failed) CHECK_NEAR(FactorDefect(pc, shape, 0, 0), 0, 1e-13);
+}
+
 static void TestMemory(PoiseContext ctx)
 {
   const char *library = Library(ctx);
   if (!library) return;
   Shape s = ShapeOf(ctx, SYMMETRIC, LAST, 33);
-  SampleGiven g = {.A = Matrix(ctx, &s)};
-  PoisePC pc = MakeBy(ctx, library, false, "ilu", g.A, ""); /* its options stay */
+  PoiseMat A = Matrix(ctx, &s);
+  PoisePC pc = MakeBy(ctx, library, false, "ilu", A, ""); /* its options stay */
   PoisePCDestroy(&pc);
-  if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
-  SampleUseWithoutMemory(ctx, Use, &g);
-  for (int n = 1; n < 24; n++) {
-    if (!CHECK_OK(PoisePCCreate(ctx, &pc))) return;
-    SampleFailUse(ctx, n, Use, pc, &g);
-    CHECK_OK(Use(pc, &g));
-    CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, 1e-13);
-    PoisePCDestroy(&pc);
-  }
-  PoiseVecDestroy(&g.r);
-  PoiseVecDestroy(&g.z);
-  PoiseMatDestroy(&g.A);
+  CheckWithoutMemory(A, Use, 24, 1, Judge, &s);
+  PoiseMatDestroy(&A);
 }
 
 static const Test tests[] = {

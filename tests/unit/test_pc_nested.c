@@ -1236,7 +1236,7 @@ static void TestView(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-static PoiseErr UseOne(PoisePC pc, SampleGiven *g)
+static PoiseErr UseOne(PoisePC pc, Given *g)
 {
   POISE_TRY(PoisePCSetOptionsPrefix(pc, "x_"));
   POISE_TRY(PoisePCSetOperator(pc, g->A));
@@ -1245,31 +1245,23 @@ static PoiseErr UseOne(PoisePC pc, SampleGiven *g)
   return PoisePCApply(pc, g->r, g->z);
 }
 
+static void Judge(PoisePC pc, const Given *g, bool failed, const void *expected)
+{
+  (void)pc;
+  if (!failed) CHECK(SampleDigest(g->z) == *(const uint64_t *)expected);
+}
+
 static void TestMemory(PoiseContext ctx)
 {
   Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 33);
-  SampleGiven g = {.A = Matrix(ctx, &s)};
-  if (!CHECK_OK(PoiseMatCreateVecs(g.A, &g.r, &g.z))) return;
-  SampleFill(g.r, 4);
+  PoiseMat A = Matrix(ctx, &s);
   for (int k = 0; k < NTYPES; k++) {
-    Set(ctx, all_types[k]);
-    SampleUseWithoutMemory(ctx, UseOne, &g);
-    PoisePC pc;
-    CHECK_OK(PoisePCCreate(ctx, &pc));
-    CHECK_OK(UseOne(pc, &g));
-    uint64_t expected = SampleDigest(g.z);
+    PoisePC pc = Make(ctx, "none", A, all_types[k]);
+    uint64_t expected = Apply(pc);
     PoisePCDestroy(&pc);
-    for (int n = 1; n < 40; n += 3) {
-      CHECK_OK(PoisePCCreate(ctx, &pc));
-      SampleFailUse(ctx, n, UseOne, pc, &g);
-      CHECK_OK(UseOne(pc, &g));
-      CHECK(SampleDigest(g.z) == expected);
-      PoisePCDestroy(&pc);
-    }
+    CheckWithoutMemory(A, UseOne, 40, 3, Judge, &expected);
   }
-  PoiseVecDestroy(&g.r);
-  PoiseVecDestroy(&g.z);
-  PoiseMatDestroy(&g.A);
+  PoiseMatDestroy(&A);
 }
 
 /* A second solve allocates nothing, whatever is inside. */
