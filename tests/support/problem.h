@@ -23,6 +23,37 @@ static inline bool ProblemOpen(PoiseMat A, Problem *p)
          CHECK_OK(PoiseKSPSetOperators(p->ksp, A, NULL));
 }
 
+/* Five points on nx x ny, scaled on both sides; whole blocks of b rows on each rank. */
+static inline PoiseErr ScaledLaplacian(PoiseContext ctx, int nx, int ny, int b, PoiseMat *A)
+{
+  static const int dx[] = {0, -1, 1, 0, 0}, dy[] = {0, 0, 0, -1, 1};
+  PoiseInt begin, m;
+  PoiseSplit(ctx, nx * ny / b, &begin, &m);
+  POISE_TRY(PoiseMatCreate(ctx, m * b, m * b, nx * ny, nx * ny, A));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = begin * b; !e && i < (begin + m) * b; i++)
+    for (int k = 0; !e && k < 5; k++) {
+      PoiseInt x = i % nx + dx[k], y = i / nx + dy[k], j = y * nx + x;
+      if (x < 0 || x >= nx || y < 0 || y >= ny) continue;
+      double v =
+          (k ? -1 : 4) * (1 + 0.4 * TestRandom(1, (uint64_t)i)) * (1 + 0.4 * TestRandom(1, (uint64_t)j));
+      e = PoiseMatAddBlock(*A, 1, &i, 1, &j, &v);
+    }
+  if (!e) e = PoiseMatAssemble(*A);
+  return e ? e : PoiseMatSetBlockSize(*A, b);
+}
+
+static inline bool ProblemOpenGrid(PoiseContext ctx, int nx, int ny, int b, const char *method,
+                                   const char *pc, Problem *p)
+{
+  *p = (Problem){.A = NULL};
+  return CHECK_OK(ScaledLaplacian(ctx, nx, ny, b, &p->A)) &&
+         CHECK_OK(PoiseMatCreateVecs(p->A, &p->x, &p->b)) && CHECK_OK(PoiseVecSetRandom(p->b, 3)) &&
+         CHECK_OK(PoiseKSPCreate(ctx, &p->ksp)) && CHECK_OK(PoiseKSPSetOperators(p->ksp, p->A, NULL)) &&
+         CHECK_OK(PoiseKSPSetType(p->ksp, method)) && CHECK_OK(PoiseKSPGetPC(p->ksp, &p->pc)) &&
+         CHECK_OK(PoisePCSetType(p->pc, pc));
+}
+
 static inline void ProblemClose(Problem *p)
 {
   CHECK_OK(PoiseKSPDestroy(&p->ksp));

@@ -121,6 +121,12 @@ static inline int SampleMismatch(PoiseErr e, int sees, PoiseErr code, const char
   return CHECK_ERR(e, !sees && e == POISE_ERR_REMOTE ? POISE_ERR_REMOTE : code, words);
 }
 
+/* Does the device have memory of its own? */
+static inline bool SampleIsAway(PoiseContext ctx)
+{
+  return !ctx->device->ops->is_host;
+}
+
 /* An application's own array in the memory of the device, which the library has not counted. */
 static inline void *SampleLend(PoiseContext ctx, size_t bytes, const void *content)
 {
