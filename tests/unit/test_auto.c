@@ -2,7 +2,7 @@
 /*
   Type auto: which type it chooses where that is obvious, when it chooses again, what options and copies do,
   and what measurements leave behind. test_products.c and test_types.c check its products, as those of every
-  type.
+  type. test_plan.c has the rule itself, without matrices.
 */
 #include <pthread.h>
 #include <unistd.h>

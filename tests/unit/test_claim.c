@@ -2,7 +2,7 @@
 /*
   What a solver reports of a solve must be true. This tests refuted claims, the cost of checking, and methods
   that start afresh. It also tests counts after a breakdown, and right-hand sides whose squares under- or
-  overflow. test_honest.c has all combinations.
+  overflow. test_claim_all.c has all combinations.
 */
 #include <math.h>
 

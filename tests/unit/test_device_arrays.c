@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Arrays of an application in the memory of the device: vectors, CSR and triplets made of them. They are adopted,
-  borrowed or copied there, and stay there.
+  Arrays of an application in the memory of the device: vectors, CSR and triplets made of them. They are
+  adopted, borrowed or copied there, and stay there.
 */
 #include "mat/assembly/coo.h"
 #include "mat/csr/entries.h"

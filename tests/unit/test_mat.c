@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices, compared with a plain product of the whole matrix in long double. Every rank holds all of it. */
+/*
+  Matrices from arrays of every form, in every layout, entry by entry, and shells. They are compared with a
+  plain product of the whole matrix in long double, of which every rank holds all. test_products.c says which
+  suite tests which products, test_assembly.c has assembly with exact sums and all else that changes entries.
+*/
 #include "mat/mat.h"
 #include "sample.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   What a program can know and ask of its device. A solve copies only its scalars. The log, the memory of
-  objects, and running out of memory are tested.
+  objects, running out of memory, and which GPU is taken are tested. test_device_arrays.c has what a program
+  lends.
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>

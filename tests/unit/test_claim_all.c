@@ -747,5 +747,5 @@ static const Test tests[] = {
 
 int main(int argc, char **argv)
 {
-  return TestMain(argc, argv, "honest", tests);
+  return TestMain(argc, argv, "claim_all", tests);
 }

@@ -502,5 +502,5 @@ static const Test tests[] = {{"kernel", TestKernel, 0},
 
 int main(int argc, char **argv)
 {
-  return TestMain(argc, argv, "phase_ends", tests);
+  return TestMain(argc, argv, "pc_epilogue", tests);
 }

@@ -353,5 +353,5 @@ static const Test tests[] = {{"setters", TestSetters, 0}, {"reach", TestReach, 0
 
 int main(int argc, char **argv)
 {
-  return TestMain(argc, argv, "order", tests);
+  return TestMain(argc, argv, "setters", tests);
 }
