@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Matrices of blocks made in other ways, copied, transposed, added, saved and moved. Each must give the same
-  blocks, to the bit, as the same steps with CSR whose result is converted to blocks. test_bcsr.c has products.
+  blocks, to the bit, as the same steps with CSR whose result is converted to blocks.
+  test_bcsr.c has products.
 */
 #define _XOPEN_SOURCE 700
 #include <unistd.h>
