@@ -122,6 +122,12 @@ void TestSkip(const char *reason)
   pthread_mutex_unlock(&state.lock);
 }
 
+void SetOptions(PoiseContext ctx, const char *options)
+{
+  CHECK_OK(PoiseOptionsSetString(ctx, options));
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
 PoiseErr TestInitialize(PoiseInit init, const char *words, PoiseContext *own)
 {
   char text[512], *argv[MAX_WORDS] = {"test"}, **list = argv, *rest = text;

@@ -64,6 +64,9 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 */
 void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
+/* Options hold from here on, for all ranks that are threads too. Collective. */
+void SetOptions(PoiseContext ctx, const char *options);
+
 /* A context of its own from the words of a command line, which are separated by single spaces. */
 PoiseErr TestInitialize(PoiseInit init, const char *words, PoiseContext *own);
 

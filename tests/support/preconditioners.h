@@ -14,8 +14,7 @@ static inline PoisePC Make(PoiseContext ctx, const char *type, PoiseMat P, const
   CHECK_OK(PoisePCSetType(pc, type));
   CHECK_OK(PoisePCSetOperator(pc, P));
   if (!options) return pc;
-  CHECK_OK(PoiseOptionsSetString(ctx, options));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, options);
   CHECK_OK(PoisePCSetOptionsPrefix(pc, "x_"));
   CHECK_OK(PoisePCSetFromOptions(pc));
   return pc;

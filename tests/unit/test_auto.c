@@ -249,8 +249,7 @@ static void TestOptions(PoiseContext ctx)
   PoiseMat A, B;
   PoiseInt m = 12000;
   ctx->device->threads = 3;
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_type auto -o_mat_csri_chunk 64"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-o_mat_type auto -o_mat_csri_chunk 64");
   if (!CHECK_OK(MakeAuto(ctx, m, InFront, "o_", &A))) return;
   CheckWorks(A, "csri");
   CHECK_INT(Chunk(A), 64);
@@ -261,18 +260,15 @@ static void TestOptions(PoiseContext ctx)
     CHECK_INT(poiseMatPartials(B), partials);
   }
   PoiseMatDestroy(&B);
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 300"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-o_mat_csri_chunk 300");
   CHECK_OK(PoiseMatSetFromOptions(A));
   CHECK_INT(Chunk(A), 300);
   CHECK(A->pattern > pattern); /* what was captured is void */
   CheckWorks(A, "csri");
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 9000"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-o_mat_csri_chunk 9000");
   CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "o_mat_csri_chunk");
   PoiseMatDestroy(&A);
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 0"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-o_mat_csri_chunk 0");
 }
 
 /* A type and its options that come together are set up once; with wrong options it still multiplies, until
@@ -344,8 +340,7 @@ static void TestSolves(PoiseContext ctx)
   PoiseVec x, b;
   double norm, residual;
   ctx->device->threads = 3;
-  CHECK_OK(PoiseOptionsSetString(ctx, "-s_mat_csri_chunk 64"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-s_mat_csri_chunk 64");
   if (!CHECK_OK(MakeArrow(ctx, 3000, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "s_")) ||
       !CHECK_OK(PoiseMatSetType(A, "auto")) || !CHECK_OK(PoiseMatSetFromOptions(A)) ||
       !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)))

@@ -481,8 +481,7 @@ static void Run(Stage *t, const Case *c)
 /* Options hold from here on in this context. */
 static void SetManners(PoiseContext ctx)
 {
-  for (int k = 1; k < LENGTH(manners); k++) CHECK_OK(PoiseOptionsSetString(ctx, manners[k]));
-  CHECK_OK(PoiseBarrier(ctx));
+  for (int k = 1; k < LENGTH(manners); k++) SetOptions(ctx, manners[k]);
 }
 
 /* A number that is the same for all ranks, and another one in another configuration. */

@@ -391,8 +391,7 @@ static void TestShifts(PoiseContext ctx)
   const Incomplete *f = pc->data;
   if (s.begin == 0 && s.end > 0) CHECK(f->tries == 1 && f->shift == 0.25);
   CHECK_NEAR(BlocksDefect(pc, &s, f->shift), 0, 1e-12);
-  CHECK_OK(PoiseOptionsSetString(ctx, "-x_pc_factor_shift_type inblocks\n-x_pc_factor_shift_amount 50"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-x_pc_factor_shift_type inblocks\n-x_pc_factor_shift_amount 50");
   CHECK_OK(PoisePCSetFromOptions(pc));
   CHECK_OK(PoisePCSetUp(pc));
   Reference r = ReferenceOf(&s, 0); /* 50 on the diagonal of the block that is 0 */
@@ -570,8 +569,7 @@ static void TestSOR(PoiseContext ctx)
                "-x_pc_sor_omega %g\n-x_pc_sor_its %d\n-x_pc_sor_lits %d\n-x_pc_sor_forward "
                "%d\n-x_pc_sor_backward %d",
                w->omega, (int)w->its, (int)w->lits, w->directions == FORWARD, w->directions == BACKWARD);
-      CHECK_OK(PoiseOptionsSetString(ctx, text));
-      CHECK_OK(PoiseBarrier(ctx));
+      SetOptions(ctx, text);
       CHECK_OK(PoisePCSetOptionsPrefix(pc, "x_"));
       CHECK_OK(PoisePCSetFromOptions(pc));
       CHECK_NEAR(SORDefect(pc, &s, w), 0, 1e-13);

@@ -141,8 +141,7 @@ static PoiseInt SolveTwice(PoiseMat A, const char *types, int replay, const char
   double norm, norm0;
   snprintf(text, sizeof text,
            "-s_ksp_pc_side left\n%s\n-s_ksp_rtol 1e-10\n-s_ksp_replay %d\n-s_pc_sor_omega 1", types, replay);
-  CHECK_OK(PoiseOptionsSetString(ctx, text));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, text);
   if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseVecDuplicate(b, &r))) return INT32_MAX;
   if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return INT32_MAX;
   SampleFill(b, 9);
@@ -151,8 +150,7 @@ static PoiseInt SolveTwice(PoiseMat A, const char *types, int replay, const char
   CHECK_OK(PoiseKSPSetFromOptions(ksp));
   CHECK_OK(PoiseKSPSolve(ksp, b, x));
   if (then) {
-    CHECK_OK(PoiseOptionsSetString(ctx, then));
-    CHECK_OK(PoiseBarrier(ctx));
+    SetOptions(ctx, then);
     CHECK_OK(PoiseKSPSetFromOptions(ksp));
     CHECK_OK(PoiseKSPSolve(ksp, b, x));
   }
@@ -595,8 +593,7 @@ static void TestSOR(PoiseContext ctx)
         for (int d = 1; d <= 3; d++)
           used += snprintf(text + used, sizeof text - (size_t)used, "\n-%s_pc_sor_%s%s %s", prefix, names,
                            directions[d], d == w->directions ? "yes" : "no");
-        CHECK_OK(PoiseOptionsSetString(ctx, text));
-        CHECK_OK(PoiseBarrier(ctx));
+        SetOptions(ctx, text);
         CHECK_OK(PoisePCSetOptionsPrefix(pc, k % 2 ? "l_" : "g_"));
         CHECK_OK(PoisePCSetFromOptions(pc));
         CHECK_NEAR(SORDefect(pc, &s, w), 0, 1e-13);

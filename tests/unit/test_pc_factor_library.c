@@ -106,8 +106,7 @@ static void TestChoice(PoiseContext ctx)
       pc = MakeBy(ctx, "cusparse", inside, "icc", A, "");
       CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "has no kernel 'cusparse'");
     }
-    CHECK_OK(PoiseOptionsSetString(ctx, NONE));
-    CHECK_OK(PoiseBarrier(ctx));
+    SetOptions(ctx, NONE);
     CHECK_OK(PoisePCSetFromOptions(pc)); /* as it is asked to */
     CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, 1e-13);
     CHECK(!poisePCEager(pc));
@@ -358,16 +357,14 @@ static void TestBytes(PoiseContext ctx)
   CHECK_OK(PoisePCBytes(pc, &own));
   int64_t device = ctx->device->bytes;
   snprintf(text, sizeof text, "-x_pc_factor_kernel %s", library);
-  CHECK_OK(PoiseOptionsSetString(ctx, text));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, text);
   CHECK_OK(PoisePCSetFromOptions(pc));
   CHECK_OK(PoisePCSetUp(pc));
   CHECK_OK(PoisePCBytes(pc, &with));
   CHECK_INT(with.device - own.device, ctx->device->bytes - device);
   CHECK(Factors(pc)->plan.device && (Factors(pc)->plan.bytes > 0 || s.end == s.begin));
   CHECK_NEAR(FactorDefect(pc, &s, 0, 0), 0, 1e-13);
-  CHECK_OK(PoiseOptionsSetString(ctx, NONE));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, NONE);
   CHECK_OK(PoisePCSetFromOptions(pc));
   CHECK_OK(PoisePCSetUp(pc));
   CHECK_OK(PoisePCBytes(pc, &without));
@@ -392,8 +389,7 @@ static PoiseInt SolveBy(PoiseMat A, const char *kernel, const char *types, const
   snprintf(text, sizeof text, "-s_ksp_rtol 1e-10\n-s_pc_type bjacobi\n-s_sub_pc_factor_kernel %s\n%s", kernel,
            types);
   for (int k = 0; k < (then ? 2 : 1); k++) {
-    CHECK_OK(PoiseOptionsSetString(ctx, k ? then : text));
-    CHECK_OK(PoiseBarrier(ctx));
+    SetOptions(ctx, k ? then : text);
     if (!k && (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))) return -1;
     SampleFill(b, 9);
     if (!k) CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));

@@ -8,13 +8,6 @@
 #include "problem.h"
 #include "shapes.h"
 
-/* Options hold from here on in this context. */
-static void Set(PoiseContext ctx, const char *options)
-{
-  CHECK_OK(PoiseOptionsSetString(ctx, options));
-  CHECK_OK(PoiseBarrier(ctx));
-}
-
 /* Defect of M^-1 where M are the diagonal blocks of this rank, block[i] being that of its row i. */
 static double BlocksDefect(PoisePC pc, const Shape *s, const int *block)
 {
@@ -204,11 +197,11 @@ static void TestBadBlocks(PoiseContext ctx)
   CHECK_ERR(PoisePCBJacobiSetTotalBlocks(pc, 1), POISE_ERR_STATE, "type jacobi, not bjacobi");
   PoisePCDestroy(&pc);
   pc = Make(ctx, "bjacobi", A, "-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 4");
-  Set(ctx, "-x_pc_bjacobi_blocks 64");
+  SetOptions(ctx, "-x_pc_bjacobi_blocks 64");
   CHECK_ERR(PoisePCSetFromOptions(pc), POISE_ERR_OPTION, "supervariables finds the blocks");
-  Set(ctx, "-x_pc_bjacobi_local_blocks 2");
+  SetOptions(ctx, "-x_pc_bjacobi_local_blocks 2");
   CHECK_ERR(PoisePCSetFromOptions(pc), POISE_ERR_OPTION, "in total (64) or on each rank (2), not both");
-  Set(ctx, "-x_pc_bjacobi_local_blocks 0");
+  SetOptions(ctx, "-x_pc_bjacobi_local_blocks 0");
   CHECK_ERR(PoisePCBJacobiGetSubKSP(pc, NULL, NULL, &ksp), POISE_ERR_STATE, "no solvers in them");
   PoisePCDestroy(&pc);
   pc = Make(ctx, "bjacobi", A,
@@ -270,7 +263,7 @@ static void TestRefresh(PoiseContext ctx)
   for (int k = 0; k < 3; k++) {
     Shape s = ShapeOf(ctx, TRIDIAGONAL, EVEN, 45), t = s;
     PoiseMat A = Matrix(ctx, &s), B;
-    Set(ctx, "-x_sub_pc_type ilu\n-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 0");
+    SetOptions(ctx, "-x_sub_pc_type ilu\n-x_pc_bjacobi_supervariables 0\n-x_pc_bjacobi_local_blocks 0");
     PoisePC pc = Make(ctx, "bjacobi", A, changing[k]);
     CHECK_NEAR(ChangingDefect(pc, &s, k), 0, 1e-13);
     t.diagonal = 7; /* other values on the same pattern */
@@ -312,8 +305,8 @@ static PoiseInt Solve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 static int Open(PoiseContext ctx, const char *options, Problem *s)
 {
   *s = (Problem){.A = Grid(ctx, 8, 6, 5, 0.3)};
-  Set(ctx, "-x_ksp_rtol 1e-10\n-x_ksp_type bicgstab");
-  Set(ctx, options);
+  SetOptions(ctx, "-x_ksp_rtol 1e-10\n-x_ksp_type bicgstab");
+  SetOptions(ctx, options);
   if (!CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->r)))
     return 0;
   SampleFill(s->b, 7);
@@ -393,11 +386,11 @@ static const char reader_defaults[] =
 
 static int OpenReader(PoiseContext ctx, int k, Problem *s, PoisePC *pc)
 {
-  Set(ctx, reader_defaults);
+  SetOptions(ctx, reader_defaults);
   if (!Open(ctx, k < NREADERS ? readers[k] : kept_types[k - NREADERS], s) ||
       !CHECK_OK(PoiseKSPGetPC(s->ksp, pc)))
     return 0;
-  Set(ctx, "-x_ksp_type fgmres");
+  SetOptions(ctx, "-x_ksp_type fgmres");
   return CHECK_OK(PoiseKSPSetFromOptions(s->ksp));
 }
 
@@ -414,7 +407,7 @@ static void Wish(Problem *s, bool option)
   if (!option) {
     CHECK_OK(PoiseKSPSetReusePreconditioner(s->ksp, 1));
   } else {
-    Set(PoiseMatContext(s->A), "-x_ksp_reuse_preconditioner");
+    SetOptions(PoiseMatContext(s->A), "-x_ksp_reuse_preconditioner");
     CHECK_OK(PoiseKSPSetFromOptions(s->ksp));
   }
 }
@@ -527,7 +520,7 @@ static void TestKeepWithoutMemory(PoiseContext ctx)
     Problem s;
     PoisePC pc;
     if (!OpenReader(ctx, 0, &s, &pc)) return;
-    if (early) Set(ctx, "-x_ksp_reuse_preconditioner");
+    if (early) SetOptions(ctx, "-x_ksp_reuse_preconditioner");
     TestAllocationFailures(ctx, KeepOne, &s);
     ProblemClose(&s);
   }
@@ -569,7 +562,7 @@ static void TestChangeInside(PoiseContext ctx)
       PoisePC pc, sub;
       PoiseKSP *ksp;
       PoiseInt count, its[4];
-      Set(ctx, blocks == 1 ? "-x_pc_bjacobi_local_blocks 1" : "-x_pc_bjacobi_local_blocks 3");
+      SetOptions(ctx, blocks == 1 ? "-x_pc_bjacobi_local_blocks 1" : "-x_pc_bjacobi_local_blocks 3");
       if (!Open(ctx, "-x_ksp_type fgmres\n-x_pc_type bjacobi", &s)) return;
       CHECK_OK(PoiseKSPSetReusePreconditioner(s.ksp, keep));
       CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
@@ -1076,7 +1069,8 @@ static void TestKSP(PoiseContext ctx)
   Problem s;
   PoisePC pc;
   PoiseKSP inner;
-  Set(ctx, "-x_ksp_ksp_rtol 1e-12\n-x_ksp_pc_type jacobi\n-x_ksp_type fgmres\n-x_ksp_ksp_type bicgstab");
+  SetOptions(ctx,
+             "-x_ksp_ksp_rtol 1e-12\n-x_ksp_pc_type jacobi\n-x_ksp_type fgmres\n-x_ksp_ksp_type bicgstab");
   if (!Open(ctx, "-x_ksp_type fgmres\n-x_pc_type ksp", &s)) return;
   CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
   CHECK_OK(PoisePCKSPGetKSP(pc, &inner));
@@ -1144,7 +1138,7 @@ static void TestVaries(PoiseContext ctx)
   for (size_t k = 0; k < sizeof vary_cases / sizeof *vary_cases; k++) {
     const VaryCase *v = &vary_cases[k];
     Problem s;
-    Set(ctx, vary_defaults);
+    SetOptions(ctx, vary_defaults);
     if (!Open(ctx, v->options, &s)) return;
     for (size_t m = 0; m < sizeof all_methods / sizeof *all_methods; m++) {
       const char *method = all_methods[m];
@@ -1185,7 +1179,7 @@ static void TestVariesOnOneRank(PoiseContext ctx)
   PoisePC pc;
   PoiseKSP *ksp;
   PoiseInt count;
-  Set(ctx, vary_defaults);
+  SetOptions(ctx, vary_defaults);
   if (!Open(ctx,
             "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 2\n-x_sub_ksp_type "
             "richardson\n-x_sub_ksp_norm_type none",

@@ -328,8 +328,7 @@ static void TestLibraries(PoiseContext ctx)
            ctx->device->ops->name);
   CHECK_ERR(PoiseMatSetCSRKernel(A, "nothing"), POISE_ERR_UNSUPPORTED, words);
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "l_"));
-  CHECK_OK(PoiseOptionsSetString(ctx, "-l_mat_csr_kernel cusparse_alg2"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-l_mat_csr_kernel cusparse_alg2");
   if (cuda)
     CHECK_OK(PoiseMatSetFromOptions(A));
   else
@@ -605,8 +604,7 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
 static void TestLibrarySolves(PoiseContext ctx)
 {
   if (!poiseCsrLibraries(ctx->device)) TEST_SKIP("this device has no libraries");
-  CHECK_OK(PoiseOptionsSetString(ctx, "-m_pc_sor_its 2"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-m_pc_sor_its 2");
   for (int l = 1; KernelOf(ctx, "csr", l); l++) {
     const char *library = KernelOf(ctx, "csr", l);
     for (int k = 0; k < KSPS; k++)
