@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the suites of vectors and matrices: layouts, data that are a function of the global row, and
-   digests. */
+/* Shared by the suites of vectors and matrices: layouts, data that are a function of the global row, digests,
+   equal products, arrays that are lent, and the bits of a run with other ranks and threads. */
 #ifndef POISE_TEST_SAMPLE_H
 #define POISE_TEST_SAMPLE_H
 
